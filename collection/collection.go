@@ -1,0 +1,191 @@
+// Package collection holds the nouns of collect: what is collected, where a
+// walk stands, what is owed, and why it stopped.
+//
+// The words are meant literally and used everywhere, in code, help and JSON:
+//
+//   - a connector offers streams of one provider; a [Stream] is one kind of
+//     record with a key;
+//   - a [Partition] is one parent (a repository, an account) inside a stream;
+//   - a [Lane] is one way through a stream with a checkpoint of its own;
+//   - a [Slice] is the smallest unit that is saved: whole, or not at all;
+//   - a [Cursor] is where a walk stands; a [Checkpoint] is a cursor that was
+//     committed together with the records before it;
+//   - a [Gap] is a piece that is owed, with a [Reason] and a next step;
+//   - a [Stop] is the typed error that ends a slice, a partition or a run.
+//
+// The package decides nothing and does no I/O. It imports the standard
+// library only, and every other package may import it.
+package collection
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+)
+
+// A Stream is one kind of record a connector offers.
+type Stream struct {
+	Name    string
+	Role    Role
+	Parent  string // the stream whose records are its partitions; "" for none
+	Refresh Refresh
+	Ordered bool // records arrive oldest first; see [Cursor]
+}
+
+// A Role says what a failure costs: a list's walk, or one detail.
+type Role string
+
+// The roles of a stream.
+const (
+	List   Role = "list"
+	Detail Role = "detail" // fetched per parent record; a failure is one gap, never the stream's
+)
+
+// A Refresh says when a partition that was collected is collected again.
+type Refresh string
+
+// The refreshes of a partitioned stream.
+const (
+	EachRun     Refresh = "each_run"     // every run walks it again, from its high-water mark if it has one
+	WhenChanged Refresh = "when_changed" // when the parent's version differs from the one collected
+	Once        Refresh = "once"         // never again
+)
+
+// A Lane is one way through a stream. Each lane has its own checkpoint, and a
+// backfill never moves the incremental one.
+type Lane string
+
+// The two lanes.
+const (
+	Incremental Lane = "incremental"
+	Backfill    Lane = "backfill"
+)
+
+// A Partition identifies one parent inside a stream: a JSON object of the
+// values that the parent binds, with its names sorted, such as
+// {"n":12,"repo":"acme/api"}. A stream without parents has the partition "".
+type Partition string
+
+// NewPartition returns the partition of vars, whose values are JSON scalars
+// exactly as the provider sent them. It is "" when vars is empty.
+func NewPartition(vars map[string]json.RawMessage) Partition {
+	if len(vars) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(vars))
+	for name := range vars {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var b strings.Builder
+	for i, name := range names {
+		b.WriteByte("{,"[min(i, 1)])
+		quoted, _ := json.Marshal(name) // a string always marshals
+		b.Write(quoted)
+		b.WriteByte(':')
+		b.Write(vars[name])
+	}
+	b.WriteByte('}')
+	return Partition(b.String())
+}
+
+// Vars returns the values that the partition binds, as JSON scalars. It
+// returns an error if p was not made by [NewPartition].
+func (p Partition) Vars() (map[string]json.RawMessage, error) {
+	vars := map[string]json.RawMessage{}
+	if p == "" {
+		return vars, nil
+	}
+	if err := json.Unmarshal([]byte(p), &vars); err != nil {
+		return nil, fmt.Errorf("partition: %w", err)
+	}
+	return vars, nil
+}
+
+// String returns the partition for people: n=12 repo=acme/api.
+func (p Partition) String() string {
+	vars, err := p.Vars()
+	if err != nil {
+		return string(p)
+	}
+	names := make([]string, 0, len(vars))
+	for name := range vars {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for i, name := range names {
+		value := string(vars[name])
+		var text string
+		if json.Unmarshal(vars[name], &text) == nil {
+			value = text
+		}
+		names[i] = name + "=" + value
+	}
+	return strings.Join(names, " ")
+}
+
+// A Place is where a checkpoint lives: one lane of one partition of a stream.
+// The place with Partition "" of a partitioned stream holds the pass over its
+// partitions.
+type Place struct {
+	Stream    string
+	Partition Partition
+	Lane      Lane
+}
+
+// A Cursor is where a walk stands. It is compared as a whole, and only the
+// connector that made it reads it.
+//
+// A walk begins with an empty Token and ends with Done. The next walk begins
+// again with an empty Token and what Since, the high-water mark, has become.
+type Cursor struct {
+	Token   string // the provider's token of the next slice, byte for byte; "" at the start of a walk
+	Since   string // the high-water mark this walk asks from; "" asks for everything
+	High    string // the highest mark seen by an unordered walk in progress; becomes Since when it is done
+	Version string // the version of the parent, or the pass, that this walk covers
+	Done    bool   // the walk reached its end
+}
+
+// A Checkpoint is a committed cursor: everything before it is stored.
+type Checkpoint struct {
+	Place
+	Cursor
+	Commit  int64 // the commit that wrote it; 0 if there was none
+	Epoch   int64 // the lease epoch it was written under
+	SavedAt time.Time
+}
+
+// A Record is one thing a provider gave, with its bytes as they came.
+type Record struct {
+	Key  string // unique in the stream
+	Data []byte // one JSON object, exactly as the provider sent it
+}
+
+// A Parent is a stored record that partitions of another stream are made of.
+type Parent struct {
+	Partition Partition // of its own stream
+	Record
+}
+
+// A Rejected is a record that cannot be stored under a key. It is kept in
+// quarantine, counted and never dropped.
+type Rejected struct {
+	Data   []byte
+	Reason string // no_key, bad_key, key_collision, too_large, not_an_object
+}
+
+// A Slice is the smallest unit of a walk: a page, or the detail of one
+// parent. Its records are stored in the transaction that moves the checkpoint
+// of its place from From to Next, or not at all.
+//
+// A slice whose From is not the checkpoint but the cursor of a gap fills that
+// gap and leaves the checkpoint where it is; see [Slice.Fills].
+type Slice struct {
+	Place
+	From, Next Cursor
+	Records    []Record
+	Rejected   []Rejected
+	Fills      int64 // the id of a gap behind the checkpoint that this slice fills; 0 for forward work
+}

@@ -1,0 +1,128 @@
+package collection
+
+import "time"
+
+// An EventKind names what happened.
+type EventKind string
+
+// The events, version 1. Names and fields are a contract: within a version
+// they are only ever added to.
+const (
+	RunStarted      EventKind = "run.started"
+	Progress        EventKind = "progress"
+	SliceCommitted  EventKind = "slice.committed"
+	RateChanged     EventKind = "rate.changed"
+	Throttled       EventKind = "throttled"
+	WaitStarted     EventKind = "wait.started"
+	WaitEnded       EventKind = "wait.ended"
+	BreakerChanged  EventKind = "breaker.changed"
+	FreezeChanged   EventKind = "freeze.changed"
+	GapOpened       EventKind = "gap.opened"
+	GapClosed       EventKind = "gap.closed"
+	LeaseTaken      EventKind = "lease.taken"
+	CheckpointReset EventKind = "checkpoint.reset"
+	BudgetExhausted EventKind = "budget.exhausted"
+	WarningRaised   EventKind = "warning"
+	ErrorRaised     EventKind = "error"
+	RunFinished     EventKind = "run.finished"
+)
+
+// An Event is one thing that happened in a run. It carries no secrets, URLs,
+// cursors, keys of records or bodies. The field that belongs to its kind is
+// set, the others are nil.
+type Event struct {
+	Time      time.Time
+	Kind      EventKind
+	Run       string
+	Connector string
+	Provider  string
+	Stream    string
+	Partition Partition // for people's eyes only: not part of the JSON form
+	Lane      Lane
+
+	Slice    *SliceInfo    `json:",omitempty"`
+	Rate     *RateInfo     `json:",omitempty"`
+	Throttle *ThrottleInfo `json:",omitempty"`
+	Wait     *WaitInfo     `json:",omitempty"`
+	Breaker  *BreakerInfo  `json:",omitempty"`
+	Freeze   *FreezeInfo   `json:",omitempty"`
+	Gap      *GapInfo      `json:",omitempty"`
+	Budget   *BudgetInfo   `json:",omitempty"`
+	Message  string        `json:",omitempty"` // for warning and error
+}
+
+// SliceInfo describes a committed slice.
+type SliceInfo struct {
+	Commit   int64 `json:"commit"`
+	Records  int   `json:"records"`  // delivered
+	Changed  int   `json:"changed"`  // new, or different from what was stored
+	Rejected int   `json:"rejected"` // put in quarantine
+	Done     bool  `json:"done"`     // the walk of its place reached its end
+}
+
+// RateInfo describes the pace with one provider.
+type RateInfo struct {
+	Learned  float64  `json:"learned_per_second"`
+	Previous float64  `json:"previous_per_second"`
+	Ceiling  *float64 `json:"ceiling_per_second"` // nil: none declared
+	Reason   string   `json:"reason"`
+}
+
+// ThrottleInfo describes what a provider said when it asked for less.
+type ThrottleInfo struct {
+	Signal     string   `json:"signal"` // the status, or slow
+	RetryAfter *float64 `json:"retry_after_seconds"`
+}
+
+// A WaitCause names the strictest of the reasons to wait.
+type WaitCause string
+
+// The causes of a wait.
+const (
+	WaitPacing     WaitCause = "pacing"
+	WaitWindow     WaitCause = "ceiling"
+	WaitRetryAfter WaitCause = "retry_after"
+	WaitBackoff    WaitCause = "backoff"
+	WaitBreaker    WaitCause = "breaker"
+)
+
+// WaitInfo describes a wait before an attempt.
+type WaitInfo struct {
+	Cause   WaitCause `json:"cause"`
+	Seconds float64   `json:"seconds"`
+	Until   time.Time `json:"until"`
+}
+
+// BreakerInfo describes a transition of a provider's circuit breaker.
+type BreakerInfo struct {
+	Previous string `json:"previous_state"`
+	State    string `json:"state"`
+	Reason   string `json:"reason"`
+	Trigger  string `json:"trigger"`
+
+	ElapsedSeconds  float64 `json:"elapsed_seconds"`
+	Requests        int     `json:"request_count"`
+	RetryTokensLeft float64 `json:"retry_tokens_remaining"`
+}
+
+// FreezeInfo describes a freeze of a provider, or the end of one.
+type FreezeInfo struct {
+	Frozen bool      `json:"frozen"`
+	Reason string    `json:"reason"`
+	Until  time.Time `json:"until"` // when one test request may go out; zero: only an operator releases it
+}
+
+// GapInfo describes a gap.
+type GapInfo struct {
+	ID       int64  `json:"id"`
+	Shape    Shape  `json:"shape"`
+	Reason   Reason `json:"reason"`
+	Kind     Kind   `json:"kind"`
+	Attempts int    `json:"attempts"`
+}
+
+// BudgetInfo describes a budget that ended a run.
+type BudgetInfo struct {
+	Axis  Reason  `json:"axis"`
+	Limit float64 `json:"limit"`
+}

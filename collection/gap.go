@@ -1,0 +1,128 @@
+package collection
+
+import "time"
+
+// A Reason says why a piece was not collected. The set is closed: scripts and
+// the store rely on it.
+type Reason string
+
+// The reasons, by kind.
+const (
+	RequestCap  Reason = "request_cap"
+	WallClock   Reason = "wall_clock"
+	RetryBudget Reason = "retry_budget"
+	Interrupted Reason = "interrupted"
+	CircuitOpen Reason = "circuit_open" // the wait for the breaker did not fit in the run
+
+	RateLimited      Reason = "rate_limited"      // still throttled after every attempt
+	UpstreamPressure Reason = "upstream_pressure" // 5xx, timeouts or no connection after every attempt
+	RetryAfter       Reason = "retry_after"       // the provider asked for a longer wait than the run grants
+
+	Auth          Reason = "auth"
+	Frozen        Reason = "frozen"
+	Suspended     Reason = "suspended"
+	Forbidden     Reason = "forbidden"
+	SchemaDrift   Reason = "schema_drift"
+	BadPage       Reason = "bad_page"
+	CursorExpired Reason = "cursor_expired"
+	TooLarge      Reason = "too_large"
+	NotFound      Reason = "not_found"
+	Gone          Reason = "gone"
+)
+
+// A Kind says who acts on a gap.
+type Kind string
+
+// The kinds of gap.
+const (
+	Planned  Kind = "planned"  // nobody: the next run continues
+	Pressure Kind = "provider" // time: the source is under pressure, tried again later
+	Stuck    Kind = "stuck"    // a person
+)
+
+// Kind returns the kind of gaps with reason r. Only [Pressure] reasons arm
+// the cooldown after source pressure.
+func (r Reason) Kind() Kind {
+	switch r {
+	case RequestCap, WallClock, RetryBudget, Interrupted, CircuitOpen:
+		return Planned
+	case RateLimited, UpstreamPressure, RetryAfter:
+		return Pressure
+	}
+	return Stuck
+}
+
+// EndsRun reports whether r stops all work with the provider. Every other
+// reason costs one slice or partition, and the run goes on beside it.
+func (r Reason) EndsRun() bool {
+	switch r {
+	case RequestCap, WallClock, RetryBudget, Interrupted, CircuitOpen, RetryAfter, Auth, Frozen, Suspended:
+		return true
+	}
+	return false
+}
+
+// Permanent reports whether the provider said for good that there is nothing
+// to fetch: such a gap is recorded, shown, and not tried again by itself.
+func (r Reason) Permanent() bool {
+	switch r {
+	case NotFound, Gone, TooLarge, Forbidden:
+		return true
+	}
+	return false
+}
+
+// A Shape says how much a gap owes.
+type Shape string
+
+// The shapes of a gap.
+const (
+	SliceGap  Shape = "SLICE_GAP"  // a slice, and what follows it if the checkpoint stands at it
+	DetailGap Shape = "DETAIL_GAP" // one detail
+)
+
+// A GapState is where a gap is in its life:
+//
+//	open ──→ leased ──→ recovered    its records were committed, in the same transaction
+//	  ↑         │   ├─→ superseded   a newer gap or a reset covers it
+//	  └─────────┘   └─→ dead         nothing will try it again by itself
+type GapState string
+
+// The states of a gap.
+const (
+	GapOpen       GapState = "open"
+	GapLeased     GapState = "leased"
+	GapRecovered  GapState = "recovered"
+	GapSuperseded GapState = "superseded"
+	GapDead       GapState = "dead"
+)
+
+// A Gap is a piece that is owed. At most one gap is open at a cursor of a
+// place: a newer stop there renews it.
+type Gap struct {
+	ID int64
+	Place
+	Cursor    Cursor // where to go on
+	Shape     Shape
+	Reason    Reason
+	Detail    string // one line for people: no secrets, URLs, cursors or bodies
+	State     GapState
+	Attempts  int       // times the piece was really tried and failed; planned stops do not count
+	NotBefore time.Time // zero: at any time
+	OpenedAt  time.Time
+	TriedAt   time.Time // zero: never
+	Run       string    // the run that opened it
+}
+
+// MaxGapAttempts is the number of failed recoveries after which a gap is not
+// tried again by itself.
+const MaxGapAttempts = 8
+
+// Rank orders gaps for recovery, lowest first, then by last attempt and id:
+// a gap waits longer the more often it failed, and less the older it is, so
+// that neither a poisoned gap nor a long queue starves another. (One attempt
+// weighs as much as 15 minutes of age; both count up to 8.)
+func (g Gap) Rank(now time.Time) int {
+	age := int(max(0, now.Sub(g.OpenedAt)) / (15 * time.Minute))
+	return min(g.Attempts, 8) - min(8, age)
+}

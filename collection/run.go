@@ -1,0 +1,65 @@
+package collection
+
+import "time"
+
+// A Mode says what a run was asked to do.
+type Mode string
+
+// The modes of a run.
+const (
+	Forward Mode = "run"    // forward work first, then gaps
+	Resume  Mode = "resume" // gaps first, then forward work
+)
+
+// An Outcome is the verdict on a run.
+type Outcome string
+
+// The outcomes of a run.
+const (
+	Running        Outcome = "running"
+	Complete       Outcome = "complete"    // everything the provider offers is stored
+	NothingNew     Outcome = "nothing_new" // complete, and no record was new or changed
+	Deferred       Outcome = "deferred"    // a budget of ours ended it: a planned pause
+	Waiting        Outcome = "waiting"     // provider gaps are left, or the provider asked to wait
+	Blocked        Outcome = "blocked"     // stuck gaps are left, or the provider refuses us
+	RunInterrupted Outcome = "interrupted"
+	Failed         Outcome = "failed"
+	Abandoned      Outcome = "abandoned" // its process died; the next run continues
+)
+
+// A Run is one execution of a connector.
+type Run struct {
+	ID        string
+	Connector string
+	Mode      Mode
+	Lane      Lane
+	Outcome   Outcome
+	Reason    Reason // why it stopped before the end; "" if it did not
+	Holder    Holder
+	Epoch     int64
+	StartedAt time.Time
+	BeatAt    time.Time // when it last said that it is alive
+	EndedAt   time.Time // zero while it runs
+	ExitCode  int
+	Tally     Tally
+	Waited    map[WaitCause]time.Duration
+}
+
+// A Holder is the process that runs.
+type Holder struct {
+	Host string
+	PID  int
+}
+
+// A Tally counts the work of a run, or of all runs.
+type Tally struct {
+	Requests  int64 // attempts, retries included
+	Retries   int64
+	Throttled int64 // throttle signals, not episodes
+	Slices    int64
+	Records   int64 // delivered
+	Changed   int64 // new, or different from what was stored
+	Rejected  int64 // put in quarantine
+	GapsOpen  int64 // opened
+	GapsShut  int64 // recovered
+}

@@ -1,0 +1,50 @@
+package collection
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Stop is the error that ends a slice for a known reason. What it stopped
+// becomes a [Gap] with the same reason.
+//
+// The governed client returns it for budgets, refusals and verdicts, and a
+// connector returns it for a page it cannot read. Callers find it with
+// errors.AsType[*collection.Stop].
+type Stop struct {
+	Reason    Reason
+	NotBefore time.Time // when trying again may help; zero: at any time
+	Status    int       // the provider's status; 0 if there was no response
+	Detail    string    // one line for people: no secrets, URLs, cursors or bodies
+	Err       error     // the cause, if there is one
+}
+
+func (s *Stop) Error() string {
+	switch {
+	case s.Detail != "" && s.Status != 0:
+		return fmt.Sprintf("%s: %s (%d)", s.Reason, s.Detail, s.Status)
+	case s.Detail != "":
+		return fmt.Sprintf("%s: %s", s.Reason, s.Detail)
+	case s.Status != 0:
+		return fmt.Sprintf("%s (%d)", s.Reason, s.Status)
+	}
+	return string(s.Reason)
+}
+
+func (s *Stop) Unwrap() error { return s.Err }
+
+// A Verdict is what a response means for the slice that asked.
+type Verdict string
+
+// The verdicts. Every verdict other than [Accept] and [Retry] leaves a row
+// that names the slice.
+const (
+	NoVerdict Verdict = ""         // the rules say nothing: the client decides by status and headers
+	Accept    Verdict = "ok"       // hand it to the connector, whatever its status
+	Retry     Verdict = "retry"    // a passing fault
+	Throttle  Verdict = "throttle" // the provider asks for a slower pace
+	OpenGap   Verdict = "gap"      // this piece cannot be had; the rest goes on
+	IsGone    Verdict = "gone"     // this piece is gone for good; the rest goes on
+	StopRun   Verdict = "stop"     // stop all calls to the provider (a suspension)
+	Fail      Verdict = "fail"     // the connector does not understand its provider: stop this walk
+)

@@ -1,0 +1,54 @@
+// Package connectors is the port between the run and what knows one provider.
+//
+// A connector receives an *http.Client and nothing else that can send. The
+// client paces, retries, budgets and authorizes every request, so that
+// pagination is a plain for loop and pacing is not a connector's business.
+// What the client refuses comes back as an error that wraps a
+// *[collection.Stop]; a connector passes it on, and returns one of its own for
+// a page it cannot read.
+package connectors
+
+import (
+	"context"
+	"iter"
+	"net/http"
+
+	"collect/collection"
+)
+
+// A Connector collects the streams of one provider.
+type Connector interface {
+	// Provider describes whom the connector talks to. It is constant.
+	Provider() collection.Provider
+
+	// Streams lists what can be collected, parents before their children.
+	Streams() []collection.Stream
+
+	// Partition returns the partition of stream that parent stands for, and
+	// the version of it to collect: what changes when the partition must be
+	// collected again (it is "" unless the stream is refreshed when changed).
+	// ok is false if the stream does not want this parent.
+	//
+	// parent.Partition is the partition of the parent's own stream that the
+	// record was found in.
+	Partition(stream string, parent collection.Parent) (p collection.Partition, version string, ok bool, err error)
+
+	// Slices yields the slices of a place that follow from, each fetched with
+	// client only when it is asked for. The From of the first slice is from,
+	// and the From of each later one is the Next of the slice before it.
+	//
+	// It ends after a slice whose Next is Done, or after yielding an error.
+	// An error of the client is wrapped, never replaced. It may be called for
+	// several places at once, and with the cursor of any slice it yielded,
+	// also by an earlier process.
+	Slices(ctx context.Context, client *http.Client, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error]
+}
+
+// An Aheader is a connector that can name cursors before the slices in front
+// of them are fetched, as with page numbers and offsets, so that slices of
+// one partition can be fetched side by side.
+type Aheader interface {
+	// Ahead returns up to n cursors that would follow from if every slice
+	// between were full. It returns none where the provider alone knows.
+	Ahead(at collection.Place, from collection.Cursor, n int) []collection.Cursor
+}

@@ -1,0 +1,214 @@
+// Package store is the port to where collected records, checkpoints and gaps
+// live. The suite in storetest says what every store must do; sqlite is the
+// store of one machine.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"collect/collection"
+)
+
+// Errors that a caller acts on.
+var (
+	// ErrFenced: another run holds the connector now. Nothing was written, and
+	// this run must stop.
+	ErrFenced = errors.New("another run took over")
+
+	// ErrCursorMoved: the checkpoint is not where the slice started. Nothing
+	// was written.
+	ErrCursorMoved = errors.New("the checkpoint is not where the slice started")
+
+	// ErrUnknown: it is not known whether the commit took effect. The
+	// checkpoint must be read back before anything else is done.
+	ErrUnknown = errors.New("not known whether the commit took effect")
+
+	// ErrFull: no space is left. Nothing was written.
+	ErrFull = errors.New("no space left")
+
+	// ErrNewer: the store was made by a newer version.
+	ErrNewer = errors.New("made by a newer version of collect")
+
+	// ErrDamaged: the store cannot be read as what it should be.
+	ErrDamaged = errors.New("damaged")
+
+	// ErrMissing: there is no store at the path that was named.
+	ErrMissing = errors.New("does not exist")
+)
+
+// A HeldError says who else runs a connector.
+type HeldError struct {
+	Run collection.Run // ID, Holder, StartedAt and BeatAt are set
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("held by run %s, pid %d on %s", e.Run.ID, e.Run.Holder.PID, e.Run.Holder.Host)
+}
+
+// A Store keeps everything that collect remembers. It is safe for concurrent
+// use.
+type Store interface {
+	// Begin takes the lease of run.Connector, marks runs of it whose process
+	// died as abandoned, frees their gaps, and starts run (ID, Connector,
+	// Mode, Lane, Holder and StartedAt are set). The streams are declared so
+	// that readers know them before the first record.
+	//
+	// It returns a *HeldError, and changes nothing, if another process holds
+	// the lease.
+	Begin(ctx context.Context, run collection.Run, streams []collection.Stream) (Ledger, error)
+
+	// Reset moves the checkpoint of a place to to, whatever it is, closes the
+	// gaps of the place as superseded, and records who did it and why. With
+	// Partition "" it does so for every partition of the stream's lane. It
+	// takes the lease for the moment it needs, and fails with a *HeldError
+	// like Begin.
+	Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit Audit) error
+
+	Reader
+	Close() error
+}
+
+// An Audit says who changed something by hand.
+type Audit struct {
+	Who    string
+	Why    string
+	Holder collection.Holder
+}
+
+// A Ledger is the write side of a store while one run holds its lease. It is
+// safe for concurrent use. After [ErrFenced] it writes nothing more.
+type Ledger interface {
+	// Epoch is the number of the lease. It grows each time the lease is taken.
+	Epoch() int64
+
+	// Checkpoint returns the checkpoint of a place. A place that was never
+	// committed has the zero cursor.
+	Checkpoint(ctx context.Context, at collection.Place) (collection.Checkpoint, error)
+
+	// Commit stores slices in one transaction: their records and rejected
+	// records, the checkpoint of each place, compared and swapped on From, and
+	// the end of every gap that a slice passes: one open at From, the one it
+	// Fills, and, when Next is Done, all open planned gaps of the place.
+	// Every slice gets its events. Results are in the order of slices.
+	//
+	// A record whose key is taken by a record with other bytes in another
+	// partition is rejected with key_collision instead of overwriting it.
+	//
+	// Errors: ErrFenced, ErrCursorMoved, ErrFull: nothing was written.
+	// ErrUnknown: see there. A slice that Fills a gap is not compared with the
+	// checkpoint; if the checkpoint equals its From, it moves all the same.
+	Commit(ctx context.Context, slices ...collection.Slice) ([]Committed, error)
+
+	// Defer opens gaps, or renews the one that is open at the same place and
+	// cursor: its reason, detail, not-before and, with worked, its attempts
+	// (plus one). A gap that reaches [collection.MaxGapAttempts], or whose
+	// reason is permanent, is dead: shown, and not tried by itself.
+	Defer(ctx context.Context, worked bool, gaps ...collection.Gap) ([]collection.Gap, error)
+
+	// Lease returns up to n gaps that may be tried at now, in the order of
+	// [collection.Gap.Rank], and marks them leased by this run. A gap is
+	// leased at most once in a run. Planned gaps are always eligible; others
+	// after their not-before. A dead gap never is.
+	Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) ([]collection.Gap, error)
+
+	// Parents returns up to n records of parent, by key, after the key
+	// after, as the parents of partitions of other streams.
+	Parents(ctx context.Context, parent string, after string, n int) ([]collection.Parent, error)
+
+	// Places returns the state of the given places in one read: checkpoint and
+	// whether a gap is open or dead there.
+	Places(ctx context.Context, at []collection.Place) ([]PlaceState, error)
+
+	// SaveProvider stores what was learned of a pacing domain, as JSON, with
+	// the events that led to it.
+	SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error
+
+	// Beat says that the run is alive, with its tally so far.
+	Beat(ctx context.Context, now time.Time, tally collection.Tally) error
+
+	// Finish ends the run, keeps its verdict and releases the lease. Nothing
+	// else may be called after it. Calling it again does nothing.
+	Finish(ctx context.Context, run collection.Run) error
+}
+
+// Committed says what a commit did for one slice.
+type Committed struct {
+	Commit   int64
+	Changed  int // records that were new or different from what was stored
+	Rejected int
+	Closed   []collection.Gap
+}
+
+// A PlaceState is what a run must know of a place before it works there.
+type PlaceState struct {
+	Checkpoint collection.Checkpoint
+	Owed       bool // a gap other than a planned one is open, leased or dead there
+}
+
+// A Reader looks and changes no byte of the store.
+type Reader interface {
+	// Salt returns random bytes made with the store. They salt the hashes that
+	// name accounts.
+	Salt(ctx context.Context) ([]byte, error)
+
+	// Provider returns what was learned of a pacing domain, as JSON; nil if
+	// nothing was.
+	Provider(ctx context.Context, domain string) ([]byte, error)
+
+	// Connectors returns the names of all connectors that ever ran, sorted.
+	Connectors(ctx context.Context) ([]string, error)
+
+	// Streams describes the streams of a connector, in the order declared.
+	Streams(ctx context.Context, connector string) ([]StreamState, error)
+
+	// Gaps returns the gaps of a connector (of all, if it is "") that are
+	// owed: open, leased or dead; oldest first.
+	Gaps(ctx context.Context, connector string) ([]OwnedGap, error)
+
+	// Runs returns the newest n runs of a connector (of all, if it is ""),
+	// newest first.
+	Runs(ctx context.Context, connector string, n int) ([]collection.Run, error)
+
+	// Totals adds up all runs of a connector.
+	Totals(ctx context.Context, connector string) (runs int, t collection.Tally, err error)
+
+	// Records yields the records of a stream in the order of their keys.
+	Records(ctx context.Context, connector, stream string) iter.Seq2[Stored, error]
+}
+
+// A StreamState describes a stream for people.
+type StreamState struct {
+	collection.Stream
+	Records     int64
+	Quarantined int64
+	View        string // the SQL view of its records
+	Lanes       []LaneState
+}
+
+// A LaneState describes one lane of a stream.
+type LaneState struct {
+	Lane       collection.Lane
+	Partitions int64     // places with a checkpoint, the stream's own not counted
+	Done       int64     // of these, walked to the end
+	Complete   bool      // the stream's own walk, or pass over partitions, reached its end
+	SavedAt    time.Time // of the newest commit
+	Digest     string    // of the checkpoint, for comparison; never the cursor
+}
+
+// An OwnedGap is a gap with the connector it belongs to.
+type OwnedGap struct {
+	Connector string
+	collection.Gap
+}
+
+// A Stored is a record as it is kept.
+type Stored struct {
+	collection.Record
+	Partition   collection.Partition
+	Run         string
+	CommittedAt time.Time
+}
