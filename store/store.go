@@ -15,21 +15,6 @@ import (
 
 // Errors that a caller acts on.
 var (
-	// ErrFenced: another run holds the connector now. Nothing was written, and
-	// this run must stop.
-	ErrFenced = errors.New("another run took over")
-
-	// ErrCursorMoved: the checkpoint is not where the slice started. Nothing
-	// was written.
-	ErrCursorMoved = errors.New("the checkpoint is not where the slice started")
-
-	// ErrUnknown: it is not known whether the commit took effect. The
-	// checkpoint must be read back before anything else is done.
-	ErrUnknown = errors.New("not known whether the commit took effect")
-
-	// ErrFull: no space is left. Nothing was written.
-	ErrFull = errors.New("no space left")
-
 	// ErrNewer: the store was made by a newer version.
 	ErrNewer = errors.New("made by a newer version of collect")
 
@@ -80,7 +65,7 @@ type Audit struct {
 }
 
 // A Ledger is the write side of a store while one run holds its lease. It is
-// safe for concurrent use. After [ErrFenced] it writes nothing more.
+// safe for concurrent use. After [collection.ErrFenced] it writes nothing more.
 type Ledger interface {
 	// Epoch is the number of the lease. It grows each time the lease is taken.
 	Epoch() int64
@@ -98,10 +83,10 @@ type Ledger interface {
 	// A record whose key is taken by a record with other bytes in another
 	// partition is rejected with key_collision instead of overwriting it.
 	//
-	// Errors: ErrFenced, ErrCursorMoved, ErrFull: nothing was written.
-	// ErrUnknown: see there. A slice that Fills a gap is not compared with the
+	// Errors: collection.ErrFenced, ErrCursorMoved, ErrFull and ErrUnknown; see
+	// there. A slice that Fills a gap is not compared with the
 	// checkpoint; if the checkpoint equals its From, it moves all the same.
-	Commit(ctx context.Context, slices ...collection.Slice) ([]Committed, error)
+	Commit(ctx context.Context, slices ...collection.Slice) ([]collection.Committed, error)
 
 	// Defer opens gaps, or renews the one that is open at the same place and
 	// cursor: its reason, detail, not-before and, with worked, its attempts
@@ -121,7 +106,7 @@ type Ledger interface {
 
 	// Places returns the state of the given places in one read: checkpoint and
 	// whether a gap is open or dead there.
-	Places(ctx context.Context, at []collection.Place) ([]PlaceState, error)
+	Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error)
 
 	// SaveProvider stores what was learned of a pacing domain, as JSON, with
 	// the events that led to it.
@@ -133,20 +118,6 @@ type Ledger interface {
 	// Finish ends the run, keeps its verdict and releases the lease. Nothing
 	// else may be called after it. Calling it again does nothing.
 	Finish(ctx context.Context, run collection.Run) error
-}
-
-// Committed says what a commit did for one slice.
-type Committed struct {
-	Commit   int64
-	Changed  int // records that were new or different from what was stored
-	Rejected int
-	Closed   []collection.Gap
-}
-
-// A PlaceState is what a run must know of a place before it works there.
-type PlaceState struct {
-	Checkpoint collection.Checkpoint
-	Owed       bool // a gap other than a planned one is open, leased or dead there
 }
 
 // A Reader looks and changes no byte of the store.

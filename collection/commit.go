@@ -1,0 +1,34 @@
+package collection
+
+import "errors"
+
+// What a commit can answer other than committed. The first two, and ErrFull,
+// mean that nothing was written.
+var (
+	// ErrFenced: another run holds the connector now, and this one must stop.
+	ErrFenced = errors.New("another run took over")
+
+	// ErrCursorMoved: the checkpoint is not where the slice started.
+	ErrCursorMoved = errors.New("the checkpoint is not where the slice started")
+
+	// ErrUnknown: it is not known whether the commit took effect. The
+	// checkpoint must be read back before anything else is done.
+	ErrUnknown = errors.New("not known whether the commit took effect")
+
+	// ErrFull: no space is left.
+	ErrFull = errors.New("no space left")
+)
+
+// Committed says what a commit did for one slice.
+type Committed struct {
+	Commit   int64
+	Changed  int // records that were new or different from what was stored
+	Rejected int // records put in quarantine
+	Closed   []Gap
+}
+
+// A PlaceState is what a run must know of a place before it works there.
+type PlaceState struct {
+	Checkpoint Checkpoint
+	Owed       bool // a gap other than a planned one is open, leased or dead there
+}
