@@ -30,5 +30,5 @@ type Committed struct {
 // A PlaceState is what a run must know of a place before it works there.
 type PlaceState struct {
 	Checkpoint Checkpoint
-	Owed       bool // a gap other than a planned one is open, leased or dead there
+	Owed       bool // a gap at the checkpoint is open, leased or dead whose reason does not end runs: only recovery works here
 }

@@ -77,8 +77,9 @@ type Ledger interface {
 	// Commit stores slices in one transaction: their records and rejected
 	// records, the checkpoint of each place, compared and swapped on From, and
 	// the end of every gap that a slice passes: one open at From, the one it
-	// Fills, and, when Next is Done, all open planned gaps of the place.
-	// Every slice gets its events. Results are in the order of slices.
+	// Fills, and, when Next is Done, all open planned gaps of the place. A gap
+	// that a slice Leaves is opened, or renewed with its attempts plus one, at
+	// From instead. Every slice gets its events. Results are in the order of slices.
 	//
 	// A record whose key is taken by a record with other bytes in another
 	// partition is rejected with key_collision instead of overwriting it.
@@ -104,8 +105,8 @@ type Ledger interface {
 	// after, as the parents of partitions of other streams.
 	Parents(ctx context.Context, parent string, after string, n int) ([]collection.Parent, error)
 
-	// Places returns the state of the given places in one read: checkpoint and
-	// whether a gap is open or dead there.
+	// Places returns the state of the given places, in their order, in one
+	// read: the checkpoint and what is owed there.
 	Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error)
 
 	// SaveProvider stores what was learned of a pacing domain, as JSON, with
@@ -115,8 +116,8 @@ type Ledger interface {
 	// Beat says that the run is alive, with its tally so far.
 	Beat(ctx context.Context, now time.Time, tally collection.Tally) error
 
-	// Finish ends the run, keeps its verdict and releases the lease. Nothing
-	// else may be called after it. Calling it again does nothing.
+	// Finish ends the run, keeps its verdict, opens the gaps it still leases
+	// and releases the lease. Nothing else may be called after it. Calling it again does nothing.
 	Finish(ctx context.Context, run collection.Run) error
 }
 
