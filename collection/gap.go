@@ -103,6 +103,7 @@ type Gap struct {
 	ID int64
 	Place
 	Cursor    Cursor // where to go on
+	Version   string // the version of the parent, or the pass, that the walk was to cover
 	Shape     Shape
 	Reason    Reason
 	Detail    string // one line for people: no secrets, URLs, cursors or bodies

@@ -33,6 +33,7 @@ type Run struct {
 	Connector string
 	Mode      Mode
 	Lane      Lane
+	Params    map[string]string // of the connector; a checkpoint means nothing under others
 	Outcome   Outcome
 	Reason    Reason // why it stopped before the end; "" if it did not
 	Holder    Holder
