@@ -1,0 +1,212 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// The exit codes. Scripts rely on them: they are only ever added to, and a
+// script must take a code it does not know for a failure. The numbers 64 to
+// 78 are those of sysexits.h, which systemd prints by name.
+const (
+	exitOK         = 0
+	exitFailure    = 1
+	exitUsage      = 2
+	exitPaused     = 10
+	exitWarned     = 11
+	exitOwed       = 65
+	exitUnreached  = 69
+	exitBug        = 70
+	exitStorage    = 74
+	exitLater      = 75
+	exitProtocol   = 76
+	exitRefused    = 77
+	exitConfig     = 78
+	exitInterrupt  = 130
+	exitTerminated = 143
+)
+
+// An exitCode describes one exit code to people and to monitoring.
+type exitCode struct {
+	Code    int
+	Systemd string // what systemctl status shows beside the number; "" for none
+	When    string
+	Who     string // who acts
+	Retry   string
+	Ping    string // what to tell a dead man's switch: success, fail, or log
+}
+
+// exitCodes lists all exit codes, worst first: of several connectors in one
+// run, the worst decides. A bug outranks everything; what needs a person
+// outranks what passes by itself.
+var exitCodes = []exitCode{
+	{exitBug, "SOFTWARE", "a bug in collect", "us", "no", "fail"},
+	{exitStorage, "IOERR", "disk full, database damaged or missing, output not writable", "you", "after repair", "fail"},
+	{exitConfig, "CONFIG", "unknown connector, mistake in a file, newer database", "you", "no", "fail"},
+	{exitUsage, "INVALIDARGUMENT", "bad flag or argument", "you", "no", "fail"},
+	{exitRefused, "NOPERM", "token missing or rejected, frozen after a 403, account suspended", "you", "no", "fail"},
+	{exitProtocol, "PROTOCOL", "schema drift, unreadable page, cursor expired", "you", "no", "fail"},
+	{exitOwed, "DATAERR", "finished, but pieces are stuck or records are in quarantine", "you", "after a look", "fail"},
+	{exitFailure, "FAILURE", "a failure with no better class", "you", "maybe", "fail"},
+	{exitUnreached, "UNAVAILABLE", "provider not reachable at all (DNS, TLS, refused)", "time, then you", "yes", "log"},
+	{exitLater, "TEMPFAIL", "throttled beyond patience, breaker open, another run holds the lock", "time", "yes, later", "log"},
+	{exitTerminated, "TERM", "SIGTERM, after saving", "nobody", "yes", "log"},
+	{exitInterrupt, "", "SIGINT, after saving", "nobody", "yes", "log"},
+	{exitWarned, "", "finished with warnings, only with --strict", "you, a look", "next schedule", "success"},
+	{exitPaused, "", "planned pause, only with --strict", "nobody", "next schedule", "success"},
+	{exitOK, "SUCCESS", "complete, nothing new, or a planned pause (cap, time, retries)", "nobody", "next schedule", "success"},
+}
+
+// exitCodeHelp returns the exit codes for people, by number, each with the
+// name systemd gives it.
+func exitCodeHelp() string {
+	byNumber := slices.Clone(exitCodes)
+	slices.SortFunc(byNumber, func(a, b exitCode) int { return a.Code - b.Code })
+	var b strings.Builder
+	for _, c := range byNumber {
+		lead := fmt.Sprintf("%5d  %-16s", c.Code, c.Systemd)
+		for _, line := range wrap(lead, fmt.Sprintf("%s (acts: %s; retry: %s)", c.When, c.Who, c.Retry), 80) {
+			b.WriteString(line + "\n")
+		}
+	}
+	b.WriteString("\nOf several connectors in one run the worst decides. More codes may be added: take\n" +
+		"an unknown one for a failure.\n")
+	return b.String()
+}
+
+// worst returns the code that decides among codes, and exitOK if there are
+// none. A code that is not in the table ranks with exitFailure.
+func worst(codes ...int) int {
+	rank := func(code int) int {
+		i := slices.IndexFunc(exitCodes, func(c exitCode) bool { return c.Code == code })
+		if i < 0 {
+			i = slices.IndexFunc(exitCodes, func(c exitCode) bool { return c.Code == exitFailure })
+		}
+		return i
+	}
+	decides := exitOK
+	for _, code := range codes {
+		if rank(code) < rank(decides) {
+			decides = code
+		}
+	}
+	return decides
+}
+
+// An ending is all that the verdict on a run depends on.
+type ending struct {
+	Run        collection.Run   // with its Reason and Tally, once the work is over
+	Owed       []store.OwnedGap // what its connector owes then, whichever run left it
+	Err        error            // what ended the run; nil if it came to its end
+	Unreached  bool             // no request got as far as an answer
+	Terminated bool             // the interruption was a SIGTERM
+	Warnings   int
+	Strict     bool // say planned pauses and warnings with codes of their own
+}
+
+// verdictCode returns the verdict on a run and the exit code that says it.
+//
+// The code is exitOK only if everything is stored, or what is left is in
+// planned gaps. An older gap counts like a new one: what is owed does not
+// become less owed by a second run. Quarantined records count in the run that
+// put them there, since quarantine keeps them for good. A piece that its
+// provider declared gone is shown and does not count: there is nothing left
+// to store. A 404 that no rule explains does.
+//
+// An interruption speaks for itself, whatever else is owed: the run was not
+// there to see the end of it.
+func verdictCode(e ending) (collection.Outcome, int) {
+	if interrupted(e) {
+		if e.Terminated {
+			return collection.RunInterrupted, exitTerminated
+		}
+		return collection.RunInterrupted, exitInterrupt
+	}
+	codes := []int{endCode(e)}
+	for _, gap := range e.Owed {
+		codes = append(codes, reasonCode(gap.Reason))
+	}
+	if e.Run.Tally.Rejected > 0 {
+		codes = append(codes, exitOwed)
+	}
+	if e.Unreached {
+		codes = append(codes, exitUnreached)
+	}
+	if e.Warnings > 0 {
+		codes = append(codes, exitWarned)
+	}
+	code := worst(codes...)
+	outcome := outcomeOf(code, e.Run.Tally)
+	if outcome == collection.Complete && slices.Contains(codes, exitPaused) {
+		outcome = collection.Deferred // with warnings on top
+	}
+	if !e.Strict && (code == exitPaused || code == exitWarned) {
+		code = exitOK
+	}
+	return outcome, code
+}
+
+// interrupted reports whether a signal, and nothing worse, ended the run.
+func interrupted(e ending) bool {
+	if e.Err == nil {
+		return e.Run.Reason == collection.Interrupted
+	}
+	return classify(e.Err).exit == exitInterrupt
+}
+
+// endCode returns the code of what ended the run, its owed pieces aside.
+func endCode(e ending) int {
+	if e.Err != nil {
+		if stop, ok := errors.AsType[*collection.Stop](e.Err); ok {
+			return reasonCode(stop.Reason)
+		}
+		return classify(e.Err).exit
+	}
+	return reasonCode(e.Run.Reason)
+}
+
+// reasonCode returns the exit code of a run that stopped for r, or that
+// leaves a gap with that reason.
+//
+// An open breaker is planned in the ledger, so that it arms no cooldown, but
+// it is no success: nobody chose it, and time must pass.
+func reasonCode(r collection.Reason) int {
+	switch r {
+	case "", collection.Gone:
+		return exitOK
+	case collection.Interrupted, collection.RequestCap, collection.WallClock, collection.RetryBudget:
+		return exitPaused
+	case collection.CircuitOpen, collection.RateLimited, collection.UpstreamPressure, collection.RetryAfter:
+		return exitLater
+	case collection.Auth, collection.Frozen, collection.Suspended:
+		return exitRefused
+	case collection.SchemaDrift, collection.BadPage, collection.CursorExpired:
+		return exitProtocol
+	}
+	return exitOwed
+}
+
+// outcomeOf returns the verdict that code stands for.
+func outcomeOf(code int, work collection.Tally) collection.Outcome {
+	switch code {
+	case exitOK, exitWarned:
+		if work.Changed == 0 {
+			return collection.NothingNew
+		}
+		return collection.Complete
+	case exitPaused:
+		return collection.Deferred
+	case exitUnreached, exitLater:
+		return collection.Waiting
+	case exitOwed, exitProtocol, exitRefused:
+		return collection.Blocked
+	case exitInterrupt, exitTerminated:
+		return collection.RunInterrupted
+	}
+	return collection.Failed
+}

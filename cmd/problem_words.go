@@ -1,0 +1,321 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// place names where a problem was met: tickets/issues repo=acme/api.
+func (sc scene) place() string {
+	where := sc.Connector
+	if sc.Stream != "" {
+		where += "/" + sc.Stream
+	}
+	if sc.Partition != "" {
+		where += " " + sc.Partition.String()
+	}
+	return where
+}
+
+// saved says what is safe.
+func (sc scene) saved() string {
+	work := sc.Run.Tally
+	switch {
+	case sc.Run.ID == "":
+		return "nothing was started"
+	case work.Slices == 0:
+		return "what earlier runs saved; the checkpoint did not move"
+	}
+	text := fmt.Sprintf("%s in %s of this run", counted(work.Records, "record", "records"), counted(work.Slices, "slice", "slices"))
+	if sc.Owed > 0 {
+		text += fmt.Sprintf("; %s", counted(sc.Owed, "gap is owed", "gaps are owed"))
+	}
+	return text
+}
+
+// resume is the command that goes on.
+func (sc scene) resume(say string) step { return step{say, "collect resume " + sc.Connector} }
+
+// release is the command that ends a freeze.
+func (sc scene) release(why string) step {
+	return step{"then:", fmt.Sprintf("collect freeze release %s --reason %q", sc.Provider, why)}
+}
+
+// stopIn returns the stop that err is known to hold.
+func stopIn(err error) *collection.Stop {
+	stop, _ := errors.AsType[*collection.Stop](err)
+	return stop
+}
+
+// answered returns " (403)", or "" without a status.
+func answered(stop *collection.Stop) string {
+	if stop.Status == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d)", stop.Status)
+}
+
+func writeBug(p *problem, err error, _ scene) {
+	p.Headline = "collect has a bug: " + err.Error()
+	p.Saved = "everything that was committed; the slice in flight will replay"
+	p.Do = []step{{Say: "report it with what -v prints, which holds no records and no tokens"}}
+}
+
+func writeUsage(p *problem, err error, _ scene) {
+	p.Headline = err.Error()
+	p.Do = []step{{"see:", "collect --help"}}
+}
+
+func writeUnknownConnector(p *problem, err error, _ scene) {
+	e, _ := errors.AsType[*unknownConnectorError](err)
+	p.Headline = fmt.Sprintf("no connector named `%s`", e.Name)
+	if name := nearest(e.Name, e.Known); name != "" {
+		p.Note = fmt.Sprintf("there is a connector with a similar name: `%s`", name)
+		p.Do = []step{{Command: "collect run " + name}, {"or see all:", "collect status"}}
+		return
+	}
+	if len(e.Known) > 0 {
+		p.Note = "known here: " + strings.Join(e.Known, ", ")
+	}
+	p.Do = []step{{Say: "name it under `connectors:` in collect.yaml, or give the path of its file"}}
+}
+
+func writeFile(p *problem, err error, _ scene) {
+	e, _ := errors.AsType[*fileError](err)
+	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
+	p.At = e.place()
+	p.Saved = "nothing was started"
+}
+
+func writeHeld(p *problem, err error, sc scene) {
+	e, _ := errors.AsType[*store.HeldError](err)
+	run := e.Run
+	p.Headline = fmt.Sprintf("%s is being collected by another run", sc.Connector)
+	p.By = fmt.Sprintf("run %s, pid %d on %s, started %s", run.ID, run.Holder.PID, run.Holder.Host, ago(run.StartedAt, sc.Now))
+	if !run.BeatAt.IsZero() {
+		p.By += ", alive " + ago(run.BeatAt, sc.Now)
+	}
+	p.Do = []step{{Say: "nothing; your schedule can simply try again later"}}
+}
+
+func writeFull(p *problem, _ error, sc scene) {
+	p.Headline = "no space left while saving a slice"
+	if sc.State != "" {
+		p.Headline = fmt.Sprintf("no space left for %s while saving a slice", sc.State)
+	}
+	p.At = sc.place()
+	p.Saved = sc.saved() + ". The slice was not counted; it will replay"
+	p.Do = []step{sc.resume("free some space, then:")}
+}
+
+func writeNewer(p *problem, _ error, sc scene) {
+	p.Headline = "the database was made by a newer version of collect"
+	p.At = sc.State
+	p.Saved = "everything; nothing was changed"
+	p.Do = []step{{Say: "install that version or a newer one"}}
+}
+
+func writeDamaged(p *problem, _ error, sc scene) {
+	p.Headline = "the database is damaged"
+	p.At = sc.State
+	p.Saved = "nothing was changed by this command"
+	p.Do = []step{
+		{Say: "keep a copy of the file and of those beside it"},
+		{Say: "restore the last good backup, or name a new file with --state and --create"},
+	}
+}
+
+func writeMissing(p *problem, _ error, sc scene) {
+	p.Headline = "there is no database at the path that was named"
+	p.At = sc.State
+	p.Why = "a mistyped path must not collect everything again"
+	p.Saved = "nothing was started"
+	p.Do = []step{{Say: "correct the path, or add --create to begin a new database there"}}
+}
+
+func writeFenced(p *problem, _ error, sc scene) {
+	p.Headline = fmt.Sprintf("another process took %s over, so this run stopped", sc.Connector)
+	p.Saved = sc.saved()
+	p.Do = []step{{"nothing; see who runs it:", "collect status " + sc.Connector}}
+}
+
+func writeUnknownCommit(p *problem, _ error, sc scene) {
+	p.Headline = "the database does not say whether the last slice was saved"
+	p.At = sc.place()
+	p.Saved = sc.saved() + ". The next run reads the checkpoint first"
+	p.Do = []step{sc.resume("check the disk, then:")}
+}
+
+func writeAuth(p *problem, err error, sc scene) {
+	p.Headline = fmt.Sprintf("%s rejected the token%s", sc.Provider, answered(stopIn(err)))
+	if sc.Credential == "" {
+		p.Headline = fmt.Sprintf("%s asks for a token%s, and the connector sends none", sc.Provider, answered(stopIn(err)))
+	}
+	p.At = sc.place()
+	if sc.Credential != "" {
+		p.Token = "from " + sc.Credential
+		if sc.Mark != "" {
+			p.Token += ", fingerprint " + sc.Mark
+		}
+	}
+	p.Saved = sc.saved()
+	p.Do = []step{{Say: "put a valid token there"}, sc.resume("then:")}
+}
+
+func writeFrozen(p *problem, err error, sc scene) {
+	stop := stopIn(err)
+	p.Headline = fmt.Sprintf("%s answered 403, so collect stopped all calls to it", sc.Provider)
+	p.At = sc.place()
+	p.Why = "a 403 can mean a ban. Going on could make it permanent"
+	p.Saved = sc.saved()
+	p.Do = []step{{Say: "check the account at " + sc.Provider}, sc.release("checked the account")}
+	if !stop.NotBefore.IsZero() {
+		p.Next = "one test request may leave after " + at(stop.NotBefore, sc.Now)
+	}
+}
+
+func writeSuspended(p *problem, err error, sc scene) {
+	stop := stopIn(err)
+	p.Headline = fmt.Sprintf("%s says that this account is suspended%s", sc.Provider, answered(stop))
+	p.At = sc.place()
+	p.Why = stop.Detail
+	p.Saved = sc.saved() + ". All calls are stopped, schedules too"
+	p.Do = []step{{Say: "settle it with " + sc.Provider}, sc.release("support ticket")}
+}
+
+func writeDrift(p *problem, err error, sc scene) {
+	p.Headline = fmt.Sprintf("%s changed the shape of its records", sc.Provider)
+	p.At = sc.place()
+	p.Why = stopIn(err).Detail
+	p.Saved = sc.saved() + "; the rest goes on"
+	p.Do = []step{{"look:", "collect gaps " + sc.Connector}}
+}
+
+func writeBadPage(p *problem, err error, sc scene) {
+	stop := stopIn(err)
+	p.Headline = fmt.Sprintf("a page of %s is not what the connector expects%s", sc.Provider, answered(stop))
+	p.At = sc.place()
+	p.Why = stop.Detail
+	p.Saved = sc.saved() + "; the page became a gap, and the rest goes on"
+	p.Do = []step{{"look:", "collect gaps " + sc.Connector}, sc.resume("after correcting the connector file:")}
+}
+
+func writeCursor(p *problem, err error, sc scene) {
+	p.Headline = fmt.Sprintf("%s does not know the place any more where the last run stopped", sc.Provider)
+	p.At = sc.place()
+	p.Why = stopIn(err).Detail
+	p.Saved = sc.saved()
+	p.Note = "walking again from the start repeats requests, and stores no record twice"
+	p.Do = []step{{"walk again:", fmt.Sprintf("collect reset %s --stream %s", sc.Connector, sc.Stream)}}
+}
+
+func writePiece(p *problem, err error, sc scene) {
+	stop := stopIn(err)
+	what := map[collection.Reason]string{
+		collection.Forbidden: "keeps a piece from us",
+		collection.NotFound:  "has no such piece",
+		collection.Gone:      "says that a piece is gone for good",
+		collection.TooLarge:  "answered with more than the limit",
+	}[stop.Reason]
+	p.Headline = fmt.Sprintf("%s %s%s", sc.Provider, what, answered(stop))
+	p.At = sc.place()
+	p.Why = stop.Detail
+	p.Saved = sc.saved() + "; the piece is in the ledger, and the rest goes on"
+	p.Do = []step{{"look:", "collect gaps " + sc.Connector}}
+	if stop.Reason == collection.NotFound {
+		p.Note = "if that is usual for this provider, declare it: `on: [{status: [404], verdict: gone}]`"
+	}
+}
+
+func writeBreaker(p *problem, err error, sc scene) {
+	stop := stopIn(err)
+	p.Headline = fmt.Sprintf("the breaker for %s is open", sc.Provider)
+	p.Why = stop.Detail
+	p.Saved = sc.saved()
+	p.Do = []step{{Say: "nothing; one test call goes out later"}}
+	if !stop.NotBefore.IsZero() {
+		p.Do[0].Say = "nothing; one test call goes out at " + at(stop.NotBefore, sc.Now)
+	}
+}
+
+func writeLongWait(p *problem, err error, sc scene) {
+	stop := stopIn(err)
+	p.Headline = fmt.Sprintf("%s asks for a longer wait than this run may take%s", sc.Provider, answered(stop))
+	p.At = sc.place()
+	p.Saved = sc.saved()
+	p.Do = []step{{Say: "nothing; your schedule can simply try again later"}}
+	if !stop.NotBefore.IsZero() {
+		p.Next = fmt.Sprintf("no request leaves before %s, in %s", at(stop.NotBefore, sc.Now), span(stop.NotBefore.Sub(sc.Now).Round(time.Second)))
+	}
+}
+
+func writeThrottled(p *problem, err error, sc scene) {
+	p.Headline = fmt.Sprintf("%s kept throttling%s after every attempt", sc.Provider, answered(stopIn(err)))
+	p.At = sc.place()
+	p.Why = stopIn(err).Detail
+	p.Saved = sc.saved()
+	p.Next = "what is missing is a gap; a later run fills it"
+}
+
+func writeUnreachable(p *problem, err error, sc scene) {
+	p.Headline = fmt.Sprintf("%s is not reachable", sc.Provider)
+	p.At = sc.place()
+	p.Why = obstacle(err)
+	p.Saved = sc.saved()
+	p.Do = []step{sc.resume("check the network and the connector's base_url, then:")}
+}
+
+func writePressure(p *problem, err error, sc scene) {
+	p.Headline = fmt.Sprintf("%s kept failing%s after every attempt", sc.Provider, answered(stopIn(err)))
+	p.At = sc.place()
+	p.Why = stopIn(err).Detail
+	p.Saved = sc.saved()
+	p.Next = "what is missing is a gap; a later run fills it"
+}
+
+func writeRequestCap(p *problem, _ error, sc scene) {
+	p.Headline = fmt.Sprintf("%s reached its request cap", sc.Connector)
+	if sc.RequestCap > 0 {
+		p.Headline += fmt.Sprintf(" (%s of %s)", count(min(sc.Run.Tally.Requests, sc.RequestCap)), count(sc.RequestCap))
+	}
+	p.Saved = sc.saved()
+	p.Next = "the rest is planned work; the next run continues by itself"
+}
+
+func writeWallClock(p *problem, _ error, sc scene) {
+	p.Headline = fmt.Sprintf("%s reached its time limit", sc.Connector)
+	if sc.MaxTime > 0 {
+		p.Headline += fmt.Sprintf(" (%s)", span(sc.MaxTime))
+	}
+	p.Saved = sc.saved()
+	p.Next = "the next run continues by itself"
+}
+
+func writeRetryBudget(p *problem, _ error, sc scene) {
+	p.Headline = fmt.Sprintf("%s used all its retries, so it stopped trying", sc.Connector)
+	if sc.Retries > 0 {
+		p.Headline = fmt.Sprintf("%s used all its retries (%s), so it stopped trying", sc.Connector, count(sc.Retries))
+	}
+	p.Saved = sc.saved()
+	p.Next = fmt.Sprintf("the next run continues; if this repeats, %s is in trouble", sc.Provider)
+}
+
+func writeInterrupted(p *problem, _ error, sc scene) {
+	p.Headline = sc.Connector + " was interrupted"
+	p.Saved = sc.saved()
+	p.Do = []step{sc.resume("")}
+}
+
+func writeOther(p *problem, err error, sc scene) {
+	p.Headline = plainText(err)
+	p.At = sc.place()
+	if sc.Run.ID != "" {
+		p.Saved = sc.saved()
+		p.Do = []step{sc.resume("")}
+	}
+}

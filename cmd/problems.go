@@ -1,0 +1,258 @@
+package cmd
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// A scene is what the commands know of the situation in which an error is
+// explained. Every field may be empty.
+type scene struct {
+	Connector  string
+	Provider   string
+	Stream     string
+	Partition  collection.Partition
+	Run        collection.Run // the run that met the error; ID "" if none began
+	Owed       int64          // gaps that are owed now
+	Credential string         // where it came from: "env ACME_TOKEN"
+	Mark       string         // its fingerprint
+	State      string         // path of the database
+	RequestCap int64
+	MaxTime    time.Duration
+	Retries    int64 // the run's retry tokens
+	Now        time.Time
+}
+
+// fingerprint returns four hexadecimal digits that tell one credential from
+// another, and nothing about either: a MAC under the store's own salt.
+func fingerprint(salt []byte, credential string) string {
+	mac := hmac.New(sha256.New, salt)
+	mac.Write([]byte(credential))
+	return hex.EncodeToString(mac.Sum(nil)[:2])
+}
+
+// An explanation is one row of the table that turns errors into problems.
+type explanation struct {
+	code      string
+	level     level
+	exit      int
+	needs     string
+	retryable bool
+	is        func(error) bool
+	write     func(*problem, error, scene)
+}
+
+// explanations turns errors into problems. The first match wins, so what
+// decides over a whole run stands above what costs one slice.
+var explanations = []explanation{
+	{"E0901", levelError, exitBug, needsOperator, false, as[*panicError], writeBug},
+	{"E0101", levelError, exitUsage, needsOperator, false, as[*usageError], writeUsage},
+	{"E0201", levelError, exitConfig, needsOperator, false, as[*unknownConnectorError], writeUnknownConnector},
+	{"E0203", levelError, exitConfig, needsOperator, false, as[*fileError], writeFile},
+	{"E0701", levelWaiting, exitLater, needsTime, true, as[*store.HeldError], writeHeld},
+	{"E0702", levelError, exitStorage, needsOperator, true, full, writeFull},
+	{"E0703", levelError, exitConfig, needsOperator, false, is(store.ErrNewer), writeNewer},
+	{"E0704", levelError, exitStorage, needsOperator, false, is(store.ErrDamaged), writeDamaged},
+	{"E0705", levelError, exitStorage, needsOperator, false, is(store.ErrMissing), writeMissing},
+	{"E0706", levelWaiting, exitLater, needsTime, true, is(collection.ErrFenced, collection.ErrCursorMoved), writeFenced},
+	{"E0707", levelError, exitStorage, needsOperator, true, is(collection.ErrUnknown), writeUnknownCommit},
+	{"E0301", levelError, exitRefused, needsOperator, false, stopped(collection.Auth), writeAuth},
+	{"E0303", levelError, exitRefused, needsOperator, false, stopped(collection.Frozen), writeFrozen},
+	{"E0304", levelError, exitRefused, needsOperator, false, stopped(collection.Suspended), writeSuspended},
+	{"E0601", levelError, exitProtocol, needsOperator, false, stopped(collection.SchemaDrift), writeDrift},
+	{"E0602", levelError, exitProtocol, needsOperator, false, stopped(collection.BadPage), writeBadPage},
+	{"E0603", levelError, exitProtocol, needsOperator, false, stopped(collection.CursorExpired), writeCursor},
+	{"E0608", levelError, exitOwed, needsOperator, false, stopped(collection.Forbidden, collection.NotFound, collection.TooLarge), writePiece},
+	{"E0401", levelWaiting, exitLater, needsTime, true, stopped(collection.CircuitOpen), writeBreaker},
+	{"E0402", levelWaiting, exitLater, needsTime, true, stopped(collection.RetryAfter), writeLongWait},
+	{"E0403", levelWaiting, exitLater, needsTime, true, stopped(collection.RateLimited), writeThrottled},
+	{"E0404", levelError, exitUnreached, needsTime, true, unreachable, writeUnreachable},
+	{"E0405", levelWaiting, exitLater, needsTime, true, stopped(collection.UpstreamPressure), writePressure},
+	{"P0501", levelPaused, exitOK, needsNothing, true, stopped(collection.RequestCap), writeRequestCap},
+	{"P0502", levelPaused, exitOK, needsNothing, true, stopped(collection.WallClock), writeWallClock},
+	{"P0503", levelPaused, exitOK, needsNothing, true, stopped(collection.RetryBudget), writeRetryBudget},
+	{"P0504", levelPaused, exitInterrupt, needsNothing, true, interruption, writeInterrupted},
+	{"W0609", levelWarning, exitOK, needsNothing, false, stopped(collection.Gone), writePiece},
+	{"E0001", levelError, exitFailure, needsOperator, true, func(error) bool { return true }, writeOther},
+}
+
+// classify returns the row for err, which is not nil.
+func classify(err error) explanation {
+	for _, row := range explanations {
+		if row.is(err) {
+			return row
+		}
+	}
+	return explanations[len(explanations)-1]
+}
+
+// problemOf explains err, which is not nil. Where a whole run ended, its
+// verdict decides the exit code; the caller then replaces the one given here.
+func problemOf(err error, sc scene) problem {
+	if sc.Now.IsZero() {
+		sc.Now = time.Now().UTC()
+	}
+	if sc.Provider == "" {
+		sc.Provider = "the provider"
+	}
+	row := classify(err)
+	p := problem{Code: row.code, Level: row.level, ExitCode: row.exit, Needs: row.needs, Retryable: row.retryable}
+	row.write(&p, err, sc)
+	return p
+}
+
+// problemOfRun explains why a run stopped before its end. ok is false for a
+// run that came to its end.
+func problemOfRun(run collection.Run, sc scene) (p problem, ok bool) {
+	if run.Reason == "" {
+		return problem{}, false
+	}
+	sc.Run = run
+	return problemOf(&collection.Stop{Reason: run.Reason}, sc), true
+}
+
+// quarantined explains records that a run put into quarantine. ok is false if
+// there are none.
+func quarantined(run collection.Run, sc scene) (p problem, ok bool) {
+	n := run.Tally.Rejected
+	if n == 0 {
+		return problem{}, false
+	}
+	return problem{
+		Code: "E0607", Level: levelError, ExitCode: exitOwed, Needs: needsOperator,
+		Headline: fmt.Sprintf("%s of %s could not be stored under a key", counted(n, "record", "records"), sc.Connector),
+		Why:      "a record needs a key of its own: it has none, it is taken by another record, or it is too large",
+		Saved:    "every other record; these are in quarantine, none dropped",
+		Do:       []step{{"see which:", "collect status " + sc.Connector}, {Say: "then correct `key` in the connector file"}},
+	}, true
+}
+
+// is returns a test for any of targets.
+func is(targets ...error) func(error) bool {
+	return func(err error) bool {
+		for _, target := range targets {
+			if errors.Is(err, target) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// as reports whether err holds an error of type E.
+func as[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// stopped returns a test for a stop with any of reasons.
+func stopped(reasons ...collection.Reason) func(error) bool {
+	return func(err error) bool {
+		stop, ok := errors.AsType[*collection.Stop](err)
+		if !ok {
+			return false
+		}
+		for _, reason := range reasons {
+			if stop.Reason == reason {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// full reports whether the disk is the problem, whoever noticed.
+func full(err error) bool { return is(collection.ErrFull, syscall.ENOSPC, syscall.EDQUOT)(err) }
+
+// unreachable reports whether no request got as far as an answer: a stop for
+// pressure without a status.
+func unreachable(err error) bool {
+	stop, ok := errors.AsType[*collection.Stop](err)
+	return ok && stop.Reason == collection.UpstreamPressure && stop.Status == 0
+}
+
+func interruption(err error) bool {
+	return stopped(collection.Interrupted)(err) || is(context.Canceled)(err)
+}
+
+// obstacle says, without naming addresses, what kept us from the provider.
+func obstacle(err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
+		return "the proxy in HTTPS_PROXY does not answer"
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return "its host name cannot be resolved (DNS)"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "its certificate is not trusted (TLS)"
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return "it does not speak TLS at that port"
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return "it did not answer in time"
+	}
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "it refused the connection"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return "there is no network route to it"
+	}
+	if stop, ok := errors.AsType[*collection.Stop](err); ok {
+		return stop.Detail
+	}
+	return ""
+}
+
+// plainText returns the text of an error that no row explains. A URL keeps
+// its host at most: errors of net/http quote it whole.
+func plainText(err error) string {
+	if quoted, ok := errors.AsType[*url.Error](err); ok {
+		return strings.ToLower(quoted.Op) + ": " + plainText(quoted.Err)
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Error()
+	}
+	return err.Error()
+}
+
+// A usageError is a mistake on the command line.
+type usageError struct{ Message string }
+
+func (e *usageError) Error() string { return e.Message }
+
+// An unknownConnectorError is a name that no connector has.
+type unknownConnectorError struct {
+	Name  string
+	Known []string
+}
+
+func (e *unknownConnectorError) Error() string { return fmt.Sprintf("no connector named %q", e.Name) }
+
+// A panicError is a bug that was caught on its way out.
+type panicError struct {
+	Value any
+	Stack []byte // for -v only: it may quote what it worked on
+}
+
+func (e *panicError) Error() string {
+	if fault, ok := e.Value.(runtime.Error); ok {
+		return fault.Error()
+	}
+	return fmt.Sprintf("panic with a %T", e.Value) // its value may quote a record
+}

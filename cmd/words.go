@@ -1,0 +1,123 @@
+package cmd
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// count returns n with its digits grouped: 1,176,491.
+func count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// counted returns n and the noun that fits it: "1 gap", "2 gaps".
+func counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + many
+}
+
+// rate returns a pace in requests a second, or a minute below one a second.
+func rate(perSecond float64) string {
+	switch {
+	case perSecond <= 0:
+		return "0/s"
+	case perSecond >= 99.5:
+		return count(int64(math.Round(perSecond))) + "/s"
+	case perSecond >= 0.95:
+		return strconv.FormatFloat(perSecond, 'f', 1, 64) + "/s"
+	case perSecond*60 >= 1:
+		return strconv.FormatFloat(math.Round(perSecond*600)/10, 'f', -1, 64) + "/min"
+	}
+	return strconv.FormatFloat(math.Round(perSecond*36000)/10, 'f', -1, 64) + "/h"
+}
+
+// percent returns done of total, rounded down, so that what is not complete
+// never reads 100.0%.
+func percent(done, total int64) string {
+	if total <= 0 {
+		return "?"
+	}
+	tenths := int64(float64(done) / float64(total) * 1000)
+	if done < total {
+		tenths = min(tenths, 999)
+	}
+	return fmt.Sprintf("%d.%d%%", tenths/10, tenths%10)
+}
+
+// span returns d in the unit a person would use: 38 s, 67 min, 5 h, 2 days.
+func span(d time.Duration) string {
+	switch s := d.Seconds(); {
+	case s < 0:
+		return "0 s"
+	case s < 9.95 && d%time.Second != 0:
+		return strconv.FormatFloat(s, 'f', 1, 64) + " s"
+	case s < 119.5:
+		return fmt.Sprintf("%.0f s", s)
+	case s < 119.5*60:
+		return fmt.Sprintf("%.0f min", s/60)
+	case s < 47.5*3600:
+		return fmt.Sprintf("%.0f h", s/3600)
+	default:
+		return fmt.Sprintf("%.0f days", s/86400)
+	}
+}
+
+// rough returns d as a prediction deserves: in steps no finer than it can be
+// right.
+func rough(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return span(d.Truncate(10*time.Second) + 10*time.Second)
+	case d < 2*time.Hour:
+		return span(d.Round(time.Minute))
+	}
+	return "about " + span(d)
+}
+
+// ago returns how long t is before now: "4 s ago", and "never" for no time.
+func ago(t, now time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return span(max(0, now.Sub(t)).Truncate(time.Second)) + " ago"
+}
+
+// at returns t as a time of day, with its date unless it is within 12 hours
+// of now.
+func at(t, now time.Time) string {
+	if d := t.Sub(now).Abs(); d < 12*time.Hour {
+		return t.In(now.Location()).Format("15:04 MST")
+	}
+	return t.In(now.Location()).Format("2006-01-02 15:04 MST")
+}
+
+// gapName names a gap in commands: g_31.
+func gapName(id int64) string { return "g_" + strconv.FormatInt(id, 10) }
+
+// home returns path with the user's own directory as ~, as people write it.
+func home(path string, env func(string) string) string {
+	dir := env("HOME")
+	if rest, ok := strings.CutPrefix(path, dir+string(os.PathSeparator)); ok && dir != "" {
+		return "~" + string(os.PathSeparator) + rest
+	}
+	return path
+}
+
+// ceilSecond rounds d up, so that a countdown ends at one, not at zero.
+func ceilSecond(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}
