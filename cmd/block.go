@@ -1,0 +1,184 @@
+package cmd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"collect/collection"
+)
+
+// The widths at which the block gives something up, and the height below
+// which one line is all.
+const (
+	widthForBar   = 72
+	widthForBlock = 50
+	rowsForBlock  = 20
+)
+
+// render returns the live block for a terminal of the given size: at most
+// nine lines, none as wide as the terminal, so that none wraps.
+func render(m model, columns, rows int, c caps) []string {
+	lines := []string{headLine(m)}
+	if columns < widthForBlock || rows < rowsForBlock {
+		lines[0] += " · " + savedWords(m) + " · " + rate(m.RateNow)
+	} else {
+		lines = append(lines, sliceLine(m, columns, c), recordLine(m))
+		lines = append(lines, rateLines(m, columns, c)...)
+		lines = append(lines, requestLine(m), breakerLine(m), endLine(m), stopLine(m))
+	}
+	for i, line := range lines {
+		lines[i] = c.text(fit(strings.TrimRight(" "+line, " "), columns-1))
+	}
+	word, color := stateWord(m)
+	lines[0] = strings.Replace(lines[0], word, c.paint(color, word), 1)
+	return lines
+}
+
+// stateWord returns the one word for what the run does, and its color.
+func stateWord(m model) (word, color string) {
+	switch {
+	case m.Frozen:
+		return "frozen", red
+	case m.Waiting > 0:
+		return "waiting", yellow
+	case m.Stopping:
+		return "stopping", yellow
+	}
+	return "collecting", green
+}
+
+func headLine(m model) string {
+	word, _ := stateWord(m)
+	line := clean(m.Connector) + " · " + word
+	switch {
+	case m.Frozen:
+		return line + fmt.Sprintf(": %s answered 403, all calls are stopped", clean(m.Provider))
+	case m.Waiting > 0:
+		return line + " " + span(ceilSecond(m.Waiting)) + ": " + waitWords(m)
+	case m.Stream != "":
+		return line + " " + clean(m.Stream)
+	}
+	return line
+}
+
+// waitWords says why nothing is sent.
+func waitWords(m model) string {
+	provider := clean(m.Provider)
+	switch m.Cause {
+	case collection.WaitRetryAfter:
+		if m.Throttle.RetryAfter != nil {
+			return fmt.Sprintf("%s asked us to (%s, Retry-After %s)", provider, clean(m.Throttle.Signal), number(*m.Throttle.RetryAfter))
+		}
+		return provider + " asked us to"
+	case collection.WaitBreaker:
+		return "the breaker is open, " + provider + " kept failing"
+	case collection.WaitWindow:
+		return "the ceiling for " + provider + " is used up"
+	case collection.WaitBackoff:
+		return "before trying again, " + provider + " failed"
+	}
+	if m.Learned > 0 {
+		return "pacing, " + rate(m.Learned)
+	}
+	return "pacing"
+}
+
+func sliceLine(m model, columns int, c caps) string {
+	const label = "slices    "
+	t := m.Total
+	if t.Parents == 0 {
+		return label + fmt.Sprintf("%s saved · total unknown, %s does not say", count(m.Slices), clean(m.Provider))
+	}
+	text := fmt.Sprintf("%s of %s %s", count(t.Done), count(t.Parents), clean(t.Parent))
+	if !t.Final {
+		return label + text + " known so far"
+	}
+	text += " · " + percent(t.Done, t.Parents)
+	if columns < widthForBar {
+		return label + text
+	}
+	return label + bar(t.Done, t.Parents, 30, c) + " " + text
+}
+
+// savedWords counts what is stored: of all runs, or of this one as long as the
+// rest is not known.
+func savedWords(m model) string {
+	return count(max(m.Saved, m.Records)) + " saved"
+}
+
+func recordLine(m model) string {
+	return fmt.Sprintf("records   %s · %s quarantined", savedWords(m), count(m.Rejected))
+}
+
+func rateLines(m model, columns int, c caps) []string {
+	learned := "learned: not known yet"
+	if m.Learned > 0 {
+		learned = "learned " + rate(m.Learned)
+	}
+	if m.Ceiling > 0 {
+		learned += " · ceiling " + rate(m.Ceiling)
+	}
+	if columns < widthForBar {
+		return []string{
+			"rate      " + spark(m.Cells, 12, c) + " " + rate(m.RateNow),
+			"          " + learned,
+		}
+	}
+	return []string{
+		"rate      " + spark(m.Cells, 30, c) + " " + rate(m.RateNow),
+		"          " + marks(m.Cells, 30, c) + " " + learned,
+	}
+}
+
+func requestLine(m model) string {
+	line := "requests  " + count(m.Requests)
+	if m.Cap > 0 {
+		line += " of " + count(m.Cap)
+	}
+	line += " · " + counted(m.Throttled, "throttle", "throttles")
+	if m.RetryCap > 0 {
+		line += fmt.Sprintf(" · retries left %s of %s", count(int64(m.Retries)), count(int64(m.RetryCap)))
+	}
+	return line
+}
+
+func breakerLine(m model) string {
+	state := m.Breaker
+	if state == "" {
+		state = "closed"
+	}
+	line := fmt.Sprintf("breaker   %s · gaps opened %s", state, count(m.Opened))
+	if m.GapsShut > 0 {
+		line += ", filled " + count(m.GapsShut)
+	}
+	return line
+}
+
+func endLine(m model) string {
+	if m.Ends.In <= 0 {
+		return "time left: not known yet"
+	}
+	in := rough(m.Ends.In)
+	near := ""
+	if m.Ends.Near > 0 {
+		near = fmt.Sprintf(", near %s of %s %s", count(m.Ends.Near), count(m.Total.Parents), clean(m.Total.Parent))
+	}
+	switch m.Ends.Reason {
+	case collection.RequestCap:
+		return "the request cap stops this run in " + in + near
+	case collection.WallClock:
+		return "the time limit stops this run in " + in + near
+	}
+	return "time left: " + in
+}
+
+func stopLine(m model) string {
+	if m.Stopping {
+		return "stopping after the current page; ctrl-c again stops now, that page replays"
+	}
+	return "ctrl-c stops after the current page; everything saved so far stays saved"
+}
+
+// number returns seconds as a person writes them: 60, 1.5.
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

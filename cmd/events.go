@@ -1,0 +1,221 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+
+	"collect/collection"
+)
+
+// eventVersion is the version of the event stream. Within it names and fields
+// are only ever added.
+const eventVersion = 1
+
+// stamp is a time in JSON: RFC 3339 in UTC with milliseconds, null for none.
+type stamp time.Time
+
+// MarshalJSON returns the time as a string, or null for the zero time.
+func (s stamp) MarshalJSON() ([]byte, error) {
+	t := time.Time(s)
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(t.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
+}
+
+// An eventWriter writes the events of runs as NDJSON. Its sequence numbers
+// have no holes, and the last line of a run is its run.finished: what happens
+// after it is not written.
+//
+// It is safe for concurrent use.
+type eventWriter struct {
+	mu       sync.Mutex
+	out      io.Writer
+	seq      int64
+	finished map[string]bool // by run
+	err      error
+}
+
+// newEventWriter returns a writer to out. Each event is one Write.
+func newEventWriter(out io.Writer) *eventWriter {
+	return &eventWriter{out: out, finished: map[string]bool{}}
+}
+
+// eventLine is the JSON form of an event. The partition is not in it: its
+// values are the provider's.
+type eventLine struct {
+	Version   int                      `json:"v"`
+	Seq       int64                    `json:"seq"`
+	Time      stamp                    `json:"ts"`
+	Event     collection.EventKind     `json:"event"`
+	Run       string                   `json:"run_id"`
+	Connector string                   `json:"connector"`
+	Provider  string                   `json:"provider,omitempty"`
+	Stream    string                   `json:"stream,omitempty"`
+	Lane      collection.Lane          `json:"lane,omitempty"`
+	Slice     *collection.SliceInfo    `json:"slice,omitempty"`
+	Rate      *collection.RateInfo     `json:"rate,omitempty"`
+	Throttle  *collection.ThrottleInfo `json:"throttle,omitempty"`
+	Wait      *waitLine                `json:"wait,omitempty"`
+	Breaker   *collection.BreakerInfo  `json:"breaker,omitempty"`
+	Freeze    *freezeLine              `json:"freeze,omitempty"`
+	Gap       *gapLine                 `json:"gap,omitempty"`
+	Budget    *collection.BudgetInfo   `json:"budget,omitempty"`
+	Progress  *progressLine            `json:"progress,omitempty"`
+	Message   string                   `json:"message,omitempty"`
+	Summary   *summary                 `json:"summary,omitempty"`
+}
+
+type waitLine struct {
+	Cause   collection.WaitCause `json:"cause"`
+	Seconds float64              `json:"seconds"`
+	Until   stamp                `json:"until"`
+}
+
+type freezeLine struct {
+	Frozen bool   `json:"frozen"`
+	Reason string `json:"reason"`
+	Until  stamp  `json:"until"`
+}
+
+type gapLine struct {
+	ID       string            `json:"id"`
+	Stream   string            `json:"stream"`
+	Shape    collection.Shape  `json:"shape"`
+	Reason   collection.Reason `json:"reason"`
+	Kind     collection.Kind   `json:"kind"`
+	Attempts int               `json:"attempts"`
+	Needs    string            `json:"needs"`
+}
+
+// progressLine is the state of a run in a progress event. What is not known
+// is null.
+type progressLine struct {
+	Slices           int64    `json:"slices"`
+	Records          int64    `json:"records"`
+	Quarantined      int64    `json:"quarantined"`
+	Requests         int64    `json:"requests"`
+	RequestCap       *int64   `json:"request_cap"`
+	RetriesLeft      *float64 `json:"retries_left"`
+	GapsOpened       int64    `json:"gaps_opened"`
+	PartitionsDone   *int64   `json:"partitions_done"`
+	Partitions       *int64   `json:"partitions"`
+	RatePerSecond    float64  `json:"rate_per_second"`
+	LearnedPerSecond *float64 `json:"learned_per_second"`
+	CeilingPerSecond *float64 `json:"ceiling_per_second"`
+	WaitingSeconds   float64  `json:"waiting_seconds"`
+	SecondsLeft      *float64 `json:"seconds_left"`
+	StopsFirst       *string  `json:"stops_first"`
+}
+
+// Observe writes e. It writes nothing for run.finished, which is the verdict's
+// to say: see [eventWriter.Finish].
+func (w *eventWriter) Observe(e collection.Event) {
+	if e.Kind == collection.RunFinished {
+		return
+	}
+	line := lineOf(e)
+	line.Gap = gapLineOf(e)
+	if e.Wait != nil {
+		line.Wait = &waitLine{e.Wait.Cause, e.Wait.Seconds, stamp(e.Wait.Until)}
+	}
+	if e.Freeze != nil {
+		line.Freeze = &freezeLine{e.Freeze.Frozen, clean(e.Freeze.Reason), stamp(e.Freeze.Until)}
+	}
+	w.write(line)
+}
+
+// Progress writes a progress event with what m shows.
+func (w *eventWriter) Progress(m model, run string, lane collection.Lane) {
+	line := lineOf(collection.Event{
+		Time: m.Now, Kind: collection.Progress, Run: run, Connector: m.Connector, Provider: m.Provider,
+		Stream: m.Stream, Lane: lane,
+	})
+	p := &progressLine{
+		Slices: m.Slices, Records: m.Records, Quarantined: m.Rejected,
+		Requests: m.Requests, RequestCap: orNull(m.Cap), GapsOpened: m.Opened,
+		Partitions: orNull(m.Total.Parents), RatePerSecond: m.RateNow,
+		LearnedPerSecond: orNull(m.Learned), CeilingPerSecond: orNull(m.Ceiling),
+		WaitingSeconds: m.Waiting.Seconds(), SecondsLeft: orNull(m.Ends.In.Seconds()),
+		StopsFirst: textOrNull(string(m.Ends.Reason)),
+	}
+	if m.Ends.In > 0 && m.Ends.Reason == "" {
+		p.StopsFirst = textOrNull(string(collection.Complete))
+	}
+	if m.RetryCap > 0 {
+		p.RetriesLeft = &m.Retries
+	}
+	if m.Total.Parents > 0 {
+		p.PartitionsDone = &m.Total.Done
+	}
+	line.Progress = p
+	w.write(line)
+}
+
+// Finish writes run.finished, the last line of the run of s. It writes it once.
+func (w *eventWriter) Finish(s summary) {
+	w.write(eventLine{
+		Time: stamp(s.Ended), Event: collection.RunFinished, Run: s.Run, Connector: s.Connector,
+		Provider: s.Provider, Summary: &s,
+	})
+}
+
+// Err returns the first error of the output; nothing is written after it.
+func (w *eventWriter) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+func (w *eventWriter) write(line eventLine) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil || w.finished[line.Run] {
+		return
+	}
+	line.Version, line.Seq = eventVersion, w.seq+1
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if w.err = enc.Encode(line); w.err != nil {
+		return
+	}
+	if _, w.err = w.out.Write(b.Bytes()); w.err != nil {
+		return
+	}
+	w.seq++
+	w.finished[line.Run] = line.Event == collection.RunFinished
+}
+
+// lineOf returns the parts of e that are the same for every kind.
+func lineOf(e collection.Event) eventLine {
+	line := eventLine{
+		Time: stamp(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider,
+		Stream: e.Stream, Lane: e.Lane,
+		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,
+		Message: clean(e.Message),
+	}
+	return line
+}
+
+func gapLineOf(e collection.Event) *gapLine {
+	if e.Gap == nil {
+		return nil
+	}
+	g := e.Gap
+	return &gapLine{gapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, needsOf(g.Kind)}
+}
+
+// needsOf says who acts on a gap of kind k.
+func needsOf(k collection.Kind) string {
+	switch k {
+	case collection.Planned:
+		return needsNothing
+	case collection.Pressure:
+		return needsTime
+	}
+	return needsOperator
+}

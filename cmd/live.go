@@ -1,0 +1,236 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"collect/collection"
+)
+
+// A progress shows a run while it goes on. Its methods may be called from
+// several goroutines.
+type progress interface {
+	// Observe takes in what happened. It does not wait for the output.
+	Observe(collection.Event)
+	// Say writes a line of text, which must be clean.
+	Say(line string)
+	// Close ends the display and leaves the terminal as it was. It may be
+	// called again, and belongs in a defer, so that a panic restores the cursor.
+	Close()
+}
+
+// The ways to show progress.
+const (
+	progressAuto  = "auto"
+	progressLive  = "live"
+	progressPlain = "plain"
+	progressJSON  = "json"
+	progressNone  = "none"
+)
+
+// progressMode resolves what was asked for into a way that suits the output.
+// A block that repaints itself is for a terminal that is watched: not for a
+// file, a dumb terminal, CI, or a reader who said so (screen readers say
+// nothing on a repaint).
+func progressMode(want string, env func(string) string, terminal bool) (string, error) {
+	terminal = terminal || env("COLLECT_FORCE_TTY") != ""
+	switch want {
+	case "", progressAuto:
+		if terminal && env("TERM") != "dumb" && !accessible(env) && !truthy(env("CI")) {
+			return progressLive, nil
+		}
+		return progressPlain, nil
+	case progressLive:
+		if !terminal {
+			return progressPlain, nil
+		}
+		return want, nil
+	case progressPlain, progressJSON, progressNone:
+		return want, nil
+	}
+	return "", &usageError{fmt.Sprintf("progress %q: it is auto, live, plain, json or none", clean(want))}
+}
+
+func accessible(env func(string) string) bool {
+	return truthy(env("ACCESSIBLE")) || truthy(env("COLLECT_ACCESSIBLE"))
+}
+
+// terminalSize returns a function that measures f each time it is called. It
+// falls back on COLUMNS and LINES, and on 80 by 24.
+func terminalSize(f *os.File, env func(string) string) func() (columns, rows int) {
+	return func() (int, int) {
+		columns, rows, err := term.GetSize(int(f.Fd()))
+		if err == nil && columns > 0 && rows > 0 {
+			return columns, rows
+		}
+		columns, rows = 80, 24
+		if n, err := strconv.Atoi(env("COLUMNS")); err == nil && n > 0 {
+			columns = n
+		}
+		if n, err := strconv.Atoi(env("LINES")); err == nil && n > 0 {
+			rows = n
+		}
+		return columns, rows
+	}
+}
+
+const (
+	// framesPerSecond is fast enough for a countdown, and slow enough for a
+	// remote terminal.
+	framesPerSecond = 2
+	// linesPerFrame bounds what scrolls above the block in one frame.
+	linesPerFrame = 20
+)
+
+// Control sequences: the private modes of synchronized output and of the
+// cursor (DEC), and erasing to the end of the screen (ECMA-48, ED).
+const (
+	syncBegin  = "\x1b[?2026h"
+	syncEnd    = "\x1b[?2026l"
+	cursorHide = "\x1b[?25l"
+	cursorShow = "\x1b[?25h"
+	eraseBelow = "\r\x1b[J"
+)
+
+// A live is the block at the bottom of a terminal. It redraws itself twice a
+// second; what is said scrolls above it.
+type live struct {
+	out  io.Writer
+	size func() (columns, rows int)
+	caps caps
+	view *view
+	tale *story
+
+	mu      sync.Mutex
+	said    []string
+	unsaid  int   // lines that did not fit into the frame
+	drawn   []int // widths of the lines of the block on the screen
+	closed  bool
+	stop    chan struct{}
+	stopped chan struct{}
+}
+
+var _ progress = (*live)(nil)
+
+// startLive draws v on out, which is a terminal, until it is closed.
+func startLive(out io.Writer, size func() (columns, rows int), c caps, v *view) *live {
+	l := &live{
+		out: out, size: size, caps: c, view: v, tale: &story{},
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	io.WriteString(out, cursorHide)
+	go l.redraw()
+	return l
+}
+
+func (l *live) redraw() {
+	defer close(l.stopped)
+	tick := time.NewTicker(time.Second / framesPerSecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case now := <-tick.C:
+			l.draw(now)
+		}
+	}
+}
+
+// Observe takes in what happened.
+func (l *live) Observe(e collection.Event) {
+	l.view.Observe(e)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.tale.tell(e) {
+		l.say(line)
+	}
+}
+
+// Say writes a line above the block.
+func (l *live) Say(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		fmt.Fprintln(l.out, l.caps.text(line))
+		return
+	}
+	l.say(line)
+}
+
+func (l *live) say(line string) {
+	if len(l.said) >= linesPerFrame {
+		l.unsaid++
+		return
+	}
+	l.said = append(l.said, line)
+}
+
+// Close erases the block, writes what was said and shows the cursor again.
+func (l *live) Close() {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return
+	}
+	l.closed = true
+	l.mu.Unlock()
+
+	close(l.stop)
+	<-l.stopped
+	l.draw(time.Now())
+}
+
+// draw replaces the block on the screen by what was said and a new block; when
+// closed, by nothing and a visible cursor.
+func (l *live) draw(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	columns, rows := l.size()
+
+	var b strings.Builder
+	b.WriteString(syncBegin)
+	if up := l.height(columns); up > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", up)
+	}
+	b.WriteString(eraseBelow)
+	if l.closed {
+		if line := l.tale.rest(now); line != "" {
+			l.said = append(l.said, line)
+		}
+	}
+	for _, line := range l.said {
+		b.WriteString(l.caps.text(line) + "\n")
+	}
+	if l.unsaid > 0 {
+		fmt.Fprintf(&b, "          and %s\n", counted(int64(l.unsaid), "line more", "lines more"))
+	}
+	l.said, l.unsaid, l.drawn = nil, 0, nil
+	if l.closed {
+		b.WriteString(cursorShow)
+	} else {
+		for _, line := range render(l.view.Frame(now), columns, rows, l.caps) {
+			b.WriteString(line + "\n")
+			l.drawn = append(l.drawn, width(escapes.ReplaceAllString(line, "")))
+		}
+	}
+	b.WriteString(syncEnd)
+	io.WriteString(l.out, b.String())
+}
+
+// height returns the rows that the block takes on the screen now: a terminal
+// that became narrower has wrapped its lines.
+func (l *live) height(columns int) int {
+	rows := 0
+	for _, w := range l.drawn {
+		rows += max(1, (w+columns-1)/max(1, columns))
+	}
+	return rows
+}

@@ -1,0 +1,259 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"collect/collection"
+)
+
+const (
+	// plainEvery is how often a run that is not watched says that it lives.
+	plainEvery = time.Minute
+	// accessibleEvery is the same for a person who listens.
+	accessibleEvery = 30 * time.Second
+	// linesPerBeat bounds the lines for events between two heartbeats: a
+	// thousand gaps are one story, not a thousand.
+	linesPerBeat = 60
+)
+
+// A lineStyle says how lines begin.
+type lineStyle string
+
+// The styles of plain lines.
+const (
+	stampedLines  lineStyle = "stamped"  // a time in front
+	journaldLines lineStyle = "journald" // a priority in front (sd-daemon(3)); journald knows the time
+)
+
+// lineStyleOf returns the style for the place where stderr goes.
+func lineStyleOf(env func(string) string) lineStyle {
+	if env("JOURNAL_STREAM") != "" {
+		return journaldLines
+	}
+	return stampedLines
+}
+
+// A plain shows a run as lines: one for each event that changes something, one
+// heartbeat every so often, and never one per request. The lines have the form
+//
+//	time connector event key=value ...
+type plain struct {
+	out   io.Writer
+	style lineStyle
+	view  *view
+
+	mu      sync.Mutex
+	lines   int   // for events, since the last heartbeat
+	unsaid  int64 // of these, not written
+	closed  bool
+	stop    chan struct{}
+	stopped chan struct{}
+}
+
+var _ progress = (*plain)(nil)
+
+// startPlain writes lines about v to out until it is closed, with a heartbeat
+// every so often; 0 means once a minute.
+func startPlain(out io.Writer, style lineStyle, every time.Duration, v *view) *plain {
+	if every <= 0 {
+		every = plainEvery
+	}
+	p := &plain{out: out, style: style, view: v, stop: make(chan struct{}), stopped: make(chan struct{})}
+	go p.beat(every)
+	return p
+}
+
+func (p *plain) beat(every time.Duration) {
+	defer close(p.stopped)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case now := <-tick.C:
+			p.heartbeat(now)
+		}
+	}
+}
+
+// Observe takes in what happened, and writes its line if it has one. Between
+// two heartbeats it writes a limited number of lines; the heartbeat counts
+// the others.
+func (p *plain) Observe(e collection.Event) {
+	p.view.Observe(e)
+	line := plainLine(e, p.style)
+	if line == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lines++; p.lines > linesPerBeat {
+		p.unsaid++
+		return
+	}
+	io.WriteString(p.out, line+"\n")
+}
+
+func (p *plain) heartbeat(now time.Time) {
+	line := heartbeat(p.view.Frame(now), p.style)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unsaid > 0 {
+		line += fmt.Sprintf(" events_not_shown=%d", p.unsaid)
+	}
+	p.lines, p.unsaid = 0, 0
+	io.WriteString(p.out, line+"\n")
+}
+
+// Say writes a line as it is.
+func (p *plain) Say(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	io.WriteString(p.out, line+"\n")
+}
+
+// Close ends the heartbeat. What is said after it is still written.
+func (p *plain) Close() {
+	p.mu.Lock()
+	closed := p.closed
+	p.closed = true
+	p.mu.Unlock()
+	if !closed {
+		close(p.stop)
+		<-p.stopped
+	}
+}
+
+// The priorities of syslog(3), as far as they are used.
+const (
+	priorityError   = 3
+	priorityWarning = 4
+	priorityNotice  = 5
+	priorityInfo    = 6
+)
+
+// A lineWriter builds one plain line.
+type lineWriter struct{ strings.Builder }
+
+func newLine(t time.Time, style lineStyle, priority int, connector, event string) *lineWriter {
+	w := &lineWriter{}
+	if style == journaldLines {
+		fmt.Fprintf(w, "<%d>", priority)
+	} else {
+		w.WriteString(t.UTC().Format(time.RFC3339) + " ")
+	}
+	w.WriteString(word(connector) + " " + event)
+	return w
+}
+
+// add writes a pair, unless its value is empty.
+func (w *lineWriter) add(key, value string) *lineWriter {
+	if value != "" {
+		w.WriteString(" " + key + "=" + word(value))
+	}
+	return w
+}
+
+// word returns s as one word: quoted if it is not one already.
+func word(s string) string {
+	s = clean(s)
+	if s == "" || strings.ContainsAny(s, " \"'=\\") {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// heartbeat returns the line that says where a run stands.
+func heartbeat(m model, style lineStyle) string {
+	w := newLine(m.Now, style, priorityInfo, m.Connector, "progress")
+	w.add("stream", m.Stream)
+	if m.Total.Parents > 0 {
+		w.add("partitions", fmt.Sprintf("%d/%d", m.Total.Done, m.Total.Parents))
+	}
+	w.add("slices", fmt.Sprint(m.Slices)).add("records", fmt.Sprint(m.Records))
+	w.add("rate", rate(m.RateNow))
+	if m.Learned > 0 {
+		w.add("learned", rate(m.Learned))
+	}
+	if m.Ceiling > 0 {
+		w.add("ceiling", rate(m.Ceiling))
+	}
+	w.add("requests", fmt.Sprint(m.Requests))
+	if m.Cap > 0 {
+		w.add("cap", fmt.Sprint(m.Cap))
+	}
+	if m.Waiting > 0 {
+		w.add("waiting", seconds(m.Waiting)).add("cause", string(m.Cause))
+	}
+	if m.Ends.In > 0 {
+		w.add("left", seconds(m.Ends.In))
+		if m.Ends.Reason != "" {
+			w.add("stops_first", string(m.Ends.Reason))
+		}
+	}
+	return w.String()
+}
+
+// plainLine returns the line for e, or "" for what changes nothing worth one.
+func plainLine(e collection.Event, style lineStyle) string {
+	line := func(priority int, event string) *lineWriter {
+		return newLine(e.Time, style, priority, e.Connector, event)
+	}
+	switch {
+	case e.Kind == collection.RunStarted:
+		return line(priorityInfo, "start").add("run", e.Run).add("lane", string(e.Lane)).String()
+	case e.Throttle != nil:
+		w := line(priorityNotice, "throttled").add("stream", e.Stream).add("signal", e.Throttle.Signal)
+		if after := e.Throttle.RetryAfter; after != nil {
+			w.add("retry_after", number(*after)+"s")
+		}
+		if e.Rate != nil {
+			w.add("rate", rate(e.Rate.Previous)+"->"+rate(e.Rate.Learned))
+		}
+		return w.String()
+	case e.Rate != nil && e.Rate.Learned < e.Rate.Previous:
+		return line(priorityNotice, "slower").add("rate", rate(e.Rate.Previous)+"->"+rate(e.Rate.Learned)).add("reason", e.Rate.Reason).String()
+	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Seconds >= plainEvery.Seconds():
+		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", number(float64(int64(e.Wait.Seconds)))).
+			add("until", e.Wait.Until.UTC().Format(time.RFC3339)).String()
+	case e.Breaker != nil:
+		return line(priorityWarning, "breaker").add("state", e.Breaker.Previous+"->"+e.Breaker.State).add("reason", e.Breaker.Reason).String()
+	case e.Freeze != nil:
+		state, priority := "released", priorityNotice
+		if e.Freeze.Frozen {
+			state, priority = "frozen", priorityError
+		}
+		return line(priority, state).add("provider", e.Provider).add("reason", e.Freeze.Reason).String()
+	case e.Gap != nil:
+		return plainGap(e, style)
+	case e.Budget != nil:
+		return line(priorityNotice, "paused").add("reason", string(e.Budget.Axis)).add("limit", number(e.Budget.Limit)).String()
+	case e.Kind == collection.WarningRaised:
+		return line(priorityWarning, "warning").add("message", e.Message).String()
+	case e.Kind == collection.ErrorRaised:
+		return line(priorityError, "error").add("message", e.Message).String()
+	}
+	return ""
+}
+
+func plainGap(e collection.Event, style lineStyle) string {
+	event, priority := "gap_opened", priorityNotice
+	switch {
+	case e.Kind == collection.GapClosed:
+		event, priority = "gap_filled", priorityInfo
+	case e.Gap.Kind == collection.Stuck:
+		priority = priorityWarning
+	}
+	w := newLine(e.Time, style, priority, e.Connector, event)
+	return w.add("gap", gapName(e.Gap.ID)).add("stream", e.Stream).add("reason", string(e.Gap.Reason)).
+		add("kind", string(e.Gap.Kind)).String()
+}
+
+// seconds returns d as whole seconds: 38s.
+func seconds(d time.Duration) string { return fmt.Sprintf("%.0fs", d.Seconds()) }

@@ -1,0 +1,294 @@
+package cmd
+
+import (
+	"sync"
+	"time"
+
+	"collect/collection"
+)
+
+// Totals is what the events of a run do not carry and its view needs. Zero
+// means not known, or no limit.
+type Totals struct {
+	Streams    []StreamTotal
+	Requests   int64 // attempts of this run so far
+	RequestCap int64
+	Retries    float64 // retry tokens left
+	RetryCap   float64
+	Deadline   time.Time // when the time limit ends the run
+}
+
+// A StreamTotal counts one stream, over all runs.
+type StreamTotal struct {
+	Stream   string
+	Parent   string // the stream whose records are the partitions; "" for none
+	Records  int64
+	Done     int64 // partitions walked to their end
+	Parents  int64 // partitions there are
+	Final    bool  // Parents does not grow any more in this run
+	Complete bool  // the whole walk reached its end
+}
+
+const (
+	// sparkCell is the time of one column of the sparkline: short enough for a
+	// run of a minute to have a shape, long enough for one request a second to
+	// make a bar.
+	sparkCell = 5 * time.Second
+	// sparkCells bounds the columns that are kept.
+	sparkCells = 60
+	// rateOver is the time over which "now" is measured.
+	rateOver = 30 * time.Second
+	// paceOver is the time over which predictions are made, and paceAfter what
+	// they need at least.
+	paceOver  = 10 * time.Minute
+	paceAfter = time.Minute
+	// longWait is the shortest wait that is worth a word: shorter ones only
+	// make the word flicker.
+	longWait = 2 * time.Second
+)
+
+// A view keeps what a person watching a run is shown. It is safe for
+// concurrent use.
+type view struct {
+	mu    sync.Mutex
+	shown model
+
+	wait     collection.WaitInfo
+	throttle collection.ThrottleInfo // the last one
+	frozen   bool
+
+	cells    []cell
+	cellAt   int64 // number of the newest cell, counted from the epoch
+	samples  []sample
+	requests int64 // of the last sample
+}
+
+// A cell is one column of the sparkline.
+type cell struct {
+	Requests  int64
+	Throttled bool
+}
+
+// A sample is where the work stood at a time.
+type sample struct {
+	at       time.Time
+	requests int64
+	stream   string
+	done     int64 // partitions of stream
+}
+
+// A model is one frame of the view: all that drawing depends on.
+type model struct {
+	Now       time.Time
+	Connector string
+	Provider  string
+	Stream    string // the one last worked on
+	Started   time.Time
+	Stopping  bool // an interruption was asked for
+
+	Waiting  time.Duration // left of a wait worth a word; 0 for none
+	Cause    collection.WaitCause
+	Throttle collection.ThrottleInfo // what the last throttle said
+	Frozen   bool
+
+	Slices, Records, Rejected   int64 // of this run
+	Throttled, Opened, GapsShut int64
+	Total                       StreamTotal // of Stream
+	Saved                       int64       // records of all streams, all runs; 0 for not known
+
+	Cells    []cell // oldest first
+	RateNow  float64
+	Learned  float64 // 0: not known
+	Ceiling  float64 // 0: none
+	Breaker  string
+	Requests int64
+	Cap      int64
+	Retries  float64
+	RetryCap float64
+
+	Ends ends
+}
+
+// ends says what will end the run first.
+type ends struct {
+	Reason collection.Reason // request_cap, wall_clock; "" for the end of the work
+	In     time.Duration     // 0: not known yet
+	Near   int64             // where Done of the stream will be then; 0: not known
+}
+
+// Observe takes in what happened.
+func (v *view) Observe(e collection.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	m := &v.shown
+	if e.Stream != "" {
+		m.Stream = e.Stream
+	}
+	if e.Connector != "" {
+		m.Connector = e.Connector
+	}
+	if e.Provider != "" {
+		m.Provider = e.Provider
+	}
+	switch e.Kind {
+	case collection.RunStarted:
+		m.Started = e.Time
+	case collection.GapOpened:
+		m.Opened++
+	case collection.GapClosed:
+		m.GapsShut++
+	}
+	if s := e.Slice; s != nil {
+		m.Slices++
+		m.Records += int64(s.Records)
+		m.Rejected += int64(s.Rejected)
+	}
+	if r := e.Rate; r != nil {
+		m.Learned, m.Ceiling = r.Learned, 0
+		if r.Ceiling != nil {
+			m.Ceiling = *r.Ceiling
+		}
+	}
+	if t := e.Throttle; t != nil {
+		m.Throttled++
+		v.throttle = *t
+		v.cell(e.Time).Throttled = true
+	}
+	if b := e.Breaker; b != nil {
+		m.Breaker = b.State
+	}
+	if f := e.Freeze; f != nil {
+		m.Frozen = f.Frozen
+	}
+	v.observeWait(e)
+}
+
+func (v *view) observeWait(e collection.Event) {
+	switch {
+	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Until.After(v.wait.Until):
+		v.wait = *e.Wait
+	case e.Kind == collection.WaitEnded && (e.Wait == nil || !e.Wait.Until.Before(v.wait.Until)):
+		v.wait = collection.WaitInfo{}
+	}
+}
+
+// Stopping says that the first interruption was heard.
+func (v *view) Stopping() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.shown.Stopping = true
+}
+
+// Sample takes in the totals at now. It is to be called about once a second:
+// rates and predictions come from it.
+func (v *view) Sample(now time.Time, t Totals) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	m := &v.shown
+	v.cell(now).Requests += max(0, t.Requests-v.requests)
+	v.requests = t.Requests
+
+	m.Requests, m.Cap = t.Requests, t.RequestCap
+	m.Retries, m.RetryCap = t.Retries, t.RetryCap
+	m.Saved, m.Total = 0, StreamTotal{}
+	for _, s := range t.Streams {
+		m.Saved += s.Records
+		if s.Stream == m.Stream {
+			m.Total = s
+		}
+	}
+	v.samples = append(v.samples, sample{now, t.Requests, m.Stream, m.Total.Done})
+	for len(v.samples) > 2 && now.Sub(v.samples[1].at) >= paceOver {
+		v.samples = v.samples[1:]
+	}
+	if n := len(v.samples); n > 2 && v.samples[n-2].at.Sub(v.samples[n-3].at) < time.Second {
+		v.samples = append(v.samples[:n-2], v.samples[n-1]) // at most one a second is kept
+	}
+	m.RateNow = v.rateNow(now)
+	m.Ends = v.ends(now, t)
+}
+
+// Frame returns what is to be shown at now.
+func (v *view) Frame(now time.Time) model {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	m := v.shown
+	m.Now = now
+	m.Throttle = v.throttle
+	if left := v.wait.Until.Sub(now); left > 0 && v.wait.Seconds >= longWait.Seconds() {
+		m.Waiting, m.Cause = left, v.wait.Cause
+	}
+	if m.Started.IsZero() {
+		m.Started = now
+	}
+	v.cell(now)
+	m.Cells = append([]cell(nil), v.cells...)
+	return m
+}
+
+// cell returns the column of the sparkline for now, after making it and the
+// empty ones before it. A clock that steps back writes into the newest.
+func (v *view) cell(now time.Time) *cell {
+	number := now.UnixNano() / int64(sparkCell)
+	if len(v.cells) == 0 || number > v.cellAt+sparkCells {
+		v.cells, v.cellAt = append(v.cells[:0], cell{}), number
+	}
+	for ; v.cellAt < number; v.cellAt++ {
+		v.cells = append(v.cells, cell{})
+	}
+	if over := len(v.cells) - sparkCells; over > 0 {
+		v.cells = append(v.cells[:0], v.cells[over:]...)
+	}
+	return &v.cells[len(v.cells)-1]
+}
+
+// rateNow returns the requests a second over the last [rateOver].
+func (v *view) rateNow(now time.Time) float64 {
+	last := v.samples[len(v.samples)-1]
+	for _, s := range v.samples {
+		if since := now.Sub(s.at); since <= rateOver && since > 0 {
+			return float64(last.requests-s.requests) / since.Seconds()
+		}
+	}
+	return 0
+}
+
+// ends predicts what ends the run, from the pace of the last [paceOver]. It
+// predicts nothing from less than [paceAfter] of work, except the time limit,
+// which needs no prediction.
+func (v *view) ends(now time.Time, t Totals) ends {
+	var e ends
+	sooner := func(reason collection.Reason, in time.Duration) {
+		if in > 0 && (e.In == 0 || in < e.In) {
+			e = ends{Reason: reason, In: in}
+		}
+	}
+	if !t.Deadline.IsZero() {
+		sooner(collection.WallClock, t.Deadline.Sub(now))
+	}
+	first, last := v.samples[0], v.samples[len(v.samples)-1]
+	worked, requests := last.at.Sub(first.at), last.requests-first.requests
+	if t.RequestCap > 0 && worked >= paceAfter && requests > 0 {
+		sooner(collection.RequestCap, scale(worked, t.RequestCap-t.Requests, requests))
+	}
+	for _, s := range v.samples { // the pace in this stream alone
+		if s.stream == last.stream {
+			first = s
+			break
+		}
+	}
+	worked = last.at.Sub(first.at)
+	done, total := last.done-first.done, v.shown.Total
+	if total.Final && worked >= paceAfter && done > 0 {
+		sooner("", scale(worked, total.Parents-total.Done, done))
+		if e.Reason != "" {
+			e.Near = min(total.Parents, total.Done+int64(float64(done)*float64(e.In)/float64(worked)))
+		}
+	}
+	return e
+}
+
+// scale returns the time that left takes if per took d.
+func scale(d time.Duration, left, per int64) time.Duration {
+	return time.Duration(float64(d) * float64(max(0, left)) / float64(per))
+}
