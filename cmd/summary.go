@@ -1,0 +1,366 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// A summary is what there is to say when a run is over. Zero means not known.
+type summary struct {
+	Connector string
+	Provider  string
+	Run       string
+	Mode      collection.Mode
+	Outcome   collection.Outcome
+	Reason    collection.Reason // why it stopped before the end
+	ExitCode  int
+	Started   time.Time
+	Ended     time.Time
+	Now       time.Time // for gaps; the zero time means Ended
+
+	This   collection.Tally
+	All    collection.Tally // of all runs, this one included
+	Runs   int              // all runs, this one included
+	Waited map[collection.WaitCause]time.Duration
+	Owed   []store.OwnedGap
+
+	RateStart  float64 // requests a second
+	RateEnd    float64
+	Ceiling    float64
+	RequestCap int64
+	State      string   // path of the database, as people write it
+	Views      []string // SQL views of the streams
+}
+
+// summaryOf returns the summary of run; what the run does not know is left to
+// the caller.
+func summaryOf(run collection.Run, owed []store.OwnedGap, runs int, all collection.Tally) summary {
+	return summary{
+		Connector: run.Connector, Run: run.ID, Mode: run.Mode, Outcome: run.Outcome, Reason: run.Reason,
+		ExitCode: run.ExitCode, Started: run.StartedAt, Ended: run.EndedAt,
+		This: run.Tally, All: all, Runs: runs, Waited: run.Waited, Owed: owed,
+	}
+}
+
+// render returns the summary for people, verdict first.
+func (s summary) render(columns int, c caps) string {
+	columns = max(40, min(columns, 80))
+	var lines []string
+	lines = append(lines, wrap("", s.verdict(), columns)...)
+	lines = append(lines, "", fmt.Sprintf("  %-10s  %-16s  %s", "", "this run", s.allRuns()))
+	pair := func(label, this, all string) {
+		lines = append(lines, fmt.Sprintf("  %-10s  %-16s  %s", label, this, all))
+	}
+	pair("slices", count(s.This.Slices), count(s.All.Slices))
+	pair("records", count(s.This.Records), count(s.All.Records))
+	pair("changed", count(s.This.Changed), count(s.All.Changed))
+	if s.All.Rejected > 0 {
+		pair("quarantine", count(s.This.Rejected), count(s.All.Rejected))
+	}
+	pair("requests", count(s.This.Requests), count(s.All.Requests))
+	pair("throttled", counted(s.This.Throttled, "time", "times"), counted(s.All.Throttled, "time", "times"))
+	lines = append(lines, "")
+
+	fact := func(label, text string) {
+		if text != "" {
+			lines = append(lines, wrap(fmt.Sprintf("  %-10s  ", label), text, columns)...)
+		}
+	}
+	fact("time", s.timeWords())
+	fact("rate", s.rateWords())
+	fact("gaps", s.gapWords())
+	fact("saved to", s.savedWords())
+	if next := s.next(); next != "" {
+		lines = append(lines, "")
+		fact("next", next)
+	}
+	for i, line := range lines {
+		lines[i] = c.text(strings.TrimRight(line, " "))
+	}
+	text := strings.Join(lines, "\n") + "\n"
+	word, rest, _ := strings.Cut(text, ":")
+	return c.paint(outcomeColor(s.Outcome), word) + ":" + rest
+}
+
+// verdict is the first sentence: what the run came to.
+func (s summary) verdict() string {
+	name, provider := clean(s.Connector), clean(s.Provider)
+	if provider == "" {
+		provider = "the provider"
+	}
+	switch s.Outcome {
+	case collection.Complete:
+		return fmt.Sprintf("complete: %s is up to date, %s new or changed.", name, counted(s.This.Changed, "record", "records"))
+	case collection.NothingNew:
+		return fmt.Sprintf("nothing new: %s returned no record for %s that is new or changed.", provider, name)
+	case collection.Deferred:
+		switch s.Reason {
+		case collection.RequestCap:
+			if s.RequestCap > 0 {
+				return fmt.Sprintf("paused: %s reached its request cap (%s). Nothing is lost.", name, count(s.RequestCap))
+			}
+			return fmt.Sprintf("paused: %s reached its request cap. Nothing is lost.", name)
+		case collection.WallClock:
+			return fmt.Sprintf("paused: %s reached its time limit. Nothing is lost.", name)
+		case collection.RetryBudget:
+			return fmt.Sprintf("paused: %s used all its retries. Nothing is lost.", name)
+		}
+		return fmt.Sprintf("paused: %s has planned work left. Nothing is lost.", name)
+	case collection.Waiting:
+		why := "pieces are owed that " + provider + " could not give now"
+		if s.Reason != "" {
+			why = reasonWords(s.Reason)
+		}
+		return fmt.Sprintf("waiting: %s goes on later: %s. Nothing is lost.", name, why)
+	case collection.Blocked:
+		why := "pieces are stuck or records are in quarantine"
+		if s.Reason != "" && s.Reason.Kind() == collection.Stuck {
+			why = reasonWords(s.Reason)
+		}
+		return fmt.Sprintf("blocked: %s needs you: %s.", name, why)
+	case collection.RunInterrupted:
+		return fmt.Sprintf("interrupted: %s was asked to stop. Nothing is lost.", name)
+	}
+	return fmt.Sprintf("failed: %s did not come to its end. What was saved is safe.", name)
+}
+
+func outcomeColor(o collection.Outcome) string {
+	switch o {
+	case collection.Complete, collection.NothingNew:
+		return green
+	case collection.Blocked, collection.Failed, collection.Abandoned:
+		return red
+	case collection.Waiting:
+		return yellow
+	}
+	return ""
+}
+
+func (s summary) allRuns() string {
+	if s.Runs == 1 {
+		return "all runs (1)"
+	}
+	return fmt.Sprintf("all %s runs", count(int64(s.Runs)))
+}
+
+// waits lists the causes of waits in the order they are told.
+var waits = []collection.WaitCause{
+	collection.WaitPacing, collection.WaitWindow, collection.WaitRetryAfter,
+	collection.WaitBackoff, collection.WaitBreaker,
+}
+
+// waitCauseWords says what a time was spent on.
+func (s summary) waitCauseWords(cause collection.WaitCause) string {
+	switch cause {
+	case collection.WaitWindow:
+		return "ceiling used up"
+	case collection.WaitRetryAfter:
+		if s.Provider != "" {
+			return clean(s.Provider) + " asked us to wait"
+		}
+		return "asked to wait"
+	case collection.WaitBackoff:
+		return "before retries"
+	case collection.WaitBreaker:
+		return "breaker open"
+	}
+	return string(cause)
+}
+
+// timeWords says where the time went. Waits of requests side by side add up to
+// more than the run took; then the rest is not known and not shown.
+func (s summary) timeWords() string {
+	took := s.Ended.Sub(s.Started)
+	if s.Started.IsZero() || took < 0 {
+		return ""
+	}
+	var parts []string
+	rest := took
+	for _, cause := range waits {
+		if d := s.Waited[cause]; d >= 100*time.Millisecond {
+			parts = append(parts, s.waitCauseWords(cause)+" "+span(tenth(d)))
+		}
+		rest -= s.Waited[cause]
+	}
+	text := span(tenth(took))
+	if rest >= 0 {
+		parts = append([]string{"fetching and saving " + span(tenth(rest))}, parts...)
+	} else {
+		text += ", side by side"
+	}
+	return text + ": " + strings.Join(parts, ", ")
+}
+
+// tenth rounds short times to what a person can tell apart.
+func tenth(d time.Duration) time.Duration {
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
+
+func (s summary) rateWords() string {
+	if s.RateEnd <= 0 {
+		return ""
+	}
+	text := "ended " + rate(s.RateEnd)
+	if s.RateStart > 0 {
+		text = "started " + rate(s.RateStart) + ", " + text
+	}
+	if s.Ceiling > 0 {
+		text += ", ceiling " + rate(s.Ceiling)
+	}
+	return text + " (kept for next time)"
+}
+
+// gapWords counts what is owed by kind, what needs a person first.
+func (s summary) gapWords() string {
+	if len(s.Owed) == 0 {
+		return "none"
+	}
+	byKind := map[collection.Kind]int{}
+	gone := 0
+	for _, gap := range s.Owed {
+		if gap.Reason == collection.Gone {
+			gone++
+			continue
+		}
+		byKind[gap.Reason.Kind()]++
+	}
+	var parts []string
+	for _, kind := range []collection.Kind{collection.Stuck, collection.Pressure, collection.Planned} {
+		if n := byKind[kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", count(int64(n)), kind))
+		}
+	}
+	text := "none owed"
+	if owed := len(s.Owed) - gone; owed > 0 {
+		text = fmt.Sprintf("%s owed: %s", count(int64(owed)), strings.Join(parts, ", "))
+	}
+	if gone > 0 {
+		text += fmt.Sprintf("; %s gone for good", count(int64(gone)))
+	}
+	return text
+}
+
+func (s summary) savedWords() string {
+	if s.State == "" {
+		return ""
+	}
+	if len(s.Views) == 0 {
+		return clean(s.State)
+	}
+	views := slices.Clone(s.Views)
+	if len(views) > 3 {
+		views = append(views[:3], "and more")
+	}
+	noun := "views "
+	if len(s.Views) == 1 {
+		noun = "view "
+	}
+	return fmt.Sprintf("%s (%s%s)", clean(s.State), noun, clean(strings.Join(views, ", ")))
+}
+
+// next says who goes on, and how. A run that is complete needs no word.
+func (s summary) next() string {
+	resume := "collect resume " + clean(s.Connector)
+	switch s.Outcome {
+	case collection.Complete, collection.NothingNew:
+		return ""
+	case collection.Deferred:
+		return "the next run continues by itself; now: " + resume
+	case collection.Waiting:
+		if until := s.earliest(); !until.IsZero() {
+			return fmt.Sprintf("a run after %s continues by itself", at(until, s.now()))
+		}
+		return "a later run continues by itself"
+	case collection.Blocked:
+		return fmt.Sprintf("see what and why: collect gaps %s", clean(s.Connector))
+	}
+	return resume
+}
+
+func (s summary) now() time.Time {
+	if s.Now.IsZero() {
+		return s.Ended
+	}
+	return s.Now
+}
+
+// earliest returns when the first gap may be tried that must wait; zero if
+// none must.
+func (s summary) earliest() (first time.Time) {
+	for _, gap := range s.Owed {
+		if gap.NotBefore.After(s.now()) && (first.IsZero() || gap.NotBefore.Before(first)) {
+			first = gap.NotBefore
+		}
+	}
+	return first
+}
+
+// tallyLine is a tally in JSON.
+type tallyLine struct {
+	Runs        *int  `json:"runs,omitempty"`
+	Slices      int64 `json:"slices"`
+	Records     int64 `json:"records"`
+	Changed     int64 `json:"records_changed"`
+	Quarantined int64 `json:"records_quarantined"`
+	Requests    int64 `json:"requests"`
+	Retries     int64 `json:"retries"`
+	Throttled   int64 `json:"throttled"`
+	GapsOpened  int64 `json:"gaps_opened"`
+	GapsFilled  int64 `json:"gaps_filled"`
+}
+
+func tallyLineOf(t collection.Tally) tallyLine {
+	return tallyLine{nil, t.Slices, t.Records, t.Changed, t.Rejected, t.Requests, t.Retries, t.Throttled, t.GapsOpen, t.GapsShut}
+}
+
+// MarshalJSON returns the summary with raw numbers and stable names; what is
+// not known is null.
+func (s summary) MarshalJSON() ([]byte, error) {
+	overall := tallyLineOf(s.All)
+	overall.Runs = &s.Runs
+	waited := map[string]float64{}
+	for _, cause := range waits {
+		waited[string(cause)+"_seconds"] = s.Waited[cause].Seconds()
+	}
+	owed := map[collection.Kind]int{collection.Planned: 0, collection.Pressure: 0, collection.Stuck: 0}
+	gone := 0
+	for _, gap := range s.Owed {
+		if gap.Reason == collection.Gone {
+			gone++
+		} else {
+			owed[gap.Reason.Kind()]++
+		}
+	}
+	return json.Marshal(struct {
+		Outcome   collection.Outcome      `json:"outcome"`
+		Reason    *string                 `json:"stop_reason"`
+		ExitCode  int                     `json:"exit_code"`
+		Mode      collection.Mode         `json:"mode"`
+		Started   stamp                   `json:"started_at"`
+		Ended     stamp                   `json:"ended_at"`
+		Took      float64                 `json:"duration_seconds"`
+		Waited    map[string]float64      `json:"waited"`
+		This      tallyLine               `json:"this_run"`
+		Overall   tallyLine               `json:"overall"`
+		Owed      map[collection.Kind]int `json:"gaps_owed"`
+		Gone      int                     `json:"gone"`
+		RateStart *float64                `json:"rate_start_per_second"`
+		RateEnd   *float64                `json:"rate_end_per_second"`
+		Ceiling   *float64                `json:"ceiling_per_second"`
+		Resume    string                  `json:"resume_command"`
+		Moved     bool                    `json:"checkpoint_moved"`
+	}{
+		s.Outcome, textOrNull(string(s.Reason)), s.ExitCode, s.Mode, stamp(s.Started), stamp(s.Ended),
+		s.Ended.Sub(s.Started).Seconds(), waited, tallyLineOf(s.This), overall, owed, gone,
+		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), "collect resume " + s.Connector, s.This.Slices > 0,
+	})
+}
