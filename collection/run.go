@@ -34,6 +34,7 @@ type Run struct {
 	Mode      Mode
 	Lane      Lane
 	Params    map[string]string // of the connector; a checkpoint means nothing under others
+	Domain    string            // the pacing domain: provider and account
 	Outcome   Outcome
 	Reason    Reason // why it stopped before the end; "" if it did not
 	Holder    Holder
