@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -33,17 +32,9 @@ func (s *Server) addControls() {
 			answer(w, http.StatusNotFound, `{"message":"no such stream"}`)
 			return
 		}
-		if r.URL.Query().Get("raw") == "1" {
-			answer(w, http.StatusOK, "["+string(bytes.Join(records, []byte(",")))+"]")
-			return
-		}
 		w.Header().Set("Content-Type", "application/x-ndjson")
-		var line bytes.Buffer
 		for _, record := range records {
-			line.Reset()
-			json.Compact(&line, record) // its own record, which is valid
-			line.WriteByte('\n')
-			w.Write(line.Bytes())
+			w.Write(append(record, '\n'))
 		}
 	})
 	handle("await-stuck", func(w http.ResponseWriter, r *http.Request) {

@@ -83,7 +83,8 @@ func newTicket(seed uint64, id, version int, updated time.Time) ticket {
 		rnd.IntN(1000), rnd.IntN(10), rnd.IntN(1000), rnd.IntN(2) == 0, name, rnd.IntN(9), version, at)
 	if id%50 == 0 {
 		// White space that a reader must keep: a record is stored as it came.
-		record = fmt.Appendf(nil, "{ \"id\" : %d ,\n\t\"version\":%d, \"updated_at\" :\"%s\" }", id, version, at)
+		// No line ends, so that records are also the lines of a file.
+		record = fmt.Appendf(nil, "{ \"id\" : %d ,\t\"version\":%d, \"updated_at\" :\"%s\" }", id, version, at)
 	}
 	detail := fmt.Appendf(nil,
 		`{"id":%d,"version":%d,"updated_at":"%s","description":"%s, at length: %x","history":[`,

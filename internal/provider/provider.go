@@ -43,8 +43,7 @@
 //
 //	/_provider/log               the log, one JSON object a line
 //	/_provider/stats             the counters
-//	/_provider/records?stream=   what Records returns, one record a line, without its white space;
-//	                             with raw=1 as a JSON array, byte for byte
+//	/_provider/records?stream=   what Records returns, one record a line
 //	/_provider/await-stuck       answers when a request hangs in the fault "stuck"
 //	/_provider/release           lets stuck requests go on, from now on
 //	/_provider/touch?id=         updates a ticket

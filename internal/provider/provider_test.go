@@ -262,7 +262,7 @@ func TestRecordsFollowFromTheSeed(t *testing.T) {
 		t.Error("two seeds give the same tickets")
 	}
 	all := bytes.Join(a.Records("tickets"), nil)
-	for _, want := range []string{`.000`, `e-3`, `\u00eb`, `\ud83d\udefc`, `🦉`, `مرحبا`, `<&>`, `\/`, "\n\t", "null"} {
+	for _, want := range []string{`.000`, `e-3`, `\u00eb`, `\ud83d\udefc`, `🦉`, `مرحبا`, `<&>`, `\/`, ",\t\"", "null"} {
 		if !bytes.Contains(all, []byte(want)) {
 			t.Errorf("no ticket contains %q", want)
 		}
@@ -340,20 +340,12 @@ func TestControls(t *testing.T) {
 	if stats.Requests != 2 || stats.ByMode["freeze"] != 1 {
 		t.Errorf("stats = %+v, want 2 requests, 1 frozen", stats)
 	}
-	var raw []json.RawMessage
-	if err := json.Unmarshal(fetch("/_provider/records?stream=tickets&raw=1"), &raw); err != nil {
-		t.Fatal(err)
+	served := bytes.Split(bytes.TrimSuffix(fetch("/_provider/records?stream=tickets"), []byte("\n")), []byte("\n"))
+	if want := s.Records("tickets"); !slices.EqualFunc(served, want, bytes.Equal) {
+		t.Errorf("%d lines of records differ from the %d of Records", len(served), len(want))
 	}
-	for i, want := range s.Records("tickets") {
-		if !bytes.Equal(raw[i], want) {
-			t.Errorf("record %d = %q, want %q", i, raw[i], want)
-		}
-	}
-	if got := field[int](t, raw[59], "version"); got != 2 {
+	if got := field[int](t, served[59], "version"); got != 2 {
 		t.Errorf("version of the touched ticket = %d, want 2", got)
-	}
-	if got := bytes.Count(fetch("/_provider/records?stream=tickets"), []byte("\n")); got != 60 {
-		t.Errorf("%d lines of records, want 60", got)
 	}
 }
 
