@@ -1,0 +1,117 @@
+package archtest_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"collect/internal/archtest"
+)
+
+// rules are the table of docs/architecture.md.
+var rules = archtest.Rules{
+	Module: "collect",
+	Imports: map[string][]string{
+		".":   {"cmd"},
+		"cmd": {"*"},
+
+		"collection":               {},
+		"pacing":                   {"collection"},
+		"pacing/sim":               {"collection", "pacing"},
+		"connectors":               {"collection"},
+		"connectors/connectortest": {"collection", "connectors"},
+		"connectors/declarative":   {"collection", "connectors"},
+		"connectors/catalog":       {"collection", "connectors"},
+		"runner":                   {"collection", "connectors", "pacing"},
+		"store":                    {"collection", "migrations"},
+		"store/storetest":          {"collection", "store"},
+		"store/sqlite":             {"collection", "store", "migrations"},
+		"migrations":               {},
+		"export":                   {"collection", "store"},
+
+		"internal/archtest":     {},
+		"internal/provider":     {},
+		"internal/provider/cmd": {"internal/provider"},
+	},
+	Drivers: map[string]string{
+		"github.com/spf13/cobra":         "cmd",
+		"github.com/spf13/pflag":         "cmd",
+		"github.com/spf13/viper":         "cmd",
+		"github.com/schollz/progressbar": "cmd",
+		"github.com/rivo/uniseg":         "cmd",
+		"github.com/goccy/go-yaml":       "connectors/declarative",
+		"github.com/expr-lang/expr":      "connectors/declarative",
+		"github.com/tidwall/gjson":       "connectors/declarative",
+		"github.com/klauspost/compress":  "store/sqlite",
+		"github.com/gofrs/flock":         "store/sqlite",
+		"github.com/pressly/goose":       "store/sqlite",
+		"modernc.org/sqlite":             "store/sqlite",
+	},
+	Shared: []string{"golang.org/x"}, // the standard library's own extensions
+	Names: map[string][]string{
+		"os.Exit":                {"cmd", "internal/provider/cmd"},
+		"os.Getenv":              {"cmd"},
+		"os.LookupEnv":           {"cmd"},
+		"os.Environ":             {"cmd"},
+		"log.Fatal":              {"cmd"},
+		"log.Fatalf":             {"cmd"},
+		"log.Fatalln":            {"cmd"},
+		"net/http.DefaultClient": {"cmd"},
+		"net/http.Get":           {"cmd"}, // these are the default client, too
+		"net/http.Head":          {"cmd"},
+		"net/http.Post":          {"cmd"},
+		"net/http.PostForm":      {"cmd"},
+	},
+}
+
+func TestShape(t *testing.T) {
+	got, err := rules.Check(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range got {
+		t.Error(v)
+	}
+}
+
+// A tree with one violation of each kind gives these, and no others.
+func TestViolationsAreFound(t *testing.T) {
+	planted := archtest.Rules{
+		Module:  "example.test/m",
+		Imports: map[string][]string{".": {"cmd"}, "cmd": {"*"}, "a": {}, "b": {"a"}, "b/sub": {"a", "b"}},
+		Drivers: map[string]string{"driver.test/db": "b"},
+		Shared:  []string{"shared.test/x"},
+		Names:   map[string][]string{"os.Exit": {"cmd"}, "net/http.DefaultClient": {"cmd"}},
+	}
+	violations, err := planted.Check(os.DirFS("testdata/planted"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range violations {
+		got = append(got, fmt.Sprint(v))
+	}
+	want := []string{
+		"a/a.go:4: driver.test/db is imported by b only",
+		"a/a.go:5: a may import nothing of this module, and not b",
+		"a/a.go:9: unheard.test/of has no folder yet that may import it",
+		"a/a.go:12: there are no init functions here",
+		"a/a.go:13: os.Exit occurs only in cmd",
+		"a/a.go:14: net/http.DefaultClient occurs only in cmd",
+		"a/a_test.go:9: there are no init functions here",
+		"b/sub/deeper/deeper.go:3: b/sub may import a, b, and not b/other",
+		"main.go:4: . may import cmd, and not a",
+		"stray/stray.go:3: stray is not in the table of imports",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("violations:\n%s\nwant:\n%s", lines(got), lines(want))
+	}
+}
+
+func lines(s []string) (text string) {
+	for _, line := range s {
+		text += "\t" + line + "\n"
+	}
+	return text
+}

@@ -1,0 +1,6 @@
+package main
+
+import (
+	_ "example.test/m/a"
+	_ "example.test/m/cmd"
+)

@@ -1,0 +1,3 @@
+package stray
+
+import _ "example.test/m/a"
