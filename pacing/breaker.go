@@ -1,0 +1,134 @@
+package pacing
+
+import (
+	"time"
+
+	"collect/collection"
+)
+
+// The breaker opens when half of the last 10 outcomes are bad, of at least 5:
+// fewer are no evidence, so a cold start cannot open it. It stays open for a
+// minute, the default of Sony's gobreaker, and twice as long after each probe
+// that fails, up to the ten minutes after which a person would look.
+const (
+	breakerWindow  = 10
+	breakerLeast   = 5
+	breakerOpen    = time.Minute
+	breakerLongest = 10 * time.Minute
+)
+
+// The states of a breaker.
+const (
+	closed   = "closed"
+	open     = "open"
+	halfOpen = "half_open"
+)
+
+// A breaker stops calls to a provider that does not work:
+//
+//	         half of the outcomes bad             until
+//	closed ──────────────────────────→ open ───────────────→ half_open
+//	  ↑                                  ↑                     │   │
+//	  │                                  └──── probe failed ───┘   │
+//	  └───────────────────────── probe answered ───────────────────┘
+//
+// Half open, one request is on its way as a probe and the others wait for it.
+type breaker struct {
+	state    string
+	outcomes []bool // the last ones, oldest first; true is bad
+	until    time.Time
+	trips    int    // in a row without closing
+	probing  bool   // a probe is in flight
+	fence    uint64 // the id of the latest request that was sent before the last transition
+}
+
+// onSend notes that the attempt id leaves. probe says that it is the probe.
+func (b *breaker) onSend(id uint64) (probe bool, change *collection.BreakerInfo) {
+	if b.state == closed {
+		return false, nil
+	}
+	b.probing = true
+	if b.state == open {
+		change = b.turn(halfOpen, "reset_timeout", "before_request", id-1)
+	}
+	return true, change
+}
+
+// onResult counts the outcome of the attempt id. What left before the last
+// transition says nothing about the time after it.
+func (b *breaker) onResult(id uint64, probe bool, s signal, sent uint64, now time.Time) *collection.BreakerInfo {
+	if probe {
+		b.probing = false
+	}
+	if id <= b.fence || s == silent || b.state != closed && !probe {
+		return nil
+	}
+	bad := s == throttled || s == failed
+	why := "success"
+	switch s {
+	case throttled:
+		why = "provider_throttle"
+	case failed:
+		why = "provider_failure"
+	}
+	if probe {
+		if bad {
+			b.trip(now)
+			return b.turn(open, why, why, sent)
+		}
+		b.trips = 0
+		return b.turn(closed, why, why, sent)
+	}
+	b.outcomes = append(b.outcomes, bad)
+	if len(b.outcomes) > breakerWindow {
+		b.outcomes = b.outcomes[1:]
+	}
+	if !bad || !b.tripped() {
+		return nil
+	}
+	b.trip(now)
+	return b.turn(open, why, why, sent)
+}
+
+func (b *breaker) tripped() bool {
+	bad := 0
+	for _, o := range b.outcomes {
+		if o {
+			bad++
+		}
+	}
+	return len(b.outcomes) >= breakerLeast && 2*bad >= len(b.outcomes)
+}
+
+func (b *breaker) trip(now time.Time) {
+	b.until = now.Add(min(breakerLongest, breakerOpen<<min(b.trips, 6)))
+	b.trips++
+}
+
+func (b *breaker) turn(to, reason, trigger string, sent uint64) *collection.BreakerInfo {
+	change := &collection.BreakerInfo{Previous: b.state, State: to, Reason: reason, Trigger: trigger}
+	b.state, b.fence = to, sent
+	b.outcomes = b.outcomes[:0]
+	return change
+}
+
+// A keptBreaker is the saved form of a breaker that is not closed.
+type keptBreaker struct {
+	Until time.Time `json:"until"`
+	Trips int       `json:"trips"`
+}
+
+func (b *breaker) snapshot() *keptBreaker {
+	if b.state == closed {
+		return nil
+	}
+	return &keptBreaker{b.until.UTC().Round(0), b.trips}
+}
+
+// restore continues a breaker that was open, or half open with a probe whose
+// outcome nobody knows: the next request is the probe.
+func (b *breaker) restore(k *keptBreaker) {
+	if k != nil {
+		b.state, b.until, b.trips = open, k.Until, min(max(1, k.Trips), 6)
+	}
+}

@@ -1,0 +1,206 @@
+package pacing
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"collect/collection"
+)
+
+// Config describes a governed client. Zero fields select what their comment
+// says.
+type Config struct {
+	Provider    collection.Provider
+	Budget      *Budget           // nil: one without limits
+	Concurrency int               // requests in flight at once; 0: 1
+	Base        http.RoundTripper // what sends; nil: a transport of its own
+	Restore     []byte            // what Save was last given; nil: nothing is known yet
+
+	// Save makes the state durable, with the events that led to it. It is
+	// called before a hold, a freeze, a breaker change or a share of a long
+	// window is relied on, and by Flush; never twice at once. After an error
+	// no request leaves any more. nil: nothing outlives the process.
+	Save func(ctx context.Context, state []byte, events ...collection.Event) error
+
+	// Observe is told of waits over half a second, throttles, changes of the
+	// rate, the breaker and the freeze, and of a budget that is used up. It
+	// must return quickly. nil: nobody looks.
+	Observe func(collection.Event)
+}
+
+// A Governor lets the requests to one provider out, one gate for all of them.
+// It is safe for concurrent use.
+type Governor struct {
+	provider collection.Provider
+	limits   collection.Limits
+	origins  map[string]bool
+	ceiling  *float64 // the strictest pace the owner allows, for people
+	budget   *Budget
+	base     http.RoundTripper
+	client   *http.Client
+	save     func(ctx context.Context, state []byte, events ...collection.Event) error
+	observe  func(collection.Event)
+
+	saveOrder sync.Mutex // taken before mu: states are saved in their order
+
+	mu        sync.Mutex
+	gate      gate
+	line      []*turn // who waits, in order of arrival
+	timer     *time.Timer
+	saving    int   // saves under way; nothing leaves meanwhile
+	broken    error // of a save: nothing leaves any more
+	announced *turn // whose wait was told
+	accounted time.Time
+	reported  float64            // the rate that was last told
+	pending   []collection.Event // told after mu is released
+	probe     func(waits int)    // for tests: the waits of each attempt
+}
+
+// New returns a Governor that continues with what c.Restore says. A state it
+// cannot read is a cold start and a warning, not an error; an error names what
+// is wrong with c.
+func New(c Config) (*Governor, error) {
+	g := &Governor{
+		provider: c.Provider,
+		limits:   c.Provider.Limits.WithDefaults(),
+		budget:   c.Budget,
+		base:     c.Base,
+		save:     c.Save,
+		observe:  c.Observe,
+	}
+	if g.budget == nil {
+		g.budget = NewBudget(BudgetLimits{})
+	}
+	for _, ceiling := range c.Provider.Ceilings {
+		if ceiling.Count <= 0 || ceiling.Per <= 0 {
+			return nil, fmt.Errorf("provider %s: ceiling of %d in %v", c.Provider.Name, ceiling.Count, ceiling.Per)
+		}
+	}
+	var err error
+	if g.origins, err = originSet(c.Provider.Origins); err != nil {
+		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
+	}
+	concurrency := max(1, c.Concurrency)
+	g.gate = newGate(c.Provider, g.limits.LongestWait, concurrency)
+	if interval := strictest(c.Provider.Ceilings); interval > 0 {
+		perSecond := float64(time.Second) / float64(interval)
+		g.ceiling = &perSecond
+	}
+	if g.base == nil {
+		g.base = newTransport(concurrency, g.limits)
+	}
+	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}
+	now := time.Now()
+	if err := g.gate.restore(c.Restore, now); err != nil {
+		g.tell(collection.Event{Kind: collection.WarningRaised, Message: "what was learned of " + c.Provider.Name +
+			" could not be read, so the pace starts over: " + err.Error()}, now, "")
+	}
+	g.reported = g.gate.pacer.rate()
+	g.mu.Lock()
+	g.unlock()
+	return g, nil
+}
+
+func newGate(p collection.Provider, longestWait time.Duration, concurrency int) gate {
+	floor := cmp.Or(strictest(p.Ceilings), floorInterval)
+	start := startInterval
+	if p.StartPerSecond > 0 {
+		start = time.Duration(float64(time.Second) / p.StartPerSecond)
+	}
+	g := gate{pacer: newPacer(start, floor), longestWait: longestWait, concurrency: concurrency}
+	g.pacer.off = p.Unpaced
+	g.breaker.state = closed
+	for _, c := range p.Ceilings {
+		g.windows = append(g.windows, newWindow(c))
+	}
+	return g
+}
+
+// Client returns the client that connectors send with. Its requests wait as
+// long as they must; the context of a request ends its wait. Its responses are
+// complete: the body is in memory, inflated, within the provider's limits.
+//
+// An error of it wraps a *[collection.Stop], the cause of the request's
+// context, or the error of a save.
+func (g *Governor) Client() *http.Client { return g.client }
+
+// Flush saves what was learned.
+func (g *Governor) Flush(ctx context.Context) error {
+	g.mu.Lock()
+	for i := range g.gate.windows {
+		g.gate.windows[i].credit = 0
+	}
+	g.saving++
+	g.mu.Unlock()
+	return g.persist(ctx)
+}
+
+// Close frees idle connections.
+func (g *Governor) Close() {
+	if base, ok := g.base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
+// Domain names a pacing domain: the provider, and the account by a hash of the
+// whole credential. Rate, breaker and freeze belong to it.
+func Domain(provider, credential string, salt []byte) string {
+	sum := sha256.Sum256(append(slices.Clone(salt), credential...))
+	return provider + "/" + hex.EncodeToString(sum[:6])
+}
+
+// persist saves the state. The caller has raised g.saving.
+func (g *Governor) persist(ctx context.Context, events ...collection.Event) error {
+	g.saveOrder.Lock()
+	defer g.saveOrder.Unlock()
+	var err error
+	if g.save != nil {
+		g.mu.Lock()
+		state := g.gate.snapshot(time.Now())
+		g.mu.Unlock()
+		if err = g.save(context.WithoutCancel(ctx), state, events...); err != nil {
+			err = fmt.Errorf("saving the pace of %s: %w", g.provider.Name, err)
+		}
+	}
+	g.mu.Lock()
+	g.saving--
+	if err != nil && g.broken == nil {
+		g.broken = err
+	}
+	g.dispatch(time.Now())
+	g.unlock()
+	return err
+}
+
+// tell notes an event for Observe. g.mu is held, except in New.
+func (g *Governor) tell(e collection.Event, now time.Time, stream string) collection.Event {
+	e.Time, e.Provider, e.Stream = now, g.provider.Name, stream
+	if e.Breaker != nil {
+		elapsed, requests, tokens := g.budget.spent(now)
+		e.Breaker.ElapsedSeconds, e.Breaker.Requests, e.Breaker.RetryTokensLeft = elapsed.Seconds(), int(requests), tokens
+	}
+	if e.Rate != nil {
+		e.Rate.Ceiling = g.ceiling
+	}
+	if g.observe != nil {
+		g.pending = append(g.pending, e)
+	}
+	return e
+}
+
+// unlock releases g.mu and tells what happened under it.
+func (g *Governor) unlock() {
+	events := g.pending
+	g.pending = nil
+	g.mu.Unlock()
+	for _, e := range events {
+		g.observe(e)
+	}
+}

@@ -1,0 +1,236 @@
+package pacing
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"collect/collection"
+)
+
+// Why an attempt was given up by us.
+var (
+	errSilent = errors.New("no answer in time")
+	errSlow   = errors.New("the answer did not end in time")
+	errShort  = errors.New("the body ended early")
+)
+
+// newTransport returns a transport that keeps as many connections as are
+// used. It leaves inflating to us, who have limits for it.
+func newTransport(concurrency int, l collection.Limits) *http.Transport {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    10 * time.Second,
+		IdleConnTimeout:        90 * time.Second,
+		MaxIdleConns:           0,
+		MaxIdleConnsPerHost:    max(concurrency, http.DefaultMaxIdleConnsPerHost),
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: 2 * l.Headers, // up to here it is counted and told; see exchange
+	}
+}
+
+// userAgent names us and our version to the provider.
+var userAgent = sync.OnceValue(func() string {
+	version := "devel"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = strings.Trim(info.Main.Version, "()v")
+	}
+	return "collect/" + version
+})
+
+// exchange sends out and reads the whole answer, within the limits of time and
+// size. The response may be set beside an error.
+func (g *Governor) exchange(out *http.Request) (*http.Response, []byte, error) {
+	ctx, cancel := context.WithCancelCause(out.Context())
+	defer cancel(nil)
+	start := time.Now()
+	var headed atomic.Bool
+	timer := time.AfterFunc(min(g.limits.Header, g.limits.Request), func() {
+		if headed.Load() {
+			cancel(errSlow)
+		} else {
+			cancel(errSilent)
+		}
+	})
+	defer timer.Stop()
+
+	resp, err := g.base.RoundTrip(out.WithContext(ctx))
+	if err != nil {
+		return nil, nil, causeOf(ctx, err)
+	}
+	defer resp.Body.Close()
+	headed.Store(true)
+	timer.Reset(g.limits.Request - time.Since(start))
+
+	if headerBytes(resp.Header) > g.limits.Headers {
+		return resp, nil, &collection.Stop{Reason: collection.TooLarge, Detail: "the header is larger than " + size(g.limits.Headers)}
+	}
+	body, err := readBody(resp, out.Method, g.limits.Body)
+	if err != nil {
+		return resp, nil, causeOf(ctx, err)
+	}
+	return resp, body, nil
+}
+
+// causeOf prefers our own reason for giving up to what became of it.
+func causeOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause == errSilent || cause == errSlow {
+		return cause
+	}
+	return err
+}
+
+func headerBytes(h http.Header) int64 {
+	var n int
+	for name, values := range h {
+		for _, v := range values {
+			n += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return int64(n)
+}
+
+var gzipReaders sync.Pool
+
+// readBody reads the body of resp to its end, inflated. It returns a stop if
+// that is over limit, and an error if the body is not all there.
+func readBody(resp *http.Response, method string, limit int64) ([]byte, error) {
+	if method == http.MethodHead || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
+		return nil, nil
+	}
+	var from io.Reader = resp.Body
+	switch encoding := strings.ToLower(resp.Header.Get("Content-Encoding")); {
+	case resp.Uncompressed || encoding == "" || encoding == "identity":
+	case encoding == "gzip" || encoding == "x-gzip":
+		if resp.ContentLength == 0 {
+			break
+		}
+		inflate, err := newGzipReader(resp.Body)
+		if err != nil {
+			return nil, shortened(err)
+		}
+		defer gzipReaders.Put(inflate)
+		from = inflate
+	default:
+		return nil, &collection.Stop{Reason: collection.BadPage, Detail: "the body has an encoding that was not asked for"}
+	}
+	inflated := from != io.Reader(resp.Body)
+
+	var b bytes.Buffer
+	if resp.ContentLength > 0 && !inflated {
+		if resp.ContentLength > limit {
+			return nil, tooLarge(limit)
+		}
+		b.Grow(int(min(resp.ContentLength, 1<<20)) + bytes.MinRead) // a lie costs no more than this
+	}
+	n, err := b.ReadFrom(io.LimitReader(from, limit+1))
+	switch {
+	case err != nil:
+		return nil, shortened(err)
+	case n > limit:
+		return nil, tooLarge(limit)
+	case !inflated && !resp.Uncompressed && resp.ContentLength > n:
+		return nil, errShort
+	}
+	return b.Bytes(), nil
+}
+
+func newGzipReader(r io.Reader) (*gzip.Reader, error) {
+	if z, ok := gzipReaders.Get().(*gzip.Reader); ok {
+		return z, z.Reset(r)
+	}
+	return gzip.NewReader(r)
+}
+
+func shortened(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return errShort
+	}
+	return err
+}
+
+func tooLarge(limit int64) error {
+	return &collection.Stop{Reason: collection.TooLarge, Detail: "the body is larger than " + size(limit)}
+}
+
+func size(n int64) string {
+	if n >= 1<<20 && n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// complete returns resp with its body in memory, as the answer to the request
+// of the caller, which has no credential.
+func complete(resp *http.Response, req *http.Request, body []byte) *http.Response {
+	if slices.Contains(resp.Header["Content-Encoding"], "gzip") || resp.Header.Get("Content-Encoding") == "x-gzip" {
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
+		resp.Uncompressed = true
+	}
+	resp.Request = req
+	resp.TransferEncoding = nil
+	if req.Method != http.MethodHead {
+		resp.ContentLength = int64(len(body))
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp
+}
+
+// describe says in a few fixed words why there is no usable answer. It quotes
+// nothing: an error of the network may hold addresses and bytes of a body.
+func describe(err error) string {
+	var (
+		netErr net.Error
+		unread tls.RecordHeaderError
+	)
+	timedOut := errors.As(err, &netErr) && netErr.Timeout()
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		if dns.IsNotFound {
+			return "no connection: no such host"
+		}
+		return "no connection: the name cannot be looked up"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "no connection: the TLS certificate is not valid"
+	}
+	if errors.As(err, &unread) {
+		return "no connection: it does not speak TLS"
+	}
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
+		return "no connection: TLS was refused"
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
+		switch {
+		case errors.Is(err, syscall.ECONNREFUSED):
+			return "no connection: connection refused"
+		case timedOut:
+			return "no connection: timed out"
+		}
+		return "no connection: network unreachable"
+	}
+	switch {
+	case errors.Is(err, errSilent), errors.Is(err, errSlow), errors.Is(err, errShort):
+		return err.Error()
+	case timedOut:
+		return "timed out"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "the connection was closed before the answer"
+	}
+	return "the connection failed"
+}

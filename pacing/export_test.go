@@ -1,0 +1,94 @@
+package pacing
+
+import (
+	"net/http"
+	"time"
+
+	"collect/collection"
+)
+
+// What the tests of the parts need to see.
+
+type (
+	Pacer   = pacer
+	Breaker = breaker
+	Window  = window
+	Reading = reading
+	Quota   = quota
+	Signal  = signal
+	Kept    = kept
+)
+
+const (
+	Silent    = silent
+	Succeeded = succeeded
+	Answered  = answered
+	Throttled = throttled
+	Failed    = failed
+
+	Closed   = closed
+	Open     = open
+	HalfOpen = halfOpen
+)
+
+var (
+	NewPacer   = newPacer
+	NewWindow  = newWindow
+	Backoff    = backoff
+	Repeatable = repeatable
+	Read       = read
+	RetryAfter = retryAfter
+	Describe   = describe
+	OriginOf   = originOf
+	Strictest  = strictest
+)
+
+func (p *pacer) Next(now time.Time) time.Time        { return p.next(now) }
+func (p *pacer) OnSend(now time.Time) (uint64, bool) { return p.onSend(now) }
+func (p *pacer) OnResult(id uint64, bound bool, s signal, now time.Time) {
+	p.onResult(id, bound, s, now)
+}
+func (p *pacer) Interval() time.Duration     { return p.interval }
+func (p *pacer) SetStep(first time.Duration) { p.step = 1/first.Seconds() - 1/p.start.Seconds() }
+func (p *pacer) SetBurst(d time.Duration)    { p.burst = d }
+
+func NewBreaker() *breaker                                          { return &breaker{state: closed} }
+func (b *breaker) State() string                                    { return b.state }
+func (b *breaker) Until() time.Time                                 { return b.until }
+func (b *breaker) OnSend(id uint64) (bool, *collection.BreakerInfo) { return b.onSend(id) }
+func (b *breaker) OnResult(id uint64, probe bool, s signal, sent uint64, now time.Time) *collection.BreakerInfo {
+	return b.onResult(id, probe, s, sent, now)
+}
+
+func (w *window) Next(now time.Time) time.Time { return w.next(now) }
+func (w *window) Add(now time.Time)            { w.add(now, 1) }
+func (w *window) Groups() int                  { return len(w.log) }
+
+func (b *Budget) TakeToken() bool { return b.takeToken() }
+func (b *Budget) Record(s signal) { b.record(s) }
+func (b *Budget) Capacity() int64 { return b.capacity / tokenParts }
+
+func (g *Governor) SetProbe(f func(waits int)) { g.probe = f }
+
+func (r reading) Class() string       { return string(r.class) }
+func (r reading) Hold() time.Duration { return r.hold }
+func (r reading) Reason() string      { return r.reason }
+func (r reading) Key() string         { return r.key }
+func (r reading) Cost() float64       { return r.cost }
+func (r reading) MaxRate() float64    { return r.maxRate }
+func (r reading) Windows() []quota    { return r.windows }
+func (q quota) Values() (name string, limit, remaining float64, reset, window time.Duration, unit string) {
+	return q.name, q.limit, q.remaining, q.reset, q.window, q.unit
+}
+
+func ParseState(state []byte, now time.Time) (Kept, error) { return parseState(state, now) }
+
+func Header(h map[string][]string) http.Header {
+	out := http.Header{}
+	for k, vs := range h {
+		for _, v := range vs {
+			out.Add(k, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,97 @@
+package pacing
+
+import (
+	"time"
+
+	"collect/collection"
+)
+
+// freezeFirst is how long the first freeze lasts before one test request may
+// go out, and freezeStrikes after how many refusals in a row only an operator
+// releases it. 15 minutes is the shortest window of the providers that ban
+// clients which go on after a refusal.
+const (
+	freezeFirst   = 15 * time.Minute
+	freezeStrikes = 3
+)
+
+// A freeze stops all calls to a provider that refuses the account:
+//
+//	         403, unexplained              until
+//	thawed ───────────────────→ frozen ───────────────→ one test request
+//	  ↑                            ↑                        │     │
+//	  │                            └── 403: twice as long ──┘     │
+//	  └──────────────── answered, or an operator ─────────────────┘
+type freeze struct {
+	frozen   bool
+	operator bool // only an operator releases it
+	strikes  int  // refusals in a row
+	until    time.Time
+	reason   string
+	testing  bool   // the test request is in flight
+	fence    uint64 // the id of the latest request sent before the freeze
+}
+
+// blocks reports whether no request may leave at now, not even a test.
+func (f *freeze) blocks(now time.Time) bool {
+	return f.frozen && (f.operator || now.Before(f.until))
+}
+
+// onSend notes that an attempt leaves, and returns whether it is the test.
+func (f *freeze) onSend() bool {
+	f.testing = f.frozen
+	return f.frozen
+}
+
+// onResult records the end of an attempt.
+func (f *freeze) onResult(p pass, o outcome, sent uint64, now time.Time) *collection.FreezeInfo {
+	if p.test {
+		f.testing = false
+	}
+	switch {
+	case o.refused != "":
+		return f.freeze(p.id, o, sent, now)
+	case p.test && f.frozen && (o.signal == succeeded || o.signal == answered):
+		*f = freeze{fence: f.fence}
+		return &collection.FreezeInfo{Reason: "test_request_answered"}
+	}
+	return nil
+}
+
+// freeze begins a freeze, or makes it longer. A refusal of a request that left
+// before the freeze began is the same refusal again.
+func (f *freeze) freeze(id uint64, o outcome, sent uint64, now time.Time) *collection.FreezeInfo {
+	if f.frozen && id <= f.fence && (f.operator || !o.operator) {
+		return nil
+	}
+	f.frozen, f.reason, f.fence = true, o.refused, sent
+	f.strikes++
+	f.operator = f.operator || o.operator || f.strikes >= freezeStrikes
+	f.until = now.Add(freezeFirst << min(f.strikes-1, freezeStrikes))
+	if f.operator {
+		f.until = time.Time{}
+	}
+	return &collection.FreezeInfo{Frozen: true, Reason: o.refused, Until: f.until}
+}
+
+// A keptFreeze is the saved form of a freeze.
+type keptFreeze struct {
+	Operator bool      `json:"operator,omitempty"`
+	Strikes  int       `json:"strikes"`
+	Until    time.Time `json:"until,omitzero"`
+	Reason   string    `json:"reason"`
+}
+
+func (f *freeze) snapshot() *keptFreeze {
+	if !f.frozen {
+		return nil
+	}
+	return &keptFreeze{f.operator, f.strikes, f.until.UTC().Round(0), f.reason}
+}
+
+func (f *freeze) restore(k *keptFreeze) {
+	if k == nil {
+		return
+	}
+	*f = freeze{frozen: true, operator: k.Operator, strikes: max(1, k.Strikes), until: k.Until, reason: k.Reason}
+}

@@ -1,0 +1,245 @@
+package pacing
+
+import (
+	"math"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// believed is the longest wait that is taken at its word. A longer one is a
+// mistake or an attack, and capped at absurd: draft-ietf-httpapi-ratelimit-headers-10
+// asks for such a threshold in its security considerations.
+const (
+	believed = 365 * 24 * time.Hour
+	absurd   = 24 * time.Hour
+)
+
+// A reading is what a response says about its provider's limits.
+type reading struct {
+	class   class
+	hold    time.Duration // no request may start earlier; negative: not said
+	reason  string        // the provider's own code for it
+	key     string        // what the limit applies to; "" for the account, "*" for everything
+	cost    float64       // of this request, in the provider's points
+	maxRate float64       // requests per second the provider announces; 0: not said
+	windows []quota
+}
+
+// A quota is one announced limit. Numbers are negative where not said.
+type quota struct {
+	name      string
+	limit     float64
+	remaining float64
+	reset     time.Duration // until there is more; negative: not said
+	window    time.Duration // 0: not said
+	unit      string        // "" for requests
+}
+
+// read reads a response that arrived at now. Dates in it are compared with its
+// own Date, so that a wrong clock here does not matter.
+func read(now time.Time, status int, h http.Header, body []byte) reading {
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	r := reading{hold: -1}
+	if h["Age"] == nil || h.Get("Age") == "0" { // a cached answer tells old limits
+		readLimits(&r, h, now)
+	}
+	mark := readCodes(&r, status, h, body)
+
+	retry := retryAfter(h, now)
+	pressed := retry >= 0
+	var reset time.Duration = -1
+	for _, q := range r.windows {
+		if q.remaining == 0 && q.unit != concurrentRequests {
+			pressed = true
+			reset = max(reset, q.reset)
+		}
+	}
+	r.class = classOf(status, mark, pressed)
+	switch {
+	case status < 400 && r.class == classOK:
+		r.hold = reset // Retry-After on a success means something else (RFC 9110, 10.2.3)
+	case retry >= 0:
+		r.hold = retry
+	case r.class == classThrottle || r.class == classQuota:
+		r.hold = max(r.hold, reset)
+	default:
+		r.hold = -1
+	}
+	return r
+}
+
+// retryAfter returns how long h asks to wait, or a negative value if it does
+// not say. A field in milliseconds is finer than Retry-After and wins; of
+// several values the longest does.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	var longest time.Duration = -1
+	for _, name := range []string{
+		"Retry-After-Ms",         // OpenAI
+		"X-Ms-Retry-After-Ms",    // Azure
+		"X-Amz-Retry-After",      // AWS SDKs since 2026
+		"Grpc-Retry-Pushback-Ms", // gRPC proposal A6
+	} {
+		for _, v := range h[name] {
+			if d, ok := parseWait(v, now, time.Millisecond); ok {
+				longest = max(longest, d)
+			}
+		}
+	}
+	if longest >= 0 {
+		return longest
+	}
+	for _, v := range h["Retry-After"] {
+		if d, ok := parseWait(v, now, time.Second); ok {
+			longest = max(longest, d)
+			continue
+		}
+		for _, part := range strings.Split(v, ",") { // joined on the way
+			if d, ok := parseWait(part, now, time.Second); ok {
+				longest = max(longest, d)
+			}
+		}
+	}
+	return longest
+}
+
+// parseWait reads how long to wait: a number of units, or a point in time that
+// is compared with now. A time that has passed is 0. What is over a year is
+// not believed, and long all the same.
+func parseWait(s string, now time.Time, unit time.Duration) (time.Duration, bool) {
+	s = strings.TrimSpace(s)
+	if n, ok := parseNumber(s); ok {
+		d, ok := waitOf(n, now, unit)
+		if !ok {
+			return absurd, true
+		}
+		return capped(d), true
+	}
+	if d, ok := parseSpan(s); ok {
+		return capped(d), true
+	}
+	if t, ok := parseDate(s); ok {
+		return capped(max(0, t.Sub(now))), true
+	}
+	return 0, false
+}
+
+// capped replaces a wait that nobody can mean.
+func capped(d time.Duration) time.Duration {
+	if d > believed {
+		return absurd
+	}
+	return d
+}
+
+// waitOf reads a number by its size, because providers use the same names for
+// different things: below 1e9 it is a number of units to wait, below 1e11 a
+// Unix time in seconds, below 1e14 one in milliseconds.
+func waitOf(n number, now time.Time, unit time.Duration) (time.Duration, bool) {
+	switch {
+	case n.whole < 1e9:
+		return n.times(unit), true
+	case n.whole < 1e11:
+		return max(0, time.Unix(n.whole, n.nanos).Sub(now)), true
+	case n.whole < 1e14:
+		return max(0, time.UnixMilli(n.whole).Sub(now)), true
+	}
+	return 0, false
+}
+
+// A number is a decimal that is not negative, exact to a billionth. A larger
+// whole part than it can hold is the largest it can.
+type number struct{ whole, nanos int64 }
+
+func (n number) float() float64 { return float64(n.whole) + float64(n.nanos)/1e9 }
+
+// times returns n units, rounded up to the millisecond: later is safe.
+func (n number) times(unit time.Duration) time.Duration {
+	if n.whole > int64(believed/unit) {
+		return believed + 1
+	}
+	d := time.Duration(n.whole)*unit + time.Duration(float64(n.nanos)/1e9*float64(unit))
+	if part := d % time.Millisecond; part > 0 {
+		d += time.Millisecond - part
+	}
+	return d
+}
+
+// parseNumber reads digits with at most one decimal point, and nothing else:
+// neither signs nor exponents, Inf or NaN.
+func parseNumber(s string) (number, bool) {
+	var n number
+	whole, fraction, point := strings.Cut(s, ".")
+	if whole == "" || point && fraction == "" {
+		return n, false
+	}
+	for _, c := range []byte(whole) {
+		if c < '0' || c > '9' {
+			return n, false
+		}
+		if n.whole > (math.MaxInt64-9)/10 {
+			n.whole = math.MaxInt64
+			continue
+		}
+		n.whole = n.whole*10 + int64(c-'0')
+	}
+	scale := int64(1e9)
+	for _, c := range []byte(fraction) {
+		if c < '0' || c > '9' {
+			return n, false
+		}
+		scale /= 10
+		n.nanos += int64(c-'0') * scale
+	}
+	return n, true
+}
+
+// parseSpan reads a Go duration (6m0s, as OpenAI sends) or a .NET TimeSpan
+// (00:00:00.033, as Azure's Gremlin does).
+func parseSpan(s string) (time.Duration, bool) {
+	if d, err := time.ParseDuration(s); err == nil {
+		return d, d >= 0 && s[0] != '+' && s[0] != '-'
+	}
+	parts := strings.Split(s, ":")
+	if len(parts) != 3 {
+		return 0, false
+	}
+	var d time.Duration
+	for i, unit := range []time.Duration{time.Hour, time.Minute, time.Second} {
+		n, ok := parseNumber(parts[i])
+		if !ok || n.whole > 1e6 || unit != time.Second && n.nanos != 0 {
+			return 0, false
+		}
+		d += n.times(unit)
+	}
+	return d, true
+}
+
+// dateLayouts are the dates that providers send beside those of HTTP: ISO 8601
+// with and without seconds or zone (Jira: 2026-11-21T10:01Z), and what
+// JavaScript makes of a Date (lemlist).
+var dateLayouts = []string{
+	time.RFC3339,
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04:05",
+	"2006-01-02 15:04:05",
+	"2006-01-02 15:04:05Z07:00",
+	"2006-01-02 15:04:05 -0700",
+	time.RFC1123Z,
+	"Mon Jan 02 2006 15:04:05 GMT-0700",
+}
+
+func parseDate(s string) (time.Time, bool) {
+	if t, err := http.ParseTime(s); err == nil {
+		return t, true
+	}
+	s, _, _ = strings.Cut(s, " (") // the name of a zone, in words
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}

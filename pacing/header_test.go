@@ -1,0 +1,122 @@
+package pacing_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"collect/pacing"
+)
+
+// A vector is one response of a provider and what it means.
+type vector struct {
+	ID      string
+	Vendor  string
+	Now     time.Time
+	Status  int
+	Headers map[string]any // a string, or a list of strings
+	Body    string
+	Expect  struct {
+		Class   string
+		HoldMS  *int64 `json:"hold_ms"`
+		Reason  string
+		Key     string
+		Cost    float64
+		MaxRate float64 `json:"max_rate"`
+		Windows []struct {
+			Name      string
+			Limit     float64
+			Remaining float64
+			ResetMS   float64 `json:"reset_ms"`
+			WindowS   float64 `json:"window_s"`
+			Unit      string
+		}
+	}
+}
+
+// TestVectors reads responses of real providers. PACING_VECTORS names another
+// file of the same form.
+func TestVectors(t *testing.T) {
+	name := "testdata/header-vectors.json"
+	if other := os.Getenv("PACING_VECTORS"); other != "" {
+		name = other
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Vectors []vector }
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range file.Vectors {
+		t.Run(v.ID, func(t *testing.T) { v.check(t) })
+	}
+}
+
+func (v *vector) header() http.Header {
+	h := http.Header{}
+	for name, value := range v.Headers {
+		switch value := value.(type) {
+		case string:
+			h.Add(name, value)
+		case []any:
+			for _, each := range value {
+				h.Add(name, each.(string))
+			}
+		}
+	}
+	return h
+}
+
+func (v *vector) check(t *testing.T) {
+	r := pacing.Read(v.Now, v.Status, v.header(), []byte(v.Body))
+	if got, want := r.Class(), v.Expect.Class; got != want {
+		t.Errorf("%s: class %s, want %s", v.Vendor, got, want)
+	}
+	hold := "none"
+	if r.Hold() >= 0 {
+		hold = fmt.Sprint(r.Hold().Milliseconds())
+	}
+	wantHold := "none"
+	if v.Expect.HoldMS != nil {
+		wantHold = fmt.Sprint(*v.Expect.HoldMS)
+	}
+	if hold != wantHold {
+		t.Errorf("%s: hold %s ms, want %s", v.Vendor, hold, wantHold)
+	}
+	if want := v.Expect.Reason; want != "" && r.Reason() != want {
+		t.Errorf("%s: reason %q, want %q", v.Vendor, r.Reason(), want)
+	}
+	if got, want := r.Key(), v.Expect.Key; got != want {
+		t.Errorf("%s: key %q, want %q", v.Vendor, got, want)
+	}
+	if got, want := r.Cost(), v.Expect.Cost; got != want {
+		t.Errorf("%s: cost %v, want %v", v.Vendor, got, want)
+	}
+	if got, want := r.MaxRate(), v.Expect.MaxRate; want != 0 && math.Abs(got-want) > 1e-9 {
+		t.Errorf("%s: at most %v/s, want %v", v.Vendor, got, want)
+	}
+	var got, want []string
+	for _, q := range r.Windows() {
+		name, limit, remaining, reset, window, unit := q.Values()
+		resetMS := float64(-1)
+		if reset >= 0 {
+			resetMS = float64(reset.Milliseconds())
+		}
+		got = append(got, fmt.Sprint(name, " ", limit, " ", remaining, " ", resetMS, " ", window.Seconds(), " ", unit))
+	}
+	for _, w := range v.Expect.Windows {
+		want = append(want, fmt.Sprint(w.Name, " ", w.Limit, " ", w.Remaining, " ", w.ResetMS, " ", w.WindowS, " ", w.Unit))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: windows (name limit remaining reset window unit)\n got %q\nwant %q", v.Vendor, got, want)
+	}
+}

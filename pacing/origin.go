@@ -1,0 +1,107 @@
+package pacing
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"collect/collection"
+)
+
+// mostRedirects is how many redirects a request may take, as in a browserless
+// [http.Client].
+const mostRedirects = 10
+
+// originSet returns origins in one spelling.
+func originSet(origins []string) (map[string]bool, error) {
+	set := make(map[string]bool, 2*len(origins))
+	for i, o := range origins {
+		u, err := url.Parse(o)
+		if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" ||
+			!strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https") {
+			return nil, fmt.Errorf("origin %d is not of the form https://host[:port]", i+1)
+		}
+		set[originOf(u)] = true
+	}
+	return set, nil
+}
+
+// originOf returns the origin of u (RFC 6454): scheme, host and port, in lower
+// case, with the port spelled out.
+func originOf(u *url.URL) string {
+	scheme, port := strings.ToLower(u.Scheme), u.Port()
+	if port == "" {
+		port = "80"
+		if scheme == "https" {
+			port = "443"
+		}
+	}
+	return scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + ":" + port
+}
+
+// prepare returns the request that leaves as attempt n of req: with the
+// credential if it goes to a listed origin, and else without whatever may hold
+// one. The request of the caller never holds it, so that nothing that copies
+// from it (a redirect, a log) can leak it.
+func (g *Governor) prepare(req *http.Request, n int) (*http.Request, error) {
+	out := req.Clone(req.Context())
+	if n > 1 && req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, fmt.Errorf("request body: %w", err)
+		}
+		out.Body = body
+	}
+	if out.Header.Get("User-Agent") == "" {
+		out.Header.Set("User-Agent", userAgent())
+	}
+	if out.Header.Get("Accept-Encoding") == "" {
+		out.Header.Set("Accept-Encoding", "gzip")
+	}
+	if g.origins[originOf(out.URL)] {
+		if g.provider.Authorize != nil {
+			g.provider.Authorize(out)
+		}
+		return out, nil
+	}
+	return out, g.strip(out)
+}
+
+// strip removes from a request to an origin that is not listed what may hold
+// a credential. It refuses a request that holds it in its URL.
+func (g *Governor) strip(out *http.Request) error {
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "Referer"} {
+		out.Header.Del(name)
+	}
+	out.URL.User = nil
+	secret := g.provider.Credential
+	if secret == "" {
+		return nil
+	}
+	for name, values := range out.Header {
+		for _, v := range values {
+			if strings.Contains(v, secret) {
+				out.Header.Del(name)
+			}
+		}
+	}
+	if raw := out.URL.String(); strings.Contains(raw, secret) || strings.Contains(raw, url.QueryEscape(secret)) ||
+		strings.Contains(raw, url.PathEscape(secret)) {
+		return &collection.Stop{Reason: collection.BadPage, Detail: "the credential would have gone to another origin"}
+	}
+	return nil
+}
+
+// checkRedirect bounds redirects, and lets none of them lower https to http
+// while there is a credential: even the request without it tells a listener
+// what is asked.
+func (g *Governor) checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) > mostRedirects {
+		return &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf("more than %d redirects", mostRedirects)}
+	}
+	if g.provider.Authorize != nil && req.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https" {
+		return &collection.Stop{Reason: collection.BadPage, Detail: "redirected from https to http"}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package pacing
+
+import (
+	"net/http"
+	"time"
+)
+
+// The backoff of a retry: "full jitter" of Marc Brooker's "Exponential Backoff
+// And Jitter" (AWS Architecture Blog, 2015).
+const (
+	backoffBase = time.Second
+	backoffCap  = time.Minute
+)
+
+// backoff returns how long the retry after n retries waits at least: u of
+// min(cap, base·2^n), where u is drawn evenly from [0, 1).
+func backoff(n int, u float64) time.Duration {
+	most := backoffCap
+	if n < 6 { // 2^6 s is over the cap
+		most = min(backoffCap, backoffBase<<max(n, 0))
+	}
+	return time.Duration(u * float64(most))
+}
+
+// repeatable reports whether req may be sent again after an attempt that may
+// have reached the provider: its method is idempotent (RFC 9110, 9.2.2), or it
+// carries an Idempotency-Key, and its body can be had again.
+//
+// As with [http.Transport], a key without values marks a request as repeatable
+// and is not sent: a connector sets req.Header["Idempotency-Key"] = nil on a
+// POST that only reads.
+func repeatable(req *http.Request) bool {
+	if req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
+		return false
+	}
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	_, key := req.Header["Idempotency-Key"]
+	_, xKey := req.Header["X-Idempotency-Key"]
+	return key || xKey
+}

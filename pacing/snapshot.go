@@ -1,0 +1,170 @@
+package pacing
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"collect/collection"
+)
+
+// stateVersion is the version of the saved form. Fields are only ever added to
+// a version.
+const stateVersion = 1
+
+// kept is the saved form of a gate, as JSON.
+type kept struct {
+	Version    int           `json:"version"`
+	RecordedAt time.Time     `json:"recorded_at"`
+	Interval   time.Duration `json:"interval_ns,omitempty"` // learned, and never worse than the start
+	Hold       time.Time     `json:"hold_until,omitzero"`
+	Breaker    *keptBreaker  `json:"breaker,omitempty"`
+	Freeze     *keptFreeze   `json:"freeze,omitempty"`
+	Windows    []keptWindow  `json:"windows,omitempty"`
+}
+
+// snapshot returns what must be known of the gate in a later process.
+func (g *gate) snapshot(now time.Time) []byte {
+	k := kept{
+		Version:    stateVersion,
+		RecordedAt: now.UTC().Round(0),
+		Interval:   g.pacer.learned(),
+		Breaker:    g.breaker.snapshot(),
+		Freeze:     g.freeze.snapshot(),
+	}
+	if g.hold.After(now) {
+		k.Hold = g.hold.UTC().Round(0)
+	}
+	for i := range g.windows {
+		k.Windows = append(k.Windows, g.windows[i].snapshot(now))
+	}
+	state, err := json.Marshal(k)
+	if err != nil {
+		panic(err) // numbers and times of this century always marshal
+	}
+	return state
+}
+
+// parseState reads a saved state. If the clock has been set back since, times
+// to come are moved with it: no hold gets longer than it was.
+func parseState(state []byte, now time.Time) (kept, error) {
+	var k kept
+	if err := json.Unmarshal(state, &k); err != nil {
+		return kept{}, err
+	}
+	if k.Version != stateVersion {
+		return kept{}, fmt.Errorf("version %d is not known", k.Version)
+	}
+	if back := now.Sub(k.RecordedAt); back < 0 {
+		shift := func(t *time.Time) {
+			if !t.IsZero() {
+				*t = t.Add(back)
+			}
+		}
+		k.RecordedAt = now
+		shift(&k.Hold)
+		if k.Breaker != nil {
+			shift(&k.Breaker.Until)
+		}
+		if k.Freeze != nil {
+			shift(&k.Freeze.Until)
+		}
+	}
+	return k, nil
+}
+
+// restore continues with a saved state. After an error nothing has changed.
+func (g *gate) restore(state []byte, now time.Time) error {
+	if len(state) == 0 {
+		return nil
+	}
+	k, err := parseState(state, now)
+	if err != nil {
+		return err
+	}
+	g.pacer.restore(k.Interval, now.Sub(k.RecordedAt))
+	g.hold = k.Hold
+	g.breaker.restore(k.Breaker)
+	g.freeze.restore(k.Freeze)
+	for i := range g.windows {
+		for _, w := range k.Windows {
+			if w.Per == g.windows[i].per {
+				g.windows[i].restore(w, now)
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// A Status says how things stand with a provider, for people.
+type Status struct {
+	PerSecond float64   // the pace; 0: not paced, or not known
+	Ceiling   *float64  // the strictest pace the owner allows; nil: none declared
+	HoldUntil time.Time // the provider asked for silence until then; zero: it did not
+	Breaker   string    // closed, open or half_open
+	OpenUntil time.Time // when the breaker lets a probe out; zero: it is closed
+
+	Frozen       bool
+	FreezeReason string
+	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
+}
+
+// Status returns how things stand.
+func (g *Governor) Status() Status {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.gate.status(time.Now())
+	s.Ceiling = g.ceiling
+	return s
+}
+
+func (g *gate) status(now time.Time) Status {
+	s := Status{PerSecond: g.pacer.rate(), Breaker: g.breaker.state}
+	if g.hold.After(now) {
+		s.HoldUntil = g.hold
+	}
+	if g.breaker.state != closed {
+		s.OpenUntil = g.breaker.until
+	}
+	if g.freeze.frozen {
+		s.Frozen, s.FreezeReason, s.FrozenUntil = true, g.freeze.reason, g.freeze.until
+	}
+	return s
+}
+
+// Inspect returns how things stood when state was saved, seen at now. It
+// fails if state cannot be read.
+func Inspect(state []byte, now time.Time) (Status, error) {
+	g := gate{breaker: breaker{state: closed}}
+	if err := g.restore(state, now); err != nil {
+		return Status{}, err
+	}
+	s := g.status(now)
+	s.PerSecond = 0
+	if k, _ := parseState(state, now); k.Interval > 0 {
+		s.PerSecond = float64(time.Second) / float64(k.Interval)
+	}
+	return s, nil
+}
+
+// Release returns state without its freeze, as an operator wants it, and the
+// event to save it with. It fails if state cannot be read, and returns state
+// as it is and no event if there is no freeze.
+func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
+	k, err := parseState(state, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	if k.Freeze == nil {
+		return state, nil, nil
+	}
+	k.Freeze = nil
+	released, err := json.Marshal(k)
+	if err != nil {
+		return nil, nil, err
+	}
+	return released, []collection.Event{{
+		Time: now, Kind: collection.FreezeChanged, Freeze: &collection.FreezeInfo{Reason: "released_by_operator"},
+	}}, nil
+}

@@ -1,0 +1,136 @@
+package pacing
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// announced is how far above a policy's average the pace may be taken from
+// it, for windows that are a pace: remaining/reset at the end of a window
+// says much more than the window sustains
+// (draft-ietf-httpapi-ratelimit-headers-10, security considerations).
+const announced = 1.5
+
+// structured reads the fields of draft-ietf-httpapi-ratelimit-headers, and
+// Atlassian's beta of them. A field that is malformed is ignored as a whole.
+func (l *limits) structured(r *reading, h http.Header) {
+	for _, prefix := range []string{"Ratelimit", "Beta-Ratelimit"} {
+		if h[prefix] == nil && h[prefix+"-Policy"] == nil {
+			continue
+		}
+		policies := parseItems(strings.Join(h[prefix+"-Policy"], ","))
+		states := parseItems(strings.Join(h[prefix], ","))
+		if len(states) > 0 && states[0].key != "" { // draft 07: limit=100, remaining=50, reset=5
+			for _, s := range states {
+				l.set("ratelimit", s.key, s.name, s.key == "reset")
+			}
+			states = nil
+		}
+		for _, s := range states {
+			q := l.quota(s.name)
+			q.remaining = s.number("r")
+			if t := s.number("t"); t >= 0 {
+				q.reset = capped(number{whole: int64(min(t, 1e12))}.times(time.Second))
+			}
+			if prefix == "Beta-Ratelimit" {
+				q.unit = "points"
+			}
+		}
+		for _, p := range policies {
+			size, seconds := p.number("q"), p.number("w")
+			if q := l.byName[p.name]; q != nil {
+				q.limit = size
+				if seconds > 0 {
+					q.window = capped(number{whole: int64(min(seconds, 1e12))}.times(time.Second))
+				}
+				if unit := p.params["qu"]; unit != "" && unit != "requests" {
+					q.unit = unit
+				}
+			}
+			if size > 0 && seconds > 0 && seconds <= paceLimit.Seconds() && p.params["qu"] == "" && prefix == "Ratelimit" {
+				if rate := announced * size / seconds; r.maxRate == 0 || rate < r.maxRate {
+					r.maxRate = rate
+				}
+			}
+		}
+	}
+}
+
+// An item is a member of a list in a structured field (RFC 9651): "name";a=1;b="x".
+// A member of a dictionary (key=value) has a key, and the value as its name.
+type item struct {
+	key    string
+	name   string
+	params map[string]string
+}
+
+// number returns the parameter name as a number; -1 if it is not there.
+func (i item) number(name string) float64 {
+	if n, ok := parseNumber(i.params[name]); ok {
+		return n.float()
+	}
+	return -1
+}
+
+// countParams are the parameters whose value must be a number.
+const countParams = "qwrt"
+
+// parseItems reads the part of RFC 9651 that limits use. It returns nil if
+// anything in s is not well-formed.
+func parseItems(s string) []item {
+	var items []item
+	for _, member := range splitQuoted(s, ',') {
+		parts := splitQuoted(member, ';')
+		it := item{params: map[string]string{}}
+		it.name = strings.TrimSpace(parts[0])
+		if it.name == "" {
+			return nil
+		}
+		if bare, ok := unquote(it.name); ok {
+			it.name = bare
+		} else if key, value, ok := strings.Cut(it.name, "="); ok {
+			it.key, it.name = strings.TrimSpace(key), strings.TrimSpace(value)
+		}
+		for _, p := range parts[1:] {
+			key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+			if bare, ok := unquote(value); ok {
+				value = bare
+			}
+			if _, ok := parseNumber(value); !ok && len(key) == 1 && strings.Contains(countParams, key) {
+				return nil
+			}
+			it.params[key] = value
+		}
+		items = append(items, it)
+	}
+	return items
+}
+
+// splitQuoted splits s at sep outside of double quotes.
+func splitQuoted(s string, sep byte) []string {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	var parts []string
+	start, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && quoted:
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == sep && !quoted:
+			parts = append(parts, s[start:i])
+			start = i + 1
+		}
+	}
+	return append(parts, s[start:])
+}
+
+func unquote(s string) (string, bool) {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return "", false
+	}
+	return strings.ReplaceAll(s[1:len(s)-1], `\`, ""), true
+}

@@ -1,0 +1,151 @@
+package pacing
+
+import (
+	"time"
+
+	"collect/collection"
+)
+
+// exactDepartures is how many departures a window remembers one by one. Beyond
+// it departures are remembered in groups, each as if all of it had left with
+// its last: the promise holds, at the price of 1/4096 of the window.
+const exactDepartures = 4096
+
+// keptGroups bounds what is saved of a window.
+const keptGroups = 64
+
+// longWindow is the length from which a window is kept across a crash. A
+// shorter one is over before a new process has sent anything that counts.
+const longWindow = time.Minute
+
+// A departure is a group of requests that left at, or shortly before, at.
+type departure struct {
+	At time.Time `json:"at"`
+	N  int       `json:"n"`
+}
+
+// A window is one ceiling: at most count requests in any per.
+//
+// So that a crash does not forget requests of a long window, a few are saved
+// as spent before they are; see [window.reserve].
+type window struct {
+	count int
+	per   time.Duration
+
+	log    []departure // oldest first, all within per
+	total  int         // requests in log
+	credit int         // requests that may leave before the window is saved again
+}
+
+func newWindow(c collection.Ceiling) window { return window{count: c.Count, per: c.Per} }
+
+// next returns when one more request fits; the zero time if it does now.
+func (w *window) next(now time.Time) time.Time {
+	w.expire(now)
+	left := w.total
+	for i := 0; left >= w.count && i < len(w.log); i++ {
+		left -= w.log[i].N
+		if left < w.count {
+			return w.log[i].At.Add(w.per)
+		}
+	}
+	return time.Time{}
+}
+
+func (w *window) expire(now time.Time) {
+	n := 0
+	for n < len(w.log) && now.Sub(w.log[n].At) >= w.per {
+		w.total -= w.log[n].N
+		n++
+	}
+	w.log = w.log[n:]
+}
+
+// add records that n requests leave.
+func (w *window) add(now time.Time, n int) {
+	w.total += n
+	w.log = appendDeparture(w.log, departure{now, n}, w.grain())
+}
+
+func (w *window) grain() time.Duration {
+	if w.count <= exactDepartures {
+		return 0
+	}
+	return w.per / exactDepartures
+}
+
+// appendDeparture adds d to log, as part of the newest group if that began
+// less than a grain ago. A group keeps the time of its last request, so the
+// group before it tells when it began.
+func appendDeparture(log []departure, d departure, grain time.Duration) []departure {
+	if n := len(log); n > 1 && grain > 0 && d.At.Sub(log[n-2].At) < grain {
+		log[n-1] = departure{d.At, log[n-1].N + d.N}
+		return log
+	}
+	return append(log, d)
+}
+
+// reserve takes one request of the credit. It reports whether the credit was
+// empty and was renewed: then the window must be saved before the request
+// leaves. A hundredth of the window is reserved at a time, which bounds both
+// the saves (a hundred in a window) and what a crash wastes.
+func (w *window) reserve() bool {
+	renewed := false
+	if w.per >= longWindow && w.credit == 0 {
+		w.credit, renewed = max(1, w.count/100), true
+	}
+	w.credit = max(0, w.credit-1)
+	return renewed
+}
+
+// A keptWindow is the saved form of a window. The history belongs to the
+// length of the window: how many requests fit may change between runs.
+type keptWindow struct {
+	Per   time.Duration `json:"per"`
+	Log   []departure   `json:"log,omitempty"`
+	Ahead int           `json:"ahead,omitempty"` // may have left since it was saved
+}
+
+func (w *window) snapshot(now time.Time) keptWindow {
+	w.expire(now)
+	k := keptWindow{Per: w.per, Ahead: w.credit}
+	for _, d := range w.log {
+		k.Log = appendDeparture(k.Log, departure{d.At.UTC().Round(0), d.N}, w.per/keptGroups)
+	}
+	return k
+}
+
+// restore continues a saved window. Requests that may have left after it was
+// saved count as leaving now, which is the latest they can have. So do
+// requests of the future: the clock was set back.
+func (w *window) restore(k keptWindow, now time.Time) {
+	for _, d := range k.Log {
+		if d.N <= 0 || d.N > exactDepartures*keptGroups*keptGroups {
+			continue
+		}
+		if d.At.After(now) {
+			d.At = now
+		}
+		w.add(d.At, d.N)
+	}
+	if k.Ahead > 0 && k.Ahead <= max(1, w.count) {
+		w.add(now, k.Ahead)
+	}
+	w.expire(now)
+}
+
+// paceLimit is the longest window that is a pace. A longer one is a budget: a
+// run may use the day's requests in an hour, but not the minute's in a second.
+const paceLimit = time.Hour
+
+// strictest returns the interval of the strictest ceiling that is a pace; 0 if
+// there is none.
+func strictest(ceilings []collection.Ceiling) time.Duration {
+	var interval time.Duration
+	for _, c := range ceilings {
+		if c.Per <= paceLimit {
+			interval = max(interval, c.Per/time.Duration(c.Count))
+		}
+	}
+	return interval
+}
