@@ -107,6 +107,9 @@ func (r Rules) checkFile(fsys fs.FS, name string) ([]Violation, error) {
 		found = append(found, Violation{name, fset.Position(pos).Line, fmt.Sprintf(format, args...)})
 	}
 	folder, isTest := path.Dir(name), strings.HasSuffix(name, "_test.go")
+	if _, ok := r.entry(folder); !ok && !isTest {
+		report(file.Package, "%s is not in the table of imports", folder)
+	}
 	packages := map[string]string{} // import paths by their local names
 	for _, spec := range file.Imports {
 		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has read it
@@ -169,14 +172,24 @@ func (r Rules) checkImport(folder, imported string) string {
 	return fmt.Sprintf("%s has no folder yet that may import it", imported)
 }
 
+// entry returns the folder whose entry in Imports holds for folder. The root
+// speaks for itself only.
+func (r Rules) entry(folder string) (entry string, ok bool) {
+	for entry = folder; ; entry = path.Dir(entry) {
+		if _, ok := r.Imports[entry]; ok {
+			return entry, entry != "." || folder == "."
+		}
+		if entry == "." {
+			return "", false
+		}
+	}
+}
+
 // checkInside is checkImport for a folder of the module itself.
 func (r Rules) checkInside(folder, inside string) string {
-	entry := folder
-	for _, ok := r.Imports[entry]; !ok; _, ok = r.Imports[entry] {
-		entry = path.Dir(entry)
-		if entry == "." { // which speaks for itself only
-			return fmt.Sprintf("%s is not in the table of imports", folder)
-		}
+	entry, ok := r.entry(folder)
+	if !ok {
+		return "" // which is reported once, for the file
 	}
 	allowed := r.Imports[entry]
 	if slices.Contains(allowed, "*") || slices.Contains(allowed, inside) {

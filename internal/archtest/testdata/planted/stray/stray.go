@@ -1,3 +1,1 @@
 package stray
-
-import _ "example.test/m/a"
