@@ -68,7 +68,7 @@ func waitWords(m model) string {
 	switch m.Cause {
 	case collection.WaitRetryAfter:
 		if m.Throttle.RetryAfter != nil {
-			return fmt.Sprintf("%s asked us to (%s, Retry-After %s)", provider, clean(m.Throttle.Signal), number(*m.Throttle.RetryAfter))
+			return fmt.Sprintf("%s asked us to (%s, Retry-After %s)", provider, clean(m.Throttle.Signal), decimal(*m.Throttle.RetryAfter))
 		}
 		return provider + " asked us to"
 	case collection.WaitBreaker:
@@ -180,5 +180,5 @@ func stopLine(m model) string {
 	return "ctrl-c stops after the current page; everything saved so far stays saved"
 }
 
-// number returns seconds as a person writes them: 60, 1.5.
-func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+// decimal returns seconds as a person writes them: 60, 1.5.
+func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

@@ -148,20 +148,20 @@ func newLine(t time.Time, style lineStyle, priority int, connector, event string
 	} else {
 		w.WriteString(t.UTC().Format(time.RFC3339) + " ")
 	}
-	w.WriteString(word(connector) + " " + event)
+	w.WriteString(asWord(connector) + " " + event)
 	return w
 }
 
 // add writes a pair, unless its value is empty.
 func (w *lineWriter) add(key, value string) *lineWriter {
 	if value != "" {
-		w.WriteString(" " + key + "=" + word(value))
+		w.WriteString(" " + key + "=" + asWord(value))
 	}
 	return w
 }
 
-// word returns s as one word: quoted if it is not one already.
-func word(s string) string {
+// asWord returns s as one word: quoted if it is not one already.
+func asWord(s string) string {
 	s = clean(s)
 	if s == "" || strings.ContainsAny(s, " \"'=\\") {
 		return strconv.Quote(s)
@@ -189,10 +189,10 @@ func heartbeat(m model, style lineStyle) string {
 		w.add("cap", fmt.Sprint(m.Cap))
 	}
 	if m.Waiting > 0 {
-		w.add("waiting", seconds(m.Waiting)).add("cause", string(m.Cause))
+		w.add("waiting", wholeSeconds(m.Waiting)).add("cause", string(m.Cause))
 	}
 	if m.Ends.In > 0 {
-		w.add("left", seconds(m.Ends.In))
+		w.add("left", wholeSeconds(m.Ends.In))
 		if m.Ends.Reason != "" {
 			w.add("stops_first", string(m.Ends.Reason))
 		}
@@ -211,7 +211,7 @@ func plainLine(e collection.Event, style lineStyle) string {
 	case e.Throttle != nil:
 		w := line(priorityNotice, "throttled").add("stream", e.Stream).add("signal", e.Throttle.Signal)
 		if after := e.Throttle.RetryAfter; after != nil {
-			w.add("retry_after", number(*after)+"s")
+			w.add("retry_after", decimal(*after)+"s")
 		}
 		if e.Rate != nil {
 			w.add("rate", rate(e.Rate.Previous)+"->"+rate(e.Rate.Learned))
@@ -220,7 +220,7 @@ func plainLine(e collection.Event, style lineStyle) string {
 	case e.Rate != nil && e.Rate.Learned < e.Rate.Previous:
 		return line(priorityNotice, "slower").add("rate", rate(e.Rate.Previous)+"->"+rate(e.Rate.Learned)).add("reason", e.Rate.Reason).String()
 	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Seconds >= plainEvery.Seconds():
-		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", number(float64(int64(e.Wait.Seconds)))).
+		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", decimal(float64(int64(e.Wait.Seconds)))).
 			add("until", e.Wait.Until.UTC().Format(time.RFC3339)).String()
 	case e.Breaker != nil:
 		return line(priorityWarning, "breaker").add("state", e.Breaker.Previous+"->"+e.Breaker.State).add("reason", e.Breaker.Reason).String()
@@ -233,7 +233,7 @@ func plainLine(e collection.Event, style lineStyle) string {
 	case e.Gap != nil:
 		return plainGap(e, style)
 	case e.Budget != nil:
-		return line(priorityNotice, "paused").add("reason", string(e.Budget.Axis)).add("limit", number(e.Budget.Limit)).String()
+		return line(priorityNotice, "paused").add("reason", string(e.Budget.Axis)).add("limit", decimal(e.Budget.Limit)).String()
 	case e.Kind == collection.WarningRaised:
 		return line(priorityWarning, "warning").add("message", e.Message).String()
 	case e.Kind == collection.ErrorRaised:
@@ -255,5 +255,5 @@ func plainGap(e collection.Event, style lineStyle) string {
 		add("kind", string(e.Gap.Kind)).String()
 }
 
-// seconds returns d as whole seconds: 38s.
-func seconds(d time.Duration) string { return fmt.Sprintf("%.0fs", d.Seconds()) }
+// wholeSeconds returns d as whole seconds: 38s.
+func wholeSeconds(d time.Duration) string { return fmt.Sprintf("%.0fs", d.Seconds()) }

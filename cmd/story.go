@@ -70,7 +70,7 @@ func storyOf(e collection.Event) string {
 	case e.Throttle != nil:
 		text := fmt.Sprintf("throttled by %s: %s", provider, clean(e.Throttle.Signal))
 		if after := e.Throttle.RetryAfter; after != nil {
-			text += fmt.Sprintf(", Retry-After %s s", number(*after))
+			text += fmt.Sprintf(", Retry-After %s s", decimal(*after))
 		}
 		if e.Rate != nil {
 			text += ". Rate " + rateChange(e.Rate)

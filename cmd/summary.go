@@ -149,8 +149,8 @@ func (s summary) allRuns() string {
 	return fmt.Sprintf("all %s runs", count(int64(s.Runs)))
 }
 
-// waits lists the causes of waits in the order they are told.
-var waits = []collection.WaitCause{
+// waitCauses lists the causes of waits in the order they are told.
+var waitCauses = []collection.WaitCause{
 	collection.WaitPacing, collection.WaitWindow, collection.WaitRetryAfter,
 	collection.WaitBackoff, collection.WaitBreaker,
 }
@@ -182,7 +182,7 @@ func (s summary) timeWords() string {
 	}
 	var parts []string
 	rest := took
-	for _, cause := range waits {
+	for _, cause := range waitCauses {
 		if d := s.Waited[cause]; d >= 100*time.Millisecond {
 			parts = append(parts, s.waitCauseWords(cause)+" "+span(tenth(d)))
 		}
@@ -322,15 +322,20 @@ func tallyLineOf(t collection.Tally) tallyLine {
 	return tallyLine{nil, t.Slices, t.Records, t.Changed, t.Rejected, t.Requests, t.Retries, t.Throttled, t.GapsOpen, t.GapsShut}
 }
 
+// waitedLine returns waits in JSON: seconds by cause.
+func waitedLine(waited map[collection.WaitCause]time.Duration) map[string]float64 {
+	line := map[string]float64{}
+	for _, cause := range waitCauses {
+		line[string(cause)+"_seconds"] = waited[cause].Seconds()
+	}
+	return line
+}
+
 // MarshalJSON returns the summary with raw numbers and stable names; what is
 // not known is null.
 func (s summary) MarshalJSON() ([]byte, error) {
 	overall := tallyLineOf(s.All)
 	overall.Runs = &s.Runs
-	waited := map[string]float64{}
-	for _, cause := range waits {
-		waited[string(cause)+"_seconds"] = s.Waited[cause].Seconds()
-	}
 	owed := map[collection.Kind]int{collection.Planned: 0, collection.Pressure: 0, collection.Stuck: 0}
 	gone := 0
 	for _, gap := range s.Owed {
@@ -360,7 +365,7 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		Moved     bool                    `json:"checkpoint_moved"`
 	}{
 		s.Outcome, textOrNull(string(s.Reason)), s.ExitCode, s.Mode, stamp(s.Started), stamp(s.Ended),
-		s.Ended.Sub(s.Started).Seconds(), waited, tallyLineOf(s.This), overall, owed, gone,
+		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owed, gone,
 		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), "collect resume " + s.Connector, s.This.Slices > 0,
 	})
 }

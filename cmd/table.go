@@ -1,13 +1,16 @@
 package cmd
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A table is rows of text in columns as wide as their widest cell.
 type table struct {
 	Head  []string
 	Rows  [][]string
 	Right []int // columns of numbers, which line up on the right
-	Give  int   // the column that is cut when the table is too wide
+	Give  []int // columns that are cut, the widest first, when the table is too wide
 	// Paint colors a cell, given its row and column; nil for no color. A color
 	// only adds to a word.
 	Paint func(row, column int) string
@@ -26,11 +29,7 @@ func (t table) render(limit int, c caps) string {
 		}
 	}
 	if limit > 0 {
-		total := 2 * (len(widths) - 1)
-		for _, w := range widths {
-			total += w
-		}
-		widths[t.Give] = max(min(widths[t.Give], 8), widths[t.Give]-max(0, total-limit))
+		t.narrow(widths, limit)
 	}
 	var b strings.Builder
 	t.line(&b, t.Head, widths, c, nil)
@@ -45,6 +44,30 @@ func (t table) render(limit int, c caps) string {
 	return b.String()
 }
 
+// cutTo is the width below which a column says nothing any more.
+const cutTo = 8
+
+// narrow takes columns from the widest column that gives, one by one, until
+// the table fits or no column can give.
+func (t table) narrow(widths []int, limit int) {
+	total := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	for ; total > limit; total-- {
+		widest := -1
+		for _, i := range t.Give {
+			if widths[i] > cutTo && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
 func (t table) line(b *strings.Builder, row []string, widths []int, c caps, paint func(int) string) {
 	var line strings.Builder
 	for i, cell := range row {
@@ -57,7 +80,7 @@ func (t table) line(b *strings.Builder, row []string, widths []int, c caps, pain
 		if paint != nil {
 			cell = c.paint(paint(i), cell)
 		}
-		if t.numeric(i) {
+		if slices.Contains(t.Right, i) {
 			line.WriteString(padding + cell)
 		} else {
 			line.WriteString(cell + padding)
@@ -65,13 +88,4 @@ func (t table) line(b *strings.Builder, row []string, widths []int, c caps, pain
 	}
 	b.WriteString(strings.TrimRight(line.String(), " "))
 	b.WriteByte('\n')
-}
-
-func (t table) numeric(column int) bool {
-	for _, i := range t.Right {
-		if i == column {
-			return true
-		}
-	}
-	return false
 }

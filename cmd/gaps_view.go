@@ -1,0 +1,147 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// gapsTable returns what is owed as a table of at most most rows (0: all),
+// what needs a person first and what is gone for good last. name is the
+// connector that was asked for, "" for all.
+func gapsTable(name string, gaps []store.OwnedGap, most int, now time.Time, columns int, c caps) string {
+	if len(gaps) == 0 {
+		if name != "" {
+			return fmt.Sprintf("nothing is owed for %s\n", clean(name))
+		}
+		return "nothing is owed\n"
+	}
+	gaps = slices.Clone(gaps)
+	slices.SortStableFunc(gaps, func(a, b store.OwnedGap) int { return urgency(a) - urgency(b) })
+	shown := gaps
+	if most > 0 && len(gaps) > most {
+		shown = gaps[:most]
+	}
+	t := table{
+		Head:  []string{"GAP", "WHERE", "KIND", "WHY", "TRIES", "NEXT"},
+		Right: []int{4}, Give: []int{1, 3},
+		Paint: func(row, column int) string {
+			if column == 2 && urgency(shown[row]) == 0 {
+				return red
+			}
+			return ""
+		},
+	}
+	for _, gap := range shown {
+		t.Rows = append(t.Rows, []string{
+			gapName(gap.ID), whereOwed(name, gap), kindWords(gap), reasonWords(gap.Reason),
+			fmt.Sprint(gap.Attempts), nextTry(gap, now),
+		})
+	}
+	var b strings.Builder
+	b.WriteString(t.render(columns, c))
+	if more := len(gaps) - len(shown); more > 0 {
+		fmt.Fprintf(&b, "and %s more; all of them: --json\n", count(int64(more)))
+	}
+	fmt.Fprintf(&b, "\n%s.\n", summary{Owed: gaps}.gapWords())
+	if owedCount(gaps) > 0 {
+		fmt.Fprintf(&b, "Try now what is due: collect resume %s\n", clean(gaps[0].Connector))
+	}
+	return b.String()
+}
+
+// urgency orders gaps by who acts.
+func urgency(gap store.OwnedGap) int {
+	switch {
+	case gap.Reason == collection.Gone:
+		return 3
+	case gap.Reason.Kind() == collection.Stuck:
+		return 0
+	case gap.Reason.Kind() == collection.Pressure:
+		return 1
+	}
+	return 2
+}
+
+func whereOwed(name string, gap store.OwnedGap) string {
+	where := clean(gap.Stream)
+	if name == "" {
+		where = clean(gap.Connector) + "/" + where
+	}
+	if gap.Partition != "" {
+		where += " " + clean(gap.Partition.String())
+	}
+	if gap.Lane == collection.Backfill {
+		where += " (backfill)"
+	}
+	return where
+}
+
+func kindWords(gap store.OwnedGap) string {
+	switch urgency(gap) {
+	case 0:
+		return "× stuck"
+	case 3:
+		return "gone"
+	}
+	return string(gap.Reason.Kind())
+}
+
+// nextTry says who tries the gap again, and when.
+func nextTry(gap store.OwnedGap, now time.Time) string {
+	switch {
+	case gap.Reason == collection.Gone:
+		return "nothing"
+	case gap.State == collection.GapLeased:
+		return "being tried"
+	case gap.Reason.Kind() == collection.Stuck, gap.State == collection.GapDead:
+		return "you"
+	case gap.NotBefore.After(now):
+		return at(gap.NotBefore, now)
+	}
+	return "next run"
+}
+
+// gapJSON is a gap for --json. It holds no cursor: a checkpoint is told from
+// another by its digest, in status.
+type gapJSON struct {
+	ID        string              `json:"id"`
+	Connector string              `json:"connector"`
+	Stream    string              `json:"stream"`
+	Partition *string             `json:"partition"`
+	Lane      collection.Lane     `json:"lane"`
+	Shape     collection.Shape    `json:"shape"`
+	State     collection.GapState `json:"state"`
+	Reason    collection.Reason   `json:"reason"`
+	Kind      collection.Kind     `json:"kind"`
+	Needs     string              `json:"needs"`
+	Detail    *string             `json:"detail"`
+	Attempts  int                 `json:"attempts"`
+	NotBefore stamp               `json:"not_before"`
+	OpenedAt  stamp               `json:"opened_at"`
+	TriedAt   stamp               `json:"tried_at"`
+	Run       string              `json:"run_id"`
+}
+
+// gapsJSON returns the gaps for --json, oldest first; an empty list is [].
+func gapsJSON(gaps []store.OwnedGap) []gapJSON {
+	lines := []gapJSON{}
+	for _, g := range gaps {
+		needs := needsOf(g.Reason.Kind())
+		if g.Reason == collection.Gone {
+			needs = needsNothing
+		} else if g.State == collection.GapDead {
+			needs = needsOperator
+		}
+		lines = append(lines, gapJSON{
+			gapName(g.ID), g.Connector, g.Stream, textOrNull(g.Partition.String()), g.Lane, g.Shape, g.State,
+			g.Reason, g.Reason.Kind(), needs, textOrNull(g.Detail), g.Attempts,
+			stamp(g.NotBefore), stamp(g.OpenedAt), stamp(g.TriedAt), g.Run,
+		})
+	}
+	return lines
+}

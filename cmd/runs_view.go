@@ -1,0 +1,97 @@
+package cmd
+
+import (
+	"fmt"
+	"time"
+
+	"collect/collection"
+)
+
+// runsTable returns runs as a table, in their order. name is the connector
+// that was asked for, "" for all.
+func runsTable(name string, runs []collection.Run, now time.Time, columns int, c caps) string {
+	if len(runs) == 0 {
+		if name != "" {
+			return fmt.Sprintf("%s was never run\n", clean(name))
+		}
+		return "nothing was run yet\n"
+	}
+	t := table{
+		Head:  []string{"RUN", "CONNECTOR", "STARTED", "TOOK", "OUTCOME", "RECORDS", "REQUESTS", "EXIT"},
+		Right: []int{3, 5, 6, 7}, Give: []int{1, 4, 0},
+		Paint: func(row, column int) string {
+			if column != 4 {
+				return ""
+			}
+			return outcomeColor(runs[row].Outcome)
+		},
+	}
+	for _, run := range runs {
+		exit := fmt.Sprint(run.ExitCode)
+		if run.EndedAt.IsZero() {
+			exit = "-"
+		}
+		t.Rows = append(t.Rows, []string{
+			clean(run.ID), clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), runOutcome(run),
+			count(run.Tally.Records), count(run.Tally.Requests), exit,
+		})
+	}
+	return t.render(columns, c)
+}
+
+func startedWords(t, now time.Time) string { return t.In(now.Location()).Format("01-02 15:04") }
+
+func tookWords(run collection.Run, now time.Time) string {
+	switch {
+	case !run.EndedAt.IsZero():
+		return span(run.EndedAt.Sub(run.StartedAt).Round(time.Second))
+	case run.Outcome == collection.Running:
+		return span(max(0, now.Sub(run.StartedAt)).Round(time.Second))
+	}
+	return "?"
+}
+
+func runOutcome(run collection.Run) string {
+	switch run.Outcome {
+	case collection.NothingNew:
+		return "nothing new"
+	case collection.Deferred:
+		return "paused"
+	}
+	return string(run.Outcome)
+}
+
+// runLine is a run for --json.
+type runLine struct {
+	Run       string             `json:"run_id"`
+	Connector string             `json:"connector"`
+	Mode      collection.Mode    `json:"mode"`
+	Lane      collection.Lane    `json:"lane"`
+	Outcome   collection.Outcome `json:"outcome"`
+	Reason    *string            `json:"stop_reason"`
+	ExitCode  *int               `json:"exit_code"`
+	Host      string             `json:"host"`
+	PID       int                `json:"pid"`
+	StartedAt stamp              `json:"started_at"`
+	BeatAt    stamp              `json:"alive_at"`
+	EndedAt   stamp              `json:"ended_at"`
+	Waited    map[string]float64 `json:"waited"`
+	Tally     tallyLine          `json:"tally"`
+}
+
+// runsJSON returns the runs for --json; an empty list is [].
+func runsJSON(runs []collection.Run) []runLine {
+	lines := []runLine{}
+	for _, run := range runs {
+		line := runLine{
+			run.ID, run.Connector, run.Mode, run.Lane, run.Outcome, textOrNull(string(run.Reason)), nil,
+			run.Holder.Host, run.Holder.PID, stamp(run.StartedAt), stamp(run.BeatAt), stamp(run.EndedAt),
+			waitedLine(run.Waited), tallyLineOf(run.Tally),
+		}
+		if !run.EndedAt.IsZero() {
+			line.ExitCode = &run.ExitCode
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,225 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// statusDetail returns one connector with its streams.
+func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string {
+	h := s.health(now)
+	head := clean(s.Name) + " · " + h.String()
+	if len(s.Runs) > 0 {
+		head += runWords(s, now)
+	}
+	lines := wrap("", head, columns)
+	for i := range lines {
+		lines[i] = c.text(lines[i])
+	}
+	lines[0] = strings.Replace(lines[0], string(h), c.paint(h.color(), string(h)), 1)
+	lines = append(lines, "")
+
+	t := table{Head: []string{"  STREAM", "LANE", "RECORDS", "PARTITIONS DONE", "STATE", "SAVED"}, Right: []int{2, 3, 5}, Give: []int{0}}
+	for _, stream := range s.Streams {
+		for i, lane := range lanesOf(stream) {
+			row := []string{"  " + clean(stream.Name), string(lane.Lane), count(stream.Records), partitionWords(stream, lane), laneWords(lane), ago(lane.SavedAt, now)}
+			if i > 0 {
+				row[0], row[2] = "", ""
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	lines = append(lines, strings.TrimRight(t.render(columns, c), "\n"))
+	lines = append(lines, "")
+	fact := func(label, text string) {
+		for _, line := range wrap(fmt.Sprintf("  %-10s  ", label), text, columns) {
+			lines = append(lines, c.text(line))
+		}
+	}
+	if s.Account != nil {
+		fact("provider", s.Account.words(now))
+	}
+	fact("owed", owedWords(s))
+	if quarantined := quarantinedIn(s.Streams); quarantined > 0 {
+		fact("quarantine", counted(quarantined, "record", "records")+", none dropped")
+	}
+	fact("all runs", fmt.Sprintf("%s: %s, %s, throttled %s", counted(int64(s.Count), "run", "runs"),
+		counted(s.All.Requests, "request", "requests"), counted(s.All.Records, "record", "records"), counted(s.All.Throttled, "time", "times")))
+	if next := s.next(now); next != "nothing" {
+		fact("next", next)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// runWords says what the newest run did, or does.
+func runWords(s connectorStatus, now time.Time) string {
+	run := s.Runs[0]
+	if run.Outcome == collection.Running {
+		text := fmt.Sprintf(" (run %s since %s, pid %d on %s", clean(run.ID), at(run.StartedAt, now), run.Holder.PID, clean(run.Holder.Host))
+		seen := latest(run.BeatAt, run.StartedAt)
+		if s.running(now) {
+			return text + ", alive " + ago(seen, now) + ")"
+		}
+		return text + ", no sign of life for " + span(now.Sub(seen).Truncate(time.Second)) + ")"
+	}
+	text := fmt.Sprintf(" (run %s %s %s", clean(run.ID), outcomeWords(run.Outcome), ago(run.EndedAt, now))
+	if run.Reason != "" {
+		text += ": " + reasonWords(run.Reason)
+	}
+	return text + ")"
+}
+
+// outcomeWords says an outcome in the words of the summary.
+func outcomeWords(o collection.Outcome) string {
+	switch o {
+	case collection.Deferred:
+		return "paused"
+	case collection.NothingNew:
+		return "found nothing new"
+	}
+	return string(o)
+}
+
+func lanesOf(stream store.StreamState) []store.LaneState {
+	if len(stream.Lanes) == 0 {
+		return []store.LaneState{{Lane: collection.Incremental}}
+	}
+	return stream.Lanes
+}
+
+func partitionWords(stream store.StreamState, lane store.LaneState) string {
+	if stream.Parent == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s", count(lane.Done), count(lane.Partitions))
+}
+
+func laneWords(lane store.LaneState) string {
+	switch {
+	case lane.Complete:
+		return "complete"
+	case lane.SavedAt.IsZero():
+		return "not begun"
+	}
+	return "under way"
+}
+
+func (a accountStatus) words(now time.Time) string {
+	text := clean(a.Provider)
+	if a.Learned > 0 {
+		text += " · learned " + rate(a.Learned)
+	} else {
+		text += " · learned rate: not known, no signal yet"
+	}
+	if a.Ceiling > 0 {
+		text += " · ceiling " + rate(a.Ceiling)
+	}
+	breaker := a.Breaker
+	if breaker == "" {
+		breaker = "closed"
+	}
+	text += " · breaker " + breaker
+	if a.Frozen {
+		text += " · frozen"
+	}
+	if a.Until.After(now) {
+		text += " · no request before " + at(a.Until, now)
+	}
+	return text
+}
+
+func owedWords(s connectorStatus) string {
+	text := summary{Owed: s.Owed}.gapWords()
+	if text == "none" {
+		return "nothing"
+	}
+	return text + ": collect gaps " + clean(s.Name)
+}
+
+func quarantinedIn(streams []store.StreamState) (n int64) {
+	for _, stream := range streams {
+		n += stream.Quarantined
+	}
+	return n
+}
+
+// statusLine is a connector in JSON. What is not known is null.
+type statusLine struct {
+	Connector   string       `json:"connector"`
+	State       health       `json:"state"`
+	Needs       string       `json:"needs"`
+	Next        string       `json:"next"`
+	Run         *string      `json:"run_id"`
+	Outcome     *string      `json:"last_outcome"`
+	SavedAt     stamp        `json:"saved_at"`
+	Owed        int          `json:"gaps_owed"`
+	Gone        int          `json:"gone"`
+	Quarantined int64        `json:"records_quarantined"`
+	Overall     tallyLine    `json:"overall"`
+	Streams     []streamLine `json:"streams"`
+	Provider    *accountLine `json:"provider"`
+}
+
+type streamLine struct {
+	Stream      string     `json:"stream"`
+	Parent      *string    `json:"parent"`
+	Records     int64      `json:"records"`
+	Quarantined int64      `json:"records_quarantined"`
+	View        *string    `json:"view"`
+	Lanes       []laneLine `json:"lanes"`
+}
+
+type laneLine struct {
+	Lane       collection.Lane `json:"lane"`
+	Complete   bool            `json:"complete"`
+	Partitions int64           `json:"partitions"`
+	Done       int64           `json:"partitions_done"`
+	SavedAt    stamp           `json:"saved_at"`
+	Digest     *string         `json:"checkpoint_digest"`
+}
+
+type accountLine struct {
+	Provider string   `json:"provider"`
+	Learned  *float64 `json:"learned_per_second"`
+	Ceiling  *float64 `json:"ceiling_per_second"`
+	Breaker  *string  `json:"breaker"`
+	Frozen   bool     `json:"frozen"`
+	Until    stamp    `json:"held_until"`
+}
+
+// statusJSON returns the connectors for --json; an empty list is [].
+func statusJSON(all []connectorStatus, now time.Time) []statusLine {
+	lines := []statusLine{}
+	for _, s := range all {
+		overall := tallyLineOf(s.All)
+		overall.Runs = &s.Count
+		line := statusLine{
+			Connector: s.Name, State: s.health(now), Needs: s.health(now).needs(), Next: s.next(now), SavedAt: stamp(s.savedAt()),
+			Owed: owedCount(s.Owed), Gone: len(s.Owed) - owedCount(s.Owed), Quarantined: quarantinedIn(s.Streams),
+			Overall: overall, Streams: []streamLine{},
+		}
+		if len(s.Runs) > 0 {
+			line.Run, line.Outcome = &s.Runs[0].ID, textOrNull(string(s.Runs[0].Outcome))
+		}
+		for _, stream := range s.Streams {
+			line.Streams = append(line.Streams, streamLineOf(stream))
+		}
+		if a := s.Account; a != nil {
+			line.Provider = &accountLine{a.Provider, orNull(a.Learned), orNull(a.Ceiling), textOrNull(a.Breaker), a.Frozen, stamp(a.Until)}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func streamLineOf(s store.StreamState) streamLine {
+	line := streamLine{s.Name, textOrNull(s.Parent), s.Records, s.Quarantined, textOrNull(s.View), []laneLine{}}
+	for _, l := range s.Lanes {
+		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, stamp(l.SavedAt), textOrNull(l.Digest)})
+	}
+	return line
+}
