@@ -35,6 +35,8 @@ const (
 	progressNone  = "none"
 )
 
+var progressModes = []string{progressAuto, progressLive, progressPlain, progressJSON, progressNone}
+
 // progressMode resolves what was asked for into a way that suits the output.
 // A block that repaints itself is for a terminal that is watched: not for a
 // file, a dumb terminal, CI, or a reader who said so (screen readers say

@@ -1,0 +1,55 @@
+package cmd
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// errValue says that a value is not of its kind. Who reads it knows where it
+// stands and says so.
+var errValue = errors.New("not a value of this kind")
+
+// parseDuration reads a duration as people write them: those of Go, and whole
+// days (7d). "none" and "" mean no limit: 0. Zero and negative durations are
+// errors.
+func parseDuration(s string) (time.Duration, error) {
+	if s == "" || s == "none" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n <= 0 || n > int(math.MaxInt64/(24*time.Hour)) {
+			return 0, errValue
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, errValue
+	}
+	return d, nil
+}
+
+// parseCount reads a positive whole number. "none" and "" mean no limit: 0.
+func parseCount(s string) (int64, error) {
+	if s == "" || s == "none" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
+	if err != nil || n <= 0 {
+		return 0, errValue
+	}
+	return n, nil
+}
+
+// parseRate reads a positive number of requests a second.
+func parseRate(s string) (float64, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(n > 0) || math.IsInf(n, 0) {
+		return 0, errValue
+	}
+	return n, nil
+}

@@ -1,0 +1,77 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+)
+
+// githubErrorsShown is how many annotations GitHub shows for one step.
+const githubErrorsShown = 10
+
+// underGitHub reports whether this process is a step of a GitHub workflow.
+func underGitHub(env func(string) string) bool { return truthy(env("GITHUB_ACTIONS")) }
+
+// githubAnnotations returns problems as workflow commands, which GitHub shows
+// beside the line of the file that they name.
+func githubAnnotations(problems []problem) string {
+	var b strings.Builder
+	for _, p := range problems[:min(len(problems), githubErrorsShown)] {
+		command := "notice"
+		switch p.Level {
+		case levelError:
+			command = "error"
+		case levelWarning, levelWaiting:
+			command = "warning"
+		}
+		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", command, githubPlace(p.At), githubProperty(p.Code), githubData(p.Headline))
+	}
+	return b.String()
+}
+
+// githubPlace returns the properties for file:line:column; "" for other places.
+func githubPlace(at string) string {
+	parts := strings.Split(at, ":")
+	if len(parts) < 3 || !isNumber(parts[len(parts)-1]) || !isNumber(parts[len(parts)-2]) {
+		return ""
+	}
+	n := len(parts)
+	return fmt.Sprintf("file=%s,line=%s,col=%s,", githubProperty(strings.Join(parts[:n-2], ":")), parts[n-2], parts[n-1])
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// githubData escapes the text of a workflow command, as the runner's own
+// toolkit does.
+func githubData(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(clean(s))
+}
+
+func githubProperty(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(githubData(s))
+}
+
+// githubGroup folds text under a title in the log of a step.
+func githubGroup(title, text string) string {
+	return "::group::" + githubData(title) + "\n" + text + "::endgroup::\n"
+}
+
+// markdown returns the summary for $GITHUB_STEP_SUMMARY.
+func (s summary) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s**\n\n| | this run | all runs |\n|---|---:|---:|\n", markdownText(s.verdict()))
+	row := func(label string, this, all int64) {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", label, count(this), count(all))
+	}
+	row("slices", s.This.Slices, s.All.Slices)
+	row("records", s.This.Records, s.All.Records)
+	row("quarantined", s.This.Rejected, s.All.Rejected)
+	row("requests", s.This.Requests, s.All.Requests)
+	row("throttled", s.This.Throttled, s.All.Throttled)
+	fmt.Fprintf(&b, "\ngaps: %s\n", markdownText(s.gapWords()))
+	return b.String()
+}
+
+// markdownText escapes what Markdown and HTML would act on.
+func markdownText(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "|", `\|`, "[", `\[`, "<", "&lt;", "&", "&amp;").Replace(s)
+}
