@@ -1,0 +1,15 @@
+// Package migrations holds the schemas of the stores as numbered SQL files,
+// one folder per dialect. A file's number is the version it makes.
+//
+// Files are only ever added: a store made by any release can be brought to
+// the newest version by the files it has not seen.
+package migrations
+
+import "embed"
+
+// SQLite holds the migrations of the SQLite store in the folder "sqlite".
+// Their comments stand inside the statements, where SQLite keeps them, so that
+// ".schema" in the sqlite3 shell explains the tables.
+//
+//go:embed sqlite/*.sql
+var SQLite embed.FS

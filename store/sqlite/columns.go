@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"collect/collection"
+)
+
+// timeFormat is RFC 3339 with a fixed number of digits, so that times compare
+// as text in their order, and people can read them.
+const timeFormat = "2006-01-02T15:04:05.000000Z"
+
+// timeText returns t as it is stored; NULL for the zero time.
+func timeText(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return formatTime(t)
+}
+
+func formatTime(t time.Time) string {
+	t = t.UTC()
+	if last := time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC); t.After(last) {
+		t = last // more digits would not compare as text
+	}
+	return t.Format(timeFormat)
+}
+
+// notBefore returns t as it is stored, rounded up: what must not happen before
+// t does not happen before its text.
+func notBefore(t time.Time) time.Time {
+	return t.Add(time.Microsecond - 1).Truncate(time.Microsecond)
+}
+
+// A timeColumn scans a stored time; NULL is the zero time.
+type timeColumn struct{ to *time.Time }
+
+func (c timeColumn) Scan(src any) error {
+	switch text := src.(type) {
+	case nil:
+		*c.to = time.Time{}
+		return nil
+	case string:
+		t, err := time.Parse(time.RFC3339Nano, text)
+		*c.to = t
+		return err
+	}
+	return fmt.Errorf("time stored as %T", src)
+}
+
+// cursorArgs returns the columns token, since, high, version and done.
+func cursorArgs(c collection.Cursor) []any {
+	return []any{[]byte(c.Token), []byte(c.Since), []byte(c.High), []byte(c.Version), c.Done}
+}
+
+// cursorColumns returns what scans the columns of cursorArgs.
+func cursorColumns(c *collection.Cursor) []any {
+	return []any{text{&c.Token}, text{&c.Since}, text{&c.High}, text{&c.Version}, &c.Done}
+}
+
+// A text scans a BLOB or TEXT into a string, byte for byte.
+type text struct{ to *string }
+
+func (t text) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*t.to = ""
+	case []byte:
+		*t.to = string(v)
+	case string:
+		*t.to = v
+	default:
+		return fmt.Errorf("bytes stored as %T", src)
+	}
+	return nil
+}
+
+// digest identifies a cursor: SHA-256 of its parts, each with its length in
+// front, so that no two cursors share an encoding.
+func digest(c collection.Cursor) []byte {
+	var b []byte
+	for _, part := range []string{c.Token, c.Since, c.High, c.Version} {
+		b = binary.AppendUvarint(b, uint64(len(part)))
+		b = append(b, part...)
+	}
+	if c.Done {
+		b = append(b, 1)
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
+}

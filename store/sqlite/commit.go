@@ -1,0 +1,188 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"unsafe"
+
+	"collect/collection"
+)
+
+// Reasons for which the store itself puts a record in quarantine.
+const keyCollision = "key_collision"
+
+// Commit stores slices in one transaction; see store.Ledger.
+func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]collection.Committed, error) {
+	if len(slices) == 0 {
+		return nil, nil
+	}
+	b := batch{ledger: l, results: make([]collection.Committed, len(slices))}
+	err := l.update(ctx, func(t tx) error {
+		b.tx = t
+		if err := t.row(`SELECT coalesce(max(id), 0) FROM slices`).Scan(&b.last); err != nil {
+			return err
+		}
+		for i := range slices {
+			if err := b.commit(&slices[i], &b.results[i]); err != nil {
+				return err
+			}
+		}
+		return b.addFields()
+	})
+	if err != nil {
+		return nil, err
+	}
+	for s, names := range b.fresh {
+		for name := range names {
+			s.fields[name] = true
+		}
+	}
+	return b.results, nil
+}
+
+// A batch is the slices of one transaction.
+type batch struct {
+	tx
+	ledger  *ledger
+	last    int64 // the newest commit
+	results []collection.Committed
+	fresh   map[*stream]map[string]bool // fields seen for the first time
+	order   map[*stream][]string        // the same in the order seen
+}
+
+// commit stores one slice. Its row in slices, which is its number, its audit
+// trail and its event, is written last, when everything is counted.
+func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error {
+	s, err := b.ledger.stream(sl.Stream)
+	if err != nil {
+		return err
+	}
+	partition, err := b.ledger.partition(b.tx, s, sl.Partition)
+	if err != nil {
+		return err
+	}
+	at, err := checkpoint(b.tx, partition, sl.Lane)
+	if err != nil {
+		return err
+	}
+	if sl.Fills == 0 && at.Cursor != sl.From {
+		return collection.ErrCursorMoved // the caller knows the place
+	}
+	b.last++
+	result.Commit = b.last
+	if err := b.storeRecords(s, partition, sl, result); err != nil {
+		return err
+	}
+	moves := at.Cursor == sl.From
+	if moves {
+		next := collection.Checkpoint{Cursor: sl.Next, Commit: b.last, Epoch: b.ledger.epoch}
+		if err := saveCheckpoint(b.tx, partition, sl.Lane, next); err != nil {
+			return err
+		}
+	}
+	p := place{sl.Place, s, partition}
+	if result.Closed, err = b.ledger.passGaps(b.tx, p, sl, moves); err != nil {
+		return err
+	}
+	if sl.Leaves != nil {
+		left := *sl.Leaves
+		left.Place, left.Cursor = sl.Place, sl.From
+		if _, err := b.ledger.deferGap(b.tx, p, left, true, moves && sl.Next != sl.From); err != nil {
+			return err
+		}
+	}
+	return b.exec(`INSERT INTO slices
+			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, done, committed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		b.last, partition, string(sl.Lane), b.ledger.run, b.ledger.epoch, at.Commit, sl.Fills,
+		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, moves && sl.Next.Done, formatTime(b.now))
+}
+
+// upsert stores a record if it is new or has other bytes, unless its key
+// belongs to another partition.
+const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data) VALUES (?, ?, ?, ?, ?)
+	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data
+	WHERE data IS NOT excluded.data AND partition_id = excluded.partition_id`
+
+// storeRecords stores the records and the rejected records of a slice, and
+// counts them.
+func (b *batch) storeRecords(s *stream, partition int64, sl *collection.Slice, result *collection.Committed) error {
+	for i := range sl.Records {
+		r := &sl.Records[i]
+		// The driver copies the text before it returns, so that the string may
+		// share the bytes of the record.
+		data := unsafe.String(unsafe.SliceData(r.Data), len(r.Data))
+		n, err := b.change(upsert, s.id, r.Key, partition, b.last, data)
+		if err != nil {
+			return err
+		}
+		if n != 0 {
+			result.Changed++
+			b.lookForFields(s, r.Data)
+			continue
+		}
+		if s.Parent == "" && sl.Partition == "" {
+			continue // unchanged: there is no other partition
+		}
+		var other bool
+		err = b.row(`SELECT partition_id <> ? AND data IS NOT ? FROM records WHERE stream_id = ? AND key = ?`,
+			partition, data, s.id, r.Key).Scan(&other)
+		if err != nil {
+			return err
+		}
+		if other {
+			if err := b.quarantine(s, partition, keyCollision, r.Data); err != nil {
+				return err
+			}
+			result.Rejected++
+		}
+	}
+	for _, r := range sl.Rejected {
+		if err := b.quarantine(s, partition, r.Reason, r.Data); err != nil {
+			return err
+		}
+		result.Rejected++
+	}
+	return nil
+}
+
+// quarantine keeps bytes that cannot be stored under a key. The same bytes are
+// kept once, however often a slice is repeated.
+func (b *batch) quarantine(s *stream, partition int64, reason string, data []byte) error {
+	sum := sha256.Sum256(data)
+	if data == nil {
+		data = []byte{} // nil would be NULL
+	}
+	return b.exec(`INSERT INTO quarantine
+			(stream_id, partition_id, reason, digest, data, seen, first_slice, last_slice)
+		VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?6)
+		ON CONFLICT (stream_id, partition_id, reason, digest) DO UPDATE SET seen = seen + 1, last_slice = ?6`,
+		s.id, partition, reason, sum[:], data, b.last)
+}
+
+// lookForFields notes the fields of a record that its stream does not know.
+func (b *batch) lookForFields(s *stream, data []byte) {
+	seen := b.fresh[s]
+	if seen == nil {
+		seen = map[string]bool{}
+	}
+	names := s.newFields(data, seen)
+	if len(names) == 0 {
+		return
+	}
+	if b.fresh == nil {
+		b.fresh, b.order = map[*stream]map[string]bool{}, map[*stream][]string{}
+	}
+	b.fresh[s] = seen
+	b.order[s] = append(b.order[s], names...)
+}
+
+// addFields records the fields that were noted.
+func (b *batch) addFields() error {
+	for s, names := range b.order {
+		if err := addFields(b.tx, s, names); err != nil {
+			return err
+		}
+	}
+	return nil
+}

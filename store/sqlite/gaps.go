@@ -1,0 +1,301 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"collect/collection"
+)
+
+// The cooldown after source pressure: a gap of kind provider is not tried
+// again before cooldownBase, doubled with each failed attempt up to
+// cooldownDoublings times, and never later than cooldownLongest for this
+// reason alone.
+const (
+	cooldownBase      = time.Minute
+	cooldownDoublings = 6
+	cooldownLongest   = 6 * time.Hour
+)
+
+// A place is a collection.Place with the rows it is stored under.
+type place struct {
+	collection.Place
+	stream    *stream
+	partition int64
+}
+
+// place finds the rows of a place, making them if need be.
+func (l *ledger) place(t tx, at collection.Place) (place, error) {
+	s, err := l.stream(at.Stream)
+	if err != nil {
+		return place{}, err
+	}
+	partition, err := l.partition(t, s, at.Partition)
+	return place{at, s, partition}, err
+}
+
+// Defer opens gaps, or renews those that are open; see store.Ledger.
+func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap) ([]collection.Gap, error) {
+	if len(gaps) == 0 {
+		return nil, nil
+	}
+	deferred := make([]collection.Gap, len(gaps))
+	err := l.update(ctx, func(t tx) error {
+		for i, gap := range gaps {
+			p, err := l.place(t, gap.Place)
+			if err != nil {
+				return err
+			}
+			if deferred[i], err = l.deferGap(t, p, gap, worked, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return deferred, nil
+}
+
+// deferGap opens a gap or renews the one that is owed at its cursor. A gap
+// that the walk went on behind stays one.
+func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool) (collection.Gap, error) {
+	was, err := owedAt(t, p, gap.Cursor)
+	renew := err == nil
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return gap, err
+	}
+	if renew {
+		gap.ID, gap.Attempts, gap.OpenedAt, gap.TriedAt, gap.Run = was.ID, was.Attempts, was.OpenedAt, was.TriedAt, was.Run
+	} else {
+		gap.ID, gap.Attempts, gap.TriedAt = 0, 0, time.Time{}
+		if gap.OpenedAt.IsZero() {
+			gap.OpenedAt = t.now
+		}
+		gap.Run = l.run
+	}
+	gap.Shape = cmp.Or(gap.Shape, collection.SliceGap)
+	if worked {
+		gap.Attempts++
+		gap.TriedAt = t.now
+	}
+	gap.State = collection.GapOpen
+	if gap.Attempts >= collection.MaxGapAttempts || gap.Reason.Permanent() {
+		gap.State = collection.GapDead
+	}
+	gap.NotBefore = notBefore(coolDown(gap, t.now))
+
+	if renew {
+		err = t.exec(`UPDATE gaps SET covers = ?, shape = ?, reason = ?, kind = ?, detail = ?, state = ?, behind = max(behind, ?),
+				attempts = ?, not_before = ?, tried_at = ?, deferred_epoch = ? WHERE id = ?`,
+			[]byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()), gap.Detail, string(gap.State), behind,
+			gap.Attempts, timeText(gap.NotBefore), timeText(gap.TriedAt), l.epoch, gap.ID)
+	} else {
+		args := append([]any{p.stream.id, p.partition, string(p.Lane)}, cursorArgs(gap.Cursor)...)
+		args = append(args, digest(gap.Cursor), []byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()),
+			gap.Detail, string(gap.State), behind, gap.Attempts, timeText(gap.NotBefore), formatTime(gap.OpenedAt),
+			timeText(gap.TriedAt), gap.Run, l.epoch)
+		gap.ID, err = t.insert(`INSERT INTO gaps (stream_id, partition_id, lane, token, since, high, version, done,
+				digest, covers, shape, reason, kind, detail, state, behind, attempts, not_before, opened_at,
+				tried_at, run, deferred_epoch, leased_epoch)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, args...)
+	}
+	if err != nil {
+		return gap, err
+	}
+	return gap, l.recordGap(t, collection.GapOpened, gap)
+}
+
+// coolDown returns when a gap may be tried again.
+func coolDown(gap collection.Gap, now time.Time) time.Time {
+	if gap.Reason.Kind() != collection.Pressure {
+		return gap.NotBefore
+	}
+	end := now.Add(min(cooldownBase<<min(gap.Attempts, cooldownDoublings), cooldownLongest))
+	if gap.NotBefore.After(end) {
+		return gap.NotBefore
+	}
+	return end
+}
+
+// Lease returns gaps that may be tried; see store.Ledger. A stuck gap may be
+// tried once in every run after the one that found it stuck: only a person
+// can have changed anything, between runs.
+//
+// The rank is that of collection.Gap.Rank: each of the eight comparisons with
+// a time counts 15 minutes of age.
+func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) ([]collection.Gap, error) {
+	ids := make([]int64, 0, len(streams))
+	for _, name := range streams {
+		s, err := l.stream(name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, s.id)
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{string(list), string(lane), l.epoch, formatTime(now), n}
+	for quarter := 1; quarter <= 8; quarter++ {
+		args = append(args, formatTime(now.Add(-time.Duration(quarter)*15*time.Minute)))
+	}
+	var gaps []collection.Gap
+	err = l.update(ctx, func(t tx) error {
+		gaps, err = scanGaps(t.rows(gapQuery+`WHERE g.state = 'open' AND g.stream_id IN (SELECT value FROM json_each(?1)) AND g.lane = ?2
+				AND g.leased_epoch <> ?3
+				AND (g.kind = 'planned' OR (g.not_before IS NULL OR g.not_before <= ?4)
+					AND (g.kind <> 'stuck' OR g.deferred_epoch <> ?3))
+			ORDER BY min(g.attempts, 8) - ((g.opened_at <= ?6) + (g.opened_at <= ?7) + (g.opened_at <= ?8) + (g.opened_at <= ?9)
+				+ (g.opened_at <= ?10) + (g.opened_at <= ?11) + (g.opened_at <= ?12) + (g.opened_at <= ?13)),
+				g.tried_at, g.id
+			LIMIT ?5`, args...))
+		if err != nil {
+			return err
+		}
+		for i := range gaps {
+			gaps[i].State = collection.GapLeased
+			if err := t.exec(`UPDATE gaps SET state = 'leased', leased_epoch = ? WHERE id = ?`, l.epoch, gaps[i].ID); err != nil {
+				return err
+			}
+			if err := l.recordGap(t, collection.LeaseTaken, gaps[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return gaps, nil
+}
+
+// freeGaps opens the gaps of the connector that are leased: by a run that
+// ends, or by one that died.
+func (l *ledger) freeGaps(t tx) error {
+	leased, err := scanGaps(t.rows(gapQuery+`WHERE g.state = 'leased'
+		AND g.stream_id IN (SELECT id FROM streams WHERE connector = ?)`, l.connector))
+	if err != nil {
+		return err
+	}
+	for _, gap := range leased {
+		if err := t.exec(`UPDATE gaps SET state = 'open' WHERE id = ?`, gap.ID); err != nil {
+			return err
+		}
+		if err := l.recordGap(t, collection.GapOpened, gap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passGaps closes the gaps that a slice passes, and returns them. A slice that
+// leaves a gap at its start renews the one that is there instead. The end of a
+// walk closes what planned stops left on its way; a gap that the walk went on
+// behind is not on its way, whatever its reason has become.
+func (l *ledger) passGaps(t tx, p place, sl *collection.Slice, moves bool) ([]collection.Gap, error) {
+	var passed []collection.Gap
+	add := func(gap collection.Gap, err error) error {
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		passed = append(passed, gap)
+		return err
+	}
+	if err := add(owedAt(t, p, sl.From)); err != nil {
+		return nil, err
+	}
+	if sl.Fills != 0 && (len(passed) == 0 || passed[0].ID != sl.Fills) {
+		err := add(scanGap(t.row(gapQuery+`WHERE g.id = ? AND g.partition_id = ? AND g.lane = ?
+			AND g.state IN ('open', 'leased', 'dead')`, sl.Fills, p.partition, string(p.Lane))))
+		if err != nil {
+			return nil, err
+		}
+	}
+	if sl.Leaves != nil && len(passed) > 0 && passed[0].Cursor == sl.From {
+		passed = passed[1:]
+	}
+	if sl.Next.Done && moves {
+		planned, err := scanGaps(t.rows(gapQuery+`WHERE g.partition_id = ? AND g.lane = ?
+			AND g.state IN ('open', 'leased', 'dead') AND g.kind = 'planned' AND g.behind = 0 AND g.digest <> ? AND g.id <> ?`,
+			p.partition, string(p.Lane), digest(sl.From), sl.Fills))
+		if err != nil {
+			return nil, err
+		}
+		passed = append(passed, planned...)
+	}
+	return passed, l.closeGaps(t, collection.GapRecovered, passed)
+}
+
+// closeGaps ends the life of gaps.
+func (l *ledger) closeGaps(t tx, end collection.GapState, gaps []collection.Gap) error {
+	for i := range gaps {
+		gaps[i].State = end
+		err := t.exec(`UPDATE gaps SET state = ?, closed_at = ? WHERE id = ?`, string(end), formatTime(t.now), gaps[i].ID)
+		if err != nil {
+			return err
+		}
+		if err := l.recordGap(t, collection.GapClosed, gaps[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordGap records an event of a gap.
+func (l *ledger) recordGap(t tx, kind collection.EventKind, gap collection.Gap) error {
+	return l.record(t, collection.Event{
+		Kind: kind, Stream: gap.Stream, Partition: gap.Partition, Lane: gap.Lane,
+		Gap: &collection.GapInfo{
+			ID: gap.ID, Shape: gap.Shape, Reason: gap.Reason, Kind: gap.Reason.Kind(), Attempts: gap.Attempts,
+		},
+	})
+}
+
+// gapColumns and gapTables select what scanGap scans.
+const (
+	gapColumns = `g.id, s.name, p.partition, g.lane, g.token, g.since, g.high, g.version, g.done, g.covers, g.shape,
+		g.reason, g.detail, g.state, g.attempts, g.not_before, g.opened_at, g.tried_at, g.run`
+	gapTables = `
+	FROM gaps g CROSS JOIN partitions p ON p.id = g.partition_id CROSS JOIN streams s ON s.id = g.stream_id `
+	gapQuery = `SELECT ` + gapColumns + gapTables
+)
+
+// scanGap scans gapColumns, after the columns that are scanned to before.
+func scanGap(row scanner, before ...any) (g collection.Gap, err error) {
+	dest := append(before, &g.ID, &g.Stream, text{(*string)(&g.Partition)}, &g.Lane)
+	dest = append(dest, cursorColumns(&g.Cursor)...)
+	dest = append(dest, text{&g.Version}, &g.Shape, &g.Reason, &g.Detail, &g.State, &g.Attempts,
+		timeColumn{&g.NotBefore}, timeColumn{&g.OpenedAt}, timeColumn{&g.TriedAt}, &g.Run)
+	return g, row.Scan(dest...)
+}
+
+// scanGaps scans and closes the rows of a gapQuery.
+func scanGaps(rows *sql.Rows, err error) ([]collection.Gap, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() // Err tells
+	var gaps []collection.Gap
+	for rows.Next() {
+		gap, err := scanGap(rows)
+		if err != nil {
+			return nil, err
+		}
+		gaps = append(gaps, gap)
+	}
+	return gaps, rows.Err()
+}
+
+// owedAt returns the gap that is owed at a cursor of a place, or
+// sql.ErrNoRows.
+func owedAt(t tx, p place, c collection.Cursor) (collection.Gap, error) {
+	return scanGap(t.row(gapQuery+`WHERE g.partition_id = ? AND g.lane = ? AND g.digest = ?
+		AND g.state IN ('open', 'leased', 'dead')`, p.partition, string(p.Lane), digest(c)))
+}

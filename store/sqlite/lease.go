@@ -1,0 +1,211 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// holderPatience is how long Begin waits for a lock whose holder has not
+// signed the lease yet, or has signed off already: both take one commit.
+const holderPatience = time.Second
+
+// Begin takes the lease and starts run; see store.Store.
+func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collection.Stream) (store.Ledger, error) {
+	if s.writer == nil {
+		return nil, errReadOnly
+	}
+	lock, err := s.hold(ctx, run.Connector)
+	if err != nil {
+		return nil, err
+	}
+	l := &ledger{store: s, lock: lock, connector: run.Connector, run: run.ID}
+	err = s.update(ctx, func(t tx) error {
+		if err := l.takeLease(t, run.Holder); err != nil {
+			return err
+		}
+		if err := l.takeOver(t); err != nil {
+			return err
+		}
+		if err := l.start(t, run); err != nil {
+			return err
+		}
+		if err := l.declare(t, streams); err != nil {
+			return err
+		}
+		return trim(t, run.Connector)
+	}, l.tookEffect)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("begin %s: %w", run.Connector, err), s.drop(lock))
+	}
+	return l, nil
+}
+
+// hold locks a connector. It returns a *store.HeldError if a run has it.
+func (s *Store) hold(ctx context.Context, connector string) (*lock, error) {
+	path := lockPath(s.path, connector)
+	for deadline := time.Now().Add(holderPatience); ; {
+		l, err := acquire(path)
+		if err == nil {
+			s.mu.Lock()
+			s.leases[l] = true
+			s.mu.Unlock()
+			return l, nil
+		}
+		if !errors.Is(err, errLocked) {
+			return nil, err
+		}
+		run, signed, err := s.holder(ctx, connector)
+		if err != nil {
+			return nil, err
+		}
+		if signed || time.Now().After(deadline) {
+			return nil, &store.HeldError{Run: run}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+// drop releases a lock that no lease came of.
+func (s *Store) drop(l *lock) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.leases, l)
+	return l.release()
+}
+
+// holder returns what the lease says of its holder, and whether it is signed.
+func (s *Store) holder(ctx context.Context, connector string) (run collection.Run, signed bool, err error) {
+	var id sql.NullString
+	run.Connector = connector
+	err = s.readers.QueryRowContext(ctx,
+		`SELECT run, host, pid, since, beat_at FROM leases WHERE connector = ?`, connector).
+		Scan(&id, &run.Holder.Host, &run.Holder.PID, timeColumn{&run.StartedAt}, timeColumn{&run.BeatAt})
+	if errors.Is(err, sql.ErrNoRows) {
+		return run, false, nil
+	}
+	run.ID = id.String
+	return run, id.Valid, classify(s.path, err)
+}
+
+// takeLease signs the lease with a new epoch. The caller has the lock.
+func (l *ledger) takeLease(t tx, holder collection.Holder) error {
+	err := t.row(`INSERT INTO leases (connector, epoch, run, host, pid, since, beat_at, writes)
+		VALUES (?1, 1, ?2, ?3, ?4, ?5, ?5, 1)
+		ON CONFLICT (connector) DO UPDATE SET epoch = epoch + 1, run = ?2, host = ?3, pid = ?4,
+			since = ?5, beat_at = ?5, writes = 1
+		RETURNING epoch`, l.connector, l.run, holder.Host, holder.PID, formatTime(t.now)).Scan(&l.epoch)
+	if err != nil {
+		return err
+	}
+	l.writes = 1
+	return l.record(t, collection.Event{Kind: collection.LeaseTaken})
+}
+
+// takeOver ends the runs whose process died, and frees the gaps they leased.
+// They died after they last said that they were alive; when is not known.
+func (l *ledger) takeOver(t tx) error {
+	dead, err := column(t.rows(`UPDATE runs SET outcome = ?, ended_at = beat_at
+		WHERE connector = ? AND outcome = ? RETURNING id`, collection.Abandoned, l.connector, collection.Running))
+	if err != nil {
+		return err
+	}
+	for _, id := range dead {
+		e := collection.Event{Kind: collection.RunFinished, Run: id, Message: "abandoned: its process died"}
+		if err := l.record(t, e); err != nil {
+			return err
+		}
+	}
+	return l.freeGaps(t)
+}
+
+// start records the run.
+func (l *ledger) start(t tx, run collection.Run) error {
+	params, err := json.Marshal(run.Params)
+	if err != nil {
+		return err
+	}
+	started := run.StartedAt
+	if started.IsZero() {
+		started = t.now
+	}
+	err = t.exec(`INSERT INTO runs (id, connector, mode, lane, params, outcome, reason, host, pid, epoch,
+			started_at, beat_at, exit_code,
+			requests, retries, throttled, slices, records, changed, rejected, gaps_open, gaps_shut, waited)
+		VALUES (?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
+		run.ID, run.Connector, run.Mode, run.Lane, string(params), collection.Running,
+		run.Holder.Host, run.Holder.PID, l.epoch, formatTime(started), formatTime(t.now))
+	if err != nil {
+		return err
+	}
+	return l.record(t, collection.Event{Kind: collection.RunStarted, Lane: run.Lane})
+}
+
+// Beat says that the run is alive; see store.Ledger.
+func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally) error {
+	return l.update(ctx, func(t tx) error {
+		if err := t.exec(`UPDATE leases SET beat_at = ? WHERE connector = ?`, formatTime(now), l.connector); err != nil {
+			return err
+		}
+		args := append([]any{formatTime(now)}, tallyArgs(tally)...)
+		return t.exec(`UPDATE runs SET beat_at = ?, requests = ?, retries = ?, throttled = ?, slices = ?, records = ?,
+			changed = ?, rejected = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
+	})
+}
+
+// tallyArgs returns the columns requests to gaps_shut of runs.
+func tallyArgs(n collection.Tally) []any {
+	return []any{n.Requests, n.Retries, n.Throttled, n.Slices, n.Records, n.Changed, n.Rejected, n.GapsOpen, n.GapsShut}
+}
+
+// tallyColumns returns what scans the columns of tallyArgs.
+func tallyColumns(n *collection.Tally) []any {
+	return []any{&n.Requests, &n.Retries, &n.Throttled, &n.Slices, &n.Records, &n.Changed, &n.Rejected, &n.GapsOpen, &n.GapsShut}
+}
+
+// Finish ends the run and releases the lease; see store.Ledger. A run that was
+// fenced has no lease to release, and changes nothing.
+func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
+	if l.finished.Load() {
+		return nil
+	}
+	waited, err := json.Marshal(run.Waited)
+	if err != nil {
+		return err
+	}
+	err = l.update(ctx, func(t tx) error {
+		ended := run.EndedAt
+		if ended.IsZero() {
+			ended = t.now
+		}
+		args := append([]any{run.Outcome, run.Reason, formatTime(ended), run.ExitCode, string(waited)}, tallyArgs(run.Tally)...)
+		err := t.exec(`UPDATE runs SET outcome = ?, reason = ?, ended_at = ?, exit_code = ?, waited = ?,
+			requests = ?, retries = ?, throttled = ?, slices = ?, records = ?,
+			changed = ?, rejected = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
+		if err != nil {
+			return err
+		}
+		if err := l.freeGaps(t); err != nil {
+			return err
+		}
+		if err := t.exec(`UPDATE leases SET run = NULL WHERE connector = ?`, l.connector); err != nil {
+			return err
+		}
+		return l.record(t, collection.Event{Kind: collection.RunFinished, Lane: run.Lane})
+	})
+	if err != nil && !errors.Is(err, collection.ErrFenced) {
+		return fmt.Errorf("finish: %w", err)
+	}
+	l.finished.Store(true)
+	return errors.Join(err, l.store.drop(l.lock))
+}

@@ -1,0 +1,245 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// A ledger is the write side of a store for one run.
+type ledger struct {
+	store     *Store
+	lock      *lock
+	connector string
+	run       string
+	epoch     int64
+	finished  atomic.Bool
+
+	// Whoever has the writer's turn may use these.
+	streams map[string]*stream // by name; all that were declared
+	writes  int64              // the number of the newest write
+}
+
+var _ store.Ledger = (*ledger)(nil)
+
+// A stream is what a ledger knows of a stream.
+type stream struct {
+	collection.Stream
+	id     int64
+	view   string
+	fields map[string]bool // the top-level fields that are recorded
+}
+
+// Epoch is the number of the lease.
+func (l *ledger) Epoch() int64 { return l.epoch }
+
+// stream returns a stream that was declared.
+func (l *ledger) stream(name string) (*stream, error) {
+	if s := l.streams[name]; s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("connector %s declared no stream %q", l.connector, name)
+}
+
+// update runs do in a transaction that counts only while the lease is ours. It
+// returns collection.ErrFenced, and writes nothing, if it is not.
+func (l *ledger) update(ctx context.Context, do func(tx) error) error {
+	return l.store.update(ctx, func(t tx) error {
+		l.writes++
+		n, err := t.change(`UPDATE leases SET writes = ? WHERE connector = ? AND epoch = ? AND run = ?`,
+			l.writes, l.connector, l.epoch, l.run)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return collection.ErrFenced
+		}
+		return do(t)
+	}, l.tookEffect)
+}
+
+// tookEffect reports whether the newest write is in the database. Each write
+// has a number that no other write under this lease ever had, and leaves it in
+// the lease.
+func (l *ledger) tookEffect(t tx) (bool, error) {
+	var one int
+	err := t.row(`SELECT 1 FROM leases WHERE connector = ? AND epoch = ? AND writes = ?`,
+		l.connector, l.epoch, l.writes).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Checkpoint returns the checkpoint of a place; see store.Ledger.
+func (l *ledger) Checkpoint(ctx context.Context, at collection.Place) (collection.Checkpoint, error) {
+	states, err := l.Places(ctx, []collection.Place{at})
+	if err != nil {
+		return collection.Checkpoint{}, err
+	}
+	return states[0].Checkpoint, nil
+}
+
+// placeQuery finds the checkpoint of a place and the reason of the gap that is
+// owed there, if there is one. ?4 is the digest of the zero cursor, where a
+// place stands that was never committed.
+const placeQuery = `
+	SELECT c.token, c.since, c.high, c.version, coalesce(c.done, 0),
+		coalesce(c.slice_id, 0), coalesce(c.epoch, 0), c.saved_at, coalesce(g.reason, '')
+	FROM partitions p
+	LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3
+	LEFT JOIN gaps g ON g.partition_id = p.id AND g.lane = ?3 AND g.digest = coalesce(c.digest, ?4)
+		AND g.state IN ('open', 'leased', 'dead')
+	WHERE p.stream_id = ?1 AND p.partition = ?2`
+
+// Places returns the state of the given places; see store.Ledger.
+func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error) {
+	read, err := l.store.readers.BeginTx(ctx, nil) // one state of the database for all
+	if err != nil {
+		return nil, classify(l.store.path, err)
+	}
+	defer read.Rollback() // nothing was written
+	// The driver starts a goroutine per query for a context that can end.
+	whole := context.WithoutCancel(ctx)
+	query, err := read.PrepareContext(whole, placeQuery)
+	if err != nil {
+		return nil, classify(l.store.path, err)
+	}
+	defer query.Close() // so is its statement
+
+	start := digest(collection.Cursor{})
+	states := make([]collection.PlaceState, len(at))
+	for i, place := range at {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		stream, err := l.stream(place.Stream)
+		if err != nil {
+			return nil, err
+		}
+		cp, reason := &states[i].Checkpoint, collection.Reason("")
+		cp.Place = place
+		dest := append(cursorColumns(&cp.Cursor), &cp.Commit, &cp.Epoch, timeColumn{&cp.SavedAt}, &reason)
+		err = query.QueryRowContext(whole, stream.id, string(place.Partition), string(place.Lane), start).Scan(dest...)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return nil, classify(l.store.path, err)
+		}
+		states[i].Owed = reason != "" && !reason.EndsRun()
+	}
+	return states, nil
+}
+
+// Parents returns up to n records of parent by key; see store.Ledger.
+func (l *ledger) Parents(ctx context.Context, parent string, after string, n int) ([]collection.Parent, error) {
+	stream, err := l.stream(parent)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := l.store.readers.QueryContext(ctx,
+		`SELECT p.partition, r.key, r.data FROM records r JOIN partitions p ON p.id = r.partition_id
+		WHERE r.stream_id = ? AND r.key > ? ORDER BY r.key LIMIT ?`, stream.id, after, n)
+	if err != nil {
+		return nil, classify(l.store.path, err)
+	}
+	defer rows.Close() // Err tells
+	var parents []collection.Parent
+	for rows.Next() {
+		var p collection.Parent
+		if err := rows.Scan(&p.Partition, &p.Key, &p.Data); err != nil {
+			return nil, classify(l.store.path, err)
+		}
+		parents = append(parents, p)
+	}
+	return parents, classify(l.store.path, rows.Err())
+}
+
+// SaveProvider stores what was learned of a pacing domain; see store.Ledger.
+func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error {
+	return l.update(ctx, func(t tx) error {
+		err := t.exec(`INSERT INTO provider_state (domain, state, saved_at) VALUES (?1, ?2, ?3)
+			ON CONFLICT (domain) DO UPDATE SET state = ?2, saved_at = ?3`, domain, string(state), formatTime(t.now))
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := l.record(t, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// partition returns the number of a partition, making it if need be.
+func (l *ledger) partition(t tx, s *stream, p collection.Partition) (int64, error) {
+	var id int64
+	err := t.row(`SELECT id FROM partitions WHERE stream_id = ? AND partition = ?`, s.id, string(p)).Scan(&id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, err
+	}
+	return t.insert(`INSERT INTO partitions (stream_id, partition) VALUES (?, ?)`, s.id, string(p))
+}
+
+// checkpoint returns the checkpoint of a place as the transaction sees it.
+func checkpoint(t tx, partition int64, lane collection.Lane) (cp collection.Checkpoint, err error) {
+	dest := append(cursorColumns(&cp.Cursor), &cp.Commit)
+	err = t.row(`SELECT token, since, high, version, done, slice_id FROM checkpoints WHERE partition_id = ? AND lane = ?`,
+		partition, string(lane)).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return cp, nil
+	}
+	return cp, err
+}
+
+// saveCheckpoint moves the checkpoint of a place.
+func saveCheckpoint(t tx, partition int64, lane collection.Lane, cp collection.Checkpoint) error {
+	args := append([]any{partition, string(lane)}, cursorArgs(cp.Cursor)...)
+	args = append(args, digest(cp.Cursor), cp.Commit, cp.Epoch, formatTime(t.now))
+	return t.exec(`INSERT INTO checkpoints
+			(partition_id, lane, token, since, high, version, done, digest, slice_id, epoch, saved_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+		ON CONFLICT (partition_id, lane) DO UPDATE SET token = ?3, since = ?4, high = ?5, version = ?6, done = ?7,
+			digest = ?8, slice_id = ?9, epoch = ?10, saved_at = ?11`, args...)
+}
+
+// column returns the one column of rows, and closes them.
+func column(rows *sql.Rows, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() // Err tells
+	var all []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, rows.Err()
+}
+
+// keptEvents and keptGaps bound what is kept of the past of a connector: about
+// a year of hourly runs, in a few megabytes.
+const (
+	keptEvents = 20_000
+	keptGaps   = 20_000
+)
+
+// trim forgets the oldest events and closed gaps of a connector.
+func trim(t tx, connector string) error {
+	err := t.exec(`DELETE FROM events WHERE connector = ?1 AND id <= (
+		SELECT id FROM events WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, connector, keptEvents)
+	if err != nil {
+		return err
+	}
+	return t.exec(`DELETE FROM gaps WHERE closed_at IS NOT NULL AND id <= (
+		SELECT g.id FROM gaps g JOIN streams s ON s.id = g.stream_id
+		WHERE s.connector = ?1 AND g.closed_at IS NOT NULL ORDER BY g.id DESC LIMIT 1 OFFSET ?2)
+		AND stream_id IN (SELECT id FROM streams WHERE connector = ?1)`, connector, keptGaps)
+}

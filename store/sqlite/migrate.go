@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"collect/migrations"
+	"collect/store"
+)
+
+// applicationID is "coll"; the first migration writes it into the file's
+// header, where it tells a store from other SQLite files.
+const applicationID = 0x636f6c6c
+
+// migrate brings the database at path to the newest version. Processes that
+// start at the same time take turns: goose itself, on SQLite, does not.
+func migrate(ctx context.Context, path string) error {
+	db := open(writerDSN(path))
+	db.SetMaxOpenConns(1)
+	defer db.Close() // what matters was committed
+
+	if have, err := version(ctx, db); err != nil || have == newest() {
+		return err
+	}
+	l, err := acquireWait(ctx, path+".lock", time.Minute)
+	if err != nil {
+		return err
+	}
+	defer l.release() // the kernel frees it in any case
+
+	have, err := version(ctx, db)
+	if err != nil || have == newest() {
+		return err
+	}
+	if have > newest() {
+		return fmt.Errorf("the store was %w", store.ErrNewer)
+	}
+	// WAL mode is kept in the file. It is set here, under the lock, because
+	// changing it needs the database for oneself.
+	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
+		return err
+	}
+	files, err := fs.Sub(migrations.SQLite, "sqlite")
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrations: %w", err)
+	}
+	return nil
+}
+
+// version returns the version of the schema of db, 0 if the file is empty. It
+// returns store.ErrDamaged if the file belongs to another program.
+func version(ctx context.Context, db *sql.DB) (int64, error) {
+	var id, tables int64
+	var name sql.NullString
+	err := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id), count(*), min(name)
+		FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'`).Scan(&id, &tables, &name)
+	if err != nil {
+		return 0, err
+	}
+	// Killed inside its first start, a store has the table of goose and
+	// nothing else.
+	if id == 0 && (tables == 0 || tables == 1 && name.String == goose.DefaultTablename) {
+		return 0, nil
+	}
+	if id != applicationID {
+		return 0, fmt.Errorf("%w: the database belongs to another program", store.ErrDamaged)
+	}
+	var v int64
+	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&v)
+	if err != nil {
+		return 0, errors.Join(store.ErrDamaged, err)
+	}
+	return v, nil
+}
+
+// newest returns the version that the migrations make.
+func newest() int64 {
+	names, _ := fs.Glob(migrations.SQLite, "sqlite/*.sql") // the pattern is well formed
+	var n int64
+	for _, name := range names {
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		if v, err := strconv.ParseInt(number, 10, 64); err == nil {
+			n = max(n, v)
+		}
+	}
+	return n
+}

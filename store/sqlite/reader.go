@@ -1,0 +1,249 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"hash"
+	"iter"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// query runs a query and calls scan for each row.
+func (s *Store) query(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
+	rows, err := s.readers.QueryContext(ctx, query, args...)
+	if err != nil {
+		return classify(s.path, err)
+	}
+	defer rows.Close() // Err tells
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return classify(s.path, err)
+		}
+	}
+	return errors.Join(classify(s.path, rows.Err()), s.guard())
+}
+
+// one scans the one row of a query; found is false if there is none.
+func (s *Store) one(ctx context.Context, dest []any, query string, args ...any) (found bool, err error) {
+	err = s.query(ctx, func(row scanner) error {
+		found = true
+		return row.Scan(dest...)
+	}, query, args...)
+	return found, err
+}
+
+// Salt returns random bytes made with the store; see store.Reader.
+func (s *Store) Salt(ctx context.Context) (salt []byte, err error) {
+	found, err := s.one(ctx, []any{&salt}, `SELECT value FROM meta WHERE name = 'salt'`)
+	if err == nil && !found {
+		err = store.ErrDamaged
+	}
+	return salt, err
+}
+
+// Provider returns what was learned of a pacing domain; see store.Reader.
+func (s *Store) Provider(ctx context.Context, domain string) (state []byte, err error) {
+	_, err = s.one(ctx, []any{&state}, `SELECT state FROM provider_state WHERE domain = ?`, domain)
+	return state, err
+}
+
+// Connectors returns the names of all connectors that ever ran; see
+// store.Reader.
+func (s *Store) Connectors(ctx context.Context) (names []string, err error) {
+	err = s.query(ctx, func(row scanner) error {
+		var name string
+		defer func() { names = append(names, name) }()
+		return row.Scan(&name)
+	}, `SELECT connector FROM leases ORDER BY connector`)
+	return names, err
+}
+
+// Streams describes the streams of a connector; see store.Reader.
+func (s *Store) Streams(ctx context.Context, connector string) (states []store.StreamState, err error) {
+	var ids []int64
+	err = s.query(ctx, func(row scanner) error {
+		var id int64
+		var st store.StreamState
+		err := row.Scan(&id, &st.Name, &st.Role, &st.Parent, &st.Refresh, &st.Ordered, &st.View, &st.Records, &st.Quarantined)
+		ids, states = append(ids, id), append(states, st)
+		return err
+	}, `SELECT id, name, role, parent, refresh, ordered, view,
+			(SELECT count(*) FROM records WHERE stream_id = s.id),
+			(SELECT count(*) FROM quarantine WHERE stream_id = s.id)
+		FROM streams s WHERE connector = ? ORDER BY position, id`, connector)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		if states[i].Lanes, err = s.lanes(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return states, nil
+}
+
+// lanes describes the lanes of a stream. The digest of a lane is over the
+// checkpoints of all its places, in the order of their partitions.
+func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneState, err error) {
+	var sum hash.Hash
+	finish := func() {
+		if len(lanes) > 0 {
+			lanes[len(lanes)-1].Digest = hex.EncodeToString(sum.Sum(nil)[:8])
+		}
+	}
+	err = s.query(ctx, func(row scanner) error {
+		var at store.LaneState
+		var partition string
+		var part []byte
+		var done bool
+		if err := row.Scan(&at.Lane, &partition, &done, &part, timeColumn{&at.SavedAt}); err != nil {
+			return err
+		}
+		if len(lanes) == 0 || lanes[len(lanes)-1].Lane != at.Lane {
+			finish()
+			lanes, sum = append(lanes, store.LaneState{Lane: at.Lane}), sha256.New()
+		}
+		lane := &lanes[len(lanes)-1]
+		name := sha256.Sum256([]byte(partition))
+		sum.Write(name[:])
+		sum.Write(part)
+		if at.SavedAt.After(lane.SavedAt) {
+			lane.SavedAt = at.SavedAt
+		}
+		switch {
+		case partition == "":
+			lane.Complete = done
+		case done:
+			lane.Done++
+			fallthrough
+		default:
+			lane.Partitions++
+		}
+		return nil
+	}, `SELECT c.lane, p.partition, c.done, c.digest, c.saved_at
+		FROM partitions p JOIN checkpoints c ON c.partition_id = p.id
+		WHERE p.stream_id = ? ORDER BY c.lane DESC, p.partition`, stream) // incremental comes first
+	finish()
+	return lanes, err
+}
+
+// Fields returns the top-level fields of the records of a stream, in the order
+// first seen. Of a stream with more than 2000 it returns the first 2000.
+func (s *Store) Fields(ctx context.Context, connector, stream string) (names []string, err error) {
+	err = s.query(ctx, func(row scanner) error {
+		var name string
+		defer func() { names = append(names, name) }()
+		return row.Scan(&name)
+	}, `SELECT f.name FROM fields f JOIN streams s ON s.id = f.stream_id
+		WHERE s.connector = ? AND s.name = ? ORDER BY f.position`, connector, stream)
+	return names, err
+}
+
+// Gaps returns the gaps that are owed; see store.Reader.
+func (s *Store) Gaps(ctx context.Context, connector string) (gaps []store.OwnedGap, err error) {
+	err = s.query(ctx, func(row scanner) error {
+		var g store.OwnedGap
+		g.Gap, err = scanGap(row, &g.Connector)
+		gaps = append(gaps, g)
+		return err
+	}, `SELECT s.connector, `+gapColumns+gapTables+`WHERE g.state IN ('open', 'leased', 'dead')
+		AND (?1 = '' OR s.connector = ?1) ORDER BY g.opened_at, g.id`, connector)
+	return gaps, err
+}
+
+const runColumns = `id, connector, mode, lane, params, outcome, reason, host, pid, epoch, started_at, beat_at, ended_at,
+	exit_code, waited, requests, retries, throttled, slices, records, changed, rejected, gaps_open, gaps_shut`
+
+// Runs returns the newest runs; see store.Reader.
+func (s *Store) Runs(ctx context.Context, connector string, n int) (runs []collection.Run, err error) {
+	err = s.query(ctx, func(row scanner) error {
+		var r collection.Run
+		var params, waited []byte
+		dest := []any{&r.ID, &r.Connector, &r.Mode, &r.Lane, &params, &r.Outcome, &r.Reason, &r.Holder.Host, &r.Holder.PID,
+			&r.Epoch, timeColumn{&r.StartedAt}, timeColumn{&r.BeatAt}, timeColumn{&r.EndedAt}, &r.ExitCode, &waited}
+		if err := row.Scan(append(dest, tallyColumns(&r.Tally)...)...); err != nil {
+			return err
+		}
+		runs = append(runs, r)
+		last := &runs[len(runs)-1]
+		return errors.Join(json.Unmarshal(params, &last.Params), json.Unmarshal(waited, &last.Waited))
+	}, `SELECT `+runColumns+` FROM runs WHERE ?1 = '' OR connector = ?1 ORDER BY number DESC LIMIT ?2`, connector, n)
+	return runs, err
+}
+
+// Totals adds up all runs of a connector; see store.Reader.
+func (s *Store) Totals(ctx context.Context, connector string) (runs int, t collection.Tally, err error) {
+	_, err = s.one(ctx, append([]any{&runs}, tallyColumns(&t)...), `SELECT count(*),
+		coalesce(sum(requests), 0), coalesce(sum(retries), 0), coalesce(sum(throttled), 0), coalesce(sum(slices), 0),
+		coalesce(sum(records), 0), coalesce(sum(changed), 0), coalesce(sum(rejected), 0),
+		coalesce(sum(gaps_open), 0), coalesce(sum(gaps_shut), 0) FROM runs WHERE connector = ?`, connector)
+	return runs, t, err
+}
+
+// A page of records ends with whichever comes first. It is read whole and
+// then handed out, so that a slow consumer never holds the WAL.
+const (
+	pageRecords = 500
+	pageBytes   = 1 << 20
+)
+
+// Records yields the records of a stream in the bytewise order of their keys.
+// It reads page by page: a record that changes meanwhile is yielded once, in
+// the version that its page found.
+func (s *Store) Records(ctx context.Context, connector, stream string) iter.Seq2[store.Stored, error] {
+	return func(yield func(store.Stored, error) bool) {
+		var id int64
+		found, err := s.one(ctx, []any{&id}, `SELECT id FROM streams WHERE connector = ? AND name = ?`, connector, stream)
+		if err != nil {
+			yield(store.Stored{}, err)
+			return
+		}
+		if !found {
+			return
+		}
+		beyond := ">=" // the empty key comes first
+		for after := ""; ; beyond = ">" {
+			page, err := s.page(ctx, id, beyond, after)
+			if err != nil {
+				yield(store.Stored{}, err)
+				return
+			}
+			if len(page) == 0 {
+				return
+			}
+			for _, record := range page {
+				if !yield(record, nil) {
+					return
+				}
+			}
+			after = page[len(page)-1].Key
+		}
+	}
+}
+
+// errPageFull ends a page before its last row.
+var errPageFull = errors.New("page full")
+
+func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (page []store.Stored, err error) {
+	size := 0
+	err = s.query(ctx, func(row scanner) error {
+		var r store.Stored
+		err := row.Scan(&r.Key, &r.Data, text{(*string)(&r.Partition)}, &r.Run, timeColumn{&r.CommittedAt})
+		page = append(page, r)
+		if size += len(r.Data); err == nil && size >= pageBytes {
+			return errPageFull
+		}
+		return err
+	}, `SELECT r.key, r.data, p.partition, c.run, c.committed_at
+		FROM records r CROSS JOIN partitions p ON p.id = r.partition_id CROSS JOIN slices c ON c.id = r.slice_id
+		WHERE r.stream_id = ? AND r.key `+beyond+` ? ORDER BY r.key LIMIT ?`, stream, after, pageRecords)
+	if errors.Is(err, errPageFull) {
+		return page, s.guard()
+	}
+	return page, err
+}

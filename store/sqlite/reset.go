@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// Reset moves the checkpoint of a place by hand; see store.Store. The commits
+// of the place keep their chain: the next one names the last as its
+// predecessor, and the event stands between them.
+func (s *Store) Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit store.Audit) error {
+	if s.writer == nil {
+		return errReadOnly
+	}
+	var known bool
+	_, err := s.one(ctx, []any{&known}, `SELECT EXISTS (SELECT 1 FROM streams WHERE connector = ? AND name = ?)`, connector, at.Stream)
+	if err != nil {
+		return err
+	}
+	if !known {
+		return fmt.Errorf("reset: %s has no stream %q", connector, at.Stream)
+	}
+	lock, err := s.hold(ctx, connector)
+	if err != nil {
+		return err
+	}
+	l := &ledger{store: s, lock: lock, connector: connector, streams: map[string]*stream{}}
+	err = s.update(ctx, func(t tx) error {
+		if err := l.takeLease(t, audit.Holder); err != nil {
+			return err
+		}
+		if err := l.takeOver(t); err != nil {
+			return err
+		}
+		if err := l.reset(t, at, to, audit); err != nil {
+			return err
+		}
+		return t.exec(`UPDATE leases SET run = NULL WHERE connector = ?`, connector)
+	}, l.tookEffect)
+	if err != nil {
+		err = fmt.Errorf("reset %s: %w", connector, err)
+	}
+	return errors.Join(err, s.drop(lock))
+}
+
+func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit store.Audit) error {
+	s := &stream{}
+	if err := t.row(`SELECT id FROM streams WHERE connector = ? AND name = ?`, l.connector, at.Stream).Scan(&s.id); err != nil {
+		return err
+	}
+	l.streams[at.Stream] = s
+	p, err := l.place(t, at)
+	if err != nil {
+		return err
+	}
+	cp, err := checkpoint(t, p.partition, at.Lane)
+	if err != nil {
+		return err
+	}
+	cp.Cursor, cp.Epoch = to, l.epoch
+	if err := saveCheckpoint(t, p.partition, at.Lane, cp); err != nil {
+		return err
+	}
+	owed, args := `WHERE g.partition_id = ? AND g.lane = ?`, []any{p.partition, string(at.Lane)}
+	if at.Partition == "" {
+		if err := l.resetPartitions(t, s, at.Lane, to); err != nil {
+			return err
+		}
+		owed, args = `WHERE g.stream_id = ? AND g.lane = ?`, []any{s.id, string(at.Lane)}
+	}
+	gaps, err := scanGaps(t.rows(gapQuery+owed+` AND g.state IN ('open', 'leased', 'dead')`, args...))
+	if err != nil {
+		return err
+	}
+	if err := l.closeGaps(t, collection.GapSuperseded, gaps); err != nil {
+		return err
+	}
+	return l.record(t, collection.Event{
+		Kind: collection.CheckpointReset, Stream: at.Stream, Partition: at.Partition, Lane: at.Lane,
+		Message: audit.Who + ": " + audit.Why,
+	})
+}
+
+// resetPartitions moves every checkpoint of the lane of a stream.
+func (l *ledger) resetPartitions(t tx, s *stream, lane collection.Lane, to collection.Cursor) error {
+	args := append(cursorArgs(to), digest(to), l.epoch, formatTime(t.now), s.id, string(lane))
+	return t.exec(`UPDATE checkpoints SET token = ?, since = ?, high = ?, version = ?, done = ?, digest = ?,
+			epoch = ?, saved_at = ?
+		WHERE partition_id IN (SELECT id FROM partitions WHERE stream_id = ?) AND lane = ?`, args...)
+}

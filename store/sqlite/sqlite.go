@@ -1,0 +1,193 @@
+// Package sqlite keeps everything that collect remembers in one SQLite file
+// that the user owns and can read with any SQLite tool.
+//
+// # The file
+//
+// The tables are described by their own schema: ".schema" in the sqlite3
+// shell prints it with its comments. Each stream also has a view, named
+// connector_stream, with the fields of its records as columns.
+//
+// The database is in WAL mode with synchronous=FULL: a commit that was
+// acknowledged survives a power cut, at the price of one flush. While a run is
+// on, a -wal and a -shm file stand beside the database, and a .lock file per
+// running connector; a clean close leaves one file. Files are 0600 and
+// created directories 0700.
+//
+// # One writer
+//
+// A store has one connection that writes, with long-lived statements, and a
+// few that can only read. Every transaction that writes takes the write lock
+// when it begins: one that upgrades later fails at once with
+// SQLITE_BUSY_SNAPSHOT, which no busy timeout retries. Other processes may
+// write to the same file at the same time, for other connectors; they take
+// turns.
+//
+// # The lease
+//
+// A connector is run by one process at a time. The lock is a file that the
+// kernel frees when its holder dies, however it dies; nothing is concluded
+// from age or from the clock. Each time it is taken the connector's epoch in
+// the database grows, and every write of a run checks that the epoch is still
+// its own, in the same statement that numbers the write. By that number a
+// write whose answer was lost can be found again.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	_ "modernc.org/sqlite" // the driver, imported only here
+
+	"collect/store"
+)
+
+// Options says how a store is opened. The zero value opens an existing one
+// for reading and writing.
+type Options struct {
+	// Create makes the file, and the directories it is in, if it does not
+	// exist. Without it, a missing file is store.ErrMissing.
+	Create bool
+
+	// ReadOnly opens the store without changing a byte of it, while others
+	// write to it or after they were killed. Create has no effect then.
+	ReadOnly bool
+}
+
+// A Store is a store.Store in a SQLite file. It is safe for concurrent use.
+type Store struct {
+	path    string
+	readers *sql.DB
+	writer  *writer // nil: read-only
+	guard   func() error
+
+	mu     sync.Mutex
+	leases map[*lock]bool // held by ledgers that are not finished
+}
+
+var _ store.Store = (*Store)(nil)
+
+// errReadOnly: the caller opened the store to look.
+var errReadOnly = errors.New("the store was opened to be read")
+
+// Open opens the store at path and brings its schema up to date.
+//
+// It returns store.ErrMissing, store.ErrDamaged if the file is not a store or
+// cannot be read, store.ErrNewer if a newer version made it, and an error if
+// path is on a network file system, where neither locks nor the shared memory
+// of WAL mode can be relied on.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	if o.ReadOnly {
+		return openReadOnly(ctx, path)
+	}
+	if o.Create {
+		err = create(path)
+	} else {
+		err = exists(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseNetwork(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, path); err != nil {
+		return nil, classify(path, err)
+	}
+	s := &Store{path: path, leases: map[*lock]bool{}, guard: func() error { return nil }}
+	if s.writer, err = openWriter(path); err != nil {
+		return nil, classify(path, err)
+	}
+	s.readers = openReaders(path, "ro")
+	return s, nil
+}
+
+// Close closes the store. The last one to close it merges the WAL, so that
+// one file is left. Ledgers that are not finished are left as after a crash:
+// the next Begin finds them abandoned.
+func (s *Store) Close() error {
+	errs := []error{s.readers.Close()}
+	if s.writer != nil {
+		errs = append(errs, s.writer.close())
+	} else {
+		errs = append(errs, tidy(s.path))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range s.leases {
+		errs = append(errs, l.abandon())
+	}
+	clear(s.leases)
+	return errors.Join(errs...)
+}
+
+// resolve returns the path that all names of the same file share, so that its
+// lock files have one name, too.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real, nil
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path)), nil
+	}
+	return path, nil
+}
+
+// create makes the file and its directories, for the user's eyes only,
+// whatever the umask. SQLite gives its -wal and -shm the mode of the file.
+func create(path string) error {
+	if err := createDir(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return exists(path)
+	}
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return errors.Join(f.Chmod(0o600), f.Close())
+}
+
+func createDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := createDir(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was first
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+func exists(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("store %s %w", path, store.ErrMissing)
+	case err != nil:
+		return fmt.Errorf("store: %w", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("store %s: %w: not a regular file", path, store.ErrDamaged)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"collect/collection"
+)
+
+// declare records the streams of the run, with an empty view for each new one,
+// and reads what is known of all the connector has.
+func (l *ledger) declare(t tx, declared []collection.Stream) error {
+	l.streams = map[string]*stream{}
+	for position, s := range declared {
+		known, err := l.declareOne(t, position, s)
+		if err != nil {
+			return fmt.Errorf("stream %s: %w", s.Name, err)
+		}
+		l.streams[s.Name] = known
+	}
+	return nil
+}
+
+func (l *ledger) declareOne(t tx, position int, s collection.Stream) (*stream, error) {
+	known := &stream{Stream: s, fields: map[string]bool{}}
+	err := t.row(`SELECT id, view FROM streams WHERE connector = ? AND name = ?`, l.connector, s.Name).
+		Scan(&known.id, &known.view)
+	if errors.Is(err, sql.ErrNoRows) {
+		if known.view, err = freeViewName(t, l.connector, s.Name); err != nil {
+			return nil, err
+		}
+		known.id, err = t.insert(`INSERT INTO streams (connector, name, role, parent, refresh, ordered, position, view)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, l.connector, s.Name, s.Role, s.Parent, s.Refresh, s.Ordered, position, known.view)
+		if err != nil {
+			return nil, err
+		}
+		return known, createView(t, known, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = t.exec(`UPDATE streams SET role = ?, parent = ?, refresh = ?, ordered = ?, position = ? WHERE id = ?`,
+		s.Role, s.Parent, s.Refresh, s.Ordered, position, known.id)
+	if err != nil {
+		return nil, err
+	}
+	names, err := fieldNames(t, known.id)
+	for _, name := range names {
+		known.fields[name] = true
+	}
+	return known, err
+}
+
+// fieldNames returns the fields of a stream in the order first seen.
+func fieldNames(t tx, stream int64) ([]string, error) {
+	return column(t.rows(`SELECT name FROM fields WHERE stream_id = ? ORDER BY position`, stream))
+}

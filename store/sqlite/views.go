@@ -1,0 +1,144 @@
+package sqlite
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/tidwall/gjson"
+)
+
+// A view shows the records of a stream with their top-level fields as columns,
+// for people and their tools. Numbers and text come as themselves, true and
+// false as 1 and 0, objects and arrays as JSON text. Next to them stand
+// _key, _partition, _committed_at, _run, and _data, the record as it came:
+// where a number has more digits than SQLite keeps, _data still has them all.
+
+const (
+	// maxColumns bounds the columns of a view. A person reads fewer, and
+	// SQLite allows 2000.
+	maxColumns = 200
+
+	// maxFields bounds the fields recorded of a stream, and with them the
+	// memory of a run. A stream with more has objects used as maps.
+	maxFields = 2000
+)
+
+// newFields returns the top-level fields of a record that s does not know.
+// They are added to seen.
+func (s *stream) newFields(data []byte, seen map[string]bool) (fresh []string) {
+	// The string shares the bytes of data, which no one changes meanwhile.
+	gjson.Parse(unsafe.String(unsafe.SliceData(data), len(data))).ForEach(func(key, _ gjson.Result) bool {
+		if !s.fields[key.Str] && !seen[key.Str] && len(s.fields)+len(seen) < maxFields {
+			name := strings.Clone(key.Str)
+			seen[name] = true
+			fresh = append(fresh, name)
+		}
+		return true
+	})
+	return fresh
+}
+
+// addFields records fields of a stream and shows them in its view.
+func addFields(t tx, s *stream, fresh []string) error {
+	known, err := fieldNames(t, s.id)
+	if err != nil {
+		return err
+	}
+	for _, name := range fresh {
+		err := t.exec(`INSERT INTO fields (stream_id, position, name) VALUES (?, ?, ?)`, s.id, len(known), name)
+		if err != nil {
+			return err
+		}
+		known = append(known, name)
+	}
+	if len(known)-len(fresh) >= maxColumns {
+		return nil // the view is full
+	}
+	return createView(t, s, known)
+}
+
+// freeViewName returns the name of the view for a new stream:
+// connector_stream, with a number if that is taken.
+func freeViewName(t tx, connector, name string) (string, error) {
+	base := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '_'
+	}, connector+"_"+name)
+	if strings.HasPrefix(strings.ToLower(base), "sqlite_") {
+		base = "v_" + base // SQLite keeps the prefix for itself
+	}
+	for view, n := base, 2; ; view, n = fmt.Sprintf("%s_%d", base, n), n+1 {
+		var taken bool
+		err := t.row(`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE)`, view).Scan(&taken)
+		if err != nil || !taken {
+			return view, err
+		}
+	}
+}
+
+// createView makes the view of a stream anew with the given fields.
+func createView(t tx, s *stream, fields []string) error {
+	// Statements for views are used once: they are not kept.
+	if err := t.once(`DROP VIEW IF EXISTS ` + identifier(s.view)); err != nil {
+		return err
+	}
+	return t.once(viewSQL(s.id, s.view, fields))
+}
+
+// viewSQL returns the statement that makes a view.
+func viewSQL(stream int64, view string, fields []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CREATE VIEW %s AS SELECT\n    r.key AS _key", identifier(view))
+	taken := map[string]bool{"_key": true, "_partition": true, "_committed_at": true, "_run": true, "_data": true}
+	for _, field := range fields[:min(len(fields), maxColumns)] {
+		fmt.Fprintf(&b, ",\n    %s AS %s", fieldSQL(field), identifier(freeColumn(field, taken)))
+	}
+	fmt.Fprintf(&b, `,
+    p.partition AS _partition,
+    s.committed_at AS _committed_at,
+    s.run AS _run,
+    r.data AS _data
+FROM records r
+JOIN partitions p ON p.id = r.partition_id
+JOIN slices s ON s.id = r.slice_id
+WHERE r.stream_id = %d`, stream)
+	return b.String()
+}
+
+// freeColumn returns the name of the column for a field, with a number if
+// SQLite, which ignores case, would take it for another, and marks it taken.
+func freeColumn(field string, taken map[string]bool) string {
+	base := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(field, "_"))
+	name := base
+	for n := 2; name == "" || taken[strings.ToLower(name)]; n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+	taken[strings.ToLower(name)] = true
+	return name
+}
+
+// fieldSQL returns the expression for a field of r.data. A path in quotes
+// finds plain names. SQLite's paths have no reliable way to write quotes,
+// backslashes and control characters, so other names are compared with the
+// keys of the record; in hexadecimal they mean nothing to SQL.
+func fieldSQL(field string) string {
+	plain := field != "" && !strings.ContainsFunc(field, func(r rune) bool {
+		return r < ' ' || r == '"' || r == '\\' || r == 0x7f || r == '\ufffd'
+	})
+	if plain {
+		return `json_extract(r.data, '$."` + strings.ReplaceAll(field, "'", "''") + `"')`
+	}
+	return `(SELECT value FROM json_each(r.data) WHERE key = CAST(x'` + hex.EncodeToString([]byte(field)) + `' AS TEXT))`
+}
+
+// identifier quotes a name for SQL.
+func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

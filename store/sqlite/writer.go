@@ -1,0 +1,217 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"collect/collection"
+)
+
+// A writer is the one connection of a store that writes, with the statements
+// it has prepared. Whoever holds its turn may use it.
+type writer struct {
+	turn  chan struct{} // holds a token while no one writes
+	db    *sql.DB
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt // by their text, of which there is a fixed number
+
+	// fault, if set by a test of this package, fails a step of a transaction.
+	fault func(step) error
+}
+
+// A step is a moment of a transaction at which it can fail.
+type step string
+
+const (
+	beforeBegin  step = "before begin"
+	beforeCommit step = "before commit" // nothing took effect
+	afterCommit  step = "after commit"  // everything did, but no one was told
+	readBack     step = "read back"     // when the outcome is looked up
+)
+
+func openWriter(path string) (*writer, error) {
+	w := &writer{turn: make(chan struct{}, 1), db: open(writerDSN(path)), stmts: map[string]*sql.Stmt{}}
+	w.db.SetMaxOpenConns(1)
+	var err error
+	if w.conn, err = w.db.Conn(context.Background()); err != nil {
+		return nil, errors.Join(err, w.db.Close())
+	}
+	w.turn <- struct{}{}
+	return w, nil
+}
+
+// close merges the WAL into the database and closes the connection. If a
+// reader of another process keeps the WAL in use, it is left to the last one
+// that closes.
+func (w *writer) close() error {
+	<-w.turn // and never given back
+	var busy, frames, merged int
+	err := w.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &merged)
+	for _, stmt := range w.stmts {
+		err = errors.Join(err, stmt.Close())
+	}
+	return errors.Join(err, w.conn.Close(), w.db.Close())
+}
+
+// at fails the step that a test chose.
+func (w *writer) at(s step) error {
+	if w.fault == nil {
+		return nil
+	}
+	return w.fault(s)
+}
+
+// A tx is a transaction that writes. Its statements do not end with a context:
+// what is begun takes milliseconds, and an interrupted commit would leave its
+// outcome open.
+type tx struct {
+	*writer
+	now time.Time // one time for all that the transaction writes
+}
+
+// update runs do in a transaction, and commits it if do returns nil. An error
+// of the port's vocabulary is returned as such. If the commit fails, done is
+// asked in the same way whether it took effect nevertheless; if that cannot be
+// told, the error is collection.ErrUnknown.
+func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bool, error)) error {
+	if s.writer == nil {
+		return errReadOnly
+	}
+	w := s.writer
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-w.turn:
+		defer func() { w.turn <- struct{}{} }()
+	}
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx) // select chooses at random
+	}
+	t := tx{w, time.Now().UTC().Truncate(time.Microsecond)}
+	if err := w.at(beforeBegin); err != nil {
+		return classify(s.path, err)
+	}
+	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
+		return classify(s.path, err)
+	}
+	if err := do(t); err != nil {
+		t.rollback()
+		return classify(s.path, err)
+	}
+	cause := t.commit()
+	if cause == nil {
+		return nil
+	}
+	t.rollback()
+	committed, err := t.settled(done)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", collection.ErrUnknown, errors.Join(classify(s.path, cause), err))
+	case committed:
+		return nil
+	}
+	return classify(s.path, cause)
+}
+
+// commit ends the transaction. An error does not say whether it took effect.
+func (t tx) commit() error {
+	if err := t.at(beforeCommit); err != nil {
+		return err
+	}
+	if err := t.exec("COMMIT"); err != nil {
+		return err
+	}
+	return t.at(afterCommit)
+}
+
+// rollback ends the transaction without effect. SQLite has rolled back by
+// itself after some errors and then answers with another, which says nothing.
+func (t tx) rollback() { _ = t.exec("ROLLBACK") }
+
+// settled looks up whether a transaction took effect.
+func (t tx) settled(done func(tx) (bool, error)) (bool, error) {
+	if err := t.at(readBack); err != nil {
+		return false, err
+	}
+	return done(t)
+}
+
+// stmt returns the statement with text query, prepared once.
+func (w *writer) stmt(query string) (*sql.Stmt, error) {
+	if stmt := w.stmts[query]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := w.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, err
+	}
+	w.stmts[query] = stmt
+	return stmt, nil
+}
+
+// exec runs a statement.
+func (t tx) exec(query string, args ...any) error {
+	_, err := t.change(query, args...)
+	return err
+}
+
+// once runs a statement that is not worth preparing.
+func (t tx) once(query string) error {
+	_, err := t.conn.ExecContext(context.Background(), query)
+	return err
+}
+
+// change runs a statement and returns the number of rows it changed.
+func (t tx) change(query string, args ...any) (int64, error) {
+	stmt, err := t.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// insert runs a statement and returns the number of the row it inserted.
+func (t tx) insert(query string, args ...any) (int64, error) {
+	stmt, err := t.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+// row returns the row that a query finds, to be scanned.
+func (t tx) row(query string, args ...any) scanner {
+	stmt, err := t.stmt(query)
+	if err != nil {
+		return broken{err}
+	}
+	return stmt.QueryRowContext(context.Background(), args...)
+}
+
+// rows returns the rows that a query finds. The caller closes them.
+func (t tx) rows(query string, args ...any) (*sql.Rows, error) {
+	stmt, err := t.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(context.Background(), args...)
+}
+
+// A scanner is a row.
+type scanner interface{ Scan(dest ...any) error }
+
+// broken is the row of a query that could not be prepared.
+type broken struct{ err error }
+
+func (b broken) Scan(...any) error { return b.err }
