@@ -137,6 +137,10 @@ type Reader interface {
 	// Streams describes the streams of a connector, in the order declared.
 	Streams(ctx context.Context, connector string) ([]StreamState, error)
 
+	// Fields returns the top-level fields seen in the records of a stream, in
+	// the order first seen, and only the first 2000.
+	Fields(ctx context.Context, connector, stream string) ([]string, error)
+
 	// Gaps returns the gaps of a connector (of all, if it is "") that are
 	// owed: open, leased or dead; oldest first.
 	Gaps(ctx context.Context, connector string) ([]OwnedGap, error)
@@ -145,10 +149,15 @@ type Reader interface {
 	// newest first.
 	Runs(ctx context.Context, connector string, n int) ([]collection.Run, error)
 
+	// Events returns the newest n events of a connector, oldest first. Commits
+	// are among them.
+	Events(ctx context.Context, connector string, n int) ([]collection.Event, error)
+
 	// Totals adds up all runs of a connector.
 	Totals(ctx context.Context, connector string) (runs int, t collection.Tally, err error)
 
-	// Records yields the records of a stream in the order of their keys.
+	// Records yields the records of a stream in the bytewise order of their
+	// keys. A record that changes meanwhile is yielded once.
 	Records(ctx context.Context, connector, stream string) iter.Seq2[Stored, error]
 }
 
