@@ -1,0 +1,312 @@
+package declarative
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"collect/collection"
+	"collect/connectors"
+)
+
+// Options are what a user adds to a connector file.
+type Options struct {
+	Params   map[string]string
+	Secrets  map[string]SecretValue
+	Provider Overrides
+}
+
+// A SecretValue is a secret with where it was found, for people.
+type SecretValue struct {
+	Value string
+	From  string // "env ACME_TOKEN"
+}
+
+// Overrides are what a user says of the provider. A zero field leaves what the
+// file says. Ceilings are added to those of the file: all hold at once, so
+// that the strictest does.
+type Overrides struct {
+	BaseURL          string
+	CeilingPerSecond float64
+	StartPerSecond   float64
+	Ceilings         []collection.Ceiling
+	On403            collection.ForbiddenPolicy
+	Unpaced          bool
+}
+
+// A MissingParamError says that a required parameter has no value.
+type MissingParamError struct{ Name string }
+
+func (e *MissingParamError) Error() string {
+	return fmt.Sprintf("no value for the parameter `%s`", e.Name)
+}
+
+// A BadParamError says that a parameter has a value it cannot have, or that
+// there is no such parameter.
+type BadParamError struct {
+	Name    string
+	Problem string // "is not a whole number"
+}
+
+func (e *BadParamError) Error() string {
+	return fmt.Sprintf("the parameter `%s` %s", e.Name, e.Problem)
+}
+
+// A MissingSecretError says that a secret was not found, and where it was
+// looked for.
+type MissingSecretError struct {
+	Name   string
+	Looked []string
+}
+
+func (e *MissingSecretError) Error() string {
+	return fmt.Sprintf("no value for the secret `%s` (looked in: %s)", e.Name, strings.Join(e.Looked, ", "))
+}
+
+// A BadSecretError says that a secret cannot be sent. It does not show it.
+type BadSecretError struct {
+	Name    string
+	Problem string
+}
+
+func (e *BadSecretError) Error() string { return fmt.Sprintf("the secret `%s` %s", e.Name, e.Problem) }
+
+// A connector is a Spec with the values of one user. It does not change, and
+// is safe for concurrent use.
+type connector struct {
+	spec       *Spec
+	params     map[string]string
+	baseURL    string
+	provider   collection.Provider
+	limits     collection.Limits
+	keyInQuery string // the parameter that carries the credential; "" if none does
+}
+
+// The connector can name cursors before their pages are fetched.
+var _ connectors.Aheader = (*connector)(nil)
+
+// Build makes the connector for one user.
+//
+// Errors: [*MissingParamError], [*BadParamError], [*MissingSecretError] and
+// [*BadSecretError], the first one in the order of the file.
+func (s *Spec) Build(o Options) (connectors.Connector, error) {
+	c := &connector{spec: s, provider: s.provider}
+	var err error
+	if c.params, err = s.resolveParams(o.Params); err != nil {
+		return nil, err
+	}
+	if err := c.address(o.Provider.BaseURL); err != nil {
+		return nil, err
+	}
+	if err := c.authorize(o.Secrets); err != nil {
+		return nil, err
+	}
+	p := &c.provider
+	p.Ceilings = append(slices.Clone(p.Ceilings), o.Provider.Ceilings...)
+	if rate := o.Provider.CeilingPerSecond; rate > 0 {
+		p.Ceilings = append(p.Ceilings, perSecond(rate))
+	}
+	if o.Provider.StartPerSecond > 0 {
+		p.StartPerSecond = o.Provider.StartPerSecond
+	}
+	if o.Provider.On403 != "" {
+		p.Forbidden = o.Provider.On403
+	}
+	p.Unpaced = p.Unpaced || o.Provider.Unpaced
+	c.limits = p.Limits.WithDefaults()
+	if s.judges() {
+		p.Judge = c.judge
+	}
+	return c, nil
+}
+
+// Provider describes the provider, as [connectors.Connector] says.
+func (c *connector) Provider() collection.Provider { return c.provider }
+
+// Streams lists the streams, parents first.
+func (c *connector) Streams() []collection.Stream {
+	streams := make([]collection.Stream, len(c.spec.streams))
+	for i, st := range c.spec.streams {
+		streams[i] = st.Stream
+	}
+	return streams
+}
+
+// judge applies the rules of the stream that asked, then the provider's.
+func (c *connector) judge(resp collection.Response) collection.Verdict {
+	if st := c.spec.stream(resp.Stream); st != nil {
+		if v := judge(st.on, resp); v != collection.NoVerdict {
+			return v
+		}
+	}
+	return judge(c.spec.throttle, resp)
+}
+
+func (s *Spec) judges() bool {
+	return len(s.throttle) > 0 || slices.ContainsFunc(s.streams, func(st *stream) bool { return len(st.on) > 0 })
+}
+
+func (s *Spec) resolveParams(given map[string]string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, p := range s.params {
+		value := given[p.Name]
+		if value == "" {
+			value = p.Default
+		}
+		if value == "" && p.Required {
+			return nil, &MissingParamError{Name: p.Name}
+		}
+		if problem := p.problem(value); value != "" && problem != "" {
+			return nil, &BadParamError{Name: p.Name, Problem: problem}
+		}
+		values[p.Name] = value
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if _, known := values[name]; !known {
+			problem := "is not one of this connector"
+			if near := similar(name, slices.Sorted(maps.Keys(values))); near != "" {
+				problem += fmt.Sprintf("; a similar one is `%s`", near)
+			}
+			return nil, &BadParamError{Name: name, Problem: problem}
+		}
+	}
+	return values, nil
+}
+
+// address fills in the base URL and the origins. Parameters stand in them as
+// they are, because one may be the whole address of a user's own server; the
+// result must be a plain address.
+func (c *connector) address(override string) error {
+	name, base := "base_url", override
+	if base == "" {
+		base = c.spec.baseURL.expand(scope{params: c.params})
+		for _, p := range c.spec.baseURL.parts {
+			if param, ok := strings.CutPrefix(p.name, "params."); ok {
+				name = param
+			}
+		}
+	}
+	u, err := baseAddress(base)
+	if err != nil {
+		return &BadParamError{Name: name, Problem: err.Error()}
+	}
+	c.baseURL = base
+	c.provider.Origins = []string{origin(u)}
+	for _, o := range c.spec.origins {
+		u, err := baseAddress(o.expand(scope{params: c.params}))
+		if err != nil {
+			return &BadParamError{Name: "origins", Problem: err.Error()}
+		}
+		if !slices.Contains(c.provider.Origins, origin(u)) {
+			c.provider.Origins = append(c.provider.Origins, origin(u))
+		}
+	}
+	return nil
+}
+
+// baseAddress reads an address that requests may begin with.
+func baseAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
+		return nil, errors.New("is not an HTTP address such as https://api.example.com")
+	}
+	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return nil, errors.New("must not hold a user, a query or a fragment")
+	}
+	return u, nil
+}
+
+// origin returns scheme://host[:port] in lower case, without the port that
+// goes without saying (RFC 6454, section 6.2).
+func origin(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	if port := u.Port(); port == "" || u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
+		host = strings.TrimSuffix(strings.TrimSuffix(host, ":"+port), ":")
+	}
+	return u.Scheme + "://" + host
+}
+
+// authorize fills in how requests get their credential.
+func (c *connector) authorize(given map[string]SecretValue) error {
+	auth := c.spec.auth
+	if auth == nil {
+		return nil
+	}
+	secrets, from, err := c.spec.resolveSecrets(given)
+	if err != nil || secrets == nil {
+		return err
+	}
+	values := scope{params: c.params, secrets: secrets}
+	p := &c.provider
+	p.CredentialFrom = from
+	switch {
+	case auth.Bearer.set:
+		p.Credential = auth.Bearer.expand(values)
+		p.Authorize = setHeader("Authorization", "Bearer "+p.Credential)
+	case auth.Basic != nil:
+		user, password := auth.Basic.User.expand(values), auth.Basic.Password.expand(values)
+		p.Credential = user + ":" + password
+		p.Authorize = func(req *http.Request) { req.SetBasicAuth(user, password) }
+	case auth.APIKey.Header.text != "":
+		p.Credential = auth.APIKey.Value.expand(values)
+		p.Authorize = setHeader(auth.APIKey.Header.text, auth.APIKey.Prefix.text+p.Credential)
+	default:
+		p.Credential = auth.APIKey.Value.expand(values)
+		name := auth.APIKey.Query.text
+		c.keyInQuery = name
+		pair := url.QueryEscape(name) + "=" + url.QueryEscape(auth.APIKey.Prefix.text+p.Credential)
+		p.Authorize = func(req *http.Request) {
+			u := *req.URL // the caller's URL stays as it is
+			u.RawQuery = strings.TrimPrefix(withoutParam("?"+u.RawQuery, name)+"&"+pair, "?")
+			u.RawQuery = strings.TrimPrefix(u.RawQuery, "&")
+			req.URL = &u
+		}
+	}
+	return nil
+}
+
+func setHeader(name, value string) func(*http.Request) {
+	return func(req *http.Request) { req.Header.Set(name, value) }
+}
+
+// resolveSecrets returns the values of all secrets that auth uses, and where
+// they are from. It returns nil if one that is optional is missing.
+func (s *Spec) resolveSecrets(given map[string]SecretValue) (values map[string]string, from string, err error) {
+	values = map[string]string{}
+	var places []string
+	for _, secret := range s.secrets {
+		if !s.auth.uses(secret.Name) {
+			continue
+		}
+		v := given[secret.Name]
+		switch {
+		case v.Value == "" && secret.Optional:
+			return nil, "", nil
+		case v.Value == "":
+			return nil, "", &MissingSecretError{Name: secret.Name, Looked: []string{secret.From()}}
+		case strings.ContainsFunc(v.Value, func(r rune) bool { return r < ' ' || r == 0x7f }):
+			return nil, "", &BadSecretError{Name: secret.Name, Problem: "contains a line break or another control character"}
+		}
+		values[secret.Name] = v.Value
+		if v.From != "" && !slices.Contains(places, v.From) {
+			places = append(places, v.From)
+		}
+	}
+	return values, strings.Join(places, ", "), nil
+}
+
+// uses reports whether a secret is part of the credential.
+func (a *authSpec) uses(secret string) bool {
+	used := []template{a.Bearer}
+	if a.Basic != nil {
+		used = append(used, a.Basic.User, a.Basic.Password)
+	}
+	if a.APIKey != nil {
+		used = append(used, a.APIKey.Value)
+	}
+	return slices.ContainsFunc(used, func(t template) bool { return t.refers("secrets." + secret) })
+}

@@ -1,0 +1,247 @@
+package declarative
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"collect/collection"
+)
+
+// A checker compiles a document into a Spec and collects what is wrong.
+type checker struct {
+	decoder
+	doc    *document
+	spec   *Spec
+	params known
+}
+
+func (c *checker) check() {
+	file := span{line: 1, column: 1, length: 1}
+	c.spec.name = c.doc.Connector.text
+	if c.spec.name == "" {
+		c.fail(file, "the file has no `connector`: the name to run it by", "")
+	}
+	c.checkParams()
+	c.checkSecrets()
+	c.checkProvider()
+	if len(c.doc.Streams) == 0 {
+		c.fail(file, "the file has no `streams`", "")
+	}
+	c.spec.throttle = c.rules(c.doc.Provider.Throttle, collection.Throttle)
+	for _, e := range c.doc.Streams {
+		c.name(e.key)
+		c.spec.streams = append(c.spec.streams, c.stream(e.key, e.value))
+	}
+	if len(c.faults) == 0 {
+		c.parentsFirst()
+	}
+}
+
+func (c *checker) checkParams() {
+	c.params.where = "here"
+	for _, e := range c.doc.Params {
+		c.name(e.key)
+		p := Param{
+			Name: e.key.text, Type: e.value.Type.text, Required: e.value.Required.value,
+			Default: e.value.Default.text, About: e.value.About.text,
+		}
+		if p.Type == "" {
+			p.Type = "string"
+		}
+		if !slices.Contains([]string{"string", "int", "number", "bool", "date"}, p.Type) {
+			c.fail(e.value.Type.at, fmt.Sprintf("unknown type `%s`", p.Type), "one of string, int, number, bool, date")
+		} else if problem := p.problem(p.Default); p.Default != "" && problem != "" {
+			c.fail(e.value.Default.at, "the default "+problem, "")
+		}
+		c.spec.params = append(c.spec.params, p)
+		c.params.names = append(c.params.names, "params."+p.Name)
+	}
+}
+
+// problem says why value is not one of the parameter; "" if it is.
+func (p Param) problem(value string) string {
+	var err error
+	switch p.Type {
+	case "int":
+		if _, err = strconv.ParseInt(value, 10, 64); err != nil {
+			return "is not a whole number"
+		}
+	case "number":
+		if _, ok := newDecimal(value); !ok {
+			return "is not a number"
+		}
+	case "bool":
+		if value != "true" && value != "false" {
+			return "is neither true nor false"
+		}
+	case "date":
+		if _, _, ok := parseTime(value); !ok {
+			return "is not a date such as 2024-01-31, or a time such as 2024-01-31T12:00:00Z"
+		}
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "contains a control character"
+	}
+	return ""
+}
+
+func (c *checker) checkSecrets() {
+	for _, e := range c.doc.Secrets {
+		c.name(e.key)
+		s := Secret{Name: e.key.text, Env: e.value.Env.text, File: e.value.File.text, Command: e.value.Command.text, Optional: e.value.Optional.value}
+		given := 0
+		for _, source := range []string{s.Env, s.File, s.Command} {
+			if source != "" {
+				given++
+			}
+		}
+		switch {
+		case e.value.Keyring.set:
+			c.fail(e.value.Keyring.at, "keyring: not yet supported", "use env, file or command")
+		case given != 1:
+			c.fail(e.key.at, fmt.Sprintf("the secret `%s` needs one of env, file and command", s.Name), "")
+		}
+		c.spec.secrets = append(c.spec.secrets, s)
+	}
+}
+
+func (c *checker) checkProvider() {
+	spec := c.doc.Provider
+	p := &c.spec.provider
+	p.Name = spec.Name.text
+	if p.Name == "" {
+		p.Name = c.spec.name
+	}
+	c.spec.baseURL, c.spec.origins = spec.BaseURL, spec.Origins
+	c.template(spec.BaseURL, c.params)
+	switch {
+	case !spec.BaseURL.set || spec.BaseURL.text == "":
+		c.fail(span{line: 1, column: 1, length: 1}, "provider has no `base_url`", "")
+	case len(c.spec.params) == 0 || !spec.BaseURL.refers("params."):
+		if _, err := baseAddress(spec.BaseURL.text); err != nil {
+			c.fail(spec.BaseURL.at, "base_url "+err.Error(), "")
+		}
+	}
+	for _, o := range spec.Origins {
+		c.template(o, c.params)
+		if _, err := baseAddress(o.text); err != nil && !o.refers("params.") {
+			c.fail(o.at, "an origin "+err.Error(), "")
+		}
+	}
+	c.checkAuth(spec.Auth)
+	p.StartPerSecond = spec.StartPerSecond.value
+	p.Ceilings = ceilings(spec.Ceiling)
+	c.oneOf(spec.Pace, "on", "off", "false", "true")
+	p.Unpaced = spec.Pace.text == "off" || spec.Pace.text == "false"
+	c.oneOf(spec.On403, string(collection.Freeze), string(collection.Hold), string(collection.GapRecord))
+	p.Forbidden = collection.ForbiddenPolicy(spec.On403.text)
+	l := spec.Limits
+	p.Limits = collection.Limits{
+		Request: l.RequestTimeout.value, Header: l.HeaderTimeout.value,
+		Body: l.Body.value, Record: l.Record.value, Headers: l.Headers.value, Cursor: int(l.Cursor.value),
+		PagesWithout: l.PagesWithoutNew.value, Attempts: l.Attempts.value, LongestWait: l.LongestRetryWait.value,
+	}
+}
+
+func ceilings(spec ceilingSpec) []collection.Ceiling {
+	var list []collection.Ceiling
+	if spec.PerSecond.value > 0 {
+		list = append(list, perSecond(spec.PerSecond.value))
+	}
+	for _, w := range []struct {
+		count int
+		per   time.Duration
+	}{{spec.PerMinute.value, time.Minute}, {spec.PerHour.value, time.Hour}, {spec.PerDay.value, 24 * time.Hour}} {
+		if w.count > 0 {
+			list = append(list, collection.Ceiling{Count: w.count, Per: w.per})
+		}
+	}
+	return list
+}
+
+// perSecond returns the ceiling of a rate. One that is not whole allows one
+// request in the time that it takes, never more.
+func perSecond(rate float64) collection.Ceiling {
+	if whole := int(rate); float64(whole) == rate {
+		return collection.Ceiling{Count: whole, Per: time.Second}
+	}
+	return collection.Ceiling{Count: 1, Per: time.Duration(float64(time.Second)/rate) + 1}
+}
+
+// checkAuth sees to it that a credential comes from a secret, always.
+func (c *checker) checkAuth(spec *authSpec) {
+	if spec == nil || spec.None.value {
+		return
+	}
+	var secrets []string
+	for _, s := range c.spec.secrets {
+		secrets = append(secrets, "secrets."+s.Name)
+	}
+	var used []template
+	ways := 0
+	if spec.Bearer.set {
+		ways++
+		used = append(used, spec.Bearer)
+	}
+	if spec.Basic != nil {
+		ways++
+		used = append(used, spec.Basic.User, spec.Basic.Password)
+	}
+	if k := spec.APIKey; k != nil {
+		ways++
+		used = append(used, k.Value)
+		if (k.Header.text == "") == (k.Query.text == "") {
+			c.fail(k.At, "an API key needs one of header and query: the name it is sent under", "")
+		}
+		if k.Header.set && !isToken(k.Header.text) {
+			c.fail(k.Header.at, "not the name of a header", "")
+		}
+	}
+	secret := false
+	for _, t := range used {
+		c.secretTemplate(t, secrets)
+		secret = secret || t.refers("secrets.")
+	}
+	switch {
+	case ways != 1:
+		c.fail(spec.At, "auth needs one of none, bearer, basic and api_key", "")
+	case !secret:
+		f := fault{at: written(used), message: "a credential is never written into a connector file", hide: true}
+		f.note = "declare it under `secrets` and refer to it as ${secrets.name}"
+		c.faults = append(c.faults, f)
+	default:
+		c.spec.auth = spec
+	}
+}
+
+// written returns the place of the first template that has a text.
+func written(used []template) span {
+	for _, t := range used {
+		if t.text != "" {
+			return t.at
+		}
+	}
+	return used[0].at
+}
+
+func (c *checker) secretTemplate(t template, secrets []string) {
+	for _, p := range t.parts {
+		if p.name == "" || slices.Contains(secrets, p.name) || slices.Contains(c.params.names, p.name) {
+			continue
+		}
+		f := fault{at: t.inside(p.offset, max(1, len(p.name))), message: fmt.Sprintf("unknown name `%s`", p.name), label: "not known here"}
+		if near := similar(p.name, append(slices.Clone(secrets), c.params.names...)); near != "" {
+			f.note = fmt.Sprintf("there is a similar name: `%s`", near)
+		}
+		c.faults = append(c.faults, f)
+	}
+}
+
+func (c *checker) oneOf(s scalar, allowed ...string) {
+	if s.set && !slices.Contains(allowed, s.text) {
+		c.fail(s.at, fmt.Sprintf("unknown value `%s`", s.text), "one of "+strings.Join(allowed, ", "))
+	}
+}

@@ -1,0 +1,102 @@
+package declarative
+
+import (
+	"hash/maphash"
+
+	"collect/collection"
+)
+
+// A guard sees to it that a walk ends, whatever the provider answers: every
+// page reaches a cursor that was not seen, and there is an end to pages
+// without a new record. It lives as long as one call of Slices; a walk that is
+// taken up again begins with a new one.
+type guard struct {
+	seed  maphash.Seed
+	limit collection.Limits
+
+	seen  map[uint64]struct{} // hashes of the last tokens, at most mostSeen
+	mark  uint64              // a token that is moved up less and less often: finds circles of any length (Brent, 1980)
+	steps int
+	power int
+
+	digest  uint64 // of the records of the page before
+	first   string // the token of the first page with that digest
+	without int    // pages in a row without a new record
+}
+
+// mostSeen bounds the memory for tokens, at about 2 MiB.
+const mostSeen = 1 << 16
+
+func newGuard(limit collection.Limits) *guard {
+	g := &guard{seed: maphash.MakeSeed(), limit: limit}
+	g.reset("")
+	return g
+}
+
+// reset starts over at token: in a walk that is anchored anew, the same page
+// numbers follow.
+func (g *guard) reset(token string) {
+	*g = guard{seed: g.seed, limit: g.limit, seen: map[uint64]struct{}{}, power: 1}
+	g.again(token)
+}
+
+// again notes token and reports whether it was seen before.
+func (g *guard) again(token string) bool {
+	h := maphash.String(g.seed, token)
+	if _, ok := g.seen[h]; ok || g.steps > 0 && h == g.mark {
+		return true
+	}
+	if len(g.seen) == mostSeen {
+		clear(g.seen)
+	}
+	g.seen[h] = struct{}{}
+	if g.steps++; g.steps == g.power {
+		g.mark, g.power = h, 2*g.power
+	}
+	return false
+}
+
+// check judges the page p at token, with next the token after it, and returns
+// the token to go on with.
+func (g *guard) check(p *page, pg paging, token, next string) (string, error) {
+	digest := g.digestOf(p.elements)
+	switch {
+	case len(p.elements) == 0:
+		g.without++
+	case g.digest == digest:
+		g.without++
+	default:
+		g.digest, g.first, g.without = digest, token, 0
+	}
+	if next == "" {
+		return "", nil
+	}
+	if len(next) > g.limit.Cursor {
+		return "", &collection.Stop{Reason: collection.TooLarge, Detail: "the cursor of the next page is too long"}
+	}
+	if g.without >= g.limit.PagesWithout {
+		if _, ok := pg.(counted); ok && len(p.elements) > 0 && g.first != "" {
+			// Some servers answer every page after the last with the last. One
+			// that repeats the first page, though, ignores what it is asked.
+			return "", nil
+		}
+		if len(p.elements) > 0 {
+			return "", badPage("the same page %d times in a row", g.without+1)
+		}
+		return "", badPage("%d pages in a row without a record", g.without)
+	}
+	if g.again(next) {
+		return "", badPage("the same cursor twice")
+	}
+	return next, nil
+}
+
+func (g *guard) digestOf(elements [][]byte) uint64 {
+	var h maphash.Hash
+	h.SetSeed(g.seed)
+	for _, e := range elements {
+		h.Write(e)
+		h.WriteByte('\n')
+	}
+	return h.Sum64()
+}

@@ -1,0 +1,287 @@
+package declarative
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// A paging is how a provider cuts a list into pages. The token of a page is
+// what the provider sent, byte for byte; it is "" for the first page.
+type paging interface {
+	// ask returns the query parameters of the page at token. A token that is
+	// the URL of the page has none: see linked.
+	ask(token string) []field
+
+	// next returns the token of the page after p, which is at token; "" if p
+	// is the last one.
+	next(p *page, token string) (string, error)
+}
+
+// A linked paging has tokens that are URLs.
+type linked interface{ linked() }
+
+// A counted paging has tokens that we count, so that the server may be asked
+// for a page that does not exist.
+type counted interface {
+	paging
+
+	// ahead returns the token that follows token if its page is full.
+	ahead(token string) (string, error)
+}
+
+// A field is a parameter of a query, not escaped.
+type field struct{ name, value string }
+
+// onePage is a list that is not cut into pages.
+type onePage struct{}
+
+func (onePage) ask(string) []field                 { return nil }
+func (onePage) next(*page, string) (string, error) { return "", nil }
+
+// byHeader follows the Link header of that relation.
+type byHeader struct{ rel string }
+
+func (byHeader) linked()            {}
+func (byHeader) ask(string) []field { return nil }
+func (b byHeader) next(p *page, _ string) (string, error) {
+	return linkTarget(p.header.Values(http.CanonicalHeaderKey("Link")), b.rel), nil
+}
+
+// byURL follows the URL in the body.
+type byURL struct{ at path }
+
+func (byURL) linked()            {}
+func (byURL) ask(string) []field { return nil }
+func (b byURL) next(p *page, _ string) (string, error) {
+	return tokenAt(b.at, p.body)
+}
+
+// byCursor hands back the token in the body.
+type byCursor struct {
+	from  path
+	param string
+	more  path
+}
+
+func (b byCursor) ask(token string) []field {
+	if token == "" {
+		return nil
+	}
+	return []field{{b.param, token}}
+}
+
+func (b byCursor) next(p *page, _ string) (string, error) {
+	if more, err := moreAt(b.more, p.body, true); err != nil || !more {
+		return "", err
+	}
+	token, err := tokenAt(b.from, p.body)
+	if err == nil && token == "" && b.more.set {
+		err = badPage("`%s` promises more, but there is no cursor at `%s`", b.more.text, b.from.text)
+	}
+	return token, err
+}
+
+// tokenAt returns the token at a path: the text of a string or the digits of
+// a number. What is missing, null, false or empty means that there is none.
+func tokenAt(at path, body []byte) (string, error) {
+	found := at.in(body)
+	switch found.Type {
+	case gjson.JSON, gjson.True:
+		return "", badPage("`%s` is neither text nor a number", at.text)
+	case gjson.False:
+		return "", nil
+	}
+	text, ok := scalarText(found)
+	if !ok && found.Type == gjson.String {
+		return "", badPage("`%s` is not valid text", at.text)
+	}
+	return text, nil
+}
+
+// moreAt returns the answer to "is there more" at a path, or def where the
+// file does not name one.
+func moreAt(at path, body []byte, def bool) (bool, error) {
+	if !at.set || body == nil {
+		return def && body != nil, nil
+	}
+	switch at.in(body).Type {
+	case gjson.True:
+		return true, nil
+	case gjson.False:
+		return false, nil
+	}
+	return false, badPage("`%s` is neither true nor false", at.text)
+}
+
+// byLastID asks for what follows the last record.
+type byLastID struct {
+	param string
+	field path
+	more  path
+}
+
+func (b byLastID) ask(token string) []field {
+	if token == "" {
+		return nil
+	}
+	return []field{{b.param, token}}
+}
+
+func (b byLastID) next(p *page, _ string) (string, error) {
+	if more, err := moreAt(b.more, p.body, len(p.elements) > 0); err != nil || !more {
+		return "", err
+	}
+	if len(p.elements) == 0 {
+		if !b.more.set {
+			return "", nil
+		}
+		return "", badPage("`%s` promises more, but the page is empty", b.more.text)
+	}
+	text, ok := "", false
+	if p.last != nil {
+		text, ok = scalarText(b.field.in(p.last))
+	}
+	if !ok || text == "" {
+		return "", badPage("the last record has no text or number at `%s`, which names the next page", b.field.text)
+	}
+	return text, nil
+}
+
+// byNumber counts pages.
+type byNumber struct {
+	param     string
+	start     int
+	sizeParam string
+	size      int // 0: not known
+	total     path
+}
+
+func (b byNumber) ask(token string) []field {
+	if token == "" {
+		token = strconv.Itoa(b.start)
+	}
+	fields := []field{{b.param, token}}
+	if b.sizeParam != "" {
+		fields = append(fields, field{b.sizeParam, strconv.Itoa(b.size)})
+	}
+	return fields
+}
+
+func (b byNumber) next(p *page, token string) (string, error) {
+	following, err := b.ahead(token)
+	if err != nil {
+		return "", err
+	}
+	if !b.total.set {
+		if isLast(len(p.elements), b.size) {
+			return "", nil
+		}
+		return following, nil
+	}
+	total, err := totalAt(b.total, p.body)
+	if err != nil {
+		return "", err
+	}
+	if n, _ := strconv.Atoi(following); n-b.start >= total {
+		return "", nil
+	}
+	return following, nil
+}
+
+func (b byNumber) ahead(token string) (string, error) {
+	return count64(token, b.start, 1)
+}
+
+// byOffset counts records. The next offset is where the page really ended:
+// a provider that grants fewer records than asked for must not cost any.
+type byOffset struct {
+	param      string
+	limitParam string
+	limit      int // 0: not known
+	total      path
+}
+
+func (b byOffset) ask(token string) []field {
+	if token == "" {
+		token = "0"
+	}
+	fields := []field{{b.param, token}}
+	if b.limitParam != "" {
+		fields = append(fields, field{b.limitParam, strconv.Itoa(b.limit)})
+	}
+	return fields
+}
+
+func (b byOffset) next(p *page, token string) (string, error) {
+	following, err := count64(token, 0, len(p.elements))
+	if err != nil {
+		return "", err
+	}
+	if !b.total.set {
+		if isLast(len(p.elements), b.limit) {
+			return "", nil
+		}
+		return following, nil
+	}
+	total, err := totalAt(b.total, p.body)
+	if err != nil {
+		return "", err
+	}
+	if n, _ := strconv.Atoi(following); n >= total {
+		return "", nil
+	}
+	if len(p.elements) == 0 {
+		return "", badPage("`%s` promises more, but the page is empty", b.total.text)
+	}
+	return following, nil
+}
+
+func (b byOffset) ahead(token string) (string, error) {
+	if b.limit == 0 {
+		return "", badPage("the size of a page is not known")
+	}
+	return count64(token, 0, b.limit)
+}
+
+// isLast reports whether a page of n records, of size asked for, is the last
+// one where the provider gives no total.
+//
+// It is if it is short. But a provider that grants fewer than asked for makes
+// every page short, and to take its first for the last would lose the rest
+// without a word. Such maxima are round (10, 20, 25, 50, 100, 250, 500, …), so
+// that a page of a round number of records is never taken for the last one: one
+// page more is asked for.
+func isLast(n, size int) bool {
+	round := n%10 == 0 || n%25 == 0
+	return n == 0 || n < size && !round
+}
+
+// count64 returns the decimal of token, or of start if it is empty, plus step.
+func count64(token string, start, step int) (string, error) {
+	n := start
+	if token != "" {
+		var err error
+		if n, err = strconv.Atoi(token); err != nil || n < 0 || strings.HasPrefix(token, "+") {
+			return "", badPage("the cursor is not the number of a page")
+		}
+	}
+	const most = 1 << 52 // a JSON number that every provider reads exactly
+	if n > most {
+		return "", badPage("the number of the page is out of range")
+	}
+	return strconv.Itoa(n + step), nil
+}
+
+// totalAt returns the total at a path. A total that is missing is an error:
+// without it, whether something is missing cannot be known.
+func totalAt(at path, body []byte) (int, error) {
+	text, ok := scalarText(at.in(body))
+	total, err := strconv.Atoi(text)
+	if !ok || err != nil || total < 0 {
+		return 0, badPage("there is no total at `%s`", at.text)
+	}
+	return total, nil
+}

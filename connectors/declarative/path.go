@@ -1,0 +1,109 @@
+package declarative
+
+import (
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/tidwall/gjson"
+)
+
+// A path names a value inside a JSON document: names with dots between them,
+// such as data.items; a dot in a name is written `\.`. A whole number names
+// the element of an array. Names are compared exactly.
+type path struct {
+	scalar
+	steps []string
+	query string // the path for gjson, with everything special escaped
+}
+
+func (p *path) read(d *decoder, n ast.Node) {
+	var s scalar
+	s.read(d, n)
+	if s.set {
+		*p = d.path(s)
+	}
+}
+
+func (d *decoder) path(s scalar) path {
+	p := path{scalar: s}
+	var step strings.Builder
+	for i := 0; i < len(s.text); i++ {
+		switch {
+		case s.text[i] == '\\' && i+1 < len(s.text):
+			i++
+			step.WriteByte(s.text[i])
+		case s.text[i] == '.':
+			p.steps = append(p.steps, step.String())
+			step.Reset()
+		default:
+			step.WriteByte(s.text[i])
+		}
+	}
+	p.steps = append(p.steps, step.String())
+	for i, step := range p.steps {
+		if step == "" {
+			d.fail(s.at, "this must be a path such as data.items", "")
+			return p
+		}
+		if i > 0 {
+			p.query += "."
+		}
+		p.query += gjson.Escape(step)
+	}
+	return p
+}
+
+// after returns the path below its first step.
+func (p path) after() path {
+	rest := path{scalar: p.scalar, steps: p.steps[1:]}
+	for i, step := range rest.steps {
+		if i > 0 {
+			rest.query += "."
+		}
+		rest.query += gjson.Escape(step)
+	}
+	return rest
+}
+
+// in returns the value at p in doc, which is valid JSON.
+func (p path) in(doc []byte) gjson.Result {
+	return gjson.GetBytes(doc, p.query)
+}
+
+// A keySpec is a path, or a list of paths for a composite key.
+type keySpec struct {
+	paths []path
+}
+
+func (k *keySpec) read(d *decoder, n ast.Node) {
+	k.paths = nil
+	if list, ok := n.(*ast.SequenceNode); ok {
+		for _, item := range list.Values {
+			var p path
+			p.read(d, item)
+			k.paths = append(k.paths, p)
+		}
+		if len(k.paths) == 0 {
+			d.fail(spanOf(n.GetToken()), "a key needs at least one path", "")
+		}
+		return
+	}
+	var p path
+	if p.read(d, n); p.set {
+		k.paths = []path{p}
+	}
+}
+
+func (h *headerSpec) read(d *decoder, n ast.Node) {
+	if _, single := n.(ast.ScalarNode); single {
+		h.is.read(d, n)
+		return
+	}
+	for _, pair := range d.mapping(n, "a header test") {
+		if key := keyOf(pair); key.text == "when" {
+			h.When.read(d, pair.Value)
+		} else {
+			d.fail(key.at, "unknown key `"+key.text+"`", "a header test has the key `when`")
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package declarative
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"collect/collection"
+)
+
+// since asks only for what changed after a mark.
+//
+// An unordered walk asks for all its pages from the same mark, and promotes
+// the highest mark it saw when it is complete.
+//
+// An ordered walk (order: asc) is anchored anew after each page. Page numbers
+// and cursors shift when a record is updated during a walk, because it moves
+// to the end; a mark does not. The new anchor is the highest mark but one:
+// whether the provider means "after" or "from" by it, and however many
+// records share the highest mark and were cut off by the end of the page, the
+// page from there misses none. Where a page has no such mark above the anchor
+// (all its records changed at one time) the provider's own token is followed.
+//
+// An anchor only ever grows, so that an ordered walk ends. Should the records
+// show that the provider does not sort, or ignores what it is asked, the rest
+// of the walk is unordered.
+type since struct {
+	field    path
+	param    string
+	start    template
+	ordered  bool
+	lookback time.Duration
+	format   string
+}
+
+// The formats in which a mark can be sent. "" sends it as received.
+const (
+	asRFC3339   = "rfc3339"
+	asDate      = "date"
+	asUnix      = "unix"
+	asUnixMilli = "unix_ms"
+)
+
+// anchored is what High begins with in an ordered walk whose Since was moved
+// by an earlier page of it: the lookback is behind it.
+const anchored = "anchored"
+
+// A window is what the pages from one anchor are asked with.
+type window struct {
+	since    string // as in the cursor: the mark of the last anchor
+	anchored bool
+	high     string // the highest mark of an unordered walk; in an ordered one, not empty once it gave up order
+	asked    string // what is sent; "" asks for everything
+}
+
+// open reads the window from a cursor.
+//
+// The lookback belongs to the first anchor of a walk: applied at each, the
+// walk would turn in circles inside it. It never reaches before the start.
+func (s *since) open(from collection.Cursor, start string) (window, error) {
+	w := window{since: from.Since, high: from.High}
+	if rest, ok := strings.CutPrefix(from.High, anchored); ok {
+		w.anchored, w.high = true, strings.TrimPrefix(rest, " ")
+	}
+	asked := w.since
+	if asked == "" {
+		asked = start
+	} else if !w.anchored && s.lookback > 0 {
+		earlier, ok := newMark(asked).before(s.lookback)
+		if !ok {
+			return w, badPage("`since` looks back, but `%s` is neither a time nor a number", s.field.text)
+		}
+		asked = earlier.text
+		if start != "" && earlier.compare(newMark(start)) < 0 {
+			asked = start
+		}
+	}
+	var err error
+	w.asked, err = s.form(asked)
+	return w, err
+}
+
+// form returns the mark text in the format that the provider wants.
+func (s *since) form(text string) (string, error) {
+	if text == "" || s.format == "" {
+		return text, nil
+	}
+	m := newMark(text)
+	if m.kind == numberMark {
+		if s.format == asUnix || s.format == asUnixMilli {
+			return text, nil
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return "", badPage("`%s` cannot be sent as %s", s.field.text, s.format)
+		}
+		m = mark{time: time.Unix(n, 0).UTC(), kind: timeMark}
+	}
+	if m.kind != timeMark {
+		return "", badPage("`%s` cannot be sent as %s", s.field.text, s.format)
+	}
+	switch s.format {
+	case asDate:
+		return m.time.UTC().Format(time.DateOnly), nil
+	case asUnix:
+		return strconv.FormatInt(m.time.Unix(), 10), nil
+	case asUnixMilli:
+		return strconv.FormatInt(m.time.UnixMilli(), 10), nil
+	}
+	if _, layout, ok := parseTime(m.text); ok && layout == time.RFC3339 {
+		return m.text, nil
+	}
+	return m.time.UTC().Format(time.RFC3339Nano), nil
+}
+
+// marks sums up the marks of a page.
+type marks struct {
+	low, high, second string // the lowest, the highest, and the highest below that; "" if there is none
+	sorted            bool   // none is before the one in front of it
+}
+
+func (s *since) marksOf(records []collection.Record) marks {
+	sum := marks{sorted: true}
+	var low, high, second, last mark
+	for _, r := range records {
+		text, ok := scalarText(s.field.in(r.Data))
+		if !ok || text == "" || text == last.text {
+			continue
+		}
+		m := newMark(text)
+		switch {
+		case last.text == "":
+			low, high = m, m
+		case m.compare(high) > 0:
+			second, high = high, m
+		case m.compare(high) < 0 && (second.text == "" || m.compare(second) > 0):
+			second = m
+		}
+		if last.text != "" {
+			sum.sorted = sum.sorted && last.compare(m) <= 0
+			if m.compare(low) < 0 {
+				low = m
+			}
+		}
+		last = m
+	}
+	sum.low, sum.high, sum.second = low.text, high.text, second.text
+	return sum
+}
+
+// advance returns the cursor after a page that was asked for in w and has
+// those marks; token leads to the page after it, and is "" if there is none.
+func (s *since) advance(w window, from collection.Cursor, m marks, token string) (collection.Cursor, error) {
+	next := collection.Cursor{Token: token, Since: w.since, Version: from.Version}
+	second, err := s.form(m.second)
+	if err != nil {
+		return next, err
+	}
+	low, err := s.form(m.low)
+	if err != nil {
+		return next, err
+	}
+	ignored := m.low != "" && w.asked != "" && later(w.asked, low)
+	if !s.ordered || w.high != "" || !m.sorted || ignored {
+		high := latest(w.high, m.high)
+		if token == "" {
+			next.Done, next.Since = true, latest(w.since, high)
+			return next, nil
+		}
+		next.High = high
+		if w.anchored {
+			next.High = strings.TrimSuffix(anchored+" "+high, " ")
+		}
+		return next, nil
+	}
+	up := m.second != "" && later(second, w.asked)
+	switch {
+	case token == "":
+		next.Done = true
+		if m.second != "" && later(m.second, w.since) {
+			next.Since = m.second
+		}
+	case up:
+		next.Token, next.Since, next.High = "", m.second, anchored
+	case w.anchored:
+		next.High = anchored
+	}
+	return next, nil
+}
+
+// later reports whether a is a later mark than b; any mark is later than none.
+func later(a, b string) bool {
+	switch {
+	case a == "" || b == "":
+		return a != "" && b == ""
+	}
+	return newMark(a).compare(newMark(b)) > 0
+}
+
+func latest(a, b string) string {
+	if later(b, a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,176 @@
+package declarative
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"collect/collection"
+)
+
+// A page is a response whose body was found to be JSON.
+type page struct {
+	header   http.Header
+	body     []byte   // nil if the response had none
+	elements [][]byte // of the array of records, as they were sent; parts of body
+	last     []byte   // the last element that is an object
+}
+
+// badPage is the error for a response that is not what the connector file
+// says. Its text names what the file says, never what the provider sent.
+func badPage(format string, args ...any) error {
+	return &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf(format, args...)}
+}
+
+// byteOrderMark begins the bodies of some servers. RFC 8259, section 8.1,
+// allows a reader to ignore it.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// checkJSON returns body if it is one JSON document in UTF-8 and nothing
+// else, and nil if there is none.
+func checkJSON(body []byte) ([]byte, error) {
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, byteOrderMark))
+	switch {
+	case len(body) == 0:
+		return nil, nil
+	case body[0] == '<':
+		return nil, badPage("the page is HTML, not JSON")
+	case !utf8.Valid(body):
+		return nil, badPage("the page is not UTF-8 text")
+	case !json.Valid(body):
+		return nil, badPage("the page is not valid JSON")
+	}
+	return body, nil
+}
+
+// elements finds the records of a page: at records or, where the file does not
+// say, in the body itself. A detail may be one object instead of an array.
+func elements(body []byte, records path, detail bool) ([][]byte, error) {
+	if body == nil {
+		return nil, nil
+	}
+	where, raw := "the page", body
+	if records.set {
+		where = "`" + records.text + "`"
+		found := records.in(body)
+		if !found.Exists() {
+			return nil, badPage("the page has no %s", where)
+		}
+		raw = within(body, found)
+	}
+	switch raw[0] {
+	case '[':
+		return splitArray(raw), nil
+	case '{':
+		if detail {
+			return [][]byte{raw}, nil
+		}
+		if !records.set {
+			return nil, badPage("the page is an object, not an array: say with `records` where its records are")
+		}
+	}
+	return nil, badPage("%s is not an array", where)
+}
+
+// within returns the bytes of doc that found was read from.
+func within(doc []byte, found gjson.Result) []byte {
+	end := found.Index + len(found.Raw)
+	if found.Index > 0 && end <= len(doc) && string(doc[found.Index:end]) == found.Raw {
+		return doc[found.Index:end:end]
+	}
+	return []byte(found.Raw)
+}
+
+// splitArray returns the elements of a valid JSON array, as parts of it.
+func splitArray(array []byte) [][]byte {
+	var parts [][]byte
+	gjson.ParseBytes(array).ForEach(func(_, value gjson.Result) bool {
+		parts = append(parts, within(array, value))
+		return true
+	})
+	return parts
+}
+
+// The reasons why an element is quarantined instead of stored.
+const (
+	notAnObject = "not_an_object"
+	tooLarge    = "too_large"
+	noKey       = "no_key"
+	badKey      = "bad_key"
+)
+
+// longestKey bounds the key of a record. Identifiers, and even URLs, are
+// shorter; what is longer is not a key but a document.
+const longestKey = 4096
+
+// A keyPart is one component of a key: a binding of the partition, or a value
+// of the record.
+type keyPart struct {
+	binding string // "" for a value of the record
+	path    path
+}
+
+// keyOf returns the key of a record: the text of a string, the digits of a
+// number as sent, true or false; and for a composite key the JSON array of its
+// components, which no two different lists of components share. Where there is
+// none it returns the reason why.
+func (st *stream) keyOf(record []byte, vars map[string]json.RawMessage) (key, reason string) {
+	var composite bytes.Buffer
+	for i, part := range st.key {
+		var value gjson.Result
+		if part.binding != "" {
+			value = gjson.ParseBytes(vars[part.binding])
+		} else {
+			value = part.path.in(record)
+		}
+		if !value.Exists() || value.Type == gjson.Null {
+			return "", noKey
+		}
+		text, ok := scalarText(value)
+		if !ok || text == "" || len(text) > longestKey || strings.ContainsRune(text, 0) {
+			return "", badKey
+		}
+		if len(st.key) == 1 {
+			return text, ""
+		}
+		composite.WriteByte("[,"[min(i, 1)])
+		if value.Type == gjson.String {
+			writeString(&composite, text)
+		} else {
+			composite.WriteString(text)
+		}
+	}
+	composite.WriteByte(']')
+	if composite.Len() > longestKey {
+		return "", badKey
+	}
+	return composite.String(), ""
+}
+
+// scalarText returns a string without its quotes and escapes, and any other
+// scalar as it was sent. ok is false for what is missing, null, an array or an
+// object, and for a string with half of a surrogate pair, which has no text.
+func scalarText(value gjson.Result) (text string, ok bool) {
+	switch value.Type {
+	case gjson.String:
+		broken := strings.ContainsRune(value.Str, utf8.RuneError) && strings.Contains(value.Raw, `\u`)
+		return value.Str, !broken
+	case gjson.Number, gjson.True, gjson.False:
+		return value.Raw, true
+	}
+	return "", false
+}
+
+// writeString writes s as a JSON string, the same for every way in which it
+// may have been escaped.
+func writeString(b *bytes.Buffer, s string) {
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always encodes
+	b.Truncate(b.Len() - 1)
+}

@@ -1,0 +1,250 @@
+package declarative
+
+import (
+	"fmt"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"collect/collection"
+)
+
+// stream compiles one stream, with the defaults of the file behind what it
+// says itself.
+func (c *checker) stream(key scalar, spec streamSpec) *stream {
+	def := c.doc.Defaults
+	st := &stream{get: spec.Get, records: spec.Records}
+	st.Name = key.text
+	c.role(key, spec, st)
+	c.each(spec, st)
+	st.Refresh = refresh(st)
+
+	inPath := known{names: slices.Clone(c.params.names), where: "in this stream"}
+	for _, b := range st.each {
+		inPath.names = append(inPath.names, b.name)
+	}
+	inQuery := inPath
+	if spec.Since != nil {
+		inQuery.names = append(slices.Clone(inPath.names), "since")
+	}
+	if spec.Get.text == "" {
+		c.fail(key.at, fmt.Sprintf("the stream `%s` has no `get`: the path of its records", st.Name), "")
+	}
+	c.template(spec.Get, inPath)
+	st.query = c.query(inQuery, def.Query, spec.Query)
+	st.headers = c.headers(inPath, c.doc.Provider.Headers, def.Headers, spec.Headers)
+	if !st.records.set {
+		st.records = def.Records
+	}
+	c.key(key, spec, st)
+	c.page(key, spec, st)
+	if spec.Since != nil {
+		c.since(spec.Since, st)
+	}
+	c.unique(st)
+	st.on = append(c.rules(spec.On, ""), c.rules(def.On, "")...)
+	return st
+}
+
+func (c *checker) role(key scalar, spec streamSpec, st *stream) {
+	c.oneOf(spec.Role, string(collection.List), string(collection.Detail))
+	st.Role = collection.List
+	if spec.Role.text == string(collection.Detail) {
+		st.Role = collection.Detail
+		if len(spec.Each) == 0 {
+			c.fail(spec.Role.at, "a detail belongs to a parent: say to which with `each`", "")
+		}
+	}
+}
+
+func refresh(st *stream) collection.Refresh {
+	switch {
+	case st.Parent == "":
+		return ""
+	case st.changed != nil:
+		return collection.WhenChanged
+	case st.Role == collection.Detail:
+		return collection.Once
+	}
+	return collection.EachRun
+}
+
+func (c *checker) key(key scalar, spec streamSpec, st *stream) {
+	paths := spec.Key.paths
+	if len(paths) == 0 {
+		paths = c.doc.Defaults.Key.paths
+	}
+	if len(paths) == 0 {
+		c.fail(key.at, fmt.Sprintf("the stream `%s` has no `key`: what is unique to each of its records", st.Name), "")
+	}
+	for _, p := range paths {
+		part := keyPart{path: p}
+		if slices.ContainsFunc(st.each, func(b binding) bool { return b.name == p.text }) {
+			part.binding = p.text
+		}
+		st.key = append(st.key, part)
+	}
+}
+
+// page compiles how the stream is cut into pages. A list must say so: where
+// it is forgotten, all but the first page would be missing without a word.
+func (c *checker) page(key scalar, spec streamSpec, st *stream) {
+	p := spec.Page
+	if p == nil {
+		p = c.doc.Defaults.Page
+	}
+	if p == nil {
+		st.page = onePage{}
+		if st.Role == collection.List {
+			f := fault{at: key.at, message: fmt.Sprintf("the stream `%s` does not say how it is cut into pages", st.Name)}
+			f.note = "add `page`; if it is never cut: page: {none: true}"
+			c.faults = append(c.faults, f)
+		}
+		return
+	}
+	ways := 0
+	set := func(given bool, pg paging) {
+		if given {
+			ways++
+			st.page = pg
+		}
+	}
+	set(p.None.value, onePage{})
+	set(p.LinkHeader.set, byHeader{rel: p.LinkHeader.text})
+	set(p.NextURL.set, byURL{at: p.NextURL})
+	if s := p.Cursor; s != nil {
+		c.need(p.At, "cursor", s.Param, s.From.scalar)
+		set(true, byCursor{from: s.From, param: s.Param.text, more: s.More})
+	}
+	if s := p.Number; s != nil {
+		c.need(p.At, "number", s.Param)
+		if s.SizeParam.set && !s.Size.set {
+			c.fail(s.SizeParam.at, "`size_param` needs a `size`", "")
+		}
+		start := 1
+		if s.Start.set {
+			start = s.Start.value
+		}
+		set(true, byNumber{param: s.Param.text, start: start, sizeParam: s.SizeParam.text, size: s.Size.value, total: s.TotalPages})
+	}
+	if s := p.Offset; s != nil {
+		c.need(p.At, "offset", s.Param)
+		if s.LimitParam.set && !s.Limit.set {
+			c.fail(s.LimitParam.at, "`limit_param` needs a `limit`", "")
+		}
+		set(true, byOffset{param: s.Param.text, limitParam: s.LimitParam.text, limit: s.Limit.value, total: s.Total})
+	}
+	if s := p.LastID; s != nil {
+		c.need(p.At, "last_id", s.Param, s.Field.scalar)
+		set(true, byLastID{param: s.Param.text, field: s.Field, more: s.More})
+	}
+	if ways != 1 {
+		c.fail(p.At, "page needs one of none, link_header, next_url, cursor, number, offset, last_id", "")
+		st.page = onePage{}
+	}
+}
+
+// need reports what a way of paging lacks.
+func (c *checker) need(at span, what string, values ...scalar) {
+	for _, v := range values {
+		if v.text == "" {
+			c.fail(at, fmt.Sprintf("page: %s lacks a key; see the reference", what), "")
+			return
+		}
+	}
+}
+
+func (c *checker) since(spec *sinceSpec, st *stream) {
+	st.since = &since{
+		field: spec.Field, param: spec.Param.text, start: spec.Start,
+		ordered: spec.Order.text == "asc", lookback: spec.Lookback.value, format: spec.Format.text,
+	}
+	st.Ordered = st.since.ordered
+	if !spec.Field.set {
+		c.fail(spec.At, "`since` needs a `field`: where a record says when it changed", "")
+	}
+	c.oneOf(spec.Order, "none", "asc")
+	c.oneOf(spec.Format, asRFC3339, asDate, asUnix, asUnixMilli)
+	c.template(spec.Start, c.params)
+	used := slices.ContainsFunc(st.query, func(q templated) bool { return q.value.refers("since") })
+	switch {
+	case !spec.Param.set && !used:
+		c.fail(spec.At, "`since` has no `param`, and nothing in the query uses ${since}", "")
+	case spec.Param.set && spec.Param.text == "":
+		c.fail(spec.Param.at, "this must be the name of a parameter", "")
+	}
+}
+
+// unique sees to it that no parameter of the query is set twice.
+func (c *checker) unique(st *stream) {
+	fields := st.page.ask("1")
+	if st.since != nil && st.since.param != "" {
+		fields = append(fields, field{name: st.since.param})
+	}
+	for _, f := range fields {
+		for _, q := range st.query {
+			if q.name == f.name {
+				c.fail(q.value.at, fmt.Sprintf("`%s` is set here and by `page` or `since`", f.name), "")
+			}
+		}
+	}
+}
+
+// reserved are headers that connector files leave alone: a credential belongs
+// into auth, where it is sent to listed origins only, and the rest is the
+// client's.
+var reserved = []string{"Authorization", "Proxy-Authorization", "Cookie", "Host", "Accept-Encoding", "Content-Length", "Connection", "Transfer-Encoding", "Range"}
+
+// headers merges the headers of a stream: the nearer declaration wins.
+func (c *checker) headers(k known, lists ...ordered[scalar]) []templated {
+	merged := []templated{}
+	for _, list := range lists {
+		for _, e := range list {
+			name := textproto.CanonicalMIMEHeaderKey(e.key.text)
+			if !isToken(e.key.text) {
+				c.fail(e.key.at, "not the name of a header", "")
+			}
+			if slices.Contains(reserved, name) {
+				c.fail(e.key.at, fmt.Sprintf("the header %s cannot be set here", name), "")
+			}
+			merged = slices.DeleteFunc(merged, func(t templated) bool { return t.name == name })
+			if !e.value.null {
+				merged = append(merged, templated{name, c.checkedTemplate(e.value, k)})
+			}
+		}
+	}
+	if !slices.ContainsFunc(merged, func(t templated) bool { return t.name == "Accept" }) {
+		merged = append(merged, templated{"Accept", template{parts: []part{{text: "application/json"}}}})
+	}
+	return merged
+}
+
+// query merges the query of a stream: the nearer declaration wins, and one
+// with no value takes a default away.
+func (c *checker) query(k known, lists ...ordered[scalar]) []templated {
+	merged := []templated{}
+	for _, list := range lists {
+		for _, e := range list {
+			merged = slices.DeleteFunc(merged, func(t templated) bool { return t.name == e.key.text })
+			if !e.value.null {
+				merged = append(merged, templated{e.key.text, c.checkedTemplate(e.value, k)})
+			}
+		}
+	}
+	return merged
+}
+
+func (c *checker) checkedTemplate(s scalar, k known) template {
+	d := &decoder{}
+	t := d.template(s)
+	c.faults = append(c.faults, d.faults...)
+	c.template(t, k)
+	return t
+}
+
+// isToken reports whether s can name a header (RFC 9110, section 5.1).
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
+	})
+}

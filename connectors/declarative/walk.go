@@ -1,0 +1,231 @@
+package declarative
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"collect/collection"
+)
+
+// Slices yields the pages of a place, as [connectors.Connector] says.
+func (c *connector) Slices(ctx context.Context, client *http.Client, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error] {
+	return func(yield func(collection.Slice, error) bool) {
+		w, err := c.walk(client, at)
+		if err != nil {
+			yield(collection.Slice{}, fmt.Errorf("%s: %w", at.Stream, err))
+			return
+		}
+		ctx, from := collection.WithStream(ctx, at.Stream), from // each range begins at from
+		for {
+			slice, err := w.slice(ctx, from)
+			if err != nil {
+				yield(collection.Slice{}, fmt.Errorf("%s: %w", at.Stream, err))
+				return
+			}
+			if !yield(slice, nil) || slice.Next.Done {
+				return
+			}
+			from = slice.Next
+		}
+	}
+}
+
+// Ahead returns cursors by number or offset. It returns none for a stream with
+// a high-water mark, whose cursors depend on the records before them.
+func (c *connector) Ahead(at collection.Place, from collection.Cursor, n int) []collection.Cursor {
+	st := c.spec.stream(at.Stream)
+	if st == nil || st.since != nil || from.Done {
+		return nil
+	}
+	pg, ok := st.page.(counted)
+	if !ok {
+		return nil
+	}
+	var cursors []collection.Cursor
+	for range n {
+		token, err := pg.ahead(from.Token)
+		if err != nil {
+			break
+		}
+		from.Token = token
+		cursors = append(cursors, from)
+	}
+	return cursors
+}
+
+// A walk is one call of Slices.
+type walk struct {
+	c      *connector
+	st     *stream
+	client *http.Client
+	at     collection.Place
+	vars   map[string]json.RawMessage
+	scope  scope
+	guard  *guard
+}
+
+func (c *connector) walk(client *http.Client, at collection.Place) (*walk, error) {
+	st := c.spec.stream(at.Stream)
+	if st == nil {
+		return nil, errors.New("no such stream")
+	}
+	vars, err := at.Partition.Vars()
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{c: c, st: st, client: client, at: at, vars: vars, scope: scope{params: c.params, vars: map[string]string{}}}
+	for _, b := range st.each {
+		text, ok := rawText(vars[b.name])
+		if !ok {
+			return nil, fmt.Errorf("the partition does not bind `%s`", b.name)
+		}
+		w.scope.vars[b.name] = text
+	}
+	return w, nil
+}
+
+// slice fetches the page at from and makes it a slice. A page is accepted
+// whole, with the cursor that follows it, or not at all: then it is owed.
+func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Slice, error) {
+	s := collection.Slice{Place: w.at, From: from}
+	if w.guard == nil {
+		w.guard = newGuard(w.c.limits)
+		w.guard.reset(from.Token)
+	}
+	var win window
+	if w.st.since != nil {
+		var err error
+		if win, err = w.st.since.open(from, w.st.since.start.expand(w.scope)); err != nil {
+			return s, err
+		}
+	}
+	w.scope.since = win.asked
+	p, err := w.fetch(ctx, from.Token)
+	if err != nil {
+		return s, err
+	}
+	w.split(p, &s)
+	token := ""
+	if p.body != nil {
+		if token, err = w.st.page.next(p, from.Token); err != nil {
+			return s, err
+		}
+		if _, ok := w.st.page.(linked); ok && token != "" {
+			if token, err = w.link(token, from.Token); err != nil {
+				return s, err
+			}
+		}
+	}
+	if token, err = w.guard.check(p, w.st.page, from.Token, token); err != nil {
+		return s, err
+	}
+	s.Next = collection.Cursor{Token: token, Since: from.Since, Version: from.Version, Done: token == ""}
+	if w.st.since == nil {
+		return s, nil
+	}
+	s.Next, err = w.st.since.advance(win, from, w.st.since.marksOf(s.Records), token)
+	if s.Next.Token == "" {
+		w.guard.reset("")
+	}
+	return s, err
+}
+
+// split sorts the elements of p into records and what cannot be one.
+func (w *walk) split(p *page, s *collection.Slice) {
+	s.Records = make([]collection.Record, 0, len(p.elements))
+	for _, data := range p.elements {
+		reject := ""
+		key := ""
+		switch {
+		case data[0] != '{':
+			reject = notAnObject
+		case int64(len(data)) > w.c.limits.Record:
+			reject = tooLarge
+		default:
+			key, reject = w.st.keyOf(data, w.vars)
+		}
+		if data[0] == '{' {
+			p.last = data
+		}
+		if reject != "" {
+			s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: reject})
+			continue
+		}
+		s.Records = append(s.Records, collection.Record{Key: key, Data: data})
+	}
+}
+
+// fetch requests the page at token and reads it.
+func (w *walk) fetch(ctx context.Context, token string) (*page, error) {
+	target, err := w.target(token)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		return nil, badPage("the request cannot be written") // the cause would show the URL
+	}
+	for _, h := range w.st.headers {
+		req.Header.Set(h.name, h.value.expand(w.scope))
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	defer resp.Body.Close()
+	body, err := readBody(resp, w.c.limits.Body)
+	if err != nil {
+		return nil, err
+	}
+	p := &page{header: resp.Header}
+	if resp.StatusCode == http.StatusNoContent {
+		return p, nil
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		// A rule that takes an error status for ok says that there is nothing.
+		if judge(w.st.on, collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Header: resp.Header, Body: body}) == collection.Accept {
+			return p, nil
+		}
+		return nil, &collection.Stop{Reason: collection.BadPage, Status: resp.StatusCode, Detail: "not a page"}
+	}
+	if p.body, err = checkJSON(body); err != nil {
+		return nil, err
+	}
+	if p.body == nil {
+		return nil, badPage("the page is empty")
+	}
+	p.elements, err = elements(p.body, w.st.records, w.st.Role == collection.Detail)
+	return p, err
+}
+
+// withoutURL takes the URL, which may hold a cursor or a key, out of an error
+// of a client.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+func readBody(resp *http.Response, limit int64) ([]byte, error) {
+	tooLarge := &collection.Stop{Reason: collection.TooLarge, Detail: "the page is larger than the limit"}
+	if resp.ContentLength > limit {
+		return nil, tooLarge
+	}
+	if n := resp.ContentLength; n > 0 && n <= 1<<20 {
+		body := make([]byte, n) // the usual page in one piece
+		_, err := io.ReadFull(resp.Body, body)
+		return body, err
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if int64(len(body)) > limit {
+		return nil, tooLarge
+	}
+	return body, err
+}
