@@ -1,0 +1,124 @@
+package export
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+	"unsafe"
+
+	"github.com/tidwall/gjson"
+
+	"collect/store"
+)
+
+// A table writes records as CSV.
+type table struct {
+	out      io.Writer
+	csv      *csv.Writer // buffers for out
+	withMeta bool
+	column   map[string]int // of a field
+	row      []string       // used again for each record
+}
+
+// newTable writes the header. A stream without fields has none.
+func newTable(w io.Writer, fields []string, withMeta bool) (*table, error) {
+	var header []string
+	if withMeta {
+		header = append(header, "_key", "_committed_at", "_run")
+	}
+	t := &table{out: w, csv: csv.NewWriter(w), withMeta: withMeta, column: make(map[string]int, len(fields))}
+	for _, field := range fields {
+		t.column[field] = len(header)
+		header = append(header, guarded(field))
+	}
+	t.row = header
+	if len(header) == 0 {
+		return t, nil
+	}
+	return t, t.put()
+}
+
+// errNewField: the header is written, so that a field it does not have cannot
+// be added, and leaving it out would be silent loss.
+var errNewField = errors.New("it has a field that is not in the header: the stream gained it just now, or has more than 2000: export as jsonl")
+
+func (t *table) write(r store.Stored) error {
+	clear(t.row)
+	if t.withMeta {
+		t.row[0], t.row[1], t.row[2] = guarded(r.Key), r.CommittedAt.UTC().Format(time.RFC3339Nano), r.Run
+	}
+	var err error
+	// The string shares the bytes of the record, which do not change.
+	object := gjson.Parse(unsafe.String(unsafe.SliceData(r.Data), len(r.Data)))
+	if !object.IsObject() {
+		return errNotObject
+	}
+	object.ForEach(func(name, value gjson.Result) bool {
+		i, ok := t.column[name.Str]
+		if !ok {
+			err = errNewField
+			return false
+		}
+		t.row[i], err = cell(value)
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	return t.put()
+}
+
+// cell returns a value as the text of a cell.
+func cell(v gjson.Result) (string, error) {
+	switch v.Type {
+	case gjson.Null:
+		return "", nil
+	case gjson.String:
+		return guarded(v.Str), nil
+	case gjson.JSON:
+		var flat bytes.Buffer
+		if err := json.Compact(&flat, []byte(v.Raw)); err != nil {
+			return "", errNotObject // the error of json may quote the record
+		}
+		return flat.String(), nil
+	}
+	return v.Raw, nil // a number as it was spelled, true, false
+}
+
+// guarded returns text that no spreadsheet runs: see the OWASP page on CSV
+// injection for the six characters.
+func guarded(s string) string {
+	if s == "" {
+		return s
+	}
+	switch s[0] {
+	case '=', '+', '-', '@', '\t', '\r':
+		return "'" + s
+	}
+	return s
+}
+
+// put writes the row.
+func (t *table) put() error {
+	if len(t.row) == 1 && t.row[0] == "" {
+		// csv.Writer would make an empty line of it, which readers skip.
+		if err := t.flush(); err != nil {
+			return err
+		}
+		_, err := io.WriteString(t.out, "\"\"\n")
+		return err
+	}
+	if len(t.row) == 0 {
+		return nil // no record has a field
+	}
+	return t.csv.Write(t.row)
+}
+
+// flush writes what is buffered.
+func (t *table) flush() error {
+	t.csv.Flush()
+	return t.csv.Error()
+}
