@@ -78,6 +78,7 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 		if r.class != classQuota {
 			r.class = classThrottle
 		}
+		r.hold = max(r.hold, r.retry)
 	case collection.Retry:
 		r.class = classTransient
 	}

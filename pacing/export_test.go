@@ -92,3 +92,16 @@ func Header(h map[string][]string) http.Header {
 	}
 	return out
 }
+
+type Gate struct{ gate }
+
+func NewGate(p collection.Provider) *Gate { return &Gate{newGate(p, time.Minute, 1)} }
+
+// Pass lets a request through, if it may leave at now.
+func (g *Gate) Pass(now time.Time) bool {
+	if p := g.plan(now, time.Time{}, time.Time{}); !p.ready {
+		return p.until.Sub(now) == startInterval // the first one waits
+	}
+	g.settle(now, g.leave(now), outcome{signal: succeeded, hold: -1})
+	return true
+}

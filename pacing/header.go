@@ -19,6 +19,7 @@ const (
 type reading struct {
 	class   class
 	hold    time.Duration // no request may start earlier; negative: not said
+	retry   time.Duration // Retry-After, also where it does not mean a hold; negative: not said
 	reason  string        // the provider's own code for it
 	key     string        // what the limit applies to; "" for the account, "*" for everything
 	cost    float64       // of this request, in the provider's points
@@ -48,8 +49,8 @@ func read(now time.Time, status int, h http.Header, body []byte) reading {
 	}
 	mark := readCodes(&r, status, h, body)
 
-	retry := retryAfter(h, now)
-	pressed := retry >= 0
+	r.retry = retryAfter(h, now)
+	pressed := r.retry >= 0
 	var reset time.Duration = -1
 	for _, q := range r.windows {
 		if q.remaining == 0 && q.unit != concurrentRequests {
@@ -61,8 +62,8 @@ func read(now time.Time, status int, h http.Header, body []byte) reading {
 	switch {
 	case status < 400 && r.class == classOK:
 		r.hold = reset // Retry-After on a success means something else (RFC 9110, 10.2.3)
-	case retry >= 0:
-		r.hold = retry
+	case r.retry >= 0:
+		r.hold = r.retry
 	case r.class == classThrottle || r.class == classQuota:
 		r.hold = max(r.hold, reset)
 	default:

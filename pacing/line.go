@@ -19,9 +19,10 @@ type turn struct {
 	retry     bool      // the same request was sent before
 	paid      bool      // and this retry has its token
 
-	since time.Time
-	until time.Time
-	cause collection.WaitCause // of the wait, "" if there is none
+	since time.Time            // when it came
+	until time.Time            // when its plan is looked at again; zero: when something changes
+	cause collection.WaitCause // what it waits for; "" for a slot in flight
+	from  time.Time            // and since when
 	done  chan struct{}        // closed when pass or err is set
 	pass  pass
 	err   error
@@ -178,15 +179,11 @@ func (g *Governor) stopped(stop *collection.Stop, now time.Time, stream string) 
 // wait notes what t waits for, and tells it if nobody's wait is told.
 func (g *Governor) wait(t *turn, p plan, now time.Time) {
 	t.until = p.until
-	if p.cause == "" {
-		return
-	}
-	if g.announced == t && t.cause != p.cause {
+	if p.cause != t.cause {
 		g.endWait(t, now)
-		t.since = now
+		t.cause, t.from = p.cause, now
 	}
-	t.cause = p.cause
-	if g.announced == nil && p.until.Sub(now) > toldWait {
+	if g.announced == nil && p.cause != "" && p.until.Sub(now) > toldWait {
 		g.announced = t
 		g.tell(collection.Event{Kind: collection.WaitStarted, Wait: &collection.WaitInfo{
 			Cause: p.cause, Seconds: p.until.Sub(now).Seconds(), Until: p.until,
@@ -195,7 +192,7 @@ func (g *Governor) wait(t *turn, p plan, now time.Time) {
 }
 
 // endWait accounts for the wait of t, except for the part in which another
-// one waited as well.
+// attempt waited as well.
 func (g *Governor) endWait(t *turn, now time.Time) {
 	if t.cause == "" {
 		return
@@ -203,10 +200,10 @@ func (g *Governor) endWait(t *turn, now time.Time) {
 	if g.announced == t {
 		g.announced = nil
 		g.tell(collection.Event{Kind: collection.WaitEnded, Wait: &collection.WaitInfo{
-			Cause: t.cause, Seconds: now.Sub(t.since).Seconds(), Until: now,
+			Cause: t.cause, Seconds: now.Sub(t.from).Seconds(), Until: now,
 		}}, now, t.stream)
 	}
-	from := t.since
+	from := t.from
 	if g.accounted.After(from) {
 		from = g.accounted
 	}

@@ -83,7 +83,9 @@ func (g *gate) restore(state []byte, now time.Time) error {
 		return err
 	}
 	g.pacer.restore(k.Interval, now.Sub(k.RecordedAt))
-	g.hold = k.Hold
+	if !k.Hold.After(now.Add(believed)) {
+		g.hold = k.Hold
+	}
 	g.breaker.restore(k.Breaker)
 	g.freeze.restore(k.Freeze)
 	for i := range g.windows {
