@@ -1,0 +1,176 @@
+package pacing_test
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+)
+
+// TestBreakerNeedsMinimumThroughput plays outcomes: b is bad, t a throttle,
+// g good, n an answer that is no news, o an attempt that was cancelled.
+func TestBreakerNeedsMinimumThroughput(t *testing.T) {
+	for _, tc := range []struct {
+		outcomes string
+		want     string
+	}{
+		{"bbbb", pacing.Closed},
+		{"bbbbb", pacing.Open},
+		{"tbtbt", pacing.Open},
+		{"ggbbg", pacing.Closed},          // 2 of 5
+		{"gbgbgb", pacing.Open},           // 3 of 6
+		{"nnbbb", pacing.Open},            // an answer counts as good: 3 of 5
+		{"oooobbbb", pacing.Closed},       // what was cancelled does not count
+		{"ggggggggggbbbb", pacing.Closed}, // 4 of the last 10
+		{"ggggggggggbbbbb", pacing.Open},
+	} {
+		b := pacing.NewBreaker()
+		signals := map[rune]pacing.Signal{'b': pacing.Failed, 't': pacing.Throttled, 'g': pacing.Succeeded, 'n': pacing.Answered, 'o': pacing.Silent}
+		for i, c := range tc.outcomes {
+			id := uint64(i + 1)
+			probe, _ := b.OnSend(id)
+			b.OnResult(id, probe, signals[c], id, t0)
+		}
+		if got := b.State(); got != tc.want {
+			t.Errorf("after %s the breaker is %s, want %s", tc.outcomes, got, tc.want)
+		}
+	}
+}
+
+// TestBreakerOpensLonger doubles from 60 s to 10 min, until a probe is answered.
+func TestBreakerOpensLonger(t *testing.T) {
+	b := pacing.NewBreaker()
+	now, id := t0, uint64(0)
+	result := func(s pacing.Signal) *collection.BreakerInfo {
+		id++
+		probe, _ := b.OnSend(id)
+		return b.OnResult(id, probe, s, id, now)
+	}
+	for range 4 {
+		result(pacing.Failed)
+	}
+	var got []time.Duration
+	for range 7 {
+		result(pacing.Failed)
+		got = append(got, b.Until().Sub(now))
+		now = b.Until()
+	}
+	want := []time.Duration{60 * time.Second, 120 * time.Second, 240 * time.Second, 480 * time.Second, 600 * time.Second, 600 * time.Second, 600 * time.Second}
+	if !slices.Equal(got, want) {
+		t.Errorf("open for %v, want %v", got, want)
+	}
+	change := result(pacing.Succeeded)
+	if change == nil || change.Previous != pacing.HalfOpen || change.State != pacing.Closed || change.Reason != "success" {
+		t.Errorf("the answered probe is told as %+v", change)
+	}
+	for range 4 {
+		result(pacing.Failed)
+	}
+	if got := b.State(); got != pacing.Closed {
+		t.Errorf("4 failures after it closed, it is %s: the outcomes were not cleared", got)
+	}
+	result(pacing.Failed)
+	if got, want := b.Until().Sub(now), time.Minute; got != want {
+		t.Errorf("the next time it is open for %v, want %v", got, want)
+	}
+}
+
+// TestOneProbeInFlight: with many requests waiting for an open breaker, one
+// goes out, and the others wait for what becomes of it.
+func TestOneProbeInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		down.Store(true)
+		m := serve(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(10 * time.Second)
+			if down.Load() {
+				w.WriteHeader(500)
+			}
+		})
+		var j journal
+		var d disk
+		b := pacing.NewBudget(pacing.BudgetLimits{})
+		g := govern(t, pacing.Config{Base: m, Budget: b, Concurrency: 8, Observe: j.observe, Save: d.save, Provider: collection.Provider{Unpaced: true}})
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() { fetch(t, g) })
+		}
+		time.Sleep(15 * time.Second) // eight failures at 10 s: open until 70 s
+		down.Store(false)
+		sent := m.count()
+		wg.Wait()
+		m.mu.Lock()
+		after := m.arrivals[sent:]
+		m.mu.Unlock()
+		if gap := after[1].Sub(after[0]); gap != 10*time.Second {
+			t.Errorf("the second request left %v after the probe, want after its 10s", gap)
+		}
+		if got := b.Tally(); got.Retries != 8 {
+			t.Errorf("tally %+v, want 8 retries", got)
+		}
+		var states []string
+		for _, e := range j.of(collection.BreakerChanged) {
+			states = append(states, e.Breaker.State)
+			if e.Breaker.Requests == 0 || e.Breaker.ElapsedSeconds == 0 || e.Breaker.RetryTokensLeft == 0 {
+				t.Errorf("transition without evidence: %+v", e.Breaker)
+			}
+		}
+		if want := []string{pacing.Open, pacing.HalfOpen, pacing.Closed}; !slices.Equal(states, want) {
+			t.Errorf("the breaker went through %v, want %v", states, want)
+		}
+		if got := len(d.events); got != 3 {
+			t.Errorf("%d transitions were saved, want 3", got)
+		}
+	})
+}
+
+// TestProbeIsNoRetry: the bucket has just enough for the retries before the
+// breaker opened, and the probe goes out all the same.
+func TestProbeIsNoRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := serve(statuses(500, 500, 500, 500, 500, 200))
+		b := pacing.NewBudget(pacing.BudgetLimits{RetryTokens: 4})
+		g := govern(t, pacing.Config{Base: m, Budget: b, Provider: collection.Provider{Limits: collection.Limits{Attempts: 6}}})
+		start := time.Now()
+		mustFetch(t, g)
+		if got := m.gaps(start)[5]; got != time.Minute {
+			t.Errorf("the probe left %v after the breaker opened, want 1m", got)
+		}
+		if b.TakeToken() {
+			t.Error("a token is left: the retries did not take theirs")
+		}
+	})
+}
+
+// TestOpenBreaker: attempts that are used up while it is open say so, and it
+// is waited out if the run allows it, also after a restart.
+func TestOpenBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d disk
+		g := govern(t, pacing.Config{Base: serve(statuses(503)), Save: d.save})
+		stop := stopOf(t, g)
+		if stop.Reason != collection.CircuitOpen || stop.Status != 503 || stop.NotBefore.Sub(time.Now()) != time.Minute {
+			t.Errorf("%+v, want circuit_open for a minute", stop)
+		}
+		if got := g.Status(); got.Breaker != pacing.Open || !got.OpenUntil.Equal(stop.NotBefore) {
+			t.Errorf("status %+v, want open", got)
+		}
+
+		m := serve(ok)
+		short := govern(t, pacing.Config{Base: m, Restore: d.state, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: 30 * time.Second})})
+		if got := stopOf(t, short); got.Reason != collection.CircuitOpen || !got.NotBefore.Equal(stop.NotBefore) || m.count() != 0 {
+			t.Errorf("a run of 30 s: %+v after %d requests, want circuit_open and none", got, m.count())
+		}
+		start := time.Now()
+		mustFetch(t, govern(t, pacing.Config{Base: m, Restore: d.state}))
+		if got := time.Since(start); got != time.Minute {
+			t.Errorf("the breaker was waited out for %v, want 1m", got)
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package pacing_test
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+
+	"pgregory.net/rapid"
+)
+
+// busiest returns the most arrivals in any window of length per.
+func busiest(arrivals []time.Time, per time.Duration) int {
+	slices.SortFunc(arrivals, time.Time.Compare)
+	most, from := 0, 0
+	for i, at := range arrivals {
+		for at.Sub(arrivals[from]) >= per {
+			from++
+		}
+		most = max(most, i-from+1)
+	}
+	return most
+}
+
+// TestCeilingsHoldAtOnce runs many requests side by side against two windows,
+// of which each is the stricter one at some time.
+func TestCeilingsHoldAtOnce(t *testing.T) {
+	for _, unpaced := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := serve(func(w http.ResponseWriter, r *http.Request) {
+				time.Sleep(rand.N(400 * ms))
+				ok(w, r)
+			})
+			ceilings := []collection.Ceiling{{Count: 5, Per: time.Second}, {Count: 30, Per: time.Minute}, {Count: 100, Per: 24 * time.Hour}}
+			g := govern(t, pacing.Config{Base: m, Concurrency: 8, Provider: collection.Provider{Ceilings: ceilings, Unpaced: unpaced}})
+			start := time.Now()
+			var wg sync.WaitGroup
+			for range 120 {
+				wg.Go(func() { mustFetch(t, g) })
+			}
+			wg.Wait()
+			for _, c := range ceilings {
+				if got := busiest(m.arrivals, c.Per); got > c.Count {
+					t.Errorf("%d requests in %v, want at most %d", got, c.Per, c.Count)
+				}
+			}
+			if got := time.Since(start); got < 24*time.Hour || got > 24*time.Hour+5*time.Minute {
+				t.Errorf("120 requests at 100 a day took %v", got)
+			}
+			if got := busiest(m.arrivals, time.Second); unpaced && got != 5 {
+				t.Errorf("unpaced, at most %d requests in a second, want the ceiling of 5 to be used", got)
+			}
+		})
+	}
+}
+
+// TestCeilingSurvivesKills kills the process at random, without a word, and
+// goes on with whatever was saved.
+func TestCeilingSurvivesKills(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			ceiling := collection.Ceiling{Count: 300, Per: time.Hour}
+			m := serve(ok)
+			var d disk
+			for time.Since(t0Of(m)) < 3*time.Hour && m.count() < 700 {
+				g := govern(t, pacing.Config{Base: m, Save: d.save, Restore: d.state,
+					Budget:   pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 1 + rng.Int64N(60), MaxTime: time.Hour}),
+					Provider: collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{ceiling}}})
+				for {
+					if _, err := fetch(t, g); err != nil {
+						break
+					}
+				}
+				time.Sleep(time.Duration(rng.IntN(3)) * time.Minute)
+			}
+			if got := busiest(m.arrivals, ceiling.Per); got > ceiling.Count || got < ceiling.Count/2 {
+				t.Errorf("seed %d: %d requests in an hour, want at most %d and not far from it", seed, got, ceiling.Count)
+			}
+			if d.saves > m.count() {
+				t.Errorf("seed %d: %d saves for %d requests", seed, d.saves, m.count())
+			}
+		})
+	}
+}
+
+// t0Of returns when the first request came.
+func t0Of(m *memory) time.Time {
+	if len(m.arrivals) == 0 {
+		return time.Now()
+	}
+	return m.arrivals[0]
+}
+
+// TestWindowAgainstCounting compares a window with counting by hand.
+func TestWindowAgainstCounting(t *testing.T) {
+	var held, free int
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.IntRange(1, 12).Draw(t, "count")
+		per := time.Duration(rapid.IntRange(1, 2000).Draw(t, "per ms")) * ms
+		w := pacing.NewWindow(collection.Ceiling{Count: count, Per: per})
+		now := t0
+		var sent []time.Time
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "pause ms")) * ms)
+			next := w.Next(now)
+			recent := 0
+			for _, at := range sent {
+				if now.Sub(at) < per {
+					recent++
+				}
+			}
+			if fits := recent < count; fits != next.IsZero() {
+				t.Fatalf("%d of %d were sent in the last %v, and next is %v", recent, count, per, next)
+			}
+			if !next.IsZero() {
+				held++
+				if want := sent[len(sent)-count].Add(per); !next.Equal(want) {
+					t.Fatalf("next is in %v, want %v", next.Sub(now), want.Sub(now))
+				}
+				now = next
+				w.Next(now)
+			} else {
+				free++
+			}
+			w.Add(now)
+			sent = append(sent, now)
+		}
+	})
+	if min(held, free) < 100 {
+		t.Errorf("%d requests were held and %d were free", held, free)
+	}
+}
+
+// TestLargeWindowIsBounded: a day of a million requests is kept in groups,
+// which never allow more than the ceiling.
+func TestLargeWindowIsBounded(t *testing.T) {
+	const count = 50_000
+	w := pacing.NewWindow(collection.Ceiling{Count: count, Per: time.Hour})
+	now := t0
+	var sent []time.Time
+	for len(sent) < 3*count {
+		if next := w.Next(now); !next.IsZero() {
+			now = next
+			continue
+		}
+		w.Add(now)
+		sent = append(sent, now)
+		now = now.Add(20 * ms)
+	}
+	if got := w.Groups(); got > 2*4096 {
+		t.Errorf("%d groups are remembered", got)
+	}
+	if got := busiest(sent, time.Hour); got > count || got < count*99/100 {
+		t.Errorf("%d requests in an hour, want at most %d and not far from it", got, count)
+	}
+}
+
+func TestStrictest(t *testing.T) {
+	for _, tc := range []struct {
+		ceilings []collection.Ceiling
+		want     time.Duration
+	}{
+		{nil, 0},
+		{[]collection.Ceiling{{Count: 30, Per: time.Minute}, {Count: 5, Per: time.Second}}, 2 * time.Second},
+		{[]collection.Ceiling{{Count: 10, Per: time.Second}, {Count: 5000, Per: time.Hour}}, 720 * ms},
+		{[]collection.Ceiling{{Count: 5, Per: time.Second}, {Count: 1000, Per: 24 * time.Hour}}, 200 * ms}, // a day is a budget
+	} {
+		if got := pacing.Strictest(tc.ceilings); got != tc.want {
+			t.Errorf("the strictest of %v is %v, want %v", tc.ceilings, got, tc.want)
+		}
+	}
+}
