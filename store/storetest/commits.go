@@ -1,0 +1,282 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"collect/collection"
+	"collect/store"
+)
+
+type opener = func(*testing.T) store.Store
+
+func dataBeforeCursor(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at := home("repos")
+	checkCursor(t, l, at, collection.Cursor{})
+
+	done := commit(t, l, page(at, collection.Cursor{}, token("2"), "a", "b"))
+	if got, want := done[0].Changed, 2; got != want {
+		t.Errorf("Changed = %d, want %d", got, want)
+	}
+	checkCursor(t, l, at, token("2"))
+	checkContents(t, s, "repos", `a={"n":"a"}`, `b={"n":"b"}`)
+
+	// What fails changes neither.
+	_, err := l.Commit(t.Context(), page(at, token("1"), token("3"), "c"))
+	checkError(t, "Commit from elsewhere", err, collection.ErrCursorMoved)
+	checkCursor(t, l, at, token("2"))
+	checkContents(t, s, "repos", `a={"n":"a"}`, `b={"n":"b"}`)
+}
+
+func allOrNothing(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	// The second slice of a group may start where the first ends.
+	commit(t, l,
+		page(home("repos"), collection.Cursor{}, token("2"), "a"),
+		page(home("repos"), token("2"), token("3"), "b"))
+	checkCursor(t, l, home("repos"), token("3"))
+
+	_, err := l.Commit(t.Context(),
+		page(part("issues", "x"), collection.Cursor{}, token("2"), "1"),
+		page(home("repos"), token("2"), token("4"), "c"))
+	checkError(t, "Commit of a good and a bad slice", err, collection.ErrCursorMoved)
+	checkCursor(t, l, part("issues", "x"), collection.Cursor{})
+	checkContents(t, s, "issues")
+	checkContents(t, s, "repos", `a={"n":"a"}`, `b={"n":"b"}`)
+
+	if done, err := l.Commit(t.Context()); len(done) != 0 || err != nil {
+		t.Errorf("Commit of nothing = %v, %v, want nothing", done, err)
+	}
+}
+
+// lostAnswer plays the crash after the effect: the commit is durable, and the
+// process that made it never learns.
+func lostAnswer(t *testing.T, open opener) {
+	s := open(t)
+	l := begin(t, s, "run-1")
+	sl := page(home("repos"), collection.Cursor{}, token("2"), "a")
+	commit(t, l, sl) // the answer is lost
+	closeStore(t, s)
+
+	s = opened(t, open)
+	l = begin(t, s, "run-2")
+	_, err := l.Commit(t.Context(), sl)
+	checkError(t, "Commit of what was committed", err, collection.ErrCursorMoved)
+	checkCursor(t, l, home("repos"), token("2"))
+	checkContents(t, s, "repos", `a={"n":"a"}`)
+}
+
+func quarantine(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	sl := page(home("repos"), collection.Cursor{}, token("2"), "a")
+	sl.Rejected = []collection.Rejected{
+		{Data: []byte(`{"no":"key"}`), Reason: "no_key"},
+		{Data: []byte("\xff\x00 not JSON"), Reason: "not_an_object"},
+		{Data: nil, Reason: "not_an_object"},
+	}
+	if got, want := commit(t, l, sl)[0].Rejected, 3; got != want {
+		t.Errorf("Rejected = %d, want %d", got, want)
+	}
+	// A repeated page does not multiply what is kept.
+	sl.From, sl.Next = token("2"), token("3")
+	if got, want := commit(t, l, sl)[0].Rejected, 3; got != want {
+		t.Errorf("Rejected again = %d, want %d", got, want)
+	}
+	if got, want := state(t, s, "repos").Quarantined, int64(3); got != want {
+		t.Errorf("Quarantined = %d, want %d", got, want)
+	}
+}
+
+func onceByKey(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at := home("repos")
+	commit(t, l, page(at, collection.Cursor{}, token("2"), "a", "b"))
+
+	again := page(at, token("2"), token("3"), "a", "b")
+	again.Records[1].Data = []byte(`{"n":"b" }`) // other bytes, if only a space
+	done := commit(t, l, again)
+	if got, want := done[0].Changed, 1; got != want {
+		t.Errorf("Changed = %d, want %d: only other bytes are a change", got, want)
+	}
+	checkContents(t, s, "repos", `a={"n":"a"}`, `b={"n":"b" }`)
+
+	// Within a page, too, the newest wins.
+	commit(t, l, collection.Slice{Place: at, From: token("3"), Next: token("4"),
+		Records: []collection.Record{record("c", `{"v":1}`), record("c", `{"v":2}`)}})
+	checkContents(t, s, "repos", `a={"n":"a"}`, `b={"n":"b" }`, `c={"v":2}`)
+}
+
+func keyCollision(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	x, y := part("issues", "x"), part("issues", "y")
+	commit(t, l, page(x, collection.Cursor{}, token("2"), "1", "2"))
+
+	sl := page(y, collection.Cursor{}, token("2"), "1", "2", "3")
+	sl.Records[0].Data = []byte(`{"of":"y"}`) // the key of another record
+	done := commit(t, l, sl)[0]
+	if done.Rejected != 1 || done.Changed != 1 {
+		t.Errorf("Rejected = %d, Changed = %d, want 1 and 1", done.Rejected, done.Changed)
+	}
+	checkContents(t, s, "issues", `1={"n":"1"}`, `2={"n":"2"}`, `3={"n":"3"}`)
+	if got, want := state(t, s, "issues").Quarantined, int64(1); got != want {
+		t.Errorf("Quarantined = %d, want %d", got, want)
+	}
+	checkCursor(t, l, y, token("2"))
+}
+
+func bytesUnchanged(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	want := []string{
+		"0={\"big\":123456789012345678901234567890.10,\"e\":1E+400,\"neg\":-0}",
+		"1={ \"space\" : \"\\u00e9 \\ud83d\\ude00 é\" ,\r\n\t\"dup\":1,\"dup\":2}",
+		"2={\"nul\":\"\\u0000\",\"raw\":\"\x7f\"}",
+		"3={}",
+		"clé \x00 \"'%_=" + `{"odd":"key"}`,
+	}
+	sl := collection.Slice{Place: home("repos"), Next: token("2")}
+	for _, r := range want {
+		i := strings.Index(r, "={")
+		sl.Records = append(sl.Records, record(r[:i], r[i+1:]))
+	}
+	commit(t, l, sl)
+	checkContents(t, s, "repos", want...)
+	parents, err := l.Parents(t.Context(), "repos", "", 10)
+	if err != nil {
+		t.Fatalf("Parents: %v", err)
+	}
+	for i, p := range parents {
+		if got := p.Key + "=" + string(p.Data); got != want[i] {
+			t.Errorf("parent %d = %q, want %q", i, got, want[i])
+		}
+	}
+}
+
+func monotone(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at, last := home("repos"), int64(0)
+	walk := []collection.Cursor{{}, token("2"), {Token: "2", Since: "s"}, {Token: "2", High: "h"},
+		{Token: "2", Version: "v"}, {Since: "h", Done: true}}
+	for i, next := range walk[1:] {
+		// Every part of the cursor counts.
+		for j, other := range walk {
+			if j == i {
+				continue
+			}
+			_, err := l.Commit(t.Context(), page(at, other, next, "a"))
+			checkError(t, fmt.Sprintf("at %+v, Commit from %+v", walk[i], other), err, collection.ErrCursorMoved)
+		}
+		done := commit(t, l, page(at, walk[i], next, "a"))
+		if done[0].Commit <= last {
+			t.Errorf("commit %d came after %d", done[0].Commit, last)
+		}
+		last = done[0].Commit
+		cp, err := l.Checkpoint(t.Context(), at)
+		if err != nil || cp.Commit != last || cp.Epoch != l.Epoch() || cp.SavedAt.IsZero() {
+			t.Errorf("Checkpoint = %+v, %v, want commit %d of epoch %d", cp, err, last, l.Epoch())
+		}
+	}
+	if got := state(t, s, "repos").Lanes; len(got) != 1 || !got[0].Complete {
+		t.Errorf("lanes = %+v, want one that is complete", got)
+	}
+}
+
+func opaqueCursors(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(random.Uint32())
+		}
+		return string(b)
+	}
+	at, from := home("repos"), collection.Cursor{}
+	tokens := []string{"\x00", "a\x00b", "\xff\xfe", "{\"json\":1}", " ", "1e3", "007", "é", "%2B+", noise(1), noise(100), noise(16 << 10)}
+	for i, tok := range tokens {
+		next := collection.Cursor{Token: tok, Since: noise(i), High: noise(i), Version: noise(i)}
+		commit(t, l, page(at, from, next, strconv.Itoa(i)))
+		checkCursor(t, l, at, next)
+		gap := deferGap(t, l, false, collection.Gap{Place: at, Cursor: next, Version: tok, Reason: collection.RequestCap})
+		gaps, err := s.Gaps(t.Context(), connector)
+		if err != nil || len(gaps) != 1 || gaps[0].Cursor != next || gaps[0].Version != tok || gaps[0].ID != gap.ID {
+			t.Fatalf("after cursor %d: Gaps = %v, %v, want gap %d with the cursor unchanged", i, gaps, err, gap.ID)
+		}
+		from = next
+	}
+}
+
+func twoLanes(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at, back := home("repos"), collection.Place{Stream: "repos", Lane: backfill}
+	commit(t, l, page(at, collection.Cursor{}, token("f2"), "a"))
+	before, err := l.Checkpoint(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := state(t, s, "repos").Lanes[0].Digest
+
+	commit(t, l, page(back, collection.Cursor{}, token("b2"), "a", "b"))
+	commit(t, l, page(back, token("b2"), collection.Cursor{Done: true}, "c"))
+
+	if after, err := l.Checkpoint(t.Context(), at); err != nil || after != before {
+		t.Errorf("after a backfill the checkpoint = %+v, %v, want %+v", after, err, before)
+	}
+	lanes := state(t, s, "repos").Lanes
+	if len(lanes) != 2 || lanes[0].Lane != forward || lanes[0].Digest != digest || lanes[1].Digest == digest {
+		t.Errorf("lanes = %+v, want the incremental first with digest %s, and the backfill with another", lanes, digest)
+	}
+}
+
+// concurrentPlaces commits to many places side by side, in groups.
+func concurrentPlaces(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	const places, pages = 8, 20
+	var wait sync.WaitGroup
+	for p := range places {
+		wait.Go(func() {
+			at, from := part("issues", strconv.Itoa(p)), collection.Cursor{}
+			for i := range pages {
+				next := collection.Cursor{Token: strconv.Itoa(i + 1), Done: i == pages-1}
+				if _, err := l.Commit(t.Context(), page(at, from, next, fmt.Sprintf("%d-%02d", p, i))); err != nil {
+					t.Errorf("place %d page %d: %v", p, i, err)
+					return
+				}
+				if _, err := l.Defer(t.Context(), true, collection.Gap{Place: at, Cursor: next, Reason: collection.BadPage}); err != nil {
+					t.Errorf("place %d page %d: Defer: %v", p, i, err)
+				}
+				from = next
+			}
+		})
+	}
+	wait.Wait()
+	if got, want := len(contents(t, s, "issues")), places*pages; got != want {
+		t.Errorf("%d records, want %d", got, want)
+	}
+	st := state(t, s, "issues")
+	if len(st.Lanes) != 1 || st.Lanes[0].Partitions != places || st.Lanes[0].Done != places {
+		t.Errorf("lanes = %+v, want %d partitions, all done", st.Lanes, places)
+	}
+	if got, want := owed(t, s), slices.Repeat([]string{"open bad_page 1"}, places); !slices.Equal(got, want) {
+		t.Errorf("gaps = %q, want one at the end of each place", got)
+	}
+}
+
+// state returns the state of a stream.
+func state(t *testing.T, s store.Store, stream string) store.StreamState {
+	t.Helper()
+	all, err := s.Streams(t.Context(), connector)
+	if err != nil {
+		t.Fatalf("Streams: %v", err)
+	}
+	i := slices.IndexFunc(all, func(st store.StreamState) bool { return st.Name == stream })
+	if i < 0 {
+		t.Fatalf("Streams has no %s: %+v", stream, all)
+	}
+	return all[i]
+}

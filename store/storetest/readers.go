@@ -1,0 +1,279 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"collect/collection"
+)
+
+func evidence(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at := home("repos")
+	expect := func(what string, want map[collection.EventKind]int) {
+		t.Helper()
+		if got := eventsOf(t, s); !maps.Equal(got, want) {
+			t.Errorf("after %s events = %v, want %v", what, got, want)
+		}
+	}
+	want := map[collection.EventKind]int{collection.LeaseTaken: 1, collection.RunStarted: 1}
+	expect("Begin", want)
+
+	commit(t, l, page(at, collection.Cursor{}, token("2"), "a"))
+	want[collection.SliceCommitted]++
+	expect("Commit", want)
+
+	gap := deferGap(t, l, true, collection.Gap{Place: at, Cursor: token("2"), Reason: collection.RequestCap})
+	want[collection.GapOpened]++
+	expect("Defer", want)
+
+	lease(t, l, time.Now(), 1)
+	want[collection.LeaseTaken]++
+	expect("Lease", want)
+
+	sl := page(at, token("2"), token("3"), "b")
+	sl.Rejected = []collection.Rejected{{Data: []byte(`[]`), Reason: "not_an_object"}}
+	done := commit(t, l, sl)
+	want[collection.SliceCommitted]++
+	want[collection.GapClosed]++
+	expect("Commit", want)
+
+	_, err := l.Commit(t.Context(), sl)
+	checkError(t, "Commit again", err, collection.ErrCursorMoved)
+	expect("a Commit that failed", want)
+
+	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	freeze := collection.Event{Kind: collection.FreezeChanged, Provider: "acme", Freeze: &collection.FreezeInfo{Frozen: true, Reason: "403", Until: until}}
+	if err := l.SaveProvider(t.Context(), "d", []byte(`{}`), freeze); err != nil {
+		t.Fatalf("SaveProvider: %v", err)
+	}
+	want[collection.FreezeChanged]++
+	expect("SaveProvider", want)
+
+	events, err := s.Events(t.Context(), connector, 4)
+	if err != nil || len(events) != 4 {
+		t.Fatalf("Events = %v, %v, want the newest 4", events, err)
+	}
+	last := events[3]
+	if last.Kind != collection.FreezeChanged || last.Freeze == nil || *last.Freeze != *freeze.Freeze || last.Run != "run-1" {
+		t.Errorf("the newest event = %+v, want the freeze", last)
+	}
+	for _, e := range events {
+		switch e.Kind {
+		case collection.SliceCommitted:
+			info := collection.SliceInfo{Commit: done[0].Commit, Records: 2, Changed: 1, Rejected: 1}
+			if e.Slice == nil || *e.Slice != info || e.Stream != "repos" || e.Lane != forward || e.Run != "run-1" {
+				t.Errorf("the commit's event = %+v %+v, want %+v", e, e.Slice, info)
+			}
+		case collection.GapClosed:
+			info := collection.GapInfo{ID: gap.ID, Shape: collection.SliceGap, Reason: collection.RequestCap, Kind: collection.Planned, Attempts: 1}
+			if e.Gap == nil || *e.Gap != info {
+				t.Errorf("the gap's event = %+v %+v, want %+v", e, e.Gap, info)
+			}
+		}
+	}
+}
+
+func looking(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	commit(t, l, page(home("repos"), collection.Cursor{}, token("2"), "a"))
+	deferGap(t, l, true, collection.Gap{Place: home("repos"), Cursor: token("2"), Reason: collection.BadPage})
+	look := func() string {
+		ctx := t.Context()
+		salt, err := s.Salt(ctx)
+		if err != nil || len(salt) < 16 {
+			t.Errorf("Salt = %d bytes, %v, want at least 16", len(salt), err)
+		}
+		streams, err1 := s.Streams(ctx, connector)
+		gaps, err2 := s.Gaps(ctx, "")
+		runs, err3 := s.Runs(ctx, "", 10)
+		events, err4 := s.Events(ctx, connector, 100)
+		connectors, err5 := s.Connectors(ctx)
+		return fmt.Sprintf("%x %+v %+v %+v %d %v %v", salt, streams, gaps, runs, len(events), connectors,
+			[]error{err1, err2, err3, err4, err5})
+	}
+	first := look()
+	if second := look(); first != second {
+		t.Errorf("looking twice shows %s and then %s", first, second)
+	}
+	// Others, who do not know the connector, see nothing and no error.
+	if got, err := s.Streams(t.Context(), "nobody"); len(got) != 0 || err != nil {
+		t.Errorf("Streams of nobody = %v, %v", got, err)
+	}
+	for r, err := range s.Records(t.Context(), "nobody", "repos") {
+		t.Errorf("Records of nobody = %v, %v", r, err)
+	}
+	other := opened(t, open)
+	a, _ := s.Salt(t.Context())
+	if b, err := other.Salt(t.Context()); err != nil || !bytes.Equal(a, b) {
+		t.Errorf("opened again the salt is %x, %v, want %x", b, err, a)
+	}
+}
+
+func describe(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	got, err := s.Streams(t.Context(), connector)
+	if err != nil || len(got) != len(streams) {
+		t.Fatalf("Streams = %+v, %v, want the declared ones before their first record", got, err)
+	}
+	for i, st := range got {
+		if st.Stream != streams[i] || st.View == "" || st.Records != 0 {
+			t.Errorf("stream %d = %+v, want %+v", i, st, streams[i])
+		}
+	}
+	commit(t, l,
+		page(home("issues"), collection.Cursor{}, collection.Cursor{Version: "1"}),
+		page(part("issues", "x"), collection.Cursor{}, collection.Cursor{Done: true}, "1", "2"),
+		page(part("issues", "y"), collection.Cursor{}, token("2"), "3"))
+	st := state(t, s, "issues")
+	if st.Records != 3 || len(st.Lanes) != 1 {
+		t.Fatalf("issues = %+v, want 3 records in one lane", st)
+	}
+	if lane := st.Lanes[0]; lane.Lane != forward || lane.Partitions != 2 || lane.Done != 1 || lane.Complete || lane.SavedAt.IsZero() || lane.Digest == "" {
+		t.Errorf("lane = %+v, want 2 partitions, 1 done, not complete", lane)
+	}
+	before := st.Lanes[0].Digest
+	commit(t, l, page(home("issues"), collection.Cursor{Version: "1"}, collection.Cursor{Version: "1", Done: true}))
+	if lane := state(t, s, "issues").Lanes[0]; !lane.Complete || lane.Digest == before {
+		t.Errorf("lane = %+v, want it complete, with another digest than %s", lane, before)
+	}
+	finish(t, l)
+
+	// A stream that is declared otherwise is described otherwise.
+	changed := slices.Clone(streams)
+	changed[0], changed[1] = changed[1], changed[0]
+	changed[0].Refresh = collection.Once
+	if l, err = s.Begin(t.Context(), newRun("run-2"), changed); err != nil {
+		t.Fatalf("Begin: %v", err)
+	}
+	if got, err := s.Streams(t.Context(), connector); err != nil || got[0].Stream != changed[0] || got[0].Records != 3 {
+		t.Errorf("Streams = %+v, %v, want %+v first", got, err, changed[0])
+	}
+	if names, err := s.Connectors(t.Context()); err != nil || !slices.Equal(names, []string{connector}) {
+		t.Errorf("Connectors = %v, %v", names, err)
+	}
+}
+
+func parents(t *testing.T, open opener) {
+	_, l := ledger(t, open)
+	x := part("issues", "x")
+	commit(t, l, page(x, collection.Cursor{}, token("2"), "10", "9", "B", "a", "é"))
+	commit(t, l, page(home("repos"), collection.Cursor{}, token("2"), "other"))
+	var got []string
+	for after := ""; ; {
+		page, err := l.Parents(t.Context(), "issues", after, 2)
+		if err != nil {
+			t.Fatalf("Parents after %q: %v", after, err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, p := range page {
+			if p.Partition != x.Partition || string(p.Data) != `{"n":"`+p.Key+`"}` {
+				t.Errorf("parent %q = %q of %q", p.Key, p.Data, p.Partition)
+			}
+			got = append(got, p.Key)
+		}
+		after = page[len(page)-1].Key
+	}
+	if want := []string{"10", "9", "B", "a", "é"}; !slices.Equal(got, want) {
+		t.Errorf("Parents = %q, want %q: the order of their bytes", got, want)
+	}
+}
+
+func places(t *testing.T, open opener) {
+	_, l := ledger(t, open)
+	var at []collection.Place
+	want := map[string]bool{}
+	for name, reason := range map[string]collection.Reason{
+		"fresh": "", "rate_limited": collection.RateLimited, "bad_page": collection.BadPage, "not_found": collection.NotFound,
+		// What ends a run leaves the place to forward work.
+		"request_cap": collection.RequestCap, "auth": collection.Auth, "retry_after": collection.RetryAfter,
+	} {
+		for _, cursor := range []collection.Cursor{{}, token("2")} {
+			p := part("issues", name+cursor.Token)
+			at = append(at, p)
+			if cursor.Token != "" {
+				commit(t, l, page(p, collection.Cursor{}, cursor))
+			}
+			if reason != "" {
+				deferGap(t, l, true, collection.Gap{Place: p, Cursor: cursor, Reason: reason})
+			}
+			want[string(p.Partition)] = reason != "" && !reason.EndsRun()
+		}
+	}
+	// A gap elsewhere in the place does not make it owed.
+	p := part("issues", "elsewhere")
+	at = append(at, p, home("repos"))
+	deferGap(t, l, true, collection.Gap{Place: p, Cursor: token("7"), Reason: collection.BadPage})
+
+	got, err := l.Places(t.Context(), at)
+	if err != nil || len(got) != len(at) {
+		t.Fatalf("Places = %d states, %v, want %d", len(got), err, len(at))
+	}
+	owed := 0
+	for i, state := range got {
+		if state.Checkpoint.Place != at[i] || state.Owed != want[string(at[i].Partition)] {
+			t.Errorf("place %v = %+v, want owed %t", at[i], state, want[string(at[i].Partition)])
+		}
+		if state.Owed {
+			owed++
+		}
+	}
+	if owed != 6 {
+		t.Errorf("%d places are owed, want 6", owed)
+	}
+}
+
+func providerState(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	if got, err := s.Provider(t.Context(), "acme/1"); got != nil || err != nil {
+		t.Errorf("Provider before = %q, %v, want nil", got, err)
+	}
+	for _, state := range []string{`{"rate":1.50}`, `{"rate": 2}`} {
+		if err := l.SaveProvider(t.Context(), "acme/1", []byte(state)); err != nil {
+			t.Fatalf("SaveProvider: %v", err)
+		}
+		if got, err := s.Provider(t.Context(), "acme/1"); string(got) != state || err != nil {
+			t.Errorf("Provider = %q, %v, want %q", got, err, state)
+		}
+	}
+	if got, err := s.Provider(t.Context(), "acme/2"); got != nil || err != nil {
+		t.Errorf("Provider of another account = %q, %v, want nil", got, err)
+	}
+}
+
+func fields(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at := home("repos")
+	commit(t, l, collection.Slice{Place: at, Next: token("2"), Records: []collection.Record{
+		record("1", `{"b":1,"a":{"inner":2}}`), record("2", `{"a":null,"B":1,"":0,"q\"uote":1,"\u00e9":1}`)}})
+	commit(t, l, collection.Slice{Place: at, From: token("2"), Next: token("3"), Records: []collection.Record{record("3", `{"z":1,"b":2}`)}})
+	// What was rolled back was not seen, and is noted when it comes again.
+	_, err := l.Commit(t.Context(), collection.Slice{Place: at, From: token("3"), Next: token("4"), Records: []collection.Record{record("4", `{"late":1}`)}},
+		collection.Slice{Place: at, From: token("?")})
+	checkError(t, "Commit", err, collection.ErrCursorMoved)
+	check := func(want ...string) {
+		t.Helper()
+		if got, err := s.Fields(t.Context(), connector, "repos"); err != nil || !slices.Equal(got, want) {
+			t.Errorf("Fields = %q, %v, want %q", got, err, want)
+		}
+	}
+	check("b", "a", "B", "", `q"uote`, "é", "z")
+	commit(t, l, collection.Slice{Place: at, From: token("3"), Next: token("4"), Records: []collection.Record{record("4", `{"late":1}`)}})
+	check("b", "a", "B", "", `q"uote`, "é", "z", "late")
+}
+
+func undeclared(t *testing.T, open opener) {
+	_, l := ledger(t, open)
+	if _, err := l.Commit(t.Context(), page(home("nothing"), collection.Cursor{}, token("2"), "a")); err == nil {
+		t.Error("Commit to a stream that was not declared succeeded")
+	}
+	if _, err := l.Checkpoint(t.Context(), home("nothing")); err == nil {
+		t.Error("Checkpoint of a stream that was not declared succeeded")
+	}
+}

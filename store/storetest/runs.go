@@ -1,0 +1,279 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+func oneRun(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	other := opened(t, open)
+	for _, s := range []store.Store{s, other} {
+		_, err := s.Begin(t.Context(), newRun("run-2"), streams)
+		held, ok := errors.AsType[*store.HeldError](err)
+		if !ok {
+			t.Fatalf("a second Begin: error = %v, want *store.HeldError", err)
+		}
+		if held.Run.ID != "run-1" || held.Run.Holder != (collection.Holder{Host: "here", PID: 4711}) ||
+			held.Run.StartedAt.IsZero() || held.Run.BeatAt.IsZero() {
+			t.Errorf("held by %+v, want run-1 of pid 4711", held.Run)
+		}
+		err = s.Reset(t.Context(), connector, home("repos"), collection.Cursor{}, store.Audit{})
+		if _, ok := errors.AsType[*store.HeldError](err); !ok {
+			t.Errorf("Reset during a run: error = %v, want *store.HeldError", err)
+		}
+	}
+	// It changed nothing, and disturbs no other connector.
+	commit(t, l, page(home("repos"), collection.Cursor{}, token("2"), "a"))
+	run := newRun("run-3")
+	run.Connector = "other"
+	l2, err := other.Begin(t.Context(), run, streams)
+	if err != nil {
+		t.Fatalf("Begin of another connector: %v", err)
+	}
+	commit(t, l2, page(home("repos"), collection.Cursor{}, token("9"), "z"))
+	checkContents(t, s, "repos", `a={"n":"a"}`)
+
+	// Of many that start at once, one gets it.
+	finish(t, l)
+	finish(t, l2)
+	var got sync.Map
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			id := fmt.Sprintf("race-%d", i)
+			l, err := []store.Store{s, other}[i%2].Begin(t.Context(), newRun(id), streams)
+			if err == nil {
+				got.Store(id, l)
+			} else if _, ok := errors.AsType[*store.HeldError](err); !ok {
+				t.Errorf("Begin in a race: %v", err)
+			}
+		})
+	}
+	wait.Wait()
+	winners := 0
+	got.Range(func(any, any) bool { winners++; return true })
+	if winners != 1 {
+		t.Errorf("%d runs got the lease, want 1", winners)
+	}
+}
+
+// fenced lets a run go on after its lease passed to another.
+func fenced(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	finish(t, l)
+	next := begin(t, s, "run-2")
+	if next.Epoch() <= l.Epoch() {
+		t.Errorf("epoch %d came after %d", next.Epoch(), l.Epoch())
+	}
+	ctx, at := t.Context(), home("repos")
+	before := eventsOf(t, s)
+	for what, do := range map[string]func() error{
+		"Commit": func() error {
+			_, err := l.Commit(ctx, page(at, collection.Cursor{}, token("2"), "a"))
+			return err
+		},
+		"Defer": func() error {
+			_, err := l.Defer(ctx, true, collection.Gap{Place: at, Reason: collection.BadPage})
+			return err
+		},
+		"Lease": func() error {
+			_, err := l.Lease(ctx, forward, []string{"repos"}, time.Now(), 1)
+			return err
+		},
+		"SaveProvider": func() error { return l.SaveProvider(ctx, "acme", []byte(`{}`)) },
+		"Beat":         func() error { return l.Beat(ctx, time.Now(), collection.Tally{Requests: 1}) },
+	} {
+		checkError(t, what+" without the lease", do(), collection.ErrFenced)
+	}
+	checkCursor(t, next, at, collection.Cursor{})
+	checkContents(t, s, "repos")
+	checkOwed(t, s)
+	if after := eventsOf(t, s); !maps.Equal(before, after) {
+		t.Errorf("events = %v, want %v", after, before)
+	}
+}
+
+// abandoned closes the store under a run, as its death does.
+func abandoned(t *testing.T, open opener) {
+	s := open(t)
+	l := begin(t, s, "run-1")
+	deferGap(t, l, false, collection.Gap{Place: home("repos"), Reason: collection.RequestCap})
+	if got := lease(t, l, time.Now(), 1); len(got) != 1 {
+		t.Fatalf("Lease = %v, want the gap", got)
+	}
+	epoch := l.Epoch()
+	closeStore(t, s)
+
+	s = opened(t, open)
+	checkOwed(t, s, "leased request_cap 0")
+	l = begin(t, s, "run-2")
+	if l.Epoch() <= epoch {
+		t.Errorf("epoch %d came after %d", l.Epoch(), epoch)
+	}
+	checkOwed(t, s, "open request_cap 0")
+	runs, err := s.Runs(t.Context(), connector, 10)
+	if err != nil || len(runs) != 2 || runs[0].Outcome != collection.Running || runs[1].Outcome != collection.Abandoned || runs[1].EndedAt.IsZero() {
+		t.Errorf("Runs = %+v, %v, want run-2 running and run-1 abandoned", runs, err)
+	}
+	if got := lease(t, l, time.Now(), 1); len(got) != 1 {
+		t.Errorf("the next run leases %v, want the gap", got)
+	}
+}
+
+// clocks gives every write a time of another age. (A run whose clock is wrong
+// must be as safe as any other.)
+func clocks(t *testing.T, open opener) {
+	s := opened(t, open)
+	at, from := home("repos"), collection.Cursor{}
+	for i, now := range []time.Time{time.Unix(0, 0), time.Now().AddDate(90, 0, 0), {}, time.Now().AddDate(9000, 0, 0), time.Unix(1e9, 0)} {
+		run := newRun(fmt.Sprintf("run-%d", i))
+		run.StartedAt = now
+		l, err := s.Begin(t.Context(), run, streams)
+		if err != nil {
+			t.Fatalf("Begin at %v: %v", now, err)
+		}
+		if err := l.Beat(t.Context(), now, collection.Tally{}); err != nil {
+			t.Errorf("Beat at %v: %v", now, err)
+		}
+		// However old its sign of life, a run that lives keeps the lease.
+		_, err = s.Begin(t.Context(), newRun("thief"), streams)
+		if _, ok := errors.AsType[*store.HeldError](err); !ok {
+			t.Errorf("Begin beside a run of %v: error = %v, want *store.HeldError", now, err)
+		}
+		deferGap(t, l, false, collection.Gap{Place: at, Cursor: from, Reason: collection.RequestCap, OpenedAt: now})
+		if got := lease(t, l, now, 1); len(got) != 1 {
+			t.Errorf("at %v leased %v, want the planned gap", now, got)
+		}
+		next := token(run.ID)
+		commit(t, l, page(at, from, next, run.ID))
+		checkCursor(t, l, at, next)
+		from = next
+		checkOwed(t, s)
+		if err := l.Finish(t.Context(), collection.Run{Outcome: collection.Complete, EndedAt: now}); err != nil {
+			t.Errorf("Finish at %v: %v", now, err)
+		}
+	}
+}
+
+func reset(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at := part("issues", "x")
+	commit(t, l, page(at, collection.Cursor{}, token("2"), "1"), page(part("issues", "y"), collection.Cursor{}, token("2"), "2"))
+	deferGap(t, l, true, collection.Gap{Place: at, Cursor: token("2"), Reason: collection.CursorExpired})
+	deferGap(t, l, true, collection.Gap{Place: part("issues", "y"), Cursor: token("2"), Reason: collection.CursorExpired})
+	commits, err := l.Checkpoint(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t, l)
+
+	audit := store.Audit{Who: "kim", Why: "the provider lost a month", Holder: collection.Holder{Host: "here", PID: 1}}
+	if err := s.Reset(t.Context(), connector, at, token("1"), audit); err != nil {
+		t.Fatalf("Reset: %v", err)
+	}
+	checkOwed(t, s, "open cursor_expired 1")
+	l = begin(t, s, "run-2")
+	checkCursor(t, l, at, token("1"))
+	checkCursor(t, l, part("issues", "y"), token("2"))
+	if done := commit(t, l, page(at, token("1"), token("2"), "1")); done[0].Commit <= commits.Commit {
+		t.Errorf("after the reset commit %d came after %d", done[0].Commit, commits.Commit)
+	}
+	events, err := s.Events(t.Context(), connector, 100)
+	i := slices.IndexFunc(events, func(e collection.Event) bool { return e.Kind == collection.CheckpointReset })
+	if err != nil || i < 0 || !strings.Contains(events[i].Message, "kim") || !strings.Contains(events[i].Message, "lost a month") {
+		t.Errorf("Events = %+v, %v, want a reset that names who and why", events, err)
+	}
+	finish(t, l)
+	if err := s.Reset(t.Context(), connector, home("nothing"), token(""), audit); err == nil {
+		t.Error("Reset of a stream that does not exist succeeded")
+	}
+}
+
+func resetPartitions(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	x, y, back := part("issues", "x"), part("issues", "y"), part("issues", "x")
+	back.Lane = backfill
+	for _, at := range []collection.Place{home("issues"), x, y, back, home("repos")} {
+		commit(t, l, page(at, collection.Cursor{}, token("2")))
+		deferGap(t, l, true, collection.Gap{Place: at, Cursor: token("2"), Reason: collection.BadPage})
+	}
+	finish(t, l)
+	if err := s.Reset(t.Context(), connector, home("issues"), collection.Cursor{}, store.Audit{}); err != nil {
+		t.Fatalf("Reset: %v", err)
+	}
+	l = begin(t, s, "run-2")
+	for _, at := range []collection.Place{home("issues"), x, y} {
+		checkCursor(t, l, at, collection.Cursor{})
+	}
+	checkCursor(t, l, back, token("2"))
+	checkCursor(t, l, home("repos"), token("2"))
+	checkOwed(t, s, "open bad_page 1", "open bad_page 1")
+}
+
+func runs(t *testing.T, open opener) {
+	s := opened(t, open)
+	ended := time.Now().UTC().Truncate(time.Millisecond)
+	tally := collection.Tally{Requests: 1, Retries: 2, Throttled: 3, Slices: 4, Records: 5, Changed: 6, Rejected: 7, GapsOpen: 8, GapsShut: 9}
+	for _, id := range []string{"run-1", "run-2"} {
+		l := begin(t, s, id)
+		if err := l.Beat(t.Context(), ended, tally); err != nil {
+			t.Fatalf("Beat: %v", err)
+		}
+		run := newRun(id)
+		run.Outcome, run.Reason, run.EndedAt, run.ExitCode, run.Tally = collection.Deferred, collection.RequestCap, ended, 75, tally
+		run.Waited = map[collection.WaitCause]time.Duration{collection.WaitPacing: 3 * time.Second}
+		if err := l.Finish(t.Context(), run); err != nil {
+			t.Fatalf("Finish: %v", err)
+		}
+	}
+	got, err := s.Runs(t.Context(), connector, 1)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("Runs = %v, %v, want the newest", got, err)
+	}
+	want := newRun("run-2")
+	want.Outcome, want.Reason, want.ExitCode, want.Tally = collection.Deferred, collection.RequestCap, 75, tally
+	want.Waited = map[collection.WaitCause]time.Duration{collection.WaitPacing: 3 * time.Second}
+	want.Epoch, want.StartedAt, want.BeatAt, want.EndedAt = got[0].Epoch, got[0].StartedAt, got[0].BeatAt, got[0].EndedAt
+	if !reflect.DeepEqual(got[0], want) {
+		t.Errorf("Runs = %+v, want %+v", got[0], want)
+	}
+	if !got[0].EndedAt.Equal(ended) || !got[0].BeatAt.Equal(ended) || got[0].StartedAt.IsZero() {
+		t.Errorf("times of the run = %v, %v, %v, want %v", got[0].StartedAt, got[0].BeatAt, got[0].EndedAt, ended)
+	}
+	if all, err := s.Runs(t.Context(), "", 10); err != nil || len(all) != 2 || all[0].ID != "run-2" {
+		t.Errorf("Runs of all = %v, %v, want two, the newest first", all, err)
+	}
+	n, total, err := s.Totals(t.Context(), connector)
+	double := collection.Tally{Requests: 2, Retries: 4, Throttled: 6, Slices: 8, Records: 10, Changed: 12, Rejected: 14, GapsOpen: 16, GapsShut: 18}
+	if err != nil || n != 2 || total != double {
+		t.Errorf("Totals = %d, %+v, %v, want 2, %+v", n, total, err, double)
+	}
+	if n, total, err := s.Totals(t.Context(), "nobody"); n != 0 || total != (collection.Tally{}) || err != nil {
+		t.Errorf("Totals of nobody = %d, %v, %v, want nothing", n, total, err)
+	}
+}
+
+func finishOnce(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	finish(t, l)
+	finish(t, l)
+	begin(t, s, "run-2")
+	finish(t, l) // does not end the other run
+	if _, err := s.Begin(t.Context(), newRun("run-3"), streams); err == nil {
+		t.Error("finishing a run again released the lease of another")
+	}
+	if got := eventsOf(t, s)[collection.RunFinished]; got != 1 {
+		t.Errorf("%d runs finished, want 1", got)
+	}
+}
