@@ -97,8 +97,9 @@ type Ledger interface {
 
 	// Lease returns up to n gaps that may be tried at now, in the order of
 	// [collection.Gap.Rank], and marks them leased by this run. A gap is
-	// leased at most once in a run. Planned gaps are always eligible; others
-	// after their not-before. A dead gap never is.
+	// leased at most once in a run, and a stuck one not by the run that left
+	// it. Planned gaps are always eligible; others after their not-before. A
+	// dead gap never is.
 	Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) ([]collection.Gap, error)
 
 	// Parents returns up to n records of parent, by key, after the key

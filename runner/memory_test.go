@@ -1,0 +1,267 @@
+package runner_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"collect/collection"
+)
+
+// errCrash is the end of the process, as far as a test can tell: nothing works
+// after it.
+var errCrash = errors.New("crashed")
+
+// memory is a ledger in memory that can fail at any durable step, before or
+// after its effect. What survives is durable; reopen makes a ledger over it
+// for the next run.
+type memory struct {
+	*durable
+	failAt      int // the durable step that crashes; 0: none
+	afterEffect bool
+	answer      error // what the failing commit answers; nil: any step fails with errCrash, and all later ones
+
+	steps  int
+	dead   bool
+	leased map[int64]bool // or left by this run, and stuck
+}
+
+// durable is what a crash does not take away.
+type durable struct {
+	mu       sync.Mutex
+	records  map[string]map[string]record
+	rejected int
+	at       map[collection.Place]collection.Checkpoint
+	gaps     []collection.Gap
+	commits  int64
+	provider map[string][]byte
+}
+
+type record struct {
+	partition collection.Partition
+	data      []byte
+}
+
+func newMemory() *memory {
+	return &memory{leased: map[int64]bool{}, durable: &durable{
+		records: map[string]map[string]record{}, at: map[collection.Place]collection.Checkpoint{}, provider: map[string][]byte{},
+	}}
+}
+
+// reopen returns a ledger for the next run over what survived.
+func (m *memory) reopen() *memory {
+	for i := range m.gaps {
+		if m.gaps[i].State == collection.GapLeased {
+			m.gaps[i].State = collection.GapOpen
+		}
+	}
+	return &memory{durable: m.durable, leased: map[int64]bool{}}
+}
+
+// step makes one durable step of effect, or crashes around it.
+func (m *memory) step(commit bool, effect func() error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead {
+		return errCrash
+	}
+	if m.answer != nil && !commit {
+		return effect()
+	}
+	m.steps++
+	if m.steps != m.failAt {
+		return effect()
+	}
+	if m.afterEffect {
+		if err := effect(); err != nil {
+			return err
+		}
+	}
+	if m.answer != nil {
+		return m.answer
+	}
+	m.dead = true
+	return errCrash
+}
+
+func (m *memory) Checkpoint(_ context.Context, at collection.Place) (collection.Checkpoint, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead {
+		return collection.Checkpoint{}, errCrash
+	}
+	c := m.at[at]
+	c.Place = at
+	return c, nil
+}
+
+func (m *memory) Commit(_ context.Context, group ...collection.Slice) ([]collection.Committed, error) {
+	var results []collection.Committed
+	err := m.step(true, func() error {
+		for _, s := range group {
+			if s.Fills == 0 && m.at[s.Place].Cursor != s.From {
+				return collection.ErrCursorMoved
+			}
+		}
+		m.commits++
+		for _, s := range group {
+			results = append(results, m.apply(s))
+		}
+		return nil
+	})
+	return results, err
+}
+
+func (m *memory) apply(s collection.Slice) collection.Committed {
+	result := collection.Committed{Commit: m.commits, Rejected: len(s.Rejected)}
+	if m.records[s.Stream] == nil {
+		m.records[s.Stream] = map[string]record{}
+	}
+	for _, r := range s.Records {
+		if old, ok := m.records[s.Stream][r.Key]; !ok || !bytes.Equal(old.data, r.Data) {
+			result.Changed++
+		}
+		m.records[s.Stream][r.Key] = record{s.Partition, slices.Clone(r.Data)}
+	}
+	m.rejected += len(s.Rejected)
+	if m.at[s.Place].Cursor == s.From {
+		m.at[s.Place] = collection.Checkpoint{Place: s.Place, Cursor: s.Next, Commit: m.commits}
+	}
+	for i := range m.gaps {
+		g := &m.gaps[i]
+		passed := g.Place == s.Place && (g.Cursor == s.From || s.Next.Done && g.Reason.Kind() == collection.Planned)
+		if owed(*g) && s.Leaves == nil && (passed || g.ID == s.Fills) {
+			g.State = collection.GapRecovered
+			result.Closed = append(result.Closed, *g)
+		}
+	}
+	if s.Leaves != nil {
+		m.open(true, *s.Leaves)
+	}
+	return result
+}
+
+func owed(g collection.Gap) bool {
+	return g.State == collection.GapOpen || g.State == collection.GapLeased || g.State == collection.GapDead
+}
+
+func (m *memory) open(worked bool, gap collection.Gap) collection.Gap {
+	i := slices.IndexFunc(m.gaps, func(g collection.Gap) bool {
+		return owed(g) && g.Place == gap.Place && g.Cursor == gap.Cursor
+	})
+	if i < 0 {
+		gap.ID, gap.OpenedAt = int64(len(m.gaps)+1), time.Now()
+		m.gaps = append(m.gaps, gap)
+		i = len(m.gaps) - 1
+	}
+	g := &m.gaps[i]
+	g.Reason, g.Detail, g.NotBefore, g.Version, g.State = gap.Reason, gap.Detail, gap.NotBefore, gap.Version, collection.GapOpen
+	if worked {
+		g.Attempts++
+	}
+	switch g.Reason.Kind() {
+	case collection.Stuck:
+		m.leased[g.ID] = true
+	case collection.Pressure:
+		if g.NotBefore.IsZero() {
+			g.NotBefore = time.Now().Add(time.Minute << min(g.Attempts, 6))
+		}
+	}
+	if g.Attempts >= collection.MaxGapAttempts || g.Reason.Permanent() {
+		g.State = collection.GapDead
+	}
+	return *g
+}
+
+func (m *memory) Defer(_ context.Context, worked bool, gaps ...collection.Gap) ([]collection.Gap, error) {
+	var opened []collection.Gap
+	err := m.step(false, func() error {
+		for _, gap := range gaps {
+			opened = append(opened, m.open(worked, gap))
+		}
+		return nil
+	})
+	return opened, err
+}
+
+func (m *memory) Lease(_ context.Context, lane collection.Lane, streams []string, now time.Time, n int) ([]collection.Gap, error) {
+	var due []collection.Gap
+	err := m.step(false, func() error {
+		for i, g := range m.gaps {
+			if len(due) == n {
+				break
+			}
+			if g.State != collection.GapOpen || g.Lane != lane || m.leased[g.ID] || !slices.Contains(streams, g.Stream) || g.NotBefore.After(now) {
+				continue
+			}
+			m.gaps[i].State, m.leased[g.ID] = collection.GapLeased, true
+			due = append(due, m.gaps[i])
+		}
+		return nil
+	})
+	return due, err
+}
+
+func (m *memory) Parents(_ context.Context, parent, after string, n int) ([]collection.Parent, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead {
+		return nil, errCrash
+	}
+	var page []collection.Parent
+	for _, key := range slices.Sorted(maps.Keys(m.records[parent])) {
+		if key > after && len(page) < n {
+			r := m.records[parent][key]
+			page = append(page, collection.Parent{Partition: r.partition, Record: collection.Record{Key: key, Data: r.data}})
+		}
+	}
+	return page, nil
+}
+
+func (m *memory) Places(_ context.Context, at []collection.Place) ([]collection.PlaceState, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead {
+		return nil, errCrash
+	}
+	states := make([]collection.PlaceState, len(at))
+	for i, place := range at {
+		c := m.at[place]
+		states[i].Checkpoint = c
+		states[i].Owed = slices.ContainsFunc(m.gaps, func(g collection.Gap) bool {
+			return owed(g) && g.Place == place && g.Cursor == c.Cursor && !g.Reason.EndsRun()
+		})
+	}
+	return states, nil
+}
+
+func (m *memory) SaveProvider(_ context.Context, domain string, state []byte, _ ...collection.Event) error {
+	return m.step(false, func() error {
+		m.provider[domain] = slices.Clone(state)
+		return nil
+	})
+}
+
+func (m *memory) Beat(context.Context, time.Time, collection.Tally) error { return nil }
+
+// owes returns the gaps that are owed, in the order they were opened.
+func (m *memory) owes() []collection.Gap {
+	var gaps []collection.Gap
+	for _, g := range m.gaps {
+		if owed(g) {
+			gaps = append(gaps, g)
+		}
+	}
+	slices.SortFunc(gaps, func(a, b collection.Gap) int { return cmp.Compare(a.ID, b.ID) })
+	return gaps
+}
+
+// keys returns the keys stored of a stream, sorted.
+func (m *memory) keys(stream string) []string {
+	return slices.Sorted(maps.Keys(m.records[stream]))
+}

@@ -1,0 +1,45 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"collect/collection"
+)
+
+// signed returns e with what every event of this run carries.
+func (r *Runner) signed(e collection.Event) collection.Event {
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	e.Run, e.Connector = r.Run.ID, r.Run.Connector
+	if e.Provider == "" {
+		e.Provider = r.Connector.Provider().Name
+	}
+	return e
+}
+
+// observe tells who watches. Events that must survive are written by the
+// ledger, in the transaction of what they tell.
+func (r *Runner) observe(e collection.Event) {
+	if r.Observe != nil {
+		r.Observe(r.signed(e))
+	}
+}
+
+func (r *Runner) observeGap(kind collection.EventKind, gap collection.Gap) {
+	r.observe(collection.Event{
+		Kind: kind, Stream: gap.Stream, Partition: gap.Partition, Lane: gap.Lane,
+		Gap: &collection.GapInfo{
+			ID: gap.ID, Shape: gap.Shape, Reason: gap.Reason, Kind: gap.Reason.Kind(), Attempts: gap.Attempts,
+		},
+	})
+}
+
+// saveProvider stores what was learned of the provider.
+func (r *Runner) saveProvider(ctx context.Context, state []byte, events ...collection.Event) error {
+	for i := range events {
+		events[i] = r.signed(events[i])
+	}
+	return r.Ledger.SaveProvider(context.WithoutCancel(ctx), r.Domain, state, events...)
+}

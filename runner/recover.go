@@ -1,0 +1,94 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"collect/collection"
+)
+
+// gapsPage is how many gaps are leased in one read: transport, never a bound
+// on the work.
+const gapsPage = 64
+
+// recover fills the gaps of streams that are due, page after page, until none
+// is left or the run ends. A gap is tried once in a run.
+func (r *Runner) recover(ctx context.Context, streams []string) error {
+	for r.ended() == nil {
+		gaps, err := r.Ledger.Lease(ctx, r.Run.Lane, streams, time.Now(), gapsPage)
+		if err != nil {
+			return err
+		}
+		if len(gaps) == 0 {
+			return nil
+		}
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(r.Concurrency)
+		for _, gaps := range byPlace(gaps) {
+			group.Go(func() error {
+				for _, gap := range gaps {
+					if r.ended() != nil {
+						return nil
+					}
+					if err := r.fill(ctx, gap); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byPlace groups gaps that are filled one after the other: the walk from one
+// gap of a place may pass the next.
+func byPlace(gaps []collection.Gap) map[collection.Place][]collection.Gap {
+	groups := map[collection.Place][]collection.Gap{}
+	for _, gap := range gaps {
+		groups[gap.Place] = append(groups[gap.Place], gap)
+	}
+	return groups
+}
+
+// fill tries one gap. If the walk of its place stands at it, the walk goes on
+// from there to its end; a gap behind the checkpoint is one slice.
+func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
+	i := slices.IndexFunc(r.streams, func(s collection.Stream) bool { return s.Name == gap.Stream })
+	if i < 0 {
+		return nil // the stream is not part of this run
+	}
+	stream := r.streams[i]
+	if stream.Parent != "" && gap.Partition == "" {
+		return nil // it marks where the pass goes on, and the pass closes it
+	}
+	at, err := r.Ledger.Checkpoint(ctx, gap.Place)
+	if err != nil {
+		return err
+	}
+	if at.Cursor == gap.Cursor {
+		return r.walk(ctx, stream, gap.Place, at.Cursor, gap.Version)
+	}
+
+	ctx = collection.WithStream(ctx, stream.Name)
+	slice, err := r.one(ctx, gap.Place, gap.Cursor)
+	if err != nil {
+		stop, err := asStop(ctx, err)
+		if err != nil {
+			return fmt.Errorf("stream %s: %w", stream.Name, err)
+		}
+		r.met(gap.Place, stop)
+		again := r.gap(stream, gap.Place, gap.Cursor, stop)
+		again.Version = gap.Version
+		return r.leave(ctx, again, stop)
+	}
+	slice.From, slice.Fills = gap.Cursor, gap.ID
+	return r.commit(slice)
+}

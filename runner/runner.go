@@ -1,0 +1,333 @@
+// Package runner runs a connector: it walks the streams, commits slice by
+// slice, and turns what could not be had into gaps.
+//
+// It owns four rules, each visible once in the code:
+//
+//   - A checkpoint moves only with the records before it ([committer]).
+//   - Budgets end a slice before it is asked for, never inside it: the client
+//     refuses the next attempt, and the piece becomes a gap.
+//   - A stop that concerns one slice or partition costs that piece, and the
+//     rest goes on; a stop that concerns the provider ends the run, and every
+//     stream that is not finished is left with a gap that says so.
+//   - After a commit with an unknown outcome nothing new starts before the
+//     checkpoint was read back.
+//
+// A run is forward work and recovery. Forward work takes the streams in order,
+// parents first, and walks each from its checkpoint: a stream without parents
+// is one walk, a stream with parents is a pass over its partitions, several
+// side by side. Recovery takes the gaps that are due, page after page, until
+// none is left. A run does a stream's forward work and then its gaps; a resume
+// does all gaps first.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"collect/collection"
+	"collect/connectors"
+	"collect/pacing"
+)
+
+// A Ledger is the part of a store that a run writes to. The promises of its
+// methods are those of store.Ledger.
+type Ledger interface {
+	Checkpoint(ctx context.Context, at collection.Place) (collection.Checkpoint, error)
+	Commit(ctx context.Context, slices ...collection.Slice) ([]collection.Committed, error)
+	Defer(ctx context.Context, worked bool, gaps ...collection.Gap) ([]collection.Gap, error)
+	Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) ([]collection.Gap, error)
+	Parents(ctx context.Context, parent string, after string, n int) ([]collection.Parent, error)
+	Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error)
+	SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error
+	Beat(ctx context.Context, now time.Time, tally collection.Tally) error
+}
+
+// A Config says what to run.
+type Config struct {
+	Connector   connectors.Connector
+	Ledger      Ledger
+	Run         collection.Run // ID, Connector, Mode and Lane are set
+	Streams     []string       // nil: all
+	Concurrency int            // requests in flight at once; 0: 1
+	Budget      *pacing.Budget // nil: nothing ends the run but its work
+
+	Domain  string                 // names the provider's account in the ledger
+	Learned []byte                 // what the ledger remembers of Domain; nil: nothing
+	Base    http.RoundTripper      // what sends; nil: the network
+	Observe func(collection.Event) // called from several goroutines; nil: nobody looks
+}
+
+// beatEvery is how often a run says that it is alive. People read it ("alive
+// 3 s ago"); nothing is decided by it.
+const beatEvery = 5 * time.Second
+
+// A Runner is one execution of a connector.
+type Runner struct {
+	Config
+	governor *pacing.Governor
+	client   *http.Client
+	streams  []collection.Stream
+	limits   collection.Limits
+	commits  *committer
+
+	mu    sync.Mutex
+	stop  *collection.Stop // what ends the run; nil while it goes on
+	stops []Stopped
+	tally collection.Tally
+	left  map[collection.Place]bool // this run left a gap there
+	done  map[collection.Place]bool // this run walked it to its end
+}
+
+// Stopped is a stop with the place where it was met.
+type Stopped struct {
+	At   collection.Place
+	Stop *collection.Stop
+}
+
+// New returns a runner for c. Its only errors are an *UnknownStreamError and
+// those of limits that cannot be meant.
+func New(c Config) (*Runner, error) {
+	if c.Budget == nil {
+		c.Budget = pacing.NewBudget(pacing.BudgetLimits{})
+	}
+	c.Concurrency = max(1, c.Concurrency)
+	r := &Runner{Config: c, commits: newCommitter(c.Ledger), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}}
+
+	for _, stream := range c.Connector.Streams() {
+		if c.Streams == nil || slices.Contains(c.Streams, stream.Name) {
+			r.streams = append(r.streams, stream)
+		}
+	}
+	for _, name := range c.Streams {
+		if !slices.Contains(r.names(), name) {
+			return nil, &UnknownStreamError{name}
+		}
+	}
+
+	provider := c.Connector.Provider()
+	r.limits = provider.Limits.WithDefaults()
+	governor, err := pacing.New(pacing.Config{
+		Provider:    provider,
+		Budget:      c.Budget,
+		Concurrency: c.Concurrency,
+		Base:        c.Base,
+		Restore:     c.Learned,
+		Observe:     r.observe,
+		Save:        r.saveProvider,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.governor, r.client = governor, governor.Client()
+	return r, nil
+}
+
+// Do runs until the work is done, a budget ends, or the provider refuses. It
+// returns the run with its reason, tally and waits; the outcome is [Verdict]'s
+// to say. It may be called once.
+//
+// The error is nil for everything that left a gap, planned stops and refusals
+// alike. It is not nil if the ledger failed, the lease was lost
+// (collection.ErrFenced) or the connector is broken: what was committed is
+// safe then, too.
+func (r *Runner) Do(ctx context.Context) (collection.Run, error) {
+	defer r.governor.Close()
+	stopBeating := r.beat(ctx)
+	err := r.work(ctx)
+	stopBeating()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		r.met(collection.Place{}, &collection.Stop{Reason: collection.Interrupted, Err: err})
+		err = nil
+	}
+
+	// What was learned and what is owed is kept whatever ended the run.
+	after := context.WithoutCancel(ctx)
+	if flushed := r.governor.Flush(after); err == nil {
+		err = flushed
+	}
+	if r.ended() != nil && !errors.Is(err, collection.ErrFenced) {
+		if owed := r.leaveRest(after); err == nil {
+			err = owed
+		}
+	}
+	run := r.Run
+	run.Tally, run.Waited = r.Tally(), r.Budget.Waited()
+	if stop := r.ended(); stop != nil {
+		run.Reason = stop.Reason
+	}
+	return run, err
+}
+
+// Pace returns how things stand with the provider.
+func (r *Runner) Pace() pacing.Status { return r.governor.Status() }
+
+// Tally returns the work so far.
+func (r *Runner) Tally() collection.Tally {
+	sent := r.Budget.Tally()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.tally
+	t.Requests, t.Retries, t.Throttled = sent.Requests, sent.Retries, sent.Throttled
+	return t
+}
+
+// Stops returns the first stop of each reason that the run met, in the order
+// it met them.
+func (r *Runner) Stops() []Stopped {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.stops)
+}
+
+// An UnknownStreamError says that a stream was asked for that the connector
+// does not have.
+type UnknownStreamError struct{ Stream string }
+
+func (e *UnknownStreamError) Error() string { return fmt.Sprintf("no stream named %q", e.Stream) }
+
+// work does forward work and recovery in the order of the run's mode.
+func (r *Runner) work(ctx context.Context) error {
+	r.commits.start()
+	defer r.commits.close()
+
+	if r.Run.Mode == collection.Resume {
+		if err := r.recover(ctx, r.names()); err != nil {
+			return err
+		}
+	}
+	for _, stream := range r.streams {
+		if err := r.forward(ctx, stream); err != nil {
+			return err
+		}
+		if err := r.recover(ctx, []string{stream.Name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forward takes one stream on from its checkpoint.
+func (r *Runner) forward(ctx context.Context, stream collection.Stream) error {
+	at := r.home(stream)
+	if r.ended() != nil || r.finished(at) {
+		return nil
+	}
+	states, err := r.Ledger.Places(ctx, []collection.Place{at})
+	if err != nil {
+		return err
+	}
+	state := states[0]
+	switch {
+	case r.Run.Lane == collection.Backfill && state.Checkpoint.Done:
+		return nil // a backfill is finished once
+	case stream.Parent != "":
+		return r.pass(ctx, stream, state.Checkpoint.Cursor)
+	case state.Owed:
+		return nil // the walk stands at a gap, which only recovery takes
+	}
+	return r.walk(ctx, stream, at, state.Checkpoint.Cursor, "")
+}
+
+// leaveRest leaves a gap for every stream that the run did not finish, with
+// the reason that ended the run. The gap marks where forward work goes on; it
+// was not tried, so its attempts do not count.
+func (r *Runner) leaveRest(ctx context.Context) error {
+	var gaps []collection.Gap
+	for _, stream := range r.streams {
+		at := r.home(stream)
+		states, err := r.Ledger.Places(ctx, []collection.Place{at})
+		if err != nil {
+			return err
+		}
+		state := states[0]
+		done := r.Run.Lane == collection.Backfill && state.Checkpoint.Done
+		if done || state.Owed || r.settled(at) {
+			continue
+		}
+		gaps = append(gaps, r.gap(stream, at, state.Checkpoint.Cursor, r.ended()))
+	}
+	if len(gaps) == 0 {
+		return nil
+	}
+	return r.deferGaps(ctx, false, gaps...)
+}
+
+// home returns the place of a stream's own walk or pass.
+func (r *Runner) home(stream collection.Stream) collection.Place {
+	return collection.Place{Stream: stream.Name, Lane: r.Run.Lane}
+}
+
+func (r *Runner) names() []string {
+	names := make([]string, len(r.streams))
+	for i, stream := range r.streams {
+		names[i] = stream.Name
+	}
+	return names
+}
+
+// met notes a stop, and ends the run with it if it concerns the provider. The
+// first that does counts.
+func (r *Runner) met(at collection.Place, stop *collection.Stop) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stop == nil && stop.Reason.EndsRun() {
+		r.stop = stop
+	}
+	if !slices.ContainsFunc(r.stops, func(s Stopped) bool { return s.Stop.Reason == stop.Reason }) {
+		r.stops = append(r.stops, Stopped{at, stop})
+	}
+}
+
+// ended returns what ends the run, or nil while it goes on.
+func (r *Runner) ended() *collection.Stop {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stop
+}
+
+// finish notes that the walk or pass of a place reached its end in this run.
+func (r *Runner) finish(at collection.Place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done[at] = true
+}
+
+func (r *Runner) finished(at collection.Place) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.done[at]
+}
+
+// settled reports whether this run finished a place or left a gap there.
+func (r *Runner) settled(at collection.Place) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.done[at] || r.left[at]
+}
+
+// beat keeps saying that the run is alive until the returned function is
+// called.
+func (r *Runner) beat(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(beatEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-tick.C:
+				// A beat that fails costs nothing: the lease is the kernel's.
+				_ = r.Ledger.Beat(ctx, now, r.Tally())
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}

@@ -1,0 +1,402 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+	"collect/runner"
+)
+
+// do runs the shelf once over what m remembers.
+func do(t *testing.T, m *memory, p http.RoundTripper, change func(*runner.Config)) (collection.Run, error) {
+	t.Helper()
+	c := runner.Config{
+		Connector: shelf{},
+		Ledger:    m,
+		Run:       collection.Run{ID: "r", Connector: "shelf", Mode: collection.Forward, Lane: collection.Incremental},
+		Budget:    pacing.NewBudget(pacing.BudgetLimits{}),
+		Domain:    "shelf",
+		Learned:   m.provider["shelf"],
+		Base:      p,
+	}
+	if change != nil {
+		change(&c)
+	}
+	r, err := runner.New(c)
+	if err != nil {
+		return c.Run, err
+	}
+	return r.Do(t.Context())
+}
+
+// checkAll checks that everything the provider serves is stored, and nothing
+// is owed.
+func checkAll(t *testing.T, m *memory, p *provider) {
+	t.Helper()
+	for _, stream := range []string{"items", "details", "notes"} {
+		if got, want := m.keys(stream), p.want(stream); !slices.Equal(got, want) {
+			t.Errorf("%s: stored %d records %v, want %d", stream, len(got), got, len(want))
+		}
+	}
+	if got := m.owes(); len(got) != 0 {
+		t.Errorf("owed: %+v, want nothing", got)
+	}
+}
+
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+func TestCollectsEverything(t *testing.T) {
+	for _, concurrency := range []int{1, 2, 8} {
+		for _, ahead := range []bool{false, true} {
+			bubble(t, fmt.Sprintf("concurrency=%d,ahead=%t", concurrency, ahead), func(t *testing.T) {
+				m, p := newMemory(), &provider{n: 20}
+				run, err := do(t, m, p, func(c *runner.Config) {
+					c.Concurrency, c.Connector = concurrency, shelf{ahead: ahead}
+				})
+				if err != nil || run.Reason != "" {
+					t.Fatalf("Do = %q, %v", run.Reason, err)
+				}
+				checkAll(t, m, p)
+				if got, want := runner.Verdict(run, m.owes()), collection.Complete; got != want {
+					t.Errorf("Verdict = %s, want %s", got, want)
+				}
+			})
+		}
+	}
+}
+
+func TestSecondRunAsksOnlyForWhatMayBeNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7}
+		if _, err := do(t, m, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		first := p.requests()
+		run, err := do(t, m.reopen(), p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Items and notes are walked again, details never.
+		if got, want := p.requests()-first, 3+2*7; got != want {
+			t.Errorf("second run sent %d requests, want %d", got, want)
+		}
+		if got, want := runner.Verdict(run, m.owes()), collection.NothingNew; got != want {
+			t.Errorf("Verdict = %s, want %s", got, want)
+		}
+	})
+}
+
+// TestCrashAnywhere ends the process at each durable step in turn, before and
+// after its effect, resumes until nothing is left to do, and compares with an
+// undisturbed run.
+func TestCrashAnywhere(t *testing.T) {
+	steps := 0
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		if _, err := do(t, m, &provider{n: 7}, nil); err != nil {
+			t.Fatal(err)
+		}
+		steps = m.steps
+	})
+	if steps < 20 {
+		t.Fatalf("an undisturbed run makes %d durable steps: too few to prove anything", steps)
+	}
+	for _, concurrency := range []int{1, 4} {
+		for failAt := 1; failAt <= steps; failAt++ {
+			for _, afterEffect := range []bool{false, true} {
+				bubble(t, fmt.Sprintf("concurrency=%d,step=%d,afterEffect=%t", concurrency, failAt, afterEffect), func(t *testing.T) {
+					m, p := newMemory(), &provider{n: 7}
+					m.failAt, m.afterEffect = failAt, afterEffect
+					set := func(c *runner.Config) { c.Concurrency = concurrency }
+					_, err := do(t, m, p, set)
+					if m.dead && !errors.Is(err, errCrash) {
+						t.Errorf("Do = %v, want the crash", err)
+					}
+					if _, err := do(t, m.reopen(), p, func(c *runner.Config) { set(c); c.Run.Mode = collection.Resume }); err != nil {
+						t.Fatal(err)
+					}
+					checkAll(t, m, p)
+				})
+			}
+		}
+	}
+}
+
+// TestUnknownCommitIsReadBack answers each commit in turn with "not known",
+// with and without its effect. The run goes on by itself and loses nothing.
+func TestUnknownCommitIsReadBack(t *testing.T) {
+	for failAt := 1; failAt <= 30; failAt++ {
+		for _, afterEffect := range []bool{false, true} {
+			bubble(t, fmt.Sprintf("step=%d,afterEffect=%t", failAt, afterEffect), func(t *testing.T) {
+				m, p := newMemory(), &provider{n: 7}
+				m.failAt, m.afterEffect, m.answer = failAt, afterEffect, collection.ErrUnknown
+				if _, err := do(t, m, p, func(c *runner.Config) { c.Concurrency = 3 }); err != nil {
+					t.Fatal(err)
+				}
+				checkAll(t, m, p)
+			})
+		}
+	}
+}
+
+func TestRequestCapLeavesPlannedGapsAndResumeFinishes(t *testing.T) {
+	for limit := int64(1); limit <= 24; limit++ {
+		bubble(t, fmt.Sprintf("cap=%d", limit), func(t *testing.T) {
+			m, p := newMemory(), &provider{n: 7}
+			run, err := do(t, m, p, func(c *runner.Config) {
+				c.Budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: limit})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if limit < 24 {
+				if run.Reason != collection.RequestCap || int64(p.requests()) != limit {
+					t.Errorf("reason %q after %d requests, want request_cap after %d", run.Reason, p.requests(), limit)
+				}
+				if got, want := runner.Verdict(run, m.owes()), collection.Deferred; got != want {
+					t.Errorf("Verdict = %s, want %s", got, want)
+				}
+				for _, gap := range m.owes() {
+					if gap.Reason.Kind() != collection.Planned || gap.Attempts != 0 {
+						t.Errorf("gap %+v, want a planned one without attempts", gap)
+					}
+				}
+			}
+			if _, err := do(t, m.reopen(), p, func(c *runner.Config) { c.Run.Mode = collection.Resume }); err != nil {
+				t.Fatal(err)
+			}
+			checkAll(t, m, p)
+		})
+	}
+}
+
+// TestOneDetailRefused: a refusal of one detail costs that detail, leaves a
+// row that names it, and does not look like success.
+func TestOneDetailRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7}
+		p.fail("/details/item-003?page=", http.StatusForbidden)
+		run, err := do(t, m, p, nil)
+		if err != nil || run.Reason != "" {
+			t.Fatalf("Do = %q, %v", run.Reason, err)
+		}
+		owes := m.owes()
+		if len(owes) != 1 || owes[0].Shape != collection.DetailGap || owes[0].Reason != collection.Forbidden {
+			t.Fatalf("owed %+v, want one DETAIL_GAP, forbidden", owes)
+		}
+		if got := len(m.records["details"]); got != 6 {
+			t.Errorf("%d details stored, want 6", got)
+		}
+		if got, want := runner.Verdict(run, owes), collection.Blocked; got != want {
+			t.Errorf("Verdict = %s, want %s", got, want)
+		}
+	})
+}
+
+// TestProviderDownIsRecoveredLater: pages that keep failing become provider
+// gaps, and a later run fills them when it is time.
+func TestProviderDownIsRecoveredLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7}
+		p.fail("/notes/item-002?page=1", http.StatusBadGateway)
+		run, err := do(t, m, p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		owes := m.owes()
+		if len(owes) != 1 || owes[0].Reason != collection.UpstreamPressure || owes[0].Attempts != 1 {
+			t.Fatalf("owed %+v, want one upstream_pressure gap with one attempt", owes)
+		}
+		if got, want := runner.Verdict(run, owes), collection.Waiting; got != want {
+			t.Errorf("Verdict = %s, want %s", got, want)
+		}
+		p.mend()
+		time.Sleep(7 * time.Hour)
+		if _, err := do(t, m.reopen(), p, func(c *runner.Config) { c.Run.Mode = collection.Resume }); err != nil {
+			t.Fatal(err)
+		}
+		checkAll(t, m, p)
+	})
+}
+
+// TestBadPageIsLeftBehind: where the next page can be named without it, a page
+// that cannot be read costs that page only; recovery fills the hole later.
+func TestBadPageIsLeftBehind(t *testing.T) {
+	for _, concurrency := range []int{1, 4} {
+		bubble(t, fmt.Sprintf("concurrency=%d", concurrency), func(t *testing.T) {
+			m, p := newMemory(), &provider{n: 20}
+			p.fail("/items/?page=2", http.StatusOK) // not JSON
+			p.fail("/items/?page=4", http.StatusOK)
+			set := func(c *runner.Config) { c.Connector, c.Concurrency = shelf{ahead: true}, concurrency }
+			run, err := do(t, m, p, set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := len(m.records["items"]), 20-6; got != want {
+				t.Errorf("%d items stored, want %d", got, want)
+			}
+			owes := m.owes()
+			if len(owes) != 2 || owes[0].Reason != collection.BadPage || owes[0].Cursor.Token != "2" {
+				t.Fatalf("owed %+v, want two bad pages", owes)
+			}
+			if got, want := runner.Verdict(run, owes), collection.Blocked; got != want {
+				t.Errorf("Verdict = %s, want %s", got, want)
+			}
+			p.mend()
+			if _, err := do(t, m.reopen(), p, func(c *runner.Config) { set(c); c.Run.Mode = collection.Resume }); err != nil {
+				t.Fatal(err)
+			}
+			checkAll(t, m, p)
+		})
+	}
+}
+
+// TestEndlessPagesEnd: a server that sends its first page for ever does not
+// hold a run for ever, and the run does not call it success.
+func TestEndlessPagesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7, repeat: true}
+		run, err := do(t, m, p, func(c *runner.Config) { c.Streams = []string{"items"} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := runner.Verdict(run, m.owes()), collection.Blocked; got != want {
+			t.Errorf("Verdict = %s, want %s", got, want)
+		}
+		if got := p.requests(); got > 10 {
+			t.Errorf("%d requests before it was noticed, want at most 10", got)
+		}
+	})
+}
+
+// TestBackfillLeavesTheIncrementalCheckpoint is I15.
+func TestBackfillLeavesTheIncrementalCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7}
+		if _, err := do(t, m, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		before := incremental(m)
+		for range 2 {
+			if _, err := do(t, m.reopen(), p, func(c *runner.Config) {
+				c.Run.Lane = collection.Backfill
+				c.Budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 15})
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := incremental(m); !slices.Equal(got, before) {
+			t.Errorf("incremental checkpoints moved: %v, want %v", got, before)
+		}
+		if len(m.at) <= len(before) {
+			t.Error("the backfill committed nothing: this proves nothing")
+		}
+	})
+}
+
+func incremental(m *memory) []string {
+	var all []string
+	for place, c := range m.at {
+		if place.Lane == collection.Incremental {
+			all = append(all, fmt.Sprint(place, c))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestInterruptFinishesThePageInFlight: the first Ctrl-C lets the page in
+// flight be saved, sends nothing more, and leaves gaps that are planned.
+func TestInterruptFinishesThePageInFlight(t *testing.T) {
+	for at := 1; at <= 24; at++ {
+		bubble(t, fmt.Sprintf("request=%d", at), func(t *testing.T) {
+			m, p := newMemory(), &provider{n: 7}
+			budget := pacing.NewBudget(pacing.BudgetLimits{})
+			p.before = func(asked int) {
+				if asked == at {
+					budget.Interrupt()
+				}
+			}
+			run, err := do(t, m, p, func(c *runner.Config) { c.Budget = budget })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.requests(); got != at {
+				t.Errorf("%d requests, want %d", got, at)
+			}
+			if at < 24 && run.Reason != collection.Interrupted {
+				t.Errorf("reason %q, want interrupted", run.Reason)
+			}
+			if got := int(run.Tally.Requests); got != at {
+				t.Errorf("tally says %d requests, want %d", got, at)
+			}
+			p.before = nil
+			if _, err := do(t, m.reopen(), p, nil); err != nil {
+				t.Fatal(err)
+			}
+			checkAll(t, m, p)
+		})
+	}
+}
+
+// TestCancelKeepsWhatIsCommitted: a second Ctrl-C ends the run at once.
+func TestCancelKeepsWhatIsCommitted(t *testing.T) {
+	for at := 1; at <= 24; at++ {
+		bubble(t, fmt.Sprintf("request=%d", at), func(t *testing.T) {
+			m, p := newMemory(), &provider{n: 7}
+			ctx, cancel := context.WithCancel(t.Context())
+			p.before = func(asked int) {
+				if asked == at {
+					cancel()
+				}
+			}
+			r, err := runner.New(runner.Config{
+				Connector: shelf{}, Ledger: m, Base: p, Concurrency: 2,
+				Run: collection.Run{ID: "r", Connector: "shelf", Mode: collection.Forward, Lane: collection.Incremental},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Do(ctx); err != nil {
+				t.Fatal(err)
+			}
+			p.before = nil
+			if _, err := do(t, m.reopen(), p, nil); err != nil {
+				t.Fatal(err)
+			}
+			checkAll(t, m, p)
+		})
+	}
+}
+
+func TestFencedRunWritesNothingMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7}
+		m.failAt, m.answer = 2, collection.ErrFenced
+		_, err := do(t, m, p, nil)
+		if !errors.Is(err, collection.ErrFenced) {
+			t.Fatalf("Do = %v, want ErrFenced", err)
+		}
+		if got := m.owes(); len(got) != 0 {
+			t.Errorf("a fenced run left %+v", got)
+		}
+	})
+}
+
+func TestUnknownStreamIsRefused(t *testing.T) {
+	_, err := do(t, newMemory(), &provider{}, func(c *runner.Config) { c.Streams = []string{"itmes"} })
+	if unknown, ok := errors.AsType[*runner.UnknownStreamError](err); !ok || unknown.Stream != "itmes" {
+		t.Errorf("Do = %v, want an UnknownStreamError", err)
+	}
+}

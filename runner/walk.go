@@ -1,0 +1,235 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"iter"
+
+	"collect/collection"
+	"collect/connectors"
+)
+
+// maxSkipped bounds how many slices in a row a walk leaves as gaps and goes on
+// behind. One bad page is a fault of that page; several are a fault of the
+// walk.
+const maxSkipped = 3
+
+// walk takes the walk of a place on from its checkpoint to its end. A walk
+// that was finished begins anew, asking from its high-water mark; it then
+// covers version.
+//
+// It returns an error only if the run cannot go on. Whatever else ends the
+// walk becomes a gap.
+func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string) error {
+	ctx = collection.WithStream(ctx, stream.Name)
+	for skipped := 0; ; skipped++ {
+		reached, err := r.follow(ctx, at, checkpoint, version)
+		if err == nil {
+			r.finish(at)
+			return nil
+		}
+		if reached != checkpoint {
+			skipped = 0
+		}
+		stop, err := asStop(ctx, err)
+		if err != nil {
+			return fmt.Errorf("stream %s: %w", stream.Name, err)
+		}
+		r.met(at, stop)
+		gap := r.gap(stream, at, reached, stop)
+		gap.Version = version
+		next, ok := r.behind(at, reached, stop)
+		if !ok || skipped == maxSkipped {
+			return r.leave(ctx, gap, stop)
+		}
+		if err := r.commit(collection.Slice{Place: at, From: reached, Next: next, Leaves: &gap}); err != nil {
+			return err
+		}
+		checkpoint, version = next, next.Version
+	}
+}
+
+// follow commits slice after slice until the walk is done, and returns the
+// checkpoint it reached.
+func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint collection.Cursor, version string) (collection.Cursor, error) {
+	from, begins := checkpoint, checkpoint.Done || checkpoint == (collection.Cursor{})
+	if begins {
+		from = collection.Cursor{Since: checkpoint.Since, Version: version}
+	}
+	guard := repeats{limit: r.limits.PagesWithout}
+	for slice, err := range r.slices(ctx, at, from) {
+		if err != nil {
+			return checkpoint, err
+		}
+		if begins {
+			// What the walk asks for is new; where it starts is the checkpoint.
+			slice.From, begins = checkpoint, false
+		}
+		if slice.From != checkpoint {
+			return checkpoint, errChain
+		}
+		if stop := guard.see(slice); stop != nil {
+			return checkpoint, stop
+		}
+		if err := r.commit(slice); err != nil {
+			return checkpoint, err
+		}
+		checkpoint = slice.Next
+		if checkpoint.Done {
+			return checkpoint, nil
+		}
+		if stop := r.ended(); stop != nil {
+			return checkpoint, stop
+		}
+	}
+	return checkpoint, errEnd
+}
+
+var (
+	errChain = errors.New("the connector broke its chain of cursors")
+	errEnd   = errors.New("the connector ended without saying that the walk is done")
+)
+
+// asStop returns the stop in err. Cancelling the run is one; any other error
+// is returned as it is.
+func asStop(ctx context.Context, err error) (*collection.Stop, error) {
+	if stop, ok := errors.AsType[*collection.Stop](err); ok {
+		return stop, nil
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return &collection.Stop{Reason: collection.Interrupted, Err: err}, nil
+	}
+	return nil, err
+}
+
+// repeats notices a walk that gets the same records again and again under new
+// cursors, as from a server that ignores the page it is asked for.
+type repeats struct {
+	limit int
+	last  uint64
+	times int
+	seed  maphash.Seed
+}
+
+// see returns a stop when slice is one page too many without a new record.
+func (g *repeats) see(slice collection.Slice) *collection.Stop {
+	if len(slice.Records) == 0 {
+		return nil // empty pages are the connector's to judge
+	}
+	if g.last == 0 {
+		g.seed = maphash.MakeSeed()
+	}
+	var h maphash.Hash
+	h.SetSeed(g.seed)
+	for _, record := range slice.Records {
+		h.WriteString(record.Key)
+		h.WriteByte(0)
+	}
+	sum := h.Sum64() | 1 // never the zero of "nothing seen"
+	if sum != g.last {
+		g.last, g.times = sum, 0
+		return nil
+	}
+	if g.times++; g.times < g.limit {
+		return nil
+	}
+	return &collection.Stop{Reason: collection.BadPage, Detail: "the provider sends the same page again and again"}
+}
+
+// slices yields the slices of a place one after the other, or several fetched
+// side by side where the connector can name cursors ahead.
+func (r *Runner) slices(ctx context.Context, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error] {
+	ahead, ok := r.Connector.(connectors.Aheader)
+	if ok && r.Concurrency > 1 && at.Partition == "" {
+		return r.sideBySide(ctx, ahead, at, from)
+	}
+	return r.Connector.Slices(ctx, r.client, at, from)
+}
+
+// commit stores a slice and counts it.
+func (r *Runner) commit(slice collection.Slice) error {
+	done, err := r.commits.commit(slice)
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", slice.Stream, err)
+	}
+	r.mu.Lock()
+	r.tally.Slices++
+	r.tally.Records += int64(len(slice.Records) + len(slice.Rejected))
+	r.tally.Changed += int64(done.Changed)
+	r.tally.Rejected += int64(done.Rejected)
+	r.tally.GapsShut += int64(len(done.Closed))
+	if slice.Leaves != nil {
+		r.tally.GapsOpen++
+	}
+	r.mu.Unlock()
+	if slice.Leaves != nil {
+		r.observeGap(collection.GapOpened, *slice.Leaves)
+	}
+
+	r.observe(collection.Event{
+		Kind: collection.SliceCommitted, Stream: slice.Stream, Partition: slice.Partition, Lane: slice.Lane,
+		Slice: &collection.SliceInfo{
+			Commit: done.Commit, Records: len(slice.Records), Changed: done.Changed,
+			Rejected: done.Rejected, Done: slice.Next.Done,
+		},
+	})
+	for _, gap := range done.Closed {
+		r.observeGap(collection.GapClosed, gap)
+	}
+	return nil
+}
+
+// leave records the gap that stop left. Only a piece that was really tried
+// counts an attempt.
+func (r *Runner) leave(ctx context.Context, gap collection.Gap, stop *collection.Stop) error {
+	// What is owed is recorded even if ctx is what ended the walk.
+	return r.deferGaps(context.WithoutCancel(ctx), !stop.Reason.EndsRun(), gap)
+}
+
+// behind returns the cursor behind a slice that cannot be had, if the
+// connector can name it without the slice and the fault is the slice's own.
+func (r *Runner) behind(at collection.Place, checkpoint collection.Cursor, stop *collection.Stop) (collection.Cursor, bool) {
+	ahead, ok := r.Connector.(connectors.Aheader)
+	if !ok {
+		return collection.Cursor{}, false
+	}
+	switch stop.Reason {
+	case collection.BadPage, collection.SchemaDrift, collection.TooLarge:
+		if next := ahead.Ahead(at, checkpoint, 1); len(next) == 1 {
+			return next[0], true
+		}
+	}
+	return collection.Cursor{}, false
+}
+
+// deferGaps records gaps and tells who watches.
+func (r *Runner) deferGaps(ctx context.Context, worked bool, gaps ...collection.Gap) error {
+	opened, err := r.Ledger.Defer(ctx, worked, gaps...)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.tally.GapsOpen += int64(len(opened))
+	for _, gap := range opened {
+		r.left[gap.Place] = true
+	}
+	r.mu.Unlock()
+	for _, gap := range opened {
+		r.observeGap(collection.GapOpened, gap)
+	}
+	return nil
+}
+
+// gap returns the gap that stop leaves at a place of stream.
+func (r *Runner) gap(stream collection.Stream, at collection.Place, cursor collection.Cursor, stop *collection.Stop) collection.Gap {
+	shape := collection.SliceGap
+	if stream.Role == collection.Detail && at.Partition != "" {
+		shape = collection.DetailGap
+	}
+	return collection.Gap{
+		Place: at, Cursor: cursor, Shape: shape,
+		Reason: stop.Reason, Detail: stop.Detail, NotBefore: stop.NotBefore, Run: r.Run.ID,
+	}
+}
