@@ -19,13 +19,14 @@ const (
 // render returns the live block for a terminal of the given size: at most
 // nine lines, none as wide as the terminal, so that none wraps.
 func render(m model, columns, rows int, c caps) []string {
-	lines := []string{headLine(m)}
+	wide := columns >= widthForBar
+	var lines []string
 	if columns < widthForBlock || rows < rowsForBlock {
-		lines[0] += " · " + savedWords(m) + " · " + rate(m.RateNow)
+		lines = []string{oneLine(m)}
 	} else {
-		lines = append(lines, sliceLine(m, columns, c), recordLine(m))
-		lines = append(lines, rateLines(m, columns, c)...)
-		lines = append(lines, requestLine(m), breakerLine(m), endLine(m), stopLine(m))
+		lines = []string{headLine(m), sliceLine(m, wide, c), recordLine(m)}
+		lines = append(lines, rateLines(m, wide, c)...)
+		lines = append(lines, requestLine(m, wide), breakerLine(m), endLine(m, wide), stopLine(m, wide))
 	}
 	for i, line := range lines {
 		lines[i] = c.text(fit(strings.TrimRight(" "+line, " "), columns-1))
@@ -62,6 +63,15 @@ func headLine(m model) string {
 	return line
 }
 
+// oneLine is all there is room for: what it does, and that it gets on.
+func oneLine(m model) string {
+	if m.Frozen || m.Waiting > 0 {
+		return headLine(m)
+	}
+	word, _ := stateWord(m)
+	return clean(m.Connector) + " · " + word + " · " + savedWords(m) + " · " + rate(m.RateNow)
+}
+
 // waitWords says why nothing is sent.
 func waitWords(m model) string {
 	provider := clean(m.Provider)
@@ -84,7 +94,7 @@ func waitWords(m model) string {
 	return "pacing"
 }
 
-func sliceLine(m model, columns int, c caps) string {
+func sliceLine(m model, wide bool, c caps) string {
 	const label = "slices    "
 	t := m.Total
 	if t.Parents == 0 {
@@ -95,7 +105,7 @@ func sliceLine(m model, columns int, c caps) string {
 		return label + text + " known so far"
 	}
 	text += " · " + percent(t.Done, t.Parents)
-	if columns < widthForBar {
+	if !wide {
 		return label + text
 	}
 	return label + bar(t.Done, t.Parents, 30, c) + " " + text
@@ -111,7 +121,7 @@ func recordLine(m model) string {
 	return fmt.Sprintf("records   %s · %s quarantined", savedWords(m), count(m.Rejected))
 }
 
-func rateLines(m model, columns int, c caps) []string {
+func rateLines(m model, wide bool, c caps) []string {
 	learned := "learned: not known yet"
 	if m.Learned > 0 {
 		learned = "learned " + rate(m.Learned)
@@ -119,7 +129,7 @@ func rateLines(m model, columns int, c caps) []string {
 	if m.Ceiling > 0 {
 		learned += " · ceiling " + rate(m.Ceiling)
 	}
-	if columns < widthForBar {
+	if !wide {
 		return []string{
 			"rate      " + spark(m.Cells, 12, c) + " " + rate(m.RateNow),
 			"          " + learned,
@@ -131,13 +141,13 @@ func rateLines(m model, columns int, c caps) []string {
 	}
 }
 
-func requestLine(m model) string {
+func requestLine(m model, wide bool) string {
 	line := "requests  " + count(m.Requests)
 	if m.Cap > 0 {
 		line += " of " + count(m.Cap)
 	}
 	line += " · " + counted(m.Throttled, "throttle", "throttles")
-	if m.RetryCap > 0 {
+	if m.RetryCap > 0 && wide {
 		line += fmt.Sprintf(" · retries left %s of %s", count(int64(m.Retries)), count(int64(m.RetryCap)))
 	}
 	return line
@@ -155,13 +165,13 @@ func breakerLine(m model) string {
 	return line
 }
 
-func endLine(m model) string {
+func endLine(m model, wide bool) string {
 	if m.Ends.In <= 0 {
 		return "time left: not known yet"
 	}
 	in := rough(m.Ends.In)
 	near := ""
-	if m.Ends.Near > 0 {
+	if m.Ends.Near > 0 && wide {
 		near = fmt.Sprintf(", near %s of %s %s", count(m.Ends.Near), count(m.Total.Parents), clean(m.Total.Parent))
 	}
 	switch m.Ends.Reason {
@@ -173,11 +183,15 @@ func endLine(m model) string {
 	return "time left: " + in
 }
 
-func stopLine(m model) string {
+func stopLine(m model, wide bool) string {
+	line, more := "ctrl-c stops after the current page", "; everything saved so far stays saved"
 	if m.Stopping {
-		return "stopping after the current page; ctrl-c again stops now, that page replays"
+		line, more = "stopping after the current page", "; ctrl-c again stops now, that page replays"
 	}
-	return "ctrl-c stops after the current page; everything saved so far stays saved"
+	if !wide {
+		return line
+	}
+	return line + more
 }
 
 // decimal returns seconds as a person writes them: 60, 1.5.

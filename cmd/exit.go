@@ -74,8 +74,8 @@ func exitCodeHelp() string {
 			b.WriteString(line + "\n")
 		}
 	}
-	b.WriteString("\nOf several connectors in one run the worst decides. More codes may be added: take\n" +
-		"an unknown one for a failure.\n")
+	b.WriteString("\nOf several connectors in one run the worst decides. More codes may be added:\n" +
+		"take an unknown one for a failure.\n")
 	return b.String()
 }
 
@@ -129,7 +129,7 @@ func verdictCode(e ending) (collection.Outcome, int) {
 	}
 	codes := []int{endCode(e)}
 	for _, gap := range e.Owed {
-		codes = append(codes, reasonCode(gap.Reason))
+		codes = append(codes, gapCode(gap.Reason))
 	}
 	if e.Run.Tally.Rejected > 0 {
 		codes = append(codes, exitOwed)
@@ -170,11 +170,18 @@ func endCode(e ending) int {
 	return reasonCode(e.Run.Reason)
 }
 
-// reasonCode returns the exit code of a run that stopped for r, or that
-// leaves a gap with that reason.
+// gapCode returns the exit code of a run that leaves a gap with reason r.
+func gapCode(r collection.Reason) int {
+	if r.Kind() == collection.Planned {
+		return exitPaused
+	}
+	return reasonCode(r)
+}
+
+// reasonCode returns the exit code of a run that stopped for r.
 //
-// An open breaker is planned in the ledger, so that it arms no cooldown, but
-// it is no success: nobody chose it, and time must pass.
+// The gaps that an open breaker leaves are planned, so that they arm no
+// cooldown, but the run that it stopped is no success: nobody chose it.
 func reasonCode(r collection.Reason) int {
 	switch r {
 	case "", collection.Gone:

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors/declarative"
+	"collect/runner"
 	"collect/store"
 )
 
@@ -63,7 +65,14 @@ var explanations = []explanation{
 	{"E0901", levelError, exitBug, needsOperator, false, as[*panicError], writeBug},
 	{"E0101", levelError, exitUsage, needsOperator, false, as[*usageError], writeUsage},
 	{"E0201", levelError, exitConfig, needsOperator, false, as[*unknownConnectorError], writeUnknownConnector},
+	{"E0202", levelError, exitConfig, needsOperator, false, as[*declarative.MissingParamError], writeMissingParam},
+	{"E0202", levelError, exitConfig, needsOperator, false, as[*declarative.BadParamError], writeBadParam},
+	{"E0203", levelError, exitConfig, needsOperator, false, as[*declarative.SpecError], writeSpec},
 	{"E0203", levelError, exitConfig, needsOperator, false, as[*fileError], writeFile},
+	{"E0204", levelError, exitConfig, needsOperator, false, as[*runner.UnknownStreamError], writeUnknownStream},
+	{"E0206", levelError, exitConfig, needsOperator, false, as[*paramsError], writeParams},
+	{"E0207", levelError, exitConfig, needsOperator, false, as[*noFileError], writeNoFile},
+	{"E0302", levelError, exitRefused, needsOperator, false, as[*declarative.MissingSecretError], writeMissingSecret},
 	{"E0701", levelWaiting, exitLater, needsTime, true, as[*store.HeldError], writeHeld},
 	{"E0702", levelError, exitStorage, needsOperator, true, full, writeFull},
 	{"E0703", levelError, exitConfig, needsOperator, false, is(store.ErrNewer), writeNewer},

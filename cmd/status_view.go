@@ -231,7 +231,7 @@ func checkCode(all []connectorStatus, now time.Time) int {
 	codes := []int{exitOK}
 	for _, s := range all {
 		for _, gap := range s.Owed {
-			codes = append(codes, reasonCode(gap.Reason))
+			codes = append(codes, gapCode(gap.Reason))
 		}
 		switch {
 		case s.Account != nil && s.Account.Frozen:

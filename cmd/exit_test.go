@@ -1,0 +1,184 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"collect/collection"
+	"collect/runner"
+	"collect/store"
+)
+
+// reasons lists every reason there is.
+var reasons = []collection.Reason{
+	collection.RequestCap, collection.WallClock, collection.RetryBudget, collection.Interrupted, collection.CircuitOpen,
+	collection.RateLimited, collection.UpstreamPressure, collection.RetryAfter,
+	collection.Auth, collection.Frozen, collection.Suspended, collection.Forbidden, collection.SchemaDrift,
+	collection.BadPage, collection.CursorExpired, collection.TooLarge, collection.NotFound, collection.Gone,
+}
+
+func gaps(reasons ...collection.Reason) (owed []store.OwnedGap) {
+	for i, reason := range reasons {
+		owed = append(owed, store.OwnedGap{Connector: "tickets", Gap: collection.Gap{ID: int64(i + 1), Reason: reason, State: collection.GapOpen}})
+	}
+	return owed
+}
+
+func TestWorst(t *testing.T) {
+	order := []int{70, 74, 78, 77, 76, 65, 1, 69, 75, 130, 11, 10, 0}
+	for i, bad := range order {
+		for _, better := range order[i:] {
+			for _, codes := range [][]int{{bad, better}, {better, bad}} {
+				if got := worst(codes...); got != bad {
+					t.Errorf("worst(%v) = %d, want %d", codes, got, bad)
+				}
+			}
+		}
+	}
+	if got := worst(); got != exitOK {
+		t.Errorf("worst() = %d, want 0", got)
+	}
+	if got := worst(0, 99, 75); got != 99 {
+		t.Errorf("worst(0, 99, 75) = %d, want 99: an unknown code is a failure", got)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	stop := func(r collection.Reason) error {
+		return fmt.Errorf("issues: %w", &collection.Stop{Reason: r})
+	}
+	work := collection.Tally{Slices: 3, Records: 300, Changed: 300}
+	tests := []struct {
+		name    string
+		e       ending
+		outcome collection.Outcome
+		code    int
+	}{
+		{"complete", ending{}, collection.Complete, 0},
+		{"nothing new", ending{Run: collection.Run{Tally: collection.Tally{Slices: 1}}}, collection.NothingNew, 0},
+		{"planned gaps of another run", ending{Owed: gaps(collection.RequestCap)}, collection.Deferred, 0},
+		{"planned, strict", ending{Owed: gaps(collection.RequestCap), Strict: true}, collection.Deferred, 10},
+		{"warnings", ending{Warnings: 1}, collection.Complete, 0},
+		{"warnings, strict", ending{Warnings: 1, Strict: true}, collection.Complete, 11},
+		{"planned with warnings", ending{Warnings: 1, Owed: gaps(collection.WallClock)}, collection.Deferred, 0},
+		{"planned with warnings, strict", ending{Warnings: 1, Owed: gaps(collection.WallClock), Strict: true}, collection.Deferred, 11},
+		{"gone is not owed", ending{Owed: gaps(collection.Gone)}, collection.Complete, 0},
+		{"a 404 that nobody explained", ending{Owed: gaps(collection.Gone, collection.NotFound)}, collection.Blocked, 65},
+		{"provider gaps", ending{Owed: gaps(collection.RateLimited, collection.RequestCap)}, collection.Waiting, 75},
+		{"stuck beside provider gaps", ending{Owed: gaps(collection.UpstreamPressure, collection.Forbidden)}, collection.Blocked, 65},
+		{"an unreadable page beside a forbidden one", ending{Owed: gaps(collection.Forbidden, collection.BadPage)}, collection.Blocked, 76},
+		{"the token beside an unreadable page", ending{Err: stop(collection.Auth), Owed: gaps(collection.Auth, collection.BadPage)}, collection.Blocked, 77},
+		{"quarantine", ending{Run: collection.Run{Tally: collection.Tally{Rejected: 1, Changed: 9}}}, collection.Blocked, 65},
+		{"nothing reached", ending{Unreached: true, Owed: gaps(collection.UpstreamPressure)}, collection.Waiting, 69},
+		{"breaker", ending{Run: collection.Run{Reason: collection.CircuitOpen, Tally: work}, Owed: gaps(collection.CircuitOpen)}, collection.Waiting, 75},
+		{"long wait", ending{Err: stop(collection.RetryAfter)}, collection.Waiting, 75},
+		{"SIGINT", ending{Run: collection.Run{Reason: collection.Interrupted}, Owed: gaps(collection.Interrupted, collection.Forbidden)}, collection.RunInterrupted, 130},
+		{"SIGTERM", ending{Err: stop(collection.Interrupted), Terminated: true, Strict: true}, collection.RunInterrupted, 143},
+		{"second SIGINT", ending{Err: fmt.Errorf("commit: %w", context.Canceled)}, collection.RunInterrupted, 130},
+		{"SIGINT while the disk is full", ending{Run: collection.Run{Reason: collection.Interrupted}, Err: fmt.Errorf("commit: %w", collection.ErrFull)}, collection.Failed, 74},
+		{"damaged", ending{Err: store.ErrDamaged}, collection.Failed, 74},
+		{"newer", ending{Err: store.ErrNewer}, collection.Failed, 78},
+		{"held", ending{Err: &store.HeldError{}}, collection.Waiting, 75},
+		{"fenced", ending{Err: collection.ErrFenced}, collection.Waiting, 75},
+		{"unknown commit", ending{Err: collection.ErrUnknown}, collection.Failed, 74},
+		{"bug", ending{Err: &panicError{Value: "x"}, Owed: gaps(collection.Auth)}, collection.Failed, 70},
+		{"anything", ending{Err: errors.New("something")}, collection.Failed, 1},
+	}
+	for _, test := range tests {
+		if test.name != "nothing new" && test.e.Run.Tally == (collection.Tally{}) {
+			test.e.Run.Tally = work
+		}
+		outcome, code := verdictCode(test.e)
+		if outcome != test.outcome || code != test.code {
+			t.Errorf("%s: verdict = %s, %d, want %s, %d", test.name, outcome, code, test.outcome, test.code)
+		}
+	}
+}
+
+// Exit 0 means that everything is stored, or that what is left is planned: for
+// every reason a run can stop for with every two gaps it can leave.
+func TestNoFalseSuccess(t *testing.T) {
+	planned := func(r collection.Reason) bool {
+		return r == "" || r == collection.Gone || r.Kind() == collection.Planned
+	}
+	zero, other := 0, 0
+	for _, reason := range append([]collection.Reason{""}, reasons...) {
+		for _, first := range append([]collection.Reason{""}, reasons...) {
+			for _, second := range reasons {
+				for rejected := range int64(2) {
+					e := ending{
+						Run:  collection.Run{Reason: reason, Tally: collection.Tally{Changed: 1, Rejected: rejected}},
+						Owed: gaps(second),
+					}
+					if first != "" {
+						e.Owed = gaps(first, second)
+					}
+					outcome, code := verdictCode(e)
+					want := planned(reason) && reason != collection.CircuitOpen && reason != collection.Interrupted &&
+						planned(first) && planned(second) && rejected == 0
+					input := fmt.Sprintf("stopped for %q with gaps %q, %q, %d in quarantine", reason, first, second, rejected)
+					if (code == exitOK) != want {
+						t.Errorf("%s: exit code %d, want success = %v", input, code, want)
+					}
+					success := outcome == collection.Complete || outcome == collection.NothingNew || outcome == collection.Deferred
+					if success != (code == exitOK) {
+						t.Errorf("%s: outcome %s with exit code %d", input, outcome, code)
+					}
+					if reason == "" || slices.Contains([]collection.Reason{first, second}, reason) {
+						if got, want := outcome, runner.Verdict(e.Run, withoutOwner(e.Owed)); got != want {
+							t.Errorf("%s: outcome %s, but the runner says %s", input, got, want)
+						}
+					}
+					if code == exitOK {
+						zero++
+					} else {
+						other++
+					}
+				}
+			}
+		}
+	}
+	if zero == 0 || other == 0 {
+		t.Errorf("%d endings were a success and %d were not, want both", zero, other)
+	}
+}
+
+func withoutOwner(owed []store.OwnedGap) (gaps []collection.Gap) {
+	for _, gap := range owed {
+		gaps = append(gaps, gap.Gap)
+	}
+	return gaps
+}
+
+// Every code that anything can exit with is in the table once, and the help
+// fits a terminal.
+func TestExitCodesAreListed(t *testing.T) {
+	used := []int{exitOK, exitFailure, exitUsage, exitPaused, exitWarned, exitOwed, exitUnreached, exitBug, exitStorage,
+		exitLater, exitProtocol, exitRefused, exitConfig, exitInterrupt, exitTerminated}
+	for _, row := range explanations {
+		used = append(used, row.exit)
+	}
+	for _, reason := range reasons {
+		used = append(used, reasonCode(reason))
+	}
+	for _, code := range used {
+		n := 0
+		for _, row := range exitCodes {
+			if row.Code == code {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("exit code %d is listed %d times, want once", code, n)
+		}
+	}
+	for line := range strings.Lines(exitCodeHelp()) {
+		if width(strings.TrimSuffix(line, "\n")) > 80 {
+			t.Errorf("help line is wider than 80 columns: %q", line)
+		}
+	}
+}

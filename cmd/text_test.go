@@ -1,0 +1,147 @@
+package cmd
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestClean(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"plain text", "plain text"},
+		{"two\nlines\r\nand\ttabs", "two lines  and tabs"},
+		{"\x1b[31mred\x1b[0m", "red"},
+		{"\x1b]0;title\x07after", "after"},
+		{"\x1b]8;;https://evil.test\x1b\\link\x1b]8;;\x1b\\", "link"},
+		{"\x1bPdevice control\x1b\\after", "after"},
+		{"before\x1b]0;never ended", "before"},
+		{"\u009b31mC1", "C1"},
+		{"bell\x07 back\x08 del\x7f nul\x00", "bell back del nul"},
+		{"right\u202eto left", "rightto left"},
+		{"\xff\xfe", "\uFFFD"},
+		{"e\u0301 stays, so does \U0001F469\u200d\U0001F52C", "e\u0301 stays, so does \U0001F469\u200d\U0001F52C"},
+		{"get https://user:pw@api.test/v1/items?token=abc#frag: EOF", "get https://api.test/v1/items EOF"},
+		{`"https://api.test/?q=1", then`, `"https://api.test/", then`},
+		{"a \x1b", "a"},
+	}
+	for _, test := range tests {
+		if got := clean(test.in); got != test.want {
+			t.Errorf("clean(%q) = %q, want %q", test.in, got, test.want)
+		}
+	}
+	if got := utf8.RuneCountInString(clean(strings.Repeat("ä", 10_000))); got != cleanLimit {
+		t.Errorf("clean of 10,000 letters has %d, want %d", got, cleanLimit)
+	}
+}
+
+// Whatever a provider says, it moves no cursor, rings no bell, turns no text
+// round and begins no new line.
+func FuzzClean(f *testing.F) {
+	f.Add("\x1b[31m\x1b]0;t\x07\u009b\u202e\nhttps://a:b@c/?d")
+	f.Add("\x1b\x1b[\x1b\x1b]x")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := clean(s)
+		for _, r := range got {
+			if unicode.IsControl(r) || r == '\u202e' || r == '\u2028' {
+				t.Errorf("clean(%q) = %q, which holds %U", s, got, r)
+			}
+		}
+		if !utf8.ValidString(got) {
+			t.Errorf("clean(%q) = %q, which is not UTF-8", s, got)
+		}
+		if again := clean(got); again != got {
+			t.Errorf("clean(%q) = %q, and cleaned again %q", s, got, again)
+		}
+	})
+}
+
+func TestFitAndPad(t *testing.T) {
+	tests := []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"abcd", 1, "…"}, {"abcd", 0, ""}, {"", 0, ""},
+		{"表計算", 6, "表計算"}, {"表計算", 5, "表計…"}, {"表計算", 4, "表…"},
+		{"e\u0301e\u0301e\u0301", 2, "e\u0301…"},
+	}
+	for _, test := range tests {
+		got := fit(test.s, test.n)
+		if got != test.want || width(got) > test.n {
+			t.Errorf("fit(%q, %d) = %q, want %q", test.s, test.n, got, test.want)
+		}
+	}
+	if got, want := pad("表", 4, true), "  表"; got != want {
+		t.Errorf("pad = %q, want %q", got, want)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	got := strings.Join(wrap("  why    ", "one two three fourfivesixseven eight", 20), "\n")
+	want := "  why    one two\n         three\n         fourfivesixseven\n         eight"
+	compare(t, "wrap", got, want)
+	if got := wrap("  do     ", "", 20); len(got) != 1 || got[0] != "  do" {
+		t.Errorf("wrap of nothing = %q", got)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"tickets", "orders", "prices", "ceiling_per_second"}
+	tests := []struct{ word, want string }{
+		{"tikets", "tickets"}, {"tikcets", "tickets"}, {"TICKETS", "tickets"}, {"orderz", "orders"},
+		{"celling_per_second", "ceiling_per_second"}, {"mailbox", ""}, {"x", ""}, {"", ""}, {"price", "prices"},
+	}
+	for _, test := range tests {
+		if got := nearest(test.word, names); got != test.want {
+			t.Errorf("nearest(%q) = %q, want %q", test.word, got, test.want)
+		}
+	}
+}
+
+func TestCaps(t *testing.T) {
+	tests := []struct {
+		env      string
+		terminal bool
+		want     caps
+	}{
+		{"LANG=C", true, caps{Color: true}},
+		{"LANG=de_DE.UTF-8", true, caps{UTF8: true, Color: true}},
+		{"LANG=C.utf8", false, caps{UTF8: true}},
+		{"LANG=C.utf8 LC_ALL=C", true, caps{Color: true}},
+		{"LANG=C LC_CTYPE=C.UTF-8", true, caps{UTF8: true, Color: true}},
+		{"LANG=C.utf8 NO_COLOR=1", true, caps{UTF8: true}},
+		{"LANG=C.utf8 NO_COLOR=1 FORCE_COLOR=1", true, caps{UTF8: true}},
+		{"LANG=C.utf8 CLICOLOR_FORCE=1", false, caps{UTF8: true, Color: true}},
+		{"LANG=C.utf8 FORCE_COLOR=0", false, caps{UTF8: true}},
+		{"LANG=C.utf8 TERM=dumb", true, caps{UTF8: true}},
+	}
+	for _, test := range tests {
+		if got := capsOf(environ(test.env), test.terminal); got != test.want {
+			t.Errorf("capsOf(%s, terminal %v) = %+v, want %+v", test.env, test.terminal, got, test.want)
+		}
+	}
+}
+
+// environ returns an environment of NAME=value words.
+func environ(words string) func(string) string {
+	values := map[string]string{}
+	for _, word := range strings.Fields(words) {
+		name, value, _ := strings.Cut(word, "=")
+		values[name] = value
+	}
+	return func(name string) string { return values[name] }
+}
+
+// No width-1 glyph of ours may become two columns, or none, in a locale
+// without UTF-8.
+func TestStandInsKeepTheirWidth(t *testing.T) {
+	for glyph, plain := range plainGlyphs {
+		if width(string(glyph)) != 1 || plain >= utf8.RuneSelf {
+			t.Errorf("glyph %q takes %d columns and stands in as %q", glyph, width(string(glyph)), plain)
+		}
+	}
+	if got, want := (caps{}).text("✓ 表 – ä"), "v ?? - ?"; got != want {
+		t.Errorf("text = %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,186 @@
+package cmd
+
+import (
+	"testing"
+	"time"
+
+	"collect/collection"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func ptr[T any](v T) *T { return &v }
+
+// worked returns the view of a run that worked for a while: 12 slices a
+// minute, 2 requests a slice, one throttle.
+func worked(d time.Duration, totals Totals) *view {
+	v := &view{}
+	v.Observe(collection.Event{Time: noon, Kind: collection.RunStarted, Run: "01JD8Z", Connector: "tickets", Provider: "acme"})
+	v.Observe(collection.Event{
+		Time: noon, Kind: collection.RateChanged, Connector: "tickets", Provider: "acme", Stream: "comments",
+		Rate: &collection.RateInfo{Learned: 3.5, Previous: 4, Ceiling: ptr(4.0), Reason: "429"},
+	})
+	requests, done := int64(0), int64(392)
+	for now := noon; !now.After(noon.Add(d)); now = now.Add(time.Second) {
+		if s := now.Second(); s%5 == 0 && (s < 20 || s > 34) {
+			requests += 2 + int64(s/10)
+			done++
+			v.Observe(collection.Event{
+				Time: now, Kind: collection.SliceCommitted, Connector: "tickets", Provider: "acme", Stream: "comments",
+				Slice: &collection.SliceInfo{Records: 100, Changed: 90},
+			})
+		}
+		if now.Equal(noon.Add(20 * time.Second)) {
+			v.Observe(throttled(now))
+		}
+		t := totals
+		t.Requests += requests
+		t.Streams = []StreamTotal{
+			{Stream: "issues", Records: 812},
+			{Stream: "comments", Parent: "issues", Records: 1_175_691, Done: done, Parents: 812, Final: true},
+		}
+		v.Sample(now, t)
+	}
+	return v
+}
+
+func throttled(now time.Time) collection.Event {
+	return collection.Event{
+		Time: now, Kind: collection.Throttled, Connector: "tickets", Provider: "acme", Stream: "comments",
+		Throttle: &collection.ThrottleInfo{Signal: "429", RetryAfter: ptr(6.0)},
+		Rate:     &collection.RateInfo{Learned: 3.5, Previous: 4, Ceiling: ptr(4.0), Reason: "429"},
+	}
+}
+
+// A blank in the sparkline is a time without requests, and only that.
+func TestSparkIsBlankWithoutRequests(t *testing.T) {
+	cells := []cell{{Requests: 1}, {}, {Requests: 1000}, {Throttled: true}, {Requests: 500}}
+	tests := []struct {
+		n            int
+		c            caps
+		spark, marks string
+	}{
+		{7, caps{UTF8: true}, "▁ █ ▄  ", "···×·  "},
+		{3, caps{UTF8: true}, "█ ▄", "·×·"},
+		{5, caps{}, "_ @ =", "...x."},
+	}
+	for _, test := range tests {
+		if got := spark(cells, test.n, test.c); got != test.spark {
+			t.Errorf("spark(%v, %d, %+v) = %q, want %q", cells, test.n, test.c, got, test.spark)
+		}
+		if got := marks(cells, test.n, test.c); got != test.marks {
+			t.Errorf("marks(%v, %d, %+v) = %q, want %q", cells, test.n, test.c, got, test.marks)
+		}
+	}
+}
+
+func TestBar(t *testing.T) {
+	tests := []struct {
+		done, total int64
+		n           int
+		c           caps
+		want        string
+	}{
+		{0, 4, 8, caps{UTF8: true}, "░░░░░░░░"},
+		{1, 4, 8, caps{UTF8: true}, "██░░░░░░"},
+		{3, 4, 8, caps{}, "######.."},
+		{4, 4, 8, caps{}, "########"},
+		{5, 4, 8, caps{}, "########"}, // more parents came than were counted
+		{5, 0, 8, caps{}, ""},
+		{3, 1 << 40, 8, caps{}, "........"},
+	}
+	for _, test := range tests {
+		if got := bar(test.done, test.total, test.n, test.c); got != test.want {
+			t.Errorf("bar(%d, %d, %d) = %q, want %q", test.done, test.total, test.n, got, test.want)
+		}
+	}
+}
+
+// The sparkline moves with the time, also when nothing happens, and a clock
+// that jumps does not make it grow.
+func TestCellsFollowTheClock(t *testing.T) {
+	v := &view{}
+	v.Sample(noon, Totals{Requests: 3})
+	v.Sample(noon.Add(4*sparkCell), Totals{Requests: 5})
+	if got, want := spark(v.Frame(noon.Add(6*sparkCell)).Cells, 8, caps{UTF8: true}), "█   ▆   "; got != want {
+		t.Errorf("cells = %q, want %q", got, want)
+	}
+	v.Sample(noon.Add(-time.Hour), Totals{Requests: 9}) // the clock stepped back
+	v.Sample(noon.Add(24*time.Hour), Totals{Requests: 9})
+	for i := range 3 * sparkCells {
+		v.Sample(noon.Add(24*time.Hour+time.Duration(i)*sparkCell), Totals{Requests: int64(9 + i)})
+	}
+	if got := len(v.Frame(noon.Add(25 * time.Hour)).Cells); got > sparkCells {
+		t.Errorf("%d cells are kept, want at most %d", got, sparkCells)
+	}
+}
+
+// Memory does not grow with the length of a run or with how often it is
+// looked at.
+func TestSamplesAreBounded(t *testing.T) {
+	v := &view{}
+	for i := range 100_000 {
+		v.Sample(noon.Add(time.Duration(i)*100*time.Millisecond), Totals{Requests: int64(i)})
+	}
+	if got, most := len(v.samples), int(paceOver/time.Second)+3; got > most {
+		t.Errorf("%d samples are kept after 100,000, want at most %d", got, most)
+	}
+	if got, want := v.shown.RateNow, 10.0; got != want {
+		t.Errorf("rate = %v/s, want %v/s", got, want)
+	}
+}
+
+// What stops first is predicted from the pace, not before there is one. In two
+// minutes the run made 82 requests after its first 2, and finished 18 of the
+// 419 partitions that were left.
+func TestEnds(t *testing.T) {
+	tests := []struct {
+		name   string
+		worked time.Duration
+		totals Totals
+		want   ends
+	}{
+		{"too early", 59 * time.Second, Totals{RequestCap: 1000}, ends{}},
+		{"no limit, so the end of the work", 2 * time.Minute, Totals{}, ends{In: 120 * time.Second * 401 / 18}},
+		{"the cap comes first", 2 * time.Minute, Totals{RequestCap: 100}, ends{Reason: collection.RequestCap, In: 120 * time.Second * 16 / 82, Near: 414}},
+		{"the cap is reached", 2 * time.Minute, Totals{RequestCap: 79}, ends{In: 120 * time.Second * 401 / 18}},
+		{"the time limit needs no pace", time.Second, Totals{Deadline: noon.Add(time.Minute)}, ends{Reason: collection.WallClock, In: 59 * time.Second}},
+	}
+	for _, test := range tests {
+		got := worked(test.worked, test.totals).shown.Ends
+		if got != test.want {
+			t.Errorf("%s: ends = %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+// A wait is shown until it ends, and only if it is worth a word.
+func TestViewWaits(t *testing.T) {
+	wait := func(kind collection.EventKind, seconds float64) collection.Event {
+		until := noon.Add(time.Duration(seconds * float64(time.Second)))
+		return collection.Event{Time: noon, Kind: kind, Wait: &collection.WaitInfo{Cause: collection.WaitPacing, Seconds: seconds, Until: until}}
+	}
+	tests := []struct {
+		name   string
+		events []collection.Event
+		at     time.Duration
+		want   time.Duration
+	}{
+		{"none", nil, 0, 0},
+		{"short", []collection.Event{wait(collection.WaitStarted, 1.5)}, 0, 0},
+		{"long", []collection.Event{wait(collection.WaitStarted, 60)}, 22 * time.Second, 38 * time.Second},
+		{"over", []collection.Event{wait(collection.WaitStarted, 60)}, 61 * time.Second, 0},
+		{"ended early", []collection.Event{wait(collection.WaitStarted, 60), wait(collection.WaitEnded, 60)}, 0, 0},
+		{"another one ended", []collection.Event{wait(collection.WaitStarted, 60), wait(collection.WaitEnded, 5)}, 0, time.Minute},
+		{"the longest counts", []collection.Event{wait(collection.WaitStarted, 60), wait(collection.WaitStarted, 9)}, 0, time.Minute},
+	}
+	for _, test := range tests {
+		v := &view{}
+		for _, e := range test.events {
+			v.Observe(e)
+		}
+		if got := v.Frame(noon.Add(test.at)).Waiting; got != test.want {
+			t.Errorf("%s: waiting %v, want %v", test.name, got, test.want)
+		}
+	}
+}
