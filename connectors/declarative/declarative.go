@@ -26,16 +26,15 @@ import (
 
 // A Spec is a connector file that was found to be sound.
 type Spec struct {
-	name      string
-	params    []Param
-	secrets   []Secret
-	streams   []*stream // parents first
-	baseURL   template
-	origins   []template
-	auth      *authSpec // nil: none
-	throttle  []rule
-	provider  collection.Provider // what the file alone says of it
-	perSecond float64
+	name     string
+	params   []Param
+	secrets  []Secret
+	streams  []*stream // parents first
+	baseURL  template
+	origins  []template
+	auth     *authSpec // nil: none
+	throttle []rule
+	provider collection.Provider // what the file alone says of it
 }
 
 // A Param is a value that a user gives to a connector.

@@ -89,6 +89,7 @@ func (c *connector) Partition(stream string, parent collection.Parent) (p collec
 
 // each compiles the bindings of a stream to its parent.
 func (c *checker) each(spec streamSpec, st *stream) {
+	before := len(c.faults)
 	for _, e := range spec.Each {
 		if e.key.text == "when" {
 			continue // after the parent is known
@@ -129,7 +130,7 @@ func (c *checker) each(spec streamSpec, st *stream) {
 	if when, ok := spec.Each.find("when"); ok && st.Parent != "" {
 		st.when = c.predicate(when, map[string]any{st.Parent: map[string]any(nil), "params": map[string]string{}})
 	}
-	if len(spec.Each) > 0 && st.Parent != "" && len(st.each) == 0 {
+	if len(spec.Each) > 0 && len(st.each) == 0 && len(c.faults) == before {
 		c.fail(spec.Each[0].key.at, "`each` needs a name for a field of the parent", "")
 	}
 }

@@ -26,7 +26,7 @@ const longestPredicate = 1000
 func (c *checker) predicate(s scalar, env map[string]any) *predicate {
 	program, err := expr.Compile(s.text, expr.Env(env), expr.AsBool(), expr.MaxNodes(longestPredicate))
 	if err != nil {
-		f := fault{at: s.at, message: "not a predicate"}
+		f := fault{at: s.at, message: "not a predicate: " + firstLine(err.Error())}
 		if at, ok := errors.AsType[*file.Error](err); ok {
 			f.message = "not a predicate: " + firstLine(at.Message)
 			if at.Line == 1 {

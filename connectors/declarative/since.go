@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -19,9 +20,11 @@ import (
 // whether the provider means "after" or "from" by it, and however many
 // records share the highest mark and were cut off by the end of the page, the
 // page from there misses none. Where a page has no such mark above the anchor
-// (all its records changed at one time) the provider's own token is followed.
+// (more records changed at one time than fit on it) the provider's own token
+// is followed; then, and only then, updates during the walk can shift a page.
 //
-// An anchor only ever grows, so that an ordered walk ends. Should the records
+// An anchor only ever grows in a walk, so that an ordered walk ends; the mark
+// that the next walk begins with never goes back. Should the records
 // show that the provider does not sort, or ignores what it is asked, the rest
 // of the walk is unordered.
 type since struct {
@@ -41,16 +44,27 @@ const (
 	asUnixMilli = "unix_ms"
 )
 
-// anchored is what High begins with in an ordered walk whose Since was moved
-// by an earlier page of it: the lookback is behind it.
-const anchored = "anchored"
-
 // A window is what the pages from one anchor are asked with.
 type window struct {
-	since    string // as in the cursor: the mark of the last anchor
-	anchored bool
-	high     string // the highest mark of an unordered walk; in an ordered one, not empty once it gave up order
-	asked    string // what is sent; "" asks for everything
+	since  string // the mark to begin the next walk with, so far
+	anchor string // the mark that pages of this walk moved to; "" before the first did
+	high   string // the highest mark of an unordered walk; in an ordered one, not empty once it gave up order
+	asked  string // what is sent; "" asks for everything
+}
+
+// A footing is what High holds, as JSON, once a walk is anchored anew. Until
+// then High is the highest mark of an unordered walk, or empty.
+type footing struct {
+	From string `json:"from"`
+	High string `json:"high,omitempty"`
+}
+
+func (w window) cursorHigh() string {
+	if w.anchor == "" {
+		return w.high
+	}
+	text, _ := json.Marshal(footing{From: w.anchor, High: w.high}) // strings always marshal
+	return string(text)
 }
 
 // open reads the window from a cursor.
@@ -59,21 +73,26 @@ type window struct {
 // walk would turn in circles inside it. It never reaches before the start.
 func (s *since) open(from collection.Cursor, start string) (window, error) {
 	w := window{since: from.Since, high: from.High}
-	if rest, ok := strings.CutPrefix(from.High, anchored); ok {
-		w.anchored, w.high = true, strings.TrimPrefix(rest, " ")
+	if strings.HasPrefix(from.High, "{") {
+		var f footing
+		if err := json.Unmarshal([]byte(from.High), &f); err != nil {
+			return w, badPage("the cursor was not made by this connector")
+		}
+		w.anchor, w.high = f.From, f.High
 	}
-	asked := w.since
-	if asked == "" {
+	asked := w.anchor
+	switch {
+	case asked != "":
+	case w.since == "":
 		asked = start
-	} else if !w.anchored && s.lookback > 0 {
-		earlier, ok := newMark(asked).before(s.lookback)
+	case s.lookback > 0:
+		earlier, ok := newMark(w.since).before(s.lookback)
 		if !ok {
 			return w, badPage("`since` looks back, but `%s` is neither a time nor a number", s.field.text)
 		}
-		asked = earlier.text
-		if start != "" && earlier.compare(newMark(start)) < 0 {
-			asked = start
-		}
+		asked = latest(earlier.text, start)
+	default:
+		asked = w.since
 	}
 	var err error
 	w.asked, err = s.form(asked)
@@ -152,40 +171,55 @@ func (s *since) marksOf(records []collection.Record) marks {
 // those marks; token leads to the page after it, and is "" if there is none.
 func (s *since) advance(w window, from collection.Cursor, m marks, token string) (collection.Cursor, error) {
 	next := collection.Cursor{Token: token, Since: w.since, Version: from.Version}
-	second, err := s.form(m.second)
-	if err != nil {
-		return next, err
-	}
 	low, err := s.form(m.low)
 	if err != nil {
 		return next, err
 	}
-	ignored := m.low != "" && w.asked != "" && later(w.asked, low)
+	ignored := m.low != "" && later(w.asked, low)
 	if !s.ordered || w.high != "" || !m.sorted || ignored {
-		high := latest(w.high, m.high)
-		if token == "" {
-			next.Done, next.Since = true, latest(w.since, high)
-			return next, nil
-		}
-		next.High = high
-		if w.anchored {
-			next.High = strings.TrimSuffix(anchored+" "+high, " ")
+		w.high = latest(w.high, m.high)
+		if next.High = w.cursorHigh(); token == "" {
+			next.Done, next.Since, next.High = true, latest(w.since, w.high), ""
 		}
 		return next, nil
 	}
-	up := m.second != "" && later(second, w.asked)
+	// A first page with the mark that was asked for: "since" means "from". At
+	// the end of a walk the more cautious mark costs no more than one page.
+	inclusive := from.Token == "" && token != "" && low != "" && !later(low, w.asked)
+	anchor, err := s.anchor(w, m, inclusive)
 	switch {
+	case err != nil:
+		return next, err
 	case token == "":
 		next.Done = true
-		if m.second != "" && later(m.second, w.since) {
-			next.Since = m.second
-		}
-	case up:
-		next.Token, next.Since, next.High = "", m.second, anchored
-	case w.anchored:
-		next.High = anchored
+		next.Since = latest(w.since, anchor)
+	case anchor != "":
+		w.anchor = anchor
+		next.Token, next.Since, next.High = "", latest(w.since, anchor), w.cursorHigh()
+	default:
+		next.High = w.cursorHigh()
 	}
 	return next, nil
+}
+
+// anchor returns the mark to go on from after a page, later than the one it
+// was asked with; "" if the page has none that is safe. The highest mark itself
+// is, where the provider is known to include it.
+func (s *since) anchor(w window, m marks, inclusive bool) (string, error) {
+	safe := []string{m.second}
+	if inclusive {
+		safe = append(safe, m.high)
+	}
+	for _, text := range safe {
+		sent, err := s.form(text)
+		if err != nil {
+			return "", err
+		}
+		if later(sent, w.asked) {
+			return text, nil
+		}
+	}
+	return "", nil
 }
 
 // later reports whether a is a later mark than b; any mark is later than none.

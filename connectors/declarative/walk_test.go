@@ -15,7 +15,8 @@ import (
 	"collect/connectors/declarative"
 )
 
-// open returns the connector of a file for the server.
+// open returns the connector of a file for the server, or for the address in
+// the file if the server has none.
 func open(t *testing.T, server *httptest.Server, src string) connectors.Connector {
 	t.Helper()
 	spec, err := declarative.Parse("test.yaml", []byte(src))

@@ -1,0 +1,267 @@
+package declarative_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"collect/collection"
+)
+
+// answer is a server that gives the same answer to everything.
+func answer(status int, body string, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Add(header[i], header[i+1])
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// first returns the first slice of the stream things.
+func first(t *testing.T, handler http.HandlerFunc, stream string) (collection.Slice, error) {
+	t.Helper()
+	c := open(t, serve(t, handler), file(stream))
+	for slice, err := range c.Slices(t.Context(), http.DefaultClient, things0, collection.Cursor{}) {
+		return slice, err
+	}
+	t.Fatal("neither a slice nor an error")
+	return collection.Slice{}, nil
+}
+
+// file is a connector with one stream, things.
+func file(stream string) string {
+	return "connector: test\nprovider: {base_url: \"https://api.test\", limits: {body: 4KB, record: 64B, cursor: 100B}}\nstreams:\n  things: {get: /things, key: id, " + stream + "}\n"
+}
+
+func TestPagesThatAreNone(t *testing.T) {
+	const array, under = "page: {none: true}", "records: data.items, page: {none: true}"
+	const secret = "s3cr3t"
+	tests := []struct {
+		name, stream string
+		status       int
+		body         string
+		reason       collection.Reason
+		detail       string
+	}{
+		{"html", array, 200, "<!DOCTYPE html><p>" + secret, collection.BadPage, "the page is HTML, not JSON"},
+		{"html after a blank", array, 200, "\n <html>", collection.BadPage, "the page is HTML, not JSON"},
+		{"cut off", array, 200, `[{"id":1},{"id":"` + secret, collection.BadPage, "the page is not valid JSON"},
+		{"two documents", array, 200, `[{"id":1}][{"id":2}]`, collection.BadPage, "the page is not valid JSON"},
+		{"garbage behind", array, 200, `[] x`, collection.BadPage, "the page is not valid JSON"},
+		{"a comma too many", array, 200, `[{"id":1},]`, collection.BadPage, "the page is not valid JSON"},
+		{"NaN", array, 200, `[{"id":NaN}]`, collection.BadPage, "the page is not valid JSON"},
+		{"not UTF-8", array, 200, "[{\"id\":\"\xff\"}]", collection.BadPage, "the page is not UTF-8 text"},
+		{"UTF-16", array, 200, "[\x00]\x00", collection.BadPage, "the page is not valid JSON"},
+		{"nothing", array, 200, "", collection.BadPage, "the page is empty"},
+		{"too deep", array, 200, strings.Repeat("[", 1500) + "{}" + strings.Repeat("]", 1500), "", ""}, // quarantined
+		{"an object", array, 200, `{"items":[]}`, collection.BadPage, "the page is an object, not an array: say with `records` where its records are"},
+		{"a text", array, 200, `"` + secret + `"`, collection.BadPage, "the page is not an array"},
+		{"null", array, 200, `null`, collection.BadPage, "the page is not an array"},
+		{"no records", under, 200, `{"data":{}}`, collection.BadPage, "the page has no `data.items`"},
+		{"records are null", under, 200, `{"data":{"items":null}}`, collection.BadPage, "`data.items` is not an array"},
+		{"records are an object", under, 200, `{"data":{"items":{"1":2}}}`, collection.BadPage, "`data.items` is not an array"},
+		{"records of another case", under, 200, `{"data":{"Items":[]}}`, collection.BadPage, "the page has no `data.items`"},
+		{"too large", array, 200, "[" + strings.Repeat(" ", 5000) + "]", collection.TooLarge, "the page is larger than the limit"},
+		{"an error", array, 500, secret, collection.BadPage, "not a page"},
+		{"not modified", array, 304, "", collection.BadPage, "not a page"},
+		{"no total", "page: {number: {param: page, total_pages: pages}}, records: items", 200, `{"items":[]}`, collection.BadPage, "there is no total at `pages`"},
+		{"a negative total", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":-1}`, collection.BadPage, "there is no total at `n`"},
+		{"an endless promise", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":9}`, collection.BadPage, "`n` promises more, but the page is empty"},
+		{"a cursor that is an object", "page: {cursor: {from: next, param: c}}, records: items", 200, `{"items":[],"next":{}}`, collection.BadPage, "`next` is neither text nor a number"},
+		{"more without a cursor", "page: {cursor: {from: next, param: c, more: more}}, records: items", 200, `{"items":[],"more":true}`, collection.BadPage, "`more` promises more, but there is no cursor at `next`"},
+		{"more is a text", "page: {cursor: {from: next, param: c, more: more}}, records: items", 200, `{"items":[],"more":"no"}`, collection.BadPage, "`more` is neither true nor false"},
+		{"last id is missing", "page: {last_id: {param: a, field: no}}", 200, `[{"id":1}]`, collection.BadPage, "the last record has no text or number at `no`, which names the next page"},
+		{"a cursor too long", "page: {next_url: next}, records: items", 200, `{"items":[],"next":"/` + strings.Repeat("x", 200) + `"}`, collection.TooLarge, "the cursor of the next page is too long"},
+		{"a link to a file", "page: {next_url: next}, records: items", 200, `{"items":[],"next":"file:///etc/passwd"}`, collection.BadPage, "the link to the next page is not a plain HTTP address"},
+		{"a link with a user", "page: {next_url: next}, records: items", 200, `{"items":[],"next":"https://a:` + secret + `@b.test/"}`, collection.BadPage, "the link to the next page is not a plain HTTP address"},
+		{"a link that is none", "page: {next_url: next}, records: items", 200, `{"items":[],"next":"https://[` + secret + `"}`, collection.BadPage, "the link to the next page is not a URL"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			slice, err := first(t, answer(test.status, test.body), test.stream)
+			if test.reason == "" {
+				if err != nil {
+					t.Errorf("error %v, want none", err)
+				}
+				return
+			}
+			stop, ok := errors.AsType[*collection.Stop](err)
+			if !ok || stop.Reason != test.reason || stop.Detail != test.detail {
+				t.Errorf("got %d records and %v, want %s: %s", len(slice.Records), err, test.reason, test.detail)
+			}
+			if err != nil && (strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "://")) {
+				t.Errorf("the error shows what was sent: %v", err)
+			}
+		})
+	}
+}
+
+func TestPagesThatAreUnusual(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"a byte order mark":  answer(200, "\xef\xbb\xbf[{\"id\":1}]\r\n"),
+		"blanks":             answer(200, "\n\t [ {\"id\":1} ] "),
+		"unknown length":     func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush(); fmt.Fprint(w, `[{"id":1}]`) },
+		"an escaped name":    answer(200, `[{"\u0069d":1}]`),
+		"created, not found": answer(201, `[{"id":1}]`),
+	} {
+		slice, err := first(t, handler, "page: {none: true}")
+		if err != nil || len(slice.Records) != 1 || slice.Records[0].Key != "1" {
+			t.Errorf("%s: %d records and %v, want one", name, len(slice.Records), err)
+		}
+	}
+	for name, handler := range map[string]http.HandlerFunc{
+		"no content":      answer(204, ""),
+		"declared as ok":  answer(409, "Git Repository is empty."),
+		"an empty array":  answer(200, `[]`),
+		"a header beside": answer(204, "", "Link", `</x>; rel="next"`),
+	} {
+		slice, err := first(t, handler, "page: {link_header: next}, on: [{status: [409], verdict: ok}]")
+		if err != nil || len(slice.Records) != 0 || !slice.Next.Done {
+			t.Errorf("%s: %d records, next %+v and %v, want none and done", name, len(slice.Records), slice.Next, err)
+		}
+	}
+}
+
+func TestRecordsThatCannotBeStored(t *testing.T) {
+	tests := []struct{ data, key, reason string }{
+		{`{"id": 1}`, "1", ""},
+		{`{"id": 1.0}`, "1.0", ""},
+		{`{"id": 12345678901234567890123}`, "12345678901234567890123", ""},
+		{`{"id": "a\u00e9\/\n"}`, "aé/\n", ""},
+		{`{"id": "\ud83d\ude00"}`, "😀", ""},
+		{`{"id": false}`, "false", ""},
+		{`{"x": {"id": 3}, "id": 4}`, "4", ""},
+		{`{"ID": 1}`, "", "no_key"},
+		{`{"id": null}`, "", "no_key"},
+		{`{}`, "", "no_key"},
+		{`{"id": ""}`, "", "bad_key"},
+		{`{"id": {}}`, "", "bad_key"},
+		{`{"id": [1]}`, "", "bad_key"},
+		{`{"id": "\u0000"}`, "", "bad_key"},
+		{`{"id": "\ud83d"}`, "", "bad_key"},
+		{`7`, "", "not_an_object"},
+		{`null`, "", "not_an_object"},
+		{`[{"id": 1}]`, "", "not_an_object"},
+		{`{"id": 1, "text": "` + strings.Repeat("x", 64) + `"}`, "", "too_large"},
+	}
+	var all []string
+	for _, test := range tests {
+		all = append(all, test.data)
+	}
+	slice, err := first(t, answer(200, "["+strings.Join(all, " ,\n")+"]"), "page: {none: true}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range tests {
+		var key, data, reason string
+		if test.reason == "" {
+			key, data = slice.Records[0].Key, string(slice.Records[0].Data)
+			slice.Records = slice.Records[1:]
+		} else {
+			data, reason = string(slice.Rejected[0].Data), slice.Rejected[0].Reason
+			slice.Rejected = slice.Rejected[1:]
+		}
+		if key != test.key || data != test.data || reason != test.reason {
+			t.Errorf("%s: got key %q, reason %q of %s; want key %q, reason %q", test.data, key, reason, data, test.key, test.reason)
+		}
+	}
+}
+
+// TestWalksEnd plays providers that never say that it is over.
+func TestWalksEnd(t *testing.T) {
+	n := 0
+	tests := []struct {
+		name, page string
+		handler    http.HandlerFunc
+		requests   int
+		detail     string // "" for a good end
+	}{
+		{"the same cursor", "{cursor: {from: next, param: c}}", answer(200, `{"items":[{"id":1}],"next":"x"}`), 2, "the same cursor twice"},
+		{"a circle", "{cursor: {from: next, param: c}}", func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"items":[{"id":%d}],"next":%d}`, n, (number(r, "c", 0)+1)%5)
+		}, 6, "the same cursor twice"},
+		{"empty pages", "{cursor: {from: next, param: c}}", func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"items":[],"next":%d}`, number(r, "c", 0)+1)
+		}, 3, "3 pages in a row without a record"},
+		{"one page again and again", "{cursor: {from: next, param: c}}", func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"items":[{"id":1}],"next":%d}`, number(r, "c", 0)+1)
+		}, 4, "the same page 4 times in a row"},
+		{"the page is ignored", "{number: {param: page, size: 10}}", answer(200, `{"items":`+things(1, 10)+`}`), 4, "the same page 4 times in a row"},
+		{"the last page again and again", "{number: {param: page, size: 10}}", func(w http.ResponseWriter, r *http.Request) {
+			at := 10 * (min(number(r, "page", 1), 3) - 1)
+			fmt.Fprintf(w, `{"items":%s}`, things(at+1, at+10))
+		}, 6, ""},
+		{"a total that grows", "{number: {param: page, total_pages: n}}", func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, `{"items":[],"n":%d}`, number(r, "page", 1)+5)
+		}, 3, "3 pages in a row without a record"},
+		{"the last id stays", "{last_id: {param: a, field: id}}", answer(200, `{"items":[{"id":7}]}`), 2, "the same cursor twice"},
+		{"a relative link to itself", "{next_url: next}", answer(200, `{"items":[{"id":7}],"next":"?a"}`), 2, "the same cursor twice"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			n = 0
+			server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if n++; n > 50 {
+					t.Error("no end")
+				}
+				test.handler(w, r)
+			})
+			c := open(t, server, strings.Replace(file("records: items, page: "+test.page), "body: 4KB, ", "", 1))
+			var last error
+			for _, err := range c.Slices(t.Context(), server.Client(), things0, collection.Cursor{}) {
+				last = err
+			}
+			if n != test.requests {
+				t.Errorf("%d requests, want %d", n, test.requests)
+			}
+			stop, _ := errors.AsType[*collection.Stop](last)
+			switch {
+			case test.detail == "" && last != nil:
+				t.Errorf("error %v, want a good end", last)
+			case test.detail != "" && (stop == nil || stop.Reason != collection.BadPage || stop.Detail != test.detail):
+				t.Errorf("error %v, want bad_page: %s", last, test.detail)
+			}
+		})
+	}
+}
+
+// TestFewerThanAskedFor: a provider that grants fewer records than asked for
+// loses none, whatever its maximum is.
+func TestFewerThanAskedFor(t *testing.T) {
+	for _, most := range []int{10, 20, 25, 50} {
+		for _, page := range []string{"{number: {param: page, size_param: n, size: 1000}}", "{offset: {param: o, limit_param: n, limit: 1000}}"} {
+			server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				from := number(r, "o", most*(number(r, "page", 1)-1))
+				fmt.Fprint(w, things(from+1, min(from+most, 137)))
+			})
+			c := open(t, server, strings.Replace(file("page: "+page), "body: 4KB, ", "", 1))
+			got := 0
+			for slice, err := range c.Slices(t.Context(), server.Client(), things0, collection.Cursor{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += len(slice.Records)
+			}
+			if got != 137 {
+				t.Errorf("at most %d a page, %s: %d records, want 137", most, page, got)
+			}
+		}
+	}
+}
+
+func TestErrorsShowNoURL(t *testing.T) {
+	server := serve(t, answer(200, "[]"))
+	c := open(t, server, file(`page: {none: true}, query: {token: s3cr3t}`))
+	server.Close()
+	for _, err := range c.Slices(context.Background(), http.DefaultClient, things0, collection.Cursor{}) {
+		if err == nil || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "http") || !strings.HasPrefix(err.Error(), "things: ") {
+			t.Errorf("error %v, want one that begins with the stream and shows no URL", err)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package declarative_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"collect/connectors/declarative"
+)
+
+// sound is a file without mistakes, to plant one in.
+const sound = `connector: acme
+params: {org: {required: true}, start: {type: date, default: 2024-01-01}}
+secrets: {token: {env: ACME_TOKEN}}
+provider:
+  base_url: https://api.acme.test/${params.org}
+  auth: {bearer: "${secrets.token}"}
+  ceiling: {per_second: 2.5}
+  throttle: [{status: [403], body: 'text contains "slow"'}]
+defaults: {key: id, page: {link_header: next}}
+streams:
+  repos: {get: /repos}
+  issues:
+    each: {repo: repos.name, changed: repos.updated}
+    get: /repos/${repo}/issues
+    since: {field: updated, param: since, start: "${params.start}"}
+`
+
+func TestSpecErrors(t *testing.T) {
+	tests := []struct {
+		old, planted string // what is replaced in the sound file, and by what
+		want         string // line:column: message
+		note         string
+	}{
+		{"per_second: 2.5", "per_secnd: 2.5", "7:13: unknown key `per_secnd`", "a ceiling has a similar key: `per_second`"},
+		{"connector: acme", "conector: acme", "1:1: unknown key `conector`", "a connector file has a similar key: `connector`"},
+		{"connector: acme", "connector: Acme Inc", "1:12: `Acme Inc` cannot be a name", ""},
+		{"connector: acme\n", "", "1:1: the file has no `connector`: the name to run it by", ""},
+		{"${params.org}", "${params.ord}", "5:37: unknown name `params.ord`", "there is a similar name: `params.org`"},
+		{"${secrets.token}", "${secrets.tokn}", "6:21: unknown name `secrets.tokn`", "there is a similar name: `secrets.token`"},
+		{`"${secrets.token}"`, "s3cr3t", "6:18: a credential is never written into a connector file", "declare it under `secrets` and refer to it as ${secrets.name}"},
+		{"{env: ACME_TOKEN}", "s3cr3t", "3:18: this must be a mapping: a secret", ""},
+		{"{env: ACME_TOKEN}", "{keyring: acme}", "3:28: keyring: not yet supported", ""},
+		{"{env: ACME_TOKEN}", "{env: A, file: b}", "3:11: the secret `token` needs one of env, file and command", ""},
+		{"type: date", "type: dat", "2:47: unknown type `dat`", ""},
+		{"default: 2024-01-01", "default: 2024-13-01", "2:62: the default is not a date such as 2024-01-31, or a time such as 2024-01-31T12:00:00Z", ""},
+		{"base_url: https", "base_url: ftp", "", ""}, // only known when built: it has a parameter
+		{"https://api.acme.test/${params.org}", "api.acme.test", "5:13: base_url is not an HTTP address such as https://api.example.com", ""},
+		{"per_second: 2.5", "per_second: 0", "7:25: this must be a number above 0", ""},
+		{"per_second: 2.5", "per_hour: 2.5", "7:23: this must be a whole number from 1 on", ""},
+		{"ceiling: {per_second: 2.5}", "limits: {body: 3 parsecs}", "7:18: this must be a size such as 64KiB or 8MiB", ""},
+		{"ceiling: {per_second: 2.5}", "limits: {header_timeout: 3}", "7:28: this must be a duration such as 90s, 5m, 2h or 7d", ""},
+		{"ceiling: {per_second: 2.5}", "on_403: ignore", "7:11: unknown value `ignore`", ""},
+		{"ceiling: {per_second: 2.5}", "headers: {Authorization: x}", "7:13: the header Authorization cannot be set here", ""},
+		{`text contains "slow"`, `txt contains "slow"`, "8:37: not a predicate: unknown name txt", ""},
+		{`text contains "slow"`, `text contains`, "8:49: not a predicate: unexpected token EOF", ""},
+		{`text contains "slow"`, `status + 1`, "8:36: not a predicate: expected bool, but got int", ""},
+		{"status: [403], body: 'text contains \"slow\"'", "", "8:14: a rule needs a condition: status, header or body", ""},
+		{"status: [403]", "status: [42]", "8:24: this must be a status from 100 to 599", ""},
+		{"status: [403]", "status: 403", "8:23: this must be a list", ""},
+		{"status: [403]", "status: [403], verdict: gap", "8:39: a throttle rule has no verdict: it always means throttle", ""},
+		{"key: id, ", "", "11:3: the stream `repos` has no `key`: what is unique to each of its records", ""},
+		{", page: {link_header: next}", "", "11:3: the stream `repos` does not say how it is cut into pages", "add `page`; if it is never cut: page: {none: true}"},
+		{"{link_header: next}", "{link_header: next, none: true}", "9:27: page needs one of none, link_header, next_url, cursor, number, offset, last_id", ""},
+		{"{link_header: next}", "{cursor: {from: a}}", "9:27: page: cursor lacks a key; see the reference", ""},
+		{"{get: /repos}", "{}", "11:3: the stream `repos` has no `get`: the path of its records", ""},
+		{"{get: /repos}", "{get: /repos, role: detail}", "11:30: a detail belongs to a parent: say to which with `each`", ""},
+		{"{get: /repos}", "{get: /repos, query: {page: {}}}", "11:38: this must be a single value", ""},
+		{"{get: /repos}", "{get: /repos, each: {a: issues.repo}}", "11:31: the parents of this stream form a circle: repos, issues, repos", ""},
+		{"{get: /repos}", "{get: /repos, each: {a: repos.x}}", "11:34: a stream cannot be its own parent", ""},
+		{"{get: /repos}", "{get: /repos, on: [{status: [404]}]}", "11:29: a rule in `on` needs a verdict", ""},
+		{"{get: /repos}", "{get: /repos, on: [{status: [404], verdict: gne}]}", "11:54: unknown verdict `gne`", ""},
+		{"repo: repos.name", "repo: repo.name", "13:18: unknown stream `repo`", "there is a stream with a similar name: `repos`"},
+		{"repo: repos.name", "repo: repos", "13:18: this must be a stream and a field of its records, such as repos.name", ""},
+		{"repo: repos.name", "repo: repos.name, b: issues.x", "13:33: a stream cannot be its own parent", ""},
+		{"repo: repos.name", "since: repos.name", "13:12: `since` has a meaning of its own and cannot be bound", ""},
+		{"repo: repos.name", "repo: repos.name, when: issues.x > 1", "13:36: not a predicate: unknown name issues", ""},
+		{"repo: repos.name, ", "", "13:12: `each` needs a name for a field of the parent", ""},
+		{"/repos/${repo}/issues", "/repos/${rep}/issues", "14:19: unknown name `rep`", "there is a similar name: `repo`"},
+		{"/repos/${repo}/issues", "/repos/${repo/issues", "14:17: `${` without `}`", ""},
+		{"/repos/${repo}/issues", "/repos/${secrets.token}", "14:19: a secret may be used in auth only", ""},
+		{"/repos/${repo}/issues", "/repos/${since}", "14:19: unknown name `since`", ""},
+		{"field: updated, ", "", "15:12: `since` needs a `field`: where a record says when it changed", ""},
+		{"param: since, ", "", "15:12: `since` has no `param`, and nothing in the query uses ${since}", ""},
+		{"param: since,", "param: since, order: desc,", "15:50: unknown value `desc`", ""},
+		{"param: since,", "param: since, lookback: soon,", "15:53: this must be a duration such as 90s, 5m, 2h or 7d", ""},
+		{"get: /repos/${repo}/issues", "get: /x\n    query: {since: 1}", "15:20: `since` is set here and by `page` or `since`", ""},
+		{"  issues:\n", "  repos:\n", "12:3: mapping key \"repos\" already defined at [11:3]", ""},
+		{"  repos: {get: /repos}", "  repos: {get: /repos", "", "any"},
+		{"  repos: {get: /repos}", "\trepos: {get: /repos}", "11:1: found character '\t' that cannot start any token", ""},
+		{"  repos: {get: /repos}", "  repos: &a {get: /repos}", "11:10: anchors, aliases and tags are not part of the language", ""},
+	}
+	for _, test := range tests {
+		if !strings.Contains(sound, test.old) {
+			t.Fatalf("the sound file has no %q", test.old)
+		}
+		_, err := declarative.Parse("acme.yaml", []byte(strings.Replace(sound, test.old, test.planted, 1)))
+		if test.want == "" && test.note == "" {
+			if err != nil {
+				t.Errorf("%s: error %v, want none", test.planted, err)
+			}
+			continue
+		}
+		spec, ok := errors.AsType[*declarative.SpecError](err)
+		if !ok {
+			t.Errorf("%s: error %v, want a *SpecError", test.planted, err)
+			continue
+		}
+		if test.note == "any" {
+			continue
+		}
+		if got, want := spec.Error(), "acme.yaml:"+test.want; got != want || spec.Note != test.note {
+			t.Errorf("%s:\n got %s (%s)\nwant %s (%s)", test.planted, got, spec.Note, want, test.note)
+		}
+		if strings.Contains(err.Error()+spec.Source, "s3cr3t") {
+			t.Errorf("%s: the error shows the secret:\n%s", test.planted, spec.Source)
+		}
+	}
+	if _, err := declarative.Parse("acme.yaml", []byte(sound)); err != nil {
+		t.Errorf("the sound file: %v", err)
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	_, err := declarative.Parse("acme.yaml", []byte(strings.Replace(sound, "  ceiling:", "  celling:", 1)))
+	spec, _ := errors.AsType[*declarative.SpecError](err)
+	if spec == nil {
+		t.Fatalf("error %v", err)
+	}
+	want := `6 |   auth: {bearer: "${secrets.token}"}
+7 |   celling: {per_second: 2.5}
+  |   ^^^^^^^ not a key of a provider`
+	if spec.Source != want {
+		t.Errorf("got\n%s\nwant\n%s", spec.Source, want)
+	}
+	// A credential in the line above is left out.
+	src := strings.Replace(sound, `"${secrets.token}"`, "s3cr3t", 1)
+	_, err = declarative.Parse("acme.yaml", []byte(strings.Replace(src, "  ceiling:", "  celling:", 1)))
+	spec, _ = errors.AsType[*declarative.SpecError](err)
+	if !strings.Contains(spec.Source, "celling") || strings.Contains(spec.Source, "s3cr3t") {
+		t.Errorf("got\n%s", spec.Source)
+	}
+}
+
+func TestSeveralMistakesAreReportedInOrder(t *testing.T) {
+	src := "streams: {a: {gte: /x}, b: {gte: /x}}\nconnectr: a\n" + strings.Repeat("x", 3) + ": 1\n"
+	_, err := declarative.Parse("f", []byte(src))
+	var got []string
+	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
+		got = append(got, e.Error())
+	}
+	want := "f:1:15: unknown key `gte`\nf:1:29: unknown key `gte`\nf:2:1: unknown key `connectr`\nf:3:1: unknown key `xxx`"
+	if strings.Join(got, "\n") != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+}
+
+// FuzzParse: whatever the file is, there is a Spec or a SpecError with a place
+// inside of it.
+func FuzzParse(f *testing.F) {
+	f.Add(sound)
+	f.Add("connector: a\nprovider: {base_url: http://b}\nstreams: {s: {get: /, key: [a, b], page: {number: {param: p}}}}")
+	f.Add("? a\n: - b\n  - ${")
+	f.Fuzz(func(t *testing.T, src string) {
+		spec, err := declarative.Parse("f", []byte(src))
+		if err == nil {
+			_ = spec.Name()
+			return
+		}
+		e, ok := errors.AsType[*declarative.SpecError](err)
+		if !ok || e.Line < 1 || e.Column < 1 || e.Line > strings.Count(src, "\n")+strings.Count(src, "\r")+1 {
+			t.Errorf("%q: %v", src, err)
+		}
+	})
+}
