@@ -111,8 +111,8 @@ func TestOneProbeInFlight(t *testing.T) {
 		if gap := after[1].Sub(after[0]); gap != 10*time.Second {
 			t.Errorf("the second request left %v after the probe, want after its 10s", gap)
 		}
-		if got := b.Tally(); got.Retries != 8 {
-			t.Errorf("tally %+v, want 8 retries", got)
+		if got := b.Tally(); got.Requests != 16 || got.Retries != 7 {
+			t.Errorf("tally %+v, want 8 requests, a probe and 7 retries", got)
 		}
 		var states []string
 		for _, e := range j.of(collection.BreakerChanged) {

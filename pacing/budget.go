@@ -157,15 +157,22 @@ func (b *Budget) takeToken() bool {
 	return true
 }
 
-// record counts what a finished attempt says: a success earns a fifth of a
-// retry.
-func (b *Budget) record(s signal) {
+// returnToken gives back a token that was taken for nothing.
+func (b *Budget) returnToken() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch s {
-	case succeeded:
+	b.tokens = min(b.capacity, b.tokens+tokenParts)
+}
+
+// record counts what a finished attempt says: a success earns a fifth of a
+// retry, and asked is a request for less.
+func (b *Budget) record(s signal, asked bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s == succeeded {
 		b.tokens = min(b.capacity, b.tokens+tokenRefill)
-	case throttled:
+	}
+	if asked {
 		b.throttled++
 	}
 }
@@ -207,4 +214,11 @@ func (b *Budget) spent(now time.Time) (elapsed time.Duration, requests int64, to
 		elapsed = now.Sub(b.started)
 	}
 	return elapsed, b.requests, float64(b.tokens) / tokenParts
+}
+
+// RetryTokens returns how many retries are left, and how many there can be.
+func (b *Budget) RetryTokens() (left, capacity float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return float64(b.tokens) / tokenParts, float64(b.capacity) / tokenParts
 }

@@ -65,7 +65,7 @@ func (w *window) Add(now time.Time)            { w.add(now, 1) }
 func (w *window) Groups() int                  { return len(w.log) }
 
 func (b *Budget) TakeToken() bool { return b.takeToken() }
-func (b *Budget) Record(s signal) { b.record(s) }
+func (b *Budget) Record(s signal) { b.record(s, false) }
 func (b *Budget) Capacity() int64 { return b.capacity / tokenParts }
 
 func (g *Governor) SetProbe(f func(waits int)) { g.probe = f }
@@ -104,4 +104,21 @@ func (g *Gate) Pass(now time.Time) bool {
 	}
 	g.settle(now, g.leave(now), outcome{signal: succeeded, hold: -1})
 	return true
+}
+
+func (g *Gate) Restore(state []byte, now time.Time) error { return g.gate.restore(state, now) }
+func (g *Gate) Snapshot(now time.Time) []byte             { return g.gate.snapshot(now) }
+func (g *Gate) Interval() time.Duration                   { return g.pacer.interval }
+
+// LeavesAt returns when the next request could leave, if an operator lets it.
+func (g *Gate) LeavesAt(now time.Time) time.Time {
+	g.freeze, g.longestWait = freeze{until: g.freeze.until}, 1<<62
+	return latest(g.plan(now, time.Time{}, time.Time{}).until, g.freeze.until)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -146,14 +146,19 @@ func (g *Governor) decide(t *turn, now time.Time) bool {
 	return true
 }
 
-// admit lets t leave, if its budgets allow it.
+// admit lets t leave, if its budgets allow it. The probe of an open breaker is
+// no retry, whatever was thought of it before.
 func (g *Governor) admit(t *turn, now time.Time) error {
-	if t.retry && !t.paid && g.gate.breaker.state == closed && !g.budget.takeToken() {
+	retry := t.retry && g.gate.breaker.state == closed
+	if retry && !t.paid && !g.budget.takeToken() {
 		return g.stopped(&collection.Stop{Reason: collection.RetryBudget}, now, t.stream)
 	}
-	if !g.budget.reserve(t.retry) {
+	if !g.budget.reserve(retry) {
 		reason := cmp.Or(g.budget.over(now), collection.RequestCap)
 		return g.stopped(&collection.Stop{Reason: reason}, now, t.stream)
+	}
+	if t.paid && !retry {
+		g.budget.returnToken()
 	}
 	t.pass = g.gate.leave(now)
 	for i, e := range t.pass.change {

@@ -46,7 +46,8 @@ func (g *gate) snapshot(now time.Time) []byte {
 }
 
 // parseState reads a saved state. If the clock has been set back since, times
-// to come are moved with it: no hold gets longer than it was.
+// to come are moved with it: no hold gets longer than it was. Times that no
+// process can have saved are cut to the longest that one can.
 func parseState(state []byte, now time.Time) (kept, error) {
 	var k kept
 	if err := json.Unmarshal(state, &k); err != nil {
@@ -55,20 +56,22 @@ func parseState(state []byte, now time.Time) (kept, error) {
 	if k.Version != stateVersion {
 		return kept{}, fmt.Errorf("version %d is not known", k.Version)
 	}
-	if back := now.Sub(k.RecordedAt); back < 0 {
-		shift := func(t *time.Time) {
-			if !t.IsZero() {
-				*t = t.Add(back)
-			}
+	back := min(0, now.Sub(k.RecordedAt))
+	k.RecordedAt = k.RecordedAt.Add(back)
+	move := func(t *time.Time, longest time.Duration) {
+		if t.IsZero() {
+			return
 		}
-		k.RecordedAt = now
-		shift(&k.Hold)
-		if k.Breaker != nil {
-			shift(&k.Breaker.Until)
+		if *t = t.Add(back); t.Sub(now) > longest {
+			*t = now.Add(longest)
 		}
-		if k.Freeze != nil {
-			shift(&k.Freeze.Until)
-		}
+	}
+	move(&k.Hold, believed+holdLeast+holdSpread)
+	if k.Breaker != nil {
+		move(&k.Breaker.Until, breakerLongest)
+	}
+	if k.Freeze != nil {
+		move(&k.Freeze.Until, freezeFirst<<freezeStrikes)
 	}
 	return k, nil
 }
@@ -83,9 +86,7 @@ func (g *gate) restore(state []byte, now time.Time) error {
 		return err
 	}
 	g.pacer.restore(k.Interval, now.Sub(k.RecordedAt))
-	if !k.Hold.After(now.Add(believed)) {
-		g.hold = k.Hold
-	}
+	g.hold = k.Hold
 	g.breaker.restore(k.Breaker)
 	g.freeze.restore(k.Freeze)
 	for i := range g.windows {

@@ -122,3 +122,13 @@ func TestNewRefusesWhatItCannotKeep(t *testing.T) {
 		}
 	}
 }
+
+// spell returns an event with everything in it.
+func spell(t *testing.T, e collection.Event) string {
+	t.Helper()
+	b, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -98,10 +98,11 @@ func failure(ctx context.Context, resp *http.Response, err error) answer {
 // settle records the end of an attempt, and saves what must not be forgotten
 // before anything else leaves.
 func (g *Governor) settle(ctx context.Context, p pass, a answer, stream string) error {
-	g.budget.record(a.outcome.signal)
+	asked := a.outcome.signal == throttled || a.outcome.quota
+	g.budget.record(a.outcome.signal, asked)
 	g.mu.Lock()
 	now := time.Now()
-	if a.outcome.signal == throttled || a.outcome.quota {
+	if asked {
 		g.tell(collection.Event{Kind: collection.Throttled, Throttle: throttleInfo(a)}, now, stream)
 	}
 	changes, save := g.gate.settle(now, p, a.outcome)

@@ -1,0 +1,128 @@
+package pacing_test
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+)
+
+const year = 365 * 24 * time.Hour
+
+// FuzzRetryAfter: whatever a provider sends, the wait is none or sane.
+func FuzzRetryAfter(f *testing.F) {
+	for _, s := range []string{"120", "0", "2.0", "64.57", "-5", "99999999999999999999", "soon", "Sat, 21 Nov 2026 10:01:30 GMT",
+		"Saturday, 21-Nov-26 10:00:10 GMT", "Sat Nov 21 10:00:10 2026", "2026-11-21T10:01Z", "1795255264.57", "1795255264570",
+		"6m0s", "00:00:00.033", "5, 30", "Sat Nov 21 2026 10:00:10 GMT+0000 (Coordinated Universal Time)", "1e9", "NaN", "+5", ".5", "5."} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, name := range []string{"Retry-After", "Retry-After-Ms"} {
+			d := pacing.RetryAfter(http.Header{name: {s}}, t0)
+			if d > year {
+				t.Errorf("%s: %q is %v", name, s, d)
+			}
+			if again := pacing.RetryAfter(http.Header{name: {"  " + s + " "}}, t0); again != d {
+				t.Errorf("%s: %q is %v, with blanks around it %v", name, s, d, again)
+			}
+		}
+	})
+}
+
+// TestRetryAfterGrammar is what people and machines send.
+func TestRetryAfterGrammar(t *testing.T) {
+	const none = -1
+	for _, tc := range []struct {
+		value string
+		want  time.Duration
+	}{
+		{"12", 12 * time.Second}, {"0.25", 250 * ms}, {" 30 ", 30 * time.Second}, {"0", 0}, {"30.5", 30500 * ms},
+		{"0.0001", ms}, // rounded up
+		{"Sat, 21 Nov 2026 10:00:10 GMT", 10 * time.Second}, {"Sat, 21 Nov 2026 09:59:50 GMT", 0},
+		{"2026-11-21T10:00:10Z", 10 * time.Second}, {"1795255210", 10 * time.Second}, {"1795255210000", 10 * time.Second},
+		{"31536000", year}, {"31536001", 24 * time.Hour}, {"Sat, 21 Nov 2099 10:00:10 GMT", 24 * time.Hour},
+		{"99999999999999999999", 24 * time.Hour}, {"9223372036854775807", 24 * time.Hour}, {"9223372037", 24 * time.Hour}, // in the year 2262
+
+		{"not a date", none}, {"30 seconds", none}, {"-5", none}, {"+5", none}, {"NaN", none}, {"Infinity", none}, {"1e3", none}, {"0x10", none}, {"", none},
+		{strings.Repeat("9", 400), 24 * time.Hour},
+	} {
+		if got := pacing.RetryAfter(http.Header{"Retry-After": {tc.value}}, t0); got != tc.want {
+			t.Errorf("Retry-After %q is %v, want %v", tc.value, got, tc.want)
+		}
+	}
+}
+
+// FuzzRead: a response of any shape has a class, sane waits and sane limits.
+func FuzzRead(f *testing.F) {
+	f.Add(429, "Retry-After: 5\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 30", `{"error":{"code":"rate_limited"}}`)
+	f.Add(200, "RateLimit: \"a\";r=0;t=5\nRateLimit-Policy: \"a\";q=10;w=60", ``)
+	f.Add(200, "RateLimit: limit=100, remaining=0, reset=5", `{"errors":[{"extensions":{"code":"THROTTLED"}}]}`)
+	f.Add(403, "Sforce-Limit-Info: api-usage=100001/100000; x=/\nX-Shopify-Shop-Api-Call-Limit: 40/40", `[{"errorCode":"REQUEST_LIMIT_EXCEEDED"}]`)
+	f.Add(200, "RateLimit-Limit: 100, 100;w=60, 5;w=-1\nRateLimit-Remaining: 1e9\nRateLimit-Reset: 99999999999999", "null")
+	f.Add(429, "x-ms-ratelimit-remaining-resource: a3Min;1,b;2\nX-HubSpot-RateLimit-Interval-Milliseconds: 10000", `{"retry_after":1e300}`)
+	f.Add(200, `RateLimit: "a\";r=1`, `{"errors":[{"extensions":{"code":"THROTTLED"}}],"extensions":{"cost":{"requestedQueryCost":1e300,"throttleStatus":{"maximumAvailable":1e300,"currentlyAvailable":0,"restoreRate":1e-300}}}}`)
+	f.Fuzz(func(t *testing.T, status int, header, body string) {
+		h := http.Header{}
+		for line := range strings.SplitSeq(header, "\n") {
+			if name, value, ok := strings.Cut(line, ":"); ok {
+				h.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+			}
+		}
+		r := pacing.Read(t0, status, h, []byte(body))
+		if r.Class() == "" || r.Hold() > year {
+			t.Errorf("class %q, hold %v", r.Class(), r.Hold())
+		}
+		if status == 401 && r.Class() != "auth" {
+			t.Errorf("401 is %s", r.Class())
+		}
+		if r.Class() == "ok" && status >= 400 {
+			t.Errorf("status %d is ok", status)
+		}
+		for _, q := range r.Windows() {
+			name, limit, remaining, reset, window, _ := q.Values()
+			if limit < -1 || remaining < -1 || reset < -1 || reset > year || window < 0 || window > year {
+				t.Errorf("%s: limit %v, remaining %v, reset %v, window %v", name, limit, remaining, reset, window)
+			}
+		}
+		if again := pacing.Read(t0, status, h, []byte(body)); again.Hold() != r.Hold() || again.Class() != r.Class() || len(again.Windows()) != len(r.Windows()) {
+			t.Errorf("read again: %+v, then %+v", r, again)
+		}
+	})
+}
+
+// FuzzRestore: no saved state crashes, speeds the pace up beyond its ceiling,
+// or blocks for longer than any hold can.
+func FuzzRestore(f *testing.F) {
+	f.Add([]byte(`{"version":1,"recorded_at":"2026-11-21T09:00:00Z","interval_ns":300000000,"hold_until":"2026-11-21T11:00:00Z","breaker":{"until":"2026-11-21T11:00:00Z","trips":3},"freeze":{"strikes":2,"until":"2026-11-21T10:20:00Z","reason":"forbidden"},"windows":[{"per":60000000000,"log":[{"at":"2026-11-21T09:59:30Z","n":5}],"ahead":1}]}`))
+	f.Add([]byte(`{"version":1,"recorded_at":"9999-12-31T23:59:59Z","interval_ns":-1,"hold_until":"9999-12-31T23:59:59Z","breaker":{"trips":-5},"windows":[{"per":60000000000,"log":[{"at":"0001-01-01T00:00:00Z","n":9223372036854775807},{"at":"9999-12-31T23:59:59Z","n":3}],"ahead":-4}]}`))
+	f.Add([]byte(`{"version":1,"recorded_at":"2026-11-21T09:00:00Z","hold_until":"2999-11-21T11:00:00Z"}`))
+	f.Add([]byte(`{"version":1,"recorded_at":"2026-11-21T09:00:00Z","breaker":{"until":"2999-11-21T11:00:00Z","trips":30}}`))
+	f.Add([]byte(`{"version":1,"recorded_at":"2026-11-21T09:00:00Z","freeze":{"until":"2999-11-21T11:00:00Z","strikes":1}}`))
+	f.Add([]byte(`{"version":2}`))
+	f.Add([]byte(`{`))
+	p := collection.Provider{Ceilings: []collection.Ceiling{{Count: 6, Per: time.Minute}}}
+	f.Fuzz(func(t *testing.T, state []byte) {
+		g := pacing.NewGate(p)
+		err := g.Restore(state, t0)
+		if interval := g.Interval(); interval < 10*time.Second || interval > time.Minute {
+			t.Errorf("the interval is %v", interval)
+		}
+		if until := g.LeavesAt(t0); until.Sub(t0) > year+time.Hour {
+			t.Errorf("the next request leaves in %v", until.Sub(t0))
+		}
+		if err == nil {
+			again := pacing.NewGate(p)
+			saved := g.Snapshot(t0)
+			if err := again.Restore(saved, t0); err != nil {
+				t.Errorf("what was saved again cannot be read: %v", err)
+			}
+			if twice := again.Snapshot(t0); len(state) > 0 && !bytes.Equal(twice, saved) {
+				t.Errorf("saved as\n%s\nand again as\n%s", saved, twice)
+			}
+		}
+	})
+}

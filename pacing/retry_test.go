@@ -1,0 +1,261 @@
+package pacing_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+
+	"pgregory.net/rapid"
+)
+
+// TestFullJitter: evenly drawn from zero to the cap, which doubles to a minute.
+func TestFullJitter(t *testing.T) {
+	for n, most := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60} {
+		most *= time.Second
+		if got := pacing.Backoff(n, 0); got != 0 {
+			t.Errorf("the least backoff after %d retries is %v, want 0", n, got)
+		}
+		if got, want := pacing.Backoff(n, 0.5), most/2; got != want {
+			t.Errorf("the middle backoff after %d retries is %v, want %v", n, got, want)
+		}
+		if got := pacing.Backoff(n, 1-1e-12); got > most || got < most-ms {
+			t.Errorf("the longest backoff after %d retries is %v, want %v", n, got, most)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n, u := rapid.Int().Draw(t, "n"), rapid.Float64Range(0, 1).Draw(t, "u")
+		if got := pacing.Backoff(n, u); got < 0 || got > time.Minute {
+			t.Fatalf("Backoff(%d, %v) = %v", n, u, got)
+		}
+	})
+}
+
+// TestWhatIsRetried sends each status until the attempts are used up.
+func TestWhatIsRetried(t *testing.T) {
+	for _, tc := range []struct {
+		status   int
+		attempts int
+		want     collection.Reason // "" for a response
+	}{
+		{200, 1, ""}, {204, 1, ""}, {304, 1, ""},
+		{400, 1, collection.BadPage}, {401, 1, collection.Auth}, {402, 1, collection.BadPage}, {404, 1, collection.NotFound},
+		{405, 1, collection.BadPage}, {409, 1, collection.BadPage}, {410, 1, collection.Gone}, {413, 1, collection.TooLarge},
+		{422, 1, collection.BadPage}, {451, 1, collection.BadPage}, {501, 1, collection.BadPage}, {505, 1, collection.BadPage},
+		{408, 3, collection.UpstreamPressure}, {500, 3, collection.UpstreamPressure}, {502, 3, collection.UpstreamPressure},
+		{503, 3, collection.UpstreamPressure}, {504, 3, collection.UpstreamPressure}, {529, 3, collection.UpstreamPressure},
+		{599, 3, collection.UpstreamPressure},
+		{429, 3, collection.RateLimited},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := serve(statuses(tc.status))
+			g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{Limits: collection.Limits{Attempts: 3}}})
+			if tc.want == "" {
+				if got, err := fetch(t, g); got != tc.status || err != nil {
+					t.Errorf("%d: %d, %v, want the response", tc.status, got, err)
+				}
+				return
+			}
+			stop := stopOf(t, g)
+			if stop.Reason != tc.want || stop.Status != tc.status {
+				t.Errorf("%d: %v, want %s (%[1]d)", tc.status, stop, tc.want)
+			}
+			if got := m.count(); got != tc.attempts {
+				t.Errorf("%d: %d attempts, want %d", tc.status, got, tc.attempts)
+			}
+			if got := time.Since(m.arrivals[len(m.arrivals)-1]); got != 0 {
+				t.Errorf("%d: slept %v after the last attempt", tc.status, got)
+			}
+		})
+	}
+}
+
+// TestOnlyIdempotentRequestsAreRetried sends one request of each kind to a
+// provider that fails once.
+func TestOnlyIdempotentRequestsAreRetried(t *testing.T) {
+	for _, tc := range []struct {
+		method string
+		key    bool
+		want   int
+	}{
+		{"GET", false, 2}, {"HEAD", false, 2}, {"OPTIONS", false, 2}, {"PUT", false, 2}, {"DELETE", false, 2},
+		{"POST", false, 1}, {"PATCH", false, 1}, {"POST", true, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var bodies []string
+			fail := statuses(500, 200)
+			m := serve(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				bodies = append(bodies, string(body))
+				fail(w, r)
+			})
+			g := govern(t, pacing.Config{Base: m})
+			req, _ := http.NewRequestWithContext(t.Context(), tc.method, acme, strings.NewReader("query"))
+			if tc.key {
+				req.Header["Idempotency-Key"] = nil
+			}
+			resp, err := g.Client().Do(req)
+			if err == nil {
+				resp.Body.Close()
+			}
+			if len(bodies) != tc.want || (err == nil) != (tc.want == 2) {
+				t.Errorf("%s (key %t): %d attempts, %v, want %d", tc.method, tc.key, len(bodies), err, tc.want)
+			}
+			for i, body := range bodies {
+				if body != "query" {
+					t.Errorf("%s: attempt %d sent the body %q", tc.method, i+1, body)
+				}
+			}
+		})
+	}
+	req, _ := http.NewRequest("PUT", acme, io.LimitReader(strings.NewReader("once"), 4))
+	if pacing.Repeatable(req) {
+		t.Error("a request whose body cannot be had again is repeated")
+	}
+}
+
+// TestVerdicts: the connector's rules come before the client's.
+func TestVerdicts(t *testing.T) {
+	for _, tc := range []struct {
+		verdict  collection.Verdict
+		status   int
+		attempts int
+		want     collection.Reason
+		again    bool // another request leaves afterwards
+	}{
+		{collection.NoVerdict, 200, 1, "", true},
+		{collection.Accept, 500, 1, "", true},
+		{collection.Accept, 404, 1, "", true},
+		{collection.Retry, 200, 2, collection.UpstreamPressure, true},
+		{collection.Throttle, 200, 2, collection.RateLimited, true},
+		{collection.Throttle, 403, 2, collection.RateLimited, true},
+		{collection.OpenGap, 403, 1, collection.Forbidden, true},
+		{collection.OpenGap, 451, 1, collection.BadPage, true},
+		{collection.IsGone, 404, 1, collection.Gone, true},
+		{collection.Fail, 200, 1, collection.BadPage, true},
+		{collection.StopRun, 400, 1, collection.Suspended, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := serve(statuses(tc.status))
+			judged := collection.Response{}
+			g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{
+				Limits: collection.Limits{Attempts: 2},
+				Judge: func(r collection.Response) collection.Verdict {
+					judged = r
+					return tc.verdict
+				},
+			}})
+			status, err := fetch(t, g)
+			stop, _ := errors.AsType[*collection.Stop](err)
+			switch {
+			case tc.want == "" && (status != tc.status || err != nil):
+				t.Errorf("%q on %d: %d, %v, want the response", tc.verdict, tc.status, status, err)
+			case tc.want != "" && (stop == nil || stop.Reason != tc.want || stop.Status != tc.status):
+				t.Errorf("%q on %d: %v, want %s", tc.verdict, tc.status, err, tc.want)
+			}
+			if got := m.count(); got != tc.attempts {
+				t.Errorf("%q on %d: %d attempts, want %d", tc.verdict, tc.status, got, tc.attempts)
+			}
+			if judged.Status != tc.status {
+				t.Errorf("the rules saw status %d, want %d", judged.Status, tc.status)
+			}
+			before := m.count()
+			fetch(t, g)
+			if left := m.count() > before; left != tc.again {
+				t.Errorf("%q on %d: the next request left: %t, want %t", tc.verdict, tc.status, left, tc.again)
+			}
+		})
+	}
+}
+
+// TestThrottleVerdictHeedsRetryAfter, which means nothing else on a success.
+func TestThrottleVerdictHeedsRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		m := serve(func(w http.ResponseWriter, _ *http.Request) {
+			if n++; n == 1 {
+				w.Header().Set("Retry-After", "30")
+				io.WriteString(w, `{"slow":"down"}`)
+			}
+		})
+		g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{Judge: func(r collection.Response) collection.Verdict {
+			if strings.Contains(string(r.Body), "slow") {
+				return collection.Throttle
+			}
+			return collection.NoVerdict
+		}}})
+		start := time.Now()
+		mustFetch(t, g)
+		if got := m.gaps(start)[1]; got < 30*time.Second {
+			t.Errorf("asked again after %v, want 30s", got)
+		}
+	})
+}
+
+// TestQuotaIsAHold: no retry helps, and the pace was not the problem.
+func TestQuotaIsAHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := serve(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(429)
+			io.WriteString(w, `{"policyName":"DAILY"}`)
+		})
+		g := govern(t, pacing.Config{Base: m})
+		stop := stopOf(t, g)
+		if wait := time.Until(stop.NotBefore); stop.Reason != collection.RetryAfter || wait < time.Hour || wait > time.Hour+time.Second || m.count() != 1 {
+			t.Errorf("%+v after %d requests, want retry_after for an hour after 1", stop, m.count())
+		}
+		if got := g.Status().PerSecond; got != 1 {
+			t.Errorf("the pace is %v/s, want 1", got)
+		}
+	})
+}
+
+// A broken provider answers with an error of the network.
+type broken struct{ err error }
+
+func (b broken) RoundTrip(*http.Request) (*http.Response, error) { return nil, b.err }
+
+// TestNoConnectionIsToldApart, and nothing of the error is quoted.
+func TestNoConnectionIsToldApart(t *testing.T) {
+	dial := func(err error) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}, Err: err}
+	}
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{dial(&net.DNSError{Name: "acme.test", IsNotFound: true}), "no connection: no such host"},
+		{dial(&net.DNSError{Name: "acme.test", IsTimeout: true}), "no connection: the name cannot be looked up"},
+		{dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), "no connection: connection refused"},
+		{dial(os.ErrDeadlineExceeded), "no connection: timed out"},
+		{dial(os.NewSyscallError("connect", syscall.ENETUNREACH)), "no connection: network unreachable"},
+		{&tls.CertificateVerificationError{Err: errors.New("acme.test")}, "no connection: the TLS certificate is not valid"},
+		{tls.RecordHeaderError{Msg: "c0ffee"}, "no connection: it does not speak TLS"},
+		{tls.AlertError(40), "no connection: TLS was refused"},
+		{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, "the connection was closed before the answer"},
+		{io.EOF, "the connection was closed before the answer"},
+		{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, "timed out"},
+		{errors.New(`malformed HTTP response "c0ffee"`), "the connection failed"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := govern(t, pacing.Config{Base: broken{tc.err}, Provider: collection.Provider{Limits: collection.Limits{Attempts: 2}}})
+			stop := stopOf(t, g)
+			if stop.Reason != collection.UpstreamPressure || stop.Status != 0 || stop.Detail != tc.want || !errors.Is(stop, tc.err) {
+				t.Errorf("%v: %+v, want upstream_pressure with %q", tc.err, stop, tc.want)
+			}
+			if got, want := stop.Error(), "upstream_pressure: "+tc.want; got != want {
+				t.Errorf("the stop reads %q, want %q", got, want)
+			}
+		})
+	}
+}
