@@ -155,7 +155,7 @@ func TestOpenBreaker(t *testing.T) {
 		var d disk
 		g := govern(t, pacing.Config{Base: serve(statuses(503)), Save: d.save})
 		stop := stopOf(t, g)
-		if stop.Reason != collection.CircuitOpen || stop.Status != 503 || stop.NotBefore.Sub(time.Now()) != time.Minute {
+		if stop.Reason != collection.CircuitOpen || stop.Status != 503 || time.Until(stop.NotBefore) != time.Minute {
 			t.Errorf("%+v, want circuit_open for a minute", stop)
 		}
 		if got := g.Status(); got.Breaker != pacing.Open || !got.OpenUntil.Equal(stop.NotBefore) {
