@@ -95,7 +95,7 @@ func TestFailedTestKeepsTheFreeze(t *testing.T) {
 func TestOneRefusalInFlightIsOneStrike(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := serve(func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(30 * time.Second)
+			time.Sleep(20 * time.Second)
 			w.WriteHeader(403)
 		})
 		var d disk
