@@ -1,0 +1,81 @@
+package cmd
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"collect/connectors/catalog"
+)
+
+func (a *app) connectorsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "connectors",
+		Short: "List the built-in connectors",
+		Args:  exactArgs(),
+		RunE: func(*cobra.Command, []string) error {
+			type row struct {
+				Name    string   `json:"name"`
+				Streams []string `json:"streams"`
+				Params  []string `json:"params"`
+			}
+			rows := []row{}
+			for _, name := range catalog.List() {
+				spec, err := parseBuiltIn(name)
+				if err != nil {
+					return err
+				}
+				r := row{Name: name, Streams: spec.StreamNames(), Params: []string{}}
+				for _, p := range spec.Params() {
+					r.Params = append(r.Params, p.Name)
+				}
+				rows = append(rows, r)
+			}
+			if a.flags.json {
+				return printJSON(a.out, rows)
+			}
+			t := table{Head: []string{"NAME", "STREAMS", "PARAMS"}}
+			for _, r := range rows {
+				t.Rows = append(t.Rows, []string{r.Name, fmt.Sprint(r.Streams), fmt.Sprint(r.Params)})
+			}
+			fmt.Fprint(a.out, t.render(a.width(), a.caps()))
+			return nil
+		},
+	}
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  exactArgs(),
+		RunE: func(*cobra.Command, []string) error {
+			version, revision, goVersion := build()
+			if a.flags.json {
+				return printJSON(a.out, map[string]string{"version": version, "revision": revision, "go": goVersion})
+			}
+			fmt.Fprintf(a.out, "collect %s %s %s\n", version, revision, goVersion)
+			return nil
+		},
+	}
+}
+
+// build returns the version, the revision and the Go release of this binary,
+// as the linker recorded them.
+func build() (version, revision, goVersion string) {
+	version, revision = "(devel)", "unknown"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return version, revision, "unknown"
+	}
+	if info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			revision = s.Value
+		}
+	}
+	return version, revision, info.GoVersion
+}

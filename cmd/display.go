@@ -1,0 +1,327 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"collect/collection"
+	"collect/runner"
+	"collect/store"
+)
+
+// sampleEvery is how often a display takes in the totals. Rates come from it.
+const sampleEvery = time.Second
+
+// A display shows one run to whoever watches: a block or lines on stderr,
+// events on stdout, or nothing.
+type display struct {
+	session *session
+	view    view
+	shown   progress     // nil: nothing while it runs
+	events  *eventWriter // nil without --json
+	every   time.Duration
+	started time.Time
+
+	mu      sync.Mutex
+	streams []StreamTotal
+	runner  *runner.Runner // nil until it works
+	first   float64        // the pace at the start
+	stop    chan struct{}
+	stopped chan struct{}
+}
+
+// newDisplay starts the display that the flags, the configuration and the
+// terminal call for.
+func (s *session) newDisplay(ctx context.Context) (*display, error) {
+	d := &display{
+		session: s, every: s.settings.Every, started: time.Now(),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	want := s.settings.Progress
+	if s.options.progress != "" {
+		want = s.options.progress
+	}
+	mode, err := progressMode(want, s.env, s.terminal)
+	if err != nil {
+		return nil, err
+	}
+	if s.options.quiet > 0 {
+		mode = progressNone
+	}
+	if s.flags.json || mode == progressJSON {
+		d.events = newEventWriter(s.out)
+		mode = progressNone // events say it all
+	}
+	states, err := s.store.Streams(ctx, s.target.name)
+	if err != nil {
+		return nil, err
+	}
+	d.streams = totalsOf(states, collection.Lane(s.options.lane))
+	switch mode {
+	case progressLive:
+		d.shown = startLive(s.err, s.size(), s.caps(), &d.view)
+	case progressPlain:
+		d.shown = startPlain(s.err, lineStyleOf(s.env), d.every, &d.view)
+	}
+	go d.sample()
+	return d, nil
+}
+
+// size measures the terminal that stderr is.
+func (a *app) size() func() (columns, rows int) {
+	if file, ok := a.err.(*os.File); ok {
+		return terminalSize(file, a.env)
+	}
+	return func() (int, int) { return a.columns(), 24 }
+}
+
+// totalsOf returns what is stored of the streams of a lane.
+func totalsOf(states []store.StreamState, lane collection.Lane) []StreamTotal {
+	totals := make([]StreamTotal, len(states))
+	for i, state := range states {
+		totals[i] = StreamTotal{Stream: state.Name, Parent: state.Parent, Records: state.Records}
+		for _, l := range state.Lanes {
+			if l.Lane == lane {
+				totals[i].Done, totals[i].Complete = l.Done, l.Complete
+			}
+		}
+	}
+	return totals
+}
+
+// watch lets the display read the tally and pace of the runner.
+func (d *display) watch(r *runner.Runner) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.runner, d.first = r, r.Pace().PerSecond
+}
+
+// observe takes in an event of the run.
+func (d *display) observe(e collection.Event) {
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	if e.Run == "" {
+		e.Run, e.Connector = d.session.record.ID, d.session.target.name
+		e.Provider = d.session.target.connector.Provider().Name
+	}
+	if e.Slice != nil {
+		d.count(e)
+	}
+	if d.shown != nil {
+		d.shown.Observe(e)
+	} else {
+		d.view.Observe(e)
+	}
+	if d.events != nil {
+		d.events.Observe(e)
+	}
+}
+
+// count adds a committed slice to the totals of its stream, and to those of
+// the streams that its records are parents of.
+func (d *display) count(e collection.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range d.streams {
+		s := &d.streams[i]
+		if s.Stream != e.Stream {
+			continue
+		}
+		s.Records += int64(e.Slice.Changed)
+		if e.Slice.Done && e.Partition != "" {
+			s.Done++
+		}
+		if e.Slice.Done && e.Partition == "" {
+			s.Complete = true
+		}
+	}
+}
+
+// sample takes in the totals until the display is closed, and writes a
+// progress event as often as there would be a line.
+func (d *display) sample() {
+	defer close(d.stopped)
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	every := d.every
+	if every <= 0 {
+		every = plainEvery
+	}
+	next := d.started.Add(every)
+	for {
+		select {
+		case <-d.stop:
+			return
+		case now := <-tick.C:
+			d.view.Sample(now, d.totals())
+			if d.events != nil && now.After(next) {
+				next = now.Add(every)
+				d.events.Progress(d.view.Frame(now), d.session.record.ID, d.session.record.Lane)
+			}
+		}
+	}
+}
+
+func (d *display) totals() Totals {
+	s := d.session
+	t := Totals{RequestCap: s.options.maxRequests, Requests: s.budget.Tally().Requests}
+	t.Retries, t.RetryCap = s.budget.RetryTokens()
+	if s.options.maxTime > 0 {
+		t.Deadline = d.started.Add(s.options.maxTime)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t.Streams = slices.Clone(d.streams)
+	for i := range t.Streams {
+		child := &t.Streams[i]
+		for _, parent := range t.Streams {
+			if parent.Stream == child.Parent {
+				child.Parents, child.Final = parent.Records, parent.Complete
+			}
+		}
+	}
+	return t
+}
+
+// note says a line to a person who watches.
+func (d *display) note(line string) {
+	d.view.Stopping()
+	if d.shown != nil {
+		d.shown.Say(line)
+	}
+}
+
+// close ends the display; it may be called again.
+func (d *display) close() {
+	select {
+	case <-d.stop:
+		return
+	default:
+	}
+	close(d.stop)
+	<-d.stopped
+	if d.shown != nil {
+		d.shown.Close()
+	}
+}
+
+// conclude says how the run ended: the last event, the problems that need
+// somebody, and the summary.
+func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []runner.Stopped, runErr error) error {
+	s.show.close()
+	sum, err := s.summary(ctx, owed)
+	if err != nil {
+		return err
+	}
+	problems := s.problems(stops, runErr)
+	if s.show.events != nil {
+		for _, p := range problems {
+			s.say(p)
+		}
+		s.show.events.Finish(sum)
+		return s.show.events.Err()
+	}
+	calm := s.record.ExitCode == exitOK || s.record.ExitCode == exitPaused
+	if s.options.quiet > 0 && calm {
+		return nil
+	}
+	for _, p := range problems {
+		if p.Level != levelPaused { // a pause is what the summary says first
+			fmt.Fprint(s.err, p.render(s.width(), s.caps()))
+			fmt.Fprintln(s.err)
+		}
+	}
+	if s.options.quiet > 0 {
+		return nil
+	}
+	fmt.Fprint(s.err, sum.render(s.width(), s.caps()))
+	return s.stepSummary(sum, problems)
+}
+
+// summary gathers what there is to say when the run is over.
+func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, error) {
+	runs, all, err := s.store.Totals(ctx, s.record.Connector)
+	if err != nil {
+		return summary{}, err
+	}
+	sum := summaryOf(s.record, owed, runs, all)
+	sum.Provider = s.target.connector.Provider().Name
+	sum.RequestCap, sum.State = s.options.maxRequests, home(s.settings.State, s.env)
+	if s.show.runner != nil {
+		pace := s.show.runner.Pace()
+		sum.RateStart, sum.RateEnd = s.show.first, pace.PerSecond
+		if pace.Ceiling != nil {
+			sum.Ceiling = *pace.Ceiling
+		}
+	}
+	streams, err := s.store.Streams(ctx, s.record.Connector)
+	if err != nil {
+		return summary{}, err
+	}
+	for _, stream := range streams {
+		sum.Views = append(sum.Views, stream.View)
+	}
+	return sum, nil
+}
+
+// problems explains what ended the run and what it had to leave: one problem
+// for each reason.
+func (s *session) problems(stops []runner.Stopped, runErr error) []problem {
+	var problems []problem
+	sc := s.scene()
+	if runErr != nil {
+		p := problemOf(runErr, sc)
+		p.ExitCode = s.record.ExitCode
+		problems = append(problems, p)
+	}
+	for _, stopped := range stops {
+		if stopped.Stop.Reason == collection.Gone {
+			continue // declared, shown by gaps, and nobody's to mend
+		}
+		sc.Stream, sc.Partition = stopped.At.Stream, stopped.At.Partition
+		p := problemOf(stopped.Stop, sc)
+		p.ExitCode = s.record.ExitCode
+		problems = append(problems, p)
+	}
+	if p, ok := quarantined(s.record, s.scene()); ok {
+		p.ExitCode = s.record.ExitCode
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+// stepSummary appends the summary to the page of a GitHub workflow step, and
+// puts its problems beside the lines of files.
+func (s *session) stepSummary(sum summary, problems []problem) error {
+	if !underGitHub(s.env) {
+		return nil
+	}
+	fmt.Fprint(s.err, githubAnnotations(problems))
+	path := s.env("GITHUB_STEP_SUMMARY")
+	if path == "" {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(file, sum.markdown())
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// printJSON writes v as JSON with its last newline.
+func printJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}

@@ -1,0 +1,131 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"collect/export"
+	"collect/store"
+)
+
+type exportOptions struct {
+	name, stream string
+	format       string
+	output       string
+	withMeta     bool
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var o exportOptions
+	c := &cobra.Command{
+		Use:   "export <name | file.yaml> <stream>",
+		Short: "Print the collected records, exactly as the provider sent them",
+		Long: `Export prints the records of a stream in the order of their keys: one JSON
+object a line, with numbers and strings as the provider sent them, or CSV.
+It changes nothing, and may run while a run collects.`,
+		Args: exactArgs("<name | file.yaml>", "<stream>"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.name, o.stream = args[0], args[1]
+			return a.export(c.Context(), o)
+		},
+	}
+	c.Flags().StringVar(&o.format, "format", "jsonl", "`jsonl` or csv")
+	c.Flags().StringVarP(&o.output, "output", "o", "", "write to this `file` instead of standard output")
+	c.Flags().BoolVar(&o.withMeta, "with-meta", false, "add _key, _committed_at and _run")
+	return c
+}
+
+func (a *app) export(ctx context.Context, o exportOptions) error {
+	format := export.Format(o.format)
+	if format != export.JSONL && format != export.CSV {
+		return &usageError{fmt.Sprintf("--format: %q is neither jsonl nor csv", o.format)}
+	}
+	return a.read(ctx, o.name, func(db store.Reader, name string) error {
+		streams, err := db.Streams(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(streams, func(s store.StreamState) bool { return s.Name == o.stream }) {
+			return unknownStream(o.stream, streams)
+		}
+		return a.writeTo(o.output, func(w io.Writer) error {
+			_, err := export.Write(ctx, w, db, name, o.stream, format, o.withMeta)
+			return err
+		})
+	})
+}
+
+// writeTo calls write with a buffered writer to path, or to standard output if
+// path is "". A file is 0600 and is there as a whole or not at all.
+func (a *app) writeTo(path string, write func(io.Writer) error) error {
+	if path == "" {
+		w := bufio.NewWriterSize(a.out, 1<<16)
+		if err := write(w); err != nil {
+			return err
+		}
+		return w.Flush()
+	}
+	partial := path + ".partial"
+	file, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(file, 1<<16)
+	err = write(w)
+	for _, last := range []func() error{w.Flush, file.Sync, file.Close} {
+		if failed := last(); err == nil {
+			err = failed
+		}
+	}
+	if err == nil {
+		err = os.Rename(partial, path)
+	}
+	if err != nil {
+		os.Remove(partial)
+	}
+	return err
+}
+
+// read opens the database for reading and calls look with the name that arg
+// stands for. A connector that was never collected is an error.
+func (a *app) read(ctx context.Context, arg string, look func(db store.Reader, name string) error) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	name, err := a.nameOf(arg)
+	if err != nil {
+		return err
+	}
+	db, err := a.openForReading(ctx, settings)
+	if err != nil {
+		return a.exit(err, scene{Connector: name, State: settings.State})
+	}
+	if db == nil {
+		return &unknownConnectorError{Name: name}
+	}
+	defer db.Close()
+	if err := known(ctx, db, name); err != nil {
+		return err
+	}
+	return look(db, name)
+}
+
+// unknownStream is the error for a stream that a connector does not have.
+func unknownStream(stream string, streams []store.StreamState) error {
+	names := make([]string, len(streams))
+	for i, s := range streams {
+		names[i] = s.Name
+	}
+	note := ""
+	if near := nearest(stream, names); near != "" {
+		note = fmt.Sprintf("; there is `%s`", near)
+	}
+	return &usageError{fmt.Sprintf("no stream named %q%s", stream, note)}
+}

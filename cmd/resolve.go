@@ -1,0 +1,216 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"collect/connectors"
+	"collect/connectors/catalog"
+	"collect/connectors/declarative"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+// A target is what the <name> of a command stands for.
+type target struct {
+	name      string // in the store
+	params    map[string]string
+	streams   []string // those that the configuration selects; nil: all
+	connector connectors.Connector
+}
+
+// isFile reports whether arg is the path of a connector file, rather than a
+// name.
+func isFile(arg string) bool {
+	ext := filepath.Ext(arg)
+	return strings.ContainsRune(arg, filepath.Separator) || ext == ".yaml" || ext == ".yml"
+}
+
+// nameOf returns the name in the store that arg stands for, which need not be
+// a connector that can be built: its records are there all the same.
+func (a *app) nameOf(arg string) (string, error) {
+	if !isFile(arg) {
+		return arg, nil
+	}
+	spec, err := parseFile(arg)
+	if err != nil {
+		return "", err
+	}
+	return spec.Name(), nil
+}
+
+// resolve builds the connector that arg stands for: a connector file, an entry
+// of collect.yaml, or a built-in one, in this order.
+func (a *app) resolve(s settings, arg string, params []string) (target, error) {
+	given, err := parseParams(params)
+	if err != nil {
+		return target{}, err
+	}
+	var t target
+	var spec *declarative.Spec
+	entry, configured := s.Connectors[arg]
+	switch {
+	case isFile(arg):
+		if spec, err = parseFile(arg); err == nil {
+			t.name = spec.Name()
+		}
+	case configured:
+		t.name, t.streams, t.params = arg, entry.Streams, entry.Params
+		spec, err = s.specOf(entry)
+	case slices.Contains(catalog.List(), arg):
+		t.name = arg
+		spec, err = parseBuiltIn(arg)
+	default:
+		err = &unknownConnectorError{Name: arg, Known: s.connectorNames()}
+	}
+	if err != nil {
+		return target{}, err
+	}
+	t.params = mergeParams(t.params, given)
+	secrets, err := a.secrets(spec, s)
+	if err != nil {
+		return target{}, err
+	}
+	t.connector, err = spec.Build(declarative.Options{
+		Params: t.params, Secrets: secrets, Provider: s.overrides(spec.ProviderName()),
+	})
+	return t, err
+}
+
+// parseParams reads --param flags.
+func parseParams(flags []string) (map[string]string, error) {
+	params := map[string]string{}
+	for _, flag := range flags {
+		name, value, ok := strings.Cut(flag, "=")
+		if !ok || name == "" {
+			return nil, &usageError{fmt.Sprintf("--param: %q is not name=value", flag)}
+		}
+		params[name] = value
+	}
+	return params, nil
+}
+
+func mergeParams(base, over map[string]string) map[string]string {
+	merged := map[string]string{}
+	for name, value := range base {
+		merged[name] = value
+	}
+	for name, value := range over {
+		merged[name] = value
+	}
+	return merged
+}
+
+// parseFile reads a connector file.
+func parseFile(path string) (*declarative.Spec, error) {
+	src, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &noFileError{Path: path}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return declarative.Parse(path, src)
+}
+
+// parseBuiltIn reads a connector that comes with collect.
+func parseBuiltIn(name string) (*declarative.Spec, error) {
+	src, err := catalog.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return declarative.Parse(name+".yaml (built in)", src)
+}
+
+// A noFileError says that there is no connector file at a path.
+type noFileError struct{ Path string }
+
+func (e *noFileError) Error() string { return "there is no connector file " + e.Path }
+
+// secretTimeout bounds a command that prints a secret.
+const secretTimeout = 30 * time.Second
+
+// secrets fetches the secrets of a connector from where its file, or
+// collect.yaml, says they are. A secret that is not found is left out: the
+// connector says so if it needs it.
+func (a *app) secrets(spec *declarative.Spec, s settings) (map[string]declarative.SecretValue, error) {
+	values := map[string]declarative.SecretValue{}
+	for _, secret := range spec.Secrets() {
+		value, from, err := a.secret(s.secretSource(spec.ProviderName(), secret))
+		if err != nil {
+			return nil, err
+		}
+		if value != "" {
+			values[secret.Name] = declarative.SecretValue{Value: value, From: from}
+		}
+	}
+	return values, nil
+}
+
+// secret fetches one secret, and says where it came from. A value that does
+// not exist is "".
+func (a *app) secret(from declarative.Secret) (value, source string, err error) {
+	switch {
+	case from.Env != "":
+		return a.env(from.Env), "env " + from.Env, nil
+	case from.File != "":
+		raw, err := os.ReadFile(from.File)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", "", nil
+		}
+		return strings.TrimSpace(string(raw)), "file " + home(from.File, a.env), err
+	case from.Command != "":
+		ctx, cancel := context.WithTimeout(context.Background(), secretTimeout)
+		defer cancel()
+		command := exec.CommandContext(ctx, "sh", "-c", from.Command)
+		var out bytes.Buffer
+		command.Stdout, command.Stderr = &out, a.err
+		if err := command.Run(); err != nil {
+			return "", "", fmt.Errorf("the command for secret %s: %w", from.Name, err)
+		}
+		return strings.TrimSpace(out.String()), "a command", nil
+	}
+	return "", "", nil
+}
+
+// openForWriting opens the database of a run, and makes it at the default
+// place or where create allows it.
+func (a *app) openForWriting(ctx context.Context, s settings, create bool) (db *sqlite.Store, created bool, err error) {
+	_, err = os.Stat(s.State)
+	created = errors.Is(err, fs.ErrNotExist)
+	db, err = sqlite.Open(ctx, s.State, sqlite.Options{Create: create || !s.StateNamed})
+	return db, created, err
+}
+
+// openForReading opens the database to look at it. At the default place there
+// may be none yet: then it returns nil.
+func (a *app) openForReading(ctx context.Context, s settings) (*sqlite.Store, error) {
+	db, err := sqlite.Open(ctx, s.State, sqlite.Options{ReadOnly: true})
+	if errors.Is(err, store.ErrMissing) && !s.StateNamed {
+		return nil, nil
+	}
+	return db, err
+}
+
+// known checks that a connector was collected, for commands that read.
+func known(ctx context.Context, db store.Reader, name string) error {
+	names, err := db.Connectors(ctx)
+	if err != nil || slices.Contains(names, name) {
+		return err
+	}
+	return &unknownConnectorError{Name: name, Known: names}
+}
+
+// settings reads the configuration under the global flags.
+func (a *app) settings() (settings, error) {
+	return loadConfig(configSource{env: a.env, config: a.flags.config, state: a.flags.state})
+}

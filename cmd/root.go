@@ -1,0 +1,174 @@
+// Package cmd is the command line: what a person types, sees and scripts
+// against. It wires the other packages together and decides nothing that they
+// could decide.
+//
+// Each command has an options struct, a function that makes its cobra command,
+// and one that runs it. Errors become messages and exit codes in one place,
+// [explanations]; what a person reads is made by pure functions from stored
+// facts.
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// Main runs the command line of this process and exits with its code.
+func Main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	a := &app{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		env: os.Getenv, signals: signals, columns: terminalColumns,
+	}
+	a.terminal = a.env("COLLECT_FORCE_TTY") != "" || term.IsTerminal(int(os.Stderr.Fd()))
+	os.Exit(a.execute(context.Background(), os.Args[1:]))
+}
+
+// An app is one invocation of the command line with what it may touch of the
+// world.
+type app struct {
+	in       io.Reader
+	out, err io.Writer // results; everything else
+	env      func(string) string
+	signals  <-chan os.Signal
+	terminal bool       // err is a terminal
+	columns  func() int // its width
+	flags    globalFlags
+}
+
+// globalFlags are the flags of every command that has a state.
+type globalFlags struct {
+	config string
+	state  string
+	json   bool
+}
+
+// terminalColumns returns the width of the terminal that stderr is, or 80.
+func terminalColumns() int {
+	if width, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
+}
+
+// An exitError ends a command with a code, after it has said all there is to
+// say.
+type exitError struct{ code int }
+
+func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// execute runs a command line and returns its exit code. A panic is a bug of
+// ours, and is said to be one.
+func (a *app) execute(ctx context.Context, args []string) (code int) {
+	defer func() {
+		if value := recover(); value != nil {
+			code = a.report(&panicError{Value: value, Stack: debug.Stack()}, scene{})
+		}
+	}()
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if exit, ok := errors.AsType[*exitError](err); ok {
+		return exit.code
+	}
+	return a.report(err, scene{})
+}
+
+// report says what went wrong and returns the exit code of it.
+func (a *app) report(err error, sc scene) int {
+	p := problemOf(err, sc)
+	a.say(p)
+	return p.ExitCode
+}
+
+// say prints a problem: text for people, one line of JSON with --json.
+func (a *app) say(p problem) {
+	if a.flags.json {
+		printJSON(a.err, p)
+		return
+	}
+	fmt.Fprint(a.err, p.render(a.width(), a.caps()))
+}
+
+func (a *app) caps() caps { return capsOf(a.env, a.terminal) }
+
+// width returns the columns that text may take: those of the terminal, at most
+// 100, and 80 where there is none.
+func (a *app) width() int {
+	if !a.terminal {
+		return 80
+	}
+	return min(max(a.columns(), 40), 100)
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "collect",
+		Short: "Pull records from APIs you do not control, and resume where it stopped",
+		Long: `collect pulls records from APIs you do not control and resumes where it stopped.
+
+  collect demo            see it work against a provider of its own, 30 seconds
+  collect run FILE.yaml   collect what a connector file describes
+  collect --help          all commands`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			fmt.Fprintln(c.OutOrStdout(), c.Long)
+			return nil
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.flags.config, "config", "", "read this `file` instead of the usual collect.yaml")
+	flags.StringVar(&a.flags.state, "state", "", "keep records and checkpoints in this database `file`")
+	flags.BoolVar(&a.flags.json, "json", false, "print JSON for programs")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err.Error()} })
+	root.AddCommand(
+		a.runCommand(), a.resumeCommand(), a.demoCommand(),
+		a.statusCommand(), a.gapsCommand(), a.runsCommand(), a.exportCommand(),
+		a.resetCommand(), a.connectorsCommand(), a.versionCommand(), exitCodesHelp(),
+	)
+	return root
+}
+
+// exitCodesHelp is the topic that "collect help exit-codes" prints.
+func exitCodesHelp() *cobra.Command {
+	return &cobra.Command{Use: "exit-codes", Short: "The exit codes, and who acts on each", Long: exitCodeHelp()}
+}
+
+// exactArgs is cobra.ExactArgs with our exit code and words.
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return &usageError{fmt.Sprintf("%s: missing %s", c.CommandPath(), names[len(args)])}
+		}
+		if len(args) > len(names) {
+			return &usageError{fmt.Sprintf("%s: unexpected argument %q", c.CommandPath(), args[len(names)])}
+		}
+		return nil
+	}
+}
+
+// atMostOneArg takes an optional argument.
+func atMostOneArg(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return &usageError{fmt.Sprintf("%s: unexpected argument %q", c.CommandPath(), args[1])}
+	}
+	return nil
+}

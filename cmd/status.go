@@ -1,0 +1,221 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"collect/collection"
+	"collect/pacing"
+	"collect/store"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	var check bool
+	c := &cobra.Command{
+		Use:   "status [name | file.yaml]",
+		Short: "Where each connector stands, what happens next, and who acts",
+		Args:  atMostOneArg,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.look(c.Context(), args, func(v looked) error {
+				all, err := v.statuses(c.Context())
+				switch {
+				case err != nil:
+					return err
+				case check:
+					if code := checkCode(all, v.now); code != exitOK {
+						return &exitError{code}
+					}
+					return nil
+				case a.flags.json:
+					return printJSON(a.out, statusJSON(all, v.now))
+				case len(args) == 1:
+					fmt.Fprint(a.out, statusDetail(all[0], v.now, a.width(), a.caps()))
+				default:
+					fmt.Fprint(a.out, statusTable(all, v.now, a.width(), a.caps()))
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&check, "check", false, "print nothing; only the exit code says how it stands")
+	return c
+}
+
+// gapsShown is how many gaps a person is shown; --json and --all have no bound.
+const gapsShown = 40
+
+func (a *app) gapsCommand() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   "gaps [name | file.yaml]",
+		Short: "What is owed, and why",
+		Args:  atMostOneArg,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.look(c.Context(), args, func(v looked) error {
+				gaps, err := v.gaps(c.Context())
+				if err != nil {
+					return err
+				}
+				if a.flags.json {
+					return printJSON(a.out, gapsJSON(gaps))
+				}
+				most := gapsShown
+				if all {
+					most = 0
+				}
+				fmt.Fprint(a.out, gapsTable(v.name, gaps, most, v.now, a.width(), a.caps()))
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "show every gap")
+	return c
+}
+
+func (a *app) runsCommand() *cobra.Command {
+	limit := 20
+	c := &cobra.Command{
+		Use:   "runs [name | file.yaml]",
+		Short: "The newest runs",
+		Args:  atMostOneArg,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.look(c.Context(), args, func(v looked) error {
+				runs, err := v.runs(c.Context(), limit)
+				if err != nil {
+					return err
+				}
+				if a.flags.json {
+					return printJSON(a.out, runsJSON(runs))
+				}
+				fmt.Fprint(a.out, runsTable(v.name, runs, v.now, a.width(), a.caps()))
+				return nil
+			})
+		},
+	}
+	c.Flags().IntVarP(&limit, "limit", "n", limit, "show at most `n` runs")
+	return c
+}
+
+// A looked is a database opened for reading, for one connector or all of them.
+type looked struct {
+	db   store.Reader // nil: there is none yet
+	name string       // "": all
+	now  time.Time
+}
+
+// look opens the database for reading and calls show. No database at the
+// default place is an empty one.
+func (a *app) look(ctx context.Context, args []string, show func(looked) error) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	v := looked{now: time.Now().In(settings.Zone)}
+	if len(args) == 1 {
+		if v.name, err = a.nameOf(args[0]); err != nil {
+			return err
+		}
+	}
+	db, err := a.openForReading(ctx, settings)
+	if err != nil {
+		return a.exit(err, scene{Connector: v.name, State: settings.State})
+	}
+	if db == nil {
+		if v.name != "" {
+			return &unknownConnectorError{Name: v.name, Known: settings.connectorNames()}
+		}
+		return show(v)
+	}
+	defer db.Close()
+	v.db = db
+	if v.name != "" {
+		if err := known(ctx, db, v.name); err != nil {
+			return err
+		}
+	}
+	return show(v)
+}
+
+func (v looked) gaps(ctx context.Context) ([]store.OwnedGap, error) {
+	if v.db == nil {
+		return nil, nil
+	}
+	return v.db.Gaps(ctx, v.name)
+}
+
+// statuses returns the status of the connector, or of all of them.
+func (v looked) statuses(ctx context.Context) ([]connectorStatus, error) {
+	if v.db == nil {
+		return nil, nil
+	}
+	names := []string{v.name}
+	if v.name == "" {
+		var err error
+		if names, err = v.db.Connectors(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var all []connectorStatus
+	for _, name := range names {
+		s, err := statusOf(ctx, v.db, name, v.now)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// statusOf reads what the store knows of a connector.
+func statusOf(ctx context.Context, db store.Reader, name string, now time.Time) (s connectorStatus, err error) {
+	s.Name = name
+	if s.Streams, err = db.Streams(ctx, name); err != nil {
+		return s, err
+	}
+	if s.Owed, err = db.Gaps(ctx, name); err != nil {
+		return s, err
+	}
+	if s.Runs, err = db.Runs(ctx, name, 1); err != nil || len(s.Runs) == 0 {
+		return s, err
+	}
+	if s.Count, s.All, err = db.Totals(ctx, name); err != nil {
+		return s, err
+	}
+	state, err := db.Provider(ctx, s.Runs[0].Domain)
+	if err != nil || state == nil {
+		return s, err
+	}
+	// A state that cannot be read is a cold start for a run, and nothing known
+	// for a reader.
+	if pace, err := pacing.Inspect(state, now); err == nil {
+		s.Account = accountOf(s.Runs[0].Domain, pace)
+	}
+	return s, nil
+}
+
+// accountOf describes what is known of the pace with an account, for people.
+func accountOf(domain string, pace pacing.Status) *accountStatus {
+	provider, _, _ := strings.Cut(domain, "/")
+	a := &accountStatus{Provider: provider, Learned: pace.PerSecond, Frozen: pace.Frozen}
+	if pace.Ceiling != nil {
+		a.Ceiling = *pace.Ceiling
+	}
+	if pace.Breaker != "closed" {
+		a.Breaker = pace.Breaker
+	}
+	for _, until := range []time.Time{pace.HoldUntil, pace.OpenUntil, pace.FrozenUntil} {
+		a.Until = latest(a.Until, until)
+	}
+	return a
+}
+
+func (v looked) runs(ctx context.Context, n int) ([]collection.Run, error) {
+	if v.db == nil {
+		return nil, nil
+	}
+	return v.db.Runs(ctx, v.name, n)
+}

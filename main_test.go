@@ -1,0 +1,318 @@
+package main_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"collect/cmd"
+	"collect/internal/provider"
+)
+
+// root is the folder of the repository; scripts run elsewhere.
+var root string
+
+func TestMain(m *testing.M) {
+	root, _ = os.Getwd()
+	testscript.Main(m, map[string]func(){"collect": cmd.Main})
+}
+
+// TestScripts runs the promises to the user, one file each, against the real
+// command line in processes of its own and a provider on a real socket.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
+			env.Setenv("NO_PROXY", "127.0.0.1")
+			env.Values["providers"] = &providers{byName: map[string]*provider.Server{}}
+			env.Defer(env.Values["providers"].(*providers).close)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"provider":  startProvider,
+			"control":   control,
+			"same":      same,
+			"requests":  requests,
+			"hash":      hash,
+			"unchanged": unchanged,
+			"replace":   replace,
+			"exits":     exits,
+			"export":    exportAll,
+			"lines":     lines,
+			"ratchet":   ratchet,
+			"settle":    settle,
+		},
+	})
+}
+
+// providers are those that one script started, by name.
+type providers struct {
+	mu     sync.Mutex
+	byName map[string]*provider.Server
+	hashes map[string]string
+}
+
+func (p *providers) close() {
+	for _, s := range p.byName {
+		s.Close()
+	}
+}
+
+func of(ts *testscript.TestScript) *providers { return ts.Value("providers").(*providers) }
+
+func (p *providers) server(ts *testscript.TestScript, name string) *provider.Server {
+	s := p.byName[name]
+	if s == nil {
+		ts.Fatalf("no provider named %s", name)
+	}
+	return s
+}
+
+// startProvider starts a provider, puts its URL into $NAME, and, if it is the
+// first, writes the connectors of testdata/connectors for it:
+//
+//	provider NAME [tickets=n] [parents=n] [flat=n] [token=s] [mode…]
+func startProvider(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: provider NAME [tickets=n] [parents=n] [flat=n] [token=s] [mode…]")
+	}
+	script := provider.Script{Seed: 1, Tickets: 250, Parents: 5, Flat: 500}
+	counts := map[string]*int{"tickets": &script.Tickets, "parents": &script.Parents, "flat": &script.Flat}
+	for _, arg := range args[1:] {
+		name, value, ok := strings.Cut(arg, "=")
+		if field := counts[name]; ok && field != nil {
+			n, err := strconv.Atoi(value)
+			ts.Check(err)
+			*field = n
+			continue
+		}
+		if name == "token" {
+			script.Token = value
+			continue
+		}
+		mode, err := provider.ParseMode(arg)
+		ts.Check(err)
+		script.Modes = append(script.Modes, mode)
+	}
+	s := provider.New(script)
+	url, err := s.Start()
+	ts.Check(err)
+	ts.Setenv(args[0], url)
+	if of(ts).byName[args[0]] = s; len(of(ts).byName) > 1 {
+		return
+	}
+	templates, err := filepath.Glob(filepath.Join(root, "testdata", "connectors", "*.yaml"))
+	ts.Check(err)
+	for _, path := range templates {
+		data, err := os.ReadFile(path)
+		ts.Check(err)
+		data = bytes.ReplaceAll(data, []byte("$URL"), []byte(url))
+		ts.Check(os.WriteFile(ts.MkAbs(filepath.Base(path)), data, 0o600))
+	}
+}
+
+// control asks a provider to do something and prints what it says:
+//
+//	control NAME PATH
+func control(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: control NAME PATH")
+	}
+	resp, err := http.Get(of(ts).server(ts, args[0]).URL() + "/_provider/" + args[1])
+	ts.Check(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	if failed := resp.StatusCode != http.StatusOK; failed != neg {
+		ts.Fatalf("%s: status %d: %s", args[1], resp.StatusCode, body)
+	}
+	fmt.Fprint(ts.Stdout(), string(body))
+}
+
+// same checks that an export holds exactly what the provider serves of a
+// stream, byte for byte, each record once:
+//
+//	same NAME STREAM FILE
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: same NAME STREAM FILE")
+	}
+	want := of(ts).server(ts, args[0]).Records(args[1])
+	got := bytes.Split(bytes.TrimSuffix([]byte(ts.ReadFile(args[2])), []byte("\n")), []byte("\n"))
+	slices.SortFunc(want, bytes.Compare)
+	slices.SortFunc(got, bytes.Compare)
+	equal := slices.EqualFunc(got, want, bytes.Equal)
+	if equal == neg {
+		ts.Fatalf("%s: %d records exported, %d served; equal: %t", args[2], len(got), len(want), equal)
+	}
+}
+
+// requests checks how many requests a provider saw since it was started:
+//
+//	requests NAME n | requests NAME min max
+func requests(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: requests NAME n | requests NAME min max")
+	}
+	least, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	most := least
+	if len(args) == 3 {
+		most, err = strconv.Atoi(args[2])
+		ts.Check(err)
+	}
+	if got := len(of(ts).server(ts, args[0]).Log()); got < least || got > most {
+		ts.Fatalf("%s saw %d requests, want %s", args[0], got, strings.Join(args[1:], " to "))
+	}
+}
+
+// hash remembers the contents of files; unchanged checks that they are the
+// same now, and that no file came or went beside them.
+func hash(ts *testscript.TestScript, neg bool, args []string) {
+	p := of(ts)
+	p.hashes = hashes(ts, args)
+	if neg || len(p.hashes) == 0 {
+		ts.Fatalf("hash: nothing to hash in %v", args)
+	}
+}
+
+func unchanged(ts *testscript.TestScript, neg bool, args []string) {
+	before, now := of(ts).hashes, hashes(ts, args)
+	if same := fmt.Sprint(before) == fmt.Sprint(now); same == neg {
+		ts.Fatalf("before: %v\nnow:    %v", before, now)
+	}
+}
+
+// hashes returns the hash of each file in the folders named.
+func hashes(ts *testscript.TestScript, folders []string) map[string]string {
+	sums := map[string]string{}
+	for _, folder := range folders {
+		files, err := filepath.Glob(filepath.Join(ts.MkAbs(folder), "*"))
+		ts.Check(err)
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			ts.Check(err)
+			sum := sha256.Sum256(data)
+			sums[filepath.Base(file)] = hex.EncodeToString(sum[:])
+		}
+	}
+	return sums
+}
+
+// replace replaces $NAME in files by the value of a variable, since a file of
+// a script is written before a provider has a URL:
+//
+//	replace NAME FILE…
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: replace NAME FILE…")
+	}
+	for _, name := range args[1:] {
+		path := ts.MkAbs(name)
+		data, err := os.ReadFile(path)
+		ts.Check(err)
+		data = bytes.ReplaceAll(data, []byte("$"+args[0]), []byte(ts.Getenv(args[0])))
+		ts.Check(os.WriteFile(path, data, 0o600))
+	}
+}
+
+// exits runs a command and checks its exit code, which is part of the
+// contract:
+//
+//	exits CODE COMMAND [ARG…]
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [ARG…]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%s exits %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// exportAll exports streams to files of their names, STREAM.jsonl:
+//
+//	export CONNECTOR STREAM…
+func exportAll(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: export CONNECTOR STREAM…")
+	}
+	for _, stream := range args[1:] {
+		ts.Check(ts.Exec("collect", "export", args[0], stream, "--output", ts.MkAbs(stream+".jsonl")))
+	}
+}
+
+// lines checks how many lines a file has:
+//
+//	lines FILE n
+func lines(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: lines FILE n")
+	}
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if got := strings.Count(ts.ReadFile(args[0]), "\n"); got != want {
+		ts.Fatalf("%s has %d lines, want %d", args[0], got, want)
+	}
+}
+
+// settle gives a signal the time to arrive: there is nothing to wait for, since
+// what the signal must not do is the thing to see.
+func settle(*testscript.TestScript, bool, []string) { time.Sleep(300 * time.Millisecond) }
+
+// ratchet reads the events of a run and checks that the rate fell at least
+// once, and that a throttle never raised it:
+//
+//	ratchet FILE
+func ratchet(ts *testscript.TestScript, neg bool, args []string) {
+	fell := 0
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var e struct {
+			Event string
+			Rate  *struct {
+				Learned  float64 `json:"learned_per_second"`
+				Previous float64 `json:"previous_per_second"`
+				Reason   string
+			}
+		}
+		ts.Check(json.Unmarshal([]byte(line), &e))
+		if e.Rate == nil || e.Rate.Reason == "success" {
+			continue
+		}
+		if e.Rate.Learned > e.Rate.Previous {
+			ts.Fatalf("the rate rose on %s: %s", e.Rate.Reason, line)
+		}
+		fell++
+	}
+	if fell == 0 {
+		ts.Fatalf("the rate never fell: this proves nothing")
+	}
+}
