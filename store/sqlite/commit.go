@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql/driver"
+	"slices"
 	"unsafe"
 
 	"collect/collection"
@@ -98,53 +100,76 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, moves && sl.Next.Done, formatTime(b.now))
 }
 
-// upsert stores a record if it is new or has other bytes, unless its key
-// belongs to another partition.
-const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data) VALUES (?, ?, ?, ?, ?)
-	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data
-	WHERE data IS NOT excluded.data AND partition_id = excluded.partition_id`
-
 // storeRecords stores the records and the rejected records of a slice, and
 // counts them.
 func (b *batch) storeRecords(s *stream, partition int64, sl *collection.Slice, result *collection.Committed) error {
-	for i := range sl.Records {
+	unchanged, err := b.upsert(s, partition, sl.Records)
+	if err != nil {
+		return err
+	}
+	result.Changed = len(sl.Records) - len(unchanged)
+	if s.Parent == "" && sl.Partition == "" {
+		unchanged = nil // there is no other partition
+	}
+	rejected := sl.Rejected
+	for _, i := range unchanged {
 		r := &sl.Records[i]
-		// The driver copies the text before it returns, so that the string may
-		// share the bytes of the record.
-		data := unsafe.String(unsafe.SliceData(r.Data), len(r.Data))
-		n, err := b.change(upsert, s.id, r.Key, partition, b.last, data)
-		if err != nil {
-			return err
-		}
-		if n != 0 {
-			result.Changed++
-			b.lookForFields(s, r.Data)
-			continue
-		}
-		if s.Parent == "" && sl.Partition == "" {
-			continue // unchanged: there is no other partition
-		}
 		var other bool
-		err = b.row(`SELECT partition_id <> ? AND data IS NOT ? FROM records WHERE stream_id = ? AND key = ?`,
-			partition, data, s.id, r.Key).Scan(&other)
+		err := b.row(`SELECT partition_id <> ? AND data IS NOT ? FROM records WHERE stream_id = ? AND key = ?`,
+			partition, shared(r.Data), s.id, r.Key).Scan(&other)
 		if err != nil {
 			return err
 		}
 		if other {
-			if err := b.quarantine(s, partition, keyCollision, r.Data); err != nil {
-				return err
-			}
-			result.Rejected++
+			rejected = append(slices.Clip(rejected), collection.Rejected{Data: r.Data, Reason: keyCollision})
 		}
 	}
-	for _, r := range sl.Rejected {
+	for _, r := range rejected {
 		if err := b.quarantine(s, partition, r.Reason, r.Data); err != nil {
 			return err
 		}
-		result.Rejected++
 	}
+	result.Rejected = len(rejected)
 	return nil
 }
+
+// upsert stores the records that are new or have other bytes, and returns the
+// indexes of the others. It is the inner loop of a collection and talks to the
+// driver itself: database/sql would cost as much again as SQLite.
+func (b *batch) upsert(s *stream, partition int64, records []collection.Record) (unchanged []int, err error) {
+	stmt, err := b.upsertStmt()
+	if err != nil {
+		return nil, err
+	}
+	args := [...]driver.NamedValue{
+		{Ordinal: 1, Value: s.id}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.last}, {Ordinal: 5},
+	}
+	err = b.conn.Raw(func(any) error {
+		for i := range records {
+			r := &records[i]
+			args[1].Value, args[4].Value = r.Key, shared(r.Data)
+			done, err := stmt.ExecContext(context.Background(), args[:])
+			if err != nil {
+				return err
+			}
+			n, err := done.RowsAffected()
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				unchanged = append(unchanged, i)
+			} else {
+				b.lookForFields(s, r.Data)
+			}
+		}
+		return nil
+	})
+	return unchanged, err
+}
+
+// shared returns data as a string that shares its bytes, which no one changes
+// while a statement runs; the driver keeps no reference to it.
+func shared(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
 
 // quarantine keeps bytes that cannot be stored under a key. The same bytes are
 // kept once, however often a slice is repeated.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
@@ -17,6 +18,8 @@ type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt // by their text, of which there is a fixed number
+
+	upsert driver.StmtExecContext // prepared when it is first needed
 
 	// fault, if set by a test of this package, fails a step of a transaction.
 	fault func(step) error
@@ -52,6 +55,9 @@ func (w *writer) close() error {
 	err := w.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &merged)
 	for _, stmt := range w.stmts {
 		err = errors.Join(err, stmt.Close())
+	}
+	if w.upsert != nil {
+		err = errors.Join(err, w.conn.Raw(func(any) error { return w.upsert.(driver.Stmt).Close() }))
 	}
 	return errors.Join(err, w.conn.Close(), w.db.Close())
 }
@@ -150,6 +156,28 @@ func (w *writer) stmt(query string) (*sql.Stmt, error) {
 	}
 	w.stmts[query] = stmt
 	return stmt, nil
+}
+
+// upsert stores a record if it is new or has other bytes, unless its key
+// belongs to another partition.
+const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data) VALUES (?, ?, ?, ?, ?)
+	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data
+	WHERE data IS NOT excluded.data AND partition_id = excluded.partition_id`
+
+// upsertStmt returns the statement that stores a record, as the driver's own.
+// It may be used inside Raw of the connection, and ends with it.
+func (w *writer) upsertStmt() (driver.StmtExecContext, error) {
+	if w.upsert != nil {
+		return w.upsert, nil
+	}
+	err := w.conn.Raw(func(conn any) error {
+		stmt, err := conn.(driver.ConnPrepareContext).PrepareContext(context.Background(), upsert)
+		if err == nil {
+			w.upsert = stmt.(driver.StmtExecContext)
+		}
+		return err
+	})
+	return w.upsert, err
 }
 
 // exec runs a statement.

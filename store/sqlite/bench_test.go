@@ -1,0 +1,113 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+// BenchmarkCommit100Records measures what a page of 100 new records of 250
+// bytes costs, durably, with keys in order and with keys at random.
+func BenchmarkCommit100Records(b *testing.B) {
+	for _, keys := range []string{"ascending", "random"} {
+		b.Run(keys, func(b *testing.B) {
+			_, l := benchStore(b)
+			at := collection.Place{Stream: "issues", Lane: collection.Incremental}
+			benchCommits(b, l, keys == "random", func(int) (collection.Place, bool) { return at, false })
+		})
+	}
+}
+
+// BenchmarkCommitWith100kPartitions measures the same where each page is of
+// one of 100,000 partitions that have a checkpoint already.
+func BenchmarkCommitWith100kPartitions(b *testing.B) {
+	const partitions = 100_000
+	_, l := benchStore(b)
+	place := func(i int) collection.Place {
+		p := collection.Partition(fmt.Sprintf(`{"n":%d,"repo":"acme/api"}`, i))
+		return collection.Place{Stream: "comments", Partition: p, Lane: collection.Incremental}
+	}
+	var group []collection.Slice
+	for i := range partitions {
+		group = append(group, collection.Slice{Place: place(i), Next: collection.Cursor{Token: "0"}})
+		if len(group) == 1000 {
+			if _, err := l.Commit(b.Context(), group...); err != nil {
+				b.Fatal(err)
+			}
+			group = group[:0]
+		}
+	}
+	benchCommits(b, l, false, func(i int) (collection.Place, bool) { return place(i * 7919 % partitions), true })
+}
+
+// benchCommits commits pages of 100 records, one by one.
+func benchCommits(b *testing.B, l store.Ledger, random bool, place func(i int) (at collection.Place, started bool)) {
+	cursors := map[collection.Place]collection.Cursor{}
+	records := make([]collection.Record, 100)
+	n := 0
+	for i := 0; b.Loop(); i++ {
+		at, started := place(i)
+		from, ok := cursors[at]
+		if !ok && started {
+			from = collection.Cursor{Token: "0"}
+		}
+		for j := range records {
+			id := n
+			if random {
+				id = n * 2_654_435_761 % 1_000_000_007
+			}
+			records[j].Key = strconv.Itoa(1_000_000_000 + id)
+			records[j].Data = fmt.Appendf(records[j].Data[:0], recordFormat, id, n)
+			n++
+		}
+		next := collection.Cursor{Token: strconv.Itoa(i + 1)}
+		_, err := l.Commit(b.Context(), collection.Slice{Place: at, From: from, Next: next, Records: records})
+		if err != nil {
+			b.Fatal(err)
+		}
+		cursors[at] = next
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
+}
+
+// recordFormat is a record of about 250 bytes and 12 fields.
+const recordFormat = `{"id":%d,"number":%d,"title":"Connection is reset when the page is large","state":"open","locked":false,` +
+	`"user":{"login":"someone","id":583231},"labels":["bug","net"],"comments":3,"assignee":null,` +
+	`"created_at":"2026-11-21T04:07:45Z","updated_at":"2026-11-21T04:17:28Z","score":1.0}`
+
+// BenchmarkFlush measures the bare flush that a commit cannot do without: one
+// page appended to a file of the same directory.
+func BenchmarkFlush(b *testing.B) {
+	f, err := os.Create(filepath.Join(b.TempDir(), "flush"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	page := make([]byte, 4096)
+	for b.Loop() {
+		if _, err := f.Write(page); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchStore(b *testing.B) (*sqlite.Store, store.Ledger) {
+	s := open(b, filepath.Join(b.TempDir(), "state.db"), sqlite.Options{Create: true})
+	b.Cleanup(func() { s.Close() })
+	run := collection.Run{ID: "run-1", Connector: "acme", Lane: collection.Incremental, StartedAt: time.Now()}
+	l, err := s.Begin(b.Context(), run, []collection.Stream{{Name: "issues"}, {Name: "comments", Parent: "issues"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s, l
+}

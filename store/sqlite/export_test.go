@@ -1,0 +1,62 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+)
+
+// The steps of a transaction that can fail.
+const (
+	BeforeBegin  = beforeBegin
+	BeforeCommit = beforeCommit
+	AfterCommit  = afterCommit
+	ReadBack     = readBack
+)
+
+// A Step is a moment of a transaction.
+type Step = step
+
+// FailAt fails each of the given steps of s once, with err. It returns how
+// many of them were not reached yet.
+func FailAt(s *Store, err error, steps ...Step) (left func() int) {
+	pending := map[Step]bool{}
+	for _, at := range steps {
+		pending[at] = true
+	}
+	s.writer.fault = func(at Step) error {
+		if !pending[at] {
+			return nil
+		}
+		delete(pending, at)
+		return err
+	}
+	return func() int { return len(pending) }
+}
+
+// LimitPages lets the database of s grow by n pages and no more.
+func LimitPages(s *Store, n int) error {
+	ctx := context.Background()
+	var pages int
+	if err := s.writer.conn.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages); err != nil {
+		return err
+	}
+	_, err := s.writer.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages+n))
+	return err
+}
+
+// Lock functions and names, for tests that hold them against each other.
+var (
+	Acquire     = acquire
+	LockPath    = lockPath
+	ErrLocked   = errLocked
+	NetworkName = networkName
+	ParseMount  = parseMount
+	Within      = within
+	ViewSQL     = viewSQL
+)
+
+// Release removes and frees a lock.
+func (l *lock) Release() error { return l.release() }
+
+// Abandon frees a lock and leaves its file.
+func (l *lock) Abandon() error { return l.abandon() }

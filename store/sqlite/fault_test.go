@@ -1,0 +1,252 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+var errInjected = errors.New("injected")
+
+// TestFaults fails every write of a run at every step: before it took effect
+// and after. What fails before changes no row; what fails after is found to
+// have taken effect; and where that cannot be looked up, the error says so.
+// (I1, I21, I23.)
+func TestFaults(t *testing.T) {
+	at := collection.Place{Stream: "issues", Lane: collection.Incremental}
+	gap := collection.Gap{Place: at, Cursor: collection.Cursor{Token: "2"}, Reason: collection.RequestCap}
+	writes := map[string]func(*testing.T, *sqlite.Store, store.Ledger) error{
+		"Commit": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+			done, err := l.Commit(t.Context(), collection.Slice{
+				Place: at, From: collection.Cursor{Token: "2"}, Next: collection.Cursor{Token: "3"},
+				Records:  []collection.Record{{Key: "b", Data: []byte(`{"new":1}`)}},
+				Rejected: []collection.Rejected{{Data: []byte("x"), Reason: "no_key"}},
+			})
+			if err == nil && (len(done) != 1 || done[0].Changed != 1) {
+				t.Errorf("Commit = %+v, want one change", done)
+			}
+			return err
+		},
+		"Defer": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+			_, err := l.Defer(t.Context(), true, gap)
+			return err
+		},
+		"Lease": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+			gaps, err := l.Lease(t.Context(), collection.Incremental, []string{"issues"}, time.Now(), 1)
+			if err == nil && len(gaps) != 1 {
+				t.Errorf("Lease = %v, want the gap", gaps)
+			}
+			return err
+		},
+		"SaveProvider": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+			return l.SaveProvider(t.Context(), "d", []byte(`{"a":1}`), collection.Event{Kind: collection.RateChanged})
+		},
+		"Beat": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+			return l.Beat(t.Context(), time.Now(), collection.Tally{Requests: 7})
+		},
+		"Finish": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+			return l.Finish(t.Context(), collection.Run{Outcome: collection.Complete})
+		},
+		"Begin": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
+			_, err := s.Begin(t.Context(), newRun("other", "run-9"), streams)
+			return err
+		},
+		"Reset": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
+			return s.Reset(t.Context(), "done", at, collection.Cursor{Token: "1"}, store.Audit{Who: "kim"})
+		},
+	}
+	cases := []struct {
+		steps   []sqlite.Step
+		effect  bool
+		failure error // nil: the write reports success
+	}{
+		{[]sqlite.Step{sqlite.BeforeBegin}, false, errInjected},
+		{[]sqlite.Step{sqlite.BeforeCommit}, false, errInjected},
+		{[]sqlite.Step{sqlite.AfterCommit}, true, nil},
+		{[]sqlite.Step{sqlite.BeforeCommit, sqlite.ReadBack}, false, collection.ErrUnknown},
+		{[]sqlite.Step{sqlite.AfterCommit, sqlite.ReadBack}, true, collection.ErrUnknown},
+	}
+	for name, write := range writes {
+		for _, c := range cases {
+			t.Run(fmt.Sprint(name, c.steps), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "state.db")
+				s := open(t, path, sqlite.Options{Create: true})
+				defer s.Close()
+				done := begin(t, s, "done", "run-0")
+				mustCommit(t, done, collection.Slice{Place: at, Next: collection.Cursor{Token: "2"}})
+				if err := done.Finish(t.Context(), collection.Run{}); err != nil {
+					t.Fatal(err)
+				}
+				l := begin(t, s, "acme", "run-1")
+				mustCommit(t, l, collection.Slice{Place: at, Next: collection.Cursor{Token: "2"},
+					Records: []collection.Record{{Key: "a", Data: []byte(`{}`)}}})
+				if _, err := l.Defer(t.Context(), false, gap); err != nil {
+					t.Fatal(err)
+				}
+
+				before := dump(t, path)
+				left := sqlite.FailAt(s, errInjected, c.steps...)
+				err := write(t, s, l)
+				if !errors.Is(err, c.failure) || errors.Is(err, collection.ErrUnknown) != (c.failure == collection.ErrUnknown) {
+					t.Errorf("error = %v, want %v", err, c.failure)
+				}
+				if left() != 0 {
+					t.Fatal("a step was not reached")
+				}
+				if changed := !slices.Equal(before, dump(t, path)); changed != c.effect {
+					t.Errorf("rows changed: %t, want %t", changed, c.effect)
+				}
+				// Whatever happened, the same write succeeds when it is repeated,
+				// unless it had its effect.
+				if !c.effect {
+					if err := write(t, s, l); err != nil {
+						t.Errorf("repeated: %v", err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// dump returns all rows of the database as text.
+func dump(t *testing.T, path string) (rows []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, table := range queryRows(t, db, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`) {
+		for _, row := range queryRows(t, db, "SELECT * FROM "+table) {
+			rows = append(rows, table+": "+row)
+		}
+	}
+	return append(rows, queryRows(t, db, `SELECT name, sql FROM sqlite_schema`)...)
+}
+
+// queryRows returns the rows of a query, with | between columns.
+func queryRows(t *testing.T, db *sql.DB, query string, args ...any) (all []string) {
+	t.Helper()
+	rows, err := db.Query(query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		cells, dest := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range cells {
+			dest[i] = &cells[i]
+		}
+		if err := rows.Scan(dest...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		var row []string
+		for _, c := range cells {
+			if !c.Valid {
+				c.String = "NULL"
+			}
+			row = append(row, c.String)
+		}
+		all = append(all, strings.Join(row, "|"))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return all
+}
+
+var streams = []collection.Stream{{Name: "issues"}, {Name: "comments", Role: collection.Detail, Parent: "issues"}}
+
+func newRun(connector, id string) collection.Run {
+	return collection.Run{
+		ID: id, Connector: connector, Mode: collection.Forward, Lane: collection.Incremental,
+		Holder: collection.Holder{Host: "here", PID: 1}, StartedAt: time.Now(),
+	}
+}
+
+func begin(t testing.TB, s *sqlite.Store, connector, run string) store.Ledger {
+	t.Helper()
+	l, err := s.Begin(t.Context(), newRun(connector, run), streams)
+	if err != nil {
+		t.Fatalf("Begin %s: %v", run, err)
+	}
+	return l
+}
+
+func mustCommit(t testing.TB, l store.Ledger, slices ...collection.Slice) []collection.Committed {
+	t.Helper()
+	done, err := l.Commit(t.Context(), slices...)
+	if err != nil {
+		t.Fatalf("Commit: %v", err)
+	}
+	return done
+}
+
+// TestCommitWithoutSpace fills the database: the commit that does not fit is
+// ErrFull and writes nothing, and with space again it succeeds.
+func TestCommitWithoutSpace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	defer s.Close()
+	fillUp(t, s, path, func() {
+		if err := sqlite.LimitPages(s, 20); err != nil {
+			t.Fatal(err)
+		}
+	}, func() {
+		if err := sqlite.LimitPages(s, 1000); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// fillUp commits until no space is left, and once more when there is some.
+func fillUp(t *testing.T, s *sqlite.Store, path string, limit, lift func()) {
+	t.Helper()
+	at := collection.Place{Stream: "issues", Lane: collection.Incremental}
+	l := begin(t, s, "acme", "run-1")
+	limit()
+	big := []byte(`{"x":"` + strings.Repeat("x", 30_000) + `"}`)
+	from, n := collection.Cursor{}, 0
+	slice := func() collection.Slice {
+		return collection.Slice{
+			Place: at, From: from, Next: collection.Cursor{Token: fmt.Sprint(n + 1)},
+			Records: []collection.Record{{Key: fmt.Sprint(n), Data: big}},
+		}
+	}
+	for ; n < 10_000; n++ {
+		before := dump(t, path)
+		_, err := l.Commit(t.Context(), slice())
+		if err == nil {
+			from = collection.Cursor{Token: fmt.Sprint(n + 1)}
+			continue
+		}
+		if !errors.Is(err, collection.ErrFull) || errors.Is(err, collection.ErrUnknown) {
+			t.Fatalf("Commit without space: error = %v, want %v", err, collection.ErrFull)
+		}
+		if after := dump(t, path); !slices.Equal(before, after) {
+			t.Errorf("a commit without space changed rows")
+		}
+		break
+	}
+	if n == 0 || n == 10_000 {
+		t.Fatalf("%d commits before the space ran out", n)
+	}
+	lift()
+	mustCommit(t, l, slice())
+	if cp, err := l.Checkpoint(t.Context(), at); err != nil || cp.Token != fmt.Sprint(n+1) {
+		t.Errorf("Checkpoint = %+v, %v, want %d", cp, err, n+1)
+	}
+}
