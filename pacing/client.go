@@ -41,7 +41,6 @@ type Governor struct {
 	provider collection.Provider
 	limits   collection.Limits
 	origins  map[string]bool
-	ceiling  *float64 // the strictest pace the owner allows, for people
 	budget   *Budget
 	base     http.RoundTripper
 	client   *http.Client
@@ -89,10 +88,6 @@ func New(c Config) (*Governor, error) {
 	}
 	concurrency := max(1, c.Concurrency)
 	g.gate = newGate(c.Provider, g.limits.LongestWait, concurrency)
-	if interval := strictest(c.Provider.Ceilings); interval > 0 {
-		perSecond := float64(time.Second) / float64(interval)
-		g.ceiling = &perSecond
-	}
 	if g.base == nil {
 		g.base = newTransport(concurrency, g.limits)
 	}
@@ -109,12 +104,18 @@ func New(c Config) (*Governor, error) {
 }
 
 func newGate(p collection.Provider, longestWait time.Duration, concurrency int) gate {
-	floor := cmp.Or(strictest(p.Ceilings), floorInterval)
-	start := startInterval
+	ceiling, start := strictest(p.Ceilings), startInterval
 	if p.StartPerSecond > 0 {
 		start = time.Duration(float64(time.Second) / p.StartPerSecond)
 	}
-	g := gate{pacer: newPacer(start, floor), longestWait: longestWait, concurrency: concurrency}
+	g := gate{
+		pacer:       newPacer(start, cmp.Or(ceiling, floorInterval)),
+		longestWait: longestWait,
+		concurrency: concurrency,
+	}
+	if ceiling > 0 {
+		g.ceiling = float64(time.Second) / float64(ceiling)
+	}
 	g.pacer.off = p.Unpaced
 	g.breaker.state = closed
 	for _, c := range p.Ceilings {
@@ -187,7 +188,7 @@ func (g *Governor) tell(e collection.Event, now time.Time, stream string) collec
 		e.Breaker.ElapsedSeconds, e.Breaker.Requests, e.Breaker.RetryTokensLeft = elapsed.Seconds(), int(requests), tokens
 	}
 	if e.Rate != nil {
-		e.Rate.Ceiling = g.ceiling
+		e.Rate.Ceiling = g.gate.perSecond()
 	}
 	if g.observe != nil {
 		g.pending = append(g.pending, e)

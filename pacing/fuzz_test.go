@@ -97,7 +97,7 @@ func FuzzRead(f *testing.F) {
 // FuzzRestore: no saved state crashes, speeds the pace up beyond its ceiling,
 // or blocks for longer than any hold can.
 func FuzzRestore(f *testing.F) {
-	f.Add([]byte(`{"version":1,"recorded_at":"2026-11-21T09:00:00Z","interval_ns":300000000,"hold_until":"2026-11-21T11:00:00Z","breaker":{"until":"2026-11-21T11:00:00Z","trips":3},"freeze":{"strikes":2,"until":"2026-11-21T10:20:00Z","reason":"forbidden"},"windows":[{"per":60000000000,"log":[{"at":"2026-11-21T09:59:30Z","n":5}],"ahead":1}]}`))
+	f.Add([]byte(`{"version":1,"recorded_at":"2026-11-21T09:00:00Z","interval_ns":300000000,"heard_at":"2026-11-21T09:00:00Z","ceiling_per_second":0.1,"hold_until":"2026-11-21T11:00:00Z","breaker":{"until":"2026-11-21T11:00:00Z","trips":3},"freeze":{"strikes":2,"until":"2026-11-21T10:20:00Z","reason":"forbidden"},"windows":[{"per":60000000000,"log":[{"at":"2026-11-21T09:59:30Z","n":5}],"ahead":1}]}`))
 	f.Add([]byte(`{"version":1,"recorded_at":"9999-12-31T23:59:59Z","interval_ns":-1,"hold_until":"9999-12-31T23:59:59Z","breaker":{"trips":-5},"windows":[{"per":60000000000,"log":[{"at":"0001-01-01T00:00:00Z","n":9223372036854775807},{"at":"9999-12-31T23:59:59Z","n":3}],"ahead":-4}]}`))
 	f.Add([]byte(`{"version":1,"recorded_at":"2026-11-21T09:00:00Z","hold_until":"2999-11-21T11:00:00Z"}`))
 	f.Add([]byte(`{"version":1,"recorded_at":"2026-11-21T09:00:00Z","breaker":{"until":"2999-11-21T11:00:00Z","trips":30}}`))

@@ -28,6 +28,7 @@ type gate struct {
 	breaker     breaker
 	freeze      freeze
 	hold        time.Time // the provider asked for silence until then
+	ceiling     float64   // the strictest pace the owner allows; 0: none declared
 	longestWait time.Duration
 	concurrency int
 	inFlight    int

@@ -77,6 +77,7 @@ type pacer struct {
 	sent     uint64        // the id of the latest request
 	fence    uint64        // the id of the latest request sent before the last decrease
 	slowed   bool          // a throttle episode is open
+	heard    time.Time     // when the provider last said anything about the pace
 }
 
 // newPacer returns a pacer that starts with start, or at floor if that is slower.
@@ -119,6 +120,9 @@ func (p *pacer) onSend(now time.Time) (id uint64, bound bool) {
 func (p *pacer) onResult(id uint64, bound bool, s signal, now time.Time) {
 	if p.off || id <= p.fence {
 		return
+	}
+	if s != silent && s != failed {
+		p.heard = now
 	}
 	switch s {
 	case throttled:
@@ -167,10 +171,10 @@ const freshFor = 6 * time.Hour
 // one bad evening would slow down every run after it.
 func (p *pacer) learned() time.Duration { return min(p.interval, p.start) }
 
-// restore continues with an interval that was learned age ago, within the
-// limits of today.
-func (p *pacer) restore(interval, age time.Duration) {
-	if interval > 0 && age <= freshFor {
-		p.interval = min(max(interval, p.floor), p.start)
+// restore continues with an interval that was confirmed last at heard, within
+// the limits of today.
+func (p *pacer) restore(interval time.Duration, heard, now time.Time) {
+	if interval > 0 && now.Sub(heard) <= freshFor {
+		p.interval, p.heard = min(max(interval, p.floor), p.start), heard
 	}
 }

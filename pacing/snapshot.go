@@ -17,6 +17,8 @@ type kept struct {
 	Version    int           `json:"version"`
 	RecordedAt time.Time     `json:"recorded_at"`
 	Interval   time.Duration `json:"interval_ns,omitempty"` // learned, and never worse than the start
+	HeardAt    time.Time     `json:"heard_at,omitzero"`     // when the provider last confirmed it
+	Ceiling    float64       `json:"ceiling_per_second,omitempty"`
 	Hold       time.Time     `json:"hold_until,omitzero"`
 	Breaker    *keptBreaker  `json:"breaker,omitempty"`
 	Freeze     *keptFreeze   `json:"freeze,omitempty"`
@@ -28,9 +30,12 @@ func (g *gate) snapshot(now time.Time) []byte {
 	k := kept{
 		Version:    stateVersion,
 		RecordedAt: now.UTC().Round(0),
-		Interval:   g.pacer.learned(),
+		Ceiling:    g.ceiling,
 		Breaker:    g.breaker.snapshot(),
 		Freeze:     g.freeze.snapshot(),
+	}
+	if !g.pacer.heard.IsZero() {
+		k.Interval, k.HeardAt = g.pacer.learned(), g.pacer.heard.UTC().Round(0)
 	}
 	if g.hold.After(now) {
 		k.Hold = g.hold.UTC().Round(0)
@@ -66,6 +71,7 @@ func parseState(state []byte, now time.Time) (kept, error) {
 			*t = now.Add(longest)
 		}
 	}
+	move(&k.HeardAt, 0)
 	move(&k.Hold, believed+holdLeast+holdSpread)
 	if k.Breaker != nil {
 		move(&k.Breaker.Until, breakerLongest)
@@ -85,7 +91,7 @@ func (g *gate) restore(state []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	g.pacer.restore(k.Interval, now.Sub(k.RecordedAt))
+	g.pacer.restore(k.Interval, k.HeardAt, now)
 	g.hold = k.Hold
 	g.breaker.restore(k.Breaker)
 	g.freeze.restore(k.Freeze)
@@ -117,13 +123,11 @@ type Status struct {
 func (g *Governor) Status() Status {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := g.gate.status(time.Now())
-	s.Ceiling = g.ceiling
-	return s
+	return g.gate.status(time.Now())
 }
 
 func (g *gate) status(now time.Time) Status {
-	s := Status{PerSecond: g.pacer.rate(), Breaker: g.breaker.state}
+	s := Status{PerSecond: g.pacer.rate(), Ceiling: g.perSecond(), Breaker: g.breaker.state}
 	if g.hold.After(now) {
 		s.HoldUntil = g.hold
 	}
@@ -136,19 +140,27 @@ func (g *gate) status(now time.Time) Status {
 	return s
 }
 
+// perSecond returns the ceiling; nil if there is none.
+func (g *gate) perSecond() *float64 {
+	if g.ceiling == 0 {
+		return nil
+	}
+	ceiling := g.ceiling
+	return &ceiling
+}
+
 // Inspect returns how things stood when state was saved, seen at now. It
 // fails if state cannot be read.
 func Inspect(state []byte, now time.Time) (Status, error) {
-	g := gate{breaker: breaker{state: closed}}
-	if err := g.restore(state, now); err != nil {
+	k, err := parseState(state, now)
+	if err != nil {
 		return Status{}, err
 	}
-	s := g.status(now)
-	s.PerSecond = 0
-	if k, _ := parseState(state, now); k.Interval > 0 {
-		s.PerSecond = float64(time.Second) / float64(k.Interval)
-	}
-	return s, nil
+	g := gate{ceiling: k.Ceiling, hold: k.Hold, breaker: breaker{state: closed}}
+	g.pacer.interval, g.pacer.off = k.Interval, k.Interval <= 0
+	g.breaker.restore(k.Breaker)
+	g.freeze.restore(k.Freeze)
+	return g.status(now), nil
 }
 
 // Release returns state without its freeze, as an operator wants it, and the

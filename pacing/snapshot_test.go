@@ -132,3 +132,22 @@ func spell(t *testing.T, e collection.Event) string {
 	}
 	return string(b)
 }
+
+// TestIdleRunsDoNotKeepAPaceFresh: a run without an answer confirms nothing.
+func TestIdleRunsDoNotKeepAPaceFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d disk
+		first := govern(t, pacing.Config{Base: serve(ok), Save: d.save})
+		for range 9 {
+			mustFetch(t, first)
+		}
+		first.Flush(t.Context())
+		for range 4 {
+			time.Sleep(2 * time.Hour)
+			govern(t, pacing.Config{Base: serve(ok), Save: d.save, Restore: d.state}).Flush(t.Context())
+		}
+		if got := govern(t, pacing.Config{Base: serve(ok), Restore: d.state}).Status().PerSecond; got != 1 {
+			t.Errorf("8 hours after the last answer the pace is %v/s, want 1", got)
+		}
+	})
+}
