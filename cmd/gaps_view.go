@@ -28,7 +28,7 @@ func gapsTable(name string, gaps []store.OwnedGap, most int, now time.Time, colu
 	}
 	t := table{
 		Head:  []string{"GAP", "WHERE", "KIND", "WHY", "TRIES", "NEXT"},
-		Right: []int{4}, Give: []int{1, 3},
+		Right: []int{4}, Give: []int{1},
 		Paint: func(row, column int) string {
 			if column == 2 && urgency(shown[row]) == 0 {
 				return red

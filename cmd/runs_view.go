@@ -17,8 +17,8 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 		return "nothing was run yet\n"
 	}
 	t := table{
-		Head:  []string{"RUN", "CONNECTOR", "STARTED", "TOOK", "OUTCOME", "RECORDS", "REQUESTS", "EXIT"},
-		Right: []int{3, 5, 6, 7}, Give: []int{1, 4, 0},
+		Head:  []string{"RUN", "CONNECTOR", "STARTED", "TOOK", "OUTCOME", "RECORDS", "EXIT"},
+		Right: []int{3, 5, 6}, Give: []int{1}, // a run's name is for copying
 		Paint: func(row, column int) string {
 			if column != 4 {
 				return ""
@@ -33,7 +33,7 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 		}
 		t.Rows = append(t.Rows, []string{
 			clean(run.ID), clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), runOutcome(run),
-			count(run.Tally.Records), count(run.Tally.Requests), exit,
+			count(run.Tally.Records), exit,
 		})
 	}
 	return t.render(columns, c)

@@ -110,15 +110,16 @@ func budgetWords(b *collection.BudgetInfo) string {
 	return strings.ReplaceAll(string(b.Axis), "_", " ") + " is reached"
 }
 
-// reasonWords says a reason the way a person would.
+// reasonWords says a reason the way a person would, in at most 24 columns: the
+// tables have no more.
 func reasonWords(r collection.Reason) string {
 	switch r {
 	case collection.RequestCap:
-		return "run reached its request cap"
+		return "run reached request cap"
 	case collection.WallClock:
-		return "run reached its time limit"
+		return "run reached time limit"
 	case collection.RetryBudget:
-		return "run used all its retries"
+		return "run used all retries"
 	case collection.Interrupted:
 		return "run was interrupted"
 	case collection.CircuitOpen:
@@ -128,7 +129,7 @@ func reasonWords(r collection.Reason) string {
 	case collection.UpstreamPressure:
 		return "provider kept failing"
 	case collection.RetryAfter:
-		return "provider asked for a long wait"
+		return "provider asked to wait"
 	case collection.Auth:
 		return "token was rejected"
 	case collection.Frozen:
@@ -136,19 +137,19 @@ func reasonWords(r collection.Reason) string {
 	case collection.Suspended:
 		return "account is suspended"
 	case collection.Forbidden:
-		return "provider refuses this piece"
+		return "provider refuses it"
 	case collection.SchemaDrift:
-		return "records no longer match"
+		return "records do not match"
 	case collection.BadPage:
 		return "page cannot be read"
 	case collection.CursorExpired:
-		return "provider forgot the place"
+		return "cursor has expired"
 	case collection.TooLarge:
-		return "answer is over the limit"
+		return "answer is too large"
 	case collection.NotFound:
-		return "provider does not find it"
+		return "not found"
 	case collection.Gone:
-		return "gone for good, says provider"
+		return "gone for good"
 	}
 	return strings.ReplaceAll(string(r), "_", " ")
 }

@@ -1,0 +1,340 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/connectors/declarative"
+)
+
+// files writes configuration files below a new directory and returns it.
+func files(t *testing.T, contents map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range contents {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// load reads the configuration of a user whose home and working directory are
+// below dir.
+func load(dir, env string, flags configSource) (settings, error) {
+	src := flags
+	src.dir, src.system = filepath.Join(dir, "work"), filepath.Join(dir, "etc")
+	src.env = environ("HOME=" + dir + " " + env)
+	return loadConfig(src)
+}
+
+func TestConfigPrecedence(t *testing.T) {
+	dir := files(t, map[string]string{
+		"etc/collect.yaml":             "state: /var/lib/collect/a.db\nprogress: none\ndefaults: {timezone: Europe/Berlin, max_time: 2h}\n",
+		".config/collect/collect.yaml": "state: ~/b.db\ndefaults:\n  max_requests: 500\n",
+		"work/collect.yaml":            "version: 1\nstate: ./c.db\n",
+	})
+	work := filepath.Join(dir, "work")
+	tests := []struct {
+		name, env    string
+		flags        configSource
+		state        string
+		from         string
+		progress     string
+		named        bool
+		numberOfRead int
+	}{
+		{"files", "", configSource{}, filepath.Join(work, "c.db"), "~/work/collect.yaml:2", "none", true, 3},
+		{"environment over files", "COLLECT_STATE=~/d.db COLLECT_PROGRESS=plain", configSource{}, filepath.Join(dir, "d.db"), "env COLLECT_STATE", "plain", true, 3},
+		{"flag over environment", "COLLECT_STATE=/d.db", configSource{state: "/e.db"}, "/e.db", "flag --state", "none", true, 3},
+		{"another place for the user", "XDG_CONFIG_HOME=/nowhere", configSource{}, filepath.Join(work, "c.db"), "~/work/collect.yaml:2", "none", true, 2},
+		{"one file only", "", configSource{config: filepath.Join(dir, "etc/collect.yaml")}, "/var/lib/collect/a.db", "~/etc/collect.yaml:1", "none", true, 1},
+		{"one file only, by environment", "COLLECT_CONFIG=~/.config/collect/collect.yaml", configSource{}, filepath.Join(dir, "b.db"), "~/.config/collect/collect.yaml:1", "auto", true, 1},
+	}
+	for _, test := range tests {
+		s, err := load(dir, test.env, test.flags)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if s.State != test.state || s.StateNamed != test.named || s.Origin["state"] != test.from {
+			t.Errorf("%s: state = %q (named %v, from %s), want %q (named %v, from %s)", test.name, s.State, s.StateNamed, s.Origin["state"], test.state, test.named, test.from)
+		}
+		if s.Progress != test.progress || len(s.Files) != test.numberOfRead {
+			t.Errorf("%s: progress %q from %d files, want %q from %d", test.name, s.Progress, len(s.Files), test.progress, test.numberOfRead)
+		}
+	}
+	s, err := load(dir, "", configSource{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Zone.String() != "Europe/Berlin" || s.MaxTime != 2*time.Hour || s.MaxRequests != 500 || s.Every != time.Minute {
+		t.Errorf("settings = %+v", s)
+	}
+}
+
+func TestDefaultState(t *testing.T) {
+	tests := []struct{ env, want, from string }{
+		{"HOME=/home/ana", "/home/ana/.local/state/collect/state.db", "built in"},
+		{"HOME=/home/ana XDG_STATE_HOME=/s", "/s/collect/state.db", "built in"},
+		{"HOME=/home/ana XDG_STATE_HOME=relative", "/home/ana/.local/state/collect/state.db", "built in"},
+		{"HOME=/home/ana XDG_STATE_HOME=/s STATE_DIRECTORY=/var/lib/collect:/var/lib/x", "/var/lib/collect/state.db", "env STATE_DIRECTORY"},
+	}
+	for _, test := range tests {
+		s, err := loadConfig(configSource{env: environ(test.env), dir: t.TempDir(), system: t.TempDir()})
+		if err != nil {
+			t.Errorf("%s: %v", test.env, err)
+			continue
+		}
+		if s.State != test.want || s.StateNamed || s.Origin["state"] != test.from {
+			t.Errorf("%s: state = %q (named %v, %s), want %q (%s)", test.env, s.State, s.StateNamed, s.Origin["state"], test.want, test.from)
+		}
+	}
+}
+
+// A limit can be made stricter by any source and looser by none.
+func TestTheStrictestLimitHolds(t *testing.T) {
+	provider := func(perSecond, perDay string) string {
+		return "providers: {Acme: {ceiling_per_second: " + perSecond + ", requests_per_day: " + perDay + ", start_per_second: 1}}\n"
+	}
+	strict := "defaults: {max_requests: 100, max_time: 10m}\n" + provider("2", "1000")
+	loose := "defaults: {max_requests: none, max_time: 3h}\n" + provider("4.5", "9000")
+	for _, texts := range [][2]string{{strict, loose}, {loose, strict}} {
+		dir := files(t, map[string]string{"etc/collect.yaml": texts[0], "work/collect.yaml": texts[1]})
+		for env, requests := range map[string]int64{"": 100, "COLLECT_MAX_REQUESTS=500": 100, "COLLECT_MAX_REQUESTS=50": 50, "COLLECT_MAX_REQUESTS=none": 100} {
+			s, err := load(dir, env, configSource{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := s.Providers["Acme"]
+			if s.MaxRequests != requests || s.MaxTime != 10*time.Minute || p.PerSecond != 2 || p.PerDay != 1000 {
+				t.Errorf("%q: max_requests %d, max_time %v, ceilings %v/s and %d a day, want %d, 10m, 2/s and 1000", env, s.MaxRequests, s.MaxTime, p.PerSecond, p.PerDay, requests)
+			}
+			strictFile := "~/work/collect.yaml:2"
+			if texts[0] == strict {
+				strictFile = "~/etc/collect.yaml:2"
+			}
+			if p.Origin[keyPerSecond] != strictFile {
+				t.Errorf("the ceiling is said to come from %s, want %s", p.Origin[keyPerSecond], strictFile)
+			}
+		}
+	}
+}
+
+func TestConnectorsAndProviders(t *testing.T) {
+	dir := files(t, map[string]string{
+		"etc/collect.yaml": "providers:\n  Acme: {token_env: OLD, on_403: hold}\nconnectors:\n  Tickets: {use: old.yaml, params: {x: 1}}\n",
+		"work/collect.yaml": `
+providers:
+  Acme:
+    token_file: ~/acme.token
+    requests_per_day: 20_000
+connectors:
+  Tickets:
+    use: ./connectors/acme.yaml
+    params: {Org: acme, since: 2024-09-01, n: 007, quoted: "a b"}
+    streams: [issues, comments]
+  github:
+`,
+	})
+	s, err := load(dir, "", configSource{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tickets := connectorSettings{
+		Use:     filepath.Join(dir, "work/connectors/acme.yaml"),
+		Params:  map[string]string{"Org": "acme", "since": "2024-09-01", "n": "007", "quoted": "a b"},
+		Streams: []string{"issues", "comments"},
+		Origin:  "~/work/collect.yaml:8",
+	}
+	if got := s.Connectors["Tickets"]; !reflect.DeepEqual(got, tickets) {
+		t.Errorf("connector = %+v, want %+v", got, tickets)
+	}
+	if got := s.Connectors["github"]; got.Use != "github" || got.Streams != nil {
+		t.Errorf("a connector with nothing under it = %+v, want the built-in one with all streams", got)
+	}
+	if got, want := s.connectorNames(), []string{"Tickets", "github"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("names = %q, want %q", got, want)
+	}
+	secret := s.secretSource("Acme", declarative.Secret{Name: "token", Env: "ACME_TOKEN", Optional: true})
+	if want := (declarative.Secret{Name: "token", File: filepath.Join(dir, "acme.token"), Optional: true}); secret != want {
+		t.Errorf("token = %+v, want %+v", secret, want)
+	}
+	other := declarative.Secret{Name: "password", Env: "ACME_PASSWORD"}
+	if got := s.secretSource("Acme", other); got != other {
+		t.Errorf("another secret = %+v, want it unchanged", got)
+	}
+	o := s.overrides("Acme")
+	if o.On403 != "hold" || len(o.Ceilings) != 1 || o.Ceilings[0].Count != 20_000 || o.Ceilings[0].Per != 24*time.Hour {
+		t.Errorf("overrides = %+v", o)
+	}
+	if got := s.overrides("unheard of"); !reflect.DeepEqual(got, declarative.Overrides{}) {
+		t.Errorf("overrides of another provider = %+v, want none", got)
+	}
+}
+
+// Every mistake names its line, and shows it.
+func TestConfigMistakes(t *testing.T) {
+	tests := []struct{ src, want string }{
+		{"# x\nproviders:\n  acme:\n    celling_per_second: 4.0\n", "\n" +
+			"error[E0203]: unknown key `celling_per_second`\n" +
+			"  at     ~/collect.yaml:4:5\n" +
+			"         3 |   acme:\n" +
+			"         4 |     celling_per_second: 4.0\n" +
+			"           |     ^^^^^^^^^^^^^^^^^^ not a key of a provider\n" +
+			"  note   a provider has a similar key: `ceiling_per_second`\n" +
+			"  saved  nothing was started\n"},
+		{"version: 2", "1:10: this version of collect reads `version: 1`"},
+		{"State: x", "1:1: unknown key `State`"},
+		{"defaults: {max_time: soon}", "1:22: `defaults.max_time` is not a duration such as 90s, 30m, 2h, 7d or none"},
+		{"defaults: {max_requests: -1}", "1:26: `defaults.max_requests` is not a whole number or none"},
+		{"progress: loud", "1:11: `progress` is not one of auto, live, plain, json, none"},
+		{"providers: {a: {ceiling_per_second: 0}}", "1:37: `ceiling_per_second` is a number above 0"},
+		{"providers: {a: {ceiling_per_second: fast}}", "1:37: `ceiling_per_second` is a number above 0"},
+		{"providers: {a: {ceiling_per_second: 1, start_per_second: 2}}", "`start_per_second` is above `ceiling_per_second`"},
+		{"providers: {a: {on_403: ignore}}", "1:25: `on_403` is one of freeze, hold, gap"},
+		{"providers: {a: {token_env: X, token_file: y}}", "a provider has one token"},
+		{"providers: [a]", "this must be a list of providers by name"},
+		{"connectors: {a: {use: [x]}}", "this must be one value"},
+		{"connectors: {a: {streams: x}}", "1:27: this must be a list: [a, b]"},
+		{"connectors: {a: {param: x}}", "1:18: unknown key `param`"},
+		{"a: b: c", "not YAML"},
+		{"state: x\nstate: y\n", "not YAML: "},
+		{"state: x\n---\nstate: y\n", "more than one YAML document"},
+		{"just text", "this must be a configuration"},
+		{"state: \xff", "not a text of at most 1 MiB in UTF-8"},
+	}
+	for _, test := range tests {
+		_, err := parseConfig("/home/ana/collect.yaml", []byte(test.src), environ("HOME=/home/ana"))
+		file, ok := errors.AsType[*fileError](err)
+		if !ok {
+			t.Errorf("%q: error %v, want a *fileError", test.src, err)
+			continue
+		}
+		if strings.HasPrefix(test.want, "\n") {
+			compare(t, test.src, "\n"+problemOf(err, scene{}).render(80, caps{UTF8: true}), test.want)
+			continue
+		}
+		if !strings.Contains(file.Error(), test.want) {
+			t.Errorf("%q: error %q, want %q in it", test.src, file.Error(), test.want)
+		}
+		if p := problemOf(err, scene{}); p.ExitCode != exitConfig {
+			t.Errorf("%q: exit code %d, want 78", test.src, p.ExitCode)
+		}
+	}
+	if _, err := parseConfig("x", make([]byte, configLimit+1), environ("")); err == nil {
+		t.Error("a file of more than 1 MiB is read")
+	}
+}
+
+// Mistakes outside of files name their source; a file that was named exists.
+func TestConfigFromElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	tests := []struct {
+		env   string
+		flags configSource
+		want  string
+	}{
+		{"COLLECT_MAX_TIME=soon", configSource{}, `env COLLECT_MAX_TIME: defaults.max_time "soon" is not a duration`},
+		{"COLLECT_MAX_REQUESTS=1e6", configSource{}, `env COLLECT_MAX_REQUESTS: defaults.max_requests "1e6" is not a whole number`},
+		{"COLLECT_PROGRESS=loud", configSource{}, `env COLLECT_PROGRESS: progress "loud" is not one of`},
+		{"COLLECT_PROGRESS_EVERY=-1m", configSource{}, "env COLLECT_PROGRESS_EVERY"},
+		{"COLLECT_TZ=Mars/Olympus", configSource{}, "env COLLECT_TZ"},
+		{"COLLECT_STATE=postgres://u:p@h/d", configSource{}, "env COLLECT_STATE: state: only a file"},
+		{"COLLECT_CONFIG=/nowhere/collect.yaml", configSource{}, "/nowhere/collect.yaml: there is no such configuration file"},
+		{"", configSource{config: "~/missing.yaml"}, "~/missing.yaml: there is no such configuration file"},
+	}
+	for _, test := range tests {
+		_, err := load(dir, test.env, test.flags)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %q: error %v, want %q in it", test.env, test.flags.config, err, test.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "u:p") {
+			t.Errorf("%s: a password is in %v", test.env, err)
+		}
+	}
+}
+
+// A credential that was written into the file by mistake is not shown.
+func TestExcerptHidesCredentials(t *testing.T) {
+	const canary = "ghp_canary"
+	for _, src := range []string{
+		"providers:\n  acme:\n    token: " + canary + "\n",
+		"providers:\n  acme:\n    token_env: " + canary + "\n    bad: 1\n",
+		"providers: {acme: {api_key: " + canary + "}}\n",
+		"connectors:\n  x:\n    params: {Password: '" + canary + "'}\n    bad: 1\n",
+		"connectors:\n  x:\n    params: {\"access_token\": " + canary + ", n: [1]}\n",
+	} {
+		_, err := parseConfig("collect.yaml", []byte(src), environ(""))
+		if err == nil {
+			t.Errorf("%q is accepted", src)
+			continue
+		}
+		if text := problemOf(err, scene{}).render(80, caps{}); strings.Contains(text, canary) {
+			t.Errorf("%q: the credential is in\n%s", src, text)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	durations := map[string]time.Duration{
+		"": 0, "none": 0, "90s": 90 * time.Second, "30m": 30 * time.Minute, "2h": 2 * time.Hour, "7d": 7 * 24 * time.Hour, "1h30m": 90 * time.Minute,
+		"0s": -1, "-1m": -1, "0d": -1, "d": -1, "1.5d": -1, "200000d": -1, "5": -1, "soon": -1,
+	}
+	for s, want := range durations {
+		if got, err := parseDuration(s); (want < 0) != (err != nil) || err == nil && got != want {
+			t.Errorf("parseDuration(%q) = %v, %v, want %v", s, got, err, want)
+		}
+	}
+	counts := map[string]int64{"": 0, "none": 0, "20000": 20000, "20_000": 20000, "0": -1, "-1": -1, "1.5": -1, "99999999999999999999": -1}
+	for s, want := range counts {
+		if got, err := parseCount(s); (want < 0) != (err != nil) || err == nil && got != want {
+			t.Errorf("parseCount(%q) = %v, %v, want %v", s, got, err, want)
+		}
+	}
+	rates := map[string]float64{"4": 4, "0.5": 0.5, "0": -1, "-1": -1, "NaN": -1, "Inf": -1, "fast": -1, "": -1}
+	for s, want := range rates {
+		if got, err := parseRate(s); (want < 0) != (err != nil) || err == nil && got != want {
+			t.Errorf("parseRate(%q) = %v, %v, want %v", s, got, err, want)
+		}
+	}
+}
+
+// Whatever the file holds: an answer, or a mistake with a place.
+func FuzzParseConfig(f *testing.F) {
+	for _, src := range []string{
+		"version: 1\nstate: x\ndefaults: {max_time: 7d}\nproviders: {a: {on_403: gap}}\nconnectors: {b: {use: c, params: {d: 1}, streams: [e]}}\n",
+		"a: &x {b: *x}", "? - a\n: b", "<<: {state: x}", "!!map {}", "state: |\n  x\n", "{", "- a", "\t", "~: 1", "[a]: b", "providers: {[x]: {}}", "state: *y",
+	} {
+		f.Add([]byte(src))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		_, err := parseConfig("collect.yaml", src, environ(""))
+		if err == nil {
+			return
+		}
+		file, ok := errors.AsType[*fileError](err)
+		if !ok {
+			t.Fatalf("%q: %T: %v, want a *fileError", src, err, err)
+		}
+		lines := strings.Count(string(src), "\n") + 1
+		if file.Line > lines+1 || file.Column < 0 {
+			t.Errorf("%q: a mistake at %d:%d of %d lines", src, file.Line, file.Column, lines)
+		}
+		for line := range strings.Lines(fmt.Sprint(problemOf(err, scene{}).render(80, caps{}))) {
+			if strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\x1b\r\x00") {
+				t.Errorf("%q: a control character is in %q", src, line)
+			}
+		}
+	})
+}

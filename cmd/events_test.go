@@ -1,0 +1,157 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"collect/collection"
+)
+
+func TestEventLines(t *testing.T) {
+	var out bytes.Buffer
+	w := newEventWriter(&out)
+	for _, e := range happened() {
+		e.Run, e.Partition = "01JD8Z", `{"repo":"canary-partition"}`
+		w.Observe(e)
+	}
+	w.Finish(summary{Connector: "tickets", Provider: "acme", Run: "01JD8Z", Outcome: collection.Deferred, Reason: collection.RequestCap, Started: noon, Ended: noon.Add(time.Minute), This: collection.Tally{Slices: 1}, Runs: 4})
+	if err := w.Err(); err != nil {
+		t.Fatal(err)
+	}
+	const head = `"ts":"2026-11-21T12:03:25.000Z","event":"`
+	const tail = `","run_id":"01JD8Z","connector":"tickets","provider":"acme","stream":"issues"`
+	want := []string{
+		`{"v":1,"seq":1,` + head + `run.started","run_id":"01JD8Z","connector":"tickets","provider":"acme","lane":"incremental"}`,
+		`{"v":1,"seq":2,` + head + `slice.committed` + tail + `,"slice":{"commit":0,"records":100,"changed":0,"rejected":0,"done":false}}`,
+		`{"v":1,"seq":3,` + head + `throttled` + tail + `,"rate":{"learned_per_second":3.5,"previous_per_second":4,"ceiling_per_second":4,"reason":"429"},"throttle":{"signal":"429","retry_after_seconds":6}}`,
+		`{"v":1,"seq":4,` + head + `rate.changed` + tail + `,"rate":{"learned_per_second":2,"previous_per_second":4,"ceiling_per_second":null,"reason":"slow answers"}}`,
+		`{"v":1,"seq":5,` + head + `rate.changed` + tail + `,"rate":{"learned_per_second":4,"previous_per_second":2,"ceiling_per_second":null,"reason":"success"}}`,
+		`{"v":1,"seq":6,` + head + `wait.started` + tail + `,"wait":{"cause":"retry_after","seconds":90,"until":"2026-11-21T12:04:55.000Z"}}`,
+		`{"v":1,"seq":7,` + head + `wait.started` + tail + `,"wait":{"cause":"pacing","seconds":2,"until":"2026-11-21T12:04:55.000Z"}}`,
+		`{"v":1,"seq":8,` + head + `breaker.changed` + tail + `,"breaker":{"previous_state":"closed","state":"open","reason":"6 of 10 failed","trigger":"","elapsed_seconds":0,"request_count":0,"retry_tokens_remaining":0}}`,
+		`{"v":1,"seq":9,` + head + `freeze.changed` + tail + `,"freeze":{"frozen":true,"reason":"403","until":"2026-11-21T12:04:55.000Z"}}`,
+		`{"v":1,"seq":10,` + head + `freeze.changed` + tail + `,"freeze":{"frozen":false,"reason":"released","until":null}}`,
+		`{"v":1,"seq":11,` + head + `gap.opened` + tail + `,"gap":{"id":"g_31","stream":"issues","shape":"SLICE_GAP","reason":"bad_page","kind":"stuck","attempts":1,"needs":"operator"}}`,
+		`{"v":1,"seq":12,` + head + `gap.closed` + tail + `,"gap":{"id":"g_31","stream":"issues","shape":"SLICE_GAP","reason":"bad_page","kind":"stuck","attempts":0,"needs":"operator"}}`,
+		`{"v":1,"seq":13,` + head + `budget.exhausted` + tail + `,"budget":{"axis":"request_cap","limit":20000}}`,
+		`{"v":1,"seq":14,` + head + `warning` + tail + `,"message":"learned rate of a newer version: starting cold"}`,
+		`{"v":1,"seq":15,` + head + `error` + tail + `,"message":"no space left"}`,
+	}
+	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+	if len(lines) != len(want)+1 {
+		t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want)+1, out.String())
+	}
+	for i := range want {
+		compare(t, "event", lines[i], want[i])
+	}
+	last := lines[len(lines)-1]
+	if !strings.HasPrefix(last, `{"v":1,"seq":16,"ts":"2026-11-21T12:01:00.000Z","event":"run.finished","run_id":"01JD8Z"`) ||
+		!strings.Contains(last, `"summary":{"outcome":"deferred","stop_reason":"request_cap","exit_code":0,`) {
+		t.Errorf("last line = %s", last)
+	}
+	if strings.Contains(out.String(), "canary") {
+		t.Errorf("a partition, whose values are the provider's, is in\n%s", out.String())
+	}
+}
+
+func TestProgressEvent(t *testing.T) {
+	tests := []struct {
+		name string
+		m    model
+		want string
+	}{
+		{"everything", worked(75*time.Second, Totals{RequestCap: 1000, Retries: 183.5, RetryCap: 200}).Frame(noon.Add(75 * time.Second)),
+			`{"slices":13,"records":1300,"quarantined":0,"requests":51,"request_cap":1000,"retries_left":183.5,"gaps_opened":0,` +
+				`"partitions_done":405,"partitions":812,"rate_per_second":0.8,"learned_per_second":3.5,"ceiling_per_second":4,` +
+				`"waiting_seconds":0,"seconds_left":1452.551020408,"stops_first":"request_cap"}`},
+		{"nothing", model{Now: noon},
+			`{"slices":0,"records":0,"quarantined":0,"requests":0,"request_cap":null,"retries_left":null,"gaps_opened":0,` +
+				`"partitions_done":null,"partitions":null,"rate_per_second":0,"learned_per_second":null,"ceiling_per_second":null,` +
+				`"waiting_seconds":0,"seconds_left":null,"stops_first":null}`},
+	}
+	for _, test := range tests {
+		var out bytes.Buffer
+		newEventWriter(&out).Progress(test.m, "01JD8Z", collection.Incremental)
+		_, got, _ := strings.Cut(strings.TrimSpace(out.String()), `"progress":`)
+		compare(t, test.name, strings.TrimSuffix(got, "}"), test.want)
+	}
+}
+
+// From any number of goroutines: no hole in the numbers, one line a write, and
+// nothing of a run after its end.
+func TestEventSequence(t *testing.T) {
+	var out lineBuffer
+	w := newEventWriter(&out)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				w.Observe(collection.Event{Kind: collection.SliceCommitted, Run: "one"})
+				w.Observe(collection.Event{Kind: collection.RunFinished, Run: "one"}) // the runner's is not the verdict
+				w.Observe(collection.Event{Kind: collection.SliceCommitted, Run: "two"})
+			}
+		})
+	}
+	wg.Wait()
+	for range 2 {
+		w.Finish(summary{Run: "one", Ended: noon})
+		w.Observe(collection.Event{Kind: collection.WarningRaised, Run: "one", Message: "too late"})
+		w.Observe(collection.Event{Kind: collection.WarningRaised, Run: "two"})
+	}
+	if got, want := len(out.lines), 800+3; got != want {
+		t.Fatalf("%d lines, want %d", got, want)
+	}
+	finished := false
+	for i, line := range out.lines {
+		var e struct {
+			Seq   int64  `json:"seq"`
+			Event string `json:"event"`
+			Run   string `json:"run_id"`
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatalf("line %d: %v: %s", i+1, err, line)
+		}
+		if e.Seq != int64(i+1) {
+			t.Fatalf("line %d has the number %d", i+1, e.Seq)
+		}
+		if finished && e.Run == "one" {
+			t.Errorf("after the end of its run: %s", line)
+		}
+		finished = finished || e.Event == string(collection.RunFinished)
+	}
+	if !finished {
+		t.Error("no run.finished")
+	}
+}
+
+// A lineBuffer keeps each Write by itself.
+type lineBuffer struct{ lines [][]byte }
+
+func (b *lineBuffer) Write(p []byte) (int, error) {
+	b.lines = append(b.lines, bytes.Clone(p))
+	return len(p), nil
+}
+
+// When nobody reads any more, the writer says so and stops.
+func TestEventsStopWithTheirOutput(t *testing.T) {
+	broken := &brokenWriter{}
+	w := newEventWriter(broken)
+	for range 3 {
+		w.Observe(collection.Event{Kind: collection.WarningRaised})
+	}
+	if w.Err() == nil || broken.writes != 1 {
+		t.Errorf("after %d writes to a closed pipe, Err = %v; want one write and an error", broken.writes, w.Err())
+	}
+}
+
+type brokenWriter struct{ writes int }
+
+func (w *brokenWriter) Write([]byte) (int, error) {
+	w.writes++
+	return 0, errors.New("broken pipe")
+}

@@ -1,0 +1,284 @@
+package cmd
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// fleet is one connector in each state.
+func fleet() []connectorStatus {
+	run := func(outcome collection.Outcome, beat time.Duration) []collection.Run {
+		r := collection.Run{ID: "01JD8Z", Outcome: outcome, StartedAt: noon.Add(-18 * time.Minute), BeatAt: noon.Add(-beat), Holder: collection.Holder{Host: "nas", PID: 48121}}
+		if outcome != collection.Running {
+			r.EndedAt = noon.Add(-beat)
+		}
+		return []collection.Run{r}
+	}
+	streams := func(complete bool) []store.StreamState {
+		return []store.StreamState{
+			{
+				Stream: collection.Stream{Name: "issues"}, Records: 812, View: "x_issues",
+				Lanes: []store.LaneState{{Lane: collection.Incremental, Complete: true, SavedAt: noon.Add(-time.Hour), Digest: "7c1e"}},
+			},
+			{
+				Stream: collection.Stream{Name: "comments", Parent: "issues"}, Records: 1_175_691, Quarantined: 3,
+				Lanes: []store.LaneState{
+					{Lane: collection.Incremental, Partitions: 410, Done: 404, Complete: complete, SavedAt: noon.Add(-4 * time.Second)},
+					{Lane: collection.Backfill},
+				},
+			},
+		}
+	}
+	later := gaps(collection.RateLimited)
+	later[0].NotBefore = noon.Add(9 * time.Minute)
+	return []connectorStatus{
+		{Name: "prices", Streams: streams(true), Runs: run(collection.NothingNew, 5*time.Minute), Count: 9},
+		{Name: "tickets", Streams: streams(false), Runs: run(collection.Running, 3*time.Second), Count: 4,
+			Account: &accountStatus{Provider: "acme", Learned: 3.5, Ceiling: 4}, All: collection.Tally{Requests: 43_790, Records: 1_719_914, Throttled: 22}},
+		{Name: "orders", Streams: streams(true), Runs: run(collection.Blocked, time.Minute), Owed: gaps(collection.SchemaDrift, collection.RequestCap, collection.Gone)},
+		{Name: "chain", Streams: streams(true), Runs: run(collection.Waiting, time.Minute), Owed: later},
+		{Name: "mailbox", Streams: streams(true), Runs: run(collection.Blocked, 2*time.Hour), Owed: gaps(collection.Frozen),
+			Account: &accountStatus{Provider: "mailco", Frozen: true, Until: noon.Add(15 * time.Minute)}},
+		{Name: "events", Streams: streams(false), Runs: run(collection.Deferred, time.Hour), Owed: gaps(collection.RequestCap)},
+		{Name: "killed", Streams: streams(false), Runs: run(collection.Running, 6*time.Minute)},
+		{Name: "people", Streams: streams(true), Runs: run(collection.Blocked, time.Minute), Owed: gaps(collection.Auth)},
+		{Name: "fresh"},
+	}
+}
+
+func TestStatusTable(t *testing.T) {
+	compare(t, "status", "\n"+statusTable(fleet(), noon, 80, caps{UTF8: true}), `
+CONNECTOR  STATE           NEXT                          COMPLETE  OWED    SAVED
+mailbox    × frozen        you; one test request after…    2 of 2     1  4 s ago
+people     × blocked       you: token was rejected         2 of 2     1  4 s ago
+orders     × stuck         you: records do not match       2 of 2     2  4 s ago
+chain      ‖ waiting       after 12:09 UTC                 2 of 2     1  4 s ago
+events     … behind        the next run continues          1 of 2     1  4 s ago
+killed     … behind        the next run continues          1 of 2     0  4 s ago
+tickets    ▸ collecting    alive 3 s ago                   1 of 2     0  4 s ago
+fresh      ? not measured  never collected                 0 of 0     0    never
+prices     ✓ up to date    nothing                         2 of 2     0  4 s ago
+
+3 of 9 need you. See why: collect gaps mailbox
+`)
+	well := fleet()[:2]
+	if got := statusTable(well, noon, 80, caps{}); strings.Contains(got, "need") || !strings.Contains(got, "v up to date") {
+		t.Errorf("status without problems in ASCII =\n%s", got)
+	}
+	if got, want := statusTable(nil, noon, 80, caps{}), "nothing was collected yet. To begin: collect run <name | file.yaml>\n"; got != want {
+		t.Errorf("status of nothing = %q, want %q", got, want)
+	}
+	if got := statusTable(fleet(), noon, 80, caps{UTF8: true, Color: true}); !strings.Contains(got, "\x1b[31m× frozen\x1b[0m") {
+		t.Errorf("the state is not colored in\n%s", got)
+	}
+}
+
+func TestStatusDetail(t *testing.T) {
+	s := fleet()[1]
+	compare(t, "tickets", "\n"+statusDetail(s, noon, 80, caps{UTF8: true}), `
+tickets · ▸ collecting (run 01JD8Z since 11:42 UTC, pid 48121 on nas, alive 3 s
+ago)
+
+  STREAM    LANE           RECORDS  PARTITIONS DONE  STATE           SAVED
+  issues    incremental        812                   complete   60 min ago
+  comments  incremental  1,175,691       404 of 410  under way     4 s ago
+            backfill                         0 of 0  not begun       never
+
+  provider    acme · learned 3.5/s · ceiling 4.0/s · breaker closed
+  owed        nothing
+  quarantine  3 records, none dropped
+  all runs    4 runs: 43,790 requests, 1,719,914 records, throttled 22 times
+  next        alive 3 s ago
+`)
+	s = fleet()[6]
+	if got, want := statusDetail(s, noon, 80, caps{}), "pid 48121 on nas, no sign of life\nfor 6 min)"; !strings.Contains(got, want) {
+		t.Errorf("a run whose process died: %q is not in\n%s", want, got)
+	}
+	s = fleet()[4]
+	if got, want := statusDetail(s, noon, 80, caps{}), "frozen - no request before 12:15 UTC"; !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
+		t.Errorf("a frozen account: %q is not in\n%s", want, got)
+	}
+}
+
+// A released freeze is over, even before a run has filled its gap.
+func TestReleasedIsNotFrozen(t *testing.T) {
+	s := fleet()[4]
+	s.Account.Frozen = false
+	s.Account.Until = time.Time{}
+	if got := s.health(noon); got != isBehind {
+		t.Errorf("health after the release = %q, want %q", got, isBehind)
+	}
+}
+
+func TestCheckCode(t *testing.T) {
+	want := map[string]int{"prices": 0, "tickets": 0, "orders": 76, "chain": 75, "mailbox": 77, "events": 0, "killed": 0, "people": 77, "fresh": 0}
+	for _, s := range fleet() {
+		if got := checkCode([]connectorStatus{s}, noon); got != want[s.Name] {
+			t.Errorf("check of %s = %d, want %d", s.Name, got, want[s.Name])
+		}
+	}
+	if got := checkCode(fleet(), noon); got != exitRefused {
+		t.Errorf("check of all = %d, want 77", got)
+	}
+	failed := connectorStatus{Runs: []collection.Run{{Outcome: collection.Failed, ExitCode: exitStorage}}}
+	if got := checkCode([]connectorStatus{failed}, noon); got != exitStorage {
+		t.Errorf("check after a failed run = %d, want 74", got)
+	}
+	open := connectorStatus{Runs: []collection.Run{{Outcome: collection.Waiting}}, Account: &accountStatus{Breaker: "open"}}
+	if got := checkCode([]connectorStatus{open}, noon); got != exitLater {
+		t.Errorf("check with an open breaker = %d, want 75", got)
+	}
+}
+
+func TestStatusJSON(t *testing.T) {
+	got, err := json.Marshal(statusJSON(fleet()[1:2], noon))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"connector":"tickets","state":"collecting","needs":"nothing","next":"alive 3 s ago","run_id":"01JD8Z","last_outcome":"running",` +
+		`"saved_at":"2026-11-21T11:59:56.000Z","gaps_owed":0,"gone":0,"records_quarantined":3,` +
+		`"overall":{"runs":4,"slices":0,"records":1719914,"records_changed":0,"records_quarantined":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
+		`"streams":[{"stream":"issues","parent":null,"records":812,"records_quarantined":0,"view":"x_issues",` +
+		`"lanes":[{"lane":"incremental","complete":true,"partitions":0,"partitions_done":0,"saved_at":"2026-11-21T11:00:00.000Z","checkpoint_digest":"7c1e"}]},` +
+		`{"stream":"comments","parent":"issues","records":1175691,"records_quarantined":3,"view":null,` +
+		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"saved_at":"2026-11-21T11:59:56.000Z","checkpoint_digest":null},` +
+		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"saved_at":null,"checkpoint_digest":null}]}],` +
+		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"frozen":false,"held_until":null}}]`
+	compare(t, "json", string(got), want)
+	if got, _ := json.Marshal(statusJSON(nil, noon)); string(got) != "[]" {
+		t.Errorf("no connectors in JSON = %s, want []", got)
+	}
+}
+
+// owedToday is one gap of every kind, with values that must not be shown.
+func owedToday() []store.OwnedGap {
+	owed := gaps(collection.RequestCap, collection.RateLimited, collection.BadPage, collection.Gone, collection.Interrupted, collection.NotFound)
+	for i := range owed {
+		owed[i].Stream, owed[i].Lane, owed[i].Shape, owed[i].Run = "comments", collection.Incremental, collection.SliceGap, "01JD8Z"
+		owed[i].Cursor = collection.Cursor{Token: "canary-token", Since: "canary-since", High: "canary-high"}
+		owed[i].OpenedAt = noon.Add(-time.Hour)
+	}
+	owed[0].Lane = collection.Backfill
+	owed[1].NotBefore, owed[1].Attempts = noon.Add(30*time.Minute), 1
+	owed[2].Partition, owed[2].Attempts, owed[2].Detail = `{"n":12,"repo":"acme/\u001b[2Japi"}`, 8, "the page is HTML, not JSON"
+	owed[2].State = collection.GapDead
+	owed[4].State = collection.GapLeased
+	return owed
+}
+
+func TestGapsTable(t *testing.T) {
+	compare(t, "gaps", "\n"+gapsTable("tickets", owedToday(), 0, noon, 80, caps{UTF8: true}), `
+GAP  WHERE                 KIND      WHY                      TRIES  NEXT
+g_3  comments n=12 repo=…  × stuck   page cannot be read          8  you
+g_6  comments              × stuck   not found                    0  you
+g_2  comments              provider  provider was throttling      1  12:30 UTC
+g_1  comments (backfill)   planned   run reached request cap      0  next run
+g_5  comments              planned   run was interrupted          0  being tried
+g_4  comments              gone      gone for good                0  nothing
+
+5 owed: 2 stuck, 1 provider, 2 planned; 1 gone for good.
+Try now what is due: collect resume tickets
+`)
+	if got := gapsTable("", owedToday(), 2, noon, 100, caps{}); !strings.Contains(got, "\ng_3  tickets/comments n=12 repo=acme/api  x stuck  page cannot be read      8  you\n") ||
+		!strings.Contains(got, "\nand 4 more; all of them: --json\n") {
+		t.Errorf("two of all gaps =\n%s", got)
+	}
+	if got, want := gapsTable("tickets", nil, 0, noon, 80, caps{}), "nothing is owed for tickets\n"; got != want {
+		t.Errorf("no gaps = %q, want %q", got, want)
+	}
+	if got := gapsTable("tickets", gaps(collection.Gone), 0, noon, 80, caps{}); strings.Contains(got, "resume") {
+		t.Errorf("with nothing owed there is nothing to resume:\n%s", got)
+	}
+}
+
+func TestGapsJSON(t *testing.T) {
+	got, err := json.Marshal(gapsJSON(owedToday()[2:4]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"id":"g_3","connector":"tickets","stream":"comments","partition":"n=12 repo=acme/api","lane":"incremental","shape":"SLICE_GAP",` +
+		`"state":"dead","reason":"bad_page","kind":"stuck","needs":"operator","detail":"the page is HTML, not JSON","attempts":8,` +
+		`"not_before":null,"opened_at":"2026-11-21T11:00:00.000Z","tried_at":null,"run_id":"01JD8Z"},` +
+		`{"id":"g_4","connector":"tickets","stream":"comments","partition":null,"lane":"incremental","shape":"SLICE_GAP",` +
+		`"state":"open","reason":"gone","kind":"stuck","needs":"nothing","detail":null,"attempts":0,` +
+		`"not_before":null,"opened_at":"2026-11-21T11:00:00.000Z","tried_at":null,"run_id":"01JD8Z"}]`
+	compare(t, "json", string(got), want)
+	if got, _ := json.Marshal(gapsJSON(nil)); string(got) != "[]" {
+		t.Errorf("no gaps in JSON = %s, want []", got)
+	}
+}
+
+func TestRuns(t *testing.T) {
+	runs := []collection.Run{
+		{ID: "01JD8Z6QABCDEFGH", Connector: "tickets", Mode: collection.Forward, Lane: collection.Incremental, Outcome: collection.Running,
+			StartedAt: noon.Add(-18 * time.Minute), BeatAt: noon, Tally: collection.Tally{Records: 559_702, Requests: 14_269}, Holder: collection.Holder{Host: "nas", PID: 7}},
+		{ID: "01JD7X", Connector: "tickets", Outcome: collection.Deferred, Reason: collection.RequestCap, StartedAt: noon.Add(-26 * time.Hour), EndedAt: noon.Add(-25 * time.Hour)},
+		{ID: "01JD6A", Connector: "tickets", Outcome: collection.Abandoned, StartedAt: noon.Add(-50 * time.Hour)},
+		{ID: "01JD5B", Connector: "orders", Outcome: collection.Blocked, ExitCode: 77, StartedAt: noon.Add(-60 * time.Hour), EndedAt: noon.Add(-60 * time.Hour)},
+	}
+	compare(t, "runs", "\n"+runsTable("", runs, noon, 80, caps{}), `
+RUN               CONNECTOR  STARTED        TOOK  OUTCOME    RECORDS  EXIT
+01JD8Z6QABCDEFGH  tickets    11-21 11:42  18 min  running    559,702     -
+01JD7X            tickets    11-20 10:00  60 min  paused           0     0
+01JD6A            tickets    11-19 10:00       ?  abandoned        0     -
+01JD5B            orders     11-19 00:00     0 s  blocked          0    77
+`)
+	if got, want := runsTable("prices", nil, noon, 80, caps{}), "prices was never run\n"; got != want {
+		t.Errorf("no runs = %q, want %q", got, want)
+	}
+	for line := range strings.Lines(runsTable("", runs, noon, 80, caps{})) {
+		if width(line)-1 > 80 {
+			t.Errorf("a line takes more than 80 columns: %q", line)
+		}
+	}
+	got, err := json.Marshal(runsJSON(runs[1:2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(got), `[{"run_id":"01JD7X","connector":"tickets","mode":"","lane":"","outcome":"deferred","stop_reason":"request_cap","exit_code":0,`) {
+		t.Errorf("runs in JSON = %s", got)
+	}
+	running, _ := json.Marshal(runsJSON(runs[:1]))
+	if !strings.Contains(string(running), `"exit_code":null`) {
+		t.Errorf("a run that goes on has no exit code yet: %s", running)
+	}
+	if got, _ := json.Marshal(runsJSON(nil)); string(got) != "[]" {
+		t.Errorf("no runs in JSON = %s, want []", got)
+	}
+}
+
+// No view shows a cursor, moves the cursor of a terminal, or is wider than it
+// may be.
+func TestViewsAreCleanAndFit(t *testing.T) {
+	all := fleet()
+	all[0].Name = "ein-sehr-langer-name-der-nicht-passt\x1b[2J"
+	owed := owedToday()
+	owed[0].Connector = all[0].Name
+	runs := []collection.Run{{ID: "01JD8Z6QABCDEFGH", Connector: all[0].Name, Outcome: collection.Complete, Tally: collection.Tally{Records: 1 << 26}}}
+	for _, columns := range []int{80, 100} {
+		for _, c := range []caps{{}, {UTF8: true}} {
+			for name, text := range map[string]string{
+				"status": statusTable(all, noon, columns, c),
+				"detail": statusDetail(all[4], noon, columns, c),
+				"gaps":   gapsTable("", owed, 0, noon, columns, c),
+				"runs":   runsTable("", runs, noon, columns, c),
+			} {
+				for line := range strings.Lines(text) {
+					if got := width(strings.TrimSuffix(line, "\n")); got > columns {
+						t.Errorf("%s at %d columns: a line takes %d: %q", name, columns, got, line)
+					}
+				}
+				for _, bad := range []string{"canary", "\x1b", "[2J"} {
+					if strings.Contains(text, bad) {
+						t.Errorf("%s: %q is in\n%s", name, bad, text)
+					}
+				}
+			}
+		}
+	}
+}

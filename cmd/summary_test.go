@@ -1,0 +1,194 @@
+package cmd
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// paused is the summary of a run that reached its request cap.
+func paused() summary {
+	return summary{
+		Connector: "tickets", Provider: "acme", Run: "01JD8Z", Mode: collection.Forward,
+		Outcome: collection.Deferred, Reason: collection.RequestCap, RequestCap: 20_000,
+		Started: noon, Ended: noon.Add(83 * time.Minute),
+		This: collection.Tally{Slices: 193, Records: 559_702, Changed: 559_000, Requests: 14_269, Throttled: 9},
+		All:  collection.Tally{Slices: 591, Records: 1_719_914, Changed: 1_719_000, Requests: 43_790, Throttled: 22},
+		Runs: 4,
+		Waited: map[collection.WaitCause]time.Duration{
+			collection.WaitPacing: 24 * time.Minute, collection.WaitRetryAfter: 9 * time.Minute, collection.WaitBreaker: 9 * time.Minute,
+		},
+		Owed:      gaps(collection.RequestCap),
+		RateStart: 3.2, RateEnd: 3.6, Ceiling: 4,
+		State: "~/.local/state/collect/state.db", Views: []string{"tickets_issues"},
+	}
+}
+
+func TestSummary(t *testing.T) {
+	compare(t, "paused", "\n"+paused().render(80, caps{UTF8: true}), `
+paused: tickets reached its request cap (20,000). Nothing is lost.
+
+              this run          all 4 runs
+  slices      193               591
+  records     559,702           1,719,914
+  changed     559,000           1,719,000
+  requests    14,269            43,790
+  throttled   9 times           22 times
+
+  time        83 min: fetching and saving 41 min, pacing 24 min, acme asked us
+              to wait 9 min, breaker open 9 min
+  rate        started 3.2/s, ended 3.6/s, ceiling 4.0/s (kept for next time)
+  gaps        1 owed: 1 planned
+  saved to    ~/.local/state/collect/state.db (view tickets_issues)
+
+  next        the next run continues by itself; now: collect resume tickets
+`)
+	compare(t, "first and empty", "\n"+summary{
+		Connector: "tickets", Outcome: collection.NothingNew, Started: noon, Ended: noon.Add(2100 * time.Millisecond), Runs: 1,
+	}.render(80, caps{}), `
+nothing new: the provider returned no record for tickets that is new or changed.
+
+              this run          all runs (1)
+  slices      0                 0
+  records     0                 0
+  changed     0                 0
+  requests    0                 0
+  throttled   0 times           0 times
+
+  time        2.1 s: fetching and saving 2.1 s
+  gaps        none
+`)
+	s := paused()
+	s.Outcome, s.Reason, s.Ended = collection.Blocked, "", noon.Add(time.Minute)
+	s.Owed = gaps(collection.Forbidden, collection.BadPage, collection.RateLimited, collection.RequestCap, collection.Gone)
+	s.This.Rejected, s.All.Rejected = 2, 5
+	s.State, s.RateEnd = "", 0
+	compare(t, "blocked, side by side, 50 columns", "\n"+s.render(50, caps{}), `
+blocked: tickets needs you: pieces are stuck or
+records are in quarantine.
+
+              this run          all 4 runs
+  slices      193               591
+  records     559,702           1,719,914
+  changed     559,000           1,719,000
+  quarantine  2                 5
+  requests    14,269            43,790
+  throttled   9 times           22 times
+
+  time        60 s, side by side: pacing 24 min,
+              acme asked us to wait 9 min, breaker
+              open 9 min
+  gaps        4 owed: 2 stuck, 1 provider, 1
+              planned; 1 gone for good
+
+  next        see what and why: collect gaps
+              tickets
+`)
+}
+
+// The first sentence says what the run came to, and what to do stands last.
+func TestVerdictSentences(t *testing.T) {
+	late := store.OwnedGap{Gap: collection.Gap{Reason: collection.RetryAfter, NotBefore: noon.Add(2 * time.Hour)}}
+	tests := []struct {
+		outcome     collection.Outcome
+		reason      collection.Reason
+		want, after string
+	}{
+		{collection.Complete, "", "complete: tickets is up to date, 559,000 records new or changed.", ""},
+		{collection.NothingNew, "", "nothing new: acme returned no record for tickets that is new or changed.", ""},
+		{collection.Deferred, collection.WallClock, "paused: tickets reached its time limit. Nothing is lost.", "the next run continues by itself; now: collect resume tickets"},
+		{collection.Deferred, collection.RetryBudget, "paused: tickets used all its retries. Nothing is lost.", "the next run continues by itself; now: collect resume tickets"},
+		{collection.Deferred, "", "paused: tickets has planned work left. Nothing is lost.", "the next run continues by itself; now: collect resume tickets"},
+		{collection.Waiting, collection.RetryAfter, "waiting: tickets goes on later: provider asked to wait. Nothing is lost.", "a run after 14:00 UTC continues by itself"},
+		{collection.Waiting, "", "waiting: tickets goes on later: pieces are owed that acme could not give now. Nothing is lost.", "a run after 14:00 UTC continues by itself"},
+		{collection.Blocked, collection.Auth, "blocked: tickets needs you: token was rejected.", "see what and why: collect gaps tickets"},
+		{collection.RunInterrupted, collection.Interrupted, "interrupted: tickets was asked to stop. Nothing is lost.", "collect resume tickets"},
+		{collection.Failed, "", "failed: tickets did not come to its end. What was saved is safe.", "collect resume tickets"},
+	}
+	for _, test := range tests {
+		s := paused()
+		s.Outcome, s.Reason, s.Owed, s.Now = test.outcome, test.reason, []store.OwnedGap{late}, noon
+		if got := s.verdict(); got != test.want {
+			t.Errorf("%s %s: verdict = %q, want %q", test.outcome, test.reason, got, test.want)
+		}
+		if got := s.next(); got != test.after {
+			t.Errorf("%s %s: next = %q, want %q", test.outcome, test.reason, got, test.after)
+		}
+	}
+}
+
+func TestSummaryJSON(t *testing.T) {
+	got, err := json.Marshal(paused())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"outcome":"deferred","stop_reason":"request_cap","exit_code":0,"mode":"run",` +
+		`"started_at":"2026-11-21T12:00:00.000Z","ended_at":"2026-11-21T13:23:00.000Z","duration_seconds":4980,` +
+		`"waited":{"backoff_seconds":0,"breaker_seconds":540,"ceiling_seconds":0,"pacing_seconds":1440,"retry_after_seconds":540},` +
+		`"this_run":{"slices":193,"records":559702,"records_changed":559000,"records_quarantined":0,"requests":14269,"retries":0,"throttled":9,"gaps_opened":0,"gaps_filled":0},` +
+		`"overall":{"runs":4,"slices":591,"records":1719914,"records_changed":1719000,"records_quarantined":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
+		`"gaps_owed":{"planned":1,"provider":0,"stuck":0},"gone":0,` +
+		`"rate_start_per_second":3.2,"rate_end_per_second":3.6,"ceiling_per_second":4,` +
+		`"resume_command":"collect resume tickets","checkpoint_moved":true}`
+	compare(t, "json", string(got), want)
+
+	unknown, err := json.Marshal(summary{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{`"stop_reason":null`, `"rate_end_per_second":null`, `"ceiling_per_second":null`, `"started_at":null`} {
+		if !strings.Contains(string(unknown), field) {
+			t.Errorf("a summary that knows nothing lacks %s: %s", field, unknown)
+		}
+	}
+}
+
+func TestSummaryFits(t *testing.T) {
+	s := paused()
+	s.Connector, s.Provider, s.State = "a-rather-long-name\x1b[2J", "another-rather-long-name", "~/.local/state/collect/state.db"
+	for _, outcome := range []collection.Outcome{collection.Complete, collection.Deferred, collection.Blocked, collection.Waiting, collection.Failed} {
+		s.Outcome = outcome
+		for _, columns := range []int{50, 80, 100} {
+			text := s.render(columns, caps{})
+			for line := range strings.Lines(text) {
+				if got := width(strings.TrimSuffix(line, "\n")); got > min(columns, 80) {
+					t.Errorf("%s at %d columns: a line takes %d: %q", outcome, columns, got, line)
+				}
+			}
+			if strings.Contains(text, "\x1b") {
+				t.Errorf("%s: an escape is in %q", outcome, text)
+			}
+		}
+	}
+}
+
+func TestGitHub(t *testing.T) {
+	file := problem{Code: "E0203", Level: levelError, Headline: "unknown key `x`: 100%\nof it", At: "a,b/collect.yaml:12:5"}
+	many := []problem{file, {Code: "E0401", Level: levelWaiting, Headline: "the breaker is open", At: "tickets/issues"}, {Code: "P0501", Level: levelPaused, Headline: "cap"}}
+	got := githubAnnotations(many)
+	want := "::error file=a%2Cb/collect.yaml,line=12,col=5,title=E0203::unknown key `x`: 100%25 of it\n" +
+		"::warning title=E0401::the breaker is open\n" +
+		"::notice title=P0501::cap\n"
+	compare(t, "annotations", got, want)
+	for range 20 {
+		many = append(many, file)
+	}
+	if got := strings.Count(githubAnnotations(many), "\n"); got != githubErrorsShown {
+		t.Errorf("%d annotations for %d problems, want %d", got, len(many), githubErrorsShown)
+	}
+	s := paused()
+	s.Connector = "a|b<c>_d"
+	if got, want := s.markdown(), "**paused: a\\|b&lt;c>\\_d reached its request cap (20,000). Nothing is lost.**"; !strings.HasPrefix(got, want) {
+		t.Errorf("markdown = %q, want %q...", got, want)
+	}
+	if got, want := githubGroup("tickets\n", "lines\n"), "::group::tickets\nlines\n::endgroup::\n"; got != want {
+		t.Errorf("group = %q, want %q", got, want)
+	}
+	if !underGitHub(environ("GITHUB_ACTIONS=true")) || underGitHub(environ("")) {
+		t.Error("GITHUB_ACTIONS is misread")
+	}
+}
