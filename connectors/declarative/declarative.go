@@ -104,6 +104,18 @@ func (s *Spec) Params() []Param { return slices.Clone(s.params) }
 // Secrets returns the secrets, in the order of the file.
 func (s *Spec) Secrets() []Secret { return slices.Clone(s.secrets) }
 
+// ProviderName returns the name of the provider.
+func (s *Spec) ProviderName() string { return s.provider.Name }
+
+// StreamNames returns the names of the streams, parents before their children.
+func (s *Spec) StreamNames() []string {
+	names := make([]string, len(s.streams))
+	for i, st := range s.streams {
+		names[i] = st.Name
+	}
+	return names
+}
+
 // A stream is a stream of the file, compiled.
 type stream struct {
 	collection.Stream

@@ -1,5 +1,7 @@
 package declarative
 
+import "collect/collection"
+
 // For the fuzz tests and benchmarks of what eats foreign input.
 var (
 	LinkTarget = linkTarget
@@ -9,3 +11,32 @@ var (
 
 // CompareMarks orders two marks as since does.
 func CompareMarks(a, b string) int { return newMark(a).compare(newMark(b)) }
+
+// Path returns a compiled path; "" stands for none.
+func Path(text string) path {
+	if text == "" {
+		return path{}
+	}
+	d := &decoder{}
+	return d.path(scalar{text: text, set: true})
+}
+
+// PageReader returns what makes a slice of a body, and counts its records.
+func PageReader(s *Spec, name string) func(body []byte, from collection.Cursor) (int, error) {
+	c := &connector{spec: s, limits: collection.Limits{}.WithDefaults()}
+	w := &walk{c: c, st: s.stream(name)}
+	return func(body []byte, from collection.Cursor) (int, error) {
+		body, err := checkJSON(body)
+		if err != nil {
+			return 0, err
+		}
+		p := &page{body: body}
+		if p.elements, err = elements(body, path{}, false); err != nil {
+			return 0, err
+		}
+		var s collection.Slice
+		w.split(p, &s)
+		w.st.since.marksOf(s.Records)
+		return len(s.Records), nil
+	}
+}
