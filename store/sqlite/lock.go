@@ -88,9 +88,14 @@ func (l *lock) isCurrent() (bool, error) {
 	return os.SameFile(held, named), nil
 }
 
-// release removes the file and lets go of the lock.
+// release removes the file and lets go of the lock. If someone removed the
+// file by hand, the path may lead to the lock of another by now, and stays.
 func (l *lock) release() error {
-	return errors.Join(os.Remove(l.path), l.file.Close())
+	current, err := l.isCurrent()
+	if current {
+		err = os.Remove(l.path)
+	}
+	return errors.Join(err, l.file.Close())
 }
 
 // abandon lets go of the lock like a holder that dies: the file stays.
