@@ -17,7 +17,8 @@
 // is one walk, a stream with parents is a pass over its partitions, several
 // side by side. Recovery takes the gaps that are due, page after page, until
 // none is left. A run does a stream's forward work and then its gaps; a resume
-// does all gaps first.
+// does all gaps first. Both go on with what is unfinished before they begin
+// anything anew.
 package runner
 
 import (
@@ -195,6 +196,9 @@ func (r *Runner) work(ctx context.Context) error {
 	r.commits.start()
 	defer r.commits.close()
 
+	if err := r.goOn(ctx); err != nil {
+		return err
+	}
 	if r.Run.Mode == collection.Resume {
 		if err := r.recover(ctx, r.names()); err != nil {
 			return err
@@ -206,6 +210,32 @@ func (r *Runner) work(ctx context.Context) error {
 		}
 		if err := r.recover(ctx, []string{stream.Name}); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// goOn makes the run continue what the runs before it began. As long as one
+// stream has not come to its end, those that have are not walked again: the
+// work that is unfinished comes first, whatever it costs in runs. Only when
+// all have come to their ends does a run begin all of them anew. A stream that
+// stands at a gap waits for recovery, and holds up nobody.
+func (r *Runner) goOn(ctx context.Context) error {
+	homes := make([]collection.Place, len(r.streams))
+	for i, stream := range r.streams {
+		homes[i] = r.home(stream)
+	}
+	states, err := r.Ledger.Places(ctx, homes)
+	if err != nil {
+		return err
+	}
+	unfinished := func(s collection.PlaceState) bool { return !s.Checkpoint.Done && !s.Owed }
+	if !slices.ContainsFunc(states, unfinished) {
+		return nil
+	}
+	for i, state := range states {
+		if state.Checkpoint.Done {
+			r.finish(homes[i])
 		}
 	}
 	return nil

@@ -177,6 +177,9 @@ func TestRequestCapLeavesPlannedGapsAndResumeFinishes(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkAll(t, m, p)
+			if got, want := p.requests(), 3+7+2*7; limit < 24 && got != want {
+				t.Errorf("both runs sent %d requests, want %d: nothing twice", got, want)
+			}
 		})
 	}
 }
