@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,6 +61,26 @@ func TestRequestCapIsExactUnderConcurrency(t *testing.T) {
 				t.Errorf("cap %d was told as %+v, want once", most, got)
 			}
 		})
+	}
+}
+
+// TestReservationIsExact: two providers may both see the last request free.
+func TestReservationIsExact(t *testing.T) {
+	b := pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 1000})
+	var granted atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				if b.Reserve() {
+					granted.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := granted.Load(); got != 1000 || b.Tally().Requests != 1000 {
+		t.Errorf("%d of 1000 requests were granted and %d counted", got, b.Tally().Requests)
 	}
 }
 

@@ -64,6 +64,7 @@ func (w *window) Next(now time.Time) time.Time { return w.next(now) }
 func (w *window) Add(now time.Time)            { w.add(now, 1) }
 func (w *window) Groups() int                  { return len(w.log) }
 
+func (b *Budget) Reserve() bool   { return b.reserve(false) }
 func (b *Budget) TakeToken() bool { return b.takeToken() }
 func (b *Budget) Record(s signal) { b.record(s, false) }
 func (b *Budget) Capacity() int64 { return b.capacity / tokenParts }

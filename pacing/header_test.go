@@ -120,3 +120,18 @@ func (v *vector) check(t *testing.T) {
 		t.Errorf("%s: windows (name limit remaining reset window unit)\n got %q\nwant %q", v.Vendor, got, want)
 	}
 }
+
+// TestDatesAreTheProviders: a wrong clock here changes no wait.
+func TestDatesAreTheProviders(t *testing.T) {
+	for _, skew := range []time.Duration{-time.Hour, 0, time.Hour} {
+		r := pacing.Read(t0.Add(skew), 429, http.Header{
+			"Date":              {"Sat, 21 Nov 2026 10:00:00 GMT"},
+			"Retry-After":       {"Sat, 21 Nov 2026 10:00:30 GMT"},
+			"X-Ratelimit-Limit": {"10"}, "X-Ratelimit-Reset": {"1795255260"},
+		}, nil)
+		_, _, _, reset, _, _ := r.Windows()[0].Values()
+		if r.Hold() != 30*time.Second || reset != time.Minute {
+			t.Errorf("with a clock %v off, hold %v and reset %v, want 30s and 1m", skew, r.Hold(), reset)
+		}
+	}
+}

@@ -137,6 +137,39 @@ func TestOneDecreasePerEpisode(t *testing.T) {
 	}
 }
 
+// TestLateResultsSayNothing: what left before the decrease neither ends the
+// episode nor begins another one after it.
+func TestLateResultsSayNothing(t *testing.T) {
+	p := pacing.NewPacer(250*ms, 250*ms)
+	now := t0
+	type sent struct {
+		id    uint64
+		bound bool
+	}
+	send := func() sent {
+		now = p.Next(now)
+		id, bound := p.OnSend(now)
+		return sent{id, bound}
+	}
+	refused, answered, late := send(), send(), send()
+	p.OnResult(refused.id, refused.bound, pacing.Throttled, now)
+	p.OnResult(answered.id, answered.bound, pacing.Succeeded, now)
+	if got, want := p.Interval(), 500*ms; got != want {
+		t.Fatalf("a late success moved the interval to %v, want %v", got, want)
+	}
+	again := send()
+	p.OnResult(again.id, again.bound, pacing.Throttled, now)
+	if got, want := p.Interval(), 500*ms; got != want {
+		t.Fatalf("the episode did not last: the interval is %v, want %v", got, want)
+	}
+	end := send()
+	p.OnResult(end.id, end.bound, pacing.Answered, now)
+	p.OnResult(late.id, late.bound, pacing.Throttled, now)
+	if got, want := p.Interval(), 500*ms; got != want {
+		t.Errorf("a late refusal moved the interval to %v, want %v", got, want)
+	}
+}
+
 // TestIdleRunDoesNotSpeedUp: a run that does not use its pace learns nothing
 // from its successes.
 func TestIdleRunDoesNotSpeedUp(t *testing.T) {

@@ -175,6 +175,6 @@ func (p *pacer) learned() time.Duration { return min(p.interval, p.start) }
 // the limits of today.
 func (p *pacer) restore(interval time.Duration, heard, now time.Time) {
 	if interval > 0 && now.Sub(heard) <= freshFor {
-		p.interval, p.heard = min(max(interval, p.floor), p.start), heard
+		p.interval, p.heard = min(max(interval, p.floor), p.slowest), heard
 	}
 }
