@@ -9,8 +9,8 @@ import (
 	"collect/collection"
 )
 
-// compare reports texts that differ, line by line where they first do.
-func compare(t *testing.T, input, got, want string) {
+// sameText reports texts that differ, line by line where they first do.
+func sameText(t *testing.T, input, got, want string) {
 	t.Helper()
 	if got == want {
 		return
@@ -118,7 +118,7 @@ func TestBlock(t *testing.T) {
 			test.change(&m)
 		}
 		got := "\n" + strings.Join(render(m, test.columns, test.rows, test.caps), "\n")
-		compare(t, test.name, got, test.want)
+		sameText(t, test.name, got, test.want)
 	}
 }
 

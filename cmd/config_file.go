@@ -82,9 +82,14 @@ var (
 // configLimit bounds a configuration: a thousand connectors take 100 KiB.
 const configLimit = 1 << 20
 
+// lineBreaks matches the line breaks of YAML 1.2 (5.4) that are not a line
+// feed already.
+var lineBreaks = regexp.MustCompile("\r\n?")
+
 // parseConfig reads a collect.yaml. Every mistake is a *fileError that names
 // its line; nothing that is not understood is passed over.
 func parseConfig(path string, src []byte, env func(string) string) (configFile, error) {
+	src = lineBreaks.ReplaceAll(src, []byte("\n")) // so that we and the parser count alike
 	r := &configReader{
 		path: path, src: src, env: env,
 		file: configFile{

@@ -47,7 +47,7 @@ func TestEventLines(t *testing.T) {
 		t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want)+1, out.String())
 	}
 	for i := range want {
-		compare(t, "event", lines[i], want[i])
+		sameText(t, "event", lines[i], want[i])
 	}
 	last := lines[len(lines)-1]
 	if !strings.HasPrefix(last, `{"v":1,"seq":16,"ts":"2026-11-21T12:01:00.000Z","event":"run.finished","run_id":"01JD8Z"`) ||
@@ -78,7 +78,7 @@ func TestProgressEvent(t *testing.T) {
 		var out bytes.Buffer
 		newEventWriter(&out).Progress(test.m, "01JD8Z", collection.Incremental)
 		_, got, _ := strings.Cut(strings.TrimSpace(out.String()), `"progress":`)
-		compare(t, test.name, strings.TrimSuffix(got, "}"), test.want)
+		sameText(t, test.name, strings.TrimSuffix(got, "}"), test.want)
 	}
 }
 

@@ -135,7 +135,7 @@ func TestLive(t *testing.T) {
 			"00:00:11  saved 10 slices of issues · 1,000 records\n" +
 			"00:00:12  saved 2 slices of issues · 200 records\n" +
 			"00:00:12  throttled by acme: 429, Retry-After 6 s. Rate 4.0/s -> 3.5/s\n" + block
-		compare(t, "while it runs", scr.text(), want)
+		sameText(t, "while it runs", scr.text(), want)
 		if scr.cursor {
 			t.Error("the cursor is visible while the block is drawn")
 		}

@@ -63,7 +63,7 @@ func TestPlainLines(t *testing.T) {
 2026-11-21T12:03:25Z tickets warning message="learned rate of a newer version: starting cold"
 2026-11-21T12:03:25Z tickets error message="no space left"
 `
-	compare(t, "stamped", stamped.String(), want)
+	sameText(t, "stamped", stamped.String(), want)
 	for i, want := range []string{"<6>tickets start", "<5>tickets throttled", "<5>tickets slower", "<6>tickets waiting", "<4>tickets breaker", "<3>tickets frozen"} {
 		if got := strings.Split(journal.String(), "\n")[i]; !strings.HasPrefix(got, want) {
 			t.Errorf("journald line %d = %q, want %q...", i+1, got, want)
@@ -77,7 +77,7 @@ func TestHeartbeat(t *testing.T) {
 	got := heartbeat(m, stampedLines)
 	want := "2026-11-21T12:01:15Z tickets progress stream=comments partitions=405/812 slices=13 records=1300 rate=48/min" +
 		" learned=3.5/s ceiling=4.0/s requests=51 cap=1000 waiting=9s cause=pacing left=1453s stops_first=request_cap"
-	compare(t, "heartbeat", got, want)
+	sameText(t, "heartbeat", got, want)
 }
 
 // Between heartbeats a run says what changed, and not more than a person or a
@@ -132,5 +132,5 @@ func TestStory(t *testing.T) {
 		"12:03:25  warning: learned rate of a newer version: starting cold",
 		"12:03:25  error: no space left",
 	}
-	compare(t, "story", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	sameText(t, "story", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }

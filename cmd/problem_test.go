@@ -144,7 +144,7 @@ paused[P0504]: tickets was interrupted
 	}
 	for _, test := range tests {
 		got := "\n" + problemOf(test.err, test.sc).render(80, caps{UTF8: true})
-		compare(t, test.name, got, test.want)
+		sameText(t, test.name, got, test.want)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestProblemJSON(t *testing.T) {
 	want := `{"code":"E0301","level":"error","message":"acme rejected the token (401)","where":"tickets/issues","why":null,"note":null,` +
 		`"token":"from env ACME_TOKEN, fingerprint 7c1e","saved":"40,400 records in 404 slices of this run",` +
 		`"help":["put a valid token there"],"commands":["collect resume tickets"],"retryable":false,"needs":"operator","exit_code":77,"url":null}`
-	compare(t, "json", string(got), want)
+	sameText(t, "json", string(got), want)
 }
 
 // DNS, TLS, proxy, refusal and silence are told apart, and no address is named.

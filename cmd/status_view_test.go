@@ -52,7 +52,7 @@ func fleet() []connectorStatus {
 }
 
 func TestStatusTable(t *testing.T) {
-	compare(t, "status", "\n"+statusTable(fleet(), noon, 80, caps{UTF8: true}), `
+	sameText(t, "status", "\n"+statusTable(fleet(), noon, 80, caps{UTF8: true}), `
 CONNECTOR  STATE           NEXT                          COMPLETE  OWED    SAVED
 mailbox    × frozen        you; one test request after…    2 of 2     1  4 s ago
 people     × blocked       you: token was rejected         2 of 2     1  4 s ago
@@ -80,7 +80,7 @@ prices     ✓ up to date    nothing                         2 of 2     0  4 s a
 
 func TestStatusDetail(t *testing.T) {
 	s := fleet()[1]
-	compare(t, "tickets", "\n"+statusDetail(s, noon, 80, caps{UTF8: true}), `
+	sameText(t, "tickets", "\n"+statusDetail(s, noon, 80, caps{UTF8: true}), `
 tickets · ▸ collecting (run 01JD8Z since 11:42 UTC, pid 48121 on nas, alive 3 s
 ago)
 
@@ -149,7 +149,7 @@ func TestStatusJSON(t *testing.T) {
 		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"saved_at":"2026-11-21T11:59:56.000Z","checkpoint_digest":null},` +
 		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"saved_at":null,"checkpoint_digest":null}]}],` +
 		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"frozen":false,"held_until":null}}]`
-	compare(t, "json", string(got), want)
+	sameText(t, "json", string(got), want)
 	if got, _ := json.Marshal(statusJSON(nil, noon)); string(got) != "[]" {
 		t.Errorf("no connectors in JSON = %s, want []", got)
 	}
@@ -172,7 +172,7 @@ func owedToday() []store.OwnedGap {
 }
 
 func TestGapsTable(t *testing.T) {
-	compare(t, "gaps", "\n"+gapsTable("tickets", owedToday(), 0, noon, 80, caps{UTF8: true}), `
+	sameText(t, "gaps", "\n"+gapsTable("tickets", owedToday(), 0, noon, 80, caps{UTF8: true}), `
 GAP  WHERE                 KIND      WHY                      TRIES  NEXT
 g_3  comments n=12 repo=…  × stuck   page cannot be read          8  you
 g_6  comments              × stuck   not found                    0  you
@@ -207,7 +207,7 @@ func TestGapsJSON(t *testing.T) {
 		`{"id":"g_4","connector":"tickets","stream":"comments","partition":null,"lane":"incremental","shape":"SLICE_GAP",` +
 		`"state":"open","reason":"gone","kind":"stuck","needs":"nothing","detail":null,"attempts":0,` +
 		`"not_before":null,"opened_at":"2026-11-21T11:00:00.000Z","tried_at":null,"run_id":"01JD8Z"}]`
-	compare(t, "json", string(got), want)
+	sameText(t, "json", string(got), want)
 	if got, _ := json.Marshal(gapsJSON(nil)); string(got) != "[]" {
 		t.Errorf("no gaps in JSON = %s, want []", got)
 	}
@@ -221,7 +221,7 @@ func TestRuns(t *testing.T) {
 		{ID: "01JD6A", Connector: "tickets", Outcome: collection.Abandoned, StartedAt: noon.Add(-50 * time.Hour)},
 		{ID: "01JD5B", Connector: "orders", Outcome: collection.Blocked, ExitCode: 77, StartedAt: noon.Add(-60 * time.Hour), EndedAt: noon.Add(-60 * time.Hour)},
 	}
-	compare(t, "runs", "\n"+runsTable("", runs, noon, 80, caps{}), `
+	sameText(t, "runs", "\n"+runsTable("", runs, noon, 80, caps{}), `
 RUN               CONNECTOR  STARTED        TOOK  OUTCOME    RECORDS  EXIT
 01JD8Z6QABCDEFGH  tickets    11-21 11:42  18 min  running    559,702     -
 01JD7X            tickets    11-20 10:00  60 min  paused           0     0

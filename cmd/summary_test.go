@@ -29,7 +29,7 @@ func paused() summary {
 }
 
 func TestSummary(t *testing.T) {
-	compare(t, "paused", "\n"+paused().render(80, caps{UTF8: true}), `
+	sameText(t, "paused", "\n"+paused().render(80, caps{UTF8: true}), `
 paused: tickets reached its request cap (20,000). Nothing is lost.
 
               this run          all 4 runs
@@ -47,7 +47,7 @@ paused: tickets reached its request cap (20,000). Nothing is lost.
 
   next        the next run continues by itself; now: collect resume tickets
 `)
-	compare(t, "first and empty", "\n"+summary{
+	sameText(t, "first and empty", "\n"+summary{
 		Connector: "tickets", Outcome: collection.NothingNew, Started: noon, Ended: noon.Add(2100 * time.Millisecond), Runs: 1,
 	}.render(80, caps{}), `
 nothing new: the provider returned no record for tickets that is new or changed.
@@ -67,7 +67,7 @@ nothing new: the provider returned no record for tickets that is new or changed.
 	s.Owed = gaps(collection.Forbidden, collection.BadPage, collection.RateLimited, collection.RequestCap, collection.Gone)
 	s.This.Rejected, s.All.Rejected = 2, 5
 	s.State, s.RateEnd = "", 0
-	compare(t, "blocked, side by side, 50 columns", "\n"+s.render(50, caps{}), `
+	sameText(t, "blocked, side by side, 50 columns", "\n"+s.render(50, caps{}), `
 blocked: tickets needs you: pieces are stuck or
 records are in quarantine.
 
@@ -134,7 +134,7 @@ func TestSummaryJSON(t *testing.T) {
 		`"gaps_owed":{"planned":1,"provider":0,"stuck":0},"gone":0,` +
 		`"rate_start_per_second":3.2,"rate_end_per_second":3.6,"ceiling_per_second":4,` +
 		`"resume_command":"collect resume tickets","checkpoint_moved":true}`
-	compare(t, "json", string(got), want)
+	sameText(t, "json", string(got), want)
 
 	unknown, err := json.Marshal(summary{})
 	if err != nil {
@@ -173,7 +173,7 @@ func TestGitHub(t *testing.T) {
 	want := "::error file=a%2Cb/collect.yaml,line=12,col=5,title=E0203::unknown key `x`: 100%25 of it\n" +
 		"::warning title=E0401::the breaker is open\n" +
 		"::notice title=P0501::cap\n"
-	compare(t, "annotations", got, want)
+	sameText(t, "annotations", got, want)
 	for range 20 {
 		many = append(many, file)
 	}

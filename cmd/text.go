@@ -123,7 +123,7 @@ var escapes = regexp.MustCompile("(?s)(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?" +
 
 // What may stand behind the host of a URL: the user's name before it, and the
 // path's query and fragment.
-var urlSecrets = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^\s/?#@"']*@)?([^\s?#"']*)(?:[?#][^\s"']*)?`)
+var urlSecrets = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^\s/?#"']*@)?([^\s?#"']*)(?:[?#][^\s"']*)?`)
 
 // cleanLimit bounds foreign text in one line of ours; a page of HTML is not a
 // message.

@@ -22,6 +22,7 @@ func TestClean(t *testing.T) {
 		{"\xff\xfe", "\uFFFD"},
 		{"e\u0301 stays, so does \U0001F469\u200d\U0001F52C", "e\u0301 stays, so does \U0001F469\u200d\U0001F52C"},
 		{"get https://user:pw@api.test/v1/items?token=abc#frag: EOF", "get https://api.test/v1/items EOF"},
+		{"https://user:p@ss@api.test/v1", "https://api.test/v1"},
 		{`"https://api.test/?q=1", then`, `"https://api.test/", then`},
 		{"a \x1b", "a"},
 	}
@@ -80,7 +81,7 @@ func TestFitAndPad(t *testing.T) {
 func TestWrap(t *testing.T) {
 	got := strings.Join(wrap("  why    ", "one two three fourfivesixseven eight", 20), "\n")
 	want := "  why    one two\n         three\n         fourfivesixseven\n         eight"
-	compare(t, "wrap", got, want)
+	sameText(t, "wrap", got, want)
 	if got := wrap("  do     ", "", 20); len(got) != 1 || got[0] != "  do" {
 		t.Errorf("wrap of nothing = %q", got)
 	}
