@@ -134,12 +134,15 @@ func TestOneProbeInFlight(t *testing.T) {
 // breaker opened, and the probe goes out all the same.
 func TestProbeIsNoRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := serve(statuses(500, 500, 500, 500, 500, 200))
+		m := serve(statuses(500, 500, 500, 500, 500, 500, 500, 500, 500, 200))
 		b := pacing.NewBudget(pacing.BudgetLimits{RetryTokens: 4})
-		g := govern(t, pacing.Config{Base: m, Budget: b, Provider: collection.Provider{Limits: collection.Limits{Attempts: 6}}})
+		g := govern(t, pacing.Config{Base: m, Budget: b, Provider: collection.Provider{Limits: collection.Limits{Attempts: 2}}})
 		start := time.Now()
+		for range 4 {
+			stopOf(t, g)
+		}
 		mustFetch(t, g)
-		if got := m.gaps(start)[5]; got != time.Minute {
+		if got := m.gaps(start)[9]; got != time.Minute {
 			t.Errorf("the probe left %v after the breaker opened, want 1m", got)
 		}
 		if b.TakeToken() {
@@ -153,7 +156,13 @@ func TestProbeIsNoRetry(t *testing.T) {
 func TestOpenBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d disk
-		g := govern(t, pacing.Config{Base: serve(statuses(503)), Save: d.save})
+		once := collection.Provider{Limits: collection.Limits{Attempts: 1}}
+		g := govern(t, pacing.Config{Base: serve(statuses(503)), Save: d.save, Provider: once})
+		for range 4 {
+			if stop := stopOf(t, g); stop.Reason != collection.UpstreamPressure {
+				t.Errorf("%+v, want upstream_pressure while it is closed", stop)
+			}
+		}
 		stop := stopOf(t, g)
 		if stop.Reason != collection.CircuitOpen || stop.Status != 503 || time.Until(stop.NotBefore) != time.Minute {
 			t.Errorf("%+v, want circuit_open for a minute", stop)
@@ -171,6 +180,23 @@ func TestOpenBreaker(t *testing.T) {
 		mustFetch(t, govern(t, pacing.Config{Base: m, Restore: d.state}))
 		if got := time.Since(start); got != time.Minute {
 			t.Errorf("the breaker was waited out for %v, want 1m", got)
+		}
+	})
+}
+
+// TestOneBrokenPageDoesNotOpenTheBreaker: a request that fails with all its
+// retries may be broken on its own, and the others go on.
+func TestOneBrokenPageDoesNotOpenTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := serve(statuses(502, 502, 502, 502, 502, 200))
+		g := govern(t, pacing.Config{Base: m})
+		if stop := stopOf(t, g); stop.Reason != collection.UpstreamPressure || m.count() != 5 {
+			t.Errorf("%+v after %d attempts, want upstream_pressure after 5", stop, m.count())
+		}
+		start := time.Now()
+		mustFetch(t, g)
+		if got := time.Since(start); got >= time.Minute {
+			t.Errorf("the next request waited %v: the breaker opened", got)
 		}
 	})
 }

@@ -30,8 +30,9 @@ type Config struct {
 	Save func(ctx context.Context, state []byte, events ...collection.Event) error
 
 	// Observe is told of waits over half a second, throttles, changes of the
-	// rate, the breaker and the freeze, and of a budget that is used up. It
-	// must return quickly. nil: nobody looks.
+	// rate, the breaker and the freeze, and of a budget that is used up: in
+	// order, and never of two at once. It must return quickly and not call
+	// Close. nil: nobody looks.
 	Observe func(collection.Event)
 }
 
@@ -59,6 +60,8 @@ type Governor struct {
 	accounted time.Time
 	reported  float64            // the rate that was last told
 	pending   []collection.Event // told after mu is released
+	telling   bool               // somebody is telling
+	told      *sync.Cond         // nobody is any more
 	probe     func(waits int)    // for tests: the waits of each attempt
 }
 
@@ -91,6 +94,7 @@ func New(c Config) (*Governor, error) {
 	if g.base == nil {
 		g.base = newTransport(concurrency, g.limits)
 	}
+	g.told = sync.NewCond(&g.mu)
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}
 	now := time.Now()
 	if err := g.gate.restore(c.Restore, now); err != nil {
@@ -143,8 +147,14 @@ func (g *Governor) Flush(ctx context.Context) error {
 	return g.persist(ctx)
 }
 
-// Close frees idle connections.
+// Close frees idle connections. When it returns, Observe has been told of
+// everything.
 func (g *Governor) Close() {
+	g.mu.Lock()
+	for g.telling {
+		g.told.Wait()
+	}
+	g.mu.Unlock()
 	if base, ok := g.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}
@@ -196,12 +206,23 @@ func (g *Governor) tell(e collection.Event, now time.Time, stream string) collec
 	return e
 }
 
-// unlock releases g.mu and tells what happened under it.
+// unlock releases g.mu and tells what happened under it, in order: if somebody
+// is telling, this is told by them, after what they have.
 func (g *Governor) unlock() {
-	events := g.pending
-	g.pending = nil
-	g.mu.Unlock()
-	for _, e := range events {
-		g.observe(e)
+	defer g.mu.Unlock()
+	if g.telling {
+		return
 	}
+	g.telling = true
+	for len(g.pending) > 0 {
+		events := g.pending
+		g.pending = nil
+		g.mu.Unlock()
+		for _, e := range events {
+			g.observe(e)
+		}
+		g.mu.Lock()
+	}
+	g.telling = false
+	g.told.Broadcast()
 }

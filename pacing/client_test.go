@@ -86,6 +86,7 @@ func TestRetryAfterIsAMinimumAcrossRestart(t *testing.T) {
 				}()
 				time.Sleep(2 * time.Second)
 				kill()
+				synctest.Wait()
 				refused := m.arrivals[0]
 				state := d.state
 				if elapsed < 0 { // the clock is set back: as if the state came from the future

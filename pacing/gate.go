@@ -104,6 +104,7 @@ func (g *gate) frozen(status int) *collection.Stop {
 type pass struct {
 	id     uint64
 	bound  bool // the pace is what held it back
+	retry  bool // the same request was sent before
 	probe  bool // of the breaker
 	test   bool // of the freeze
 	save   bool // the state must be saved before it leaves
@@ -141,7 +142,7 @@ type outcome struct {
 // saved before anything else leaves.
 func (g *gate) settle(now time.Time, p pass, o outcome) (changes []collection.Event, save bool) {
 	g.inFlight--
-	was := g.pacer.interval
+	was, evidence := g.pacer.interval, g.evidence(p, o.signal)
 	g.pacer.onResult(p.id, p.bound, o.signal, now)
 	if g.pacer.interval > was {
 		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
@@ -157,11 +158,23 @@ func (g *gate) settle(now time.Time, p pass, o outcome) (changes []collection.Ev
 			g.hold, save = until, true
 		}
 	}
-	if change := g.breaker.onResult(p.id, p.probe, o.signal, g.pacer.sent, now); change != nil {
+	if change := g.breaker.onResult(p.id, p.probe, evidence, g.pacer.sent, now); change != nil {
 		changes, save = append(changes, collection.Event{Kind: collection.BreakerChanged, Breaker: change}), true
 	}
 	if change := g.freeze.onResult(p, o, g.pacer.sent, now); change != nil {
 		changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
 	}
 	return changes, save
+}
+
+// evidence returns the signal that the breaker counts for an attempt. What is
+// bad counts once: neither the retries of one request, which may be broken on
+// its own, nor what was in flight when the provider refused the first of it
+// says more about the provider than that first one. The probe always counts.
+func (g *gate) evidence(p pass, s signal) signal {
+	again := p.retry && (s == throttled || s == failed)
+	if !p.probe && (again || s == throttled && p.id <= g.pacer.fence) {
+		return silent
+	}
+	return s
 }

@@ -161,6 +161,7 @@ func (g *Governor) admit(t *turn, now time.Time) error {
 		g.budget.returnToken()
 	}
 	t.pass = g.gate.leave(now)
+	t.pass.retry = t.retry
 	for i, e := range t.pass.change {
 		t.pass.change[i] = g.tell(e, now, t.stream)
 	}

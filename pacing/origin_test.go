@@ -176,6 +176,7 @@ func TestSecretsAreNeverTold(t *testing.T) {
 				var d disk
 				g := govern(t, pacing.Config{Base: m, Observe: j.observe, Save: d.save, Provider: collection.Provider{Authorize: authorize, Credential: secret}})
 				_, err := fetch(t, g)
+				g.Close()
 				told.WriteString(asStop(err).Error())
 				uerr, ok := errors.AsType[*url.Error](err)
 				if !ok || strings.Contains(uerr.URL, secret) || strings.Contains(uerr.URL, url.QueryEscape(secret)) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"collect/collection"
@@ -148,7 +149,9 @@ func (j *journal) observe(e collection.Event) {
 	j.events = append(j.events, e)
 }
 
+// of returns the events of a kind, when everybody has told.
 func (j *journal) of(kind collection.EventKind) []collection.Event {
+	synctest.Wait()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var of []collection.Event
