@@ -312,6 +312,15 @@ func TestEvents(t *testing.T) {
 			t.Fatalf("%d waits started and %d ended", len(starts), len(ends))
 		}
 		long := 0
+		waiting := false
+		for _, e := range j.events {
+			if started := e.Kind == collection.WaitStarted; started || e.Kind == collection.WaitEnded {
+				if started == waiting {
+					t.Fatalf("%s is told out of order, at %v", e.Kind, e.Time)
+				}
+				waiting = started
+			}
+		}
 		for i := range starts {
 			if starts[i].Wait.Seconds <= 0.5 {
 				t.Errorf("a wait of %v s was told", starts[i].Wait.Seconds)
