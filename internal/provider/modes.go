@@ -22,13 +22,14 @@ type When struct {
 	Path  string        // a pattern of path.Match, such as /tickets/*
 	From  int           // the first of the requests, counted from 1
 	To    int           // the last of them
-	After time.Duration // since the first request to Path
-	Until time.Duration
+	After time.Duration // since request From
+	Until time.Duration // since request From
 }
 
 // During confines modes, the outermost first, to when. Outside of it a
 // request goes past all of them.
 func During(when When, modes ...Mode) Mode {
+	when.From = max(when.From, 1)
 	return func(s *Server, next http.Handler) http.Handler {
 		inside := next
 		for i := len(modes) - 1; i >= 0; i-- {
@@ -36,29 +37,26 @@ func During(when When, modes ...Mode) Mode {
 		}
 		var mu sync.Mutex
 		var n int
-		var first time.Time
+		var from time.Time
+		applies := func(now time.Time) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			if n++; n == when.From {
+				from = now
+			}
+			return when.holds(n, now.Sub(from))
+		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if ok, _ := path.Match(when.Path, r.URL.Path); !ok && when.Path != "" {
+			if ok, _ := path.Match(when.Path, r.URL.Path); !ok && when.Path != "" || !applies(time.Now()) {
 				next.ServeHTTP(w, r)
 				return
 			}
-			mu.Lock()
-			n++
-			if n == 1 {
-				first = time.Now()
-			}
-			applies := when.holds(n, time.Since(first))
-			mu.Unlock()
-			if applies {
-				inside.ServeHTTP(w, r)
-			} else {
-				next.ServeHTTP(w, r)
-			}
+			inside.ServeHTTP(w, r)
 		})
 	}
 }
 
-// holds reports whether request n, at age after the first, is inside w.
+// holds reports whether request n, at age after request From, is inside w.
 func (w When) holds(n int, age time.Duration) bool {
 	return n >= w.From && (w.To == 0 || n <= w.To) &&
 		age >= w.After && (w.Until == 0 || age < w.Until)
@@ -177,6 +175,7 @@ func SlowDown(rate float64, longest time.Duration) Mode {
 func Latency(d time.Duration) Mode {
 	return func(_ *Server, next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mark(r, "slow")
 			if pause(r, d) {
 				next.ServeHTTP(w, r)
 			}
