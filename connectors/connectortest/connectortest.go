@@ -45,6 +45,7 @@ func Test(t *testing.T, c connectors.Connector, client *http.Client) {
 			whole := s.walk(t, client, at, collection.Cursor{})
 			s.chains(t, at, collection.Cursor{}, whole)
 			t.Run("resumes anywhere", func(t *testing.T) { s.resumes(t, at, whole) })
+			t.Run("repeats", func(t *testing.T) { s.repeats(t, at, whole) })
 			t.Run("fetches on demand", func(t *testing.T) { s.onDemand(t, at, whole) })
 			t.Run("keeps errors", func(t *testing.T) { s.keepsErrors(t, at, whole) })
 			t.Run("carries the version", func(t *testing.T) { s.carriesVersion(t, at) })
@@ -195,6 +196,23 @@ func (s suite) resumes(t *testing.T, at collection.Place, whole []collection.Sli
 		from := throughJSON(t, whole[i].From)
 		if got := s.walk(t, s.client, at, from); !same(got, whole[i:]) {
 			t.Errorf("from slice %d: %d slices, not the %d that followed before", i, len(got), len(whole)-i)
+		}
+	}
+}
+
+// repeats checks that a sequence can be ranged over more than once.
+func (s suite) repeats(t *testing.T, at collection.Place, whole []collection.Slice) {
+	seq := s.c.Slices(t.Context(), s.client, at, collection.Cursor{})
+	for range 2 {
+		var got []collection.Slice
+		for slice, err := range seq {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, slice)
+		}
+		if !same(got, whole) {
+			t.Errorf("%d slices, not the same %d", len(got), len(whole))
 		}
 	}
 }

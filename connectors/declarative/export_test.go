@@ -1,6 +1,10 @@
 package declarative
 
-import "collect/collection"
+import (
+	"reflect"
+
+	"collect/collection"
+)
 
 // For the fuzz tests and benchmarks of what eats foreign input.
 var (
@@ -39,4 +43,24 @@ func PageReader(s *Spec, name string) func(body []byte, from collection.Cursor) 
 		w.st.since.marksOf(s.Records)
 		return len(s.Records), nil
 	}
+}
+
+// Keys returns every key of the language.
+func Keys() []string { return keysOf(reflect.TypeFor[document]()) }
+
+func keysOf(t reflect.Type) (keys []string) {
+	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		return keysOf(t.Elem())
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
+		if key := t.Field(i).Tag.Get("yaml"); key != "" {
+			keys = append(append(keys, key), keysOf(t.Field(i).Type)...)
+		} else if t.Field(i).Name == "value" { // of an entry of a mapping
+			keys = append(keys, keysOf(t.Field(i).Type)...)
+		}
+	}
+	return keys
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -330,5 +331,28 @@ streams:
 		if got != test.want || (stop != nil) != (test.reason != "") || stop != nil && stop.Reason != test.reason {
 			t.Errorf("%s of %s: got %q, %v; want %q, %q", test.stream, test.data, got, err, test.want, test.reason)
 		}
+	}
+}
+
+// TestReference keeps docs/connectors.md true: its example is sound, and it
+// names every key of the language.
+func TestReference(t *testing.T) {
+	page, err := os.ReadFile("../../docs/connectors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```yaml\n")
+	example, _, _ = strings.Cut(example, "```")
+	if _, err := declarative.Parse("docs/connectors.md", []byte(example)); err != nil {
+		t.Error(err)
+	}
+	keys := declarative.Keys()
+	for _, key := range keys {
+		if !strings.Contains(string(page), "`"+key+"`") && !strings.Contains(string(page), key+":") && key != "keyring" {
+			t.Errorf("the reference does not name the key %s", key)
+		}
+	}
+	if len(keys) < 60 {
+		t.Errorf("only %d keys were looked for", len(keys))
 	}
 }

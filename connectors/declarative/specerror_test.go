@@ -24,6 +24,7 @@ streams:
     each: {repo: repos.name, changed: repos.updated}
     get: /repos/${repo}/issues
     since: {field: updated, param: since, start: "${params.start}"}
+  orgs: {get: /orgs}
 `
 
 func TestSpecErrors(t *testing.T) {
@@ -73,6 +74,7 @@ func TestSpecErrors(t *testing.T) {
 		{"repo: repos.name", "repo: repo.name", "13:18: unknown stream `repo`", "there is a stream with a similar name: `repos`"},
 		{"repo: repos.name", "repo: repos", "13:18: this must be a stream and a field of its records, such as repos.name", ""},
 		{"repo: repos.name", "repo: repos.name, b: issues.x", "13:33: a stream cannot be its own parent", ""},
+		{"repo: repos.name", "repo: repos.name, o: orgs.id", "13:33: all names of one `each` must come from one stream: `repos`", ""},
 		{"repo: repos.name", "since: repos.name", "13:12: `since` has a meaning of its own and cannot be bound", ""},
 		{"repo: repos.name", "repo: repos.name, when: issues.x > 1", "13:36: not a predicate: unknown name issues", ""},
 		{"repo: repos.name, ", "", "13:12: `each` needs a name for a field of the parent", ""},
