@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/export"
+	"collect/runner"
 	"collect/store"
 )
 
@@ -123,9 +124,5 @@ func unknownStream(stream string, streams []store.StreamState) error {
 	for i, s := range streams {
 		names[i] = s.Name
 	}
-	note := ""
-	if near := nearest(stream, names); near != "" {
-		note = fmt.Sprintf("; there is `%s`", near)
-	}
-	return &usageError{fmt.Sprintf("no stream named %q%s", stream, note)}
+	return &runner.UnknownStreamError{Stream: stream, Known: names}
 }

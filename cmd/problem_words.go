@@ -121,6 +121,11 @@ func writeUnknownStream(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*runner.UnknownStreamError](err)
 	p.Headline = fmt.Sprintf("no stream named `%s`", e.Stream)
 	p.At = sc.Connector
+	if near := nearest(e.Stream, e.Known); near != "" {
+		p.Note = fmt.Sprintf("there is a stream with a similar name: `%s`", near)
+	} else {
+		p.Note = "its streams: " + strings.Join(e.Known, ", ")
+	}
 	p.Saved = "nothing was started"
 }
 
@@ -129,7 +134,7 @@ func writeParams(p *problem, err error, sc scene) {
 	p.Headline = e.Error()
 	p.Why = "the checkpoints were reached under those; going on would skip records"
 	p.Saved = "everything; nothing was started"
-	p.Do = []step{{Say: "give the parameters of before, or name a database of its own with --state and --create"}}
+	p.Do = []step{{Say: "give the parameters of before, or a database of its own (--state, --create); if the records are the same all the same: --new-params"}}
 }
 
 func writeNoFile(p *problem, err error, _ scene) {

@@ -99,15 +99,14 @@ func New(c Config) (*Runner, error) {
 	c.Concurrency = max(1, c.Concurrency)
 	r := &Runner{Config: c, commits: newCommitter(c.Ledger), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}}
 
-	for _, stream := range c.Connector.Streams() {
-		if c.Streams == nil || slices.Contains(c.Streams, stream.Name) {
-			r.streams = append(r.streams, stream)
+	r.streams = c.Connector.Streams()
+	for _, name := range c.Streams {
+		if known := r.names(); !slices.Contains(known, name) {
+			return nil, &UnknownStreamError{Stream: name, Known: known}
 		}
 	}
-	for _, name := range c.Streams {
-		if !slices.Contains(r.names(), name) {
-			return nil, &UnknownStreamError{name}
-		}
+	if c.Streams != nil {
+		r.streams = slices.DeleteFunc(r.streams, func(s collection.Stream) bool { return !slices.Contains(c.Streams, s.Name) })
 	}
 
 	provider := c.Connector.Provider()
@@ -187,7 +186,10 @@ func (r *Runner) Stops() []Stopped {
 
 // An UnknownStreamError says that a stream was asked for that the connector
 // does not have.
-type UnknownStreamError struct{ Stream string }
+type UnknownStreamError struct {
+	Stream string
+	Known  []string
+}
 
 func (e *UnknownStreamError) Error() string { return fmt.Sprintf("no stream named %q", e.Stream) }
 
