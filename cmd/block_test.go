@@ -78,7 +78,7 @@ func TestBlock(t *testing.T) {
 		{"19 rows", nil, 80, 19, unicode, `
  tickets · collecting · 1,176,503 saved · 48/min`},
 		{"color adds to the word", nil, 80, 19, caps{UTF8: true, Color: true}, `
- tickets · `+"\x1b[32mcollecting\x1b[0m"+` · 1,176,503 saved · 48/min`},
+ tickets · ` + "\x1b[32mcollecting\x1b[0m" + ` · 1,176,503 saved · 48/min`},
 		{"nothing known", func(m *model) {
 			*m = model{Connector: "tickets", Provider: "acme", Slices: 412, Records: 41_200}
 		}, 80, 24, unicode, `

@@ -108,7 +108,10 @@ func loadConfig(src configSource) (settings, error) {
 	m.set("defaults.max_time", "none", "built in")
 	m.set("defaults.max_requests", "none", "built in")
 	m.set("progress", progressAuto, "built in")
-	m.set("progress_every", "1m", "built in")
+	m.set("progress_every", plainEvery.String(), "built in")
+	if accessible(src.env) {
+		m.set("progress_every", accessibleEvery.String(), "built in")
+	}
 
 	paths, required := src.files()
 	for _, path := range paths {

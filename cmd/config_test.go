@@ -78,6 +78,9 @@ func TestConfigPrecedence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if listens, err := load(dir, "ACCESSIBLE=1", configSource{}); err != nil || listens.Every != accessibleEvery {
+		t.Errorf("for a person who listens, a heartbeat every %v (%v), want %v", listens.Every, err, accessibleEvery)
+	}
 	if s.Zone.String() != "Europe/Berlin" || s.MaxTime != 2*time.Hour || s.MaxRequests != 500 || s.Every != time.Minute {
 		t.Errorf("settings = %+v", s)
 	}

@@ -146,7 +146,7 @@ func TestLive(t *testing.T) {
 		scr.resize(60) // nothing of the wider block stays
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if got := strings.Count(scr.text(), "breaker"); got != 1 {
+		if got := strings.Count(scr.text(), "\n tickets · collecting"); got != 1 {
 			t.Errorf("after the terminal became narrower, %d blocks are on it, want 1:\n%s", got, scr.text())
 		}
 

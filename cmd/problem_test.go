@@ -200,7 +200,7 @@ func TestProblemsAreClean(t *testing.T) {
 	errs := []error{
 		&url.Error{Op: "Get", URL: "https://api.test/?cursor=" + secret, Err: errors.New("EOF")},
 		fmt.Errorf("open: %w", &url.Error{Op: "Get", URL: "https://api.test/" + secret, Err: os.ErrDeadlineExceeded}),
-		errors.New(hostile), &usageError{hostile}, &panicError{Value: hostile, Stack: []byte(secret)},
+		errors.New(hostile), &usageError{hostile}, &panicError{Value: "in record " + secret, Stack: []byte(secret)},
 		&unknownConnectorError{Name: hostile, Known: []string{hostile}},
 		&fileError{Path: hostile, Message: hostile, Note: hostile, Source: hostile},
 	}

@@ -125,16 +125,6 @@ func problemOf(err error, sc scene) problem {
 	return p
 }
 
-// problemOfRun explains why a run stopped before its end. ok is false for a
-// run that came to its end.
-func problemOfRun(run collection.Run, sc scene) (p problem, ok bool) {
-	if run.Reason == "" {
-		return problem{}, false
-	}
-	sc.Run = run
-	return problemOf(&collection.Stop{Reason: run.Reason}, sc), true
-}
-
 // quarantined explains records that a run put into quarantine. ok is false if
 // there are none.
 func quarantined(run collection.Run, sc scene) (p problem, ok bool) {

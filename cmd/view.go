@@ -55,7 +55,6 @@ type view struct {
 
 	wait     collection.WaitInfo
 	throttle collection.ThrottleInfo // the last one
-	frozen   bool
 
 	cells    []cell
 	cellAt   int64 // number of the newest cell, counted from the epoch

@@ -110,8 +110,8 @@ func TestCellsFollowTheClock(t *testing.T) {
 	for i := range 3 * sparkCells {
 		v.Sample(noon.Add(24*time.Hour+time.Duration(i)*sparkCell), Totals{Requests: int64(9 + i)})
 	}
-	if got := len(v.Frame(noon.Add(25 * time.Hour)).Cells); got > sparkCells {
-		t.Errorf("%d cells are kept, want at most %d", got, sparkCells)
+	if got := len(v.Frame(noon.Add(24*time.Hour + (3*sparkCells-1)*sparkCell)).Cells); got != sparkCells {
+		t.Errorf("%d cells are kept, want %d", got, sparkCells)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestNumbersForPeople(t *testing.T) {
 		{"rate", rate(0), "0/s"},
 		{"percent", percent(404, 812), "49.7%"},
 		{"percent", percent(9_999, 10_000), "99.9%"},
-		{"percent", percent(1<<53-1, 1<<53), "99.9%"},
+		{"percent", percent(1<<60-1, 1<<60), "99.9%"},
 		{"percent", percent(5, 5), "100.0%"},
 		{"percent", percent(1, 0), "?"},
 		{"span", span(0), "0 s"},
