@@ -156,16 +156,6 @@ func tidy(path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// canWrite reports whether this process may write the file at path.
-func canWrite(path string) bool {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return false
-	}
-	f.Close() // nothing was written
-	return true
-}
-
 // checkVersion returns store.ErrMissing, ErrDamaged or ErrNewer if db does not
 // hold a store, or not one of this version.
 func checkVersion(ctx context.Context, db *sql.DB) error {

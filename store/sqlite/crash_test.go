@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	do, ok := map[string]func(path string) error{
 		"collect":      childCollects,
+		"hash":         childHashes,
 		"open":         childOpens,
 		"race":         childRaces,
 		"unprivileged": childReadsUnprivileged,

@@ -53,7 +53,19 @@ var (
 	ParseMount  = parseMount
 	Within      = within
 	ViewSQL     = viewSQL
+	WriterDSN   = writerDSN
 )
+
+// Queries are those that run for each slice or page.
+var Queries = map[string]string{
+	"place":    placeQuery,
+	"gap":      gapQuery + owedHere,
+	"planned":  gapQuery + plannedHere,
+	"eligible": gapQuery + eligible,
+	"leased":   gapQuery + leasedHere,
+	"page":     fmt.Sprintf(pageQuery, ">"),
+	"parents":  parentsQuery,
+}
 
 // Release removes and frees a lock.
 func (l *lock) Release() error { return l.release() }

@@ -79,6 +79,11 @@ func within(dir, point string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
+// canWrite reports whether this process may write the file at path. It must
+// not open it: closing any descriptor of a file ends all POSIX locks that the
+// process has on it, those of SQLite too.
+func canWrite(path string) bool { return unix.Access(path, unix.W_OK) == nil }
+
 // noSpace reports whether the file system of path has no room for a page of
 // the database and one of its shared memory, or no more quota.
 func noSpace(path string) bool {

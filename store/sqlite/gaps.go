@@ -148,14 +148,7 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []stri
 	}
 	var gaps []collection.Gap
 	err = l.update(ctx, func(t tx) error {
-		gaps, err = scanGaps(t.rows(gapQuery+`WHERE g.state = 'open' AND g.stream_id IN (SELECT value FROM json_each(?1)) AND g.lane = ?2
-				AND g.leased_epoch <> ?3
-				AND (g.kind = 'planned' OR (g.not_before IS NULL OR g.not_before <= ?4)
-					AND (g.kind <> 'stuck' OR g.deferred_epoch <> ?3))
-			ORDER BY min(g.attempts, 8) - ((g.opened_at <= ?6) + (g.opened_at <= ?7) + (g.opened_at <= ?8) + (g.opened_at <= ?9)
-				+ (g.opened_at <= ?10) + (g.opened_at <= ?11) + (g.opened_at <= ?12) + (g.opened_at <= ?13)),
-				g.tried_at, g.id
-			LIMIT ?5`, args...))
+		gaps, err = scanGaps(t.rows(gapQuery+eligible, args...))
 		if err != nil {
 			return err
 		}
@@ -179,8 +172,7 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []stri
 // freeGaps opens the gaps of the connector that are leased: by a run that
 // ends, or by one that died.
 func (l *ledger) freeGaps(t tx) error {
-	leased, err := scanGaps(t.rows(gapQuery+`WHERE g.state = 'leased'
-		AND g.stream_id IN (SELECT id FROM streams WHERE connector = ?)`, l.connector))
+	leased, err := scanGaps(t.rows(gapQuery+leasedHere, l.connector))
 	if err != nil {
 		return err
 	}
@@ -222,9 +214,7 @@ func (l *ledger) passGaps(t tx, p place, sl *collection.Slice, moves bool) ([]co
 		passed = passed[1:]
 	}
 	if sl.Next.Done && moves {
-		planned, err := scanGaps(t.rows(gapQuery+`WHERE g.partition_id = ? AND g.lane = ?
-			AND g.state IN ('open', 'leased', 'dead') AND g.kind = 'planned' AND g.behind = 0 AND g.digest <> ? AND g.id <> ?`,
-			p.partition, string(p.Lane), digest(sl.From), sl.Fills))
+		planned, err := scanGaps(t.rows(gapQuery+plannedHere, p.partition, string(p.Lane), digest(sl.From), sl.Fills))
 		if err != nil {
 			return nil, err
 		}
@@ -267,6 +257,27 @@ const (
 	gapQuery = `SELECT ` + gapColumns + gapTables
 )
 
+// What follows gapQuery. The sets of states are written as the partial indexes
+// have them, by which SQLite knows that it may use those.
+const (
+	owedHere = `WHERE g.partition_id = ? AND g.lane = ? AND g.digest = ? AND g.state IN ('open', 'leased', 'dead')`
+
+	plannedHere = `WHERE g.partition_id = ? AND g.lane = ? AND g.state IN ('open', 'leased', 'dead')
+		AND g.kind = 'planned' AND g.behind = 0 AND g.digest <> ? AND g.id <> ?`
+
+	leasedHere = `WHERE g.state IN ('open', 'leased') AND g.state = 'leased'
+		AND g.stream_id IN (SELECT id FROM streams WHERE connector = ?)`
+
+	eligible = `WHERE g.state IN ('open', 'leased') AND g.state = 'open'
+			AND g.stream_id IN (SELECT value FROM json_each(?1)) AND g.lane = ?2 AND g.leased_epoch <> ?3
+			AND (g.kind = 'planned' OR (g.not_before IS NULL OR g.not_before <= ?4)
+				AND (g.kind <> 'stuck' OR g.deferred_epoch <> ?3))
+		ORDER BY min(g.attempts, 8) - ((g.opened_at <= ?6) + (g.opened_at <= ?7) + (g.opened_at <= ?8) + (g.opened_at <= ?9)
+			+ (g.opened_at <= ?10) + (g.opened_at <= ?11) + (g.opened_at <= ?12) + (g.opened_at <= ?13)),
+			g.tried_at, g.id
+		LIMIT ?5`
+)
+
 // scanGap scans gapColumns, after the columns that are scanned to before.
 func scanGap(row scanner, before ...any) (g collection.Gap, err error) {
 	dest := append(before, &g.ID, &g.Stream, text{(*string)(&g.Partition)}, &g.Lane)
@@ -296,6 +307,5 @@ func scanGaps(rows *sql.Rows, err error) ([]collection.Gap, error) {
 // owedAt returns the gap that is owed at a cursor of a place, or
 // sql.ErrNoRows.
 func owedAt(t tx, p place, c collection.Cursor) (collection.Gap, error) {
-	return scanGap(t.row(gapQuery+`WHERE g.partition_id = ? AND g.lane = ? AND g.digest = ?
-		AND g.state IN ('open', 'leased', 'dead')`, p.partition, string(p.Lane), digest(c)))
+	return scanGap(t.row(gapQuery+owedHere, p.partition, string(p.Lane), digest(c)))
 }

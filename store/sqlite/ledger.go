@@ -134,15 +134,16 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 	return states, nil
 }
 
+const parentsQuery = `SELECT p.partition, r.key, r.data FROM records r CROSS JOIN partitions p ON p.id = r.partition_id
+	WHERE r.stream_id = ? AND r.key > ? ORDER BY r.key LIMIT ?`
+
 // Parents returns up to n records of parent by key; see store.Ledger.
 func (l *ledger) Parents(ctx context.Context, parent string, after string, n int) ([]collection.Parent, error) {
 	stream, err := l.stream(parent)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := l.store.readers.QueryContext(ctx,
-		`SELECT p.partition, r.key, r.data FROM records r JOIN partitions p ON p.id = r.partition_id
-		WHERE r.stream_id = ? AND r.key > ? ORDER BY r.key LIMIT ?`, stream.id, after, n)
+	rows, err := l.store.readers.QueryContext(ctx, parentsQuery, stream.id, after, n)
 	if err != nil {
 		return nil, classify(l.store.path, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash"
 	"iter"
 
@@ -229,6 +230,10 @@ func (s *Store) Records(ctx context.Context, connector, stream string) iter.Seq2
 // errPageFull ends a page before its last row.
 var errPageFull = errors.New("page full")
 
+const pageQuery = `SELECT r.key, r.data, p.partition, c.run, c.committed_at
+	FROM records r CROSS JOIN partitions p ON p.id = r.partition_id CROSS JOIN slices c ON c.id = r.slice_id
+	WHERE r.stream_id = ? AND r.key %s ? ORDER BY r.key LIMIT ?`
+
 func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (page []store.Stored, err error) {
 	size := 0
 	err = s.query(ctx, func(row scanner) error {
@@ -239,9 +244,7 @@ func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (p
 			return errPageFull
 		}
 		return err
-	}, `SELECT r.key, r.data, p.partition, c.run, c.committed_at
-		FROM records r CROSS JOIN partitions p ON p.id = r.partition_id CROSS JOIN slices c ON c.id = r.slice_id
-		WHERE r.stream_id = ? AND r.key `+beyond+` ? ORDER BY r.key LIMIT ?`, stream, after, pageRecords)
+	}, fmt.Sprintf(pageQuery, beyond), stream, after, pageRecords)
 	if errors.Is(err, errPageFull) {
 		return page, s.guard()
 	}

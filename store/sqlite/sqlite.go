@@ -41,6 +41,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver, imported only here
 
@@ -116,11 +117,18 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 // the next Begin finds them abandoned.
 func (s *Store) Close() error {
 	errs := []error{s.readers.Close()}
+	if s.writer != nil || walSize(s.path) == 0 && canWrite(s.path) {
+		// Of two that close at the same moment each finds the other still
+		// there, and neither removes the WAL. So they take turns; if that
+		// takes too long, a leftover is the lesser evil.
+		if l, err := acquireWait(context.Background(), s.path+".lock", closePatience); err == nil {
+			defer l.release() // the kernel frees it in any case
+		}
+	}
 	if s.writer != nil {
 		errs = append(errs, s.writer.close())
-	} else {
-		errs = append(errs, tidy(s.path))
 	}
+	errs = append(errs, tidy(s.path))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.leases {
@@ -129,6 +137,10 @@ func (s *Store) Close() error {
 	clear(s.leases)
 	return errors.Join(errs...)
 }
+
+// closePatience is how long Close waits for others that use the store: for
+// what they do in one step, not for their end.
+const closePatience = time.Second
 
 // resolve returns the path that all names of the same file share, so that its
 // lock files have one name, too.

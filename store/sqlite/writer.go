@@ -15,6 +15,7 @@ import (
 // it has prepared. Whoever holds its turn may use it.
 type writer struct {
 	turn  chan struct{} // holds a token while no one writes
+	ended bool
 	db    *sql.DB
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt // by their text, of which there is a fixed number
@@ -24,6 +25,9 @@ type writer struct {
 	// fault, if set by a test of this package, fails a step of a transaction.
 	fault func(step) error
 }
+
+// errClosed: the store was closed under a ledger.
+var errClosed = errors.New("the store is closed")
 
 // A step is a moment of a transaction at which it can fail.
 type step string
@@ -50,9 +54,16 @@ func openWriter(path string) (*writer, error) {
 // reader of another process keeps the WAL in use, it is left to the last one
 // that closes.
 func (w *writer) close() error {
-	<-w.turn // and never given back
+	<-w.turn
+	defer func() { w.turn <- struct{}{} }()
+	if w.ended {
+		return nil
+	}
+	w.ended = true
+	ctx := context.Background()
+	_, err := w.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", closePatience.Milliseconds()))
 	var busy, frames, merged int
-	err := w.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &merged)
+	err = errors.Join(err, w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &merged))
 	for _, stmt := range w.stmts {
 		err = errors.Join(err, stmt.Close())
 	}
@@ -95,6 +106,9 @@ func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bo
 	}
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx) // select chooses at random
+	}
+	if w.ended {
+		return errClosed
 	}
 	t := tx{w, time.Now().UTC().Truncate(time.Microsecond)}
 	if err := w.at(beforeBegin); err != nil {

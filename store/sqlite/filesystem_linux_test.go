@@ -1,0 +1,45 @@
+package sqlite_test
+
+import (
+	"testing"
+
+	"collect/store/sqlite"
+)
+
+func TestNetworkName(t *testing.T) {
+	// statfs(2); the last two are ext4 and tmpfs.
+	for magic, want := range map[int64]string{
+		0x6969: "NFS", 0x517B: "SMB", 0xFF534D42: "SMB", 0xFE534D42: "SMB", int64(int32(-0xacb2be)): "SMB",
+		0xEF53: "", 0x01021994: "",
+	} {
+		if got := sqlite.NetworkName(magic); got != want {
+			t.Errorf("NetworkName(%#x) = %q, want %q", magic, got, want)
+		}
+	}
+}
+
+func TestParseMount(t *testing.T) {
+	cases := []struct {
+		line, point, fs string
+		ok              bool
+	}{
+		{`36 35 98:0 / /mnt rw,noatime shared:1 - ext3 /dev/root rw,errors=continue`, "/mnt", "ext3", true},
+		{`90 35 0:51 / /home/kim/far\040away rw - fuse.sshfs kim@host:/ rw`, "/home/kim/far away", "fuse.sshfs", true},
+		{`36 35 98:0 / /mnt rw`, "", "", false},
+		{``, "", "", false},
+	}
+	for _, c := range cases {
+		point, fs, ok := sqlite.ParseMount(c.line)
+		if point != c.point || fs != c.fs || ok != c.ok {
+			t.Errorf("ParseMount(%q) = %q, %q, %t, want %q, %q, %t", c.line, point, fs, ok, c.point, c.fs, c.ok)
+		}
+	}
+	for _, c := range []struct {
+		dir, point string
+		want       bool
+	}{{"/a/b", "/", true}, {"/a/b", "/a", true}, {"/a", "/a", true}, {"/ab", "/a", false}, {"/a", "/a/b", false}, {"/..a", "/", true}} {
+		if got := sqlite.Within(c.dir, c.point); got != c.want {
+			t.Errorf("Within(%q, %q) = %t, want %t", c.dir, c.point, got, c.want)
+		}
+	}
+}
