@@ -140,6 +140,16 @@ func (p *PocketBase) Touch(ids ...string) error {
 	})
 }
 
+// Tie gives n tickets, from the i-th on, one time of update, behind the back
+// of PocketBase as a migration would.
+func (p *PocketBase) Tie(i, n int) error {
+	_, err := p.app.DB().NewQuery(`
+		UPDATE tickets SET updated = (SELECT updated FROM tickets ORDER BY updated, id LIMIT 1 OFFSET {:last})
+		WHERE id IN (SELECT id FROM tickets ORDER BY updated, id LIMIT {:n} OFFSET {:i})`,
+	).Bind(map[string]any{"i": i, "n": n, "last": i + n - 1}).Execute()
+	return err
+}
+
 // Limit switches PocketBase's own rate limiter on or off for the list of
 // tickets.
 func (p *PocketBase) Limit(on bool) error {

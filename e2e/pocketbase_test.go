@@ -1,0 +1,203 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"collect/e2e/services"
+)
+
+// tickets is how many tickets there are: 50 pages.
+const tickets = 5000
+
+func startPocketBase(t *testing.T, limited bool) *services.PocketBase {
+	t.Helper()
+	pb, err := services.StartPocketBase(t.TempDir(), tickets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := pb.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := pb.Limit(limited); err != nil {
+		t.Fatal(err)
+	}
+	return pb
+}
+
+func pocketUser(t *testing.T, pb *services.PocketBase) user {
+	t.Helper()
+	return newUser(t, "pocketbase", "POCKETBASE_TOKEN="+pb.Token)
+}
+
+func records(t *testing.T, pb *services.PocketBase) []json.RawMessage {
+	t.Helper()
+	all, err := pb.Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// count returns how many of the requests got status.
+func count(seen []services.Request, status int) (n int) {
+	for _, r := range seen {
+		if r.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// A first run collects everything in spite of real refusals, a second one asks
+// for one page, and a third brings exactly what changed between them.
+func TestPocketBase(t *testing.T) {
+	pb := startPocketBase(t, true)
+	u := pocketUser(t, pb)
+	url := "url=" + pb.URL
+
+	first := u.collect(t, "run", "--param", url)
+	first.wantCode(t, 0)
+	seen := pb.Seen()
+	t.Logf("first run: %v, %d requests, %d refused", first.took, len(seen), count(seen, 429))
+	if count(seen, 429) == 0 {
+		t.Error("PocketBase refused nothing: this run proves nothing about 429")
+	}
+	if got := first.events(t); got["throttled"] == 0 || got["run.finished"] != 1 {
+		t.Errorf("events = %v, want some throttled and one run.finished", got)
+	}
+	u.wantRecords(t, "tickets", records(t, pb))
+
+	pb.Seen()
+	u.collect(t, "run", "--param", url).wantCode(t, 0)
+	if seen := pb.Seen(); count(seen, 200) != 1 {
+		t.Errorf("with nothing new: %d pages, want 1; requests: %v", count(seen, 200), seen)
+	}
+
+	var touched []string
+	for _, r := range records(t, pb)[100:350] {
+		touched = append(touched, id(t, r))
+	}
+	if err := pb.Touch(touched...); err != nil {
+		t.Fatal(err)
+	}
+	if err := pb.Add(30); err != nil {
+		t.Fatal(err)
+	}
+	pb.Seen()
+	u.collect(t, "run", "--param", url).wantCode(t, 0)
+	if seen := pb.Seen(); count(seen, 200) > 6 {
+		t.Errorf("280 tickets changed: %d pages, want 3 or a few more", count(seen, 200))
+	}
+	u.wantRecords(t, "tickets", records(t, pb))
+}
+
+// More tickets share one time of update than fit on a page, as after a bulk
+// change by SQL. None is lost, and the run ends.
+func TestPocketBaseTies(t *testing.T) {
+	pb := startPocketBase(t, false)
+	if err := pb.Tie(1000, 350); err != nil {
+		t.Fatal(err)
+	}
+	u := pocketUser(t, pb)
+	u.collect(t, "run", "--param", "url="+pb.URL).wantCode(t, 0)
+	u.wantRecords(t, "tickets", records(t, pb))
+}
+
+// Tickets that change while a run walks past them are not lost: the run, and
+// the one after it, end with what PocketBase holds.
+func TestPocketBaseChangesUnderTheWalk(t *testing.T) {
+	pb := startPocketBase(t, true)
+	u := pocketUser(t, pb)
+	all := records(t, pb)
+	run := u.command("run", "--param", "url="+pb.URL, "--create", "-q")
+	run.Stderr = os.Stderr
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	for changes := 0; ; changes++ {
+		select {
+		case err := <-ended:
+			if err != nil || changes < 3 {
+				t.Fatalf("the run ended with %v after %d changes, want none after 3 or more", err, changes)
+			}
+			u.collect(t, "run", "--param", "url="+pb.URL).wantCode(t, 0)
+			u.wantRecords(t, "tickets", records(t, pb))
+			return
+		case <-time.After(300 * time.Millisecond):
+			if err := pb.Touch(id(t, all[changes*97%len(all)])); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func id(t *testing.T, record json.RawMessage) string {
+	t.Helper()
+	var ticket struct{ ID string }
+	if err := json.Unmarshal(record, &ticket); err != nil {
+		t.Fatal(err)
+	}
+	return ticket.ID
+}
+
+// A run that was killed without warning is continued where it was: what it
+// had saved is not asked for again, and nothing is missing.
+func TestPocketBaseKilled(t *testing.T) {
+	pb := startPocketBase(t, true)
+	u := pocketUser(t, pb)
+	run := u.command("run", "--param", "url="+pb.URL, "--create")
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	before := awaitPages(t, pb, run, 25)
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	run.Wait() // killed, as it should be
+	before += count(pb.Seen(), 200)
+
+	u.collect(t, "resume", "--param", "url="+pb.URL).wantCode(t, 0)
+	after := count(pb.Seen(), 200)
+	t.Logf("%d pages before the kill, %d after", before, after)
+	// Each page begins at the last mark but one of the page before it, so that
+	// 50 pages take some ten more; only the page in flight is asked for twice.
+	if sum := before + after; sum > 70 {
+		t.Errorf("%d pages in all, want about 60", sum)
+	}
+	u.wantRecords(t, "tickets", records(t, pb))
+}
+
+// awaitPages returns when PocketBase has served n pages, with their number.
+func awaitPages(t *testing.T, pb *services.PocketBase, run *exec.Cmd, n int) (pages int) {
+	t.Helper()
+	for range 3000 { // 30 s
+		pages += count(pb.Seen(), 200)
+		if pages >= n {
+			return pages
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	run.Process.Kill()
+	t.Fatalf("%d pages in 30 s, want %d", pages, n)
+	return pages
+}
+
+// A cap on requests ends a run as planned, and resume brings the rest.
+func TestPocketBaseInParts(t *testing.T) {
+	pb := startPocketBase(t, false)
+	u := pocketUser(t, pb)
+	u.collect(t, "run", "--param", "url="+pb.URL, "--max-requests", "20").wantCode(t, 0)
+	if seen := pb.Seen(); len(seen) != 20 {
+		t.Errorf("a run with a cap of 20 sent %d requests", len(seen))
+	}
+	u.collect(t, "resume", "--param", "url="+pb.URL).wantCode(t, 0)
+	u.wantRecords(t, "tickets", records(t, pb))
+}
