@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 			"lines":     lines,
 			"ratchet":   ratchet,
 			"settle":    settle,
+			"smalldisk": smallDisk,
 		},
 	})
 }
@@ -320,4 +321,32 @@ func ratchet(ts *testscript.TestScript, neg bool, args []string) {
 	if fell == 0 {
 		ts.Fatalf("the rate never fell: this proves nothing")
 	}
+}
+
+// smallDisk mounts a file system of a size in memory at a directory, or gives
+// the one that is there another size. It takes root, or sudo without a
+// password.
+//
+//	smalldisk DIR SIZE
+func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: smalldisk DIR SIZE")
+	}
+	dir, options := ts.MkAbs(args[0]), fmt.Sprintf("size=%s,uid=%d,mode=0700", args[1], os.Getuid())
+	run := func(command ...string) error {
+		if os.Getuid() != 0 {
+			command = append([]string{"sudo", "-n"}, command...)
+		}
+		out, err := exec.Command(command[0], command[1:]...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%v: %w: %s", command, err, out)
+		}
+		return nil
+	}
+	if run("mountpoint", "-q", dir) == nil {
+		ts.Check(run("mount", "-o", "remount,"+options, dir))
+		return
+	}
+	ts.Check(run("mount", "-t", "tmpfs", "-o", options, "tmpfs", dir))
+	ts.Defer(func() { _ = run("umount", dir) })
 }

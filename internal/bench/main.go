@@ -1,0 +1,216 @@
+// Command bench measures whole runs of the real binary against a provider on
+// loopback, and prints the figures as a Markdown table:
+//
+//	go run ./internal/bench -collect ./collect
+//
+// Each figure is the median of several runs, of wall time and of the largest
+// resident set as the operating system accounts it. Nothing here passes or
+// fails.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"collect/internal/provider"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	binary := flag.String("collect", "", "the `binary` to measure")
+	runs := flag.Int("n", 5, "runs of each measurement")
+	large := flag.Int("large", 1_000_000, "records of the large collection")
+	flag.Parse()
+	if *binary == "" {
+		return fmt.Errorf("-collect is missing")
+	}
+	dir, err := os.MkdirTemp("", "collect-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{binary: *binary, dir: dir, runs: *runs}
+	fmt.Print("| what | median | of all | peak memory |\n|---|---:|---|---:|\n")
+	for _, measure := range []func() error{b.flat, b.parents, b.again, func() error { return b.memory(*large) }} {
+		if err := measure(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A bench runs the binary with databases in a directory of its own.
+type bench struct {
+	binary, dir string
+	runs        int
+	states      int
+}
+
+// A cost is what one process took.
+type cost struct {
+	wall time.Duration
+	rss  int64 // bytes
+}
+
+// collect runs the binary on a connector file.
+func (b *bench) collect(state, file string, args ...string) (cost, error) {
+	args = append([]string{"run", file, "-q", "--create", "--state", state}, args...)
+	c := exec.Command(b.binary, args...)
+	var stderr strings.Builder
+	c.Stderr = &stderr
+	start := time.Now()
+	err := c.Run()
+	wall := time.Since(start)
+	if err != nil {
+		return cost{}, fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return cost{}, fmt.Errorf("no resource usage on this system")
+	}
+	return cost{wall, usage.Maxrss * 1024}, nil // kilobytes on Linux, getrusage(2)
+}
+
+// state returns the path of a database that does not exist yet.
+func (b *bench) state() string {
+	b.states++
+	return filepath.Join(b.dir, fmt.Sprintf("%d.db", b.states))
+}
+
+// serve starts a provider and writes a connector file for it.
+func (b *bench) serve(script provider.Script, name, streams string) (p *provider.Server, file string, err error) {
+	p = provider.New(script)
+	url, err := p.Start()
+	if err != nil {
+		return nil, "", err
+	}
+	file = filepath.Join(b.dir, name+".yaml")
+	text := fmt.Sprintf("connector: %s\nprovider: {base_url: %q, pace: off}\nstreams:\n%s", name, url, streams)
+	return p, file, os.WriteFile(file, []byte(text), 0o600)
+}
+
+const (
+	flatStream = "  flat: {get: /flat, records: items, key: id, page: {number: {param: page, size_param: per_page, size: 100}}}\n"
+	treeStream = "  tickets: {get: /tickets, records: items, key: id, page: {number: {param: page, size_param: per_page, size: 100}}}\n" +
+		"  details: {each: {id: tickets.id}, get: \"/tickets/${id}\", key: id, role: detail}\n"
+	sinceStream = "  tickets:\n    get: /cursor/tickets\n    records: items\n    key: id\n    page: {cursor: {from: next_cursor, param: cursor}}\n" +
+		"    since: {field: updated_at, param: updated_since, order: asc, start: \"2000-01-01T00:00:00Z\"}\n" +
+		"  details: {each: {id: tickets.id, changed: tickets.updated_at}, get: \"/tickets/${id}\", key: id, role: detail}\n"
+)
+
+// flat collects 20,000 records in 200 pages.
+func (b *bench) flat() error {
+	const records = 20_000
+	p, file, err := b.serve(provider.Script{Seed: 1, Flat: records}, "flat", flatStream)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	costs, err := b.repeat(func() (cost, error) { return b.collect(b.state(), file) })
+	if err != nil {
+		return err
+	}
+	row("20,000 flat records in 200 pages, one request at a time", costs,
+		fmt.Sprintf(" (%.0f records/s, start-up included)", records/median(costs).wall.Seconds()))
+	return nil
+}
+
+// parents collects 20 pages of 100 parents and a detail of each.
+func (b *bench) parents() error {
+	p, file, err := b.serve(provider.Script{Seed: 1, Tickets: 2000}, "tree", treeStream)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	costs, err := b.repeat(func() (cost, error) { return b.collect(b.state(), file, "--concurrency", "8") })
+	if err != nil {
+		return err
+	}
+	row("2,020 requests (20 pages of 100 parents, a child page of each), `--concurrency 8`", costs, "")
+	return nil
+}
+
+// again runs a connector that is up to date.
+func (b *bench) again() error {
+	p, file, err := b.serve(provider.Script{Seed: 1, Tickets: 2000}, "again", sinceStream)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	state := b.state()
+	if _, err := b.collect(state, file, "--concurrency", "8"); err != nil {
+		return err
+	}
+	before := len(p.Log())
+	costs, err := b.repeat(func() (cost, error) { return b.collect(state, file) })
+	if err != nil {
+		return err
+	}
+	each := float64(len(p.Log())-before) / float64(len(costs))
+	row("the same when it is up to date (2,000 tickets, 2,000 details)", costs, fmt.Sprintf(" (%.0f requests)", each))
+	return nil
+}
+
+// memory collects a tenth of many records, and then many.
+func (b *bench) memory(many int) error {
+	for _, records := range []int{many / 10, many} {
+		p, file, err := b.serve(provider.Script{Seed: 1, Flat: records}, "memory", flatStream)
+		if err != nil {
+			return err
+		}
+		c, err := b.collect(b.state(), file)
+		p.Close()
+		if err != nil {
+			return err
+		}
+		row(fmt.Sprintf("%d flat records, one run", records), []cost{c},
+			fmt.Sprintf(" (%.0f records/s)", float64(records)/c.wall.Seconds()))
+	}
+	return nil
+}
+
+// repeat measures several times, after one run that does not count.
+func (b *bench) repeat(measure func() (cost, error)) ([]cost, error) {
+	if _, err := measure(); err != nil {
+		return nil, err
+	}
+	var costs []cost
+	for range b.runs {
+		c, err := measure()
+		if err != nil {
+			return nil, err
+		}
+		costs = append(costs, c)
+	}
+	slices.SortFunc(costs, func(x, y cost) int { return int(x.wall - y.wall) })
+	return costs, nil
+}
+
+// median returns the median of costs that are sorted by time, with the largest
+// memory of all.
+func median(costs []cost) cost {
+	m := costs[len(costs)/2]
+	for _, c := range costs {
+		m.rss = max(m.rss, c.rss)
+	}
+	return m
+}
+
+func row(what string, costs []cost, note string) {
+	m := median(costs)
+	all := fmt.Sprintf("%.3f to %.3f s", costs[0].wall.Seconds(), costs[len(costs)-1].wall.Seconds())
+	fmt.Printf("| %s | %.3f s%s | %s | %.0f MB |\n", what, m.wall.Seconds(), note, all, float64(m.rss)/1e6)
+}
