@@ -203,11 +203,11 @@ func (l *live) draw(now time.Time) {
 		fmt.Fprintf(&b, "\x1b[%dA", up)
 	}
 	b.WriteString(eraseBelow)
+	gathered := l.tale.due(now)
 	if l.closed {
-		if line := l.tale.rest(now); line != "" {
-			l.said = append(l.said, line)
-		}
+		gathered = append(gathered, l.tale.rest(now)...)
 	}
+	l.said = append(gathered, l.said...)
 	for _, line := range l.said {
 		b.WriteString(l.caps.text(line) + "\n")
 	}

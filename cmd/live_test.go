@@ -132,8 +132,7 @@ func TestLive(t *testing.T) {
 
 		block := strings.Join(render(v.Frame(time.Now()), 80, 24, caps{UTF8: true}), "\n")
 		want := "00:00:00  started run 01JD8Z\n" +
-			"00:00:11  saved 10 slices of issues · 1,000 records\n" +
-			"00:00:12  saved 2 slices of issues · 200 records\n" +
+			"00:00:11  saved 11 slices of issues · 1,100 records\n" +
 			"00:00:12  throttled by acme: 429, Retry-After 6 s. Rate 4.0/s -> 3.5/s\n" + block
 		sameText(t, "while it runs", scr.text(), want)
 		if scr.cursor {

@@ -111,18 +111,17 @@ func TestPlain(t *testing.T) {
 	})
 }
 
-// What a person is told of an event.
+// What a person is told of events.
 func TestStory(t *testing.T) {
 	var got []string
 	s := &story{}
 	for _, e := range happened() {
 		got = append(got, s.tell(e)...)
 	}
+	got = append(got, s.rest(noon.Add(4*time.Minute))...)
 	want := []string{
 		"12:03:25  started run 01JD8Z",
-		"12:03:25  saved 1 slice of issues · 100 records",
-		"12:03:25  throttled by acme: 429, Retry-After 6 s. Rate 4.0/s -> 3.5/s",
-		"12:03:25  rate 4.0/s -> 2.0/s (slow answers)",
+		"12:03:25  throttled by acme: 429, Retry-After 6 s. Rate 4.0/s -> 2.0/s",
 		"12:03:25  breaker for acme: closed -> open (6 of 10 failed)",
 		"12:03:25  frozen: all calls to acme are stopped (403)",
 		"12:03:25  released: calls to acme may leave again",
@@ -131,6 +130,43 @@ func TestStory(t *testing.T) {
 		"12:03:25  the request cap is reached (20,000)",
 		"12:03:25  warning: learned rate of a newer version: starting cold",
 		"12:03:25  error: no space left",
+		"12:04:00  saved 1 slice of issues · 100 records",
+	}
+	sameText(t, "story", strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
+// What happens many times a second is told a few times a minute, and nothing
+// of it is left out.
+func TestStoryGathers(t *testing.T) {
+	var got []string
+	s := &story{}
+	for now := noon; now.Before(noon.Add(12 * time.Second)); now = now.Add(500 * time.Millisecond) {
+		e := collection.Event{Time: now, Connector: "tickets", Provider: "acme", Stream: "issues"}
+		slice, throttle, slower, faster := e, e, e, e
+		slice.Slice = &collection.SliceInfo{Records: 100}
+		throttle.Throttle = &collection.ThrottleInfo{Signal: "503"}
+		slower.Rate = &collection.RateInfo{Previous: 4, Learned: 2, Reason: "throttled"}
+		faster.Rate = &collection.RateInfo{Previous: 2, Learned: 4, Reason: "success"}
+		for _, e := range []collection.Event{slice, throttle, slower, faster} {
+			got = append(got, s.tell(e)...)
+		}
+		got = append(got, s.due(now)...)
+	}
+	other := collection.Event{Time: noon.Add(12 * time.Second), Stream: "comments", Slice: &collection.SliceInfo{Records: 1}}
+	got = append(got, s.tell(other)...)
+	other.Slice, other.Rate = nil, &collection.RateInfo{Previous: 4, Learned: 3, Reason: "slow answers"}
+	got = append(got, s.rest(other.Time)...)
+	s.tell(other)
+	got = append(got, s.rest(other.Time)...)
+	want := []string{
+		"12:00:00  throttled by acme: 503. Rate 4.0/s -> 2.0/s",
+		"12:00:00  throttled by acme 10 times: 503. Rate 4.0/s -> 2.0/s",
+		"12:00:05  throttled by acme 10 times: 503. Rate 4.0/s -> 2.0/s",
+		"12:00:10  saved 21 slices of issues · 2,100 records",
+		"12:00:12  saved 3 slices of issues · 300 records",
+		"12:00:10  throttled by acme 3 times: 503. Rate 4.0/s -> 2.0/s",
+		"12:00:12  saved 1 slice of comments · 1 record",
+		"12:00:12  rate 4.0/s -> 3.0/s (slow answers)",
 	}
 	sameText(t, "story", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }

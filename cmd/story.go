@@ -8,39 +8,68 @@ import (
 	"collect/collection"
 )
 
-// slicesEvery is how often saved slices are worth a line: many are saved in a
-// second, and the block counts them anyway.
-const slicesEvery = 10 * time.Second
+// How often the things that happen all the time are worth a line. The block
+// counts them anyway.
+const (
+	slicesEvery    = 10 * time.Second
+	throttlesEvery = 5 * time.Second
+)
 
-// A story tells what happened in lines for people. It is not safe for
-// concurrent use.
+// A story tells what happened in lines for people. What happens often it
+// gathers: saved slices, and throttles with the slower rate that follows each.
+// It is not safe for concurrent use.
 type story struct {
-	since   time.Time // of the slices not yet told
-	stream  string
-	slices  int64
+	slices  int64 // not yet told, of stream, since
 	records int64
+	stream  string
+	since   time.Time
+
+	throttles int64 // not yet told
+	provider  string
+	signal    collection.ThrottleInfo
+	slower    collection.RateInfo // from before the first to after the last
+	began     time.Time
+	told      time.Time // when throttles were told last
 }
 
-// tell returns the lines for e: none for what is not worth one, and more than
-// one if slices before it were not told yet.
+// tell returns the lines for e, of what was gathered before it first.
 func (s *story) tell(e collection.Event) []string {
-	if e.Slice != nil {
+	switch {
+	case e.Slice != nil:
 		return s.slice(e)
+	case e.Throttle != nil:
+		s.throttle(e)
+		return nil
+	case e.Rate != nil:
+		s.rate(e)
+		return nil
 	}
 	text := storyOf(e)
 	if text == "" {
 		return nil
 	}
-	var lines []string
-	if rest := s.rest(e.Time); rest != "" {
-		lines = append(lines, rest)
-	}
-	return append(lines, clockTime(e.Time)+"  "+text)
+	return append(s.slowed(), clockTime(e.Time)+"  "+text)
 }
 
+// due returns the lines for what was gathered for long enough at now.
+func (s *story) due(now time.Time) (lines []string) {
+	if now.Sub(s.told) >= throttlesEvery {
+		if lines = s.slowed(); lines != nil {
+			s.told = now
+		}
+	}
+	if s.slices > 0 && now.Sub(s.since) >= slicesEvery {
+		lines = append(lines, s.saved(now)...)
+	}
+	return lines
+}
+
+// rest returns the lines for all that was gathered.
+func (s *story) rest(now time.Time) []string { return append(s.slowed(), s.saved(now)...) }
+
 func (s *story) slice(e collection.Event) (lines []string) {
-	if s.slices > 0 && (s.stream != e.Stream || e.Time.Sub(s.since) >= slicesEvery) {
-		lines = append(lines, s.rest(e.Time))
+	if s.stream != e.Stream {
+		lines = s.saved(e.Time)
 	}
 	if s.slices == 0 {
 		s.since, s.stream = e.Time, e.Stream
@@ -50,15 +79,70 @@ func (s *story) slice(e collection.Event) (lines []string) {
 	return lines
 }
 
-// rest returns the line for the slices that were not told, or "".
-func (s *story) rest(now time.Time) string {
+func (s *story) saved(now time.Time) []string {
 	if s.slices == 0 {
-		return ""
+		return nil
 	}
 	line := fmt.Sprintf("%s  saved %s of %s · %s", clockTime(now), counted(s.slices, "slice", "slices"),
 		clean(s.stream), counted(s.records, "record", "records"))
 	s.slices, s.records = 0, 0
-	return line
+	return []string{line}
+}
+
+func (s *story) throttle(e collection.Event) {
+	s.begin(e)
+	s.throttles++
+	s.signal = *e.Throttle
+	if e.Rate != nil {
+		s.rate(e)
+	}
+}
+
+func (s *story) rate(e collection.Event) {
+	if e.Rate.Learned >= e.Rate.Previous {
+		return
+	}
+	s.begin(e)
+	if s.slower.Previous == 0 {
+		s.slower = *e.Rate
+	}
+	s.slower.Learned = e.Rate.Learned
+}
+
+func (s *story) begin(e collection.Event) {
+	if s.throttles == 0 && s.slower.Previous == 0 {
+		s.began, s.provider = e.Time, e.Provider
+	}
+}
+
+// slowed returns the line for throttles, or for a rate that fell without one.
+func (s *story) slowed() []string {
+	change := ""
+	if s.slower.Learned < s.slower.Previous {
+		change = rate(s.slower.Previous) + " -> " + rate(s.slower.Learned)
+	}
+	text := ""
+	switch {
+	case s.throttles > 0:
+		text = "throttled by " + clean(s.provider)
+		if s.throttles > 1 {
+			text += " " + count(s.throttles) + " times"
+		}
+		text += ": " + clean(s.signal.Signal)
+		if after := s.signal.RetryAfter; after != nil {
+			text += fmt.Sprintf(", Retry-After %s s", decimal(*after))
+		}
+		if change != "" {
+			text += ". Rate " + change
+		}
+	case change != "":
+		text = fmt.Sprintf("rate %s (%s)", change, clean(s.slower.Reason))
+	default:
+		return nil
+	}
+	line := clockTime(s.began) + "  " + text
+	s.throttles, s.slower = 0, collection.RateInfo{}
+	return []string{line}
 }
 
 // storyOf returns one event in words, or "" if it is not worth any.
@@ -67,17 +151,6 @@ func storyOf(e collection.Event) string {
 	switch {
 	case e.Kind == collection.RunStarted:
 		return "started run " + clean(e.Run)
-	case e.Throttle != nil:
-		text := fmt.Sprintf("throttled by %s: %s", provider, clean(e.Throttle.Signal))
-		if after := e.Throttle.RetryAfter; after != nil {
-			text += fmt.Sprintf(", Retry-After %s s", decimal(*after))
-		}
-		if e.Rate != nil {
-			text += ". Rate " + rateChange(e.Rate)
-		}
-		return text
-	case e.Rate != nil && e.Rate.Learned < e.Rate.Previous:
-		return fmt.Sprintf("rate %s (%s)", rateChange(e.Rate), clean(e.Rate.Reason))
 	case e.Breaker != nil:
 		return fmt.Sprintf("breaker for %s: %s -> %s (%s)", provider, e.Breaker.Previous, e.Breaker.State, clean(e.Breaker.Reason))
 	case e.Freeze != nil && e.Freeze.Frozen:
@@ -95,8 +168,6 @@ func storyOf(e collection.Event) string {
 	}
 	return ""
 }
-
-func rateChange(r *collection.RateInfo) string { return rate(r.Previous) + " -> " + rate(r.Learned) }
 
 func budgetWords(b *collection.BudgetInfo) string {
 	switch b.Axis {
