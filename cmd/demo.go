@@ -103,8 +103,9 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 	if err != nil {
 		return err
 	}
-	a.tell("A provider on %s has 2,000 tickets with a detail each. It does not say how fast it may\n"+
-		"be asked; it throttles in four ways: 429 with Retry-After, bare 429, 503, slowness.\n\n"+
+	a.tell("A provider on %s has 2,000 tickets with a detail each. It does not\n"+
+		"say how fast it may be asked. It throttles in four ways: 429 with Retry-After,\n"+
+		"bare 429, 503, and slowness.\n\n"+
 		"1. Collect, and stop on purpose after %d requests\n\n$ collect run demo.yaml --max-requests %d\n", u.Host, demoCap, demoCap)
 	run := runOptions{
 		name: file, lane: string(collection.Incremental), concurrency: demoWorkers,
@@ -180,7 +181,7 @@ func (a *app) demoCompare(ctx context.Context, p *provider.Server) error {
 		}
 	}
 	stats := p.Stats()
-	a.tell("  The provider refused %d of %s requests, and got %d while it had asked to wait.\n",
+	a.tell("  The provider refused %d of %s requests; %d came while it had asked to wait.\n",
 		stats.ByStatus[http.StatusTooManyRequests]+stats.ByStatus[http.StatusServiceUnavailable], count(int64(stats.Requests)), stats.Early)
 	if len(wrong) > 0 {
 		return fmt.Errorf("the store differs from the provider in %s: this is a bug", strings.Join(wrong, " and "))

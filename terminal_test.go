@@ -1,0 +1,102 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rivo/uniseg"
+
+	"collect/internal/provider"
+)
+
+// A terminal is a real one: tmux draws it, and tells what is on it.
+type terminal struct {
+	t      *testing.T
+	socket string
+}
+
+// openTerminal runs a shell command in a terminal of a size.
+func openTerminal(t *testing.T, columns, rows int, command string) *terminal {
+	t.Helper()
+	term := &terminal{t, filepath.Join(t.TempDir(), "tmux")}
+	t.Cleanup(func() { _ = term.command("kill-server").Run() })
+	term.tmux("-f", os.DevNull, "new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), command)
+	return term
+}
+
+func (term *terminal) command(args ...string) *exec.Cmd {
+	return exec.Command("tmux", append([]string{"-S", term.socket}, args...)...)
+}
+
+func (term *terminal) tmux(args ...string) string {
+	term.t.Helper()
+	out, err := term.command(args...).CombinedOutput()
+	if err != nil {
+		term.t.Fatalf("tmux %v: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// screen returns what is on the screen.
+func (term *terminal) screen() string { return term.tmux("capture-pane", "-p") }
+
+// await waits until text is on the screen, and returns the screen.
+func (term *terminal) await(text string) string {
+	term.t.Helper()
+	for range 300 {
+		if screen := term.screen(); strings.Contains(screen, text) {
+			return screen
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	term.t.Fatalf("%q did not appear:\n%s", text, term.screen())
+	return ""
+}
+
+// TestLiveBlock watches a run in terminals of several sizes, resizes one, and
+// ends it with Ctrl-C: the block fits, the cursor comes back, and the last
+// words say what is safe and how to go on.
+func TestLiveBlock(t *testing.T) {
+	binary := build(t)
+	for _, size := range [][2]int{{80, 24}, {100, 30}, {50, 24}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			p := provider.New(provider.Script{Seed: 1, Modes: []provider.Mode{provider.Latency(10 * time.Millisecond)}})
+			url, err := p.Start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			dir := t.TempDir()
+			file := connectorFile(t, dir, url)
+			run := fmt.Sprintf("env -u CI LANG=C.UTF-8 %s run %s --create --state %s; echo exit=$?; sleep 60", binary, file, filepath.Join(dir, "state.db"))
+			term := openTerminal(t, size[0], size[1], run)
+
+			screen := term.await("tickets · collecting")
+			for line := range strings.Lines(screen) {
+				if got := uniseg.StringWidth(strings.TrimRight(line, " \n")); got > size[0] {
+					t.Errorf("a line of %d columns: %q", got, line)
+				}
+			}
+			term.await("details") // the block moves on with the run
+			if got := strings.TrimSpace(term.tmux("display-message", "-p", "#{cursor_flag}")); got != "0" {
+				t.Errorf("cursor flag %s while the block is drawn, want it hidden", got)
+			}
+			term.tmux("resize-window", "-x", "72", "-y", "20")
+			term.tmux("send-keys", "C-c")
+			screen = term.await("exit=")
+			for _, want := range []string{"Nothing is lost", "collect resume tickets", "exit=130"} {
+				if !strings.Contains(screen, want) {
+					t.Errorf("no %q at the end:\n%s", want, screen)
+				}
+			}
+			if got := strings.TrimSpace(term.tmux("display-message", "-p", "#{cursor_flag}")); got != "1" {
+				t.Errorf("cursor flag %s at the end, want it shown", got)
+			}
+		})
+	}
+}
