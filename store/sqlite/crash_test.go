@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -231,28 +230,6 @@ func TestTakeOver(t *testing.T) {
 		t.Error("a third run got the lease")
 	}
 	mustCommit(t, l, sl)
-}
-
-// TestDiskFull fills a real file system.
-func TestDiskFull(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
-		t.Skipf("cannot mount a small file system: %v", err)
-	}
-	defer syscall.Unmount(dir, syscall.MNT_DETACH)
-	path := filepath.Join(dir, "state.db")
-	s := open(t, path, sqlite.Options{Create: true})
-	defer s.Close()
-	ballast := filepath.Join(dir, "ballast")
-	fillUp(t, s, path, func() {
-		if err := os.WriteFile(ballast, make([]byte, 512<<10), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}, func() {
-		if err := os.Remove(ballast); err != nil {
-			t.Fatal(err)
-		}
-	})
 }
 
 // childOpens opens the store, which makes its schema, and closes it.

@@ -46,14 +46,11 @@ func LimitPages(s *Store, n int) error {
 
 // Lock functions and names, for tests that hold them against each other.
 var (
-	Acquire     = acquire
-	LockPath    = lockPath
-	ErrLocked   = errLocked
-	NetworkName = networkName
-	ParseMount  = parseMount
-	Within      = within
-	ViewSQL     = viewSQL
-	WriterDSN   = writerDSN
+	Acquire   = acquire
+	LockPath  = lockPath
+	ErrLocked = errLocked
+	ViewSQL   = viewSQL
+	WriterDSN = writerDSN
 )
 
 // Queries are those that run for each slice or page.

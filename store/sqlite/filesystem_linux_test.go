@@ -1,6 +1,9 @@
 package sqlite_test
 
 import (
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
 
 	"collect/store/sqlite"
@@ -42,4 +45,26 @@ func TestParseMount(t *testing.T) {
 			t.Errorf("Within(%q, %q) = %t, want %t", c.dir, c.point, got, c.want)
 		}
 	}
+}
+
+// TestDiskFull fills a real file system.
+func TestDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
+		t.Skipf("cannot mount a small file system: %v", err)
+	}
+	defer syscall.Unmount(dir, syscall.MNT_DETACH)
+	path := filepath.Join(dir, "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	defer s.Close()
+	ballast := filepath.Join(dir, "ballast")
+	fillUp(t, s, path, func() {
+		if err := os.WriteFile(ballast, make([]byte, 512<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}, func() {
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -1,0 +1,201 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"collect/collection"
+	"collect/store/sqlite"
+)
+
+// viewed commits records one by one and returns a connection to read the view
+// of their stream with, and its name.
+func viewed(t *testing.T, connector, stream string, records ...string) (*sql.DB, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	t.Cleanup(func() { s.Close() })
+	l, err := s.Begin(t.Context(), newRun(connector, "run-1"), []collection.Stream{{Name: stream}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, from := collection.Place{Stream: stream, Lane: collection.Incremental}, collection.Cursor{}
+	for i, r := range records {
+		next := collection.Cursor{Token: fmt.Sprint(i + 1)}
+		mustCommit(t, l, collection.Slice{Place: at, From: from, Next: next,
+			Records: []collection.Record{{Key: fmt.Sprint(i), Data: []byte(r)}}})
+		from = next
+	}
+	states, err := s.Streams(t.Context(), connector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db, states[0].View
+}
+
+// columns returns the names of the columns of a view.
+func columns(t *testing.T, db *sql.DB, view string) []string {
+	t.Helper()
+	rows, err := db.Query(`SELECT * FROM "` + view + `" LIMIT 0`)
+	if err != nil {
+		t.Fatalf("view %s: %v", view, err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestView(t *testing.T) {
+	db, view := viewed(t, "acme", "issues",
+		`{"id":1,"title":"It's \"quoted\"","open":true,"user":{"login":"kim"},"labels":["a",1.0],"none":null}`,
+		`{"id":2,"late":1.50}`)
+	if view != "acme_issues" {
+		t.Errorf("the view is %q, want acme_issues", view)
+	}
+	want := []string{"_key", "id", "title", "open", "user", "labels", "none", "late", "_partition", "_committed_at", "_run", "_data"}
+	if got := columns(t, db, view); !slices.Equal(got, want) {
+		t.Errorf("columns = %q, want %q", got, want)
+	}
+	got := queryRows(t, db, `SELECT _key, id, title, open, user, labels, none, late, _partition, _run, length(_data) FROM acme_issues ORDER BY id`)
+	rows := []string{
+		`0|1|It's "quoted"|1|{"login":"kim"}|["a",1.0]|NULL|NULL||run-1|100`,
+		`1|2|NULL|NULL|NULL|NULL|NULL|1.5||run-1|20`,
+	}
+	if !slices.Equal(got, rows) {
+		t.Errorf("rows = %q, want %q", got, rows)
+	}
+}
+
+func TestViewBeforeFirstRecord(t *testing.T) {
+	db, view := viewed(t, "acme", "issues")
+	want := []string{"_key", "_partition", "_committed_at", "_run", "_data"}
+	if got := columns(t, db, view); !slices.Equal(got, want) {
+		t.Errorf("columns = %q, want %q", got, want)
+	}
+}
+
+// TestViewOfHostileNames gives names to connectors, streams and fields that
+// would break out of SQL, or clash.
+func TestViewOfHostileNames(t *testing.T) {
+	fields := []string{
+		`a"b`, `a'b`, `a\b`, `$.x`, `[0]`, `x"; DROP TABLE records; --`, `'); DROP TABLE records; --`, "", " ", "nul\x00l", "tab\t",
+		"é", "😀", "\ufffd", "_key", "_KEY", "Case", "case", "CASE", "case_2", "select", "rowid", "a.b", "a[1]", "%s", "?", ":x", "`",
+	}
+	object := map[string]int{}
+	for i, f := range fields {
+		object[f] = i + 1
+	}
+	record, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"x", "a b", `"; DROP TABLE records; --`, "é", "1", "select"} {
+		db, view := viewed(t, name, name, string(record))
+		if strings.Trim(view, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+			t.Errorf("the view of %q is %q", name, view)
+		}
+		names := columns(t, db, view)
+		if got, want := len(names), len(fields)+5; got != want {
+			t.Errorf("%d columns, want %d: %q", got, want, names)
+		}
+		seen := map[string]bool{}
+		for _, n := range names {
+			if seen[strings.ToLower(n)] {
+				t.Errorf("column %q is there twice", n)
+			}
+			seen[strings.ToLower(n)] = true
+		}
+		// Each field is in a column of its own, with its own value.
+		row := strings.Split(queryRows(t, db, `SELECT * FROM "`+view+`"`)[0], "|")
+		values := slices.Sorted(slices.Values(row[1 : 1+len(fields)]))
+		var want []string
+		for i := range fields {
+			want = append(want, fmt.Sprint(i+1))
+		}
+		slices.Sort(want)
+		if !slices.Equal(values, want) {
+			t.Errorf("values = %q, want %q", values, want)
+		}
+	}
+}
+
+// TestViewNames: views share their names with nothing, tables included.
+func TestViewNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	defer s.Close()
+	var views []string
+	for _, c := range []string{"a", "a.b", "a-b", "A_B", "provider", "sqlite"} {
+		_, err := s.Begin(t.Context(), newRun(c, "run-"+c), []collection.Stream{{Name: "b_c"}, {Name: "state"}, {Name: "b.c"}})
+		if err != nil {
+			t.Fatalf("Begin %s: %v", c, err)
+		}
+		states, err := s.Streams(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, st := range states {
+			views = append(views, strings.ToLower(st.View))
+		}
+	}
+	slices.Sort(views)
+	if got := len(slices.Compact(slices.Clone(views))); got != 18 || slices.Contains(views, "provider_state") {
+		t.Errorf("views = %q, want 18 names that are free", views)
+	}
+}
+
+// TestViewOfManyFields: a stream whose records are used as maps has a view
+// that ends, and records that do not.
+func TestViewOfManyFields(t *testing.T) {
+	var records []string
+	for i := range 30 {
+		var fields []string
+		for j := range 100 {
+			fields = append(fields, fmt.Sprintf(`"f%d":1`, i*100+j))
+		}
+		records = append(records, "{"+strings.Join(fields, ",")+"}")
+	}
+	db, view := viewed(t, "acme", "maps", records...)
+	if got, want := len(columns(t, db, view)), 205; got != want {
+		t.Errorf("%d columns, want %d", got, want)
+	}
+	if got := queryRows(t, db, `SELECT count(*) FROM fields`); got[0] != "2000" {
+		t.Errorf("%s fields are noted, want 2000", got[0])
+	}
+	if got := queryRows(t, db, `SELECT count(*), sum(_data LIKE '%"f29%') FROM "`+view+`"`); got[0] != "30|3" {
+		t.Errorf("records, and those with f29…: %s, want 30|3", got[0])
+	}
+}
+
+// TestShell reads a store as a person does, with sqlite3 and nothing else.
+func TestShell(t *testing.T) {
+	shell, err := exec.LookPath("sqlite3")
+	if err != nil {
+		t.Skip("no sqlite3 shell here")
+	}
+	path := made(t)
+	for command, want := range map[string]string{
+		"SELECT page, i FROM acme_issues WHERE i = 7": "0|7\n",
+		"SELECT data FROM records LIMIT 1":            `{"page":0,"i":0}` + "\n",
+		".schema records":                             "-- the bytes of the provider",
+	} {
+		out, err := exec.Command(shell, "-readonly", path, command).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("sqlite3 %q prints %q, %v, want %q", command, out, err, want)
+		}
+	}
+}
