@@ -62,7 +62,7 @@ error[E0303]: acme answered 403, so collect stopped all calls to it
   saved  40,400 records in 404 slices of this run
   next   one test request may leave after 12:09 UTC
   do     check the account at acme
-         then: collect freeze release acme --reason "checked the account"
+         then: collect freeze release tickets --reason "checked the account"
 `},
 		{"suspended", stop(collection.Suspended, 403, "code account_suspended"), here, `
 error[E0304]: acme says that this account is suspended (403)
@@ -71,7 +71,7 @@ error[E0304]: acme says that this account is suspended (403)
   saved  40,400 records in 404 slices of this run. All calls are stopped,
          schedules too
   do     settle it with acme
-         then: collect freeze release acme --reason "support ticket"
+         then: collect freeze release tickets --reason "support ticket"
 `},
 		{"similar name", &unknownConnectorError{Name: "tikets", Known: []string{"orders", "tickets"}}, scene{}, "\n" +
 			"error[E0201]: no connector named `tikets`\n" +
@@ -285,5 +285,44 @@ func TestProblemFits(t *testing.T) {
 	colored := problemOf(&collection.Stop{Reason: collection.Auth}, here).render(80, caps{Color: true})
 	if !strings.HasPrefix(colored, "\x1b[31merror\x1b[0m[E0301]: ") {
 		t.Errorf("colored problem begins %.30q", colored)
+	}
+}
+
+// A step that cannot be taken is worse than none: every command that a problem
+// names is one, with the flags it is given.
+func TestStepsAreCommands(t *testing.T) {
+	var steps []step
+	for _, reason := range reasons {
+		steps = append(steps, problemOf(&collection.Stop{Reason: reason}, here).Do...)
+	}
+	for _, err := range []error{collection.ErrFull, collection.ErrFenced, collection.ErrUnknown, context.Canceled, errors.New("x"), &usageError{"x"},
+		&unknownConnectorError{Name: "tikets", Known: []string{"tickets"}}} {
+		steps = append(steps, problemOf(err, here).Do...)
+	}
+	checked := 0
+	for _, s := range steps {
+		if s.Command == "" {
+			continue
+		}
+		args := strings.Fields(s.Command)[1:]
+		command, rest, err := (&app{}).rootCommand().Find(args)
+		if err != nil {
+			t.Errorf("%q: %v", s.Command, err)
+			continue
+		}
+		if !command.HasParent() && args[0] != "--help" {
+			t.Errorf("%q is not a command", s.Command)
+			continue
+		}
+		for _, arg := range rest {
+			name, isFlag := strings.CutPrefix(arg, "--")
+			if isFlag && name != "help" && command.Flags().Lookup(name) == nil {
+				t.Errorf("%q: %s has no flag --%s", s.Command, command.Name(), name)
+			}
+		}
+		checked++
+	}
+	if checked == 0 {
+		t.Error("no step names a command")
 	}
 }
