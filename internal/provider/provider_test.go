@@ -128,24 +128,44 @@ func walk(t *testing.T, s *provider.Server, style, target string) [][]byte {
 	return records
 }
 
-// Every way to turn pages reaches every record once, as Records says.
+// Every way to turn pages reaches every record once, as Records says, and ends
+// after the last page, full or not.
 func TestEveryStyleServesAllRecords(t *testing.T) {
-	s := provider.New(provider.Script{Seed: 7, Tickets: 1234, Flat: 2001})
-	for style := range walks {
-		stream := "tickets"
-		if style == "/flat" {
-			stream = "flat"
-		}
-		got, want := walk(t, s, style, style), s.Records(stream)
-		if len(got) != len(want) {
-			t.Errorf("%s: %d records, want %d", style, len(got), len(want))
-			continue
-		}
-		for i := range got {
-			if !bytes.Equal(got[i], want[i]) {
-				t.Errorf("%s: record %d = %s, want %s", style, i, got[i], want[i])
-				break
+	for _, n := range []int{1234, 300} {
+		s := provider.New(provider.Script{Seed: 7, Tickets: n, Flat: n})
+		for style := range walks {
+			stream := "tickets"
+			if style == "/flat" {
+				stream = "flat"
 			}
+			s.Forget()
+			got, want := walk(t, s, style, style), s.Records(stream)
+			if len(got) != len(want) {
+				t.Errorf("%s: %d records, want %d", style, len(got), len(want))
+				continue
+			}
+			for i := range got {
+				if !bytes.Equal(got[i], want[i]) {
+					t.Errorf("%s: record %d = %s, want %s", style, i, got[i], want[i])
+					break
+				}
+			}
+			if got, want := s.Stats().Requests, (n+99)/100; got != want {
+				t.Errorf("%s: %d pages for %d records, want %d", style, got, n, want)
+			}
+		}
+	}
+}
+
+// What Records returned is the caller's to change.
+func TestRecordsAreCopies(t *testing.T) {
+	s := provider.New(provider.Script{Tickets: 1, Parents: 2, Flat: 1})
+	for _, stream := range []string{"tickets", "details", "parents", "children", "flat"} {
+		first := s.Records(stream)[0]
+		before := string(first)
+		first[0] = 'X'
+		if got := string(s.Records(stream)[0]); got != before {
+			t.Errorf("%s: the record is now %s, want %s", stream, got, before)
 		}
 	}
 }
@@ -232,9 +252,10 @@ func TestCursorIsOpaque(t *testing.T) {
 	token := decode(t, get(t, s, "/cursor/tickets").Body.Bytes()).NextCursor
 	for _, changed := range []string{
 		strings.TrimRight(token, "="), " " + token, strings.ToLower(token), token + "=", token[1:],
+		string(token[0]^1) + token[1:], // still base64: "A" and "B", "a" and "b" are neighbours
 	} {
 		if changed == token {
-			continue
+			t.Fatalf("%q was not changed", token)
 		}
 		if got := get(t, s, "/cursor/tickets?cursor="+url.QueryEscape(changed)).Code; got != 400 {
 			t.Errorf("cursor %q made of %q: status %d, want 400", changed, token, got)
