@@ -28,7 +28,7 @@ func gapsTable(name string, gaps []store.OwnedGap, most int, now time.Time, colu
 	}
 	t := table{
 		Head:  []string{"GAP", "WHERE", "KIND", "WHY", "TRIES", "NEXT"},
-		Right: []int{4}, Give: []int{1},
+		Right: []int{4}, Give: []int{1}, Drop: []int{4, 2, 5},
 		Paint: func(row, column int) string {
 			if column == 2 && urgency(shown[row]) == 0 {
 				return red
@@ -47,7 +47,7 @@ func gapsTable(name string, gaps []store.OwnedGap, most int, now time.Time, colu
 	if more := len(gaps) - len(shown); more > 0 {
 		fmt.Fprintf(&b, "and %s more; all of them: --json\n", count(int64(more)))
 	}
-	fmt.Fprintf(&b, "\n%s.\n", summary{Owed: gaps}.gapWords())
+	b.WriteString("\n" + strings.Join(wrap("", summary{Owed: gaps}.gapWords()+".", columns), "\n") + "\n")
 	if owedCount(gaps) > 0 {
 		fmt.Fprintf(&b, "Try now what is due: collect resume %s\n", clean(gaps[0].Connector))
 	}

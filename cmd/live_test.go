@@ -119,6 +119,7 @@ func TestLive(t *testing.T) {
 			return collection.Event{Time: time.Now().UTC(), Kind: kind, Run: "01JD8Z", Connector: "tickets", Provider: "acme", Stream: "issues"}
 		}
 		l.Observe(event(collection.RunStarted))
+		time.Sleep(100 * time.Millisecond) // never at the same moment as a frame
 		for range 12 {
 			time.Sleep(time.Second)
 			e := event(collection.SliceCommitted)

@@ -18,7 +18,7 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 	}
 	t := table{
 		Head:  []string{"RUN", "CONNECTOR", "STARTED", "TOOK", "OUTCOME", "RECORDS", "EXIT"},
-		Right: []int{3, 5, 6}, Give: []int{1}, // a run's name is for copying
+		Right: []int{3, 5, 6}, Give: []int{1}, Drop: []int{1, 3, 2}, // a run's name is for copying
 		Paint: func(row, column int) string {
 			if column != 4 {
 				return ""

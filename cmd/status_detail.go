@@ -23,7 +23,7 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string 
 	lines[0] = strings.Replace(lines[0], string(h), c.paint(h.color(), string(h)), 1)
 	lines = append(lines, "")
 
-	t := table{Head: []string{"  STREAM", "LANE", "RECORDS", "PARTITIONS DONE", "STATE", "SAVED"}, Right: []int{2, 3, 5}, Give: []int{0}}
+	t := table{Head: []string{"  STREAM", "LANE", "RECORDS", "PARTITIONS DONE", "STATE", "SAVED"}, Right: []int{2, 3, 5}, Give: []int{0}, Drop: []int{3, 1}}
 	for _, stream := range s.Streams {
 		for i, lane := range lanesOf(stream) {
 			row := []string{"  " + clean(stream.Name), string(lane.Lane), count(stream.Records), partitionWords(stream, lane), laneWords(lane), ago(lane.SavedAt, now)}

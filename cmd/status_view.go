@@ -264,7 +264,7 @@ func statusTable(all []connectorStatus, now time.Time, columns int, c caps) stri
 	})
 	t := table{
 		Head:  []string{"CONNECTOR", "STATE", "NEXT", "COMPLETE", "OWED", "SAVED"},
-		Right: []int{3, 4, 5}, Give: []int{0, 2},
+		Right: []int{3, 4, 5}, Give: []int{0, 2}, Drop: []int{3, 5},
 		Paint: func(row, column int) string {
 			if column != 1 {
 				return ""

@@ -66,6 +66,14 @@ prices     ✓ up to date    nothing                         2 of 2     0  4 s a
 
 3 of 9 need you. See why: collect gaps mailbox
 `)
+	sameText(t, "status in 50 columns", "\n"+statusTable(fleet()[:3], noon, 50, caps{}), `
+CONNECTOR  STATE         NEXT                 OWED
+orders     x stuck       you: records do no~     2
+tickets    > collecting  alive 3 s ago           0
+prices     v up to date  nothing                 0
+
+1 of 3 needs you. See why: collect gaps orders
+`)
 	well := fleet()[:2]
 	if got := statusTable(well, noon, 80, caps{}); strings.Contains(got, "need") || !strings.Contains(got, "v up to date") {
 		t.Errorf("status without problems in ASCII =\n%s", got)
@@ -260,7 +268,7 @@ func TestViewsAreCleanAndFit(t *testing.T) {
 	owed := owedToday()
 	owed[0].Connector = all[0].Name
 	runs := []collection.Run{{ID: "01JD8Z6QABCDEFGH", Connector: all[0].Name, Outcome: collection.Complete, Tally: collection.Tally{Records: 1 << 26}}}
-	for _, columns := range []int{80, 100} {
+	for _, columns := range []int{50, 80, 100} {
 		for _, c := range []caps{{}, {UTF8: true}} {
 			for name, text := range map[string]string{
 				"status": statusTable(all, noon, columns, c),

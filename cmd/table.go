@@ -5,32 +5,29 @@ import (
 	"strings"
 )
 
-// A table is rows of text in columns as wide as their widest cell.
+// A table is rows of text in columns as wide as their widest cell. Columns are
+// named by their index in Head.
 type table struct {
 	Head  []string
 	Rows  [][]string
 	Right []int // columns of numbers, which line up on the right
 	Give  []int // columns that are cut, the widest first, when the table is too wide
+	Drop  []int // columns that are left out, in this order, when cutting is not enough
 	// Paint colors a cell, given its row and column; nil for no color. A color
 	// only adds to a word.
 	Paint func(row, column int) string
 }
 
-// render returns the table in at most width columns, one line per row, each
-// with its newline. A width of 0 means no limit. It is "" without rows.
+// cutTo is the width below which a column says nothing any more.
+const cutTo = 12
+
+// render returns the table in at most limit columns, one line per row, each
+// with its newline. A limit of 0 means none. It is "" without rows.
 func (t table) render(limit int, c caps) string {
 	if len(t.Rows) == 0 {
 		return ""
 	}
-	widths := make([]int, len(t.Head))
-	for _, row := range append([][]string{t.Head}, t.Rows...) {
-		for i, cell := range row {
-			widths[i] = max(widths[i], width(cell))
-		}
-	}
-	if limit > 0 {
-		t.narrow(widths, limit)
-	}
+	widths := t.widths(limit)
 	var b strings.Builder
 	t.line(&b, t.Head, widths, c, nil)
 	for i, row := range t.Rows {
@@ -44,15 +41,37 @@ func (t table) render(limit int, c caps) string {
 	return b.String()
 }
 
-// cutTo is the width below which a column says nothing any more.
-const cutTo = 8
+// widths returns the width of each column; a column that is left out has 0.
+func (t table) widths(limit int) []int {
+	widths := make([]int, len(t.Head))
+	for _, row := range append([][]string{t.Head}, t.Rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], width(cell))
+		}
+	}
+	if limit <= 0 {
+		return widths
+	}
+	natural := slices.Clone(widths)
+	for _, drop := range t.Drop {
+		if t.narrow(widths, limit) {
+			return widths
+		}
+		copy(widths, natural)
+		natural[drop], widths[drop] = 0, 0
+	}
+	t.narrow(widths, limit)
+	return widths
+}
 
 // narrow takes columns from the widest column that gives, one by one, until
-// the table fits or no column can give.
-func (t table) narrow(widths []int, limit int) {
-	total := 2 * (len(widths) - 1)
+// the table fits. It reports whether it does.
+func (t table) narrow(widths []int, limit int) bool {
+	total := -2 // the space between columns
 	for _, w := range widths {
-		total += w
+		if w > 0 {
+			total += 2 + w
+		}
 	}
 	for ; total > limit; total-- {
 		widest := -1
@@ -62,16 +81,20 @@ func (t table) narrow(widths []int, limit int) {
 			}
 		}
 		if widest < 0 {
-			return
+			return false
 		}
 		widths[widest]--
 	}
+	return true
 }
 
 func (t table) line(b *strings.Builder, row []string, widths []int, c caps, paint func(int) string) {
 	var line strings.Builder
 	for i, cell := range row {
-		if i > 0 {
+		if widths[i] == 0 {
+			continue
+		}
+		if line.Len() > 0 {
 			line.WriteString("  ")
 		}
 		cell = fit(cell, widths[i])
