@@ -80,8 +80,8 @@ type Runner struct {
 	stop  *collection.Stop // what ends the run; nil while it goes on
 	stops []Stopped
 	tally collection.Tally
-	left  map[collection.Place]bool // this run left a gap there
-	done  map[collection.Place]bool // this run walked it to its end
+	left  map[collection.Place]bool // homes that this run left a gap at
+	done  map[collection.Place]bool // homes that need nothing more in this run
 }
 
 // Stopped is a stop with the place where it was met.
@@ -322,7 +322,7 @@ func (r *Runner) ended() *collection.Stop {
 	return r.stop
 }
 
-// finish notes that the walk or pass of a place reached its end in this run.
+// finish notes that the walk or pass of a stream needs nothing more.
 func (r *Runner) finish(at collection.Place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -335,7 +335,7 @@ func (r *Runner) finished(at collection.Place) bool {
 	return r.done[at]
 }
 
-// settled reports whether this run finished a place or left a gap there.
+// settled reports whether this run finished a stream or left a gap at its home.
 func (r *Runner) settled(at collection.Place) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -118,7 +118,9 @@ func TestCrashAnywhere(t *testing.T) {
 				bubble(t, fmt.Sprintf("concurrency=%d,step=%d,afterEffect=%t", concurrency, failAt, afterEffect), func(t *testing.T) {
 					m, p := newMemory(), &provider{n: 7}
 					m.failAt, m.afterEffect = failAt, afterEffect
-					set := func(c *runner.Config) { c.Concurrency = concurrency }
+					set := func(c *runner.Config) {
+						c.Concurrency, c.Connector = concurrency, shelf{ahead: concurrency > 1}
+					}
 					_, err := do(t, m, p, set)
 					if m.dead && !errors.Is(err, errCrash) {
 						t.Errorf("Do = %v, want the crash", err)

@@ -27,7 +27,9 @@ func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collecti
 	for skipped := 0; ; skipped++ {
 		reached, err := r.follow(ctx, at, checkpoint, version)
 		if err == nil {
-			r.finish(at)
+			if at.Partition == "" {
+				r.finish(at)
+			}
 			return nil
 		}
 		if reached != checkpoint {
@@ -213,7 +215,9 @@ func (r *Runner) deferGaps(ctx context.Context, worked bool, gaps ...collection.
 	r.mu.Lock()
 	r.tally.GapsOpen += int64(len(opened))
 	for _, gap := range opened {
-		r.left[gap.Place] = true
+		if gap.Partition == "" {
+			r.left[gap.Place] = true
+		}
 	}
 	r.mu.Unlock()
 	for _, gap := range opened {
