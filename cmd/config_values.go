@@ -53,3 +53,25 @@ func parseRate(s string) (float64, error) {
 	}
 	return n, nil
 }
+
+// A durationFlag is a flag that takes durations as files do: 90s, 30m, 2h, 7d.
+type durationFlag time.Duration
+
+func (d *durationFlag) Set(text string) error {
+	value, err := parseDuration(text)
+	if err != nil {
+		return errors.New("not a duration such as 90s, 30m, 2h or 7d")
+	}
+	*d = durationFlag(value)
+	return nil
+}
+
+func (d *durationFlag) String() string {
+	if *d == 0 {
+		return ""
+	}
+	return time.Duration(*d).String()
+}
+
+// Type is what help calls the value where the usage text does not name it.
+func (*durationFlag) Type() string { return "duration" }

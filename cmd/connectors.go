@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +38,7 @@ func (a *app) connectorsCommand() *cobra.Command {
 			}
 			t := table{Head: []string{"NAME", "STREAMS", "PARAMS"}}
 			for _, r := range rows {
-				t.Rows = append(t.Rows, []string{r.Name, fmt.Sprint(r.Streams), fmt.Sprint(r.Params)})
+				t.Rows = append(t.Rows, []string{r.Name, strings.Join(r.Streams, ", "), strings.Join(r.Params, ", ")})
 			}
 			fmt.Fprint(a.out, t.render(a.width(), a.caps()))
 			return nil

@@ -39,7 +39,7 @@ the same key. Who did it, when and why is kept.`,
 	}
 	c.Flags().StringVar(&o.stream, "stream", "", "the `stream` to reset")
 	c.Flags().StringVar(&o.from, "from", "", "go on from this `cursor or date` instead of the start")
-	c.Flags().StringVar(&o.lane, "lane", string(collection.Incremental), "`incremental` or backfill")
+	c.Flags().StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane`: incremental or backfill")
 	c.Flags().StringVar(&o.why, "reason", "", "why, for the record")
 	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	return c

@@ -126,9 +126,10 @@ func (a *app) rootCommand() *cobra.Command {
   collect demo            see it work against a provider of its own, 30 seconds
   collect run FILE.yaml   collect what a connector file describes
   collect --help          all commands`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+		SilenceUsage:               true,
+		Args:                       knownCommand,
 		RunE: func(c *cobra.Command, _ []string) error {
 			fmt.Fprintln(c.OutOrStdout(), c.Long)
 			return nil
@@ -142,9 +143,21 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.demoCommand(),
 		a.statusCommand(), a.gapsCommand(), a.runsCommand(), a.exportCommand(),
-		a.resetCommand(), a.connectorsCommand(), a.versionCommand(), exitCodesHelp(),
+		a.resetCommand(), a.freezeCommand(), a.connectorsCommand(), a.versionCommand(), exitCodesHelp(),
 	)
 	return root
+}
+
+// knownCommand refuses what is no command, and names one with a similar name.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("there is no command %q", args[0])
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		message += fmt.Sprintf("; there is `collect %s`", near[0])
+	}
+	return &usageError{message}
 }
 
 // exitCodesHelp is the topic that "collect help exit-codes" prints.

@@ -42,16 +42,16 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&o.params, "param", nil, "set a parameter of the connector, as `name=value`; repeatable")
 	flags.StringArrayVar(&o.streams, "stream", nil, "collect only this `stream`; repeatable")
-	flags.StringVar(&o.lane, "lane", string(collection.Incremental), "`incremental` or backfill: each has checkpoints of its own")
+	flags.StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane` to walk, incremental or backfill: each has checkpoints of its own")
 	flags.Int64Var(&o.maxRequests, "max-requests", 0, "end as a planned pause after `n` requests, retries included")
-	flags.DurationVar(&o.maxTime, "max-time", 0, "end as a planned pause after this `duration`; a request in flight is finished")
+	flags.Var((*durationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight is finished")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (1)")
 	flags.CountVarP(&o.quiet, "quiet", "q", "print nothing unless it needs you")
-	flags.DurationVar(&o.wait, "wait", 0, "wait up to this `duration` for another run of the connector to end")
+	flags.Var((*durationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end")
 	flags.BoolVar(&o.strict, "strict", false, "exit 10 on a planned pause and 11 on warnings")
 	flags.BoolVar(&o.create, "create", false, "create the database that --state, COLLECT_STATE or a file names")
 	flags.BoolVar(&o.newParams, "new-params", false, "go on with other parameters than the last run had")
-	flags.StringVar(&o.progress, "progress", "", "auto, live, plain or none")
+	flags.StringVar(&o.progress, "progress", "", "how to show `progress`: auto, live, plain or none")
 }
 
 func (a *app) runCommand() *cobra.Command {
