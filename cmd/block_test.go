@@ -123,7 +123,7 @@ func TestBlock(t *testing.T) {
 }
 
 func TestBlockSaysWhatItWaitsFor(t *testing.T) {
-	throttle := collection.ThrottleInfo{Signal: "429", RetryAfter: ptr(60.0)}
+	throttle := collection.ThrottleInfo{Signal: "429", RetryAfter: new(60.0)}
 	tests := []struct {
 		m    model
 		want string

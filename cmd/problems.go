@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -166,12 +167,7 @@ func stopped(reasons ...collection.Reason) func(error) bool {
 		if !ok {
 			return false
 		}
-		for _, reason := range reasons {
-			if stop.Reason == reason {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(reasons, stop.Reason)
 	}
 }
 

@@ -156,7 +156,7 @@ func wrap(lead, text string, limit int) []string {
 	indent := strings.Repeat(" ", width(lead))
 	var lines []string
 	line, empty := lead, true
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if !empty && width(line)+1+width(word) > limit {
 			lines = append(lines, line)
 			line, empty = indent, true

@@ -127,7 +127,7 @@ func TestCaps(t *testing.T) {
 // environ returns an environment of NAME=value words.
 func environ(words string) func(string) string {
 	values := map[string]string{}
-	for _, word := range strings.Fields(words) {
+	for word := range strings.FieldsSeq(words) {
 		name, value, _ := strings.Cut(word, "=")
 		values[name] = value
 	}

@@ -9,8 +9,6 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func ptr[T any](v T) *T { return &v }
-
 // worked returns the view of a run that worked for a while: 12 slices a
 // minute, 2 requests a slice, one throttle.
 func worked(d time.Duration, totals Totals) *view {
@@ -18,7 +16,7 @@ func worked(d time.Duration, totals Totals) *view {
 	v.Observe(collection.Event{Time: noon, Kind: collection.RunStarted, Run: "01JD8Z", Connector: "tickets", Provider: "acme"})
 	v.Observe(collection.Event{
 		Time: noon, Kind: collection.RateChanged, Connector: "tickets", Provider: "acme", Stream: "comments",
-		Rate: &collection.RateInfo{Learned: 3.5, Previous: 4, Ceiling: ptr(4.0), Reason: "429"},
+		Rate: &collection.RateInfo{Learned: 3.5, Previous: 4, Ceiling: new(4.0), Reason: "429"},
 	})
 	requests, done := int64(0), int64(392)
 	for now := noon; !now.After(noon.Add(d)); now = now.Add(time.Second) {
@@ -47,8 +45,8 @@ func worked(d time.Duration, totals Totals) *view {
 func throttled(now time.Time) collection.Event {
 	return collection.Event{
 		Time: now, Kind: collection.Throttled, Connector: "tickets", Provider: "acme", Stream: "comments",
-		Throttle: &collection.ThrottleInfo{Signal: "429", RetryAfter: ptr(6.0)},
-		Rate:     &collection.RateInfo{Learned: 3.5, Previous: 4, Ceiling: ptr(4.0), Reason: "429"},
+		Throttle: &collection.ThrottleInfo{Signal: "429", RetryAfter: new(6.0)},
+		Rate:     &collection.RateInfo{Learned: 3.5, Previous: 4, Ceiling: new(4.0), Reason: "429"},
 	}
 }
 
