@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -183,21 +184,16 @@ func (w *zipWriter) WriteHeader(status int) {
 
 func (w *zipWriter) Write(p []byte) (int, error) { return w.body.Write(p) }
 
-// bomb sends 100 MiB of white space, compressed to a thousandth.
+// bomb sends 100 MiB of white space, compressed to a thousandth: a hundred
+// times the same member of a gzip file, which may have many (RFC 1952, 2.2).
 func bomb(w http.ResponseWriter, _ *http.Request) {
+	var member bytes.Buffer
+	z := gzip.NewWriter(&member)
+	z.Write(bytes.Repeat([]byte(" "), 1<<20)) // to a buffer: it cannot fail
+	z.Close()
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Encoding", "gzip")
-	z := gzip.NewWriter(w)
-	defer z.Close()
-	space := make([]byte, 1<<20)
-	for i := range space {
-		space[i] = ' '
-	}
-	for range 100 {
-		if _, err := z.Write(space); err != nil {
-			return
-		}
-	}
+	w.Write(bytes.Repeat(member.Bytes(), 100))
 }
 
 // stuck hangs until the server releases it or the client goes away. The
