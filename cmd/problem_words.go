@@ -45,7 +45,7 @@ func (sc scene) resume(say string) step { return step{say, "collect resume " + s
 
 // release is the command that ends a freeze.
 func (sc scene) release(why string) step {
-	return step{"then:", fmt.Sprintf("collect freeze release %s --reason %q", sc.Provider, why)}
+	return step{"then:", fmt.Sprintf("collect freeze release %s --reason %q", sc.Connector, why)}
 }
 
 // stopIn returns the stop that err is known to hold.

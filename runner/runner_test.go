@@ -169,6 +169,13 @@ func TestRequestCapLeavesPlannedGapsAndResumeFinishes(t *testing.T) {
 				if got, want := runner.Verdict(run, m.owes()), collection.Deferred; got != want {
 					t.Errorf("Verdict = %s, want %s", got, want)
 				}
+				for _, stream := range (shelf{}).Streams() {
+					home := collection.Place{Stream: stream.Name, Lane: collection.Incremental}
+					marked := slices.ContainsFunc(m.owes(), func(g collection.Gap) bool { return g.Place == home })
+					if finished := m.at[home].Done; marked == finished {
+						t.Errorf("%s: finished %t, marked by a gap %t", stream.Name, finished, marked)
+					}
+				}
 				for _, gap := range m.owes() {
 					if gap.Reason.Kind() != collection.Planned || gap.Attempts != 0 {
 						t.Errorf("gap %+v, want a planned one without attempts", gap)
@@ -205,6 +212,85 @@ func TestOneDetailRefused(t *testing.T) {
 		}
 		if got, want := runner.Verdict(run, owes), collection.Blocked; got != want {
 			t.Errorf("Verdict = %s, want %s", got, want)
+		}
+
+		// It was refused for good: no later run asks again, and it stays owed.
+		for _, mode := range []collection.Mode{collection.Forward, collection.Resume} {
+			if _, err := do(t, m.reopen(), p, func(c *runner.Config) { c.Run.Mode = mode }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := p.askedFor("/details/item-003?page="); got != 1 || len(m.owes()) != 1 {
+			t.Errorf("asked %d times, %d gaps owed; want one of each", got, len(m.owes()))
+		}
+	})
+}
+
+// TestListRefused: a walk that stands at a page that is refused for good is
+// not asked for again, and holds up no other stream.
+func TestListRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7}
+		p.fail("/items/?page=1", http.StatusNotFound)
+		for range 3 {
+			if _, err := do(t, m.reopen(), p, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := p.askedFor("/items/?page=1"); got != 1 {
+			t.Errorf("asked %d times, want once", got)
+		}
+		if got, want := len(m.records["details"]), 3; got != want {
+			t.Errorf("%d details stored, want %d: those of the first page", got, want)
+		}
+	})
+}
+
+// TestParentsThatShareAPartition are one piece of work, also when several are
+// in flight.
+func TestParentsThatShareAPartition(t *testing.T) {
+	for _, concurrency := range []int{1, 4} {
+		bubble(t, fmt.Sprintf("concurrency=%d", concurrency), func(t *testing.T) {
+			m, p := newMemory(), &provider{n: 20}
+			if _, err := do(t, m, p, func(c *runner.Config) { c.Connector, c.Concurrency = shelf{pairs: true}, concurrency }); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := p.requests(), 7+10+2*10; got != want {
+				t.Errorf("%d requests, want %d", got, want)
+			}
+		})
+	}
+}
+
+// TestParentWithoutPartition: a parent that nothing can be asked for leaves a
+// row that says so.
+func TestParentWithoutPartition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7}
+		run, err := do(t, m, p, func(c *runner.Config) { c.Connector = shelf{unbound: true} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		owes := m.owes()
+		if len(owes) != 2 || owes[0].Reason != collection.SchemaDrift || owes[0].Detail != errUnbound.Error() {
+			t.Fatalf("owed %+v, want one gap for each stream below it", owes)
+		}
+		if got, want := runner.Verdict(run, owes), collection.Blocked; got != want {
+			t.Errorf("Verdict = %s, want %s", got, want)
+		}
+	})
+}
+
+// TestProviderNamesAnotherPage: what was fetched ahead at a cursor that the
+// provider then does not name is dropped.
+func TestProviderNamesAnotherPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 20, jump: true}
+		if _, err := do(t, m, p, func(c *runner.Config) { c.Connector, c.Concurrency = shelf{ahead: true}, 4 }); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := len(m.records["items"]), 17; got != want {
+			t.Errorf("%d items stored, want %d: page 1 was not named", got, want)
 		}
 	})
 }
@@ -306,6 +392,17 @@ func TestBackfillLeavesTheIncrementalCheckpoint(t *testing.T) {
 		}
 		if len(m.at) <= len(before) {
 			t.Error("the backfill committed nothing: this proves nothing")
+		}
+
+		// When it is finished it is not begun again.
+		for range 2 {
+			before := p.requests()
+			if _, err := do(t, m.reopen(), p, func(c *runner.Config) { c.Run.Lane = collection.Backfill }); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.requests() - before; got > 0 && len(m.owes()) == 0 && m.at[collection.Place{Stream: "notes", Lane: collection.Backfill}].Done && before > 60 {
+				t.Errorf("a finished backfill sent %d requests", got)
+			}
 		}
 	})
 }

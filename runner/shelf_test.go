@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -19,8 +20,10 @@ import (
 // shelf is the connector of these tests: items in pages of 3, a detail for
 // each item, and notes of each item that are walked anew by every run.
 type shelf struct {
-	limits collection.Limits
-	ahead  bool // items can be asked for by page number, ahead of their turn
+	limits  collection.Limits
+	ahead   bool // items can be asked for by page number, ahead of their turn
+	unbound bool // no partition can be made of one item
+	pairs   bool // every two items share one partition
 }
 
 func (shelf) Streams() []collection.Stream {
@@ -35,13 +38,22 @@ func (s shelf) Provider() collection.Provider {
 	return collection.Provider{Name: "shelf.test", Unpaced: true, Forbidden: collection.GapRecord, Limits: s.limits}
 }
 
-func (shelf) Partition(_ string, parent collection.Parent) (collection.Partition, string, bool, error) {
-	if parent.Key == "item-without-id" {
-		return "", "", false, fmt.Errorf("an item has no id")
+func (s shelf) Partition(_ string, parent collection.Parent) (collection.Partition, string, bool, error) {
+	name := parent.Key
+	if s.unbound && name == unbound {
+		return "", "", false, errUnbound
 	}
-	key, err := json.Marshal(parent.Key)
+	if s.pairs {
+		name = name[:len(name)-1] + string('0'+(name[len(name)-1]-'0')/2*2)
+	}
+	key, err := json.Marshal(name)
 	return collection.NewPartition(map[string]json.RawMessage{"item": key}), "", true, err
 }
+
+// unbound is the key of an item that no partition can be made of.
+const unbound = "item-005"
+
+var errUnbound = errors.New("an item has no id")
 
 type page struct {
 	Keys []string
@@ -113,6 +125,7 @@ type provider struct {
 	answer map[string]*http.Response // what to answer instead, by path?query
 	before func(asked int)           // called before each answer, outside the lock
 	repeat bool                      // every page of items is the first page, for ever
+	jump   bool                      // page 0 of items names page 2 as the next
 }
 
 func (p *provider) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -156,6 +169,9 @@ func (p *provider) page(req *http.Request) page {
 	if 3*number+3 < p.n {
 		got.Next = strconv.Itoa(number + 1)
 	}
+	if p.jump && number == 0 {
+		got.Next = "2"
+	}
 	return got
 }
 
@@ -182,6 +198,18 @@ func (p *provider) want(stream string) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// askedFor returns how often one path?query was asked for.
+func (p *provider) askedFor(at string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, asked := range p.asked {
+		if asked == at {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *provider) requests() int {
