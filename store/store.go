@@ -53,6 +53,12 @@ type Store interface {
 	// like Begin.
 	Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit Audit) error
 
+	// Override replaces what is remembered of a pacing domain, as an operator
+	// wants it, with the events that tell of it; the last of them says who and
+	// why. It takes the lease of connector for the moment it needs, and fails
+	// with a *HeldError like Begin: a run in progress would overwrite it.
+	Override(ctx context.Context, connector, domain string, state []byte, audit Audit, events ...collection.Event) error
+
 	Reader
 	Close() error
 }

@@ -153,6 +153,7 @@ CREATE TABLE runs (
     mode       TEXT NOT NULL,    -- run: forward work first; resume: gaps first
     lane       TEXT NOT NULL,
     params     TEXT NOT NULL,    -- JSON: the parameters of the connector
+    domain     TEXT NOT NULL,    -- the pacing domain: see provider_state
     outcome    TEXT NOT NULL,    -- running, complete, nothing_new, deferred, waiting, blocked, interrupted, failed, abandoned
     reason     TEXT NOT NULL,    -- why it stopped before the end; '' if it did not
     host       TEXT NOT NULL,

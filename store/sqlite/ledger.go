@@ -161,19 +161,21 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 
 // SaveProvider stores what was learned of a pacing domain; see store.Ledger.
 func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error {
-	return l.update(ctx, func(t tx) error {
-		err := t.exec(`INSERT INTO provider_state (domain, state, saved_at) VALUES (?1, ?2, ?3)
-			ON CONFLICT (domain) DO UPDATE SET state = ?2, saved_at = ?3`, domain, string(state), formatTime(t.now))
-		if err != nil {
+	return l.update(ctx, func(t tx) error { return l.saveProvider(t, domain, state, events) })
+}
+
+func (l *ledger) saveProvider(t tx, domain string, state []byte, events []collection.Event) error {
+	err := t.exec(`INSERT INTO provider_state (domain, state, saved_at) VALUES (?1, ?2, ?3)
+		ON CONFLICT (domain) DO UPDATE SET state = ?2, saved_at = ?3`, domain, string(state), formatTime(t.now))
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if err := l.record(t, e); err != nil {
 			return err
 		}
-		for _, e := range events {
-			if err := l.record(t, e); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // partition returns the number of a partition, making it if need be.

@@ -24,6 +24,33 @@ func (s *Store) Reset(ctx context.Context, connector string, at collection.Place
 	if !known {
 		return fmt.Errorf("reset: %s has no stream %q", connector, at.Stream)
 	}
+	err = s.operate(ctx, connector, audit, func(l *ledger, t tx) error { return l.reset(t, at, to, audit) })
+	if err != nil {
+		return fmt.Errorf("reset %s: %w", connector, err)
+	}
+	return nil
+}
+
+// Override replaces what is remembered of a pacing domain; see store.Store.
+func (s *Store) Override(ctx context.Context, connector, domain string, state []byte, audit store.Audit, events ...collection.Event) error {
+	if s.writer == nil {
+		return errReadOnly
+	}
+	err := s.operate(ctx, connector, audit, func(l *ledger, t tx) error {
+		if n := len(events); n > 0 {
+			events[n-1].Message = audit.Who + ": " + audit.Why
+		}
+		return l.saveProvider(t, domain, state, events)
+	})
+	if err != nil {
+		return fmt.Errorf("override for %s: %w", connector, err)
+	}
+	return nil
+}
+
+// operate makes a change by hand in one transaction, under the lease of the
+// connector, which it takes and gives back.
+func (s *Store) operate(ctx context.Context, connector string, audit store.Audit, change func(*ledger, tx) error) error {
 	lock, err := s.hold(ctx, connector)
 	if err != nil {
 		return err
@@ -36,14 +63,11 @@ func (s *Store) Reset(ctx context.Context, connector string, at collection.Place
 		if err := l.takeOver(t); err != nil {
 			return err
 		}
-		if err := l.reset(t, at, to, audit); err != nil {
+		if err := change(l, t); err != nil {
 			return err
 		}
 		return t.exec(`UPDATE leases SET run = NULL WHERE connector = ?`, connector)
 	}, l.tookEffect)
-	if err != nil {
-		err = fmt.Errorf("reset %s: %w", connector, err)
-	}
 	return errors.Join(err, s.drop(lock))
 }
 
