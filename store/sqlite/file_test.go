@@ -270,3 +270,32 @@ func TestClosedWhileHeld(t *testing.T) {
 	defer s.Close()
 	begin(t, s, "acme", "run-2")
 }
+
+// TestAuditTrail: each commit names its predecessor at its place, across
+// resets, runs and stores. (I4.)
+func TestAuditTrail(t *testing.T) {
+	path := made(t)
+	at := collection.Place{Stream: "issues", Lane: collection.Incremental}
+	s := open(t, path, sqlite.Options{})
+	defer s.Close()
+	if err := s.Reset(t.Context(), "acme", at, collection.Cursor{}, store.Audit{Who: "kim", Why: "again"}); err != nil {
+		t.Fatal(err)
+	}
+	l := begin(t, s, "acme", "run-2")
+	other := at
+	other.Lane = collection.Backfill
+	mustCommit(t, l,
+		collection.Slice{Place: other, Next: collection.Cursor{Token: "b"}},
+		collection.Slice{Place: at, Next: collection.Cursor{Token: "1"}, Records: childPage(0)},
+		collection.Slice{Place: at, From: collection.Cursor{Token: "1"}, Next: collection.Cursor{Done: true}, Records: childPage(1)})
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	got := queryRows(t, db, `SELECT id, previous, lane, run, records, changed, done FROM slices ORDER BY id`)
+	want := []string{"1|0|incremental|run-1|20|20|0", "2|0|backfill|run-2|0|0|0", "3|1|incremental|run-2|20|0|0", "4|3|incremental|run-2|20|20|1"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("slices = %q, want %q", got, want)
+	}
+}

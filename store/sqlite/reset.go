@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"collect/collection"
 	"collect/store"
@@ -38,6 +39,7 @@ func (s *Store) Override(ctx context.Context, connector, domain string, state []
 	}
 	err := s.operate(ctx, connector, audit, func(l *ledger, t tx) error {
 		if n := len(events); n > 0 {
+			events = slices.Clone(events)
 			events[n-1].Message = audit.Who + ": " + audit.Why
 		}
 		return l.saveProvider(t, domain, state, events)

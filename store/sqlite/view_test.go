@@ -119,6 +119,11 @@ func TestViewOfHostileNames(t *testing.T) {
 			}
 			seen[strings.ToLower(n)] = true
 		}
+		for _, n := range []string{"CASE", "Case_2", "case_3", "case_2_2", "_KEY_2", "_key_3"} {
+			if !slices.Contains(names, n) {
+				t.Errorf("columns = %q, want %q among them", names, n)
+			}
+		}
 		// Each field is in a column of its own, with its own value.
 		row := strings.Split(queryRows(t, db, `SELECT * FROM "`+view+`"`)[0], "|")
 		values := slices.Sorted(slices.Values(row[1 : 1+len(fields)]))

@@ -40,6 +40,17 @@ func gapRenewed(t *testing.T, open opener) {
 	deferGap(t, l, false, collection.Gap{Place: part("issues", "x"), Reason: collection.RequestCap})
 	deferGap(t, l, false, collection.Gap{Place: collection.Place{Stream: "repos", Lane: backfill}, Reason: collection.RequestCap})
 	checkOwed(t, s, "open auth 1", "open request_cap 0", "open request_cap 0", "open request_cap 0")
+
+	// Cursors are told apart by each of their parts.
+	ids := map[int64]collection.Cursor{}
+	for _, c := range []collection.Cursor{{Token: "ab"}, {Token: "a", Since: "b"}, {Since: "ab"}, {Since: "a", High: "b"},
+		{High: "ab"}, {High: "a", Version: "b"}, {Version: "ab"}, {Version: "ab", Done: true}, {Token: "a\x00", Since: "b"}, {Token: "a", Since: "\x00b"}} {
+		gap := deferGap(t, l, false, collection.Gap{Place: at, Cursor: c, Reason: collection.RequestCap})
+		if other, ok := ids[gap.ID]; ok {
+			t.Errorf("cursors %+v and %+v share gap %d", c, other, gap.ID)
+		}
+		ids[gap.ID] = c
+	}
 }
 
 func gapRecovered(t *testing.T, open opener) {

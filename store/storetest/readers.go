@@ -2,13 +2,16 @@ package storetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"collect/collection"
+	"collect/store"
 )
 
 func evidence(t *testing.T, open opener) {
@@ -147,7 +150,7 @@ func describe(t *testing.T, open opener) {
 	changed := slices.Clone(streams)
 	changed[0], changed[1] = changed[1], changed[0]
 	changed[0].Refresh = collection.Once
-	if l, err = s.Begin(t.Context(), newRun("run-2"), changed); err != nil {
+	if _, err = s.Begin(t.Context(), newRun("run-2"), changed); err != nil {
 		t.Fatalf("Begin: %v", err)
 	}
 	if got, err := s.Streams(t.Context(), connector); err != nil || got[0].Stream != changed[0] || got[0].Records != 3 {
@@ -276,4 +279,37 @@ func undeclared(t *testing.T, open opener) {
 	if _, err := l.Checkpoint(t.Context(), home("nothing")); err == nil {
 		t.Error("Checkpoint of a stream that was not declared succeeded")
 	}
+}
+
+func override(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	if err := l.SaveProvider(t.Context(), "d", []byte(`{"frozen":true}`)); err != nil {
+		t.Fatalf("SaveProvider: %v", err)
+	}
+	audit := store.Audit{Who: "kim", Why: "support answered", Holder: collection.Holder{Host: "here", PID: 1}}
+	release := []collection.Event{{Kind: collection.FreezeChanged, Freeze: &collection.FreezeInfo{}}}
+	err := s.Override(t.Context(), connector, "d", []byte(`{}`), audit, release...)
+	if _, ok := errors.AsType[*store.HeldError](err); !ok {
+		t.Errorf("Override during a run: error = %v, want *store.HeldError", err)
+	}
+	if got, err := s.Provider(t.Context(), "d"); string(got) != `{"frozen":true}` || err != nil {
+		t.Errorf("Provider = %q, %v, want it unchanged", got, err)
+	}
+	finish(t, l)
+
+	if err := s.Override(t.Context(), connector, "d", []byte(`{}`), audit, release...); err != nil {
+		t.Fatalf("Override: %v", err)
+	}
+	if got, err := s.Provider(t.Context(), "d"); string(got) != `{}` || err != nil {
+		t.Errorf("Provider = %q, %v, want {}", got, err)
+	}
+	events, err := s.Events(t.Context(), connector, 100)
+	i := slices.IndexFunc(events, func(e collection.Event) bool { return e.Kind == collection.FreezeChanged })
+	if err != nil || i < 0 || !strings.Contains(events[i].Message, "kim") || !strings.Contains(events[i].Message, "support answered") {
+		t.Errorf("Events = %+v, %v, want a release that names who and why", events, err)
+	}
+	if release[0].Message != "" {
+		t.Errorf("Override wrote into its argument: %+v", release)
+	}
+	begin(t, s, "run-2")
 }

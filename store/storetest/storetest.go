@@ -37,6 +37,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I4 a commit starts from the checkpoint", monotone},
 		{"I4 only a reset goes back", reset},
 		{"I4 a reset of a stream moves its partitions", resetPartitions},
+		{"I4 an override is audited", override},
 		{"I5 cursors are opaque", opaqueCursors},
 		{"I6 one run at a time", oneRun},
 		{"I6 who lost the lease writes nothing", fenced},
