@@ -290,7 +290,7 @@ func TestProviderNamesAnotherPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, want := len(m.records["items"]), 17; got != want {
-			t.Errorf("%d items stored, want %d: page 1 was not named", got, want)
+			t.Errorf("%d items stored, want %d: page 2 was not named", got, want)
 		}
 	})
 }

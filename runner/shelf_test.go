@@ -125,7 +125,7 @@ type provider struct {
 	answer map[string]*http.Response // what to answer instead, by path?query
 	before func(asked int)           // called before each answer, outside the lock
 	repeat bool                      // every page of items is the first page, for ever
-	jump   bool                      // page 0 of items names page 2 as the next
+	jump   bool                      // page 1 of items names page 3 as the next
 }
 
 func (p *provider) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -169,8 +169,8 @@ func (p *provider) page(req *http.Request) page {
 	if 3*number+3 < p.n {
 		got.Next = strconv.Itoa(number + 1)
 	}
-	if p.jump && number == 0 {
-		got.Next = "2"
+	if p.jump && number == 1 {
+		got.Next = "3"
 	}
 	return got
 }
