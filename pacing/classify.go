@@ -83,6 +83,8 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 		r.class = classTransient
 	}
 	a := answer{status: resp.StatusCode, reading: r, outcome: outcome{signal: signalOf(r.class, resp.StatusCode), hold: r.hold}}
+	a.outcome.weak = resp.StatusCode == http.StatusServiceUnavailable && r.hold < 0
+	a.outcome.windows = r.windows
 	switch verdict {
 	case collection.OpenGap, collection.IsGone, collection.Fail, collection.StopRun:
 		a.ruled(verdict)

@@ -1,7 +1,6 @@
 package pacing
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +17,7 @@ import (
 // says.
 type Config struct {
 	Provider    collection.Provider
+	Law         string            // of the pace; "": the first of Laws
 	Budget      *Budget           // nil: one without limits
 	Concurrency int               // requests in flight at once; 0: 1
 	Base        http.RoundTripper // what sends; nil: a transport of its own
@@ -90,7 +90,9 @@ func New(c Config) (*Governor, error) {
 		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
 	}
 	concurrency := max(1, c.Concurrency)
-	g.gate = newGate(c.Provider, g.limits.LongestWait, concurrency)
+	if g.gate, err = newGate(c.Provider, c.Law, g.limits.LongestWait, concurrency); err != nil {
+		return nil, err
+	}
 	if g.base == nil {
 		g.base = newTransport(concurrency, g.limits)
 	}
@@ -101,31 +103,23 @@ func New(c Config) (*Governor, error) {
 		g.tell(collection.Event{Kind: collection.WarningRaised, Message: "what was learned of " + c.Provider.Name +
 			" could not be read, so the pace starts over: " + err.Error()}, now, "")
 	}
-	g.reported = g.gate.pacer.rate()
+	g.reported = g.gate.law.rate()
 	g.mu.Lock()
 	g.unlock()
 	return g, nil
 }
 
-func newGate(p collection.Provider, longestWait time.Duration, concurrency int) gate {
-	ceiling, start := strictest(p.Ceilings), startInterval
-	if p.StartPerSecond > 0 {
-		start = time.Duration(float64(time.Second) / p.StartPerSecond)
+func newGate(p collection.Provider, name string, longestWait time.Duration, concurrency int) (gate, error) {
+	l, err := newLaw(name, p)
+	g := gate{law: l, longestWait: longestWait, concurrency: concurrency}
+	if ceiling := strictest(p.Ceilings); ceiling > 0 {
+		g.ceiling = perSecond(ceiling)
 	}
-	g := gate{
-		pacer:       newPacer(start, cmp.Or(ceiling, floorInterval)),
-		longestWait: longestWait,
-		concurrency: concurrency,
-	}
-	if ceiling > 0 {
-		g.ceiling = float64(time.Second) / float64(ceiling)
-	}
-	g.pacer.off = p.Unpaced
 	g.breaker.state = closed
 	for _, c := range p.Ceilings {
 		g.windows = append(g.windows, newWindow(c))
 	}
-	return g
+	return g, err
 }
 
 // Client returns the client that connectors send with. Its requests wait as

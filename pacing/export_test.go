@@ -43,11 +43,18 @@ var (
 	Strictest  = strictest
 )
 
-func (p *pacer) Next(now time.Time) time.Time        { return p.next(now) }
-func (p *pacer) OnSend(now time.Time) (uint64, bool) { return p.onSend(now) }
-func (p *pacer) OnResult(id uint64, bound bool, s signal, now time.Time) {
-	p.onResult(id, bound, s, now)
+func (p *pacer) Next(now time.Time) time.Time {
+	at, _ := p.next(now)
+	return at
 }
+func (p *pacer) OnSend(now time.Time) (uint64, bool) {
+	d := p.onSend(now)
+	return d.id, d.bound
+}
+func (p *pacer) OnResult(id uint64, bound bool, s signal, now time.Time) {
+	p.onResult(ticket{id: id, bound: bound}, outcome{signal: s, hold: -1}, now)
+}
+func (p *pacer) StepInTime()                 { p.inTime = true }
 func (p *pacer) Interval() time.Duration     { return p.interval }
 func (p *pacer) SetStep(first time.Duration) { p.step = 1/first.Seconds() - 1/p.start.Seconds() }
 func (p *pacer) SetBurst(d time.Duration)    { p.burst = d }
@@ -96,7 +103,13 @@ func Header(h map[string][]string) http.Header {
 
 type Gate struct{ gate }
 
-func NewGate(p collection.Provider) *Gate { return &Gate{newGate(p, time.Minute, 1)} }
+func NewGate(p collection.Provider) *Gate {
+	g, err := newGate(p, "", time.Minute, 1)
+	if err != nil {
+		panic(err)
+	}
+	return &Gate{g}
+}
 
 // Pass lets a request through, if it may leave at now.
 func (g *Gate) Pass(now time.Time) bool {
@@ -109,7 +122,7 @@ func (g *Gate) Pass(now time.Time) bool {
 
 func (g *Gate) Restore(state []byte, now time.Time) error { return g.gate.restore(state, now) }
 func (g *Gate) Snapshot(now time.Time) []byte             { return g.gate.snapshot(now) }
-func (g *Gate) Interval() time.Duration                   { return g.pacer.interval }
+func (g *Gate) Interval() time.Duration                   { return time.Duration(float64(time.Second) / g.law.rate()) }
 
 // LeavesAt returns when the next request could leave, if an operator lets it.
 func (g *Gate) LeavesAt(now time.Time) time.Time {

@@ -20,10 +20,9 @@ const quotaHold = time.Hour
 
 // A gate is everything that decides whether a request may leave: one state,
 // changed by a request that leaves and by an attempt that ends, at times it is
-// told. It has no clock and no goroutine. The pacer inside is the one part
-// that may be exchanged for a cleverer law.
+// told. It has no clock and no goroutine. The law inside is exchangeable.
 type gate struct {
-	pacer       pacer
+	law         law
 	windows     []window
 	breaker     breaker
 	freeze      freeze
@@ -55,7 +54,8 @@ func (g *gate) plan(now, notBefore, deadline time.Time) plan {
 			p.until, p.cause = until, cause
 		}
 	}
-	longest(g.pacer.next(now), collection.WaitPacing)
+	at, lawOpen := g.law.next(now)
+	longest(at, collection.WaitPacing)
 	for i := range g.windows {
 		longest(g.windows[i].next(now), collection.WaitWindow)
 	}
@@ -72,7 +72,7 @@ func (g *gate) plan(now, notBefore, deadline time.Time) plan {
 		return p
 	case g.breaker.probing:
 		return plan{cause: collection.WaitBreaker}
-	case g.freeze.testing || g.inFlight >= g.concurrency:
+	case g.freeze.testing || !lawOpen || g.inFlight >= g.concurrency:
 		return plan{}
 	}
 	return plan{ready: true}
@@ -102,8 +102,7 @@ func (g *gate) frozen(status int) *collection.Stop {
 
 // A pass is the permission for one attempt.
 type pass struct {
-	id     uint64
-	bound  bool // the pace is what held it back
+	ticket
 	retry  bool // the same request was sent before
 	probe  bool // of the breaker
 	test   bool // of the freeze
@@ -114,7 +113,7 @@ type pass struct {
 // leave records that a request leaves at now, after a plan that was ready.
 func (g *gate) leave(now time.Time) pass {
 	var p pass
-	p.id, p.bound = g.pacer.onSend(now)
+	p.ticket = g.law.onSend(now)
 	for i := range g.windows {
 		g.windows[i].add(now, 1)
 		p.save = g.windows[i].reserve() || p.save
@@ -132,6 +131,8 @@ func (g *gate) leave(now time.Time) pass {
 // An outcome is what became of an attempt, as far as the gate is concerned.
 type outcome struct {
 	signal   signal
+	weak     bool          // nothing but a 503 says so, which may be by chance
+	windows  []quota       // limits that were announced
 	hold     time.Duration // the provider asked for it; negative: it did not
 	quota    bool          // a quota is used up: a hold, and no news about the pace
 	refused  string        // why the account is refused; "" if it is not
@@ -142,11 +143,11 @@ type outcome struct {
 // saved before anything else leaves.
 func (g *gate) settle(now time.Time, p pass, o outcome) (changes []collection.Event, save bool) {
 	g.inFlight--
-	was, evidence := g.pacer.interval, g.evidence(p, o.signal)
-	g.pacer.onResult(p.id, p.bound, o.signal, now)
-	if g.pacer.interval > was {
+	was, evidence := g.law.rate(), g.evidence(p, o)
+	g.law.onResult(p.ticket, o, now)
+	if rate := g.law.rate(); o.signal == throttled && rate < was {
 		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
-			Learned: g.pacer.rate(), Previous: float64(time.Second) / float64(was), Reason: "throttled",
+			Learned: rate, Previous: was, Reason: "throttled",
 		}})
 	}
 	if o.quota && o.hold < 0 {
@@ -158,10 +159,10 @@ func (g *gate) settle(now time.Time, p pass, o outcome) (changes []collection.Ev
 			g.hold, save = until, true
 		}
 	}
-	if change := g.breaker.onResult(p.id, p.probe, evidence, g.pacer.sent, now); change != nil {
+	if change := g.breaker.onResult(p.id, p.probe, evidence, g.law.latest(), now); change != nil {
 		changes, save = append(changes, collection.Event{Kind: collection.BreakerChanged, Breaker: change}), true
 	}
-	if change := g.freeze.onResult(p, o, g.pacer.sent, now); change != nil {
+	if change := g.freeze.onResult(p, o, g.law.latest(), now); change != nil {
 		changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
 	}
 	return changes, save
@@ -171,10 +172,10 @@ func (g *gate) settle(now time.Time, p pass, o outcome) (changes []collection.Ev
 // bad counts once: neither the retries of one request, which may be broken on
 // its own, nor what was in flight when the provider refused the first of it
 // says more about the provider than that first one. The probe always counts.
-func (g *gate) evidence(p pass, s signal) signal {
-	again := p.retry && (s == throttled || s == failed)
-	if !p.probe && (again || s == throttled && p.id <= g.pacer.fence) {
+func (g *gate) evidence(p pass, o outcome) signal {
+	again := p.retry && (o.signal == throttled || o.signal == failed)
+	if !p.probe && (again || o.signal == throttled && g.law.known(p.ticket, o)) {
 		return silent
 	}
-	return s
+	return o.signal
 }

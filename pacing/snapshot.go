@@ -23,6 +23,7 @@ type kept struct {
 	Breaker    *keptBreaker  `json:"breaker,omitempty"`
 	Freeze     *keptFreeze   `json:"freeze,omitempty"`
 	Windows    []keptWindow  `json:"windows,omitempty"`
+	Plateau    *keptPlateau  `json:"plateau,omitempty"`
 }
 
 // snapshot returns what must be known of the gate in a later process.
@@ -34,9 +35,7 @@ func (g *gate) snapshot(now time.Time) []byte {
 		Breaker:    g.breaker.snapshot(),
 		Freeze:     g.freeze.snapshot(),
 	}
-	if !g.pacer.heard.IsZero() {
-		k.Interval, k.HeardAt = g.pacer.learned(), g.pacer.heard.UTC().Round(0)
-	}
+	g.law.keep(&k)
 	if g.hold.After(now) {
 		k.Hold = g.hold.UTC().Round(0)
 	}
@@ -91,7 +90,7 @@ func (g *gate) restore(state []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	g.pacer.restore(k.Interval, k.HeardAt, now)
+	g.law.restore(k, now)
 	g.hold = k.Hold
 	g.breaker.restore(k.Breaker)
 	g.freeze.restore(k.Freeze)
@@ -127,7 +126,7 @@ func (g *Governor) Status() Status {
 }
 
 func (g *gate) status(now time.Time) Status {
-	s := Status{PerSecond: g.pacer.rate(), Ceiling: g.perSecond(), Breaker: g.breaker.state}
+	s := Status{PerSecond: g.law.rate(), Ceiling: g.perSecond(), Breaker: g.breaker.state}
 	if g.hold.After(now) {
 		s.HoldUntil = g.hold
 	}
@@ -157,7 +156,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 		return Status{}, err
 	}
 	g := gate{ceiling: k.Ceiling, hold: k.Hold, breaker: breaker{state: closed}}
-	g.pacer.interval, g.pacer.off = k.Interval, k.Interval <= 0
+	g.law = &pacer{interval: k.Interval, off: k.Interval <= 0}
 	g.breaker.restore(k.Breaker)
 	g.freeze.restore(k.Freeze)
 	return g.status(now), nil

@@ -129,11 +129,11 @@ const rateStep = 1.25
 
 // tellRate tells that the pace has grown. A decrease is told when it happens.
 func (g *Governor) tellRate(now time.Time, stream string) {
-	rate := g.gate.pacer.rate()
+	rate := g.gate.law.rate()
 	switch {
 	case rate < g.reported:
 		g.reported = rate
-	case rate > g.reported && (rate >= g.reported*rateStep || g.gate.pacer.interval == g.gate.pacer.floor):
+	case rate > g.reported && (rate >= g.reported*rateStep || rate >= g.gate.law.most()):
 		g.tell(collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
 			Learned: rate, Previous: g.reported, Reason: "answered without complaint",
 		}}, now, stream)

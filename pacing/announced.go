@@ -1,0 +1,79 @@
+package pacing
+
+import (
+	"math"
+	"time"
+)
+
+// The constants of announced limits.
+const (
+	disbelieved     = time.Minute // after a refusal while following, at least,
+	disbelievedFor  = 100         // or the time of so many requests,
+	disbelievedMost = 4 * time.Hour
+	freshest        = time.Minute // headers older than it are not followed
+	restLeast       = 0.3         // requests that remain are at least counted as this
+)
+
+// A bulletin is what headers last said.
+type bulletin struct {
+	news    float64       // the pace that uses up what remains until it resets
+	told    time.Time     // when they said so
+	longest time.Duration // the longest reset that was seen: the window
+	doubted time.Time     // they are not followed before
+	strikes int           // refusals while they were
+}
+
+// announce reads the limits that o announced: the pace that spends what
+// remains evenly until the reset, but never more than half above the average
+// of the whole window, because what remains at its end says more than the
+// window sustains.
+func (p *plateau) announce(o outcome, refused bool, now time.Time) {
+	pace := math.Inf(1)
+	for _, q := range o.windows {
+		if q.unit != "" || q.remaining < 0 || q.reset <= 0 || q.reset > paceLimit || q.window > paceLimit {
+			continue
+		}
+		p.longest = max(p.longest, q.reset, q.window)
+		rest := max(restLeast, q.remaining-float64(p.flying))
+		rate := margin * rest / q.reset.Seconds()
+		if q.limit > 0 {
+			rate = min(rate, announced*q.limit/p.longest.Seconds())
+		}
+		pace = min(pace, rate)
+	}
+	if math.IsInf(pace, 1) {
+		return
+	}
+	if refused && p.news > 0 {
+		pace = min(pace, p.news) // an error never makes it faster
+	}
+	p.news, p.told = pace, now
+}
+
+// follow moves the pace to what the headers say, if they are fresh and have
+// not turned out to be wrong. It reports whether it did.
+func (p *plateau) follow(now time.Time) bool {
+	b := &p.bulletin
+	if b.news == 0 || now.Sub(b.told) > freshest || now.Before(b.doubted) {
+		if p.mode == following {
+			p.climb(p.r)
+		}
+		return false
+	}
+	p.mode = following
+	was := p.pace()
+	p.r = max(slowest, min(2*p.r, b.news))
+	p.target = p.r
+	if wait := p.tat.Sub(now); wait > 0 {
+		p.tat = now.Add(scale(wait, was/p.pace()))
+	}
+	return true
+}
+
+// disbelieve stops following headers that did not prevent a refusal.
+func (p *plateau) disbelieve(now time.Time) {
+	b := &p.bulletin
+	span := max(disbelieved, disbelievedFor*interval(max(p.from, slowest)))
+	b.doubted = now.Add(min(disbelievedMost, span<<min(b.strikes, 12)))
+	b.strikes++
+}

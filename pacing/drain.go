@@ -1,0 +1,109 @@
+package pacing
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// The constants of slow answers.
+const (
+	latencies     = 21                    // of which the median is taken
+	latencyLeast  = 11                    // after a drain began
+	slowTimes     = 2                     // the usual latency
+	slowSpread    = 2.1                   // as an exponent of the usual dispersion
+	slowBy        = 50 * time.Millisecond // and at least so much more
+	dispersionEMA = 0.01                  //
+	baseDown      = 0.05                  // of the gap, for each answer
+	baseUp        = 0.001                 //
+	baseFrozen    = 1.5                   // times: what is slower does not count as usual
+	drainedTimes  = 1.3                   // the usual latency
+	drainAnswers  = 30                    // after which slowing down has not helped
+	drainGain     = 0.9                   // of the median: what counts as having helped
+	drainTarget   = 0.95                  // of what was delivered
+	drainPace     = 0.7                   //
+)
+
+// A latency is what is known of how long answers take, in seconds.
+type latency struct {
+	recent     []float64 // of requests that left after the last decrease
+	usual      float64   // median; 0: not known
+	dispersion float64   // of single answers around the median, in logarithm
+	before     float64   // the median when the drain began
+	preCut     float64   // the plateau then
+	waited     int       // answers since
+}
+
+// slowAnswer looks at how long an answer took, and slows down if answers take
+// much longer than usual. It reports whether a drain is under way.
+func (p *plateau) slowAnswer(d ticket, now time.Time) bool {
+	l := &p.latency
+	took := max(1e-4, now.Sub(d.at).Seconds())
+	if len(l.recent) == latencies {
+		l.recent = l.recent[1:]
+	}
+	l.recent = append(l.recent, took)
+	if len(l.recent) < latencyLeast {
+		return p.mode == drain
+	}
+	sorted := slices.Clone(l.recent)
+	slices.Sort(sorted)
+	median := sorted[len(sorted)/2]
+	if p.mode == drain {
+		p.drained(median)
+		return true
+	}
+	if l.usual == 0 {
+		l.usual = median
+	}
+	l.dispersion += dispersionEMA * (math.Abs(math.Log(took/median)) - l.dispersion)
+	switch gap := median - l.usual; {
+	case gap < 0:
+		l.usual += baseDown * gap
+	case median <= baseFrozen*l.usual:
+		l.usual += baseUp * gap
+	}
+	slow := median > l.usual*max(slowTimes, math.Exp(slowSpread*l.dispersion)) && median > l.usual+slowBy.Seconds()
+	if slow && len(l.recent) == latencies && p.mode != following {
+		p.slowDown(median, now)
+	}
+	return p.mode == drain
+}
+
+// slowDown begins a drain: slower than what is delivered, until the queue that
+// must be somewhere is empty.
+func (p *plateau) slowDown(median float64, now time.Time) {
+	delivered := min(p.delivered(now), p.pace())
+	if delivered == 0 {
+		return
+	}
+	p.preCut, p.before, p.waited = p.plateauOr(p.pace()), median, 0
+	target := drainTarget * delivered
+	if p.mode == probing {
+		p.at = now
+		target = min(p.proven(), p.preCut)
+	}
+	p.target = max(slowest, target)
+	p.r = max(slowest, min(p.r, drainPace*delivered))
+	p.mode, p.fence = drain, p.sent
+	p.recent = p.recent[:0]
+	p.every = min(probeMost, 2*p.every)
+	p.step = max(stepLeast, p.step/2)
+	if resume := now.Add(interval(p.r)); p.tat.Before(resume) {
+		p.tat = resume
+	}
+}
+
+// drained ends a drain when answers are quick again, or when it turns out that
+// slowing down does not make them quicker: then they are slow for another
+// reason, which is the usual from now on.
+func (p *plateau) drained(median float64) {
+	p.waited++
+	switch {
+	case median <= drainedTimes*p.latency.usual:
+		p.climb(p.target)
+	case p.waited >= drainAnswers && median > drainGain*p.before:
+		p.latency.usual = median
+		p.climb(p.preCut)
+	}
+}

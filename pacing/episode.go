@@ -1,0 +1,152 @@
+package pacing
+
+import "time"
+
+// The constants of episodes.
+const (
+	pauseLeast    = 250 * time.Millisecond // before the first probe of an episode
+	pauseMost     = 5 * time.Second        // and at most, when no window is known
+	pauseCap      = time.Hour              // before any probe
+	pauseWindow   = 1.0 / 16               // of the window that is known
+	pauseLast     = 0.4                    // of the length of the last episode
+	pauseJitter   = 0.3                    // 0.85 to 1.15
+	suspicionFade = 0.985                  // for each answer, so that it lasts for about 66
+	suspicionMost = 2                      // lone refusals in that time that are taken for chance
+	weakOutage    = 30 * time.Second       // a weak episode that lasts longer is an outage
+	longOutage    = 10 * time.Minute       // and any that lasts longer is, or a quota
+	banShare      = 0.7                    // of the pace that was forbidden
+)
+
+// An episode lasts from a refusal to the first answer to a request that left
+// after it.
+type episode struct {
+	blocked   bool
+	from      float64 // the pace at which it began
+	was       mode    // the mode in which it did
+	goalWas   float64
+	at        time.Time
+	failed    time.Time // of the latest refusal
+	asked     time.Duration
+	weak      bool
+	tries     int       // probes that were refused
+	pause     time.Time // nothing leaves before it
+	lasted    time.Duration
+	ended     time.Time
+	suspicion float64 // lone weak refusals lately
+}
+
+// refuse begins an episode, or goes on with it. What left before the decrease
+// is the same refusal again.
+func (p *plateau) refuse(d ticket, o outcome, now time.Time) {
+	fresh := d.id > p.fence
+	if !o.weak {
+		p.crowd.refuse(d, fresh && !p.blocked)
+	}
+	if !fresh {
+		return
+	}
+	if p.blocked {
+		p.tries++
+		p.episode.failed = now
+		p.weak = p.weak && o.weak
+		if o.hold < 0 {
+			p.rest(now)
+		}
+		return
+	}
+	p.from, p.was, p.goalWas = p.pace(), p.mode, p.goal
+	p.at, p.episode.failed, p.asked = now, now, max(0, o.hold)
+	p.weak, p.tries, p.blocked = o.weak, 0, true
+	if p.was == following {
+		p.disbelieve(now)
+	}
+	p.fence = p.sent
+	p.r = max(slowest, p.from*decrease)
+	if resume := now.Add(interval(p.r)); p.tat.Before(resume) {
+		p.tat = resume
+	}
+	if o.hold < 0 {
+		p.rest(now)
+	}
+}
+
+// rest pauses before the next probe: longer for each that was refused, and for
+// as long as a window or the last episode lets expect.
+func (p *plateau) rest(now time.Time) {
+	first := max(pauseLeast, min(2*interval(p.from), pauseMost))
+	first = max(first, scale(p.window, pauseWindow), scale(min(p.lasted, longOutage), pauseLast))
+	pause := min(pauseCap, first<<min(p.tries, 12))
+	p.pause = now.Add(scale(pause, 1-pauseJitter/2+pauseJitter*p.chance()))
+}
+
+// chance returns a number in [0, 1) that the next request changes.
+func (p *plateau) chance() float64 {
+	u := p.phase + float64(p.sent%(1<<20))*0.7548776662466927 // R. Roberts: the plastic ratio's sequence
+	return u - float64(int64(u))
+}
+
+func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
+
+// recover ends the episode: a request that left after the decrease was
+// answered.
+func (p *plateau) recover(now time.Time) {
+	p.blocked, p.pause = false, time.Time{}
+	p.lasted, p.ended = now.Sub(p.at), now
+	alone := p.weak && p.tries == 0 && p.suspicion < suspicionMost
+	switch {
+	case alone:
+		p.suspicion++
+		p.resume()
+	case p.lasted > longOutage || p.weak && p.lasted > weakOutage:
+		p.begin(now)
+		p.climb(p.plateauOr(p.from))
+	case p.crowded():
+		p.mode = steady
+		p.begin(now)
+	default:
+		p.measure()
+		p.climb(p.learn(now))
+	}
+}
+
+// resume climbs back to where the pace was, and learns nothing.
+func (p *plateau) resume() {
+	switch {
+	case p.was == startup:
+		p.mode, p.goal = recovering, p.from
+		p.restart = true
+	case p.was == recovering:
+		p.mode, p.goal = recovering, p.goalWas
+	default:
+		p.mode, p.goal = recovering, p.from
+		p.reprobe = p.was == probing
+	}
+}
+
+// climb makes target the plateau, and goes there.
+func (p *plateau) climb(target float64) {
+	p.target = max(slowest, min(target, p.ceiling))
+	p.goal, p.mode = p.target, recovering
+	p.restart, p.reprobe = false, false
+	p.r = min(p.r, p.goal)
+	p.since = 0
+}
+
+// plateauOr returns the plateau, or rate if none is known.
+func (p *plateau) plateauOr(rate float64) float64 {
+	if p.target > 0 {
+		return p.target
+	}
+	return rate
+}
+
+// forbid remembers the pace at which the account was refused, for ever.
+func (p *plateau) forbid(now time.Time) {
+	limit := max(slowest, banShare*min(p.pace(), max(p.delivered(now), p.pace()/4)))
+	if p.banned == 0 || limit < p.banned {
+		p.banned = limit
+	}
+	p.climb(min(p.plateauOr(limit), limit))
+	p.r = min(p.r, limit*decrease)
+	p.begin(now)
+}

@@ -1,0 +1,200 @@
+package pacing
+
+import "time"
+
+// The constants of what is learned from episodes.
+const (
+	windowLeast = 8 * time.Second // a shorter block may be a bucket that fills
+	answersKept = 2048            // the latest answers, which measure windows
+	heldLeast   = 45 * time.Second
+)
+
+// Windows are those that providers count in.
+var windows = [...]time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
+
+// A knowledge is what is known of the limit.
+type knowledge struct {
+	limits   []float64     // estimates that agree, at most four
+	window   time.Duration // that the provider counts in; 0: none was seen
+	windowed bool          // it was found in this episode
+	banned   float64       // never faster than it; 0: nothing was forbidden
+	guesses  int           // episodes in a row without an estimate
+	lower    int           // episodes in a row that found less
+	agreed   int           // episodes in a row that found the same
+	refuted  bool          // a plateau that a probe seemed to prove was refused
+
+	began   time.Time // of the count
+	answers int       // since then
+	times   []time.Time
+	head    int
+}
+
+// count notes an answer.
+func (k *knowledge) count(now time.Time) {
+	k.answers++
+	if len(k.times) < answersKept {
+		k.times = append(k.times, now)
+		return
+	}
+	k.times[k.head] = now
+	k.head = (k.head + 1) % answersKept
+}
+
+// begin begins a new count.
+func (k *knowledge) begin(now time.Time) { k.began, k.answers = now, 0 }
+
+// within returns how many answers came in [from, to), and whether the memory
+// goes back so far.
+func (k *knowledge) within(from, to time.Time) (n int, complete bool) {
+	for i := range k.times {
+		at := k.times[(k.head+len(k.times)-1-i)%len(k.times)]
+		if at.Before(from) {
+			return n, true
+		}
+		if at.Before(to) {
+			n++
+		}
+	}
+	return n, len(k.times) < answersKept
+}
+
+// delivered returns the rate of the latest answers.
+func (k *knowledge) delivered(now time.Time) float64 {
+	const latest = 32
+	n := min(latest, len(k.times))
+	if n < enough {
+		return 0
+	}
+	first := k.times[(k.head+len(k.times)-n)%len(k.times)]
+	return float64(n-1) / max(now.Sub(first).Seconds(), 1e-3)
+}
+
+// measure learns the window from the length of the block: the smallest usual
+// one that is not shorter.
+func (p *plateau) measure() {
+	p.windowed = false
+	block := max(p.episode.failed.Sub(p.at), p.asked)
+	if block < windowLeast || block > longOutage || block < 4*interval(p.from) {
+		return
+	}
+	for _, w := range windows {
+		if w >= block {
+			p.windowed = p.window < w
+			p.window = max(p.window, w)
+			return
+		}
+	}
+}
+
+// estimate returns the limit as the work answered since the end of the last
+// episode says; 0 if that was too little. Between two moments at which the
+// provider had nothing left it is exact, whatever it counts in, and if it had
+// unused credit on the way it is a lower bound.
+func (p *plateau) estimate(now time.Time) float64 {
+	if p.windowed {
+		if n, complete := p.within(p.at.Add(-p.window), p.at); complete && n >= enough && p.at.Sub(p.began) > p.window/2 {
+			p.begin(now)
+			return float64(n) / p.window.Seconds()
+		}
+	}
+	if p.answers < enough {
+		return 0 // short counts are added up
+	}
+	est := float64(p.answers) / now.Sub(p.began).Seconds()
+	p.begin(now)
+	return est
+}
+
+// learn returns the plateau that the episode which has just ended calls for.
+func (p *plateau) learn(now time.Time) float64 {
+	est := p.estimate(now)
+	known := p.limit()
+	was := p.was
+	if est == 0 {
+		return p.guess(was)
+	}
+	p.guesses = 0
+	safe := min(margin*est, margin*p.from)
+	switch {
+	case known == 0 || est >= (1+agrees)*known:
+		p.limits, p.every, p.agreed, p.lower = []float64{est}, probeLeast, 0, 0
+		switch was {
+		case probing:
+			return max(safe, min(p.proven(), 1.1*est))
+		case startup:
+			// The provider may have had credit that the ramp did not use.
+			return max(safe, min(startupShare*p.from, p.burstRate()))
+		}
+		return safe
+	case est > (1-agrees)*known && p.from > (1-agrees)*known:
+		return p.confirm(est)
+	case was == probing:
+		p.every = min(probeMost, 2*p.every)
+		p.agreed++
+		return p.proven()
+	}
+	p.limits, p.every, p.agreed = []float64{est}, probeLeast, 0
+	p.lower++
+	if p.lower == 1 {
+		return max(safe, 0.9*p.from)
+	}
+	return safe
+}
+
+// startupShare is how much of the pace that was refused first is tried, when
+// the count says less, because the ramp was slow.
+const startupShare = 0.7
+
+// burstRate returns the rate of what was answered shortly before the episode.
+func (p *plateau) burstRate() float64 {
+	const recent = 10 * time.Second
+	n, _ := p.within(p.at.Add(-recent), p.at)
+	return float64(n) / recent.Seconds()
+}
+
+// limit returns the limit that is believed; 0 if none is.
+func (k *knowledge) limit() float64 {
+	known := 0.0
+	for _, l := range k.limits {
+		known = max(known, l)
+	}
+	return known
+}
+
+// guess returns a plateau when there is too little to estimate one from.
+func (p *plateau) guess(was mode) float64 {
+	p.guesses++
+	switch {
+	case was == probing:
+		return p.proven()
+	case p.guesses > 1:
+		return 0.5 * p.from
+	case was == startup:
+		return 0.85 * p.from
+	case was == steady:
+		return 0.9 * p.from
+	}
+	return 0.7 * p.from
+}
+
+// confirm takes an estimate that agrees with the others.
+func (p *plateau) confirm(est float64) float64 {
+	p.limits = append(p.limits, est)
+	if len(p.limits) > estimates {
+		p.limits = p.limits[1:]
+	}
+	p.agreed++
+	p.lower = 0
+	p.every = min(probeMost, 2*p.every)
+	p.step = max(stepLeast, p.step/2)
+	target := margin * p.limit()
+	if p.was != probing {
+		p.refuted = true
+		return target
+	}
+	proven := p.proven()
+	if proven > target && p.refuted {
+		return (proven + target) / 2
+	}
+	return max(proven, target)
+}

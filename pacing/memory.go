@@ -1,0 +1,80 @@
+package pacing
+
+import (
+	"math"
+	"time"
+)
+
+// How much of a plateau is believed, by its age. A pace that was forbidden is
+// believed for ever.
+const (
+	fullFor   = 2 * time.Hour
+	mostlyFor = 24 * time.Hour
+	halfFor   = 7 * 24 * time.Hour
+	mostly    = 0.8
+	half      = 0.5
+)
+
+// A keptPlateau is the saved form of what a plateau knows.
+type keptPlateau struct {
+	Target float64       `json:"target_per_second,omitempty"`
+	Limit  float64       `json:"limit_per_second,omitempty"` // 0: the target is not confirmed
+	Banned float64       `json:"banned_per_second,omitempty"`
+	Window time.Duration `json:"window_ns,omitempty"`
+	Every  int           `json:"probe_every,omitempty"`
+	Crowd  int           `json:"in_flight,omitempty"`
+}
+
+// keep notes what a later process should know. A pace that one bad evening
+// left behind is worth nothing: only a plateau that is an estimate is kept
+// when it is slower than the start.
+func (p *plateau) keep(k *kept) {
+	kp := keptPlateau{Banned: p.banned}
+	if !p.heard.IsZero() {
+		target := p.plateauOr(p.r)
+		if len(p.limits) == 0 {
+			target = max(target, p.start)
+		}
+		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.places
+		k.Interval, k.HeardAt = interval(target), p.heard.UTC().Round(0)
+	}
+	if kp != (keptPlateau{}) {
+		k.Plateau = &kp
+	}
+}
+
+// restore continues with it: at half of the plateau, from where it climbs.
+func (p *plateau) restore(k kept, now time.Time) {
+	kp := keptPlateau{Target: 0}
+	if k.Plateau != nil {
+		kp = *k.Plateau
+	}
+	sane := func(v float64) bool { return v >= slowest && !math.IsInf(v, 0) }
+	if sane(kp.Banned) {
+		p.banned = kp.Banned
+		p.r = min(p.r, p.banned)
+	}
+	share := 1.0
+	switch age := now.Sub(k.HeardAt); {
+	case !sane(kp.Target) || age > halfFor:
+		return
+	case age > mostlyFor:
+		share = half
+	case age > fullFor:
+		share = mostly
+	}
+	p.heard = k.HeardAt
+	if kp.Window > 0 && kp.Window <= longOutage {
+		p.window = kp.Window
+	}
+	p.climb(min(share*kp.Target, p.bound()))
+	p.r = max(slowest, p.goal*decrease)
+	if sane(kp.Limit) && share == 1 {
+		p.limits = []float64{kp.Limit}
+		p.every = max(probeLeast, min(kp.Every, probeMost))
+		p.agreed = 1
+		if kp.Crowd > 0 && kp.Crowd < 1<<16 {
+			p.places = kp.Crowd
+		}
+	}
+}

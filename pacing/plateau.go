@@ -1,0 +1,177 @@
+package pacing
+
+import (
+	"math"
+	"time"
+)
+
+// The constants of the plateau law. Those without another source are measured:
+// docs/pacing-score.md shows what happens without the part they belong to.
+const (
+	decrease  = 0.5       // the pace after an episode begins, as a share
+	margin    = 0.98      // how much of an estimated limit is used
+	slowest   = 1.0 / 600 // requests per second; a limit below one in ten minutes is a quota
+	slotLeast = 0.97      // a slot is 0.97 to 1.03 intervals, so that clients do not march in step
+	slotSpan  = 0.06      //
+	estimates = 4         // episodes that are remembered to confirm a limit
+	agrees    = 0.07      // two estimates within it are the same
+	enough    = 8         // successes from which a count is an estimate
+)
+
+// A mode is what a plateau is doing.
+type mode uint8
+
+const (
+	startup    mode = iota // doubling, until anything objects
+	recovering             // climbing back to a goal
+	steady                 // at the target
+	probing                // a little above it, to see whether there is more
+	drain                  // slower, until answers are quick again
+	following              // as fast as the headers say
+)
+
+// A plateau is the law that finds the limit and stays just below it.
+//
+//	startup ──refused──→ blocked ──answered──→ recovering ──→ steady ⇄ probing
+//	   any mode ──refused──↑                        ↑            │
+//	                                                └── drain ←──┘ slow answers
+//
+// A refusal begins an episode: the pace is halved, once, and nothing leaves
+// but one request at a time, at growing intervals, until one is answered. What
+// was answered between the ends of two episodes is an estimate of the limit,
+// whatever the provider counts in: see learn. The plateau is a little below
+// it, and is probed from time to time, the more rarely the more often the
+// answer was the same. So the refusals are as many as we choose: one for each
+// probe.
+//
+// It has no clock and draws no chance: phase is given, and spreads the slots.
+type plateau struct {
+	start   float64 // requests per second, as all rates
+	ceiling float64
+	phase   float64
+
+	r      float64 // the pace, before the bounds of pace
+	mode   mode
+	goal   float64 // of recovering
+	target float64 // the plateau; 0: none is known
+	tat    time.Time
+	sent   uint64
+	fence  uint64 // the id of the latest request sent before the last decrease
+	flying int    // requests in flight
+	heard  time.Time
+
+	episode
+	knowledge
+	probe
+	crowd
+	latency
+	bulletin
+}
+
+func newPlateau(start, ceiling, phase float64) *plateau {
+	start = max(slowest, min(start, ceiling))
+	return &plateau{start: start, ceiling: ceiling, phase: phase, r: start,
+		probe: probe{step: stepFirst, every: probeLeast}}
+}
+
+// pace returns what is in force: the pace within the bounds of the owner, of
+// the headers, and of a ban that came before.
+func (p *plateau) pace() float64 {
+	pace := max(slowest, p.r)
+	if p.banned > 0 {
+		pace = min(pace, p.banned)
+	}
+	return min(pace, p.ceiling)
+}
+
+func (p *plateau) rate() float64  { return p.pace() }
+func (p *plateau) most() float64  { return p.ceiling }
+func (p *plateau) latest() uint64 { return p.sent }
+
+// known reports whether d was refused in an episode that had begun. A 503
+// counts as one more failure all the same: the provider may be down.
+func (p *plateau) known(d ticket, o outcome) bool {
+	return d.id <= p.fence || p.blocked && !o.weak
+}
+
+// next returns when the next request may leave. The first one that is asked
+// for waits a whole interval.
+func (p *plateau) next(now time.Time) (at time.Time, open bool) {
+	if p.tat.IsZero() {
+		p.tat, p.began = now.Add(interval(p.pace())), now
+	}
+	at = p.tat
+	if p.pause.After(at) {
+		at = p.pause
+	}
+	if p.blocked && p.flying > 0 || p.places > 0 && p.flying >= p.limitInFlight() {
+		return at, false
+	}
+	return at, true
+}
+
+func interval(rate float64) time.Duration { return time.Duration(float64(time.Second) / rate) }
+
+// onSend records that a request leaves, and books its slot. It is bound if it
+// left within 2/3 of an interval after it might have, so that the run uses at
+// least 60 % of the pace.
+func (p *plateau) onSend(now time.Time) ticket {
+	p.sent++
+	p.flying++
+	slot := interval(p.pace())
+	bound := now.Sub(p.tat) <= slot*2/3
+	if p.tat.Before(now) {
+		p.tat = now
+	}
+	// Multiples of the golden ratio are spread evenly over [0, 1).
+	_, u := math.Modf(p.phase + float64(p.sent%(1<<20))*math.Phi)
+	if p.sent > 1 {
+		slot = time.Duration(float64(slot) * (slotLeast + slotSpan*u))
+	}
+	p.tat = p.tat.Add(slot)
+	return ticket{id: p.sent, bound: bound, at: now, inFlight: p.flying}
+}
+
+// onResult records the end of an attempt.
+func (p *plateau) onResult(d ticket, o outcome, now time.Time) {
+	p.flying--
+	if o.signal != silent && o.signal != failed {
+		p.heard = now
+	}
+	switch {
+	case o.refused != "":
+		p.forbid(now)
+	case o.signal == throttled:
+		p.announce(o, true, now)
+		p.refuse(d, o, now)
+	case o.signal == succeeded || o.signal == answered:
+		p.answer(d, o, now)
+	}
+}
+
+// answer records an answer that did not ask for less.
+func (p *plateau) answer(d ticket, o outcome, now time.Time) {
+	p.count(now)
+	p.suspicion *= suspicionFade
+	p.crowd.accept(d)
+	if d.id <= p.fence {
+		return
+	}
+	if p.blocked {
+		p.recover(now)
+		p.announce(o, false, now)
+		return
+	}
+	p.announce(o, false, now)
+	if o.signal == answered {
+		return
+	}
+	if p.slowAnswer(d, now) || p.places > 0 && p.widen() || p.follow(now) || !d.bound {
+		return
+	}
+	was := p.pace()
+	p.advance(now)
+	if pace := p.pace(); pace > was && p.tat.After(now) { // for the wait that has begun as well
+		p.tat = p.tat.Add(interval(pace) - interval(was))
+	}
+}

@@ -1,0 +1,136 @@
+package pacing
+
+import (
+	"math"
+	"time"
+)
+
+// The constants of the ways up.
+const (
+	doubleLeast = 8.0              // answers in which the pace doubles at the start,
+	doubleTime  = 5 * time.Second  // and the time in which it does
+	climbShare  = 0.25             // of the way to the goal, in the interval, for each answer
+	stepFirst   = 0.05             // of a probe
+	stepLeast   = 0.02             //
+	stepMost    = 0.25             //
+	stepGrow    = 1.6              // from one level to the next
+	probeLeast  = 32               // answers before a probe
+	probeMost   = 1024             //
+	probeTime   = 10 * time.Minute // and the time that is enough
+	dwellLeast  = 30 * time.Second // at a level
+	dwellCount  = 20               // answers at a level
+	probeCost   = 30               // lengths of the last episode between two of them
+	costMost    = time.Hour        //
+)
+
+// A level is a pace that a probe tried, and since when.
+type level struct {
+	rate float64
+	at   time.Time
+}
+
+// A probe is the search for more.
+type probe struct {
+	step    float64
+	every   int // answers between two
+	since   int // answers at the plateau, or at the level
+	base    float64
+	levels  []level
+	restart bool // startup goes on when the pace is back
+	reprobe bool // the probe does
+}
+
+// advance moves the pace after an answer that used it. The step in the
+// interval is a quarter of the gap; as the gap to a plateau shrinks, so does
+// it, and at the plateau it is nothing.
+func (p *plateau) advance(now time.Time) {
+	switch p.mode {
+	case startup:
+		p.r *= math.Exp2(1 / max(doubleLeast, doubleTime.Seconds()*p.r))
+		if p.r >= p.bound() {
+			p.settleAt(p.bound())
+		}
+	case recovering:
+		gap := 1/p.goal - 1/p.r
+		p.r = 1 / (1/p.r + climbShare*gap)
+		if math.Abs(p.r-p.goal) <= 0.02*p.goal {
+			p.arrive(now)
+		}
+	case steady:
+		p.since++
+		if p.target < p.bound() && p.due(now) {
+			p.base, p.levels, p.mode = p.target, p.levels[:0], probing
+			p.raise(now)
+		}
+	case probing:
+		p.since++
+		held := now.Sub(p.levels[len(p.levels)-1].at)
+		if p.since < dwellCount || held < max(dwellLeast, scale(p.window, 1.2)) {
+			return
+		}
+		p.target = p.r
+		if p.r >= p.bound() {
+			p.settleAt(p.bound())
+			return
+		}
+		p.step = min(stepMost, p.step*stepGrow)
+		p.raise(now)
+	}
+}
+
+// bound returns the highest pace worth trying.
+func (p *plateau) bound() float64 {
+	if p.banned > 0 {
+		return min(p.ceiling, p.banned)
+	}
+	return p.ceiling
+}
+
+func (p *plateau) settleAt(rate float64) {
+	p.r, p.target, p.goal, p.mode, p.since = rate, rate, rate, steady, 0
+}
+
+// arrive is the end of a climb.
+func (p *plateau) arrive(now time.Time) {
+	p.r = p.goal
+	switch {
+	case p.restart:
+		p.mode = startup
+	case p.reprobe && len(p.levels) > 0:
+		p.mode = probing
+		p.levels[len(p.levels)-1].at = now
+		p.since = 0
+	default:
+		p.mode, p.since = steady, 0
+	}
+	p.restart, p.reprobe = false, false
+}
+
+// due reports whether it is time for a probe. One that was refused is paid for
+// with the length of its episode.
+func (p *plateau) due(now time.Time) bool {
+	most := max(probeLeast, int(probeTime.Seconds()*p.r))
+	if p.since < min(p.every, most) {
+		return false
+	}
+	return p.agreed == 0 || now.Sub(p.ended) > min(costMost, probeCost*p.lasted)
+}
+
+// raise begins a level.
+func (p *plateau) raise(now time.Time) {
+	p.r = min(p.bound(), p.r*(1+p.step))
+	p.levels = append(p.levels, level{p.r, now})
+	p.since = 0
+}
+
+// proven returns the highest pace that was held for long enough before the
+// episode: more than two windows, so that a whole one is among them.
+func (p *plateau) proven() float64 {
+	proven := p.base
+	for _, l := range p.levels {
+		if p.at.Sub(l.at) >= max(heldLeast, scale(p.window, 2.1)) {
+			proven = max(proven, l.rate)
+		}
+	}
+	return proven
+}
