@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+)
+
+// A Client is how somebody sends: it makes a transport out of a provider.
+type Client struct {
+	Name string
+	make func(p *Provider, state *[]byte) (http.RoundTripper, func())
+}
+
+// Origin is where all providers are.
+const Origin = "https://provider.test"
+
+// Governed is the client of package pacing under one of its laws.
+func Governed(law string) Client {
+	return Client{law, func(p *Provider, state *[]byte) (http.RoundTripper, func()) {
+		save := func(_ context.Context, s []byte, _ ...collection.Event) error {
+			*state = append([]byte(nil), s...)
+			return nil
+		}
+		g, err := pacing.New(pacing.Config{
+			Provider: collection.Provider{
+				Name: p.Family, Origins: []string{Origin},
+				Ceilings: []collection.Ceiling{{Count: Ceiling, Per: time.Second}},
+			},
+			Law: law, Concurrency: Workers, Base: p, Restore: *state, Save: save,
+		})
+		if err != nil {
+			panic(err) // a law that is not there
+		}
+		return g.Client().Transport, func() {
+			g.Flush(context.Background())
+			g.Close()
+		}
+	}}
+}
+
+// Play lets c work at p for d, with as many workers as it may have requests in
+// flight. What the client wants to keep goes to state, and comes from there.
+//
+// A request that ends in a stop is begun anew when the stop allows it, as the
+// next run would; a stop that only an operator ends is the end.
+func Play(p *Provider, c Client, d time.Duration, state *[]byte) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	transport, end := c.make(p, state)
+	var wg sync.WaitGroup
+	for range Workers {
+		wg.Go(func() {
+			for ctx.Err() == nil && fetch(ctx, transport) {
+			}
+		})
+	}
+	wg.Wait()
+	end()
+}
+
+// fetch sends one request. It reports false if there is no use in another.
+func fetch(ctx context.Context, t http.RoundTripper) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, Origin+"/records", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := t.RoundTrip(req)
+	if err == nil {
+		resp.Body.Close()
+		return true
+	}
+	stop, ok := errors.AsType[*collection.Stop](err)
+	pause := time.Second
+	switch {
+	case !ok:
+		pause = 0
+	case stop.Reason == collection.Frozen && stop.NotBefore.IsZero():
+		return false
+	case !stop.NotBefore.IsZero():
+		pause = time.Until(stop.NotBefore)
+	}
+	timer := time.NewTimer(max(pause, time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return true
+}

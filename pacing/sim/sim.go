@@ -1,0 +1,216 @@
+// Package sim plays providers of many kinds, in virtual time, and scores what
+// a client makes of them.
+//
+// A [Family] is a kind of provider: one that counts in fixed windows, one that
+// slows down, one that bans. [Family.New] draws an instance from a seed. An
+// instance is an [http.RoundTripper] that a client sends to; [Play] lets a
+// client work at it, and [Provider.Score] reads from its log, never from the
+// client, how well the client did:
+//
+//	Family ──seed──→ Provider ←──requests── client ←── 32 workers of Play
+//	                    └── log ──→ Score
+//
+// Time is that of the standard library, so everything here is used inside of
+// [testing/synctest], where an hour passes in a second.
+//
+// The clients to compare are the governed client of package pacing under its
+// laws, and clients that others publish: see [Contenders].
+package sim
+
+import (
+	"context"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// What is common to all instances. Noise is what any provider on the internet
+// has; an owner allows more than these providers do, because nobody knows.
+const (
+	Ceiling = 20 // requests per second that the owner allows
+	Workers = 32 // requests in flight at most
+
+	noise500     = 0.002
+	noise503     = 0.002
+	noiseTimeout = 0.0005
+)
+
+// A reply is what a model says to a request.
+type reply struct {
+	status  int
+	header  http.Header
+	latency float64 // seconds
+	ban     bool    // from here on, nothing is answered any more
+}
+
+// A model is the judgement of a provider. Times are seconds since its start.
+type model interface {
+	// answer judges a request of some cost, the inFlight-th at this moment.
+	answer(now, cost float64, inFlight int) reply
+
+	// capacity returns the work per second that the best client gets at now.
+	capacity(now float64) float64
+}
+
+// An arrival is a request as the provider saw it.
+type arrival struct {
+	at      float64
+	status  int
+	cost    float64
+	latency float64
+	refused bool // by the model, and not by chance
+	early   bool // the provider had asked for silence
+}
+
+// A Provider is one instance of a family.
+type Provider struct {
+	Family string
+	Seed   uint64
+
+	model    model
+	weighted bool
+	idle     float64 // latency of the best client, in seconds
+	start    time.Time
+
+	mu       sync.Mutex
+	rng      *rand.Rand
+	log      []arrival
+	inFlight int
+	silent   float64 // asked for until then
+	banned   bool
+}
+
+// RoundTrip answers r as the model does, after its latency.
+func (p *Provider) RoundTrip(r *http.Request) (*http.Response, error) {
+	a, hang := p.arrive()
+	if hang {
+		<-r.Context().Done()
+		p.leave(0)
+		return nil, context.Cause(r.Context())
+	}
+	timer := time.NewTimer(time.Duration(a.latency * float64(time.Second)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.Context().Done():
+		p.leave(0)
+		return nil, context.Cause(r.Context())
+	}
+	wait := 0.0
+	if s := a.header.Get("Retry-After"); s != "" {
+		if d, err := time.ParseDuration(s + "s"); err == nil {
+			wait = d.Seconds()
+		}
+	}
+	p.leave(wait)
+	return &http.Response{
+		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: a.header, Request: r,
+		Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2,
+	}, nil
+}
+
+// arrive logs a request and judges it. hang says that it is never answered.
+func (p *Provider) arrive() (a reply, hang bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	p.inFlight++
+	in := arrival{at: now, cost: 1, early: now < p.silent}
+	if p.weighted && p.rng.Float64() < 0.2 {
+		in.cost = 4
+	}
+	switch u := p.rng.Float64(); {
+	case p.banned:
+		a = reply{status: 403, latency: p.idle}
+	case u < noise500:
+		a = reply{status: 500, latency: p.idle}
+	case u < noise500+noise503:
+		a = reply{status: 503, latency: p.idle}
+	case u < noise500+noise503+noiseTimeout:
+		hang = true
+	default:
+		a = p.model.answer(now, in.cost, p.inFlight)
+		in.refused = a.status != 200
+		p.banned = p.banned || a.ban
+	}
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	in.status, in.latency = a.status, a.latency
+	p.log = append(p.log, in)
+	return a, hang
+}
+
+func (p *Provider) leave(wait float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.inFlight--
+	if wait > 0 {
+		p.silent = max(p.silent, p.now()+wait)
+	}
+}
+
+func (p *Provider) now() float64 { return time.Since(p.start).Seconds() }
+
+// A Score is how well a client did in a span of time.
+type Score struct {
+	Share    float64 // of the work that the best client could have done, at most 1
+	Refused  float64 // refusals per 1000 requests
+	Refusals int
+	Requests int
+	Early    int     // requests while the provider had asked for silence
+	Banned   bool    // for good
+	Latency  float64 // mean of what was answered, as a multiple of the best client's
+	Reached  float64 // seconds until a minute held 90 % of the capacity; +Inf: never
+}
+
+// Score returns how well the requests in [from, to) since the start did.
+func (p *Provider) Score(from, to time.Duration) Score {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a, b := from.Seconds(), to.Seconds()
+	s := Score{Banned: p.banned, Reached: math.Inf(1)}
+	var work, slow, answered float64
+	done := make([]float64, int(b/10)+1) // work in each ten seconds
+	for _, r := range p.log {
+		if r.at < a || r.at >= b {
+			continue
+		}
+		s.Requests++
+		if r.early {
+			s.Early++
+		}
+		if r.refused {
+			s.Refusals++
+		}
+		if r.status == 200 {
+			work += r.cost
+			slow += r.latency
+			answered++
+			done[int(r.at/10)] += r.cost
+		}
+	}
+	best := 0.0
+	for t := a; t < b; t++ {
+		best += p.model.capacity(t)
+	}
+	s.Share = min(1, work/best)
+	s.Refused = 1000 * float64(s.Refusals) / max(1, float64(s.Requests))
+	s.Latency = slow / max(1, answered) / p.idle
+	for i := int(a / 10); i+6 <= int(b/10); i++ {
+		sum, most := 0.0, 0.0
+		for j := i; j < i+6; j++ {
+			sum += done[j]
+			most += 10 * p.model.capacity(float64(10*j))
+		}
+		if sum >= 0.9*math.Floor(most) {
+			s.Reached = float64(10*i) - a
+			break
+		}
+	}
+	return s
+}
