@@ -26,6 +26,7 @@ CREATE TABLE streams (
     ordered   INTEGER NOT NULL, -- 1: records arrive oldest first
     position  INTEGER NOT NULL, -- in the order the connector declares
     view      TEXT NOT NULL,    -- the view that shows its records as columns
+    records   INTEGER NOT NULL, -- how many it has: counting a million rows takes a second
     UNIQUE (connector, name)
 ) STRICT;
 
@@ -47,6 +48,7 @@ CREATE TABLE partitions (
 
 CREATE TABLE records (
     -- What was collected: one row per record and key, the newest version delivered.
+    -- Rows are never deleted.
     id           INTEGER PRIMARY KEY,
     stream_id    INTEGER NOT NULL REFERENCES streams,
     key          TEXT NOT NULL,

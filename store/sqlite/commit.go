@@ -21,7 +21,9 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 	b := batch{ledger: l, results: make([]collection.Committed, len(slices))}
 	err := l.update(ctx, func(t tx) error {
 		b.tx = t
-		if err := t.row(`SELECT coalesce(max(id), 0) FROM slices`).Scan(&b.last); err != nil {
+		err := t.row(`SELECT (SELECT coalesce(max(id), 0) FROM slices), (SELECT coalesce(max(id), 0) FROM records)`).
+			Scan(&b.last, &b.newest)
+		if err != nil {
 			return err
 		}
 		for i := range slices {
@@ -47,6 +49,7 @@ type batch struct {
 	tx
 	ledger  *ledger
 	last    int64 // the newest commit
+	newest  int64 // the newest record
 	results []collection.Committed
 	fresh   map[*stream]map[string]bool // fields seen for the first time
 	order   map[*stream][]string        // the same in the order seen
@@ -108,6 +111,11 @@ func (b *batch) storeRecords(s *stream, partition int64, sl *collection.Slice, r
 		return err
 	}
 	result.Changed = len(sl.Records) - len(unchanged)
+	if result.Changed > 0 {
+		if err := b.count(s); err != nil {
+			return err
+		}
+	}
 	if s.Parent == "" && sl.Partition == "" {
 		unchanged = nil // there is no other partition
 	}
@@ -165,6 +173,16 @@ func (b *batch) upsert(s *stream, partition int64, records []collection.Record) 
 		return nil
 	})
 	return unchanged, err
+}
+
+// count adds the records that a slice inserted to those of its stream. Rows of
+// records are never deleted, so that they are numbered without a hole.
+func (b *batch) count(s *stream) error {
+	before := b.newest
+	if err := b.row(`SELECT max(id) FROM records`).Scan(&b.newest); err != nil || b.newest == before {
+		return err
+	}
+	return b.exec(`UPDATE streams SET records = records + ? WHERE id = ?`, b.newest-before, s.id)
 }
 
 // shared returns data as a string that shares its bytes, which no one changes

@@ -73,8 +73,7 @@ func (s *Store) Streams(ctx context.Context, connector string) (states []store.S
 		err := row.Scan(&id, &st.Name, &st.Role, &st.Parent, &st.Refresh, &st.Ordered, &st.View, &st.Records, &st.Quarantined)
 		ids, states = append(ids, id), append(states, st)
 		return err
-	}, `SELECT id, name, role, parent, refresh, ordered, view,
-			(SELECT count(*) FROM records WHERE stream_id = s.id),
+	}, `SELECT id, name, role, parent, refresh, ordered, view, records,
 			(SELECT count(*) FROM quarantine WHERE stream_id = s.id)
 		FROM streams s WHERE connector = ? ORDER BY position, id`, connector)
 	if err != nil {

@@ -30,8 +30,8 @@ func (l *ledger) declareOne(t tx, position int, s collection.Stream) (*stream, e
 		if known.view, err = freeViewName(t, l.connector, s.Name); err != nil {
 			return nil, err
 		}
-		known.id, err = t.insert(`INSERT INTO streams (connector, name, role, parent, refresh, ordered, position, view)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, l.connector, s.Name, s.Role, s.Parent, s.Refresh, s.Ordered, position, known.view)
+		known.id, err = t.insert(`INSERT INTO streams (connector, name, role, parent, refresh, ordered, position, view, records)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`, l.connector, s.Name, s.Role, s.Parent, s.Refresh, s.Ordered, position, known.view)
 		if err != nil {
 			return nil, err
 		}
