@@ -31,7 +31,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	if checkpoint.Done || checkpoint == (collection.Cursor{}) {
 		n, _ := strconv.ParseInt(checkpoint.Version, 10, 64) // "" is pass 0
 		current = collection.Cursor{Version: strconv.FormatInt(n+1, 10)}
-		if err := r.commit(collection.Slice{Place: home, From: checkpoint, Next: current}); err != nil {
+		if _, err := r.save(collection.Slice{Place: home, From: checkpoint, Next: current}); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	}
 	last := current
 	last.Done = true
-	if err := r.commit(collection.Slice{Place: home, From: current, Next: last}); err != nil {
+	if _, err := r.save(collection.Slice{Place: home, From: current, Next: last}); err != nil {
 		return err
 	}
 	r.finish(home)

@@ -46,7 +46,7 @@ func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collecti
 		if !ok || skipped == maxSkipped {
 			return r.leave(ctx, gap, stop)
 		}
-		if err := r.commit(collection.Slice{Place: at, From: reached, Next: next, Leaves: &gap}); err != nil {
+		if _, err := r.save(collection.Slice{Place: at, From: reached, Next: next, Leaves: &gap}); err != nil {
 			return err
 		}
 		checkpoint, version = next, next.Version
@@ -150,17 +150,35 @@ func (r *Runner) slices(ctx context.Context, at collection.Place, from collectio
 	return r.Connector.Slices(ctx, r.client, at, from)
 }
 
-// commit stores a slice and counts it.
+// commit stores a slice that came from the provider, and counts it.
 func (r *Runner) commit(slice collection.Slice) error {
-	done, err := r.commits.commit(slice)
+	done, err := r.save(slice)
 	if err != nil {
-		return fmt.Errorf("stream %s: %w", slice.Stream, err)
+		return err
 	}
 	r.mu.Lock()
 	r.tally.Slices++
 	r.tally.Records += int64(len(slice.Records) + len(slice.Rejected))
 	r.tally.Changed += int64(done.Changed)
 	r.tally.Rejected += int64(done.Rejected)
+	r.mu.Unlock()
+	r.observe(collection.Event{
+		Kind: collection.SliceCommitted, Stream: slice.Stream, Partition: slice.Partition, Lane: slice.Lane,
+		Slice: &collection.SliceInfo{
+			Commit: done.Commit, Records: len(slice.Records), Changed: done.Changed,
+			Rejected: done.Rejected, Done: slice.Next.Done,
+		},
+	})
+	return nil
+}
+
+// save moves a checkpoint, and tells what became of the gaps there.
+func (r *Runner) save(slice collection.Slice) (collection.Committed, error) {
+	done, err := r.commits.commit(slice)
+	if err != nil {
+		return done, fmt.Errorf("stream %s: %w", slice.Stream, err)
+	}
+	r.mu.Lock()
 	r.tally.GapsShut += int64(len(done.Closed))
 	if slice.Leaves != nil {
 		r.tally.GapsOpen++
@@ -169,18 +187,10 @@ func (r *Runner) commit(slice collection.Slice) error {
 	if slice.Leaves != nil {
 		r.observeGap(collection.GapOpened, *slice.Leaves)
 	}
-
-	r.observe(collection.Event{
-		Kind: collection.SliceCommitted, Stream: slice.Stream, Partition: slice.Partition, Lane: slice.Lane,
-		Slice: &collection.SliceInfo{
-			Commit: done.Commit, Records: len(slice.Records), Changed: done.Changed,
-			Rejected: done.Rejected, Done: slice.Next.Done,
-		},
-	})
 	for _, gap := range done.Closed {
 		r.observeGap(collection.GapClosed, gap)
 	}
-	return nil
+	return done, nil
 }
 
 // leave records the gap that stop left. Only a piece that was really tried
