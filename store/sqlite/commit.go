@@ -18,6 +18,10 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 	if len(slices) == 0 {
 		return nil, nil
 	}
+	// What a commit learns of fields counts only when it is durable, which is
+	// after it gave back the writer's turn.
+	l.committing.Lock()
+	defer l.committing.Unlock()
 	b := batch{ledger: l, results: make([]collection.Committed, len(slices))}
 	err := l.update(ctx, func(t tx) error {
 		b.tx = t

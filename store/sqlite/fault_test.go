@@ -17,53 +17,62 @@ import (
 
 var errInjected = errors.New("injected")
 
+// The place and the gap of the writes that are failed.
+var (
+	faultPlace = collection.Place{Stream: "issues", Lane: collection.Incremental}
+	faultGap   = collection.Gap{Place: faultPlace, Cursor: collection.Cursor{Token: "2"}, Reason: collection.RequestCap}
+)
+
+// writes are all that a run and an operator write.
+var writes = map[string]func(*testing.T, *sqlite.Store, store.Ledger) error{
+	"Commit": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+		done, err := l.Commit(t.Context(), collection.Slice{
+			Place: faultPlace, From: collection.Cursor{Token: "2"}, Next: collection.Cursor{Token: "3"},
+			Records:  []collection.Record{{Key: "b", Data: []byte(`{"new":1}`)}},
+			Rejected: []collection.Rejected{{Data: []byte("x"), Reason: "no_key"}},
+		})
+		if err == nil && (len(done) != 1 || done[0].Changed != 1) {
+			t.Errorf("Commit = %+v, want one change", done)
+		}
+		return err
+	},
+	"Defer": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+		_, err := l.Defer(t.Context(), true, faultGap)
+		return err
+	},
+	"Lease": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+		gaps, err := l.Lease(t.Context(), collection.Incremental, []string{"issues"}, time.Now(), 1)
+		if err == nil && len(gaps) != 1 {
+			t.Errorf("Lease = %v, want the gap", gaps)
+		}
+		return err
+	},
+	"SaveProvider": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+		return l.SaveProvider(t.Context(), "d", []byte(`{"a":1}`), collection.Event{Kind: collection.RateChanged})
+	},
+	"Beat": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+		return l.Beat(t.Context(), time.Now(), collection.Tally{Requests: 7})
+	},
+	"Finish": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+		return l.Finish(t.Context(), collection.Run{Outcome: collection.Complete})
+	},
+	"Begin": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
+		_, err := s.Begin(t.Context(), newRun("other", "run-9"), streams)
+		return err
+	},
+	"Reset": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
+		return s.Reset(t.Context(), "done", faultPlace, collection.Cursor{Token: "1"}, store.Audit{Who: "kim"})
+	},
+	"Override": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
+		return s.Override(t.Context(), "done", "d", []byte(`{}`), store.Audit{Who: "kim"}, collection.Event{Kind: collection.FreezeChanged})
+	},
+}
+
 // TestFaults fails every write of a run at every step: before it took effect
 // and after. What fails before changes no row; what fails after is found to
 // have taken effect; and where that cannot be looked up, the error says so.
 // (I1, I21, I23.)
 func TestFaults(t *testing.T) {
-	at := collection.Place{Stream: "issues", Lane: collection.Incremental}
-	gap := collection.Gap{Place: at, Cursor: collection.Cursor{Token: "2"}, Reason: collection.RequestCap}
-	writes := map[string]func(*testing.T, *sqlite.Store, store.Ledger) error{
-		"Commit": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
-			done, err := l.Commit(t.Context(), collection.Slice{
-				Place: at, From: collection.Cursor{Token: "2"}, Next: collection.Cursor{Token: "3"},
-				Records:  []collection.Record{{Key: "b", Data: []byte(`{"new":1}`)}},
-				Rejected: []collection.Rejected{{Data: []byte("x"), Reason: "no_key"}},
-			})
-			if err == nil && (len(done) != 1 || done[0].Changed != 1) {
-				t.Errorf("Commit = %+v, want one change", done)
-			}
-			return err
-		},
-		"Defer": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
-			_, err := l.Defer(t.Context(), true, gap)
-			return err
-		},
-		"Lease": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
-			gaps, err := l.Lease(t.Context(), collection.Incremental, []string{"issues"}, time.Now(), 1)
-			if err == nil && len(gaps) != 1 {
-				t.Errorf("Lease = %v, want the gap", gaps)
-			}
-			return err
-		},
-		"SaveProvider": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
-			return l.SaveProvider(t.Context(), "d", []byte(`{"a":1}`), collection.Event{Kind: collection.RateChanged})
-		},
-		"Beat": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
-			return l.Beat(t.Context(), time.Now(), collection.Tally{Requests: 7})
-		},
-		"Finish": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
-			return l.Finish(t.Context(), collection.Run{Outcome: collection.Complete})
-		},
-		"Begin": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
-			_, err := s.Begin(t.Context(), newRun("other", "run-9"), streams)
-			return err
-		},
-		"Reset": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
-			return s.Reset(t.Context(), "done", at, collection.Cursor{Token: "1"}, store.Audit{Who: "kim"})
-		},
-	}
 	cases := []struct {
 		steps   []sqlite.Step
 		effect  bool
@@ -78,41 +87,49 @@ func TestFaults(t *testing.T) {
 	for name, write := range writes {
 		for _, c := range cases {
 			t.Run(fmt.Sprint(name, c.steps), func(t *testing.T) {
-				path := filepath.Join(t.TempDir(), "state.db")
-				s := open(t, path, sqlite.Options{Create: true})
-				defer s.Close()
-				done := begin(t, s, "done", "run-0")
-				mustCommit(t, done, collection.Slice{Place: at, Next: collection.Cursor{Token: "2"}})
-				if err := done.Finish(t.Context(), collection.Run{}); err != nil {
-					t.Fatal(err)
-				}
-				l := begin(t, s, "acme", "run-1")
-				mustCommit(t, l, collection.Slice{Place: at, Next: collection.Cursor{Token: "2"},
-					Records: []collection.Record{{Key: "a", Data: []byte(`{}`)}}})
-				if _, err := l.Defer(t.Context(), false, gap); err != nil {
-					t.Fatal(err)
-				}
-
-				before := dump(t, path)
-				left := sqlite.FailAt(s, errInjected, c.steps...)
-				err := write(t, s, l)
-				if !errors.Is(err, c.failure) || errors.Is(err, collection.ErrUnknown) != (c.failure == collection.ErrUnknown) {
-					t.Errorf("error = %v, want %v", err, c.failure)
-				}
-				if left() != 0 {
-					t.Fatal("a step was not reached")
-				}
-				if changed := !slices.Equal(before, dump(t, path)); changed != c.effect {
-					t.Errorf("rows changed: %t, want %t", changed, c.effect)
-				}
-				// Whatever happened, the same write succeeds when it is repeated,
-				// unless it had its effect.
-				if !c.effect {
-					if err := write(t, s, l); err != nil {
-						t.Errorf("repeated: %v", err)
-					}
-				}
+				failWrite(t, write, c.steps, c.effect, c.failure)
 			})
+		}
+	}
+}
+
+// failWrite fails a write at steps, and checks its error and its effect.
+func failWrite(t *testing.T, write func(*testing.T, *sqlite.Store, store.Ledger) error, steps []sqlite.Step, effect bool, failure error) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	defer s.Close()
+	done := begin(t, s, "done", "run-0")
+	mustCommit(t, done, collection.Slice{Place: faultPlace, Next: collection.Cursor{Token: "2"}})
+	if err := done.Finish(t.Context(), collection.Run{}); err != nil {
+		t.Fatal(err)
+	}
+	l := begin(t, s, "acme", "run-1")
+	mustCommit(t, l, collection.Slice{Place: faultPlace, Next: collection.Cursor{Token: "2"},
+		Records: []collection.Record{{Key: "a", Data: []byte(`{}`)}}})
+	if _, err := l.Defer(t.Context(), false, faultGap); err != nil {
+		t.Fatal(err)
+	}
+
+	before := dump(t, path)
+	left := sqlite.FailAt(s, errInjected, steps...)
+	err := write(t, s, l)
+	if !errors.Is(err, failure) || errors.Is(err, collection.ErrUnknown) != (failure == collection.ErrUnknown) {
+		t.Errorf("error = %v, want %v", err, failure)
+	}
+	if errors.Is(err, collection.ErrUnknown) && errors.Is(err, errInjected) {
+		t.Errorf("error = %v, which is also its cause: that may promise that nothing was written", err)
+	}
+	if left() != 0 {
+		t.Fatal("a step was not reached")
+	}
+	if changed := !slices.Equal(before, dump(t, path)); changed != effect {
+		t.Errorf("rows changed: %t, want %t", changed, effect)
+	}
+	// Whatever happened, the same write succeeds when it is repeated,
+	// unless it had its effect.
+	if !effect {
+		if err := write(t, s, l); err != nil {
+			t.Errorf("repeated: %v", err)
 		}
 	}
 }
@@ -222,7 +239,7 @@ func fillUp(t *testing.T, s *sqlite.Store, path string, limit, lift func()) {
 	from, n := collection.Cursor{}, 0
 	slice := func() collection.Slice {
 		return collection.Slice{
-			Place: at, From: from, Next: collection.Cursor{Token: fmt.Sprint(n + 1)},
+			Place: faultPlace, From: from, Next: collection.Cursor{Token: fmt.Sprint(n + 1)},
 			Records: []collection.Record{{Key: fmt.Sprint(n), Data: big}},
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -85,27 +86,87 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// write makes a file of data.
+func write(data string) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// execute runs statements on a database, made if need be.
+func execute(statements string) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.Exec(statements); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestHalfMade opens what a process that was killed in its first start left.
+func TestHalfMade(t *testing.T) {
+	db, err := sql.Open("sqlite", made(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	goose := queryRows(t, db, `SELECT sql FROM sqlite_schema WHERE name = 'goose_db_version'`)[0]
+	for name, prepare := range map[string]func(*testing.T, string){
+		"an empty file":    write(""),
+		"a table of goose": execute(goose + `; INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)`),
+	} {
+		path := filepath.Join(t.TempDir(), "state.db")
+		prepare(t, path)
+		if s, err := sqlite.Open(t.Context(), path, sqlite.Options{ReadOnly: true}); !errors.Is(err, store.ErrMissing) {
+			t.Errorf("%s, read-only: %v, %v, want %v", name, s, err, store.ErrMissing)
+		}
+		s := open(t, path, sqlite.Options{})
+		begin(t, s, "acme", "run-1")
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTwoWriters lets two stores, as of two processes, write at once: they
+// take turns and never fail for that.
+func TestTwoWriters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	var wait sync.WaitGroup
+	for _, connector := range []string{"a", "b"} {
+		s := open(t, path, sqlite.Options{Create: true})
+		defer s.Close()
+		l := begin(t, s, connector, "run-"+connector)
+		wait.Go(func() {
+			at, from := collection.Place{Stream: "issues", Lane: collection.Incremental}, collection.Cursor{}
+			for i := range 100 {
+				next := collection.Cursor{Token: fmt.Sprint(i + 1)}
+				if _, err := l.Commit(t.Context(), collection.Slice{Place: at, From: from, Next: next, Records: childPage(i)}); err != nil {
+					t.Errorf("%s, page %d: %v", connector, i, err)
+					return
+				}
+				from = next
+			}
+		})
+	}
+	wait.Wait()
+	s := open(t, path, sqlite.Options{ReadOnly: true})
+	defer s.Close()
+	for _, connector := range []string{"a", "b"} {
+		if states, err := s.Streams(t.Context(), connector); err != nil || states[0].Records != 2000 {
+			t.Errorf("Streams of %s = %+v, %v, want 2000 records", connector, states, err)
+		}
+	}
+}
+
 // TestOpenErrors opens what is not a store of this version.
 func TestOpenErrors(t *testing.T) {
-	write := func(data string) func(*testing.T, string) {
-		return func(t *testing.T, path string) {
-			if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	execute := func(statements string) func(*testing.T, string) {
-		return func(t *testing.T, path string) {
-			db, err := sql.Open("sqlite", path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close()
-			if _, err := db.Exec(statements); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 	cases := []struct {
 		name    string
 		prepare func(t *testing.T, path string)

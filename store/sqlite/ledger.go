@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"collect/collection"
@@ -19,10 +20,11 @@ type ledger struct {
 	run       string
 	epoch     int64
 	finished  atomic.Bool
+	streams   map[string]*stream // by name; all that were declared
 
-	// Whoever has the writer's turn may use these.
-	streams map[string]*stream // by name; all that were declared
-	writes  int64              // the number of the newest write
+	writes int64 // the number of the newest write; for whoever has the writer's turn
+
+	committing sync.Mutex // guards the fields of streams
 }
 
 var _ store.Ledger = (*ledger)(nil)

@@ -186,41 +186,45 @@ func childReadsUnprivileged(path string) error {
 	return nil
 }
 
+// readable lets everyone read the store at path, and no one but its owner
+// write.
+func readable(t *testing.T, path string) {
+	t.Helper()
+	files, err := filepath.Glob(path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if err := os.Chmod(file, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir := filepath.Dir(path); dir != os.TempDir(); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lookAsNobody returns how many records another user finds, or the error.
+func lookAsNobody(t *testing.T, path string) string {
+	t.Helper()
+	out, err := child(t, "unprivileged", path).Output()
+	if err != nil {
+		return string(out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // TestReadOnlyWhereNotWritable looks from a directory that cannot be written,
 // where SQLite can make neither -wal nor -shm.
 func TestReadOnlyWhereNotWritable(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to become another user")
 	}
-	readable := func(path string) {
-		t.Helper()
-		files, err := filepath.Glob(path + "*")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			if err := os.Chmod(file, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for dir := filepath.Dir(path); dir != os.TempDir(); dir = filepath.Dir(dir) {
-			if err := os.Chmod(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	lookAs := func(path string) string {
-		t.Helper()
-		out, err := child(t, "unprivileged", path).Output()
-		if err != nil {
-			return string(out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-
 	path := made(t)
-	readable(path)
-	if got := lookAs(path); got != "20" {
+	readable(t, path)
+	if got := lookAsNobody(t, path); got != "20" {
 		t.Errorf("at rest an unprivileged reader finds %q, want 20", got)
 	}
 	checkFiles(t, path, "state.db")
@@ -232,8 +236,8 @@ func TestReadOnlyWhereNotWritable(t *testing.T) {
 		Place: collection.Place{Stream: "issues", Lane: collection.Incremental}, From: collection.Cursor{Token: "1"},
 		Next: collection.Cursor{Token: "2"}, Records: childPage(1),
 	})
-	readable(path)
-	if got := lookAs(path); got != "40" {
+	readable(t, path)
+	if got := lookAsNobody(t, path); got != "40" {
 		t.Errorf("beside a run an unprivileged reader finds %q, want 40", got)
 	}
 	if err := w.Close(); err != nil {
@@ -244,11 +248,11 @@ func TestReadOnlyWhereNotWritable(t *testing.T) {
 	// the file alone, which misses the last commits.
 	path = filepath.Join(t.TempDir(), "state.db")
 	killAfter(t, path, 3)
-	readable(path)
+	readable(t, path)
 	if err := os.Remove(path + "-shm"); err != nil {
 		t.Fatal(err)
 	}
-	if got := lookAs(path); !strings.Contains(got, "error") {
+	if got := lookAsNobody(t, path); !strings.Contains(got, "error") {
 		t.Errorf("with a WAL and no -shm an unprivileged reader finds %q, want an error", got)
 	}
 }

@@ -129,7 +129,9 @@ func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bo
 	committed, err := t.settled(done)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %w", collection.ErrUnknown, errors.Join(classify(s.path, cause), err))
+		// The cause is told, not wrapped: it may be ErrFull, which promises
+		// that nothing was written.
+		return fmt.Errorf("%w: %v, and then: %v", collection.ErrUnknown, classify(s.path, cause), err)
 	case committed:
 		return nil
 	}

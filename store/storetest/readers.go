@@ -57,23 +57,30 @@ func evidence(t *testing.T, open opener) {
 	want[collection.FreezeChanged]++
 	expect("SaveProvider", want)
 
+	checkEvents(t, s, done[0].Commit, gap.ID, *freeze.Freeze)
+}
+
+// checkEvents checks the newest 4 events: a commit that closed a gap, a lease,
+// and a freeze.
+func checkEvents(t *testing.T, s store.Store, commit, gap int64, freeze collection.FreezeInfo) {
+	t.Helper()
 	events, err := s.Events(t.Context(), connector, 4)
 	if err != nil || len(events) != 4 {
 		t.Fatalf("Events = %v, %v, want the newest 4", events, err)
 	}
 	last := events[3]
-	if last.Kind != collection.FreezeChanged || last.Freeze == nil || *last.Freeze != *freeze.Freeze || last.Run != "run-1" {
+	if last.Kind != collection.FreezeChanged || last.Freeze == nil || *last.Freeze != freeze || last.Run != "run-1" {
 		t.Errorf("the newest event = %+v, want the freeze", last)
 	}
 	for _, e := range events {
 		switch e.Kind {
 		case collection.SliceCommitted:
-			info := collection.SliceInfo{Commit: done[0].Commit, Records: 2, Changed: 1, Rejected: 1}
+			info := collection.SliceInfo{Commit: commit, Records: 2, Changed: 1, Rejected: 1}
 			if e.Slice == nil || *e.Slice != info || e.Stream != "repos" || e.Lane != forward || e.Run != "run-1" {
 				t.Errorf("the commit's event = %+v %+v, want %+v", e, e.Slice, info)
 			}
 		case collection.GapClosed:
-			info := collection.GapInfo{ID: gap.ID, Shape: collection.SliceGap, Reason: collection.RequestCap, Kind: collection.Planned, Attempts: 1}
+			info := collection.GapInfo{ID: gap, Shape: collection.SliceGap, Reason: collection.RequestCap, Kind: collection.Planned, Attempts: 1}
 			if e.Gap == nil || *e.Gap != info {
 				t.Errorf("the gap's event = %+v %+v, want %+v", e, e.Gap, info)
 			}
