@@ -43,24 +43,26 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("NO_PROXY", "127.0.0.1")
-			env.Values["providers"] = &providers{byName: map[string]*provider.Server{}}
+			env.Values["providers"] = &providers{byName: map[string]*provider.Server{}, marks: map[string]int{}}
 			env.Defer(env.Values["providers"].(*providers).close)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"provider":  startProvider,
-			"control":   control,
-			"same":      same,
-			"requests":  requests,
-			"hash":      hash,
-			"unchanged": unchanged,
-			"replace":   replace,
-			"exits":     exits,
-			"export":    exportAll,
-			"lines":     lines,
-			"ratchet":   ratchet,
-			"settle":    settle,
-			"smalldisk": smallDisk,
+			"provider":   startProvider,
+			"control":    control,
+			"same":       same,
+			"requests":   requests,
+			"mark":       mark,
+			"since-mark": requestsSinceMark,
+			"hash":       hash,
+			"unchanged":  unchanged,
+			"replace":    replace,
+			"exits":      exits,
+			"export":     exportAll,
+			"lines":      lines,
+			"ratchet":    ratchet,
+			"settle":     settle,
+			"smalldisk":  smallDisk,
 		},
 	})
 }
@@ -70,6 +72,7 @@ type providers struct {
 	mu     sync.Mutex
 	byName map[string]*provider.Server
 	hashes map[string]string
+	marks  map[string]int // requests seen at the mark, by provider
 }
 
 func (p *providers) close() {
@@ -170,9 +173,30 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 // requests checks how many requests a provider saw since it was started:
 //
 //	requests NAME n | requests NAME min max
-func requests(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: requests NAME n | requests NAME min max")
+func requests(ts *testscript.TestScript, neg bool, args []string) { requestsFrom(ts, 0, args) }
+
+// mark remembers how many requests a provider saw; since-mark checks how many
+// came after it:
+//
+//	mark NAME
+//	since-mark NAME n | since-mark NAME min max
+func mark(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: mark NAME")
+	}
+	of(ts).marks[args[0]] = len(of(ts).server(ts, args[0]).Log())
+}
+
+func requestsSinceMark(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) == 0 {
+		ts.Fatalf("usage: since-mark NAME n | since-mark NAME min max")
+	}
+	requestsFrom(ts, of(ts).marks[args[0]], args)
+}
+
+func requestsFrom(ts *testscript.TestScript, before int, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: NAME n | NAME min max")
 	}
 	least, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -181,7 +205,7 @@ func requests(ts *testscript.TestScript, neg bool, args []string) {
 		most, err = strconv.Atoi(args[2])
 		ts.Check(err)
 	}
-	if got := len(of(ts).server(ts, args[0]).Log()); got < least || got > most {
+	if got := len(of(ts).server(ts, args[0]).Log()) - before; got < least || got > most {
 		ts.Fatalf("%s saw %d requests, want %s", args[0], got, strings.Join(args[1:], " to "))
 	}
 }
