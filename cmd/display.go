@@ -190,9 +190,14 @@ func (d *display) totals() Totals {
 	return t
 }
 
-// note says a line to a person who watches.
-func (d *display) note(line string) {
+// stopping says that an interruption was asked for, and what another does.
+func (d *display) stopping() {
 	d.view.Stopping()
+	d.say("stopping after the current page; ctrl-c again stops at once")
+}
+
+// say says a line to a person who watches.
+func (d *display) say(line string) {
 	if d.shown != nil {
 		d.shown.Say(line)
 	}

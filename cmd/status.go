@@ -2,8 +2,10 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -182,6 +184,9 @@ func statusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 	if s.Runs, err = db.Runs(ctx, name, 1); err != nil || len(s.Runs) == 0 {
 		return s, err
 	}
+	if died(s.Runs[0]) {
+		s.Runs[0].Outcome = collection.Abandoned // as the next run will find
+	}
 	if s.Count, s.All, err = db.Totals(ctx, name); err != nil {
 		return s, err
 	}
@@ -218,4 +223,12 @@ func (v looked) runs(ctx context.Context, n int) ([]collection.Run, error) {
 		return nil, nil
 	}
 	return v.db.Runs(ctx, v.name, n)
+}
+
+// died reports whether a run that is not over has no process any more, as far
+// as this host can tell.
+func died(run collection.Run) bool {
+	here := thisProcess()
+	return run.Outcome == collection.Running && run.Holder.Host == here.Host &&
+		errors.Is(syscall.Kill(run.Holder.PID, 0), syscall.ESRCH)
 }

@@ -66,6 +66,9 @@ func runWords(s connectorStatus, now time.Time) string {
 		}
 		return text + ", no sign of life for " + span(now.Sub(seen).Truncate(time.Second)) + ")"
 	}
+	if run.Outcome == collection.Abandoned {
+		return fmt.Sprintf(" (run %s: its process died after %s)", clean(run.ID), at(latest(run.BeatAt, run.StartedAt), now))
+	}
 	text := fmt.Sprintf(" (run %s %s %s", clean(run.ID), outcomeWords(run.Outcome), ago(run.EndedAt, now))
 	if run.Reason != "" {
 		text += ": " + reasonWords(run.Reason)

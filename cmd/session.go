@@ -1,0 +1,257 @@
+package cmd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+	"collect/runner"
+	"collect/store"
+)
+
+// A session is one run of one connector, from the lease to the summary.
+type session struct {
+	*app
+	options  runOptions
+	settings settings
+	target   target
+	store    store.Store
+
+	before *collection.Run // the newest run before this one; nil for none
+	record collection.Run
+	budget *pacing.Budget
+	show   *display
+	salt   []byte
+}
+
+// run takes the lease, works, and ends with the verdict. An error is one that
+// kept the run from beginning; what happens later is part of the verdict.
+func (s *session) run(ctx context.Context) (code int, err error) {
+	if s.salt, err = s.store.Salt(ctx); err != nil {
+		return 0, err
+	}
+	runs, err := s.store.Runs(ctx, s.target.name, 1)
+	if err != nil {
+		return 0, err
+	}
+	if len(runs) > 0 {
+		s.before = &runs[0]
+	}
+	if err := s.sameParams(); err != nil {
+		return 0, err
+	}
+	provider := s.target.connector.Provider()
+	domain := pacing.Domain(provider.Name, provider.Credential, s.salt)
+	learned, err := s.store.Provider(ctx, domain)
+	if err != nil {
+		return 0, err
+	}
+	ledger, err := s.begin(ctx, domain)
+	if err != nil {
+		return 0, err
+	}
+	// Whatever happens, the lease is given back; after the verdict this does
+	// nothing.
+	defer func() { _ = ledger.Finish(context.WithoutCancel(ctx), s.record) }()
+
+	s.budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: s.options.maxRequests, MaxTime: s.options.maxTime})
+	if s.show, err = s.newDisplay(ctx); err != nil {
+		return 0, err
+	}
+	defer s.show.close()
+	work, err := runner.New(runner.Config{
+		Connector: s.target.connector, Ledger: ledger, Run: s.record,
+		Streams: s.streams(), Concurrency: s.options.concurrency, Budget: s.budget,
+		Domain: domain, Learned: learned, Observe: s.show.observe,
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.show.watch(work)
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	terminated := s.watchSignals(ctx, cancel)
+	if line := s.goesOn(); line != "" {
+		s.show.say(line)
+	}
+	s.show.observe(collection.Event{Kind: collection.RunStarted, Lane: s.record.Lane})
+	done, runErr := work.Do(ctx)
+	s.record = done
+	return s.finish(context.WithoutCancel(ctx), ledger, work.Stops(), runErr, terminated())
+}
+
+// begin takes the lease, waiting for another run as long as --wait allows.
+func (s *session) begin(ctx context.Context, domain string) (store.Ledger, error) {
+	now := time.Now()
+	s.record = collection.Run{
+		ID: newRunID(now), Connector: s.target.name, Mode: s.options.mode, Lane: collection.Lane(s.options.lane),
+		Params: s.target.params, Domain: domain, Holder: thisProcess(), StartedAt: now,
+	}
+	for {
+		ledger, err := s.store.Begin(ctx, s.record, s.target.connector.Streams())
+		if _, held := errors.AsType[*store.HeldError](err); !held || time.Since(now) >= s.options.wait {
+			return ledger, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-s.signals:
+			return nil, &collection.Stop{Reason: collection.Interrupted}
+		case <-time.After(min(time.Second, s.options.wait)):
+		}
+	}
+}
+
+// finish reads what is owed, ends the run with its verdict and tells it.
+func (s *session) finish(ctx context.Context, ledger store.Ledger, stops []runner.Stopped, runErr error, terminated bool) (int, error) {
+	owed, err := s.store.Gaps(ctx, s.record.Connector)
+	if runErr == nil {
+		runErr = err
+	}
+	end := ending{
+		Run: s.record, Owed: owed, Err: runErr, Unreached: s.unreached(stops),
+		Terminated: terminated, Strict: s.options.strict,
+	}
+	s.record.EndedAt = time.Now()
+	s.record.Outcome, s.record.ExitCode = verdictCode(end)
+	if err := ledger.Finish(ctx, s.record); err != nil && end.Err == nil {
+		end.Err, runErr = err, err
+		s.record.Outcome, s.record.ExitCode = verdictCode(end)
+	}
+	return s.record.ExitCode, s.conclude(ctx, owed, stops, runErr)
+}
+
+// unreached reports whether no request of the run got as far as an answer.
+func (s *session) unreached(stops []runner.Stopped) bool {
+	return s.record.Tally.Slices == 0 && slices.ContainsFunc(stops, func(stopped runner.Stopped) bool {
+		return unreachable(stopped.Stop)
+	})
+}
+
+// watchSignals ends the run gracefully on the first SIGINT or SIGTERM and at
+// once on the second. The returned function says whether one was a SIGTERM.
+func (s *session) watchSignals(ctx context.Context, cancel context.CancelFunc) (terminated func() bool) {
+	got := make(chan bool, 1)
+	go func() {
+		select {
+		case sig := <-s.signals:
+			got <- sig == syscall.SIGTERM
+			s.show.stopping()
+			s.budget.Interrupt()
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-s.signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return func() bool {
+		select {
+		case term := <-got:
+			return term
+		default:
+			return false
+		}
+	}
+}
+
+// streams returns the streams to collect; nil for all.
+func (s *session) streams() []string {
+	if len(s.options.streams) > 0 {
+		return s.options.streams
+	}
+	return s.target.streams
+}
+
+// A paramsError says that a connector was collected with other parameters, so
+// that its checkpoints mean nothing now.
+type paramsError struct {
+	Connector string
+	Was, Now  map[string]string
+}
+
+func (e *paramsError) Error() string {
+	var changed []string
+	for name, now := range e.Now {
+		if was, ok := e.Was[name]; !ok || was != now {
+			changed = append(changed, fmt.Sprintf("%s was %q and is now %q", name, was, now))
+		}
+	}
+	return fmt.Sprintf("%s was collected with other parameters: %s", e.Connector, strings.Join(changed, ", "))
+}
+
+// sameParams refuses parameters that differ from those of the last run: its
+// checkpoints were reached under those, and going on from them would skip
+// records in silence.
+func (s *session) sameParams() error {
+	if s.before == nil || s.options.newParams || maps.Equal(s.before.Params, s.target.params) {
+		return nil
+	}
+	return &paramsError{Connector: s.target.name, Was: s.before.Params, Now: s.target.params}
+}
+
+// goesOn says in a line what this run goes on from; "" if it begins anew.
+func (s *session) goesOn() string {
+	switch before := s.before; {
+	case before == nil:
+		return ""
+	case before.Outcome == collection.Running:
+		return fmt.Sprintf("%s: taking over from run %s, whose process died; nothing is lost", s.target.name, before.ID)
+	case before.Reason != "":
+		return fmt.Sprintf("%s: continuing run %s: %s", s.target.name, before.ID, reasonWords(before.Reason))
+	}
+	return ""
+}
+
+func (s *session) scene() scene {
+	provider := s.target.connector.Provider()
+	sc := scene{
+		Connector: s.target.name, Provider: provider.Name, Run: s.record, State: s.settings.State,
+		Credential: provider.CredentialFrom, RequestCap: s.options.maxRequests, MaxTime: s.options.maxTime, Now: time.Now(),
+	}
+	if provider.Credential != "" {
+		sc.Mark = fingerprint(s.salt, provider.Credential)
+	}
+	return sc
+}
+
+// crockford is the alphabet of Douglas Crockford's base 32: no letter looks
+// like a digit.
+const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// newRunID returns an id that sorts by time: 10 characters of milliseconds and
+// 6 of chance, as the first 16 of a ULID.
+func newRunID(now time.Time) string {
+	id := make([]byte, 16)
+	ms := now.UnixMilli()
+	for i := 9; i >= 0; i-- {
+		id[i] = crockford[ms&31]
+		ms >>= 5
+	}
+	rand.Read(id[10:])
+	for i := 10; i < len(id); i++ {
+		id[i] = crockford[id[i]&31]
+	}
+	return string(id)
+}
+
+// thisProcess names the process that runs.
+func thisProcess() collection.Holder {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this host"
+	}
+	return collection.Holder{Host: host, PID: os.Getpid()}
+}
