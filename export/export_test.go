@@ -201,12 +201,12 @@ func TestMemoryIsFlat(t *testing.T) {
 
 // A watermark notes the heap from time to time while it is written to.
 type watermark struct {
-	writes, samples int
-	highest         uint64
+	written, samples int
+	highest          uint64
 }
 
 func (w *watermark) Write(p []byte) (int, error) {
-	if w.writes++; w.writes%250 == 0 {
+	if w.written += len(p); w.written>>20 > w.samples {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		w.samples, w.highest = w.samples+1, max(w.highest, m.HeapAlloc)

@@ -87,6 +87,7 @@ func TestFaults(t *testing.T) {
 	for name, write := range writes {
 		for _, c := range cases {
 			t.Run(fmt.Sprint(name, c.steps), func(t *testing.T) {
+				t.Parallel()
 				failWrite(t, write, c.steps, c.effect, c.failure)
 			})
 		}

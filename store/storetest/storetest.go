@@ -66,7 +66,10 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"an undeclared stream is an error", undeclared},
 	}
 	for _, test := range tests {
-		t.Run(strings.ReplaceAll(test.name, " ", "_"), func(t *testing.T) { test.test(t, open) })
+		t.Run(strings.ReplaceAll(test.name, " ", "_"), func(t *testing.T) {
+			t.Parallel() // stores are disks, which mostly wait
+			test.test(t, open)
+		})
 	}
 }
 
