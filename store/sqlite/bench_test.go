@@ -47,6 +47,33 @@ func BenchmarkCommitWith100kPartitions(b *testing.B) {
 	benchCommits(b, l, false, func(i int) (collection.Place, bool) { return place(i * 7919 % partitions), true })
 }
 
+// BenchmarkCommitGroup measures 16 pages of 100 records, of different places,
+// that share one commit and its flush.
+func BenchmarkCommitGroup(b *testing.B) {
+	_, l := benchStore(b)
+	group := make([]collection.Slice, 16)
+	for p := range group {
+		group[p].Stream, group[p].Lane = "comments", collection.Incremental
+		group[p].Partition = collection.Partition(fmt.Sprintf(`{"n":%d}`, p))
+		group[p].Records = make([]collection.Record, 100)
+	}
+	n := 0
+	for b.Loop() {
+		for p := range group {
+			for i := range group[p].Records {
+				r := &group[p].Records[i]
+				r.Key, r.Data = strconv.Itoa(1_000_000_000+n), fmt.Appendf(r.Data[:0], recordFormat, n, n)
+				n++
+			}
+			group[p].From, group[p].Next = group[p].Next, collection.Cursor{Token: strconv.Itoa(n)}
+		}
+		if _, err := l.Commit(b.Context(), group...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
+}
+
 // benchCommits commits pages of 100 records, one by one.
 func benchCommits(b *testing.B, l store.Ledger, random bool, place func(i int) (at collection.Place, started bool)) {
 	cursors := map[collection.Place]collection.Cursor{}
