@@ -50,7 +50,7 @@ func TestRamp(t *testing.T) {
 func TestRampOnTheWire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := serve(ok)
-		g, start := govern(t, pacing.Config{Base: m}), time.Now()
+		g, start := govern(t, pacing.Config{Base: m, Law: pacing.AIMD}), time.Now()
 		for range 30 {
 			mustFetch(t, g)
 		}
@@ -259,7 +259,7 @@ func TestWarmStart(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var d disk
-				first := govern(t, pacing.Config{Base: serve(ok), Save: d.save})
+				first := govern(t, pacing.Config{Base: serve(ok), Save: d.save, Law: pacing.AIMD})
 				for range 9 { // 1/s + 9/9
 					mustFetch(t, first)
 				}
@@ -268,7 +268,7 @@ func TestWarmStart(t *testing.T) {
 				}
 				time.Sleep(tc.age)
 				m := serve(ok)
-				second, start := govern(t, pacing.Config{Base: m, Restore: d.state}), time.Now()
+				second, start := govern(t, pacing.Config{Base: m, Restore: d.state, Law: pacing.AIMD}), time.Now()
 				mustFetch(t, second)
 				if got := m.gaps(start)[0]; got.Round(10*ms) != tc.want {
 					t.Errorf("first request after %v, want %v", got, tc.want)
