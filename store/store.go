@@ -85,7 +85,8 @@ type Ledger interface {
 	// the end of every gap that a slice passes: one open at From, the one it
 	// Fills, and, when Next is Done, all open planned gaps of the place. A gap
 	// that a slice Leaves is opened, or renewed with its attempts plus one, at
-	// From instead. Every slice gets its events. Results are in the order of slices.
+	// From instead. Every slice gets its events, and what the slices
+	// delivered is added to the tally of the run. Results are in the order of slices.
 	//
 	// A record whose key is taken by a record with other bytes in another
 	// partition is rejected with key_collision instead of overwriting it.

@@ -35,7 +35,10 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 				return err
 			}
 		}
-		return b.addFields()
+		if err := b.addFields(); err != nil {
+			return err
+		}
+		return b.tally(slices)
 	})
 	if err != nil {
 		return nil, err
@@ -205,6 +208,25 @@ func (b *batch) quarantine(s *stream, partition int64, reason string, data []byt
 		VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?6)
 		ON CONFLICT (stream_id, partition_id, reason, digest) DO UPDATE SET seen = seen + 1, last_slice = ?6`,
 		s.id, partition, reason, sum[:], data, b.last)
+}
+
+// tally adds the slices to what their run has done, so that a run whose
+// process dies has not done nothing.
+func (b *batch) tally(slices []collection.Slice) error {
+	var n collection.Tally
+	for i := range slices {
+		if delivered := len(slices[i].Records) + len(slices[i].Rejected); delivered > 0 {
+			n.Slices++
+			n.Records += int64(delivered)
+		}
+		n.Changed += int64(b.results[i].Changed)
+		n.Rejected += int64(b.results[i].Rejected)
+	}
+	if n == (collection.Tally{}) {
+		return nil
+	}
+	return b.exec(`UPDATE runs SET slices = slices + ?, records = records + ?, changed = changed + ?, rejected = rejected + ?
+		WHERE id = ?`, n.Slices, n.Records, n.Changed, n.Rejected, b.ledger.run)
 }
 
 // lookForFields notes the fields of a record that its stream does not know.

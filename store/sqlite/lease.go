@@ -158,8 +158,10 @@ func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally
 			return err
 		}
 		args := append([]any{formatTime(now)}, tallyArgs(tally)...)
-		return t.exec(`UPDATE runs SET beat_at = ?, requests = ?, retries = ?, throttled = ?, slices = ?, records = ?,
-			changed = ?, rejected = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
+		// What commits counted may be newer than the tally.
+		return t.exec(`UPDATE runs SET beat_at = ?, requests = ?, retries = ?, throttled = ?,
+			slices = max(slices, ?), records = max(records, ?), changed = max(changed, ?), rejected = max(rejected, ?),
+			gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
 	})
 }
 

@@ -282,3 +282,22 @@ func finishOnce(t *testing.T, open opener) {
 		t.Errorf("%d runs finished, want 1", got)
 	}
 }
+
+func tallyOfTheDead(t *testing.T, open opener) {
+	s := open(t)
+	l := begin(t, s, "run-1")
+	commit(t, l, page(home("repos"), collection.Cursor{}, token("1"), "1", "2"))
+	if err := l.Beat(t.Context(), time.Now(), collection.Tally{Requests: 3, Records: 1}); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, l, page(home("repos"), token("1"), token("2"), "2", "3"))
+	runs, err := s.Runs(t.Context(), connector, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := runs[0].Tally, (collection.Tally{Requests: 3, Slices: 2, Records: 4, Changed: 3}); got != want {
+		t.Errorf("the run did %+v so far, want %+v", got, want)
+	}
+	finish(t, l)
+	closeStore(t, s)
+}

@@ -62,6 +62,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"runs are added up", runs},
 		{"provider state is kept", providerState},
 		{"fields are noted in the order seen", fields},
+		{"a run that died has done what it committed", tallyOfTheDead},
 		{"a ledger is finished once", finishOnce},
 		{"an undeclared stream is an error", undeclared},
 	}
