@@ -11,7 +11,8 @@ const (
 	disbelievedFor  = 100         // or the time of so many requests,
 	disbelievedMost = 4 * time.Hour
 	freshest        = time.Minute // headers older than it are not followed
-	restLeast       = 0.3         // requests that remain are at least counted as this
+	shortWindow     = 10 * time.Second
+	restLeast       = 0.3 // requests that remain are at least counted as this
 )
 
 // A bulletin is what headers last said.
@@ -30,13 +31,18 @@ type bulletin struct {
 func (p *plateau) announce(o outcome, refused bool, now time.Time) {
 	pace := math.Inf(1)
 	for _, q := range o.windows {
-		if q.unit != "" || q.remaining < 0 || q.reset <= 0 || q.reset > paceLimit || q.window > paceLimit {
+		if q.unit != "" || q.remaining <= 0 || q.reset <= 0 || q.reset > paceLimit || q.window > paceLimit {
 			continue
 		}
 		p.longest = max(p.longest, q.reset, q.window)
 		rest := max(restLeast, q.remaining-float64(p.flying))
 		rate := margin * rest / q.reset.Seconds()
-		if q.limit > 0 {
+		switch {
+		case q.limit > 1 && p.longest <= shortWindow:
+			// A reset in whole seconds says nothing of such a window, and the
+			// last request of it would cost the wait for its end.
+			rate = margin * (q.limit - 1) / p.longest.Seconds()
+		case q.limit > 0:
 			rate = min(rate, announced*q.limit/p.longest.Seconds())
 		}
 		pace = min(pace, rate)

@@ -8,20 +8,25 @@ import (
 
 // The constants of slow answers.
 const (
-	latencies     = 21                    // of which the median is taken
-	latencyLeast  = 11                    // after a drain began
-	slowTimes     = 2                     // the usual latency
-	slowSpread    = 2.1                   // as an exponent of the usual dispersion
-	slowBy        = 50 * time.Millisecond // and at least so much more
-	dispersionEMA = 0.01                  //
-	baseDown      = 0.05                  // of the gap, for each answer
-	baseUp        = 0.001                 //
-	baseFrozen    = 1.5                   // times: what is slower does not count as usual
-	drainedTimes  = 1.3                   // the usual latency
-	drainAnswers  = 30                    // after which slowing down has not helped
-	drainGain     = 0.9                   // of the median: what counts as having helped
-	drainTarget   = 0.95                  // of what was delivered
-	drainPace     = 0.7                   //
+	latencies     = 21                     // of which the median is taken
+	latencyLeast  = 11                     // after a drain began
+	slowTimes     = 2                      // the usual latency
+	slowSpread    = 2.1                    // as an exponent of the usual dispersion
+	slowBy        = 50 * time.Millisecond  // and at least so much more
+	lateLeast     = 0.06                   // share of answers that are late, over the usual share
+	lateSame      = 0.85                   // of the share: slower has not helped
+	lateEMA       = 0.02                   //
+	lateTimes     = 4                      // the usual latency
+	lateBy        = 500 * time.Millisecond // and at least so much more
+	dispersionEMA = 0.01                   //
+	baseDown      = 0.05                   // of the gap, for each answer
+	baseUp        = 0.001                  //
+	baseFrozen    = 1.5                    // times: what is slower does not count as usual
+	drainedTimes  = 1.3                    // the usual latency
+	drainAnswers  = 30                     // after which slowing down has not helped
+	drainGain     = 0.9                    // of the median: what counts as having helped
+	drainTarget   = 0.97                   // of what was delivered
+	drainPace     = 0.7                    //
 )
 
 // A latency is what is known of how long answers take, in seconds.
@@ -30,6 +35,9 @@ type latency struct {
 	usual      float64   // median; 0: not known
 	dispersion float64   // of single answers around the median, in logarithm
 	before     float64   // the median when the drain began
+	late       float64   // share of answers that take much longer than the median
+	usualLate  float64   // what of it does not come from the pace
+	lateBefore float64   // the share when the drain began
 	preCut     float64   // the plateau then
 	waited     int       // answers since
 }
@@ -50,38 +58,51 @@ func (p *plateau) slowAnswer(d ticket, now time.Time) bool {
 	slices.Sort(sorted)
 	median := sorted[len(sorted)/2]
 	if p.mode == drain {
-		p.drained(median)
+		p.drained(median, sorted[len(sorted)-2])
 		return true
 	}
 	if l.usual == 0 {
 		l.usual = median
 	}
-	l.dispersion += dispersionEMA * (math.Abs(math.Log(took/median)) - l.dispersion)
+	l.dispersion += dispersionEMA * (min(1, math.Abs(math.Log(took/median))) - l.dispersion)
 	switch gap := median - l.usual; {
 	case gap < 0:
 		l.usual += baseDown * gap
 	case median <= baseFrozen*l.usual:
 		l.usual += baseUp * gap
 	}
+	late := 0.0
+	if l.isLate(took) {
+		late = 1
+	}
+	l.late += lateEMA * (late - l.late)
 	slow := median > l.usual*max(slowTimes, math.Exp(slowSpread*l.dispersion)) && median > l.usual+slowBy.Seconds()
-	if slow && len(l.recent) == latencies && p.mode != following {
-		p.slowDown(median, now)
+	pit := l.late > l.usualLate+lateLeast
+	if (slow || pit) && len(l.recent) == latencies && p.mode != following {
+		p.slowDown(median, !slow, now)
 	}
 	return p.mode == drain
 }
 
 // slowDown begins a drain: slower than what is delivered, until the queue that
 // must be somewhere is empty.
-func (p *plateau) slowDown(median float64, now time.Time) {
+func (p *plateau) slowDown(median float64, pit bool, now time.Time) {
 	delivered := min(p.delivered(now), p.pace())
 	if delivered == 0 {
 		return
 	}
 	p.preCut, p.before, p.waited = p.plateauOr(p.pace()), median, 0
 	target := drainTarget * delivered
-	if p.mode == probing {
+	p.lateBefore = p.lateShare()
+	if pit {
+		target *= 1 - min(0.5, p.late)
+	}
+	switch {
+	case p.mode == probing || p.mode == recovering && p.reprobe:
 		p.at = now
 		target = min(p.proven(), p.preCut)
+	case p.mode == recovering && !pit: // what is delivered is the pace and not the limit
+		target = max(target, min(drainTarget*p.goal, p.preCut))
 	}
 	p.target = max(slowest, target)
 	p.r = max(slowest, min(p.r, drainPace*delivered))
@@ -97,13 +118,42 @@ func (p *plateau) slowDown(median float64, now time.Time) {
 // drained ends a drain when answers are quick again, or when it turns out that
 // slowing down does not make them quicker: then they are slow for another
 // reason, which is the usual from now on.
-func (p *plateau) drained(median float64) {
+func (p *plateau) drained(median, late float64) {
 	p.waited++
+	l := &p.latency
+	quick := median <= drainedTimes*l.usual
 	switch {
-	case median <= drainedTimes*p.latency.usual:
+	case quick && !l.isLate(late):
+		l.late = l.usualLate
 		p.climb(p.target)
+	case p.waited >= drainAnswers && quick:
+		if share := l.lateShare(); share < lateSame*l.lateBefore {
+			l.lateBefore, p.waited = share, 0
+			p.r = max(slowest, drainPace*p.r)
+			p.target = max(slowest, drainPace*p.target)
+			return
+		}
+		l.usualLate = max(l.usualLate, l.late)
+		l.late = l.usualLate
+		p.climb(p.preCut)
 	case p.waited >= drainAnswers && median > drainGain*p.before:
-		p.latency.usual = median
+		l.usual = median
 		p.climb(p.preCut)
 	}
+}
+
+// lateShare returns the share of the recent answers that took much longer than
+// usual.
+func (l *latency) lateShare() float64 {
+	n := 0
+	for _, took := range l.recent {
+		if l.isLate(took) {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(l.recent)))
+}
+
+func (l *latency) isLate(took float64) bool {
+	return took > max(lateTimes*l.usual, l.usual+lateBy.Seconds())
 }

@@ -12,9 +12,13 @@ const (
 	pauseJitter   = 0.3                    // 0.85 to 1.15
 	suspicionFade = 0.985                  // for each answer, so that it lasts for about 66
 	suspicionMost = 2                      // lone refusals in that time that are taken for chance
-	weakOutage    = 30 * time.Second       // a weak episode that lasts longer is an outage
-	longOutage    = 10 * time.Minute       // and any that lasts longer is, or a quota
-	banShare      = 0.7                    // of the pace that was forbidden
+	chanceLeast   = 64                     // answers before a lone refusal that is taken for chance
+	chanceTrim    = 0.98                   // of the plateau, for each but the first
+	noisyLones    = 3                      // after so many, a probe is pardoned one as well
+
+	weakOutage = 30 * time.Second // a weak episode that lasts longer is an outage
+	longOutage = 10 * time.Minute // and any that lasts longer is, or a quota
+	banShare   = 0.7              // of the pace that was forbidden
 )
 
 // An episode lasts from a refusal to the first answer to a request that left
@@ -32,6 +36,7 @@ type episode struct {
 	pause     time.Time // nothing leaves before it
 	lasted    time.Duration
 	ended     time.Time
+	doubt     float64 // the pace before a refusal that may be by chance; 0: there was none
 	suspicion float64 // lone weak refusals lately
 }
 
@@ -54,14 +59,19 @@ func (p *plateau) refuse(d ticket, o outcome, now time.Time) {
 		}
 		return
 	}
-	p.from, p.was, p.goalWas = p.pace(), p.mode, p.goal
+	if o.weak && p.doubt == 0 && p.suspicion < suspicionMost && p.mode != drain {
+		p.suspect(now)
+		return
+	}
+	p.from, p.was, p.goalWas = max(p.pace(), p.doubt), p.mode, p.goal
+	p.doubt = 0
 	p.at, p.episode.failed, p.asked = now, now, max(0, o.hold)
 	p.weak, p.tries, p.blocked = o.weak, 0, true
-	if p.was == following {
+	if p.was == following && !o.weak {
 		p.disbelieve(now)
 	}
 	p.fence = p.sent
-	p.r = max(slowest, p.from*decrease)
+	p.r = max(slowest, min(p.r, p.from*decrease))
 	if resume := now.Add(interval(p.r)); p.tat.Before(resume) {
 		p.tat = resume
 	}
@@ -70,17 +80,37 @@ func (p *plateau) refuse(d ticket, o outcome, now time.Time) {
 	}
 }
 
+// suspect slows down for a refusal that may be by chance, and goes on. If it
+// was not, the next one follows before the pace is back.
+func (p *plateau) suspect(now time.Time) {
+	p.suspicion++
+	p.from, p.was, p.goalWas = p.pace(), p.mode, p.goal
+	p.doubt = p.from
+	p.fence = p.sent
+	p.r = max(slowest, p.from*decrease)
+	if resume := now.Add(interval(p.r)); p.tat.Before(resume) {
+		p.tat = resume
+	}
+	p.resume()
+}
+
 // rest pauses before the next probe: longer for each that was refused, and for
 // as long as a window or the last episode lets expect.
 func (p *plateau) rest(now time.Time) {
 	first := max(pauseLeast, min(2*interval(p.from), pauseMost))
-	first = max(first, scale(p.window, pauseWindow), scale(min(p.lasted, longOutage), pauseLast))
-	pause := min(pauseCap, first<<min(p.tries, 12))
-	p.pause = now.Add(scale(pause, 1-pauseJitter/2+pauseJitter*p.chance()))
+	if !p.weak {
+		first = max(first, scale(p.window, pauseWindow), scale(min(p.lasted, longOutage), pauseLast))
+	}
+	pause := scale(min(pauseCap, first<<min(p.tries, 12)), 1-pauseJitter/2+pauseJitter*p.draw())
+	p.pause = now.Add(pause)
+	// The best guess for the end of this episode is the length of the last.
+	if end := p.at.Add(scale(p.lasted, 1.02)); !p.weak && end.After(now.Add(first/2)) && end.Before(p.pause) {
+		p.pause = end
+	}
 }
 
-// chance returns a number in [0, 1) that the next request changes.
-func (p *plateau) chance() float64 {
+// draw returns a number in [0, 1) that the next request changes.
+func (p *plateau) draw() float64 {
 	u := p.phase + float64(p.sent%(1<<20))*0.7548776662466927 // R. Roberts: the plastic ratio's sequence
 	return u - float64(int64(u))
 }
@@ -91,12 +121,26 @@ func scale(d time.Duration, by float64) time.Duration { return time.Duration(flo
 // answered.
 func (p *plateau) recover(now time.Time) {
 	p.blocked, p.pause = false, time.Time{}
-	p.lasted, p.ended = now.Sub(p.at), now
-	alone := p.weak && p.tries == 0 && p.suspicion < suspicionMost
+	lasted := now.Sub(p.at)
+	p.lasted, p.ended = lasted, now
 	switch {
-	case alone:
+	case p.weak && p.tries == 0 && p.suspicion < suspicionMost:
 		p.suspicion++
 		p.resume()
+		return
+	case p.lone():
+		p.lones++
+		p.pardoned = true
+		if p.was == steady && p.lones > 1 {
+			p.target *= chanceTrim
+			p.from = min(p.from, p.target)
+		}
+		p.begin(now)
+		p.resume()
+		return
+	}
+	p.lones = 0
+	switch {
 	case p.lasted > longOutage || p.weak && p.lasted > weakOutage:
 		p.begin(now)
 		p.climb(p.plateauOr(p.from))
@@ -106,7 +150,18 @@ func (p *plateau) recover(now time.Time) {
 	default:
 		p.measure()
 		p.climb(p.learn(now))
+		// The first refusal may be left over from an earlier run, or come after
+		// credit that was used up on the way, so the start goes on once.
+		p.restart = p.was == startup && p.window == 0 && !p.started
+		p.started = true
 	}
+}
+
+// lone reports whether the episode was one refusal after many answers at a
+// plateau: for a pace that is too high, the next follows soon.
+func (p *plateau) lone() bool {
+	steadily := p.was == steady || p.was == probing && p.lones >= noisyLones && !p.pardoned
+	return steadily && p.tries == 0 && p.places == 0 && p.lasted < windowLeast && p.answers >= chanceLeast
 }
 
 // resume climbs back to where the pace was, and learns nothing.
@@ -129,7 +184,7 @@ func (p *plateau) climb(target float64) {
 	p.goal, p.mode = p.target, recovering
 	p.restart, p.reprobe = false, false
 	p.r = min(p.r, p.goal)
-	p.since = 0
+	p.since, p.doubt = 0, 0
 }
 
 // plateauOr returns the plateau, or rate if none is known.
@@ -142,7 +197,8 @@ func (p *plateau) plateauOr(rate float64) float64 {
 
 // forbid remembers the pace at which the account was refused, for ever.
 func (p *plateau) forbid(now time.Time) {
-	limit := max(slowest, banShare*min(p.pace(), max(p.delivered(now), p.pace()/4)))
+	p.at = now
+	limit := max(slowest, banShare*min(p.pace(), max(p.delivered(now), p.burstRate(), p.pace()/4)))
 	if p.banned == 0 || limit < p.banned {
 		p.banned = limit
 	}

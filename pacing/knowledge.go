@@ -6,7 +6,7 @@ import "time"
 const (
 	windowLeast = 8 * time.Second // a shorter block may be a bucket that fills
 	answersKept = 2048            // the latest answers, which measure windows
-	heldLeast   = 45 * time.Second
+	fineProbe   = 0.12
 )
 
 // Windows are those that providers count in.
@@ -16,8 +16,11 @@ var windows = [...]time.Duration{10 * time.Second, 30 * time.Second, time.Minute
 type knowledge struct {
 	limits   []float64     // estimates that agree, at most four
 	window   time.Duration // that the provider counts in; 0: none was seen
-	windowed bool          // it was found in this episode
 	banned   float64       // never faster than it; 0: nothing was forbidden
+	started  bool          // the start has gone on after a refusal
+	first    time.Time     // when the first request was asked for
+	pardoned bool          // in this probe
+	lones    int           // refusals that were taken for chance since one was not
 	guesses  int           // episodes in a row without an estimate
 	lower    int           // episodes in a row that found less
 	agreed   int           // episodes in a row that found the same
@@ -60,7 +63,7 @@ func (k *knowledge) within(from, to time.Time) (n int, complete bool) {
 
 // delivered returns the rate of the latest answers.
 func (k *knowledge) delivered(now time.Time) float64 {
-	const latest = 32
+	const latest = 16
 	n := min(latest, len(k.times))
 	if n < enough {
 		return 0
@@ -72,14 +75,12 @@ func (k *knowledge) delivered(now time.Time) float64 {
 // measure learns the window from the length of the block: the smallest usual
 // one that is not shorter.
 func (p *plateau) measure() {
-	p.windowed = false
 	block := max(p.episode.failed.Sub(p.at), p.asked)
 	if block < windowLeast || block > longOutage || block < 4*interval(p.from) {
 		return
 	}
 	for _, w := range windows {
 		if w >= block {
-			p.windowed = p.window < w
 			p.window = max(p.window, w)
 			return
 		}
@@ -91,16 +92,14 @@ func (p *plateau) measure() {
 // provider had nothing left it is exact, whatever it counts in, and if it had
 // unused credit on the way it is a lower bound.
 func (p *plateau) estimate(now time.Time) float64 {
-	if p.windowed {
-		if n, complete := p.within(p.at.Add(-p.window), p.at); complete && n >= enough && p.at.Sub(p.began) > p.window/2 {
-			p.begin(now)
-			return float64(n) / p.window.Seconds()
-		}
-	}
 	if p.answers < enough {
 		return 0 // short counts are added up
 	}
-	est := float64(p.answers) / now.Sub(p.began).Seconds()
+	span := now.Sub(p.began)
+	if p.window > 0 && p.at.Sub(p.began) <= p.window {
+		span = min(span, p.window) // all of it was in one window
+	}
+	est := float64(p.answers) / span.Seconds()
 	p.begin(now)
 	return est
 }
@@ -120,8 +119,12 @@ func (p *plateau) learn(now time.Time) float64 {
 		p.limits, p.every, p.agreed, p.lower = []float64{est}, probeLeast, 0, 0
 		switch was {
 		case probing:
-			return max(safe, min(p.proven(), 1.1*est))
+			p.refine()
+			return max(safe, p.proven())
 		case startup:
+			if p.window > 0 {
+				return safe
+			}
 			// The provider may have had credit that the ramp did not use.
 			return max(safe, min(startupShare*p.from, p.burstRate()))
 		}
@@ -129,13 +132,12 @@ func (p *plateau) learn(now time.Time) float64 {
 	case est > (1-agrees)*known && p.from > (1-agrees)*known:
 		return p.confirm(est)
 	case was == probing:
-		p.every = min(probeMost, 2*p.every)
-		p.agreed++
+		p.refine()
 		return p.proven()
 	}
 	p.limits, p.every, p.agreed = []float64{est}, probeLeast, 0
 	p.lower++
-	if p.lower == 1 {
+	if p.lower == 1 && p.lasted < windowLeast {
 		return max(safe, 0.9*p.from)
 	}
 	return safe
@@ -143,13 +145,14 @@ func (p *plateau) learn(now time.Time) float64 {
 
 // startupShare is how much of the pace that was refused first is tried, when
 // the count says less, because the ramp was slow.
-const startupShare = 0.7
+const startupShare = 0.8
 
 // burstRate returns the rate of what was answered shortly before the episode.
 func (p *plateau) burstRate() float64 {
-	const recent = 10 * time.Second
-	n, _ := p.within(p.at.Add(-recent), p.at)
-	return float64(n) / recent.Seconds()
+	const recent = 5 * time.Second
+	span := max(time.Second, min(recent, p.at.Sub(p.first)))
+	n, _ := p.within(p.at.Add(-span), p.at)
+	return float64(n) / span.Seconds()
 }
 
 // limit returns the limit that is believed; 0 if none is.
@@ -166,7 +169,10 @@ func (p *plateau) guess(was mode) float64 {
 	p.guesses++
 	switch {
 	case was == probing:
+		p.refine()
 		return p.proven()
+	case p.guesses == 1 && was == recovering && p.from < (1-agrees)*p.limit():
+		return p.goalWas // below what is known to work: by chance, or soon again
 	case p.guesses > 1:
 		return 0.5 * p.from
 	case was == startup:
@@ -183,18 +189,30 @@ func (p *plateau) confirm(est float64) float64 {
 	if len(p.limits) > estimates {
 		p.limits = p.limits[1:]
 	}
-	p.agreed++
 	p.lower = 0
-	p.every = min(probeMost, 2*p.every)
-	p.step = max(stepLeast, p.step/2)
 	target := margin * p.limit()
 	if p.was != probing {
 		p.refuted = true
+		p.agreed++
+		p.every = min(probeMost, 2*p.every)
 		return target
 	}
+	p.refine()
 	proven := p.proven()
 	if proven > target && p.refuted {
 		return (proven + target) / 2
 	}
 	return max(proven, target)
+}
+
+// refine makes the next probe finer after one was refused. Only a fine one
+// tells where the limit is, and makes the next one wait longer.
+func (p *plateau) refine() {
+	gap := p.from/max(p.proven(), slowest) - 1
+	p.step = max(stepLeast, min(stepFirst, gap/3))
+	p.every = min(probeMost, p.every*3/2)
+	if gap <= fineProbe {
+		p.agreed++
+		p.every = min(probeMost, p.every*4/3)
+	}
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // Laws returns the names of the laws, the default first.
-func Laws() []string { return []string{AIMD, Plateau, IntervalStep} }
+func Laws() []string { return []string{Plateau, AIMD, IntervalStep} }
 
 // A law moves the pace. It has no clock and no goroutine: it is told when
 // requests leave and end, and says when the next may leave.

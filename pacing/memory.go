@@ -32,8 +32,8 @@ func (p *plateau) keep(k *kept) {
 	kp := keptPlateau{Banned: p.banned}
 	if !p.heard.IsZero() {
 		target := p.plateauOr(p.r)
-		if len(p.limits) == 0 {
-			target = max(target, p.start)
+		if len(p.limits) == 0 && target < p.start {
+			target = p.start
 		}
 		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.places
 		k.Interval, k.HeardAt = interval(target), p.heard.UTC().Round(0)
@@ -67,8 +67,12 @@ func (p *plateau) restore(k kept, now time.Time) {
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window
 	}
+	if kp.Limit == 0 && kp.Target <= p.start {
+		return
+	}
 	p.climb(min(share*kp.Target, p.bound()))
 	p.r = max(slowest, p.goal*decrease)
+	p.restart = kp.Limit == 0
 	if sane(kp.Limit) && share == 1 {
 		p.limits = []float64{kp.Limit}
 		p.every = max(probeLeast, min(kp.Every, probeMost))

@@ -98,7 +98,7 @@ func (p *plateau) known(d ticket, o outcome) bool {
 // for waits a whole interval.
 func (p *plateau) next(now time.Time) (at time.Time, open bool) {
 	if p.tat.IsZero() {
-		p.tat, p.began = now.Add(interval(p.pace())), now
+		p.tat, p.began, p.first = now.Add(interval(p.pace())), now, now
 	}
 	at = p.tat
 	if p.pause.After(at) {

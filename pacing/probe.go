@@ -18,6 +18,7 @@ const (
 	probeMost   = 1024             //
 	probeTime   = 10 * time.Minute // and the time that is enough
 	dwellLeast  = 30 * time.Second // at a level
+	dwellMost   = 400              // or answers, if they take less time
 	dwellCount  = 20               // answers at a level
 	probeCost   = 30               // lengths of the last episode between two of them
 	costMost    = time.Hour        //
@@ -59,13 +60,13 @@ func (p *plateau) advance(now time.Time) {
 	case steady:
 		p.since++
 		if p.target < p.bound() && p.due(now) {
-			p.base, p.levels, p.mode = p.target, p.levels[:0], probing
+			p.base, p.levels, p.mode, p.pardoned = p.target, p.levels[:0], probing, false
 			p.raise(now)
 		}
 	case probing:
 		p.since++
 		held := now.Sub(p.levels[len(p.levels)-1].at)
-		if p.since < dwellCount || held < max(dwellLeast, scale(p.window, 1.2)) {
+		if p.since < dwellCount || held < max(p.dwell(), scale(p.window, 1.2)) {
 			return
 		}
 		p.target = p.r
@@ -77,6 +78,9 @@ func (p *plateau) advance(now time.Time) {
 		p.raise(now)
 	}
 }
+
+// dwell returns how long a level is held when no window is known.
+func (p *plateau) dwell() time.Duration { return min(dwellLeast, dwellMost*interval(p.pace())) }
 
 // bound returns the highest pace worth trying.
 func (p *plateau) bound() float64 {
@@ -92,14 +96,13 @@ func (p *plateau) settleAt(rate float64) {
 
 // arrive is the end of a climb.
 func (p *plateau) arrive(now time.Time) {
+	p.doubt = 0
 	p.r = p.goal
 	switch {
 	case p.restart:
 		p.mode = startup
 	case p.reprobe && len(p.levels) > 0:
 		p.mode = probing
-		p.levels[len(p.levels)-1].at = now
-		p.since = 0
 	default:
 		p.mode, p.since = steady, 0
 	}
@@ -128,7 +131,7 @@ func (p *plateau) raise(now time.Time) {
 func (p *plateau) proven() float64 {
 	proven := p.base
 	for _, l := range p.levels {
-		if p.at.Sub(l.at) >= max(heldLeast, scale(p.window, 2.1)) {
+		if p.at.Sub(l.at) >= max(p.dwell(), scale(p.window, 2.1)) {
 			proven = max(proven, l.rate)
 		}
 	}

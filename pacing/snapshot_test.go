@@ -137,16 +137,16 @@ func spell(t *testing.T, e collection.Event) string {
 func TestIdleRunsDoNotKeepAPaceFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d disk
-		first := govern(t, pacing.Config{Base: serve(ok), Save: d.save})
+		first := govern(t, pacing.Config{Base: serve(ok), Save: d.save, Law: pacing.AIMD})
 		for range 9 {
 			mustFetch(t, first)
 		}
 		first.Flush(t.Context())
 		for range 4 {
 			time.Sleep(2 * time.Hour)
-			govern(t, pacing.Config{Base: serve(ok), Save: d.save, Restore: d.state}).Flush(t.Context())
+			govern(t, pacing.Config{Base: serve(ok), Save: d.save, Restore: d.state, Law: pacing.AIMD}).Flush(t.Context())
 		}
-		if got := govern(t, pacing.Config{Base: serve(ok), Restore: d.state}).Status().PerSecond; got != 1 {
+		if got := govern(t, pacing.Config{Base: serve(ok), Restore: d.state, Law: pacing.AIMD}).Status().PerSecond; got != 1 {
 			t.Errorf("8 hours after the last answer the pace is %v/s, want 1", got)
 		}
 	})

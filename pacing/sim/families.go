@@ -57,6 +57,13 @@ func (d *draw) counting(s style, best func(float64) float64, limits ...limiter) 
 	return &counting{limits: limits, style: s, best: best, rng: d.rng, idle: d.idle}
 }
 
+// serving draws a queue with one server: an answer takes at least its work.
+func (d *draw) serving(longest float64) *serving {
+	rate := d.limit()
+	d.idle += 1 / rate
+	return &serving{rate: rate, longest: longest + 1/rate*min(1, longest), rng: d.rng, idle: d.idle}
+}
+
 // Families returns the kinds of providers that the score is over.
 func Families() []Family {
 	return []Family{
@@ -90,10 +97,10 @@ func Families() []Family {
 			return &crowded{most: 2 + d.rng.IntN(9), rng: d.rng, idle: d.idle}
 		}},
 		{"overload", "a queue that refuses with 503 when it is long", true, false, func(d *draw) model {
-			return &serving{rate: d.limit(), longest: 2 + 3*d.rng.Float64(), rng: d.rng, idle: d.idle}
+			return d.serving(2 + 3*d.rng.Float64())
 		}},
 		{"queue", "a queue that never refuses", true, false, func(d *draw) model {
-			return &serving{rate: d.limit(), rng: d.rng, idle: d.idle}
+			return d.serving(0)
 		}},
 		{"tarpit", "what is too fast is answered late", true, false, func(d *draw) model {
 			rate := d.limit()

@@ -25,7 +25,7 @@ func (s *serving) answer(now, cost float64, _ int) reply {
 		return reply{status: 503, latency: s.idle}
 	}
 	s.free = max(s.free, now) + cost/s.rate
-	return reply{status: 200, latency: queue + jitter(s.rng, s.idle)}
+	return reply{status: 200, latency: queue + 1/s.rate + jitter(s.rng, s.idle-1/s.rate)}
 }
 
 // A tarpit answers what is above its rate, late.

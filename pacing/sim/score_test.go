@@ -19,7 +19,7 @@ var (
 )
 
 func TestExplore(t *testing.T) {
-	type sum struct{ share, refused, n float64 }
+	type sum struct{ share, refused, n, requests float64 }
 	for _, law := range strings.Split(*laws, ",") {
 		var total sum
 		for _, f := range sim.Families() {
@@ -38,7 +38,8 @@ func TestExplore(t *testing.T) {
 					sim.Play(p, sim.Governed(law), time.Hour, &state)
 					got := p.Score(0, time.Hour)
 					s.share += got.Share
-					s.refused += got.Refused
+					s.refused += 1000 * float64(got.Refusals)
+					s.requests += float64(got.Requests)
 					s.n++
 					worst = min(worst, got.Share)
 					line += fmt.Sprintf(" [%.0f%% %d/%d lat %.1f t90 %.0f", 100*got.Share, got.Refusals, got.Requests, got.Latency, got.Reached)
@@ -51,10 +52,10 @@ func TestExplore(t *testing.T) {
 					line += "]"
 				})
 			}
-			t.Logf("%-8s %-15s %5.1f%% %6.1f worst %3.0f%% %s", law, f.Name, 100*s.share/s.n, s.refused/s.n, 100*worst, line)
+			t.Logf("%-8s %-15s %5.1f%% %6.1f worst %3.0f%% %s", law, f.Name, 100*s.share/s.n, s.refused/s.requests, 100*worst, line)
 			if f.Learnable {
 				total.share += s.share / s.n
-				total.refused += s.refused / s.n
+				total.refused += s.refused / s.requests
 				total.n++
 			}
 		}
