@@ -93,31 +93,6 @@ func (a *app) writeTo(path string, write func(io.Writer) error) error {
 	return err
 }
 
-// read opens the database for reading and calls look with the name that arg
-// stands for. A connector that was never collected is an error.
-func (a *app) read(ctx context.Context, arg string, look func(db store.Reader, name string) error) error {
-	settings, err := a.settings()
-	if err != nil {
-		return err
-	}
-	name, err := a.nameOf(arg)
-	if err != nil {
-		return err
-	}
-	db, err := a.openForReading(ctx, settings)
-	if err != nil {
-		return a.exit(err, scene{Connector: name, State: settings.State})
-	}
-	if db == nil {
-		return &unknownConnectorError{Name: name}
-	}
-	defer db.Close()
-	if err := known(ctx, db, name); err != nil {
-		return err
-	}
-	return look(db, name)
-}
-
 // unknownStream is the error for a stream that a connector does not have.
 func unknownStream(stream string, streams []store.StreamState) error {
 	names := make([]string, len(streams))

@@ -9,7 +9,6 @@ import (
 
 	"collect/pacing"
 	"collect/store"
-	"collect/store/sqlite"
 )
 
 func (a *app) freezeCommand() *cobra.Command {
@@ -37,33 +36,18 @@ func (a *app) release(ctx context.Context, arg, reason string) error {
 	if reason == "" {
 		return &usageError{"collect freeze release: missing --reason"}
 	}
-	settings, err := a.settings()
-	if err != nil {
-		return err
-	}
-	name, err := a.nameOf(arg)
-	if err != nil {
-		return err
-	}
-	sc := scene{Connector: name, State: settings.State}
-	db, err := sqlite.Open(ctx, settings.State, sqlite.Options{})
-	if err != nil {
-		return a.exit(err, sc)
-	}
-	defer db.Close()
-	if err := known(ctx, db, name); err != nil {
-		return err
-	}
-	released, err := releaseFreeze(ctx, db, name, store.Audit{Who: whoami(), Why: reason, Holder: thisProcess()})
-	if err != nil {
-		return a.exit(err, sc)
-	}
-	if !released {
-		fmt.Fprintf(a.err, "%s is not frozen; nothing was changed\n", name)
+	return a.change(ctx, arg, func(db store.Store, name string) error {
+		released, err := releaseFreeze(ctx, db, name, store.Audit{Who: whoami(), Why: reason, Holder: thisProcess()})
+		if err != nil {
+			return err
+		}
+		if !released {
+			fmt.Fprintf(a.err, "%s is not frozen; nothing was changed\n", name)
+			return nil
+		}
+		fmt.Fprintf(a.err, "released: the next run of %s asks its provider again\n", name)
 		return nil
-	}
-	fmt.Fprintf(a.err, "released: the next run of %s asks its provider again\n", name)
-	return nil
+	})
 }
 
 // releaseFreeze ends the freeze of the account that the newest run of a

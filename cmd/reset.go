@@ -12,7 +12,6 @@ import (
 
 	"collect/collection"
 	"collect/store"
-	"collect/store/sqlite"
 )
 
 type resetOptions struct {
@@ -49,44 +48,29 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 	if o.stream == "" {
 		return &usageError{"collect reset: missing --stream"}
 	}
-	settings, err := a.settings()
-	if err != nil {
-		return err
-	}
-	name, err := a.nameOf(o.name)
-	if err != nil {
-		return err
-	}
-	sc := scene{Connector: name, State: settings.State}
-	db, err := sqlite.Open(ctx, settings.State, sqlite.Options{})
-	if err != nil {
-		return a.exit(err, sc)
-	}
-	defer db.Close()
-	if err := known(ctx, db, name); err != nil {
-		return err
-	}
-	streams, err := db.Streams(ctx, name)
-	if err != nil {
-		return a.exit(err, sc)
-	}
-	i := slices.IndexFunc(streams, func(s store.StreamState) bool { return s.Name == o.stream })
-	if i < 0 {
-		return unknownStream(o.stream, streams)
-	}
-	if !o.yes {
-		if err := a.confirm(fmt.Sprintf("%s %s", name, o.stream), streams[i]); err != nil {
+	return a.change(ctx, o.name, func(db store.Store, name string) error {
+		streams, err := db.Streams(ctx, name)
+		if err != nil {
 			return err
 		}
-	}
-	at := collection.Place{Stream: o.stream, Lane: collection.Lane(o.lane)}
-	audit := store.Audit{Who: whoami(), Why: o.why, Holder: thisProcess()}
-	if err := db.Reset(ctx, name, at, cursorFrom(o.from), audit); err != nil {
-		return a.exit(err, sc)
-	}
-	fmt.Fprintf(a.err, "reset: %s/%s. The next run collects it again; %s records stay until they are replaced\n",
-		name, o.stream, count(streams[i].Records))
-	return nil
+		i := slices.IndexFunc(streams, func(s store.StreamState) bool { return s.Name == o.stream })
+		if i < 0 {
+			return unknownStream(o.stream, streams)
+		}
+		if !o.yes {
+			if err := a.confirm(fmt.Sprintf("%s %s", name, o.stream), streams[i]); err != nil {
+				return err
+			}
+		}
+		at := collection.Place{Stream: o.stream, Lane: collection.Lane(o.lane)}
+		audit := store.Audit{Who: whoami(), Why: o.why, Holder: thisProcess()}
+		if err := db.Reset(ctx, name, at, cursorFrom(o.from), audit); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "reset: %s/%s. The next run collects it again; %s records stay until they are replaced\n",
+			name, o.stream, count(streams[i].Records))
+		return nil
+	})
 }
 
 // cursorFrom returns the cursor that a person means by from: where a walk

@@ -16,8 +16,6 @@ import (
 	"collect/connectors"
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
-	"collect/store"
-	"collect/store/sqlite"
 )
 
 // A target is what the <name> of a command stands for.
@@ -180,34 +178,6 @@ func (a *app) secret(from declarative.Secret) (value, source string, err error) 
 		return strings.TrimSpace(out.String()), "a command", nil
 	}
 	return "", "", nil
-}
-
-// openForWriting opens the database of a run, and makes it at the default
-// place or where create allows it.
-func (a *app) openForWriting(ctx context.Context, s settings, create bool) (db *sqlite.Store, created bool, err error) {
-	_, err = os.Stat(s.State)
-	created = errors.Is(err, fs.ErrNotExist)
-	db, err = sqlite.Open(ctx, s.State, sqlite.Options{Create: create || !s.StateNamed})
-	return db, created, err
-}
-
-// openForReading opens the database to look at it. At the default place there
-// may be none yet: then it returns nil.
-func (a *app) openForReading(ctx context.Context, s settings) (*sqlite.Store, error) {
-	db, err := sqlite.Open(ctx, s.State, sqlite.Options{ReadOnly: true})
-	if errors.Is(err, store.ErrMissing) && !s.StateNamed {
-		return nil, nil
-	}
-	return db, err
-}
-
-// known checks that a connector was collected, for commands that read.
-func known(ctx context.Context, db store.Reader, name string) error {
-	names, err := db.Connectors(ctx)
-	if err != nil || slices.Contains(names, name) {
-		return err
-	}
-	return &unknownConnectorError{Name: name, Known: names}
 }
 
 // settings reads the configuration under the global flags.

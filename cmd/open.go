@@ -1,0 +1,91 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+// openForWriting opens the database of a run, and makes it at the default
+// place or where create allows it.
+func (a *app) openForWriting(ctx context.Context, s settings, create bool) (db *sqlite.Store, created bool, err error) {
+	_, err = os.Stat(s.State)
+	created = errors.Is(err, fs.ErrNotExist)
+	db, err = sqlite.Open(ctx, s.State, sqlite.Options{Create: create || !s.StateNamed})
+	return db, created, err
+}
+
+// openForReading opens the database to look at it. At the default place there
+// may be none yet: then it returns nil.
+func (a *app) openForReading(ctx context.Context, s settings) (*sqlite.Store, error) {
+	db, err := sqlite.Open(ctx, s.State, sqlite.Options{ReadOnly: true})
+	if errors.Is(err, store.ErrMissing) && !s.StateNamed {
+		return nil, nil
+	}
+	return db, err
+}
+
+// known checks that a connector was collected, for commands that read.
+func known(ctx context.Context, db store.Reader, name string) error {
+	names, err := db.Connectors(ctx)
+	if err != nil || slices.Contains(names, name) {
+		return err
+	}
+	return &unknownConnectorError{Name: name, Known: names}
+}
+
+// read opens the database for reading and calls look with the name that arg
+// stands for. A connector that was never collected is an error.
+func (a *app) read(ctx context.Context, arg string, look func(db store.Reader, name string) error) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	name, err := a.nameOf(arg)
+	if err != nil {
+		return err
+	}
+	db, err := a.openForReading(ctx, settings)
+	if err != nil {
+		return a.exit(err, scene{Connector: name, State: settings.State})
+	}
+	if db == nil {
+		return &unknownConnectorError{Name: name}
+	}
+	defer db.Close()
+	if err := known(ctx, db, name); err != nil {
+		return err
+	}
+	return look(db, name)
+}
+
+// change opens the database for an operator's change and calls do with the
+// name that arg stands for. A connector that was never collected is an error.
+func (a *app) change(ctx context.Context, arg string, do func(db store.Store, name string) error) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	name, err := a.nameOf(arg)
+	if err != nil {
+		return err
+	}
+	sc := scene{Connector: name, State: settings.State}
+	db, err := sqlite.Open(ctx, settings.State, sqlite.Options{})
+	if err != nil {
+		return a.exit(err, sc)
+	}
+	defer db.Close()
+	if err := known(ctx, db, name); err != nil {
+		return err
+	}
+	if err := do(db, name); err != nil {
+		return a.exit(err, sc)
+	}
+	return nil
+}
