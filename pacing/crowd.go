@@ -22,7 +22,6 @@ type crowd struct {
 	places int // in flight; 0: the provider does not count them
 	used   int // answers at most since it was last changed
 	trial  bool
-	wait   int // answers until one more is tried
 	spare  int // refusals with room to spare
 }
 

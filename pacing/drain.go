@@ -25,8 +25,10 @@ const (
 	drainedTimes  = 1.3                    // the usual latency
 	drainAnswers  = 30                     // after which slowing down has not helped
 	drainGain     = 0.9                    // of the median: what counts as having helped
-	drainTarget   = 0.97                   // of what was delivered
-	drainPace     = 0.7                    //
+	patienceLeast = 2 * time.Second
+	patienceTimes = 8    // the usual latency
+	drainTarget   = 0.97 // of what was delivered
+	drainPace     = 0.7  //
 )
 
 // A latency is what is known of how long answers take, in seconds.
@@ -140,6 +142,11 @@ func (p *plateau) drained(median, late float64) {
 		l.usual = median
 		p.climb(p.preCut)
 	}
+}
+
+// patience returns how long an answer may take before it is not waited for.
+func (l *latency) patience() time.Duration {
+	return max(patienceLeast, time.Duration(patienceTimes*l.usual*float64(time.Second)))
 }
 
 // lateShare returns the share of the recent answers that took much longer than

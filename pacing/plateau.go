@@ -56,8 +56,9 @@ type plateau struct {
 	target float64 // the plateau; 0: none is known
 	tat    time.Time
 	sent   uint64
-	fence  uint64 // the id of the latest request sent before the last decrease
-	flying int    // requests in flight
+	fence  uint64    // the id of the latest request sent before the last decrease
+	flying int       // requests in flight
+	left   time.Time // when the latest one left
 	heard  time.Time
 
 	episode
@@ -104,8 +105,14 @@ func (p *plateau) next(now time.Time) (at time.Time, open bool) {
 	if p.pause.After(at) {
 		at = p.pause
 	}
-	if p.blocked && p.flying > 0 || p.places > 0 && p.flying >= p.limitInFlight() {
+	if p.places > 0 && p.flying >= p.limitInFlight() {
 		return at, false
+	}
+	if p.blocked && p.flying > 0 {
+		// One probe at a time, but none is waited for that hangs.
+		if overdue := p.left.Add(p.patience()); overdue.After(at) {
+			at = overdue
+		}
 	}
 	return at, true
 }
@@ -118,6 +125,7 @@ func interval(rate float64) time.Duration { return time.Duration(float64(time.Se
 func (p *plateau) onSend(now time.Time) ticket {
 	p.sent++
 	p.flying++
+	p.left = now
 	slot := interval(p.pace())
 	bound := now.Sub(p.tat) <= slot*2/3
 	if p.tat.Before(now) {
