@@ -136,3 +136,49 @@ func latest(a, b time.Time) time.Time {
 	}
 	return b
 }
+
+// A Learner is the plateau law.
+type Learner struct{ p *plateau }
+
+// A Sent is an attempt of a Learner.
+type Sent struct{ t ticket }
+
+// A Result is what a Learner is told.
+type Result struct {
+	Signal     Signal
+	Weak       bool
+	Hold       time.Duration // 0: not said
+	Refused    bool          // the account
+	Limit      float64       // announced, with Remaining and Reset
+	Remaining  float64
+	Reset, Per time.Duration
+}
+
+func NewLearner(start, ceiling float64) Learner        { return Learner{newPlateau(start, ceiling, 0.5)} }
+func (l Learner) Rate() float64                        { return l.p.rate() }
+func (l Learner) Plateau() float64                     { return l.p.target }
+func (l Learner) Next(now time.Time) (time.Time, bool) { return l.p.next(now) }
+func (l Learner) Due() time.Time                       { return latest(l.p.tat, l.p.pause) }
+func (l Learner) Send(now time.Time) Sent              { return Sent{l.p.onSend(now)} }
+
+func (l Learner) Result(s Sent, r Result, now time.Time) {
+	o := outcome{signal: r.Signal, weak: r.Weak, hold: -1}
+	if r.Hold > 0 {
+		o.hold = r.Hold
+	}
+	if r.Refused {
+		o.refused = "forbidden"
+	}
+	if r.Limit > 0 {
+		o.windows = []quota{{name: "q", limit: r.Limit, remaining: r.Remaining, reset: r.Reset, window: r.Per}}
+	}
+	l.p.onResult(s.t, o, now)
+}
+
+func (l Learner) Keep(now time.Time) Kept {
+	k := kept{Version: stateVersion, RecordedAt: now}
+	l.p.keep(&k)
+	return k
+}
+
+func (l Learner) Restore(k Kept, now time.Time) { l.p.restore(k, now) }

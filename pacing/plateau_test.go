@@ -1,0 +1,291 @@
+package pacing_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+
+	"pgregory.net/rapid"
+)
+
+// A limited is a provider of a Learner: a token bucket without burst to speak
+// of, asked with nothing else in flight.
+type limited struct {
+	pacing.Learner
+	now    time.Time
+	rate   float64
+	tokens float64
+	at     time.Time
+}
+
+// run asks until a time has passed, and returns what was answered and refused.
+func (l *limited) run(d time.Duration) (answered, refused int) {
+	for end := l.now.Add(d); l.now.Before(end); {
+		at, _ := l.Next(l.now)
+		l.now = later(l.now, at)
+		s := l.Send(l.now)
+		l.tokens = min(2, l.tokens+l.now.Sub(l.at).Seconds()*l.rate)
+		l.at = l.now
+		l.now = l.now.Add(ms)
+		if l.tokens < 1 {
+			refused++
+			l.Result(s, pacing.Result{Signal: pacing.Throttled}, l.now)
+			continue
+		}
+		l.tokens--
+		answered++
+		l.Result(s, pacing.Result{Signal: pacing.Succeeded}, l.now)
+	}
+	return answered, refused
+}
+
+// TestPlateauFindsTheLimit, stays just below it, and probes it ever more
+// rarely.
+func TestPlateauFindsTheLimit(t *testing.T) {
+	for _, limit := range []float64{0.25, 1, 4, 12} {
+		l := &limited{Learner: pacing.NewLearner(1, 20), now: t0, at: t0, rate: limit}
+		l.run(time.Hour)
+		answered, refused := l.run(time.Hour)
+		if share := float64(answered) / (3600 * limit); share < 0.9 || refused > max(15, answered/500) {
+			t.Errorf("limit %v/s: in the second hour %.0f %% of it was used, and %d were refused, want at least 90 %% and at most 15, or one in 500", limit, 100*share, refused)
+		}
+		l.rate /= 4
+		l.run(5 * time.Minute)
+		answered, refused = l.run(15 * time.Minute)
+		if share := float64(answered) / (900 * l.rate); share < 0.75 || refused > 12 {
+			t.Errorf("limit %v/s, then a quarter: after five minutes %.0f %% was used, and %d were refused", limit, 100*share, refused)
+		}
+	}
+}
+
+// TestEpisodeSlowsDownOnce, lets one probe out at a time, at growing intervals,
+// and ends when one is answered.
+func TestEpisodeSlowsDownOnce(t *testing.T) {
+	l, now := pacing.NewLearner(4, 20), t0
+	var flight []pacing.Sent
+	for range 5 {
+		at, open := l.Next(now)
+		if !open {
+			t.Fatal("held back before anything was refused")
+		}
+		now = later(now, at)
+		flight = append(flight, l.Send(now))
+	}
+	for _, s := range flight {
+		l.Result(s, pacing.Result{Signal: pacing.Throttled}, now)
+	}
+	if got, want := l.Rate(), 2.0; got != want {
+		t.Fatalf("after 5 refusals in flight the pace is %v, want %v", got, want)
+	}
+	var pauses []time.Duration
+	for range 4 {
+		refused := now
+		at, _ := l.Next(now)
+		pauses = append(pauses, at.Sub(refused))
+		now = later(now, at)
+		probe := l.Send(now)
+		if second, open := l.Next(now); open && second.Sub(now) < 2*time.Second {
+			t.Errorf("a second probe may leave %v after the first", second.Sub(now))
+		}
+		l.Result(probe, pacing.Result{Signal: pacing.Throttled}, now)
+	}
+	for i := 1; i < len(pauses); i++ {
+		if pauses[i] < pauses[i-1]*5/4 {
+			t.Errorf("pauses %v, want them to grow", pauses)
+		}
+	}
+	if got, want := l.Rate(), 2.0; got != want {
+		t.Errorf("after 4 refused probes the pace is %v, want %v", got, want)
+	}
+	at, _ := l.Next(now)
+	now = later(now, at)
+	l.Result(l.Send(now), pacing.Result{Signal: pacing.Succeeded}, now)
+	if at, open := l.Next(now); !open || at.Sub(now) > time.Second {
+		t.Errorf("after an answer the next leaves in %v (%t), want at once", at.Sub(now), open)
+	}
+}
+
+// TestLone503LowersNothing but the pace, and that for a moment.
+func TestLone503LowersNothing(t *testing.T) {
+	l := &limited{Learner: pacing.NewLearner(1, 20), now: t0, at: t0, rate: 4}
+	l.run(20 * time.Minute)
+	before, plateau := l.Rate(), l.Plateau()
+	at, _ := l.Next(l.now)
+	l.now = at
+	l.Result(l.Send(l.now), pacing.Result{Signal: pacing.Throttled, Weak: true}, l.now)
+	if got := l.Rate(); math.Abs(got-before/2) > 0.01 {
+		t.Errorf("the pace went from %v to %v, want half", before, got)
+	}
+	l.Send(l.now)
+	if at, open := l.Next(l.now); !open || at.Sub(l.now) > time.Second {
+		t.Errorf("with a request in flight the next one leaves in %v (%t), want it not to wait", at.Sub(l.now), open)
+	}
+	l.tokens = 2
+	l.run(15 * time.Second)
+	if got := l.Rate(); l.Plateau() != plateau || got < 0.97*plateau {
+		t.Errorf("15 s later the pace is %v and the plateau %v, want %v", got, l.Plateau(), plateau)
+	}
+}
+
+// TestPlateauAge: a plateau is believed by its age, and what a ban taught for
+// ever.
+func TestPlateauAge(t *testing.T) {
+	l := &limited{Learner: pacing.NewLearner(1, 20), now: t0, at: t0, rate: 8}
+	l.run(20 * time.Minute)
+	k := l.Keep(l.now)
+	plateau := l.Plateau()
+	for _, tc := range []struct {
+		age  time.Duration
+		want float64
+	}{
+		{30 * time.Minute, plateau}, {2 * time.Hour, plateau}, {2*time.Hour + ms, 0.8 * plateau},
+		{24*time.Hour + ms, 0.5 * plateau}, {7 * 24 * time.Hour, 0.5 * plateau}, {7*24*time.Hour + ms, 0},
+	} {
+		warm := pacing.NewLearner(1, 20)
+		warm.Restore(k, l.now.Add(tc.age))
+		if got := warm.Plateau(); math.Abs(got-tc.want) > 0.01 {
+			t.Errorf("after %v the plateau is %v, want %v of %v", tc.age, got, tc.want, plateau)
+		}
+		if got, most := warm.Rate(), max(1, tc.want/2+0.01); got > most {
+			t.Errorf("after %v it begins at %v, want at most %v", tc.age, got, most)
+		}
+		slow := pacing.NewLearner(1, 2)
+		if slow.Restore(k, l.now.Add(tc.age)); slow.Plateau() > 2 || slow.Rate() > 2 {
+			t.Errorf("after %v it is faster than the ceiling", tc.age)
+		}
+	}
+	at, _ := l.Next(l.now)
+	s := l.Send(at)
+	l.Result(s, pacing.Result{Refused: true}, at)
+	banned := pacing.NewLearner(10, 20)
+	banned.Restore(l.Keep(at), at.Add(1000*24*time.Hour))
+	if got := banned.Rate(); got > 0.75*plateau || got == 0 {
+		t.Errorf("three years after a ban at %v/s the pace is %v", plateau, got)
+	}
+}
+
+// TestAnnouncedPace: what remains until the reset, never more than half above
+// the average of the window, and slower than that only for as long as it is so.
+func TestAnnouncedPace(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		announced  pacing.Result
+		most, want float64
+	}{
+		{"half of it is left for half of the time", pacing.Result{Limit: 600, Remaining: 300, Reset: 30 * time.Second, Per: time.Minute}, 10, 9.7},
+		{"much is left at the end", pacing.Result{Limit: 60, Remaining: 60, Reset: time.Second, Per: time.Minute}, 1.5, 1.5},
+		{"little is left", pacing.Result{Limit: 600, Remaining: 31, Reset: 30 * time.Second, Per: time.Minute}, 1.05, 0.9},
+	} {
+		l, now := pacing.NewLearner(1, 20), t0
+		for range 40 {
+			at, _ := l.Next(now)
+			now = later(now, at)
+			s := l.Send(now)
+			tc.announced.Signal = pacing.Succeeded
+			l.Result(s, tc.announced, now)
+		}
+		if got := l.Rate(); got > tc.most || got < tc.want {
+			t.Errorf("%s: the pace is %v, want %v to %v", tc.name, got, tc.want, tc.most)
+		}
+	}
+}
+
+// TestErrorNeverQuickensThePlateau plays arbitrary histories, with results that
+// come late and out of order, headers, holds and bans.
+func TestErrorNeverQuickensThePlateau(t *testing.T) {
+	var troubles, decreases, increases, late int
+	rapid.Check(t, func(t *rapid.T) {
+		ceiling := rapid.Float64Range(0.1, 50).Draw(t, "ceiling")
+		l := pacing.NewLearner(rapid.Float64Range(0.1, 20).Draw(t, "start"), ceiling)
+		now := t0
+		var flight []pacing.Sent
+		for range rapid.IntRange(1, 300).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "pause ms")) * ms)
+			if at, open := l.Next(now); open && (len(flight) == 0 || rapid.Bool().Draw(t, "send")) {
+				now = later(now, at)
+				flight = append(flight, l.Send(now))
+				continue
+			}
+			if len(flight) == 0 {
+				t.Fatal("it waits for a request in flight, and there is none")
+			}
+			i := rapid.IntRange(0, len(flight)-1).Draw(t, "which")
+			s := flight[i]
+			flight = slices.Delete(flight, i, i+1)
+			r := pacing.Result{Signal: pacing.Signal(rapid.IntRange(int(pacing.Silent), int(pacing.Failed)).Draw(t, "signal"))}
+			r.Weak = rapid.Bool().Draw(t, "weak")
+			r.Refused = r.Signal == pacing.Silent && rapid.IntRange(0, 9).Draw(t, "ban") == 0
+			if rapid.Bool().Draw(t, "headers") {
+				r.Limit, r.Remaining = 100, float64(rapid.IntRange(0, 100).Draw(t, "remaining"))
+				r.Reset, r.Per = time.Duration(rapid.IntRange(1, 60).Draw(t, "reset"))*time.Second, time.Minute
+			}
+			rate, due := l.Rate(), l.Due()
+			l.Result(s, r, now)
+			got := l.Rate()
+			if trouble := r.Signal != pacing.Succeeded && r.Signal != pacing.Answered; trouble {
+				troubles++
+				if got > rate || l.Due().Before(due) {
+					t.Fatalf("%+v moved the pace from %v to %v, the next request from %v to %v", r, rate, got, due.Sub(now), l.Due().Sub(now))
+				}
+			}
+			switch {
+			case got > ceiling || got <= 0 || math.IsNaN(got):
+				t.Fatalf("the pace is %v, the ceiling %v", got, ceiling)
+			case got < rate:
+				decreases++
+			case got > rate:
+				increases++
+			}
+			if i > 0 {
+				late++
+			}
+		}
+	})
+	t.Logf("%d troubles, %d decreases, %d increases, %d results out of order", troubles, decreases, increases, late)
+	if min(troubles, decreases, increases, late) < 100 {
+		t.Error("the histories do not reach what they are to test")
+	}
+}
+
+// TestIntervalStep: each success takes 100 ms off, down to the floor.
+func TestIntervalStep(t *testing.T) {
+	p := pacing.NewPacer(time.Second, 250*ms)
+	p.StepInTime()
+	now := t0
+	got := []int{int(p.Interval().Milliseconds())}
+	for range 9 {
+		now = p.Next(now)
+		id, bound := p.OnSend(now)
+		p.OnResult(id, bound, pacing.Succeeded, now)
+		got = append(got, int(p.Interval().Milliseconds()))
+	}
+	if want := []int{1000, 900, 800, 700, 600, 500, 400, 300, 250, 250}; !slices.Equal(got, want) {
+		t.Errorf("intervals\n got %v\nwant %v", got, want)
+	}
+}
+
+// TestLaws are selectable by name, and no others.
+func TestLaws(t *testing.T) {
+	for _, law := range append(pacing.Laws(), "") {
+		synctest.Test(t, func(t *testing.T) {
+			m := serve(ok)
+			g, start := govern(t, pacing.Config{Base: m, Law: law}), time.Now()
+			for range 60 {
+				mustFetch(t, g)
+			}
+			if got := m.gaps(start); got[0] != time.Second || slices.Min(got) < 240*ms {
+				t.Errorf("law %q: first gap %v, shortest %v, want 1s and the default ceiling of 250ms", law, got[0], slices.Min(got))
+			}
+		})
+	}
+	_, err := pacing.New(pacing.Config{Provider: collection.Provider{Name: "acme"}, Law: "cubic"})
+	if err == nil || !strings.Contains(err.Error(), pacing.Plateau) {
+		t.Errorf("law %q: %v, want an error that names those there are", "cubic", err)
+	}
+}
