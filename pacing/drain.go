@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// The constants of slow answers.
+// The constants of slow answers, measured in docs/pacing-score.md. What has no
+// unit is a share or a factor.
 const (
 	latencies     = 21                     // of which the median is taken
 	latencyLeast  = 11                     // after a drain began
@@ -15,20 +16,20 @@ const (
 	slowBy        = 50 * time.Millisecond  // and at least so much more
 	lateLeast     = 0.06                   // share of answers that are late, over the usual share
 	lateSame      = 0.85                   // of the share: slower has not helped
-	lateEMA       = 0.02                   //
+	lateEMA       = 0.02                   // weight of one answer in that share
 	lateTimes     = 4                      // the usual latency
 	lateBy        = 500 * time.Millisecond // and at least so much more
-	dispersionEMA = 0.01                   //
+	dispersionEMA = 0.01                   // weight of one answer in the dispersion
 	baseDown      = 0.05                   // of the gap, for each answer
-	baseUp        = 0.001                  //
+	baseUp        = 0.001                  // and upwards
 	baseFrozen    = 1.5                    // times: what is slower does not count as usual
 	drainedTimes  = 1.3                    // the usual latency
 	drainAnswers  = 30                     // after which slowing down has not helped
 	drainGain     = 0.9                    // of the median: what counts as having helped
-	patienceLeast = 2 * time.Second
-	patienceTimes = 8    // the usual latency
-	drainTarget   = 0.97 // of what was delivered
-	drainPace     = 0.7  //
+	patienceLeast = 2 * time.Second        // for a probe that is not answered
+	patienceTimes = 8                      // the usual latency, if that is longer
+	drainTarget   = 0.97                   // of what was delivered
+	drainPace     = 0.7                    // of it, until the queue is empty
 )
 
 // A latency is what is known of how long answers take, in seconds.

@@ -2,7 +2,7 @@ package pacing
 
 import "time"
 
-// The constants of episodes.
+// The constants of episodes, measured in docs/pacing-score.md.
 const (
 	pauseLeast    = 250 * time.Millisecond // before the first probe of an episode
 	pauseMost     = 5 * time.Second        // and at most, when no window is known
@@ -24,20 +24,20 @@ const (
 // An episode lasts from a refusal to the first answer to a request that left
 // after it.
 type episode struct {
-	blocked   bool
-	from      float64 // the pace at which it began
-	was       mode    // the mode in which it did
-	goalWas   float64
-	at        time.Time
-	failed    time.Time // of the latest refusal
-	asked     time.Duration
-	weak      bool
-	tries     int       // probes that were refused
-	pause     time.Time // nothing leaves before it
-	lasted    time.Duration
-	ended     time.Time
-	doubt     float64 // the pace before a refusal that may be by chance; 0: there was none
-	suspicion float64 // lone weak refusals lately
+	blocked   bool          // it is open
+	from      float64       // the pace at which it began
+	was       mode          // the mode in which it did
+	goalWas   float64       // where it was climbing to
+	at        time.Time     // when it began
+	failed    time.Time     // of the latest refusal
+	asked     time.Duration // by Retry-After
+	weak      bool          // nothing but bare 503s
+	tries     int           // probes that were refused
+	pause     time.Time     // nothing leaves before it
+	lasted    time.Duration // the last one that was not by chance
+	ended     time.Time     // when that was over
+	doubt     float64       // the pace before a refusal that may be by chance; 0: there was none
+	suspicion float64       // lone weak refusals lately
 }
 
 // refuse begins an episode, or goes on with it. What left before the decrease

@@ -2,11 +2,12 @@ package pacing
 
 import "time"
 
-// The constants of what is learned from episodes.
+// The constants of what is learned from episodes, measured in
+// docs/pacing-score.md.
 const (
 	windowLeast = 8 * time.Second // a shorter block may be a bucket that fills
-	answersKept = 2048            // the latest answers, which measure windows
-	fineProbe   = 0.12
+	answersKept = 2048            // the latest answers: five seconds of 400 a second
+	fineProbe   = 0.12            // a refused step up to it tells where the limit is
 )
 
 // Windows are those that providers count in.
@@ -26,10 +27,10 @@ type knowledge struct {
 	agreed   int           // episodes in a row that found the same
 	refuted  bool          // a plateau that a probe seemed to prove was refused
 
-	began   time.Time // of the count
-	answers int       // since then
-	times   []time.Time
-	head    int
+	began   time.Time   // of the count
+	answers int         // since then
+	times   []time.Time // of the latest answers: a ring
+	head    int         // its oldest, when it is full
 }
 
 // count notes an answer.
@@ -46,19 +47,19 @@ func (k *knowledge) count(now time.Time) {
 // begin begins a new count.
 func (k *knowledge) begin(now time.Time) { k.began, k.answers = now, 0 }
 
-// within returns how many answers came in [from, to), and whether the memory
-// goes back so far.
-func (k *knowledge) within(from, to time.Time) (n int, complete bool) {
+// within returns how many of the kept answers came in [from, to).
+func (k *knowledge) within(from, to time.Time) int {
+	n := 0
 	for i := range k.times {
 		at := k.times[(k.head+len(k.times)-1-i)%len(k.times)]
 		if at.Before(from) {
-			return n, true
+			break
 		}
 		if at.Before(to) {
 			n++
 		}
 	}
-	return n, len(k.times) < answersKept
+	return n
 }
 
 // delivered returns the rate of the latest answers.
@@ -151,7 +152,7 @@ const startupShare = 0.8
 func (p *plateau) burstRate() float64 {
 	const recent = 5 * time.Second
 	span := max(time.Second, min(recent, p.at.Sub(p.first)))
-	n, _ := p.within(p.at.Add(-span), p.at)
+	n := p.within(p.at.Add(-span), p.at)
 	return float64(n) / span.Seconds()
 }
 

@@ -12,10 +12,10 @@ const (
 	margin    = 0.98      // how much of an estimated limit is used
 	slowest   = 1.0 / 600 // requests per second; a limit below one in ten minutes is a quota
 	slotLeast = 0.97      // a slot is 0.97 to 1.03 intervals, so that clients do not march in step
-	slotSpan  = 0.06      //
-	estimates = 4         // episodes that are remembered to confirm a limit
-	agrees    = 0.07      // two estimates within it are the same
-	enough    = 8         // successes from which a count is an estimate
+	slotSpan  = 0.06
+	estimates = 4    // episodes that are remembered to confirm a limit
+	agrees    = 0.07 // two estimates within it are the same
+	enough    = 8    // successes from which a count is an estimate
 )
 
 // A mode is what a plateau is doing.

@@ -106,8 +106,8 @@ func TestScore(t *testing.T) {
 			if got.bans > 0 || got.early > 0 {
 				t.Errorf("%s: %d bans, %d requests while it had asked for silence, want none", f.Name, got.bans, got.early)
 			}
-			if f.Announced && got.refusals > 0 {
-				t.Errorf("%s: %d refusals, though headers announce the limit", f.Name, got.refusals)
+			if f.Announced && got.refusals > 3**seeds {
+				t.Errorf("%s: %d refusals, though headers announce the limit, want 3 in an hour at most", f.Name, got.refusals)
 			}
 		}
 		t.Logf("%s: mean of the learnable families %.1f %%, refused of 1000: mean %.1f, median %.1f",

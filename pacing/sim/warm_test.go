@@ -1,0 +1,40 @@
+package sim_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/pacing/sim"
+)
+
+// TestWarmStart: what a run of 40 minutes has learned makes the next one, half
+// an hour later, quick and quiet from its first minute.
+func TestWarmStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	for _, f := range sim.Families() {
+		switch f.Name {
+		case "window", "window-after", "bucket", "bucket-after", "several", "concurrency", "overload", "queue", "tarpit":
+		default:
+			continue
+		}
+		for seed := range uint64(2) {
+			synctest.Test(t, func(t *testing.T) {
+				p := f.New(2000 + seed)
+				var state []byte
+				sim.Play(p, sim.Governed("plateau"), 40*time.Minute, &state)
+				time.Sleep(30 * time.Minute)
+				from := 70 * time.Minute
+				sim.Play(p, sim.Governed("plateau"), 5*time.Minute, &state)
+				got := p.Score(from, from+5*time.Minute)
+				t.Logf("%s, seed %d: %d refused in 5 min, 90 %% after %.0f s, %.0f %% of the work", f.Name, p.Seed, got.Refusals, got.Reached, 100*got.Share)
+				if got.Refusals > 10 || got.Share < 0.5 {
+					t.Errorf("%s, seed %d: %d refused and %.0f %% of the work in the first 5 min, want at most 10 and at least 50 %%",
+						f.Name, p.Seed, got.Refusals, 100*got.Share)
+				}
+			})
+		}
+	}
+}
