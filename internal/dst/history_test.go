@@ -1,0 +1,360 @@
+package dst_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"collect/collection"
+	"collect/connectors"
+	"collect/connectors/declarative"
+	"collect/pacing"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+// A history is one seed being played: a world, the wire to it, one store, and
+// one process after the other.
+type history struct {
+	plan plan
+	wire *wire
+	path string
+	bug  bug
+
+	mu         sync.Mutex
+	processes  int
+	epoch      int64
+	violations []string
+	log        []string
+	counts     map[string]int
+
+	// What the store must hold: every slice that took effect, applied to the
+	// simplest store there is.
+	records  map[string]map[string]int // stream, key: the newest version delivered
+	rejected map[string]bool
+	cursors  map[collection.Place]collection.Cursor
+	asked    map[collection.Place]time.Time // when the newest walk of a place was begun
+	walks    map[collection.Place]time.Time // the same, once its first slice was committed
+}
+
+// play plays the plan of a seed, then lets everything come to its end without
+// any fault, and returns the history with what it violated.
+func play(t *testing.T, seed uint64, template []byte, b bug) *history {
+	t.Helper()
+	h := &history{
+		plan: newPlan(seed), bug: b, counts: map[string]int{},
+		records: map[string]map[string]int{}, rejected: map[string]bool{},
+		cursors: map[collection.Place]collection.Cursor{},
+		asked:   map[collection.Place]time.Time{}, walks: map[collection.Place]time.Time{},
+	}
+	dir, err := os.MkdirTemp(scratch(), "dst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	h.path = filepath.Join(dir, "state.db")
+	if err := os.WriteFile(h.path, template, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		h.wire = &wire{h: h, world: newWorld(h.plan, time.Now()), times: map[string]int{}, leads: map[string]string{}}
+		h.disturbed()
+		h.finish()
+	})
+	return h
+}
+
+// scratch is a file system in memory, where there is one: no history here is
+// about power cuts, and a flush to a disk is most of the time of a commit.
+func scratch() string {
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		return "/dev/shm"
+	}
+	return ""
+}
+
+// disturbed runs the sessions of the plan.
+func (h *history) disturbed() {
+	for _, s := range h.plan.sessions {
+		time.Sleep(s.pause)
+		h.wire.mu.Lock()
+		if h.plan.changes > 0 {
+			h.wire.world.change(time.Now(), h.mayUpdate())
+		}
+		h.wire.mu.Unlock()
+		before := h.snapshot()
+		e := h.execute(s, false)
+		h.checkRest(before, s, e)
+		if h.failed() {
+			return
+		}
+	}
+}
+
+// calmRounds is how many runs without faults a history gets to finish. A gap
+// may wait 6 h before it is tried again, and a run that finds something
+// unfinished only finishes that.
+const calmRounds = 30
+
+// finish lets the history come to its end without faults, with an operator
+// who does what only an operator can, and checks that everything is there.
+func (h *history) finish() {
+	h.wire.mu.Lock()
+	h.wire.calm = true
+	h.wire.mu.Unlock()
+	lanes := []collection.Lane{collection.Incremental}
+	if h.plan.backfill {
+		lanes = append(lanes, collection.Backfill)
+	}
+	fresh := 0
+	for round := 0; fresh < 2; round++ {
+		if h.failed() {
+			return
+		}
+		if round == calmRounds {
+			h.violate("I2: not done after %d runs without faults", round)
+			h.describeRest()
+			return
+		}
+		time.Sleep(7 * time.Hour)
+		h.operate()
+		done := true
+		for _, lane := range lanes {
+			s := session{mode: collection.Resume, lane: lane, concurrency: 1 + round%3}
+			before := h.snapshot()
+			begun := len(h.unfinished(before, lane)) == 0
+			e := h.execute(s, false)
+			h.checkRest(before, s, e)
+			done = done && begun && e.err == nil && e.run.Reason == "" && len(e.owed) == h.gone(e.owed)
+		}
+		fresh++
+		if !done {
+			fresh = 0
+		}
+	}
+	h.checkEnd()
+}
+
+// gone counts the gaps for what is gone for good, which nobody owes.
+func (h *history) gone(owed []store.OwnedGap) (n int) {
+	for _, gap := range owed {
+		if gap.Reason == collection.Gone {
+			n++
+		}
+	}
+	return n
+}
+
+// operate does what a person would: releases a freeze, and lets what is not
+// tried any more by itself be collected anew.
+func (h *history) operate() {
+	ctx := context.Background()
+	db, err := sqlite.Open(ctx, h.path, sqlite.Options{})
+	if err != nil {
+		h.violate("operator: open: %v", err)
+		return
+	}
+	defer db.Close() // nothing is left in it
+	audit := store.Audit{Who: "operator", Why: "settled"}
+	state, err := db.Provider(ctx, domain)
+	if err == nil && state != nil {
+		released, events, err := pacing.Release(state, time.Now())
+		if err == nil && len(events) > 0 {
+			err = db.Override(ctx, "sim", domain, released, audit, events...)
+			h.wire.released()
+			h.count("released by an operator")
+		}
+		if err != nil {
+			h.violate("operator: release: %v", err)
+		}
+	}
+	gaps, err := db.Gaps(ctx, "sim")
+	if err != nil {
+		h.violate("operator: gaps: %v", err)
+	}
+	for _, gap := range gaps {
+		if gap.State != collection.GapDead || gap.Reason == collection.Gone {
+			continue
+		}
+		home := collection.Place{Stream: gap.Stream, Lane: gap.Lane}
+		if err := db.Reset(ctx, "sim", home, collection.Cursor{}, audit); err != nil {
+			h.violate("operator: reset: %v", err)
+		}
+		for at := range h.cursors {
+			if at.Stream == gap.Stream && at.Lane == gap.Lane {
+				delete(h.cursors, at)
+				delete(h.walks, at)
+			}
+		}
+		h.count("reset by an operator")
+	}
+}
+
+// connector builds the connector of the plan.
+func (h *history) connector() connectors.Connector {
+	spec, err := declarative.Parse("sim.yaml", []byte(h.plan.connector()))
+	if err != nil {
+		panic(err) // it is ours
+	}
+	c, err := spec.Build(declarative.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// watched notes when walks begin.
+type watched struct {
+	connectors.Connector
+	h *history
+}
+
+func (w watched) Slices(ctx context.Context, client *http.Client, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error] {
+	if from.Token == "" && from.High == "" {
+		w.h.mu.Lock()
+		w.h.asked[at] = time.Now()
+		w.h.mu.Unlock()
+	}
+	return w.Connector.Slices(ctx, client, at, from)
+}
+
+func (w watched) Ahead(at collection.Place, from collection.Cursor, n int) []collection.Cursor {
+	return w.Connector.(connectors.Aheader).Ahead(at, from, n)
+}
+
+// took applies slices that took effect.
+func (h *history) took(group []collection.Slice) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range group {
+		at, begins := h.cursors[s.Place], s.From == (collection.Cursor{}) || s.From.Done
+		if s.Fills == 0 && at != s.From {
+			h.violateLocked("I4: a commit at %s moved from where the checkpoint was not", place(s.Place))
+		}
+		if at == s.From {
+			h.cursors[s.Place] = s.Next
+			if begins {
+				h.walks[s.Place] = h.asked[s.Place]
+			}
+		}
+		if h.records[s.Stream] == nil {
+			h.records[s.Stream] = map[string]int{}
+		}
+		for _, r := range s.Records {
+			h.records[s.Stream][r.Key] = versionOf(r.Data)
+		}
+		for _, r := range s.Rejected {
+			h.rejected[string(r.Data)] = true
+			h.counts["quarantined"]++
+		}
+		switch {
+		case s.Leaves != nil:
+			h.counts["left behind"]++
+		case s.Fills != 0:
+			h.counts["filled"]++
+		}
+		if s.Lane == collection.Backfill {
+			h.counts["backfill commit"]++
+		}
+	}
+	if len(group) > 1 {
+		h.counts["shared commit"]++
+	}
+}
+
+// mayUpdate reports whether items may be updated now. An unordered walk sees
+// an update behind it only when the next walk asks from an earlier mark than
+// the update has, which nothing promises while it is under way.
+func (h *history) mayUpdate() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.plan.kind != unordered {
+		return true
+	}
+	for _, lane := range []collection.Lane{collection.Incremental, collection.Backfill} {
+		at := h.cursors[collection.Place{Stream: "items", Lane: lane}]
+		if at != (collection.Cursor{}) && !at.Done {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *history) began(epoch int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if epoch <= h.epoch {
+		h.violateLocked("I6: the epoch went from %d to %d", h.epoch, epoch)
+	}
+	h.epoch = epoch
+}
+
+func (h *history) newestEpoch() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.epoch
+}
+
+func (h *history) violate(format string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.violateLocked(format, args...)
+}
+
+func (h *history) violateLocked(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	h.violations = append(h.violations, text)
+	h.noteLocked("VIOLATION %s", text)
+}
+
+func (h *history) failed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.violations) > 0
+}
+
+func (h *history) note(format string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.noteLocked(format, args...)
+}
+
+func (h *history) noteLocked(format string, args ...any) {
+	h.log = append(h.log, clock(time.Now())+" "+fmt.Sprintf(format, args...))
+}
+
+func (h *history) count(what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.counts[what]++
+}
+
+func clock(t time.Time) string { return t.UTC().Format("02 15:04:05.000") }
+
+func versionOf(data []byte) int { return int(gjson.GetBytes(data, "v").Int()) }
+
+func nextOf(body []byte) string { return gjson.GetBytes(body, "next").Str }
+
+func quoted(token string) string {
+	text, err := json.Marshal(token)
+	if err != nil {
+		panic(err) // a string always marshals
+	}
+	return string(text)
+}
+
+// String tells the history, for people.
+func (h *history) String() string {
+	return fmt.Sprintf("seed %d: %s\n  %s\n%s", h.plan.seed, h.plan, strings.Join(h.log, "\n  "), strings.Join(h.violations, "\n"))
+}

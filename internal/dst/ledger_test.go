@@ -1,0 +1,206 @@
+package dst_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+	"collect/store"
+)
+
+var (
+	errKilled = errors.New("killed")
+	errDisk   = errors.New("the disk failed")
+)
+
+// A ledger is the real one behind the faults of a session. Nothing has an
+// effect after the process was killed.
+type ledger struct {
+	store.Ledger
+	p *process
+
+	unread map[collection.Place]collection.Cursor // where commits have an unknown outcome; I23
+}
+
+// write makes one durable step, unless the session has something else in mind.
+func (l *ledger) write(effect func() error) error {
+	p := l.p
+	n := p.nextWrite()
+	if p.isDead() {
+		return errKilled
+	}
+	if n == p.session.killWrite && !p.session.killAfter {
+		p.h.count("killed before a write")
+		p.kill("before write")
+		return errKilled
+	}
+	if full := p.session.full; full[0] <= n && n < full[1] {
+		p.h.count("disk full")
+		return collection.ErrFull
+	}
+	err := effect()
+	if n == p.session.killWrite {
+		p.h.count("killed after a write")
+		p.kill("after write")
+		return errKilled
+	}
+	if errors.Is(err, collection.ErrFenced) {
+		p.setFenced()
+	}
+	return err
+}
+
+func (l *ledger) Checkpoint(ctx context.Context, at collection.Place) (collection.Checkpoint, error) {
+	if l.p.isDead() {
+		return collection.Checkpoint{}, errKilled
+	}
+	l.p.h.mu.Lock()
+	delete(l.unread, at)
+	l.p.h.mu.Unlock()
+	return l.Ledger.Checkpoint(ctx, at)
+}
+
+func (l *ledger) Commit(ctx context.Context, group ...collection.Slice) (done []collection.Committed, err error) {
+	n := l.p.nextCommit()
+	l.checkRead(group)
+	err = l.write(func() error {
+		took, isUnknown := l.p.session.unknown[n]
+		if n == l.p.session.fail {
+			l.p.h.count("commit failed")
+			return errDisk
+		}
+		if isUnknown && !took {
+			l.p.h.count("unknown commit, without effect")
+			return l.unknown(group)
+		}
+		newest := l.p.h.newestEpoch()
+		done, err = l.Ledger.Commit(ctx, group...)
+		if err == nil && l.Epoch() < newest {
+			l.p.h.violate("I6: %s committed under epoch %d after %d was taken", l.p.name, l.Epoch(), newest)
+		}
+		if err == nil {
+			l.p.h.took(group)
+		}
+		if err == nil && isUnknown {
+			l.p.h.count("unknown commit, with effect")
+			return l.unknown(group)
+		}
+		return err
+	})
+	l.p.h.note("%s commit #%d of %s: %v", l.p.name, n, places(group), err)
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+func (l *ledger) unknown(group []collection.Slice) error {
+	l.p.h.mu.Lock()
+	defer l.p.h.mu.Unlock()
+	for _, s := range group {
+		if s.Fills == 0 {
+			l.unread[s.Place] = s.Next
+		}
+	}
+	return collection.ErrUnknown
+}
+
+// checkRead is I23: after an unknown commit nothing that follows it is
+// committed before the checkpoint was read back.
+func (l *ledger) checkRead(group []collection.Slice) {
+	l.p.h.mu.Lock()
+	defer l.p.h.mu.Unlock()
+	for _, s := range group {
+		if next, ok := l.unread[s.Place]; ok && s.Fills == 0 && s.From == next {
+			l.p.h.violateLocked("I23: %s went on at %s after an unknown commit without reading back", l.p.name, place(s.Place))
+		}
+	}
+}
+
+func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap) (opened []collection.Gap, err error) {
+	err = l.write(func() error {
+		opened, err = l.Ledger.Defer(ctx, worked, gaps...)
+		return err
+	})
+	for _, gap := range gaps {
+		l.p.h.note("%s gap %s at %s, tried %t: %v", l.p.name, gap.Reason, place(gap.Place), worked, err)
+	}
+	return opened, err
+}
+
+func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) (gaps []collection.Gap, err error) {
+	err = l.write(func() error {
+		gaps, err = l.Ledger.Lease(ctx, lane, streams, now, n)
+		return err
+	})
+	if len(gaps) > 0 {
+		l.p.h.count("gap leased")
+	}
+	return gaps, err
+}
+
+func (l *ledger) Parents(ctx context.Context, parent, after string, n int) ([]collection.Parent, error) {
+	if l.p.isDead() {
+		return nil, errKilled
+	}
+	return l.Ledger.Parents(ctx, parent, after, n)
+}
+
+func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error) {
+	if l.p.isDead() {
+		return nil, errKilled
+	}
+	return l.Ledger.Places(ctx, at)
+}
+
+func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error {
+	return l.write(func() error {
+		if err := l.Ledger.SaveProvider(ctx, domain, state, events...); err != nil {
+			return err
+		}
+		status, err := pacing.Inspect(state, time.Now())
+		if err != nil {
+			l.p.h.violate("%s saved a state that cannot be read: %v", l.p.name, err)
+		}
+		l.p.h.wire.savedUntil(l.p, status.HoldUntil, status.Frozen)
+		return nil
+	})
+}
+
+// Beat is left out: nothing is decided by it, and days of simulated time would
+// be spent in it.
+func (l *ledger) Beat(context.Context, time.Time, collection.Tally) error { return nil }
+
+func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
+	return l.write(func() error { return l.Ledger.Finish(ctx, run) })
+}
+
+func places(group []collection.Slice) (names []string) {
+	for _, s := range group {
+		name := place(s.Place)
+		switch {
+		case s.Leaves != nil:
+			name += " leaves " + string(s.Leaves.Reason)
+		case s.Fills != 0:
+			name += " fills"
+		case s.Next.Done:
+			name += " done"
+		}
+		names = append(names, name)
+	}
+	return slices.Clip(names)
+}
+
+func place(at collection.Place) string {
+	name := at.Stream
+	if at.Partition != "" {
+		name += "[" + at.Partition.String() + "]"
+	}
+	if at.Lane == collection.Backfill {
+		name += " (backfill)"
+	}
+	return name
+}

@@ -1,0 +1,379 @@
+package dst_test
+
+import (
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"collect/collection"
+)
+
+// A rest is what the store holds while no process is running.
+type rest struct {
+	cursors map[collection.Place]collection.Cursor
+	records map[string]map[string]int
+	gaps    []gap
+	bodies  map[string]bool // in quarantine
+}
+
+// A gap is a row of the gaps, whatever its state.
+type gap struct {
+	id       int64
+	at       collection.Place
+	cursor   collection.Cursor
+	reason   collection.Reason
+	state    collection.GapState
+	attempts int
+	notUntil bool // it has a time before which it is not tried
+	run      string
+}
+
+func (g gap) owed() bool {
+	return g.state == collection.GapOpen || g.state == collection.GapLeased || g.state == collection.GapDead
+}
+
+// snapshot reads the store as a stranger would, with SQL.
+func (h *history) snapshot() rest {
+	db, err := sql.Open("sqlite", "file:"+h.path+"?mode=ro")
+	if err != nil {
+		h.violate("read: %v", err)
+		return rest{}
+	}
+	defer db.Close() // it was only read
+	r := rest{cursors: map[collection.Place]collection.Cursor{}, records: map[string]map[string]int{}, bodies: map[string]bool{}}
+	place := `s.name, p.partition, x.lane, x.token, x.since, x.high, x.version, x.done`
+	join := ` x JOIN partitions p ON p.id = x.partition_id JOIN streams s ON s.id = p.stream_id`
+	h.rows(db, `SELECT `+place+` FROM checkpoints`+join, func(scan func(...any) error) error {
+		var at collection.Place
+		var c collection.Cursor
+		err := scan(&at.Stream, &at.Partition, &at.Lane, &c.Token, &c.Since, &c.High, &c.Version, &c.Done)
+		r.cursors[at] = c
+		return err
+	})
+	h.rows(db, `SELECT `+place+`, x.id, x.reason, x.state, x.attempts, x.not_before IS NOT NULL, x.run FROM gaps`+join+` ORDER BY x.id`,
+		func(scan func(...any) error) error {
+			var g gap
+			c := &g.cursor
+			err := scan(&g.at.Stream, &g.at.Partition, &g.at.Lane, &c.Token, &c.Since, &c.High, &c.Version, &c.Done,
+				&g.id, &g.reason, &g.state, &g.attempts, &g.notUntil, &g.run)
+			r.gaps = append(r.gaps, g)
+			return err
+		})
+	h.rows(db, `SELECT s.name, r.key, r.data FROM records r JOIN streams s ON s.id = r.stream_id`, func(scan func(...any) error) error {
+		var stream, key, data string
+		err := scan(&stream, &key, &data)
+		if r.records[stream] == nil {
+			r.records[stream] = map[string]int{}
+		}
+		if _, twice := r.records[stream][key]; twice {
+			h.violate("I3: %s %s is there twice", stream, key)
+		}
+		r.records[stream][key] = versionOf([]byte(data))
+		return err
+	})
+	h.rows(db, `SELECT data FROM quarantine`, func(scan func(...any) error) error {
+		var data string
+		err := scan(&data)
+		r.bodies[data] = true
+		return err
+	})
+	h.checkTrail(db)
+	return r
+}
+
+// rows calls each for every row of a query.
+func (h *history) rows(db *sql.DB, query string, each func(scan func(...any) error) error) {
+	rows, err := db.Query(query)
+	if err != nil {
+		h.violate("read: %v", err)
+		return
+	}
+	defer rows.Close() // Err tells
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			h.violate("read: %v", err)
+			return
+		}
+	}
+	if err := rows.Err(); err != nil {
+		h.violate("read: %v", err)
+	}
+}
+
+// checkTrail is I4 and I6 by the audit trail: each commit names the one before
+// it at its place, and no lease commits after a newer one.
+func (h *history) checkTrail(db *sql.DB) {
+	newest := int64(0)
+	last := map[string]int64{}
+	h.rows(db, `SELECT id, partition_id || lane, epoch, previous, fills FROM slices ORDER BY id`, func(scan func(...any) error) error {
+		var id, epoch, previous, fills int64
+		var at string
+		err := scan(&id, &at, &epoch, &previous, &fills)
+		if epoch < newest {
+			h.violate("I6: commit %d under epoch %d came after one under %d", id, epoch, newest)
+		}
+		newest = epoch
+		if previous < last[at] && fills == 0 && previous != 0 {
+			h.violate("I4: commit %d follows %d, but %d was there", id, previous, last[at])
+		}
+		if fills == 0 {
+			last[at] = id
+		}
+		return err
+	})
+}
+
+// checkRest checks what must hold whenever no process is running, also after a
+// kill.
+func (h *history) checkRest(before rest, s session, e end) {
+	if h.failed() {
+		return
+	}
+	now := h.snapshot()
+	// The store holds what took effect, and nothing else (I1, I3, I4): data
+	// and checkpoint of each commit, or neither.
+	for at, want := range h.cursors {
+		if got := now.cursors[at]; got != want {
+			h.violate("I1: checkpoint of %s is %+v, want %+v", place(at), got, want)
+		}
+	}
+	for at, got := range now.cursors {
+		if _, ok := h.cursors[at]; !ok && got != (collection.Cursor{}) {
+			h.violate("I4: a checkpoint of %s that no commit wrote: %+v", place(at), got)
+		}
+	}
+	for stream, want := range h.records {
+		if got := now.records[stream]; !maps.Equal(got, want) {
+			h.violate("I1, I3: %s: stored %v, want %v", stream, got, want)
+		}
+	}
+	for body := range h.rejected {
+		if !now.bodies[body] {
+			h.violate("I1: a rejected record is not in quarantine: %s", body)
+		}
+	}
+	if s.lane == collection.Backfill && s.second == 0 {
+		for at, c := range now.cursors {
+			if at.Lane == collection.Incremental && before.cursors[at] != c {
+				h.violate("I15: a backfill moved the checkpoint of %s", place(at))
+			}
+		}
+	}
+	h.checkGaps(before, now, e)
+	h.checkCovered(now)
+	h.checkVerdict(now, e)
+}
+
+// checkGaps is I9 and I14.
+func (h *history) checkGaps(before, now rest, e end) {
+	was := map[int64]gap{}
+	for _, g := range before.gaps {
+		was[g.id] = g
+	}
+	for _, g := range now.gaps {
+		h.count("gap " + string(g.reason))
+		h.count("gap " + string(g.state))
+		old, known := was[g.id]
+		if known && !old.owed() && g.state != old.state {
+			h.violate("I14: gap %d went from %s to %s", g.id, old.state, g.state)
+		}
+		if g.state == collection.GapLeased && !e.dead && e.err == nil && !e.held {
+			h.violate("I14: gap %d is still leased after its run ended", g.id)
+		}
+		waits := g.notUntil && g.reason != collection.CircuitOpen // that one says when the breaker opens, and is tried all the same
+		if g.owed() && g.reason.Kind() == collection.Planned && (waits || !known && g.attempts > 0) {
+			h.violate("I9: the planned gap %d (%s) at %s waits, or counts %d attempts", g.id, g.reason, place(g.at), g.attempts)
+		}
+	}
+	for id, old := range was {
+		if old.owed() && !slices.ContainsFunc(now.gaps, func(g gap) bool { return g.id == id }) {
+			h.violate("I14: gap %d is not there any more", id)
+		}
+	}
+}
+
+// checkCovered is I2: what was there when a walk began is stored in that
+// version or a newer one, or is in front of the checkpoint, or is owed.
+func (h *history) checkCovered(now rest) {
+	owed := map[collection.Place]bool{}
+	for _, g := range now.gaps {
+		if g.owed() {
+			owed[g.at] = true
+		}
+	}
+	for at, began := range h.walks {
+		if owed[at] || began.IsZero() {
+			continue
+		}
+		switch {
+		case at.Stream == "items":
+			h.coveredItems(now, at, began)
+		case at.Stream == "notes" && at.Partition != "":
+			h.coveredNotes(now, at, began)
+		}
+	}
+}
+
+func (h *history) coveredItems(now rest, where collection.Place, began time.Time) {
+	c := now.cursors[where]
+	w := h.wire.world
+	reached := at{number: -1}
+	switch {
+	case c.Done:
+		reached = at{number: len(w.items)}
+	case h.plan.kind == byNumber && c.Token != "":
+		n, _ := strconv.Atoi(c.Token)
+		reached.number = (n-1)*h.plan.pageSize - 1
+	case h.plan.kind == byOffset && c.Token != "":
+		n, _ := strconv.Atoi(c.Token)
+		reached.number = n - 1
+	case h.plan.kind == byToken || h.plan.kind == unordered:
+		reached, _ = w.position("/items", c.Token)
+	}
+	for _, i := range w.items {
+		if i.id == "" || i.number > reached.number {
+			continue
+		}
+		if got, want := now.records["items"][i.id], i.versionAt(began); got < want {
+			h.violate("I2: %s has version %d of item %s, but %d was there when its walk began at %s, and nothing says that it is owed",
+				place(where), got, i.id, want, clock(began))
+		}
+	}
+}
+
+func (h *history) coveredNotes(now rest, where collection.Place, began time.Time) {
+	id := idOf(where.Partition)
+	reached, _ := h.wire.world.position("/items/"+id+"/notes", now.cursors[where].Token)
+	if now.cursors[where].Done {
+		reached.number = 1 << 30
+	}
+	i := h.wire.world.find(id)
+	for n, written := range i.notes {
+		key := fmt.Sprintf("%s/%d", id, n)
+		if _, ok := now.records["notes"][key]; !ok && !written.After(began) && n <= reached.number {
+			h.violate("I2: note %s was there when its walk began at %s, is not stored, and is not owed", key, clock(began))
+		}
+	}
+}
+
+func idOf(p collection.Partition) string {
+	vars, err := p.Vars()
+	if err != nil {
+		return ""
+	}
+	return strings.Trim(string(vars["item"]), `"`)
+}
+
+// unfinished returns the places of a lane whose walk is not at its end, and
+// whose records are not gone for good.
+func (h *history) unfinished(r rest, lane collection.Lane) (open []string) {
+	left := map[collection.Place]bool{}
+	for at, c := range r.cursors {
+		if at.Lane == lane && !c.Done {
+			left[at] = true
+		}
+	}
+	for _, stream := range h.connector().Streams() {
+		home := collection.Place{Stream: stream.Name, Lane: lane}
+		left[home] = left[home] || !r.cursors[home].Done
+		if stream.Parent == "" {
+			continue
+		}
+		for key := range r.records[stream.Parent] {
+			at := home
+			at.Partition = collection.Partition(fmt.Sprintf(`{%q:%q}`, map[bool]string{true: "item", false: "id"}[stream.Name == "notes"], key))
+			left[at] = left[at] || !r.cursors[at].Done
+		}
+	}
+	for _, g := range r.gaps {
+		if g.owed() && g.reason == collection.Gone {
+			delete(left, g.at)
+		}
+	}
+	for at, is := range left {
+		if is {
+			open = append(open, place(at))
+		}
+	}
+	return open
+}
+
+// checkVerdict is I24: success is said only where nothing is left, and a
+// planned pause only where what is left is planned.
+func (h *history) checkVerdict(now rest, e end) {
+	if e.held || e.dead || e.err != nil {
+		return
+	}
+	h.count("outcome " + string(e.run.Outcome))
+	for _, g := range now.gaps {
+		if !g.owed() {
+			continue
+		}
+		if g.reason == collection.Gone {
+			continue
+		}
+		success := e.run.Outcome == collection.Complete || e.run.Outcome == collection.NothingNew
+		if success || e.run.Outcome == collection.Deferred && g.reason.Kind() != collection.Planned {
+			h.violate("I24: outcome %s with an owed gap %s at %s", e.run.Outcome, g.reason, place(g.at))
+		}
+	}
+	if e.run.Outcome != collection.Complete && e.run.Outcome != collection.NothingNew {
+		return
+	}
+	for _, left := range h.unfinished(now, e.run.Lane) {
+		h.violate("I24: outcome %s with %s not at its end", e.run.Outcome, left)
+	}
+}
+
+// checkEnd is I17 and the promise itself: after all that happened the store
+// has what the provider has, in its newest versions, and owes nothing.
+func (h *history) checkEnd() {
+	now := h.snapshot()
+	want := map[string]map[string]int{"items": {}, "details": {}, "notes": {}}
+	loose := map[string]bool{} // details that are fetched once may be older
+	for _, i := range h.wire.world.items {
+		if i.id == "" {
+			if body := string(i.thing().data); !now.bodies[body] {
+				h.violate("I17: an item without a key is not in quarantine: %s", body)
+			}
+			continue
+		}
+		want["items"][i.id] = len(i.history)
+		if h.plan.details != "" && !i.gone {
+			want["details"][i.id] = len(i.history)
+			loose[i.id] = h.plan.details == "once"
+		}
+		for n := range i.notes {
+			if h.plan.notes {
+				want["notes"][fmt.Sprintf("%s/%d", i.id, n)] = 1
+			}
+		}
+	}
+	for stream, all := range want {
+		for key, version := range all {
+			got := now.records[stream][key]
+			if got != version && (got == 0 || !loose[key] || stream != "details") {
+				h.violate("I17: %s %s: version %d is stored, want %d", stream, key, got, version)
+			}
+		}
+		if got := len(now.records[stream]); got > len(all) {
+			h.violate("I17: %d %s are stored, want %d", got, stream, len(all))
+		}
+	}
+}
+
+// describeRest adds what is left to the log of a history that does not end.
+func (h *history) describeRest() {
+	now := h.snapshot()
+	for _, g := range now.gaps {
+		if g.owed() {
+			h.note("owed: %+v", g)
+		}
+	}
+	h.note("unfinished: %v", h.unfinished(now, collection.Incremental))
+}
+

@@ -1,0 +1,242 @@
+package dst_test
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"collect/collection"
+)
+
+// A kind is how the provider lets its items be listed.
+type kind string
+
+const (
+	byToken   kind = "token"     // an opaque cursor
+	byNumber  kind = "number"    // pages by number: fetched side by side
+	byOffset  kind = "offset"    // the same in records
+	after     kind = "after"     // what changed after a mark, oldest first
+	from      kind = "from"      // what changed at a mark or after it, oldest first
+	unordered kind = "unordered" // what changed after a mark, in no order of change
+)
+
+var kinds = []kind{byToken, byNumber, byOffset, after, from, unordered}
+
+// sinceMark reports whether only changes are asked for.
+func (k kind) sinceMark() bool { return k == after || k == from || k == unordered }
+
+// counts reports whether pages are counted, so that a walk can name them ahead.
+func (k kind) counts() bool { return k == byNumber || k == byOffset }
+
+// A plan is what a seed stands for: what the provider offers, what goes wrong
+// with the network, and what is done to one process after the other.
+type plan struct {
+	seed     uint64
+	kind     kind
+	items    int
+	pageSize int
+	details  string // "", once or changed
+	notes    bool
+	keyless  bool // some items have no key
+	gone     bool // some details are gone
+	backfill bool // some runs walk the other lane
+	changes  float64
+	faults   map[fault]float64 // by request, in order of faultOrder
+	outage   [2]int            // arrivals, counted from 0, that all get a 503
+	sessions []session
+}
+
+// A session is what happens to one process. A zero count means never.
+type session struct {
+	mode        collection.Mode
+	lane        collection.Lane
+	pause       time.Duration // before it starts
+	concurrency int
+	cap         int64
+	maxTime     time.Duration
+
+	killWrite   int  // the write to the ledger at which the process is killed
+	killAfter   bool // after the write took effect
+	killRequest int  // the request in flight at which it is killed
+	killAt      time.Duration
+	interrupt   int // the request at which the run is asked to end
+	cancel      int // the request at which it is told to
+
+	unknown map[int]bool // commits with an unknown outcome: whether they took effect
+	fail    int          // the commit that fails without effect
+	full    [2]int       // writes from and before which no space is left
+	second  int          // the request at which another process starts
+	steal   bool         // the other process gets the lock, as if the file had been removed
+}
+
+// newPlan draws the plan of a seed. Which faults can happen at all is drawn
+// first: histories with few kinds of fault get further than those with all of
+// them (Groce and others, "Swarm Testing", 2012).
+func newPlan(seed uint64) plan {
+	r := rand.New(rand.NewPCG(seed, 0x5eed))
+	p := plan{
+		seed:     seed,
+		kind:     kinds[r.IntN(len(kinds))],
+		items:    2 + r.IntN(12),
+		pageSize: 2 + r.IntN(3),
+		keyless:  r.IntN(8) == 0,
+		gone:     r.IntN(4) == 0,
+		backfill: r.IntN(5) == 0,
+		changes:  []float64{0, 0.02, 0.1}[r.IntN(3)],
+		faults:   map[fault]float64{},
+	}
+	switch r.IntN(4) {
+	case 0:
+		p.details = "once"
+	case 1, 2:
+		p.details = "changed"
+	}
+	p.notes = r.IntN(3) == 0
+	for _, f := range faultOrder {
+		if r.IntN(4) == 0 {
+			p.faults[f] = []float64{0.02, 0.08, 0.25}[r.IntN(3)]
+		}
+	}
+	if r.IntN(5) == 0 {
+		begin := r.IntN(30)
+		p.outage = [2]int{begin, begin + 5 + r.IntN(30)}
+	}
+	for range 1 + r.IntN(5) {
+		p.sessions = append(p.sessions, newSession(r, p.backfill))
+	}
+	return p
+}
+
+func newSession(r *rand.Rand, backfill bool) session {
+	s := session{
+		mode: collection.Forward, lane: collection.Incremental, concurrency: 1,
+		pause: []time.Duration{0, time.Second, 5 * time.Minute, time.Hour, 8 * time.Hour}[r.IntN(5)],
+	}
+	if r.IntN(3) == 0 {
+		s.mode = collection.Resume
+	}
+	if backfill && r.IntN(2) == 0 {
+		s.lane = collection.Backfill
+	}
+	if r.IntN(2) == 0 {
+		s.concurrency = 2 + r.IntN(4)
+	}
+	switch r.IntN(8) {
+	case 0, 1:
+		s.killWrite, s.killAfter = 1+r.IntN(40), r.IntN(2) == 0
+	case 2:
+		s.killRequest = 1 + r.IntN(30)
+	case 3:
+		s.killAt = time.Duration(r.IntN(60_000)) * time.Millisecond
+	case 4:
+		s.cap = int64(1 + r.IntN(25))
+	case 5:
+		s.maxTime = time.Duration(1+r.IntN(60)) * time.Second
+	case 6:
+		s.interrupt = 1 + r.IntN(20)
+	}
+	switch r.IntN(10) {
+	case 0, 1, 2:
+		s.unknown = map[int]bool{}
+		for range 1 + r.IntN(4) {
+			s.unknown[1+r.IntN(20)] = r.IntN(2) == 0
+		}
+	case 3:
+		s.fail = 1 + r.IntN(20)
+	case 4:
+		begin := 1 + r.IntN(30)
+		s.full = [2]int{begin, begin + 1 + r.IntN(20)}
+	case 5:
+		s.cancel = 1 + r.IntN(20)
+	case 6:
+		s.second = 1 + r.IntN(15)
+		s.steal = r.IntN(2) == 0
+	}
+	return s
+}
+
+// chance draws a number in [0, 1) that depends on the seed and on what only,
+// so that a request meets the same fault however the goroutines are scheduled.
+func (p plan) chance(what string, n int) float64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d|%s|%d", p.seed, what, n)
+	r := rand.New(rand.NewPCG(h.Sum64(), p.seed))
+	return r.Float64()
+}
+
+// faultFor draws the fault of the nth request for what.
+func (p plan) faultFor(what string, n int) fault {
+	for _, f := range faultOrder {
+		rate, ok := p.faults[f]
+		if ok && p.chance(string(f)+" "+what, n) < rate {
+			return f
+		}
+	}
+	return ""
+}
+
+// connector returns the connector file of the plan.
+func (p plan) connector() string {
+	page := "{cursor: {from: next, param: cursor}}"
+	switch p.kind {
+	case byNumber:
+		page = fmt.Sprintf("{number: {param: page, size_param: size, size: %d}}", p.pageSize)
+	case byOffset:
+		page = fmt.Sprintf("{offset: {param: offset, limit_param: limit, limit: %d}}", p.pageSize)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `
+connector: sim
+provider: {base_url: "http://sim.test"}
+streams:
+  items:
+    get: /items
+    records: data
+    key: id
+    page: %s
+`, page)
+	switch p.kind {
+	case after, from:
+		b.WriteString("    since: {field: updated_at, param: since, order: asc}\n")
+	case unordered:
+		b.WriteString("    since: {field: updated_at, param: since}\n")
+	}
+	if p.details != "" {
+		each := "{id: items.id}"
+		if p.details == "changed" {
+			each = "{id: items.id, changed: items.updated_at}"
+		}
+		fmt.Fprintf(&b, `
+  details:
+    each: %s
+    get: /items/${id}
+    key: id
+    role: detail
+    on: [{status: [410], verdict: gone}]
+`, each)
+	}
+	if p.notes {
+		b.WriteString(`
+  notes:
+    each: {item: items.id}
+    get: /items/${item}/notes
+    records: data
+    key: id
+    page: {cursor: {from: next, param: cursor}}
+`)
+	}
+	return b.String()
+}
+
+// String describes the plan for people who look for a fault.
+func (p plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d items by %d, details %q, notes %t, keyless %t, gone %t, changes %g, outage %v, faults %v",
+		p.kind, p.items, p.pageSize, p.details, p.notes, p.keyless, p.gone, p.changes, p.outage, p.faults)
+	for i, s := range p.sessions {
+		fmt.Fprintf(&b, "\n  process %d: %+v", i+1, s)
+	}
+	return b.String()
+}

@@ -1,0 +1,259 @@
+package dst_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+	"collect/runner"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+// A process is one execution of the product, as cmd makes it, from opening the
+// store to closing it.
+type process struct {
+	h       *history
+	name    string
+	session session
+	budget  *pacing.Budget
+	cancel  context.CancelFunc
+	zombie  bool // another process may take the lease from it
+
+	mu       sync.Mutex
+	dead     bool
+	fenced   bool
+	writes   int
+	commits  int
+	requests int64
+	others   sync.WaitGroup // the process that it makes another start
+}
+
+// Bounds of one process, far beyond what any of these histories needs: one
+// that reaches them would go on for ever. (I13.)
+const (
+	mostRequests = 4000
+	longestRun   = 30 * 24 * time.Hour
+)
+
+// An end is how a process ended.
+type end struct {
+	run  collection.Run
+	err  error
+	owed []store.OwnedGap
+	held bool
+	dead bool
+}
+
+// execute runs a process to its end.
+func (h *history) execute(s session, mayBeHeld bool) end {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	h.mu.Lock()
+	h.processes++
+	p := &process{h: h, name: fmt.Sprintf("p%d", h.processes), session: s, cancel: cancel}
+	h.mu.Unlock()
+	p.budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: s.cap, MaxTime: s.maxTime})
+	h.note("%s starts: %+v", p.name, s)
+
+	db, err := sqlite.Open(ctx, h.path, sqlite.Options{})
+	if err != nil {
+		h.violate("%s: open: %v", p.name, err)
+		return end{err: err}
+	}
+	defer func() {
+		p.others.Wait()
+		if err := db.Close(); err != nil {
+			h.violate("%s: close: %v", p.name, err)
+		}
+	}()
+	e := p.run(ctx, db, mayBeHeld)
+	h.note("%s ends: %s %s %v, killed %t, held %t", p.name, e.run.Outcome, e.run.Reason, e.err, e.dead, e.held)
+	return e
+}
+
+// domain names the account of the provider in these histories.
+var domain = pacing.Domain("sim", "", nil)
+
+func (p *process) run(ctx context.Context, db *sqlite.Store, mayBeHeld bool) end {
+	h := p.h
+	connector := h.connector()
+	learned, err := db.Provider(ctx, domain)
+	if err != nil {
+		return end{err: err}
+	}
+	run := collection.Run{ID: p.name, Connector: "sim", Mode: p.session.mode, Lane: p.session.lane, Domain: domain, StartedAt: time.Now()}
+	real, err := db.Begin(ctx, run, connector.Streams())
+	if err != nil {
+		if _, held := errors.AsType[*store.HeldError](err); held && mayBeHeld {
+			h.count("held by another")
+			return end{held: true}
+		}
+		h.violate("I7: %s cannot begin: %v", p.name, err)
+		return end{err: err}
+	}
+	h.began(real.Epoch())
+	below := &ledger{Ledger: h.bug.below(p, real), p: p, unread: map[collection.Place]collection.Cursor{}}
+	r, err := runner.New(runner.Config{
+		Connector: h.bug.connector(watched{connector, h}), Ledger: h.bug.above(p, below), Run: run,
+		Concurrency: p.session.concurrency, Budget: p.budget, Domain: domain,
+		Learned: h.bug.learned(learned), Base: h.bug.transport(conn{h.wire, p}),
+	})
+	if err != nil {
+		h.violate("%s: %v", p.name, err)
+		return end{err: err}
+	}
+	stop := p.schedule()
+	done, err := r.Do(ctx)
+	stop()
+	if p.isDead() {
+		return end{run: run, dead: true}
+	}
+	p.checkTally(done)
+	owed, readErr := db.Gaps(context.WithoutCancel(ctx), "sim")
+	err = errors.Join(err, readErr)
+	gaps := make([]collection.Gap, len(owed))
+	for i, gap := range owed {
+		gaps[i] = gap.Gap
+	}
+	done.Outcome = runner.Verdict(done, gaps)
+	if err != nil {
+		done.Outcome = collection.Failed
+		p.checkError(err)
+	}
+	if failed := below.Finish(context.WithoutCancel(ctx), done); failed != nil && err == nil {
+		err, done.Outcome = failed, collection.Failed
+	}
+	return end{run: done, err: err, owed: owed, dead: p.isDead()}
+}
+
+// schedule arranges for what happens at a time.
+func (p *process) schedule() (stop func()) {
+	guard := time.AfterFunc(longestRun, func() {
+		p.h.violate("I13: %s does not end in %v", p.name, longestRun)
+		p.kill("too long")
+	})
+	killer := func() bool { return true }
+	if p.session.killAt > 0 {
+		killer = time.AfterFunc(p.session.killAt, func() {
+			p.h.count("killed at a time")
+			p.kill("at a time")
+		}).Stop
+	}
+	return func() { guard.Stop(); killer() }
+}
+
+// onRequest makes happen what the session has in mind for a request.
+func (p *process) onRequest() {
+	p.mu.Lock()
+	p.requests++
+	n := int(p.requests)
+	p.mu.Unlock()
+	switch n {
+	case p.session.interrupt:
+		p.h.count("interrupted")
+		p.budget.Interrupt()
+	case p.session.cancel:
+		p.h.count("cancelled")
+		p.cancel()
+	case p.session.killRequest:
+		p.h.count("killed in flight")
+		p.kill("in flight")
+	case p.session.second:
+		p.startAnother()
+	case mostRequests:
+		p.h.violate("I13: %s sent %d requests", p.name, n)
+		p.kill("too many requests")
+	}
+}
+
+// startAnother starts a second process beside p. Where it steals, somebody has
+// removed the file of the lock: the kernel no longer keeps them apart, and the
+// epoch must.
+func (p *process) startAnother() {
+	if p.session.steal {
+		p.h.count("lock stolen")
+		p.mu.Lock()
+		p.zombie = true
+		p.mu.Unlock()
+		_ = os.Remove(p.h.path + ".sim.lock")
+	}
+	p.others.Go(func() {
+		p.h.execute(session{mode: collection.Forward, lane: collection.Incremental, concurrency: 1}, !p.session.steal)
+	})
+}
+
+// kill ends the process: nothing it does has an effect any more.
+func (p *process) kill(why string) {
+	p.h.note("%s killed %s", p.name, why)
+	p.mu.Lock()
+	p.dead = true
+	p.mu.Unlock()
+	p.cancel()
+}
+
+// checkTally compares what the run says it sent with what left it.
+func (p *process) checkTally(done collection.Run) {
+	if got, want := done.Tally.Requests, p.sent(); got < want {
+		p.h.violate("I10: %s counted %d requests and sent %d", p.name, got, want)
+	}
+}
+
+// checkError sees to it that a run fails only for reasons it was given.
+func (p *process) checkError(err error) {
+	for _, known := range []error{errDisk, collection.ErrFull, collection.ErrUnknown} {
+		if errors.Is(err, known) {
+			return
+		}
+	}
+	if errors.Is(err, collection.ErrFenced) && p.zombie {
+		p.h.count("fenced")
+		return
+	}
+	p.h.violate("%s failed: %v", p.name, err)
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+func (p *process) isFenced() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fenced || p.zombie
+}
+
+func (p *process) setFenced() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fenced = true
+}
+
+func (p *process) cap() int64 { return p.session.cap }
+
+func (p *process) sent() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.requests
+}
+
+func (p *process) nextWrite() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writes++
+	return p.writes
+}
+
+func (p *process) nextCommit() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.commits++
+	return p.commits
+}

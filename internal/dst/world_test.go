@@ -1,0 +1,259 @@
+package dst_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A world is what the provider has: items, a detail of each, and notes on
+// each. Everything in it has a version that only grows, and the time at which
+// it got it, so that what was there at any time can be told.
+type world struct {
+	plan   plan
+	random *rand.Rand
+	items  []*item
+	last   time.Time                // of the newest change
+	tokens map[string]map[string]at // what a token of a path stands for
+}
+
+// An at is a position in a list: behind what changed at the time, by number.
+type at struct {
+	changed time.Time
+	number  int
+}
+
+// An item is one thing of the world. Its detail has its versions.
+type item struct {
+	id      string // "" is an item without a key
+	number  int    // in the order of creation
+	history []time.Time
+	notes   []time.Time // when each was written
+	gone    bool        // its detail is
+}
+
+func (i *item) changed() time.Time { return i.history[len(i.history)-1] }
+
+// versionAt returns the version an item had at a time; 0 if it was not there.
+func (i *item) versionAt(t time.Time) int {
+	n := 0
+	for n < len(i.history) && !i.history[n].After(t) {
+		n++
+	}
+	return n
+}
+
+func newWorld(p plan, now time.Time) *world {
+	w := &world{plan: p, random: rand.New(rand.NewPCG(p.seed, 0x3041d)), tokens: map[string]map[string]at{}}
+	for range p.items {
+		w.create(w.tick(now))
+	}
+	return w
+}
+
+// tick returns the time of the next change, later than all before it; every
+// third time it is the same as that of the change before, for items that are
+// changed together.
+func (w *world) tick(now time.Time) time.Time {
+	now = now.UTC().Truncate(time.Millisecond)
+	if !now.After(w.last) {
+		now = w.last.Add(time.Millisecond)
+	}
+	w.last = now
+	return now
+}
+
+func (w *world) create(t time.Time) {
+	i := &item{number: len(w.items), history: []time.Time{t}}
+	i.id = fmt.Sprintf("i%03d", i.number)
+	if w.plan.keyless && w.random.IntN(6) == 0 {
+		i.id = ""
+	}
+	i.gone = w.plan.gone && w.random.IntN(4) == 0
+	for range w.random.IntN(5) {
+		i.notes = append(i.notes, t)
+	}
+	w.items = append(w.items, i)
+}
+
+// change makes a few changes at one moment: all of them are there from the
+// next request on. Updates are left out while a walk would not be told of them
+// again; see package comment.
+func (w *world) change(now time.Time, updates bool) {
+	t := w.tick(now)
+	for range 1 + w.random.IntN(4) {
+		i := w.items[w.random.IntN(len(w.items))]
+		switch what := w.random.IntN(3); {
+		case what == 0 && len(w.items) < 2*w.plan.items+4:
+			w.create(t)
+		case what == 1 && updates && i.changed() != t:
+			i.history = append(i.history, t)
+		case what == 2:
+			i.notes = append(i.notes, t)
+		}
+	}
+}
+
+// A thing is a record as it is sent.
+type thing struct {
+	key     string
+	version int
+	data    json.RawMessage
+}
+
+func (i *item) thing() thing {
+	version := len(i.history)
+	if i.id == "" {
+		return thing{"", version, fmt.Appendf(nil, `{"number":%d,"v":%d,"updated_at":%q}`, i.number, version, stamp(i.changed()))}
+	}
+	return thing{i.id, version, fmt.Appendf(nil, `{"id":%q,"v":%d,"updated_at":%q}`, i.id, version, stamp(i.changed()))}
+}
+
+func (i *item) note(n int) thing {
+	id := fmt.Sprintf("%s/%d", i.id, n)
+	return thing{id, 1, fmt.Appendf(nil, `{"id":%q,"v":1}`, id)}
+}
+
+func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z") }
+
+// answer returns the body for a path and query; ok is false if the token in it
+// is none that was sent, byte for byte.
+func (w *world) answer(path string, q url.Values) (body []byte, ok bool) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case len(parts) == 1:
+		return w.list(path, q)
+	case len(parts) == 2:
+		i := w.find(parts[1])
+		return i.thing().data, true
+	default:
+		return w.listNotes(path, w.find(parts[1]), q)
+	}
+}
+
+func (w *world) find(id string) *item {
+	i := slices.IndexFunc(w.items, func(i *item) bool { return i.id == id })
+	return w.items[i]
+}
+
+// list answers a page of items.
+func (w *world) list(path string, q url.Values) ([]byte, bool) {
+	size := w.plan.pageSize
+	if w.plan.kind.counts() {
+		begin := 0
+		if w.plan.kind == byNumber {
+			n, _ := strconv.Atoi(q.Get("page"))
+			begin = (n - 1) * size
+		} else {
+			begin, _ = strconv.Atoi(q.Get("offset"))
+		}
+		begin = min(max(0, begin), len(w.items))
+		return w.page(path, w.items[begin:min(begin+size, len(w.items))], ""), true
+	}
+	start, ok := w.position(path, q.Get("cursor"))
+	if !ok {
+		return nil, false
+	}
+	listed := w.listed(q.Get("since"))
+	listed = slices.DeleteFunc(listed, func(i *item) bool { return w.compare(w.place(i), start) <= 0 })
+	token := ""
+	if len(listed) > size {
+		listed = listed[:size]
+		token = w.token(path, w.place(listed[size-1]))
+	}
+	return w.page(path, listed, token), true
+}
+
+// listed returns the items that changed since a mark, in the order of the list.
+func (w *world) listed(since string) []*item {
+	listed := slices.Clone(w.items)
+	if since != "" && w.plan.kind.sinceMark() {
+		listed = slices.DeleteFunc(listed, func(i *item) bool {
+			at := stamp(i.changed())
+			return at < since || at == since && w.plan.kind != from
+		})
+	}
+	slices.SortFunc(listed, func(a, b *item) int { return w.compare(w.place(a), w.place(b)) })
+	return listed
+}
+
+// place returns the position of an item in the list.
+func (w *world) place(i *item) at {
+	if w.plan.kind == after || w.plan.kind == from {
+		return at{i.changed(), i.number}
+	}
+	return at{number: i.number}
+}
+
+func (w *world) compare(a, b at) int {
+	return cmp.Or(a.changed.Compare(b.changed), cmp.Compare(a.number, b.number))
+}
+
+// page writes a page. Where order means nothing, the records of a page come in
+// any.
+func (w *world) page(path string, items []*item, next string) []byte {
+	var data []json.RawMessage
+	for _, i := range items {
+		data = append(data, i.thing().data)
+	}
+	if w.plan.kind != after && w.plan.kind != from {
+		w.random.Shuffle(len(data), func(i, j int) { data[i], data[j] = data[j], data[i] })
+	}
+	return envelope(data, next)
+}
+
+func envelope(data []json.RawMessage, next string) []byte {
+	if data == nil {
+		data = []json.RawMessage{}
+	}
+	body, err := json.Marshal(map[string]any{"data": data, "next": next})
+	if err != nil {
+		panic(err) // it is made of valid parts
+	}
+	return body
+}
+
+func (w *world) listNotes(path string, i *item, q url.Values) ([]byte, bool) {
+	start, ok := w.position(path, q.Get("cursor"))
+	if !ok {
+		return nil, false
+	}
+	begin := start.number + 1
+	end := min(begin+2, len(i.notes))
+	var data []json.RawMessage
+	for n := begin; n < end; n++ {
+		data = append(data, i.note(n).data)
+	}
+	token := ""
+	if end < len(i.notes) {
+		token = w.token(path, at{number: end - 1})
+	}
+	return envelope(data, token), true
+}
+
+// token returns the token of a position: bytes that mean nothing, and that
+// break if anything decodes or cleans them.
+func (w *world) token(path string, p at) string {
+	sum := w.plan.chance(path+stamp(p.changed), p.number)
+	token := fmt.Sprintf("%x+/ %%2B&é=%d==", uint64(sum*(1<<53)), p.number)
+	if w.tokens[path] == nil {
+		w.tokens[path] = map[string]at{}
+	}
+	w.tokens[path][token] = p
+	return token
+}
+
+// position returns what a token of a path stands for.
+func (w *world) position(path, token string) (at, bool) {
+	if token == "" {
+		return at{number: -1}, true
+	}
+	p, ok := w.tokens[path][token]
+	return p, ok
+}
