@@ -25,10 +25,12 @@ type task struct {
 
 // pass walks the partitions of a stream that are not settled, several side by
 // side. Each has a checkpoint of its own, so their order does not matter; the
-// stream's own place says which pass is being made, and whether it is done.
+// stream's own place says which pass is being made, and whether it is done. A
+// pass that is done is gone on with, for partitions that joined it late, or
+// followed by the next if the run begins anew.
 func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint collection.Cursor) error {
 	home, current := r.home(stream), checkpoint
-	if checkpoint.Done || checkpoint == (collection.Cursor{}) {
+	if checkpoint.Done && r.anew || checkpoint == (collection.Cursor{}) {
 		n, _ := strconv.ParseInt(checkpoint.Version, 10, 64) // "" is pass 0
 		current = collection.Cursor{Version: strconv.FormatInt(n+1, 10)}
 		if _, err := r.save(collection.Slice{Place: home, From: checkpoint, Next: current}); err != nil {
@@ -64,8 +66,10 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	}
 	last := current
 	last.Done = true
-	if _, err := r.save(collection.Slice{Place: home, From: current, Next: last}); err != nil {
-		return err
+	if last != current {
+		if _, err := r.save(collection.Slice{Place: home, From: current, Next: last}); err != nil {
+			return err
+		}
 	}
 	r.finish(home)
 	return nil

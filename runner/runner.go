@@ -80,6 +80,7 @@ type Runner struct {
 	stop  *collection.Stop // what ends the run; nil while it goes on
 	stops []Stopped
 	tally collection.Tally
+	anew  bool                      // what came to its end is begun anew
 	left  map[collection.Place]bool // homes that this run left a gap at
 	done  map[collection.Place]bool // homes that need nothing more in this run
 }
@@ -222,6 +223,10 @@ func (r *Runner) work(ctx context.Context) error {
 // work that is unfinished comes first, whatever it costs in runs. Only when
 // all have come to their ends does a run begin all of them anew. A stream that
 // stands at a gap waits for recovery, and holds up nobody.
+//
+// A pass that came to its end is looked at again all the same: partitions may
+// have joined it since, from what its parents' walk was late to find, and a
+// run that did not take them on would call itself complete without them.
 func (r *Runner) goOn(ctx context.Context) error {
 	homes := make([]collection.Place, len(r.streams))
 	for i, stream := range r.streams {
@@ -233,10 +238,11 @@ func (r *Runner) goOn(ctx context.Context) error {
 	}
 	unfinished := func(s collection.PlaceState) bool { return !s.Checkpoint.Done && !s.Owed }
 	if !slices.ContainsFunc(states, unfinished) {
+		r.anew = r.Run.Lane != collection.Backfill // a backfill is finished once
 		return nil
 	}
 	for i, state := range states {
-		if state.Checkpoint.Done {
+		if state.Checkpoint.Done && r.streams[i].Parent == "" {
 			r.finish(homes[i])
 		}
 	}
@@ -255,10 +261,10 @@ func (r *Runner) forward(ctx context.Context, stream collection.Stream) error {
 	}
 	state := states[0]
 	switch {
-	case r.Run.Lane == collection.Backfill && state.Checkpoint.Done:
-		return nil // a backfill is finished once
 	case stream.Parent != "":
 		return r.pass(ctx, stream, state.Checkpoint.Cursor)
+	case state.Checkpoint.Done && !r.anew:
+		return nil
 	case state.Owed:
 		return nil // the walk stands at a gap, which only recovery takes
 	}

@@ -353,6 +353,32 @@ func TestBadPageIsLeftBehind(t *testing.T) {
 	}
 }
 
+// TestLateParentsAreNotForgotten: while another stream is unfinished, those at
+// their end are not begun anew; but a run that finds further parents collects
+// what belongs to them, or it would call itself complete without.
+func TestLateParentsAreNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7}
+		p.fail("/items/?page=2", 400)
+		run, err := do(t, m, p, func(c *runner.Config) {
+			c.Budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 3 + 6 + 2}) // ends among the notes
+		})
+		if err != nil || run.Reason != collection.RequestCap {
+			t.Fatalf("first run: %q, %v, want %s", run.Reason, err, collection.RequestCap)
+		}
+		p.mend()
+		m = m.reopen()
+		run, err = do(t, m, p, func(c *runner.Config) { c.Run.Mode = collection.Resume })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := runner.Verdict(run, m.owes()), collection.Complete; got != want {
+			t.Errorf("Verdict = %s, want %s", got, want)
+		}
+		checkAll(t, m, p)
+	})
+}
+
 // TestEndlessPagesEnd: a server that sends its first page for ever does not
 // hold a run for ever, and the run does not call it success.
 func TestEndlessPagesEnd(t *testing.T) {
