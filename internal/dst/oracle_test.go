@@ -376,4 +376,3 @@ func (h *history) describeRest() {
 	}
 	h.note("unfinished: %v", h.unfinished(now, collection.Incremental))
 }
-
