@@ -126,6 +126,9 @@ func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap)
 		return err
 	})
 	for _, gap := range gaps {
+		if worked && gap.Reason.Kind() == collection.Planned {
+			l.p.h.violate("I9: %s counts the planned stop %s at %s as an attempt", l.p.name, gap.Reason, place(gap.Place))
+		}
 		l.p.h.note("%s gap %s at %s, tried %t: %v", l.p.name, gap.Reason, place(gap.Place), worked, err)
 	}
 	return opened, err

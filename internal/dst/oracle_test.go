@@ -185,8 +185,8 @@ func (h *history) checkGaps(before, now rest, e end) {
 			h.violate("I14: gap %d is still leased after its run ended", g.id)
 		}
 		waits := g.notUntil && g.reason != collection.CircuitOpen // that one says when the breaker opens, and is tried all the same
-		if g.owed() && g.reason.Kind() == collection.Planned && (waits || !known && g.attempts > 0) {
-			h.violate("I9: the planned gap %d (%s) at %s waits, or counts %d attempts", g.id, g.reason, place(g.at), g.attempts)
+		if g.owed() && g.reason.Kind() == collection.Planned && waits {
+			h.violate("I9: the planned gap %d (%s) at %s waits", g.id, g.reason, place(g.at))
 		}
 	}
 	for id, old := range was {
@@ -309,6 +309,9 @@ func (h *history) checkVerdict(now rest, e end) {
 		return
 	}
 	h.count("outcome " + string(e.run.Outcome))
+	if e.run.Reason != "" {
+		h.checkMarked(now, e.run)
+	}
 	for _, g := range now.gaps {
 		if !g.owed() {
 			continue
@@ -326,6 +329,18 @@ func (h *history) checkVerdict(now rest, e end) {
 	}
 	for _, left := range h.unfinished(now, e.run.Lane) {
 		h.violate("I24: outcome %s with %s not at its end", e.run.Outcome, left)
+	}
+}
+
+// checkMarked is I9 and I2: a run that was ended leaves a gap at every stream
+// that it did not finish.
+func (h *history) checkMarked(now rest, run collection.Run) {
+	for _, stream := range h.connector().Streams() {
+		home := collection.Place{Stream: stream.Name, Lane: run.Lane}
+		marked := slices.ContainsFunc(now.gaps, func(g gap) bool { return g.owed() && g.at == home })
+		if !marked && !now.cursors[home].Done {
+			h.violate("I9: a run ended by %s left %s unfinished, and no gap says so", run.Reason, place(home))
+		}
 	}
 }
 

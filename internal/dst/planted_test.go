@@ -1,54 +1,48 @@
 package dst_test
 
 import (
-	"net/http"
-
-	"collect/connectors"
-	"collect/store"
+	"flag"
+	"sync"
+	"testing"
 )
 
-// A bug is a fault of the product that is planted to see it found. The zero
-// value changes nothing.
-type bug struct {
-	name        string
-	onLedger    func(*process, store.Ledger) store.Ledger // what the runner does wrong
-	onStore     func(*process, store.Ledger) store.Ledger // what the store does wrong
-	onWire      func(http.RoundTripper) http.RoundTripper
-	onConnector func(connectors.Connector) connectors.Connector
-	onLearned   func([]byte) []byte
+var plantedSeeds = flag.Int("dst.planted-seeds", 2000, "look for each planted bug in the histories of so many seeds")
+
+// TestPlantedBugsAreFound plants one bug after the other and plays histories
+// until one of them notices. A bug that none notices is a hole in the oracle
+// or in the histories, and everything they did not find may be hidden in it.
+func TestPlantedBugsAreFound(t *testing.T) {
+	template := emptyStore(t)
+	for _, plant := range planted {
+		name := plant().name
+		t.Run(name, func(t *testing.T) {
+			for i := range *plantedSeeds {
+				h := play(t, *firstSeed+uint64(i), template, plant())
+				if h.failed() {
+					t.Logf("planted %q found by seed %d, after %d: %s", name, h.plan.seed, i+1, h.violations[0])
+					return
+				}
+			}
+			t.Errorf("not found by %d seeds", *plantedSeeds)
+		})
+	}
 }
 
-func (b bug) above(p *process, l store.Ledger) store.Ledger {
-	if b.onLedger == nil {
-		return l
-	}
-	return b.onLedger(p, l)
+// A shared is a value of what is planted in several processes of one
+// history.
+type shared[T any] struct {
+	mu    sync.Mutex
+	value T
 }
 
-func (b bug) below(p *process, l store.Ledger) store.Ledger {
-	if b.onStore == nil {
-		return l
-	}
-	return b.onStore(p, l)
+func (o *shared[T]) set(v T) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.value = v
 }
 
-func (b bug) transport(t http.RoundTripper) http.RoundTripper {
-	if b.onWire == nil {
-		return t
-	}
-	return b.onWire(t)
-}
-
-func (b bug) connector(c connectors.Connector) connectors.Connector {
-	if b.onConnector == nil {
-		return c
-	}
-	return b.onConnector(c)
-}
-
-func (b bug) learned(state []byte) []byte {
-	if b.onLearned == nil {
-		return state
-	}
-	return b.onLearned(state)
+func (o *shared[T]) get() T {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.value
 }

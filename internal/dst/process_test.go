@@ -98,6 +98,9 @@ func (p *process) run(ctx context.Context, db *sqlite.Store, mayBeHeld bool) end
 		return end{err: err}
 	}
 	h.began(real.Epoch())
+	if h.wire.holding() {
+		h.count("began inside a silence")
+	}
 	below := &ledger{Ledger: h.bug.below(p, real), p: p, unread: map[collection.Place]collection.Cursor{}}
 	r, err := runner.New(runner.Config{
 		Connector: h.bug.connector(watched{connector, h}), Ledger: h.bug.above(p, below), Run: run,
@@ -117,9 +120,11 @@ func (p *process) run(ctx context.Context, db *sqlite.Store, mayBeHeld bool) end
 	p.checkTally(done)
 	owed, readErr := db.Gaps(context.WithoutCancel(ctx), "sim")
 	err = errors.Join(err, readErr)
-	gaps := make([]collection.Gap, len(owed))
-	for i, gap := range owed {
-		gaps[i] = gap.Gap
+	var gaps []collection.Gap
+	for _, gap := range owed {
+		if h.bug.sees(gap.Gap) {
+			gaps = append(gaps, gap.Gap)
+		}
 	}
 	done.Outcome = runner.Verdict(done, gaps)
 	if err != nil {

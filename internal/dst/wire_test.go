@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -150,9 +151,6 @@ func (c conn) checkHolds(now time.Time, what string) {
 			}
 			c.h.violate("%s until %s, %s sent %s", name, clock(h.until), c.p.name, what)
 		}
-		if h.saved && h.by != c.p && now.After(h.until) {
-			c.h.count("hold kept by the next process")
-		}
 	}
 	if c.p.cap() > 0 && c.p.sent() >= c.p.cap() {
 		c.h.violate("I10: %s has a cap of %d and sent one more", c.p.name, c.p.cap())
@@ -266,6 +264,21 @@ func (w *wire) savedUntil(p *process, hold time.Time, frozen bool) {
 			h.saved = true
 		}
 	}
+}
+
+// arrived returns the number of requests so far.
+func (w *wire) arrived() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.arrivals
+}
+
+// holding reports whether a silence that another process was told of is not
+// over.
+func (w *wire) holding() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.holds, func(h hold) bool { return h.saved && time.Now().Before(h.until) })
 }
 
 // released forgets the freezes: an operator has settled it.
