@@ -146,6 +146,10 @@ func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass s
 	return open, nil
 }
 
+// unmade is the name that stands for the key of a parent in the partition of
+// leaveParent. No connector binds it: what it binds begins with a letter.
+const unmade = "_parent"
+
 // leaveParent leaves a gap for a parent that no partition can be made of, so
 // that it is not skipped in silence.
 func (r *Runner) leaveParent(ctx context.Context, stream collection.Stream, parent collection.Parent, cause error) error {
@@ -155,11 +159,54 @@ func (r *Runner) leaveParent(ctx context.Context, stream collection.Stream, pare
 	}
 	at := collection.Place{
 		Stream: stream.Name, Lane: r.Run.Lane,
-		Partition: collection.NewPartition(map[string]json.RawMessage{"_parent": key}),
+		Partition: collection.NewPartition(map[string]json.RawMessage{unmade: key}),
 	}
 	stop := &collection.Stop{Reason: collection.SchemaDrift, Detail: cause.Error()}
 	r.met(at, stop)
 	return r.leave(ctx, r.gap(stream, at, collection.Cursor{}, stop), stop)
+}
+
+// fillParent tries the gap that leaveParent left. It is filled when a partition
+// can be made of the parent: that one is then the pass's to collect.
+func (r *Runner) fillParent(ctx context.Context, stream collection.Stream, gap collection.Gap, key string) error {
+	parent, found, err := r.parent(ctx, stream.Parent, key)
+	if err != nil {
+		return err
+	}
+	if found {
+		if _, _, _, err := r.Connector.Partition(stream.Name, parent); err != nil {
+			return r.leaveParent(ctx, stream, parent, err)
+		}
+	}
+	_, err = r.save(collection.Slice{Place: gap.Place, From: gap.Cursor, Next: collection.Cursor{Done: true}, Fills: gap.ID})
+	return err
+}
+
+// unmadeOf returns the key of the parent that leaveParent left at p; ok is
+// false if p is the partition of a parent.
+func unmadeOf(p collection.Partition) (key string, ok bool) {
+	vars, err := p.Vars()
+	if err != nil || vars[unmade] == nil {
+		return "", false
+	}
+	return key, json.Unmarshal(vars[unmade], &key) == nil
+}
+
+// parent returns the stored record of a stream with that key.
+func (r *Runner) parent(ctx context.Context, stream, key string) (parent collection.Parent, found bool, err error) {
+	after := key[:max(0, len(key)-1)] // a key before it, and not long before
+	for {
+		page, err := r.Ledger.Parents(ctx, stream, after, parentsPage)
+		if err != nil || len(page) == 0 {
+			return collection.Parent{}, false, err
+		}
+		for _, parent := range page {
+			if parent.Key >= key {
+				return parent, parent.Key == key, nil
+			}
+		}
+		after = page[len(page)-1].Key
+	}
 }
 
 // busy is the set of partitions in flight.

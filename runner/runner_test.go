@@ -281,6 +281,33 @@ func TestParentWithoutPartition(t *testing.T) {
 	})
 }
 
+// TestParentMendedLater: the row that names such a parent stays while nothing
+// can be asked for it, costs no request, and ends when something can.
+func TestParentMendedLater(t *testing.T) {
+	for _, mode := range []collection.Mode{collection.Forward, collection.Resume} {
+		bubble(t, string(mode), func(t *testing.T) {
+			m, p := newMemory(), &provider{n: 7}
+			for range 3 {
+				_, err := do(t, m, p, func(c *runner.Config) { c.Connector, c.Run.Mode = shelf{unbound: true}, mode })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := m.owes(); len(got) != 2 {
+					t.Errorf("owed %+v, want the two gaps of the parent", got)
+				}
+				if got := p.askedFor("/details/?page="); got != 0 {
+					t.Errorf("asked %d times for the details of nothing", got)
+				}
+				m = m.reopen()
+			}
+			if _, err := do(t, m, p, func(c *runner.Config) { c.Run.Mode = mode }); err != nil {
+				t.Fatal(err)
+			}
+			checkAll(t, m, p)
+		})
+	}
+}
+
 // TestProviderNamesAnotherPage: what was fetched ahead at a cursor that the
 // provider then does not name is dropped.
 func TestProviderNamesAnotherPage(t *testing.T) {
