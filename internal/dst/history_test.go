@@ -112,6 +112,7 @@ const calmRounds = 30
 func (h *history) finish() {
 	h.wire.mu.Lock()
 	h.wire.calm = true
+	h.wire.world.mend(time.Now())
 	h.wire.mu.Unlock()
 	lanes := []collection.Lane{collection.Incremental}
 	if h.plan.backfill {

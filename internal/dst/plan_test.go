@@ -41,6 +41,7 @@ type plan struct {
 	notes    bool
 	keyless  bool // some items have no key
 	gone     bool // some details are gone
+	drift    bool // some items lack what their details are asked by, until they are updated
 	backfill bool // some runs walk the other lane
 	changes  float64
 	faults   map[fault]float64 // by request, in order of faultOrder
@@ -94,6 +95,7 @@ func newPlan(seed uint64) plan {
 		p.details = "changed"
 	}
 	p.notes = r.IntN(3) == 0
+	p.drift = p.details == "changed" && !p.kind.sinceMark() && r.IntN(4) == 0
 	for _, f := range faultOrder {
 		if r.IntN(4) == 0 {
 			p.faults[f] = []float64{0.02, 0.08, 0.25}[r.IntN(3)]
@@ -138,7 +140,7 @@ func newSession(r *rand.Rand, backfill bool) session {
 		s.interrupt = 1 + r.IntN(20)
 	}
 	switch r.IntN(10) {
-	case 0, 1, 2:
+	case 0, 1:
 		s.unknown = map[int]bool{}
 		for range 1 + r.IntN(4) {
 			s.unknown[1+r.IntN(20)] = r.IntN(2) == 0
@@ -150,7 +152,7 @@ func newSession(r *rand.Rand, backfill bool) session {
 		s.full = [2]int{begin, begin + 1 + r.IntN(20)}
 	case 5:
 		s.cancel = 1 + r.IntN(20)
-	case 6:
+	case 2, 6:
 		s.second = 1 + r.IntN(15)
 		s.steal = r.IntN(2) == 0
 	}
@@ -233,8 +235,8 @@ streams:
 // String describes the plan for people who look for a fault.
 func (p plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d items by %d, details %q, notes %t, keyless %t, gone %t, changes %g, outage %v, faults %v",
-		p.kind, p.items, p.pageSize, p.details, p.notes, p.keyless, p.gone, p.changes, p.outage, p.faults)
+	fmt.Fprintf(&b, "%s, %d items by %d, details %q, notes %t, keyless %t, gone %t, drift %t, changes %g, outage %v, faults %v",
+		p.kind, p.items, p.pageSize, p.details, p.notes, p.keyless, p.gone, p.drift, p.changes, p.outage, p.faults)
 	for i, s := range p.sessions {
 		fmt.Fprintf(&b, "\n  process %d: %+v", i+1, s)
 	}

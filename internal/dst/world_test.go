@@ -36,6 +36,7 @@ type item struct {
 	history []time.Time
 	notes   []time.Time // when each was written
 	gone    bool        // its detail is
+	drift   bool        // its first version has no time of change
 }
 
 func (i *item) changed() time.Time { return i.history[len(i.history)-1] }
@@ -76,6 +77,7 @@ func (w *world) create(t time.Time) {
 		i.id = ""
 	}
 	i.gone = w.plan.gone && w.random.IntN(4) == 0
+	i.drift = w.plan.drift && w.random.IntN(4) == 0
 	for range w.random.IntN(5) {
 		i.notes = append(i.notes, t)
 	}
@@ -100,6 +102,16 @@ func (w *world) change(now time.Time, updates bool) {
 	}
 }
 
+// mend updates what drifted and was not updated since.
+func (w *world) mend(now time.Time) {
+	t := w.tick(now)
+	for _, i := range w.items {
+		if i.drift && len(i.history) == 1 {
+			i.history = append(i.history, t)
+		}
+	}
+}
+
 // A thing is a record as it is sent.
 type thing struct {
 	key     string
@@ -111,6 +123,9 @@ func (i *item) thing() thing {
 	version := len(i.history)
 	if i.id == "" {
 		return thing{"", version, fmt.Appendf(nil, `{"number":%d,"v":%d,"updated_at":%q}`, i.number, version, stamp(i.changed()))}
+	}
+	if i.drift && version == 1 {
+		return thing{i.id, version, fmt.Appendf(nil, `{"id":%q,"v":1}`, i.id)}
 	}
 	return thing{i.id, version, fmt.Appendf(nil, `{"id":%q,"v":%d,"updated_at":%q}`, i.id, version, stamp(i.changed()))}
 }
