@@ -65,6 +65,7 @@ func (l *ledger) Checkpoint(ctx context.Context, at collection.Place) (collectio
 
 func (l *ledger) Commit(ctx context.Context, group ...collection.Slice) (done []collection.Committed, err error) {
 	n := l.p.nextCommit()
+	time.Sleep(l.p.session.flush)
 	l.checkRead(group)
 	err = l.write(func() error {
 		took, isUnknown := l.p.session.unknown[n]

@@ -65,11 +65,12 @@ type session struct {
 	interrupt   int // the request at which the run is asked to end
 	cancel      int // the request at which it is told to
 
-	unknown map[int]bool // commits with an unknown outcome: whether they took effect
-	fail    int          // the commit that fails without effect
-	full    [2]int       // writes from and before which no space is left
-	second  int          // the request at which another process starts
-	steal   bool         // the other process gets the lock, as if the file had been removed
+	unknown map[int]bool  // commits with an unknown outcome: whether they took effect
+	fail    int           // the commit that fails without effect
+	full    [2]int        // writes from and before which no space is left
+	flush   time.Duration // how long a commit takes: slices gather behind a slow one
+	second  int           // the request at which another process starts
+	steal   bool          // the other process gets the lock, as if the file had been removed
 }
 
 // newPlan draws the plan of a seed. Which faults can happen at all is drawn
@@ -138,6 +139,9 @@ func newSession(r *rand.Rand, backfill bool) session {
 		s.maxTime = time.Duration(1+r.IntN(60)) * time.Second
 	case 6:
 		s.interrupt = 1 + r.IntN(20)
+	}
+	if r.IntN(4) == 0 {
+		s.flush = time.Duration(1+r.IntN(5)) * time.Second
 	}
 	switch r.IntN(10) {
 	case 0, 1:

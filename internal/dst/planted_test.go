@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-var plantedSeeds = flag.Int("dst.planted-seeds", 2000, "look for each planted bug in the histories of so many seeds")
+var plantedSeeds = flag.Int("dst.planted", 0, "look for each planted bug in the histories of so many seeds (those easy to find, in 60)")
 
 // TestPlantedBugsAreFound plants one bug after the other and plays histories
 // until one of them notices. A bug that none notices is a hole in the oracle
@@ -14,16 +14,22 @@ var plantedSeeds = flag.Int("dst.planted-seeds", 2000, "look for each planted bu
 func TestPlantedBugsAreFound(t *testing.T) {
 	template := emptyStore(t)
 	for _, plant := range planted {
-		name := plant().name
+		name, most := plant().name, *plantedSeeds
 		t.Run(name, func(t *testing.T) {
-			for i := range *plantedSeeds {
+			if most == 0 {
+				if plant().rare {
+					t.Skip("takes more histories than a test has time for: scripts/dst --planted")
+				}
+				most = 60
+			}
+			for i := range most {
 				h := play(t, *firstSeed+uint64(i), template, plant())
 				if h.failed() {
 					t.Logf("planted %q found by seed %d, after %d: %s", name, h.plan.seed, i+1, h.violations[0])
 					return
 				}
 			}
-			t.Errorf("not found by %d seeds", *plantedSeeds)
+			t.Errorf("not found by %d seeds", most)
 		})
 	}
 }
