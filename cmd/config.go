@@ -170,7 +170,10 @@ func defaultState(env func(string) string) string {
 		first, _, _ := strings.Cut(dirs, ":") // systemd.exec(5): a list
 		return filepath.Join(first, "state.db")
 	}
-	return filepath.Join(xdg(env, "XDG_STATE_HOME", filepath.Join(".local", "state")), "collect", "state.db")
+	if dir := xdg(env, "XDG_STATE_HOME", filepath.Join(".local", "state")); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "collect", "state.db")
+	}
+	return "" // a place that depends on the working directory would be found again by chance only
 }
 
 // expand returns path with a leading ~ replaced by the user's home.

@@ -28,7 +28,7 @@ connector: demo
 provider:
   base_url: %s
   ceiling: {per_second: 400}   # the most we allow; what the provider allows is learned
-  start_per_second: 60
+  start_per_second: 150
 streams:
   tickets:
     get: /cursor/tickets
@@ -112,7 +112,7 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 		maxRequests: demoCap, create: true, mode: collection.Forward,
 	}
 	if err := a.collect(ctx, run); err != nil {
-		return err
+		return a.demoEnds(o, err)
 	}
 	a.tell("\n2. What is owed\n\n$ collect gaps demo\n")
 	if err := a.demoGaps(ctx); err != nil {
@@ -121,7 +121,7 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 	a.tell("\n3. Go on: gaps first, then the rest\n\n$ collect resume demo.yaml\n")
 	run.maxRequests, run.create, run.mode = 0, false, collection.Resume
 	if err := a.collect(ctx, run); err != nil {
-		return err
+		return a.demoEnds(o, err)
 	}
 	a.tell("\n4. Compare with what the provider served, record by record\n")
 	if err := a.demoCompare(ctx, p); err != nil {
@@ -134,10 +134,19 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 // demoDir returns the directory of the demo, and what cleans it up.
 func demoDir(keep string) (dir string, clean func(), err error) {
 	if keep != "" {
+		if entries, _ := os.ReadDir(keep); len(entries) > 0 {
+			return "", nil, &usageError{fmt.Sprintf("--keep: %s is not empty", keep)}
+		}
 		return keep, func() {}, os.MkdirAll(keep, 0o700)
 	}
 	dir, err = os.MkdirTemp("", "collect-demo-")
 	return dir, func() { os.RemoveAll(dir) }, err
+}
+
+// demoEnds says what is left of a demo that did not come to its end.
+func (a *app) demoEnds(o demoOptions, err error) error {
+	a.tell("\nThe demo ends here, and its provider with it%s.\n", demoLeft(o.keep))
+	return err
 }
 
 // demoLeft says what is left of the demo.

@@ -191,9 +191,13 @@ func (d *display) totals() Totals {
 }
 
 // stopping says that an interruption was asked for, and what another does.
-func (d *display) stopping() {
+func (d *display) stopping(sig os.Signal) {
 	d.view.Stopping()
-	d.say("stopping after the current page; ctrl-c again stops at once")
+	again := "ctrl-c again"
+	if sig != os.Interrupt {
+		again = "another signal"
+	}
+	d.say("stopping after the current page; " + again + " stops at once")
 }
 
 // say says a line to a person who watches.
@@ -225,7 +229,7 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 	if err != nil {
 		return err
 	}
-	problems := s.problems(stops, runErr)
+	problems := s.problems(stops, owed, runErr)
 	if s.show.events != nil {
 		for _, p := range problems {
 			s.say(p)
@@ -238,10 +242,14 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 		return nil
 	}
 	for _, p := range problems {
-		if p.Level != levelPaused { // a pause is what the summary says first
-			fmt.Fprint(s.err, p.render(s.width(), s.caps()))
-			fmt.Fprintln(s.err)
+		if p.Level == levelPaused { // a pause is what the summary says first
+			continue
 		}
+		if s.options.quiet > 0 && p.Needs != needsOperator {
+			continue // cron hears only what needs a person
+		}
+		fmt.Fprint(s.err, p.render(s.width(), s.caps()))
+		fmt.Fprintln(s.err)
 	}
 	if s.options.quiet > 0 {
 		return nil
@@ -257,7 +265,7 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 		return summary{}, err
 	}
 	sum := summaryOf(s.record, owed, runs, all)
-	sum.Provider = s.target.connector.Provider().Name
+	sum.Provider, sum.Flags = s.target.connector.Provider().Name, s.repeat()
 	sum.RequestCap, sum.State = s.options.maxRequests, home(s.settings.State, s.env)
 	if s.show.runner != nil {
 		pace := s.show.runner.Pace()
@@ -276,10 +284,20 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 	return sum, nil
 }
 
-// problems explains what ended the run and what it had to leave: one problem
-// for each reason.
-func (s *session) problems(stops []runner.Stopped, runErr error) []problem {
+// problems explains what ended the run, what it had to leave, and what is
+// stuck since earlier runs: one problem for each reason.
+func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr error) []problem {
 	var problems []problem
+	met := map[collection.Reason]bool{collection.Gone: true} // declared, shown by gaps, and nobody's to mend
+	for _, stopped := range stops {
+		met[stopped.Stop.Reason] = true
+	}
+	for _, gap := range owed {
+		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck {
+			met[gap.Reason] = true
+			stops = append(stops, runner.Stopped{At: gap.Place, Stop: &collection.Stop{Reason: gap.Reason, Detail: gap.Detail}})
+		}
+	}
 	sc := s.scene()
 	if runErr != nil {
 		p := problemOf(runErr, sc)
@@ -288,7 +306,7 @@ func (s *session) problems(stops []runner.Stopped, runErr error) []problem {
 	}
 	for _, stopped := range stops {
 		if stopped.Stop.Reason == collection.Gone {
-			continue // declared, shown by gaps, and nobody's to mend
+			continue
 		}
 		sc.Stream, sc.Partition = stopped.At.Stream, stopped.At.Partition
 		p := problemOf(stopped.Stop, sc)

@@ -76,8 +76,7 @@ error[E0304]: acme says that this account is suspended (403)
 		{"similar name", &unknownConnectorError{Name: "tikets", Known: []string{"orders", "tickets"}}, scene{}, "\n" +
 			"error[E0201]: no connector named `tikets`\n" +
 			"  note   there is a connector with a similar name: `tickets`\n" +
-			"  do     collect run tickets\n" +
-			"         or see all: collect status\n"},
+			"  do     see all: collect status\n"},
 		{"held", &store.HeldError{Run: collection.Run{
 			ID: "01JD8Z", Holder: collection.Holder{Host: "nas", PID: 48121},
 			StartedAt: noon.Add(-18 * time.Minute), BeatAt: noon.Add(-3 * time.Second),
@@ -154,7 +153,7 @@ func TestEveryErrorIsExplained(t *testing.T) {
 		&panicError{Value: "a bug"}, &usageError{"--x: no"}, &unknownConnectorError{Name: "x"},
 		&declarative.MissingParamError{Name: "org"}, &declarative.BadParamError{Name: "org", Problem: "is not a date"},
 		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &fileError{Path: "x.yaml", Message: "no"},
-		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &noFileError{Path: "x.yaml"},
+		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &noFileError{Path: "x.yaml"}, errNoHome,
 		&declarative.MissingSecretError{Name: "token"},
 		&store.HeldError{}, collection.ErrFull, store.ErrNewer, store.ErrDamaged, store.ErrMissing,
 		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),

@@ -41,11 +41,14 @@ func (sc scene) saved() string {
 }
 
 // resume is the command that goes on.
-func (sc scene) resume(say string) step { return step{say, "collect resume " + sc.Connector} }
+func (sc scene) resume(say string) step { return step{say, sc.command("resume")} }
+
+// command returns a command on the connector, to be copied.
+func (sc scene) command(verb string) string { return "collect " + verb + " " + sc.Connector + sc.Flags }
 
 // release is the command that ends a freeze.
 func (sc scene) release(why string) step {
-	return step{"then:", fmt.Sprintf("collect freeze release %s --reason %q", sc.Connector, why)}
+	return step{"then:", sc.command("freeze release") + fmt.Sprintf(" --reason %q", why)}
 }
 
 // stopIn returns the stop that err is known to hold.
@@ -78,7 +81,7 @@ func writeUnknownConnector(p *problem, err error, _ scene) {
 	p.Headline = fmt.Sprintf("no connector named `%s`", e.Name)
 	if name := nearest(e.Name, e.Known); name != "" {
 		p.Note = fmt.Sprintf("there is a connector with a similar name: `%s`", name)
-		p.Do = []step{{Command: "collect run " + name}, {"or see all:", "collect status"}}
+		p.Do = []step{{"see all:", "collect status"}}
 		return
 	}
 	if len(e.Known) > 0 {
@@ -92,6 +95,12 @@ func writeFile(p *problem, err error, _ scene) {
 	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
 	p.At = e.place()
 	p.Saved = "nothing was started"
+}
+
+func writeNoHome(p *problem, err error, _ scene) {
+	p.Headline = err.Error()
+	p.Saved = "nothing was started"
+	p.Do = []step{{Say: "name one: --state PATH --create, or set HOME"}}
 }
 
 func writeSpec(p *problem, err error, _ scene) {
@@ -140,6 +149,7 @@ func writeParams(p *problem, err error, sc scene) {
 func writeNoFile(p *problem, err error, _ scene) {
 	p.Headline = err.Error()
 	p.Saved = "nothing was started"
+	p.Do = []step{{Say: "give the path of the file from here, or its full path (cron starts in the home directory)"}}
 }
 
 func writeMissingSecret(p *problem, err error, sc scene) {
@@ -202,7 +212,7 @@ func writeMissing(p *problem, _ error, sc scene) {
 func writeFenced(p *problem, _ error, sc scene) {
 	p.Headline = fmt.Sprintf("another process took %s over, so this run stopped", sc.Connector)
 	p.Saved = sc.saved()
-	p.Do = []step{{"nothing; see who runs it:", "collect status " + sc.Connector}}
+	p.Do = []step{{"nothing; see who runs it:", sc.command("status")}}
 }
 
 func writeUnknownCommit(p *problem, _ error, sc scene) {
@@ -254,7 +264,7 @@ func writeDrift(p *problem, err error, sc scene) {
 	p.At = sc.place()
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved() + "; the rest goes on"
-	p.Do = []step{{"look:", "collect gaps " + sc.Connector}}
+	p.Do = []step{{"look:", sc.command("gaps")}}
 }
 
 func writeBadPage(p *problem, err error, sc scene) {
@@ -263,7 +273,7 @@ func writeBadPage(p *problem, err error, sc scene) {
 	p.At = sc.place()
 	p.Why = stop.Detail
 	p.Saved = sc.saved() + "; the page became a gap, and the rest goes on"
-	p.Do = []step{{"look:", "collect gaps " + sc.Connector}, sc.resume("after correcting the connector file:")}
+	p.Do = []step{{"look:", sc.command("gaps")}, sc.resume("after correcting the connector file:")}
 }
 
 func writeCursor(p *problem, err error, sc scene) {
@@ -272,7 +282,7 @@ func writeCursor(p *problem, err error, sc scene) {
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()
 	p.Note = "walking again from the start repeats requests, and stores no record twice"
-	p.Do = []step{{"walk again:", fmt.Sprintf("collect reset %s --stream %s", sc.Connector, sc.Stream)}}
+	p.Do = []step{{"walk again:", sc.command("reset") + " --stream " + sc.Stream}}
 }
 
 func writePiece(p *problem, err error, sc scene) {
@@ -287,7 +297,7 @@ func writePiece(p *problem, err error, sc scene) {
 	p.At = sc.place()
 	p.Why = stop.Detail
 	p.Saved = sc.saved() + "; the piece is in the ledger, and the rest goes on"
-	p.Do = []step{{"look:", "collect gaps " + sc.Connector}}
+	p.Do = []step{{"look:", sc.command("gaps")}}
 	if stop.Reason == collection.NotFound {
 		p.Note = "if that is usual for this provider, declare it: `on: [{status: [404], verdict: gone}]`"
 	}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -27,6 +28,7 @@ import (
 // explained. Every field may be empty.
 type scene struct {
 	Connector  string
+	Flags      string // what commands to copy must repeat: " --state x.db"
 	Provider   string
 	Stream     string
 	Partition  collection.Partition
@@ -70,6 +72,7 @@ var explanations = []explanation{
 	{"E0202", levelError, exitConfig, needsOperator, false, as[*declarative.BadParamError], writeBadParam},
 	{"E0203", levelError, exitConfig, needsOperator, false, as[*declarative.SpecError], writeSpec},
 	{"E0203", levelError, exitConfig, needsOperator, false, as[*fileError], writeFile},
+	{"E0208", levelError, exitConfig, needsOperator, false, is(errNoHome), writeNoHome},
 	{"E0204", levelError, exitConfig, needsOperator, false, as[*runner.UnknownStreamError], writeUnknownStream},
 	{"E0206", levelError, exitConfig, needsOperator, false, as[*paramsError], writeParams},
 	{"E0207", levelError, exitConfig, needsOperator, false, as[*noFileError], writeNoFile},
@@ -138,7 +141,7 @@ func quarantined(run collection.Run, sc scene) (p problem, ok bool) {
 		Headline: fmt.Sprintf("%s of %s could not be stored under a key", counted(n, "record", "records"), sc.Connector),
 		Why:      "a record needs a key of its own: it has none, it is taken by another record, or it is too large",
 		Saved:    "every other record; these are in quarantine, none dropped",
-		Do:       []step{{"see which:", "collect status " + sc.Connector}, {Say: "then correct `key` in the connector file"}},
+		Do:       []step{{"see which:", fmt.Sprintf("sqlite3 %s 'select reason, data from quarantine'", cmp.Or(sc.State, "STATE"))}, {Say: "then correct `key` in the connector file"}},
 	}, true
 }
 

@@ -21,6 +21,7 @@ import (
 // A target is what the <name> of a command stands for.
 type target struct {
 	name      string // in the store
+	source    string // the full path of the connector file; "" if it is built in
 	params    map[string]string
 	streams   []string // those that the configuration selects; nil: all
 	connector connectors.Connector
@@ -60,6 +61,7 @@ func (a *app) resolve(s settings, arg string, params []string) (target, error) {
 	case isFile(arg):
 		if spec, err = parseFile(arg); err == nil {
 			t.name = spec.Name()
+			t.source, err = filepath.Abs(arg)
 		}
 	case configured:
 		t.name, t.streams, t.params = arg, entry.Streams, entry.Params
@@ -68,7 +70,10 @@ func (a *app) resolve(s settings, arg string, params []string) (target, error) {
 		t.name = arg
 		spec, err = parseBuiltIn(arg)
 	default:
-		err = &unknownConnectorError{Name: arg, Known: s.connectorNames()}
+		if t.source, err = a.sourceOf(s, arg); err == nil {
+			t.name = arg
+			spec, err = parseFile(t.source)
+		}
 	}
 	if err != nil {
 		return target{}, err
@@ -82,6 +87,34 @@ func (a *app) resolve(s settings, arg string, params []string) (target, error) {
 		Params: t.params, Secrets: secrets, Provider: s.overrides(spec.ProviderName()),
 	})
 	return t, err
+}
+
+// identity returns what a checkpoint means nothing without: the parameters, and
+// where the provider is.
+func (t target) identity() map[string]string {
+	identity := mergeParams(t.params, nil)
+	if origins := t.connector.Provider().Origins; len(origins) > 0 {
+		identity["base_url"] = origins[0]
+	}
+	return identity
+}
+
+// sourceOf returns the connector file that a connector was last collected
+// with, so that the names which messages print can be typed.
+func (a *app) sourceOf(s settings, name string) (string, error) {
+	ctx := context.Background()
+	known := s.connectorNames()
+	db, err := a.openForReading(ctx, s)
+	if err == nil && db != nil {
+		defer db.Close()
+		if runs, err := db.Runs(ctx, name, 1); err == nil && len(runs) == 1 && runs[0].Source != "" {
+			return runs[0].Source, nil
+		}
+		if collected, err := db.Connectors(ctx); err == nil {
+			known = append(known, collected...)
+		}
+	}
+	return "", &unknownConnectorError{Name: name, Known: known}
 }
 
 // parseParams reads --param flags.
@@ -182,5 +215,12 @@ func (a *app) secret(from declarative.Secret) (value, source string, err error) 
 
 // settings reads the configuration under the global flags.
 func (a *app) settings() (settings, error) {
-	return loadConfig(configSource{env: a.env, config: a.flags.config, state: a.flags.state})
+	s, err := loadConfig(configSource{env: a.env, config: a.flags.config, state: a.flags.state})
+	if err == nil && s.State == "" {
+		err = errNoHome
+	}
+	return s, err
 }
+
+// errNoHome: nobody named a database, and there is no place for one.
+var errNoHome = errors.New("there is no place for the database: neither HOME nor XDG_STATE_HOME is set")

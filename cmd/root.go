@@ -92,6 +92,7 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 
 // report says what went wrong and returns the exit code of it.
 func (a *app) report(err error, sc scene) int {
+	sc.Flags = a.repeat()
 	p := problemOf(err, sc)
 	a.say(p)
 	return p.ExitCode
@@ -104,6 +105,18 @@ func (a *app) say(p problem) {
 		return
 	}
 	fmt.Fprint(a.err, p.render(a.width(), a.caps()))
+}
+
+// repeat returns the global flags that a command to copy must repeat.
+func (a *app) repeat() string {
+	flags := ""
+	if a.flags.state != "" {
+		flags += " --state " + a.flags.state
+	}
+	if a.flags.config != "" {
+		flags += " --config " + a.flags.config
+	}
+	return flags
 }
 
 func (a *app) caps() caps { return capsOf(a.env, a.terminal) }

@@ -28,7 +28,7 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 	}
 	for _, run := range runs {
 		exit := fmt.Sprint(run.ExitCode)
-		if run.EndedAt.IsZero() {
+		if !said(run) {
 			exit = "-"
 		}
 		t.Rows = append(t.Rows, []string{
@@ -37,6 +37,12 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 		})
 	}
 	return t.render(columns, c)
+}
+
+// said reports whether a run came to say its exit code: not if it goes on, and
+// not if its process died.
+func said(run collection.Run) bool {
+	return !run.EndedAt.IsZero() && run.Outcome != collection.Abandoned
 }
 
 func startedWords(t, now time.Time) string { return t.In(now.Location()).Format("01-02 15:04") }
@@ -88,7 +94,7 @@ func runsJSON(runs []collection.Run) []runLine {
 			run.Holder.Host, run.Holder.PID, stamp(run.StartedAt), stamp(run.BeatAt), stamp(run.EndedAt),
 			waitedLine(run.Waited), tallyLineOf(run.Tally),
 		}
-		if !run.EndedAt.IsZero() {
+		if said(run) {
 			line.ExitCode = &run.ExitCode
 		}
 		lines = append(lines, line)

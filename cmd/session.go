@@ -95,7 +95,7 @@ func (s *session) begin(ctx context.Context, domain string) (store.Ledger, error
 	now := time.Now()
 	s.record = collection.Run{
 		ID: newRunID(now), Connector: s.target.name, Mode: s.options.mode, Lane: collection.Lane(s.options.lane),
-		Params: s.target.params, Domain: domain, Holder: thisProcess(), StartedAt: now,
+		Params: s.target.identity(), Domain: domain, Source: s.target.source, Holder: thisProcess(), StartedAt: now,
 	}
 	for {
 		ledger, err := s.store.Begin(ctx, s.record, s.target.connector.Streams())
@@ -146,7 +146,7 @@ func (s *session) watchSignals(ctx context.Context, cancel context.CancelFunc) (
 		select {
 		case sig := <-s.signals:
 			got <- sig == syscall.SIGTERM
-			s.show.stopping()
+			s.show.stopping(sig)
 			s.budget.Interrupt()
 		case <-ctx.Done():
 			return
@@ -196,10 +196,10 @@ func (e *paramsError) Error() string {
 // checkpoints were reached under those, and going on from them would skip
 // records in silence.
 func (s *session) sameParams() error {
-	if s.before == nil || s.options.newParams || maps.Equal(s.before.Params, s.target.params) {
+	if s.before == nil || s.options.newParams || maps.Equal(s.before.Params, s.target.identity()) {
 		return nil
 	}
-	return &paramsError{Connector: s.target.name, Was: s.before.Params, Now: s.target.params}
+	return &paramsError{Connector: s.target.name, Was: s.before.Params, Now: s.target.identity()}
 }
 
 // goesOn says in a line what this run goes on from; "" if it begins anew.
@@ -219,7 +219,7 @@ func (s *session) scene() scene {
 	provider := s.target.connector.Provider()
 	sc := scene{
 		Connector: s.target.name, Provider: provider.Name, Run: s.record, State: s.settings.State,
-		Credential: provider.CredentialFrom, RequestCap: s.options.maxRequests, MaxTime: s.options.maxTime, Now: time.Now(),
+		Flags: s.repeat(), Credential: provider.CredentialFrom, RequestCap: s.options.maxRequests, MaxTime: s.options.maxTime, Now: time.Now(),
 	}
 	if provider.Credential != "" {
 		sc.Mark = fingerprint(s.salt, provider.Credential)

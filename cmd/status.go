@@ -90,6 +90,11 @@ func (a *app) runsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				for i := range runs {
+					if died(runs[i]) {
+						runs[i].Outcome = collection.Abandoned
+					}
+				}
 				if a.flags.json {
 					return printJSON(a.out, runsJSON(runs))
 				}

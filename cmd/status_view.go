@@ -106,17 +106,24 @@ func (s connectorStatus) health(now time.Time) health {
 	switch {
 	case s.Account != nil && s.Account.Frozen:
 		return isFrozen
-	case slices.Contains(kinds, collection.Stuck), last.Outcome == collection.Failed:
+	case slices.Contains(kinds, collection.Stuck), last.Outcome == collection.Failed,
+		last.Outcome == collection.Blocked && len(kinds) == 0:
 		return isStuck
 	case s.running(now):
 		return isCollecting
 	case slices.Contains(kinds, collection.Pressure), s.held(now):
 		return isWaiting
 	case len(kinds) > 0, last.Outcome == collection.Running, last.Outcome == collection.Abandoned,
-		last.Outcome == collection.RunInterrupted:
+		last.Outcome == collection.RunInterrupted, s.unfinished():
 		return isBehind
 	}
 	return isUpToDate
+}
+
+// unfinished reports whether a stream was not walked to its end, as after a
+// reset.
+func (s connectorStatus) unfinished() bool {
+	return s.complete() < len(s.Streams)
 }
 
 // running reports whether a run is alive.
@@ -148,6 +155,9 @@ func (s connectorStatus) next(now time.Time) string {
 	case isBlocked, isStuck:
 		if reason := s.worst(); reason != "" {
 			return "you: " + reasonWords(reason)
+		}
+		if s.Runs[0].Outcome == collection.Blocked && quarantinedIn(s.Streams) > 0 {
+			return "you: records are in quarantine"
 		}
 		return "you: the last run failed"
 	case isCollecting:

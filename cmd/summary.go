@@ -14,6 +14,7 @@ import (
 // A summary is what there is to say when a run is over. Zero means not known.
 type summary struct {
 	Connector string
+	Flags     string // what commands to copy must repeat
 	Provider  string
 	Run       string
 	Mode      collection.Mode
@@ -269,7 +270,7 @@ func (s summary) savedWords() string {
 
 // next says who goes on, and how. A run that is complete needs no word.
 func (s summary) next() string {
-	resume := "collect resume " + clean(s.Connector)
+	resume := s.command("resume")
 	switch s.Outcome {
 	case collection.Complete, collection.NothingNew:
 		return ""
@@ -281,9 +282,17 @@ func (s summary) next() string {
 		}
 		return "a later run continues by itself"
 	case collection.Blocked:
-		return fmt.Sprintf("see what and why: collect gaps %s", clean(s.Connector))
+		if owedCount(s.Owed) == 0 {
+			return "correct what is said above; then: " + resume
+		}
+		return "see what and why: " + s.command("gaps")
 	}
 	return resume
+}
+
+// command returns a command on the connector, to be copied.
+func (s summary) command(verb string) string {
+	return "collect " + verb + " " + clean(s.Connector+s.Flags)
 }
 
 func (s summary) now() time.Time {
@@ -366,6 +375,6 @@ func (s summary) MarshalJSON() ([]byte, error) {
 	}{
 		s.Outcome, textOrNull(string(s.Reason)), s.ExitCode, s.Mode, stamp(s.Started), stamp(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owed, gone,
-		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), "collect resume " + s.Connector, s.This.Slices > 0,
+		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), s.command("resume"), s.This.Slices > 0,
 	})
 }

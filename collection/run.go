@@ -35,6 +35,7 @@ type Run struct {
 	Lane      Lane
 	Params    map[string]string // of the connector; a checkpoint means nothing under others
 	Domain    string            // the pacing domain: provider and account
+	Source    string            // the connector file, as a full path; "" if it was not one
 	Outcome   Outcome
 	Reason    Reason // why it stopped before the end; "" if it did not
 	Holder    Holder

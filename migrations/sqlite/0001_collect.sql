@@ -156,6 +156,7 @@ CREATE TABLE runs (
     lane       TEXT NOT NULL,
     params     TEXT NOT NULL,    -- JSON: the parameters of the connector
     domain     TEXT NOT NULL,    -- the pacing domain: see provider_state
+    source     TEXT NOT NULL,    -- the connector file; '' if it was not one
     outcome    TEXT NOT NULL,    -- running, complete, nothing_new, deferred, waiting, blocked, interrupted, failed, abandoned
     reason     TEXT NOT NULL,    -- why it stopped before the end; '' if it did not
     host       TEXT NOT NULL,

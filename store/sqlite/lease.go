@@ -139,11 +139,11 @@ func (l *ledger) start(t tx, run collection.Run) error {
 	if started.IsZero() {
 		started = t.now
 	}
-	err = t.exec(`INSERT INTO runs (id, connector, mode, lane, params, domain, outcome, reason, host, pid, epoch,
+	err = t.exec(`INSERT INTO runs (id, connector, mode, lane, params, domain, source, outcome, reason, host, pid, epoch,
 			started_at, beat_at, exit_code,
 			requests, retries, throttled, slices, records, changed, rejected, gaps_open, gaps_shut, waited)
-		VALUES (?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
-		run.ID, run.Connector, run.Mode, run.Lane, string(params), run.Domain, collection.Running,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
+		run.ID, run.Connector, run.Mode, run.Lane, string(params), run.Domain, run.Source, collection.Running,
 		run.Holder.Host, run.Holder.PID, l.epoch, formatTime(started), formatTime(t.now))
 	if err != nil {
 		return err

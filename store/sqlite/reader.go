@@ -156,7 +156,7 @@ func (s *Store) Gaps(ctx context.Context, connector string) (gaps []store.OwnedG
 	return gaps, err
 }
 
-const runColumns = `id, connector, mode, lane, params, domain, outcome, reason, host, pid, epoch, started_at, beat_at, ended_at,
+const runColumns = `id, connector, mode, lane, params, domain, source, outcome, reason, host, pid, epoch, started_at, beat_at, ended_at,
 	exit_code, waited, requests, retries, throttled, slices, records, changed, rejected, gaps_open, gaps_shut`
 
 // Runs returns the newest runs; see store.Reader.
@@ -164,7 +164,7 @@ func (s *Store) Runs(ctx context.Context, connector string, n int) (runs []colle
 	err = s.query(ctx, func(row scanner) error {
 		var r collection.Run
 		var params, waited []byte
-		dest := []any{&r.ID, &r.Connector, &r.Mode, &r.Lane, &params, &r.Domain, &r.Outcome, &r.Reason, &r.Holder.Host, &r.Holder.PID,
+		dest := []any{&r.ID, &r.Connector, &r.Mode, &r.Lane, &params, &r.Domain, &r.Source, &r.Outcome, &r.Reason, &r.Holder.Host, &r.Holder.PID,
 			&r.Epoch, timeColumn{&r.StartedAt}, timeColumn{&r.BeatAt}, timeColumn{&r.EndedAt}, &r.ExitCode, &waited}
 		if err := row.Scan(append(dest, tallyColumns(&r.Tally)...)...); err != nil {
 			return err

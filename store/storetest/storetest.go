@@ -103,6 +103,7 @@ func newRun(id string) collection.Run {
 		ID: id, Connector: connector, Mode: collection.Forward, Lane: forward,
 		Params:    map[string]string{"org": "acme"},
 		Holder:    collection.Holder{Host: "here", PID: 4711},
+		Source:    "/srv/acme.yaml",
 		StartedAt: time.Now(),
 	}
 }
