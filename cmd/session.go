@@ -51,10 +51,6 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	}
 	provider := s.target.connector.Provider()
 	domain := pacing.Domain(provider.Name, provider.Credential, s.salt)
-	learned, err := s.store.Provider(ctx, domain)
-	if err != nil {
-		return 0, err
-	}
 	ledger, err := s.begin(ctx, domain)
 	if err != nil {
 		return 0, err
@@ -63,6 +59,11 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	// nothing.
 	defer func() { _ = ledger.Finish(context.WithoutCancel(ctx), s.record) }()
 
+	// Not before the lease: a run that was waited for learns until it ends.
+	learned, err := s.store.Provider(ctx, domain)
+	if err != nil {
+		return 0, err
+	}
 	s.budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: s.options.maxRequests, MaxTime: s.options.maxTime})
 	if s.show, err = s.newDisplay(ctx); err != nil {
 		return 0, err
