@@ -13,8 +13,8 @@
 // came: they are never decoded and written again. Tokens of pages are what the
 // provider sent, so that a walk goes on after any interruption with the same
 // request. And a page is accepted whole or not at all: what is not JSON, has
-// no records where they should be, or leads to a page that was there before,
-// ends in a *[collection.Stop] and is owed.
+// no records where they should be, lacks what the file says leads on, or leads
+// to a page that was there before, ends in a *[collection.Stop] and is owed.
 package declarative
 
 import (

@@ -128,22 +128,29 @@ type sinceSpec struct {
 
 // A pageSpec has exactly one of its fields.
 type pageSpec struct {
-	_          struct{}    `block:"page"`
-	At         span        // where it stands
-	None       flag        `yaml:"none"`
-	LinkHeader scalar      `yaml:"link_header"`
-	NextURL    path        `yaml:"next_url"`
-	Cursor     *cursorSpec `yaml:"cursor"`
-	Number     *numberSpec `yaml:"number"`
-	Offset     *offsetSpec `yaml:"offset"`
-	LastID     *lastIDSpec `yaml:"last_id"`
+	_          struct{}     `block:"page"`
+	At         span         // where it stands
+	None       flag         `yaml:"none"`
+	LinkHeader scalar       `yaml:"link_header"`
+	NextURL    *nextURLSpec `yaml:"next_url"`
+	Cursor     *cursorSpec  `yaml:"cursor"`
+	Number     *numberSpec  `yaml:"number"`
+	Offset     *offsetSpec  `yaml:"offset"`
+	LastID     *lastIDSpec  `yaml:"last_id"`
+}
+
+type nextURLSpec struct {
+	_        struct{} `block:"page: next_url"`
+	Path     path     `yaml:"path"` // also written next_url: path
+	Optional flag     `yaml:"optional"`
 }
 
 type cursorSpec struct {
-	_     struct{} `block:"page: cursor"`
-	From  path     `yaml:"from"`
-	Param scalar   `yaml:"param"`
-	More  path     `yaml:"more"`
+	_        struct{} `block:"page: cursor"`
+	From     path     `yaml:"from"`
+	Param    scalar   `yaml:"param"`
+	More     path     `yaml:"more"`
+	Optional flag     `yaml:"optional"`
 }
 
 type numberSpec struct {

@@ -47,23 +47,36 @@ type byHeader struct{ rel string }
 func (byHeader) linked()            {}
 func (byHeader) ask(string) []field { return nil }
 func (b byHeader) next(p *page, _ string) (string, error) {
-	return linkTarget(p.header.Values(http.CanonicalHeaderKey("Link")), b.rel), nil
+	links := p.header.Values(http.CanonicalHeaderKey("Link"))
+	target := linkTarget(links, b.rel)
+	// Only on the first page: backwards, by prev, the last page has a next.
+	if target == "" && p.first && linkTarget(links, "next") != "" {
+		return "", badPage("the Link header has rel next and not `%s`", b.rel)
+	}
+	return target, nil
 }
 
 // byURL follows the URL in the body.
-type byURL struct{ at path }
+type byURL struct {
+	at       path
+	optional bool // the last page may have nothing at the path
+}
 
 func (byURL) linked()            {}
 func (byURL) ask(string) []field { return nil }
 func (b byURL) next(p *page, _ string) (string, error) {
+	if !b.optional && p.misses(b.at) {
+		return "", missed(p, b.at, "next_url: {path: "+b.at.text+", optional: true}")
+	}
 	return tokenAt(b.at, p.body)
 }
 
 // byCursor hands back the token in the body.
 type byCursor struct {
-	from  path
-	param string
-	more  path
+	from     path
+	param    string
+	more     path
+	optional bool // the last page may have nothing at from
 }
 
 func (b byCursor) ask(token string) []field {
@@ -77,11 +90,28 @@ func (b byCursor) next(p *page, _ string) (string, error) {
 	if more, err := moreAt(b.more, p.body, true); err != nil || !more {
 		return "", err
 	}
+	if !b.optional && !b.more.set && p.misses(b.from) {
+		return "", missed(p, b.from, "optional: true")
+	}
 	token, err := tokenAt(b.from, p.body)
 	if err == nil && token == "" && b.more.set {
 		err = badPage("`%s` promises more, but there is no cursor at `%s`", b.more.text, b.from.text)
 	}
 	return token, err
+}
+
+// misses reports whether the path of the next page seems to be wrong: the first
+// page of a walk has nothing there, not even a null that would say that it is
+// the last one, and looks full. Once a walk is on a later page, the path led
+// there.
+func (p *page) misses(at path) bool {
+	return p.first && isRound(len(p.elements)) && at.absent(p.body)
+}
+
+// missed is the error for a path that p misses. The remedy is for an API that
+// ends without a word.
+func missed(p *page, at path, remedy string) error {
+	return badPage("the page has no `%s` and looks full (%d records); if this API leaves it out at the end: %s", at.text, len(p.elements), remedy)
 }
 
 // tokenAt returns the token at a path: the text of a string or the digits of
@@ -255,9 +285,11 @@ func (b byOffset) ahead(token string) (string, error) {
 // that a page of a round number of records is never taken for the last one: one
 // page more is asked for.
 func isLast(n, size int) bool {
-	round := n%10 == 0 || n%25 == 0
-	return n == 0 || n < size && !round
+	return n == 0 || n < size && !isRound(n)
 }
+
+// isRound reports whether a page of n records can be a full one.
+func isRound(n int) bool { return n > 0 && (n%10 == 0 || n%25 == 0) }
 
 // count64 returns the decimal of token, or of start if it is empty, plus step.
 func count64(token string, start, step int) (string, error) {

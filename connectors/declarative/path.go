@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"reflect"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -68,6 +69,31 @@ func (p path) after() path {
 // in returns the value at p in doc, which is valid JSON.
 func (p path) in(doc []byte) gjson.Result {
 	return gjson.GetBytes(doc, p.query)
+}
+
+// absent reports whether doc has nothing at p, not even null. A null on the
+// way to p counts as one there: who writes "links": null says that there are
+// no links, not that they have another name.
+func (p path) absent(doc []byte) bool {
+	value := gjson.ParseBytes(doc)
+	for _, step := range p.steps {
+		if value = value.Get(gjson.Escape(step)); !value.Exists() {
+			return true
+		}
+		if value.Type == gjson.Null {
+			return false
+		}
+	}
+	return false
+}
+
+// read takes a path alone for the whole block.
+func (s *nextURLSpec) read(d *decoder, n ast.Node) {
+	if _, single := n.(ast.ScalarNode); single {
+		s.Path.read(d, n)
+		return
+	}
+	d.block(n, reflect.ValueOf(s).Elem())
 }
 
 // A keySpec is a path, or a list of paths for a composite key.

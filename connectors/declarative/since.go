@@ -136,12 +136,14 @@ func (s *since) form(text string) (string, error) {
 type marks struct {
 	low, high, second string // the lowest, the highest, and the highest below that; "" if there is none
 	sorted            bool   // none is before the one in front of it
+	absent            bool   // there are records, and none has the field, not even as null
 }
 
 func (s *since) marksOf(records []collection.Record) marks {
-	sum := marks{sorted: true}
+	sum := marks{sorted: true, absent: len(records) > 0}
 	var low, high, second, last mark
 	for _, r := range records {
+		sum.absent = sum.absent && s.field.absent(r.Data)
 		text, ok := scalarText(s.field.in(r.Data))
 		if !ok || text == "" || text == last.text {
 			continue
@@ -171,6 +173,10 @@ func (s *since) marksOf(records []collection.Record) marks {
 // those marks; token leads to the page after it, and is "" if there is none.
 func (s *since) advance(w window, from collection.Cursor, m marks, token string) (collection.Cursor, error) {
 	next := collection.Cursor{Token: token, Since: w.since, Version: from.Version}
+	// A field that was seen in this walk exists, and a page may do without it.
+	if m.absent && w.anchor == "" && w.high == "" {
+		return next, badPage("no record has `%s`, the field of `since`", s.field.text)
+	}
 	low, err := s.form(m.low)
 	if err != nil {
 		return next, err

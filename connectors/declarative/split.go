@@ -16,6 +16,7 @@ import (
 // A page is a response whose body was found to be JSON.
 type page struct {
 	header   http.Header
+	first    bool     // of a walk: no page before it led here
 	body     []byte   // nil if the response had none
 	elements [][]byte // of the array of records, as they were sent; parts of body
 	last     []byte   // the last element that is an object

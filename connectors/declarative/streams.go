@@ -111,10 +111,13 @@ func (c *checker) page(key scalar, spec streamSpec, st *stream) {
 	}
 	set(p.None.value, onePage{})
 	set(p.LinkHeader.set, byHeader{rel: p.LinkHeader.text})
-	set(p.NextURL.set, byURL{at: p.NextURL})
+	if s := p.NextURL; s != nil {
+		c.need(p.At, "next_url", s.Path.scalar)
+		set(true, byURL{at: s.Path, optional: s.Optional.value})
+	}
 	if s := p.Cursor; s != nil {
 		c.need(p.At, "cursor", s.Param, s.From.scalar)
-		set(true, byCursor{from: s.From, param: s.Param.text, more: s.More})
+		set(true, byCursor{from: s.From, param: s.Param.text, more: s.More, optional: s.Optional.value})
 	}
 	if s := p.Number; s != nil {
 		c.need(p.At, "number", s.Param)

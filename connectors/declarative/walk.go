@@ -110,6 +110,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	if err != nil {
 		return s, err
 	}
+	p.first = from.Token == "" && win.anchor == "" // an anchor is from a page before
 	w.split(p, &s)
 	token := ""
 	if p.body != nil {
