@@ -84,6 +84,13 @@ func (c *checker) key(key scalar, spec streamSpec, st *stream) {
 		}
 		st.key = append(st.key, part)
 	}
+	ofRecord := func(part keyPart) bool { return part.binding == "" }
+	if st.Role == collection.List && len(st.key) > 0 && !slices.ContainsFunc(st.key, ofRecord) {
+		// All records of one parent would be one record, and the last would stay.
+		f := fault{at: key.at, message: fmt.Sprintf("the `key` of `%s` is the same for all records of one parent: `each` binds its name", st.Name)}
+		f.note = "bind another name in `each`, or add a field of the record to `key`"
+		c.faults = append(c.faults, f)
+	}
 }
 
 // page compiles how the stream is cut into pages. A list must say so: where
