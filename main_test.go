@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -69,7 +68,6 @@ func TestScripts(t *testing.T) {
 
 // providers are those that one script started, by name.
 type providers struct {
-	mu     sync.Mutex
 	byName map[string]*provider.Server
 	hashes map[string]string
 	marks  map[string]int // requests seen at the mark, by provider

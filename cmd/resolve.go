@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -132,12 +133,8 @@ func parseParams(flags []string) (map[string]string, error) {
 
 func mergeParams(base, over map[string]string) map[string]string {
 	merged := map[string]string{}
-	for name, value := range base {
-		merged[name] = value
-	}
-	for name, value := range over {
-		merged[name] = value
-	}
+	maps.Copy(merged, base)
+	maps.Copy(merged, over)
 	return merged
 }
 

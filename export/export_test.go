@@ -99,12 +99,12 @@ func TestJSONLWithMeta(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	got, err := exported(t, export.CSV, false,
-		record("1", `{"id":10.50,"title":"a, \"b\"","user":{"login": "kim", "n":[1.0]},"open":true}`),
+		record("1", `{"id":10.50,"title":"a, \"b\"","user":{"login": "operator", "n":[1.0]},"open":true}`),
 		record("2", `{"title":null,"=new":-5,"id":-7}`),
 		record("3", `{"title":"two\nlines","id":"007"}`),
 	)
 	want := "id,title,user,open,'=new\n" +
-		`10.50,"a, ""b""","{""login"":""kim"",""n"":[1.0]}",true,` + "\n" +
+		`10.50,"a, ""b""","{""login"":""operator"",""n"":[1.0]}",true,` + "\n" +
 		"-7,,,,-5\n" +
 		"007,\"two\nlines\",,,\n"
 	if got != want || err != nil {

@@ -21,8 +21,16 @@ var (
 	// ErrDamaged: the store cannot be read as what it should be.
 	ErrDamaged = errors.New("damaged")
 
-	// ErrMissing: there is no store at the path that was named.
+	// ErrMissing: there is no store at the path that was named, or no longer
+	// the one that was opened there. What was asked for was not written.
 	ErrMissing = errors.New("does not exist")
+
+	// ErrNotDatabase: what is at the path was never a store.
+	ErrNotDatabase = errors.New("is not a database of collect")
+
+	// ErrNoAccess: the operating system refuses to open or make the store, or
+	// to write to it.
+	ErrNoAccess = errors.New("cannot be opened or written")
 )
 
 // A HeldError says who else runs a connector.
@@ -154,7 +162,8 @@ type Reader interface {
 	Gaps(ctx context.Context, connector string) ([]OwnedGap, error)
 
 	// Runs returns the newest n runs of a connector (of all, if it is ""),
-	// newest first.
+	// newest first. The exit code of a run that never came to its Finish,
+	// because it is on or its process died, is -1.
 	Runs(ctx context.Context, connector string, n int) ([]collection.Run, error)
 
 	// Events returns the newest n events of a connector, oldest first. Commits

@@ -94,14 +94,15 @@ func open(dsn string) *sql.DB {
 // made. Then, if there is no WAL, the file holds everything, and it is read
 // as one that does not change; guard notices if it does.
 func openReadOnly(ctx context.Context, path string) (*Store, error) {
-	if err := exists(path); err != nil {
+	file, err := exists(path)
+	if err != nil {
 		return nil, err
 	}
 	if err := refuseNetwork(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, readers: openReaders(path, "ro"), guard: func() error { return nil }}
-	err := checkVersion(ctx, s.readers)
+	s := &Store{path: path, file: file, readers: openReaders(path, "ro"), guard: func() error { return nil }}
+	err = checkVersion(ctx, path, s.readers)
 	if err != nil && isCannotOpen(err) && walSize(path) <= 0 {
 		before, statErr := os.Stat(path)
 		if statErr != nil {
@@ -111,11 +112,11 @@ func openReadOnly(ctx context.Context, path string) (*Store, error) {
 		s.readers = openReaders(path, "immutable")
 		s.guard = func() error { return unchanged(path, before) }
 		if err == nil {
-			err = checkVersion(ctx, s.readers)
+			err = checkVersion(ctx, path, s.readers)
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(classify(path, err), s.Close())
+		return nil, errors.Join(s.classify(err), s.Close())
 	}
 	return s, nil
 }
@@ -156,15 +157,15 @@ func tidy(path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// checkVersion returns store.ErrMissing, ErrDamaged or ErrNewer if db does not
-// hold a store, or not one of this version.
-func checkVersion(ctx context.Context, db *sql.DB) error {
-	have, err := version(ctx, db)
+// checkVersion returns store.ErrMissing, ErrNotDatabase, ErrDamaged or ErrNewer
+// if db, at path, does not hold a store, or not one of this version.
+func checkVersion(ctx context.Context, path string, db *sql.DB) error {
+	have, err := version(ctx, path, db)
 	switch {
 	case err != nil:
 		return err
 	case have == 0:
-		return fmt.Errorf("the store %w: its file is empty", store.ErrMissing)
+		return errEmpty(path)
 	case have > newest():
 		return fmt.Errorf("the store was %w", store.ErrNewer)
 	case have < newest():

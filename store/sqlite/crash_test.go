@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 	}
 	do, ok := map[string]func(path string) error{
 		"collect":      childCollects,
+		"denied":       childIsDenied,
 		"hash":         childHashes,
 		"open":         childOpens,
 		"race":         childRaces,

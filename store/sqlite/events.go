@@ -56,7 +56,7 @@ func (s *Store) Events(ctx context.Context, connector string, n int) ([]collecti
 			ORDER BY 1 DESC, place DESC, id DESC LIMIT ?2
 		) ORDER BY at, place, id`, connector, n)
 	if err != nil {
-		return nil, classify(s.path, err)
+		return nil, s.classify(err)
 	}
 	defer rows.Close() // Err tells
 	var events []collection.Event
@@ -68,7 +68,7 @@ func (s *Store) Events(ctx context.Context, connector string, n int) ([]collecti
 		err := rows.Scan(timeColumn{&e.Time}, &e.Kind, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &detail,
 			&slice.Commit, &slice.Records, &slice.Changed, &slice.Rejected, &slice.Done, &place, &id)
 		if err != nil {
-			return nil, classify(s.path, err)
+			return nil, s.classify(err)
 		}
 		var in info
 		if err := json.Unmarshal([]byte(detail), &in); err != nil {
@@ -81,5 +81,5 @@ func (s *Store) Events(ctx context.Context, connector string, n int) ([]collecti
 		}
 		events = append(events, e)
 	}
-	return events, classify(s.path, rows.Err())
+	return events, s.classify(rows.Err())
 }

@@ -126,7 +126,10 @@ func TestHalfMade(t *testing.T) {
 		if s, err := sqlite.Open(t.Context(), path, sqlite.Options{ReadOnly: true}); !errors.Is(err, store.ErrMissing) {
 			t.Errorf("%s, read-only: %v, %v, want %v", name, s, err, store.ErrMissing)
 		}
-		s := open(t, path, sqlite.Options{})
+		if s, err := sqlite.Open(t.Context(), path, sqlite.Options{}); !errors.Is(err, store.ErrMissing) {
+			t.Errorf("%s, not to be made: %v, %v, want %v", name, s, err, store.ErrMissing)
+		}
+		s := open(t, path, sqlite.Options{Create: true})
 		begin(t, s, "acme", "run-1")
 		if err := s.Close(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -173,10 +176,11 @@ func TestOpenErrors(t *testing.T) {
 		want    error
 	}{
 		{"missing", func(*testing.T, string) {}, store.ErrMissing},
-		{"text", write(strings.Repeat("not a database\n", 1000)), store.ErrDamaged},
-		{"directory", func(t *testing.T, path string) { os.Mkdir(path, 0o700) }, store.ErrDamaged},
-		{"another program's", execute(`CREATE TABLE bookmarks (url TEXT); PRAGMA application_id = 7`), store.ErrDamaged},
-		{"no program's", execute(`CREATE TABLE bookmarks (url TEXT)`), store.ErrDamaged},
+		{"empty", write(""), store.ErrMissing},
+		{"text", write(strings.Repeat("not a database\n", 1000)), store.ErrNotDatabase},
+		{"directory", func(t *testing.T, path string) { os.Mkdir(path, 0o700) }, store.ErrNotDatabase},
+		{"another program's", execute(`CREATE TABLE bookmarks (url TEXT); PRAGMA application_id = 7`), store.ErrNotDatabase},
+		{"no program's", execute(`CREATE TABLE bookmarks (url TEXT)`), store.ErrNotDatabase},
 		{"newer", func(t *testing.T, path string) {
 			copyFile(t, made(t), path)
 			execute(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)`)(t, path)
@@ -204,6 +208,9 @@ func TestOpenErrors(t *testing.T) {
 				}
 				if !errors.Is(err, c.want) {
 					t.Errorf("error = %v, want %v", err, c.want)
+				}
+				if errors.Is(err, store.ErrDamaged) != (c.want == store.ErrDamaged) {
+					t.Errorf("error = %v, want %v and nothing else", err, c.want)
 				}
 			})
 		}

@@ -16,7 +16,7 @@ import (
 func refuseNetwork(dir string) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return fmt.Errorf("store: %w", err)
+		return noAccess(dir, err)
 	}
 	name := networkName(int64(st.Type))
 	if name == "" && int64(st.Type) == unix.FUSE_SUPER_MAGIC {

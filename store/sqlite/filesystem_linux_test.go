@@ -1,11 +1,13 @@
 package sqlite_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
+	"collect/store"
 	"collect/store/sqlite"
 )
 
@@ -67,4 +69,28 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestReadOnlyFileSystem wants to write where no one can.
+func TestReadOnlyFileSystem(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
+		t.Skipf("cannot mount a small file system: %v", err)
+	}
+	defer syscall.Unmount(dir, syscall.MNT_DETACH)
+	path := filepath.Join(dir, "state.db")
+	copyFile(t, made(t), path)
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "size=2m"); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{path, filepath.Join(dir, "new.db"), filepath.Join(dir, "a", "new.db")} {
+		s, err := sqlite.Open(t.Context(), path, sqlite.Options{Create: true})
+		if err == nil {
+			_, err = s.Begin(t.Context(), newRun("acme", "run-2"), streams)
+			defer s.Close()
+		}
+		if !errors.Is(err, store.ErrNoAccess) {
+			t.Errorf("%s: error = %v, want %v", path, err, store.ErrNoAccess)
+		}
+	}
 }

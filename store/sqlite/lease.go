@@ -59,7 +59,7 @@ func (s *Store) hold(ctx context.Context, connector string) (*lock, error) {
 			return l, nil
 		}
 		if !errors.Is(err, errLocked) {
-			return nil, err
+			return nil, s.classify(err)
 		}
 		run, signed, err := s.holder(ctx, connector)
 		if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) holder(ctx context.Context, connector string) (run collection.Ru
 		return run, false, nil
 	}
 	run.ID = id.String
-	return run, id.Valid, classify(s.path, err)
+	return run, id.Valid, s.classify(err)
 }
 
 // takeLease signs the lease with a new epoch. The caller has the lock.
@@ -129,6 +129,10 @@ func (l *ledger) takeOver(t tx) error {
 	return l.freeGaps(t)
 }
 
+// unended is the exit code of a run that has none yet, and never will if its
+// process dies. No process can end with it, least of all well.
+const unended = -1
+
 // start records the run.
 func (l *ledger) start(t tx, run collection.Run) error {
 	params, err := json.Marshal(run.Params)
@@ -142,9 +146,9 @@ func (l *ledger) start(t tx, run collection.Run) error {
 	err = t.exec(`INSERT INTO runs (id, connector, mode, lane, params, domain, source, outcome, reason, host, pid, epoch,
 			started_at, beat_at, exit_code,
 			requests, retries, throttled, slices, records, changed, rejected, gaps_open, gaps_shut, waited)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
 		run.ID, run.Connector, run.Mode, run.Lane, string(params), run.Domain, run.Source, collection.Running,
-		run.Holder.Host, run.Holder.PID, l.epoch, formatTime(started), formatTime(t.now))
+		run.Holder.Host, run.Holder.PID, l.epoch, formatTime(started), formatTime(t.now), unended)
 	if err != nil {
 		return err
 	}

@@ -103,14 +103,14 @@ const placeQuery = `
 func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error) {
 	read, err := l.store.readers.BeginTx(ctx, nil) // one state of the database for all
 	if err != nil {
-		return nil, classify(l.store.path, err)
+		return nil, l.store.classify(err)
 	}
 	defer read.Rollback() // nothing was written
 	// The driver starts a goroutine per query for a context that can end.
 	whole := context.WithoutCancel(ctx)
 	query, err := read.PrepareContext(whole, placeQuery)
 	if err != nil {
-		return nil, classify(l.store.path, err)
+		return nil, l.store.classify(err)
 	}
 	defer query.Close() // so is its statement
 
@@ -129,7 +129,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 		dest := append(cursorColumns(&cp.Cursor), &cp.Commit, &cp.Epoch, timeColumn{&cp.SavedAt}, &reason)
 		err = query.QueryRowContext(whole, stream.id, string(place.Partition), string(place.Lane), start).Scan(dest...)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, classify(l.store.path, err)
+			return nil, l.store.classify(err)
 		}
 		states[i].Owed = reason != "" && !reason.EndsRun()
 	}
@@ -147,18 +147,18 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 	}
 	rows, err := l.store.readers.QueryContext(ctx, parentsQuery, stream.id, after, n)
 	if err != nil {
-		return nil, classify(l.store.path, err)
+		return nil, l.store.classify(err)
 	}
 	defer rows.Close() // Err tells
 	var parents []collection.Parent
 	for rows.Next() {
 		var p collection.Parent
 		if err := rows.Scan(&p.Partition, &p.Key, &p.Data); err != nil {
-			return nil, classify(l.store.path, err)
+			return nil, l.store.classify(err)
 		}
 		parents = append(parents, p)
 	}
-	return parents, classify(l.store.path, rows.Err())
+	return parents, l.store.classify(rows.Err())
 }
 
 // SaveProvider stores what was learned of a pacing domain; see store.Ledger.

@@ -21,15 +21,21 @@ import (
 // header, where it tells a store from other SQLite files.
 const applicationID = 0x636f6c6c
 
-// migrate brings the database at path to the newest version. Processes that
-// start at the same time take turns: goose itself, on SQLite, does not.
-func migrate(ctx context.Context, path string) error {
+// migrate brings the database at path to the newest version. It begins with an
+// empty one only if create is set, and returns store.ErrMissing otherwise.
+// Processes that start at the same time take turns: goose itself, on SQLite,
+// does not.
+func migrate(ctx context.Context, path string, create bool) error {
 	db := open(writerDSN(path))
 	db.SetMaxOpenConns(1)
 	defer db.Close() // what matters was committed
 
-	if have, err := version(ctx, db); err != nil || have == newest() {
+	have, err := version(ctx, path, db)
+	if err != nil || have == newest() {
 		return err
+	}
+	if have == 0 && !create {
+		return errEmpty(path)
 	}
 	l, err := acquireWait(ctx, path+".lock", time.Minute)
 	if err != nil {
@@ -37,7 +43,7 @@ func migrate(ctx context.Context, path string) error {
 	}
 	defer l.release() // the kernel frees it in any case
 
-	have, err := version(ctx, db)
+	have, err = version(ctx, path, db)
 	if err != nil || have == newest() {
 		return err
 	}
@@ -63,13 +69,23 @@ func migrate(ctx context.Context, path string) error {
 	return nil
 }
 
-// version returns the version of the schema of db, 0 if the file is empty. It
-// returns store.ErrDamaged if the file belongs to another program.
-func version(ctx context.Context, db *sql.DB) (int64, error) {
+// errEmpty says that there is a file and nothing in it.
+func errEmpty(path string) error {
+	return fmt.Errorf("store %s %w: its file is empty", path, store.ErrMissing)
+}
+
+// version returns the version of the schema of db, at path, 0 if the file is
+// empty. It returns store.ErrNotDatabase if the file belongs to another
+// program.
+func version(ctx context.Context, path string, db *sql.DB) (int64, error) {
 	var id, tables int64
 	var name sql.NullString
 	err := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id), count(*), min(name)
 		FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'`).Scan(&id, &tables, &name)
+	if isNotDatabase(err) {
+		// Not wrapped: in a store that was open once, the same is damage.
+		return 0, fmt.Errorf("store %s %w: %v", path, store.ErrNotDatabase, err)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -79,7 +95,7 @@ func version(ctx context.Context, db *sql.DB) (int64, error) {
 		return 0, nil
 	}
 	if id != applicationID {
-		return 0, fmt.Errorf("%w: the database belongs to another program", store.ErrDamaged)
+		return 0, fmt.Errorf("store %s %w: it belongs to another program", path, store.ErrNotDatabase)
 	}
 	var v int64
 	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&v)

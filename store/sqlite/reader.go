@@ -18,15 +18,15 @@ import (
 func (s *Store) query(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
 	rows, err := s.readers.QueryContext(ctx, query, args...)
 	if err != nil {
-		return classify(s.path, err)
+		return s.classify(err)
 	}
 	defer rows.Close() // Err tells
 	for rows.Next() {
 		if err := scan(rows); err != nil {
-			return classify(s.path, err)
+			return s.classify(err)
 		}
 	}
-	return errors.Join(classify(s.path, rows.Err()), s.guard())
+	return errors.Join(s.classify(rows.Err()), s.guard())
 }
 
 // one scans the one row of a query; found is false if there is none.

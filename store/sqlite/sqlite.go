@@ -52,7 +52,7 @@ import (
 // for reading and writing.
 type Options struct {
 	// Create makes the file, and the directories it is in, if it does not
-	// exist. Without it, a missing file is store.ErrMissing.
+	// exist, and fills an empty one. Without it, both are store.ErrMissing.
 	Create bool
 
 	// ReadOnly opens the store without changing a byte of it, while others
@@ -63,6 +63,7 @@ type Options struct {
 // A Store is a store.Store in a SQLite file. It is safe for concurrent use.
 type Store struct {
 	path    string
+	file    fs.FileInfo // which file was opened at path
 	readers *sql.DB
 	writer  *writer // nil: read-only
 	guard   func() error
@@ -78,10 +79,14 @@ var errReadOnly = errors.New("the store was opened to be read")
 
 // Open opens the store at path and brings its schema up to date.
 //
-// It returns store.ErrMissing, store.ErrDamaged if the file is not a store or
-// cannot be read, store.ErrNewer if a newer version made it, and an error if
-// path is on a network file system, where neither locks nor the shared memory
-// of WAL mode can be relied on.
+// It returns store.ErrMissing, store.ErrNotDatabase if the file is not a
+// store, store.ErrDamaged if it is a broken one, store.ErrNewer if a newer
+// version made it, store.ErrNoAccess if the operating system refuses, and an
+// error if path is on a network file system, where neither locks nor the
+// shared memory of WAL mode can be relied on.
+//
+// If the file is removed or replaced while the store is open, every write
+// fails with store.ErrMissing and changes nothing.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	path, err := resolve(path)
 	if err != nil {
@@ -90,10 +95,11 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.ReadOnly {
 		return openReadOnly(ctx, path)
 	}
+	s := &Store{path: path, leases: map[*lock]bool{}, guard: func() error { return nil }}
 	if o.Create {
-		err = create(path)
+		s.file, err = create(path)
 	} else {
-		err = exists(path)
+		s.file, err = exists(path)
 	}
 	if err != nil {
 		return nil, err
@@ -101,12 +107,15 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := refuseNetwork(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, path); err != nil {
-		return nil, classify(path, err)
+	if err := migrate(ctx, path, o.Create); err != nil {
+		return nil, s.classify(err)
 	}
-	s := &Store{path: path, leases: map[*lock]bool{}, guard: func() error { return nil }}
+	// Before, not after: a file that is replaced in between is then found out.
+	if s.file, err = exists(path); err != nil {
+		return nil, err
+	}
 	if s.writer, err = openWriter(path); err != nil {
-		return nil, classify(path, err)
+		return nil, s.classify(err)
 	}
 	s.readers = openReaders(path, "ro")
 	return s, nil
@@ -160,18 +169,21 @@ func resolve(path string) (string, error) {
 
 // create makes the file and its directories, for the user's eyes only,
 // whatever the umask. SQLite gives its -wal and -shm the mode of the file.
-func create(path string) error {
+func create(path string) (fs.FileInfo, error) {
 	if err := createDir(filepath.Dir(path)); err != nil {
-		return fmt.Errorf("store: %w", err)
+		return nil, noAccess(path, err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return exists(path)
 	}
 	if err != nil {
-		return fmt.Errorf("store: %w", err)
+		return nil, noAccess(path, err)
 	}
-	return errors.Join(f.Chmod(0o600), f.Close())
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+		return nil, noAccess(path, err)
+	}
+	return exists(path)
 }
 
 func createDir(dir string) error {
@@ -191,15 +203,16 @@ func createDir(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-func exists(path string) error {
+// exists tells which file is at path.
+func exists(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("store %s %w", path, store.ErrMissing)
+		return nil, fmt.Errorf("store %s %w", path, store.ErrMissing)
 	case err != nil:
-		return fmt.Errorf("store: %w", err)
+		return nil, noAccess(path, err)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("store %s: %w: not a regular file", path, store.ErrDamaged)
+		return nil, fmt.Errorf("store %s %w: it is not a regular file", path, store.ErrNotDatabase)
 	}
-	return nil
+	return info, nil
 }

@@ -61,7 +61,7 @@ func columns(t *testing.T, db *sql.DB, view string) []string {
 
 func TestView(t *testing.T) {
 	db, view := viewed(t, "acme", "issues",
-		`{"id":1,"title":"It's \"quoted\"","open":true,"user":{"login":"kim"},"labels":["a",1.0],"none":null}`,
+		`{"id":1,"title":"It's \"quoted\"","open":true,"user":{"login":"operator"},"labels":["a",1.0],"none":null}`,
 		`{"id":2,"late":1.50}`)
 	if view != "acme_issues" {
 		t.Errorf("the view is %q, want acme_issues", view)
@@ -72,7 +72,7 @@ func TestView(t *testing.T) {
 	}
 	got := queryRows(t, db, `SELECT _key, id, title, open, user, labels, none, late, _partition, _run, length(_data) FROM acme_issues ORDER BY id`)
 	rows := []string{
-		`0|1|It's "quoted"|1|{"login":"kim"}|["a",1.0]|NULL|NULL||run-1|100`,
+		`0|1|It's "quoted"|1|{"login":"operator"}|["a",1.0]|NULL|NULL||run-1|100`,
 		`1|2|NULL|NULL|NULL|NULL|NULL|1.5||run-1|20`,
 	}
 	if !slices.Equal(got, rows) {

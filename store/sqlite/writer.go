@@ -92,7 +92,8 @@ type tx struct {
 // update runs do in a transaction, and commits it if do returns nil. An error
 // of the port's vocabulary is returned as such. If the commit fails, done is
 // asked in the same way whether it took effect nevertheless; if that cannot be
-// told, the error is collection.ErrUnknown.
+// told, the error is collection.ErrUnknown. If the file is no longer where it
+// was opened, the error is store.ErrMissing, and do does not run.
 func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bool, error)) error {
 	if s.writer == nil {
 		return errReadOnly
@@ -112,14 +113,18 @@ func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bo
 	}
 	t := tx{w, time.Now().UTC().Truncate(time.Microsecond)}
 	if err := w.at(beforeBegin); err != nil {
-		return classify(s.path, err)
+		return s.classify(err)
 	}
 	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
-		return classify(s.path, err)
+		return s.classify(err)
+	}
+	if err := s.inPlace(); err != nil {
+		t.rollback()
+		return err
 	}
 	if err := do(t); err != nil {
 		t.rollback()
-		return classify(s.path, err)
+		return s.classify(err)
 	}
 	cause := t.commit()
 	if cause == nil {
@@ -131,11 +136,11 @@ func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bo
 	case err != nil:
 		// The cause is told, not wrapped: it may be ErrFull, which promises
 		// that nothing was written.
-		return fmt.Errorf("%w: %v, and then: %v", collection.ErrUnknown, classify(s.path, cause), err)
+		return fmt.Errorf("%w: %v, and then: %v", collection.ErrUnknown, s.classify(cause), err)
 	case committed:
 		return nil
 	}
-	return classify(s.path, cause)
+	return s.classify(cause)
 }
 
 // commit ends the transaction. An error does not say whether it took effect.

@@ -293,7 +293,7 @@ func override(t *testing.T, open opener) {
 	if err := l.SaveProvider(t.Context(), "d", []byte(`{"frozen":true}`)); err != nil {
 		t.Fatalf("SaveProvider: %v", err)
 	}
-	audit := store.Audit{Who: "kim", Why: "support answered", Holder: collection.Holder{Host: "here", PID: 1}}
+	audit := store.Audit{Who: "operator", Why: "support answered", Holder: collection.Holder{Host: "here", PID: 1}}
 	release := []collection.Event{{Kind: collection.FreezeChanged, Freeze: &collection.FreezeInfo{}}}
 	err := s.Override(t.Context(), connector, "d", []byte(`{}`), audit, release...)
 	if _, ok := errors.AsType[*store.HeldError](err); !ok {
@@ -312,7 +312,7 @@ func override(t *testing.T, open opener) {
 	}
 	events, err := s.Events(t.Context(), connector, 100)
 	i := slices.IndexFunc(events, func(e collection.Event) bool { return e.Kind == collection.FreezeChanged })
-	if err != nil || i < 0 || !strings.Contains(events[i].Message, "kim") || !strings.Contains(events[i].Message, "support answered") {
+	if err != nil || i < 0 || !strings.Contains(events[i].Message, "operator") || !strings.Contains(events[i].Message, "support answered") {
 		t.Errorf("Events = %+v, %v, want a release that names who and why", events, err)
 	}
 	if release[0].Message != "" {

@@ -126,6 +126,11 @@ func abandoned(t *testing.T, open opener) {
 	if err != nil || len(runs) != 2 || runs[0].Outcome != collection.Running || runs[1].Outcome != collection.Abandoned || runs[1].EndedAt.IsZero() {
 		t.Errorf("Runs = %+v, %v, want run-2 running and run-1 abandoned", runs, err)
 	}
+	for _, run := range runs {
+		if run.ExitCode != -1 {
+			t.Errorf("%s, which is %s, has exit code %d, want -1", run.ID, run.Outcome, run.ExitCode)
+		}
+	}
 	events, err := s.Events(t.Context(), connector, 100)
 	ended := slices.IndexFunc(events, func(e collection.Event) bool { return e.Kind == collection.RunFinished })
 	if err != nil || ended < 0 || events[ended].Run != "run-1" {
