@@ -165,7 +165,7 @@ CREATE TABLE runs (
     started_at TEXT NOT NULL,
     beat_at    TEXT NOT NULL,    -- when it last said that it is alive
     ended_at   TEXT,             -- NULL while it runs
-    exit_code  INTEGER NOT NULL,
+    exit_code  INTEGER NOT NULL, -- of its process; -1 until the run ends, and for ever if the process died
     requests   INTEGER NOT NULL, -- attempts, retries included
     retries    INTEGER NOT NULL,
     throttled  INTEGER NOT NULL,

@@ -72,7 +72,7 @@ func TestView(t *testing.T) {
 	}
 	got := queryRows(t, db, `SELECT _key, id, title, open, user, labels, none, late, _partition, _run, length(_data) FROM acme_issues ORDER BY id`)
 	rows := []string{
-		`0|1|It's "quoted"|1|{"login":"operator"}|["a",1.0]|NULL|NULL||run-1|100`,
+		`0|1|It's "quoted"|1|{"login":"operator"}|["a",1.0]|NULL|NULL||run-1|105`,
 		`1|2|NULL|NULL|NULL|NULL|NULL|1.5||run-1|20`,
 	}
 	if !slices.Equal(got, rows) {
