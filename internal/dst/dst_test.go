@@ -53,11 +53,14 @@ import (
 )
 
 var (
-	seedCount = flag.Int("dst.seeds", 250, "play the histories of this many seeds")
+	seedCount = flag.Int("dst.seeds", 0, "play the histories of this many seeds; 0: as many as a test has time for")
 	keepGoing = flag.Bool("dst.all", false, "go on after a history that fails")
 	firstSeed = flag.Uint64("dst.first", 1, "the first of these seeds")
 	oneSeed   = flag.Uint64("dst.seed", 0, "play the history of this seed only, and tell it")
 )
+
+// enough is how many histories have everything happen in them; see branches.
+const enough = 250
 
 // workers is how many histories are played at once: as many as there are
 // cores where the tests of this project run.
@@ -72,6 +75,13 @@ func TestHistories(t *testing.T) {
 			t.Fail()
 		}
 		return
+	}
+	histories := *seedCount
+	if histories == 0 {
+		histories = enough
+		if raced {
+			histories = enough / 10
+		}
 	}
 	total := map[string]int{}
 	var mu sync.Mutex
@@ -93,7 +103,7 @@ func TestHistories(t *testing.T) {
 			}
 		})
 	}
-	for i := range *seedCount {
+	for i := range histories {
 		if t.Failed() && !*keepGoing {
 			break
 		}
@@ -105,8 +115,8 @@ func TestHistories(t *testing.T) {
 		t.Logf("%8d %s", total[what], what)
 	}
 	for _, what := range branches() {
-		if total[what] == 0 && *seedCount >= 250 && !t.Failed() {
-			t.Errorf("%q never happened in %d histories: they prove nothing about it", what, *seedCount)
+		if total[what] == 0 && histories >= enough && !t.Failed() {
+			t.Errorf("%q never happened in %d histories: they prove nothing about it", what, histories)
 		}
 	}
 }

@@ -273,7 +273,8 @@ func idOf(p collection.Partition) string {
 func (h *history) unfinished(r rest, lane collection.Lane) (open []string) {
 	left := map[collection.Place]bool{}
 	for at, c := range r.cursors {
-		if at.Lane == lane && !c.Done {
+		// A parent that no partition could be made of has no walk.
+		if at.Lane == lane && !c.Done && !strings.HasPrefix(string(at.Partition), `{"_parent"`) {
 			left[at] = true
 		}
 	}

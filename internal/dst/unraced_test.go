@@ -1,0 +1,5 @@
+//go:build !race
+
+package dst_test
+
+const raced = false
