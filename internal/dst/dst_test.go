@@ -56,6 +56,7 @@ var (
 	seedCount = flag.Int("dst.seeds", 0, "play the histories of this many seeds; 0: as many as a test has time for")
 	keepGoing = flag.Bool("dst.all", false, "go on after a history that fails")
 	firstSeed = flag.Uint64("dst.first", 1, "the first of these seeds")
+	passedBy  = flag.Bool("dst.passed-by", false, "update items of unordered lists while they are walked, too: this is known to lose updates")
 	oneSeed   = flag.Uint64("dst.seed", 0, "play the history of this seed only, and tell it")
 )
 

@@ -280,7 +280,7 @@ func (h *history) took(group []collection.Slice) {
 func (h *history) mayUpdate() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.plan.kind != unordered {
+	if h.plan.kind != unordered || *passedBy {
 		return true
 	}
 	for _, lane := range []collection.Lane{collection.Incremental, collection.Backfill} {
