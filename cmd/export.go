@@ -66,7 +66,7 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 // path is "". A file is 0600 and is there as a whole or not at all.
 func (a *app) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" {
-		w := bufio.NewWriterSize(a.out, 1<<16)
+		w := bufio.NewWriterSize(output{a.out}, 1<<16)
 		if err := write(w); err != nil {
 			return err
 		}
@@ -75,9 +75,9 @@ func (a *app) writeTo(path string, write func(io.Writer) error) error {
 	partial := path + ".partial"
 	file, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return err
+		return &outputError{err}
 	}
-	w := bufio.NewWriterSize(file, 1<<16)
+	w := bufio.NewWriterSize(output{file}, 1<<16)
 	err = write(w)
 	for _, last := range []func() error{w.Flush, file.Sync, file.Close} {
 		if failed := last(); err == nil {
@@ -91,6 +91,24 @@ func (a *app) writeTo(path string, write func(io.Writer) error) error {
 		os.Remove(partial)
 	}
 	return err
+}
+
+// An outputError says that what was asked for could not be written where it
+// was to go.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return e.err.Error() }
+func (e *outputError) Unwrap() error { return e.err }
+
+// output is a writer whose errors are known to be its own.
+type output struct{ io.Writer }
+
+func (o output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil {
+		err = &outputError{err}
+	}
+	return n, err
 }
 
 // unknownStream is the error for a stream that a connector does not have.

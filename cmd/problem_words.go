@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -202,11 +203,38 @@ func writeDamaged(p *problem, _ error, sc scene) {
 }
 
 func writeMissing(p *problem, _ error, sc scene) {
+	if sc.Run.ID != "" {
+		p.Headline = "the database was removed or replaced while this run used it"
+		p.At = sc.State
+		p.Why = "what was saved is in the file that was there when the run began"
+		p.Do = []step{{Say: "put that file back if you can; a new one is begun with --create"}}
+		return
+	}
 	p.Headline = "there is no database at the path that was named"
 	p.At = sc.State
 	p.Why = "a mistyped path must not collect everything again"
 	p.Saved = "nothing was started"
 	p.Do = []step{{Say: "correct the path, or add --create to begin a new database there"}}
+}
+
+func writeNotDatabase(p *problem, _ error, sc scene) {
+	p.Headline = fmt.Sprintf("%s is not a database of collect", cmp.Or(sc.State, "the file"))
+	p.Saved = "nothing was started, and nothing was changed"
+	p.Do = []step{{Say: "name another path with --state"}}
+}
+
+func writeNoAccess(p *problem, err error, sc scene) {
+	p.Headline = "the database cannot be opened or written"
+	p.At = sc.State
+	p.Why = plainText(err)
+	p.Saved = "nothing was started"
+	p.Do = []step{{Say: "look at who owns the file and its directory, or name another path with --state"}}
+}
+
+func writeOutput(p *problem, err error, _ scene) {
+	p.Headline = "the output cannot be written: " + plainText(err)
+	p.Saved = "everything; an export changes nothing"
+	p.Do = []step{{Say: "free some space or name another file with --output, and export again"}}
 }
 
 func writeFenced(p *problem, _ error, sc scene) {

@@ -43,7 +43,7 @@ type Run struct {
 	StartedAt time.Time
 	BeatAt    time.Time // when it last said that it is alive
 	EndedAt   time.Time // zero while it runs
-	ExitCode  int
+	ExitCode  int       // -1 until it is finished, and for good if its process died
 	Tally     Tally
 	Waited    map[WaitCause]time.Duration
 }
