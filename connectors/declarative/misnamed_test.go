@@ -166,7 +166,7 @@ func TestMarkInNoRecord(t *testing.T) {
 	for _, test := range tests {
 		for _, order := range []string{"none", "asc"} {
 			t.Run(test.name+", order "+order, func(t *testing.T) {
-				src := file("records: items, page: {cursor: {from: next, param: c}}, since: {field: update_at, param: s, order: " + order + "}")
+				src := file("records: items, page: {cursor: {from: next, param: c}}, since: {field: update_at, param: s, lookback: 1s, order: " + order + "}")
 				records, stop := walkAll(t, replay("", test.bodies...), src)
 				ends(t, records, test.records, stop, test.detail)
 			})

@@ -55,7 +55,7 @@ streams:
     each: {repo: parents.name, n: parents.n}
     get: "/orgs/${params.org}/${repo}/x${n}?v=${repo}&w=1"
     query: {c: null, b: "${params.q}", d: "${params.unset}", "e[f]": "${n}", since: "x ${since} y"}
-    since: {field: at, start: "${params.org}"}
+    since: {field: at, start: "${params.org}", order: asc}
     headers: {X-B: null, X-N: "n ${n}"}
 `
 	c, err := build(t, src, declarative.Options{Params: map[string]string{"org": "a/b c?", "q": "ä&="}})

@@ -224,7 +224,7 @@ func TestOrderWhereThereIsNone(t *testing.T) {
 }
 
 func TestSinceConforms(t *testing.T) {
-	for _, since := range []string{"order: asc", "order: none", "order: asc, lookback: 5s, start: 2023-11-14, format: rfc3339"} {
+	for _, since := range []string{"order: asc", "order: none, lookback: 1s", "order: asc, lookback: 5s, start: 2023-11-14, format: rfc3339"} {
 		for _, kind := range []feed{{size: 4}, {size: 4, exclusive: true}, {size: 4, ignores: true}, {size: 4, unsorted: true}} {
 			t.Run(fmt.Sprintf("%s/%+v", since, kind), func(t *testing.T) {
 				f := kind
@@ -277,7 +277,7 @@ func TestLookbackIsAppliedOnce(t *testing.T) {
 // and one that is taken up again goes on with its own page.
 func TestUnorderedWalkPromotesAtItsEnd(t *testing.T) {
 	f := &feed{size: 2, unsorted: true, marks: map[int]int{1: 1000, 2: 1010, 3: 1020, 4: 1030, 5: 1040}}
-	c := open(t, &httptest.Server{}, feedFile("order: none"))
+	c := open(t, &httptest.Server{}, feedFile("order: none, lookback: 1s"))
 	from := collection.Cursor{Since: stamp(900)}
 	for i := range 3 {
 		for slice, err := range c.Slices(context.Background(), f.client(), things0, from) {
@@ -295,7 +295,7 @@ func TestUnorderedWalkPromotesAtItsEnd(t *testing.T) {
 			t.Errorf("after page %d: %+v, want %+v", i+1, from, want)
 		}
 	}
-	if want := []string{stamp(900), stamp(900), stamp(900)}; !slices.Equal(f.asked, want) {
+	if want := []string{stamp(899), stamp(899), stamp(899)}; !slices.Equal(f.asked, want) {
 		t.Errorf("asked since %v, want %v", f.asked, want)
 	}
 }
@@ -320,7 +320,7 @@ func TestMarkIsSentInTheFormat(t *testing.T) {
 	}
 	for _, test := range tests {
 		f := &feed{size: 2, marks: map[int]int{}}
-		c := open(t, &httptest.Server{}, feedFile(test.since))
+		c := open(t, &httptest.Server{}, feedFile(test.since+", order: asc"))
 		pull(t, c, f, collection.Cursor{Since: test.from}, map[string]string{})
 		if got := f.asked[0]; got != test.want {
 			t.Errorf("{%s} from %q: asks since %q, want %q", test.since, test.from, got, test.want)
@@ -336,7 +336,7 @@ func TestCursorOfALongWalkIsSmall(t *testing.T) {
 		f.marks[id] = 1_700_000_000 + id
 	}
 	for _, order := range []string{"asc", "none"} {
-		for _, s := range pull(t, open(t, &httptest.Server{}, feedFile("order: "+order)), f, collection.Cursor{}, map[string]string{}) {
+		for _, s := range pull(t, open(t, &httptest.Server{}, feedFile("lookback: 1s, order: "+order)), f, collection.Cursor{}, map[string]string{}) {
 			if text, _ := json.Marshal(s.Next); len(text) > 200 {
 				t.Fatalf("order %s: a cursor of %d bytes", order, len(text))
 			}

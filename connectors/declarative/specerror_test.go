@@ -23,7 +23,7 @@ streams:
   issues:
     each: {repo: repos.name, changed: repos.updated}
     get: /repos/${repo}/issues
-    since: {field: updated, param: since, start: "${params.start}"}
+    since: {field: updated, param: since, start: "${params.start}", lookback: 1h}
   orgs: {get: /orgs}
 `
 
@@ -90,8 +90,9 @@ func TestSpecErrors(t *testing.T) {
 		{"/repos/${repo}/issues", "/repos/${since}", "14:19: unknown name `since`", ""},
 		{"field: updated, ", "", "15:12: `since` needs a `field`: where a record says when it changed", ""},
 		{"param: since, ", "", "15:12: `since` has no `param`, and nothing in the query uses ${since}", ""},
+		{", lookback: 1h", "", "15:12: `since` without `order: asc` needs a `lookback`", ""},
 		{"param: since,", "param: since, order: desc,", "15:50: unknown value `desc`", ""},
-		{"param: since,", "param: since, lookback: soon,", "15:53: this must be a duration such as 90s, 5m, 2h or 7d", ""},
+		{"lookback: 1h", "lookback: soon", "15:79: this must be a duration such as 90s, 5m, 2h or 7d", ""},
 		{"get: /repos/${repo}/issues", "get: /x\n    query: {since: 1}", "15:20: `since` is set here and by `page` or `since`", ""},
 		{"  issues:\n", "  repos:\n", "12:3: mapping key \"repos\" already defined at [11:3]", ""},
 		{"  repos: {get: /repos}", "  repos: {get: /repos", "", "any"},

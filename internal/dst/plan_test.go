@@ -207,7 +207,7 @@ streams:
 	case after, from:
 		b.WriteString("    since: {field: updated_at, param: since, order: asc}\n")
 	case unordered:
-		b.WriteString("    since: {field: updated_at, param: since}\n")
+		b.WriteString("    since: {field: updated_at, param: since, lookback: 1h}\n")
 	}
 	if p.details != "" {
 		each := "{id: items.id}"
