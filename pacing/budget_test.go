@@ -3,6 +3,7 @@ package pacing_test
 import (
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -172,20 +173,20 @@ func TestRetryBucket(t *testing.T) {
 		{1, "RSSSSRSR", "tft"},     // 0.8, then 1.0
 	} {
 		b := pacing.NewBudget(pacing.BudgetLimits{RetryTokens: tc.tokens})
-		var got string
+		var got strings.Builder
 		for _, c := range tc.history {
 			if c == 'S' {
 				b.Record(pacing.Succeeded)
 				continue
 			}
 			if b.TakeToken() {
-				got += "t"
+				got.WriteString("t")
 			} else {
-				got += "f"
+				got.WriteString("f")
 			}
 		}
-		if got != tc.want {
-			t.Errorf("%d tokens, %s: %s, want %s", tc.tokens, tc.history, got, tc.want)
+		if got.String() != tc.want {
+			t.Errorf("%d tokens, %s: %s, want %s", tc.tokens, tc.history, got.String(), tc.want)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 			longest = max(longest, d)
 			continue
 		}
-		for _, part := range strings.Split(v, ",") { // joined on the way
+		for part := range strings.SplitSeq(v, ",") { // joined on the way
 			if d, ok := parseWait(part, now, time.Second); ok {
 				longest = max(longest, d)
 			}

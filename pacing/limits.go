@@ -155,7 +155,7 @@ func (l *limits) set(name, role, value string, relative bool) {
 	case "limit", "max":
 		q := l.quota(name)
 		q.limit = count
-		for _, policy := range strings.Split(rest, ",") {
+		for policy := range strings.SplitSeq(rest, ",") {
 			size, w, ok := strings.Cut(strings.TrimSpace(policy), ";w=")
 			if seconds, isNumber := parseNumber(w); ok && isNumber && size == strings.TrimSpace(first) {
 				q.window = capped(seconds.times(time.Second))
@@ -221,7 +221,7 @@ func (l *limits) vendor(r *reading, name string, values []string) bool {
 		}
 	case "x-ms-ratelimit-remaining-resource": // Azure Compute: Microsoft.Compute/HighCostGet3Min;107
 		for _, v := range values {
-			for _, part := range strings.Split(v, ",") {
+			for part := range strings.SplitSeq(v, ",") {
 				if policy, left, ok := strings.Cut(strings.TrimSpace(part), ";"); ok {
 					l.set(policy, "remaining", left, false)
 				}

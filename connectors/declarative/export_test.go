@@ -55,11 +55,11 @@ func keysOf(t reflect.Type) (keys []string) {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	for i := range t.NumField() {
-		if key := t.Field(i).Tag.Get("yaml"); key != "" {
-			keys = append(append(keys, key), keysOf(t.Field(i).Type)...)
-		} else if t.Field(i).Name == "value" { // of an entry of a mapping
-			keys = append(keys, keysOf(t.Field(i).Type)...)
+	for field := range t.Fields() {
+		if key := field.Tag.Get("yaml"); key != "" {
+			keys = append(append(keys, key), keysOf(field.Type)...)
+		} else if field.Name == "value" { // of an entry of a mapping
+			keys = append(keys, keysOf(field.Type)...)
 		}
 	}
 	return keys

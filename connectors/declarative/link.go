@@ -16,7 +16,7 @@ func linkTarget(values []string, rel string) string {
 			}
 			var relations string
 			relations, value = cutParams(value)
-			for _, r := range strings.Fields(relations) {
+			for r := range strings.FieldsSeq(relations) {
 				if strings.EqualFold(r, rel) {
 					return target
 				}
