@@ -145,7 +145,7 @@ func BenchmarkPage(b *testing.B) {
 		list = append(list, `{"id": 1234567, "name": "a name of usual length", "email": "someone@example.test", "active": true, "score": 12.75, "at": "2024-05-06T07:08:09Z", "note": "a line of text as records have it"}`)
 	}
 	body := "[" + strings.Join(list, ",") + "]"
-	spec, err := declarative.Parse("b", []byte(feedFile("order: none")))
+	spec, err := declarative.Parse("b", []byte(feedFile("order: asc")))
 	if err != nil {
 		b.Fatal(err)
 	}
