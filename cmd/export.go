@@ -47,8 +47,8 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	if format != export.JSONL && format != export.CSV {
 		return &usageError{fmt.Sprintf("--format: %q is neither jsonl nor csv", o.format)}
 	}
-	return a.read(ctx, o.name, func(db store.Reader, name string) error {
-		streams, err := db.Streams(ctx, name)
+	return a.look(ctx, []string{o.name}, func(v looked) error {
+		streams, err := v.db.Streams(ctx, v.name)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 			return unknownStream(o.stream, streams)
 		}
 		return a.writeTo(o.output, func(w io.Writer) error {
-			_, err := export.Write(ctx, w, db, name, o.stream, format, o.withMeta)
+			_, err := export.Write(ctx, w, v.db, v.name, o.stream, format, o.withMeta)
 			return err
 		})
 	})

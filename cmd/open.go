@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"collect/store"
 	"collect/store/sqlite"
@@ -39,29 +40,44 @@ func known(ctx context.Context, db store.Reader, name string) error {
 	return &unknownConnectorError{Name: name, Known: names}
 }
 
-// read opens the database for reading and calls look with the name that arg
-// stands for. A connector that was never collected is an error.
-func (a *app) read(ctx context.Context, arg string, look func(db store.Reader, name string) error) error {
+// A looked is a database opened for reading, for one connector or all of them.
+type looked struct {
+	db   store.Reader // nil: there is none yet
+	name string       // "": all
+	now  time.Time
+}
+
+// look opens the database for reading and calls show. No database at the
+// default place is an empty one.
+func (a *app) look(ctx context.Context, args []string, show func(looked) error) error {
 	settings, err := a.settings()
 	if err != nil {
 		return err
 	}
-	name, err := a.nameOf(arg)
-	if err != nil {
-		return err
+	v := looked{now: time.Now().In(settings.Zone)}
+	if len(args) == 1 {
+		if v.name, err = a.nameOf(args[0]); err != nil {
+			return err
+		}
 	}
 	db, err := a.openForReading(ctx, settings)
 	if err != nil {
-		return a.exit(err, scene{Connector: name, State: settings.State})
+		return a.exit(err, scene{Connector: v.name, State: settings.State})
 	}
 	if db == nil {
-		return &unknownConnectorError{Name: name}
+		if v.name != "" {
+			return &unknownConnectorError{Name: v.name, Known: settings.connectorNames()}
+		}
+		return show(v)
 	}
 	defer db.Close()
-	if err := known(ctx, db, name); err != nil {
-		return err
+	v.db = db
+	if v.name != "" {
+		if err := known(ctx, db, v.name); err != nil {
+			return err
+		}
 	}
-	return look(db, name)
+	return show(v)
 }
 
 // change opens the database for an operator's change and calls do with the

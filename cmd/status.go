@@ -107,46 +107,6 @@ func (a *app) runsCommand() *cobra.Command {
 	return c
 }
 
-// A looked is a database opened for reading, for one connector or all of them.
-type looked struct {
-	db   store.Reader // nil: there is none yet
-	name string       // "": all
-	now  time.Time
-}
-
-// look opens the database for reading and calls show. No database at the
-// default place is an empty one.
-func (a *app) look(ctx context.Context, args []string, show func(looked) error) error {
-	settings, err := a.settings()
-	if err != nil {
-		return err
-	}
-	v := looked{now: time.Now().In(settings.Zone)}
-	if len(args) == 1 {
-		if v.name, err = a.nameOf(args[0]); err != nil {
-			return err
-		}
-	}
-	db, err := a.openForReading(ctx, settings)
-	if err != nil {
-		return a.exit(err, scene{Connector: v.name, State: settings.State})
-	}
-	if db == nil {
-		if v.name != "" {
-			return &unknownConnectorError{Name: v.name, Known: settings.connectorNames()}
-		}
-		return show(v)
-	}
-	defer db.Close()
-	v.db = db
-	if v.name != "" {
-		if err := known(ctx, db, v.name); err != nil {
-			return err
-		}
-	}
-	return show(v)
-}
-
 func (v looked) gaps(ctx context.Context) ([]store.OwnedGap, error) {
 	if v.db == nil {
 		return nil, nil
