@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/pacing"
+	"collect/pacing/gate"
 	"collect/store"
 )
 
@@ -61,7 +61,7 @@ func releaseFreeze(ctx context.Context, db store.Store, name string, audit store
 	if err != nil || state == nil {
 		return false, err
 	}
-	state, events, err := pacing.Release(state, time.Now())
+	state, events, err := gate.Release(state, time.Now())
 	if err != nil || len(events) == 0 {
 		return false, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/collection"
-	"collect/pacing"
+	"collect/pacing/gate"
 	"collect/store"
 )
 
@@ -161,14 +161,14 @@ func statusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 	}
 	// A state that cannot be read is a cold start for a run, and nothing known
 	// for a reader.
-	if pace, err := pacing.Inspect(state, now); err == nil {
+	if pace, err := gate.Inspect(state, now); err == nil {
 		s.Account = accountOf(s.Runs[0].Domain, pace)
 	}
 	return s, nil
 }
 
 // accountOf describes what is known of the pace with an account, for people.
-func accountOf(domain string, pace pacing.Status) *accountStatus {
+func accountOf(domain string, pace gate.Status) *accountStatus {
 	provider, _, _ := strings.Cut(domain, "/")
 	a := &accountStatus{Provider: provider, Learned: pace.PerSecond, Frozen: pace.Frozen}
 	if pace.Ceiling != nil {

@@ -9,19 +9,27 @@ import (
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/gate"
+	"collect/pacing/law"
 )
 
 // BenchmarkAdmit decides, records the departure and records the result, with
 // two ceilings and nobody else there.
 func BenchmarkAdmit(b *testing.B) {
-	g := pacing.NewGate(collection.Provider{Ceilings: []collection.Ceiling{{Count: 1e9, Per: time.Second}, {Count: 1e9, Per: time.Hour}}})
+	ceilings := []collection.Ceiling{{Count: 1e9, Per: time.Second}, {Count: 1e9, Per: time.Hour}}
+	g, err := gate.New(collection.Provider{Ceilings: ceilings}, "", time.Minute, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
 	now := time.Unix(1e9, 0)
+	g.Plan(now, time.Time{}, time.Time{}) // the first one waits
 	b.ReportAllocs()
 	for b.Loop() {
 		now = now.Add(time.Second)
-		if !g.Pass(now) {
+		if !g.Plan(now, time.Time{}, time.Time{}).Ready {
 			b.Fatal("a request a second was held back")
 		}
+		g.Settle(now, g.Leave(now), law.Outcome{Signal: law.Succeeded, Hold: -1})
 	}
 }
 

@@ -11,75 +11,8 @@ import (
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/gate"
 )
-
-// TestBreakerNeedsMinimumThroughput plays outcomes: b is bad, t a throttle,
-// g good, n an answer that is no news, o an attempt that was cancelled.
-func TestBreakerNeedsMinimumThroughput(t *testing.T) {
-	for _, tc := range []struct {
-		outcomes string
-		want     string
-	}{
-		{"bbbb", pacing.Closed},
-		{"bbbbb", pacing.Open},
-		{"tbtbt", pacing.Open},
-		{"ggbbg", pacing.Closed},          // 2 of 5
-		{"gbgbgb", pacing.Open},           // 3 of 6
-		{"nnbbb", pacing.Open},            // an answer counts as good: 3 of 5
-		{"oooobbbb", pacing.Closed},       // what was cancelled does not count
-		{"ggggggggggbbbb", pacing.Closed}, // 4 of the last 10
-		{"ggggggggggbbbbb", pacing.Open},
-	} {
-		b := pacing.NewBreaker()
-		signals := map[rune]pacing.Signal{'b': pacing.Failed, 't': pacing.Throttled, 'g': pacing.Succeeded, 'n': pacing.Answered, 'o': pacing.Silent}
-		for i, c := range tc.outcomes {
-			id := uint64(i + 1)
-			probe, _ := b.OnSend(id)
-			b.OnResult(id, probe, signals[c], id, t0)
-		}
-		if got := b.State(); got != tc.want {
-			t.Errorf("after %s the breaker is %s, want %s", tc.outcomes, got, tc.want)
-		}
-	}
-}
-
-// TestBreakerOpensLonger doubles from 60 s to 10 min, until a probe is answered.
-func TestBreakerOpensLonger(t *testing.T) {
-	b := pacing.NewBreaker()
-	now, id := t0, uint64(0)
-	result := func(s pacing.Signal) *collection.BreakerInfo {
-		id++
-		probe, _ := b.OnSend(id)
-		return b.OnResult(id, probe, s, id, now)
-	}
-	for range 4 {
-		result(pacing.Failed)
-	}
-	var got []time.Duration
-	for range 7 {
-		result(pacing.Failed)
-		got = append(got, b.Until().Sub(now))
-		now = b.Until()
-	}
-	want := []time.Duration{60 * time.Second, 120 * time.Second, 240 * time.Second, 480 * time.Second, 600 * time.Second, 600 * time.Second, 600 * time.Second}
-	if !slices.Equal(got, want) {
-		t.Errorf("open for %v, want %v", got, want)
-	}
-	change := result(pacing.Succeeded)
-	if change == nil || change.Previous != pacing.HalfOpen || change.State != pacing.Closed || change.Reason != "success" {
-		t.Errorf("the answered probe is told as %+v", change)
-	}
-	for range 4 {
-		result(pacing.Failed)
-	}
-	if got := b.State(); got != pacing.Closed {
-		t.Errorf("4 failures after it closed, it is %s: the outcomes were not cleared", got)
-	}
-	result(pacing.Failed)
-	if got, want := b.Until().Sub(now), time.Minute; got != want {
-		t.Errorf("the next time it is open for %v, want %v", got, want)
-	}
-}
 
 // TestOneProbeInFlight: with many requests waiting for an open breaker, one
 // goes out, and the others wait for what becomes of it.
@@ -121,7 +54,7 @@ func TestOneProbeInFlight(t *testing.T) {
 				t.Errorf("transition without evidence: %+v", e.Breaker)
 			}
 		}
-		if want := []string{pacing.Open, pacing.HalfOpen, pacing.Closed}; !slices.Equal(states, want) {
+		if want := []string{gate.Open, gate.HalfOpen, gate.Closed}; !slices.Equal(states, want) {
 			t.Errorf("the breaker went through %v, want %v", states, want)
 		}
 		if got := len(d.events); got != 3 {
@@ -167,7 +100,7 @@ func TestOpenBreaker(t *testing.T) {
 		if stop.Reason != collection.CircuitOpen || stop.Status != 503 || time.Until(stop.NotBefore) != time.Minute {
 			t.Errorf("%+v, want circuit_open for a minute", stop)
 		}
-		if got := g.Status(); got.Breaker != pacing.Open || !got.OpenUntil.Equal(stop.NotBefore) {
+		if got := g.Status(); got.Breaker != gate.Open || !got.OpenUntil.Equal(stop.NotBefore) {
 			t.Errorf("status %+v, want open", got)
 		}
 

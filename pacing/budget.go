@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/law"
 )
 
 // BudgetLimits bounds a run. A zero field is no limit, and for RetryTokens
@@ -166,10 +167,10 @@ func (b *Budget) returnToken() {
 
 // record counts what a finished attempt says: a success earns a fifth of a
 // retry, and asked is a request for less.
-func (b *Budget) record(s signal, asked bool) {
+func (b *Budget) record(s law.Signal, asked bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s == succeeded {
+	if s == law.Succeeded {
 		b.tokens = min(b.capacity, b.tokens+tokenRefill)
 	}
 	if asked {

@@ -12,6 +12,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/law"
 )
 
 func TestUnboundedWhenNothingConfigured(t *testing.T) {
@@ -176,7 +177,7 @@ func TestRetryBucket(t *testing.T) {
 		var got strings.Builder
 		for _, c := range tc.history {
 			if c == 'S' {
-				b.Record(pacing.Succeeded)
+				b.Record(law.Succeeded)
 				continue
 			}
 			if b.TakeToken() {

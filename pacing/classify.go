@@ -6,60 +6,9 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/law"
+	"collect/pacing/response"
 )
-
-// A class is what a response says about the provider's patience.
-type class string
-
-const (
-	classOK        class = "ok"
-	classThrottle  class = "throttle"  // slower, please
-	classQuota     class = "quota"     // nothing more for a while; the pace was not the problem
-	classAuth      class = "auth"      // the credential is not accepted
-	classForbidden class = "forbidden" // the account is refused
-	classTransient class = "transient" // a passing fault
-	classConflict  class = "conflict"  // this request met another one
-	classRejected  class = "rejected"  // this request is wrong, or what it asks for is not there
-)
-
-// classOf returns the class that status and headers give. mark is the class
-// that a machine-readable code in header or body names; "" if there is none.
-func classOf(status int, mark class, pressed bool) class {
-	switch {
-	case status == http.StatusUnauthorized:
-		return classAuth
-	case status == http.StatusNotFound || status == http.StatusGone:
-		return classRejected
-	case mark != "":
-		return mark
-	case status < 400:
-		return classOK
-	}
-	switch status {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable,
-		420, // as Twitter answered before 429 was a standard
-		509, // bandwidth limit exceeded: Apache, cPanel
-		529: // overloaded: Anthropic, Qualys
-		return classThrottle
-	case http.StatusPaymentRequired:
-		if pressed {
-			return classQuota
-		}
-	case http.StatusForbidden:
-		if pressed {
-			return classThrottle
-		}
-		return classForbidden
-	case http.StatusRequestTimeout:
-		return classTransient
-	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
-		return classRejected
-	}
-	if status >= 500 {
-		return classTransient
-	}
-	return classRejected
-}
 
 // judge turns a complete response into an answer: by the connector's own
 // rules, or else by status, headers and the codes of known providers.
@@ -70,21 +19,21 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 			Stream: stream, Status: resp.StatusCode, Header: resp.Header, Body: body,
 		})
 	}
-	r := read(time.Now(), resp.StatusCode, resp.Header, body)
+	r := response.Read(time.Now(), resp.StatusCode, resp.Header, body)
 	switch verdict {
 	case collection.Accept:
-		r.class = classOK
+		r.Class = response.OK
 	case collection.Throttle:
-		if r.class != classQuota {
-			r.class = classThrottle
+		if r.Class != response.QuotaUsed {
+			r.Class = response.Throttle
 		}
-		r.hold = max(r.hold, r.retry)
+		r.Hold = max(r.Hold, r.Retry)
 	case collection.Retry:
-		r.class = classTransient
+		r.Class = response.Transient
 	}
-	a := answer{status: resp.StatusCode, reading: r, outcome: outcome{signal: signalOf(r.class, resp.StatusCode), hold: r.hold}}
-	a.outcome.weak = resp.StatusCode == http.StatusServiceUnavailable && r.hold < 0
-	a.outcome.windows = r.windows
+	a := answer{status: resp.StatusCode, reading: r, outcome: law.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold}}
+	a.outcome.Weak = resp.StatusCode == http.StatusServiceUnavailable && r.Hold < 0
+	a.outcome.Windows = r.Windows
 	switch verdict {
 	case collection.OpenGap, collection.IsGone, collection.Fail, collection.StopRun:
 		a.ruled(verdict)
@@ -94,21 +43,21 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 	return a
 }
 
-func signalOf(c class, status int) signal {
+func signalOf(c response.Class, status int) law.Signal {
 	switch c {
-	case classOK:
+	case response.OK:
 		if status >= 400 {
-			return answered // accepted by a rule, and still no reason to speed up
+			return law.Answered // accepted by a rule, and still no reason to speed up
 		}
-		return succeeded
-	case classThrottle:
-		return throttled
-	case classTransient:
-		return failed
-	case classQuota, classAuth, classForbidden:
-		return silent
+		return law.Succeeded
+	case response.Throttle:
+		return law.Throttled
+	case response.Transient:
+		return law.Failed
+	case response.QuotaUsed, response.Auth, response.Forbidden:
+		return law.Silent
 	}
-	return answered
+	return law.Answered
 }
 
 // ruled applies a verdict that ends the slice or the run.
@@ -117,15 +66,15 @@ func (a *answer) ruled(v collection.Verdict) {
 	switch {
 	case v == collection.StopRun:
 		reason = collection.Suspended
-		a.outcome.refused, a.outcome.operator = "suspended", true
-		a.outcome.signal = silent
+		a.outcome.Refused, a.outcome.Operator = "suspended", true
+		a.outcome.Signal = law.Silent
 	case v == collection.IsGone:
 		reason = collection.Gone
 	case v == collection.OpenGap && a.status == http.StatusForbidden:
 		reason = collection.Forbidden
 	}
-	if a.outcome.signal == succeeded {
-		a.outcome.signal = answered
+	if a.outcome.Signal == law.Succeeded {
+		a.outcome.Signal = law.Answered
 	}
 	a.err = &collection.Stop{Reason: reason, Status: a.status}
 }
@@ -134,29 +83,29 @@ func (a *answer) ruled(v collection.Verdict) {
 func (a *answer) classed(policy collection.ForbiddenPolicy) {
 	stop := &collection.Stop{Status: a.status}
 	a.err = stop
-	switch a.reading.class {
-	case classOK:
+	switch a.reading.Class {
+	case response.OK:
 		a.err = nil
-	case classThrottle, classTransient, classConflict:
+	case response.Throttle, response.Transient, response.Conflict:
 		a.again = true
 		stop.Reason = collection.RateLimited
-		if a.status >= 500 || a.reading.class == classTransient {
+		if a.status >= 500 || a.reading.Class == response.Transient {
 			stop.Reason = collection.UpstreamPressure
 		}
-	case classQuota:
-		a.again, a.outcome.quota = true, true
+	case response.QuotaUsed:
+		a.again, a.outcome.QuotaUsed = true, true
 		stop.Reason, stop.Detail = collection.RateLimited, "the quota is used up"
-	case classAuth:
+	case response.Auth:
 		stop.Reason = collection.Auth
-	case classForbidden:
+	case response.Forbidden:
 		stop.Reason = collection.Frozen
 		switch {
-		case a.reading.reason == abnormalUsage: // told in so many words, whatever the policy
-			a.outcome.refused = abnormalUsage
+		case a.reading.Reason == response.AbnormalUsage: // told in so many words, whatever the policy
+			a.outcome.Refused = response.AbnormalUsage
 		case policy == collection.GapRecord:
 			stop.Reason = collection.Forbidden
 		default:
-			a.outcome.refused, a.outcome.operator = "forbidden", policy == collection.Hold
+			a.outcome.Refused, a.outcome.Operator = "forbidden", policy == collection.Hold
 		}
 	default:
 		stop.Reason = rejected(a.status)
@@ -179,8 +128,8 @@ func rejected(status int) collection.Reason {
 // throttleInfo describes an answer that asks for less.
 func throttleInfo(a answer) *collection.ThrottleInfo {
 	info := &collection.ThrottleInfo{Signal: strconv.Itoa(a.status)}
-	if a.reading.hold >= 0 {
-		seconds := a.reading.hold.Seconds()
+	if a.reading.Hold >= 0 {
+		seconds := a.reading.Hold.Seconds()
 		info.RetryAfter = &seconds
 	}
 	return info

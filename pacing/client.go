@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate"
 )
 
 // Config describes a governed client. Zero fields select what their comment
@@ -51,7 +52,7 @@ type Governor struct {
 	saveOrder sync.Mutex // taken before mu: states are saved in their order
 
 	mu        sync.Mutex
-	gate      gate
+	gate      *gate.Gate
 	line      []*turn // who waits, in order of arrival
 	timer     *time.Timer
 	saving    int   // saves under way; nothing leaves meanwhile
@@ -80,18 +81,13 @@ func New(c Config) (*Governor, error) {
 	if g.budget == nil {
 		g.budget = NewBudget(BudgetLimits{})
 	}
-	for _, ceiling := range c.Provider.Ceilings {
-		if ceiling.Count <= 0 || ceiling.Per <= 0 {
-			return nil, fmt.Errorf("provider %s: ceiling of %d in %v", c.Provider.Name, ceiling.Count, ceiling.Per)
-		}
-	}
 	var err error
 	if g.origins, err = originSet(c.Provider.Origins); err != nil {
 		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
 	}
 	concurrency := max(1, c.Concurrency)
-	if g.gate, err = newGate(c.Provider, c.Law, g.limits.LongestWait, concurrency); err != nil {
-		return nil, err
+	if g.gate, err = gate.New(c.Provider, c.Law, g.limits.LongestWait, concurrency); err != nil {
+		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
 	}
 	if g.base == nil {
 		g.base = newTransport(concurrency, g.limits)
@@ -99,27 +95,14 @@ func New(c Config) (*Governor, error) {
 	g.told = sync.NewCond(&g.mu)
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}
 	now := time.Now()
-	if err := g.gate.restore(c.Restore, now); err != nil {
+	if err := g.gate.Restore(c.Restore, now); err != nil {
 		g.tell(collection.Event{Kind: collection.WarningRaised, Message: "what was learned of " + c.Provider.Name +
 			" could not be read, so the pace starts over: " + err.Error()}, now, "")
 	}
-	g.reported = g.gate.law.rate()
+	g.reported = g.gate.Rate()
 	g.mu.Lock()
 	g.unlock()
 	return g, nil
-}
-
-func newGate(p collection.Provider, name string, longestWait time.Duration, concurrency int) (gate, error) {
-	l, err := newLaw(name, p)
-	g := gate{law: l, longestWait: longestWait, concurrency: concurrency}
-	if ceiling := strictest(p.Ceilings); ceiling > 0 {
-		g.ceiling = perSecond(ceiling)
-	}
-	g.breaker.state = closed
-	for _, c := range p.Ceilings {
-		g.windows = append(g.windows, newWindow(c))
-	}
-	return g, err
 }
 
 // Client returns the client that connectors send with. Its requests wait as
@@ -133,12 +116,17 @@ func (g *Governor) Client() *http.Client { return g.client }
 // Flush saves what was learned.
 func (g *Governor) Flush(ctx context.Context) error {
 	g.mu.Lock()
-	for i := range g.gate.windows {
-		g.gate.windows[i].credit = 0
-	}
+	g.gate.SettleUp()
 	g.saving++
 	g.mu.Unlock()
 	return g.persist(ctx)
+}
+
+// Status returns how things stand.
+func (g *Governor) Status() gate.Status {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.gate.Status(time.Now())
 }
 
 // Close frees idle connections. When it returns, Observe has been told of
@@ -168,7 +156,7 @@ func (g *Governor) persist(ctx context.Context, events ...collection.Event) erro
 	var err error
 	if g.save != nil {
 		g.mu.Lock()
-		state := g.gate.snapshot(time.Now())
+		state := g.gate.Snapshot(time.Now())
 		g.mu.Unlock()
 		if err = g.save(context.WithoutCancel(ctx), state, events...); err != nil {
 			err = fmt.Errorf("saving the pace of %s: %w", g.provider.Name, err)
@@ -192,7 +180,7 @@ func (g *Governor) tell(e collection.Event, now time.Time, stream string) collec
 		e.Breaker.ElapsedSeconds, e.Breaker.Requests, e.Breaker.RetryTokensLeft = elapsed.Seconds(), int(requests), tokens
 	}
 	if e.Rate != nil {
-		e.Rate.Ceiling = g.gate.perSecond()
+		e.Rate.Ceiling = g.gate.Status(now).Ceiling
 	}
 	if g.observe != nil {
 		g.pending = append(g.pending, e)

@@ -10,6 +10,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/gate"
 )
 
 // TestForbiddenFreezesAcrossRestarts follows three refusals in a row, each
@@ -70,7 +71,7 @@ func TestTestRequestThaws(t *testing.T) {
 			if got := j.of(collection.FreezeChanged); len(got) != 1 || got[0].Freeze.Frozen {
 				t.Errorf("freeze changes %+v, want one thaw", got)
 			}
-			if status, err := pacing.Inspect(d.state, time.Now()); err != nil || status.Frozen {
+			if status, err := gate.Inspect(d.state, time.Now()); err != nil || status.Frozen {
 				t.Errorf("saved as %+v, %v, want thawed", status, err)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate"
 )
 
 // toldWait is the length from which a wait is told: a person notices it.
@@ -24,15 +25,15 @@ type turn struct {
 	cause collection.WaitCause // what it waits for; "" for a slot in flight
 	from  time.Time            // and since when
 	done  chan struct{}        // closed when pass or err is set
-	pass  pass
+	pass  gate.Pass
 	err   error
 }
 
 // enter waits for the turn of an attempt. This is the only wait of an attempt:
 // all reasons to wait are one plan, made anew when something changes.
-func (g *Governor) enter(ctx context.Context, t *turn) (pass, error) {
+func (g *Governor) enter(ctx context.Context, t *turn) (gate.Pass, error) {
 	if err := ctx.Err(); err != nil {
-		return pass{}, context.Cause(ctx)
+		return gate.Pass{}, context.Cause(ctx)
 	}
 	g.mu.Lock()
 	t.since = time.Now()
@@ -53,7 +54,7 @@ func (g *Governor) enter(ctx context.Context, t *turn) (pass, error) {
 		<-t.done // nobody is admitted any more, so this turn has ended, too
 	case <-ctx.Done():
 		if g.withdraw(t) {
-			return pass{}, context.Cause(ctx)
+			return gate.Pass{}, context.Cause(ctx)
 		}
 	}
 	if time.Now().After(t.since) {
@@ -132,11 +133,11 @@ func (g *Governor) decide(t *turn, now time.Time) bool {
 		t.err = g.broken
 	} else if reason := g.budget.over(now); reason == collection.Interrupted {
 		t.err = g.stopped(&collection.Stop{Reason: reason}, now, t.stream)
-	} else if p := g.gate.plan(now, t.notBefore, deadline); p.stop != nil {
-		t.err = g.stopped(p.stop, now, t.stream)
+	} else if p := g.gate.Plan(now, t.notBefore, deadline); p.Stop != nil {
+		t.err = g.stopped(p.Stop, now, t.stream)
 	} else if reason != "" {
 		t.err = g.stopped(&collection.Stop{Reason: reason}, now, t.stream)
-	} else if !p.ready || g.saving > 0 {
+	} else if !p.Ready || g.saving > 0 {
 		g.wait(t, p, now)
 		return false
 	} else {
@@ -149,7 +150,7 @@ func (g *Governor) decide(t *turn, now time.Time) bool {
 // admit lets t leave, if its budgets allow it. The probe of an open breaker is
 // no retry, whatever was thought of it before.
 func (g *Governor) admit(t *turn, now time.Time) error {
-	retry := t.retry && g.gate.breaker.state == closed
+	retry := t.retry && g.gate.Closed()
 	if retry && !t.paid && !g.budget.takeToken() {
 		return g.stopped(&collection.Stop{Reason: collection.RetryBudget}, now, t.stream)
 	}
@@ -160,15 +161,15 @@ func (g *Governor) admit(t *turn, now time.Time) error {
 	if t.paid && !retry {
 		g.budget.returnToken()
 	}
-	t.pass = g.gate.leave(now)
-	t.pass.retry = t.retry
-	for i, e := range t.pass.change {
-		t.pass.change[i] = g.tell(e, now, t.stream)
+	t.pass = g.gate.Leave(now)
+	t.pass.Retry = t.retry
+	for i, e := range t.pass.Change {
+		t.pass.Change[i] = g.tell(e, now, t.stream)
 	}
-	if t.pass.save && g.save != nil {
+	if t.pass.Save && g.save != nil {
 		g.saving++
 	} else {
-		t.pass.save = false
+		t.pass.Save = false
 	}
 	return nil
 }
@@ -183,16 +184,16 @@ func (g *Governor) stopped(stop *collection.Stop, now time.Time, stream string) 
 }
 
 // wait notes what t waits for, and tells it if nobody's wait is told.
-func (g *Governor) wait(t *turn, p plan, now time.Time) {
-	t.until = p.until
-	if p.cause != t.cause {
+func (g *Governor) wait(t *turn, p gate.Plan, now time.Time) {
+	t.until = p.Until
+	if p.Cause != t.cause {
 		g.endWait(t, now)
-		t.cause, t.from = p.cause, now
+		t.cause, t.from = p.Cause, now
 	}
-	if g.announced == nil && p.cause != "" && p.until.Sub(now) > toldWait {
+	if g.announced == nil && p.Cause != "" && p.Until.Sub(now) > toldWait {
 		g.announced = t
 		g.tell(collection.Event{Kind: collection.WaitStarted, Wait: &collection.WaitInfo{
-			Cause: p.cause, Seconds: p.until.Sub(now).Seconds(), Until: p.until,
+			Cause: p.Cause, Seconds: p.Until.Sub(now).Seconds(), Until: p.Until,
 		}}, now, t.stream)
 	}
 }

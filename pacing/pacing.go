@@ -13,7 +13,7 @@
 // the only place that sleeps. An attempt takes its slot when it leaves, and
 // gives it back before anybody waits for a retry.
 //
-// The pace is learned, by a law; see [Laws]. All of them start slow: the first
+// The pace is learned, by a law; see law.Laws. All of them start slow: the first
 // request itself waits for one interval. Each throttle episode slows down,
 // once, however many refusals the episode has. An error never makes the pace
 // faster. Declared ceilings are exact on top of it, for every window at once
@@ -24,28 +24,10 @@
 // attempts that are used up. The *url.Error that [http.Client] puts around it
 // quotes the URL, so show the stop and not the error around it.
 //
+// Three packages inside it decide, and are pure: response reads an answer, law
+// moves the pace, gate puts all reasons to wait together. This one is the
+// shell around them: it queues, sleeps, sends, and saves.
+//
 // What must outlive the process (a hold, a freeze, the breaker, the counts of
-// long windows) is saved before anything relies on it. Everything that decides
-// is pure and takes the time as an argument; only the Governor looks at the
-// clock.
+// long windows) is saved before anything relies on it.
 package pacing
-
-import "time"
-
-// The pace with a provider that nobody described. The start and the floor are
-// those PDP-Connect/pdpp arrived at with live providers.
-const (
-	startInterval = time.Second
-	floorInterval = 250 * time.Millisecond
-)
-
-// A signal is what a finished attempt says about the pace.
-type signal uint8
-
-const (
-	silent    signal = iota // nothing: it was cancelled, or refused for a reason that is not the pace
-	succeeded               // the provider did what was asked
-	answered                // the provider refused this request, not the pace
-	throttled               // the provider asked for less
-	failed                  // no usable answer
-)

@@ -8,6 +8,8 @@ import (
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/gate"
+	"collect/pacing/law"
 )
 
 // shiftTimes moves every time in a saved state.
@@ -67,22 +69,22 @@ func TestInspectAndRelease(t *testing.T) {
 		g := govern(t, pacing.Config{Base: serve(statuses(200, 403)), Save: d.save})
 		mustFetch(t, g)
 		stopOf(t, g)
-		status, err := pacing.Inspect(d.state, time.Now())
-		if err != nil || !status.Frozen || status.FreezeReason != "forbidden" || status.PerSecond == 0 || status.Breaker != pacing.Closed {
+		status, err := gate.Inspect(d.state, time.Now())
+		if err != nil || !status.Frozen || status.FreezeReason != "forbidden" || status.PerSecond == 0 || status.Breaker != gate.Closed {
 			t.Errorf("Inspect = %+v, %v, want frozen", status, err)
 		}
-		released, events, err := pacing.Release(d.state, time.Now())
+		released, events, err := gate.Release(d.state, time.Now())
 		if err != nil || len(events) != 1 || events[0].Freeze.Frozen {
 			t.Fatalf("Release: %+v, %v", events, err)
 		}
 		mustFetch(t, govern(t, pacing.Config{Base: serve(ok), Restore: released}))
-		if _, events, err := pacing.Release(released, time.Now()); err != nil || len(events) != 0 {
+		if _, events, err := gate.Release(released, time.Now()); err != nil || len(events) != 0 {
 			t.Errorf("released again: %+v, %v, want nothing", events, err)
 		}
-		if _, _, err := pacing.Release([]byte("{"), time.Now()); err == nil {
+		if _, _, err := gate.Release([]byte("{"), time.Now()); err == nil {
 			t.Error("released what cannot be read")
 		}
-		if _, err := pacing.Inspect([]byte("{"), time.Now()); err == nil {
+		if _, err := gate.Inspect([]byte("{"), time.Now()); err == nil {
 			t.Error("inspected what cannot be read")
 		}
 	})
@@ -137,16 +139,16 @@ func spell(t *testing.T, e collection.Event) string {
 func TestIdleRunsDoNotKeepAPaceFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d disk
-		first := govern(t, pacing.Config{Base: serve(ok), Save: d.save, Law: pacing.AIMD})
+		first := govern(t, pacing.Config{Base: serve(ok), Save: d.save, Law: law.AIMD})
 		for range 9 {
 			mustFetch(t, first)
 		}
 		first.Flush(t.Context())
 		for range 4 {
 			time.Sleep(2 * time.Hour)
-			govern(t, pacing.Config{Base: serve(ok), Save: d.save, Restore: d.state, Law: pacing.AIMD}).Flush(t.Context())
+			govern(t, pacing.Config{Base: serve(ok), Save: d.save, Restore: d.state, Law: law.AIMD}).Flush(t.Context())
 		}
-		if got := govern(t, pacing.Config{Base: serve(ok), Restore: d.state, Law: pacing.AIMD}).Status().PerSecond; got != 1 {
+		if got := govern(t, pacing.Config{Base: serve(ok), Restore: d.state, Law: law.AIMD}).Status().PerSecond; got != 1 {
 			t.Errorf("8 hours after the last answer the pace is %v/s, want 1", got)
 		}
 	})

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+	"collect/pacing/response"
 )
 
 // A transport sends the requests of a Governor's client.
@@ -49,20 +52,20 @@ type answer struct {
 	err     error
 	again   bool
 	status  int
-	reading reading
-	outcome outcome
+	reading response.Reading
+	outcome law.Outcome
 }
 
 // attempt sends req once, after the save that its departure needs.
-func (g *Governor) attempt(req *http.Request, p pass, n int) answer {
-	if p.save {
-		if err := g.persist(req.Context(), p.change...); err != nil {
-			return answer{err: err, outcome: outcome{hold: -1}}
+func (g *Governor) attempt(req *http.Request, p gate.Pass, n int) answer {
+	if p.Save {
+		if err := g.persist(req.Context(), p.Change...); err != nil {
+			return answer{err: err, outcome: law.Outcome{Hold: -1}}
 		}
 	}
 	out, err := g.prepare(req, n)
 	if err != nil {
-		return answer{err: err, outcome: outcome{hold: -1}}
+		return answer{err: err, outcome: law.Outcome{Hold: -1}}
 	}
 	resp, body, err := g.exchange(out)
 	if err != nil {
@@ -77,41 +80,41 @@ func (g *Governor) attempt(req *http.Request, p pass, n int) answer {
 
 // failure is the answer to an attempt without a usable response.
 func failure(ctx context.Context, resp *http.Response, err error) answer {
-	a := answer{outcome: outcome{hold: -1}}
+	a := answer{outcome: law.Outcome{Hold: -1}}
 	if resp != nil {
 		a.status = resp.StatusCode
 	}
 	if stop, ok := errors.AsType[*collection.Stop](err); ok {
 		stop.Status = a.status
-		a.err, a.outcome.signal = stop, answered
+		a.err, a.outcome.Signal = stop, law.Answered
 		return a
 	}
 	if ctx.Err() != nil {
 		a.err = context.Cause(ctx)
 		return a
 	}
-	a.outcome.signal, a.again = failed, true
+	a.outcome.Signal, a.again = law.Failed, true
 	a.err = &collection.Stop{Reason: collection.UpstreamPressure, Status: a.status, Detail: describe(err), Err: err}
 	return a
 }
 
 // settle records the end of an attempt, and saves what must not be forgotten
 // before anything else leaves.
-func (g *Governor) settle(ctx context.Context, p pass, a answer, stream string) error {
-	asked := a.outcome.signal == throttled || a.outcome.quota
-	g.budget.record(a.outcome.signal, asked)
+func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, stream string) error {
+	asked := a.outcome.Signal == law.Throttled || a.outcome.QuotaUsed
+	g.budget.record(a.outcome.Signal, asked)
 	g.mu.Lock()
 	now := time.Now()
 	if asked {
 		g.tell(collection.Event{Kind: collection.Throttled, Throttle: throttleInfo(a)}, now, stream)
 	}
-	changes, save := g.gate.settle(now, p, a.outcome)
+	changes, save := g.gate.Settle(now, p, a.outcome)
 	for i, e := range changes {
 		changes[i] = g.tell(e, now, stream)
 	}
 	g.tellRate(now, stream)
 	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason == collection.Frozen {
-		*stop = *g.gate.frozen(a.status)
+		*stop = *g.gate.Frozen(a.status)
 	}
 	if save {
 		g.saving++
@@ -129,11 +132,11 @@ const rateStep = 1.25
 
 // tellRate tells that the pace has grown. A decrease is told when it happens.
 func (g *Governor) tellRate(now time.Time, stream string) {
-	rate := g.gate.law.rate()
+	rate := g.gate.Rate()
 	switch {
 	case rate < g.reported:
 		g.reported = rate
-	case rate > g.reported && (rate >= g.reported*rateStep || rate >= g.gate.law.most()):
+	case rate > g.reported && (rate >= g.reported*rateStep || rate >= g.gate.Most()):
 		g.tell(collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
 			Learned: rate, Previous: g.reported, Reason: "answered without complaint",
 		}}, now, stream)
@@ -152,18 +155,18 @@ func (g *Governor) retry(req *http.Request, a answer, n int, stream string) (tur
 	if !repeatable(req) || n >= g.limits.Attempts {
 		return turn{}, g.final(a)
 	}
-	if p := g.gate.plan(now, next.notBefore, g.budget.deadline(now)); p.stop != nil {
-		if p.stop.Status == 0 {
-			p.stop.Status = a.status
+	if p := g.gate.Plan(now, next.notBefore, g.budget.deadline(now)); p.Stop != nil {
+		if p.Stop.Status == 0 {
+			p.Stop.Status = a.status
 		}
-		return turn{}, g.stopped(p.stop, now, stream)
+		return turn{}, g.stopped(p.Stop, now, stream)
 	}
 	if reason := g.budget.over(now); reason != "" {
 		return turn{}, g.stopped(&collection.Stop{Reason: reason, Status: a.status}, now, stream)
 	}
 	// The next attempt at an open breaker is its probe, which is no retry. If
 	// another request turns out to be the probe, the token is taken then.
-	if g.gate.breaker.state == closed {
+	if g.gate.Closed() {
 		if !g.budget.takeToken() {
 			return turn{}, g.stopped(&collection.Stop{Reason: collection.RetryBudget, Status: a.status}, now, stream)
 		}
@@ -177,7 +180,7 @@ func (g *Governor) retry(req *http.Request, a answer, n int, stream string) (tur
 // not closed, and else what the last attempt met. g.mu is held.
 func (g *Governor) final(a answer) error {
 	now := time.Now()
-	if stop := g.gate.refuse(now, g.budget.deadline(now)); stop != nil {
+	if stop := g.gate.Refuse(now, g.budget.deadline(now)); stop != nil {
 		stop.Status = a.status
 		return stop
 	}
@@ -185,12 +188,13 @@ func (g *Governor) final(a answer) error {
 	if !ok {
 		return a.err
 	}
-	if g.gate.breaker.state != closed {
-		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.gate.breaker.until,
+	status := g.gate.Status(now)
+	if !g.gate.Closed() {
+		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: status.OpenUntil,
 			Status: stop.Status, Detail: stop.Detail, Err: stop.Err}
 	}
-	if g.gate.hold.After(now) {
-		stop.NotBefore = g.gate.hold
+	if !status.HoldUntil.IsZero() {
+		stop.NotBefore = status.HoldUntil
 	}
 	return stop
 }

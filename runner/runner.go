@@ -33,6 +33,7 @@ import (
 	"collect/collection"
 	"collect/connectors"
 	"collect/pacing"
+	"collect/pacing/gate"
 )
 
 // A Ledger is the part of a store that a run writes to. The promises of its
@@ -165,7 +166,7 @@ func (r *Runner) Do(ctx context.Context) (collection.Run, error) {
 }
 
 // Pace returns how things stand with the provider.
-func (r *Runner) Pace() pacing.Status { return r.governor.Status() }
+func (r *Runner) Pace() gate.Status { return r.governor.Status() }
 
 // Tally returns the work so far.
 func (r *Runner) Tally() collection.Tally {

@@ -19,7 +19,7 @@ import (
 	"collect/collection"
 	"collect/connectors"
 	"collect/connectors/declarative"
-	"collect/pacing"
+	"collect/pacing/gate"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -170,7 +170,7 @@ func (h *history) operate() {
 	audit := store.Audit{Who: "operator", Why: "settled"}
 	state, err := db.Provider(ctx, domain)
 	if err == nil && state != nil {
-		released, events, err := pacing.Release(state, time.Now())
+		released, events, err := gate.Release(state, time.Now())
 		if err == nil && len(events) > 0 {
 			err = db.Override(ctx, "sim", domain, released, audit, events...)
 			h.wire.released()

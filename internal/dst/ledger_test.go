@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/pacing"
+	"collect/pacing/gate"
 	"collect/store"
 )
 
@@ -165,7 +165,7 @@ func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, 
 		if err := l.Ledger.SaveProvider(ctx, domain, state, events...); err != nil {
 			return err
 		}
-		status, err := pacing.Inspect(state, time.Now())
+		status, err := gate.Inspect(state, time.Now())
 		if err != nil {
 			l.p.h.violate("%s saved a state that cannot be read: %v", l.p.name, err)
 		}

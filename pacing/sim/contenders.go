@@ -1,14 +1,13 @@
 package sim
 
 import (
+	"collect/pacing/law"
 	"context"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
-
-	"collect/pacing"
 )
 
 // Contenders returns the clients that are compared: the laws of package
@@ -16,8 +15,8 @@ import (
 // formulas. Like ours, the others keep to the owner's ceiling.
 func Contenders() []Client {
 	var all []Client
-	for _, law := range pacing.Laws() {
-		all = append(all, Governed(law))
+	for _, name := range law.Laws() {
+		all = append(all, Governed(name))
 	}
 	return append(all,
 		Client{"aws-adaptive", func(p *Provider, _ *[]byte) (http.RoundTripper, func()) {

@@ -1,18 +1,13 @@
-package pacing_test
+package law_test
 
 import (
+	"collect/pacing/law"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"collect/collection"
-	"collect/pacing"
 
 	"pgregory.net/rapid"
 )
-
-var t0 = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 // TestRamp plays successes back to back and reads the interval after each.
 func TestRamp(t *testing.T) {
@@ -28,14 +23,14 @@ func TestRamp(t *testing.T) {
 		{"first step to 800 ms, floor 100 ms", 100 * ms, 800 * ms, []int{1000, 800, 667, 572, 500, 444}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := pacing.NewPacer(time.Second, tc.floor)
+			p := law.NewPacer(time.Second, tc.floor)
 			p.SetStep(tc.first)
 			now := t0
 			got := []int{int(p.Interval().Milliseconds())}
 			for range len(tc.want) - 1 {
-				now = p.Next(now)
-				id, bound := p.OnSend(now)
-				p.OnResult(id, bound, pacing.Succeeded, now)
+				now = p.At(now)
+				id, bound := p.Send(now)
+				p.Result(id, bound, law.Succeeded, now)
 				got = append(got, int(p.Interval().Milliseconds()))
 			}
 			if !slices.Equal(got, tc.want) {
@@ -43,25 +38,6 @@ func TestRamp(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRampOnTheWire sees the same ramp from the provider's side: the first
-// request waits, and each answer shortens the wait for the next.
-func TestRampOnTheWire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := serve(ok)
-		g, start := govern(t, pacing.Config{Base: m, Law: pacing.AIMD}), time.Now()
-		for range 30 {
-			mustFetch(t, g)
-		}
-		got := m.gaps(start)
-		if want := []time.Duration{1000 * ms, 900 * ms, 818 * ms, 750 * ms, 692 * ms}; !slices.Equal(got[:5], want) {
-			t.Errorf("first gaps %v, want %v", got[:5], want)
-		}
-		if got[27] != 250*ms || got[29] != 250*ms {
-			t.Errorf("gaps after 27 successes: %v, want the floor of 250ms", got[27:])
-		}
-	})
 }
 
 // TestGCRA checks arrivals against the algorithm's definition: a request that
@@ -81,15 +57,15 @@ func TestGCRA(t *testing.T) {
 		{"idle time earns nothing", 0, []int{0, 100000, 100000}, []int{0, 0, 1000}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := pacing.NewPacer(time.Second, time.Second)
+			p := law.NewPacer(time.Second, time.Second)
 			p.SetBurst(tc.burst)
-			p.Next(t0.Add(-time.Second)) // so that the first request is due at t0
+			p.At(t0.Add(-time.Second)) // so that the first request is due at t0
 			var early []int
 			for _, at := range tc.arrivals {
 				now := t0.Add(time.Duration(at) * ms)
-				wait := max(0, p.Next(now).Sub(now))
+				wait := max(0, p.At(now).Sub(now))
 				if wait == 0 {
-					p.OnSend(now)
+					p.Send(now)
 				}
 				early = append(early, int(wait.Milliseconds()))
 			}
@@ -103,35 +79,35 @@ func TestGCRA(t *testing.T) {
 // TestOneDecreasePerEpisode refuses everything that is in flight, and what
 // follows until something is answered.
 func TestOneDecreasePerEpisode(t *testing.T) {
-	p := pacing.NewPacer(250*ms, 250*ms)
+	p := law.NewPacer(250*ms, 250*ms)
 	now := t0
 	type sent struct {
 		id    uint64
 		bound bool
 	}
 	send := func() sent {
-		now = p.Next(now)
-		id, bound := p.OnSend(now)
+		now = p.At(now)
+		id, bound := p.Send(now)
 		return sent{id, bound}
 	}
 	flight := []sent{send(), send(), send(), send(), send()}
 	for _, s := range flight {
-		p.OnResult(s.id, s.bound, pacing.Throttled, now)
+		p.Result(s.id, s.bound, law.Throttled, now)
 	}
 	if got, want := p.Interval(), 500*ms; got != want {
 		t.Fatalf("after 5 refusals in flight the interval is %v, want %v", got, want)
 	}
 	for range 3 { // retries, refused again
 		s := send()
-		p.OnResult(s.id, s.bound, pacing.Throttled, now)
+		p.Result(s.id, s.bound, law.Throttled, now)
 	}
 	if got, want := p.Interval(), 500*ms; got != want {
 		t.Fatalf("after 3 refused retries the interval is %v, want %v", got, want)
 	}
 	s := send()
-	p.OnResult(s.id, s.bound, pacing.Answered, now)
+	p.Result(s.id, s.bound, law.Answered, now)
 	s = send()
-	p.OnResult(s.id, s.bound, pacing.Throttled, now)
+	p.Result(s.id, s.bound, law.Throttled, now)
 	if got, want := p.Interval(), time.Second; got != want {
 		t.Errorf("in the second episode the interval is %v, want %v", got, want)
 	}
@@ -140,31 +116,31 @@ func TestOneDecreasePerEpisode(t *testing.T) {
 // TestLateResultsSayNothing: what left before the decrease neither ends the
 // episode nor begins another one after it.
 func TestLateResultsSayNothing(t *testing.T) {
-	p := pacing.NewPacer(250*ms, 250*ms)
+	p := law.NewPacer(250*ms, 250*ms)
 	now := t0
 	type sent struct {
 		id    uint64
 		bound bool
 	}
 	send := func() sent {
-		now = p.Next(now)
-		id, bound := p.OnSend(now)
+		now = p.At(now)
+		id, bound := p.Send(now)
 		return sent{id, bound}
 	}
 	refused, answered, late := send(), send(), send()
-	p.OnResult(refused.id, refused.bound, pacing.Throttled, now)
-	p.OnResult(answered.id, answered.bound, pacing.Succeeded, now)
+	p.Result(refused.id, refused.bound, law.Throttled, now)
+	p.Result(answered.id, answered.bound, law.Succeeded, now)
 	if got, want := p.Interval(), 500*ms; got != want {
 		t.Fatalf("a late success moved the interval to %v, want %v", got, want)
 	}
 	again := send()
-	p.OnResult(again.id, again.bound, pacing.Throttled, now)
+	p.Result(again.id, again.bound, law.Throttled, now)
 	if got, want := p.Interval(), 500*ms; got != want {
 		t.Fatalf("the episode did not last: the interval is %v, want %v", got, want)
 	}
 	end := send()
-	p.OnResult(end.id, end.bound, pacing.Answered, now)
-	p.OnResult(late.id, late.bound, pacing.Throttled, now)
+	p.Result(end.id, end.bound, law.Answered, now)
+	p.Result(late.id, late.bound, law.Throttled, now)
 	if got, want := p.Interval(), 500*ms; got != want {
 		t.Errorf("a late refusal moved the interval to %v, want %v", got, want)
 	}
@@ -173,12 +149,12 @@ func TestLateResultsSayNothing(t *testing.T) {
 // TestIdleRunDoesNotSpeedUp: a run that does not use its pace learns nothing
 // from its successes.
 func TestIdleRunDoesNotSpeedUp(t *testing.T) {
-	p := pacing.NewPacer(time.Second, 250*ms)
-	now := p.Next(t0)
+	p := law.NewPacer(time.Second, 250*ms)
+	now := p.At(t0)
 	for range 20 {
 		now = now.Add(5 * time.Second)
-		id, bound := p.OnSend(now)
-		p.OnResult(id, bound, pacing.Succeeded, now)
+		id, bound := p.Send(now)
+		p.Result(id, bound, law.Succeeded, now)
 	}
 	if got, want := p.Interval(), time.Second; got != want {
 		t.Errorf("after a request every 5 s the interval is %v, want %v", got, want)
@@ -192,7 +168,7 @@ func TestErrorNeverShortensTheInterval(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := time.Duration(rapid.IntRange(1, 90_000).Draw(t, "start ms")) * ms
 		floor := time.Duration(rapid.IntRange(1, 20_000).Draw(t, "floor ms")) * ms
-		p := pacing.NewPacer(start, floor)
+		p := law.NewPacer(start, floor)
 		now := t0
 		type sent struct {
 			id    uint64
@@ -202,21 +178,21 @@ func TestErrorNeverShortensTheInterval(t *testing.T) {
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "pause ms")) * ms)
 			if len(flight) == 0 || rapid.Bool().Draw(t, "send") {
-				now = later(now, p.Next(now))
-				id, bound := p.OnSend(now)
+				now = later(now, p.At(now))
+				id, bound := p.Send(now)
 				flight = append(flight, sent{id, bound})
 				continue
 			}
 			i := rapid.IntRange(0, len(flight)-1).Draw(t, "which")
 			s := flight[i]
 			flight = slices.Delete(flight, i, i+1)
-			signal := pacing.Signal(rapid.IntRange(int(pacing.Silent), int(pacing.Failed)).Draw(t, "signal"))
-			interval, next := p.Interval(), p.Next(now)
-			p.OnResult(s.id, s.bound, signal, now)
+			signal := law.Signal(rapid.IntRange(int(law.Silent), int(law.Failed)).Draw(t, "signal"))
+			interval, next := p.Interval(), p.At(now)
+			p.Result(s.id, s.bound, signal, now)
 			switch got := p.Interval(); {
-			case signal != pacing.Succeeded && (got < interval || p.Next(now).Before(next)):
+			case signal != law.Succeeded && (got < interval || p.At(now).Before(next)):
 				t.Fatalf("signal %d moved the interval from %v to %v, the next request from %v to %v",
-					signal, interval, got, next.Sub(now), p.Next(now).Sub(now))
+					signal, interval, got, next.Sub(now), p.At(now).Sub(now))
 			case got < max(floor, 1) || got > max(time.Minute, start, floor):
 				t.Fatalf("interval %v is outside of %v and %v", got, floor, time.Minute)
 			case got > interval:
@@ -224,7 +200,7 @@ func TestErrorNeverShortensTheInterval(t *testing.T) {
 			case got < interval:
 				increases++
 			}
-			if signal == pacing.Throttled || signal == pacing.Failed {
+			if signal == law.Throttled || signal == law.Failed {
 				errorsSeen++
 			}
 			if i > 0 {
@@ -243,81 +219,4 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// TestWarmStart restores what an earlier process learned.
-func TestWarmStart(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		age  time.Duration
-		want time.Duration // the interval of the later process
-	}{
-		{"fresh", time.Minute, 500 * ms},
-		{"just fresh", 6 * time.Hour, 500 * ms},
-		{"stale", 6*time.Hour + ms, time.Second},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var d disk
-				first := govern(t, pacing.Config{Base: serve(ok), Save: d.save, Law: pacing.AIMD})
-				for range 9 { // 1/s + 9/9
-					mustFetch(t, first)
-				}
-				if err := first.Flush(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(tc.age)
-				m := serve(ok)
-				second, start := govern(t, pacing.Config{Base: m, Restore: d.state, Law: pacing.AIMD}), time.Now()
-				mustFetch(t, second)
-				if got := m.gaps(start)[0]; got.Round(10*ms) != tc.want {
-					t.Errorf("first request after %v, want %v", got, tc.want)
-				}
-			})
-		})
-	}
-}
-
-// TestWarmStartKeepsTheCeiling: the owner lowered the ceiling in between.
-func TestWarmStartKeepsTheCeiling(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var d disk
-		first := govern(t, pacing.Config{Base: serve(ok), Save: d.save})
-		for range 40 {
-			mustFetch(t, first)
-		}
-		first.Flush(t.Context())
-		m := serve(ok)
-		second := govern(t, pacing.Config{Base: m, Restore: d.state, Provider: collection.Provider{
-			Ceilings: []collection.Ceiling{{Count: 2, Per: time.Second}},
-		}})
-		start := time.Now()
-		for range 5 {
-			mustFetch(t, second)
-		}
-		for i, gap := range m.gaps(start) {
-			if gap < 500*ms {
-				t.Errorf("gap %d is %v, want at least 500ms", i, gap)
-			}
-		}
-	})
-}
-
-// TestThrottledPaceDoesNotPoisonTheNextRun: one bad evening is forgotten.
-func TestThrottledPaceDoesNotPoisonTheNextRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var d disk
-		first := govern(t, pacing.Config{Base: serve(statuses(200, 429, 200, 429, 200)), Save: d.save})
-		for range 3 {
-			mustFetch(t, first)
-		}
-		if got := first.Status().PerSecond; got >= 1 {
-			t.Fatalf("after two episodes the pace is %v/s, want less than 1", got)
-		}
-		first.Flush(t.Context())
-		second := govern(t, pacing.Config{Base: serve(ok), Restore: d.state})
-		if got, want := second.Status().PerSecond, 1.0; got != want {
-			t.Errorf("the next run starts at %v/s, want %v", got, want)
-		}
-	})
 }

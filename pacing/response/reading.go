@@ -1,4 +1,11 @@
-package pacing
+// Package response reads what a provider's response says about its limits.
+//
+// [Read] gives a [Reading]: the class of the response, how long to keep silent,
+// and the limits that were announced. It knows the header families and the
+// error codes of many vendors, and goes by status, headers and codes, never by
+// prose. Whatever is sent, waits and limits are sane: nothing negative, nothing
+// longer than a year, no number that is not one.
+package response
 
 import (
 	"math"
@@ -11,71 +18,75 @@ import (
 // mistake or an attack, and capped at absurd: draft-ietf-httpapi-ratelimit-headers-10
 // asks for such a threshold in its security considerations.
 const (
-	believed = 365 * 24 * time.Hour
+	Believed = 365 * 24 * time.Hour
 	absurd   = 24 * time.Hour
 )
 
-// A reading is what a response says about its provider's limits.
-type reading struct {
-	class   class
-	hold    time.Duration // no request may start earlier; negative: not said
-	retry   time.Duration // Retry-After, also where it does not mean a hold; negative: not said
-	reason  string        // the provider's own code for it
-	key     string        // what the limit applies to; "" for the account, "*" for everything
-	cost    float64       // of this request, in the provider's points
-	maxRate float64       // requests per second the provider announces; 0: not said
-	windows []quota
+// PaceLimit is the longest window that is a pace. A longer one is a budget: a
+// run may use the day's requests in an hour, but not the minute's in a second.
+const PaceLimit = time.Hour
+
+// A Reading is what a response says about its provider's limits.
+type Reading struct {
+	Class   Class
+	Hold    time.Duration // no request may start earlier; negative: not said
+	Retry   time.Duration // Retry-After, also where it does not mean a hold; negative: not said
+	Reason  string        // the provider's own code for it
+	Key     string        // what the limit applies to; "" for the account, "*" for everything
+	Cost    float64       // of this request, in the provider's points
+	MaxRate float64       // requests per second the provider announces; 0: not said
+	Windows []Quota
 }
 
-// A quota is one announced limit. Numbers are negative where not said.
-type quota struct {
-	name      string
-	limit     float64
-	remaining float64
-	reset     time.Duration // until there is more; negative: not said
-	window    time.Duration // 0: not said
-	unit      string        // "" for requests
+// A Quota is one announced limit. Numbers are negative where not said.
+type Quota struct {
+	Name      string
+	Limit     float64
+	Remaining float64
+	Reset     time.Duration // until there is more; negative: not said
+	Window    time.Duration // 0: not said
+	Unit      string        // "" for requests
 }
 
-// read reads a response that arrived at now. Dates in it are compared with its
+// Read reads a response that arrived at now. Dates in it are compared with its
 // own Date, so that a wrong clock here does not matter.
-func read(now time.Time, status int, h http.Header, body []byte) reading {
+func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = date
 	}
-	r := reading{hold: -1}
+	r := Reading{Hold: -1}
 	if h["Age"] == nil || h.Get("Age") == "0" { // a cached answer tells old limits
 		readLimits(&r, h, now)
 	}
 	mark := readCodes(&r, status, h, body)
 
-	r.retry = retryAfter(h, now)
-	pressed := r.retry >= 0
+	r.Retry = RetryAfter(h, now)
+	pressed := r.Retry >= 0
 	var reset time.Duration = -1
-	for _, q := range r.windows {
-		if q.remaining == 0 && q.unit != concurrentRequests {
+	for _, q := range r.Windows {
+		if q.Remaining == 0 && q.Unit != concurrentRequests {
 			pressed = true
-			reset = max(reset, q.reset)
+			reset = max(reset, q.Reset)
 		}
 	}
-	r.class = classOf(status, mark, pressed)
+	r.Class = classOf(status, mark, pressed)
 	switch {
-	case status < 400 && r.class == classOK:
-		r.hold = reset // Retry-After on a success means something else (RFC 9110, 10.2.3)
-	case r.retry >= 0:
-		r.hold = r.retry
-	case r.class == classThrottle || r.class == classQuota:
-		r.hold = max(r.hold, reset)
+	case status < 400 && r.Class == OK:
+		r.Hold = reset // Retry-After on a success means something else (RFC 9110, 10.2.3)
+	case r.Retry >= 0:
+		r.Hold = r.Retry
+	case r.Class == Throttle || r.Class == QuotaUsed:
+		r.Hold = max(r.Hold, reset)
 	default:
-		r.hold = -1
+		r.Hold = -1
 	}
 	return r
 }
 
-// retryAfter returns how long h asks to wait, or a negative value if it does
+// RetryAfter returns how long h asks to wait, or a negative value if it does
 // not say. A field in milliseconds is finer than Retry-After and wins; of
 // several values the longest does.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+func RetryAfter(h http.Header, now time.Time) time.Duration {
 	var longest time.Duration = -1
 	for _, name := range []string{
 		"Retry-After-Ms",         // OpenAI
@@ -129,7 +140,7 @@ func parseWait(s string, now time.Time, unit time.Duration) (time.Duration, bool
 
 // capped replaces a wait that nobody can mean.
 func capped(d time.Duration) time.Duration {
-	if d > believed {
+	if d > Believed {
 		return absurd
 	}
 	return d
@@ -158,8 +169,8 @@ func (n number) float() float64 { return float64(n.whole) + float64(n.nanos)/1e9
 
 // times returns n units, rounded up to the millisecond: later is safe.
 func (n number) times(unit time.Duration) time.Duration {
-	if n.whole > int64(believed/unit) {
-		return believed + 1
+	if n.whole > int64(Believed/unit) {
+		return Believed + 1
 	}
 	d := time.Duration(n.whole)*unit + time.Duration(float64(n.nanos)/1e9*float64(unit))
 	if part := d % time.Millisecond; part > 0 {

@@ -1,8 +1,10 @@
-package pacing
+package law
 
 import (
 	"math"
 	"time"
+
+	"collect/pacing/response"
 )
 
 // The constants of announced limits.
@@ -28,22 +30,22 @@ type bulletin struct {
 // remains evenly until the reset, but never more than half above the average
 // of the whole window, because what remains at its end says more than the
 // window sustains.
-func (p *plateau) announce(o outcome, refused bool, now time.Time) {
+func (p *plateau) announce(o Outcome, refused bool, now time.Time) {
 	pace := math.Inf(1)
-	for _, q := range o.windows {
-		if q.unit != "" || q.remaining <= 0 || q.reset <= 0 || q.reset > paceLimit || q.window > paceLimit {
+	for _, q := range o.Windows {
+		if q.Unit != "" || q.Remaining <= 0 || q.Reset <= 0 || q.Reset > response.PaceLimit || q.Window > response.PaceLimit {
 			continue
 		}
-		p.longest = max(p.longest, q.reset, q.window)
-		rest := max(restLeast, q.remaining-float64(p.flying))
-		rate := margin * rest / q.reset.Seconds()
+		p.longest = max(p.longest, q.Reset, q.Window)
+		rest := max(restLeast, q.Remaining-float64(p.flying))
+		rate := margin * rest / q.Reset.Seconds()
 		switch {
-		case q.limit > 1 && p.longest <= shortWindow:
+		case q.Limit > 1 && p.longest <= shortWindow:
 			// A reset in whole seconds says nothing of such a window, and the
 			// last request of it would cost the wait for its end.
-			rate = margin * (q.limit - 1) / p.longest.Seconds()
-		case q.limit > 0:
-			rate = min(rate, announced*q.limit/p.longest.Seconds())
+			rate = margin * (q.Limit - 1) / p.longest.Seconds()
+		case q.Limit > 0:
+			rate = min(rate, response.AboveAverage*q.Limit/p.longest.Seconds())
 		}
 		pace = min(pace, rate)
 	}

@@ -1,4 +1,4 @@
-package pacing
+package law
 
 import "time"
 
@@ -11,7 +11,7 @@ const (
 )
 
 // Windows are those that providers count in.
-var windows = [...]time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
+var usualWindows = [...]time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
 
 // A knowledge is what is known of the limit.
 type knowledge struct {
@@ -80,7 +80,7 @@ func (p *plateau) measure() {
 	if block < windowLeast || block > longOutage || block < 4*interval(p.from) {
 		return
 	}
-	for _, w := range windows {
+	for _, w := range usualWindows {
 		if w >= block {
 			p.window = max(p.window, w)
 			return

@@ -1,4 +1,4 @@
-package pacing
+package law
 
 import "time"
 
@@ -42,9 +42,9 @@ type episode struct {
 
 // refuse begins an episode, or goes on with it. What left before the decrease
 // is the same refusal again.
-func (p *plateau) refuse(d ticket, o outcome, now time.Time) {
-	fresh := d.id > p.fence
-	if !o.weak {
+func (p *plateau) refuse(d Ticket, o Outcome, now time.Time) {
+	fresh := d.ID > p.fence
+	if !o.Weak {
 		p.crowd.refuse(d, fresh && !p.blocked)
 	}
 	if !fresh {
@@ -53,21 +53,21 @@ func (p *plateau) refuse(d ticket, o outcome, now time.Time) {
 	if p.blocked {
 		p.tries++
 		p.episode.failed = now
-		p.weak = p.weak && o.weak
-		if o.hold < 0 {
+		p.weak = p.weak && o.Weak
+		if o.Hold < 0 {
 			p.rest(now)
 		}
 		return
 	}
-	if o.weak && p.doubt == 0 && p.suspicion < suspicionMost && p.mode != drain {
+	if o.Weak && p.doubt == 0 && p.suspicion < suspicionMost && p.mode != drain {
 		p.suspect(now)
 		return
 	}
 	p.from, p.was, p.goalWas = max(p.pace(), p.doubt), p.mode, p.goal
 	p.doubt = 0
-	p.at, p.episode.failed, p.asked = now, now, max(0, o.hold)
-	p.weak, p.tries, p.blocked = o.weak, 0, true
-	if p.was == following && !o.weak {
+	p.at, p.episode.failed, p.asked = now, now, max(0, o.Hold)
+	p.weak, p.tries, p.blocked = o.Weak, 0, true
+	if p.was == following && !o.Weak {
 		p.disbelieve(now)
 	}
 	p.fence = p.sent
@@ -75,7 +75,7 @@ func (p *plateau) refuse(d ticket, o outcome, now time.Time) {
 	if resume := now.Add(interval(p.r)); p.tat.Before(resume) {
 		p.tat = resume
 	}
-	if o.hold < 0 {
+	if o.Hold < 0 {
 		p.rest(now)
 	}
 }

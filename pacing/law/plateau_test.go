@@ -1,15 +1,11 @@
-package pacing_test
+package law_test
 
 import (
+	"collect/pacing/law"
 	"math"
 	"slices"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"collect/collection"
-	"collect/pacing"
 
 	"pgregory.net/rapid"
 )
@@ -17,7 +13,7 @@ import (
 // A limited is a provider of a Learner: a token bucket without burst to speak
 // of, asked with nothing else in flight.
 type limited struct {
-	pacing.Learner
+	law.Learner
 	now    time.Time
 	rate   float64
 	tokens float64
@@ -35,12 +31,12 @@ func (l *limited) run(d time.Duration) (answered, refused int) {
 		l.now = l.now.Add(ms)
 		if l.tokens < 1 {
 			refused++
-			l.Result(s, pacing.Result{Signal: pacing.Throttled}, l.now)
+			l.Result(s, law.Result{Signal: law.Throttled}, l.now)
 			continue
 		}
 		l.tokens--
 		answered++
-		l.Result(s, pacing.Result{Signal: pacing.Succeeded}, l.now)
+		l.Result(s, law.Result{Signal: law.Succeeded}, l.now)
 	}
 	return answered, refused
 }
@@ -49,7 +45,7 @@ func (l *limited) run(d time.Duration) (answered, refused int) {
 // rarely.
 func TestPlateauFindsTheLimit(t *testing.T) {
 	for _, limit := range []float64{0.25, 1, 4, 12} {
-		l := &limited{Learner: pacing.NewLearner(1, 20), now: t0, at: t0, rate: limit}
+		l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: limit}
 		l.run(time.Hour)
 		answered, refused := l.run(time.Hour)
 		if share := float64(answered) / (3600 * limit); share < 0.9 || refused > max(15, answered/500) {
@@ -67,8 +63,8 @@ func TestPlateauFindsTheLimit(t *testing.T) {
 // TestEpisodeSlowsDownOnce, lets one probe out at a time, at growing intervals,
 // and ends when one is answered.
 func TestEpisodeSlowsDownOnce(t *testing.T) {
-	l, now := pacing.NewLearner(4, 20), t0
-	var flight []pacing.Sent
+	l, now := law.NewLearner(4, 20), t0
+	var flight []law.Sent
 	for range 5 {
 		at, open := l.Next(now)
 		if !open {
@@ -78,7 +74,7 @@ func TestEpisodeSlowsDownOnce(t *testing.T) {
 		flight = append(flight, l.Send(now))
 	}
 	for _, s := range flight {
-		l.Result(s, pacing.Result{Signal: pacing.Throttled}, now)
+		l.Result(s, law.Result{Signal: law.Throttled}, now)
 	}
 	if got, want := l.Rate(), 2.0; got != want {
 		t.Fatalf("after 5 refusals in flight the pace is %v, want %v", got, want)
@@ -93,7 +89,7 @@ func TestEpisodeSlowsDownOnce(t *testing.T) {
 		if second, open := l.Next(now); open && second.Sub(now) < 2*time.Second {
 			t.Errorf("a second probe may leave %v after the first", second.Sub(now))
 		}
-		l.Result(probe, pacing.Result{Signal: pacing.Throttled}, now)
+		l.Result(probe, law.Result{Signal: law.Throttled}, now)
 	}
 	for i := 1; i < len(pauses); i++ {
 		if pauses[i] < pauses[i-1]*5/4 {
@@ -105,7 +101,7 @@ func TestEpisodeSlowsDownOnce(t *testing.T) {
 	}
 	at, _ := l.Next(now)
 	now = later(now, at)
-	l.Result(l.Send(now), pacing.Result{Signal: pacing.Succeeded}, now)
+	l.Result(l.Send(now), law.Result{Signal: law.Succeeded}, now)
 	if at, open := l.Next(now); !open || at.Sub(now) > time.Second {
 		t.Errorf("after an answer the next leaves in %v (%t), want at once", at.Sub(now), open)
 	}
@@ -113,12 +109,12 @@ func TestEpisodeSlowsDownOnce(t *testing.T) {
 
 // TestLone503LowersNothing but the pace, and that for a moment.
 func TestLone503LowersNothing(t *testing.T) {
-	l := &limited{Learner: pacing.NewLearner(1, 20), now: t0, at: t0, rate: 4}
+	l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 4}
 	l.run(20 * time.Minute)
 	before, plateau := l.Rate(), l.Plateau()
 	at, _ := l.Next(l.now)
 	l.now = at
-	l.Result(l.Send(l.now), pacing.Result{Signal: pacing.Throttled, Weak: true}, l.now)
+	l.Result(l.Send(l.now), law.Result{Signal: law.Throttled, Weak: true}, l.now)
 	if got := l.Rate(); math.Abs(got-before/2) > 0.01 {
 		t.Errorf("the pace went from %v to %v, want half", before, got)
 	}
@@ -136,9 +132,9 @@ func TestLone503LowersNothing(t *testing.T) {
 // TestPlateauAge: a plateau is believed by its age, and what a ban taught for
 // ever.
 func TestPlateauAge(t *testing.T) {
-	l := &limited{Learner: pacing.NewLearner(1, 20), now: t0, at: t0, rate: 8}
+	l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 8}
 	l.run(20 * time.Minute)
-	k := l.Keep(l.now)
+	k := l.Keep()
 	plateau := l.Plateau()
 	for _, tc := range []struct {
 		age  time.Duration
@@ -147,7 +143,7 @@ func TestPlateauAge(t *testing.T) {
 		{30 * time.Minute, plateau}, {2 * time.Hour, plateau}, {2*time.Hour + ms, 0.8 * plateau},
 		{24*time.Hour + ms, 0.5 * plateau}, {7 * 24 * time.Hour, 0.5 * plateau}, {7*24*time.Hour + ms, 0},
 	} {
-		warm := pacing.NewLearner(1, 20)
+		warm := law.NewLearner(1, 20)
 		warm.Restore(k, l.now.Add(tc.age))
 		if got := warm.Plateau(); math.Abs(got-tc.want) > 0.01 {
 			t.Errorf("after %v the plateau is %v, want %v of %v", tc.age, got, tc.want, plateau)
@@ -155,16 +151,16 @@ func TestPlateauAge(t *testing.T) {
 		if got, most := warm.Rate(), max(1, tc.want/2+0.01); got > most {
 			t.Errorf("after %v it begins at %v, want at most %v", tc.age, got, most)
 		}
-		slow := pacing.NewLearner(1, 2)
+		slow := law.NewLearner(1, 2)
 		if slow.Restore(k, l.now.Add(tc.age)); slow.Plateau() > 2 || slow.Rate() > 2 {
 			t.Errorf("after %v it is faster than the ceiling", tc.age)
 		}
 	}
 	at, _ := l.Next(l.now)
 	s := l.Send(at)
-	l.Result(s, pacing.Result{Refused: true}, at)
-	banned := pacing.NewLearner(10, 20)
-	banned.Restore(l.Keep(at), at.Add(1000*24*time.Hour))
+	l.Result(s, law.Result{Refused: true}, at)
+	banned := law.NewLearner(10, 20)
+	banned.Restore(l.Keep(), at.Add(1000*24*time.Hour))
 	if got := banned.Rate(); got > 0.75*plateau || got == 0 {
 		t.Errorf("three years after a ban at %v/s the pace is %v", plateau, got)
 	}
@@ -175,19 +171,19 @@ func TestPlateauAge(t *testing.T) {
 func TestAnnouncedPace(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
-		announced  pacing.Result
+		announced  law.Result
 		most, want float64
 	}{
-		{"half of it is left for half of the time", pacing.Result{Limit: 600, Remaining: 300, Reset: 30 * time.Second, Per: time.Minute}, 10, 9.7},
-		{"much is left at the end", pacing.Result{Limit: 60, Remaining: 60, Reset: time.Second, Per: time.Minute}, 1.5, 1.5},
-		{"little is left", pacing.Result{Limit: 600, Remaining: 31, Reset: 30 * time.Second, Per: time.Minute}, 1.05, 0.9},
+		{"half of it is left for half of the time", law.Result{Limit: 600, Remaining: 300, Reset: 30 * time.Second, Per: time.Minute}, 10, 9.7},
+		{"much is left at the end", law.Result{Limit: 60, Remaining: 60, Reset: time.Second, Per: time.Minute}, 1.5, 1.5},
+		{"little is left", law.Result{Limit: 600, Remaining: 31, Reset: 30 * time.Second, Per: time.Minute}, 1.05, 0.9},
 	} {
-		l, now := pacing.NewLearner(1, 20), t0
+		l, now := law.NewLearner(1, 20), t0
 		for range 40 {
 			at, _ := l.Next(now)
 			now = later(now, at)
 			s := l.Send(now)
-			tc.announced.Signal = pacing.Succeeded
+			tc.announced.Signal = law.Succeeded
 			l.Result(s, tc.announced, now)
 		}
 		if got := l.Rate(); got > tc.most || got < tc.want {
@@ -202,9 +198,9 @@ func TestErrorNeverQuickensThePlateau(t *testing.T) {
 	var troubles, decreases, increases, late int
 	rapid.Check(t, func(t *rapid.T) {
 		ceiling := rapid.Float64Range(0.1, 50).Draw(t, "ceiling")
-		l := pacing.NewLearner(rapid.Float64Range(0.1, 20).Draw(t, "start"), ceiling)
+		l := law.NewLearner(rapid.Float64Range(0.1, 20).Draw(t, "start"), ceiling)
 		now := t0
-		var flight []pacing.Sent
+		var flight []law.Sent
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "pause ms")) * ms)
 			if at, open := l.Next(now); open && (len(flight) == 0 || rapid.Bool().Draw(t, "send")) {
@@ -218,9 +214,9 @@ func TestErrorNeverQuickensThePlateau(t *testing.T) {
 			i := rapid.IntRange(0, len(flight)-1).Draw(t, "which")
 			s := flight[i]
 			flight = slices.Delete(flight, i, i+1)
-			r := pacing.Result{Signal: pacing.Signal(rapid.IntRange(int(pacing.Silent), int(pacing.Failed)).Draw(t, "signal"))}
+			r := law.Result{Signal: law.Signal(rapid.IntRange(int(law.Silent), int(law.Failed)).Draw(t, "signal"))}
 			r.Weak = rapid.Bool().Draw(t, "weak")
-			r.Refused = r.Signal == pacing.Silent && rapid.IntRange(0, 9).Draw(t, "ban") == 0
+			r.Refused = r.Signal == law.Silent && rapid.IntRange(0, 9).Draw(t, "ban") == 0
 			if rapid.Bool().Draw(t, "headers") {
 				r.Limit, r.Remaining = 100, float64(rapid.IntRange(0, 100).Draw(t, "remaining"))
 				r.Reset, r.Per = time.Duration(rapid.IntRange(1, 60).Draw(t, "reset"))*time.Second, time.Minute
@@ -228,7 +224,7 @@ func TestErrorNeverQuickensThePlateau(t *testing.T) {
 			rate, due := l.Rate(), l.Due()
 			l.Result(s, r, now)
 			got := l.Rate()
-			if trouble := r.Signal != pacing.Succeeded && r.Signal != pacing.Answered; trouble {
+			if trouble := r.Signal != law.Succeeded && r.Signal != law.Answered; trouble {
 				troubles++
 				if got > rate || l.Due().Before(due) {
 					t.Fatalf("%+v moved the pace from %v to %v, the next request from %v to %v", r, rate, got, due.Sub(now), l.Due().Sub(now))
@@ -255,37 +251,17 @@ func TestErrorNeverQuickensThePlateau(t *testing.T) {
 
 // TestIntervalStep: each success takes 100 ms off, down to the floor.
 func TestIntervalStep(t *testing.T) {
-	p := pacing.NewPacer(time.Second, 250*ms)
+	p := law.NewPacer(time.Second, 250*ms)
 	p.StepInTime()
 	now := t0
 	got := []int{int(p.Interval().Milliseconds())}
 	for range 9 {
-		now = p.Next(now)
-		id, bound := p.OnSend(now)
-		p.OnResult(id, bound, pacing.Succeeded, now)
+		now = p.At(now)
+		id, bound := p.Send(now)
+		p.Result(id, bound, law.Succeeded, now)
 		got = append(got, int(p.Interval().Milliseconds()))
 	}
 	if want := []int{1000, 900, 800, 700, 600, 500, 400, 300, 250, 250}; !slices.Equal(got, want) {
 		t.Errorf("intervals\n got %v\nwant %v", got, want)
-	}
-}
-
-// TestLaws are selectable by name, and no others.
-func TestLaws(t *testing.T) {
-	for _, law := range append(pacing.Laws(), "") {
-		synctest.Test(t, func(t *testing.T) {
-			m := serve(ok)
-			g, start := govern(t, pacing.Config{Base: m, Law: law}), time.Now()
-			for range 60 {
-				mustFetch(t, g)
-			}
-			if got := m.gaps(start); got[0] != time.Second || slices.Min(got) < 240*ms {
-				t.Errorf("law %q: first gap %v, shortest %v, want 1s and the default ceiling of 250ms", law, got[0], slices.Min(got))
-			}
-		})
-	}
-	_, err := pacing.New(pacing.Config{Provider: collection.Provider{Name: "acme"}, Law: "cubic"})
-	if err == nil || !strings.Contains(err.Error(), pacing.Plateau) {
-		t.Errorf("law %q: %v, want an error that names those there are", "cubic", err)
 	}
 }

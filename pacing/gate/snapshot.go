@@ -1,4 +1,4 @@
-package pacing
+package gate
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/law"
+	"collect/pacing/response"
 )
 
 // stateVersion is the version of the saved form. Fields are only ever added to
@@ -14,28 +16,26 @@ const stateVersion = 1
 
 // kept is the saved form of a gate, as JSON.
 type kept struct {
-	Version    int           `json:"version"`
-	RecordedAt time.Time     `json:"recorded_at"`
-	Interval   time.Duration `json:"interval_ns,omitempty"` // learned, and never worse than the start
-	HeardAt    time.Time     `json:"heard_at,omitzero"`     // when the provider last confirmed it
-	Ceiling    float64       `json:"ceiling_per_second,omitempty"`
-	Hold       time.Time     `json:"hold_until,omitzero"`
-	Breaker    *keptBreaker  `json:"breaker,omitempty"`
-	Freeze     *keptFreeze   `json:"freeze,omitempty"`
-	Windows    []keptWindow  `json:"windows,omitempty"`
-	Plateau    *keptPlateau  `json:"plateau,omitempty"`
+	Version    int          `json:"version"`
+	RecordedAt time.Time    `json:"recorded_at"`
+	law.Memory              // of the law
+	Ceiling    float64      `json:"ceiling_per_second,omitempty"`
+	Hold       time.Time    `json:"hold_until,omitzero"`
+	Breaker    *keptBreaker `json:"breaker,omitempty"`
+	Freeze     *keptFreeze  `json:"freeze,omitempty"`
+	Windows    []keptWindow `json:"windows,omitempty"`
 }
 
-// snapshot returns what must be known of the gate in a later process.
-func (g *gate) snapshot(now time.Time) []byte {
+// Snapshot returns what must be known of the gate in a later process.
+func (g *Gate) Snapshot(now time.Time) []byte {
 	k := kept{
 		Version:    stateVersion,
 		RecordedAt: now.UTC().Round(0),
+		Memory:     g.law.Keep(),
 		Ceiling:    g.ceiling,
 		Breaker:    g.breaker.snapshot(),
 		Freeze:     g.freeze.snapshot(),
 	}
-	g.law.keep(&k)
 	if g.hold.After(now) {
 		k.Hold = g.hold.UTC().Round(0)
 	}
@@ -71,7 +71,7 @@ func parseState(state []byte, now time.Time) (kept, error) {
 		}
 	}
 	move(&k.HeardAt, 0)
-	move(&k.Hold, believed+holdLeast+holdSpread)
+	move(&k.Hold, response.Believed+holdLeast+holdSpread)
 	if k.Breaker != nil {
 		move(&k.Breaker.Until, breakerLongest)
 	}
@@ -81,8 +81,8 @@ func parseState(state []byte, now time.Time) (kept, error) {
 	return k, nil
 }
 
-// restore continues with a saved state. After an error nothing has changed.
-func (g *gate) restore(state []byte, now time.Time) error {
+// Restore continues with a saved state. After an error nothing has changed.
+func (g *Gate) Restore(state []byte, now time.Time) error {
 	if len(state) == 0 {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (g *gate) restore(state []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	g.law.restore(k, now)
+	g.law.Restore(k.Memory, now)
 	g.hold = k.Hold
 	g.breaker.restore(k.Breaker)
 	g.freeze.restore(k.Freeze)
@@ -118,19 +118,15 @@ type Status struct {
 	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
 }
 
-// Status returns how things stand.
-func (g *Governor) Status() Status {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.gate.status(time.Now())
-}
-
-func (g *gate) status(now time.Time) Status {
-	s := Status{PerSecond: g.law.rate(), Ceiling: g.perSecond(), Breaker: g.breaker.state}
+func (g *Gate) Status(now time.Time) Status {
+	s := Status{Ceiling: g.perSecond(), Breaker: g.breaker.state}
+	if g.law != nil {
+		s.PerSecond = g.law.Rate()
+	}
 	if g.hold.After(now) {
 		s.HoldUntil = g.hold
 	}
-	if g.breaker.state != closed {
+	if g.breaker.state != Closed {
 		s.OpenUntil = g.breaker.until
 	}
 	if g.freeze.frozen {
@@ -140,7 +136,7 @@ func (g *gate) status(now time.Time) Status {
 }
 
 // perSecond returns the ceiling; nil if there is none.
-func (g *gate) perSecond() *float64 {
+func (g *Gate) perSecond() *float64 {
 	if g.ceiling == 0 {
 		return nil
 	}
@@ -155,11 +151,14 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	g := gate{ceiling: k.Ceiling, hold: k.Hold, breaker: breaker{state: closed}}
-	g.law = &pacer{interval: k.Interval, off: k.Interval <= 0}
+	g := Gate{ceiling: k.Ceiling, hold: k.Hold, breaker: breaker{state: Closed}}
 	g.breaker.restore(k.Breaker)
 	g.freeze.restore(k.Freeze)
-	return g.status(now), nil
+	st := g.Status(now)
+	if k.Interval > 0 {
+		st.PerSecond = law.PerSecond(k.Interval)
+	}
+	return st, nil
 }
 
 // Release returns state without its freeze, as an operator wants it, and the

@@ -1,4 +1,4 @@
-package pacing
+package law
 
 import (
 	"math"
@@ -85,19 +85,19 @@ func (p *plateau) pace() float64 {
 	return min(pace, p.ceiling)
 }
 
-func (p *plateau) rate() float64  { return p.pace() }
-func (p *plateau) most() float64  { return p.ceiling }
-func (p *plateau) latest() uint64 { return p.sent }
+func (p *plateau) Rate() float64  { return p.pace() }
+func (p *plateau) Most() float64  { return p.ceiling }
+func (p *plateau) Latest() uint64 { return p.sent }
 
-// known reports whether d was refused in an episode that had begun. A 503
+// Known reports whether d was refused in an episode that had begun. A 503
 // counts as one more failure all the same: the provider may be down.
-func (p *plateau) known(d ticket, o outcome) bool {
-	return d.id <= p.fence || p.blocked && !o.weak
+func (p *plateau) Known(d Ticket, o Outcome) bool {
+	return d.ID <= p.fence || p.blocked && !o.Weak
 }
 
-// next returns when the next request may leave. The first one that is asked
+// Next returns when the next request may leave. The first one that is asked
 // for waits a whole interval.
-func (p *plateau) next(now time.Time) (at time.Time, open bool) {
+func (p *plateau) Next(now time.Time) (at time.Time, open bool) {
 	if p.tat.IsZero() {
 		p.tat, p.began, p.first = now.Add(interval(p.pace())), now, now
 	}
@@ -119,10 +119,10 @@ func (p *plateau) next(now time.Time) (at time.Time, open bool) {
 
 func interval(rate float64) time.Duration { return time.Duration(float64(time.Second) / rate) }
 
-// onSend records that a request leaves, and books its slot. It is bound if it
+// OnSend records that a request leaves, and books its slot. It is bound if it
 // left within 2/3 of an interval after it might have, so that the run uses at
 // least 60 % of the pace.
-func (p *plateau) onSend(now time.Time) ticket {
+func (p *plateau) OnSend(now time.Time) Ticket {
 	p.sent++
 	p.flying++
 	p.left = now
@@ -137,32 +137,32 @@ func (p *plateau) onSend(now time.Time) ticket {
 		slot = time.Duration(float64(slot) * (slotLeast + slotSpan*u))
 	}
 	p.tat = p.tat.Add(slot)
-	return ticket{id: p.sent, bound: bound, at: now, inFlight: p.flying}
+	return Ticket{ID: p.sent, bound: bound, at: now, inFlight: p.flying}
 }
 
-// onResult records the end of an attempt.
-func (p *plateau) onResult(d ticket, o outcome, now time.Time) {
+// OnResult records the end of an attempt.
+func (p *plateau) OnResult(d Ticket, o Outcome, now time.Time) {
 	p.flying--
-	if o.signal != silent && o.signal != failed {
+	if o.Signal != Silent && o.Signal != Failed {
 		p.heard = now
 	}
 	switch {
-	case o.refused != "":
+	case o.Refused != "":
 		p.forbid(now)
-	case o.signal == throttled:
+	case o.Signal == Throttled:
 		p.announce(o, true, now)
 		p.refuse(d, o, now)
-	case o.signal == succeeded || o.signal == answered:
+	case o.Signal == Succeeded || o.Signal == Answered:
 		p.answer(d, o, now)
 	}
 }
 
 // answer records an answer that did not ask for less.
-func (p *plateau) answer(d ticket, o outcome, now time.Time) {
+func (p *plateau) answer(d Ticket, o Outcome, now time.Time) {
 	p.count(now)
 	p.suspicion *= suspicionFade
 	p.crowd.accept(d)
-	if d.id <= p.fence {
+	if d.ID <= p.fence {
 		return
 	}
 	if p.blocked {
@@ -171,7 +171,7 @@ func (p *plateau) answer(d ticket, o outcome, now time.Time) {
 		return
 	}
 	p.announce(o, false, now)
-	if o.signal == answered {
+	if o.Signal == Answered {
 		return
 	}
 	if p.slowAnswer(d, now) || p.places > 0 && p.widen() || p.follow(now) || !d.bound {

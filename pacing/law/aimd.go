@@ -1,4 +1,4 @@
-package pacing
+package law
 
 import "time"
 
@@ -50,9 +50,9 @@ func newPacer(start, floor time.Duration) *pacer {
 	return p
 }
 
-// next returns when the next request may leave. The first one that is asked
+// Next returns when the next request may leave. The first one that is asked
 // for waits a whole interval.
-func (p *pacer) next(now time.Time) (at time.Time, open bool) {
+func (p *pacer) Next(now time.Time) (at time.Time, open bool) {
 	if p.off {
 		return time.Time{}, true
 	}
@@ -62,31 +62,31 @@ func (p *pacer) next(now time.Time) (at time.Time, open bool) {
 	return p.tat.Add(-p.burst), true
 }
 
-// onSend records that a request leaves. bound says that the pace is what held
+// OnSend records that a request leaves. bound says that the pace is what held
 // it back: it left within 2/3 of an interval after it might have, so the run
 // uses at least 60 % of the pace.
-func (p *pacer) onSend(now time.Time) ticket {
+func (p *pacer) OnSend(now time.Time) Ticket {
 	p.sent++
 	bound := now.Sub(p.tat) <= p.interval*2/3
 	if p.tat.Before(now) {
 		p.tat = now
 	}
 	p.tat = p.tat.Add(p.interval)
-	return ticket{id: p.sent, bound: bound, at: now}
+	return Ticket{ID: p.sent, bound: bound, at: now}
 }
 
-// onResult moves the pace after the attempt id. Only a success makes it
+// OnResult moves the pace after the attempt id. Only a success makes it
 // faster, and only if the run used the pace it had. What was sent before a
 // decrease says nothing about the pace after it.
-func (p *pacer) onResult(d ticket, o outcome, now time.Time) {
-	if p.off || d.id <= p.fence {
+func (p *pacer) OnResult(d Ticket, o Outcome, now time.Time) {
+	if p.off || d.ID <= p.fence {
 		return
 	}
-	if o.signal != silent && o.signal != failed {
+	if o.Signal != Silent && o.Signal != Failed {
 		p.heard = now
 	}
-	switch o.signal {
-	case throttled:
+	switch o.Signal {
+	case Throttled:
 		if p.slowed {
 			return
 		}
@@ -95,12 +95,12 @@ func (p *pacer) onResult(d ticket, o outcome, now time.Time) {
 		if resume := now.Add(p.interval); p.tat.Before(resume) {
 			p.tat = resume
 		}
-	case succeeded:
+	case Succeeded:
 		p.slowed = false
 		if d.bound {
 			p.quicken()
 		}
-	case answered:
+	case Answered:
 		p.slowed = false
 	}
 }
@@ -119,22 +119,22 @@ func (p *pacer) quicken() {
 	p.tat = p.tat.Add(p.interval - was)
 }
 
-// rate returns the pace in requests per second; 0 if there is none.
-func (p *pacer) rate() float64 {
+// Rate returns the pace in requests per second; 0 if there is none.
+func (p *pacer) Rate() float64 {
 	if p.off {
 		return 0
 	}
 	return float64(time.Second) / float64(p.interval)
 }
 
-// most returns the highest pace there can be.
-func (p *pacer) most() float64 { return float64(time.Second) / float64(p.floor) }
+// Most returns the highest pace there can be.
+func (p *pacer) Most() float64 { return float64(time.Second) / float64(p.floor) }
 
-// latest returns the id of the latest request.
-func (p *pacer) latest() uint64 { return p.sent }
+// Latest returns the id of the latest request.
+func (p *pacer) Latest() uint64 { return p.sent }
 
-// known reports whether a refusal of d belongs to an episode that has begun.
-func (p *pacer) known(d ticket, _ outcome) bool { return d.id <= p.fence }
+// Known reports whether a refusal of d belongs to an episode that has begun.
+func (p *pacer) Known(d Ticket, _ Outcome) bool { return d.ID <= p.fence }
 
 // freshFor is how long a learned interval is believed. (pdpp: a guard of a few
 // seconds discarded every value that was ever learned.)
@@ -144,17 +144,18 @@ const freshFor = 6 * time.Hour
 // one bad evening would slow down every run after it.
 func (p *pacer) learned() time.Duration { return min(p.interval, p.start) }
 
-// keep notes in k what a later process should know.
-func (p *pacer) keep(k *kept) {
-	if !p.heard.IsZero() {
-		k.Interval, k.HeardAt = p.learned(), p.heard.UTC().Round(0)
+// Keep returns what a later process should know.
+func (p *pacer) Keep() Memory {
+	if p.heard.IsZero() {
+		return Memory{}
 	}
+	return Memory{Interval: p.learned(), HeardAt: p.heard.UTC().Round(0)}
 }
 
-// restore continues with an interval that was confirmed last at k.HeardAt,
+// Restore continues with an interval that was confirmed last at m.HeardAt,
 // within the limits of today.
-func (p *pacer) restore(k kept, now time.Time) {
-	if k.Interval > 0 && now.Sub(k.HeardAt) <= freshFor {
-		p.interval, p.heard = min(max(k.Interval, p.floor), p.slowest), k.HeardAt
+func (p *pacer) Restore(m Memory, now time.Time) {
+	if m.Interval > 0 && now.Sub(m.HeardAt) <= freshFor {
+		p.interval, p.heard = min(max(m.Interval, p.floor), p.slowest), m.HeardAt
 	}
 }

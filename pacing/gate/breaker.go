@@ -1,9 +1,10 @@
-package pacing
+package gate
 
 import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/law"
 )
 
 // The breaker opens when half of the last 10 outcomes are bad, of at least 5:
@@ -19,9 +20,9 @@ const (
 
 // The states of a breaker.
 const (
-	closed   = "closed"
-	open     = "open"
-	halfOpen = "half_open"
+	Closed   = "closed"
+	Open     = "open"
+	HalfOpen = "half_open"
 )
 
 // A breaker stops calls to a provider that does not work:
@@ -44,40 +45,40 @@ type breaker struct {
 
 // onSend notes that the attempt id leaves. probe says that it is the probe.
 func (b *breaker) onSend(id uint64) (probe bool, change *collection.BreakerInfo) {
-	if b.state == closed {
+	if b.state == Closed {
 		return false, nil
 	}
 	b.probing = true
-	if b.state == open {
-		change = b.turn(halfOpen, "reset_timeout", "before_request", id-1)
+	if b.state == Open {
+		change = b.turn(HalfOpen, "reset_timeout", "before_request", id-1)
 	}
 	return true, change
 }
 
 // onResult counts the outcome of the attempt id. What left before the last
 // transition says nothing about the time after it.
-func (b *breaker) onResult(id uint64, probe bool, s signal, sent uint64, now time.Time) *collection.BreakerInfo {
+func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now time.Time) *collection.BreakerInfo {
 	if probe {
 		b.probing = false
 	}
-	if id <= b.fence || s == silent || b.state != closed && !probe {
+	if id <= b.fence || s == law.Silent || b.state != Closed && !probe {
 		return nil
 	}
-	bad := s == throttled || s == failed
+	bad := s == law.Throttled || s == law.Failed
 	why := "success"
 	switch s {
-	case throttled:
+	case law.Throttled:
 		why = "provider_throttle"
-	case failed:
+	case law.Failed:
 		why = "provider_failure"
 	}
 	if probe {
 		if bad {
 			b.trip(now)
-			return b.turn(open, why, why, sent)
+			return b.turn(Open, why, why, sent)
 		}
 		b.trips = 0
-		return b.turn(closed, why, why, sent)
+		return b.turn(Closed, why, why, sent)
 	}
 	b.outcomes = append(b.outcomes, bad)
 	if len(b.outcomes) > breakerWindow {
@@ -87,7 +88,7 @@ func (b *breaker) onResult(id uint64, probe bool, s signal, sent uint64, now tim
 		return nil
 	}
 	b.trip(now)
-	return b.turn(open, why, why, sent)
+	return b.turn(Open, why, why, sent)
 }
 
 func (b *breaker) tripped() bool {
@@ -119,7 +120,7 @@ type keptBreaker struct {
 }
 
 func (b *breaker) snapshot() *keptBreaker {
-	if b.state == closed {
+	if b.state == Closed {
 		return nil
 	}
 	return &keptBreaker{b.until.UTC().Round(0), b.trips}
@@ -129,6 +130,6 @@ func (b *breaker) snapshot() *keptBreaker {
 // outcome nobody knows: the next request is the probe.
 func (b *breaker) restore(k *keptBreaker) {
 	if k != nil {
-		b.state, b.until, b.trips = open, k.Until, min(max(1, k.Trips), 6)
+		b.state, b.until, b.trips = Open, k.Until, min(max(1, k.Trips), 6)
 	}
 }

@@ -1,4 +1,4 @@
-package pacing
+package law
 
 import (
 	"math"
@@ -47,7 +47,7 @@ type latency struct {
 
 // slowAnswer looks at how long an answer took, and slows down if answers take
 // much longer than usual. It reports whether a drain is under way.
-func (p *plateau) slowAnswer(d ticket, now time.Time) bool {
+func (p *plateau) slowAnswer(d Ticket, now time.Time) bool {
 	l := &p.latency
 	took := max(1e-4, now.Sub(d.at).Seconds())
 	if len(l.recent) == latencies {

@@ -1,4 +1,4 @@
-package pacing
+package law
 
 // The constants of the in-flight control.
 const (
@@ -32,14 +32,14 @@ func (c *crowd) note(o occupancy) {
 	c.log = append(c.log, o)
 }
 
-func (c *crowd) accept(d ticket) {
+func (c *crowd) accept(d Ticket) {
 	c.note(occupancy{inFlight: d.inFlight})
 	if d.inFlight >= c.limitInFlight() {
 		c.used++
 	}
 }
 
-func (c *crowd) refuse(d ticket, fresh bool) {
+func (c *crowd) refuse(d Ticket, fresh bool) {
 	c.note(occupancy{inFlight: d.inFlight, refused: true, episode: fresh})
 }
 

@@ -1,4 +1,4 @@
-package pacing
+package response
 
 import (
 	"net/http"
@@ -10,11 +10,11 @@ import (
 // it, for windows that are a pace: remaining/reset at the end of a window
 // says much more than the window sustains
 // (draft-ietf-httpapi-ratelimit-headers-10, security considerations).
-const announced = 1.5
+const AboveAverage = 1.5
 
 // structured reads the fields of draft-ietf-httpapi-ratelimit-headers, and
 // Atlassian's beta of them. A field that is malformed is ignored as a whole.
-func (l *limits) structured(r *reading, h http.Header) {
+func (l *limits) structured(r *Reading, h http.Header) {
 	for _, prefix := range []string{"Ratelimit", "Beta-Ratelimit"} {
 		if h[prefix] == nil && h[prefix+"-Policy"] == nil {
 			continue
@@ -29,28 +29,28 @@ func (l *limits) structured(r *reading, h http.Header) {
 		}
 		for _, s := range states {
 			q := l.quota(s.name)
-			q.remaining = s.number("r")
+			q.Remaining = s.number("r")
 			if t := s.number("t"); t >= 0 {
-				q.reset = capped(number{whole: int64(min(t, 1e12))}.times(time.Second))
+				q.Reset = capped(number{whole: int64(min(t, 1e12))}.times(time.Second))
 			}
 			if prefix == "Beta-Ratelimit" {
-				q.unit = "points"
+				q.Unit = "points"
 			}
 		}
 		for _, p := range policies {
 			size, seconds := p.number("q"), p.number("w")
 			if q := l.byName[p.name]; q != nil {
-				q.limit = size
+				q.Limit = size
 				if seconds > 0 {
-					q.window = capped(number{whole: int64(min(seconds, 1e12))}.times(time.Second))
+					q.Window = capped(number{whole: int64(min(seconds, 1e12))}.times(time.Second))
 				}
 				if unit := p.params["qu"]; unit != "" && unit != "requests" {
-					q.unit = unit
+					q.Unit = unit
 				}
 			}
-			if size > 0 && seconds > 0 && seconds <= paceLimit.Seconds() && p.params["qu"] == "" && prefix == "Ratelimit" {
-				if rate := announced * size / seconds; r.maxRate == 0 || rate < r.maxRate {
-					r.maxRate = rate
+			if size > 0 && seconds > 0 && seconds <= PaceLimit.Seconds() && p.params["qu"] == "" && prefix == "Ratelimit" {
+				if rate := AboveAverage * size / seconds; r.MaxRate == 0 || rate < r.MaxRate {
+					r.MaxRate = rate
 				}
 			}
 		}

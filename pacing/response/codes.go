@@ -1,4 +1,4 @@
-package pacing
+package response
 
 import (
 	"bytes"
@@ -12,47 +12,47 @@ import (
 // short; what is longer carries records.
 const mostCodes = 64 << 10
 
-// abnormalUsage is the problem type that comes nearest to the warning of a
+// AbnormalUsage is the problem type that comes nearest to the warning of a
 // suspension (draft-ietf-httpapi-ratelimit-headers-10).
-const abnormalUsage = "abnormal-usage-detected"
+const AbnormalUsage = "abnormal-usage-detected"
 
 // codes are machine-readable codes of providers, as they spell them.
-var codes = map[string]class{
-	"REQUEST_LIMIT_EXCEEDED":     classQuota, // Salesforce: the day's requests
-	"dailyLimitExceeded":         classQuota, // Google
-	"dailyLimitExceededUnreg":    classQuota,
-	"quotaExceeded":              classQuota, // Google: the day's units
-	"insufficient_quota":         classQuota, // OpenAI: billing
-	"DAILY":                      classQuota, // HubSpot's policyName
-	"lock_timeout":               classConflict,
-	abnormalUsage:                classForbidden,
-	"quota-exceeded":             classThrottle, // the IETF's problem types: of any window
-	"temporary-reduced-capacity": classThrottle,
-	"TEN_SECONDLY_ROLLING":       classThrottle, // HubSpot's policyName
-	"SECONDLY":                   classThrottle,
+var codes = map[string]Class{
+	"REQUEST_LIMIT_EXCEEDED":     QuotaUsed, // Salesforce: the day's requests
+	"dailyLimitExceeded":         QuotaUsed, // Google
+	"dailyLimitExceededUnreg":    QuotaUsed,
+	"quotaExceeded":              QuotaUsed, // Google: the day's units
+	"insufficient_quota":         QuotaUsed, // OpenAI: billing
+	"DAILY":                      QuotaUsed, // HubSpot's policyName
+	"lock_timeout":               Conflict,
+	AbnormalUsage:                Forbidden,
+	"quota-exceeded":             Throttle, // the IETF's problem types: of any window
+	"temporary-reduced-capacity": Throttle,
+	"TEN_SECONDLY_ROLLING":       Throttle, // HubSpot's policyName
+	"SECONDLY":                   Throttle,
 }
 
 // looseCodes are codes that many providers share, in lower case and without
 // separators.
-var looseCodes = map[string]class{
-	"ratelimited":           classThrottle, // Slack, Notion, GitHub GraphQL, Linear
-	"ratelimit":             classThrottle, // HubSpot
-	"ratelimitexceeded":     classThrottle, // Google, OpenAI
-	"ratelimiterror":        classThrottle, // Anthropic
-	"userratelimitexceeded": classThrottle, // Google
-	"resourceexhausted":     classThrottle, // gRPC
-	"throttled":             classThrottle, // Shopify GraphQL
-	"throttling":            classThrottle, // AWS
-	"throttlingexception":   classThrottle, // AWS
-	"requestlimitexceeded":  classThrottle, // AWS
-	"slowdown":              classThrottle, // Amazon S3
-	"toomanyrequests":       classThrottle, // Azure
-	"overloadederror":       classThrottle, // Anthropic
+var looseCodes = map[string]Class{
+	"ratelimited":           Throttle, // Slack, Notion, GitHub GraphQL, Linear
+	"ratelimit":             Throttle, // HubSpot
+	"ratelimitexceeded":     Throttle, // Google, OpenAI
+	"ratelimiterror":        Throttle, // Anthropic
+	"userratelimitexceeded": Throttle, // Google
+	"resourceexhausted":     Throttle, // gRPC
+	"throttled":             Throttle, // Shopify GraphQL
+	"throttling":            Throttle, // AWS
+	"throttlingexception":   Throttle, // AWS
+	"requestlimitexceeded":  Throttle, // AWS
+	"slowdown":              Throttle, // Amazon S3
+	"toomanyrequests":       Throttle, // Azure
+	"overloadederror":       Throttle, // Anthropic
 }
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
-func classOfCode(code string) class {
+func classOfCode(code string) Class {
 	if c, ok := codes[code]; ok {
 		return c
 	}
@@ -62,21 +62,21 @@ func classOfCode(code string) class {
 // readCodes looks for codes in the headers and the body, and for what only the
 // body tells. It returns the class of the first code that is known and leaves
 // the code in r.reason.
-func readCodes(r *reading, status int, h http.Header, body []byte) class {
+func readCodes(r *Reading, status int, h http.Header, body []byte) Class {
 	if status >= 400 {
 		for _, name := range []string{"Ratelimit-Reason", "X-Rate-Limit-Problem", "Stripe-Rate-Limited-Reason"} {
 			reason := strings.TrimSpace(h.Get(name))
 			if reason == "" {
 				continue
 			}
-			r.reason = reason
+			r.Reason = reason
 			if strings.Contains(reason, "-quota-") || reason == "day" { // Atlassian: jira-quota-global-based; Xero: day
-				return classQuota
+				return QuotaUsed
 			}
 			if c := classOfCode(reason); c != "" {
 				return c
 			}
-			return classThrottle
+			return Throttle
 		}
 	}
 	body = bytes.TrimLeft(body, " \t\r\n")
@@ -87,7 +87,7 @@ func readCodes(r *reading, status int, h http.Header, body []byte) class {
 	if json.Unmarshal(body, &v) != nil {
 		return ""
 	}
-	f := found{reading: r}
+	f := found{Reading: r}
 	if status < 400 {
 		f.success(object(v))
 	} else {
@@ -116,14 +116,14 @@ const (
 
 // found is what was found in a body.
 type found struct {
-	*reading
-	class class
+	*Reading
+	class Class
 }
 
 // code takes s as the reason if it is known and the first.
 func (f *found) code(s string) {
 	if c := classOfCode(s); c != "" && f.class == "" {
-		f.class, f.reason = c, s
+		f.class, f.Reason = c, s
 	}
 }
 
@@ -134,7 +134,7 @@ func (f *found) success(o map[string]any) {
 		f.code(text(o, "error"))
 	}
 	if text(o, "status") == "0" && strings.HasPrefix(text(o, "result"), etherscanText) {
-		f.class = classThrottle
+		f.class = Throttle
 	}
 	f.graphQL(o)
 }
@@ -155,11 +155,11 @@ func (f *found) graphQL(o map[string]any) {
 	seconds := func(points float64) time.Duration {
 		return capped(number{whole: int64(min(max(0, points/restore*1000), 1e15))}.times(time.Millisecond))
 	}
-	f.windows = append(f.windows, quota{name: "shopify-cost", limit: most, remaining: left, reset: seconds(most - left), unit: "points"})
+	f.Windows = append(f.Windows, Quota{Name: "shopify-cost", Limit: most, Remaining: left, Reset: seconds(most - left), Unit: "points"})
 	if asked := count(cost, "requestedQueryCost"); asked >= 0 {
-		f.cost = asked
-		if f.class == classThrottle {
-			f.hold = seconds(asked - left)
+		f.Cost = asked
+		if f.class == Throttle {
+			f.Hold = seconds(asked - left)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (f *found) failure(v any) {
 		f.code(problem)
 	}
 	if strings.HasPrefix(text(o, "message"), githubText) && f.class == "" {
-		f.class, f.hold = classThrottle, githubHold
+		f.class, f.Hold = Throttle, githubHold
 	}
 	f.google(object(o["error"]))
 	for _, o := range []map[string]any{o, object(o["error"])} {
@@ -187,8 +187,8 @@ func (f *found) failure(v any) {
 		}
 	}
 	f.graphQL(o)
-	if after := count(o, "retry_after"); after >= 0 && f.hold < 0 { // Discord
-		f.hold = capped(number{whole: int64(min(after*1000, 1e15))}.times(time.Millisecond))
+	if after := count(o, "retry_after"); after >= 0 && f.Hold < 0 { // Discord
+		f.Hold = capped(number{whole: int64(min(after*1000, 1e15))}.times(time.Millisecond))
 	}
 }
 
@@ -198,11 +198,11 @@ func (f *found) google(status map[string]any) {
 	for _, d := range list(status, "details") {
 		d := object(d)
 		if delay, ok := parseSpan(text(d, "retryDelay")); ok {
-			f.hold = capped(delay)
+			f.Hold = capped(delay)
 		}
 		for _, v := range list(d, "violations") {
 			if strings.Contains(text(object(v), "quotaId"), "PerDay") {
-				f.class, f.reason = classQuota, text(status, "status")
+				f.class, f.Reason = QuotaUsed, text(status, "status")
 			}
 		}
 	}

@@ -1,9 +1,10 @@
-package pacing
+package gate
 
 import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/law"
 )
 
 // freezeFirst is how long the first freeze lasts before one test request may
@@ -44,14 +45,14 @@ func (f *freeze) onSend() bool {
 }
 
 // onResult records the end of an attempt.
-func (f *freeze) onResult(p pass, o outcome, sent uint64, now time.Time) *collection.FreezeInfo {
+func (f *freeze) onResult(p Pass, o law.Outcome, sent uint64, now time.Time) *collection.FreezeInfo {
 	if p.test {
 		f.testing = false
 	}
 	switch {
-	case o.refused != "":
-		return f.freeze(p.id, o, sent, now)
-	case p.test && f.frozen && (o.signal == succeeded || o.signal == answered):
+	case o.Refused != "":
+		return f.freeze(p.ID, o, sent, now)
+	case p.test && f.frozen && (o.Signal == law.Succeeded || o.Signal == law.Answered):
 		*f = freeze{fence: f.fence}
 		return &collection.FreezeInfo{Reason: "test_request_answered"}
 	}
@@ -60,18 +61,18 @@ func (f *freeze) onResult(p pass, o outcome, sent uint64, now time.Time) *collec
 
 // freeze begins a freeze, or makes it longer. A refusal of a request that left
 // before the freeze began is the same refusal again.
-func (f *freeze) freeze(id uint64, o outcome, sent uint64, now time.Time) *collection.FreezeInfo {
-	if f.frozen && id <= f.fence && (f.operator || !o.operator) {
+func (f *freeze) freeze(id uint64, o law.Outcome, sent uint64, now time.Time) *collection.FreezeInfo {
+	if f.frozen && id <= f.fence && (f.operator || !o.Operator) {
 		return nil
 	}
-	f.frozen, f.reason, f.fence = true, o.refused, sent
+	f.frozen, f.reason, f.fence = true, o.Refused, sent
 	f.strikes++
-	f.operator = f.operator || o.operator || f.strikes >= freezeStrikes
+	f.operator = f.operator || o.Operator || f.strikes >= freezeStrikes
 	f.until = now.Add(freezeFirst << min(f.strikes-1, freezeStrikes))
 	if f.operator {
 		f.until = time.Time{}
 	}
-	return &collection.FreezeInfo{Frozen: true, Reason: o.refused, Until: f.until}
+	return &collection.FreezeInfo{Frozen: true, Reason: o.Refused, Until: f.until}
 }
 
 // A keptFreeze is the saved form of a freeze.

@@ -1,16 +1,16 @@
-package pacing_test
+package response_test
 
 import (
+	"collect/pacing/response"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
-
-	"collect/pacing"
 )
 
 // A vector is one response of a provider and what it means.
@@ -40,11 +40,14 @@ type vector struct {
 }
 
 // TestVectors reads responses of real providers. PACING_VECTORS names another
-// file of the same form.
+// file of the same form, by a path from here or from the module's root.
 func TestVectors(t *testing.T) {
 	name := "testdata/header-vectors.json"
 	if other := os.Getenv("PACING_VECTORS"); other != "" {
 		name = other
+		if _, err := os.Stat(name); err != nil && !filepath.IsAbs(name) {
+			name = filepath.Join("../..", name)
+		}
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -75,13 +78,13 @@ func (v *vector) header() http.Header {
 }
 
 func (v *vector) check(t *testing.T) {
-	r := pacing.Read(v.Now, v.Status, v.header(), []byte(v.Body))
-	if got, want := r.Class(), v.Expect.Class; got != want {
+	r := response.Read(v.Now, v.Status, v.header(), []byte(v.Body))
+	if got, want := string(r.Class), v.Expect.Class; got != want {
 		t.Errorf("%s: class %s, want %s", v.Vendor, got, want)
 	}
 	hold := "none"
-	if r.Hold() >= 0 {
-		hold = fmt.Sprint(r.Hold().Milliseconds())
+	if r.Hold >= 0 {
+		hold = fmt.Sprint(r.Hold.Milliseconds())
 	}
 	wantHold := "none"
 	if v.Expect.HoldMS != nil {
@@ -90,26 +93,25 @@ func (v *vector) check(t *testing.T) {
 	if hold != wantHold {
 		t.Errorf("%s: hold %s ms, want %s", v.Vendor, hold, wantHold)
 	}
-	if want := v.Expect.Reason; want != "" && r.Reason() != want {
-		t.Errorf("%s: reason %q, want %q", v.Vendor, r.Reason(), want)
+	if want := v.Expect.Reason; want != "" && r.Reason != want {
+		t.Errorf("%s: reason %q, want %q", v.Vendor, r.Reason, want)
 	}
-	if got, want := r.Key(), v.Expect.Key; got != want {
+	if got, want := r.Key, v.Expect.Key; got != want {
 		t.Errorf("%s: key %q, want %q", v.Vendor, got, want)
 	}
-	if got, want := r.Cost(), v.Expect.Cost; got != want {
+	if got, want := r.Cost, v.Expect.Cost; got != want {
 		t.Errorf("%s: cost %v, want %v", v.Vendor, got, want)
 	}
-	if got, want := r.MaxRate(), v.Expect.MaxRate; want != 0 && math.Abs(got-want) > 1e-9 {
+	if got, want := r.MaxRate, v.Expect.MaxRate; want != 0 && math.Abs(got-want) > 1e-9 {
 		t.Errorf("%s: at most %v/s, want %v", v.Vendor, got, want)
 	}
 	var got, want []string
-	for _, q := range r.Windows() {
-		name, limit, remaining, reset, window, unit := q.Values()
+	for _, q := range r.Windows {
 		resetMS := float64(-1)
-		if reset >= 0 {
-			resetMS = float64(reset.Milliseconds())
+		if q.Reset >= 0 {
+			resetMS = float64(q.Reset.Milliseconds())
 		}
-		got = append(got, fmt.Sprint(name, " ", limit, " ", remaining, " ", resetMS, " ", window.Seconds(), " ", unit))
+		got = append(got, fmt.Sprint(q.Name, " ", q.Limit, " ", q.Remaining, " ", resetMS, " ", q.Window.Seconds(), " ", q.Unit))
 	}
 	for _, w := range v.Expect.Windows {
 		want = append(want, fmt.Sprint(w.Name, " ", w.Limit, " ", w.Remaining, " ", w.ResetMS, " ", w.WindowS, " ", w.Unit))
@@ -124,14 +126,14 @@ func (v *vector) check(t *testing.T) {
 // TestDatesAreTheProviders: a wrong clock here changes no wait.
 func TestDatesAreTheProviders(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Hour, 0, time.Hour} {
-		r := pacing.Read(t0.Add(skew), 429, http.Header{
+		r := response.Read(t0.Add(skew), 429, http.Header{
 			"Date":              {"Sat, 21 Nov 2026 10:00:00 GMT"},
 			"Retry-After":       {"Sat, 21 Nov 2026 10:00:30 GMT"},
 			"X-Ratelimit-Limit": {"10"}, "X-Ratelimit-Reset": {"1795255260"},
 		}, nil)
-		_, _, _, reset, _, _ := r.Windows()[0].Values()
-		if r.Hold() != 30*time.Second || reset != time.Minute {
-			t.Errorf("with a clock %v off, hold %v and reset %v, want 30s and 1m", skew, r.Hold(), reset)
+		reset := r.Windows[0].Reset
+		if r.Hold != 30*time.Second || reset != time.Minute {
+			t.Errorf("with a clock %v off, hold %v and reset %v, want 30s and 1m", skew, r.Hold, reset)
 		}
 	}
 }

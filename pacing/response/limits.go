@@ -1,4 +1,4 @@
-package pacing
+package response
 
 import (
 	"math"
@@ -21,8 +21,8 @@ const concurrentRequests = "concurrent-requests"
 //	X-MinLimit-Remaining                a family per window
 //
 // and a handful of vendors have one of their own.
-func readLimits(r *reading, h http.Header, now time.Time) {
-	l := limits{now: now, byName: map[string]*quota{}}
+func readLimits(r *Reading, h http.Header, now time.Time) {
+	l := limits{now: now, byName: map[string]*Quota{}}
 	for key, values := range h {
 		if len(values) == 0 || !strings.Contains(key, "imit") && !strings.Contains(key, "uota") && !strings.Contains(key, "omplexity") {
 			continue
@@ -38,30 +38,30 @@ func readLimits(r *reading, h http.Header, now time.Time) {
 	}
 	l.rename(r, h)
 	for _, q := range l.byName {
-		if q.limit < 0 && q.remaining < 0 && q.reset < 0 {
+		if q.Limit < 0 && q.Remaining < 0 && q.Reset < 0 {
 			continue
 		}
-		r.windows = append(r.windows, *q)
+		r.Windows = append(r.Windows, *q)
 	}
-	slices.SortFunc(r.windows, func(a, b quota) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(r.Windows, func(a, b Quota) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // limits collects quotas by name while headers are read.
 type limits struct {
 	now    time.Time
-	byName map[string]*quota
+	byName map[string]*Quota
 	used   map[string]float64
 }
 
-func (l *limits) quota(name string) *quota {
+func (l *limits) quota(name string) *Quota {
 	q := l.byName[name]
 	if q == nil {
-		q = &quota{name: name, limit: -1, remaining: -1, reset: -1, window: windowNamed(name)}
+		q = &Quota{Name: name, Limit: -1, Remaining: -1, Reset: -1, Window: windowNamed(name)}
 		switch {
 		case strings.Contains(name, "token"):
-			q.unit = "tokens"
+			q.Unit = "tokens"
 		case strings.Contains(name, "complexity"):
-			q.unit = "complexity"
+			q.Unit = "complexity"
 		}
 		l.byName[name] = q
 	}
@@ -139,8 +139,8 @@ func (l *limits) family(header, value string) {
 func (l *limits) set(name, role, value string, relative bool) {
 	if role == "reset" {
 		d, ok := parseWait(value, l.now, time.Second)
-		if q := l.quota(name); ok && (relative || q.reset < 0) {
-			q.reset = d
+		if q := l.quota(name); ok && (relative || q.Reset < 0) {
+			q.Reset = d
 		}
 		return
 	}
@@ -154,15 +154,15 @@ func (l *limits) set(name, role, value string, relative bool) {
 	switch role {
 	case "limit", "max":
 		q := l.quota(name)
-		q.limit = count
+		q.Limit = count
 		for policy := range strings.SplitSeq(rest, ",") {
 			size, w, ok := strings.Cut(strings.TrimSpace(policy), ";w=")
 			if seconds, isNumber := parseNumber(w); ok && isNumber && size == strings.TrimSpace(first) {
-				q.window = capped(seconds.times(time.Second))
+				q.Window = capped(seconds.times(time.Second))
 			}
 		}
 	case "remaining":
-		l.quota(name).remaining = count
+		l.quota(name).Remaining = count
 	case "used":
 		if l.used == nil {
 			l.used = map[string]float64{}
@@ -173,23 +173,23 @@ func (l *limits) set(name, role, value string, relative bool) {
 
 // rename gives quotas the names that other headers tell, and fills in a limit
 // from what is used and what remains.
-func (l *limits) rename(r *reading, h http.Header) {
+func (l *limits) rename(r *Reading, h http.Header) {
 	for name, used := range l.used {
-		if q := l.byName[name]; q != nil && q.limit < 0 && q.remaining >= 0 {
-			q.limit = used + q.remaining
+		if q := l.byName[name]; q != nil && q.Limit < 0 && q.Remaining >= 0 {
+			q.Limit = used + q.Remaining
 		}
 	}
 	if q := l.byName["x-ratelimit"]; q != nil {
 		if bucket := h.Get("X-Ratelimit-Bucket"); bucket != "" { // Discord
-			q.name, r.key = bucket, bucket
+			q.Name, r.Key = bucket, bucket
 		} else if resource := h.Get("X-Ratelimit-Resource"); resource != "" { // GitHub
-			q.name = resource
+			q.Name = resource
 		}
 	}
 }
 
 // vendor reads a header that follows no family.
-func (l *limits) vendor(r *reading, name string, values []string) bool {
+func (l *limits) vendor(r *Reading, name string, values []string) bool {
 	value := values[0]
 	switch name {
 	case "ratelimit", "ratelimit-policy", "beta-ratelimit", "beta-ratelimit-policy":
@@ -198,15 +198,15 @@ func (l *limits) vendor(r *reading, name string, values []string) bool {
 		return true
 	case "x-ratelimit-global": // Discord: not only this route
 		if value == "true" {
-			r.key = "*"
+			r.Key = "*"
 		}
 	case "x-complexity": // Linear: the cost of this request
 		if n, ok := parseNumber(value); ok {
-			r.cost = n.float()
+			r.Cost = n.float()
 		}
 	case "x-amzn-ratelimit-limit": // Amazon SP-API: a rate. 0 has been seen, and means nothing
 		if n, ok := parseNumber(value); ok {
-			r.maxRate = n.float()
+			r.MaxRate = n.float()
 		}
 	case "x-shopify-shop-api-call-limit": // Shopify: 32/40 of a leaky bucket
 		l.share(name, value)
@@ -215,7 +215,7 @@ func (l *limits) vendor(r *reading, name string, values []string) bool {
 			if window, used, ok := strings.Cut(strings.TrimSpace(part), "="); ok {
 				l.share(window, used)
 				if q := l.byName[window]; q != nil && window == "api-usage" {
-					q.window = 24 * time.Hour
+					q.Window = 24 * time.Hour
 				}
 			}
 		}
@@ -229,7 +229,7 @@ func (l *limits) vendor(r *reading, name string, values []string) bool {
 		}
 	case "x-hubspot-ratelimit-interval-milliseconds":
 		if n, ok := parseNumber(value); ok {
-			l.quota("x-hubspot-ratelimit").window = capped(n.times(time.Millisecond))
+			l.quota("x-hubspot-ratelimit").Window = capped(n.times(time.Millisecond))
 		}
 	case "x-hubspot-ratelimit-daily", "x-hubspot-ratelimit-secondly":
 		l.set(strings.TrimPrefix(name, "x-hubspot-ratelimit-"), "limit", value, false)
@@ -246,6 +246,6 @@ func (l *limits) share(name, value string) {
 	n, ok2 := parseNumber(strings.TrimSpace(limit))
 	if ok && ok1 && ok2 {
 		q := l.quota(name)
-		q.limit, q.remaining = n.float(), max(0, n.float()-u.float())
+		q.Limit, q.Remaining = n.float(), max(0, n.float()-u.float())
 	}
 }

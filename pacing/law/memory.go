@@ -1,4 +1,4 @@
-package pacing
+package law
 
 import (
 	"math"
@@ -25,10 +25,11 @@ type keptPlateau struct {
 	Crowd  int           `json:"in_flight,omitempty"`
 }
 
-// keep notes what a later process should know. A pace that one bad evening
+// Keep returns what a later process should know. A pace that one bad evening
 // left behind is worth nothing: only a plateau that is an estimate is kept
 // when it is slower than the start.
-func (p *plateau) keep(k *kept) {
+func (p *plateau) Keep() Memory {
+	var m Memory
 	kp := keptPlateau{Banned: p.banned}
 	if !p.heard.IsZero() {
 		target := p.plateauOr(p.r)
@@ -36,18 +37,19 @@ func (p *plateau) keep(k *kept) {
 			target = p.start
 		}
 		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.places
-		k.Interval, k.HeardAt = interval(target), p.heard.UTC().Round(0)
+		m.Interval, m.HeardAt = interval(target), p.heard.UTC().Round(0)
 	}
 	if kp != (keptPlateau{}) {
-		k.Plateau = &kp
+		m.Plateau = &kp
 	}
+	return m
 }
 
-// restore continues with it: at half of the plateau, from where it climbs.
-func (p *plateau) restore(k kept, now time.Time) {
+// Restore continues with it: at half of the plateau, from where it climbs.
+func (p *plateau) Restore(m Memory, now time.Time) {
 	kp := keptPlateau{Target: 0}
-	if k.Plateau != nil {
-		kp = *k.Plateau
+	if m.Plateau != nil {
+		kp = *m.Plateau
 	}
 	sane := func(v float64) bool { return v >= slowest && !math.IsInf(v, 0) }
 	if sane(kp.Banned) {
@@ -55,7 +57,7 @@ func (p *plateau) restore(k kept, now time.Time) {
 		p.r = min(p.r, p.banned)
 	}
 	share := 1.0
-	switch age := now.Sub(k.HeardAt); {
+	switch age := now.Sub(m.HeardAt); {
 	case !sane(kp.Target) || age > halfFor:
 		return
 	case age > mostlyFor:
@@ -63,7 +65,7 @@ func (p *plateau) restore(k kept, now time.Time) {
 	case age > fullFor:
 		share = mostly
 	}
-	p.heard = k.HeardAt
+	p.heard = m.HeardAt
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window
 	}

@@ -1,9 +1,10 @@
-package pacing
+package gate
 
 import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/response"
 )
 
 // exactDepartures is how many departures a window remembers one by one. Beyond
@@ -134,16 +135,12 @@ func (w *window) restore(k keptWindow, now time.Time) {
 	w.expire(now)
 }
 
-// paceLimit is the longest window that is a pace. A longer one is a budget: a
-// run may use the day's requests in an hour, but not the minute's in a second.
-const paceLimit = time.Hour
-
 // strictest returns the interval of the strictest ceiling that is a pace; 0 if
 // there is none.
 func strictest(ceilings []collection.Ceiling) time.Duration {
 	var interval time.Duration
 	for _, c := range ceilings {
-		if c.Per <= paceLimit {
+		if c.Per <= response.PaceLimit {
 			interval = max(interval, c.Per/time.Duration(c.Count))
 		}
 	}

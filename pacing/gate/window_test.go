@@ -1,0 +1,98 @@
+package gate_test
+
+import (
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+
+	"pgregory.net/rapid"
+)
+
+// TestWindowAgainstCounting compares a window with counting by hand.
+func TestWindowAgainstCounting(t *testing.T) {
+	var held, free int
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.IntRange(1, 12).Draw(t, "count")
+		per := time.Duration(rapid.IntRange(1, 2000).Draw(t, "per ms")) * ms
+		w := gate.NewWindow(collection.Ceiling{Count: count, Per: per})
+		now := t0
+		var sent []time.Time
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "pause ms")) * ms)
+			next := w.Next(now)
+			recent := 0
+			for _, at := range sent {
+				if now.Sub(at) < per {
+					recent++
+				}
+			}
+			if fits := recent < count; fits != next.IsZero() {
+				t.Fatalf("%d of %d were sent in the last %v, and next is %v", recent, count, per, next)
+			}
+			if !next.IsZero() {
+				held++
+				if want := sent[len(sent)-count].Add(per); !next.Equal(want) {
+					t.Fatalf("next is in %v, want %v", next.Sub(now), want.Sub(now))
+				}
+				now = next
+				w.Next(now)
+			} else {
+				free++
+			}
+			w.Add(now)
+			sent = append(sent, now)
+		}
+	})
+	if min(held, free) < 100 {
+		t.Errorf("%d requests were held and %d were free", held, free)
+	}
+}
+
+// TestLargeWindowIsBounded: a day of a million requests is kept in groups,
+// which never allow more than the ceiling.
+func TestLargeWindowIsBounded(t *testing.T) {
+	const count = 50_000
+	w := gate.NewWindow(collection.Ceiling{Count: count, Per: time.Hour})
+	now := t0
+	var sent []time.Time
+	for len(sent) < 3*count {
+		if next := w.Next(now); !next.IsZero() {
+			now = next
+			continue
+		}
+		w.Add(now)
+		sent = append(sent, now)
+		now = now.Add(20 * ms)
+	}
+	if got := w.Groups(); got > 2*4096 {
+		t.Errorf("%d groups are remembered", got)
+	}
+	full := false
+	for i := range sent[count:] {
+		if got := sent[i+count].Sub(sent[i]); got < time.Hour {
+			t.Fatalf("%d requests in %v, want at most %d in an hour", count+1, got, count)
+		}
+		full = full || sent[i+count*99/100].Sub(sent[i]) < time.Hour
+	}
+	if !full {
+		t.Errorf("never were 99 %% of %d requests in an hour", count)
+	}
+}
+
+func TestStrictest(t *testing.T) {
+	for _, tc := range []struct {
+		ceilings []collection.Ceiling
+		want     time.Duration
+	}{
+		{nil, 0},
+		{[]collection.Ceiling{{Count: 30, Per: time.Minute}, {Count: 5, Per: time.Second}}, 2 * time.Second},
+		{[]collection.Ceiling{{Count: 10, Per: time.Second}, {Count: 5000, Per: time.Hour}}, 720 * ms},
+		{[]collection.Ceiling{{Count: 5, Per: time.Second}, {Count: 1000, Per: 24 * time.Hour}}, 200 * ms}, // a day is a budget
+	} {
+		if got := gate.Strictest(tc.ceilings); got != tc.want {
+			t.Errorf("the strictest of %v is %v, want %v", tc.ceilings, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+// Package law moves the pace of requests to one provider.
+//
+// A [Law] is told when requests leave and what became of them, and says when
+// the next may leave. It is pure: it has no clock, no goroutine and no chance
+// of its own, so that a history always ends in the same pace. What it learned
+// goes into a [Memory] and comes from there.
+//
+// The laws differ in how they look for the limit that the provider does not
+// tell: see [Laws]. All of them keep two promises: an error never makes the
+// pace faster, and an episode of refusals slows it down once, however many
+// requests were in flight.
+package law
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"collect/pacing/response"
+)
+
+// The laws of the pace.
+const (
+	Plateau      = "plateau"       // finds the limit and stays just below it
+	AIMD         = "aimd"          // a constant step in rate for each success
+	IntervalStep = "interval-step" // a constant step in time for each success
+)
+
+// Laws returns the names of the laws, the default first.
+func Laws() []string { return []string{Plateau, AIMD, IntervalStep} }
+
+// A Law moves the pace. It has no clock and no goroutine: it is told when
+// requests leave and end, and says when the next may leave.
+type Law interface {
+	// Next returns when the next request may leave; the zero time if it may
+	// at once. If it is not open, it waits for a request in flight to end.
+	Next(now time.Time) (at time.Time, open bool)
+
+	// OnSend records that a request leaves.
+	OnSend(now time.Time) Ticket
+
+	// OnResult records what became of it. Only a success may make the pace
+	// faster.
+	OnResult(d Ticket, o Outcome, now time.Time)
+
+	// Known reports whether the refusal o of d belongs to an episode that has
+	// begun, and so says nothing new.
+	Known(d Ticket, o Outcome) bool
+
+	Rate() float64  // the pace in requests per second; 0: not paced
+	Most() float64  // the highest there can be
+	Latest() uint64 // the id of the latest request
+
+	Keep() Memory                    // what a later process should know
+	Restore(m Memory, now time.Time) // continues with it
+}
+
+// A Ticket is the permission of an attempt that leaves.
+type Ticket struct {
+	ID       uint64 // from 1, rising
+	bound    bool   // the pace is what held it back
+	at       time.Time
+	inFlight int // requests in flight when it left, with this one
+}
+
+// Start is the pace of a provider that nobody described, in requests per
+// second, and Ceiling the highest one. Both are those PDP-Connect/pdpp arrived
+// at with live providers.
+const (
+	Start   = 1.0
+	Ceiling = 4.0
+)
+
+// New returns the law called name, the default if it is "". It starts at
+// start and never goes above ceiling, in requests per second. An error says
+// that there is no such law.
+func New(name string, start, ceiling float64) (Law, error) {
+	switch name {
+	case "", Plateau:
+		return newPlateau(start, ceiling, rand.Float64()), nil
+	case AIMD, IntervalStep:
+		p := newPacer(interval(start), interval(ceiling))
+		p.inTime = name == IntervalStep
+		return p, nil
+	}
+	return nil, fmt.Errorf("no law is called %q: there are %s", name, strings.Join(Laws(), ", "))
+}
+
+// Unpaced returns the law of a provider that is not paced.
+func Unpaced() Law {
+	p := newPacer(interval(Start), interval(Ceiling))
+	p.off = true
+	return p
+}
+
+// PerSecond returns the rate of an interval.
+func PerSecond(interval time.Duration) float64 { return float64(time.Second) / float64(interval) }
+
+// A Signal is what a finished attempt says about the pace.
+type Signal uint8
+
+const (
+	Silent    Signal = iota // nothing: it was cancelled, or refused for a reason that is not the pace
+	Succeeded               // the provider did what was asked
+	Answered                // the provider refused this request, not the pace
+	Throttled               // the provider asked for less
+	Failed                  // no usable answer
+)
+
+// An Outcome is what became of an attempt, as far as the gate is concerned.
+type Outcome struct {
+	Signal    Signal
+	Weak      bool             // nothing but a 503 says so, which may be by chance
+	Windows   []response.Quota // limits that were announced
+	Hold      time.Duration    // the provider asked for it; negative: it did not
+	QuotaUsed bool             // a quota is used up: a hold, and no news about the pace
+	Refused   string           // why the account is refused; "" if it is not
+	Operator  bool             // and only an operator may release it
+}
+
+// A Memory is what a law hands on to a later process, as JSON.
+type Memory struct {
+	Interval time.Duration `json:"interval_ns,omitempty"` // learned, and never worse than the start
+	HeardAt  time.Time     `json:"heard_at,omitzero"`     // when the provider last confirmed it
+	Plateau  *keptPlateau  `json:"plateau,omitempty"`
+}
