@@ -22,14 +22,14 @@ func BenchmarkAdmit(b *testing.B) {
 		b.Fatal(err)
 	}
 	now := time.Unix(1e9, 0)
-	g.Plan(now, time.Time{}, time.Time{}) // the first one waits
+	g.Plan(gate.Request{}, now) // the first one waits
 	b.ReportAllocs()
 	for b.Loop() {
 		now = now.Add(time.Second)
-		if !g.Plan(now, time.Time{}, time.Time{}).Ready {
+		if !g.Plan(gate.Request{}, now).Ready {
 			b.Fatal("a request a second was held back")
 		}
-		g.Settle(now, g.Leave(now), law.Outcome{Signal: law.Succeeded, Hold: -1})
+		g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Succeeded, Hold: -1})
 	}
 }
 

@@ -29,6 +29,11 @@ type turn struct {
 	err   error
 }
 
+// request returns what the gate is asked for t, in a run that ends at deadline.
+func (t *turn) request(deadline time.Time) gate.Request {
+	return gate.Request{NotBefore: t.notBefore, Deadline: deadline}
+}
+
 // enter waits for the turn of an attempt. This is the only wait of an attempt:
 // all reasons to wait are one plan, made anew when something changes.
 func (g *Governor) enter(ctx context.Context, t *turn) (gate.Pass, error) {
@@ -133,7 +138,7 @@ func (g *Governor) decide(t *turn, now time.Time) bool {
 		t.err = g.broken
 	} else if reason := g.budget.over(now); reason == collection.Interrupted {
 		t.err = g.stopped(&collection.Stop{Reason: reason}, now, t.stream)
-	} else if p := g.gate.Plan(now, t.notBefore, deadline); p.Stop != nil {
+	} else if p := g.gate.Plan(t.request(deadline), now); p.Stop != nil {
 		t.err = g.stopped(p.Stop, now, t.stream)
 	} else if reason != "" {
 		t.err = g.stopped(&collection.Stop{Reason: reason}, now, t.stream)
@@ -161,7 +166,7 @@ func (g *Governor) admit(t *turn, now time.Time) error {
 	if t.paid && !retry {
 		g.budget.returnToken()
 	}
-	t.pass = g.gate.Leave(now)
+	t.pass = g.gate.Leave(t.request(time.Time{}), now)
 	t.pass.Retry = t.retry
 	for i, e := range t.pass.Change {
 		t.pass.Change[i] = g.tell(e, now, t.stream)

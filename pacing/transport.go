@@ -155,7 +155,7 @@ func (g *Governor) retry(req *http.Request, a answer, n int, stream string) (tur
 	if !repeatable(req) || n >= g.limits.Attempts {
 		return turn{}, g.final(a)
 	}
-	if p := g.gate.Plan(now, next.notBefore, g.budget.deadline(now)); p.Stop != nil {
+	if p := g.gate.Plan(next.request(g.budget.deadline(now)), now); p.Stop != nil {
 		if p.Stop.Status == 0 {
 			p.Stop.Status = a.status
 		}

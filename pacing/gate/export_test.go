@@ -34,7 +34,7 @@ func (w *window) Groups() int                  { return len(w.log) }
 // LeavesAt returns when the next request could leave, if an operator lets it.
 func (g *Gate) LeavesAt(now time.Time) time.Time {
 	g.freeze, g.longestWait = freeze{until: g.freeze.until}, 1<<62
-	if until := g.Plan(now, time.Time{}, time.Time{}).Until; until.After(g.freeze.until) {
+	if until := g.Plan(Request{}, now).Until; until.After(g.freeze.until) {
 		return until
 	}
 	return g.freeze.until

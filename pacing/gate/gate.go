@@ -79,10 +79,15 @@ type Plan struct {
 	Cause collection.WaitCause
 }
 
-// Plan decides for a request that itself must not leave before notBefore, in
-// a run that ends at deadline (zero: never).
-func (g *Gate) Plan(now, notBefore, deadline time.Time) Plan {
-	if stop := g.Refuse(now, deadline); stop != nil {
+// A Request asks to leave. Zero times bind nothing.
+type Request struct {
+	NotBefore time.Time // the end of its back-off
+	Deadline  time.Time // when its run ends: what would wait beyond it is stopped
+}
+
+// Plan decides for r at now.
+func (g *Gate) Plan(r Request, now time.Time) Plan {
+	if stop := g.Refuse(now, r.Deadline); stop != nil {
 		return Plan{Stop: stop}
 	}
 	var p Plan
@@ -96,14 +101,14 @@ func (g *Gate) Plan(now, notBefore, deadline time.Time) Plan {
 	for i := range g.windows {
 		longest(g.windows[i].next(now), collection.WaitWindow)
 	}
-	longest(notBefore, collection.WaitBackoff)
+	longest(r.NotBefore, collection.WaitBackoff)
 	longest(g.hold, collection.WaitRetryAfter)
 	if g.breaker.state == Open {
 		longest(g.breaker.until, collection.WaitBreaker)
 	}
 	switch {
 	case p.Until.After(now):
-		if !deadline.IsZero() && !p.Until.Before(deadline) {
+		if !r.Deadline.IsZero() && !p.Until.Before(r.Deadline) {
 			return Plan{Stop: &collection.Stop{Reason: collection.WallClock}}
 		}
 		return p
@@ -147,8 +152,8 @@ type Pass struct {
 	Change []collection.Event
 }
 
-// Leave records that a request leaves at now, after a plan that was ready.
-func (g *Gate) Leave(now time.Time) Pass {
+// Leave records that r leaves at now, after a plan that was ready.
+func (g *Gate) Leave(_ Request, now time.Time) Pass {
 	var p Pass
 	p.Ticket = g.law.OnSend(now)
 	for i := range g.windows {
