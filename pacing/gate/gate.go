@@ -155,7 +155,7 @@ type Pass struct {
 // Leave records that r leaves at now, after a plan that was ready.
 func (g *Gate) Leave(_ Request, now time.Time) Pass {
 	var p Pass
-	p.Ticket = g.law.OnSend(now)
+	p.Ticket = g.law.OnSend(now, 1)
 	for i := range g.windows {
 		g.windows[i].add(now, 1)
 		p.Save = g.windows[i].reserve() || p.Save

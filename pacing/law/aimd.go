@@ -36,6 +36,7 @@ type pacer struct {
 	interval time.Duration // in [floor, slowest]
 	tat      time.Time     // GCRA's theoretical arrival time; zero before the first request
 	sent     uint64        // the id of the latest request
+	weight   float64       // of the latest request
 	fence    uint64        // the id of the latest request sent before the last decrease
 	slowed   bool          // a throttle episode is open
 	heard    time.Time     // when the provider last said anything about the pace
@@ -65,14 +66,15 @@ func (p *pacer) Next(now time.Time) (at time.Time, open bool) {
 // OnSend records that a request leaves. bound says that the pace is what held
 // it back: it left within 2/3 of an interval after it might have, so the run
 // uses at least 60 % of the pace.
-func (p *pacer) OnSend(now time.Time) Ticket {
+func (p *pacer) OnSend(now time.Time, weight float64) Ticket {
 	p.sent++
+	p.weight = cost(weight)
 	bound := now.Sub(p.tat) <= p.interval*2/3
 	if p.tat.Before(now) {
 		p.tat = now
 	}
-	p.tat = p.tat.Add(p.interval)
-	return Ticket{ID: p.sent, bound: bound, at: now}
+	p.tat = p.tat.Add(scale(p.interval, p.weight))
+	return Ticket{ID: p.sent, bound: bound, at: now, weight: p.weight}
 }
 
 // OnResult moves the pace after the attempt id. Only a success makes it
@@ -116,7 +118,7 @@ func (p *pacer) quicken() {
 		next = next.Round(time.Millisecond) // the published ramp is in whole milliseconds
 	}
 	p.interval = max(p.floor, next)
-	p.tat = p.tat.Add(p.interval - was)
+	p.tat = p.tat.Add(scale(p.interval-was, p.weight))
 }
 
 // Rate returns the pace in requests per second; 0 if there is none.

@@ -1,10 +1,11 @@
 package law_test
 
 import (
-	"collect/pacing/law"
 	"slices"
 	"testing"
 	"time"
+
+	"collect/pacing/law"
 
 	"pgregory.net/rapid"
 )

@@ -37,7 +37,7 @@ func (p *plateau) announce(o Outcome, refused bool, now time.Time) {
 			continue
 		}
 		p.longest = max(p.longest, q.Reset, q.Window)
-		rest := max(restLeast, q.Remaining-float64(p.flying))
+		rest := max(restLeast, q.Remaining-p.afloat)
 		rate := margin * rest / q.Reset.Seconds()
 		switch {
 		case q.Limit > 1 && p.longest <= shortWindow:

@@ -18,12 +18,12 @@ func (p *pacer) At(now time.Time) time.Time {
 }
 
 func (p *pacer) Send(now time.Time) (uint64, bool) {
-	d := p.OnSend(now)
+	d := p.OnSend(now, 1)
 	return d.ID, d.bound
 }
 
 func (p *pacer) Result(id uint64, bound bool, s Signal, now time.Time) {
-	p.OnResult(Ticket{ID: id, bound: bound}, Outcome{Signal: s, Hold: -1}, now)
+	p.OnResult(Ticket{ID: id, bound: bound, weight: 1}, Outcome{Signal: s, Hold: -1}, now)
 }
 
 func (p *pacer) StepInTime()                 { p.inTime = true }
@@ -53,7 +53,10 @@ func (l Learner) Rate() float64                        { return l.p.Rate() }
 func (l Learner) Plateau() float64                     { return l.p.target }
 func (l Learner) Next(now time.Time) (time.Time, bool) { return l.p.Next(now) }
 func (l Learner) Due() time.Time                       { return latest(l.p.tat, l.p.pause) }
-func (l Learner) Send(now time.Time) Sent              { return Sent{l.p.OnSend(now)} }
+func (l Learner) Send(now time.Time) Sent              { return l.SendCost(now, 1) }
+func (l Learner) SendCost(now time.Time, w float64) Sent {
+	return Sent{l.p.OnSend(now, w)}
+}
 
 func (l Learner) Result(s Sent, r Result, now time.Time) {
 	o := Outcome{Signal: r.Signal, Weak: r.Weak, Hold: -1}

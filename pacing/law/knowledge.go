@@ -27,50 +27,62 @@ type knowledge struct {
 	agreed   int           // episodes in a row that found the same
 	refuted  bool          // a plateau that a probe seemed to prove was refused
 
-	began   time.Time   // of the count
-	answers int         // since then
-	times   []time.Time // of the latest answers: a ring
-	head    int         // its oldest, when it is full
+	began   time.Time // of the count
+	answers int       // since then
+	work    float64   // of them
+	latest  []served  // answers: a ring
+	head    int       // its oldest, when it is full
+}
+
+// A served is an answer and what it cost.
+type served struct {
+	at   time.Time
+	work float64
 }
 
 // count notes an answer.
-func (k *knowledge) count(now time.Time) {
+func (k *knowledge) count(work float64, now time.Time) {
 	k.answers++
-	if len(k.times) < answersKept {
-		k.times = append(k.times, now)
+	k.work += work
+	if len(k.latest) < answersKept {
+		k.latest = append(k.latest, served{now, work})
 		return
 	}
-	k.times[k.head] = now
+	k.latest[k.head] = served{now, work}
 	k.head = (k.head + 1) % answersKept
 }
 
 // begin begins a new count.
-func (k *knowledge) begin(now time.Time) { k.began, k.answers = now, 0 }
+func (k *knowledge) begin(now time.Time) { k.began, k.answers, k.work = now, 0, 0 }
 
-// within returns how many of the kept answers came in [from, to).
-func (k *knowledge) within(from, to time.Time) int {
-	n := 0
-	for i := range k.times {
-		at := k.times[(k.head+len(k.times)-1-i)%len(k.times)]
-		if at.Before(from) {
+// within returns the work of the kept answers that came in [from, to).
+func (k *knowledge) within(from, to time.Time) float64 {
+	work := 0.0
+	for i := range k.latest {
+		s := k.latest[(k.head+len(k.latest)-1-i)%len(k.latest)]
+		if s.at.Before(from) {
 			break
 		}
-		if at.Before(to) {
-			n++
+		if s.at.Before(to) {
+			work += s.work
 		}
 	}
-	return n
+	return work
 }
 
 // delivered returns the rate of the latest answers.
 func (k *knowledge) delivered(now time.Time) float64 {
-	const latest = 16
-	n := min(latest, len(k.times))
+	const few = 16
+	n := min(few, len(k.latest))
 	if n < enough {
 		return 0
 	}
-	first := k.times[(k.head+len(k.times)-n)%len(k.times)]
-	return float64(n-1) / max(now.Sub(first).Seconds(), 1e-3)
+	work := 0.0
+	for i := 1; i < n; i++ {
+		work += k.latest[(k.head+len(k.latest)-i)%len(k.latest)].work
+	}
+	first := k.latest[(k.head+len(k.latest)-n)%len(k.latest)]
+	return work / max(now.Sub(first.at).Seconds(), 1e-3)
 }
 
 // measure learns the window from the length of the block: the smallest usual
@@ -100,7 +112,7 @@ func (p *plateau) estimate(now time.Time) float64 {
 	if p.window > 0 && p.at.Sub(p.began) <= p.window {
 		span = min(span, p.window) // all of it was in one window
 	}
-	est := float64(p.answers) / span.Seconds()
+	est := p.work / span.Seconds()
 	p.begin(now)
 	return est
 }
@@ -152,8 +164,7 @@ const startupShare = 0.8
 func (p *plateau) burstRate() float64 {
 	const recent = 5 * time.Second
 	span := max(time.Second, min(recent, p.at.Sub(p.first)))
-	n := p.within(p.at.Add(-span), p.at)
-	return float64(n) / span.Seconds()
+	return p.within(p.at.Add(-span), p.at) / span.Seconds()
 }
 
 // limit returns the limit that is believed; 0 if none is.

@@ -37,8 +37,10 @@ type Law interface {
 	// at once. If it is not open, it waits for a request in flight to end.
 	Next(now time.Time) (at time.Time, open bool)
 
-	// OnSend records that a request leaves.
-	OnSend(now time.Time) Ticket
+	// OnSend records that a request leaves whose cost is weight: 1 for most,
+	// more for one that the provider counts as several. The pace is in this
+	// unit, so the next request waits for so much longer.
+	OnSend(now time.Time, weight float64) Ticket
 
 	// OnResult records what became of it. Only a success may make the pace
 	// faster.
@@ -61,7 +63,20 @@ type Ticket struct {
 	ID       uint64 // from 1, rising
 	bound    bool   // the pace is what held it back
 	at       time.Time
-	inFlight int // requests in flight when it left, with this one
+	inFlight int     // requests in flight when it left, with this one
+	weight   float64 // of its cost
+}
+
+// heaviest bounds the cost of a request, so that no slot is longer than time
+// can be counted: a million of them at the slowest pace is 19 years.
+const heaviest = 1e6
+
+// cost returns weight if it can be one, and 1 if not.
+func cost(weight float64) float64 {
+	if weight > 0 {
+		return min(weight, heaviest)
+	}
+	return 1
 }
 
 // Start is the pace of a provider that nobody described, in requests per

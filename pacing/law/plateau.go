@@ -46,7 +46,7 @@ const (
 //
 // It has no clock and draws no chance: phase is given, and spreads the slots.
 type plateau struct {
-	start   float64 // requests per second, as all rates
+	start   float64 // requests per second, or units of their cost, as all rates
 	ceiling float64
 	phase   float64
 
@@ -57,7 +57,9 @@ type plateau struct {
 	tat    time.Time
 	sent   uint64
 	fence  uint64    // the id of the latest request sent before the last decrease
+	weight float64   // of the latest request
 	flying int       // requests in flight
+	afloat float64   // and their cost
 	left   time.Time // when the latest one left
 	heard  time.Time
 
@@ -122,11 +124,13 @@ func interval(rate float64) time.Duration { return time.Duration(float64(time.Se
 // OnSend records that a request leaves, and books its slot. It is bound if it
 // left within 2/3 of an interval after it might have, so that the run uses at
 // least 60 % of the pace.
-func (p *plateau) OnSend(now time.Time) Ticket {
+func (p *plateau) OnSend(now time.Time, weight float64) Ticket {
 	p.sent++
+	p.weight = cost(weight)
 	p.flying++
+	p.afloat += p.weight
 	p.left = now
-	slot := interval(p.pace())
+	slot := scale(interval(p.pace()), p.weight)
 	bound := now.Sub(p.tat) <= slot*2/3
 	if p.tat.Before(now) {
 		p.tat = now
@@ -134,15 +138,16 @@ func (p *plateau) OnSend(now time.Time) Ticket {
 	// Multiples of the golden ratio are spread evenly over [0, 1).
 	_, u := math.Modf(p.phase + float64(p.sent%(1<<20))*math.Phi)
 	if p.sent > 1 {
-		slot = time.Duration(float64(slot) * (slotLeast + slotSpan*u))
+		slot = scale(slot, slotLeast+slotSpan*u)
 	}
 	p.tat = p.tat.Add(slot)
-	return Ticket{ID: p.sent, bound: bound, at: now, inFlight: p.flying}
+	return Ticket{ID: p.sent, bound: bound, at: now, inFlight: p.flying, weight: p.weight}
 }
 
 // OnResult records the end of an attempt.
 func (p *plateau) OnResult(d Ticket, o Outcome, now time.Time) {
 	p.flying--
+	p.afloat -= d.weight
 	if o.Signal != Silent && o.Signal != Failed {
 		p.heard = now
 	}
@@ -159,7 +164,7 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now time.Time) {
 
 // answer records an answer that did not ask for less.
 func (p *plateau) answer(d Ticket, o Outcome, now time.Time) {
-	p.count(now)
+	p.count(d.weight, now)
 	p.suspicion *= suspicionFade
 	p.crowd.accept(d)
 	if d.ID <= p.fence {
@@ -178,8 +183,8 @@ func (p *plateau) answer(d Ticket, o Outcome, now time.Time) {
 		return
 	}
 	was := p.pace()
-	p.advance(now)
+	p.advance(d.weight, now)
 	if pace := p.pace(); pace > was && p.tat.After(now) { // for the wait that has begun as well
-		p.tat = p.tat.Add(interval(pace) - interval(was))
+		p.tat = p.tat.Add(scale(interval(pace)-interval(was), p.weight))
 	}
 }

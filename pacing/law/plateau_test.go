@@ -1,11 +1,13 @@
 package law_test
 
 import (
-	"collect/pacing/law"
+	"cmp"
 	"math"
 	"slices"
 	"testing"
 	"time"
+
+	"collect/pacing/law"
 
 	"pgregory.net/rapid"
 )
@@ -16,25 +18,28 @@ type limited struct {
 	law.Learner
 	now    time.Time
 	rate   float64
+	burst  float64 // 2 if it is 0
+	weight float64 // of a request, 1 if it is 0
 	tokens float64
 	at     time.Time
 }
 
 // run asks until a time has passed, and returns what was answered and refused.
 func (l *limited) run(d time.Duration) (answered, refused int) {
+	burst, weight := cmp.Or(l.burst, 2), cmp.Or(l.weight, 1)
 	for end := l.now.Add(d); l.now.Before(end); {
 		at, _ := l.Next(l.now)
 		l.now = later(l.now, at)
-		s := l.Send(l.now)
-		l.tokens = min(2, l.tokens+l.now.Sub(l.at).Seconds()*l.rate)
+		s := l.SendCost(l.now, weight)
+		l.tokens = min(burst, l.tokens+l.now.Sub(l.at).Seconds()*l.rate)
 		l.at = l.now
 		l.now = l.now.Add(ms)
-		if l.tokens < 1 {
+		if l.tokens < weight {
 			refused++
 			l.Result(s, law.Result{Signal: law.Throttled}, l.now)
 			continue
 		}
-		l.tokens--
+		l.tokens -= weight
 		answered++
 		l.Result(s, law.Result{Signal: law.Succeeded}, l.now)
 	}

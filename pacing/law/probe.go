@@ -44,10 +44,10 @@ type probe struct {
 // advance moves the pace after an answer that used it. The step in the
 // interval is a quarter of the gap; as the gap to a plateau shrinks, so does
 // it, and at the plateau it is nothing.
-func (p *plateau) advance(now time.Time) {
+func (p *plateau) advance(weight float64, now time.Time) {
 	switch p.mode {
 	case startup:
-		p.r *= math.Exp2(1 / max(doubleLeast, doubleTime.Seconds()*p.r))
+		p.r *= math.Exp2(min(1/doubleLeast, weight/(doubleTime.Seconds()*p.r)))
 		if p.r >= p.bound() {
 			p.settleAt(p.bound())
 		}
