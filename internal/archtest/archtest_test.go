@@ -17,7 +17,8 @@ var rules = archtest.Rules{
 		"cmd": {"*"},
 
 		"collection":               {},
-		"pacing":                   {"collection", "pacing/gate", "pacing/law", "pacing/response"},
+		"pacing":                   {"collection", "pacing/desk", "pacing/gate", "pacing/law", "pacing/response"},
+		"pacing/desk":              {"collection", "pacing/gate", "pacing/law"},
 		"pacing/gate":              {"collection", "pacing/law", "pacing/response"},
 		"pacing/law":               {"pacing/response"},
 		"pacing/response":          {},
