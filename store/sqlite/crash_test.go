@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 		"collect":      childCollects,
 		"denied":       childIsDenied,
 		"hash":         childHashes,
+		"migrate":      childMigrates,
 		"open":         childOpens,
 		"race":         childRaces,
 		"unprivileged": childReadsUnprivileged,
@@ -245,10 +246,10 @@ func childOpens(path string) error {
 // TestFirstStarts starts many processes on no store at once: one makes it, and
 // none fails.
 func TestFirstStarts(t *testing.T) {
-	for range 3 {
+	for _, starts := range []int{6, 6, 80} {
 		path := filepath.Join(t.TempDir(), "made", "by", "the first", "state?#%20.db")
 		var started []*exec.Cmd
-		for range 6 {
+		for range starts {
 			cmd := child(t, "open", path)
 			cmd.Stdout = os.Stdout
 			if err := cmd.Start(); err != nil {

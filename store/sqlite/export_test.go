@@ -44,6 +44,12 @@ func LimitPages(s *Store, n int) error {
 	return err
 }
 
+// Migrate makes or upgrades the store at path. It calls at at each step, and
+// ends with its error.
+func Migrate(ctx context.Context, path string, at func(Step) error) error {
+	return migrate(ctx, path, true, at)
+}
+
 // Lock functions and names, for tests that hold them against each other.
 var (
 	Acquire   = acquire
@@ -51,6 +57,7 @@ var (
 	ErrLocked = errLocked
 	ViewSQL   = viewSQL
 	WriterDSN = writerDSN
+	Newest    = newest
 )
 
 // Queries are those that run for each slice or page.

@@ -107,7 +107,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := refuseNetwork(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, path, o.Create); err != nil {
+	if err := migrate(ctx, path, o.Create, never); err != nil {
 		return nil, s.classify(err)
 	}
 	// Before, not after: a file that is replaced in between is then found out.
