@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/filelock"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -270,8 +271,8 @@ func TestFirstStarts(t *testing.T) {
 // only writer of the file beside it.
 func childRaces(path string) error {
 	for range 200 {
-		l, err := sqlite.Acquire(path)
-		if errors.Is(err, sqlite.ErrLocked) {
+		l, err := filelock.Acquire(path)
+		if errors.Is(err, filelock.ErrLocked) {
 			time.Sleep(time.Duration(os.Getpid()%7) * 10 * time.Microsecond)
 			continue
 		}

@@ -50,11 +50,9 @@ func Migrate(ctx context.Context, path string, at func(Step) error) error {
 	return migrate(ctx, path, true, at)
 }
 
-// Lock functions and names, for tests that hold them against each other.
+// Names, for tests that hold them against each other.
 var (
-	Acquire   = acquire
 	LockPath  = lockPath
-	ErrLocked = errLocked
 	ViewSQL   = viewSQL
 	WriterDSN = writerDSN
 	Newest    = newest
@@ -70,9 +68,3 @@ var Queries = map[string]string{
 	"page":     fmt.Sprintf(pageQuery, ">"),
 	"parents":  parentsQuery,
 }
-
-// Release removes and frees a lock.
-func (l *lock) Release() error { return l.release() }
-
-// Abandon frees a lock and leaves its file.
-func (l *lock) Abandon() error { return l.abandon() }

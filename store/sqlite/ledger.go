@@ -9,13 +9,14 @@ import (
 	"sync/atomic"
 
 	"collect/collection"
+	"collect/internal/filelock"
 	"collect/store"
 )
 
 // A ledger is the write side of a store for one run.
 type ledger struct {
 	store     *Store
-	lock      *lock
+	lock      *filelock.Lock
 	connector string
 	run       string
 	epoch     int64

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"collect/internal/filelock"
 	"collect/migrations"
 	"collect/store"
 )
@@ -41,11 +42,11 @@ func migrate(ctx context.Context, path string, create bool, at func(step) error)
 	if have == 0 && !create {
 		return errEmpty(path)
 	}
-	l, err := acquireWait(ctx, path+".lock", time.Minute)
+	l, err := filelock.AcquireWait(ctx, path+".lock", time.Minute)
 	if err != nil {
 		return err
 	}
-	defer l.release() // the kernel frees it in any case
+	defer l.Release() // the kernel frees it in any case
 
 	have, wal, err = schema(ctx, path, db)
 	if err != nil || have == newest() && wal {
