@@ -22,9 +22,22 @@ const (
 	LeaseTaken      EventKind = "lease.taken"
 	CheckpointReset EventKind = "checkpoint.reset"
 	BudgetExhausted EventKind = "budget.exhausted"
+	LimitLearned    EventKind = "limit.learned" // the provider announces a limit, told once
+	LimitLow        EventKind = "limit.low"     // little is left of an announced limit
 	WarningRaised   EventKind = "warning"
 	ErrorRaised     EventKind = "error"
 	RunFinished     EventKind = "run.finished"
+)
+
+// The events of single requests. There are as many as requests, so they are
+// told only to who asks for a trace, and never stored.
+const (
+	RequestStarted   EventKind = "request.started"
+	SlotAcquired     EventKind = "slot.acquired" // an attempt may leave
+	SlotReleased     EventKind = "slot.released" // it has ended
+	RequestRetrying  EventKind = "request.retrying"
+	RequestCompleted EventKind = "request.completed"
+	RequestFailed    EventKind = "request.failed"
 )
 
 // An Event is one thing that happened in a run. It carries no secrets, URLs,
@@ -48,6 +61,8 @@ type Event struct {
 	Freeze   *FreezeInfo   `json:",omitempty"`
 	Gap      *GapInfo      `json:",omitempty"`
 	Budget   *BudgetInfo   `json:",omitempty"`
+	Limit    *LimitInfo    `json:",omitempty"`
+	Request  *RequestInfo  `json:",omitempty"`
 	Message  string        `json:",omitempty"` // for warning and error
 }
 
@@ -125,4 +140,25 @@ type GapInfo struct {
 type BudgetInfo struct {
 	Axis  Reason  `json:"axis"`
 	Limit float64 `json:"limit"`
+}
+
+// LimitInfo describes a limit that a provider announces in its headers.
+type LimitInfo struct {
+	Name      string   `json:"name"`  // the provider's own; "" if it has none
+	Unit      string   `json:"unit"`  // requests, or what else is counted
+	Limit     float64  `json:"limit"` // in one window
+	Remaining float64  `json:"remaining"`
+	Ratio     float64  `json:"remaining_ratio"`
+	Window    *float64 `json:"window_seconds"` // nil: not said
+	Reset     *float64 `json:"reset_seconds"`  // until there is more; nil: not said
+}
+
+// RequestInfo describes a moment in the life of one request.
+type RequestInfo struct {
+	ID         int64    `json:"request_id"` // counted from 1 in the run
+	Attempt    int      `json:"attempt"`
+	QueueDepth int      `json:"queue_depth"` // attempts that wait to leave
+	Delay      *float64 `json:"delay_seconds,omitempty"`
+	Reason     string   `json:"reason,omitempty"` // of a retry: ratelimit or error; of a failure: the stop's
+	Latency    *float64 `json:"latency_seconds,omitempty"`
 }

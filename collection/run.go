@@ -46,6 +46,7 @@ type Run struct {
 	ExitCode  int       // -1 until it is finished, and for good if its process died
 	Tally     Tally
 	Waited    map[WaitCause]time.Duration
+	Metrics   Metrics
 }
 
 // A Holder is the process that runs.

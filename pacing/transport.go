@@ -1,7 +1,6 @@
 package pacing
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/pacing/desk"
 	"collect/pacing/gate"
 	"collect/pacing/law"
 	"collect/pacing/response"
@@ -20,21 +18,25 @@ type transport struct{ *Governor }
 
 // RoundTrip sends req until there is an answer for the connector, or a stop.
 // Each attempt has its own turn at the gate.
-func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if req.Body != nil {
 		defer req.Body.Close()
 	}
 	ctx := req.Context()
-	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
-	for n := 1; ; n++ {
-		p, err := t.enter(ctx, turn)
+	turn := turn{stream: collection.StreamOf(ctx)}
+	id, n := t.meter.Ask(), 1
+	t.trace(collection.RequestStarted, turn.stream, collection.RequestInfo{ID: id, Attempt: n})
+	defer func() { t.ended(id, n, collection.StreamOf(ctx), err) }()
+	for ; ; n++ {
+		p, err := t.enter(ctx, &turn)
 		if err != nil {
 			return nil, err
 		}
+		t.meter.Leave(turn.retry)
+		t.trace(collection.SlotAcquired, turn.stream, collection.RequestInfo{ID: id, Attempt: n})
 		a := t.attempt(req, p, n)
-		next := &desk.Turn{Stream: turn.Stream, Retry: true, Request: turn.Request}
-		next.Request.NotBefore = time.Now().Add(backoff(n-1, rand.Float64()))
-		settled, err := t.settle(ctx, p, a, next)
+		err = t.settle(ctx, p, a, turn.stream)
+		t.released(id, n, turn.stream, a)
 		if err != nil {
 			return nil, err
 		}
@@ -44,10 +46,10 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !a.again {
 			return nil, a.err
 		}
-		if err := t.retry(req, a, n, settled, next); err != nil {
+		if turn, err = t.retry(req, a, n, turn.stream); err != nil {
 			return nil, err
 		}
-		turn = next
+		t.retrying(id, n+1, a, turn)
 	}
 }
 
@@ -58,6 +60,7 @@ type answer struct {
 	err     error
 	again   bool
 	status  int
+	took    time.Duration // from sending to the end of the body; 0: it was not sent
 	reading response.Reading
 	outcome law.Outcome
 }
@@ -73,14 +76,16 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n int) answer {
 	if err != nil {
 		return answer{err: err, outcome: law.Outcome{Hold: -1}}
 	}
+	sent := time.Now()
 	resp, body, err := g.exchange(out)
+	took := time.Since(sent)
+	var a answer
 	if err != nil {
-		return failure(req.Context(), resp, err)
-	}
-	a := g.judge(resp, body, collection.StreamOf(req.Context()))
-	if a.err == nil {
+		a = failure(req.Context(), resp, err)
+	} else if a = g.judge(resp, body, collection.StreamOf(req.Context())); a.err == nil {
 		a.resp = complete(resp, req, body)
 	}
+	a.took = took
 	return a
 }
 
@@ -105,29 +110,35 @@ func failure(ctx context.Context, resp *http.Response, err error) answer {
 }
 
 // settle records the end of an attempt, and saves what must not be forgotten
-// before anything else leaves. next is the attempt that may follow.
-func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk.Turn) (desk.Settled, error) {
+// before anything else leaves.
+func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, stream string) error {
 	asked := a.outcome.Signal == law.Throttled || a.outcome.QuotaUsed
 	g.budget.record(a.outcome.Signal, asked)
-	settled := g.desk.Settle(p, a.outcome, next.Request)
+	g.meter.Settle(a.took, asked)
 	g.mu.Lock()
 	now := time.Now()
 	if asked {
-		g.tell(collection.Event{Kind: collection.Throttled, Throttle: throttleInfo(a)}, now, next.Stream)
+		g.tell(collection.Event{Kind: collection.Throttled, Throttle: throttleInfo(a)}, now, stream)
 	}
-	for i, e := range settled.Changes {
-		settled.Changes[i] = g.tell(e, now, next.Stream)
+	changes, save := g.gate.Settle(now, p, a.outcome)
+	for i, e := range changes {
+		changes[i] = g.tell(e, now, stream)
 	}
-	g.tellRate(settled, now, next.Stream)
+	g.tellRate(now, stream)
+	for _, e := range g.heard.Note(a.outcome.Windows) {
+		g.tell(e, now, stream)
+	}
+	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason == collection.Frozen {
+		*stop = *g.gate.Frozen(a.status)
+	}
+	if save {
+		g.saving++
+		g.unlock()
+		return g.persist(ctx, changes...)
+	}
+	g.dispatch(now)
 	g.unlock()
-	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason == collection.Frozen && settled.Frozen != nil {
-		*stop = *settled.Frozen
-		stop.Status = a.status
-	}
-	if settled.Save {
-		return settled, g.persist(ctx, settled.Changes...)
-	}
-	return settled, nil
+	return nil
 }
 
 // rateStep is the change of the rate that is told. Every success changes it a
@@ -135,12 +146,12 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 const rateStep = 1.25
 
 // tellRate tells that the pace has grown. A decrease is told when it happens.
-func (g *Governor) tellRate(s desk.Settled, now time.Time, stream string) {
-	rate := s.Rate
+func (g *Governor) tellRate(now time.Time, stream string) {
+	rate := g.gate.Rate()
 	switch {
 	case rate < g.reported:
 		g.reported = rate
-	case rate > g.reported && (rate >= g.reported*rateStep || rate >= s.Most):
+	case rate > g.reported && (rate >= g.reported*rateStep || rate >= g.gate.Most()):
 		g.tell(collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
 			Learned: rate, Previous: g.reported, Reason: "answered without complaint",
 		}}, now, stream)
@@ -148,39 +159,43 @@ func (g *Governor) tellRate(s desk.Settled, now time.Time, stream string) {
 	}
 }
 
-// retry prepares the turn of the next attempt, or returns the stop that ends
-// the request. It decides before anybody sleeps.
-func (g *Governor) retry(req *http.Request, a answer, n int, settled desk.Settled, next *desk.Turn) error {
-	if !repeatable(req) || n >= g.limits.Attempts {
-		return final(a, settled)
-	}
-	var stop *collection.Stop
-	now := time.Now()
-	if settled.Next != nil {
-		stop = settled.Next
-	} else if reason := g.budget.over(now); reason != "" {
-		stop = &collection.Stop{Reason: reason}
-	} else if settled.Closed {
-		// The next attempt at an open breaker is its probe, which is no retry.
-		// If another request turns out to be the probe, the token is taken then.
-		if next.Paid = g.budget.takeToken(); !next.Paid {
-			stop = &collection.Stop{Reason: collection.RetryBudget}
-		}
-	}
-	if stop == nil {
-		return nil
-	}
-	stop.Status = cmp.Or(stop.Status, a.status)
+// retry returns the turn of the next attempt, or the stop that ends the
+// request. It decides before anybody sleeps.
+func (g *Governor) retry(req *http.Request, a answer, n int, stream string) (turn, error) {
+	next := turn{stream: stream, retry: true}
 	g.mu.Lock()
 	defer g.unlock()
-	return g.stopped(stop, now, next.Stream)
+	now := time.Now()
+	next.notBefore = now.Add(backoff(n-1, rand.Float64()))
+	if !repeatable(req) || n >= g.limits.Attempts {
+		return turn{}, g.final(a)
+	}
+	if p := g.gate.Plan(next.request(g.budget.deadline(now)), now); p.Stop != nil {
+		if p.Stop.Status == 0 {
+			p.Stop.Status = a.status
+		}
+		return turn{}, g.stopped(p.Stop, now, stream)
+	}
+	if reason := g.budget.over(now); reason != "" {
+		return turn{}, g.stopped(&collection.Stop{Reason: reason, Status: a.status}, now, stream)
+	}
+	// The next attempt at an open breaker is its probe, which is no retry. If
+	// another request turns out to be the probe, the token is taken then.
+	if g.gate.Closed() {
+		if !g.budget.takeToken() {
+			return turn{}, g.stopped(&collection.Stop{Reason: collection.RetryBudget, Status: a.status}, now, stream)
+		}
+		next.paid = true
+	}
+	return next, nil
 }
 
 // final returns the stop of a request that has no attempt left: the hold if
 // the provider asks for a longer one than the run grants, the breaker if it is
-// not closed, and else what the last attempt met.
-func final(a answer, settled desk.Settled) error {
-	if stop := settled.Refused; stop != nil {
+// not closed, and else what the last attempt met. g.mu is held.
+func (g *Governor) final(a answer) error {
+	now := time.Now()
+	if stop := g.gate.Refuse(now, g.budget.deadline(now)); stop != nil {
 		stop.Status = a.status
 		return stop
 	}
@@ -188,12 +203,13 @@ func final(a answer, settled desk.Settled) error {
 	if !ok {
 		return a.err
 	}
-	if !settled.Closed {
-		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: settled.OpenUntil,
+	status := g.gate.Status(now)
+	if !g.gate.Closed() {
+		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: status.OpenUntil,
 			Status: stop.Status, Detail: stop.Detail, Err: stop.Err}
 	}
-	if !settled.HoldUntil.IsZero() {
-		stop.NotBefore = settled.HoldUntil
+	if !status.HoldUntil.IsZero() {
+		stop.NotBefore = status.HoldUntil
 	}
 	return stop
 }

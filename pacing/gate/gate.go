@@ -125,7 +125,7 @@ func (g *Gate) Refuse(now, deadline time.Time) *collection.Stop {
 	late := func(until time.Time) bool { return !deadline.IsZero() && !until.Before(deadline) }
 	switch {
 	case g.freeze.blocks(now):
-		return g.Frozen()
+		return g.Frozen(0)
 	case g.hold.After(now) && (g.hold.Sub(now) > g.longestWait+holdLeast+holdSpread || late(g.hold)):
 		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.hold}
 	case g.breaker.state == Open && g.breaker.until.After(now) && late(g.breaker.until):
@@ -134,13 +134,8 @@ func (g *Gate) Refuse(now, deadline time.Time) *collection.Stop {
 	return nil
 }
 
-// Frozen returns the stop for everything while the account is frozen; nil if
-// it is not.
-func (g *Gate) Frozen() *collection.Stop {
-	if !g.freeze.frozen {
-		return nil
-	}
-	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.until}
+func (g *Gate) Frozen(status int) *collection.Stop {
+	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.until, Status: status}
 	if g.freeze.operator {
 		stop.Detail = "until an operator releases it"
 	}
@@ -222,26 +217,11 @@ func (g *Gate) Rate() float64 { return g.law.Rate() }
 // Most returns the highest rate there can be.
 func (g *Gate) Most() float64 { return g.law.Most() }
 
+// Concurrency returns how many requests may be in flight at once.
+func (g *Gate) Concurrency() int { return g.concurrency }
+
 // Closed reports whether the breaker is.
 func (g *Gate) Closed() bool { return g.breaker.state == Closed }
-
-// OpenUntil returns when the breaker lets a probe out; the zero time if it is
-// closed.
-func (g *Gate) OpenUntil() time.Time {
-	if g.Closed() {
-		return time.Time{}
-	}
-	return g.breaker.until
-}
-
-// HoldUntil returns until when the provider asked for silence; the zero time
-// if it did not.
-func (g *Gate) HoldUntil(now time.Time) time.Time {
-	if !g.hold.After(now) {
-		return time.Time{}
-	}
-	return g.hold
-}
 
 // SettleUp gives back what the windows have reserved, because the process
 // ends: the next snapshot has only what has left.

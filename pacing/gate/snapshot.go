@@ -119,9 +119,15 @@ type Status struct {
 }
 
 func (g *Gate) Status(now time.Time) Status {
-	s := Status{Ceiling: g.perSecond(), Breaker: g.breaker.state, OpenUntil: g.OpenUntil(), HoldUntil: g.HoldUntil(now)}
+	s := Status{Ceiling: g.perSecond(), Breaker: g.breaker.state}
 	if g.law != nil {
 		s.PerSecond = g.law.Rate()
+	}
+	if g.hold.After(now) {
+		s.HoldUntil = g.hold
+	}
+	if g.breaker.state != Closed {
+		s.OpenUntil = g.breaker.until
 	}
 	if g.freeze.frozen {
 		s.Frozen, s.FreezeReason, s.FrozenUntil = true, g.freeze.reason, g.freeze.until

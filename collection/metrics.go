@@ -1,0 +1,21 @@
+package collection
+
+// Metrics says how the requests of a run fare in one pacing domain. Latencies
+// are those of the latest 100 attempts, from sending to the end of the body.
+//
+// A request is what a connector asks for, however many attempts it takes: of
+// those that were asked for, TotalRequests, some are completed, some failed,
+// and the rest is under way.
+type Metrics struct {
+	TotalRequests     int64   `json:"total_requests"`
+	CompletedRequests int64   `json:"completed_requests"` // had an answer for the connector
+	FailedRequests    int64   `json:"failed_requests"`    // ended without one, refusals and stops included
+	RateLimitHits     int64   `json:"rate_limit_hits"`    // throttle signals
+	RetriedRequests   int64   `json:"retried_requests"`   // attempts after the first
+	ActiveRequests    int     `json:"active_requests"`    // attempts in flight now
+	MaxConcurrency    int     `json:"max_concurrency"`    // attempts that may be in flight at once
+	QueueDepth        int     `json:"queue_depth"`        // attempts that wait to leave now
+	AvgLatency        float64 `json:"avg_latency_seconds"`
+	P50Latency        float64 `json:"p50_latency_seconds"`
+	P99Latency        float64 `json:"p99_latency_seconds"`
+}

@@ -1,0 +1,102 @@
+// Package meter counts what becomes of the requests to one provider.
+//
+// A [Meter] is told of each step of a request and has no clock: the shell that
+// sends measures how long an attempt took. [Meter.Read] gives the counts at
+// any time, and decides nothing:
+//
+//	Ask ──→ Leave ──→ Settle ──→ … Leave(retry) ──→ Settle ──→ Answer
+package meter
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"collect/collection"
+)
+
+// latest is how many latencies are remembered: a percentile of more would
+// still tell of the provider of an hour ago.
+const latest = 100
+
+// A Meter counts the requests to one provider. Its zero value has seen none.
+// It is safe for concurrent use.
+type Meter struct {
+	mu        sync.Mutex
+	counts    collection.Metrics // without latencies
+	latencies [latest]time.Duration
+	measured  int // latencies there ever were
+}
+
+// Ask notes that a connector asks for something, and numbers the request.
+func (m *Meter) Ask() (id int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts.TotalRequests++
+	return m.counts.TotalRequests
+}
+
+// Answer notes that a request is over, ok if the connector has an answer.
+func (m *Meter) Answer(ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ok {
+		m.counts.CompletedRequests++
+	} else {
+		m.counts.FailedRequests++
+	}
+}
+
+// Leave notes that an attempt is sent; retry says that it is not the first of
+// its request.
+func (m *Meter) Leave(retry bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts.ActiveRequests++
+	if retry {
+		m.counts.RetriedRequests++
+	}
+}
+
+// Settle notes the end of an attempt that took d; 0 for one that was never
+// sent, which says nothing about the provider. hit says that it was throttled.
+func (m *Meter) Settle(d time.Duration, hit bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts.ActiveRequests--
+	if hit {
+		m.counts.RateLimitHits++
+	}
+	if d > 0 {
+		m.latencies[m.measured%latest] = d
+		m.measured++
+	}
+}
+
+// Read returns the counts so far. What others know better, MaxConcurrency and
+// QueueDepth, is left zero.
+func (m *Meter) Read() collection.Metrics {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	read := m.counts
+	n := min(m.measured, latest)
+	if n == 0 {
+		return read
+	}
+	sorted := m.latencies // a copy
+	slices.Sort(sorted[:n])
+	var sum time.Duration
+	for _, d := range sorted[:n] {
+		sum += d
+	}
+	read.AvgLatency = (sum / time.Duration(n)).Seconds()
+	read.P50Latency = percentile(sorted[:n], 50).Seconds()
+	read.P99Latency = percentile(sorted[:n], 99).Seconds()
+	return read
+}
+
+// percentile returns the value at index floor((n−1)·p) of what is sorted, p in
+// hundredths: a latency that was measured, never one between two.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	return sorted[(len(sorted)-1)*p/100]
+}

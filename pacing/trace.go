@@ -1,0 +1,55 @@
+package pacing
+
+import (
+	"errors"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/law"
+)
+
+// trace tells of a moment in the life of a request, if somebody asked for it.
+func (g *Governor) trace(kind collection.EventKind, stream string, r collection.RequestInfo) {
+	if !g.traced {
+		return
+	}
+	g.mu.Lock()
+	defer g.unlock()
+	r.QueueDepth = len(g.line)
+	g.tell(collection.Event{Kind: kind, Request: &r}, time.Now(), stream)
+}
+
+// ended counts the end of a request and tells it.
+func (g *Governor) ended(id int64, attempt int, stream string, err error) {
+	g.meter.Answer(err == nil)
+	r := collection.RequestInfo{ID: id, Attempt: attempt}
+	if err == nil {
+		g.trace(collection.RequestCompleted, stream, r)
+		return
+	}
+	r.Reason = "error"
+	if stop, ok := errors.AsType[*collection.Stop](err); ok {
+		r.Reason = string(stop.Reason)
+	}
+	g.trace(collection.RequestFailed, stream, r)
+}
+
+// released tells that the attempt a has ended.
+func (g *Governor) released(id int64, attempt int, stream string, a answer) {
+	r := collection.RequestInfo{ID: id, Attempt: attempt}
+	if a.took > 0 {
+		seconds := a.took.Seconds()
+		r.Latency = &seconds
+	}
+	g.trace(collection.SlotReleased, stream, r)
+}
+
+// retrying tells that a request is sent again, not before next allows it.
+func (g *Governor) retrying(id int64, attempt int, a answer, next turn) {
+	delay := time.Until(next.notBefore).Seconds()
+	r := collection.RequestInfo{ID: id, Attempt: attempt, Delay: &delay, Reason: "error"}
+	if a.outcome.Signal == law.Throttled || a.outcome.QuotaUsed {
+		r.Reason = "ratelimit"
+	}
+	g.trace(collection.RequestRetrying, next.stream, r)
+}
