@@ -178,6 +178,9 @@ func (d *display) totals() Totals {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.runner != nil {
+		t.Metrics = d.runner.Metrics()
+	}
 	t.Streams = slices.Clone(d.streams)
 	for i := range t.Streams {
 		child := &t.Streams[i]

@@ -64,6 +64,8 @@ type eventLine struct {
 	Freeze    *freezeLine              `json:"freeze,omitempty"`
 	Gap       *gapLine                 `json:"gap,omitempty"`
 	Budget    *collection.BudgetInfo   `json:"budget,omitempty"`
+	Limit     *collection.LimitInfo    `json:"limit,omitempty"`
+	Request   *collection.RequestInfo  `json:"request,omitempty"`
 	Progress  *progressLine            `json:"progress,omitempty"`
 	Message   string                   `json:"message,omitempty"`
 	Summary   *summary                 `json:"summary,omitempty"`
@@ -109,6 +111,8 @@ type progressLine struct {
 	WaitingSeconds   float64  `json:"waiting_seconds"`
 	SecondsLeft      *float64 `json:"seconds_left"`
 	StopsFirst       *string  `json:"stops_first"`
+
+	Metrics *metricsLine `json:"metrics"`
 }
 
 // Observe writes e. It writes nothing for run.finished, which is the verdict's
@@ -140,7 +144,7 @@ func (w *eventWriter) Progress(m model, run string, lane collection.Lane) {
 		Partitions: orNull(m.Total.Parents), RatePerSecond: m.RateNow,
 		LearnedPerSecond: orNull(m.Learned), CeilingPerSecond: orNull(m.Ceiling),
 		WaitingSeconds: m.Waiting.Seconds(), SecondsLeft: orNull(m.Ends.In.Seconds()),
-		StopsFirst: textOrNull(string(m.Ends.Reason)),
+		StopsFirst: textOrNull(string(m.Ends.Reason)), Metrics: metricsLineOf(m.Metrics),
 	}
 	if m.Ends.In > 0 && m.Ends.Reason == "" {
 		p.StopsFirst = textOrNull(string(collection.Complete))
@@ -196,9 +200,20 @@ func lineOf(e collection.Event) eventLine {
 		Time: stamp(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider,
 		Stream: e.Stream, Lane: e.Lane,
 		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,
+		Limit: limitLineOf(e.Limit), Request: e.Request,
 		Message: clean(e.Message),
 	}
 	return line
+}
+
+// limitLineOf returns l with the provider's own words made fit to be shown.
+func limitLineOf(l *collection.LimitInfo) *collection.LimitInfo {
+	if l == nil {
+		return nil
+	}
+	line := *l
+	line.Name, line.Unit = clean(l.Name), clean(l.Unit)
+	return &line
 }
 
 func gapLineOf(e collection.Event) *gapLine {

@@ -68,11 +68,11 @@ func TestProgressEvent(t *testing.T) {
 		{"everything", worked(75*time.Second, Totals{RequestCap: 1000, Retries: 183.5, RetryCap: 200}).Frame(noon.Add(75 * time.Second)),
 			`{"slices":13,"records":1300,"quarantined":0,"requests":51,"request_cap":1000,"retries_left":183.5,"gaps_opened":0,` +
 				`"partitions_done":405,"partitions":812,"rate_per_second":0.8,"learned_per_second":3.5,"ceiling_per_second":4,` +
-				`"waiting_seconds":0,"seconds_left":1452.551020408,"stops_first":"request_cap"}`},
+				`"waiting_seconds":0,"seconds_left":1452.551020408,"stops_first":"request_cap","metrics":null}`},
 		{"nothing", model{Now: noon},
 			`{"slices":0,"records":0,"quarantined":0,"requests":0,"request_cap":null,"retries_left":null,"gaps_opened":0,` +
 				`"partitions_done":null,"partitions":null,"rate_per_second":0,"learned_per_second":null,"ceiling_per_second":null,` +
-				`"waiting_seconds":0,"seconds_left":null,"stops_first":null}`},
+				`"waiting_seconds":0,"seconds_left":null,"stops_first":null,"metrics":null}`},
 	}
 	for _, test := range tests {
 		var out bytes.Buffer
@@ -80,6 +80,40 @@ func TestProgressEvent(t *testing.T) {
 		_, got, _ := strings.Cut(strings.TrimSpace(out.String()), `"progress":`)
 		sameText(t, test.name, strings.TrimSuffix(got, "}"), test.want)
 	}
+}
+
+// What a provider announces, what a trace tells and what is counted have their
+// own lines in the stream, and the first of them alone a line for people.
+func TestRequestEvents(t *testing.T) {
+	window, delay := 60.0, 1.5
+	events := []collection.Event{
+		{Kind: collection.LimitLearned, Limit: &collection.LimitInfo{Name: "core\x1b[31m", Unit: "requests", Limit: 5000, Remaining: 4990, Ratio: 0.998, Window: &window}},
+		{Kind: collection.LimitLow, Limit: &collection.LimitInfo{Unit: "requests", Limit: 100, Remaining: 5, Ratio: 0.05}},
+		{Kind: collection.SlotAcquired, Request: &collection.RequestInfo{ID: 7, Attempt: 1, QueueDepth: 3}},
+		{Kind: collection.RequestRetrying, Request: &collection.RequestInfo{ID: 7, Attempt: 2, Delay: &delay, Reason: "ratelimit"}},
+	}
+	var out bytes.Buffer
+	w := newEventWriter(&out)
+	var s story
+	var people []string
+	for _, e := range events {
+		e.Time, e.Provider = noon, "acme"
+		w.Observe(e)
+		people = append(people, s.tell(e)...)
+		if line := plainLine(e, stampedLines); line != "" && e.Kind != collection.LimitLearned {
+			t.Errorf("a line where nobody watches: %s", line)
+		}
+	}
+	const head = `"ts":"2026-11-21T12:00:00.000Z","event":"`
+	const mid = `","run_id":"","connector":"","provider":"acme",`
+	want := strings.Join([]string{
+		`{"v":1,"seq":1,` + head + `limit.learned` + mid + `"limit":{"name":"core","unit":"requests","limit":5000,"remaining":4990,"remaining_ratio":0.998,"window_seconds":60,"reset_seconds":null}}`,
+		`{"v":1,"seq":2,` + head + `limit.low` + mid + `"limit":{"name":"","unit":"requests","limit":100,"remaining":5,"remaining_ratio":0.05,"window_seconds":null,"reset_seconds":null}}`,
+		`{"v":1,"seq":3,` + head + `slot.acquired` + mid + `"request":{"request_id":7,"attempt":1,"queue_depth":3}}`,
+		`{"v":1,"seq":4,` + head + `request.retrying` + mid + `"request":{"request_id":7,"attempt":2,"queue_depth":0,"delay_seconds":1.5,"reason":"ratelimit"}}`,
+	}, "\n") + "\n"
+	sameText(t, "events", out.String(), want)
+	sameText(t, "lines for people", strings.Join(people, "\n"), "12:00:00  acme announces 5,000 requests in 60 s, 4,990 left")
 }
 
 // From any number of goroutines: no hole in the numbers, one line a write, and

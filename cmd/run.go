@@ -24,6 +24,7 @@ type runOptions struct {
 	strict      bool
 	create      bool
 	newParams   bool
+	trace       bool
 	progress    string
 	mode        collection.Mode
 }
@@ -41,6 +42,7 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.BoolVar(&o.strict, "strict", false, "exit 10 on a planned pause and 11 on warnings")
 	flags.BoolVar(&o.create, "create", false, "create the database that --state, COLLECT_STATE or a file names")
 	flags.BoolVar(&o.newParams, "new-params", false, "go on with other parameters than the last run had")
+	flags.BoolVar(&o.trace, "trace", false, "with --json: an event for each step of each request, too")
 	flags.StringVar(&o.progress, "progress", "", "how to show `progress`: auto, live, plain or none")
 }
 

@@ -72,7 +72,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	work, err := runner.New(runner.Config{
 		Connector: s.target.connector, Ledger: ledger, Run: s.record,
 		Streams: s.streams(), Concurrency: s.options.concurrency, Budget: s.budget,
-		Domain: domain, Learned: learned, Observe: s.show.observe,
+		Domain: domain, Learned: learned, Observe: s.show.observe, Trace: s.options.trace,
 	})
 	if err != nil {
 		return 0, err

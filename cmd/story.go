@@ -163,10 +163,21 @@ func storyOf(e collection.Event) string {
 		return fmt.Sprintf("gap %s in %s is filled", gapName(e.Gap.ID), clean(e.Stream))
 	case e.Budget != nil:
 		return budgetWords(e.Budget)
+	case e.Kind == collection.LimitLearned:
+		return provider + " announces " + limitWords(e.Limit)
 	case e.Kind == collection.WarningRaised, e.Kind == collection.ErrorRaised:
 		return string(e.Kind) + ": " + clean(e.Message)
 	}
 	return ""
+}
+
+// limitWords says an announced limit: 5,000 requests in 60 min.
+func limitWords(l *collection.LimitInfo) string {
+	text := count(int64(l.Limit)) + " " + clean(l.Unit)
+	if l.Window != nil {
+		text += " in " + span(time.Duration(*l.Window*float64(time.Second)))
+	}
+	return text + fmt.Sprintf(", %s left", count(int64(l.Remaining)))
 }
 
 func budgetWords(b *collection.BudgetInfo) string {

@@ -31,6 +31,8 @@ type summary struct {
 	Waited map[collection.WaitCause]time.Duration
 	Owed   []store.OwnedGap
 
+	Metrics collection.Metrics // of this run
+
 	RateStart  float64 // requests a second
 	RateEnd    float64
 	Ceiling    float64
@@ -45,7 +47,7 @@ func summaryOf(run collection.Run, owed []store.OwnedGap, runs int, all collecti
 	return summary{
 		Connector: run.Connector, Run: run.ID, Mode: run.Mode, Outcome: run.Outcome, Reason: run.Reason,
 		ExitCode: run.ExitCode, Started: run.StartedAt, Ended: run.EndedAt,
-		This: run.Tally, All: all, Runs: runs, Waited: run.Waited, Owed: owed,
+		This: run.Tally, All: all, Runs: runs, Waited: run.Waited, Owed: owed, Metrics: run.Metrics,
 	}
 }
 
@@ -370,11 +372,12 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		RateStart *float64                `json:"rate_start_per_second"`
 		RateEnd   *float64                `json:"rate_end_per_second"`
 		Ceiling   *float64                `json:"ceiling_per_second"`
+		Metrics   *metricsLine            `json:"metrics"`
 		Resume    string                  `json:"resume_command"`
 		Moved     bool                    `json:"checkpoint_moved"`
 	}{
 		s.Outcome, textOrNull(string(s.Reason)), s.ExitCode, s.Mode, stamp(s.Started), stamp(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owed, gone,
-		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), s.command("resume"), s.This.Slices > 0,
+		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), metricsLineOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
 	})
 }

@@ -16,6 +16,7 @@ type Totals struct {
 	Retries    float64 // retry tokens left
 	RetryCap   float64
 	Deadline   time.Time // when the time limit ends the run
+	Metrics    collection.Metrics
 }
 
 // A StreamTotal counts one stream, over all runs.
@@ -104,6 +105,7 @@ type model struct {
 	Cap      int64
 	Retries  float64
 	RetryCap float64
+	Metrics  collection.Metrics
 
 	Ends ends
 }
@@ -188,7 +190,7 @@ func (v *view) Sample(now time.Time, t Totals) {
 	v.requests = t.Requests
 
 	m.Requests, m.Cap = t.Requests, t.RequestCap
-	m.Retries, m.RetryCap = t.Retries, t.RetryCap
+	m.Retries, m.RetryCap, m.Metrics = t.Retries, t.RetryCap, t.Metrics
 	m.Saved, m.Total = 0, StreamTotal{}
 	for _, s := range t.Streams {
 		m.Saved += s.Records

@@ -62,6 +62,7 @@ type Config struct {
 	Learned []byte                 // what the ledger remembers of Domain; nil: nothing
 	Base    http.RoundTripper      // what sends; nil: the network
 	Observe func(collection.Event) // called from several goroutines; nil: nobody looks
+	Trace   bool                   // Observe is told of each request, too
 }
 
 // beatEvery is how often a run says that it is alive. People read it ("alive
@@ -120,6 +121,7 @@ func New(c Config) (*Runner, error) {
 		Base:        c.Base,
 		Restore:     c.Learned,
 		Observe:     r.observe,
+		Trace:       c.Trace,
 		Save:        r.saveProvider,
 	})
 	if err != nil {
@@ -158,7 +160,7 @@ func (r *Runner) Do(ctx context.Context) (collection.Run, error) {
 		}
 	}
 	run := r.Run
-	run.Tally, run.Waited = r.Tally(), r.Budget.Waited()
+	run.Tally, run.Waited, run.Metrics = r.Tally(), r.Budget.Waited(), r.Metrics()
 	if stop := r.ended(); stop != nil {
 		run.Reason = stop.Reason
 	}
@@ -167,6 +169,9 @@ func (r *Runner) Do(ctx context.Context) (collection.Run, error) {
 
 // Pace returns how things stand with the provider.
 func (r *Runner) Pace() gate.Status { return r.governor.Status() }
+
+// Metrics returns how the requests fare so far.
+func (r *Runner) Metrics() collection.Metrics { return r.governor.Metrics() }
 
 // Tally returns the work so far.
 func (r *Runner) Tally() collection.Tally {

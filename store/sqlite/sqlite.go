@@ -45,7 +45,6 @@ import (
 
 	_ "modernc.org/sqlite" // the driver, imported only here
 
-	"collect/internal/filelock"
 	"collect/store"
 )
 
@@ -70,7 +69,7 @@ type Store struct {
 	guard   func() error
 
 	mu     sync.Mutex
-	leases map[*filelock.Lock]bool // held by ledgers that are not finished
+	leases map[*lock]bool // held by ledgers that are not finished
 }
 
 var _ store.Store = (*Store)(nil)
@@ -96,7 +95,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.ReadOnly {
 		return openReadOnly(ctx, path)
 	}
-	s := &Store{path: path, leases: map[*filelock.Lock]bool{}, guard: func() error { return nil }}
+	s := &Store{path: path, leases: map[*lock]bool{}, guard: func() error { return nil }}
 	if o.Create {
 		s.file, err = create(path)
 	} else {
@@ -108,7 +107,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := refuseNetwork(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, path, o.Create, never); err != nil {
+	if err := migrate(ctx, path, o.Create); err != nil {
 		return nil, s.classify(err)
 	}
 	// Before, not after: a file that is replaced in between is then found out.
@@ -131,8 +130,8 @@ func (s *Store) Close() error {
 		// Of two that close at the same moment each finds the other still
 		// there, and neither removes the WAL. So they take turns; if that
 		// takes too long, a leftover is the lesser evil.
-		if l, err := filelock.AcquireWait(context.Background(), s.path+".lock", closePatience); err == nil {
-			defer l.Release() // the kernel frees it in any case
+		if l, err := acquireWait(context.Background(), s.path+".lock", closePatience); err == nil {
+			defer l.release() // the kernel frees it in any case
 		}
 	}
 	if s.writer != nil {
@@ -142,7 +141,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.leases {
-		errs = append(errs, l.Abandon())
+		errs = append(errs, l.abandon())
 	}
 	clear(s.leases)
 	return errors.Join(errs...)
