@@ -107,12 +107,15 @@ func (c *committer) settle(slice collection.Slice, err error) (collection.Commit
 	for range settleTries {
 		if errors.Is(err, collection.ErrUnknown) {
 			// A slice that fills a gap moves no checkpoint that would tell, and
-			// its records are upserts: committing it again is the answer.
+			// its records are upserts: committing it again is the answer. It is
+			// the answer, too, where another run moved the checkpoint, which may
+			// have left a gap in place of the slice: the ledger refuses it.
 			at, readErr := c.ledger.Checkpoint(ctx, slice.Place)
 			if readErr != nil {
 				return collection.Committed{}, errors.Join(err, readErr)
 			}
-			if slice.Fills == 0 && at.Cursor == slice.Next && at.Cursor != slice.From {
+			moved := at.Cursor == slice.Next && at.Cursor != slice.From && at.Epoch == c.ledger.Epoch()
+			if slice.Fills == 0 && moved {
 				return collection.Committed{Commit: at.Commit}, nil
 			}
 		}

@@ -89,6 +89,8 @@ func (m *memory) step(commit bool, effect func() error) error {
 	return errCrash
 }
 
+func (m *memory) Epoch() int64 { return 0 }
+
 func (m *memory) Checkpoint(_ context.Context, at collection.Place) (collection.Checkpoint, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -39,6 +39,7 @@ import (
 // A Ledger is the part of a store that a run writes to. The promises of its
 // methods are those of store.Ledger.
 type Ledger interface {
+	Epoch() int64
 	Checkpoint(ctx context.Context, at collection.Place) (collection.Checkpoint, error)
 	Commit(ctx context.Context, slices ...collection.Slice) ([]collection.Committed, error)
 	Defer(ctx context.Context, worked bool, gaps ...collection.Gap) ([]collection.Gap, error)
