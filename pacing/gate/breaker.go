@@ -34,8 +34,12 @@ const (
 //	  └───────────────────────── probe answered ───────────────────┘
 //
 // Half open, one request is on its way as a probe and the others wait for it.
+//
+// An operator can force it open or closed. Then no outcome is counted, and
+// nothing but the operator leaves that state.
 type breaker struct {
 	state    string
+	forced   *forced
 	outcomes []bool // the last ones, oldest first; true is bad
 	until    time.Time
 	trips    int    // in a row without closing
@@ -45,7 +49,7 @@ type breaker struct {
 
 // onSend notes that the attempt id leaves. probe says that it is the probe.
 func (b *breaker) onSend(id uint64) (probe bool, change *collection.BreakerInfo) {
-	if b.state == Closed {
+	if b.state == Closed || b.forced != nil {
 		return false, nil
 	}
 	b.probing = true
@@ -61,7 +65,7 @@ func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now
 	if probe {
 		b.probing = false
 	}
-	if id <= b.fence || s == law.Silent || b.state != Closed && !probe {
+	if id <= b.fence || s == law.Silent || b.forced != nil || b.state != Closed && !probe {
 		return nil
 	}
 	bad := s == law.Throttled || s == law.Failed
@@ -113,23 +117,28 @@ func (b *breaker) turn(to, reason, trigger string, sent uint64) *collection.Brea
 	return change
 }
 
-// A keptBreaker is the saved form of a breaker that is not closed.
+// A keptBreaker is the saved form of a breaker that is not closed, or forced.
 type keptBreaker struct {
-	Until time.Time `json:"until"`
-	Trips int       `json:"trips"`
+	Until  time.Time `json:"until"`
+	Trips  int       `json:"trips"`
+	Forced *forced   `json:"forced,omitempty"`
 }
 
 func (b *breaker) snapshot() *keptBreaker {
-	if b.state == Closed {
+	if b.state == Closed && b.forced == nil {
 		return nil
 	}
-	return &keptBreaker{b.until.UTC().Round(0), b.trips}
+	return &keptBreaker{b.until.UTC().Round(0), b.trips, b.forced}
 }
 
 // restore continues a breaker that was open, or half open with a probe whose
 // outcome nobody knows: the next request is the probe.
 func (b *breaker) restore(k *keptBreaker) {
-	if k != nil {
-		b.state, b.until, b.trips = Open, k.Until, min(max(1, k.Trips), 6)
+	if k == nil {
+		return
+	}
+	b.state, b.until, b.trips, b.forced = Open, k.Until, min(max(1, k.Trips), 6), k.Forced
+	if b.forced != nil && b.forced.To != Open {
+		*b = breaker{state: Closed, forced: b.forced}
 	}
 }

@@ -29,6 +29,7 @@ type freeze struct {
 	strikes  int  // refusals in a row
 	until    time.Time
 	reason   string
+	note     string // the operator's own words, if an operator froze it
 	testing  bool   // the test request is in flight
 	fence    uint64 // the id of the latest request sent before the freeze
 }
@@ -81,18 +82,19 @@ type keptFreeze struct {
 	Strikes  int       `json:"strikes"`
 	Until    time.Time `json:"until,omitzero"`
 	Reason   string    `json:"reason"`
+	Note     string    `json:"note,omitempty"`
 }
 
 func (f *freeze) snapshot() *keptFreeze {
 	if !f.frozen {
 		return nil
 	}
-	return &keptFreeze{f.operator, f.strikes, f.until.UTC().Round(0), f.reason}
+	return &keptFreeze{f.operator, f.strikes, f.until.UTC().Round(0), f.reason, f.note}
 }
 
 func (f *freeze) restore(k *keptFreeze) {
 	if k == nil {
 		return
 	}
-	*f = freeze{frozen: true, operator: k.Operator, strikes: max(1, k.Strikes), until: k.Until, reason: k.Reason}
+	*f = freeze{frozen: true, operator: k.Operator, strikes: max(1, k.Strikes), until: k.Until, reason: k.Reason, note: k.Note}
 }

@@ -103,7 +103,7 @@ func (g *Gate) Plan(r Request, now time.Time) Plan {
 	}
 	longest(r.NotBefore, collection.WaitBackoff)
 	longest(g.hold, collection.WaitRetryAfter)
-	if g.breaker.state == Open {
+	if g.breaker.state == Open { // and not by force: see Refuse
 		longest(g.breaker.until, collection.WaitBreaker)
 	}
 	switch {
@@ -128,6 +128,8 @@ func (g *Gate) Refuse(now, deadline time.Time) *collection.Stop {
 		return g.Frozen(0)
 	case g.hold.After(now) && (g.hold.Sub(now) > g.longestWait+holdLeast+holdSpread || late(g.hold)):
 		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.hold}
+	case g.breaker.forced != nil && g.breaker.state == Open:
+		return &collection.Stop{Reason: collection.CircuitOpen, Detail: g.breaker.forced.words()}
 	case g.breaker.state == Open && g.breaker.until.After(now) && late(g.breaker.until):
 		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.breaker.until}
 	}
@@ -222,6 +224,24 @@ func (g *Gate) Concurrency() int { return g.concurrency }
 
 // Closed reports whether the breaker is.
 func (g *Gate) Closed() bool { return g.breaker.state == Closed }
+
+// OpenUntil returns when the breaker lets a probe out; the zero time if it is
+// closed, or only an operator does.
+func (g *Gate) OpenUntil() time.Time {
+	if g.Closed() || g.breaker.forced != nil {
+		return time.Time{}
+	}
+	return g.breaker.until
+}
+
+// HoldUntil returns until when the provider asked for silence; the zero time
+// if it did not.
+func (g *Gate) HoldUntil(now time.Time) time.Time {
+	if !g.hold.After(now) {
+		return time.Time{}
+	}
+	return g.hold
+}
 
 // SettleUp gives back what the windows have reserved, because the process
 // ends: the next snapshot has only what has left.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"collect/collection"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -74,9 +73,16 @@ func parseState(state []byte, now time.Time) (kept, error) {
 	move(&k.Hold, response.Believed+holdLeast+holdSpread)
 	if k.Breaker != nil {
 		move(&k.Breaker.Until, breakerLongest)
+		if k.Breaker.Forced != nil {
+			move(&k.Breaker.Forced.At, 0)
+		}
 	}
 	if k.Freeze != nil {
-		move(&k.Freeze.Until, freezeFirst<<freezeStrikes)
+		longest := freezeFirst << freezeStrikes
+		if k.Freeze.Reason == ByOperator {
+			longest = response.Believed
+		}
+		move(&k.Freeze.Until, longest)
 	}
 	return k, nil
 }
@@ -103,81 +109,4 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 		}
 	}
 	return nil
-}
-
-// A Status says how things stand with a provider, for people.
-type Status struct {
-	PerSecond float64   // the pace; 0: not paced, or not known
-	Ceiling   *float64  // the strictest pace the owner allows; nil: none declared
-	HoldUntil time.Time // the provider asked for silence until then; zero: it did not
-	Breaker   string    // closed, open or half_open
-	OpenUntil time.Time // when the breaker lets a probe out; zero: it is closed
-
-	Frozen       bool
-	FreezeReason string
-	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
-}
-
-func (g *Gate) Status(now time.Time) Status {
-	s := Status{Ceiling: g.perSecond(), Breaker: g.breaker.state}
-	if g.law != nil {
-		s.PerSecond = g.law.Rate()
-	}
-	if g.hold.After(now) {
-		s.HoldUntil = g.hold
-	}
-	if g.breaker.state != Closed {
-		s.OpenUntil = g.breaker.until
-	}
-	if g.freeze.frozen {
-		s.Frozen, s.FreezeReason, s.FrozenUntil = true, g.freeze.reason, g.freeze.until
-	}
-	return s
-}
-
-// perSecond returns the ceiling; nil if there is none.
-func (g *Gate) perSecond() *float64 {
-	if g.ceiling == 0 {
-		return nil
-	}
-	ceiling := g.ceiling
-	return &ceiling
-}
-
-// Inspect returns how things stood when state was saved, seen at now. It
-// fails if state cannot be read.
-func Inspect(state []byte, now time.Time) (Status, error) {
-	k, err := parseState(state, now)
-	if err != nil {
-		return Status{}, err
-	}
-	g := Gate{ceiling: k.Ceiling, hold: k.Hold, breaker: breaker{state: Closed}}
-	g.breaker.restore(k.Breaker)
-	g.freeze.restore(k.Freeze)
-	st := g.Status(now)
-	if k.Interval > 0 {
-		st.PerSecond = law.PerSecond(k.Interval)
-	}
-	return st, nil
-}
-
-// Release returns state without its freeze, as an operator wants it, and the
-// event to save it with. It fails if state cannot be read, and returns state
-// as it is and no event if there is no freeze.
-func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
-	k, err := parseState(state, now)
-	if err != nil {
-		return nil, nil, err
-	}
-	if k.Freeze == nil {
-		return state, nil, nil
-	}
-	k.Freeze = nil
-	released, err := json.Marshal(k)
-	if err != nil {
-		return nil, nil, err
-	}
-	return released, []collection.Event{{
-		Time: now, Kind: collection.FreezeChanged, Freeze: &collection.FreezeInfo{Reason: "released_by_operator"},
-	}}, nil
 }

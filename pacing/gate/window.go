@@ -103,13 +103,14 @@ func (w *window) reserve() bool {
 // length of the window: how many requests fit may change between runs.
 type keptWindow struct {
 	Per   time.Duration `json:"per"`
+	Count int           `json:"count,omitempty"` // what it was, for people
 	Log   []departure   `json:"log,omitempty"`
 	Ahead int           `json:"ahead,omitempty"` // may have left since it was saved
 }
 
 func (w *window) snapshot(now time.Time) keptWindow {
 	w.expire(now)
-	k := keptWindow{Per: w.per, Ahead: w.credit}
+	k := keptWindow{Per: w.per, Count: w.count, Ahead: w.credit}
 	for _, d := range w.log {
 		k.Log = appendDeparture(k.Log, departure{d.At.UTC().Round(0), d.N}, w.per/keptGroups)
 	}

@@ -1,0 +1,167 @@
+package gate
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode"
+
+	"collect/collection"
+)
+
+// What an operator decided, as events and saved states name it.
+const (
+	ByOperator         = "operator"             // the reason of a freeze, the trigger of a transition
+	forcedByOperator   = "forced_by_operator"   // the reason of a transition
+	releasedByOperator = "released_by_operator" // of a breaker or a freeze
+)
+
+// A forced is the state in which an operator holds the breaker.
+type forced struct {
+	To   string    `json:"to"` // Open or Closed
+	Note string    `json:"note,omitempty"`
+	At   time.Time `json:"at"`
+}
+
+// words say that an operator did it.
+func (f *forced) words() string {
+	if f.Note == "" {
+		return "an operator holds the breaker " + f.To
+	}
+	return "an operator holds the breaker " + f.To + ": " + f.Note
+}
+
+// noteBytes bounds the words that an operator leaves behind.
+const noteBytes = 200
+
+// note returns text as one printable line.
+func note(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.ToValidUTF8(text[:min(len(text), noteBytes)], "")
+}
+
+// ForceOpen returns state with a breaker that lets nothing out until
+// [ReleaseBreaker] or [ForceClosed], and the event to save it with. note says
+// why, in the operator's words. Everything else that was saved stays. An empty
+// state is one of which nothing is known yet. It fails if state cannot be
+// read, and returns no event if nothing changes; so do the others.
+func ForceOpen(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
+	return force(state, now, Open, note)
+}
+
+// ForceClosed returns state with a breaker that stays closed, whatever comes
+// back, until [ReleaseBreaker] or [ForceOpen]. The pace, holds and freezes are
+// as before: it does not let a request out that they hold back.
+func ForceClosed(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
+	return force(state, now, Closed, note)
+}
+
+// ReleaseBreaker returns state with a breaker that decides for itself again.
+// If it was forced open, the next request is a probe.
+func ReleaseBreaker(state []byte, now time.Time) ([]byte, []collection.Event, error) {
+	return edit(state, now, func(k *kept) []collection.Event {
+		if k.Breaker == nil || k.Breaker.Forced == nil {
+			return nil
+		}
+		was, to := k.Breaker.Forced.To, Open
+		k.Breaker.Forced = nil
+		if was != Open {
+			k.Breaker, to = nil, Closed
+		}
+		return []collection.Event{turned(now, was, to, releasedByOperator)}
+	})
+}
+
+func force(state []byte, now time.Time, to, why string) ([]byte, []collection.Event, error) {
+	return edit(state, now, func(k *kept) []collection.Event {
+		was := Closed
+		if k.Breaker == nil {
+			k.Breaker = &keptBreaker{Until: now.UTC().Round(0)}
+		} else if was = Open; k.Breaker.Forced != nil {
+			was = k.Breaker.Forced.To
+		}
+		if k.Breaker.Forced != nil && was == to {
+			return nil
+		}
+		k.Breaker.Forced = &forced{To: to, Note: note(why), At: now.UTC().Round(0)}
+		return []collection.Event{turned(now, was, to, forcedByOperator)}
+	})
+}
+
+func turned(now time.Time, was, to, reason string) collection.Event {
+	return collection.Event{Time: now, Kind: collection.BreakerChanged, Breaker: &collection.BreakerInfo{
+		Previous: was, State: to, Reason: reason, Trigger: ByOperator,
+	}}
+}
+
+// ForceFreeze returns state with a freeze that only [Release] ends, and the
+// event to save it with.
+func ForceFreeze(state []byte, now time.Time, why string) ([]byte, []collection.Event, error) {
+	return freezeBy(state, now, keptFreeze{Operator: true, Note: note(why)})
+}
+
+// ForceHold returns state with a freeze until a time, at which one test request
+// may go out, and the event to save it with. A freeze that is longer stays.
+func ForceHold(state []byte, now, until time.Time, why string) ([]byte, []collection.Event, error) {
+	if !until.After(now) {
+		return state, nil, nil
+	}
+	return freezeBy(state, now, keptFreeze{Until: until.UTC().Round(0), Note: note(why)})
+}
+
+func freezeBy(state []byte, now time.Time, f keptFreeze) ([]byte, []collection.Event, error) {
+	return edit(state, now, func(k *kept) []collection.Event {
+		f.Strikes, f.Reason = 1, ByOperator
+		if was := k.Freeze; was != nil {
+			if was.Operator || !f.Operator && !f.Until.After(was.Until) {
+				return nil
+			}
+			f.Strikes = was.Strikes
+		}
+		k.Freeze = &f
+		return []collection.Event{{Time: now, Kind: collection.FreezeChanged,
+			Freeze: &collection.FreezeInfo{Frozen: true, Reason: ByOperator, Until: f.Until}}}
+	})
+}
+
+// Release returns state without its freeze, as an operator wants it, and the
+// event to save it with. It fails if state cannot be read, and returns state
+// as it is and no event if there is no freeze.
+func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
+	return edit(state, now, func(k *kept) []collection.Event {
+		if k.Freeze == nil {
+			return nil
+		}
+		k.Freeze = nil
+		return []collection.Event{{Time: now, Kind: collection.FreezeChanged,
+			Freeze: &collection.FreezeInfo{Reason: releasedByOperator}}}
+	})
+}
+
+// edit returns state as change leaves it, or as it is if change has nothing to
+// tell.
+func edit(state []byte, now time.Time, change func(*kept) []collection.Event) ([]byte, []collection.Event, error) {
+	k := kept{Version: stateVersion}
+	if len(state) > 0 {
+		var err error
+		if k, err = parseState(state, now); err != nil {
+			return nil, nil, err
+		}
+	}
+	events := change(&k)
+	if len(events) == 0 {
+		return state, nil, nil
+	}
+	k.RecordedAt = now.UTC().Round(0)
+	edited, err := json.Marshal(k)
+	if err != nil {
+		return nil, nil, err
+	}
+	return edited, events, nil
+}

@@ -1,0 +1,234 @@
+package gate_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+)
+
+// resume opens a gate that continues with state.
+func resume(tb testing.TB, p collection.Provider, state []byte, now time.Time) *gate.Gate {
+	tb.Helper()
+	g := open(tb, p)
+	if err := g.Restore(state, now); err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+// attempt lets one request leave as soon as it may, and settles it at once.
+// It returns when it left; the stop is what kept it.
+func attempt(tb testing.TB, g *gate.Gate, now time.Time, o law.Outcome) (time.Time, *collection.Stop) {
+	tb.Helper()
+	for range 10 {
+		switch p := g.Plan(gate.Request{}, now); {
+		case p.Stop != nil:
+			return now, p.Stop
+		case p.Ready:
+			g.Settle(now, g.Leave(gate.Request{}, now), o)
+			return now, nil
+		case p.Until.IsZero():
+			tb.Fatal("the only request waits for another")
+		default:
+			now = p.Until
+		}
+	}
+	tb.Fatal("the wait never ends")
+	return now, nil
+}
+
+var (
+	good    = law.Outcome{Signal: law.Succeeded, Hold: -1}
+	failing = law.Outcome{Signal: law.Failed, Hold: -1}
+)
+
+// TestForcedOpen: nothing leaves, across restarts and whatever time passes,
+// until the operator releases it; then one probe does.
+func TestForcedOpen(t *testing.T) {
+	state, events, err := gate.ForceOpen(nil, t0, "maintenance\n\x1b[31m at  acme")
+	if err != nil || len(events) != 1 {
+		t.Fatalf("ForceOpen: %+v, %v", events, err)
+	}
+	want := collection.BreakerInfo{Previous: gate.Closed, State: gate.Open, Reason: "forced_by_operator", Trigger: "operator"}
+	if *events[0].Breaker != want || !events[0].Time.Equal(t0) {
+		t.Errorf("told as %+v, want %+v", *events[0].Breaker, want)
+	}
+	for _, age := range []time.Duration{0, time.Hour, 1000 * time.Hour} {
+		now := t0.Add(age)
+		g := resume(t, collection.Provider{}, state, now)
+		_, stop := attempt(t, g, now, good)
+		if stop == nil || stop.Reason != collection.CircuitOpen || !stop.NotBefore.IsZero() ||
+			stop.Detail != "an operator holds the breaker open: maintenance [31m at acme" {
+			t.Errorf("after %v: %+v, want circuit_open by an operator", age, stop)
+		}
+		state = g.Snapshot(now)
+	}
+	if status, err := gate.Inspect(state, t0.Add(1000*time.Hour)); err != nil || !status.Forced || status.Breaker != gate.Open ||
+		!status.ForcedSince.Equal(t0) || status.ForcedNote != "maintenance [31m at acme" || !status.OpenUntil.IsZero() {
+		t.Errorf("status %+v, %v, want forced open", status, err)
+	}
+	if again, events, err := gate.ForceOpen(state, t0, "again"); err != nil || events != nil || !bytes.Equal(again, state) {
+		t.Errorf("forced again: %+v, %v, want no change", events, err)
+	}
+
+	now := t0.Add(2000 * time.Hour)
+	state, events, err = gate.ReleaseBreaker(state, now)
+	if err != nil || len(events) != 1 || events[0].Breaker.Reason != "released_by_operator" || events[0].Breaker.State != gate.Open {
+		t.Fatalf("ReleaseBreaker: %+v, %v", events, err)
+	}
+	g := resume(t, collection.Provider{}, state, now)
+	now, stop := attempt(t, g, now, failing)
+	if stop != nil {
+		t.Fatalf("released, and still %+v", stop)
+	}
+	if got := g.Status(now); got.Forced || got.Breaker != gate.Open {
+		t.Errorf("after a probe that failed: %+v, want open by itself", got)
+	}
+	if state, events, err := gate.ReleaseBreaker(g.Snapshot(now), now); err != nil || events != nil {
+		t.Errorf("released again: %s, %+v, %v, want nothing", state, events, err)
+	}
+}
+
+// TestForcedClosed: no outcome opens it, and what holds requests back for
+// another reason still does.
+func TestForcedClosed(t *testing.T) {
+	g := open(t, collection.Provider{})
+	now, bad := t0, 0
+	for g.Status(now).Breaker == gate.Closed {
+		now, _ = attempt(t, g, now, failing)
+		bad++
+	}
+	state, events, err := gate.ForceClosed(g.Snapshot(now), now, "they fix it by hand")
+	if err != nil || len(events) != 1 || events[0].Breaker.Previous != gate.Open || events[0].Breaker.State != gate.Closed {
+		t.Fatalf("ForceClosed: %+v, %v", events, err)
+	}
+	g = resume(t, collection.Provider{}, state, now)
+	for range 3 * bad {
+		var stop *collection.Stop
+		if now, stop = attempt(t, g, now, failing); stop != nil {
+			t.Fatalf("stopped: %+v", stop)
+		}
+	}
+	if got := g.Status(now); got.Breaker != gate.Closed || !got.Forced {
+		t.Errorf("after %d failures: %+v, want forced closed", 3*bad, got)
+	}
+	g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Throttled, Hold: time.Hour})
+	if _, stop := attempt(t, resume(t, collection.Provider{}, g.Snapshot(now), now), now, good); stop == nil || stop.Reason != collection.RetryAfter {
+		t.Errorf("forced closed, inside a hold: %+v, want retry_after", stop)
+	}
+
+	state, _, err = gate.ReleaseBreaker(g.Snapshot(now), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := gate.Inspect(state, now); err != nil || got.Forced || got.Breaker != gate.Closed {
+		t.Errorf("released: %+v, %v, want closed by itself", got, err)
+	}
+}
+
+// TestForceKeepsWhatWasLearned: whatever an operator does in whatever order,
+// the pace, the holds and the counts stay.
+func TestForceKeepsWhatWasLearned(t *testing.T) {
+	p := collection.Provider{Ceilings: []collection.Ceiling{{Count: 100, Per: time.Hour}}}
+	g, now := open(t, p), t0
+	for range 20 {
+		now, _ = attempt(t, g, now, good)
+	}
+	g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Throttled, Hold: 30 * time.Second})
+	g.SettleUp()
+	want := g.Snapshot(now)
+	state := want
+	step := func(next []byte, events []collection.Event, err error) {
+		t.Helper()
+		if err != nil || len(events) != 1 {
+			t.Fatalf("%+v, %v, want one event", events, err)
+		}
+		state = next
+	}
+	step(gate.ForceOpen(state, now, "a"))
+	step(gate.ForceClosed(state, now, "b"))
+	step(gate.ForceFreeze(state, now, "c"))
+	step(gate.ForceOpen(state, now, "d"))
+	step(gate.Release(state, now))
+	step(gate.ForceHold(state, now, now.Add(time.Hour), "e"))
+	step(gate.ForceClosed(state, now, "f"))
+	step(gate.ReleaseBreaker(state, now))
+	step(gate.Release(state, now))
+	if !bytes.Equal(state, want) {
+		t.Errorf("became\n%s\nof\n%s", state, want)
+	}
+}
+
+// TestOperatorsFreeze lasts until it is released, and a hold until its time.
+func TestOperatorsFreeze(t *testing.T) {
+	state, events, err := gate.ForceFreeze(nil, t0, "contract ended")
+	if err != nil || len(events) != 1 || !events[0].Freeze.Frozen || events[0].Freeze.Reason != gate.ByOperator {
+		t.Fatalf("ForceFreeze: %+v, %v", events, err)
+	}
+	if _, stop := attempt(t, resume(t, collection.Provider{}, state, t0), t0.Add(9000*time.Hour), good); stop == nil || stop.Reason != collection.Frozen {
+		t.Errorf("frozen by an operator: %+v", stop)
+	}
+	if got, _ := gate.Inspect(state, t0); !got.Frozen || got.FreezeNote != "contract ended" || got.FreezeReason != gate.ByOperator {
+		t.Errorf("status %+v", got)
+	}
+	if _, events, _ := gate.ForceHold(state, t0, t0.Add(time.Hour), "shorter"); events != nil {
+		t.Errorf("a hold replaced a freeze: %+v", events)
+	}
+
+	// Held longer after the second refusal: the third one is still the third.
+	now, g := t0, open(t, collection.Provider{})
+	for range 2 {
+		now, _ = attempt(t, g, now, law.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
+		now = g.Status(now).FrozenUntil
+	}
+	state, _, _ = gate.ForceHold(g.Snapshot(now), now, now.Add(time.Hour), "")
+	g = resume(t, collection.Provider{}, state, now.Add(time.Hour))
+	now, _ = attempt(t, g, now.Add(time.Hour), law.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
+	if got := g.Status(now); !got.Frozen || !got.FrozenUntil.IsZero() {
+		t.Errorf("refused for the third time: %+v, want an operator's freeze", got)
+	}
+
+	until := t0.Add(72 * time.Hour)
+	state, _, err = gate.ForceHold(nil, t0, until, "until monday")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, stop := attempt(t, resume(t, collection.Provider{}, state, t0), until.Add(-time.Second), good); stop == nil || !stop.NotBefore.Equal(until) {
+		t.Errorf("held by an operator: %+v, want frozen until %v", stop, until)
+	}
+	g = resume(t, collection.Provider{}, state, until)
+	if at, stop := attempt(t, g, until, good); stop != nil || g.Status(at).Frozen {
+		t.Errorf("when the hold ends: %+v, %+v, want a request and a thaw", stop, g.Status(at))
+	}
+	if _, events, _ := gate.ForceHold(nil, t0, t0, "past"); events != nil {
+		t.Errorf("a hold that is over: %+v", events)
+	}
+}
+
+func TestOperatorsOnABadState(t *testing.T) {
+	for name, do := range map[string]func([]byte) ([]byte, []collection.Event, error){
+		"ForceOpen":      func(s []byte) ([]byte, []collection.Event, error) { return gate.ForceOpen(s, t0, "") },
+		"ForceClosed":    func(s []byte) ([]byte, []collection.Event, error) { return gate.ForceClosed(s, t0, "") },
+		"ReleaseBreaker": func(s []byte) ([]byte, []collection.Event, error) { return gate.ReleaseBreaker(s, t0) },
+		"ForceFreeze":    func(s []byte) ([]byte, []collection.Event, error) { return gate.ForceFreeze(s, t0, "") },
+		"ForceHold":      func(s []byte) ([]byte, []collection.Event, error) { return gate.ForceHold(s, t0, t0.Add(1), "") },
+		"Release":        func(s []byte) ([]byte, []collection.Event, error) { return gate.Release(s, t0) },
+	} {
+		if _, _, err := do([]byte(`{"version":2}`)); err == nil {
+			t.Errorf("%s changed what it cannot read", name)
+		}
+	}
+}
+
+// TestNotesAreBounded: an operator's words are one line that stays readable.
+func TestNotesAreBounded(t *testing.T) {
+	state, _, _ := gate.ForceOpen(nil, t0, strings.Repeat("ü", 500))
+	if got, err := gate.Inspect(state, t0); err != nil || got.ForcedNote != strings.Repeat("ü", 100) {
+		t.Errorf("kept %d bytes: %q, %v", len(got.ForcedNote), got.ForcedNote, err)
+	}
+}

@@ -1,0 +1,191 @@
+package gate
+
+import (
+	"time"
+
+	"collect/pacing/law"
+	"collect/pacing/response"
+)
+
+// A Status says how things stand with a provider, for people.
+type Status struct {
+	PerSecond float64   // the pace; 0: not paced, or not known
+	Ceiling   *float64  // the strictest pace the owner allows; nil: none declared
+	HeardAt   time.Time // when the provider last confirmed the pace; zero: never
+	HoldUntil time.Time // the provider asked for silence until then; zero: it did not
+
+	Breaker     string    // closed, open or half_open
+	OpenUntil   time.Time // when the breaker lets a probe out; zero: it is closed, or only an operator does
+	Forced      bool      // an operator holds the breaker in this state
+	ForcedNote  string    // why, in the operator's words
+	ForcedSince time.Time
+
+	Frozen       bool
+	FreezeReason string    // "operator" if an operator did it
+	FreezeNote   string    // why, in the operator's words
+	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
+
+	Constraints []Constraint // all that limit the pace, in a fixed order
+}
+
+// The names of constraints.
+const (
+	Learned     = "learned"   // the pace that the law found
+	CeilingOf   = "ceiling"   // a window of the owner
+	HoldOf      = "hold"      // the provider asked for silence
+	BreakerOf   = "breaker"   // it is open
+	FreezeOf    = "freeze"    // the account was refused
+	InFlightMax = "in_flight" // the requests in flight at once
+)
+
+// A Constraint is one of the reasons why requests leave no faster. It has a
+// rate, or a time before which nothing leaves, or a number in flight.
+type Constraint struct {
+	Name      string
+	Window    time.Duration // of a ceiling
+	Count     int           // requests in the window, or in flight; 0: not known
+	Used      int           // of Count, now
+	PerSecond float64       // the highest pace under it; 0: it is no pace
+	Until     time.Time     // nothing leaves before; zero: something may, or a person must act
+	Blocks    bool          // nothing leaves now because of it
+	Binds     bool          // it is the strictest one now
+	Since     time.Time     // when it was learned or decided; zero: not known
+}
+
+// Status returns how things stand at now.
+func (g *Gate) Status(now time.Time) Status {
+	return g.status(g.law.Rate(), g.law.Keep().HeardAt, now)
+}
+
+func (g *Gate) status(rate float64, heard, now time.Time) Status {
+	s := Status{
+		PerSecond: rate, HeardAt: heard, Ceiling: g.perSecond(), HoldUntil: g.HoldUntil(now),
+		Breaker: g.breaker.state, OpenUntil: g.OpenUntil(),
+	}
+	if f := g.breaker.forced; f != nil {
+		s.Forced, s.ForcedNote, s.ForcedSince = true, f.Note, f.At
+	}
+	if g.freeze.frozen {
+		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.reason, g.freeze.note, g.freeze.until
+	}
+	s.Constraints = g.constraints(s, now)
+	return s
+}
+
+// constraints returns what limits the pace of s.
+func (g *Gate) constraints(s Status, now time.Time) []Constraint {
+	var all []Constraint
+	if s.Frozen {
+		all = append(all, Constraint{Name: FreezeOf, Until: s.FrozenUntil, Blocks: g.freeze.blocks(now)})
+	}
+	if s.Breaker != Closed {
+		all = append(all, Constraint{Name: BreakerOf, Until: s.OpenUntil, Since: s.ForcedSince,
+			Blocks: s.Forced || s.OpenUntil.After(now)})
+	}
+	if !s.HoldUntil.IsZero() {
+		all = append(all, Constraint{Name: HoldOf, Until: s.HoldUntil, Blocks: true})
+	}
+	for i := range g.windows {
+		all = append(all, g.windows[i].constraint(now))
+	}
+	if s.PerSecond > 0 {
+		all = append(all, Constraint{Name: Learned, PerSecond: s.PerSecond, Since: s.HeardAt})
+	}
+	if g.concurrency > 0 {
+		all = append(all, Constraint{Name: InFlightMax, Count: g.concurrency, Used: g.inFlight,
+			Blocks: g.inFlight >= g.concurrency})
+	}
+	if i := strictestOf(all); i >= 0 {
+		all[i].Binds = true
+	}
+	return all
+}
+
+func (w *window) constraint(now time.Time) Constraint {
+	c := Constraint{Name: CeilingOf, Window: w.per, Count: w.count, Until: w.next(now), Used: w.total}
+	c.Blocks = c.Until.After(now)
+	if w.count > 0 && w.per <= response.PaceLimit {
+		c.PerSecond = float64(w.count) / w.per.Seconds()
+	}
+	return c
+}
+
+// strictestOf returns the index of the constraint that binds: the one that
+// blocks longest, a person longer than any time and a full house shorter, and
+// else the lowest rate. It returns -1 if nothing limits.
+func strictestOf(all []Constraint) int {
+	best := -1
+	for i, c := range all {
+		if best < 0 || stricter(c, all[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+func stricter(a, b Constraint) bool {
+	if ra, rb := a.rank(), b.rank(); ra != rb {
+		return ra > rb
+	}
+	switch a.rank() {
+	case forTime:
+		return a.Until.After(b.Until)
+	case asRate:
+		return a.PerSecond < b.PerSecond
+	}
+	return false
+}
+
+// The ranks of what limits, mildest first.
+const (
+	asLimit = iota // of requests in flight, with room
+	asRate
+	forRoom
+	forTime
+	forPerson
+)
+
+func (c Constraint) rank() int {
+	switch {
+	case c.Blocks && !c.Until.IsZero():
+		return forTime
+	case c.Blocks && c.Name == InFlightMax:
+		return forRoom
+	case c.Blocks:
+		return forPerson
+	case c.PerSecond > 0:
+		return asRate
+	}
+	return asLimit
+}
+
+// perSecond returns the ceiling; nil if there is none.
+func (g *Gate) perSecond() *float64 {
+	if g.ceiling == 0 {
+		return nil
+	}
+	ceiling := g.ceiling
+	return &ceiling
+}
+
+// Inspect returns how things stood when state was saved, seen at now. It
+// fails if state cannot be read.
+func Inspect(state []byte, now time.Time) (Status, error) {
+	k, err := parseState(state, now)
+	if err != nil {
+		return Status{}, err
+	}
+	g := Gate{ceiling: k.Ceiling, hold: k.Hold, breaker: breaker{state: Closed}}
+	g.breaker.restore(k.Breaker)
+	g.freeze.restore(k.Freeze)
+	for _, kw := range k.Windows {
+		w := window{count: kw.Count, per: kw.Per}
+		w.restore(kw, now)
+		g.windows = append(g.windows, w)
+	}
+	rate := 0.0
+	if k.Interval > 0 {
+		rate = law.PerSecond(k.Interval)
+	}
+	return g.status(rate, k.HeardAt, now), nil
+}

@@ -1,0 +1,78 @@
+package gate_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+)
+
+// binding names what binds.
+func binding(s gate.Status) string {
+	var names []string
+	for _, c := range s.Constraints {
+		if c.Binds {
+			names = append(names, c.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// TestOneConstraintBinds: the longest block, or the lowest rate.
+func TestOneConstraintBinds(t *testing.T) {
+	minute := collection.Provider{StartPerSecond: 4, Ceilings: []collection.Ceiling{{Count: 2, Per: time.Minute}, {Count: 1000, Per: 24 * time.Hour}}}
+	for _, tc := range []struct {
+		provider collection.Provider
+		play     func(g *gate.Gate) time.Time
+		want     string
+	}{
+		{collection.Provider{}, func(*gate.Gate) time.Time { return t0 }, gate.Learned},
+		{collection.Provider{Unpaced: true}, func(*gate.Gate) time.Time { return t0 }, gate.InFlightMax},
+		{minute, func(g *gate.Gate) time.Time {
+			now, _ := attempt(t, g, t0, good)
+			now, _ = attempt(t, g, now, good)
+			return now
+		}, gate.CeilingOf},
+		{minute, func(g *gate.Gate) time.Time {
+			now, _ := attempt(t, g, t0, law.Outcome{Signal: law.Throttled, Hold: time.Hour})
+			return now
+		}, gate.HoldOf},
+		{minute, func(g *gate.Gate) time.Time {
+			now, _ := attempt(t, g, t0, law.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
+			return now
+		}, gate.FreezeOf},
+		{collection.Provider{Unpaced: true}, func(g *gate.Gate) time.Time {
+			g.Leave(gate.Request{}, t0)
+			return t0
+		}, gate.InFlightMax},
+	} {
+		g := open(t, tc.provider)
+		now := tc.play(g)
+		if got := binding(g.Status(now)); got != tc.want {
+			t.Errorf("%s binds, want %s: %+v", got, tc.want, g.Status(now).Constraints)
+		}
+	}
+}
+
+// TestInspectSeesTheConstraints that the process saw which saved the state.
+func TestInspectSeesTheConstraints(t *testing.T) {
+	p := collection.Provider{Ceilings: []collection.Ceiling{{Count: 2, Per: time.Hour}}}
+	g := open(t, p)
+	now, _ := attempt(t, g, t0, good)
+	now, _ = attempt(t, g, now, good)
+	live := g.Status(now)
+	kept, err := gate.Inspect(g.Snapshot(now), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(kept.Constraints[0]), fmt.Sprint(live.Constraints[0]); got != want {
+		t.Errorf("inspected as\n%s\nlive it was\n%s", got, want)
+	}
+	if c := kept.Constraints[0]; c.Name != gate.CeilingOf || c.Used != 2 || c.Count != 2 || !c.Binds || !c.Until.After(now) {
+		t.Errorf("the ceiling is %+v, want used up", c)
+	}
+}
