@@ -192,16 +192,6 @@ func writeNewer(p *problem, _ error, sc scene) {
 	p.Do = []step{{Say: "install that version or a newer one"}}
 }
 
-func writeDamaged(p *problem, _ error, sc scene) {
-	p.Headline = "the database is damaged"
-	p.At = sc.State
-	p.Saved = "nothing was changed by this command"
-	p.Do = []step{
-		{Say: "keep a copy of the file and of those beside it"},
-		{Say: "restore the last good backup, or name a new file with --state and --create"},
-	}
-}
-
 func writeMissing(p *problem, _ error, sc scene) {
 	if sc.Run.ID != "" {
 		p.Headline = "the database was removed or replaced while this run used it"

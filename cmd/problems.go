@@ -81,6 +81,7 @@ var explanations = []explanation{
 	{"E0710", levelError, exitStorage, needsOperator, false, as[*outputError], writeOutput},
 	{"E0702", levelError, exitStorage, needsOperator, true, full, writeFull},
 	{"E0703", levelError, exitConfig, needsOperator, false, is(store.ErrNewer), writeNewer},
+	{"E0711", levelWaiting, exitLater, needsTime, true, is(store.ErrOlder), writeOlder},
 	{"E0704", levelError, exitStorage, needsOperator, false, is(store.ErrDamaged), writeDamaged},
 	{"E0705", levelError, exitStorage, needsOperator, false, is(store.ErrMissing), writeMissing},
 	{"E0708", levelError, exitStorage, needsOperator, false, is(store.ErrNotDatabase), writeNotDatabase},

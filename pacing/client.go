@@ -8,10 +8,13 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"collect/collection"
+	"collect/pacing/desk"
 	"collect/pacing/gate"
+	"collect/pacing/law"
 	"collect/pacing/meter"
 )
 
@@ -24,6 +27,10 @@ type Config struct {
 	Concurrency int               // requests in flight at once; 0: 1
 	Base        http.RoundTripper // what sends; nil: a transport of its own
 	Restore     []byte            // what Save was last given; nil: nothing is known yet
+
+	// Desk gives the turns: that of an account which other processes use as
+	// well. nil: a desk of its own, which continues with Restore.
+	Desk Desk
 
 	// Save makes the state durable, with the events that led to it. It is
 	// called before a hold, a freeze, a breaker change or a share of a long
@@ -44,33 +51,44 @@ type Config struct {
 // A Governor lets the requests to one provider out, one gate for all of them.
 // It is safe for concurrent use.
 type Governor struct {
-	provider collection.Provider
-	limits   collection.Limits
-	origins  map[string]bool
-	budget   *Budget
-	base     http.RoundTripper
-	client   *http.Client
-	save     func(ctx context.Context, state []byte, events ...collection.Event) error
-	observe  func(collection.Event)
-	traced   bool
-	meter    meter.Meter
+	provider    collection.Provider
+	limits      collection.Limits
+	origins     map[string]bool
+	budget      *Budget
+	base        http.RoundTripper
+	client      *http.Client
+	save        func(ctx context.Context, state []byte, events ...collection.Event) error
+	observe     func(collection.Event)
+	traced      bool
+	meter       meter.Meter
+	waiting     atomic.Int64 // attempts in line
+	concurrency int
 
-	saveOrder sync.Mutex // taken before mu: states are saved in their order
+	desk      Desk
+	saveOrder sync.Mutex // states are saved in their order
 
-	mu        sync.Mutex
-	gate      *gate.Gate
-	line      []*turn // who waits, in order of arrival
-	timer     *time.Timer
-	saving    int   // saves under way; nothing leaves meanwhile
-	broken    error // of a save: nothing leaves any more
-	announced *turn // whose wait was told
+	mu        sync.Mutex // taken after the desk's own
+	broken    error      // of a save: nothing leaves any more
+	announced *desk.Turn // whose wait was told
 	accounted time.Time
 	heard     meter.Announced    // limits of the provider that were told
 	reported  float64            // the rate that was last told
+	ceiling   *float64           // the strictest pace the owner allows; nil: none declared
 	pending   []collection.Event // told after mu is released
 	telling   bool               // somebody is telling
 	told      *sync.Cond         // nobody is any more
 	probe     func(waits int)    // for tests: the waits of each attempt
+}
+
+// A Desk gives turns at a gate: see [desk.Desk], which is that of one process.
+// Others share the gate of an account between processes.
+type Desk interface {
+	Enter(ctx context.Context, t *desk.Turn) (gate.Pass, error)
+	Settle(p gate.Pass, o law.Outcome, next gate.Request) desk.Settled
+	State(last bool) []byte
+	Saved()
+	Look()
+	Status() gate.Status
 }
 
 // New returns a Governor that continues with what c.Restore says. A state it
@@ -78,13 +96,14 @@ type Governor struct {
 // is wrong with c.
 func New(c Config) (*Governor, error) {
 	g := &Governor{
-		provider: c.Provider,
-		limits:   c.Provider.Limits.WithDefaults(),
-		budget:   c.Budget,
-		base:     c.Base,
-		save:     c.Save,
-		observe:  c.Observe,
-		traced:   c.Trace && c.Observe != nil,
+		provider:    c.Provider,
+		limits:      c.Provider.Limits.WithDefaults(),
+		budget:      c.Budget,
+		base:        c.Base,
+		concurrency: max(1, c.Concurrency),
+		save:        c.Save,
+		observe:     c.Observe,
+		traced:      c.Trace && c.Observe != nil,
 	}
 	if g.budget == nil {
 		g.budget = NewBudget(BudgetLimits{})
@@ -93,24 +112,40 @@ func New(c Config) (*Governor, error) {
 	if g.origins, err = originSet(c.Provider.Origins); err != nil {
 		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
 	}
-	concurrency := max(1, c.Concurrency)
-	if g.gate, err = gate.New(c.Provider, c.Law, g.limits.LongestWait, concurrency); err != nil {
-		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
+	if g.desk = c.Desk; g.desk == nil {
+		if g.desk, err = g.open(c); err != nil {
+			return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
+		}
 	}
 	if g.base == nil {
-		g.base = newTransport(concurrency, g.limits)
+		g.base = newTransport(g.concurrency, g.limits)
 	}
 	g.told = sync.NewCond(&g.mu)
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}
-	now := time.Now()
-	if err := g.gate.Restore(c.Restore, now); err != nil {
-		g.tell(collection.Event{Kind: collection.WarningRaised, Message: "what was learned of " + c.Provider.Name +
-			" could not be read, so the pace starts over: " + err.Error()}, now, "")
-	}
-	g.reported = g.gate.Rate()
+	status := g.desk.Status()
+	g.reported, g.ceiling = status.PerSecond, status.Ceiling
 	g.mu.Lock()
 	g.unlock()
 	return g, nil
+}
+
+// open returns a desk of this process alone.
+func (g *Governor) open(c Config) (Desk, error) {
+	own, err := NewGate(c)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	if err := own.Restore(c.Restore, now); err != nil {
+		g.tell(collection.Event{Kind: collection.WarningRaised, Message: "what was learned of " + c.Provider.Name +
+			" could not be read, so the pace starts over: " + err.Error()}, now, "")
+	}
+	return desk.New(own), nil
+}
+
+// NewGate returns the gate that c describes, which knows nothing yet.
+func NewGate(c Config) (*gate.Gate, error) {
+	return gate.New(c.Provider, c.Law, c.Provider.Limits.WithDefaults().LongestWait, max(1, c.Concurrency))
 }
 
 // Client returns the client that connectors send with. Its requests wait as
@@ -123,26 +158,16 @@ func (g *Governor) Client() *http.Client { return g.client }
 
 // Flush saves what was learned.
 func (g *Governor) Flush(ctx context.Context) error {
-	g.mu.Lock()
-	g.gate.SettleUp()
-	g.saving++
-	g.mu.Unlock()
-	return g.persist(ctx)
+	return g.keep(ctx, func() []byte { return g.desk.State(true) })
 }
 
 // Status returns how things stand.
-func (g *Governor) Status() gate.Status {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.gate.Status(time.Now())
-}
+func (g *Governor) Status() gate.Status { return g.desk.Status() }
 
 // Metrics returns how the requests fare so far.
 func (g *Governor) Metrics() collection.Metrics {
 	m := g.meter.Read()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	m.QueueDepth, m.MaxConcurrency = len(g.line), g.gate.Concurrency()
+	m.QueueDepth, m.MaxConcurrency = int(g.waiting.Load()), g.concurrency
 	return m
 }
 
@@ -166,26 +191,30 @@ func Domain(provider, credential string, salt []byte) string {
 	return provider + "/" + hex.EncodeToString(sum[:6])
 }
 
-// persist saves the state. The caller has raised g.saving.
+// persist saves the state with the events that led to it, as a pass or the end
+// of an attempt asked for.
 func (g *Governor) persist(ctx context.Context, events ...collection.Event) error {
+	defer g.desk.Saved()
+	return g.keep(ctx, func() []byte { return g.desk.State(false) }, events...)
+}
+
+// keep saves a state in the order of states.
+func (g *Governor) keep(ctx context.Context, state func() []byte, events ...collection.Event) error {
 	g.saveOrder.Lock()
 	defer g.saveOrder.Unlock()
-	var err error
-	if g.save != nil {
-		g.mu.Lock()
-		state := g.gate.Snapshot(time.Now())
-		g.mu.Unlock()
-		if err = g.save(context.WithoutCancel(ctx), state, events...); err != nil {
-			err = fmt.Errorf("saving the pace of %s: %w", g.provider.Name, err)
-		}
+	if g.save == nil {
+		return nil
 	}
+	err := g.save(context.WithoutCancel(ctx), state(), events...)
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("saving the pace of %s: %w", g.provider.Name, err)
 	g.mu.Lock()
-	g.saving--
-	if err != nil && g.broken == nil {
+	defer g.mu.Unlock()
+	if g.broken == nil {
 		g.broken = err
 	}
-	g.dispatch(time.Now())
-	g.unlock()
 	return err
 }
 
@@ -197,7 +226,7 @@ func (g *Governor) tell(e collection.Event, now time.Time, stream string) collec
 		e.Breaker.ElapsedSeconds, e.Breaker.Requests, e.Breaker.RetryTokensLeft = elapsed.Seconds(), int(requests), tokens
 	}
 	if e.Rate != nil {
-		e.Rate.Ceiling = g.gate.Status(now).Ceiling
+		e.Rate.Ceiling = g.ceiling
 	}
 	if g.observe != nil {
 		g.pending = append(g.pending, e)
@@ -209,10 +238,27 @@ func (g *Governor) tell(e collection.Event, now time.Time, stream string) collec
 // is telling, this is told by them, after what they have.
 func (g *Governor) unlock() {
 	defer g.mu.Unlock()
-	if g.telling {
-		return
+	if !g.telling {
+		g.telling = true
+		g.tellAll()
 	}
-	g.telling = true
+}
+
+// unlockLater is unlock for those who must not wait for Observe.
+func (g *Governor) unlockLater() {
+	defer g.mu.Unlock()
+	if !g.telling && len(g.pending) > 0 {
+		g.telling = true
+		go func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.tellAll()
+		}()
+	}
+}
+
+// tellAll tells what is pending. g.mu is held, but not while Observe is called.
+func (g *Governor) tellAll() {
 	for len(g.pending) > 0 {
 		events := g.pending
 		g.pending = nil

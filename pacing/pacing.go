@@ -25,8 +25,8 @@
 // quotes the URL, so show the stop and not the error around it.
 //
 // Three packages inside it decide, and are pure: response reads an answer, law
-// moves the pace, gate puts all reasons to wait together. This one is the
-// shell around them: it queues, sleeps, sends, and saves.
+// moves the pace, gate puts all reasons to wait together. Around them, desk
+// keeps the line and sleeps, and this one sends, charges and saves.
 //
 // What must outlive the process (a hold, a freeze, the breaker, the counts of
 // long windows) is saved before anything relies on it.

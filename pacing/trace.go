@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/desk"
 	"collect/pacing/law"
 )
 
@@ -15,7 +16,7 @@ func (g *Governor) trace(kind collection.EventKind, stream string, r collection.
 	}
 	g.mu.Lock()
 	defer g.unlock()
-	r.QueueDepth = len(g.line)
+	r.QueueDepth = int(g.waiting.Load())
 	g.tell(collection.Event{Kind: kind, Request: &r}, time.Now(), stream)
 }
 
@@ -45,11 +46,11 @@ func (g *Governor) released(id int64, attempt int, stream string, a answer) {
 }
 
 // retrying tells that a request is sent again, not before next allows it.
-func (g *Governor) retrying(id int64, attempt int, a answer, next turn) {
-	delay := time.Until(next.notBefore).Seconds()
+func (g *Governor) retrying(id int64, attempt int, a answer, next *desk.Turn) {
+	delay := time.Until(next.Request.NotBefore).Seconds()
 	r := collection.RequestInfo{ID: id, Attempt: attempt, Delay: &delay, Reason: "error"}
 	if a.outcome.Signal == law.Throttled || a.outcome.QuotaUsed {
 		r.Reason = "ratelimit"
 	}
-	g.trace(collection.RequestRetrying, next.stream, r)
+	g.trace(collection.RequestRetrying, next.Stream, r)
 }

@@ -1,6 +1,7 @@
 package pacing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/desk"
 	"collect/pacing/gate"
 	"collect/pacing/law"
 	"collect/pacing/response"
@@ -23,20 +25,22 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		defer req.Body.Close()
 	}
 	ctx := req.Context()
-	turn := turn{stream: collection.StreamOf(ctx)}
+	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
 	id, n := t.meter.Ask(), 1
-	t.trace(collection.RequestStarted, turn.stream, collection.RequestInfo{ID: id, Attempt: n})
-	defer func() { t.ended(id, n, collection.StreamOf(ctx), err) }()
+	t.trace(collection.RequestStarted, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
+	defer func() { t.ended(id, n, turn.Stream, err) }()
 	for ; ; n++ {
-		p, err := t.enter(ctx, &turn)
+		p, err := t.enter(ctx, turn)
 		if err != nil {
 			return nil, err
 		}
-		t.meter.Leave(turn.retry)
-		t.trace(collection.SlotAcquired, turn.stream, collection.RequestInfo{ID: id, Attempt: n})
+		t.meter.Leave(turn.Retry)
+		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
 		a := t.attempt(req, p, n)
-		err = t.settle(ctx, p, a, turn.stream)
-		t.released(id, n, turn.stream, a)
+		next := &desk.Turn{Stream: turn.Stream, Retry: true, Request: turn.Request}
+		next.Request.NotBefore = time.Now().Add(backoff(n-1, rand.Float64()))
+		settled, err := t.settle(ctx, p, a, next)
+		t.released(id, n, turn.Stream, a)
 		if err != nil {
 			return nil, err
 		}
@@ -46,10 +50,11 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		if !a.again {
 			return nil, a.err
 		}
-		if turn, err = t.retry(req, a, n, turn.stream); err != nil {
+		if err := t.retry(req, a, n, settled, next); err != nil {
 			return nil, err
 		}
-		t.retrying(id, n+1, a, turn)
+		t.retrying(id, n+1, a, next)
+		turn = next
 	}
 }
 
@@ -110,35 +115,33 @@ func failure(ctx context.Context, resp *http.Response, err error) answer {
 }
 
 // settle records the end of an attempt, and saves what must not be forgotten
-// before anything else leaves.
-func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, stream string) error {
+// before anything else leaves. next is the attempt that may follow.
+func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk.Turn) (desk.Settled, error) {
 	asked := a.outcome.Signal == law.Throttled || a.outcome.QuotaUsed
 	g.budget.record(a.outcome.Signal, asked)
+	settled := g.desk.Settle(p, a.outcome, next.Request)
 	g.meter.Settle(a.took, asked)
 	g.mu.Lock()
 	now := time.Now()
 	if asked {
-		g.tell(collection.Event{Kind: collection.Throttled, Throttle: throttleInfo(a)}, now, stream)
+		g.tell(collection.Event{Kind: collection.Throttled, Throttle: throttleInfo(a)}, now, next.Stream)
 	}
-	changes, save := g.gate.Settle(now, p, a.outcome)
-	for i, e := range changes {
-		changes[i] = g.tell(e, now, stream)
+	for i, e := range settled.Changes {
+		settled.Changes[i] = g.tell(e, now, next.Stream)
 	}
-	g.tellRate(now, stream)
+	g.tellRate(settled, now, next.Stream)
 	for _, e := range g.heard.Note(a.outcome.Windows) {
-		g.tell(e, now, stream)
+		g.tell(e, now, next.Stream)
 	}
-	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason == collection.Frozen {
-		*stop = *g.gate.Frozen(a.status)
-	}
-	if save {
-		g.saving++
-		g.unlock()
-		return g.persist(ctx, changes...)
-	}
-	g.dispatch(now)
 	g.unlock()
-	return nil
+	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason == collection.Frozen && settled.Frozen != nil {
+		*stop = *settled.Frozen
+		stop.Status = a.status
+	}
+	if settled.Save {
+		return settled, g.persist(ctx, settled.Changes...)
+	}
+	return settled, nil
 }
 
 // rateStep is the change of the rate that is told. Every success changes it a
@@ -146,12 +149,12 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, stream str
 const rateStep = 1.25
 
 // tellRate tells that the pace has grown. A decrease is told when it happens.
-func (g *Governor) tellRate(now time.Time, stream string) {
-	rate := g.gate.Rate()
+func (g *Governor) tellRate(s desk.Settled, now time.Time, stream string) {
+	rate := s.Rate
 	switch {
 	case rate < g.reported:
 		g.reported = rate
-	case rate > g.reported && (rate >= g.reported*rateStep || rate >= g.gate.Most()):
+	case rate > g.reported && (rate >= g.reported*rateStep || rate >= s.Most):
 		g.tell(collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
 			Learned: rate, Previous: g.reported, Reason: "answered without complaint",
 		}}, now, stream)
@@ -159,43 +162,39 @@ func (g *Governor) tellRate(now time.Time, stream string) {
 	}
 }
 
-// retry returns the turn of the next attempt, or the stop that ends the
-// request. It decides before anybody sleeps.
-func (g *Governor) retry(req *http.Request, a answer, n int, stream string) (turn, error) {
-	next := turn{stream: stream, retry: true}
+// retry prepares the turn of the next attempt, or returns the stop that ends
+// the request. It decides before anybody sleeps.
+func (g *Governor) retry(req *http.Request, a answer, n int, settled desk.Settled, next *desk.Turn) error {
+	if !repeatable(req) || n >= g.limits.Attempts {
+		return final(a, settled)
+	}
+	var stop *collection.Stop
+	now := time.Now()
+	if settled.Next != nil {
+		stop = settled.Next
+	} else if reason := g.budget.over(now); reason != "" {
+		stop = &collection.Stop{Reason: reason}
+	} else if settled.Closed {
+		// The next attempt at an open breaker is its probe, which is no retry.
+		// If another request turns out to be the probe, the token is taken then.
+		if next.Paid = g.budget.takeToken(); !next.Paid {
+			stop = &collection.Stop{Reason: collection.RetryBudget}
+		}
+	}
+	if stop == nil {
+		return nil
+	}
+	stop.Status = cmp.Or(stop.Status, a.status)
 	g.mu.Lock()
 	defer g.unlock()
-	now := time.Now()
-	next.notBefore = now.Add(backoff(n-1, rand.Float64()))
-	if !repeatable(req) || n >= g.limits.Attempts {
-		return turn{}, g.final(a)
-	}
-	if p := g.gate.Plan(next.request(g.budget.deadline(now)), now); p.Stop != nil {
-		if p.Stop.Status == 0 {
-			p.Stop.Status = a.status
-		}
-		return turn{}, g.stopped(p.Stop, now, stream)
-	}
-	if reason := g.budget.over(now); reason != "" {
-		return turn{}, g.stopped(&collection.Stop{Reason: reason, Status: a.status}, now, stream)
-	}
-	// The next attempt at an open breaker is its probe, which is no retry. If
-	// another request turns out to be the probe, the token is taken then.
-	if g.gate.Closed() {
-		if !g.budget.takeToken() {
-			return turn{}, g.stopped(&collection.Stop{Reason: collection.RetryBudget, Status: a.status}, now, stream)
-		}
-		next.paid = true
-	}
-	return next, nil
+	return g.stopped(stop, now, next.Stream)
 }
 
 // final returns the stop of a request that has no attempt left: the hold if
 // the provider asks for a longer one than the run grants, the breaker if it is
-// not closed, and else what the last attempt met. g.mu is held.
-func (g *Governor) final(a answer) error {
-	now := time.Now()
-	if stop := g.gate.Refuse(now, g.budget.deadline(now)); stop != nil {
+// not closed, and else what the last attempt met.
+func final(a answer, settled desk.Settled) error {
+	if stop := settled.Refused; stop != nil {
 		stop.Status = a.status
 		return stop
 	}
@@ -203,13 +202,12 @@ func (g *Governor) final(a answer) error {
 	if !ok {
 		return a.err
 	}
-	status := g.gate.Status(now)
-	if !g.gate.Closed() {
-		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: status.OpenUntil,
+	if !settled.Closed {
+		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: settled.OpenUntil,
 			Status: stop.Status, Detail: stop.Detail, Err: stop.Err}
 	}
-	if !status.HoldUntil.IsZero() {
-		stop.NotBefore = status.HoldUntil
+	if !settled.HoldUntil.IsZero() {
+		stop.NotBefore = settled.HoldUntil
 	}
 	return stop
 }

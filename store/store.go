@@ -18,7 +18,12 @@ var (
 	// ErrNewer: the store was made by a newer version.
 	ErrNewer = errors.New("made by a newer version of collect")
 
-	// ErrDamaged: the store cannot be read as what it should be.
+	// ErrOlder: the store was made by an older version. A run brings it up to
+	// date; looking does not.
+	ErrOlder = errors.New("made by an older version of collect")
+
+	// ErrDamaged: the store cannot be read as what it should be, or is not
+	// what was stored.
 	ErrDamaged = errors.New("damaged")
 
 	// ErrMissing: there is no store at the path that was named, or no longer
@@ -174,7 +179,9 @@ type Reader interface {
 	Totals(ctx context.Context, connector string) (runs int, t collection.Tally, err error)
 
 	// Records yields the records of a stream in the bytewise order of their
-	// keys. A record that changes meanwhile is yielded once.
+	// keys. A record that changes meanwhile is yielded once. It ends with
+	// ErrDamaged if a record is not what was stored, or is not found: never
+	// with fewer records and no error.
 	Records(ctx context.Context, connector, stream string) iter.Seq2[Stored, error]
 }
 

@@ -125,7 +125,7 @@ func (g *Gate) Refuse(now, deadline time.Time) *collection.Stop {
 	late := func(until time.Time) bool { return !deadline.IsZero() && !until.Before(deadline) }
 	switch {
 	case g.freeze.blocks(now):
-		return g.Frozen(0)
+		return g.Frozen()
 	case g.hold.After(now) && (g.hold.Sub(now) > g.longestWait+holdLeast+holdSpread || late(g.hold)):
 		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.hold}
 	case g.breaker.forced != nil && g.breaker.state == Open:
@@ -136,8 +136,13 @@ func (g *Gate) Refuse(now, deadline time.Time) *collection.Stop {
 	return nil
 }
 
-func (g *Gate) Frozen(status int) *collection.Stop {
-	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.until, Status: status}
+// Frozen returns the stop for everything while the account is frozen; nil if
+// it is not.
+func (g *Gate) Frozen() *collection.Stop {
+	if !g.freeze.frozen {
+		return nil
+	}
+	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.until}
 	if g.freeze.operator {
 		stop.Detail = "until an operator releases it"
 	}

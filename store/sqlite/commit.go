@@ -157,12 +157,13 @@ func (b *batch) upsert(s *stream, partition int64, records []collection.Record) 
 		return nil, err
 	}
 	args := [...]driver.NamedValue{
-		{Ordinal: 1, Value: s.id}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.last}, {Ordinal: 5},
+		{Ordinal: 1, Value: s.id}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.last}, {Ordinal: 5}, {Ordinal: 6},
 	}
 	err = b.conn.Raw(func(any) error {
 		for i := range records {
 			r := &records[i]
-			args[1].Value, args[4].Value = r.Key, shared(r.Data)
+			data := shared(r.Data)
+			args[1].Value, args[4].Value, args[5].Value = r.Key, data, recordSum(s.id, partition, b.last, r.Key, data)
 			done, err := stmt.ExecContext(context.Background(), args[:])
 			if err != nil {
 				return err
@@ -195,6 +196,9 @@ func (b *batch) count(s *stream) error {
 // shared returns data as a string that shares its bytes, which no one changes
 // while a statement runs; the driver keeps no reference to it.
 func shared(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
+
+// bytesOf returns s as bytes that no one may change.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // quarantine keeps bytes that cannot be stored under a key. The same bytes are
 // kept once, however often a slice is repeated.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,6 +53,7 @@ func dsn(path, mode string, pragmas ...string) string {
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout),
 		"temp_store(MEMORY)",
 		"trusted_schema(OFF)",
+		"cell_size_check(1)", // a damaged page is told when it is read, not when it is used
 	}, pragmas...)
 	path = filepath.ToSlash(path)
 	if runtime.GOOS == "windows" {
@@ -78,13 +80,16 @@ func openReaders(path, mode string) *sql.DB {
 }
 
 // open returns a pool that has not connected yet.
-func open(dsn string) *sql.DB {
-	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		panic(err) // the driver is registered: this package imports it
-	}
-	return db
+func open(dsn string) *sql.DB { return sql.OpenDB(connector{dsn, newDriver()}) }
+
+// A connector makes the connections of a pool, with a driver of its own.
+type connector struct {
+	dsn    string
+	driver driver.Driver
 }
+
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+func (c connector) Driver() driver.Driver                        { return c.driver }
 
 // openReadOnly opens the store at path without changing a byte of it.
 //
@@ -157,8 +162,8 @@ func tidy(path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// checkVersion returns store.ErrMissing, ErrNotDatabase, ErrDamaged or ErrNewer
-// if db, at path, does not hold a store, or not one of this version.
+// checkVersion returns store.ErrMissing, ErrNotDatabase, ErrDamaged, ErrNewer or
+// ErrOlder if db, at path, does not hold a store, or not one of this version.
 func checkVersion(ctx context.Context, path string, db *sql.DB) error {
 	have, err := version(ctx, path, db)
 	switch {
@@ -169,7 +174,7 @@ func checkVersion(ctx context.Context, path string, db *sql.DB) error {
 	case have > newest():
 		return fmt.Errorf("the store was %w", store.ErrNewer)
 	case have < newest():
-		return errors.New("the store was made by an older version: the next run brings it up to date")
+		return fmt.Errorf("the store was %w", store.ErrOlder)
 	}
 	return nil
 }

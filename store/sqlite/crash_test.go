@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/filelock"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 		"collect":      childCollects,
 		"denied":       childIsDenied,
 		"hash":         childHashes,
+		"migrate":      childMigrates,
 		"open":         childOpens,
 		"race":         childRaces,
 		"unprivileged": childReadsUnprivileged,
@@ -245,10 +247,10 @@ func childOpens(path string) error {
 // TestFirstStarts starts many processes on no store at once: one makes it, and
 // none fails.
 func TestFirstStarts(t *testing.T) {
-	for range 3 {
+	for _, starts := range []int{6, 6, 80} {
 		path := filepath.Join(t.TempDir(), "made", "by", "the first", "state?#%20.db")
 		var started []*exec.Cmd
-		for range 6 {
+		for range starts {
 			cmd := child(t, "open", path)
 			cmd.Stdout = os.Stdout
 			if err := cmd.Start(); err != nil {
@@ -269,8 +271,8 @@ func TestFirstStarts(t *testing.T) {
 // only writer of the file beside it.
 func childRaces(path string) error {
 	for range 200 {
-		l, err := sqlite.Acquire(path)
-		if errors.Is(err, sqlite.ErrLocked) {
+		l, err := filelock.Acquire(path)
+		if errors.Is(err, filelock.ErrLocked) {
 			time.Sleep(time.Duration(os.Getpid()%7) * 10 * time.Microsecond)
 			continue
 		}

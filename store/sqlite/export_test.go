@@ -44,13 +44,18 @@ func LimitPages(s *Store, n int) error {
 	return err
 }
 
-// Lock functions and names, for tests that hold them against each other.
+// Migrate makes or upgrades the store at path. It calls at at each step, and
+// ends with its error.
+func Migrate(ctx context.Context, path string, at func(Step) error) error {
+	return migrate(ctx, path, true, at)
+}
+
+// Names, for tests that hold them against each other.
 var (
-	Acquire   = acquire
 	LockPath  = lockPath
-	ErrLocked = errLocked
 	ViewSQL   = viewSQL
 	WriterDSN = writerDSN
+	Newest    = newest
 )
 
 // Queries are those that run for each slice or page.
@@ -63,9 +68,3 @@ var Queries = map[string]string{
 	"page":     fmt.Sprintf(pageQuery, ">"),
 	"parents":  parentsQuery,
 }
-
-// Release removes and frees a lock.
-func (l *lock) Release() error { return l.release() }
-
-// Abandon frees a lock and leaves its file.
-func (l *lock) Abandon() error { return l.abandon() }

@@ -250,7 +250,7 @@ func (l *ledger) recordGap(t tx, kind collection.EventKind, gap collection.Gap) 
 
 // gapColumns and gapTables select what scanGap scans.
 const (
-	gapColumns = `g.id, s.name, p.partition, g.lane, g.token, g.since, g.high, g.version, g.done, g.covers, g.shape,
+	gapColumns = `g.id, s.name, p.partition, g.lane, g.token, g.since, g.high, g.version, g.done, g.digest, g.covers, g.shape,
 		g.reason, g.detail, g.state, g.attempts, g.not_before, g.opened_at, g.tried_at, g.run`
 	gapTables = `
 	FROM gaps g CROSS JOIN partitions p ON p.id = g.partition_id CROSS JOIN streams s ON s.id = g.stream_id `
@@ -282,9 +282,13 @@ const (
 func scanGap(row scanner, before ...any) (g collection.Gap, err error) {
 	dest := append(before, &g.ID, &g.Stream, text{(*string)(&g.Partition)}, &g.Lane)
 	dest = append(dest, cursorColumns(&g.Cursor)...)
-	dest = append(dest, text{&g.Version}, &g.Shape, &g.Reason, &g.Detail, &g.State, &g.Attempts,
+	var sum []byte
+	dest = append(dest, &sum, text{&g.Version}, &g.Shape, &g.Reason, &g.Detail, &g.State, &g.Attempts,
 		timeColumn{&g.NotBefore}, timeColumn{&g.OpenedAt}, timeColumn{&g.TriedAt}, &g.Run)
-	return g, row.Scan(dest...)
+	if err := row.Scan(dest...); err != nil {
+		return g, err
+	}
+	return g, checkCursor(g.Cursor, sum)
 }
 
 // scanGaps scans and closes the rows of a gapQuery.

@@ -9,12 +9,16 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/filelock"
 	"collect/store"
 )
 
 // holderPatience is how long Begin waits for a lock whose holder has not
 // signed the lease yet, or has signed off already: both take one commit.
-const holderPatience = time.Second
+const (
+	holderPatience = time.Second
+	holderPoll     = 5 * time.Millisecond // and how often it is looked at meanwhile
+)
 
 // Begin takes the lease and starts run; see store.Store.
 func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collection.Stream) (store.Ledger, error) {
@@ -48,17 +52,17 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collect
 }
 
 // hold locks a connector. It returns a *store.HeldError if a run has it.
-func (s *Store) hold(ctx context.Context, connector string) (*lock, error) {
+func (s *Store) hold(ctx context.Context, connector string) (*filelock.Lock, error) {
 	path := lockPath(s.path, connector)
 	for deadline := time.Now().Add(holderPatience); ; {
-		l, err := acquire(path)
+		l, err := filelock.Acquire(path)
 		if err == nil {
 			s.mu.Lock()
 			s.leases[l] = true
 			s.mu.Unlock()
 			return l, nil
 		}
-		if !errors.Is(err, errLocked) {
+		if !errors.Is(err, filelock.ErrLocked) {
 			return nil, s.classify(err)
 		}
 		run, signed, err := s.holder(ctx, connector)
@@ -71,17 +75,17 @@ func (s *Store) hold(ctx context.Context, connector string) (*lock, error) {
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(lockPoll):
+		case <-time.After(holderPoll):
 		}
 	}
 }
 
 // drop releases a lock that no lease came of.
-func (s *Store) drop(l *lock) error {
+func (s *Store) drop(l *filelock.Lock) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.leases, l)
-	return l.release()
+	return l.Release()
 }
 
 // holder returns what the lease says of its holder, and whether it is signed.

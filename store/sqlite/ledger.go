@@ -9,13 +9,14 @@ import (
 	"sync/atomic"
 
 	"collect/collection"
+	"collect/internal/filelock"
 	"collect/store"
 )
 
 // A ledger is the write side of a store for one run.
 type ledger struct {
 	store     *Store
-	lock      *lock
+	lock      *filelock.Lock
 	connector string
 	run       string
 	epoch     int64
@@ -92,7 +93,7 @@ func (l *ledger) Checkpoint(ctx context.Context, at collection.Place) (collectio
 // place stands that was never committed.
 const placeQuery = `
 	SELECT c.token, c.since, c.high, c.version, coalesce(c.done, 0),
-		coalesce(c.slice_id, 0), coalesce(c.epoch, 0), c.saved_at, coalesce(g.reason, '')
+		c.digest, coalesce(c.slice_id, 0), coalesce(c.epoch, 0), c.saved_at, coalesce(g.reason, '')
 	FROM partitions p
 	LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3
 	LEFT JOIN gaps g ON g.partition_id = p.id AND g.lane = ?3 AND g.digest = coalesce(c.digest, ?4)
@@ -126,8 +127,12 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 		}
 		cp, reason := &states[i].Checkpoint, collection.Reason("")
 		cp.Place = place
-		dest := append(cursorColumns(&cp.Cursor), &cp.Commit, &cp.Epoch, timeColumn{&cp.SavedAt}, &reason)
+		var sum []byte
+		dest := append(cursorColumns(&cp.Cursor), &sum, &cp.Commit, &cp.Epoch, timeColumn{&cp.SavedAt}, &reason)
 		err = query.QueryRowContext(whole, stream.id, string(place.Partition), string(place.Lane), start).Scan(dest...)
+		if err == nil && sum != nil {
+			err = checkCursor(cp.Cursor, sum)
+		}
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return nil, l.store.classify(err)
 		}
@@ -136,7 +141,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 	return states, nil
 }
 
-const parentsQuery = `SELECT p.partition, r.key, r.data FROM records r CROSS JOIN partitions p ON p.id = r.partition_id
+const parentsQuery = `SELECT r.id, r.partition_id, r.slice_id, r.sum, p.partition, r.key, r.data FROM records r CROSS JOIN partitions p ON p.id = r.partition_id
 	WHERE r.stream_id = ? AND r.key > ? ORDER BY r.key LIMIT ?`
 
 // Parents returns up to n records of parent by key; see store.Ledger.
@@ -153,8 +158,12 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 	var parents []collection.Parent
 	for rows.Next() {
 		var p collection.Parent
-		if err := rows.Scan(&p.Partition, &p.Key, &p.Data); err != nil {
-			return nil, l.store.classify(err)
+		var id, partition, slice, sum int64
+		if err := rows.Scan(&id, &partition, &slice, &sum, &p.Partition, &p.Key, &p.Data); err != nil {
+			return nil, l.store.unreadable(err)
+		}
+		if sum != recordSum(stream.id, partition, slice, p.Key, shared(p.Data)) {
+			return nil, l.store.unreadable(changedRecord(id))
 		}
 		parents = append(parents, p)
 	}
@@ -192,11 +201,15 @@ func (l *ledger) partition(t tx, s *stream, p collection.Partition) (int64, erro
 
 // checkpoint returns the checkpoint of a place as the transaction sees it.
 func checkpoint(t tx, partition int64, lane collection.Lane) (cp collection.Checkpoint, err error) {
-	dest := append(cursorColumns(&cp.Cursor), &cp.Commit)
-	err = t.row(`SELECT token, since, high, version, done, slice_id FROM checkpoints WHERE partition_id = ? AND lane = ?`,
+	var sum []byte
+	dest := append(cursorColumns(&cp.Cursor), &sum, &cp.Commit)
+	err = t.row(`SELECT token, since, high, version, done, digest, slice_id FROM checkpoints WHERE partition_id = ? AND lane = ?`,
 		partition, string(lane)).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return cp, nil
+	}
+	if err == nil {
+		err = checkCursor(cp.Cursor, sum)
 	}
 	return cp, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"collect/internal/filelock"
 	"collect/migrations"
 	"collect/store"
 )
@@ -25,36 +26,48 @@ const applicationID = 0x636f6c6c
 // empty one only if create is set, and returns store.ErrMissing otherwise.
 // Processes that start at the same time take turns: goose itself, on SQLite,
 // does not.
-func migrate(ctx context.Context, path string, create bool) error {
+//
+// Each version is one transaction, so that a process killed in the middle
+// leaves the version before it, and the next one goes on from there. A test
+// may fail a step by at.
+func migrate(ctx context.Context, path string, create bool, at func(step) error) error {
 	db := open(writerDSN(path))
 	db.SetMaxOpenConns(1)
 	defer db.Close() // what matters was committed
 
-	have, err := version(ctx, path, db)
-	if err != nil || have == newest() {
+	have, wal, err := schema(ctx, path, db)
+	if err != nil || have == newest() && wal {
 		return err
 	}
 	if have == 0 && !create {
 		return errEmpty(path)
 	}
-	l, err := acquireWait(ctx, path+".lock", time.Minute)
+	l, err := filelock.AcquireWait(ctx, path+".lock", time.Minute)
 	if err != nil {
 		return err
 	}
-	defer l.release() // the kernel frees it in any case
+	defer l.Release() // the kernel frees it in any case
 
-	have, err = version(ctx, path, db)
-	if err != nil || have == newest() {
+	have, wal, err = schema(ctx, path, db)
+	if err != nil || have == newest() && wal {
 		return err
 	}
 	if have > newest() {
 		return fmt.Errorf("the store was %w", store.ErrNewer)
+	}
+	if err := at("before wal"); err != nil {
+		return err
 	}
 	// WAL mode is kept in the file. It is set here, under the lock, because
 	// changing it needs the database for oneself.
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
+	return applyMissing(ctx, db, at)
+}
+
+// applyMissing applies the migrations that db has not seen, one by one.
+func applyMissing(ctx context.Context, db *sql.DB, at func(step) error) error {
 	files, err := fs.Sub(migrations.SQLite, "sqlite")
 	if err != nil {
 		return err
@@ -63,10 +76,35 @@ func migrate(ctx context.Context, path string, create bool) error {
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrations: %w", err)
+	for {
+		if err := at("before a version"); err != nil {
+			return err
+		}
+		_, err := provider.UpByOne(ctx)
+		if errors.Is(err, goose.ErrNoNextVersion) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("migrations: %w", err)
+		}
+		if err := at("after a version"); err != nil {
+			return err
+		}
 	}
-	return nil
+}
+
+// never fails no step.
+func never(step) error { return nil }
+
+// schema returns the version of the schema of db, and whether it is in WAL
+// mode, as it is but for the moment in which a restore replaces it.
+func schema(ctx context.Context, path string, db *sql.DB) (have int64, wal bool, err error) {
+	if have, err = version(ctx, path, db); err != nil {
+		return 0, false, err
+	}
+	var mode string
+	err = db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode)
+	return have, mode == "wal", err
 }
 
 // errEmpty says that there is a file and nothing in it.

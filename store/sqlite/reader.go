@@ -10,6 +10,8 @@ import (
 	"hash"
 	"iter"
 
+	"modernc.org/sqlite"
+
 	"collect/collection"
 	"collect/store"
 )
@@ -23,10 +25,23 @@ func (s *Store) query(ctx context.Context, scan func(scanner) error, query strin
 	defer rows.Close() // Err tells
 	for rows.Next() {
 		if err := scan(rows); err != nil {
-			return s.classify(err)
+			return s.unreadable(err)
 		}
 	}
 	return errors.Join(s.classify(rows.Err()), s.guard())
+}
+
+// unreadable classifies an error of scanning a row. What is not the driver's
+// is about a value: it is not of the kind that was stored.
+func (s *Store) unreadable(err error) error {
+	_, driver := errors.AsType[*sqlite.Error](err)
+	if driver || errors.Is(err, errPageFull) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return s.classify(err)
+	}
+	if !errors.Is(err, store.ErrDamaged) {
+		err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
+	}
+	return fmt.Errorf("store %s: %w", s.path, err)
 }
 
 // one scans the one row of a query; found is false if there is none.
@@ -75,7 +90,7 @@ func (s *Store) Streams(ctx context.Context, connector string) (states []store.S
 		return err
 	}, `SELECT id, name, role, parent, refresh, ordered, view, records,
 			(SELECT count(*) FROM quarantine WHERE stream_id = s.id)
-		FROM streams s WHERE connector = ? ORDER BY position, id`, connector)
+		FROM streams s NOT INDEXED WHERE connector = ? ORDER BY position, id`, connector)
 	if err != nil {
 		return nil, err
 	}
@@ -195,10 +210,13 @@ const (
 // Records yields the records of a stream in the bytewise order of their keys.
 // It reads page by page: a record that changes meanwhile is yielded once, in
 // the version that its page found.
+//
+// Each record is compared with its sum, and their number with the one that the
+// stream knows, so that an index which lost a row is not believed.
 func (s *Store) Records(ctx context.Context, connector, stream string) iter.Seq2[store.Stored, error] {
 	return func(yield func(store.Stored, error) bool) {
-		var id int64
-		found, err := s.one(ctx, []any{&id}, `SELECT id FROM streams WHERE connector = ? AND name = ?`, connector, stream)
+		var id, stored int64 // stored: when the walk began; records are never deleted
+		found, err := s.one(ctx, []any{&id, &stored}, streamQuery, connector, stream)
 		if err != nil {
 			yield(store.Stored{}, err)
 			return
@@ -206,9 +224,13 @@ func (s *Store) Records(ctx context.Context, connector, stream string) iter.Seq2
 		if !found {
 			return
 		}
+		var n int64
 		beyond := ">=" // the empty key comes first
 		for after := ""; ; beyond = ">" {
 			page, err := s.page(ctx, id, beyond, after)
+			if err == nil && len(page) == 0 && n < stored {
+				err = fmt.Errorf("store %s: %w: %d of %d records of %s were found", s.path, store.ErrDamaged, n, stored, stream)
+			}
 			if err != nil {
 				yield(store.Stored{}, err)
 				return
@@ -221,15 +243,20 @@ func (s *Store) Records(ctx context.Context, connector, stream string) iter.Seq2
 					return
 				}
 			}
+			n += int64(len(page))
 			after = page[len(page)-1].Key
 		}
 	}
 }
 
+// streamQuery finds a stream as Streams does, without an index that may have
+// lost it.
+const streamQuery = `SELECT id, records FROM streams NOT INDEXED WHERE connector = ? AND name = ?`
+
 // errPageFull ends a page before its last row.
 var errPageFull = errors.New("page full")
 
-const pageQuery = `SELECT r.key, r.data, p.partition, c.run, c.committed_at
+const pageQuery = `SELECT r.id, r.key, r.data, r.partition_id, r.slice_id, r.sum, p.partition, c.run, c.committed_at
 	FROM records r CROSS JOIN partitions p ON p.id = r.partition_id CROSS JOIN slices c ON c.id = r.slice_id
 	WHERE r.stream_id = ? AND r.key %s ? ORDER BY r.key LIMIT ?`
 
@@ -237,12 +264,20 @@ func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (p
 	size := 0
 	err = s.query(ctx, func(row scanner) error {
 		var r store.Stored
-		err := row.Scan(&r.Key, &r.Data, text{(*string)(&r.Partition)}, &r.Run, timeColumn{&r.CommittedAt})
-		page = append(page, r)
-		if size += len(r.Data); err == nil && size >= pageBytes {
+		var id, partition, slice, sum int64
+		err := row.Scan(&id, &r.Key, &r.Data, &partition, &slice, &sum, text{(*string)(&r.Partition)}, &r.Run, timeColumn{&r.CommittedAt})
+		if err != nil {
+			return err
+		}
+		ordered := beyond == ">=" || r.Key > after
+		if !ordered || sum != recordSum(stream, partition, slice, r.Key, shared(r.Data)) {
+			return changedRecord(id)
+		}
+		page, beyond, after = append(page, r), ">", r.Key
+		if size += len(r.Data); size >= pageBytes {
 			return errPageFull
 		}
-		return err
+		return nil
 	}, fmt.Sprintf(pageQuery, beyond), stream, after, pageRecords)
 	if errors.Is(err, errPageFull) {
 		return page, s.guard()

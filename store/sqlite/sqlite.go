@@ -45,6 +45,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver, imported only here
 
+	"collect/internal/filelock"
 	"collect/store"
 )
 
@@ -69,7 +70,7 @@ type Store struct {
 	guard   func() error
 
 	mu     sync.Mutex
-	leases map[*lock]bool // held by ledgers that are not finished
+	leases map[*filelock.Lock]bool // held by ledgers that are not finished
 }
 
 var _ store.Store = (*Store)(nil)
@@ -95,7 +96,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.ReadOnly {
 		return openReadOnly(ctx, path)
 	}
-	s := &Store{path: path, leases: map[*lock]bool{}, guard: func() error { return nil }}
+	s := &Store{path: path, leases: map[*filelock.Lock]bool{}, guard: func() error { return nil }}
 	if o.Create {
 		s.file, err = create(path)
 	} else {
@@ -107,7 +108,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := refuseNetwork(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, path, o.Create); err != nil {
+	if err := migrate(ctx, path, o.Create, never); err != nil {
 		return nil, s.classify(err)
 	}
 	// Before, not after: a file that is replaced in between is then found out.
@@ -130,8 +131,8 @@ func (s *Store) Close() error {
 		// Of two that close at the same moment each finds the other still
 		// there, and neither removes the WAL. So they take turns; if that
 		// takes too long, a leftover is the lesser evil.
-		if l, err := acquireWait(context.Background(), s.path+".lock", closePatience); err == nil {
-			defer l.release() // the kernel frees it in any case
+		if l, err := filelock.AcquireWait(context.Background(), s.path+".lock", closePatience); err == nil {
+			defer l.Release() // the kernel frees it in any case
 		}
 	}
 	if s.writer != nil {
@@ -141,7 +142,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.leases {
-		errs = append(errs, l.abandon())
+		errs = append(errs, l.Abandon())
 	}
 	clear(s.leases)
 	return errors.Join(errs...)

@@ -181,8 +181,8 @@ func (w *writer) stmt(query string) (*sql.Stmt, error) {
 
 // upsert stores a record if it is new or has other bytes, unless its key
 // belongs to another partition.
-const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data) VALUES (?, ?, ?, ?, ?)
-	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data
+const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data, sum) VALUES (?, ?, ?, ?, ?, ?)
+	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data, sum = excluded.sum
 	WHERE data IS NOT excluded.data AND partition_id = excluded.partition_id`
 
 // upsertStmt returns the statement that stores a record, as the driver's own.

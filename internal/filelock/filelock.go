@@ -1,0 +1,102 @@
+// Package filelock locks a file for one holder among all processes of a host.
+// The kernel frees the lock when its holder dies, however it does.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// A Lock is a file that at most one holder in all processes has locked. The
+// kernel frees it when the holder dies.
+type Lock struct {
+	path string
+	file *flock.Flock
+}
+
+// ErrLocked: another holder has the lock.
+var ErrLocked = errors.New("locked")
+
+// Acquire locks the file at path, making it if need be. It returns ErrLocked
+// if another holder has it.
+//
+// A holder removes the file before it lets go. Whoever opened it before, and
+// gets the lock after, holds a file that no one else will find; so the lock
+// counts only if the path still leads to the file that is locked.
+func Acquire(path string) (*Lock, error) {
+	for {
+		l := &Lock{path, flock.New(path, flock.SetPermissions(0o600))}
+		ok, err := l.file.TryLock()
+		if err != nil {
+			return nil, fmt.Errorf("lock: %w", errors.Join(err, l.file.Close()))
+		}
+		if !ok {
+			return nil, errors.Join(ErrLocked, l.file.Close())
+		}
+		current, err := l.Current()
+		if err != nil {
+			return nil, fmt.Errorf("lock: %w", errors.Join(err, l.file.Close()))
+		}
+		if current {
+			return l, os.Chmod(path, 0o600) // whatever the umask
+		}
+		if err := l.file.Close(); err != nil {
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+	}
+}
+
+// AcquireWait locks the file at path as soon as its holder lets go, or returns
+// an error after patience.
+func AcquireWait(ctx context.Context, path string, patience time.Duration) (*Lock, error) {
+	for deadline := time.Now().Add(patience); ; {
+		l, err := Acquire(path)
+		if !errors.Is(err, ErrLocked) || time.Now().After(deadline) {
+			return l, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(poll):
+		}
+	}
+}
+
+// poll is how often a lock that is held is looked at again.
+const poll = 5 * time.Millisecond
+
+// Current reports whether the path still leads to the locked file. If it does
+// not, somebody took it away, and another may hold a lock of this name.
+func (l *Lock) Current() (bool, error) {
+	held, err := l.file.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Stat(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return os.SameFile(held, named), nil
+}
+
+// Release removes the file and lets go of the lock. If someone removed the
+// file by hand, the path may lead to the lock of another by now, and stays.
+func (l *Lock) Release() error {
+	current, err := l.Current()
+	if current {
+		err = os.Remove(l.path)
+	}
+	return errors.Join(err, l.file.Close())
+}
+
+// Abandon lets go of the lock like a holder that dies: the file stays.
+func (l *Lock) Abandon() error { return l.file.Close() }

@@ -1,0 +1,47 @@
+package gate
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/law"
+)
+
+// Share lets another process use the gate: its ceilings hold for all, and as
+// many requests may be in flight as either allows.
+func (g *Gate) Share(ceilings []collection.Ceiling, concurrency int) {
+	g.concurrency = max(g.concurrency, concurrency)
+	for _, c := range ceilings {
+		if c.Count <= 0 || c.Per <= 0 {
+			continue
+		}
+		i := slices.IndexFunc(g.windows, func(w window) bool { return w.per == c.Per })
+		if i < 0 {
+			g.windows = append(g.windows, newWindow(c))
+			continue
+		}
+		g.windows[i].count = min(g.windows[i].count, c.Count)
+	}
+	if interval := strictest(ceilings); interval > 0 && (g.ceiling == 0 || law.PerSecond(interval) < g.ceiling) {
+		g.ceiling = law.PerSecond(interval)
+	}
+}
+
+// Newest returns the state that was saved last; one that cannot be read is
+// older than any other.
+func Newest(a, b []byte) []byte {
+	if recordedAt(b).After(recordedAt(a)) {
+		return b
+	}
+	return a
+}
+
+func recordedAt(state []byte) time.Time {
+	var k kept
+	if json.Unmarshal(state, &k) != nil {
+		return time.Time{}
+	}
+	return k.RecordedAt
+}

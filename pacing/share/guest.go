@@ -1,0 +1,273 @@
+package share
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"collect/pacing/desk"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+)
+
+// A guest stands in the line of a leader.
+type guest struct {
+	line *line
+	done chan struct{} // closed when the leader is gone
+
+	mu    sync.Mutex
+	id    uint64
+	calls map[uint64]chan reply
+	heard time.Time
+	ended bool
+}
+
+// visit becomes the guest of the leader whose lock is at path.
+func visit(path string, c Config) (*guest, error) {
+	socket, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.DialTimeout("unix", string(socket), beatLonger)
+	if err != nil {
+		return nil, err
+	}
+	return greet(conn, c)
+}
+
+// greet takes part at conn.
+func greet(conn net.Conn, c Config) (*guest, error) {
+	g := &guest{line: newLine(conn), done: make(chan struct{}), calls: map[uint64]chan reply{}, heard: time.Now()}
+	go g.listen()
+	go g.beat()
+	if _, err := g.ask(call{Do: hello, Ceilings: c.Ceilings, Concurrency: c.Concurrency}); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// listen hands the replies on, until the leader is gone.
+func (g *guest) listen() {
+	in := json.NewDecoder(g.line.conn)
+	for {
+		var r reply
+		if err := in.Decode(&r); err != nil {
+			break
+		}
+		g.mu.Lock()
+		g.heard = time.Now()
+		to := g.calls[r.ID]
+		if r.Wait == nil {
+			delete(g.calls, r.ID)
+		}
+		g.mu.Unlock()
+		switch {
+		case to != nil && r.Wait != nil:
+			select {
+			case to <- r:
+			default: // an older wait is not looked at yet
+			}
+		case to != nil:
+			to <- r
+		case r.Pass != nil: // for a turn that was withdrawn meanwhile
+			go g.drop(r.Pass.ID)
+		}
+	}
+	_ = g.close()
+}
+
+// beat finds out that the leader does not answer any more.
+func (g *guest) beat() {
+	ticker := time.NewTicker(beatEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-g.done:
+			return
+		case <-ticker.C:
+		}
+		g.mu.Lock()
+		silent := time.Since(g.heard)
+		g.id++
+		id := g.id
+		g.mu.Unlock()
+		if silent > beatLonger || g.line.send(call{ID: id, Do: beat}) != nil {
+			_ = g.close()
+			return
+		}
+	}
+}
+
+// start sends c, and returns where its replies come.
+func (g *guest) start(c *call) (chan reply, error) {
+	g.mu.Lock()
+	if g.ended {
+		g.mu.Unlock()
+		return nil, errGone
+	}
+	g.id++
+	c.ID = g.id
+	replies := make(chan reply, 2) // the last one, and a wait
+	g.calls[c.ID] = replies
+	g.mu.Unlock()
+	if err := g.line.send(c); err != nil {
+		return nil, fmt.Errorf("%w: %w", errGone, err)
+	}
+	return replies, nil
+}
+
+// ask sends c and waits for its reply.
+func (g *guest) ask(c call) (reply, error) {
+	replies, err := g.start(&c)
+	if err != nil {
+		return reply{}, err
+	}
+	select {
+	case r := <-replies:
+		return r, r.err()
+	case <-g.done:
+		return reply{}, errGone
+	}
+}
+
+// err returns the error that r tells.
+func (r reply) err() error {
+	switch {
+	case r.Stop != nil:
+		return r.Stop.back()
+	case r.Error != "":
+		return errors.New(r.Error)
+	}
+	return nil
+}
+
+func (g *guest) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
+	now := time.Now()
+	if err := t.Asker.Ended(now); err != nil {
+		return gate.Pass{}, err
+	}
+	if err := t.Asker.Spent(now); err != nil {
+		return gate.Pass{}, err
+	}
+	c := call{Do: enter, Request: t.Request, Retry: t.Retry, Stream: t.Stream}
+	replies, err := g.start(&c)
+	if err != nil {
+		return gate.Pass{}, err
+	}
+	defer func() { t.Asker.Waited(t, time.Now()) }()
+	var late <-chan time.Time
+	if !t.Request.Deadline.IsZero() {
+		timer := time.NewTimer(time.Until(t.Request.Deadline))
+		defer timer.Stop()
+		late = timer.C
+	}
+	over := t.Over
+	for {
+		select {
+		case r := <-replies:
+			if r.Wait != nil {
+				t.Slept = true
+				t.Asker.Waits(t, gate.Plan{Until: r.Wait.Until, Cause: r.Wait.Cause}, time.Now())
+				continue
+			}
+			if err := r.err(); err != nil {
+				return gate.Pass{}, err
+			}
+			return g.admit(t, r.Pass)
+		case <-over:
+			if err := errors.Join(t.Asker.Ended(time.Now()), t.Asker.Spent(time.Now())); err != nil {
+				return gate.Pass{}, g.withdraw(c.ID, t.Asker.Ended(time.Now()), t.Asker.Spent(time.Now()))
+			}
+			over = nil
+		case <-late:
+			if err := t.Asker.Spent(time.Now()); err != nil {
+				return gate.Pass{}, g.withdraw(c.ID, err)
+			}
+		case <-ctx.Done():
+			return gate.Pass{}, g.withdraw(c.ID, context.Cause(ctx))
+		case <-g.done:
+			return gate.Pass{}, errGone
+		}
+	}
+}
+
+// withdraw gives up the turn of a call, for the first of the reasons.
+func (g *guest) withdraw(id uint64, reasons ...error) error {
+	g.mu.Lock()
+	delete(g.calls, id) // a pass that comes now is dropped
+	g.mu.Unlock()
+	_ = g.line.send(call{ID: id, Do: withdraw})
+	for _, err := range reasons {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit charges the budgets of the run for a turn that has come.
+func (g *guest) admit(t *desk.Turn, p *passed) (gate.Pass, error) {
+	if p == nil {
+		return gate.Pass{}, errGone
+	}
+	if err := t.Asker.Admit(t, p.Closed, time.Now()); err != nil {
+		g.drop(p.ID)
+		return gate.Pass{}, err
+	}
+	pass := gate.Pass{Save: p.Save, Change: p.Changes, Retry: t.Retry}
+	pass.ID = p.ID
+	return pass, nil
+}
+
+// drop gives back a pass that nobody uses.
+func (g *guest) drop(id uint64) { _, _ = g.ask(call{Do: settle, Pass: id, Outcome: &unused}) }
+
+func (g *guest) adopt() (gate.Pass, error) {
+	r, err := g.ask(call{Do: adopt})
+	if err != nil || r.Pass == nil {
+		return gate.Pass{}, errGone
+	}
+	var pass gate.Pass
+	pass.ID = r.Pass.ID
+	return pass, nil
+}
+
+func (g *guest) settle(p gate.Pass, o law.Outcome, next gate.Request) (desk.Settled, error) {
+	r, err := g.ask(call{Do: settle, Pass: p.ID, Outcome: &o, Request: next})
+	if err != nil || r.Settled == nil {
+		return desk.Settled{}, err
+	}
+	return r.Settled.back(), nil
+}
+
+func (g *guest) state(last bool) ([]byte, error) {
+	r, err := g.ask(call{Do: state, Last: last})
+	return r.State, err
+}
+
+func (g *guest) status() (gate.Status, error) {
+	r, err := g.ask(call{Do: status})
+	if err != nil || r.Status == nil {
+		return gate.Status{}, errGone
+	}
+	return *r.Status, nil
+}
+
+func (g *guest) saved() {} // the leader has saved before it replied
+func (g *guest) look()  {}
+
+func (g *guest) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended {
+		return nil
+	}
+	g.ended = true
+	close(g.done)
+	return g.line.conn.Close()
+}

@@ -1,0 +1,262 @@
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"collect/internal/filelock"
+	"collect/pacing/desk"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+)
+
+// A leader has the gate of an account, and lets guests use it.
+type leader struct {
+	desk     *desk.Desk
+	lock     *filelock.Lock
+	file     string // of the state
+	listener net.Listener
+	dir      string // of the socket
+
+	mu     sync.Mutex
+	guests map[*visitor]bool
+	broken error // the state could not be saved: nothing leaves any more
+	closed bool
+
+	saveOrder sync.Mutex
+}
+
+// socketPrefix begins the names of the folders that sockets are in. They are
+// short, as the path of a socket must be, and nobody else can look inside.
+const socketPrefix = "collect-"
+
+// lead begins to lead. The lock file tells guests where the socket is.
+func lead(c Config, lock *filelock.Lock, path string) (*leader, error) {
+	l := &leader{lock: lock, file: strings.TrimSuffix(path, ".lock") + ".json", guests: map[*visitor]bool{}}
+	if err := l.begin(c, path); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	go l.receive()
+	return l, nil
+}
+
+func (l *leader) begin(c Config, path string) error {
+	kept, err := os.ReadFile(l.file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	g, err := c.Open(gate.Newest(kept, c.Known))
+	if err != nil {
+		return err
+	}
+	g.Share(c.Ceilings, c.Concurrency)
+	l.desk = desk.New(g)
+	sweep(path)
+	if l.dir, err = os.MkdirTemp("", socketPrefix); err != nil {
+		return err
+	}
+	socket := filepath.Join(l.dir, "pace")
+	if l.listener, err = net.Listen("unix", socket); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(socket), 0o600)
+}
+
+// sweep removes what a leader left behind that was killed.
+func sweep(path string) {
+	socket, err := os.ReadFile(path)
+	dir := filepath.Dir(string(socket))
+	if err != nil || !strings.HasPrefix(filepath.Base(dir), socketPrefix) {
+		return
+	}
+	_ = os.Remove(string(socket)) // neither is missed
+	_ = os.Remove(dir)
+}
+
+// receive lets guests in until the leader closes.
+func (l *leader) receive() {
+	for {
+		conn, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		l.serve(conn)
+	}
+}
+
+// serve lets the guest at conn in.
+func (l *leader) serve(conn net.Conn) {
+	v := newVisitor(l, conn)
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		conn.Close()
+		return
+	}
+	l.guests[v] = true
+	l.mu.Unlock()
+	go func() {
+		v.serve()
+		l.mu.Lock()
+		delete(l.guests, v)
+		l.mu.Unlock()
+	}()
+}
+
+// deposed reports whether somebody else leads: it took a silence of this
+// process for its end.
+func (l *leader) deposed() bool {
+	if l.lock == nil {
+		return false
+	}
+	current, err := l.lock.Current()
+	return err != nil || !current
+}
+
+// unused is what becomes of a pass that nobody uses. Its slot is lost.
+var unused = law.Outcome{Signal: law.Silent, Hold: -1}
+
+func (l *leader) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
+	pass, err := l.desk.Enter(ctx, t)
+	if err != nil {
+		return gate.Pass{}, err
+	}
+	if l.deposed() {
+		err = errGone
+	} else if pass.Save {
+		err = l.save(false)
+	} else {
+		err = l.failed()
+	}
+	if err == nil {
+		return pass, nil
+	}
+	if pass.Save {
+		l.desk.Saved()
+	}
+	if l.desk.Settle(pass, unused, gate.Request{}).Save {
+		l.desk.Saved()
+	}
+	return gate.Pass{}, err
+}
+
+func (l *leader) adopt() (gate.Pass, error) {
+	pass := l.desk.Adopt()
+	if pass.Save {
+		l.desk.Saved()
+	}
+	return pass, nil
+}
+
+func (l *leader) settle(p gate.Pass, o law.Outcome, next gate.Request) (desk.Settled, error) {
+	if l.deposed() {
+		return desk.Settled{}, errGone
+	}
+	s := l.desk.Settle(p, o, next)
+	if s.Save {
+		if err := l.save(false); err != nil {
+			l.desk.Saved()
+			return desk.Settled{}, err
+		}
+	}
+	return s, nil
+}
+
+func (l *leader) state(last bool) ([]byte, error) {
+	if l.deposed() {
+		return nil, errGone
+	}
+	if last {
+		if err := l.save(true); err != nil {
+			return nil, err
+		}
+	}
+	return l.desk.State(last), nil
+}
+
+func (l *leader) status() (gate.Status, error) { return l.desk.Status(), nil }
+func (l *leader) saved()                       { l.desk.Saved() }
+func (l *leader) look()                        { l.desk.Look() }
+
+// failed returns why nothing leaves any more.
+func (l *leader) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken
+}
+
+// save writes the state to the file, durably. After an error nothing leaves.
+func (l *leader) save(last bool) error {
+	l.saveOrder.Lock()
+	defer l.saveOrder.Unlock()
+	err := l.failed()
+	if err == nil {
+		if err = replace(l.file, l.desk.State(last)); err != nil {
+			err = fmt.Errorf("saving the shared pace: %w", err)
+			l.mu.Lock()
+			l.broken = err
+			l.mu.Unlock()
+		}
+	}
+	return err
+}
+
+// replace makes data the content of the file at path: after a crash it has
+// either the old one or the new one.
+func replace(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// close ends leading: the guests are sent away, what was learned is saved, and
+// another may lead.
+func (l *leader) close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	guests := l.guests
+	l.guests = nil
+	l.mu.Unlock()
+	var err error
+	if l.listener != nil {
+		err = l.listener.Close()
+	}
+	for v := range guests {
+		v.leave()
+	}
+	if l.dir != "" {
+		_ = os.Remove(l.dir) // the listener removed the socket
+	}
+	deposed := l.deposed()
+	if l.desk != nil && !deposed {
+		err = errors.Join(err, l.save(true))
+	}
+	if l.lock == nil {
+		return err
+	}
+	return errors.Join(err, l.lock.Release())
+}

@@ -1,0 +1,338 @@
+// Package share lets the processes of one host use one gate for one account.
+//
+// The first process that asks for an account leads: it has the gate, and its
+// line. The others are guests: they stand in the same line, over a socket, and
+// are told of their turn. So a slot is reserved and never polled for, whoever
+// comes first leaves first, and a refusal that one process sees slows all of
+// them down, once.
+//
+//	process ──┐
+//	process ──┼── socket ──→ leader: line ──→ gate ──→ file
+//	process ──┘
+//
+// Who leads holds a lock, which the kernel frees when it dies. Then a guest
+// leads, and goes on with the file: everything that must not be forgotten is in
+// it before anything relies on it. A guest that dies gives back its places. A
+// leader that does not answer, because somebody stopped it, is deposed: it
+// finds out before its next request leaves.
+//
+// What is learned between two saves is lost with a leader that is killed. What
+// was asked of us (a silence, a freeze, an open breaker, the count of a long
+// window) is not.
+package share
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"collect/collection"
+	"collect/internal/filelock"
+	"collect/pacing/desk"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+)
+
+// Config describes what is shared. All fields are needed, except as they say.
+type Config struct {
+	Dir     string // where the accounts of this user are; made if need be
+	Account string // names the account, and is part of file names
+	Known   []byte // a state from elsewhere; the newer of it and the file counts. nil: none
+
+	// Open returns a gate that continues with state, which may be nil or
+	// unreadable.
+	Open func(state []byte) (*gate.Gate, error)
+
+	// Ceilings and Concurrency are what this process allows. As long as it
+	// takes part, the ceilings hold for all, and as many requests may be in
+	// flight as any of them allows.
+	Ceilings    []collection.Ceiling
+	Concurrency int
+}
+
+// How long a leader may be silent. A process that lives answers in
+// milliseconds; one that was stopped never does.
+const (
+	beatEvery  = 500 * time.Millisecond
+	beatLonger = 3 * time.Second
+	lookEvery  = 20 * time.Millisecond // for a leader that has begun to lead
+)
+
+// errGone: the leader is, and there may be another one.
+var errGone = errors.New("the process that led is gone")
+
+// A place is where a process stands: it leads, or is a guest. Its errors wrap
+// errGone if another place must be found.
+type place interface {
+	enter(ctx context.Context, t *desk.Turn) (gate.Pass, error)
+	adopt() (gate.Pass, error) // for a request that left under another leader
+	settle(p gate.Pass, o law.Outcome, next gate.Request) (desk.Settled, error)
+	state(last bool) ([]byte, error)
+	status() (gate.Status, error)
+	saved()
+	look()
+	close() error
+}
+
+// A Desk gives the turns of an account that other processes use as well. It
+// has the methods of a [desk.Desk], and is safe for concurrent use.
+type Desk struct {
+	config Config
+
+	mu      sync.Mutex
+	place   place // nil: it must be found
+	era     int   // counts places
+	serial  uint64
+	flights map[uint64]flight
+	last    gate.Status
+}
+
+// A flight is a request on its way.
+type flight struct {
+	era  int
+	pass gate.Pass // of the place of that era
+}
+
+// Join takes part in an account. An error says that it cannot be shared here.
+func Join(ctx context.Context, c Config) (*Desk, error) {
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	d := &Desk{config: c, flights: map[uint64]flight{}}
+	_, _, err := d.at(ctx)
+	return d, err
+}
+
+// Close ends taking part. What was learned is kept.
+func (d *Desk) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.place == nil {
+		return nil
+	}
+	err := d.place.close()
+	d.place = nil
+	return err
+}
+
+// Leads reports whether this process leads.
+func (d *Desk) Leads() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, leads := d.place.(*leader)
+	return leads
+}
+
+// at returns the place of this process, and finds it if it was lost. The
+// requests that are on their way are known there.
+func (d *Desk) at(ctx context.Context) (place, int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.place == nil {
+		found, err := d.find(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		d.place = found
+		d.era++
+		for id := range d.flights {
+			pass, err := found.adopt()
+			if err != nil {
+				d.lost()
+				break
+			}
+			d.flights[id] = flight{d.era, pass}
+		}
+	}
+	return d.place, d.era, nil
+}
+
+// leave notes that the place of an era is lost.
+func (d *Desk) leave(era int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.place != nil && d.era == era {
+		d.lost()
+	}
+}
+
+func (d *Desk) lost() {
+	_ = d.place.close() // it is gone
+	d.place = nil
+}
+
+// find leads, or becomes a guest of who does.
+func (d *Desk) find(ctx context.Context) (place, error) {
+	path := filepath.Join(d.config.Dir, d.config.Account+".lock")
+	var silent time.Time // since when nobody answers
+	for {
+		lock, err := filelock.Acquire(path)
+		if err == nil {
+			return lead(d.config, lock, path)
+		}
+		if !errors.Is(err, filelock.ErrLocked) {
+			return nil, err
+		}
+		seen, _ := os.Stat(path)
+		g, err := visit(path, d.config)
+		if err == nil {
+			return g, nil
+		}
+		if silent.IsZero() {
+			silent = time.Now()
+		}
+		if time.Since(silent) > beatLonger {
+			if err := depose(ctx, path, seen); err != nil {
+				return nil, err
+			}
+			silent = time.Time{}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// depose takes the lock file away from a leader that does not answer, so that
+// another can lead. One that was deposed meanwhile is left alone.
+func depose(ctx context.Context, path string, seen os.FileInfo) error {
+	only, err := filelock.AcquireWait(ctx, path+".deposing", beatLonger)
+	if err != nil {
+		return fmt.Errorf("the process that leads does not answer: %w", err)
+	}
+	now, err := os.Stat(path)
+	if err == nil && seen != nil && os.SameFile(seen, now) {
+		err = os.Remove(path)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, only.Release())
+}
+
+// Enter waits for the turn of t: see [desk.Desk.Enter].
+func (d *Desk) Enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
+	for {
+		p, era, err := d.at(ctx)
+		if err != nil {
+			return gate.Pass{}, err
+		}
+		pass, err := p.enter(ctx, t)
+		if errors.Is(err, errGone) {
+			d.leave(era)
+			continue
+		}
+		if err != nil {
+			return gate.Pass{}, err
+		}
+		d.mu.Lock()
+		d.serial++
+		d.flights[d.serial] = flight{era, pass}
+		pass.ID = d.serial
+		d.mu.Unlock()
+		return pass, nil
+	}
+}
+
+// Settle records what became of an attempt: see [desk.Desk.Settle]. What was
+// seen is told to the next leader if this one is gone.
+func (d *Desk) Settle(p gate.Pass, o law.Outcome, next gate.Request) desk.Settled {
+	for {
+		at, era, err := d.at(context.Background())
+		if err != nil {
+			return unshared(err)
+		}
+		d.mu.Lock()
+		f, ok := d.flights[p.ID]
+		d.mu.Unlock()
+		if !ok {
+			return desk.Settled{Closed: true}
+		}
+		if f.era != era {
+			// It left while the place was lost, so it is not known there yet.
+			if f.pass, err = at.adopt(); err != nil {
+				d.leave(era)
+				continue
+			}
+		}
+		settled, err := at.settle(f.pass, o, next)
+		if errors.Is(err, errGone) {
+			d.leave(era)
+			continue
+		}
+		d.mu.Lock()
+		delete(d.flights, p.ID)
+		d.mu.Unlock()
+		if err != nil {
+			return unshared(err)
+		}
+		return settled
+	}
+}
+
+// unshared is the end of an attempt whose news cannot be told: nothing follows.
+func unshared(err error) desk.Settled {
+	stop := &collection.Stop{Reason: collection.Interrupted, Detail: "the pace is shared with other processes, and cannot be", Err: err}
+	return desk.Settled{Closed: true, Refused: stop, Next: stop}
+}
+
+// State returns what must be known in a later process: see [desk.Desk.State].
+func (d *Desk) State(last bool) []byte {
+	for {
+		at, era, err := d.at(context.Background())
+		if err != nil {
+			return d.config.Known
+		}
+		state, err := at.state(last)
+		if err == nil {
+			return state
+		}
+		d.leave(era)
+	}
+}
+
+// Status returns how things stand, or stood when that was last known.
+func (d *Desk) Status() gate.Status {
+	d.mu.Lock()
+	at := d.place
+	last := d.last
+	d.mu.Unlock()
+	if at == nil {
+		return last
+	}
+	now, err := at.status()
+	if err != nil {
+		return last
+	}
+	d.mu.Lock()
+	d.last = now
+	d.mu.Unlock()
+	return now
+}
+
+// Saved ends a save: see [desk.Desk.Saved].
+func (d *Desk) Saved() {
+	d.mu.Lock()
+	at := d.place
+	d.mu.Unlock()
+	if at != nil {
+		at.saved()
+	}
+}
+
+// Look asks again for everybody in line: see [desk.Desk.Look].
+func (d *Desk) Look() {
+	d.mu.Lock()
+	at := d.place
+	d.mu.Unlock()
+	if at != nil {
+		at.look()
+	}
+}

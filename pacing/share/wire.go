@@ -1,0 +1,128 @@
+package share
+
+import (
+	"encoding/json"
+	"net"
+	"sync"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/desk"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+)
+
+// What a guest asks for.
+const (
+	hello    = "hello"    // takes part, with its ceilings
+	enter    = "enter"    // waits for a turn
+	withdraw = "withdraw" // no longer waits for the turn of that id
+	settle   = "settle"   // tells what became of a pass
+	adopt    = "adopt"    // tells of a request that left under another leader
+	state    = "state"    // asks for what must be known later
+	status   = "status"   // asks how things stand
+	beat     = "beat"     // asks whether anybody is there
+)
+
+// A call is one line of JSON from a guest to the leader.
+type call struct {
+	ID          uint64               `json:"id"`
+	Do          string               `json:"do"`
+	Request     gate.Request         `json:"request,omitzero"`
+	Retry       bool                 `json:"retry,omitempty"`
+	Stream      string               `json:"stream,omitempty"`
+	Pass        uint64               `json:"pass,omitempty"`
+	Outcome     *law.Outcome         `json:"outcome,omitempty"`
+	Last        bool                 `json:"last,omitempty"`
+	Ceilings    []collection.Ceiling `json:"ceilings,omitempty"`
+	Concurrency int                  `json:"concurrency,omitempty"`
+}
+
+// A reply is one line of JSON back. That of a wait is not the last to its call.
+type reply struct {
+	ID      uint64       `json:"id"`
+	Wait    *waiting     `json:"wait,omitempty"`
+	Pass    *passed      `json:"pass,omitempty"`
+	Settled *settled     `json:"settled,omitempty"`
+	State   []byte       `json:"state,omitempty"`
+	Status  *gate.Status `json:"status,omitempty"`
+	Stop    *stop        `json:"stop,omitempty"`
+	Error   string       `json:"error,omitempty"`
+}
+
+// A waiting says what a turn waits for.
+type waiting struct {
+	Until time.Time            `json:"until,omitzero"`
+	Cause collection.WaitCause `json:"cause,omitempty"`
+}
+
+// A passed is a pass as a guest knows it.
+type passed struct {
+	ID      uint64             `json:"id"`
+	Save    bool               `json:"save,omitempty"`
+	Closed  bool               `json:"closed,omitempty"` // the breaker was
+	Changes []collection.Event `json:"changes,omitempty"`
+}
+
+// A settled is a desk.Settled; see there.
+type settled struct {
+	desk.Settled
+
+	Frozen  *stop `json:"frozen,omitempty"`
+	Refused *stop `json:"refused,omitempty"`
+	Next    *stop `json:"next,omitempty"`
+}
+
+func settledOf(s desk.Settled) *settled {
+	w := &settled{s, stopOf(s.Frozen), stopOf(s.Refused), stopOf(s.Next)}
+	w.Settled.Frozen, w.Settled.Refused, w.Settled.Next = nil, nil, nil
+	return w
+}
+
+func (w *settled) back() desk.Settled {
+	s := w.Settled
+	s.Frozen, s.Refused, s.Next = w.Frozen.back(), w.Refused.back(), w.Next.back()
+	return s
+}
+
+// A stop is a *collection.Stop without the error that led to it.
+type stop struct {
+	Reason    collection.Reason `json:"reason"`
+	NotBefore time.Time         `json:"not_before,omitzero"`
+	Detail    string            `json:"detail,omitempty"`
+	Status    int               `json:"status,omitempty"`
+}
+
+func stopOf(s *collection.Stop) *stop {
+	if s == nil {
+		return nil
+	}
+	return &stop{s.Reason, s.NotBefore, s.Detail, s.Status}
+}
+
+func (s *stop) back() *collection.Stop {
+	if s == nil {
+		return nil
+	}
+	return &collection.Stop{Reason: s.Reason, NotBefore: s.NotBefore, Detail: s.Detail, Status: s.Status}
+}
+
+// A line sends values of JSON, one after the other. It is safe for concurrent
+// use.
+type line struct {
+	conn net.Conn
+	mu   sync.Mutex
+	out  *json.Encoder
+}
+
+func newLine(conn net.Conn) *line { return &line{conn: conn, out: json.NewEncoder(conn)} }
+
+// send sends v. Who does not read for so long that it cannot be sent is gone.
+func (l *line) send(v any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.conn.SetWriteDeadline(time.Now().Add(beatLonger)); err != nil {
+		return err
+	}
+	return l.out.Encode(v)
+}

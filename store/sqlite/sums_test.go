@@ -1,0 +1,83 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"collect/collection"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+// readings are all that reads records and cursors.
+var readings = map[string]func(context.Context, *sqlite.Store, store.Ledger) error{
+	"Records": func(ctx context.Context, s *sqlite.Store, _ store.Ledger) error {
+		for _, err := range s.Records(ctx, "acme", "issues") {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	"Parents": func(ctx context.Context, _ *sqlite.Store, l store.Ledger) error {
+		_, err := l.Parents(ctx, "issues", "", 100)
+		return err
+	},
+	"Checkpoint": func(ctx context.Context, _ *sqlite.Store, l store.Ledger) error {
+		_, err := l.Checkpoint(ctx, issues)
+		return err
+	},
+	"Commit": func(ctx context.Context, _ *sqlite.Store, l store.Ledger) error {
+		_, err := l.Commit(ctx, collection.Slice{Place: issues, From: pageCursor(3), Next: pageCursor(4)})
+		return err
+	},
+	"Gaps": func(ctx context.Context, s *sqlite.Store, _ store.Ledger) error {
+		_, err := s.Gaps(ctx, "acme")
+		return err
+	},
+}
+
+// TestChangedValues changes values in ways that SQLite cannot know of, and
+// checks that what reads them does not believe them.
+func TestChangedValues(t *testing.T) {
+	cases := []struct {
+		name, change string
+		damaged      []string // of readings
+	}{
+		{"nothing", `SELECT 1`, nil},
+		{"a letter of a record", `UPDATE records SET data = replace(data, 'page', 'pbge') WHERE id = 5`, []string{"Records", "Parents"}},
+		{"a record's kind", `PRAGMA writable_schema = ON; UPDATE records SET data = '' WHERE id = 7`, []string{"Records", "Parents"}},
+		{"a key", `UPDATE records SET key = '000000-0a' WHERE key = '000000-00'`, []string{"Records", "Parents"}},
+		{"a commit", `UPDATE records SET slice_id = 2 WHERE slice_id = 1`, []string{"Records", "Parents"}},
+		{"a sum", `UPDATE records SET sum = sum + 1 WHERE id = 60`, []string{"Records", "Parents"}},
+		{"a lost row", `DELETE FROM records WHERE id = 60`, []string{"Records"}},
+		{"a lost partition", `UPDATE partitions SET id = id + 100 WHERE partition = ''`, []string{"Records"}}, // a walk from the start loses nothing
+		{"a token", `UPDATE checkpoints SET token = x'34' WHERE lane = 'incremental'`, []string{"Checkpoint", "Commit"}},
+		{"an end", `UPDATE checkpoints SET done = 1 WHERE lane = 'incremental'`, []string{"Checkpoint", "Commit"}},
+		{"a gap's token", `UPDATE gaps SET token = x'34'`, []string{"Gaps", "Commit"}},
+		{"a time", `UPDATE gaps SET opened_at = 'yesterday'`, []string{"Gaps"}},
+	}
+	for _, c := range cases {
+		for name, read := range readings {
+			path := fixture(t, sqlite.Newest())
+			s := open(t, path, sqlite.Options{})
+			l := begin(t, s, "acme", "run-3")
+			execute(c.change)(t, path)
+			err := read(t.Context(), s, l)
+			want := false
+			for _, damaged := range c.damaged {
+				want = want || damaged == name
+			}
+			if want && !errors.Is(err, store.ErrDamaged) {
+				t.Errorf("%s: %s gives %v, want %v", c.name, name, err, store.ErrDamaged)
+			}
+			if c.damaged == nil && err != nil {
+				t.Errorf("%s: %s gives %v", c.name, name, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
