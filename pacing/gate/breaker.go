@@ -84,10 +84,10 @@ func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now
 		b.trips = 0
 		return b.turn(Closed, why, why, sent)
 	}
-	b.outcomes = append(b.outcomes, bad)
-	if len(b.outcomes) > breakerWindow {
-		b.outcomes = b.outcomes[1:]
+	if len(b.outcomes) == breakerWindow {
+		b.outcomes = b.outcomes[:copy(b.outcomes, b.outcomes[1:])]
 	}
+	b.outcomes = append(b.outcomes, bad)
 	if !bad || !b.tripped() {
 		return nil
 	}

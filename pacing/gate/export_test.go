@@ -29,7 +29,7 @@ func (b *breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now
 
 func (w *window) Next(now time.Time) time.Time { return w.next(now) }
 func (w *window) Add(now time.Time)            { w.add(now, 1) }
-func (w *window) Groups() int                  { return len(w.log) }
+func (w *window) Groups() int                  { return w.log.n }
 
 // LeavesAt returns when the next request could leave, if an operator lets it.
 func (g *Gate) LeavesAt(now time.Time) time.Time {

@@ -9,8 +9,8 @@ import (
 
 // exactDepartures is how many departures a window remembers one by one. Beyond
 // it departures are remembered in groups, each as if all of it had left with
-// its last: the promise holds, at the price of 1/4096 of the window.
-const exactDepartures = 4096
+// its last: the promise holds, at the price of 1/1024 of the window.
+const exactDepartures = 1024
 
 // keptGroups bounds what is saved of a window.
 const keptGroups = 64
@@ -33,57 +33,61 @@ type window struct {
 	count int
 	per   time.Duration
 
-	log    []departure // oldest first, all within per
-	total  int         // requests in log
-	credit int         // requests that may leave before the window is saved again
+	epoch  time.Time // what the groups are counted from
+	log    groups    // all within per, and some that are not any more
+	total  int       // requests in log
+	credit int       // requests that may leave before the window is saved again
 }
 
 func newWindow(c collection.Ceiling) window { return window{count: c.Count, per: c.Per} }
 
+// since returns now as the groups count it.
+func (w *window) since(now time.Time) time.Duration {
+	if w.epoch.IsZero() {
+		w.epoch = now
+	}
+	return now.Sub(w.epoch)
+}
+
 // next returns when one more request fits; the zero time if it does now.
 func (w *window) next(now time.Time) time.Time {
-	w.expire(now)
+	if w.total < w.count {
+		return time.Time{} // nothing needs to expire for it
+	}
+	w.expire(w.since(now))
 	left := w.total
-	for i := 0; left >= w.count && i < len(w.log); i++ {
-		left -= w.log[i].N
+	for i := 0; left >= w.count && i < w.log.n; i++ {
+		g := w.log.at(i)
+		left -= g.n
 		if left < w.count {
-			return w.log[i].At.Add(w.per)
+			return w.epoch.Add(g.at + w.per)
 		}
 	}
 	return time.Time{}
 }
 
-func (w *window) expire(now time.Time) {
-	n := 0
-	for n < len(w.log) && now.Sub(w.log[n].At) >= w.per {
-		w.total -= w.log[n].N
-		n++
+func (w *window) expire(now time.Duration) {
+	for w.log.n > 0 && now-w.log.at(0).at >= w.per {
+		w.total -= w.log.pop().n
 	}
-	w.log = w.log[n:]
 }
 
-// add records that n requests leave.
+// add records that n requests leave. They are part of the newest group if that
+// began less than a grain ago. A group keeps the time of its last request, so
+// the group before it tells when it began.
 func (w *window) add(now time.Time, n int) {
+	at := w.since(now)
 	w.total += n
-	w.log = appendDeparture(w.log, departure{now, n}, w.grain())
-}
-
-func (w *window) grain() time.Duration {
-	if w.count <= exactDepartures {
-		return 0
+	if last := w.log.n - 1; last > 0 && w.count > exactDepartures && at-w.log.at(last-1).at < w.per/exactDepartures {
+		newest := w.log.at(last)
+		newest.at = at
+		newest.n += n
+		return
 	}
-	return w.per / exactDepartures
-}
-
-// appendDeparture adds d to log, as part of the newest group if that began
-// less than a grain ago. A group keeps the time of its last request, so the
-// group before it tells when it began.
-func appendDeparture(log []departure, d departure, grain time.Duration) []departure {
-	if n := len(log); n > 1 && grain > 0 && d.At.Sub(log[n-2].At) < grain {
-		log[n-1] = departure{d.At, log[n-1].N + d.N}
-		return log
+	if w.log.full() {
+		w.expire(at) // rather than grow
 	}
-	return append(log, d)
+	w.log.push(group{at, n})
 }
 
 // reserve takes one request of the credit. It reports whether the credit was
@@ -109,10 +113,16 @@ type keptWindow struct {
 }
 
 func (w *window) snapshot(now time.Time) keptWindow {
-	w.expire(now)
+	w.expire(w.since(now))
 	k := keptWindow{Per: w.per, Count: w.count, Ahead: w.credit}
-	for _, d := range w.log {
-		k.Log = appendDeparture(k.Log, departure{d.At.UTC().Round(0), d.N}, w.per/keptGroups)
+	for i := range w.log.n {
+		g := w.log.at(i)
+		d := departure{w.epoch.Add(g.at).UTC().Round(0), g.n}
+		if n := len(k.Log); n > 1 && d.At.Sub(k.Log[n-2].At) < w.per/keptGroups {
+			k.Log[n-1] = departure{d.At, k.Log[n-1].N + d.N}
+			continue
+		}
+		k.Log = append(k.Log, d)
 	}
 	return k
 }
@@ -121,6 +131,7 @@ func (w *window) snapshot(now time.Time) keptWindow {
 // saved count as leaving now, which is the latest they can have. So do
 // requests of the future: the clock was set back.
 func (w *window) restore(k keptWindow, now time.Time) {
+	w.since(now) // so that the epoch is of this process and its steady clock
 	for _, d := range k.Log {
 		if d.N <= 0 || d.N > exactDepartures*keptGroups*keptGroups {
 			continue
@@ -133,7 +144,7 @@ func (w *window) restore(k keptWindow, now time.Time) {
 	if k.Ahead > 0 && k.Ahead <= max(1, w.count) {
 		w.add(now, k.Ahead)
 	}
-	w.expire(now)
+	w.expire(w.since(now))
 }
 
 // strictest returns the interval of the strictest ceiling that is a pace; 0 if

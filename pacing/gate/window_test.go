@@ -45,7 +45,7 @@ func TestWindowAgainstCounting(t *testing.T) {
 			sent = append(sent, now)
 		}
 	})
-	if min(held, free) < 100 {
+	if !testing.Short() && min(held, free) < 100 {
 		t.Errorf("%d requests were held and %d were free", held, free)
 	}
 }
@@ -66,7 +66,7 @@ func TestLargeWindowIsBounded(t *testing.T) {
 		sent = append(sent, now)
 		now = now.Add(20 * ms)
 	}
-	if got := w.Groups(); got > 2*4096 {
+	if got := w.Groups(); got > 2*1024 {
 		t.Errorf("%d groups are remembered", got)
 	}
 	full := false

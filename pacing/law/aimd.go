@@ -33,8 +33,9 @@ type pacer struct {
 	step    float64 // requests per second that one success adds
 	inTime  bool    // a success takes timeStep off the interval instead
 
+	timeline
 	interval time.Duration // in [floor, slowest]
-	tat      time.Time     // GCRA's theoretical arrival time; zero before the first request
+	tat      moment        // GCRA's theoretical arrival time; zero before the first request
 	sent     uint64        // the id of the latest request
 	weight   float64       // of the latest request
 	fence    uint64        // the id of the latest request sent before the last decrease
@@ -57,10 +58,14 @@ func (p *pacer) Next(now time.Time) (at time.Time, open bool) {
 	if p.off {
 		return time.Time{}, true
 	}
-	if p.tat.IsZero() {
-		p.tat = now.Add(p.interval)
+	t := p.moment(now)
+	if p.tat == 0 {
+		p.tat = t + p.interval
 	}
-	return p.tat.Add(-p.burst), true
+	if p.tat-p.burst <= t {
+		return time.Time{}, true
+	}
+	return p.when(p.tat - p.burst), true
 }
 
 // OnSend records that a request leaves. bound says that the pace is what held
@@ -69,12 +74,10 @@ func (p *pacer) Next(now time.Time) (at time.Time, open bool) {
 func (p *pacer) OnSend(now time.Time, weight float64) Ticket {
 	p.sent++
 	p.weight = cost(weight)
-	bound := now.Sub(p.tat) <= p.interval*2/3
-	if p.tat.Before(now) {
-		p.tat = now
-	}
-	p.tat = p.tat.Add(scale(p.interval, p.weight))
-	return Ticket{ID: p.sent, bound: bound, at: now, weight: p.weight}
+	t := p.moment(now)
+	bound := t-p.tat <= p.interval*2/3
+	p.tat = max(p.tat, t) + scale(p.interval, p.weight)
+	return Ticket{ID: p.sent, bound: bound, at: t, weight: p.weight}
 }
 
 // OnResult moves the pace after the attempt id. Only a success makes it
@@ -94,9 +97,7 @@ func (p *pacer) OnResult(d Ticket, o Outcome, now time.Time) {
 		}
 		p.slowed, p.fence = true, p.sent
 		p.interval = min(2*p.interval, p.slowest)
-		if resume := now.Add(p.interval); p.tat.Before(resume) {
-			p.tat = resume
-		}
+		p.tat = max(p.tat, p.moment(now)+p.interval)
 	case Succeeded:
 		p.slowed = false
 		if d.bound {
@@ -118,7 +119,7 @@ func (p *pacer) quicken() {
 		next = next.Round(time.Millisecond) // the published ramp is in whole milliseconds
 	}
 	p.interval = max(p.floor, next)
-	p.tat = p.tat.Add(scale(p.interval-was, p.weight))
+	p.tat += scale(p.interval-was, p.weight)
 }
 
 // Rate returns the pace in requests per second; 0 if there is none.

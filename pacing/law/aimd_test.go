@@ -210,7 +210,7 @@ func TestErrorNeverShortensTheInterval(t *testing.T) {
 		}
 	})
 	t.Logf("%d errors, %d decreases, %d increases, %d results out of order", errorsSeen, decreases, increases, late)
-	if min(errorsSeen, decreases, increases, late) < 100 {
+	if !testing.Short() && min(errorsSeen, decreases, increases, late) < 100 {
 		t.Error("the histories do not reach what they are to test")
 	}
 }

@@ -20,9 +20,9 @@ const (
 // A bulletin is what headers last said.
 type bulletin struct {
 	news    float64       // the pace that uses up what remains until it resets
-	told    time.Time     // when they said so
+	told    moment        // when they said so
 	longest time.Duration // the longest reset that was seen: the window
-	doubted time.Time     // they are not followed before
+	doubted moment        // they are not followed before
 	strikes int           // refusals while they were
 }
 
@@ -30,7 +30,7 @@ type bulletin struct {
 // remains evenly until the reset, but never more than half above the average
 // of the whole window, because what remains at its end says more than the
 // window sustains.
-func (p *plateau) announce(o Outcome, refused bool, now time.Time) {
+func (p *plateau) announce(o Outcome, refused bool, now moment) {
 	pace := math.Inf(1)
 	for _, q := range o.Windows {
 		if q.Unit != "" || q.Remaining <= 0 || q.Reset <= 0 || q.Reset > response.PaceLimit || q.Window > response.PaceLimit {
@@ -60,9 +60,9 @@ func (p *plateau) announce(o Outcome, refused bool, now time.Time) {
 
 // follow moves the pace to what the headers say, if they are fresh and have
 // not turned out to be wrong. It reports whether it did.
-func (p *plateau) follow(now time.Time) bool {
+func (p *plateau) follow(now moment) bool {
 	b := &p.bulletin
-	if b.news == 0 || now.Sub(b.told) > freshest || now.Before(b.doubted) {
+	if b.news == 0 || now-b.told > freshest || now < b.doubted {
 		if p.mode == following {
 			p.climb(p.r)
 		}
@@ -72,16 +72,16 @@ func (p *plateau) follow(now time.Time) bool {
 	was := p.pace()
 	p.r = max(slowest, min(2*p.r, b.news))
 	p.target = p.r
-	if wait := p.tat.Sub(now); wait > 0 {
-		p.tat = now.Add(scale(wait, was/p.pace()))
+	if wait := p.tat - now; wait > 0 {
+		p.tat = now + scale(wait, was/p.pace())
 	}
 	return true
 }
 
 // disbelieve stops following headers that did not prevent a refusal.
-func (p *plateau) disbelieve(now time.Time) {
+func (p *plateau) disbelieve(now moment) {
 	b := &p.bulletin
 	span := max(disbelieved, disbelievedFor*interval(max(p.from, slowest)))
-	b.doubted = now.Add(min(disbelievedMost, span<<min(b.strikes, 12)))
+	b.doubted = now + min(disbelievedMost, span<<min(b.strikes, 12))
 	b.strikes++
 }

@@ -2,45 +2,56 @@ package law
 
 // The constants of the in-flight control.
 const (
-	crowdKept   = 256 // latest outcomes
+	crowdKept   = 256 // latest outcomes: as many as next counts
 	crowdProof  = 6   // answers with one less in flight than what was refused
 	crowdTrials = 32  // answers with one more in flight, until it is believed
 )
 
-// An occupancy is an outcome, with the requests in flight when it left.
-type occupancy struct {
-	inFlight int
-	refused  bool
-	episode  bool // it began one
-}
+// An occupancy is an outcome: the requests in flight when it left, and what
+// became of it. Ten thousand providers have a log of them, so it is small.
+type occupancy uint16
+
+const (
+	occupied occupancy = 1<<14 - 1 // mask of the requests in flight, at most
+	refused  occupancy = 1 << 14
+	began    occupancy = 1 << 15 // it was refused, and began an episode
+)
 
 // A crowd finds out whether the provider counts requests in flight and not
 // requests in time: then everything above some number was refused, and nothing
 // below it.
 type crowd struct {
-	log    []occupancy
-	places int // in flight; 0: the provider does not count them
-	used   int // answers at most since it was last changed
+	log    []occupancy // a ring
+	next   uint8       // in log, the oldest once it is full; it wraps with the ring
+	places int         // in flight; 0: the provider does not count them
+	used   int         // answers at most since it was last changed
 	trial  bool
 	spare  int // refusals with room to spare
 }
 
-func (c *crowd) note(o occupancy) {
-	if len(c.log) == crowdKept {
-		c.log = c.log[1:]
+func (c *crowd) note(inFlight int, became occupancy) {
+	o := occupancy(min(inFlight, int(occupied))) | became
+	if len(c.log) < crowdKept {
+		c.log = append(c.log, o)
+		return
 	}
-	c.log = append(c.log, o)
+	c.log[c.next] = o
+	c.next++
 }
 
 func (c *crowd) accept(d Ticket) {
-	c.note(occupancy{inFlight: d.inFlight})
+	c.note(d.inFlight, 0)
 	if d.inFlight >= c.limitInFlight() {
 		c.used++
 	}
 }
 
 func (c *crowd) refuse(d Ticket, fresh bool) {
-	c.note(occupancy{inFlight: d.inFlight, refused: true, episode: fresh})
+	became := refused
+	if fresh {
+		became |= began
+	}
+	c.note(d.inFlight, became)
 }
 
 // limitInFlight returns how many may be in flight.
@@ -55,13 +66,14 @@ func (c *crowd) limitInFlight() int {
 func (c *crowd) blame() int {
 	least, most, episodes := 1<<30, 0, 0
 	for _, o := range c.log {
-		if o.refused {
-			least = min(least, o.inFlight)
-			if o.episode {
-				episodes++
-			}
-		} else {
-			most = max(most, o.inFlight)
+		inFlight := int(o & occupied)
+		if o&refused == 0 {
+			most = max(most, inFlight)
+			continue
+		}
+		least = min(least, inFlight)
+		if o&began != 0 {
+			episodes++
 		}
 	}
 	if episodes < 2 || least <= most || least < 2 {
@@ -69,7 +81,7 @@ func (c *crowd) blame() int {
 	}
 	below := 0
 	for _, o := range c.log {
-		if !o.refused && o.inFlight == least-1 {
+		if int(o) == least-1 {
 			below++
 		}
 	}
@@ -102,7 +114,7 @@ func (p *plateau) crowded() bool {
 			return false
 		}
 		p.trial, p.used, p.spare, p.every = false, 0, 0, probeLeast
-		p.log = p.log[:0]
+		p.log, p.crowd.next = p.log[:0], 0
 		return true
 	}
 	if p.trial {

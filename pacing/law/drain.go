@@ -2,17 +2,16 @@ package law
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
 // The constants of slow answers, measured in docs/pacing-score.md. What has no
 // unit is a share or a factor.
 const (
-	latencies     = 21                     // of which the median is taken
 	latencyLeast  = 11                     // after a drain began
 	slowTimes     = 2                      // the usual latency
-	slowSpread    = 2.1                    // as an exponent of the usual dispersion
+	slowSpread    = 2.1                    // as an exponent of what the usual dispersion leaves
+	similarLeast  = 0.37                   // what an answer is of the median at least, or the median of it
 	slowBy        = 50 * time.Millisecond  // and at least so much more
 	lateLeast     = 0.06                   // share of answers that are late, over the usual share
 	lateSame      = 0.85                   // of the share: slower has not helped
@@ -34,40 +33,35 @@ const (
 
 // A latency is what is known of how long answers take, in seconds.
 type latency struct {
-	recent     []float64 // of requests that left after the last decrease
-	usual      float64   // median; 0: not known
-	dispersion float64   // of single answers around the median, in logarithm
-	before     float64   // the median when the drain began
-	late       float64   // share of answers that take much longer than the median
-	usualLate  float64   // what of it does not come from the pace
-	lateBefore float64   // the share when the drain began
-	preCut     float64   // the plateau then
-	waited     int       // answers since
+	recent     runningMedian // of requests that left after the last decrease
+	usual      float64       // median; 0: not known
+	dispersion float64       // of single answers around the median, as a share
+	before     float64       // the median when the drain began
+	late       float64       // share of answers that take much longer than the median
+	usualLate  float64       // what of it does not come from the pace
+	lateBefore float64       // the share when the drain began
+	preCut     float64       // the plateau then
+	waited     int           // answers since
 }
 
 // slowAnswer looks at how long an answer took, and slows down if answers take
 // much longer than usual. It reports whether a drain is under way.
-func (p *plateau) slowAnswer(d Ticket, now time.Time) bool {
+func (p *plateau) slowAnswer(d Ticket, now moment) bool {
 	l := &p.latency
-	took := max(1e-4, now.Sub(d.at).Seconds())
-	if len(l.recent) == latencies {
-		l.recent = l.recent[1:]
-	}
-	l.recent = append(l.recent, took)
-	if len(l.recent) < latencyLeast {
+	took := max(1e-4, (now - d.at).Seconds())
+	l.recent.add(took)
+	if l.recent.n < latencyLeast {
 		return p.mode == drain
 	}
-	sorted := slices.Clone(l.recent)
-	slices.Sort(sorted)
-	median := sorted[len(sorted)/2]
+	median := l.recent.median()
 	if p.mode == drain {
-		p.drained(median, sorted[len(sorted)-2])
+		p.drained(median, l.recent.second())
 		return true
 	}
 	if l.usual == 0 {
 		l.usual = median
 	}
-	l.dispersion += dispersionEMA * (min(1, math.Abs(math.Log(took/median))) - l.dispersion)
+	l.disperse(took, median)
 	switch gap := median - l.usual; {
 	case gap < 0:
 		l.usual += baseDown * gap
@@ -79,17 +73,27 @@ func (p *plateau) slowAnswer(d Ticket, now time.Time) bool {
 		late = 1
 	}
 	l.late += lateEMA * (late - l.late)
-	slow := median > l.usual*max(slowTimes, math.Exp(slowSpread*l.dispersion)) && median > l.usual+slowBy.Seconds()
+	slow := median > slowTimes*l.usual && median > l.usual+slowBy.Seconds() &&
+		median > l.usual*math.Pow(1-l.dispersion, -slowSpread)
 	pit := l.late > l.usualLate+lateLeast
-	if (slow || pit) && len(l.recent) == latencies && p.mode != following {
+	if (slow || pit) && l.recent.n == latencies && p.mode != following {
 		p.slowDown(median, !slow, now)
 	}
 	return p.mode == drain
 }
 
+// disperse notes how far from the median an answer was, as a share.
+func (l *latency) disperse(took, median float64) {
+	share := took / median
+	if took > median {
+		share = median / took
+	}
+	l.dispersion += dispersionEMA * (1 - max(similarLeast, share) - l.dispersion)
+}
+
 // slowDown begins a drain: slower than what is delivered, until the queue that
 // must be somewhere is empty.
-func (p *plateau) slowDown(median float64, pit bool, now time.Time) {
+func (p *plateau) slowDown(median float64, pit bool, now moment) {
 	delivered := min(p.delivered(now), p.pace())
 	if delivered == 0 {
 		return
@@ -110,12 +114,10 @@ func (p *plateau) slowDown(median float64, pit bool, now time.Time) {
 	p.target = max(slowest, target)
 	p.r = max(slowest, min(p.r, drainPace*delivered))
 	p.mode, p.fence = drain, p.sent
-	p.recent = p.recent[:0]
+	p.latency.recent.clear()
 	p.every = min(probeMost, 2*p.every)
 	p.step = max(stepLeast, p.step/2)
-	if resume := now.Add(interval(p.r)); p.tat.Before(resume) {
-		p.tat = resume
-	}
+	p.tat = max(p.tat, now+interval(p.r))
 }
 
 // drained ends a drain when answers are quick again, or when it turns out that
@@ -154,12 +156,12 @@ func (l *latency) patience() time.Duration {
 // usual.
 func (l *latency) lateShare() float64 {
 	n := 0
-	for _, took := range l.recent {
+	for _, took := range l.recent.sorted[:l.recent.n] {
 		if l.isLate(took) {
 			n++
 		}
 	}
-	return float64(n) / float64(max(1, len(l.recent)))
+	return float64(n) / float64(max(1, l.recent.n))
 }
 
 func (l *latency) isLate(took float64) bool {

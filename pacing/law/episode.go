@@ -28,21 +28,22 @@ type episode struct {
 	from      float64       // the pace at which it began
 	was       mode          // the mode in which it did
 	goalWas   float64       // where it was climbing to
-	at        time.Time     // when it began
-	failed    time.Time     // of the latest refusal
+	at        moment        // when it began
+	failed    moment        // of the latest refusal
 	asked     time.Duration // by Retry-After
 	weak      bool          // nothing but bare 503s
 	tries     int           // probes that were refused
-	pause     time.Time     // nothing leaves before it
+	pause     moment        // nothing leaves before it
 	lasted    time.Duration // the last one that was not by chance
-	ended     time.Time     // when that was over
+	ended     moment        // when that was over
+	burst     float64       // work per second that was answered shortly before
 	doubt     float64       // the pace before a refusal that may be by chance; 0: there was none
 	suspicion float64       // lone weak refusals lately
 }
 
 // refuse begins an episode, or goes on with it. What left before the decrease
 // is the same refusal again.
-func (p *plateau) refuse(d Ticket, o Outcome, now time.Time) {
+func (p *plateau) refuse(d Ticket, o Outcome, now moment) {
 	fresh := d.ID > p.fence
 	if !o.Weak {
 		p.crowd.refuse(d, fresh && !p.blocked)
@@ -52,7 +53,7 @@ func (p *plateau) refuse(d Ticket, o Outcome, now time.Time) {
 	}
 	if p.blocked {
 		p.tries++
-		p.episode.failed = now
+		p.failed = now
 		p.weak = p.weak && o.Weak
 		if o.Hold < 0 {
 			p.rest(now)
@@ -65,16 +66,15 @@ func (p *plateau) refuse(d Ticket, o Outcome, now time.Time) {
 	}
 	p.from, p.was, p.goalWas = max(p.pace(), p.doubt), p.mode, p.goal
 	p.doubt = 0
-	p.at, p.episode.failed, p.asked = now, now, max(0, o.Hold)
+	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
+	p.burst = p.burstRate(now)
 	p.weak, p.tries, p.blocked = o.Weak, 0, true
 	if p.was == following && !o.Weak {
 		p.disbelieve(now)
 	}
 	p.fence = p.sent
 	p.r = max(slowest, min(p.r, p.from*decrease))
-	if resume := now.Add(interval(p.r)); p.tat.Before(resume) {
-		p.tat = resume
-	}
+	p.tat = max(p.tat, now+interval(p.r))
 	if o.Hold < 0 {
 		p.rest(now)
 	}
@@ -82,36 +82,40 @@ func (p *plateau) refuse(d Ticket, o Outcome, now time.Time) {
 
 // suspect slows down for a refusal that may be by chance, and goes on. If it
 // was not, the next one follows before the pace is back.
-func (p *plateau) suspect(now time.Time) {
+func (p *plateau) suspect(now moment) {
 	p.suspicion++
 	p.from, p.was, p.goalWas = p.pace(), p.mode, p.goal
 	p.doubt = p.from
 	p.fence = p.sent
 	p.r = max(slowest, p.from*decrease)
-	if resume := now.Add(interval(p.r)); p.tat.Before(resume) {
-		p.tat = resume
-	}
+	p.tat = max(p.tat, now+interval(p.r))
 	p.resume()
 }
 
 // rest pauses before the next probe: longer for each that was refused, and for
 // as long as a window or the last episode lets expect.
-func (p *plateau) rest(now time.Time) {
+func (p *plateau) rest(now moment) {
 	first := max(pauseLeast, min(2*interval(p.from), pauseMost))
 	if !p.weak {
 		first = max(first, scale(p.window, pauseWindow), scale(min(p.lasted, longOutage), pauseLast))
 	}
 	pause := scale(min(pauseCap, first<<min(p.tries, 12)), 1-pauseJitter/2+pauseJitter*p.draw())
-	p.pause = now.Add(pause)
+	p.pause = now + pause
 	// The best guess for the end of this episode is the length of the last.
-	if end := p.at.Add(scale(p.lasted, 1.02)); !p.weak && end.After(now.Add(first/2)) && end.Before(p.pause) {
+	if end := p.at + scale(p.lasted, 1.02); !p.weak && end > now+first/2 && end < p.pause {
 		p.pause = end
 	}
 }
 
 // draw returns a number in [0, 1) that the next request changes.
 func (p *plateau) draw() float64 {
-	u := p.phase + float64(p.sent%(1<<20))*0.7548776662466927 // R. Roberts: the plastic ratio's sequence
+	return p.spread(0.7548776662466927) // R. Roberts: the plastic ratio's sequence
+}
+
+// spread returns a number in [0, 1). Multiples of an irrational ratio are
+// spread evenly.
+func (p *plateau) spread(ratio float64) float64 {
+	u := p.phase + float64(p.sent%(1<<20))*ratio
 	return u - float64(int64(u))
 }
 
@@ -119,9 +123,9 @@ func scale(d time.Duration, by float64) time.Duration { return time.Duration(flo
 
 // recover ends the episode: a request that left after the decrease was
 // answered.
-func (p *plateau) recover(now time.Time) {
-	p.blocked, p.pause = false, time.Time{}
-	lasted := now.Sub(p.at)
+func (p *plateau) recover(now moment) {
+	p.blocked, p.pause = false, 0
+	lasted := now - p.at
 	p.lasted, p.ended = lasted, now
 	switch {
 	case p.weak && p.tries == 0 && p.suspicion < suspicionMost:
@@ -196,9 +200,9 @@ func (p *plateau) plateauOr(rate float64) float64 {
 }
 
 // forbid remembers the pace at which the account was refused, for ever.
-func (p *plateau) forbid(now time.Time) {
+func (p *plateau) forbid(now moment) {
 	p.at = now
-	limit := max(slowest, banShare*min(p.pace(), max(p.delivered(now), p.burstRate(), p.pace()/4)))
+	limit := max(slowest, banShare*min(p.pace(), max(p.delivered(now), p.burstRate(now), p.pace()/4)))
 	if p.banned == 0 || limit < p.banned {
 		p.banned = limit
 	}

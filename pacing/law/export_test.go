@@ -52,7 +52,7 @@ func NewLearner(start, ceiling float64) Learner        { return Learner{newPlate
 func (l Learner) Rate() float64                        { return l.p.Rate() }
 func (l Learner) Plateau() float64                     { return l.p.target }
 func (l Learner) Next(now time.Time) (time.Time, bool) { return l.p.Next(now) }
-func (l Learner) Due() time.Time                       { return latest(l.p.tat, l.p.pause) }
+func (l Learner) Due() time.Time                       { return l.p.when(max(l.p.tat, l.p.pause)) }
 func (l Learner) Send(now time.Time) Sent              { return l.SendCost(now, 1) }
 func (l Learner) SendCost(now time.Time, w float64) Sent {
 	return Sent{l.p.OnSend(now, w)}
@@ -74,10 +74,3 @@ func (l Learner) Result(s Sent, r Result, now time.Time) {
 
 func (l Learner) Keep() Memory                    { return l.p.Keep() }
 func (l Learner) Restore(m Memory, now time.Time) { l.p.Restore(m, now) }
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}

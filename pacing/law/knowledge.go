@@ -1,12 +1,17 @@
 package law
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The constants of what is learned from episodes, measured in
 // docs/pacing-score.md.
 const (
 	windowLeast = 8 * time.Second // a shorter block may be a bucket that fills
-	answersKept = 2048            // the latest answers: five seconds of 400 a second
+	recent      = 5 * time.Second // of which all answers are kept,
+	keptLeast   = 16              // and at least so many,
+	keptMost    = 2048            // and at most: five seconds of 400 a second
 	fineProbe   = 0.12            // a refused step up to it tells where the limit is
 )
 
@@ -19,7 +24,7 @@ type knowledge struct {
 	window   time.Duration // that the provider counts in; 0: none was seen
 	banned   float64       // never faster than it; 0: nothing was forbidden
 	started  bool          // the start has gone on after a refusal
-	first    time.Time     // when the first request was asked for
+	first    moment        // when the first request was asked for
 	pardoned bool          // in this probe
 	lones    int           // refusals that were taken for chance since one was not
 	guesses  int           // episodes in a row without an estimate
@@ -27,43 +32,46 @@ type knowledge struct {
 	agreed   int           // episodes in a row that found the same
 	refuted  bool          // a plateau that a probe seemed to prove was refused
 
-	began   time.Time // of the count
-	answers int       // since then
-	work    float64   // of them
-	latest  []served  // answers: a ring
-	head    int       // its oldest, when it is full
+	began   moment   // of the count
+	answers int      // since then
+	work    float64  // of them
+	latest  []served // answers: a ring
+	head    int      // its oldest, when it is full
 }
 
 // A served is an answer and what it cost.
 type served struct {
-	at   time.Time
+	at   moment
 	work float64
 }
 
 // count notes an answer.
-func (k *knowledge) count(work float64, now time.Time) {
+func (k *knowledge) count(work float64, now moment) {
 	k.answers++
 	k.work += work
-	if len(k.latest) < answersKept {
-		k.latest = append(k.latest, served{now, work})
+	if n := len(k.latest); n < keptLeast || n < keptMost && now-k.latest[k.head].at < recent {
+		k.latest = slices.Insert(k.latest, k.head, served{now, work})
+		k.head = (k.head + 1) % len(k.latest)
 		return
 	}
 	k.latest[k.head] = served{now, work}
-	k.head = (k.head + 1) % answersKept
+	if k.head++; k.head == len(k.latest) {
+		k.head = 0
+	}
 }
 
 // begin begins a new count.
-func (k *knowledge) begin(now time.Time) { k.began, k.answers, k.work = now, 0, 0 }
+func (k *knowledge) begin(now moment) { k.began, k.answers, k.work = now, 0, 0 }
 
 // within returns the work of the kept answers that came in [from, to).
-func (k *knowledge) within(from, to time.Time) float64 {
+func (k *knowledge) within(from, to moment) float64 {
 	work := 0.0
 	for i := range k.latest {
 		s := k.latest[(k.head+len(k.latest)-1-i)%len(k.latest)]
-		if s.at.Before(from) {
+		if s.at < from {
 			break
 		}
-		if s.at.Before(to) {
+		if s.at < to {
 			work += s.work
 		}
 	}
@@ -71,7 +79,7 @@ func (k *knowledge) within(from, to time.Time) float64 {
 }
 
 // delivered returns the rate of the latest answers.
-func (k *knowledge) delivered(now time.Time) float64 {
+func (k *knowledge) delivered(now moment) float64 {
 	const few = 16
 	n := min(few, len(k.latest))
 	if n < enough {
@@ -82,13 +90,13 @@ func (k *knowledge) delivered(now time.Time) float64 {
 		work += k.latest[(k.head+len(k.latest)-i)%len(k.latest)].work
 	}
 	first := k.latest[(k.head+len(k.latest)-n)%len(k.latest)]
-	return work / max(now.Sub(first.at).Seconds(), 1e-3)
+	return work / max((now-first.at).Seconds(), 1e-3)
 }
 
 // measure learns the window from the length of the block: the smallest usual
 // one that is not shorter.
 func (p *plateau) measure() {
-	block := max(p.episode.failed.Sub(p.at), p.asked)
+	block := max(p.failed-p.at, p.asked)
 	if block < windowLeast || block > longOutage || block < 4*interval(p.from) {
 		return
 	}
@@ -104,12 +112,12 @@ func (p *plateau) measure() {
 // episode says; 0 if that was too little. Between two moments at which the
 // provider had nothing left it is exact, whatever it counts in, and if it had
 // unused credit on the way it is a lower bound.
-func (p *plateau) estimate(now time.Time) float64 {
+func (p *plateau) estimate(now moment) float64 {
 	if p.answers < enough {
 		return 0 // short counts are added up
 	}
-	span := now.Sub(p.began)
-	if p.window > 0 && p.at.Sub(p.began) <= p.window {
+	span := now - p.began
+	if p.window > 0 && p.at-p.began <= p.window {
 		span = min(span, p.window) // all of it was in one window
 	}
 	est := p.work / span.Seconds()
@@ -118,7 +126,7 @@ func (p *plateau) estimate(now time.Time) float64 {
 }
 
 // learn returns the plateau that the episode which has just ended calls for.
-func (p *plateau) learn(now time.Time) float64 {
+func (p *plateau) learn(now moment) float64 {
 	est := p.estimate(now)
 	known := p.limit()
 	was := p.was
@@ -139,7 +147,7 @@ func (p *plateau) learn(now time.Time) float64 {
 				return safe
 			}
 			// The provider may have had credit that the ramp did not use.
-			return max(safe, min(startupShare*p.from, p.burstRate()))
+			return max(safe, min(startupShare*p.from, p.burst))
 		}
 		return safe
 	case est > (1-agrees)*known && p.from > (1-agrees)*known:
@@ -160,11 +168,10 @@ func (p *plateau) learn(now time.Time) float64 {
 // the count says less, because the ramp was slow.
 const startupShare = 0.8
 
-// burstRate returns the rate of what was answered shortly before the episode.
-func (p *plateau) burstRate() float64 {
-	const recent = 5 * time.Second
-	span := max(time.Second, min(recent, p.at.Sub(p.first)))
-	return p.within(p.at.Add(-span), p.at) / span.Seconds()
+// burstRate returns the rate of what was answered shortly before now.
+func (p *plateau) burstRate(now moment) float64 {
+	span := max(time.Second, min(recent, now-p.first))
+	return p.within(now-span, now) / span.Seconds()
 }
 
 // limit returns the limit that is believed; 0 if none is.

@@ -62,7 +62,7 @@ type Law interface {
 type Ticket struct {
 	ID       uint64 // from 1, rising
 	bound    bool   // the pace is what held it back
-	at       time.Time
+	at       moment
 	inFlight int     // requests in flight when it left, with this one
 	weight   float64 // of its cost
 }

@@ -54,14 +54,16 @@ type plateau struct {
 	mode   mode
 	goal   float64 // of recovering
 	target float64 // the plateau; 0: none is known
-	tat    time.Time
+	tat    moment  // of the next request; zero before the first
 	sent   uint64
-	fence  uint64    // the id of the latest request sent before the last decrease
-	weight float64   // of the latest request
-	flying int       // requests in flight
-	afloat float64   // and their cost
-	left   time.Time // when the latest one left
+	fence  uint64  // the id of the latest request sent before the last decrease
+	weight float64 // of the latest request
+	flying int     // requests in flight
+	afloat float64 // and their cost
+	left   moment  // when the latest one left
 	heard  time.Time
+
+	timeline
 
 	episode
 	knowledge
@@ -100,23 +102,20 @@ func (p *plateau) Known(d Ticket, o Outcome) bool {
 // Next returns when the next request may leave. The first one that is asked
 // for waits a whole interval.
 func (p *plateau) Next(now time.Time) (at time.Time, open bool) {
-	if p.tat.IsZero() {
-		p.tat, p.began, p.first = now.Add(interval(p.pace())), now, now
+	t := p.moment(now)
+	if p.tat == 0 {
+		p.tat, p.began, p.first = t+interval(p.pace()), t, t
 	}
-	at = p.tat
-	if p.pause.After(at) {
-		at = p.pause
-	}
-	if p.places > 0 && p.flying >= p.limitInFlight() {
-		return at, false
-	}
+	next := max(p.tat, p.pause)
 	if p.blocked && p.flying > 0 {
 		// One probe at a time, but none is waited for that hangs.
-		if overdue := p.left.Add(p.patience()); overdue.After(at) {
-			at = overdue
-		}
+		next = max(next, p.left+p.patience())
 	}
-	return at, true
+	open = p.places == 0 || p.flying < p.limitInFlight()
+	if next <= t {
+		return time.Time{}, open
+	}
+	return p.when(next), open
 }
 
 func interval(rate float64) time.Duration { return time.Duration(float64(time.Second) / rate) }
@@ -129,19 +128,15 @@ func (p *plateau) OnSend(now time.Time, weight float64) Ticket {
 	p.weight = cost(weight)
 	p.flying++
 	p.afloat += p.weight
-	p.left = now
-	slot := scale(interval(p.pace()), p.weight)
-	bound := now.Sub(p.tat) <= slot*2/3
-	if p.tat.Before(now) {
-		p.tat = now
-	}
-	// Multiples of the golden ratio are spread evenly over [0, 1).
-	_, u := math.Modf(p.phase + float64(p.sent%(1<<20))*math.Phi)
+	t := p.moment(now)
+	p.left = t
+	slot := p.weight * float64(time.Second) / p.pace()
+	bound := float64(t-p.tat) <= slot*2/3
 	if p.sent > 1 {
-		slot = scale(slot, slotLeast+slotSpan*u)
+		slot *= slotLeast + slotSpan*p.spread(math.Phi)
 	}
-	p.tat = p.tat.Add(slot)
-	return Ticket{ID: p.sent, bound: bound, at: now, inFlight: p.flying, weight: p.weight}
+	p.tat = max(p.tat, t) + moment(slot)
+	return Ticket{ID: p.sent, bound: bound, at: t, inFlight: p.flying, weight: p.weight}
 }
 
 // OnResult records the end of an attempt.
@@ -151,19 +146,20 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now time.Time) {
 	if o.Signal != Silent && o.Signal != Failed {
 		p.heard = now
 	}
+	t := p.moment(now)
 	switch {
 	case o.Refused != "":
-		p.forbid(now)
+		p.forbid(t)
 	case o.Signal == Throttled:
-		p.announce(o, true, now)
-		p.refuse(d, o, now)
+		p.announce(o, true, t)
+		p.refuse(d, o, t)
 	case o.Signal == Succeeded || o.Signal == Answered:
-		p.answer(d, o, now)
+		p.answer(d, o, t)
 	}
 }
 
 // answer records an answer that did not ask for less.
-func (p *plateau) answer(d Ticket, o Outcome, now time.Time) {
+func (p *plateau) answer(d Ticket, o Outcome, now moment) {
 	p.count(d.weight, now)
 	p.suspicion *= suspicionFade
 	p.crowd.accept(d)
@@ -175,7 +171,9 @@ func (p *plateau) answer(d Ticket, o Outcome, now time.Time) {
 		p.announce(o, false, now)
 		return
 	}
-	p.announce(o, false, now)
+	if len(o.Windows) > 0 {
+		p.announce(o, false, now)
+	}
 	if o.Signal == Answered {
 		return
 	}
@@ -184,7 +182,7 @@ func (p *plateau) answer(d Ticket, o Outcome, now time.Time) {
 	}
 	was := p.pace()
 	p.advance(d.weight, now)
-	if pace := p.pace(); pace > was && p.tat.After(now) { // for the wait that has begun as well
-		p.tat = p.tat.Add(scale(interval(pace)-interval(was), p.weight))
+	if pace := p.pace(); pace > was && p.tat > now { // for the wait that has begun as well
+		p.tat += scale(interval(pace)-interval(was), p.weight)
 	}
 }

@@ -249,7 +249,7 @@ func TestErrorNeverQuickensThePlateau(t *testing.T) {
 		}
 	})
 	t.Logf("%d troubles, %d decreases, %d increases, %d results out of order", troubles, decreases, increases, late)
-	if min(troubles, decreases, increases, late) < 100 {
+	if !testing.Short() && min(troubles, decreases, increases, late) < 100 {
 		t.Error("the histories do not reach what they are to test")
 	}
 }

@@ -27,7 +27,7 @@ const (
 // A level is a pace that a probe tried, and since when.
 type level struct {
 	rate float64
-	at   time.Time
+	at   moment
 }
 
 // A probe is the search for more.
@@ -44,7 +44,7 @@ type probe struct {
 // advance moves the pace after an answer that used it. The step in the
 // interval is a quarter of the gap; as the gap to a plateau shrinks, so does
 // it, and at the plateau it is nothing.
-func (p *plateau) advance(weight float64, now time.Time) {
+func (p *plateau) advance(weight float64, now moment) {
 	switch p.mode {
 	case startup:
 		p.r *= math.Exp2(min(1/doubleLeast, weight/(doubleTime.Seconds()*p.r)))
@@ -65,7 +65,7 @@ func (p *plateau) advance(weight float64, now time.Time) {
 		}
 	case probing:
 		p.since++
-		held := now.Sub(p.levels[len(p.levels)-1].at)
+		held := now - p.levels[len(p.levels)-1].at
 		if p.since < dwellCount || held < max(p.dwell(), scale(p.window, 1.2)) {
 			return
 		}
@@ -95,7 +95,7 @@ func (p *plateau) settleAt(rate float64) {
 }
 
 // arrive is the end of a climb.
-func (p *plateau) arrive(now time.Time) {
+func (p *plateau) arrive(now moment) {
 	p.doubt = 0
 	p.r = p.goal
 	switch {
@@ -111,16 +111,16 @@ func (p *plateau) arrive(now time.Time) {
 
 // due reports whether it is time for a probe. One that was refused is paid for
 // with the length of its episode.
-func (p *plateau) due(now time.Time) bool {
+func (p *plateau) due(now moment) bool {
 	most := max(probeLeast, int(probeTime.Seconds()*p.r))
 	if p.since < min(p.every, most) {
 		return false
 	}
-	return p.agreed == 0 || now.Sub(p.ended) > min(costMost, probeCost*p.lasted)
+	return p.agreed == 0 || now-p.ended > min(costMost, probeCost*p.lasted)
 }
 
 // raise begins a level.
-func (p *plateau) raise(now time.Time) {
+func (p *plateau) raise(now moment) {
 	p.r = min(p.bound(), p.r*(1+p.step))
 	p.levels = append(p.levels, level{p.r, now})
 	p.since = 0
@@ -131,7 +131,7 @@ func (p *plateau) raise(now time.Time) {
 func (p *plateau) proven() float64 {
 	proven := p.base
 	for _, l := range p.levels {
-		if p.at.Sub(l.at) >= max(p.dwell(), scale(p.window, 2.1)) {
+		if p.at-l.at >= max(p.dwell(), scale(p.window, 2.1)) {
 			proven = max(proven, l.rate)
 		}
 	}

@@ -41,7 +41,7 @@ func TestPlateauCountsWork(t *testing.T) {
 	if share := 4 * float64(answered) / (8 * 3600); share < 0.9 || refused > 15 {
 		t.Errorf("in the second hour %.0f %% of the points were used and %d requests refused, want at least 90 %% and at most 15", 100*share, refused)
 	}
-	if got := l.Plateau(); math.Abs(got/8-1) > 0.1 {
-		t.Errorf("the plateau is %v, want 8 points a second", got)
+	if got := l.Keep().Plateau.Limit; math.Abs(got/8-1) > 0.1 {
+		t.Errorf("the limit is believed to be %v, want 8 points a second", got)
 	}
 }
