@@ -1,9 +1,12 @@
 package pacing_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +24,7 @@ func BenchmarkAdmit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	now := time.Unix(1e9, 0)
+	now := time.Now()           // with a monotonic reading, as in production
 	g.Plan(gate.Request{}, now) // the first one waits
 	b.ReportAllocs()
 	for b.Loop() {
@@ -31,6 +34,75 @@ func BenchmarkAdmit(b *testing.B) {
 		}
 		g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Succeeded, Hold: -1})
 	}
+}
+
+// BenchmarkBareGCRA is the least that a limiter can do, to compare with: a
+// mutex around GCRA with one interval, a request a second.
+func BenchmarkBareGCRA(b *testing.B) {
+	var mu sync.Mutex
+	var tat time.Time
+	now := time.Now() // with a monotonic reading, as in production
+	b.ReportAllocs()
+	for b.Loop() {
+		now = now.Add(time.Second)
+		mu.Lock()
+		if tat.After(now) {
+			b.Fatal("a request a second was held back")
+		}
+		tat = now.Add(time.Millisecond)
+		mu.Unlock()
+	}
+}
+
+// BenchmarkDomains measures what a pacing domain occupies that has sent some
+// requests, as fast as it may under two ceilings. What grows with the
+// requests is what the ceilings must remember, up to their windows.
+func BenchmarkDomains(b *testing.B) {
+	for _, requests := range []int{0, 100, 1000} {
+		b.Run(fmt.Sprint(requests), func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(occupied(b, 1000, requests), "B/domain")
+			}
+		})
+	}
+}
+
+// TestTenThousandDomains that have sent a hundred requests each fit in 40 MB.
+func TestTenThousandDomains(t *testing.T) {
+	if got := occupied(t, 1000, 100); got > 4000 {
+		t.Errorf("a domain occupies %.0f bytes, so 10,000 of them %.0f MB, want at most 40", got, got/100)
+	}
+}
+
+// occupied returns the bytes that one of n gates occupies after some requests.
+func occupied(tb testing.TB, n, requests int) float64 {
+	ceilings := []collection.Ceiling{{Count: 10, Per: time.Second}, {Count: 5000, Per: time.Hour}}
+	gates := make([]*gate.Gate, n)
+	before := heap()
+	for i := range gates {
+		g, err := gate.New(collection.Provider{Ceilings: ceilings}, "", time.Minute, 4)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		now := time.Unix(1e9, 0)
+		for range requests {
+			if p := g.Plan(gate.Request{}, now); !p.Ready {
+				now = p.Until
+			}
+			g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Succeeded, Hold: -1})
+		}
+		gates[i] = g
+	}
+	each := float64(heap()-before) / float64(n)
+	runtime.KeepAlive(gates)
+	return each
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 // BenchmarkGovernor is a whole request through the client, with a provider
