@@ -1,9 +1,15 @@
 package collection
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
+
+// ErrNoProgress is the cause of a [Stop] for a walk that goes on and gets
+// nowhere: the same cursor, or the same pages, again and again. What comes
+// behind such a page is no better, so that it is not looked for.
+var ErrNoProgress = errors.New("no progress")
 
 // A Stop is the error that ends a slice for a known reason. What it stopped
 // becomes a [Gap] with the same reason.

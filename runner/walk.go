@@ -24,15 +24,17 @@ const maxSkipped = 3
 // walk becomes a gap.
 func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string) error {
 	ctx = collection.WithStream(ctx, stream.Name)
+	guard := repeats{limit: r.limits.PagesWithout}
 	for skipped := 0; ; skipped++ {
-		reached, err := r.follow(ctx, at, checkpoint, version)
+		fresh := guard.fresh
+		reached, err := r.follow(ctx, at, checkpoint, version, &guard)
 		if err == nil {
 			if at.Partition == "" {
 				r.finish(at)
 			}
 			return nil
 		}
-		if reached != checkpoint {
+		if guard.fresh != fresh {
 			skipped = 0
 		}
 		stop, err := asStop(ctx, err)
@@ -54,13 +56,12 @@ func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collecti
 }
 
 // follow commits slice after slice until the walk is done, and returns the
-// checkpoint it reached.
-func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint collection.Cursor, version string) (collection.Cursor, error) {
+// checkpoint it reached. The guard knows the pages of the whole walk.
+func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint collection.Cursor, version string, guard *repeats) (collection.Cursor, error) {
 	from, begins := checkpoint, checkpoint.Done || checkpoint == (collection.Cursor{})
 	if begins {
 		from = collection.Cursor{Since: checkpoint.Since, Version: version}
 	}
-	guard := repeats{limit: r.limits.PagesWithout}
 	for slice, err := range r.slices(ctx, at, from) {
 		if err != nil {
 			return checkpoint, err
@@ -107,21 +108,27 @@ func asStop(ctx context.Context, err error) (*collection.Stop, error) {
 }
 
 // repeats notices a walk that gets the same records again and again under new
-// cursors, as from a server that ignores the page it is asked for.
+// cursors, as from a server that ignores the page it is asked for, or that
+// leads in circles.
 type repeats struct {
 	limit int
-	last  uint64
-	times int
 	seed  maphash.Seed
+	seen  map[uint64]struct{} // pages, by the keys of their records; at most mostSeen
+	times int                 // pages in a row that were seen before
+	fresh int                 // pages that were not
 }
+
+// mostSeen bounds the memory for pages, at about 2 MiB. A circle of more pages
+// is not noticed: a budget ends it.
+const mostSeen = 1 << 16
 
 // see returns a stop when slice is one page too many without a new record.
 func (g *repeats) see(slice collection.Slice) *collection.Stop {
 	if len(slice.Records) == 0 {
 		return nil // empty pages are the connector's to judge
 	}
-	if g.last == 0 {
-		g.seed = maphash.MakeSeed()
+	if g.seen == nil {
+		g.seed, g.seen = maphash.MakeSeed(), map[uint64]struct{}{}
 	}
 	var h maphash.Hash
 	h.SetSeed(g.seed)
@@ -129,15 +136,22 @@ func (g *repeats) see(slice collection.Slice) *collection.Stop {
 		h.WriteString(record.Key)
 		h.WriteByte(0)
 	}
-	sum := h.Sum64() | 1 // never the zero of "nothing seen"
-	if sum != g.last {
-		g.last, g.times = sum, 0
+	page := h.Sum64()
+	if _, again := g.seen[page]; !again {
+		if len(g.seen) == mostSeen {
+			clear(g.seen)
+		}
+		g.seen[page] = struct{}{}
+		g.times = 0
+		g.fresh++
 		return nil
 	}
 	if g.times++; g.times < g.limit {
 		return nil
 	}
-	return &collection.Stop{Reason: collection.BadPage, Detail: "the provider sends the same page again and again"}
+	return &collection.Stop{
+		Reason: collection.BadPage, Detail: "the provider sends the same pages again and again", Err: collection.ErrNoProgress,
+	}
 }
 
 // slices yields the slices of a place one after the other, or several fetched
@@ -204,7 +218,7 @@ func (r *Runner) leave(ctx context.Context, gap collection.Gap, stop *collection
 // connector can name it without the slice and the fault is the slice's own.
 func (r *Runner) behind(at collection.Place, checkpoint collection.Cursor, stop *collection.Stop) (collection.Cursor, bool) {
 	ahead, ok := r.Connector.(connectors.Aheader)
-	if !ok {
+	if !ok || errors.Is(stop, collection.ErrNoProgress) {
 		return collection.Cursor{}, false
 	}
 	switch stop.Reason {

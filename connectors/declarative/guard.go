@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"fmt"
 	"hash/maphash"
 
 	"collect/collection"
@@ -81,14 +82,18 @@ func (g *guard) check(p *page, pg paging, token, next string) (string, error) {
 			return "", nil
 		}
 		if len(p.elements) > 0 {
-			return "", badPage("the same page %d times in a row", g.without+1)
+			return "", noProgress("the same page %d times in a row", g.without+1)
 		}
-		return "", badPage("%d pages in a row without a record", g.without)
+		return "", noProgress("%d pages in a row without a record", g.without)
 	}
 	if g.again(next) {
-		return "", badPage("the same cursor twice")
+		return "", noProgress("the same cursor twice")
 	}
 	return next, nil
+}
+
+func noProgress(format string, args ...any) error {
+	return &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf(format, args...), Err: collection.ErrNoProgress}
 }
 
 func (g *guard) digestOf(elements [][]byte) uint64 {
