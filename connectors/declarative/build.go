@@ -84,6 +84,7 @@ type connector struct {
 	provider   collection.Provider
 	limits     collection.Limits
 	keyInQuery string // the parameter that carries the credential; "" if none does
+	secrets    credentials
 }
 
 // The connector can name cursors before their pages are fetched.
@@ -241,6 +242,7 @@ func (c *connector) authorize(given map[string]SecretValue) error {
 		return err
 	}
 	values := scope{params: c.params, secrets: secrets}
+	c.secrets = newCredentials(secrets)
 	p := &c.provider
 	p.CredentialFrom = from
 	switch {
@@ -261,7 +263,8 @@ func (c *connector) authorize(given map[string]SecretValue) error {
 		pair := url.QueryEscape(name) + "=" + url.QueryEscape(auth.APIKey.Prefix.text+p.Credential)
 		p.Authorize = func(req *http.Request) {
 			u := *req.URL // the caller's URL stays as it is
-			u.RawQuery = strings.TrimPrefix(withoutParam("?"+u.RawQuery, name)+"&"+pair, "?")
+			without := withoutParams("?"+u.RawQuery, func(param, _ string) bool { return param == name })
+			u.RawQuery = strings.TrimPrefix(without+"&"+pair, "?")
 			u.RawQuery = strings.TrimPrefix(u.RawQuery, "&")
 			req.URL = &u
 		}

@@ -14,6 +14,9 @@ import (
 	"collect/connectors/declarative"
 )
 
+// brokenOff stands for a header that is not whole.
+const brokenOff = "…"
+
 func TestLinkHeader(t *testing.T) {
 	tests := []struct {
 		values []string
@@ -27,12 +30,18 @@ func TestLinkHeader(t *testing.T) {
 		{[]string{`<a>; REL = next`}, "a"},
 		{[]string{`<a>; crossorigin; rel=next`}, "a"},
 		{[]string{`<a>; rel="nextish"`}, ""},
-		{[]string{`<a`, `a>; rel=next`, ``, `,;,<`, `<>; rel=next`}, ""},
+		{[]string{`a>; rel=next`, ``, `,;,`, `<>; rel=next`}, ""},
+		{[]string{`<a>; rel=prev`, `<a`}, brokenOff},
+		{[]string{`<a; rel="next"`}, brokenOff},
+		{[]string{`<a>; rel="next`}, brokenOff},
+		{[]string{`<a>; title="\"; rel=next`}, brokenOff},
+		{[]string{`<a>; rel=next`, `<b`}, "a"}, // it was found before
 		{nil, ""},
 	}
 	for _, test := range tests {
-		if got := declarative.LinkTarget(test.values, "next"); got != test.want {
-			t.Errorf("%q: %q, want %q", test.values, got, test.want)
+		got, ok := declarative.LinkTarget(test.values, "next")
+		if whole := test.want != brokenOff; ok != whole || whole && got != test.want {
+			t.Errorf("%q: %q, whole: %t, want %q", test.values, got, ok, test.want)
 		}
 	}
 }
@@ -41,7 +50,7 @@ func FuzzLinkHeader(f *testing.F) {
 	f.Add(`<https://a.test/?page=2>; rel="next", <b>; rel=last`)
 	f.Add(`<a>; title="\`)
 	f.Fuzz(func(t *testing.T, value string) {
-		if got := declarative.LinkTarget([]string{value}, "next"); got != "" && !strings.Contains(value, "<"+got+">") {
+		if got, _ := declarative.LinkTarget([]string{value}, "next"); got != "" && !strings.Contains(value, "<"+got+">") {
 			t.Errorf("%q: %q is not a target of it", value, got)
 		}
 	})

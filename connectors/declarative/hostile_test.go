@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"collect/collection"
+	"collect/connectors/declarative"
 )
 
 // answer is a server that gives the same answer to everything.
@@ -70,6 +71,14 @@ func TestPagesThatAreNone(t *testing.T) {
 		{"too large", array, 200, "[" + strings.Repeat(" ", 5000) + "]", collection.TooLarge, "the page is larger than the limit"},
 		{"an error", array, 500, secret, collection.BadPage, "not a page"},
 		{"not modified", array, 304, "", collection.BadPage, "not a page"},
+		{"not ready", array, 202, `[]`, collection.UpstreamPressure, "the answer is not ready yet"},
+		{"a part", array, 206, `[{"id":1}]`, collection.BadPage, "a part of the list; if this API means the whole: on: [{status: [206], verdict: ok}]"},
+		{"records twice", under, 200, `{"data":{"items":[],"items":[{"id":1}]}}`, collection.BadPage, "the page has `data.items` twice"},
+		{"records twice, once escaped", under, 200, `{"data":{"items":[],"it\u0065ms":[{"id":1}]}}`, collection.BadPage, "the page has `data.items` twice"},
+		{"what holds the records twice", under, 200, `{"data":{"items":[]},"data":{"items":[{"id":1}]}}`, collection.BadPage, "the page has `data.items` twice"},
+		{"a cursor twice", "page: {cursor: {from: next, param: c}}, records: items", 200, `{"items":[],"next":null,"next":1}`, collection.BadPage, "the page has `next` twice"},
+		{"more twice", "page: {cursor: {from: next, param: c, more: more}}, records: items", 200, `{"items":[],"more":false,"more":true}`, collection.BadPage, "the page has `more` twice"},
+		{"a total twice", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":0,"n":9}`, collection.BadPage, "the page has `n` twice"},
 		{"no total", "page: {number: {param: page, total_pages: pages}}, records: items", 200, `{"items":[]}`, collection.BadPage, "there is no total at `pages`"},
 		{"a negative total", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":-1}`, collection.BadPage, "there is no total at `n`"},
 		{"an endless promise", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":9}`, collection.BadPage, "`n` promises more, but the page is empty"},
@@ -128,6 +137,76 @@ func TestPagesThatAreUnusual(t *testing.T) {
 	}
 }
 
+// TestMoreThanOnePage: a list that is declared as one page and says itself that
+// it has another is not taken for the whole; a detail may have a next one.
+func TestMoreThanOnePage(t *testing.T) {
+	const link = `</things?page=2>; rel="next"`
+	_, err := first(t, answer(200, `[{"id":1}]`, "Link", link), "page: {none: true}")
+	if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Detail != "the Link header has rel next, and `page` says that there is one page" {
+		t.Errorf("a list: %v, want bad_page", err)
+	}
+	c := open(t, serve(t, answer(200, `{"id":1}`, "Link", link)), file("page: {none: true}")+"  one: {each: {id: things.id}, get: \"/things/${id}\", key: id, role: detail}\n")
+	place := collection.Place{Stream: "one", Partition: `{"id":1}`, Lane: collection.Incremental}
+	for slice, err := range c.Slices(t.Context(), http.DefaultClient, place, collection.Cursor{}) {
+		if err != nil || len(slice.Records) != 1 || !slice.Next.Done {
+			t.Errorf("a detail: %d records and %v, want one", len(slice.Records), err)
+		}
+	}
+}
+
+// TestNoContentBehindAPage: a page said that there is more, and 204 is not it,
+// unless pages are counted or a rule says so.
+func TestNoContentBehindAPage(t *testing.T) {
+	for _, test := range []struct{ stream, detail string }{
+		{"page: {cursor: {from: next, param: c}}", "no content where there should be a page; if this API ends so: on: [{status: [204], verdict: ok}]"},
+		{"page: {cursor: {from: next, param: c}}, on: [{status: [204], verdict: ok}]", ""},
+		{"page: {number: {param: page}}", ""},
+	} {
+		n := 0
+		records, stop := walkAll(t, func(w http.ResponseWriter, _ *http.Request) {
+			if n++; n > 1 {
+				w.WriteHeader(204)
+				return
+			}
+			fmt.Fprint(w, list(1, 10, `,"next":"x"`))
+		}, file("records: items, "+test.stream))
+		ends(t, records, 10, stop, test.detail)
+	}
+}
+
+// TestCredentialIsNoCursor: what a provider sends back of the credential is
+// left out of a link, and is no cursor otherwise.
+func TestCredentialIsNoCursor(t *testing.T) {
+	const key = "s3cr3t/key+value"
+	const refused = "the cursor of the next page holds the credential"
+	for _, test := range []struct{ page, next, token, detail string }{
+		{"{next_url: next}", "/things?a=1&access_token=s3cr3t%2Fkey%2Bvalue&c=2", "/things?a=1&c=2", ""},
+		{"{next_url: next}", "/things?a=1&access_token=s3cr3t/key+value", "/things?a=1", ""},
+		{"{next_url: next}", "/things/s3cr3t%2Fkey+value/2", "", refused},
+		{"{next_url: next}", "/things?q=not-s3cr3t%2Fkey%2Bvalue", "", refused},
+		{"{cursor: {from: next, param: c}}", "s3cr3t/key+value", "", refused},
+		{"{cursor: {from: next, param: c}}", "s3cr3t", "s3cr3t", ""},
+	} {
+		c, err := build(t, `
+connector: test
+secrets: {key: {env: KEY}}
+provider: {base_url: "https://api.test", auth: {bearer: "${secrets.key}"}}
+streams: {things: {get: /things, key: id, records: items, page: `+test.page+`}}
+`, declarative.Options{Secrets: map[string]declarative.SecretValue{"key": {Value: key}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &recorder{provider: c.Provider(), body: fmt.Sprintf(`{"items":[],"next":%q}`, test.next)}
+		for slice, err := range c.Slices(t.Context(), &http.Client{Transport: r}, things0, collection.Cursor{}) {
+			stop, _ := errors.AsType[*collection.Stop](err)
+			if test.detail == "" && (err != nil || slice.Next.Token != test.token) || test.detail != "" && (stop == nil || stop.Detail != test.detail) {
+				t.Errorf("%s: token %q, %v, want %q %s", test.next, slice.Next.Token, err, test.token, test.detail)
+			}
+			break
+		}
+	}
+}
+
 func TestRecordsThatCannotBeStored(t *testing.T) {
 	tests := []struct{ data, key, reason string }{
 		{`{"id": 1}`, "1", ""},
@@ -141,6 +220,9 @@ func TestRecordsThatCannotBeStored(t *testing.T) {
 		{`{"id": null}`, "", "no_key"},
 		{`{}`, "", "no_key"},
 		{`{"id": ""}`, "", "bad_key"},
+		{`{"id": 5, "id": 6}`, "", "bad_key"},
+		{`{"id": 7, "\u0069d": 8}`, "", "bad_key"},
+		{`{"id": 9, "x": {"id": 1, "id": 2}}`, "9", ""},
 		{`{"id": {}}`, "", "bad_key"},
 		{`{"id": [1]}`, "", "bad_key"},
 		{`{"id": "\u0000"}`, "", "bad_key"},

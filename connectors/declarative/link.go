@@ -6,51 +6,47 @@ import "strings"
 // values of Link headers (RFC 8288, section 3), as it was sent; "" if there is
 // none. Relations are compared without regard to case; a link may have several,
 // separated by spaces.
-func linkTarget(values []string, rel string) string {
+//
+// ok is false if a value breaks off before such a link was found: what is
+// missing might have been it.
+func linkTarget(values []string, rel string) (target string, ok bool) {
 	for _, value := range values {
-		for value != "" {
-			var target string
-			target, value = cutTarget(value)
-			if target == "" {
+		for {
+			_, rest, found := strings.Cut(value, "<")
+			if !found {
 				break
 			}
+			target, rest, found = strings.Cut(rest, ">")
+			if !found {
+				return "", false
+			}
 			var relations string
-			relations, value = cutParams(value)
+			if relations, value, ok = cutParams(rest); !ok {
+				return "", false
+			}
 			for r := range strings.FieldsSeq(relations) {
 				if strings.EqualFold(r, rel) {
-					return target
+					return target, true
 				}
 			}
 		}
 	}
-	return ""
-}
-
-// cutTarget returns what is between < and >, and what follows.
-func cutTarget(s string) (target, rest string) {
-	_, s, found := strings.Cut(s, "<")
-	if !found {
-		return "", ""
-	}
-	target, rest, found = strings.Cut(s, ">")
-	if !found {
-		return "", ""
-	}
-	return target, rest
+	return "", true
 }
 
 // cutParams reads the parameters of one link, up to the comma that ends it,
-// and returns its relations. Of two rel parameters the first one counts.
-func cutParams(s string) (relations, rest string) {
+// and returns its relations. Of two rel parameters the first one counts. ok is
+// false if a quoted string has no end.
+func cutParams(s string) (relations, rest string, ok bool) {
 	found := false
 	for {
 		s = strings.TrimLeft(s, " \t;")
 		if s == "" || s[0] == ',' {
-			return relations, strings.TrimPrefix(s, ",")
+			return relations, strings.TrimPrefix(s, ","), true
 		}
 		end := strings.IndexAny(s, "=;,")
 		if end < 0 {
-			return relations, ""
+			return relations, "", true
 		}
 		name := strings.TrimSpace(s[:end])
 		if s[end] != '=' {
@@ -58,31 +54,33 @@ func cutParams(s string) (relations, rest string) {
 			continue
 		}
 		var value string
-		value, s = cutValue(strings.TrimLeft(s[end+1:], " \t"))
+		if value, s, ok = cutValue(strings.TrimLeft(s[end+1:], " \t")); !ok {
+			return "", "", false
+		}
 		if strings.EqualFold(name, "rel") && !found {
 			relations, found = value, true
 		}
 	}
 }
 
-// cutValue reads a token or a quoted string.
-func cutValue(s string) (value, rest string) {
+// cutValue reads a token or a quoted string. ok is false if that has no end.
+func cutValue(s string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		end := strings.IndexAny(s, ";,")
 		if end < 0 {
 			end = len(s)
 		}
-		return strings.TrimSpace(s[:end]), s[end:]
+		return strings.TrimSpace(s[:end]), s[end:], true
 	}
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
 		switch {
 		case s[i] == '"':
-			return b.String(), s[i+1:]
+			return b.String(), s[i+1:], true
 		case s[i] == '\\' && i+1 < len(s):
 			i++
 		}
 		b.WriteByte(s[i])
 	}
-	return b.String(), ""
+	return "", "", false
 }

@@ -1,7 +1,6 @@
 package declarative
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -35,11 +34,19 @@ type counted interface {
 // A field is a parameter of a query, not escaped.
 type field struct{ name, value string }
 
-// onePage is a list that is not cut into pages.
-type onePage struct{}
+// onePage is a list that is not cut into pages, or one detail.
+type onePage struct{ detail bool }
 
-func (onePage) ask(string) []field                 { return nil }
-func (onePage) next(*page, string) (string, error) { return "", nil }
+func (onePage) ask(string) []field { return nil }
+
+// next refuses a list that says that there is more of it: a file that says
+// there is none, or a provider that began to cut, would cost all the rest.
+func (o onePage) next(p *page, _ string) (string, error) {
+	if next, _ := linkTarget(p.header.Values("Link"), "next"); next != "" && !o.detail {
+		return "", badPage("the Link header has rel next, and `page` says that there is one page")
+	}
+	return "", nil
+}
 
 // byHeader follows the Link header of that relation.
 type byHeader struct{ rel string }
@@ -47,10 +54,13 @@ type byHeader struct{ rel string }
 func (byHeader) linked()            {}
 func (byHeader) ask(string) []field { return nil }
 func (b byHeader) next(p *page, _ string) (string, error) {
-	links := p.header.Values(http.CanonicalHeaderKey("Link"))
-	target := linkTarget(links, b.rel)
+	links := p.header.Values("Link")
+	target, ok := linkTarget(links, b.rel)
+	if !ok {
+		return "", badPage("the Link header breaks off")
+	}
 	// Only on the first page: backwards, by prev, the last page has a next.
-	if target == "" && p.first && linkTarget(links, "next") != "" {
+	if next, _ := linkTarget(links, "next"); target == "" && p.first && next != "" {
 		return "", badPage("the Link header has rel next and not `%s`", b.rel)
 	}
 	return target, nil
@@ -117,6 +127,9 @@ func missed(p *page, at path, remedy string) error {
 // tokenAt returns the token at a path: the text of a string or the digits of
 // a number. What is missing, null, false or empty means that there is none.
 func tokenAt(at path, body []byte) (string, error) {
+	if at.twice(body) {
+		return "", badPage("the page has `%s` twice", at.text)
+	}
 	found := at.in(body)
 	switch found.Type {
 	case gjson.JSON, gjson.True:
@@ -136,6 +149,9 @@ func tokenAt(at path, body []byte) (string, error) {
 func moreAt(at path, body []byte, def bool) (bool, error) {
 	if !at.set || body == nil {
 		return def && body != nil, nil
+	}
+	if at.twice(body) {
+		return false, badPage("the page has `%s` twice", at.text)
 	}
 	switch at.in(body).Type {
 	case gjson.True:
@@ -310,6 +326,9 @@ func count64(token string, start, step int) (string, error) {
 // totalAt returns the total at a path. A total that is missing is an error:
 // without it, whether something is missing cannot be known.
 func totalAt(at path, body []byte) (int, error) {
+	if at.twice(body) {
+		return 0, badPage("the page has `%s` twice", at.text)
+	}
 	text, ok := scalarText(at.in(body))
 	total, err := strconv.Atoi(text)
 	if !ok || err != nil || total < 0 {

@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"bytes"
 	"reflect"
 	"strings"
 
@@ -13,8 +14,9 @@ import (
 // the element of an array. Names are compared exactly.
 type path struct {
 	scalar
-	steps []string
-	query string // the path for gjson, with everything special escaped
+	steps  []string
+	quoted [][]byte // the steps as JSON spells them without escapes
+	query  string   // the path for gjson, with everything special escaped
 }
 
 func (p *path) read(d *decoder, n ast.Node) {
@@ -50,13 +52,14 @@ func (d *decoder) path(s scalar) path {
 			p.query += "."
 		}
 		p.query += gjson.Escape(step)
+		p.quoted = append(p.quoted, []byte(`"`+step+`"`))
 	}
 	return p
 }
 
 // after returns the path below its first step.
 func (p path) after() path {
-	rest := path{scalar: p.scalar, steps: p.steps[1:]}
+	rest := path{scalar: p.scalar, steps: p.steps[1:], quoted: p.quoted[1:]}
 	for i, step := range rest.steps {
 		if i > 0 {
 			rest.query += "."
@@ -83,6 +86,36 @@ func (p path) absent(doc []byte) bool {
 		if value.Type == gjson.Null {
 			return false
 		}
+	}
+	return false
+}
+
+// twice reports whether an object on the way to p in doc has a name of p more
+// than once. JSON does not say which one counts (RFC 8259, section 4), so that
+// to take either may be to lose the other.
+func (p path) twice(doc []byte) bool {
+	suspect := bytes.IndexByte(doc, '\\') >= 0 // a name may hide behind escapes
+	for _, quoted := range p.quoted {
+		suspect = suspect || bytes.Count(doc, quoted) > 1
+	}
+	if !suspect {
+		return false
+	}
+	value := gjson.ParseBytes(doc)
+	for _, step := range p.steps {
+		times := 0
+		if value.IsObject() {
+			value.ForEach(func(name, _ gjson.Result) bool {
+				if name.Str == step {
+					times++
+				}
+				return times < 2
+			})
+		}
+		if times > 1 {
+			return true
+		}
+		value = value.Get(gjson.Escape(step))
 	}
 	return false
 }

@@ -58,6 +58,9 @@ func elements(body []byte, records path, detail bool) ([][]byte, error) {
 	where, raw := "the page", body
 	if records.set {
 		where = "`" + records.text + "`"
+		if records.twice(body) {
+			return nil, badPage("the page has %s twice", where)
+		}
 		found := records.in(body)
 		if !found.Exists() {
 			return nil, badPage("the page has no %s", where)
@@ -128,6 +131,9 @@ func (st *stream) keyOf(record []byte, vars map[string]json.RawMessage) (key, re
 			value = gjson.ParseBytes(vars[part.binding])
 		} else {
 			value = part.path.in(record)
+			if part.path.twice(record) {
+				return "", badKey
+			}
 		}
 		if !value.Exists() || value.Type == gjson.Null {
 			return "", noKey

@@ -101,7 +101,7 @@ func (c *checker) page(key scalar, spec streamSpec, st *stream) {
 		p = c.doc.Defaults.Page
 	}
 	if p == nil {
-		st.page = onePage{}
+		st.page = onePage{detail: st.Role == collection.Detail}
 		if st.Role == collection.List {
 			f := fault{at: key.at, message: fmt.Sprintf("the stream `%s` does not say how it is cut into pages", st.Name)}
 			f.note = "add `page`; if it is never cut: page: {none: true}"
@@ -116,7 +116,7 @@ func (c *checker) page(key scalar, spec streamSpec, st *stream) {
 			st.page = pg
 		}
 	}
-	set(p.None.value, onePage{})
+	set(p.None.value, onePage{detail: st.Role == collection.Detail})
 	set(p.LinkHeader.set, byHeader{rel: p.LinkHeader.text})
 	if s := p.NextURL; s != nil {
 		c.need(p.At, "next_url", s.Path.scalar)

@@ -2,6 +2,7 @@ package declarative
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -56,13 +57,16 @@ func (w *walk) query(literal, token string) string {
 
 // link returns the token for a link on the page at page: its bytes, with two
 // exceptions. A credential that the provider repeats in the query is left out,
-// since a cursor is stored and shown; it is attached again to the request. And
-// a link relative to the path of its page means nothing without that page, so
-// it is resolved.
+// since a cursor is stored; it is attached again to the request. And a link
+// relative to the path of its page means nothing without that page, so it is
+// resolved.
+//
+// A link that leaves https is refused unless the file lists where it leads:
+// whoever listens there would learn what is asked, and could answer.
 func (w *walk) link(token, page string) (string, error) {
-	if name := w.c.keyInQuery; name != "" {
-		token = withoutParam(token, name)
-	}
+	token = withoutParams(token, func(name, value string) bool {
+		return name == w.c.keyInQuery && name != "" || w.c.secrets.are(value)
+	})
 	here, err := w.target(page)
 	if err != nil {
 		return "", err
@@ -70,6 +74,9 @@ func (w *walk) link(token, page string) (string, error) {
 	next, err := resolve(here, token)
 	if err != nil {
 		return "", err
+	}
+	if here.Scheme == "https" && next.Scheme == "http" && !slices.Contains(w.c.provider.Origins, origin(next)) {
+		return "", badPage("the link to the next page leaves https for http")
 	}
 	if strings.HasPrefix(token, "/") || strings.HasPrefix(token, "?") || isAbsolute(token) {
 		return token, nil
@@ -97,9 +104,9 @@ func isAbsolute(address string) bool {
 	return strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://")
 }
 
-// withoutParam takes a parameter out of the query of a link and leaves every
-// other byte as it is.
-func withoutParam(link, name string) string {
+// withoutParams takes the parameters that drop names out of the query of a
+// link, and leaves every other byte as it is.
+func withoutParams(link string, drop func(name, value string) bool) string {
 	head, rest, found := strings.Cut(link, "?")
 	if !found {
 		return link
@@ -107,8 +114,10 @@ func withoutParam(link, name string) string {
 	query, fragment, hasFragment := strings.Cut(rest, "#")
 	var kept []string
 	for pair := range strings.SplitSeq(query, "&") {
-		key, _, _ := strings.Cut(pair, "=")
-		if plain, err := url.QueryUnescape(key); err == nil && plain == name {
+		name, value, _ := strings.Cut(pair, "=")
+		plain, err := url.QueryUnescape(name)
+		plainValue, errValue := url.QueryUnescape(value)
+		if err == nil && errValue == nil && (drop(plain, plainValue) || drop(plain, value)) {
 			continue
 		}
 		kept = append(kept, pair)

@@ -123,6 +123,9 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 			}
 		}
 	}
+	if w.c.secrets.in(token) {
+		return s, badPage("the cursor of the next page holds the credential")
+	}
 	if token, err = w.guard.check(p, w.st.page, from.Token, token); err != nil {
 		return s, err
 	}
@@ -185,15 +188,11 @@ func (w *walk) fetch(ctx context.Context, token string) (*page, error) {
 		return nil, err
 	}
 	p := &page{header: resp.Header}
-	if resp.StatusCode == http.StatusNoContent {
-		return p, nil
-	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		// A rule that takes an error status for ok says that there is nothing.
-		if judge(w.st.on, collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Header: resp.Header, Body: body}) == collection.Accept {
-			return p, nil
-		}
-		return nil, &collection.Stop{Reason: collection.BadPage, Status: resp.StatusCode, Detail: "not a page"}
+	switch stop := w.lacking(resp, token); {
+	case stop != nil && judge(w.st.on, collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Header: resp.Header, Body: body}) != collection.Accept:
+		return nil, stop
+	case resp.StatusCode == http.StatusNoContent, resp.StatusCode < 200, resp.StatusCode > 299:
+		return p, nil // there is nothing, or a rule says that the status means so
 	}
 	if p.body, err = checkJSON(body); err != nil {
 		return nil, err
@@ -203,6 +202,28 @@ func (w *walk) fetch(ctx context.Context, token string) (*page, error) {
 	}
 	p.elements, err = elements(p.body, w.st.records, w.st.Role == collection.Detail)
 	return p, err
+}
+
+// lacking returns why a response with its status is not the whole page at
+// token; nil if it may be.
+func (w *walk) lacking(resp *http.Response, token string) *collection.Stop {
+	stop := &collection.Stop{Reason: collection.BadPage, Status: resp.StatusCode}
+	_, counts := w.st.page.(counted)
+	_, one := w.st.page.(onePage)
+	switch status := resp.StatusCode; {
+	case status == http.StatusAccepted:
+		stop.Reason, stop.Detail = collection.UpstreamPressure, "the answer is not ready yet"
+	case status == http.StatusNoContent && token != "" && !counts:
+		// A page before this one said that there is more.
+		stop.Detail = "no content where there should be a page; if this API ends so: on: [{status: [204], verdict: ok}]"
+	case status == http.StatusPartialContent && one:
+		stop.Detail = "a part of the list; if this API means the whole: on: [{status: [206], verdict: ok}]"
+	case status < 200 || status > 299:
+		stop.Detail = "not a page"
+	default:
+		return nil
+	}
+	return stop
 }
 
 // withoutURL takes the URL, which may hold a cursor or a key, out of an error

@@ -1,0 +1,35 @@
+package declarative
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// leastSecret is the shortest secret that is looked for in what a provider
+// sends. A shorter one would be found in what has nothing to do with it.
+const leastSecret = 8
+
+// credentials are the values of the secrets that requests are sent with. What
+// a provider sends back of them must not be stored as a cursor.
+type credentials []string
+
+func newCredentials(values map[string]string) credentials {
+	var c credentials
+	for _, value := range values {
+		if len(value) >= leastSecret {
+			c = append(c, value)
+		}
+	}
+	return c
+}
+
+// are reports whether text is one of them.
+func (c credentials) are(text string) bool { return slices.Contains(c, text) }
+
+// in reports whether text holds one of them, as it is or escaped for a URL.
+func (c credentials) in(text string) bool {
+	return slices.ContainsFunc(c, func(secret string) bool {
+		return strings.Contains(text, secret) || strings.Contains(text, url.QueryEscape(secret)) || strings.Contains(text, url.PathEscape(secret))
+	})
+}
