@@ -17,6 +17,7 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/pacing"
 	"collect/runner"
 	"collect/store"
 )
@@ -158,6 +159,7 @@ func TestEveryErrorIsExplained(t *testing.T) {
 		&store.HeldError{}, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, &outputError{syscall.EIO},
 		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),
 		&collection.Stop{Reason: collection.UpstreamPressure, Status: 503},
+		&collection.Stop{Reason: collection.BadPage, Err: pacing.ErrPrivate},
 	}
 	for _, reason := range reasons {
 		errs = append(errs, &collection.Stop{Reason: reason})

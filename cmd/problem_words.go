@@ -294,6 +294,16 @@ func writeBadPage(p *problem, err error, sc scene) {
 	p.Do = []step{{"look:", sc.command("gaps")}, sc.resume("after correcting the connector file:")}
 }
 
+func writePrivate(p *problem, _ error, sc scene) {
+	p.Headline = fmt.Sprintf("a link or redirect of %s leads to a private address, and was not followed", sc.Provider)
+	p.At = sc.place()
+	p.Why = "it would have reached a machine of this network that the connector does not name"
+	p.Saved = sc.saved() + "; the page became a gap, and the rest goes on"
+	allow := sc.resume("if you trust it with that:")
+	allow.Command += " --allow-private"
+	p.Do = []step{{"look:", sc.command("gaps")}, allow}
+}
+
 func writeCursor(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s does not know the place any more where the last run stopped", sc.Provider)
 	p.At = sc.place()

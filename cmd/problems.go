@@ -20,6 +20,7 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/pacing"
 	"collect/runner"
 	"collect/store"
 )
@@ -92,6 +93,7 @@ var explanations = []explanation{
 	{"E0303", levelError, exitRefused, needsOperator, false, stopped(collection.Frozen), writeFrozen},
 	{"E0304", levelError, exitRefused, needsOperator, false, stopped(collection.Suspended), writeSuspended},
 	{"E0601", levelError, exitProtocol, needsOperator, false, stopped(collection.SchemaDrift), writeDrift},
+	{"E0610", levelError, exitProtocol, needsOperator, false, is(pacing.ErrPrivate), writePrivate},
 	{"E0602", levelError, exitProtocol, needsOperator, false, stopped(collection.BadPage), writeBadPage},
 	{"E0603", levelError, exitProtocol, needsOperator, false, stopped(collection.CursorExpired), writeCursor},
 	{"E0608", levelError, exitOwed, needsOperator, false, stopped(collection.Forbidden, collection.NotFound, collection.TooLarge), writePiece},

@@ -49,8 +49,9 @@ func (a *app) nameOf(arg string) (string, error) {
 }
 
 // resolve builds the connector that arg stands for: a connector file, an entry
-// of collect.yaml, or a built-in one, in this order.
-func (a *app) resolve(s settings, arg string, params []string) (target, error) {
+// of collect.yaml, or a built-in one, in this order. With allowPrivate what a
+// provider says may lead it to private addresses.
+func (a *app) resolve(s settings, arg string, params []string, allowPrivate bool) (target, error) {
 	given, err := parseParams(params)
 	if err != nil {
 		return target{}, err
@@ -84,9 +85,9 @@ func (a *app) resolve(s settings, arg string, params []string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	t.connector, err = spec.Build(declarative.Options{
-		Params: t.params, Secrets: secrets, Provider: s.overrides(spec.ProviderName()),
-	})
+	provider := s.overrides(spec.ProviderName())
+	provider.AllowPrivate = allowPrivate
+	t.connector, err = spec.Build(declarative.Options{Params: t.params, Secrets: secrets, Provider: provider})
 	return t, err
 }
 

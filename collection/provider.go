@@ -16,6 +16,13 @@ type Provider struct {
 	// credential. Requests to other origins are sent without it.
 	Origins []string
 
+	// Hosts lists hosts, beside those of Origins, that whoever wrote the
+	// connector or runs it named themselves. Requests to any other host come
+	// out of a response, and do not reach private addresses (of this machine,
+	// of networks near it) unless AllowPrivate says so.
+	Hosts        []string
+	AllowPrivate bool
+
 	// Authorize attaches the credential to a request to a listed origin. It is
 	// nil if there is none.
 	Authorize func(*http.Request)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,8 @@ type Governor struct {
 	provider    collection.Provider
 	limits      collection.Limits
 	origins     map[string]bool
+	hosts       map[string]bool                       // that the user wrote
+	proxy       func(*http.Request) (*url.URL, error) // of the transport; nil: none is used
 	budget      *Budget
 	base        http.RoundTripper
 	client      *http.Client
@@ -117,8 +120,10 @@ func New(c Config) (*Governor, error) {
 			return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
 		}
 	}
+	g.hosts = hostSet(c.Provider.Origins, c.Provider.Hosts)
 	if g.base == nil {
-		g.base = newTransport(g.concurrency, g.limits)
+		t := newTransport(g.concurrency, g.limits)
+		g.base, g.proxy = t, t.Proxy
 	}
 	g.told = sync.NewCond(&g.mu)
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}

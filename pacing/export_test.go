@@ -11,6 +11,7 @@ var (
 	Repeatable = repeatable
 	Describe   = describe
 	OriginOf   = originOf
+	IsPrivate  = isPrivate
 )
 
 func (b *Budget) Reserve() bool       { return b.reserve(false) }

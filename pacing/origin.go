@@ -93,6 +93,25 @@ func (g *Governor) strip(out *http.Request) error {
 	return nil
 }
 
+// leads refuses a redirect of a request for from that leads to no HTTP address.
+// The error that [http.Client] makes of one it cannot read quotes it, with all
+// that the provider may have put there.
+func leads(resp *http.Response, from *url.URL) error {
+	switch resp.StatusCode {
+	case 301, 302, 303, 307, 308:
+	default:
+		return nil
+	}
+	location := resp.Header.Get("Location")
+	if location == "" {
+		return nil // not followed, and no page either
+	}
+	if to, err := from.Parse(location); err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
+		return &collection.Stop{Reason: collection.BadPage, Detail: "redirected to what is no HTTP address"}
+	}
+	return nil
+}
+
 // checkRedirect bounds redirects, and lets none of them lower https to http
 // while there is a credential: even the request without it tells a listener
 // what is asked.

@@ -78,12 +78,18 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n int) answer {
 		}
 	}
 	out, err := g.prepare(req, n)
+	if err == nil {
+		out, err = g.confine(out)
+	}
 	if err != nil {
 		return answer{err: err, outcome: law.Outcome{Hold: -1}}
 	}
 	sent := time.Now()
 	resp, body, err := g.exchange(out)
 	took := time.Since(sent)
+	if err == nil {
+		err = leads(resp, out.URL)
+	}
 	var a answer
 	if err != nil {
 		a = failure(req.Context(), resp, err)

@@ -36,6 +36,7 @@ type Overrides struct {
 	Ceilings         []collection.Ceiling
 	On403            collection.ForbiddenPolicy
 	Unpaced          bool
+	AllowPrivate     bool // addresses that a response leads to may be private
 }
 
 // A MissingParamError says that a required parameter has no value.
@@ -118,6 +119,7 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 		p.Forbidden = o.Provider.On403
 	}
 	p.Unpaced = p.Unpaced || o.Provider.Unpaced
+	p.Hosts, p.AllowPrivate = s.hosts(c.params), o.Provider.AllowPrivate
 	c.limits = p.Limits.WithDefaults()
 	if s.judges() {
 		p.Judge = c.judge
@@ -207,6 +209,35 @@ func (c *connector) address(override string) error {
 		}
 	}
 	return nil
+}
+
+// hosts returns the hosts that the streams name themselves: those of a `get`
+// that is a whole address. A host that a binding is part of comes out of a
+// response, and is none of them.
+func (s *Spec) hosts(params map[string]string) []string {
+	var hosts []string
+	for _, st := range s.streams {
+		var known strings.Builder
+		whole := true
+		for _, p := range st.get.parts {
+			param, isParam := strings.CutPrefix(p.name, "params.")
+			if whole = p.name == "" || isParam; !whole {
+				break
+			}
+			known.WriteString(p.text + params[param])
+		}
+		if !isAbsolute(known.String()) {
+			continue
+		}
+		_, address, _ := strings.Cut(known.String(), "://")
+		if end := strings.IndexAny(address, "/?#"); end >= 0 {
+			address = address[:end]
+		} else if !whole {
+			continue
+		}
+		hosts = append(hosts, address)
+	}
+	return hosts
 }
 
 // baseAddress reads an address that requests may begin with.
