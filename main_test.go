@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -225,23 +226,21 @@ func unchanged(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// hashes returns the hash of each file in the folders named, but for SQLite's
+// hashes returns the hash of each file below the folders named, but for SQLite's
 // shared memory: an index of the log, made anew by whoever opens it, in which
 // readers leave their marks.
 func hashes(ts *testscript.TestScript, folders []string) map[string]string {
 	sums := map[string]string{}
 	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(ts.MkAbs(folder), "*"))
-		ts.Check(err)
-		for _, file := range files {
-			if strings.HasSuffix(file, "-shm") {
-				continue
+		ts.Check(filepath.WalkDir(ts.MkAbs(folder), func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(file, "-shm") {
+				return err
 			}
 			data, err := os.ReadFile(file)
-			ts.Check(err)
 			sum := sha256.Sum256(data)
-			sums[filepath.Base(file)] = hex.EncodeToString(sum[:])
-		}
+			sums[file] = hex.EncodeToString(sum[:])
+			return err
+		}))
 	}
 	return sums
 }

@@ -69,11 +69,16 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	defer s.show.close()
-	work, err := runner.New(runner.Config{
+	config := runner.Config{
 		Connector: s.target.connector, Ledger: ledger, Run: s.record,
 		Streams: s.streams(), Concurrency: s.options.concurrency, Budget: s.budget,
 		Domain: domain, Learned: learned, Observe: s.show.observe, Trace: s.options.trace,
-	})
+	}
+	if shared := s.share(ctx, provider, learned); shared != nil {
+		config.Desk = shared
+		defer func() { _ = shared.Close() }() // what it saves is in the database as well
+	}
+	work, err := runner.New(config)
 	if err != nil {
 		return 0, err
 	}

@@ -61,6 +61,7 @@ type Config struct {
 
 	Domain  string                 // names the provider's account in the ledger
 	Learned []byte                 // what the ledger remembers of Domain; nil: nothing
+	Desk    pacing.Desk            // gives the turns; nil: one of this run alone, which goes on with Learned
 	Base    http.RoundTripper      // what sends; nil: the network
 	Observe func(collection.Event) // called from several goroutines; nil: nobody looks
 	Trace   bool                   // Observe is told of each request, too
@@ -121,6 +122,7 @@ func New(c Config) (*Runner, error) {
 		Concurrency: c.Concurrency,
 		Base:        c.Base,
 		Restore:     c.Learned,
+		Desk:        c.Desk,
 		Observe:     r.observe,
 		Trace:       c.Trace,
 		Save:        r.saveProvider,

@@ -122,7 +122,11 @@ func (l *leader) deposed() bool {
 // unused is what becomes of a pass that nobody uses. Its slot is lost.
 var unused = law.Outcome{Signal: law.Silent, Hold: -1}
 
+// enter asks before the wait, and again when it is over, whether another leads.
 func (l *leader) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
+	if l.deposed() {
+		return gate.Pass{}, errGone
+	}
 	pass, err := l.desk.Enter(ctx, t)
 	if err != nil {
 		return gate.Pass{}, err

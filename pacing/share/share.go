@@ -62,8 +62,11 @@ const (
 	lookEvery  = 20 * time.Millisecond // for a leader that has begun to lead
 )
 
-// errGone: the leader is, and there may be another one.
-var errGone = errors.New("the process that led is gone")
+// Why something cannot be asked.
+var (
+	errGone = errors.New("the process that led is gone") // there may be another one
+	errLeft = errors.New("this process takes no more part")
+)
 
 // A place is where a process stands: it leads, or is a guest. Its errors wrap
 // errGone if another place must be found.
@@ -85,6 +88,7 @@ type Desk struct {
 
 	mu      sync.Mutex
 	place   place // nil: it must be found
+	left    bool  // and is not any more
 	era     int   // counts places
 	serial  uint64
 	flights map[uint64]flight
@@ -111,6 +115,7 @@ func Join(ctx context.Context, c Config) (*Desk, error) {
 func (d *Desk) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.left = true
 	if d.place == nil {
 		return nil
 	}
@@ -133,6 +138,9 @@ func (d *Desk) at(ctx context.Context) (place, int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for d.place == nil {
+		if d.left {
+			return nil, 0, errLeft
+		}
 		found, err := d.find(ctx)
 		if err != nil {
 			return nil, 0, err
@@ -177,13 +185,13 @@ func (d *Desk) find(ctx context.Context) (place, error) {
 		if !errors.Is(err, filelock.ErrLocked) {
 			return nil, err
 		}
+		if silent.IsZero() {
+			silent = time.Now()
+		}
 		seen, _ := os.Stat(path)
 		g, err := visit(path, d.config)
 		if err == nil {
 			return g, nil
-		}
-		if silent.IsZero() {
-			silent = time.Now()
 		}
 		if time.Since(silent) > beatLonger {
 			if err := depose(ctx, path, seen); err != nil {

@@ -1,0 +1,72 @@
+package share
+
+import (
+	"net"
+
+	"collect/pacing/desk"
+	"collect/pacing/gate"
+)
+
+// Meet returns a desk that leads, and one that is its guest for each of the
+// configurations, over connections in memory. end ends all of them.
+func Meet(g *gate.Gate, file string, guests []Config) (all []*Desk, end func(), err error) {
+	l := &leader{desk: desk.New(g), file: file, guests: map[*visitor]bool{}}
+	all = []*Desk{{place: l, flights: map[uint64]flight{}}}
+	for _, c := range guests {
+		ours, theirs := net.Pipe()
+		l.serve(theirs)
+		v, err := greet(ours, c)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, &Desk{place: v, flights: map[uint64]flight{}})
+	}
+	return all, func() {
+		for _, d := range all[1:] {
+			d.Close()
+		}
+		all[0].Close()
+	}, nil
+}
+
+// Die ends d as a kill of its process would: the kernel closes what it had.
+func (d *Desk) Die() {
+	switch p := d.place.(type) {
+	case *guest:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.left = true
+		p.line.conn.Close()
+	case *leader:
+		p.mu.Lock()
+		p.closed = true
+		guests := p.guests
+		p.guests = nil
+		p.mu.Unlock()
+		p.listener.(*net.UnixListener).SetUnlinkOnClose(false)
+		p.listener.Close()
+		for v := range guests {
+			v.line.conn.Close()
+		}
+		p.lock.Abandon()
+	}
+}
+
+// Stop makes the leader d deaf, as if its process were stopped, until the
+// returned function is called.
+func (d *Desk) Stop() (wake func()) {
+	l := d.place.(*leader)
+	l.listener.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var stopped []*visitor
+	for v := range l.guests {
+		v.line.mu.Lock()
+		stopped = append(stopped, v)
+	}
+	return func() {
+		for _, v := range stopped {
+			v.line.mu.Unlock()
+		}
+	}
+}
