@@ -96,7 +96,7 @@ var _ connectors.Aheader = (*connector)(nil)
 // Errors: [*MissingParamError], [*BadParamError], [*MissingSecretError] and
 // [*BadSecretError], the first one in the order of the file.
 func (s *Spec) Build(o Options) (connectors.Connector, error) {
-	c := &connector{spec: s, provider: s.provider}
+	c := &connector{spec: s, provider: s.Provider(o.Provider)}
 	var err error
 	if c.params, err = s.resolveParams(o.Params); err != nil {
 		return nil, err
@@ -108,23 +108,30 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 		return nil, err
 	}
 	p := &c.provider
-	p.Ceilings = append(slices.Clone(p.Ceilings), o.Provider.Ceilings...)
-	if rate := o.Provider.CeilingPerSecond; rate > 0 {
-		p.Ceilings = append(p.Ceilings, perSecond(rate))
-	}
-	if o.Provider.StartPerSecond > 0 {
-		p.StartPerSecond = o.Provider.StartPerSecond
-	}
-	if o.Provider.On403 != "" {
-		p.Forbidden = o.Provider.On403
-	}
-	p.Unpaced = p.Unpaced || o.Provider.Unpaced
 	p.Hosts, p.AllowPrivate = s.hosts(c.params), o.Provider.AllowPrivate
 	c.limits = p.Limits.WithDefaults()
 	if s.judges() {
 		p.Judge = c.judge
 	}
 	return c, nil
+}
+
+// Provider returns what the file and o say of the provider, for who wants to
+// know what is allowed: without its address, credential and rules.
+func (s *Spec) Provider(o Overrides) collection.Provider {
+	p := s.provider
+	p.Ceilings = append(slices.Clone(p.Ceilings), o.Ceilings...)
+	if rate := o.CeilingPerSecond; rate > 0 {
+		p.Ceilings = append(p.Ceilings, perSecond(rate))
+	}
+	if o.StartPerSecond > 0 {
+		p.StartPerSecond = o.StartPerSecond
+	}
+	if o.On403 != "" {
+		p.Forbidden = o.On403
+	}
+	p.Unpaced = p.Unpaced || o.Unpaced
+	return p
 }
 
 // Provider describes the provider, as [connectors.Connector] says.

@@ -20,23 +20,32 @@ type Client struct {
 // Origin is where all providers are.
 const Origin = "https://provider.test"
 
+// lab is the provider of the score, as its owner describes it.
+func lab() collection.Provider {
+	return collection.Provider{Ceilings: []collection.Ceiling{{Count: Ceiling, Per: time.Second}}}
+}
+
 // Governed is the client of package pacing under one of its laws.
 func Governed(law string) Client {
+	return governed(lab(), law, Workers, func(*pacing.Governor) {})
+}
+
+// governed is the client of package pacing for a provider that is described by
+// d. It shows its governor to watch before it sends anything.
+func governed(d collection.Provider, law string, concurrency int, watch func(*pacing.Governor)) Client {
 	return Client{law, func(p *Provider, state *[]byte) (http.RoundTripper, func()) {
 		save := func(_ context.Context, s []byte, _ ...collection.Event) error {
 			*state = append([]byte(nil), s...)
 			return nil
 		}
+		d.Name, d.Origins = p.Family, []string{Origin}
 		g, err := pacing.New(pacing.Config{
-			Provider: collection.Provider{
-				Name: p.Family, Origins: []string{Origin},
-				Ceilings: []collection.Ceiling{{Count: Ceiling, Per: time.Second}},
-			},
-			Law: law, Concurrency: Workers, Base: p, Restore: *state, Save: save,
+			Provider: d, Law: law, Concurrency: concurrency, Base: p, Restore: *state, Save: save,
 		})
 		if err != nil {
 			panic(err) // a law that is not there
 		}
+		watch(g)
 		return g.Client().Transport, func() {
 			g.Flush(context.Background())
 			g.Close()
