@@ -56,8 +56,24 @@ func (a *app) resolve(s settings, arg string, params []string, allowPrivate bool
 	if err != nil {
 		return target{}, err
 	}
-	var t target
-	var spec *declarative.Spec
+	t, spec, err := a.find(s, arg)
+	if err != nil {
+		return target{}, err
+	}
+	t.params = mergeParams(t.params, given)
+	secrets, err := a.secrets(spec, s)
+	if err != nil {
+		return target{}, err
+	}
+	provider := s.overrides(spec.ProviderName())
+	provider.AllowPrivate = allowPrivate
+	t.connector, err = spec.Build(declarative.Options{Params: t.params, Secrets: secrets, Provider: provider})
+	return t, err
+}
+
+// find reads the file of the connector that arg stands for. It looks up no
+// secret.
+func (a *app) find(s settings, arg string) (t target, spec *declarative.Spec, err error) {
 	entry, configured := s.Connectors[arg]
 	switch {
 	case isFile(arg):
@@ -77,18 +93,7 @@ func (a *app) resolve(s settings, arg string, params []string, allowPrivate bool
 			spec, err = parseFile(t.source)
 		}
 	}
-	if err != nil {
-		return target{}, err
-	}
-	t.params = mergeParams(t.params, given)
-	secrets, err := a.secrets(spec, s)
-	if err != nil {
-		return target{}, err
-	}
-	provider := s.overrides(spec.ProviderName())
-	provider.AllowPrivate = allowPrivate
-	t.connector, err = spec.Build(declarative.Options{Params: t.params, Secrets: secrets, Provider: provider})
-	return t, err
+	return t, spec, err
 }
 
 // identity returns what a checkpoint means nothing without: the parameters, and

@@ -154,7 +154,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.BoolVar(&a.flags.json, "json", false, "print JSON for programs")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err.Error()} })
 	root.AddCommand(
-		a.runCommand(), a.resumeCommand(), a.demoCommand(),
+		a.runCommand(), a.resumeCommand(), a.demoCommand(), a.simulateCommand(),
 		a.statusCommand(), a.gapsCommand(), a.runsCommand(), a.exportCommand(),
 		a.resetCommand(), a.freezeCommand(), a.connectorsCommand(), a.versionCommand(), exitCodesHelp(),
 	)

@@ -1,0 +1,229 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"collect/collection"
+	"collect/pacing/law"
+	"collect/pacing/sim"
+)
+
+// simulateOptions are the flags of simulate.
+type simulateOptions struct {
+	families    []string
+	laws        []string
+	seeds       int
+	time        time.Duration
+	ceiling     float64
+	concurrency int
+	connector   string
+	svg         string
+}
+
+// allFamilies stands for every kind of provider there is.
+const allFamilies = "all"
+
+// Bounds of a simulation: what a machine does while a person waits.
+const (
+	mostSeeds = 1000
+	mostTime  = 24 * time.Hour
+
+	leastCeiling = 0.01
+	mostCeiling  = 1000
+)
+
+func (a *app) simulateCommand() *cobra.Command {
+	o := simulateOptions{families: []string{"step"}, laws: law.Laws()[:1], seeds: 1, time: time.Hour}
+	c := &cobra.Command{
+		Use:   "simulate",
+		Short: "Try what you allow on models of providers, in virtual time; nothing is sent",
+		Long: `Simulate lets the client of "collect run" work at a model of a provider. An
+hour passes in a second or so, and nothing leaves the machine. It shows how much
+of the work that the best possible client could do was done, and how often the
+provider had to refuse.
+
+Each seed draws another provider of its family: its limit, window and latency.
+Two runs with the same seed meet the same provider; the client has a little
+chance of its own.`,
+		Args: exactArgs(),
+		RunE: func(c *cobra.Command, _ []string) error { return a.simulate(c.Context(), o) },
+	}
+	flags := c.Flags()
+	flags.StringArrayVar(&o.families, "family", o.families, "the `kind` of provider, or all; repeatable")
+	flags.StringArrayVar(&o.laws, "law", o.laws, "the `law` of the pace: "+strings.Join(law.Laws(), ", ")+"; repeatable")
+	flags.IntVar(&o.seeds, "seeds", o.seeds, "try `n` providers of each kind")
+	flags.Var((*durationFlag)(&o.time), "time", "how `long` the client works, at most 1d")
+	flags.Float64Var(&o.ceiling, "ceiling", 0, "allow `n` requests a second (20)")
+	flags.IntVar(&o.concurrency, "concurrency", 0, "allow `n` requests in flight (32; with --connector 1)")
+	flags.StringVar(&o.connector, "connector", "", "allow what this `name or file` allows")
+	flags.StringVar(&o.svg, "svg", "", "write the picture to this `file`, too")
+	help := c.HelpFunc()
+	c.SetHelpFunc(func(c *cobra.Command, args []string) { // which no other command waits for
+		c.Long += "\n\nThe families:\n" + familyHelp()
+		help(c, args)
+	})
+	return c
+}
+
+// familyHelp lists the families for people.
+func familyHelp() string {
+	var b strings.Builder
+	for _, f := range sim.Families() {
+		for _, line := range wrap(fmt.Sprintf("  %-15s ", f.Name), f.About, 80) {
+			b.WriteString(line + "\n")
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (a *app) simulate(ctx context.Context, o simulateOptions) error {
+	families, err := o.check()
+	if err != nil {
+		return err
+	}
+	setup := sim.Setup{For: o.time, Moments: chartMoments, Concurrency: o.concurrency}
+	if o.connector != "" {
+		if err := a.allowed(o.connector, &setup); err != nil {
+			return err
+		}
+	}
+	if o.ceiling > 0 {
+		setup.Ceilings = append(setup.Ceilings, perSecond(o.ceiling))
+	}
+	results, err := a.trials(ctx, families, o.laws, o.seeds, setup)
+	if err != nil {
+		return err
+	}
+	if o.svg != "" {
+		draw := func(w io.Writer) error {
+			_, err := io.WriteString(w, chartSVG(results[0].chart()))
+			return err
+		}
+		if err := a.writeTo(o.svg, draw); err != nil {
+			return err
+		}
+	}
+	if a.flags.json {
+		return printJSON(a.out, simulationJSON(results))
+	}
+	fmt.Fprint(a.out, simulationText(results, setup, o.seeds, a.width(), a.caps()))
+	return nil
+}
+
+// check refuses what cannot be meant, and returns the families.
+func (o *simulateOptions) check() ([]sim.Family, error) {
+	var families []sim.Family
+	var names []string
+	for _, f := range sim.Families() {
+		names = append(names, f.Name)
+		if slices.Contains(o.families, f.Name) || slices.Contains(o.families, allFamilies) {
+			families = append(families, f)
+		}
+	}
+	for _, name := range o.families {
+		if !slices.Contains(names, name) && name != allFamilies {
+			return nil, oneOf("--family", name, append(names, allFamilies))
+		}
+	}
+	for _, name := range o.laws {
+		if !slices.Contains(law.Laws(), name) {
+			return nil, oneOf("--law", name, law.Laws())
+		}
+	}
+	switch {
+	case o.seeds < 1 || o.seeds > mostSeeds:
+		return nil, &usageError{fmt.Sprintf("--seeds: %d is not between 1 and %d", o.seeds, mostSeeds)}
+	case o.time < time.Minute || o.time > mostTime:
+		return nil, &usageError{fmt.Sprintf("--time: %s is not between 1m and 1d", o.time)}
+	case o.ceiling != 0 && !(o.ceiling >= leastCeiling && o.ceiling <= mostCeiling):
+		return nil, &usageError{fmt.Sprintf("--ceiling: %v is not between %v and %v requests a second", o.ceiling, leastCeiling, mostCeiling)}
+	case o.concurrency < 0 || o.concurrency > maxConcurrency:
+		return nil, &usageError{fmt.Sprintf("--concurrency: %d is not between 1 and %d", o.concurrency, maxConcurrency)}
+	case o.svg != "" && len(families)*len(o.laws) != 1:
+		return nil, &usageError{"--svg: a picture is of one family under one law"}
+	}
+	return families, nil
+}
+
+// oneOf says that a flag has a value it cannot have, and what it can.
+func oneOf(flag, value string, allowed []string) error {
+	message := fmt.Sprintf("%s: there is no %q", flag, value)
+	if near := nearest(value, allowed); near != "" {
+		return &usageError{message + fmt.Sprintf("; there is %q", near)}
+	}
+	return &usageError{message + "; there are " + strings.Join(allowed, ", ")}
+}
+
+// allowed takes over what the owner of a connector allows, from its file and
+// collect.yaml. No secret is looked up.
+func (a *app) allowed(name string, s *sim.Setup) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	_, spec, err := a.find(settings, name)
+	if err != nil {
+		return err
+	}
+	p := spec.Provider(settings.overrides(spec.ProviderName()))
+	if p.Unpaced {
+		return &usageError{fmt.Sprintf("--connector: %s has `pace: off`; there is nothing to try", name)}
+	}
+	s.Ceilings, s.Start = append([]collection.Ceiling{}, p.Ceilings...), p.StartPerSecond
+	s.Concurrency = max(1, s.Concurrency)
+	return nil
+}
+
+// perSecond returns the ceiling of rate requests a second. A rate below one,
+// or with a fraction, is a longer window.
+func perSecond(rate float64) collection.Ceiling {
+	if rate == math.Trunc(rate) {
+		return collection.Ceiling{Count: int(rate), Per: time.Second}
+	}
+	return collection.Ceiling{Count: 1, Per: time.Duration(float64(time.Second) / rate)}
+}
+
+// trials plays every family under every law, as many at once as there are
+// processors. An interruption ends it after those under way.
+func (a *app) trials(ctx context.Context, families []sim.Family, laws []string, seeds int, setup sim.Setup) ([]simulated, error) {
+	var results []simulated
+	for _, f := range families {
+		for _, name := range laws {
+			results = append(results, simulated{Family: f, Law: name, Trials: make([]sim.Trial, seeds)})
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-a.signals:
+			cancel(&collection.Stop{Reason: collection.Interrupted})
+		case <-ctx.Done():
+		}
+	}()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, r := range results {
+		for i := range r.Trials {
+			group.Go(func() error {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				s := setup
+				s.Law = r.Law
+				return sim.Virtual(func() { r.Trials[i] = sim.Try(r.Family, uint64(i+1), s) })
+			})
+		}
+	}
+	return results, group.Wait()
+}

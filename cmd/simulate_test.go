@@ -1,0 +1,186 @@
+package cmd
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/sim"
+)
+
+// tried is a trial of two hours whose limit falls to a half, with refusals
+// then.
+func tried() simulated {
+	var moments []sim.Moment
+	for i := range chartMoments {
+		m := sim.Moment{From: time.Duration(i) * time.Minute, Sent: 4, Answered: 4, Capacity: 5, Pace: 4}
+		switch {
+		case i == 60:
+			m.Sent, m.Answered, m.Refused = 4, 1, 14
+		case i > 60:
+			m.Sent, m.Answered, m.Capacity = 2.25, 2, 2.5
+		}
+		if i == 80 {
+			m.Refused = 2
+		}
+		moments = append(moments, m)
+	}
+	return simulated{
+		Family: sim.Family{Name: "step", About: "token bucket that falls, bare 429"}, Law: "plateau",
+		Trials: []sim.Trial{
+			{Score: sim.Score{Share: 0.9299, Refusals: 16, Requests: 20000, Reached: 90, Latency: 1}, Moments: moments},
+			{Score: sim.Score{Share: 0.8, Refusals: 4, Requests: 20000, Early: 3, Banned: true, Reached: math.Inf(1), Latency: 2}},
+		},
+	}
+}
+
+func TestSimulationText(t *testing.T) {
+	setup := sim.Setup{For: 2 * time.Hour, Concurrency: 1, Ceilings: []collection.Ceiling{
+		{Count: 4, Per: time.Second}, {Count: 20000, Per: 24 * time.Hour}, {Count: 3, Per: 10 * time.Second}}}
+	sameText(t, "80 columns", simulationText([]simulated{tried()}, setup, 2, 80, caps{UTF8: true}), `you allow: 4 a second, 20,000 a day, 3 in 10 s; 1 in flight. 2 h at 2 providers
+of each kind.
+provider: token bucket that falls, bare 429
+
+FAMILY  LAW       WORK  LEAST  REFUSED  90 % AFTER  LATENCY  EARLY  BANNED
+step    plateau  86.4%  80.0%      0.5       never     x1.5      3       1
+
+work: of what the best possible client gets. refused: of 1,000 requests. early:
+requests while it had asked for silence.
+
+ step, law plateau, seed 1 (token bucket that falls, bare 429)
+    5.0/s │───────────────────────────────────
+          │▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃
+          │██████████████████████████████████
+          │██████████████████████████████████ ─────────────────────────────────
+    2.5/s │██████████████████████████████████ ▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂
+          │██████████████████████████████████ █████████████████████████████████
+          │██████████████████████████████████▅█████████████████████████████████
+          │████████████████████████████████████████████████████████████████████
+        0 └────────────────────────────────────────────────────────────────────
+   refused ··································×··········2······················
+           0                                                                2 h
+ bars: answered. ──: the limit. refused: a digit for each time, × for ten or
+ more.
+`)
+	sameText(t, "50 columns, ASCII", simulationText([]simulated{tried()}, sim.Setup{For: time.Hour}, 1, 50, caps{}), `you allow: 20 a second; 32 in flight. 60 min at 1
+provider.
+provider: token bucket that falls, bare 429
+
+FAMILY  LAW       WORK  REFUSED  EARLY  BANNED
+step    plateau  86.4%      0.5      3       1
+
+work: of what the best possible client gets.
+refused: of 1,000 requests. early: requests while
+it had asked for silence.
+
+ step, law plateau, seed 1 (token bucket that
+ falls, bare 429)
+    5.0/s |-------------------
+          |...................
+          |###################-
+          |################### ------------------
+    2.5/s |################### ..................
+          |###################:##################
+          |######################################
+          |######################################
+        0 +--------------------------------------
+   refused ...................x.....2............
+           0                                  2 h
+ bars: answered. --: the limit. refused: a digit
+ for each time, x for ten or more.
+`)
+}
+
+// Several families are a table without a picture.
+func TestSimulationOfSeveral(t *testing.T) {
+	other := tried()
+	other.Family.Name = "bucket"
+	got := simulationText([]simulated{tried(), other}, sim.Setup{For: time.Hour}, 2, 80, caps{UTF8: true})
+	if strings.Contains(got, "│") || !strings.Contains(got, "\nbucket ") {
+		t.Errorf("a table of two families:\n%s", got)
+	}
+}
+
+func TestSimulationJSON(t *testing.T) {
+	raw, err := json.Marshal(simulationJSON([]simulated{tried()}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, moments, _ := strings.Cut(string(raw), `"moments":[`)
+	sameText(t, "json", head, `[{"family":"step","about":"token bucket that falls, bare 429","law":"plateau","seeds":2,`+
+		`"work_ratio":0.86495,"least_work_ratio":0.8,"refused_per_1000":0.5,"refusals":20,"requests":40000,"early":3,"banned":1,`+
+		`"reached_seconds":null,"latency_ratio":1.5,`)
+	if want := `{"from_seconds":0,"sent_per_second":4,"answered_per_second":4,"refused":0,"limit_per_second":5,"learned_per_second":4}`; !strings.HasPrefix(moments, want) {
+		t.Errorf("moments = %.200s, want %s first", moments, want)
+	}
+}
+
+// The picture is XML that stands alone, has its words for who cannot see it,
+// text that can be read, and no foreign word as markup.
+func TestChartSVG(t *testing.T) {
+	c := tried().chart()
+	c.About = `a <b> & "c"`
+	svg := chartSVG(c)
+	decoder := xml.NewDecoder(strings.NewReader(svg))
+	seen := map[string]int{}
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("not XML: %v\n%s", err, svg)
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		seen[start.Name.Local]++
+		for _, attr := range start.Attr {
+			switch name := attr.Name.Local; {
+			case name == "style", name == "href", strings.HasPrefix(name, "on"):
+				t.Errorf("<%s %s=%q>", start.Name.Local, name, attr.Value)
+			}
+		}
+	}
+	for name, want := range map[string]int{"title": 1, "desc": 1, "path": 4, "script": 0, "b": 0} {
+		if seen[name] != want {
+			t.Errorf("%d of <%s>, want %d", seen[name], name, want)
+		}
+	}
+	for _, want := range []string{"prefers-color-scheme:dark", "16 requests were refused in 2 h", `role="img"`, "5.0/s"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("%q is not in\n%s", want, svg)
+		}
+	}
+	for _, size := range regexp.MustCompile(`font:(\d+)px`).FindAllStringSubmatch(svg, -1) {
+		if n, _ := strconv.Atoi(size[1]); n < 11 || n > 16 {
+			t.Errorf("text of %s px", size[1])
+		}
+	}
+	if n := strings.Count(svg, "NaN") + strings.Count(svg, "Inf"); n > 0 {
+		t.Errorf("%d numbers that are none in\n%s", n, svg)
+	}
+}
+
+// Nothing answered and no limit is a picture, too.
+func TestEmptyChart(t *testing.T) {
+	for _, c := range []chart{{}, {Moments: make([]sim.Moment, 1)}, {Moments: make([]sim.Moment, 500)}} {
+		if svg := chartSVG(c); strings.Contains(svg, "NaN") {
+			t.Errorf("%d moments: %s", len(c.Moments), svg)
+		}
+		for line := range strings.Lines(chartText(c, 80, caps{UTF8: true})) {
+			if width(strings.TrimRight(line, "\n")) > 80 {
+				t.Errorf("%d moments: %q is too wide", len(c.Moments), line)
+			}
+		}
+	}
+}
