@@ -64,3 +64,23 @@ func keysOf(t reflect.Type) (keys []string) {
 	}
 	return keys
 }
+
+// Resolve returns the URL of a link.
+var Resolve = resolve
+
+// WithoutParam takes a parameter out of a link.
+func WithoutParam(link, name string) string {
+	return withoutParams(link, func(n, _ string) bool { return n == name })
+}
+
+// Advance reads a page of records in the window of a cursor, as a walk with
+// since does, and returns what it asked for and the cursor after it.
+func Advance(ordered bool, from collection.Cursor, start string, records []collection.Record, token string) (asked string, next collection.Cursor, err error) {
+	s := &since{field: Path("at"), ordered: ordered}
+	w, err := s.open(from, start)
+	if err != nil {
+		return "", from, err
+	}
+	next, err = s.advance(w, from, s.marksOf(records), token)
+	return w.asked, next, err
+}

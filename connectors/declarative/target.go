@@ -115,9 +115,7 @@ func withoutParams(link string, drop func(name, value string) bool) string {
 	var kept []string
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
-		plain, err := url.QueryUnescape(name)
-		plainValue, errValue := url.QueryUnescape(value)
-		if err == nil && errValue == nil && (drop(plain, plainValue) || drop(plain, value)) {
+		if drop(unescaped(name), unescaped(value)) || drop(unescaped(name), value) {
 			continue
 		}
 		kept = append(kept, pair)
@@ -127,4 +125,14 @@ func withoutParams(link string, drop func(name, value string) bool) string {
 		link += "#" + fragment
 	}
 	return link
+}
+
+// unescaped returns a part of a query in plain text, or as it is if it is not
+// well-formed: what cannot be read may hold a credential all the same.
+func unescaped(part string) string {
+	plain, err := url.QueryUnescape(part)
+	if err != nil {
+		return part
+	}
+	return plain
 }
