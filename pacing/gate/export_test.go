@@ -39,3 +39,6 @@ func (g *Gate) LeavesAt(now time.Time) time.Time {
 	}
 	return g.freeze.until
 }
+
+// Probe reports whether the attempt is the breaker's probe.
+func (p Pass) Probe() bool { return p.probe }
