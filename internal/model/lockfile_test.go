@@ -138,7 +138,7 @@ func TestLockFile(t *testing.T) {
 			if got.broken != test.promise || got.broken != "" && got.depth != test.steps {
 				t.Errorf("%v, want %q broken in %d steps", got, test.promise, test.steps)
 			}
-			t.Logf("%v\n%s", got, got.story())
+			t.Logf("lock file %s: %v\n%s", test.name, got, got.story())
 		})
 	}
 }

@@ -97,7 +97,7 @@ func TestFaultsAreRefuted(t *testing.T) {
 			if got.broken != test.promise || got.depth != test.steps {
 				t.Errorf("%v, want %q broken in %d steps", got, test.promise, test.steps)
 			}
-			t.Logf("%v\n%s", got, got.story())
+			t.Logf("%s: %v\n%s", test.name, got, got.story())
 		})
 	}
 }
@@ -122,7 +122,7 @@ func TestOnePartStandsInForAnother(t *testing.T) {
 			if got.broken != "" {
 				t.Errorf("%v, want no promise broken:\n%s", got, got.story())
 			}
-			t.Log(got)
+			t.Logf("%s: %v", test.name, got)
 		})
 	}
 }
