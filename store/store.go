@@ -26,6 +26,10 @@ var (
 	// what was stored.
 	ErrDamaged = errors.New("damaged")
 
+	// ErrDoubtful: the newest commits may be lost, to damage or to a power cut
+	// that ended one. A run goes on from the last one that is there.
+	ErrDoubtful = errors.New("may have lost its newest commits")
+
 	// ErrMissing: there is no store at the path that was named, or no longer
 	// the one that was opened there. What was asked for was not written.
 	ErrMissing = errors.New("does not exist")

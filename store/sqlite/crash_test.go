@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 	do, ok := map[string]func(path string) error{
 		"collect":      childCollects,
 		"denied":       childIsDenied,
+		"fill":         childFills,
 		"hash":         childHashes,
 		"migrate":      childMigrates,
 		"open":         childOpens,

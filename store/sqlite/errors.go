@@ -117,3 +117,9 @@ func isNotDatabase(err error) bool {
 	driverErr, ok := errors.AsType[*sqlite.Error](err)
 	return ok && driverErr.Code()&0xff == lib.SQLITE_NOTADB
 }
+
+// isSQL reports whether SQLite found a mistake in a statement.
+func isSQL(err error) bool {
+	driverErr, ok := errors.AsType[*sqlite.Error](err)
+	return ok && driverErr.Code()&0xff == lib.SQLITE_ERROR
+}

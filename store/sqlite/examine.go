@@ -1,0 +1,269 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// A Report says how a database is.
+type Report struct {
+	Size    int64  // of its file, in bytes
+	Log     int64  // of the commits that are not merged yet, in bytes
+	Schema  int64  // version; 0: not known
+	Library string // version of SQLite
+	Records int64
+
+	// Problems says what is damaged, for people; none: it is well. They name
+	// no keys and hold no bytes of records.
+	Problems []string
+}
+
+// Examine reads all of the database at path and changes nothing. Damage is
+// part of the report; an error says that there is no database to examine.
+//
+// Like [CheckLog], which it begins with, it must be called while no store of
+// this process is open there.
+func Examine(ctx context.Context, path string) (Report, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return Report{}, err
+	}
+	x := &examination{path: path}
+	if x.Library, err = libraryVersion(ctx); err != nil {
+		return Report{}, err
+	}
+	info, err := exists(path)
+	if err != nil {
+		return Report{}, err
+	}
+	x.Size, x.Log = info.Size(), max(0, walSize(path))
+	if err := CheckLog(path); err != nil {
+		return x.Report, x.found(err) // opening it would lose what is known of the log
+	}
+	s, err := openReadOnly(ctx, path)
+	if err != nil {
+		return x.Report, x.found(err)
+	}
+	err = x.all(ctx, s)
+	return x.Report, errors.Join(err, s.Close())
+}
+
+// An examination is one in progress.
+type examination struct {
+	Report
+	path string
+	tx   *sql.Tx // one state of the database for all questions
+}
+
+// found takes damage into the report, and returns any other error.
+func (x *examination) found(err error) error {
+	if !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrDoubtful) {
+		return err
+	}
+	text := strings.TrimPrefix(err.Error(), "store "+x.path+": ")
+	x.Problems = append(x.Problems, strings.TrimPrefix(text, store.ErrDamaged.Error()+": "))
+	return nil
+}
+
+// all asks all questions. One that cannot be answered because of damage does
+// not keep the others from being asked.
+func (x *examination) all(ctx context.Context, s *Store) (err error) {
+	if x.tx, err = s.readers.BeginTx(ctx, nil); err != nil {
+		return x.found(s.classify(err))
+	}
+	defer x.tx.Rollback() // nothing was written
+	for _, ask := range []func(context.Context) error{
+		x.version, x.pages, x.references, x.counts, x.records, x.quarantine, x.cursors, x.words,
+	} {
+		err := ask(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if isSQL(err) { // our questions are right, so the schema is not
+			err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
+		}
+		if err == nil {
+			continue
+		}
+		if err := x.found(s.unreadable(err)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *examination) version(ctx context.Context) error {
+	return x.tx.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version`).Scan(&x.Schema)
+}
+
+// pages lets SQLite compare its pages and indexes with each other.
+func (x *examination) pages(ctx context.Context) error {
+	const most = 10
+	found, err := column(x.tx.QueryContext(ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", most)))
+	for _, line := range found {
+		if line != "ok" {
+			x.Problems = append(x.Problems, strings.ReplaceAll(strings.TrimPrefix(line, "*** in database main ***\n"), "\n", "; "))
+		}
+	}
+	return err
+}
+
+// references looks for rows that name rows which are not there.
+func (x *examination) references(ctx context.Context) error {
+	return x.each(ctx, `SELECT "table", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2`, func(row scanner) error {
+		var child, parent string
+		var n int64
+		err := row.Scan(&child, &parent, &n)
+		x.Problems = append(x.Problems, fmt.Sprintf("%d rows of %s name rows of %s that are not there", n, child, parent))
+		return err
+	})
+}
+
+// counts compares what streams know of their records with what there is.
+func (x *examination) counts(ctx context.Context) error {
+	return x.each(ctx, `SELECT s.name, s.records, (SELECT count(*) FROM records r WHERE r.stream_id = s.id),
+		EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = s.view) FROM streams s NOT INDEXED`,
+		func(row scanner) error {
+			var name string
+			var known, there int64
+			var view bool
+			if err := row.Scan(&name, &known, &there, &view); err != nil {
+				return err
+			}
+			x.Records += there
+			if known != there {
+				x.Problems = append(x.Problems, fmt.Sprintf("%d of %d records of %s were found", there, known, name))
+			}
+			if !view {
+				x.Problems = append(x.Problems, fmt.Sprintf("the view of %s is not there", name))
+			}
+			return nil
+		})
+}
+
+// records compares each record with its sum. The numbers of records that
+// differ are in the report; their keys may be secrets.
+func (x *examination) records(ctx context.Context) error {
+	return x.changed(ctx, "record", `SELECT id FROM records NOT INDEXED
+		WHERE sum IS NOT record_sum(stream_id, partition_id, slice_id, key, data)`)
+}
+
+// changed reports the rows that query finds.
+func (x *examination) changed(ctx context.Context, what, query string) error {
+	var n int
+	var first []string
+	err := x.each(ctx, query, func(row scanner) error {
+		var id string
+		if n++; n <= 5 {
+			first = append(first, "")
+			return row.Scan(&first[n-1])
+		}
+		return row.Scan(&id)
+	})
+	if n > 0 {
+		list := strings.Join(first, ", ")
+		if n > len(first) {
+			list += ", …"
+		}
+		x.Problems = append(x.Problems, fmt.Sprintf("%d of %s rows are not what was stored: number %s", n, what, list))
+	}
+	return err
+}
+
+// quarantine compares each rejected record with its digest.
+func (x *examination) quarantine(ctx context.Context) error {
+	changed := 0
+	err := x.each(ctx, `SELECT data, digest FROM quarantine`, func(row scanner) error {
+		var data, sum []byte
+		err := row.Scan(&data, &sum)
+		if got := sha256.Sum256(data); !slices.Equal(sum, got[:]) {
+			changed++
+		}
+		return err
+	})
+	if changed > 0 {
+		x.Problems = append(x.Problems, fmt.Sprintf("%d records in quarantine are not what was stored", changed))
+	}
+	return err
+}
+
+// cursors compares the cursor of each checkpoint and gap with its digest.
+func (x *examination) cursors(ctx context.Context) error {
+	for _, table := range []string{"checkpoints", "gaps"} {
+		changed := 0
+		err := x.each(ctx, `SELECT token, since, high, version, done, digest FROM `+table, func(row scanner) error {
+			var c collection.Cursor
+			var sum []byte
+			err := row.Scan(append(cursorColumns(&c), &sum)...)
+			if err == nil && checkCursor(c, sum) != nil {
+				changed++
+			}
+			return err
+		})
+		if changed > 0 {
+			x.Problems = append(x.Problems, fmt.Sprintf("%d cursors of %s are not what was stored", changed, table))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// words looks for values that no version ever stored.
+func (x *examination) words(ctx context.Context) error {
+	for _, of := range []struct{ table, where string }{
+		{"meta", `name = 'salt' AND length(value) <> 32`},
+		{"streams", `role NOT IN ('', 'list', 'detail') OR ordered NOT IN (0, 1)`},
+		{"partitions", `partition <> '' AND NOT json_valid(partition)`},
+		{"checkpoints", `lane NOT IN ('incremental', 'backfill') OR done NOT IN (0, 1) OR julianday(saved_at) IS NULL
+			OR slice_id > (SELECT coalesce(max(id), 0) FROM slices)`},
+		{"slices", `lane NOT IN ('incremental', 'backfill') OR previous >= id OR julianday(committed_at) IS NULL`},
+		{"gaps", `state NOT IN ('open', 'leased', 'recovered', 'superseded', 'dead') OR kind NOT IN ('planned', 'provider', 'stuck')
+			OR shape NOT IN ('SLICE_GAP', 'DETAIL_GAP') OR lane NOT IN ('incremental', 'backfill')
+			OR julianday(opened_at) IS NULL OR (not_before IS NOT NULL AND julianday(not_before) IS NULL)
+			OR (closed_at IS NULL) <> (state IN ('open', 'leased', 'dead'))`},
+		{"provider_state", `NOT json_valid(state)`},
+		{"events", `NOT json_valid(info) OR julianday(at) IS NULL`},
+		{"runs", `NOT json_valid(params) OR NOT json_valid(waited) OR julianday(started_at) IS NULL`},
+	} {
+		var n int64
+		if err := x.tx.QueryRowContext(ctx, `SELECT count(*) FROM `+of.table+` WHERE `+of.where).Scan(&n); err != nil {
+			return err
+		}
+		if n > 0 {
+			x.Problems = append(x.Problems, fmt.Sprintf("%d rows of %s hold what no version stored", n, of.table))
+		}
+	}
+	return nil
+}
+
+// each calls scan with the rows of a query.
+func (x *examination) each(ctx context.Context, query string, scan func(scanner) error) error {
+	rows, err := x.tx.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // Err tells
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// libraryVersion returns the version of SQLite.
+func libraryVersion(ctx context.Context) (version string, err error) {
+	db := open("file::memory:")
+	err = db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
+	return version, errors.Join(err, db.Close())
+}
