@@ -57,8 +57,9 @@ type demoOptions struct {
 func (a *app) demoCommand() *cobra.Command {
 	var o demoOptions
 	c := &cobra.Command{
-		Use:   "demo",
-		Short: "See it work against a provider of its own, in half a minute",
+		Use:         "demo",
+		Annotations: map[string]string{ownSignals: ""},
+		Short:       "See it work against a provider of its own, in half a minute",
 		Long: `Demo starts a provider on loopback that has 2,000 tickets with a detail each
 and throttles in four ways: 429 with Retry-After, bare 429, 503, and slowness.
 It collects, stops once on purpose, shows what is owed, resumes, and compares

@@ -20,6 +20,7 @@ type exportOptions struct {
 	format       string
 	output       string
 	withMeta     bool
+	salvage      bool
 }
 
 func (a *app) exportCommand() *cobra.Command {
@@ -29,7 +30,11 @@ func (a *app) exportCommand() *cobra.Command {
 		Short: "Print the collected records, exactly as the provider sent them",
 		Long: `Export prints the records of a stream in the order of their keys: one JSON
 object a line, with numbers and strings as the provider sent them, or CSV.
-It changes nothing, and may run while a run collects.`,
+It changes nothing, and may run while a run collects.
+
+With --salvage it reads what a damaged database still holds, page by page, in
+no particular order, and says how many records it could not read. No record
+comes out that was not stored.`,
 		Args: exactArgs("<name | file.yaml>", "<stream>"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name, o.stream = args[0], args[1]
@@ -38,6 +43,7 @@ It changes nothing, and may run while a run collects.`,
 	}
 	c.Flags().StringVar(&o.format, "format", "jsonl", "`jsonl` or csv")
 	c.Flags().StringVarP(&o.output, "output", "o", "", "write to this `file` instead of standard output")
+	c.Flags().BoolVar(&o.salvage, "salvage", false, "take what can be read out of a damaged database")
 	c.Flags().BoolVar(&o.withMeta, "with-meta", false, "add _key, _committed_at and _run")
 	return c
 }
@@ -46,6 +52,9 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 	format := export.Format(o.format)
 	if format != export.JSONL && format != export.CSV {
 		return &usageError{fmt.Sprintf("--format: %q is neither jsonl nor csv", o.format)}
+	}
+	if o.salvage {
+		return a.salvage(ctx, o, format)
 	}
 	return a.look(ctx, []string{o.name}, func(v looked) error {
 		streams, err := v.db.Streams(ctx, v.name)

@@ -14,7 +14,13 @@ import (
 
 // openForWriting opens the database of a run, and makes it at the default
 // place or where create allows it.
+//
+// Where the newest commits may be lost it goes on from the last that is there,
+// and collects the others again: nobody has to come after a power cut.
 func (a *app) openForWriting(ctx context.Context, s settings, create bool) (db *sqlite.Store, created bool, err error) {
+	if err := sqlite.CheckLog(s.State); err != nil && !errors.Is(err, store.ErrDoubtful) {
+		return nil, false, err
+	}
 	_, err = os.Stat(s.State)
 	created = errors.Is(err, fs.ErrNotExist)
 	db, err = sqlite.Open(ctx, s.State, sqlite.Options{Create: create || !s.StateNamed})
@@ -24,6 +30,9 @@ func (a *app) openForWriting(ctx context.Context, s settings, create bool) (db *
 // openForReading opens the database to look at it. At the default place there
 // may be none yet: then it returns nil.
 func (a *app) openForReading(ctx context.Context, s settings) (*sqlite.Store, error) {
+	if err := sqlite.CheckLog(s.State); err != nil {
+		return nil, err
+	}
 	db, err := sqlite.Open(ctx, s.State, sqlite.Options{ReadOnly: true})
 	if errors.Is(err, store.ErrMissing) && !s.StateNamed {
 		return nil, nil
@@ -77,8 +86,15 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 			return err
 		}
 	}
-	return show(v)
+	err = show(v)
+	if damaged(err) {
+		return a.exit(err, scene{Connector: v.name, State: settings.State})
+	}
+	return err
 }
+
+// damaged reports whether the database is what an error is about.
+func damaged(err error) bool { return is(store.ErrDamaged, store.ErrDoubtful)(err) }
 
 // change opens the database for an operator's change and calls do with the
 // name that arg stands for. A connector that was never collected is an error.
@@ -92,6 +108,9 @@ func (a *app) change(ctx context.Context, arg string, do func(db store.Store, na
 		return err
 	}
 	sc := scene{Connector: name, State: settings.State}
+	if err := sqlite.CheckLog(settings.State); err != nil {
+		return a.exit(err, sc)
+	}
 	db, err := sqlite.Open(ctx, settings.State, sqlite.Options{})
 	if err != nil {
 		return a.exit(err, sc)

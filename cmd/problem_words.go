@@ -223,8 +223,8 @@ func writeNoAccess(p *problem, err error, sc scene) {
 
 func writeOutput(p *problem, err error, _ scene) {
 	p.Headline = "the output cannot be written: " + plainText(err)
-	p.Saved = "everything; an export changes nothing"
-	p.Do = []step{{Say: "free some space or name another file with --output, and export again"}}
+	p.Saved = "everything; the database was not changed"
+	p.Do = []step{{Say: "free some space or name another file, and do it again"}}
 }
 
 func writeFenced(p *problem, _ error, sc scene) {

@@ -17,6 +17,7 @@ import (
 	"collect/connectors"
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
+	"collect/store"
 )
 
 // A target is what the <name> of a command stands for.
@@ -112,6 +113,9 @@ func (a *app) sourceOf(s settings, name string) (string, error) {
 	ctx := context.Background()
 	known := s.connectorNames()
 	db, err := a.openForReading(ctx, s)
+	if errors.Is(err, store.ErrDamaged) {
+		return "", err // it knows the name, perhaps
+	}
 	if err == nil && db != nil {
 		defer db.Close()
 		if runs, err := db.Runs(ctx, name, 1); err == nil && len(runs) == 1 && runs[0].Source != "" {

@@ -143,6 +143,7 @@ func (a *app) rootCommand() *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 		SilenceUsage:               true,
 		Args:                       knownCommand,
+		PersistentPreRun:           a.endBySignal,
 		RunE: func(c *cobra.Command, _ []string) error {
 			fmt.Fprintln(c.OutOrStdout(), c.Long)
 			return nil
@@ -156,9 +157,30 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.demoCommand(), a.simulateCommand(),
 		a.statusCommand(), a.gapsCommand(), a.runsCommand(), a.exportCommand(),
+		a.backupCommand(), a.restoreCommand(),
 		a.resetCommand(), a.freezeCommand(), a.connectorsCommand(), a.versionCommand(), exitCodesHelp(),
 	)
 	return root
+}
+
+// ownSignals marks a command that decides itself what a signal does: a run
+// saves the page in flight first.
+const ownSignals = "own signals"
+
+// endBySignal ends the context of any other command on SIGINT and SIGTERM.
+func (a *app) endBySignal(c *cobra.Command, _ []string) {
+	if _, own := c.Annotations[ownSignals]; own {
+		return
+	}
+	ctx, cancel := context.WithCancel(c.Context())
+	c.SetContext(ctx)
+	go func() {
+		defer cancel()
+		select {
+		case <-a.signals:
+		case <-ctx.Done():
+		}
+	}()
 }
 
 // knownCommand refuses what is no command, and names one with a similar name.

@@ -51,8 +51,9 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 func (a *app) runCommand() *cobra.Command {
 	o := runOptions{mode: collection.Forward}
 	c := &cobra.Command{
-		Use:   "run <name | file.yaml>",
-		Short: "Start or continue collecting",
+		Use:         "run <name | file.yaml>",
+		Annotations: map[string]string{ownSignals: ""},
+		Short:       "Start or continue collecting",
 		Long: `Run collects with an entry of collect.yaml, a connector file, or a built-in
 connector. It continues what is unfinished and never starts over; "collect
 reset" does. Forward work comes first, then the gaps that are due.
@@ -72,9 +73,10 @@ the page is fetched again by the next run.`,
 func (a *app) resumeCommand() *cobra.Command {
 	o := runOptions{mode: collection.Resume}
 	c := &cobra.Command{
-		Use:   "resume <name | file.yaml>",
-		Short: "Continue: gaps first, then the rest",
-		Args:  exactArgs("<name | file.yaml>"),
+		Use:         "resume <name | file.yaml>",
+		Annotations: map[string]string{ownSignals: ""},
+		Short:       "Continue: gaps first, then the rest",
+		Args:        exactArgs("<name | file.yaml>"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = args[0]
 			return a.collect(c.Context(), o)

@@ -21,6 +21,7 @@ const (
 	GapClosed       EventKind = "gap.closed"
 	LeaseTaken      EventKind = "lease.taken"
 	CheckpointReset EventKind = "checkpoint.reset"
+	StoreRestored   EventKind = "store.restored"
 	BudgetExhausted EventKind = "budget.exhausted"
 	LimitLearned    EventKind = "limit.learned" // the provider announces a limit, told once
 	LimitLow        EventKind = "limit.low"     // little is left of an announced limit

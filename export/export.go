@@ -1,6 +1,6 @@
 // Package export writes the records of a stream for other programs.
 //
-// Records come in the bytewise order of their keys, so that two exports of the
+// Records of a store come in the bytewise order of their keys, so that two exports of the
 // same records are equal. They are written one by one: memory does not grow
 // with their number, and a reader that stops reading stops the export. An
 // export runs beside a run that collects. Each record is then in the newest
@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 
 	"collect/store"
 )
@@ -37,12 +38,21 @@ const (
 	CSV Format = "csv"
 )
 
+// A Source is where records come from.
+type Source interface {
+	// Fields returns the top-level fields of the records of a stream.
+	Fields(ctx context.Context, connector, stream string) ([]string, error)
+
+	// Records yields the records of a stream.
+	Records(ctx context.Context, connector, stream string) iter.Seq2[store.Stored, error]
+}
+
 // Write writes the records of a stream to w and returns their number. With
 // withMeta each has its key, the time its version was stored, in RFC 3339,
 // and the id of the run that stored it, in front of its own fields.
 //
 // The records written before an error are whole lines, unless w itself failed.
-func Write(ctx context.Context, w io.Writer, r store.Reader, connector, stream string, format Format, withMeta bool) (n int64, err error) {
+func Write(ctx context.Context, w io.Writer, r Source, connector, stream string, format Format, withMeta bool) (n int64, err error) {
 	var write func(store.Stored) error
 	switch format {
 	case JSONL:

@@ -26,6 +26,9 @@ var (
 	// what was stored.
 	ErrDamaged = errors.New("damaged")
 
+	// ErrInUse: somebody else has open what is needed for oneself.
+	ErrInUse = errors.New("is in use")
+
 	// ErrDoubtful: the newest commits may be lost, to damage or to a power cut
 	// that ended one. A run goes on from the last one that is there.
 	ErrDoubtful = errors.New("may have lost its newest commits")

@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	do, ok := map[string]func(path string) error{
+		"backup":       childBacksUp,
 		"collect":      childCollects,
 		"denied":       childIsDenied,
 		"fill":         childFills,
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 		"migrate":      childMigrates,
 		"open":         childOpens,
 		"race":         childRaces,
+		"restore":      childRestores,
 		"unprivileged": childReadsUnprivileged,
 	}[job]
 	if !ok {

@@ -123,3 +123,9 @@ func isSQL(err error) bool {
 	driverErr, ok := errors.AsType[*sqlite.Error](err)
 	return ok && driverErr.Code()&0xff == lib.SQLITE_ERROR
 }
+
+// isBusy reports whether somebody else has what SQLite needs.
+func isBusy(err error) bool {
+	driverErr, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (driverErr.Code()&0xff == lib.SQLITE_BUSY || driverErr.Code()&0xff == lib.SQLITE_LOCKED)
+}

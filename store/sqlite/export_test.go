@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"fmt"
+
+	"collect/store"
 )
 
 // The steps of a transaction that can fail.
@@ -48,6 +50,16 @@ func LimitPages(s *Store, n int) error {
 // ends with its error.
 func Migrate(ctx context.Context, path string, at func(Step) error) error {
 	return migrate(ctx, path, true, at)
+}
+
+// BackupSteps and RestoreSteps do as Backup and Restore do. They call at at
+// each step, and end with its error.
+func BackupSteps(ctx context.Context, s *Store, path string, at func(Step) error) error {
+	return s.backup(ctx, path, true, at)
+}
+
+func RestoreSteps(ctx context.Context, path, from string, at func(Step) error) (string, error) {
+	return restore(ctx, path, from, store.Audit{Who: "kim", Why: "again"}, at)
 }
 
 // Names, for tests that hold them against each other.

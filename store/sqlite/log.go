@@ -27,6 +27,8 @@ import (
 const (
 	walHeaderSize   = 32
 	frameHeaderSize = 24
+
+	logPoll = 5 * time.Millisecond // how soon a log is looked at again
 )
 
 // CheckLog returns store.ErrDamaged if commits that were acknowledged cannot
@@ -58,7 +60,7 @@ func CheckLog(path string) error {
 		if same++; now != last {
 			same, last = 1, now
 		}
-		time.Sleep(lockPoll)
+		time.Sleep(logPoll)
 	}
 	return fmt.Errorf("store %s: %w", path, err)
 }

@@ -204,22 +204,52 @@ func TestEverySchema(t *testing.T) {
 	}
 }
 
-// childMigrates makes or upgrades the store, and is killed at the step whose
-// number is in the environment.
+// childMigrates makes or upgrades the store, and is killed at a step.
 func childMigrates(path string) error {
-	left, err := strconv.Atoi(os.Getenv("COLLECT_TEST_STEP"))
-	if err != nil {
-		return err
-	}
-	err = sqlite.Migrate(context.Background(), path, func(sqlite.Step) error {
-		if left == 0 {
-			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	return sqlite.Migrate(context.Background(), path, killAtStep())
+}
+
+// killAtStep kills this process at the step whose number is in the
+// environment.
+func killAtStep() func(sqlite.Step) error {
+	left, err := strconv.Atoi(os.Getenv(childStep))
+	return func(sqlite.Step) error {
+		if err == nil && left == 0 {
+			err = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 		left--
+		return err
+	}
+}
+
+// failAtStep fails a step once.
+func failAtStep(step int) func(sqlite.Step) error {
+	return func(sqlite.Step) error {
+		if step--; step == -1 {
+			return errInjected
+		}
 		return nil
-	})
-	fmt.Println("alive")
-	return err
+	}
+}
+
+// childStep names the step in the environment.
+const childStep = "COLLECT_TEST_STEP"
+
+// killedAt reports whether a child that does a job with the store at path was
+// killed at a step, and not done before.
+func killedAt(t *testing.T, job, path string, step int, env ...string) bool {
+	t.Helper()
+	cmd := child(t, job, path)
+	cmd.Stdout = os.Stdout
+	cmd.Env = append(append(cmd.Env, env...), childStep+"="+strconv.Itoa(step))
+	err := cmd.Run()
+	if err == nil {
+		return false
+	}
+	if cmd.ProcessState.Exited() {
+		t.Fatalf("the child fails: %v", err)
+	}
+	return true
 }
 
 // TestKilledInMigration kills an upgrade, and a first start, at each of its
@@ -259,23 +289,13 @@ func interruptAt(t *testing.T, path, how string, step int) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, before := info.Size() == 0, step
+	first := info.Size() == 0
 	if how == "failed" {
-		err := sqlite.Migrate(t.Context(), path, func(sqlite.Step) error {
-			if step--; step < 0 {
-				return errInjected
-			}
-			return nil
-		})
-		if !errors.Is(err, errInjected) {
+		if err := sqlite.Migrate(t.Context(), path, failAtStep(step)); !errors.Is(err, errInjected) {
 			return false
 		}
-	} else {
-		cmd := child(t, "migrate", path)
-		cmd.Env = append(cmd.Env, "COLLECT_TEST_STEP="+strconv.Itoa(step))
-		if out, err := cmd.Output(); err == nil || len(out) > 0 {
-			return false
-		}
+	} else if !killedAt(t, "migrate", path, step) {
+		return false
 	}
 	if first {
 		fill(t, path)
@@ -283,7 +303,7 @@ func interruptAt(t *testing.T, path, how string, step int) bool {
 	s := open(t, path, sqlite.Options{})
 	defer s.Close()
 	checkFilled(t, s, 3)
-	goOn(t, s, fmt.Sprint("run-", 10+before), 3)
+	goOn(t, s, fmt.Sprint("run-", 10+step), 3)
 	return true
 }
 

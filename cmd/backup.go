@@ -1,0 +1,122 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"collect/collection"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+func (a *app) backupCommand() *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use:   "backup <file>",
+		Short: "Copy the database to a file, also while a run writes to it",
+		Long: `Backup copies the database, as it is at one moment, to a file of its own, and
+examines the copy before it gets its name. It changes nothing, and may run
+while a run collects. Killed at any moment, it leaves what was there before or
+the whole backup. "collect restore" brings it back.`,
+		Args: exactArgs("<file>"),
+		RunE: func(c *cobra.Command, args []string) error { return a.backup(c.Context(), args[0], force) },
+	}
+	c.Flags().BoolVar(&force, "force", false, "replace the file if it is there")
+	return c
+}
+
+func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	sc := scene{State: settings.State}
+	db, err := a.openForReading(ctx, settings)
+	if err == nil && db == nil {
+		err = fmt.Errorf("store %s %w", settings.State, store.ErrMissing)
+	}
+	if err != nil {
+		return a.exit(err, sc)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	switch err := db.Backup(ctx, file, force); {
+	case errors.Is(err, fs.ErrExist):
+		return a.exit(&takenError{file}, sc)
+	case errors.Is(err, collection.ErrFull), errors.Is(err, store.ErrNoAccess):
+		return a.exit(&outputError{err}, sc)
+	case err != nil:
+		return a.exit(err, sc)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "backed up: %s, %s, examined\n", home(file, a.env), size(info.Size()))
+	return nil
+}
+
+// A takenError says that there is a file where a backup was to go.
+type takenError struct{ Path string }
+
+func (e *takenError) Error() string { return "there is a file at " + e.Path }
+
+func (a *app) restoreCommand() *cobra.Command {
+	var why string
+	c := &cobra.Command{
+		Use:   "restore <file>",
+		Short: "Put a backup in the place of the database",
+		Long: `Restore examines a backup and puts a copy of it in the place of the database.
+What was there is kept beside it. Nothing is replaced while a run collects, or
+by a backup that is not whole. The next run goes on from where the backup ends;
+a freeze, or a wait that a provider asked for since, is not forgotten.`,
+		Args: exactArgs("<file>"),
+		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], why) },
+	}
+	c.Flags().StringVar(&why, "reason", "", "why, for the record")
+	return c
+}
+
+func (a *app) restore(ctx context.Context, file, why string) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	audit := store.Audit{Who: whoami(), Why: why, Holder: thisProcess()}
+	kept, err := sqlite.Restore(ctx, settings.State, file, audit)
+	if err != nil {
+		return a.exit(&restoreError{err}, scene{State: settings.State})
+	}
+	fmt.Fprintf(a.err, "restored: %s\n", home(settings.State, a.env))
+	if kept != "" {
+		fmt.Fprintf(a.err, "  kept   %s is what was there before\n", home(kept, a.env))
+	}
+	fmt.Fprintf(a.err, "  next   the next run goes on from where the backup ends\n")
+	return nil
+}
+
+// A restoreError is one that kept a backup from being restored.
+type restoreError struct{ err error }
+
+func (e *restoreError) Error() string { return e.err.Error() }
+func (e *restoreError) Unwrap() error { return e.err }
+
+// size returns a number of bytes as people write it: 212 MB.
+func size(bytes int64) string {
+	switch b := float64(bytes); {
+	case b < 999.5:
+		return fmt.Sprintf("%d bytes", bytes)
+	case b < 999.5e3:
+		return fmt.Sprintf("%.0f kB", b/1e3)
+	case b < 999.5e6:
+		return fmt.Sprintf("%.0f MB", b/1e6)
+	case b < 9.95e9:
+		return fmt.Sprintf("%.1f GB", b/1e9)
+	default:
+		return fmt.Sprintf("%s GB", count(int64(b/1e9+0.5)))
+	}
+}

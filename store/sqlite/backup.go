@@ -1,0 +1,212 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+
+	"collect/collection"
+	"collect/internal/filelock"
+	"collect/store"
+)
+
+// Backup copies the store to a file of its own at path, as it is at one moment,
+// while others write to it. The copy is examined before it gets its name, so
+// that a backup that is there can be restored. Killed at any moment, it leaves
+// what was at path before, or the new backup, whole and on the disk.
+//
+// It returns fs.ErrExist if there is a file and replace is not set,
+// store.ErrInUse if it is a database that is open, or another backup is being
+// written there, and store.ErrDamaged if the store is damaged: then an older
+// backup stays.
+func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
+	return s.backup(ctx, path, replace, never)
+}
+
+// The steps of a backup that a test may fail, or be killed at.
+const (
+	backupBegun   step = "backup begun"
+	backupCopied  step = "backup copied"
+	backupOnDisk  step = "backup on disk"
+	backupVisible step = "backup visible"
+)
+
+func (s *Store) backup(ctx context.Context, path string, replace bool, at func(step) error) (err error) {
+	if path, err = resolve(path); err != nil {
+		return err
+	}
+	if err := s.mayReplace(path, replace); err != nil {
+		return err
+	}
+	l, err := filelock.Acquire(path + ".lock")
+	if errors.Is(err, filelock.ErrLocked) {
+		return fmt.Errorf("backup %s %w: another backup is being written there", path, store.ErrInUse)
+	}
+	if err != nil {
+		return noAccess(path, err)
+	}
+	defer l.Release() // the kernel frees it in any case
+
+	partial := path + ".partial"
+	defer func() {
+		if err != nil {
+			removeDatabase(partial)
+		}
+	}()
+	if err := at(backupBegun); err != nil {
+		return err
+	}
+	if err := s.copyTo(ctx, partial); err != nil {
+		return err
+	}
+	if err := at(backupCopied); err != nil {
+		return err
+	}
+	if err := examineCopy(ctx, partial); err != nil {
+		return err
+	}
+	if err := syncFile(partial); err != nil {
+		return noAccess(path, err)
+	}
+	if err := at(backupOnDisk); err != nil {
+		return err
+	}
+	if err := publish(partial, path, replace); err != nil {
+		return err
+	}
+	return at(backupVisible)
+}
+
+// mayReplace refuses to write over what is no backup.
+func (s *Store) mayReplace(path string, replace bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return noAccess(path, err)
+	case os.SameFile(info, s.file) || walSize(path) >= 0:
+		return fmt.Errorf("backup %s %w: it is a database that is open, or was when a run was killed", path, store.ErrInUse)
+	case !replace:
+		return fmt.Errorf("backup %s: %w", path, fs.ErrExist)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("backup %s %w: it is not a regular file", path, store.ErrNotDatabase)
+	}
+	return nil
+}
+
+// copyTo copies the store, as it is now, to a new file.
+func (s *Store) copyTo(ctx context.Context, path string) error {
+	removeDatabase(path) // what a process that was killed left
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return noAccess(path, err)
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
+		return noAccess(path, err)
+	}
+	conn, err := s.readers.Conn(ctx)
+	if err != nil {
+		return s.classify(err)
+	}
+	defer conn.Close()
+	// A backup starts again whenever somebody writes, unless its connection
+	// holds on to one state.
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return s.classify(err)
+	}
+	defer tx.Rollback() // nothing was written
+	var tables int
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return s.classify(err)
+	}
+	err = conn.Raw(func(conn any) error {
+		from, ok := conn.(interface {
+			NewBackup(string) (*sqlite.Backup, error)
+		})
+		if !ok {
+			return errors.New("the driver makes no backups")
+		}
+		// If it fails, the file is removed: it needs no journal.
+		backup, err := from.NewBackup(dsn(path, "rw", "journal_mode(OFF)", "synchronous(OFF)"))
+		if err != nil {
+			return err
+		}
+		const pages = 1024 // 4 MiB between two looks at ctx
+		for more := true; more && err == nil; {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+				break
+			}
+			more, err = backup.Step(pages)
+		}
+		return errors.Join(err, backup.Finish())
+	})
+	if isFull(err) || noSpace(path) && err != nil {
+		return fmt.Errorf("backup %s: %w: %w", path, collection.ErrFull, err)
+	}
+	if err := s.classify(err); err != nil {
+		return err
+	}
+	return s.guard()
+}
+
+// examineCopy returns store.ErrDamaged if a copy that nobody else knows of is
+// not whole.
+func examineCopy(ctx context.Context, path string) error {
+	s := &Store{path: path, readers: openReaders(path, "immutable"), guard: func() error { return nil }}
+	x := &examination{path: path}
+	err := errors.Join(x.all(ctx, s), s.readers.Close())
+	if err == nil && len(x.Problems) > 0 {
+		err = fmt.Errorf("%w: %s", store.ErrDamaged, x.Problems[0])
+	}
+	return err
+}
+
+// publish gives a file its name, durably: at every moment there is what was
+// there before, or all of the new one.
+func publish(partial, path string, replace bool) error {
+	if replace {
+		if err := os.Rename(partial, path); err != nil {
+			return noAccess(path, err)
+		}
+		return syncFile(filepath.Dir(path))
+	}
+	// A link, unlike a rename, fails if the name is taken.
+	err := os.Link(partial, path)
+	switch {
+	case err == nil:
+		err = os.Remove(partial)
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("backup %s: %w", path, fs.ErrExist)
+	default: // a file system without links
+		err = os.Rename(partial, path)
+	}
+	if err != nil {
+		return noAccess(path, err)
+	}
+	return syncFile(filepath.Dir(path))
+}
+
+// syncFile waits until a file, or the names in a directory, are on the disk.
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// removeDatabase removes a database that nobody has open, and the files beside
+// it.
+func removeDatabase(path string) {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
+		os.Remove(path + suffix)
+	}
+}

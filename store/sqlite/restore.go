@@ -1,0 +1,442 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/internal/filelock"
+	"collect/store"
+)
+
+// Restore puts the backup at from in the place of the store at path, and
+// returns the path at which the replaced one is kept; "" if there was none.
+// The backup is copied, brought up to date and examined first, and not
+// touched. At every moment there is a whole store at path, the old one or the
+// new one; there is none only if there was none.
+//
+// What was learned of providers since the backup stays: a freeze, or a wait
+// that one asked for, is not forgotten. So do the epochs of leases.
+//
+// It returns a *store.HeldError if a run holds a lease, store.ErrInUse if
+// another program has the store open, the errors of [Open] for a backup that
+// is none, and store.ErrDamaged if it is not whole. Then nothing was changed.
+func Restore(ctx context.Context, path, from string, audit store.Audit) (kept string, err error) {
+	return restore(ctx, path, from, audit, never)
+}
+
+// The steps of a restore that a test may fail, or be killed at.
+const (
+	restoreBegun    step = "restore begun"
+	restoreStaged   step = "restore staged"
+	restoreClosed   step = "old store closed"
+	restoreKept     step = "old store kept"
+	restoreSwitched step = "stores switched"
+)
+
+func restore(ctx context.Context, path, from string, audit store.Audit, at func(step) error) (kept string, err error) {
+	r, err := newRestoring(path, from)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, r.close(err != nil)) }()
+	if err := r.lock(ctx); err != nil {
+		return "", err
+	}
+	if err := at(restoreBegun); err != nil {
+		return "", err
+	}
+	if err := r.stage(ctx, from, audit); err != nil {
+		return "", err
+	}
+	if err := at(restoreStaged); err != nil {
+		return "", err
+	}
+	if err := r.closeOld(ctx); err != nil {
+		return "", err
+	}
+	if err := at(restoreClosed); err != nil {
+		return "", err
+	}
+	if err := r.keepOld(); err != nil {
+		return "", err
+	}
+	if err := at(restoreKept); err != nil {
+		return "", err
+	}
+	if err := publish(r.staged, r.path, true); err != nil {
+		return "", err
+	}
+	r.switched = true
+	return r.kept, at(restoreSwitched)
+}
+
+// A restoring is one in progress.
+type restoring struct {
+	path   string
+	staged string // the copy of the backup, until it gets its name
+	kept   string // where the old store is kept; "" if there is none
+	now    time.Time
+
+	there    bool // there is an old store
+	readable bool // and it can be read
+	switched bool
+	runs     map[string]collection.Run // the newest of each connector
+	locks    []*filelock.Lock
+	old      *sql.DB // holds the old store against everybody else
+}
+
+func newRestoring(path, from string) (*restoring, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	if from, err = resolve(from); err != nil {
+		return nil, err
+	}
+	source, err := exists(from)
+	if err != nil {
+		return nil, err
+	}
+	r := &restoring{path: path, staged: path + ".restored.partial", runs: map[string]collection.Run{}, now: time.Now().UTC()}
+	if err := createDir(filepath.Dir(path)); err != nil {
+		return nil, noAccess(path, err)
+	}
+	if err := refuseNetwork(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	info, err := exists(path)
+	if errors.Is(err, store.ErrMissing) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if os.SameFile(info, source) {
+		return nil, fmt.Errorf("backup %s %w: it is the store that it would replace", from, store.ErrInUse)
+	}
+	r.there = true
+	return r, r.forgetKept(info)
+}
+
+// forgetKept removes the second name that a restore gave the store before it
+// was killed.
+func (r *restoring) forgetKept(old fs.FileInfo) error {
+	names, err := filepath.Glob(globQuote(r.path) + ".replaced-*")
+	for _, name := range names {
+		if info, statErr := os.Stat(name); statErr == nil && os.SameFile(info, old) && walSize(name) < 0 {
+			err = errors.Join(err, os.Remove(name))
+		}
+	}
+	return err
+}
+
+// lock takes the place of every run there could be. One of a connector that
+// never ran has no lock to be found; it notices that the file is replaced, and
+// writes nothing.
+func (r *restoring) lock(ctx context.Context) error {
+	if err := r.readOld(ctx); err != nil {
+		return err
+	}
+	paths := map[string]string{r.path + ".lock": ""} // for first starts and upgrades
+	for name := range r.runs {
+		paths[lockPath(r.path, name)] = name
+	}
+	beside, err := filepath.Glob(globQuote(r.path) + ".*.lock")
+	if err != nil {
+		return err
+	}
+	for _, path := range beside {
+		if _, ok := paths[path]; !ok && path != r.staged+".lock" {
+			paths[path] = strings.TrimSuffix(strings.TrimPrefix(path, r.path+"."), ".lock")
+		}
+	}
+	for path, name := range paths {
+		l, err := filelock.Acquire(path)
+		if errors.Is(err, filelock.ErrLocked) && name == "" {
+			return fmt.Errorf("store %s %w", r.path, store.ErrInUse)
+		}
+		if errors.Is(err, filelock.ErrLocked) {
+			run := r.runs[name]
+			run.Connector = name
+			return &store.HeldError{Run: run}
+		}
+		if err != nil {
+			return noAccess(r.path, err)
+		}
+		r.locks = append(r.locks, l)
+	}
+	return nil
+}
+
+// globQuote returns path as a pattern that matches only itself.
+func globQuote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// readOld reads who runs what, if the old store can be read.
+func (r *restoring) readOld(ctx context.Context) error {
+	if !r.there || errors.Is(CheckLog(r.path), store.ErrDamaged) {
+		return nil
+	}
+	s := &Store{path: r.path, readers: openReaders(r.path, "ro"), guard: func() error { return nil }}
+	have, err := version(ctx, r.path, s.readers)
+	if err == nil && have > 0 {
+		err = s.query(ctx, func(row scanner) error {
+			var run collection.Run
+			var id sql.NullString
+			err := row.Scan(&run.Connector, &id, &run.Holder.Host, &run.Holder.PID, timeColumn{&run.StartedAt}, timeColumn{&run.BeatAt})
+			run.ID = id.String
+			r.runs[run.Connector] = run
+			return err
+		}, `SELECT connector, run, host, pid, since, beat_at FROM leases`)
+		r.readable = err == nil
+	}
+	_ = s.readers.Close() // it was only read
+	switch err = s.classify(err); {
+	case errors.Is(err, store.ErrNotDatabase), errors.Is(err, store.ErrNoAccess):
+		return err // that file is not ours to move
+	}
+	return tidy(r.path)
+}
+
+// stage copies the backup beside the store and makes it fit to take its place.
+func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) error {
+	if err := copyBackup(ctx, from, r.staged); err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	if err := migrate(ctx, r.staged, false, never); err != nil {
+		s := &Store{path: from}
+		return fmt.Errorf("backup: %w", s.classify(err))
+	}
+	db := open(writerDSN(r.staged))
+	db.SetMaxOpenConns(1)
+	err := r.carryOver(ctx, db, audit)
+	if err == nil {
+		_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		s := &Store{path: from}
+		return fmt.Errorf("backup: %w", s.classify(err))
+	}
+	if err := examineCopy(ctx, r.staged); err != nil {
+		return fmt.Errorf("backup %s: %w", from, err)
+	}
+	if err := syncFile(r.staged); err != nil {
+		return noAccess(r.staged, err)
+	}
+	return nil
+}
+
+// copyBackup copies a backup, with a log if it has one, without touching it.
+func copyBackup(ctx context.Context, from, to string) error {
+	from, err := resolve(from)
+	if err != nil {
+		return err
+	}
+	if err := CheckLog(from); err != nil {
+		return err
+	}
+	mode := "immutable"
+	if walSize(from) > 0 {
+		mode = "ro"
+	}
+	file, err := exists(from)
+	if err != nil {
+		return err
+	}
+	s := &Store{path: from, file: file, readers: openReaders(from, mode), guard: func() error { return nil }}
+	have, err := version(ctx, from, s.readers)
+	switch {
+	case err != nil:
+		err = s.classify(err)
+	case have == 0:
+		err = errEmpty(from)
+	case have > newest():
+		err = fmt.Errorf("it was %w", store.ErrNewer)
+	default:
+		err = s.copyTo(ctx, to)
+	}
+	return errors.Join(err, s.readers.Close())
+}
+
+// carryOver takes over from the old store what must not be forgotten, and
+// leaves a trace of who restored.
+func (r *restoring) carryOver(ctx context.Context, db *sql.DB, audit store.Audit) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after a commit
+	if r.readable {
+		if err := r.carryState(ctx, tx); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO events (at, kind, connector, run, provider, stream, partition, lane, info)
+		SELECT ?1, ?2, connector, '', '', '', '', '', json_object('message', ?3) FROM leases`,
+		formatTime(r.now), string(collection.StoreRestored), audit.Who+": "+audit.Why)
+	if err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// carryState copies the newer states of providers, and the higher epochs.
+func (r *restoring) carryState(ctx context.Context, tx *sql.Tx) error {
+	old := openReaders(r.path, "ro")
+	defer old.Close() // it was only read
+	for _, table := range []struct{ read, write string }{
+		{`SELECT domain, state, saved_at FROM provider_state`,
+			`INSERT INTO provider_state (domain, state, saved_at) VALUES (?1, ?2, ?3)
+			ON CONFLICT (domain) DO UPDATE SET state = ?2, saved_at = ?3 WHERE saved_at < ?3`},
+		{`SELECT connector, epoch, since FROM leases`,
+			`INSERT INTO leases (connector, epoch, run, host, pid, since, beat_at, writes) VALUES (?1, ?2, NULL, '', 0, ?3, ?3, 0)
+			ON CONFLICT (connector) DO UPDATE SET epoch = ?2 WHERE epoch < ?2`},
+	} {
+		rows, err := old.QueryContext(ctx, table.read)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() // Err tells
+		for rows.Next() {
+			var a, b, c any
+			if err := rows.Scan(&a, &b, &c); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, table.write, a, b, c); err != nil {
+				return err
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closeOld merges the log of the old store and makes sure that nobody has it
+// open: two databases must never share a log. It leaves WAL mode for that,
+// which SQLite grants only to one who is alone, and then keeps all others out.
+func (r *restoring) closeOld(ctx context.Context) error {
+	if !r.there || errors.Is(CheckLog(r.path), store.ErrDamaged) {
+		return nil // nobody can use it; its log goes with it
+	}
+	r.old = open(dsn(r.path, "rw", "synchronous(FULL)", fmt.Sprintf("busy_timeout(%d)", closePatience.Milliseconds())))
+	r.old.SetMaxOpenConns(1)
+	var mode string
+	err := r.old.QueryRowContext(ctx, "PRAGMA journal_mode=DELETE").Scan(&mode)
+	if err == nil && mode == "delete" {
+		_, err = r.old.ExecContext(ctx, "BEGIN EXCLUSIVE")
+	}
+	s := &Store{path: r.path}
+	switch err = s.classify(err); {
+	case err == nil && mode == "delete":
+		return nil
+	case errors.Is(err, store.ErrDamaged):
+		return nil
+	case err == nil:
+		return fmt.Errorf("store %s %w", r.path, store.ErrInUse)
+	case isBusy(err):
+		return fmt.Errorf("store %s %w: %w", r.path, store.ErrInUse, err)
+	}
+	return err
+}
+
+// keepOld gives the old store a second name, and moves its log, if one is
+// left, out of the way of the new one.
+func (r *restoring) keepOld() error {
+	if !r.there {
+		return nil
+	}
+	dated := r.path + ".replaced-" + r.now.Format("20060102T150405Z")
+	r.kept = dated
+	for n := 2; !missing(r.kept); n++ {
+		r.kept = fmt.Sprintf("%s-%d", dated, n)
+	}
+	if err := secondName(r.path, r.kept); err != nil {
+		return noAccess(r.kept, err)
+	}
+	if walSize(r.path) >= 0 {
+		if err := secondName(r.path+"-wal", r.kept+"-wal"); err != nil {
+			return noAccess(r.kept, err)
+		}
+	}
+	if err := syncFile(filepath.Dir(r.path)); err != nil {
+		return noAccess(r.kept, err)
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(r.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return noAccess(r.path, err)
+		}
+	}
+	return nil
+}
+
+// secondName makes to the same file as from, or a copy of it where a file can
+// have only one name.
+func secondName(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close() // it was only read
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}
+
+// close lets everybody in again.
+func (r *restoring) close(failed bool) error {
+	var errs []error
+	if r.old != nil {
+		errs = append(errs, r.old.Close())
+	}
+	if failed {
+		removeDatabase(r.staged)
+	}
+	if r.kept != "" && !r.switched {
+		errs = append(errs, r.takeBack())
+	}
+	for _, l := range r.locks {
+		errs = append(errs, l.Release())
+	}
+	return errors.Join(errs...)
+}
+
+// takeBack undoes keepOld.
+func (r *restoring) takeBack() error {
+	if !missing(r.kept+"-wal") && missing(r.path+"-wal") {
+		if err := os.Rename(r.kept+"-wal", r.path+"-wal"); err != nil {
+			return err
+		}
+	}
+	kept, err := os.Stat(r.kept)
+	if err != nil {
+		return nil // it came to no second name
+	}
+	if now, err := os.Stat(r.path); err != nil || !os.SameFile(kept, now) {
+		return nil // it is the only name, or a copy
+	}
+	return os.Remove(r.kept)
+}
+
+// missing reports whether there is no file at path.
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
