@@ -58,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"unchanged":  unchanged,
 			"replace":    replace,
 			"exits":      exits,
+			"flip":       flip,
 			"export":     exportAll,
 			"lines":      lines,
 			"ratchet":    ratchet,
@@ -260,6 +261,31 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 		data = bytes.ReplaceAll(data, []byte("$"+args[0]), []byte(ts.Getenv(args[0])))
 		ts.Check(os.WriteFile(path, data, 0o600))
 	}
+}
+
+// flip changes one bit of a file, as a disk does: in a text wherever it stands,
+// since SQLite leaves old copies behind, or some bytes before its end.
+//
+//	flip FILE TEXT | flip FILE -n
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: flip FILE TEXT | flip FILE -n")
+	}
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	flipped := slices.Clone(data)
+	if back, err := strconv.Atoi(args[1]); err == nil && back < 0 {
+		flipped[len(data)+back] ^= 1
+	} else {
+		changed := []byte(args[1])
+		changed[0] ^= 1
+		flipped = bytes.ReplaceAll(data, []byte(args[1]), changed)
+	}
+	if bytes.Equal(data, flipped) {
+		ts.Fatalf("%s: %q is not in it", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(path, flipped, 0o600))
 }
 
 // exits runs a command and checks its exit code, which is part of the

@@ -20,7 +20,7 @@ import (
 )
 
 // flips is how many damaged databases TestFlippedBytes makes of each kind.
-var flips = flag.Int("flips", 30, "databases with a flipped byte, of each kind")
+var flips = flag.Int("flips", 15, "databases with a flipped byte, of each kind")
 
 // contentOf is all that must not change in silence: records by stream, in the
 // order of their keys.
@@ -368,5 +368,48 @@ func TestLogBesideARun(t *testing.T) {
 	}
 	if commits < 600 {
 		t.Errorf("%d commits: this proves little", commits)
+	}
+}
+
+// TestLastCommit damages the end of a log, behind which there is no other
+// commit: only the shared memory knows that it was one.
+func TestLastCommit(t *testing.T) {
+	path := killed(t)
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := copyStore(t, path)
+	if err := os.Truncate(damaged+"-wal", info.Size()-1); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.CheckLog(damaged); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("without its last byte: %v, want %v", err, store.ErrDamaged)
+	}
+	if report, err := sqlite.Examine(t.Context(), damaged); err != nil || len(report.Problems) != 1 {
+		t.Errorf("Examine = %+v, %v, want one problem", report, err)
+	}
+	// Examining must not make SQLite forget it.
+	if err := sqlite.CheckLog(damaged); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("the second time: %v, want %v", err, store.ErrDamaged)
+	}
+	// A log that is gone may have been merged after the shared memory was last
+	// written to the disk.
+	if err := os.Remove(damaged + "-wal"); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.CheckLog(damaged); !errors.Is(err, store.ErrDoubtful) {
+		t.Errorf("without a log: %v, want %v", err, store.ErrDoubtful)
+	}
+	// Of a commit that a power cut ended nobody knows but the log itself.
+	if err := os.Remove(path + "-shm"); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.CheckLog(path); err != nil {
+		t.Errorf("whole, without shared memory: %v", err)
+	}
+	write("no log, but as long as one: "+strings.Repeat("x", 100))(t, path+"-wal")
+	if err := sqlite.CheckLog(path); !errors.Is(err, store.ErrDoubtful) {
+		t.Errorf("no log: %v, want %v", err, store.ErrDoubtful)
 	}
 }

@@ -291,9 +291,9 @@ func (r *restoring) carryOver(ctx context.Context, db *sql.DB, audit store.Audit
 }
 
 // carryState copies the newer states of providers, and the higher epochs.
-func (r *restoring) carryState(ctx context.Context, tx *sql.Tx) error {
+func (r *restoring) carryState(ctx context.Context, tx *sql.Tx) (err error) {
 	old := openReaders(r.path, "ro")
-	defer old.Close() // it was only read
+	defer func() { err = errors.Join(err, old.Close(), tidy(r.path)) }()
 	for _, table := range []struct{ read, write string }{
 		{`SELECT domain, state, saved_at FROM provider_state`,
 			`INSERT INTO provider_state (domain, state, saved_at) VALUES (?1, ?2, ?3)
