@@ -129,9 +129,11 @@ func wasKilled(err error) bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// build builds the command as it is shipped.
+// build builds the command as it is shipped. What the test runs with it shares
+// its pace with nobody.
 func build(t *testing.T) string {
 	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	binary := filepath.Join(t.TempDir(), "collect")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

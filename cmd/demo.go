@@ -97,7 +97,14 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 		return err
 	}
 	// The demo answers to nothing but its own flags: no configuration, no
-	// database of the user's.
+	// database of the user's, and no pace that others share.
+	outside := a.env
+	a.env = func(name string) string {
+		if name == "XDG_STATE_HOME" {
+			return dir
+		}
+		return outside(name)
+	}
 	a.flags.config, a.flags.state = os.DevNull, filepath.Join(dir, "state.db")
 
 	u, err := url.Parse(address)

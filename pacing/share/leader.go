@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"collect/internal/filelock"
 	"collect/pacing/desk"
@@ -36,17 +37,18 @@ type leader struct {
 // short, as the path of a socket must be, and nobody else can look inside.
 const socketPrefix = "collect-"
 
-// lead begins to lead. The lock file tells guests where the socket is.
-func lead(c Config, lock *filelock.Lock, path string) (*leader, error) {
+// lead begins to lead, after one that was deposed if that is so. The lock file
+// tells guests where the socket is.
+func lead(c Config, lock *filelock.Lock, path string, deposed bool) (*leader, error) {
 	l := &leader{lock: lock, file: strings.TrimSuffix(path, ".lock") + ".json", guests: map[*visitor]bool{}}
-	if err := l.begin(c, path); err != nil {
+	if err := l.begin(c, path, deposed); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
 	go l.receive()
 	return l, nil
 }
 
-func (l *leader) begin(c Config, path string) error {
+func (l *leader) begin(c Config, path string, deposed bool) error {
 	kept, err := os.ReadFile(l.file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -56,8 +58,10 @@ func (l *leader) begin(c Config, path string) error {
 		return err
 	}
 	g.Share(c.Ceilings, c.Concurrency)
+	if sweep(path) || deposed {
+		g.TakeOver(time.Now())
+	}
 	l.desk = desk.New(g)
-	sweep(path)
 	if l.dir, err = os.MkdirTemp("", socketPrefix); err != nil {
 		return err
 	}
@@ -68,15 +72,17 @@ func (l *leader) begin(c Config, path string) error {
 	return os.WriteFile(path, []byte(socket), 0o600)
 }
 
-// sweep removes what a leader left behind that was killed.
-func sweep(path string) {
+// sweep removes what a leader left behind that was killed, and reports whether
+// one was.
+func sweep(path string) bool {
 	socket, err := os.ReadFile(path)
 	dir := filepath.Dir(string(socket))
 	if err != nil || !strings.HasPrefix(filepath.Base(dir), socketPrefix) {
-		return
+		return false
 	}
 	_ = os.Remove(string(socket)) // neither is missed
 	_ = os.Remove(dir)
+	return true
 }
 
 // receive lets guests in until the leader closes.

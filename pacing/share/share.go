@@ -177,10 +177,11 @@ func (d *Desk) lost() {
 func (d *Desk) find(ctx context.Context) (place, error) {
 	path := filepath.Join(d.config.Dir, d.config.Account+".lock")
 	var silent time.Time // since when nobody answers
+	deposed := false
 	for {
 		lock, err := filelock.Acquire(path)
 		if err == nil {
-			return lead(d.config, lock, path)
+			return lead(d.config, lock, path, deposed)
 		}
 		if !errors.Is(err, filelock.ErrLocked) {
 			return nil, err
@@ -197,7 +198,7 @@ func (d *Desk) find(ctx context.Context) (place, error) {
 			if err := depose(ctx, path, seen); err != nil {
 				return nil, err
 			}
-			silent = time.Time{}
+			silent, deposed = time.Time{}, true
 			continue
 		}
 		select {
