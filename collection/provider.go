@@ -38,8 +38,13 @@ type Provider struct {
 	Judge func(Response) Verdict
 
 	Ceilings       []Ceiling
-	StartPerSecond float64 // the pace of the first run; 0: the client's default
-	Unpaced        bool    // the user owns the server: no pacing
+	Law            string           // of the pace; "": the client's default
+	StartPerSecond float64          // the pace of the first run; 0: the client's default
+	Concurrency    Concurrency      // requests in flight
+	Clamp          Clamp            // of the ceilings
+	Reserve        float64          // the share of a long limit that is left for people, from 0 to 1
+	Routes         map[string]Route // by stream; a stream without one has the route of all
+	Unpaced        bool             // the user owns the server: no pacing
 	Forbidden      ForbiddenPolicy
 	Limits         Limits
 }
@@ -56,6 +61,41 @@ type Response struct {
 type Ceiling struct {
 	Count int
 	Per   time.Duration
+}
+
+// A Concurrency bounds the requests in flight.
+type Concurrency struct {
+	Max int    // 0: as many as the user asks for; see Of
+	Law string // how the bound moves below it; "": the client's default
+}
+
+// Of returns how many requests may be in flight for a user who asks for n, or
+// for nothing in particular if n is 0. A user may ask for less than c allows,
+// and for anything if c is silent.
+func (c Concurrency) Of(n int) int {
+	switch {
+	case c.Max <= 0:
+		return max(1, n)
+	case n <= 0:
+		return c.Max
+	}
+	return min(n, c.Max)
+}
+
+// A Clamp lowers the strictest ceiling that is a pace, for as long as too many
+// requests are refused under it. A zero field selects its default.
+type Clamp struct {
+	Off      bool
+	Burn     float64       // lower it above this share of refusals: 0.05
+	Least    float64       // the lowest share of the ceiling: 0.5
+	Step     float64       // by how much it moves: 0.1
+	Cooldown time.Duration // between two moves, at least: 60 s
+}
+
+// A Route is a class of requests that the provider counts apart.
+type Route struct {
+	Name   string  // "": the route of all requests that have no other
+	Weight float64 // how many requests one of them counts as; 0: one
 }
 
 // A ForbiddenPolicy says what a 403 means that is not a throttle and that no

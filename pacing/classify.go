@@ -2,6 +2,7 @@ package pacing
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,7 +34,8 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 	}
 	a := answer{status: resp.StatusCode, reading: r, outcome: law.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold}}
 	a.outcome.Weak = resp.StatusCode == http.StatusServiceUnavailable && r.Hold < 0
-	a.outcome.Windows = r.Windows
+	a.outcome.Windows, a.outcome.MaxRate = r.Windows, r.MaxRate
+	a.outcome.Key, a.outcome.Wide = r.Route, wide(r)
 	switch verdict {
 	case collection.OpenGap, collection.IsGone, collection.Fail, collection.StopRun:
 		a.ruled(verdict)
@@ -41,6 +43,16 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 		a.classed(g.provider.Forbidden)
 	}
 	return a
+}
+
+// wide reports whether a silence that r asks for concerns more than its route:
+// unless the provider names the route that it holds, or what is used up is the
+// quota of the route, it concerns the account.
+func wide(r response.Reading) bool {
+	if r.Key != "" {
+		return r.Key != r.Route
+	}
+	return !slices.ContainsFunc(r.Windows, func(q response.Quota) bool { return q.Name == r.Route && q.Remaining == 0 })
 }
 
 func signalOf(c response.Class, status int) law.Signal {

@@ -25,7 +25,7 @@ type Config struct {
 	Provider    collection.Provider
 	Law         string            // of the pace; "": the first of Laws
 	Budget      *Budget           // nil: one without limits
-	Concurrency int               // requests in flight at once; 0: 1
+	Concurrency int               // requests in flight at once; 0: see collection.Concurrency
 	Base        http.RoundTripper // what sends; nil: a transport of its own
 	Restore     []byte            // what Save was last given; nil: nothing is known yet
 
@@ -103,7 +103,7 @@ func New(c Config) (*Governor, error) {
 		limits:      c.Provider.Limits.WithDefaults(),
 		budget:      c.Budget,
 		base:        c.Base,
-		concurrency: max(1, c.Concurrency),
+		concurrency: c.Provider.Concurrency.Of(c.Concurrency),
 		save:        c.Save,
 		observe:     c.Observe,
 		traced:      c.Trace && c.Observe != nil,
@@ -150,7 +150,7 @@ func (g *Governor) open(c Config) (Desk, error) {
 
 // NewGate returns the gate that c describes, which knows nothing yet.
 func NewGate(c Config) (*gate.Gate, error) {
-	return gate.New(c.Provider, c.Law, c.Provider.Limits.WithDefaults().LongestWait, max(1, c.Concurrency))
+	return gate.New(c.Provider, c.Law, c.Provider.Limits.WithDefaults().LongestWait, c.Concurrency)
 }
 
 // Client returns the client that connectors send with. Its requests wait as

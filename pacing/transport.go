@@ -26,6 +26,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	}
 	ctx := req.Context()
 	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
+	turn.Request.Stream = turn.Stream
 	id, n := t.meter.Ask(), 1
 	t.trace(collection.RequestStarted, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
 	defer func() { t.ended(id, n, turn.Stream, err) }()

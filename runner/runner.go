@@ -56,7 +56,7 @@ type Config struct {
 	Ledger      Ledger
 	Run         collection.Run // ID, Connector, Mode and Lane are set
 	Streams     []string       // nil: all
-	Concurrency int            // requests in flight at once; 0: 1
+	Concurrency int            // requests in flight at once; 0: see collection.Concurrency
 	Budget      *pacing.Budget // nil: nothing ends the run but its work
 
 	Domain  string                 // names the provider's account in the ledger
@@ -101,7 +101,7 @@ func New(c Config) (*Runner, error) {
 	if c.Budget == nil {
 		c.Budget = pacing.NewBudget(pacing.BudgetLimits{})
 	}
-	c.Concurrency = max(1, c.Concurrency)
+	c.Concurrency = c.Connector.Provider().Concurrency.Of(c.Concurrency)
 	r := &Runner{Config: c, commits: newCommitter(c.Ledger), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}}
 
 	r.streams = c.Connector.Streams()

@@ -224,7 +224,7 @@ func (d *Desk) Settle(p gate.Pass, o law.Outcome, next gate.Request) Settled {
 	s.OpenUntil, s.HoldUntil = d.gate.OpenUntil(), d.gate.HoldUntil(now)
 	s.Frozen = d.gate.Frozen()
 	if o.Signal != law.Succeeded {
-		s.Refused = d.gate.Refuse(now, next.Deadline)
+		s.Refused = d.gate.Refuse(next, now)
 		s.Next = d.gate.Plan(next, now).Stop
 	}
 	if s.Save {

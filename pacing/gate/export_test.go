@@ -27,7 +27,7 @@ func (b *breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now
 	return b.onResult(id, probe, s, sent, now)
 }
 
-func (w *window) Next(now time.Time) time.Time { return w.next(now) }
+func (w *window) Next(now time.Time) time.Time { return w.next(now, 1) }
 func (w *window) Add(now time.Time)            { w.add(now, 1) }
 func (w *window) Groups() int                  { return w.log.n }
 
@@ -42,3 +42,12 @@ func (g *Gate) LeavesAt(now time.Time) time.Time {
 
 // Probe reports whether the attempt is the breaker's probe.
 func (p Pass) Probe() bool { return p.probe }
+
+type Clamp = clamp
+
+func NewClamp(p collection.Clamp) clamp                    { c, _ := newClamp(p); return c }
+func (c *clamp) OnResult(refused bool, now time.Time) bool { return c.onResult(refused, now) }
+func (c *clamp) Share() float64                            { return c.share() }
+func (g *Gate) Routes() int                                { return len(g.routes) }
+func (g *Gate) RouteOf(stream string) int                  { return g.laneOf(stream).route }
+func (g *Gate) RateOf(stream string) float64               { return g.routes[g.laneOf(stream).route].law.Rate() }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/inflight"
 	"collect/pacing/law"
 )
 
@@ -37,37 +38,84 @@ const quotaHold = time.Hour
 // changed by a request that leaves and by an attempt that ends, at times it is
 // told. It has no clock and no goroutine. The law inside is exchangeable.
 type Gate struct {
-	law         law.Law
-	windows     []window
-	breaker     breaker
-	freeze      freeze
-	hold        time.Time // the provider asked for silence until then
-	ceiling     float64   // the strictest pace the owner allows; 0: none declared
+	routes  []*route        // the first is the route of all that have no other
+	lanes   map[string]lane // by stream
+	newLaw  func() law.Law
+	windows []window
+	clamp   clamp
+	breaker breaker
+	freeze  freeze
+	flights *inflight.Limiter
+
+	hold    time.Time // the provider asked for silence until then
+	reserve time.Time // what is left until then is for people
+	share   float64   // of a long limit, which is for people
+	ceiling float64   // the strictest pace the owner allows; 0: none declared
+	unpaced bool
+	last    departed
+	sent    uint64
+
 	longestWait time.Duration
-	concurrency int
-	inFlight    int
 }
 
-// New returns the gate of p, whose pace moves by the law called name. An
-// error names what is wrong with p or with name.
+// New returns the gate of p, whose pace moves by the law called name, or by
+// that of p if it is "". So many requests are in flight as p and the user's
+// concurrency allow; 0 asks for nothing in particular. An error names what is wrong with p or with name.
 func New(p collection.Provider, name string, longestWait time.Duration, concurrency int) (*Gate, error) {
-	g := &Gate{longestWait: longestWait, concurrency: concurrency, breaker: breaker{state: Closed}}
+	g := &Gate{
+		longestWait: longestWait, breaker: breaker{state: Closed},
+		share: p.Reserve, unpaced: p.Unpaced,
+	}
+	var err error
+	if g.clamp, err = newClamp(p.Clamp); err != nil {
+		return nil, err
+	}
+	if !(p.Reserve >= 0 && p.Reserve < 1) {
+		return nil, fmt.Errorf("a reserve of %v: it is a share from 0 to less than 1", p.Reserve)
+	}
+	var ceilings []collection.Ceiling
 	for _, c := range p.Ceilings {
 		if c.Count <= 0 || c.Per <= 0 {
 			return nil, fmt.Errorf("ceiling of %d in %v", c.Count, c.Per)
 		}
+		ceilings = append(ceilings, g.reserved(c))
+	}
+	for _, c := range ceilings {
 		g.windows = append(g.windows, newWindow(c))
 	}
-	start, ceiling := cmp.Or(p.StartPerSecond, law.Start), law.Ceiling
-	if strictest := strictest(p.Ceilings); strictest > 0 {
+	start, most := cmp.Or(p.StartPerSecond, law.Start), law.Ceiling
+	if strictest := strictest(ceilings); strictest > 0 {
 		g.ceiling = law.PerSecond(strictest)
-		ceiling = g.ceiling
+		most = g.ceiling
 	}
-	var err error
-	if g.law, err = law.New(name, start, ceiling); p.Unpaced {
-		g.law = law.Unpaced()
+	name = cmp.Or(name, p.Law)
+	first, err := law.New(name, start, most)
+	if err != nil {
+		return nil, err
 	}
+	g.newLaw = func() law.Law {
+		l, _ := law.New(name, start, most) // as the first
+		if p.Unpaced {
+			l = law.Unpaced()
+		}
+		return l
+	}
+	if p.Unpaced {
+		first = law.Unpaced()
+	}
+	g.routes = []*route{{law: first}}
+	g.declare(p)
+	g.flights, err = limiter(p.Concurrency, concurrency)
 	return g, err
+}
+
+// limiter returns the bound of the requests in flight. What nobody declared
+// stays where the user put it.
+func limiter(c collection.Concurrency, asked int) (*inflight.Limiter, error) {
+	if c.Max > 0 && c.Law == "" {
+		c.Law = inflight.AIMD
+	}
+	return inflight.New(c.Law, c.Of(asked))
 }
 
 // A Plan says what a request must wait for: until a time, for a change (if the
@@ -81,13 +129,14 @@ type Plan struct {
 
 // A Request asks to leave. Zero times bind nothing.
 type Request struct {
+	Stream    string    // which it is for; "" for none
 	NotBefore time.Time // the end of its back-off
 	Deadline  time.Time // when its run ends: what would wait beyond it is stopped
 }
 
 // Plan decides for r at now.
 func (g *Gate) Plan(r Request, now time.Time) Plan {
-	if stop := g.Refuse(now, r.Deadline); stop != nil {
+	if stop := g.Refuse(r, now); stop != nil {
 		return Plan{Stop: stop}
 	}
 	var p Plan
@@ -96,13 +145,24 @@ func (g *Gate) Plan(r Request, now time.Time) Plan {
 			p.Until, p.Cause = until, cause
 		}
 	}
-	at, lawOpen := g.law.Next(now)
+	l := g.laneOf(r.Stream)
+	way := g.routes[l.route]
+	at, lawOpen := way.law.Next(now)
 	longest(at, collection.WaitPacing)
+	if way.most > 0 {
+		longest(way.earliest(now), collection.WaitPacing)
+	}
+	if most := g.spread(); most > 0 {
+		longest(g.last.then(most), collection.WaitWindow)
+	}
 	for i := range g.windows {
-		longest(g.windows[i].next(now), collection.WaitWindow)
+		longest(g.windows[i].next(now, l.units), collection.WaitWindow)
 	}
 	longest(r.NotBefore, collection.WaitBackoff)
-	longest(g.hold, collection.WaitRetryAfter)
+	if g.share > 0 {
+		longest(later(g.reserve, way.reserve), collection.WaitReserve)
+	}
+	longest(later(g.hold, way.hold), collection.WaitRetryAfter)
 	if g.breaker.state == Open { // and not by force: see Refuse
 		longest(g.breaker.until, collection.WaitBreaker)
 	}
@@ -114,24 +174,31 @@ func (g *Gate) Plan(r Request, now time.Time) Plan {
 		return p
 	case g.breaker.probing:
 		return Plan{Cause: collection.WaitBreaker}
-	case g.freeze.testing || !lawOpen || g.inFlight >= g.concurrency:
+	case g.freeze.testing || !lawOpen || !g.flights.Room():
 		return Plan{}
 	}
 	return Plan{Ready: true}
 }
 
 // Refuse returns the stop for a request whose wait would not help.
-func (g *Gate) Refuse(now, deadline time.Time) *collection.Stop {
-	late := func(until time.Time) bool { return !deadline.IsZero() && !until.Before(deadline) }
+func (g *Gate) Refuse(r Request, now time.Time) *collection.Stop {
+	late := func(until time.Time) bool { return !r.Deadline.IsZero() && !until.Before(r.Deadline) }
+	tooLong := func(until time.Time) bool {
+		return until.After(now) && (until.Sub(now) > g.longestWait+holdLeast+holdSpread || late(until))
+	}
+	way := g.routes[g.laneOf(r.Stream).route]
+	hold, reserve := later(g.hold, way.hold), later(g.reserve, way.reserve)
 	switch {
 	case g.freeze.blocks(now):
 		return g.Frozen()
-	case g.hold.After(now) && (g.hold.Sub(now) > g.longestWait+holdLeast+holdSpread || late(g.hold)):
-		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.hold}
+	case tooLong(hold):
+		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: hold}
 	case g.breaker.forced != nil && g.breaker.state == Open:
 		return &collection.Stop{Reason: collection.CircuitOpen, Detail: g.breaker.forced.words()}
 	case g.breaker.state == Open && g.breaker.until.After(now) && late(g.breaker.until):
 		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.breaker.until}
+	case tooLong(reserve):
+		return &collection.Stop{Reason: collection.RequestCap, NotBefore: reserve, Detail: reservedWords}
 	}
 	return nil
 }
@@ -151,23 +218,31 @@ func (g *Gate) Frozen() *collection.Stop {
 
 // A Pass is the permission for one attempt.
 type Pass struct {
-	law.Ticket
-	Retry  bool // the same request was sent before
+	ID     uint64 // from 1, rising
+	Retry  bool   // the same request was sent before
+	Save   bool   // the state must be saved before it leaves
+	Change []collection.Event
+
+	ticket law.Ticket
+	slot   inflight.Slot
+	route  int
+	stream string
+	at     time.Time
 	probe  bool // of the breaker
 	test   bool // of the freeze
-	Save   bool // the state must be saved before it leaves
-	Change []collection.Event
 }
 
 // Leave records that r leaves at now, after a plan that was ready.
-func (g *Gate) Leave(_ Request, now time.Time) Pass {
-	var p Pass
-	p.Ticket = g.law.OnSend(now, 1)
+func (g *Gate) Leave(r Request, now time.Time) Pass {
+	l := g.laneOf(r.Stream)
+	g.sent++
+	p := Pass{ID: g.sent, route: l.route, stream: r.Stream, at: now, slot: g.flights.Take()}
+	g.last = departed{now, l.weight}
+	p.ticket = g.routes[l.route].onSend(l.weight, now)
 	for i := range g.windows {
-		g.windows[i].add(now, 1)
-		p.Save = g.windows[i].reserve() || p.Save
+		g.windows[i].add(now, l.units)
+		p.Save = g.windows[i].reserve(l.units) || p.Save
 	}
-	g.inFlight++
 	p.test = g.freeze.onSend()
 	var change *collection.BreakerInfo
 	if p.probe, change = g.breaker.onSend(p.ID); change != nil {
@@ -180,52 +255,128 @@ func (g *Gate) Leave(_ Request, now time.Time) Pass {
 // Settle records the end of an attempt. save says that the new state must be
 // saved before anything else leaves.
 func (g *Gate) Settle(now time.Time, p Pass, o law.Outcome) (changes []collection.Event, save bool) {
-	g.inFlight--
-	was, evidence := g.law.Rate(), g.evidence(p, o)
-	g.law.OnResult(p.Ticket, o, now)
-	if rate := g.law.Rate(); o.Signal == law.Throttled && rate < was {
+	way := g.routes[p.route]
+	fresh := o.Signal == law.Throttled && !way.law.Known(p.ticket, o)
+	was, evidence := way.law.Rate(), g.evidence(p, o, fresh)
+	way.law.OnResult(p.ticket, o, now)
+	if rate := way.law.Rate(); o.Signal == law.Throttled && rate < was {
 		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
 			Learned: rate, Previous: was, Reason: "throttled",
 		}})
 	}
-	if o.QuotaUsed && o.Hold < 0 {
-		o.Hold = quotaHold
+	g.flights.Release(p.slot, flown(o), now.Sub(p.at))
+	way = g.routes[g.learn(p.stream, p.route, o.Key)]
+	way.announce(o, now)
+	save = g.silence(way, o, now)
+	if g.ceiling > 0 && o.Signal != law.Silent {
+		save = g.clamp.onResult(fresh, now) || save
 	}
-	if o.Hold >= 0 {
-		until := now.Add(o.Hold + holdLeast + rand.N(holdSpread))
-		if until.After(g.hold) {
-			g.hold, save = until, true
-		}
-	}
-	if change := g.breaker.onResult(p.ID, p.probe, evidence, g.law.Latest(), now); change != nil {
+	if change := g.breaker.onResult(p.ID, p.probe, evidence, g.sent, now); change != nil {
 		changes, save = append(changes, collection.Event{Kind: collection.BreakerChanged, Breaker: change}), true
 	}
-	if change := g.freeze.onResult(p, o, g.law.Latest(), now); change != nil {
+	if change := g.freeze.onResult(p, o, g.sent, now); change != nil {
 		changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
 	}
 	return changes, save
+}
+
+// silence notes the silence that o asks for, of its route or of all, and what
+// is left for people. It reports whether it changed.
+func (g *Gate) silence(way *route, o law.Outcome, now time.Time) (changed bool) {
+	hold, reserve := &g.hold, &g.reserve
+	if o.Key != "" {
+		reserve = &way.reserve
+		if !o.Wide {
+			hold = &way.hold
+		}
+	}
+	if o.QuotaUsed && o.Hold < 0 {
+		o.Hold = quotaHold
+	}
+	changed = lengthen(hold, o.Hold, now)
+	if g.share > 0 {
+		changed = lengthen(reserve, g.reach(o), now) || changed
+	}
+	return changed
+}
+
+// lengthen moves until to the end of wait, and reports whether it moved. A
+// negative wait is none.
+func lengthen(until *time.Time, wait time.Duration, now time.Time) bool {
+	if wait < 0 {
+		return false
+	}
+	to := now.Add(wait + holdLeast + rand.N(holdSpread))
+	if !to.After(*until) {
+		return false
+	}
+	*until = to
+	return true
+}
+
+// flown returns what the bound of the requests in flight is told.
+func flown(o law.Outcome) inflight.Outcome {
+	switch o.Signal {
+	case law.Succeeded, law.Answered:
+		return inflight.Answered
+	case law.Throttled:
+		return inflight.Refused
+	}
+	return inflight.Silent
 }
 
 // evidence returns the signal that the breaker counts for an attempt. What is
 // bad counts once: neither the retries of one request, which may be broken on
 // its own, nor what was in flight when the provider refused the first of it
 // says more about the provider than that first one. The probe always counts.
-func (g *Gate) evidence(p Pass, o law.Outcome) law.Signal {
+func (g *Gate) evidence(p Pass, o law.Outcome, fresh bool) law.Signal {
 	again := p.Retry && (o.Signal == law.Throttled || o.Signal == law.Failed)
-	if !p.probe && (again || o.Signal == law.Throttled && g.law.Known(p.Ticket, o)) {
+	if !p.probe && (again || o.Signal == law.Throttled && !fresh) {
 		return law.Silent
 	}
 	return o.Signal
 }
 
-// Rate returns the learned pace in requests per second; 0 if there is none.
-func (g *Gate) Rate() float64 { return g.law.Rate() }
+// spread returns the rate that all requests together must not exceed, in
+// addition to what each law says; 0 if the one law sees to it.
+func (g *Gate) spread() float64 {
+	share := g.clamped()
+	if share == 1 && (len(g.routes) == 1 || g.unpaced) {
+		return 0
+	}
+	return cmp.Or(g.ceiling, law.Ceiling) * share
+}
+
+// clamped returns how much of the ceiling is in force. Without a ceiling there
+// is nothing to clamp.
+func (g *Gate) clamped() float64 {
+	if g.ceiling == 0 {
+		return 1
+	}
+	return g.clamp.share()
+}
+
+// Rate returns the learned pace in requests per second, of all routes that
+// requests left by; 0 if there is none.
+func (g *Gate) Rate() float64 {
+	first := g.routes[0].law.Rate()
+	if len(g.routes) == 1 {
+		return first
+	}
+	sum := 0.0
+	for _, r := range g.routes {
+		if r.used {
+			sum += r.law.Rate()
+		}
+	}
+	return min(cmp.Or(sum, first), g.Most())
+}
 
 // Most returns the highest rate there can be.
-func (g *Gate) Most() float64 { return g.law.Most() }
+func (g *Gate) Most() float64 { return g.routes[0].law.Most() }
 
 // Concurrency returns how many requests may be in flight at once.
-func (g *Gate) Concurrency() int { return g.concurrency }
+func (g *Gate) Concurrency() int { return g.flights.Limit() }
 
 // Closed reports whether the breaker is.
 func (g *Gate) Closed() bool { return g.breaker.state == Closed }
@@ -254,4 +405,11 @@ func (g *Gate) SettleUp() {
 	for i := range g.windows {
 		g.windows[i].credit = 0
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -12,11 +12,12 @@ import (
 // Share lets another process use the gate: its ceilings hold for all, and as
 // many requests may be in flight as either allows.
 func (g *Gate) Share(ceilings []collection.Ceiling, concurrency int) {
-	g.concurrency = max(g.concurrency, concurrency)
+	g.flights.Raise(concurrency)
 	for _, c := range ceilings {
 		if c.Count <= 0 || c.Per <= 0 {
 			continue
 		}
+		c = g.reserved(c)
 		i := slices.IndexFunc(g.windows, func(w window) bool { return w.per == c.Per })
 		if i < 0 {
 			g.windows = append(g.windows, newWindow(c))

@@ -23,6 +23,9 @@ type kept struct {
 	Breaker    *keptBreaker `json:"breaker,omitempty"`
 	Freeze     *keptFreeze  `json:"freeze,omitempty"`
 	Windows    []keptWindow `json:"windows,omitempty"`
+	Reserve    time.Time    `json:"reserved_until,omitzero"`
+	Clamp      *keptClamp   `json:"clamp,omitempty"`
+	Routes     []keptRoute  `json:"routes,omitempty"`
 }
 
 // Snapshot returns what must be known of the gate in a later process.
@@ -30,13 +33,14 @@ func (g *Gate) Snapshot(now time.Time) []byte {
 	k := kept{
 		Version:    stateVersion,
 		RecordedAt: now.UTC().Round(0),
-		Memory:     g.law.Keep(),
+		Memory:     g.routes[0].law.Keep(),
 		Ceiling:    g.ceiling,
 		Breaker:    g.breaker.snapshot(),
 		Freeze:     g.freeze.snapshot(),
-	}
-	if g.hold.After(now) {
-		k.Hold = g.hold.UTC().Round(0)
+		Hold:       ahead(g.hold, now),
+		Reserve:    ahead(g.reserve, now),
+		Clamp:      g.clamp.snapshot(),
+		Routes:     g.keepRoutes(now),
 	}
 	for i := range g.windows {
 		k.Windows = append(k.Windows, g.windows[i].snapshot(now))
@@ -46,6 +50,14 @@ func (g *Gate) Snapshot(now time.Time) []byte {
 		panic(err) // numbers and times of this century always marshal
 	}
 	return state
+}
+
+// ahead returns t as it is saved, if it is to come.
+func ahead(t, now time.Time) time.Time {
+	if !t.After(now) {
+		return time.Time{}
+	}
+	return t.UTC().Round(0)
 }
 
 // parseState reads a saved state. If the clock has been set back since, times
@@ -70,7 +82,21 @@ func parseState(state []byte, now time.Time) (kept, error) {
 		}
 	}
 	move(&k.HeardAt, 0)
-	move(&k.Hold, response.Believed+holdLeast+holdSpread)
+	if k.Clamp != nil {
+		move(&k.Clamp.Since, 0)
+	}
+	const longestHold = response.Believed + holdLeast + holdSpread
+	move(&k.Hold, longestHold)
+	move(&k.Reserve, longestHold)
+	for i := range k.Routes {
+		r := &k.Routes[i]
+		move(&r.Hold, longestHold)
+		move(&r.Reserve, longestHold)
+		move(&r.Told, 0)
+		if r.Memory != nil {
+			move(&r.Memory.HeardAt, 0)
+		}
+	}
 	if k.Breaker != nil {
 		move(&k.Breaker.Until, breakerLongest)
 		if k.Breaker.Forced != nil {
@@ -96,8 +122,13 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	g.law.Restore(k.Memory, now)
+	g.routes[0].law.Restore(k.Memory, now)
 	g.hold = k.Hold
+	if g.share > 0 {
+		g.reserve = k.Reserve
+	}
+	g.clamp.restore(k.Clamp, now)
+	g.restoreRoutes(k.Routes, now)
 	g.breaker.restore(k.Breaker)
 	g.freeze.restore(k.Freeze)
 	for i := range g.windows {

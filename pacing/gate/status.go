@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"time"
 
 	"collect/pacing/law"
@@ -31,7 +32,10 @@ type Status struct {
 // The names of constraints.
 const (
 	Learned     = "learned"   // the pace that the law found
+	Announced   = "announced" // the pace that the provider told
 	CeilingOf   = "ceiling"   // a window of the owner
+	ClampOf     = "clamp"     // the strictest ceiling, lowered because too much was refused under it
+	ReserveOf   = "reserve"   // what is left of a limit is for people
 	HoldOf      = "hold"      // the provider asked for silence
 	BreakerOf   = "breaker"   // it is open
 	FreezeOf    = "freeze"    // the account was refused
@@ -42,6 +46,7 @@ const (
 // rate, or a time before which nothing leaves, or a number in flight.
 type Constraint struct {
 	Name      string
+	Route     string        // that it is of; "": it is of all requests
 	Window    time.Duration // of a ceiling
 	Count     int           // requests in the window, or in flight; 0: not known
 	Used      int           // of Count, now
@@ -54,7 +59,7 @@ type Constraint struct {
 
 // Status returns how things stand at now.
 func (g *Gate) Status(now time.Time) Status {
-	return g.status(g.law.Rate(), g.law.Keep().HeardAt, now)
+	return g.status(g.Rate(), g.routes[0].law.Keep().HeardAt, now)
 }
 
 func (g *Gate) status(rate float64, heard, now time.Time) Status {
@@ -82,27 +87,55 @@ func (g *Gate) constraints(s Status, now time.Time) []Constraint {
 		all = append(all, Constraint{Name: BreakerOf, Until: s.OpenUntil, Since: s.ForcedSince,
 			Blocks: s.Forced || s.OpenUntil.After(now)})
 	}
-	if !s.HoldUntil.IsZero() {
-		all = append(all, Constraint{Name: HoldOf, Until: s.HoldUntil, Blocks: true})
+	silence := func(name, route string, until time.Time) {
+		if until.After(now) {
+			all = append(all, Constraint{Name: name, Route: route, Until: until, Blocks: true})
+		}
 	}
+	silence(HoldOf, "", g.hold)
+	silence(ReserveOf, "", g.reserve)
 	for i := range g.windows {
 		all = append(all, g.windows[i].constraint(now))
+	}
+	if share := g.clamped(); share < 1 {
+		all = append(all, Constraint{Name: ClampOf, PerSecond: share * g.ceiling, Since: g.clamp.since})
 	}
 	if s.PerSecond > 0 {
 		all = append(all, Constraint{Name: Learned, PerSecond: s.PerSecond, Since: s.HeardAt})
 	}
-	if g.concurrency > 0 {
-		all = append(all, Constraint{Name: InFlightMax, Count: g.concurrency, Used: g.inFlight,
-			Blocks: g.inFlight >= g.concurrency})
+	for i, r := range g.routes {
+		name := cmp.Or(r.name, r.key)
+		silence(HoldOf, name, r.hold)
+		silence(ReserveOf, name, r.reserve)
+		if r.most > 0 && r.fresh(now) {
+			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.most, Since: r.told})
+		}
+		if rate, since := r.learned(); i > 0 && rate > 0 {
+			all = append(all, Constraint{Name: Learned, Route: name, PerSecond: rate, Since: since})
+		}
 	}
-	if i := strictestOf(all); i >= 0 {
+	if g.flights != nil {
+		all = append(all, Constraint{Name: InFlightMax, Count: g.flights.Limit(), Used: g.flights.InFlight(), Blocks: !g.flights.Room()})
+	}
+	if i := strictestOf(all, len(g.routes)); i >= 0 {
 		all[i].Binds = true
 	}
 	return all
 }
 
+// learned returns the pace of r, and when it was last confirmed.
+func (r *route) learned() (rate float64, since time.Time) {
+	switch {
+	case r.law != nil:
+		return r.law.Rate(), r.law.Keep().HeardAt
+	case r.kept != nil && r.kept.Interval > 0:
+		return law.PerSecond(r.kept.Interval), r.kept.HeardAt
+	}
+	return 0, time.Time{}
+}
+
 func (w *window) constraint(now time.Time) Constraint {
-	c := Constraint{Name: CeilingOf, Window: w.per, Count: w.count, Until: w.next(now), Used: w.total}
+	c := Constraint{Name: CeilingOf, Window: w.per, Count: w.count, Until: w.next(now, 1), Used: w.total}
 	c.Blocks = c.Until.After(now)
 	if w.count > 0 && w.per <= response.PaceLimit {
 		c.PerSecond = float64(w.count) / w.per.Seconds()
@@ -112,10 +145,14 @@ func (w *window) constraint(now time.Time) Constraint {
 
 // strictestOf returns the index of the constraint that binds: the one that
 // blocks longest, a person longer than any time and a full house shorter, and
-// else the lowest rate. It returns -1 if nothing limits.
-func strictestOf(all []Constraint) int {
+// else the lowest rate. What is of one route of several limits not all. It
+// returns -1 if nothing limits.
+func strictestOf(all []Constraint, routes int) int {
 	best := -1
 	for i, c := range all {
+		if c.Route != "" && routes > 1 {
+			continue
+		}
 		if best < 0 || stricter(c, all[best]) {
 			best = i
 		}
@@ -175,7 +212,13 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	g := Gate{ceiling: k.Ceiling, hold: k.Hold, breaker: breaker{state: Closed}}
+	g := Gate{
+		ceiling: k.Ceiling, hold: k.Hold, reserve: k.Reserve,
+		breaker: breaker{state: Closed}, clamp: k.Clamp.seen(),
+	}
+	for _, kr := range k.Routes {
+		g.routes = append(g.routes, &route{name: kr.Name, key: kr.Key, hold: kr.Hold, reserve: kr.Reserve, most: kr.Most, told: kr.Told, kept: kr.Memory})
+	}
 	g.breaker.restore(k.Breaker)
 	g.freeze.restore(k.Freeze)
 	for _, kw := range k.Windows {

@@ -49,17 +49,19 @@ func (w *window) since(now time.Time) time.Duration {
 	return now.Sub(w.epoch)
 }
 
-// next returns when one more request fits; the zero time if it does now.
-func (w *window) next(now time.Time) time.Time {
-	if w.total < w.count {
+// next returns when a request fits that counts as n; the zero time if it does
+// now. One that counts as more than the ceiling fits alone.
+func (w *window) next(now time.Time, n int) time.Time {
+	room := w.count - min(n, w.count)
+	if w.total <= room {
 		return time.Time{} // nothing needs to expire for it
 	}
 	w.expire(w.since(now))
 	left := w.total
-	for i := 0; left >= w.count && i < w.log.n; i++ {
+	for i := 0; left > room && i < w.log.n; i++ {
 		g := w.log.at(i)
 		left -= g.n
-		if left < w.count {
+		if left <= room {
 			return w.epoch.Add(g.at + w.per)
 		}
 	}
@@ -90,16 +92,16 @@ func (w *window) add(now time.Time, n int) {
 	w.log.push(group{at, n})
 }
 
-// reserve takes one request of the credit. It reports whether the credit was
-// empty and was renewed: then the window must be saved before the request
+// reserve takes n requests of the credit. It reports whether the credit was
+// used up and was renewed: then the window must be saved before the request
 // leaves. A hundredth of the window is reserved at a time, which bounds both
 // the saves (a hundred in a window) and what a crash wastes.
-func (w *window) reserve() bool {
+func (w *window) reserve(n int) bool {
 	renewed := false
-	if w.per >= longWindow && w.credit == 0 {
-		w.credit, renewed = max(1, w.count/100), true
+	if w.per >= longWindow && w.credit < n {
+		w.credit, renewed = max(n, w.count/100), true
 	}
-	w.credit = max(0, w.credit-1)
+	w.credit = max(0, w.credit-n)
 	return renewed
 }
 

@@ -130,6 +130,9 @@ type Outcome struct {
 	Windows   []response.Quota // limits that were announced
 	Hold      time.Duration    // the provider asked for it; negative: it did not
 	QuotaUsed bool             // a quota is used up: a hold, and no news about the pace
+	MaxRate   float64          // requests per second that the provider announced; 0: it did not
+	Key       string           // of the requests that the answer speaks of; "": not said
+	Wide      bool             // and its hold concerns all others as well
 	Refused   string           // why the account is refused; "" if it is not
 	Operator  bool             // and only an operator may release it
 }

@@ -181,9 +181,12 @@ func (l *limits) rename(r *Reading, h http.Header) {
 	}
 	if q := l.byName["x-ratelimit"]; q != nil {
 		if bucket := h.Get("X-Ratelimit-Bucket"); bucket != "" { // Discord
-			q.Name, r.Key = bucket, bucket
+			q.Name, r.Route = bucket, bucket
+			if r.Key == "" {
+				r.Key = bucket
+			}
 		} else if resource := h.Get("X-Ratelimit-Resource"); resource != "" { // GitHub
-			q.Name = resource
+			q.Name, r.Route = resource, resource
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Reading struct {
 	Retry   time.Duration // Retry-After, also where it does not mean a hold; negative: not said
 	Reason  string        // the provider's own code for it
 	Key     string        // what the limit applies to; "" for the account, "*" for everything
+	Route   string        // the class of requests that the provider counts this one to; "": not said
 	Cost    float64       // of this request, in the provider's points
 	MaxRate float64       // requests per second the provider announces; 0: not said
 	Windows []Quota
@@ -61,8 +62,8 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 	mark := readCodes(&r, status, h, body)
 
 	r.Retry = RetryAfter(h, now)
-	pressed := r.Retry >= 0
-	var reset time.Duration = -1
+	reset := regain(h)
+	pressed := r.Retry >= 0 || reset >= 0
 	for _, q := range r.Windows {
 		if q.Remaining == 0 && q.Unit != concurrentRequests {
 			pressed = true

@@ -1,0 +1,209 @@
+package gate_test
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+
+	"pgregory.net/rapid"
+)
+
+// burn ends 100 attempts in a minute, of which so many are refused, and returns
+// the share that is in force at its end.
+func burn(c *gate.Clamp, now *time.Time, refused int) float64 {
+	for i := range 100 {
+		*now = now.Add(600 * ms)
+		c.OnResult(i < refused, *now)
+	}
+	return c.Share()
+}
+
+// TestClampWalk: down by a tenth in each minute of too many refusals, and up
+// again in each that has fewer than half as many.
+func TestClampWalk(t *testing.T) {
+	c, now := gate.NewClamp(collection.Clamp{}), t0
+	c.OnResult(false, now)
+	var got []float64
+	for _, refused := range []int{6, 20, 100, 6, 6, 6, 5, 3, 2, 2, 0, 0, 0, 0} {
+		got = append(got, burn(&c, &now, refused))
+	}
+	if want := []float64{.9, .8, .7, .6, .5, .5, .5, .5, .6, .7, .8, .9, 1, 1}; !slices.Equal(got, want) {
+		t.Errorf("shares %v, want %v", got, want)
+	}
+}
+
+// TestClampDoesNotSwing: a burn around the threshold moves it down and never
+// up, and one refusal does not move it at all.
+func TestClampDoesNotSwing(t *testing.T) {
+	c, now := gate.NewClamp(collection.Clamp{}), t0
+	var got []float64
+	for i := range 12 {
+		got = append(got, burn(&c, &now, 4+i%3))
+	}
+	if !slices.IsSortedFunc(got, func(a, b float64) int { return int(math.Copysign(1, b-a)) * btoi(a != b) }) {
+		t.Errorf("around the threshold the share goes %v", got)
+	}
+	c, now = gate.NewClamp(collection.Clamp{}), t0
+	for i := range 40 { // a slow provider: one in 30 s, each twentieth refused
+		now = now.Add(30 * time.Second)
+		if c.OnResult(i%20 == 3, now) {
+			t.Errorf("request %d: a single refusal moved it to %v", i, c.Share())
+		}
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestClampBounds: whatever happens, it is a step at most in a cooldown, within
+// its bounds, and only refusals lower it.
+func TestClampBounds(t *testing.T) {
+	var downs, ups int
+	rapid.Check(t, func(t *rapid.T) {
+		policy := collection.Clamp{
+			Burn: rapid.Float64Range(.01, .5).Draw(t, "burn"), Least: rapid.Float64Range(.1, .9).Draw(t, "least"),
+			Step: rapid.Float64Range(.02, .5).Draw(t, "step"), Cooldown: time.Duration(rapid.IntRange(1, 100).Draw(t, "cooldown s")) * time.Second,
+		}
+		c, now := gate.NewClamp(policy), t0
+		moved, any := time.Time{}, false
+		bad := false
+		for i := range rapid.IntRange(200, 600).Draw(t, "attempts") {
+			if i%50 == 0 {
+				bad = rapid.Bool().Draw(t, "a bad time")
+			}
+			now = now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "s")) * time.Second)
+			refused := bad && rapid.Bool().Draw(t, "refused")
+			any = any || refused
+			was := c.Share()
+			changed := c.OnResult(refused, now)
+			is := c.Share()
+			if changed != (is != was) || is < policy.Least || is > 1 || math.Abs(is-was) > policy.Step+1e-6 {
+				t.Fatalf("from %v to %v, and it says %v", was, is, changed)
+			}
+			if !changed {
+				continue
+			}
+			if !any {
+				t.Fatal("it moved without a refusal")
+			}
+			if !moved.IsZero() && now.Sub(moved) < policy.Cooldown {
+				t.Fatalf("moved again after %v", now.Sub(moved))
+			}
+			moved = now
+			if is < was {
+				downs++
+			} else {
+				ups++
+			}
+		}
+	})
+	if min(downs, ups) < 50 {
+		t.Errorf("it went down %d times and up %d times", downs, ups)
+	}
+}
+
+var refused = law.Outcome{Signal: law.Throttled, Hold: -1}
+
+// TestClampedPace is 30 a minute at each share, with the law switched off, and
+// across restarts.
+func TestClampedPace(t *testing.T) {
+	p := collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 30, Per: time.Minute}}}
+	// The breaker is not what is tested.
+	state, _, _ := gate.ForceClosed(nil, t0, "")
+	g, now := resume(t, p, state, t0), t0
+	var got []time.Duration
+	for range 6 {
+		now, _ = attempt(t, g, now, refused)
+		next, _ := attempt(t, g, now, refused)
+		got = append(got, next.Sub(now).Round(ms))
+		for was := clampIn(g.Status(next).Constraints); clampIn(g.Status(now).Constraints) == was && now.Sub(next) < 5*time.Minute; {
+			now, _ = attempt(t, g, now, refused)
+		}
+		g.SettleUp()
+		g = resume(t, p, g.Snapshot(now), now)
+	}
+	want := []time.Duration{0, 2222 * ms, 2500 * ms, 2857 * ms, 3333 * ms, 4000 * ms}
+	if !slices.Equal(got, want) {
+		t.Errorf("intervals %v, want %v", got, want)
+	}
+}
+
+func clampIn(all []gate.Constraint) float64 {
+	for _, c := range all {
+		if c.Name == gate.ClampOf {
+			return c.PerSecond
+		}
+	}
+	return 0
+}
+
+// TestNoClampWithoutACeiling, or if it is off.
+func TestNoClampWithoutACeiling(t *testing.T) {
+	ceiling := []collection.Ceiling{{Count: 2, Per: time.Second}}
+	for name, tc := range map[string]struct {
+		provider collection.Provider
+		want     bool
+	}{
+		"none declared": {collection.Provider{Unpaced: true}, false},
+		"a budget":      {collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 1e6, Per: 24 * time.Hour}}}, false},
+		"off":           {collection.Provider{Unpaced: true, Ceilings: ceiling, Clamp: collection.Clamp{Off: true}}, false},
+		"declared":      {collection.Provider{Unpaced: true, Ceilings: ceiling}, true},
+	} {
+		state, _, _ := gate.ForceClosed(nil, t0, "")
+		g, now := resume(t, tc.provider, state, t0), t0
+		for range 200 {
+			now, _ = attempt(t, g, now.Add(time.Second), refused)
+		}
+		if got := clampIn(g.Status(now).Constraints) > 0; got != tc.want {
+			t.Errorf("%s: clamped %v, want %v", name, got, tc.want)
+		}
+		if got := bytes.Contains(g.Snapshot(now), []byte(`"clamp"`)); got != tc.want {
+			t.Errorf("%s: saved as clamped %v, want %v", name, got, tc.want)
+		}
+		// What another declaration left behind does not bind.
+		g = resume(t, tc.provider, []byte(`{"version":1,"recorded_at":"2026-11-21T10:00:00Z","clamp":{"share":0.5,"since":"2026-11-21T10:00:00Z"}}`), t0)
+		first, _ := attempt(t, g, t0, good)
+		if second, _ := attempt(t, g, first, good); second.After(first) != tc.want {
+			t.Errorf("%s: two requests leave at %v and %v", name, first, second)
+		}
+	}
+}
+
+// TestOneRefusalIsPunishedOnce: the law slows down, and the clamp does not.
+func TestOneRefusalIsPunishedOnce(t *testing.T) {
+	p := collection.Provider{StartPerSecond: 2, Ceilings: []collection.Ceiling{{Count: 4, Per: time.Second}}}
+	g, err := gate.New(p, "", time.Minute, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := t0
+	for range 20 {
+		for range 50 {
+			now, _ = attempt(t, g, now, good)
+		}
+		var flying []gate.Pass
+		for len(flying) < 8 { // and refused together: 14 % of the attempts, and 2 % of the news
+			if plan := g.Plan(gate.Request{}, now); !plan.Ready {
+				now = plan.Until
+				continue
+			}
+			flying = append(flying, g.Leave(gate.Request{}, now))
+		}
+		for _, p := range flying {
+			g.Settle(now, p, refused)
+		}
+	}
+	if got := clampIn(g.Status(now).Constraints); got != 0 {
+		t.Errorf("one episode in 58 requests clamped the pace at %v/s", got)
+	}
+}

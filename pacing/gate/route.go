@@ -1,0 +1,280 @@
+package gate
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/law"
+)
+
+// mostRoutes bounds the routes of a provider, and keyBytes the names it gives
+// them. What comes after them shares the first.
+const (
+	mostRoutes  = 64
+	mostStreams = 256
+	keyBytes    = 128
+)
+
+// A route is a class of requests that the provider counts apart: its own pace,
+// and its own silence. The breaker, the freeze, the ceilings and a hold that
+// names no route belong to the account, and so to all.
+//
+// A connector declares routes, or the provider names them in its answers: the
+// first name belongs to the route of all, each other one begins a route.
+type route struct {
+	name string // declared; "" for the route of all, and those that were learned
+	key  string // the provider's name; "": not known
+	law  law.Law
+	kept *law.Memory // of a route that is only looked at, and has no law
+	used bool        // a request left
+
+	hold    time.Time // the provider asked for silence until then
+	reserve time.Time // what is left until then is for people
+	most    float64   // requests per second that the provider announced last; 0: none
+	told    time.Time // when it did
+	last    departed
+}
+
+// A departed is a request that left, and what it counts as.
+type departed struct {
+	at     time.Time
+	weight float64
+}
+
+// then returns when the next request may leave at rate; the zero time if none
+// left before.
+func (d departed) then(rate float64) time.Time {
+	if d.at.IsZero() {
+		return time.Time{}
+	}
+	return d.at.Add(time.Duration(float64(time.Second) / rate * d.weight))
+}
+
+// heaviest bounds what one request counts as.
+const heaviest = 1e6
+
+// A lane is how requests of a stream leave.
+type lane struct {
+	route  int
+	weight float64 // what the law counts one as
+	units  int     // and the ceilings, which count whole requests
+}
+
+// plain is how requests leave of which nothing else is known.
+var plain = lane{weight: 1, units: 1}
+
+// declare makes the routes of p.
+func (g *Gate) declare(p collection.Provider) {
+	streams := make([]string, 0, len(p.Routes))
+	for stream := range p.Routes {
+		streams = append(streams, stream)
+	}
+	slices.Sort(streams) // so that the bound cuts off the same ones each time
+	for _, stream := range streams {
+		r := p.Routes[stream]
+		l := plain
+		if r.Weight > 0 {
+			l.weight, l.units = r.Weight, int(math.Ceil(min(r.Weight, heaviest)))
+		}
+		if r.Name != "" {
+			l.route = g.routeNamed(r.Name)
+		}
+		g.assign(stream, l)
+	}
+}
+
+func (g *Gate) routeNamed(name string) int {
+	if i := slices.IndexFunc(g.routes, func(r *route) bool { return r.name == name }); i >= 0 {
+		return i
+	}
+	return g.addRoute(&route{name: name})
+}
+
+// addRoute adds r, or returns the route of all if there are too many.
+func (g *Gate) addRoute(r *route) int {
+	if len(g.routes) >= mostRoutes {
+		return 0
+	}
+	r.law = g.newLaw()
+	g.routes = append(g.routes, r)
+	return len(g.routes) - 1
+}
+
+func (g *Gate) assign(stream string, l lane) {
+	if _, known := g.lanes[stream]; !known && len(g.lanes) >= mostStreams {
+		return
+	}
+	if g.lanes == nil {
+		g.lanes = map[string]lane{}
+	}
+	g.lanes[stream] = l
+}
+
+// laneOf returns how requests of stream leave.
+func (g *Gate) laneOf(stream string) lane {
+	if len(g.lanes) == 0 {
+		return plain
+	}
+	if l, ok := g.lanes[stream]; ok {
+		return l
+	}
+	return plain
+}
+
+// learn notes that the provider counts stream under key, which was told by an
+// answer to a request of the route at from. It returns the route of key.
+func (g *Gate) learn(stream string, from int, key string) int {
+	if key == "" || len(key) > keyBytes {
+		return from
+	}
+	to := slices.IndexFunc(g.routes, func(r *route) bool { return r.key == key })
+	if to < 0 {
+		if to = from; g.routes[from].key == "" {
+			g.routes[from].key = key
+		} else {
+			to = g.addRoute(&route{key: key})
+		}
+	}
+	if l := g.laneOf(stream); l.route != to {
+		l.route = to
+		g.assign(stream, l)
+	}
+	return to
+}
+
+// The pace that a provider announces is believed for so long, and for so many
+// of its intervals. It is never believed to be slower than one in an hour.
+const (
+	announcedFor     = time.Minute
+	announcedSlots   = 10
+	announcedSlowest = 1.0 / 3600
+)
+
+// announce notes the pace that the provider announced. An error only lowers it.
+func (r *route) announce(o law.Outcome, now time.Time) {
+	if !(o.MaxRate > 0) {
+		return
+	}
+	most := max(announcedSlowest, o.MaxRate)
+	if o.Signal != law.Succeeded && r.fresh(now) {
+		most = min(most, r.most)
+	}
+	r.most, r.told = most, now
+}
+
+// fresh reports whether an announced pace is in force.
+func (r *route) fresh(now time.Time) bool {
+	return r.most > 0 && now.Sub(r.told) <= max(announcedFor, time.Duration(announcedSlots*float64(time.Second)/r.most))
+}
+
+// earliest returns when the next request may leave under the announced pace.
+func (r *route) earliest(now time.Time) time.Time {
+	if !r.fresh(now) {
+		return time.Time{}
+	}
+	return r.last.then(r.most)
+}
+
+// onSend records that a request leaves.
+func (r *route) onSend(weight float64, now time.Time) law.Ticket {
+	r.used = true
+	r.last = departed{now, weight}
+	return r.law.OnSend(now, weight)
+}
+
+// A keptRoute is the saved form of a route, or of what only the first has
+// beside its law.
+type keptRoute struct {
+	Name    string      `json:"name,omitempty"`
+	Key     string      `json:"key,omitempty"`
+	Streams []string    `json:"streams,omitempty"` // that were found to belong to it
+	Memory  *law.Memory `json:"memory,omitempty"`  // nil for the first
+	Hold    time.Time   `json:"hold_until,omitzero"`
+	Reserve time.Time   `json:"reserved_until,omitzero"`
+	Most    float64     `json:"announced_per_second,omitempty"`
+	Told    time.Time   `json:"announced_at,omitzero"`
+}
+
+// keepRoutes returns what is known of the routes.
+func (g *Gate) keepRoutes(now time.Time) []keptRoute {
+	if len(g.routes) == 1 && g.routes[0].plain(now) {
+		return nil
+	}
+	all := make([]keptRoute, len(g.routes))
+	for i, r := range g.routes {
+		all[i] = keptRoute{Name: r.name, Key: r.key, Hold: ahead(r.hold, now), Reserve: ahead(r.reserve, now)}
+		if r.most > 0 && r.fresh(now) {
+			all[i].Most, all[i].Told = r.most, r.told.UTC().Round(0)
+		}
+		if i > 0 {
+			m := r.law.Keep()
+			all[i].Memory = &m
+		}
+	}
+	for stream, l := range g.lanes {
+		if l.route > 0 {
+			all[l.route].Streams = append(all[l.route].Streams, stream)
+		}
+	}
+	for i := range all {
+		slices.Sort(all[i].Streams)
+	}
+	return all
+}
+
+// plain reports whether there is nothing to be kept of r but its law.
+func (r *route) plain(now time.Time) bool {
+	return r.key == "" && !r.hold.After(now) && !r.reserve.After(now) && !(r.most > 0 && r.fresh(now))
+}
+
+// restoreRoutes continues routes. The first is that of all. A route that is
+// declared no more is forgotten, but for the silence it was asked for, which
+// then is that of all.
+func (g *Gate) restoreRoutes(all []keptRoute, now time.Time) {
+	for i, k := range all {
+		if len(k.Key) > keyBytes {
+			k.Key = ""
+		}
+		at := 0
+		if i > 0 {
+			at = g.placeOf(k)
+		}
+		r := g.routes[at]
+		if k.Name == r.name {
+			r.key = k.Key
+		}
+		r.hold = later(r.hold, k.Hold)
+		if g.share > 0 {
+			r.reserve = later(r.reserve, k.Reserve)
+		}
+		if k.Most >= announcedSlowest && !math.IsInf(k.Most, 1) {
+			r.most, r.told = k.Most, k.Told
+		}
+		if at == 0 {
+			continue
+		}
+		if k.Memory != nil {
+			r.law.Restore(*k.Memory, now)
+		}
+		for _, stream := range k.Streams {
+			if l := g.laneOf(stream); l.route == 0 || k.Name == "" {
+				l.route = at
+				g.assign(stream, l)
+			}
+		}
+	}
+}
+
+// placeOf returns the index of the route of k.
+func (g *Gate) placeOf(k keptRoute) int {
+	same := func(r *route) bool { return k.Name != "" && r.name == k.Name || k.Name == "" && r.key == k.Key }
+	if i := slices.IndexFunc(g.routes, same); i >= 0 {
+		return i
+	}
+	if k.Name != "" || k.Key == "" {
+		return 0
+	}
+	return g.addRoute(&route{key: k.Key})
+}

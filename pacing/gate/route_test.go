@@ -1,0 +1,253 @@
+package gate_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+
+	"pgregory.net/rapid"
+)
+
+// send lets one request of a stream leave as soon as it may, and settles it.
+func send(tb testing.TB, g *gate.Gate, stream string, now time.Time, o law.Outcome) (time.Time, *collection.Stop) {
+	tb.Helper()
+	r := gate.Request{Stream: stream}
+	for range 20 {
+		switch p := g.Plan(r, now); {
+		case p.Stop != nil:
+			return now, p.Stop
+		case p.Ready:
+			g.Settle(now, g.Leave(r, now), o)
+			return now, nil
+		default:
+			now = p.Until
+		}
+	}
+	tb.Fatal("the wait never ends")
+	return now, nil
+}
+
+// told is a good answer that names the bucket of its request.
+func told(key string) law.Outcome { return law.Outcome{Signal: law.Succeeded, Hold: -1, Key: key} }
+
+// TestDeclaredRoutesHaveTheirOwnPace: a refusal of one slows that one down, and
+// what concerns the account concerns both.
+func TestDeclaredRoutesHaveTheirOwnPace(t *testing.T) {
+	p := collection.Provider{Routes: map[string]collection.Route{"found": {Name: "search"}, "hits": {Name: "search"}}}
+	g, now := open(t, p), t0
+	for range 30 {
+		now, _ = send(t, g, "found", now, good)
+		now, _ = send(t, g, "issues", now, good)
+	}
+	was, wasSearch := g.RateOf("issues"), g.RateOf("found")
+	now, _ = send(t, g, "found", now, refused)
+	if got := g.RateOf("issues"); got != was {
+		t.Errorf("a refused search moved the pace of issues from %v to %v", was, got)
+	}
+	if got := g.RateOf("hits"); got >= wasSearch {
+		t.Errorf("a refused search left its pace at %v", got)
+	}
+	g.Settle(now, g.Leave(gate.Request{Stream: "found"}, now), law.Outcome{Signal: law.Throttled, Hold: 30 * time.Second})
+	if at, _ := send(t, g, "issues", now, good); at.Sub(now) < 30*time.Second {
+		t.Errorf("a hold that names no route was over for issues after %v", at.Sub(now))
+	}
+}
+
+// TestLearnedRoutes: the first key belongs to the route of all, another one to
+// a route of its own, and a hold that names a key to that route, also in the
+// next process. One for everything is one for everything.
+func TestLearnedRoutes(t *testing.T) {
+	g, now := open(t, collection.Provider{}), t0
+	for range 20 {
+		now, _ = send(t, g, "messages", now, told("a1"))
+	}
+	pace := g.RateOf("messages")
+	now, _ = send(t, g, "members", now, told("b2"))
+	if g.Routes() != 2 || g.RouteOf("messages") == g.RouteOf("members") || g.RateOf("messages") < pace {
+		t.Fatalf("%d routes, messages by %d at %v/s, members by %d", g.Routes(), g.RouteOf("messages"), g.RateOf("messages"), g.RouteOf("members"))
+	}
+	hold := law.Outcome{Signal: law.Throttled, Hold: 50 * time.Second, Key: "b2"}
+	now, _ = send(t, g, "members", now, hold)
+	for _, g := range []*gate.Gate{g, resume(t, collection.Provider{}, g.Snapshot(now), now)} {
+		if at, _ := send(t, g, "messages", now, told("a1")); at.Sub(now) > 10*time.Second {
+			t.Errorf("messages waited %v for a hold of members", at.Sub(now))
+		}
+		if at, _ := send(t, g, "members", now, told("b2")); at.Sub(now) < 50*time.Second {
+			t.Errorf("members left %v into a hold of 50s", at.Sub(now))
+		}
+	}
+	now = now.Add(time.Hour)
+	hold.Wide = true
+	now, _ = send(t, g, "members", now, hold)
+	if at, _ := send(t, g, "messages", now, told("a1")); at.Sub(now) < 50*time.Second {
+		t.Errorf("messages left %v into a hold of everything", at.Sub(now))
+	}
+}
+
+// TestRoutesAreBounded: a provider that names a new bucket in each answer gets
+// 64, and what comes after shares the first; it never gets a burst.
+func TestRoutesAreBounded(t *testing.T) {
+	g, now := open(t, collection.Provider{}), t0
+	for i := range 300 {
+		next, _ := send(t, g, fmt.Sprint("stream", i%90), now, told(fmt.Sprint("bucket", i)))
+		if next.Sub(now) < 240*ms && i > 0 {
+			t.Fatalf("request %d left %v after the one before it", i, next.Sub(now))
+		}
+		now = next
+	}
+	if got := g.Routes(); got != 64 {
+		t.Errorf("%d routes, want 64", got)
+	}
+	state := g.Snapshot(now)
+	if again := resume(t, collection.Provider{}, state, now); again.Routes() != 64 {
+		t.Errorf("%d routes after a restart, want 64", again.Routes())
+	} else if twice := again.Snapshot(now); string(twice) != string(state) {
+		t.Errorf("saved as\n%s\nand again as\n%s", state, twice)
+	}
+}
+
+// TestRoutesTogetherKeepTheCeiling: whatever routes there are, all requests
+// together are no faster than the owner allows; without a word of the owner,
+// than anybody is asked.
+func TestRoutesTogetherKeepTheCeiling(t *testing.T) {
+	var crowded int
+	rapid.Check(t, func(t *rapid.T) {
+		most := rapid.IntRange(0, 6).Draw(t, "per second")
+		p := collection.Provider{StartPerSecond: 4, Routes: map[string]collection.Route{}}
+		if most > 0 {
+			p.Ceilings = []collection.Ceiling{{Count: most, Per: time.Second}}
+		} else {
+			most = 4
+		}
+		streams := []string{"a", "b", "c", "d", "e"}
+		for _, s := range streams {
+			p.Routes[s] = collection.Route{Name: s, Weight: float64(rapid.IntRange(0, 3).Draw(t, "weight"))}
+		}
+		g, err := gate.New(p, "", time.Minute, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type left struct {
+			at     time.Time
+			weight int
+		}
+		var sent []left
+		for now, end := t0, t0.Add(20*time.Second); now.Before(end); {
+			wake := now.Add(time.Second)
+			for _, s := range streams {
+				r := gate.Request{Stream: s}
+				plan := g.Plan(r, now)
+				if !plan.Ready {
+					if plan.Until.After(now) && plan.Until.Before(wake) {
+						wake = plan.Until
+					}
+					continue
+				}
+				g.Settle(now, g.Leave(r, now), good)
+				sent = append(sent, left{now, max(1, int(p.Routes[s].Weight))})
+			}
+			now = wake
+		}
+		for i, first := range sent {
+			work, bound := 0, most+2 // the last one may be paid for later
+			for _, l := range sent[i:] {
+				if l.at.Sub(first.at) >= time.Second {
+					break
+				}
+				work += l.weight
+			}
+			if len(p.Ceilings) > 0 {
+				bound = max(most, first.weight) // exact; what is heavier leaves alone
+			}
+			if work > bound {
+				t.Fatalf("work of %d left in a second, of %d", work, bound)
+			}
+			if work == most {
+				crowded++
+			}
+		}
+	})
+	if crowded < 1000 {
+		t.Errorf("the ceiling was reached %d times", crowded)
+	}
+}
+
+// TestWeight: a request that counts as 4 waits four times as long, and takes
+// four of a ceiling.
+func TestWeight(t *testing.T) {
+	p := collection.Provider{
+		StartPerSecond: 1, Ceilings: []collection.Ceiling{{Count: 1, Per: time.Second}, {Count: 12, Per: 24 * time.Hour}},
+		Routes: map[string]collection.Route{"heavy": {Weight: 4}, "heaviest": {Weight: 99}},
+	}
+	g, now := open(t, p), t0
+	now, _ = send(t, g, "heavy", now, good)
+	at, _ := send(t, g, "heavy", now, good)
+	if got := at.Sub(now); got < 3800*ms || got > 5*time.Second {
+		t.Errorf("the second one left after %v, want 4s", got)
+	}
+	now, _ = send(t, g, "heavy", at, good)
+	if at, _ := send(t, g, "light", now, good); at.Sub(t0) < 24*time.Hour {
+		t.Errorf("12 a day were spent, and another one left after %v", at.Sub(t0))
+	}
+	if at, stop := send(t, open(t, p), "heaviest", t0, good); stop != nil || at.Sub(t0) > time.Minute {
+		t.Errorf("what counts as more than the ceiling leaves after %v: %+v, want alone", at.Sub(t0), stop)
+	}
+}
+
+// TestDroppedRouteKeepsItsSilence: a route that is declared no more leaves its
+// hold to all.
+func TestDroppedRouteKeepsItsSilence(t *testing.T) {
+	p := collection.Provider{Routes: map[string]collection.Route{"found": {Name: "search"}}}
+	g, now := open(t, p), t0
+	now, _ = send(t, g, "found", now, law.Outcome{Signal: law.Throttled, Hold: 40 * time.Second, Key: "search"})
+	g = resume(t, collection.Provider{}, g.Snapshot(now), now)
+	if at, _ := send(t, g, "found", now, good); at.Sub(now) < 40*time.Second {
+		t.Errorf("left %v into the hold", at.Sub(now))
+	}
+}
+
+// TestAnnouncedPace: a rate that the provider announces is not exceeded while
+// it is fresh, not even by the next process; an error only lowers it.
+func TestAnnouncedPace(t *testing.T) {
+	rate := func(r float64, s law.Signal) law.Outcome { return law.Outcome{Signal: s, Hold: -1, MaxRate: r} }
+	g, now := open(t, collection.Provider{}), t0
+	now, _ = send(t, g, "", now, rate(0.1, law.Succeeded))
+	for _, g := range []*gate.Gate{g, resume(t, collection.Provider{}, g.Snapshot(now), now)} {
+		from, _ := send(t, g, "", now, rate(0.1, law.Succeeded))
+		var got []time.Duration
+		for range 3 {
+			at, _ := send(t, g, "", from, rate(0.1, law.Answered))
+			got, from = append(got, at.Sub(from)), at
+		}
+		if want := []time.Duration{10 * time.Second, 10 * time.Second, 10 * time.Second}; !slices.Equal(got, want) {
+			t.Errorf("at 0.1/s requests leave after %v", got)
+		}
+	}
+	now, _ = send(t, g, "", now.Add(time.Minute), rate(1, law.Throttled))
+	if got := binding(g.Status(now)); got != gate.Announced {
+		t.Errorf("an error raised what was announced: %s binds", got)
+	}
+	later := now.Add(time.Hour)
+	if got := binding(g.Status(later)); got != gate.Learned {
+		t.Errorf("an hour later %s binds", got)
+	}
+	for _, bad := range []float64{0, -1} {
+		fresh := open(t, collection.Provider{})
+		at, _ := send(t, fresh, "", t0, rate(bad, law.Succeeded))
+		if got := binding(fresh.Status(at)); got != gate.Learned {
+			t.Errorf("announced %v: %s binds", bad, got)
+		}
+	}
+	for _, bad := range []float64{1e-300, 1e-7} {
+		fresh := open(t, collection.Provider{})
+		at, _ := send(t, fresh, "", t0, rate(bad, law.Succeeded))
+		if next, _ := send(t, fresh, "", at, good); next.Sub(at) != time.Hour {
+			t.Errorf("announced %v: the next one leaves after %v, want 1h", bad, next.Sub(at))
+		}
+	}
+}

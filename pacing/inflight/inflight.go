@@ -1,0 +1,180 @@
+// Package inflight bounds the requests that are in flight to one provider.
+//
+// A [Limiter] grants slots up to a limit, and moves the limit by what becomes
+// of the requests. It is only a ceiling: how fast requests leave is decided
+// elsewhere, and a slot is taken when its request leaves and not while it
+// waits. It is pure: it has no clock, no goroutine and no line.
+package inflight
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// The laws that move the limit.
+const (
+	Fixed    = "fixed"    // it stays at the maximum
+	AIMD     = "aimd"     // one more after a run of successes, half after a refusal
+	MIMD     = "mimd"     // half as much again after a run of successes, half after a refusal
+	Gradient = "gradient" // follows the round-trip time
+)
+
+// Laws returns the names of the laws.
+func Laws() []string { return []string{Fixed, AIMD, MIMD, Gradient} }
+
+// Most is the highest maximum: a file descriptor for each, and no provider of
+// records that grants more is known.
+const Most = 512
+
+// A Limiter bounds what is in flight. It is not safe for concurrent use.
+type Limiter struct {
+	law      mover
+	most     int
+	scarce   float64 // the share of the limit that is left in force; 1: all of it
+	inFlight int
+	sent     uint64 // slots granted
+	fence    uint64 // of them before the last decrease
+
+	grants []uint64 // by slot: the grant that holds it; 0: none does
+	free   []int    // slots nobody holds
+}
+
+// A mover moves a limit. It is told of answers and refusals.
+type mover interface {
+	limit() int
+	raise(most int)
+	answered(rtt time.Duration, inFlight int)
+	refused()
+}
+
+// New returns a limiter of at most most in flight that moves by the law called
+// name, or stays if it is "". An error names what is wrong.
+func New(name string, most int) (*Limiter, error) {
+	if most < 1 || most > Most {
+		return nil, fmt.Errorf("%d requests in flight: there can be 1 to %d", most, Most)
+	}
+	l := &Limiter{most: most, scarce: 1}
+	switch name {
+	case "", Fixed:
+		l.law = &fixed{most}
+	case AIMD, MIMD:
+		l.law = newSteps(1, most, name == MIMD)
+	case Gradient:
+		l.law = newGradient(most)
+	default:
+		return nil, fmt.Errorf("no law of requests in flight is called %q: there are %s", name, strings.Join(Laws(), ", "))
+	}
+	return l, nil
+}
+
+// A Slot is the permission for one request in flight. The zero Slot holds
+// nothing.
+type Slot struct {
+	grant    uint64
+	index    int
+	inFlight int // with this one
+}
+
+// Limit returns how many may be in flight now: what the law says, and less if
+// the provider announced that little is left.
+func (l *Limiter) Limit() int {
+	return max(1, min(l.most, int(float64(l.law.limit())*l.scarce)))
+}
+
+// InFlight returns how many slots are held, and Max how many there can be.
+func (l *Limiter) InFlight() int { return l.inFlight }
+func (l *Limiter) Max() int      { return l.most }
+
+// Room reports whether a slot can be had.
+func (l *Limiter) Room() bool { return l.inFlight < l.Limit() }
+
+// Raise makes most the highest limit, if it is higher than the one before.
+func (l *Limiter) Raise(most int) {
+	if most = min(most, Most); most > l.most {
+		l.most = most
+		l.law.raise(most)
+	}
+}
+
+// Acquire takes a slot. It reports false, and takes none, if there is no room.
+func (l *Limiter) Acquire() (Slot, bool) {
+	if !l.Room() {
+		return Slot{}, false
+	}
+	return l.Take(), true
+}
+
+// Take takes a slot, whether there is room or not: for a request that is on its
+// way already.
+func (l *Limiter) Take() Slot {
+	l.sent++
+	l.inFlight++
+	index := len(l.grants)
+	if n := len(l.free); n > 0 {
+		index, l.free = l.free[n-1], l.free[:n-1]
+	} else {
+		l.grants = append(l.grants, 0)
+	}
+	l.grants[index] = l.sent
+	return Slot{grant: l.sent, index: index, inFlight: l.inFlight}
+}
+
+// An Outcome is what became of a request, as far as a limiter is concerned.
+type Outcome uint8
+
+const (
+	Silent   Outcome = iota // nothing: it was cancelled, or failed for another reason
+	Answered                // it was answered, in the round-trip time given
+	Refused                 // the provider asked for less
+)
+
+// Release gives s back. A slot that was given back before changes nothing.
+//
+// What was in flight together is refused together: only the first of the
+// refusals lowers the limit, until a request that left after it is refused.
+func (l *Limiter) Release(s Slot, o Outcome, rtt time.Duration) {
+	if s.grant == 0 || l.grants[s.index] != s.grant {
+		return
+	}
+	l.grants[s.index] = 0
+	l.free = append(l.free, s.index)
+	l.inFlight--
+	switch {
+	case o == Answered:
+		l.law.answered(rtt, s.inFlight)
+	case o == Refused && s.grant > l.fence:
+		l.fence = l.sent
+		l.law.refused()
+	}
+}
+
+// The proactive throttle of promptfoo's scheduler: from a tenth of the limit
+// on, what may be in flight shrinks to a fifth as the rest does to nothing.
+const (
+	scarceBelow = 0.1
+	scarceLeast = 0.2
+	scarceSpan  = 0.4
+)
+
+// Left notes the share of a limit that the provider said is left: under a
+// tenth, fewer may be in flight until more is left again. A share that is no
+// number says nothing.
+func (l *Limiter) Left(share float64) {
+	switch {
+	case math.IsNaN(share):
+	case share < scarceBelow:
+		l.scarce = scarceLeast + max(0, share)/scarceBelow*scarceSpan
+	default:
+		l.scarce = 1
+	}
+}
+
+// fixed is a limit that stays.
+type fixed struct{ most int }
+
+func (f *fixed) limit() int                  { return f.most }
+func (f *fixed) raise(most int)              { f.most = most }
+func (f *fixed) answered(time.Duration, int) {}
+func (f *fixed) refused()                    {}
