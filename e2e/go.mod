@@ -2,7 +2,10 @@ module collect/e2e
 
 go 1.26.0
 
-require github.com/pocketbase/pocketbase v0.36.8
+require (
+	github.com/hanwen/go-fuse/v2 v2.12.1
+	github.com/pocketbase/pocketbase v0.36.8
+)
 
 require (
 	github.com/asaskevich/govalidator v0.0.0-20230301143203-a9d515a09cc2 // indirect
