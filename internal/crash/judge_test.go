@@ -1,0 +1,252 @@
+package crash_test
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	_ "modernc.org/sqlite"
+)
+
+// undisturbed is what a scenario comes to if nothing disturbs it.
+type undisturbed struct {
+	before  []byte            // the database; nil: there is none
+	exports map[string][]byte // by stream
+	asked   map[string]int    // requests by their URL
+	again   int               // requests of the same command when all is done
+	took    ending
+}
+
+func (u *undisturbed) requests() (n int) {
+	for _, times := range u.asked {
+		n += times
+	}
+	return n
+}
+
+// undisturbed runs sc once without trouble, and remembers what came of it.
+func (b *bench) undisturbed(sc scenario) *undisturbed {
+	if u := b.known[sc.name]; u != nil {
+		return u
+	}
+	u := &undisturbed{}
+	b.known[sc.name] = u
+	b.renew("old")
+	c := &trial{bench: b, scenario: sc, what: "undisturbed", dir: b.path("undisturbed-" + sc.name)}
+	if err := os.Mkdir(c.dir, 0o700); err != nil {
+		b.t.Error(err)
+		return u
+	}
+	defer c.clean()
+	for _, command := range sc.before {
+		if e, ok := c.run(b.prepare(c.state(), append(command[:len(command):len(command)], "--create", "-q"))); !ok || e.code != 0 {
+			c.fail("before it, %v ends with %v", command, e)
+		}
+	}
+	u.before, _ = os.ReadFile(c.state()) // none is none
+	b.settle(sc)
+	b.provider.Forget()
+	e, ok := c.run(c.collecting())
+	if !ok || e.code != 0 {
+		c.fail("%v", e)
+	}
+	u.took, u.asked = e, b.asked()
+	u.exports = c.exports()
+	b.provider.Forget()
+	if e, ok := c.run(c.collecting()); !ok || e.code != 0 {
+		c.fail("again: %v", e)
+	}
+	u.again = len(b.provider.Log())
+	if len(e.acked) == 0 || u.requests() == 0 || len(u.exports["details"]) == 0 {
+		c.fail("it does nothing: %d commits, %d requests", len(e.acked), u.requests())
+	}
+	return u
+}
+
+// asked counts the requests that the provider saw.
+func (b *bench) asked() map[string]int {
+	n := map[string]int{}
+	for _, e := range b.provider.Log() {
+		n[e.Path+"?"+e.Query]++
+	}
+	return n
+}
+
+// judge looks at what a disturbance left, lets the command run once more, and
+// looks again. The ending is that of the process that was disturbed last.
+func (c *trial) judge(disturbed ending, faults int) {
+	defer c.clean()
+	u := c.known[c.name]
+	c.intact("before it goes on")
+	if disturbed.code == 0 && disturbed.signal == 0 {
+		c.compare(u, "it ended with 0, and")
+	}
+
+	e, ok := c.run(c.collecting())
+	if !ok {
+		return
+	}
+	if e.code != 0 {
+		c.fail("%v; and then it does not go on: %v", disturbed, e)
+		return
+	}
+	c.intact("at the end")
+	c.compare(u, "at the end")
+	c.alone()
+
+	// A process that finds nothing left to ask for begins a new pass.
+	most, twice := faults*c.workers+c.anew*u.again, 0
+	for url, n := range c.asked() {
+		twice += max(0, n-u.asked[url])
+	}
+	if twice > most {
+		c.fail("%d requests were repeated, at most %d may be: %v", twice, most, c.asked())
+	}
+}
+
+// intact checks the database with SQLite's own check, and that whatever was
+// acknowledged is in it.
+func (c *trial) intact(when string) {
+	found, err := c.lookAtCopy()
+	if err != nil {
+		c.fail("%s: %v", when, err)
+		return
+	}
+	if found.damage != "" {
+		c.fail("%s the database is damaged: %s", when, found.damage)
+	}
+	for _, commit := range c.acked {
+		if !found.commits[commit] {
+			c.fail("%s commit %d is lost, which was reported as saved; %d are there, %d were reported",
+				when, commit, len(found.commits), len(c.acked))
+			return
+		}
+	}
+}
+
+// lookAtCopy looks into a copy of the database: looking changes what a dead
+// process left.
+func (c *trial) lookAtCopy() (found, error) {
+	dir, err := os.MkdirTemp(c.bench.dir, "copy-")
+	if err != nil {
+		return found{}, err
+	}
+	defer os.RemoveAll(dir)
+	for _, suffix := range []string{"", "-wal", "-journal"} {
+		if err := copyFile(filepath.Join(dir, "state.db"+suffix), c.state()+suffix); err != nil {
+			return found{}, err
+		}
+	}
+	return look(filepath.Join(dir, "state.db"))
+}
+
+// What a look into a database finds.
+type found struct {
+	damage  string
+	commits map[int64]bool
+	owed    int
+}
+
+// look reads the database at path. None, or an empty one, holds nothing.
+func look(path string) (f found, err error) {
+	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
+		return f, nil
+	}
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		return f, err
+	}
+	defer db.Close()
+	f.commits = map[int64]bool{}
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&f.damage); err != nil {
+		f.damage = err.Error()
+	}
+	if f.damage != "ok" {
+		return f, nil
+	}
+	f.damage = ""
+	var made bool
+	if err := db.QueryRow("SELECT count(*) FROM sqlite_schema WHERE name = 'slices'").Scan(&made); err != nil || !made {
+		return f, err
+	}
+	rows, err := db.Query("SELECT id FROM slices")
+	if err != nil {
+		return f, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return f, err
+		}
+		f.commits[id] = true
+	}
+	var orphans int
+	err = errors.Join(rows.Err(),
+		db.QueryRow("SELECT count(*) FROM gaps WHERE state IN ('open', 'leased', 'dead')").Scan(&f.owed),
+		db.QueryRow("SELECT count(*) FROM pragma_foreign_key_check").Scan(&orphans))
+	if orphans > 0 {
+		f.damage = fmt.Sprintf("%d rows refer to none", orphans)
+	}
+	return f, err
+}
+
+// exports returns the export of all streams.
+func (c *trial) exports() map[string][]byte {
+	exports := map[string][]byte{}
+	for _, stream := range streams {
+		p := c.prepare(c.state(), []string{"export", tickets, stream})
+		if e, ok := c.run2(p); !ok || e.code != 0 {
+			c.fail("export %s: %v", stream, e)
+		}
+		exports[stream] = bytes.Clone(p.out.Bytes())
+	}
+	return exports
+}
+
+// run2 runs a process whose output is no event stream.
+func (c *trial) run2(p *process) (ending, bool) {
+	if err := p.start(); err != nil {
+		c.fail("%v", err)
+		return ending{}, false
+	}
+	err := p.Wait()
+	p.timer.Stop()
+	return ending{code: p.ProcessState.ExitCode(), stderr: p.err.String()}, err == nil
+}
+
+// compare checks that the export equals that of an undisturbed run.
+func (c *trial) compare(u *undisturbed, when string) {
+	got := c.exports()
+	for _, stream := range streams {
+		if !bytes.Equal(got[stream], u.exports[stream]) {
+			c.fail("%s %s are not what an undisturbed run collects: %d records, want %d", when, stream,
+				bytes.Count(got[stream], []byte("\n")), bytes.Count(u.exports[stream], []byte("\n")))
+		}
+	}
+}
+
+// alone checks that nothing is owed and that the database is all there is: no
+// lock and no log stays behind.
+func (c *trial) alone() {
+	if found, err := look(c.state()); err != nil || found.owed > 0 {
+		c.fail("at the end %d pieces are owed, %v", found.owed, err)
+	}
+	entries, err := os.ReadDir(filepath.Dir(c.state()))
+	if err != nil {
+		c.fail("%v", err)
+	}
+	names := map[string]bool{}
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	delete(names, "state.db")
+	if len(names) > 0 {
+		c.fail("%v stay beside the database", slices.Sorted(maps.Keys(names)))
+	}
+}

@@ -1,0 +1,117 @@
+package crash_test
+
+import (
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"collect/internal/provider"
+)
+
+// TestSignals sends each scenario, at random moments, what people and
+// schedulers send. One signal loses nothing at all; the second ends at once.
+func TestSignals(t *testing.T) {
+	type sent struct {
+		scenario
+		seed    uint64
+		signals []syscall.Signal
+	}
+	kinds := [][]syscall.Signal{{syscall.SIGTERM}, {syscall.SIGINT}, {syscall.SIGINT, syscall.SIGINT}, {syscall.SIGTERM, syscall.SIGTERM}}
+	rounds := 1
+	if *every > 0 {
+		rounds = max(1, 60 / *every)
+	}
+	var all []sent
+	for range rounds {
+		for _, sc := range scenarios {
+			for _, signals := range kinds {
+				all = append(all, sent{sc, rand.Uint64(), signals})
+			}
+		}
+	}
+	n := newTally()
+	each(t, all, func(b *bench, s sent) {
+		rnd := rand.New(rand.NewPCG(s.seed, 0))
+		c := b.try(s.scenario, "", "%v at a random moment, seed %d", s.signals, s.seed)
+		b.provider.SetModes(b.authorize, provider.Latency(3*time.Millisecond))
+		defer b.provider.SetModes(b.authorize)
+		p := c.collecting()
+		if err := p.start(); err != nil {
+			c.fail("%v", err)
+			return
+		}
+		// A process that has not begun yet dies of a signal, as any does.
+		time.Sleep(time.Duration(rnd.Int64N(int64(150 * time.Millisecond))))
+		for _, signal := range s.signals {
+			_ = p.Process.Signal(signal) // it may have ended
+		}
+		e, ok := c.ended(p)
+		if !ok {
+			return
+		}
+		n.add("processes", 1)
+		faults := len(s.signals) - 1 // the first lets it save what is in flight
+		switch {
+		case e.code == 143 && s.signals[0] == syscall.SIGTERM, e.code == 130 && s.signals[0] == syscall.SIGINT:
+			n.add("ended by "+s.signals[len(s.signals)-1].String(), 1)
+		case e.signal == s.signals[0]:
+			n.add("ended before it began", 1)
+		case e.code == 0:
+			n.add("ended by itself", 1)
+		default:
+			c.fail("%v", e)
+		}
+		c.judge(e, faults)
+	})
+	t.Logf("%d processes had signals: %v", n.count("processes"), n.n)
+	if n.count("ended by terminated") == 0 || n.count("ended by interrupt") == 0 {
+		t.Error("a signal never ended a run")
+	}
+}
+
+// TestStopped stops a run as a debugger or a shell does, for longer than any
+// beat of it. Another run of the connector yields all the while; and when the
+// first one is let go, it ends as if nothing had been.
+func TestStopped(t *testing.T) {
+	b := newBench(t)
+	defer b.close()
+	for _, sc := range scenarios {
+		c := b.try(sc, "", "stopped while another tries")
+		b.provider.SetModes(b.authorize, provider.During(provider.When{From: 2, To: 2}, provider.Latency(500*time.Millisecond)))
+		first := c.collecting()
+		if err := first.start(); err != nil {
+			t.Fatal(err)
+		}
+		// Its second request is on its way when it is stopped.
+		for deadline := time.Now().Add(patience); len(b.provider.Log()) < 2; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("it makes no request")
+			}
+		}
+		if err := first.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if e, ok := c.run(c.collecting()); !ok || e.code != 75 {
+				c.fail("the other run: %v, want exit code 75", e)
+			}
+		}
+		asked := len(b.provider.Log())
+		if err := first.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		e, ok := c.ended(first)
+		if !ok {
+			return
+		}
+		if e.code != 0 {
+			c.fail("it does not go on: %v", e)
+		}
+		if asked > 1+sc.workers {
+			c.fail("%d requests while it was stopped", asked)
+		}
+		b.provider.SetModes(b.authorize)
+		c.judge(e, 0)
+	}
+}
