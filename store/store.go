@@ -40,6 +40,10 @@ var (
 	// ErrNotDatabase: what is at the path was never a store.
 	ErrNotDatabase = errors.New("is not a database of collect")
 
+	// ErrDisk: the operating system did not read, write or lock what it should
+	// have, though it allowed it. What was asked for was not written.
+	ErrDisk = errors.New("does not work")
+
 	// ErrNoAccess: the operating system refuses to open or make the store, or
 	// to write to it.
 	ErrNoAccess = errors.New("cannot be opened or written")

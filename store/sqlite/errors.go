@@ -33,6 +33,8 @@ func (s *Store) classify(err error) error {
 		return noAccess(s.path, err)
 	case lib.SQLITE_IOERR:
 		return s.classifyIO(driverErr.Code(), err)
+	case lib.SQLITE_PROTOCOL: // locks were refused, again and again
+		return disk(s.path, err)
 	}
 	return err
 }
@@ -51,13 +53,13 @@ func (s *Store) classifyIO(code int, err error) error {
 	if code == lib.SQLITE_IOERR_SHORT_READ { // a file ends before what it must hold
 		return fmt.Errorf("store %s: %w: %w", s.path, store.ErrDamaged, err)
 	}
-	return err
+	return disk(s.path, err)
 }
 
 // classifyFile does so for an error of the files beside the database.
 func (s *Store) classifyFile(err error) error {
 	switch {
-	case errors.Is(err, store.ErrNoAccess), errors.Is(err, store.ErrMissing), errors.Is(err, collection.ErrFull):
+	case errors.Is(err, store.ErrNoAccess), errors.Is(err, store.ErrMissing), errors.Is(err, store.ErrDisk), errors.Is(err, collection.ErrFull):
 		return err // it is in those words already
 	case errors.Is(err, fs.ErrNotExist):
 		if gone := s.inPlace(); errors.Is(gone, store.ErrMissing) {
@@ -65,6 +67,8 @@ func (s *Store) classifyFile(err error) error {
 		}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), isFull(err):
 		return noAccess(s.path, err)
+	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.ENOLCK):
+		return disk(s.path, err)
 	}
 	return err
 }
@@ -86,13 +90,21 @@ func (s *Store) inPlace() error {
 }
 
 // noAccess wraps an error of opening or making the store at path, or a file
-// beside it. A full disk is collection.ErrFull; everything else that the
-// operating system refuses is store.ErrNoAccess.
+// beside it. A full disk is collection.ErrFull, a broken one store.ErrDisk;
+// everything else that the operating system refuses is store.ErrNoAccess.
 func noAccess(path string, err error) error {
-	if isFull(err) {
+	switch {
+	case isFull(err):
 		return fmt.Errorf("store %s: %w: %w", path, collection.ErrFull, err)
+	case errors.Is(err, syscall.EIO):
+		return disk(path, err)
 	}
 	return fmt.Errorf("store %s %w: %w", path, store.ErrNoAccess, err)
+}
+
+// disk wraps an error of the disk that holds the store at path.
+func disk(path string, err error) error {
+	return fmt.Errorf("the disk of store %s %w: %w", path, store.ErrDisk, err)
 }
 
 func isFull(err error) bool {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -90,6 +91,21 @@ func TestFaults(t *testing.T) {
 				t.Parallel()
 				failWrite(t, write, c.steps, c.effect, c.failure)
 			})
+		}
+	}
+}
+
+// TestDiskDoesNotWork checks that an error of the disk is told as one.
+func TestDiskDoesNotWork(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EIO, syscall.ENOLCK} {
+		for _, name := range []string{"Begin", "Beat", "Finish"} {
+			s := open(t, filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
+			defer s.Close()
+			l := begin(t, s, "acme", "run-1")
+			sqlite.FailAt(s, errno, sqlite.BeforeCommit)
+			if err := writes[name](t, s, l); !errors.Is(err, store.ErrDisk) || !errors.Is(err, errno) {
+				t.Errorf("%s: %v, want %v", name, err, store.ErrDisk)
+			}
 		}
 	}
 }

@@ -217,5 +217,5 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 		return fmt.Errorf("finish: %w", err)
 	}
 	l.finished.Store(true)
-	return errors.Join(err, l.store.drop(l.lock))
+	return errors.Join(err, l.store.classify(l.store.drop(l.lock)))
 }
