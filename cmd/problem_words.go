@@ -221,6 +221,14 @@ func writeNoAccess(p *problem, err error, sc scene) {
 	p.Do = []step{{Say: "look at who owns the file and its directory, or name another path with --state"}}
 }
 
+func writeDisk(p *problem, err error, sc scene) {
+	p.Headline = "the disk of the database does not work as it should"
+	p.At = sc.State
+	p.Why = plainText(err)
+	p.Saved = sc.saved()
+	p.Do = []step{{Say: "look at what the system's log says of the disk"}, sc.resume("then:")}
+}
+
 func writeOutput(p *problem, err error, _ scene) {
 	p.Headline = "the output cannot be written: " + plainText(err)
 	p.Saved = "everything; the database was not changed"

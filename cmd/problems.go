@@ -93,6 +93,7 @@ var explanations = []explanation{
 	{"E0705", levelError, exitStorage, needsOperator, false, is(store.ErrMissing), writeMissing},
 	{"E0708", levelError, exitStorage, needsOperator, false, is(store.ErrNotDatabase), writeNotDatabase},
 	{"E0709", levelError, exitStorage, needsOperator, false, is(store.ErrNoAccess), writeNoAccess},
+	{"E0717", levelError, exitStorage, needsOperator, true, is(store.ErrDisk), writeDisk},
 	{"E0706", levelWaiting, exitLater, needsTime, true, is(collection.ErrFenced, collection.ErrCursorMoved), writeFenced},
 	{"E0707", levelError, exitStorage, needsOperator, true, is(collection.ErrUnknown), writeUnknownCommit},
 	{"E0301", levelError, exitRefused, needsOperator, false, stopped(collection.Auth), writeAuth},
