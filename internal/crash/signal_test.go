@@ -74,23 +74,19 @@ func TestSignals(t *testing.T) {
 // beat of it. Another run of the connector yields all the while; and when the
 // first one is let go, it ends as if nothing had been.
 func TestStopped(t *testing.T) {
-	b := newBench(t)
-	defer b.close()
-	for _, sc := range scenarios {
+	each(t, scenarios, func(b *bench, sc scenario) {
 		c := b.try(sc, "", "stopped while another tries")
 		b.provider.SetModes(b.authorize, provider.During(provider.When{From: 2, To: 2}, provider.Latency(500*time.Millisecond)))
 		first := c.collecting()
 		if err := first.start(); err != nil {
-			t.Fatal(err)
+			c.fail("%v", err)
+			return
 		}
-		// Its second request is on its way when it is stopped.
-		for deadline := time.Now().Add(patience); len(b.provider.Log()) < 2; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("it makes no request")
-			}
+		if !c.asks(2) { // the second is on its way when it is stopped
+			return
 		}
 		if err := first.Process.Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
+			c.fail("%v", err)
 		}
 		for range 2 {
 			if e, ok := c.run(c.collecting()); !ok || e.code != 75 {
@@ -99,7 +95,7 @@ func TestStopped(t *testing.T) {
 		}
 		asked := len(b.provider.Log())
 		if err := first.Process.Signal(syscall.SIGCONT); err != nil {
-			t.Fatal(err)
+			c.fail("%v", err)
 		}
 		e, ok := c.ended(first)
 		if !ok {
@@ -113,5 +109,16 @@ func TestStopped(t *testing.T) {
 		}
 		b.provider.SetModes(b.authorize)
 		c.judge(e, 0)
+	})
+}
+
+// asks waits until the provider has seen n requests.
+func (c *trial) asks(n int) bool {
+	for deadline := time.Now().Add(patience); len(c.provider.Log()) < n; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.fail("it makes no request")
+			return false
+		}
 	}
+	return true
 }

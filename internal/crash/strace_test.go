@@ -2,7 +2,6 @@ package crash_test
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -200,9 +199,12 @@ func TestKilledAtSystemCalls(t *testing.T) {
 	t.Logf("killed on the way into a system call: %d of %d processes, at %d of %d different calls: %v",
 		n.count("killed"), n.count("tried"), len(reached.n), possible, n.n)
 	for _, call := range []string{"pwrite64", "fsync", "fcntl", "write"} {
-		if n.count(call) == 0 {
+		if n.count(call) == 0 && *every > 0 {
 			t.Errorf("none was killed at %s", call)
 		}
+	}
+	if n.count("killed") == 0 {
+		t.Error("none was killed")
 	}
 }
 
@@ -212,12 +214,15 @@ func TestSystemCallsFail(t *testing.T) {
 	all, _ := hits(t, func(sc scenario, r record) (all []hit) {
 		for i, call := range calls {
 			for _, errno := range call.errors {
+				// SQLite waits for a lock for half a minute, and longer.
+				if *every == 0 && call.name == "fcntl" {
+					continue
+				}
 				for _, n := range points(r.longest[call.name], i) {
 					all = append(all, hit{sc, call.name, n, errno, false})
 				}
 				// From then on: the number of cases does not grow with the run.
 				for _, n := range []int{1, r.longest[call.name] / 2} {
-					// SQLite waits half a minute for a lock that it may not have.
 					if n > 0 && call.name != "fcntl" {
 						all = append(all, hit{sc, call.name, n, errno, true})
 					}
@@ -254,11 +259,11 @@ func TestSystemCallsFail(t *testing.T) {
 	})
 	t.Logf("%d errors in %d processes: %v; exit codes: %v", n.count("errors"), n.count("processes"), n.n, codes.n)
 	for _, what := range []string{"pwrite64 EIO", "pwrite64 ENOSPC", "fsync EIO", "fcntl ENOLCK", "flock ENOLCK"} {
-		if n.count(what) == 0 {
+		if n.count(what) == 0 && *every > 0 {
 			t.Errorf("there was no %s", what)
 		}
 	}
 	if n.count("errors") == 0 {
-		t.Error(errors.New("no error reached a process"))
+		t.Error("no error reached a process")
 	}
 }
