@@ -333,8 +333,8 @@ func TestProviderDownIsRecoveredLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		owes := m.owes()
-		if len(owes) != 1 || owes[0].Reason != collection.UpstreamPressure || owes[0].Attempts != 1 {
-			t.Fatalf("owed %+v, want one upstream_pressure gap with one attempt", owes)
+		if len(owes) != 1 || owes[0].Reason != collection.UpstreamPressure || owes[0].Attempts != 1 || owes[0].Shape != collection.SliceGap {
+			t.Fatalf("owed %+v, want one upstream_pressure SLICE_GAP with one attempt", owes)
 		}
 		if got, want := runner.Verdict(run, owes), collection.Waiting; got != want {
 			t.Errorf("Verdict = %s, want %s", got, want)

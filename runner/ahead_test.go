@@ -1,0 +1,75 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/collection"
+	"collect/runner"
+)
+
+// TestPagesAheadGrowFromOne: a list is fetched one page at a time, then two,
+// then four. So a list of one page costs one request, none more than three
+// beyond its end, and a long one a quarter of the time.
+func TestPagesAheadGrowFromOne(t *testing.T) {
+	for _, test := range []struct {
+		pages       int
+		least, most time.Duration // a page takes a second
+	}{
+		{1, time.Second, time.Second}, {3, 2 * time.Second, 3 * time.Second}, {40, 11 * time.Second, 14 * time.Second},
+	} {
+		bubble(t, fmt.Sprint(test.pages), func(t *testing.T) {
+			p := &provider{n: 3 * test.pages, before: func(int) { time.Sleep(time.Second) }}
+			began := time.Now()
+			_, err := do(t, newMemory(), p, func(c *runner.Config) {
+				c.Connector, c.Concurrency, c.Streams = shelf{ahead: true}, 4, []string{"items"}
+			})
+			if took := time.Since(began); err != nil || took < test.least || took > test.most {
+				t.Errorf("%v, %v, want %v to %v", took, err, test.least, test.most)
+			}
+			if beyond := p.requests() - test.pages; beyond < 0 || beyond > 3 || test.pages == 1 && beyond > 0 {
+				t.Errorf("%d requests beyond the end", beyond)
+			}
+		})
+	}
+}
+
+// slow is a ledger whose commits take a second and tell how many slices they
+// were.
+type slow struct {
+	*memory
+	mu     sync.Mutex
+	groups []int
+}
+
+func (l *slow) Commit(ctx context.Context, group ...collection.Slice) ([]collection.Committed, error) {
+	time.Sleep(time.Second)
+	l.mu.Lock()
+	l.groups = append(l.groups, len(group))
+	l.mu.Unlock()
+	return l.memory.Commit(ctx, group...)
+}
+
+// TestSlicesThatWaitShareATransaction, and no more of them than may.
+func TestSlicesThatWaitShareATransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 200}
+		l := &slow{memory: m}
+		_, err := do(t, m, p, func(c *runner.Config) { c.Ledger, c.Concurrency = l, 100 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkAll(t, m, p)
+		most := 0
+		for _, n := range l.groups {
+			most = max(most, n)
+		}
+		if most != 64 {
+			t.Errorf("the largest transaction had %d slices, want 64: of 100 that wait, as many as may share one", most)
+		}
+	})
+}
