@@ -98,7 +98,7 @@ func FuzzSince(f *testing.F) {
 		for i, page := range rest {
 			var records []collection.Record
 			for n, mark := range strings.Fields(page) {
-				records = append(records, collection.Record{Key: fmt.Sprint(n), Data: []byte(fmt.Sprintf(`{"at":%q}`, strings.ToValidUTF8(mark, "?")))})
+				records = append(records, collection.Record{Key: fmt.Sprint(n), Data: fmt.Appendf(nil, `{"at":%q}`, strings.ToValidUTF8(mark, "?"))})
 			}
 			token := ""
 			if i < len(rest)-1 {
