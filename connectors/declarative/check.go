@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"collect/collection"
 )
@@ -34,6 +33,7 @@ func (c *checker) check() {
 	for _, e := range c.doc.Streams {
 		c.name(e.key)
 		c.spec.streams = append(c.spec.streams, c.stream(e.key, e.value))
+		c.route(e.key.text, e.value)
 	}
 	if len(c.faults) == 0 {
 		c.parentsFirst()
@@ -132,10 +132,7 @@ func (c *checker) checkProvider() {
 		}
 	}
 	c.checkAuth(spec.Auth)
-	p.StartPerSecond = spec.StartPerSecond.value
-	p.Ceilings = ceilings(spec.Ceiling)
-	c.oneOf(spec.Pace, "on", "off", "false", "true")
-	p.Unpaced = spec.Pace.text == "off" || spec.Pace.text == "false"
+	c.checkPace(spec, p)
 	c.oneOf(spec.On403, string(collection.Freeze), string(collection.Hold), string(collection.GapRecord))
 	p.Forbidden = collection.ForbiddenPolicy(spec.On403.text)
 	l := spec.Limits
@@ -144,31 +141,6 @@ func (c *checker) checkProvider() {
 		Body: l.Body.value, Record: l.Record.value, Headers: l.Headers.value, Cursor: int(l.Cursor.value),
 		PagesWithout: l.PagesWithoutNew.value, Attempts: l.Attempts.value, LongestWait: l.LongestRetryWait.value,
 	}
-}
-
-func ceilings(spec ceilingSpec) []collection.Ceiling {
-	var list []collection.Ceiling
-	if spec.PerSecond.value > 0 {
-		list = append(list, perSecond(spec.PerSecond.value))
-	}
-	for _, w := range []struct {
-		count int
-		per   time.Duration
-	}{{spec.PerMinute.value, time.Minute}, {spec.PerHour.value, time.Hour}, {spec.PerDay.value, 24 * time.Hour}} {
-		if w.count > 0 {
-			list = append(list, collection.Ceiling{Count: w.count, Per: w.per})
-		}
-	}
-	return list
-}
-
-// perSecond returns the ceiling of a rate. One that is not whole allows one
-// request in the time that it takes, never more.
-func perSecond(rate float64) collection.Ceiling {
-	if whole := int(rate); float64(whole) == rate {
-		return collection.Ceiling{Count: whole, Per: time.Second}
-	}
-	return collection.Ceiling{Count: 1, Per: time.Duration(float64(time.Second)/rate) + 1}
 }
 
 // checkAuth sees to it that a credential comes from a secret, always.

@@ -41,6 +41,10 @@ type providerSpec struct {
 	Ceiling        ceilingSpec     `yaml:"ceiling"`
 	StartPerSecond number          `yaml:"start_per_second"`
 	Pace           scalar          `yaml:"pace"`
+	Law            scalar          `yaml:"law"`
+	Concurrency    concurrencySpec `yaml:"concurrency"`
+	Clamp          clampSpec       `yaml:"clamp"`
+	Quota          quotaSpec       `yaml:"quota"`
 	On403          scalar          `yaml:"on_403"`
 	Throttle       []ruleSpec      `yaml:"throttle"`
 	Limits         limitsSpec      `yaml:"limits"`
@@ -78,6 +82,27 @@ type ceilingSpec struct {
 	PerDay    count    `yaml:"per_day"`
 }
 
+type concurrencySpec struct {
+	_   struct{} `block:"a concurrency"`
+	At  span     // where it stands
+	Max count    `yaml:"max"`
+	Law scalar   `yaml:"law"`
+}
+
+type clampSpec struct {
+	_        struct{} `block:"a clamp"`
+	Off      flag     // written clamp: off
+	Burn     percent  `yaml:"burn"`
+	Least    percent  `yaml:"least"`
+	Step     percent  `yaml:"step"`
+	Cooldown duration `yaml:"cooldown"`
+}
+
+type quotaSpec struct {
+	_       struct{} `block:"a quota"`
+	Reserve percent  `yaml:"reserve"`
+}
+
 type limitsSpec struct {
 	_                struct{} `block:"limits"`
 	RequestTimeout   duration `yaml:"request_timeout"`
@@ -112,6 +137,8 @@ type streamSpec struct {
 	Page    *pageSpec       `yaml:"page"`
 	Each    ordered[scalar] `yaml:"each"`
 	Role    scalar          `yaml:"role"`
+	Route   name            `yaml:"route"`
+	Weight  number          `yaml:"weight"`
 	On      []ruleSpec      `yaml:"on"`
 }
 

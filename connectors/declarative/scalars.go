@@ -94,6 +94,26 @@ func (v *number) read(d *decoder, n ast.Node) {
 	v.value = value
 }
 
+// A percent is a share such as 20%, above 0 and below 100.
+type percent struct {
+	scalar
+	value float64 // of 1
+}
+
+func (v *percent) read(d *decoder, n ast.Node) {
+	v.scalar.read(d, n)
+	if !v.set {
+		return
+	}
+	digits, ok := strings.CutSuffix(v.text, "%")
+	value, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if !ok || err != nil || !(value > 0 && value < 100) {
+		d.fail(v.at, "this must be a share such as 20%, above 0% and below 100%", "")
+		return
+	}
+	v.value = value / 100
+}
+
 // A duration is a span of time such as 90s, 5m, 2h or 7d.
 type duration struct {
 	scalar
@@ -141,6 +161,21 @@ func (v *size) read(d *decoder, n ast.Node) {
 		return
 	}
 	v.value = value * unit
+}
+
+// read takes "clamp: off" for what it says.
+func (c *clampSpec) read(d *decoder, n ast.Node) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		if c.Off.value = n.Value == "off"; c.Off.value {
+			return
+		}
+	case *ast.BoolNode:
+		if c.Off.value = !n.Value; c.Off.value {
+			return
+		}
+	}
+	d.block(n, reflect.ValueOf(c).Elem())
 }
 
 // read takes "auth: none" for what it says.
