@@ -14,6 +14,7 @@ const (
 	disbelievedMost = 4 * time.Hour
 	freshest        = time.Minute // headers older than it are not followed
 	shortWindow     = 10 * time.Second
+	holdMore        = 0.1 // seconds that a hold is longer than was asked, about
 	restLeast       = 0.3 // requests that remain are at least counted as this
 )
 
@@ -41,9 +42,7 @@ func (p *plateau) announce(o Outcome, refused bool, now moment) {
 		rate := margin * rest / q.Reset.Seconds()
 		switch {
 		case q.Limit > 1 && p.longest <= shortWindow:
-			// A reset in whole seconds says nothing of such a window, and the
-			// last request of it would cost the wait for its end.
-			rate = margin * (q.Limit - 1) / p.longest.Seconds()
+			rate = shortPace(q.Limit, p.longest.Seconds())
 		case q.Limit > 0:
 			rate = min(rate, response.AboveAverage*q.Limit/p.longest.Seconds())
 		}
@@ -56,6 +55,17 @@ func (p *plateau) announce(o Outcome, refused bool, now moment) {
 		pace = min(pace, p.news) // an error never makes it faster
 	}
 	p.news, p.told = pace, now
+}
+
+// shortPace returns the pace for a window of a few seconds. A reset in whole
+// seconds says nothing of where in such a window we are, so what remains is of
+// no use. The last request of a window costs the wait for its end, rounded up,
+// so it is sent only where that is less than what it is worth.
+func shortPace(limit, window float64) float64 {
+	slot := window / limit / margin
+	last := math.Ceil(slot) + holdMore
+	all := limit / max(window, (limit-1)*slot+last)
+	return max(margin*(limit-1)/window, min(margin*limit/window, all))
 }
 
 // follow moves the pace to what the headers say, if they are fresh and have

@@ -12,9 +12,6 @@ const (
 	pauseJitter   = 0.3                    // 0.85 to 1.15
 	suspicionFade = 0.985                  // for each answer, so that it lasts for about 66
 	suspicionMost = 2                      // lone refusals in that time that are taken for chance
-	chanceLeast   = 64                     // answers before a lone refusal that is taken for chance
-	chanceTrim    = 0.98                   // of the plateau, for each but the first
-	noisyLones    = 3                      // after so many, a probe is pardoned one as well
 
 	weakOutage = 30 * time.Second // a weak episode that lasts longer is an outage
 	longOutage = 10 * time.Minute // and any that lasts longer is, or a quota
@@ -127,23 +124,11 @@ func (p *plateau) recover(now moment) {
 	p.blocked, p.pause = false, 0
 	lasted := now - p.at
 	p.lasted, p.ended = lasted, now
-	switch {
-	case p.weak && p.tries == 0 && p.suspicion < suspicionMost:
+	if p.weak && p.tries == 0 && p.suspicion < suspicionMost {
 		p.suspicion++
 		p.resume()
 		return
-	case p.lone():
-		p.lones++
-		p.pardoned = true
-		if p.was == steady && p.lones > 1 {
-			p.target *= chanceTrim
-			p.from = min(p.from, p.target)
-		}
-		p.begin(now)
-		p.resume()
-		return
 	}
-	p.lones = 0
 	switch {
 	case p.lasted > longOutage || p.weak && p.lasted > weakOutage:
 		p.begin(now)
@@ -159,13 +144,6 @@ func (p *plateau) recover(now moment) {
 		p.restart = p.was == startup && p.window == 0 && !p.started
 		p.started = true
 	}
-}
-
-// lone reports whether the episode was one refusal after many answers at a
-// plateau: for a pace that is too high, the next follows soon.
-func (p *plateau) lone() bool {
-	steadily := p.was == steady || p.was == probing && p.lones >= noisyLones && !p.pardoned
-	return steadily && p.tries == 0 && p.places == 0 && p.lasted < windowLeast && p.answers >= chanceLeast
 }
 
 // resume climbs back to where the pace was, and learns nothing.

@@ -20,17 +20,15 @@ var usualWindows = [...]time.Duration{10 * time.Second, 30 * time.Second, time.M
 
 // A knowledge is what is known of the limit.
 type knowledge struct {
-	limits   []float64     // estimates that agree, at most four
-	window   time.Duration // that the provider counts in; 0: none was seen
-	banned   float64       // never faster than it; 0: nothing was forbidden
-	started  bool          // the start has gone on after a refusal
-	first    moment        // when the first request was asked for
-	pardoned bool          // in this probe
-	lones    int           // refusals that were taken for chance since one was not
-	guesses  int           // episodes in a row without an estimate
-	lower    int           // episodes in a row that found less
-	agreed   int           // episodes in a row that found the same
-	refuted  bool          // a plateau that a probe seemed to prove was refused
+	limits  []float64     // estimates that agree, at most four
+	window  time.Duration // that the provider counts in; 0: none was seen
+	banned  float64       // never faster than it; 0: nothing was forbidden
+	started bool          // the start has gone on after a refusal
+	first   moment        // when the first request was asked for
+	guesses int           // episodes in a row without an estimate
+	lower   int           // episodes in a row that found less
+	agreed  int           // episodes in a row that found the same
+	refuted bool          // a plateau that a probe seemed to prove was refused
 
 	began   moment   // of the count
 	answers int      // since then

@@ -60,7 +60,7 @@ func (p *plateau) advance(weight float64, now moment) {
 	case steady:
 		p.since++
 		if p.target < p.bound() && p.due(now) {
-			p.base, p.levels, p.mode, p.pardoned = p.target, p.levels[:0], probing, false
+			p.base, p.levels, p.mode = p.target, p.levels[:0], probing
 			p.raise(now)
 		}
 	case probing:
