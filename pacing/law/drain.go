@@ -115,6 +115,7 @@ func (p *plateau) slowDown(median float64, pit bool, now moment) {
 	p.r = max(slowest, min(p.r, drainPace*delivered))
 	p.mode, p.fence = drain, p.sent
 	p.latency.recent.clear()
+	p.tooFast = 0
 	p.every = min(probeMost, 2*p.every)
 	p.step = max(stepLeast, p.step/2)
 	p.tat = max(p.tat, now+interval(p.r))

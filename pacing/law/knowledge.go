@@ -12,6 +12,7 @@ const (
 	recent      = 5 * time.Second // of which all answers are kept,
 	keptLeast   = 16              // and at least so many,
 	keptMost    = 2048            // and at most: five seconds of 400 a second
+	blockShare  = 0.25            // of a count, beyond which it may tell of the block and not of the limit
 	fineProbe   = 0.12            // a refused step up to it tells where the limit is
 )
 
@@ -125,8 +126,12 @@ func (p *plateau) estimate(now moment) float64 {
 
 // learn returns the plateau that the episode which has just ended calls for.
 func (p *plateau) learn(now moment) float64 {
+	idle := float64(p.lasted) > blockShare*float64(now-p.began)
 	est := p.estimate(now)
 	known := p.limit()
+	if p.tooFast = 0; est == 0 || idle {
+		p.tooFast = p.from // the count may say little
+	}
 	was := p.was
 	if est == 0 {
 		return p.guess(was)
@@ -206,7 +211,7 @@ func (p *plateau) confirm(est float64) float64 {
 	if len(p.limits) > estimates {
 		p.limits = p.limits[1:]
 	}
-	p.lower = 0
+	p.lower, p.tooFast = 0, 0
 	target := margin * p.limit()
 	if p.was != probing {
 		p.refuted = true

@@ -13,6 +13,7 @@ const (
 	stepFirst   = 0.05             // of a probe
 	stepLeast   = 0.02             //
 	stepMost    = 0.25             //
+	farApart    = 1.5              // a pace that was refused and a plateau
 	stepGrow    = 1.6              // from one level to the next
 	probeLeast  = 32               // answers before a probe
 	probeMost   = 1024             //
@@ -33,8 +34,9 @@ type level struct {
 // A probe is the search for more.
 type probe struct {
 	step    float64
-	every   int // answers between two
-	since   int // answers at the plateau, or at the level
+	tooFast float64 // the pace that was refused last; 0: the limit is confirmed
+	every   int     // answers between two
+	since   int     // answers at the plateau, or at the level
 	base    float64
 	levels  []level
 	restart bool // startup goes on when the pace is back
@@ -110,8 +112,12 @@ func (p *plateau) arrive(now moment) {
 }
 
 // due reports whether it is time for a probe. One that was refused is paid for
-// with the length of its episode.
+// with the length of its episode. A plateau that is far from the pace that was
+// refused, and that nothing has confirmed, does not wait for long.
 func (p *plateau) due(now moment) bool {
+	if p.agreed == 0 && p.tooFast > farApart*p.target {
+		return p.since >= enough && now-p.ended > max(p.lasted, p.window)
+	}
 	most := max(probeLeast, int(probeTime.Seconds()*p.r))
 	if p.since < min(p.every, most) {
 		return false
@@ -121,7 +127,11 @@ func (p *plateau) due(now moment) bool {
 
 // raise begins a level.
 func (p *plateau) raise(now moment) {
-	p.r = min(p.bound(), p.r*(1+p.step))
+	step := p.step
+	if p.agreed == 0 && p.tooFast > p.r {
+		step = max(step, math.Sqrt(p.tooFast/p.r)-1)
+	}
+	p.r = min(p.bound(), p.r*(1+step))
 	p.levels = append(p.levels, level{p.r, now})
 	p.since = 0
 }
