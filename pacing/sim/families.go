@@ -73,6 +73,20 @@ func Families() []Family {
 		{"window-ietf", "fixed window, announced by RateLimit fields", true, true, func(d *draw) model { return d.fixed(structured) }},
 		{"bucket", "token bucket, bare 429", true, false, func(d *draw) model { return d.bucket(bare, steady(d.limit())) }},
 		{"bucket-after", "token bucket, Retry-After", true, false, func(d *draw) model { return d.bucket(retryAfter, steady(d.limit())) }},
+		{"window-down", "minutes of the clock, Retry-After rounded down", true, false, func(d *draw) model {
+			n := max(2, math.Round(60*d.limit()))
+			return d.counting(roundedDown, steady(n/60), &fixedWindow{n: n, w: 60})
+		}},
+		{"bucket-zero", "token bucket, Retry-After: 0", true, false, func(d *draw) model { return d.bucket(atOnce, steady(d.limit())) }},
+		{"bucket-rate", "token bucket, its rate in a header, bare 429", true, true, func(d *draw) model { return d.bucket(rated, steady(d.limit())) }},
+		{"quota-back", "a quota for 20 minutes, spent early or late, in a token bucket, bare 429", true, false, func(d *draw) model {
+			rate := d.limit()
+			c := d.bucket(bare, steady(0.7*rate))
+			quota := math.Round(0.7 * rate * 1200)
+			c.limits = []limiter{&bucket{rate: steady(rate), burst: 10, tokens: 10}, &fixedWindow{n: quota, w: 1200}}
+			c.best = steady(quota / 1200)
+			return c
+		}},
 		{"sliding", "sliding window, bare 429", true, false, func(d *draw) model {
 			n, w := d.window(d.limit())
 			return d.counting(bare, steady(n/w), &slidingWindow{n: n, w: w})

@@ -15,6 +15,9 @@ const (
 	bare       style = iota // 429 and nothing else
 	retryAfter              // 429 with Retry-After
 	announced               // X-RateLimit headers on every response, and 429 without Retry-After
+	roundedDown             // 429 with Retry-After, which may be 0
+	atOnce                  // 429 with Retry-After: 0
+	rated                   // the rate in X-Amzn-RateLimit-Limit on every response, and bare 429
 	structured              // the fields of draft-ietf-httpapi-ratelimit-headers-10, and Retry-After
 )
 
@@ -40,8 +43,13 @@ func (c *counting) answer(now, cost float64, _ int) reply {
 	r := reply{status: 200, header: http.Header{}, latency: jitter(c.rng, c.idle)}
 	if wait > 0 {
 		r.status, r.latency = 429, r.latency/2
-		if c.style == retryAfter || c.style == structured {
+		switch c.style {
+		case retryAfter, structured:
 			r.header.Set("Retry-After", strconv.Itoa(int(math.Ceil(wait))))
+		case roundedDown:
+			r.header.Set("Retry-After", strconv.Itoa(int(wait)))
+		case atOnce:
+			r.header.Set("Retry-After", "0")
 		}
 	}
 	limit, remaining, reset, window := c.limits[0].left(now)
@@ -50,6 +58,8 @@ func (c *counting) answer(now, cost float64, _ int) reply {
 		r.header.Set("X-RateLimit-Limit", strconv.Itoa(int(limit)))
 		r.header.Set("X-RateLimit-Remaining", strconv.Itoa(int(remaining)))
 		r.header.Set("X-RateLimit-Reset", strconv.Itoa(int(math.Ceil(reset))))
+	case rated:
+		r.header.Set("X-Amzn-RateLimit-Limit", strconv.FormatFloat(c.best(now), 'f', -1, 64))
 	case structured:
 		r.header.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, int(limit), int(math.Ceil(window))))
 		r.header.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, int(remaining), int(math.Ceil(reset))))

@@ -67,9 +67,10 @@ func play(t *testing.T, f sim.Family, c sim.Client) *tally {
 			var state []byte
 			sim.Play(p, c, time.Hour, &state)
 			s := p.Score(0, time.Hour)
-			sum.add(s, p.Score(0, 5*time.Minute))
-			t.Logf("%s at %s, seed %d: %.1f %% of %d, %d refused, 90 %% after %.0f s, latency ×%.1f, banned %t, early %d",
-				c.Name, f.Name, p.Seed, 100*s.Share, s.Requests, s.Refusals, s.Reached, s.Latency, s.Banned, s.Early)
+			begin := p.Score(0, 5*time.Minute)
+			sum.add(s, begin)
+			t.Logf("%s at %s, seed %d: %.1f %% of %d, %d refused, 90 %% after %.0f s, latency ×%.1f, banned %t, early %d, cold %d",
+				c.Name, f.Name, p.Seed, 100*s.Share, s.Requests, s.Refusals, s.Reached, s.Latency, s.Banned, s.Early, begin.Refusals)
 		})
 	}
 	return &sum
