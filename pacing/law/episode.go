@@ -52,9 +52,7 @@ func (p *plateau) refuse(d Ticket, o Outcome, now moment) {
 		p.tries++
 		p.failed = now
 		p.weak = p.weak && o.Weak
-		if o.Hold < 0 {
-			p.rest(now)
-		}
+		p.rest(now) // also if a time was told: it was too short
 		return
 	}
 	if o.Weak && p.doubt == 0 && p.suspicion < suspicionMost && p.mode != drain {
@@ -72,7 +70,7 @@ func (p *plateau) refuse(d Ticket, o Outcome, now moment) {
 	p.fence = p.sent
 	p.r = max(slowest, min(p.r, p.from*decrease))
 	p.tat = max(p.tat, now+interval(p.r))
-	if o.Hold < 0 {
+	if o.Hold <= 0 { // a time that is over says nothing
 		p.rest(now)
 	}
 }
