@@ -27,6 +27,7 @@ type draw struct {
 	rng      *rand.Rand
 	idle     float64 // seconds a request takes when nobody waits
 	weighted bool
+	cut      float64 // when the limit falls, in seconds
 }
 
 // limit draws a rate from 0.2 to 16 per second, evenly in its logarithm.
@@ -103,7 +104,9 @@ func Families() []Family {
 			return d.counting(bare, steady(rate), &bucket{rate: steady(rate), burst: 8 + 4*rate, tokens: 8})
 		}},
 		{"step", "token bucket that falls to a quarter, bare 429", true, false, func(d *draw) model {
-			return d.bucket(bare, step(d.limit(), 1200+600*d.rng.Float64()))
+			rate := d.limit()
+			d.cut = 1200 + 600*d.rng.Float64()
+			return d.bucket(bare, step(rate, d.cut))
 		}},
 		{"wander", "token bucket that wanders, bare 429", true, false, func(d *draw) model { return d.bucket(bare, wander(d.rng, d.limit())) }},
 		{"concurrency", "requests in flight are counted, bare 429", true, false, func(d *draw) model {
@@ -155,7 +158,7 @@ func (f Family) New(seed uint64) *Provider {
 	d.idle = 0.06 * math.Exp(d.rng.Float64()*math.Log(6))
 	m := f.build(d)
 	return &Provider{
-		Family: f.Name, Seed: seed, model: m, weighted: d.weighted, idle: d.idle,
+		Family: f.Name, Seed: seed, Cut: time.Duration(d.cut * float64(time.Second)), model: m, weighted: d.weighted, idle: d.idle,
 		start: time.Now(), rng: rand.New(rand.NewPCG(seed, h.Sum64()+1)),
 	}
 }

@@ -12,13 +12,13 @@ import (
 type style int
 
 const (
-	bare       style = iota // 429 and nothing else
-	retryAfter              // 429 with Retry-After
-	announced               // X-RateLimit headers on every response, and 429 without Retry-After
-	roundedDown             // 429 with Retry-After, which may be 0
-	atOnce                  // 429 with Retry-After: 0
-	rated                   // the rate in X-Amzn-RateLimit-Limit on every response, and bare 429
-	structured              // the fields of draft-ietf-httpapi-ratelimit-headers-10, and Retry-After
+	bare        style = iota // 429 and nothing else
+	retryAfter               // 429 with Retry-After
+	announced                // X-RateLimit headers on every response, and 429 without Retry-After
+	roundedDown              // 429 with Retry-After, which may be 0
+	atOnce                   // 429 with Retry-After: 0
+	rated                    // the rate in X-Amzn-RateLimit-Limit on every response, and bare 429
+	structured               // the fields of draft-ietf-httpapi-ratelimit-headers-10, and Retry-After
 )
 
 // A counting provider refuses with 429 what does not fit in its limits.

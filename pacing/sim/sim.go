@@ -71,6 +71,9 @@ type Provider struct {
 	Family string
 	Seed   uint64
 
+	// Cut is when its limit falls, since its start; 0: never.
+	Cut time.Duration
+
 	model    model
 	weighted bool
 	idle     float64 // latency of the best client, in seconds
@@ -213,4 +216,15 @@ func (p *Provider) Score(from, to time.Duration) Score {
 		}
 	}
 	return s
+}
+
+// Quiet returns how long after from it took until a minute began in which at
+// most share of the requests were refused; +Inf seconds if none did before to.
+func (p *Provider) Quiet(from, to time.Duration, share float64) (seconds float64) {
+	for at := from; at+time.Minute <= to; at += time.Second {
+		if s := p.Score(at, at+time.Minute); float64(s.Refusals) <= share*float64(s.Requests) {
+			return (at - from).Seconds()
+		}
+	}
+	return math.Inf(1)
 }

@@ -1,0 +1,106 @@
+package sim_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// A gate is something that the default law is to reach.
+type gate struct {
+	what string
+	want float64
+	got  float64
+	unit string
+	from bool // want is the least, and not the most
+	goal bool // it is wanted, and not yet promised: a miss does not fail
+}
+
+func (g gate) met() bool {
+	if g.from {
+		return g.got >= g.want
+	}
+	return g.got <= g.want
+}
+
+func (g gate) row() string {
+	bound, met := "at most", "yes"
+	if g.from {
+		bound = "at least"
+	}
+	if !g.met() {
+		met = "**no**"
+	}
+	return fmt.Sprintf("| %s | %s %.4g%s | %.4g%s | %s |\n", g.what, bound, g.want, g.unit, g.got, g.unit, met)
+}
+
+// pass fails for each gate that is missed, or writes all of them down.
+func pass(t *testing.T, gates []gate) {
+	for _, g := range gates {
+		appendTo(t, *gateRows, g.row())
+		t.Logf("%s: %.4g%s, want %.4g%s", g.what, g.got, g.unit, g.want, g.unit)
+		if !g.met() && !g.goal && *gateRows == "" {
+			t.Errorf("%s: %.4g%s, want %.4g%s", g.what, g.got, g.unit, g.want, g.unit)
+		}
+	}
+}
+
+// Families that punish, or that take their limit back and forth: nobody gets
+// all of it, so less is asked for.
+var hard = []string{"penalty", "baseless", "co-tenant"}
+
+// Families whose answers say when there is more, or whose bucket is quick to
+// refill.
+var quick = []string{"window-after", "bucket", "bucket-after", "bucket-zero", "bucket-rate", "ban-refusals"}
+
+// gatesOf returns what must hold of an hour at each family.
+func gatesOf(all []*tally) []gate {
+	var shares, hardShares, refused, reached, cold, coldQuick, after, quiet []float64
+	var queue, tarpit float64
+	worst, bans, early, announced := 100.0, 0, 0, 0
+	for _, a := range all {
+		name := a.family.Name
+		bans, early = bans+a.bans, early+a.early
+		if slices.Contains(quick, name) {
+			coldQuick = append(coldQuick, a.cold...)
+		} else {
+			cold = append(cold, a.cold...)
+		}
+		after, quiet = append(after, a.after...), append(quiet, a.quiet...)
+		switch name {
+		case "queue":
+			queue = mean(a.latency)
+		case "tarpit":
+			tarpit = mean(a.latency)
+		case "window-headers", "window-ietf":
+			announced += a.refusals
+		}
+		if !a.family.Learnable {
+			continue
+		}
+		shares, refused, reached = append(shares, 100*mean(a.shares)), append(refused, a.refused()), append(reached, a.reached...)
+		worst = min(worst, 100*slices.Min(a.shares))
+		if slices.Contains(hard, name) {
+			hardShares = append(hardShares, shares[len(shares)-1])
+		}
+	}
+	easy := slices.DeleteFunc(slices.Clone(shares), func(s float64) bool { return slices.Contains(hardShares, s) })
+	return []gate{
+		{what: "accounts banned where a signal exists", want: 0, got: float64(bans)},
+		{what: "requests inside a Retry-After", want: 0, got: float64(early)},
+		{what: "refusals where fields announce a window", want: float64(len(all[0].shares)), got: float64(announced)},
+		{what: "work, mean of the families", want: 92, got: mean(shares), unit: " %", from: true},
+		{what: "work, every family but the hard ones", want: 84, got: slices.Min(easy), unit: " %", from: true},
+		{what: "work, hard families: penalty boxes, refusals for nothing, a co-tenant in bursts", want: 80, got: slices.Min(hardShares), unit: " %", from: true, goal: true},
+		{what: "work, worst instance", want: 75, got: worst, unit: " %", from: true, goal: true},
+		{what: "refused of 1000, mean of the families", want: 2.5, got: mean(refused)},
+		{what: "refused of 1000, median of the families", want: 1.5, got: median(refused)},
+		{what: "cold: refusals in 5 minutes, worst, with Retry-After or a bucket", want: 8, got: slices.Max(coldQuick)},
+		{what: "cold: refusals in 5 minutes, worst, of all others", want: 20, got: slices.Max(cold)},
+		{what: "cold: 90 % of the limit, median", want: 120, got: median(reached), unit: " s"},
+		{what: "limit cut to a quarter: few refused again, median", want: 60, got: median(quiet), unit: " s"},
+		{what: "limit cut to a quarter: refusals in 5 minutes, median", want: 8, got: median(after)},
+		{what: "latency of a queue, as a multiple", want: 2, got: queue, goal: true},
+		{what: "latency of a tarpit, as a multiple", want: 3, got: tarpit, goal: true},
+	}
+}
