@@ -1,69 +1,89 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"collect/collection"
 	"collect/pacing/gate"
-	"collect/store"
 )
 
 func (a *app) freezeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "freeze",
-		Short: "Release a provider that was frozen after a 403",
-		Args:  exactArgs(),
+		Short: "Freeze a provider, or release one that was frozen after a 403",
+		Long: `Freeze stops all calls to the provider of a connector, as a 403 does that nobody
+can explain: for every connector that uses the same account, and across
+restarts. Who did it, when and why is kept.
+
+It is refused while a run uses the account. Stop the run first, with ctrl-c or
+SIGTERM: it saves the page in flight, and the next run hears of it.`,
+		Args: oneOfCommands("on", "release"),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	var reason string
-	release := &cobra.Command{
-		Use:   "release <name | file.yaml>",
-		Short: "Let requests go out again, after you settled it with the provider",
-		Long: `Release ends the freeze of the provider of a connector. The next run asks
-again at a careful pace; another 403 freezes it again. Who released it, when
-and why is kept.`,
-		Args: exactArgs("<name | file.yaml>"),
-		RunE: func(c *cobra.Command, args []string) error { return a.release(c.Context(), args[0], reason) },
-	}
-	release.Flags().StringVar(&reason, "reason", "", "why it may go on, for the record; required")
-	c.AddCommand(release)
+	release := a.orderCommand("release", "Let requests go out again, after you settled it with the provider", order{
+		command: "collect freeze release",
+		means:   "This lets requests to %s out again. The first one that is answered 403 freezes it again.",
+		done:    "released: the next run of %[2]s asks %[1]s again, at a careful pace",
+		idle:    "%s is not frozen",
+		apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
+			if state == nil {
+				return nil, nil, nil
+			}
+			return gate.Release(state, now)
+		},
+	})
+	c.AddCommand(a.freezeOnCommand(), release)
 	return c
 }
 
-func (a *app) release(ctx context.Context, arg, reason string) error {
-	if reason == "" {
-		return &usageError{"collect freeze release: missing --reason"}
+// freezeOnCommand freezes until a person releases it, or for a time.
+func (a *app) freezeOnCommand() *cobra.Command {
+	var (
+		o   operatorOptions
+		how time.Duration
+	)
+	c := &cobra.Command{
+		Use:   "on <name | file.yaml>",
+		Short: "Stop all calls until you release it, or for a time",
+		Args:  exactArgs("<name | file.yaml>"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.name = args[0]
+			what := order{
+				command: "collect freeze on",
+				means:   "This stops all calls to %s by this account until you release it.",
+				done:    "frozen: no request to %[1]s leaves. To end it: collect freeze release %[2]s --reason …",
+				idle:    "%s is frozen already, and not for less long",
+				apply:   gate.ForceFreeze,
+			}
+			if how > 0 {
+				what.means = "This stops all calls to %s by this account for " + span(how) + "; then one test request may go out."
+				what.apply = func(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
+					return gate.ForceHold(state, now, now.Add(how), note)
+				}
+			}
+			return a.give(c.Context(), o, what)
+		},
 	}
-	return a.change(ctx, arg, func(db store.Store, name string) error {
-		released, err := releaseFreeze(ctx, db, name, store.Audit{Who: whoami(), Why: reason, Holder: thisProcess()})
-		if err != nil {
-			return err
-		}
-		if !released {
-			fmt.Fprintf(a.err, "%s is not frozen; nothing was changed\n", name)
-			return nil
-		}
-		fmt.Fprintf(a.err, "released: the next run of %s asks its provider again\n", name)
-		return nil
-	})
+	o.addFlags(c)
+	c.Flags().Var((*durationFlag)(&how), "for", "freeze for this `duration` (30m, 2h, 7d) instead of until it is released")
+	return c
 }
 
-// releaseFreeze ends the freeze of the account that the newest run of a
-// connector used. It reports whether there was one.
-func releaseFreeze(ctx context.Context, db store.Store, name string, audit store.Audit) (bool, error) {
-	runs, err := db.Runs(ctx, name, 1)
-	if err != nil || len(runs) == 0 {
-		return false, err
+// oneOfCommands refuses what is none of the commands that there are.
+func oneOfCommands(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		message := fmt.Sprintf("%s: there is no %q", c.CommandPath(), args[0])
+		if near := nearest(args[0], names); near != "" && !slices.Contains(names, args[0]) {
+			return &usageError{message + fmt.Sprintf("; there is %q", near)}
+		}
+		return &usageError{message + "; there are " + strings.Join(names, ", ")}
 	}
-	state, err := db.Provider(ctx, runs[0].Domain)
-	if err != nil || state == nil {
-		return false, err
-	}
-	state, events, err := gate.Release(state, time.Now())
-	if err != nil || len(events) == 0 {
-		return false, err
-	}
-	return true, db.Override(ctx, name, runs[0].Domain, state, audit, events...)
 }

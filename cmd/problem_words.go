@@ -175,6 +175,18 @@ func writeHeld(p *problem, err error, sc scene) {
 	p.Do = []step{{Say: "nothing; your schedule can simply try again later"}}
 }
 
+func writeBusy(p *problem, err error, _ scene) {
+	e, _ := errors.AsType[*busyError](err)
+	run := e.Run
+	p.Headline = fmt.Sprintf("a run of %s uses this account, and would not hear of it", run.Connector)
+	p.By = fmt.Sprintf("run %s, pid %d on %s", run.ID, run.Holder.PID, run.Holder.Host)
+	p.Saved = "nothing was changed"
+	p.Do = []step{
+		{"stop it; it saves the page in flight:", fmt.Sprintf("kill -INT %d", run.Holder.PID)},
+		{Say: "then give the order again"},
+	}
+}
+
 func writeFull(p *problem, _ error, sc scene) {
 	p.Headline = "no space left while saving a slice"
 	if sc.State != "" {
@@ -269,6 +281,10 @@ func writeFrozen(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s answered 403, so collect stopped all calls to it", sc.Provider)
 	p.At = sc.place()
 	p.Why = "a 403 can mean a ban. Going on could make it permanent"
+	if stop.Status == 0 { // it was frozen before
+		p.Headline = fmt.Sprintf("%s is frozen: no call to it leaves", sc.Provider)
+		p.Why = stop.Detail
+	}
 	p.Saved = sc.saved()
 	p.Do = []step{{Say: "check the account at " + sc.Provider}, sc.release("checked the account")}
 	if !stop.NotBefore.IsZero() {
@@ -344,10 +360,12 @@ func writeBreaker(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("the breaker for %s is open", sc.Provider)
 	p.Why = stop.Detail
 	p.Saved = sc.saved()
-	p.Do = []step{{Say: "nothing; one test call goes out later"}}
-	if !stop.NotBefore.IsZero() {
-		p.Do[0].Say = "nothing; one test call goes out at " + at(stop.NotBefore, sc.Now)
+	if stop.NotBefore.IsZero() { // no time ends it
+		p.Needs = needsOperator
+		p.Do = []step{{"when it may go on:", sc.command("breaker release") + " --reason \"…\""}}
+		return
 	}
+	p.Do = []step{{Say: "nothing; one test call goes out at " + at(stop.NotBefore, sc.Now)}}
 }
 
 func writeLongWait(p *problem, err error, sc scene) {

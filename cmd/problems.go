@@ -82,6 +82,7 @@ var explanations = []explanation{
 	{"E0715", levelWaiting, exitLater, needsOperator, true, is(store.ErrInUse), writeInUse},
 	{"E0714", levelError, exitUsage, needsOperator, false, as[*takenError], writeTaken},
 	{"E0716", levelError, exitStorage, needsOperator, false, as[*restoreError], writeRestore},
+	{"E0721", levelError, exitLater, needsOperator, true, as[*busyError], writeBusy},
 	{"E0710", levelError, exitStorage, needsOperator, false, as[*outputError], writeOutput},
 	{"E0702", levelError, exitStorage, needsOperator, true, full, writeFull},
 	{"E0703", levelError, exitConfig, needsOperator, false, is(store.ErrNewer), writeNewer},

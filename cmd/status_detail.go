@@ -126,6 +126,9 @@ func (a accountStatus) words(now time.Time) string {
 		breaker = "closed"
 	}
 	text += " · breaker " + breaker
+	if a.Forced {
+		text += " (held by an operator)"
+	}
 	if a.Frozen {
 		text += " · frozen"
 	}
@@ -190,6 +193,7 @@ type accountLine struct {
 	Learned  *float64 `json:"learned_per_second"`
 	Ceiling  *float64 `json:"ceiling_per_second"`
 	Breaker  *string  `json:"breaker"`
+	Forced   bool     `json:"breaker_forced"`
 	Frozen   bool     `json:"frozen"`
 	Until    stamp    `json:"held_until"`
 }
@@ -212,7 +216,7 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 			line.Streams = append(line.Streams, streamLineOf(stream))
 		}
 		if a := s.Account; a != nil {
-			line.Provider = &accountLine{a.Provider, orNull(a.Learned), orNull(a.Ceiling), textOrNull(a.Breaker), a.Frozen, stamp(a.Until)}
+			line.Provider = &accountLine{a.Provider, orNull(a.Learned), orNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, a.Frozen, stamp(a.Until)}
 		}
 		lines = append(lines, line)
 	}

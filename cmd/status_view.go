@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate"
 	"collect/store"
 )
 
@@ -27,9 +28,13 @@ type accountStatus struct {
 	Learned  float64 // requests a second; 0: not known
 	Ceiling  float64 // 0: none
 	Breaker  string  // its state; "" for closed
+	Forced   bool    // an operator holds it there
 	Frozen   bool
 	Until    time.Time // before it no request leaves; zero: nothing is held back, or only an operator ends it
 }
+
+// heldOpen reports whether an operator stops all calls with the breaker.
+func (a *accountStatus) heldOpen() bool { return a.Forced && a.Breaker == gate.Open }
 
 // A health is the state of a connector in one word.
 type health string
@@ -106,6 +111,8 @@ func (s connectorStatus) health(now time.Time) health {
 	switch {
 	case s.Account != nil && s.Account.Frozen:
 		return isFrozen
+	case s.Account != nil && s.Account.heldOpen():
+		return isBlocked
 	case slices.Contains(kinds, collection.Stuck), last.Outcome == collection.Failed,
 		last.Outcome == collection.Blocked && len(kinds) == 0:
 		return isStuck
@@ -153,6 +160,9 @@ func (s connectorStatus) next(now time.Time) string {
 		}
 		return "you: check the account"
 	case isBlocked, isStuck:
+		if s.Account != nil && s.Account.heldOpen() {
+			return "you: breaker is held open"
+		}
 		if reason := s.worst(); reason != "" {
 			return "you: " + reasonWords(reason)
 		}

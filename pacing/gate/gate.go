@@ -210,7 +210,13 @@ func (g *Gate) Frozen() *collection.Stop {
 		return nil
 	}
 	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.until}
-	if g.freeze.operator {
+	switch {
+	case g.freeze.reason == ByOperator:
+		stop.Detail = "an operator froze it"
+		if g.freeze.note != "" {
+			stop.Detail += ": " + g.freeze.note
+		}
+	case g.freeze.operator:
 		stop.Detail = "until an operator releases it"
 	}
 	return stop
