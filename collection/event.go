@@ -82,6 +82,15 @@ type RateInfo struct {
 	Previous float64  `json:"previous_per_second"`
 	Ceiling  *float64 `json:"ceiling_per_second"` // nil: none declared
 	Reason   string   `json:"reason"`
+	Binds    string   `json:"binds,omitempty"` // what makes it no faster: learned or ceiling
+
+	LastBackoff *BackoffInfo `json:"last_backoff,omitempty"` // in this run; nil: there was none
+}
+
+// BackoffInfo describes the last time that the pace was lowered.
+type BackoffInfo struct {
+	Reason string  `json:"reason"`
+	At     float64 `json:"at_per_second"` // the pace that was too fast
 }
 
 // ThrottleInfo describes what a provider said when it asked for less.

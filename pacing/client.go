@@ -74,6 +74,8 @@ type Governor struct {
 	broken    error      // of a save: nothing leaves any more
 	announced *desk.Turn // whose wait was told
 	accounted time.Time
+	unsaved   []collection.Event // changes of the rate, the newest of them
+	backoff   *collection.BackoffInfo
 	heard     meter.Announced    // limits of the provider that were told
 	reported  float64            // the rate that was last told
 	ceiling   *float64           // the strictest pace the owner allows; nil: none declared
@@ -210,7 +212,7 @@ func (g *Governor) keep(ctx context.Context, state func() []byte, events ...coll
 	if g.save == nil {
 		return nil
 	}
-	err := g.save(context.WithoutCancel(ctx), state(), events...)
+	err := g.save(context.WithoutCancel(ctx), state(), g.history(events)...)
 	if err == nil {
 		return nil
 	}
@@ -231,7 +233,8 @@ func (g *Governor) tell(e collection.Event, now time.Time, stream string) collec
 		e.Breaker.ElapsedSeconds, e.Breaker.Requests, e.Breaker.RetryTokensLeft = elapsed.Seconds(), int(requests), tokens
 	}
 	if e.Rate != nil {
-		e.Rate.Ceiling = g.ceiling
+		g.describe(e.Rate)
+		g.remember(e)
 	}
 	if g.observe != nil {
 		g.pending = append(g.pending, e)

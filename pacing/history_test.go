@@ -1,0 +1,85 @@
+package pacing_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+)
+
+// TestRateChangesAreKept: how the pace came to be what it is can be asked
+// later, once each, though a bare 429 is nothing that must be saved at once.
+func TestRateChangesAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d disk
+		var j journal
+		codes := []int{200, 200, 200, 429, 200}
+		g := govern(t, pacing.Config{Base: serve(statuses(codes...)), Save: d.save, Observe: j.observe})
+		for range 4 {
+			mustFetch(t, g)
+			time.Sleep(10 * time.Second)
+		}
+		if err := g.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var kept []collection.RateInfo
+		for _, e := range d.events {
+			if e.Rate != nil {
+				kept = append(kept, *e.Rate)
+			}
+		}
+		told := j.of(collection.RateChanged)
+		if len(kept) != len(told) || len(kept) == 0 {
+			t.Fatalf("%d changes of the rate were kept, and %d told", len(kept), len(told))
+		}
+		fell := 0
+		for i, r := range kept {
+			if want := *told[i].Rate; r.Learned != want.Learned {
+				t.Errorf("kept %+v, told %+v", r, want)
+			}
+			if r.Binds == "" {
+				t.Errorf("%+v does not say what binds", r)
+			}
+			if r.Learned < r.Previous {
+				fell++
+				if r.LastBackoff == nil || r.LastBackoff.Reason != "throttled" || r.LastBackoff.At != r.Previous {
+					t.Errorf("the last backoff of %+v is %+v", r, r.LastBackoff)
+				}
+			}
+		}
+		if fell != 1 {
+			t.Errorf("the rate fell %d times, want once", fell)
+		}
+		before := len(d.events)
+		if err := g.Flush(t.Context()); err != nil || len(d.events) != before {
+			t.Errorf("a second save: %v, %d events more", err, len(d.events)-before)
+		}
+	})
+}
+
+// TestFewRateChangesAreKept: one save brings the newest ones, not all.
+func TestFewRateChangesAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d disk
+		codes := make([]int, 0, 1000)
+		for range 500 {
+			codes = append(codes, 429, 200)
+		}
+		g := govern(t, pacing.Config{Base: serve(statuses(codes...)), Save: d.save, Law: "aimd", Budget: pacing.NewBudget(pacing.BudgetLimits{RetryTokens: 1000})})
+		for range 400 {
+			if _, err := fetch(t, g); err != nil {
+				time.Sleep(time.Minute)
+			}
+			time.Sleep(time.Minute)
+		}
+		before := len(d.events)
+		if err := g.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(d.events) - before; got == 0 || got > 64 {
+			t.Errorf("the last save brought %d events, want at most 64", got)
+		}
+	})
+}
