@@ -156,7 +156,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err.Error()} })
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.demoCommand(), a.simulateCommand(),
-		a.statusCommand(), a.gapsCommand(), a.runsCommand(), a.exportCommand(),
+		a.statusCommand(), a.explainCommand(), a.gapsCommand(), a.runsCommand(), a.exportCommand(),
 		a.backupCommand(), a.restoreCommand(),
 		a.resetCommand(), a.freezeCommand(), a.breakerCommand(), a.connectorsCommand(), a.versionCommand(), exitCodesHelp(),
 	)

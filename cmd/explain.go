@@ -1,0 +1,233 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"collect/collection"
+	"collect/pacing/gate"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain <name | file.yaml | run id | reason | exit code>",
+		Short: "Why this pace, what stops a run first, and what would make it faster",
+		Long: `Explain says why requests leave as they do: what limits them, where each limit
+comes from, which one binds now, what was learned and when, and what would make
+it faster. It tells one run if it is given its id, and the long words for a
+reason ("retry_after") or an exit code ("75").
+
+All of it comes from the database and the files of the configuration. Nothing
+is sent, and nothing is changed.`,
+		Args: exactArgs("<name | file.yaml | run id | reason | exit code>"),
+		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), args[0]) },
+	}
+}
+
+func (a *app) explain(ctx context.Context, arg string) error {
+	if words, ok := wordsFor(arg); ok {
+		if a.flags.json {
+			return printJSON(a.out, words)
+		}
+		fmt.Fprint(a.out, words.render(a.width(), a.caps()))
+		return nil
+	}
+	if isRunID(arg) {
+		return a.look(ctx, nil, func(v looked) error { return a.explainRun(ctx, v, arg) })
+	}
+	return a.look(ctx, []string{arg}, func(v looked) error {
+		e, err := a.gather(ctx, v)
+		switch {
+		case err != nil:
+			return err
+		case a.flags.json:
+			return printJSON(a.out, e.line())
+		}
+		fmt.Fprint(a.out, e.render(a.width(), a.caps()))
+		return nil
+	})
+}
+
+// An explained is all that the pace of a connector is explained from.
+type explained struct {
+	connectorStatus
+	Now     time.Time
+	Known   bool // of the pace, which then is Pace
+	Pace    gate.Status
+	History []collection.Event // changes of pace, breaker and freeze, oldest first
+	Allowed []allowance        // what the files say now
+	Caps    []allowance        // of a run
+}
+
+// An allowance is what a file allows, and where it says so.
+type allowance struct {
+	collection.Ceiling
+	What, Origin string
+}
+
+// historyEvents is how far back events are read, and historyShown how many
+// changes a person is shown.
+const (
+	historyEvents = 500
+	historyShown  = 5
+)
+
+// gather reads what is known of a connector.
+func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
+	e.Now = v.now
+	if v.db == nil {
+		return e, &unknownConnectorError{Name: v.name}
+	}
+	if e.connectorStatus, err = statusOf(ctx, v.db, v.name, v.now); err != nil {
+		return e, err
+	}
+	if len(e.Runs) > 0 {
+		state, err := v.db.Provider(ctx, e.Runs[0].Domain)
+		if err != nil {
+			return e, err
+		}
+		if state != nil {
+			e.Pace, err = gate.Inspect(state, v.now)
+			e.Known = err == nil // a state that cannot be read is nothing known
+		}
+	}
+	events, err := v.db.Events(ctx, v.name, historyEvents)
+	if err != nil {
+		return e, err
+	}
+	for _, event := range events {
+		if event.Rate != nil || event.Breaker != nil || event.Freeze != nil {
+			e.History = append(e.History, event)
+		}
+	}
+	e.Allowed, e.Caps = a.allowances(v.name)
+	return e, nil
+}
+
+// allowances returns what the files say that a connector may do. A file that
+// is gone or broken says nothing: the run that needs it will complain.
+func (a *app) allowances(name string) (allowed, caps []allowance) {
+	s, err := a.settings()
+	if err != nil {
+		return nil, nil
+	}
+	if s.MaxRequests > 0 {
+		caps = append(caps, allowance{What: count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
+	}
+	if s.MaxTime > 0 {
+		caps = append(caps, allowance{What: span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
+	}
+	t, spec, err := a.find(s, name)
+	if err != nil {
+		return nil, caps
+	}
+	origin := "the connector file"
+	if t.source != "" {
+		origin = home(t.source, a.env)
+	}
+	own := spec.Provider(s.overrides(""))
+	for _, c := range own.Ceilings {
+		allowed = append(allowed, allowance{Ceiling: c, Origin: origin})
+	}
+	p := s.Providers[spec.ProviderName()]
+	all := spec.Provider(s.overrides(spec.ProviderName())).Ceilings[len(own.Ceilings):]
+	for _, c := range all {
+		key := keyPerSecond
+		if p.PerDay > 0 && c.Per == 24*time.Hour && int64(c.Count) == p.PerDay {
+			key = keyPerDay
+		}
+		allowed = append(allowed, allowance{Ceiling: c, Origin: p.Origin[key]})
+	}
+	return allowed, caps
+}
+
+// originOf returns where a window of the saved state is allowed; "" if no file
+// says so any more.
+func (e explained) originOf(c gate.Constraint) string {
+	for _, a := range e.Allowed {
+		if a.Per == c.Window && a.Count == c.Count {
+			return a.Origin
+		}
+	}
+	return ""
+}
+
+// isRunID reports whether arg has the form of the id of a run.
+func isRunID(arg string) bool {
+	return len(arg) == 16 && strings.Trim(arg, crockford) == ""
+}
+
+// explainRun tells one run.
+func (a *app) explainRun(ctx context.Context, v looked, id string) error {
+	runs, err := v.runs(ctx, everyRun)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(runs, func(r collection.Run) bool { return r.ID == id })
+	if i < 0 {
+		return &usageError{fmt.Sprintf("collect explain: there is no run %s here; see `collect runs`", id)}
+	}
+	run := runs[i]
+	if died(run) {
+		run.Outcome = collection.Abandoned
+	}
+	if a.flags.json {
+		return printJSON(a.out, runsJSON(runs[i : i+1])[0])
+	}
+	fmt.Fprint(a.out, runStory(run, v.now, a.width(), a.caps()))
+	return nil
+}
+
+// everyRun is more runs than a database has.
+const everyRun = 1 << 30
+
+// An explanationOf is the long text for a word of ours.
+type explanationOf struct {
+	Word    string `json:"word"`
+	Meaning string `json:"meaning"`
+	Who     string `json:"who_acts"`
+	Next    string `json:"next"`
+}
+
+// wordsFor explains an exit code or a reason; ok is false for other words.
+func wordsFor(arg string) (e explanationOf, ok bool) {
+	if code, err := strconv.Atoi(arg); err == nil {
+		for _, c := range exitCodes {
+			if c.Code == code {
+				return explanationOf{"exit code " + arg, c.When, c.Who, "retry: " + c.Retry}, true
+			}
+		}
+		return explanationOf{}, false
+	}
+	meaning, ok := reasonMeanings[collection.Reason(arg)]
+	if !ok {
+		return explanationOf{}, false
+	}
+	return explanationOf{"reason " + arg, meaning[0], whoActs(collection.Reason(arg)), meaning[1]}, true
+}
+
+// whoActs says who ends a gap with reason r.
+func whoActs(r collection.Reason) string {
+	switch {
+	case r == collection.Gone:
+		return "nobody"
+	case r.Kind() == collection.Planned:
+		return "nobody: the next run continues"
+	case r.Kind() == collection.Pressure:
+		return "time: a later run tries again"
+	}
+	return "you"
+}
+
+func (e explanationOf) render(columns int, c caps) string {
+	lines := wrap("", e.Word+": "+e.Meaning+".", columns)
+	lines = append(lines, wrap("  acts  ", e.Who, columns)...)
+	lines = append(lines, wrap("  next  ", e.Next, columns)...)
+	return c.text(strings.Join(lines, "\n") + "\n")
+}

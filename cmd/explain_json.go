@@ -1,0 +1,80 @@
+package cmd
+
+import (
+	"collect/collection"
+)
+
+// An explainedLine is an explanation in JSON: raw numbers, and null for what
+// is not known.
+type explainedLine struct {
+	Connector   string           `json:"connector"`
+	Provider    *string          `json:"provider"`
+	Learned     *float64         `json:"learned_per_second"`
+	Ceiling     *float64         `json:"ceiling_per_second"`
+	HeardAt     stamp            `json:"confirmed_at"`
+	Binds       *string          `json:"binds"`
+	Blocked     bool             `json:"blocked"`
+	Constraints []constraintLine `json:"constraints"`
+	Changes     []changeLine     `json:"changes"`
+	StopsFirst  []string         `json:"stops_first"`
+	Faster      string           `json:"faster"`
+}
+
+type constraintLine struct {
+	Name      string   `json:"name"`
+	Route     *string  `json:"route"`
+	PerSecond *float64 `json:"per_second"`
+	Window    *float64 `json:"window_seconds"`
+	Count     *int     `json:"count"`
+	Used      *int     `json:"used"`
+	Until     stamp    `json:"until"`
+	Since     stamp    `json:"since"`
+	Blocks    bool     `json:"blocks"`
+	Binds     bool     `json:"binds"`
+	Origin    *string  `json:"origin"`
+}
+
+type changeLine struct {
+	Time    stamp                   `json:"ts"`
+	Event   collection.EventKind    `json:"event"`
+	Rate    *collection.RateInfo    `json:"rate,omitempty"`
+	Breaker *collection.BreakerInfo `json:"breaker,omitempty"`
+	Freeze  *freezeLine             `json:"freeze,omitempty"`
+	Message *string                 `json:"message"`
+}
+
+func (e explained) line() explainedLine {
+	line := explainedLine{
+		Connector: e.Name, Learned: orNull(e.Pace.PerSecond), Ceiling: e.Pace.Ceiling, HeardAt: stamp(e.Pace.HeardAt),
+		Constraints: []constraintLine{}, Changes: []changeLine{}, StopsFirst: e.stops(), Faster: e.faster(),
+	}
+	if e.Account != nil {
+		line.Provider = &e.Account.Provider
+	}
+	if b := e.binding(); b != nil {
+		line.Binds, line.Blocked = &b.Name, b.Blocks
+	}
+	for _, k := range e.Pace.Constraints {
+		c := constraintLine{
+			Name: k.Name, Route: textOrNull(clean(k.Route)), PerSecond: orNull(k.PerSecond), Window: orNull(k.Window.Seconds()),
+			Until: stamp(k.Until), Since: stamp(k.Since), Blocks: k.Blocks, Binds: k.Binds, Origin: textOrNull(clean(e.originOf(k))),
+		}
+		if k.Count > 0 {
+			c.Count, c.Used = &k.Count, &k.Used
+		}
+		line.Constraints = append(line.Constraints, c)
+	}
+	for _, event := range e.History {
+		c := changeLine{Time: stamp(event.Time), Event: event.Kind, Rate: event.Rate, Message: textOrNull(clean(event.Message))}
+		if b := event.Breaker; b != nil {
+			shown := *b
+			shown.Reason = clean(b.Reason)
+			c.Breaker = &shown
+		}
+		if f := event.Freeze; f != nil {
+			c.Freeze = &freezeLine{f.Frozen, clean(f.Reason), stamp(f.Until)}
+		}
+		line.Changes = append(line.Changes, c)
+	}
+	return line
+}

@@ -1,0 +1,200 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+)
+
+// paced is a connector whose pace was learned under two ceilings.
+func paced() explained {
+	four := 4.0
+	return explained{
+		connectorStatus: connectorStatus{Name: "tickets", Runs: []collection.Run{{ID: "01JD8Z", Tally: collection.Tally{Throttled: 3}}},
+			Owed: gaps(collection.RequestCap), Account: &accountStatus{Provider: "acme"}},
+		Now: noon, Known: true,
+		Pace: gate.Status{PerSecond: 3.4, Ceiling: &four, HeardAt: noon.Add(-2 * time.Minute), Breaker: gate.Closed, Constraints: []gate.Constraint{
+			{Name: gate.CeilingOf, Window: time.Second, Count: 4, Used: 1, PerSecond: 4},
+			{Name: gate.CeilingOf, Window: 24 * time.Hour, Count: 20000, Used: 5860},
+			{Name: gate.Learned, PerSecond: 3.4, Since: noon.Add(-2 * time.Minute), Binds: true},
+		}},
+		Allowed: []allowance{
+			{Ceiling: collection.Ceiling{Count: 4, Per: time.Second}, Origin: "~/collect.yaml:12"},
+			{Ceiling: collection.Ceiling{Count: 20000, Per: 24 * time.Hour}, Origin: "acme.yaml"},
+		},
+		Caps: []allowance{{What: "20,000 requests a run", Origin: "~/collect.yaml:4"}},
+		History: []collection.Event{
+			{Time: noon.Add(-40 * time.Minute), Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 4, Learned: 2, Reason: "throttled"}},
+			{Time: noon.Add(-5 * time.Minute), Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 2, Learned: 3.4, Reason: "answered without complaint"}},
+		},
+	}
+}
+
+func TestExplain(t *testing.T) {
+	sameText(t, "80 columns", paced().render(80, caps{UTF8: true}), `tickets: why 3.4/s?
+  4.0/s      ceiling: 4 a second, set in ~/collect.yaml:12
+  ceiling    ceiling: 20,000 a day, set in acme.yaml; 5,860 used
+  3.4/s      learned; last confirmed 2 min ago <- this one
+
+What changed it?
+  11:55 UTC  2.0/s -> 3.4/s: answered without complaint
+  11:20 UTC  4.0/s -> 2.0/s: throttled
+
+What stops a run first?
+  1.         20,000 requests a run, set in ~/collect.yaml:4
+  2.         the end of the work, with 1 gap owed: collect gaps tickets
+
+What would make it faster?
+  Nothing on our side: in the last run the provider asked for less 3 times. A
+  higher ceiling would not be used until it stops.
+`)
+	sameText(t, "50 columns", paced().render(50, caps{}), `tickets: why 3.4/s?
+  4.0/s      ceiling: 4 a second, set in
+             ~/collect.yaml:12
+  ceiling    ceiling: 20,000 a day, set in
+             acme.yaml; 5,860 used
+  3.4/s      learned; last confirmed 2 min ago <-
+             this one
+
+What changed it?
+  11:55 UTC  2.0/s -> 3.4/s: answered without
+             complaint
+  11:20 UTC  4.0/s -> 2.0/s: throttled
+
+What stops a run first?
+  1.         20,000 requests a run, set in
+             ~/collect.yaml:4
+  2.         the end of the work, with 1 gap owed:
+             collect gaps tickets
+
+What would make it faster?
+  Nothing on our side: in the last run the
+  provider asked for less 3 times. A higher
+  ceiling would not be used until it stops.
+`)
+}
+
+// Whatever binds, the question, the mark and the way out are about it.
+func TestExplainWhatBinds(t *testing.T) {
+	later := noon.Add(9 * time.Minute)
+	for _, test := range []struct {
+		bind                    gate.Constraint
+		forced                  bool
+		question, faster, stops string
+	}{
+		{gate.Constraint{Name: gate.HoldOf, Until: later, Blocks: true}, false, "why does no request leave now?", "Time. Asking earlier", "it does not begin"},
+		{gate.Constraint{Name: gate.ReserveOf, Until: later, Blocks: true}, false, "why does no request leave now?", "Time. Asking earlier", "it does not begin"},
+		{gate.Constraint{Name: gate.BreakerOf, Until: later, Blocks: true}, false, "why does no request leave now?", "Time: the provider fails", "it does not begin"},
+		{gate.Constraint{Name: gate.BreakerOf, Blocks: true, Since: noon}, true, "why does no request leave now?", "collect breaker release tickets", "it does not begin"},
+		{gate.Constraint{Name: gate.FreezeOf, Blocks: true}, false, "why does no request leave now?", "collect freeze release tickets", "it does not begin"},
+		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 2, PerSecond: 2}, false, "why 3.4/s?", "only you can raise it", "20,000"},
+		{gate.Constraint{Name: gate.ClampOf, PerSecond: 2}, false, "why 3.4/s?", "given back", "20,000"},
+		{gate.Constraint{Name: gate.Announced, PerSecond: 2, Since: noon}, false, "why 3.4/s?", "the provider says", "20,000"},
+		{gate.Constraint{Name: gate.InFlightMax, Count: 1, Used: 1, Blocks: true}, false, "why 3.4/s?", "--concurrency", "20,000"},
+	} {
+		e := paced()
+		test.bind.Binds = true
+		e.Pace.Constraints[2].Binds = false
+		e.Pace.Constraints = append(e.Pace.Constraints, test.bind)
+		e.Pace.Forced = test.forced
+		got := e.render(200, caps{})
+		for _, want := range []string{"tickets: " + test.question, test.faster, "1.         " + test.stops} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q is not in\n%s", test.bind.Name, want, got)
+			}
+		}
+		if n := strings.Count(got, "<- this one"); n != 1 {
+			t.Errorf("%s: %d marks, want one, in\n%s", test.bind.Name, n, got)
+		}
+	}
+}
+
+// What is not known is said to be not known.
+func TestExplainUnknown(t *testing.T) {
+	e := explained{connectorStatus: connectorStatus{Name: "fresh"}, Now: noon}
+	sameText(t, "fresh", e.render(80, caps{}), `fresh: why this pace?
+  ?          nothing is known of the pace yet: no run has ended
+
+What stops a run first?
+  1.         the end of the work (no request cap and no time limit is set)
+
+What would make it faster?
+  A run: the pace is learned from what comes back.
+`)
+	raw, err := json.Marshal(e.line())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameText(t, "fresh", string(raw), `{"connector":"fresh","provider":null,"learned_per_second":null,"ceiling_per_second":null,"confirmed_at":null,`+
+		`"binds":null,"blocked":false,"constraints":[],"changes":[],"stops_first":["the end of the work (no request cap and no time limit is set)"],`+
+		`"faster":"A run: the pace is learned from what comes back."}`)
+}
+
+// What a provider or an operator wrote does nothing to the terminal.
+func TestExplainIsClean(t *testing.T) {
+	const hostile = "boo\x1b[2J\x07\u202e"
+	e := paced()
+	e.Pace.Constraints = []gate.Constraint{
+		{Name: gate.Announced, Route: hostile, PerSecond: 1, Binds: true},
+		{Name: gate.FreezeOf}, {Name: gate.BreakerOf, Blocks: true},
+	}
+	e.Pace.Forced, e.Pace.ForcedNote, e.Pace.FreezeReason, e.Pace.FreezeNote = true, hostile, gate.ByOperator, hostile
+	e.History = []collection.Event{{Time: noon, Breaker: &collection.BreakerInfo{Reason: hostile}, Message: hostile}}
+	raw, err := json.Marshal(e.line())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []string{e.render(80, caps{UTF8: true}), string(raw)} {
+		if strings.ContainsAny(got, "\x1b\x07\u202e") || strings.Contains(got, `\u001b`) {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// Every reason and every exit code has its words.
+func TestExplainWords(t *testing.T) {
+	for _, reason := range reasons {
+		e, ok := wordsFor(string(reason))
+		if !ok || e.Meaning == "" || e.Next == "" || e.Who == "" {
+			t.Errorf("%s: %+v", reason, e)
+		}
+	}
+	for _, c := range exitCodes {
+		if e, ok := wordsFor(fmt.Sprint(c.Code)); !ok || e.Meaning != c.When {
+			t.Errorf("%d: %+v", c.Code, e)
+		}
+	}
+	if e, ok := wordsFor("5"); ok {
+		t.Errorf("5 is no code of ours: %+v", e)
+	}
+	e, _ := wordsFor("retry_after")
+	sameText(t, "retry_after", e.render(80, caps{}), `reason retry_after: the provider asked for a longer silence than the run may
+wait.
+  acts  time: a later run tries again
+  next  nothing to do; no request leaves before that time, in any run
+`)
+}
+
+func TestRunStory(t *testing.T) {
+	run := collection.Run{
+		ID: "01JD8Z0000000000", Connector: "tickets", Mode: collection.Forward, Lane: collection.Incremental,
+		Outcome: collection.Deferred, Reason: collection.RequestCap, StartedAt: noon.Add(-2 * time.Hour), EndedAt: noon.Add(-37 * time.Minute),
+		Tally:  collection.Tally{Requests: 14269, Retries: 9, Throttled: 9, Slices: 193, Records: 559702, Changed: 559000, GapsOpen: 1},
+		Waited: map[collection.WaitCause]time.Duration{collection.WaitPacing: 24 * time.Minute},
+	}
+	sameText(t, "story", runStory(run, noon, 80, caps{}), `tickets (run 01JD8Z0000000000 paused 37 min ago: run reached request cap)
+  started     10:00 UTC, as run in the incremental lane
+  saved       559,702 records in 193 slices, 559,000 new or changed
+  requests    14,269, of them 9 retries; throttled 9 times
+  time        83 min: fetching and saving 59 min, pacing 24 min
+  gaps        1 opened, 0 filled
+  stopped     the run used all the requests that it was allowed
+  next        nobody: the next run continues. nothing to do; a higher
+              --max-requests takes more at once
+`)
+}

@@ -1,0 +1,26 @@
+package cmd
+
+import "collect/collection"
+
+// reasonMeanings says, for each reason of the closed set, what it means and
+// what comes next.
+var reasonMeanings = map[collection.Reason][2]string{
+	collection.RequestCap:       {"the run used all the requests that it was allowed", "nothing to do; a higher --max-requests takes more at once"},
+	collection.WallClock:        {"the run used all the time that it was allowed", "nothing to do; a longer --max-time takes more at once"},
+	collection.RetryBudget:      {"so much had to be tried again that going on would only have added to the load", "nothing to do; if it comes back, look at the provider's status page"},
+	collection.Interrupted:      {"a signal ended the run, after the page in flight was saved", "nothing to do"},
+	collection.CircuitOpen:      {"most of the latest requests failed, so calls were stopped for a while, and the wait did not fit in the run; or an operator stopped them", "nothing to do, unless an operator holds the breaker: collect breaker release"},
+	collection.RateLimited:      {"the provider asked for less, and still did after every attempt", "nothing to do; the pace is lower now"},
+	collection.UpstreamPressure: {"the provider failed, timed out or could not be reached, after every attempt", "nothing to do; if it comes back, look at the network and the provider's status page"},
+	collection.RetryAfter:       {"the provider asked for a longer silence than the run may wait", "nothing to do; no request leaves before that time, in any run"},
+	collection.Auth:             {"the provider does not accept the credential", "put a valid one where the connector looks for it"},
+	collection.Frozen:           {"the provider answered 403 and nothing explains it, or an operator froze it: no call leaves, because going on could make a ban permanent", "settle it with the provider; then: collect freeze release"},
+	collection.Suspended:        {"the provider says that the account is suspended", "settle it with the provider; then: collect freeze release"},
+	collection.Forbidden:        {"the provider refuses this one piece; the rest goes on", "give the account access to it, or leave it: it is not tried again by itself"},
+	collection.SchemaDrift:      {"records do not look as the connector says", "look at what the provider changed, and correct the connector file"},
+	collection.BadPage:          {"an answer could not be read as a page, so none of it was taken", "look at it once; if it comes back, correct the connector file"},
+	collection.CursorExpired:    {"the provider no longer knows the place where the walk stood", "collect reset the stream, if the connector does not begin anew by itself"},
+	collection.TooLarge:         {"an answer was larger than the connector allows", "ask for smaller pages, or raise the limit in the connector file"},
+	collection.NotFound:         {"the provider says that this piece is not there, and no rule explains it", "if that is normal, declare it in the connector file: verdict gone"},
+	collection.Gone:             {"the provider says that this piece is gone for good, and the connector file says that this is normal", "nothing: it is shown, and not owed"},
+}
