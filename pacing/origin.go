@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"collect/collection"
@@ -75,22 +76,32 @@ func (g *Governor) strip(out *http.Request) error {
 		out.Header.Del(name)
 	}
 	out.URL.User = nil
-	secret := g.provider.Credential
-	if secret == "" {
-		return nil
-	}
 	for name, values := range out.Header {
-		for _, v := range values {
-			if strings.Contains(v, secret) {
-				out.Header.Del(name)
-			}
+		if slices.ContainsFunc(values, g.holdsSecret) {
+			out.Header.Del(name)
 		}
 	}
-	if raw := out.URL.String(); strings.Contains(raw, secret) || strings.Contains(raw, url.QueryEscape(secret)) ||
-		strings.Contains(raw, url.PathEscape(secret)) {
+	if g.holdsSecret(out.URL.String()) {
 		return &collection.Stop{Reason: collection.BadPage, Detail: "the credential would have gone to another origin"}
 	}
 	return nil
+}
+
+// leastPassword is the shortest password that is looked for by itself: a
+// shorter one is found in what has nothing to do with it.
+const leastPassword = 8
+
+// holdsSecret reports whether text holds the credential, or the password of a
+// user:password, as it is or escaped for a URL.
+func (g *Governor) holdsSecret(text string) bool {
+	secrets := []string{g.provider.Credential}
+	if _, password, ok := strings.Cut(g.provider.Credential, ":"); ok && len(password) >= leastPassword {
+		secrets = append(secrets, password)
+	}
+	return slices.ContainsFunc(secrets, func(secret string) bool {
+		return secret != "" && (strings.Contains(text, secret) ||
+			strings.Contains(text, url.QueryEscape(secret)) || strings.Contains(text, url.PathEscape(secret)))
+	})
 }
 
 // leads refuses a redirect of a request for from that leads to no HTTP address.

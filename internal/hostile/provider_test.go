@@ -132,6 +132,13 @@ func (p *provider) heard() []byte {
 	return bytes.Clone(p.seen.Bytes())
 }
 
+// restart makes the provider begin anew, with other words for its answers.
+func (p *provider) restart(words *strings.Replacer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.words, p.requests = words, 0
+}
+
 // become makes the provider answer in another way from now on.
 func (p *provider) become(a answer) {
 	p.mu.Lock()

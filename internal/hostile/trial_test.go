@@ -192,21 +192,22 @@ streams:
   things: {get: /things, %s}
 `, p.base, walks[tr.walk]))
 
-	run := tr.execute(t, dir, p.words, append([]string{"run", file, "--create"}, tr.flags...))
+	env := []string{"TOKEN=" + secret}
+	for _, variable := range tr.env {
+		env = append(env, p.words.Replace(variable))
+	}
+	always := []string{"--state", filepath.Join(dir, "state.db"), "--progress", "plain"}
+	run := execute(t, dir, env, slices.Concat([]string{"run", file, "--create"}, always, tr.flags))
 	tr.judge(t, dir, run, tr.want)
 	if got := p.total(); tr.want.requests != 0 && got != tr.want.requests || got > mostRequests {
 		t.Errorf("%d requests, want %d, and never more than %d", got, tr.want.requests, mostRequests)
 	}
 	if tr.want.heals {
 		p.become(mended(tr.walk))
-		again := tr.execute(t, dir, p.words, []string{"resume", file})
+		again := execute(t, dir, env, append([]string{"resume", file}, always...))
 		tr.judge(t, dir, again, all(3))
 	}
-	for _, spelled := range spellings(secret) {
-		if i := bytes.Index(other.heard(), spelled); i >= 0 {
-			t.Errorf("another origin received the credential: %q", other.heard())
-		}
-	}
+	hidden(t, secret, "sent to another origin", other.heard())
 }
 
 // mended answers like a provider that has nothing but the records 1 to 3.
@@ -224,16 +225,13 @@ type running struct {
 	memory  int64
 }
 
-// execute runs the binary in dir.
-func (tr trial) execute(t *testing.T, dir string, words *strings.Replacer, args []string) running {
+// execute runs the binary in dir, with env beside what every run is given.
+func execute(t *testing.T, dir string, env, args []string) running {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c := exec.CommandContext(ctx, program, append(args, "--state", filepath.Join(dir, "state.db"), "--progress", "plain")...)
-	c.Env = []string{"HOME=" + dir, "TOKEN=" + secret, "SSL_CERT_FILE=" + filepath.Join(dir, "ca.pem")}
-	for _, variable := range tr.env {
-		c.Env = append(c.Env, words.Replace(variable))
-	}
+	c := exec.CommandContext(ctx, program, args...)
+	c.Env = append([]string{"HOME=" + dir, "SSL_CERT_FILE=" + filepath.Join(dir, "ca.pem")}, env...)
 	c.Dir = dir
 	out, err := c.CombinedOutput()
 	if exit, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed || failed && exit.ExitCode() < 0 {
@@ -276,7 +274,7 @@ func (tr trial) judge(t *testing.T, dir string, run running, w want) {
 	if (stored.outcome == collection.Complete || stored.outcome == collection.NothingNew) != (run.code == 0 && !owes) {
 		t.Errorf("outcome %s with exit code %d and gaps %q", stored.outcome, run.code, stored.reasons)
 	}
-	hidden(t, "printed", run.printed)
+	hidden(t, secret, "printed", run.printed)
 	files, err := filepath.Glob(filepath.Join(dir, "state.db*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no database: %v", err)
@@ -286,15 +284,16 @@ func (tr trial) judge(t *testing.T, dir string, run running, w want) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hidden(t, filepath.Base(file), data)
+		hidden(t, secret, "stored", data)
 	}
 }
 
-func hidden(t *testing.T, where string, data []byte) {
+// hidden checks that the credential is not in data, in any spelling.
+func hidden(t *testing.T, secret, what string, data []byte) {
 	t.Helper()
 	for _, spelled := range spellings(secret) {
 		if i := bytes.Index(data, spelled); i >= 0 {
-			t.Errorf("the credential is in what was %s: …%q…", where, data[max(0, i-60):i+len(spelled)])
+			t.Errorf("the credential is in what was %s: …%q…", what, data[max(0, i-60):i+len(spelled)])
 		}
 	}
 }

@@ -1,0 +1,207 @@
+package hostile_test
+
+import (
+	"database/sql"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ways are the ways in which the requests of these runs are authorized.
+var ways = map[string]string{
+	"bearer": `{bearer: "${secrets.token}"}`,
+	"header": `{api_key: {header: X-Key, value: "${secrets.token}", prefix: "Key "}}`,
+	"query":  `{api_key: {query: key, value: "${secrets.token}"}}`,
+	"basic":  `{basic: {user: someone, password: "${secrets.token}"}}`,
+}
+
+// echoes are answers that give the credential back, or make it likely that
+// something is said of the request.
+func echoes() map[string]answer {
+	const echo = "X-Echo: $SECRET"
+	return map[string]answer{
+		"success":             ok(page(1, 3, `"next":null`), echo, "Set-Cookie: session=$SECRET"),
+		"success in pages":    inTurn(ok(page(1, 2, `"next":"/things?page=2&access_token=$SECRET"`), echo), ok(page(3, 3, `"next":null`))),
+		"401":                 reply(401, `{"error":"$SECRET"}`, echo, `WWW-Authenticate: Bearer error="$SECRET"`),
+		"403":                 reply(403, `{"message":"$SECRET"}`, echo),
+		"404":                 reply(404, "no $SECRET here", echo),
+		"400":                 reply(400, `{"error":{"code":"$SECRET","reason":"$SECRET"}}`, echo),
+		"429":                 reply(429, `{"code":"$SECRET"}`, "Retry-After: 3600", "X-RateLimit-Resource: $SECRET", "X-RateLimit-Limit: 9", "X-RateLimit-Remaining: 0", "Ratelimit-Reason: $SECRET", `RateLimit: "$SECRET";r=0;t=3600`),
+		"500":                 reply(500, "$SECRET", echo),
+		"a status in words":   raw("HTTP/1.1 200 $SECRET\r\nContent-Length: 1\r\n\r\n["),
+		"a malformed header":  ok(three, "$SECRET"),
+		"a malformed length":  raw("HTTP/1.1 200 OK\r\nContent-Length: $SECRET\r\n\r\n"),
+		"a page that is none": ok("<html>$SECRET"),
+		"a next cursor":       ok(page(1, 2, `"next":"/things/$SECRET"`)),
+		"a next origin":       ok(page(1, 2, `"next":"$OTHER/$SECRET"`)),
+		"a redirect":          to("/things?$SECRET"),
+		"a redirect away":     to("$OTHER/x?token=$SECRET"),
+		"a redirect to none":  to("http://me:$SECRET@127.0.0.1:port/"),
+		"no answer":           raw(""),
+		"no HTTP":             raw("$SECRET\r\n\r\n"),
+	}
+}
+
+// TestSecretsDoNotShow: two runs that differ only in the credential, which
+// their provider gives back in every way, print and store the same. (I18.)
+func TestSecretsDoNotShow(t *testing.T) {
+	other := "An0ther/+=c4nary" + strings.Repeat("x", len(secret)-16)
+	for _, way := range slices.Sorted(maps.Keys(ways)) {
+		commands := looks[:1]
+		if way == "bearer" { // what is kept does not depend on the way
+			commands = looks
+		}
+		for name, sends := range echoes() {
+			t.Run(way+", "+name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				elsewhere := listen(t, nil, nil, ok(page(101, 102, `"next":null`)))
+				p := listen(t, nil, nil, sends)
+				write(t, filepath.Join(dir, "hostile.yaml"), fmt.Sprintf(`connector: hostile
+secrets: {token: {env: TOKEN}}
+provider:
+  base_url: %s
+  auth: %s
+  pace: off
+  limits: {request_timeout: 3s, header_timeout: 2s, body: 256KiB, cursor: 1KiB, attempts: 1, longest_retry_after: 1s}
+streams:
+  things: {get: /things, %s}
+`, p.base, ways[way], walks["url"]))
+				var told [2]string
+				for i, token := range []string{secret, other} {
+					p.restart(strings.NewReplacer("$BASE", p.base, "$OTHER", elsewhere.base, "$SECRET", token))
+					told[i] = tell(t, dir, token, commands)
+				}
+				one, another := strings.Split(told[0], "\n"), strings.Split(told[1], "\n")
+				if len(one) != len(another) {
+					t.Errorf("%d lines with one credential, %d with another:\n%s\n%s", len(one), len(another), told[0], told[1])
+				}
+				for i := range min(len(one), len(another)) {
+					if one[i] != another[i] {
+						t.Errorf("line %d differs:\n%s\n%s", i+1, one[i], another[i])
+					}
+				}
+				for _, token := range []string{secret, other} {
+					hidden(t, token, "sent to another origin", elsewhere.heard())
+				}
+			})
+		}
+	}
+}
+
+// looks are a run and the commands that look at what came of it.
+var looks = [][]string{
+	{"run", "hostile.yaml", "--create", "--json", "--trace"},
+	{"resume", "hostile.yaml", "--progress", "plain"},
+	{"status", "hostile", "--json"}, {"status", "hostile"}, {"gaps", "hostile"}, {"runs", "--json"},
+	{"export", "hostile", "things", "--with-meta"},
+}
+
+// tell runs commands with token in a state of its own inside dir, and returns
+// all that was printed and stored, without what differs between any two runs.
+func tell(t *testing.T, dir, token string, commands [][]string) string {
+	t.Helper()
+	state := filepath.Join(dir, "state")
+	if err := os.RemoveAll(state); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	database := filepath.Join(state, "state.db")
+	for _, args := range commands {
+		r := execute(t, dir, []string{"TOKEN=" + token}, append(args, "--state", database))
+		hidden(t, token, "printed by "+args[0], r.printed)
+		fmt.Fprintf(&all, "$ collect %s\n%sexit %d\n", strings.Join(args, " "), r.printed, r.code)
+	}
+	files, err := filepath.Glob(database + "*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no database: %v", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hidden(t, token, "stored", data)
+	}
+	return unlike.Replace(all.String()) + dump(t, database)
+}
+
+// A cleaner takes out what differs between any two runs.
+type cleaner []*regexp.Regexp
+
+func (c cleaner) Replace(s string) string {
+	for _, differs := range c {
+		s = differs.ReplaceAllString(s, "…")
+	}
+	return s
+}
+
+// unlike are times, ids of runs, accounts under the salt of the database, and
+// what was measured.
+var unlike = cleaner{
+	regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)`),
+	regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b|\b[0-9]{2}:[0-9]{2}(:[0-9]{2})?\b`),
+	regexp.MustCompile(`\b01[0-9A-HJKMNP-TV-Z]{14}\b`),
+	regexp.MustCompile(`hostile/[0-9a-f]{12}`),
+	regexp.MustCompile(`fingerprint [0-9a-f]{4}`),
+	regexp.MustCompile(`"[a-z0-9_]*(seconds|rate|per_second|ms)[a-z_]*":[0-9.e+-]+`),
+	regexp.MustCompile(`[0-9.]+ (ms|s|min)\b`),
+	regexp.MustCompile(`"(pid|digest|age|took)":"?[0-9a-f.]+"?`),
+}
+
+// dump prints the tables of a database, without columns of the same kind.
+func dump(t *testing.T, path string) string {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var out strings.Builder
+	for _, table := range column(t, db, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`) {
+		var kept []string
+		for _, name := range column(t, db, `SELECT name FROM pragma_table_info(?)`, table) {
+			if !volatile.MatchString(name) && (table != "meta" || name != "value") {
+				kept = append(kept, `quote("`+name+`")`)
+			}
+		}
+		fmt.Fprintf(&out, "%s\n", table)
+		if len(kept) == 0 {
+			continue
+		}
+		for _, row := range column(t, db, `SELECT concat_ws(' | ', `+strings.Join(kept, ", ")+`) FROM "`+table+`"`) {
+			fmt.Fprintln(&out, unlike.Replace(row))
+		}
+	}
+	return out.String()
+}
+
+var volatile = regexp.MustCompile(`_at$|^(salt|digest|sum|domain|pid|waited|tstamp|state|since)$`)
+
+func column(t *testing.T, db *sql.DB, query string, args ...any) (values []string) {
+	t.Helper()
+	rows, err := db.Query(query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var value string
+		if err := rows.Scan(&value); err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, value)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return values
+}
