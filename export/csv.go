@@ -52,7 +52,7 @@ func (t *table) write(r store.Stored) error {
 	}
 	var err error
 	// The string shares the bytes of the record, which do not change.
-	object := gjson.Parse(unsafe.String(unsafe.SliceData(r.Data), len(r.Data)))
+	object := gjson.Parse(unsafe.String(unsafe.SliceData(r.Data), len(r.Data))) // #nosec G103 -- as it says above
 	if !object.IsObject() {
 		return errNotObject
 	}

@@ -47,7 +47,7 @@ func newDriver() *sqlite.Driver {
 			if i < len(n) {
 				n[i], is = args[i].(int64)
 			} else {
-				s[i-len(n)], is = args[i].(string)
+				s[i-len(n)], is = args[i].(string) // #nosec G602 -- there are five arguments
 			}
 			ok = ok && is
 		}

@@ -29,6 +29,7 @@ const (
 // They are added to seen.
 func (s *stream) newFields(data []byte, seen map[string]bool) (fresh []string) {
 	// The string shares the bytes of data, which no one changes meanwhile.
+	// #nosec G103
 	gjson.Parse(unsafe.String(unsafe.SliceData(data), len(data))).ForEach(func(key, _ gjson.Result) bool {
 		if !s.fields[key.Str] && !seen[key.Str] && len(s.fields)+len(seen) < maxFields {
 			name := strings.Clone(key.Str)
