@@ -2,9 +2,12 @@ package cmd
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -72,17 +75,22 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 }
 
 // writeTo calls write with a buffered writer to path, or to standard output if
-// path is "". A file is 0600 and is there as a whole or not at all.
+// path is "". A file is 0600 and is there as a whole or not at all; a terminal
+// is shown no control characters.
 func (a *app) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" {
-		w := bufio.NewWriterSize(output{a.out}, 1<<16)
+		out := a.out
+		if a.shown {
+			out = harmless{out}
+		}
+		w := bufio.NewWriterSize(output{out}, 1<<16)
 		if err := write(w); err != nil {
 			return err
 		}
 		return w.Flush()
 	}
 	partial := path + ".partial"
-	file, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := private(partial)
 	if err != nil {
 		return &outputError{err}
 	}
@@ -100,6 +108,41 @@ func (a *app) writeTo(path string, write func(io.Writer) error) error {
 		os.Remove(partial)
 	}
 	return err
+}
+
+// private makes a file that is its owner's alone, whatever the umask, and
+// whatever was left at its path or put there by another.
+func private(path string) (*os.File, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Chmod(0o600); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// harmless is a writer to a terminal. Records are exported as they came, and
+// may hold what a terminal acts on (ECMA-48): each of its bytes becomes a
+// question mark.
+type harmless struct{ io.Writer }
+
+func (h harmless) Write(p []byte) (int, error) {
+	shown := bytes.Clone(p)
+	for i, b := range shown {
+		second := b >= 0x80 && b < 0xa0 && i > 0 && p[i-1] == 0xc2 // U+0080 to U+009F
+		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7f || second || b == 0xc2 && i == len(p)-1 {
+			shown[i] = '?'
+		}
+	}
+	if _, err := h.Writer.Write(shown); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // An outputError says that what was asked for could not be written where it

@@ -31,6 +31,7 @@ func Main() {
 		env: os.Getenv, signals: signals, columns: terminalColumns,
 	}
 	a.terminal = a.env("COLLECT_FORCE_TTY") != "" || term.IsTerminal(int(os.Stderr.Fd()))
+	a.shown = term.IsTerminal(int(os.Stdout.Fd()))
 	os.Exit(a.execute(context.Background(), os.Args[1:]))
 }
 
@@ -42,6 +43,7 @@ type app struct {
 	env      func(string) string
 	signals  <-chan os.Signal
 	terminal bool       // err is a terminal
+	shown    bool       // out is one
 	columns  func() int // its width
 	flags    globalFlags
 }
