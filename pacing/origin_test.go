@@ -118,6 +118,41 @@ func TestConnectorsHeadersAreStripped(t *testing.T) {
 	})
 }
 
+// TestPasswordAlone: a redirect to another origin carries no password either,
+// and a limit that is named like it is not told by its name.
+func TestPasswordAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := serve(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-RateLimit-Limit", "100")
+			w.Header().Set("X-RateLimit-Remaining", "99")
+			w.Header().Set("X-RateLimit-Resource", secret)
+			w.Header().Set("Location", "https://other.test/?q="+url.QueryEscape(secret))
+			w.WriteHeader(302)
+		})
+		var j journal
+		g := govern(t, pacing.Config{Base: m, Observe: j.observe, Provider: collection.Provider{
+			Unpaced: true, Credential: "someone:" + secret, Authorize: func(r *http.Request) { r.SetBasicAuth("someone", secret) },
+		}})
+		_, err := fetch(t, g)
+		if stop := asStop(err); stop == nil || stop.Reason != collection.BadPage || m.count() != 1 {
+			t.Errorf("%v after %d requests, want bad_page after one", err, m.count())
+		}
+		g.Close()
+		limits := 0
+		for _, e := range j.events {
+			if e.Limit != nil {
+				limits++
+			}
+			if strings.Contains(spell(t, e), secret) {
+				t.Errorf("told: %s", spell(t, e))
+			}
+		}
+		if limits == 0 {
+			t.Error("no limit was told: this proves nothing")
+		}
+	})
+}
+
 // TestRedirects are followed, each hop as an attempt of its own, up to ten,
 // and not from https to http with a credential.
 func TestRedirects(t *testing.T) {

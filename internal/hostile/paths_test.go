@@ -192,6 +192,7 @@ func headers() []trial {
 		{name: "RateLimit: a thousand windows", walk: "whole", sends: ok(three, "RateLimit: "+strings.TrimSuffix(strings.Repeat(`"w";r=1;t=1,`, 1000), ",")), want: all(3).in(1)},
 		{name: "Date: another century", walk: "whole", sends: once(later("Date: Thu, 01 Jan 1970 00:00:00 GMT", after+"Thu, 01 Jan 1970 00:00:01 GMT")), want: all(3).in(2)},
 		{name: "a header called like ours", walk: "whole", sends: ok(three, "Authorization: Bearer $SECRET", "Cookie: a=b", "Host: evil.test"), want: all(3).in(1)},
+		{name: "terminal escapes in the name of a limit", walk: "whole", flags: []string{"--json", "--trace"}, sends: later(after+"3600", "X-RateLimit-Limit: 9", "X-RateLimit-Remaining: 0", "X-RateLimit-Resource: \u009b2J\u202eowned"), want: asked},
 		{name: "terminal escapes in a header", walk: "whole", sends: later(after+"3600", "Ratelimit-Reason: \u009b2J\u202e"), want: asked},
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode"
 
 	"collect/collection"
 	"collect/store/sqlite"
@@ -254,11 +255,8 @@ func (tr trial) judge(t *testing.T, dir string, run running, w want) {
 	if run.memory > mostMemory {
 		t.Errorf("%d MiB of memory, want at most %d", run.memory>>20, mostMemory>>20)
 	}
-	for _, b := range run.printed {
-		if b < ' ' && b != '\n' || b == 0x7f {
-			t.Errorf("a control character was printed: %q", run.printed)
-			break
-		}
+	if bytes.ContainsFunc(run.printed, func(r rune) bool { return unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Cf, r) }) {
+		t.Errorf("a control character was printed: %q", run.printed)
 	}
 	stored := look(t, filepath.Join(dir, "state.db"))
 	if !slices.Equal(stored.keys, sorted(w.keys)) {
