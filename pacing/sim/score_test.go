@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	seeds    = flag.Int("score.seeds", 1, "instances of each family")
+	seeds    = flag.Int("score.seeds", 2, "instances of each family")
 	first    = flag.Uint64("score.first", 2000, "the first seed")
 	clients  = flag.String("score.clients", law.Plateau, "comma-separated `names` of clients; all: every one")
 	families = flag.String("score.families", "", "comma-separated `names` of families; none: every one")
