@@ -114,6 +114,33 @@ func TestOneDecreasePerEpisode(t *testing.T) {
 	}
 }
 
+// TestEpisodesDouble the interval they find, up to the slowest: also that of a
+// warm start, which does not go back to the start.
+func TestEpisodesDouble(t *testing.T) {
+	for _, tc := range []struct {
+		start time.Duration
+		want  []int // milliseconds
+	}{
+		{time.Second, []int{1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000}},
+		{250 * ms, []int{250, 500, 1000, 2000}},
+	} {
+		p := law.NewPacer(tc.start, 250*ms)
+		now := t0
+		got := []int{int(p.Interval().Milliseconds())}
+		for len(got) < len(tc.want) {
+			for _, s := range []law.Signal{law.Throttled, law.Answered} { // an episode, and its end
+				now = later(now, p.At(now))
+				id, bound := p.Send(now)
+				p.Result(id, bound, s, now)
+			}
+			got = append(got, int(p.Interval().Milliseconds()))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("intervals\n got %v\nwant %v", got, tc.want)
+		}
+	}
+}
+
 // TestLateResultsSayNothing: what left before the decrease neither ends the
 // episode nor begins another one after it.
 func TestLateResultsSayNothing(t *testing.T) {

@@ -51,8 +51,11 @@ func (p *plateau) announce(o Outcome, refused bool, now moment) {
 	if math.IsInf(pace, 1) {
 		return
 	}
-	if refused && p.news > 0 {
-		pace = min(pace, p.news) // an error never makes it faster
+	if refused { // an error never makes it faster
+		pace = min(pace, p.pace())
+		if p.news > 0 && now-p.told <= freshest {
+			pace = min(pace, p.news)
+		}
 	}
 	p.news, p.told = pace, now
 }

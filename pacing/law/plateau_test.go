@@ -197,6 +197,40 @@ func TestAnnouncedPace(t *testing.T) {
 	}
 }
 
+// TestHeadersOfAnErrorOnlyLower: what a refusal announces is not followed
+// upwards, neither at once nor by the answers after it; downwards it is.
+func TestHeadersOfAnErrorOnlyLower(t *testing.T) {
+	for _, tc := range []struct {
+		name            string
+		before, refusal law.Result // what the answers before it announce, and it
+		most            float64    // of the pace that was, soon after
+	}{
+		{"nothing was announced", law.Result{}, law.Result{Limit: 6000, Remaining: 6000, Reset: time.Minute, Per: time.Minute}, 1},
+		{"less was announced", law.Result{Limit: 120, Remaining: 60, Reset: 30 * time.Second, Per: time.Minute},
+			law.Result{Limit: 6000, Remaining: 6000, Reset: time.Minute, Per: time.Minute}, 1},
+		{"and downwards", law.Result{}, law.Result{Limit: 6, Remaining: 6, Reset: time.Minute, Per: time.Minute}, 0.2},
+	} {
+		l, now := law.NewLearner(1, 50), t0
+		ask := func(r law.Result) {
+			at, _ := l.Next(now)
+			now = later(now, at)
+			l.Result(l.Send(now), r, now)
+		}
+		tc.before.Signal, tc.refusal.Signal = law.Succeeded, law.Throttled
+		for range 20 {
+			ask(tc.before)
+		}
+		before := l.Rate()
+		ask(tc.refusal)
+		for i := range 5 {
+			ask(law.Result{Signal: law.Succeeded})
+			if got := l.Rate(); got > tc.most*before && (i > 0 || got > before) { // the first one only ends the episode
+				t.Errorf("%s: %d answers after a refusal at %v/s the pace is %v", tc.name, i+1, before, got)
+			}
+		}
+	}
+}
+
 // TestErrorNeverQuickensThePlateau plays arbitrary histories, with results that
 // come late and out of order, headers, holds and bans.
 func TestErrorNeverQuickensThePlateau(t *testing.T) {
