@@ -51,11 +51,8 @@ func (p *plateau) announce(o Outcome, refused bool, now moment) {
 	if math.IsInf(pace, 1) {
 		return
 	}
-	if refused { // an error never makes it faster
-		pace = min(pace, p.pace())
-		if p.news > 0 && now-p.told <= freshest {
-			pace = min(pace, p.news)
-		}
+	if refused {
+		pace = min(pace, p.pace()) // an error never makes it faster
 	}
 	p.news, p.told = pace, now
 }
