@@ -1,6 +1,43 @@
 package cmd
 
-import "collect/collection"
+import (
+	"context"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// endEvents is how many of the newest events are looked at for the end of the
+// newest run: what an operator does later is among them.
+const endEvents = 100
+
+// metricsOf returns how the requests of the newest run of a connector fared;
+// the zero value if it has not ended, or its process died.
+func metricsOf(ctx context.Context, db store.Reader, run collection.Run) (collection.Metrics, error) {
+	events, err := db.Events(ctx, run.Connector, endEvents)
+	for _, e := range events {
+		if e.Kind == collection.RunFinished && e.Run == run.ID && e.Metrics != nil {
+			return *e.Metrics, err
+		}
+	}
+	return collection.Metrics{}, err
+}
+
+// An accountMetrics says which account the metrics are of.
+type accountMetrics struct {
+	Key string `json:"rate_limit_key"` // the pacing domain: provider, and account by a salted hash
+	*metricsLine
+}
+
+// accountMetricsOf returns nil for a run that asked for nothing, or has not
+// ended.
+func accountMetricsOf(run collection.Run) *accountMetrics {
+	line := metricsLineOf(run.Metrics)
+	if line == nil {
+		return nil
+	}
+	return &accountMetrics{run.Domain, line}
+}
 
 // metricsLine is how the requests of a run fare, in JSON. What was not
 // measured is null.

@@ -155,6 +155,9 @@ func statusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 	if s.Count, s.All, err = db.Totals(ctx, name); err != nil {
 		return s, err
 	}
+	if s.Runs[0].Metrics, err = metricsOf(ctx, db, s.Runs[0]); err != nil {
+		return s, err
+	}
 	state, err := db.Provider(ctx, s.Runs[0].Domain)
 	if err != nil || state == nil {
 		return s, err

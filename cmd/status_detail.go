@@ -168,6 +168,8 @@ type statusLine struct {
 	Overall     tallyLine    `json:"overall"`
 	Streams     []streamLine `json:"streams"`
 	Provider    *accountLine `json:"provider"`
+
+	Metrics *accountMetrics `json:"metrics"` // of the newest run, once it has ended
 }
 
 type streamLine struct {
@@ -210,6 +212,7 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 			Overall: overall, Streams: []streamLine{},
 		}
 		if len(s.Runs) > 0 {
+			line.Metrics = accountMetricsOf(s.Runs[0])
 			line.Run, line.Outcome = &s.Runs[0].ID, textOrNull(string(s.Runs[0].Outcome))
 		}
 		for _, stream := range s.Streams {

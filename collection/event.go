@@ -64,6 +64,7 @@ type Event struct {
 	Budget   *BudgetInfo   `json:",omitempty"`
 	Limit    *LimitInfo    `json:",omitempty"`
 	Request  *RequestInfo  `json:",omitempty"`
+	Metrics  *Metrics      `json:",omitempty"` // of a run that has finished
 	Message  string        `json:",omitempty"` // for warning and error
 }
 

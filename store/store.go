@@ -148,7 +148,8 @@ type Ledger interface {
 	// Beat says that the run is alive, with its tally so far.
 	Beat(ctx context.Context, now time.Time, tally collection.Tally) error
 
-	// Finish ends the run, keeps its verdict, opens the gaps it still leases
+	// Finish ends the run, keeps its verdict, its metrics with the event of its
+	// end, opens the gaps it still leases
 	// and releases the lease. Nothing else may be called after it. Calling it again does nothing.
 	Finish(ctx context.Context, run collection.Run) error
 }
@@ -183,7 +184,7 @@ type Reader interface {
 	Runs(ctx context.Context, connector string, n int) ([]collection.Run, error)
 
 	// Events returns the newest n events of a connector, oldest first. Commits
-	// are among them.
+	// are among them. The metrics of a run are those of its run.finished.
 	Events(ctx context.Context, connector string, n int) ([]collection.Event, error)
 
 	// Totals adds up all runs of a connector.

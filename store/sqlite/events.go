@@ -17,6 +17,7 @@ type info struct {
 	Freeze   *collection.FreezeInfo   `json:"freeze,omitempty"`
 	Gap      *collection.GapInfo      `json:"gap,omitempty"`
 	Budget   *collection.BudgetInfo   `json:"budget,omitempty"`
+	Metrics  *collection.Metrics      `json:"metrics,omitempty"`
 	Message  string                   `json:"message,omitempty"`
 }
 
@@ -31,7 +32,7 @@ func record(t tx, e collection.Event) error {
 	if e.Time.IsZero() {
 		e.Time = t.now
 	}
-	detail, err := json.Marshal(info{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Gap, e.Budget, e.Message})
+	detail, err := json.Marshal(info{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Gap, e.Budget, e.Metrics, e.Message})
 	if err != nil {
 		return err
 	}
@@ -76,6 +77,7 @@ func (s *Store) Events(ctx context.Context, connector string, n int) ([]collecti
 		}
 		e.Rate, e.Throttle, e.Wait, e.Breaker = in.Rate, in.Throttle, in.Wait, in.Breaker
 		e.Freeze, e.Gap, e.Budget, e.Message = in.Freeze, in.Gap, in.Budget, in.Message
+		e.Metrics = in.Metrics
 		if e.Kind == collection.SliceCommitted {
 			e.Slice = &slice
 		}

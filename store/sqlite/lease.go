@@ -211,7 +211,11 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 		if err := t.exec(`UPDATE leases SET run = NULL WHERE connector = ?`, l.connector); err != nil {
 			return err
 		}
-		return l.record(t, collection.Event{Kind: collection.RunFinished, Lane: run.Lane})
+		finished := collection.Event{Kind: collection.RunFinished, Lane: run.Lane}
+		if run.Metrics != (collection.Metrics{}) {
+			finished.Metrics = &run.Metrics
+		}
+		return l.record(t, finished)
 	})
 	if err != nil && !errors.Is(err, collection.ErrFenced) {
 		return fmt.Errorf("finish: %w", err)

@@ -243,6 +243,7 @@ func runs(t *testing.T, open opener) {
 		run := newRun(id)
 		run.Outcome, run.Reason, run.EndedAt, run.ExitCode, run.Tally = collection.Deferred, collection.RequestCap, ended, 75, tally
 		run.Waited = map[collection.WaitCause]time.Duration{collection.WaitPacing: 3 * time.Second}
+		run.Metrics = collection.Metrics{TotalRequests: 7, MaxConcurrency: 2, P99Latency: 0.25}
 		if err := l.Finish(t.Context(), run); err != nil {
 			t.Fatalf("Finish: %v", err)
 		}
@@ -260,6 +261,14 @@ func runs(t *testing.T, open opener) {
 	}
 	if !got[0].EndedAt.Equal(ended) || !got[0].BeatAt.Equal(ended) || got[0].StartedAt.IsZero() {
 		t.Errorf("times of the run = %v, %v, %v, want %v", got[0].StartedAt, got[0].BeatAt, got[0].EndedAt, ended)
+	}
+	events, err := s.Events(t.Context(), connector, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finished := slices.IndexFunc(events, func(e collection.Event) bool { return e.Kind == collection.RunFinished && e.Run == "run-2" })
+	if metrics := (collection.Metrics{TotalRequests: 7, MaxConcurrency: 2, P99Latency: 0.25}); finished < 0 || events[finished].Metrics == nil || *events[finished].Metrics != metrics {
+		t.Errorf("the end of the run is %+v, want the metrics %+v in it", events[max(0, finished)], metrics)
 	}
 	if all, err := s.Runs(t.Context(), "", 10); err != nil || len(all) != 2 || all[0].ID != "run-2" {
 		t.Errorf("Runs of all = %v, %v, want two, the newest first", all, err)
