@@ -83,6 +83,8 @@ func waitWords(m model) string {
 		return provider + " asked us to"
 	case collection.WaitBreaker:
 		return "the breaker is open, " + provider + " kept failing"
+	case collection.WaitReserve:
+		return "the rest of the quota of " + provider + " is left for people"
 	case collection.WaitWindow:
 		return "the ceiling for " + provider + " is used up"
 	case collection.WaitBackoff:

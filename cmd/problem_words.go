@@ -403,8 +403,15 @@ func writePressure(p *problem, err error, sc scene) {
 	p.Next = "what is missing is a gap; a later run fills it"
 }
 
-func writeRequestCap(p *problem, _ error, sc scene) {
+func writeRequestCap(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s reached its request cap", sc.Connector)
+	stop := stopIn(err)
+	if stop != nil && !stop.NotBefore.IsZero() { // of the provider's quota, and not of this run
+		p.Headline = fmt.Sprintf("%s paused: %s", sc.Connector, stop.Detail)
+		p.Saved = sc.saved()
+		p.Next = fmt.Sprintf("no request leaves before %s; the next run after it continues by itself", at(stop.NotBefore, sc.Now))
+		return
+	}
 	if sc.RequestCap > 0 {
 		p.Headline += fmt.Sprintf(" (%s of %s)", count(min(sc.Run.Tally.Requests, sc.RequestCap)), count(sc.RequestCap))
 	}

@@ -155,7 +155,7 @@ func (s summary) allRuns() string {
 // waitCauses lists the causes of waits in the order they are told.
 var waitCauses = []collection.WaitCause{
 	collection.WaitPacing, collection.WaitWindow, collection.WaitRetryAfter,
-	collection.WaitBackoff, collection.WaitBreaker,
+	collection.WaitBackoff, collection.WaitBreaker, collection.WaitReserve,
 }
 
 // waitCauseWords says what a time was spent on.
@@ -172,6 +172,8 @@ func (s summary) waitCauseWords(cause collection.WaitCause) string {
 		return "before retries"
 	case collection.WaitBreaker:
 		return "breaker open"
+	case collection.WaitReserve:
+		return "quota left for people"
 	}
 	return string(cause)
 }

@@ -1,0 +1,56 @@
+package response_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"collect/pacing/response"
+)
+
+// TestMetaUsage: what is blocked is silent for the minutes that are named, also
+// after a success; percentages alone say nothing.
+func TestMetaUsage(t *testing.T) {
+	const open = `{"1":[{"type":"ads_management","call_count":100,"total_cputime":25,"total_time":25,"estimated_time_to_regain_access":0}]}`
+	for _, tc := range []struct {
+		status int
+		usage  []string
+		class  response.Class
+		hold   time.Duration
+	}{
+		{200, []string{open}, response.OK, -1},
+		{200, []string{`{"1":[{"call_count":95,"estimated_time_to_regain_access":7}]}`}, response.OK, 7 * time.Minute},
+		{200, []string{`{"1":[{"estimated_time_to_regain_access":3}],"2":[{"estimated_time_to_regain_access":9},{"estimated_time_to_regain_access":4}]}`}, response.OK, 9 * time.Minute},
+		{200, []string{open, `{"2":[{"estimated_time_to_regain_access":2.5}]}`}, response.OK, 150 * time.Second},
+		{403, []string{`{"1":[{"estimated_time_to_regain_access":5}]}`}, response.Throttle, 5 * time.Minute},
+		{403, []string{open}, response.Forbidden, -1},
+		{200, []string{`{"1":[{"estimated_time_to_regain_access":-5}]}`}, response.OK, -1},
+		{200, []string{`{"1":[{"estimated_time_to_regain_access":1e30}]}`}, response.OK, -1},
+		{200, []string{`{"1":[{"estimated_time_to_regain_access":999999999999}]}`}, response.OK, 24 * time.Hour},
+		{200, []string{`{"1":[{"estimated_time_to_regain_access":"soon"}]}`}, response.OK, -1},
+		{200, []string{`[]`, `{`, ``, `{"1":7}`}, response.OK, -1},
+	} {
+		r := response.Read(t0, tc.status, http.Header{"X-Business-Use-Case-Usage": tc.usage}, nil)
+		if r.Class != tc.class || r.Hold != tc.hold {
+			t.Errorf("%d %s: %s, hold %v, want %s, %v", tc.status, tc.usage, r.Class, r.Hold, tc.class, tc.hold)
+		}
+	}
+}
+
+// TestRouteOfAnAnswer: the bucket or resource that is named, and what is
+// limited by it.
+func TestRouteOfAnAnswer(t *testing.T) {
+	for _, tc := range []struct {
+		header     http.Header
+		key, route string
+	}{
+		{http.Header{}, "", ""},
+		{http.Header{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Resource": {"search"}}, "", "search"},
+		{http.Header{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Bucket": {"abcd"}}, "abcd", "abcd"},
+		{http.Header{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Bucket": {"abcd"}, "X-Ratelimit-Global": {"true"}}, "*", "abcd"},
+	} {
+		if r := response.Read(t0, 429, tc.header, nil); r.Key != tc.key || r.Route != tc.route {
+			t.Errorf("%v: key %q, route %q, want %q, %q", tc.header, r.Key, r.Route, tc.key, tc.route)
+		}
+	}
+}
