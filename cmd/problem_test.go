@@ -106,6 +106,12 @@ error[E0702]: no space left for ~/.local/state/collect/state.db while saving a
 			"           |     ^^^^^^^^^^^^^^^^^^ not a key of a provider\n" +
 			"  note   a provider has a similar key: `ceiling_per_second`\n" +
 			"  saved  nothing was started\n"},
+		{"reserve", stop(collection.RequestCap, 0, "the rest of the quota is left for people"), here, `
+paused[P0501]: tickets paused: the rest of the quota is left for people
+  saved  40,400 records in 404 slices of this run
+  next   no request leaves before 12:09 UTC; the next run after it continues by
+         itself
+`},
 		{"request cap", stop(collection.RequestCap, 0, ""), here, `
 paused[P0501]: tickets reached its request cap (20,000 of 20,000)
   saved  40,400 records in 404 slices of this run

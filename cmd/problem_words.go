@@ -406,7 +406,7 @@ func writePressure(p *problem, err error, sc scene) {
 func writeRequestCap(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s reached its request cap", sc.Connector)
 	stop := stopIn(err)
-	if stop != nil && !stop.NotBefore.IsZero() { // of the provider's quota, and not of this run
+	if stop != nil && stop.Detail != "" { // of the provider's quota, and not of this run
 		p.Headline = fmt.Sprintf("%s paused: %s", sc.Connector, stop.Detail)
 		p.Saved = sc.saved()
 		p.Next = fmt.Sprintf("no request leaves before %s; the next run after it continues by itself", at(stop.NotBefore, sc.Now))
