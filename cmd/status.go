@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -197,6 +198,9 @@ func (v looked) runs(ctx context.Context, n int) ([]collection.Run, error) {
 // as this host can tell.
 func died(run collection.Run) bool {
 	here := thisProcess()
-	return run.Outcome == collection.Running && run.Holder.Host == here.Host &&
-		errors.Is(syscall.Kill(run.Holder.PID, 0), syscall.ESRCH)
+	if run.Outcome != collection.Running || run.Holder.Host != here.Host {
+		return false
+	}
+	process, err := os.FindProcess(run.Holder.PID)
+	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
