@@ -159,7 +159,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.demoCommand(), a.simulateCommand(),
 		a.statusCommand(), a.explainCommand(), a.gapsCommand(), a.runsCommand(), a.exportCommand(),
-		a.backupCommand(), a.restoreCommand(),
+		a.doctorCommand(), a.backupCommand(), a.restoreCommand(),
 		a.resetCommand(), a.freezeCommand(), a.breakerCommand(), a.connectorsCommand(), a.versionCommand(), exitCodesHelp(),
 	)
 	return root

@@ -27,7 +27,8 @@ type Report struct {
 }
 
 // Examine reads all of the database at path and changes nothing. Damage is
-// part of the report; an error says that there is no database to examine.
+// part of the report; an error says that there is no database to examine, and
+// then of the report only Library is set.
 //
 // Like [CheckLog], which it begins with, it must be called while no store of
 // this process is open there.
@@ -42,7 +43,7 @@ func Examine(ctx context.Context, path string) (Report, error) {
 	}
 	info, err := exists(path)
 	if err != nil {
-		return Report{}, err
+		return x.Report, err
 	}
 	x.Size, x.Log = info.Size(), max(0, walSize(path))
 	if err := CheckLog(path); err != nil {
@@ -149,31 +150,25 @@ func (x *examination) counts(ctx context.Context) error {
 		})
 }
 
-// records compares each record with its sum. The numbers of records that
-// differ are in the report; their keys may be secrets.
+// records compares each record with its sum. The numbers of some that differ
+// are in the report; their keys may be secrets.
 func (x *examination) records(ctx context.Context) error {
-	return x.changed(ctx, "record", `SELECT id FROM records NOT INDEXED
-		WHERE sum IS NOT record_sum(stream_id, partition_id, slice_id, key, data)`)
-}
-
-// changed reports the rows that query finds.
-func (x *examination) changed(ctx context.Context, what, query string) error {
-	var n int
-	var first []string
-	err := x.each(ctx, query, func(row scanner) error {
+	const most = 5
+	n := 0
+	var numbers []string
+	err := x.each(ctx, `SELECT id FROM records NOT INDEXED
+		WHERE sum IS NOT record_sum(stream_id, partition_id, slice_id, key, data)`, func(row scanner) error {
 		var id string
-		if n++; n <= 5 {
-			first = append(first, "")
-			return row.Scan(&first[n-1])
+		if n++; n <= most {
+			defer func() { numbers = append(numbers, id) }()
 		}
 		return row.Scan(&id)
 	})
+	if n > most {
+		numbers = append(numbers, "…")
+	}
 	if n > 0 {
-		list := strings.Join(first, ", ")
-		if n > len(first) {
-			list += ", …"
-		}
-		x.Problems = append(x.Problems, fmt.Sprintf("%d of %s rows are not what was stored: number %s", n, what, list))
+		x.Problems = append(x.Problems, fmt.Sprintf("records that are not what was stored: %d (number %s)", n, strings.Join(numbers, ", ")))
 	}
 	return err
 }

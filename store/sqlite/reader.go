@@ -284,3 +284,15 @@ func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (p
 	}
 	return page, err
 }
+
+// Schema returns the statements that made the tables and indexes, without the
+// views: those name fields of records.
+func (s *Store) Schema(ctx context.Context) (schema string, err error) {
+	err = s.query(ctx, func(row scanner) error {
+		var statement string
+		err := row.Scan(&statement)
+		schema += statement + ";\n"
+		return err
+	}, `SELECT sql FROM sqlite_schema WHERE type IN ('table', 'index') AND sql IS NOT NULL ORDER BY name`)
+	return schema, err
+}

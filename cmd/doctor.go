@@ -1,0 +1,329 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"collect/collection"
+	"collect/store/sqlite"
+)
+
+// Doctor checks what a run needs, and changes nothing. Each check is one line:
+// well, worth a look, broken, or not there to be checked.
+
+// A finding is the result of one check.
+type finding struct {
+	Mark mark   `json:"state"`
+	What string `json:"check"`
+	Text string `json:"text"`
+	Do   string `json:"do,omitempty"` // a command, or what to do
+
+	exit   int  // the exit code of a broken one
+	quotes bool // Text may quote a file that a person wrote
+}
+
+// A mark says how a check came out.
+type mark string
+
+const (
+	well    mark = "ok"
+	look    mark = "warning"
+	broken  mark = "problem"
+	nothing mark = "not_checked"
+)
+
+// glyphs stand before the words, which say the same.
+var glyphs = map[mark]string{well: "✓", look: "!", broken: "×", nothing: "-"}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var bundle string
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the configuration, the database and what else a run needs",
+		Long: `Doctor checks the configuration, the connectors, the database with every
+record in it, the disk, the secrets, who collects now, and whether anything
+starts a run. It changes nothing and asks no provider. The exit code is 0
+unless something is broken.
+
+With --bundle it also writes what a report of a bug needs: the results, the
+versions, the configuration without its values, the newest 200 events, and the
+schema. No record, no secret and no cursor is in it.`,
+		Args: exactArgs(),
+		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c.Context(), bundle) },
+	}
+	c.Flags().StringVar(&bundle, "bundle", "", "write what a report needs to this `file` (.tar.gz)")
+	return c
+}
+
+func (a *app) doctor(ctx context.Context, bundle string) error {
+	d := &diagnosis{app: a, now: time.Now(), root: "/"}
+	d.all(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if a.flags.json {
+		if err := printJSON(a.out, d.report()); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprint(a.out, d.render(a.width(), a.caps()))
+	}
+	if bundle != "" {
+		if err := d.bundle(bundle); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "bundle: %s\n", home(bundle, a.env))
+	}
+	if code := d.exit(); code != exitOK {
+		return &exitError{code}
+	}
+	return nil
+}
+
+// A diagnosis is one visit, and what it found.
+type diagnosis struct {
+	*app
+	now  time.Time
+	root string // of the file system: tests have one of their own
+
+	settings settings
+	state    sqlite.Report
+	salt     []byte
+	runs     map[string]collection.Run // the newest of each connector
+	recent   []collection.Run          // of all
+	events   []collection.Event        // the newest of all, oldest first
+	schema   string
+
+	findings []finding
+}
+
+// all makes the checks. One that fails does not keep the others from being
+// made; without settings there is nothing more to look at.
+func (d *diagnosis) all(ctx context.Context) {
+	if !d.checkConfig() {
+		d.add(nothing, "state", "not checked: the configuration does not say which database")
+		return
+	}
+	if d.checkState(ctx) {
+		d.checkDisk()
+	}
+	d.checkConnectors()
+	d.checkLocks()
+	d.checkSchedule(ctx)
+	version, _, goVersion := build()
+	d.add(well, "version", fmt.Sprintf("collect %s, SQLite %s, %s", version, d.state.Library, goVersion))
+}
+
+func (d *diagnosis) note(f finding) {
+	f.Text, f.Do = clean(f.Text), clean(f.Do)
+	d.findings = append(d.findings, f)
+}
+
+func (d *diagnosis) add(m mark, what, text string) { d.note(finding{Mark: m, What: what, Text: text}) }
+
+// fail adds an error in the words that every command has for it.
+func (d *diagnosis) fail(what string, err error, sc scene) {
+	sc.Flags = d.repeat()
+	p := problemOf(err, sc)
+	f := finding{Mark: broken, What: what, Text: p.Headline, exit: p.ExitCode, quotes: what != "state"}
+	if p.Why != "" {
+		f.Text += ": " + p.Why
+	}
+	if p.At != "" && !strings.Contains(f.Text, p.At) {
+		f.Text = p.At + ": " + f.Text
+	}
+	if len(p.Do) > 0 {
+		f.Do = strings.TrimSpace(p.Do[0].Say + " " + p.Do[0].Command)
+	}
+	d.note(f)
+}
+
+// count returns how many findings have a mark.
+func (d *diagnosis) count(m mark) (n int64) {
+	for _, f := range d.findings {
+		if f.Mark == m {
+			n++
+		}
+	}
+	return n
+}
+
+// exit returns the code of the worst that is broken.
+func (d *diagnosis) exit() int {
+	var codes []int
+	for _, f := range d.findings {
+		if f.Mark == broken {
+			codes = append(codes, f.exit)
+		}
+	}
+	return worst(codes...)
+}
+
+// A diagnosisJSON is what --json prints.
+type diagnosisJSON struct {
+	Checks   []finding `json:"checks"`
+	Problems int64     `json:"problems"`
+	Warnings int64     `json:"warnings"`
+	ExitCode int       `json:"exit_code"`
+}
+
+func (d *diagnosis) report() diagnosisJSON {
+	return diagnosisJSON{d.findings, d.count(broken), d.count(look), d.exit()}
+}
+
+// render returns the findings for people.
+func (d *diagnosis) render(limit int, c caps) string {
+	wide := 0
+	for _, f := range d.findings {
+		wide = max(wide, width(f.What))
+	}
+	colors := map[mark]string{well: green, look: yellow, broken: red}
+	var b strings.Builder
+	for _, f := range d.findings {
+		text := f.Text
+		if f.Do != "" {
+			text += ". Do: " + f.Do
+		}
+		lead := " " + glyphs[f.Mark] + " " + pad(f.What, wide, false) + "  "
+		for i, line := range wrap(lead, text, limit) {
+			line = c.text(line)
+			if glyph := c.text(glyphs[f.Mark]); i == 0 {
+				line = " " + c.paint(colors[f.Mark], glyph) + strings.TrimPrefix(line, " "+glyph)
+			}
+			b.WriteString(line + "\n")
+		}
+	}
+	problems, warnings := d.count(broken), d.count(look)
+	if problems+warnings == 0 {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "\n%s, %s.", counted(problems, "problem", "problems"), counted(warnings, "warning", "warnings"))
+	if problems > 0 {
+		b.WriteString("   For a report: collect doctor --bundle FILE" + d.repeat())
+	}
+	return b.String() + "\n"
+}
+
+// checkConfig reads the settings. It reports whether there are any.
+func (d *diagnosis) checkConfig() bool {
+	var err error
+	if d.settings, err = d.app.settings(); err != nil {
+		d.fail("config", err, scene{})
+		return false
+	}
+	d.now = d.now.In(d.settings.Zone)
+	if len(d.settings.Files) == 0 {
+		d.add(well, "config", "no collect.yaml: the built-in values hold")
+		return true
+	}
+	var files []string
+	for _, file := range d.settings.Files {
+		files = append(files, home(file, d.env))
+	}
+	verb := " is valid"
+	if len(files) > 1 {
+		verb = " are valid"
+	}
+	d.add(well, "config", strings.Join(files, ", ")+verb)
+	return true
+}
+
+// checkConnectors builds each connector that is configured, and each that was
+// collected, as its next run will.
+func (d *diagnosis) checkConnectors() {
+	names := d.settings.connectorNames()
+	for name := range d.runs {
+		if _, configured := d.settings.Connectors[name]; !configured {
+			names = append(names, name)
+		}
+	}
+	for _, name := range sorted(names) {
+		d.checkConnector(name)
+	}
+}
+
+func (d *diagnosis) checkConnector(name string) {
+	what := "connector " + name
+	target, err := d.resolve(d.settings, name, d.lastParams(name), false)
+	if err != nil {
+		d.fail(what, err, scene{Connector: name})
+		return
+	}
+	provider := target.connector.Provider()
+	d.add(well, what, fmt.Sprintf("%s of %s", counted(int64(len(target.connector.Streams())), "stream", "streams"), provider.Name))
+	if provider.Credential == "" {
+		return
+	}
+	token := "token " + provider.Name
+	text := "found in " + provider.CredentialFrom
+	if len(d.salt) > 0 {
+		text += ", fingerprint " + fingerprint(d.salt, provider.Credential)
+	}
+	if path, ok := strings.CutPrefix(provider.CredentialFrom, "file "); ok && openToOthers(expand(path, d.env)) {
+		d.note(finding{Mark: look, What: token, Text: text + "; other users can read the file", Do: "chmod 600 " + path})
+		return
+	}
+	d.add(well, token, text)
+}
+
+// lastParams returns the parameters of the last run of a connector that is not
+// configured, as flags: they were given as flags then.
+func (d *diagnosis) lastParams(name string) (flags []string) {
+	if _, configured := d.settings.Connectors[name]; configured {
+		return nil
+	}
+	for param, value := range d.runs[name].Params {
+		if param != "base_url" {
+			flags = append(flags, param+"="+value)
+		}
+	}
+	return flags
+}
+
+// checkLocks says who collects now.
+func (d *diagnosis) checkLocks() {
+	held := false
+	for _, name := range sortedKeys(d.runs) {
+		run := d.runs[name]
+		if run.Outcome != collection.Running {
+			continue
+		}
+		held = true
+		who := fmt.Sprintf("%s: run %s, pid %d on %s", name, run.ID, run.Holder.PID, run.Holder.Host)
+		switch {
+		case died(run):
+			d.add(well, "lock", who+", died; the next run takes over by itself")
+		case d.now.Sub(run.BeatAt) > silentAfter:
+			d.add(look, "lock", who+", was last heard of "+ago(run.BeatAt, d.now))
+		default:
+			d.add(well, "lock", who+", alive "+ago(run.BeatAt, d.now))
+		}
+	}
+	if !held {
+		d.add(well, "lock", "nobody collects now")
+	}
+}
+
+// silentAfter is how long a run may say nothing before that is worth a look:
+// it may wait for a provider, but it says so every few seconds.
+const silentAfter = 10 * time.Minute
+
+// checkSchedule says whether anything starts a run.
+func (d *diagnosis) checkSchedule(ctx context.Context) {
+	var last time.Time
+	for _, run := range d.runs {
+		last = latest(last, run.StartedAt)
+	}
+	switch where := d.schedules(ctx); {
+	case len(where) > 0:
+		d.add(well, "schedule", "found in "+strings.Join(where, ", "))
+	case last.IsZero():
+		d.add(nothing, "schedule", "no timer or cron entry found; nothing was collected yet")
+	default:
+		d.add(look, "schedule", "no timer or cron entry found; the last run began "+ago(last, d.now))
+	}
+}

@@ -1,0 +1,173 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"collect/collection"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+// checkState examines the database and reads what the other checks need of
+// it. It reports whether there is one.
+func (d *diagnosis) checkState(ctx context.Context) bool {
+	path := d.settings.State
+	sc := scene{State: path}
+	var err error
+	d.state, err = sqlite.Examine(ctx, path)
+	switch {
+	case errors.Is(err, store.ErrMissing) && !d.settings.StateNamed:
+		d.add(nothing, "state", "there is no database yet: the first run makes "+home(path, d.env))
+		return false
+	case errors.Is(err, store.ErrOlder):
+		d.add(look, "state", home(path, d.env)+" was made by an older version: the next run brings it up to date")
+		return true
+	case err != nil:
+		if ctx.Err() == nil {
+			d.fail("state", err, sc)
+		}
+		return false
+	}
+	for i, problem := range d.state.Problems {
+		if i == problemsShown {
+			d.note(finding{Mark: broken, What: "state", Text: fmt.Sprintf("and %d more", len(d.state.Problems)-i), exit: exitStorage})
+			break
+		}
+		f := finding{Mark: broken, What: "state", Text: "damaged: " + problem, exit: exitStorage}
+		if i == 0 {
+			f.Text = home(path, d.env) + " is " + f.Text
+			f.Do = "collect restore FILE" + d.repeat() + ", or collect export NAME STREAM --salvage" + d.repeat()
+		}
+		d.note(f)
+	}
+	if len(d.state.Problems) == 0 {
+		text := fmt.Sprintf("%s, %s, schema %d, %s, every one checked", home(path, d.env), size(d.state.Size),
+			d.state.Schema, counted(d.state.Records, "record", "records"))
+		if d.state.Log > 0 {
+			text += fmt.Sprintf("; %s not merged yet", size(d.state.Log))
+		}
+		d.add(well, "state", text)
+	}
+	d.checkLibrary()
+	if openToOthers(path) {
+		d.note(finding{Mark: look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + path})
+	}
+	d.read(ctx)
+	return true
+}
+
+// problemsShown is how many kinds of damage a person is shown; the bundle and
+// --json have all.
+const problemsShown = 5
+
+// checkLibrary refuses a SQLite that can lose commits when its log begins anew
+// while a reader merges it: that was mended in 3.51.3.
+func (d *diagnosis) checkLibrary() {
+	var major, minor, patch int
+	_, err := fmt.Sscanf(d.state.Library, "%d.%d.%d", &major, &minor, &patch)
+	have := []int{major, minor, patch}
+	if err != nil || slices.Compare(have, []int{3, 51, 3}) < 0 {
+		text := fmt.Sprintf("SQLite %s can lose commits", d.state.Library)
+		d.note(finding{Mark: broken, What: "sqlite", Text: text, Do: "install a build with SQLite 3.51.3 or newer", exit: exitBug})
+	}
+}
+
+// read takes what the other checks need out of the database. Of a damaged one
+// it takes what it can: what is damaged was said.
+func (d *diagnosis) read(ctx context.Context) {
+	d.runs = map[string]collection.Run{}
+	db, err := d.openForReading(ctx, d.settings)
+	if err != nil || db == nil {
+		return
+	}
+	defer db.Close()
+	d.salt, _ = db.Salt(ctx)
+	d.recent, _ = db.Runs(ctx, "", recentRuns)
+	d.schema, _ = db.Schema(ctx)
+	names, _ := db.Connectors(ctx)
+	for _, name := range names {
+		if runs, err := db.Runs(ctx, name, 1); err == nil && len(runs) == 1 {
+			d.runs[name] = runs[0]
+		}
+		events, _ := db.Events(ctx, name, bundledEvents)
+		d.events = append(d.events, events...)
+	}
+	slices.SortStableFunc(d.events, func(a, b collection.Event) int { return a.Time.Compare(b.Time) })
+	d.events = d.events[max(0, len(d.events)-bundledEvents):]
+}
+
+// recentRuns is how many runs the growth of the database is estimated from.
+const recentRuns = 1000
+
+// Where the disk begins to be a problem.
+const (
+	fewDays  = 30       // left at the usual growth
+	fewBytes = 64 << 20 // a merge of the log, a vacuum or a backup needs room
+)
+
+// checkDisk says how much room is left, and for how long if the runs of the
+// last month tell.
+func (d *diagnosis) checkDisk() {
+	dir := filepath.Dir(d.settings.State)
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		d.add(nothing, "disk", "not measured: "+plainText(err))
+		return
+	}
+	free := int64(st.Bavail) * int64(st.Bsize)
+	text := fmt.Sprintf("%s free at %s", size(free), home(dir, d.env))
+	days, known := float64(0), false
+	if perDay := d.growth(); perDay > 0 {
+		days, known = float64(free)/perDay, true
+		text += fmt.Sprintf(", about %s at the usual growth", span(time.Duration(min(days, 10_000)*24*float64(time.Hour))))
+	}
+	switch {
+	case free < fewBytes:
+		d.note(finding{Mark: broken, What: "disk", Text: text, Do: "free some space", exit: exitStorage})
+	case known && days < fewDays:
+		d.add(look, "disk", text)
+	default:
+		d.add(well, "disk", text)
+	}
+}
+
+// growth returns the bytes that the database gains a day, by the records that
+// the runs of the last 30 days stored; 0 if they span less than a day.
+func (d *diagnosis) growth() float64 {
+	const month = 30 * 24 * time.Hour
+	var changed int64
+	first := d.now
+	for _, run := range d.recent {
+		if d.now.Sub(run.StartedAt) < month {
+			changed += run.Tally.Changed
+			if run.StartedAt.Before(first) {
+				first = run.StartedAt
+			}
+		}
+	}
+	days := d.now.Sub(first).Hours() / 24
+	if days < 1 || d.state.Records == 0 {
+		return 0
+	}
+	return float64(changed) / days * float64(d.state.Size) / float64(d.state.Records)
+}
+
+// openToOthers reports whether anybody but its owner can read a file.
+func openToOthers(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().Perm()&0o077 != 0
+}
+
+func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.SortedFunc(maps.Keys(m), cmp.Compare) }

@@ -1,0 +1,114 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/store/sqlite"
+)
+
+func TestStartsRun(t *testing.T) {
+	for text, want := range map[string]bool{
+		"*/15 * * * *  collect run --all -q":              true,
+		"0 3 * * * root /usr/bin/collect resume acme":     true,
+		"[Service]\nExecStart=/usr/bin/collect run acme":  true,
+		"0 3 * * * TOKEN=x /opt/collect run acme":         true,
+		"# 0 3 * * * collect run acme":                    false,
+		"0 3 * * * collect status":                        false,
+		"0 3 * * * recollect run acme":                    false,
+		"0 3 * * * collect":                               false,
+		"":                                                false,
+		"ExecStart=/usr/bin/backup --of collect --run no": false,
+	} {
+		if got := startsRun([]byte(text)); got != want {
+			t.Errorf("startsRun(%q) = %t, want %t", text, got, want)
+		}
+	}
+}
+
+// TestSchedules looks for units in a file system of its own.
+func TestSchedules(t *testing.T) {
+	root := t.TempDir()
+	unit := filepath.Join(root, "etc", "systemd", "system", "collect.service")
+	if err := os.MkdirAll(filepath.Dir(unit), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := &diagnosis{app: &app{env: func(string) string { return "" }}, root: root}
+	t.Setenv("PATH", root) // no crontab of whoever runs the tests
+	if got := d.schedules(t.Context()); len(got) != 0 {
+		t.Errorf("schedules = %q, want none", got)
+	}
+	if err := os.WriteFile(unit, []byte("[Service]\nExecStart=/usr/bin/collect run --all\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.schedules(t.Context()); !slices.Equal(got, []string{unit}) {
+		t.Errorf("schedules = %q, want %q", got, unit)
+	}
+}
+
+// TestGrowth estimates what a database gains a day.
+func TestGrowth(t *testing.T) {
+	run := func(age time.Duration, changed int64) collection.Run {
+		return collection.Run{StartedAt: noon.Add(-age), Tally: collection.Tally{Changed: changed}}
+	}
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		name string
+		runs []collection.Run
+		want float64
+	}{
+		{"no runs", nil, 0},
+		{"too short to tell", []collection.Run{run(time.Hour, 1000)}, 0},
+		{"ten days", []collection.Run{run(time.Hour, 500), run(10*day, 500)}, 100 * 50},
+		{"an old run does not count", []collection.Run{run(10*day, 1000), run(60*day, 1e6)}, 100 * 50},
+	} {
+		d := &diagnosis{now: noon, recent: c.runs, state: sqlite.Report{Size: 50_000, Records: 1000}}
+		if got := d.growth(); got != c.want {
+			t.Errorf("%s: growth = %v bytes a day, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLibraryIsRefused: a SQLite that can lose commits is a problem.
+func TestLibraryIsRefused(t *testing.T) {
+	for version, want := range map[string]int64{"3.51.3": 0, "3.53.4": 0, "4.0.0": 0, "3.51.2": 1, "3.46.1": 1, "2.9.99": 1, "": 1} {
+		d := &diagnosis{state: sqlite.Report{Library: version}}
+		if d.checkLibrary(); d.count(broken) != want {
+			t.Errorf("SQLite %q: %d problems, want %d", version, d.count(broken), want)
+		}
+	}
+}
+
+// TestDiagnosisFits: lines hang under their text, at every width, and the
+// worst decides the exit code.
+func TestDiagnosisFits(t *testing.T) {
+	d := &diagnosis{app: &app{}, findings: []finding{
+		{Mark: well, What: "config", Text: "collect.yaml is valid"},
+		{Mark: broken, What: "token acme", Text: strings.Repeat("long ", 30), Do: "put it there", exit: exitRefused},
+		{Mark: broken, What: "state", Text: "damaged", exit: exitStorage},
+		{Mark: look, What: "schedule", Text: "none"},
+	}}
+	for _, limit := range []int{40, 80, 100} {
+		for line := range strings.Lines(d.render(limit, caps{UTF8: true})) {
+			if width(strings.TrimSuffix(line, "\n")) > max(limit, 70) { // the last line is one command to copy
+				t.Errorf("at %d columns: %q", limit, line)
+			}
+		}
+	}
+	want := " ✓ config      collect.yaml is valid\n × token acme  long"
+	if got := d.render(80, caps{UTF8: true}); !strings.HasPrefix(got, want) || !strings.Contains(got, "\n2 problems, 1 warning.") {
+		t.Errorf("render = %q, want it to begin with %q", got, want)
+	}
+	if got := d.exit(); got != exitStorage {
+		t.Errorf("exit = %d, want %d", got, exitStorage)
+	}
+	d.findings = d.findings[:1]
+	if got := d.exit(); got != exitOK {
+		t.Errorf("exit = %d with nothing broken, want 0", got)
+	}
+}
