@@ -132,7 +132,7 @@ func (o *simulateOptions) check() ([]sim.Family, error) {
 	}
 	for _, name := range o.families {
 		if !slices.Contains(names, name) && name != allFamilies {
-			return nil, oneOf("--family", name, append(names, allFamilies))
+			return nil, oneOf("--family", name, append([]string{allFamilies}, names...))
 		}
 	}
 	for _, name := range o.laws {
