@@ -91,7 +91,7 @@ func resolve(base *url.URL, link string) (*url.URL, error) {
 		return nil, badPage("the link to the next page is not a URL")
 	}
 	next := base.ResolveReference(ref)
-	if next.Scheme != "https" && next.Scheme != "http" || next.Host == "" || next.User != nil {
+	if next.Scheme != "https" && next.Scheme != "http" || next.Hostname() == "" || next.User != nil {
 		return nil, badPage("the link to the next page is not a plain HTTP address")
 	}
 	next.Fragment, next.RawFragment = "", ""
