@@ -75,6 +75,21 @@ func TestCrashWhileGapsAreFilled(t *testing.T) {
 	}
 }
 
+// TestFullDiskWhileGapsAreFilled: a commit that fails ends the run with its
+// error, wherever it was.
+func TestFullDiskWhileGapsAreFilled(t *testing.T) {
+	for failAt := 1; failAt <= 60; failAt++ {
+		bubble(t, fmt.Sprint("step=", failAt), func(t *testing.T) {
+			m, p, set := holed(t)
+			m.failAt, m.answer = failAt, collection.ErrFull
+			_, err := do(t, m, p, set)
+			if full := m.steps >= failAt; full != errors.Is(err, collection.ErrFull) {
+				t.Errorf("Do = %v, disk full: %t", err, full)
+			}
+		})
+	}
+}
+
 // TestResumeFillsGapsFirst, and a run of the usual kind asks for what is new.
 func TestResumeFillsGapsFirst(t *testing.T) {
 	for mode, want := range map[collection.Mode][]string{
