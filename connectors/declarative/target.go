@@ -96,6 +96,9 @@ func resolve(base *url.URL, link string) (*url.URL, error) {
 	}
 	next.Fragment, next.RawFragment = "", ""
 	next.RawQuery = strings.ReplaceAll(next.RawQuery, " ", "%20") // a space would end the request line
+	if _, err := url.Parse(next.String()); err != nil {
+		return nil, badPage("the link to the next page is not a URL") // such as //::, which has a host only beside its base
+	}
 	return next, nil
 }
 
