@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The constants of slow answers, measured in docs/pacing-score.md. What has no
+// The constants of slow answers: chosen, and judged together. What has no
 // unit is a share or a factor.
 const (
 	latencyLeast  = 11                     // after a drain began

@@ -2,7 +2,7 @@ package law
 
 import "time"
 
-// The constants of episodes, measured in docs/pacing-score.md.
+// The constants of episodes: chosen, and judged together by docs/pacing-score.md.
 const (
 	pauseLeast    = 250 * time.Millisecond // before the first probe of an episode
 	pauseMost     = 5 * time.Second        // and at most, when no window is known

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The constants of what is learned from episodes, measured in
+// The constants of what is learned from episodes: chosen, and judged together by
 // docs/pacing-score.md.
 const (
 	windowLeast = 8 * time.Second // a shorter block may be a bucket that fills

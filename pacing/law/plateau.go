@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The constants of the plateau law. Those without another source are measured:
+// The constants of the plateau law. Those without another source are chosen, and
 // docs/pacing-score.md shows what happens without the part they belong to.
 const (
 	decrease  = 0.5       // the pace after an episode begins, as a share
