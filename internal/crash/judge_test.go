@@ -17,6 +17,7 @@ import (
 type undisturbed struct {
 	before  []byte            // the database; nil: there is none
 	exports map[string][]byte // by stream
+	others  int               // records of other connectors
 	asked   map[string]int    // requests by their URL
 	again   int               // requests of the same command when all is done
 	took    ending
@@ -43,6 +44,12 @@ func (b *bench) undisturbed(sc scenario) *undisturbed {
 		return u
 	}
 	defer c.clean()
+	if sc.schema != "" {
+		found, err := older(sc.schema)
+		if err := errors.Join(err, os.WriteFile(c.state(), found, 0o600)); err != nil {
+			c.fail("%v", err)
+		}
+	}
 	for _, command := range sc.before {
 		if e, ok := c.run(b.prepare(c.state(), append(command[:len(command):len(command)], "--create", "-q"))); !ok || e.code != 0 {
 			c.fail("before it, %v ends with %v", command, e)
@@ -57,6 +64,11 @@ func (b *bench) undisturbed(sc scenario) *undisturbed {
 	}
 	u.took, u.asked = e, b.asked()
 	u.exports = c.exports()
+	if found, err := c.lookAtCopy(); err != nil {
+		c.fail("%v", err)
+	} else {
+		u.others = found.others
+	}
 	b.provider.Forget()
 	if e, ok := c.run(c.collecting()); !ok || e.code != 0 {
 		c.fail("again: %v", e)
@@ -149,7 +161,8 @@ func (c *trial) lookAtCopy() (found, error) {
 type found struct {
 	damage  string
 	commits map[int64]bool
-	owed    int
+	owed    int // by the connector of the scenario
+	others  int // records of other connectors
 }
 
 // look reads the database at path. None, or an empty one, holds nothing.
@@ -188,7 +201,10 @@ func look(path string) (f found, err error) {
 	}
 	var orphans int
 	err = errors.Join(rows.Err(),
-		db.QueryRow("SELECT count(*) FROM gaps WHERE state IN ('open', 'leased', 'dead')").Scan(&f.owed),
+		db.QueryRow(`SELECT count(*) FROM gaps g JOIN streams s ON s.id = g.stream_id
+			WHERE s.connector = 'tickets' AND g.state IN ('open', 'leased', 'dead')`).Scan(&f.owed),
+		db.QueryRow(`SELECT count(*) FROM records r JOIN streams s ON s.id = r.stream_id
+			WHERE s.connector <> 'tickets'`).Scan(&f.others),
 		db.QueryRow("SELECT count(*) FROM pragma_foreign_key_check").Scan(&orphans))
 	if orphans > 0 {
 		f.damage = fmt.Sprintf("%d rows refer to none", orphans)
@@ -236,6 +252,8 @@ func (c *trial) compare(u *undisturbed, when string) {
 func (c *trial) alone() {
 	if found, err := look(c.state()); err != nil || found.owed > 0 {
 		c.fail("at the end %d pieces are owed, %v", found.owed, err)
+	} else if want := c.known[c.name].others; found.others != want {
+		c.fail("at the end other connectors have %d records, want %d", found.others, want)
 	}
 	entries, err := os.ReadDir(filepath.Dir(c.state()))
 	if err != nil {

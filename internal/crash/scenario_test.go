@@ -1,7 +1,9 @@
 package crash_test
 
 import (
+	"compress/gzip"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 // A scenario is a command and what was there before it.
 type scenario struct {
 	name    string
+	schema  string     // the database that it finds, made by an older version; "": by none
 	before  [][]string // commands that make the database it finds
 	command []string
 	workers int
@@ -29,6 +32,7 @@ const (
 
 var scenarios = []scenario{
 	{name: "first run", command: []string{"run", tickets}, workers: 1, dirs: true},
+	{name: "migration", schema: "0001", command: []string{"run", tickets}, workers: 1},
 	{name: "run", before: [][]string{{"run", neighbour}}, command: []string{"run", tickets}, workers: 1},
 	{
 		name: "resume", before: [][]string{{"run", tickets, "--max-requests=7"}},
@@ -69,6 +73,20 @@ streams:
     key: id
     role: detail
 `
+
+// older returns the database that a version with an earlier schema made.
+func older(schema string) ([]byte, error) {
+	f, err := os.Open(filepath.Join(root, "store", "sqlite", "testdata", "schema-"+schema+".db.gz"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	unzipped, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(unzipped)
+}
 
 // A bench is a provider and a folder with connector files for it, where one
 // case after the other is tried.

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,6 +34,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: disk DIR")
 		os.Exit(2)
 	}
+	// Whoever interrupts the tests means them; their end is the end of our input.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	if err := serve(os.Args[1], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "disk:", err)
 		os.Exit(1)
