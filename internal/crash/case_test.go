@@ -111,7 +111,9 @@ func (c *trial) collecting(front ...string) *process {
 	if c.served() {
 		c.anew++
 	}
-	return c.prepare(c.state(), append(c.command[:len(c.command):len(c.command)], "--create", "--json"), front...)
+	p := c.prepare(c.state(), append(c.command[:len(c.command):len(c.command)], "--create", "--json"), front...)
+	p.events = true
+	return p
 }
 
 // served reports whether the provider has served all that the command takes.
@@ -133,6 +135,7 @@ func (c *trial) served() bool {
 type process struct {
 	*exec.Cmd
 	out, err bytes.Buffer
+	events   bool // the output is an event stream
 	began    time.Time
 	timer    *time.Timer
 	patience time.Duration // how long it may take
@@ -160,6 +163,9 @@ func (p *process) end() (ending, error) {
 	e := ending{code: p.ProcessState.ExitCode(), stderr: strings.TrimSpace(p.err.String()), took: took}
 	if status, ok := p.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		e.signal = status.Signal()
+	}
+	if !p.events {
+		return e, nil
 	}
 	e.acked, err = acknowledged(p.out.Bytes())
 	return e, err

@@ -217,23 +217,12 @@ func (c *trial) exports() map[string][]byte {
 	exports := map[string][]byte{}
 	for _, stream := range streams {
 		p := c.prepare(c.state(), []string{"export", tickets, stream})
-		if e, ok := c.run2(p); !ok || e.code != 0 {
+		if e, ok := c.run(p); !ok || e.code != 0 {
 			c.fail("export %s: %v", stream, e)
 		}
 		exports[stream] = bytes.Clone(p.out.Bytes())
 	}
 	return exports
-}
-
-// run2 runs a process whose output is no event stream.
-func (c *trial) run2(p *process) (ending, bool) {
-	if err := p.start(); err != nil {
-		c.fail("%v", err)
-		return ending{}, false
-	}
-	err := p.Wait()
-	p.timer.Stop()
-	return ending{code: p.ProcessState.ExitCode(), stderr: p.err.String()}, err == nil
 }
 
 // compare checks that the export equals that of an undisturbed run.
