@@ -26,7 +26,7 @@ type trial struct {
 	what  string // the disturbance, for messages
 	dir   string // of the database
 	acked []int64
-	anew  int // processes that began when there was nothing left to ask for
+	anew  int // processes that began when there was nothing more to ask for
 }
 
 // An ending is how a process ended.
@@ -116,19 +116,21 @@ func (c *trial) collecting(front ...string) *process {
 	return p
 }
 
-// served reports whether the provider has served all that the command takes.
+// served reports whether the provider has served all that the command takes,
+// but for what each worker may have been interrupted at: that is a gap, which
+// is filled before the pass that follows.
 func (c *trial) served() bool {
 	u := c.known[c.name]
 	if u == nil || len(u.asked) == 0 {
 		return false
 	}
-	asked := c.asked()
+	asked, missing := c.asked(), 0
 	for url := range u.asked {
 		if asked[url] == 0 {
-			return false
+			missing++
 		}
 	}
-	return true
+	return missing <= c.workers
 }
 
 // A process is a collect at work.
