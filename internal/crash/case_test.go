@@ -100,6 +100,7 @@ func (b *bench) prepare(state string, command []string, front ...string) *proces
 	line := append(append(front, b.binary), command...)
 	p := &process{Cmd: exec.Command(line[0], append(line[1:], "--state", state)...), patience: patience}
 	p.Dir = b.dir
+	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.Env = []string{"HOME=" + b.dir, "PATH=" + os.Getenv("PATH"), "NO_PROXY=127.0.0.1"}
 	p.Stdout, p.Stderr = &p.out, &p.err
 	p.WaitDelay = time.Second // children of a killed process may have its output
@@ -148,7 +149,8 @@ func (p *process) start() error {
 	if err := p.Start(); err != nil {
 		return err
 	}
-	p.timer = time.AfterFunc(p.patience, func() { _ = p.Process.Signal(syscall.SIGQUIT) })
+	// The whole group: strace stands in front of what is to say where it hangs.
+	p.timer = time.AfterFunc(p.patience, func() { _ = syscall.Kill(-p.Process.Pid, syscall.SIGQUIT) })
 	return nil
 }
 
