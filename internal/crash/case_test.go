@@ -26,7 +26,8 @@ type trial struct {
 	what  string // the disturbance, for messages
 	dir   string // of the database
 	acked []int64
-	anew  int // processes that began when there was nothing more to ask for
+	dark  bool // the power was cut: what reads may ask for a run before it believes the log
+	anew  int  // processes that began when there was nothing more to ask for
 }
 
 // An ending is how a process ended.

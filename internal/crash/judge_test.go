@@ -95,7 +95,7 @@ func (c *trial) judge(disturbed ending, faults int) {
 	defer c.clean()
 	u := c.known[c.name]
 	c.intact("before it goes on")
-	if disturbed.code == 0 && disturbed.signal == 0 {
+	if disturbed.code == 0 && disturbed.signal == 0 && !c.dark {
 		c.compare(u, "it ended with 0, and")
 	}
 

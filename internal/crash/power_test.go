@@ -177,6 +177,7 @@ func (b *bench) powerCut(x cut, n *tally) (c *trial, e ending, ok bool) {
 		return nil, e, false
 	}
 	c = b.try(x.scenario, d.dir, "power cut at step %d, %s, seed %d", x.step, x.mode, x.seed)
+	c.dark = true
 	p := c.collecting()
 	if err := errors.Join(d.do("settle"), d.do(fmt.Sprint("arm ", x.step)), p.start()); err != nil {
 		c.fail("%v", err)
