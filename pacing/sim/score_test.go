@@ -96,6 +96,7 @@ func TestScore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
+	t.Parallel()
 	for _, c := range sim.Contenders() {
 		if !chosen(*clients, c.Name) {
 			continue

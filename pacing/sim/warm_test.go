@@ -16,6 +16,7 @@ func TestWarmStart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}
+	t.Parallel()
 	var refused, reached []float64
 	for _, f := range sim.Families() {
 		switch f.Name {
