@@ -362,49 +362,6 @@ func (g *Gate) clamped() float64 {
 	return g.clamp.share()
 }
 
-// Rate returns the learned pace in requests per second, of all routes that
-// requests left by; 0 if there is none.
-func (g *Gate) Rate() float64 {
-	first := g.routes[0].law.Rate()
-	if len(g.routes) == 1 {
-		return first
-	}
-	sum := 0.0
-	for _, r := range g.routes {
-		if r.used {
-			sum += r.law.Rate()
-		}
-	}
-	return min(cmp.Or(sum, first), g.Most())
-}
-
-// Most returns the highest rate there can be.
-func (g *Gate) Most() float64 { return g.routes[0].law.Most() }
-
-// Concurrency returns how many requests may be in flight at once.
-func (g *Gate) Concurrency() int { return g.flights.Limit() }
-
-// Closed reports whether the breaker is.
-func (g *Gate) Closed() bool { return g.breaker.state == Closed }
-
-// OpenUntil returns when the breaker lets a probe out; the zero time if it is
-// closed, or only an operator does.
-func (g *Gate) OpenUntil() time.Time {
-	if g.Closed() || g.breaker.forced != nil {
-		return time.Time{}
-	}
-	return g.breaker.until
-}
-
-// HoldUntil returns until when the provider asked for silence; the zero time
-// if it did not.
-func (g *Gate) HoldUntil(now time.Time) time.Time {
-	if !g.hold.After(now) {
-		return time.Time{}
-	}
-	return g.hold
-}
-
 // SettleUp gives back what the windows have reserved, because the process
 // ends: the next snapshot has only what has left.
 func (g *Gate) SettleUp() {

@@ -1,0 +1,125 @@
+package sqlite
+
+import (
+	"collect/collection"
+	"collect/store"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// stage copies the backup beside the store and makes it fit to take its place.
+func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) error {
+	if err := copyBackup(ctx, from, r.staged); err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	if err := migrate(ctx, r.staged, false, never); err != nil {
+		s := &Store{path: from}
+		return fmt.Errorf("backup: %w", s.classify(err))
+	}
+	db := open(writerDSN(r.staged))
+	db.SetMaxOpenConns(1)
+	err := r.carryOver(ctx, db, audit)
+	if err == nil {
+		_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		s := &Store{path: from}
+		return fmt.Errorf("backup: %w", s.classify(err))
+	}
+	if err := examineCopy(ctx, r.staged); err != nil {
+		return fmt.Errorf("backup %s: %w", from, err)
+	}
+	if err := syncFile(r.staged); err != nil {
+		return noAccess(r.staged, err)
+	}
+	return nil
+}
+
+// copyBackup copies a backup, with a log if it has one, without touching it.
+func copyBackup(ctx context.Context, from, to string) error {
+	from, err := resolve(from)
+	if err != nil {
+		return err
+	}
+	if err := CheckLog(from); err != nil {
+		return err
+	}
+	mode := "immutable"
+	if walSize(from) > 0 {
+		mode = "ro"
+	}
+	file, err := exists(from)
+	if err != nil {
+		return err
+	}
+	s := &Store{path: from, file: file, readers: openReaders(from, mode), guard: func() error { return nil }}
+	have, err := version(ctx, from, s.readers)
+	switch {
+	case err != nil:
+		err = s.classify(err)
+	case have == 0:
+		err = errEmpty(from)
+	case have > newest():
+		err = fmt.Errorf("it was %w", store.ErrNewer)
+	default:
+		err = s.copyTo(ctx, to)
+	}
+	return errors.Join(err, s.readers.Close())
+}
+
+// carryOver takes over from the old store what must not be forgotten, and
+// leaves a trace of who restored.
+func (r *restoring) carryOver(ctx context.Context, db *sql.DB, audit store.Audit) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after a commit
+	if r.readable {
+		if err := r.carryState(ctx, tx); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO events (at, kind, connector, run, provider, stream, partition, lane, info)
+		SELECT ?1, ?2, connector, '', '', '', '', '', json_object('message', ?3) FROM leases`,
+		formatTime(r.now), string(collection.StoreRestored), audit.Who+": "+audit.Why)
+	if err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// carryState copies the newer states of providers, and the higher epochs.
+func (r *restoring) carryState(ctx context.Context, tx *sql.Tx) (err error) {
+	old := openReaders(r.path, "ro")
+	defer func() { err = errors.Join(err, old.Close(), tidy(r.path)) }()
+	for _, table := range []struct{ read, write string }{
+		{`SELECT domain, state, saved_at FROM provider_state`,
+			`INSERT INTO provider_state (domain, state, saved_at) VALUES (?1, ?2, ?3)
+			ON CONFLICT (domain) DO UPDATE SET state = ?2, saved_at = ?3 WHERE saved_at < ?3`},
+		{`SELECT connector, epoch, since FROM leases`,
+			`INSERT INTO leases (connector, epoch, run, host, pid, since, beat_at, writes) VALUES (?1, ?2, NULL, '', 0, ?3, ?3, 0)
+			ON CONFLICT (connector) DO UPDATE SET epoch = ?2 WHERE epoch < ?2`},
+	} {
+		rows, err := old.QueryContext(ctx, table.read)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() // Err tells
+		for rows.Next() {
+			var a, b, c any
+			if err := rows.Scan(&a, &b, &c); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, table.write, a, b, c); err != nil {
+				return err
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
