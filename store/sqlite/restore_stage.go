@@ -1,12 +1,13 @@
 package sqlite
 
 import (
-	"collect/collection"
-	"collect/store"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"collect/collection"
+	"collect/store"
 )
 
 // stage copies the backup beside the store and makes it fit to take its place.
