@@ -88,6 +88,7 @@ func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
 		if err := db.Override(ctx, name, domain, next, audit, events...); err != nil {
 			return err
 		}
+		a.spread(ctx, o.name, next)
 		fmt.Fprintf(a.err, what.done+"\n", provider, name)
 		return nil
 	})

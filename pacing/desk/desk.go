@@ -255,6 +255,16 @@ func (d *Desk) Share(ceilings []collection.Ceiling, concurrency int) {
 	d.dispatch(time.Now())
 }
 
+// Obey takes an operator's order: see [gate.Gate.Obey].
+func (d *Desk) Obey(state []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	err := d.gate.Obey(state, now)
+	d.dispatch(now)
+	return err
+}
+
 // State returns what must be known in a later process. last says that this
 // one will send no more.
 func (d *Desk) State(last bool) []byte {

@@ -33,6 +33,9 @@ type leader struct {
 	saveOrder sync.Mutex
 }
 
+// stateFile returns where the state is that belongs to a lock.
+func stateFile(lock string) string { return strings.TrimSuffix(lock, ".lock") + ".json" }
+
 // socketPrefix begins the names of the folders that sockets are in. They are
 // short, as the path of a socket must be, and nobody else can look inside.
 const socketPrefix = "collect-"
@@ -40,7 +43,7 @@ const socketPrefix = "collect-"
 // lead begins to lead, after one that was deposed if that is so. The lock file
 // tells guests where the socket is.
 func lead(c Config, lock *filelock.Lock, path string, deposed bool) (*leader, error) {
-	l := &leader{lock: lock, file: strings.TrimSuffix(path, ".lock") + ".json", guests: map[*visitor]bool{}}
+	l := &leader{lock: lock, file: stateFile(path), guests: map[*visitor]bool{}}
 	if err := l.begin(c, path, deposed); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
@@ -188,6 +191,17 @@ func (l *leader) state(last bool) ([]byte, error) {
 		_ = l.save(true)
 	}
 	return l.desk.State(last), nil
+}
+
+// obey takes an operator's order, durably.
+func (l *leader) obey(state []byte) error {
+	if l.deposed() {
+		return errGone
+	}
+	if err := l.desk.Obey(state); err != nil {
+		return err
+	}
+	return l.save(false)
 }
 
 func (l *leader) status() (gate.Status, error) { return l.desk.Status(), nil }

@@ -329,6 +329,49 @@ func TestNextLeaderGoesOn(t *testing.T) {
 	}
 }
 
+// TestOrder: an operator's order is heard by a process that leads, at once, and
+// else by the next one.
+func TestOrder(t *testing.T) {
+	c := share.Config{Dir: t.TempDir(), Account: "acme", Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
+		return newGate(t, collection.Provider{Name: "acme", Unpaced: true}, state), nil
+	}}
+	join := func() (*share.Desk, *pacing.Governor) {
+		d, err := share.Join(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d, govern(t, &provider{}, []*share.Desk{d}, pacing.BudgetLimits{})[0]
+	}
+	order := func(change func([]byte, time.Time, string) ([]byte, []collection.Event, error)) {
+		state, _, err := change(nil, time.Now(), "maintenance")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := share.Order(t.Context(), c.Dir, c.Account, state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stopped := func(when string, g *pacing.Governor, want collection.Reason) {
+		t.Helper()
+		stop, _ := errors.AsType[*collection.Stop](get(t.Context(), g, "acme.test"))
+		if got := stop; want == "" && got != nil || want != "" && (got == nil || got.Reason != want) {
+			t.Errorf("%s: %v, want %q", when, got, want)
+		}
+	}
+	d, g := join()
+	stopped("before", g, "")
+	order(gate.ForceOpen)
+	stopped("held open by an operator", g, collection.CircuitOpen)
+	d.Close()
+	d, g = join()
+	stopped("in the next process", g, collection.CircuitOpen)
+	d.Close()
+	order(gate.ForceFreeze)
+	d, g = join()
+	defer d.Close()
+	stopped("frozen by an operator while nobody led", g, collection.Frozen)
+}
+
 // TestSettleOutlivesTheLeader: a refusal that comes back when the leader has
 // gone slows down under the next one.
 func TestSettleOutlivesTheLeader(t *testing.T) {

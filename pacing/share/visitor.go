@@ -183,6 +183,10 @@ func (v *visitor) answer(c call) (r reply, ok bool) {
 			return failed(c.ID, err), true
 		}
 		r.State = s
+	case obey:
+		if err := v.leader.obey(c.State); err != nil {
+			return failed(c.ID, err), true
+		}
 	case status:
 		s, _ := v.leader.status() // never fails
 		r.Status = &s

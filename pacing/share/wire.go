@@ -20,6 +20,7 @@ const (
 	settle   = "settle"   // tells what became of a pass
 	adopt    = "adopt"    // tells of a request that left under another leader
 	state    = "state"    // asks for what must be known later
+	obey     = "obey"     // gives the order of an operator
 	status   = "status"   // asks how things stand
 	beat     = "beat"     // asks whether anybody is there
 )
@@ -34,6 +35,7 @@ type call struct {
 	Pass        uint64               `json:"pass,omitempty"`
 	Outcome     *law.Outcome         `json:"outcome,omitempty"`
 	Last        bool                 `json:"last,omitempty"`
+	State       []byte               `json:"state,omitempty"`
 	Ceilings    []collection.Ceiling `json:"ceilings,omitempty"`
 	Concurrency int                  `json:"concurrency,omitempty"`
 }
