@@ -2,6 +2,7 @@ package pacing_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -51,9 +52,7 @@ func TestBadInputIsNoBurst(t *testing.T) {
 						io.WriteString(w, `{}`)
 						return
 					}
-					for name, values := range tc.header {
-						w.Header()[name] = values
-					}
+					maps.Copy(w.Header(), tc.header)
 					w.WriteHeader(tc.status)
 					io.WriteString(w, tc.body)
 				})

@@ -27,7 +27,7 @@ func FuzzOrigin(f *testing.F) {
 		dressed := *u
 		dressed.Path, dressed.RawPath, dressed.RawQuery, dressed.Fragment, dressed.User = "/elsewhere", "", "a=b", "c", url.UserPassword("x", "y")
 		dressed.Host = strings.ToUpper(u.Host)
-		if strings.ToLower(dressed.Host) == strings.ToLower(u.Host) && pacing.OriginOf(&dressed) != origin {
+		if strings.EqualFold(dressed.Host, u.Host) && pacing.OriginOf(&dressed) != origin {
 			t.Errorf("%q has the origin %q, and %q has %q", address, origin, &dressed, pacing.OriginOf(&dressed))
 		}
 		for _, host := range []string{"x" + u.Host, u.Hostname() + ".evil.test"} {

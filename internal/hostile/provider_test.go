@@ -287,9 +287,10 @@ func things(first, last int) string {
 
 // page is an object with the records first to last, and more fields.
 func page(first, last int, more ...string) string {
-	text := `{"items":` + things(first, last)
+	var text strings.Builder
+	text.WriteString(`{"items":` + things(first, last))
 	for _, field := range more {
-		text += "," + field
+		text.WriteString("," + field)
 	}
-	return text + "}"
+	return text.String() + "}"
 }
