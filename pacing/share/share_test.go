@@ -329,6 +329,43 @@ func TestNextLeaderGoesOn(t *testing.T) {
 	}
 }
 
+// TestTakingOverKeepsTheCeiling: what the process before sent within a second
+// counts when another one leads.
+func TestTakingOverKeepsTheCeiling(t *testing.T) {
+	const perSecond = 5
+	acme := collection.Provider{Name: "acme", Unpaced: true, Ceilings: []collection.Ceiling{{Count: perSecond, Per: time.Second}}}
+	c := share.Config{Dir: t.TempDir(), Account: "acme", Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
+		return newGate(t, acme, state), nil
+	}}
+	var desks []*share.Desk
+	for range 2 {
+		d, err := share.Join(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		desks = append(desks, d)
+	}
+	defer desks[1].Close()
+	p := &provider{}
+	all := govern(t, p, desks, pacing.BudgetLimits{})
+	for range perSecond {
+		if err := get(t.Context(), all[0], "first.test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	desks[0].Die()
+	for range 2 {
+		if err := get(t.Context(), all[1], "second.test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The sixth leaves a second after somebody took over, which is after the
+	// fifth; nothing here can make it earlier.
+	if gap := p.arrivals[perSecond].at.Sub(p.arrivals[perSecond-1].at); gap < time.Second {
+		t.Errorf("%d requests, and another %v later, by the process that took over", perSecond, gap)
+	}
+}
+
 // TestOrder: an operator's order is heard by a process that leads, at once, and
 // else by the next one.
 func TestOrder(t *testing.T) {
