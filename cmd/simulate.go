@@ -204,11 +204,12 @@ func (a *app) trials(ctx context.Context, families []sim.Family, laws []string, 
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	ended := ctx.Done()
 	go func() {
 		select {
 		case <-a.signals:
 			cancel(&collection.Stop{Reason: collection.Interrupted})
-		case <-ctx.Done():
+		case <-ended:
 		}
 	}()
 	group, ctx := errgroup.WithContext(ctx)
