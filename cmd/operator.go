@@ -96,7 +96,7 @@ func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
 
 // accountOfNewest returns the pacing domain that the newest run of a connector
 // used, with its state; nil if nothing is known of it. It fails with a
-// *store.HeldError if a run of any connector uses it now.
+// *busyError if a run of any connector uses it now.
 func accountOfNewest(ctx context.Context, db store.Store, name string) (domain string, state []byte, err error) {
 	runs, err := db.Runs(ctx, name, 1)
 	if err != nil {

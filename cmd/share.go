@@ -30,7 +30,9 @@ func (s *session) share(ctx context.Context, p collection.Provider, learned []by
 		var desk *share.Desk
 		desk, err = share.Join(ctx, share.Config{
 			Dir: dir, Account: account, Known: learned, Ceilings: p.Ceilings, Concurrency: s.options.concurrency,
-			Open: func(state []byte) (*gate.Gate, error) { return s.openGate(p, state) },
+			Open: func(state []byte) (*gate.Gate, error) {
+				return pacing.NewGate(pacing.Config{Provider: p, Concurrency: s.options.concurrency, Restore: state, Observe: s.show.observe})
+			},
 		})
 		if err == nil {
 			return desk
@@ -39,19 +41,6 @@ func (s *session) share(ctx context.Context, p collection.Provider, learned []by
 	s.show.observe(collection.Event{Time: time.Now(), Kind: collection.WarningRaised, Provider: p.Name,
 		Message: "the pace is not shared with other runs of this account: " + plainError(err)})
 	return nil
-}
-
-// openGate returns a gate of p that continues with state.
-func (s *session) openGate(p collection.Provider, state []byte) (*gate.Gate, error) {
-	g, err := pacing.NewGate(pacing.Config{Provider: p, Concurrency: s.options.concurrency})
-	if err != nil {
-		return nil, err
-	}
-	if err := g.Restore(state, time.Now()); err != nil {
-		s.show.observe(collection.Event{Time: time.Now(), Kind: collection.WarningRaised, Provider: p.Name,
-			Message: "what was learned of " + p.Name + " could not be read, so the pace starts over: " + err.Error()})
-	}
-	return g, nil
 }
 
 // plainError is what went wrong, without the path, which says nothing to those

@@ -118,9 +118,11 @@ func New(c Config) (*Governor, error) {
 		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
 	}
 	if g.desk = c.Desk; g.desk == nil {
-		if g.desk, err = g.open(c); err != nil {
+		own, err := NewGate(c)
+		if err != nil {
 			return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
 		}
+		g.desk = desk.New(own)
 	}
 	g.hosts = hostSet(c.Provider.Origins, c.Provider.Hosts)
 	if g.base == nil {
@@ -131,28 +133,22 @@ func New(c Config) (*Governor, error) {
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}
 	status := g.desk.Status()
 	g.reported, g.ceiling = status.PerSecond, status.Ceiling
-	g.mu.Lock()
-	g.unlock()
 	return g, nil
 }
 
-// open returns a desk of this process alone.
-func (g *Governor) open(c Config) (Desk, error) {
-	own, err := NewGate(c)
+// NewGate returns the gate that c describes, which continues with c.Restore.
+// c.Observe is told if that cannot be read, and the gate then knows nothing.
+func NewGate(c Config) (*gate.Gate, error) {
+	g, err := gate.New(c.Provider, c.Law, c.Provider.Limits.WithDefaults().LongestWait, c.Concurrency)
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	if err := own.Restore(c.Restore, now); err != nil {
-		g.tell(collection.Event{Kind: collection.WarningRaised, Message: "what was learned of " + c.Provider.Name +
-			" could not be read, so the pace starts over: " + err.Error()}, now, "")
+	if err := g.Restore(c.Restore, now); err != nil && c.Observe != nil {
+		c.Observe(collection.Event{Time: now, Kind: collection.WarningRaised, Provider: c.Provider.Name,
+			Message: "what was learned of " + c.Provider.Name + " could not be read, so the pace starts over: " + err.Error()})
 	}
-	return desk.New(own), nil
-}
-
-// NewGate returns the gate that c describes, which knows nothing yet.
-func NewGate(c Config) (*gate.Gate, error) {
-	return gate.New(c.Provider, c.Law, c.Provider.Limits.WithDefaults().LongestWait, c.Concurrency)
+	return g, nil
 }
 
 // Client returns the client that connectors send with. Its requests wait as
@@ -225,7 +221,7 @@ func (g *Governor) keep(ctx context.Context, state func() []byte, events ...coll
 	return err
 }
 
-// tell notes an event for Observe. g.mu is held, except in New.
+// tell notes an event for Observe. g.mu is held.
 func (g *Governor) tell(e collection.Event, now time.Time, stream string) collection.Event {
 	e.Time, e.Provider, e.Stream = now, g.provider.Name, stream
 	if e.Breaker != nil {

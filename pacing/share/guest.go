@@ -147,11 +147,7 @@ func (r reply) err() error {
 }
 
 func (g *guest) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
-	now := time.Now()
-	if err := t.Asker.Ended(now); err != nil {
-		return gate.Pass{}, err
-	}
-	if err := t.Asker.Spent(now); err != nil {
+	if err := ended(t.Asker); err != nil {
 		return gate.Pass{}, err
 	}
 	c := call{Do: enter, Request: t.Request, Retry: t.Retry, Stream: t.Stream}
@@ -180,34 +176,40 @@ func (g *guest) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 			}
 			return g.admit(t, r.Pass)
 		case <-over:
-			if err := errors.Join(t.Asker.Ended(time.Now()), t.Asker.Spent(time.Now())); err != nil {
-				return gate.Pass{}, g.withdraw(c.ID, t.Asker.Ended(time.Now()), t.Asker.Spent(time.Now()))
+			if err := ended(t.Asker); err != nil {
+				g.withdraw(c.ID)
+				return gate.Pass{}, err
 			}
 			over = nil
 		case <-late:
-			if err := t.Asker.Spent(time.Now()); err != nil {
-				return gate.Pass{}, g.withdraw(c.ID, err)
+			if err := ended(t.Asker); err != nil {
+				g.withdraw(c.ID)
+				return gate.Pass{}, err
 			}
 		case <-ctx.Done():
-			return gate.Pass{}, g.withdraw(c.ID, context.Cause(ctx))
+			g.withdraw(c.ID)
+			return gate.Pass{}, context.Cause(ctx)
 		case <-g.done:
 			return gate.Pass{}, errGone
 		}
 	}
 }
 
-// withdraw gives up the turn of a call, for the first of the reasons.
-func (g *guest) withdraw(id uint64, reasons ...error) error {
+// ended returns why nothing of a run may leave now; nil if it may.
+func ended(a desk.Asker) error {
+	now := time.Now()
+	if err := a.Ended(now); err != nil {
+		return err
+	}
+	return a.Spent(now)
+}
+
+// withdraw gives up the turn of a call.
+func (g *guest) withdraw(id uint64) {
 	g.mu.Lock()
 	delete(g.calls, id) // a pass that comes now is dropped
 	g.mu.Unlock()
 	_ = g.line.send(call{ID: id, Do: withdraw})
-	for _, err := range reasons {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // admit charges the budgets of the run for a turn that has come.

@@ -326,22 +326,23 @@ func (d *Desk) Status() gate.Status {
 	return now
 }
 
+// here returns the place of this process; nil while it is lost.
+func (d *Desk) here() place {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.place
+}
+
 // Saved ends a save: see [desk.Desk.Saved].
 func (d *Desk) Saved() {
-	d.mu.Lock()
-	at := d.place
-	d.mu.Unlock()
-	if at != nil {
+	if at := d.here(); at != nil {
 		at.saved()
 	}
 }
 
 // Look asks again for everybody in line: see [desk.Desk.Look].
 func (d *Desk) Look() {
-	d.mu.Lock()
-	at := d.place
-	d.mu.Unlock()
-	if at != nil {
+	if at := d.here(); at != nil {
 		at.look()
 	}
 }
