@@ -72,6 +72,24 @@ func newGate(t *testing.T, p collection.Provider, state []byte) *gate.Gate {
 	return g
 }
 
+var unpaced = collection.Provider{Name: "acme", Unpaced: true}
+
+// account returns the account of p, which processes can join.
+func account(t *testing.T, p collection.Provider) share.Config {
+	return share.Config{Dir: t.TempDir(), Account: "acme", Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
+		return newGate(t, p, state), nil
+	}}
+}
+
+func join(t *testing.T, c share.Config) *share.Desk {
+	t.Helper()
+	d, err := share.Join(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // govern returns a governor for each desk, all at p.
 func govern(t *testing.T, base http.RoundTripper, desks []*share.Desk, b pacing.BudgetLimits) []*pacing.Governor {
 	t.Helper()
@@ -278,17 +296,9 @@ func TestNextLeaderGoesOn(t *testing.T) {
 	for _, ending := range []string{"closed", "killed", "stopped"} {
 		t.Run(ending, func(t *testing.T) {
 			t.Parallel()
-			c := share.Config{Dir: t.TempDir(), Account: "acme", Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
-				return newGate(t, collection.Provider{Name: "acme", Unpaced: true}, state), nil
-			}}
-			first, err := share.Join(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			second, err := share.Join(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := account(t, unpaced)
+			first := join(t, c)
+			second := join(t, c)
 			defer second.Close()
 			if !first.Leads() || second.Leads() {
 				t.Fatalf("leads: %t, %t", first.Leads(), second.Leads())
@@ -307,7 +317,7 @@ func TestNextLeaderGoesOn(t *testing.T) {
 			case "stopped":
 				wake = first.Stop()
 			}
-			err = get(t.Context(), all[1], "second.test")
+			err := get(t.Context(), all[1], "second.test")
 			if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Reason != collection.RetryAfter || time.Until(stop.NotBefore) < time.Hour {
 				t.Errorf("the next leader: %v, want the silence of two hours", err)
 			}
@@ -334,16 +344,10 @@ func TestNextLeaderGoesOn(t *testing.T) {
 func TestTakingOverKeepsTheCeiling(t *testing.T) {
 	const perSecond = 5
 	acme := collection.Provider{Name: "acme", Unpaced: true, Ceilings: []collection.Ceiling{{Count: perSecond, Per: time.Second}}}
-	c := share.Config{Dir: t.TempDir(), Account: "acme", Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
-		return newGate(t, acme, state), nil
-	}}
+	c := account(t, acme)
 	var desks []*share.Desk
 	for range 2 {
-		d, err := share.Join(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		desks = append(desks, d)
+		desks = append(desks, join(t, c))
 	}
 	defer desks[1].Close()
 	p := &provider{}
@@ -369,14 +373,9 @@ func TestTakingOverKeepsTheCeiling(t *testing.T) {
 // TestOrder: an operator's order is heard by a process that leads, at once, and
 // else by the next one.
 func TestOrder(t *testing.T) {
-	c := share.Config{Dir: t.TempDir(), Account: "acme", Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
-		return newGate(t, collection.Provider{Name: "acme", Unpaced: true}, state), nil
-	}}
-	join := func() (*share.Desk, *pacing.Governor) {
-		d, err := share.Join(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+	c := account(t, unpaced)
+	enter := func() (*share.Desk, *pacing.Governor) {
+		d := join(t, c)
 		return d, govern(t, &provider{}, []*share.Desk{d}, pacing.BudgetLimits{})[0]
 	}
 	order := func(change func([]byte, time.Time, string) ([]byte, []collection.Event, error)) {
@@ -395,16 +394,16 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s: %v, want %q", when, got, want)
 		}
 	}
-	d, g := join()
+	d, g := enter()
 	stopped("before", g, "")
 	order(gate.ForceOpen)
 	stopped("held open by an operator", g, collection.CircuitOpen)
 	d.Close()
-	d, g = join()
+	d, g = enter()
 	stopped("in the next process", g, collection.CircuitOpen)
 	d.Close()
 	order(gate.ForceFreeze)
-	d, g = join()
+	d, g = enter()
 	defer d.Close()
 	stopped("frozen by an operator while nobody led", g, collection.Frozen)
 }
@@ -412,24 +411,16 @@ func TestOrder(t *testing.T) {
 // TestSettleOutlivesTheLeader: a refusal that comes back when the leader has
 // gone slows down under the next one.
 func TestSettleOutlivesTheLeader(t *testing.T) {
-	c := share.Config{Dir: t.TempDir(), Account: "acme", Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
-		return newGate(t, collection.Provider{Name: "acme", Unpaced: true}, state), nil
-	}}
-	first, err := share.Join(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := share.Join(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := account(t, unpaced)
+	first := join(t, c)
+	second := join(t, c)
 	defer second.Close()
 	p := &provider{handler: func(int) (int, http.Header) {
 		first.Die() // while the request of the guest is on its way
 		return 429, http.Header{"Retry-After": {"7200"}}
 	}}
 	g := govern(t, p, []*share.Desk{second}, pacing.BudgetLimits{})[0]
-	err = get(t.Context(), g, "second.test")
+	err := get(t.Context(), g, "second.test")
 	if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Reason != collection.RetryAfter {
 		t.Errorf("error %v, want the silence that was asked for", err)
 	}
