@@ -59,6 +59,7 @@ func checkBackup(t *testing.T, path string, pages int) {
 // TestBackupBesideARun backs up while another process commits: each backup is
 // one moment of it.
 func TestBackupBesideARun(t *testing.T) {
+	slow(t)
 	path := filepath.Join(t.TempDir(), "state.db")
 	cmd := child(t, "collect", path)
 	out, err := cmd.StdoutPipe()
@@ -100,6 +101,7 @@ func TestBackupBesideARun(t *testing.T) {
 // TestBackupInterrupted kills a backup at each step, and fails each: what is
 // there is the backup of before or the new one, and the next one is made.
 func TestBackupInterrupted(t *testing.T) {
+	slow(t)
 	for _, how := range []string{"killed", "failed"} {
 		t.Run(how, func(t *testing.T) {
 			steps := 0
@@ -202,6 +204,7 @@ func restored(t *testing.T, path, from string) (kept string) {
 // always one whole store, the old one or the new one, with which a run goes
 // on; and the next restore is done.
 func TestRestoreInterrupted(t *testing.T) {
+	slow(t)
 	for _, how := range []string{"killed", "failed"} {
 		t.Run(how, func(t *testing.T) {
 			steps := 0
@@ -355,6 +358,7 @@ func TestRestoreRefused(t *testing.T) {
 // TestRestoreOver: whatever is wrong with the old store, a backup takes its
 // place, and the old files are kept.
 func TestRestoreOver(t *testing.T) {
+	slow(t)
 	flip := func(suffix string, at int64) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
 			f, err := os.OpenFile(path+suffix, os.O_RDWR, 0)

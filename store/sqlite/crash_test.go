@@ -109,6 +109,7 @@ func childPage(n int) (records []collection.Record) {
 // process gets the lease at once, finds every page that was acknowledged, and
 // nothing of one that was not begun. (I1, I2, I3, I7.)
 func TestKilled(t *testing.T) {
+	slow(t)
 	path := filepath.Join(t.TempDir(), "state.db")
 	acknowledged := 0
 	for round := range 8 {
@@ -250,6 +251,7 @@ func childOpens(path string) error {
 // TestFirstStarts starts many processes on no store at once: one makes it, and
 // none fails.
 func TestFirstStarts(t *testing.T) {
+	slow(t)
 	for _, starts := range []int{6, 6, 80} {
 		path := filepath.Join(t.TempDir(), "made", "by", "the first", "state?#%20.db")
 		var started []*exec.Cmd

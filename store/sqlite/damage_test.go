@@ -211,6 +211,7 @@ func copyStore(t *testing.T, from string) (path string) {
 // something, or an export that ends well with other records than were stored.
 // What a salvage finds was stored, and it loses no more than stood on a page.
 func TestFlippedBytes(t *testing.T) {
+	slow(t)
 	inLog := killed(t)
 	merged := copyStore(t, inLog)
 	s := open(t, merged, sqlite.Options{})
@@ -347,6 +348,7 @@ func equal(a, b contentOf) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
 // TestLogBesideARun looks at the log while a run commits: it is never damage.
 func TestLogBesideARun(t *testing.T) {
+	slow(t)
 	path := filepath.Join(t.TempDir(), "state.db")
 	cmd := child(t, "collect", path)
 	out, err := cmd.StdoutPipe()

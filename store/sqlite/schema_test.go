@@ -255,6 +255,7 @@ func killedAt(t *testing.T, job, path string, step int, env ...string) bool {
 // TestKilledInMigration kills an upgrade, and a first start, at each of its
 // steps, and fails each: the next start finishes it, and everything is there.
 func TestKilledInMigration(t *testing.T) {
+	slow(t)
 	prepare := map[string]func(*testing.T) string{
 		"first start": func(t *testing.T) string {
 			path := filepath.Join(t.TempDir(), "state.db")

@@ -31,3 +31,12 @@ func open(t testing.TB, path string, o sqlite.Options) *sqlite.Store {
 	}
 	return s
 }
+
+// slow skips a test of many processes or many copies where a quick look will
+// do, as the first at a mutant.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("slow")
+	}
+}

@@ -41,6 +41,7 @@ var readings = map[string]func(context.Context, *sqlite.Store, store.Ledger) err
 // TestChangedValues changes values in ways that SQLite cannot know of, and
 // checks that what reads them does not believe them.
 func TestChangedValues(t *testing.T) {
+	slow(t)
 	cases := []struct {
 		name, change string
 		damaged      []string // of readings
