@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"math/bits"
 	"time"
 
 	"collect/collection"
@@ -40,8 +41,9 @@ const (
 type breaker struct {
 	state    string
 	forced   *forced
-	outcomes []bool // the last ones, oldest first; true is bad
-	until    time.Time
+	outcomes uint16 // the last ones, the latest lowest; a set bit is bad
+	counted  int    // outcomes that there are
+	until    moment
 	trips    int    // in a row without closing
 	probing  bool   // a probe is in flight
 	fence    uint64 // the id of the latest request that was sent before the last transition
@@ -61,7 +63,7 @@ func (b *breaker) onSend(id uint64) (probe bool, change *collection.BreakerInfo)
 
 // onResult counts the outcome of the attempt id. What left before the last
 // transition says nothing about the time after it.
-func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now time.Time) *collection.BreakerInfo {
+func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now moment) *collection.BreakerInfo {
 	if probe {
 		b.probing = false
 	}
@@ -84,36 +86,28 @@ func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now
 		b.trips = 0
 		return b.turn(Closed, why, why, sent)
 	}
-	if len(b.outcomes) == breakerWindow {
-		b.outcomes = b.outcomes[:copy(b.outcomes, b.outcomes[1:])]
+	b.outcomes = b.outcomes << 1 & (1<<breakerWindow - 1)
+	b.counted = min(b.counted+1, breakerWindow)
+	if !bad {
+		return nil
 	}
-	b.outcomes = append(b.outcomes, bad)
-	if !bad || !b.tripped() {
+	b.outcomes |= 1
+	if b.counted < breakerLeast || 2*bits.OnesCount16(b.outcomes) < b.counted {
 		return nil
 	}
 	b.trip(now)
 	return b.turn(Open, why, why, sent)
 }
 
-func (b *breaker) tripped() bool {
-	bad := 0
-	for _, o := range b.outcomes {
-		if o {
-			bad++
-		}
-	}
-	return len(b.outcomes) >= breakerLeast && 2*bad >= len(b.outcomes)
-}
-
-func (b *breaker) trip(now time.Time) {
-	b.until = now.Add(min(breakerLongest, breakerOpen<<min(b.trips, 6)))
+func (b *breaker) trip(now moment) {
+	b.until = now + min(breakerLongest, breakerOpen<<min(b.trips, 6))
 	b.trips++
 }
 
 func (b *breaker) turn(to, reason, trigger string, sent uint64) *collection.BreakerInfo {
 	change := &collection.BreakerInfo{Previous: b.state, State: to, Reason: reason, Trigger: trigger}
 	b.state, b.fence = to, sent
-	b.outcomes = b.outcomes[:0]
+	b.outcomes, b.counted = 0, 0
 	return change
 }
 
@@ -124,20 +118,20 @@ type keptBreaker struct {
 	Forced *forced   `json:"forced,omitempty"`
 }
 
-func (b *breaker) snapshot() *keptBreaker {
+func (b *breaker) snapshot(clock *timeline) *keptBreaker {
 	if b.state == Closed && b.forced == nil {
 		return nil
 	}
-	return &keptBreaker{b.until.UTC().Round(0), b.trips, b.forced}
+	return &keptBreaker{saved(clock.when(b.until)), b.trips, b.forced}
 }
 
 // restore continues a breaker that was open, or half open with a probe whose
 // outcome nobody knows: the next request is the probe.
-func (b *breaker) restore(k *keptBreaker) {
+func (b *breaker) restore(k *keptBreaker, clock *timeline) {
 	if k == nil {
 		return
 	}
-	b.state, b.until, b.trips, b.forced = Open, k.Until, min(max(1, k.Trips), 6), k.Forced
+	b.state, b.until, b.trips, b.forced = Open, clock.of(k.Until), min(max(1, k.Trips), 6), k.Forced
 	if b.forced != nil && b.forced.To != Open {
 		*b = breaker{state: Closed, forced: b.forced}
 	}

@@ -38,9 +38,10 @@ const (
 type clamp struct {
 	policy  collection.Clamp
 	down    int // steps below the whole ceiling
-	since   time.Time
+	since   moment
 	sent    int // attempts that ended since then
 	refused int // of which so many began an episode
+	begun   bool
 }
 
 func newClamp(c collection.Clamp) (clamp, error) {
@@ -65,18 +66,18 @@ func (c *clamp) share() float64 {
 }
 
 // onResult counts an attempt that ended. It reports whether the share moved.
-func (c *clamp) onResult(refused bool, now time.Time) bool {
+func (c *clamp) onResult(refused bool, now moment) bool {
 	if c.policy.Off {
 		return false
 	}
-	if c.since.IsZero() || now.Before(c.since) {
-		c.since = now
+	if !c.begun {
+		c.since, c.begun = now, true
 	}
 	c.sent++
 	if refused {
 		c.refused++
 	}
-	if now.Sub(c.since) < c.policy.Cooldown || c.sent < clampEvidence {
+	if now-c.since < c.policy.Cooldown || c.sent < clampEvidence {
 		return false
 	}
 	burn, was := float64(c.refused)/float64(c.sent), c.share()
@@ -96,29 +97,29 @@ type keptClamp struct {
 	Since time.Time `json:"since"`
 }
 
-func (c *clamp) snapshot() *keptClamp {
+func (c *clamp) snapshot(clock *timeline) *keptClamp {
 	if c.share() == 1 {
 		return nil
 	}
-	return &keptClamp{c.share(), c.since.UTC().Round(0)}
+	return &keptClamp{c.share(), saved(clock.when(c.since))}
 }
 
 // restore continues a clamp. What was counted since its last move is lost, and
 // the cooldown begins anew.
-func (c *clamp) restore(k *keptClamp, now time.Time) {
+func (c *clamp) restore(k *keptClamp, now moment) {
 	if k == nil || c.policy.Off {
 		return
 	}
 	for c.share() > max(k.Share, c.policy.Least)+c.policy.Step/2 {
 		c.down++
 	}
-	c.since = now
+	c.since, c.begun = now, true
 }
 
 // seen returns a clamp to be looked at.
-func (k *keptClamp) seen() clamp {
+func (k *keptClamp) seen(clock *timeline) clamp {
 	if k == nil || !(k.Share > 0 && k.Share < 1) {
 		return clamp{}
 	}
-	return clamp{policy: collection.Clamp{Step: 1 - k.Share}, down: 1, since: k.Since}
+	return clamp{policy: collection.Clamp{Step: 1 - k.Share}, down: 1, since: clock.of(k.Since)}
 }

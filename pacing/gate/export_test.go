@@ -19,25 +19,34 @@ var (
 	Strictest = strictest
 )
 
+// clock is that of the tests of the parts.
+var clock = timeline{epoch: Epoch}
+
+// Epoch is when the tests begin to count.
+var Epoch = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
 func NewBreaker() *breaker                                          { return &breaker{state: Closed} }
 func (b *breaker) State() string                                    { return b.state }
-func (b *breaker) Until() time.Time                                 { return b.until }
+func (b *breaker) Until() time.Time                                 { return clock.when(b.until) }
 func (b *breaker) OnSend(id uint64) (bool, *collection.BreakerInfo) { return b.onSend(id) }
 func (b *breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now time.Time) *collection.BreakerInfo {
-	return b.onResult(id, probe, s, sent, now)
+	return b.onResult(id, probe, s, sent, clock.of(now))
 }
 
-func (w *window) Next(now time.Time) time.Time { return w.next(now, 1) }
-func (w *window) Add(now time.Time)            { w.add(now, 1) }
-func (w *window) Groups() int                  { return w.log.n }
+func (w *window) Next(now time.Time) time.Time {
+	return clock.ahead(w.next(clock.of(now), 1), clock.of(now))
+}
+func (w *window) Add(now time.Time) { w.add(clock.of(now), 1) }
+func (w *window) Groups() int       { return w.log.n }
 
 // LeavesAt returns when the next request could leave, if an operator lets it.
 func (g *Gate) LeavesAt(now time.Time) time.Time {
+	until := g.freeze.ends(&g.clock)
 	g.freeze, g.longestWait = freeze{until: g.freeze.until}, 1<<62
-	if until := g.Plan(Request{}, now).Until; until.After(g.freeze.until) {
-		return until
+	if at := g.Plan(Request{}, now).Until; at.After(until) {
+		return at
 	}
-	return g.freeze.until
+	return until
 }
 
 // Probe reports whether the attempt is the breaker's probe.
@@ -46,7 +55,7 @@ func (p Pass) Probe() bool { return p.probe }
 type Clamp = clamp
 
 func NewClamp(p collection.Clamp) clamp                    { c, _ := newClamp(p); return c }
-func (c *clamp) OnResult(refused bool, now time.Time) bool { return c.onResult(refused, now) }
+func (c *clamp) OnResult(refused bool, now time.Time) bool { return c.onResult(refused, clock.of(now)) }
 func (c *clamp) Share() float64                            { return c.share() }
 func (g *Gate) Routes() int                                { return len(g.routes) }
 func (g *Gate) RouteOf(stream string) int                  { return g.laneOf(stream).route }

@@ -25,9 +25,9 @@ const (
 //	  └──────────────── answered, or an operator ─────────────────┘
 type freeze struct {
 	frozen   bool
-	operator bool // only an operator releases it
-	strikes  int  // refusals in a row
-	until    time.Time
+	operator bool   // only an operator releases it
+	strikes  int    // refusals in a row
+	until    moment // if no operator is needed
 	reason   string
 	note     string // the operator's own words, if an operator froze it
 	testing  bool   // the test request is in flight
@@ -35,8 +35,8 @@ type freeze struct {
 }
 
 // blocks reports whether no request may leave at now, not even a test.
-func (f *freeze) blocks(now time.Time) bool {
-	return f.frozen && (f.operator || now.Before(f.until))
+func (f *freeze) blocks(now moment) bool {
+	return f.frozen && (f.operator || now < f.until)
 }
 
 // onSend notes that an attempt leaves, and returns whether it is the test.
@@ -45,14 +45,15 @@ func (f *freeze) onSend() bool {
 	return f.frozen
 }
 
-// onResult records the end of an attempt.
-func (f *freeze) onResult(p Pass, o law.Outcome, sent uint64, now time.Time) *collection.FreezeInfo {
+// onResult records the end of an attempt: of the test, or one that tells of a
+// refusal.
+func (f *freeze) onResult(p *Pass, o *law.Outcome, sent uint64, clock *timeline, now moment) *collection.FreezeInfo {
 	if p.test {
 		f.testing = false
 	}
 	switch {
 	case o.Refused != "":
-		return f.freeze(p.ID, o, sent, now)
+		return f.freeze(p.ID, o, sent, clock, now)
 	case p.test && f.frozen && (o.Signal == law.Succeeded || o.Signal == law.Answered):
 		*f = freeze{fence: f.fence}
 		return &collection.FreezeInfo{Reason: "test_request_answered"}
@@ -62,18 +63,24 @@ func (f *freeze) onResult(p Pass, o law.Outcome, sent uint64, now time.Time) *co
 
 // freeze begins a freeze, or makes it longer. A refusal of a request that left
 // before the freeze began is the same refusal again.
-func (f *freeze) freeze(id uint64, o law.Outcome, sent uint64, now time.Time) *collection.FreezeInfo {
+func (f *freeze) freeze(id uint64, o *law.Outcome, sent uint64, clock *timeline, now moment) *collection.FreezeInfo {
 	if f.frozen && id <= f.fence && (f.operator || !o.Operator) {
 		return nil
 	}
 	f.frozen, f.reason, f.fence = true, o.Refused, sent
 	f.strikes++
 	f.operator = f.operator || o.Operator || f.strikes >= freezeStrikes
-	f.until = now.Add(freezeFirst << min(f.strikes-1, freezeStrikes))
+	f.until = now + freezeFirst<<min(f.strikes-1, freezeStrikes)
+	return &collection.FreezeInfo{Frozen: true, Reason: o.Refused, Until: f.ends(clock)}
+}
+
+// ends returns when one test request may go out; the zero time if only an
+// operator releases it.
+func (f *freeze) ends(clock *timeline) time.Time {
 	if f.operator {
-		f.until = time.Time{}
+		return time.Time{}
 	}
-	return &collection.FreezeInfo{Frozen: true, Reason: o.Refused, Until: f.until}
+	return clock.when(f.until)
 }
 
 // A keptFreeze is the saved form of a freeze.
@@ -85,16 +92,16 @@ type keptFreeze struct {
 	Note     string    `json:"note,omitempty"`
 }
 
-func (f *freeze) snapshot() *keptFreeze {
+func (f *freeze) snapshot(clock *timeline) *keptFreeze {
 	if !f.frozen {
 		return nil
 	}
-	return &keptFreeze{f.operator, f.strikes, f.until.UTC().Round(0), f.reason, f.note}
+	return &keptFreeze{f.operator, f.strikes, saved(f.ends(clock)), f.reason, f.note}
 }
 
-func (f *freeze) restore(k *keptFreeze) {
+func (f *freeze) restore(k *keptFreeze, clock *timeline) {
 	if k == nil {
 		return
 	}
-	*f = freeze{frozen: true, operator: k.Operator, strikes: max(1, k.Strikes), until: k.Until, reason: k.Reason, note: k.Note}
+	*f = freeze{frozen: true, operator: k.Operator, strikes: max(1, k.Strikes), until: clock.of(k.Until), reason: k.Reason, note: k.Note}
 }

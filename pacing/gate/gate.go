@@ -47,10 +47,11 @@ type Gate struct {
 	freeze  freeze
 	flights *inflight.Limiter
 
-	hold    time.Time // the provider asked for silence until then
-	reserve time.Time // what is left until then is for people
-	share   float64   // of a long limit, which is for people
-	ceiling float64   // the strictest pace the owner allows; 0: none declared
+	clock   timeline
+	hold    moment  // the provider asked for silence until then
+	reserve moment  // what is left until then is for people
+	share   float64 // of a long limit, which is for people
+	ceiling float64 // the strictest pace the owner allows; 0: none declared
 	unpaced bool
 	last    departed
 	sent    uint64
@@ -135,20 +136,20 @@ type Request struct {
 }
 
 // Plan decides for r at now.
-func (g *Gate) Plan(r Request, now time.Time) Plan {
-	if stop := g.Refuse(r, now); stop != nil {
-		return Plan{Stop: stop}
-	}
-	var p Plan
-	longest := func(until time.Time, cause collection.WaitCause) {
-		if until.After(p.Until) {
-			p.Until, p.Cause = until, cause
-		}
-	}
+func (g *Gate) Plan(r Request, at time.Time) Plan {
+	now := g.clock.moment(at)
 	l := g.laneOf(r.Stream)
 	way := g.routes[l.route]
-	at, lawOpen := way.law.Next(now)
-	longest(at, collection.WaitPacing)
+	if stop := g.refuse(&r, way, now); stop != nil {
+		return Plan{Stop: stop}
+	}
+	until, lawOpen := way.law.Next(now)
+	cause := collection.WaitPacing
+	longest := func(m moment, c collection.WaitCause) {
+		if m > until && m > now {
+			until, cause = m, c
+		}
+	}
 	if way.most > 0 {
 		longest(way.earliest(now), collection.WaitPacing)
 	}
@@ -158,20 +159,20 @@ func (g *Gate) Plan(r Request, now time.Time) Plan {
 	for i := range g.windows {
 		longest(g.windows[i].next(now, l.units), collection.WaitWindow)
 	}
-	longest(r.NotBefore, collection.WaitBackoff)
-	if g.share > 0 {
-		longest(later(g.reserve, way.reserve), collection.WaitReserve)
+	if !r.NotBefore.IsZero() {
+		longest(g.clock.of(r.NotBefore), collection.WaitBackoff)
 	}
-	longest(later(g.hold, way.hold), collection.WaitRetryAfter)
-	if g.breaker.state == Open { // and not by force: see Refuse
+	longest(max(g.reserve, way.reserve), collection.WaitReserve)
+	longest(max(g.hold, way.hold), collection.WaitRetryAfter)
+	if g.breaker.state == Open { // and not by force: see refuse
 		longest(g.breaker.until, collection.WaitBreaker)
 	}
 	switch {
-	case p.Until.After(now):
-		if !r.Deadline.IsZero() && !p.Until.Before(r.Deadline) {
+	case until > now:
+		if g.late(&r, until) {
 			return Plan{Stop: &collection.Stop{Reason: collection.WallClock}}
 		}
-		return p
+		return Plan{Until: g.clock.when(until), Cause: cause}
 	case g.breaker.probing:
 		return Plan{Cause: collection.WaitBreaker}
 	case g.freeze.testing || !lawOpen || !g.flights.Room():
@@ -180,25 +181,32 @@ func (g *Gate) Plan(r Request, now time.Time) Plan {
 	return Plan{Ready: true}
 }
 
+// late reports whether r's run has ended at until.
+func (g *Gate) late(r *Request, until moment) bool {
+	return !r.Deadline.IsZero() && until >= g.clock.of(r.Deadline)
+}
+
 // Refuse returns the stop for a request whose wait would not help.
 func (g *Gate) Refuse(r Request, now time.Time) *collection.Stop {
-	late := func(until time.Time) bool { return !r.Deadline.IsZero() && !until.Before(r.Deadline) }
-	tooLong := func(until time.Time) bool {
-		return until.After(now) && (until.Sub(now) > g.longestWait+holdLeast+holdSpread || late(until))
+	return g.refuse(&r, g.routes[g.laneOf(r.Stream).route], g.clock.moment(now))
+}
+
+func (g *Gate) refuse(r *Request, way *route, now moment) *collection.Stop {
+	tooLong := func(until moment) bool {
+		return until > now && (until-now > g.longestWait+holdLeast+holdSpread || g.late(r, until))
 	}
-	way := g.routes[g.laneOf(r.Stream).route]
-	hold, reserve := later(g.hold, way.hold), later(g.reserve, way.reserve)
+	hold, reserve := max(g.hold, way.hold), max(g.reserve, way.reserve)
 	switch {
 	case g.freeze.blocks(now):
 		return g.Frozen()
 	case tooLong(hold):
-		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: hold}
-	case g.breaker.forced != nil && g.breaker.state == Open:
+		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.clock.when(hold)}
+	case g.breaker.state == Open && g.breaker.forced != nil:
 		return &collection.Stop{Reason: collection.CircuitOpen, Detail: g.breaker.forced.words()}
-	case g.breaker.state == Open && g.breaker.until.After(now) && late(g.breaker.until):
-		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.breaker.until}
+	case g.breaker.state == Open && g.breaker.until > now && g.late(r, g.breaker.until):
+		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.when(g.breaker.until)}
 	case tooLong(reserve):
-		return &collection.Stop{Reason: collection.RequestCap, NotBefore: reserve, Detail: reservedWords}
+		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.when(reserve), Detail: reservedWords}
 	}
 	return nil
 }
@@ -209,7 +217,7 @@ func (g *Gate) Frozen() *collection.Stop {
 	if !g.freeze.frozen {
 		return nil
 	}
-	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.until}
+	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.ends(&g.clock)}
 	switch {
 	case g.freeze.reason == ByOperator:
 		stop.Detail = "an operator froze it"
@@ -233,13 +241,14 @@ type Pass struct {
 	slot   inflight.Slot
 	route  int
 	stream string
-	at     time.Time
+	at     moment
 	probe  bool // of the breaker
 	test   bool // of the freeze
 }
 
 // Leave records that r leaves at now, after a plan that was ready.
-func (g *Gate) Leave(r Request, now time.Time) Pass {
+func (g *Gate) Leave(r Request, at time.Time) Pass {
+	now := g.clock.moment(at)
 	l := g.laneOf(r.Stream)
 	g.sent++
 	p := Pass{ID: g.sent, route: l.route, stream: r.Stream, at: now, slot: g.flights.Take()}
@@ -260,35 +269,51 @@ func (g *Gate) Leave(r Request, now time.Time) Pass {
 
 // Settle records the end of an attempt. save says that the new state must be
 // saved before anything else leaves.
-func (g *Gate) Settle(now time.Time, p Pass, o law.Outcome) (changes []collection.Event, save bool) {
+func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection.Event, save bool) {
+	now := g.clock.moment(at)
 	way := g.routes[p.route]
-	fresh := o.Signal == law.Throttled && !way.law.Known(p.ticket, o)
-	was, evidence := way.law.Rate(), g.evidence(p, o, fresh)
-	way.law.OnResult(p.ticket, o, now)
-	if rate := way.law.Rate(); o.Signal == law.Throttled && rate < was {
-		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
-			Learned: rate, Previous: was, Reason: "throttled",
-		}})
+	if o.Signal != law.Silent && o.Signal != law.Failed {
+		way.heard = at
 	}
-	g.flights.Release(p.slot, flown(o), now.Sub(p.at))
-	way = g.routes[g.learn(p.stream, p.route, o.Key)]
-	way.announce(o, now)
-	save = g.silence(way, o, now)
+	fresh := o.Signal == law.Throttled && !way.law.Known(p.ticket, o)
+	if o.Signal == law.Throttled {
+		was := way.law.Rate()
+		way.law.OnResult(p.ticket, o, now)
+		if rate := way.law.Rate(); rate < was {
+			changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
+				Learned: rate, Previous: was, Reason: "throttled",
+			}})
+		}
+	} else {
+		way.law.OnResult(p.ticket, o, now)
+	}
+	g.flights.Release(p.slot, flown(o), now-p.at)
+	if o.Key != "" {
+		way = g.routes[g.learn(p.stream, p.route, o.Key)]
+	}
+	if o.MaxRate > 0 {
+		way.announce(o.MaxRate, o.Signal != law.Succeeded, now)
+	}
+	if o.Hold >= 0 || o.QuotaUsed || g.share > 0 {
+		save = g.silence(way, &o, now)
+	}
 	if g.ceiling > 0 && o.Signal != law.Silent {
 		save = g.clamp.onResult(fresh, now) || save
 	}
-	if change := g.breaker.onResult(p.ID, p.probe, evidence, g.sent, now); change != nil {
+	if change := g.breaker.onResult(p.ID, p.probe, evidence(&p, o.Signal, fresh), g.sent, now); change != nil {
 		changes, save = append(changes, collection.Event{Kind: collection.BreakerChanged, Breaker: change}), true
 	}
-	if change := g.freeze.onResult(p, o, g.sent, now); change != nil {
-		changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
+	if o.Refused != "" || p.test {
+		if change := g.freeze.onResult(&p, &o, g.sent, &g.clock, now); change != nil {
+			changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
+		}
 	}
 	return changes, save
 }
 
 // silence notes the silence that o asks for, of its route or of all, and what
 // is left for people. It reports whether it changed.
-func (g *Gate) silence(way *route, o law.Outcome, now time.Time) (changed bool) {
+func (g *Gate) silence(way *route, o *law.Outcome, now moment) (changed bool) {
 	hold, reserve := &g.hold, &g.reserve
 	if o.Key != "" {
 		reserve = &way.reserve
@@ -296,10 +321,11 @@ func (g *Gate) silence(way *route, o law.Outcome, now time.Time) (changed bool) 
 			hold = &way.hold
 		}
 	}
-	if o.QuotaUsed && o.Hold < 0 {
-		o.Hold = quotaHold
+	wait := o.Hold
+	if o.QuotaUsed && wait < 0 {
+		wait = quotaHold
 	}
-	changed = lengthen(hold, o.Hold, now)
+	changed = lengthen(hold, wait, now)
 	if g.share > 0 {
 		changed = lengthen(reserve, g.reach(o), now) || changed
 	}
@@ -308,12 +334,12 @@ func (g *Gate) silence(way *route, o law.Outcome, now time.Time) (changed bool) 
 
 // lengthen moves until to the end of wait, and reports whether it moved. A
 // negative wait is none.
-func lengthen(until *time.Time, wait time.Duration, now time.Time) bool {
+func lengthen(until *moment, wait time.Duration, now moment) bool {
 	if wait < 0 {
 		return false
 	}
-	to := now.Add(wait + holdLeast + rand.N(holdSpread))
-	if !to.After(*until) {
+	to := now + wait + holdLeast + rand.N(holdSpread)
+	if to <= *until {
 		return false
 	}
 	*until = to
@@ -335,22 +361,21 @@ func flown(o law.Outcome) inflight.Outcome {
 // bad counts once: neither the retries of one request, which may be broken on
 // its own, nor what was in flight when the provider refused the first of it
 // says more about the provider than that first one. The probe always counts.
-func (g *Gate) evidence(p Pass, o law.Outcome, fresh bool) law.Signal {
-	again := p.Retry && (o.Signal == law.Throttled || o.Signal == law.Failed)
-	if !p.probe && (again || o.Signal == law.Throttled && !fresh) {
+func evidence(p *Pass, s law.Signal, fresh bool) law.Signal {
+	again := p.Retry && (s == law.Throttled || s == law.Failed)
+	if !p.probe && (again || s == law.Throttled && !fresh) {
 		return law.Silent
 	}
-	return o.Signal
+	return s
 }
 
 // spread returns the rate that all requests together must not exceed, in
 // addition to what each law says; 0 if the one law sees to it.
 func (g *Gate) spread() float64 {
-	share := g.clamped()
-	if share == 1 && (len(g.routes) == 1 || g.unpaced) {
+	if (g.ceiling == 0 || g.clamp.down == 0) && (len(g.routes) == 1 || g.unpaced) {
 		return 0
 	}
-	return cmp.Or(g.ceiling, law.Ceiling) * share
+	return cmp.Or(g.ceiling, law.Ceiling) * g.clamped()
 }
 
 // clamped returns how much of the ceiling is in force. Without a ceiling there
@@ -368,11 +393,4 @@ func (g *Gate) SettleUp() {
 	for i := range g.windows {
 		g.windows[i].credit = 0
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

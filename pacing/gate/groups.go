@@ -1,10 +1,8 @@
 package gate
 
-import "time"
-
 // A group is n requests that left at, or shortly before, at.
 type group struct {
-	at time.Duration // since the epoch of its window
+	at moment
 	n  int
 }
 

@@ -28,7 +28,7 @@ func (g *Gate) reserved(c collection.Ceiling) collection.Ceiling {
 //
 // It is a wait, and no news of the pace: nothing is slowed down before it, and
 // nothing after it.
-func (g *Gate) reach(o law.Outcome) time.Duration {
+func (g *Gate) reach(o *law.Outcome) time.Duration {
 	var wait time.Duration = -1
 	for _, q := range o.Windows {
 		if q.Unit != "" || q.Limit <= 0 || q.Remaining < 0 || q.Reset < 0 {

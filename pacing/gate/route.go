@@ -24,32 +24,29 @@ const (
 // A connector declares routes, or the provider names them in its answers: the
 // first name belongs to the route of all, each other one begins a route.
 type route struct {
-	name string // declared; "" for the route of all, and those that were learned
-	key  string // the provider's name; "": not known
-	law  law.Law
-	kept *law.Memory // of a route that is only looked at, and has no law
-	used bool        // a request left
+	name  string // declared; "" for the route of all, and those that were learned
+	key   string // the provider's name; "": not known
+	law   law.Law
+	kept  *law.Memory // of a route that is only looked at, and has no law
+	used  bool        // a request left
+	heard time.Time   // when the provider last said anything about its pace
 
-	hold    time.Time // the provider asked for silence until then
-	reserve time.Time // what is left until then is for people
-	most    float64   // requests per second that the provider announced last; 0: none
-	told    time.Time // when it did
+	hold    moment  // the provider asked for silence until then
+	reserve moment  // what is left until then is for people
+	most    float64 // requests per second that the provider announced last; 0: none
+	told    moment  // when it did
 	last    departed
 }
 
 // A departed is a request that left, and what it counts as.
 type departed struct {
-	at     time.Time
-	weight float64
+	at     moment
+	weight float64 // 0: none left
 }
 
-// then returns when the next request may leave at rate; the zero time if none
-// left before.
-func (d departed) then(rate float64) time.Time {
-	if d.at.IsZero() {
-		return time.Time{}
-	}
-	return d.at.Add(time.Duration(float64(time.Second) / rate * d.weight))
+// then returns when the next request may leave at rate.
+func (d departed) then(rate float64) moment {
+	return d.at + moment(float64(time.Second)/rate*d.weight)
 }
 
 // heaviest bounds what one request counts as.
@@ -153,35 +150,46 @@ const (
 )
 
 // announce notes the pace that the provider announced. An error only lowers it.
-func (r *route) announce(o law.Outcome, now time.Time) {
-	if !(o.MaxRate > 0) {
-		return
-	}
-	most := max(announcedSlowest, o.MaxRate)
-	if o.Signal != law.Succeeded && r.fresh(now) {
+func (r *route) announce(most float64, failed bool, now moment) {
+	most = max(announcedSlowest, most)
+	if failed && r.fresh(now) {
 		most = min(most, r.most)
 	}
 	r.most, r.told = most, now
 }
 
 // fresh reports whether an announced pace is in force.
-func (r *route) fresh(now time.Time) bool {
-	return r.most > 0 && now.Sub(r.told) <= max(announcedFor, time.Duration(announcedSlots*float64(time.Second)/r.most))
+func (r *route) fresh(now moment) bool {
+	return r.most > 0 && now-r.told <= max(announcedFor, time.Duration(announcedSlots*float64(time.Second)/r.most))
 }
 
 // earliest returns when the next request may leave under the announced pace.
-func (r *route) earliest(now time.Time) time.Time {
+func (r *route) earliest(now moment) moment {
 	if !r.fresh(now) {
-		return time.Time{}
+		return now
 	}
 	return r.last.then(r.most)
 }
 
 // onSend records that a request leaves.
-func (r *route) onSend(weight float64, now time.Time) law.Ticket {
+func (r *route) onSend(weight float64, now moment) law.Ticket {
 	r.used = true
 	r.last = departed{now, weight}
 	return r.law.OnSend(now, weight)
+}
+
+// keep returns what a later process should know of the pace of r.
+func (r *route) keep() law.Memory {
+	m := r.law.Keep()
+	m.HeardAt = saved(r.heard)
+	return m
+}
+
+// restore continues with it.
+func (r *route) restore(m law.Memory, now time.Time) {
+	if r.law.Restore(m, now.Sub(m.HeardAt)) {
+		r.heard = m.HeardAt
+	}
 }
 
 // A keptRoute is the saved form of a route, or of what only the first has
@@ -198,18 +206,18 @@ type keptRoute struct {
 }
 
 // keepRoutes returns what is known of the routes.
-func (g *Gate) keepRoutes(now time.Time) []keptRoute {
+func (g *Gate) keepRoutes(now moment) []keptRoute {
 	if len(g.routes) == 1 && g.routes[0].plain(now) {
 		return nil
 	}
 	all := make([]keptRoute, len(g.routes))
 	for i, r := range g.routes {
-		all[i] = keptRoute{Name: r.name, Key: r.key, Hold: ahead(r.hold, now), Reserve: ahead(r.reserve, now)}
+		all[i] = keptRoute{Name: r.name, Key: r.key, Hold: g.ahead(r.hold, now), Reserve: g.ahead(r.reserve, now)}
 		if r.most > 0 && r.fresh(now) {
-			all[i].Most, all[i].Told = r.most, r.told.UTC().Round(0)
+			all[i].Most, all[i].Told = r.most, saved(g.clock.when(r.told))
 		}
 		if i > 0 {
-			m := r.law.Keep()
+			m := r.keep()
 			all[i].Memory = &m
 		}
 	}
@@ -225,8 +233,8 @@ func (g *Gate) keepRoutes(now time.Time) []keptRoute {
 }
 
 // plain reports whether there is nothing to be kept of r but its law.
-func (r *route) plain(now time.Time) bool {
-	return r.key == "" && !r.hold.After(now) && !r.reserve.After(now) && !(r.most > 0 && r.fresh(now))
+func (r *route) plain(now moment) bool {
+	return r.key == "" && r.hold <= now && r.reserve <= now && !(r.most > 0 && r.fresh(now))
 }
 
 // restoreRoutes continues routes. The first is that of all. A route that is
@@ -245,18 +253,18 @@ func (g *Gate) restoreRoutes(all []keptRoute, now time.Time) {
 		if k.Name == r.name {
 			r.key = k.Key
 		}
-		r.hold = later(r.hold, k.Hold)
+		r.hold = max(r.hold, g.clock.of(k.Hold))
 		if g.share > 0 {
-			r.reserve = later(r.reserve, k.Reserve)
+			r.reserve = max(r.reserve, g.clock.of(k.Reserve))
 		}
 		if k.Most >= announcedSlowest && !math.IsInf(k.Most, 1) {
-			r.most, r.told = k.Most, k.Told
+			r.most, r.told = k.Most, g.clock.of(k.Told)
 		}
 		if at == 0 {
 			continue
 		}
 		if k.Memory != nil {
-			r.law.Restore(*k.Memory, now)
+			r.restore(*k.Memory, now)
 		}
 		for _, stream := range k.Streams {
 			if l := g.laneOf(stream); l.route == 0 || k.Name == "" {

@@ -33,10 +33,11 @@ func (g *Gate) Share(ceilings []collection.Ceiling, concurrency int) {
 // TakeOver goes on for a process that died a moment ago. What it sent in the
 // windows that are too short to be saved is not known, so they count as used
 // up.
-func (g *Gate) TakeOver(now time.Time) {
+func (g *Gate) TakeOver(at time.Time) {
+	now := g.clock.moment(at)
 	for i := range g.windows {
 		if w := &g.windows[i]; w.per < longWindow {
-			w.expire(w.since(now))
+			w.expire(now)
 			w.add(now, max(0, w.count-w.total))
 		}
 	}
@@ -50,9 +51,10 @@ func (g *Gate) Obey(state []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	g.clock.moment(now)
 	g.breaker, g.freeze = breaker{state: Closed}, freeze{}
-	g.breaker.restore(k.Breaker)
-	g.freeze.restore(k.Freeze)
+	g.breaker.restore(k.Breaker, &g.clock)
+	g.freeze.restore(k.Freeze, &g.clock)
 	g.breaker.fence, g.freeze.fence = g.sent, g.sent
 	return nil
 }

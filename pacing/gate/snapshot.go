@@ -29,21 +29,22 @@ type kept struct {
 }
 
 // Snapshot returns what must be known of the gate in a later process.
-func (g *Gate) Snapshot(now time.Time) []byte {
+func (g *Gate) Snapshot(at time.Time) []byte {
+	now := g.clock.moment(at)
 	k := kept{
 		Version:    stateVersion,
-		RecordedAt: now.UTC().Round(0),
-		Memory:     g.routes[0].law.Keep(),
+		RecordedAt: saved(at),
+		Memory:     g.routes[0].keep(),
 		Ceiling:    g.ceiling,
-		Breaker:    g.breaker.snapshot(),
-		Freeze:     g.freeze.snapshot(),
-		Hold:       ahead(g.hold, now),
-		Reserve:    ahead(g.reserve, now),
-		Clamp:      g.clamp.snapshot(),
+		Breaker:    g.breaker.snapshot(&g.clock),
+		Freeze:     g.freeze.snapshot(&g.clock),
+		Hold:       g.ahead(g.hold, now),
+		Reserve:    g.ahead(g.reserve, now),
+		Clamp:      g.clamp.snapshot(&g.clock),
 		Routes:     g.keepRoutes(now),
 	}
 	for i := range g.windows {
-		k.Windows = append(k.Windows, g.windows[i].snapshot(now))
+		k.Windows = append(k.Windows, g.windows[i].snapshot(&g.clock, now))
 	}
 	state, err := json.Marshal(k)
 	if err != nil {
@@ -52,13 +53,11 @@ func (g *Gate) Snapshot(now time.Time) []byte {
 	return state
 }
 
-// ahead returns t as it is saved, if it is to come.
-func ahead(t, now time.Time) time.Time {
-	if !t.After(now) {
-		return time.Time{}
-	}
-	return t.UTC().Round(0)
-}
+// saved returns t as it is saved: without the reading of this process's clock.
+func saved(t time.Time) time.Time { return t.UTC().Round(0) }
+
+// ahead returns m as it is saved, if it is to come.
+func (g *Gate) ahead(m, now moment) time.Time { return saved(g.clock.ahead(m, now)) }
 
 // parseState reads a saved state. If the clock has been set back since, times
 // to come are moved with it: no hold gets longer than it was. Times that no
@@ -122,19 +121,20 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	g.routes[0].law.Restore(k.Memory, now)
-	g.hold = k.Hold
+	since := g.clock.moment(now)
+	g.routes[0].restore(k.Memory, now)
+	g.hold = g.clock.of(k.Hold)
 	if g.share > 0 {
-		g.reserve = k.Reserve
+		g.reserve = g.clock.of(k.Reserve)
 	}
-	g.clamp.restore(k.Clamp, now)
+	g.clamp.restore(k.Clamp, since)
 	g.restoreRoutes(k.Routes, now)
-	g.breaker.restore(k.Breaker)
-	g.freeze.restore(k.Freeze)
+	g.breaker.restore(k.Breaker, &g.clock)
+	g.freeze.restore(k.Freeze, &g.clock)
 	for i := range g.windows {
 		for _, w := range k.Windows {
 			if w.Per == g.windows[i].per {
-				g.windows[i].restore(w, now)
+				g.windows[i].restore(w, &g.clock, since)
 				break
 			}
 		}

@@ -59,46 +59,46 @@ type Constraint struct {
 
 // Status returns how things stand at now.
 func (g *Gate) Status(now time.Time) Status {
-	return g.status(g.Rate(), g.routes[0].law.Keep().HeardAt, now)
+	return g.status(g.Rate(), g.routes[0].keep().HeardAt, g.clock.moment(now))
 }
 
-func (g *Gate) status(rate float64, heard, now time.Time) Status {
+func (g *Gate) status(rate float64, heard time.Time, now moment) Status {
 	s := Status{
-		PerSecond: rate, HeardAt: heard, Ceiling: g.perSecond(), HoldUntil: g.HoldUntil(now),
+		PerSecond: rate, HeardAt: heard, Ceiling: g.perSecond(), HoldUntil: g.clock.ahead(g.hold, now),
 		Breaker: g.breaker.state, OpenUntil: g.OpenUntil(),
 	}
 	if f := g.breaker.forced; f != nil {
 		s.Forced, s.ForcedNote, s.ForcedSince = true, f.Note, f.At
 	}
 	if g.freeze.frozen {
-		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.reason, g.freeze.note, g.freeze.until
+		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.reason, g.freeze.note, g.freeze.ends(&g.clock)
 	}
 	s.Constraints = g.constraints(s, now)
 	return s
 }
 
 // constraints returns what limits the pace of s.
-func (g *Gate) constraints(s Status, now time.Time) []Constraint {
+func (g *Gate) constraints(s Status, now moment) []Constraint {
 	var all []Constraint
 	if s.Frozen {
 		all = append(all, Constraint{Name: FreezeOf, Until: s.FrozenUntil, Blocks: g.freeze.blocks(now)})
 	}
 	if s.Breaker != Closed {
 		all = append(all, Constraint{Name: BreakerOf, Until: s.OpenUntil, Since: s.ForcedSince,
-			Blocks: s.Forced || s.OpenUntil.After(now)})
+			Blocks: s.Forced || g.breaker.until > now})
 	}
-	silence := func(name, route string, until time.Time) {
-		if until.After(now) {
-			all = append(all, Constraint{Name: name, Route: route, Until: until, Blocks: true})
+	silence := func(name, route string, until moment) {
+		if until > now {
+			all = append(all, Constraint{Name: name, Route: route, Until: g.clock.when(until), Blocks: true})
 		}
 	}
 	silence(HoldOf, "", g.hold)
 	silence(ReserveOf, "", g.reserve)
 	for i := range g.windows {
-		all = append(all, g.windows[i].constraint(now))
+		all = append(all, g.windows[i].constraint(&g.clock, now))
 	}
 	if share := g.clamped(); share < 1 {
-		all = append(all, Constraint{Name: ClampOf, PerSecond: share * g.ceiling, Since: g.clamp.since})
+		all = append(all, Constraint{Name: ClampOf, PerSecond: share * g.ceiling, Since: g.clock.when(g.clamp.since)})
 	}
 	if s.PerSecond > 0 {
 		all = append(all, Constraint{Name: Learned, PerSecond: s.PerSecond, Since: s.HeardAt})
@@ -108,7 +108,7 @@ func (g *Gate) constraints(s Status, now time.Time) []Constraint {
 		silence(HoldOf, name, r.hold)
 		silence(ReserveOf, name, r.reserve)
 		if r.most > 0 && r.fresh(now) {
-			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.most, Since: r.told})
+			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.most, Since: g.clock.when(r.told)})
 		}
 		if rate, since := r.learned(); i > 0 && rate > 0 {
 			all = append(all, Constraint{Name: Learned, Route: name, PerSecond: rate, Since: since})
@@ -127,16 +127,16 @@ func (g *Gate) constraints(s Status, now time.Time) []Constraint {
 func (r *route) learned() (rate float64, since time.Time) {
 	switch {
 	case r.law != nil:
-		return r.law.Rate(), r.law.Keep().HeardAt
+		return r.law.Rate(), r.keep().HeardAt
 	case r.kept != nil && r.kept.Interval > 0:
 		return law.PerSecond(r.kept.Interval), r.kept.HeardAt
 	}
 	return 0, time.Time{}
 }
 
-func (w *window) constraint(now time.Time) Constraint {
-	c := Constraint{Name: CeilingOf, Window: w.per, Count: w.count, Until: w.next(now, 1), Used: w.total}
-	c.Blocks = c.Until.After(now)
+func (w *window) constraint(clock *timeline, now moment) Constraint {
+	c := Constraint{Name: CeilingOf, Window: w.per, Count: w.count, Until: clock.ahead(w.next(now, 1), now), Used: w.total}
+	c.Blocks = !c.Until.IsZero()
 	if w.count > 0 && w.per <= response.PaceLimit {
 		c.PerSecond = float64(w.count) / w.per.Seconds()
 	}
@@ -212,25 +212,26 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	g := Gate{
-		ceiling: k.Ceiling, hold: k.Hold, reserve: k.Reserve,
-		breaker: breaker{state: Closed}, clamp: k.Clamp.seen(),
-	}
+	g := Gate{ceiling: k.Ceiling, breaker: breaker{state: Closed}}
+	at := g.clock.moment(now)
+	g.hold, g.reserve = g.clock.of(k.Hold), g.clock.of(k.Reserve)
+	g.clamp = k.Clamp.seen(&g.clock)
 	for _, kr := range k.Routes {
-		g.routes = append(g.routes, &route{name: kr.Name, key: kr.Key, hold: kr.Hold, reserve: kr.Reserve, most: kr.Most, told: kr.Told, kept: kr.Memory})
+		g.routes = append(g.routes, &route{name: kr.Name, key: kr.Key, hold: g.clock.of(kr.Hold), reserve: g.clock.of(kr.Reserve),
+			most: kr.Most, told: g.clock.of(kr.Told), kept: kr.Memory})
 	}
-	g.breaker.restore(k.Breaker)
-	g.freeze.restore(k.Freeze)
+	g.breaker.restore(k.Breaker, &g.clock)
+	g.freeze.restore(k.Freeze, &g.clock)
 	for _, kw := range k.Windows {
 		w := window{count: kw.Count, per: kw.Per}
-		w.restore(kw, now)
+		w.restore(kw, &g.clock, at)
 		g.windows = append(g.windows, w)
 	}
 	rate := 0.0
 	if k.Interval > 0 {
 		rate = law.PerSecond(k.Interval)
 	}
-	return g.status(rate, k.HeardAt, now), nil
+	return g.status(rate, k.HeardAt, at), nil
 }
 
 // Rate returns the learned pace in requests per second, of all routes that
@@ -264,14 +265,11 @@ func (g *Gate) OpenUntil() time.Time {
 	if g.Closed() || g.breaker.forced != nil {
 		return time.Time{}
 	}
-	return g.breaker.until
+	return g.clock.when(g.breaker.until)
 }
 
 // HoldUntil returns until when the provider asked for silence; the zero time
 // if it did not.
 func (g *Gate) HoldUntil(now time.Time) time.Time {
-	if !g.hold.After(now) {
-		return time.Time{}
-	}
-	return g.hold
+	return g.clock.ahead(g.hold, g.clock.moment(now))
 }

@@ -1,7 +1,11 @@
 package gate_test
 
-import "time"
+import (
+	"time"
+
+	"collect/pacing/gate"
+)
 
 const ms = time.Millisecond
 
-var t0 = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+var t0 = gate.Epoch

@@ -33,42 +33,33 @@ type window struct {
 	count int
 	per   time.Duration
 
-	epoch  time.Time // what the groups are counted from
-	log    groups    // all within per, and some that are not any more
-	total  int       // requests in log
-	credit int       // requests that may leave before the window is saved again
+	log    groups // all within per, and some that are not any more
+	total  int    // requests in log
+	credit int    // requests that may leave before the window is saved again
 }
 
 func newWindow(c collection.Ceiling) window { return window{count: c.Count, per: c.Per} }
 
-// since returns now as the groups count it.
-func (w *window) since(now time.Time) time.Duration {
-	if w.epoch.IsZero() {
-		w.epoch = now
-	}
-	return now.Sub(w.epoch)
-}
-
-// next returns when a request fits that counts as n; the zero time if it does
-// now. One that counts as more than the ceiling fits alone.
-func (w *window) next(now time.Time, n int) time.Time {
+// next returns when a request fits that counts as n; now if it does. One that
+// counts as more than the ceiling fits alone.
+func (w *window) next(now moment, n int) moment {
 	room := w.count - min(n, w.count)
 	if w.total <= room {
-		return time.Time{} // nothing needs to expire for it
+		return now // nothing needs to expire for it
 	}
-	w.expire(w.since(now))
+	w.expire(now)
 	left := w.total
 	for i := 0; left > room && i < w.log.n; i++ {
 		g := w.log.at(i)
 		left -= g.n
 		if left <= room {
-			return w.epoch.Add(g.at + w.per)
+			return g.at + w.per
 		}
 	}
-	return time.Time{}
+	return now
 }
 
-func (w *window) expire(now time.Duration) {
+func (w *window) expire(now moment) {
 	for w.log.n > 0 && now-w.log.at(0).at >= w.per {
 		w.total -= w.log.pop().n
 	}
@@ -77,19 +68,18 @@ func (w *window) expire(now time.Duration) {
 // add records that n requests leave. They are part of the newest group if that
 // began less than a grain ago. A group keeps the time of its last request, so
 // the group before it tells when it began.
-func (w *window) add(now time.Time, n int) {
-	at := w.since(now)
+func (w *window) add(now moment, n int) {
 	w.total += n
-	if last := w.log.n - 1; last > 0 && w.count > exactDepartures && at-w.log.at(last-1).at < w.per/exactDepartures {
+	if last := w.log.n - 1; last > 0 && w.count > exactDepartures && now-w.log.at(last-1).at < w.per/exactDepartures {
 		newest := w.log.at(last)
-		newest.at = at
+		newest.at = now
 		newest.n += n
 		return
 	}
 	if w.log.full() {
-		w.expire(at) // rather than grow
+		w.expire(now) // rather than grow
 	}
-	w.log.push(group{at, n})
+	w.log.push(group{now, n})
 }
 
 // reserve takes n requests of the credit. It reports whether the credit was
@@ -114,12 +104,12 @@ type keptWindow struct {
 	Ahead int           `json:"ahead,omitempty"` // may have left since it was saved
 }
 
-func (w *window) snapshot(now time.Time) keptWindow {
-	w.expire(w.since(now))
+func (w *window) snapshot(clock *timeline, now moment) keptWindow {
+	w.expire(now)
 	k := keptWindow{Per: w.per, Count: w.count, Ahead: w.credit}
 	for i := range w.log.n {
 		g := w.log.at(i)
-		d := departure{w.epoch.Add(g.at).UTC().Round(0), g.n}
+		d := departure{saved(clock.when(g.at)), g.n}
 		if n := len(k.Log); n > 1 && d.At.Sub(k.Log[n-2].At) < w.per/keptGroups {
 			k.Log[n-1] = departure{d.At, k.Log[n-1].N + d.N}
 			continue
@@ -132,21 +122,17 @@ func (w *window) snapshot(now time.Time) keptWindow {
 // restore continues a saved window. Requests that may have left after it was
 // saved count as leaving now, which is the latest they can have. So do
 // requests of the future: the clock was set back.
-func (w *window) restore(k keptWindow, now time.Time) {
-	w.since(now) // so that the epoch is of this process and its steady clock
+func (w *window) restore(k keptWindow, clock *timeline, now moment) {
 	for _, d := range k.Log {
 		if d.N <= 0 || d.N > exactDepartures*keptGroups*keptGroups {
 			continue
 		}
-		if d.At.After(now) {
-			d.At = now
-		}
-		w.add(d.At, d.N)
+		w.add(min(clock.of(d.At), now), d.N)
 	}
 	if k.Ahead > 0 && k.Ahead <= max(1, w.count) {
 		w.add(now, k.Ahead)
 	}
-	w.expire(w.since(now))
+	w.expire(now)
 }
 
 // strictest returns the interval of the strictest ceiling that is a pace; 0 if

@@ -80,7 +80,11 @@ type Slot struct {
 // Limit returns how many may be in flight now: what the law says, and less if
 // the provider announced that little is left.
 func (l *Limiter) Limit() int {
-	return max(1, min(l.most, int(float64(l.law.limit())*l.scarce)))
+	limit := l.law.limit()
+	if l.scarce < 1 {
+		limit = int(float64(limit) * l.scarce)
+	}
+	return max(1, min(l.most, limit))
 }
 
 // InFlight returns how many slots are held, and Max how many there can be.
@@ -88,7 +92,7 @@ func (l *Limiter) InFlight() int { return l.inFlight }
 func (l *Limiter) Max() int      { return l.most }
 
 // Room reports whether a slot can be had.
-func (l *Limiter) Room() bool { return l.inFlight < l.Limit() }
+func (l *Limiter) Room() bool { return l.inFlight == 0 || l.inFlight < l.Limit() }
 
 // Raise makes most the highest limit, if it is higher than the one before.
 func (l *Limiter) Raise(most int) {

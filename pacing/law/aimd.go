@@ -33,14 +33,13 @@ type pacer struct {
 	step    float64 // requests per second that one success adds
 	inTime  bool    // a success takes timeStep off the interval instead
 
-	timeline
 	interval time.Duration // in [floor, slowest]
-	tat      moment        // GCRA's theoretical arrival time; zero before the first request
+	tat      Moment        // GCRA's theoretical arrival time; zero before the first request
 	sent     uint64        // the id of the latest request
 	weight   float64       // of the latest request
 	fence    uint64        // the id of the latest request sent before the last decrease
 	slowed   bool          // a throttle episode is open
-	heard    time.Time     // when the provider last said anything about the pace
+	heard    bool          // the provider said something about the pace
 }
 
 // newPacer returns a pacer that starts with start, or at floor if that is slower.
@@ -54,41 +53,36 @@ func newPacer(start, floor time.Duration) *pacer {
 
 // Next returns when the next request may leave. The first one that is asked
 // for waits a whole interval.
-func (p *pacer) Next(now time.Time) (at time.Time, open bool) {
+func (p *pacer) Next(now Moment) (at Moment, open bool) {
 	if p.off {
-		return time.Time{}, true
+		return now, true
 	}
-	t := p.moment(now)
 	if p.tat == 0 {
-		p.tat = t + p.interval
+		p.tat = now + p.interval
 	}
-	if p.tat-p.burst <= t {
-		return time.Time{}, true
-	}
-	return p.when(p.tat - p.burst), true
+	return p.tat - p.burst, true
 }
 
 // OnSend records that a request leaves. bound says that the pace is what held
 // it back: it left within 2/3 of an interval after it might have, so the run
 // uses at least 60 % of the pace.
-func (p *pacer) OnSend(now time.Time, weight float64) Ticket {
+func (p *pacer) OnSend(now Moment, weight float64) Ticket {
 	p.sent++
 	p.weight = cost(weight)
-	t := p.moment(now)
-	bound := t-p.tat <= p.interval*2/3
-	p.tat = max(p.tat, t) + scale(p.interval, p.weight)
-	return Ticket{ID: p.sent, bound: bound, at: t, weight: p.weight}
+	bound := now-p.tat <= p.interval*2/3
+	p.tat = max(p.tat, now) + scale(p.interval, p.weight)
+	return Ticket{ID: p.sent, bound: bound, at: now, weight: p.weight}
 }
 
 // OnResult moves the pace after the attempt id. Only a success makes it
 // faster, and only if the run used the pace it had. What was sent before a
 // decrease says nothing about the pace after it.
-func (p *pacer) OnResult(d Ticket, o Outcome, now time.Time) {
+func (p *pacer) OnResult(d Ticket, o Outcome, now Moment) {
 	if p.off || d.ID <= p.fence {
 		return
 	}
 	if o.Signal != Silent && o.Signal != Failed {
-		p.heard = now
+		p.heard = true
 	}
 	switch o.Signal {
 	case Throttled:
@@ -97,7 +91,7 @@ func (p *pacer) OnResult(d Ticket, o Outcome, now time.Time) {
 		}
 		p.slowed, p.fence = true, p.sent
 		p.interval = min(2*p.interval, p.slowest)
-		p.tat = max(p.tat, p.moment(now)+p.interval)
+		p.tat = max(p.tat, now+p.interval)
 	case Succeeded:
 		p.slowed = false
 		if d.bound {
@@ -149,16 +143,18 @@ func (p *pacer) learned() time.Duration { return min(p.interval, p.start) }
 
 // Keep returns what a later process should know.
 func (p *pacer) Keep() Memory {
-	if p.heard.IsZero() {
+	if !p.heard {
 		return Memory{}
 	}
-	return Memory{Interval: p.learned(), HeardAt: p.heard.UTC().Round(0)}
+	return Memory{Interval: p.learned()}
 }
 
-// Restore continues with an interval that was confirmed last at m.HeardAt,
-// within the limits of today.
-func (p *pacer) Restore(m Memory, now time.Time) {
-	if m.Interval > 0 && now.Sub(m.HeardAt) <= freshFor {
-		p.interval, p.heard = min(max(m.Interval, p.floor), p.slowest), m.HeardAt
+// Restore continues with an interval that is so old, within the limits of
+// today.
+func (p *pacer) Restore(m Memory, age time.Duration) bool {
+	if m.Interval <= 0 || age > freshFor {
+		return false
 	}
+	p.interval, p.heard = min(max(m.Interval, p.floor), p.slowest), true
+	return true
 }

@@ -21,9 +21,9 @@ const (
 // A bulletin is what headers last said.
 type bulletin struct {
 	news    float64       // the pace that uses up what remains until it resets
-	told    moment        // when they said so
+	told    Moment        // when they said so
 	longest time.Duration // the longest reset that was seen: the window
-	doubted moment        // they are not followed before
+	doubted Moment        // they are not followed before
 	strikes int           // refusals while they were
 }
 
@@ -31,7 +31,7 @@ type bulletin struct {
 // remains evenly until the reset, but never more than half above the average
 // of the whole window, because what remains at its end says more than the
 // window sustains.
-func (p *plateau) announce(o Outcome, refused bool, now moment) {
+func (p *plateau) announce(o *Outcome, refused bool, now Moment) {
 	pace := math.Inf(1)
 	for _, q := range o.Windows {
 		if q.Unit != "" || q.Remaining <= 0 || q.Reset <= 0 || q.Reset > response.PaceLimit || q.Window > response.PaceLimit {
@@ -70,7 +70,7 @@ func shortPace(limit, window float64) float64 {
 
 // follow moves the pace to what the headers say, if they are fresh and have
 // not turned out to be wrong. It reports whether it did.
-func (p *plateau) follow(now moment) bool {
+func (p *plateau) follow(now Moment) bool {
 	b := &p.bulletin
 	if b.news == 0 || now-b.told > freshest || now < b.doubted {
 		if p.mode == following {
@@ -89,7 +89,7 @@ func (p *plateau) follow(now moment) bool {
 }
 
 // disbelieve stops following headers that did not prevent a refusal.
-func (p *plateau) disbelieve(now moment) {
+func (p *plateau) disbelieve(now Moment) {
 	b := &p.bulletin
 	span := max(disbelieved, disbelievedFor*interval(max(p.from, slowest)))
 	b.doubted = now + min(disbelievedMost, span<<min(b.strikes, 12))

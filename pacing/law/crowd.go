@@ -39,7 +39,7 @@ func (c *crowd) note(inFlight int, became occupancy) {
 	c.next++
 }
 
-func (c *crowd) accept(d Ticket) {
+func (c *crowd) accept(d *Ticket) {
 	c.note(d.inFlight, 0)
 	if d.inFlight >= c.limitInFlight() {
 		c.used++

@@ -46,9 +46,9 @@ type latency struct {
 
 // slowAnswer looks at how long an answer took, and slows down if answers take
 // much longer than usual. It reports whether a drain is under way.
-func (p *plateau) slowAnswer(d Ticket, now moment) bool {
+func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 	l := &p.latency
-	took := max(1e-4, (now - d.at).Seconds())
+	took := max(1e-4, 1e-9*float64(now-d.at))
 	l.recent.add(took)
 	if l.recent.n < latencyLeast {
 		return p.mode == drain
@@ -93,7 +93,7 @@ func (l *latency) disperse(took, median float64) {
 
 // slowDown begins a drain: slower than what is delivered, until the queue that
 // must be somewhere is empty.
-func (p *plateau) slowDown(median float64, pit bool, now moment) {
+func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	delivered := min(p.delivered(now), p.pace())
 	if delivered == 0 {
 		return

@@ -25,14 +25,14 @@ type episode struct {
 	from      float64       // the pace at which it began
 	was       mode          // the mode in which it did
 	goalWas   float64       // where it was climbing to
-	at        moment        // when it began
-	failed    moment        // of the latest refusal
+	at        Moment        // when it began
+	failed    Moment        // of the latest refusal
 	asked     time.Duration // by Retry-After
 	weak      bool          // nothing but bare 503s
 	tries     int           // probes that were refused
-	pause     moment        // nothing leaves before it
+	pause     Moment        // nothing leaves before it
 	lasted    time.Duration // the last one that was not by chance
-	ended     moment        // when that was over
+	ended     Moment        // when that was over
 	burst     float64       // work per second that was answered shortly before
 	doubt     float64       // the pace before a refusal that may be by chance; 0: there was none
 	suspicion float64       // lone weak refusals lately
@@ -40,7 +40,7 @@ type episode struct {
 
 // refuse begins an episode, or goes on with it. What left before the decrease
 // is the same refusal again.
-func (p *plateau) refuse(d Ticket, o Outcome, now moment) {
+func (p *plateau) refuse(d Ticket, o Outcome, now Moment) {
 	fresh := d.ID > p.fence
 	if !o.Weak {
 		p.crowd.refuse(d, fresh && !p.blocked)
@@ -77,7 +77,7 @@ func (p *plateau) refuse(d Ticket, o Outcome, now moment) {
 
 // suspect slows down for a refusal that may be by chance, and goes on. If it
 // was not, the next one follows before the pace is back.
-func (p *plateau) suspect(now moment) {
+func (p *plateau) suspect(now Moment) {
 	p.suspicion++
 	p.from, p.was, p.goalWas = p.pace(), p.mode, p.goal
 	p.doubt = p.from
@@ -89,7 +89,7 @@ func (p *plateau) suspect(now moment) {
 
 // rest pauses before the next probe: longer for each that was refused, and for
 // as long as a window or the last episode lets expect.
-func (p *plateau) rest(now moment) {
+func (p *plateau) rest(now Moment) {
 	first := max(pauseLeast, min(2*interval(p.from), pauseMost))
 	if !p.weak {
 		first = max(first, scale(p.window, pauseWindow), scale(min(p.lasted, longOutage), pauseLast))
@@ -118,7 +118,7 @@ func scale(d time.Duration, by float64) time.Duration { return time.Duration(flo
 
 // recover ends the episode: a request that left after the decrease was
 // answered.
-func (p *plateau) recover(now moment) {
+func (p *plateau) recover(now Moment) {
 	p.blocked, p.pause = false, 0
 	lasted := now - p.at
 	p.lasted, p.ended = lasted, now
@@ -176,7 +176,7 @@ func (p *plateau) plateauOr(rate float64) float64 {
 }
 
 // forbid remembers the pace at which the account was refused, for ever.
-func (p *plateau) forbid(now moment) {
+func (p *plateau) forbid(now Moment) {
 	p.at = now
 	limit := max(slowest, banShare*min(p.pace(), max(p.delivered(now), p.burstRate(now), p.pace()/4)))
 	if p.banned == 0 || limit < p.banned {

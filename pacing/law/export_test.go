@@ -8,22 +8,38 @@ import (
 
 // What the tests of the parts need to see.
 
+// Epoch is when the tests begin, and lead how long before it they count from:
+// moments are never negative.
+var Epoch = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+const lead = time.Hour
+
+func since(t time.Time) Moment { return t.Sub(Epoch) + lead }
+
+// when returns the time of m; the zero time if it is not after now.
+func when(m Moment, now time.Time) time.Time {
+	if m <= since(now) {
+		return time.Time{}
+	}
+	return Epoch.Add(m - lead)
+}
+
 type Pacer = pacer
 
 var NewPacer = newPacer
 
 func (p *pacer) At(now time.Time) time.Time {
-	at, _ := p.Next(now)
-	return at
+	at, _ := p.Next(since(now))
+	return when(at, now)
 }
 
 func (p *pacer) Send(now time.Time) (uint64, bool) {
-	d := p.OnSend(now, 1)
+	d := p.OnSend(since(now), 1)
 	return d.ID, d.bound
 }
 
 func (p *pacer) Result(id uint64, bound bool, s Signal, now time.Time) {
-	p.OnResult(Ticket{ID: id, bound: bound, weight: 1}, Outcome{Signal: s, Hold: -1}, now)
+	p.OnResult(Ticket{ID: id, bound: bound, weight: 1}, Outcome{Signal: s, Hold: -1}, since(now))
 }
 
 func (p *pacer) StepInTime()                 { p.inTime = true }
@@ -48,14 +64,19 @@ type Result struct {
 	Reset, Per time.Duration
 }
 
-func NewLearner(start, ceiling float64) Learner        { return Learner{newPlateau(start, ceiling, 0.5)} }
-func (l Learner) Rate() float64                        { return l.p.Rate() }
-func (l Learner) Plateau() float64                     { return l.p.target }
-func (l Learner) Next(now time.Time) (time.Time, bool) { return l.p.Next(now) }
-func (l Learner) Due() time.Time                       { return l.p.when(max(l.p.tat, l.p.pause)) }
-func (l Learner) Send(now time.Time) Sent              { return l.SendCost(now, 1) }
+func NewLearner(start, ceiling float64) Learner { return Learner{newPlateau(start, ceiling, 0.5)} }
+func (l Learner) Rate() float64                 { return l.p.Rate() }
+func (l Learner) Plateau() float64              { return l.p.target }
+func (l Learner) Due() time.Time                { return Epoch.Add(max(l.p.tat, l.p.pause) - lead) }
+func (l Learner) Send(now time.Time) Sent       { return l.SendCost(now, 1) }
+
+func (l Learner) Next(now time.Time) (time.Time, bool) {
+	at, open := l.p.Next(since(now))
+	return when(at, now), open
+}
+
 func (l Learner) SendCost(now time.Time, w float64) Sent {
-	return Sent{l.p.OnSend(now, w)}
+	return Sent{l.p.OnSend(since(now), w)}
 }
 
 func (l Learner) Result(s Sent, r Result, now time.Time) {
@@ -69,8 +90,8 @@ func (l Learner) Result(s Sent, r Result, now time.Time) {
 	if r.Limit > 0 {
 		o.Windows = []response.Quota{{Name: "q", Limit: r.Limit, Remaining: r.Remaining, Reset: r.Reset, Window: r.Per}}
 	}
-	l.p.OnResult(s.t, o, now)
+	l.p.OnResult(s.t, o, since(now))
 }
 
-func (l Learner) Keep() Memory                    { return l.p.Keep() }
-func (l Learner) Restore(m Memory, now time.Time) { l.p.Restore(m, now) }
+func (l Learner) Keep() Memory                        { return l.p.Keep() }
+func (l Learner) Restore(m Memory, age time.Duration) { l.p.Restore(m, age) }

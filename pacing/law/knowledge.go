@@ -25,13 +25,13 @@ type knowledge struct {
 	window  time.Duration // that the provider counts in; 0: none was seen
 	banned  float64       // never faster than it; 0: nothing was forbidden
 	started bool          // the start has gone on after a refusal
-	first   moment        // when the first request was asked for
+	first   Moment        // when the first request was asked for
 	guesses int           // episodes in a row without an estimate
 	lower   int           // episodes in a row that found less
 	agreed  int           // episodes in a row that found the same
 	refuted bool          // a plateau that a probe seemed to prove was refused
 
-	began   moment   // of the count
+	began   Moment   // of the count
 	answers int      // since then
 	work    float64  // of them
 	latest  []served // answers: a ring
@@ -40,12 +40,12 @@ type knowledge struct {
 
 // A served is an answer and what it cost.
 type served struct {
-	at   moment
+	at   Moment
 	work float64
 }
 
 // count notes an answer.
-func (k *knowledge) count(work float64, now moment) {
+func (k *knowledge) count(work float64, now Moment) {
 	k.answers++
 	k.work += work
 	if n := len(k.latest); n < keptLeast || n < keptMost && now-k.latest[k.head].at < recent {
@@ -60,10 +60,10 @@ func (k *knowledge) count(work float64, now moment) {
 }
 
 // begin begins a new count.
-func (k *knowledge) begin(now moment) { k.began, k.answers, k.work = now, 0, 0 }
+func (k *knowledge) begin(now Moment) { k.began, k.answers, k.work = now, 0, 0 }
 
 // within returns the work of the kept answers that came in [from, to).
-func (k *knowledge) within(from, to moment) float64 {
+func (k *knowledge) within(from, to Moment) float64 {
 	work := 0.0
 	for i := range k.latest {
 		s := k.latest[(k.head+len(k.latest)-1-i)%len(k.latest)]
@@ -78,7 +78,7 @@ func (k *knowledge) within(from, to moment) float64 {
 }
 
 // delivered returns the rate of the latest answers.
-func (k *knowledge) delivered(now moment) float64 {
+func (k *knowledge) delivered(now Moment) float64 {
 	const few = 16
 	n := min(few, len(k.latest))
 	if n < enough {
@@ -111,7 +111,7 @@ func (p *plateau) measure() {
 // episode says; 0 if that was too little. Between two moments at which the
 // provider had nothing left it is exact, whatever it counts in, and if it had
 // unused credit on the way it is a lower bound.
-func (p *plateau) estimate(now moment) float64 {
+func (p *plateau) estimate(now Moment) float64 {
 	if p.answers < enough {
 		return 0 // short counts are added up
 	}
@@ -125,7 +125,7 @@ func (p *plateau) estimate(now moment) float64 {
 }
 
 // learn returns the plateau that the episode which has just ended calls for.
-func (p *plateau) learn(now moment) float64 {
+func (p *plateau) learn(now Moment) float64 {
 	idle := float64(p.lasted) > blockShare*float64(now-p.began)
 	est := p.estimate(now)
 	known := p.limit()
@@ -172,7 +172,7 @@ func (p *plateau) learn(now moment) float64 {
 const startupShare = 0.8
 
 // burstRate returns the rate of what was answered shortly before now.
-func (p *plateau) burstRate(now moment) float64 {
+func (p *plateau) burstRate(now Moment) float64 {
 	span := max(time.Second, min(recent, now-p.first))
 	return p.within(now-span, now) / span.Seconds()
 }

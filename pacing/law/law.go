@@ -30,21 +30,26 @@ const (
 // Laws returns the names of the laws, the default first.
 func Laws() []string { return []string{Plateau, AIMD, IntervalStep} }
 
+// A Moment is a time as a law counts it: since a time that its caller chose,
+// and never earlier than the moment before. Moments are compared and subtracted
+// like the numbers they are.
+type Moment = time.Duration
+
 // A Law moves the pace. It has no clock and no goroutine: it is told when
 // requests leave and end, and says when the next may leave.
 type Law interface {
-	// Next returns when the next request may leave; the zero time if it may
-	// at once. If it is not open, it waits for a request in flight to end.
-	Next(now time.Time) (at time.Time, open bool)
+	// Next returns when the next request may leave, which may be over. If it
+	// is not open, it waits for a request in flight to end.
+	Next(now Moment) (at Moment, open bool)
 
 	// OnSend records that a request leaves whose cost is weight: 1 for most,
 	// more for one that the provider counts as several. The pace is in this
 	// unit, so the next request waits for so much longer.
-	OnSend(now time.Time, weight float64) Ticket
+	OnSend(now Moment, weight float64) Ticket
 
 	// OnResult records what became of it. Only a success may make the pace
 	// faster.
-	OnResult(d Ticket, o Outcome, now time.Time)
+	OnResult(d Ticket, o Outcome, now Moment)
 
 	// Known reports whether the refusal o of d belongs to an episode that has
 	// begun, and so says nothing new.
@@ -54,15 +59,18 @@ type Law interface {
 	Most() float64  // the highest there can be
 	Latest() uint64 // the id of the latest request
 
-	Keep() Memory                    // what a later process should know
-	Restore(m Memory, now time.Time) // continues with it
+	Keep() Memory // what a later process should know, but for HeardAt
+
+	// Restore continues with what was confirmed last so long ago. It reports
+	// whether the pace is believed.
+	Restore(m Memory, age time.Duration) bool
 }
 
 // A Ticket is the permission of an attempt that leaves.
 type Ticket struct {
 	ID       uint64 // from 1, rising
 	bound    bool   // the pace is what held it back
-	at       moment
+	at       Moment
 	inFlight int     // requests in flight when it left, with this one
 	weight   float64 // of its cost
 }
@@ -127,14 +135,14 @@ const (
 type Outcome struct {
 	Signal    Signal
 	Weak      bool             // nothing but a 503 says so, which may be by chance
-	Windows   []response.Quota // limits that were announced
-	Hold      time.Duration    // the provider asked for it; negative: it did not
 	QuotaUsed bool             // a quota is used up: a hold, and no news about the pace
+	Wide      bool             // the hold concerns more than the requests of Key
+	Operator  bool             // only an operator may release the account that is refused
+	Hold      time.Duration    // the provider asked for it; negative: it did not
 	MaxRate   float64          // requests per second that the provider announced; 0: it did not
+	Windows   []response.Quota // limits that were announced
 	Key       string           // of the requests that the answer speaks of; "": not said
-	Wide      bool             // and its hold concerns all others as well
 	Refused   string           // why the account is refused; "" if it is not
-	Operator  bool             // and only an operator may release it
 }
 
 // A Memory is what a law hands on to a later process, as JSON.

@@ -31,13 +31,13 @@ type keptPlateau struct {
 func (p *plateau) Keep() Memory {
 	var m Memory
 	kp := keptPlateau{Banned: p.banned}
-	if !p.heard.IsZero() {
+	if p.heard {
 		target := p.plateauOr(p.r)
 		if len(p.limits) == 0 && target < p.start {
 			target = p.start
 		}
 		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.places
-		m.Interval, m.HeardAt = interval(target), p.heard.UTC().Round(0)
+		m.Interval = interval(target)
 	}
 	if kp != (keptPlateau{}) {
 		m.Plateau = &kp
@@ -46,7 +46,7 @@ func (p *plateau) Keep() Memory {
 }
 
 // Restore continues with it: at half of the plateau, from where it climbs.
-func (p *plateau) Restore(m Memory, now time.Time) {
+func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	kp := keptPlateau{Target: 0}
 	if m.Plateau != nil {
 		kp = *m.Plateau
@@ -57,20 +57,20 @@ func (p *plateau) Restore(m Memory, now time.Time) {
 		p.r = min(p.r, p.banned)
 	}
 	share := 1.0
-	switch age := now.Sub(m.HeardAt); {
+	switch {
 	case !sane(kp.Target) || age > halfFor:
-		return
+		return false
 	case age > mostlyFor:
 		share = half
 	case age > fullFor:
 		share = mostly
 	}
-	p.heard = m.HeardAt
+	p.heard = true
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window
 	}
 	if kp.Limit == 0 && kp.Target <= p.start {
-		return
+		return true
 	}
 	p.climb(min(share*kp.Target, p.bound()))
 	p.r = max(slowest, p.goal*decrease)
@@ -83,4 +83,5 @@ func (p *plateau) Restore(m Memory, now time.Time) {
 			p.places = kp.Crowd
 		}
 	}
+	return true
 }

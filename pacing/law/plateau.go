@@ -54,16 +54,14 @@ type plateau struct {
 	mode   mode
 	goal   float64 // of recovering
 	target float64 // the plateau; 0: none is known
-	tat    moment  // of the next request; zero before the first
+	tat    Moment  // of the next request; zero before the first
 	sent   uint64
 	fence  uint64  // the id of the latest request sent before the last decrease
 	weight float64 // of the latest request
 	flying int     // requests in flight
 	afloat float64 // and their cost
-	left   moment  // when the latest one left
-	heard  time.Time
-
-	timeline
+	left   Moment  // when the latest one left
+	heard  bool    // the provider said something about the pace
 
 	episode
 	knowledge
@@ -82,11 +80,13 @@ func newPlateau(start, ceiling, phase float64) *plateau {
 // pace returns what is in force: the pace within the bounds of the owner, of
 // the headers, and of a ban that came before.
 func (p *plateau) pace() float64 {
-	pace := max(slowest, p.r)
-	if p.banned > 0 {
-		pace = min(pace, p.banned)
+	switch most := p.bound(); {
+	case p.r > most:
+		return most
+	case p.r < slowest:
+		return min(slowest, most)
 	}
-	return min(pace, p.ceiling)
+	return p.r
 }
 
 func (p *plateau) Rate() float64  { return p.pace() }
@@ -101,21 +101,16 @@ func (p *plateau) Known(d Ticket, o Outcome) bool {
 
 // Next returns when the next request may leave. The first one that is asked
 // for waits a whole interval.
-func (p *plateau) Next(now time.Time) (at time.Time, open bool) {
-	t := p.moment(now)
+func (p *plateau) Next(now Moment) (at Moment, open bool) {
 	if p.tat == 0 {
-		p.tat, p.began, p.first = t+interval(p.pace()), t, t
+		p.tat, p.began, p.first = now+interval(p.pace()), now, now
 	}
-	next := max(p.tat, p.pause)
+	at = max(p.tat, p.pause)
 	if p.blocked && p.flying > 0 {
 		// One probe at a time, but none is waited for that hangs.
-		next = max(next, p.left+p.patience())
+		at = max(at, p.left+p.patience())
 	}
-	open = p.places == 0 || p.flying < p.limitInFlight()
-	if next <= t {
-		return time.Time{}, open
-	}
-	return p.when(next), open
+	return at, p.places == 0 || p.flying < p.limitInFlight()
 }
 
 func interval(rate float64) time.Duration { return time.Duration(float64(time.Second) / rate) }
@@ -123,43 +118,41 @@ func interval(rate float64) time.Duration { return time.Duration(float64(time.Se
 // OnSend records that a request leaves, and books its slot. It is bound if it
 // left within 2/3 of an interval after it might have, so that the run uses at
 // least 60 % of the pace.
-func (p *plateau) OnSend(now time.Time, weight float64) Ticket {
+func (p *plateau) OnSend(now Moment, weight float64) Ticket {
 	p.sent++
 	p.weight = cost(weight)
 	p.flying++
 	p.afloat += p.weight
-	t := p.moment(now)
-	p.left = t
+	p.left = now
 	slot := p.weight * float64(time.Second) / p.pace()
-	bound := float64(t-p.tat) <= slot*2/3
+	bound := float64(now-p.tat) <= slot*2/3
 	if p.sent > 1 {
 		slot *= slotLeast + slotSpan*p.spread(math.Phi)
 	}
-	p.tat = max(p.tat, t) + moment(slot)
-	return Ticket{ID: p.sent, bound: bound, at: t, inFlight: p.flying, weight: p.weight}
+	p.tat = max(p.tat, now) + Moment(slot)
+	return Ticket{ID: p.sent, bound: bound, at: now, inFlight: p.flying, weight: p.weight}
 }
 
 // OnResult records the end of an attempt.
-func (p *plateau) OnResult(d Ticket, o Outcome, now time.Time) {
+func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) {
 	p.flying--
 	p.afloat -= d.weight
 	if o.Signal != Silent && o.Signal != Failed {
-		p.heard = now
+		p.heard = true
 	}
-	t := p.moment(now)
 	switch {
 	case o.Refused != "":
-		p.forbid(t)
+		p.forbid(now)
 	case o.Signal == Throttled:
-		p.announce(o, true, t)
-		p.refuse(d, o, t)
+		p.announce(&o, true, now)
+		p.refuse(d, o, now)
 	case o.Signal == Succeeded || o.Signal == Answered:
-		p.answer(d, o, t)
+		p.answer(&d, &o, now)
 	}
 }
 
 // answer records an answer that did not ask for less.
-func (p *plateau) answer(d Ticket, o Outcome, now moment) {
+func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	p.count(d.weight, now)
 	p.suspicion *= suspicionFade
 	p.crowd.accept(d)

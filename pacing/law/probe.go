@@ -28,7 +28,7 @@ const (
 // A level is a pace that a probe tried, and since when.
 type level struct {
 	rate float64
-	at   moment
+	at   Moment
 }
 
 // A probe is the search for more.
@@ -46,7 +46,7 @@ type probe struct {
 // advance moves the pace after an answer that used it. The step in the
 // interval is a quarter of the gap; as the gap to a plateau shrinks, so does
 // it, and at the plateau it is nothing.
-func (p *plateau) advance(weight float64, now moment) {
+func (p *plateau) advance(weight float64, now Moment) {
 	switch p.mode {
 	case startup:
 		p.r *= math.Exp2(min(1/doubleLeast, weight/(doubleTime.Seconds()*p.r)))
@@ -97,7 +97,7 @@ func (p *plateau) settleAt(rate float64) {
 }
 
 // arrive is the end of a climb.
-func (p *plateau) arrive(now moment) {
+func (p *plateau) arrive(now Moment) {
 	p.doubt = 0
 	p.r = p.goal
 	switch {
@@ -114,7 +114,7 @@ func (p *plateau) arrive(now moment) {
 // due reports whether it is time for a probe. One that was refused is paid for
 // with the length of its episode. A plateau that is far from the pace that was
 // refused, and that nothing has confirmed, does not wait for long.
-func (p *plateau) due(now moment) bool {
+func (p *plateau) due(now Moment) bool {
 	if p.agreed == 0 && p.tooFast > farApart*p.target {
 		return p.since >= enough && now-p.ended > max(p.lasted, p.window)
 	}
@@ -126,7 +126,7 @@ func (p *plateau) due(now moment) bool {
 }
 
 // raise begins a level.
-func (p *plateau) raise(now moment) {
+func (p *plateau) raise(now Moment) {
 	step := p.step
 	if p.agreed == 0 && p.tooFast > p.r {
 		step = max(step, math.Sqrt(p.tooFast/p.r)-1)

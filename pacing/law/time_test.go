@@ -1,7 +1,11 @@
 package law_test
 
-import "time"
+import (
+	"time"
+
+	"collect/pacing/law"
+)
 
 const ms = time.Millisecond
 
-var t0 = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+var t0 = law.Epoch

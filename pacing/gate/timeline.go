@@ -1,10 +1,14 @@
-package law
+package gate
 
-import "time"
+import (
+	"time"
 
-// A moment is a time as a law counts it: since the first one that it was told.
-// Moments are compared and subtracted like the numbers they are.
-type moment = time.Duration
+	"collect/pacing/law"
+)
+
+// A moment is a time as everything in a gate counts it: since the first one
+// that the gate was told. What is saved, and what a caller sees, are times.
+type moment = law.Moment
 
 // setBack is by how much a time must lie before an earlier one for the clock
 // to have been set back; less is two callers that overtook each other.
@@ -36,5 +40,17 @@ func (l *timeline) moment(now time.Time) moment {
 	return m
 }
 
+// of returns the moment of a time that is not now; one long ago for the zero
+// time. The timeline has begun.
+func (l *timeline) of(t time.Time) moment { return t.Sub(l.epoch) }
+
 // when returns the time of m.
 func (l *timeline) when(m moment) time.Time { return l.epoch.Add(m) }
+
+// ahead returns the time of m; the zero time if it is not after now.
+func (l *timeline) ahead(m, now moment) time.Time {
+	if m <= now {
+		return time.Time{}
+	}
+	return l.when(m)
+}

@@ -1,39 +1,40 @@
-package law_test
+package gate_test
 
 import (
 	"testing"
 	"time"
 
+	"collect/collection"
+	"collect/pacing/gate"
 	"collect/pacing/law"
 )
 
 // TestClockThatJumps: when the clock is set back, the wait that has begun goes
 // on and is not longer by the hours that come again; when it is set forward,
 // or the machine has slept, the idle time earns nothing. Times without a
-// monotonic reading are what a law sees of a clock that others share.
+// monotonic reading are what a gate sees of a clock that others share.
 func TestClockThatJumps(t *testing.T) {
 	for _, name := range law.Laws() {
 		for _, jump := range []time.Duration{-24 * time.Hour, -time.Hour, -2 * time.Second, -ms, 0, ms, time.Hour, 365 * 24 * time.Hour} {
-			l, err := law.New(name, 1, 4)
+			g, err := gate.New(collection.Provider{}, name, time.Hour, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			now := t0
 			for range 20 {
-				at, _ := l.Next(now)
-				now = later(now, at)
-				l.OnResult(l.OnSend(now, 1), law.Outcome{Signal: law.Succeeded, Hold: -1}, now)
+				now = due(g, now)
+				g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Succeeded, Hold: -1})
 			}
-			slot := time.Duration(1.04 / l.Rate() * float64(time.Second))
+			slot := time.Duration(1.04 / g.Rate() * float64(time.Second))
 			now = now.Add(jump)
 			sent := 0
 			for end := now.Add(10 * slot); now.Before(end); {
-				at, _ := l.Next(now)
-				if wait := at.Sub(now); wait > slot+2*time.Second {
+				next := due(g, now)
+				if wait := next.Sub(now); wait > slot+2*time.Second {
 					t.Fatalf("%s: after a jump of %v the wait is %v, want at most %v", name, jump, wait, slot)
 				}
-				if now = later(now, at); now.Before(end) {
-					l.OnSend(now, 1)
+				if now = next; now.Before(end) {
+					g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Silent, Hold: -1})
 					sent++
 				}
 			}
@@ -42,4 +43,12 @@ func TestClockThatJumps(t *testing.T) {
 			}
 		}
 	}
+}
+
+// due returns when the next request may leave.
+func due(g *gate.Gate, now time.Time) time.Time {
+	if p := g.Plan(gate.Request{}, now); !p.Ready {
+		return p.Until
+	}
+	return now
 }
