@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/connectors/catalog"
+	"collect/connectors/declarative"
 )
 
 func (a *app) connectorsCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "connectors",
 		Short: "List the built-in connectors",
 		Args:  exactArgs(),
@@ -44,6 +45,16 @@ func (a *app) connectorsCommand() *cobra.Command {
 			return nil
 		},
 	}
+	c.AddCommand(&cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of connector files, for editors",
+		Args:  exactArgs(),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := a.out.Write(declarative.Schema())
+			return err
+		},
+	})
+	return c
 }
 
 func (a *app) versionCommand() *cobra.Command {

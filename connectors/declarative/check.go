@@ -40,6 +40,15 @@ func (c *checker) check() {
 	}
 }
 
+// What may stand where a word is chosen from some.
+var (
+	paramTypes = [...]string{"string", "int", "number", "bool", "date"}
+	forbidden  = [...]string{string(collection.Freeze), string(collection.Hold), string(collection.GapRecord)}
+	roles      = [...]string{string(collection.List), string(collection.Detail)}
+	orders     = [...]string{"none", "asc"}
+	formats    = [...]string{asRFC3339, asDate, asUnix, asUnixMilli}
+)
+
 func (c *checker) checkParams() {
 	c.params.where = "here"
 	for _, e := range c.doc.Params {
@@ -48,11 +57,11 @@ func (c *checker) checkParams() {
 			Name: e.key.text, Type: e.value.Type.text, Required: e.value.Required.value,
 			Default: e.value.Default.text, About: e.value.About.text,
 		}
-		if p.Type == "" {
+		if !e.value.Type.set {
 			p.Type = "string"
 		}
-		if !slices.Contains([]string{"string", "int", "number", "bool", "date"}, p.Type) {
-			c.fail(e.value.Type.at, fmt.Sprintf("unknown type `%s`", p.Type), "one of string, int, number, bool, date")
+		if !slices.Contains(paramTypes[:], p.Type) {
+			c.fail(e.value.Type.at, fmt.Sprintf("unknown type `%s`", p.Type), "one of "+strings.Join(paramTypes[:], ", "))
 		} else if problem := p.problem(p.Default); p.Default != "" && problem != "" {
 			c.fail(e.value.Default.at, "the default "+problem, "")
 		}
@@ -120,7 +129,7 @@ func (c *checker) checkProvider() {
 	switch {
 	case !spec.BaseURL.set || spec.BaseURL.text == "":
 		c.fail(span{line: 1, column: 1, length: 1}, "provider has no `base_url`", "")
-	case len(c.spec.params) == 0 || !spec.BaseURL.refers("params."):
+	case !spec.BaseURL.refers("params."):
 		if _, err := baseAddress(spec.BaseURL.text); err != nil {
 			c.fail(spec.BaseURL.at, "base_url "+err.Error(), "")
 		}
@@ -133,7 +142,7 @@ func (c *checker) checkProvider() {
 	}
 	c.checkAuth(spec.Auth)
 	c.checkPace(spec, p)
-	c.oneOf(spec.On403, string(collection.Freeze), string(collection.Hold), string(collection.GapRecord))
+	c.oneOf(spec.On403, forbidden[:]...)
 	p.Forbidden = collection.ForbiddenPolicy(spec.On403.text)
 	l := spec.Limits
 	p.Limits = collection.Limits{

@@ -135,9 +135,12 @@ func (c *checker) each(spec streamSpec, st *stream) {
 	}
 }
 
+// unbindable are names with a meaning of their own.
+var unbindable = [...]string{"params", "secrets", "since", "text", "body"}
+
 func (c *checker) bindingName(key scalar) {
 	c.name(key)
-	if slices.Contains([]string{"params", "secrets", "since", "text", "body"}, key.text) {
+	if slices.Contains(unbindable[:], key.text) {
 		c.fail(key.at, fmt.Sprintf("`%s` has a meaning of its own and cannot be bound", key.text), "")
 	}
 }

@@ -17,8 +17,10 @@ const (
 // slowest is the longest time in which a ceiling may allow one request.
 const slowest = 30 * 24 * time.Hour
 
-// laws are the laws of the pace, and those of the requests in flight.
+// laws are the laws of the pace, and those of the requests in flight. YAML
+// knows more than one way to write on and off.
 var (
+	paces      = [...]string{"on", "off", "false", "true"}
 	laws       = [...]string{"plateau", "aimd", "interval-step"}
 	flightLaws = [...]string{"fixed", "aimd", "mimd", "gradient"}
 )
@@ -28,7 +30,7 @@ func (c *checker) checkPace(spec providerSpec, p *collection.Provider) {
 	p.StartPerSecond = c.rate(spec.StartPerSecond)
 	c.rate(spec.Ceiling.PerSecond)
 	p.Ceilings = ceilings(spec.Ceiling)
-	c.oneOf(spec.Pace, "on", "off", "false", "true")
+	c.oneOf(spec.Pace, paces[:]...)
 	p.Unpaced = spec.Pace.text == "off" || spec.Pace.text == "false"
 	c.oneOf(spec.Law, laws[:]...)
 	p.Law = spec.Law.text

@@ -140,6 +140,9 @@ func (v *duration) read(d *decoder, n ast.Node) {
 	}
 }
 
+// mostBytes is more than one response that can be held in memory.
+const mostBytes = 16 << 30
+
 // A size is a number of bytes such as 500B, 16KiB or 8MB.
 type size struct {
 	scalar
@@ -155,8 +158,7 @@ func (v *size) read(d *decoder, n ast.Node) {
 	units := map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 	unit, known := units[strings.TrimSpace(v.text[len(digits):])]
 	value, err := strconv.ParseInt(digits, 10, 64)
-	const most = 16 << 30 // more than one response can be held in memory
-	if err != nil || !known || value < 1 || value > most/unit {
+	if err != nil || !known || value < 1 || value > mostBytes/unit {
 		d.fail(v.at, "this must be a size such as 64KiB or 8MiB", "")
 		return
 	}

@@ -27,12 +27,17 @@ streams:
   orgs: {get: /orgs}
 `
 
-func TestSpecErrors(t *testing.T) {
-	tests := []struct {
-		old, planted string // what is replaced in the sound file, and by what
-		want         string // line:column: message
-		note         string
-	}{
+// A mistake is planted in the sound file.
+type mistake struct {
+	old, planted string // what is replaced, and by what
+	want         string // line:column: message; none if it is no mistake
+	note         string
+}
+
+func (m mistake) file() string { return strings.Replace(sound, m.old, m.planted, 1) }
+
+func mistakes() []mistake {
+	return []mistake{
 		{"per_second: 2.5", "per_secnd: 2.5", "7:13: unknown key `per_secnd`", "a ceiling has a similar key: `per_second`"},
 		{"connector: acme", "conector: acme", "1:1: unknown key `conector`", "a connector file has a similar key: `connector`"},
 		{"connector: acme", "connector: Acme Inc", "1:12: `Acme Inc` cannot be a name", ""},
@@ -127,11 +132,14 @@ func TestSpecErrors(t *testing.T) {
 		{"  repos: {get: /repos}", "\trepos: {get: /repos}", "11:1: found character '\t' that cannot start any token", ""},
 		{"  repos: {get: /repos}", "  repos: &a {get: /repos}", "11:10: anchors, aliases and tags are not part of the language", ""},
 	}
-	for _, test := range tests {
+}
+
+func TestSpecErrors(t *testing.T) {
+	for _, test := range mistakes() {
 		if !strings.Contains(sound, test.old) {
 			t.Fatalf("the sound file has no %q", test.old)
 		}
-		_, err := declarative.Parse("acme.yaml", []byte(strings.Replace(sound, test.old, test.planted, 1)))
+		_, err := declarative.Parse("acme.yaml", []byte(test.file()))
 		if test.want == "" && test.note == "" {
 			if err != nil {
 				t.Errorf("%s: error %v, want none", test.planted, err)

@@ -47,7 +47,7 @@ func (c *checker) stream(key scalar, spec streamSpec) *stream {
 }
 
 func (c *checker) role(key scalar, spec streamSpec, st *stream) {
-	c.oneOf(spec.Role, string(collection.List), string(collection.Detail))
+	c.oneOf(spec.Role, roles[:]...)
 	st.Role = collection.List
 	if spec.Role.text == string(collection.Detail) {
 		st.Role = collection.Detail
@@ -117,7 +117,10 @@ func (c *checker) page(key scalar, spec streamSpec, st *stream) {
 		}
 	}
 	set(p.None.value, onePage{detail: st.Role == collection.Detail})
-	set(p.LinkHeader.set, byHeader{rel: p.LinkHeader.text})
+	if p.LinkHeader.set {
+		c.need(p.At, "link_header", p.LinkHeader)
+		set(true, byHeader{rel: p.LinkHeader.text})
+	}
 	if s := p.NextURL; s != nil {
 		c.need(p.At, "next_url", s.Path.scalar)
 		set(true, byURL{at: s.Path, optional: s.Optional.value})
@@ -173,8 +176,8 @@ func (c *checker) since(spec *sinceSpec, st *stream) {
 	if !spec.Field.set {
 		c.fail(spec.At, "`since` needs a `field`: where a record says when it changed", "")
 	}
-	c.oneOf(spec.Order, "none", "asc")
-	c.oneOf(spec.Format, asRFC3339, asDate, asUnix, asUnixMilli)
+	c.oneOf(spec.Order, orders[:]...)
+	c.oneOf(spec.Format, formats[:]...)
 	c.template(spec.Start, c.params)
 	used := slices.ContainsFunc(st.query, func(q templated) bool { return q.value.refers("since") })
 	switch {
