@@ -34,6 +34,9 @@ const (
 // Test checks c against a provider at rest that client leads to.
 func Test(t *testing.T, c connectors.Connector, client *http.Client) {
 	t.Helper()
+	undated := *client
+	undated.Transport = timeless{transport(client)}
+	client = &undated
 	s := suite{c: c, client: client}
 	t.Run("describes", s.describes)
 	places := s.places(t)

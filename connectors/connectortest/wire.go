@@ -49,3 +49,15 @@ func transport(c *http.Client) http.RoundTripper {
 	}
 	return http.DefaultTransport
 }
+
+// A timeless transport takes away the date of the answers: it may be in a
+// cursor, and the cursors of one walk are compared with those of another.
+type timeless struct{ next http.RoundTripper }
+
+func (t timeless) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
+	if err == nil {
+		resp.Header.Del("Date")
+	}
+	return resp, err
+}

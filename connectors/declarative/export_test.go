@@ -2,6 +2,7 @@ package declarative
 
 import (
 	"reflect"
+	"time"
 
 	"collect/collection"
 )
@@ -75,12 +76,12 @@ func WithoutParam(link, name string) string {
 
 // Advance reads a page of records in the window of a cursor, as a walk with
 // since does, and returns what it asked for and the cursor after it.
-func Advance(ordered bool, from collection.Cursor, start string, records []collection.Record, token string) (asked string, next collection.Cursor, err error) {
+func Advance(ordered bool, from collection.Cursor, start string, records []collection.Record, token string, clock time.Time) (asked string, next collection.Cursor, err error) {
 	s := &since{field: Path("at"), ordered: ordered}
 	w, err := s.open(from, start)
 	if err != nil {
 		return "", from, err
 	}
-	next, err = s.advance(w, from, s.marksOf(records), token)
+	next, err = s.advance(w, from, s.marksOf(records), token, clock)
 	return w.asked, next, err
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"collect/collection"
 	"collect/connectors/declarative"
@@ -83,8 +84,9 @@ func checkWithoutParam(t *testing.T, link string) {
 }
 
 // FuzzSince: whatever marks the pages of a walk have, the mark that the next
-// walk begins with never goes back, and an ordered walk that is anchored anew
-// asks for later marks only, so that it ends.
+// walk begins with never goes back, and is no time that the provider's clock
+// had not reached; and an ordered walk that is anchored anew asks for later
+// marks only, so that it ends.
 func FuzzSince(f *testing.F) {
 	f.Add(true, "", "1 2 3|3 4 4|4 4 4|9")
 	f.Add(true, "2024-01-01", "2024-01-01T00:00:00Z 2024-01-01T01:00:00+01:00|2024-02-01 2024-03-01|x")
@@ -105,9 +107,13 @@ func FuzzSince(f *testing.F) {
 			if i < len(rest)-1 {
 				token = fmt.Sprint("t", i)
 			}
-			asked, next, err := declarative.Advance(ordered, from, start, records, token)
+			clock := time.Date(2024, 1, 20, 0, i, 0, 0, time.UTC)
+			asked, next, err := declarative.Advance(ordered, from, start, records, token, clock)
 			if err != nil {
 				return
+			}
+			if at, err := time.Parse(time.RFC3339, next.Since); err == nil && at.After(clock) {
+				t.Fatalf("page %d of %q: the next walk begins at %q, and it is %s", i, pages, next.Since, clock)
 			}
 			if from.Since != "" && declarative.CompareMarks(next.Since, from.Since) < 0 {
 				t.Fatalf("page %d of %q: the next walk begins at %q, was %q", i, pages, next.Since, from.Since)

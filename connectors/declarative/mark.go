@@ -76,9 +76,12 @@ func (m mark) compare(o mark) int {
 	return strings.Compare(m.text, o.text)
 }
 
+// milliseconds is where numbers begin to be milliseconds, below it they are
+// seconds: as seconds that is the year 5138, as milliseconds March 1973.
+const milliseconds = 100_000_000_000
+
 // before returns the mark that is d earlier, written like m. Numbers are
-// seconds, or milliseconds above 1e11 (as seconds that is the year 5138, as
-// milliseconds March 1973). ok is false if m is neither a number nor a time.
+// seconds, or [milliseconds]. ok is false if m is neither a number nor a time.
 func (m mark) before(d time.Duration) (earlier mark, ok bool) {
 	switch m.kind {
 	case timeMark:
@@ -91,7 +94,6 @@ func (m mark) before(d time.Duration) (earlier mark, ok bool) {
 		if !fine || len(m.text) > longest {
 			return m, false
 		}
-		const milliseconds = 100_000_000_000
 		step := int64(d / time.Second)
 		if n.CmpAbs(big.NewInt(milliseconds)) > 0 {
 			step = d.Milliseconds()

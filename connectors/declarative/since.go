@@ -12,7 +12,8 @@ import (
 // since asks only for what changed after a mark.
 //
 // An unordered walk asks for all its pages from the same mark, and promotes
-// the highest mark it saw when it is complete.
+// the highest mark it saw when it is complete, but none that is later than
+// what the provider was giving out when the walk began; see [bound].
 //
 // An ordered walk (order: asc) is anchored anew after each page. Page numbers
 // and cursors shift when a record is updated during a walk, because it moves
@@ -49,21 +50,21 @@ type window struct {
 	since  string // the mark to begin the next walk with, so far
 	anchor string // the mark that pages of this walk moved to; "" before the first did
 	high   string // the highest mark of an unordered walk; in an ordered one, not empty once it gave up order
+	bound  bound
 	asked  string // what is sent; "" asks for everything
 }
 
-// A footing is what High holds, as JSON, once a walk is anchored anew. Until
-// then High is the highest mark of an unordered walk, or empty.
+// A footing is what the High of a cursor inside a walk holds, as JSON. (It was
+// the plain highest mark of an unordered walk once; that walk has no bound, and
+// the next one asks from the same mark as it did.)
 type footing struct {
-	From string `json:"from"`
+	From string `json:"from,omitempty"`
 	High string `json:"high,omitempty"`
+	bound
 }
 
 func (w window) cursorHigh() string {
-	if w.anchor == "" {
-		return w.high
-	}
-	text, _ := json.Marshal(footing{From: w.anchor, High: w.high}) // strings always marshal
+	text, _ := json.Marshal(footing{w.anchor, w.high, w.bound}) // strings and times always marshal
 	return string(text)
 }
 
@@ -78,7 +79,7 @@ func (s *since) open(from collection.Cursor, start string) (window, error) {
 		if err := json.Unmarshal([]byte(from.High), &f); err != nil {
 			return w, badPage("the cursor was not made by this connector")
 		}
-		w.anchor, w.high = f.From, f.High
+		w.anchor, w.high, w.bound = f.From, f.High, f.bound
 	}
 	asked := w.anchor
 	switch {
@@ -171,8 +172,12 @@ func (s *since) marksOf(records []collection.Record) marks {
 
 // advance returns the cursor after a page that was asked for in w and has
 // those marks; token leads to the page after it, and is "" if there is none.
-func (s *since) advance(w window, from collection.Cursor, m marks, token string) (collection.Cursor, error) {
+// clock is the provider's when it was asked.
+func (s *since) advance(w window, from collection.Cursor, m marks, token string, clock time.Time) (collection.Cursor, error) {
 	next := collection.Cursor{Token: token, Since: w.since, Version: from.Version}
+	if from.Token == "" && w.anchor == "" {
+		w.bound = s.begin(m, clock)
+	}
 	// A field that was seen in this walk exists, and a page may do without it.
 	if m.absent && w.anchor == "" && w.high == "" {
 		return next, badPage("no record has `%s`, the field of `since`", s.field.text)
@@ -185,7 +190,7 @@ func (s *since) advance(w window, from collection.Cursor, m marks, token string)
 	if !s.ordered || w.high != "" || !m.sorted || ignored {
 		w.high = latest(w.high, m.high)
 		if next.High = w.cursorHigh(); token == "" {
-			next.Done, next.Since, next.High = true, latest(w.since, w.high), ""
+			next.Done, next.Since, next.High = true, latest(w.since, s.until(w.bound, w.high)), ""
 		}
 		return next, nil
 	}
@@ -198,10 +203,10 @@ func (s *since) advance(w window, from collection.Cursor, m marks, token string)
 		return next, err
 	case token == "":
 		next.Done = true
-		next.Since = latest(w.since, anchor)
+		next.Since = latest(w.since, s.notAfter(anchor, clock))
 	case anchor != "":
 		w.anchor = anchor
-		next.Token, next.Since, next.High = "", latest(w.since, anchor), w.cursorHigh()
+		next.Token, next.Since, next.High = "", latest(w.since, s.notAfter(anchor, clock)), w.cursorHigh()
 	default:
 		next.High = w.cursorHigh()
 	}

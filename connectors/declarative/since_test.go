@@ -253,7 +253,7 @@ func TestLookbackIsAppliedOnce(t *testing.T) {
 	}
 	for i, asked := range f.asked[1:] {
 		at := walk[i+1].From
-		if want := fmt.Sprintf(`{"from":%q}`, asked); at.High != want {
+		if want := fmt.Sprintf(`{"from":%q,"first":%q}`, asked, stamp(1020)); at.High != want {
 			t.Errorf("request %d asks since %s with the cursor %+v", i+1, asked, at)
 		}
 		if asked <= f.asked[i] && at.Token == "" {
@@ -287,7 +287,8 @@ func TestUnorderedWalkPromotesAtItsEnd(t *testing.T) {
 			from = slice.Next
 			break // the process ends here
 		}
-		want := collection.Cursor{Token: fmt.Sprint(i + 2), Since: stamp(900), High: stamp(1040)}
+		high := fmt.Sprintf(`{"high":%q,"first":%[1]q}`, stamp(1040))
+		want := collection.Cursor{Token: fmt.Sprint(i + 2), Since: stamp(900), High: high}
 		if i == 2 {
 			want = collection.Cursor{Since: stamp(1040), Done: true}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -16,10 +17,11 @@ import (
 // A page is a response whose body was found to be JSON.
 type page struct {
 	header   http.Header
-	first    bool     // of a walk: no page before it led here
-	body     []byte   // nil if the response had none
-	elements [][]byte // of the array of records, as they were sent; parts of body
-	last     []byte   // the last element that is an object
+	clock    time.Time // of the provider, when the page was asked for; zero: not known
+	first    bool      // of a walk: no page before it led here
+	body     []byte    // nil if the response had none
+	elements [][]byte  // of the array of records, as they were sent; parts of body
+	last     []byte    // the last element that is an object
 }
 
 // badPage is the error for a response that is not what the connector file

@@ -186,11 +186,11 @@ func (c *checker) since(spec *sinceSpec, st *stream) {
 	case spec.Param.set && spec.Param.text == "":
 		c.fail(spec.Param.at, "this must be the name of a parameter", "")
 	}
-	// A record that is updated behind a walk, with an earlier mark than one that
-	// the walk sees later, is asked for again only within the lookback.
+	// Where nothing else orders the changes, what becomes visible late is asked
+	// for again only within the lookback.
 	if !st.since.ordered && st.since.lookback <= 0 {
 		c.fail(spec.At, "`since` without `order: asc` needs a `lookback`",
-			"such as lookback: 1h, longer than a walk takes")
+			"such as lookback: 1m, longer than a change takes to be shown")
 	}
 }
 

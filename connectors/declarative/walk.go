@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"time"
 
 	"collect/collection"
 )
@@ -133,7 +134,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	if w.st.since == nil {
 		return s, nil
 	}
-	s.Next, err = w.st.since.advance(win, from, w.st.since.marksOf(s.Records), token)
+	s.Next, err = w.st.since.advance(win, from, w.st.since.marksOf(s.Records), token, p.clock)
 	if s.Next.Token == "" {
 		w.guard.reset("")
 	}
@@ -178,16 +179,18 @@ func (w *walk) fetch(ctx context.Context, token string) (*page, error) {
 	for _, h := range w.st.headers {
 		req.Header.Set(h.name, h.value.expand(w.scope))
 	}
+	sent := time.Now()
 	resp, err := w.client.Do(req)
 	if err != nil {
 		return nil, withoutURL(err)
 	}
 	defer resp.Body.Close()
+	clock := clockOf(resp.Header, time.Since(sent))
 	body, err := readBody(resp, w.c.limits.Body)
 	if err != nil {
 		return nil, err
 	}
-	p := &page{header: resp.Header}
+	p := &page{header: resp.Header, clock: clock}
 	switch stop := w.lacking(resp, token); {
 	case stop != nil && judge(w.st.on, collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Header: resp.Header, Body: body}) != collection.Accept:
 		return nil, stop

@@ -27,9 +27,7 @@
 // A killed process is one whose every later step has no effect; what the
 // kernel and the disk make of a real kill or a power cut is for the tests of
 // the store. A provider that lies without a trace, such as one that answers a
-// page number with another page, cannot be caught by any client. Items of an
-// unordered list are not updated while it is walked: the mark that the walk
-// leaves may be later than an update that it passed by.
+// page number with another page, cannot be caught by any client.
 //
 // # Replaying
 //
@@ -56,7 +54,6 @@ var (
 	seedCount = flag.Int("dst.seeds", 0, "play the histories of this many seeds; 0: as many as a test has time for")
 	keepGoing = flag.Bool("dst.all", false, "go on after a history that fails")
 	firstSeed = flag.Uint64("dst.first", 1, "the first of these seeds")
-	passedBy  = flag.Bool("dst.passed-by", false, "update items of unordered lists while they are walked, too: this is known to lose updates")
 	oneSeed   = flag.Uint64("dst.seed", 0, "play the history of this seed only, and tell it")
 )
 

@@ -90,7 +90,7 @@ func (h *history) disturbed() {
 		time.Sleep(s.pause)
 		h.wire.mu.Lock()
 		if h.plan.changes > 0 {
-			h.wire.world.change(time.Now(), h.mayUpdate())
+			h.wire.world.change(time.Now())
 		}
 		h.wire.mu.Unlock()
 		before := h.snapshot()
@@ -272,24 +272,6 @@ func (h *history) took(group []collection.Slice) {
 	if len(group) > 1 {
 		h.counts["shared commit"]++
 	}
-}
-
-// mayUpdate reports whether items may be updated now. An unordered walk sees
-// an update behind it only when the next walk asks from an earlier mark than
-// the update has, which nothing promises while it is under way.
-func (h *history) mayUpdate() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.plan.kind != unordered || *passedBy {
-		return true
-	}
-	for _, lane := range []collection.Lane{collection.Incremental, collection.Backfill} {
-		at := h.cursors[collection.Place{Stream: "items", Lane: lane}]
-		if at != (collection.Cursor{}) && !at.Done {
-			return false
-		}
-	}
-	return true
 }
 
 func (h *history) began(epoch int64) {

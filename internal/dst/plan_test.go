@@ -183,6 +183,9 @@ func (p plan) faultFor(what string, n int) fault {
 	return ""
 }
 
+// dated reports whether the answers of the provider say what time it is.
+func (p plan) dated() bool { return p.seed%3 != 0 }
+
 // connector returns the connector file of the plan.
 func (p plan) connector() string {
 	page := "{cursor: {from: next, param: cursor}}"
@@ -207,7 +210,7 @@ streams:
 	case after, from:
 		b.WriteString("    since: {field: updated_at, param: since, order: asc}\n")
 	case unordered:
-		b.WriteString("    since: {field: updated_at, param: since, lookback: 1h}\n")
+		b.WriteString("    since: {field: updated_at, param: since, lookback: 1s}\n")
 	}
 	if p.details != "" {
 		each := "{id: items.id}"

@@ -124,7 +124,7 @@ func (c conn) arrive(u *url.URL) (what string, n int, f fault) {
 	if !c.calm {
 		f = c.h.plan.faultFor(what, n)
 		if c.h.plan.chance("change", at) < c.h.plan.changes {
-			c.world.change(now, c.h.mayUpdate())
+			c.world.change(now)
 		}
 		if o := c.h.plan.outage; o[0] < at && at <= o[1] {
 			f = busy
@@ -162,6 +162,9 @@ func (c conn) serve(u *url.URL, what string, n int, f fault) (status int, header
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	header = http.Header{"Content-Type": {"application/json"}}
+	if c.h.plan.dated() {
+		header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	}
 	list := u.Path == "/items"
 	switch f {
 	case throttled:

@@ -85,16 +85,15 @@ func (w *world) create(t time.Time) {
 }
 
 // change makes a few changes at one moment: all of them are there from the
-// next request on. Updates are left out while a walk would not be told of them
-// again; see package comment.
-func (w *world) change(now time.Time, updates bool) {
+// next request on.
+func (w *world) change(now time.Time) {
 	t := w.tick(now)
 	for range 1 + w.random.IntN(4) {
 		i := w.items[w.random.IntN(len(w.items))]
 		switch what := w.random.IntN(3); {
 		case what == 0 && len(w.items) < 2*w.plan.items+4:
 			w.create(t)
-		case what == 1 && updates && i.changed() != t:
+		case what == 1 && i.changed() != t:
 			i.history = append(i.history, t)
 		case what == 2:
 			i.notes = append(i.notes, t)
