@@ -19,11 +19,11 @@ func Contenders() []Client {
 		all = append(all, Governed(name))
 	}
 	return append(all,
-		Client{"aws-adaptive", func(p *Provider, _ *[]byte) (http.RoundTripper, func()) {
-			return &adaptive{base: p, rate: 0.5, buckets: math.Inf(-1)}, func() {}
+		Client{"aws-adaptive", func(p *Provider, _ *[]byte) ([]http.RoundTripper, func()) {
+			return []http.RoundTripper{&adaptive{base: p, rate: 0.5, buckets: math.Inf(-1)}}, func() {}
 		}},
-		Client{"autothrottle", func(p *Provider, _ *[]byte) (http.RoundTripper, func()) {
-			return &autothrottle{base: p, delay: 5}, func() {}
+		Client{"autothrottle", func(p *Provider, _ *[]byte) ([]http.RoundTripper, func()) {
+			return []http.RoundTripper{&autothrottle{base: p, delay: 5}}, func() {}
 		}},
 	)
 }

@@ -11,10 +11,11 @@ import (
 	"collect/pacing"
 )
 
-// A Client is how somebody sends: it makes a transport out of a provider.
+// A Client is how somebody sends: it makes a transport out of a provider, for
+// each of its processes.
 type Client struct {
 	Name string
-	make func(p *Provider, state *[]byte) (http.RoundTripper, func())
+	make func(p *Provider, state *[]byte) ([]http.RoundTripper, func())
 }
 
 // Origin is where all providers are.
@@ -33,7 +34,7 @@ func Governed(law string) Client {
 // governed is the client of package pacing for a provider that is described by
 // d. It shows its governor to watch before it sends anything.
 func governed(d collection.Provider, law string, concurrency int, watch func(*pacing.Governor)) Client {
-	return Client{law, func(p *Provider, state *[]byte) (http.RoundTripper, func()) {
+	return Client{law, func(p *Provider, state *[]byte) ([]http.RoundTripper, func()) {
 		save := func(_ context.Context, s []byte, _ ...collection.Event) error {
 			*state = append([]byte(nil), s...)
 			return nil
@@ -46,7 +47,7 @@ func governed(d collection.Provider, law string, concurrency int, watch func(*pa
 			panic(err) // a law that is not there
 		}
 		watch(g)
-		return g.Client().Transport, func() {
+		return []http.RoundTripper{g.Client().Transport}, func() {
 			g.Flush(context.Background())
 			g.Close()
 		}
@@ -61,11 +62,11 @@ func governed(d collection.Provider, law string, concurrency int, watch func(*pa
 func Play(p *Provider, c Client, d time.Duration, state *[]byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
-	transport, end := c.make(p, state)
+	transports, end := c.make(p, state)
 	var wg sync.WaitGroup
-	for range Workers {
+	for i := range Workers {
 		wg.Go(func() {
-			for ctx.Err() == nil && fetch(ctx, transport) {
+			for ctx.Err() == nil && fetch(ctx, transports[i%len(transports)]) {
 			}
 		})
 	}
