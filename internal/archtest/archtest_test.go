@@ -25,7 +25,7 @@ var rules = archtest.Rules{
 		"pacing/law":               {"pacing/response"},
 		"pacing/meter":             {"collection", "pacing/response"},
 		"pacing/response":          {},
-		"pacing/sim":               {"collection", "pacing", "pacing/law"},
+		"pacing/sim":               {"collection", "pacing", "pacing/desk", "pacing/law"},
 		"connectors":               {"collection"},
 		"connectors/connectortest": {"collection", "connectors"},
 		"connectors/declarative":   {"collection", "connectors"},
