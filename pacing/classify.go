@@ -109,7 +109,7 @@ func (a *answer) classed(policy collection.ForbiddenPolicy) {
 	case response.Throttle, response.Transient, response.Conflict:
 		a.again = true
 		stop.Reason = collection.RateLimited
-		if a.status >= 500 || a.reading.Class == response.Transient {
+		if a.status >= 500 || a.reading.Class != response.Throttle {
 			stop.Reason = collection.UpstreamPressure
 		}
 	case response.QuotaUsed:

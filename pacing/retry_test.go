@@ -50,12 +50,13 @@ func TestWhatIsRetried(t *testing.T) {
 	}{
 		{200, 1, ""}, {204, 1, ""}, {304, 1, ""},
 		{400, 1, collection.BadPage}, {401, 1, collection.Auth}, {402, 1, collection.BadPage}, {404, 1, collection.NotFound},
-		{405, 1, collection.BadPage}, {409, 1, collection.BadPage}, {410, 1, collection.Gone}, {413, 1, collection.TooLarge},
+		{405, 1, collection.BadPage}, {410, 1, collection.Gone}, {413, 1, collection.TooLarge},
 		{422, 1, collection.BadPage}, {451, 1, collection.BadPage}, {501, 1, collection.BadPage}, {505, 1, collection.BadPage},
-		{408, 3, collection.UpstreamPressure}, {500, 3, collection.UpstreamPressure}, {502, 3, collection.UpstreamPressure},
+		{408, 3, collection.UpstreamPressure}, {409, 3, collection.UpstreamPressure}, {423, 3, collection.UpstreamPressure},
+		{425, 3, collection.UpstreamPressure}, {500, 3, collection.UpstreamPressure}, {502, 3, collection.UpstreamPressure},
 		{503, 3, collection.UpstreamPressure}, {504, 3, collection.UpstreamPressure}, {529, 3, collection.UpstreamPressure},
 		{599, 3, collection.UpstreamPressure},
-		{429, 3, collection.RateLimited},
+		{429, 3, collection.RateLimited}, {420, 3, collection.RateLimited}, {430, 3, collection.RateLimited},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := serve(statuses(tc.status))

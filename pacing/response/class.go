@@ -32,6 +32,7 @@ func classOf(status int, mark Class, pressed bool) Class {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable,
 		420, // as Twitter answered before 429 was a standard
+		430, // as Shopify answers too many requests at once
 		509, // bandwidth limit exceeded: Apache, cPanel
 		529: // overloaded: Anthropic, Qualys
 		return Throttle
@@ -44,8 +45,10 @@ func classOf(status int, mark Class, pressed bool) Class {
 			return Throttle
 		}
 		return Forbidden
-	case http.StatusRequestTimeout:
+	case http.StatusRequestTimeout, http.StatusTooEarly:
 		return Transient
+	case http.StatusConflict, http.StatusLocked:
+		return Conflict
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return Rejected
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -18,18 +19,22 @@ const AbnormalUsage = "abnormal-usage-detected"
 
 // codes are machine-readable codes of providers, as they spell them.
 var codes = map[string]Class{
-	"REQUEST_LIMIT_EXCEEDED":     QuotaUsed, // Salesforce: the day's requests
-	"dailyLimitExceeded":         QuotaUsed, // Google
-	"dailyLimitExceededUnreg":    QuotaUsed,
-	"quotaExceeded":              QuotaUsed, // Google: the day's units
-	"insufficient_quota":         QuotaUsed, // OpenAI: billing
-	"DAILY":                      QuotaUsed, // HubSpot's policyName
-	"lock_timeout":               Conflict,
-	AbnormalUsage:                Forbidden,
-	"quota-exceeded":             Throttle, // the IETF's problem types: of any window
-	"temporary-reduced-capacity": Throttle,
-	"TEN_SECONDLY_ROLLING":       Throttle, // HubSpot's policyName
-	"SECONDLY":                   Throttle,
+	"REQUEST_LIMIT_EXCEEDED":      QuotaUsed, // Salesforce: the day's requests
+	"dailyLimitExceeded":          QuotaUsed, // Google
+	"dailyLimitExceededUnreg":     QuotaUsed,
+	"quotaExceeded":               QuotaUsed, // Google: the day's units
+	"insufficient_quota":          QuotaUsed, // OpenAI: billing
+	"DAILY":                       QuotaUsed, // HubSpot's policyName
+	"lock_timeout":                Conflict,
+	AbnormalUsage:                 Forbidden,
+	"quota-exceeded":              Throttle, // the IETF's problem types: of any window
+	"temporary-reduced-capacity":  Throttle,
+	"TEN_SECONDLY_ROLLING":        Throttle, // HubSpot's policyName
+	"SECONDLY":                    Throttle,
+	"DAILY_LIMIT_EXCEEDED":        QuotaUsed, // monday.com
+	"COMPLEXITY_BUDGET_EXHAUSTED": Throttle,  // monday.com: the minute's points
+	"maxConcurrencyExceeded":      Throttle,
+	"ComplexityException":         Throttle, // monday.com before 2025, with 200
 }
 
 // looseCodes are codes that many providers share, in lower case and without
@@ -42,13 +47,33 @@ var looseCodes = map[string]Class{
 	"userratelimitexceeded": Throttle, // Google
 	"resourceexhausted":     Throttle, // gRPC
 	"throttled":             Throttle, // Shopify GraphQL
-	"throttling":            Throttle, // AWS
-	"throttlingexception":   Throttle, // AWS
-	"requestlimitexceeded":  Throttle, // AWS
-	"slowdown":              Throttle, // Amazon S3
+	"ipratelimitexceeded":   Throttle, // monday.com
 	"toomanyrequests":       Throttle, // Azure
 	"overloadederror":       Throttle, // Anthropic
+
+	// AWS: the throttle codes of aws-sdk-go-v2/aws/retry.
+	"throttling":                             Throttle,
+	"throttlingexception":                    Throttle,
+	"throttledexception":                     Throttle,
+	"requestthrottled":                       Throttle,
+	"requestthrottledexception":              Throttle,
+	"toomanyrequestsexception":               Throttle,
+	"provisionedthroughputexceededexception": Throttle,
+	"transactioninprogressexception":         Throttle,
+	"requestlimitexceeded":                   Throttle,
+	"bandwidthlimitexceeded":                 Throttle,
+	"limitexceededexception":                 Throttle,
+	"slowdown":                               Throttle,
+	"priorrequestnotcomplete":                Throttle,
+	"ec2throttledexception":                  Throttle,
 }
+
+// metaCodes are the numbers by which Meta's Graph API refuses for too many
+// calls: of an app, a user, a page, and by custom limits. From 80000 to 80014
+// they are those of business use cases.
+var metaCodes = map[float64]Class{4: Throttle, 17: Throttle, 32: Throttle, 613: Throttle}
+
+const metaFirst, metaLast = 80000, 80014
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
@@ -62,7 +87,7 @@ func classOfCode(code string) Class {
 // readCodes looks for codes in the headers and the body, and for what only the
 // body tells. It returns the class of the first code that is known and leaves
 // the code in r.reason.
-func readCodes(r *Reading, status int, h http.Header, body []byte) Class {
+func readCodes(r *Reading, now time.Time, status int, h http.Header, body []byte) Class {
 	if status >= 400 {
 		for _, name := range []string{"Ratelimit-Reason", "X-Rate-Limit-Problem", "Stripe-Rate-Limited-Reason"} {
 			reason := strings.TrimSpace(h.Get(name))
@@ -87,7 +112,7 @@ func readCodes(r *Reading, status int, h http.Header, body []byte) Class {
 	if json.Unmarshal(body, &v) != nil {
 		return ""
 	}
-	f := found{Reading: r}
+	f := found{Reading: r, now: now}
 	if status < 400 {
 		f.success(object(v))
 	} else {
@@ -99,7 +124,10 @@ func readCodes(r *Reading, status int, h http.Header, body []byte) Class {
 // suspect reports whether the body of a success may be a throttle in disguise.
 // It keeps ordinary pages from being parsed twice.
 func suspect(body []byte) bool {
-	for _, mark := range []string{"RATE_LIMITED", "RATELIMITED", "THROTTLED", `"ratelimited"`, `"rate_limited"`, etherscanText} {
+	for _, mark := range []string{
+		"RATE_LIMIT", "RATELIMIT", "THROTTLED", `"ratelimit`, `"rate_limit`, `"rate-limit`,
+		"COMPLEXITY_BUDGET_EXHAUSTED", "ComplexityException", etherscanText,
+	} {
 		if bytes.Contains(body, []byte(mark)) {
 			return true
 		}
@@ -107,10 +135,11 @@ func suspect(body []byte) bool {
 	return false
 }
 
-// Two providers say it in words only. These are the words, whole.
+// Three providers say it in words only. These are the words, whole.
 const (
 	githubText    = "You have exceeded a secondary rate limit" // GitHub, 403 without Retry-After
 	etherscanText = "Max rate limit reached"                   // Etherscan, 200
+	googleText    = "Retry after "                             // Gmail: and then a time
 	githubHold    = time.Minute                                // GitHub: "wait for at least one minute"
 )
 
@@ -118,6 +147,7 @@ const (
 type found struct {
 	*Reading
 	class Class
+	now   time.Time // of the response
 }
 
 // code takes s as the reason if it is known and the first.
@@ -133,6 +163,7 @@ func (f *found) success(o map[string]any) {
 	if ok, isBool := o["ok"].(bool); isBool && !ok {
 		f.code(text(o, "error"))
 	}
+	f.code(text(o, "error_code"))
 	if text(o, "status") == "0" && strings.HasPrefix(text(o, "result"), etherscanText) {
 		f.class = Throttle
 	}
@@ -143,8 +174,10 @@ func (f *found) success(o map[string]any) {
 func (f *found) graphQL(o map[string]any) {
 	for _, e := range list(o, "errors") {
 		e := object(e)
-		f.code(text(object(e["extensions"]), "code"))
+		extensions := object(e["extensions"])
+		f.code(text(extensions, "code"))
 		f.code(text(e, "type"))
+		f.seconds(count(extensions, "retry_in_seconds")) // monday.com
 	}
 	cost := object(object(o["extensions"])["cost"])
 	state := object(cost["throttleStatus"])
@@ -177,8 +210,11 @@ func (f *found) failure(v any) {
 		f.class, f.Hold = Throttle, githubHold
 	}
 	f.google(object(o["error"]))
+	f.meta(object(o["error"]))
+	_, name, _ := strings.Cut(text(o, "__type"), "#") // AWS: com.amazonaws.dynamodb.v20120810#ThrottlingException
+	f.code(name)
 	for _, o := range []map[string]any{o, object(o["error"])} {
-		for _, name := range []string{"policyName", "error", "code", "errorCode", "reason", "status", "errorType", "type"} {
+		for _, name := range []string{"policyName", "error", "code", "errorCode", "reason", "status", "errorType", "type", "__type", "error_code"} {
 			f.code(text(o, name))
 		}
 		for _, e := range list(o, "errors") {
@@ -187,14 +223,43 @@ func (f *found) failure(v any) {
 		}
 	}
 	f.graphQL(o)
-	if after := count(o, "retry_after"); after >= 0 && f.Hold < 0 { // Discord
-		f.Hold = capped(number{whole: int64(min(after*1000, 1e15))}.times(time.Millisecond))
+	f.seconds(count(o, "retry_after"))                  // Discord
+	f.seconds(count(object(o["error"]), "retry_after")) // Dropbox
+}
+
+// seconds takes a wait, if there is one and it is the first.
+func (f *found) seconds(n float64) {
+	if n >= 0 && f.Hold < 0 {
+		f.Hold = capped(number{whole: int64(min(n*1000, 1e15))}.times(time.Millisecond))
+	}
+}
+
+// meta looks at the number of an error of Meta's Graph API, whose status is 400
+// or 403.
+func (f *found) meta(e map[string]any) {
+	if _, traced := e["fbtrace_id"]; !traced && text(e, "type") != "OAuthException" {
+		return
+	}
+	n := count(e, "code")
+	class := metaCodes[n]
+	if n >= metaFirst && n <= metaLast {
+		class = Throttle
+	}
+	if class != "" && f.class == "" {
+		f.class, f.Reason = class, strconv.FormatFloat(n, 'f', -1, 64)
 	}
 }
 
 // google looks at the details of a google.rpc.Status: how long to wait, and
-// whether the quota is a day's.
+// whether the quota is a day's. Gmail tells until when in words alone.
 func (f *found) google(status map[string]any) {
+	for _, o := range append(list(status, "errors"), status) {
+		if _, until, ok := strings.Cut(text(object(o), "message"), googleText); ok && f.Hold < 0 {
+			if t, ok := parseDate(strings.TrimRight(until, ". ")); ok {
+				f.Hold = capped(max(0, t.Sub(f.now)))
+			}
+		}
+	}
 	for _, d := range list(status, "details") {
 		d := object(d)
 		if delay, ok := parseSpan(text(d, "retryDelay")); ok {

@@ -211,6 +211,8 @@ func (l *limits) vendor(r *Reading, name string, values []string) bool {
 		if n, ok := parseNumber(value); ok {
 			r.MaxRate = n.float()
 		}
+	case "x-rate-limit": // Zendesk: the limit, beside X-Rate-Limit-Remaining
+		l.set(name, "limit", value, false)
 	case "x-shopify-shop-api-call-limit": // Shopify: 32/40 of a leaky bucket
 		l.share(name, value)
 	case "sforce-limit-info": // Salesforce: api-usage=10018/100000; api-bursts=1/750
@@ -237,7 +239,24 @@ func (l *limits) vendor(r *Reading, name string, values []string) bool {
 	case "x-hubspot-ratelimit-daily", "x-hubspot-ratelimit-secondly":
 		l.set(strings.TrimPrefix(name, "x-hubspot-ratelimit-"), "limit", value, false)
 	default:
+		return l.zendesk(name, value)
+	}
+	return true
+}
+
+// zendesk reads the limit of one endpoint, zendesk-ratelimit-tickets-index:
+// total=100; remaining=99; resets=41.
+func (l *limits) zendesk(name, value string) bool {
+	endpoint, ok := strings.CutPrefix(name, "zendesk-ratelimit-")
+	if !ok {
 		return false
+	}
+	for part := range strings.SplitSeq(value, ";") {
+		key, n, _ := strings.Cut(strings.TrimSpace(part), "=")
+		role := map[string]string{"total": "limit", "remaining": "remaining", "resets": "reset"}[key]
+		if role != "" {
+			l.set(endpoint, role, n, true)
+		}
 	}
 	return true
 }

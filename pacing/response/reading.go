@@ -59,18 +59,23 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 	if h["Age"] == nil || h.Get("Age") == "0" { // a cached answer tells old limits
 		readLimits(&r, h, now)
 	}
-	mark := readCodes(&r, status, h, body)
+	mark := readCodes(&r, now, status, h, body)
 
 	r.Retry = RetryAfter(h, now)
 	reset := regain(h)
 	pressed := r.Retry >= 0 || reset >= 0
+	var spent, budget bool // a limit is used up; all that are, are budgets
 	for _, q := range r.Windows {
 		if q.Remaining == 0 && q.Unit != concurrentRequests {
-			pressed = true
 			reset = max(reset, q.Reset)
+			budget = (budget || !spent) && max(q.Window, q.Reset) > PaceLimit
+			spent = true
 		}
 	}
-	r.Class = classOf(status, mark, pressed)
+	r.Class = classOf(status, mark, pressed || spent)
+	if r.Class == Throttle && mark == "" && budget {
+		r.Class = QuotaUsed // the pace was not the problem
+	}
 	switch {
 	case status < 400 && r.Class == OK:
 		r.Hold = reset // Retry-After on a success means something else (RFC 9110, 10.2.3)

@@ -42,23 +42,25 @@ type vector struct {
 // TestVectors reads responses of real providers. PACING_VECTORS names another
 // file of the same form, by a path from here or from the module's root.
 func TestVectors(t *testing.T) {
-	name := "testdata/header-vectors.json"
-	if other := os.Getenv("PACING_VECTORS"); other != "" {
-		name = other
+	names := []string{"testdata/header-vectors.json", "testdata/more-vectors.json"}
+	if name := os.Getenv("PACING_VECTORS"); name != "" {
 		if _, err := os.Stat(name); err != nil && !filepath.IsAbs(name) {
 			name = filepath.Join("../..", name)
 		}
+		names = []string{name}
 	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var file struct{ Vectors []vector }
-	if err := json.Unmarshal(data, &file); err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range file.Vectors {
-		t.Run(v.ID, func(t *testing.T) { v.check(t) })
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct{ Vectors []vector }
+		if err := json.Unmarshal(data, &file); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range file.Vectors {
+			t.Run(v.ID, func(t *testing.T) { v.check(t) })
+		}
 	}
 }
 
