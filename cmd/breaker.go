@@ -18,8 +18,9 @@ closed, whatever the provider answers, until it is released. It holds for every
 connector that uses the same account, and across restarts. Who did it, when and
 why is kept.
 
-It is refused while a run uses the account. Stop the run first, with ctrl-c or
-SIGTERM: it saves the page in flight, and the next run hears of it.`,
+A run that uses the account hears of it before its next request leaves. Where
+that cannot be, because the run does not share its pace or its credential is not
+known here, nothing is changed and the way out is said.`,
 		Args: oneOfCommands("open", "close", "release"),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -20,8 +20,9 @@ func (a *app) freezeCommand() *cobra.Command {
 can explain: for every connector that uses the same account, and across
 restarts. Who did it, when and why is kept.
 
-It is refused while a run uses the account. Stop the run first, with ctrl-c or
-SIGTERM: it saves the page in flight, and the next run hears of it.`,
+A run that uses the account hears of it before its next request leaves. Where
+that cannot be, because the run does not share its pace or its credential is not
+known here, nothing is changed and the way out is said.`,
 		Args: oneOfCommands("on", "release"),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

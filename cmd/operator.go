@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/share"
 	"collect/store"
 )
 
@@ -47,87 +48,144 @@ type order struct {
 }
 
 // give carries out an order on the account that the newest run of a connector
-// used. It refuses while a run uses that account: the run would not hear of
-// it, and would overwrite it when it saves.
+// used. Runs that use it now obey at once and record it themselves: see
+// [app.reach].
 func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
 	if strings.TrimSpace(o.reason) == "" {
 		return &usageError{what.command + ": missing --reason"}
 	}
 	return a.change(ctx, o.name, func(db store.Store, name string) error {
-		domain, state, err := accountOfNewest(ctx, db, name)
+		given, err := a.prepare(ctx, db, name, o, what)
 		if err != nil {
 			return err
 		}
-		provider, _, _ := strings.Cut(domain, "/")
-		provider = clean(provider)
-		now := time.Now()
-		if what.refuse != nil && state != nil {
-			st, err := gate.Inspect(state, now)
-			if err != nil {
-				return err
-			}
-			if why := what.refuse(st); why != "" {
-				return &usageError{fmt.Sprintf("nothing was changed: "+why, provider)}
-			}
-		}
-		next, events, err := what.apply(state, now, o.reason)
-		if err != nil {
-			return err
-		}
-		if len(events) == 0 {
+		provider := given.used.provider()
+		if len(given.events) == 0 {
 			fmt.Fprintf(a.err, what.idle+"; nothing was changed\n", provider)
 			return nil
 		}
 		if err := a.agree(o, fmt.Sprintf(what.means, provider)); err != nil {
 			return err
 		}
-		for i := range events {
-			events[i].Provider = provider
-		}
-		audit := store.Audit{Who: whoami(), Why: clean(o.reason), Holder: thisProcess()}
-		if err := db.Override(ctx, name, domain, next, audit, events...); err != nil {
+		// While a person thinks, runs begin and end.
+		if given, err = a.prepare(ctx, db, name, o, what); err != nil {
 			return err
 		}
-		a.spread(ctx, o.name, next)
+		if err := a.carryOut(ctx, db, name, o, given); err != nil {
+			return err
+		}
 		fmt.Fprintf(a.err, what.done+"\n", provider, name)
 		return nil
 	})
 }
 
+// A givenOrder is an order with what it makes of the account as it is now.
+type givenOrder struct {
+	used   accountInUse
+	state  []byte
+	events []collection.Event // none: it changes nothing
+}
+
+func (a *app) prepare(ctx context.Context, db store.Store, name string, o operatorOptions, what order) (givenOrder, error) {
+	used, err := accountOfNewest(ctx, db, name)
+	if err != nil {
+		return givenOrder{}, err
+	}
+	state, err := a.stateNow(ctx, db, o.name, &used)
+	if err != nil {
+		return givenOrder{}, err
+	}
+	now := time.Now()
+	if what.refuse != nil && state != nil {
+		st, err := gate.Inspect(state, now)
+		if err != nil {
+			return givenOrder{}, err
+		}
+		if why := what.refuse(st); why != "" {
+			return givenOrder{}, &usageError{fmt.Sprintf("nothing was changed: "+why, used.provider())}
+		}
+	}
+	next, events, err := what.apply(state, now, o.reason)
+	return givenOrder{used, next, events}, err
+}
+
+// stateNow returns what is remembered of an account: by the runs that use it,
+// or else by the database.
+func (a *app) stateNow(ctx context.Context, db store.Store, arg string, used *accountInUse) ([]byte, error) {
+	if len(used.runs) > 0 {
+		return a.reach(ctx, db, arg, used)
+	}
+	return db.Provider(ctx, used.domain)
+}
+
+// carryOut makes an order that of all who use the account, for the record, too.
+func (a *app) carryOut(ctx context.Context, db store.Store, name string, o operatorOptions, given givenOrder) error {
+	audit := store.Audit{Who: whoami(), Why: clean(o.reason), Holder: thisProcess()}
+	for i := range given.events {
+		given.events[i].Provider, given.events[i].Message = given.used.provider(), audit.Who+": "+audit.Why
+	}
+	if len(given.used.runs) > 0 {
+		heard, err := share.Order(ctx, given.used.dir, given.used.shared, given.state, given.events...)
+		if heard || err != nil {
+			return err
+		}
+	}
+	if err := db.Override(ctx, name, given.used.domain, given.state, audit, given.events...); err != nil {
+		return err
+	}
+	a.spread(ctx, o.name, given.state, given.events)
+	return nil
+}
+
+// An accountInUse is a pacing domain with the runs that use it now.
+type accountInUse struct {
+	domain string
+	runs   []collection.Run
+	dir    string // where they share it, once that is known
+	shared string // its name there
+}
+
+func (u accountInUse) provider() string {
+	provider, _, _ := strings.Cut(u.domain, "/")
+	return clean(provider)
+}
+
 // accountOfNewest returns the pacing domain that the newest run of a connector
-// used, with its state; nil if nothing is known of it. It fails with a
-// *busyError if a run of any connector uses it now.
-func accountOfNewest(ctx context.Context, db store.Store, name string) (domain string, state []byte, err error) {
+// used, and who uses it now.
+func accountOfNewest(ctx context.Context, db store.Store, name string) (accountInUse, error) {
 	runs, err := db.Runs(ctx, name, 1)
 	if err != nil {
-		return "", nil, err
+		return accountInUse{}, err
 	}
 	if len(runs) == 0 {
-		return "", nil, &usageError{name + " never ran, so it is not known which account it uses"}
+		return accountInUse{}, &usageError{name + " never ran, so it is not known which account it uses"}
 	}
-	domain = runs[0].Domain
+	used := accountInUse{domain: runs[0].Domain}
 	names, err := db.Connectors(ctx)
 	if err != nil {
-		return "", nil, err
+		return accountInUse{}, err
 	}
 	for _, other := range names {
 		newest, err := db.Runs(ctx, other, 1)
 		if err != nil {
-			return "", nil, err
+			return accountInUse{}, err
 		}
-		if len(newest) == 1 && newest[0].Domain == domain && newest[0].Outcome == collection.Running && !died(newest[0]) {
-			return "", nil, &busyError{newest[0]}
+		if len(newest) == 1 && newest[0].Domain == used.domain && newest[0].Outcome == collection.Running && !died(newest[0]) {
+			used.runs = append(used.runs, newest[0])
 		}
 	}
-	state, err = db.Provider(ctx, domain)
-	return domain, state, err
+	return used, nil
 }
 
-// A busyError says which run must end before its account can be changed.
-type busyError struct{ Run collection.Run }
+// A busyError says which run must end before its account can be changed, and
+// why it cannot be told.
+type busyError struct {
+	Run collection.Run
+	Why string
+}
 
 func (e *busyError) Error() string {
-	return fmt.Sprintf("run %s of %s uses this account (pid %d on %s)", e.Run.ID, e.Run.Connector, e.Run.Holder.PID, e.Run.Holder.Host)
+	return fmt.Sprintf("run %s of %s uses this account (pid %d on %s): %s", e.Run.ID, e.Run.Connector, e.Run.Holder.PID, e.Run.Holder.Host, e.Why)
 }
 
 // agree asks a person whether to go on. Where nobody can be asked, --yes must

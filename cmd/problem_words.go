@@ -179,7 +179,7 @@ func writeBusy(p *problem, err error, _ scene) {
 	e, _ := errors.AsType[*busyError](err)
 	run := e.Run
 	p.Headline = fmt.Sprintf("a run of %s uses this account, and would not hear of it", run.Connector)
-	p.By = fmt.Sprintf("run %s, pid %d on %s", run.ID, run.Holder.PID, run.Holder.Host)
+	p.By = fmt.Sprintf("run %s, pid %d on %s; %s", run.ID, run.Holder.PID, run.Holder.Host, cmp.Or(e.Why, "it cannot be told"))
 	p.Saved = "nothing was changed"
 	p.Do = []step{
 		{"stop it; it saves the page in flight:", fmt.Sprintf("kill -INT %d", run.Holder.PID)},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -74,7 +75,8 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		Streams: s.streams(), Concurrency: s.options.concurrency, Budget: s.budget,
 		Domain: domain, Learned: learned, Observe: s.show.observe, Trace: s.options.trace,
 	}
-	if shared := s.share(ctx, provider, learned); shared != nil {
+	var hears orders
+	if shared := s.share(ctx, provider, learned, hears.obeyed); shared != nil {
 		config.Desk = shared
 		defer func() { _ = shared.Close() }() // what it saves is in the database as well
 	}
@@ -82,6 +84,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	hears.goTo(context.WithoutCancel(ctx), work)
 	s.show.watch(work)
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -94,6 +97,34 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	done, runErr := work.Do(ctx)
 	s.record = done
 	return s.finish(context.WithoutCancel(ctx), ledger, work.Stops(), runErr, terminated())
+}
+
+// orders are what an operator ordered during a run. Those that come before
+// there is something to record them wait for it.
+type orders struct {
+	mu      sync.Mutex
+	record  func([]collection.Event)
+	waiting [][]collection.Event
+}
+
+func (o *orders) obeyed(events []collection.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.record == nil {
+		o.waiting = append(o.waiting, events)
+		return
+	}
+	o.record(events)
+}
+
+func (o *orders) goTo(ctx context.Context, work *runner.Runner) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	// After an error nothing leaves, and the run ends with it.
+	o.record = func(events []collection.Event) { _ = work.Obeyed(ctx, events...) }
+	for _, events := range o.waiting {
+		o.record(events)
+	}
 }
 
 // begin takes the lease, waiting for another run as long as --wait allows.

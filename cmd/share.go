@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +16,13 @@ import (
 	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/pacing/share"
+	"collect/store"
 )
 
 // share takes part in the account of p with the other runs of this user,
 // whichever database they use. It returns nil if there is nowhere to meet, or
 // with a warning if that fails: then this run paces itself alone.
-func (s *session) share(ctx context.Context, p collection.Provider, learned []byte) *share.Desk {
+func (s *session) share(ctx context.Context, p collection.Provider, learned []byte, obeyed func([]collection.Event)) *share.Desk {
 	dir := meetingPlace(s.env)
 	if dir == "" {
 		return nil
@@ -29,7 +31,7 @@ func (s *session) share(ctx context.Context, p collection.Provider, learned []by
 	if err == nil {
 		var desk *share.Desk
 		desk, err = share.Join(ctx, share.Config{
-			Dir: dir, Account: account, Known: learned, Ceilings: p.Ceilings, Concurrency: s.options.concurrency,
+			Dir: dir, Account: account, Known: learned, Ceilings: p.Ceilings, Concurrency: s.options.concurrency, Obeyed: obeyed,
 			Open: func(state []byte) (*gate.Gate, error) {
 				return pacing.NewGate(pacing.Config{Provider: p, Concurrency: s.options.concurrency, Restore: state, Observe: s.show.observe})
 			},
@@ -55,22 +57,68 @@ func plainError(err error) string {
 // spread tells the runs of other databases that use the account of a connector
 // what an operator ordered. Without the connector's credential it is not known
 // which account that is: then they hear of it from the next run of this one.
-func (a *app) spread(ctx context.Context, name string, state []byte) {
+func (a *app) spread(ctx context.Context, name string, state []byte, events []collection.Event) {
 	dir := meetingPlace(a.env)
-	settings, err := a.settings()
-	if err != nil || dir == "" {
+	if dir == "" {
 		return
 	}
-	target, err := a.resolve(settings, name, nil, false)
+	p, err := a.providerOf(name)
 	if err == nil {
-		var acc string
-		if acc, err = account(dir, target.connector.Provider()); err == nil {
-			err = share.Order(ctx, dir, acc, state)
+		var shared string
+		if shared, err = account(dir, p); err == nil {
+			_, err = share.Order(ctx, dir, shared, state, events...)
 		}
 	}
 	if err != nil {
 		fmt.Fprintf(a.err, "note: runs with another database hear of it when %s runs next: %s\n", name, plainError(err))
 	}
+}
+
+// providerOf returns the provider of a connector with its credential.
+func (a *app) providerOf(name string) (collection.Provider, error) {
+	settings, err := a.settings()
+	if err != nil {
+		return collection.Provider{}, err
+	}
+	target, err := a.resolve(settings, name, nil, false)
+	if err != nil {
+		return collection.Provider{}, err
+	}
+	return target.connector.Provider(), nil
+}
+
+// reach finds out where the runs that use an account share it, and returns the
+// state that they have of it. It fails with a *busyError if one of them cannot
+// be told anything: that run would overwrite what it did not hear of.
+func (a *app) reach(ctx context.Context, db store.Store, name string, used *accountInUse) ([]byte, error) {
+	busy := func(run collection.Run, why string) error { return &busyError{Run: run, Why: why} }
+	if used.dir = meetingPlace(a.env); used.dir == "" {
+		return nil, busy(used.runs[0], "there is no folder for the state of programs where it could be met")
+	}
+	p, err := a.providerOf(name)
+	if err != nil {
+		return nil, busy(used.runs[0], "without its credential it is not known where to meet it: "+plainError(err))
+	}
+	salt, err := db.Salt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if pacing.Domain(p.Name, p.Credential, salt) != used.domain {
+		return nil, busy(used.runs[0], "it has another credential than there is here")
+	}
+	if used.shared, err = account(used.dir, p); err != nil {
+		return nil, busy(used.runs[0], plainError(err))
+	}
+	state, pids, err := share.Present(ctx, used.dir, used.shared)
+	if err != nil {
+		return nil, busy(used.runs[0], plainError(err))
+	}
+	for _, run := range used.runs {
+		if run.Holder.Host != thisProcess().Host || !slices.Contains(pids, run.Holder.PID) {
+			return nil, busy(run, "it does not share its pace")
+		}
+	}
+	return state, nil
 }
 
 // meetingPlace is where the runs of a user meet; "" if there is no such place.

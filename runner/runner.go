@@ -173,6 +173,11 @@ func (r *Runner) Do(ctx context.Context) (collection.Run, error) {
 // Pace returns how things stand with the provider.
 func (r *Runner) Pace() gate.Status { return r.governor.Status() }
 
+// Obeyed records an operator's order that the desk obeys already.
+func (r *Runner) Obeyed(ctx context.Context, events ...collection.Event) error {
+	return r.governor.Obeyed(ctx, events...)
+}
+
 // Metrics returns how the requests fare so far.
 func (r *Runner) Metrics() collection.Metrics { return r.governor.Metrics() }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"collect/collection"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
 	"collect/pacing/law"
@@ -17,8 +18,9 @@ import (
 
 // A guest stands in the line of a leader.
 type guest struct {
-	line *line
-	done chan struct{} // closed when the leader is gone
+	line   *line
+	obeyed func([]collection.Event)
+	done   chan struct{} // closed when the leader is gone
 
 	mu    sync.Mutex
 	id    uint64
@@ -42,13 +44,21 @@ func visit(path string, c Config) (*guest, error) {
 
 // greet takes part at conn.
 func greet(conn net.Conn, c Config) (*guest, error) {
-	g := &guest{line: newLine(conn), done: make(chan struct{}), calls: map[uint64]chan reply{}, heard: time.Now()}
+	g := &guest{line: newLine(conn), obeyed: c.Obeyed, done: make(chan struct{}), calls: map[uint64]chan reply{}, heard: time.Now()}
 	go g.listen()
 	go g.beat()
-	if _, err := g.ask(call{Do: hello, Ceilings: c.Ceilings, Concurrency: c.Concurrency}); err != nil {
+	if _, err := g.ask(call{Do: hello, PID: c.pid(), Ceilings: c.Ceilings, Concurrency: c.Concurrency}); err != nil {
 		return nil, err
 	}
 	return g, nil
+}
+
+// pid returns what others know this process by; 0 if it takes no part.
+func (c Config) pid() int {
+	if c.Open == nil {
+		return 0
+	}
+	return os.Getpid()
 }
 
 // listen hands the replies on, until the leader is gone.
@@ -58,6 +68,9 @@ func (g *guest) listen() {
 		var r reply
 		if err := in.Decode(&r); err != nil {
 			break
+		}
+		if len(r.Events) > 0 && g.obeyed != nil {
+			go g.obeyed(r.Events) // it may ask for the state, and the reply comes here
 		}
 		g.mu.Lock()
 		g.heard = time.Now()

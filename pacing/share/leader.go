@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"collect/collection"
 	"collect/internal/filelock"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
@@ -20,6 +23,7 @@ import (
 // A leader has the gate of an account, and lets guests use it.
 type leader struct {
 	desk     *desk.Desk
+	obeyed   func([]collection.Event)
 	lock     *filelock.Lock
 	file     string // of the state
 	listener net.Listener
@@ -43,7 +47,7 @@ const socketPrefix = "collect-"
 // lead begins to lead, after one that was deposed if that is so. The lock file
 // tells guests where the socket is.
 func lead(c Config, lock *filelock.Lock, path string, deposed bool) (*leader, error) {
-	l := &leader{lock: lock, file: stateFile(path), guests: map[*visitor]bool{}}
+	l := &leader{lock: lock, file: stateFile(path), obeyed: c.Obeyed, guests: map[*visitor]bool{}}
 	if err := l.begin(c, path, deposed); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
@@ -193,15 +197,44 @@ func (l *leader) state(last bool) ([]byte, error) {
 	return l.desk.State(last), nil
 }
 
-// obey takes an operator's order, durably.
-func (l *leader) obey(state []byte) error {
+// obey takes an operator's order, durably, and tells everybody of it.
+func (l *leader) obey(state []byte, events []collection.Event) error {
 	if l.deposed() {
 		return errGone
 	}
 	if err := l.desk.Obey(state); err != nil {
 		return err
 	}
-	return l.save(false)
+	if err := l.save(false); err != nil {
+		return err
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	if l.obeyed != nil {
+		l.obeyed(events)
+	}
+	for _, v := range l.visitors() {
+		_ = v.line.send(reply{Events: events}) // one that is gone records nothing
+	}
+	return nil
+}
+
+// present returns the processes that take part.
+func (l *leader) present() []int {
+	pids := []int{os.Getpid()}
+	for _, v := range l.visitors() {
+		if pid := v.process(); pid != 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func (l *leader) visitors() []*visitor {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.guests))
 }
 
 func (l *leader) status() (gate.Status, error) { return l.desk.Status(), nil }

@@ -7,15 +7,42 @@ import (
 	"path/filepath"
 	"time"
 
+	"collect/collection"
 	"collect/internal/filelock"
 	"collect/pacing/gate"
 )
 
 // Order tells those who share an account what an operator wants: the breaker
 // and the freeze of state. A process that leads obeys before its next request
-// leaves; if none does, the next one goes on with it. Where nobody ever met,
-// there is nobody to tell.
-func Order(ctx context.Context, dir, account string, state []byte) error {
+// leaves, and all record the events: it was heard. If none leads, the next one
+// goes on with the state. Where nobody ever met, there is nobody to tell.
+func Order(ctx context.Context, dir, account string, state []byte, events ...collection.Event) (heard bool, err error) {
+	err = meet(ctx, dir, account,
+		func(path string) error { return hand(path, state) },
+		func(g *guest) error {
+			_, err := g.ask(call{Do: obey, State: state, Events: events})
+			heard = err == nil
+			return err
+		})
+	return heard, err
+}
+
+// Present returns the processes that share an account now, and its state as
+// they have it. If there are none, nothing is known of it.
+func Present(ctx context.Context, dir, account string) (state []byte, pids []int, err error) {
+	err = meet(ctx, dir, account,
+		func(string) error { return nil },
+		func(g *guest) error {
+			r, err := g.ask(call{Do: present})
+			state, pids = r.State, r.PIDs
+			return err
+		})
+	return state, pids, err
+}
+
+// meet calls there with the process that leads, or alone, under its lock, if
+// none does. Where nobody ever met it calls neither.
+func meet(ctx context.Context, dir, account string, alone func(path string) error, there func(*guest) error) error {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -23,14 +50,13 @@ func Order(ctx context.Context, dir, account string, state []byte) error {
 	for deadline := time.Now().Add(beatLonger); ; {
 		lock, err := filelock.Acquire(path)
 		if err == nil {
-			return errors.Join(hand(path, state), lock.Release())
+			return errors.Join(alone(path), lock.Release())
 		}
 		if !errors.Is(err, filelock.ErrLocked) {
 			return err
 		}
 		if g, err := visit(path, Config{}); err == nil {
-			_, err = g.ask(call{Do: obey, State: state})
-			return errors.Join(err, g.close())
+			return errors.Join(there(g), g.close())
 		}
 		if time.Now().After(deadline) {
 			return errors.New("the process that leads does not answer")

@@ -52,6 +52,11 @@ type Config struct {
 	// flight as any of them allows.
 	Ceilings    []collection.Ceiling
 	Concurrency int
+
+	// Obeyed is told of an operator's order that all obey already, with the
+	// events that belong to it, so that it can be recorded. It may be called
+	// until the process has left, and at any time. nil: nobody records it.
+	Obeyed func(events []collection.Event)
 }
 
 // How long a leader may be silent. A process that lives answers in

@@ -370,44 +370,6 @@ func TestTakingOverKeepsTheCeiling(t *testing.T) {
 	}
 }
 
-// TestOrder: an operator's order is heard by a process that leads, at once, and
-// else by the next one.
-func TestOrder(t *testing.T) {
-	c := account(t, unpaced)
-	enter := func() (*share.Desk, *pacing.Governor) {
-		d := join(t, c)
-		return d, govern(t, &provider{}, []*share.Desk{d}, pacing.BudgetLimits{})[0]
-	}
-	order := func(change func([]byte, time.Time, string) ([]byte, []collection.Event, error)) {
-		state, _, err := change(nil, time.Now(), "maintenance")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := share.Order(t.Context(), c.Dir, c.Account, state); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stopped := func(when string, g *pacing.Governor, want collection.Reason) {
-		t.Helper()
-		stop, _ := errors.AsType[*collection.Stop](get(t.Context(), g, "acme.test"))
-		if got := stop; want == "" && got != nil || want != "" && (got == nil || got.Reason != want) {
-			t.Errorf("%s: %v, want %q", when, got, want)
-		}
-	}
-	d, g := enter()
-	stopped("before", g, "")
-	order(gate.ForceOpen)
-	stopped("held open by an operator", g, collection.CircuitOpen)
-	d.Close()
-	d, g = enter()
-	stopped("in the next process", g, collection.CircuitOpen)
-	d.Close()
-	order(gate.ForceFreeze)
-	d, g = enter()
-	defer d.Close()
-	stopped("frozen by an operator while nobody led", g, collection.Frozen)
-}
-
 // TestSettleOutlivesTheLeader: a refusal that comes back when the leader has
 // gone slows down under the next one.
 func TestSettleOutlivesTheLeader(t *testing.T) {

@@ -21,6 +21,7 @@ type visitor struct {
 	waits  chan reply // those that are told when there is time
 
 	mu     sync.Mutex
+	pid    int // 0: it only asks
 	gone   bool
 	turns  map[uint64]context.CancelFunc
 	passes map[uint64]gate.Pass
@@ -62,6 +63,12 @@ func (v *visitor) serve() {
 			return
 		}
 	}
+}
+
+func (v *visitor) process() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.pid
 }
 
 // leave sends the guest away, and gives back what it has.
@@ -139,6 +146,9 @@ func (v *visitor) answer(c call) (r reply, ok bool) {
 	r.ID = c.ID
 	switch c.Do {
 	case hello:
+		v.mu.Lock()
+		v.pid = c.PID
+		v.mu.Unlock()
 		v.leader.desk.Share(c.Ceilings, c.Concurrency)
 	case withdraw:
 		v.mu.Lock()
@@ -183,8 +193,14 @@ func (v *visitor) answer(c call) (r reply, ok bool) {
 			return failed(c.ID, err), true
 		}
 		r.State = s
+	case present:
+		s, err := v.leader.state(false)
+		if err != nil {
+			return failed(c.ID, err), true
+		}
+		r.State, r.PIDs = s, v.leader.present()
 	case obey:
-		if err := v.leader.obey(c.State); err != nil {
+		if err := v.leader.obey(c.State, c.Events); err != nil {
 			return failed(c.ID, err), true
 		}
 	case status:

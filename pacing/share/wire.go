@@ -20,6 +20,7 @@ const (
 	settle   = "settle"   // tells what became of a pass
 	adopt    = "adopt"    // tells of a request that left under another leader
 	state    = "state"    // asks for what must be known later
+	present  = "present"  // asks who takes part, and for the state
 	obey     = "obey"     // gives the order of an operator
 	status   = "status"   // asks how things stand
 	beat     = "beat"     // asks whether anybody is there
@@ -38,9 +39,12 @@ type call struct {
 	State       []byte               `json:"state,omitempty"`
 	Ceilings    []collection.Ceiling `json:"ceilings,omitempty"`
 	Concurrency int                  `json:"concurrency,omitempty"`
+	PID         int                  `json:"pid,omitempty"`
+	Events      []collection.Event   `json:"events,omitempty"`
 }
 
-// A reply is one line of JSON back. That of a wait is not the last to its call.
+// A reply is one line of JSON back. That of a wait is not the last to its call,
+// and one with events, which tell of an operator's order, is to no call.
 type reply struct {
 	ID      uint64       `json:"id"`
 	Wait    *waiting     `json:"wait,omitempty"`
@@ -50,6 +54,9 @@ type reply struct {
 	Status  *gate.Status `json:"status,omitempty"`
 	Stop    *stop        `json:"stop,omitempty"`
 	Error   string       `json:"error,omitempty"`
+
+	PIDs   []int              `json:"pids,omitempty"`
+	Events []collection.Event `json:"events,omitempty"`
 }
 
 // A waiting says what a turn waits for.

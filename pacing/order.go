@@ -1,0 +1,20 @@
+package pacing
+
+import (
+	"context"
+	"time"
+
+	"collect/collection"
+)
+
+// Obeyed saves and tells what an operator ordered, and what the desk does
+// already.
+func (g *Governor) Obeyed(ctx context.Context, events ...collection.Event) error {
+	g.mu.Lock()
+	now, told := time.Now(), make([]collection.Event, len(events))
+	for i, e := range events {
+		told[i] = g.tell(e, now, "")
+	}
+	g.unlock()
+	return g.keep(ctx, func() []byte { return g.desk.State(false) }, told...)
+}

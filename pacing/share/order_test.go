@@ -1,0 +1,95 @@
+package share_test
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+	"collect/pacing/gate"
+	"collect/pacing/share"
+)
+
+// TestOrder: an operator's order is heard by a process that leads, at once, and
+// else by the next one.
+func TestOrder(t *testing.T) {
+	c := account(t, unpaced)
+	enter := func() (*share.Desk, *pacing.Governor) {
+		d := join(t, c)
+		return d, govern(t, &provider{}, []*share.Desk{d}, pacing.BudgetLimits{})[0]
+	}
+	order := func(change func([]byte, time.Time, string) ([]byte, []collection.Event, error)) {
+		state, _, err := change(nil, time.Now(), "maintenance")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := share.Order(t.Context(), c.Dir, c.Account, state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stopped := func(when string, g *pacing.Governor, want collection.Reason) {
+		t.Helper()
+		stop, _ := errors.AsType[*collection.Stop](get(t.Context(), g, "acme.test"))
+		if got := stop; want == "" && got != nil || want != "" && (got == nil || got.Reason != want) {
+			t.Errorf("%s: %v, want %q", when, got, want)
+		}
+	}
+	d, g := enter()
+	stopped("before", g, "")
+	order(gate.ForceOpen)
+	stopped("held open by an operator", g, collection.CircuitOpen)
+	d.Close()
+	d, g = enter()
+	stopped("in the next process", g, collection.CircuitOpen)
+	d.Close()
+	order(gate.ForceFreeze)
+	d, g = enter()
+	defer d.Close()
+	stopped("frozen by an operator while nobody led", g, collection.Frozen)
+}
+
+// TestOrderIsRecorded by the process that leads and by its guests. Who only
+// asks takes no part.
+func TestOrderIsRecorded(t *testing.T) {
+	c := account(t, unpaced)
+	state, events, err := gate.ForceOpen(nil, time.Now(), "maintenance")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if heard, err := share.Order(t.Context(), c.Dir, c.Account, state, events...); heard || err != nil {
+		t.Errorf("an order that nobody can hear: heard %t, %v", heard, err)
+	}
+	var told []chan []collection.Event
+	for range 2 {
+		recorded := make(chan []collection.Event, 1)
+		told = append(told, recorded)
+		c.Obeyed = func(events []collection.Event) { recorded <- events }
+		defer join(t, c).Close()
+	}
+	now, pids, err := share.Present(t.Context(), c.Dir, c.Account)
+	if want := []int{os.Getpid(), os.Getpid()}; err != nil || !slices.Equal(pids, want) {
+		t.Errorf("processes %v, %v; want %v", pids, err, want)
+	}
+	if st, err := gate.Inspect(now, time.Now()); err != nil || !st.Forced {
+		t.Errorf("the state that they have: %+v, %v; want the breaker that was ordered before", st, err)
+	}
+	if state, events, err = gate.ReleaseBreaker(now, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if heard, err := share.Order(t.Context(), c.Dir, c.Account, state, events...); !heard || err != nil {
+		t.Fatalf("heard %t, %v", heard, err)
+	}
+	for i, recorded := range told {
+		select {
+		case got := <-recorded:
+			if len(got) != 1 || got[0].Kind != collection.BreakerChanged {
+				t.Errorf("process %d was told of %+v", i, got)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("process %d was not told", i)
+		}
+	}
+}
