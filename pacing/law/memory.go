@@ -75,13 +75,17 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	p.climb(min(share*kp.Target, p.bound()))
 	p.r = max(slowest, p.goal*decrease)
 	p.restart = kp.Limit == 0
-	if sane(kp.Limit) && share == 1 {
-		p.limits = []float64{kp.Limit}
+	if share < 1 {
+		return true
+	}
+	if sane(kp.Limit) {
+		p.limits, p.agreed = []float64{kp.Limit}, 1
+	}
+	if kp.Crowd > 0 && kp.Crowd < 1<<16 {
+		p.places = kp.Crowd
+	}
+	if p.agreed > 0 || p.places > 0 {
 		p.every = max(probeLeast, min(kp.Every, probeMost))
-		p.agreed = 1
-		if kp.Crowd > 0 && kp.Crowd < 1<<16 {
-			p.places = kp.Crowd
-		}
 	}
 	return true
 }

@@ -24,6 +24,9 @@ func TestWarmStart(t *testing.T) {
 		default:
 			continue
 		}
+		if !chosen(*families, f.Name) {
+			continue
+		}
 		for seed := range uint64(max(2, *seeds)) {
 			synctest.Test(t, func(t *testing.T) {
 				p := f.New(*first + seed)
