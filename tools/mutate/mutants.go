@@ -178,15 +178,16 @@ func (f *fileRewriter) expression(n ast.Expr, at token.Pos, whole func() string,
 		return
 	}
 	f.point(n, func() string {
-		var out strings.Builder
-		fmt.Fprintf(&out, "(func() %s {", typ)
+		var ways strings.Builder
 		for _, what := range slices.Sorted(maps.Keys(mutated)) {
 			if id, ok := f.mutant(at, what); ok {
-				fmt.Fprintf(&out, "if mutateOn(%d) { return %s };", id, mutated[what])
+				fmt.Fprintf(&ways, "if mutateOn(%d) { return %s };", id, mutated[what])
 			}
 		}
-		fmt.Fprintf(&out, "return %s}())", whole())
-		return out.String()
+		if ways.Len() == 0 {
+			return whole()
+		}
+		return fmt.Sprintf("(func() %s {%s return %s}())", typ, &ways, whole())
 	})
 }
 
