@@ -289,13 +289,16 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 	}
 	g.flights.Release(p.slot, flown(o), now-p.at)
 	if o.Key != "" {
-		way = g.routes[g.learn(p.stream, p.route, o.Key)]
+		way = g.routes[g.learn(p.stream, p.route, &o)]
 	}
 	if o.MaxRate > 0 {
 		way.announce(o.MaxRate, o.Signal != law.Succeeded, now)
 	}
 	if o.Hold >= 0 || o.QuotaUsed || g.share > 0 {
 		save = g.silence(way, &o, now)
+		if own := g.routes[g.laneOf(p.stream).route]; own != way {
+			save = g.silence(own, &o, now) || save
+		}
 	}
 	if g.ceiling > 0 && o.Signal != law.Silent {
 		save = g.clamp.onResult(fresh, now) || save

@@ -120,21 +120,26 @@ func (g *Gate) laneOf(stream string) lane {
 	return plain
 }
 
-// learn notes that the provider counts stream under key, which was told by an
-// answer to a request of the route at from. It returns the route of key.
-func (g *Gate) learn(stream string, from int, key string) int {
-	if key == "" || len(key) > keyBytes {
+// learn notes what the provider counts stream under, which o, the answer to a
+// request of the route at from, told. It returns the route of that key.
+//
+// An error does not move a stream to another route, whose pace may be faster:
+// the answer after it does.
+func (g *Gate) learn(stream string, from int, o *law.Outcome) int {
+	if len(o.Key) > keyBytes {
 		return from
 	}
-	to := slices.IndexFunc(g.routes, func(r *route) bool { return r.key == key })
-	if to < 0 {
-		if to = from; g.routes[from].key == "" {
-			g.routes[from].key = key
-		} else {
-			to = g.addRoute(&route{key: key})
-		}
+	to := slices.IndexFunc(g.routes, func(r *route) bool { return r.key == o.Key })
+	switch {
+	case to >= 0:
+	case g.routes[from].key == "":
+		g.routes[from].key = o.Key
+		to = from
+	default:
+		to = g.addRoute(&route{key: o.Key})
 	}
-	if l := g.laneOf(stream); l.route != to {
+	moves := o.Signal == law.Succeeded || o.Signal == law.Answered
+	if l := g.laneOf(stream); moves && l.route != to {
 		l.route = to
 		g.assign(stream, l)
 	}
