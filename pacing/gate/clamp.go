@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/law"
 )
 
 // The defaults of the clamp. The bounds, the step, the cooldown and the factor
@@ -65,8 +66,9 @@ func (c *clamp) share() float64 {
 	return max(c.policy.Least, math.Round(share*1e6)/1e6) // so that ten steps of a tenth are whole
 }
 
-// onResult counts an attempt that ended. It reports whether the share moved.
-func (c *clamp) onResult(refused bool, now moment) bool {
+// onResult counts an attempt that ended with s, and whether an episode of
+// refusals began with it. It reports whether the share moved.
+func (c *clamp) onResult(s law.Signal, refused bool, now moment) bool {
 	if c.policy.Off {
 		return false
 	}
@@ -81,10 +83,13 @@ func (c *clamp) onResult(refused bool, now moment) bool {
 		return false
 	}
 	burn, was := float64(c.refused)/float64(c.sent), c.share()
+	calm := burn < c.policy.Burn*clampCalm && c.down > 0
 	switch {
+	case calm && (s == law.Throttled || s == law.Failed):
+		return false // up with the next success: an error makes nothing faster
 	case burn > c.policy.Burn && was > c.policy.Least:
 		c.down++
-	case burn < c.policy.Burn*clampCalm && c.down > 0:
+	case calm:
 		c.down--
 	}
 	c.since, c.sent, c.refused = now, 0, 0

@@ -207,3 +207,45 @@ func TestOneRefusalIsPunishedOnce(t *testing.T) {
 		t.Errorf("one episode in 58 requests clamped the pace at %v/s", got)
 	}
 }
+
+// TestClampRisesWithASuccess: an error, which says nothing about the pace or
+// belongs to an episode that was counted, never raises the ceiling, though a
+// calm minute has passed.
+func TestClampRisesWithASuccess(t *testing.T) {
+	g, now := open(t, collection.Provider{Ceilings: []collection.Ceiling{{Count: 60, Per: time.Minute}}}), t0
+	clamped := func() float64 {
+		for _, c := range g.Status(now).Constraints {
+			if c.Name == gate.ClampOf {
+				return c.PerSecond
+			}
+		}
+		return 1
+	}
+	end := func(s law.Signal) {
+		p := g.Leave(gate.Request{}, now)
+		now = now.Add(100 * ms)
+		g.Settle(now, p, law.Outcome{Signal: s, Hold: -1})
+	}
+	for range 21 {
+		end(law.Throttled)
+		end(law.Succeeded)
+	}
+	now = now.Add(time.Minute)
+	end(law.Succeeded)
+	lowered := clamped()
+	if lowered == 1 {
+		t.Fatal("half of the requests were refused, and the ceiling is what it was")
+	}
+	for range 80 {
+		end(law.Succeeded)
+	}
+	now = now.Add(time.Minute)
+	for _, s := range []law.Signal{law.Failed, law.Throttled, law.Failed} {
+		if end(s); clamped() != lowered {
+			t.Errorf("signal %d moved the ceiling from %v/s to %v/s", s, lowered, clamped())
+		}
+	}
+	if end(law.Succeeded); clamped() <= lowered {
+		t.Errorf("a success after a calm minute leaves the ceiling at %v/s", clamped())
+	}
+}

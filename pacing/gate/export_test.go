@@ -49,14 +49,21 @@ func (g *Gate) LeavesAt(now time.Time) time.Time {
 	return until
 }
 
+func (c *clamp) OnResult(refused bool, now time.Time) bool {
+	signal := law.Succeeded
+	if refused {
+		signal = law.Throttled
+	}
+	return c.onResult(signal, refused, clock.of(now))
+}
+
 // Probe reports whether the attempt is the breaker's probe.
 func (p Pass) Probe() bool { return p.probe }
 
 type Clamp = clamp
 
-func NewClamp(p collection.Clamp) clamp                    { c, _ := newClamp(p); return c }
-func (c *clamp) OnResult(refused bool, now time.Time) bool { return c.onResult(refused, clock.of(now)) }
-func (c *clamp) Share() float64                            { return c.share() }
-func (g *Gate) Routes() int                                { return len(g.routes) }
-func (g *Gate) RouteOf(stream string) int                  { return g.laneOf(stream).route }
-func (g *Gate) RateOf(stream string) float64               { return g.routes[g.laneOf(stream).route].law.Rate() }
+func NewClamp(p collection.Clamp) clamp      { c, _ := newClamp(p); return c }
+func (c *clamp) Share() float64              { return c.share() }
+func (g *Gate) Routes() int                  { return len(g.routes) }
+func (g *Gate) RouteOf(stream string) int    { return g.laneOf(stream).route }
+func (g *Gate) RateOf(stream string) float64 { return g.routes[g.laneOf(stream).route].law.Rate() }

@@ -301,7 +301,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 		}
 	}
 	if g.ceiling > 0 && o.Signal != law.Silent {
-		save = g.clamp.onResult(fresh, now) || save
+		save = g.clamp.onResult(o.Signal, fresh, now) || save
 	}
 	if change := g.breaker.onResult(p.ID, p.probe, evidence(&p, o.Signal, fresh), g.sent, now); change != nil {
 		changes, save = append(changes, collection.Event{Kind: collection.BreakerChanged, Breaker: change}), true
