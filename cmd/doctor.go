@@ -277,7 +277,7 @@ func (d *diagnosis) lastParams(name string) (flags []string) {
 		return nil
 	}
 	for param, value := range d.runs[name].Params {
-		if param != "base_url" {
+		if isParam(param) {
 			flags = append(flags, param+"="+value)
 		}
 	}

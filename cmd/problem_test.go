@@ -160,7 +160,7 @@ func TestEveryErrorIsExplained(t *testing.T) {
 		&panicError{Value: "a bug"}, &usageError{"--x: no"}, &unknownConnectorError{Name: "x"},
 		&declarative.MissingParamError{Name: "org"}, &declarative.BadParamError{Name: "org", Problem: "is not a date"},
 		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &fileError{Path: "x.yaml", Message: "no"},
-		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &noFileError{Path: "x.yaml"}, errNoHome,
+		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &meaningError{Connector: "x"}, &noFileError{Path: "x.yaml"}, errNoHome,
 		&declarative.MissingSecretError{Name: "token"},
 		&store.HeldError{}, &busyError{}, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &lostError{3, 5}, &nothingFoundError{}, store.ErrInUse, &takenError{"x"}, &restoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, &outputError{syscall.EIO},
 		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),
@@ -303,7 +303,8 @@ func TestStepsAreCommands(t *testing.T) {
 		steps = append(steps, problemOf(&collection.Stop{Reason: reason}, here).Do...)
 	}
 	for _, err := range []error{collection.ErrFull, collection.ErrFenced, collection.ErrUnknown, context.Canceled, errors.New("x"), &usageError{"x"},
-		&unknownConnectorError{Name: "tikets", Known: []string{"tickets"}}} {
+		&unknownConnectorError{Name: "tikets", Known: []string{"tickets"}},
+		&meaningError{Connector: "tickets", Changes: []streamChange{{"issues", []keyChange{{"key", "id", "n"}}}}}} {
 		steps = append(steps, problemOf(err, here).Do...)
 	}
 	checked := 0

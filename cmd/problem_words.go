@@ -147,6 +147,21 @@ func writeParams(p *problem, err error, sc scene) {
 	p.Do = []step{{Say: "give the parameters of before, or a database of its own (--state, --create); if the records are the same all the same: --new-params"}}
 }
 
+func writeMeaning(p *problem, err error, sc scene) {
+	e, _ := errors.AsType[*meaningError](err)
+	p.Headline = e.Error()
+	p.Why = "what is stored was collected as before; going on would skip records, or mix the two"
+	p.Saved = "everything; nothing was started"
+	p.Do = []step{{Say: "put the connector file back; or give the stream another name: it is collected from its start, and what is stored stays"}}
+	for _, change := range e.Changes {
+		if len(change.Keys) > 0 {
+			p.Do = append(p.Do, step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + change.Stream})
+			break
+		}
+	}
+	p.Do = append(p.Do, step{Say: "or go on, if that is what you want: --new-params"})
+}
+
 func writeNoFile(p *problem, err error, _ scene) {
 	p.Headline = err.Error()
 	p.Saved = "nothing was started"

@@ -76,6 +76,7 @@ var explanations = []explanation{
 	{"E0208", levelError, exitConfig, needsOperator, false, is(errNoHome), writeNoHome},
 	{"E0204", levelError, exitConfig, needsOperator, false, as[*runner.UnknownStreamError], writeUnknownStream},
 	{"E0206", levelError, exitConfig, needsOperator, false, as[*paramsError], writeParams},
+	{"E0209", levelError, exitConfig, needsOperator, false, as[*meaningError], writeMeaning},
 	{"E0207", levelError, exitConfig, needsOperator, false, as[*noFileError], writeNoFile},
 	{"E0302", levelError, exitRefused, needsOperator, false, as[*declarative.MissingSecretError], writeMissingSecret},
 	{"E0701", levelWaiting, exitLater, needsTime, true, as[*store.HeldError], writeHeld},

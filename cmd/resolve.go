@@ -27,6 +27,7 @@ type target struct {
 	params    map[string]string
 	streams   []string // those that the configuration selects; nil: all
 	connector connectors.Connector
+	meaning   map[string]string // of its streams: declarative.Spec.Meaning
 }
 
 // isFile reports whether arg is the path of a connector file, rather than a
@@ -61,7 +62,7 @@ func (a *app) resolve(s settings, arg string, params []string, allowPrivate bool
 	if err != nil {
 		return target{}, err
 	}
-	t.params = mergeParams(t.params, given)
+	t.params, t.meaning = mergeParams(t.params, given), spec.Meaning()
 	secrets, err := a.secrets(spec, s)
 	if err != nil {
 		return target{}, err
@@ -95,16 +96,6 @@ func (a *app) find(s settings, arg string) (t target, spec *declarative.Spec, er
 		}
 	}
 	return t, spec, err
-}
-
-// identity returns what a checkpoint means nothing without: the parameters, and
-// where the provider is.
-func (t target) identity() map[string]string {
-	identity := mergeParams(t.params, nil)
-	if origins := t.connector.Provider().Origins; len(origins) > 0 {
-		identity["base_url"] = origins[0]
-	}
-	return identity
 }
 
 // sourceOf returns the connector file that a connector was last collected

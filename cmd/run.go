@@ -42,7 +42,7 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.Var((*durationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end")
 	flags.BoolVar(&o.strict, "strict", false, "exit 10 on a planned pause and 11 on warnings")
 	flags.BoolVar(&o.create, "create", false, "create the database that --state, COLLECT_STATE or a file names")
-	flags.BoolVar(&o.newParams, "new-params", false, "go on with other parameters than the last run had")
+	flags.BoolVar(&o.newParams, "new-params", false, "go on with other parameters, or streams, than the last run had")
 	flags.BoolVar(&o.trace, "trace", false, "with --json: an event for each step of each request, too")
 	flags.BoolVar(&o.private, "allow-private", false, "follow links and redirects of the provider to private addresses, too")
 	flags.StringVar(&o.progress, "progress", "", "how to show `progress`: auto, live, plain or none")

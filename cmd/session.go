@@ -5,10 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -40,15 +38,8 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	if s.salt, err = s.store.Salt(ctx); err != nil {
 		return 0, err
 	}
-	runs, err := s.store.Runs(ctx, s.target.name, 1)
-	if err != nil {
-		return 0, err
-	}
-	if len(runs) > 0 {
-		s.before = &runs[0]
-	}
-	if err := s.sameParams(); err != nil {
-		return 0, err
+	if err := s.sameAsBefore(ctx); err != nil {
+		return 0, err // before it waits for anything
 	}
 	provider := s.target.connector.Provider()
 	domain := pacing.Domain(provider.Name, provider.Credential, s.salt)
@@ -58,9 +49,18 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	}
 	// Whatever happens, the lease is given back; after the verdict this does
 	// nothing.
-	defer func() { _ = ledger.Finish(context.WithoutCancel(ctx), s.record) }()
+	defer func() {
+		if err != nil {
+			s.record.Outcome, s.record.ExitCode = collection.Failed, classify(err).exit
+		}
+		_ = ledger.Finish(context.WithoutCancel(ctx), s.record)
+	}()
 
-	// Not before the lease: a run that was waited for learns until it ends.
+	// Not before the lease: a run that was waited for may have been another
+	// one, and it learns until it ends.
+	if err := s.sameAsBefore(ctx); err != nil {
+		return 0, err
+	}
 	learned, err := s.store.Provider(ctx, domain)
 	if err != nil {
 		return 0, err
@@ -210,33 +210,6 @@ func (s *session) streams() []string {
 		return s.options.streams
 	}
 	return s.target.streams
-}
-
-// A paramsError says that a connector was collected with other parameters, so
-// that its checkpoints mean nothing now.
-type paramsError struct {
-	Connector string
-	Was, Now  map[string]string
-}
-
-func (e *paramsError) Error() string {
-	var changed []string
-	for name, now := range e.Now {
-		if was, ok := e.Was[name]; !ok || was != now {
-			changed = append(changed, fmt.Sprintf("%s was %q and is now %q", name, was, now))
-		}
-	}
-	return fmt.Sprintf("%s was collected with other parameters: %s", e.Connector, strings.Join(changed, ", "))
-}
-
-// sameParams refuses parameters that differ from those of the last run: its
-// checkpoints were reached under those, and going on from them would skip
-// records in silence.
-func (s *session) sameParams() error {
-	if s.before == nil || s.options.newParams || maps.Equal(s.before.Params, s.target.identity()) {
-		return nil
-	}
-	return &paramsError{Connector: s.target.name, Was: s.before.Params, Now: s.target.identity()}
 }
 
 // goesOn says in a line what this run goes on from; "" if it begins anew.

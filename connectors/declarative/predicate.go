@@ -16,6 +16,7 @@ import (
 // expr-lang/expr, type-checked against the names it may use when the file is
 // read. It can reach nothing outside of them, and its memory is bounded.
 type predicate struct {
+	text    string
 	program *vm.Program
 	uses    map[string]bool // names of the environment
 }
@@ -36,7 +37,7 @@ func (c *checker) predicate(s scalar, env map[string]any) *predicate {
 		c.faults = append(c.faults, f)
 		return nil
 	}
-	p := &predicate{program: program, uses: map[string]bool{}}
+	p := &predicate{text: s.text, program: program, uses: map[string]bool{}}
 	node := program.Node()
 	ast.Walk(&node, p)
 	return p
