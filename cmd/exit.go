@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"collect/collection"
+	"collect/runner"
 	"collect/store"
 )
 
@@ -141,14 +142,10 @@ func verdictCode(e ending) (collection.Outcome, int) {
 		codes = append(codes, exitWarned)
 	}
 	code := worst(codes...)
-	outcome := outcomeOf(code, e.Run.Tally)
-	if outcome == collection.Complete && slices.Contains(codes, exitPaused) {
-		outcome = collection.Deferred // with warnings on top
-	}
 	if !e.Strict && (code == exitPaused || code == exitWarned) {
 		code = exitOK
 	}
-	return outcome, code
+	return outcomeOf(e), code
 }
 
 // interrupted reports whether a signal, and nothing worse, ended the run.
@@ -198,22 +195,20 @@ func reasonCode(r collection.Reason) int {
 	return exitOwed
 }
 
-// outcomeOf returns the verdict that code stands for.
-func outcomeOf(code int, work collection.Tally) collection.Outcome {
-	switch code {
-	case exitOK, exitWarned:
-		if work.Changed == 0 {
-			return collection.NothingNew
-		}
-		return collection.Complete
-	case exitPaused:
-		return collection.Deferred
-	case exitUnreached, exitLater:
-		return collection.Waiting
-	case exitOwed, exitProtocol, exitRefused:
-		return collection.Blocked
-	case exitInterrupt, exitTerminated:
-		return collection.RunInterrupted
+// outcomeOf returns the verdict on a run: the runner's, unless something ended
+// it that is no stop.
+func outcomeOf(e ending) collection.Outcome {
+	run, owed := e.Run, make([]collection.Gap, len(e.Owed))
+	for i, gap := range e.Owed {
+		owed[i] = gap.Gap
 	}
-	return collection.Failed
+	if stop := stopIn(e.Err); stop != nil {
+		run.Reason = stop.Reason
+	} else if e.Err != nil {
+		if code := classify(e.Err).exit; code != exitLater && code != exitUnreached {
+			return collection.Failed
+		}
+		run.Reason = collection.RetryAfter // it is time that helps
+	}
+	return runner.Verdict(run, owed)
 }

@@ -34,7 +34,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 		n, _ := strconv.ParseInt(checkpoint.Version, 10, 64) // "" is pass 0
 		current = collection.Cursor{Version: strconv.FormatInt(n+1, 10)}
 		if _, err := r.save(collection.Slice{Place: home, From: checkpoint, Next: current}); err != nil {
-			return err
+			return inStream(stream, err)
 		}
 	}
 	tasks := make(chan task)
@@ -68,7 +68,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	last.Done = true
 	if last != current {
 		if _, err := r.save(collection.Slice{Place: home, From: current, Next: last}); err != nil {
-			return err
+			return inStream(stream, err)
 		}
 	}
 	r.finish(home)
@@ -179,7 +179,7 @@ func (r *Runner) fillParent(ctx context.Context, stream collection.Stream, gap c
 		}
 	}
 	_, err = r.save(collection.Slice{Place: gap.Place, From: gap.Cursor, Next: collection.Cursor{Done: true}, Fills: gap.ID})
-	return err
+	return inStream(stream, err)
 }
 
 // unmadeOf returns the key of the parent that leaveParent left at p; ok is

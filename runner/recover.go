@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -85,7 +84,7 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 	if err != nil {
 		stop, err := asStop(ctx, err)
 		if err != nil {
-			return fmt.Errorf("stream %s: %w", stream.Name, err)
+			return inStream(stream, err)
 		}
 		r.met(gap.Place, stop)
 		again := r.gap(stream, gap.Place, gap.Cursor, stop)
@@ -93,5 +92,5 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 		return r.leave(ctx, again, stop)
 	}
 	slice.From, slice.Fills = gap.Cursor, gap.ID
-	return r.commit(slice)
+	return inStream(stream, r.commit(slice))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,6 +125,9 @@ func TestCrashAnywhere(t *testing.T) {
 					_, err := do(t, m, p, set)
 					if m.dead && !errors.Is(err, errCrash) {
 						t.Errorf("Do = %v, want the crash", err)
+					}
+					if err != nil && strings.Count(err.Error(), "stream ") > 1 {
+						t.Errorf("%q names its stream twice", err)
 					}
 					if _, err := do(t, m.reopen(), p, func(c *runner.Config) { set(c); c.Run.Mode = collection.Resume }); err != nil {
 						t.Fatal(err)

@@ -8,31 +8,32 @@ import "collect/collection"
 // A run is complete only if nothing is owed; a planned pause is one only if
 // nothing but planned gaps is owed. So no outcome that scripts read as success
 // hides a hole: a provider gap makes it [collection.Waiting], a stuck gap or a
-// record in quarantine makes it [collection.Blocked]. A piece that a rule of
-// the connector or the provider declared gone is not owed.
+// record in quarantine makes it [collection.Blocked]. What ended the run counts
+// like a gap, and an open breaker like pressure: nobody chose that end. A piece
+// that a rule of the connector or the provider declared gone is not owed.
 func Verdict(run collection.Run, owed []collection.Gap) collection.Outcome {
-	stuck, pressure, planned := run.Tally.Rejected > 0, false, false
+	if run.Reason == collection.Interrupted {
+		return collection.RunInterrupted
+	}
+	kinds := map[collection.Kind]bool{}
 	for _, gap := range owed {
-		if gap.Reason == collection.Gone {
-			continue
-		}
-		switch gap.Reason.Kind() {
-		case collection.Stuck:
-			stuck = true
-		case collection.Pressure:
-			pressure = true
-		case collection.Planned:
-			planned = true
+		if gap.Reason != collection.Gone {
+			kinds[gap.Reason.Kind()] = true
 		}
 	}
+	switch run.Reason {
+	case "", collection.Gone:
+	case collection.CircuitOpen:
+		kinds[collection.Pressure] = true
+	default:
+		kinds[run.Reason.Kind()] = true
+	}
 	switch {
-	case run.Reason == collection.Interrupted:
-		return collection.RunInterrupted
-	case stuck:
+	case kinds[collection.Stuck], run.Tally.Rejected > 0:
 		return collection.Blocked
-	case pressure, run.Reason == collection.CircuitOpen, run.Reason == collection.RetryAfter:
+	case kinds[collection.Pressure]:
 		return collection.Waiting
-	case planned:
+	case kinds[collection.Planned]:
 		return collection.Deferred
 	case run.Tally.Changed == 0:
 		return collection.NothingNew

@@ -39,7 +39,7 @@ func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collecti
 		}
 		stop, err := asStop(ctx, err)
 		if err != nil {
-			return fmt.Errorf("stream %s: %w", stream.Name, err)
+			return inStream(stream, err)
 		}
 		r.met(at, stop)
 		gap := r.gap(stream, at, reached, stop)
@@ -49,10 +49,18 @@ func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collecti
 			return r.leave(ctx, gap, stop)
 		}
 		if _, err := r.save(collection.Slice{Place: at, From: reached, Next: next, Leaves: &gap}); err != nil {
-			return err
+			return inStream(stream, err)
 		}
 		checkpoint, version = next, next.Version
 	}
+}
+
+// inStream says of which stream an error is; err may be nil.
+func inStream(stream collection.Stream, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("stream %s: %w", stream.Name, err)
 }
 
 // follow commits slice after slice until the walk is done, and returns the
@@ -186,11 +194,12 @@ func (r *Runner) commit(slice collection.Slice) error {
 	return nil
 }
 
-// save moves a checkpoint, and tells what became of the gaps there.
+// save moves a checkpoint, and tells what became of the gaps there. Who calls it
+// says of which stream an error is.
 func (r *Runner) save(slice collection.Slice) (collection.Committed, error) {
 	done, err := r.commits.commit(slice)
 	if err != nil {
-		return done, fmt.Errorf("stream %s: %w", slice.Stream, err)
+		return done, err
 	}
 	r.mu.Lock()
 	r.tally.GapsShut += int64(len(done.Closed))

@@ -19,14 +19,14 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 	return func(yield func(collection.Slice, error) bool) {
 		w, err := c.walk(client, at)
 		if err != nil {
-			yield(collection.Slice{}, fmt.Errorf("%s: %w", at.Stream, err))
+			yield(collection.Slice{}, err)
 			return
 		}
 		ctx, from := collection.WithStream(ctx, at.Stream), from // each range begins at from
 		for {
 			slice, err := w.slice(ctx, from)
 			if err != nil {
-				yield(collection.Slice{}, fmt.Errorf("%s: %w", at.Stream, err))
+				yield(collection.Slice{}, err)
 				return
 			}
 			if !yield(slice, nil) || slice.Next.Done {
