@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strconv"
 	"sync"
 
@@ -146,21 +144,10 @@ func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass s
 	return open, nil
 }
 
-// unmade is the name that stands for the key of a parent in the partition of
-// leaveParent. No connector binds it: what it binds begins with a letter.
-const unmade = "_parent"
-
 // leaveParent leaves a gap for a parent that no partition can be made of, so
 // that it is not skipped in silence.
 func (r *Runner) leaveParent(ctx context.Context, stream collection.Stream, parent collection.Parent, cause error) error {
-	key, err := json.Marshal(parent.Key)
-	if err != nil {
-		return fmt.Errorf("stream %s: key of a parent: %w", stream.Name, err)
-	}
-	at := collection.Place{
-		Stream: stream.Name, Lane: r.Run.Lane,
-		Partition: collection.NewPartition(map[string]json.RawMessage{unmade: key}),
-	}
+	at := collection.Place{Stream: stream.Name, Lane: r.Run.Lane, Partition: collection.Unmade(parent.Key)}
 	stop := &collection.Stop{Reason: collection.SchemaDrift, Detail: cause.Error()}
 	r.met(at, stop)
 	return r.leave(ctx, r.gap(stream, at, collection.Cursor{}, stop), stop)
@@ -180,16 +167,6 @@ func (r *Runner) fillParent(ctx context.Context, stream collection.Stream, gap c
 	}
 	_, err = r.save(collection.Slice{Place: gap.Place, From: gap.Cursor, Next: collection.Cursor{Done: true}, Fills: gap.ID})
 	return inStream(stream, err)
-}
-
-// unmadeOf returns the key of the parent that leaveParent left at p; ok is
-// false if p is the partition of a parent.
-func unmadeOf(p collection.Partition) (key string, ok bool) {
-	vars, err := p.Vars()
-	if err != nil || vars[unmade] == nil {
-		return "", false
-	}
-	return key, json.Unmarshal(vars[unmade], &key) == nil
 }
 
 // parent returns the stored record of a stream with that key.

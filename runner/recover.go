@@ -68,7 +68,7 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 	if stream.Parent != "" && gap.Partition == "" {
 		return nil // it marks where the pass goes on, and the pass closes it
 	}
-	if key, ok := unmadeOf(gap.Partition); ok {
+	if key, ok := gap.Partition.Unmade(); ok {
 		return r.fillParent(ctx, stream, gap, key)
 	}
 	at, err := r.Ledger.Checkpoint(ctx, gap.Place)

@@ -72,8 +72,8 @@ type Store interface {
 
 	// Reset moves the checkpoint of a place to to, whatever it is, closes the
 	// gaps of the place as superseded, and records who did it and why. With
-	// Partition "" it does so for every partition of the stream's lane. It
-	// takes the lease for the moment it needs, and fails with a *HeldError
+	// Partition "" it does so for every partition of the stream's lane, but for
+	// those of [collection.Unmade], whose checkpoints are gone then. It takes the lease for the moment it needs, and fails with a *HeldError
 	// like Begin.
 	Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit Audit) error
 

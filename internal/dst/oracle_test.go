@@ -274,7 +274,7 @@ func (h *history) unfinished(r rest, lane collection.Lane) (open []string) {
 	left := map[collection.Place]bool{}
 	for at, c := range r.cursors {
 		// A parent that no partition could be made of has no walk.
-		if at.Lane == lane && !c.Done && !strings.HasPrefix(string(at.Partition), `{"_parent"`) {
+		if at.Lane == lane && !c.Done && !strings.HasPrefix(string(at.Partition), collection.UnmadePrefix) {
 			left[at] = true
 		}
 	}

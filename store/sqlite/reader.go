@@ -130,9 +130,11 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 		if at.SavedAt.After(lane.SavedAt) {
 			lane.SavedAt = at.SavedAt
 		}
+		_, unmade := collection.Partition(partition).Unmade()
 		switch {
 		case partition == "":
 			lane.Complete = done
+		case unmade: // stands for a parent, and is not collected
 		case done:
 			lane.Done++
 			fallthrough

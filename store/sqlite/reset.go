@@ -111,8 +111,16 @@ func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit st
 	})
 }
 
-// resetPartitions moves every checkpoint of the lane of a stream.
+// resetPartitions moves every checkpoint of the lane of a stream. What stood for
+// a parent that no partition could be made of has none any more: nothing walks
+// there, so that it would stay unfinished for good.
 func (l *ledger) resetPartitions(t tx, s *stream, lane collection.Lane, to collection.Cursor) error {
+	err := t.exec(`DELETE FROM checkpoints
+		WHERE partition_id IN (SELECT id FROM partitions WHERE stream_id = ?1 AND substr(partition, 1, length(?2)) = ?2) AND lane = ?3`,
+		s.id, collection.UnmadePrefix, string(lane))
+	if err != nil {
+		return err
+	}
 	args := append(cursorArgs(to), digest(to), l.epoch, formatTime(t.now), s.id, string(lane))
 	return t.exec(`UPDATE checkpoints SET token = ?, since = ?, high = ?, version = ?, done = ?, digest = ?,
 			epoch = ?, saved_at = ?

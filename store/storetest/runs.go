@@ -218,17 +218,42 @@ func resetPartitions(t *testing.T, open opener) {
 		commit(t, l, page(at, collection.Cursor{}, token("2")))
 		deferGap(t, l, true, collection.Gap{Place: at, Cursor: token("2"), Reason: collection.BadPage})
 	}
+	unmade := collection.Place{Stream: "issues", Partition: collection.Unmade("z"), Lane: collection.Incremental}
+	commit(t, l, page(unmade, collection.Cursor{}, collection.Cursor{Done: true}))
+	checkPartitions(t, s, "issues", 0, 2)
 	finish(t, l)
 	if err := s.Reset(t.Context(), connector, home("issues"), collection.Cursor{}, store.Audit{}); err != nil {
 		t.Fatalf("Reset: %v", err)
 	}
+	checkPartitions(t, s, "issues", 0, 2)
 	l = begin(t, s, "run-2")
+	checkCursor(t, l, unmade, collection.Cursor{})
+	if at, err := l.Checkpoint(t.Context(), unmade); err != nil || !at.SavedAt.IsZero() {
+		t.Errorf("after a reset, what stood for a parent has the checkpoint %+v, %v, want none", at, err)
+	}
 	for _, at := range []collection.Place{home("issues"), x, y} {
 		checkCursor(t, l, at, collection.Cursor{})
 	}
 	checkCursor(t, l, back, token("2"))
 	checkCursor(t, l, home("repos"), token("2"))
 	checkOwed(t, s, "open bad_page 1", "open bad_page 1")
+}
+
+// checkPartitions checks how many partitions the incremental lane of a stream
+// has, and how many are done: those of parents that could be made.
+func checkPartitions(t *testing.T, s store.Reader, stream string, done, all int64) {
+	t.Helper()
+	streams, err := s.Streams(t.Context(), connector)
+	if err != nil {
+		t.Fatalf("Streams: %v", err)
+	}
+	for _, state := range streams {
+		for _, lane := range state.Lanes {
+			if state.Name == stream && lane.Lane == collection.Incremental && (lane.Done != done || lane.Partitions != all) {
+				t.Errorf("%s has %d of %d partitions done, want %d of %d", stream, lane.Done, lane.Partitions, done, all)
+			}
+		}
+	}
 }
 
 func runs(t *testing.T, open opener) {
