@@ -7,6 +7,7 @@ import (
 	"os/user"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,17 +20,19 @@ type resetOptions struct {
 	from         string
 	lane         string
 	why          string
-	yes          bool
+	yes, force   bool
 }
 
 func (a *app) resetCommand() *cobra.Command {
 	var o resetOptions
 	c := &cobra.Command{
 		Use:   "reset <name | file.yaml> --stream S",
-		Short: "Start a stream over, or from a date or cursor",
+		Short: "Start a stream over, or from a mark such as a date",
 		Long: `Reset moves the checkpoints of a stream, so that the next run collects it
-again. No record is deleted: what comes again replaces what is stored under
-the same key. Who did it, when and why is kept.`,
+again: from its start or, with --from, what changed since a mark, which is
+written like those of its records: a time, or a number. No record is deleted:
+what comes again replaces what is stored under the same key. Who did it, when
+and why is kept.`,
 		Args: exactArgs("<name | file.yaml>"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = args[0]
@@ -37,16 +40,20 @@ the same key. Who did it, when and why is kept.`,
 		},
 	}
 	c.Flags().StringVar(&o.stream, "stream", "", "the `stream` to reset")
-	c.Flags().StringVar(&o.from, "from", "", "go on from this `cursor or date` instead of the start")
+	c.Flags().StringVar(&o.from, "from", "", "go on from this `mark`, such as a date, instead of the start")
 	c.Flags().StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane`: incremental or backfill")
 	c.Flags().StringVar(&o.why, "reason", "", "why, for the record")
 	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&o.force, "force", false, "also from a time that has not come: what changes until then is not collected")
 	return c
 }
 
 func (a *app) reset(ctx context.Context, o resetOptions) error {
 	if o.stream == "" {
 		return &usageError{"collect reset: missing --stream"}
+	}
+	if o.lane != string(collection.Incremental) && o.lane != string(collection.Backfill) {
+		return &usageError{fmt.Sprintf("--lane: %q is neither incremental nor backfill", o.lane)}
 	}
 	return a.change(ctx, o.name, func(db store.Store, name string) error {
 		streams, err := db.Streams(ctx, name)
@@ -57,8 +64,13 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 		if i < 0 {
 			return unknownStream(o.stream, streams)
 		}
+		if o.from != "" {
+			if err := a.checkFrom(ctx, db, name, o); err != nil {
+				return err
+			}
+		}
 		if !o.yes {
-			if err := a.confirm(fmt.Sprintf("%s %s", name, o.stream), streams[i]); err != nil {
+			if err := a.confirm(fmt.Sprintf("%s %s", name, o.stream), o.from, streams[i]); err != nil {
 				return err
 			}
 		}
@@ -73,6 +85,38 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 	})
 }
 
+// checkFrom refuses what --from must not be: a text that is no mark of the
+// stream, which its provider may take for anything, and a time that has not
+// come, since what changes until then would not be asked for.
+func (a *app) checkFrom(ctx context.Context, db store.Store, name string, o resetOptions) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	_, spec, err := a.find(settings, o.name)
+	if err != nil {
+		return err
+	}
+	var sample []byte
+	for record, err := range db.Records(ctx, name, o.stream) {
+		if err != nil {
+			return err
+		}
+		if spec.HasMark(o.stream, record.Data) {
+			sample = record.Data
+			break
+		}
+	}
+	at, err := spec.CheckMark(o.stream, o.from, sample)
+	if err != nil {
+		return &usageError{"--from: " + err.Error() + "; nothing was changed"}
+	}
+	if at.After(time.Now()) && !o.force {
+		return &usageError{fmt.Sprintf("--from: %s has not come: what changes until then would not be collected; nothing was changed (--force does it)", o.from)}
+	}
+	return nil
+}
+
 // cursorFrom returns the cursor that a person means by from: where a walk
 // begins that asks for what is new since from. "" is the very start.
 func cursorFrom(from string) collection.Cursor {
@@ -80,9 +124,12 @@ func cursorFrom(from string) collection.Cursor {
 }
 
 // confirm asks for the name to be typed.
-func (a *app) confirm(name string, stream store.StreamState) error {
-	fmt.Fprintf(a.err, "%s has %s records. To collect it again from the start, type its name (%s): ",
-		stream.Name, count(stream.Records), name)
+func (a *app) confirm(name, from string, stream store.StreamState) error {
+	if from == "" {
+		from = "the start"
+	}
+	fmt.Fprintf(a.err, "%s has %s records. To collect it again from %s, type its name (%s): ",
+		stream.Name, count(stream.Records), from, name)
 	line, err := bufio.NewReader(a.in).ReadString('\n')
 	if strings.TrimSpace(line) != name {
 		if err != nil {
