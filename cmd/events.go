@@ -62,6 +62,7 @@ type eventLine struct {
 	Wait      *waitLine                `json:"wait,omitempty"`
 	Breaker   *collection.BreakerInfo  `json:"breaker,omitempty"`
 	Freeze    *freezeLine              `json:"freeze,omitempty"`
+	Clamp     *collection.ClampInfo    `json:"clamp,omitempty"`
 	Gap       *gapLine                 `json:"gap,omitempty"`
 	Budget    *collection.BudgetInfo   `json:"budget,omitempty"`
 	Limit     *collection.LimitInfo    `json:"limit,omitempty"`
@@ -200,7 +201,7 @@ func lineOf(e collection.Event) eventLine {
 		Time: stamp(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider,
 		Stream: e.Stream, Lane: e.Lane,
 		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,
-		Limit: limitLineOf(e.Limit), Request: e.Request,
+		Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp,
 		Message: clean(e.Message),
 	}
 	return line

@@ -40,6 +40,7 @@ type changeLine struct {
 	Rate    *collection.RateInfo    `json:"rate,omitempty"`
 	Breaker *collection.BreakerInfo `json:"breaker,omitempty"`
 	Freeze  *freezeLine             `json:"freeze,omitempty"`
+	Clamp   *collection.ClampInfo   `json:"clamp,omitempty"`
 	Message *string                 `json:"message"`
 }
 
@@ -65,7 +66,7 @@ func (e explained) line() explainedLine {
 		line.Constraints = append(line.Constraints, c)
 	}
 	for _, event := range e.History {
-		c := changeLine{Time: stamp(event.Time), Event: event.Kind, Rate: event.Rate, Message: textOrNull(clean(event.Message))}
+		c := changeLine{Time: stamp(event.Time), Event: event.Kind, Rate: event.Rate, Clamp: event.Clamp, Message: textOrNull(clean(event.Message))}
 		if b := event.Breaker; b != nil {
 			shown := *b
 			shown.Reason = clean(b.Reason)

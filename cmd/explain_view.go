@@ -173,6 +173,8 @@ func (e explained) changes() []explainedChange {
 			what = rate(event.Rate.Previous) + " -> " + rate(event.Rate.Learned) + ": " + clean(event.Rate.Reason)
 		case event.Breaker != nil:
 			what = fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason))
+		case event.Clamp != nil:
+			what = "ceiling " + clampWords(event.Clamp)
 		case event.Freeze != nil && event.Freeze.Frozen:
 			what = "frozen: " + spaced(event.Freeze.Reason)
 		case event.Freeze != nil:

@@ -230,6 +230,8 @@ func plainLine(e collection.Event, style lineStyle) string {
 			state, priority = "frozen", priorityError
 		}
 		return line(priority, state).add("provider", e.Provider).add("reason", e.Freeze.Reason).String()
+	case e.Clamp != nil:
+		return line(priorityNotice, "clamp").add("ceiling", shareOf(e.Clamp.Previous)+"->"+shareOf(e.Clamp.Ratio)).add("reason", e.Clamp.Reason).String()
 	case e.Gap != nil:
 		return plainGap(e, style)
 	case e.Budget != nil:

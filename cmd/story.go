@@ -157,6 +157,8 @@ func storyOf(e collection.Event) string {
 		return fmt.Sprintf("frozen: all calls to %s are stopped (%s)", provider, clean(e.Freeze.Reason))
 	case e.Freeze != nil:
 		return fmt.Sprintf("released: calls to %s may leave again", provider)
+	case e.Clamp != nil:
+		return "the ceiling of " + provider + " is " + clampWords(e.Clamp)
 	case e.Gap != nil && e.Kind == collection.GapOpened:
 		return fmt.Sprintf("gap %s in %s: %s, %s", gapName(e.Gap.ID), clean(e.Stream), reasonWords(e.Gap.Reason), e.Gap.Kind)
 	case e.Gap != nil:
@@ -169,6 +171,15 @@ func storyOf(e collection.Event) string {
 		return string(e.Kind) + ": " + clean(e.Message)
 	}
 	return ""
+}
+
+// clampWords says how much of a ceiling is in force, and why.
+func clampWords(c *collection.ClampInfo) string {
+	why := "too much was refused under it"
+	if c.Ratio > c.Previous {
+		why = "little was refused under it"
+	}
+	return fmt.Sprintf("%s of what is declared, was %s: %s", shareOf(c.Ratio), shareOf(c.Previous), why)
 }
 
 // limitWords says an announced limit: 5,000 requests in 60 min.

@@ -58,6 +58,9 @@ func percent(done, total int64) string {
 	return fmt.Sprintf("%d.%d%%", tenths/10, tenths%10)
 }
 
+// shareOf returns a share of 1: 90%.
+func shareOf(v float64) string { return decimal(math.Round(v*1000)/10) + "%" }
+
 // span returns d in the unit a person would use: 38 s, 67 min, 5 h, 2 days.
 func span(d time.Duration) string {
 	switch s := d.Seconds(); {

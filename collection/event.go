@@ -17,6 +17,7 @@ const (
 	WaitEnded       EventKind = "wait.ended"
 	BreakerChanged  EventKind = "breaker.changed"
 	FreezeChanged   EventKind = "freeze.changed"
+	ClampChanged    EventKind = "clamp.changed"
 	GapOpened       EventKind = "gap.opened"
 	GapClosed       EventKind = "gap.closed"
 	LeaseTaken      EventKind = "lease.taken"
@@ -60,6 +61,7 @@ type Event struct {
 	Wait     *WaitInfo     `json:",omitempty"`
 	Breaker  *BreakerInfo  `json:",omitempty"`
 	Freeze   *FreezeInfo   `json:",omitempty"`
+	Clamp    *ClampInfo    `json:",omitempty"`
 	Gap      *GapInfo      `json:",omitempty"`
 	Budget   *BudgetInfo   `json:",omitempty"`
 	Limit    *LimitInfo    `json:",omitempty"`
@@ -83,7 +85,7 @@ type RateInfo struct {
 	Previous float64  `json:"previous_per_second"`
 	Ceiling  *float64 `json:"ceiling_per_second"` // nil: none declared
 	Reason   string   `json:"reason"`
-	Binds    string   `json:"binds,omitempty"` // what makes it no faster: learned or ceiling
+	Binds    string   `json:"binds,omitempty"` // the strictest of what limits it then, by the names of gate.Constraint
 
 	LastBackoff *BackoffInfo `json:"last_backoff,omitempty"` // in this run; nil: there was none
 }
@@ -137,6 +139,16 @@ type FreezeInfo struct {
 	Frozen bool      `json:"frozen"`
 	Reason string    `json:"reason"`
 	Until  time.Time `json:"until"` // when one test request may go out; zero: only an operator releases it
+}
+
+// ClampInfo describes a move of the strictest ceiling, which is lowered while
+// too much is refused under it.
+type ClampInfo struct {
+	Previous float64 `json:"previous_ratio"` // of the ceiling
+	Ratio    float64 `json:"ratio"`
+	Ceiling  float64 `json:"ceiling_per_second"` // that is in force
+	Burn     float64 `json:"burn_ratio"`         // the share of attempts that began an episode of refusals
+	Reason   string  `json:"reason"`
 }
 
 // GapInfo describes a gap.

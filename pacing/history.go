@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"collect/collection"
-	"collect/pacing/law"
 )
 
 // mostUnsaved bounds the changes of the rate that one save brings: what a
@@ -14,14 +13,7 @@ const mostUnsaved = 64
 // describe completes a change of the rate with what it is measured by. g.mu is
 // held.
 func (g *Governor) describe(r *collection.RateInfo) {
-	r.Ceiling, r.Binds = g.ceiling, "learned"
-	most := law.Ceiling
-	if g.ceiling != nil {
-		most = *g.ceiling
-	}
-	if r.Learned >= most {
-		r.Binds = "ceiling"
-	}
+	r.Ceiling = g.ceiling
 	if r.Learned < r.Previous {
 		g.backoff = &collection.BackoffInfo{Reason: r.Reason, At: r.Previous}
 	}

@@ -1,12 +1,14 @@
 package pacing_test
 
 import (
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/gate"
 )
 
 // TestRateChangesAreKept: how the pace came to be what it is can be asked
@@ -57,6 +59,38 @@ func TestRateChangesAreKept(t *testing.T) {
 			t.Errorf("a second save: %v, %d events more", err, len(d.events)-before)
 		}
 	})
+}
+
+// TestRateChangesSayWhatBinds, as whoever asks at that moment is told.
+func TestRateChangesSayWhatBinds(t *testing.T) {
+	silence := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(429)
+	}
+	for _, tc := range []struct {
+		name     string
+		provider collection.Provider
+		answer   http.HandlerFunc
+		requests int
+		want     string // of the last change
+	}{
+		{"what was learned", collection.Provider{}, statuses(200), 10, gate.Learned},
+		{"the ceiling", collection.Provider{Ceilings: []collection.Ceiling{{Count: 2, Per: time.Second}}}, statuses(200), 200, gate.CeilingOf},
+		{"a silence", collection.Provider{Limits: collection.Limits{Attempts: 1}}, silence, 1, gate.HoldOf},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var j journal
+			tc.provider.Name, tc.provider.Origins = "acme", []string{"https://acme.test"}
+			g := govern(t, pacing.Config{Provider: tc.provider, Base: serve(tc.answer), Observe: j.observe})
+			for range tc.requests {
+				_, _ = fetch(t, g)
+			}
+			told := j.of(collection.RateChanged)
+			if len(told) == 0 || told[len(told)-1].Rate.Binds != tc.want {
+				t.Errorf("%s: changes %+v, want one that says that %s binds", tc.name, told, tc.want)
+			}
+		})
+	}
 }
 
 // TestFewRateChangesAreKept: one save brings the newest ones, not all.

@@ -136,11 +136,14 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 	for i, e := range settled.Changes {
 		settled.Changes[i] = g.tell(e, now, next.Stream)
 	}
-	g.tellRate(settled, now, next.Stream)
+	grown := g.grown(settled)
 	for _, e := range g.heard.Note(a.outcome.Windows) {
 		g.tell(e, now, next.Stream)
 	}
 	g.unlock()
+	if grown != nil {
+		g.tellRate(grown, next.Stream)
+	}
 	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason == collection.Frozen && settled.Frozen != nil {
 		*stop = *settled.Frozen
 		stop.Status = a.status
@@ -155,18 +158,27 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 // little.
 const rateStep = 1.25
 
-// tellRate tells that the pace has grown. A decrease is told when it happens.
-func (g *Governor) tellRate(s desk.Settled, now time.Time, stream string) {
-	rate := s.Rate
+// grown returns how far the pace has grown since it was last told, if it is to
+// be told again. A decrease is told when it happens. g.mu is held.
+func (g *Governor) grown(s desk.Settled) *collection.RateInfo {
+	rate, was := s.Rate, g.reported
 	switch {
-	case rate < g.reported:
+	case rate < was:
 		g.reported = rate
-	case rate > g.reported && (rate >= g.reported*rateStep || rate >= s.Most):
-		g.tell(collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
-			Learned: rate, Previous: g.reported, Reason: "answered without complaint",
-		}}, now, stream)
+	case rate > was && (rate >= was*rateStep || rate >= s.Most):
 		g.reported = rate
+		return &collection.RateInfo{Learned: rate, Previous: was, Reason: "answered without complaint"}
 	}
+	return nil
+}
+
+// tellRate tells that the pace has grown, and what binds now. The desk is asked
+// for that, so g.mu is not held.
+func (g *Governor) tellRate(r *collection.RateInfo, stream string) {
+	r.Binds = g.desk.Status().Binding()
+	g.mu.Lock()
+	defer g.unlock()
+	g.tell(collection.Event{Kind: collection.RateChanged, Rate: r}, time.Now(), stream)
 }
 
 // retry prepares the turn of the next attempt, or returns the stop that ends

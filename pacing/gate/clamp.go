@@ -43,6 +43,7 @@ type clamp struct {
 	sent    int // attempts that ended since then
 	refused int // of which so many began an episode
 	begun   bool
+	burn    float64 // at the last decision
 }
 
 func newClamp(c collection.Clamp) (clamp, error) {
@@ -82,18 +83,36 @@ func (c *clamp) onResult(s law.Signal, refused bool, now moment) bool {
 	if now-c.since < c.policy.Cooldown || c.sent < clampEvidence {
 		return false
 	}
-	burn, was := float64(c.refused)/float64(c.sent), c.share()
-	calm := burn < c.policy.Burn*clampCalm && c.down > 0
+	was := c.share()
+	c.burn = float64(c.refused) / float64(c.sent)
+	calm := c.burn < c.policy.Burn*clampCalm && c.down > 0
 	switch {
 	case calm && (s == law.Throttled || s == law.Failed):
 		return false // up with the next success: an error makes nothing faster
-	case burn > c.policy.Burn && was > c.policy.Least:
+	case c.burn > c.policy.Burn && was > c.policy.Least:
 		c.down++
 	case calm:
 		c.down--
 	}
 	c.since, c.sent, c.refused = now, 0, 0
 	return c.share() != was
+}
+
+// Why the clamp moved.
+const (
+	refusedMuch   = "too_much_refused"
+	refusedLittle = "little_refused"
+)
+
+// clampChanged tells of a move of the clamp.
+func (g *Gate) clampChanged(was float64) collection.Event {
+	share, reason := g.clamp.share(), refusedMuch
+	if share > was {
+		reason = refusedLittle
+	}
+	return collection.Event{Kind: collection.ClampChanged, Clamp: &collection.ClampInfo{
+		Previous: was, Ratio: share, Ceiling: share * g.ceiling, Burn: g.clamp.burn, Reason: reason,
+	}}
 }
 
 // A keptClamp is the saved form of a clamp that lowers the ceiling.

@@ -114,6 +114,42 @@ func TestClampBounds(t *testing.T) {
 
 var refused = law.Outcome{Signal: law.Throttled, Hold: -1}
 
+// TestClampIsTold: each move of the clamp, down and up, is an event that is
+// saved before anything else leaves.
+func TestClampIsTold(t *testing.T) {
+	p := collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 60, Per: time.Minute}}}
+	state, _, _ := gate.ForceClosed(nil, t0, "") // the breaker is not what is tested
+	g, now := resume(t, p, state, t0), t0
+	share, moves := 1.0, map[string]int{}
+	for i := range 1000 {
+		o := good
+		if i < 250 && i%10 == 0 {
+			o = refused
+		}
+		for plan := g.Plan(gate.Request{}, now); !plan.Ready; plan = g.Plan(gate.Request{}, now) {
+			now = plan.Until
+		}
+		changes, save := g.Settle(now, g.Leave(gate.Request{}, now), o)
+		for _, e := range changes {
+			if e.Clamp == nil {
+				continue
+			}
+			c := *e.Clamp
+			if e.Kind != collection.ClampChanged || !save || c.Previous != share || math.Abs(c.Ceiling-c.Ratio) > 1e-9 {
+				t.Errorf("request %d: %s %+v, saved %t, after a share of %v", i, e.Kind, c, save, share)
+			}
+			share = c.Ratio
+			moves[c.Reason]++
+		}
+		if st := g.Status(now); clampIn(st.Constraints) != share && share < 1 {
+			t.Fatalf("request %d: told of a share of %v, and in force is %v", i, share, clampIn(st.Constraints))
+		}
+	}
+	if share != 1 || moves["too_much_refused"] < 2 || moves["little_refused"] != moves["too_much_refused"] {
+		t.Errorf("the share is %v after moves %v", share, moves)
+	}
+}
+
 // TestClampedPace is 30 a minute at each share, with the law switched off, and
 // across restarts.
 func TestClampedPace(t *testing.T) {

@@ -301,7 +301,9 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 		}
 	}
 	if g.ceiling > 0 && o.Signal != law.Silent {
-		save = g.clamp.onResult(o.Signal, fresh, now) || save
+		if was := g.clamp.share(); g.clamp.onResult(o.Signal, fresh, now) {
+			changes, save = append(changes, g.clampChanged(was)), true
+		}
 	}
 	if change := g.breaker.onResult(p.ID, p.probe, evidence(&p, o.Signal, fresh), g.sent, now); change != nil {
 		changes, save = append(changes, collection.Event{Kind: collection.BreakerChanged, Breaker: change}), true
@@ -310,6 +312,9 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 		if change := g.freeze.onResult(&p, &o, g.sent, &g.clock, now); change != nil {
 			changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
 		}
+	}
+	if len(changes) > 0 {
+		g.nameBinding(changes, at)
 	}
 	return changes, save
 }

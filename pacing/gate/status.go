@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"collect/collection"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -232,6 +233,25 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 		rate = law.PerSecond(k.Interval)
 	}
 	return g.status(rate, k.HeardAt, at), nil
+}
+
+// Binding names the constraint that binds; "" if none does.
+func (s Status) Binding() string {
+	for _, c := range s.Constraints {
+		if c.Binds {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// nameBinding says in changes of the rate what binds after all of them.
+func (g *Gate) nameBinding(changes []collection.Event, at time.Time) {
+	for _, e := range changes {
+		if e.Rate != nil {
+			e.Rate.Binds = g.Status(at).Binding()
+		}
+	}
 }
 
 // Rate returns the learned pace in requests per second, of all routes that

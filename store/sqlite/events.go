@@ -15,6 +15,7 @@ type info struct {
 	Wait     *collection.WaitInfo     `json:"wait,omitempty"`
 	Breaker  *collection.BreakerInfo  `json:"breaker,omitempty"`
 	Freeze   *collection.FreezeInfo   `json:"freeze,omitempty"`
+	Clamp    *collection.ClampInfo    `json:"clamp,omitempty"`
 	Gap      *collection.GapInfo      `json:"gap,omitempty"`
 	Budget   *collection.BudgetInfo   `json:"budget,omitempty"`
 	Metrics  *collection.Metrics      `json:"metrics,omitempty"`
@@ -32,7 +33,7 @@ func record(t tx, e collection.Event) error {
 	if e.Time.IsZero() {
 		e.Time = t.now
 	}
-	detail, err := json.Marshal(info{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Gap, e.Budget, e.Metrics, e.Message})
+	detail, err := json.Marshal(info{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Clamp, e.Gap, e.Budget, e.Metrics, e.Message})
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (s *Store) Events(ctx context.Context, connector string, n int) ([]collecti
 		}
 		e.Rate, e.Throttle, e.Wait, e.Breaker = in.Rate, in.Throttle, in.Wait, in.Breaker
 		e.Freeze, e.Gap, e.Budget, e.Message = in.Freeze, in.Gap, in.Budget, in.Message
-		e.Metrics = in.Metrics
+		e.Metrics, e.Clamp = in.Metrics, in.Clamp
 		if e.Kind == collection.SliceCommitted {
 			e.Slice = &slice
 		}

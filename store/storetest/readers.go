@@ -51,24 +51,29 @@ func evidence(t *testing.T, open opener) {
 
 	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	freeze := collection.Event{Kind: collection.FreezeChanged, Provider: "acme", Freeze: &collection.FreezeInfo{Frozen: true, Reason: "403", Until: until}}
-	if err := l.SaveProvider(t.Context(), "d", []byte(`{}`), freeze); err != nil {
+	clamp := collection.Event{Kind: collection.ClampChanged, Provider: "acme", Clamp: &collection.ClampInfo{Previous: 1, Ratio: .9, Ceiling: 3.6, Burn: .1, Reason: "x"}}
+	if err := l.SaveProvider(t.Context(), "d", []byte(`{}`), clamp, freeze); err != nil {
 		t.Fatalf("SaveProvider: %v", err)
 	}
+	want[collection.ClampChanged]++
 	want[collection.FreezeChanged]++
 	expect("SaveProvider", want)
 
-	checkEvents(t, s, done[0].Commit, gap.ID, *freeze.Freeze)
+	checkEvents(t, s, done[0].Commit, gap.ID, *clamp.Clamp, *freeze.Freeze)
 }
 
-// checkEvents checks the newest 4 events: a commit that closed a gap, a lease,
-// and a freeze.
-func checkEvents(t *testing.T, s store.Store, commit, gap int64, freeze collection.FreezeInfo) {
+// checkEvents checks the newest 5 events: a commit that closed a gap, a lease,
+// a clamp and a freeze.
+func checkEvents(t *testing.T, s store.Store, commit, gap int64, clamp collection.ClampInfo, freeze collection.FreezeInfo) {
 	t.Helper()
-	events, err := s.Events(t.Context(), connector, 4)
-	if err != nil || len(events) != 4 {
-		t.Fatalf("Events = %v, %v, want the newest 4", events, err)
+	events, err := s.Events(t.Context(), connector, 5)
+	if err != nil || len(events) != 5 {
+		t.Fatalf("Events = %v, %v, want the newest 5", events, err)
 	}
-	last := events[3]
+	if e := events[3]; e.Kind != collection.ClampChanged || e.Clamp == nil || *e.Clamp != clamp {
+		t.Errorf("the event before the newest = %+v, want the clamp", e)
+	}
+	last := events[4]
 	if last.Kind != collection.FreezeChanged || last.Freeze == nil || *last.Freeze != freeze || last.Run != "run-1" {
 		t.Errorf("the newest event = %+v, want the freeze", last)
 	}
