@@ -94,7 +94,8 @@ func (l *latency) disperse(took, median float64) {
 // slowDown begins a drain: slower than what is delivered, until the queue that
 // must be somewhere is empty.
 func (p *plateau) slowDown(median float64, pit bool, now Moment) {
-	delivered := min(p.delivered(now), p.pace())
+	_, busy := p.delivered(p.idle, now)
+	delivered := min(busy, p.pace())
 	if delivered == 0 {
 		return
 	}

@@ -178,7 +178,8 @@ func (p *plateau) plateauOr(rate float64) float64 {
 // forbid remembers the pace at which the account was refused, for ever.
 func (p *plateau) forbid(now Moment) {
 	p.at = now
-	limit := max(slowest, banShare*min(p.pace(), max(p.delivered(now), p.burstRate(now), p.pace()/4)))
+	delivered, _ := p.delivered(p.idle, now)
+	limit := max(slowest, banShare*min(p.pace(), max(delivered, p.burstRate(now), p.pace()/4)))
 	if p.banned == 0 || limit < p.banned {
 		p.banned = limit
 	}

@@ -41,19 +41,20 @@ type knowledge struct {
 // A served is an answer and what it cost.
 type served struct {
 	at   Moment
+	idle time.Duration // in all before it, in which nothing was in flight
 	work float64
 }
 
 // count notes an answer.
-func (k *knowledge) count(work float64, now Moment) {
+func (k *knowledge) count(work float64, idle time.Duration, now Moment) {
 	k.answers++
 	k.work += work
 	if n := len(k.latest); n < keptLeast || n < keptMost && now-k.latest[k.head].at < recent {
-		k.latest = slices.Insert(k.latest, k.head, served{now, work})
+		k.latest = slices.Insert(k.latest, k.head, served{now, idle, work})
 		k.head = (k.head + 1) % len(k.latest)
 		return
 	}
-	k.latest[k.head] = served{now, work}
+	k.latest[k.head] = served{now, idle, work}
 	if k.head++; k.head == len(k.latest) {
 		k.head = 0
 	}
@@ -77,19 +78,22 @@ func (k *knowledge) within(from, to Moment) float64 {
 	return work
 }
 
-// delivered returns the rate of the latest answers.
-func (k *knowledge) delivered(now Moment) float64 {
+// delivered returns the rate of the latest answers, and the rate that they had
+// while anything was in flight: a pause that something else than the provider
+// made, like a ceiling, says nothing about how fast it is.
+func (k *knowledge) delivered(idle time.Duration, now Moment) (rate, busy float64) {
 	const few = 16
 	n := min(few, len(k.latest))
 	if n < enough {
-		return 0
+		return 0, 0
 	}
 	work := 0.0
 	for i := 1; i < n; i++ {
 		work += k.latest[(k.head+len(k.latest)-i)%len(k.latest)].work
 	}
 	first := k.latest[(k.head+len(k.latest)-n)%len(k.latest)]
-	return work / max((now-first.at).Seconds(), 1e-3)
+	span := now - first.at
+	return work / max(span.Seconds(), 1e-3), work / max((span-(idle-first.idle)).Seconds(), 1e-3)
 }
 
 // measure learns the window from the length of the block: the smallest usual

@@ -50,18 +50,20 @@ type plateau struct {
 	ceiling float64
 	phase   float64
 
-	r      float64 // the pace, before the bounds of pace
-	mode   mode
-	goal   float64 // of recovering
-	target float64 // the plateau; 0: none is known
-	tat    Moment  // of the next request; zero before the first
-	sent   uint64
-	fence  uint64  // the id of the latest request sent before the last decrease
-	weight float64 // of the latest request
-	flying int     // requests in flight
-	afloat float64 // and their cost
-	left   Moment  // when the latest one left
-	heard  bool    // the provider said something about the pace
+	r       float64 // the pace, before the bounds of pace
+	mode    mode
+	goal    float64 // of recovering
+	target  float64 // the plateau; 0: none is known
+	tat     Moment  // of the next request; zero before the first
+	sent    uint64
+	fence   uint64        // the id of the latest request sent before the last decrease
+	weight  float64       // of the latest request
+	flying  int           // requests in flight
+	afloat  float64       // and their cost
+	left    Moment        // when the latest one left
+	settled Moment        // and when the latest one ended
+	idle    time.Duration // in all, in which nothing was in flight
+	heard   bool          // the provider said something about the pace
 
 	episode
 	knowledge
@@ -121,6 +123,9 @@ func interval(rate float64) time.Duration { return time.Duration(float64(time.Se
 func (p *plateau) OnSend(now Moment, weight float64) Ticket {
 	p.sent++
 	p.weight = cost(weight)
+	if p.flying == 0 {
+		p.idle += now - p.settled
+	}
 	p.flying++
 	p.afloat += p.weight
 	p.left = now
@@ -136,6 +141,7 @@ func (p *plateau) OnSend(now Moment, weight float64) Ticket {
 // OnResult records the end of an attempt.
 func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) {
 	p.flying--
+	p.settled = now
 	p.afloat -= d.weight
 	if o.Signal != Silent && o.Signal != Failed {
 		p.heard = true
@@ -153,7 +159,7 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) {
 
 // answer records an answer that did not ask for less.
 func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
-	p.count(d.weight, now)
+	p.count(d.weight, p.idle, now)
 	p.suspicion *= suspicionFade
 	p.crowd.accept(d)
 	if d.ID <= p.fence {

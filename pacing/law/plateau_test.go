@@ -304,3 +304,34 @@ func TestIntervalStep(t *testing.T) {
 		t.Errorf("intervals\n got %v\nwant %v", got, want)
 	}
 }
+
+// TestPausesOfOthersAreNoSlowness: a ceiling that lets ten requests out in a
+// minute makes long pauses. When answers become slow the pace falls below what
+// the provider delivers, and not below what the ceiling lets through.
+func TestPausesOfOthersAreNoSlowness(t *testing.T) {
+	l := law.NewLearner(1, 20)
+	now, drains := t0, 0
+	for i := range 200 {
+		at, _ := l.Next(now)
+		now = later(now, at)
+		if i%10 == 0 {
+			now = now.Add(time.Minute)
+		}
+		s, before := l.Send(now), l.Rate()
+		latency := 100 * ms
+		if i >= 100 {
+			latency = 600 * ms
+		}
+		now = now.Add(latency)
+		l.Result(s, law.Result{Signal: law.Succeeded}, now)
+		if got := l.Rate(); got < before {
+			drains++
+			if got < 0.6*min(before, 1/latency.Seconds()) {
+				t.Errorf("request %d: answers of %v make %v/s of %v/s", i, latency, got, before)
+			}
+		}
+	}
+	if drains == 0 {
+		t.Error("the answers were never slow enough")
+	}
+}
