@@ -275,7 +275,7 @@ const (
 		ORDER BY min(g.attempts, 8) - ((g.opened_at <= ?6) + (g.opened_at <= ?7) + (g.opened_at <= ?8) + (g.opened_at <= ?9)
 			+ (g.opened_at <= ?10) + (g.opened_at <= ?11) + (g.opened_at <= ?12) + (g.opened_at <= ?13)),
 			g.tried_at, g.id
-		LIMIT ?5`
+		LIMIT ?5 + 0` // a bare ?5 is looked at when it is bound, and the statement prepared anew each time
 )
 
 // scanGap scans gapColumns, after the columns that are scanned to before.

@@ -183,6 +183,19 @@ func tallyColumns(n *collection.Tally) []any {
 	return []any{&n.Requests, &n.Retries, &n.Throttled, &n.Slices, &n.Records, &n.Changed, &n.Rejected, &n.GapsOpen, &n.GapsShut}
 }
 
+// Abandon lets go of the lease like a process that dies: the run is not ended,
+// and the next one finds what this one left. Nothing may be written after it.
+// It is for simulations of crashes, in which the store outlives the process.
+func (l *ledger) Abandon() error {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	if !l.store.leases[l.lock] {
+		return nil
+	}
+	delete(l.store.leases, l.lock)
+	return l.lock.Abandon()
+}
+
 // Finish ends the run and releases the lease; see store.Ledger. A run that was
 // fenced has no lease to release, and changes nothing.
 func (l *ledger) Finish(ctx context.Context, run collection.Run) error {

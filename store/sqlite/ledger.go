@@ -109,11 +109,11 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 	defer read.Rollback() // nothing was written
 	// The driver starts a goroutine per query for a context that can end.
 	whole := context.WithoutCancel(ctx)
-	query, err := read.PrepareContext(whole, placeQuery)
+	prepared, err := l.store.prepared(whole, placeQuery)
 	if err != nil {
 		return nil, l.store.classify(err)
 	}
-	defer query.Close() // so is its statement
+	query := read.StmtContext(whole, prepared) // ends with the transaction
 
 	start := digest(collection.Cursor{})
 	states := make([]collection.PlaceState, len(at))
@@ -150,7 +150,11 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 	if err != nil {
 		return nil, err
 	}
-	rows, err := l.store.readers.QueryContext(ctx, parentsQuery, stream.id, after, n)
+	query, err := l.store.prepared(ctx, parentsQuery)
+	if err != nil {
+		return nil, l.store.classify(err)
+	}
+	rows, err := query.QueryContext(ctx, stream.id, after, n)
 	if err != nil {
 		return nil, l.store.classify(err)
 	}

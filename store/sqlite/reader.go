@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -16,9 +17,32 @@ import (
 	"collect/store"
 )
 
+// prepared returns the statement of the readers with text query, prepared once
+// for each of their connections. It ends with them.
+func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt := s.queries[query]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := s.readers.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if s.queries == nil {
+		s.queries = map[string]*sql.Stmt{}
+	}
+	s.queries[query] = stmt
+	return stmt, nil
+}
+
 // query runs a query and calls scan for each row.
 func (s *Store) query(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
-	rows, err := s.readers.QueryContext(ctx, query, args...)
+	stmt, err := s.prepared(ctx, query)
+	if err != nil {
+		return s.classify(err)
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		return s.classify(err)
 	}

@@ -71,8 +71,9 @@ type Store struct {
 	writer  *writer // nil: read-only
 	guard   func() error
 
-	mu     sync.Mutex
-	leases map[*filelock.Lock]bool // held by ledgers that are not finished
+	mu      sync.Mutex
+	leases  map[*filelock.Lock]bool // held by ledgers that are not finished
+	queries map[string]*sql.Stmt    // of the readers, by their text, of which there is a fixed number
 }
 
 var _ store.Store = (*Store)(nil)
