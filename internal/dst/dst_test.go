@@ -40,14 +40,11 @@ package dst_test
 import (
 	"flag"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 
 	"collect/collection"
-	"collect/store/sqlite"
 )
 
 var (
@@ -65,9 +62,10 @@ const enough = 250
 const workers = 2
 
 func TestHistories(t *testing.T) {
-	template := emptyStore(t)
 	if *oneSeed != 0 {
-		h := play(t, *oneSeed, template, bug{})
+		on := newStage(t)
+		defer on.strike(t)
+		h := play(t, newPlan(*oneSeed), on, bug{})
 		t.Log(h)
 		if h.failed() {
 			t.Fail()
@@ -87,8 +85,10 @@ func TestHistories(t *testing.T) {
 	seeds := make(chan uint64)
 	for range workers {
 		group.Go(func() {
+			on := newStage(t)
+			defer on.strike(t)
 			for seed := range seeds {
-				h := play(t, seed, template, bug{})
+				h := play(t, newPlan(seed), on, bug{})
 				mu.Lock()
 				for what, n := range h.counts {
 					total[what] += n
@@ -147,22 +147,4 @@ func branches() []string {
 		must = append(must, "outcome "+string(o))
 	}
 	return must
-}
-
-// emptyStore returns the bytes of a store in which nothing happened yet.
-func emptyStore(t *testing.T) []byte {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "state.db")
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	template, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return template
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +19,6 @@ import (
 	"collect/connectors/declarative"
 	"collect/pacing/gate"
 	"collect/store"
-	"collect/store/sqlite"
 )
 
 // A history is one seed being played: a world, the wire to it, one store, and
@@ -29,14 +26,18 @@ import (
 type history struct {
 	plan plan
 	wire *wire
-	path string
 	bug  bug
+
+	stage     *stage
+	connector connectors.Connector
+	streams   []collection.Stream
+	last      *rest // what was read last; nil: something may have changed since
 
 	mu         sync.Mutex
 	processes  int
 	epoch      int64
 	violations []string
-	log        []string
+	log        []entry
 	counts     map[string]int
 
 	// What the store must hold: every slice that took effect, applied to the
@@ -48,40 +49,33 @@ type history struct {
 	walks    map[collection.Place]time.Time // the same, once its first slice was committed
 }
 
-// play plays the plan of a seed, then lets everything come to its end without
+// play plays a plan, then lets everything come to its end without
 // any fault, and returns the history with what it violated.
-func play(t *testing.T, seed uint64, template []byte, b bug) *history {
+func play(t *testing.T, p plan, on *stage, b bug) *history {
 	t.Helper()
+	fresh := p.chance("first run", 0) < 0.1
+	if !fresh {
+		on.sweep(t)
+	}
 	h := &history{
-		plan: newPlan(seed), bug: b, counts: map[string]int{},
+		plan: p, bug: b, counts: map[string]int{},
 		records: map[string]map[string]int{}, rejected: map[string]bool{},
 		cursors: map[collection.Place]collection.Cursor{},
 		asked:   map[collection.Place]time.Time{}, walks: map[collection.Place]time.Time{},
 	}
-	dir, err := os.MkdirTemp(scratch(), "dst")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	h.path = filepath.Join(dir, "state.db")
-	if err := os.WriteFile(h.path, template, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	h.connector = newConnector(p)
+	h.streams = h.connector.Streams()
 	synctest.Test(t, func(t *testing.T) {
 		h.wire = &wire{h: h, world: newWorld(h.plan, time.Now()), times: map[string]int{}, leads: map[string]string{}}
+		h.stage = on
+		if fresh {
+			h.stage = newStage(t)
+			defer h.stage.strike(t)
+		}
 		h.disturbed()
 		h.finish()
 	})
 	return h
-}
-
-// scratch is a file system in memory, where there is one: no history here is
-// about power cuts, and a flush to a disk is most of the time of a commit.
-func scratch() string {
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		return "/dev/shm"
-	}
-	return ""
 }
 
 // disturbed runs the sessions of the plan.
@@ -93,7 +87,7 @@ func (h *history) disturbed() {
 			h.wire.world.change(time.Now())
 		}
 		h.wire.mu.Unlock()
-		before := h.snapshot()
+		before := h.rest()
 		e := h.execute(s, false)
 		h.checkRest(before, s, e)
 		if h.failed() {
@@ -133,7 +127,7 @@ func (h *history) finish() {
 		done := true
 		for _, lane := range lanes {
 			s := session{mode: collection.Resume, lane: lane, concurrency: 1 + round%3}
-			before := h.snapshot()
+			before := h.rest()
 			begun := len(h.unfinished(before, lane)) == 0
 			e := h.execute(s, false)
 			h.checkRest(before, s, e)
@@ -161,12 +155,12 @@ func (h *history) gone(owed []store.OwnedGap) (n int) {
 // tried any more by itself be collected anew.
 func (h *history) operate() {
 	ctx := context.Background()
-	db, err := sqlite.Open(ctx, h.path, sqlite.Options{})
+	db, _, err := h.stage.enter(ctx, false)
 	if err != nil {
 		h.violate("operator: open: %v", err)
 		return
 	}
-	defer db.Close() // nothing is left in it
+	defer h.stage.leave(db) // nothing is left in it
 	audit := store.Audit{Who: "operator", Why: "settled"}
 	state, err := db.Provider(ctx, domain)
 	if err == nil && state != nil {
@@ -184,6 +178,7 @@ func (h *history) operate() {
 	if err != nil {
 		h.violate("operator: gaps: %v", err)
 	}
+	defer func() { h.last = nil }()
 	for _, gap := range gaps {
 		if gap.State != collection.GapDead || gap.Reason == collection.Gone {
 			continue
@@ -202,9 +197,9 @@ func (h *history) operate() {
 	}
 }
 
-// connector builds the connector of the plan.
-func (h *history) connector() connectors.Connector {
-	spec, err := declarative.Parse("sim.yaml", []byte(h.plan.connector()))
+// newConnector builds the connector of a plan.
+func newConnector(p plan) connectors.Connector {
+	spec, err := declarative.Parse("sim.yaml", []byte(p.connector()))
 	if err != nil {
 		panic(err) // it is ours
 	}
@@ -314,8 +309,18 @@ func (h *history) note(format string, args ...any) {
 }
 
 func (h *history) noteLocked(format string, args ...any) {
-	h.log = append(h.log, clock(time.Now())+" "+fmt.Sprintf(format, args...))
+	h.log = append(h.log, entry{time.Now(), format, args})
 }
+
+// An entry is a line of the story of a history. Few are told, so that only
+// those are formatted: what args lead to must not change.
+type entry struct {
+	at     time.Time
+	format string
+	args   []any
+}
+
+func (e entry) String() string { return clock(e.at) + " " + fmt.Sprintf(e.format, e.args...) }
 
 func (h *history) count(what string) {
 	h.mu.Lock()
@@ -339,5 +344,10 @@ func quoted(token string) string {
 
 // String tells the history, for people.
 func (h *history) String() string {
-	return fmt.Sprintf("seed %d: %s\n  %s\n%s", h.plan.seed, h.plan, strings.Join(h.log, "\n  "), strings.Join(h.violations, "\n"))
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %s\n", h.plan.seed, h.plan)
+	for _, e := range h.log {
+		fmt.Fprintf(&b, "  %s\n", e)
+	}
+	return b.String() + strings.Join(h.violations, "\n")
 }

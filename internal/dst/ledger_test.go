@@ -3,7 +3,7 @@ package dst_test
 import (
 	"context"
 	"errors"
-	"slices"
+	"strings"
 	"time"
 
 	"collect/collection"
@@ -182,8 +182,12 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 	return l.write(func() error { return l.Ledger.Finish(ctx, run) })
 }
 
-func places(group []collection.Slice) (names []string) {
-	for _, s := range group {
+// places is the places of slices, for people.
+type places []collection.Slice
+
+func (p places) String() string {
+	var names []string
+	for _, s := range p {
 		name := place(s.Place)
 		switch {
 		case s.Leaves != nil:
@@ -195,7 +199,7 @@ func places(group []collection.Slice) (names []string) {
 		}
 		names = append(names, name)
 	}
-	return slices.Clip(names)
+	return strings.Join(names, ", ")
 }
 
 func place(at collection.Place) string {

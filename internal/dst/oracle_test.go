@@ -1,7 +1,6 @@
 package dst_test
 
 import (
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,14 +35,19 @@ func (g gap) owed() bool {
 	return g.state == collection.GapOpen || g.state == collection.GapLeased || g.state == collection.GapDead
 }
 
+// rest returns what the store holds; it is read anew if something may have
+// changed.
+func (h *history) rest() rest {
+	if h.last == nil {
+		now := h.snapshot()
+		h.last = &now
+	}
+	return *h.last
+}
+
 // snapshot reads the store as a stranger would, with SQL.
 func (h *history) snapshot() rest {
-	db, err := sql.Open("sqlite", "file:"+h.path+"?mode=ro")
-	if err != nil {
-		h.violate("read: %v", err)
-		return rest{}
-	}
-	defer db.Close() // it was only read
+	db := h.stage
 	r := rest{cursors: map[collection.Place]collection.Cursor{}, records: map[string]map[string]int{}, bodies: map[string]bool{}}
 	place := `s.name, p.partition, x.lane, x.token, x.since, x.high, x.version, x.done`
 	join := ` x JOIN partitions p ON p.id = x.partition_id JOIN streams s ON s.id = p.stream_id`
@@ -86,8 +90,8 @@ func (h *history) snapshot() rest {
 }
 
 // rows calls each for every row of a query.
-func (h *history) rows(db *sql.DB, query string, each func(scan func(...any) error) error) {
-	rows, err := db.Query(query)
+func (h *history) rows(db *stage, query string, each func(scan func(...any) error) error) {
+	rows, err := db.query(query)
 	if err != nil {
 		h.violate("read: %v", err)
 		return
@@ -106,7 +110,7 @@ func (h *history) rows(db *sql.DB, query string, each func(scan func(...any) err
 
 // checkTrail is I4 and I6 by the audit trail: each commit names the one before
 // it at its place, and no lease commits after a newer one.
-func (h *history) checkTrail(db *sql.DB) {
+func (h *history) checkTrail(db *stage) {
 	newest := int64(0)
 	last := map[string]int64{}
 	h.rows(db, `SELECT id, partition_id || lane, epoch, previous, fills FROM slices ORDER BY id`, func(scan func(...any) error) error {
@@ -134,6 +138,7 @@ func (h *history) checkRest(before rest, s session, e end) {
 		return
 	}
 	now := h.snapshot()
+	h.last = &now
 	// The store holds what took effect, and nothing else (I1, I3, I4): data
 	// and checkpoint of each commit, or neither.
 	for at, want := range h.cursors {
@@ -251,7 +256,7 @@ func (h *history) coveredNotes(now rest, where collection.Place, began time.Time
 	if now.cursors[where].Done {
 		reached.number = 1 << 30
 	}
-	i := h.wire.world.find(id)
+	i := h.wire.world.byID[id]
 	for n, written := range i.notes {
 		key := fmt.Sprintf("%s/%d", id, n)
 		if _, ok := now.records["notes"][key]; !ok && !written.After(began) && n <= reached.number {
@@ -278,7 +283,7 @@ func (h *history) unfinished(r rest, lane collection.Lane) (open []string) {
 			left[at] = true
 		}
 	}
-	for _, stream := range h.connector().Streams() {
+	for _, stream := range h.streams {
 		home := collection.Place{Stream: stream.Name, Lane: lane}
 		left[home] = left[home] || !r.cursors[home].Done
 		if stream.Parent == "" {
@@ -336,7 +341,7 @@ func (h *history) checkVerdict(now rest, e end) {
 // checkMarked is I9 and I2: a run that was ended leaves a gap at every stream
 // that it did not finish.
 func (h *history) checkMarked(now rest, run collection.Run) {
-	for _, stream := range h.connector().Streams() {
+	for _, stream := range h.streams {
 		home := collection.Place{Stream: stream.Name, Lane: run.Lane}
 		marked := slices.ContainsFunc(now.gaps, func(g gap) bool { return g.owed() && g.at == home })
 		if !marked && !now.cursors[home].Done {

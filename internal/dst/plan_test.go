@@ -2,7 +2,6 @@ package dst_test
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -81,7 +80,6 @@ func newPlan(seed uint64) plan {
 	p := plan{
 		seed:     seed,
 		kind:     kinds[r.IntN(len(kinds))],
-		items:    2 + r.IntN(12),
 		pageSize: 2 + r.IntN(3),
 		keyless:  r.IntN(8) == 0,
 		gone:     r.IntN(4) == 0,
@@ -89,6 +87,16 @@ func newPlan(seed uint64) plan {
 		changes:  []float64{0, 0.02, 0.1}[r.IntN(3)],
 		faults:   map[fault]float64{},
 	}
+	// Most histories are short: what goes wrong is there as often, and can be
+	// read. In long ones troubles meet that are far apart.
+	scale := 1
+	switch n := r.IntN(20); {
+	case n == 0:
+		scale = 12
+	case n <= 5:
+		scale = 4
+	}
+	p.items = 2*scale + r.IntN(12*scale)
 	switch r.IntN(4) {
 	case 0:
 		p.details = "once"
@@ -106,13 +114,15 @@ func newPlan(seed uint64) plan {
 		begin := r.IntN(30)
 		p.outage = [2]int{begin, begin + 5 + r.IntN(30)}
 	}
-	for range 1 + r.IntN(5) {
-		p.sessions = append(p.sessions, newSession(r, p.backfill))
+	for range 1 + r.IntN(5+scale) {
+		p.sessions = append(p.sessions, newSession(r, p.backfill, scale))
 	}
 	return p
 }
 
-func newSession(r *rand.Rand, backfill bool) session {
+// newSession draws what happens to a process of a history that is scale times
+// as long as the shortest ones.
+func newSession(r *rand.Rand, backfill bool, scale int) session {
 	s := session{
 		mode: collection.Forward, lane: collection.Incremental, concurrency: 1,
 		pause: []time.Duration{0, time.Second, 5 * time.Minute, time.Hour, 8 * time.Hour}[r.IntN(5)],
@@ -128,17 +138,17 @@ func newSession(r *rand.Rand, backfill bool) session {
 	}
 	switch r.IntN(8) {
 	case 0, 1:
-		s.killWrite, s.killAfter = 1+r.IntN(40), r.IntN(2) == 0
+		s.killWrite, s.killAfter = 1+r.IntN(40*scale), r.IntN(2) == 0
 	case 2:
-		s.killRequest = 1 + r.IntN(30)
+		s.killRequest = 1 + r.IntN(30*scale)
 	case 3:
-		s.killAt = time.Duration(r.IntN(60_000)) * time.Millisecond
+		s.killAt = time.Duration(r.IntN(60_000*scale)) * time.Millisecond
 	case 4:
-		s.cap = int64(1 + r.IntN(25))
+		s.cap = int64(1 + r.IntN(25*scale))
 	case 5:
-		s.maxTime = time.Duration(1+r.IntN(60)) * time.Second
+		s.maxTime = time.Duration(1+r.IntN(60*scale)) * time.Second
 	case 6:
-		s.interrupt = 1 + r.IntN(20)
+		s.interrupt = 1 + r.IntN(20*scale)
 	}
 	if r.IntN(4) == 0 {
 		s.flush = time.Duration(1+r.IntN(5)) * time.Second
@@ -146,18 +156,18 @@ func newSession(r *rand.Rand, backfill bool) session {
 	switch r.IntN(10) {
 	case 0, 1:
 		s.unknown = map[int]bool{}
-		for range 1 + r.IntN(4) {
-			s.unknown[1+r.IntN(20)] = r.IntN(2) == 0
+		for range 1 + r.IntN(4*scale) {
+			s.unknown[1+r.IntN(20*scale)] = r.IntN(2) == 0
 		}
 	case 3:
-		s.fail = 1 + r.IntN(20)
+		s.fail = 1 + r.IntN(20*scale)
 	case 4:
-		begin := 1 + r.IntN(30)
+		begin := 1 + r.IntN(30*scale)
 		s.full = [2]int{begin, begin + 1 + r.IntN(20)}
 	case 5:
-		s.cancel = 1 + r.IntN(20)
+		s.cancel = 1 + r.IntN(20*scale)
 	case 2, 6:
-		s.second = 1 + r.IntN(15)
+		s.second = 1 + r.IntN(15*scale)
 		s.steal = r.IntN(2) == 0
 	}
 	return s
@@ -166,10 +176,12 @@ func newSession(r *rand.Rand, backfill bool) session {
 // chance draws a number in [0, 1) that depends on the seed and on what only,
 // so that a request meets the same fault however the goroutines are scheduled.
 func (p plan) chance(what string, n int) float64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%d|%s|%d", p.seed, what, n)
-	r := rand.New(rand.NewPCG(h.Sum64(), p.seed))
-	return r.Float64()
+	h := uint64(14695981039346656037) // FNV-1a
+	for i := range len(what) {
+		h = (h ^ uint64(what[i])) * 1099511628211
+	}
+	r := rand.NewPCG(h^uint64(n), p.seed)
+	return float64(r.Uint64()>>11) / (1 << 53)
 }
 
 // faultFor draws the fault of the nth request for what.

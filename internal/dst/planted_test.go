@@ -12,7 +12,8 @@ var plantedSeeds = flag.Int("dst.planted", 0, "look for each planted bug in the 
 // until one of them notices. A bug that none notices is a hole in the oracle
 // or in the histories, and everything they did not find may be hidden in it.
 func TestPlantedBugsAreFound(t *testing.T) {
-	template := emptyStore(t)
+	on := newStage(t)
+	defer on.strike(t)
 	for _, plant := range planted {
 		name, most := plant().name, *plantedSeeds
 		t.Run(name, func(t *testing.T) {
@@ -23,7 +24,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 				most = 60
 			}
 			for i := range most {
-				h := play(t, *firstSeed+uint64(i), template, plant())
+				h := play(t, newPlan(*firstSeed+uint64(i)), on, plant())
 				if h.failed() {
 					t.Logf("planted %q found by seed %d, after %d: %s", name, h.plan.seed, i+1, h.violations[0])
 					return

@@ -61,18 +61,20 @@ func (h *history) execute(s session, mayBeHeld bool) end {
 	p.budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: s.cap, MaxTime: s.maxTime})
 	h.note("%s starts: %+v", p.name, s)
 
-	db, err := sqlite.Open(ctx, h.path, sqlite.Options{})
+	alone := h.plan.chance("opens its own store", h.processes) < 0.1
+	db, own, err := h.stage.enter(ctx, alone)
 	if err != nil {
 		h.violate("%s: open: %v", p.name, err)
 		return end{err: err}
 	}
-	defer func() {
-		p.others.Wait()
-		if err := db.Close(); err != nil {
-			h.violate("%s: close: %v", p.name, err)
-		}
-	}()
+	if own {
+		h.count("store opened")
+	}
 	e := p.run(ctx, db, mayBeHeld)
+	p.others.Wait()
+	if err := h.stage.leave(db); err != nil {
+		h.violate("%s: close: %v", p.name, err)
+	}
 	h.note("%s ends: %s %s %v, killed %t, held %t", p.name, e.run.Outcome, e.run.Reason, e.err, e.dead, e.held)
 	return e
 }
@@ -82,7 +84,7 @@ var domain = pacing.Domain("sim", "", nil)
 
 func (p *process) run(ctx context.Context, db *sqlite.Store, mayBeHeld bool) end {
 	h := p.h
-	connector := h.connector()
+	connector := h.connector
 	learned, err := db.Provider(ctx, domain)
 	if err != nil {
 		return end{err: err}
@@ -97,6 +99,12 @@ func (p *process) run(ctx context.Context, db *sqlite.Store, mayBeHeld bool) end
 		h.violate("I7: %s cannot begin: %v", p.name, err)
 		return end{err: err}
 	}
+	defer func() {
+		// What the kernel does for a process that ends.
+		if err := real.(interface{ Abandon() error }).Abandon(); err != nil {
+			h.violate("%s: abandon: %v", p.name, err)
+		}
+	}()
 	h.began(real.Epoch())
 	if h.wire.holding() {
 		h.count("began inside a silence")
@@ -186,7 +194,7 @@ func (p *process) startAnother() {
 		p.mu.Lock()
 		p.zombie = true
 		p.mu.Unlock()
-		_ = os.Remove(p.h.path + ".sim.lock")
+		_ = os.Remove(p.h.stage.path + ".sim.lock")
 	}
 	p.others.Go(func() {
 		p.h.execute(session{mode: collection.Forward, lane: collection.Incremental, concurrency: 1}, !p.session.steal)

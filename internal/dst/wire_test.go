@@ -1,6 +1,7 @@
 package dst_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -107,7 +108,7 @@ func (c conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	if f == truncated {
 		body = body[:len(body)*2/3]
 	}
-	resp.Body = io.NopCloser(strings.NewReader(string(body)))
+	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }
 
@@ -197,7 +198,7 @@ func (c conn) serve(u *url.URL, what string, n int, f fault) (status int, header
 			q, _ = url.ParseQuery(before)
 		}
 	}
-	if id, ok := strings.CutPrefix(u.Path, "/items/"); ok && !strings.Contains(id, "/") && c.world.find(id).gone {
+	if id, ok := strings.CutPrefix(u.Path, "/items/"); ok && !strings.Contains(id, "/") && c.world.byID[id].gone {
 		return 410, header, []byte(`{}`)
 	}
 	body, ok := c.world.answer(u.Path, q)

@@ -18,7 +18,9 @@ import (
 type world struct {
 	plan   plan
 	random *rand.Rand
-	items  []*item
+	items  []*item                  // by number
+	order  []*item                  // in the order of the list; nil: it has changed
+	byID   map[string]*item         // those that have one
 	last   time.Time                // of the newest change
 	tokens map[string]map[string]at // what a token of a path stands for
 }
@@ -51,7 +53,7 @@ func (i *item) versionAt(t time.Time) int {
 }
 
 func newWorld(p plan, now time.Time) *world {
-	w := &world{plan: p, random: rand.New(rand.NewPCG(p.seed, 0x3041d)), tokens: map[string]map[string]at{}}
+	w := &world{plan: p, random: rand.New(rand.NewPCG(p.seed, 0x3041d)), byID: map[string]*item{}, tokens: map[string]map[string]at{}}
 	for range p.items {
 		w.create(w.tick(now))
 	}
@@ -82,6 +84,7 @@ func (w *world) create(t time.Time) {
 		i.notes = append(i.notes, t)
 	}
 	w.items = append(w.items, i)
+	w.byID[i.id], w.order = i, nil
 }
 
 // change makes a few changes at one moment: all of them are there from the
@@ -95,6 +98,7 @@ func (w *world) change(now time.Time) {
 			w.create(t)
 		case what == 1 && i.changed() != t:
 			i.history = append(i.history, t)
+			w.order = nil
 		case what == 2:
 			i.notes = append(i.notes, t)
 		}
@@ -107,6 +111,7 @@ func (w *world) mend(now time.Time) {
 	for _, i := range w.items {
 		if i.drift && len(i.history) == 1 {
 			i.history = append(i.history, t)
+			w.order = nil
 		}
 	}
 }
@@ -144,16 +149,10 @@ func (w *world) answer(path string, q url.Values) (body []byte, ok bool) {
 	case len(parts) == 1:
 		return w.list(path, q)
 	case len(parts) == 2:
-		i := w.find(parts[1])
-		return i.thing().data, true
+		return w.byID[parts[1]].thing().data, true
 	default:
-		return w.listNotes(path, w.find(parts[1]), q)
+		return w.listNotes(path, w.byID[parts[1]], q)
 	}
-}
-
-func (w *world) find(id string) *item {
-	i := slices.IndexFunc(w.items, func(i *item) bool { return i.id == id })
-	return w.items[i]
 }
 
 // list answers a page of items.
@@ -174,8 +173,7 @@ func (w *world) list(path string, q url.Values) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	listed := w.listed(q.Get("since"))
-	listed = slices.DeleteFunc(listed, func(i *item) bool { return w.compare(w.place(i), start) <= 0 })
+	listed := w.behind(start, q.Get("since"), size+1)
 	token := ""
 	if len(listed) > size {
 		listed = listed[:size]
@@ -184,16 +182,24 @@ func (w *world) list(path string, q url.Values) ([]byte, bool) {
 	return w.page(path, listed, token), true
 }
 
-// listed returns the items that changed since a mark, in the order of the list.
-func (w *world) listed(since string) []*item {
-	listed := slices.Clone(w.items)
-	if since != "" && w.plan.kind.sinceMark() {
-		listed = slices.DeleteFunc(listed, func(i *item) bool {
-			at := stamp(i.changed())
-			return at < since || at == since && w.plan.kind != from
-		})
+// behind returns up to n items behind a position that changed since a mark, in
+// the order of the list.
+func (w *world) behind(start at, since string, n int) (listed []*item) {
+	if w.order == nil {
+		w.order = slices.Clone(w.items)
+		slices.SortFunc(w.order, func(a, b *item) int { return w.compare(w.place(a), w.place(b)) })
 	}
-	slices.SortFunc(listed, func(a, b *item) int { return w.compare(w.place(a), w.place(b)) })
+	begin, _ := slices.BinarySearchFunc(w.order, start, func(i *item, at at) int {
+		return cmp.Or(w.compare(w.place(i), at), -1) // behind it, not at it
+	})
+	for _, i := range w.order[begin:] {
+		if len(listed) == n {
+			break
+		}
+		if !w.plan.kind.sinceMark() || since == "" || stamp(i.changed()) > since || w.plan.kind == from && stamp(i.changed()) == since {
+			listed = append(listed, i)
+		}
+	}
 	return listed
 }
 
