@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -45,6 +46,10 @@ type Config struct {
 	// Close. nil: nobody looks.
 	Observe func(collection.Event)
 
+	// Random is what jitter is drawn from, in [0, 1); it may be called from
+	// several goroutines. nil: math/rand/v2. With a Desk, that one has its own.
+	Random func() float64
+
 	// Trace also tells Observe of each request and attempt.
 	Trace bool
 }
@@ -60,6 +65,7 @@ type Governor struct {
 	budget      *Budget
 	base        http.RoundTripper
 	client      *http.Client
+	random      func() float64
 	save        func(ctx context.Context, state []byte, events ...collection.Event) error
 	observe     func(collection.Event)
 	traced      bool
@@ -106,12 +112,16 @@ func New(c Config) (*Governor, error) {
 		budget:      c.Budget,
 		base:        c.Base,
 		concurrency: c.Provider.Concurrency.Of(c.Concurrency),
+		random:      c.Random,
 		save:        c.Save,
 		observe:     c.Observe,
 		traced:      c.Trace && c.Observe != nil,
 	}
 	if g.budget == nil {
 		g.budget = NewBudget(BudgetLimits{})
+	}
+	if g.random == nil {
+		g.random = rand.Float64
 	}
 	var err error
 	if g.origins, err = originSet(c.Provider.Origins); err != nil {
@@ -142,6 +152,9 @@ func NewGate(c Config) (*gate.Gate, error) {
 	g, err := gate.New(c.Provider, c.Law, c.Provider.Limits.WithDefaults().LongestWait, c.Concurrency)
 	if err != nil {
 		return nil, err
+	}
+	if c.Random != nil {
+		g.Draw(c.Random)
 	}
 	now := time.Now()
 	if err := g.Restore(c.Restore, now); err != nil && c.Observe != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -39,7 +38,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
 		a := t.attempt(req, p, n)
 		next := &desk.Turn{Stream: turn.Stream, Retry: true, Request: turn.Request}
-		next.Request.NotBefore = time.Now().Add(backoff(n-1, rand.Float64()))
+		next.Request.NotBefore = time.Now().Add(backoff(n-1, t.random()))
 		settled, err := t.settle(ctx, p, a, next)
 		t.released(id, n, turn.Stream, a)
 		if err != nil {

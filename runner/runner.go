@@ -65,6 +65,7 @@ type Config struct {
 	Base    http.RoundTripper      // what sends; nil: the network
 	Observe func(collection.Event) // called from several goroutines; nil: nobody looks
 	Trace   bool                   // Observe is told of each request, too
+	Random  func() float64         // what jitter is drawn from; nil: math/rand/v2
 }
 
 // beatEvery is how often a run says that it is alive. People read it ("alive
@@ -124,6 +125,7 @@ func New(c Config) (*Runner, error) {
 		Restore:     c.Learned,
 		Desk:        c.Desk,
 		Observe:     r.observe,
+		Random:      c.Random,
 		Trace:       c.Trace,
 		Save:        r.saveProvider,
 	})

@@ -41,6 +41,7 @@ type Gate struct {
 	routes  []*route        // the first is the route of all that have no other
 	lanes   map[string]lane // by stream
 	newLaw  func() law.Law
+	random  func() float64
 	windows []window
 	clamp   clamp
 	breaker breaker
@@ -65,7 +66,7 @@ type Gate struct {
 func New(p collection.Provider, name string, longestWait time.Duration, concurrency int) (*Gate, error) {
 	g := &Gate{
 		longestWait: longestWait, breaker: breaker{state: Closed},
-		share: p.Reserve, unpaced: p.Unpaced,
+		share: p.Reserve, unpaced: p.Unpaced, random: rand.Float64,
 	}
 	var err error
 	if g.clamp, err = newClamp(p.Clamp); err != nil {
@@ -90,12 +91,12 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 		most = g.ceiling
 	}
 	name = cmp.Or(name, p.Law)
-	first, err := law.New(name, start, most)
+	first, err := law.New(name, start, most, g.random)
 	if err != nil {
 		return nil, err
 	}
 	g.newLaw = func() law.Law {
-		l, _ := law.New(name, start, most) // as the first
+		l, _ := law.New(name, start, most, g.random) // as the first
 		if p.Unpaced {
 			l = law.Unpaced()
 		}
@@ -108,6 +109,16 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 	g.declare(p)
 	g.flights, err = limiter(p.Concurrency, concurrency)
 	return g, err
+}
+
+// Draw makes g draw its chance from random, in [0, 1), and not from the
+// generator of the process: a simulation can then be played again. It must come
+// before g is used.
+func (g *Gate) Draw(random func() float64) {
+	g.random = random
+	for _, way := range g.routes {
+		way.law = g.newLaw()
+	}
 }
 
 // limiter returns the bound of the requests in flight. What nobody declared
@@ -333,20 +344,20 @@ func (g *Gate) silence(way *route, o *law.Outcome, now moment) (changed bool) {
 	if o.QuotaUsed && wait < 0 {
 		wait = quotaHold
 	}
-	changed = lengthen(hold, wait, now)
+	changed = g.lengthen(hold, wait, now)
 	if g.share > 0 {
-		changed = lengthen(reserve, g.reach(o), now) || changed
+		changed = g.lengthen(reserve, g.reach(o), now) || changed
 	}
 	return changed
 }
 
 // lengthen moves until to the end of wait, and reports whether it moved. A
 // negative wait is none.
-func lengthen(until *moment, wait time.Duration, now moment) bool {
+func (g *Gate) lengthen(until *moment, wait time.Duration, now moment) bool {
 	if wait < 0 {
 		return false
 	}
-	to := now + wait + holdLeast + rand.N(holdSpread)
+	to := now + wait + holdLeast + time.Duration(g.random()*float64(holdSpread))
 	if to <= *until {
 		return false
 	}

@@ -13,7 +13,6 @@ package law
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -96,12 +95,12 @@ const (
 )
 
 // New returns the law called name, the default if it is "". It starts at
-// start and never goes above ceiling, in requests per second. An error says
-// that there is no such law.
-func New(name string, start, ceiling float64) (Law, error) {
+// start and never goes above ceiling, in requests per second. Its chance is
+// drawn from random, in [0, 1). An error says that there is no such law.
+func New(name string, start, ceiling float64, random func() float64) (Law, error) {
 	switch name {
 	case "", Plateau:
-		return newPlateau(start, ceiling, rand.Float64()), nil
+		return newPlateau(start, ceiling, random()), nil
 	case AIMD, IntervalStep:
 		p := newPacer(interval(start), interval(ceiling))
 		p.inTime = name == IntervalStep

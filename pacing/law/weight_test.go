@@ -2,6 +2,7 @@ package law_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ func TestWeightIsWaitedFor(t *testing.T) {
 		for _, tc := range []struct{ weight, want float64 }{
 			{1, 1}, {5, 5}, {0.5, 0.5}, {0, 1}, {-3, 1}, {math.NaN(), 1}, {math.Inf(1), 1e6}, {math.Inf(-1), 1},
 		} {
-			l, err := law.New(name, 1, 1)
+			l, err := law.New(name, 1, 1, rand.Float64)
 			if err != nil {
 				t.Fatal(err)
 			}
