@@ -48,11 +48,18 @@ func (r *Runner) recover(ctx context.Context, streams []string) error {
 }
 
 // byPlace groups gaps that are filled one after the other: the walk from one
-// gap of a place may pass the next.
-func byPlace(gaps []collection.Gap) map[collection.Place][]collection.Gap {
-	groups := map[collection.Place][]collection.Gap{}
+// gap of a place may pass the next. The groups are in the order of their first
+// gaps, which is that of their rank.
+func byPlace(gaps []collection.Gap) [][]collection.Gap {
+	var groups [][]collection.Gap
+	group := map[collection.Place]int{}
 	for _, gap := range gaps {
-		groups[gap.Place] = append(groups[gap.Place], gap)
+		i, begun := group[gap.Place]
+		if !begun {
+			i, group[gap.Place] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], gap)
 	}
 	return groups
 }
