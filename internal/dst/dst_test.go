@@ -119,6 +119,23 @@ func TestHistories(t *testing.T) {
 	}
 }
 
+// TestReplay plays histories twice, and both times the same must happen at the
+// same times.
+func TestReplay(t *testing.T) {
+	on := newStage(t)
+	defer on.strike(t)
+	histories := uint64(100)
+	if raced {
+		histories = 4
+	}
+	for seed := *firstSeed; seed < *firstSeed+histories; seed++ {
+		first, second := play(t, newPlan(seed), on, bug{}), play(t, newPlan(seed), on, bug{})
+		if was, is := first.String(), second.String(); was != is {
+			t.Errorf("played again, a history went another way. %s\n\nFirst it was\n%s", is, was)
+		}
+	}
+}
+
 // branches returns what must happen in the histories for them to be worth
 // something.
 func branches() []string {

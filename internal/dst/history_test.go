@@ -24,9 +24,10 @@ import (
 // A history is one seed being played: a world, the wire to it, one store, and
 // one process after the other.
 type history struct {
-	plan plan
-	wire *wire
-	bug  bug
+	plan  plan
+	wire  *wire
+	order *order
+	bug   bug
 
 	stage     *stage
 	connector connectors.Connector
@@ -65,6 +66,7 @@ func play(t *testing.T, p plan, on *stage, b bug) *history {
 	}
 	h.connector = newConnector(p)
 	h.streams = h.connector.Streams()
+	h.order = &order{plan: p, times: map[string]int{}}
 	synctest.Test(t, func(t *testing.T) {
 		h.wire = &wire{h: h, world: newWorld(h.plan, time.Now()), times: map[string]int{}, leads: map[string]string{}}
 		h.stage = on
@@ -210,19 +212,27 @@ func newConnector(p plan) connectors.Connector {
 	return c
 }
 
-// watched notes when walks begin.
+// watched notes when walks begin, and keeps the order of a history.
 type watched struct {
 	connectors.Connector
-	h *history
+	p *process
 }
 
 func (w watched) Slices(ctx context.Context, client *http.Client, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error] {
+	h := w.p.h
 	if from.Token == "" && from.High == "" {
-		w.h.mu.Lock()
-		w.h.asked[at] = time.Now()
-		w.h.mu.Unlock()
+		h.mu.Lock()
+		h.asked[at] = time.Now()
+		h.mu.Unlock()
 	}
-	return w.Connector.Slices(ctx, client, at, from)
+	ordered := *client
+	ordered.Transport = orderly{client.Transport, h.order, w.p.name}
+	return w.Connector.Slices(ctx, &ordered, at, from)
+}
+
+func (w watched) Partition(stream string, parent collection.Parent) (collection.Partition, string, bool, error) {
+	w.p.h.order.wait(w.p.name + " takes " + stream + " of " + parent.Key)
+	return w.Connector.Partition(stream, parent)
 }
 
 func (w watched) Ahead(at collection.Place, from collection.Cursor, n int) []collection.Cursor {

@@ -25,6 +25,14 @@ type ledger struct {
 	unread map[collection.Place]collection.Cursor // where commits have an unknown outcome; I23
 }
 
+// wait returns when it is the turn of a step.
+func (l *ledger) wait(step string, at ...collection.Place) {
+	for _, at := range at {
+		step += " " + place(at)
+	}
+	l.p.h.order.wait(l.p.name + " " + step)
+}
+
 // write makes one durable step, unless the session has something else in mind.
 func (l *ledger) write(effect func() error) error {
 	p := l.p
@@ -54,6 +62,7 @@ func (l *ledger) write(effect func() error) error {
 }
 
 func (l *ledger) Checkpoint(ctx context.Context, at collection.Place) (collection.Checkpoint, error) {
+	l.wait("reads", at)
 	if l.p.isDead() {
 		return collection.Checkpoint{}, errKilled
 	}
@@ -64,6 +73,7 @@ func (l *ledger) Checkpoint(ctx context.Context, at collection.Place) (collectio
 }
 
 func (l *ledger) Commit(ctx context.Context, group ...collection.Slice) (done []collection.Committed, err error) {
+	l.wait("commits", group[0].Place)
 	n := l.p.nextCommit()
 	time.Sleep(l.p.session.flush)
 	l.checkRead(group)
@@ -122,6 +132,7 @@ func (l *ledger) checkRead(group []collection.Slice) {
 }
 
 func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap) (opened []collection.Gap, err error) {
+	l.wait("defers", gaps[0].Place)
 	err = l.write(func() error {
 		opened, err = l.Ledger.Defer(ctx, worked, gaps...)
 		return err
@@ -136,6 +147,7 @@ func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap)
 }
 
 func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) (gaps []collection.Gap, err error) {
+	l.wait("leases")
 	err = l.write(func() error {
 		gaps, err = l.Ledger.Lease(ctx, lane, streams, now, n)
 		return err
@@ -154,6 +166,7 @@ func (l *ledger) Parents(ctx context.Context, parent, after string, n int) ([]co
 }
 
 func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error) {
+	l.wait("reads", at...)
 	if l.p.isDead() {
 		return nil, errKilled
 	}
@@ -161,6 +174,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 }
 
 func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error {
+	l.wait("saves")
 	return l.write(func() error {
 		if err := l.Ledger.SaveProvider(ctx, domain, state, events...); err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 // store to closing it.
 type process struct {
 	h       *history
+	number  int
 	name    string
 	session session
 	budget  *pacing.Budget
@@ -56,7 +57,7 @@ func (h *history) execute(s session, mayBeHeld bool) end {
 	defer cancel()
 	h.mu.Lock()
 	h.processes++
-	p := &process{h: h, name: fmt.Sprintf("p%d", h.processes), session: s, cancel: cancel}
+	p := &process{h: h, number: h.processes, name: fmt.Sprintf("p%d", h.processes), session: s, cancel: cancel}
 	h.mu.Unlock()
 	p.budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: s.cap, MaxTime: s.maxTime})
 	h.note("%s starts: %+v", p.name, s)
@@ -111,9 +112,9 @@ func (p *process) run(ctx context.Context, db *sqlite.Store, mayBeHeld bool) end
 	}
 	below := &ledger{Ledger: h.bug.below(p, real), p: p, unread: map[collection.Place]collection.Cursor{}}
 	r, err := runner.New(runner.Config{
-		Connector: h.bug.connector(watched{connector, h}), Ledger: h.bug.above(p, below), Run: run,
+		Connector: h.bug.connector(watched{connector, p}), Ledger: h.bug.above(p, below), Run: run,
 		Concurrency: p.session.concurrency, Budget: p.budget, Domain: domain,
-		Learned: h.bug.learned(learned), Base: h.bug.transport(conn{h.wire, p}),
+		Learned: h.bug.learned(learned), Base: h.bug.transport(conn{h.wire, p}), Random: h.plan.dice(p.number),
 	})
 	if err != nil {
 		h.violate("%s: %v", p.name, err)

@@ -80,7 +80,12 @@ func (c conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.p.isDead() {
 		return nil, errKilled
 	}
-	what, n, f := c.arrive(req.URL)
+	left := time.Now()
+	c.h.order.wait(c.p.name + " sends " + req.URL.Path + "?" + req.URL.RawQuery)
+	if c.p.isDead() {
+		return nil, errKilled
+	}
+	what, n, f := c.arrive(req.URL, left)
 	delay := time.Duration(20+400*c.h.plan.chance("delay "+what, n)) * time.Millisecond
 	if f == silent {
 		delay = time.Duration(35+60*c.h.plan.chance("silent "+what, n)) * time.Second
@@ -113,7 +118,7 @@ func (c conn) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // arrive logs a request at the moment it leaves, and draws what becomes of it.
-func (c conn) arrive(u *url.URL) (what string, n int, f fault) {
+func (c conn) arrive(u *url.URL, left time.Time) (what string, n int, f fault) {
 	now := time.Now()
 	c.mu.Lock()
 	c.arrivals++
@@ -121,7 +126,7 @@ func (c conn) arrive(u *url.URL) (what string, n int, f fault) {
 	what = u.Path + "?" + u.RawQuery
 	c.times[what]++
 	n = c.times[what]
-	c.checkHolds(now, what)
+	c.checkHolds(left, what)
 	if !c.calm {
 		f = c.h.plan.faultFor(what, n)
 		if c.h.plan.chance("change", at) < c.h.plan.changes {

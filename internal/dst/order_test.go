@@ -1,0 +1,51 @@
+package dst_test
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// An order makes a history the same each time it is played. Where several
+// goroutines go on at the same moment of virtual time, the scheduler would
+// decide whose step comes first. So each step that others can see is taken a
+// little later, and how much depends on the seed and on the step.
+type order struct {
+	plan plan
+
+	mu    sync.Mutex
+	times map[string]int
+}
+
+// wait returns when it is the turn of a step.
+func (o *order) wait(step string) {
+	o.mu.Lock()
+	o.times[step]++
+	n := o.times[step]
+	o.mu.Unlock()
+	time.Sleep(1 + time.Duration(o.plan.chance("order "+step, n)*float64(time.Millisecond)))
+}
+
+// dice returns what the jitter of a process is drawn from.
+func (p plan) dice(process int) func() float64 {
+	var mu sync.Mutex
+	r := rand.New(rand.NewPCG(p.seed, uint64(process)))
+	return func() float64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.Float64()
+	}
+}
+
+// An orderly client asks in the order of its history.
+type orderly struct {
+	next  http.RoundTripper
+	order *order
+	by    string
+}
+
+func (o orderly) RoundTrip(req *http.Request) (*http.Response, error) {
+	o.order.wait(o.by + " asks " + req.URL.Path + "?" + req.URL.RawQuery)
+	return o.next.RoundTrip(req)
+}
