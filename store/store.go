@@ -64,7 +64,8 @@ type Store interface {
 	// Begin takes the lease of run.Connector, marks runs of it whose process
 	// died as abandoned, frees their gaps, and starts run (ID, Connector,
 	// Mode, Lane, Holder and StartedAt are set). The streams are declared so
-	// that readers know them before the first record.
+	// that readers know them before the first record. If the clock was set
+	// back since the last run, what gaps wait for is moved with it.
 	//
 	// It returns a *HeldError, and changes nothing, if another process holds
 	// the lease.

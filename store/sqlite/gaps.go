@@ -268,6 +268,9 @@ const (
 	leasedHere = `WHERE g.state IN ('open', 'leased') AND g.state = 'leased'
 		AND g.stream_id IN (SELECT id FROM streams WHERE connector = ?)`
 
+	waitingHere = `WHERE g.state IN ('open', 'leased') AND g.not_before IS NOT NULL
+		AND g.stream_id IN (SELECT id FROM streams WHERE connector = ?)`
+
 	eligible = `WHERE g.state IN ('open', 'leased') AND g.state = 'open'
 			AND g.stream_id IN (SELECT value FROM json_each(?1)) AND g.lane = ?2 AND g.leased_epoch <> ?3
 			AND (g.kind = 'planned' OR (g.not_before IS NULL OR g.not_before <= ?4)

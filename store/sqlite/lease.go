@@ -37,6 +37,9 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collect
 		if err := l.takeOver(t); err != nil {
 			return err
 		}
+		if err := l.moveBack(t); err != nil {
+			return err
+		}
 		if err := l.start(t, run); err != nil {
 			return err
 		}

@@ -141,6 +141,42 @@ func abandoned(t *testing.T, open opener) {
 	}
 }
 
+// clockSetBack leaves a gap that waits for an hour under a clock that is a year
+// ahead. When that is set right, the gap still waits for what is left of the
+// hour: no year longer, and no minute shorter. A run that ended says when it
+// did, and one that died when it was last alive.
+func clockSetBack(t *testing.T, open opener) {
+	for _, dies := range []bool{false, true} {
+		s := open(t)
+		now := time.Now()
+		ahead := now.AddDate(1, 0, 0)
+		name := fmt.Sprintf("run that dies: %t", dies)
+		l := begin(t, s, name)
+		at := part("issues", name)
+		deferGap(t, l, false, collection.Gap{Place: at, Reason: collection.RetryAfter, NotBefore: ahead.Add(time.Hour)})
+		if dies {
+			if err := l.Beat(t.Context(), ahead, collection.Tally{}); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := l.Finish(t.Context(), collection.Run{Outcome: collection.Waiting, EndedAt: ahead}); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s)
+
+		s = open(t)
+		l = begin(t, s, name+", the next")
+		if got := lease(t, l, now.Add(59*time.Minute), 1); len(got) != 0 {
+			t.Errorf("%s: leased %v before the hour was over", name, got)
+		}
+		if got := lease(t, l, now.Add(61*time.Minute), 1); len(got) != 1 {
+			t.Errorf("%s: leased %v after the hour, want the gap", name, got)
+		}
+		commit(t, l, page(at, collection.Cursor{}, collection.Cursor{Done: true}, name))
+		finish(t, l)
+		closeStore(t, s)
+	}
+}
+
 // clocks gives every write a time of another age. (A run whose clock is wrong
 // must be as safe as any other.)
 func clocks(t *testing.T, open opener) {
