@@ -145,6 +145,7 @@ func branches() []string {
 		"interrupted", "cancelled", "held by another", "lock stolen", "fenced", "began inside a silence",
 		"left behind", "filled", "gap leased", "quarantined", "backfill commit", "shared commit",
 		"hold", "freeze", "released by an operator", "reset by an operator",
+		"clock set back", "clock set forward",
 	}
 	for _, f := range faultOrder {
 		must = append(must, string(f))

@@ -84,6 +84,7 @@ func play(t *testing.T, p plan, on *stage, b bug) *history {
 func (h *history) disturbed() {
 	for _, s := range h.plan.sessions {
 		time.Sleep(s.pause)
+		h.setClock(s.clock)
 		h.wire.mu.Lock()
 		if h.plan.changes > 0 {
 			h.wire.world.change(time.Now())

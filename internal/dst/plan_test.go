@@ -53,6 +53,7 @@ type session struct {
 	mode        collection.Mode
 	lane        collection.Lane
 	pause       time.Duration // before it starts
+	clock       time.Duration // by how much the clock is set before it starts
 	concurrency int
 	cap         int64
 	maxTime     time.Duration
@@ -114,8 +115,13 @@ func newPlan(seed uint64) plan {
 		begin := r.IntN(30)
 		p.outage = [2]int{begin, begin + 5 + r.IntN(30)}
 	}
+	clocks := r.IntN(6) == 0
 	for range 1 + r.IntN(5+scale) {
-		p.sessions = append(p.sessions, newSession(r, p.backfill, scale))
+		s := newSession(r, p.backfill, scale)
+		if clocks && r.IntN(2) == 0 {
+			s.clock = steps[r.IntN(len(steps))]
+		}
+		p.sessions = append(p.sessions, s)
 	}
 	return p
 }

@@ -1,0 +1,127 @@
+package dst_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The clock of a history cannot be set: time in it only goes on. A process
+// cannot tell a clock that was set back from times in its store that are all
+// later by as much, so those are moved while no process runs. Within a process
+// a step of the clock changes nothing that time.Time does not already hold
+// apart: durations are measured by its monotonic reading.
+
+// steps are by how much the clock is set.
+var steps = []time.Duration{-365 * 24 * time.Hour, -24 * time.Hour, -time.Hour, -90 * time.Second,
+	90 * time.Second, time.Hour, 24 * time.Hour, 365 * 24 * time.Hour}
+
+// setClock sets the clock by d, as the processes that follow see it.
+func (h *history) setClock(d time.Duration) {
+	if d == 0 {
+		return
+	}
+	h.note("the clock is set by %v", d)
+	h.count(map[bool]string{true: "clock set back", false: "clock set forward"}[d < 0])
+	if err := h.stage.age(d); err != nil {
+		h.violate("the clock: %v", err)
+	}
+	h.last = nil
+	// The end of a silence is a reading of the clock: one that is set forward
+	// makes it come sooner, and one that is set back must not.
+	h.wire.mu.Lock()
+	defer h.wire.mu.Unlock()
+	for i := range h.wire.holds {
+		h.wire.holds[i].until = h.wire.holds[i].until.Add(-max(0, d))
+	}
+}
+
+// stamps are the columns of times, by table.
+var stamps = map[string][]string{
+	"checkpoints": {"saved_at"}, "slices": {"committed_at"}, "events": {"at"}, "leases": {"since", "beat_at"},
+	"runs": {"started_at", "beat_at", "ended_at"}, "gaps": {"not_before", "opened_at", "tried_at", "closed_at"},
+	"provider_state": {"saved_at", "state"},
+}
+
+// age makes everything that is stored older by d.
+func (s *stage) age(d time.Duration) error {
+	tx, err := s.eyes.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after a commit it does nothing
+	for table, columns := range stamps {
+		for _, column := range columns {
+			if err := ageColumn(tx, table, column, d); err != nil {
+				return fmt.Errorf("%s.%s: %w", table, column, err)
+			}
+		}
+	}
+	return tx.Commit()
+}
+
+func ageColumn(tx *sql.Tx, table, column string, d time.Duration) error {
+	rows, err := tx.Query(fmt.Sprintf(`SELECT DISTINCT %s FROM %s WHERE %[1]s IS NOT NULL`, column, table))
+	if err != nil {
+		return err
+	}
+	var texts []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		texts = append(texts, text)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	// All are moved the same way; from the end, so that none is moved twice.
+	for _, text := range texts {
+		_, err := tx.Exec(fmt.Sprintf(`UPDATE %s SET %s = ? WHERE %[2]s = ?`, table, column), "-"+older(text, d), text)
+		if err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(fmt.Sprintf(`UPDATE %s SET %s = substr(%[2]s, 2) WHERE %[2]s IS NOT NULL`, table, column))
+	return err
+}
+
+// older returns a time, or JSON with times in it, older by d.
+func older(text string, d time.Duration) string {
+	if !strings.HasPrefix(text, "{") {
+		t, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil || t.Year() < 1900 {
+			return text
+		}
+		return t.Add(-d).Format("2006-01-02T15:04:05.000000Z")
+	}
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		return text
+	}
+	all, err := json.Marshal(olderIn(value, d))
+	if err != nil {
+		panic(err) // it was valid before
+	}
+	return string(all)
+}
+
+func olderIn(value any, d time.Duration) any {
+	switch v := value.(type) {
+	case string:
+		return older(v, d)
+	case []any:
+		for i := range v {
+			v[i] = olderIn(v[i], d)
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = olderIn(v[name], d)
+		}
+	}
+	return value
+}
