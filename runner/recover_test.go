@@ -75,6 +75,33 @@ func TestCrashWhileGapsAreFilled(t *testing.T) {
 	}
 }
 
+// TestGapsAreFilledInTheirOrder: the ledger leases gaps by rank, and that is the
+// order in which they are asked for, so that a budget leaves the last.
+func TestGapsAreFilledInTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 12}
+		var want []string
+		for _, item := range p.items() {
+			at := "/details/" + item + "?page="
+			p.fail(at, http.StatusOK) // not JSON
+			want = append(want, at)
+		}
+		if _, err := do(t, m, p, func(c *runner.Config) { c.Concurrency = 1 }); err != nil {
+			t.Fatal(err)
+		}
+		p.mend()
+		p.asked = nil
+		time.Sleep(7 * time.Hour)
+		set := func(c *runner.Config) { c.Concurrency, c.Run.Mode = 1, collection.Resume }
+		if _, err := do(t, m.reopen(), p, set); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.asked[:len(want)]; !slices.Equal(got, want) {
+			t.Errorf("asked for %q, want %q", got, want)
+		}
+	})
+}
+
 // TestFullDiskWhileGapsAreFilled: a commit that fails ends the run with its
 // error, wherever it was.
 func TestFullDiskWhileGapsAreFilled(t *testing.T) {
