@@ -124,7 +124,7 @@ func TestHistories(t *testing.T) {
 func TestReplay(t *testing.T) {
 	on := newStage(t)
 	defer on.strike(t)
-	histories := uint64(100)
+	histories := uint64(60)
 	if raced {
 		histories = 4
 	}

@@ -227,12 +227,12 @@ func (w watched) Slices(ctx context.Context, client *http.Client, at collection.
 		h.mu.Unlock()
 	}
 	ordered := *client
-	ordered.Transport = orderly{client.Transport, h.order, w.p.name}
+	ordered.Transport = orderly{client.Transport, w.p}
 	return w.Connector.Slices(ctx, &ordered, at, from)
 }
 
 func (w watched) Partition(stream string, parent collection.Parent) (collection.Partition, string, bool, error) {
-	w.p.h.order.wait(w.p.name + " takes " + stream + " of " + parent.Key)
+	w.p.wait("takes " + stream + " of " + parent.Key)
 	return w.Connector.Partition(stream, parent)
 }
 

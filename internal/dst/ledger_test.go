@@ -30,7 +30,15 @@ func (l *ledger) wait(step string, at ...collection.Place) {
 	for _, at := range at {
 		step += " " + place(at)
 	}
-	l.p.h.order.wait(l.p.name + " " + step)
+	l.p.wait(step)
+}
+
+// note adds a step to the story, unless it is one that a dead process wanted
+// to take.
+func (l *ledger) note(err error, format string, args ...any) {
+	if !errors.Is(err, errKilled) {
+		l.p.h.note(format, args...)
+	}
 }
 
 // write makes one durable step, unless the session has something else in mind.
@@ -75,7 +83,9 @@ func (l *ledger) Checkpoint(ctx context.Context, at collection.Place) (collectio
 func (l *ledger) Commit(ctx context.Context, group ...collection.Slice) (done []collection.Committed, err error) {
 	l.wait("commits", group[0].Place)
 	n := l.p.nextCommit()
-	time.Sleep(l.p.session.flush)
+	if !l.p.isDead() {
+		time.Sleep(l.p.session.flush)
+	}
 	l.checkRead(group)
 	err = l.write(func() error {
 		took, isUnknown := l.p.session.unknown[n]
@@ -101,7 +111,7 @@ func (l *ledger) Commit(ctx context.Context, group ...collection.Slice) (done []
 		}
 		return err
 	})
-	l.p.h.note("%s commit #%d of %s: %v", l.p.name, n, places(group), err)
+	l.note(err, "%s commit #%d of %s: %v", l.p.name, n, places(group), err)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +142,9 @@ func (l *ledger) checkRead(group []collection.Slice) {
 }
 
 func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap) (opened []collection.Gap, err error) {
-	l.wait("defers", gaps[0].Place)
+	for _, gap := range gaps {
+		l.wait("defers", gap.Place)
+	}
 	err = l.write(func() error {
 		opened, err = l.Ledger.Defer(ctx, worked, gaps...)
 		return err
@@ -141,7 +153,7 @@ func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap)
 		if worked && gap.Reason.Kind() == collection.Planned {
 			l.p.h.violate("I9: %s counts the planned stop %s at %s as an attempt", l.p.name, gap.Reason, place(gap.Place))
 		}
-		l.p.h.note("%s gap %s at %s, tried %t: %v", l.p.name, gap.Reason, place(gap.Place), worked, err)
+		l.note(err, "%s gap %s at %s, tried %t: %v", l.p.name, gap.Reason, place(gap.Place), worked, err)
 	}
 	return opened, err
 }

@@ -27,6 +27,14 @@ func (o *order) wait(step string) {
 	time.Sleep(1 + time.Duration(o.plan.chance("order "+step, n)*float64(time.Millisecond)))
 }
 
+// wait returns when it is the turn of a step of p. What the dead do is seen by
+// no one.
+func (p *process) wait(step string) {
+	if !p.isDead() {
+		p.h.order.wait(p.name + " " + step)
+	}
+}
+
 // dice returns what the jitter of a process is drawn from.
 func (p plan) dice(process int) func() float64 {
 	var mu sync.Mutex
@@ -40,12 +48,11 @@ func (p plan) dice(process int) func() float64 {
 
 // An orderly client asks in the order of its history.
 type orderly struct {
-	next  http.RoundTripper
-	order *order
-	by    string
+	next http.RoundTripper
+	p    *process
 }
 
 func (o orderly) RoundTrip(req *http.Request) (*http.Response, error) {
-	o.order.wait(o.by + " asks " + req.URL.Path + "?" + req.URL.RawQuery)
+	o.p.wait("asks " + req.URL.Path + "?" + req.URL.RawQuery)
 	return o.next.RoundTrip(req)
 }

@@ -81,7 +81,7 @@ func (c conn) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errKilled
 	}
 	left := time.Now()
-	c.h.order.wait(c.p.name + " sends " + req.URL.Path + "?" + req.URL.RawQuery)
+	c.p.wait("sends " + req.URL.Path + "?" + req.URL.RawQuery)
 	if c.p.isDead() {
 		return nil, errKilled
 	}
