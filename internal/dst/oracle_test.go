@@ -27,7 +27,7 @@ type gap struct {
 	reason   collection.Reason
 	state    collection.GapState
 	attempts int
-	notUntil bool // it has a time before which it is not tried
+	until    time.Time // before which it is not tried; zero: at any time
 	run      string
 }
 
@@ -58,12 +58,14 @@ func (h *history) snapshot() rest {
 		r.cursors[at] = c
 		return err
 	})
-	h.rows(db, `SELECT `+place+`, x.id, x.reason, x.state, x.attempts, x.not_before IS NOT NULL, x.run FROM gaps`+join+` ORDER BY x.id`,
+	h.rows(db, `SELECT `+place+`, x.id, x.reason, x.state, x.attempts, coalesce(x.not_before, ''), x.run FROM gaps`+join+` ORDER BY x.id`,
 		func(scan func(...any) error) error {
 			var g gap
+			var until string
 			c := &g.cursor
 			err := scan(&g.at.Stream, &g.at.Partition, &g.at.Lane, &c.Token, &c.Since, &c.High, &c.Version, &c.Done,
-				&g.id, &g.reason, &g.state, &g.attempts, &g.notUntil, &g.run)
+				&g.id, &g.reason, &g.state, &g.attempts, &until, &g.run)
+			g.until, _ = time.Parse(time.RFC3339Nano, until)
 			r.gaps = append(r.gaps, g)
 			return err
 		})
@@ -173,7 +175,11 @@ func (h *history) checkRest(before rest, s session, e end) {
 	h.checkVerdict(now, e)
 }
 
-// checkGaps is I9 and I14.
+// longestWait is how long a gap of these histories waits at most: the cooldown
+// of the store, which is longer than any silence that is asked for.
+const longestWait = 6 * time.Hour
+
+// checkGaps is I9, I14 and, of waits, I16.
 func (h *history) checkGaps(before, now rest, e end) {
 	was := map[int64]gap{}
 	for _, g := range before.gaps {
@@ -189,7 +195,10 @@ func (h *history) checkGaps(before, now rest, e end) {
 		if g.state == collection.GapLeased && !e.dead && e.err == nil && !e.held {
 			h.violate("I14: gap %d is still leased after its run ended", g.id)
 		}
-		waits := g.notUntil && g.reason != collection.CircuitOpen // that one says when the breaker opens, and is tried all the same
+		if wait := time.Until(g.until); g.owed() && wait > longestWait && !e.held {
+			h.violate("I16: gap %d (%s) at %s waits %v more", g.id, g.reason, place(g.at), wait)
+		}
+		waits := !g.until.IsZero() && g.reason != collection.CircuitOpen // that one says when the breaker opens, and is tried all the same
 		if g.owed() && g.reason.Kind() == collection.Planned && waits {
 			h.violate("I9: the planned gap %d (%s) at %s waits", g.id, g.reason, place(g.at))
 		}
