@@ -2,6 +2,7 @@ package law_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ func TestPlacesAreRemembered(t *testing.T) {
 		age  time.Duration
 		room bool // for a fourth
 	}{{time.Hour, false}, {25 * time.Hour, true}} {
-		l, err := law.New(law.Plateau, 1, 20)
+		l, err := law.New(law.Plateau, 1, 20, rand.Float64)
 		if err != nil {
 			t.Fatal(err)
 		}
