@@ -202,60 +202,6 @@ func writeBusy(p *problem, err error, _ scene) {
 	}
 }
 
-func writeFull(p *problem, _ error, sc scene) {
-	p.Headline = "no space left while saving a slice"
-	if sc.State != "" {
-		p.Headline = fmt.Sprintf("no space left for %s while saving a slice", sc.State)
-	}
-	p.At = sc.place()
-	p.Saved = sc.saved() + ". The slice was not counted; it will replay"
-	p.Do = []step{sc.resume("free some space, then:")}
-}
-
-func writeNewer(p *problem, _ error, sc scene) {
-	p.Headline = "the database was made by a newer version of collect"
-	p.At = sc.State
-	p.Saved = "everything; nothing was changed"
-	p.Do = []step{{Say: "install that version or a newer one"}}
-}
-
-func writeMissing(p *problem, _ error, sc scene) {
-	if sc.Run.ID != "" {
-		p.Headline = "the database was removed or replaced while this run used it"
-		p.At = sc.State
-		p.Why = "what was saved is in the file that was there when the run began"
-		p.Do = []step{{Say: "put that file back if you can; a new one is begun with --create"}}
-		return
-	}
-	p.Headline = "there is no database at the path that was named"
-	p.At = sc.State
-	p.Why = "a mistyped path must not collect everything again"
-	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "correct the path, or add --create to begin a new database there"}}
-}
-
-func writeNotDatabase(p *problem, _ error, sc scene) {
-	p.Headline = fmt.Sprintf("%s is not a database of collect", cmp.Or(sc.State, "the file"))
-	p.Saved = "nothing was started, and nothing was changed"
-	p.Do = []step{{Say: "name another path with --state"}}
-}
-
-func writeNoAccess(p *problem, err error, sc scene) {
-	p.Headline = "the database cannot be opened or written"
-	p.At = sc.State
-	p.Why = plainText(err)
-	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "look at who owns the file and its directory, or name another path with --state"}}
-}
-
-func writeDisk(p *problem, err error, sc scene) {
-	p.Headline = "the disk of the database does not work as it should"
-	p.At = sc.State
-	p.Why = plainText(err)
-	p.Saved = sc.saved()
-	p.Do = []step{{Say: "look at what the system's log says of the disk"}, sc.resume("then:")}
-}
-
 func writeOutput(p *problem, err error, _ scene) {
 	p.Headline = "the output cannot be written: " + plainText(err)
 	p.Saved = "everything; the database was not changed"

@@ -96,6 +96,7 @@ var explanations = []explanation{
 	{"E0708", levelError, exitStorage, needsOperator, false, is(store.ErrNotDatabase), writeNotDatabase},
 	{"E0709", levelError, exitStorage, needsOperator, false, is(store.ErrNoAccess), writeNoAccess},
 	{"E0717", levelError, exitStorage, needsOperator, true, is(store.ErrDisk), writeDisk},
+	{"E0718", levelError, exitStorage, needsOperator, true, is(store.ErrLocked), writeLocked},
 	{"E0706", levelWaiting, exitLater, needsTime, true, is(collection.ErrFenced, collection.ErrCursorMoved), writeFenced},
 	{"E0707", levelError, exitStorage, needsOperator, true, is(collection.ErrUnknown), writeUnknownCommit},
 	{"E0301", levelError, exitRefused, needsOperator, false, stopped(collection.Auth), writeAuth},

@@ -44,6 +44,10 @@ var (
 	// have, though it allowed it. What was asked for was not written.
 	ErrDisk = errors.New("does not work")
 
+	// ErrLocked: the store could not be written to for as long as anybody waits
+	// for another. What was asked for was not written.
+	ErrLocked = errors.New("stays locked")
+
 	// ErrNoAccess: the operating system refuses to open or make the store, or
 	// to write to it.
 	ErrNoAccess = errors.New("cannot be opened or written")
@@ -74,8 +78,8 @@ type Store interface {
 	// Reset moves the checkpoint of a place to to, whatever it is, closes the
 	// gaps of the place as superseded, and records who did it and why. With
 	// Partition "" it does so for every partition of the stream's lane, but for
-	// those of [collection.Unmade], whose checkpoints are gone then. It takes the lease for the moment it needs, and fails with a *HeldError
-	// like Begin.
+	// those of [collection.Unmade], whose checkpoints are gone then. It takes
+	// the lease for the moment it needs, and fails with a *HeldError like Begin.
 	Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit Audit) error
 
 	// Override replaces what is remembered of a pacing domain, as an operator

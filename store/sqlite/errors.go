@@ -33,6 +33,8 @@ func (s *Store) classify(err error) error {
 		return noAccess(s.path, err)
 	case lib.SQLITE_IOERR:
 		return s.classifyIO(driverErr.Code(), err)
+	case lib.SQLITE_BUSY: // after all the patience of the connection
+		return fmt.Errorf("store %s %w: %w", s.path, store.ErrLocked, err)
 	case lib.SQLITE_PROTOCOL: // locks were refused, again and again
 		return disk(s.path, err)
 	}

@@ -46,6 +46,17 @@ func LimitPages(s *Store, n int) error {
 	return err
 }
 
+// SetPatience sets how many milliseconds a write of s waits for others.
+func SetPatience(s *Store, ms int) error {
+	_, err := s.writer.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA busy_timeout = %d", ms))
+	return err
+}
+
+// Patience returns how many milliseconds a write of s waits for others.
+func Patience(s *Store) (ms int, err error) {
+	return ms, s.writer.conn.QueryRowContext(context.Background(), "PRAGMA busy_timeout").Scan(&ms)
+}
+
 // Migrate makes or upgrades the store at path. It calls at at each step, and
 // ends with its error.
 func Migrate(ctx context.Context, path string, at func(Step) error) error {

@@ -110,6 +110,39 @@ func TestDiskDoesNotWork(t *testing.T) {
 	}
 }
 
+// TestStaysLocked checks that a lock that nobody gives back is told as one, and
+// that only the first write waits for it as long as for another run.
+func TestStaysLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	defer s.Close()
+	l := begin(t, s, "acme", "run-1")
+	other, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.SetMaxOpenConns(1)
+	if _, err := other.Exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.SetPatience(s, 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := writes["Beat"](t, s, l); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("Beat: %v, want %v", err, store.ErrLocked)
+	}
+	if ms, err := sqlite.Patience(s); err != nil || ms != 1000 {
+		t.Errorf("the next write waits %d ms (%v), want 1000", ms, err)
+	}
+	if _, err := other.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := writes["Finish"](t, s, l); err != nil {
+		t.Errorf("Finish, once the lock is free: %v", err)
+	}
+}
+
 // failWrite fails a write at steps, and checks its error and its effect.
 func failWrite(t *testing.T, write func(*testing.T, *sqlite.Store, store.Ledger) error, steps []sqlite.Step, effect bool, failure error) {
 	path := filepath.Join(t.TempDir(), "state.db")

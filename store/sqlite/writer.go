@@ -116,6 +116,9 @@ func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bo
 		return s.classify(err)
 	}
 	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
+		if isBusy(err) {
+			w.impatient()
+		}
 		return s.classify(err)
 	}
 	if err := s.inPlace(); err != nil {
@@ -141,6 +144,13 @@ func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bo
 		return nil
 	}
 	return s.classify(cause)
+}
+
+// impatient lets no later write wait as long as the one that waited in vain. If
+// the kernel did not take back a lock of ours, which SQLite is not told of, this
+// process waits for itself, and the writes that end a run would do so in turn.
+func (w *writer) impatient() {
+	_, _ = w.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA busy_timeout = %d", closePatience.Milliseconds()))
 }
 
 // commit ends the transaction. An error does not say whether it took effect.
