@@ -41,6 +41,7 @@ var glyphs = map[mark]string{well: "✓", look: "!", broken: "×", nothing: "-"}
 
 func (a *app) doctorCommand() *cobra.Command {
 	var bundle string
+	var online bool
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the configuration, the database and what else a run needs",
@@ -49,18 +50,23 @@ record in it, the disk, the secrets, who collects now, and whether anything
 starts a run. It changes nothing and asks no provider. The exit code is 0
 unless something is broken.
 
+With --online it sends one request with each account, as slowly as a run
+would, compares the clocks, and stores nothing. The request is not in the
+figures of any run. An account that a run uses now is not asked.
+
 With --bundle it also writes what a report of a bug needs: the results, the
 versions, the configuration without its values, the newest 200 events, and the
 schema. No record, no secret and no cursor is in it.`,
 		Args: exactArgs(),
-		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c.Context(), bundle) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c.Context(), bundle, online) },
 	}
 	c.Flags().StringVar(&bundle, "bundle", "", "write what a report needs to this `file` (.tar.gz)")
+	c.Flags().BoolVar(&online, "online", false, "also send one request with each account")
 	return c
 }
 
-func (a *app) doctor(ctx context.Context, bundle string) error {
-	d := &diagnosis{app: a, now: time.Now(), root: "/"}
+func (a *app) doctor(ctx context.Context, bundle string, online bool) error {
+	d := &diagnosis{app: a, now: time.Now(), root: "/", online: online}
 	d.all(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -90,6 +96,10 @@ type diagnosis struct {
 	now  time.Time
 	root string // of the file system: tests have one of their own
 
+	online   bool // ask the providers
+	accounts []probed
+	learned  map[string][]byte // of each account that a connector used last
+
 	settings settings
 	state    sqlite.Report
 	salt     []byte
@@ -111,7 +121,11 @@ func (d *diagnosis) all(ctx context.Context) {
 	if d.checkState(ctx) {
 		d.checkDisk()
 	}
+	d.checkClock()
 	d.checkConnectors()
+	if d.online {
+		d.checkOnline(ctx)
+	}
 	d.checkLocks()
 	d.checkSchedule(ctx)
 	version, _, goVersion := build()
@@ -254,6 +268,7 @@ func (d *diagnosis) checkConnector(name string) {
 		return
 	}
 	provider := target.connector.Provider()
+	d.noteAccount(name, target)
 	d.add(well, what, fmt.Sprintf("%s of %s", counted(int64(len(target.connector.Streams())), "stream", "streams"), provider.Name))
 	if provider.Credential == "" {
 		return

@@ -85,7 +85,7 @@ func (d *diagnosis) checkLibrary() {
 // read takes what the other checks need out of the database. Of a damaged one
 // it takes what it can: what is damaged was said.
 func (d *diagnosis) read(ctx context.Context) {
-	d.runs = map[string]collection.Run{}
+	d.runs, d.learned = map[string]collection.Run{}, map[string][]byte{}
 	db, err := d.openForReading(ctx, d.settings)
 	if err != nil || db == nil {
 		return
@@ -98,6 +98,7 @@ func (d *diagnosis) read(ctx context.Context) {
 	for _, name := range names {
 		if runs, err := db.Runs(ctx, name, 1); err == nil && len(runs) == 1 {
 			d.runs[name] = runs[0]
+			d.learned[runs[0].Domain], _ = db.Provider(ctx, runs[0].Domain)
 		}
 		events, _ := db.Events(ctx, name, bundledEvents)
 		d.events = append(d.events, events...)

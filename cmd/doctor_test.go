@@ -1,6 +1,9 @@
 package cmd
 
 import (
+	"context"
+	"iter"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,4 +114,37 @@ func TestDiagnosisFits(t *testing.T) {
 	if got := d.exit(); got != exitOK {
 		t.Errorf("exit = %d with nothing broken, want 0", got)
 	}
+}
+
+// TestCompareClocks: only what no rounding and no delay explains is a
+// difference.
+func TestCompareClocks(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		date time.Duration // of the answer, from when it was asked for
+		took time.Duration
+		want string
+	}{
+		{0, s, "agrees"}, {-3 * s, s, "agrees"}, {3 * s, s, "agrees"}, {20 * s, 30 * s, "agrees"},
+		{-4 * s, s, "3s ahead"}, {-time.Hour, s, "59m59s ahead"}, {4 * s, s, "3s behind"},
+	} {
+		d := &diagnosis{app: &app{}}
+		sim := target{connector: named("acme")}
+		d.compareClocks(probed{target: sim}, &watch{asked: noon, took: c.took, date: noon.Add(c.date)})
+		if got := d.findings[0]; !strings.HasPrefix(got.Text, c.want) || (got.Mark == well) != (c.want == "agrees") {
+			t.Errorf("date %v from the question, answer after %v: %s %q, want %q", c.date, c.took, got.Mark, got.Text, c.want)
+		}
+	}
+}
+
+// named is a connector of which only the name of the provider matters.
+type named string
+
+func (n named) Provider() collection.Provider { return collection.Provider{Name: string(n)} }
+func (named) Streams() []collection.Stream    { return nil }
+func (named) Partition(string, collection.Parent) (collection.Partition, string, bool, error) {
+	return "", "", false, nil
+}
+func (named) Slices(context.Context, *http.Client, collection.Place, collection.Cursor) iter.Seq2[collection.Slice, error] {
+	return nil
 }

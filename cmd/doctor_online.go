@@ -1,0 +1,168 @@
+package cmd
+
+import (
+	"context"
+
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"collect/collection"
+	"collect/pacing"
+)
+
+// onlinePatience is how long the request of --online may wait for its turn: a
+// provider that asked for a longer silence is not asked.
+const onlinePatience = 30 * time.Second
+
+// A probed is what a request of --online is sent with: that of a connector
+// and of all others that share it.
+type probed struct {
+	connector string
+	target    target
+	domain    string
+}
+
+// noteAccount notes the account of a connector that can be built.
+func (d *diagnosis) noteAccount(name string, t target) {
+	provider := t.connector.Provider()
+	domain := pacing.Domain(provider.Name, provider.Credential, d.salt)
+	if !slices.ContainsFunc(d.accounts, func(a probed) bool { return a.domain == domain }) {
+		d.accounts = append(d.accounts, probed{name, t, domain})
+	}
+}
+
+// checkOnline sends one request with each account: for the first page of a
+// stream that needs no parent, under all that is remembered of the provider.
+// Nothing of the answer is stored. An account that a run uses is left to it.
+func (d *diagnosis) checkOnline(ctx context.Context) {
+	for _, a := range d.accounts {
+		what := "online " + a.target.connector.Provider().Name
+		user := ""
+		for _, run := range d.runs {
+			if run.Domain == a.domain && run.Outcome == collection.Running && !died(run) {
+				user = run.ID
+			}
+		}
+		if user != "" {
+			d.add(nothing, what, fmt.Sprintf("not asked: run %s is asking it", user))
+			continue
+		}
+		d.ask(ctx, what, a)
+	}
+}
+
+// ask sends the request of an account, and tells what came of it.
+func (d *diagnosis) ask(ctx context.Context, what string, a probed) {
+	streams := a.target.connector.Streams()
+	i := slices.IndexFunc(streams, func(s collection.Stream) bool { return s.Parent == "" })
+	if i < 0 {
+		return // the language has no such connector
+	}
+	at := collection.Place{Stream: streams[i].Name, Lane: collection.Incremental}
+	wire := &watch{trouble: "a passing fault"}
+	budget := pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 1, MaxTime: onlinePatience})
+	governor, err := pacing.New(pacing.Config{
+		Provider: a.target.connector.Provider(), Restore: d.learned[a.domain], Concurrency: 1, Observe: wire.observe,
+		Budget: budget,
+	})
+	if err != nil {
+		d.fail(what, err, scene{Connector: a.connector})
+		return
+	}
+	defer governor.Close()
+	client := *governor.Client()
+	wire.next, client.Transport = client.Transport, wire
+	for _, err = range a.target.connector.Slices(ctx, &client, at, collection.Cursor{}) {
+		break // one page
+	}
+	stop := stopIn(err)
+	passes := stop != nil && stop.Reason.Kind() != collection.Stuck && !unreachable(stop)
+	switch sent := budget.Tally().Requests; {
+	case ctx.Err() != nil:
+		return
+	case err == nil:
+		d.add(well, what, fmt.Sprintf("answered for %s in %s; 1 request, nothing stored", at.Stream, wire.took.Round(time.Millisecond)))
+		d.compareClocks(a, wire)
+	case passes && sent == 0:
+		d.add(look, what, "not asked: it would have to wait. See: collect explain "+a.connector+d.repeat())
+	case passes:
+		d.add(look, what, "no page for now: "+wire.trouble+"; nothing was stored")
+	case stop != nil && sent > 0 && stop.Reason == collection.Frozen:
+		d.note(finding{Mark: broken, What: what, exit: exitRefused, quotes: true,
+			Text: "answered 403, which can mean a ban; nothing was stored, so that a run would ask it again",
+			Do:   "check the account at " + a.target.connector.Provider().Name + " before the next run"})
+	default:
+		d.fail(what, err, scene{Connector: a.connector, Provider: a.target.connector.Provider().Name,
+			Stream: at.Stream, Credential: a.target.connector.Provider().CredentialFrom, Now: d.now})
+	}
+}
+
+// A watch sees the answer of the one request: when it came, and by which clock.
+type watch struct {
+	next    http.RoundTripper
+	asked   time.Time
+	took    time.Duration
+	date    time.Time // zero: the answer had none
+	trouble string    // what stood in the way
+}
+
+func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
+	w.asked = time.Now()
+	resp, err := w.next.RoundTrip(req)
+	w.took = time.Since(w.asked)
+	if err == nil {
+		w.date, _ = http.ParseTime(resp.Header.Get("Date"))
+	}
+	return resp, err
+}
+
+// observe notes why a request did not get through.
+func (w *watch) observe(e collection.Event) {
+	if e.Throttle != nil {
+		w.trouble = "it asks to be left alone (" + e.Throttle.Signal + ")"
+	}
+}
+
+// clockTolerance is how far two clocks may be apart without a word.
+const clockTolerance = 2 * time.Second
+
+// compareClocks compares our clock with the provider's. A date has whole
+// seconds, and is of some moment between the question and the answer: only what
+// lies outside of all that is a difference.
+func (d *diagnosis) compareClocks(a probed, w *watch) {
+	name := a.target.connector.Provider().Name
+	if w.date.IsZero() {
+		d.add(nothing, "clock", name+" does not say what time it is")
+		return
+	}
+	ahead := w.asked.Sub(w.date.Add(time.Second)) // at least
+	behind := w.date.Sub(w.asked.Add(w.took))     // at least
+	switch {
+	case ahead > clockTolerance:
+		d.add(look, "clock", fmt.Sprintf("%s ahead of that of %s; times to wait until may be off", ahead.Round(time.Second), name))
+	case behind > clockTolerance:
+		d.add(look, "clock", fmt.Sprintf("%s behind that of %s; times to wait until may be off", behind.Round(time.Second), name))
+	default:
+		d.add(well, "clock", "agrees with that of "+name)
+	}
+}
+
+// checkClock looks for times in the database that have not come: the clock was
+// ahead when they were written, or is behind now. What was learned by one clock
+// is then read by another.
+func (d *diagnosis) checkClock() {
+	var newest time.Time
+	for _, run := range d.recent {
+		newest = latest(newest, latest(run.StartedAt, latest(run.BeatAt, run.EndedAt)))
+	}
+	for _, e := range d.events {
+		newest = latest(newest, e.Time)
+	}
+	if ahead := newest.Sub(d.now); ahead > clockTolerance {
+		d.note(finding{Mark: look, What: "clock", Text: fmt.Sprintf("the database has times up to %s, which is %s ahead",
+			newest.In(d.now.Location()).Format(time.DateTime), ahead.Round(time.Second)),
+			Do: "set the clock; what waits for a time waits by this one"})
+	}
+}
