@@ -16,16 +16,16 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain <name | file.yaml | run id | reason | exit code>",
+		Use:   "explain <name | file.yaml | run id | gap id | reason | exit code>",
 		Short: "Why this pace, what stops a run first, and what would make it faster",
 		Long: `Explain says why requests leave as they do: what limits them, where each limit
 comes from, which one binds now, what was learned and when, and what would make
-it faster. It tells one run if it is given its id, and the long words for a
-reason ("retry_after") or an exit code ("75").
+it faster. It tells one run or one gap ("g_31") if it is given its id, and the
+long words for a reason ("retry_after") or an exit code ("75").
 
 All of it comes from the database and the files of the configuration. Nothing
 is sent, and nothing is changed.`,
-		Args: exactArgs("<name | file.yaml | run id | reason | exit code>"),
+		Args: exactArgs("<name | file.yaml | run id | gap id | reason | exit code>"),
 		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), args[0]) },
 	}
 }
@@ -37,6 +37,9 @@ func (a *app) explain(ctx context.Context, arg string) error {
 		}
 		fmt.Fprint(a.out, words.render(a.width(), a.caps()))
 		return nil
+	}
+	if id, ok := gapNumber(arg); ok {
+		return a.look(ctx, nil, func(v looked) error { return a.explainGap(ctx, v, id) })
 	}
 	if isRunID(arg) {
 		return a.look(ctx, nil, func(v looked) error { return a.explainRun(ctx, v, arg) })

@@ -17,6 +17,8 @@ type explainedLine struct {
 	Constraints []constraintLine `json:"constraints"`
 	Changes     []changeLine     `json:"changes"`
 	StopsFirst  []string         `json:"stops_first"`
+	Requests    *int64           `json:"requests_left"` // that are known of
+	Seconds     *float64         `json:"seconds_left"`  // that they take at this pace
 	Faster      string           `json:"faster"`
 }
 
@@ -51,6 +53,10 @@ func (e explained) line() explainedLine {
 	}
 	if e.Account != nil {
 		line.Provider = &e.Account.Provider
+	}
+	if left := e.left(); left != nil {
+		in := left.In.Seconds()
+		line.Requests, line.Seconds = &left.Requests, &in
 	}
 	if b := e.binding(); b != nil {
 		line.Binds, line.Blocked = &b.Name, b.Blocks

@@ -205,6 +205,9 @@ func (e explained) stops() []string {
 		all = append(all, text)
 	}
 	end := "the end of the work"
+	if left := e.left(); left != nil {
+		end += ", " + left.words()
+	}
 	if owed := owedCount(e.Owed); owed > 0 {
 		end += ", with " + counted(int64(owed), "gap", "gaps") + " owed: collect gaps " + clean(e.Name)
 	}

@@ -1,0 +1,134 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// gapNumber returns the id in the name of a gap: g_31.
+func gapNumber(arg string) (id int64, ok bool) {
+	digits, ok := strings.CutPrefix(arg, "g_")
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.ParseInt(digits, 10, 64)
+	return id, err == nil && id > 0
+}
+
+// explainGap tells one gap: why it is there, who acts, and what is next.
+func (a *app) explainGap(ctx context.Context, v looked, id int64) error {
+	gaps, err := v.gaps(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(gaps, func(g store.OwnedGap) bool { return g.ID == id })
+	if i < 0 {
+		return &usageError{fmt.Sprintf("collect explain: no gap %s is owed here: it was filled, or there was none; see `collect gaps`", gapName(id))}
+	}
+	e := explainedGap{gaps[i], v.now}
+	if a.flags.json {
+		return printJSON(a.out, e.line())
+	}
+	fmt.Fprint(a.out, e.render(a.width(), a.caps()))
+	return nil
+}
+
+// An explainedGap is a gap that is owed, as a person reads it.
+type explainedGap struct {
+	store.OwnedGap
+	Now time.Time
+}
+
+// An explainedGapLine is one in JSON.
+type explainedGapLine struct {
+	gapJSON
+	Meaning string   `json:"meaning"`
+	Who     string   `json:"who_acts"`
+	Next    string   `json:"next"`
+	Do      []string `json:"commands"`
+}
+
+func (e explainedGap) line() explainedGapLine {
+	next, commands := e.next()
+	return explainedGapLine{gapsJSON([]store.OwnedGap{e.OwnedGap})[0], e.meaning(), e.who(), next, commands}
+}
+
+func (e explainedGap) render(columns int, c caps) string {
+	what := "a piece of the list"
+	if e.Shape == collection.DetailGap {
+		what = "one detail"
+	}
+	lines := wrap("", fmt.Sprintf("%s: %s is owed: %s", gapName(e.ID), what, whereOwed("", e.OwnedGap)), columns)
+	fact := func(label, text string) {
+		lines = append(lines, wrap(fmt.Sprintf("  %-8s  ", label), text, columns)...)
+	}
+	fact("why", string(e.Reason)+": "+e.meaning())
+	if e.Detail != "" {
+		fact("said", clean(e.Detail))
+	}
+	fact("since", at(e.OpenedAt, e.Now)+", run "+clean(e.Run))
+	tried := fmt.Sprintf("%s, %d more before it is left to you", counted(int64(e.Attempts), "time", "times"), max(0, collection.MaxGapAttempts-e.Attempts))
+	switch {
+	case e.Attempts == 0:
+		tried = "never; planned pauses do not count"
+	case e.State == collection.GapDead:
+		tried = counted(int64(e.Attempts), "time", "times")
+	}
+	if !e.TriedAt.IsZero() {
+		tried += "; last " + ago(e.TriedAt, e.Now)
+	}
+	fact("tried", tried)
+	fact("acts", e.who())
+	next, commands := e.next()
+	fact("next", next)
+	for _, command := range commands {
+		fact("", command)
+	}
+	for i, line := range lines {
+		lines[i] = c.text(line)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func (e explainedGap) meaning() string {
+	if known, ok := reasonMeanings[e.Reason]; ok {
+		return known[0]
+	}
+	return reasonWords(e.Reason)
+}
+
+func (e explainedGap) who() string {
+	if e.State == collection.GapDead && e.Reason != collection.Gone {
+		return "you"
+	}
+	return whoActs(e.Reason)
+}
+
+// next says what comes next, and the commands for it.
+func (e explainedGap) next() (words string, commands []string) {
+	name := clean(e.Connector)
+	resume := "collect resume " + name
+	switch {
+	case e.Reason == collection.Gone:
+		return "nothing", []string{}
+	case e.State == collection.GapLeased:
+		return "a run tries it now", []string{"collect status " + name}
+	case e.State == collection.GapDead:
+		return "it is not tried again by itself; after you settled the cause, the stream is collected again by:",
+			[]string{fmt.Sprintf("collect reset %s --stream %s", name, clean(e.Stream))}
+	case e.Reason == collection.Frozen || e.Reason == collection.Suspended:
+		return "settle it with the provider; then:", []string{"collect freeze release " + name + ` --reason "…"`, resume}
+	case e.Reason.Kind() == collection.Stuck:
+		return reasonMeanings[e.Reason][1] + "; then:", []string{resume}
+	case e.Reason.Kind() == collection.Pressure && e.NotBefore.After(e.Now):
+		return "a run after " + at(e.NotBefore, e.Now) + " tries it again; before that none does:", []string{resume}
+	}
+	return "the next run goes on there; to begin it now:", []string{resume}
+}

@@ -1,0 +1,61 @@
+package cmd
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+func owedGap(reason collection.Reason) explainedGap {
+	return explainedGap{store.OwnedGap{Connector: "tickets", Gap: collection.Gap{
+		ID: 31, Place: collection.Place{Stream: "issues", Lane: collection.Incremental}, Shape: collection.SliceGap, Reason: reason,
+		State: collection.GapOpen, OpenedAt: noon.Add(-3 * time.Hour), Run: "01JD8Z6Q00000000",
+	}}, noon}
+}
+
+func TestExplainGap(t *testing.T) {
+	e := owedGap(collection.RetryAfter)
+	e.Attempts, e.TriedAt, e.NotBefore, e.Detail = 2, noon.Add(-time.Minute), noon.Add(10*time.Minute), "429"
+	sameText(t, "80 columns", e.render(80, caps{}), `g_31: a piece of the list is owed: tickets/issues
+  why       retry_after: the provider asked for a longer silence than the run
+            may wait
+  said      429
+  since     09:00 UTC, run 01JD8Z6Q00000000
+  tried     2 times, 6 more before it is left to you; last 60 s ago
+  acts      time: a later run tries again
+  next      a run after 12:10 UTC tries it again; before that none does:
+            collect resume tickets
+`)
+}
+
+// Every gap says who acts, and gives a command, unless nothing is to be done.
+func TestExplainEveryGap(t *testing.T) {
+	for reason := range reasonMeanings {
+		for _, state := range []collection.GapState{collection.GapOpen, collection.GapLeased, collection.GapDead} {
+			e := owedGap(reason)
+			if e.State = state; state == collection.GapDead {
+				e.Attempts = collection.MaxGapAttempts
+			}
+			next, commands := e.next()
+			if next == "" || e.who() == "" || len(commands) == 0 && reason != collection.Gone {
+				t.Errorf("%s, %s: %q by %q: %q", reason, state, next, e.who(), commands)
+			}
+			if acts := e.who() == "you"; acts != (gapsJSON([]store.OwnedGap{e.OwnedGap})[0].Needs == needsOperator) {
+				t.Errorf("%s, %s: %q acts, unlike in collect gaps", reason, state, e.who())
+			}
+		}
+	}
+	hostile := owedGap(collection.BadPage)
+	hostile.Detail, hostile.Stream = "boo\x1b[2J\x07\u202e", "boo\x1b[2J"
+	raw, err := json.Marshal(hostile.line())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hostile.render(80, caps{UTF8: true}); strings.ContainsAny(got, "\x1b\x07\u202e") || strings.ContainsAny(string(raw), "\x1b\x07") {
+		t.Errorf("not clean: %q\n%q", got, raw)
+	}
+}

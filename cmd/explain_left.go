@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"time"
+
+	"collect/collection"
+	"collect/store"
+)
+
+// A workLeft is the part of the work that is known to be left.
+type workLeft struct {
+	Requests int64
+	Least    bool // there may be more: a list can have any number of pages
+	In       time.Duration
+}
+
+// left returns how long what is left takes at the pace that binds now, or
+// nothing if that is not known: while a list without a parent is walked, nobody
+// knows how long it is; and where nothing leaves, there is no pace.
+//
+// One request is counted for each parent that was not walked yet.
+func (e explained) left() *workLeft {
+	if len(e.Runs) == 0 || !e.Known {
+		return nil
+	}
+	var l workLeft
+	lane := e.Runs[0].Lane
+	for _, s := range e.Streams {
+		own := laneOf(s, lane)
+		switch {
+		case own.Complete:
+		case s.Parent == "":
+			return nil
+		default:
+			parent := e.stream(s.Parent)
+			if parent == nil || !laneOf(*parent, lane).Complete {
+				return nil
+			}
+			l.Requests += max(0, parent.Records-own.Done)
+			l.Least = l.Least || s.Role != collection.Detail
+		}
+	}
+	if l.Requests == 0 {
+		return nil
+	}
+	if l.In = e.takes(l.Requests); l.In <= 0 {
+		return nil
+	}
+	return &l
+}
+
+// takes returns how long so many requests take under what limits the pace; 0
+// if nothing leaves, or nothing is paced.
+func (e explained) takes(requests int64) time.Duration {
+	var longest time.Duration
+	for _, k := range e.Pace.Constraints {
+		switch {
+		case k.Route != "":
+		case k.Blocks && k.Count == 0:
+			return 0
+		case k.PerSecond > 0:
+			longest = max(longest, seconds(float64(requests)/k.PerSecond))
+		case k.Window > 0 && k.Count > 0:
+			over := float64(requests - int64(k.Count-k.Used))
+			longest = max(longest, seconds(over*k.Window.Seconds()/float64(k.Count)))
+		}
+	}
+	return longest
+}
+
+// seconds returns n seconds, a hundred years at most.
+func seconds(n float64) time.Duration {
+	const most = 100 * 365 * 24 * 3600
+	return time.Duration(min(n, most) * float64(time.Second))
+}
+
+func laneOf(s store.StreamState, lane collection.Lane) store.LaneState {
+	for _, l := range s.Lanes {
+		if l.Lane == lane {
+			return l
+		}
+	}
+	return store.LaneState{}
+}
+
+func (e explained) stream(name string) *store.StreamState {
+	for i := range e.Streams {
+		if e.Streams[i].Name == name {
+			return &e.Streams[i]
+		}
+	}
+	return nil
+}
+
+// words says how long it takes: in about 38 min.
+func (l workLeft) words() string {
+	least := ""
+	if l.Least {
+		least = " at least"
+	}
+	return "at this pace in " + about(l.In) + ", for " + counted(l.Requests, "request", "requests") + least
+}
+
+// about says that d is no exact time.
+func about(d time.Duration) string {
+	if d >= 2*time.Hour {
+		return rough(d)
+	}
+	return "about " + rough(d)
+}
