@@ -82,11 +82,10 @@ func parseItems(s string) []item {
 	var items []item
 	for _, member := range splitQuoted(s, ',') {
 		parts := splitQuoted(member, ';')
-		it := item{params: map[string]string{}}
-		it.name = strings.TrimSpace(parts[0])
-		if it.name == "" {
-			return nil
+		if len(parts) == 0 || strings.TrimSpace(parts[0]) == "" {
+			return nil // as in "," and in ";r=1"
 		}
+		it := item{name: strings.TrimSpace(parts[0]), params: map[string]string{}}
 		if bare, ok := unquote(it.name); ok {
 			it.name = bare
 		} else if key, value, ok := strings.Cut(it.name, "="); ok {
