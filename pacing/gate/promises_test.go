@@ -31,7 +31,7 @@ func TestPromisesOfEveryLaw(t *testing.T) {
 	for _, name := range law.Laws() {
 		t.Run(name, func(t *testing.T) {
 			reached := map[string]int{}
-			for range 5 {
+			for range 3 {
 				rapid.Check(t, func(t *rapid.T) {
 					h := begin(t, name, reached)
 					for range rapid.IntRange(20, 250).Draw(t, "steps") {
