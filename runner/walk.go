@@ -124,13 +124,17 @@ type repeats struct {
 	seen  map[uint64]struct{} // pages, by the keys of their records; at most mostSeen
 	times int                 // pages in a row that were seen before
 	fresh int                 // pages that were not
+
+	anchor string // what the walk was last anchored by
 }
 
 // mostSeen bounds the memory for pages, at about 2 MiB. A circle of more pages
 // is not noticed: a budget ends it.
 const mostSeen = 1 << 16
 
-// see returns a stop when slice is one page too many without a new record.
+// see returns a stop when slice is one page too many without a new record. Where
+// a walk is anchored anew, it may meet the pages before it once more: what was
+// seen was seen from another anchor.
 func (g *repeats) see(slice collection.Slice) *collection.Stop {
 	if len(slice.Records) == 0 {
 		return nil // empty pages are the connector's to judge
@@ -140,6 +144,10 @@ func (g *repeats) see(slice collection.Slice) *collection.Stop {
 	}
 	var h maphash.Hash
 	h.SetSeed(g.seed)
+	if slice.From.Token == "" {
+		g.anchor = slice.From.High
+	}
+	h.WriteString(g.anchor)
 	for _, record := range slice.Records {
 		h.WriteString(record.Key)
 		h.WriteByte(0)

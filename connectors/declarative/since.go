@@ -22,7 +22,7 @@ import (
 // records share the highest mark and were cut off by the end of the page, the
 // page from there misses none. Where a page has no such mark above the anchor
 // (more records changed at one time than fit on it) the provider's own token
-// is followed; then, and only then, updates during the walk can shift a page.
+// is followed; where that is the number of a page, see [tie].
 //
 // An anchor only ever grows in a walk, so that an ordered walk ends; the mark
 // that the next walk begins with never goes back. Should the records
@@ -33,6 +33,7 @@ type since struct {
 	param    string
 	start    template
 	ordered  bool
+	counted  bool // pages have numbers, which shift
 	lookback time.Duration
 	format   string
 }
@@ -51,6 +52,7 @@ type window struct {
 	anchor string // the mark that pages of this walk moved to; "" before the first did
 	high   string // the highest mark of an unordered walk; in an ordered one, not empty once it gave up order
 	bound  bound
+	tie    tie
 	asked  string // what is sent; "" asks for everything
 }
 
@@ -61,10 +63,11 @@ type footing struct {
 	From string `json:"from,omitempty"`
 	High string `json:"high,omitempty"`
 	bound
+	tie
 }
 
 func (w window) cursorHigh() string {
-	text, _ := json.Marshal(footing{w.anchor, w.high, w.bound}) // strings and times always marshal
+	text, _ := json.Marshal(footing{w.anchor, w.high, w.bound, w.tie}) // strings and times always marshal
 	return string(text)
 }
 
@@ -79,7 +82,7 @@ func (s *since) open(from collection.Cursor, start string) (window, error) {
 		if err := json.Unmarshal([]byte(from.High), &f); err != nil {
 			return w, badPage("the cursor was not made by this connector")
 		}
-		w.anchor, w.high, w.bound = f.From, f.High, f.bound
+		w.anchor, w.high, w.bound, w.tie = f.From, f.High, f.bound, f.tie
 	}
 	asked := w.anchor
 	switch {
@@ -138,10 +141,11 @@ type marks struct {
 	low, high, second string // the lowest, the highest, and the highest below that; "" if there is none
 	sorted            bool   // none is before the one in front of it
 	absent            bool   // there are records, and none has the field, not even as null
+	records           []collection.Record
 }
 
 func (s *since) marksOf(records []collection.Record) marks {
-	sum := marks{sorted: true, absent: len(records) > 0}
+	sum := marks{sorted: true, absent: len(records) > 0, records: records}
 	var low, high, second, last mark
 	for _, r := range records {
 		sum.absent = sum.absent && s.field.absent(r.Data)
@@ -175,7 +179,8 @@ func (s *since) marksOf(records []collection.Record) marks {
 // clock is the provider's when it was asked.
 func (s *since) advance(w window, from collection.Cursor, m marks, token string, clock time.Time) (collection.Cursor, error) {
 	next := collection.Cursor{Token: token, Since: w.since, Version: from.Version}
-	if from.Token == "" && w.anchor == "" {
+	first := from.Token == ""
+	if first && w.anchor == "" && w.tie == (tie{}) {
 		w.bound = s.begin(m, clock)
 	}
 	// A field that was seen in this walk exists, and a page may do without it.
@@ -196,11 +201,16 @@ func (s *since) advance(w window, from collection.Cursor, m marks, token string,
 	}
 	// A first page with the mark that was asked for: "since" means "from". At
 	// the end of a walk the more cautious mark costs no more than one page.
-	inclusive := from.Token == "" && token != "" && low != "" && !later(low, w.asked)
+	inclusive := first && token != "" && low != "" && !later(low, w.asked)
 	anchor, err := s.anchor(w, m, inclusive)
-	switch {
-	case err != nil:
+	if err != nil {
 		return next, err
+	}
+	if w.tie.pass(s, m, first, anchor, token) {
+		next.Token, next.High = "", w.cursorHigh()
+		return next, nil
+	}
+	switch {
 	case token == "":
 		next.Done = true
 		next.Since = latest(w.since, s.notAfter(anchor, clock))

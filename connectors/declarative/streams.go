@@ -173,6 +173,7 @@ func (c *checker) since(spec *sinceSpec, st *stream) {
 		ordered: spec.Order.text == "asc", lookback: spec.Lookback.value, format: spec.Format.text,
 	}
 	st.Ordered = st.since.ordered
+	_, st.since.counted = st.page.(counted)
 	if !spec.Field.set {
 		c.fail(spec.At, "`since` needs a `field`: where a record says when it changed", "")
 	}
