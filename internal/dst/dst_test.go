@@ -7,10 +7,11 @@
 // happens to one process after the other: it is killed, at a write to the
 // store or with a request in flight; its commits fail, or succeed and say that
 // it is not known; no space is left; it is interrupted, capped, timed out;
-// another process starts beside it, or takes its lock. Meanwhile items are
-// created and updated. The runner, the governed client, the connector language
-// and the store are the real ones; time is virtual (testing/synctest), the
-// network is a function call, and the database is on a file system in memory.
+// another process starts beside it, or takes its lock; the clock is set before
+// it starts. Meanwhile items are created and updated. The runner, the governed
+// client, the connector language and the store are the real ones; time is
+// virtual (testing/synctest), the network is a function call, and the database
+// is on a file system in memory.
 //
 // Whenever no process runs, also after each kill, the store is read with SQL
 // and must hold exactly what took effect, and owe or be in front of whatever
@@ -20,21 +21,27 @@
 // has. The checks name the invariants: I1 data before cursor, I2 coverage, I3
 // once by key, I4 monotone, I5 opaque cursors, I6 one writer, I7 no orphan, I9
 // planned stops, I10 budgets, I12 silence, I13 ends, I14 the life of gaps, I15
-// two lanes, I17 confluence, I23 unknown commits, I24 no false success.
+// two lanes, I16 no wait is longer for a clock that was set, I17 confluence,
+// I23 unknown commits, I24 no false success.
 //
 // # What it does not show
 //
 // A killed process is one whose every later step has no effect; what the
 // kernel and the disk make of a real kill or a power cut is for the tests of
-// the store. A provider that lies without a trace, such as one that answers a
-// page number with another page, cannot be caught by any client.
+// the store. Nine of ten processes find the store open, and nine of ten
+// histories find its streams declared: see stage. The clock is set between
+// processes only: see setClock. A provider that lies without a trace, such as
+// one that answers a page number with another page, cannot be caught by any
+// client.
 //
 // # Replaying
 //
-// What happens to a request depends on the seed and on what is asked for, and
-// not on the order of goroutines, so that a seed shows the same trouble again;
-// the jitter of waits is not drawn from the seed. scripts/dst plays more
-// histories than the tests do, and one of them again.
+// A seed shows the same history each time, step by step and to the millisecond.
+// What happens to a request depends on the seed and on what is asked for, jitter
+// is drawn from the seed, and an order keeps the scheduler from deciding what
+// comes first. Only what a killed process still wants to do, and cannot, may
+// come in another order, and is not told. scripts/dst plays more histories than
+// the tests do, and one of them again.
 package dst_test
 
 import (
