@@ -2,6 +2,9 @@ package dst_test
 
 import (
 	"flag"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -32,6 +35,29 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			}
 			t.Errorf("not found by %d seeds", most)
 		})
+	}
+}
+
+// TestPlantsApply: each bug that is planted inside a part changes one line that
+// is there. scripts/dst says what the lines of its file are.
+func TestPlantsApply(t *testing.T) {
+	files, err := filepath.Glob("planted/*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("planted: %q, %v", files, err)
+	}
+	for _, file := range files {
+		plant, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(plant), "\n")
+		source, err := os.ReadFile(filepath.Join("..", "..", lines[0]))
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if n := strings.Count(string(source), strings.TrimSpace(lines[1])); n != 1 {
+			t.Errorf("%s: the line to be changed is in %s %d times, want once", file, lines[0], n)
+		}
 	}
 }
 
