@@ -10,14 +10,17 @@ import (
 )
 
 // Share lets another process use the gate: its ceilings hold for all, and as
-// many requests may be in flight as either allows.
+// many requests may be in flight as either allows. A ceiling that is none is
+// left out.
 func (g *Gate) Share(ceilings []collection.Ceiling, concurrency int) {
 	g.flights.Raise(concurrency)
+	var usable []collection.Ceiling
 	for _, c := range ceilings {
 		if c.Count <= 0 || c.Per <= 0 {
 			continue
 		}
 		c = g.reserved(c)
+		usable = append(usable, c)
 		i := slices.IndexFunc(g.windows, func(w window) bool { return w.per == c.Per })
 		if i < 0 {
 			g.windows = append(g.windows, newWindow(c))
@@ -25,7 +28,7 @@ func (g *Gate) Share(ceilings []collection.Ceiling, concurrency int) {
 		}
 		g.windows[i].count = min(g.windows[i].count, c.Count)
 	}
-	if interval := strictest(ceilings); interval > 0 && (g.ceiling == 0 || law.PerSecond(interval) < g.ceiling) {
+	if interval := strictest(usable); interval > 0 && (g.ceiling == 0 || law.PerSecond(interval) < g.ceiling) {
 		g.ceiling = law.PerSecond(interval)
 	}
 }

@@ -1,0 +1,130 @@
+package gate_test
+
+import (
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+)
+
+// burst lets requests leave at now until none may any more, and returns how
+// many did.
+func burst(g *gate.Gate, now time.Time) (n int) {
+	for ; n < 1000 && g.Plan(gate.Request{}, now).Ready; n++ {
+		g.Leave(gate.Request{}, now)
+	}
+	return n
+}
+
+// TestShareHoldsTheCeilingsOfAll: who joins an account with a lower ceiling
+// lowers it for all, with another window adds it, and with a higher one, or one
+// that is none, changes nothing; the share for people is taken off each.
+func TestShareHoldsTheCeilingsOfAll(t *testing.T) {
+	minute := func(n int) collection.Ceiling { return collection.Ceiling{Count: n, Per: time.Minute} }
+	own := collection.Provider{Unpaced: true, Reserve: 0.5, Ceilings: []collection.Ceiling{minute(20)}}
+	for _, tc := range []struct {
+		name   string
+		joins  []collection.Ceiling
+		leave  int     // at once
+		strict float64 // the strictest pace, as people are told
+	}{
+		{"nothing", nil, 20, 20. / 60},
+		{"higher", []collection.Ceiling{minute(30)}, 20, 20. / 60},
+		{"lower", []collection.Ceiling{minute(5)}, 5, 5. / 60},
+		{"none", []collection.Ceiling{minute(0), {Count: 3}, {Count: -1, Per: time.Second}, {Count: 1, Per: -time.Second}, minute(7)}, 7, 7. / 60},
+		{"another window", []collection.Ceiling{{Count: 3, Per: 10 * time.Second}}, 3, 0.3},
+		{"a slower window", []collection.Ceiling{{Count: 3, Per: 30 * time.Second}}, 3, 0.1},
+		{"of a day, half of which is for people", []collection.Ceiling{{Count: 8, Per: 24 * time.Hour}}, 4, 20. / 60},
+	} {
+		g, err := gate.New(own, "", time.Minute, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Share(tc.joins, 100)
+		if got := *g.Status(t0).Ceiling; got < tc.strict*0.999 || got > tc.strict*1.001 {
+			t.Errorf("%s: the ceiling is %v/s, want %v/s", tc.name, got, tc.strict)
+		}
+		if got := burst(g, t0); got != tc.leave {
+			t.Errorf("%s: %d leave at once, want %d", tc.name, got, tc.leave)
+		}
+	}
+}
+
+// TestShareRaisesWhatMayFly to what the widest of those who join may, and never
+// lowers it.
+func TestShareRaisesWhatMayFly(t *testing.T) {
+	g, err := gate.New(collection.Provider{Unpaced: true}, "", time.Minute, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Share(nil, 5)
+	g.Share(nil, 3)
+	if got := burst(g, t0); got != 5 || g.Concurrency() != 5 {
+		t.Errorf("%d leave at once, of %d, want 5", got, g.Concurrency())
+	}
+	if g.Status(t0).Ceiling != nil {
+		t.Error("who joins without a ceiling makes one")
+	}
+}
+
+// TestTakeOverSpendsShortWindows: what the dead process sent in them is not
+// known. A window that was saved goes on as it was.
+func TestTakeOverSpendsShortWindows(t *testing.T) {
+	p := collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 4, Per: 10 * time.Second}, {Count: 6, Per: time.Minute}}}
+	g, err := gate.New(p, "", time.Minute, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Leave(gate.Request{}, t0)
+	now := t0.Add(3 * time.Second)
+	g.TakeOver(now)
+	if got := burst(g, now.Add(7*time.Second)); got != 1 { // what is known to have left is over
+		t.Errorf("%d leave 7 s later, want 1", got)
+	}
+	if got := burst(g, now.Add(9999*ms)); got != 0 {
+		t.Errorf("%d leave before ten seconds, want none", got)
+	}
+	if got := burst(g, now.Add(10*time.Second)); got != 3 {
+		t.Errorf("%d leave after ten seconds, want 3", got)
+	}
+	if got := burst(g, now.Add(21*time.Second)); got != 1 {
+		t.Errorf("%d leave then, want the one that the minute has left", got)
+	}
+}
+
+// TestObeyForgetsWhatFlew: an answer to what left before the operator's word
+// says nothing about the time after it.
+func TestObeyForgetsWhatFlew(t *testing.T) {
+	g, now := open(t, collection.Provider{Unpaced: true}), t0
+	p := g.Leave(gate.Request{}, now)
+	released, _, err := gate.Release(g.Snapshot(now), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Obey(released, now); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Obey([]byte("{"), now); err == nil {
+		t.Error("a state that cannot be read is obeyed")
+	}
+	for range 5 {
+		g.Settle(now, p, law.Outcome{Signal: law.Failed, Hold: -1})
+	}
+	if !g.Closed() {
+		t.Error("what left before opens the breaker")
+	}
+}
+
+// TestNewest is the state that was saved last; one that cannot be read is
+// older than any.
+func TestNewest(t *testing.T) {
+	g := open(t, collection.Provider{})
+	first, second, broken := string(g.Snapshot(t0)), string(g.Snapshot(t0.Add(time.Second))), "{"
+	for _, tc := range [][3]string{{first, second, second}, {second, first, second}, {broken, first, first}, {first, broken, first}, {first, "", first}} {
+		if got := gate.Newest([]byte(tc[0]), []byte(tc[1])); string(got) != tc[2] {
+			t.Errorf("Newest(%s, %s) = %s, want %s", tc[0], tc[1], got, tc[2])
+		}
+	}
+}
