@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/viper"
+
+	"collect/connectors/declarative"
 )
 
 // settings are what the user wants of collect and how much they allow, from
@@ -48,6 +50,7 @@ type providerSettings struct {
 	StartPerSecond float64
 	PerDay         int64 // ceiling
 	Forbidden      string
+	Pace           declarative.Pace
 	Origin         map[string]string // where each ceiling came from
 }
 
@@ -257,6 +260,7 @@ func (p providerSettings) under(top providerSettings) providerSettings {
 		PerDay:         stricter(p.PerDay, top.PerDay),
 		StartPerSecond: cmp.Or(top.StartPerSecond, p.StartPerSecond),
 		Forbidden:      cmp.Or(top.Forbidden, p.Forbidden),
+		Pace:           p.Pace.Under(top.Pace),
 		TokenEnv:       p.TokenEnv, TokenFile: p.TokenFile, TokenCommand: p.TokenCommand,
 		Origin: map[string]string{},
 	}

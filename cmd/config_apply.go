@@ -34,6 +34,7 @@ func (s settings) overrides(provider string) declarative.Overrides {
 		CeilingPerSecond: p.PerSecond,
 		StartPerSecond:   p.StartPerSecond,
 		On403:            collection.ForbiddenPolicy(p.Forbidden),
+		Pace:             p.Pace,
 	}
 	if p.PerDay > 0 {
 		o.Ceilings = []collection.Ceiling{{Count: int(p.PerDay), Per: 24 * time.Hour}}

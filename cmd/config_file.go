@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"collect/connectors/declarative"
 )
 
 // A fileError is a mistake in a file that a person wrote.
@@ -50,6 +52,10 @@ func (e *fileError) place() string {
 //	    start_per_second: 1.0               # first run only
 //	    requests_per_day: 20000
 //	    on_403: freeze                      # freeze, hold or gap
+//	    law: plateau                        # these four as in a connector file
+//	    concurrency: {max: 4}
+//	    clamp: {least: 50%}
+//	    quota: {reserve: 20%}
 //	connectors:
 //	  tickets:
 //	    use: ./connectors/acme.yaml         # a file, or the name of a built-in one
@@ -74,7 +80,7 @@ const (
 var (
 	fileKeys      = []string{"version", "state", "progress", "progress_every", "defaults", "providers", "connectors"}
 	defaultKeys   = []string{"max_time", "max_requests", "timezone"}
-	providerKeys  = []string{"token_command", "token_file", "token_env", keyPerSecond, "start_per_second", keyPerDay, "on_403"}
+	providerKeys  = []string{"token_command", "token_file", "token_env", keyPerSecond, "start_per_second", keyPerDay, "on_403"} // and the pace
 	connectorKeys = []string{"use", "params", "streams"}
 	policies      = []string{"freeze", "hold", "gap"}
 )
@@ -183,7 +189,12 @@ func (r *configReader) check(n ast.Node, key, text string) {
 func (r *configReader) provider(name string, n ast.Node) {
 	p := providerSettings{Origin: map[string]string{}}
 	tokens := 0
-	r.each(n, "a provider", providerKeys, func(key string, value ast.Node) {
+	r.each(n, "a provider", append(declarative.PaceKeys(), providerKeys...), func(key string, value ast.Node) {
+		p.Origin[key] = r.origin(value)
+		if slices.Contains(declarative.PaceKeys(), key) {
+			r.pace(&p.Pace, key, value)
+			return
+		}
 		text := r.text(value)
 		var err error
 		switch key {
@@ -214,12 +225,22 @@ func (r *configReader) provider(name string, n ast.Node) {
 		if tokens > 1 {
 			r.fail(value, "a provider has one token: token_command, token_file or token_env", "one too many")
 		}
-		p.Origin[key] = r.origin(value)
 	})
 	if p.PerSecond > 0 && p.StartPerSecond > p.PerSecond {
 		r.fail(n, "`start_per_second` is above `ceiling_per_second`", "")
 	}
 	r.file.Providers[name] = p
+}
+
+// pace reads what connector files can say, too, and in the same words.
+func (r *configReader) pace(p *declarative.Pace, key string, n ast.Node) {
+	if n == nil || r.err != nil {
+		return
+	}
+	if m := p.Read(key, n); m != nil {
+		r.err = &fileError{Path: home(r.path, r.env), Line: m.Line, Column: m.Column, Message: m.Message, Note: m.Note,
+			Source: excerpt(string(r.src), m.Line, m.Column, m.Length, m.Label)}
+	}
 }
 
 func (r *configReader) connector(name string, n ast.Node) {

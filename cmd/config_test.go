@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/collection"
 	"collect/connectors/declarative"
 )
 
@@ -134,6 +135,39 @@ func TestTheStrictestLimitHolds(t *testing.T) {
 	}
 }
 
+// TestPaceOfAProvider: what collect.yaml says of the pace is as in a connector
+// file, and outranks it, but for what makes it slower.
+func TestPaceOfAProvider(t *testing.T) {
+	dir := files(t, map[string]string{
+		"etc/collect.yaml":  "providers: {acme: {law: aimd, concurrency: {max: 6, law: fixed}, clamp: {step: 20%}, quota: {reserve: 30%}}}\n",
+		"work/collect.yaml": "providers: {acme: {law: interval-step, concurrency: {max: 9}, clamp: off, quota: {reserve: 10%}}}\n",
+	})
+	s, err := load(dir, "", configSource{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		file string // what the connector file says of the provider
+		want declarative.Pace
+	}{
+		{"", declarative.Pace{Law: "interval-step", Concurrency: collection.Concurrency{Max: 6, Law: "fixed"}, Clamp: collection.Clamp{Off: true}, Reserve: .3}},
+		{"law: plateau, concurrency: {max: 4, law: mimd}, clamp: {least: 60%}, quota: {reserve: 40%}",
+			declarative.Pace{Law: "interval-step", Concurrency: collection.Concurrency{Max: 4, Law: "fixed"}, Clamp: collection.Clamp{Off: true}, Reserve: .4}},
+	} {
+		spec, err := declarative.Parse("acme.yaml", []byte("connector: acme\nprovider: {base_url: 'https://acme.test', "+test.file+"}\nstreams: {a: {get: /a, key: id, page: {none: true}}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := spec.Provider(s.overrides("acme"))
+		if got := (declarative.Pace{Law: p.Law, Concurrency: p.Concurrency, Clamp: p.Clamp, Reserve: p.Reserve}); got != test.want {
+			t.Errorf("a file that says %q: %+v, want %+v", test.file, got, test.want)
+		}
+		if p := spec.Provider(s.overrides("other")); p.Reserve == .3 || p.Law == "interval-step" {
+			t.Errorf("another provider: %+v", p)
+		}
+	}
+}
+
 func TestConnectorsAndProviders(t *testing.T) {
 	dir := files(t, map[string]string{
 		"etc/collect.yaml": "providers:\n  Acme: {token_env: OLD, on_403: hold}\nconnectors:\n  Tickets: {use: old.yaml, params: {x: 1}}\n",
@@ -206,6 +240,18 @@ func TestConfigMistakes(t *testing.T) {
 		{"providers: {a: {ceiling_per_second: fast}}", "1:37: `ceiling_per_second` is a number above 0"},
 		{"providers: {a: {ceiling_per_second: 1, start_per_second: 2}}", "`start_per_second` is above `ceiling_per_second`"},
 		{"providers: {a: {on_403: ignore}}", "1:25: `on_403` is one of freeze, hold, gap"},
+		{"providers: {a: {law: plato}}", "1:22: unknown value `plato`"},
+		{"providers: {a: {law: [aimd]}}", "1:22: this must be a single value"},
+		{"providers: {a: {concurrency: 4}}", "1:30: this must be a mapping: a concurrency"},
+		{"providers: {a: {concurrency: {max: 65}}}", "1:36: there can be at most 64 requests in flight"},
+		{"providers: {a: {concurrency: {law: aimd}}}", "a concurrency needs a `max`"},
+		{"providers: {a: {concurrency: {max: 4, law: vegas}}}", "1:44: unknown value `vegas`"},
+		{"providers: {a: {clamp: {lest: 50%}}}", "1:25: unknown key `lest`"},
+		{"providers: {a: {clamp: on}}", "1:24: this must be a mapping: a clamp"},
+		{"providers: {a: {clamp: {cooldown: 0s}}}", "1:35: this must be a duration such as 90s, 5m, 2h or 7d"},
+		{"providers: {a: {quota: {reserve: 0.2}}}", "1:34: this must be a share such as 20%, above 0% and below 100%"},
+		{"providers: {a: {quota: {reserve: NaN%}}}", "1:34: this must be a share"},
+		{"providers: {a: {qouta: {reserve: 20%}}}", "1:17: unknown key `qouta`"},
 		{"providers: {a: {token_env: X, token_file: y}}", "a provider has one token"},
 		{"providers: [a]", "this must be a list of providers by name"},
 		{"connectors: {a: {use: [x]}}", "this must be one value"},

@@ -39,6 +39,9 @@ func TestExplainWhatIsLeft(t *testing.T) {
 		},
 			"at this pace in about 10 s, for 1 request"},
 		{"the list is not at its end", func(e *explained) { e.Streams[0].Lanes[0].Complete = false }, ""},
+		{"nor is what it leads to", func(e *explained) {
+			e.Streams = append(e.Streams, store.StreamState{Stream: collection.Stream{Name: "comments", Role: collection.Detail, Parent: "details"}})
+		}, ""},
 		{"all is done", func(e *explained) { e.Streams[1].Lanes[0].Complete = true }, ""},
 		{"nothing leaves", func(e *explained) {
 			e.Pace.Constraints = append(e.Pace.Constraints, gate.Constraint{Name: gate.FreezeOf, Blocks: true, Binds: true})

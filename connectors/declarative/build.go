@@ -36,6 +36,7 @@ type Overrides struct {
 	Ceilings         []collection.Ceiling
 	On403            collection.ForbiddenPolicy
 	Unpaced          bool
+	Pace             Pace
 	AllowPrivate     bool // addresses that a response leads to may be private
 }
 
@@ -131,6 +132,8 @@ func (s *Spec) Provider(o Overrides) collection.Provider {
 		p.Forbidden = o.On403
 	}
 	p.Unpaced = p.Unpaced || o.Unpaced
+	pace := Pace{p.Law, p.Concurrency, p.Clamp, p.Reserve}.Under(o.Pace)
+	p.Law, p.Concurrency, p.Clamp, p.Reserve = pace.Law, pace.Concurrency, pace.Clamp, pace.Reserve
 	return p
 }
 

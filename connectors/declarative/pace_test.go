@@ -52,6 +52,26 @@ streams:
 	}
 }
 
+// TestPaceUnder: whichever of the two says it, the slower holds; and who says
+// nothing changes nothing.
+func TestPaceUnder(t *testing.T) {
+	some := declarative.Pace{Law: "aimd", Concurrency: collection.Concurrency{Max: 4, Law: "mimd"}, Clamp: collection.Clamp{Least: .6}, Reserve: .2}
+	if got := some.Under(declarative.Pace{}); got != some {
+		t.Errorf("under nothing: %+v", got)
+	}
+	if got := (declarative.Pace{}).Under(some); got != some {
+		t.Errorf("nothing under it: %+v", got)
+	}
+	for _, n := range []int{1, 4, 9} {
+		other := declarative.Pace{Concurrency: collection.Concurrency{Max: n}, Reserve: float64(n) / 10}
+		for _, got := range []declarative.Pace{some.Under(other), other.Under(some)} {
+			if got.Concurrency.Max != min(n, 4) || got.Reserve != max(.2, float64(n)/10) || got.Clamp != some.Clamp || got.Law != "aimd" {
+				t.Errorf("with %d in flight: %+v", n, got)
+			}
+		}
+	}
+}
+
 // TestCeilingsAreNeverMoreThanDeclared, whatever number is written.
 func TestCeilingsAreNeverMoreThanDeclared(t *testing.T) {
 	for _, rate := range []string{"0.0000004", "0.3", "1", "2.5", "1e3", "1e18", "1e300"} {
