@@ -11,8 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite"
@@ -120,12 +118,11 @@ const (
 // last month tell.
 func (d *diagnosis) checkDisk() {
 	dir := filepath.Dir(d.settings.State)
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
+	free, err := freeSpace(dir)
+	if err != nil {
 		d.add(nothing, "disk", "not measured: "+plainText(err))
 		return
 	}
-	free := int64(st.Bavail) * int64(st.Bsize)
 	text := fmt.Sprintf("%s free at %s", size(free), home(dir, d.env))
 	days, known := float64(0), false
 	if perDay := d.growth(); perDay > 0 {

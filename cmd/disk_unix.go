@@ -1,0 +1,15 @@
+//go:build unix
+
+package cmd
+
+import "golang.org/x/sys/unix"
+
+// freeSpace returns how many bytes this user may still write to the disk of
+// dir.
+func freeSpace(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
+}
