@@ -47,6 +47,7 @@ package dst_test
 import (
 	"flag"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -86,6 +87,8 @@ func TestHistories(t *testing.T) {
 			histories = enough / 10
 		}
 	}
+	// A history keeps little and makes much: let it lie a while.
+	defer debug.SetGCPercent(debug.SetGCPercent(600))
 	total := map[string]int{}
 	var mu sync.Mutex
 	var group sync.WaitGroup

@@ -102,18 +102,20 @@ const placeQuery = `
 
 // Places returns the state of the given places; see store.Ledger.
 func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error) {
-	read, err := l.store.readers.BeginTx(ctx, nil) // one state of the database for all
-	if err != nil {
-		return nil, l.store.classify(err)
-	}
-	defer read.Rollback() // nothing was written
 	// The driver starts a goroutine per query for a context that can end.
 	whole := context.WithoutCancel(ctx)
-	prepared, err := l.store.prepared(whole, placeQuery)
+	query, err := l.store.prepared(whole, placeQuery)
 	if err != nil {
 		return nil, l.store.classify(err)
 	}
-	query := read.StmtContext(whole, prepared) // ends with the transaction
+	if len(at) > 1 {
+		read, err := l.store.readers.BeginTx(ctx, nil) // one state of the database for all
+		if err != nil {
+			return nil, l.store.classify(err)
+		}
+		defer read.Rollback()                  // nothing was written
+		query = read.StmtContext(whole, query) // ends with the transaction
+	}
 
 	start := digest(collection.Cursor{})
 	states := make([]collection.PlaceState, len(at))
