@@ -62,7 +62,7 @@ func (h *history) execute(s session, mayBeHeld bool) end {
 	p.budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: s.cap, MaxTime: s.maxTime})
 	h.note("%s starts: %+v", p.name, s)
 
-	alone := h.plan.chance("opens its own store", h.processes) < 0.1
+	alone := h.plan.chance("opens its own store", p.number) < 0.1
 	db, own, err := h.stage.enter(ctx, alone)
 	if err != nil {
 		h.violate("%s: open: %v", p.name, err)
