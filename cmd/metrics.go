@@ -2,21 +2,23 @@ package cmd
 
 import (
 	"context"
+	"slices"
 
 	"collect/collection"
 	"collect/store"
 )
 
-// endEvents is how many of the newest events are looked at for the end of the
-// newest run: what an operator does later is among them.
-const endEvents = 100
+// endEvents is how many of the newest events are looked at for how the newest
+// run fares: what an operator does later is among them, and the commits since
+// its last sign of life, seconds ago.
+const endEvents = 1000
 
-// metricsOf returns how the requests of the newest run of a connector fared;
-// the zero value if it has not ended, or its process died.
+// metricsOf returns how the requests of the newest run of a connector fare, as
+// of its last sign of life; the zero value if there was none yet.
 func metricsOf(ctx context.Context, db store.Reader, run collection.Run) (collection.Metrics, error) {
 	events, err := db.Events(ctx, run.Connector, endEvents)
-	for _, e := range events {
-		if e.Kind == collection.RunFinished && e.Run == run.ID && e.Metrics != nil {
+	for _, e := range slices.Backward(events) {
+		if e.Run == run.ID && e.Metrics != nil {
 			return *e.Metrics, err
 		}
 	}
@@ -29,8 +31,8 @@ type accountMetrics struct {
 	*metricsLine
 }
 
-// accountMetricsOf returns nil for a run that asked for nothing, or has not
-// ended.
+// accountMetricsOf returns nil for a run that asked for nothing, as far as is
+// known.
 func accountMetricsOf(run collection.Run) *accountMetrics {
 	line := metricsLineOf(run.Metrics)
 	if line == nil {

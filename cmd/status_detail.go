@@ -169,7 +169,7 @@ type statusLine struct {
 	Streams     []streamLine `json:"streams"`
 	Provider    *accountLine `json:"provider"`
 
-	Metrics *accountMetrics `json:"metrics"` // of the newest run, once it has ended
+	Metrics *accountMetrics `json:"metrics"` // of the newest run, as of its last sign of life
 }
 
 type streamLine struct {

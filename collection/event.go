@@ -66,7 +66,7 @@ type Event struct {
 	Budget   *BudgetInfo   `json:",omitempty"`
 	Limit    *LimitInfo    `json:",omitempty"`
 	Request  *RequestInfo  `json:",omitempty"`
-	Metrics  *Metrics      `json:",omitempty"` // of a run that has finished
+	Metrics  *Metrics      `json:",omitempty"` // of a run, so far or in the end
 	Message  string        `json:",omitempty"` // for warning and error
 }
 

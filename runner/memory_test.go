@@ -249,7 +249,9 @@ func (m *memory) SaveProvider(_ context.Context, domain string, state []byte, _ 
 	})
 }
 
-func (m *memory) Beat(context.Context, time.Time, collection.Tally) error { return nil }
+func (m *memory) Beat(context.Context, time.Time, collection.Tally, collection.Metrics) error {
+	return nil
+}
 
 // owes returns the gaps that are owed, in the order they were opened.
 func (m *memory) owes() []collection.Gap {

@@ -47,7 +47,7 @@ type Ledger interface {
 	Parents(ctx context.Context, parent string, after string, n int) ([]collection.Parent, error)
 	Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error)
 	SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error
-	Beat(ctx context.Context, now time.Time, tally collection.Tally) error
+	Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error
 }
 
 // A Config says what to run.
@@ -379,7 +379,7 @@ func (r *Runner) beat(ctx context.Context) (stop func()) {
 				return
 			case now := <-tick.C:
 				// A beat that fails costs nothing: the lease is the kernel's.
-				_ = r.Ledger.Beat(ctx, now, r.Tally())
+				_ = r.Ledger.Beat(ctx, now, r.Tally(), r.Metrics())
 			}
 		}
 	}()

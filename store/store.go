@@ -150,8 +150,10 @@ type Ledger interface {
 	// the events that led to it.
 	SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error
 
-	// Beat says that the run is alive, with its tally so far.
-	Beat(ctx context.Context, now time.Time, tally collection.Tally) error
+	// Beat says that the run is alive, with its tally so far. How its requests
+	// fare is kept as an event, of which a run has one: each takes the place of
+	// the one before, and the end of the run that of the last.
+	Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error
 
 	// Finish ends the run, keeps its verdict, its metrics with the event of its
 	// end, opens the gaps it still leases

@@ -202,7 +202,9 @@ func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, 
 
 // Beat is left out: nothing is decided by it, and days of simulated time would
 // be spent in it.
-func (l *ledger) Beat(context.Context, time.Time, collection.Tally) error { return nil }
+func (l *ledger) Beat(context.Context, time.Time, collection.Tally, collection.Metrics) error {
+	return nil
+}
 
 func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 	return l.write(func() error { return l.Ledger.Finish(ctx, run) })

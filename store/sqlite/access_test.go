@@ -87,7 +87,7 @@ func TestPutBack(t *testing.T) {
 	if err := os.Rename(path, path+".old"); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Beat(t.Context(), time.Now(), collection.Tally{}); !errors.Is(err, store.ErrMissing) {
+	if err := l.Beat(t.Context(), time.Now(), collection.Tally{}, collection.Metrics{}); !errors.Is(err, store.ErrMissing) {
 		t.Errorf("Beat: error = %v, want %v", err, store.ErrMissing)
 	}
 	if err := os.Rename(path+".old", path); err != nil {

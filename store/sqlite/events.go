@@ -30,14 +30,20 @@ func (l *ledger) record(t tx, e collection.Event) error {
 }
 
 func record(t tx, e collection.Event) error {
+	_, err := recordAs(t, e)
+	return err
+}
+
+// recordAs is record, and returns the event's id.
+func recordAs(t tx, e collection.Event) (id int64, err error) {
 	if e.Time.IsZero() {
 		e.Time = t.now
 	}
 	detail, err := json.Marshal(info{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Clamp, e.Gap, e.Budget, e.Metrics, e.Message})
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return t.exec(`INSERT INTO events (at, kind, connector, run, provider, stream, partition, lane, info)
+	return t.insert(`INSERT INTO events (at, kind, connector, run, provider, stream, partition, lane, info)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, formatTime(e.Time), string(e.Kind), e.Connector, e.Run, e.Provider,
 		e.Stream, string(e.Partition), string(e.Lane), string(detail))
 }

@@ -52,7 +52,7 @@ var writes = map[string]func(*testing.T, *sqlite.Store, store.Ledger) error{
 		return l.SaveProvider(t.Context(), "d", []byte(`{"a":1}`), collection.Event{Kind: collection.RateChanged})
 	},
 	"Beat": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
-		return l.Beat(t.Context(), time.Now(), collection.Tally{Requests: 7})
+		return l.Beat(t.Context(), time.Now(), collection.Tally{Requests: 7}, collection.Metrics{TotalRequests: 7})
 	},
 	"Finish": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
 		return l.Finish(t.Context(), collection.Run{Outcome: collection.Complete})

@@ -331,7 +331,7 @@ func TestClosedWhileHeld(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Beat(t.Context(), newRun("", "").StartedAt, collection.Tally{}); err == nil {
+	if err := l.Beat(t.Context(), newRun("", "").StartedAt, collection.Tally{}, collection.Metrics{}); err == nil {
 		t.Error("Beat on a closed store succeeded")
 	}
 	s = open(t, path, sqlite.Options{})

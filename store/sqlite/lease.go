@@ -163,17 +163,35 @@ func (l *ledger) start(t tx, run collection.Run) error {
 }
 
 // Beat says that the run is alive; see store.Ledger.
-func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally) error {
-	return l.update(ctx, func(t tx) error {
+func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error {
+	var live int64
+	err := l.update(ctx, func(t tx) error {
 		if err := t.exec(`UPDATE leases SET beat_at = ? WHERE connector = ?`, formatTime(now), l.connector); err != nil {
 			return err
 		}
 		args := append([]any{formatTime(now)}, tallyArgs(tally)...)
 		// What commits counted may be newer than the tally.
-		return t.exec(`UPDATE runs SET beat_at = ?, requests = ?, retries = ?, throttled = ?,
+		err := t.exec(`UPDATE runs SET beat_at = ?, requests = ?, retries = ?, throttled = ?,
 			slices = max(slices, ?), records = max(records, ?), changed = max(changed, ?), rejected = max(rejected, ?),
 			gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
+		if err != nil || metrics == (collection.Metrics{}) {
+			return err
+		}
+		if err := l.forgetLive(t); err != nil {
+			return err
+		}
+		live, err = recordAs(t, collection.Event{Time: now, Kind: collection.Progress, Run: l.run, Connector: l.connector, Metrics: &metrics})
+		return err
 	})
+	if err == nil && live > 0 {
+		l.live.Store(live)
+	}
+	return err
+}
+
+// forgetLive removes how the requests of the run fared a moment ago.
+func (l *ledger) forgetLive(t tx) error {
+	return t.exec(`DELETE FROM events WHERE id = ?`, l.live.Load())
 }
 
 // tallyArgs returns the columns requests to gaps_shut of runs.
@@ -230,6 +248,9 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 		finished := collection.Event{Kind: collection.RunFinished, Lane: run.Lane}
 		if run.Metrics != (collection.Metrics{}) {
 			finished.Metrics = &run.Metrics
+		}
+		if err := l.forgetLive(t); err != nil {
+			return err
 		}
 		return l.record(t, finished)
 	})

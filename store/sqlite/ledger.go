@@ -23,7 +23,8 @@ type ledger struct {
 	finished  atomic.Bool
 	streams   map[string]*stream // by name; all that were declared
 
-	writes int64 // the number of the newest write; for whoever has the writer's turn
+	live   atomic.Int64 // the event with the metrics so far; 0: none
+	writes int64        // the number of the newest write; for whoever has the writer's turn
 
 	committing sync.Mutex // guards the fields of streams
 }

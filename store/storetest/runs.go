@@ -92,7 +92,7 @@ func fenced(t *testing.T, open opener) {
 			return err
 		},
 		"SaveProvider": func() error { return l.SaveProvider(ctx, "acme", []byte(`{}`)) },
-		"Beat":         func() error { return l.Beat(ctx, time.Now(), collection.Tally{Requests: 1}) },
+		"Beat":         func() error { return l.Beat(ctx, time.Now(), collection.Tally{Requests: 1}, collection.Metrics{}) },
 	} {
 		checkError(t, what+" without the lease", do(), collection.ErrFenced)
 	}
@@ -155,7 +155,7 @@ func clockSetBack(t *testing.T, open opener) {
 		at := part("issues", name)
 		deferGap(t, l, false, collection.Gap{Place: at, Reason: collection.RetryAfter, NotBefore: ahead.Add(time.Hour)})
 		if dies {
-			if err := l.Beat(t.Context(), ahead, collection.Tally{}); err != nil {
+			if err := l.Beat(t.Context(), ahead, collection.Tally{}, collection.Metrics{}); err != nil {
 				t.Fatal(err)
 			}
 		} else if err := l.Finish(t.Context(), collection.Run{Outcome: collection.Waiting, EndedAt: ahead}); err != nil {
@@ -189,7 +189,7 @@ func clocks(t *testing.T, open opener) {
 		if err != nil {
 			t.Fatalf("Begin at %v: %v", now, err)
 		}
-		if err := l.Beat(t.Context(), now, collection.Tally{}); err != nil {
+		if err := l.Beat(t.Context(), now, collection.Tally{}, collection.Metrics{}); err != nil {
 			t.Errorf("Beat at %v: %v", now, err)
 		}
 		// However old its sign of life, a run that lives keeps the lease.
@@ -292,13 +292,46 @@ func checkPartitions(t *testing.T, s store.Reader, stream string, done, all int6
 	}
 }
 
+// live is how requests fare while a run goes on: one event, always the newest.
+func live(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	told := func(when string, want ...int64) {
+		t.Helper()
+		events, err := s.Events(t.Context(), connector, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		for _, e := range events {
+			if e.Kind == collection.Progress {
+				got = append(got, e.Metrics.TotalRequests)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: requests %v, want %v", when, got, want)
+		}
+	}
+	for n := range int64(3) {
+		if err := l.Beat(t.Context(), time.Now(), collection.Tally{}, collection.Metrics{TotalRequests: n}); err != nil {
+			t.Fatalf("Beat: %v", err)
+		}
+		if n == 0 {
+			told("before there was a request")
+		} else {
+			told("while the run goes on", n)
+		}
+	}
+	finish(t, l)
+	told("when it has ended")
+}
+
 func runs(t *testing.T, open opener) {
 	s := opened(t, open)
 	ended := time.Now().UTC().Truncate(time.Millisecond)
 	tally := collection.Tally{Requests: 1, Retries: 2, Throttled: 3, Slices: 4, Records: 5, Changed: 6, Rejected: 7, GapsOpen: 8, GapsShut: 9}
 	for _, id := range []string{"run-1", "run-2"} {
 		l := begin(t, s, id)
-		if err := l.Beat(t.Context(), ended, tally); err != nil {
+		if err := l.Beat(t.Context(), ended, tally, collection.Metrics{}); err != nil {
 			t.Fatalf("Beat: %v", err)
 		}
 		run := newRun(id)
@@ -362,7 +395,7 @@ func tallyOfTheDead(t *testing.T, open opener) {
 	s := open(t)
 	l := begin(t, s, "run-1")
 	commit(t, l, page(home("repos"), collection.Cursor{}, token("1"), "1", "2"))
-	if err := l.Beat(t.Context(), time.Now(), collection.Tally{Requests: 3, Records: 1}); err != nil {
+	if err := l.Beat(t.Context(), time.Now(), collection.Tally{Requests: 3, Records: 1}, collection.Metrics{}); err != nil {
 		t.Fatal(err)
 	}
 	commit(t, l, page(home("repos"), token("1"), token("2"), "2", "3"))
