@@ -1,0 +1,131 @@
+package gate_test
+
+import (
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+)
+
+// TestDeadlineStopsWaits: a wait that would not end before the run does is not
+// begun, to the instant; a run without an end waits.
+func TestDeadlineStopsWaits(t *testing.T) {
+	p := collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 1, Per: 20 * time.Second}}}
+	g := open(t, p)
+	g.Settle(t0, g.Leave(gate.Request{}, t0), good)
+	free := t0.Add(20 * time.Second)
+	for _, tc := range []struct {
+		deadline time.Time
+		stopped  bool
+	}{{time.Time{}, false}, {free.Add(-1), true}, {free, true}, {free.Add(1), false}} {
+		plan := g.Plan(gate.Request{Deadline: tc.deadline}, t0)
+		if got := plan.Stop != nil; got != tc.stopped || got && plan.Stop.Reason != collection.WallClock || !got && !plan.Until.Equal(free) {
+			t.Errorf("deadline %v: %+v, stopped %t, want %t", tc.deadline, plan, got, tc.stopped)
+		}
+	}
+	if plan := g.Plan(gate.Request{Deadline: free}, free); !plan.Ready {
+		t.Errorf("who need not wait is not asked whether it fits: %+v", plan)
+	}
+}
+
+// TestOpenBreakerAndTheDeadline: a run that ends before the breaker lets a
+// probe out is told when that is; one that lasts longer waits.
+func TestOpenBreakerAndTheDeadline(t *testing.T) {
+	g, now := open(t, collection.Provider{Unpaced: true}), t0
+	for range 5 {
+		g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Failed, Hold: -1})
+	}
+	until := g.OpenUntil()
+	if plan := g.Plan(gate.Request{Deadline: until}, now); plan.Stop == nil || plan.Stop.Reason != collection.CircuitOpen || !plan.Stop.NotBefore.Equal(until) {
+		t.Errorf("a run that ends when the breaker lets a probe out: %+v, want circuit_open until %v", plan, until)
+	}
+	if plan := g.Plan(gate.Request{Deadline: until.Add(1)}, now); plan.Stop != nil || !plan.Until.Equal(until) {
+		t.Errorf("a run that lasts longer: %+v, want a wait until %v", plan, until)
+	}
+	if plan := g.Plan(gate.Request{Deadline: until.Add(-1)}, until); plan.Stop != nil || !plan.Ready {
+		t.Errorf("when the breaker's time is over: %+v, want a probe", plan)
+	}
+}
+
+// TestFreezeEndsWithAnAnswer to its test request, and with nothing else: not
+// with a failure of it, and not with the answer to what left before.
+func TestFreezeEndsWithAnAnswer(t *testing.T) {
+	for _, tc := range []struct {
+		signal law.Signal
+		thaws  bool
+	}{{law.Succeeded, true}, {law.Answered, true}, {law.Throttled, false}, {law.Failed, false}, {law.Silent, false}} {
+		g, err := gate.New(collection.Provider{Unpaced: true}, "", time.Minute, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := t0
+		refused, early := g.Leave(gate.Request{}, now), g.Leave(gate.Request{}, now)
+		g.Settle(now, refused, law.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
+		g.Settle(now, early, good)
+		if !g.Status(now).Frozen {
+			t.Error("the answer to what left before ends the freeze")
+		}
+		now = now.Add(15 * time.Minute)
+		test := g.Leave(gate.Request{}, now)
+		if plan := g.Plan(gate.Request{}, now); plan.Ready || plan.Stop != nil || !plan.Until.IsZero() {
+			t.Errorf("beside the test request: %+v, want to wait for its answer", plan)
+		}
+		g.Settle(now, test, law.Outcome{Signal: tc.signal, Hold: -1})
+		if got := !g.Status(now).Frozen; got != tc.thaws {
+			t.Errorf("after a test request with signal %d the freeze is over: %t", tc.signal, got)
+		}
+	}
+}
+
+// TestWhatTheBreakerCounts: neither the retries of one request, nor what flew
+// together; five requests that fail are enough.
+func TestWhatTheBreakerCounts(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		retry  bool
+		signal law.Signal
+		opens  bool
+	}{
+		{"five that fail", false, law.Failed, true},
+		{"one that fails, and its retries", true, law.Failed, false},
+		{"refusals of one episode", false, law.Throttled, false},
+		{"five that are cancelled", false, law.Silent, false},
+		{"five that are wrong", false, law.Answered, false},
+	} {
+		g, now := open(t, collection.Provider{}), t0
+		for i := range 5 {
+			p := g.Leave(gate.Request{}, now)
+			p.Retry = tc.retry && i > 0
+			g.Settle(now, p, law.Outcome{Signal: tc.signal, Hold: -1})
+		}
+		if got := !g.Closed(); got != tc.opens {
+			t.Errorf("%s: the breaker is open: %t", tc.name, got)
+		}
+	}
+}
+
+// TestUsedQuotaWithoutATime is left alone for an hour; with a time, for that.
+func TestUsedQuotaWithoutATime(t *testing.T) {
+	for _, tc := range []struct{ hold, want time.Duration }{{-1, time.Hour}, {0, 0}, {7 * time.Second, 7 * time.Second}} {
+		g := open(t, collection.Provider{Unpaced: true})
+		g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Silent, Hold: tc.hold, QuotaUsed: true})
+		until := g.Status(t0).HoldUntil
+		if got := until.Sub(t0); got < tc.want || got > tc.want+200*ms {
+			t.Errorf("used up, and told to wait %v: silent for %v, want %v", tc.hold, got, tc.want)
+		}
+	}
+}
+
+// TestClampsThatAreNone are refused.
+func TestClampsThatAreNone(t *testing.T) {
+	for _, c := range []collection.Clamp{{Burn: 1}, {Burn: -0.1}, {Least: 1}, {Least: -0.1}, {Step: 0.009}, {Step: 1}, {Cooldown: -1}} {
+		if _, err := gate.New(collection.Provider{Clamp: c}, "", time.Minute, 1); err == nil {
+			t.Errorf("a clamp of %+v is accepted", c)
+		}
+	}
+	if _, err := gate.New(collection.Provider{Clamp: collection.Clamp{Burn: 0.99, Least: 0.01, Step: 0.01, Cooldown: 1}}, "", time.Minute, 1); err != nil {
+		t.Error(err)
+	}
+}
