@@ -20,7 +20,7 @@ var (
 )
 
 // clock is that of the tests of the parts.
-var clock = timeline{epoch: Epoch}
+var clock = timeline{epoch: Epoch, now: Epoch}
 
 // Epoch is when the tests begin to count.
 var Epoch = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

@@ -19,8 +19,14 @@ const setBack = time.Second
 // as it would have, and nobody waits until the old time comes again. When the
 // clock jumps forward, or the machine has slept, the time has passed, and an
 // idle time earns nothing.
+//
+// The steady clock of a process hears nothing of either: then the moments go on
+// as it does, while the hour that others read has moved. So moments become
+// times, and times moments, by the clock as it was read last, not as it was
+// when the timeline began.
 type timeline struct {
 	epoch  time.Time
+	now    time.Time // at the latest moment
 	latest moment
 }
 
@@ -32,20 +38,20 @@ func (l *timeline) moment(now time.Time) moment {
 	m := now.Sub(l.epoch)
 	if m < l.latest {
 		if m < l.latest-setBack {
-			l.epoch = now.Add(-l.latest)
+			l.epoch, l.now = now.Add(-l.latest), now
 		}
 		return l.latest
 	}
-	l.latest = m
+	l.latest, l.now = m, now
 	return m
 }
 
 // of returns the moment of a time that is not now; one long ago for the zero
 // time. The timeline has begun.
-func (l *timeline) of(t time.Time) moment { return t.Sub(l.epoch) }
+func (l *timeline) of(t time.Time) moment { return l.latest + t.Sub(l.now) }
 
 // when returns the time of m.
-func (l *timeline) when(m moment) time.Time { return l.epoch.Add(m) }
+func (l *timeline) when(m moment) time.Time { return l.now.Add(m - l.latest) }
 
 // ahead returns the time of m; the zero time if it is not after now.
 func (l *timeline) ahead(m, now moment) time.Time {
