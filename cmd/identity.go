@@ -27,19 +27,9 @@ func isParam(name string) bool { return name != "base_url" && !strings.Contains(
 // sameAsBefore finds the run before this one, and refuses to go on from its
 // checkpoints if they were reached with other parameters, or by streams that
 // were something else: records would be skipped, or mixed, in silence.
-func (s *session) sameAsBefore(ctx context.Context) error {
-	runs, err := s.store.Runs(ctx, s.target.name, 10)
-	if err != nil {
+func (s *session) sameAsBefore(ctx context.Context) (err error) {
+	if s.before, err = s.newestThatWorked(ctx); err != nil || s.before == nil || s.options.newParams {
 		return err
-	}
-	// A run that was refused worked under nothing.
-	runs = slices.DeleteFunc(runs, func(r collection.Run) bool { return r.ID == s.record.ID || r.ExitCode == exitConfig })
-	if len(runs) == 0 {
-		return nil
-	}
-	s.before = &runs[0]
-	if s.options.newParams {
-		return nil
 	}
 	was, now := s.before.Params, s.target.identity()
 	if e := (&paramsError{Connector: s.target.name, Was: ofProvider(was), Now: ofProvider(now)}); !maps.Equal(e.Was, e.Now) {
@@ -50,6 +40,25 @@ func (s *session) sameAsBefore(ctx context.Context) error {
 		return err
 	}
 	return &meaningError{Connector: s.target.name, Changes: changes}
+}
+
+// newestThatWorked returns the run before this one; nil if there is none. One
+// that was refused worked under nothing, and there may be any number of them:
+// a timer goes on.
+func (s *session) newestThatWorked(ctx context.Context) (*collection.Run, error) {
+	for n := 10; ; n *= 10 {
+		runs, err := s.store.Runs(ctx, s.target.name, n)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(runs, func(r collection.Run) bool { return r.ID != s.record.ID && r.ExitCode != exitConfig })
+		switch {
+		case i >= 0:
+			return &runs[i], nil
+		case len(runs) < n:
+			return nil, nil
+		}
+	}
 }
 
 // ofProvider returns what of an identity belongs to no stream.
