@@ -115,6 +115,24 @@ func (g *Gate) clampChanged(was float64) collection.Event {
 	}}
 }
 
+// spread returns the rate that all requests together must not exceed, in
+// addition to what each law says; 0 if the one law sees to it.
+func (g *Gate) spread() float64 {
+	if (g.ceiling == 0 || g.clamp.down == 0) && (len(g.routes) == 1 || g.unpaced) {
+		return 0
+	}
+	return cmp.Or(g.ceiling, law.Ceiling) * g.clamped()
+}
+
+// clamped returns how much of the ceiling is in force. Without a ceiling there
+// is nothing to clamp.
+func (g *Gate) clamped() float64 {
+	if g.ceiling == 0 {
+		return 1
+	}
+	return g.clamp.share()
+}
+
 // A keptClamp is the saved form of a clamp that lowers the ceiling.
 type keptClamp struct {
 	Share float64   `json:"share"`

@@ -23,17 +23,6 @@ import (
 	"collect/pacing/law"
 )
 
-// Retry-After is whole seconds, and many clients are told the same one: a
-// little later is polite, earlier is never.
-const (
-	holdLeast  = 50 * time.Millisecond
-	holdSpread = 100 * time.Millisecond
-)
-
-// quotaHold is how long a provider is left alone whose quota is used up and
-// which does not say until when. No documented quota is shorter than an hour.
-const quotaHold = time.Hour
-
 // A Gate is everything that decides whether a request may leave: one state,
 // changed by a request that leaves and by an attempt that ends, at times it is
 // told. It has no clock and no goroutine. The law inside is exchangeable.
@@ -62,7 +51,8 @@ type Gate struct {
 
 // New returns the gate of p, whose pace moves by the law called name, or by
 // that of p if it is "". So many requests are in flight as p and the user's
-// concurrency allow; 0 asks for nothing in particular. An error names what is wrong with p or with name.
+// concurrency allow; 0 asks for nothing in particular. An error names what is
+// wrong with p or with name.
 func New(p collection.Provider, name string, longestWait time.Duration, concurrency int) (*Gate, error) {
 	g := &Gate{
 		longestWait: longestWait, breaker: breaker{state: Closed},
@@ -328,88 +318,4 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 		g.nameBinding(changes, at)
 	}
 	return changes, save
-}
-
-// silence notes the silence that o asks for, of its route or of all, and what
-// is left for people. It reports whether it changed.
-func (g *Gate) silence(way *route, o *law.Outcome, now moment) (changed bool) {
-	hold, reserve := &g.hold, &g.reserve
-	if o.Key != "" {
-		reserve = &way.reserve
-		if !o.Wide {
-			hold = &way.hold
-		}
-	}
-	wait := o.Hold
-	if o.QuotaUsed && wait < 0 {
-		wait = quotaHold
-	}
-	changed = g.lengthen(hold, wait, now)
-	if g.share > 0 {
-		changed = g.lengthen(reserve, g.reach(o), now) || changed
-	}
-	return changed
-}
-
-// lengthen moves until to the end of wait, and reports whether it moved. A
-// negative wait is none.
-func (g *Gate) lengthen(until *moment, wait time.Duration, now moment) bool {
-	if wait < 0 {
-		return false
-	}
-	to := now + wait + holdLeast + time.Duration(g.random()*float64(holdSpread))
-	if to <= *until {
-		return false
-	}
-	*until = to
-	return true
-}
-
-// flown returns what the bound of the requests in flight is told.
-func flown(o law.Outcome) inflight.Outcome {
-	switch o.Signal {
-	case law.Succeeded, law.Answered:
-		return inflight.Answered
-	case law.Throttled:
-		return inflight.Refused
-	}
-	return inflight.Silent
-}
-
-// evidence returns the signal that the breaker counts for an attempt. What is
-// bad counts once: neither the retries of one request, which may be broken on
-// its own, nor what was in flight when the provider refused the first of it
-// says more about the provider than that first one. The probe always counts.
-func evidence(p *Pass, s law.Signal, fresh bool) law.Signal {
-	again := p.Retry && (s == law.Throttled || s == law.Failed)
-	if !p.probe && (again || s == law.Throttled && !fresh) {
-		return law.Silent
-	}
-	return s
-}
-
-// spread returns the rate that all requests together must not exceed, in
-// addition to what each law says; 0 if the one law sees to it.
-func (g *Gate) spread() float64 {
-	if (g.ceiling == 0 || g.clamp.down == 0) && (len(g.routes) == 1 || g.unpaced) {
-		return 0
-	}
-	return cmp.Or(g.ceiling, law.Ceiling) * g.clamped()
-}
-
-// clamped returns how much of the ceiling is in force. Without a ceiling there
-// is nothing to clamp.
-func (g *Gate) clamped() float64 {
-	if g.ceiling == 0 {
-		return 1
-	}
-	return g.clamp.share()
-}
-
-// SettleUp gives back what the windows have reserved, because the process
-// ends: the next snapshot has only what has left.
-func (g *Gate) SettleUp() {
-	for i := range g.windows {
-		g.windows[i].credit = 0
-	}
 }

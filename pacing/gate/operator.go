@@ -82,14 +82,14 @@ func force(state []byte, now time.Time, to, why string) ([]byte, []collection.Ev
 	return edit(state, now, func(k *kept) []collection.Event {
 		was := Closed
 		if k.Breaker == nil {
-			k.Breaker = &keptBreaker{Until: now.UTC().Round(0)}
+			k.Breaker = &keptBreaker{Until: saved(now)}
 		} else if was = Open; k.Breaker.Forced != nil {
 			was = k.Breaker.Forced.To
 		}
 		if k.Breaker.Forced != nil && was == to {
 			return nil
 		}
-		k.Breaker.Forced = &forced{To: to, Note: note(why), At: now.UTC().Round(0)}
+		k.Breaker.Forced = &forced{To: to, Note: note(why), At: saved(now)}
 		return []collection.Event{turned(now, was, to, forcedByOperator)}
 	})
 }
@@ -112,7 +112,7 @@ func ForceHold(state []byte, now, until time.Time, why string) ([]byte, []collec
 	if !until.After(now) {
 		return state, nil, nil
 	}
-	return freezeBy(state, now, keptFreeze{Until: until.UTC().Round(0), Note: note(why)})
+	return freezeBy(state, now, keptFreeze{Until: saved(until), Note: note(why)})
 }
 
 func freezeBy(state []byte, now time.Time, f keptFreeze) ([]byte, []collection.Event, error) {
@@ -158,7 +158,7 @@ func edit(state []byte, now time.Time, change func(*kept) []collection.Event) ([
 	if len(events) == 0 {
 		return state, nil, nil
 	}
-	k.RecordedAt = now.UTC().Round(0)
+	k.RecordedAt = saved(now)
 	edited, err := json.Marshal(k)
 	if err != nil {
 		return nil, nil, err

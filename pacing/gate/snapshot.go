@@ -53,6 +53,14 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 	return state
 }
 
+// SettleUp gives back what the windows have reserved, because the process
+// ends: the next snapshot has only what has left.
+func (g *Gate) SettleUp() {
+	for i := range g.windows {
+		g.windows[i].credit = 0
+	}
+}
+
 // saved returns t as it is saved: without the reading of this process's clock.
 func saved(t time.Time) time.Time { return t.UTC().Round(0) }
 

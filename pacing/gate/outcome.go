@@ -1,0 +1,77 @@
+package gate
+
+import (
+	"time"
+
+	"collect/pacing/inflight"
+	"collect/pacing/law"
+)
+
+// Retry-After is whole seconds, and many clients are told the same one: a
+// little later is polite, earlier is never.
+const (
+	holdLeast  = 50 * time.Millisecond
+	holdSpread = 100 * time.Millisecond
+)
+
+// quotaHold is how long a provider is left alone whose quota is used up and
+// which does not say until when. No documented quota is shorter than an hour.
+const quotaHold = time.Hour
+
+// silence notes the silence that o asks for, of its route or of all, and what
+// is left for people. It reports whether it changed.
+func (g *Gate) silence(way *route, o *law.Outcome, now moment) (changed bool) {
+	hold, reserve := &g.hold, &g.reserve
+	if o.Key != "" {
+		reserve = &way.reserve
+		if !o.Wide {
+			hold = &way.hold
+		}
+	}
+	wait := o.Hold
+	if o.QuotaUsed && wait < 0 {
+		wait = quotaHold
+	}
+	changed = g.lengthen(hold, wait, now)
+	if g.share > 0 {
+		changed = g.lengthen(reserve, g.reach(o), now) || changed
+	}
+	return changed
+}
+
+// lengthen moves until to the end of wait, and reports whether it moved. A
+// negative wait is none.
+func (g *Gate) lengthen(until *moment, wait time.Duration, now moment) bool {
+	if wait < 0 {
+		return false
+	}
+	to := now + wait + holdLeast + time.Duration(g.random()*float64(holdSpread))
+	if to <= *until {
+		return false
+	}
+	*until = to
+	return true
+}
+
+// flown returns what the bound of the requests in flight is told.
+func flown(o law.Outcome) inflight.Outcome {
+	switch o.Signal {
+	case law.Succeeded, law.Answered:
+		return inflight.Answered
+	case law.Throttled:
+		return inflight.Refused
+	}
+	return inflight.Silent
+}
+
+// evidence returns the signal that the breaker counts for an attempt. What is
+// bad counts once: neither the retries of one request, which may be broken on
+// its own, nor what was in flight when the provider refused the first of it
+// says more about the provider than that first one. The probe always counts.
+func evidence(p *Pass, s law.Signal, fresh bool) law.Signal {
+	again := p.Retry && (s == law.Throttled || s == law.Failed)
+	if !p.probe && (again || s == law.Throttled && !fresh) {
+		return law.Silent
+	}
+	return s
+}
