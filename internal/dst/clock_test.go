@@ -11,9 +11,9 @@ import (
 
 // The clock of a history cannot be set: time in it only goes on. A process
 // cannot tell a clock that was set back from times in its store that are all
-// later by as much, so those are moved while no process runs. Within a process
-// a step of the clock changes nothing that time.Time does not already hold
-// apart: durations are measured by its monotonic reading.
+// later by as much, so those are moved while no process runs. A step within a
+// process is not played here: its waits go by the steady clock, and what it
+// saves meanwhile is tested where that is saved (pacing/gate, timeline.go).
 
 // steps are by how much the clock is set.
 var steps = []time.Duration{-365 * 24 * time.Hour, -24 * time.Hour, -time.Hour, -90 * time.Second,
