@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-
 	"fmt"
 	"net/http"
 	"slices"
