@@ -10,6 +10,7 @@ import (
 const (
 	latencyLeast  = 11                     // after a drain began
 	slowTimes     = 2                      // the usual latency
+	aloneTimes    = 3                      // the first, which may be quick by chance
 	slowSpread    = 2.1                    // as an exponent of what the usual dispersion leaves
 	similarLeast  = 0.37                   // what an answer is of the median at least, or the median of it
 	slowBy        = 50 * time.Millisecond  // and at least so much more
@@ -35,6 +36,7 @@ const (
 type latency struct {
 	recent     runningMedian // of requests that left after the last decrease
 	usual      float64       // median; 0: not known
+	alone      float64       // of the first request that left with nothing else in flight; 0: none did
 	dispersion float64       // of single answers around the median, as a share
 	before     float64       // the median when the drain began
 	late       float64       // share of answers that take much longer than the median
@@ -50,16 +52,46 @@ func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 	l := &p.latency
 	took := max(1e-4, 1e-9*float64(now-d.at))
 	l.recent.add(took)
-	if l.recent.n < latencyLeast {
-		return p.mode == drain
+	if l.alone == 0 && d.inFlight == 1 {
+		l.alone = took
 	}
-	median := l.recent.median()
-	if p.mode == drain {
-		p.drained(median, l.recent.second())
+	switch {
+	case l.recent.n < latencyLeast:
+	case p.mode == drain:
+		p.drained(l.recent.median(), l.recent.second())
 		return true
+	default:
+		p.compare(took, now)
 	}
+	return p.mode == drain
+}
+
+// unanswered looks at a request that failed after longer than answers take. A
+// provider whose queue is longer than our patience answers nothing at all, and
+// a start that only answers slow down would go on against it. A provider that
+// is down looks the same: once there is a pace to lose, it is the breaker's.
+func (p *plateau) unanswered(d *Ticket, now Moment) {
+	took := 1e-9 * float64(now-d.at)
+	l := &p.latency
+	if p.mode != startup || d.ID <= p.fence || p.blocked || took < max(slowTimes*l.usual, l.usual+slowBy.Seconds()) {
+		return
+	}
+	l.recent.add(took)
+	if l.recent.n >= latencyLeast {
+		p.compare(took, now)
+	}
+}
+
+// compare looks at how the latest answer, and those before it, compare with
+// what is usual, and begins a drain if they are slow.
+func (p *plateau) compare(took float64, now Moment) {
+	l := &p.latency
+	median := l.recent.median()
 	if l.usual == 0 {
 		l.usual = median
+		if l.alone > 0 { // the start may be too fast, so that all but the first had to queue
+			l.usual = min(median, aloneTimes*l.alone)
+		}
 	}
 	l.disperse(took, median)
 	switch gap := median - l.usual; {
@@ -79,7 +111,6 @@ func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 	if (slow || pit) && l.recent.n == latencies && p.mode != following {
 		p.slowDown(median, !slow, now)
 	}
-	return p.mode == drain
 }
 
 // disperse notes how far from the median an answer was, as a share.

@@ -154,6 +154,8 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) {
 		p.refuse(d, o, now)
 	case o.Signal == Succeeded || o.Signal == Answered:
 		p.answer(&d, &o, now)
+	case o.Signal == Failed:
+		p.unanswered(&d, now)
 	}
 }
 

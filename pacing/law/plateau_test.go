@@ -335,3 +335,47 @@ func TestPausesOfOthersAreNoSlowness(t *testing.T) {
 		t.Error("the answers were never slow enough")
 	}
 }
+
+// TestQueueLongerThanOurPatience: a start that is too fast fills a queue whose
+// answers come too late for anybody to wait for them. The failures end it. Of
+// quick failures it takes no notice, nor of slow ones when there is a pace to
+// lose: then the provider is down.
+func TestQueueLongerThanOurPatience(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		fails time.Duration // after it
+		known bool          // a plateau, before that
+		slows bool
+	}{
+		{"no answer", 30 * time.Second, false, true},
+		{"refused connections", 10 * ms, false, false},
+		{"an outage", 30 * time.Second, true, false},
+	} {
+		l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 8}
+		if tc.known {
+			l.run(10 * time.Minute)
+		}
+		answer := func(s law.Signal, after time.Duration) {
+			at, _ := l.Next(l.now)
+			l.now = later(l.now, at)
+			sent := l.Send(l.now)
+			l.Result(sent, law.Result{Signal: s}, l.now.Add(after))
+		}
+		for range 8 {
+			answer(law.Succeeded, time.Second)
+		}
+		before := l.Rate()
+		for range 40 {
+			answer(law.Failed, tc.fails)
+		}
+		if got := l.Rate(); tc.slows != (got < before) || got > before {
+			t.Errorf("%s: the pace goes from %v to %v, slower: want %v", tc.name, before, got, tc.slows)
+		}
+		for range 25 {
+			answer(law.Succeeded, time.Second)
+		}
+		if got := l.Rate(); !tc.slows && got < before {
+			t.Errorf("%s: with answers again the pace goes from %v to %v", tc.name, before, got)
+		}
+	}
+}
