@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -149,6 +150,8 @@ func (o *simulateOptions) check() ([]sim.Family, error) {
 		return nil, &usageError{fmt.Sprintf("--ceiling: %v is not between %v and %v requests a second", o.ceiling, leastCeiling, mostCeiling)}
 	case o.concurrency < 0 || o.concurrency > maxConcurrency:
 		return nil, &usageError{fmt.Sprintf("--concurrency: %d is not between 1 and %d", o.concurrency, maxConcurrency)}
+	case o.svg != "" && !replaceable(o.svg):
+		return nil, &usageError{"--svg: there is a file at " + o.svg + " that is no picture; nothing was written"}
 	case o.svg != "" && len(families)*len(o.laws) != 1:
 		return nil, &usageError{"--svg: a picture is of one family under one law"}
 	}
@@ -227,4 +230,21 @@ func (a *app) trials(ctx context.Context, families []sim.Family, laws []string, 
 		}
 	}
 	return results, group.Wait()
+}
+
+// replaceable reports whether a picture may be written at path: nothing is
+// there, or a picture. A slip must not cost somebody a connector file.
+func replaceable(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return true // what cannot be written is said where it is written
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	start := make([]byte, len("<svg"))
+	_, err = io.ReadFull(file, start)
+	return err == nil && string(start) == "<svg"
 }
