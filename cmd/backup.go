@@ -35,7 +35,7 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 	if err != nil {
 		return err
 	}
-	sc := scene{State: settings.State}
+	sc := scene{State: settings.State, Usual: !settings.StateNamed}
 	db, err := a.openForReading(ctx, settings)
 	if err == nil && db == nil {
 		err = fmt.Errorf("store %s %w", settings.State, store.ErrMissing)

@@ -286,7 +286,11 @@ func (m *merger) settle(env func(string) string) (settings, error) {
 	s := m.result
 	var err error
 	wrong := func(key, value, want string) error {
-		return &usageError{fmt.Sprintf("%s: %s %q is not %s", s.Origin[key], key, clean(value), want)}
+		message := fmt.Sprintf("%s %q is not %s", key, clean(value), want)
+		if place := s.Origin[key]; strings.Contains(place, ".yaml:") {
+			return &fileError{Path: place, Message: message}
+		}
+		return &usageError{s.Origin[key] + ": " + message}
 	}
 	if s.MaxTime, err = parseDuration(g.Defaults.MaxTime); err != nil {
 		return settings{}, wrong("defaults.max_time", g.Defaults.MaxTime, "a duration such as 90s, 30m, 2h, 7d or none")

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"time"
 
 	"collect/collection"
@@ -10,7 +11,11 @@ import (
 // specOf reads the connector file that an entry uses.
 func (s settings) specOf(entry connectorSettings) (*declarative.Spec, error) {
 	if isFile(entry.Use) {
-		return parseFile(entry.Use)
+		spec, err := parseFile(entry.Use)
+		if missing, ok := errors.AsType[*noFileError](err); ok {
+			missing.Named = entry.Origin
+		}
+		return spec, err
 	}
 	return parseBuiltIn(entry.Use)
 }

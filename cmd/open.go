@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"collect/connectors/catalog"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -75,7 +76,7 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 	}
 	if db == nil {
 		if v.name != "" {
-			return &unknownConnectorError{Name: v.name, Known: settings.connectorNames()}
+			return &unknownConnectorError{Name: v.name, Known: append(settings.connectorNames(), catalog.List()...)}
 		}
 		return show(v)
 	}
@@ -107,7 +108,7 @@ func (a *app) change(ctx context.Context, arg string, do func(db store.Store, na
 	if err != nil {
 		return err
 	}
-	sc := scene{Connector: name, State: settings.State}
+	sc := scene{Connector: name, State: settings.State, Usual: !settings.StateNamed}
 	if err := sqlite.CheckLog(settings.State); err != nil {
 		return a.exit(err, sc)
 	}

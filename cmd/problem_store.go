@@ -30,11 +30,16 @@ func writeMissing(p *problem, _ error, sc scene) {
 		p.Do = []step{{Say: "put that file back if you can; a new one is begun with --create"}}
 		return
 	}
-	p.Headline = "there is no database at the path that was named"
 	p.At = sc.State
-	p.Why = "a mistyped path must not collect everything again"
 	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "correct the path, or add --create to begin a new database there"}}
+	if sc.Usual {
+		p.Headline = "nothing was collected yet: there is no database"
+		p.Do = []step{{"to begin:", "collect run <name | file.yaml>"}, {Say: "or name the database that you mean: --state FILE"}}
+		return
+	}
+	p.Headline = "there is no database at the path that was named"
+	p.Why = "a mistyped path must not collect everything again"
+	p.Do = []step{{Say: "correct the path, or begin a new database there: `collect run` with --create"}}
 }
 
 func writeNotDatabase(p *problem, _ error, sc scene) {

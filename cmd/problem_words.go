@@ -72,25 +72,6 @@ func writeBug(p *problem, err error, _ scene) {
 	p.Do = []step{{Say: "report it with what -v prints, which holds no records and no tokens"}}
 }
 
-func writeUsage(p *problem, err error, _ scene) {
-	p.Headline = err.Error()
-	p.Do = []step{{"see:", "collect --help"}}
-}
-
-func writeUnknownConnector(p *problem, err error, _ scene) {
-	e, _ := errors.AsType[*unknownConnectorError](err)
-	p.Headline = fmt.Sprintf("no connector named `%s`", e.Name)
-	if name := nearest(e.Name, e.Known); name != "" {
-		p.Note = fmt.Sprintf("there is a connector with a similar name: `%s`", name)
-		p.Do = []step{{"see all:", "collect status"}}
-		return
-	}
-	if len(e.Known) > 0 {
-		p.Note = "known here: " + strings.Join(e.Known, ", ")
-	}
-	p.Do = []step{{Say: "name it under `connectors:` in collect.yaml, or give the path of its file"}}
-}
-
 func writeFile(p *problem, err error, _ scene) {
 	e, _ := errors.AsType[*fileError](err)
 	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
@@ -162,12 +143,6 @@ func writeMeaning(p *problem, err error, sc scene) {
 	p.Do = append(p.Do, step{Say: "or go on, if that is what you want: --new-params"})
 }
 
-func writeNoFile(p *problem, err error, _ scene) {
-	p.Headline = err.Error()
-	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "give the path of the file from here, or its full path (cron starts in the home directory)"}}
-}
-
 func writeMissingSecret(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*declarative.MissingSecretError](err)
 	p.Headline = fmt.Sprintf("no value for the secret `%s`", e.Name)
@@ -182,7 +157,7 @@ func writeMissingSecret(p *problem, err error, sc scene) {
 func writeHeld(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*store.HeldError](err)
 	run := e.Run
-	p.Headline = fmt.Sprintf("%s is being collected by another run", sc.Connector)
+	p.Headline = fmt.Sprintf("%s is being collected by another run", cmp.Or(sc.Connector, run.Connector))
 	p.By = fmt.Sprintf("run %s, pid %d on %s, started %s", run.ID, run.Holder.PID, run.Holder.Host, ago(run.StartedAt, sc.Now))
 	if !run.BeatAt.IsZero() {
 		p.By += ", alive " + ago(run.BeatAt, sc.Now)
@@ -248,6 +223,9 @@ func writeFrozen(p *problem, err error, sc scene) {
 	}
 	p.Saved = sc.saved()
 	p.Do = []step{{Say: "check the account at " + sc.Provider}, sc.release("checked the account")}
+	if stop.Status == 0 { // said above is who or what froze it
+		p.Do = []step{{Say: "settle what is said above"}, {"then:", sc.command("freeze release") + " --reason WHY"}}
+	}
 	if !stop.NotBefore.IsZero() {
 		p.Next = "one test request may leave after " + at(stop.NotBefore, sc.Now)
 	}
@@ -323,7 +301,7 @@ func writeBreaker(p *problem, err error, sc scene) {
 	p.Saved = sc.saved()
 	if stop.NotBefore.IsZero() { // no time ends it
 		p.Needs = needsOperator
-		p.Do = []step{{"when it may go on:", sc.command("breaker release") + " --reason \"…\""}}
+		p.Do = []step{{"when it may go on:", sc.command("breaker release") + " --reason WHY"}}
 		return
 	}
 	p.Do = []step{{Say: "nothing; one test call goes out at " + at(stop.NotBefore, sc.Now)}}

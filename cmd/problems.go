@@ -29,6 +29,7 @@ import (
 // explained. Every field may be empty.
 type scene struct {
 	Connector  string
+	Command    string // what was typed: "collect run"
 	Flags      string // what commands to copy must repeat: " --state x.db"
 	Provider   string
 	Stream     string
@@ -38,6 +39,7 @@ type scene struct {
 	Credential string         // where it came from: "env ACME_TOKEN"
 	Mark       string         // its fingerprint
 	State      string         // path of the database
+	Usual      bool           // nobody named that path
 	RequestCap int64
 	MaxTime    time.Duration
 	Retries    int64 // the run's retry tokens

@@ -132,7 +132,7 @@ func (a *app) confirm(name, from string, stream store.StreamState) error {
 		stream.Name, count(stream.Records), from, name)
 	line, err := bufio.NewReader(a.in).ReadString('\n')
 	if strings.TrimSpace(line) != name {
-		if err != nil {
+		if err != nil || !a.terminal { // nobody pressed Enter here
 			fmt.Fprintln(a.err)
 		}
 		return &usageError{"not confirmed; nothing was changed (--yes skips the question)"}

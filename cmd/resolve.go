@@ -102,7 +102,7 @@ func (a *app) find(s settings, arg string) (t target, spec *declarative.Spec, er
 // with, so that the names which messages print can be typed.
 func (a *app) sourceOf(s settings, name string) (string, error) {
 	ctx := context.Background()
-	known := s.connectorNames()
+	known := append(s.connectorNames(), catalog.List()...)
 	db, err := a.openForReading(ctx, s)
 	if errors.Is(err, store.ErrDamaged) {
 		return "", err // it knows the name, perhaps
@@ -146,9 +146,17 @@ func parseFile(path string) (*declarative.Spec, error) {
 		return nil, &noFileError{Path: path}
 	}
 	if err != nil {
-		return nil, err
+		return nil, &fileError{Path: path, Message: "the connector file cannot be read: " + reason(err)}
 	}
 	return declarative.Parse(path, src)
+}
+
+// reason is the innermost cause of an error of the file system.
+func reason(err error) string {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err.Error()
+	}
+	return err.Error()
 }
 
 // parseBuiltIn reads a connector that comes with collect.
@@ -161,7 +169,10 @@ func parseBuiltIn(name string) (*declarative.Spec, error) {
 }
 
 // A noFileError says that there is no connector file at a path.
-type noFileError struct{ Path string }
+type noFileError struct {
+	Path  string
+	Named string // where collect.yaml names it, file:line; "": on the command line
+}
 
 func (e *noFileError) Error() string { return "there is no connector file " + e.Path }
 

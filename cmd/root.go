@@ -16,9 +16,12 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )
 
@@ -82,14 +85,14 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	err := root.ExecuteContext(ctx)
+	typed, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit.code
 	}
-	return a.report(err, scene{})
+	return a.report(err, scene{Command: typed.CommandPath()})
 }
 
 // report says what went wrong and returns the exit code of it.
@@ -113,12 +116,22 @@ func (a *app) say(p problem) {
 func (a *app) repeat() string {
 	flags := ""
 	if a.flags.state != "" {
-		flags += " --state " + a.flags.state
+		flags += " --state " + quoted(a.flags.state)
 	}
 	if a.flags.config != "" {
-		flags += " --config " + a.flags.config
+		flags += " --config " + quoted(a.flags.config)
 	}
 	return flags
+}
+
+// quoted returns text as a word of a shell.
+func quoted(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+=:,@%", r)
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 func (a *app) caps() caps { return capsOf(a.env, a.terminal) }
@@ -155,7 +168,8 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.flags.config, "config", "", "read this `file` instead of the usual collect.yaml")
 	flags.StringVar(&a.flags.state, "state", "", "keep records and checkpoints in this database `file`")
 	flags.BoolVar(&a.flags.json, "json", false, "print JSON for programs")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err.Error()} })
+	root.SetFlagErrorFunc(unknownFlag)
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		a.runCommand(), a.resumeCommand(), a.demoCommand(), a.simulateCommand(),
 		a.statusCommand(), a.explainCommand(), a.gapsCommand(), a.runsCommand(), a.exportCommand(),
@@ -192,7 +206,38 @@ func knownCommand(c *cobra.Command, args []string) error {
 	}
 	message := fmt.Sprintf("there is no command %q", args[0])
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		message += fmt.Sprintf("; there is `collect %s`", near[0])
+		message += fmt.Sprintf("; there is `%s %s`", c.CommandPath(), near[0])
+	}
+	return &usageError{message}
+}
+
+// helpCommand is cobra's, except that what there is no help about is an error.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		RunE: func(c *cobra.Command, args []string) error {
+			topic, rest, err := c.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if err := knownCommand(topic, rest); err != nil {
+				return err
+			}
+			return topic.Help()
+		},
+	}
+}
+
+// unknownFlag says what is wrong with a flag, and names one with a similar name.
+func unknownFlag(c *cobra.Command, err error) error {
+	message := err.Error()
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
+			message += "; there is --" + near
+		}
 	}
 	return &usageError{message}
 }

@@ -1,0 +1,38 @@
+package cmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+func writeUsage(p *problem, err error, sc scene) {
+	p.Headline = err.Error()
+	p.Do = []step{{"see:", cmp.Or(sc.Command, "collect") + " --help"}}
+}
+
+func writeUnknownConnector(p *problem, err error, _ scene) {
+	e, _ := errors.AsType[*unknownConnectorError](err)
+	p.Headline = fmt.Sprintf("no connector named `%s`", e.Name)
+	if name := nearest(e.Name, e.Known); name != "" {
+		p.Note = fmt.Sprintf("there is a connector with a similar name: `%s`", name)
+		p.Do = []step{{"see all:", "collect status"}}
+		return
+	}
+	if len(e.Known) > 0 {
+		p.Note = "known here: " + strings.Join(e.Known, ", ")
+	}
+	p.Do = []step{{Say: "name it under `connectors:` in collect.yaml, or give the path of its file"}}
+}
+
+func writeNoFile(p *problem, err error, _ scene) {
+	p.Headline = err.Error()
+	p.Saved = "nothing was started"
+	if e, _ := errors.AsType[*noFileError](err); e.Named != "" {
+		p.At = e.Named
+		p.Do = []step{{Say: "correct `use:` there: a relative path begins where that file is"}}
+		return
+	}
+	p.Do = []step{{Say: "give the path of the file from here, or its full path (cron starts in the home directory)"}}
+}
