@@ -28,14 +28,14 @@ known here, nothing is changed and the way out is said.`,
 		a.orderCommand("open", "Let no request out until it is released", order{
 			command: "collect breaker open",
 			means:   "This stops all calls to %s by this account until you release it. What is left over becomes gaps.",
-			done:    "held open: no request to %[1]s leaves. To end it: collect breaker release %[2]s --reason …",
+			done:    "held open: no request to %[1]s leaves. To end it: collect breaker release %[2]s%[3]s --reason WHY",
 			idle:    "the breaker of %s is held open already",
 			apply:   gate.ForceOpen,
 		}),
 		a.orderCommand("close", "Let requests out although they fail, until it is released", order{
 			command: "collect breaker close",
 			means:   "This lets requests to %s out although they fail. Going on against refusals may bring a ban.",
-			done:    "held closed: failures of %[1]s stop no run. To end it: collect breaker release %[2]s --reason …",
+			done:    "held closed: failures of %[1]s stop no run. To end it: collect breaker release %[2]s%[3]s --reason WHY",
 			idle:    "the breaker of %s is held closed already",
 			apply:   gate.ForceClosed,
 			refuse: func(s gate.Status) string {

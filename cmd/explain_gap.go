@@ -78,7 +78,7 @@ func (e explainedGap) render(columns int, c caps) string {
 	switch {
 	case e.Attempts == 0:
 		tried = "never; planned pauses do not count"
-	case e.State == collection.GapDead:
+	case e.who() == "you": // it is left to you already
 		tried = counted(int64(e.Attempts), "time", "times")
 	}
 	if !e.TriedAt.IsZero() {
@@ -124,7 +124,7 @@ func (e explainedGap) next() (words string, commands []string) {
 		return "it is not tried again by itself; after you settled the cause, the stream is collected again by:",
 			[]string{fmt.Sprintf("collect reset %s --stream %s", name, clean(e.Stream))}
 	case e.Reason == collection.Frozen || e.Reason == collection.Suspended:
-		return "settle it with the provider; then:", []string{"collect freeze release " + name + ` --reason "…"`, resume}
+		return "settle it with the provider; then:", []string{"collect freeze release " + name + ` --reason WHY`, resume}
 	case e.Reason.Kind() == collection.Stuck:
 		return reasonMeanings[e.Reason][1] + "; then:", []string{resume}
 	case e.Reason.Kind() == collection.Pressure && e.NotBefore.After(e.Now):

@@ -32,6 +32,15 @@ func TestExplainGap(t *testing.T) {
 `)
 }
 
+// What is left to a person already is not about to be.
+func TestExplainStuckGap(t *testing.T) {
+	e := owedGap(collection.BadPage)
+	e.Attempts = 2
+	if got, want := e.render(80, caps{}), "tried     2 times\n"; !strings.Contains(got, want) {
+		t.Errorf("%q is not in\n%s", want, got)
+	}
+}
+
 // Every gap says who acts, and gives a command, unless nothing is to be done.
 func TestExplainEveryGap(t *testing.T) {
 	for reason := range reasonMeanings {

@@ -229,10 +229,10 @@ func (e explained) faster() string {
 	}
 	switch b.Name {
 	case gate.FreezeOf:
-		return "Settle it with the provider; then: collect freeze release " + clean(e.Name)
+		return "Settle it with the provider; then: collect freeze release " + clean(e.Name) + ` --reason WHY`
 	case gate.BreakerOf:
 		if e.Pace.Forced {
-			return "collect breaker release " + clean(e.Name)
+			return "collect breaker release " + clean(e.Name) + ` --reason WHY`
 		}
 		return "Time: the provider fails, and asking more often would not help it."
 	case gate.HoldOf, gate.ReserveOf:

@@ -57,7 +57,7 @@ func (a *app) freezeOnCommand() *cobra.Command {
 			what := order{
 				command: "collect freeze on",
 				means:   "This stops all calls to %s by this account until you release it.",
-				done:    "frozen: no request to %[1]s leaves. To end it: collect freeze release %[2]s --reason …",
+				done:    "frozen: no request to %[1]s leaves. To end it: collect freeze release %[2]s%[3]s --reason WHY",
 				idle:    "%s is frozen already, and not for less long",
 				apply:   gate.ForceFreeze,
 			}

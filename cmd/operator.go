@@ -35,7 +35,7 @@ func (o *operatorOptions) addFlags(c *cobra.Command) {
 type order struct {
 	command string
 	means   string // what it will do; %s is the provider
-	done    string // what it did, and what ends it; %[1]s is the provider, %[2]s the connector
+	done    string // what it did, and what ends it; %[1]s is the provider, %[2]s the connector, %[3]s what commands repeat
 	idle    string // why it changed nothing; %s is the provider
 
 	// apply returns the new state and the events to save with it, or no events
@@ -74,7 +74,7 @@ func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
 		if err := a.carryOut(ctx, db, name, o, given); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, what.done+"\n", provider, name)
+		fmt.Fprintf(a.err, what.done+"\n", provider, name, a.repeat())
 		return nil
 	})
 }

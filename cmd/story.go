@@ -226,7 +226,7 @@ func reasonWords(r collection.Reason) string {
 	case collection.Auth:
 		return "token was rejected"
 	case collection.Frozen:
-		return "frozen after a 403"
+		return "provider is frozen"
 	case collection.Suspended:
 		return "account is suspended"
 	case collection.Forbidden:

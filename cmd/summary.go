@@ -284,6 +284,9 @@ func (s summary) next() string {
 		if until := s.earliest(); !until.IsZero() {
 			return fmt.Sprintf("a run after %s continues by itself", at(until, s.now()))
 		}
+		if slices.ContainsFunc(s.Owed, func(g store.OwnedGap) bool { return g.Reason == collection.CircuitOpen && g.NotBefore.IsZero() }) {
+			return "no time ends this: do what is said above; then: " + resume
+		}
 		return "a later run continues by itself"
 	case collection.Blocked:
 		if owedCount(s.Owed) == 0 {
