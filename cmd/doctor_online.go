@@ -64,18 +64,18 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed) {
 	budget := pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 1, MaxTime: onlinePatience})
 	governor, err := pacing.New(pacing.Config{
 		Provider: a.target.connector.Provider(), Restore: d.learned[a.domain], Concurrency: 1, Observe: wire.observe,
-		Budget: budget,
+		Budget: budget, Trace: true,
 	})
 	if err != nil {
 		d.fail(what, err, scene{Connector: a.connector})
 		return
 	}
-	defer governor.Close()
 	client := *governor.Client()
 	wire.next, client.Transport = client.Transport, wire
 	for _, err = range a.target.connector.Slices(ctx, &client, at, collection.Cursor{}) {
 		break // one page
 	}
+	governor.Close() // now the watch has seen everything
 	stop := stopIn(err)
 	passes := stop != nil && stop.Reason.Kind() != collection.Stuck && !unreachable(stop)
 	switch sent := budget.Tally().Requests; {
@@ -102,23 +102,26 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed) {
 type watch struct {
 	next    http.RoundTripper
 	asked   time.Time
-	took    time.Duration
+	took    time.Duration // without the wait for its turn
 	date    time.Time // zero: the answer had none
 	trouble string    // what stood in the way
 }
 
 func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
-	w.asked = time.Now()
 	resp, err := w.next.RoundTrip(req)
-	w.took = time.Since(w.asked)
 	if err == nil {
 		w.date, _ = http.ParseTime(resp.Header.Get("Date"))
 	}
 	return resp, err
 }
 
-// observe notes why a request did not get through.
+// observe notes when a request left and how long it took, or why it did not get
+// through.
 func (w *watch) observe(e collection.Event) {
+	if e.Request != nil && e.Request.Latency != nil {
+		w.took = seconds(*e.Request.Latency)
+		w.asked = e.Time.Add(-w.took)
+	}
 	if e.Throttle != nil {
 		w.trouble = "it asks to be left alone (" + e.Throttle.Signal + ")"
 	}
