@@ -103,8 +103,8 @@ type watch struct {
 	next    http.RoundTripper
 	asked   time.Time
 	took    time.Duration // without the wait for its turn
-	date    time.Time // zero: the answer had none
-	trouble string    // what stood in the way
+	date    time.Time     // zero: the answer had none
+	trouble string        // what stood in the way
 }
 
 func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
