@@ -3,6 +3,8 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -255,23 +257,36 @@ func (d *diagnosis) checkConnectors() {
 			names = append(names, name)
 		}
 	}
+	used, all := map[string]bool{}, true
 	for _, name := range sorted(names) {
-		d.checkConnector(name)
+		if provider := d.checkConnector(name); provider != "" {
+			used[provider] = true
+		} else {
+			all = false
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.settings.Providers)) {
+		if all && !used[name] { // a limit under a mistyped name limits nobody
+			d.note(finding{Mark: look, What: "provider " + name, Text: "what collect.yaml says of it holds for no connector here",
+				Do: "write it as the connector file does: provider: {name: …}, or else the connector's name"})
+		}
 	}
 }
 
-func (d *diagnosis) checkConnector(name string) {
+// checkConnector returns the name of the connector's provider, or "" if it
+// cannot be built.
+func (d *diagnosis) checkConnector(name string) string {
 	what := "connector " + name
 	target, err := d.resolve(d.settings, name, d.lastParams(name), false)
 	if err != nil {
 		d.fail(what, err, scene{Connector: name})
-		return
+		return ""
 	}
 	provider := target.connector.Provider()
 	d.noteAccount(name, target)
 	d.add(well, what, fmt.Sprintf("%s of %s", counted(int64(len(target.connector.Streams())), "stream", "streams"), provider.Name))
 	if provider.Credential == "" {
-		return
+		return provider.Name
 	}
 	token := "token " + provider.Name
 	text := "found in " + provider.CredentialFrom
@@ -280,9 +295,10 @@ func (d *diagnosis) checkConnector(name string) {
 	}
 	if path, ok := strings.CutPrefix(provider.CredentialFrom, "file "); ok && openToOthers(expand(path, d.env)) {
 		d.note(finding{Mark: look, What: token, Text: text + "; other users can read the file", Do: "chmod 600 " + path})
-		return
+		return provider.Name
 	}
 	d.add(well, token, text)
+	return provider.Name
 }
 
 // lastParams returns the parameters of the last run of a connector that is not
