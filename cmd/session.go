@@ -217,7 +217,7 @@ func (s *session) goesOn() string {
 	switch before := s.before; {
 	case before == nil:
 		return ""
-	case before.Outcome == collection.Running:
+	case before.Outcome == collection.Running || before.Outcome == collection.Abandoned:
 		return fmt.Sprintf("%s: taking over from run %s, whose process died; nothing is lost", s.target.name, before.ID)
 	case before.Reason != "":
 		return fmt.Sprintf("%s: continuing run %s: %s", s.target.name, before.ID, reasonWords(before.Reason))
