@@ -146,6 +146,19 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestHistoriesThatFailedOnce plays what a longer run found, as long as the
+// seeds still stand for it: 13913 (I16) is a process that was killed long after
+// it was heard of last, and a clock that was then set back by a year.
+func TestHistoriesThatFailedOnce(t *testing.T) {
+	on := newStage(t)
+	defer on.strike(t)
+	for _, seed := range []uint64{13913} {
+		if h := play(t, newPlan(seed), on, bug{}); h.failed() {
+			t.Errorf("%s", h)
+		}
+	}
+}
+
 // branches returns what must happen in the histories for them to be worth
 // something.
 func branches() []string {

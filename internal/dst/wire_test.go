@@ -244,8 +244,8 @@ func (c conn) delivered(status int, header http.Header) {
 		c.h.count("hold")
 	}
 	if status != 403 {
-		if status < 400 {
-			c.strikes = 0
+		if status < 400 || status == http.StatusNotFound || status == http.StatusGone {
+			c.strikes = 0 // the account was let in
 		}
 		return
 	}

@@ -9,8 +9,8 @@ import (
 // moveBack moves what the gaps of the connector wait for, if the clock was set
 // back since its last run: their times were read from the clock as it was, and
 // would come as much too late, by years if that clock was years ahead. The
-// newest time that the last run left tells by how much at least, so that no
-// wait gets shorter than it was when that run was last heard of.
+// newest time that the last run left, or a gap, tells by how much at least, so
+// that no wait gets shorter than it was when that run was last heard of.
 func (l *ledger) moveBack(t tx) error {
 	var last time.Time
 	err := t.row(`SELECT max(beat_at, coalesce(ended_at, '')) FROM runs WHERE connector = ? ORDER BY number DESC LIMIT 1`,
@@ -18,13 +18,23 @@ func (l *ledger) moveBack(t tx) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	back := last.Sub(t.now)
-	if err != nil || back <= 0 {
+	if err != nil {
 		return err
 	}
 	gaps, err := scanGaps(t.rows(gapQuery+waitingHere, l.connector))
 	if err != nil {
 		return err
+	}
+	for _, gap := range gaps {
+		for _, at := range []time.Time{gap.OpenedAt, gap.TriedAt} {
+			if at.After(last) {
+				last = at
+			}
+		}
+	}
+	back := last.Sub(t.now)
+	if back <= 0 {
+		return nil
 	}
 	for _, gap := range gaps {
 		err := t.exec(`UPDATE gaps SET not_before = ? WHERE id = ?`, formatTime(notBefore(gap.NotBefore.Add(-back))), gap.ID)
