@@ -91,8 +91,18 @@ func (s summary) render(columns int, c caps) string {
 	return c.paint(outcomeColor(s.Outcome), word) + ":" + rest
 }
 
-// verdict is the first sentence: what the run came to.
+// verdict is what is said first: what the run came to, and that nobody
+// answered, if a later run is to go on as if nothing had been wrong.
 func (s summary) verdict() string {
+	verdict := s.outcomeWords()
+	goesOn := s.Outcome == collection.Deferred || s.Outcome == collection.Waiting
+	if goesOn && s.Metrics.FailedRequests > 0 && s.Metrics.CompletedRequests == 0 && s.This.Requests > 0 {
+		verdict += fmt.Sprintf(" But not one of %s got an answer that it can use.", counted(s.This.Requests, "request", "requests"))
+	}
+	return verdict
+}
+
+func (s summary) outcomeWords() string {
 	name, provider := clean(s.Connector), clean(s.Provider)
 	if provider == "" {
 		provider = "the provider"

@@ -121,6 +121,25 @@ func TestVerdictSentences(t *testing.T) {
 	}
 }
 
+// TestNobodyAnswered: a run that goes on later says so when it got nothing at
+// all, because a provider that is gone looks like a pause.
+func TestNobodyAnswered(t *testing.T) {
+	s := paused()
+	s.Outcome, s.Reason, s.This.Requests = collection.Deferred, collection.WallClock, 12
+	for _, test := range []struct {
+		metrics collection.Metrics
+		want    string
+	}{
+		{collection.Metrics{FailedRequests: 3}, "paused: tickets reached its time limit. Nothing is lost. But not one of 12 requests got an answer that it can use."},
+		{collection.Metrics{FailedRequests: 3, CompletedRequests: 1}, "paused: tickets reached its time limit. Nothing is lost."},
+		{collection.Metrics{}, "paused: tickets reached its time limit. Nothing is lost."}, // not known
+	} {
+		if s.Metrics = test.metrics; s.verdict() != test.want {
+			t.Errorf("%+v: %q, want %q", test.metrics, s.verdict(), test.want)
+		}
+	}
+}
+
 func TestSummaryJSON(t *testing.T) {
 	got, err := json.Marshal(paused())
 	if err != nil {
