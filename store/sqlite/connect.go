@@ -26,7 +26,7 @@ const (
 	// KiB. 32 MiB hold the inner pages of the key index at ten million
 	// records, so that an upsert by a random key costs one page read. They fill
 	// as the store grows, which is why a run of a million records takes some
-	// 45 MB more than a small one, and one of ten million no more than that.
+	// 45 MB more than a small one, all of it by the first 200,000.
 	writerCache = 32 << 10
 	readerCache = 8 << 10
 
