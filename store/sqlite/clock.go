@@ -13,28 +13,20 @@ import (
 // that no wait gets shorter than it was when that run was last heard of.
 func (l *ledger) moveBack(t tx) error {
 	var last time.Time
-	err := t.row(`SELECT max(beat_at, coalesce(ended_at, '')) FROM runs WHERE connector = ? ORDER BY number DESC LIMIT 1`,
-		l.connector).Scan(timeColumn{&last})
+	err := t.row(`SELECT max(beat_at, coalesce(ended_at, ''),
+			coalesce((SELECT max(max(g.opened_at, coalesce(g.tried_at, ''))) FROM gaps g `+waitingHere+`), ''))
+		FROM runs WHERE connector = ? ORDER BY number DESC LIMIT 1`,
+		l.connector, l.connector).Scan(timeColumn{&last})
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	if err != nil {
+	back := last.Sub(t.now)
+	if err != nil || back <= 0 {
 		return err
 	}
 	gaps, err := scanGaps(t.rows(gapQuery+waitingHere, l.connector))
 	if err != nil {
 		return err
-	}
-	for _, gap := range gaps {
-		for _, at := range []time.Time{gap.OpenedAt, gap.TriedAt} {
-			if at.After(last) {
-				last = at
-			}
-		}
-	}
-	back := last.Sub(t.now)
-	if back <= 0 {
-		return nil
 	}
 	for _, gap := range gaps {
 		err := t.exec(`UPDATE gaps SET not_before = ? WHERE id = ?`, formatTime(notBefore(gap.NotBefore.Add(-back))), gap.ID)
