@@ -68,12 +68,16 @@ var looseCodes = map[string]Class{
 	"ec2throttledexception":                  Throttle,
 }
 
-// metaCodes are the numbers by which Meta's Graph API refuses for too many
-// calls: of an app, a user, a page, and by custom limits. From 80000 to 80014
-// they are those of business use cases.
-var metaCodes = map[float64]Class{4: Throttle, 17: Throttle, 32: Throttle, 613: Throttle}
-
-const metaFirst, metaLast = 80000, 80014
+// metaThrottle reports whether Meta's Graph API refuses for too many calls by
+// the number n: of an app, a user, a page, by custom limits, or, from 80000 to
+// 80014, of a business use case.
+func metaThrottle(n float64) bool {
+	switch n {
+	case 4, 17, 32, 613:
+		return true
+	}
+	return n >= 80000 && n <= 80014
+}
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
@@ -185,14 +189,11 @@ func (f *found) graphQL(o map[string]any) {
 	if most < 0 || left < 0 || restore <= 0 {
 		return
 	}
-	seconds := func(points float64) time.Duration {
-		return capped(number{whole: int64(min(max(0, points/restore*1000), 1e15))}.times(time.Millisecond))
-	}
-	f.Windows = append(f.Windows, Quota{Name: "shopify-cost", Limit: most, Remaining: left, Reset: seconds(most - left), Unit: "points"})
+	f.Windows = append(f.Windows, Quota{Name: "shopify-cost", Limit: most, Remaining: left, Reset: inSeconds((most - left) / restore), Unit: "points"})
 	if asked := count(cost, "requestedQueryCost"); asked >= 0 {
 		f.Cost = asked
 		if f.class == Throttle {
-			f.Hold = seconds(asked - left)
+			f.Hold = inSeconds((asked - left) / restore)
 		}
 	}
 }
@@ -230,7 +231,7 @@ func (f *found) failure(v any) {
 // seconds takes a wait, if there is one and it is the first.
 func (f *found) seconds(n float64) {
 	if n >= 0 && f.Hold < 0 {
-		f.Hold = capped(number{whole: int64(min(n*1000, 1e15))}.times(time.Millisecond))
+		f.Hold = inSeconds(n)
 	}
 }
 
@@ -240,13 +241,8 @@ func (f *found) meta(e map[string]any) {
 	if _, traced := e["fbtrace_id"]; !traced && text(e, "type") != "OAuthException" {
 		return
 	}
-	n := count(e, "code")
-	class := metaCodes[n]
-	if n >= metaFirst && n <= metaLast {
-		class = Throttle
-	}
-	if class != "" && f.class == "" {
-		f.class, f.Reason = class, strconv.FormatFloat(n, 'f', -1, 64)
+	if n := count(e, "code"); metaThrottle(n) && f.class == "" {
+		f.class, f.Reason = Throttle, strconv.FormatFloat(n, 'f', -1, 64)
 	}
 }
 

@@ -64,16 +64,15 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 	r.Retry = RetryAfter(h, now)
 	reset := regain(h)
 	pressed := r.Retry >= 0 || reset >= 0
-	var spent, budget bool // a limit is used up; all that are, are budgets
+	var spent, paced bool // a limit is used up; one that is, is a pace and no budget
 	for _, q := range r.Windows {
 		if q.Remaining == 0 && q.Unit != concurrentRequests {
 			reset = max(reset, q.Reset)
-			budget = (budget || !spent) && max(q.Window, q.Reset) > PaceLimit
-			spent = true
+			spent, paced = true, paced || max(q.Window, q.Reset) <= PaceLimit
 		}
 	}
 	r.Class = classOf(status, mark, pressed || spent)
-	if r.Class == Throttle && mark == "" && budget {
+	if r.Class == Throttle && mark == "" && spent && !paced {
 		r.Class = QuotaUsed // the pace was not the problem
 	}
 	switch {
@@ -150,6 +149,11 @@ func capped(d time.Duration) time.Duration {
 		return absurd
 	}
 	return d
+}
+
+// inSeconds returns a wait of n seconds, and 0 for a negative number.
+func inSeconds(n float64) time.Duration {
+	return capped(number{whole: int64(min(max(0, n*1000), 1e15))}.times(time.Millisecond))
 }
 
 // waitOf reads a number by its size, because providers use the same names for
