@@ -276,19 +276,17 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 	if o.Signal != law.Silent && o.Signal != law.Failed {
 		way.heard = at
 	}
-	fresh := o.Signal == law.Throttled && !way.law.Known(p.ticket, o)
+	fresh, was := false, 0.0 // of a refusal: it begins an episode, and the pace before it
 	if o.Signal == law.Throttled {
-		was := way.law.Rate()
-		way.law.OnResult(p.ticket, o, now)
-		if rate := way.law.Rate(); rate < was {
-			changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
-				Learned: rate, Previous: was, Reason: "throttled",
-			}})
-		}
-	} else {
-		way.law.OnResult(p.ticket, o, now)
+		fresh, was = !way.law.Known(p.ticket, o), way.law.Rate()
 	}
-	g.flights.Release(p.slot, flown(o), now-p.at)
+	way.law.OnResult(p.ticket, o, now)
+	if was > 0 && way.law.Rate() < was {
+		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
+			Learned: way.law.Rate(), Previous: was, Reason: "throttled",
+		}})
+	}
+	g.flights.Release(p.slot, flown(o.Signal), now-p.at)
 	if o.Key != "" {
 		way = g.routes[g.learn(p.stream, p.route, &o)]
 	}

@@ -54,8 +54,8 @@ func (g *Gate) lengthen(until *moment, wait time.Duration, now moment) bool {
 }
 
 // flown returns what the bound of the requests in flight is told.
-func flown(o law.Outcome) inflight.Outcome {
-	switch o.Signal {
+func flown(s law.Signal) inflight.Outcome {
+	switch s {
 	case law.Succeeded, law.Answered:
 		return inflight.Answered
 	case law.Throttled:

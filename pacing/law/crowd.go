@@ -46,7 +46,7 @@ func (c *crowd) accept(d *Ticket) {
 	}
 }
 
-func (c *crowd) refuse(d Ticket, fresh bool) {
+func (c *crowd) refuse(d *Ticket, fresh bool) {
 	became := refused
 	if fresh {
 		became |= began

@@ -73,7 +73,7 @@ func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 func (p *plateau) unanswered(d *Ticket, now Moment) {
 	took := 1e-9 * float64(now-d.at)
 	l := &p.latency
-	if p.mode != startup || d.ID <= p.fence || p.blocked || took < max(slowTimes*l.usual, l.usual+slowBy.Seconds()) {
+	if p.mode != startup || d.ID <= p.fence || p.blocked || !l.isSlow(took) {
 		return
 	}
 	l.recent.add(took)
@@ -105,8 +105,7 @@ func (p *plateau) compare(took float64, now Moment) {
 		late = 1
 	}
 	l.late += lateEMA * (late - l.late)
-	slow := median > slowTimes*l.usual && median > l.usual+slowBy.Seconds() &&
-		median > l.usual*math.Pow(1-l.dispersion, -slowSpread)
+	slow := l.isSlow(median) && median > l.usual*math.Pow(1-l.dispersion, -slowSpread)
 	pit := l.late > l.usualLate+lateLeast
 	if (slow || pit) && l.recent.n == latencies && p.mode != following {
 		p.slowDown(median, !slow, now)
@@ -195,6 +194,11 @@ func (l *latency) lateShare() float64 {
 		}
 	}
 	return float64(n) / float64(max(1, l.recent.n))
+}
+
+// isSlow reports whether what took so long took longer than usual.
+func (l *latency) isSlow(took float64) bool {
+	return took > max(slowTimes*l.usual, l.usual+slowBy.Seconds())
 }
 
 func (l *latency) isLate(took float64) bool {

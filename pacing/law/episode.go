@@ -40,7 +40,7 @@ type episode struct {
 
 // refuse begins an episode, or goes on with it. What left before the decrease
 // is the same refusal again.
-func (p *plateau) refuse(d Ticket, o Outcome, now Moment) {
+func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 	fresh := d.ID > p.fence
 	if !o.Weak {
 		p.crowd.refuse(d, fresh && !p.blocked)

@@ -151,7 +151,7 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) {
 		p.forbid(now)
 	case o.Signal == Throttled:
 		p.announce(&o, true, now)
-		p.refuse(d, o, now)
+		p.refuse(&d, &o, now)
 	case o.Signal == Succeeded || o.Signal == Answered:
 		p.answer(&d, &o, now)
 	case o.Signal == Failed:
