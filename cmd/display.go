@@ -85,12 +85,8 @@ func (a *app) size() func() (columns, rows int) {
 func totalsOf(states []store.StreamState, lane collection.Lane) []StreamTotal {
 	totals := make([]StreamTotal, len(states))
 	for i, state := range states {
-		totals[i] = StreamTotal{Stream: state.Name, Parent: state.Parent, Records: state.Records}
-		for _, l := range state.Lanes {
-			if l.Lane == lane {
-				totals[i].Done, totals[i].Complete = l.Done, l.Complete
-			}
-		}
+		own := laneOf(state, lane)
+		totals[i] = StreamTotal{Stream: state.Name, Parent: state.Parent, Records: state.Records, Done: own.Done, Complete: own.Complete}
 	}
 	return totals
 }

@@ -40,7 +40,7 @@ func (d *diagnosis) checkOnline(ctx context.Context) {
 		what := "online " + a.target.connector.Provider().Name
 		user := ""
 		for _, run := range d.runs {
-			if run.Domain == a.domain && run.Outcome == collection.Running && !died(run) {
+			if uses(run, a.domain) {
 				user = run.ID
 			}
 		}

@@ -74,6 +74,7 @@ func seconds(n float64) time.Duration {
 	return time.Duration(min(n, most) * float64(time.Second))
 }
 
+// laneOf returns how a lane of a stream stands; zero if nothing was walked there.
 func laneOf(s store.StreamState, lane collection.Lane) store.LaneState {
 	for _, l := range s.Lanes {
 		if l.Lane == lane {

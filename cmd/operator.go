@@ -170,11 +170,16 @@ func accountOfNewest(ctx context.Context, db store.Store, name string) (accountI
 		if err != nil {
 			return accountInUse{}, err
 		}
-		if len(newest) == 1 && newest[0].Domain == used.domain && newest[0].Outcome == collection.Running && !died(newest[0]) {
+		if len(newest) == 1 && uses(newest[0], used.domain) {
 			used.runs = append(used.runs, newest[0])
 		}
 	}
 	return used, nil
+}
+
+// uses reports whether a run uses a pacing domain now.
+func uses(run collection.Run, domain string) bool {
+	return run.Domain == domain && run.Outcome == collection.Running && !died(run)
 }
 
 // A busyError says which run must end before its account can be changed, and
