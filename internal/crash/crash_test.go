@@ -32,6 +32,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -39,6 +40,7 @@ import (
 var (
 	kills = flag.Int("crash.kills", 30, "kill at this many random moments")
 	every = flag.Int("crash.every", 0, "disturb each scenario at every N-th point; 0: at a few")
+	only  = flag.String("crash.scenario", "", "disturb the scenario of this name only")
 )
 
 // workers is how many cases run at once.
@@ -63,6 +65,9 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) (int, error) {
 	flag.Parse()
+	if len(chosen()) == 0 {
+		return 0, fmt.Errorf("there is no scenario %q", *only)
+	}
 	var err error
 	if root, err = filepath.Abs("../.."); err != nil {
 		return 0, err
@@ -87,6 +92,14 @@ func build(dir, to, what string, flags ...string) error {
 		return fmt.Errorf("building %s: %w\n%s", what, err, out)
 	}
 	return nil
+}
+
+// chosen returns the scenarios to disturb.
+func chosen() []scenario {
+	if *only == "" {
+		return scenarios
+	}
+	return slices.DeleteFunc(slices.Clone(scenarios), func(sc scenario) bool { return sc.name != *only })
 }
 
 // points returns the numbers from 1 to n at which to disturb, spread evenly:

@@ -20,7 +20,8 @@ func TestKilled(t *testing.T) {
 			return
 		}
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		sc := scenarios[rnd.IntN(len(scenarios))]
+		all := chosen()
+		sc := all[rnd.IntN(len(all))]
 		killed := b.killed(sc, rnd)
 		n.add("kills", killed)
 		n.add(sc.name, killed)

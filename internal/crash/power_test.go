@@ -143,7 +143,7 @@ func TestPowerCuts(t *testing.T) {
 	t.Logf("seed %d", seed)
 	var cuts []cut
 	counting := newBench(t)
-	for i, sc := range scenarios {
+	for i, sc := range chosen() {
 		steps := counting.steps(sc)
 		for _, step := range points(steps, i) {
 			cuts = append(cuts, cut{sc, step, modes[(step+i)%len(modes)], seed + uint64(step)})
@@ -218,7 +218,7 @@ func (b *bench) powerCut(x cut, n *tally) (c *trial, e ending, ok bool) {
 func TestDiskFails(t *testing.T) {
 	var cuts []cut
 	counting := newBench(t)
-	for i, sc := range scenarios {
+	for i, sc := range chosen() {
 		steps := counting.steps(sc)
 		for _, step := range points(steps, i) {
 			mode := []string{"%d EIO", "%d ENOSPC", "%d+ EIO", "%d+ ENOSPC"}[(step+i)%4]

@@ -24,7 +24,7 @@ func TestSignals(t *testing.T) {
 	}
 	var all []sent
 	for range rounds {
-		for _, sc := range scenarios {
+		for _, sc := range chosen() {
 			for _, signals := range kinds {
 				all = append(all, sent{sc, rand.Uint64(), signals})
 			}
@@ -74,7 +74,7 @@ func TestSignals(t *testing.T) {
 // beat of it. Another run of the connector yields all the while; and when the
 // first one is let go, it ends as if nothing had been.
 func TestStopped(t *testing.T) {
-	each(t, scenarios, func(b *bench, sc scenario) {
+	each(t, chosen(), func(b *bench, sc scenario) {
 		c := b.try(sc, "", "stopped while another tries")
 		b.provider.SetModes(b.authorize, provider.During(provider.When{From: 2, To: 2}, provider.Latency(500*time.Millisecond)))
 		first := c.collecting()

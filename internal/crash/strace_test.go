@@ -124,13 +124,13 @@ func (h hit) String() string {
 	return fmt.Sprintf("%s:%s:when=%s", h.call, what, when)
 }
 
-// hits returns where to interfere with all scenarios.
+// hits returns where to interfere with the scenarios.
 func hits(t *testing.T, at func(sc scenario, r record) []hit) (all []hit, totals map[string]int) {
 	t.Helper()
 	b := newBench(t)
 	defer b.close()
 	totals = map[string]int{}
-	for _, sc := range scenarios {
+	for _, sc := range chosen() {
 		r, err := b.recorded(sc)
 		if err != nil {
 			t.Fatal(err)
