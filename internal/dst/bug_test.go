@@ -12,7 +12,6 @@ import (
 // value changes nothing.
 type bug struct {
 	name        string
-	rare        bool                                      // it takes more than a few histories to find
 	onLedger    func(*process, store.Ledger) store.Ledger // what the runner does wrong
 	onStore     func(*process, store.Ledger) store.Ledger // what the store does wrong
 	onWire      func(http.RoundTripper) http.RoundTripper

@@ -29,10 +29,11 @@ type history struct {
 	order *order
 	bug   bug
 
-	stage     *stage
+	stage     stage
 	connector connectors.Connector
 	streams   []collection.Stream
-	last      *rest // what was read last; nil: something may have changed since
+	last      *rest  // what was read last; nil: something may have changed since
+	rests     []rest // all that was read
 
 	mu         sync.Mutex
 	processes  int
@@ -52,7 +53,7 @@ type history struct {
 
 // play plays a plan, then lets everything come to its end without
 // any fault, and returns the history with what it violated.
-func play(t *testing.T, p plan, on *stage, b bug) *history {
+func play(t *testing.T, p plan, on stage, b bug) *history {
 	t.Helper()
 	fresh := p.chance("first run", 0) < 0.1
 	if !fresh {
@@ -71,7 +72,7 @@ func play(t *testing.T, p plan, on *stage, b bug) *history {
 		h.wire = &wire{h: h, world: newWorld(h.plan, time.Now()), times: map[string]int{}, leads: map[string]string{}}
 		h.stage = on
 		if fresh {
-			h.stage = newStage(t)
+			h.stage = on.another(t)
 			defer h.stage.strike(t)
 		}
 		h.disturbed()

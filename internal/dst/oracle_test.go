@@ -13,25 +13,21 @@ import (
 
 // checkTrail is I4 and I6 by the audit trail: each commit names the one before
 // it at its place, and no lease commits after a newer one.
-func (h *history) checkTrail(db *stage) {
+func (h *history) checkTrail(commits []commit) {
 	newest := int64(0)
 	last := map[string]int64{}
-	h.rows(db, `SELECT id, partition_id || lane, epoch, previous, fills FROM slices ORDER BY id`, func(scan func(...any) error) error {
-		var id, epoch, previous, fills int64
-		var at string
-		err := scan(&id, &at, &epoch, &previous, &fills)
-		if epoch < newest {
-			h.violate("I6: commit %d under epoch %d came after one under %d", id, epoch, newest)
+	for _, c := range commits {
+		if c.epoch < newest {
+			h.violate("I6: commit %d under epoch %d came after one under %d", c.id, c.epoch, newest)
 		}
-		newest = epoch
-		if previous < last[at] && fills == 0 && previous != 0 {
-			h.violate("I4: commit %d follows %d, but %d was there", id, previous, last[at])
+		newest = c.epoch
+		if c.previous < last[c.at] && c.fills == 0 && c.previous != 0 {
+			h.violate("I4: commit %d follows %d, but %d was there", c.id, c.previous, last[c.at])
 		}
-		if fills == 0 {
-			last[at] = id
+		if c.fills == 0 {
+			last[c.at] = c.id
 		}
-		return err
-	})
+	}
 }
 
 // checkRest checks what must hold whenever no process is running, also after a

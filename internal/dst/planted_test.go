@@ -9,22 +9,21 @@ import (
 	"testing"
 )
 
-var plantedSeeds = flag.Int("dst.planted", 0, "look for each planted bug in the histories of so many seeds (those easy to find, in 60)")
+var plantedSeeds = flag.Int("dst.planted", 0, "look for each planted bug in the histories of so many seeds (120)")
 
 // TestPlantedBugsAreFound plants one bug after the other and plays histories
 // until one of them notices. A bug that none notices is a hole in the oracle
 // or in the histories, and everything they did not find may be hidden in it.
 func TestPlantedBugsAreFound(t *testing.T) {
-	on := newStage(t)
-	defer on.strike(t)
+	on := newTwin()
 	for _, plant := range planted {
 		name, most := plant().name, *plantedSeeds
 		t.Run(name, func(t *testing.T) {
 			if most == 0 {
-				if plant().rare || raced {
-					t.Skip("takes more histories than a test has time for: scripts/dst --planted")
+				if raced {
+					t.Skip("takes more time than a test with the race detector has")
 				}
-				most = 60
+				most = 120
 			}
 			for i := range most {
 				h := play(t, newPlan(*firstSeed+uint64(i)), on, plant())

@@ -24,18 +24,18 @@ import (
 var planted = []func() bug{
 	func() bug { return onCommit("unknown commit ignored", unknownIgnored) },
 	func() bug { return onCommit("unknown commit repeated unread", unknownRepeated) },
-	func() bug { return rare(onCommit("full disk ignored", fullIgnored)) },
+	func() bug { return onCommit("full disk ignored", fullIgnored) },
 	func() bug { return onDefer("gap of an interrupt dropped", dropping(collection.Interrupted)) },
 	func() bug { return onDefer("gap of a bad page dropped", dropping(collection.BadPage)) },
 	func() bug { return onDefer("planned stop counted as an attempt", countingAll) },
 	func() bug { return inStore("cursor before data", cursorFirst) },
 	func() bug { return inStore("older version wins", firstVersionWins()) },
-	func() bug { return rare(inStore("gap closed without its data", fillWithoutData)) },
-	func() bug { return rare(inStore("gap not closed with its data", fillWithoutEnd)) },
+	func() bug { return inStore("gap closed without its data", fillWithoutData) },
+	func() bug { return inStore("gap not closed with its data", fillWithoutEnd) },
 	func() bug { return inStore("backfill moves the incremental checkpoint", backfillMoves) },
 	func() bug { return inStore("quarantine forgotten", withoutRejected) },
-	func() bug { return rare(inStore("commit without a look at the epoch", withoutEpoch())) },
-	func() bug { return rare(slicesOf("mark promoted before the walk ends", promoteEarly)) },
+	func() bug { return inStore("commit without a look at the epoch", withoutEpoch()) },
+	func() bug { return slicesOf("mark promoted before the walk ends", promoteEarly) },
 	func() bug { return slicesOf("low-water mark over a hole", skipPage) },
 	func() bug { return slicesOf("cursor cleaned", cleanCursor) },
 	func() bug { return slicesOf("last record of a page dropped", dropLast) },
@@ -49,11 +49,6 @@ var planted = []func() bug{
 	func() bug {
 		return bug{name: "stuck gap counted as success", onOwed: func(g collection.Gap) bool { return g.Reason.Kind() != collection.Stuck }}
 	},
-}
-
-func rare(b bug) bug {
-	b.rare = true
-	return b
 }
 
 // A tampered ledger does something else for one of its methods.

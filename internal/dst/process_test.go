@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"collect/pacing"
 	"collect/runner"
 	"collect/store"
-	"collect/store/sqlite"
 )
 
 // A process is one execution of the product, as cmd makes it, from opening the
@@ -83,7 +81,7 @@ func (h *history) execute(s session, mayBeHeld bool) end {
 // domain names the account of the provider in these histories.
 var domain = pacing.Domain("sim", "", nil)
 
-func (p *process) run(ctx context.Context, db *sqlite.Store, mayBeHeld bool) end {
+func (p *process) run(ctx context.Context, db keeper, mayBeHeld bool) end {
 	h := p.h
 	connector := h.connector
 	learned, err := db.Provider(ctx, domain)
@@ -195,7 +193,7 @@ func (p *process) startAnother() {
 		p.mu.Lock()
 		p.zombie = true
 		p.mu.Unlock()
-		_ = os.Remove(p.h.stage.path + ".sim.lock")
+		p.h.stage.unlock()
 	}
 	p.others.Go(func() {
 		p.h.execute(session{mode: collection.Forward, lane: collection.Incremental, concurrency: 1}, !p.session.steal)

@@ -1,0 +1,199 @@
+package dst_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"collect/collection"
+)
+
+// A twinLedger is the write side of a twin for one run.
+type twinLedger struct {
+	twin     *twin
+	run      string
+	number   int // of the run, in the order of their start
+	epoch    int64
+	finished bool
+	parents  map[string]bool // the streams that were declared: whether they have partitions
+}
+
+func (l *twinLedger) Epoch() int64 { return l.epoch }
+
+// update runs do, which has an effect or returns an error, while the lease is
+// that of l.
+func (l *twinLedger) update(ctx context.Context, do func(now time.Time) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	l.twin.mu.Lock()
+	defer l.twin.mu.Unlock()
+	if l.twin.epoch != l.epoch || l.twin.leaseOf != l.run {
+		return collection.ErrFenced
+	}
+	return do(stored(time.Now()))
+}
+
+func (l *twinLedger) Checkpoint(ctx context.Context, at collection.Place) (collection.Checkpoint, error) {
+	states, err := l.Places(ctx, []collection.Place{at})
+	if err != nil {
+		return collection.Checkpoint{}, err
+	}
+	return states[0].Checkpoint, nil
+}
+
+func (l *twinLedger) Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error) {
+	l.twin.mu.Lock()
+	defer l.twin.mu.Unlock()
+	states := make([]collection.PlaceState, len(at))
+	for i, place := range at {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		cp := l.twin.at[place]
+		cp.Place = place
+		g := l.twin.owedAt(place, cp.Cursor)
+		states[i] = collection.PlaceState{Checkpoint: cp, Owed: g != nil && !g.Reason.EndsRun()}
+	}
+	return states, nil
+}
+
+func (l *twinLedger) Parents(ctx context.Context, parent, after string, n int) (parents []collection.Parent, err error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	l.twin.mu.Lock()
+	defer l.twin.mu.Unlock()
+	shelf := l.twin.shelves[parent]
+	begin, found := slices.BinarySearch(shelf.keys, after)
+	if found {
+		begin++
+	}
+	for _, key := range shelf.keys[begin:min(begin+n, len(shelf.keys))] {
+		r := shelf.records[key]
+		parents = append(parents, collection.Parent{Partition: r.partition, Record: collection.Record{Key: key, Data: []byte(r.data)}})
+	}
+	return parents, nil
+}
+
+func (l *twinLedger) Commit(ctx context.Context, group ...collection.Slice) (results []collection.Committed, err error) {
+	err = l.update(ctx, func(now time.Time) error {
+		// Nothing is written if one of them cannot be.
+		moved := map[collection.Place]collection.Cursor{}
+		for _, sl := range group {
+			at, ok := moved[sl.Place]
+			if !ok {
+				at = l.twin.at[sl.Place].Cursor
+			}
+			if sl.Fills == 0 && at != sl.From {
+				return collection.ErrCursorMoved
+			}
+			if at == sl.From {
+				moved[sl.Place] = sl.Next
+			}
+		}
+		for _, sl := range group {
+			results = append(results, l.commit(sl, now))
+		}
+		return nil
+	})
+	return results, err
+}
+
+func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collection.Committed) {
+	s := l.twin
+	at := s.at[sl.Place]
+	result.Commit = int64(len(s.commits) + 1)
+	result.Changed, result.Rejected = l.put(sl)
+	moves := at.Cursor == sl.From
+	if moves {
+		s.at[sl.Place] = collection.Checkpoint{Place: sl.Place, Cursor: sl.Next, Commit: result.Commit, Epoch: l.epoch, SavedAt: now}
+	}
+	result.Closed = s.pass(sl, moves)
+	if sl.Leaves != nil {
+		left := *sl.Leaves
+		left.Place, left.Cursor = sl.Place, sl.From
+		l.owe(left, true, moves && sl.Next != sl.From, now)
+	}
+	s.commits = append(s.commits, commit{
+		id: result.Commit, epoch: l.epoch, previous: at.Commit, fills: sl.Fills, at: fmt.Sprint(sl.Place),
+	})
+	return result
+}
+
+// put stores the records of a slice, and returns how many are new or other
+// than they were, and how many are in quarantine now.
+func (l *twinLedger) put(sl collection.Slice) (changed, rejected int) {
+	shelf := l.twin.shelves[sl.Stream]
+	var same []collection.Record
+	for _, r := range sl.Records {
+		was, known := shelf.records[r.Key]
+		switch {
+		case !known:
+			i, _ := slices.BinarySearch(shelf.keys, r.Key)
+			shelf.keys = slices.Insert(shelf.keys, i, r.Key)
+		case was.partition != sl.Partition || was.data == string(r.Data):
+			same = append(same, r)
+			continue
+		}
+		shelf.records[r.Key] = shelved{sl.Partition, string(r.Data)}
+	}
+	changed, rejected = len(sl.Records)-len(same), len(sl.Rejected)
+	for _, r := range sl.Rejected {
+		l.twin.rejected[string(r.Data)] = true
+	}
+	if !l.parents[sl.Stream] && sl.Partition == "" {
+		return changed, rejected
+	}
+	for _, r := range same {
+		if is := shelf.records[r.Key]; is.partition != sl.Partition && is.data != string(r.Data) {
+			l.twin.rejected[string(r.Data)] = true
+			rejected++
+		}
+	}
+	return changed, rejected
+}
+
+func (l *twinLedger) SaveProvider(ctx context.Context, domain string, state []byte, _ ...collection.Event) error {
+	return l.update(ctx, func(time.Time) error {
+		l.twin.learned[domain] = slices.Clone(state)
+		return nil
+	})
+}
+
+func (l *twinLedger) Beat(ctx context.Context, now time.Time, _ collection.Tally, _ collection.Metrics) error {
+	return l.update(ctx, func(time.Time) error {
+		l.twin.runs[l.number].heard = stored(now)
+		return nil
+	})
+}
+
+func (l *twinLedger) Finish(ctx context.Context, run collection.Run) error {
+	if l.finished {
+		return nil
+	}
+	err := l.update(ctx, func(now time.Time) error {
+		if !run.EndedAt.IsZero() {
+			now = stored(run.EndedAt)
+		}
+		r := &l.twin.runs[l.number]
+		r.on, r.ended = false, now
+		l.twin.free()
+		l.twin.leaseOf = ""
+		return nil
+	})
+	l.finished = true
+	_ = l.Abandon()
+	return err
+}
+
+// Abandon lets go of the lock, as the kernel does for a process that ends.
+func (l *twinLedger) Abandon() error {
+	l.twin.mu.Lock()
+	defer l.twin.mu.Unlock()
+	if l.twin.holder == l {
+		l.twin.holder = nil
+	}
+	return nil
+}
