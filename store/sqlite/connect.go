@@ -11,16 +11,16 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"collect/store"
 )
 
 // Settings of every connection.
 const (
-	// busyTimeout is how long, in milliseconds, a write waits for one of
-	// another process. Writes take milliseconds; only a disk that hangs makes
-	// anyone wait longer.
-	busyTimeout = 30_000
+	// busyTimeout is how long a write waits for one of another process. Writes
+	// take milliseconds; only a disk that hangs makes anyone wait longer.
+	busyTimeout = 30 * time.Second
 
 	// writerCache and readerCache bound the page cache of a connection, in
 	// KiB. 32 MiB hold the inner pages of the key index at ten million
@@ -52,7 +52,7 @@ func dsn(path, mode string, pragmas ...string) string {
 		q.Set("immutable", "1")
 	}
 	q["_pragma"] = append([]string{
-		fmt.Sprintf("busy_timeout(%d)", busyTimeout),
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 		"temp_store(MEMORY)",
 		"trusted_schema(OFF)",
 		"cell_size_check(1)", // a damaged page is told when it is read, not when it is used

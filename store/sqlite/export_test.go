@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"time"
 
 	"collect/store"
 )
@@ -46,15 +48,33 @@ func LimitPages(s *Store, n int) error {
 	return err
 }
 
-// SetPatience sets how many milliseconds a write of s waits for others.
-func SetPatience(s *Store, ms int) error {
-	_, err := s.writer.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA busy_timeout = %d", ms))
-	return err
-}
+// SetPatience sets how long a write of s waits for others.
+func SetPatience(s *Store, d time.Duration) { s.writer.most = d }
 
-// Patience returns how many milliseconds a write of s waits for others.
+// Patience returns how many milliseconds the newest write of s would have
+// waited for others.
 func Patience(s *Store) (ms int, err error) {
 	return ms, s.writer.conn.QueryRowContext(context.Background(), "PRAGMA busy_timeout").Scan(&ms)
+}
+
+// OccupyReaders takes all connections of the readers of s. The store waits for
+// one when waiting is true.
+func OccupyReaders(ctx context.Context, s *Store) (waiting func() bool, release func(), err error) {
+	var held []*sql.Conn
+	release = func() {
+		for _, c := range held {
+			c.Close()
+		}
+	}
+	for range readers {
+		c, err := s.readers.Conn(ctx)
+		if err != nil {
+			release()
+			return nil, nil, err
+		}
+		held = append(held, c)
+	}
+	return func() bool { return s.readers.Stats().WaitCount > 0 }, release, nil
 }
 
 // Migrate makes or upgrades the store at path. It calls at at each step, and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -111,7 +112,8 @@ func TestDiskDoesNotWork(t *testing.T) {
 }
 
 // TestStaysLocked checks that a lock that nobody gives back is told as one, and
-// that only the first write waits for it as long as for another run.
+// that only the first write waits for it as long as for another run, until one
+// has the lock. A beat, of which the next comes soon, does not count.
 func TestStaysLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, path, sqlite.Options{Create: true})
@@ -123,23 +125,86 @@ func TestStaysLocked(t *testing.T) {
 	}
 	defer other.Close()
 	other.SetMaxOpenConns(1)
-	if _, err := other.Exec("BEGIN IMMEDIATE"); err != nil {
+	sqlite.SetPatience(s, 10*time.Millisecond)
+	for _, step := range []struct {
+		write  string
+		locked bool
+		waits  int // ms
+	}{
+		{"Beat", true, 10},
+		{"Override", true, 10},
+		{"Override", false, 1000},
+		{"Override", false, 10},
+	} {
+		statement := "ROLLBACK"
+		if step.locked {
+			statement = "BEGIN IMMEDIATE"
+		}
+		_, _ = other.Exec(statement) // it may be begun, or ended, already
+		err := writes[step.write](t, s, l)
+		if errors.Is(err, store.ErrLocked) != step.locked || !step.locked && err != nil {
+			t.Errorf("%s: %v, want that it is locked: %t", step.write, err, step.locked)
+		}
+		if ms, err := sqlite.Patience(s); err != nil || ms != step.waits {
+			t.Errorf("%s, locked: %t: it waits %d ms (%v), want %d", step.write, step.locked, ms, err, step.waits)
+		}
+	}
+}
+
+// TestBeatIsBrief checks that a beat does not keep other writes waiting for
+// long where another process writes.
+func TestBeatIsBrief(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
+	defer s.Close()
+	l := begin(t, s, "acme", "run-1")
+	for _, step := range []struct {
+		write string
+		waits int // ms
+	}{{"Defer", 30_000}, {"Beat", 1000}, {"Defer", 30_000}} {
+		if err := writes[step.write](t, s, l); err != nil {
+			t.Errorf("%s: %v", step.write, err)
+		}
+		if ms, err := sqlite.Patience(s); err != nil || ms != step.waits {
+			t.Errorf("%s waits %d ms (%v), want %d", step.write, ms, err, step.waits)
+		}
+	}
+}
+
+// TestReadersBusy checks that a question which waits for a connection keeps no
+// run from beginning or ending.
+func TestReadersBusy(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
+	defer s.Close()
+	waiting, release, err := sqlite.OccupyReaders(t.Context(), s)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlite.SetPatience(s, 10); err != nil {
-		t.Fatal(err)
+	answered, ended := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := s.Connectors(t.Context())
+		answered <- err
+	}()
+	for !waiting() {
+		runtime.Gosched()
 	}
-	if err := writes["Beat"](t, s, l); !errors.Is(err, store.ErrLocked) {
-		t.Errorf("Beat: %v, want %v", err, store.ErrLocked)
+	go func() {
+		l, err := s.Begin(t.Context(), newRun("acme", "run-1"), streams)
+		if err == nil {
+			err = l.Finish(t.Context(), collection.Run{})
+		}
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a run waits for a question")
 	}
-	if ms, err := sqlite.Patience(s); err != nil || ms != 1000 {
-		t.Errorf("the next write waits %d ms (%v), want 1000", ms, err)
-	}
-	if _, err := other.Exec("ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
-	if err := writes["Finish"](t, s, l); err != nil {
-		t.Errorf("Finish, once the lock is free: %v", err)
+	release()
+	if err := <-answered; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -20,6 +20,9 @@ const (
 	holderPoll     = 5 * time.Millisecond // and how often it is looked at meanwhile
 )
 
+// beatPatience is how long a beat waits for a write of another process.
+const beatPatience = time.Second
+
 // Begin takes the lease and starts run; see store.Store.
 func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collection.Stream) (store.Ledger, error) {
 	if s.writer == nil {
@@ -162,31 +165,38 @@ func (l *ledger) start(t tx, run collection.Run) error {
 	return l.record(t, collection.Event{Kind: collection.RunStarted, Lane: run.Lane})
 }
 
-// Beat says that the run is alive; see store.Ledger.
+// Beat says that the run is alive; see store.Ledger. The next beat comes soon,
+// and what the run has to write may be waiting for this one: so it gives up
+// early where others are writing.
 func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error {
 	var live int64
-	err := l.update(ctx, func(t tx) error {
-		if err := t.exec(`UPDATE leases SET beat_at = ? WHERE connector = ?`, formatTime(now), l.connector); err != nil {
-			return err
-		}
-		args := append([]any{formatTime(now)}, tallyArgs(tally)...)
-		// What commits counted may be newer than the tally.
-		err := t.exec(`UPDATE runs SET beat_at = ?, requests = ?, retries = ?, throttled = ?,
-			slices = max(slices, ?), records = max(records, ?), changed = max(changed, ?), rejected = max(rejected, ?),
-			gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
-		if err != nil || metrics == (collection.Metrics{}) {
-			return err
-		}
-		if err := l.forgetLive(t); err != nil {
-			return err
-		}
-		live, err = recordAs(t, collection.Event{Time: now, Kind: collection.Progress, Run: l.run, Connector: l.connector, Metrics: &metrics})
+	err := l.store.updateWithin(ctx, beatPatience, l.ours(func(t tx) (err error) {
+		live, err = l.beat(t, now, tally, metrics)
 		return err
-	})
+	}), l.tookEffect)
 	if err == nil && live > 0 {
 		l.live.Store(live)
 	}
 	return err
+}
+
+// beat returns the number of the event with the metrics; 0 if there are none.
+func (l *ledger) beat(t tx, now time.Time, tally collection.Tally, metrics collection.Metrics) (live int64, err error) {
+	if err := t.exec(`UPDATE leases SET beat_at = ? WHERE connector = ?`, formatTime(now), l.connector); err != nil {
+		return 0, err
+	}
+	args := append([]any{formatTime(now)}, tallyArgs(tally)...)
+	// What commits counted may be newer than the tally.
+	err = t.exec(`UPDATE runs SET beat_at = ?, requests = ?, retries = ?, throttled = ?,
+		slices = max(slices, ?), records = max(records, ?), changed = max(changed, ?), rejected = max(rejected, ?),
+		gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
+	if err != nil || metrics == (collection.Metrics{}) {
+		return 0, err
+	}
+	if err := l.forgetLive(t); err != nil {
+		return 0, err
+	}
+	return recordAs(t, collection.Event{Time: now, Kind: collection.Progress, Run: l.run, Connector: l.connector, Metrics: &metrics})
 }
 
 // forgetLive removes how the requests of the run fared a moment ago.

@@ -53,10 +53,14 @@ func (l *ledger) stream(name string) (*stream, error) {
 // update runs do in a transaction that counts only while the lease is ours. It
 // returns collection.ErrFenced, and writes nothing, if it is not.
 func (l *ledger) update(ctx context.Context, do func(tx) error) error {
-	return l.store.update(ctx, func(t tx) error {
+	return l.store.update(ctx, l.ours(do), l.tookEffect)
+}
+
+// ours returns what does do, if the lease is ours.
+func (l *ledger) ours(do func(tx) error) func(tx) error {
+	return func(t tx) error {
 		l.writes++
-		n, err := t.change(`UPDATE leases SET writes = ? WHERE connector = ? AND epoch = ? AND run = ?`,
-			l.writes, l.connector, l.epoch, l.run)
+		n, err := t.change(signQuery, l.signature()...)
 		if err != nil {
 			return err
 		}
@@ -64,8 +68,13 @@ func (l *ledger) update(ctx context.Context, do func(tx) error) error {
 			return collection.ErrFenced
 		}
 		return do(t)
-	}, l.tookEffect)
+	}
 }
+
+// signQuery numbers a write. It finds no row if the lease is not ours.
+const signQuery = `UPDATE leases SET writes = ? WHERE connector = ? AND epoch = ? AND run = ?`
+
+func (l *ledger) signature() []any { return []any{l.writes, l.connector, l.epoch, l.run} }
 
 // tookEffect reports whether the newest write is in the database. Each write
 // has a number that no other write under this lease ever had, and leaves it in
@@ -94,7 +103,7 @@ func (l *ledger) Checkpoint(ctx context.Context, at collection.Place) (collectio
 // place stands that was never committed.
 const placeQuery = `
 	SELECT c.token, c.since, c.high, c.version, coalesce(c.done, 0),
-		c.digest, coalesce(c.slice_id, 0), coalesce(c.epoch, 0), c.saved_at, coalesce(g.reason, '')
+		coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.epoch, 0), c.saved_at, coalesce(g.reason, '')
 	FROM partitions p
 	LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3
 	LEFT JOIN gaps g ON g.partition_id = p.id AND g.lane = ?3 AND g.digest = coalesce(c.digest, ?4)
@@ -133,7 +142,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 		var sum []byte
 		dest := append(cursorColumns(&cp.Cursor), &sum, &cp.Commit, &cp.Epoch, timeColumn{&cp.SavedAt}, &reason)
 		err = query.QueryRowContext(whole, stream.id, string(place.Partition), string(place.Lane), start).Scan(dest...)
-		if err == nil && sum != nil {
+		if err == nil {
 			err = checkCursor(cp.Cursor, sum)
 		}
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -203,8 +212,10 @@ func (l *ledger) partition(t tx, s *stream, p collection.Partition) (int64, erro
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	return t.insert(`INSERT INTO partitions (stream_id, partition) VALUES (?, ?)`, s.id, string(p))
+	return t.insert(makePartition, s.id, string(p))
 }
+
+const makePartition = `INSERT INTO partitions (stream_id, partition) VALUES (?, ?)`
 
 // checkpoint returns the checkpoint of a place as the transaction sees it.
 func checkpoint(t tx, partition int64, lane collection.Lane) (cp collection.Checkpoint, err error) {

@@ -19,21 +19,33 @@ import (
 
 // prepared returns the statement of the readers with text query, prepared once
 // for each of their connections. It ends with them.
+//
+// To prepare one takes a connection, for which it may have to wait. So it is
+// not done under mu, without which no run begins or ends.
 func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if stmt := s.queries[query]; stmt != nil {
+	if stmt := s.known(query); stmt != nil {
 		return stmt, nil
 	}
 	stmt, err := s.readers.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first := s.queries[query]; first != nil {
+		return first, stmt.Close() // somebody else was quicker
+	}
 	if s.queries == nil {
 		s.queries = map[string]*sql.Stmt{}
 	}
 	s.queries[query] = stmt
 	return stmt, nil
+}
+
+func (s *Store) known(query string) *sql.Stmt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queries[query]
 }
 
 // query runs a query and calls scan for each row.

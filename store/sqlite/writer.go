@@ -22,6 +22,10 @@ type writer struct {
 
 	upsert driver.StmtExecContext // prepared when it is first needed
 
+	most   time.Duration // how long a write may wait for others
+	waits  time.Duration // how long the connection does
+	inVain bool          // one did in vain, and none had the lock since
+
 	// fault, if set by a test of this package, fails a step of a transaction.
 	fault func(step) error
 }
@@ -40,7 +44,7 @@ const (
 )
 
 func openWriter(path string) (*writer, error) {
-	w := &writer{turn: make(chan struct{}, 1), db: open(writerDSN(path)), stmts: map[string]*sql.Stmt{}}
+	w := &writer{turn: make(chan struct{}, 1), db: open(writerDSN(path)), stmts: map[string]*sql.Stmt{}, most: busyTimeout, waits: busyTimeout}
 	w.db.SetMaxOpenConns(1)
 	var err error
 	if w.conn, err = w.db.Conn(context.Background()); err != nil {
@@ -61,7 +65,7 @@ func (w *writer) close() error {
 	}
 	w.ended = true
 	ctx := context.Background()
-	_, err := w.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", closePatience.Milliseconds()))
+	err := w.wait(closePatience)
 	var busy, frames, merged int
 	err = errors.Join(err, w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &merged))
 	for _, stmt := range w.stmts {
@@ -95,6 +99,11 @@ type tx struct {
 // told, the error is collection.ErrUnknown. If the file is no longer where it
 // was opened, the error is store.ErrMissing, and do does not run.
 func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bool, error)) error {
+	return s.updateWithin(ctx, busyTimeout, do, done)
+}
+
+// updateWithin is update, and waits no longer than patience for others.
+func (s *Store) updateWithin(ctx context.Context, patience time.Duration, do func(tx) error, done func(tx) (bool, error)) error {
 	if s.writer == nil {
 		return errReadOnly
 	}
@@ -115,10 +124,7 @@ func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bo
 	if err := w.at(beforeBegin); err != nil {
 		return s.classify(err)
 	}
-	if err := t.exec("BEGIN IMMEDIATE"); err != nil {
-		if isBusy(err) {
-			w.impatient()
-		}
+	if err := t.begin(patience); err != nil {
 		return s.classify(err)
 	}
 	if err := s.inPlace(); err != nil {
@@ -146,11 +152,40 @@ func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bo
 	return s.classify(cause)
 }
 
-// impatient lets no later write wait as long as the one that waited in vain. If
-// the kernel did not take back a lock of ours, which SQLite is not told of, this
-// process waits for itself, and the writes that end a run would do so in turn.
-func (w *writer) impatient() {
-	_, _ = w.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA busy_timeout = %d", closePatience.Milliseconds()))
+// begin takes the write lock.
+//
+// After a write that waited in vain none waits as long, until one has the lock.
+// If the kernel did not take back a lock of ours, which SQLite is not told of,
+// this process waits for itself, and the writes that end a run would do so in
+// turn.
+func (t tx) begin(patience time.Duration) error {
+	wait := min(patience, t.most)
+	if t.inVain {
+		wait = min(patience, closePatience)
+	}
+	if err := t.wait(wait); err != nil {
+		return err
+	}
+	err := t.exec("BEGIN IMMEDIATE")
+	switch {
+	case err == nil:
+		t.inVain = false
+	case isBusy(err) && patience == busyTimeout:
+		t.inVain = true
+	}
+	return err
+}
+
+// wait sets how long the connection waits for others.
+func (w *writer) wait(patience time.Duration) error {
+	if w.waits == patience {
+		return nil
+	}
+	_, err := w.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA busy_timeout = %d", patience.Milliseconds()))
+	if err == nil {
+		w.waits = patience
+	}
+	return err
 }
 
 // commit ends the transaction. An error does not say whether it took effect.
