@@ -20,8 +20,53 @@ func BenchmarkCommit100Records(b *testing.B) {
 		b.Run(keys, func(b *testing.B) {
 			_, l := benchStore(b)
 			at := collection.Place{Stream: "issues", Lane: collection.Incremental}
-			benchCommits(b, l, keys == "random", func(int) (collection.Place, bool) { return at, false })
+			benchCommits(b, l, 100, keys == "random", func(int) (collection.Place, bool) { return at, false })
 		})
+	}
+}
+
+// BenchmarkCommit1Record measures what a page of one record costs: a detail, of
+// which each parent has one.
+func BenchmarkCommit1Record(b *testing.B) {
+	_, l := benchStore(b)
+	at := collection.Place{Stream: "issues", Lane: collection.Incremental}
+	benchCommits(b, l, 1, false, func(int) (collection.Place, bool) { return at, false })
+}
+
+// BenchmarkBegin measures the beginning and the end of a run, of a connector
+// that ran before.
+func BenchmarkBegin(b *testing.B) {
+	s := open(b, filepath.Join(b.TempDir(), "state.db"), sqlite.Options{Create: true})
+	defer s.Close()
+	for i := 0; b.Loop(); i++ {
+		l := begin(b, s, "acme", strconv.Itoa(i))
+		if err := l.Finish(b.Context(), collection.Run{Outcome: collection.Complete}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLease measures a look for gaps where there are none, as most runs
+// take.
+func BenchmarkLease(b *testing.B) {
+	_, l := benchStore(b)
+	now := time.Now()
+	for b.Loop() {
+		if _, err := l.Lease(b.Context(), collection.Incremental, []string{"issues", "comments"}, now, 10); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPlaces measures what is asked before a partition is walked.
+func BenchmarkPlaces(b *testing.B) {
+	_, l := benchStore(b)
+	at := []collection.Place{{Stream: "issues", Lane: collection.Incremental}}
+	mustCommit(b, l, collection.Slice{Place: at[0], Next: collection.Cursor{Token: "1"}})
+	for b.Loop() {
+		if _, err := l.Places(b.Context(), at); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -44,7 +89,7 @@ func BenchmarkCommitWith100kPartitions(b *testing.B) {
 			group = group[:0]
 		}
 	}
-	benchCommits(b, l, false, func(i int) (collection.Place, bool) { return place(i * 7919 % partitions), true })
+	benchCommits(b, l, 100, false, func(i int) (collection.Place, bool) { return place(i * 7919 % partitions), true })
 }
 
 // BenchmarkCommitGroup measures 16 pages of 100 records, of different places,
@@ -74,10 +119,10 @@ func BenchmarkCommitGroup(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
 }
 
-// benchCommits commits pages of 100 records, one by one.
-func benchCommits(b *testing.B, l store.Ledger, random bool, place func(i int) (at collection.Place, started bool)) {
+// benchCommits commits pages of so many records, one by one.
+func benchCommits(b *testing.B, l store.Ledger, size int, random bool, place func(i int) (at collection.Place, started bool)) {
 	cursors := map[collection.Place]collection.Cursor{}
-	records := make([]collection.Record, 100)
+	records := make([]collection.Record, size)
 	n := 0
 	for i := 0; b.Loop(); i++ {
 		at, started := place(i)

@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"slices"
 	"unsafe"
 
@@ -23,11 +25,9 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 	l.committing.Lock()
 	defer l.committing.Unlock()
 	b := batch{ledger: l, results: make([]collection.Committed, len(slices))}
-	err := l.update(ctx, func(t tx) error {
+	err := l.store.update(ctx, func(t tx) error {
 		b.tx = t
-		err := t.row(`SELECT (SELECT coalesce(max(id), 0) FROM slices), (SELECT coalesce(max(id), 0) FROM records)`).
-			Scan(&b.last, &b.newest)
-		if err != nil {
+		if err := b.sign(); err != nil {
 			return err
 		}
 		for i := range slices {
@@ -39,7 +39,7 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 			return err
 		}
 		return b.tally(slices)
-	})
+	}, l.tookEffect)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +62,18 @@ type batch struct {
 	order   map[*stream][]string        // the same in the order seen
 }
 
+// sign numbers the commit, like every write of a ledger, and reads in the same
+// statement what the rows to come are counted from.
+func (b *batch) sign() error {
+	b.ledger.writes++
+	err := b.row(signQuery+` RETURNING (SELECT coalesce(max(id), 0) FROM slices), (SELECT coalesce(max(id), 0) FROM records)`,
+		b.ledger.signature()...).Scan(&b.last, &b.newest)
+	if errors.Is(err, sql.ErrNoRows) {
+		return collection.ErrFenced
+	}
+	return err
+}
+
 // commit stores one slice. Its row in slices, which is its number, its audit
 // trail and its event, is written last, when everything is counted.
 func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error {
@@ -69,50 +81,81 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	if err != nil {
 		return err
 	}
-	partition, err := b.ledger.partition(b.tx, s, sl.Partition)
+	here, err := b.stand(s, sl.Place)
 	if err != nil {
 		return err
 	}
-	at, err := checkpoint(b.tx, partition, sl.Lane)
-	if err != nil {
-		return err
-	}
-	if sl.Fills == 0 && at.Cursor != sl.From {
+	moves := here.at.Cursor == sl.From
+	if sl.Fills == 0 && !moves {
 		return collection.ErrCursorMoved // the caller knows the place
 	}
 	b.last++
 	result.Commit = b.last
-	if err := b.storeRecords(s, partition, sl, result); err != nil {
+	if err := b.storeRecords(here.place, sl, result); err != nil {
 		return err
 	}
-	moves := at.Cursor == sl.From
 	if moves {
 		next := collection.Checkpoint{Cursor: sl.Next, Commit: b.last, Epoch: b.ledger.epoch}
-		if err := saveCheckpoint(b.tx, partition, sl.Lane, next); err != nil {
+		if err := saveCheckpoint(b.tx, here.partition, sl.Lane, next); err != nil {
 			return err
 		}
 	}
-	p := place{sl.Place, s, partition}
-	if result.Closed, err = b.ledger.passGaps(b.tx, p, sl, moves); err != nil {
-		return err
+	if here.owes {
+		if result.Closed, err = b.ledger.passGaps(b.tx, here.place, sl, moves); err != nil {
+			return err
+		}
 	}
 	if sl.Leaves != nil {
 		left := *sl.Leaves
 		left.Place, left.Cursor = sl.Place, sl.From
-		if _, err := b.ledger.deferGap(b.tx, p, left, true, moves && sl.Next != sl.From); err != nil {
+		if _, err := b.ledger.deferGap(b.tx, here.place, left, true, moves && sl.Next != sl.From); err != nil {
 			return err
 		}
 	}
 	return b.exec(`INSERT INTO slices
 			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, done, committed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		b.last, partition, string(sl.Lane), b.ledger.run, b.ledger.epoch, at.Commit, sl.Fills,
+		b.last, here.partition, string(sl.Lane), b.ledger.run, b.ledger.epoch, here.at.Commit, sl.Fills,
 		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, moves && sl.Next.Done, formatTime(b.now))
+}
+
+// A standing is how a place stands: its checkpoint, and whether a gap is owed
+// anywhere in it.
+type standing struct {
+	place
+	at   collection.Checkpoint
+	owes bool
+}
+
+// standQuery finds a standing. ?4 is the digest of the zero cursor, where a
+// place stands that was never committed.
+const standQuery = `
+	SELECT p.id, c.token, c.since, c.high, c.version, coalesce(c.done, 0), coalesce(c.digest, ?4), coalesce(c.slice_id, 0),
+		EXISTS (SELECT 1 FROM gaps g WHERE g.partition_id = p.id AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead'))
+	FROM partitions p LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3
+	WHERE p.stream_id = ?1 AND p.partition = ?2`
+
+// stand returns how a place stands, making its partition if need be.
+func (b *batch) stand(s *stream, at collection.Place) (standing, error) {
+	here := standing{place: place{at, s, 0}}
+	var sum []byte
+	dest := append([]any{&here.partition}, cursorColumns(&here.at.Cursor)...)
+	err := b.row(standQuery, s.id, string(at.Partition), string(at.Lane), digest(collection.Cursor{})).
+		Scan(append(dest, &sum, &here.at.Commit, &here.owes)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		here.partition, err = b.insert(makePartition, s.id, string(at.Partition))
+		return here, err
+	}
+	if err != nil {
+		return here, err
+	}
+	return here, checkCursor(here.at.Cursor, sum)
 }
 
 // storeRecords stores the records and the rejected records of a slice, and
 // counts them.
-func (b *batch) storeRecords(s *stream, partition int64, sl *collection.Slice, result *collection.Committed) error {
+func (b *batch) storeRecords(p place, sl *collection.Slice, result *collection.Committed) error {
+	s, partition := p.stream, p.partition
 	unchanged, err := b.upsert(s, partition, sl.Records)
 	if err != nil {
 		return err
@@ -186,11 +229,13 @@ func (b *batch) upsert(s *stream, partition int64, records []collection.Record) 
 // count adds the records that a slice inserted to those of its stream. Rows of
 // records are never deleted, so that they are numbered without a hole.
 func (b *batch) count(s *stream) error {
-	before := b.newest
-	if err := b.row(`SELECT max(id) FROM records`).Scan(&b.newest); err != nil || b.newest == before {
-		return err
+	err := b.row(`UPDATE streams SET records = records + (SELECT max(id) FROM records) - ?1
+		WHERE id = ?2 AND (SELECT max(id) FROM records) > ?1
+		RETURNING (SELECT max(id) FROM records)`, b.newest, s.id).Scan(&b.newest)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // all that changed was there before
 	}
-	return b.exec(`UPDATE streams SET records = records + ? WHERE id = ?`, b.newest-before, s.id)
+	return err
 }
 
 // shared returns data as a string that shares its bytes, which no one changes

@@ -104,6 +104,7 @@ var (
 // Queries are those that run for each slice or page.
 var Queries = map[string]string{
 	"place":    placeQuery,
+	"stand":    standQuery,
 	"gap":      gapQuery + owedHere,
 	"planned":  gapQuery + plannedHere,
 	"eligible": gapQuery + eligible,

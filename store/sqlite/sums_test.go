@@ -55,6 +55,7 @@ func TestChangedValues(t *testing.T) {
 		{"a lost row", `DELETE FROM records WHERE id = 60`, []string{"Records"}},
 		{"a lost partition", `UPDATE partitions SET id = id + 100 WHERE partition = ''`, []string{"Records"}}, // a walk from the start loses nothing
 		{"a token", `UPDATE checkpoints SET token = x'34' WHERE lane = 'incremental'`, []string{"Checkpoint", "Commit"}},
+		{"a digest", `UPDATE checkpoints SET digest = x'' WHERE lane = 'incremental'`, []string{"Checkpoint", "Commit"}},
 		{"an end", `UPDATE checkpoints SET done = 1 WHERE lane = 'incremental'`, []string{"Checkpoint", "Commit"}},
 		{"a gap's token", `UPDATE gaps SET token = x'34'`, []string{"Gaps", "Commit"}},
 		{"a time", `UPDATE gaps SET opened_at = 'yesterday'`, []string{"Gaps"}},
