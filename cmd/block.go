@@ -82,7 +82,7 @@ func waitWords(m model) string {
 		}
 		return provider + " asked us to"
 	case collection.WaitBreaker:
-		return "the breaker is open, " + provider + " kept failing"
+		return withReason("the breaker is open, "+provider+" kept failing", clean(m.Failure))
 	case collection.WaitReserve:
 		return "the rest of the quota of " + provider + " is left for people"
 	case collection.WaitWindow:

@@ -228,6 +228,7 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 	if err != nil {
 		return err
 	}
+	sum.Trouble = troubleOf(stops)
 	problems := s.problems(stops, owed, runErr)
 	if s.show.events != nil {
 		for _, p := range problems {
@@ -236,25 +237,36 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 		s.show.events.Finish(sum)
 		return s.show.events.Err()
 	}
-	calm := s.record.ExitCode == exitOK || s.record.ExitCode == exitPaused
-	if s.options.quiet > 0 && calm {
+	if s.options.quiet > 0 {
+		s.concludeQuietly(problems, stops)
 		return nil
 	}
 	for _, p := range problems {
 		if p.Level == levelPaused { // a pause is what the summary says first
 			continue
 		}
-		if s.options.quiet > 0 && p.Needs != needsOperator {
-			continue // cron hears only what needs a person
-		}
 		fmt.Fprint(s.err, p.render(s.width(), s.caps()))
 		fmt.Fprintln(s.err)
 	}
-	if s.options.quiet > 0 {
-		return nil
-	}
 	fmt.Fprint(s.err, sum.render(s.width(), s.caps()))
 	return s.stepSummary(sum, problems)
+}
+
+// concludeQuietly says what cron hears: only what needs a person, and in one
+// line that a run got nothing at all.
+func (s *session) concludeQuietly(problems []problem, stops []runner.Stopped) {
+	said := false
+	for _, p := range problems {
+		calm := s.record.ExitCode == exitOK || s.record.ExitCode == exitPaused
+		if calm || p.Level == levelPaused || p.Needs != needsOperator {
+			continue
+		}
+		fmt.Fprintln(s.err, p.render(s.width(), s.caps()))
+		said = true
+	}
+	if line := s.gotNothing(stops); line != "" && !said {
+		fmt.Fprintln(s.err, s.caps().text(clean(line)))
+	}
 }
 
 // summary gathers what there is to say when the run is over.

@@ -75,7 +75,7 @@ func (e explained) line() explainedLine {
 		c := changeLine{Time: stamp(event.Time), Event: event.Kind, Rate: event.Rate, Clamp: event.Clamp, Message: textOrNull(clean(event.Message))}
 		if b := event.Breaker; b != nil {
 			shown := *b
-			shown.Reason = clean(b.Reason)
+			shown.Reason, shown.Detail = clean(b.Reason), clean(b.Detail)
 			c.Breaker = &shown
 		}
 		if f := event.Freeze; f != nil {

@@ -114,7 +114,7 @@ func (e explained) words(k gate.Constraint) (what, why string) {
 		if e.Pace.Forced {
 			return "open", "breaker: an operator holds it open since " + at(k.Since, e.Now) + ": " + clean(e.Pace.ForcedNote)
 		}
-		return until("open"), "breaker: too many of the latest requests failed; then one goes out as a probe"
+		return until("open"), "breaker: " + failureWords(e.Pace.Failure, e.Now) + "; then one goes out as a probe"
 	case gate.HoldOf:
 		return until("silent"), "the provider asked for silence"
 	case gate.ReserveOf:
@@ -172,7 +172,7 @@ func (e explained) changes() []explainedChange {
 		case event.Rate != nil:
 			what = rate(event.Rate.Previous) + " -> " + rate(event.Rate.Learned) + ": " + clean(event.Rate.Reason)
 		case event.Breaker != nil:
-			what = fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason))
+			what = withReason(fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason)), clean(event.Breaker.Detail))
 		case event.Clamp != nil:
 			what = "ceiling " + clampWords(event.Clamp)
 		case event.Freeze != nil && event.Freeze.Frozen:
@@ -196,6 +196,9 @@ func (e explained) stops() []string {
 	var all []string
 	if b := e.binding(); b != nil && b.Blocks && b.Name != gate.InFlightMax {
 		all = append(all, "it does not begin: no request leaves now")
+	}
+	if run := e.newest(); unanswered(run) {
+		all = append(all, withReason("no answer: not one of "+counted(run.Tally.Requests, "request", "requests")+" of the last run got one that it can use", lastTrouble(e.Owed)))
 	}
 	for _, c := range e.Caps {
 		text := c.What
@@ -224,6 +227,8 @@ func (e explained) faster() string {
 	switch {
 	case !e.Known:
 		return "A run: the pace is learned from what comes back."
+	case b == nil && unanswered(e.newest()):
+		return "An answer: the provider gave none to the last run."
 	case b == nil:
 		return "Nothing on our side: requests are not paced."
 	}

@@ -223,7 +223,11 @@ func plainLine(e collection.Event, style lineStyle) string {
 		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", decimal(float64(int64(e.Wait.Seconds)))).
 			add("until", e.Wait.Until.UTC().Format(time.RFC3339)).String()
 	case e.Breaker != nil:
-		return line(priorityWarning, "breaker").add("state", e.Breaker.Previous+"->"+e.Breaker.State).add("reason", e.Breaker.Reason).String()
+		w := line(priorityWarning, "breaker").add("state", e.Breaker.Previous+"->"+e.Breaker.State).add("reason", e.Breaker.Reason)
+		if e.Breaker.Detail != "" {
+			w.add("detail", e.Breaker.Detail)
+		}
+		return w.String()
 	case e.Freeze != nil:
 		state, priority := "released", priorityNotice
 		if e.Freeze.Frozen {

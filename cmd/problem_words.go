@@ -345,7 +345,7 @@ func writePressure(p *problem, err error, sc scene) {
 func writeRequestCap(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s reached its request cap", sc.Connector)
 	stop := stopIn(err)
-	if stop != nil && stop.Detail != "" { // of the provider's quota, and not of this run
+	if stop != nil && stop.Detail != "" && !stop.NotBefore.IsZero() { // of the provider's quota, and not of this run
 		p.Headline = fmt.Sprintf("%s paused: %s", sc.Connector, stop.Detail)
 		p.Saved = sc.saved()
 		p.Next = fmt.Sprintf("no request leaves before %s; the next run after it continues by itself", at(stop.NotBefore, sc.Now))
@@ -367,11 +367,12 @@ func writeWallClock(p *problem, _ error, sc scene) {
 	p.Next = "the next run continues by itself"
 }
 
-func writeRetryBudget(p *problem, _ error, sc scene) {
+func writeRetryBudget(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s used all its retries, so it stopped trying", sc.Connector)
 	if sc.Retries > 0 {
 		p.Headline = fmt.Sprintf("%s used all its retries (%s), so it stopped trying", sc.Connector, count(sc.Retries))
 	}
+	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()
 	p.Next = fmt.Sprintf("the next run continues; if this repeats, %s is in trouble", sc.Provider)
 }

@@ -179,7 +179,7 @@ func accountOf(domain string, pace gate.Status) *accountStatus {
 		a.Ceiling = *pace.Ceiling
 	}
 	if pace.Breaker != "closed" {
-		a.Breaker = pace.Breaker
+		a.Breaker, a.Failure = pace.Breaker, pace.Failure
 	}
 	for _, until := range []time.Time{pace.HoldUntil, pace.OpenUntil, pace.FrozenUntil} {
 		a.Until = latest(a.Until, until)

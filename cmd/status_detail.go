@@ -42,6 +42,12 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string 
 	}
 	if s.Account != nil {
 		fact("provider", s.Account.words(now))
+		if !s.Account.Failure.At.IsZero() {
+			fact("breaker", failureWords(s.Account.Failure, now))
+		}
+	}
+	if run := s.newest(); unanswered(run) {
+		fact("last run", withReason("not one of "+counted(run.Tally.Requests, "request", "requests")+" got an answer that it can use", lastTrouble(s.Owed)))
 	}
 	fact("owed", owedWords(s))
 	if quarantined := quarantinedIn(s.Streams); quarantined > 0 {
@@ -53,6 +59,22 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string 
 		fact("next", next)
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// newest returns the newest run; the zero run if there is none.
+func (s connectorStatus) newest() collection.Run {
+	if len(s.Runs) == 0 {
+		return collection.Run{}
+	}
+	return s.Runs[0]
+}
+
+// withReason returns what with why behind it, if that is known.
+func withReason(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + ": " + why
 }
 
 // runWords says what the newest run did, or does.
@@ -196,6 +218,7 @@ type accountLine struct {
 	Ceiling  *float64 `json:"ceiling_per_second"`
 	Breaker  *string  `json:"breaker"`
 	Forced   bool     `json:"breaker_forced"`
+	Failure  *string  `json:"breaker_opened_by"`
 	Frozen   bool     `json:"frozen"`
 	Until    stamp    `json:"held_until"`
 }
@@ -219,7 +242,7 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 			line.Streams = append(line.Streams, streamLineOf(stream))
 		}
 		if a := s.Account; a != nil {
-			line.Provider = &accountLine{a.Provider, orNull(a.Learned), orNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, a.Frozen, stamp(a.Until)}
+			line.Provider = &accountLine{a.Provider, orNull(a.Learned), orNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, textOrNull(a.Failure.Why), a.Frozen, stamp(a.Until)}
 		}
 		lines = append(lines, line)
 	}

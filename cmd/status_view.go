@@ -25,10 +25,11 @@ type connectorStatus struct {
 // An accountStatus is what is known of the pace with a provider.
 type accountStatus struct {
 	Provider string
-	Learned  float64 // requests a second; 0: not known
-	Ceiling  float64 // 0: none
-	Breaker  string  // its state; "" for closed
-	Forced   bool    // an operator holds it there
+	Learned  float64      // requests a second; 0: not known
+	Ceiling  float64      // 0: none
+	Breaker  string       // its state; "" for closed
+	Failure  gate.Failure // what opened it
+	Forced   bool         // an operator holds it there
 	Frozen   bool
 	Until    time.Time // before it no request leaves; zero: nothing is held back, or only an operator ends it
 }

@@ -156,7 +156,7 @@ func TestStatusJSON(t *testing.T) {
 		`{"stream":"comments","parent":"issues","records":1175691,"records_quarantined":3,"view":null,` +
 		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"saved_at":"2026-11-21T11:59:56.000Z","checkpoint_digest":null},` +
 		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"saved_at":null,"checkpoint_digest":null}]}],` +
-		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"breaker_forced":false,"frozen":false,"held_until":null},"metrics":null}]`
+		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"breaker_forced":false,"breaker_opened_by":null,"frozen":false,"held_until":null},"metrics":null}]`
 	sameText(t, "json", string(got), want)
 	if got, _ := json.Marshal(statusJSON(nil, noon)); string(got) != "[]" {
 		t.Errorf("no connectors in JSON = %s, want []", got)

@@ -152,7 +152,7 @@ func storyOf(e collection.Event) string {
 	case e.Kind == collection.RunStarted:
 		return "started run " + clean(e.Run)
 	case e.Breaker != nil:
-		return fmt.Sprintf("breaker for %s: %s -> %s (%s)", provider, e.Breaker.Previous, e.Breaker.State, clean(e.Breaker.Reason))
+		return fmt.Sprintf("breaker for %s: %s -> %s (%s)", provider, e.Breaker.Previous, e.Breaker.State, withReason(clean(e.Breaker.Reason), clean(e.Breaker.Detail)))
 	case e.Freeze != nil && e.Freeze.Frozen:
 		return fmt.Sprintf("frozen: all calls to %s are stopped (%s)", provider, clean(e.Freeze.Reason))
 	case e.Freeze != nil:

@@ -32,6 +32,7 @@ type summary struct {
 	Owed   []store.OwnedGap
 
 	Metrics collection.Metrics // of this run
+	Trouble string             // what stood in its way, if it got no answer
 
 	RateStart  float64 // requests a second
 	RateEnd    float64
@@ -96,8 +97,12 @@ func (s summary) render(columns int, c caps) string {
 func (s summary) verdict() string {
 	verdict := s.outcomeWords()
 	goesOn := s.Outcome == collection.Deferred || s.Outcome == collection.Waiting
-	if goesOn && s.Metrics.FailedRequests > 0 && s.Metrics.CompletedRequests == 0 && s.This.Requests > 0 {
-		verdict += fmt.Sprintf(" But not one of %s got an answer that it can use.", counted(s.This.Requests, "request", "requests"))
+	if goesOn && unanswered(collection.Run{Metrics: s.Metrics, Tally: s.This}) {
+		verdict += fmt.Sprintf(" But not one of %s got an answer that it can use", counted(s.This.Requests, "request", "requests"))
+		if s.Trouble != "" {
+			verdict += ": " + clean(s.Trouble)
+		}
+		verdict += "."
 	}
 	return verdict
 }

@@ -101,6 +101,7 @@ type model struct {
 	Learned  float64 // 0: not known
 	Ceiling  float64 // 0: none
 	Breaker  string
+	Failure  string // what opened it; "" if that is not known
 	Requests int64
 	Cap      int64
 	Retries  float64
@@ -156,7 +157,7 @@ func (v *view) Observe(e collection.Event) {
 		v.cell(e.Time).Throttled = true
 	}
 	if b := e.Breaker; b != nil {
-		m.Breaker = b.State
+		m.Breaker, m.Failure = b.State, b.Detail
 	}
 	if f := e.Freeze; f != nil {
 		m.Frozen = f.Frozen

@@ -128,6 +128,7 @@ type BreakerInfo struct {
 	State    string `json:"state"`
 	Reason   string `json:"reason"`
 	Trigger  string `json:"trigger"`
+	Detail   string `json:"detail,omitempty"` // what opened it, for people: without secrets
 
 	ElapsedSeconds  float64 `json:"elapsed_seconds"`
 	Requests        int     `json:"request_count"`

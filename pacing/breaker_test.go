@@ -106,8 +106,12 @@ func TestOpenBreaker(t *testing.T) {
 
 		m := serve(ok)
 		short := govern(t, pacing.Config{Base: m, Restore: d.state, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: 30 * time.Second})})
-		if got := stopOf(t, short); got.Reason != collection.CircuitOpen || !got.NotBefore.Equal(stop.NotBefore) || m.count() != 0 {
+		got := stopOf(t, short)
+		if got.Reason != collection.CircuitOpen || !got.NotBefore.Equal(stop.NotBefore) || m.count() != 0 {
 			t.Errorf("a run of 30 s: %+v after %d requests, want circuit_open and none", got, m.count())
+		}
+		if want := "5 of the last 5 requests failed; the latest at 2000-01-01 00:00 UTC: answered 503"; got.Detail != want {
+			t.Errorf("a later run is told %q, want %q", got.Detail, want)
 		}
 		start := time.Now()
 		mustFetch(t, govern(t, pacing.Config{Base: m, Restore: d.state}))

@@ -195,42 +195,55 @@ func complete(resp *http.Response, req *http.Request, body []byte) *http.Respons
 // describe says in a few fixed words why there is no usable answer. It quotes
 // nothing: an error of the network may hold addresses and bytes of a body.
 func describe(err error) string {
-	var (
-		netErr net.Error
-		unread tls.RecordHeaderError
-	)
-	timedOut := errors.As(err, &netErr) && netErr.Timeout()
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		if dns.IsNotFound {
-			return "no connection: no such host"
+	if why := unconnected(err); why != "" {
+		if proxied(err) {
+			return "no connection to the proxy: " + why
 		}
-		return "no connection: the name cannot be looked up"
+		return "no connection: " + why
 	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "no connection: the TLS certificate is not valid"
-	}
-	if errors.As(err, &unread) {
-		return "no connection: it does not speak TLS"
-	}
-	if _, ok := errors.AsType[tls.AlertError](err); ok {
-		return "no connection: TLS was refused"
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "dial" || op.Op == "proxyconnect") {
-		switch {
-		case errors.Is(err, syscall.ECONNREFUSED):
-			return "no connection: connection refused"
-		case timedOut:
-			return "no connection: timed out"
-		}
-		return "no connection: network unreachable"
-	}
+	netErr, _ := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, errSilent), errors.Is(err, errSlow), errors.Is(err, errShort):
 		return err.Error()
-	case timedOut:
+	case netErr != nil && netErr.Timeout():
 		return "timed out"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the connection was closed before the answer"
 	}
 	return "the connection failed"
+}
+
+// unconnected says why there was no connection; "" if there was one.
+func unconnected(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		if dns.IsNotFound {
+			return "no such host"
+		}
+		return "the name cannot be looked up"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "the TLS certificate is not valid"
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return "it does not speak TLS"
+	}
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
+		return "TLS was refused"
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	switch {
+	case !ok || op.Op != "dial" && !proxied(err):
+		return ""
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case op.Timeout():
+		return "timed out"
+	}
+	return "network unreachable"
+}
+
+// proxied reports whether it is the proxy that there was no connection to.
+func proxied(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "proxyconnect"
 }

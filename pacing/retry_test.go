@@ -240,6 +240,8 @@ func TestNoConnectionIsToldApart(t *testing.T) {
 		{dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), "no connection: connection refused"},
 		{dial(os.ErrDeadlineExceeded), "no connection: timed out"},
 		{dial(os.NewSyscallError("connect", syscall.ENETUNREACH)), "no connection: network unreachable"},
+		{&net.OpError{Op: "proxyconnect", Err: dial(syscall.ECONNREFUSED)}, "no connection to the proxy: connection refused"},
+		{&net.OpError{Op: "proxyconnect", Err: dial(&net.DNSError{Name: "acme.test", IsNotFound: true})}, "no connection to the proxy: no such host"},
 		{&tls.CertificateVerificationError{Err: errors.New("acme.test")}, "no connection: the TLS certificate is not valid"},
 		{tls.RecordHeaderError{Msg: "c0ffee"}, "no connection: it does not speak TLS"},
 		{tls.AlertError(40), "no connection: TLS was refused"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -27,12 +28,13 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
 	turn.Request.Stream = turn.Stream
 	id, n := t.meter.Ask(), 1
+	why := "" // the attempt before this one got no answer
 	t.trace(collection.RequestStarted, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
 	defer func() { t.ended(id, n, turn.Stream, err) }()
 	for ; ; n++ {
 		p, err := t.enter(ctx, turn)
 		if err != nil {
-			return nil, err
+			return nil, because(err, why)
 		}
 		t.meter.Leave(turn.Retry)
 		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
@@ -54,8 +56,17 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			return nil, err
 		}
 		t.retrying(id, n+1, a, next)
-		turn = next
+		turn, why = next, a.outcome.Why
 	}
+}
+
+// because returns err, which says why the attempt before got no further if it
+// is a stop that says nothing else: that is why there was another.
+func because(err error, why string) error {
+	if stop, ok := errors.AsType[*collection.Stop](err); ok {
+		stop.Detail = cmp.Or(stop.Detail, why)
+	}
+	return err
 }
 
 // An answer is what became of an attempt: a response for the connector, or an
@@ -97,7 +108,22 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n int) answer {
 		a.resp = complete(resp, req, body)
 	}
 	a.took = took
+	a.outcome.Why = a.trouble()
 	return a
+}
+
+// trouble says in a few fixed words what went wrong with an attempt.
+func (a *answer) trouble() string {
+	stop, ok := errors.AsType[*collection.Stop](a.err)
+	switch {
+	case !ok || !a.again:
+		return ""
+	case a.status == 0:
+		return stop.Detail
+	case stop.Detail == "":
+		return fmt.Sprintf("answered %d", a.status)
+	}
+	return fmt.Sprintf("answered %d: %s", a.status, stop.Detail)
 }
 
 // failure is the answer to an attempt without a usable response.
@@ -203,6 +229,7 @@ func (g *Governor) retry(req *http.Request, a answer, n int, settled desk.Settle
 		return nil
 	}
 	stop.Status = cmp.Or(stop.Status, a.status)
+	stop.Detail = cmp.Or(stop.Detail, a.outcome.Why)
 	g.mu.Lock()
 	defer g.unlock()
 	return g.stopped(stop, now, next.Stream)
@@ -222,7 +249,7 @@ func final(a answer, settled desk.Settled) error {
 	}
 	if !settled.Closed {
 		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: settled.OpenUntil,
-			Status: stop.Status, Detail: stop.Detail, Err: stop.Err}
+			Status: stop.Status, Detail: cmp.Or(a.outcome.Why, stop.Detail), Err: stop.Err}
 	}
 	if !settled.HoldUntil.IsZero() {
 		stop.NotBefore = settled.HoldUntil

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"math/bits"
 	"time"
 
@@ -44,9 +45,40 @@ type breaker struct {
 	outcomes uint16 // the last ones, the latest lowest; a set bit is bad
 	counted  int    // outcomes that there are
 	until    moment
-	trips    int    // in a row without closing
-	probing  bool   // a probe is in flight
+	trips    int  // in a row without closing
+	probing  bool // a probe is in flight
+	failure  Failure
 	fence    uint64 // the id of the latest request that was sent before the last transition
+}
+
+// A Failure is what opened the breaker. It is zero if nobody noted it: an
+// operator opened the breaker, or a version that did not.
+type Failure struct {
+	At     time.Time `json:"at"`            // of the latest bad outcome that counted
+	Why    string    `json:"why,omitempty"` // what that was, in a few words without secrets; "": not said
+	Bad    int       `json:"bad"`           // outcomes that were bad
+	Of     int       `json:"of"`            // of so many
+	Probes int       `json:"probes,omitempty"`
+}
+
+// words say it in a line: nothing of it is longer than our own words and the
+// name of a host.
+func (f Failure) words() string {
+	if f.At.IsZero() {
+		return ""
+	}
+	text := fmt.Sprintf("%d of the last %d requests failed", f.Bad, f.Of)
+	switch {
+	case f.Probes == 1:
+		text += ", and so did a probe"
+	case f.Probes > 1:
+		text += fmt.Sprintf(", and so did %d probes", f.Probes)
+	}
+	text += "; the latest at " + f.At.UTC().Format("2006-01-02 15:04 UTC")
+	if f.Why != "" {
+		text += ": " + f.Why
+	}
+	return text
 }
 
 // onSend notes that the attempt id leaves. probe says that it is the probe.
@@ -80,10 +112,11 @@ func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now
 	}
 	if probe {
 		if bad {
+			b.failure.Probes++
 			b.trip(now)
 			return b.turn(Open, why, why, sent)
 		}
-		b.trips = 0
+		b.trips, b.failure = 0, Failure{}
 		return b.turn(Closed, why, why, sent)
 	}
 	b.outcomes = b.outcomes << 1 & (1<<breakerWindow - 1)
@@ -95,8 +128,17 @@ func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now
 	if b.counted < breakerLeast || 2*bits.OnesCount16(b.outcomes) < b.counted {
 		return nil
 	}
+	b.failure = Failure{Bad: bits.OnesCount16(b.outcomes), Of: b.counted}
 	b.trip(now)
 	return b.turn(Open, why, why, sent)
+}
+
+// blame notes what the latest of the outcomes that opened it was.
+func (b *breaker) blame(change *collection.BreakerInfo, why string, at time.Time) {
+	if change.State == Open {
+		b.failure.At, b.failure.Why = saved(at), why
+		change.Detail = why
+	}
 }
 
 func (b *breaker) trip(now moment) {
@@ -113,16 +155,21 @@ func (b *breaker) turn(to, reason, trigger string, sent uint64) *collection.Brea
 
 // A keptBreaker is the saved form of a breaker that is not closed, or forced.
 type keptBreaker struct {
-	Until  time.Time `json:"until"`
-	Trips  int       `json:"trips"`
-	Forced *forced   `json:"forced,omitempty"`
+	Until   time.Time `json:"until"`
+	Trips   int       `json:"trips"`
+	Forced  *forced   `json:"forced,omitempty"`
+	Failure *Failure  `json:"failure,omitempty"` // nil: not noted
 }
 
 func (b *breaker) snapshot(clock *timeline) *keptBreaker {
 	if b.state == Closed && b.forced == nil {
 		return nil
 	}
-	return &keptBreaker{saved(clock.when(b.until)), b.trips, b.forced}
+	k := &keptBreaker{Until: saved(clock.when(b.until)), Trips: b.trips, Forced: b.forced}
+	if !b.failure.At.IsZero() {
+		k.Failure = new(b.failure)
+	}
+	return k
 }
 
 // restore continues a breaker that was open, or half open with a probe whose
@@ -132,6 +179,9 @@ func (b *breaker) restore(k *keptBreaker, clock *timeline) {
 		return
 	}
 	b.state, b.until, b.trips, b.forced = Open, clock.of(k.Until), min(max(1, k.Trips), 6), k.Forced
+	if k.Failure != nil {
+		b.failure = *k.Failure
+	}
 	if b.forced != nil && b.forced.To != Open {
 		*b = breaker{state: Closed, forced: b.forced}
 	}

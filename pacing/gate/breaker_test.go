@@ -77,3 +77,60 @@ func TestBreakerOpensLonger(t *testing.T) {
 		t.Errorf("the next time it is open for %v, want %v", got, want)
 	}
 }
+
+// TestFailureIsKept: what opened the breaker is known to later processes, with
+// the probes that failed since, until it closes. A state that an older version
+// saved says nothing about it, and can be read.
+func TestFailureIsKept(t *testing.T) {
+	g, now := unpacedGate(t), gate.Epoch
+	try := func(signal law.Signal, why string) {
+		now = now.Add(time.Hour) // past whatever it waits for
+		g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: signal, Hold: -1, Why: why})
+	}
+	for range 4 {
+		try(law.Failed, "answered 500")
+	}
+	if got := g.Status(now).Failure; got != (gate.Failure{}) {
+		t.Errorf("a closed breaker has the failure %+v, want none", got)
+	}
+	try(law.Failed, "timed out")
+	want := gate.Failure{At: now, Why: "timed out", Bad: 5, Of: 5}
+	if got := g.Status(now).Failure; got != want {
+		t.Errorf("it was opened by %+v, want %+v", got, want)
+	}
+	try(law.Failed, "no connection: connection refused")
+	want = gate.Failure{At: now, Why: "no connection: connection refused", Bad: 5, Of: 5, Probes: 1}
+	state := g.Snapshot(now)
+	for moved, at := range map[time.Duration]time.Time{time.Minute: want.At, -time.Hour: want.At.Add(-time.Hour)} {
+		got, err := gate.Inspect(state, now.Add(moved))
+		if want.At = at; err != nil || got.Failure != want {
+			t.Errorf("inspected %v later: %+v, %v, want %+v", moved, got.Failure, err, want)
+		}
+	}
+	later := unpacedGate(t)
+	if err := later.Restore(state, now); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := later.Plan(gate.Request{Deadline: now.Add(time.Second)}, now).Stop.Detail,
+		"5 of the last 5 requests failed, and so did a probe; the latest at 2026-11-21 16:00 UTC: no connection: connection refused"; got != want {
+		t.Errorf("a later run is told %q, want %q", got, want)
+	}
+	try(law.Succeeded, "")
+	if got := g.Status(now).Failure; got != (gate.Failure{}) {
+		t.Errorf("closed again it has the failure %+v, want none", got)
+	}
+
+	old, err := gate.Inspect([]byte(`{"version":1,"recorded_at":"2026-11-21T10:00:00Z","breaker":{"until":"2026-11-21T10:01:00Z","trips":1}}`), gate.Epoch)
+	if err != nil || old.Breaker != gate.Open || old.Failure != (gate.Failure{}) {
+		t.Errorf("an older state reads %+v, %v, want an open breaker that nothing is known of", old, err)
+	}
+}
+
+func unpacedGate(t *testing.T) *gate.Gate {
+	t.Helper()
+	g, err := gate.New(collection.Provider{Unpaced: true}, "", time.Minute, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}

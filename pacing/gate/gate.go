@@ -205,7 +205,7 @@ func (g *Gate) refuse(r *Request, way *route, now moment) *collection.Stop {
 	case g.breaker.state == Open && g.breaker.forced != nil:
 		return &collection.Stop{Reason: collection.CircuitOpen, Detail: g.breaker.forced.words()}
 	case g.breaker.state == Open && g.breaker.until > now && g.late(r, g.breaker.until):
-		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.when(g.breaker.until)}
+		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.when(g.breaker.until), Detail: g.breaker.failure.words()}
 	case tooLong(reserve):
 		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.when(reserve), Detail: reservedWords}
 	}
@@ -305,6 +305,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 		}
 	}
 	if change := g.breaker.onResult(p.ID, p.probe, evidence(&p, o.Signal, fresh), g.sent, now); change != nil {
+		g.breaker.blame(change, o.Why, at)
 		changes, save = append(changes, collection.Event{Kind: collection.BreakerChanged, Breaker: change}), true
 	}
 	if o.Refused != "" || p.test {

@@ -109,6 +109,9 @@ func parseState(state []byte, now time.Time) (kept, error) {
 		if k.Breaker.Forced != nil {
 			move(&k.Breaker.Forced.At, 0)
 		}
+		if k.Breaker.Failure != nil {
+			move(&k.Breaker.Failure.At, 0)
+		}
 	}
 	if k.Freeze != nil {
 		longest := freezeFirst << freezeStrikes

@@ -18,6 +18,7 @@ type Status struct {
 
 	Breaker     string    // closed, open or half_open
 	OpenUntil   time.Time // when the breaker lets a probe out; zero: it is closed, or only an operator does
+	Failure     Failure   // what opened it; zero: it is closed, or that was not noted
 	Forced      bool      // an operator holds the breaker in this state
 	ForcedNote  string    // why, in the operator's words
 	ForcedSince time.Time
@@ -66,7 +67,7 @@ func (g *Gate) Status(now time.Time) Status {
 func (g *Gate) status(rate float64, heard time.Time, now moment) Status {
 	s := Status{
 		PerSecond: rate, HeardAt: heard, Ceiling: g.perSecond(), HoldUntil: g.clock.ahead(g.hold, now),
-		Breaker: g.breaker.state, OpenUntil: g.OpenUntil(),
+		Breaker: g.breaker.state, OpenUntil: g.OpenUntil(), Failure: g.breaker.failure,
 	}
 	if f := g.breaker.forced; f != nil {
 		s.Forced, s.ForcedNote, s.ForcedSince = true, f.Note, f.At

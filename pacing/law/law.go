@@ -142,6 +142,7 @@ type Outcome struct {
 	Windows   []response.Quota // limits that were announced
 	Key       string           // of the requests that the answer speaks of; "": not said
 	Refused   string           // why the account is refused; "" if it is not
+	Why       string           // what went wrong, for people: a few words without secrets; "" if nothing did
 }
 
 // A Memory is what a law hands on to a later process, as JSON.
