@@ -14,6 +14,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/gate"
 )
 
 func gzipped(s string) []byte {
@@ -180,4 +181,51 @@ func (p tardy) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}()
 	return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Body: pr}, nil
+}
+
+// TestTimeLimitBoundsARequestInFlight: it may outlive the time of its run by
+// five seconds. What is given up counts as an attempt, is told as the time
+// limit, and says nothing about the provider.
+func TestTimeLimitBoundsARequestInFlight(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		answer tardy
+		want   time.Duration // 0: it is answered
+	}{
+		{"no header", tardy{25 * time.Second, 0}, 15 * time.Second},
+		{"no end of the body", tardy{time.Second, 30 * time.Second}, 15 * time.Second},
+		{"just in time", tardy{14 * time.Second, 0}, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var j journal
+				b := pacing.NewBudget(pacing.BudgetLimits{MaxTime: 10 * time.Second})
+				g := govern(t, pacing.Config{Base: tc.answer, Budget: b, Observe: j.observe, Provider: collection.Provider{Unpaced: true}})
+				start := time.Now()
+				status, err := fetch(t, g)
+				g.Close()
+				if b.Tally().Requests != 1 {
+					t.Errorf("%d requests are counted, want 1", b.Tally().Requests)
+				}
+				if tc.want == 0 {
+					if err != nil || status != 200 {
+						t.Errorf("%d, %v, want an answer", status, err)
+					}
+					return
+				}
+				if got := time.Since(start); got != tc.want {
+					t.Errorf("it ended after %v, want %v", got, tc.want)
+				}
+				if stop := asStop(err); stop == nil || stop.Reason != collection.WallClock || stop.Detail == "" {
+					t.Errorf("%v, want wall_clock, and why", err)
+				}
+				if got := len(j.of(collection.BudgetExhausted)); got != 1 {
+					t.Errorf("told %d times that the time is up, want once", got)
+				}
+				if got := g.Status(); got.Breaker != gate.Closed || got.PerSecond != 0 {
+					t.Errorf("the provider is blamed: %+v", got)
+				}
+			})
+		})
+	}
 }

@@ -50,7 +50,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			return a.resp, nil
 		}
 		if !a.again {
-			return nil, a.err
+			return nil, t.refused(a.err, turn.Stream)
 		}
 		if err := t.retry(req, a, n, settled, next); err != nil {
 			return nil, err
@@ -58,6 +58,17 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		t.retrying(id, n+1, a, next)
 		turn, why = next, a.outcome.Why
 	}
+}
+
+// refused returns err, the end of a request, and tells it if it is that of a
+// budget.
+func (g *Governor) refused(err error, stream string) error {
+	if stop, ok := errors.AsType[*collection.Stop](err); ok {
+		g.mu.Lock()
+		defer g.unlock()
+		return g.stopped(stop, time.Now(), stream)
+	}
+	return err
 }
 
 // because returns err, which says why the attempt before got no further if it
@@ -139,6 +150,10 @@ func failure(ctx context.Context, resp *http.Response, err error) answer {
 	}
 	if ctx.Err() != nil {
 		a.err = context.Cause(ctx)
+		return a
+	}
+	if errors.Is(err, errOver) { // which says nothing about the provider
+		a.err = &collection.Stop{Reason: collection.WallClock, Detail: err.Error()}
 		return a
 	}
 	a.outcome.Signal, a.again = law.Failed, true
