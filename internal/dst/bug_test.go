@@ -12,12 +12,21 @@ import (
 // value changes nothing.
 type bug struct {
 	name        string
+	near        uint64                                    // the seed near which it is found, if that is not one of the first
 	onLedger    func(*process, store.Ledger) store.Ledger // what the runner does wrong
 	onStore     func(*process, store.Ledger) store.Ledger // what the store does wrong
 	onWire      func(http.RoundTripper) http.RoundTripper
 	onConnector func(connectors.Connector) connectors.Connector
 	onLearned   func([]byte) []byte
 	onOwed      func(collection.Gap) bool // whether the verdict sees a gap
+	onKeeper    func(*process, keeper) keeper
+}
+
+func (b bug) keeper(p *process, k keeper) keeper {
+	if b.onKeeper == nil {
+		return k
+	}
+	return b.onKeeper(p, k)
 }
 
 func (b bug) above(p *process, l store.Ledger) store.Ledger {

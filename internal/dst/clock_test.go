@@ -8,31 +8,51 @@ import (
 
 // The clock of a history cannot be set: time in it only goes on. A process
 // cannot tell a clock that was set back from times in its store that are all
-// later by as much, so those are moved while no process runs. A step within a
-// process is not played here: its waits go by the steady clock, and what it
-// saves meanwhile is tested where that is saved (pacing/gate, timeline.go).
+// later by as much, so those are moved instead. A process that runs meanwhile has
+// times of its own, but goes by the steady clock with them, which hears nothing
+// of it (pacing/gate, timeline.go): what it saves next has the new time.
 
 // steps are by how much the clock is set.
 var steps = []time.Duration{-365 * 24 * time.Hour, -24 * time.Hour, -time.Hour, -90 * time.Second,
 	90 * time.Second, time.Hour, 24 * time.Hour, 365 * 24 * time.Hour}
 
-// setClock sets the clock by d, as the processes that follow see it.
+// setClock sets the clock by d while no process runs.
 func (h *history) setClock(d time.Duration) {
 	if d == 0 {
 		return
 	}
-	h.note("the clock is set by %v", d)
 	h.count(map[bool]string{true: "clock set back", false: "clock set forward"}[d < 0])
+	if d < 0 {
+		h.waits.setBack(h.rest())
+	}
+	h.moveClock(d, nil)
+}
+
+// stepClock sets the clock by d under a process.
+func (h *history) stepClock(p *process, d time.Duration) {
+	h.count(map[bool]string{true: "clock set back under a run", false: "clock set forward under a run"}[d < 0])
+	h.waits.step()
+	h.moveClock(d, p)
+}
+
+func (h *history) moveClock(d time.Duration, under *process) {
+	h.note("the clock is set by %v", d)
 	if err := h.stage.age(d); err != nil {
 		h.violate("the clock: %v", err)
 	}
 	h.last = nil
+	h.waits.age(d)
 	// The end of a silence is a reading of the clock: one that is set forward
-	// makes it come sooner, and one that is set back must not.
+	// makes it come sooner, and one that is set back must not. The process that
+	// was told of it goes by the steady clock.
 	h.wire.mu.Lock()
 	defer h.wire.mu.Unlock()
 	for i := range h.wire.holds {
-		h.wire.holds[i].until = h.wire.holds[i].until.Add(-max(0, d))
+		hold := &h.wire.holds[i]
+		hold.stored = hold.stored.Add(-max(0, d))
+		if hold.by != under {
+			hold.until = hold.until.Add(-max(0, d))
+		}
 	}
 }
 

@@ -7,11 +7,11 @@
 // happens to one process after the other: it is killed, at a write to the
 // store or with a request in flight; its commits fail, or succeed and say that
 // it is not known; no space is left; it is interrupted, capped, timed out;
-// another process starts beside it, or takes its lock; the clock is set before
-// it starts. Meanwhile items are created and updated. The runner, the governed
-// client and the connector language are the real ones, and so is the store; time is
-// virtual (testing/synctest), the network is a function call, and the database
-// is on a file system in memory.
+// another process starts beside it, or takes its lock; it is stopped for days,
+// and wakes; the clock is set before it starts, or while it runs. Meanwhile
+// items are created and updated. The runner, the governed client, the connector
+// language and the store are the real ones; time is virtual (testing/synctest),
+// the network is a function call, and the database is on a file system in memory.
 //
 // Most histories are played on a twin of the store, which does the same with
 // maps and takes a quarter of the time. Some are played on both, must go the
@@ -34,9 +34,10 @@
 // A killed process is one whose every later step has no effect; what the
 // kernel and the disk make of a real kill or a power cut is for the tests of
 // the store. Nine of ten processes find the store open, and nine of ten
-// histories find its streams declared: see stage. The clock is set between
-// processes only: see setClock. A provider that lies without a trace, such as
-// one that answers a page number with another page, cannot be caught by any
+// histories that are played on the real store find its streams declared: see
+// stage. A clock that is set moves what is stored, not what a connector reads of
+// the time meanwhile: see setClock. A provider that lies without a trace, such
+// as one that answers a page number with another page, cannot be caught by any
 // client.
 //
 // # Replaying
@@ -176,7 +177,8 @@ func branches() []string {
 		"interrupted", "cancelled", "held by another", "lock stolen", "fenced", "began inside a silence",
 		"left behind", "filled", "gap leased", "quarantined", "backfill commit", "shared commit",
 		"hold", "freeze", "released by an operator", "reset by an operator",
-		"clock set back", "clock set forward",
+		"clock set back", "clock set forward", "clock set back under a run", "clock set forward under a run",
+		"stopped", "fenced after a sleep", "beat", "beat lost", "unknown commit of a run that lost its lease",
 	}
 	for _, f := range faultOrder {
 		must = append(must, string(f))

@@ -35,6 +35,8 @@ type history struct {
 	last      *rest  // what was read last; nil: something may have changed since
 	rests     []rest // all that was read
 
+	waits waits
+
 	mu         sync.Mutex
 	processes  int
 	epoch      int64

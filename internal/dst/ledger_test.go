@@ -23,6 +23,8 @@ type ledger struct {
 	p *process
 
 	unread map[collection.Place]collection.Cursor // where commits have an unknown outcome; I23
+	beaten int64                                  // how many requests had been sent at the last beat
+	beatAt time.Time
 }
 
 // wait returns when it is the turn of a step.
@@ -41,9 +43,10 @@ func (l *ledger) note(err error, format string, args ...any) {
 	}
 }
 
-// write makes one durable step, unless the session has something else in mind.
-func (l *ledger) write(effect func() error) error {
+// write makes one durable step, which has a name, unless the session has something else in mind.
+func (l *ledger) write(step string, effect func() error) error {
 	p := l.p
+	p.awake("writes " + step)
 	n := p.nextWrite()
 	if p.isDead() {
 		return errKilled
@@ -87,8 +90,12 @@ func (l *ledger) Commit(ctx context.Context, group ...collection.Slice) (done []
 		time.Sleep(l.p.session.flush)
 	}
 	l.checkRead(group)
-	err = l.write(func() error {
+	err = l.write("commit of "+place(group[0].Place), func() error {
 		took, isUnknown := l.p.session.unknown[n]
+		if lost := l.Epoch() < l.p.h.newestEpoch(); lost && l.p.session.doubt {
+			l.p.h.count("unknown commit of a run that lost its lease")
+			return l.unknown(group)
+		}
 		if n == l.p.session.fail {
 			l.p.h.count("commit failed")
 			return errDisk
@@ -142,11 +149,14 @@ func (l *ledger) checkRead(group []collection.Slice) {
 }
 
 func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap) (opened []collection.Gap, err error) {
+	step := "gaps"
 	for _, gap := range gaps {
 		l.wait("defers", gap.Place)
+		step += " " + place(gap.Place)
 	}
-	err = l.write(func() error {
+	err = l.write(step, func() error {
 		opened, err = l.Ledger.Defer(ctx, worked, gaps...)
+		l.p.h.waits.renewed(opened)
 		return err
 	})
 	for _, gap := range gaps {
@@ -160,7 +170,7 @@ func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap)
 
 func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) (gaps []collection.Gap, err error) {
 	l.wait("leases")
-	err = l.write(func() error {
+	err = l.write("leases", func() error {
 		gaps, err = l.Ledger.Lease(ctx, lane, streams, now, n)
 		return err
 	})
@@ -187,7 +197,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 
 func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error {
 	l.wait("saves")
-	return l.write(func() error {
+	return l.write("saves", func() error {
 		if err := l.Ledger.SaveProvider(ctx, domain, state, events...); err != nil {
 			return err
 		}
@@ -200,14 +210,43 @@ func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, 
 	})
 }
 
-// Beat is left out: nothing is decided by it, and days of simulated time would
-// be spent in it.
-func (l *ledger) Beat(context.Context, time.Time, collection.Tally, collection.Metrics) error {
-	return nil
+// Beat passes on a beat that follows a request, and one of many others: days of
+// simulated time would be spent in them.
+func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error {
+	p := l.p
+	p.awake("beats")
+	sent := p.sent()
+	l.p.h.mu.Lock()
+	idle := sent == l.beaten && time.Since(l.beatAt) < 10*time.Minute
+	if !idle {
+		l.beaten, l.beatAt = sent, now
+	}
+	l.p.h.mu.Unlock()
+	switch {
+	case p.isDead():
+		return errKilled
+	case idle:
+		return nil
+	case p.h.plan.chance("beat of "+p.name, int(sent)) < 0.05:
+		p.h.count("beat lost")
+		return errDisk
+	}
+	err := l.Ledger.Beat(ctx, now, tally, metrics)
+	if err == nil {
+		p.h.count("beat")
+		p.h.waits.beat(now)
+	}
+	return err
 }
 
 func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
-	return l.write(func() error { return l.Ledger.Finish(ctx, run) })
+	return l.write("finish", func() error {
+		err := l.Ledger.Finish(ctx, run)
+		if err == nil {
+			l.p.h.waits.end(run.EndedAt)
+		}
+		return err
+	})
 }
 
 // places is the places of slices, for people.

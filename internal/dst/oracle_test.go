@@ -92,8 +92,8 @@ func (h *history) checkGaps(before, now rest, e end) {
 		if g.state == collection.GapLeased && !e.dead && e.err == nil && !e.held {
 			h.violate("I14: gap %d is still leased after its run ended", g.id)
 		}
-		if wait := time.Until(g.until); g.owed() && wait > longestWait && !e.held {
-			h.violate("I16: gap %d (%s) at %s waits %v more", g.id, g.reason, place(g.at), wait)
+		if over := h.waits.tooLong(g); g.owed() && over > 0 && !e.held {
+			h.violate("I16: gap %d (%s) at %s waits until %s, %v too long", g.id, g.reason, place(g.at), clock(g.until), over)
 		}
 		waits := !g.until.IsZero() && g.reason != collection.CircuitOpen // that one says when the breaker opens, and is tried all the same
 		if g.owed() && g.reason.Kind() == collection.Planned && waits {

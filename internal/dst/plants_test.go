@@ -47,6 +47,10 @@ var planted = []func() bug{
 	func() bug { return bug{name: "Retry-After cut to a minute", onWire: cutRetryAfter} },
 	func() bug { return bug{name: "retry not metered", onWire: retryUnmetered} },
 	func() bug {
+		return bug{name: "beat ignored", near: 370, onStore: func(_ *process, l store.Ledger) store.Ledger { return deaf{l} }}
+	},
+	func() bug { return bug{name: "lease taken by its age", onKeeper: byAge} },
+	func() bug {
 		return bug{name: "stuck gap counted as success", onOwed: func(g collection.Gap) bool { return g.Reason.Kind() != collection.Stuck }}
 	},
 }

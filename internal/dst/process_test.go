@@ -27,10 +27,13 @@ type process struct {
 	mu       sync.Mutex
 	dead     bool
 	fenced   bool
+	wakes    time.Time     // when a process that was stopped goes on
+	over     chan struct{} // closed when it is killed
 	writes   int
 	commits  int
 	requests int64
 	others   sync.WaitGroup // the process that it makes another start
+	after    *end           // how that one ended
 }
 
 // Bounds of one process, far beyond what any of these histories needs: one
@@ -55,7 +58,7 @@ func (h *history) execute(s session, mayBeHeld bool) end {
 	defer cancel()
 	h.mu.Lock()
 	h.processes++
-	p := &process{h: h, number: h.processes, name: fmt.Sprintf("p%d", h.processes), session: s, cancel: cancel}
+	p := &process{h: h, number: h.processes, name: fmt.Sprintf("p%d", h.processes), session: s, cancel: cancel, over: make(chan struct{})}
 	h.mu.Unlock()
 	p.budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: s.cap, MaxTime: s.maxTime})
 	h.note("%s starts: %+v", p.name, s)
@@ -71,6 +74,9 @@ func (h *history) execute(s session, mayBeHeld bool) end {
 	}
 	e := p.run(ctx, db, mayBeHeld)
 	p.others.Wait()
+	if p.after != nil && !p.after.held {
+		e = *p.after // it had the lease last
+	}
 	if err := h.stage.leave(db); err != nil {
 		h.violate("%s: close: %v", p.name, err)
 	}
@@ -89,7 +95,7 @@ func (p *process) run(ctx context.Context, db keeper, mayBeHeld bool) end {
 		return end{err: err}
 	}
 	run := collection.Run{ID: p.name, Connector: "sim", Mode: p.session.mode, Lane: p.session.lane, Domain: domain, StartedAt: time.Now()}
-	real, err := db.Begin(ctx, run, connector.Streams())
+	real, err := h.bug.keeper(p, db).Begin(ctx, run, connector.Streams())
 	if err != nil {
 		if _, held := errors.AsType[*store.HeldError](err); held && mayBeHeld {
 			h.count("held by another")
@@ -105,6 +111,7 @@ func (p *process) run(ctx context.Context, db keeper, mayBeHeld bool) end {
 		}
 	}()
 	h.began(real.Epoch())
+	h.waits.begin(run.StartedAt)
 	if h.wire.holding() {
 		h.count("began inside a silence")
 	}
@@ -176,12 +183,52 @@ func (p *process) onRequest() {
 	case p.session.killRequest:
 		p.h.count("killed in flight")
 		p.kill("in flight")
-	case p.session.second:
-		p.startAnother()
 	case mostRequests:
 		p.h.violate("I13: %s sent %d requests", p.name, n)
 		p.kill("too many requests")
 	}
+	if n == p.session.step {
+		p.h.stepClock(p, p.session.stepBy)
+	}
+	if n == p.session.second {
+		p.startAnother()
+	}
+	if n == p.session.stop {
+		p.sleep(p.session.asleep)
+	}
+}
+
+// sleep stops the process, as SIGSTOP or a lid that is closed does: until it
+// wakes, it takes no step that anybody could see. Its clock goes on.
+func (p *process) sleep(d time.Duration) {
+	p.h.count("stopped")
+	p.h.note("%s is stopped for %v", p.name, d)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wakes = time.Now().Add(d)
+}
+
+// awake returns when the process is not stopped, or not any more, and it is the
+// turn of a step.
+func (p *process) awake(step string) {
+	p.mu.Lock()
+	wakes := p.wakes
+	p.mu.Unlock()
+	if !time.Now().Before(wakes) {
+		return
+	}
+	select {
+	case <-time.After(time.Until(wakes)):
+		p.h.order.wait(p.name + " wakes and " + step)
+	case <-p.over:
+	}
+}
+
+// slept reports whether the process was ever stopped.
+func (p *process) slept() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.wakes.IsZero()
 }
 
 // startAnother starts a second process beside p. Where it steals, somebody has
@@ -195,8 +242,16 @@ func (p *process) startAnother() {
 		p.mu.Unlock()
 		p.h.stage.unlock()
 	}
+	other := session{mode: collection.Forward, lane: collection.Incremental, concurrency: 1}
+	if len(p.session.others) > 0 {
+		other = p.session.others[0]
+	}
 	p.others.Go(func() {
-		p.h.execute(session{mode: collection.Forward, lane: collection.Incremental, concurrency: 1}, !p.session.steal)
+		time.Sleep(other.pause)
+		e := p.h.execute(other, !p.session.steal || other.pause > 0)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.after = &e
 	})
 }
 
@@ -204,7 +259,10 @@ func (p *process) startAnother() {
 func (p *process) kill(why string) {
 	p.h.note("%s killed %s", p.name, why)
 	p.mu.Lock()
-	p.dead = true
+	if !p.dead {
+		p.dead = true
+		close(p.over)
+	}
 	p.mu.Unlock()
 	p.cancel()
 }
@@ -225,6 +283,9 @@ func (p *process) checkError(err error) {
 	}
 	if errors.Is(err, collection.ErrFenced) && p.zombie {
 		p.h.count("fenced")
+		if p.slept() {
+			p.h.count("fenced after a sleep")
+		}
 		return
 	}
 	p.h.violate("%s failed: %v", p.name, err)

@@ -91,7 +91,7 @@ func (s *twin) Begin(ctx context.Context, run collection.Run, streams []collecti
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.holder != nil {
-		return nil, &store.HeldError{Run: collection.Run{ID: s.leaseOf}}
+		return nil, &store.HeldError{Run: collection.Run{ID: s.leaseOf, BeatAt: s.runs[len(s.runs)-1].heard}}
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

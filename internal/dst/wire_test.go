@@ -58,9 +58,18 @@ type wire struct {
 // what must happen before anything else leaves.
 type hold struct {
 	told, until time.Time
+	stored      time.Time // its end as it was saved, for other processes: less if the clock was set forward
 	by          *process
 	saved       bool
 	freeze      bool
+}
+
+// end returns when the silence ends for a process.
+func (h hold) end(p *process) time.Time {
+	if h.by == p {
+		return h.until
+	}
+	return h.stored
 }
 
 // A conn is the wire as one process has it.
@@ -99,6 +108,7 @@ func (c conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	case <-req.Context().Done():
 		return nil, req.Context().Err()
 	}
+	c.p.awake("hears of " + what)
 	if c.p.isDead() {
 		return nil, errKilled
 	}
@@ -150,12 +160,12 @@ func (c conn) arrive(u *url.URL, left time.Time) (what string, n int, f fault) {
 func (c conn) checkHolds(now time.Time, what string) {
 	for _, h := range c.holds {
 		knows := h.by == c.p || h.saved
-		if knows && now.After(h.told) && now.Before(h.until) && !c.p.isFenced() {
+		if knows && now.After(h.told) && now.Before(h.end(c.p)) && !c.p.isFenced() {
 			name := "I12: asked to wait"
 			if h.freeze {
 				name = "I12: frozen"
 			}
-			c.h.violate("%s until %s, %s sent %s", name, clock(h.until), c.p.name, what)
+			c.h.violate("%s until %s, %s sent %s", name, clock(h.end(c.p)), c.p.name, what)
 		}
 	}
 	if c.p.cap() > 0 && c.p.sent() >= c.p.cap() {
@@ -240,7 +250,7 @@ func (c conn) delivered(status int, header http.Header) {
 	defer c.mu.Unlock()
 	if after := header.Get("Retry-After"); after != "" {
 		d, _ := time.ParseDuration(after + "s")
-		c.holds = append(c.holds, hold{told: now, until: now.Add(d), by: c.p})
+		c.holds = append(c.holds, hold{told: now, until: now.Add(d), stored: now.Add(d), by: c.p})
 		c.h.count("hold")
 	}
 	if status != 403 {
@@ -250,7 +260,7 @@ func (c conn) delivered(status int, header http.Header) {
 		return
 	}
 	for _, h := range c.holds {
-		if h.freeze && !now.After(h.until) {
+		if h.freeze && !now.After(h.end(c.p)) {
 			return // it had left before the freeze, and is the same refusal
 		}
 	}
@@ -259,7 +269,7 @@ func (c conn) delivered(status int, header http.Header) {
 	if c.strikes >= 3 {
 		until = now.AddDate(100, 0, 0)
 	}
-	c.holds = append(c.holds, hold{told: now, until: until, by: c.p, freeze: true})
+	c.holds = append(c.holds, hold{told: now, until: until, stored: until, by: c.p, freeze: true})
 	c.h.count("freeze")
 }
 
@@ -270,7 +280,7 @@ func (w *wire) savedUntil(p *process, hold time.Time, frozen bool) {
 	for i := range w.holds {
 		h := &w.holds[i]
 		if h.by == p && (h.freeze && frozen || !h.freeze && !hold.Before(h.until)) {
-			h.saved = true
+			h.saved, h.stored = true, h.until
 		}
 	}
 }
@@ -287,7 +297,7 @@ func (w *wire) arrived() int {
 func (w *wire) holding() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.holds, func(h hold) bool { return h.saved && time.Now().Before(h.until) })
+	return slices.ContainsFunc(w.holds, func(h hold) bool { return h.saved && time.Now().Before(h.stored) })
 }
 
 // released forgets the freezes: an operator has settled it.
@@ -297,7 +307,7 @@ func (w *wire) released() {
 	w.strikes = 0
 	for i := range w.holds {
 		if w.holds[i].freeze {
-			w.holds[i].until = time.Now()
+			w.holds[i].until, w.holds[i].stored = time.Now(), time.Now()
 		}
 	}
 }

@@ -1,0 +1,111 @@
+package dst_test
+
+import (
+	"sync"
+	"time"
+
+	"collect/collection"
+)
+
+// waits knows how long gaps may wait after the clock was set back: no longer
+// than when their run was last heard of. (I16.)
+type waits struct {
+	mu      sync.Mutex
+	heard   time.Time           // when a run was heard of last, as it is stored
+	left    map[int64]remaining // when the clock was set back; nil: it was not since the last run began
+	limits  map[int64]limit     // for what the last run found waiting
+	stepped bool                // the clock was set under the run
+}
+
+// A remaining is how long a gap had to wait when its run was last heard of.
+type remaining struct {
+	time.Duration
+	attempts int
+}
+
+// A limit is until when a gap waits at most, unless it is tried again.
+type limit struct {
+	until    time.Time
+	attempts int
+}
+
+// beat notes that a run said that it is alive. It takes the place of what it said
+// before, also under another clock.
+func (w *waits) beat(at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = at
+}
+
+// end notes that a run ended, which is stored beside its last beat.
+func (w *waits) end(at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if at.After(w.heard) {
+		w.heard = at
+	}
+}
+
+// age makes what is stored older.
+func (w *waits) age(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = w.heard.Add(-d)
+}
+
+// setBack notes what is waited for before the clock is set back.
+func (w *waits) setBack(r rest) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.left != nil {
+		return
+	}
+	w.left = map[int64]remaining{}
+	for _, g := range r.gaps {
+		if !g.until.IsZero() {
+			w.left[g.id] = remaining{g.until.Sub(w.heard), g.attempts}
+		}
+	}
+}
+
+// begin notes that a run begins, which moves what is waited for.
+func (w *waits) begin(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.limits, w.stepped = map[int64]limit{}, false
+	for id, left := range w.left {
+		w.limits[id] = limit{now.Add(max(0, left.Duration)), left.attempts}
+	}
+	w.left, w.heard = nil, now
+}
+
+// renewed notes that gaps wait for something else now.
+func (w *waits) renewed(gaps []collection.Gap) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, gap := range gaps {
+		delete(w.limits, gap.ID)
+	}
+}
+
+// step notes that the clock is set under a run: only the next one can move what
+// is waited for.
+func (w *waits) step() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stepped, w.limits = true, nil
+}
+
+// tooLong returns by how much a gap that waits waits too long.
+func (w *waits) tooLong(g gap) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stepped || g.state == collection.GapDead || g.until.IsZero() {
+		return 0
+	}
+	over := time.Until(g.until) - longestWait
+	if l, ok := w.limits[g.id]; ok && l.attempts == g.attempts {
+		over = max(over, g.until.Sub(l.until)-time.Millisecond)
+	}
+	return max(0, over)
+}
