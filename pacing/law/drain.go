@@ -30,6 +30,7 @@ const (
 	patienceTimes = 8                      // the usual latency, if that is longer
 	drainTarget   = 0.97                   // of what was delivered
 	drainPace     = 0.7                    // of it, until the queue is empty
+	halvesMost    = 3                      // of that, if most answers are late at it as well
 )
 
 // A latency is what is known of how long answers take, in seconds.
@@ -44,6 +45,7 @@ type latency struct {
 	lateBefore float64       // the share when the drain began
 	preCut     float64       // the plateau then
 	waited     int           // answers since
+	halves     int           // that may still be tried
 }
 
 // slowAnswer looks at how long an answer took, and slows down if answers take
@@ -129,7 +131,7 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	if delivered == 0 {
 		return
 	}
-	p.preCut, p.before, p.waited = p.plateauOr(p.pace()), median, 0
+	p.preCut, p.before, p.waited, p.halves = p.plateauOr(p.pace()), median, 0, 0
 	target := drainTarget * delivered
 	p.lateBefore = p.lateShare()
 	if pit {
@@ -144,6 +146,9 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	}
 	p.target = max(slowest, target)
 	p.r = max(slowest, min(p.r, drainPace*delivered))
+	if p.mode == startup { // nothing says that this pace was ever right
+		p.halves = halvesMost
+	}
 	p.mode, p.fence = drain, p.sent
 	p.latency.recent.clear()
 	p.tooFast = 0
@@ -154,7 +159,8 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 
 // drained ends a drain when answers are quick again, or when it turns out that
 // slowing down does not make them quicker: then they are slow for another
-// reason, which is the usual from now on.
+// reason, which is the usual from now on. A limit far below the start looks like
+// that as well, for a while: there, a few halves are tried first.
 func (p *plateau) drained(median, late float64) {
 	p.waited++
 	l := &p.latency
@@ -165,18 +171,29 @@ func (p *plateau) drained(median, late float64) {
 		p.climb(p.target)
 	case p.waited >= drainAnswers && quick:
 		if share := l.lateShare(); share < lateSame*l.lateBefore {
-			l.lateBefore, p.waited = share, 0
-			p.r = max(slowest, drainPace*p.r)
-			p.target = max(slowest, drainPace*p.target)
+			l.lateBefore = share
+			p.deepen(drainPace)
 			return
 		}
 		l.usualLate = max(l.usualLate, l.late)
 		l.late = l.usualLate
 		p.climb(p.preCut)
+	case p.halves > 0 && l.recent.n == latencies && l.isLate(median):
+		p.halves--
+		p.deepen(0.5)
+		l.recent.clear()
+		p.fence = p.sent
 	case p.waited >= drainAnswers && median > drainGain*p.before:
 		l.usual = median
 		p.climb(p.preCut)
 	}
+}
+
+// deepen goes on with a drain at a share of its pace, for less in the end.
+func (p *plateau) deepen(share float64) {
+	p.waited = 0
+	p.r = max(slowest, share*p.r)
+	p.target = max(slowest, share*p.target)
 }
 
 // patience returns how long an answer may take before it is not waited for.

@@ -22,6 +22,8 @@ type limited struct {
 	weight float64 // of a request, 1 if it is 0
 	tokens float64
 	at     time.Time
+
+	forNothing func() bool // refuses, whatever the pace; may be nil
 }
 
 // run asks until a time has passed, and returns what was answered and refused.
@@ -34,7 +36,7 @@ func (l *limited) run(d time.Duration) (answered, refused int) {
 		l.tokens = min(burst, l.tokens+l.now.Sub(l.at).Seconds()*l.rate)
 		l.at = l.now
 		l.now = l.now.Add(ms)
-		if l.tokens < weight {
+		if l.tokens < weight || l.forNothing != nil && l.forNothing() {
 			refused++
 			l.Result(s, law.Result{Signal: law.Throttled}, l.now)
 			continue
@@ -302,80 +304,5 @@ func TestIntervalStep(t *testing.T) {
 	}
 	if want := []int{1000, 900, 800, 700, 600, 500, 400, 300, 250, 250}; !slices.Equal(got, want) {
 		t.Errorf("intervals\n got %v\nwant %v", got, want)
-	}
-}
-
-// TestPausesOfOthersAreNoSlowness: a ceiling that lets ten requests out in a
-// minute makes long pauses. When answers become slow the pace falls below what
-// the provider delivers, and not below what the ceiling lets through.
-func TestPausesOfOthersAreNoSlowness(t *testing.T) {
-	l := law.NewLearner(1, 20)
-	now, drains := t0, 0
-	for i := range 200 {
-		at, _ := l.Next(now)
-		now = later(now, at)
-		if i%10 == 0 {
-			now = now.Add(time.Minute)
-		}
-		s, before := l.Send(now), l.Rate()
-		latency := 100 * ms
-		if i >= 100 {
-			latency = 600 * ms
-		}
-		now = now.Add(latency)
-		l.Result(s, law.Result{Signal: law.Succeeded}, now)
-		if got := l.Rate(); got < before {
-			drains++
-			if got < 0.6*min(before, 1/latency.Seconds()) {
-				t.Errorf("request %d: answers of %v make %v/s of %v/s", i, latency, got, before)
-			}
-		}
-	}
-	if drains == 0 {
-		t.Error("the answers were never slow enough")
-	}
-}
-
-// TestQueueLongerThanOurPatience: a start that is too fast fills a queue whose
-// answers come too late for anybody to wait for them. The failures end it. Of
-// quick failures it takes no notice, nor of slow ones when there is a pace to
-// lose: then the provider is down.
-func TestQueueLongerThanOurPatience(t *testing.T) {
-	for _, tc := range []struct {
-		name  string
-		fails time.Duration // after it
-		known bool          // a plateau, before that
-		slows bool
-	}{
-		{"no answer", 30 * time.Second, false, true},
-		{"refused connections", 10 * ms, false, false},
-		{"an outage", 30 * time.Second, true, false},
-	} {
-		l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 8}
-		if tc.known {
-			l.run(10 * time.Minute)
-		}
-		answer := func(s law.Signal, after time.Duration) {
-			at, _ := l.Next(l.now)
-			l.now = later(l.now, at)
-			sent := l.Send(l.now)
-			l.Result(sent, law.Result{Signal: s}, l.now.Add(after))
-		}
-		for range 8 {
-			answer(law.Succeeded, time.Second)
-		}
-		before := l.Rate()
-		for range 40 {
-			answer(law.Failed, tc.fails)
-		}
-		if got := l.Rate(); tc.slows != (got < before) || got > before {
-			t.Errorf("%s: the pace goes from %v to %v, slower: want %v", tc.name, before, got, tc.slows)
-		}
-		for range 25 {
-			answer(law.Succeeded, time.Second)
-		}
-		if got := l.Rate(); !tc.slows && got < before {
-			t.Errorf("%s: with answers again the pace goes from %v to %v", tc.name, before, got)
-		}
 	}
 }

@@ -1,0 +1,134 @@
+package law_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"collect/pacing/law"
+)
+
+// TestPausesOfOthersAreNoSlowness: a ceiling that lets ten requests out in a
+// minute makes long pauses. When answers become slow the pace falls below what
+// the provider delivers, and not below what the ceiling lets through.
+func TestPausesOfOthersAreNoSlowness(t *testing.T) {
+	l := law.NewLearner(1, 20)
+	now, drains := t0, 0
+	for i := range 200 {
+		at, _ := l.Next(now)
+		now = later(now, at)
+		if i%10 == 0 {
+			now = now.Add(time.Minute)
+		}
+		s, before := l.Send(now), l.Rate()
+		latency := 100 * ms
+		if i >= 100 {
+			latency = 500 * ms
+		}
+		now = now.Add(latency)
+		l.Result(s, law.Result{Signal: law.Succeeded}, now)
+		if got := l.Rate(); got < before {
+			drains++
+			if got < 0.6*min(before, 1/latency.Seconds()) {
+				t.Errorf("request %d: answers of %v make %v/s of %v/s", i, latency, got, before)
+			}
+		}
+	}
+	if drains == 0 {
+		t.Error("the answers were never slow enough")
+	}
+}
+
+// TestLateFarBelowTheStart: a tarpit answers late whatever is faster than one
+// request in four seconds, and the start is four times that. At two thirds of
+// it most answers are late as well; that they are so for another reason is
+// believed only after much slower was tried. If they are, nothing is lost.
+func TestLateFarBelowTheStart(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		rate  float64 // from which on it is late; 0: always, after the first minute
+		least float64 // of the pace after half an hour
+		most  float64
+	}{
+		{"tarpit", 0.25, 0.15, 0.3},
+		{"slow from now on", 0, 4, 20},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l, tokens, filled, now := law.NewLearner(1, 20), 3.0, t0, t0
+			type answer struct {
+				sent law.Sent
+				at   time.Time
+			}
+			var flights []answer // in the order in which they end
+			for now.Sub(t0) < 30*time.Minute {
+				at, _ := l.Next(now)
+				at = later(now, at)
+				if len(flights) > 0 && !flights[0].at.After(at) {
+					now = later(now, flights[0].at)
+					l.Result(flights[0].sent, law.Result{Signal: law.Succeeded}, now)
+					flights = flights[1:]
+					continue
+				}
+				now = at
+				took := 100 * ms
+				tokens = min(5, tokens+now.Sub(filled).Seconds()*tc.rate)
+				filled = now
+				switch {
+				case tc.rate == 0 && now.Sub(t0) > time.Minute, tc.rate > 0 && tokens < 1:
+					took = 4 * time.Second
+				case tc.rate > 0:
+					tokens--
+				}
+				flights = append(flights, answer{l.Send(now), now.Add(took)})
+				slices.SortFunc(flights, func(a, b answer) int { return a.at.Compare(b.at) })
+			}
+			if got := l.Rate(); got < tc.least || got > tc.most {
+				t.Errorf("after half an hour the pace is %.2f/s, want %v to %v", got, tc.least, tc.most)
+			}
+		})
+	}
+}
+
+// TestQueueLongerThanOurPatience: a start that is too fast fills a queue whose
+// answers come too late for anybody to wait for them. The failures end it. Of
+// quick failures it takes no notice, nor of slow ones when there is a pace to
+// lose: then the provider is down.
+func TestQueueLongerThanOurPatience(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		fails time.Duration // after it
+		known bool          // a plateau, before that
+		slows bool
+	}{
+		{"no answer", 30 * time.Second, false, true},
+		{"refused connections", 10 * ms, false, false},
+		{"an outage", 30 * time.Second, true, false},
+	} {
+		l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 8}
+		if tc.known {
+			l.run(10 * time.Minute)
+		}
+		answer := func(s law.Signal, after time.Duration) {
+			at, _ := l.Next(l.now)
+			l.now = later(l.now, at)
+			sent := l.Send(l.now)
+			l.Result(sent, law.Result{Signal: s}, l.now.Add(after))
+		}
+		for range 8 {
+			answer(law.Succeeded, time.Second)
+		}
+		before := l.Rate()
+		for range 40 {
+			answer(law.Failed, tc.fails)
+		}
+		if got := l.Rate(); tc.slows != (got < before) || got > before {
+			t.Errorf("%s: the pace goes from %v to %v, slower: want %v", tc.name, before, got, tc.slows)
+		}
+		for range 25 {
+			answer(law.Succeeded, time.Second)
+		}
+		if got := l.Rate(); !tc.slows && got < before {
+			t.Errorf("%s: with answers again the pace goes from %v to %v", tc.name, before, got)
+		}
+	}
+}
