@@ -134,6 +134,8 @@ func (p *plateau) recover(now Moment) {
 	case p.crowded():
 		p.mode = steady
 		p.begin(now)
+	case p.byChance():
+		p.forgive()
 	default:
 		p.measure()
 		p.climb(p.learn(now))

@@ -69,6 +69,7 @@ type plateau struct {
 	knowledge
 	probe
 	crowd
+	chance
 	latency
 	bulletin
 }
@@ -163,6 +164,7 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) {
 func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	p.count(d.weight, p.idle, now)
 	p.suspicion *= suspicionFade
+	p.chance.answered()
 	p.crowd.accept(d)
 	if d.ID <= p.fence {
 		return

@@ -61,7 +61,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 		}
 	case steady:
 		p.since++
-		if p.target < p.bound() && p.due(now) {
+		if p.target < p.bound() && p.untested == 0 && p.due(now) {
 			p.base, p.levels, p.mode = p.target, p.levels[:0], probing
 			p.raise(now)
 		}
