@@ -172,8 +172,9 @@ func (a *app) tell(format string, args ...any) { fmt.Fprintf(a.err, format, args
 func (a *app) demoGaps(ctx context.Context) error {
 	return a.look(ctx, []string{"demo"}, func(v looked) error {
 		gaps, err := v.gaps(ctx)
+		v.flags = "" // its database does not stay
 		if err == nil {
-			a.tell("%s", gapsTable("demo", gaps, gapsShown, v.now, a.width(), a.caps()))
+			a.tell("%s", gapsTable(v, gaps, gapsShown, a.width(), a.caps()))
 		}
 		return err
 	})

@@ -109,6 +109,7 @@ func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
 			e.History = append(e.History, event)
 		}
 	}
+	e.Flags = v.flags
 	e.Allowed, e.Caps = a.allowances(v.name)
 	return e, nil
 }
@@ -174,7 +175,7 @@ func (a *app) explainRun(ctx context.Context, v looked, id string) error {
 	}
 	i := slices.IndexFunc(runs, func(r collection.Run) bool { return r.ID == id })
 	if i < 0 {
-		return &usageError{fmt.Sprintf("collect explain: there is no run %s here; see `collect runs`", id)}
+		return &usageError{fmt.Sprintf("collect explain: there is no run %s here; see `collect runs%s`", id, v.flags)}
 	}
 	run := runs[i]
 	if died(run) {

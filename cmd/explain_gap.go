@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"collect/collection"
 	"collect/store"
@@ -30,9 +29,9 @@ func (a *app) explainGap(ctx context.Context, v looked, id int64) error {
 	}
 	i := slices.IndexFunc(gaps, func(g store.OwnedGap) bool { return g.ID == id })
 	if i < 0 {
-		return &usageError{fmt.Sprintf("collect explain: no gap %s is owed here: it was filled, or there was none; see `collect gaps`", gapName(id))}
+		return &usageError{fmt.Sprintf("collect explain: no gap %s is owed here: it was filled, or there was none; see `collect gaps%s`", gapName(id), v.flags)}
 	}
-	e := explainedGap{gaps[i], v.now}
+	e := explainedGap{gaps[i], v}
 	if a.flags.json {
 		return printJSON(a.out, e.line())
 	}
@@ -43,7 +42,7 @@ func (a *app) explainGap(ctx context.Context, v looked, id int64) error {
 // An explainedGap is a gap that is owed, as a person reads it.
 type explainedGap struct {
 	store.OwnedGap
-	Now time.Time
+	looked
 }
 
 // An explainedGapLine is one in JSON.
@@ -73,7 +72,7 @@ func (e explainedGap) render(columns int, c caps) string {
 	if e.Detail != "" {
 		fact("said", clean(e.Detail))
 	}
-	fact("since", at(e.OpenedAt, e.Now)+", run "+clean(e.Run))
+	fact("since", at(e.OpenedAt, e.now)+", run "+clean(e.Run))
 	tried := fmt.Sprintf("%s, %d more before it is left to you", counted(int64(e.Attempts), "time", "times"), max(0, collection.MaxGapAttempts-e.Attempts))
 	switch {
 	case e.Attempts == 0:
@@ -82,7 +81,7 @@ func (e explainedGap) render(columns int, c caps) string {
 		tried = counted(int64(e.Attempts), "time", "times")
 	}
 	if !e.TriedAt.IsZero() {
-		tried += "; last " + ago(e.TriedAt, e.Now)
+		tried += "; last " + ago(e.TriedAt, e.now)
 	}
 	fact("tried", tried)
 	fact("acts", e.who())
@@ -113,22 +112,22 @@ func (e explainedGap) who() string {
 
 // next says what comes next, and the commands for it.
 func (e explainedGap) next() (words string, commands []string) {
-	name := clean(e.Connector)
-	resume := "collect resume " + name
+	command := func(verb string) string { return e.command(verb, e.Connector) }
+	resume := command("resume")
 	switch {
 	case e.Reason == collection.Gone:
 		return "nothing", []string{}
 	case e.State == collection.GapLeased:
-		return "a run tries it now", []string{"collect status " + name}
+		return "a run tries it now", []string{command("status")}
 	case e.State == collection.GapDead:
 		return "it is not tried again by itself; after you settled the cause, the stream is collected again by:",
-			[]string{fmt.Sprintf("collect reset %s --stream %s", name, clean(e.Stream))}
+			[]string{command("reset") + " --stream " + clean(quoted(e.Stream))}
 	case e.Reason == collection.Frozen || e.Reason == collection.Suspended:
-		return "settle it with the provider; then:", []string{"collect freeze release " + name + ` --reason WHY`, resume}
+		return "settle it with the provider; then:", []string{command("freeze release") + ` --reason WHY`, resume}
 	case e.Reason.Kind() == collection.Stuck:
 		return reasonMeanings[e.Reason][1] + "; then:", []string{resume}
-	case e.Reason.Kind() == collection.Pressure && e.NotBefore.After(e.Now):
-		return "a run after " + at(e.NotBefore, e.Now) + " tries it again; before that none does:", []string{resume}
+	case e.Reason.Kind() == collection.Pressure && e.NotBefore.After(e.now):
+		return "a run after " + at(e.NotBefore, e.now) + " tries it again; before that none does:", []string{resume}
 	}
 	return "the next run goes on there; to begin it now:", []string{resume}
 }

@@ -14,7 +14,7 @@ func owedGap(reason collection.Reason) explainedGap {
 	return explainedGap{store.OwnedGap{Connector: "tickets", Gap: collection.Gap{
 		ID: 31, Place: collection.Place{Stream: "issues", Lane: collection.Incremental}, Shape: collection.SliceGap, Reason: reason,
 		State: collection.GapOpen, OpenedAt: noon.Add(-3 * time.Hour), Run: "01JD8Z6Q00000000",
-	}}, noon}
+	}}, looked{now: noon}}
 }
 
 func TestExplainGap(t *testing.T) {

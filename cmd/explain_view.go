@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -197,7 +198,9 @@ func (e explained) stops() []string {
 	if b := e.binding(); b != nil && b.Blocks && b.Name != gate.InFlightMax {
 		all = append(all, "it does not begin: no request leaves now")
 	}
-	if run := e.newest(); unanswered(run) {
+	if refusal := e.refusal(); refusal != "" {
+		all = append(all, refusal)
+	} else if run := e.newest(); unanswered(run) {
 		all = append(all, withReason("no answer: not one of "+counted(run.Tally.Requests, "request", "requests")+" of the last run got one that it can use", lastTrouble(e.Owed)))
 	}
 	for _, c := range e.Caps {
@@ -212,7 +215,7 @@ func (e explained) stops() []string {
 		end += ", " + left.words()
 	}
 	if owed := owedCount(e.Owed); owed > 0 {
-		end += ", with " + counted(int64(owed), "gap", "gaps") + " owed: collect gaps " + clean(e.Name)
+		end += ", with " + counted(int64(owed), "gap", "gaps") + " owed: " + e.command("gaps")
 	}
 	all = append(all, end)
 	if len(e.Caps) == 0 {
@@ -221,12 +224,28 @@ func (e explained) stops() []string {
 	return all
 }
 
+// refusal says that a provider does not accept the credential, and who acts: a
+// run ends with its first request.
+func (e explained) refusal() string {
+	for _, gap := range slices.Backward(e.Owed) {
+		if gap.Reason != collection.Auth {
+			continue
+		}
+		words := reasonMeanings[gap.Reason]
+		return fmt.Sprintf("auth: %s, since %s. You act: %s; then: %s",
+			words[0], at(gap.OpenedAt, e.Now), words[1], e.command("resume"))
+	}
+	return ""
+}
+
 // faster says what would help, by what binds.
 func (e explained) faster() string {
 	b := e.binding()
 	switch {
 	case !e.Known:
 		return "A run: the pace is learned from what comes back."
+	case e.refusal() != "":
+		return "Nothing before the provider accepts the credential: see above."
 	case b == nil && unanswered(e.newest()):
 		return "An answer: the provider gave none to the last run."
 	case b == nil:
@@ -234,10 +253,10 @@ func (e explained) faster() string {
 	}
 	switch b.Name {
 	case gate.FreezeOf:
-		return "Settle it with the provider; then: collect freeze release " + clean(e.Name) + ` --reason WHY`
+		return "Settle it with the provider; then: " + e.command("freeze release") + ` --reason WHY`
 	case gate.BreakerOf:
 		if e.Pace.Forced {
-			return "collect breaker release " + clean(e.Name) + ` --reason WHY`
+			return e.command("breaker release") + ` --reason WHY`
 		}
 		return "Time: the provider fails, and asking more often would not help it."
 	case gate.HoldOf, gate.ReserveOf:

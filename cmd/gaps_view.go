@@ -11,12 +11,11 @@ import (
 )
 
 // gapsTable returns what is owed as a table of at most most rows (0: all),
-// what needs a person first and what is gone for good last. name is the
-// connector that was asked for, "" for all.
-func gapsTable(name string, gaps []store.OwnedGap, most int, now time.Time, columns int, c caps) string {
+// what needs a person first and what is gone for good last, as v looks at them.
+func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c caps) string {
 	if len(gaps) == 0 {
-		if name != "" {
-			return fmt.Sprintf("nothing is owed for %s\n", clean(name))
+		if v.name != "" {
+			return fmt.Sprintf("nothing is owed for %s\n", clean(v.name))
 		}
 		return "nothing is owed\n"
 	}
@@ -38,18 +37,18 @@ func gapsTable(name string, gaps []store.OwnedGap, most int, now time.Time, colu
 	}
 	for _, gap := range shown {
 		t.Rows = append(t.Rows, []string{
-			gapName(gap.ID), whereOwed(name, gap), kindWords(gap), reasonWords(gap.Reason),
-			fmt.Sprint(gap.Attempts), nextTry(gap, now),
+			gapName(gap.ID), whereOwed(v.name, gap), kindWords(gap), reasonWords(gap.Reason),
+			fmt.Sprint(gap.Attempts), nextTry(gap, v.now),
 		})
 	}
 	var b strings.Builder
 	b.WriteString(t.render(columns, c))
 	if more := len(gaps) - len(shown); more > 0 {
-		fmt.Fprintf(&b, "and %s more; all of them: --json\n", count(int64(more)))
+		fmt.Fprintf(&b, "and %s more; all of them: --all\n", count(int64(more)))
 	}
 	b.WriteString("\n" + strings.Join(wrap("", summary{Owed: gaps}.gapWords()+".", columns), "\n") + "\n")
 	if owedCount(gaps) > 0 {
-		fmt.Fprintf(&b, "Try now what is due: collect resume %s\n", clean(gaps[0].Connector))
+		fmt.Fprintf(&b, "Try now what is due: %s\n", v.command("resume", gaps[0].Connector))
 	}
 	return b.String()
 }

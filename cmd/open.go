@@ -55,6 +55,13 @@ type looked struct {
 	db   store.Reader // nil: there is none yet
 	name string       // "": all
 	now  time.Time
+
+	flags string // what commands to copy must repeat
+}
+
+// command returns a command of ours on what, to be copied.
+func (v looked) command(verb, what string) string {
+	return "collect " + verb + " " + clean(what+v.flags)
 }
 
 // look opens the database for reading and calls show. No database at the
@@ -64,7 +71,7 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 	if err != nil {
 		return err
 	}
-	v := looked{now: time.Now().In(settings.Zone)}
+	v := looked{now: time.Now().In(settings.Zone), flags: a.repeat()}
 	if len(args) == 1 {
 		if v.name, err = a.nameOf(args[0]); err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -136,8 +138,7 @@ func writeMeaning(p *problem, err error, sc scene) {
 	p.Do = []step{{Say: "put the connector file back; or give the stream another name: it is collected from its start, and what is stored stays"}}
 	for _, change := range e.Changes {
 		if len(change.Keys) > 0 {
-			p.Do = append(p.Do, step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + change.Stream})
-			break
+			p.Do = append(p.Do, step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + quoted(change.Stream)})
 		}
 	}
 	p.Do = append(p.Do, step{Say: "or go on, if that is what you want: --new-params"})
@@ -178,9 +179,19 @@ func writeBusy(p *problem, err error, _ scene) {
 }
 
 func writeOutput(p *problem, err error, _ scene) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
+		dir := filepath.Dir(path.Path)
+		p.Headline = "the output cannot be written: there is no folder " + dir
+		p.Saved = "everything; the database was not changed"
+		p.Do = []step{{"make it:", "mkdir -p " + quoted(dir)}, {Say: "or name a file in another folder, and do it again"}}
+		return
+	}
 	p.Headline = "the output cannot be written: " + plainText(err)
 	p.Saved = "everything; the database was not changed"
-	p.Do = []step{{Say: "free some space or name another file, and do it again"}}
+	p.Do = []step{{Say: "name another file, or see to its folder and its disk; then do it again"}}
+	if full(err) {
+		p.Do = []step{{Say: "free some space or name another file, and do it again"}}
+	}
 }
 
 func writeFenced(p *problem, _ error, sc scene) {

@@ -57,7 +57,12 @@ Each seed draws another provider of its family: its limit, window and latency.
 Two runs with the same seed meet the same provider; the client has a little
 chance of its own.`,
 		Args: exactArgs(),
-		RunE: func(c *cobra.Command, _ []string) error { return a.simulate(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("ceiling") && o.ceiling == 0 {
+				return &usageError{"--ceiling: under 0 requests a second nothing would ever be sent; leave it out for the default of 20"}
+			}
+			return a.simulate(c.Context(), o)
+		},
 	}
 	flags := c.Flags()
 	flags.StringArrayVar(&o.families, "family", o.families, "the `kind` of provider, or all; repeatable")

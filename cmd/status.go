@@ -70,7 +70,7 @@ func (a *app) gapsCommand() *cobra.Command {
 				if all {
 					most = 0
 				}
-				fmt.Fprint(a.out, gapsTable(v.name, gaps, most, v.now, a.width(), a.caps()))
+				fmt.Fprint(a.out, gapsTable(v, gaps, most, a.width(), a.caps()))
 				return nil
 			})
 		},
@@ -133,6 +133,7 @@ func (v looked) statuses(ctx context.Context) ([]connectorStatus, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.Flags = v.flags
 		all = append(all, s)
 	}
 	return all, nil

@@ -165,7 +165,7 @@ func owedWords(s connectorStatus) string {
 	if text == "none" {
 		return "nothing"
 	}
-	return text + ": collect gaps " + clean(s.Name)
+	return text + ": " + s.command("gaps")
 }
 
 func quarantinedIn(streams []store.StreamState) (n int64) {

@@ -14,6 +14,7 @@ import (
 // A connectorStatus is what the store knows of one connector.
 type connectorStatus struct {
 	Name    string
+	Flags   string // what commands to copy must repeat
 	Streams []store.StreamState
 	Owed    []store.OwnedGap
 	Runs    []collection.Run // newest first; the newest is enough
@@ -36,6 +37,11 @@ type accountStatus struct {
 
 // heldOpen reports whether an operator stops all calls with the breaker.
 func (a *accountStatus) heldOpen() bool { return a.Forced && a.Breaker == gate.Open }
+
+// command returns a command on the connector, to be copied.
+func (s connectorStatus) command(verb string) string {
+	return "collect " + verb + " " + clean(s.Name+s.Flags)
+}
 
 // A health is the state of a connector in one word.
 type health string
@@ -310,7 +316,7 @@ func statusTable(all []connectorStatus, now time.Time, columns int, c caps) stri
 		if needy == 1 {
 			verb = "needs"
 		}
-		text += fmt.Sprintf("\n%d of %d %s you. See why: collect gaps %s\n", needy, len(all), verb, clean(all[0].Name))
+		text += fmt.Sprintf("\n%d of %d %s you. See why: %s\n", needy, len(all), verb, all[0].command("gaps"))
 	}
 	return text
 }

@@ -180,7 +180,7 @@ func owedToday() []store.OwnedGap {
 }
 
 func TestGapsTable(t *testing.T) {
-	sameText(t, "gaps", "\n"+gapsTable("tickets", owedToday(), 0, noon, 80, caps{UTF8: true}), `
+	sameText(t, "gaps", "\n"+gapsTable(looked{name: "tickets", now: noon}, owedToday(), 0, 80, caps{UTF8: true}), `
 GAP  WHERE                 KIND      WHY                      TRIES  NEXT
 g_3  comments n=12 repo=…  × stuck   page cannot be read          8  you
 g_6  comments              × stuck   not found                    0  you
@@ -192,14 +192,14 @@ g_4  comments              gone      gone for good                0  nothing
 5 owed: 2 stuck, 1 provider, 2 planned; 1 gone for good.
 Try now what is due: collect resume tickets
 `)
-	if got := gapsTable("", owedToday(), 2, noon, 100, caps{}); !strings.Contains(got, "\ng_3  tickets/comments n=12 repo=acme/api  x stuck  page cannot be read      8  you\n") ||
-		!strings.Contains(got, "\nand 4 more; all of them: --json\n") {
+	if got := gapsTable(looked{name: "", now: noon}, owedToday(), 2, 100, caps{}); !strings.Contains(got, "\ng_3  tickets/comments n=12 repo=acme/api  x stuck  page cannot be read      8  you\n") ||
+		!strings.Contains(got, "\nand 4 more; all of them: --all\n") {
 		t.Errorf("two of all gaps =\n%s", got)
 	}
-	if got, want := gapsTable("tickets", nil, 0, noon, 80, caps{}), "nothing is owed for tickets\n"; got != want {
+	if got, want := gapsTable(looked{name: "tickets", now: noon}, nil, 0, 80, caps{}), "nothing is owed for tickets\n"; got != want {
 		t.Errorf("no gaps = %q, want %q", got, want)
 	}
-	if got := gapsTable("tickets", gaps(collection.Gone), 0, noon, 80, caps{}); strings.Contains(got, "resume") {
+	if got := gapsTable(looked{name: "tickets", now: noon}, gaps(collection.Gone), 0, 80, caps{}); strings.Contains(got, "resume") {
 		t.Errorf("with nothing owed there is nothing to resume:\n%s", got)
 	}
 }
@@ -273,7 +273,7 @@ func TestViewsAreCleanAndFit(t *testing.T) {
 			for name, text := range map[string]string{
 				"status": statusTable(all, noon, columns, c),
 				"detail": statusDetail(all[4], noon, columns, c),
-				"gaps":   gapsTable("", owed, 0, noon, columns, c),
+				"gaps":   gapsTable(looked{name: "", now: noon}, owed, 0, columns, c),
 				"runs":   runsTable("", runs, noon, columns, c),
 			} {
 				for line := range strings.Lines(text) {

@@ -85,8 +85,8 @@ records are in quarantine.
   gaps        4 owed: 2 stuck, 1 provider, 1
               planned; 1 gone for good
 
-  next        see what and why: collect gaps
-              tickets
+  next        see what and why:
+              collect gaps tickets
 `)
 }
 

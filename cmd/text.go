@@ -151,12 +151,13 @@ func clean(s string) string {
 }
 
 // wrap returns lead and text in lines of at most limit columns, broken at
-// spaces and hanging under the first word of text.
+// spaces and hanging under the first word of text. A command of ours is not
+// broken, whatever its length: it is there to be copied.
 func wrap(lead, text string, limit int) []string {
 	indent := strings.Repeat(" ", width(lead))
 	var lines []string
 	line, empty := lead, true
-	for word := range strings.FieldsSeq(text) {
+	for _, word := range phrases(text) {
 		if !empty && width(line)+1+width(word) > limit {
 			lines = append(lines, line)
 			line, empty = indent, true
@@ -167,6 +168,36 @@ func wrap(lead, text string, limit int) []string {
 		line, empty = line+word, false
 	}
 	return append(lines, strings.TrimRight(line, " "))
+}
+
+// phrases returns the words of text, a command of ours as one of them: collect,
+// its verb and what it is about, and its flags with their values.
+func phrases(text string) []string {
+	var all []string
+	more := 0 // words that belong to the phrase before them
+	for word := range strings.FieldsSeq(text) {
+		flag := strings.HasPrefix(word, "--")
+		if len(all) > 0 && (more > 0 || flag && strings.HasPrefix(all[len(all)-1], "collect ")) {
+			all[len(all)-1] += " " + word
+			more--
+			switch {
+			case flag:
+				more = 1
+			case word == "freeze" || word == "breaker": // which have verbs of their own
+				more++
+			}
+			if strings.ContainsAny(word[len(word)-1:], ".,;:)`") {
+				more = 0
+			}
+			continue
+		}
+		more = 0
+		if word == "collect" {
+			more = 2
+		}
+		all = append(all, word)
+	}
+	return all
 }
 
 // nearest returns the one of names that word was probably meant to be, by

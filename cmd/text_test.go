@@ -82,6 +82,10 @@ func TestWrap(t *testing.T) {
 	got := strings.Join(wrap("  why    ", "one two three fourfivesixseven eight", 20), "\n")
 	want := "  why    one two\n         three\n         fourfivesixseven\n         eight"
 	sameText(t, "wrap", got, want)
+	got = strings.Join(wrap("", "go on: collect resume tickets --state my.db, or collect gaps tickets (which says more)", 20), "\n")
+	sameText(t, "a command is not broken", got, "go on:\ncollect resume tickets --state my.db,\nor\ncollect gaps tickets\n(which says more)")
+	got = strings.Join(wrap("", "collect freeze release tickets --reason WHY", 20), "\n")
+	sameText(t, "a command with two verbs", got, "collect freeze release tickets --reason WHY")
 	if got := wrap("  do     ", "", 20); len(got) != 1 || got[0] != "  do" {
 		t.Errorf("wrap of nothing = %q", got)
 	}

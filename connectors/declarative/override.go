@@ -61,6 +61,18 @@ func (p Pace) Under(top Pace) Pace {
 	}
 	return Pace{
 		Law: cmp.Or(top.Law, p.Law), Concurrency: flight,
-		Clamp: cmp.Or(top.Clamp, p.Clamp), Reserve: max(p.Reserve, top.Reserve),
+		Clamp: p.clampUnder(top.Clamp), Reserve: max(p.Reserve, top.Reserve),
+	}
+}
+
+// clampUnder returns the clamp of p with every key that top says. One that is
+// said for top means that it is on.
+func (p Pace) clampUnder(top collection.Clamp) collection.Clamp {
+	if top.Off || top == (collection.Clamp{}) {
+		return cmp.Or(top, p.Clamp)
+	}
+	return collection.Clamp{
+		Burn: cmp.Or(top.Burn, p.Clamp.Burn), Least: cmp.Or(top.Least, p.Clamp.Least),
+		Step: cmp.Or(top.Step, p.Clamp.Step), Cooldown: cmp.Or(top.Cooldown, p.Clamp.Cooldown),
 	}
 }

@@ -72,6 +72,24 @@ func TestPaceUnder(t *testing.T) {
 	}
 }
 
+// TestClampUnder: what outranks a clamp does so key by key, and says nothing of
+// the keys that it leaves out.
+func TestClampUnder(t *testing.T) {
+	file := collection.Clamp{Burn: .1, Least: .6, Cooldown: time.Minute}
+	for _, tc := range []struct{ file, top, want collection.Clamp }{
+		{file, collection.Clamp{}, file},
+		{file, collection.Clamp{Least: .8}, collection.Clamp{Burn: .1, Least: .8, Cooldown: time.Minute}},
+		{file, collection.Clamp{Step: .2, Cooldown: time.Hour}, collection.Clamp{Burn: .1, Least: .6, Step: .2, Cooldown: time.Hour}},
+		{file, collection.Clamp{Off: true}, collection.Clamp{Off: true}},
+		{collection.Clamp{Off: true}, collection.Clamp{}, collection.Clamp{Off: true}},
+		{collection.Clamp{Off: true}, collection.Clamp{Burn: .2}, collection.Clamp{Burn: .2}},
+	} {
+		if got := (declarative.Pace{Clamp: tc.file}).Under(declarative.Pace{Clamp: tc.top}).Clamp; got != tc.want {
+			t.Errorf("%+v under %+v is %+v, want %+v", tc.file, tc.top, got, tc.want)
+		}
+	}
+}
+
 // TestCeilingsAreNeverMoreThanDeclared, whatever number is written.
 func TestCeilingsAreNeverMoreThanDeclared(t *testing.T) {
 	for _, rate := range []string{"0.0000004", "0.3", "1", "2.5", "1e3", "1e18", "1e300"} {
