@@ -130,9 +130,12 @@ func wasKilled(err error) bool {
 }
 
 // build builds the command as it is shipped. What the test runs with it shares
-// its pace with nobody.
+// its pace with nobody. A short test runs nothing with it.
 func build(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("slow")
+	}
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	binary := filepath.Join(t.TempDir(), "collect")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {

@@ -33,11 +33,28 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"collect": cmd.Main})
 }
 
+// busy are the scripts in which a process does several things at once: signals
+// and orders reach it while requests are in flight. A short test plays these
+// only, such as that with the race detector, which sees no more in the others.
+var busy = []string{
+	"an_operator_stops_a_provider", "an_order_reaches_a_run_under_way", "circuit_changes_are_observable",
+	"concurrent_pages_commit_in_order", "second_sigint_stops_at_once", "sigint_saves_the_page_in_flight",
+	"sigterm_saves_and_says_143", "two_runs_at_once",
+}
+
 // TestScripts runs the promises to the user, one file each, against the real
 // command line in processes of its own and a provider on a real socket.
 func TestScripts(t *testing.T) {
+	dir, files := "testdata/script", []string(nil)
+	if testing.Short() {
+		for _, name := range busy {
+			files = append(files, filepath.Join(dir, name+".txtar"))
+		}
+		dir = ""
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:   dir,
+		Files: files,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
