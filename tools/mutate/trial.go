@@ -33,8 +33,9 @@ const (
 
 const (
 	quick    = 300 * time.Millisecond // tests that take less run together
-	patience = 8 * time.Second        // and so many times what a test takes alone
+	patience = 8 * time.Second        // of a processor, and so many times what a test takes alone
 	times    = 8
+	shared   = 4       // of the time of a clock, which others on the machine take their part of
 	memory   = 8 << 20 // KiB of address space, so that a loop that allocates ends
 )
 
@@ -151,15 +152,18 @@ func (b *bench) survey(ctx context.Context) error {
 	if bytes.Contains(help, []byte("rapid.nofailfile")) {
 		b.flags = []string{"-rapid.nofailfile", "-rapid.shrinktime=1ms"}
 	}
-	list, err := b.command(ctx, nil, "-test.list=^(Test|Fuzz|Example)").Output()
+	list, err := b.command(ctx, time.Hour, nil, "-test.list=^(Test|Fuzz|Example)").Output()
 	if err != nil {
 		return err
 	}
 	reached := filepath.Join(b.work, "reached")
 	for line := range strings.Lines(string(list)) {
 		t := test{name: strings.TrimSpace(line), reaches: map[int]bool{}}
+		if err := shareFile(reached); err != nil {
+			return err
+		}
 		began := time.Now()
-		out, err := b.command(ctx, []string{"MUTANTS_REACHED=" + reached}, "-test.run=^"+t.name+"$").CombinedOutput()
+		out, err := b.command(ctx, time.Hour, []string{"MUTANTS_REACHED=" + reached}, "-test.run=^"+t.name+"$").CombinedOutput()
 		t.took = time.Since(began)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -169,11 +173,16 @@ func (b *bench) survey(ctx context.Context) error {
 		} else if t.reaches, err = readIDs(reached); err != nil {
 			return err
 		}
-		os.Remove(reached)
 		b.tests = append(b.tests, t)
 	}
 	slices.SortStableFunc(b.tests, func(x, y test) int { return cmp.Compare(x.took, y.took) })
 	return nil
+}
+
+// shareFile makes an empty file that every user may write to: some tests start
+// processes of another.
+func shareFile(name string) error {
+	return errors.Join(os.WriteFile(name, nil, 0o666), os.Chmod(name, 0o666))
 }
 
 func lastLine(out []byte) []byte {
@@ -184,9 +193,6 @@ func lastLine(out []byte) []byte {
 func readIDs(name string) (map[int]bool, error) {
 	ids := map[int]bool{}
 	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return ids, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -234,15 +240,16 @@ func (b *bench) try(ctx context.Context, m mutant) (fate, error) {
 }
 
 func (b *bench) run(ctx context.Context, m mutant, tests []string, limit time.Duration) (fate, error) {
-	limited, cancel := context.WithTimeout(ctx, limit)
+	limited, cancel := context.WithTimeout(ctx, shared*limit)
 	defer cancel()
-	out, err := b.command(limited, []string{"MUTANT=" + strconv.Itoa(m.id)},
-		"-test.failfast", "-test.run=^("+strings.Join(tests, "|")+")$").CombinedOutput()
-	_, failed := errors.AsType[*exec.ExitError](err)
+	cmd := b.command(limited, limit, []string{"MUTANT=" + strconv.Itoa(m.id)},
+		"-test.failfast", "-test.run=^("+strings.Join(tests, "|")+")$")
+	out, err := cmd.CombinedOutput()
+	exit, failed := errors.AsType[*exec.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case limited.Err() != nil:
+	case limited.Err() != nil, failed && exit.UserTime()+exit.SystemTime() >= limit:
 		return hung, nil
 	case err == nil:
 		return alive, nil
@@ -253,9 +260,10 @@ func (b *bench) run(ctx context.Context, m mutant, tests []string, limit time.Du
 }
 
 // command returns the tests with args, in their directory, in a group of
-// processes that ends with ctx.
-func (b *bench) command(ctx context.Context, env []string, args ...string) *exec.Cmd {
-	limited := fmt.Sprintf(`ulimit -v %d; exec "$@"`, memory)
+// processes that ends with ctx, and of which each ends when it has had its
+// limit of a processor.
+func (b *bench) command(ctx context.Context, limit time.Duration, env []string, args ...string) *exec.Cmd {
+	limited := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$@"`, memory, 1+limit/time.Second)
 	cmd := exec.CommandContext(ctx, "sh", slices.Concat([]string{"-c", limited, "sh", b.binary}, args, b.flags)...)
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), env...)
