@@ -140,11 +140,9 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 		}
 		const pages = 1024 // 4 MiB between two looks at ctx
 		for more := true; more && err == nil; {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-				break
+			if err = context.Cause(ctx); err == nil {
+				more, err = backup.Step(pages)
 			}
-			more, err = backup.Step(pages)
 		}
 		return errors.Join(err, backup.Finish())
 	})

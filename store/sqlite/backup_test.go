@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"collect/collection"
 	"collect/store"
@@ -34,6 +35,7 @@ func backedUp(t *testing.T, path string) (to string) {
 	if err := s.Backup(t.Context(), to, false); err != nil {
 		t.Fatalf("Backup: %v", err)
 	}
+	checkFiles(t, to, "backup.db")
 	return to
 }
 
@@ -156,6 +158,9 @@ func TestBackupRefused(t *testing.T) {
 	other := open(t, live, sqlite.Options{})
 	defer other.Close()
 	begin(t, other, "acme", "run-2")
+	log := filepath.Join(t.TempDir(), "state.db") // of a run that was killed before its first commit
+	copyFile(t, backup, log)
+	write("")(t, log+"-wal")
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
@@ -168,6 +173,7 @@ func TestBackupRefused(t *testing.T) {
 		{"a file that is there", t.Context(), backup, false, fs.ErrExist},
 		{"itself", t.Context(), path, true, store.ErrInUse},
 		{"a store in use", t.Context(), live, true, store.ErrInUse},
+		{"a store with an empty log", t.Context(), log, true, store.ErrInUse},
 		{"a directory", t.Context(), filepath.Dir(backup), true, store.ErrNotDatabase},
 		{"no directory", t.Context(), filepath.Join(path, "x", "y"), false, store.ErrNoAccess},
 		{"canceled", canceled, filepath.Join(t.TempDir(), "x"), false, context.Canceled},
@@ -289,6 +295,34 @@ func TestRestoreKeeps(t *testing.T) {
 	}
 	if err != nil || !found {
 		t.Errorf("Events = %v, %v, want the restore among them", events, err)
+	}
+}
+
+// TestRestoreOften: each store that is replaced is kept under a name of its own,
+// also if there is one of the same second.
+func TestRestoreOften(t *testing.T) {
+	path := fixture(t, sqlite.Newest())
+	backup := backedUp(t, path)
+	now := time.Now().UTC()
+	for s := range 30 { // the test may take as long
+		write("of before")(t, path+now.Add(time.Duration(s)*time.Second).Format(".replaced-20060102T150405Z"))
+	}
+	for n := range 3 {
+		kept := restored(t, path, backup)
+		if want := fmt.Sprint("-", n+2); !strings.HasSuffix(kept, want) && n == 0 {
+			t.Errorf("the old store is kept at %s, want a name that ends in %s", kept, want)
+		}
+		checkGoesOn(t, kept, fmt.Sprint("run-", 10+n), 3)
+	}
+	checkGoesOn(t, path, "run-9", 3)
+	taken, err := filepath.Glob(path + ".replaced-*Z")
+	for _, name := range taken {
+		if data, err := os.ReadFile(name); err != nil || string(data) != "of before" {
+			t.Errorf("%s was written over: %v", name, err)
+		}
+	}
+	if all, _ := filepath.Glob(path + ".replaced-*"); err != nil || len(taken) != 30 || len(all) != 33 {
+		t.Errorf("%d and %d files are kept, %v, want 30 and 33", len(taken), len(all), err)
 	}
 }
 

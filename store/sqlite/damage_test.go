@@ -364,6 +364,9 @@ func TestLogBesideARun(t *testing.T) {
 	}()
 	commits := 0
 	for lines := bufio.NewScanner(out); commits < 600 && lines.Scan(); commits++ {
+		if commits%5 != 0 {
+			continue // a look reads all of the log
+		}
 		if err := sqlite.CheckLog(path); err != nil {
 			t.Fatalf("after %d commits: %v", commits, err)
 		}

@@ -96,16 +96,29 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDiskDoesNotWork checks that an error of the disk is told as one.
-func TestDiskDoesNotWork(t *testing.T) {
-	for _, errno := range []syscall.Errno{syscall.EIO, syscall.ENOLCK} {
+// TestErrorsOfTheSystem checks that what the operating system says of the disk
+// is told in the words of the port, and that nothing passes for a full disk
+// that is none.
+func TestErrorsOfTheSystem(t *testing.T) {
+	for errno, want := range map[syscall.Errno]error{
+		syscall.EIO: store.ErrDisk, syscall.ENOLCK: store.ErrDisk,
+		syscall.ENOSPC: collection.ErrFull, syscall.EDQUOT: collection.ErrFull,
+		syscall.EACCES: store.ErrNoAccess, syscall.EPERM: store.ErrNoAccess, syscall.EROFS: store.ErrNoAccess,
+		syscall.EINTR: syscall.EINTR,
+	} {
 		for _, name := range []string{"Begin", "Beat", "Finish"} {
 			s := open(t, filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
 			defer s.Close()
 			l := begin(t, s, "acme", "run-1")
 			sqlite.FailAt(s, errno, sqlite.BeforeCommit)
-			if err := writes[name](t, s, l); !errors.Is(err, store.ErrDisk) || !errors.Is(err, errno) {
-				t.Errorf("%s: %v, want %v", name, err, store.ErrDisk)
+			err := writes[name](t, s, l)
+			if !errors.Is(err, errno) {
+				t.Errorf("%s: %v, want it to wrap %v", name, err, errno)
+			}
+			for _, said := range []error{store.ErrDisk, collection.ErrFull, store.ErrNoAccess, store.ErrMissing, store.ErrDamaged} {
+				if errors.Is(err, said) != (said == want) {
+					t.Errorf("%s, %v: %v, want %v and nothing else", name, errno, err, want)
+				}
 			}
 		}
 	}

@@ -2,11 +2,13 @@ package sqlite_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
+	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -69,6 +71,34 @@ func TestDiskFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestBackupOntoFullDisk: what does not fit is said to be too much, and leaves
+// nothing behind; what fits is a backup, however little room is left.
+func TestBackupOntoFullDisk(t *testing.T) {
+	path := fixture(t, sqlite.Newest())
+	s := open(t, path, sqlite.Options{ReadOnly: true})
+	defer s.Close()
+	need := fileSize(t, path)
+	for _, c := range []struct {
+		room int64
+		want error
+	}{{need / 2, collection.ErrFull}, {need + 12<<10, nil}} {
+		dir := t.TempDir()
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", c.room)); err != nil {
+			t.Skipf("cannot mount a small file system: %v", err)
+		}
+		defer syscall.Unmount(dir, syscall.MNT_DETACH)
+		to := filepath.Join(dir, "backup.db")
+		if err := s.Backup(t.Context(), to, false); !errors.Is(err, c.want) {
+			t.Errorf("with room for %d of %d bytes: %v, want %v", c.room, need, err, c.want)
+		}
+		if c.want == nil {
+			checkFiles(t, to, "backup.db")
+		} else {
+			checkFiles(t, to)
+		}
+	}
 }
 
 // TestReadOnlyFileSystem wants to write where no one can.

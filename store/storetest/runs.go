@@ -152,8 +152,10 @@ func clockSetBack(t *testing.T, open opener) {
 		ahead := now.AddDate(1, 0, 0)
 		name := fmt.Sprintf("run that dies: %t", dies)
 		l := begin(t, s, name)
-		at := part("issues", name)
-		deferGap(t, l, false, collection.Gap{Place: at, Reason: collection.RetryAfter, NotBefore: ahead.Add(time.Hour)})
+		at := []collection.Place{part("issues", name), part("issues", name+", too")}
+		for _, at := range at {
+			deferGap(t, l, false, collection.Gap{Place: at, Reason: collection.RetryAfter, NotBefore: ahead.Add(time.Hour)})
+		}
 		if dies {
 			if err := l.Beat(t.Context(), ahead, collection.Tally{}, collection.Metrics{}); err != nil {
 				t.Fatal(err)
@@ -165,15 +167,39 @@ func clockSetBack(t *testing.T, open opener) {
 
 		s = open(t)
 		l = begin(t, s, name+", the next")
-		if got := lease(t, l, now.Add(59*time.Minute), 1); len(got) != 0 {
+		if got := lease(t, l, now.Add(59*time.Minute), 2); len(got) != 0 {
 			t.Errorf("%s: leased %v before the hour was over", name, got)
 		}
-		if got := lease(t, l, now.Add(61*time.Minute), 1); len(got) != 1 {
-			t.Errorf("%s: leased %v after the hour, want the gap", name, got)
+		if got := lease(t, l, now.Add(61*time.Minute), 2); len(got) != 2 {
+			t.Errorf("%s: leased %v after the hour, want both gaps", name, got)
 		}
-		commit(t, l, page(at, collection.Cursor{}, collection.Cursor{Done: true}, name))
+		commit(t, l, page(at[0], collection.Cursor{}, collection.Cursor{Done: true}, name),
+			page(at[1], collection.Cursor{}, collection.Cursor{Done: true}, name+", too"))
 		finish(t, l)
 		closeStore(t, s)
+	}
+}
+
+// clockGoesOn: the time between two runs is no clock that was set, and moves
+// nothing.
+func clockGoesOn(t *testing.T, open opener) {
+	s := opened(t, open)
+	now := time.Now()
+	want := now.Add(time.Hour).UTC().Truncate(time.Second)
+	for i, ended := range []time.Time{now.Add(-time.Hour), now.Add(-time.Minute), {}} {
+		l := begin(t, s, fmt.Sprintf("run-%d", i))
+		if i == 0 {
+			deferGap(t, l, false, collection.Gap{
+				Place: home("repos"), Reason: collection.RetryAfter, NotBefore: want, OpenedAt: now.Add(-2 * time.Hour),
+			})
+		}
+		gaps, err := s.Gaps(t.Context(), connector)
+		if err != nil || len(gaps) != 1 || !gaps[0].NotBefore.Equal(want) {
+			t.Errorf("run %d: Gaps = %+v, %v, want one that waits until %v", i, gaps, err, want)
+		}
+		if err := l.Finish(t.Context(), collection.Run{Outcome: collection.Waiting, EndedAt: ended}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

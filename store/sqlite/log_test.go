@@ -1,0 +1,117 @@
+package sqlite_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"collect/collection"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+// TestCheckLog damages the log of a run that was killed, and the shared memory
+// beside it, and checks what can be known of the newest commits then.
+func TestCheckLog(t *testing.T) {
+	whole := killed(t)
+	const header, frame = 32, 24 + 4096
+	end := fileSize(t, whole+"-wal")
+	flip := func(suffix string, at int64) func(*testing.T, string) {
+		return func(t *testing.T, path string) { flipByte(t, path+suffix, at) }
+	}
+	cut := func(length int64) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			if err := os.Truncate(path+"-wal", length); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	gone := func(suffix string) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			if err := os.Remove(path + suffix); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		damage []func(*testing.T, string)
+		want   error
+		says   string
+	}{
+		{"nothing", nil, nil, ""},
+		{"after a restart", []func(*testing.T, string){gone("-shm")}, nil, ""},
+		{"the last page", []func(*testing.T, string){flip("-wal", end-100)}, store.ErrDamaged, "and %d can be read"},
+		{"the last page, after a restart", []func(*testing.T, string){flip("-wal", end-100), gone("-shm")}, store.ErrDoubtful, "ends with 1 pages"},
+		{"the first page", []func(*testing.T, string){flip("-wal", header+100)}, store.ErrDamaged, "and 0 can be read"},
+		{"the first page, after a restart", []func(*testing.T, string){flip("-wal", header+100), gone("-shm")}, store.ErrDoubtful, "commits behind a place"},
+		{"the salt of the last page, after a restart", []func(*testing.T, string){flip("-wal", end-frame+8), gone("-shm")}, store.ErrDoubtful, "ends with 1 pages"},
+		{"both salts of the last page, after a restart", []func(*testing.T, string){flip("-wal", end-frame+8), flip("-wal", end-frame+12), gone("-shm")}, nil, ""},
+		{"the header", []func(*testing.T, string){flip("-wal", 16)}, store.ErrDoubtful, "is gone or cannot be read"},
+		{"the kind", []func(*testing.T, string){flip("-wal", 0)}, store.ErrDoubtful, "is gone or cannot be read"},
+		{"the header, after a restart", []func(*testing.T, string){flip("-wal", 16), gone("-shm")}, store.ErrDoubtful, "its log cannot be read"},
+		{"a header alone", []func(*testing.T, string){cut(header), flip("-wal", 16), gone("-shm")}, nil, ""},
+		{"the log", []func(*testing.T, string){gone("-wal")}, store.ErrDoubtful, "is gone or cannot be read"},
+		{"both", []func(*testing.T, string){gone("-wal"), gone("-shm")}, nil, ""},
+		{"its end", []func(*testing.T, string){cut(end - 1)}, store.ErrDamaged, "can be read"},
+		{"its end, after a restart", []func(*testing.T, string){cut(end - 1), gone("-shm")}, nil, ""},
+		{"its end, and a copy in the shared memory", []func(*testing.T, string){cut(end - 1), flip("-shm", 16)}, nil, ""},
+		{"its end, and the sum of the shared memory", []func(*testing.T, string){cut(end - 1), flip("-shm", 40), flip("-shm", 88)}, nil, ""},
+	} {
+		path := copyStore(t, whole)
+		for _, damage := range c.damage {
+			damage(t, path)
+		}
+		err := sqlite.CheckLog(path)
+		says, _, _ := strings.Cut(c.says, "%d")
+		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("without %s: %v, want %v with %q", c.name, err, c.want, c.says)
+		}
+	}
+}
+
+// TestCheckMergedLog: a log that was merged holds nothing that could be lost.
+func TestCheckMergedLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	defer s.Close()
+	mustCommit(t, begin(t, s, "acme", "run-1"), collection.Slice{Place: issues, Next: pageCursor(1), Records: childPage(0)})
+	execute("PRAGMA wal_checkpoint(FULL)")(t, path)
+	merged := copyStore(t, path)
+	if fileSize(t, merged+"-wal") == 0 {
+		t.Fatal("there is no log: this proves nothing")
+	}
+	flipByte(t, merged+"-wal", 16)
+	if err := sqlite.CheckLog(merged); err != nil {
+		t.Errorf("a merged log whose header cannot be read: %v", err)
+	}
+}
+
+func fileSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// flipByte changes a byte of a file.
+func flipByte(t *testing.T, path string, at int64) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b [1]byte
+	if _, err := f.ReadAt(b[:], at); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 0xff
+	if _, err := f.WriteAt(b[:], at); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,69 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"collect/collection"
+	"collect/store/sqlite"
+)
+
+// TestSalvageReadsWhatSQLiteReads compares a salvage with an export of a
+// database that is whole: with records of every length at which SQLite writes
+// them another way, numbers of every width, and pages of several sizes.
+func TestSalvageReadsWhatSQLiteReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	at, n := pageCursor(0), 0
+	// The number of a commit is as wide as the largest there is, and one.
+	for run, last := range []int64{0, 126, 32_766, 8_388_606, 2_147_483_646, 140_737_488_355_326, 1 << 60} {
+		if last > 0 {
+			execute(fmt.Sprintf(`UPDATE slices SET id = %d WHERE id = (SELECT max(id) FROM slices);
+				UPDATE records SET id = max(id, %[1]d) WHERE id = (SELECT max(id) FROM records)`, last))(t, path)
+		}
+		s := open(t, path, sqlite.Options{Create: true})
+		l := begin(t, s, "acme", fmt.Sprint("run-", run))
+		empty := collection.Slice{Place: issues, From: at, Next: pageCursor(2*run + 1)}
+		full := collection.Slice{Place: issues, From: empty.Next, Next: pageCursor(2*run + 2)}
+		for length := run; length < 9000; length += 7 + 50*(run%2) {
+			full.Records = append(full.Records, record(fmt.Sprintf("%06d", n), `"`+strings.Repeat("x", length)+`"`))
+			n++
+		}
+		last := collection.Slice{Place: issues, From: full.Next, Next: pageCursor(2*run + 3)}
+		mustCommit(t, l, empty, full, last)
+		at = last.Next
+		if err := l.Finish(t.Context(), collection.Run{Outcome: collection.Complete}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkSalvage(t, path, n)
+	for _, size := range []int{512, 1024, 2048} {
+		other := copyStore(t, path)
+		execute(fmt.Sprintf("PRAGMA journal_mode = DELETE; PRAGMA page_size = %d; VACUUM", size))(t, other)
+		for i := 0; fileSize(t, other)%4096 == 0; i++ { // it passes for one with the usual pages
+			execute(fmt.Sprintf("CREATE TABLE padding_%d (x)", i))(t, other)
+		}
+		checkSalvage(t, other, n)
+	}
+}
+
+// checkSalvage checks that a salvage finds what SQLite finds.
+func checkSalvage(t *testing.T, path string, n int) {
+	t.Helper()
+	got, err := salvaged(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := exported(t.Context(), path)
+	if err != nil || len(want["issues"]) != n {
+		t.Fatalf("%d records are exported, %v, want %d", len(want["issues"]), err, n)
+	}
+	if !slices.Equal(got["issues"], want["issues"]) {
+		t.Errorf("%d records are salvaged, and %d exported, or they differ", len(got["issues"]), len(want["issues"]))
+	}
+}
