@@ -71,7 +71,7 @@ func (p *pacer) OnSend(now Moment, weight float64) Ticket {
 	p.weight = cost(weight)
 	bound := now-p.tat <= p.interval*2/3
 	p.tat = max(p.tat, now) + scale(p.interval, p.weight)
-	return Ticket{ID: p.sent, bound: bound, at: now, weight: p.weight}
+	return Ticket{ID: p.sent, at: now, weight: p.weight, leave: leave{bound: bound}}
 }
 
 // OnResult moves the pace after the attempt id. Only a success makes it

@@ -29,8 +29,8 @@ type crowd struct {
 	spare  int // refusals with room to spare
 }
 
-func (c *crowd) note(inFlight int, became occupancy) {
-	o := occupancy(min(inFlight, int(occupied))) | became
+func (c *crowd) note(inFlight int32, became occupancy) {
+	o := occupancy(min(inFlight, int32(occupied))) | became
 	if len(c.log) < crowdKept {
 		c.log = append(c.log, o)
 		return
@@ -41,7 +41,7 @@ func (c *crowd) note(inFlight int, became occupancy) {
 
 func (c *crowd) accept(d *Ticket) {
 	c.note(d.inFlight, 0)
-	if d.inFlight >= c.limitInFlight() {
+	if int(d.inFlight) >= c.limitInFlight() {
 		c.used++
 	}
 }

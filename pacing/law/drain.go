@@ -9,6 +9,7 @@ import (
 // unit is a share or a factor.
 const (
 	latencyLeast  = 11                     // after a drain began
+	quickest      = 100 * time.Microsecond // no answer takes less
 	slowTimes     = 2                      // the usual latency
 	aloneTimes    = 3                      // the first, which may be quick by chance
 	slowSpread    = 2.1                    // as an exponent of what the usual dispersion leaves
@@ -52,7 +53,7 @@ type latency struct {
 // much longer than usual. It reports whether a drain is under way.
 func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 	l := &p.latency
-	took := max(1e-4, 1e-9*float64(now-d.at))
+	took := 1e-9 * float64(max(quickest, now-d.at))
 	l.recent.add(took)
 	if l.alone == 0 && d.inFlight == 1 {
 		l.alone = took
@@ -215,9 +216,9 @@ func (l *latency) lateShare() float64 {
 
 // isSlow reports whether what took so long took longer than usual.
 func (l *latency) isSlow(took float64) bool {
-	return took > max(slowTimes*l.usual, l.usual+slowBy.Seconds())
+	return took > slowTimes*l.usual && took > l.usual+slowBy.Seconds()
 }
 
 func (l *latency) isLate(took float64) bool {
-	return took > max(lateTimes*l.usual, l.usual+lateBy.Seconds())
+	return took > lateTimes*l.usual && took > l.usual+lateBy.Seconds()
 }

@@ -39,7 +39,7 @@ func (p *pacer) Send(now time.Time) (uint64, bool) {
 }
 
 func (p *pacer) Result(id uint64, bound bool, s Signal, now time.Time) {
-	p.OnResult(Ticket{ID: id, bound: bound, weight: 1}, Outcome{Signal: s, Hold: -1}, since(now))
+	p.OnResult(Ticket{ID: id, weight: 1, leave: leave{bound: bound}}, Outcome{Signal: s, Hold: -1}, since(now))
 }
 
 func (p *pacer) StepInTime()                 { p.inTime = true }

@@ -65,13 +65,19 @@ type Law interface {
 	Restore(m Memory, age time.Duration) bool
 }
 
-// A Ticket is the permission of an attempt that leaves.
+// A Ticket is the permission of an attempt that leaves. With four words in four
+// fields it is passed in registers, which every request gains from.
 type Ticket struct {
-	ID       uint64 // from 1, rising
-	bound    bool   // the pace is what held it back
-	at       Moment
-	inFlight int     // requests in flight when it left, with this one
-	weight   float64 // of its cost
+	ID     uint64 // from 1, rising
+	at     Moment
+	weight float64 // of its cost
+	leave
+}
+
+// A leave is how a request left.
+type leave struct {
+	inFlight int32 // requests in flight, with this one
+	bound    bool  // the pace is what held it back
 }
 
 // heaviest bounds the cost of a request, so that no slot is longer than time

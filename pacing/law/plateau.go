@@ -131,12 +131,12 @@ func (p *plateau) OnSend(now Moment, weight float64) Ticket {
 	p.afloat += p.weight
 	p.left = now
 	slot := p.weight * float64(time.Second) / p.pace()
-	bound := float64(now-p.tat) <= slot*2/3
+	bound := 3*float64(now-p.tat) <= 2*slot
 	if p.sent > 1 {
 		slot *= slotLeast + slotSpan*p.spread(math.Phi)
 	}
 	p.tat = max(p.tat, now) + Moment(slot)
-	return Ticket{ID: p.sent, bound: bound, at: now, inFlight: p.flying, weight: p.weight}
+	return Ticket{ID: p.sent, at: now, weight: p.weight, leave: leave{int32(p.flying), bound}}
 }
 
 // OnResult records the end of an attempt.
