@@ -68,10 +68,10 @@ func (c *clamp) share() float64 {
 }
 
 // onResult counts an attempt that ended with s, and whether an episode of
-// refusals began with it. It reports whether the share moved.
-func (c *clamp) onResult(s law.Signal, refused bool, now moment) bool {
+// refusals began with it. It returns the share before, if it moved; 0 if not.
+func (c *clamp) onResult(s law.Signal, refused bool, now moment) (moved float64) {
 	if c.policy.Off {
-		return false
+		return 0
 	}
 	if !c.begun {
 		c.since, c.begun = now, true
@@ -81,21 +81,24 @@ func (c *clamp) onResult(s law.Signal, refused bool, now moment) bool {
 		c.refused++
 	}
 	if now-c.since < c.policy.Cooldown || c.sent < clampEvidence {
-		return false
+		return 0
 	}
 	was := c.share()
 	c.burn = float64(c.refused) / float64(c.sent)
 	calm := c.burn < c.policy.Burn*clampCalm && c.down > 0
 	switch {
 	case calm && (s == law.Throttled || s == law.Failed):
-		return false // up with the next success: an error makes nothing faster
+		return 0 // up with the next success: an error makes nothing faster
 	case c.burn > c.policy.Burn && was > c.policy.Least:
 		c.down++
 	case calm:
 		c.down--
 	}
 	c.since, c.sent, c.refused = now, 0, 0
-	return c.share() != was
+	if c.share() == was {
+		return 0
+	}
+	return was
 }
 
 // Why the clamp moved.

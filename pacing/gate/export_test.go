@@ -37,7 +37,7 @@ func (w *window) Next(now time.Time) time.Time {
 	return clock.ahead(w.next(clock.of(now), 1), clock.of(now))
 }
 func (w *window) Add(now time.Time) { w.add(clock.of(now), 1) }
-func (w *window) Groups() int       { return w.log.n }
+func (w *window) Groups() int       { return w.log.len() }
 
 // LeavesAt returns when the next request could leave, if an operator lets it.
 func (g *Gate) LeavesAt(now time.Time) time.Time {
@@ -54,7 +54,7 @@ func (c *clamp) OnResult(refused bool, now time.Time) bool {
 	if refused {
 		signal = law.Throttled
 	}
-	return c.onResult(signal, refused, clock.of(now))
+	return c.onResult(signal, refused, clock.of(now)) > 0
 }
 
 // Probe reports whether the attempt is the breaker's probe.

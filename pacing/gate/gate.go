@@ -158,7 +158,9 @@ func (g *Gate) Plan(r Request, at time.Time) Plan {
 		longest(g.last.then(most), collection.WaitWindow)
 	}
 	for i := range g.windows {
-		longest(g.windows[i].next(now, l.units), collection.WaitWindow)
+		if !g.windows[i].fits(l.units) {
+			longest(g.windows[i].next(now, l.units), collection.WaitWindow)
+		}
 	}
 	if !r.NotBefore.IsZero() {
 		longest(g.clock.of(r.NotBefore), collection.WaitBackoff)
@@ -248,16 +250,19 @@ type Pass struct {
 }
 
 // Leave records that r leaves at now, after a plan that was ready.
-func (g *Gate) Leave(r Request, at time.Time) Pass {
+func (g *Gate) Leave(r Request, at time.Time) (p Pass) {
 	now := g.clock.moment(at)
 	l := g.laneOf(r.Stream)
 	g.sent++
-	p := Pass{ID: g.sent, route: l.route, stream: r.Stream, at: now, slot: g.flights.Take()}
+	p.ID, p.route, p.stream, p.at, p.slot = g.sent, l.route, r.Stream, now, g.flights.Take()
 	g.last = departed{now, l.weight}
 	p.ticket = g.routes[l.route].onSend(l.weight, now)
 	for i := range g.windows {
-		g.windows[i].add(now, l.units)
-		p.Save = g.windows[i].reserve(l.units) || p.Save
+		w := &g.windows[i]
+		w.add(now, l.units)
+		if w.spend(l.units) {
+			p.Save = true
+		}
 	}
 	p.test = g.freeze.onSend()
 	var change *collection.BreakerInfo
@@ -300,7 +305,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 		}
 	}
 	if g.ceiling > 0 && o.Signal != law.Silent {
-		if was := g.clamp.share(); g.clamp.onResult(o.Signal, fresh, now) {
+		if was := g.clamp.onResult(o.Signal, fresh, now); was > 0 {
 			changes, save = append(changes, g.clampChanged(was)), true
 		}
 	}

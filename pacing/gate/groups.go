@@ -7,31 +7,33 @@ type group struct {
 }
 
 // A groups is a queue of groups, oldest first, in a ring that grows when it is
-// full, so that a window costs nothing but the groups that are in it.
+// full, so that a window costs nothing but the groups that are in it. Groups
+// are counted from the first there ever was.
 type groups struct {
-	ring []group // of a length that is a power of two, or none
-	head int
-	n    int
+	ring        []group // of a length that is a power of two, or none
+	oldest, end uint    // those from oldest to before end are left
 }
 
-// at returns the i-th oldest group.
-func (q *groups) at(i int) *group { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
+func (q *groups) len() int { return int(q.end - q.oldest) }
 
-func (q *groups) full() bool { return q.n == len(q.ring) }
+func (q *groups) full() bool { return q.len() == len(q.ring) }
+
+// at returns group i, which is left.
+func (q *groups) at(i uint) *group { return &q.ring[i&uint(len(q.ring)-1)] }
 
 func (q *groups) push(g group) {
 	if q.full() {
-		larger := make([]group, max(4, 2*q.n))
-		copy(larger[copy(larger, q.ring[q.head:]):], q.ring[:q.head])
-		q.ring, q.head = larger, 0
+		q.grow()
 	}
-	q.n++
-	*q.at(q.n - 1) = g
+	q.ring[q.end&uint(len(q.ring)-1)] = g
+	q.end++
 }
 
-func (q *groups) pop() group {
-	g := *q.at(0)
-	q.head = (q.head + 1) & (len(q.ring) - 1)
-	q.n--
-	return g
+func (q *groups) grow() {
+	larger := groups{ring: make([]group, max(4, 2*len(q.ring)))}
+	for ; q.oldest < q.end; q.oldest++ {
+		*larger.at(larger.end) = *q.at(q.oldest)
+		larger.end++
+	}
+	*q = larger
 }

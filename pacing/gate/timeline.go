@@ -32,6 +32,9 @@ type timeline struct {
 
 // moment returns the moment of now.
 func (l *timeline) moment(now time.Time) moment {
+	if now == l.now { // the same reading: a request is planned and leaves at one
+		return l.latest
+	}
 	if l.epoch.IsZero() {
 		l.epoch = now
 	}

@@ -28,31 +28,34 @@ type departure struct {
 // A window is one ceiling: at most count requests in any per.
 //
 // So that a crash does not forget requests of a long window, a few are saved
-// as spent before they are; see [window.reserve].
+// as spent before they are; see [window.spend].
 type window struct {
 	count int
 	per   time.Duration
 
 	log    groups // all within per, and some that are not any more
 	total  int    // requests in log
+	latest moment // of the requests in log
+	ended  moment // of those of the group before the newest
 	credit int    // requests that may leave before the window is saved again
 }
 
 func newWindow(c collection.Ceiling) window { return window{count: c.Count, per: c.Per} }
 
-// next returns when a request fits that counts as n; now if it does. One that
-// counts as more than the ceiling fits alone.
+// fits reports whether a request that counts as n fits, even if nothing has
+// expired. One that counts as more than the ceiling fits alone.
+func (w *window) fits(n int) bool { return w.total+n <= w.count || w.total == 0 }
+
+// next returns when a request fits that counts as n; now if it does.
 func (w *window) next(now moment, n int) moment {
-	room := w.count - min(n, w.count)
-	if w.total <= room {
-		return now // nothing needs to expire for it
+	if w.fits(n) {
+		return now
 	}
 	w.expire(now)
-	left := w.total
-	for i := 0; left > room && i < w.log.n; i++ {
+	left, room := w.total, w.count-min(n, w.count)
+	for i := w.log.oldest; left > room; i++ {
 		g := w.log.at(i)
-		left -= g.n
-		if left <= room {
+		if left -= g.n; left <= room {
 			return g.at + w.per
 		}
 	}
@@ -60,8 +63,8 @@ func (w *window) next(now moment, n int) moment {
 }
 
 func (w *window) expire(now moment) {
-	for w.log.n > 0 && now-w.log.at(0).at >= w.per {
-		w.total -= w.log.pop().n
+	for ; w.log.len() > 0 && now-w.log.at(w.log.oldest).at >= w.per; w.log.oldest++ {
+		w.total -= w.log.at(w.log.oldest).n
 	}
 }
 
@@ -70,29 +73,33 @@ func (w *window) expire(now moment) {
 // the group before it tells when it began.
 func (w *window) add(now moment, n int) {
 	w.total += n
-	if last := w.log.n - 1; last > 0 && w.count > exactDepartures && now-w.log.at(last-1).at < w.per/exactDepartures {
-		newest := w.log.at(last)
+	if now-w.ended < w.per/exactDepartures && w.count > exactDepartures && w.log.len() > 1 {
+		newest := w.log.at(w.log.end - 1)
 		newest.at = now
 		newest.n += n
+		w.latest = now
 		return
 	}
 	if w.log.full() {
 		w.expire(now) // rather than grow
 	}
 	w.log.push(group{now, n})
+	w.ended, w.latest = w.latest, now
 }
 
-// reserve takes n requests of the credit. It reports whether the credit was
-// used up and was renewed: then the window must be saved before the request
-// leaves. A hundredth of the window is reserved at a time, which bounds both
-// the saves (a hundred in a window) and what a crash wastes.
-func (w *window) reserve(n int) bool {
-	renewed := false
-	if w.per >= longWindow && w.credit < n {
-		w.credit, renewed = max(n, w.count/100), true
+// spend takes n requests of the credit. It reports whether the credit was used
+// up and was renewed: then the window must be saved before the request leaves.
+// A hundredth of the window is reserved at a time, which bounds both the saves
+// (a hundred in a window) and what a crash wastes.
+func (w *window) spend(n int) (renewed bool) {
+	if w.per < longWindow {
+		return false
 	}
-	w.credit = max(0, w.credit-n)
-	return renewed
+	if w.credit -= n; w.credit >= 0 {
+		return false
+	}
+	w.credit = max(0, w.count/100-n)
+	return true
 }
 
 // A keptWindow is the saved form of a window. The history belongs to the
@@ -107,7 +114,7 @@ type keptWindow struct {
 func (w *window) snapshot(clock *timeline, now moment) keptWindow {
 	w.expire(now)
 	k := keptWindow{Per: w.per, Count: w.count, Ahead: w.credit}
-	for i := range w.log.n {
+	for i := w.log.oldest; i < w.log.end; i++ {
 		g := w.log.at(i)
 		d := departure{saved(clock.when(g.at)), g.n}
 		if n := len(k.Log); n > 1 && d.At.Sub(k.Log[n-2].At) < w.per/keptGroups {
