@@ -139,10 +139,9 @@ func (p *plateau) recover(now Moment) {
 	default:
 		p.measure()
 		p.climb(p.learn(now))
-		// The first refusal may be left over from an earlier run, or come after
-		// credit that was used up on the way, so the start goes on once.
-		p.restart = p.was == startup && p.window == 0 && !p.started
-		p.started = true
+		// A refusal of the first few requests may be left over from an earlier
+		// run, so the start goes on once.
+		p.restart = p.was == startup && p.guesses == 1
 	}
 }
 

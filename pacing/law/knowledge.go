@@ -24,7 +24,6 @@ type knowledge struct {
 	limits  []float64     // estimates that agree, at most four
 	window  time.Duration // that the provider counts in; 0: none was seen
 	banned  float64       // never faster than it; 0: nothing was forbidden
-	started bool          // the start has gone on after a refusal
 	first   Moment        // when the first request was asked for
 	guesses int           // episodes in a row without an estimate
 	lower   int           // episodes in a row that found less
