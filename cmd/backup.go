@@ -47,7 +47,7 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 	switch err := db.Backup(ctx, file, force); {
 	case errors.Is(err, fs.ErrExist):
 		return a.exit(&takenError{file}, sc)
-	case errors.Is(err, collection.ErrFull), errors.Is(err, store.ErrNoAccess), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, collection.ErrFull), errors.Is(err, store.ErrNoAccess):
 		return a.exit(&outputError{err}, sc)
 	case err != nil:
 		return a.exit(err, sc)

@@ -295,6 +295,17 @@ func TestProblemFits(t *testing.T) {
 	}
 }
 
+// TestChangedStreamsAreAllStartedOver: each stream that changed gets its command.
+func TestChangedStreamsAreAllStartedOver(t *testing.T) {
+	changes := []streamChange{{"issues", []keyChange{{"key", "id", "n"}}}, {"gone", nil}, {"comments", []keyChange{{"get", "", ""}}}}
+	text := problemOf(&meaningError{Connector: "tickets", Changes: changes}, here).render(80, caps{})
+	for stream, want := range map[string]int{"issues": 1, "comments": 1, "gone": 0} {
+		if got := strings.Count(text, "collect reset tickets --stream "+stream); got != want {
+			t.Errorf("%d commands for %s, want %d:\n%s", got, stream, want, text)
+		}
+	}
+}
+
 // A step that cannot be taken is worse than none: every command that a problem
 // names is one, with the flags it is given.
 func TestStepsAreCommands(t *testing.T) {

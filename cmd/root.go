@@ -229,14 +229,26 @@ func helpCommand() *cobra.Command {
 	}
 }
 
+// inFiles are flags that people look for, and where that is said instead: what
+// all runs of an account must agree on is not for one of them to say.
+var inFiles = map[string]string{
+	"law":     "`law:` in the connector file, or under `providers:` in collect.yaml",
+	"ceiling": "`ceiling:` in the connector file, or `ceiling_per_second:` under `providers:` in collect.yaml",
+	"clamp":   "`clamp:` in the connector file, or under `providers:` in collect.yaml",
+	"token":   "`secrets:` in the connector file, or `token_env:` under `providers:` in collect.yaml",
+}
+
 // unknownFlag says what is wrong with a flag, and names one with a similar name.
 func unknownFlag(c *cobra.Command, err error) error {
 	message := err.Error()
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
+		name := unknown.GetSpecifiedName()
+		if near := nearest(name, names); near != "" {
 			message += "; there is --" + near
+		} else if elsewhere := inFiles[name]; elsewhere != "" {
+			message += "; it is said by " + elsewhere
 		}
 	}
 	return &usageError{message}

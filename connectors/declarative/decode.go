@@ -41,7 +41,7 @@ type entry[T any] struct {
 type ordered[T any] []entry[T]
 
 func (o *ordered[T]) read(d *decoder, n ast.Node) {
-	for _, pair := range d.mapping(n, "a mapping") {
+	for _, pair := range d.mapping(n, "a mapping", "") {
 		e := entry[T]{key: keyOf(pair)}
 		if e.key.text == "" {
 			d.fail(e.key.at, "a key must not be empty", "")
@@ -163,7 +163,7 @@ func (d *decoder) block(n ast.Node, v reflect.Value) {
 		keys = append(keys, key)
 		fields[key] = v.Field(i)
 	}
-	for _, pair := range d.mapping(n, what) {
+	for _, pair := range d.mapping(n, what, t.Field(0).Tag.Get("like")) {
 		key := keyOf(pair)
 		field, ok := fields[key.text]
 		if !ok {
@@ -178,7 +178,9 @@ func (d *decoder) block(n ast.Node, v reflect.Value) {
 	}
 }
 
-func (d *decoder) mapping(n ast.Node, what string) []*ast.MappingValueNode {
+// mapping returns the pairs of n, a block that is called what and is written
+// like the sample, if there is one.
+func (d *decoder) mapping(n ast.Node, what, like string) []*ast.MappingValueNode {
 	switch n := n.(type) {
 	case *ast.MappingNode:
 		return n.Values
@@ -189,7 +191,11 @@ func (d *decoder) mapping(n ast.Node, what string) []*ast.MappingValueNode {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
 		d.fail(spanOf(n.GetToken()), "anchors, aliases and tags are not part of the language", "")
 	default:
-		d.faults = append(d.faults, fault{at: spanOf(n.GetToken()), message: "this must be a mapping: " + what, label: "not a mapping", hide: true})
+		f := fault{at: spanOf(n.GetToken()), message: "this must be a mapping: " + what, label: "not a mapping", hide: true}
+		if like != "" {
+			f.note = "it is written like this: " + like
+		}
+		d.faults = append(d.faults, f)
 	}
 	return nil
 }

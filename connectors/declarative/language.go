@@ -2,7 +2,8 @@ package declarative
 
 // The language, block by block. The reader of these structs is strict: a key
 // that is not here is an error, and so is a value of another shape. The name
-// of a block, for messages, is the tag of its blank field.
+// of a block, for messages, is the tag of its blank field; beside it is how the
+// block is written, for who wrote a single value in its place.
 
 type document struct {
 	_         struct{}            `block:"a connector file"`
@@ -15,7 +16,7 @@ type document struct {
 }
 
 type paramSpec struct {
-	_        struct{} `block:"a parameter"`
+	_        struct{} `block:"a parameter" like:"org: {type: string, required: true}"`
 	Type     scalar   `yaml:"type"` // string (the default), int, number, bool or date
 	Required flag     `yaml:"required"`
 	Default  scalar   `yaml:"default"`
@@ -23,7 +24,7 @@ type paramSpec struct {
 }
 
 type secretSpec struct {
-	_        struct{} `block:"a secret"`
+	_        struct{} `block:"a secret" like:"token: {env: ACME_TOKEN}"`
 	Env      scalar   `yaml:"env"`
 	File     scalar   `yaml:"file"`
 	Command  scalar   `yaml:"command"`
@@ -51,7 +52,7 @@ type providerSpec struct {
 }
 
 type authSpec struct {
-	_      struct{}    `block:"auth"`
+	_      struct{}    `block:"auth" like:"auth: {bearer: '${secrets.token}'}"`
 	At     span        // where it stands
 	None   flag        `yaml:"none"` // also written auth: none
 	Bearer template    `yaml:"bearer"`
@@ -75,7 +76,7 @@ type apiKeySpec struct {
 }
 
 type ceilingSpec struct {
-	_         struct{} `block:"a ceiling"`
+	_         struct{} `block:"a ceiling" like:"ceiling: {per_second: 4}"`
 	PerSecond number   `yaml:"per_second"`
 	PerMinute count    `yaml:"per_minute"`
 	PerHour   count    `yaml:"per_hour"`
@@ -83,14 +84,14 @@ type ceilingSpec struct {
 }
 
 type concurrencySpec struct {
-	_   struct{} `block:"a concurrency"`
+	_   struct{} `block:"a concurrency" like:"concurrency: {max: 4}"`
 	At  span     // where it stands
 	Max count    `yaml:"max"`
 	Law scalar   `yaml:"law"`
 }
 
 type clampSpec struct {
-	_        struct{} `block:"a clamp"`
+	_        struct{} `block:"a clamp" like:"clamp: {least: 60%}, or clamp: off; without it, it is on"`
 	Off      flag     // written clamp: off
 	Burn     percent  `yaml:"burn"`
 	Least    percent  `yaml:"least"`
@@ -99,12 +100,12 @@ type clampSpec struct {
 }
 
 type quotaSpec struct {
-	_       struct{} `block:"a quota"`
+	_       struct{} `block:"a quota" like:"quota: {reserve: 20%}"`
 	Reserve percent  `yaml:"reserve"`
 }
 
 type limitsSpec struct {
-	_                struct{} `block:"limits"`
+	_                struct{} `block:"limits" like:"limits: {body: 8MiB}"`
 	RequestTimeout   duration `yaml:"request_timeout"`
 	HeaderTimeout    duration `yaml:"header_timeout"`
 	Body             size     `yaml:"body"`
@@ -143,7 +144,7 @@ type streamSpec struct {
 }
 
 type sinceSpec struct {
-	_        struct{} `block:"since"`
+	_        struct{} `block:"since" like:"since: {field: updated_at, param: since, order: asc}"`
 	At       span     // where it stands
 	Field    path     `yaml:"field"`
 	Param    scalar   `yaml:"param"`
@@ -155,7 +156,7 @@ type sinceSpec struct {
 
 // A pageSpec has exactly one of its fields.
 type pageSpec struct {
-	_          struct{}     `block:"page"`
+	_          struct{}     `block:"page" like:"page: {link_header: next}, or page: {none: true}"`
 	At         span         // where it stands
 	None       flag         `yaml:"none"`
 	LinkHeader scalar       `yaml:"link_header"`
@@ -173,7 +174,7 @@ type nextURLSpec struct {
 }
 
 type cursorSpec struct {
-	_        struct{} `block:"page: cursor"`
+	_        struct{} `block:"page: cursor" like:"cursor: {from: next_cursor, param: cursor}"`
 	From     path     `yaml:"from"`
 	Param    scalar   `yaml:"param"`
 	More     path     `yaml:"more"`
@@ -181,7 +182,7 @@ type cursorSpec struct {
 }
 
 type numberSpec struct {
-	_          struct{} `block:"page: number"`
+	_          struct{} `block:"page: number" like:"number: {param: page}"`
 	Param      scalar   `yaml:"param"`
 	Start      natural  `yaml:"start"`
 	SizeParam  scalar   `yaml:"size_param"`
@@ -190,7 +191,7 @@ type numberSpec struct {
 }
 
 type offsetSpec struct {
-	_          struct{} `block:"page: offset"`
+	_          struct{} `block:"page: offset" like:"offset: {param: offset, limit_param: limit, limit: 100}"`
 	Param      scalar   `yaml:"param"`
 	LimitParam scalar   `yaml:"limit_param"`
 	Limit      count    `yaml:"limit"`
@@ -198,14 +199,14 @@ type offsetSpec struct {
 }
 
 type lastIDSpec struct {
-	_     struct{} `block:"page: last_id"`
+	_     struct{} `block:"page: last_id" like:"last_id: {param: after, field: id}"`
 	Param scalar   `yaml:"param"`
 	Field path     `yaml:"field"`
 	More  path     `yaml:"more"`
 }
 
 type ruleSpec struct {
-	_       struct{}            `block:"a rule"`
+	_       struct{}            `block:"a rule" like:"{status: [404], verdict: gone}"`
 	At      span                // where it stands
 	Status  []count             `yaml:"status"`
 	Header  ordered[headerSpec] `yaml:"header"`

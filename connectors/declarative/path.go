@@ -158,7 +158,7 @@ func (h *headerSpec) read(d *decoder, n ast.Node) {
 		h.is.read(d, n)
 		return
 	}
-	for _, pair := range d.mapping(n, "a header test") {
+	for _, pair := range d.mapping(n, "a header test", "") {
 		if key := keyOf(pair); key.text == "when" {
 			h.When.read(d, pair.Value)
 		} else {
