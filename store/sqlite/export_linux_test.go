@@ -2,7 +2,8 @@ package sqlite
 
 // How network file systems are told, for their tests.
 var (
-	NetworkName = networkName
-	ParseMount  = parseMount
-	Within      = within
+	NetworkName     = networkName
+	FuseNetworkName = fuseNetworkName
+	ParseMount      = parseMount
+	Within          = within
 )

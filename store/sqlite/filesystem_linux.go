@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +20,11 @@ func refuseNetwork(dir string) error {
 		return noAccess(dir, err)
 	}
 	name := networkName(int64(st.Type))
-	if name == "" && int64(st.Type) == unix.FUSE_SUPER_MAGIC {
-		name = fuseNetworkName(dir)
+	if int64(st.Type) == unix.FUSE_SUPER_MAGIC {
+		if mounts, err := os.Open("/proc/self/mountinfo"); err == nil {
+			defer mounts.Close() // it was only read
+			name = fuseNetworkName(dir, mounts)
+		}
 	}
 	if name == "" {
 		return nil
@@ -42,14 +46,9 @@ func networkName(magic int64) string {
 
 // fuseNetworkName names the network file system behind FUSE that holds dir,
 // if the mount table tells, or returns "".
-func fuseNetworkName(dir string) string {
-	f, err := os.Open("/proc/self/mountinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close() // it was only read
+func fuseNetworkName(dir string, mounts io.Reader) string {
 	best, name := "", ""
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	for lines := bufio.NewScanner(mounts); lines.Scan(); {
 		if point, fs, ok := parseMount(lines.Text()); ok && within(dir, point) && len(point) >= len(best) {
 			best, name = point, fs
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -33,6 +34,9 @@ func TestParseMount(t *testing.T) {
 		{`36 35 98:0 / /mnt rw,noatime shared:1 - ext3 /dev/root rw,errors=continue`, "/mnt", "ext3", true},
 		{`90 35 0:51 / /home/kim/far\040away rw - fuse.sshfs kim@host:/ rw`, "/home/kim/far away", "fuse.sshfs", true},
 		{`36 35 98:0 / /mnt rw`, "", "", false},
+		{`36 35 98:0 / - ext3`, "", "", false},
+		{`36 35 98:0 / /mnt - ext3`, "/mnt", "ext3", true},
+		{`36 35 98:0 / /mnt rw - `, "", "", false},
 		{``, "", "", false},
 	}
 	for _, c := range cases {
@@ -47,6 +51,28 @@ func TestParseMount(t *testing.T) {
 	}{{"/a/b", "/", true}, {"/a/b", "/a", true}, {"/a", "/a", true}, {"/ab", "/a", false}, {"/a", "/a/b", false}, {"/..a", "/", true}} {
 		if got := sqlite.Within(c.dir, c.point); got != c.want {
 			t.Errorf("Within(%q, %q) = %t, want %t", c.dir, c.point, got, c.want)
+		}
+	}
+}
+
+// TestFuseNetworkName: of the mounts above a directory the nearest counts, and
+// of those at one place the last, which hides the others.
+func TestFuseNetworkName(t *testing.T) {
+	const table = `1 0 0:1 / / rw - ext4 /dev/root rw
+2 1 0:2 / /far rw - fuse.sshfs kim@host:/ rw
+3 2 0:3 / /far/near rw - ext4 /dev/sdb rw
+4 1 0:4 / /over rw - fuse.rclone remote: rw
+5 1 0:5 / /over rw - fuse.gocryptfs /cipher rw
+no mount
+6 1 0:6 / /under rw - ext4 /dev/sdc rw
+7 1 0:7 / /under rw - fuse.davfs2 https://host/ rw
+`
+	for dir, want := range map[string]string{
+		"/": "", "/home": "", "/far": "sshfs", "/far/off": "sshfs", "/farther": "", "/far/near": "", "/far/near/by": "",
+		"/over": "", "/under/a": "davfs2",
+	} {
+		if got := sqlite.FuseNetworkName(dir, strings.NewReader(table)); got != want {
+			t.Errorf("%s is on %q, want %q", dir, got, want)
 		}
 	}
 }

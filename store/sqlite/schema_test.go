@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -306,6 +307,24 @@ func interruptAt(t *testing.T, path, how string, step int) bool {
 	checkFilled(t, s, 3)
 	goOn(t, s, fmt.Sprint("run-", 10+step), 3)
 	return true
+}
+
+// TestOutOfWAL: a store that another program took out of WAL mode is put back.
+func TestOutOfWAL(t *testing.T) {
+	path := fixture(t, sqlite.Newest())
+	execute("PRAGMA journal_mode = DELETE")(t, path)
+	s := open(t, path, sqlite.Options{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if got := queryRows(t, db, "PRAGMA journal_mode"); got[0] != "wal" {
+		t.Errorf("the journal mode is %s, want wal", got[0])
+	}
 }
 
 // TestUnknownSchema: a store of a version to come is refused as it is, also

@@ -92,7 +92,7 @@ func TestViewBeforeFirstRecord(t *testing.T) {
 // would break out of SQL, or clash.
 func TestViewOfHostileNames(t *testing.T) {
 	fields := []string{
-		`a"b`, `a'b`, `a\b`, `$.x`, `[0]`, `x"; DROP TABLE records; --`, `'); DROP TABLE records; --`, "", " ", "nul\x00l", "tab\t",
+		`a"b`, `a'b`, `a\b`, `$.x`, `[0]`, `x"; DROP TABLE records; --`, `'); DROP TABLE records; --`, "", " ", "nul\x00l", "tab\t", "del\x7f",
 		"é", "😀", "\ufffd", "_key", "_KEY", "Case", "case", "CASE", "case_2", "select", "rowid", "a.b", "a[1]", "%s", "?", ":x", "`",
 	}
 	object := map[string]int{}
@@ -119,7 +119,7 @@ func TestViewOfHostileNames(t *testing.T) {
 			}
 			seen[strings.ToLower(n)] = true
 		}
-		for _, n := range []string{"CASE", "Case_2", "case_3", "case_2_2", "_KEY_2", "_key_3"} {
+		for _, n := range []string{" ", "é", "😀", "a'b", "nul_l", "tab_", "del_", "_2", "CASE", "Case_2", "case_3", "case_2_2", "_KEY_2", "_key_3"} {
 			if !slices.Contains(names, n) {
 				t.Errorf("columns = %q, want %q among them", names, n)
 			}

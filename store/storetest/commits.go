@@ -128,6 +128,14 @@ func keyCollision(t *testing.T, open opener) {
 		t.Errorf("Quarantined = %d, want %d", got, want)
 	}
 	checkCursor(t, l, y, token("2"))
+
+	// The stream itself is a place like its partitions.
+	own := page(home("issues"), collection.Cursor{}, token("2"), "1", "4")
+	own.Records[0].Data = []byte(`{"of":"none"}`)
+	if done := commit(t, l, own)[0]; done.Rejected != 1 || done.Changed != 1 {
+		t.Errorf("of the stream itself: Rejected = %d, Changed = %d, want 1 and 1", done.Rejected, done.Changed)
+	}
+	checkContents(t, s, "issues", `1={"n":"1"}`, `2={"n":"2"}`, `3={"n":"3"}`, `4={"n":"4"}`)
 }
 
 func bytesUnchanged(t *testing.T, open opener) {
