@@ -161,6 +161,14 @@ type keptBreaker struct {
 	Failure *Failure  `json:"failure,omitempty"` // nil: not noted
 }
 
+// force returns what an operator holds the breaker by; nil if nobody does.
+func (k *keptBreaker) force() *forced {
+	if k == nil {
+		return nil
+	}
+	return k.Forced
+}
+
 func (b *breaker) snapshot(clock *timeline) *keptBreaker {
 	if b.state == Closed && b.forced == nil {
 		return nil

@@ -29,9 +29,10 @@ type freeze struct {
 	strikes  int    // refusals in a row
 	until    moment // if no operator is needed
 	reason   string
-	note     string // the operator's own words, if an operator froze it
-	testing  bool   // the test request is in flight
-	fence    uint64 // the id of the latest request sent before the freeze
+	note     string    // the operator's own words, if an operator froze it
+	since    time.Time // when the latest refusal, or the operator, froze it
+	testing  bool      // the test request is in flight
+	fence    uint64    // the id of the latest request sent before the freeze
 }
 
 // blocks reports whether no request may leave at now, not even a test.
@@ -71,6 +72,7 @@ func (f *freeze) freeze(id uint64, o *law.Outcome, sent uint64, clock *timeline,
 	f.strikes++
 	f.operator = f.operator || o.Operator || f.strikes >= freezeStrikes
 	f.until = now + freezeFirst<<min(f.strikes-1, freezeStrikes)
+	f.since = saved(clock.when(now))
 	return &collection.FreezeInfo{Frozen: true, Reason: o.Refused, Until: f.ends(clock)}
 }
 
@@ -90,18 +92,30 @@ type keptFreeze struct {
 	Until    time.Time `json:"until,omitzero"`
 	Reason   string    `json:"reason"`
 	Note     string    `json:"note,omitempty"`
+	Since    time.Time `json:"since,omitzero"` // which tells one from the next
+}
+
+// same reports whether k is l: since the same refusal or order, or none.
+func (k *keptFreeze) same(l *keptFreeze) bool {
+	return k == l || k != nil && l != nil && k.Since.Equal(l.Since)
+}
+
+// weaker reports whether k ends before l does, or is none.
+func (k *keptFreeze) weaker(l *keptFreeze) bool {
+	return k == nil || !k.Operator && (l.Operator || l.Until.After(k.Until))
 }
 
 func (f *freeze) snapshot(clock *timeline) *keptFreeze {
 	if !f.frozen {
 		return nil
 	}
-	return &keptFreeze{f.operator, f.strikes, saved(f.ends(clock)), f.reason, f.note}
+	return &keptFreeze{f.operator, f.strikes, saved(f.ends(clock)), f.reason, f.note, f.since}
 }
 
 func (f *freeze) restore(k *keptFreeze, clock *timeline) {
 	if k == nil {
 		return
 	}
-	*f = freeze{frozen: true, operator: k.Operator, strikes: max(1, k.Strikes), until: clock.of(k.Until), reason: k.Reason, note: k.Note}
+	*f = freeze{frozen: true, operator: k.Operator, strikes: max(1, k.Strikes), until: clock.of(k.Until),
+		reason: k.Reason, note: k.Note, since: k.Since}
 }

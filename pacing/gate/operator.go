@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 	"unicode"
@@ -21,6 +20,11 @@ type forced struct {
 	To   string    `json:"to"` // Open or Closed
 	Note string    `json:"note,omitempty"`
 	At   time.Time `json:"at"`
+}
+
+// same reports whether f is g: of the same order, or none.
+func (f *forced) same(g *forced) bool {
+	return f == g || f != nil && g != nil && f.To == g.To && f.At.Equal(g.At)
 }
 
 // words say that an operator did it.
@@ -65,7 +69,7 @@ func ForceClosed(state []byte, now time.Time, note string) ([]byte, []collection
 // ReleaseBreaker returns state with a breaker that decides for itself again.
 // If it was forced open, the next request is a probe.
 func ReleaseBreaker(state []byte, now time.Time) ([]byte, []collection.Event, error) {
-	return edit(state, now, func(k *kept) []collection.Event {
+	return order(state, now, func(k *kept) []collection.Event {
 		if k.Breaker == nil || k.Breaker.Forced == nil {
 			return nil
 		}
@@ -79,7 +83,7 @@ func ReleaseBreaker(state []byte, now time.Time) ([]byte, []collection.Event, er
 }
 
 func force(state []byte, now time.Time, to, why string) ([]byte, []collection.Event, error) {
-	return edit(state, now, func(k *kept) []collection.Event {
+	return order(state, now, func(k *kept) []collection.Event {
 		was := Closed
 		if k.Breaker == nil {
 			k.Breaker = &keptBreaker{Until: saved(now)}
@@ -116,10 +120,10 @@ func ForceHold(state []byte, now, until time.Time, why string) ([]byte, []collec
 }
 
 func freezeBy(state []byte, now time.Time, f keptFreeze) ([]byte, []collection.Event, error) {
-	return edit(state, now, func(k *kept) []collection.Event {
-		f.Strikes, f.Reason = 1, ByOperator
+	return order(state, now, func(k *kept) []collection.Event {
+		f.Strikes, f.Reason, f.Since = 1, ByOperator, saved(now)
 		if was := k.Freeze; was != nil {
-			if was.Operator || !f.Operator && !f.Until.After(was.Until) {
+			if !was.weaker(&f) {
 				return nil
 			}
 			f.Strikes = was.Strikes
@@ -134,7 +138,7 @@ func freezeBy(state []byte, now time.Time, f keptFreeze) ([]byte, []collection.E
 // event to save it with. It fails if state cannot be read, and returns state
 // as it is and no event if there is no freeze.
 func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
-	return edit(state, now, func(k *kept) []collection.Event {
+	return order(state, now, func(k *kept) []collection.Event {
 		if k.Freeze == nil {
 			return nil
 		}
@@ -142,26 +146,4 @@ func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
 		return []collection.Event{{Time: now, Kind: collection.FreezeChanged,
 			Freeze: &collection.FreezeInfo{Reason: releasedByOperator}}}
 	})
-}
-
-// edit returns state as change leaves it, or as it is if change has nothing to
-// tell.
-func edit(state []byte, now time.Time, change func(*kept) []collection.Event) ([]byte, []collection.Event, error) {
-	k := kept{Version: stateVersion}
-	if len(state) > 0 {
-		var err error
-		if k, err = parseState(state, now); err != nil {
-			return nil, nil, err
-		}
-	}
-	events := change(&k)
-	if len(events) == 0 {
-		return state, nil, nil
-	}
-	k.RecordedAt = saved(now)
-	edited, err := json.Marshal(k)
-	if err != nil {
-		return nil, nil, err
-	}
-	return edited, events, nil
 }

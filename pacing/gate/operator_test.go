@@ -159,7 +159,8 @@ func TestForceKeepsWhatWasLearned(t *testing.T) {
 	step(gate.ForceClosed(state, now, "f"))
 	step(gate.ReleaseBreaker(state, now))
 	step(gate.Release(state, now))
-	if !bytes.Equal(state, want) {
+	state, _, _ = bytes.Cut(state, []byte(`,"saw":`)) // the last field: what the last order was given on
+	if !bytes.Equal(append(state, '}'), want) {
 		t.Errorf("became\n%s\nof\n%s", state, want)
 	}
 }

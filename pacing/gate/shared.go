@@ -46,22 +46,6 @@ func (g *Gate) TakeOver(at time.Time) {
 	}
 }
 
-// Obey takes the breaker and the freeze of a saved state, as an operator wants
-// them. What is in flight says nothing about them. It fails if state cannot be
-// read.
-func (g *Gate) Obey(state []byte, now time.Time) error {
-	k, err := parseState(state, now)
-	if err != nil {
-		return err
-	}
-	g.clock.moment(now)
-	g.breaker, g.freeze = breaker{state: Closed}, freeze{}
-	g.breaker.restore(k.Breaker, &g.clock)
-	g.freeze.restore(k.Freeze, &g.clock)
-	g.breaker.fence, g.freeze.fence = g.sent, g.sent
-	return nil
-}
-
 // Newest returns the state that was saved last; one that cannot be read is
 // older than any other.
 func Newest(a, b []byte) []byte {

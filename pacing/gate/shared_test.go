@@ -99,7 +99,14 @@ func TestTakeOverSpendsShortWindows(t *testing.T) {
 func TestObeyForgetsWhatFlew(t *testing.T) {
 	g, now := open(t, collection.Provider{Unpaced: true}), t0
 	p := g.Leave(gate.Request{}, now)
-	released, _, err := gate.Release(g.Snapshot(now), now)
+	closed, _, err := gate.ForceClosed(g.Snapshot(now), now, "")
+	if err == nil {
+		err = g.Obey(closed, now)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	released, _, err := gate.ReleaseBreaker(g.Snapshot(now), now)
 	if err != nil {
 		t.Fatal(err)
 	}

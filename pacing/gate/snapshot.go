@@ -26,6 +26,7 @@ type kept struct {
 	Reserve    time.Time    `json:"reserved_until,omitzero"`
 	Clamp      *keptClamp   `json:"clamp,omitempty"`
 	Routes     []keptRoute  `json:"routes,omitempty"`
+	Saw        *look        `json:"saw,omitempty"` // by the operator who ordered this state, if one did
 }
 
 // Snapshot returns what must be known of the gate in a later process.

@@ -12,10 +12,11 @@ import (
 	"collect/pacing/gate"
 )
 
-// Order tells those who share an account what an operator wants: the breaker
-// and the freeze of state. A process that leads obeys before its next request
-// leaves, and all record the events: it was heard. If none leads, the next one
-// goes on with the state. Where nobody ever met, there is nobody to tell.
+// Order tells those who share an account what an operator wants, by the state
+// that the order makes of the one that he saw: see [gate.Gate.Obey]. A process
+// that leads obeys before its next request leaves, and all record the events: it
+// was heard. If none leads, the next one goes on with the state. Where nobody
+// ever met, there is nobody to tell.
 func Order(ctx context.Context, dir, account string, state []byte, events ...collection.Event) (heard bool, err error) {
 	err = meet(ctx, dir, account,
 		func(path string) error { return hand(path, state) },
@@ -69,13 +70,16 @@ func meet(ctx context.Context, dir, account string, alone func(path string) erro
 	}
 }
 
-// hand leaves state for the next process that leads, unless there is a newer
-// one.
-func hand(lock string, state []byte) error {
+// hand leaves an order for the next process that leads.
+func hand(lock string, order []byte) error {
 	file := stateFile(lock)
 	kept, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return replace(file, gate.Newest(kept, state))
+	next, err := gate.Hand(kept, order, time.Now())
+	if err != nil {
+		return err
+	}
+	return replace(file, next)
 }

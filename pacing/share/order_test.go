@@ -93,3 +93,43 @@ func TestOrderIsRecorded(t *testing.T) {
 		}
 	}
 }
+
+// TestStaleOrder: who releases a freeze that was replaced since is told, whether
+// somebody leads or not, and the newer one stays.
+func TestStaleOrder(t *testing.T) {
+	c := account(t, unpaced)
+	join(t, c).Close() // somebody met there
+	give := func(state []byte, _ []collection.Event, err error) ([]byte, error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard, err := share.Order(t.Context(), c.Dir, c.Account, state)
+		if heard && err != nil {
+			t.Errorf("heard, with %v", err)
+		}
+		return state, err
+	}
+	now := time.Now()
+	saw, err := give(gate.ForceHold(nil, now, now.Add(time.Hour), "lunch"))
+	if err == nil {
+		_, err = give(gate.ForceFreeze(saw, now.Add(time.Second), "contract ended"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := give(gate.Release(saw, now)); !errors.Is(err, gate.ErrStale) {
+		t.Errorf("where nobody leads: %v, want %v", err, gate.ErrStale)
+	}
+	defer join(t, c).Close()
+	if _, err := give(gate.Release(saw, now)); err == nil || err.Error() != gate.ErrStale.Error() {
+		t.Errorf("where somebody leads: %v, want %v", err, gate.ErrStale)
+	}
+	state, _, err := share.Present(t.Context(), c.Dir, c.Account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err := gate.Inspect(state, time.Now()); err != nil || st.FreezeNote != "contract ended" {
+		t.Errorf("frozen for %q, %v; want the newer freeze", st.FreezeNote, err)
+	}
+}

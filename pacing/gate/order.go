@@ -1,0 +1,123 @@
+package gate
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"collect/collection"
+)
+
+// ErrStale is the error of an order to release what is not what the operator
+// saw: the provider, or another operator, said something since.
+var ErrStale = errors.New("what was to be released has changed since: look at it again")
+
+// A look is what an operator saw who gave an order.
+type look struct {
+	Breaker *keptBreaker `json:"breaker,omitempty"`
+	Freeze  *keptFreeze  `json:"freeze,omitempty"`
+}
+
+// order gives an order: it returns state as change leaves it, with what it was
+// before, or as it is if change has nothing to tell.
+func order(state []byte, now time.Time, change func(*kept) []collection.Event) ([]byte, []collection.Event, error) {
+	k := kept{Version: stateVersion}
+	if len(state) > 0 {
+		var err error
+		if k, err = parseState(state, now); err != nil {
+			return nil, nil, err
+		}
+	}
+	k.Saw = &look{Freeze: k.Freeze}
+	if k.Breaker != nil {
+		saw := *k.Breaker
+		k.Saw.Breaker = &saw
+	}
+	events := change(&k)
+	if len(events) == 0 {
+		return state, nil, nil
+	}
+	k.RecordedAt = saved(now)
+	edited, err := json.Marshal(k)
+	if err != nil {
+		return nil, nil, err
+	}
+	return edited, events, nil
+}
+
+// amend makes of l what the order o changes, as an edit of what stands now: a
+// breaker or a freeze that o does not speak of stays. It fails with [ErrStale],
+// and changes nothing, if o would release anything else than what its giver
+// saw. What o holds back is held back, and nothing that holds longer is lost.
+func (o *kept) amend(l *look) error {
+	if o.Saw == nil { // by a process that knows no looks
+		*l = look{o.Breaker, o.Freeze}
+		return nil
+	}
+	amended := *l
+	if was, to := o.Saw.Breaker.force(), o.Breaker.force(); !was.same(to) {
+		if is := l.Breaker.force(); to == nil && is != nil && !was.same(is) {
+			return ErrStale
+		}
+		amended.Breaker = o.Breaker
+	}
+	switch was, to, is := o.Saw.Freeze, o.Freeze, l.Freeze; {
+	case was.same(to):
+	case to == nil && is != nil && !was.same(is):
+		return ErrStale
+	case to == nil || is.weaker(to):
+		amended.Freeze = to
+	}
+	*l = amended
+	return nil
+}
+
+// Obey carries out an operator's order. What is in flight says nothing about
+// the breaker after it. It fails if the order cannot be read, and with
+// [ErrStale] if it would release something else than its giver saw: a refusal
+// that came after the look is not lifted.
+func (g *Gate) Obey(order []byte, now time.Time) error {
+	k, err := parseState(order, now)
+	if err != nil {
+		return err
+	}
+	g.clock.moment(now)
+	was := look{g.breaker.snapshot(&g.clock), g.freeze.snapshot(&g.clock)}
+	is := was
+	if err := k.amend(&is); err != nil {
+		return err
+	}
+	if is.Breaker != was.Breaker {
+		g.breaker = breaker{state: Closed}
+		g.breaker.restore(is.Breaker, &g.clock)
+	}
+	if is.Freeze != was.Freeze {
+		g.freeze = freeze{}
+		g.freeze.restore(is.Freeze, &g.clock)
+	}
+	g.breaker.fence, g.freeze.fence = g.sent, g.sent
+	return nil
+}
+
+// Hand returns what the next process goes on with: the order, or state with
+// its changes if that was saved later. A state that cannot be read is older
+// than any order. It fails as [Gate.Obey] does.
+func Hand(state, order []byte, now time.Time) ([]byte, error) {
+	if !recordedAt(state).After(recordedAt(order)) {
+		return order, nil
+	}
+	k, err := parseState(state, now)
+	if err != nil {
+		return order, nil
+	}
+	o, err := parseState(order, now)
+	if err != nil {
+		return nil, err
+	}
+	is := look{k.Breaker, k.Freeze}
+	if err := o.amend(&is); err != nil {
+		return nil, err
+	}
+	k.Breaker, k.Freeze = is.Breaker, is.Freeze
+	return json.Marshal(k)
+}
