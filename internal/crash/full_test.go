@@ -18,7 +18,7 @@ func TestDiskFull(t *testing.T) {
 	var sizes []small
 	for i, sc := range chosen() {
 		if *every > 0 {
-			for size := 0; size < 800; size += 4 * *every {
+			for size := 0; size < 1200; size += 4 * *every {
 				sizes = append(sizes, small{sc, 8 + 4*i + size}) // a page of the kernel is 4 KiB
 			}
 			continue
