@@ -178,7 +178,8 @@ func branches() []string {
 		"left behind", "filled", "gap leased", "quarantined", "backfill commit", "shared commit",
 		"hold", "freeze", "released by an operator", "reset by an operator",
 		"clock set back", "clock set forward", "clock set back under a run", "clock set forward under a run",
-		"stopped", "fenced after a sleep", "beat", "beat lost", "unknown commit of a run that lost its lease",
+		"stopped", "fenced after a sleep", "beat", "beat lost", "gap leased, backfill",
+		"killed beside another run", "disk full beside another run", "unknown commit of a run that lost its lease",
 	}
 	for _, f := range faultOrder {
 		must = append(must, string(f))

@@ -39,6 +39,7 @@ type history struct {
 
 	mu         sync.Mutex
 	processes  int
+	running    map[*process]bool
 	epoch      int64
 	violations []string
 	log        []entry
@@ -62,14 +63,14 @@ func play(t *testing.T, p plan, on stage, b bug) *history {
 		on.sweep(t)
 	}
 	h := &history{
-		plan: p, bug: b, counts: map[string]int{},
+		plan: p, bug: b, counts: map[string]int{}, running: map[*process]bool{},
 		records: map[string]map[string]int{}, rejected: map[string]bool{},
 		cursors: map[collection.Place]collection.Cursor{},
 		asked:   map[collection.Place]time.Time{}, walks: map[collection.Place]time.Time{},
 	}
 	h.connector = newConnector(p)
 	h.streams = h.connector.Streams()
-	h.order = &order{plan: p, times: map[string]int{}}
+	h.order = &order{plan: p, times: map[string]int{}, names: map[collection.Place]string{}}
 	synctest.Test(t, func(t *testing.T) {
 		h.wire = &wire{h: h, world: newWorld(h.plan, time.Now()), times: map[string]int{}, leads: map[string]string{}}
 		h.stage = on
@@ -290,6 +291,18 @@ func (h *history) began(epoch int64) {
 		h.violateLocked("I6: the epoch went from %d to %d", h.epoch, epoch)
 	}
 	h.epoch = epoch
+}
+
+func (h *history) join(p *process) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.running[p] = true
+}
+
+func (h *history) leave(p *process) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.running, p)
 }
 
 func (h *history) newestEpoch() int64 {

@@ -30,7 +30,7 @@ type ledger struct {
 // wait returns when it is the turn of a step.
 func (l *ledger) wait(step string, at ...collection.Place) {
 	for _, at := range at {
-		step += " " + place(at)
+		step += " " + l.p.h.order.name(at)
 	}
 	l.p.wait(step)
 }
@@ -58,6 +58,7 @@ func (l *ledger) write(step string, effect func() error) error {
 	}
 	if full := p.session.full; full[0] <= n && n < full[1] {
 		p.h.count("disk full")
+		p.beside("disk full")
 		return collection.ErrFull
 	}
 	err := effect()
@@ -90,7 +91,7 @@ func (l *ledger) Commit(ctx context.Context, group ...collection.Slice) (done []
 		time.Sleep(l.p.session.flush)
 	}
 	l.checkRead(group)
-	err = l.write("commit of "+place(group[0].Place), func() error {
+	err = l.write("commit of "+l.p.h.order.name(group[0].Place), func() error {
 		took, isUnknown := l.p.session.unknown[n]
 		if lost := l.Epoch() < l.p.h.newestEpoch(); lost && l.p.session.doubt {
 			l.p.h.count("unknown commit of a run that lost its lease")
@@ -152,7 +153,7 @@ func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap)
 	step := "gaps"
 	for _, gap := range gaps {
 		l.wait("defers", gap.Place)
-		step += " " + place(gap.Place)
+		step += " " + l.p.h.order.name(gap.Place)
 	}
 	err = l.write(step, func() error {
 		opened, err = l.Ledger.Defer(ctx, worked, gaps...)
@@ -176,6 +177,7 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []stri
 	})
 	if len(gaps) > 0 {
 		l.p.h.count("gap leased")
+		l.p.h.count("gap leased, " + string(lane))
 	}
 	return gaps, err
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"collect/collection"
 )
 
 // An order makes a history the same each time it is played. Where several
@@ -16,6 +18,19 @@ type order struct {
 
 	mu    sync.Mutex
 	times map[string]int
+	names map[collection.Place]string // of places, which take long to be told
+}
+
+// name returns what a place is called in a step.
+func (o *order) name(at collection.Place) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	name, known := o.names[at]
+	if !known {
+		name = place(at)
+		o.names[at] = name
+	}
+	return name
 }
 
 // wait returns when it is the turn of a step.

@@ -154,6 +154,7 @@ func (p *plan) addRareTroubles(scale int) {
 		if s.second > 0 {
 			other := newSession(r, p.backfill, scale)
 			other.second, other.cancel = 0, 0
+			other.pause = []time.Duration{0, time.Second, 2 * time.Minute}[r.IntN(3)]
 			s.others = []session{other}
 		}
 		if r.IntN(3) < 2 {

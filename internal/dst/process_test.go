@@ -73,6 +73,7 @@ func (h *history) execute(s session, mayBeHeld bool) end {
 		h.count("store opened")
 	}
 	e := p.run(ctx, db, mayBeHeld)
+	h.leave(p)
 	p.others.Wait()
 	if p.after != nil && !p.after.held {
 		e = *p.after // it had the lease last
@@ -112,6 +113,7 @@ func (p *process) run(ctx context.Context, db keeper, mayBeHeld bool) end {
 	}()
 	h.began(real.Epoch())
 	h.waits.begin(run.StartedAt)
+	h.join(p)
 	if h.wire.holding() {
 		h.count("began inside a silence")
 	}
@@ -255,9 +257,20 @@ func (p *process) startAnother() {
 	})
 }
 
+// beside counts a trouble of a process that is not alone: another one began
+// after it, or had begun before it.
+func (p *process) beside(trouble string) {
+	p.h.mu.Lock()
+	defer p.h.mu.Unlock()
+	if len(p.h.running) > 1 {
+		p.h.counts[trouble+" beside another run"]++
+	}
+}
+
 // kill ends the process: nothing it does has an effect any more.
 func (p *process) kill(why string) {
 	p.h.note("%s killed %s", p.name, why)
+	p.beside("killed")
 	p.mu.Lock()
 	if !p.dead {
 		p.dead = true
