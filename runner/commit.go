@@ -12,6 +12,7 @@ import (
 // each caller waits until its own slice is durable.
 type committer struct {
 	ledger Ledger
+	spent  func() collection.Tally // what the run has spent so far
 	queue  chan pending
 	done   chan struct{}
 }
@@ -30,8 +31,8 @@ type committed struct {
 // holds and the work that a failed one repeats.
 const maxShared = 64
 
-func newCommitter(ledger Ledger) *committer {
-	return &committer{ledger: ledger, queue: make(chan pending), done: make(chan struct{})}
+func newCommitter(ledger Ledger, spent func() collection.Tally) *committer {
+	return &committer{ledger: ledger, spent: spent, queue: make(chan pending), done: make(chan struct{})}
 }
 
 // start begins to serve commit; close ends it, after which commit must not be
@@ -47,6 +48,7 @@ func (c *committer) close() {
 // is saved even when the run is being cancelled.
 func (c *committer) commit(slice collection.Slice) (collection.Committed, error) {
 	answer := make(chan committed, 1)
+	slice.Spent = c.spent()
 	c.queue <- pending{slice, answer}
 	got := <-answer
 	return got.Committed, got.err

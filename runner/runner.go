@@ -103,7 +103,7 @@ func New(c Config) (*Runner, error) {
 		c.Budget = pacing.NewBudget(pacing.BudgetLimits{})
 	}
 	c.Concurrency = c.Connector.Provider().Concurrency.Of(c.Concurrency)
-	r := &Runner{Config: c, commits: newCommitter(c.Ledger), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}}
+	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}}
 
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {

@@ -115,7 +115,7 @@ type Ledger interface {
 	// Fills, and, when Next is Done, all open planned gaps of the place. A gap
 	// that a slice Leaves is opened, or renewed with its attempts plus one, at
 	// From instead. Every slice gets its events, and what the slices
-	// delivered is added to the tally of the run. Results are in the order of slices.
+	// delivered is added to the tally of the run, with what it had Spent by then. Results are in the order of slices.
 	//
 	// A record whose key is taken by a record with other bytes in another
 	// partition is rejected with key_collision instead of overwriting it.

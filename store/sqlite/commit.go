@@ -263,7 +263,11 @@ func (b *batch) quarantine(s *stream, partition int64, reason string, data []byt
 // process dies has not done nothing.
 func (b *batch) tally(slices []collection.Slice) error {
 	var n collection.Tally
+	var spent collection.Tally // the most that any of them knows of
 	for i := range slices {
+		known := &slices[i].Spent
+		spent.Requests, spent.Retries = max(spent.Requests, known.Requests), max(spent.Retries, known.Retries)
+		spent.Throttled = max(spent.Throttled, known.Throttled)
 		if delivered := len(slices[i].Records) + len(slices[i].Rejected); delivered > 0 {
 			n.Slices++
 			n.Records += int64(delivered)
@@ -274,8 +278,9 @@ func (b *batch) tally(slices []collection.Slice) error {
 	if n == (collection.Tally{}) {
 		return nil
 	}
-	return b.exec(`UPDATE runs SET slices = slices + ?, records = records + ?, changed = changed + ?, rejected = rejected + ?
-		WHERE id = ?`, n.Slices, n.Records, n.Changed, n.Rejected, b.ledger.run)
+	return b.exec(`UPDATE runs SET slices = slices + ?, records = records + ?, changed = changed + ?, rejected = rejected + ?,
+		requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?) WHERE id = ?`,
+		n.Slices, n.Records, n.Changed, n.Rejected, spent.Requests, spent.Retries, spent.Throttled, b.ledger.run)
 }
 
 // lookForFields notes the fields of a record that its stream does not know.

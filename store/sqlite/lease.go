@@ -187,7 +187,7 @@ func (l *ledger) beat(t tx, now time.Time, tally collection.Tally, metrics colle
 	}
 	args := append([]any{formatTime(now)}, tallyArgs(tally)...)
 	// What commits counted may be newer than the tally.
-	err = t.exec(`UPDATE runs SET beat_at = ?, requests = ?, retries = ?, throttled = ?,
+	err = t.exec(`UPDATE runs SET beat_at = ?, requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?),
 		slices = max(slices, ?), records = max(records, ?), changed = max(changed, ?), rejected = max(rejected, ?),
 		gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
 	if err != nil || metrics == (collection.Metrics{}) {

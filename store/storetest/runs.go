@@ -424,12 +424,19 @@ func tallyOfTheDead(t *testing.T, open opener) {
 	if err := l.Beat(t.Context(), time.Now(), collection.Tally{Requests: 3, Records: 1}, collection.Metrics{}); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, l, page(home("repos"), token("1"), token("2"), "2", "3"))
+	second := page(home("repos"), token("1"), token("2"), "2", "3")
+	second.Spent = collection.Tally{Requests: 5, Retries: 1, Throttled: 2}
+	commit(t, l, second)
+	late := collection.Tally{Requests: 4, Retries: 1, Throttled: 1} // from before the commit
+	if err := l.Beat(t.Context(), time.Now(), late, collection.Metrics{}); err != nil {
+		t.Fatal(err)
+	}
 	runs, err := s.Runs(t.Context(), connector, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := runs[0].Tally, (collection.Tally{Requests: 3, Slices: 2, Records: 4, Changed: 3}); got != want {
+	want := collection.Tally{Requests: 5, Retries: 1, Throttled: 2, Slices: 2, Records: 4, Changed: 3}
+	if got := runs[0].Tally; got != want {
 		t.Errorf("the run did %+v so far, want %+v", got, want)
 	}
 	finish(t, l)
