@@ -156,6 +156,7 @@ func TestEdgesOfHeaders(t *testing.T) {
 		{200, "RateLimit-Policy: \"a\";q=5;w=60, \"b\";q=10;w=60", "ok, 0.125/s"},
 		{200, "Beta-RateLimit-Policy: \"a\";q=10;w=60\nBeta-RateLimit: \"a\";r=5", "ok, a 5/10 of 1m0s points"},
 		{200, "RateLimit: \"a\";r=5\nRateLimit-Policy: \"a\";q=10;w=0", "ok, a 5/10"},
+		{200, "RateLimit: \"a\";r=5;t=0.5\nRateLimit-Policy: \"a\";q=10;w=60", "ok, 0.25/s, a 5/10 until 500ms of 1m0s"},
 		{200, "RateLimit: limit=100, remaining=50, reset=5", "ok, ratelimit 50/100 until 5s"},
 		{200, "RateLimit: \"", "ok"},
 		{200, "RateLimit: ,", "ok"},

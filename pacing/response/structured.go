@@ -30,8 +30,8 @@ func (l *limits) structured(r *Reading, h http.Header) {
 		for _, s := range states {
 			q := l.quota(s.name)
 			q.Remaining = s.number("r")
-			if t := s.number("t"); t >= 0 {
-				q.Reset = capped(number{whole: int64(min(t, 1e12))}.times(time.Second))
+			if t, ok := parseNumber(s.params["t"]); ok {
+				q.Reset = capped(t.times(time.Second))
 			}
 			if prefix == "Beta-Ratelimit" {
 				q.Unit = "points"
