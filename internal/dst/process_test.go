@@ -27,6 +27,7 @@ type process struct {
 	mu       sync.Mutex
 	dead     bool
 	fenced   bool
+	epoch    int64         // of its lease
 	wakes    time.Time     // when a process that was stopped goes on
 	over     chan struct{} // closed when it is killed
 	writes   int
@@ -112,6 +113,7 @@ func (p *process) run(ctx context.Context, db keeper, mayBeHeld bool) end {
 		}
 	}()
 	h.began(real.Epoch())
+	p.setEpoch(real.Epoch())
 	h.waits.begin(run.StartedAt)
 	h.join(p)
 	if h.wire.holding() {
@@ -314,6 +316,19 @@ func (p *process) isFenced() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.fenced || p.zombie
+}
+
+// lostLease reports whether another process has taken the lease since.
+func (p *process) lostLease() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.epoch < p.h.newestEpoch()
+}
+
+func (p *process) setEpoch(epoch int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.epoch = epoch
 }
 
 func (p *process) setFenced() {

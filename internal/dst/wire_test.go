@@ -264,6 +264,9 @@ func (c conn) delivered(status int, header http.Header) {
 			return // it had left before the freeze, and is the same refusal
 		}
 	}
+	if c.p.lostLease() {
+		return // it cannot be saved, so that no other process knows of it
+	}
 	c.strikes++
 	until := now.Add(15 * time.Minute << min(c.strikes-1, 2))
 	if c.strikes >= 3 {
