@@ -117,6 +117,32 @@ var refused = law.Outcome{Signal: law.Throttled, Hold: -1}
 
 // TestClampIsTold: each move of the clamp, down and up, is an event that is
 // saved before anything else leaves.
+// TestClampNeedsATimeAndAttempts: it moves when a cooldown is over and 20
+// attempts have ended, and neither before, and not at the threshold itself.
+func TestClampNeedsATimeAndAttempts(t *testing.T) {
+	policy := collection.Clamp{Burn: 0.25, Cooldown: time.Minute}
+	for _, tc := range []struct {
+		attempts, refused int
+		after             time.Duration
+		moves             bool
+	}{
+		{20, 6, time.Minute, true}, {19, 6, time.Minute, false}, {20, 6, time.Minute - 1, false},
+		{20, 5, time.Minute, false}, {200, 200, time.Minute - 1, false},
+	} {
+		c, moved := gate.NewClamp(policy), false
+		for i := range tc.attempts {
+			now := t0
+			if i == tc.attempts-1 {
+				now = t0.Add(tc.after)
+			}
+			moved = c.OnResult(i < tc.refused, now)
+		}
+		if moved != tc.moves {
+			t.Errorf("%d of %d refused in %v: moved %t, want %t", tc.refused, tc.attempts, tc.after, moved, tc.moves)
+		}
+	}
+}
+
 func TestClampIsTold(t *testing.T) {
 	p := collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 60, Per: time.Minute}}}
 	state, _, _ := gate.ForceClosed(nil, t0, "") // the breaker is not what is tested

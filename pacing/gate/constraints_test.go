@@ -240,3 +240,39 @@ func TestReserveCountsWhatFlies(t *testing.T) {
 		}
 	}
 }
+
+// TestAnnouncedPaceGrowsOld: it is in force for a minute, and for ten of its
+// intervals if that is longer; an error only lowers one that is in force.
+func TestAnnouncedPaceGrowsOld(t *testing.T) {
+	announced := func(g *gate.Gate, at time.Time) float64 {
+		for _, c := range g.Status(at).Constraints {
+			if c.Name == gate.Announced {
+				return c.PerSecond
+			}
+		}
+		return 0
+	}
+	tell := func(g *gate.Gate, signal law.Signal, rate float64, at time.Time) {
+		g.Settle(at, g.Leave(gate.Request{}, at), law.Outcome{Signal: signal, Hold: -1, MaxRate: rate})
+	}
+	for rate, lasts := range map[float64]time.Duration{2: time.Minute, 0.25: time.Minute, 0.125: 80 * time.Second} {
+		g := open(t, collection.Provider{Unpaced: true})
+		tell(g, law.Succeeded, rate, t0)
+		if got := announced(g, t0.Add(lasts)); got != rate {
+			t.Errorf("%v/s is %v/s after %v", rate, got, lasts)
+		}
+		if got := announced(g, t0.Add(lasts+1)); got != 0 {
+			t.Errorf("%v/s is in force for longer than %v", rate, lasts)
+		}
+		g = open(t, collection.Provider{Unpaced: true})
+		tell(g, law.Succeeded, rate, t0)
+		tell(g, law.Throttled, 3, t0.Add(time.Second))
+		if got := announced(g, t0.Add(time.Second)); got != rate {
+			t.Errorf("an error that announces 3/s makes %v/s of %v/s", got, rate)
+		}
+		tell(g, law.Throttled, 3, t0.Add(time.Hour))
+		if got := announced(g, t0.Add(time.Hour)); got != 3 {
+			t.Errorf("when %v/s is old, an error that announces 3/s makes it %v/s", rate, got)
+		}
+	}
+}

@@ -34,6 +34,7 @@ func TestShareHoldsTheCeilingsOfAll(t *testing.T) {
 		{"higher", []collection.Ceiling{minute(30)}, 20, 20. / 60},
 		{"lower", []collection.Ceiling{minute(5)}, 5, 5. / 60},
 		{"none", []collection.Ceiling{minute(0), {Count: 3}, {Count: -1, Per: time.Second}, {Count: 1, Per: -time.Second}, minute(7)}, 7, 7. / 60},
+		{"lower and another window", []collection.Ceiling{minute(19), {Count: 3, Per: 10 * time.Second}}, 3, 0.3},
 		{"another window", []collection.Ceiling{{Count: 3, Per: 10 * time.Second}}, 3, 0.3},
 		{"a slower window", []collection.Ceiling{{Count: 3, Per: 30 * time.Second}}, 3, 0.1},
 		{"of a day, half of which is for people", []collection.Ceiling{{Count: 8, Per: 24 * time.Hour}}, 4, 20. / 60},

@@ -129,3 +129,45 @@ func TestClampsThatAreNone(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWhatFliesTogetherIsRefusedTogether: the refusals of what had left before
+// the freeze began are the same one, unless one of them says more.
+func TestWhatFliesTogetherIsRefusedTogether(t *testing.T) {
+	suspended := law.Outcome{Signal: law.Silent, Hold: -1, Refused: "suspended", Operator: true}
+	for _, tc := range []struct {
+		second law.Outcome
+		until  time.Time // zero: a person must act
+		words  string
+	}{
+		{forbidden, t0.Add(15 * time.Minute), ""},
+		{suspended, time.Time{}, "until an operator releases it"},
+	} {
+		g, err := gate.New(collection.Provider{Unpaced: true}, "", time.Minute, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second := g.Leave(gate.Request{}, t0), g.Leave(gate.Request{}, t0)
+		g.Settle(t0, first, forbidden)
+		g.Settle(t0, second, tc.second)
+		if stop := g.Frozen(); stop == nil || !stop.NotBefore.Equal(tc.until) || stop.Detail != tc.words {
+			t.Errorf("then %s: %+v, want until %v, %q", tc.second.Refused, stop, tc.until, tc.words)
+		}
+	}
+}
+
+// TestFrozenInWords says who froze it, and why if he said so.
+func TestFrozenInWords(t *testing.T) {
+	for note, want := range map[string]string{"": "an operator froze it", "lunch": "an operator froze it: lunch"} {
+		state, _, err := gate.ForceFreeze(nil, t0, note)
+		g := open(t, collection.Provider{})
+		if err == nil {
+			err = g.Restore(state, t0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stop := g.Frozen(); stop == nil || stop.Detail != want {
+			t.Errorf("frozen with %q: %+v, want %q", note, stop, want)
+		}
+	}
+}
