@@ -91,6 +91,22 @@ func (s schemas) block(t reflect.Type) keywords {
 	if r, ok := reflect.New(t).Interface().(refined); ok {
 		r.refine(k)
 	}
+	for field := range t.Fields() {
+		key := field.Tag.Get("yaml")
+		if p, ok := properties[key].(keywords); ok { // a key that is not supported yet has none
+			properties[key] = described(p, field.Tag.Get("about"))
+		}
+	}
+	return k
+}
+
+// described returns k with what an editor shows of it. In draft 7 nothing beside
+// a reference counts, so that one stands in a list of its own.
+func described(k keywords, about string) keywords {
+	if _, ok := k["$ref"]; ok {
+		k = keywords{"allOf": []any{k}}
+	}
+	k["description"] = about
 	return k
 }
 

@@ -349,3 +349,39 @@ func mutate(doc any, try func(what string)) {
 	}
 	walk("", doc)
 }
+
+// TestEveryKeyIsDescribed in a few words, so that an editor shows what it means.
+func TestEveryKeyIsDescribed(t *testing.T) {
+	var schema any
+	if err := json.Unmarshal(declarative.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	keys := 0
+	var walk func(where string, v any)
+	walk = func(where string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				walk(where, e)
+			}
+		case map[string]any:
+			properties, _ := v["properties"].(map[string]any)
+			if _, block := v["title"]; block {
+				for key, p := range properties {
+					keys++
+					about, _ := p.(map[string]any)["description"].(string)
+					if len(about) < 10 || len(about) > 140 || strings.HasSuffix(about, ".") {
+						t.Errorf("%s.%s is described as %q, want a few words", where, key, about)
+					}
+				}
+			}
+			for key, e := range v {
+				walk(where+"."+key, e)
+			}
+		}
+	}
+	walk("", schema)
+	if keys < 100 {
+		t.Errorf("%d keys were looked at: this proves nothing", keys)
+	}
+}
