@@ -298,6 +298,20 @@ func TestRestoreKeeps(t *testing.T) {
 	}
 }
 
+// TestRestoreTouchesNoBackup: nor makes a file beside it, also if an empty log
+// is there.
+func TestRestoreTouchesNoBackup(t *testing.T) {
+	path := fixture(t, sqlite.Newest())
+	backup := backedUp(t, path)
+	write("")(t, backup+"-wal")
+	before := hashOf(t, backup)
+	restored(t, path, backup)
+	checkFiles(t, backup, "backup.db", "backup.db-wal")
+	if hashOf(t, backup) != before {
+		t.Error("the backup was changed")
+	}
+}
+
 // TestRestoreOften: each store that is replaced is kept under a name of its own,
 // also if there is one of the same second.
 func TestRestoreOften(t *testing.T) {
@@ -406,6 +420,11 @@ func TestRestoreOver(t *testing.T) {
 		}
 	}
 	for name, damage := range map[string]func(*testing.T, string){
+		"an empty file": func(t *testing.T, path string) {
+			os.Remove(path + "-wal")
+			os.Remove(path + "-shm")
+			write("")(t, path)
+		},
 		"nothing":            func(t *testing.T, path string) { os.Remove(path); os.Remove(path + "-wal"); os.Remove(path + "-shm") },
 		"a damaged schema":   flip("", 100),
 		"a damaged page":     flip("", 8192),

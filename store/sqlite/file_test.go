@@ -283,7 +283,7 @@ func TestLockPath(t *testing.T) {
 		}
 		seen[name] = connector
 	}
-	if got, want := sqlite.LockPath("/dir/state.db", "acme-api_2"), "/dir/state.db.acme-api_2.lock"; got != want {
+	if got, want := sqlite.LockPath("/dir/state.db", "az-09_"), "/dir/state.db.az-09_.lock"; got != want {
 		t.Errorf("LockPath = %q, want %q", got, want)
 	}
 }

@@ -27,25 +27,27 @@ func TestHeldAndNotSigned(t *testing.T) {
 		return l
 	}
 	soon := 50 * time.Millisecond
+	patient, done := context.WithTimeout(t.Context(), 20*time.Second)
+	defer done()
 
 	held := lock()
-	_, err := s.Begin(t.Context(), newRun("acme", "run-1"), streams)
+	_, err := s.Begin(patient, newRun("acme", "run-1"), streams)
 	if who, ok := errors.AsType[*store.HeldError](err); !ok || who.Run.Connector != "acme" || who.Run.ID != "" {
 		t.Errorf("the lock stays held: %v, want a *store.HeldError that names no run", err)
 	}
-	canceled, cancel := context.WithCancelCause(t.Context())
+	canceled, cancel := context.WithCancelCause(patient)
 	time.AfterFunc(soon, func() { cancel(errInjected) })
 	if _, err := s.Begin(canceled, newRun("acme", "run-1"), streams); !errors.Is(err, errInjected) {
 		t.Errorf("given up: %v, want %v", err, errInjected)
 	}
 	released := make(chan error)
 	time.AfterFunc(soon, func() { released <- held.Release() })
-	l, err := s.Begin(t.Context(), newRun("acme", "run-1"), streams)
+	l, err := s.Begin(patient, newRun("acme", "run-1"), streams)
 	if err := errors.Join(err, <-released); err != nil {
 		t.Fatalf("the lock is released: %v, want the lease", err)
 	}
 	for range 100 { // each of them would wait for a second
-		_, err = s.Begin(t.Context(), newRun("acme", "run-2"), streams)
+		_, err = s.Begin(patient, newRun("acme", "run-2"), streams)
 		if who, ok := errors.AsType[*store.HeldError](err); !ok || who.Run.ID != "run-1" || who.Run.Holder.PID != 1 {
 			t.Fatalf("the lease is held: %v, want a *store.HeldError that names run-1", err)
 		}

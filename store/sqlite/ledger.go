@@ -217,21 +217,6 @@ func (l *ledger) partition(t tx, s *stream, p collection.Partition) (int64, erro
 
 const makePartition = `INSERT INTO partitions (stream_id, partition) VALUES (?, ?)`
 
-// checkpoint returns the checkpoint of a place as the transaction sees it.
-func checkpoint(t tx, partition int64, lane collection.Lane) (cp collection.Checkpoint, err error) {
-	var sum []byte
-	dest := append(cursorColumns(&cp.Cursor), &sum, &cp.Commit)
-	err = t.row(`SELECT token, since, high, version, done, digest, slice_id FROM checkpoints WHERE partition_id = ? AND lane = ?`,
-		partition, string(lane)).Scan(dest...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return cp, nil
-	}
-	if err == nil {
-		err = checkCursor(cp.Cursor, sum)
-	}
-	return cp, err
-}
-
 // saveCheckpoint moves the checkpoint of a place.
 func saveCheckpoint(t tx, partition int64, lane collection.Lane, cp collection.Checkpoint) error {
 	args := append([]any{partition, string(lane)}, cursorArgs(cp.Cursor)...)

@@ -176,9 +176,9 @@ func (p *pages) cell(page []byte, at int, fromLog bool) (number int64, payload [
 			return 0, nil, true, false
 		}
 		follows = int64(binary.BigEndian.Uint32(next))
-		payload = append(payload, next[4:min(p.size, 4+length-int64(len(payload)))]...)
+		payload = append(payload, next[4:]...)
 	}
-	return number, payload, true, true
+	return number, payload[:length], true, true
 }
 
 // local returns how much of a payload stands in the cell itself.

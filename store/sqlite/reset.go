@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -83,11 +84,13 @@ func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit st
 	if err != nil {
 		return err
 	}
-	cp, err := checkpoint(t, p.partition, at.Lane)
-	if err != nil {
+	// Where the place stood is not looked at: to reset is the way out where
+	// that is damaged.
+	cp := collection.Checkpoint{Cursor: to, Epoch: l.epoch}
+	err = t.row(`SELECT slice_id FROM checkpoints WHERE partition_id = ? AND lane = ?`, p.partition, string(at.Lane)).Scan(&cp.Commit)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	cp.Cursor, cp.Epoch = to, l.epoch
 	if err := saveCheckpoint(t, p.partition, at.Lane, cp); err != nil {
 		return err
 	}

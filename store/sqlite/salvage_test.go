@@ -1,9 +1,12 @@
 package sqlite_test
 
 import (
+	"database/sql"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,5 +68,73 @@ func checkSalvage(t *testing.T, path string, n int) {
 	}
 	if !slices.Equal(got["issues"], want["issues"]) {
 		t.Errorf("%d records are salvaged, and %d exported, or they differ", len(got["issues"]), len(want["issues"]))
+	}
+}
+
+// TestSalvageCounts: how many records there were is known from the newest copy
+// of what a stream knows, or not at all.
+func TestSalvageCounts(t *testing.T) {
+	path := killed(t)
+	check := func(connector, stream string, found, had int64) {
+		t.Helper()
+		s, err := sqlite.OpenSalvage(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if f, h := s.Count(connector, stream); f != found || h != had {
+			t.Errorf("Count of %s/%s = %d of %d, want %d of %d; streams %q", connector, stream, f, h, found, had, s.Streams())
+		}
+	}
+	check("acme", "issues", 12*40, 12*40)
+	merged := open(t, path, sqlite.Options{})
+	if err := merged.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eachLeaf(t, path, "streams", func(page []byte) { clear(page) })
+	check("lost", "1", 12*40, -1)
+}
+
+// TestSalvageOfWildPages: a page may say of itself what it will.
+func TestSalvageOfWildPages(t *testing.T) {
+	path := killed(t)
+	merged := open(t, path, sqlite.Options{})
+	if err := merged.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want, err := exported(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As many cells as there can be: what stands behind the last is no cell.
+	eachLeaf(t, path, "records", func(page []byte) { page[3], page[4] = 0xff, 0xff })
+	got, err := salvaged(t.Context(), path)
+	if err != nil || !slices.Equal(got["issues"], want["issues"]) {
+		t.Errorf("%d records are salvaged, %v, want %d", len(got["issues"]), err, len(want["issues"]))
+	}
+}
+
+// eachLeaf changes the pages of a table that hold its rows.
+func eachLeaf(t *testing.T, path, table string, change func(page []byte)) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := queryRows(t, db, `SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf'`, table)
+	db.Close()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, number := range numbers {
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(data[(n-1)*4096 : n*4096])
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil || len(numbers) == 0 {
+		t.Fatalf("%d pages changed, %v", len(numbers), err)
 	}
 }

@@ -83,3 +83,19 @@ func TestChangedValues(t *testing.T) {
 		}
 	}
 }
+
+// TestResetOfADamagedCheckpoint: a reset is the way out where a cursor is not
+// what was stored.
+func TestResetOfADamagedCheckpoint(t *testing.T) {
+	path := fixture(t, sqlite.Newest())
+	execute(`UPDATE checkpoints SET token = x'34' WHERE lane = 'incremental'`)(t, path)
+	s := open(t, path, sqlite.Options{})
+	defer s.Close()
+	if err := s.Reset(t.Context(), "acme", issues, collection.Cursor{}, store.Audit{Who: "kim", Why: "damaged"}); err != nil {
+		t.Fatal(err)
+	}
+	cp, err := begin(t, s, "acme", "run-9").Checkpoint(t.Context(), issues)
+	if err != nil || cp.Cursor != (collection.Cursor{}) || cp.Commit != 3 {
+		t.Errorf("Checkpoint = %+v, %v, want the start, after commit 3", cp, err)
+	}
+}

@@ -323,5 +323,8 @@ func override(t *testing.T, open opener) {
 	if release[0].Message != "" {
 		t.Errorf("Override wrote into its argument: %+v", release)
 	}
+	if err := s.Override(t.Context(), connector, "d", []byte(`{"silent":1}`), audit); err != nil {
+		t.Errorf("Override without an event: %v", err)
+	}
 	begin(t, s, "run-2")
 }
