@@ -276,3 +276,34 @@ func TestAnnouncedPaceGrowsOld(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstRouteIsKept if there is anything to be known of it but its pace,
+// which is saved apart, and for as long as there is.
+func TestFirstRouteIsKept(t *testing.T) {
+	for part, after := range map[string]bool{
+		`"key":"core"`: true, `"hold_until":"2026-11-21T10:00:10Z"`: false, `"reserved_until":"2026-11-21T10:00:10Z"`: false,
+		`"announced_per_second":2,"announced_at":"2026-11-21T10:00:00Z"`: false, `"name":""`: false,
+	} {
+		g := open(t, collection.Provider{Reserve: 0.5})
+		if err := g.Restore([]byte(`{"version":1,"recorded_at":"2026-11-21T10:00:00Z","routes":[{`+part+`}]}`), t0); err != nil {
+			t.Fatal(err)
+		}
+		kept := func(at time.Time) bool { return strings.Contains(string(g.Snapshot(at)), `"routes"`) }
+		if before := part != `"name":""`; kept(t0) != before || kept(t0.Add(time.Hour)) != after {
+			t.Errorf("%s is kept %t and an hour later %t, want %t and %t", part, kept(t0), kept(t0.Add(time.Hour)), before, after)
+		}
+	}
+}
+
+// TestEachRouteKeepsItsPace, the first that of the account.
+func TestEachRouteKeepsItsPace(t *testing.T) {
+	const memory = `"interval_ns":500000000,"heard_at":"2026-11-21T10:00:00Z","plateau":{"target_per_second":2,"limit_per_second":2}`
+	g := open(t, collection.Provider{Routes: map[string]collection.Route{"found": {Name: "search"}}})
+	if err := g.Restore([]byte(`{"version":1,"recorded_at":"2026-11-21T10:00:00Z","routes":[{},{"name":"search","memory":{`+memory+`}}]}`), t0); err != nil {
+		t.Fatal(err)
+	}
+	saved := string(g.Snapshot(t0))
+	if n := strings.Count(saved, `"memory"`); n != 1 || !strings.Contains(saved, `"target_per_second":2`) {
+		t.Errorf("saved as %s, want the pace of search", saved)
+	}
+}

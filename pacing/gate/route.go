@@ -218,7 +218,7 @@ func (g *Gate) keepRoutes(now moment) []keptRoute {
 	all := make([]keptRoute, len(g.routes))
 	for i, r := range g.routes {
 		all[i] = keptRoute{Name: r.name, Key: r.key, Hold: g.ahead(r.hold, now), Reserve: g.ahead(r.reserve, now)}
-		if r.most > 0 && r.fresh(now) {
+		if r.fresh(now) {
 			all[i].Most, all[i].Told = r.most, saved(g.clock.when(r.told))
 		}
 		if i > 0 {
@@ -239,7 +239,7 @@ func (g *Gate) keepRoutes(now moment) []keptRoute {
 
 // plain reports whether there is nothing to be kept of r but its law.
 func (r *route) plain(now moment) bool {
-	return r.key == "" && r.hold <= now && r.reserve <= now && !(r.most > 0 && r.fresh(now))
+	return r.key == "" && r.hold <= now && r.reserve <= now && !r.fresh(now)
 }
 
 // restoreRoutes continues routes. The first is that of all. A route that is

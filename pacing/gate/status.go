@@ -109,7 +109,7 @@ func (g *Gate) constraints(s Status, now moment) []Constraint {
 		name := cmp.Or(r.name, r.key)
 		silence(HoldOf, name, r.hold)
 		silence(ReserveOf, name, r.reserve)
-		if r.most > 0 && r.fresh(now) {
+		if r.fresh(now) {
 			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.most, Since: g.clock.when(r.told)})
 		}
 		if rate, since := r.learned(); i > 0 && rate > 0 {
