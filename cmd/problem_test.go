@@ -295,6 +295,16 @@ func TestProblemFits(t *testing.T) {
 	}
 }
 
+// TestUnreachableSaysWhere, so that a slip in base_url is seen.
+func TestUnreachableSaysWhere(t *testing.T) {
+	sc := here
+	sc.Address = "https://api.acme.exmaple"
+	text := problemOf(&collection.Stop{Reason: collection.UpstreamPressure, Err: syscall.ECONNREFUSED}, sc).render(80, caps{})
+	if !strings.Contains(text, "note   it is asked at https://api.acme.exmaple\n") {
+		t.Errorf("it does not say where it asked:\n%s", text)
+	}
+}
+
 // TestChangedStreamsAreAllStartedOver: each stream that changed gets its command.
 func TestChangedStreamsAreAllStartedOver(t *testing.T) {
 	changes := []streamChange{{"issues", []keyChange{{"key", "id", "n"}}}, {"gone", nil}, {"comments", []keyChange{{"get", "", ""}}}}

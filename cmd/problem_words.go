@@ -341,6 +341,9 @@ func writeUnreachable(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s is not reachable", sc.Provider)
 	p.At = sc.place()
 	p.Why = obstacle(err)
+	if sc.Address != "" {
+		p.Note = "it is asked at " + sc.Address
+	}
 	p.Saved = sc.saved()
 	p.Do = []step{sc.resume("check the network and the connector's base_url, then:")}
 }

@@ -32,6 +32,7 @@ type scene struct {
 	Command    string // what was typed: "collect run"
 	Flags      string // what commands to copy must repeat: " --state x.db"
 	Provider   string
+	Address    string // where it is asked, if that is one place
 	Stream     string
 	Partition  collection.Partition
 	Run        collection.Run // the run that met the error; ID "" if none began

@@ -231,6 +231,9 @@ func (s *session) scene() scene {
 		Connector: s.target.name, Provider: provider.Name, Run: s.record, State: s.settings.State,
 		Flags: s.repeat(), Credential: provider.CredentialFrom, RequestCap: s.options.maxRequests, MaxTime: s.options.maxTime, Now: time.Now(),
 	}
+	if len(provider.Origins) == 1 {
+		sc.Address = provider.Origins[0]
+	}
 	if provider.Credential != "" {
 		sc.Mark = fingerprint(s.salt, provider.Credential)
 	}
