@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"collect/collection"
-	"collect/connectors/declarative"
-	"collect/runner"
 	"collect/store"
 )
 
@@ -72,87 +69,6 @@ func writeBug(p *problem, err error, _ scene) {
 	p.Headline = "collect has a bug: " + err.Error()
 	p.Saved = "everything that was committed; the slice in flight will replay"
 	p.Do = []step{{Say: "report it with what -v prints, which holds no records and no tokens"}}
-}
-
-func writeFile(p *problem, err error, _ scene) {
-	e, _ := errors.AsType[*fileError](err)
-	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
-	p.At = e.place()
-	p.Saved = "nothing was started"
-}
-
-func writeNoHome(p *problem, err error, _ scene) {
-	p.Headline = err.Error()
-	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "name one: --state PATH --create, or set HOME"}}
-}
-
-func writeSpec(p *problem, err error, _ scene) {
-	e, _ := errors.AsType[*declarative.SpecError](err)
-	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
-	p.At = fmt.Sprintf("%s:%d:%d", e.Path, e.Line, e.Column)
-	p.Saved = "nothing was started"
-	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 1 {
-		p.Next = counted(int64(len(joined.Unwrap())-1), "mistake more in this file", "mistakes more in this file")
-	}
-}
-
-func writeMissingParam(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*declarative.MissingParamError](err)
-	p.Headline = fmt.Sprintf("the connector needs a value for `%s`", e.Name)
-	p.Saved = "nothing was started"
-	p.Do = []step{{Say: fmt.Sprintf("add --param %s=VALUE, or `params: {%s: VALUE}` in collect.yaml", e.Name, e.Name)}}
-}
-
-func writeBadParam(p *problem, err error, _ scene) {
-	p.Headline = err.Error()
-	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "correct it in --param, or under `params:` in collect.yaml"}}
-}
-
-func writeUnknownStream(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*runner.UnknownStreamError](err)
-	p.Headline = fmt.Sprintf("no stream named `%s`", e.Stream)
-	p.At = sc.Connector
-	if near := nearest(e.Stream, e.Known); near != "" {
-		p.Note = fmt.Sprintf("there is a stream with a similar name: `%s`", near)
-	} else {
-		p.Note = "its streams: " + strings.Join(e.Known, ", ")
-	}
-	p.Saved = "nothing was started"
-}
-
-func writeParams(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*paramsError](err)
-	p.Headline = e.Error()
-	p.Why = "the checkpoints were reached under those; going on would skip records"
-	p.Saved = "everything; nothing was started"
-	p.Do = []step{{Say: "give the parameters of before, or a database of its own (--state, --create); if the records are the same all the same: --new-params"}}
-}
-
-func writeMeaning(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*meaningError](err)
-	p.Headline = e.Error()
-	p.Why = "what is stored was collected as before; going on would skip records, or mix the two"
-	p.Saved = "everything; nothing was started"
-	p.Do = []step{{Say: "put the connector file back; or give the stream another name: it is collected from its start, and what is stored stays"}}
-	for _, change := range e.Changes {
-		if len(change.Keys) > 0 {
-			p.Do = append(p.Do, step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + quoted(change.Stream)})
-		}
-	}
-	p.Do = append(p.Do, step{Say: "or go on, if that is what you want: --new-params"})
-}
-
-func writeMissingSecret(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*declarative.MissingSecretError](err)
-	p.Headline = fmt.Sprintf("no value for the secret `%s`", e.Name)
-	p.Why = "looked in " + strings.Join(e.Looked, ", then ")
-	if len(e.Looked) == 0 {
-		p.Why = "the connector file names no place for it"
-	}
-	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "put it there, or name another place under `providers:` in collect.yaml"}}
 }
 
 func writeHeld(p *problem, err error, sc scene) {
