@@ -18,6 +18,7 @@ import (
 // database that is whole: with records of every length at which SQLite writes
 // them another way, numbers of every width, and pages of several sizes.
 func TestSalvageReadsWhatSQLiteReads(t *testing.T) {
+	slow(t)
 	path := filepath.Join(t.TempDir(), "state.db")
 	at, n := pageCursor(0), 0
 	// The number of a commit is as wide as the largest there is, and one.

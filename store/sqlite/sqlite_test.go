@@ -32,8 +32,8 @@ func open(t testing.TB, path string, o sqlite.Options) *sqlite.Store {
 	return s
 }
 
-// slow skips a test of many processes or many copies where a quick look will
-// do, as the first at a mutant.
+// slow skips a test of many processes, many copies or much data where a quick
+// look will do, as with the race detector: nothing in them meets.
 func slow(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

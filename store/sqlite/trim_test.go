@@ -11,6 +11,7 @@ import (
 // TestThePastIsBounded: of what is over, a connector keeps the newest 20,000
 // events and gaps, and others keep theirs. What is owed stays.
 func TestThePastIsBounded(t *testing.T) {
+	slow(t)
 	path := fixture(t, sqlite.Newest())
 	execute(`
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40200)
