@@ -13,10 +13,10 @@
 // language and the store are the real ones; time is virtual (testing/synctest),
 // the network is a function call, and the database is on a file system in memory.
 //
-// Most histories are played on a twin of the store, which does the same with
-// maps and takes a quarter of the time. Some are played on both, must go the
-// same way to the millisecond, and must find the same stored whenever no
-// process runs: so the twin is also a second opinion on what a store does.
+// A history is played on the store, on a twin of it, which does the same with
+// maps and takes a quarter of the time, or on both: then it must go the same
+// way to the millisecond, and find the same stored whenever no process runs. So
+// the twin is also a second opinion on what a store does.
 //
 // Whenever no process runs, also after each kill, the store is read with SQL
 // and must hold exactly what took effect, and owe or be in front of whatever
