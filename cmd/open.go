@@ -106,7 +106,7 @@ func damaged(err error) bool { return is(store.ErrDamaged, store.ErrDoubtful)(er
 
 // change opens the database for an operator's change and calls do with the
 // name that arg stands for. A connector that was never collected is an error.
-func (a *app) change(ctx context.Context, arg string, do func(db store.Store, name string) error) error {
+func (a *app) change(ctx context.Context, arg string, do func(db *sqlite.Store, name string) error) error {
 	settings, err := a.settings()
 	if err != nil {
 		return err

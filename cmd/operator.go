@@ -13,6 +13,7 @@ import (
 	"collect/pacing/gate"
 	"collect/pacing/share"
 	"collect/store"
+	"collect/store/sqlite"
 )
 
 // operatorOptions are the flags of every change that an operator makes to what
@@ -54,7 +55,7 @@ func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
 	if strings.TrimSpace(o.reason) == "" {
 		return &usageError{what.command + ": missing --reason"}
 	}
-	return a.change(ctx, o.name, func(db store.Store, name string) error {
+	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
 		given, err := a.prepare(ctx, db, name, o, what)
 		if err != nil {
 			return err

@@ -3,7 +3,10 @@ package cmd
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/user"
 	"slices"
 	"strings"
@@ -13,6 +16,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite"
 )
 
 type resetOptions struct {
@@ -21,6 +25,7 @@ type resetOptions struct {
 	lane         string
 	why          string
 	yes, force   bool
+	noBackup     bool
 }
 
 func (a *app) resetCommand() *cobra.Command {
@@ -32,7 +37,7 @@ func (a *app) resetCommand() *cobra.Command {
 again: from its start or, with --from, what changed since a mark, which is
 written like those of its records: a time, or a number. No record is deleted:
 what comes again replaces what is stored under the same key. Who did it, when
-and why is kept.`,
+and why is kept, and so is a backup of the database, beside it.`,
 		Args: exactArgs("<name | file.yaml>"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = args[0]
@@ -44,6 +49,7 @@ and why is kept.`,
 	c.Flags().StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane`: incremental or backfill")
 	c.Flags().StringVar(&o.why, "reason", "", "why, for the record")
 	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&o.noBackup, "no-backup", false, "do not keep a backup of the database, which takes as much space as it has")
 	c.Flags().BoolVar(&o.force, "force", false, "also from a time that has not come: what changes until then is not collected")
 	return c
 }
@@ -55,7 +61,7 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 	if o.lane != string(collection.Incremental) && o.lane != string(collection.Backfill) {
 		return &usageError{fmt.Sprintf("--lane: %q is neither incremental nor backfill", o.lane)}
 	}
-	return a.change(ctx, o.name, func(db store.Store, name string) error {
+	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
 		streams, err := db.Streams(ctx, name)
 		if err != nil {
 			return err
@@ -76,13 +82,48 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 		}
 		at := collection.Place{Stream: o.stream, Lane: collection.Lane(o.lane)}
 		audit := store.Audit{Who: whoami(), Why: o.why, Holder: thisProcess()}
+		kept := ""
+		if !o.noBackup {
+			if kept, err = a.keepBefore(ctx, db); err != nil {
+				return err
+			}
+		}
 		if err := db.Reset(ctx, name, at, cursorFrom(o.from), audit); err != nil {
+			if kept != "" {
+				err = errors.Join(err, os.Remove(kept)) // of what was not changed
+			}
 			return err
 		}
 		fmt.Fprintf(a.err, "reset: %s/%s. The next run collects it again; %s records stay until they are replaced\n",
 			name, o.stream, count(streams[i].Records))
+		if kept != "" {
+			fmt.Fprintf(a.err, "  kept   %s is what was there before; \"collect restore\" brings it back\n", home(kept, a.env))
+		}
 		return nil
 	})
+}
+
+// keepBefore makes a backup beside the database, and returns where; "" if the
+// database is damaged, since a reset may be the way out of that.
+func (a *app) keepBefore(ctx context.Context, db *sqlite.Store) (string, error) {
+	settings, err := a.settings()
+	if err != nil {
+		return "", err
+	}
+	dated := settings.State + ".before-reset-" + time.Now().UTC().Format("20060102T150405Z")
+	for path, n := dated, 2; ; path, n = fmt.Sprintf("%s-%d", dated, n), n+1 {
+		switch err := db.Backup(ctx, path, false); {
+		case err == nil:
+			return path, nil
+		case errors.Is(err, fs.ErrExist):
+			continue
+		case errors.Is(err, store.ErrDamaged):
+			fmt.Fprintln(a.err, "no backup is kept: the database is damaged")
+			return "", nil
+		default:
+			return "", &outputError{fmt.Errorf("the backup that a reset keeps (--no-backup does without): %w", err)}
+		}
+	}
 }
 
 // checkFrom refuses what --from must not be: a text that is no mark of the
