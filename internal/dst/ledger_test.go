@@ -155,12 +155,13 @@ func (l *ledger) checkRead(group []collection.Slice) {
 }
 
 func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap) (opened []collection.Gap, err error) {
-	step := "gaps"
+	var step strings.Builder
+	step.WriteString("gaps")
 	for _, gap := range gaps {
 		l.wait("defers", gap.Place)
-		step += " " + l.p.h.order.name(gap.Place)
+		step.WriteString(" " + l.p.h.order.name(gap.Place))
 	}
-	err = l.write(step, func() error {
+	err = l.write(step.String(), func() error {
 		opened, err = l.Ledger.Defer(ctx, worked, gaps...)
 		l.p.h.waits.renewed(opened)
 		return err
