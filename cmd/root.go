@@ -231,7 +231,7 @@ func helpCommand() *cobra.Command {
 
 // inFiles are flags that people look for, and where that is said instead: what
 // all runs of an account must agree on is not for one of them to say.
-var inFiles = map[string]string{
+var inFiles = map[string]string{ // #nosec G101 -- it says where a credential is named
 	"law":     "`law:` in the connector file, or under `providers:` in collect.yaml",
 	"ceiling": "`ceiling:` in the connector file, or `ceiling_per_second:` under `providers:` in collect.yaml",
 	"clamp":   "`clamp:` in the connector file, or under `providers:` in collect.yaml",
