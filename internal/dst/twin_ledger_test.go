@@ -163,8 +163,12 @@ func (l *twinLedger) SaveProvider(ctx context.Context, domain string, state []by
 }
 
 func (l *twinLedger) Beat(ctx context.Context, now time.Time, _ collection.Tally, _ collection.Metrics) error {
-	return l.update(ctx, func(time.Time) error {
-		l.twin.runs[l.number].heard = stored(now)
+	return l.update(ctx, func(written time.Time) error {
+		run := &l.twin.runs[l.number]
+		if run.heard.After(now) {
+			l.twin.moveBack(written)
+		}
+		run.heard = stored(now)
 		return nil
 	})
 }

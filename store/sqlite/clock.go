@@ -36,3 +36,15 @@ func (l *ledger) moveBack(t tx) error {
 	}
 	return nil
 }
+
+// moveBackIfAhead does the same when the run was heard of later than now: the
+// clock was set back under it, and the beat of now takes the place of what tells
+// by how much.
+func (l *ledger) moveBackIfAhead(t tx, now time.Time) error {
+	var heard time.Time
+	err := t.row(`SELECT beat_at FROM runs WHERE id = ?`, l.run).Scan(timeColumn{&heard})
+	if err != nil || !heard.After(now) {
+		return err
+	}
+	return l.moveBack(t)
+}

@@ -182,6 +182,9 @@ func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally
 
 // beat returns the number of the event with the metrics; 0 if there are none.
 func (l *ledger) beat(t tx, now time.Time, tally collection.Tally, metrics collection.Metrics) (live int64, err error) {
+	if err := l.moveBackIfAhead(t, now); err != nil {
+		return 0, err
+	}
 	if err := t.exec(`UPDATE leases SET beat_at = ? WHERE connector = ?`, formatTime(now), l.connector); err != nil {
 		return 0, err
 	}

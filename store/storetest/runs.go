@@ -146,22 +146,31 @@ func abandoned(t *testing.T, open opener) {
 // hour: no year longer, and no minute shorter. A run that ended says when it
 // did, and one that died when it was last alive.
 func clockSetBack(t *testing.T, open opener) {
-	for _, dies := range []bool{false, true} {
+	for _, after := range []string{"ends", "dies", "goes on"} { // the clock is set when it has
 		s := open(t)
 		now := time.Now()
 		ahead := now.AddDate(1, 0, 0)
-		name := fmt.Sprintf("run that dies: %t", dies)
+		name := "run that " + after
 		l := begin(t, s, name)
 		at := []collection.Place{part("issues", name), part("issues", name+", too")}
 		for _, at := range at {
 			deferGap(t, l, false, collection.Gap{Place: at, Reason: collection.RetryAfter, NotBefore: ahead.Add(time.Hour)})
 		}
-		if dies {
-			if err := l.Beat(t.Context(), ahead, collection.Tally{}, collection.Metrics{}); err != nil {
+		var beats []time.Time
+		switch after {
+		case "dies":
+			beats = []time.Time{ahead}
+		case "goes on": // the second beat takes the place of the first
+			beats = []time.Time{ahead, now}
+		default:
+			if err := l.Finish(t.Context(), collection.Run{Outcome: collection.Waiting, EndedAt: ahead}); err != nil {
 				t.Fatal(err)
 			}
-		} else if err := l.Finish(t.Context(), collection.Run{Outcome: collection.Waiting, EndedAt: ahead}); err != nil {
-			t.Fatal(err)
+		}
+		for _, at := range beats {
+			if err := l.Beat(t.Context(), at, collection.Tally{}, collection.Metrics{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		closeStore(t, s)
 
