@@ -146,7 +146,7 @@ func abandoned(t *testing.T, open opener) {
 // hour: no year longer, and no minute shorter. A run that ended says when it
 // did, and one that died when it was last alive.
 func clockSetBack(t *testing.T, open opener) {
-	for _, after := range []string{"ends", "dies", "goes on"} { // the clock is set when it has
+	for _, after := range []string{"ends", "dies", "dies later", "goes on"} { // the clock is set when it has
 		s := open(t)
 		now := time.Now()
 		ahead := now.AddDate(1, 0, 0)
@@ -154,12 +154,18 @@ func clockSetBack(t *testing.T, open opener) {
 		l := begin(t, s, name)
 		at := []collection.Place{part("issues", name), part("issues", name+", too")}
 		for _, at := range at {
-			deferGap(t, l, false, collection.Gap{Place: at, Reason: collection.RetryAfter, NotBefore: ahead.Add(time.Hour)})
+			gap := collection.Gap{Place: at, Reason: collection.RetryAfter, NotBefore: ahead.Add(time.Hour)}
+			if after == "dies later" {
+				gap.OpenedAt = ahead
+			}
+			deferGap(t, l, false, gap)
 		}
 		var beats []time.Time
 		switch after {
 		case "dies":
 			beats = []time.Time{ahead}
+		case "dies later": // the gaps tell how late it was
+			beats = []time.Time{ahead.Add(-5 * time.Hour)}
 		case "goes on": // the second beat takes the place of the first
 			beats = []time.Time{ahead, now}
 		default:
