@@ -115,7 +115,7 @@ func (a *app) change(ctx context.Context, arg string, do func(db *sqlite.Store, 
 	if err != nil {
 		return err
 	}
-	sc := scene{Connector: name, State: settings.State, Usual: !settings.StateNamed}
+	sc := scene{Connector: name, State: settings.State, Usual: !settings.StateNamed, Flags: a.repeat()}
 	if err := sqlite.CheckLog(settings.State); err != nil {
 		return a.exit(err, sc)
 	}

@@ -131,7 +131,8 @@ func (a *app) carryOut(ctx context.Context, db store.Store, name string, o opera
 			return err
 		}
 	}
-	if err := db.Override(ctx, name, given.used.domain, given.state, audit, given.events...); err != nil {
+	edit := func(stands []byte) ([]byte, error) { return gate.Amend(stands, given.state, time.Now()) }
+	if err := db.Override(ctx, name, given.used.domain, edit, audit, given.events...); err != nil {
 		return err
 	}
 	a.spread(ctx, o.name, given.state, given.events)

@@ -94,6 +94,16 @@ func writeBusy(p *problem, err error, _ scene) {
 	}
 }
 
+func writeStale(p *problem, _ error, sc scene) {
+	p.Headline = "what you saw has changed since: the provider, or another operator, said something new"
+	p.Why = "an order that releases holds for what its giver saw, and for nothing that came after"
+	p.Saved = "nothing was changed"
+	p.Do = []step{
+		{"look at it again:", "collect explain " + cmp.Or(sc.Connector, "NAME") + sc.Flags},
+		{Say: "then give the order again, if it still is what you want"},
+	}
+}
+
 func writeOutput(p *problem, err error, _ scene) {
 	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
 		dir := filepath.Dir(path.Path)

@@ -21,6 +21,7 @@ import (
 	"collect/collection"
 	"collect/connectors/declarative"
 	"collect/pacing"
+	"collect/pacing/gate"
 	"collect/runner"
 	"collect/store"
 )
@@ -87,6 +88,7 @@ var explanations = []explanation{
 	{"E0714", levelError, exitUsage, needsOperator, false, as[*takenError], writeTaken},
 	{"E0716", levelError, exitStorage, needsOperator, false, as[*restoreError], writeRestore},
 	{"E0721", levelError, exitLater, needsOperator, true, as[*busyError], writeBusy},
+	{"E0722", levelError, exitLater, needsOperator, true, is(gate.ErrStale), writeStale},
 	{"E0710", levelError, exitStorage, needsOperator, false, as[*outputError], writeOutput},
 	{"E0702", levelError, exitStorage, needsOperator, true, full, writeFull},
 	{"E0703", levelError, exitConfig, needsOperator, false, is(store.ErrNewer), writeNewer},

@@ -82,15 +82,23 @@ type Store interface {
 	// the lease for the moment it needs, and fails with a *HeldError like Begin.
 	Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit Audit) error
 
-	// Override replaces what is remembered of a pacing domain, as an operator
+	// Override changes what is remembered of a pacing domain, as an operator
 	// wants it, with the events that tell of it; the last of them says who and
-	// why. It takes the lease of connector for the moment it needs, and fails
+	// why. edit is given what stands there at that moment, nil for nothing, and
+	// returns what is to stand there: what a run said since the operator looked
+	// is not lost. After an error of it, which is returned, nothing was changed.
+	// It may be called again, and must not use the store.
+	//
+	// It takes the lease of connector for the moment it needs, and fails
 	// with a *HeldError like Begin: a run in progress would overwrite it.
-	Override(ctx context.Context, connector, domain string, state []byte, audit Audit, events ...collection.Event) error
+	Override(ctx context.Context, connector, domain string, edit Edit, audit Audit, events ...collection.Event) error
 
 	Reader
 	Close() error
 }
+
+// An Edit makes a new state of the one that stands.
+type Edit func(state []byte) ([]byte, error)
 
 // An Audit says who changed something by hand.
 type Audit struct {

@@ -173,7 +173,8 @@ func (h *history) operate() {
 	if err == nil && state != nil {
 		released, events, err := gate.Release(state, time.Now())
 		if err == nil && len(events) > 0 {
-			err = db.Override(ctx, "sim", domain, released, audit, events...)
+			edit := func(stands []byte) ([]byte, error) { return gate.Amend(stands, released, time.Now()) }
+			err = db.Override(ctx, "sim", domain, edit, audit, events...)
 			h.wire.released()
 			h.count("released by an operator")
 		}

@@ -29,5 +29,5 @@ type keeper interface {
 	Provider(ctx context.Context, domain string) ([]byte, error)
 	Gaps(ctx context.Context, connector string) ([]store.OwnedGap, error)
 	Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit store.Audit) error
-	Override(ctx context.Context, connector, domain string, state []byte, audit store.Audit, events ...collection.Event) error
+	Override(ctx context.Context, connector, domain string, edit store.Edit, audit store.Audit, events ...collection.Event) error
 }

@@ -3,6 +3,7 @@ package dst_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -200,8 +201,15 @@ func (s *twin) Reset(_ context.Context, _ string, at collection.Place, to collec
 	})
 }
 
-func (s *twin) Override(_ context.Context, _, domain string, state []byte, _ store.Audit, _ ...collection.Event) error {
-	return s.operate(func(*twinLedger, time.Time) { s.learned[domain] = slices.Clone(state) })
+func (s *twin) Override(_ context.Context, _, domain string, edit store.Edit, _ store.Audit, _ ...collection.Event) error {
+	var edited error
+	held := s.operate(func(*twinLedger, time.Time) {
+		var state []byte
+		if state, edited = edit(s.learned[domain]); edited == nil {
+			s.learned[domain] = state
+		}
+	})
+	return errors.Join(held, edited)
 }
 
 // operate makes a change by hand, under a lease of its own.

@@ -10,7 +10,7 @@ import (
 
 // ErrStale is the error of an order to release what is not what the operator
 // saw: the provider, or another operator, said something since.
-var ErrStale = errors.New("what was to be released has changed since: look at it again")
+var ErrStale = errors.New("what was to be released is not what stands there now")
 
 // A look is what an operator saw who gave an order.
 type look struct {
@@ -106,6 +106,14 @@ func Hand(state, order []byte, now time.Time) ([]byte, error) {
 	if !recordedAt(state).After(recordedAt(order)) {
 		return order, nil
 	}
+	return Amend(state, order, now)
+}
+
+// Amend returns state with the changes of the order, whichever was saved later:
+// what was said since its giver looked stays, also where a clock was set. Of a
+// state that cannot be read nothing can stay: it gives way to the order. It
+// fails as [Gate.Obey] does.
+func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	k, err := parseState(state, now)
 	if err != nil {
 		return order, nil
@@ -118,6 +126,6 @@ func Hand(state, order []byte, now time.Time) ([]byte, error) {
 	if err := o.amend(&is); err != nil {
 		return nil, err
 	}
-	k.Breaker, k.Freeze = is.Breaker, is.Freeze
+	k.Breaker, k.Freeze, k.Saw, k.RecordedAt = is.Breaker, is.Freeze, nil, saved(now)
 	return json.Marshal(k)
 }

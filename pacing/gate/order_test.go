@@ -120,3 +120,30 @@ func TestHand(t *testing.T) {
 		t.Error("an order that cannot be read is handed on")
 	}
 }
+
+// TestAmend keeps what was said since, also where the clock was set back and
+// what was said seems older than the order.
+func TestAmend(t *testing.T) {
+	g := open(t, collection.Provider{Unpaced: true})
+	order, _, err := gate.ForceOpen(g.Snapshot(t0), t0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	earlier := t0.Add(-time.Hour)
+	g = open(t, collection.Provider{Unpaced: true})
+	g.Settle(earlier, g.Leave(gate.Request{}, earlier), forbidden)
+	said, now := g.Snapshot(earlier), earlier.Add(ms)
+	next, err := gate.Amend(said, order, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err := gate.Inspect(next, now); err != nil || !st.Frozen || st.Breaker != gate.Open {
+		t.Errorf("amended it is frozen %t with breaker %s, %v; want both", st.Frozen, st.Breaker, err)
+	}
+	if got := gate.Newest(said, next); string(got) != string(next) {
+		t.Error("what an order changed is older than what it was made of")
+	}
+	if got, err := gate.Amend(nil, order, t0); err != nil || string(got) != string(order) {
+		t.Errorf("Amend of nothing = %s, %v, want the order", got, err)
+	}
+}

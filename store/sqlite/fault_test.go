@@ -66,7 +66,8 @@ var writes = map[string]func(*testing.T, *sqlite.Store, store.Ledger) error{
 		return s.Reset(t.Context(), "done", faultPlace, collection.Cursor{Token: "1"}, store.Audit{Who: "operator"})
 	},
 	"Override": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
-		return s.Override(t.Context(), "done", "d", []byte(`{}`), store.Audit{Who: "operator"}, collection.Event{Kind: collection.FreezeChanged})
+		edit := func([]byte) ([]byte, error) { return []byte(`{}`), nil }
+		return s.Override(t.Context(), "done", "d", edit, store.Audit{Who: "operator"}, collection.Event{Kind: collection.FreezeChanged})
 	},
 }
 

@@ -33,12 +33,21 @@ func (s *Store) Reset(ctx context.Context, connector string, at collection.Place
 	return nil
 }
 
-// Override replaces what is remembered of a pacing domain; see store.Store.
-func (s *Store) Override(ctx context.Context, connector, domain string, state []byte, audit store.Audit, events ...collection.Event) error {
+// Override changes what is remembered of a pacing domain; see store.Store.
+func (s *Store) Override(ctx context.Context, connector, domain string, edit store.Edit, audit store.Audit, events ...collection.Event) error {
 	if s.writer == nil {
 		return errReadOnly
 	}
 	err := s.operate(ctx, connector, audit, func(l *ledger, t tx) error {
+		var stands []byte
+		err := t.row(`SELECT state FROM provider_state WHERE domain = ?`, domain).Scan(&stands)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		state, err := edit(stands)
+		if err != nil {
+			return err
+		}
 		if n := len(events); n > 0 {
 			events = slices.Clone(events)
 			events[n-1].Message = audit.Who + ": " + audit.Why

@@ -293,6 +293,8 @@ func undeclared(t *testing.T, open opener) {
 	}
 }
 
+func ofFreeze(e collection.Event) bool { return e.Kind == collection.FreezeChanged }
+
 func override(t *testing.T, open opener) {
 	s, l := ledger(t, open)
 	if err := l.SaveProvider(t.Context(), "d", []byte(`{"frozen":true}`)); err != nil {
@@ -300,7 +302,11 @@ func override(t *testing.T, open opener) {
 	}
 	audit := store.Audit{Who: "operator", Why: "support answered", Holder: collection.Holder{Host: "here", PID: 1}}
 	release := []collection.Event{{Kind: collection.FreezeChanged, Freeze: &collection.FreezeInfo{}}}
-	err := s.Override(t.Context(), connector, "d", []byte(`{}`), audit, release...)
+	var stood string
+	leave := func(state string) store.Edit {
+		return func(stands []byte) ([]byte, error) { stood = string(stands); return []byte(state), nil }
+	}
+	err := s.Override(t.Context(), connector, "d", leave(`{}`), audit, release...)
 	if _, ok := errors.AsType[*store.HeldError](err); !ok {
 		t.Errorf("Override during a run: error = %v, want *store.HeldError", err)
 	}
@@ -309,22 +315,38 @@ func override(t *testing.T, open opener) {
 	}
 	finish(t, l)
 
-	if err := s.Override(t.Context(), connector, "d", []byte(`{}`), audit, release...); err != nil {
+	// What stands there at that moment is what is edited, and an edit that
+	// fails changes nothing.
+	refused := errors.New("not what was seen")
+	err = s.Override(t.Context(), connector, "d", func([]byte) ([]byte, error) { return []byte(`{}`), refused }, audit, release...)
+	if !errors.Is(err, refused) {
+		t.Errorf("Override whose edit fails: error = %v, want %v", err, refused)
+	}
+	if events, err := s.Events(t.Context(), connector, 100); err != nil || slices.ContainsFunc(events, ofFreeze) {
+		t.Errorf("Events = %+v, %v, want none of an order that was not carried out", events, err)
+	}
+	if err := s.Override(t.Context(), connector, "d", leave(`{}`), audit, release...); err != nil {
 		t.Fatalf("Override: %v", err)
+	}
+	if want := `{"frozen":true}`; stood != want {
+		t.Errorf("Override edits %q, want %q", stood, want)
 	}
 	if got, err := s.Provider(t.Context(), "d"); string(got) != `{}` || err != nil {
 		t.Errorf("Provider = %q, %v, want {}", got, err)
 	}
 	events, err := s.Events(t.Context(), connector, 100)
-	i := slices.IndexFunc(events, func(e collection.Event) bool { return e.Kind == collection.FreezeChanged })
+	i := slices.IndexFunc(events, ofFreeze)
 	if err != nil || i < 0 || !strings.Contains(events[i].Message, "operator") || !strings.Contains(events[i].Message, "support answered") {
 		t.Errorf("Events = %+v, %v, want a release that names who and why", events, err)
 	}
 	if release[0].Message != "" {
 		t.Errorf("Override wrote into its argument: %+v", release)
 	}
-	if err := s.Override(t.Context(), connector, "d", []byte(`{"silent":1}`), audit); err != nil {
+	if err := s.Override(t.Context(), connector, "d", leave(`{"silent":1}`), audit); err != nil {
 		t.Errorf("Override without an event: %v", err)
+	}
+	if err := s.Override(t.Context(), connector, "unheard of", leave(`{}`), audit); err != nil || stood != "" {
+		t.Errorf("Override of what nothing is known of: edits %q, %v, want nothing", stood, err)
 	}
 	begin(t, s, "run-2")
 }

@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"io"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+// TestOrdersEditWhatStands: a run that begins, is refused and ends between an
+// operator's look and the order is not overwritten: its freeze stays, and an
+// order to release what was there before is none for this one.
+func TestOrdersEditWhatStands(t *testing.T) {
+	unpaced := collection.Provider{Name: "acme", Unpaced: true}
+	refused := func(state []byte, now time.Time) []byte {
+		g, err := gate.New(unpaced, "", time.Hour, 1)
+		if err == nil {
+			err = g.Restore(state, now)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Answered, Hold: -1, Refused: "forbidden"})
+		return g.Snapshot(now)
+	}
+	release := func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
+		return gate.Release(state, now)
+	}
+	for _, tc := range []struct {
+		name  string
+		stood bool // a freeze, when the operator looked
+		order order
+		code  int
+		held  string // the breaker afterwards
+	}{
+		{"hold the breaker", false, order{apply: gate.ForceOpen}, exitOK, gate.Open},
+		{"release a freeze", true, order{apply: release}, exitLater, gate.Closed},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			now := time.Now()
+			first := gateState(t, unpaced, now)
+			if tc.stood {
+				first = refused(first, now)
+			}
+			runWith(t, db, "run-1", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", first) })
+
+			a := &app{env: func(string) string { return "" }, err: io.Discard}
+			given, err := a.prepare(t.Context(), db, "acme", operatorOptions{name: "acme"}, tc.order)
+			if err != nil || len(given.events) != 1 {
+				t.Fatalf("prepare = %+v, %v, want an order", given, err)
+			}
+			// The freeze of now, or after the first one's end.
+			again := refused(first, now.Add(20*time.Minute))
+			runWith(t, db, "run-2", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", again) })
+
+			err = a.carryOut(t.Context(), db, "acme", operatorOptions{name: "acme", reason: "settled"}, given)
+			code := exitOK
+			if err != nil {
+				code = problemOf(err, scene{}).ExitCode
+			}
+			if code != tc.code {
+				t.Errorf("carryOut = %v, exit code %d, want %d", err, code, tc.code)
+			}
+			state, err := db.Provider(t.Context(), "acme/1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := gate.Inspect(state, now); err != nil || !got.Frozen || got.Breaker != tc.held {
+				t.Errorf("left is frozen %t with breaker %s, %v; want the freeze and breaker %s", got.Frozen, got.Breaker, err, tc.held)
+			}
+		})
+	}
+}
+
+// gateState returns what a gate that nothing happened to saves.
+func gateState(t *testing.T, p collection.Provider, now time.Time) []byte {
+	t.Helper()
+	g, err := gate.New(p, "", time.Hour, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Snapshot(now)
+}
+
+// runWith does something as a run of acme.
+func runWith(t *testing.T, db *sqlite.Store, id string, do func(store.Ledger) error) {
+	t.Helper()
+	l, err := db.Begin(t.Context(), collection.Run{ID: id, Connector: "acme", Domain: "acme/1", StartedAt: time.Now()}, nil)
+	if err == nil {
+		err = do(l)
+	}
+	if err == nil {
+		err = l.Finish(t.Context(), collection.Run{Outcome: collection.Complete})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
