@@ -18,6 +18,7 @@ import (
 	"collect/collection"
 	"collect/connectors/declarative"
 	"collect/pacing"
+	"collect/pacing/gate"
 	"collect/runner"
 	"collect/store"
 )
@@ -162,7 +163,7 @@ func TestEveryErrorIsExplained(t *testing.T) {
 		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &fileError{Path: "x.yaml", Message: "no"},
 		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &meaningError{Connector: "x"}, &noFileError{Path: "x.yaml"}, errNoHome,
 		&declarative.MissingSecretError{Name: "token"},
-		&store.HeldError{}, &busyError{}, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &lostError{3, 5}, &nothingFoundError{}, store.ErrInUse, &takenError{"x"}, &restoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, store.ErrLocked, &outputError{syscall.EIO},
+		&store.HeldError{}, &busyError{}, gate.ErrStale, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &lostError{3, 5}, &nothingFoundError{}, store.ErrInUse, &takenError{"x"}, &restoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, store.ErrLocked, &outputError{syscall.EIO},
 		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),
 		&collection.Stop{Reason: collection.UpstreamPressure, Status: 503},
 		&collection.Stop{Reason: collection.BadPage, Err: pacing.ErrPrivate},
