@@ -1,7 +1,12 @@
 package crash_test
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -88,12 +93,16 @@ func TestStopped(t *testing.T) {
 		if err := first.Process.Signal(syscall.SIGSTOP); err != nil {
 			c.fail("%v", err)
 		}
+		if !c.stands(first) {
+			return
+		}
+		before := len(b.provider.Log())
 		for range 2 {
 			if e, ok := c.run(c.collecting()); !ok || e.code != 75 {
 				c.fail("the other run: %v, want exit code 75", e)
 			}
 		}
-		asked := len(b.provider.Log())
+		asked := len(b.provider.Log()) - before
 		if err := first.Process.Signal(syscall.SIGCONT); err != nil {
 			c.fail("%v", err)
 		}
@@ -104,12 +113,39 @@ func TestStopped(t *testing.T) {
 		if e.code != 0 {
 			c.fail("it does not go on: %v", e)
 		}
-		if asked > 1+sc.workers {
+		if asked > sc.workers { // what was on its way
 			c.fail("%d requests while it was stopped", asked)
 		}
 		b.provider.SetModes(b.authorize)
 		c.judge(e, 0)
 	})
+}
+
+// stands waits until each thread of a process that was told to stop has: some
+// run on for a moment.
+func (c *trial) stands(p *process) bool {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.Process.Pid))
+		if err != nil {
+			c.fail("%v", err)
+			return false
+		}
+		if len(threads) > 0 && !slices.ContainsFunc(threads, runs) {
+			return true
+		}
+		if time.Now().After(deadline) {
+			c.fail("it does not stop")
+			return false
+		}
+	}
+}
+
+// runs tells from /proc/PID/task/TID/stat whether a thread is not stopped; the
+// state comes after the command in parentheses.
+func runs(stat string) bool {
+	text, err := os.ReadFile(stat)
+	_, state, _ := bytes.Cut(text, []byte(") "))
+	return err == nil && !bytes.HasPrefix(state, []byte("T"))
 }
 
 // asks waits until the provider has seen n requests.
