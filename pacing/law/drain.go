@@ -47,6 +47,7 @@ type latency struct {
 	preCut     float64       // the plateau then
 	waited     int           // answers since
 	halves     int           // that may still be tried
+	slowBeyond bool          // the plateau is where answers became quick again
 }
 
 // slowAnswer looks at how long an answer took, and slows down if answers take
@@ -169,6 +170,7 @@ func (p *plateau) drained(median, late float64) {
 	switch {
 	case quick && !l.isLate(late):
 		l.late = l.usualLate
+		l.slowBeyond = true
 		p.climb(p.target)
 	case p.waited >= drainAnswers && quick:
 		if share := l.lateShare(); share < lateSame*l.lateBefore {

@@ -138,6 +138,7 @@ func (p *plateau) recover(now Moment) {
 		p.forgive()
 	default:
 		p.measure()
+		p.slowBeyond = false // the refusal tells of another limit
 		p.climb(p.learn(now))
 		// A refusal of the first few requests may be left over from an earlier
 		// run, so the start goes on once.

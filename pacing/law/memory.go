@@ -23,20 +23,22 @@ type keptPlateau struct {
 	Window time.Duration `json:"window_ns,omitempty"`
 	Every  int           `json:"probe_every,omitempty"`
 	Crowd  int           `json:"in_flight,omitempty"`
+	Slow   bool          `json:"slow_beyond,omitempty"`
 }
 
 // Keep returns what a later process should know. A pace that one bad evening
-// left behind is worth nothing: only a plateau that is an estimate is kept
-// when it is slower than the start.
+// left behind is worth nothing: only a plateau that is an estimate, or at which
+// answers became quick again, is kept when it is slower than the start.
 func (p *plateau) Keep() Memory {
 	var m Memory
 	kp := keptPlateau{Banned: p.banned}
 	if p.heard {
 		target := p.plateauOr(p.r)
-		if len(p.limits) == 0 && target < p.start {
-			target = p.start
+		if len(p.limits) == 0 && !p.slowBeyond {
+			target = max(target, p.start)
 		}
 		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.places
+		kp.Slow = p.slowBeyond
 		m.Interval = interval(target)
 	}
 	if kp != (keptPlateau{}) {
@@ -45,7 +47,8 @@ func (p *plateau) Keep() Memory {
 	return m
 }
 
-// Restore continues with it: at half of the plateau, from where it climbs.
+// Restore continues with it: at half of the plateau, from where it climbs. What
+// never refused is not feared more than a provider that nobody knows.
 func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	kp := keptPlateau{Target: 0}
 	if m.Plateau != nil {
@@ -65,27 +68,34 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	case age > fullFor:
 		share = mostly
 	}
-	p.heard = true
+	p.heard, p.slowBeyond = true, kp.Slow
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window
 	}
-	if kp.Limit == 0 && kp.Target <= p.start {
+	if share == 1 {
+		p.believe(kp)
+	}
+	if kp.Limit == 0 && kp.Target <= p.start && !kp.Slow {
 		return true
 	}
 	p.climb(min(share*kp.Target, p.bound()))
 	p.r = max(slowest, p.goal*decrease)
-	p.restart = kp.Limit == 0
-	if share < 1 {
-		return true
+	if kp.Limit == 0 {
+		p.r = max(p.r, min(p.start, p.goal))
+		p.restart = !kp.Slow
 	}
-	if sane(kp.Limit) {
+	return true
+}
+
+// believe takes what is fresh for as sure as it was.
+func (p *plateau) believe(kp keptPlateau) {
+	if kp.Limit >= slowest && !math.IsInf(kp.Limit, 0) {
 		p.limits, p.agreed = []float64{kp.Limit}, 1
 	}
 	if kp.Crowd > 0 && kp.Crowd < 1<<16 {
 		p.places = kp.Crowd
 	}
-	if p.agreed > 0 || p.places > 0 {
+	if p.agreed > 0 || p.places > 0 || p.slowBeyond {
 		p.every = max(probeLeast, min(kp.Every, probeMost))
 	}
-	return true
 }
