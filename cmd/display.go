@@ -256,8 +256,8 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 // line that a run got nothing at all.
 func (s *session) concludeQuietly(problems []problem, stops []runner.Stopped) {
 	said := false
+	calm := s.record.ExitCode == exitOK || s.record.ExitCode == exitPaused
 	for _, p := range problems {
-		calm := s.record.ExitCode == exitOK || s.record.ExitCode == exitPaused
 		if calm || p.Level == levelPaused || p.Needs != needsOperator {
 			continue
 		}

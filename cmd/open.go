@@ -61,7 +61,13 @@ type looked struct {
 
 // command returns a command of ours on what, to be copied.
 func (v looked) command(verb, what string) string {
-	return "collect " + verb + " " + clean(what+v.flags)
+	return commandOn(verb, what, v.flags)
+}
+
+// commandOn returns a command of ours on what, with the flags that it must
+// repeat, to be copied.
+func commandOn(verb, what, flags string) string {
+	return "collect " + verb + " " + clean(what+flags)
 }
 
 // look opens the database for reading and calls show. No database at the

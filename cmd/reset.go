@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/user"
 	"slices"
@@ -110,19 +109,15 @@ func (a *app) keepBefore(ctx context.Context, db *sqlite.Store) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	dated := settings.State + ".before-reset-" + time.Now().UTC().Format("20060102T150405Z")
-	for path, n := dated, 2; ; path, n = fmt.Sprintf("%s-%d", dated, n), n+1 {
-		switch err := db.Backup(ctx, path, false); {
-		case err == nil:
-			return path, nil
-		case errors.Is(err, fs.ErrExist):
-			continue
-		case errors.Is(err, store.ErrDamaged):
-			fmt.Fprintln(a.err, "no backup is kept: the database is damaged")
-			return "", nil
-		default:
-			return "", &outputError{fmt.Errorf("the backup that a reset keeps (--no-backup does without): %w", err)}
-		}
+	path := sqlite.Beside(settings.State, "before-reset", time.Now())
+	switch err := db.Backup(ctx, path, false); {
+	case err == nil:
+		return path, nil
+	case errors.Is(err, store.ErrDamaged):
+		fmt.Fprintln(a.err, "no backup is kept: the database is damaged")
+		return "", nil
+	default:
+		return "", &outputError{fmt.Errorf("the backup that a reset keeps (--no-backup does without): %w", err)}
 	}
 }
 

@@ -47,7 +47,7 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string 
 		}
 	}
 	if run := s.newest(); unanswered(run) {
-		fact("last run", withReason("not one of "+counted(run.Tally.Requests, "request", "requests")+" got an answer that it can use", lastTrouble(s.Owed)))
+		fact("last run", withReason(noneOf(run.Tally.Requests), lastTrouble(s.Owed)))
 	}
 	fact("owed", owedWords(s))
 	if quarantined := quarantinedIn(s.Streams); quarantined > 0 {

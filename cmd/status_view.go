@@ -39,9 +39,7 @@ type accountStatus struct {
 func (a *accountStatus) heldOpen() bool { return a.Forced && a.Breaker == gate.Open }
 
 // command returns a command on the connector, to be copied.
-func (s connectorStatus) command(verb string) string {
-	return "collect " + verb + " " + clean(s.Name+s.Flags)
-}
+func (s connectorStatus) command(verb string) string { return commandOn(verb, s.Name, s.Flags) }
 
 // A health is the state of a connector in one word.
 type health string

@@ -98,11 +98,7 @@ func (s summary) verdict() string {
 	verdict := s.outcomeWords()
 	goesOn := s.Outcome == collection.Deferred || s.Outcome == collection.Waiting
 	if goesOn && unanswered(collection.Run{Metrics: s.Metrics, Tally: s.This}) {
-		verdict += fmt.Sprintf(" But not one of %s got an answer that it can use", counted(s.This.Requests, "request", "requests"))
-		if s.Trouble != "" {
-			verdict += ": " + clean(s.Trouble)
-		}
-		verdict += "."
+		verdict += " But " + withReason(noneOf(s.This.Requests), clean(s.Trouble)) + "."
 	}
 	return verdict
 }
@@ -313,9 +309,7 @@ func (s summary) next() string {
 }
 
 // command returns a command on the connector, to be copied.
-func (s summary) command(verb string) string {
-	return "collect " + verb + " " + clean(s.Connector+s.Flags)
-}
+func (s summary) command(verb string) string { return commandOn(verb, s.Connector, s.Flags) }
 
 func (s summary) now() time.Time {
 	if s.Now.IsZero() {

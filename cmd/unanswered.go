@@ -19,6 +19,11 @@ func unanswered(r collection.Run) bool {
 	return r.Metrics.FailedRequests > 0 && r.Metrics.CompletedRequests == 0 && r.Tally.Requests > 0
 }
 
+// noneOf says it of a run that sent n requests.
+func noneOf(n int64) string {
+	return "not one of " + counted(n, "request", "requests") + " got an answer that it can use"
+}
+
 // gotNothing is what cron hears of a run that got not one answer and goes on by
 // itself: one line, with what stood in the way; "" if there is nothing to hear.
 // A provider that asks us to wait has answered, and is heard.
@@ -35,8 +40,8 @@ func (s *session) gotNothing(stops []runner.Stopped) string {
 	case asked:
 		return ""
 	case unanswered(run):
-		return fmt.Sprintf("%s: not one of %s got an answer that it can use: %s. The next run tries again; see: %s",
-			run.Connector, counted(run.Tally.Requests, "request", "requests"), trouble, s.scene().command("explain"))
+		return fmt.Sprintf("%s: %s: %s. The next run tries again; see: %s",
+			run.Connector, noneOf(run.Tally.Requests), trouble, s.scene().command("explain"))
 	case run.Reason == collection.CircuitOpen && run.Tally.Requests == 0:
 		return fmt.Sprintf("%s: nothing was sent, the breaker is open: %s. A later run tries again; see: %s",
 			run.Connector, trouble, s.scene().command("explain"))

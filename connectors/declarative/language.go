@@ -18,7 +18,7 @@ type document struct {
 
 type paramSpec struct {
 	_        struct{} `block:"a parameter" like:"org: {type: string, required: true}"`
-	Type     scalar   `yaml:"type" about:"string (the default), int, number, bool or date"` // string (the default), int, number, bool or date
+	Type     scalar   `yaml:"type" about:"string (the default), int, number, bool or date"`
 	Required flag     `yaml:"required" about:"true: a run without a value is refused"`
 	Default  scalar   `yaml:"default" about:"the value if none is given"`
 	About    scalar   `yaml:"about" about:"what it is, for people"`

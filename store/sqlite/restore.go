@@ -242,11 +242,7 @@ func (r *restoring) keepOld() error {
 	if !r.there {
 		return nil
 	}
-	dated := r.path + ".replaced-" + r.now.Format("20060102T150405Z")
-	r.kept = dated
-	for n := 2; !missing(r.kept); n++ {
-		r.kept = fmt.Sprintf("%s-%d", dated, n)
-	}
+	r.kept = Beside(r.path, "replaced", r.now)
 	if err := secondName(r.path, r.kept); err != nil {
 		return noAccess(r.kept, err)
 	}
@@ -318,6 +314,17 @@ func (r *restoring) takeBack() error {
 		return nil // it is the only name, or a copy
 	}
 	return os.Remove(r.kept)
+}
+
+// Beside returns a path beside path that nothing has, and that says what is
+// kept there and since when.
+func Beside(path, what string, now time.Time) string {
+	dated := path + "." + what + "-" + now.UTC().Format("20060102T150405Z")
+	name := dated
+	for n := 2; !missing(name); n++ {
+		name = fmt.Sprintf("%s-%d", dated, n)
+	}
+	return name
 }
 
 // missing reports whether there is no file at path.
