@@ -31,7 +31,7 @@ func TestSalvageReadsWhatSQLiteReads(t *testing.T) {
 		l := begin(t, s, "acme", fmt.Sprint("run-", run))
 		empty := collection.Slice{Place: issues, From: at, Next: pageCursor(2*run + 1)}
 		full := collection.Slice{Place: issues, From: empty.Next, Next: pageCursor(2*run + 2)}
-		for length := run; length < 9000; length += 7 + 50*(run%2) {
+		for _, length := range lengths(run == 0) {
 			full.Records = append(full.Records, record(fmt.Sprintf("%06d", n), `"`+strings.Repeat("x", length)+`"`))
 			n++
 		}
@@ -46,7 +46,7 @@ func TestSalvageReadsWhatSQLiteReads(t *testing.T) {
 		}
 	}
 	checkSalvage(t, path, n)
-	for _, size := range []int{512, 1024, 2048} {
+	for _, size := range pageSizes[:3] {
 		other := copyStore(t, path)
 		execute(fmt.Sprintf("PRAGMA journal_mode = DELETE; PRAGMA page_size = %d; VACUUM", size))(t, other)
 		for i := 0; fileSize(t, other)%4096 == 0; i++ { // it passes for one with the usual pages
@@ -54,6 +54,26 @@ func TestSalvageReadsWhatSQLiteReads(t *testing.T) {
 		}
 		checkSalvage(t, other, n)
 	}
+}
+
+var pageSizes = [...]int{512, 1024, 2048, 4096}
+
+// lengths are those of the records. Each that fills a cell, or the pages behind
+// it, is among them, of every size of page, if all are wanted: the numbers are
+// those of https://sqlite.org/fileformat2.html#b_tree_pages, and what stands
+// beside the bytes of a record takes 20 to 48.
+func lengths(all bool) (some []int) {
+	for length := 0; length < 9000; length += 150 {
+		some = append(some, length)
+	}
+	for _, size := range pageSizes {
+		for follow := 0; all && follow < 3; follow++ {
+			for beside := 20; beside <= 48; beside++ {
+				some = append(some, size-35+follow*(size-4)-beside, (size-12)*32/255-23+(follow+1)*(size-4)-beside)
+			}
+		}
+	}
+	return some
 }
 
 // checkSalvage checks that a salvage finds what SQLite finds.
