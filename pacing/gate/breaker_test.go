@@ -1,6 +1,8 @@
 package gate_test
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -123,6 +125,57 @@ func TestFailureIsKept(t *testing.T) {
 	old, err := gate.Inspect([]byte(`{"version":1,"recorded_at":"2026-11-21T10:00:00Z","breaker":{"until":"2026-11-21T10:01:00Z","trips":1}}`), gate.Epoch)
 	if err != nil || old.Breaker != gate.Open || old.Failure != (gate.Failure{}) {
 		t.Errorf("an older state reads %+v, %v, want an open breaker that nothing is known of", old, err)
+	}
+}
+
+// TestFailureInWords says how many probes failed since, if any did.
+func TestFailureInWords(t *testing.T) {
+	const state = `{"version":1,"recorded_at":"2026-11-21T10:00:00Z",
+		"breaker":{"until":"2026-11-21T10:01:00Z","trips":1,"failure":{"at":"2026-11-21T09:59:00Z","bad":6,"of":9,"probes":%d}}}`
+	for probes, want := range []string{
+		"6 of the last 9 requests failed; the latest at 2026-11-21 09:59 UTC",
+		"6 of the last 9 requests failed, and so did a probe; the latest at 2026-11-21 09:59 UTC",
+		"6 of the last 9 requests failed, and so did 2 probes; the latest at 2026-11-21 09:59 UTC",
+	} {
+		g := resume(t, collection.Provider{}, fmt.Appendf(nil, state, probes), t0)
+		if stop := g.Refuse(gate.Request{Deadline: t0}, t0); stop == nil || stop.Detail != want {
+			t.Errorf("%d probes failed: %+v, want %q", probes, stop, want)
+		}
+	}
+}
+
+// TestTripsGoOn: the next process opens the breaker for as long as this one
+// would have, whatever number was saved.
+func TestTripsGoOn(t *testing.T) {
+	for trips, want := range map[int][2]time.Duration{
+		math.MinInt: {2, 4}, 0: {2, 4}, 1: {2, 4}, 2: {4, 8}, 3: {8, 10}, 4: {10, 10}, 60: {10, 10}, math.MaxInt: {10, 10},
+	} {
+		g := resume(t, collection.Provider{Unpaced: true},
+			fmt.Appendf(nil, `{"version":1,"recorded_at":"2026-11-21T10:00:00Z","breaker":{"until":"2026-11-21T10:00:00Z","trips":%d}}`, trips), t0)
+		now := t0
+		for i, minutes := range want {
+			g.Settle(now, g.Leave(gate.Request{}, now), failing)
+			if got := g.OpenUntil().Sub(now); got != minutes*time.Minute {
+				t.Errorf("after %d trips and %d probes that failed it is open for %v, want %v", trips, i+1, got, minutes*time.Minute)
+			}
+			now = g.OpenUntil()
+		}
+	}
+}
+
+// TestRetriesThatSucceedCount as answers do: what fails at first and works
+// when it is sent again opens no breaker.
+func TestRetriesThatSucceedCount(t *testing.T) {
+	g := unpacedGate(t)
+	for range 10 {
+		for i, o := range []law.Outcome{failing, failing, good, good} {
+			p := g.Leave(gate.Request{}, t0)
+			p.Retry = i > 0
+			g.Settle(t0, p, o)
+		}
+	}
+	if !g.Closed() {
+		t.Error("one in three of what counts failed, and the breaker is open")
 	}
 }
 

@@ -115,8 +115,6 @@ func TestClampBounds(t *testing.T) {
 
 var refused = law.Outcome{Signal: law.Throttled, Hold: -1}
 
-// TestClampIsTold: each move of the clamp, down and up, is an event that is
-// saved before anything else leaves.
 // TestClampNeedsATimeAndAttempts: it moves when a cooldown is over and 20
 // attempts have ended, and neither before, and not at the threshold itself.
 func TestClampNeedsATimeAndAttempts(t *testing.T) {
@@ -143,14 +141,17 @@ func TestClampNeedsATimeAndAttempts(t *testing.T) {
 	}
 }
 
+// TestClampIsTold: each move of the clamp, down and up, is an event that is
+// saved before anything else leaves.
 func TestClampIsTold(t *testing.T) {
-	p := collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 60, Per: time.Minute}}}
+	const whole = 2 // a second
+	p := collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 60 * whole, Per: time.Minute}}}
 	state, _, _ := gate.ForceClosed(nil, t0, "") // the breaker is not what is tested
 	g, now := resume(t, p, state, t0), t0
 	share, moves := 1.0, map[string]int{}
-	for i := range 1000 {
+	for i := range 2000 {
 		o := good
-		if i < 250 && i%10 == 0 {
+		if i < 500 && i%10 == 0 {
 			o = refused
 		}
 		for plan := g.Plan(gate.Request{}, now); !plan.Ready; plan = g.Plan(gate.Request{}, now) {
@@ -162,13 +163,17 @@ func TestClampIsTold(t *testing.T) {
 				continue
 			}
 			c := *e.Clamp
-			if e.Kind != collection.ClampChanged || !save || c.Previous != share || math.Abs(c.Ceiling-c.Ratio) > 1e-9 {
+			why := "too_much_refused"
+			if c.Ratio > share {
+				why = "little_refused"
+			}
+			if e.Kind != collection.ClampChanged || !save || c.Previous != share || math.Abs(c.Ceiling-whole*c.Ratio) > 1e-9 || c.Reason != why {
 				t.Errorf("request %d: %s %+v, saved %t, after a share of %v", i, e.Kind, c, save, share)
 			}
 			share = c.Ratio
 			moves[c.Reason]++
 		}
-		if st := g.Status(now); clampIn(st.Constraints) != share && share < 1 {
+		if st := g.Status(now); clampIn(st.Constraints) != whole*share && share < 1 {
 			t.Fatalf("request %d: told of a share of %v, and in force is %v", i, share, clampIn(st.Constraints))
 		}
 	}
@@ -208,6 +213,18 @@ func clampIn(all []gate.Constraint) float64 {
 		}
 	}
 	return 0
+}
+
+// TestClampStaysAtHalfTheThreshold: fewer than that raise the ceiling again.
+func TestClampStaysAtHalfTheThreshold(t *testing.T) {
+	for refused, want := range map[int]float64{10: .9, 9: 1} {
+		c, now := gate.NewClamp(collection.Clamp{Burn: 0.2}), t0
+		c.OnResult(false, now)
+		burn(&c, &now, 50)
+		if got := burn(&c, &now, refused); got != want {
+			t.Errorf("%d of 100 refused leave a share of %v, want %v", refused, got, want)
+		}
+	}
 }
 
 // TestNoClampWithoutACeiling, or if it is off.

@@ -85,6 +85,10 @@ func TestInspectTellsEverything(t *testing.T) {
 			"ceiling() 0 of 4 in 1s 4/s",
 			"ceiling() 100 of 100 in 1h0m0s 0.0278/s until 29m40s blocks binds",
 		}},
+		{40 * time.Second, []string{
+			"freeze() until 9m20s blocks",
+			"breaker() until 0s",
+		}},
 		{10 * time.Minute, []string{
 			"freeze() until 0s",
 			"breaker() until -9m20s",
@@ -185,14 +189,15 @@ func TestRoutesGoOn(t *testing.T) {
 // TestLongestWait: what a provider asks for is waited for up to the longest
 // wait, and the politeness that is added to it stops no run.
 func TestLongestWait(t *testing.T) {
-	for hold, stopped := range map[time.Duration]bool{time.Second: false, time.Minute: false, time.Minute + 151*ms: true, 2 * time.Minute: true} {
+	for hold, stopped := range map[time.Duration]bool{time.Second: false, time.Minute: false, time.Minute + 100*ms: false, time.Minute + 100*ms + 1: true, 2 * time.Minute: true} {
 		g := open(t, collection.Provider{Unpaced: true})
+		g.Draw(func() float64 { return 0 })
 		g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Throttled, Hold: hold})
 		if got := g.Refuse(gate.Request{}, t0) != nil; got != stopped {
 			t.Errorf("a silence of %v stops the run: %t, want %t", hold, got, stopped)
 		}
-		if g.Refuse(gate.Request{}, t0.Add(hold+151*ms)) != nil {
-			t.Errorf("a silence of %v stops the run after its end", hold)
+		if end := t0.Add(hold + 50*ms); g.Refuse(gate.Request{Deadline: end}, end) != nil {
+			t.Errorf("a silence of %v stops a run at its end", hold)
 		}
 	}
 }

@@ -63,6 +63,8 @@ func TestOrdersAreEdits(t *testing.T) {
 		{"a breaker that was seen", obey(gate.ForceOpen), nothing, unhold, false, false, false, gate.Open},
 		{"one that is held otherwise since", obey(gate.ForceClosed), obey(gate.ForceOpen), unhold, true, false, false, gate.Open},
 		{"a freeze, and a breaker since", send(forbidden), obey(gate.ForceOpen), release, false, false, false, gate.Open},
+		{"a breaker that was released since", obey(gate.ForceClosed), obey(unhold), unhold, false, false, false, gate.Closed},
+		{"a breaker that another holds otherwise since", nothing, obey(gate.ForceClosed), gate.ForceOpen, false, false, false, gate.Open},
 		{"a hold, and a longer freeze since", nothing, obey(gate.ForceFreeze), hold, false, true, true, gate.Closed},
 	} {
 		g, now := open(t, collection.Provider{Unpaced: true}), t0

@@ -123,6 +123,23 @@ func TestReserveConcernsWhatIsNamed(t *testing.T) {
 	}
 }
 
+// TestNoReserve: who declares none is not held back by what is left, nor by
+// what was saved when one was declared.
+func TestNoReserve(t *testing.T) {
+	g := open(t, collection.Provider{Unpaced: true})
+	o := leftOf(0, 100, 40*time.Minute)
+	o.Hold = 0
+	now, _ := attempt(t, g, t0, o)
+	later := now.Add(200 * ms) // the silence of no time is over
+	saved := resume(t, collection.Provider{Unpaced: true}, []byte(`{"version":1,"recorded_at":"2026-11-21T10:00:00Z",
+		"reserved_until":"2026-11-21T11:00:00Z","routes":[{"reserved_until":"2026-11-21T11:00:00Z"}]}`), t0)
+	for _, g := range []*gate.Gate{g, saved} {
+		if plan := g.Plan(gate.Request{}, later); !plan.Ready {
+			t.Errorf("%+v, want to leave", plan)
+		}
+	}
+}
+
 // TestReserveOfCeilings: long ones are lower by the share, and short ones stay.
 func TestReserveOfCeilings(t *testing.T) {
 	for _, tc := range []struct {

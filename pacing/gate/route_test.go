@@ -3,6 +3,7 @@ package gate_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,10 +207,88 @@ func TestDroppedRouteKeepsItsSilence(t *testing.T) {
 	p := collection.Provider{Routes: map[string]collection.Route{"found": {Name: "search"}}}
 	g, now := open(t, p), t0
 	now, _ = send(t, g, "found", now, law.Outcome{Signal: law.Throttled, Hold: 40 * time.Second, Key: "search"})
-	g = resume(t, collection.Provider{}, g.Snapshot(now), now)
-	if at, _ := send(t, g, "found", now, good); at.Sub(now) < 40*time.Second {
-		t.Errorf("left %v into the hold", at.Sub(now))
+	state := g.Snapshot(now)
+	for _, stream := range []string{"found", "issues"} {
+		g := resume(t, collection.Provider{}, state, now)
+		if at, _ := send(t, g, stream, now, good); at.Sub(now) < 40*time.Second {
+			t.Errorf("%s left %v into the hold", stream, at.Sub(now))
+		}
+		if got := g.Routes(); got != 1 {
+			t.Errorf("%d routes, want only that of all", got)
+		}
 	}
+}
+
+// TestNamesAreBounded: what a provider calls a bucket counts up to 128 bytes,
+// also in the next process, and 256 streams are told apart.
+func TestNamesAreBounded(t *testing.T) {
+	for length, routes := range map[int]int{128: 2, 129: 1} {
+		g := open(t, collection.Provider{Unpaced: true})
+		send(t, g, "messages", t0, told("a"))
+		send(t, g, "members", t0, told(strings.Repeat("b", length)))
+		if got := g.Routes(); got != routes {
+			t.Errorf("a name of %d bytes: %d routes, want %d", length, got, routes)
+		}
+		state := fmt.Appendf(nil, `{"version":1,"recorded_at":"2026-11-21T10:00:00Z","routes":[{"key":"a"},{"key":%q}]}`, strings.Repeat("b", length))
+		if got := resume(t, collection.Provider{}, state, t0).Routes(); got != routes {
+			t.Errorf("a saved name of %d bytes: %d routes, want %d", length, got, routes)
+		}
+	}
+	p := collection.Provider{Routes: map[string]collection.Route{}}
+	for i := range 300 {
+		p.Routes[fmt.Sprintf("%03d", i)] = collection.Route{Name: "other"}
+	}
+	g := open(t, p)
+	for i := range 300 {
+		if got, want := g.RouteOf(fmt.Sprintf("%03d", i)) > 0, i < 256; got != want {
+			t.Errorf("stream %d has a route of its own: %t, want %t", i, got, want)
+		}
+	}
+}
+
+// TestOneNameIsOneRoute: a saved state that names a bucket twice, or none, makes
+// no second route of it.
+func TestOneNameIsOneRoute(t *testing.T) {
+	for _, second := range []string{`"key":"core"`, `"streams":["issues"]`} {
+		g := resume(t, collection.Provider{Unpaced: true}, []byte(`{"version":1,"recorded_at":"2026-11-21T10:00:00Z",
+			"routes":[{"key":"core"},{`+second+`,"hold_until":"2026-11-21T10:00:10Z"}]}`), t0)
+		if until := g.Plan(gate.Request{}, t0).Until; g.Routes() != 1 || until.Sub(t0) != 10*time.Second {
+			t.Errorf("%s: %d routes, and that of all is silent for %v, want one and 10s", second, g.Routes(), until.Sub(t0))
+		}
+	}
+}
+
+// TestUnpacedRoutes: the owner wants no pace, of one route or of several.
+func TestUnpacedRoutes(t *testing.T) {
+	p := collection.Provider{Unpaced: true, Routes: map[string]collection.Route{"found": {Name: "search"}}}
+	g, err := gate.New(p, "", time.Minute, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		for _, stream := range []string{"issues", "found"} {
+			if plan := g.Plan(gate.Request{Stream: stream}, t0); !plan.Ready {
+				t.Fatalf("request %d of %s waits: %+v", i, stream, plan)
+			}
+			g.Leave(gate.Request{Stream: stream}, t0)
+		}
+	}
+}
+
+// TestRateIsOfAllRoutes that requests left by.
+func TestRateIsOfAllRoutes(t *testing.T) {
+	g := open(t, collection.Provider{StartPerSecond: 1, Routes: map[string]collection.Route{"b": {Name: "b"}, "c": {Name: "c"}}})
+	check := func(routes string, want float64) {
+		t.Helper()
+		if got := g.Rate(); got != want {
+			t.Errorf("the pace of %s is %v/s, want %v/s", routes, got, want)
+		}
+	}
+	check("none", 1)
+	now, _ := send(t, g, "b", t0, good)
+	check("b", g.RateOf("b"))
+	now, _ = send(t, g, "a", now, refused)
+	check("a and b", g.RateOf("a")+g.RateOf("b"))
 }
 
 // TestAnnouncedPace: a rate that the provider announces is not exceeded while
@@ -247,6 +326,11 @@ func TestAnnouncedPace(t *testing.T) {
 	for _, bad := range []float64{1e-300, 1e-7} {
 		fresh := open(t, collection.Provider{})
 		at, _ := send(t, fresh, "", t0, rate(bad, law.Succeeded))
+		for _, g := range []*gate.Gate{resume(t, collection.Provider{}, fresh.Snapshot(at), at), fresh} {
+			if binding(g.Status(at)) != gate.Announced {
+				t.Errorf("announced %v: %s binds", bad, binding(g.Status(at)))
+			}
+		}
 		if next, _ := send(t, fresh, "", at, good); next.Sub(at) != time.Hour {
 			t.Errorf("announced %v: the next one leaves after %v, want 1h", bad, next.Sub(at))
 		}

@@ -107,6 +107,11 @@ func TestRestoredWindow(t *testing.T) {
 		if got := g.Status(t0).Constraints[0].Used; got != tc.used {
 			t.Errorf("[%s] and %d ahead: %d are counted, want %d", tc.log, tc.ahead, got, tc.used)
 		}
+		for _, d := range windowOf(t, g.Snapshot(t0)).Log {
+			if d.N <= 0 {
+				t.Errorf("[%s]: %+v is saved again", tc.log, d)
+			}
+		}
 		if later := t0.Add(time.Hour); tc.ahead == 10 && (g.Plan(gate.Request{}, later.Add(-1)).Ready || !g.Plan(gate.Request{}, later).Ready) {
 			t.Error("what may have left does not count for an hour from now")
 		}

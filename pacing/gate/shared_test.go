@@ -1,6 +1,8 @@
 package gate_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,15 +31,17 @@ func TestShareHoldsTheCeilingsOfAll(t *testing.T) {
 		joins  []collection.Ceiling
 		leave  int     // at once
 		strict float64 // the strictest pace, as people are told
+		then   string  // the ceilings
 	}{
-		{"nothing", nil, 20, 20. / 60},
-		{"higher", []collection.Ceiling{minute(30)}, 20, 20. / 60},
-		{"lower", []collection.Ceiling{minute(5)}, 5, 5. / 60},
-		{"none", []collection.Ceiling{minute(0), {Count: 3}, {Count: -1, Per: time.Second}, {Count: 1, Per: -time.Second}, minute(7)}, 7, 7. / 60},
-		{"lower and another window", []collection.Ceiling{minute(19), {Count: 3, Per: 10 * time.Second}}, 3, 0.3},
-		{"another window", []collection.Ceiling{{Count: 3, Per: 10 * time.Second}}, 3, 0.3},
-		{"a slower window", []collection.Ceiling{{Count: 3, Per: 30 * time.Second}}, 3, 0.1},
-		{"of a day, half of which is for people", []collection.Ceiling{{Count: 8, Per: 24 * time.Hour}}, 4, 20. / 60},
+		{"nothing", nil, 20, 20. / 60, "20 in 1m0s"},
+		{"higher", []collection.Ceiling{minute(30)}, 20, 20. / 60, "20 in 1m0s"},
+		{"lower", []collection.Ceiling{minute(5)}, 5, 5. / 60, "5 in 1m0s"},
+		{"none", []collection.Ceiling{minute(0), {Count: 3}, {Count: -1, Per: time.Second}, {Count: 1, Per: -time.Second}, minute(7)}, 7, 7. / 60, "7 in 1m0s"},
+		{"lower and another window", []collection.Ceiling{minute(19), {Count: 3, Per: 10 * time.Second}}, 3, 0.3, "19 in 1m0s, 3 in 10s"},
+		{"another window", []collection.Ceiling{{Count: 3, Per: 10 * time.Second}}, 3, 0.3, "20 in 1m0s, 3 in 10s"},
+		{"another window and lower", []collection.Ceiling{{Count: 3, Per: 10 * time.Second}, minute(2)}, 2, 2. / 60, "2 in 1m0s, 3 in 10s"},
+		{"a slower window", []collection.Ceiling{{Count: 3, Per: 30 * time.Second}}, 3, 0.1, "20 in 1m0s, 3 in 30s"},
+		{"of a day, half of which is for people", []collection.Ceiling{{Count: 8, Per: 24 * time.Hour}}, 4, 20. / 60, "20 in 1m0s, 4 in 24h0m0s"},
 	} {
 		g, err := gate.New(own, "", time.Minute, 1)
 		if err != nil {
@@ -46,6 +50,15 @@ func TestShareHoldsTheCeilingsOfAll(t *testing.T) {
 		g.Share(tc.joins, 100)
 		if got := *g.Status(t0).Ceiling; got < tc.strict*0.999 || got > tc.strict*1.001 {
 			t.Errorf("%s: the ceiling is %v/s, want %v/s", tc.name, got, tc.strict)
+		}
+		var ceilings []string
+		for _, c := range g.Status(t0).Constraints {
+			if c.Name == gate.CeilingOf {
+				ceilings = append(ceilings, fmt.Sprintf("%d in %v", c.Count, c.Window))
+			}
+		}
+		if got := strings.Join(ceilings, ", "); got != tc.then {
+			t.Errorf("%s: the ceilings are %s, want %s", tc.name, got, tc.then)
 		}
 		if got := burst(g, t0); got != tc.leave {
 			t.Errorf("%s: %d leave at once, want %d", tc.name, got, tc.leave)

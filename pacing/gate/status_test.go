@@ -49,12 +49,40 @@ func TestOneConstraintBinds(t *testing.T) {
 			g.Leave(gate.Request{}, t0)
 			return t0
 		}, gate.InFlightMax},
+		// The pace can rise no further.
+		{collection.Provider{StartPerSecond: 2, Ceilings: []collection.Ceiling{{Count: 2, Per: time.Second}}}, func(*gate.Gate) time.Time { return t0 }, gate.CeilingOf},
+		// The only route has a name.
+		{collection.Provider{Unpaced: true}, func(g *gate.Gate) time.Time {
+			g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Succeeded, Hold: -1, Key: "core", MaxRate: 2})
+			return t0
+		}, gate.Announced},
+		// What limits one of several routes does not limit all.
+		{collection.Provider{Unpaced: true, Routes: map[string]collection.Route{"found": {Name: "search"}}}, func(g *gate.Gate) time.Time {
+			g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Succeeded, Hold: -1, Key: "core", MaxRate: 2})
+			g.Leave(gate.Request{}, t0)
+			return t0
+		}, gate.InFlightMax},
+		// A person, longer than any house is full.
+		{collection.Provider{Unpaced: true}, func(g *gate.Gate) time.Time {
+			g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Silent, Hold: -1, Refused: "suspended", Operator: true})
+			g.Leave(gate.Request{}, t0)
+			return t0
+		}, gate.FreezeOf},
 	} {
 		g := open(t, tc.provider)
 		now := tc.play(g)
 		if got := binding(g.Status(now)); got != tc.want {
 			t.Errorf("%s binds, want %s: %+v", got, tc.want, g.Status(now).Constraints)
 		}
+	}
+}
+
+// TestEachLimitIsTold once, of the account and of each route.
+func TestEachLimitIsTold(t *testing.T) {
+	g := open(t, collection.Provider{StartPerSecond: 1, Routes: map[string]collection.Route{"found": {Name: "search"}}})
+	got := strings.Join(lines(g.Status(t0).Constraints, t0), "\n")
+	if want := "learned() 1/s binds\nlearned(search) 1/s\nin_flight()"; got != want {
+		t.Errorf("told are\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -79,6 +79,25 @@ func TestFreezeEndsWithAnAnswer(t *testing.T) {
 	}
 }
 
+// TestReleasedWhileItIsTested: an operator has ended the freeze, and the answer
+// to its test request ends it no more.
+func TestReleasedWhileItIsTested(t *testing.T) {
+	g, now := open(t, collection.Provider{Unpaced: true}), t0
+	g.Settle(now, g.Leave(gate.Request{}, now), forbidden)
+	now = now.Add(15 * time.Minute)
+	test := g.Leave(gate.Request{}, now)
+	order, _, err := gate.Release(g.Snapshot(now), now)
+	if err == nil {
+		err = g.Obey(order, now)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changes, _ := g.Settle(now, test, good); len(changes) != 0 {
+		t.Errorf("the answer tells %+v, want nothing", changes)
+	}
+}
+
 // TestWhatTheBreakerCounts: neither the retries of one request, nor what flew
 // together; five requests that fail are enough.
 func TestWhatTheBreakerCounts(t *testing.T) {

@@ -45,6 +45,20 @@ func TestClockThatJumps(t *testing.T) {
 	}
 }
 
+// TestSetBackByMoreThanASecond: less is two callers that overtook each other,
+// for whom no time has stood still.
+func TestSetBackByMoreThanASecond(t *testing.T) {
+	for back, over := range map[time.Duration]time.Duration{0: 20 * time.Second, time.Second: 20 * time.Second, time.Second + 1: 19*time.Second - 1} {
+		g := open(t, collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 1, Per: 10 * time.Second}}})
+		g.Plan(gate.Request{}, t0)
+		now := t0.Add(10 * time.Second)
+		g.Settle(now, g.Leave(gate.Request{}, now), good)
+		if got := g.Plan(gate.Request{}, now.Add(-back)).Until.Sub(t0); got != over {
+			t.Errorf("set back by %v the ten seconds are over after %v, want %v", back, got, over)
+		}
+	}
+}
+
 // due returns when the next request may leave.
 func due(g *gate.Gate, now time.Time) time.Time {
 	if p := g.Plan(gate.Request{}, now); !p.Ready {
