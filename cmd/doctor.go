@@ -14,7 +14,8 @@ import (
 	"collect/store/sqlite"
 )
 
-// Doctor checks what a run needs, and changes nothing. Each check is one line:
+// Doctor checks what a run needs, and changes nothing but what a request of
+// --online teaches of an account. Each check is one line:
 // well, worth a look, broken, or not there to be checked.
 
 // A finding is the result of one check.
@@ -52,9 +53,11 @@ record in it, the disk, the secrets, who collects now, and whether anything
 starts a run. It changes nothing and asks no provider. The exit code is 0
 unless something is broken.
 
-With --online it sends one request with each account, as slowly as a run
-would, compares the clocks, and stores nothing. The request is not in the
-figures of any run. An account that a run uses now is not asked.
+With --online it sends one request with each account, in the line of the runs
+that use it, compares the clocks, and stores no record. What the answer says of
+the account is kept for every run, as a run would: a wait, a freeze, the pace.
+The request is not in the figures of any run. An account that a run of this
+database uses now is not asked.
 
 With --bundle it also writes what a report of a bug needs: the results, the
 versions, the configuration without its values, the newest 200 events, and the
@@ -99,6 +102,7 @@ type diagnosis struct {
 	root string // of the file system: tests have one of their own
 
 	online   bool // ask the providers
+	unread   bool // there is a database, and what is in it is not known
 	accounts []probed
 	learned  map[string][]byte // of each account that a connector used last
 

@@ -9,6 +9,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/share"
 )
 
 // onlinePatience is how long the request of --online may wait for its turn: a
@@ -33,8 +34,10 @@ func (d *diagnosis) noteAccount(name string, t target) {
 }
 
 // checkOnline sends one request with each account: for the first page of a
-// stream that needs no parent, under all that is remembered of the provider.
-// Nothing of the answer is stored. An account that a run uses is left to it.
+// stream that needs no parent, in the line of all runs that use it, and under
+// all that is remembered of the provider. Of the answer nothing is stored; what
+// it says of the account is, as a run does. An account that a run of this
+// database uses is left to it.
 func (d *diagnosis) checkOnline(ctx context.Context) {
 	for _, a := range d.accounts {
 		what := "online " + a.target.connector.Provider().Name
@@ -44,28 +47,53 @@ func (d *diagnosis) checkOnline(ctx context.Context) {
 				user = run.ID
 			}
 		}
-		if user != "" {
+		switch {
+		case user != "":
 			d.add(nothing, what, fmt.Sprintf("not asked: run %s is asking it", user))
-			continue
+		case d.unread:
+			d.add(nothing, what, "not asked: the database cannot say what is remembered of it")
+		default:
+			d.visit(ctx, what, a)
 		}
-		d.ask(ctx, what, a)
 	}
 }
 
+// visit takes part in an account for the time of one request. Without a place
+// in its line it is not asked: what an answer says of the account could be
+// forgotten, or would not be known to a run that asks at the same time.
+func (d *diagnosis) visit(ctx context.Context, what string, a probed) {
+	notAsked := func(why string) { d.add(look, what, "not asked: "+why) }
+	known, err := d.openMemory(ctx, a)
+	if err != nil {
+		notAsked("what the answer says of the account could not be saved: " + plainError(err))
+		return
+	}
+	defer known.close()
+	provider := a.target.connector.Provider()
+	wire := &watch{trouble: "a passing fault"}
+	line, err := d.join(ctx, provider, share.Config{Known: d.learned[a.domain], Concurrency: 1}, wire.observe)
+	switch {
+	case err != nil:
+		notAsked("it cannot stand in line with the runs of this account: " + plainError(err))
+		return
+	case line == nil:
+		notAsked("there is no folder where the runs of this account meet: set HOME, or XDG_STATE_HOME")
+		return
+	}
+	defer func() { _ = line.Close() }() // what it saves is in the database as well
+	d.ask(ctx, what, a, wire, pacing.Config{Provider: provider, Desk: line, Save: known.save, Concurrency: 1, Observe: wire.observe, Trace: true})
+}
+
 // ask sends the request of an account, and tells what came of it.
-func (d *diagnosis) ask(ctx context.Context, what string, a probed) {
+func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch, c pacing.Config) {
 	streams := a.target.connector.Streams()
 	i := slices.IndexFunc(streams, func(s collection.Stream) bool { return s.Parent == "" })
 	if i < 0 {
 		return // the language has no such connector
 	}
 	at := collection.Place{Stream: streams[i].Name, Lane: collection.Incremental}
-	wire := &watch{trouble: "a passing fault"}
-	budget := pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 1, MaxTime: onlinePatience})
-	governor, err := pacing.New(pacing.Config{
-		Provider: a.target.connector.Provider(), Restore: d.learned[a.domain], Concurrency: 1, Observe: wire.observe,
-		Budget: budget, Trace: true,
-	})
+	c.Budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 1, MaxTime: onlinePatience})
+	governor, err := pacing.New(c)
 	if err != nil {
 		d.fail(what, err, scene{Connector: a.connector})
 		return
@@ -75,26 +103,50 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed) {
 	for _, err = range a.target.connector.Slices(ctx, &client, at, collection.Cursor{}) {
 		break // one page
 	}
+	if kept := governor.Flush(ctx); err == nil {
+		err = kept
+	}
 	governor.Close() // now the watch has seen everything
-	stop := stopIn(err)
-	passes := stop != nil && stop.Reason.Kind() != collection.Stuck && !unreachable(stop)
-	switch sent := budget.Tally().Requests; {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return
-	case err == nil:
-		d.add(well, what, fmt.Sprintf("answered for %s in %s; 1 request, nothing stored", at.Stream, wire.took.Round(time.Millisecond)))
+	}
+	if err == nil {
+		d.add(well, what, fmt.Sprintf("answered for %s in %s; 1 request, no record stored", at.Stream, wire.took.Round(time.Millisecond)))
 		d.compareClocks(a, wire)
-	case passes && sent == 0:
-		d.add(look, what, "not asked: it would have to wait. See: collect explain "+a.connector+d.repeat())
+		return
+	}
+	d.refused(what, a, at, err, c.Budget.Tally().Requests > 0, wire)
+}
+
+// refused tells why there was no page, after a request or without one.
+func (d *diagnosis) refused(what string, a probed, place collection.Place, err error, asked bool, wire *watch) {
+	provider, stop := a.target.connector.Provider(), stopIn(err)
+	until := ""
+	if stop != nil && !stop.NotBefore.IsZero() {
+		until = " until " + at(stop.NotBefore, d.now)
+	}
+	passes := stop != nil && stop.Reason.Kind() != collection.Stuck && !unreachable(stop)
+	switch {
+	case passes && asked:
+		d.add(look, what, "no page for now: "+wire.trouble+until+"; no record was stored")
 	case passes:
-		d.add(look, what, "no page for now: "+wire.trouble+"; nothing was stored")
-	case stop != nil && sent > 0 && stop.Reason == collection.Frozen:
-		d.note(finding{Mark: broken, What: what, exit: exitRefused, quotes: true,
-			Text: "answered 403, which can mean a ban; nothing was stored, so that a run would ask it again",
-			Do:   "check the account at " + a.target.connector.Provider().Name + " before the next run"})
+		d.add(look, what, "not asked: it would have to wait"+until+". See: collect explain "+a.connector+d.repeat())
+	case stop != nil && stop.Reason == collection.Frozen:
+		text := "answered 403, which can mean a ban: frozen for every run of this account"
+		if !asked {
+			text = "frozen, not asked: " + stop.Detail
+		}
+		if until != "" {
+			text += "; one test request may leave after " + at(stop.NotBefore, d.now)
+		}
+		do := "check the account at " + provider.Name
+		if _, ran := d.runs[a.connector]; ran { // and so there is something to release
+			do += ", then: collect freeze release " + a.connector + d.repeat() + " --reason WHY"
+		}
+		d.note(finding{Mark: broken, What: what, exit: exitRefused, quotes: true, Text: text, Do: do})
 	default:
-		d.fail(what, err, scene{Connector: a.connector, Provider: a.target.connector.Provider().Name,
-			Stream: at.Stream, Credential: a.target.connector.Provider().CredentialFrom, Now: d.now})
+		d.fail(what, err, scene{Connector: a.connector, Provider: provider.Name,
+			Stream: place.Stream, Credential: provider.CredentialFrom, Now: d.now})
 	}
 }
 

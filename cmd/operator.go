@@ -111,12 +111,26 @@ func (a *app) prepare(ctx context.Context, db store.Store, name string, o operat
 }
 
 // stateNow returns what is remembered of an account: by the runs that use it,
-// or else by the database.
+// or else by the database, or by those who share it with other databases if
+// they heard of something since. That is what the next run goes on with.
 func (a *app) stateNow(ctx context.Context, db store.Store, arg string, used *accountInUse) ([]byte, error) {
 	if len(used.runs) > 0 {
 		return a.reach(ctx, db, arg, used)
 	}
-	return db.Provider(ctx, used.domain)
+	state, err := db.Provider(ctx, used.domain)
+	if err != nil {
+		return nil, err
+	}
+	// Without the credential it is not known where to look: then what this
+	// database says is all there is.
+	if used.dir, used.shared, err = a.whereShared(ctx, db, arg, used.domain); err != nil {
+		return state, nil
+	}
+	shared, _, err := share.Present(ctx, used.dir, used.shared)
+	if err != nil {
+		return state, nil // whoever leads does not answer; it hears of the order, or that is said
+	}
+	return gate.Newest(state, shared), nil
 }
 
 // carryOut makes an order that of all who use the account, for the record, too.

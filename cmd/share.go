@@ -23,26 +23,33 @@ import (
 // whichever database they use. It returns nil if there is nowhere to meet, or
 // with a warning if that fails: then this run paces itself alone.
 func (s *session) share(ctx context.Context, p collection.Provider, learned []byte, obeyed func([]collection.Event)) *share.Desk {
-	dir := meetingPlace(s.env)
-	if dir == "" {
-		return nil
+	desk, err := s.join(ctx, p, share.Config{Known: learned, Concurrency: s.options.concurrency, Obeyed: obeyed}, s.show.observe)
+	if err != nil {
+		s.show.observe(collection.Event{Time: time.Now(), Kind: collection.WarningRaised, Provider: p.Name,
+			Message: "the pace is not shared with other runs of this account: " + plainError(err)})
 	}
-	account, err := account(dir, p)
-	if err == nil {
-		var desk *share.Desk
-		desk, err = share.Join(ctx, share.Config{
-			Dir: dir, Account: account, Known: learned, Ceilings: p.Ceilings, Concurrency: s.options.concurrency, Obeyed: obeyed,
-			Open: func(state []byte) (*gate.Gate, error) {
-				return pacing.NewGate(pacing.Config{Provider: p, Concurrency: s.options.concurrency, Restore: state, Observe: s.show.observe})
-			},
-		})
-		if err == nil {
-			return desk
-		}
+	return desk
+}
+
+// join takes part in the account of p; nil if there is nowhere to meet. What c
+// says of the place and of the gate is set here.
+func (a *app) join(ctx context.Context, p collection.Provider, c share.Config, observe func(collection.Event)) (*share.Desk, error) {
+	if c.Dir = meetingPlace(a.env); c.Dir == "" {
+		return nil, nil
 	}
-	s.show.observe(collection.Event{Time: time.Now(), Kind: collection.WarningRaised, Provider: p.Name,
-		Message: "the pace is not shared with other runs of this account: " + plainError(err)})
-	return nil
+	var err error
+	if c.Account, err = account(c.Dir, p); err != nil {
+		return nil, err
+	}
+	c.Ceilings = p.Ceilings
+	c.Open = func(state []byte) (*gate.Gate, error) {
+		return pacing.NewGate(pacing.Config{Provider: p, Concurrency: c.Concurrency, Restore: state, Observe: observe})
+	}
+	desk, err := share.Join(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return desk, nil
 }
 
 // plainError is what went wrong, without the path, which says nothing to those
@@ -87,26 +94,34 @@ func (a *app) providerOf(name string) (collection.Provider, error) {
 	return target.connector.Provider(), nil
 }
 
+// whereShared returns the folder where an account is shared, and its name
+// there. Its error says what is missing for that.
+func (a *app) whereShared(ctx context.Context, db store.Store, name, domain string) (dir, shared string, err error) {
+	if dir = meetingPlace(a.env); dir == "" {
+		return "", "", errors.New("there is no folder for the state of programs where it could be met")
+	}
+	p, err := a.providerOf(name)
+	if err != nil {
+		return "", "", fmt.Errorf("without its credential it is not known where to meet it: %s", plainError(err))
+	}
+	salt, err := db.Salt(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	if pacing.Domain(p.Name, p.Credential, salt) != domain {
+		return "", "", errors.New("it has another credential than there is here")
+	}
+	shared, err = account(dir, p)
+	return dir, shared, err
+}
+
 // reach finds out where the runs that use an account share it, and returns the
 // state that they have of it. It fails with a *busyError if one of them cannot
 // be told anything: that run would overwrite what it did not hear of.
 func (a *app) reach(ctx context.Context, db store.Store, name string, used *accountInUse) ([]byte, error) {
 	busy := func(run collection.Run, why string) error { return &busyError{Run: run, Why: why} }
-	if used.dir = meetingPlace(a.env); used.dir == "" {
-		return nil, busy(used.runs[0], "there is no folder for the state of programs where it could be met")
-	}
-	p, err := a.providerOf(name)
-	if err != nil {
-		return nil, busy(used.runs[0], "without its credential it is not known where to meet it: "+plainError(err))
-	}
-	salt, err := db.Salt(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if pacing.Domain(p.Name, p.Credential, salt) != used.domain {
-		return nil, busy(used.runs[0], "it has another credential than there is here")
-	}
-	if used.shared, err = account(used.dir, p); err != nil {
+	var err error
+	if used.dir, used.shared, err = a.whereShared(ctx, db, name, used.domain); err != nil {
 		return nil, busy(used.runs[0], plainError(err))
 	}
 	state, pids, err := share.Present(ctx, used.dir, used.shared)

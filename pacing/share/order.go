@@ -29,10 +29,17 @@ func Order(ctx context.Context, dir, account string, state []byte, events ...col
 }
 
 // Present returns the processes that share an account now, and its state as
-// they have it. If there are none, nothing is known of it.
+// they have it. If there are none, it is the state that the next one goes on
+// with; nil where nobody ever met.
 func Present(ctx context.Context, dir, account string) (state []byte, pids []int, err error) {
 	err = meet(ctx, dir, account,
-		func(string) error { return nil },
+		func(path string) (err error) {
+			state, err = os.ReadFile(stateFile(path))
+			if errors.Is(err, os.ErrNotExist) {
+				err = nil
+			}
+			return err
+		},
 		func(g *guest) error {
 			r, err := g.ask(call{Do: present})
 			state, pids = r.State, r.PIDs
