@@ -287,7 +287,7 @@ func TestRateIsOfAllRoutes(t *testing.T) {
 	check("none", 1)
 	now, _ := send(t, g, "b", t0, good)
 	check("b", g.RateOf("b"))
-	now, _ = send(t, g, "a", now, refused)
+	send(t, g, "a", now, refused)
 	check("a and b", g.RateOf("a")+g.RateOf("b"))
 }
 
