@@ -31,3 +31,103 @@ func TestRefusalsForNothing(t *testing.T) {
 		}
 	}
 }
+
+// A tale is a Learner alone with a provider that refuses when the tale says so.
+type tale struct {
+	law.Learner
+	now time.Time
+}
+
+// believing returns one that has found out that refusals come by chance: it was
+// refused twice, each time after thousands of answers.
+func believing(t *testing.T) *tale {
+	s := &tale{law.NewLearner(4, 4), t0}
+	if s.spell(3000, 1) || !s.spell(3000, 1) {
+		t.Fatal("the first refusal is taken for chance, or the second for a limit")
+	}
+	return s
+}
+
+func (s *tale) send(signal law.Signal) {
+	at, _ := s.Next(s.now)
+	s.now = later(s.now, at)
+	sent := s.Send(s.now)
+	s.now = s.now.Add(ms)
+	s.Result(sent, law.Result{Signal: signal}, s.now)
+}
+
+// spell is n answers, with refusals before the last of them. It reports whether
+// the plateau is what it was.
+func (s *tale) spell(n, refusals int) (forgiven bool) {
+	for range n - 1 {
+		s.send(law.Succeeded)
+	}
+	was := s.Plateau()
+	for range refusals {
+		s.send(law.Throttled)
+	}
+	s.send(law.Succeeded)
+	return s.Plateau() == was
+}
+
+// TestChanceIsWeighed: a hundred answers before a refusal speak neither for
+// chance nor for a limit, and it is believed while three times as much speaks
+// for it as against it. A refusal that lasts speaks against it.
+func TestChanceIsWeighed(t *testing.T) {
+	for n, want := range map[int]bool{100: true, 99: false} {
+		s := believing(t)
+		if s.spell(3000, 2) {
+			t.Error("a refusal that lasts is taken for chance")
+		}
+		if got := s.spell(n, 1); got != want {
+			t.Errorf("a refusal after %d answers is forgiven: %t, want %t", n, got, want)
+		}
+	}
+}
+
+// TestProbeIsRefusedByChance, and goes on, once chance is believed: before, a
+// probe is what is refused.
+func TestProbeIsRefusedByChance(t *testing.T) {
+	for want, s := range map[bool]*tale{true: believing(t), false: {law.NewLearner(4, 4), t0}} {
+		s.spell(3000, 2)
+		for n := 0; n < 150 || s.Rate() <= s.Plateau(); n++ {
+			if s.send(law.Succeeded); n > 10_000 {
+				t.Fatal("nothing above the plateau is tried")
+			}
+		}
+		tried := s.Rate()
+		s.spell(1, 1)
+		for range 25 {
+			s.send(law.Succeeded)
+		}
+		if got := s.Rate() == tried; got != want {
+			t.Errorf("refused at %v/s over a plateau of %v/s, it goes on with %v/s, believing in chance: %t", tried, s.Plateau(), s.Rate(), want)
+		}
+	}
+}
+
+// TestChanceIsTested: every eighth refusal that is forgiven makes the pace a
+// little slower, and it is at an end with chance if three times the usual
+// answers come then without one. However many come at the whole pace say
+// nothing against it.
+func TestChanceIsTested(t *testing.T) {
+	const each = 200
+	for n, want := range map[int]bool{1650: true, 1651: false} { // three times (3000 + 7*200)/8
+		s := believing(t)
+		for i := range 6 {
+			if !s.spell(each, 1) {
+				t.Fatalf("refusal %d is not forgiven", i+2)
+			}
+		}
+		if s.spell(each, 1); s.Plateau() != 3.8 {
+			t.Errorf("after eight refusals the plateau is %v/s, want 3.8/s", s.Plateau())
+		}
+		if s.spell(n, 1); (s.Plateau() == 4) != want {
+			t.Errorf("refused after %d slower answers the plateau is %v/s; as before: want %t", n, s.Plateau(), want)
+		}
+	}
+	s := believing(t)
+	if !s.spell(20_000, 1) {
+		t.Error("many answers at the whole pace are taken for a failed test")
+	}
+}
