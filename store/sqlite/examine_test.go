@@ -34,6 +34,7 @@ func TestExamine(t *testing.T) {
 		{`UPDATE gaps SET closed_at = opened_at`, odd("gaps")},
 		{`UPDATE provider_state SET state = '{'`, odd("provider_state")},
 		{`UPDATE events SET info = '{' WHERE id = 1`, odd("events")},
+		{`DROP TABLE quarantine`, "SQL logic error: no such table: quarantine (1)"},
 		{`UPDATE runs SET waited = '{' WHERE number = 1`, odd("runs")},
 	} {
 		t.Run(c.change, func(t *testing.T) {

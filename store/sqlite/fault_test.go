@@ -97,6 +97,29 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestFaultsInARow: a write that has no effect is told from each of those
+// before it, whatever they were and whether they had theirs.
+func TestFaultsInARow(t *testing.T) {
+	for _, first := range []string{"Commit", "Beat"} { // which number themselves
+		for _, second := range []string{"Commit", "Beat"} {
+			t.Run(first+" "+second, func(t *testing.T) {
+				t.Parallel()
+				path := filepath.Join(t.TempDir(), "state.db")
+				s := open(t, path, sqlite.Options{Create: true})
+				defer s.Close()
+				l := begin(t, s, "acme", "run-1")
+				mustCommit(t, l, collection.Slice{Place: faultPlace, Next: collection.Cursor{Token: "2"}})
+				for _, name := range []string{first, second} {
+					sqlite.FailAt(s, errInjected, sqlite.BeforeCommit)
+					if err := writes[name](t, s, l); !errors.Is(err, errInjected) {
+						t.Errorf("%s: error = %v, want %v", name, err, errInjected)
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestErrorsOfTheSystem checks that what the operating system says of the disk
 // is told in the words of the port, and that nothing passes for a full disk
 // that is none.

@@ -117,14 +117,77 @@ func gapFilled(t *testing.T, open opener) {
 	checkOwed(t, s)
 }
 
+// gapFilledElsewhere: wherever the slice starts, and with the gap that is owed
+// there. A gap of another place is not filled.
+func gapFilledElsewhere(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at := home("repos")
+	gap := func(at collection.Place, cursor string) int64 {
+		return deferGap(t, l, true, collection.Gap{Place: at, Cursor: token(cursor), Reason: collection.BadPage}).ID
+	}
+	other := gap(part("issues", "x"), "7")
+	for _, tc := range []struct {
+		from   string
+		fills  int64
+		closed []int64
+	}{
+		{from: "8", fills: gap(at, "7")},
+		{from: "9", fills: gap(at, "17"), closed: []int64{gap(at, "9")}},
+		{from: "10", fills: other, closed: []int64{gap(at, "10")}},
+	} {
+		if tc.fills != other {
+			tc.closed = append(tc.closed, tc.fills)
+		}
+		sl := page(at, token(tc.from), token("far"), tc.from)
+		sl.Fills = tc.fills
+		var closed []int64
+		for _, g := range commit(t, l, sl)[0].Closed {
+			closed = append(closed, g.ID)
+		}
+		if !slices.Equal(closed, tc.closed) {
+			t.Errorf("from %s it closes the gaps %v, want %v", tc.from, closed, tc.closed)
+		}
+	}
+	checkCursor(t, l, at, collection.Cursor{})
+	checkOwed(t, s, "open bad_page 1")
+	if got := eventsOf(t, s)[collection.GapClosed]; got != 4 {
+		t.Errorf("%d gaps are told to be closed, want 4", got)
+	}
+}
+
+func gapsTogether(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	var gaps []collection.Gap
+	for _, name := range []string{"a", "b", "c"} {
+		gaps = append(gaps, collection.Gap{Place: part("issues", name), Reason: collection.BadPage})
+	}
+	got, err := l.Defer(t.Context(), true, gaps...)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("Defer = %+v, %v, want three gaps", got, err)
+	}
+	for i, gap := range got {
+		if gap.ID == 0 || gap.Place != gaps[i].Place || gap.Attempts != 1 {
+			t.Errorf("gap %d = %+v, want %+v, tried once", i, gap, gaps[i])
+		}
+	}
+	checkOwed(t, s, "open bad_page 1", "open bad_page 1", "open bad_page 1")
+	if got, err := l.Defer(t.Context(), true); len(got) != 0 || err != nil {
+		t.Errorf("Defer of nothing = %v, %v, want nothing", got, err)
+	}
+}
+
 func gapLeft(t *testing.T, open opener) {
 	s, l := ledger(t, open)
 	at := home("repos")
-	sl := page(at, collection.Cursor{}, token("2"))
+	sl := page(at, collection.Cursor{}, token("2"), "a")
 	sl.Leaves = &collection.Gap{Reason: collection.SchemaDrift, Detail: "page 1", Shape: collection.SliceGap}
 	commit(t, l, sl)
 	checkCursor(t, l, at, token("2"))
 	checkOwed(t, s, "open schema_drift 1")
+	checkContents(t, s, "repos", `a={"n":"a"}`)
+	if got := eventsOf(t, s)[collection.SliceCommitted]; got != 1 {
+		t.Errorf("%d commits are told, want 1", got)
+	}
 	gaps, err := s.Gaps(t.Context(), connector)
 	if err != nil || gaps[0].Place != at || gaps[0].Cursor != (collection.Cursor{}) || gaps[0].Detail != "page 1" {
 		t.Errorf("Gaps = %+v, %v, want one at the start of the slice", gaps, err)

@@ -281,6 +281,14 @@ func fields(t *testing.T, open opener) {
 	check("b", "a", "B", "", `q"uote`, "é", "z")
 	commit(t, l, collection.Slice{Place: at, From: token("3"), Next: token("4"), Records: []collection.Record{record("4", `{"late":1}`)}})
 	check("b", "a", "B", "", `q"uote`, "é", "z", "late")
+
+	// In one transaction with those of another stream.
+	commit(t, l, collection.Slice{Place: at, From: token("4"), Next: token("5"), Records: []collection.Record{record("5", `{"last":1}`)}},
+		page(part("issues", "x"), collection.Cursor{}, token("2"), "1"))
+	check("b", "a", "B", "", `q"uote`, "é", "z", "late", "last")
+	if got, err := s.Fields(t.Context(), connector, "issues"); err != nil || !slices.Equal(got, []string{"n"}) {
+		t.Errorf("Fields of issues = %q, %v, want n", got, err)
+	}
 }
 
 func undeclared(t *testing.T, open opener) {

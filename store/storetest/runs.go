@@ -352,16 +352,20 @@ func live(t *testing.T, open opener) {
 			t.Errorf("%s: requests %v, want %v", when, got, want)
 		}
 	}
-	for n := range int64(3) {
+	beat := func(n int64) {
+		t.Helper()
 		if err := l.Beat(t.Context(), time.Now(), collection.Tally{}, collection.Metrics{TotalRequests: n}); err != nil {
 			t.Fatalf("Beat: %v", err)
 		}
-		if n == 0 {
-			told("before there was a request")
-		} else {
-			told("while the run goes on", n)
-		}
 	}
+	beat(0)
+	told("before there was a request")
+	beat(1)
+	told("while the run goes on", 1)
+	beat(0) // which says nothing of requests
+	told("while the run goes on", 1)
+	beat(2)
+	told("while the run goes on", 2)
 	finish(t, l)
 	told("when it has ended")
 }
@@ -439,10 +443,12 @@ func tallyOfTheDead(t *testing.T, open opener) {
 	if err := l.Beat(t.Context(), time.Now(), collection.Tally{Requests: 3, Records: 1}, collection.Metrics{}); err != nil {
 		t.Fatal(err)
 	}
-	second := page(home("repos"), token("1"), token("2"), "2", "3")
+	// Of slices that are committed together the one that knows most counts.
+	second, third := page(home("repos"), token("1"), token("2"), "2", "3"), page(part("issues", "x"), collection.Cursor{}, token("2"))
 	second.Spent = collection.Tally{Requests: 5, Retries: 1, Throttled: 2}
-	commit(t, l, second)
-	late := collection.Tally{Requests: 4, Retries: 1, Throttled: 1} // from before the commit
+	third.Spent = collection.Tally{Requests: 4, Throttled: 1}
+	commit(t, l, second, third)
+	late := collection.Tally{Requests: 4, Throttled: 1} // from before the commit
 	if err := l.Beat(t.Context(), time.Now(), late, collection.Metrics{}); err != nil {
 		t.Fatal(err)
 	}
