@@ -163,7 +163,7 @@ func (c *clamp) restore(k *keptClamp, now moment) {
 
 // seen returns a clamp to be looked at.
 func (k *keptClamp) seen(clock *timeline) clamp {
-	if k == nil || !(k.Share > 0 && k.Share < 1) {
+	if k == nil || k.Share <= 0 {
 		return clamp{}
 	}
 	return clamp{policy: collection.Clamp{Step: 1 - k.Share}, down: 1, since: clock.of(k.Since)}

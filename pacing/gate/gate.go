@@ -147,7 +147,7 @@ func (g *Gate) Plan(r Request, at time.Time) Plan {
 	until, lawOpen := way.law.Next(now)
 	cause := collection.WaitPacing
 	longest := func(m moment, c collection.WaitCause) {
-		if m > until && m > now {
+		if m > until {
 			until, cause = m, c
 		}
 	}
@@ -318,8 +318,6 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 			changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
 		}
 	}
-	if len(changes) > 0 {
-		g.nameBinding(changes, at)
-	}
+	g.nameBinding(changes, at)
 	return changes, save
 }

@@ -16,7 +16,7 @@ const reservedWords = "the rest of the quota is left for people"
 
 // reserved returns c without the share that is for people.
 func (g *Gate) reserved(c collection.Ceiling) collection.Ceiling {
-	if c.Per >= longLimit && g.share > 0 {
+	if c.Per >= longLimit {
 		c.Count = max(1, int(math.Floor(float64(c.Count)*(1-g.share))))
 	}
 	return c

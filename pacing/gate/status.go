@@ -258,17 +258,13 @@ func (g *Gate) nameBinding(changes []collection.Event, at time.Time) {
 // Rate returns the learned pace in requests per second, of all routes that
 // requests left by; 0 if there is none.
 func (g *Gate) Rate() float64 {
-	first := g.routes[0].law.Rate()
-	if len(g.routes) == 1 {
-		return first
-	}
 	sum := 0.0
 	for _, r := range g.routes {
 		if r.used {
 			sum += r.law.Rate()
 		}
 	}
-	return min(cmp.Or(sum, first), g.Most())
+	return min(cmp.Or(sum, g.routes[0].law.Rate()), g.Most())
 }
 
 // Most returns the highest rate there can be.
