@@ -31,18 +31,17 @@ is sent, and nothing is changed.`,
 }
 
 func (a *app) explain(ctx context.Context, arg string) error {
-	if words, ok := wordsFor(arg); ok {
-		if a.flags.json {
-			return printJSON(a.out, words)
+	words, isWord := wordsFor(arg)
+	if !a.collected(ctx, arg) {
+		if isWord {
+			return a.explainWord(words)
 		}
-		fmt.Fprint(a.out, words.render(a.width(), a.caps()))
-		return nil
-	}
-	if id, ok := gapNumber(arg); ok {
-		return a.look(ctx, nil, func(v looked) error { return a.explainGap(ctx, v, id) })
-	}
-	if isRunID(arg) {
-		return a.look(ctx, nil, func(v looked) error { return a.explainRun(ctx, v, arg) })
+		if id, ok := gapNumber(arg); ok {
+			return a.look(ctx, nil, func(v looked) error { return a.explainGap(ctx, v, id) })
+		}
+		if isRunID(arg) {
+			return a.look(ctx, nil, func(v looked) error { return a.explainRun(ctx, v, arg) })
+		}
 	}
 	return a.look(ctx, []string{arg}, func(v looked) error {
 		e, err := a.gather(ctx, v)
@@ -53,8 +52,36 @@ func (a *app) explain(ctx context.Context, arg string) error {
 			return printJSON(a.out, e.line())
 		}
 		fmt.Fprint(a.out, e.render(a.width(), a.caps()))
+		if isWord { // and was perhaps meant
+			fmt.Fprintln(a.out)
+			return a.explainWord(words)
+		}
 		return nil
 	})
+}
+
+// collected reports whether arg names a connector of the database, which then
+// is what is meant. Words are explained also where there is none, or none that
+// can be read.
+func (a *app) collected(ctx context.Context, arg string) bool {
+	settings, err := a.settings()
+	if err != nil {
+		return false
+	}
+	db, err := a.openForReading(ctx, settings)
+	if err != nil || db == nil {
+		return false
+	}
+	defer db.Close()
+	return known(ctx, db, arg) == nil
+}
+
+func (a *app) explainWord(words explanationOf) error {
+	if a.flags.json {
+		return printJSON(a.out, words)
+	}
+	fmt.Fprint(a.out, words.render(a.width(), a.caps()))
+	return nil
 }
 
 // An explained is all that the pace of a connector is explained from.

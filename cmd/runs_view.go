@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"collect/collection"
@@ -16,9 +17,13 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 		}
 		return "nothing was run yet\n"
 	}
+	drop := []int{6, 1, 3, 2}
+	if !slices.ContainsFunc(runs, func(r collection.Run) bool { return r.Connector != runs[0].Connector }) {
+		drop = []int{1, 6, 3, 2} // it says the same in every line
+	}
 	t := table{
-		Head:  []string{"RUN", "CONNECTOR", "STARTED", "TOOK", "OUTCOME", "RECORDS", "EXIT"},
-		Right: []int{3, 5, 6}, Give: []int{1}, Drop: []int{1, 3, 2}, // a run's name is for copying
+		Head:  []string{"RUN", "CONNECTOR", "STARTED", "TOOK", "OUTCOME", "RECORDS", "REQUESTS", "EXIT"},
+		Right: []int{3, 5, 6, 7}, Give: []int{1}, Drop: drop, // a run's name is for copying
 		Paint: func(row, column int) string {
 			if column != 4 {
 				return ""
@@ -33,7 +38,7 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 		}
 		t.Rows = append(t.Rows, []string{
 			clean(run.ID), clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), runOutcome(run),
-			count(run.Tally.Records), exit,
+			count(run.Tally.Records), count(run.Tally.Requests), exit,
 		})
 	}
 	return t.render(columns, c)

@@ -236,6 +236,17 @@ RUN               CONNECTOR  STARTED        TOOK  OUTCOME    RECORDS  EXIT
 01JD6A            tickets    11-19 10:00       ?  abandoned        0     -
 01JD5B            orders     11-19 00:00     0 s  blocked          0    77
 `)
+	// Too narrow for all columns, it leaves out what says the same in each line.
+	for _, columns := range []int{0, 90} {
+		if got := runsTable("", runs, noon, columns, caps{}); !strings.Contains(got, "RECORDS  REQUESTS  EXIT\n") || !strings.Contains(got, " 14,269 ") {
+			t.Errorf("in %d columns the runs are\n%s\nwant their requests", columns, got)
+		}
+	}
+	sameText(t, "runs of one connector", "\n"+runsTable("tickets", runs[:2], noon, 80, caps{}), `
+RUN               STARTED        TOOK  OUTCOME  RECORDS  REQUESTS  EXIT
+01JD8Z6QABCDEFGH  11-21 11:42  18 min  running  559,702    14,269     -
+01JD7X            11-20 10:00  60 min  paused         0         0     0
+`)
 	if got, want := runsTable("prices", nil, noon, 80, caps{}), "prices was never run\n"; got != want {
 		t.Errorf("no runs = %q, want %q", got, want)
 	}

@@ -77,12 +77,5 @@ func lastTrouble(owed []store.OwnedGap) string {
 
 // failureWords says what opened the breaker.
 func failureWords(f gate.Failure, now time.Time) string {
-	if f.At.IsZero() {
-		return "too many of the latest requests failed"
-	}
-	text := fmt.Sprintf("%d of the last %d requests failed", f.Bad, f.Of)
-	if f.Probes > 0 {
-		text += ", and so did " + counted(int64(f.Probes), "probe", "probes")
-	}
-	return text + "; the latest at " + at(f.At, now) + ": " + cmp.Or(clean(f.Why), "not said why")
+	return cmp.Or(clean(f.Words(at(f.At, now))), "too many of the latest requests failed")
 }

@@ -262,3 +262,26 @@ func TestNoConnectionIsToldApart(t *testing.T) {
 		})
 	}
 }
+
+// TestWhyTheRetryWasNeeded: a retry whose turn does not come says what kept the
+// attempt before it from an answer.
+func TestWhyTheRetryWasNeeded(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		base http.RoundTripper
+		want string
+	}{
+		{"a status", serve(statuses(503)), "answered 503"},
+		{"no connection", broken{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}, "no connection: connection refused"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := pacing.NewBudget(pacing.BudgetLimits{})
+			g := govern(t, pacing.Config{Base: tc.base, Budget: b, Provider: collection.Provider{Unpaced: true},
+				Random: func() float64 { return 0.5 }})
+			time.AfterFunc(ms, b.Interrupt) // while the retry waits
+			if stop := stopOf(t, g); stop.Reason != collection.Interrupted || stop.Detail != tc.want {
+				t.Errorf("%s: %+v, want interrupted with %q", tc.name, stop, tc.want)
+			}
+		})
+	}
+}

@@ -61,9 +61,9 @@ type Failure struct {
 	Probes int       `json:"probes,omitempty"`
 }
 
-// words say it in a line: nothing of it is longer than our own words and the
-// name of a host.
-func (f Failure) words() string {
+// Words say it in a line, with At as its reader reads times; "" if nobody noted
+// it. Nothing of it is longer than our own words and the name of a host.
+func (f Failure) Words(at string) string {
 	if f.At.IsZero() {
 		return ""
 	}
@@ -74,12 +74,15 @@ func (f Failure) words() string {
 	case f.Probes > 1:
 		text += fmt.Sprintf(", and so did %d probes", f.Probes)
 	}
-	text += "; the latest at " + f.At.UTC().Format("2006-01-02 15:04 UTC")
+	text += "; the latest at " + at
 	if f.Why != "" {
 		text += ": " + f.Why
 	}
 	return text
 }
+
+// told is what the stop of a run says of it, which outlives the run.
+func (f Failure) told() string { return f.Words(f.At.UTC().Format("2006-01-02 15:04 UTC")) }
 
 // onSend notes that the attempt id leaves. probe says that it is the probe.
 func (b *breaker) onSend(id uint64) (probe bool, change *collection.BreakerInfo) {

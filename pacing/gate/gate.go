@@ -207,7 +207,7 @@ func (g *Gate) refuse(r *Request, way *route, now moment) *collection.Stop {
 	case g.breaker.state == Open && g.breaker.forced != nil:
 		return &collection.Stop{Reason: collection.CircuitOpen, Detail: g.breaker.forced.words()}
 	case g.breaker.state == Open && g.breaker.until > now && g.late(r, g.breaker.until):
-		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.when(g.breaker.until), Detail: g.breaker.failure.words()}
+		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.when(g.breaker.until), Detail: g.breaker.failure.told()}
 	case tooLong(reserve):
 		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.when(reserve), Detail: reservedWords}
 	}
