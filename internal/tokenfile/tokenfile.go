@@ -1,0 +1,158 @@
+// Package tokenfile keeps a token that is replaced when it is used.
+//
+// The file has one line, the token. Who replaces it holds a lock beside it, so
+// that no two processes use one token, and reads it after the lock is taken.
+// The new token is in the file, through every power cut, before anything goes
+// on: it is written beside the file, synced, given the file's name, and the
+// folder is synced. The room for it is taken before the old token is used, so
+// that a full or read-only disk is found while there is something to keep.
+package tokenfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"collect/internal/filelock"
+)
+
+// patience is how long another process may take to replace the token: longer
+// than a request does, if nobody says otherwise.
+const patience = 2 * time.Minute
+
+// room is taken for a token before it is known. No token is longer: it is sent
+// in a header, which servers bound to 8 or 16 KiB.
+const room = 16 << 10
+
+// ErrBusy: another process is replacing the token, for longer than that takes.
+var ErrBusy = errors.New("another process has been renewing the token for minutes")
+
+// An Error says that a token cannot be kept, or cannot be read.
+type Error struct {
+	Path  string
+	Spent bool // the old token was used, and the new one is lost
+	Err   error
+}
+
+func (e *Error) Error() string {
+	if e.Spent {
+		return "the new token is lost: it could not be written to its file: " + cause(e.Err).Error()
+	}
+	return "the file of the token cannot be used: " + cause(e.Err).Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// cause is what went wrong, without the paths on the way.
+func cause(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		return link.Err
+	}
+	return err
+}
+
+// Replace calls spend with the token in the file at path, and keeps what it
+// returns, in this order and alone among all processes of this host. After an
+// error of spend, which it returns, the file is as it was. Other errors are
+// [ErrBusy], an [*Error], and the cause of ctx.
+func Replace(ctx context.Context, path string, spend func(token string) (next string, err error)) (err error) {
+	named := path
+	path, err = filepath.EvalSymlinks(named) // a link to the file stays one
+	if err != nil {
+		return &Error{Path: named, Err: err}
+	}
+	lock, err := filelock.AcquireWait(ctx, path+".lock", patience)
+	switch {
+	case errors.Is(err, filelock.ErrLocked):
+		return ErrBusy
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return &Error{Path: path, Err: err}
+	}
+	defer func() { _ = lock.Release() }() // the kernel frees what this cannot
+
+	token, err := os.ReadFile(path)
+	if err != nil {
+		return &Error{Path: path, Err: err}
+	}
+	next, err := reserve(path + ".new")
+	if err != nil {
+		return &Error{Path: path, Err: err}
+	}
+	defer next.Close() // for the second time, if all went well
+	old := strings.TrimSpace(string(token))
+	new, err := spend(old)
+	if err != nil || new == old {
+		_ = os.Remove(next.Name()) // or the next one does
+		return err
+	}
+	if err := keep(next, path, new); err != nil {
+		return &Error{Path: path, Spent: true, Err: err}
+	}
+	return nil
+}
+
+// reserve makes a file that has room for a token.
+func reserve(path string) (*os.File, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(bytes.Repeat([]byte("\n"), room))
+	if err = errors.Join(err, f.Chmod(0o600), f.Sync(), syncDir(filepath.Dir(path))); err != nil { // whatever the umask
+		return nil, errors.Join(err, f.Close(), os.Remove(path))
+	}
+	return f, nil
+}
+
+// keep gives the file next, with the token in it, the name path. What is there
+// is the old token or the new one, whole.
+func keep(next *os.File, path, token string) error {
+	line := token + "\n"
+	if len(line) > room {
+		return fmt.Errorf("it is longer than %d bytes", room)
+	}
+	_, err := next.WriteAt([]byte(line), 0)
+	err = errors.Join(err, next.Truncate(int64(len(line))), next.Sync(), next.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(next.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil // it has no such call, and needs none
+	}
+	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // it may be written and not read: then the kernel decides
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close() // it was only read
+	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	return nil // a file system that does not sync directories
+}
