@@ -27,9 +27,14 @@ type Provider struct {
 	// nil if there is none.
 	Authorize func(*http.Request)
 
-	// Credential is the whole secret. It identifies the account, by a salted
-	// hash, and is used for nothing else. CredentialFrom says where it came
-	// from, for people: "env ACME_TOKEN".
+	// Renewal keeps what Authorize attaches valid, if it does not last. nil: it
+	// lasts.
+	Renewal Renewal
+
+	// Credential is the whole secret; with a Renewal, whose secrets change, it
+	// is what names the account instead. It identifies the account, by a
+	// salted hash, and what holds it does not go to another origin.
+	// CredentialFrom says where it came from, for people: "env ACME_TOKEN".
 	Credential     string
 	CredentialFrom string
 
@@ -47,6 +52,24 @@ type Provider struct {
 	Unpaced        bool             // the user owns the server: no pacing
 	Forbidden      ForbiddenPolicy
 	Limits         Limits
+}
+
+// A Renewal gets credentials that do not last, such as access tokens. It is
+// safe for concurrent use.
+type Renewal interface {
+	// Renew returns at once while there is a credential to attach. Else it
+	// asks for one with send, once. Send returns the whole answer, or an error
+	// for one that may be better later, which Renew wraps; an answer that time
+	// does not mend ends in a *[Stop] for [Auth], now and each time after.
+	Renew(ctx context.Context, send func(*http.Request) (*http.Response, error)) error
+
+	// Refused notes that a request was answered 401, and reports whether
+	// another attempt would carry another credential.
+	Refused(*http.Request) bool
+
+	// Secrets returns what must not be shown, stored or sent to an origin that
+	// is not listed, as of now.
+	Secrets() []string
 }
 
 // A Response is what rules may look at.
