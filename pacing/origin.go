@@ -91,12 +91,15 @@ func (g *Governor) strip(out *http.Request) error {
 // shorter one is found in what has nothing to do with it.
 const leastPassword = 8
 
-// holdsSecret reports whether text holds the credential, or the password of a
-// user:password, as it is or escaped for a URL.
+// holdsSecret reports whether text holds the credential, the password of a
+// user:password, or what was got by a renewal, as it is or escaped for a URL.
 func (g *Governor) holdsSecret(text string) bool {
 	secrets := []string{g.provider.Credential}
 	if _, password, ok := strings.Cut(g.provider.Credential, ":"); ok && len(password) >= leastPassword {
 		secrets = append(secrets, password)
+	}
+	if g.provider.Renewal != nil {
+		secrets = g.provider.Renewal.Secrets()
 	}
 	return slices.ContainsFunc(secrets, func(secret string) bool {
 		return secret != "" && (strings.Contains(text, secret) ||

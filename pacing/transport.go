@@ -28,7 +28,8 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
 	turn.Request.Stream = turn.Stream
 	id, n := t.meter.Ask(), 1
-	why := "" // the attempt before this one got no answer
+	why := ""     // the attempt before this one got no answer
+	renewals := 0 // of the credential
 	t.trace(collection.RequestStarted, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
 	defer func() { t.ended(id, n, turn.Stream, err) }()
 	for ; ; n++ {
@@ -38,13 +39,19 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		}
 		t.meter.Leave(turn.Retry)
 		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
-		a := t.attempt(req, p, n)
+		a := t.attempt(req, p, n, renewals)
 		next := &desk.Turn{Stream: turn.Stream, Retry: true, Request: turn.Request}
 		next.Request.NotBefore = time.Now().Add(backoff(n-1, t.random()))
 		settled, err := t.settle(ctx, p, a, next)
 		t.released(id, n, turn.Stream, a)
 		if err != nil {
 			return nil, err
+		}
+		if a.renewed { // by this turn, so that the request has another
+			renewals++
+			n--
+			turn = &desk.Turn{Stream: turn.Stream, Request: gate.Request{Stream: turn.Stream}}
+			continue
 		}
 		if a.err == nil {
 			return a.resp, nil
@@ -86,17 +93,24 @@ type answer struct {
 	resp    *http.Response
 	err     error
 	again   bool
+	renewed bool // it got a credential, and no answer for the connector
 	status  int
 	took    time.Duration // from sending to the end of the body; 0: it was not sent
 	reading response.Reading
 	outcome law.Outcome
 }
 
-// attempt sends req once, after the save that its departure needs.
-func (g *Governor) attempt(req *http.Request, p gate.Pass, n int) answer {
+// attempt sends req once, after the save that its departure needs. If there is
+// no credential for it, it sends the request for one instead.
+func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answer {
 	if p.Save {
 		if err := g.persist(req.Context(), p.Change...); err != nil {
 			return answer{err: err, outcome: law.Outcome{Hold: -1}}
+		}
+	}
+	if renewals < mostRenewals && g.renews(req) {
+		if a := g.renew(req.Context()); a.renewed || a.err != nil {
+			return a
 		}
 	}
 	out, err := g.prepare(req, n)
@@ -117,6 +131,8 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n int) answer {
 		a = failure(req.Context(), resp, err)
 	} else if a = g.judge(resp, body, collection.StreamOf(req.Context())); a.err == nil {
 		a.resp = complete(resp, req, body)
+	} else if renewals < mostRenewals {
+		g.renewable(&a, out)
 	}
 	a.took = took
 	a.outcome.Why = a.trouble()

@@ -1,0 +1,91 @@
+package pacing
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/law"
+	"collect/pacing/response"
+)
+
+// mostRenewals is how often a request may wait for another credential: because
+// there was none, and because what there was is refused. A refusal after that
+// stands.
+const mostRenewals = 2
+
+// renews reports whether the credential of req is one that does not last.
+func (g *Governor) renews(req *http.Request) bool {
+	return g.provider.Renewal != nil && g.origins[originOf(req.URL)]
+}
+
+// renew sees to it that there is a credential. If it had to ask for one, the
+// turn of the attempt is used up, and so is what it was charged: a request for
+// a credential is a request of the account like any other. One that is answered
+// says nothing about the pace; one that is refused is what the attempt came to.
+func (g *Governor) renew(ctx context.Context) answer {
+	a := answer{outcome: law.Outcome{Hold: -1}}
+	a.err = g.provider.Renewal.Renew(ctx, func(req *http.Request) (*http.Response, error) {
+		a = g.ask(req)
+		return a.resp, a.err
+	})
+	a.resp, a.renewed = nil, a.renewed && a.err == nil
+	a.outcome.Why = a.trouble()
+	return a
+}
+
+// ask sends a request for a credential. Answers that may be better later are an
+// error of its own; what the others say is read by whoever asked.
+func (g *Governor) ask(req *http.Request) answer {
+	out := req.Clone(req.Context())
+	out.Header.Set("User-Agent", userAgent())
+	out.Header.Set("Accept-Encoding", "gzip")
+	out, err := g.confine(out)
+	if err != nil {
+		return answer{err: err, outcome: law.Outcome{Hold: -1}}
+	}
+	sent := time.Now()
+	resp, body, err := g.exchange(out)
+	took := time.Since(sent)
+	var a answer
+	if err != nil {
+		a = failure(req.Context(), resp, err)
+		if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason.Kind() == collection.Stuck {
+			stop.Reason = collection.Auth // an answer that cannot be read costs no slice, but the run
+		}
+	} else {
+		a = g.weigh(resp, body, req)
+	}
+	a.took = took
+	return a
+}
+
+// weigh turns a complete response to a request for a credential into an answer.
+func (g *Governor) weigh(resp *http.Response, body []byte, req *http.Request) answer {
+	r := response.Read(time.Now(), resp.StatusCode, resp.Header, body)
+	a := answer{status: resp.StatusCode, reading: r, outcome: law.Outcome{Hold: -1}}
+	switch r.Class {
+	case response.OK, response.Auth, response.Forbidden, response.Rejected:
+		a.resp, a.renewed = complete(resp, req, body), true
+		return a
+	}
+	// What it announces holds for who gives credentials. That without one
+	// nothing can be asked holds for the account.
+	a.outcome = law.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold, Wide: true}
+	if a.outcome.Signal == law.Throttled && !g.origins[originOf(req.URL)] {
+		a.outcome.Signal = law.Failed // which is no news about the pace of the API
+	}
+	a.classed(g.provider.Forbidden)
+	return a
+}
+
+// renewable lets an attempt be tried again with another credential, if it was
+// refused for the one that it carried.
+func (g *Governor) renewable(a *answer, out *http.Request) {
+	stop, ok := errors.AsType[*collection.Stop](a.err)
+	if ok && stop.Reason == collection.Auth && a.status == http.StatusUnauthorized && g.renews(out) {
+		a.again = g.provider.Renewal.Refused(out)
+	}
+}
