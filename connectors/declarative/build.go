@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,6 +25,10 @@ type Options struct {
 type SecretValue struct {
 	Value string
 	From  string // "env ACME_TOKEN"
+
+	// Replace keeps another value in place of this one, if the provider gives
+	// one: see [oauth2.Config]. nil: the value stays.
+	Replace func(ctx context.Context, spend func(value string) (next string, err error)) error
 }
 
 // Overrides are what a user says of the provider. A zero field leaves what the
@@ -109,7 +114,7 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 		return nil, err
 	}
 	p := &c.provider
-	p.Hosts, p.AllowPrivate = s.hosts(c.params), o.Provider.AllowPrivate
+	p.Hosts, p.AllowPrivate = append(p.Hosts, s.hosts(c.params)...), o.Provider.AllowPrivate
 	c.limits = p.Limits.WithDefaults()
 	if s.judges() {
 		p.Judge = c.judge
@@ -287,6 +292,8 @@ func (c *connector) authorize(given map[string]SecretValue) error {
 	p := &c.provider
 	p.CredentialFrom = from
 	switch {
+	case auth.OAuth2 != nil:
+		return c.renew(auth.OAuth2, values, given)
 	case auth.Bearer.set:
 		p.Credential = auth.Bearer.expand(values)
 		p.Authorize = setHeader("Authorization", "Bearer "+p.Credential)
@@ -351,6 +358,9 @@ func (a *authSpec) uses(secret string) bool {
 	}
 	if a.APIKey != nil {
 		used = append(used, a.APIKey.Value)
+	}
+	if o := a.OAuth2; o != nil {
+		used = append(used, o.ClientID, o.ClientSecret, o.RefreshToken)
 	}
 	return slices.ContainsFunc(used, func(t template) bool { return t.refers("secrets." + secret) })
 }

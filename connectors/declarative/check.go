@@ -100,7 +100,7 @@ func (p Param) problem(value string) string {
 func (c *checker) checkSecrets() {
 	for _, e := range c.doc.Secrets {
 		c.name(e.key)
-		s := Secret{Name: e.key.text, Env: e.value.Env.text, File: e.value.File.text, Command: e.value.Command.text, Optional: e.value.Optional.value}
+		s := Secret{Name: e.key.text, Env: e.value.Env.text, File: e.value.File.text, Command: e.value.Command.text, Optional: e.value.Optional.value, Rotate: e.value.Rotate.value}
 		given := 0
 		for _, source := range []string{s.Env, s.File, s.Command} {
 			if source != "" {
@@ -115,6 +115,7 @@ func (c *checker) checkSecrets() {
 		}
 		c.spec.secrets = append(c.spec.secrets, s)
 	}
+	c.checkRotated()
 }
 
 func (c *checker) checkProvider() {
@@ -181,6 +182,10 @@ func (c *checker) checkAuth(spec *authSpec) {
 			c.fail(k.Header.at, "not the name of a header", "")
 		}
 	}
+	if spec.OAuth2 != nil {
+		ways++
+		used = append(used, c.checkOAuth2(spec.OAuth2)...)
+	}
 	secret := false
 	for _, t := range used {
 		c.secretTemplate(t, secrets)
@@ -188,14 +193,18 @@ func (c *checker) checkAuth(spec *authSpec) {
 	}
 	switch {
 	case ways != 1:
-		c.fail(spec.At, "auth needs one of none, bearer, basic and api_key", "")
-	case !secret:
-		f := fault{at: written(used), message: "a credential is never written into a connector file", hide: true}
-		f.note = "declare it under `secrets` and refer to it as ${secrets.name}"
-		c.faults = append(c.faults, f)
+		c.fail(spec.At, "auth needs one of none, bearer, basic, api_key and oauth2", "")
+	case !secret && spec.OAuth2 == nil:
+		c.writtenCredential(written(used))
 	default:
 		c.spec.auth = spec
 	}
+}
+
+func (c *checker) writtenCredential(at span) {
+	f := fault{at: at, message: "a credential is never written into a connector file", hide: true}
+	f.note = "declare it under `secrets` and refer to it as ${secrets.name}"
+	c.faults = append(c.faults, f)
 }
 
 // written returns the place of the first template that has a text.

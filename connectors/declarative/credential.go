@@ -12,24 +12,34 @@ const leastSecret = 8
 
 // credentials are the values of the secrets that requests are sent with. What
 // a provider sends back of them must not be stored as a cursor.
-type credentials []string
+type credentials struct {
+	given   []string
+	renewed func() []string // those of now; nil: there are none
+}
 
 func newCredentials(values map[string]string) credentials {
 	var c credentials
 	for _, value := range values {
-		if len(value) >= leastSecret {
-			c = append(c, value)
-		}
+		c.given = append(c.given, value)
 	}
 	return c
 }
 
+// all returns those that can be looked for.
+func (c credentials) all() []string {
+	all := c.given
+	if c.renewed != nil {
+		all = slices.Concat(c.given, c.renewed())
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(secret string) bool { return len(secret) < leastSecret })
+}
+
 // are reports whether text is one of them.
-func (c credentials) are(text string) bool { return slices.Contains(c, text) }
+func (c credentials) are(text string) bool { return slices.Contains(c.all(), text) }
 
 // in reports whether text holds one of them, as it is or escaped for a URL.
 func (c credentials) in(text string) bool {
-	return slices.ContainsFunc(c, func(secret string) bool {
+	return slices.ContainsFunc(c.all(), func(secret string) bool {
 		return strings.Contains(text, secret) || strings.Contains(text, url.QueryEscape(secret)) || strings.Contains(text, url.PathEscape(secret))
 	})
 }

@@ -53,6 +53,7 @@ type Secret struct {
 	Env      string // the name of an environment variable
 	File     string
 	Command  string
+	Rotate   bool // its provider replaces it, and the new one is kept in File
 	Optional bool // without it, requests are sent without a credential
 }
 

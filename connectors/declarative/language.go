@@ -30,6 +30,7 @@ type secretSpec struct {
 	File     scalar   `yaml:"file" about:"the file that holds it"`
 	Command  scalar   `yaml:"command" about:"the command that prints it"`
 	Keyring  scalar   `yaml:"keyring" about:"not supported yet"`
+	Rotate   flag     `yaml:"rotate" about:"true: its provider replaces it when it is used, and the new one is written to the file"`
 	Optional flag     `yaml:"optional" about:"true: without it, requests go out without a credential"`
 }
 
@@ -59,6 +60,7 @@ type authSpec struct {
 	Bearer template    `yaml:"bearer" about:"the token after \"Authorization: Bearer\""`
 	Basic  *basicSpec  `yaml:"basic" about:"user and password"`
 	APIKey *apiKeySpec `yaml:"api_key" about:"a key in a header or in the query"`
+	OAuth2 *oauth2Spec `yaml:"oauth2" about:"access tokens that are got when they are needed, and renewed"`
 }
 
 type basicSpec struct {
@@ -74,6 +76,18 @@ type apiKeySpec struct {
 	Query  scalar   `yaml:"query" about:"the parameter that carries the key"`
 	Value  template `yaml:"value" about:"the key, a secret"`
 	Prefix scalar   `yaml:"prefix" about:"what stands before the key"`
+}
+
+type oauth2Spec struct {
+	_            struct{}          `block:"oauth2"`
+	At           span              // where it stands
+	TokenURL     template          `yaml:"token_url" about:"the token endpoint; may be of another host, and hold params"`
+	ClientID     template          `yaml:"client_id" about:"the id of the client"`
+	ClientSecret template          `yaml:"client_secret" about:"the secret of the client; a public client has none"`
+	RefreshToken template          `yaml:"refresh_token" about:"a secret; without it the client asks for itself (client credentials)"`
+	ClientAuth   scalar            `yaml:"client_auth" about:"how the client shows its secret: basic (the default), or body"`
+	Scope        template          `yaml:"scope" about:"what to ask for, with spaces between"`
+	Fields       ordered[template] `yaml:"fields" about:"further fields of the request for a token, such as audience"`
 }
 
 type ceilingSpec struct {

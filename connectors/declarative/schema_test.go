@@ -141,7 +141,9 @@ streams:
 
 // otherAuth are the ways to send a credential that rich does not use.
 func otherAuth() []string {
-	return []string{"none", "{none: true}", `{bearer: "${secrets.token}"}`, `{api_key: {header: X-Key, value: "${secrets.token}", prefix: "Key "}}`, `{api_key: {query: key, value: "${secrets.token}"}}`}
+	return []string{"none", "{none: true}", `{bearer: "${secrets.token}"}`, `{api_key: {header: X-Key, value: "${secrets.token}", prefix: "Key "}}`, `{api_key: {query: key, value: "${secrets.token}"}}`,
+		`{oauth2: {token_url: https://auth.acme.test/token, client_id: app, client_secret: "${secrets.token}", client_auth: body, scope: read all, fields: {audience: x}}}`,
+		`{oauth2: {token_url: https://auth.acme.test/token, client_id: app, refresh_token: "${secrets.token}"}}`}
 }
 
 func yamlBlocks(t *testing.T, name string) (blocks []string) {
@@ -202,7 +204,7 @@ func TestSchemaTakesEverySoundFile(t *testing.T) {
 // beyondShape matches the faults that no schema can find: what one part of a
 // file says of another, expressions, days, and YAML itself.
 var beyondShape = regexp.MustCompile(`unknown name|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
-	`must come from one stream|is the same for all records|is set here and by|has no .param., and nothing|anchors, aliases|already defined|a secret may be used`)
+	`must come from one stream|is the same for all records|is set here and by|rotate is for the secret|has no .param., and nothing|anchors, aliases|already defined|a secret may be used`)
 
 // TestSchemaRefusesWhatTheReaderRefuses, if it is a matter of shape.
 func TestSchemaRefusesWhatTheReaderRefuses(t *testing.T) {

@@ -33,6 +33,7 @@ func (*secretSpec) refine(k keywords) {
 	delete(k["properties"].(map[string]any), "keyring") // a key only for the sake of its message
 	k["type"] = "object"
 	k["oneOf"] = []keywords{given("env"), given("file"), given("command")}
+	k.and(anyOf(not(with("rotate", oneOf("true"))), given("file")))
 }
 
 func (*providerSpec) refine(k keywords) {
@@ -55,7 +56,7 @@ func (*authSpec) refine(k keywords) {
 	k.set("bearer", fromSecret())
 	k.and(anyOf(
 		keywords{"required": []string{"none"}, "properties": keywords{"none": oneOf("true")}},
-		keywords{"oneOf": []keywords{given("bearer"), given("basic"), given("api_key")}},
+		keywords{"oneOf": []keywords{given("bearer"), given("basic"), given("api_key"), given("oauth2")}},
 	))
 }
 
@@ -69,6 +70,21 @@ func (*apiKeySpec) refine(k keywords) {
 	k.set("value", fromSecret())
 	k.set("header", keywords{"type": single(), "pattern": headerName})
 	k["oneOf"] = []keywords{given("header"), given("query")}
+}
+
+func (*oauth2Spec) refine(k keywords) {
+	k["type"] = "object"
+	k.need("token_url", "client_id")
+	k.set("token_url", address())
+	k.set("client_id", nonEmpty(k.property("client_id")))
+	k.set("refresh_token", keywords{"type": "string", "pattern": `^\$\{\s*secrets\.[^}]*\}$`})
+	k.set("client_secret", fromSecret())
+	k.set("client_auth", oneOf(clientAuths[:]...))
+	k.set("scope", plain())
+	further := fields(k.property("fields"))
+	further["propertyNames"] = keywords{"allOf": []any{further["propertyNames"], not(oneOf(ownFields[:]...))}}
+	k.set("fields", further)
+	k["anyOf"] = []keywords{given("client_secret"), given("refresh_token")}
 }
 
 func (*ceilingSpec) refine(k keywords) {

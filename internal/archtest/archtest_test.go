@@ -28,7 +28,8 @@ var rules = archtest.Rules{
 		"pacing/sim":               {"collection", "pacing", "pacing/desk", "pacing/law"},
 		"connectors":               {"collection"},
 		"connectors/connectortest": {"collection", "connectors"},
-		"connectors/declarative":   {"collection", "connectors"},
+		"connectors/declarative":   {"collection", "connectors", "connectors/oauth2"},
+		"connectors/oauth2":        {"collection"},
 		"connectors/catalog":       {"collection", "connectors"},
 		"runner":                   {"collection", "connectors", "pacing", "pacing/gate"},
 		"store":                    {"collection", "migrations"},
@@ -41,6 +42,7 @@ var rules = archtest.Rules{
 		"internal/bench":        {"internal/provider"},
 		"internal/filelock":     {},
 		"internal/provider":     {},
+		"internal/tokenfile":    {"internal/filelock"},
 		"internal/provider/cmd": {"internal/provider"},
 	},
 	Drivers: map[string]string{
