@@ -55,6 +55,13 @@ func (s *Server) addControls() {
 		s.Touch(id)
 		answer(w, http.StatusOK, `{}`)
 	})
+	handle("revoke", func(w http.ResponseWriter, r *http.Request) {
+		s.Revoke(r.URL.Query().Get("all") == "true")
+		answer(w, http.StatusOK, `{}`)
+	})
+	handle("sign-in", func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte(s.SignIn() + "\n"))
+	})
 	handle("mode", func(w http.ResponseWriter, r *http.Request) {
 		modes, err := ParseModes(r.URL.Query().Get("set"))
 		if err != nil {

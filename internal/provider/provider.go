@@ -19,6 +19,7 @@
 //	/parents?page=                     {"items":[…],"page":1,"total_pages":1,"total":25}
 //	/parents/{id}/children?page=       likewise; some parents have none, some fill their last page
 //	/flat?page=&per_page=              likewise; 20,000 small records, rendered before they are asked for
+//	/oauth/token                       access tokens, if the script has an [Issuer]
 //
 // A page holds 100 records unless per_page (or limit) asks for fewer. The
 // ticket lists take updated_since=TIME, which returns tickets updated at that
@@ -48,6 +49,8 @@
 //	/_provider/release           lets stuck requests go on, from now on
 //	/_provider/touch?id=         updates a ticket
 //	/_provider/mode?set=         replaces the modes; empty: none
+//	/_provider/revoke?all=true   takes access tokens back; with all, the refresh token as well
+//	/_provider/sign-in           answers with a new refresh token
 package provider
 
 import (
@@ -64,11 +67,12 @@ import (
 // serves 2,000 tickets to everyone, at any speed.
 type Script struct {
 	Seed    uint64
-	Tickets int    // how many tickets there are (2,000)
-	Parents int    // how many parents there are (25)
-	Flat    int    // how many flat records there are (20,000)
-	Token   string // the bearer token to ask for; "": none is needed
-	Modes   []Mode // the outermost first
+	Tickets int     // how many tickets there are (2,000)
+	Parents int     // how many parents there are (25)
+	Flat    int     // how many flat records there are (20,000)
+	Token   string  // the bearer token to ask for; "": none is needed
+	Issuer  *Issuer // grants the tokens to ask for; nil: nobody does
+	Modes   []Mode  // the outermost first
 }
 
 // A Server is a provider at work. It is an http.Handler; [Server.Start] gives
@@ -82,6 +86,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	handler http.Handler // the modes around the routes
+	tokens  *tokens      // nil: nobody grants any
 	server  *http.Server
 	url     string
 }
@@ -100,6 +105,9 @@ func New(script Script) *Server {
 	s.addStreams()
 	s.addFaults()
 	s.addControls()
+	if script.Issuer != nil {
+		s.Issue(*script.Issuer)
+	}
 	s.SetModes(script.Modes...)
 	return s
 }
@@ -128,13 +136,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.log.record(w, r, h)
 }
 
-// authorize asks for the script's token, if it has one.
+// authorize asks for the script's token, or for one that was granted, if there
+// is need of one.
 func (s *Server) authorize(next http.Handler) http.Handler {
-	if s.script.Token == "" {
-		return next
-	}
+	accepts := func(bearer string) bool { return s.script.Token == "" || bearer == "Bearer "+s.script.Token }
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer "+s.script.Token {
+		accepts, tokens := accepts, s.issuer()
+		if tokens != nil {
+			accepts = tokens.serves
+		}
+		if tokens != nil && r.URL.Path == "/oauth/token" {
+			tokens.grant(w, r)
+			return
+		}
+		if !accepts(r.Header.Get("Authorization")) {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="provider"`)
 			answer(w, http.StatusUnauthorized, `{"message":"bad credentials"}`)
 			return
