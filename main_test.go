@@ -111,7 +111,7 @@ func (p *providers) server(ts *testscript.TestScript, name string) *provider.Ser
 // startProvider starts a provider, puts its URL into $NAME, and, if it is the
 // first, writes the connectors of testdata/connectors for it:
 //
-//	provider NAME [tickets=n] [parents=n] [flat=n] [token=s] [mode…]
+//	provider NAME [tickets=n] [parents=n] [flat=n] [token=s] [issuer=settings] [mode…]
 func startProvider(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: provider NAME [tickets=n] [parents=n] [flat=n] [token=s] [mode…]")
@@ -128,6 +128,12 @@ func startProvider(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		if name == "token" {
 			script.Token = value
+			continue
+		}
+		if name == "issuer" {
+			issuer, err := provider.ParseIssuer(value)
+			ts.Check(err)
+			script.Issuer = issuer
 			continue
 		}
 		mode, err := provider.ParseMode(arg)

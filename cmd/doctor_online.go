@@ -92,7 +92,11 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 		return // the language has no such connector
 	}
 	at := collection.Place{Stream: streams[i].Name, Lane: collection.Incremental}
-	c.Budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 1, MaxTime: onlinePatience})
+	requests := int64(1)
+	if c.Provider.Renewal != nil {
+		requests = 2 // the first is for an access token
+	}
+	c.Budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: requests, MaxTime: onlinePatience})
 	governor, err := pacing.New(c)
 	if err != nil {
 		d.fail(what, err, scene{Connector: a.connector})

@@ -17,6 +17,8 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/connectors/oauth2"
+	"collect/internal/tokenfile"
 	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/runner"
@@ -35,6 +37,8 @@ func TestProblems(t *testing.T) {
 	stop := func(reason collection.Reason, status int, detail string) *collection.Stop {
 		return &collection.Stop{Reason: reason, Status: status, Detail: detail, NotBefore: noon.Add(9 * time.Minute)}
 	}
+	token := here
+	token.Credential, token.Mark = "file ~/acme.refresh", ""
 	refused := &collection.Stop{Reason: collection.UpstreamPressure, Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
 	tests := []struct {
 		name string
@@ -143,6 +147,26 @@ error[E0404]: acme is not reachable
 			"  why    looked in env ACME_TOKEN, then file ~/acme\n" +
 			"  saved  nothing was started\n" +
 			"  do     put it there, or name another place under `providers:` in collect.yaml\n"},
+		{"no access token", &collection.Stop{Reason: collection.Auth, Status: 400, Detail: "the refresh token was taken back", Err: oauth2.ErrRefused}, token, `
+error[E0305]: acme grants no access token (400)
+  at     tickets/issues
+  why    the refresh token was taken back
+  token  from file ~/acme.refresh
+  saved  40,400 records in 404 slices of this run
+  do     sign in again at acme, or correct the client, and put what it gives
+         there
+         then: collect resume tickets
+`},
+		{"a token that is lost", &tokenfile.Error{Path: "/etc/acme.refresh", Spent: true, Err: syscall.EIO}, here, `
+error[E0306]: the new token is lost: it could not be written to its file:
+              input/output error
+  at     /etc/acme.refresh
+  why    acme has replaced the old one, and may not take it any more
+  saved  40,400 records in 404 slices of this run
+  do     see to the file, its folder and its disk
+         then: collect resume tickets
+         if it is refused: sign in again, and put the new refresh token there
+`},
 		{"interrupted", context.Canceled, here, `
 paused[P0504]: tickets was interrupted
   saved  40,400 records in 404 slices of this run
@@ -163,6 +187,7 @@ func TestEveryErrorIsExplained(t *testing.T) {
 		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &fileError{Path: "x.yaml", Message: "no"},
 		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &meaningError{Connector: "x"}, &noFileError{Path: "x.yaml"}, errNoHome,
 		&declarative.MissingSecretError{Name: "token"},
+		&collection.Stop{Reason: collection.Auth, Err: oauth2.ErrRefused}, &tokenfile.Error{Path: "/t", Err: syscall.ENOSPC}, tokenfile.ErrBusy,
 		&store.HeldError{}, &busyError{}, gate.ErrStale, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &lostError{3, 5}, &nothingFoundError{}, store.ErrInUse, &takenError{"x"}, &restoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, store.ErrLocked, &outputError{syscall.EIO},
 		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),
 		&collection.Stop{Reason: collection.UpstreamPressure, Status: 503},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/tokenfile"
 	"collect/store"
 )
 
@@ -147,6 +148,35 @@ func writeAuth(p *problem, err error, sc scene) {
 	}
 	p.Saved = sc.saved()
 	p.Do = []step{{Say: "put a valid token there"}, sc.resume("then:")}
+}
+
+func writeNoToken(p *problem, err error, sc scene) {
+	stop := stopIn(err)
+	p.Headline = fmt.Sprintf("%s grants no access token%s", sc.Provider, answered(stop))
+	p.At = sc.place()
+	p.Why = stop.Detail
+	p.Token = "from " + sc.Credential
+	p.Saved = sc.saved()
+	p.Do = []step{{Say: "sign in again at " + sc.Provider + ", or correct the client, and put what it gives there"}, sc.resume("then:")}
+}
+
+func writeTokenFile(p *problem, err error, sc scene) {
+	e, _ := errors.AsType[*tokenfile.Error](err)
+	p.Headline = e.Error()
+	p.At = e.Path
+	p.Saved = sc.saved()
+	p.Do = []step{{Say: "see to the file, its folder and its disk"}, sc.resume("then:")}
+	if e.Spent {
+		p.Why = sc.Provider + " has replaced the old one, and may not take it any more"
+		p.Do = append(p.Do, step{Say: "if it is refused: sign in again, and put the new refresh token there"})
+	}
+}
+
+func writeTokenBusy(p *problem, err error, sc scene) {
+	p.Headline = tokenfile.ErrBusy.Error()
+	p.At = sc.place()
+	p.Saved = sc.saved()
+	p.Do = []step{{"see who runs:", sc.command("status")}, sc.resume("then:")}
 }
 
 func writeFrozen(p *problem, err error, sc scene) {

@@ -20,6 +20,8 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/connectors/oauth2"
+	"collect/internal/tokenfile"
 	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/runner"
@@ -90,6 +92,7 @@ var explanations = []explanation{
 	{"E0721", levelError, exitLater, needsOperator, true, as[*busyError], writeBusy},
 	{"E0722", levelError, exitLater, needsOperator, true, is(gate.ErrStale), writeStale},
 	{"E0710", levelError, exitStorage, needsOperator, false, as[*outputError], writeOutput},
+	{"E0306", levelError, exitStorage, needsOperator, true, as[*tokenfile.Error], writeTokenFile},
 	{"E0702", levelError, exitStorage, needsOperator, true, full, writeFull},
 	{"E0703", levelError, exitConfig, needsOperator, false, is(store.ErrNewer), writeNewer},
 	{"E0711", levelWaiting, exitLater, needsTime, true, is(store.ErrOlder), writeOlder},
@@ -104,6 +107,8 @@ var explanations = []explanation{
 	{"E0718", levelError, exitStorage, needsOperator, true, is(store.ErrLocked), writeLocked},
 	{"E0706", levelWaiting, exitLater, needsTime, true, is(collection.ErrFenced, collection.ErrCursorMoved), writeFenced},
 	{"E0707", levelError, exitStorage, needsOperator, true, is(collection.ErrUnknown), writeUnknownCommit},
+	{"E0305", levelError, exitRefused, needsOperator, false, is(oauth2.ErrRefused), writeNoToken},
+	{"E0307", levelWaiting, exitLater, needsTime, true, is(tokenfile.ErrBusy), writeTokenBusy},
 	{"E0301", levelError, exitRefused, needsOperator, false, stopped(collection.Auth), writeAuth},
 	{"E0303", levelError, exitRefused, needsOperator, false, stopped(collection.Frozen), writeFrozen},
 	{"E0304", levelError, exitRefused, needsOperator, false, stopped(collection.Suspended), writeSuspended},

@@ -17,6 +17,7 @@ import (
 	"collect/connectors"
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
+	"collect/internal/tokenfile"
 	"collect/store"
 )
 
@@ -185,12 +186,13 @@ const secretTimeout = 30 * time.Second
 func (a *app) secrets(spec *declarative.Spec, s settings) (map[string]declarative.SecretValue, error) {
 	values := map[string]declarative.SecretValue{}
 	for _, secret := range spec.Secrets() {
-		value, from, err := a.secret(s.secretSource(spec.ProviderName(), secret))
+		source := s.secretSource(spec.ProviderName(), secret)
+		value, from, err := a.secret(source)
 		if err != nil {
 			return nil, err
 		}
 		if value != "" {
-			values[secret.Name] = declarative.SecretValue{Value: value, From: from}
+			values[secret.Name] = declarative.SecretValue{Value: value, From: from, Replace: a.replacer(source)}
 		}
 	}
 	return values, nil
@@ -203,11 +205,12 @@ func (a *app) secret(from declarative.Secret) (value, source string, err error) 
 	case from.Env != "":
 		return a.env(from.Env), "env " + from.Env, nil
 	case from.File != "":
-		raw, err := os.ReadFile(from.File)
+		path := expand(from.File, a.env)
+		raw, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", "", nil
 		}
-		return strings.TrimSpace(string(raw)), "file " + home(from.File, a.env), err
+		return strings.TrimSpace(string(raw)), "file " + home(path, a.env), err
 	case from.Command != "":
 		ctx, cancel := context.WithTimeout(context.Background(), secretTimeout)
 		defer cancel()
@@ -220,6 +223,18 @@ func (a *app) secret(from declarative.Secret) (value, source string, err error) 
 		return strings.TrimSpace(out.String()), "a command", nil
 	}
 	return "", "", nil
+}
+
+// replacer returns what keeps a secret that its provider replaces; nil for one
+// that stays.
+func (a *app) replacer(secret declarative.Secret) func(context.Context, func(string) (string, error)) error {
+	if !secret.Rotate || secret.File == "" {
+		return nil
+	}
+	path := expand(secret.File, a.env)
+	return func(ctx context.Context, spend func(string) (string, error)) error {
+		return tokenfile.Replace(ctx, path, spend)
+	}
 }
 
 // settings reads the configuration under the global flags.
