@@ -56,8 +56,9 @@ func (c *committer) commit(slice collection.Slice) (collection.Committed, error)
 
 func (c *committer) serve() {
 	defer close(c.done)
+	var batch []pending
 	for first := range c.queue {
-		batch := append(make([]pending, 0, maxShared), first)
+		batch = append(batch[:0], first)
 	gather:
 		for len(batch) < maxShared {
 			select {
@@ -71,6 +72,7 @@ func (c *committer) serve() {
 			}
 		}
 		c.commitAll(batch)
+		clear(batch) // the records are in the store now
 	}
 }
 
