@@ -16,8 +16,9 @@ func (g *Governor) trace(kind collection.EventKind, stream string, r collection.
 	}
 	g.mu.Lock()
 	defer g.unlock()
-	r.QueueDepth = int(g.waiting.Load())
-	g.tell(collection.Event{Kind: kind, Request: &r}, time.Now(), stream)
+	told := r // only what is told is on the heap
+	told.QueueDepth = int(g.waiting.Load())
+	g.tell(collection.Event{Kind: kind, Request: &told}, time.Now(), stream)
 }
 
 // ended counts the end of a request and tells it.

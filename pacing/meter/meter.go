@@ -23,9 +23,10 @@ const latest = 100
 // It is safe for concurrent use.
 type Meter struct {
 	mu        sync.Mutex
-	counts    collection.Metrics // without latencies
+	counts    collection.Metrics // its latencies are those of the last Read
 	latencies [latest]time.Duration
 	measured  int // latencies there ever were
+	sorted    int // how many there were when those of counts were computed
 }
 
 // Ask notes that a connector asks for something, and numbers the request.
@@ -78,21 +79,21 @@ func (m *Meter) Settle(d time.Duration, hit bool) {
 func (m *Meter) Read() collection.Metrics {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	read := m.counts
-	n := min(m.measured, latest)
-	if n == 0 {
-		return read
+	if m.sorted == m.measured {
+		return m.counts // a run that waits is read again and again
 	}
+	m.sorted = m.measured
+	n := min(m.measured, latest)
 	sorted := m.latencies // a copy
 	slices.Sort(sorted[:n])
 	var sum time.Duration
 	for _, d := range sorted[:n] {
 		sum += d
 	}
-	read.AvgLatency = (sum / time.Duration(n)).Seconds()
-	read.P50Latency = percentile(sorted[:n], 50).Seconds()
-	read.P99Latency = percentile(sorted[:n], 99).Seconds()
-	return read
+	m.counts.AvgLatency = (sum / time.Duration(n)).Seconds()
+	m.counts.P50Latency = percentile(sorted[:n], 50).Seconds()
+	m.counts.P99Latency = percentile(sorted[:n], 99).Seconds()
+	return m.counts
 }
 
 // percentile returns the value at index floor((n−1)·p) of what is sorted, p in
