@@ -50,9 +50,9 @@ func (s *disk) look() (rest, []commit, error) {
 			r.bodies[data] = true
 			return err
 		}),
-		s.rows(`SELECT id, partition_id || lane, epoch, previous, fills FROM slices ORDER BY id`, func(scan func(...any) error) error {
+		s.rows(`SELECT s.name, p.partition, x.lane, x.id, x.epoch, x.previous, x.fills FROM slices`+join+` ORDER BY x.id`, func(scan func(...any) error) error {
 			var c commit
-			err := scan(&c.id, &c.at, &c.epoch, &c.previous, &c.fills)
+			err := scan(&c.at.Stream, &c.at.Partition, &c.at.Lane, &c.id, &c.epoch, &c.previous, &c.fills)
 			commits = append(commits, c)
 			return err
 		}))

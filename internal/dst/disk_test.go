@@ -16,6 +16,7 @@ import (
 // two histories: of a history that is played in milliseconds most of the time
 // would go into opening its store again and again.
 type disk struct {
+	own  props
 	path string
 	eyes *sql.DB              // reads as a stranger would, with SQL
 	asks map[string]*sql.Stmt // of eyes, by their text
@@ -38,7 +39,7 @@ func newDisk(t testing.TB) *disk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &disk{path: filepath.Join(dir, "state.db"), asks: map[string]*sql.Stmt{}}
+	s := &disk{path: filepath.Join(dir, "state.db"), asks: map[string]*sql.Stmt{}, own: newProps()}
 	for range 2 {
 		db, err := sqlite.Open(context.Background(), s.path, sqlite.Options{Create: true})
 		if err != nil {
@@ -52,6 +53,8 @@ func newDisk(t testing.TB) *disk {
 	s.eyes.SetMaxOpenConns(1)
 	return s
 }
+
+func (s *disk) props() props { return s.own }
 
 // strike ends the stage.
 func (s *disk) strike(t testing.TB) {

@@ -16,7 +16,6 @@ import (
 
 	"collect/collection"
 	"collect/connectors"
-	"collect/connectors/declarative"
 	"collect/pacing/gate"
 	"collect/store"
 )
@@ -58,7 +57,7 @@ type history struct {
 // any fault, and returns the history with what it violated.
 func play(t *testing.T, p plan, on stage, b bug) *history {
 	t.Helper()
-	fresh := p.chance("first run", 0) < 0.1
+	fresh := p.chance(0, "first run") < 0.1
 	if !fresh {
 		on.sweep(t)
 	}
@@ -68,9 +67,10 @@ func play(t *testing.T, p plan, on stage, b bug) *history {
 		cursors: map[collection.Place]collection.Cursor{},
 		asked:   map[collection.Place]time.Time{}, walks: map[collection.Place]time.Time{},
 	}
-	h.connector = newConnector(p)
+	props := on.props()
+	h.connector = props.connector(p)
 	h.streams = h.connector.Streams()
-	h.order = &order{plan: p, times: map[string]int{}, names: map[collection.Place]string{}}
+	h.order = &order{plan: p, times: map[sum]int{}, names: props.names}
 	synctest.Test(t, func(t *testing.T) {
 		h.wire = &wire{h: h, world: newWorld(h.plan, time.Now()), times: map[string]int{}, leads: map[string]string{}}
 		h.stage = on
@@ -205,19 +205,6 @@ func (h *history) operate() {
 	}
 }
 
-// newConnector builds the connector of a plan.
-func newConnector(p plan) connectors.Connector {
-	spec, err := declarative.Parse("sim.yaml", []byte(p.connector()))
-	if err != nil {
-		panic(err) // it is ours
-	}
-	c, err := spec.Build(declarative.Options{})
-	if err != nil {
-		panic(err)
-	}
-	return c
-}
-
 // watched notes when walks begin, and keeps the order of a history.
 type watched struct {
 	connectors.Connector
@@ -237,7 +224,7 @@ func (w watched) Slices(ctx context.Context, client *http.Client, at collection.
 }
 
 func (w watched) Partition(stream string, parent collection.Parent) (collection.Partition, string, bool, error) {
-	w.p.wait("takes " + stream + " of " + parent.Key)
+	w.p.wait("takes ", stream, " of ", parent.Key)
 	return w.Connector.Partition(stream, parent)
 }
 
@@ -360,9 +347,10 @@ func clock(t time.Time) string { return t.UTC().Format("02 15:04:05.000") }
 
 func versionOf(data []byte) int { return int(gjson.GetBytes(data, "v").Int()) }
 
-func nextOf(body []byte) string { return gjson.GetBytes(body, "next").Str }
-
 func quoted(token string) string {
+	if token == "" {
+		return `""`
+	}
 	text, err := json.Marshal(token)
 	if err != nil {
 		panic(err) // a string always marshals

@@ -25,14 +25,19 @@ type ledger struct {
 	unread map[collection.Place]collection.Cursor // where commits have an unknown outcome; I23
 	beaten int64                                  // how many requests had been sent at the last beat
 	beatAt time.Time
+	idled  bool // ticks were left out since
 }
 
 // wait returns when it is the turn of a step.
-func (l *ledger) wait(step string, at ...collection.Place) {
+func (l *ledger) wait(step string, at ...collection.Place) { l.p.wait(l.step(step, at...)...) }
+
+// step returns the pieces of the name of a step at places.
+func (l *ledger) step(name string, at ...collection.Place) []string {
+	pieces := append(make([]string, 0, 1+2*len(at)), name)
 	for _, at := range at {
-		step += " " + l.p.h.order.name(at)
+		pieces = append(pieces, " ", l.p.h.order.name(at))
 	}
-	l.p.wait(step)
+	return pieces
 }
 
 // note adds a step to the story, unless it is one that a dead process wanted
@@ -44,8 +49,8 @@ func (l *ledger) note(err error, format string, args ...any) {
 }
 
 // write makes one durable step, which has a name, unless the session has something else in mind.
-func (l *ledger) write(step string, effect func() error) error {
-	l.p.awake("writes " + step)
+func (l *ledger) write(effect func() error, step ...string) error {
+	l.p.awake(append([]string{"writes "}, step...)...)
 	return l.put(effect)
 }
 
@@ -96,7 +101,7 @@ func (l *ledger) Commit(ctx context.Context, group ...collection.Slice) (done []
 		time.Sleep(l.p.session.flush)
 	}
 	l.checkRead(group)
-	err = l.write("commit of "+l.p.h.order.name(group[0].Place), func() error {
+	err = l.write(func() error {
 		took, isUnknown := l.p.session.unknown[n]
 		if lost := l.Epoch() < l.p.h.newestEpoch(); lost && l.p.session.doubt {
 			l.p.h.count("unknown commit of a run that lost its lease")
@@ -123,7 +128,7 @@ func (l *ledger) Commit(ctx context.Context, group ...collection.Slice) (done []
 			return l.unknown(group)
 		}
 		return err
-	})
+	}, l.step("commit of", group[0].Place)...)
 	l.note(err, "%s commit #%d of %s: %v", l.p.name, n, places(group), err)
 	if err != nil {
 		return nil, err
@@ -155,17 +160,16 @@ func (l *ledger) checkRead(group []collection.Slice) {
 }
 
 func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap) (opened []collection.Gap, err error) {
-	var step strings.Builder
-	step.WriteString("gaps")
+	step := []string{"gaps"}
 	for _, gap := range gaps {
 		l.wait("defers", gap.Place)
-		step.WriteString(" " + l.p.h.order.name(gap.Place))
+		step = append(step, " ", l.p.h.order.name(gap.Place))
 	}
-	err = l.write(step.String(), func() error {
+	err = l.write(func() error {
 		opened, err = l.Ledger.Defer(ctx, worked, gaps...)
 		l.p.h.waits.renewed(opened)
 		return err
-	})
+	}, step...)
 	for _, gap := range gaps {
 		if worked && gap.Reason.Kind() == collection.Planned {
 			l.p.h.violate("I9: %s counts the planned stop %s at %s as an attempt", l.p.name, gap.Reason, place(gap.Place))
@@ -177,10 +181,10 @@ func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap)
 
 func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) (gaps []collection.Gap, err error) {
 	l.wait("leases")
-	err = l.write("leases", func() error {
+	err = l.write(func() error {
 		gaps, err = l.Ledger.Lease(ctx, lane, streams, now, n)
 		return err
-	})
+	}, "leases")
 	if len(gaps) > 0 {
 		l.p.h.count("gap leased")
 		l.p.h.count("gap leased, " + string(lane))
@@ -219,14 +223,25 @@ func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, 
 	})
 }
 
+// rareBeat is how long a run that sends nothing is not heard of.
+const rareBeat = 10 * time.Minute
+
 // Beat passes on a beat that follows a request, and one of many others: days of
 // simulated time would be spent in them.
 func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error {
 	p := l.p
+	late := l.idled && !now.Equal(time.Now()) // a tick that fell due meanwhile
+	if l.idled = false; late {
+		return nil
+	}
+	select {
+	case <-p.asked:
+	default:
+	}
 	p.awake("beats")
 	sent := p.sent()
 	l.p.h.mu.Lock()
-	idle := sent == l.beaten && time.Since(l.beatAt) < 10*time.Minute
+	idle := sent == l.beaten && time.Since(l.beatAt) < rareBeat
 	if !idle {
 		l.beaten, l.beatAt = sent, now
 	}
@@ -235,8 +250,9 @@ func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally
 	case p.isDead():
 		return errKilled
 	case idle:
+		l.idle(ctx)
 		return nil
-	case p.h.plan.chance("beat of "+p.name, int(sent)) < 0.05:
+	case p.h.plan.chance(int(sent), "beat of ", p.name) < 0.05:
 		p.h.count("beat lost")
 		return errDisk
 	}
@@ -248,14 +264,26 @@ func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally
 	return err
 }
 
+// idle returns before the next tick that is not idle: while a ledger is told of
+// one, nobody waits for those that follow, and virtual time does not stop at
+// them.
+func (l *ledger) idle(ctx context.Context) {
+	l.idled = true
+	select {
+	case <-l.p.asked:
+	case <-time.After(time.Until(l.beatAt.Add(rareBeat - 1))):
+	case <-ctx.Done():
+	}
+}
+
 func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
-	return l.write("finish", func() error {
+	return l.write(func() error {
 		err := l.Ledger.Finish(ctx, run)
 		if err == nil {
 			l.p.h.waits.end(run.EndedAt)
 		}
 		return err
-	})
+	}, "finish")
 }
 
 // places is the places of slices, for people.

@@ -15,7 +15,7 @@ import (
 // it at its place, and no lease commits after a newer one.
 func (h *history) checkTrail(commits []commit) {
 	newest := int64(0)
-	last := map[string]int64{}
+	last := map[collection.Place]int64{}
 	for _, c := range commits {
 		if c.epoch < newest {
 			h.violate("I6: commit %d under epoch %d came after one under %d", c.id, c.epoch, newest)
@@ -195,9 +195,10 @@ func (h *history) unfinished(r rest, lane collection.Lane) (open []string) {
 		if stream.Parent == "" {
 			continue
 		}
+		name := map[bool]string{true: "item", false: "id"}[stream.Name == "notes"]
 		for key := range r.records[stream.Parent] {
 			at := home
-			at.Partition = collection.Partition(fmt.Sprintf(`{%q:%q}`, map[bool]string{true: "item", false: "id"}[stream.Name == "notes"], key))
+			at.Partition = collection.Partition(`{"` + name + `":"` + key + `"}`)
 			left[at] = left[at] || !r.cursors[at].Done
 		}
 	}

@@ -17,7 +17,7 @@ type order struct {
 	plan plan
 
 	mu    sync.Mutex
-	times map[string]int
+	times map[sum]int                 // how often a step was taken
 	names map[collection.Place]string // of places, which take long to be told
 }
 
@@ -34,20 +34,20 @@ func (o *order) name(at collection.Place) string {
 }
 
 // wait returns when it is the turn of a step.
-func (o *order) wait(step string) {
+func (o *order) wait(step sum) {
 	o.mu.Lock()
 	o.times[step]++
 	n := o.times[step]
 	o.mu.Unlock()
-	time.Sleep(1 + time.Duration(o.plan.chance("order "+step, n)*float64(time.Millisecond)))
+	time.Sleep(1 + time.Duration(o.plan.drawn(step, n)*float64(time.Millisecond)))
 }
 
 // wait returns when it is the turn of a step of p. What the dead do is seen by
 // no one.
-func (p *process) wait(step string) {
-	p.awake(step)
+func (p *process) wait(step ...string) {
+	p.awake(step...)
 	if !p.isDead() {
-		p.h.order.wait(p.name + " " + step)
+		p.h.order.wait(sumOf("order ", p.name, " ").with(step...))
 	}
 }
 
@@ -69,6 +69,6 @@ type orderly struct {
 }
 
 func (o orderly) RoundTrip(req *http.Request) (*http.Response, error) {
-	o.p.wait("asks " + req.URL.Path + "?" + req.URL.RawQuery)
+	o.p.wait("asks ", req.URL.Path, "?", req.URL.RawQuery)
 	return o.next.RoundTrip(req)
 }

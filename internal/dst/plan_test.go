@@ -227,22 +227,38 @@ func newSession(r *rand.Rand, backfill bool, scale int) session {
 	return s
 }
 
-// chance draws a number in [0, 1) that depends on the seed and on what only,
-// so that a request meets the same fault however the goroutines are scheduled.
-func (p plan) chance(what string, n int) float64 {
-	h := uint64(14695981039346656037) // FNV-1a
-	for i := range len(what) {
-		h = (h ^ uint64(what[i])) * 1099511628211
-	}
-	r := rand.NewPCG(h^uint64(n), p.seed)
+// chance draws a number in [0, 1) that depends on the seed, on n and on what the
+// pieces spell only, so that a request meets the same fault however the
+// goroutines are scheduled.
+func (p plan) chance(n int, pieces ...string) float64 { return p.drawn(sumOf(pieces...), n) }
+
+func (p plan) drawn(s sum, n int) float64 {
+	r := rand.NewPCG(uint64(s)^uint64(n), p.seed)
 	return float64(r.Uint64()>>11) / (1 << 53)
+}
+
+// A sum stands for a text (FNV-1a), which is not put together for it: there are
+// many in a history.
+type sum uint64
+
+// sumOf returns the sum of what pieces of text spell.
+func sumOf(pieces ...string) sum { return sum(14695981039346656037).with(pieces...) }
+
+// with returns the sum of the text of s and more behind it.
+func (s sum) with(pieces ...string) sum {
+	for _, piece := range pieces {
+		for i := range len(piece) {
+			s = (s ^ sum(piece[i])) * 1099511628211
+		}
+	}
+	return s
 }
 
 // faultFor draws the fault of the nth request for what.
 func (p plan) faultFor(what string, n int) fault {
 	for _, f := range faultOrder {
 		rate, ok := p.faults[f]
-		if ok && p.chance(string(f)+" "+what, n) < rate {
+		if ok && p.chance(n, string(f), " ", what) < rate {
 			return f
 		}
 	}

@@ -138,7 +138,7 @@ func cursorFirst(p *process, l store.Ledger, group []collection.Slice) ([]collec
 	if err != nil {
 		return nil, err
 	}
-	if p.h.plan.chance("between "+p.name, p.h.wire.arrived()) < 0.02 {
+	if p.h.plan.chance(p.h.wire.arrived(), "between ", p.name) < 0.02 {
 		p.h.took(bare) // what a store that is asked would say
 		p.kill("between cursor and data")
 		return nil, errKilled

@@ -30,6 +30,7 @@ type process struct {
 	epoch    int64         // of its lease
 	wakes    time.Time     // when a process that was stopped goes on
 	over     chan struct{} // closed when it is killed
+	asked    chan struct{} // has something if a request was sent since it was looked at
 	writes   int
 	commits  int
 	requests int64
@@ -59,12 +60,12 @@ func (h *history) execute(s session, mayBeHeld bool) end {
 	defer cancel()
 	h.mu.Lock()
 	h.processes++
-	p := &process{h: h, number: h.processes, name: fmt.Sprintf("p%d", h.processes), session: s, cancel: cancel, over: make(chan struct{})}
+	p := &process{h: h, number: h.processes, name: fmt.Sprintf("p%d", h.processes), session: s, cancel: cancel, over: make(chan struct{}), asked: make(chan struct{}, 1)}
 	h.mu.Unlock()
 	p.budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: s.cap, MaxTime: s.maxTime})
 	h.note("%s starts: %+v", p.name, s)
 
-	alone := h.plan.chance("opens its own store", p.number) < 0.1
+	alone := h.plan.chance(p.number, "opens its own store") < 0.1
 	db, own, err := h.stage.enter(ctx, alone)
 	if err != nil {
 		h.violate("%s: open: %v", p.name, err)
@@ -177,6 +178,10 @@ func (p *process) onRequest() {
 	p.requests++
 	n := int(p.requests)
 	p.mu.Unlock()
+	select {
+	case p.asked <- struct{}{}:
+	default:
+	}
 	switch n {
 	case p.session.interrupt:
 		p.h.count("interrupted")
@@ -214,7 +219,7 @@ func (p *process) sleep(d time.Duration) {
 
 // awake returns when the process is not stopped, or not any more, and it is the
 // turn of a step.
-func (p *process) awake(step string) {
+func (p *process) awake(step ...string) {
 	p.mu.Lock()
 	wakes := p.wakes
 	p.mu.Unlock()
@@ -223,7 +228,7 @@ func (p *process) awake(step string) {
 	}
 	select {
 	case <-time.After(time.Until(wakes)):
-		p.h.order.wait(p.name + " wakes and " + step)
+		p.h.order.wait(sumOf("order ", p.name, " wakes and ").with(step...))
 	case <-p.over:
 	}
 }

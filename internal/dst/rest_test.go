@@ -22,7 +22,7 @@ func newRest() rest {
 // A commit is a row of the audit trail.
 type commit struct {
 	id, epoch, previous, fills int64
-	at                         string // partition and lane
+	at                         collection.Place
 }
 
 // A gap is a row of the gaps, whatever its state.

@@ -13,6 +13,7 @@ import (
 // are two: a disk has the real store, and a twin one that does the same in
 // memory, many times as fast. What is told of a history is the same on both.
 type stage interface {
+	props() props                                                          // what is in use in every history
 	enter(ctx context.Context, alone bool) (k keeper, own bool, err error) // gives a process a store, alone if it must not be one that others had
 	leave(k keeper) error                                                  // takes it back
 	unlock()                                                               // frees the lock, whoever has it

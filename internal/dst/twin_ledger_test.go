@@ -2,7 +2,6 @@ package dst_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -117,7 +116,7 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 		l.owe(left, true, moves && sl.Next != sl.From, now)
 	}
 	s.commits = append(s.commits, commit{
-		id: result.Commit, epoch: l.epoch, previous: at.Commit, fills: sl.Fills, at: fmt.Sprint(sl.Place),
+		id: result.Commit, epoch: l.epoch, previous: at.Commit, fills: sl.Fills, at: sl.Place,
 	})
 	return result
 }
@@ -138,6 +137,7 @@ func (l *twinLedger) put(sl collection.Slice) (changed, rejected int) {
 			continue
 		}
 		shelf.records[r.Key] = shelved{sl.Partition, string(r.Data)}
+		shelf.versions[r.Key] = versionOf(r.Data)
 	}
 	changed, rejected = len(sl.Records)-len(same), len(sl.Rejected)
 	for _, r := range sl.Rejected {

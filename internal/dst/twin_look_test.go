@@ -1,14 +1,21 @@
 package dst_test
 
 import (
+	"maps"
+	"slices"
 	"time"
+
+	"collect/collection"
 )
 
 // look reads what is stored.
 func (s *twin) look() (rest, []commit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := newRest()
+	r := rest{
+		cursors: make(map[collection.Place]collection.Cursor, len(s.at)), records: make(map[string]map[string]int, len(s.shelves)),
+		bodies: maps.Clone(s.rejected), gaps: slices.Grow([]gap(nil), len(s.gaps)),
+	}
 	for at, cp := range s.at {
 		r.cursors[at] = cp.Cursor
 	}
@@ -19,14 +26,8 @@ func (s *twin) look() (rest, []commit, error) {
 	}
 	for stream, shelf := range s.shelves {
 		if len(shelf.records) > 0 {
-			r.records[stream] = map[string]int{}
+			r.records[stream] = maps.Clone(shelf.versions)
 		}
-		for key, record := range shelf.records {
-			r.records[stream][key] = versionOf([]byte(record.data))
-		}
-	}
-	for data := range s.rejected {
-		r.bodies[data] = true
 	}
 	return r, s.commits, nil
 }

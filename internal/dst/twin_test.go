@@ -19,6 +19,8 @@ import (
 // played many times as fast. Whether it is a twin is seen again and again:
 // some of the histories are played on both stages, and must not differ.
 type twin struct {
+	own props
+
 	mu       sync.Mutex
 	holder   *twinLedger // has the lock; nil: nobody
 	epoch    int64       // of the lease
@@ -41,8 +43,9 @@ type twinRun struct {
 
 // A shelf has the records of a stream.
 type shelf struct {
-	records map[string]shelved
-	keys    []string // in order
+	records  map[string]shelved
+	versions map[string]int // of the records
+	keys     []string       // in order
 }
 
 type shelved struct {
@@ -51,7 +54,7 @@ type shelved struct {
 }
 
 func newTwin() *twin {
-	s := &twin{}
+	s := &twin{own: newProps()}
 	s.clear()
 	return s
 }
@@ -62,6 +65,7 @@ func (s *twin) clear() {
 	s.at, s.learned = map[collection.Place]collection.Checkpoint{}, map[string][]byte{}
 }
 
+func (s *twin) props() props                                              { return s.own }
 func (s *twin) sweep(testing.TB)                                          { s.clear() }
 func (s *twin) another(testing.TB) stage                                  { return newTwin() }
 func (s *twin) strike(testing.TB)                                         {}
@@ -105,7 +109,7 @@ func (s *twin) Begin(ctx context.Context, run collection.Run, streams []collecti
 	for _, stream := range streams {
 		l.parents[stream.Name] = stream.Parent != ""
 		if s.shelves[stream.Name] == nil {
-			s.shelves[stream.Name] = &shelf{records: map[string]shelved{}}
+			s.shelves[stream.Name] = &shelf{records: map[string]shelved{}, versions: map[string]int{}}
 		}
 	}
 	return l, nil

@@ -90,14 +90,14 @@ func (c conn) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, errKilled
 	}
 	left := time.Now()
-	c.p.wait("sends " + req.URL.Path + "?" + req.URL.RawQuery)
+	c.p.wait("sends ", req.URL.Path, "?", req.URL.RawQuery)
 	if c.p.isDead() {
 		return nil, errKilled
 	}
 	what, n, f := c.arrive(req.URL, left)
-	delay := time.Duration(20+400*c.h.plan.chance("delay "+what, n)) * time.Millisecond
+	delay := time.Duration(20+400*c.h.plan.chance(n, "delay ", what)) * time.Millisecond
 	if f == silent {
-		delay = time.Duration(35+60*c.h.plan.chance("silent "+what, n)) * time.Second
+		delay = time.Duration(35+60*c.h.plan.chance(n, "silent ", what)) * time.Second
 	}
 	if f == lostRequest {
 		return nil, errLost
@@ -108,7 +108,7 @@ func (c conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	case <-req.Context().Done():
 		return nil, req.Context().Err()
 	}
-	c.p.awake("hears of " + what)
+	c.p.awake("hears of ", what)
 	if c.p.isDead() {
 		return nil, errKilled
 	}
@@ -139,7 +139,7 @@ func (c conn) arrive(u *url.URL, left time.Time) (what string, n int, f fault) {
 	c.checkHolds(left, what)
 	if !c.calm {
 		f = c.h.plan.faultFor(what, n)
-		if c.h.plan.chance("change", at) < c.h.plan.changes {
+		if c.h.plan.chance(at, "change") < c.h.plan.changes {
 			c.world.change(now)
 		}
 		if o := c.h.plan.outage; o[0] < at && at <= o[1] {
@@ -189,7 +189,7 @@ func (c conn) serve(u *url.URL, what string, n int, f fault) (status int, header
 		header.Set("Retry-After", c.h.plan.retryAfter(what, n))
 		return 429, header, []byte(`{}`)
 	case busy:
-		if c.h.plan.chance("busy "+what, n) < 0.3 {
+		if c.h.plan.chance(n, "busy ", what) < 0.3 {
 			header.Set("Retry-After", c.h.plan.retryAfter(what, n))
 		}
 		return 503, header, []byte(`{}`)
@@ -206,23 +206,24 @@ func (c conn) serve(u *url.URL, what string, n int, f fault) (status int, header
 			return 404, header, []byte(`{}`)
 		}
 	}
-	q := u.Query()
+	asks, q := u.RawQuery, u.Query()
 	token := q.Get("cursor")
 	if f == repeated && token != "" {
 		if before, ok := c.leads[u.Path+token]; ok && !c.h.plan.kind.ordered(list) {
-			q, _ = url.ParseQuery(before)
+			asks = before
+			q, _ = url.ParseQuery(asks)
 		}
 	}
 	if id, ok := strings.CutPrefix(u.Path, "/items/"); ok && !strings.Contains(id, "/") && c.world.byID[id].gone {
 		return 410, header, []byte(`{}`)
 	}
-	body, ok := c.world.answer(u.Path, q)
+	body, next, ok := c.world.answer(u.Path, q)
 	if !ok {
 		c.h.violate("I5: %s sent a cursor for %s that it was never given", c.p.name, u.Path)
 		return 400, header, []byte(`{}`)
 	}
-	if next := nextOf(body); next != "" {
-		c.leads[u.Path+next] = q.Encode()
+	if next != "" {
+		c.leads[u.Path+next] = asks
 		if f == circle && token != "" {
 			body = []byte(strings.Replace(string(body), quoted(next), quoted(token), 1))
 		}
@@ -240,7 +241,7 @@ func (k kind) ordered(list bool) bool { return list && (k == after || k == from)
 // retryAfter draws what the provider asks for, in seconds.
 func (p plan) retryAfter(what string, n int) string {
 	seconds := []int{1, 5, 30, 120, 290, 400, 1800}
-	return fmt.Sprint(seconds[int(p.chance("retry-after "+what, n)*float64(len(seconds)))])
+	return fmt.Sprint(seconds[int(p.chance(n, "retry-after ", what)*float64(len(seconds)))])
 }
 
 // delivered logs what the client was told at this moment.

@@ -36,9 +36,17 @@ type item struct {
 	id      string // "" is an item without a key
 	number  int    // in the order of creation
 	history []time.Time
+	sent    sent
 	notes   []time.Time // when each was written
 	gone    bool        // its detail is
 	drift   bool        // its first version has no time of change
+}
+
+// sent is how the newest version of an item is sent.
+type sent struct {
+	version int
+	thing   thing
+	stamp   string
 }
 
 func (i *item) changed() time.Time { return i.history[len(i.history)-1] }
@@ -123,6 +131,14 @@ type thing struct {
 	data    json.RawMessage
 }
 
+// newest returns how the newest version of an item is sent.
+func (i *item) newest() sent {
+	if n := len(i.history); i.sent.version != n {
+		i.sent = sent{n, i.thing(), stamp(i.changed())}
+	}
+	return i.sent
+}
+
 func (i *item) thing() thing {
 	version := len(i.history)
 	if i.id == "" {
@@ -141,22 +157,23 @@ func (i *item) note(n int) thing {
 
 func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z") }
 
-// answer returns the body for a path and query; ok is false if the token in it
-// is none that was sent, byte for byte.
-func (w *world) answer(path string, q url.Values) (body []byte, ok bool) {
+// answer returns the body for a path and query, and the token of the next page
+// in it; ok is false if the token in the query is none that was sent, byte for
+// byte.
+func (w *world) answer(path string, q url.Values) (body []byte, next string, ok bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
 	case len(parts) == 1:
 		return w.list(path, q)
 	case len(parts) == 2:
-		return w.byID[parts[1]].thing().data, true
+		return w.byID[parts[1]].newest().thing.data, "", true
 	default:
 		return w.listNotes(path, w.byID[parts[1]], q)
 	}
 }
 
 // list answers a page of items.
-func (w *world) list(path string, q url.Values) ([]byte, bool) {
+func (w *world) list(path string, q url.Values) (body []byte, next string, ok bool) {
 	size := w.plan.pageSize
 	if w.plan.kind.counts() {
 		begin := 0
@@ -167,19 +184,18 @@ func (w *world) list(path string, q url.Values) ([]byte, bool) {
 			begin, _ = strconv.Atoi(q.Get("offset"))
 		}
 		begin = min(max(0, begin), len(w.items))
-		return w.page(path, w.items[begin:min(begin+size, len(w.items))], ""), true
+		return w.page(path, w.items[begin:min(begin+size, len(w.items))], ""), "", true
 	}
 	start, ok := w.position(path, q.Get("cursor"))
 	if !ok {
-		return nil, false
+		return nil, "", false
 	}
 	listed := w.behind(start, q.Get("since"), size+1)
-	token := ""
 	if len(listed) > size {
 		listed = listed[:size]
-		token = w.token(path, w.place(listed[size-1]))
+		next = w.token(path, w.place(listed[size-1]))
 	}
-	return w.page(path, listed, token), true
+	return w.page(path, listed, next), next, true
 }
 
 // behind returns up to n items behind a position that changed since a mark, in
@@ -196,7 +212,7 @@ func (w *world) behind(start at, since string, n int) (listed []*item) {
 		if len(listed) == n {
 			break
 		}
-		if !w.plan.kind.sinceMark() || since == "" || stamp(i.changed()) > since || w.plan.kind == from && stamp(i.changed()) == since {
+		if !w.plan.kind.sinceMark() || since == "" || i.newest().stamp > since || w.plan.kind == from && i.newest().stamp == since {
 			listed = append(listed, i)
 		}
 	}
@@ -218,9 +234,9 @@ func (w *world) compare(a, b at) int {
 // page writes a page. Where order means nothing, the records of a page come in
 // any.
 func (w *world) page(path string, items []*item, next string) []byte {
-	var data []json.RawMessage
+	data := make([]json.RawMessage, 0, len(items))
 	for _, i := range items {
-		data = append(data, i.thing().data)
+		data = append(data, i.newest().thing.data)
 	}
 	if w.plan.kind != after && w.plan.kind != from {
 		w.random.Shuffle(len(data), func(i, j int) { data[i], data[j] = data[j], data[i] })
@@ -239,10 +255,10 @@ func envelope(data []json.RawMessage, next string) []byte {
 	return append(append(append(body, `],"next":`...), quoted(next)...), '}')
 }
 
-func (w *world) listNotes(path string, i *item, q url.Values) ([]byte, bool) {
+func (w *world) listNotes(path string, i *item, q url.Values) (body []byte, next string, ok bool) {
 	start, ok := w.position(path, q.Get("cursor"))
 	if !ok {
-		return nil, false
+		return nil, "", false
 	}
 	begin := start.number + 1
 	end := min(begin+2, len(i.notes))
@@ -250,17 +266,16 @@ func (w *world) listNotes(path string, i *item, q url.Values) ([]byte, bool) {
 	for n := begin; n < end; n++ {
 		data = append(data, i.note(n).data)
 	}
-	token := ""
 	if end < len(i.notes) {
-		token = w.token(path, at{number: end - 1})
+		next = w.token(path, at{number: end - 1})
 	}
-	return envelope(data, token), true
+	return envelope(data, next), next, true
 }
 
 // token returns the token of a position: bytes that mean nothing, and that
 // break if anything decodes or cleans them.
 func (w *world) token(path string, p at) string {
-	sum := w.plan.chance(path+stamp(p.changed), p.number)
+	sum := w.plan.chance(p.number, path, stamp(p.changed))
 	token := fmt.Sprintf("%x+/ %%2B&é=%d==", uint64(sum*(1<<53)), p.number)
 	if w.tokens[path] == nil {
 		w.tokens[path] = map[string]at{}
