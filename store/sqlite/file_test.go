@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -10,8 +11,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"collect/collection"
+	"collect/internal/filelock"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -165,6 +168,29 @@ func TestTwoWriters(t *testing.T) {
 		if states, err := s.Streams(t.Context(), connector); err != nil || states[0].Records != 2000 {
 			t.Errorf("Streams of %s = %+v, %v, want 2000 records", connector, states, err)
 		}
+	}
+}
+
+// TestOpenWaitsForNoUpgrade: who makes or upgrades a store keeps nobody out who
+// has no need of it.
+func TestOpenWaitsForNoUpgrade(t *testing.T) {
+	path := made(t)
+	lock, err := filelock.Acquire(path + ".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	s, err := sqlite.Open(ctx, path, sqlite.Options{Create: true})
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	if err := lock.Release(); err != nil { // closing takes turns
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -58,6 +58,7 @@ func TestCheckLog(t *testing.T) {
 		{"its end", []func(*testing.T, string){cut(end - 1)}, store.ErrDamaged, "can be read"},
 		{"its end, after a restart", []func(*testing.T, string){cut(end - 1), gone("-shm")}, nil, ""},
 		{"its end, and a copy in the shared memory", []func(*testing.T, string){cut(end - 1), flip("-shm", 16)}, nil, ""},
+		{"its end, and the other copy", []func(*testing.T, string){cut(end - 1), flip("-shm", 48+16)}, nil, ""},
 		{"its end, and the sum of the shared memory", []func(*testing.T, string){cut(end - 1), flip("-shm", 40), flip("-shm", 88)}, nil, ""},
 	} {
 		path := copyStore(t, whole)
@@ -86,6 +87,28 @@ func TestCheckMergedLog(t *testing.T) {
 	flipByte(t, merged+"-wal", 16)
 	if err := sqlite.CheckLog(merged); err != nil {
 		t.Errorf("a merged log whose header cannot be read: %v", err)
+	}
+}
+
+// TestCheckNewerLog: a log that was begun anew since the shared memory was
+// written is another one, which may be shorter.
+func TestCheckNewerLog(t *testing.T) {
+	older := killed(t)
+	path := copyStore(t, older)
+	merged := open(t, path, sqlite.Options{})
+	if err := merged.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, path, sqlite.Options{})
+	defer s.Close()
+	begin(t, s, "other", "run-9") // commits
+	newer := copyStore(t, path)
+	if got, was := fileSize(t, newer+"-wal"), fileSize(t, older+"-wal"); got == 0 || got >= was {
+		t.Fatalf("the newer log has %d bytes, the older %d: this proves nothing", got, was)
+	}
+	copyFile(t, older+"-shm", newer+"-shm")
+	if err := sqlite.CheckLog(newer); err != nil {
+		t.Errorf("a log that is newer than the shared memory: %v", err)
 	}
 }
 

@@ -22,14 +22,19 @@ const usualPage = 4096
 type pages struct {
 	file, log *os.File // log: nil for none
 	size      int64
-	count     int64           // pages of file
-	newest    map[int64]int64 // offset in log of the newest copy of a page
-	copies    []int64         // offsets in log of all copies of pages
+	count     int64    // pages of file
+	newest    versions // of the frames of this log
+	last      versions // of all frames, also of a log before it
+	copies    []int64  // offsets in log of all copies of pages
 }
+
+// versions are copies of pages in the log: their offsets, by the number of the
+// page.
+type versions map[int64]int64
 
 // openPages opens the files of the database at path.
 func openPages(path string) (*pages, error) {
-	p := &pages{size: usualPage, newest: map[int64]int64{}}
+	p := &pages{size: usualPage, newest: versions{}, last: versions{}}
 	var err error
 	if p.file, err = os.Open(path); err != nil {
 		return nil, err
@@ -73,8 +78,10 @@ func (p *pages) readLog() error {
 			return err
 		}
 		number := int64(binary.BigEndian.Uint32(head))
-		// Behind the frames of this log may stand those of one before it.
-		if p.newest[number] == 0 || string(head[8:16]) == string(first[8:16]) {
+		p.last[number] = at + frameHeaderSize
+		// Behind the frames of this log may stand those of one before it, which
+		// was merged: the file is as new as they are, or newer.
+		if string(head[8:16]) == string(first[8:16]) {
 			p.newest[number] = at + frameHeaderSize
 		}
 		p.copies = append(p.copies, at+frameHeaderSize)
@@ -97,11 +104,7 @@ func (p *pages) each(leaf func(page []byte) error) error {
 		if _, err := from.ReadAt(page, at); err != nil {
 			return nil // a sector that cannot be read; the others can
 		}
-		body := page
-		if at == 0 && from == io.ReaderAt(p.file) {
-			body = page[100:] // page 1 begins with the header of the file
-		}
-		if body[0] != 0x0d {
+		if page[0] != 0x0d { // page 1, too, which has the schema and no records, begins otherwise
 			return nil
 		}
 		return leaf(page)
@@ -122,18 +125,14 @@ func (p *pages) each(leaf func(page []byte) error) error {
 // rows calls row with the number and the values of each row on a page, where they can be
 // read.
 func (p *pages) rows(page []byte, row func(number int64, values []any)) {
-	start := 0
-	if string(page[:15]) == "SQLite format 3" {
-		start = 100
-	}
-	cells := int(binary.BigEndian.Uint16(page[start+3:]))
+	cells := int(binary.BigEndian.Uint16(page[3:]))
 	for i := range cells {
-		at := start + 8 + 2*i
+		at := 8 + 2*i
 		if at+2 > len(page) {
 			return
 		}
-		for _, fromLog := range []bool{true, false} {
-			number, payload, spilled, ok := p.cell(page, int(binary.BigEndian.Uint16(page[at:])), fromLog)
+		for _, log := range []versions{p.newest, nil, p.last} {
+			number, payload, spilled, ok := p.cell(page, int(binary.BigEndian.Uint16(page[at:])), log)
 			if ok {
 				row(number, values(payload))
 			}
@@ -146,9 +145,8 @@ func (p *pages) rows(page []byte, row func(number int64, values []any)) {
 
 // cell returns the number and the payload of the row at a place of a page. A
 // payload that does not fit goes on in other pages: spilled is true then, and
-// fromLog says whether the newest copy of those is used, or the one of the
-// file.
-func (p *pages) cell(page []byte, at int, fromLog bool) (number int64, payload []byte, spilled, ok bool) {
+// those that log does not have are read from the file.
+func (p *pages) cell(page []byte, at int, log versions) (number int64, payload []byte, spilled, ok bool) {
 	if at >= len(page) {
 		return 0, nil, false, false
 	}
@@ -172,7 +170,7 @@ func (p *pages) cell(page []byte, at int, fromLog bool) (number int64, payload [
 	payload = append(make([]byte, 0, length), payload...)
 	next := make([]byte, p.size)
 	for follows := int64(binary.BigEndian.Uint32(page[at:])); int64(len(payload)) < length; {
-		if !p.read(next, follows, fromLog) {
+		if !p.read(next, follows, log) {
 			return 0, nil, true, false
 		}
 		follows = int64(binary.BigEndian.Uint32(next))
@@ -193,14 +191,12 @@ func (p *pages) local(length int64) int64 {
 	return least
 }
 
-// read reads a page by its number, which counts from 1.
-func (p *pages) read(page []byte, number int64, fromLog bool) bool {
-	if at, ok := p.newest[number]; ok && fromLog {
+// read reads a page by its number, which counts from 1. There is none behind
+// the end of the file, nor before its beginning.
+func (p *pages) read(page []byte, number int64, log versions) bool {
+	if at, ok := log[number]; ok {
 		_, err := p.log.ReadAt(page, at)
 		return err == nil
-	}
-	if number < 1 || number > p.count {
-		return false
 	}
 	_, err := p.file.ReadAt(page, (number-1)*p.size)
 	return err == nil

@@ -135,6 +135,94 @@ func TestSalvageOfWildPages(t *testing.T) {
 	}
 }
 
+// TestSalvageBelievesNoOddSize: the size of pages that the header says is the
+// one thing there that a salvage needs.
+func TestSalvageBelievesNoOddSize(t *testing.T) {
+	path := killed(t)
+	merged := open(t, path, sqlite.Options{})
+	if err := merged.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, said := range []string{"\x00\x00", "\x00\x01", "\x00\x10", "\x02\x00", "\x04\x00", "\x08\x00", "\x11\x00", "\xff\xff"} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(data[16:], said)
+		damaged := filepath.Join(t.TempDir(), "state.db")
+		if err := os.WriteFile(damaged, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := salvaged(t.Context(), damaged)
+		if err != nil || len(got["issues"]) != 12*40 {
+			t.Errorf("of a database that says its pages are of %x bytes %d records are salvaged, %v, want %d", said, len(got["issues"]), err, 12*40)
+		}
+	}
+}
+
+// TestSalvageTheNewest: of records that go on in other pages, and of which the
+// log has several versions, the last one is put together, also where a log that
+// was begun anew has frames of an older one behind its end, or was cut.
+func TestSalvageTheNewest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	defer s.Close()
+	l := begin(t, s, "acme", "run-1")
+	const frame = 24 + 4096
+	version := 0
+	save := func(pages int) {
+		sl := collection.Slice{Place: issues, From: pageCursor(version), Next: pageCursor(version + 1)}
+		version++
+		for i := range pages {
+			sl.Records = append(sl.Records, record(fmt.Sprint(i), fmt.Sprintf(`"%d %s"`, version, strings.Repeat("x", 20_000))))
+		}
+		mustCommit(t, l, sl)
+	}
+	check := func(where, path, whole string) {
+		t.Helper()
+		want, err := exported(t.Context(), copyStore(t, whole))
+		if err != nil || len(want["issues"]) != 10 {
+			t.Fatalf("%s: %d records, %v", where, len(want["issues"]), err)
+		}
+		if got, err := salvaged(t.Context(), path); err != nil || !slices.Equal(got["issues"], want["issues"]) {
+			t.Errorf("%s: %d records are salvaged, %v, and not the newest of %d", where, len(got["issues"]), err, len(want["issues"]))
+		}
+	}
+	for range 3 {
+		save(10)
+	}
+	whole := copyStore(t, path)
+	check("three versions", whole, whole)
+	odd := copyStore(t, whole)
+	flipByte(t, odd+"-wal", 32+8)
+	check("the first frame seems to be of another log", odd, whole)
+	execute("PRAGMA wal_checkpoint(FULL)")(t, path)
+	save(2)
+	before := whole
+	whole = copyStore(t, path)
+	check("a log begun anew", whole, whole)
+	log, err := os.ReadFile(whole + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 32; string(log[at+8:at+16]) == string(log[40:48]); at += frame {
+		log[at+24] ^= 0xff
+	}
+	if err := os.WriteFile(odd+"-wal", log, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	copyFile(t, whole, odd)
+	check("its pages are damaged", odd, before)
+	for _, rest := range []int64{1, 23, 24, 4095, frame - 1} {
+		cut := copyStore(t, whole)
+		size := fileSize(t, cut+"-wal")
+		if err := os.Truncate(cut+"-wal", size-(size-32)%frame-frame+rest); err != nil {
+			t.Fatal(err)
+		}
+		check(fmt.Sprintf("its last frame cut to %d bytes", rest), cut, cut)
+	}
+}
+
 // eachLeaf changes the pages of a table that hold its rows.
 func eachLeaf(t *testing.T, path, table string, change func(page []byte)) {
 	t.Helper()
