@@ -3,16 +3,19 @@ package sqlite_test
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"collect/collection"
+	"collect/internal/filelock"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -337,6 +340,97 @@ func TestRestoreOften(t *testing.T) {
 	}
 	if all, _ := filepath.Glob(path + ".replaced-*"); err != nil || len(taken) != 30 || len(all) != 33 {
 		t.Errorf("%d and %d files are kept, %v, want 30 and 33", len(taken), len(all), err)
+	}
+}
+
+// TestRestoreForgetsSecondNames that one which was killed gave the store, and no
+// other file.
+func TestRestoreForgetsSecondNames(t *testing.T) {
+	path := fixture(t, sqlite.Newest())
+	backup := backedUp(t, path)
+	second, other := path+".replaced-20060102T150405Z", path+".replaced-20060102T150405Z-2"
+	if err := os.Link(path, second); err != nil {
+		t.Fatal(err)
+	}
+	write("of before")(t, other)
+	kept := restored(t, path, backup)
+	if got, err := filepath.Glob(path + ".replaced-*"); err != nil || !slices.Equal(got, []string{other, kept}) {
+		t.Errorf("%q are kept, %v, want %q", got, err, []string{other, kept})
+	}
+}
+
+// TestRestoreTakesBack what it did when it fails at the last moment: the store
+// has its log, and no second name.
+func TestRestoreTakesBack(t *testing.T) {
+	for _, log := range []bool{true, false} {
+		path := killed(t)
+		backup := fixture(t, sqlite.Newest())
+		if log { // it is moved, since nobody can merge it
+			flipByte(t, path+"-wal", fileSize(t, path+"-wal")-100)
+		} else if err := open(t, path, sqlite.Options{}).Close(); err != nil {
+			t.Fatal(err)
+		}
+		hash := func() (all string) {
+			for _, suffix := range []string{"", "-wal"} {
+				if _, err := os.Stat(path + suffix); err == nil {
+					all += hashOf(t, path+suffix) + suffix
+				}
+			}
+			return all
+		}
+		before := hash()
+		_, err := sqlite.RestoreSteps(t.Context(), path, backup, func(s sqlite.Step) error {
+			if s == sqlite.RestoreKept {
+				return errInjected
+			}
+			return nil
+		})
+		if err == nil || err.Error() != errInjected.Error() {
+			t.Errorf("with a log, %t: %v, want %v and nothing else", log, err, errInjected)
+		}
+		if after := hash(); after != before && log || strings.Contains(after, "-wal") != log {
+			t.Errorf("with a log, %t: the store was changed", log)
+		}
+		if left, err := filepath.Glob(path + ".re*"); len(left) > 0 || err != nil {
+			t.Errorf("with a log, %t: left behind: %v, %v", log, left, err)
+		}
+	}
+}
+
+// TestRestoreKeepsOthersOut: a run whose connector nobody can read any more is
+// not restored under, and nobody looks while the stores are switched.
+func TestRestoreKeepsOthersOut(t *testing.T) {
+	backup := fixture(t, sqlite.Newest())
+	path := made(t)
+	_, err := sqlite.RestoreSteps(t.Context(), path, backup, func(s sqlite.Step) error {
+		if s != sqlite.RestoreClosed {
+			return nil
+		}
+		db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		var n int
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM streams").Scan(&n); err == nil {
+			t.Error("somebody looks into the store while it is replaced")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	path = made(t)
+	lock, err := filelock.Acquire(sqlite.LockPath(path, "acme"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	execute("PRAGMA writable_schema = 1; DELETE FROM sqlite_schema")(t, path)
+	before := hashOf(t, path)
+	_, err = sqlite.Restore(t.Context(), path, backup, store.Audit{})
+	if held, ok := errors.AsType[*store.HeldError](err); !ok || held.Run.Connector != "acme" || hashOf(t, path) != before {
+		t.Errorf("a run of a store that cannot be read: %v, want that it is held by acme", err)
 	}
 }
 

@@ -17,6 +17,12 @@ const (
 	ReadBack     = readBack
 )
 
+// The steps of a restore at which a test looks.
+const (
+	RestoreClosed = restoreClosed
+	RestoreKept   = restoreKept
+)
+
 // A Step is a moment of a transaction.
 type Step = step
 

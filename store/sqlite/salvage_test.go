@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"database/sql"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"collect/collection"
+	"collect/store"
 	"collect/store/sqlite"
 )
 
@@ -108,12 +110,76 @@ func TestSalvageCounts(t *testing.T) {
 		}
 	}
 	check("acme", "issues", 12*40, 12*40)
+	check("acme", "comments", 12, 12)
 	merged := open(t, path, sqlite.Options{})
 	if err := merged.Close(); err != nil {
 		t.Fatal(err)
 	}
+	whole := copyStore(t, path)
 	eachLeaf(t, path, "streams", func(page []byte) { clear(page) })
 	check("lost", "1", 12*40, -1)
+	path = whole
+	eachLeaf(t, path, "records", func(page []byte) { clear(page) })
+	check("acme", "issues", 0, 12*40)
+}
+
+// TestSalvageLeavesOutWhatIsEmpty, and not what is lost.
+func TestSalvageLeavesOutWhatIsEmpty(t *testing.T) {
+	path := made(t)
+	for _, where := range []string{"whole", "without its records"} {
+		s, err := sqlite.OpenSalvage(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := s.Streams(), [][2]string{{"acme", "issues"}}; !slices.Equal(got, want) {
+			t.Errorf("%s, it has the streams %q, want %q", where, got, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if where == "whole" {
+			eachLeaf(t, path, "records", func(page []byte) { clear(page) })
+		}
+	}
+}
+
+// TestSalvageTellsAll that an export does of a record: its partition, and which
+// run committed it when. The fields are those that the records have.
+func TestSalvageTellsAll(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	defer s.Close()
+	l := begin(t, s, "acme", "run-1")
+	at := comments
+	at.Partition = `{"id":"1"}`
+	var many strings.Builder
+	for i := range 2100 {
+		fmt.Fprintf(&many, `,"f%d":0`, i)
+	}
+	mustCommit(t, l, collection.Slice{Place: issues, Next: pageCursor(1), Records: []collection.Record{record("a", `{"x":1,"y":2}`), record("b", `{"z":1,"x":1}`)}},
+		collection.Slice{Place: at, Next: pageCursor(1), Records: []collection.Record{record("c", `{"f":0`+many.String()+`}`)}})
+	salvage, err := sqlite.OpenSalvage(t.Context(), copyStore(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer salvage.Close()
+	told := func(all iter.Seq2[store.Stored, error]) (told []string) {
+		for r, err := range all {
+			told = append(told, fmt.Sprintf("%+v, %v", r, err))
+		}
+		return told
+	}
+	for _, name := range wide {
+		got, want := told(salvage.Records(t.Context(), "acme", name)), told(s.Records(t.Context(), "acme", name))
+		if slices.Sort(got); len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s are salvaged as %.400s, exported as %.400s", name, got, want)
+		}
+		fields, err := salvage.Fields(t.Context(), "acme", name)
+		known, errKnown := s.Fields(t.Context(), "acme", name)
+		if !slices.Equal(fields, known) || err != nil || errKnown != nil {
+			t.Errorf("%s have the fields %.100q, %v, want %.100q, %v", name, fields, err, known, errKnown)
+		}
+	}
 }
 
 // TestSalvageOfWildPages: a page may say of itself what it will.
