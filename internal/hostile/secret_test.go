@@ -2,6 +2,7 @@ package hostile_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -18,6 +19,18 @@ var ways = map[string]string{
 	"header": `{api_key: {header: X-Key, value: "${secrets.token}", prefix: "Key "}}`,
 	"query":  `{api_key: {query: key, value: "${secrets.token}"}}`,
 	"basic":  `{basic: {user: someone, password: "${secrets.token}"}}`,
+	"oauth2": `{oauth2: {token_url: $ISSUER/token, client_id: someone, client_secret: "${secrets.token}"}}`,
+}
+
+// lent returns what the requests of these runs carry: the credential or, where
+// that gets another one, the other.
+func lent(way, token string) string {
+	if way != "oauth2" {
+		return token
+	}
+	other := []byte(token)
+	slices.Reverse(other)
+	return string(other)
 }
 
 // echoes are answers that give the credential back, or make it likely that
@@ -61,7 +74,7 @@ func TestSecretsDoNotShow(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				elsewhere := listen(t, nil, nil, ok(page(101, 102, `"next":null`)))
-				p := listen(t, nil, nil, sends)
+				p, issuer := listen(t, nil, nil, sends), listen(t, nil, nil, ok(`{"access_token":"$SECRET","expires_in":3600}`))
 				write(t, filepath.Join(dir, "hostile.yaml"), fmt.Sprintf(`connector: hostile
 secrets: {token: {env: TOKEN}}
 provider:
@@ -71,11 +84,16 @@ provider:
   limits: {request_timeout: 3s, header_timeout: 2s, body: 256KiB, cursor: 1KiB, attempts: 1, longest_retry_after: 1s}
 streams:
   things: {get: /things, %s}
-`, p.base, ways[way], walks["url"]))
+`, p.base, strings.ReplaceAll(ways[way], "$ISSUER", issuer.base), walks["url"]))
 				var told [2]string
 				for i, token := range []string{secret, other} {
-					p.restart(strings.NewReplacer("$BASE", p.base, "$OTHER", elsewhere.base, "$SECRET", token))
-					told[i] = tell(t, dir, token, commands)
+					carried := lent(way, token)
+					p.restart(strings.NewReplacer("$BASE", p.base, "$OTHER", elsewhere.base, "$SECRET", carried))
+					issuer.restart(strings.NewReplacer("$SECRET", carried))
+					told[i] = tell(t, dir, token, carried, commands)
+					if way == "oauth2" && issuer.requests == 0 {
+						t.Error("no token was asked for: this proves nothing")
+					}
 				}
 				one, another := strings.Split(told[0], "\n"), strings.Split(told[1], "\n")
 				if len(one) != len(another) {
@@ -88,6 +106,7 @@ streams:
 				}
 				for _, token := range []string{secret, other} {
 					hidden(t, token, "sent to another origin", elsewhere.heard())
+					hidden(t, lent(way, token), "sent to another origin", elsewhere.heard())
 				}
 			})
 		}
@@ -102,12 +121,15 @@ var looks = [][]string{
 	{"export", "hostile", "things", "--with-meta"},
 }
 
-// tell runs commands with token in a state of its own inside dir, and returns
-// all that was printed and stored, without what differs between any two runs.
-func tell(t *testing.T, dir, token string, commands [][]string) string {
+// tell runs commands with token, for which requests carry another, in a state of
+// its own inside dir, and returns all that was printed and stored, without what
+// differs between any two runs.
+func tell(t *testing.T, dir, token, carried string, commands [][]string) string {
 	t.Helper()
+	// Beside the database: where runs meet, and what they learned of an account.
+	// A renewed credential is the same account as before.
 	state := filepath.Join(dir, "state")
-	if err := os.RemoveAll(state); err != nil {
+	if err := errors.Join(os.RemoveAll(state), os.RemoveAll(filepath.Join(dir, ".local"))); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(state, 0o700); err != nil {
@@ -118,6 +140,7 @@ func tell(t *testing.T, dir, token string, commands [][]string) string {
 	for _, args := range commands {
 		r := execute(t, dir, []string{"TOKEN=" + token}, append(args, "--state", database))
 		hidden(t, token, "printed by "+args[0], r.printed)
+		hidden(t, carried, "printed by "+args[0], r.printed)
 		fmt.Fprintf(&all, "$ collect %s\n%sexit %d\n", strings.Join(args, " "), r.printed, r.code)
 	}
 	files, err := filepath.Glob(database + "*")
@@ -130,6 +153,7 @@ func tell(t *testing.T, dir, token string, commands [][]string) string {
 			t.Fatal(err)
 		}
 		hidden(t, token, "stored", data)
+		hidden(t, carried, "stored", data)
 	}
 	return unlike.Replace(all.String()) + dump(t, database)
 }
