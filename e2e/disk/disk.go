@@ -11,7 +11,11 @@
 // them, one after the other. It is in memory, and it is mounted with FUSE: see
 // [Disk.Mount]. The kernel keeps its locks and its shared memory.
 //
-// There are no renames, no links and no owners.
+// A file that is given another name has it, and has lost the old one, as of the
+// sync of each directory; until then either may be so without the other, which
+// is more than most file systems allow themselves.
+//
+// There are no links and no owners.
 package disk
 
 import (
@@ -91,7 +95,7 @@ func (d *Disk) newNode(mode uint32) *node {
 }
 
 // Arm cuts the power instead of the step that comes n-th from now on, a step
-// being whatever writes, makes, removes or syncs. 0 disarms it.
+// being whatever writes, makes, renames, removes or syncs. 0 disarms it.
 func (d *Disk) Arm(n int) { d.plan(n, 0, false, 0) }
 
 // Fail lets the step that comes n-th from now on fail with errno, and with on

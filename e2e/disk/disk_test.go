@@ -151,3 +151,39 @@ func TestSteps(t *testing.T) {
 		t.Errorf("cut at %q, want fsync", got)
 	}
 }
+
+// TestRename: a new name takes the place of the old file at once, and for good
+// when the directory is synced.
+func TestRename(t *testing.T) {
+	m := mount(t)
+	read := func(name string) string {
+		text, err := os.ReadFile(m.path(name))
+		if err != nil {
+			return err.(*os.PathError).Err.Error()
+		}
+		return string(text)
+	}
+	m.put(t, "file", "old", true, true)
+	for _, synced := range []bool{false, true} {
+		m.put(t, "next", "new", true, true)
+		if err := os.Rename(m.path("next"), m.path("file")); err != nil {
+			t.Fatal(err)
+		}
+		if file, next := read("file"), read("next"); file != "new" || next != syscall.ENOENT.Error() {
+			t.Errorf("renamed: %q, and %q by the old name", file, next)
+		}
+		want := "old"
+		if synced {
+			m.syncDir(t)
+			want = "new"
+		}
+		m.powerCut(t, disk.Synced)
+		if got := read("file"); got != want {
+			t.Errorf("after a power cut, synced %t: %q, want %q", synced, got, want)
+		}
+	}
+	m.Arm(1)
+	if err := os.Rename(m.path("file"), m.path("next")); !errors.Is(err, syscall.EIO) || m.Last() != "rename" {
+		t.Errorf("the step at which the power is cut: %v, at %q", err, m.Last())
+	}
+}

@@ -54,6 +54,7 @@ var (
 	_ fs.NodeCreater   = (*file)(nil)
 	_ fs.NodeUnlinker  = (*file)(nil)
 	_ fs.NodeRmdirer   = (*file)(nil)
+	_ fs.NodeRenamer   = (*file)(nil)
 	_ fs.NodeOpener    = (*file)(nil)
 	_ fs.NodeReader    = (*file)(nil)
 	_ fs.NodeWriter    = (*file)(nil)
@@ -158,6 +159,22 @@ func (f *file) Rmdir(_ context.Context, name string) syscall.Errno {
 		return syscall.ENOTEMPTY
 	}
 	delete(f.node.names.now, name)
+	return 0
+}
+
+// Rename gives a file another name, over what has that.
+func (f *file) Rename(_ context.Context, name string, to fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+	errno, unlock := f.locked("rename")
+	defer unlock()
+	n, dir := f.node.names.now[name], to.(*file).node
+	switch {
+	case errno != 0:
+		return errno
+	case flags != 0 || n.names != nil: // nobody needs an exchange, or directories that move
+		return syscall.EINVAL
+	}
+	delete(f.node.names.now, name)
+	dir.names.now[newName] = n
 	return 0
 }
 
