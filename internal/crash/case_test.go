@@ -23,11 +23,12 @@ const patience = 90 * time.Second
 type trial struct {
 	*bench
 	scenario
-	what  string // the disturbance, for messages
-	dir   string // of the database
-	acked []int64
-	dark  bool // the power was cut: what reads may ask for a run before it believes the log
-	anew  int  // processes that began when there was nothing more to ask for
+	what     string // the disturbance, for messages
+	dir      string // of the database
+	acked    []int64
+	dark     bool // the power was cut: what reads may ask for a run before it believes the log
+	signedIn int  // times that somebody had to sign in
+	anew     int  // processes that began when there was nothing more to ask for
 }
 
 // An ending is how a process ended.
@@ -58,7 +59,7 @@ func (b *bench) try(sc scenario, in, what string, args ...any) *trial {
 		c.fail("%v", err)
 		return c
 	}
-	b.settle(sc)
+	c.settle()
 	if u.before != nil {
 		if err := os.WriteFile(c.state(), u.before, 0o600); err != nil {
 			c.fail("%v", err)
@@ -68,12 +69,17 @@ func (b *bench) try(sc scenario, in, what string, args ...any) *trial {
 	return c
 }
 
-// settle gives the provider the credential that sc finds.
-func (b *bench) settle(sc scenario) {
-	if sc.renewed {
-		b.renew("new")
-	} else {
-		b.renew("old")
+// settle gives the provider the credential that the scenario finds.
+func (c *trial) settle() {
+	switch {
+	case c.tokens:
+		if err := c.grant(c.dir, c.strict); err != nil {
+			c.fail("%v", err)
+		}
+	case c.renewed:
+		c.renew("new")
+	default:
+		c.renew("old")
 	}
 }
 

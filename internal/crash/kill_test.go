@@ -53,6 +53,10 @@ func (b *bench) killed(sc scenario, rnd *rand.Rand) (kills int) {
 		case e.signal == syscall.SIGKILL:
 			kills++
 			c.intact("after a kill")
+			c.tokenKept(e)
+			continue
+		case c.signedOut(e):
+			c.signIn()
 			continue
 		}
 		if e.code != 0 {

@@ -2,6 +2,7 @@ package crash_test
 
 import (
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,6 +22,8 @@ type scenario struct {
 	command []string
 	workers int
 	renewed bool // the credential is another one than before
+	tokens  bool // access tokens end on the way, and a refresh token is replaced each time
+	strict  bool // the provider then ends the old one at once
 	dirs    bool // the directories of the database are not there, either
 }
 
@@ -50,6 +53,8 @@ var scenarios = []scenario{
 		name: "renewed credential", before: [][]string{{"run", tickets, "--max-requests=2"}},
 		command: []string{"resume", tickets}, workers: 1, renewed: true,
 	},
+	{name: "refresh", before: [][]string{{"run", neighbour}}, command: []string{"run", tickets}, workers: 1, tokens: true},
+	{name: "strict refresh", before: [][]string{{"run", neighbour}}, command: []string{"run", tickets}, workers: 1, tokens: true, strict: true},
 }
 
 // streams are those of the connector, by name.
@@ -60,7 +65,18 @@ var streams = []string{"tickets", "details"}
 const connector = `connector: %s
 secrets: {token: {command: "cat %s"}}
 provider: {base_url: %q, pace: off, auth: {bearer: "${secrets.token}"}}
-defaults: {query: {per_page: 4}}
+` + streamsOfIt
+
+// renewing is the same for a refresh token in a file.
+const renewing = `connector: %s
+secrets: {token: {file: %s, rotate: true}}
+provider:
+  base_url: %q
+  pace: off
+  auth: {oauth2: {token_url: %[3]s/oauth/token, client_id: app, refresh_token: "${secrets.token}"}}
+` + streamsOfIt
+
+const streamsOfIt = `defaults: {query: {per_page: 4}}
 streams:
   tickets:
     get: /cursor/tickets
@@ -94,6 +110,7 @@ type bench struct {
 	t        *testing.T
 	dir      string
 	provider *provider.Server
+	url      string
 	token    atomic.Pointer[string] // what the provider asks for
 	binary   string
 	disk     *disk // nil until one is needed
@@ -113,10 +130,8 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{tickets, neighbour} {
-		name := file[:len(file)-len(".yaml")]
-		b.write(file, fmt.Sprintf(connector, name, b.path("token"), url))
-	}
+	b.url = url
+	b.write(neighbour, fmt.Sprintf(connector, "neighbour", b.path("token"), url))
 	b.renew("old")
 	return b
 }
@@ -145,12 +160,28 @@ func (b *bench) write(name, text string) {
 func (b *bench) renew(token string) {
 	b.token.Store(&token)
 	b.write("token", token+"\n")
+	b.write(tickets, fmt.Sprintf(connector, "tickets", b.path("token"), b.url))
+	b.provider.Issue(nil)
 }
+
+// grant lets the provider ask for access tokens, of which each is good for a
+// third of the scenario, and puts the refresh token into a file in dir.
+func (b *bench) grant(dir string, strict bool) error {
+	none := ""
+	b.token.Store(&none)
+	b.provider.Issue(&provider.Issuer{Refresh: "refresh-0", Strict: strict, Uses: 5})
+	kept := filepath.Join(dir, tokenDir, "refresh")
+	b.write(tickets, fmt.Sprintf(renewing, "tickets", kept, b.url))
+	return errors.Join(os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, []byte("refresh-0\n"), 0o600))
+}
+
+// tokenDir is the folder of the refresh token in that of the database.
+const tokenDir = "token"
 
 // authorize is the provider's look at the credential.
 func (b *bench) authorize(_ *provider.Server, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer "+*b.token.Load() {
+		if token := *b.token.Load(); token != "" && r.Header.Get("Authorization") != "Bearer "+token {
 			http.Error(w, `{"message":"bad credentials"}`, http.StatusUnauthorized)
 			return
 		}

@@ -25,6 +25,8 @@ var calls = []struct {
 	{"ftruncate", []string{"EIO", "ENOSPC"}},
 	{"unlink", []string{"EIO"}},
 	{"unlinkat", []string{"EIO"}},
+	{"rename", []string{"EIO"}},
+	{"renameat", []string{"EIO", "ENOSPC"}},
 	{"openat", []string{"EIO", "ENOSPC"}},
 	{"open", []string{"EIO", "ENOSPC"}},
 	{"fchmod", nil},

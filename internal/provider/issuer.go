@@ -62,12 +62,14 @@ type tokens struct {
 	access  map[string]int
 }
 
-// Issue grants tokens from now on as the issuer says. What was granted before
-// does not count any more.
-func (s *Server) Issue(is Issuer) {
+// Issue grants tokens from now on as the issuer says; nil: none, and none is
+// asked for. What was granted before does not count any more.
+func (s *Server) Issue(is *Issuer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tokens = &tokens{Issuer: is, refresh: is.Refresh, access: map[string]int{}}
+	if s.tokens = nil; is != nil {
+		s.tokens = &tokens{Issuer: *is, refresh: is.Refresh, access: map[string]int{}}
+	}
 }
 
 // Revoke takes all access tokens back; with all, the refresh token as well.

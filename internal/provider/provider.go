@@ -105,9 +105,7 @@ func New(script Script) *Server {
 	s.addStreams()
 	s.addFaults()
 	s.addControls()
-	if script.Issuer != nil {
-		s.Issue(*script.Issuer)
-	}
+	s.Issue(script.Issuer)
 	s.SetModes(script.Modes...)
 	return s
 }
