@@ -60,6 +60,7 @@ func TestDiskFull(t *testing.T) {
 			return
 		}
 		c.judge(e, 1)
+		n.add("signed in again", c.signedIn)
 	})
 	t.Logf("%d small disks: %v", n.count("disks"), n.n)
 	for _, what := range []string{"exit code 0", "exit code 74", "reported commits"} {

@@ -86,7 +86,7 @@ func (b *bench) undisturbed(sc scenario) *undisturbed {
 func (b *bench) asked() map[string]int {
 	n := map[string]int{}
 	for _, e := range b.provider.Log() {
-		if e.Path != "/oauth/token" && e.Status != http.StatusUnauthorized {
+		if e.Path != tokenPath && e.Status != http.StatusUnauthorized {
 			n[e.Path+"?"+e.Query]++
 		}
 	}

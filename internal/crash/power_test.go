@@ -156,6 +156,7 @@ func TestPowerCuts(t *testing.T) {
 		if ok {
 			n.add("reported commits", len(c.acked))
 			c.judge(e, 1)
+			n.add("signed in again", c.signedIn)
 		}
 	})
 	t.Logf("%d power cuts: %v", n.count("cuts"), n.n)
@@ -254,6 +255,7 @@ func TestDiskFails(t *testing.T) {
 			c.fail("no answer to a disk that fails: %v", e)
 		}
 		c.judge(e, 1)
+		n.add("signed in again", c.signedIn)
 	})
 	t.Logf("a disk failed %d times in %d processes: %v", n.count("failures"), n.count("processes"), n.n)
 	if n.count("failures") == 0 {

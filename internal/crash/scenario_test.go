@@ -71,9 +71,9 @@ provider: {base_url: %q, pace: off, auth: {bearer: "${secrets.token}"}}
 const renewing = `connector: %s
 secrets: {token: {file: %s, rotate: true}}
 provider:
-  base_url: %q
+  base_url: "%[3]s"
   pace: off
-  auth: {oauth2: {token_url: %[3]s/oauth/token, client_id: app, refresh_token: "${secrets.token}"}}
+  auth: {oauth2: {token_url: "%[3]s%[4]s", client_id: app, refresh_token: "${secrets.token}"}}
 ` + streamsOfIt
 
 const streamsOfIt = `defaults: {query: {per_page: 4}}
@@ -171,7 +171,7 @@ func (b *bench) grant(dir string, strict bool) error {
 	b.token.Store(&none)
 	b.provider.Issue(&provider.Issuer{Refresh: "refresh-0", Strict: strict, Uses: 5})
 	kept := filepath.Join(dir, tokenDir, "refresh")
-	b.write(tickets, fmt.Sprintf(renewing, "tickets", kept, b.url))
+	b.write(tickets, fmt.Sprintf(renewing, "tickets", kept, b.url, tokenPath))
 	return errors.Join(os.Mkdir(filepath.Dir(kept), 0o700), os.WriteFile(kept, []byte("refresh-0\n"), 0o600))
 }
 

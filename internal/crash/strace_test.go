@@ -194,6 +194,7 @@ func TestKilledAtSystemCalls(t *testing.T) {
 			reached.add(fmt.Sprintf("%s %s %d", h.name, h.call, r.calls[h.call]), 1)
 		}
 		c.judge(e, 1)
+		n.add("signed in again", c.signedIn)
 	})
 	possible := 0
 	for _, calls := range totals {
@@ -271,6 +272,7 @@ func TestSystemCallsFail(t *testing.T) {
 			c.fail("no answer to an error of the kernel: %v", e)
 		}
 		c.judge(e, 1)
+		n.add("signed in again", c.signedIn)
 	})
 	t.Logf("%d errors in %d processes: %v; exit codes: %v", n.count("errors"), n.count("processes"), n.n, codes.n)
 	for _, what := range []string{"pwrite64 EIO", "pwrite64 ENOSPC", "fsync EIO", "fcntl ENOLCK", "flock ENOLCK"} {
