@@ -42,6 +42,7 @@ func (l *twinLedger) Defer(ctx context.Context, worked bool, gaps ...collection.
 
 // owe opens a gap, or renews the one that is owed at its cursor.
 func (l *twinLedger) owe(gap collection.Gap, worked, behind bool, now time.Time) collection.Gap {
+	l.moveBackIfAhead(now, now)
 	g := l.twin.owedAt(gap.Place, gap.Cursor)
 	if g == nil {
 		g = &twinGap{Gap: collection.Gap{ID: int64(len(l.twin.gaps) + 1), Place: gap.Place, Cursor: gap.Cursor, Run: l.run, OpenedAt: now}}

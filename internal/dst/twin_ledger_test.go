@@ -164,13 +164,19 @@ func (l *twinLedger) SaveProvider(ctx context.Context, domain string, state []by
 
 func (l *twinLedger) Beat(ctx context.Context, now time.Time, _ collection.Tally, _ collection.Metrics) error {
 	return l.update(ctx, func(written time.Time) error {
-		run := &l.twin.runs[l.number]
-		if run.heard.After(now) {
-			l.twin.moveBack(written)
-		}
-		run.heard = stored(now)
+		l.moveBackIfAhead(now, written)
+		l.twin.runs[l.number].heard = stored(now)
 		return nil
 	})
+}
+
+// moveBackIfAhead moves what gaps wait for if the run was heard of later than
+// now, before anything is written by the new clock.
+func (l *twinLedger) moveBackIfAhead(now, written time.Time) {
+	if run := &l.twin.runs[l.number]; run.heard.After(now) {
+		l.twin.moveBack(written)
+		run.heard = stored(now)
+	}
 }
 
 func (l *twinLedger) Finish(ctx context.Context, run collection.Run) error {

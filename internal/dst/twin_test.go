@@ -158,11 +158,13 @@ func (s *twin) moveBack(now time.Time) {
 	for _, g := range s.owed {
 		if waits(g) {
 			g.NotBefore = rounded(g.NotBefore.Add(-back))
+			g.OpenedAt, g.TriedAt = earliest(g.OpenedAt, now), earliest(g.TriedAt, now)
 		}
 	}
 }
 
-func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
+func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
 
 func (s *twin) Provider(_ context.Context, domain string) ([]byte, error) {
 	s.mu.Lock()

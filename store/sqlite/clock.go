@@ -10,7 +10,8 @@ import (
 // back since its last run: their times were read from the clock as it was, and
 // would come as much too late, by years if that clock was years ahead. The
 // newest time that the last run left, or a gap, tells by how much at least, so
-// that no wait gets shorter than it was when that run was last heard of.
+// that no wait gets shorter than it was when that run was last heard of. Gaps
+// tell it once: what is later than now in them becomes now.
 func (l *ledger) moveBack(t tx) error {
 	var last time.Time
 	err := t.row(`SELECT max(beat_at, coalesce(ended_at, ''),
@@ -28,8 +29,10 @@ func (l *ledger) moveBack(t tx) error {
 	if err != nil {
 		return err
 	}
+	now := formatTime(t.now)
 	for _, gap := range gaps {
-		err := t.exec(`UPDATE gaps SET not_before = ? WHERE id = ?`, formatTime(notBefore(gap.NotBefore.Add(-back))), gap.ID)
+		err := t.exec(`UPDATE gaps SET not_before = ?, opened_at = min(opened_at, ?), tried_at = min(tried_at, ?) WHERE id = ?`,
+			formatTime(notBefore(gap.NotBefore.Add(-back))), now, now, gap.ID)
 		if err != nil {
 			return err
 		}
@@ -38,13 +41,17 @@ func (l *ledger) moveBack(t tx) error {
 }
 
 // moveBackIfAhead does the same when the run was heard of later than now: the
-// clock was set back under it, and the beat of now takes the place of what tells
-// by how much.
+// clock was set back under it. It comes before anything that is written by the
+// new clock: a beat takes the place of what tells by how much, and a gap that
+// waits by the new clock must not be moved with those that wait by the old one.
 func (l *ledger) moveBackIfAhead(t tx, now time.Time) error {
 	var heard time.Time
 	err := t.row(`SELECT beat_at FROM runs WHERE id = ?`, l.run).Scan(timeColumn{&heard})
 	if err != nil || !heard.After(now) {
 		return err
 	}
-	return l.moveBack(t)
+	if err := l.moveBack(t); err != nil {
+		return err
+	}
+	return t.exec(`UPDATE runs SET beat_at = ? WHERE id = ?`, formatTime(now), l.run)
 }

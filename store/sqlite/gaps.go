@@ -65,6 +65,9 @@ func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap)
 // deferGap opens a gap or renews the one that is owed at its cursor. A gap
 // that the walk went on behind stays one.
 func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool) (collection.Gap, error) {
+	if err := l.moveBackIfAhead(t, t.now); err != nil {
+		return gap, err
+	}
 	was, err := owedAt(t, p, gap.Cursor)
 	renew := err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -181,10 +181,14 @@ func clockSetBack(t *testing.T, open opener) {
 		closeStore(t, s)
 
 		s = open(t)
-		l = begin(t, s, name+", the next")
-		if got := lease(t, l, now.Add(59*time.Minute), 2); len(got) != 0 {
-			t.Errorf("%s: leased %v before the hour was over", name, got)
+		for _, next := range []string{", the next", ", the one after it"} {
+			l = begin(t, s, name+next)
+			if got := lease(t, l, now.Add(59*time.Minute), 2); len(got) != 0 {
+				t.Errorf("%s%s: leased %v before the hour was over", name, next, got)
+			}
+			finish(t, l)
 		}
+		l = begin(t, s, name+", the last")
 		if got := lease(t, l, now.Add(61*time.Minute), 2); len(got) != 2 {
 			t.Errorf("%s: leased %v after the hour, want both gaps", name, got)
 		}
@@ -192,6 +196,43 @@ func clockSetBack(t *testing.T, open opener) {
 			page(at[1], collection.Cursor{}, collection.Cursor{Done: true}, name+", too"))
 		finish(t, l)
 		closeStore(t, s)
+	}
+}
+
+// clockSetBackUnderGaps: a gap that is left after the clock was set back under its
+// run waits by that clock, and what the run does next moves only those before it.
+func clockSetBackUnderGaps(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	now := time.Now()
+	hour, ahead := now.Add(time.Hour), now.AddDate(1, 0, 0)
+	beat := func(at time.Time) {
+		if err := l.Beat(t.Context(), at, collection.Tally{}, collection.Metrics{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, leave := range []func(collection.Gap){
+		func(gap collection.Gap) { deferGap(t, l, false, gap) },
+		func(gap collection.Gap) {
+			commit(t, l, collection.Slice{Place: gap.Place, Next: token("2"), Leaves: &gap})
+		},
+	} {
+		before, after := part("issues", fmt.Sprint("before ", i)), part("issues", fmt.Sprint("after ", i))
+		deferGap(t, l, false, collection.Gap{Place: before, Reason: collection.RetryAfter, NotBefore: ahead.Add(time.Hour)})
+		beat(ahead)
+		leave(collection.Gap{Place: after, Reason: collection.RetryAfter, NotBefore: hour})
+		beat(now)
+		gaps, err := s.Gaps(t.Context(), connector)
+		if err != nil || len(gaps) != 2 {
+			t.Fatalf("Gaps = %v, %v, want two", gaps, err)
+		}
+		for _, gap := range gaps {
+			if off := gap.NotBefore.Sub(hour); off < 0 || off > 10*time.Minute {
+				t.Errorf("%v waits until %v, want %v or little more", gap.Partition, gap.NotBefore, hour)
+			}
+		}
+		for _, gap := range gaps {
+			commit(t, l, collection.Slice{Place: gap.Place, From: gap.Cursor, Next: collection.Cursor{Done: true}, Fills: gap.ID})
+		}
 	}
 }
 

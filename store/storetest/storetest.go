@@ -56,6 +56,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I15 two checkpoints", twoLanes},
 		{"I16 clocks decide nothing", clocks},
 		{"I16 a clock set back makes no wait longer", clockSetBack},
+		{"I16 a clock set back makes no wait of later shorter", clockSetBackUnderGaps},
 		{"I16 a clock that goes on moves no wait", clockGoesOn},
 		{"I17 places do not disturb each other", concurrentPlaces},
 		{"I21 changes leave evidence", evidence},
