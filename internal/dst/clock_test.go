@@ -31,7 +31,13 @@ func (h *history) setClock(d time.Duration) {
 // stepClock sets the clock by d under a process.
 func (h *history) stepClock(p *process, d time.Duration) {
 	h.count(map[bool]string{true: "clock set back under a run", false: "clock set forward under a run"}[d < 0])
-	h.waits.step()
+	if d < 0 {
+		now, _, err := h.stage.look()
+		if err != nil {
+			h.violate("read: %v", err)
+		}
+		h.waits.setBack(now)
+	}
 	h.moveClock(d, p)
 }
 

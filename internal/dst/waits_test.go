@@ -10,11 +10,10 @@ import (
 // waits knows how long gaps may wait after the clock was set back: no longer
 // than when their run was last heard of. (I16.)
 type waits struct {
-	mu      sync.Mutex
-	heard   time.Time           // when a run was heard of last, as it is stored
-	left    map[int64]remaining // when the clock was set back; nil: it was not since the last run began
-	limits  map[int64]limit     // for what the last run found waiting
-	stepped bool                // the clock was set under the run
+	mu     sync.Mutex
+	heard  time.Time           // when a run was heard of last, as it is stored
+	left   map[int64]remaining // when the clock was set back; nil: it was not since a run began or was heard of
+	limits map[int64]limit     // for what was found waiting then
 }
 
 // A remaining is how long a gap had to wait when its run was last heard of.
@@ -30,10 +29,13 @@ type limit struct {
 }
 
 // beat notes that a run said that it is alive. It takes the place of what it said
-// before, also under another clock.
+// before, also under another clock, and so must move what is waited for.
 func (w *waits) beat(at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.left != nil {
+		w.moved(at)
+	}
 	w.heard = at
 }
 
@@ -53,7 +55,8 @@ func (w *waits) age(d time.Duration) {
 	w.heard = w.heard.Add(-d)
 }
 
-// setBack notes what is waited for before the clock is set back.
+// setBack notes what is waited for before the clock is set back, whether a run is
+// under way or not.
 func (w *waits) setBack(r rest) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,11 +75,17 @@ func (w *waits) setBack(r rest) {
 func (w *waits) begin(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.limits, w.stepped = map[int64]limit{}, false
+	w.moved(now)
+	w.heard = now
+}
+
+// moved turns what was left of waits into limits. w.mu is held.
+func (w *waits) moved(now time.Time) {
+	w.limits = map[int64]limit{}
 	for id, left := range w.left {
 		w.limits[id] = limit{now.Add(max(0, left.Duration)), left.attempts}
 	}
-	w.left, w.heard = nil, now
+	w.left = nil
 }
 
 // renewed notes that gaps wait for something else now.
@@ -85,22 +94,16 @@ func (w *waits) renewed(gaps []collection.Gap) {
 	defer w.mu.Unlock()
 	for _, gap := range gaps {
 		delete(w.limits, gap.ID)
+		delete(w.left, gap.ID)
 	}
 }
 
-// step notes that the clock is set under a run: only the next one can move what
-// is waited for.
-func (w *waits) step() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stepped, w.limits = true, nil
-}
-
-// tooLong returns by how much a gap that waits waits too long.
+// tooLong returns by how much a gap that waits waits too long. Until a run is
+// heard of under a clock that was set back, nothing can have moved.
 func (w *waits) tooLong(g gap) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.stepped || g.state == collection.GapDead || g.until.IsZero() {
+	if w.left != nil || g.state == collection.GapDead || g.until.IsZero() {
 		return 0
 	}
 	over := time.Until(g.until) - longestWait
