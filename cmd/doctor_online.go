@@ -65,7 +65,7 @@ func (d *diagnosis) visit(ctx context.Context, what string, a probed) {
 	notAsked := func(why string) { d.add(look, what, "not asked: "+why) }
 	known, err := d.openMemory(ctx, a)
 	if err != nil {
-		notAsked("what the answer says of the account could not be saved: " + plainError(err))
+		notAsked("what the answer says of the account could not be saved: " + problemOf(err, scene{}).Headline)
 		return
 	}
 	defer known.close()

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,8 @@ func (a *app) explainCommand() *cobra.Command {
 		Long: `Explain says why requests leave as they do: what limits them, where each limit
 comes from, which one binds now, what was learned and when, and what would make
 it faster. It tells one run or one gap ("g_31") if it is given its id, and the
-long words for a reason ("retry_after") or an exit code ("75").
+long words for a reason ("retry_after"), the code of a message ("E0301") or an
+exit code ("75").
 
 All of it comes from the database and the files of the configuration. Nothing
 is sent, and nothing is changed.`,
@@ -226,8 +228,12 @@ type explanationOf struct {
 	Next    string `json:"next"`
 }
 
-// wordsFor explains an exit code or a reason; ok is false for other words.
+// wordsFor explains an exit code, the code of a message or a reason; ok is
+// false for other words.
 func wordsFor(arg string) (e explanationOf, ok bool) {
+	if e, ok := wordsForCode(arg); ok {
+		return e, true
+	}
 	if code, err := strconv.Atoi(arg); err == nil {
 		for _, c := range exitCodes {
 			if c.Code == code {
@@ -241,6 +247,29 @@ func wordsFor(arg string) (e explanationOf, ok bool) {
 		return explanationOf{}, false
 	}
 	return explanationOf{"reason " + arg, meaning[0], whoActs(collection.Reason(arg)), meaning[1]}, true
+}
+
+// wordsForCode explains the code that a message begins with: by the reason that
+// it stands for, if that is one, or else by the exit code of a command that
+// says it.
+func wordsForCode(code string) (e explanationOf, ok bool) {
+	i := slices.IndexFunc(explanations, func(row explanation) bool { return row.code == code })
+	if i < 0 {
+		return explanationOf{}, false
+	}
+	word := strconv.Itoa(explanations[i].exit)
+	var of []collection.Reason
+	for reason := range reasonMeanings {
+		if classify(&collection.Stop{Reason: reason, Status: http.StatusServiceUnavailable}).code == code {
+			of = append(of, reason)
+		}
+	}
+	if len(of) == 1 {
+		word = string(of[0])
+	}
+	e, ok = wordsFor(word)
+	e.Word = code + ", " + e.Word
+	return e, ok
 }
 
 // whoActs says who ends a gap with reason r.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -14,7 +15,9 @@ import (
 )
 
 // openForWriting opens the database of a run, and makes it at the default
-// place or where create allows it.
+// place or where create allows it. The folders of the default place are made,
+// too. One that was named must be there, like that of a backup: a mistyped one,
+// or a disk that is not mounted, must not come to be.
 //
 // Where the newest commits may be lost it goes on from the last that is there,
 // and collects the others again: nobody has to come after a power cut.
@@ -24,9 +27,20 @@ func (a *app) openForWriting(ctx context.Context, s settings, create bool) (db *
 	}
 	_, err = os.Stat(s.State)
 	created = errors.Is(err, fs.ErrNotExist)
+	if dir := filepath.Dir(s.State); created && create && s.StateNamed {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return nil, false, &noFolderError{dir}
+		}
+	}
 	db, err = sqlite.Open(ctx, s.State, sqlite.Options{Create: create || !s.StateNamed})
 	return db, created, err
 }
+
+// A noFolderError says that the database was to be made in a folder that is
+// not there.
+type noFolderError struct{ Dir string }
+
+func (e *noFolderError) Error() string { return "there is no folder " + e.Dir }
 
 // openForReading opens the database to look at it. At the default place there
 // may be none yet: then it returns nil.
@@ -121,7 +135,7 @@ func (a *app) change(ctx context.Context, arg string, do func(db *sqlite.Store, 
 	if err != nil {
 		return err
 	}
-	sc := scene{Connector: name, State: settings.State, Usual: !settings.StateNamed, Flags: a.repeat()}
+	sc := scene{Connector: name, State: settings.State, Usual: !settings.StateNamed, ByHand: true}
 	if err := sqlite.CheckLog(settings.State); err != nil {
 		return a.exit(err, sc)
 	}

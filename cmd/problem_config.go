@@ -88,4 +88,13 @@ func writeMissingSecret(p *problem, err error, sc scene) {
 	}
 	p.Saved = "nothing was started"
 	p.Do = []step{{Say: "put it there, or name another place under `providers:` in collect.yaml"}}
+	if len(e.Looked) != 1 {
+		return
+	}
+	if name, ok := strings.CutPrefix(e.Looked[0], "env "); ok {
+		p.Do = []step{
+			{"set it (cron has an environment of its own):", "export " + name + "=..."},
+			{Say: "or name another place under `providers:` in collect.yaml"},
+		}
+	}
 }

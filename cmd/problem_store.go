@@ -2,15 +2,19 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 )
 
 func writeFull(p *problem, _ error, sc scene) {
-	p.Headline = "no space left while saving a slice"
-	if sc.State != "" {
-		p.Headline = fmt.Sprintf("no space left for %s while saving a slice", sc.State)
-	}
+	p.Headline = "no space left for " + cmp.Or(sc.State, "the database")
 	p.At = sc.place()
+	if sc.Run.ID == "" { // a command of an operator
+		p.Saved = "everything that was saved before; nothing was changed"
+		p.Do = []step{{Say: "free some space, then give the command again"}}
+		return
+	}
+	p.Headline += " while saving a slice"
 	p.Saved = sc.saved() + ". The slice was not counted; it will replay"
 	p.Do = []step{sc.resume("free some space, then:")}
 }
@@ -40,6 +44,14 @@ func writeMissing(p *problem, _ error, sc scene) {
 	p.Headline = "there is no database at the path that was named"
 	p.Why = "a mistyped path must not collect everything again"
 	p.Do = []step{{Say: "correct the path, or begin a new database there: `collect run` with --create"}}
+}
+
+func writeNoFolder(p *problem, err error, sc scene) {
+	e, _ := errors.AsType[*noFolderError](err)
+	p.Headline = "the database cannot be made: " + err.Error()
+	p.At = sc.State
+	p.Saved = "nothing was started"
+	p.Do = []step{{"make it:", "mkdir -p " + quoted(e.Dir)}, {Say: "or correct the path; if it is on another disk, see that it is mounted"}}
 }
 
 func writeNotDatabase(p *problem, _ error, sc scene) {

@@ -99,6 +99,12 @@ error[E0702]: no space left for ~/.local/state/collect/state.db while saving a
          will replay
   do     free some space, then: collect resume tickets
 `},
+		{"disk full under an operator", fmt.Errorf("reset: %w", collection.ErrFull), scene{Connector: "tickets", State: "x.db"}, `
+error[E0702]: no space left for x.db
+  at     tickets
+  saved  everything that was saved before; nothing was changed
+  do     free some space, then give the command again
+`},
 		{"mistake in collect.yaml", &fileError{
 			Path: "collect.yaml", Line: 4, Column: 5, Message: "unknown key `celling_per_second`",
 			Note:   "a provider has a similar key: `ceiling_per_second`",
@@ -188,7 +194,7 @@ func TestEveryErrorIsExplained(t *testing.T) {
 		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &meaningError{Connector: "x"}, &noFileError{Path: "x.yaml"}, errNoHome,
 		&declarative.MissingSecretError{Name: "token"},
 		&collection.Stop{Reason: collection.Auth, Err: oauth2.ErrRefused}, &tokenfile.Error{Path: "/t", Err: syscall.ENOSPC}, tokenfile.ErrBusy,
-		&store.HeldError{}, &busyError{}, gate.ErrStale, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &lostError{3, 5}, &nothingFoundError{}, store.ErrInUse, &takenError{"x"}, &restoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, store.ErrLocked, &outputError{syscall.EIO},
+		&store.HeldError{}, &noFolderError{}, &busyError{}, gate.ErrStale, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &lostError{3, 5}, &nothingFoundError{}, store.ErrInUse, &takenError{"x"}, &restoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, store.ErrLocked, &outputError{syscall.EIO},
 		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),
 		&collection.Stop{Reason: collection.UpstreamPressure, Status: 503},
 		&collection.Stop{Reason: collection.BadPage, Err: pacing.ErrPrivate},

@@ -12,9 +12,14 @@ func writeUsage(p *problem, err error, sc scene) {
 	p.Do = []step{{"see:", cmp.Or(sc.Command, "collect") + " --help"}}
 }
 
-func writeUnknownConnector(p *problem, err error, _ scene) {
+func writeUnknownConnector(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*unknownConnectorError](err)
 	p.Headline = fmt.Sprintf("no connector named `%s`", e.Name)
+	if e.File != "" {
+		p.Note = "there is a file of that name here, and a file is given by its path"
+		p.Do = []step{{"to run it:", "collect run " + quoted(e.File) + sc.Flags}}
+		return
+	}
 	if name := nearest(e.Name, e.Known); name != "" {
 		p.Note = fmt.Sprintf("there is a connector with a similar name: `%s`", name)
 		p.Do = []step{{"see all:", "collect status"}}
@@ -29,7 +34,11 @@ func writeUnknownConnector(p *problem, err error, _ scene) {
 func writeNoFile(p *problem, err error, _ scene) {
 	p.Headline = err.Error()
 	p.Saved = "nothing was started"
-	if e, _ := errors.AsType[*noFileError](err); e.Named != "" {
+	e, _ := errors.AsType[*noFileError](err)
+	if e.Near != "" {
+		p.Note = "there is a file with a similar name: " + e.Near
+	}
+	if e.Named != "" {
 		p.At = e.Named
 		p.Do = []step{{Say: "correct `use:` there: a relative path begins where that file is"}}
 		return

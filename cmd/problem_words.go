@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"collect/collection"
@@ -81,6 +82,13 @@ func writeHeld(p *problem, err error, sc scene) {
 		p.By += ", alive " + ago(run.BeatAt, sc.Now)
 	}
 	p.Do = []step{{Say: "nothing; your schedule can simply try again later"}}
+	if sc.ByHand {
+		p.Saved = "nothing was changed"
+		p.Do = []step{
+			{"wait for its end, or stop it; it saves the page in flight:", fmt.Sprintf("kill -INT %d", run.Holder.PID)},
+			{Say: "then give the command again"},
+		}
+	}
 }
 
 func writeBusy(p *problem, err error, _ scene) {
@@ -113,13 +121,20 @@ func writeOutput(p *problem, err error, _ scene) {
 		p.Do = []step{{"make it:", "mkdir -p " + quoted(dir)}, {Say: "or name a file in another folder, and do it again"}}
 		return
 	}
-	p.Headline = "the output cannot be written: " + plainText(err)
+	text := plainText(err)
 	p.Saved = "everything; the database was not changed"
 	p.Do = []step{{Say: "name another file, or see to its folder and its disk; then do it again"}}
 	if full(err) {
+		if where, _, ok := strings.Cut(text, noSpace); ok { // what follows is in the words of SQLite
+			text = where + noSpace
+		}
 		p.Do = []step{{Say: "free some space or name another file, and do it again"}}
 	}
+	p.Headline = "the output cannot be written: " + text
 }
+
+// noSpace is how a full disk is called, by us and by Unix.
+const noSpace = "no space left"
 
 func writeFenced(p *problem, _ error, sc scene) {
 	p.Headline = fmt.Sprintf("another process took %s over, so this run stopped", sc.Connector)

@@ -44,6 +44,7 @@ type scene struct {
 	Mark       string         // its fingerprint
 	State      string         // path of the database
 	Usual      bool           // nobody named that path
+	ByHand     bool           // a person waits for it, and no schedule comes back
 	RequestCap int64
 	MaxTime    time.Duration
 	Retries    int64 // the run's retry tokens
@@ -101,6 +102,7 @@ var explanations = []explanation{
 	{"E0713", levelError, exitStorage, needsOperator, false, as[*nothingFoundError], writeNothingFound},
 	{"E0704", levelError, exitStorage, needsOperator, false, is(store.ErrDamaged), writeDamaged},
 	{"E0705", levelError, exitStorage, needsOperator, false, is(store.ErrMissing), writeMissing},
+	{"E0705", levelError, exitStorage, needsOperator, false, as[*noFolderError], writeNoFolder},
 	{"E0708", levelError, exitStorage, needsOperator, false, is(store.ErrNotDatabase), writeNotDatabase},
 	{"E0709", levelError, exitStorage, needsOperator, false, is(store.ErrNoAccess), writeNoAccess},
 	{"E0717", levelError, exitStorage, needsOperator, true, is(store.ErrDisk), writeDisk},
@@ -264,6 +266,7 @@ func (e *usageError) Error() string { return e.Message }
 type unknownConnectorError struct {
 	Name  string
 	Known []string
+	File  string // of the name, where the command was given; "" for none
 }
 
 func (e *unknownConnectorError) Error() string { return fmt.Sprintf("no connector named %q", e.Name) }

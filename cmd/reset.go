@@ -96,7 +96,7 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 		fmt.Fprintf(a.err, "reset: %s/%s. The next run collects it again; %s records stay until they are replaced\n",
 			name, o.stream, count(streams[i].Records))
 		if kept != "" {
-			fmt.Fprintf(a.err, "  kept   %s is what was there before; \"collect restore\" brings it back\n", home(kept, a.env))
+			fmt.Fprintf(a.err, "  kept   %s is what was there before\n  back   collect restore %s%s\n", home(kept, a.env), quoted(kept), a.repeat())
 		}
 		return nil
 	})

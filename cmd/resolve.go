@@ -117,7 +117,31 @@ func (a *app) sourceOf(s settings, name string) (string, error) {
 			known = append(known, collected...)
 		}
 	}
-	return "", &unknownConnectorError{Name: name, Known: known}
+	unknown := &unknownConnectorError{Name: name, Known: known}
+	if info, err := os.Stat(name + ".yaml"); err == nil && info.Mode().IsRegular() {
+		unknown.File = info.Name()
+	}
+	return "", unknown
+}
+
+// nearFile returns the connector file that was probably meant by a path where
+// there is none; "" if there is nothing like it.
+func nearFile(path string) string {
+	dir := filepath.Dir(path)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && strings.HasPrefix(filepath.Ext(e.Name()), ".y") {
+			files = append(files, e.Name())
+		}
+	}
+	if name := nearest(filepath.Base(path), files); name != "" {
+		return filepath.Join(dir, name)
+	}
+	return ""
 }
 
 // parseParams reads --param flags.
@@ -144,7 +168,7 @@ func mergeParams(base, over map[string]string) map[string]string {
 func parseFile(path string) (*declarative.Spec, error) {
 	src, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &noFileError{Path: path}
+		return nil, &noFileError{Path: path, Near: nearFile(path)}
 	}
 	if err != nil {
 		return nil, &fileError{Path: path, Message: "the connector file cannot be read: " + reason(err)}
@@ -173,6 +197,7 @@ func parseBuiltIn(name string) (*declarative.Spec, error) {
 type noFileError struct {
 	Path  string
 	Named string // where collect.yaml names it, file:line; "": on the command line
+	Near  string // a file beside it with a similar name; "" for none
 }
 
 func (e *noFileError) Error() string { return "there is no connector file " + e.Path }

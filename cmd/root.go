@@ -9,6 +9,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,12 +81,17 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 			code = a.report(&panicError{Value: value, Stack: debug.Stack()}, scene{})
 		}
 	}()
+	written := &results{Writer: a.out}
+	a.out = written
 	root := a.rootCommand()
 	root.SetArgs(args)
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	typed, err := root.ExecuteContextC(ctx)
+	if written.err != nil && (err == nil || errors.Is(err, written.err)) {
+		err = &outputError{written.err}
+	}
 	if err == nil {
 		return exitOK
 	}
@@ -93,6 +99,19 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 		return exit.code
 	}
 	return a.report(err, scene{Command: typed.CommandPath()})
+}
+
+// Results remember that something of them could not be written: half a result
+// must not look like a whole one.
+type results struct {
+	io.Writer
+	err error
+}
+
+func (o *results) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	o.err = cmp.Or(o.err, err)
+	return n, err
 }
 
 // report says what went wrong and returns the exit code of it.

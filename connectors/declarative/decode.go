@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -81,7 +82,7 @@ func decode(src []byte, doc *document) []fault {
 	}
 	file, err := parser.ParseBytes(src, 0)
 	if err != nil {
-		return []fault{syntaxFault(err)}
+		return []fault{syntaxFault(src, err)}
 	}
 	d := &decoder{}
 	switch {
@@ -95,12 +96,22 @@ func decode(src []byte, doc *document) []fault {
 	return d.faults
 }
 
-func syntaxFault(err error) fault {
+// syntaxFault is where and why src is not YAML. A tab before the first word of a
+// line looks like nothing, and is said by the parser in many ways.
+func syntaxFault(src []byte, err error) fault {
 	f := fault{at: span{line: 1, column: 1, length: 1}, message: "not YAML"}
 	if syntax, ok := errors.AsType[*yaml.SyntaxError](err); ok {
 		f.message = syntax.Message
 		if syntax.Token != nil {
 			f.at = spanOf(syntax.Token)
+		}
+	}
+	n := 0
+	for line := range bytes.Lines(src) {
+		n++
+		words := bytes.TrimLeft(line, " \t")
+		if tab := bytes.IndexByte(line[:len(line)-len(words)], '\t'); tab >= 0 && len(bytes.TrimSpace(words)) > 0 {
+			return fault{at: span{line: n, column: tab + 1, length: 1}, message: "a line begins with a tab: YAML wants spaces"}
 		}
 	}
 	return f

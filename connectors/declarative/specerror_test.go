@@ -140,7 +140,7 @@ func mistakes() []mistake {
 		{"get: /repos/${repo}/issues", "get: /x\n    query: {since: 1}", "15:20: `since` is set here and by `page` or `since`", ""},
 		{"  issues:\n", "  repos:\n", "12:3: mapping key \"repos\" already defined at [11:3]", ""},
 		{"  repos: {get: /repos}", "  repos: {get: /repos", "", "any"},
-		{"  repos: {get: /repos}", "\trepos: {get: /repos}", "11:1: found character '\t' that cannot start any token", ""},
+		{"  repos: {get: /repos}", "\trepos: {get: /repos}", "11:1: a line begins with a tab: YAML wants spaces", ""},
 		{"  repos: {get: /repos}", "  repos: &a {get: /repos}", "11:10: anchors, aliases and tags are not part of the language", ""},
 	}
 }

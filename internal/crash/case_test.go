@@ -85,7 +85,7 @@ func (c *trial) settle() {
 
 func (c *trial) state() string {
 	if c.dirs {
-		return filepath.Join(c.dir, "made", "by", "it", "state.db")
+		return filepath.Join(c.dir, "made", "by", "it", usual)
 	}
 	return filepath.Join(c.dir, "state.db")
 }
@@ -101,14 +101,23 @@ func (c *trial) clean() {
 	}
 }
 
+// usual is where the database is that nobody named, in the folder for the
+// state of programs. There, and only there, the folders are made, too.
+const usual = "/collect/state.db"
+
 // prepare returns the process of a command line on the trial's database, which
 // runs under the program in front, if there is one.
 func (b *bench) prepare(state string, command []string, front ...string) *process {
 	line := append(append(front, b.binary), command...)
-	p := &process{Cmd: exec.Command(line[0], append(line[1:], "--state", state)...), patience: patience}
-	p.Dir = b.dir
+	env := []string{"HOME=" + b.dir, "PATH=" + os.Getenv("PATH"), "NO_PROXY=127.0.0.1"}
+	if home, ok := strings.CutSuffix(state, usual); ok {
+		env = append(env, "XDG_STATE_HOME="+home)
+	} else {
+		line = append(line, "--state", state)
+	}
+	p := &process{Cmd: exec.Command(line[0], line[1:]...), patience: patience}
+	p.Dir, p.Env = b.dir, env
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.Env = []string{"HOME=" + b.dir, "PATH=" + os.Getenv("PATH"), "NO_PROXY=127.0.0.1"}
 	p.Stdout, p.Stderr = &p.out, &p.err
 	p.WaitDelay = time.Second // children of a killed process may have its output
 	return p
