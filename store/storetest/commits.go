@@ -136,6 +136,14 @@ func keyCollision(t *testing.T, open opener) {
 		t.Errorf("of the stream itself: Rejected = %d, Changed = %d, want 1 and 1", done.Rejected, done.Changed)
 	}
 	checkContents(t, s, "issues", `1={"n":"1"}`, `2={"n":"2"}`, `3={"n":"3"}`, `4={"n":"4"}`)
+
+	// A stream of no parent has partitions like any other.
+	other := page(part("repos", "y"), collection.Cursor{}, token("2"), "1")
+	other.Records[0].Data = []byte(`{"of":"y"}`)
+	commit(t, l, page(part("repos", "x"), collection.Cursor{}, token("2"), "1"))
+	if done := commit(t, l, other)[0]; done.Rejected != 1 || done.Changed != 0 {
+		t.Errorf("of a stream of no parent: Rejected = %d, Changed = %d, want 1 and 0", done.Rejected, done.Changed)
+	}
 }
 
 func bytesUnchanged(t *testing.T, open opener) {
