@@ -52,11 +52,11 @@ func TestWindowAgainstCounting(t *testing.T) {
 }
 
 // TestLargeWindowIsBounded: a day of a million requests is kept in groups,
-// which never allow more than the ceiling.
+// which never allow more than the ceiling, and cost a thousandth of the window.
 func TestLargeWindowIsBounded(t *testing.T) {
 	const count = 50_000
 	w := gate.NewWindow(collection.Ceiling{Count: count, Per: time.Hour})
-	now := t0
+	now, most := t0, 0
 	var sent []time.Time
 	for len(sent) < 3*count {
 		if next := w.Next(now); !next.IsZero() {
@@ -64,11 +64,17 @@ func TestLargeWindowIsBounded(t *testing.T) {
 			continue
 		}
 		w.Add(now)
+		most = max(most, w.Groups())
 		sent = append(sent, now)
 		now = now.Add(20 * ms)
 	}
-	if got := w.Groups(); got > 2*1024 {
-		t.Errorf("%d groups are remembered", got)
+	if most > 2*1024 {
+		t.Errorf("%d groups are remembered", most)
+	}
+	// Each hour but the first, as many leave in the time that they took in that.
+	least := 2*time.Hour + count*20*ms
+	if got := now.Sub(t0); got < least || got > least+3*time.Hour/1024 {
+		t.Errorf("%d requests take %v, want %v and at most a thousandth more", len(sent), got, least)
 	}
 	full := false
 	for i := range sent[count:] {
@@ -79,6 +85,19 @@ func TestLargeWindowIsBounded(t *testing.T) {
 	}
 	if !full {
 		t.Errorf("never were 99 %% of %d requests in an hour", count)
+	}
+}
+
+// TestSmallWindowIsExact: up to 1024 departures are remembered one by one.
+func TestSmallWindowIsExact(t *testing.T) {
+	for count, exact := range map[int]bool{1024: true, 1025: false} {
+		w := gate.NewWindow(collection.Ceiling{Count: count, Per: time.Hour})
+		for i := range count {
+			w.Add(t0.Add(time.Duration(i) * ms))
+		}
+		if got := w.Groups(); (got == count) != exact {
+			t.Errorf("%d departures are remembered as %d", count, got)
+		}
 	}
 }
 
