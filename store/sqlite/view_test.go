@@ -138,6 +138,15 @@ func TestViewOfHostileNames(t *testing.T) {
 	}
 }
 
+// TestViewOfAPath: a field whose name reads like a path to another one has its
+// own value.
+func TestViewOfAPath(t *testing.T) {
+	db, view := viewed(t, "acme", "paths", `{"a":{"b":"inner"},"a\".\"b":"own"}`)
+	if got := queryRows(t, db, `SELECT "a"".""b" FROM "`+view+`"`); !slices.Equal(got, []string{"own"}) {
+		t.Errorf("the field is %q, want its own value", got)
+	}
+}
+
 // TestViewNames: views share their names with nothing, tables included.
 func TestViewNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
