@@ -173,9 +173,9 @@ func TestRetriesThatSucceedCount(t *testing.T) {
 			p.Retry = i > 0
 			g.Settle(t0, p, o)
 		}
-	}
-	if !g.Closed() {
-		t.Error("one in three of what counts failed, and the breaker is open")
+		if !g.Closed() {
+			t.Fatal("one in three of what counts failed, and the breaker is open")
+		}
 	}
 }
 
