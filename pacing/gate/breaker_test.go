@@ -171,10 +171,9 @@ func TestRetriesThatSucceedCount(t *testing.T) {
 		for i, o := range []law.Outcome{failing, failing, good, good} {
 			p := g.Leave(gate.Request{}, t0)
 			p.Retry = i > 0
-			g.Settle(t0, p, o)
-		}
-		if !g.Closed() {
-			t.Fatal("one in three of what counts failed, and the breaker is open")
+			if g.Settle(t0, p, o); !g.Closed() {
+				t.Fatal("one in three of what counts failed, and the breaker is open")
+			}
 		}
 	}
 }

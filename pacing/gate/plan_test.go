@@ -120,7 +120,7 @@ func TestBoundInFlight(t *testing.T) {
 		first, now := g.Concurrency(), t0
 		g.Settle(now, g.Leave(gate.Request{}, now), refused)
 		less := g.Concurrency()
-		for range 200 {
+		for range 1000 {
 			var flying []gate.Pass
 			for range g.Concurrency() {
 				flying = append(flying, g.Leave(gate.Request{}, now))
