@@ -136,3 +136,30 @@ func TestBoundInFlight(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowAnswersFlyFewer where the bound goes by the time of the answers, which
+// is that from when they left.
+func TestSlowAnswersFlyFewer(t *testing.T) {
+	g, err := gate.New(collection.Provider{Unpaced: true, Concurrency: collection.Concurrency{Max: 8, Law: inflight.Gradient}}, "", time.Minute, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := t0
+	rounds := func(n int, took time.Duration) {
+		for range n {
+			var flying []gate.Pass
+			for range g.Concurrency() {
+				flying = append(flying, g.Leave(gate.Request{}, now))
+			}
+			now = now.Add(took)
+			for _, p := range flying {
+				g.Settle(now, p, good)
+			}
+		}
+	}
+	rounds(200, 100*ms)
+	quick := g.Concurrency()
+	if rounds(4, 10*time.Second); quick != 8 || g.Concurrency() >= quick {
+		t.Errorf("%d fly while answers are quick, and %d when they are slow, want 8 and fewer", quick, g.Concurrency())
+	}
+}
