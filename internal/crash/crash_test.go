@@ -3,8 +3,8 @@
 //
 // A scenario is a command, with a database as it was before it and a provider
 // on a real socket: a first run, a run beside another connector, a resume, a
-// backfill, details by four workers, and a credential that has been renewed.
-// Each is disturbed
+// backfill, details by four workers, a credential that has been renewed, and
+// one that is renewed on the way. Each is disturbed
 //
 //   - by SIGKILL at random moments, again and again ([TestKilled]);
 //   - by SIGKILL at each of its system calls, and by errors of the kernel

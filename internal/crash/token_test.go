@@ -11,8 +11,9 @@ import (
 // What is asked of a refresh token that the provider replaces: whatever happens
 // on the way, the file holds one that was granted, whole. A provider that takes
 // the old one until the new one was used takes that of the file, always. One
-// that does not may take none: then the command says that somebody has to sign
-// in, and goes on when they have.
+// that does not may take none, if the one that came with an access token was
+// lost before that was used: then the command says that somebody has to sign in,
+// and goes on when they have.
 
 var granted = regexp.MustCompile(`^refresh-[0-9]+\n$`)
 
@@ -30,6 +31,8 @@ func (c *trial) tokenKept(after ending) {
 		c.fail("%v; the refresh token is broken: %q, %v", after, text, err)
 	case !c.strict && !c.provider.Refreshes(token):
 		c.fail("%v; the refresh token is lost: %s is kept", after, token)
+	case !c.provider.Refreshes(token) && c.provider.Relied():
+		c.fail("%v; the refresh token is lost, and what came with it was used: %s is kept", after, token)
 	}
 	if info, err := os.Stat(c.tokenFile()); err == nil && info.Mode().Perm() != 0o600 {
 		c.fail("%v; the refresh token is open to others: %v", after, info.Mode())

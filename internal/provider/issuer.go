@@ -57,9 +57,11 @@ type tokens struct {
 
 	mu      sync.Mutex
 	granted int
-	refresh string // the latest refresh token
-	before  string // the one before, until the latest was used; "": there is none
-	access  map[string]int
+	refresh string         // the latest refresh token
+	before  string         // the one before, until the latest was used; "": there is none
+	access  map[string]int // uses of each
+	latest  string         // of them
+	relied  bool           // the latest was used
 }
 
 // Issue grants tokens from now on as the issuer says; nil: none, and none is
@@ -101,6 +103,15 @@ func (s *Server) Refreshes(token string) bool {
 	return t.refreshes(token)
 }
 
+// Relied reports whether the latest access token was used: whoever did that
+// should have kept the refresh token that came with it.
+func (s *Server) Relied() bool {
+	t := s.issuer()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.relied
+}
+
 func (s *Server) issuer() *tokens {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,6 +125,7 @@ func (t *tokens) serves(bearer string) bool {
 	token, _ := strings.CutPrefix(bearer, "Bearer ")
 	used, ok := t.access[token]
 	t.access[token] = used + 1
+	t.relied = t.relied || token == t.latest
 	if !ok || t.Uses > 0 && used >= t.Uses {
 		delete(t.access, token)
 		return false
@@ -156,7 +168,7 @@ func (t *tokens) grant(w http.ResponseWriter, r *http.Request) {
 func (t *tokens) write(w http.ResponseWriter, refresh string) {
 	t.granted++
 	access := fmt.Sprint("access-", t.granted)
-	t.access[access] = 0
+	t.access[access], t.latest, t.relied = 0, access, false
 	body := map[string]any{"access_token": access, "token_type": "Bearer"}
 	if refresh != "" {
 		body["refresh_token"] = refresh

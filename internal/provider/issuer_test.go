@@ -51,11 +51,16 @@ func TestIssuer(t *testing.T) {
 			{ask("s3cret", "zero"), old},
 			{ask("s3cret", "zero"), again},
 			{ask("s3cret", "refresh-1"), map[bool]string{false: refused, true: grant(2)}[strict]},
+			{fmt.Sprint(s.Relied()), "false"},
 			{fmt.Sprint(use("access-1"), use("access-1"), use("access-1"), use("none")), "200 200 401 401"},
 		} {
 			if step.got != step.want {
 				t.Errorf("strict %t, step %d: %s, want %s", strict, i+1, step.got, step.want)
 			}
+		}
+		use(map[bool]string{false: "access-3", true: "access-2"}[strict])
+		if !s.Relied() {
+			t.Errorf("strict %t: the latest token was used", strict)
 		}
 		if token := s.SignIn(); !s.Refreshes(token) {
 			t.Errorf("strict %t: %s does not count after signing in", strict, token)
