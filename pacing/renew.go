@@ -27,10 +27,19 @@ func (g *Governor) renews(req *http.Request) bool {
 // says nothing about the pace; one that is refused is what the attempt came to.
 func (g *Governor) renew(ctx context.Context) answer {
 	a := answer{outcome: law.Outcome{Hold: -1}}
-	a.err = g.provider.Renewal.Renew(ctx, func(req *http.Request) (*http.Response, error) {
+	within := ctx
+	if end := g.budget.deadline(time.Now()); !end.IsZero() { // it may wait for another process
+		var cancel context.CancelFunc
+		within, cancel = context.WithDeadlineCause(ctx, end.Add(grace), errOver)
+		defer cancel()
+	}
+	a.err = g.provider.Renewal.Renew(within, func(req *http.Request) (*http.Response, error) {
 		a = g.ask(req)
 		return a.resp, a.err
 	})
+	if a.err == errOver {
+		a = failure(ctx, nil, errOver)
+	}
 	a.resp, a.renewed = nil, a.renewed && a.err == nil
 	a.outcome.Why = a.trouble()
 	return a

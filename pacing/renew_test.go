@@ -27,8 +27,12 @@ type lending struct {
 }
 
 func (l *lending) Renew(ctx context.Context, send func(*http.Request) (*http.Response, error)) error {
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	if l.have {
 		return nil
 	}
@@ -249,6 +253,18 @@ func TestRenewalOfMany(t *testing.T) {
 		group.Wait()
 		if l.sent != 1 {
 			t.Errorf("%d renewals, want 1: %v", l.sent, m.log())
+		}
+	})
+}
+
+// A renewal that waits for something else ends with the time of the run.
+func TestRenewalEndsWithTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, l := lent(t, pacing.Config{Base: split(ok, ok), Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: time.Minute})})
+		l.turn <- struct{}{} // somebody else has it, and goes on for ever
+		start := time.Now()
+		if stop := stopOf(t, g); stop.Reason != collection.WallClock || time.Since(start) > time.Minute+10*time.Second {
+			t.Errorf("%v after %v, want that the time is up after a minute", stop, time.Since(start))
 		}
 	})
 }
