@@ -63,14 +63,19 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
-			version, revision, goVersion := build()
 			if a.flags.json {
+				version, revision, goVersion := build()
 				return printJSON(a.out, map[string]string{"version": version, "revision": revision, "go": goVersion})
 			}
-			fmt.Fprintf(a.out, "collect %s %s %s\n", version, revision, goVersion)
+			fmt.Fprintln(a.out, versionLine())
 			return nil
 		},
 	}
+}
+
+func versionLine() string {
+	version, revision, goVersion := build()
+	return fmt.Sprintf("collect %s %s %s", version, revision, goVersion)
 }
 
 // build returns the version, the revision and the Go release of this binary,

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"unicode"
@@ -178,11 +179,13 @@ func (a *app) rootCommand() *cobra.Command {
 		SilenceUsage:               true,
 		Args:                       knownCommand,
 		PersistentPreRun:           a.endBySignal,
+		Version:                    versionLine(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			fmt.Fprintln(c.OutOrStdout(), c.Long)
 			return nil
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n") // as the command prints it
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.flags.config, "config", "", "read this `file` instead of the usual collect.yaml")
 	flags.StringVar(&a.flags.state, "state", "", "keep records and checkpoints in this database `file`")
@@ -269,6 +272,9 @@ func unknownFlag(c *cobra.Command, err error) error {
 		} else if elsewhere := inFiles[name]; elsewhere != "" {
 			message += "; it is said by " + elsewhere
 		}
+	}
+	if number, ok := errors.AsType[*strconv.NumError](err); ok {
+		message = strings.Replace(message, number.Error(), "not a number that fits", 1)
 	}
 	return &usageError{message}
 }

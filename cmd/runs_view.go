@@ -17,9 +17,9 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 		}
 		return "nothing was run yet\n"
 	}
-	drop := []int{6, 1, 3, 2}
+	drop := []int{6, 1, 3, 2, 5}
 	if !slices.ContainsFunc(runs, func(r collection.Run) bool { return r.Connector != runs[0].Connector }) {
-		drop = []int{1, 6, 3, 2} // it says the same in every line
+		drop = []int{1, 6, 3, 2, 5} // it says the same in every line
 	}
 	t := table{
 		Head:  []string{"RUN", "CONNECTOR", "STARTED", "TOOK", "OUTCOME", "RECORDS", "REQUESTS", "EXIT"},

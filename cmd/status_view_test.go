@@ -247,6 +247,11 @@ RUN               STARTED        TOOK  OUTCOME  RECORDS  REQUESTS  EXIT
 01JD8Z6QABCDEFGH  11-21 11:42  18 min  running  559,702    14,269     -
 01JD7X            11-20 10:00  60 min  paused         0         0     0
 `)
+	sameText(t, "runs in a narrow window", "\n"+runsTable("", runs[:2], noon, 36, caps{}), `
+RUN               OUTCOME  EXIT
+01JD8Z6QABCDEFGH  running     -
+01JD7X            paused      0
+`)
 	if got, want := runsTable("prices", nil, noon, 80, caps{}), "prices was never run\n"; got != want {
 		t.Errorf("no runs = %q, want %q", got, want)
 	}
