@@ -7,8 +7,8 @@ const (
 	chanceMost  = 3    // times as many are counted at most
 	chanceSure  = 3    // so much more for chance than against it, and it is believed;
 	chanceKnown = 6    // never more, so that it can be unlearned
-	chanceTest  = 8    // refusals that are forgiven before the next test of it,
-	chanceLess  = 0.95 // which is to go so much slower,
+	chanceTest  = 8    // refusals that are forgiven from one test of it to the next,
+	chanceLess  = 0.95 // which is to go so much slower than what would be the limit,
 	chanceQuiet = 3    // and is failed if so many times the usual answers come without a refusal
 )
 
@@ -61,15 +61,16 @@ func (p *plateau) byChance() bool {
 	return true
 }
 
-// forgive goes on as if there had been no refusal. From time to time it does so
-// a little slower, to see whether it was a limit after all.
-func (p *plateau) forgive() {
+// forgive goes on as if there had been no refusal. The first time, and from time
+// to time, it does so a little slower than what the count says, to see whether
+// that was the limit after all.
+func (p *plateau) forgive(now Moment) {
 	switch {
 	case p.untested > 0:
 		p.climb(p.untested)
 		p.untested = 0
-	case p.forgiven%chanceTest == 0:
-		p.climb(chanceLess * p.from)
+	case p.forgiven%chanceTest == 1:
+		p.climb(chanceLess * min(p.from, p.counted(now)))
 		p.untested = p.from
 	default:
 		p.resume()

@@ -135,11 +135,14 @@ func (p *plateau) recover(now Moment) {
 		p.mode = steady
 		p.begin(now)
 	case p.byChance():
-		p.forgive()
+		p.forgive(now)
+	case p.ebb(now):
+		p.begin(now)
 	default:
 		p.measure()
 		p.slowBeyond = false // the refusal tells of another limit
 		p.climb(p.learn(now))
+		p.wax()
 		// A refusal of the first few requests may be left over from an earlier
 		// run, so the start goes on once.
 		p.restart = p.was == startup && p.guesses == 1
@@ -164,7 +167,7 @@ func (p *plateau) resume() {
 func (p *plateau) climb(target float64) {
 	p.target = max(slowest, min(target, p.ceiling))
 	p.goal, p.mode = p.target, recovering
-	p.restart, p.reprobe = false, false
+	p.restart, p.reprobe, p.tide.surge = false, false, false
 	p.r = min(p.r, p.goal)
 	p.since, p.doubt = 0, 0
 }

@@ -30,11 +30,12 @@ type knowledge struct {
 	agreed  int           // episodes in a row that found the same
 	refuted bool          // a plateau that a probe seemed to prove was refused
 
-	began   Moment   // of the count
-	answers int      // since then
-	work    float64  // of them
-	latest  []served // answers: a ring
-	head    int      // its oldest, when it is full
+	began     Moment   // of the count
+	answers   int      // since then
+	work      float64  // of all answers there ever were,
+	uncounted float64  // and of those before it
+	latest    []served // answers: a ring
+	head      int      // its oldest, when it is full
 }
 
 // A served is an answer and what it cost.
@@ -60,7 +61,7 @@ func (k *knowledge) count(work float64, idle time.Duration, now Moment) {
 }
 
 // begin begins a new count.
-func (k *knowledge) begin(now Moment) { k.began, k.answers, k.work = now, 0, 0 }
+func (k *knowledge) begin(now Moment) { k.began, k.answers, k.uncounted = now, 0, k.work }
 
 // within returns the work of the kept answers that came in [from, to).
 func (k *knowledge) within(from, to Moment) float64 {
@@ -118,13 +119,18 @@ func (p *plateau) estimate(now Moment) float64 {
 	if p.answers < enough {
 		return 0 // short counts are added up
 	}
+	est := p.counted(now)
+	p.begin(now)
+	return est
+}
+
+// counted returns the rate of what was answered since the count began.
+func (p *plateau) counted(now Moment) float64 {
 	span := now - p.began
 	if p.window > 0 && p.at-p.began <= p.window {
 		span = min(span, p.window) // all of it was in one window
 	}
-	est := p.work / span.Seconds()
-	p.begin(now)
-	return est
+	return (p.work - p.uncounted) / span.Seconds()
 }
 
 // learn returns the plateau that the episode which has just ended calls for.

@@ -70,6 +70,7 @@ type plateau struct {
 	probe
 	crowd
 	chance
+	tide tide
 	latency
 	bulletin
 }

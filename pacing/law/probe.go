@@ -61,12 +61,19 @@ func (p *plateau) advance(weight float64, now Moment) {
 		}
 	case steady:
 		p.since++
+		if p.ebbing(now) {
+			return
+		}
 		if p.target < p.bound() && p.untested == 0 && p.due(now) {
 			p.base, p.levels, p.mode = p.target, p.levels[:0], probing
 			p.raise(now)
 		}
 	case probing:
 		p.since++
+		if p.tide.surge {
+			p.surges(now)
+			return
+		}
 		held := now - p.levels[len(p.levels)-1].at
 		if p.since < dwellCount || held < max(p.dwell(), scale(p.window, 1.2)) {
 			return
@@ -131,7 +138,12 @@ func (p *plateau) raise(now Moment) {
 	if p.agreed == 0 && p.tooFast > p.r {
 		step = max(step, math.Sqrt(p.tooFast/p.r)-1)
 	}
-	p.r = min(p.bound(), p.r*(1+step))
+	p.try(p.r*(1+step), now)
+}
+
+// try begins a level at rate.
+func (p *plateau) try(rate float64, now Moment) {
+	p.r = min(p.bound(), rate)
 	p.levels = append(p.levels, level{p.r, now})
 	p.since = 0
 }
