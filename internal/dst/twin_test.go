@@ -158,8 +158,8 @@ func (s *twin) moveBack(now time.Time) {
 	for _, g := range s.owed {
 		if waits(g) {
 			g.NotBefore = rounded(g.NotBefore.Add(-back))
-			g.OpenedAt, g.TriedAt = earliest(g.OpenedAt, now), earliest(g.TriedAt, now)
 		}
+		g.OpenedAt, g.TriedAt = earliest(g.OpenedAt, now), earliest(g.TriedAt, now)
 	}
 }
 

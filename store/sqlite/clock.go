@@ -29,15 +29,15 @@ func (l *ledger) moveBack(t tx) error {
 	if err != nil {
 		return err
 	}
-	now := formatTime(t.now)
 	for _, gap := range gaps {
-		err := t.exec(`UPDATE gaps SET not_before = ?, opened_at = min(opened_at, ?), tried_at = min(tried_at, ?) WHERE id = ?`,
-			formatTime(notBefore(gap.NotBefore.Add(-back))), now, now, gap.ID)
+		err := t.exec(`UPDATE gaps SET not_before = ? WHERE id = ?`, formatTime(notBefore(gap.NotBefore.Add(-back))), gap.ID)
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	now := formatTime(t.now)
+	return t.exec(`UPDATE gaps SET opened_at = min(opened_at, ?), tried_at = min(tried_at, ?)
+		WHERE state IN ('open', 'leased', 'dead') AND stream_id IN (SELECT id FROM streams WHERE connector = ?)`, now, now, l.connector)
 }
 
 // moveBackIfAhead does the same when the run was heard of later than now: the

@@ -160,6 +160,8 @@ func clockSetBack(t *testing.T, open opener) {
 			}
 			deferGap(t, l, false, gap)
 		}
+		late := collection.Gap{Place: part("issues", name+", late"), Reason: collection.Interrupted, OpenedAt: ahead}
+		deferGap(t, l, false, late) // it waits later
 		var beats []time.Time
 		switch after {
 		case "dies":
@@ -183,16 +185,22 @@ func clockSetBack(t *testing.T, open opener) {
 		s = open(t)
 		for _, next := range []string{", the next", ", the one after it"} {
 			l = begin(t, s, name+next)
-			if got := lease(t, l, now.Add(59*time.Minute), 2); len(got) != 0 {
+			late.Reason, late.NotBefore = collection.RetryAfter, now.Add(time.Hour)
+			deferGap(t, l, false, late)
+			if got := lease(t, l, now.Add(59*time.Minute), 3); len(got) != 0 {
 				t.Errorf("%s%s: leased %v before the hour was over", name, next, got)
 			}
 			finish(t, l)
 		}
 		l = begin(t, s, name+", the last")
-		if got := lease(t, l, now.Add(61*time.Minute), 2); len(got) != 2 {
-			t.Errorf("%s: leased %v after the hour, want both gaps", name, got)
+		if got := lease(t, l, now.Add(59*time.Minute), 3); len(got) != 0 {
+			t.Errorf("%s: at last, leased %v before the hour was over", name, got)
 		}
-		commit(t, l, page(at[0], collection.Cursor{}, collection.Cursor{Done: true}, name),
+		if got := lease(t, l, now.Add(61*time.Minute), 3); len(got) != 3 {
+			t.Errorf("%s: leased %v after the hour, want all three gaps", name, got)
+		}
+		commit(t, l, page(late.Place, collection.Cursor{}, collection.Cursor{Done: true}, name+", late"),
+			page(at[0], collection.Cursor{}, collection.Cursor{Done: true}, name),
 			page(at[1], collection.Cursor{}, collection.Cursor{Done: true}, name+", too"))
 		finish(t, l)
 		closeStore(t, s)
