@@ -5,6 +5,7 @@ import "time"
 // The constants of a limit that comes and goes: chosen, and judged together by
 // docs/pacing-score.md.
 const (
+	tideEarly = 5 * time.Minute  // before which too little is known of the limit
 	tideHint  = 1.07             // times the limit that is believed: a probe that held it found more
 	tideLeast = 1.1              // times what the low plateau gives, so that the high one is another
 	tideTries = 2                // surges in vain, after which it is not believed that it comes and goes;
@@ -43,7 +44,7 @@ type tide struct {
 // while that is far above what the count says, and was refused in the end.
 func (p *plateau) wax() {
 	t := &p.tide
-	if p.was != probing || p.lasted > tideLong || p.window > 0 || p.limit() == 0 {
+	if p.was != probing || p.lasted > tideLong || p.window > 0 || p.limit() == 0 || p.at-p.first < tideEarly {
 		return
 	}
 	if n := len(p.levels); n < 2 || p.levels[n-2].rate < tideHint*p.limit() {
