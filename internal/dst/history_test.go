@@ -64,6 +64,7 @@ func play(t *testing.T, p plan, on stage, b bug) *history {
 		records: map[string]map[string]int{}, rejected: map[string]bool{},
 		cursors: map[collection.Place]collection.Cursor{},
 		asked:   map[collection.Place]time.Time{}, walks: map[collection.Place]time.Time{},
+		waits: waits{due: map[int64]limit{}},
 	}
 	props := on.props()
 	h.connector = props.connector(p)

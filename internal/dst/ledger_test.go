@@ -185,6 +185,11 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []stri
 		gaps, err = l.Ledger.Lease(ctx, lane, streams, now, n)
 		return err
 	}, "leases")
+	for _, g := range gaps {
+		if early := l.p.h.waits.tooEarly(g, now); early > 0 {
+			l.p.h.violate("I16: gap %d (%s) at %s is tried %v too early", g.ID, g.Reason, place(g.Place), early)
+		}
+	}
 	if len(gaps) > 0 {
 		l.p.h.count("gap leased")
 		l.p.h.count("gap leased, " + string(lane))

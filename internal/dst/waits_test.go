@@ -8,12 +8,14 @@ import (
 )
 
 // waits knows how long gaps may wait after the clock was set back: no longer
-// than when their run was last heard of. (I16.)
+// than when their run was last heard of, and no shorter than they were told.
+// (I16.)
 type waits struct {
 	mu     sync.Mutex
 	heard  time.Time           // when a run was heard of last, as it is stored
 	left   map[int64]remaining // when the clock was set back; nil: it was not since a run began or was heard of
 	limits map[int64]limit     // for what was found waiting then
+	due    map[int64]limit     // before which a gap is not tried: only a clock that is set forward brings it nearer
 }
 
 // A remaining is how long a gap had to wait when its run was last heard of.
@@ -53,6 +55,9 @@ func (w *waits) age(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.heard = w.heard.Add(-d)
+	for id, due := range w.due {
+		w.due[id] = limit{due.until.Add(-max(0, d)), due.attempts}
+	}
 }
 
 // setBack notes what is waited for before the clock is set back, whether a run is
@@ -95,7 +100,22 @@ func (w *waits) renewed(gaps []collection.Gap) {
 	for _, gap := range gaps {
 		delete(w.limits, gap.ID)
 		delete(w.left, gap.ID)
+		delete(w.due, gap.ID)
+		if gap.Reason.Kind() == collection.Pressure {
+			w.due[gap.ID] = limit{gap.NotBefore, gap.Attempts}
+		}
 	}
+}
+
+// tooEarly returns by how much a gap is tried too early.
+func (w *waits) tooEarly(g collection.Gap, now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	due, ok := w.due[g.ID]
+	if !ok || due.attempts != g.Attempts {
+		return 0
+	}
+	return max(0, due.until.Sub(now)-time.Millisecond)
 }
 
 // tooLong returns by how much a gap that waits waits too long. Until a run is
