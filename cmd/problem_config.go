@@ -79,6 +79,12 @@ func writeMeaning(p *problem, err error, sc scene) {
 	p.Do = append(p.Do, step{Say: "or go on, if that is what you want: --new-params"})
 }
 
+func writeBadSecret(p *problem, err error, _ scene) {
+	p.Headline = err.Error()
+	p.Saved = "nothing was started"
+	p.Do = []step{{Say: "correct it where it is kept, or name another place under `providers:` in collect.yaml"}}
+}
+
 func writeMissingSecret(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*declarative.MissingSecretError](err)
 	p.Headline = fmt.Sprintf("no value for the secret `%s`", e.Name)

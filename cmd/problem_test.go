@@ -153,6 +153,11 @@ error[E0404]: acme is not reachable
 			"  why    looked in env ACME_TOKEN, then file ~/acme\n" +
 			"  saved  nothing was started\n" +
 			"  do     put it there, or name another place under `providers:` in collect.yaml\n"},
+		{"secret that cannot be sent", &declarative.BadSecretError{Name: "token", Problem: "contains a line break"}, here, "\n" +
+			"error[E0302]: the secret `token` contains a line break\n" +
+			"  saved  nothing was started\n" +
+			"  do     correct it where it is kept, or name another place under `providers:`\n" +
+			"         in collect.yaml\n"},
 		{"no access token", &collection.Stop{Reason: collection.Auth, Status: 400, Detail: "the refresh token was taken back", Err: oauth2.ErrRefused}, token, `
 error[E0305]: acme grants no access token (400)
   at     tickets/issues

@@ -86,6 +86,7 @@ var explanations = []explanation{
 	{"E0209", levelError, exitConfig, needsOperator, false, as[*meaningError], writeMeaning},
 	{"E0207", levelError, exitConfig, needsOperator, false, as[*noFileError], writeNoFile},
 	{"E0302", levelError, exitRefused, needsOperator, false, as[*declarative.MissingSecretError], writeMissingSecret},
+	{"E0302", levelError, exitRefused, needsOperator, false, as[*declarative.BadSecretError], writeBadSecret},
 	{"E0701", levelWaiting, exitLater, needsTime, true, as[*store.HeldError], writeHeld},
 	{"E0715", levelWaiting, exitLater, needsOperator, true, is(store.ErrInUse), writeInUse},
 	{"E0714", levelError, exitUsage, needsOperator, false, as[*takenError], writeTaken},
