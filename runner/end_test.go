@@ -72,6 +72,38 @@ func TestBackfillLeavesNoRowForWhatItFinished(t *testing.T) {
 	})
 }
 
+// TestInterruptAtOnceBeginsNothingAnew: a run that goes on with unfinished work
+// does not walk again what was finished, so it does not owe it either, even if
+// it was interrupted before it could look. Only a pass is looked at again.
+func TestInterruptAtOnceBeginsNothingAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 7}
+		if _, err := do(t, m, p, capped(15)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := homesOwed(m), []string{"notes"}; !slices.Equal(got, want) {
+			t.Fatalf("owed at %v, want %v", got, want)
+		}
+		m = m.reopen()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r, err := runner.New(runner.Config{
+			Connector: shelf{}, Ledger: m, Base: p,
+			Run: collection.Run{ID: "r", Connector: "shelf", Mode: collection.Resume, Lane: collection.Incremental},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := r.Do(ctx)
+		if err != nil || run.Reason != collection.Interrupted {
+			t.Fatalf("it ended with %q, %v", run.Reason, err)
+		}
+		if got, want := homesOwed(m), []string{"details", "notes"}; !slices.Equal(got, want) {
+			t.Errorf("owed at %v, want %v", got, want)
+		}
+	})
+}
+
 // homesOwed returns the streams whose own walk or pass is owed.
 func homesOwed(m *memory) []string {
 	var streams []string

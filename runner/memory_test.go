@@ -225,7 +225,10 @@ func (m *memory) Parents(_ context.Context, parent, after string, n int) ([]coll
 	return page, nil
 }
 
-func (m *memory) Places(_ context.Context, at []collection.Place) ([]collection.PlaceState, error) {
+func (m *memory) Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dead {

@@ -215,7 +215,9 @@ func (r *Runner) work(ctx context.Context) error {
 	r.commits.start()
 	defer r.commits.close()
 
-	if err := r.goOn(ctx); err != nil {
+	// An interrupt waits for it: whatever ends the run, it owes what it would have
+	// gone on with, and nothing of what had come to its end before.
+	if err := r.goOn(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	if r.Run.Mode == collection.Resume {
