@@ -31,12 +31,13 @@ type limit struct {
 }
 
 // beat notes that a run said that it is alive. It takes the place of what it said
-// before, also under another clock, and so must move what is waited for.
+// before, also under another clock, and so must move what is waited for. It may
+// have been stopped since the time that it says.
 func (w *waits) beat(at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.left != nil {
-		w.moved(at)
+		w.moved(time.Now())
 	}
 	w.heard = at
 }
