@@ -34,15 +34,16 @@ var rules = archtest.Rules{
 		"runner":                   {"collection", "connectors", "pacing", "pacing/gate"},
 		"store":                    {"collection", "migrations"},
 		"store/storetest":          {"collection", "store"},
-		"store/sqlite":             {"collection", "store", "migrations", "internal/filelock"},
+		"store/sqlite":             {"collection", "store", "migrations", "internal/dirsync", "internal/filelock"},
 		"migrations":               {},
 		"export":                   {"collection", "store"},
 
 		"internal/archtest":     {},
 		"internal/bench":        {"internal/provider"},
+		"internal/dirsync":      {},
 		"internal/filelock":     {},
 		"internal/provider":     {},
-		"internal/tokenfile":    {"internal/filelock"},
+		"internal/tokenfile":    {"internal/dirsync", "internal/filelock"},
 		"internal/provider/cmd": {"internal/provider"},
 	},
 	Drivers: map[string]string{

@@ -269,7 +269,7 @@ func TestDiskFails(t *testing.T) {
 var faulty = []struct{ name, file, old, new string }{
 	{"synchronous=OFF", "store/sqlite/connect.go", "synchronous(FULL)", "synchronous(OFF)"},
 	{"synchronous=NORMAL", "store/sqlite/connect.go", "synchronous(FULL)", "synchronous(NORMAL)"},
-	{"directories not synced", "store/sqlite/sqlite.go", ", syncDir(filepath.Dir(dir))", ""},
+	{"directories not synced", "internal/dirsync/dirsync.go", "d.Sync()", "error(nil)"},
 }
 
 // TestPowerCutsAreSeen builds binaries that do not flush, cuts their power, and

@@ -16,11 +16,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
+	"collect/internal/dirsync"
 	"collect/internal/filelock"
 )
 
@@ -114,7 +113,7 @@ func reserve(path string) (*os.File, error) {
 		return nil, err
 	}
 	_, err = f.Write(bytes.Repeat([]byte("\n"), room))
-	if err = errors.Join(err, f.Chmod(0o600), f.Sync(), syncDir(filepath.Dir(path))); err != nil { // whatever the umask
+	if err = errors.Join(err, f.Chmod(0o600), f.Sync(), dirsync.Sync(filepath.Dir(path))); err != nil { // whatever the umask
 		return nil, errors.Join(err, f.Close(), os.Remove(path))
 	}
 	return f, nil
@@ -135,24 +134,5 @@ func keep(next *os.File, path, token string) error {
 	if err := os.Rename(next.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil // it has no such call, and needs none
-	}
-	d, err := os.Open(dir)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil // it may be written and not read: then the kernel decides
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close() // it was only read
-	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) {
-		return err
-	}
-	return nil // a file system that does not sync directories
+	return dirsync.Sync(filepath.Dir(path))
 }

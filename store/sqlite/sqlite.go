@@ -40,13 +40,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver, imported only here
 
+	"collect/internal/dirsync"
 	"collect/internal/filelock"
 	"collect/store"
 )
@@ -204,27 +203,8 @@ func createDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.Chmod(dir, 0o700), syncDir(filepath.Dir(dir))) // #nosec G302 -- a directory is entered by its x
-}
-
-// syncDir makes the names in dir survive a power cut. SQLite does so for the
-// files that it makes, and never looks above their directory.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil // it has no such call, and needs none
-	}
-	d, err := os.Open(dir)
-	if errors.Is(err, fs.ErrPermission) {
-		return nil // it may be written and not read: then the kernel decides
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close() // it was only read
-	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) {
-		return err
-	}
-	return nil // this file system has no such call
+	// SQLite syncs the directory of the files that it makes, and never looks above.
+	return errors.Join(os.Chmod(dir, 0o700), dirsync.Sync(filepath.Dir(dir))) // #nosec G302 -- a directory is entered by its x
 }
 
 // exists tells which file is at path.
