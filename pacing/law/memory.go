@@ -54,7 +54,6 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	if m.Plateau != nil {
 		kp = *m.Plateau
 	}
-	sane := func(v float64) bool { return v >= slowest && !math.IsInf(v, 0) }
 	if sane(kp.Banned) {
 		p.banned = kp.Banned
 		p.r = min(p.r, p.banned)
@@ -87,9 +86,12 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	return true
 }
 
+// sane reports whether rate can be one that was kept.
+func sane(rate float64) bool { return rate >= slowest && !math.IsInf(rate, 0) }
+
 // believe takes what is fresh for as sure as it was.
 func (p *plateau) believe(kp keptPlateau) {
-	if kp.Limit >= slowest && !math.IsInf(kp.Limit, 0) {
+	if sane(kp.Limit) {
 		p.limits, p.agreed = []float64{kp.Limit}, 1
 	}
 	if kp.Crowd > 0 && kp.Crowd < 1<<16 {

@@ -65,7 +65,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 			return
 		}
 		if p.target < p.bound() && p.untested == 0 && p.due(now) {
-			p.base, p.levels, p.mode = p.target, p.levels[:0], probing
+			p.search()
 			p.raise(now)
 		}
 	case probing:
@@ -131,6 +131,9 @@ func (p *plateau) due(now Moment) bool {
 	}
 	return p.agreed == 0 || now-p.ended > min(costMost, probeCost*p.lasted)
 }
+
+// search begins a probe, which has no level yet.
+func (p *plateau) search() { p.base, p.levels, p.mode = p.target, p.levels[:0], probing }
 
 // raise begins a level.
 func (p *plateau) raise(now Moment) {

@@ -67,7 +67,7 @@ func (p *plateau) ebbing(now Moment) bool {
 	}
 	if now-p.ended >= t.after {
 		t.base, t.up, t.surge = p.target, true, true
-		p.base, p.levels, p.mode = p.target, p.levels[:0], probing
+		p.search()
 		p.begin(now)
 		p.try(t.high, now)
 	}
