@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,25 +14,25 @@ const leastSecret = 8
 // credentials are the values of the secrets that requests are sent with. What
 // a provider sends back of them must not be stored as a cursor.
 type credentials struct {
-	given   []string
+	given   []string        // that can be looked for
 	renewed func() []string // those of now; nil: there are none
 }
 
 func newCredentials(values map[string]string) credentials {
-	var c credentials
-	for _, value := range values {
-		c.given = append(c.given, value)
-	}
-	return c
+	return credentials{given: findable(slices.Collect(maps.Values(values)))}
 }
 
-// all returns those that can be looked for.
+// findable returns the secrets that can be looked for.
+func findable(secrets []string) []string {
+	return slices.DeleteFunc(secrets, func(secret string) bool { return len(secret) < leastSecret })
+}
+
+// all returns those that can be looked for, as of now.
 func (c credentials) all() []string {
-	all := c.given
-	if c.renewed != nil {
-		all = slices.Concat(c.given, c.renewed())
+	if c.renewed == nil {
+		return c.given
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(secret string) bool { return len(secret) < leastSecret })
+	return slices.Concat(c.given, findable(c.renewed()))
 }
 
 // are reports whether text is one of them.
