@@ -34,16 +34,15 @@ is sent, and nothing is changed.`,
 
 func (a *app) explain(ctx context.Context, arg string) error {
 	words, isWord := wordsFor(arg)
-	if !a.collected(ctx, arg) {
-		if isWord {
+	gap, isGap := gapNumber(arg)
+	if isRun := isRunID(arg); (isWord || isGap || isRun) && !a.collected(ctx, arg) {
+		switch {
+		case isWord:
 			return a.explainWord(words)
+		case isGap:
+			return a.look(ctx, nil, func(v looked) error { return a.explainGap(ctx, v, gap) })
 		}
-		if id, ok := gapNumber(arg); ok {
-			return a.look(ctx, nil, func(v looked) error { return a.explainGap(ctx, v, id) })
-		}
-		if isRunID(arg) {
-			return a.look(ctx, nil, func(v looked) error { return a.explainRun(ctx, v, arg) })
-		}
+		return a.look(ctx, nil, func(v looked) error { return a.explainRun(ctx, v, arg) })
 	}
 	return a.look(ctx, []string{arg}, func(v looked) error {
 		e, err := a.gather(ctx, v)
