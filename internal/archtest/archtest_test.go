@@ -19,7 +19,7 @@ var rules = archtest.Rules{
 		"collection":               {},
 		"pacing":                   {"collection", "pacing/desk", "pacing/gate", "pacing/law", "pacing/meter", "pacing/response"},
 		"pacing/desk":              {"collection", "pacing/gate", "pacing/law"},
-		"pacing/share":             {"collection", "internal/filelock", "pacing/desk", "pacing/gate", "pacing/law"},
+		"pacing/share":             {"collection", "internal/dirsync", "internal/filelock", "pacing/desk", "pacing/gate", "pacing/law"},
 		"pacing/gate":              {"collection", "pacing/inflight", "pacing/law", "pacing/response"},
 		"pacing/inflight":          {},
 		"pacing/law":               {"pacing/response"},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/dirsync"
 	"collect/internal/filelock"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
@@ -279,11 +280,7 @@ func replace(path string, data []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return dirsync.Sync(filepath.Dir(path))
 }
 
 // close ends leading: the guests are sent away, what was learned is saved, and
