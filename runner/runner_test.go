@@ -428,6 +428,35 @@ func TestEndlessPagesEnd(t *testing.T) {
 	})
 }
 
+// TestRepeatedPagesAreOwed: a server that ignores the number of a page sends the
+// first in the place of the others. None is passed by: when it is right again,
+// a resume has them all.
+func TestRepeatedPagesAreOwed(t *testing.T) {
+	for _, concurrency := range []int{1, 4} {
+		bubble(t, fmt.Sprint(concurrency), func(t *testing.T) {
+			m, p := newMemory(), &provider{n: 20, repeat: true}
+			counted := func(c *runner.Config) {
+				c.Connector, c.Concurrency, c.Streams = shelf{ahead: true}, concurrency, []string{"items"}
+			}
+			run, err := do(t, m, p, counted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := runner.Verdict(run, m.owes()), collection.Blocked; got != want {
+				t.Errorf("Verdict = %s, want %s", got, want)
+			}
+			p.repeat = false
+			m = m.reopen()
+			if run, err = do(t, m, p, counted); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := runner.Verdict(run, m.owes()), collection.Complete; got != want || len(m.keys("items")) != p.n {
+				t.Errorf("Verdict = %s with %d records, want %s with %d", got, len(m.keys("items")), want, p.n)
+			}
+		})
+	}
+}
+
 // TestBackfillLeavesTheIncrementalCheckpoint is I15.
 func TestBackfillLeavesTheIncrementalCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

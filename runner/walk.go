@@ -81,7 +81,7 @@ func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint col
 		if slice.From != checkpoint {
 			return checkpoint, errChain
 		}
-		if stop := guard.see(slice); stop != nil {
+		if stop := guard.see(slice, r.counted(at, slice.From)); stop != nil {
 			return checkpoint, stop
 		}
 		if err := r.commit(slice); err != nil {
@@ -118,6 +118,10 @@ func asStop(ctx context.Context, err error) (*collection.Stop, error) {
 // repeats notices a walk that gets the same records again and again under new
 // cursors, as from a server that ignores the page it is asked for, or that
 // leads in circles.
+//
+// Where the connector counts, the first such page is one too many: it stands in
+// the place of another, which the next number would pass by. Elsewhere what is
+// sent says itself what follows it.
 type repeats struct {
 	limit int
 	seed  maphash.Seed
@@ -135,7 +139,7 @@ const mostSeen = 1 << 16
 // see returns a stop when slice is one page too many without a new record. Where
 // a walk is anchored anew, it may meet the pages before it once more: what was
 // seen was seen from another anchor.
-func (g *repeats) see(slice collection.Slice) *collection.Stop {
+func (g *repeats) see(slice collection.Slice, counted bool) *collection.Stop {
 	if len(slice.Records) == 0 {
 		return nil // empty pages are the connector's to judge
 	}
@@ -162,12 +166,19 @@ func (g *repeats) see(slice collection.Slice) *collection.Stop {
 		g.fresh++
 		return nil
 	}
-	if g.times++; g.times < g.limit {
+	if g.times++; g.times < g.limit && !counted {
 		return nil
 	}
 	return &collection.Stop{
 		Reason: collection.BadPage, Detail: "the provider sends the same pages again and again", Err: collection.ErrNoProgress,
 	}
+}
+
+// counted reports whether the connector, and not the provider, says which slice
+// follows the one at from.
+func (r *Runner) counted(at collection.Place, from collection.Cursor) bool {
+	ahead, ok := r.Connector.(connectors.Aheader)
+	return ok && len(ahead.Ahead(at, from, 1)) == 1
 }
 
 // slices yields the slices of a place one after the other, or several fetched

@@ -21,7 +21,6 @@ type guard struct {
 	power int
 
 	digest  uint64 // of the records of the page before
-	first   string // the token of the first page with that digest
 	without int    // pages in a row without a new record
 }
 
@@ -67,7 +66,12 @@ func (g *guard) check(p *page, pg paging, token, next string) (string, error) {
 	case g.digest == digest:
 		g.without++
 	default:
-		g.digest, g.first, g.without = digest, token, 0
+		g.digest, g.without = digest, 0
+	}
+	if pg, ok := pg.(counted); ok && g.without > 0 && len(p.elements) > 0 {
+		// We counted on, and not the provider: what should be here was never
+		// sent, and to go on, or to end, would pass it by.
+		return "", noProgress("page after page is the same: this API may not know `%s`, or may answer behind its end with the last page", pg.ask(token)[0].name)
 	}
 	if next == "" {
 		return "", nil
@@ -76,11 +80,6 @@ func (g *guard) check(p *page, pg paging, token, next string) (string, error) {
 		return "", &collection.Stop{Reason: collection.TooLarge, Detail: "the cursor of the next page is too long"}
 	}
 	if g.without >= g.limit.PagesWithout {
-		if _, ok := pg.(counted); ok && len(p.elements) > 0 && g.first != "" {
-			// Some servers answer every page after the last with the last. One
-			// that repeats the first page, though, ignores what it is asked.
-			return "", nil
-		}
 		if len(p.elements) > 0 {
 			return "", noProgress("the same page %d times in a row", g.without+1)
 		}

@@ -125,10 +125,9 @@ func TestPagesThatAreUnusual(t *testing.T) {
 		}
 	}
 	for name, handler := range map[string]http.HandlerFunc{
-		"no content":      answer(204, ""),
-		"declared as ok":  answer(409, "Git Repository is empty."),
-		"an empty array":  answer(200, `[]`),
-		"a header beside": answer(204, "", "Link", `</x>; rel="next"`),
+		"no content":     answer(204, ""),
+		"declared as ok": answer(409, "Git Repository is empty."),
+		"an empty array": answer(200, `[]`),
 	} {
 		slice, err := first(t, handler, "page: {link_header: next}, on: [{status: [409], verdict: ok}]")
 		if err != nil || len(slice.Records) != 0 || !slice.Next.Done {
@@ -274,11 +273,12 @@ func TestWalksEnd(t *testing.T) {
 		{"one page again and again", "{cursor: {from: next, param: c}}", func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, `{"items":[{"id":1}],"next":%d}`, number(r, "c", 0)+1)
 		}, 4, "the same page 4 times in a row"},
-		{"the page is ignored", "{number: {param: page, size: 10}}", answer(200, `{"items":`+things(1, 10)+`}`), 4, "the same page 4 times in a row"},
+		{"the page is ignored", "{number: {param: page, size: 10}}", answer(200, `{"items":`+things(1, 10)+`}`), 2,
+			"page after page is the same: this API may not know `page`, or may answer behind its end with the last page"},
 		{"the last page again and again", "{number: {param: page, size: 10}}", func(w http.ResponseWriter, r *http.Request) {
 			at := 10 * (min(number(r, "page", 1), 3) - 1)
 			fmt.Fprintf(w, `{"items":%s}`, things(at+1, at+10))
-		}, 6, ""},
+		}, 4, "page after page is the same: this API may not know `page`, or may answer behind its end with the last page"},
 		{"a total that grows", "{number: {param: page, total_pages: n}}", func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, `{"items":[],"n":%d}`, number(r, "page", 1)+5)
 		}, 3, "3 pages in a row without a record"},
