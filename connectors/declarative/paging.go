@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,9 @@ type paging interface {
 // A linked paging has tokens that are URLs.
 type linked interface{ linked() }
 
+// A bare paging needs no body: a response without one may lead on, too.
+type bare interface{ bare() }
+
 // A counted paging has tokens that we count, so that the server may be asked
 // for a page that does not exist.
 type counted interface {
@@ -38,14 +42,33 @@ type field struct{ name, value string }
 type onePage struct{ detail bool }
 
 func (onePage) ask(string) []field { return nil }
+func (onePage) bare()              {}
 
 // next refuses a list that says that there is more of it: a file that says
 // there is none, or a provider that began to cut, would cost all the rest.
 func (o onePage) next(p *page, _ string) (string, error) {
-	if next, _ := linkTarget(p.header.Values("Link"), "next"); next != "" && !o.detail {
+	if o.detail {
+		return "", nil
+	}
+	if next, _ := linkTarget(p.header.Values("Link"), "next"); next != "" {
 		return "", badPage("the Link header has rel next, and `page` says that there is one page")
 	}
+	if isPart(p.header.Get("Content-Range")) {
+		return "", badPage("the Content-Range header says that there is more, and `page` that there is one page")
+	}
 	return "", nil
+}
+
+// isPart reports whether a Content-Range is of less than the whole, in any unit:
+// APIs use it for records as well, "items 0-24/112" (RFC 9110, section 14.4).
+func isPart(contentRange string) bool {
+	_, span, _ := strings.Cut(contentRange, " ")
+	span, total, _ := strings.Cut(span, "/")
+	from, to, _ := strings.Cut(span, "-")
+	first, err1 := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	whole, err3 := strconv.Atoi(total)
+	return errors.Join(err1, err2, err3) == nil && last-first+1 < whole // some count from 1
 }
 
 // byHeader follows the Link header of that relation.
@@ -53,6 +76,7 @@ type byHeader struct{ rel string }
 
 func (byHeader) linked()            {}
 func (byHeader) ask(string) []field { return nil }
+func (byHeader) bare()              {}
 func (b byHeader) next(p *page, _ string) (string, error) {
 	links := p.header.Values("Link")
 	target, ok := linkTarget(links, b.rel)
@@ -231,10 +255,11 @@ func (b byNumber) next(p *page, token string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if n, _ := strconv.Atoi(following); n-b.start >= total {
-		return "", nil
+	n, _ := strconv.Atoi(following)
+	if seen := n - b.start; seen < total || seen > total && len(p.elements) > 0 {
+		return following, nil // a total that is less than what was seen is of something else
 	}
-	return following, nil
+	return "", nil
 }
 
 func (b byNumber) ahead(token string) (string, error) {
@@ -276,11 +301,16 @@ func (b byOffset) next(p *page, token string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if n, _ := strconv.Atoi(following); n >= total {
-		return "", nil
-	}
-	if len(p.elements) == 0 {
+	n, _ := strconv.Atoi(following)
+	switch empty := len(p.elements) == 0; {
+	case n < total && empty:
 		return "", badPage("`%s` promises more, but the page is empty", b.total.text)
+	case n > total && !empty:
+		return following, nil // it is the total of something else
+	case n == total && p.first && isRound(n):
+		return following, nil // it may be how many there are on this page
+	case n >= total:
+		return "", nil
 	}
 	return following, nil
 }
@@ -297,15 +327,18 @@ func (b byOffset) ahead(token string) (string, error) {
 //
 // It is if it is short. But a provider that grants fewer than asked for makes
 // every page short, and to take its first for the last would lose the rest
-// without a word. Such maxima are round (10, 20, 25, 50, 100, 250, 500, …), so
-// that a page of a round number of records is never taken for the last one: one
-// page more is asked for.
+// without a word. Such maxima are round, so that a page of a round number of
+// records is never taken for the last one: one page more is asked for.
 func isLast(n, size int) bool {
 	return n == 0 || n < size && !isRound(n)
 }
 
-// isRound reports whether a page of n records can be a full one.
-func isRound(n int) bool { return n > 0 && (n%10 == 0 || n%25 == 0) }
+// isRound reports whether a page of n records can be a full one: a number of
+// tens or quarter hundreds, 15 (of Laravel), dozens for pages with columns, or a
+// power of two.
+func isRound(n int) bool {
+	return n > 0 && (n%10 == 0 || n%25 == 0 || n == 15 || n%12 == 0 || n >= 16 && n&(n-1) == 0)
+}
 
 // count64 returns the decimal of token, or of start if it is empty, plus step.
 func count64(token string, start, step int) (string, error) {

@@ -114,7 +114,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	p.first = from.Token == "" && win.anchor == "" // an anchor is from a page before
 	w.split(p, &s)
 	token := ""
-	if p.body != nil {
+	if _, headers := w.st.page.(bare); headers || p.body != nil {
 		if token, err = w.st.page.next(p, from.Token); err != nil {
 			return s, err
 		}

@@ -40,6 +40,7 @@ type trial struct {
 	walk  string // the paging of its stream: a key of walks
 	sends answer
 	want  want
+	then  answer // what the provider sends once it mended its ways; nil: see mended
 
 	tls   string   // "": plain HTTP; else how the certificate is: good, expired, foreign, h2
 	hello greeting // speaks instead of HTTP/1
@@ -104,6 +105,7 @@ var walks = map[string]string{
 	"link":   `key: id, page: {link_header: next}`,
 	"number": `key: id, records: items, page: {number: {param: page}}`,
 	"pages":  `key: id, records: items, page: {number: {param: page, total_pages: pages}}`,
+	"sized":  `key: id, records: items, page: {number: {param: page, size_param: size, size: 100}}`,
 	"offset": `key: id, records: items, page: {offset: {param: offset, total: total}}`,
 	"last":   `key: id, records: items, page: {last_id: {param: after, field: id, more: more}}`,
 	"since":  `key: id, records: items, page: {cursor: {from: next, param: c}}, since: {field: at, param: since, order: asc}`,
@@ -155,7 +157,7 @@ func TestMain(m *testing.M) {
 
 // TestHostile plays the table.
 func TestHostile(t *testing.T) {
-	trials := slices.Concat(statuses(), framing(), compression(), documents(), records(), redirects(), links(), paging(), headers(), handshakes(), frames())
+	trials := slices.Concat(statuses(), framing(), compression(), documents(), records(), redirects(), links(), paging(), halves(), headers(), handshakes(), frames())
 	if len(trials) < 150 {
 		t.Errorf("only %d cases", len(trials))
 	}
@@ -203,7 +205,11 @@ streams:
 	if got := p.total(); tr.want.requests != 0 && got != tr.want.requests || got > mostRequests {
 		t.Errorf("%d requests, want %d, and never more than %d", got, tr.want.requests, mostRequests)
 	}
-	if tr.want.heals {
+	if tr.then != nil {
+		p.become(tr.then)
+		again := execute(t, dir, env, append([]string{"resume", file}, always...))
+		tr.judge(t, dir, again, all(9))
+	} else if tr.want.heals {
 		p.become(mended(tr.walk))
 		again := execute(t, dir, env, append([]string{"resume", file}, always...))
 		tr.judge(t, dir, again, all(3))
