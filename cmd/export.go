@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,9 +39,17 @@ It changes nothing, and may run while a run collects.
 With --salvage it reads what a damaged database still holds, page by page, in
 no particular order, and says how many records it could not read. No record
 comes out that was not stored.`,
-		Args: exactArgs("<name | file.yaml>", "<stream>"),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return nil // the answer is which streams there are
+			}
+			return exactArgs("<name | file.yaml>", "<stream>")(c, args)
+		},
+		ValidArgsFunction: a.completeStream,
 		RunE: func(c *cobra.Command, args []string) error {
-			o.name, o.stream = args[0], args[1]
+			if o.name = args[0]; len(args) > 1 {
+				o.stream = args[1]
+			}
 			return a.export(c.Context(), o)
 		},
 	}
@@ -63,6 +72,9 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 		streams, err := v.db.Streams(ctx, v.name)
 		if err != nil {
 			return err
+		}
+		if o.stream == "" {
+			return &whichStreamError{o.name, namesOf(streams)}
 		}
 		if !slices.ContainsFunc(streams, func(s store.StreamState) bool { return s.Name == o.stream }) {
 			return unknownStream(o.stream, streams)
@@ -165,9 +177,43 @@ func (o output) Write(p []byte) (int, error) {
 
 // unknownStream is the error for a stream that a connector does not have.
 func unknownStream(stream string, streams []store.StreamState) error {
+	return &runner.UnknownStreamError{Stream: stream, Known: namesOf(streams)}
+}
+
+func namesOf(streams []store.StreamState) []string {
 	names := make([]string, len(streams))
 	for i, s := range streams {
 		names[i] = s.Name
 	}
-	return &runner.UnknownStreamError{Stream: stream, Known: names}
+	return names
+}
+
+// A whichStreamError says that a command wants one stream of a connector, and
+// which ones there are.
+type whichStreamError struct {
+	Connector string // as it was typed
+	Known     []string
+}
+
+func (e *whichStreamError) Error() string { return "which stream: " + strings.Join(e.Known, ", ") }
+
+// completeStream completes the name of a connector that was collected, or a
+// file, and then that of one of its streams. What goes wrong, the command says.
+func (a *app) completeStream(c *cobra.Command, args []string, _ string) (names []string, how cobra.ShellCompDirective) {
+	if len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	_ = a.look(c.Context(), args, func(v looked) (err error) {
+		if v.db == nil {
+			return nil
+		}
+		if v.name == "" {
+			names, err = v.db.Connectors(c.Context())
+			return err
+		}
+		streams, err := v.db.Streams(c.Context(), v.name)
+		names, how = namesOf(streams), cobra.ShellCompDirectiveNoFileComp
+		return err
+	})
+	return names, how
 }

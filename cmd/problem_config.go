@@ -57,6 +57,21 @@ func writeUnknownStream(p *problem, err error, sc scene) {
 	p.Saved = "nothing was started"
 }
 
+func writeWhichStream(p *problem, err error, sc scene) {
+	e, _ := errors.AsType[*whichStreamError](err)
+	p.Headline = "an export is of one stream"
+	p.At = e.Connector
+	command := func(stream string) string { return commandOn("export", quoted(e.Connector)+" "+stream, sc.Flags) }
+	if len(e.Known) > 3 {
+		p.Note = "its streams: " + strings.Join(e.Known, ", ")
+		p.Do = []step{{"name one, such as:", command(e.Known[0])}}
+		return
+	}
+	for _, stream := range e.Known {
+		p.Do = append(p.Do, step{Command: command(stream)})
+	}
+}
+
 func writeParams(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*paramsError](err)
 	p.Headline = e.Error()

@@ -193,7 +193,7 @@ paused[P0504]: tickets was interrupted
 // Every row of the table is the answer to some error, and says something.
 func TestEveryErrorIsExplained(t *testing.T) {
 	errs := []error{
-		&panicError{Value: "a bug"}, &usageError{"--x: no"}, &unknownConnectorError{Name: "x"},
+		&panicError{Value: "a bug"}, &usageError{"--x: no"}, &whichStreamError{"x", []string{"a"}}, &unknownConnectorError{Name: "x"},
 		&declarative.MissingParamError{Name: "org"}, &declarative.BadParamError{Name: "org", Problem: "is not a date"},
 		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &fileError{Path: "x.yaml", Message: "no"},
 		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &meaningError{Connector: "x"}, &noFileError{Path: "x.yaml"}, errNoHome,

@@ -75,6 +75,7 @@ type explanation struct {
 var explanations = []explanation{
 	{"E0901", levelError, exitBug, needsOperator, false, as[*panicError], writeBug},
 	{"E0101", levelError, exitUsage, needsOperator, false, as[*usageError], writeUsage},
+	{"E0101", levelError, exitUsage, needsOperator, false, as[*whichStreamError], writeWhichStream},
 	{"E0201", levelError, exitConfig, needsOperator, false, as[*unknownConnectorError], writeUnknownConnector},
 	{"E0202", levelError, exitConfig, needsOperator, false, as[*declarative.MissingParamError], writeMissingParam},
 	{"E0202", levelError, exitConfig, needsOperator, false, as[*declarative.BadParamError], writeBadParam},

@@ -29,6 +29,17 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 		return a.exit(err, sc)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if o.stream == "" {
+		which := &whichStreamError{Connector: o.name}
+		for _, stream := range s.Streams() {
+			if stream[0] == name {
+				which.Known = append(which.Known, stream[1])
+			}
+		}
+		if len(which.Known) > 0 {
+			return which
+		}
+	}
 	if !slices.Contains(s.Streams(), [2]string{name, o.stream}) {
 		return &nothingFoundError{s.Streams()}
 	}
