@@ -71,7 +71,7 @@ schema. No record, no secret and no cursor is in it.`,
 }
 
 func (a *app) doctor(ctx context.Context, bundle string, online bool) error {
-	d := &diagnosis{app: a, now: time.Now(), root: "/", online: online}
+	d := &diagnosis{app: a, now: time.Now(), root: "/", online: online, secretFiles: map[string]bool{}}
 	d.all(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -105,6 +105,8 @@ type diagnosis struct {
 	unread   bool // there is a database, and what is in it is not known
 	accounts []probed
 	learned  map[string][]byte // of each account that a connector used last
+
+	secretFiles map[string]bool // that other users can read, and that were said
 
 	settings settings
 	state    sqlite.Report
@@ -281,6 +283,7 @@ func (d *diagnosis) checkConnectors() {
 // cannot be built.
 func (d *diagnosis) checkConnector(name string) string {
 	what := "connector " + name
+	defer d.checkSecretFiles(name)
 	target, err := d.resolve(d.settings, name, d.lastParams(name), false)
 	if err != nil {
 		d.fail(what, err, scene{Connector: name})
@@ -297,12 +300,28 @@ func (d *diagnosis) checkConnector(name string) string {
 	if len(d.salt) > 0 {
 		text += ", fingerprint " + fingerprint(d.salt, provider.Credential)
 	}
-	if path, ok := strings.CutPrefix(provider.CredentialFrom, "file "); ok && openToOthers(expand(path, d.env)) {
-		d.note(finding{Mark: look, What: token, Text: text + "; other users can read the file", Do: "chmod 600 " + path})
-		return provider.Name
-	}
 	d.add(well, token, text)
 	return provider.Name
+}
+
+// checkSecretFiles looks at each file that may hold a secret of a connector,
+// also one that another place is asked instead of: what is in it may be the
+// secret all the same.
+func (d *diagnosis) checkSecretFiles(name string) {
+	_, spec, err := d.find(d.settings, name)
+	if err != nil {
+		return // it was said
+	}
+	for _, secret := range spec.Secrets() {
+		for _, file := range []string{secret.File, d.settings.secretSource(spec.ProviderName(), secret).File} {
+			path := expand(file, d.env)
+			if file == "" || d.secretFiles[path] || !openToOthers(path) {
+				continue
+			}
+			d.secretFiles[path] = true
+			d.note(finding{Mark: look, What: "secret " + secret.Name, Text: "other users can read " + home(path, d.env), Do: "chmod 600 " + quoted(path)})
+		}
+	}
 }
 
 // lastParams returns the parameters of the last run of a connector that is not

@@ -58,7 +58,7 @@ func (d *diagnosis) checkState(ctx context.Context) bool {
 	}
 	d.checkLibrary()
 	if openToOthers(path) {
-		d.note(finding{Mark: look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + path})
+		d.note(finding{Mark: look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + quoted(path)})
 	}
 	d.read(ctx)
 	return true
