@@ -4,7 +4,6 @@ import (
 	"collect/pacing/law"
 	"context"
 	"math"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
@@ -20,7 +19,7 @@ func Contenders() []Client {
 	}
 	return append(all,
 		Client{"aws-adaptive", func(p *Provider, _ *[]byte) ([]http.RoundTripper, func()) {
-			return []http.RoundTripper{&adaptive{base: p, rate: 0.5, buckets: math.Inf(-1)}}, func() {}
+			return []http.RoundTripper{&adaptive{base: p, chance: p.chance, rate: 0.5, buckets: math.Inf(-1)}}, func() {}
 		}},
 		Client{"autothrottle", func(p *Provider, _ *[]byte) ([]http.RoundTripper, func()) {
 			return []http.RoundTripper{&autothrottle{base: p, delay: 5}}, func() {}
@@ -65,7 +64,8 @@ func refusing(status int) bool { return status == 429 || status == 503 }
 // 0.8; of the retries, those of standard.go: three attempts, a second doubling
 // to twenty for throttles.
 type adaptive struct {
-	base http.RoundTripper
+	base   http.RoundTripper
+	chance func() float64
 	slots
 
 	enabled  bool
@@ -96,7 +96,7 @@ func (a *adaptive) RoundTrip(r *http.Request) (*http.Response, error) {
 		if resp.StatusCode < 429 || attempt == 2 {
 			return resp, nil
 		}
-		pause := time.Duration(rand.Float64() * min(20, math.Exp2(float64(attempt))) * float64(time.Second))
+		pause := time.Duration(a.chance() * min(20, math.Exp2(float64(attempt))) * float64(time.Second))
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -104,6 +104,7 @@ func (a *adaptive) RoundTrip(r *http.Request) (*http.Response, error) {
 			timer.Stop()
 			return nil, context.Cause(r.Context())
 		}
+		placeOf(r.Context()).turn()
 	}
 }
 

@@ -160,5 +160,6 @@ func (f Family) New(seed uint64) *Provider {
 	return &Provider{
 		Family: f.Name, Seed: seed, Cut: time.Duration(d.cut * float64(time.Second)), model: m, weighted: d.weighted, idle: d.idle,
 		start: time.Now(), rng: rand.New(rand.NewPCG(seed, h.Sum64()+1)),
+		luck: rand.New(rand.NewPCG(seed, h.Sum64()+2)),
 	}
 }

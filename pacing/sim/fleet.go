@@ -16,7 +16,7 @@ func Fleet(law string, answered []atomic.Int64) Client {
 	return Client{law, func(p *Provider, state *[]byte) ([]http.RoundTripper, func()) {
 		described := lab()
 		described.Name, described.Origins = p.Family, []string{Origin}
-		config := pacing.Config{Provider: described, Law: law, Concurrency: Workers, Restore: *state}
+		config := pacing.Config{Provider: described, Law: law, Concurrency: Workers, Restore: *state, Random: p.chance}
 		gate, err := pacing.NewGate(config)
 		if err != nil {
 			panic(err) // a law that is not there

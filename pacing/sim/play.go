@@ -41,7 +41,7 @@ func governed(d collection.Provider, law string, concurrency int, watch func(*pa
 		}
 		d.Name, d.Origins = p.Family, []string{Origin}
 		g, err := pacing.New(pacing.Config{
-			Provider: d, Law: law, Concurrency: concurrency, Base: p, Restore: *state, Save: save,
+			Provider: d, Law: law, Concurrency: concurrency, Base: p, Restore: *state, Save: save, Random: p.chance,
 		})
 		if err != nil {
 			panic(err) // a law that is not there
@@ -59,18 +59,37 @@ func governed(d collection.Provider, law string, concurrency int, watch func(*pa
 //
 // A request that ends in a stop is begun anew when the stop allows it, as the
 // next run would; a stop that only an operator ends is the end.
+//
+// The same client at the same instance sends the same requests at the same
+// instants each time. There is one play at a time in a bubble of virtual time.
 func Play(p *Provider, c Client, d time.Duration, state *[]byte) {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	defer cancel()
+	conductor.turn()
 	transports, end := c.make(p, state)
-	var wg sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var workers sync.WaitGroup
 	for i := range Workers {
-		wg.Go(func() {
-			for ctx.Err() == nil && fetch(ctx, transports[i%len(transports)]) {
+		from := first + place(i)
+		workers.Go(func() {
+			from.turn()
+			for ctx.Err() == nil && fetch(from.standing(ctx), transports[i%len(transports)]) {
 			}
 		})
 	}
-	wg.Wait()
+	over := make(chan struct{})
+	go func() {
+		workers.Wait()
+		close(over)
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		conductor.turn()
+		stop()
+		<-over
+	case <-over:
+	}
 	end()
 }
 
@@ -101,5 +120,6 @@ func fetch(ctx context.Context, t http.RoundTripper) bool {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+	placeOf(ctx).turn() // a stop ends for many at once
 	return true
 }

@@ -11,7 +11,9 @@
 //	                    └── log ──→ Score
 //
 // Time is that of the standard library, so everything here is used inside of
-// [testing/synctest], where an hour passes in a second.
+// [testing/synctest], where an hour passes in a second. One seed is one
+// history: what a client does at an instance is the same each time, request by
+// request, on any number of processors and however busy they are.
 //
 // The clients to compare are the governed client of package pacing under its
 // laws, and clients that others publish: see [Contenders].
@@ -59,6 +61,7 @@ type model interface {
 // An arrival is a request as the provider saw it.
 type arrival struct {
 	at      float64
+	from    place
 	status  int
 	cost    float64
 	latency float64
@@ -81,6 +84,7 @@ type Provider struct {
 
 	mu       sync.Mutex
 	rng      *rand.Rand
+	luck     *rand.Rand // of its clients
 	log      []arrival
 	inFlight int
 	silent   float64 // asked for until then
@@ -89,17 +93,20 @@ type Provider struct {
 
 // RoundTrip answers r as the model does, after its latency.
 func (p *Provider) RoundTrip(r *http.Request) (*http.Response, error) {
-	a, hang := p.arrive()
+	from := placeOf(r.Context())
+	a, hang := p.arrive(from)
 	if hang {
 		<-r.Context().Done()
-		p.leave(0)
-		return nil, context.Cause(r.Context())
+	} else {
+		timer := time.NewTimer(from.next(time.Duration(a.latency * float64(time.Second))))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-r.Context().Done():
+		}
 	}
-	timer := time.NewTimer(time.Duration(a.latency * float64(time.Second)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.Context().Done():
+	from.turn()
+	if r.Context().Err() != nil {
 		p.leave(0)
 		return nil, context.Cause(r.Context())
 	}
@@ -117,12 +124,12 @@ func (p *Provider) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // arrive logs a request and judges it. hang says that it is never answered.
-func (p *Provider) arrive() (a reply, hang bool) {
+func (p *Provider) arrive(from place) (a reply, hang bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
 	p.inFlight++
-	in := arrival{at: now, cost: 1, early: now < p.silent}
+	in := arrival{at: now, from: from, cost: 1, early: now < p.silent}
 	if p.weighted && p.rng.Float64() < 0.2 {
 		in.cost = 4
 	}
@@ -155,6 +162,15 @@ func (p *Provider) leave(wait float64) {
 	if wait > 0 {
 		p.silent = max(p.silent, p.now()+wait)
 	}
+}
+
+// chance is what the clients of p draw theirs from, in [0, 1): it comes from the
+// seed, too, and from its own part of it, so that all clients of one seed meet
+// the same provider.
+func (p *Provider) chance() float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.luck.Float64()
 }
 
 func (p *Provider) now() float64 { return time.Since(p.start).Seconds() }

@@ -83,6 +83,7 @@ func sample(ctx context.Context, g *pacing.Governor, part time.Duration, paces [
 		case <-tick.C:
 		case <-ctx.Done():
 		}
+		watcher.turn()
 		paces[i] = g.Status().PerSecond // of the end, if that came before
 	}
 }
