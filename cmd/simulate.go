@@ -54,8 +54,8 @@ of the work that the best possible client could do was done, and how often the
 provider had to refuse.
 
 Each seed draws another provider of its family: its limit, window and latency.
-Two runs with the same seed meet the same provider; the client has a little
-chance of its own.`,
+The client's chance is drawn from it, too, so the same command shows the same
+figures each time.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("ceiling") && o.ceiling == 0 {
