@@ -119,7 +119,7 @@ func (b *bench) prepare(state string, command []string, front ...string) *proces
 	p.Dir, p.Env = b.dir, env
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.Stdout, p.Stderr = &p.out, &p.err
-	p.WaitDelay = time.Second // children of a killed process may have its output
+	p.WaitDelay = patience // children of a killed process may have its output, and what it wrote may not be read yet
 	return p
 }
 
@@ -177,7 +177,7 @@ func (p *process) end() (ending, error) {
 	if !p.timer.Stop() {
 		return ending{}, fmt.Errorf("it did not end within %v: %s", p.patience, p.err.String())
 	}
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok && !errors.Is(err, exec.ErrWaitDelay) {
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		return ending{}, err
 	}
 	e := ending{code: p.ProcessState.ExitCode(), stderr: strings.TrimSpace(p.err.String()), took: took}
