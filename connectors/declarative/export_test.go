@@ -2,6 +2,7 @@ package declarative
 
 import (
 	"reflect"
+	"strings"
 	"time"
 
 	"collect/collection"
@@ -84,4 +85,34 @@ func Advance(ordered bool, from collection.Cursor, start string, records []colle
 	}
 	next, err = s.advance(w, from, s.marksOf(records), token, clock)
 	return w.asked, next, err
+}
+
+// A Key is a key of a block of the language, as its tags describe it.
+type Key struct{ Name, Default, Form, About, More string }
+
+// Blocks returns the keys of all blocks that are supported, by the names of the
+// blocks.
+func Blocks() map[string][]Key {
+	blocks := map[string][]Key{}
+	var visit func(t reflect.Type)
+	visit = func(t reflect.Type) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return
+		}
+		name := strings.TrimSuffix(t.Name(), "Spec")
+		if blocks[name] != nil {
+			return
+		}
+		for field := range t.Fields() {
+			if key := field.Tag.Get("yaml"); key != "" && field.Tag.Get("about") != "not supported yet" {
+				blocks[name] = append(blocks[name], Key{key, field.Tag.Get("default"), field.Tag.Get("form"), field.Tag.Get("about"), field.Tag.Get("more")})
+			}
+			visit(field.Type)
+		}
+	}
+	visit(reflect.TypeFor[document]())
+	return blocks
 }

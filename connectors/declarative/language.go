@@ -4,53 +4,56 @@ package declarative
 // that is not here is an error, and so is a value of another shape. The name
 // of a block, for messages, is the tag of its blank field; beside it is how the
 // block is written, for who wrote a single value in its place. What a key means
-// is said in its tag, for the schema; docs/connectors.md says more.
+// is said in its tags and nowhere else, for the schema and for the tables of
+// docs/connectors.md: about it, what holds without it as default, and for the
+// page alone more, or the form of a way of paging. What a person types stands in
+// single quotes.
 
 type document struct {
 	_         struct{}            `block:"a connector file"`
-	Connector name                `yaml:"connector" about:"the name of the connector"`
-	Params    ordered[paramSpec]  `yaml:"params" about:"values that a user gives: --param, or params in collect.yaml"`
-	Secrets   ordered[secretSpec] `yaml:"secrets" about:"where credentials come from; none is written into the file"`
-	Provider  providerSpec        `yaml:"provider" about:"who is asked, and how fast"`
-	Defaults  defaultsSpec        `yaml:"defaults" about:"what all streams have unless they say otherwise"`
-	Streams   ordered[streamSpec] `yaml:"streams" about:"the kinds of records, by name"`
+	Connector name                `yaml:"connector" default:"required" about:"the name to run it by"`
+	Params    ordered[paramSpec]  `yaml:"params" default:"none" about:"what a user may or must give: '--param', or 'params' in collect.yaml" more:"; see below"`
+	Secrets   ordered[secretSpec] `yaml:"secrets" default:"none" about:"where credentials come from; none is written into the file"`
+	Provider  providerSpec        `yaml:"provider" default:"required" about:"who is asked, and how fast"`
+	Defaults  defaultsSpec        `yaml:"defaults" default:"none" about:"what all streams have that do not say otherwise" more:": 'query', 'headers', 'page', 'key', 'records', 'on'"`
+	Streams   ordered[streamSpec] `yaml:"streams" default:"required" about:"what can be collected: the kinds of records, by name"`
 }
 
 type paramSpec struct {
 	_        struct{} `block:"a parameter" like:"org: {type: string, required: true}"`
-	Type     scalar   `yaml:"type" about:"string (the default), int, number, bool or date"`
-	Required flag     `yaml:"required" about:"true: a run without a value is refused"`
-	Default  scalar   `yaml:"default" about:"the value if none is given"`
-	About    scalar   `yaml:"about" about:"what it is, for people"`
+	Type     scalar   `yaml:"type" default:"'string'" about:"'string', 'int', 'number', 'bool', or 'date' (a date or an RFC 3339 time)"`
+	Required flag     `yaml:"required" default:"'false'" about:"without a value, the connector cannot run"`
+	Default  scalar   `yaml:"default" default:"none" about:"its value if none is given"`
+	About    scalar   `yaml:"about" default:"none" about:"what it is: one line for people"`
 }
 
 type secretSpec struct {
 	_        struct{} `block:"a secret" like:"token: {env: ACME_TOKEN}"`
-	Env      scalar   `yaml:"env" about:"the environment variable that holds it"`
-	File     scalar   `yaml:"file" about:"the file that holds it"`
-	Command  scalar   `yaml:"command" about:"the command that prints it"`
+	Env      scalar   `yaml:"env" default:"required, one of three" about:"the environment variable that holds it"`
+	File     scalar   `yaml:"file" default:"required, one of three" about:"the file that holds it"`
+	Command  scalar   `yaml:"command" default:"required, one of three" about:"the command that prints it"`
 	Keyring  scalar   `yaml:"keyring" about:"not supported yet"`
-	Rotate   flag     `yaml:"rotate" about:"true: its provider replaces it when it is used, and the new one is written to the file"`
-	Optional flag     `yaml:"optional" about:"true: without it, requests go out without a credential"`
+	Rotate   flag     `yaml:"rotate" default:"'false'" about:"its provider replaces it when it is used, and the new one is written to its 'file'" more:"; see OAuth 2"`
+	Optional flag     `yaml:"optional" default:"'false'" about:"without it, requests go out without a credential"`
 }
 
 type providerSpec struct {
 	_              struct{}        `block:"a provider"`
-	Name           name            `yaml:"name" about:"rate, budgets, breaker and freeze belong to a provider and account; by default the name of the connector"`
-	BaseURL        template        `yaml:"base_url" about:"where the API is; may hold params, or be one"`
-	Origins        []template      `yaml:"origins" about:"further origins that may see the credential"`
-	Auth           *authSpec       `yaml:"auth" about:"how requests are authenticated; none by default"`
-	Headers        ordered[scalar] `yaml:"headers" about:"sent with every request, also to other origins; credentials cannot stand here"`
-	Ceiling        ceilingSpec     `yaml:"ceiling" about:"the most that is ever asked for; all its windows hold at once"`
-	StartPerSecond number          `yaml:"start_per_second" about:"the pace of the first run, in requests a second"`
-	Pace           scalar          `yaml:"pace" about:"off for a server that you own"`
-	Law            scalar          `yaml:"law" about:"how the pace is learned: plateau (the default), aimd or interval-step"`
-	Concurrency    concurrencySpec `yaml:"concurrency" about:"requests in flight at once; one by default"`
-	Clamp          clampSpec       `yaml:"clamp" about:"how far the ceiling gives way while too much is refused; on by default, or off"`
-	Quota          quotaSpec       `yaml:"quota" about:"what is left for people of the limits that the provider announces"`
-	On403          scalar          `yaml:"on_403" about:"a 403 that nothing explains: freeze all calls (the default), hold them until an operator releases, or make it a gap"`
-	Throttle       []ruleSpec      `yaml:"throttle" about:"rules for what means \"slow down\" here"`
-	Limits         limitsSpec      `yaml:"limits" about:"what one response may cost"`
+	Name           name            `yaml:"name" default:"the connector's" about:"rate, budgets, breaker and freeze belong to a provider and account"`
+	BaseURL        template        `yaml:"base_url" default:"required" about:"where the API is; may hold params, or be one" more:": 'https://api.acme.test/v1'"`
+	Origins        []template      `yaml:"origins" default:"none" about:"further origins that may see the credential" more:": '[https://uploads.acme.test]'"`
+	Auth           *authSpec       `yaml:"auth" default:"'none'" about:"how requests are authenticated" more:": '{bearer: \"${secrets.token}\"}', '{basic: {user: …, password: …}}', '{api_key: {header: X-Key, value: …, prefix: \"Key \"}}' (or 'query:' instead of 'header:'), or '{oauth2: …}'; see OAuth 2"`
+	Headers        ordered[scalar] `yaml:"headers" default:"'Accept: application/json'" about:"sent with every request, also to other origins; credentials cannot stand here"`
+	Ceiling        ceilingSpec     `yaml:"ceiling" default:"none" about:"the most that is ever asked for; all its windows hold at once" more:": '{per_second: 2.5, per_minute: 100, per_hour: 5000, per_day: 100000}'"`
+	StartPerSecond number          `yaml:"start_per_second" default:"the client's" about:"the pace of the first run, in requests a second"`
+	Pace           scalar          `yaml:"pace" default:"'on'" about:"'off' for a server that you own"`
+	Law            scalar          `yaml:"law" default:"'plateau'" about:"how the pace is learned: 'plateau', 'aimd', or 'interval-step'" more:"; see [pacing-score.md](pacing-score.md)"`
+	Concurrency    concurrencySpec `yaml:"concurrency" default:"one request at a time" about:"requests in flight at once" more:": '{max: 8, law: aimd}'; see Pace"`
+	Clamp          clampSpec       `yaml:"clamp" default:"on" about:"'off', or how far the ceiling gives way while too much is refused" more:": '{burn: 5%, least: 50%, step: 10%, cooldown: 60s}'; see Pace"`
+	Quota          quotaSpec       `yaml:"quota" default:"none" about:"a share of each long limit that is left for people" more:": '{reserve: 20%}'; see Pace"`
+	On403          scalar          `yaml:"on_403" default:"'freeze'" about:"a 403 that nothing explains: 'freeze' all calls, 'hold' them until an operator releases, or make it a 'gap'"`
+	Throttle       []ruleSpec      `yaml:"throttle" default:"none" about:"rules for what means \"slow down\" here" more:"; see Rules"`
+	Limits         limitsSpec      `yaml:"limits" default:"those below" about:"what one response may cost"`
 }
 
 type authSpec struct {
@@ -81,13 +84,13 @@ type apiKeySpec struct {
 type oauth2Spec struct {
 	_            struct{}          `block:"oauth2"`
 	At           span              // where it stands
-	TokenURL     template          `yaml:"token_url" about:"the token endpoint; may be of another host, and hold params"`
-	ClientID     template          `yaml:"client_id" about:"the id of the client"`
-	ClientSecret template          `yaml:"client_secret" about:"the secret of the client; a public client has none"`
-	RefreshToken template          `yaml:"refresh_token" about:"a secret; without it the client asks for itself (client credentials)"`
-	ClientAuth   scalar            `yaml:"client_auth" about:"how the client shows its secret: basic (the default), or body"`
-	Scope        template          `yaml:"scope" about:"what to ask for, with spaces between"`
-	Fields       ordered[template] `yaml:"fields" about:"further fields of the request for a token, such as audience"`
+	TokenURL     template          `yaml:"token_url" default:"required" about:"where tokens are granted; it may be another host than the API's, and hold params"`
+	ClientID     template          `yaml:"client_id" default:"required" about:"the id of the client: text, a param or a secret"`
+	ClientSecret template          `yaml:"client_secret" default:"none" about:"a secret. A public client has none, and then needs a 'refresh_token'"`
+	RefreshToken template          `yaml:"refresh_token" default:"none" about:"a secret, as it is. Without it the client asks for itself (the grant 'client_credentials')"`
+	ClientAuth   scalar            `yaml:"client_auth" default:"'basic'" about:"'basic' sends id and secret by HTTP Basic, 'body' as fields"`
+	Scope        template          `yaml:"scope" default:"none" about:"what to ask for, with spaces between"`
+	Fields       ordered[template] `yaml:"fields" default:"none" about:"further fields of the request for a token" more:", such as '{audience: https://api.books.test}'"`
 }
 
 type ceilingSpec struct {
@@ -101,17 +104,17 @@ type ceilingSpec struct {
 type concurrencySpec struct {
 	_   struct{} `block:"a concurrency" like:"concurrency: {max: 4}"`
 	At  span     // where it stands
-	Max count    `yaml:"max" about:"at most so many requests are in flight, up to 64"`
-	Law scalar   `yaml:"law" about:"how the bound moves below max: aimd (the default), mimd, gradient or fixed"`
+	Max count    `yaml:"max" default:"required" about:"at most so many requests are in flight, up to 64"`
+	Law scalar   `yaml:"law" default:"'aimd'" about:"how the bound moves below 'max': 'aimd', 'mimd', 'gradient' or 'fixed'"`
 }
 
 type clampSpec struct {
 	_        struct{} `block:"a clamp" like:"clamp: {least: 60%}, or clamp: off; without it, it is on"`
 	Off      flag     // written clamp: off
-	Burn     percent  `yaml:"burn" about:"the ceiling is lowered while more than this share of requests is refused anew (5%)"`
-	Least    percent  `yaml:"least" about:"it is never lowered below this share of itself (50%)"`
-	Step     percent  `yaml:"step" about:"by how much it moves at once (10%)"`
-	Cooldown duration `yaml:"cooldown" about:"the least time between two moves (60s)"`
+	Burn     percent  `yaml:"burn" default:"'5%'" about:"the ceiling is lowered while more than this share of requests is refused anew"`
+	Least    percent  `yaml:"least" default:"'50%'" about:"it is never lowered below this share of itself"`
+	Step     percent  `yaml:"step" default:"'10%'" about:"by how much it moves at once"`
+	Cooldown duration `yaml:"cooldown" default:"'60s'" about:"the least time between two moves"`
 }
 
 type quotaSpec struct {
@@ -121,15 +124,15 @@ type quotaSpec struct {
 
 type limitsSpec struct {
 	_                struct{} `block:"limits" like:"limits: {body: 8MiB}"`
-	RequestTimeout   duration `yaml:"request_timeout" about:"for a whole answer, body included (60s)"`
-	HeaderTimeout    duration `yaml:"header_timeout" about:"to the first byte of an answer (30s)"`
-	Body             size     `yaml:"body" about:"the largest body (64MiB)"`
-	Record           size     `yaml:"record" about:"the largest record (8MiB); a larger one is put in quarantine"`
-	Headers          size     `yaml:"headers" about:"the largest header of an answer (1MiB)"`
-	Cursor           size     `yaml:"cursor" about:"the longest cursor (16KiB)"`
-	PagesWithoutNew  count    `yaml:"pages_without_new_record" about:"a walk ends after so many pages in a row that bring nothing new (3)"`
-	Attempts         count    `yaml:"attempts" about:"how often one request is sent at most (5)"`
-	LongestRetryWait duration `yaml:"longest_retry_after" about:"a longer wait that the provider asks for ends the run (5m)"`
+	RequestTimeout   duration `yaml:"request_timeout" default:"'60s'" about:"for a whole answer, body included"`
+	HeaderTimeout    duration `yaml:"header_timeout" default:"'30s'" about:"to the first byte of an answer"`
+	Body             size     `yaml:"body" default:"'64MiB'" about:"the largest body, inflated"`
+	Record           size     `yaml:"record" default:"'8MiB'" about:"the largest record; a larger one is put in quarantine"`
+	Headers          size     `yaml:"headers" default:"'1MiB'" about:"the largest header of an answer"`
+	Cursor           size     `yaml:"cursor" default:"'16KiB'" about:"the longest cursor"`
+	PagesWithoutNew  count    `yaml:"pages_without_new_record" default:"'3'" about:"a walk ends after so many pages in a row that bring nothing new"`
+	Attempts         count    `yaml:"attempts" default:"'5'" about:"how often one request is sent at most"`
+	LongestRetryWait duration `yaml:"longest_retry_after" default:"'5m'" about:"a longer wait that the provider asks for ends the run"`
 }
 
 type defaultsSpec struct {
@@ -138,48 +141,48 @@ type defaultsSpec struct {
 	Headers ordered[scalar] `yaml:"headers" about:"headers of every request"`
 	Page    *pageSpec       `yaml:"page" about:"how lists are cut into pages"`
 	Key     keySpec         `yaml:"key" about:"the path of what is unique to a record"`
-	Records path            `yaml:"records" about:"the path of the array of records; the body by default"`
+	Records path            `yaml:"records" default:"the body" about:"the path of the array of records"`
 	On      []ruleSpec      `yaml:"on" about:"rules for what a response means"`
 }
 
 type streamSpec struct {
 	_       struct{}        `block:"a stream"`
-	Get     template        `yaml:"get" about:"the path below base_url, or a whole URL"`
-	Records path            `yaml:"records" about:"the path of the array of records; the body by default. With role: detail it may be one object"`
-	Key     keySpec         `yaml:"key" about:"the path of what is unique to a record; a list for a composite key"`
-	Query   ordered[scalar] `yaml:"query" about:"parameters; null takes a default away"`
-	Headers ordered[scalar] `yaml:"headers" about:"sent with every request of the stream"`
-	Since   *sinceSpec      `yaml:"since" about:"how to ask for changes only"`
-	Page    *pageSpec       `yaml:"page" about:"how the list is cut into pages; required for a list"`
-	Each    ordered[scalar] `yaml:"each" about:"one walk for each record of another stream: a name, and the field of the parent it is bound to"`
-	Role    scalar          `yaml:"role" about:"list (the default), or detail: a failure costs one detail, never the stream"`
-	Route   name            `yaml:"route" about:"the name of what the provider counts this stream under"`
-	Weight  number          `yaml:"weight" about:"how many requests one of this stream counts as, up to 1000"`
-	On      []ruleSpec      `yaml:"on" about:"rules for what a response means"`
+	Get     template        `yaml:"get" default:"required" about:"the path below 'base_url', or a whole URL"`
+	Records path            `yaml:"records" default:"the body" about:"the path of the array of records. With 'role: detail' it may be one object"`
+	Key     keySpec         `yaml:"key" default:"required" about:"the path of what is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
+	Query   ordered[scalar] `yaml:"query" default:"none" about:"parameters: '{state: all}'; a value of 'null' takes a default away"`
+	Headers ordered[scalar] `yaml:"headers" default:"none" about:"sent with every request of the stream, as in 'provider'"`
+	Since   *sinceSpec      `yaml:"since" default:"none" about:"how to ask for changes only"`
+	Page    *pageSpec       `yaml:"page" default:"required for a list" about:"how the list is cut into pages"`
+	Each    ordered[scalar] `yaml:"each" default:"none" about:"one walk for each record of another stream: names, and the fields of the parent they are bound to"`
+	Role    scalar          `yaml:"role" default:"'list'" about:"'list', or 'detail': a failure costs one detail, never the stream"`
+	Route   name            `yaml:"route" default:"the route of all" about:"the name of what the provider counts this stream under" more:": 'search'"`
+	Weight  number          `yaml:"weight" default:"'1'" about:"how many requests one of this stream counts as, up to 1000. A ceiling counts it rounded up"`
+	On      []ruleSpec      `yaml:"on" default:"none" about:"rules for what a response means" more:"; see Rules"`
 }
 
 type sinceSpec struct {
 	_        struct{} `block:"since" like:"since: {field: updated_at, param: since, order: asc}"`
 	At       span     // where it stands
-	Field    path     `yaml:"field" about:"the path in a record of when it changed: a time, a number, or text that sorts"`
-	Param    scalar   `yaml:"param" about:"the parameter that takes the mark; or use ${since} in query"`
-	Start    template `yaml:"start" about:"the mark of the first walk; everything by default"`
-	Order    scalar   `yaml:"order" about:"asc if the list is sorted by field, oldest first; none by default"` // none (the default) or asc
-	Lookback duration `yaml:"lookback" about:"ask from that much earlier; required with order: none"`
-	Format   scalar   `yaml:"format" about:"send the mark as rfc3339, date, unix or unix_ms; as received by default"`
+	Field    path     `yaml:"field" default:"required" about:"the path in a record of when it changed: a time, a number, or text that sorts"`
+	Param    scalar   `yaml:"param" default:"none" about:"the parameter that takes the mark; or use '${since}' in 'query'"`
+	Start    template `yaml:"start" default:"everything" about:"the mark of the first walk" more:": '\"${params.start}\"'"`
+	Order    scalar   `yaml:"order" default:"'none'" about:"'asc' if the list is sorted by 'field', oldest first"` // none (the default) or asc
+	Lookback duration `yaml:"lookback" default:"none" about:"ask from that much earlier, once a walk; required with 'order: none'. Numbers are seconds, above 1e11 milliseconds"`
+	Format   scalar   `yaml:"format" default:"as received" about:"send the mark as 'rfc3339', 'date', 'unix' (seconds) or 'unix_ms'"`
 }
 
 // A pageSpec has exactly one of its fields.
 type pageSpec struct {
 	_          struct{}     `block:"page" like:"page: {link_header: next}, or page: {none: true}"`
 	At         span         // where it stands
-	None       flag         `yaml:"none" about:"true: there is one page only"`
-	LinkHeader scalar       `yaml:"link_header" about:"the relation of the Link header that leads on: next"`
-	NextURL    *nextURLSpec `yaml:"next_url" about:"the path of the URL of the next page"`
-	Cursor     *cursorSpec  `yaml:"cursor" about:"a token in the body that is sent with the next request"`
-	Number     *numberSpec  `yaml:"number" about:"pages counted by number"`
-	Offset     *offsetSpec  `yaml:"offset" about:"pages counted in records"`
-	LastID     *lastIDSpec  `yaml:"last_id" about:"the next page begins after the last record"`
+	None       flag         `yaml:"none" form:"{none: true}" about:"there is one page only"`
+	LinkHeader scalar       `yaml:"link_header" form:"{link_header: next}" about:"the 'Link' header with that relation"`
+	NextURL    *nextURLSpec `yaml:"next_url" form:"{next_url: links.next}" about:"the URL at a path of the body" more:"; in full, '{next_url: {path: links.next, optional: true}}'"`
+	Cursor     *cursorSpec  `yaml:"cursor" form:"{cursor: {from: meta.next, param: cursor}}" about:"the token at 'from', sent as 'param'; with 'more: path', only while that is true" more:"; with 'optional: true', see below"`
+	Number     *numberSpec  `yaml:"number" form:"{number: {param: page, start: 1, size_param: per_page, size: 100}}" about:"counted from 'start' (default 1); with 'total_pages: path', up to that"`
+	Offset     *offsetSpec  `yaml:"offset" form:"{offset: {param: offset, limit_param: limit, limit: 100}}" about:"counted in records, from 0; with 'total: path', up to that"`
+	LastID     *lastIDSpec  `yaml:"last_id" form:"{last_id: {param: starting_after, field: id}}" about:"after the last record; with 'more: path', while that is true, else until a page is empty"`
 }
 
 type nextURLSpec struct {
@@ -199,7 +202,7 @@ type cursorSpec struct {
 type numberSpec struct {
 	_          struct{} `block:"page: number" like:"number: {param: page}"`
 	Param      scalar   `yaml:"param" about:"the parameter that takes the number"`
-	Start      natural  `yaml:"start" about:"the number of the first page (1)"`
+	Start      natural  `yaml:"start" default:"'1'" about:"the number of the first page"`
 	SizeParam  scalar   `yaml:"size_param" about:"the parameter that takes the size"`
 	Size       count    `yaml:"size" about:"records on a page"`
 	TotalPages path     `yaml:"total_pages" about:"the path of how many pages there are"`
@@ -223,15 +226,15 @@ type lastIDSpec struct {
 type ruleSpec struct {
 	_       struct{}            `block:"a rule" like:"{status: [404], verdict: gone}"`
 	At      span                // where it stands
-	Status  []count             `yaml:"status" about:"any of these statuses"`
-	Header  ordered[headerSpec] `yaml:"header" about:"tests of headers, all of which hold"`
-	Body    scalar              `yaml:"body" about:"a predicate on body, status and header"`
-	Verdict scalar              `yaml:"verdict" about:"ok, retry, throttle, gap, gone, stop or fail"` // in on; a throttle rule has none
+	Status  []count             `yaml:"status" about:"a list of statuses, any of which matches"`
+	Header  ordered[headerSpec] `yaml:"header" about:"tests of headers, all of which hold" more:": '{X-Left: \"0\"}' is equal to; '{X-Left: {when: int(value) < 10}}' is a predicate on 'value' and 'status'"`
+	Body    scalar              `yaml:"body" about:"a predicate on 'body', 'text', 'header' and 'status'" more:": the decoded JSON, the body as it came, a map with names in lower case, and the number"`
+	Verdict scalar              `yaml:"verdict" about:"in 'on' only: 'ok' (an error status is an empty page), 'retry', 'throttle', 'gap', 'gone', 'stop', 'fail'"` // in on; a throttle rule has none
 }
 
 // A headerSpec tests one header: equal to a text, or a predicate on it.
 type headerSpec struct {
 	_    struct{} `block:"a header test"`
-	When scalar   `yaml:"when" about:"a predicate on the value"`
+	When scalar   `yaml:"when" about:"a predicate on 'value', the text of the header, and 'status'"`
 	is   scalar   // written as a single value instead of a block
 }

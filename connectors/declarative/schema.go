@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+//go:generate sh -c "go run collect connectors schema >connector.schema.json"
+//go:generate go test -run TestReferencePage . -update
+
 // Schema returns the JSON Schema of the connector language, for editors and
 // other programs that write connector files.
 //
@@ -94,10 +97,22 @@ func (s schemas) block(t reflect.Type) keywords {
 	for field := range t.Fields() {
 		key := field.Tag.Get("yaml")
 		if p, ok := properties[key].(keywords); ok { // a key that is not supported yet has none
-			properties[key] = described(p, field.Tag.Get("about"))
+			properties[key] = described(p, aboutOf(field.Tag))
 		}
 	}
 	return k
+}
+
+// aboutOf returns what a key means, and what holds without it.
+func aboutOf(tag reflect.StructTag) string {
+	about, without := tag.Get("about"), tag.Get("default")
+	switch {
+	case without == "" || without == "none":
+		return about
+	case strings.HasPrefix(without, "required"):
+		return about + " (" + without + ")"
+	}
+	return about + " (default: " + without + ")"
 }
 
 // described returns k with what an editor shows of it. In draft 7 nothing beside

@@ -26,7 +26,7 @@ func TestSchemaFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, declarative.Schema()) {
-		t.Error("connector.schema.json is not the schema of the language: run\n\tgo run . connectors schema > connectors/declarative/connector.schema.json")
+		t.Error("connector.schema.json is not the schema of the language: run\n\tgo generate ./connectors/declarative")
 	}
 }
 
