@@ -1,7 +1,9 @@
 package sim_test
 
 import (
+	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -13,18 +15,37 @@ type gate struct {
 	got  float64
 	unit string
 	from bool // want is the least, and not the most
-	goal bool // it is wanted, and not yet promised: a miss does not fail
 
-	// slack is what the short form forgives: it plays a few instances, whose
-	// slots come in another phase each time, and so it scatters.
+	// now is where the law is on the seeds of the short form, if that is not
+	// where it is wanted: it must not get worse unseen. A change of the law
+	// makes other histories of them, so whoever makes one notes here where it
+	// is then, better or worse.
+	now float64
+
+	// slack is what is forgiven where this was never measured. One seed is one
+	// history, but on other processors the last bit of a number may be another,
+	// because a product is fused with a sum: a request that so moves past
+	// another begins a different history, and this is how far those scatter.
+	// On amd64, with fused products (GOAMD64=v3) and without (GODEBUG=cpu.fma=off),
+	// the figures were the same.
 	slack float64
 }
 
-func (g gate) met(slack float64) bool {
+// met reports whether what was reached is within bound, and more.
+func (g gate) met(bound, more float64) bool {
 	if g.from {
-		return g.got >= g.want-slack
+		return g.got >= bound-more
 	}
-	return g.got <= g.want+slack
+	return g.got <= bound+more
+}
+
+// holds reports whether g is where it is wanted, or where it was.
+func (g gate) holds() bool {
+	more := 0.0
+	if runtime.GOARCH != "amd64" {
+		more = g.slack
+	}
+	return g.met(g.want, more) || g.now != 0 && g.met(g.now, more)
 }
 
 func (g gate) row() string {
@@ -32,7 +53,7 @@ func (g gate) row() string {
 	if g.from {
 		bound = "at least"
 	}
-	if !g.met(0) {
+	if !g.met(g.want, 0) {
 		met = "**no**"
 	}
 	return fmt.Sprintf("| %s | %s %.4g%s | %.4g%s | %s |\n", g.what, bound, g.want, g.unit, g.got, g.unit, met)
@@ -43,8 +64,8 @@ func pass(t *testing.T, gates []gate) {
 	for _, g := range gates {
 		appendTo(t, *gateRows, g.row())
 		t.Logf("%s: %.4g%s, want %.4g%s", g.what, g.got, g.unit, g.want, g.unit)
-		if !g.met(g.slack) && !g.goal && *gateRows == "" {
-			t.Errorf("%s: %.4g%s, want %.4g%s", g.what, g.got, g.unit, g.want, g.unit)
+		if !g.holds() && *gateRows == "" {
+			t.Errorf("%s: %.4g%s, want %.4g%s, or the %.4g%s that it was", g.what, g.got, g.unit, g.want, g.unit, cmp.Or(g.now, g.want), g.unit)
 		}
 	}
 }
@@ -94,17 +115,22 @@ func gatesOf(all []*tally) []gate {
 		{what: "requests inside a Retry-After", want: 0, got: float64(early)},
 		{what: "refusals where fields announce a window", want: float64(len(all[0].shares)), got: float64(announced)},
 		{what: "work, mean of the families", want: 92, got: mean(shares), unit: " %", from: true, slack: 2},
-		{what: "work, every family but the hard ones", want: 84, got: slices.Min(easy), unit: " %", from: true, slack: 6},
-		{what: "work, hard families: penalty boxes, refusals for nothing, a co-tenant in bursts", want: 80, got: slices.Min(hardShares), unit: " %", from: true, goal: true},
-		{what: "work, worst instance", want: 75, got: worst, unit: " %", from: true, goal: true},
-		{what: "refused of 1000, mean of the families", want: 2.5, got: mean(refused), slack: 2},
+		// quota-back: 72 % of 349 requests in 20 minutes, and 87 % of 1473.
+		{what: "work, every family but the hard ones", want: 84, now: 79.4, got: slices.Min(easy), unit: " %", from: true, slack: 6},
+		{what: "work, hard families: penalty boxes, refusals for nothing, a co-tenant in bursts", want: 80, got: slices.Min(hardShares), unit: " %", from: true, slack: 6},
+		// The first of these.
+		{what: "work, worst instance", want: 75, now: 72, got: worst, unit: " %", from: true, slack: 6},
+		// Of 1200 requests, which are an hour at a limit of one in three seconds,
+		// twenty refusals are sixteen of 1000: bucket-zero, bucket-after, sliding.
+		{what: "refused of 1000, mean of the families", want: 2.5, now: 2.86, got: mean(refused), slack: 2},
 		{what: "refused of 1000, median of the families", want: 1.5, got: median(refused), slack: 1},
-		{what: "cold: refusals in 5 minutes, worst, with Retry-After or a bucket", want: 8, got: slices.Max(coldQuick), slack: 12},
+		// window-after: 150 in ten seconds.
+		{what: "cold: refusals in 5 minutes, worst, with Retry-After or a bucket", want: 8, now: 9, got: slices.Max(coldQuick), slack: 12},
 		{what: "cold: refusals in 5 minutes, worst, of all others", want: 20, got: slices.Max(cold), slack: 15},
 		{what: "cold: 90 % of the limit, median", want: 120, got: median(reached), unit: " s"},
 		{what: "limit cut to a quarter: few refused again, median", want: 60, got: median(quiet), unit: " s", slack: 60},
 		{what: "limit cut to a quarter: refusals in 5 minutes, median", want: 8, got: median(after), slack: 6},
-		{what: "latency of a queue, as a multiple", want: 2, got: queue, goal: true},
-		{what: "latency of a tarpit, as a multiple", want: 3, got: tarpit, goal: true},
+		{what: "latency of a queue, as a multiple", want: 2, got: queue, slack: 0.5},
+		{what: "latency of a tarpit, as a multiple", want: 3, got: tarpit, slack: 1},
 	}
 }

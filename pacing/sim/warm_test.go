@@ -17,7 +17,7 @@ func TestWarmStart(t *testing.T) {
 		t.Skip("takes some seconds")
 	}
 	t.Parallel()
-	var refused, reached []float64
+	var refused, reached, shares []float64
 	for _, f := range sim.Families() {
 		switch f.Name {
 		case "window", "window-after", "bucket", "bucket-after", "several", "concurrency", "overload", "queue", "tarpit":
@@ -37,11 +37,8 @@ func TestWarmStart(t *testing.T) {
 				sim.Play(p, sim.Governed(law.Plateau), 5*time.Minute, &state)
 				got := p.Score(from, from+5*time.Minute)
 				t.Logf("%s, seed %d: %d refused in 5 min, 90 %% after %.0f s, %.0f %% of the work", f.Name, p.Seed, got.Refusals, got.Reached, 100*got.Share)
-				if got.Refusals > 30 || got.Share < 0.5 {
-					t.Errorf("%s, seed %d: %d refused and %.0f %% of the work in the first 5 min, want at most 30 and at least 50 %%",
-						f.Name, p.Seed, got.Refusals, 100*got.Share)
-				}
 				refused, reached = append(refused, float64(got.Refusals)), append(reached, got.Reached)
+				shares = append(shares, 100*got.Share)
 			})
 		}
 	}
@@ -49,8 +46,11 @@ func TestWarmStart(t *testing.T) {
 	slices.Sort(reached)
 	ninth := len(refused) * 9 / 10
 	pass(t, []gate{
-		{what: "warm: refusals in 5 minutes, of nine instances in ten", want: 2, got: refused[ninth], slack: 10},
-		{what: "warm: 90 % of the limit, of nine instances in ten", want: 30, got: reached[ninth], unit: " s", goal: true},
-		{what: "warm: refusals in 5 minutes, worst", want: 2, got: refused[len(refused)-1], goal: true},
+		// concurrency, with ten in flight.
+		{what: "warm: refusals in 5 minutes, of nine instances in ten", want: 2, now: 3, got: refused[ninth], slack: 10},
+		{what: "warm: 90 % of the limit, of nine instances in ten", want: 30, got: reached[ninth], unit: " s", slack: 90},
+		// window-after, with 150 in ten seconds.
+		{what: "warm: refusals in 5 minutes, worst", want: 2, now: 8, got: refused[len(refused)-1], slack: 22},
+		{what: "warm: work in 5 minutes, worst instance", want: 75, got: slices.Min(shares), unit: " %", from: true, slack: 25},
 	})
 }
