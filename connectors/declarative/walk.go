@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"collect/collection"
@@ -142,8 +144,14 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 }
 
 // split sorts the elements of p into records and what cannot be one.
+//
+// Where two on one page have the same key and other bytes, the last one is the
+// record. The other may be an older version of it; but if the key is not unique
+// to a record, it is another record, and must not be gone.
 func (w *walk) split(p *page, s *collection.Slice) {
 	s.Records = make([]collection.Record, 0, len(p.elements))
+	had := make(map[string]int, len(p.elements))
+	again := false
 	for _, data := range p.elements {
 		reject := ""
 		key := ""
@@ -162,7 +170,15 @@ func (w *walk) split(p *page, s *collection.Slice) {
 			s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: reject})
 			continue
 		}
+		if at, ok := had[key]; ok && !bytes.Equal(s.Records[at].Data, data) {
+			s.Rejected = append(s.Rejected, collection.Rejected{Data: s.Records[at].Data, Reason: keyCollision})
+			s.Records[at].Data, again = nil, true
+		}
+		had[key] = len(s.Records)
 		s.Records = append(s.Records, collection.Record{Key: key, Data: data})
+	}
+	if again {
+		s.Records = slices.DeleteFunc(s.Records, func(r collection.Record) bool { return r.Data == nil })
 	}
 }
 

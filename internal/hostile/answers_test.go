@@ -147,7 +147,7 @@ func compression() []trial {
 
 // documents are bodies that are no page.
 func documents() []trial {
-	wide := `[` + strings.Repeat(`{"id":1,"n":[0]},`, 12_000) + `{"id":1}]`
+	wide := `[` + strings.Repeat(`{"id":1,"n":[0]},`, 12_000) + `{"id":1,"n":[0]}]`
 	return []trial{
 		{name: "HTML", walk: "whole", sends: ok(login, "Content-Type: text/html"), want: owed(bad, 0)},
 		{name: "HTML called JSON", walk: "cursor", sends: ok(login, "Content-Type: application/json"), want: owed(bad, 0)},
@@ -219,7 +219,9 @@ func records() []trial {
 		{name: "records that are none", walk: "whole", sends: whole(`null`, `7`, `"x"`, `[]`, `{"id":1}`), want: rejected(4, "1")},
 		{name: "a record that is too large", walk: "whole", sends: whole(`{"id":2,"s":"`+strings.Repeat("x", 17<<10)+`"}`, `{"id":1}`), want: rejected(1, "1")},
 		{name: "a record that is deep", walk: "whole", sends: whole(`{"id":1,"d":`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+`}`, `{"id":2}`), want: all(2)},
-		{name: "a record that changes on the page", walk: "whole", sends: whole(`{"id":1,"v":1}`, `{"id":1,"v":2}`), want: all(1)},
+		{name: "a record that changes on the page", walk: "whole", sends: whole(`{"id":1,"v":1}`, `{"id":1,"v":2}`), want: rejected(1, "1")},
+		{name: "a record twice on the page", walk: "whole", sends: whole(`{"id":1,"v":1}`, `{"id":2}`, `{"id":1,"v":1}`), want: all(2)},
+		{name: "records that share a key", walk: "whole", sends: whole(`{"id":1,"n":1}`, `{"id":1,"n":2}`, `{"id":1,"n":1}`, `{"id":2}`), want: rejected(2, "1", "2")},
 		{name: "a record with terminal escapes", walk: "whole", sends: whole(`{"id":"\u001b]0;owned\u0007"}`, `{"id":1}`), want: keyed("\x1b]0;owned\a", "1")},
 	}
 }
