@@ -271,7 +271,11 @@ func writePiece(p *problem, err error, sc scene) {
 	p.Why = stop.Detail
 	p.Saved = sc.saved() + "; the piece is in the ledger, and the rest goes on"
 	p.Do = []step{{"look:", sc.command("gaps")}}
-	if stop.Reason == collection.NotFound {
+	switch {
+	case stop.Reason != collection.NotFound:
+	case sc.Partition == "":
+		p.Note = "it is the whole list: look at `base_url` and at the stream's `get` in the connector file"
+	default:
 		p.Note = "if that is usual for this provider, declare it: `on: [{status: [404], verdict: gone}]`"
 	}
 }

@@ -257,6 +257,8 @@ var inFiles = map[string]string{ // #nosec G101 -- it says where a credential is
 	"law":     "`law:` in the connector file, or under `providers:` in collect.yaml",
 	"ceiling": "`ceiling:` in the connector file, or `ceiling_per_second:` under `providers:` in collect.yaml",
 	"clamp":   "`clamp:` in the connector file, or under `providers:` in collect.yaml",
+	"since":   "`since:` of a stream in the connector file; what it starts with may be a param: --param NAME=VALUE",
+	"from":    "`start:` in the `since:` of a stream in the connector file, which may be a param: --param NAME=VALUE",
 	"token":   "`secrets:` in the connector file, or `token_env:` under `providers:` in collect.yaml",
 }
 

@@ -107,6 +107,11 @@ func (c *checker) checkSecrets() {
 				given++
 			}
 		}
+		if name, ok := strings.CutPrefix(s.Env, "$"); ok {
+			f := fault{at: e.value.Env.at, message: "an environment variable is named without its `$`"}
+			f.note = "env: " + strings.Trim(name, "{}")
+			c.faults = append(c.faults, f)
+		}
 		switch {
 		case e.value.Keyring.set:
 			c.fail(e.value.Keyring.at, "keyring: not yet supported", "use env, file or command")
@@ -186,7 +191,7 @@ func (c *checker) checkAuth(spec *authSpec) {
 		ways++
 		used = append(used, c.checkOAuth2(spec.OAuth2)...)
 	}
-	secret := false
+	secret, before := false, len(c.faults)
 	for _, t := range used {
 		c.secretTemplate(t, secrets)
 		secret = secret || t.refers("secrets.")
@@ -194,16 +199,21 @@ func (c *checker) checkAuth(spec *authSpec) {
 	switch {
 	case ways != 1:
 		c.fail(spec.At, "auth needs one of none, bearer, basic, api_key and oauth2", "")
-	case !secret && spec.OAuth2 == nil:
+	case !secret && spec.OAuth2 == nil && slices.ContainsFunc(used, template.writes):
+		c.writtenCredential(written(used))
+	case !secret && spec.OAuth2 == nil && len(c.faults) == before: // else an unknown name was said
 		c.writtenCredential(written(used))
 	default:
 		c.spec.auth = spec
 	}
 }
 
+// secretForm is how a credential gets into a request.
+const secretForm = "declare it under `secrets` and refer to it as ${secrets.name}"
+
 func (c *checker) writtenCredential(at span) {
 	f := fault{at: at, message: "a credential is never written into a connector file", hide: true}
-	f.note = "declare it under `secrets` and refer to it as ${secrets.name}"
+	f.note = secretForm
 	c.faults = append(c.faults, f)
 }
 
@@ -223,6 +233,7 @@ func (c *checker) secretTemplate(t template, secrets []string) {
 			continue
 		}
 		f := fault{at: t.inside(p.offset, max(1, len(p.name))), message: fmt.Sprintf("unknown name `%s`", p.name), label: "not known here"}
+		f.note = secretForm
 		if near := similar(p.name, append(slices.Clone(secrets), c.params.names...)); near != "" {
 			f.note = fmt.Sprintf("there is a similar name: `%s`", near)
 		}

@@ -33,6 +33,7 @@ func (*secretSpec) refine(k keywords) {
 	delete(k["properties"].(map[string]any), "keyring") // a key only for the sake of its message
 	k["type"] = "object"
 	k["oneOf"] = []keywords{given("env"), given("file"), given("command")}
+	k.and(not(with("env", keywords{"type": "string", "pattern": `^\$`})))
 	k.and(anyOf(not(with("rotate", oneOf("true"))), given("file")))
 }
 

@@ -64,6 +64,11 @@ func (t template) refers(name string) bool {
 	return false
 }
 
+// writes reports whether part of the template is its own text.
+func (t template) writes() bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool { return p.text != "" })
+}
+
 // A scope is what the names in a template stand for.
 type scope struct {
 	params  map[string]string
