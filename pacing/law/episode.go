@@ -14,7 +14,9 @@ const (
 	suspicionMost = 2                      // lone refusals in that time that are taken for chance
 
 	weakOutage = 30 * time.Second // a weak episode that lasts longer is an outage
-	longOutage = 10 * time.Minute // and any that lasts longer is, or a quota
+	longOutage = 10 * time.Minute // and any that lasts longer is, or a quota;
+	oddBlock   = time.Minute      // one that lasts longer at a pace that was kept may be,
+	oddTimes   = 4                // if it lasts so many times as long as the last one
 	banShare   = 0.7              // of the pace that was forbidden
 )
 
@@ -121,6 +123,7 @@ func scale(d time.Duration, by float64) time.Duration { return time.Duration(flo
 func (p *plateau) recover(now Moment) {
 	p.blocked, p.pause = false, 0
 	lasted := now - p.at
+	odd := p.odd(lasted)
 	p.lasted, p.ended = lasted, now
 	if p.weak && p.tries == 0 && p.suspicion < suspicionMost {
 		p.suspicion++
@@ -128,7 +131,7 @@ func (p *plateau) recover(now Moment) {
 		return
 	}
 	switch {
-	case p.lasted > longOutage || p.weak && p.lasted > weakOutage:
+	case odd || p.lasted > longOutage || p.weak && p.lasted > weakOutage:
 		p.begin(now)
 		p.climb(p.plateauOr(p.from))
 	case p.crowded():
@@ -147,6 +150,13 @@ func (p *plateau) recover(now Moment) {
 		// run, so the start goes on once.
 		p.restart = p.was == startup && p.guesses == 1
 	}
+}
+
+// odd reports whether a block of such a length says nothing of the pace: it was
+// one that had been kept, and the provider never refused for nearly as long, so
+// a quota is used up, or the provider was away.
+func (p *plateau) odd(lasted time.Duration) bool {
+	return lasted > oddBlock && lasted > p.window && lasted > oddTimes*p.lasted && p.limit() > 0 && p.was != probing && p.was != startup
 }
 
 // resume climbs back to where the pace was, and learns nothing.
