@@ -284,7 +284,7 @@ func (d *diagnosis) checkConnectors() {
 func (d *diagnosis) checkConnector(name string) string {
 	what := "connector " + name
 	defer d.checkSecretFiles(name)
-	target, err := d.resolve(d.settings, name, d.lastParams(name), false)
+	target, err := d.resolve(d.settings, name, d.settings.paramsOf(d.runs[name]), false)
 	if err != nil {
 		d.fail(what, err, scene{Connector: name})
 		return ""
@@ -324,13 +324,13 @@ func (d *diagnosis) checkSecretFiles(name string) {
 	}
 }
 
-// lastParams returns the parameters of the last run of a connector that is not
+// paramsOf returns the parameters of a run of a connector that is not
 // configured, as flags: they were given as flags then.
-func (d *diagnosis) lastParams(name string) (flags []string) {
-	if _, configured := d.settings.Connectors[name]; configured {
+func (s settings) paramsOf(run collection.Run) (flags []string) {
+	if _, configured := s.Connectors[run.Connector]; configured {
 		return nil
 	}
-	for param, value := range d.runs[name].Params {
+	for param, value := range run.Params {
 		if isParam(param) {
 			flags = append(flags, param+"="+value)
 		}

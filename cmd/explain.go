@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -25,8 +26,9 @@ it faster. It tells one run or one gap ("g_31") if it is given its id, and the
 long words for a reason ("retry_after"), the code of a message ("E0301") or an
 exit code ("75").
 
-All of it comes from the database and the files of the configuration. Nothing
-is sent, and nothing is changed.`,
+All of it comes from the database, the files of the configuration, and what runs
+that share the account left for each other on this host. Nothing is sent, and
+nothing is changed.`,
 		Args: exactArgs("<name | file.yaml | run id | gap id | reason | exit code>"),
 		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), args[0]) },
 	}
@@ -90,6 +92,7 @@ type explained struct {
 	connectorStatus
 	Now     time.Time
 	Known   bool // of the pace, which then is Pace
+	Shared  bool // Pace is of the runs that share the account, and newer than the database
 	Pace    gate.Status
 	History []collection.Event // changes of pace, breaker and freeze, oldest first
 	Allowed []allowance        // what the files say now
@@ -118,15 +121,12 @@ func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
 	if e.connectorStatus, err = statusOf(ctx, v.db, v.name, v.now); err != nil {
 		return e, err
 	}
+	var state []byte
 	if len(e.Runs) > 0 {
-		state, err := v.db.Provider(ctx, e.Runs[0].Domain)
-		if err != nil {
+		if state, err = v.db.Provider(ctx, e.Runs[0].Domain); err != nil {
 			return e, err
 		}
-		if state != nil {
-			e.Pace, err = gate.Inspect(state, v.now)
-			e.Known = err == nil // a state that cannot be read is nothing known
-		}
+		e.know(state)
 	}
 	events, err := v.db.Events(ctx, v.name, historyEvents)
 	if err != nil {
@@ -139,7 +139,34 @@ func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
 	}
 	e.Flags = v.flags
 	e.Allowed, e.Caps = a.allowances(v.name)
+	if len(e.Runs) > 0 {
+		e.hear(state, a.kept(ctx, v.db, e.Runs[0]))
+	}
 	return e, nil
+}
+
+// know takes the pace from a state. One that cannot be read is nothing known.
+func (e *explained) know(state []byte) {
+	if state == nil {
+		return
+	}
+	var err error
+	e.Pace, err = gate.Inspect(state, e.Now)
+	e.Known = err == nil
+}
+
+// hear takes the pace from what was shared, if that is newer than the state of
+// the database and says something else: runs of this database share what they
+// save, too.
+func (e *explained) hear(state, shared []byte) {
+	if bytes.Equal(gate.Newest(state, shared), state) {
+		return
+	}
+	other := *e
+	if other.know(shared); other.Known && !slices.Equal(other.constraints(), e.constraints()) {
+		other.Shared = true
+		*e = other
+	}
 }
 
 // allowances returns what the files say that a connector may do. A file that

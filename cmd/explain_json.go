@@ -12,6 +12,7 @@ type explainedLine struct {
 	Learned     *float64         `json:"learned_per_second"`
 	Ceiling     *float64         `json:"ceiling_per_second"`
 	HeardAt     stamp            `json:"confirmed_at"`
+	Shared      bool             `json:"from_shared_pace"` // newer than the database
 	Binds       *string          `json:"binds"`
 	Blocked     bool             `json:"blocked"`
 	Constraints []constraintLine `json:"constraints"`
@@ -48,7 +49,7 @@ type changeLine struct {
 
 func (e explained) line() explainedLine {
 	line := explainedLine{
-		Connector: e.Name, Learned: orNull(e.Pace.PerSecond), Ceiling: e.Pace.Ceiling, HeardAt: stamp(e.Pace.HeardAt),
+		Connector: e.Name, Learned: orNull(e.Pace.PerSecond), Ceiling: e.Pace.Ceiling, HeardAt: stamp(e.Pace.HeardAt), Shared: e.Shared,
 		Constraints: []constraintLine{}, Changes: []changeLine{}, StopsFirst: e.stops(), Faster: e.faster(),
 	}
 	if e.Account != nil {

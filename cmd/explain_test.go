@@ -130,7 +130,7 @@ What would make it faster?
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameText(t, "fresh", string(raw), `{"connector":"fresh","provider":null,"learned_per_second":null,"ceiling_per_second":null,"confirmed_at":null,`+
+	sameText(t, "fresh", string(raw), `{"connector":"fresh","provider":null,"learned_per_second":null,"ceiling_per_second":null,"confirmed_at":null,"from_shared_pace":false,`+
 		`"binds":null,"blocked":false,"constraints":[],"changes":[],"stops_first":["the end of the work (no request cap and no time limit is set)"],"requests_left":null,"seconds_left":null,`+
 		`"faster":"A run: the pace is learned from what comes back."}`)
 }

@@ -34,6 +34,9 @@ func (e explained) render(columns int, c caps) string {
 	if !e.Known {
 		item("?", "nothing is known of the pace yet: no run has ended")
 	}
+	if e.Shared {
+		lines = append(lines, wrap("  ", "This is as the runs that share the account on this host left it, and newer than the database.", columns)...)
+	}
 	if changes := e.changes(); len(changes) > 0 {
 		head("What changed it?")
 		for _, change := range changes {

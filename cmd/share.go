@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors/declarative"
 	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/pacing/share"
@@ -134,6 +135,44 @@ func (a *app) reach(ctx context.Context, db store.Store, name string, used *acco
 		}
 	}
 	return state, nil
+}
+
+// kept returns what the runs of this user that share the account of a connector
+// saved of it last, whichever database they use; nil where that is not known.
+// Who looks makes no file, asks no run, and runs no command for a secret.
+func (a *app) kept(ctx context.Context, db store.Reader, newest collection.Run) []byte {
+	dir := meetingPlace(a.env)
+	if _, err := os.Stat(filepath.Join(dir, "salt")); dir == "" || err != nil {
+		return nil
+	}
+	s, err := a.settings()
+	if err != nil {
+		return nil
+	}
+	_, spec, err := a.find(s, newest.Connector)
+	if err != nil || slices.ContainsFunc(spec.Secrets(), func(secret declarative.Secret) bool {
+		return s.secretSource(spec.ProviderName(), secret).Command != ""
+	}) {
+		return nil
+	}
+	target, err := a.resolve(s, newest.Connector, s.paramsOf(newest), false)
+	if err != nil {
+		return nil
+	}
+	p := target.connector.Provider()
+	salt, err := db.Salt(ctx)
+	if err != nil || pacing.Domain(p.Name, p.Credential, salt) != newest.Domain {
+		return nil // another account than that of the run
+	}
+	shared, err := account(dir, p)
+	if err != nil {
+		return nil
+	}
+	state, err := share.Kept(dir, shared)
+	if err != nil {
+		return nil
+	}
+	return state
 }
 
 // meetingPlace is where the runs of a user meet; "" if there is no such place.
