@@ -19,6 +19,9 @@ import (
 //
 // It is not parallel, because it changes the number of processors.
 func TestReplay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
 	fleet := sim.Fleet(law.Plateau, make([]atomic.Int64, 8))
 	fleet.Name = "eight processes"
 	refused, broken, unanswered := 0, 0, 0
