@@ -83,7 +83,7 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 		return err
 	}
 	if at.Cursor == gap.Cursor {
-		return r.walk(ctx, stream, gap.Place, at.Cursor, gap.Version)
+		return r.walk(ctx, stream, gap.Place, at.Cursor, gap.Version, gap)
 	}
 
 	ctx = collection.WithStream(ctx, stream.Name)

@@ -438,16 +438,19 @@ func TestRepeatedPagesAreOwed(t *testing.T) {
 			counted := func(c *runner.Config) {
 				c.Connector, c.Concurrency, c.Streams = shelf{ahead: true}, concurrency, []string{"items"}
 			}
-			run, err := do(t, m, p, counted)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, want := runner.Verdict(run, m.owes()), collection.Blocked; got != want {
-				t.Errorf("Verdict = %s, want %s", got, want)
+			for range 4 { // a run that tries the gap anew knows the page that it was
+				run, err := do(t, m, p, counted)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := runner.Verdict(run, m.owes()), collection.Blocked; got != want || len(m.keys("items")) != 3 {
+					t.Errorf("Verdict = %s with %d records, want %s with 3", got, len(m.keys("items")), want)
+				}
+				m = m.reopen()
 			}
 			p.repeat = false
-			m = m.reopen()
-			if run, err = do(t, m, p, counted); err != nil {
+			run, err := do(t, m, p, counted)
+			if err != nil {
 				t.Fatal(err)
 			}
 			if got, want := runner.Verdict(run, m.owes()), collection.Complete; got != want || len(m.keys("items")) != p.n {

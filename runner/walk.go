@@ -2,10 +2,13 @@ package runner
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/maphash"
+	"io"
 	"iter"
+	"strings"
 
 	"collect/collection"
 	"collect/connectors"
@@ -21,10 +24,13 @@ const maxSkipped = 3
 // covers version.
 //
 // It returns an error only if the run cannot go on. Whatever else ends the
-// walk becomes a gap.
-func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string) error {
+// walk becomes a gap. The gaps that are owed there are those that it is to fill.
+func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string, owed ...collection.Gap) error {
 	ctx = collection.WithStream(ctx, stream.Name)
 	guard := repeats{limit: r.limits.PagesWithout}
+	for _, gap := range owed {
+		guard.recall(gap.Detail)
+	}
 	for skipped := 0; ; skipped++ {
 		fresh := guard.fresh
 		reached, err := r.follow(ctx, at, checkpoint, version, &guard)
@@ -44,6 +50,9 @@ func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collecti
 		r.met(at, stop)
 		gap := r.gap(stream, at, reached, stop)
 		gap.Version = version
+		if errors.Is(stop, collection.ErrNoProgress) {
+			gap.Detail += guard.mark()
+		}
 		next, ok := r.behind(at, reached, stop)
 		if !ok || skipped == maxSkipped {
 			return r.leave(ctx, gap, stop)
@@ -124,8 +133,8 @@ func asStop(ctx context.Context, err error) (*collection.Stop, error) {
 // sent says itself what follows it.
 type repeats struct {
 	limit int
-	seed  maphash.Seed
 	seen  map[uint64]struct{} // pages, by the keys of their records; at most mostSeen
+	last  uint64              // the newest of them
 	times int                 // pages in a row that were seen before
 	fresh int                 // pages that were not
 
@@ -144,19 +153,19 @@ func (g *repeats) see(slice collection.Slice, counted bool) *collection.Stop {
 		return nil // empty pages are the connector's to judge
 	}
 	if g.seen == nil {
-		g.seed, g.seen = maphash.MakeSeed(), map[uint64]struct{}{}
+		g.seen = map[uint64]struct{}{}
 	}
-	var h maphash.Hash
-	h.SetSeed(g.seed)
+	h := sha256.New()
 	if slice.From.Token == "" {
 		g.anchor = slice.From.High
 	}
-	h.WriteString(g.anchor)
+	io.WriteString(h, g.anchor)
 	for _, record := range slice.Records {
-		h.WriteString(record.Key)
-		h.WriteByte(0)
+		io.WriteString(h, record.Key)
+		h.Write([]byte{0})
 	}
-	page := h.Sum64()
+	page := binary.BigEndian.Uint64(h.Sum(nil))
+	g.last = page
 	if _, again := g.seen[page]; !again {
 		if len(g.seen) == mostSeen {
 			clear(g.seen)
@@ -171,6 +180,31 @@ func (g *repeats) see(slice collection.Slice, counted bool) *collection.Stop {
 	}
 	return &collection.Stop{
 		Reason: collection.BadPage, Detail: "the provider sends the same pages again and again", Err: collection.ErrNoProgress,
+	}
+}
+
+// The gap of a walk without progress says which page it was that came again, so
+// that a run which tries it anew knows that page: else it would take it for the
+// one that is owed.
+const (
+	pageMark = " (page "
+	markForm = pageMark + "%016x)"
+)
+
+// mark returns what a gap says of the page that came last; "" if there was none.
+func (g *repeats) mark() string {
+	if g.seen == nil {
+		return ""
+	}
+	return fmt.Sprintf(markForm, g.last)
+}
+
+// recall sees the page that the detail of a gap names, if it does.
+func (g *repeats) recall(detail string) {
+	if i := strings.LastIndex(detail, pageMark); i >= 0 {
+		if _, err := fmt.Sscanf(detail[i:], markForm, &g.last); err == nil {
+			g.seen = map[uint64]struct{}{g.last: {}}
+		}
 	}
 }
 
