@@ -47,8 +47,14 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c caps) strin
 		fmt.Fprintf(&b, "and %s more; all of them: --all\n", count(int64(more)))
 	}
 	b.WriteString("\n" + strings.Join(wrap("", summary{Owed: gaps}.gapWords()+".", columns), "\n") + "\n")
-	if owedCount(gaps) > 0 {
-		fmt.Fprintf(&b, "Try now what is due: %s\n", v.command("resume", gaps[0].Connector))
+	if owedCount(gaps) == 0 {
+		return b.String()
+	}
+	tried := func(gap store.OwnedGap) bool { return gap.Reason != collection.Gone && gap.State != collection.GapDead }
+	if i := slices.IndexFunc(gaps, tried); i >= 0 {
+		fmt.Fprintf(&b, "Try now what is due: %s\n", v.command("resume", gaps[i].Connector))
+	} else {
+		fmt.Fprintf(&b, "No run tries that again. What to do: %s\n", v.command("explain", gapName(gaps[0].ID)))
 	}
 	return b.String()
 }

@@ -196,6 +196,10 @@ Try now what is due: collect resume tickets
 		!strings.Contains(got, "\nand 4 more; all of them: --all\n") {
 		t.Errorf("two of all gaps =\n%s", got)
 	}
+	dead := owedToday()[2:4] // and gone
+	if got, want := gapsTable(looked{name: "tickets", now: noon}, dead, 0, 80, caps{}), "\nNo run tries that again. What to do: collect explain g_3\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("gaps that no run tries =\n%s\nwant %q at the end", got, want)
+	}
 	if got, want := gapsTable(looked{name: "tickets", now: noon}, nil, 0, 80, caps{}), "nothing is owed for tickets\n"; got != want {
 		t.Errorf("no gaps = %q, want %q", got, want)
 	}
