@@ -13,6 +13,8 @@ const (
 	keptLeast   = 16              // and at least so many,
 	keptMost    = 2048            // and at most: five seconds of 400 a second
 	blockShare  = 0.25            // of a count, beyond which it may tell of the block and not of the limit
+	confirmed   = 3               // episodes that agreed, which one that finds less does not refute,
+	doubted     = 8               // and after which the next probe comes so many times as soon
 	fineProbe   = 0.12            // a refused step up to it tells where the limit is
 )
 
@@ -168,8 +170,12 @@ func (p *plateau) learn(now Moment) float64 {
 		p.refine()
 		return p.proven()
 	}
-	p.limits, p.every, p.agreed = []float64{est}, probeLeast, 0
 	p.lower++
+	if p.lower == 1 && p.agreed >= confirmed {
+		p.every = max(probeLeast, p.every/doubted)
+		return max(safe, 0.9*p.from) // one count against several
+	}
+	p.limits, p.every, p.agreed = []float64{est}, probeLeast, 0
 	if p.lower == 1 && p.lasted < windowLeast {
 		return max(safe, 0.9*p.from)
 	}
