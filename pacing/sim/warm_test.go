@@ -46,11 +46,10 @@ func TestWarmStart(t *testing.T) {
 	slices.Sort(reached)
 	ninth := len(refused) * 9 / 10
 	pass(t, []gate{
-		// concurrency, with ten in flight.
-		{what: "warm: refusals in 5 minutes, of nine instances in ten", want: 2, now: 3, got: refused[ninth], slack: 10},
+		{what: "warm: refusals in 5 minutes, of nine instances in ten", want: 2, got: refused[ninth], slack: 10},
 		{what: "warm: 90 % of the limit, of nine instances in ten", want: 30, got: reached[ninth], unit: " s", slack: 90},
-		// window-after, with 150 in ten seconds.
-		{what: "warm: refusals in 5 minutes, worst", want: 2, now: 8, got: refused[len(refused)-1], slack: 22},
+		// concurrency, with ten in flight, and window-after, with 150 in ten seconds.
+		{what: "warm: refusals in 5 minutes, worst", want: 2, now: 3, got: refused[len(refused)-1], slack: 22},
 		{what: "warm: work in 5 minutes, worst instance", want: 75, got: slices.Min(shares), unit: " %", from: true, slack: 25},
 	})
 }
