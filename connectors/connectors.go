@@ -51,4 +51,8 @@ type Aheader interface {
 	// Ahead returns up to n cursors that would follow from if every slice
 	// between were full. It returns none where the provider alone knows.
 	Ahead(at collection.Place, from collection.Cursor, n int) []collection.Cursor
+
+	// Before returns the cursor that from would follow if the slice between
+	// were full; ok is false for the first one, and where Ahead returns none.
+	Before(at collection.Place, from collection.Cursor) (before collection.Cursor, ok bool)
 }

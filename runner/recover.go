@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"collect/collection"
+	"collect/connectors"
 )
 
 // gapsPage is how many gaps are leased in one read: transport, never a bound
@@ -82,22 +83,49 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 	if err != nil {
 		return err
 	}
-	if at.Cursor == gap.Cursor {
-		return r.walk(ctx, stream, gap.Place, at.Cursor, gap.Version, gap)
-	}
-
 	ctx = collection.WithStream(ctx, stream.Name)
+	if at.Cursor == gap.Cursor {
+		guard := r.newRepeats()
+		if err := r.lookBehind(ctx, gap, guard); err != nil {
+			return r.failAgain(ctx, stream, gap, err)
+		}
+		return r.walkBehind(ctx, stream, gap.Place, at.Cursor, gap.Version, guard)
+	}
 	slice, err := r.one(ctx, gap.Place, gap.Cursor)
 	if err != nil {
-		stop, err := asStop(ctx, err)
-		if err != nil {
-			return inStream(stream, err)
-		}
-		r.met(gap.Place, stop)
-		again := r.gap(stream, gap.Place, gap.Cursor, stop)
-		again.Version = gap.Version
-		return r.leave(ctx, again, stop)
+		return r.failAgain(ctx, stream, gap, err)
 	}
 	slice.From, slice.Fills = gap.Cursor, gap.ID
 	return inStream(stream, r.commit(slice))
+}
+
+// failAgain leaves a gap that could not be filled because of err.
+func (r *Runner) failAgain(ctx context.Context, stream collection.Stream, gap collection.Gap, err error) error {
+	stop, err := asStop(ctx, err)
+	if err != nil {
+		return inStream(stream, err)
+	}
+	r.met(gap.Place, stop)
+	again := r.gap(stream, gap.Place, gap.Cursor, stop)
+	again.Version = gap.Version
+	return r.leave(ctx, again, stop)
+}
+
+// lookBehind shows the guard the page before a gap, where the connector counts
+// pages and what came was no good: it may have been that page once more. A guard
+// that had not seen it would take it for the one that is owed.
+func (r *Runner) lookBehind(ctx context.Context, gap collection.Gap, guard *repeats) error {
+	ahead, ok := r.Connector.(connectors.Aheader)
+	if !ok || gap.Reason != collection.BadPage {
+		return nil
+	}
+	before, ok := ahead.Before(gap.Place, gap.Cursor)
+	if !ok {
+		return nil
+	}
+	slice, err := r.one(ctx, gap.Place, before)
+	if err == nil {
+		guard.see(slice, false)
+	}
+	return err
 }

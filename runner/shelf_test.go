@@ -93,6 +93,15 @@ func (s shelf) Ahead(at collection.Place, from collection.Cursor, n int) []colle
 	return next
 }
 
+func (s shelf) Before(at collection.Place, from collection.Cursor) (collection.Cursor, bool) {
+	page, _ := strconv.Atoi(from.Token)
+	if !s.ahead || at.Stream != "items" || page == 0 {
+		return collection.Cursor{}, false
+	}
+	from.Token = strconv.Itoa(page - 1)
+	return from, true
+}
+
 func urlOf(at collection.Place, from collection.Cursor) string {
 	vars, _ := at.Partition.Vars()
 	var item string
@@ -124,7 +133,8 @@ type provider struct {
 	asked  []string                  // path?query of every request, in order
 	answer map[string]*http.Response // what to answer instead, by path?query
 	before func(asked int)           // called before each answer, outside the lock
-	repeat bool                      // every page of items is the first page, for ever
+	repeat bool                      // every page of items is the first page, for ever,
+	begins int                       // which begins with this item
 	jump   bool                      // page 1 of items names page 3 as the next
 }
 
@@ -163,7 +173,7 @@ func (p *provider) page(req *http.Request) page {
 	}
 	all := p.items()
 	if p.repeat {
-		return page{Keys: all[:3], Next: strconv.Itoa(number + 1)}
+		return page{Keys: all[p.begins : p.begins+3], Next: strconv.Itoa(number + 1)}
 	}
 	got := page{Keys: all[min(3*number, p.n):min(3*number+3, p.n)]}
 	if 3*number+3 < p.n {

@@ -2,13 +2,10 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+	"hash/maphash"
 	"iter"
-	"strings"
 
 	"collect/collection"
 	"collect/connectors"
@@ -24,16 +21,17 @@ const maxSkipped = 3
 // covers version.
 //
 // It returns an error only if the run cannot go on. Whatever else ends the
-// walk becomes a gap. The gaps that are owed there are those that it is to fill.
-func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string, owed ...collection.Gap) error {
+// walk becomes a gap.
+func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string) error {
+	return r.walkBehind(ctx, stream, at, checkpoint, version, r.newRepeats())
+}
+
+// walkBehind is walk for a guard that has seen pages before the checkpoint.
+func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string, guard *repeats) error {
 	ctx = collection.WithStream(ctx, stream.Name)
-	guard := repeats{limit: r.limits.PagesWithout}
-	for _, gap := range owed {
-		guard.recall(gap.Detail)
-	}
 	for skipped := 0; ; skipped++ {
 		fresh := guard.fresh
-		reached, err := r.follow(ctx, at, checkpoint, version, &guard)
+		reached, err := r.follow(ctx, at, checkpoint, version, guard)
 		if err == nil {
 			if at.Partition == "" {
 				r.finish(at)
@@ -50,9 +48,6 @@ func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collecti
 		r.met(at, stop)
 		gap := r.gap(stream, at, reached, stop)
 		gap.Version = version
-		if errors.Is(stop, collection.ErrNoProgress) {
-			gap.Detail += guard.mark()
-		}
 		next, ok := r.behind(at, reached, stop)
 		if !ok || skipped == maxSkipped {
 			return r.leave(ctx, gap, stop)
@@ -133,8 +128,8 @@ func asStop(ctx context.Context, err error) (*collection.Stop, error) {
 // sent says itself what follows it.
 type repeats struct {
 	limit int
+	seed  maphash.Seed
 	seen  map[uint64]struct{} // pages, by the keys of their records; at most mostSeen
-	last  uint64              // the newest of them
 	times int                 // pages in a row that were seen before
 	fresh int                 // pages that were not
 
@@ -145,6 +140,8 @@ type repeats struct {
 // is not noticed: a budget ends it.
 const mostSeen = 1 << 16
 
+func (r *Runner) newRepeats() *repeats { return &repeats{limit: r.limits.PagesWithout} }
+
 // see returns a stop when slice is one page too many without a new record. Where
 // a walk is anchored anew, it may meet the pages before it once more: what was
 // seen was seen from another anchor.
@@ -153,19 +150,19 @@ func (g *repeats) see(slice collection.Slice, counted bool) *collection.Stop {
 		return nil // empty pages are the connector's to judge
 	}
 	if g.seen == nil {
-		g.seen = map[uint64]struct{}{}
+		g.seed, g.seen = maphash.MakeSeed(), map[uint64]struct{}{}
 	}
-	h := sha256.New()
+	var h maphash.Hash
+	h.SetSeed(g.seed)
 	if slice.From.Token == "" {
 		g.anchor = slice.From.High
 	}
-	io.WriteString(h, g.anchor)
+	h.WriteString(g.anchor)
 	for _, record := range slice.Records {
-		io.WriteString(h, record.Key)
-		h.Write([]byte{0})
+		h.WriteString(record.Key)
+		h.WriteByte(0)
 	}
-	page := binary.BigEndian.Uint64(h.Sum(nil))
-	g.last = page
+	page := h.Sum64()
 	if _, again := g.seen[page]; !again {
 		if len(g.seen) == mostSeen {
 			clear(g.seen)
@@ -180,31 +177,6 @@ func (g *repeats) see(slice collection.Slice, counted bool) *collection.Stop {
 	}
 	return &collection.Stop{
 		Reason: collection.BadPage, Detail: "the provider sends the same pages again and again", Err: collection.ErrNoProgress,
-	}
-}
-
-// The gap of a walk without progress says which page it was that came again, so
-// that a run which tries it anew knows that page: else it would take it for the
-// one that is owed.
-const (
-	pageMark = " (page "
-	markForm = pageMark + "%016x)"
-)
-
-// mark returns what a gap says of the page that came last; "" if there was none.
-func (g *repeats) mark() string {
-	if g.seen == nil {
-		return ""
-	}
-	return fmt.Sprintf(markForm, g.last)
-}
-
-// recall sees the page that the detail of a gap names, if it does.
-func (g *repeats) recall(detail string) {
-	if i := strings.LastIndex(detail, pageMark); i >= 0 {
-		if _, err := fmt.Sscanf(detail[i:], markForm, &g.last); err == nil {
-			g.seen = map[uint64]struct{}{g.last: {}}
-		}
 	}
 }
 

@@ -33,6 +33,9 @@ type counted interface {
 
 	// ahead returns the token that follows token if its page is full.
 	ahead(token string) (string, error)
+
+	// before returns the token that token then follows; false for the first.
+	before(token string) (string, bool)
 }
 
 // A field is a parameter of a query, not escaped.
@@ -266,6 +269,11 @@ func (b byNumber) ahead(token string) (string, error) {
 	return count64(token, b.start, 1)
 }
 
+func (b byNumber) before(token string) (string, bool) {
+	n, err := strconv.Atoi(token)
+	return strconv.Itoa(n - 1), err == nil && n > b.start
+}
+
 // byOffset counts records. The next offset is where the page really ended:
 // a provider that grants fewer records than asked for must not cost any.
 type byOffset struct {
@@ -320,6 +328,11 @@ func (b byOffset) ahead(token string) (string, error) {
 		return "", badPage("the size of a page is not known")
 	}
 	return count64(token, 0, b.limit)
+}
+
+func (b byOffset) before(token string) (string, bool) {
+	n, err := strconv.Atoi(token)
+	return strconv.Itoa(n - b.limit), err == nil && b.limit > 0 && n >= b.limit
 }
 
 // isLast reports whether a page of n records, of size asked for, is the last

@@ -42,12 +42,8 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 // Ahead returns cursors by number or offset. It returns none for a stream with
 // a high-water mark, whose cursors depend on the records before them.
 func (c *connector) Ahead(at collection.Place, from collection.Cursor, n int) []collection.Cursor {
-	st := c.spec.stream(at.Stream)
-	if st == nil || st.since != nil || from.Done {
-		return nil
-	}
-	pg, ok := st.page.(counted)
-	if !ok {
+	pg := c.counted(at, from)
+	if pg == nil {
 		return nil
 	}
 	var cursors []collection.Cursor
@@ -60,6 +56,25 @@ func (c *connector) Ahead(at collection.Place, from collection.Cursor, n int) []
 		cursors = append(cursors, from)
 	}
 	return cursors
+}
+
+// Before returns the cursor a number or a page's offset less.
+func (c *connector) Before(at collection.Place, from collection.Cursor) (before collection.Cursor, ok bool) {
+	if pg := c.counted(at, from); pg != nil {
+		before = from
+		before.Token, ok = pg.before(from.Token)
+	}
+	return before, ok
+}
+
+// counted returns the paging whose tokens at from we count; nil if we do not.
+func (c *connector) counted(at collection.Place, from collection.Cursor) counted {
+	st := c.spec.stream(at.Stream)
+	if st == nil || st.since != nil || from.Done {
+		return nil
+	}
+	pg, _ := st.page.(counted)
+	return pg
 }
 
 // A walk is one call of Slices.

@@ -231,6 +231,10 @@ func (w watched) Ahead(at collection.Place, from collection.Cursor, n int) []col
 	return w.Connector.(connectors.Aheader).Ahead(at, from, n)
 }
 
+func (w watched) Before(at collection.Place, from collection.Cursor) (collection.Cursor, bool) {
+	return w.Connector.(connectors.Aheader).Before(at, from)
+}
+
 // took applies slices that took effect.
 func (h *history) took(group []collection.Slice) {
 	h.mu.Lock()

@@ -256,6 +256,10 @@ func (a altered) Ahead(at collection.Place, from collection.Cursor, n int) []col
 	return a.Connector.(connectors.Aheader).Ahead(at, from, n)
 }
 
+func (a altered) Before(at collection.Place, from collection.Cursor) (collection.Cursor, bool) {
+	return a.Connector.(connectors.Aheader).Before(at, from)
+}
+
 func promoteEarly(_ connectors.Connector, s *collection.Slice) {
 	for _, r := range s.Records {
 		if changed := gjson.GetBytes(r.Data, "updated_at").Str; s.Stream == "items" && s.Next.High != "" {
