@@ -29,6 +29,7 @@ const (
 	drainGain     = 0.9                    // of the median: what counts as having helped
 	patienceLeast = 2 * time.Second        // for a probe that is not answered
 	patienceTimes = 8                      // the usual latency, if that is longer
+	longerStill   = 2                      // times as long as was waited in vain an answer would have taken
 	drainTarget   = 0.97                   // of what was delivered
 	drainPace     = 0.7                    // of it, until the queue is empty
 	halvesMost    = 3                      // of that, if most answers are late at it as well
@@ -72,10 +73,11 @@ func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 
 // unanswered looks at a request that failed after longer than answers take. A
 // provider whose queue is longer than our patience answers nothing at all, and
-// a start that only answers slow down would go on against it. A provider that
-// is down looks the same: once there is a pace to lose, it is the breaker's.
+// a start that only answers slow down would go on against it. An answer would
+// have taken longer still, so that it counts as twice that. A provider that is
+// down looks the same: once there is a pace to lose, it is the breaker's.
 func (p *plateau) unanswered(d *Ticket, now Moment) {
-	took := 1e-9 * float64(now-d.at)
+	took := longerStill * 1e-9 * float64(now-d.at)
 	l := &p.latency
 	if p.mode != startup || d.ID <= p.fence || p.blocked || !l.isSlow(took) {
 		return
@@ -130,6 +132,11 @@ func (l *latency) disperse(took, median float64) {
 func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	_, busy := p.delivered(p.idle, now)
 	delivered := min(busy, p.pace())
+	if delivered == 0 && p.mode == startup {
+		// Too few answers for a count, and a pace that was never right: what
+		// there is will do.
+		delivered = min(p.work/(now-p.first).Seconds(), p.pace())
+	}
 	if delivered == 0 {
 		return
 	}

@@ -132,3 +132,25 @@ func TestQueueLongerThanOurPatience(t *testing.T) {
 		}
 	}
 }
+
+// TestStartThatLosesRequests: a server that takes so long for one that a few of
+// them are as long as we wait. It answers some of the first and does the others
+// in vain, and too few answers tell how quick it is. The start ends all the
+// same.
+func TestStartThatLosesRequests(t *testing.T) {
+	for _, each := range []time.Duration{4 * s, 5 * s, 6 * s} {
+		answered := 0
+		w := world{start: 1, ceiling: 20, workers: 32, lasts: time.Hour, answer: func(p *provider) (law.Outcome, time.Duration) {
+			p.free = max(p.free, p.now) + each
+			if took := p.free - p.now; took < 30*s {
+				answered++
+				return granted(true), took
+			}
+			return law.Outcome{Signal: law.Failed, Hold: -1}, 30 * s
+		}}
+		w.play(t, law.Plateau)
+		if share := float64(answered) / float64(time.Hour/each); share < 0.6 {
+			t.Errorf("%v for each request: in an hour %.0f %% of what it can do was answered, want 60 %%", each, 100*share)
+		}
+	}
+}
