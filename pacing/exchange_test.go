@@ -44,6 +44,10 @@ func TestBodies(t *testing.T) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Write(gzipped(page))
 		}, page, "", ""},
+		{"gzip by its old name", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "x-gzip")
+			w.Write(gzipped(page))
+		}, page, "", ""},
 		{"empty gzip", func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Content-Encoding", "gzip") }, "", "", ""},
 		{"no content", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) }, "", "", ""},
 		{"at the limit", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, strings.Repeat("x", 4096)) }, strings.Repeat("x", 4096), "", ""},
