@@ -2,6 +2,7 @@ package pacing_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -26,9 +27,7 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 	if c.status != 0 {
 		resp.StatusCode = c.status
 	}
-	for name, values := range c.header {
-		resp.Header[name] = values
-	}
+	maps.Copy(resp.Header, c.header)
 	return resp, nil
 }
 
