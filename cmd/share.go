@@ -105,15 +105,21 @@ func (a *app) whereShared(ctx context.Context, db store.Store, name, domain stri
 	if err != nil {
 		return "", "", fmt.Errorf("without its credential it is not known where to meet it: %s", plainError(err))
 	}
+	shared, err = sameAccount(ctx, db, dir, p, domain)
+	return dir, shared, err
+}
+
+// sameAccount returns the name in dir of the account that p uses, which must be
+// that of a domain of the database.
+func sameAccount(ctx context.Context, db store.Reader, dir string, p collection.Provider, domain string) (string, error) {
 	salt, err := db.Salt(ctx)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	if pacing.Domain(p.Name, p.Credential, salt) != domain {
-		return "", "", errors.New("it has another credential than there is here")
+		return "", errors.New("it has another credential than there is here")
 	}
-	shared, err = account(dir, p)
-	return dir, shared, err
+	return account(dir, p)
 }
 
 // reach finds out where the runs that use an account share it, and returns the
@@ -159,12 +165,7 @@ func (a *app) kept(ctx context.Context, db store.Reader, newest collection.Run) 
 	if err != nil {
 		return nil
 	}
-	p := target.connector.Provider()
-	salt, err := db.Salt(ctx)
-	if err != nil || pacing.Domain(p.Name, p.Credential, salt) != newest.Domain {
-		return nil // another account than that of the run
-	}
-	shared, err := account(dir, p)
+	shared, err := sameAccount(ctx, db, dir, target.connector.Provider(), newest.Domain)
 	if err != nil {
 		return nil
 	}

@@ -176,6 +176,9 @@ type Rejected struct {
 	Reason string // no_key, bad_key, key_collision, too_large, not_an_object
 }
 
+// KeyCollision is why a record is rejected whose key is that of another one.
+const KeyCollision = "key_collision"
+
 // A Slice is the smallest unit of a walk: a page, or the detail of one
 // parent. Its records are stored in the transaction that moves the checkpoint
 // of its place from From to Next, or not at all.

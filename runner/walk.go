@@ -23,12 +23,12 @@ const maxSkipped = 3
 // It returns an error only if the run cannot go on. Whatever else ends the
 // walk becomes a gap.
 func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string) error {
-	return r.walkBehind(ctx, stream, at, checkpoint, version, r.newRepeats())
+	return r.walkBehind(collection.WithStream(ctx, stream.Name), stream, at, checkpoint, version, r.newRepeats())
 }
 
-// walkBehind is walk for a guard that has seen pages before the checkpoint.
+// walkBehind is walk for a guard that has seen pages before the checkpoint. Its
+// ctx names the stream.
 func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string, guard *repeats) error {
-	ctx = collection.WithStream(ctx, stream.Name)
 	for skipped := 0; ; skipped++ {
 		fresh := guard.fresh
 		reached, err := r.follow(ctx, at, checkpoint, version, guard)

@@ -199,9 +199,8 @@ func (c *checker) checkAuth(spec *authSpec) {
 	switch {
 	case ways != 1:
 		c.fail(spec.At, "auth needs one of none, bearer, basic, api_key and oauth2", "")
-	case !secret && spec.OAuth2 == nil && slices.ContainsFunc(used, template.writes):
-		c.writtenCredential(written(used))
-	case !secret && spec.OAuth2 == nil && len(c.faults) == before: // else an unknown name was said
+	case !secret && spec.OAuth2 == nil &&
+		(slices.ContainsFunc(used, template.writes) || len(c.faults) == before): // else it is the unknown name that was said
 		c.writtenCredential(written(used))
 	default:
 		c.spec.auth = spec

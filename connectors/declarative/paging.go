@@ -269,10 +269,7 @@ func (b byNumber) ahead(token string) (string, error) {
 	return count64(token, b.start, 1)
 }
 
-func (b byNumber) before(token string) (string, bool) {
-	n, err := strconv.Atoi(token)
-	return strconv.Itoa(n - 1), err == nil && n > b.start
-}
+func (b byNumber) before(token string) (string, bool) { return countBack(token, b.start, 1) }
 
 // byOffset counts records. The next offset is where the page really ended:
 // a provider that grants fewer records than asked for must not cost any.
@@ -330,10 +327,7 @@ func (b byOffset) ahead(token string) (string, error) {
 	return count64(token, 0, b.limit)
 }
 
-func (b byOffset) before(token string) (string, bool) {
-	n, err := strconv.Atoi(token)
-	return strconv.Itoa(n - b.limit), err == nil && b.limit > 0 && n >= b.limit
-}
+func (b byOffset) before(token string) (string, bool) { return countBack(token, 0, b.limit) }
 
 // isLast reports whether a page of n records, of size asked for, is the last
 // one where the provider gives no total.
@@ -351,6 +345,13 @@ func isLast(n, size int) bool {
 // power of two.
 func isRound(n int) bool {
 	return n > 0 && (n%10 == 0 || n%25 == 0 || n == 15 || n%12 == 0 || n >= 16 && n&(n-1) == 0)
+}
+
+// countBack returns the decimal of token less step; false if step is none, or
+// that is before start.
+func countBack(token string, start, step int) (string, bool) {
+	n, err := strconv.Atoi(token)
+	return strconv.Itoa(n - step), err == nil && step > 0 && n-step >= start
 }
 
 // count64 returns the decimal of token, or of start if it is empty, plus step.

@@ -108,8 +108,6 @@ const (
 	tooLarge    = "too_large"
 	noKey       = "no_key"
 	badKey      = "bad_key"
-
-	keyCollision = "key_collision" // the store has it, too: for a key of another partition
 )
 
 // longestKey bounds the key of a record. Identifiers, and even URLs, are

@@ -186,7 +186,7 @@ func (w *walk) split(p *page, s *collection.Slice) {
 			continue
 		}
 		if at, ok := had[key]; ok && !bytes.Equal(s.Records[at].Data, data) {
-			s.Rejected = append(s.Rejected, collection.Rejected{Data: s.Records[at].Data, Reason: keyCollision})
+			s.Rejected = append(s.Rejected, collection.Rejected{Data: s.Records[at].Data, Reason: collection.KeyCollision})
 			s.Records[at].Data, again = nil, true
 		}
 		had[key] = len(s.Records)

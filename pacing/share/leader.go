@@ -38,8 +38,20 @@ type leader struct {
 	saveOrder sync.Mutex
 }
 
+// lockFile returns where the lock of an account is.
+func lockFile(dir, account string) string { return filepath.Join(dir, account+".lock") }
+
 // stateFile returns where the state is that belongs to a lock.
 func stateFile(lock string) string { return strings.TrimSuffix(lock, ".lock") + ".json" }
+
+// readState returns the state that belongs to a lock; nil if none was saved.
+func readState(lock string) ([]byte, error) {
+	state, err := os.ReadFile(stateFile(lock))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return state, err
+}
 
 // socketPrefix begins the names of the folders that sockets are in. They are
 // short, as the path of a socket must be, and nobody else can look inside.
@@ -57,8 +69,8 @@ func lead(c Config, lock *filelock.Lock, path string, deposed bool) (*leader, er
 }
 
 func (l *leader) begin(c Config, path string, deposed bool) error {
-	kept, err := os.ReadFile(l.file)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	kept, err := readState(path)
+	if err != nil {
 		return err
 	}
 	g, err := c.Open(gate.Newest(kept, c.Known))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
 	"collect/collection"
@@ -34,10 +33,7 @@ func Order(ctx context.Context, dir, account string, state []byte, events ...col
 func Present(ctx context.Context, dir, account string) (state []byte, pids []int, err error) {
 	err = meet(ctx, dir, account,
 		func(path string) (err error) {
-			state, err = os.ReadFile(stateFile(path))
-			if errors.Is(err, os.ErrNotExist) {
-				err = nil
-			}
+			state, err = readState(path)
 			return err
 		},
 		func(g *guest) error {
@@ -51,11 +47,7 @@ func Present(ctx context.Context, dir, account string) (state []byte, pids []int
 // Kept returns the state of an account that was saved last, by whoever leads or
 // led; nil where nobody ever met. It asks nobody, and changes nothing.
 func Kept(dir, account string) ([]byte, error) {
-	state, err := os.ReadFile(stateFile(filepath.Join(dir, account+".lock")))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	return state, err
+	return readState(lockFile(dir, account))
 }
 
 // meet calls there with the process that leads, or alone, under its lock, if
@@ -64,7 +56,7 @@ func meet(ctx context.Context, dir, account string, alone func(path string) erro
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	path := filepath.Join(dir, account+".lock")
+	path := lockFile(dir, account)
 	for deadline := time.Now().Add(beatLonger); ; {
 		lock, err := filelock.Acquire(path)
 		if err == nil {

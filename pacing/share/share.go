@@ -26,7 +26,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -180,7 +179,7 @@ func (d *Desk) lost() {
 
 // find leads, or becomes a guest of who does.
 func (d *Desk) find(ctx context.Context) (place, error) {
-	path := filepath.Join(d.config.Dir, d.config.Account+".lock")
+	path := lockFile(d.config.Dir, d.config.Account)
 	var silent time.Time // since when nobody answers
 	deposed := false
 	for {

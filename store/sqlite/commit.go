@@ -12,9 +12,6 @@ import (
 	"collect/collection"
 )
 
-// Reasons for which the store itself puts a record in quarantine.
-const keyCollision = "key_collision"
-
 // Commit stores slices in one transaction; see store.Ledger.
 func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]collection.Committed, error) {
 	if len(slices) == 0 {
@@ -179,7 +176,7 @@ func (b *batch) storeRecords(p place, sl *collection.Slice, result *collection.C
 			return err
 		}
 		if other {
-			rejected = append(slices.Clip(rejected), collection.Rejected{Data: r.Data, Reason: keyCollision})
+			rejected = append(slices.Clip(rejected), collection.Rejected{Data: r.Data, Reason: collection.KeyCollision})
 		}
 	}
 	for _, r := range rejected {
