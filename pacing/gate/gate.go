@@ -285,7 +285,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 	if o.Signal == law.Throttled {
 		fresh, was = !way.law.Known(p.ticket, o), way.law.Rate()
 	}
-	way.law.OnResult(p.ticket, o, now)
+	o.Hold = way.law.OnResult(p.ticket, o, now)
 	if was > 0 && way.law.Rate() < was {
 		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
 			Learned: way.law.Rate(), Previous: was, Reason: "throttled",

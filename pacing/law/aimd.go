@@ -77,9 +77,9 @@ func (p *pacer) OnSend(now Moment, weight float64) Ticket {
 // OnResult moves the pace after the attempt id. Only a success makes it
 // faster, and only if the run used the pace it had. What was sent before a
 // decrease says nothing about the pace after it.
-func (p *pacer) OnResult(d Ticket, o Outcome, now Moment) {
+func (p *pacer) OnResult(d Ticket, o Outcome, now Moment) (silence time.Duration) {
 	if p.off || d.ID <= p.fence {
-		return
+		return o.Hold
 	}
 	if o.Signal != Silent && o.Signal != Failed {
 		p.heard = true
@@ -87,7 +87,7 @@ func (p *pacer) OnResult(d Ticket, o Outcome, now Moment) {
 	switch o.Signal {
 	case Throttled:
 		if p.slowed {
-			return
+			return o.Hold
 		}
 		p.slowed, p.fence = true, p.sent
 		p.interval = min(2*p.interval, p.slowest)
@@ -100,6 +100,7 @@ func (p *pacer) OnResult(d Ticket, o Outcome, now Moment) {
 	case Answered:
 		p.slowed = false
 	}
+	return o.Hold
 }
 
 // quicken makes one step, also for the wait that has begun.

@@ -1,6 +1,7 @@
 package law
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -25,26 +26,40 @@ type bulletin struct {
 	longest time.Duration // the longest reset that was seen: the window
 	doubted Moment        // they are not followed before
 	strikes int           // refusals while they were
+	short   short         // the strictest of a few seconds
 }
 
-// announce reads the limits that o announced: the pace that spends what
-// remains evenly until the reset, but never more than half above the average
-// of the whole window, because what remains at its end says more than the
-// window sustains.
-func (p *plateau) announce(o *Outcome, refused bool, now Moment) {
+// announce reads the limits that o, the answer to d, announced: the pace that
+// spends what remains evenly until the reset, but never more than half above the
+// average of the whole window, because what remains at its end says more than
+// the window sustains.
+func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 	pace := math.Inf(1)
-	for _, q := range o.Windows {
-		if q.Unit != "" || q.Remaining <= 0 || q.Reset <= 0 || q.Reset > response.PaceLimit || q.Window > response.PaceLimit {
+	for i := range o.Windows {
+		q := &o.Windows[i]
+		if q.Unit != "" || q.Remaining < 0 || q.Reset <= 0 || q.Reset > response.PaceLimit || q.Window > response.PaceLimit {
 			continue
 		}
 		p.longest = max(p.longest, q.Reset, q.Window)
+		window := cmp.Or(q.Window, p.longest)
+		isShort := q.Limit >= 1 && window <= shortWindow
+		if !isShort && q.Name == p.short.name {
+			p.short = short{} // it only seemed to be, near its end
+		}
+		if q.Remaining == 0 && !isShort {
+			continue
+		}
 		rest := max(restLeast, q.Remaining-p.afloat)
 		rate := margin * rest / q.Reset.Seconds()
 		switch {
-		case q.Limit > 1 && p.longest <= shortWindow:
-			rate = shortPace(q.Limit, p.longest.Seconds())
+		case isShort:
+			mine := !refused && q.Limit <= shortMost && p.short.strictest(q, window)
+			if mine {
+				p.short.see(d, q, window, now)
+			}
+			rate = shortPace(q.Limit, window.Seconds(), mine && p.known(now))
 		case q.Limit > 0:
-			rate = min(rate, response.AboveAverage*q.Limit/p.longest.Seconds())
+			rate = min(rate, response.AboveAverage*q.Limit/window.Seconds())
 		}
 		pace = min(pace, rate)
 	}
@@ -59,9 +74,13 @@ func (p *plateau) announce(o *Outcome, refused bool, now Moment) {
 
 // shortPace returns the pace for a window of a few seconds. A reset in whole
 // seconds says nothing of where in such a window we are, so what remains is of
-// no use. The last request of a window costs the wait for its end, rounded up,
-// so it is sent only where that is less than what it is worth.
-func shortPace(limit, window float64) float64 {
+// no use. If our departures do not tell either, the last request of a window
+// costs the wait for its end, rounded up, so it is sent only where that is less
+// than what it is worth.
+func shortPace(limit, window float64, known bool) float64 {
+	if known {
+		return margin * limit / window
+	}
 	slot := window / limit / margin
 	last := math.Ceil(slot) + holdMore
 	all := limit / max(window, (limit-1)*slot+last)

@@ -59,6 +59,7 @@ type Result struct {
 	Weak       bool
 	Hold       time.Duration // 0: not said
 	Refused    bool          // the account
+	Name       string        // of what is announced
 	Limit      float64       // announced, with Remaining and Reset
 	Remaining  float64
 	Reset, Per time.Duration
@@ -79,7 +80,7 @@ func (l Learner) SendCost(now time.Time, w float64) Sent {
 	return Sent{l.p.OnSend(since(now), w)}
 }
 
-func (l Learner) Result(s Sent, r Result, now time.Time) {
+func (l Learner) Result(s Sent, r Result, now time.Time) (silence time.Duration) {
 	o := Outcome{Signal: r.Signal, Weak: r.Weak, Hold: -1}
 	if r.Hold > 0 {
 		o.Hold = r.Hold
@@ -88,9 +89,9 @@ func (l Learner) Result(s Sent, r Result, now time.Time) {
 		o.Refused = "forbidden"
 	}
 	if r.Limit > 0 {
-		o.Windows = []response.Quota{{Name: "q", Limit: r.Limit, Remaining: r.Remaining, Reset: r.Reset, Window: r.Per}}
+		o.Windows = []response.Quota{{Name: r.Name, Limit: r.Limit, Remaining: r.Remaining, Reset: r.Reset, Window: r.Per}}
 	}
-	l.p.OnResult(s.t, o, since(now))
+	return l.p.OnResult(s.t, o, since(now))
 }
 
 func (l Learner) Keep() Memory                        { return l.p.Keep() }

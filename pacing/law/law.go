@@ -47,8 +47,9 @@ type Law interface {
 	OnSend(now Moment, weight float64) Ticket
 
 	// OnResult records what became of it. Only a success may make the pace
-	// faster.
-	OnResult(d Ticket, o Outcome, now Moment)
+	// faster. It returns how long to send nothing, negative for not at all: as
+	// long as o asks for, unless the law knows better when there is more.
+	OnResult(d Ticket, o Outcome, now Moment) (silence time.Duration)
 
 	// Known reports whether the refusal o of d belongs to an episode that has
 	// begun, and so says nothing new.

@@ -114,6 +114,9 @@ func (p *plateau) Next(now Moment) (at Moment, open bool) {
 		// One probe at a time, but none is waited for that hangs.
 		at = max(at, p.left+p.patience())
 	}
+	if p.mode == following && p.known(now) {
+		at = max(at, p.short.free)
+	}
 	return at, p.places == 0 || p.flying < p.limitInFlight()
 }
 
@@ -137,11 +140,12 @@ func (p *plateau) OnSend(now Moment, weight float64) Ticket {
 		slot *= slotLeast + slotSpan*p.spread(math.Phi)
 	}
 	p.tat = max(p.tat, now) + Moment(slot)
+	p.short.leave(now, p.weight)
 	return Ticket{ID: p.sent, at: now, weight: p.weight, leave: leave{int32(p.flying), bound}}
 }
 
 // OnResult records the end of an attempt.
-func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) {
+func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Duration) {
 	p.flying--
 	p.settled = now
 	p.afloat -= d.weight
@@ -152,13 +156,14 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) {
 	case o.Refused != "":
 		p.forbid(now)
 	case o.Signal == Throttled:
-		p.announce(&o, true, now)
+		p.announce(&d, &o, true, now)
 		p.refuse(&d, &o, now)
 	case o.Signal == Succeeded || o.Signal == Answered:
 		p.answer(&d, &o, now)
 	case o.Signal == Failed:
 		p.unanswered(&d, now)
 	}
+	return p.silence(&o, now)
 }
 
 // answer records an answer that did not ask for less.
@@ -172,11 +177,11 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	}
 	if p.blocked {
 		p.recover(now)
-		p.announce(o, false, now)
+		p.announce(d, o, false, now)
 		return
 	}
 	if len(o.Windows) > 0 {
-		p.announce(o, false, now)
+		p.announce(d, o, false, now)
 	}
 	if o.Signal == Answered {
 		return

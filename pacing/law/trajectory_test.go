@@ -161,8 +161,7 @@ func (r *run) settle(f flight) {
 	} else {
 		r.answered++
 	}
-	if f.outcome.Hold > 0 {
-		r.silent = max(r.silent, r.now+f.outcome.Hold)
+	if hold := r.law.OnResult(f.Ticket, f.outcome, r.now); hold > 0 {
+		r.silent = max(r.silent, r.now+hold)
 	}
-	r.law.OnResult(f.Ticket, f.outcome, r.now)
 }
