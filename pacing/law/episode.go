@@ -10,6 +10,7 @@ const (
 	pauseWindow   = 1.0 / 16               // of the window that is known
 	pauseLast     = 0.4                    // of the length of the last episode
 	pauseJitter   = 0.3                    // 0.85 to 1.15
+	sameAgain     = 1.02                   // of the length of the last episode, when this one may be over
 	suspicionFade = 0.985                  // for each answer, so that it lasts for about 66
 	suspicionMost = 2                      // lone refusals in that time that are taken for chance
 
@@ -98,8 +99,12 @@ func (p *plateau) rest(now Moment) {
 	}
 	pause := scale(min(pauseCap, first<<min(p.tries, 12)), 1-pauseJitter/2+pauseJitter*p.draw())
 	p.pause = now + pause
+	if end := p.boxEnds(); end > now {
+		p.pause = end
+		return
+	}
 	// The best guess for the end of this episode is the length of the last.
-	if end := p.at + scale(p.lasted, 1.02); !p.weak && end > now+first/2 && end < p.pause {
+	if end := p.at + scale(p.lasted, sameAgain); !p.weak && end > now+first/2 && end < p.pause {
 		p.pause = end
 	}
 }
@@ -124,7 +129,8 @@ func (p *plateau) recover(now Moment) {
 	p.blocked, p.pause = false, 0
 	lasted := now - p.at
 	odd := p.odd(lasted)
-	p.lasted, p.ended = lasted, now
+	p.measured(lasted)
+	p.ended = now
 	if p.weak && p.tries == 0 && p.suspicion < suspicionMost {
 		p.suspicion++
 		p.resume()

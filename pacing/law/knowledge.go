@@ -102,15 +102,20 @@ func (k *knowledge) delivered(idle time.Duration, now Moment) (rate, busy float6
 // one that is not shorter.
 func (p *plateau) measure() {
 	block := max(p.failed-p.at, p.asked)
-	if block < windowLeast || block > longOutage || block < 4*interval(p.from) {
+	if p.boxed || block < windowLeast || block > longOutage || block < 4*interval(p.from) {
 		return
 	}
+	p.window = max(p.window, usualWindow(block))
+}
+
+// usualWindow returns the shortest usual window that a block fits in.
+func usualWindow(block time.Duration) time.Duration {
 	for _, w := range usualWindows {
 		if w >= block {
-			p.window = max(p.window, w)
-			return
+			return w
 		}
 	}
+	return block
 }
 
 // estimate returns the limit as the work answered since the end of the last
@@ -150,6 +155,8 @@ func (p *plateau) learn(now Moment) float64 {
 	p.guesses = 0
 	safe := min(margin*est, margin*p.from)
 	switch {
+	case p.inBox(est):
+		return p.unbox(est)
 	case known == 0 || est >= (1+agrees)*known:
 		p.limits, p.every, p.agreed, p.lower = []float64{est}, probeLeast, 0, 0
 		switch was {

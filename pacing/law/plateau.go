@@ -67,6 +67,7 @@ type plateau struct {
 
 	episode
 	knowledge
+	box
 	probe
 	crowd
 	chance

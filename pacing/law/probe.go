@@ -38,6 +38,7 @@ type probe struct {
 	every   int     // answers between two
 	since   int     // answers at the plateau, or at the level
 	base    float64
+	held    Moment // since when the pace was that
 	levels  []level
 	restart bool // startup goes on when the pace is back
 	reprobe bool // the probe does
@@ -65,7 +66,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 			return
 		}
 		if p.target < p.bound() && p.untested == 0 && p.due(now) {
-			p.search()
+			p.search(now)
 			p.raise(now)
 		}
 	case probing:
@@ -88,8 +89,14 @@ func (p *plateau) advance(weight float64, now Moment) {
 	}
 }
 
-// dwell returns how long a level is held when no window is known.
-func (p *plateau) dwell() time.Duration { return min(dwellLeast, dwellMost*interval(p.pace())) }
+// dwell returns how long a level is held when no window is known: in penalty
+// boxes for longer, because a box may leave credit, and another one is dear.
+func (p *plateau) dwell() time.Duration {
+	if p.boxed {
+		return max(dwellLeast, p.lasted)
+	}
+	return min(dwellLeast, dwellMost*interval(p.pace()))
+}
 
 // bound returns the highest pace worth trying.
 func (p *plateau) bound() float64 {
@@ -133,7 +140,10 @@ func (p *plateau) due(now Moment) bool {
 }
 
 // search begins a probe, which has no level yet.
-func (p *plateau) search() { p.base, p.levels, p.mode = p.target, p.levels[:0], probing }
+func (p *plateau) search(now Moment) {
+	p.base, p.levels, p.mode = p.target, p.levels[:0], probing
+	p.held = max(p.ended, now-scale(interval(p.base), float64(p.since)))
+}
 
 // raise begins a level.
 func (p *plateau) raise(now Moment) {

@@ -44,7 +44,7 @@ type tide struct {
 // while that is far above what the count says, and was refused in the end.
 func (p *plateau) wax() {
 	t := &p.tide
-	if p.was != probing || p.lasted > tideLong || p.window > 0 || p.limit() == 0 || p.at-p.first < tideEarly {
+	if p.was != probing || p.lasted > tideLong || p.window > 0 || p.boxed || p.limit() == 0 || p.at-p.first < tideEarly {
 		return
 	}
 	if n := len(p.levels); n < 2 || p.levels[n-2].rate < tideHint*p.limit() {
@@ -67,7 +67,7 @@ func (p *plateau) ebbing(now Moment) bool {
 	}
 	if now-p.ended >= t.after {
 		t.base, t.up, t.surge = p.target, true, true
-		p.search()
+		p.search(now)
 		p.begin(now)
 		p.try(t.high, now)
 	}
