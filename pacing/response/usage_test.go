@@ -37,6 +37,32 @@ func TestMetaUsage(t *testing.T) {
 	}
 }
 
+// TestMetaAdAccount: an ad account that is used up is silent until its score is
+// nothing again, and one that is not goes on.
+func TestMetaAdAccount(t *testing.T) {
+	for _, tc := range []struct {
+		status int
+		usage  string
+		class  response.Class
+		hold   time.Duration
+	}{
+		{200, `{"acc_id_util_pct":100,"reset_time_duration":60}`, response.OK, time.Minute},
+		{200, `{"acc_id_util_pct":137.5,"reset_time_duration":60}`, response.OK, time.Minute},
+		{200, `{"acc_id_util_pct":99.99,"reset_time_duration":60}`, response.OK, -1},
+		{403, `{"acc_id_util_pct":100,"reset_time_duration":300}`, response.Throttle, 5 * time.Minute},
+		{403, `{"acc_id_util_pct":50,"reset_time_duration":300}`, response.Forbidden, -1},
+		{200, `{"acc_id_util_pct":100,"reset_time_duration":0}`, response.OK, -1},
+		{200, `{"acc_id_util_pct":100}`, response.OK, -1},
+		{200, `{"acc_id_util_pct":"all","reset_time_duration":60}`, response.OK, -1},
+		{200, `[100]`, response.OK, -1},
+	} {
+		r := response.Read(t0, tc.status, http.Header{"X-Ad-Account-Usage": {tc.usage}}, nil)
+		if r.Class != tc.class || r.Hold != tc.hold {
+			t.Errorf("%d %s: %s, hold %v, want %s, %v", tc.status, tc.usage, r.Class, r.Hold, tc.class, tc.hold)
+		}
+	}
+}
+
 // TestRouteOfAnAnswer: the bucket or resource that is named, and what is
 // limited by it.
 func TestRouteOfAnAnswer(t *testing.T) {
