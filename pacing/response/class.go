@@ -45,7 +45,11 @@ func classOf(status int, mark Class, pressed bool) Class {
 			return Throttle
 		}
 		return Forbidden
-	case http.StatusRequestTimeout, http.StatusTooEarly:
+	case http.StatusTeapot:
+		if pressed { // Binance: banned for a while, and it says how long
+			return Throttle
+		}
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusMisdirectedRequest:
 		return Transient
 	case http.StatusConflict, http.StatusLocked:
 		return Conflict

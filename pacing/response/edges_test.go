@@ -3,6 +3,7 @@ package response_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,19 @@ func TestEdgesOfBodies(t *testing.T) {
 	}
 }
 
+// TestWaitsOfBodies: a wait that a body names is the one that a header would
+// name with the same digits, and never a little less.
+func TestWaitsOfBodies(t *testing.T) {
+	for cents := range 20000 {
+		digits := strconv.FormatFloat(float64(cents)/100, 'f', -1, 64)
+		got := response.Read(t0, 429, http.Header{}, []byte(`{"retry_after":`+digits+`}`)).Hold
+		want := response.Read(t0, 429, http.Header{"Retry-After": {digits}}, nil).Hold
+		if got != want || got != time.Duration(cents)*10*time.Millisecond {
+			t.Fatalf("retry_after %s: hold %v, and by a header %v", digits, got, want)
+		}
+	}
+}
+
 // TestEdgesOfHeaders: what announces a limit, and what only looks like it.
 func TestEdgesOfHeaders(t *testing.T) {
 	for _, tc := range []struct {
@@ -137,6 +151,38 @@ func TestEdgesOfHeaders(t *testing.T) {
 		{200, "RateLimit-Limit: 100, 100;w=x, 5;w=1", "ok, ratelimit -1/100"},
 		{200, "RateLimit-Limit: 100, 100", "ok, ratelimit -1/100"},
 
+		// Of two layers that count, the stricter binds, on one line or on two.
+		{200, "X-RateLimit-Remaining: 40\nX-RateLimit-Remaining: 7", "ok, x-ratelimit 7/-1"},
+		{200, "X-RateLimit-Remaining: 7\nX-RateLimit-Remaining: 40", "ok, x-ratelimit 7/-1"},
+		{200, "X-RateLimit-Remaining: 40, 7", "ok, x-ratelimit 7/-1"},
+		{200, "X-RateLimit-Limit: 60\nX-RateLimit-Max: 50", "ok, x-ratelimit -1/50"},
+		{200, "X-RateLimit-Reset: 30\nX-RateLimit-Reset: 50", "ok, x-ratelimit -1/-1 until 50s"},
+		{200, "X-RateLimit-Reset-After: 5\nX-RateLimit-Reset-After: 9\nX-RateLimit-Reset: 90", "ok, x-ratelimit -1/-1 until 9s"},
+
+		// The window of a limit, and the limit by another name.
+		{200, "X-Rate-Limit-Limit: 50\nX-Rate-Limit-Interval: 1s", "ok, 75/s, x-rate-limit -1/50 of 1s"},
+		{200, "X-RateLimit-Limit: 50\nX-RateLimit-Interval-Ms: 500", "ok, 150/s, x-ratelimit -1/50 of 500ms"},
+		{200, "X-RateLimit-Limit: 50\nX-RateLimit-Window: 7200", "ok, x-ratelimit -1/50 of 2h0m0s"}, // a budget, and no pace
+		{200, "X-RateLimit-Limit: 50\nX-RateLimit-Interval: 0", "ok, x-ratelimit -1/50"},
+		{200, "X-RateLimit-Interval: 1s", "ok"},
+		{200, "X-RateLimit-Window-Remaining: 5", "ok, window 5/-1"}, // the name of a dimension
+		{200, "X-RateLimit-Total: 50\nX-RateLimit-Remaining: 7", "ok, x-ratelimit 7/50"},
+		{200, "X-RateLimit-Total: 50\nX-RateLimit-Remaining: 7\nX-RateLimit-Limit: 9", "ok, x-ratelimit 7/9"},
+		{200, "RateLimit-Limit: 100;w=21600", "ok, ratelimit -1/100 of 6h0m0s"},
+		{200, "RateLimit-Limit: 10, 10;w=1;name=\"a\", 1000;w=3600", "ok, ratelimit -1/10 of 1s"},
+		{200, "RateLimit-Limit: 10\nRateLimit-Policy: 10;w=60", "ok, 0.25/s, ratelimit -1/10 of 1m0s"},
+		{200, "RateLimit-Limit: 10\nRateLimit-Policy: 11;w=60", "ok, 0.275/s, ratelimit -1/10"},
+
+		// A comma may stand for thousands, if there is a fraction behind it.
+		{200, "X-RateLimit-Remaining: 1,200.00", "ok, x-ratelimit 1200/-1"},
+		{200, "X-RateLimit-Remaining: 1,200", "ok, x-ratelimit 1/-1"},
+		{200, "X-RateLimit-Remaining: 1,20.00", "ok, x-ratelimit 1/-1"},
+
+		// Strava's pairs end with the quarter of the hour and with the day.
+		{200, "Date: Sat, 21 Nov 2026 23:59:59 GMT\nX-RateLimit-Limit: 6,30\nX-RateLimit-Usage: 4,27", "ok, x-ratelimit-15min 2/6 until 1s of 15m0s, x-ratelimit-day 3/30 until 1s of 24h0m0s"},
+		{200, "X-RateLimit-Limit: 6,30\nX-RateLimit-Usage: 4", "ok, x-ratelimit -1/6"},
+		{200, "X-RateLimit-Limit: 6\nX-RateLimit-Usage: 4,27", "ok, x-ratelimit -1/6"},
+
 		// Vendors of their own.
 		{200, "X-Shopify-Shop-Api-Call-Limit: 32/40", "ok, x-shopify-shop-api-call-limit 8/40"},
 		{200, "X-Shopify-Shop-Api-Call-Limit: 44/40", "ok, x-shopify-shop-api-call-limit 0/40"},
@@ -163,6 +209,14 @@ func TestEdgesOfHeaders(t *testing.T) {
 		{200, "RateLimit: \"a\";r=5, ,\"b\";r=6", "ok"},
 		{200, "RateLimit: \"a\";r=5, ;r=6", "ok"},
 		{200, `RateLimit: "a\";b";r=5`, `ok, a";b 5/-1`},
+
+		// A refusal, and one end that is named: that is when. But not if more
+		// is left, nor if the end is so far that it is no pace's.
+		{429, "X-RateLimit-Limit: 10\nX-RateLimit-Reset: 90", "throttle, hold 1m30s, x-ratelimit -1/10 until 1m30s"},
+		{429, "X-RateLimit-Limit: 10\nX-RateLimit-Reset: 90\nX-RateLimit-Remaining: 3", "throttle, x-ratelimit 3/10 until 1m30s"},
+		{429, "X-RateLimit-Limit: 10\nX-RateLimit-Reset: 3601", "throttle, x-ratelimit -1/10 until 1h0m1s"},
+		{403, "X-RateLimit-Limit: 10\nX-RateLimit-Reset: 90", "forbidden, x-ratelimit -1/10 until 1m30s"},
+		{418, "", "rejected"}, {418, "Retry-After: 7", "throttle, hold 7s"},
 
 		// A time to wait makes a throttle of a refusal, and 0 is a time.
 		{403, "", "forbidden"},

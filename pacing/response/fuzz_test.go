@@ -15,7 +15,8 @@ const year = 365 * 24 * time.Hour
 func FuzzRetryAfter(f *testing.F) {
 	for _, s := range []string{"120", "0", "2.0", "64.57", "-5", "99999999999999999999", "soon", "Sat, 21 Nov 2026 10:01:30 GMT",
 		"Saturday, 21-Nov-26 10:00:10 GMT", "Sat Nov 21 10:00:10 2026", "2026-11-21T10:01Z", "1795255264.57", "1795255264570",
-		"6m0s", "00:00:00.033", "5, 30", "Sat Nov 21 2026 10:00:10 GMT+0000 (Coordinated Universal Time)", "1e9", "NaN", "+5", ".5", "5."} {
+		"6m0s", "00:00:00.033", "5, 30", "Sat Nov 21 2026 10:00:10 GMT+0000 (Coordinated Universal Time)", "1e9", "NaN", "+5", ".5", "5.",
+		"PT1M30S", "P400D", "P1DT", "2.00:00:00", "999999.00:00:01", `"30"`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -63,6 +64,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(200, "RateLimit-Limit: 100, 100;w=60, 5;w=-1\nRateLimit-Remaining: 1e9\nRateLimit-Reset: 99999999999999", "null")
 	f.Add(429, "x-ms-ratelimit-remaining-resource: a3Min;1,b;2\nX-HubSpot-RateLimit-Interval-Milliseconds: 10000", `{"retry_after":1e300}`)
 	f.Add(200, `RateLimit: "a\";r=1`, `{"errors":[{"extensions":{"code":"THROTTLED"}}],"extensions":{"cost":{"requestedQueryCost":1e300,"throttleStatus":{"maximumAvailable":1e300,"currentlyAvailable":0,"restoreRate":1e-300}}}}`)
+	f.Add(429, "X-RateLimit-Limit: 600,30000\nX-RateLimit-Usage: 692,29300\nX-RateLimit-Interval-Ms: 1\nX-RateLimit-Remaining-9999Month: 1,200.00", `{"error":["EService:Throttled: 1795255260"]}`)
+	f.Add(400, "X-Ad-Account-Usage: {\"acc_id_util_pct\":100,\"reset_time_duration\":1e9}", `<Error><Code>SlowDown</Code></Error>`)
 	f.Fuzz(func(t *testing.T, status int, header, body string) {
 		h := http.Header{}
 		for line := range strings.SplitSeq(header, "\n") {

@@ -19,6 +19,7 @@ const concurrentRequests = "concurrent-requests"
 //	X-RateLimit-Remaining               role after the family
 //	x-ratelimit-remaining-requests      a dimension after the role, or before it
 //	X-MinLimit-Remaining                a family per window
+//	X-Rate-Limit-Interval: 1s           the window of a limit
 //
 // and a handful of vendors have one of their own.
 func readLimits(r *Reading, h http.Header, now time.Time) {
@@ -28,14 +29,18 @@ func readLimits(r *Reading, h http.Header, now time.Time) {
 			continue
 		}
 		name := strings.ToLower(key)
-		if !l.vendor(r, name, values) {
-			l.family(name, values[0])
+		for _, value := range values { // more than one: two layers count, and the stricter binds
+			if !l.vendor(r, name, value) {
+				l.family(name, strings.TrimSpace(value))
+			}
 		}
 	}
 	l.structured(r, h)
+	l.strava(h)
 	if len(l.byName) == 0 {
 		return
 	}
+	l.complete(r)
 	l.rename(r, h)
 	for _, q := range l.byName {
 		if q.Limit < 0 && q.Remaining < 0 && q.Reset < 0 {
@@ -48,9 +53,12 @@ func readLimits(r *Reading, h http.Header, now time.Time) {
 
 // limits collects quotas by name while headers are read.
 type limits struct {
-	now    time.Time
-	byName map[string]*Quota
-	used   map[string]float64
+	now       time.Time
+	byName    map[string]*Quota
+	used      map[string]float64
+	total     map[string]float64       // a limit, where none is named so
+	intervals map[string]time.Duration // the windows of limits
+	relative  map[string]bool          // the reset is a time to wait
 }
 
 func (l *limits) quota(name string) *Quota {
@@ -58,8 +66,10 @@ func (l *limits) quota(name string) *Quota {
 	if q == nil {
 		q = &Quota{Name: name, Limit: -1, Remaining: -1, Reset: -1, Window: windowNamed(name)}
 		switch {
-		case strings.Contains(name, "token"):
+		case strings.Contains(name, "tokens"):
 			q.Unit = "tokens"
+		case strings.HasPrefix(name, "time-"): // Dataverse: of execution
+			q.Unit = "seconds"
 		case strings.Contains(name, "complexity"):
 			q.Unit = "complexity"
 		}
@@ -80,6 +90,8 @@ func windowNamed(name string) time.Duration {
 		{"minute", time.Minute}, {"min", time.Minute},
 		{"hour", time.Hour}, {"hourly", time.Hour},
 		{"day", 24 * time.Hour}, {"daily", 24 * time.Hour},
+		{"week", 7 * 24 * time.Hour}, {"weekly", 7 * 24 * time.Hour},
+		{"month", 30 * 24 * time.Hour}, {"monthly", 30 * 24 * time.Hour},
 	} {
 		rest, ok := strings.CutSuffix(name, w.suffix)
 		if !ok {
@@ -90,7 +102,7 @@ func windowNamed(name string) time.Duration {
 			digits--
 		}
 		if n, ok := parseNumber(rest[digits:]); ok && n.whole > 0 && n.whole < 1e4 {
-			return time.Duration(n.whole) * w.unit
+			return capped(n.times(w.unit))
 		}
 		return w.unit
 	}
@@ -111,74 +123,168 @@ func (l *limits) family(header, value string) {
 	if end < 0 {
 		return
 	}
-	family := strings.Join(words[:end+1], "-")
+	family, rate := strings.Join(words[:end+1], "-"), true
 	if words[end] != "ratelimit" && !strings.HasSuffix(family, "rate-limit") {
-		family = strings.TrimPrefix(family, "x-")
+		family, rate = strings.TrimPrefix(family, "x-"), false
 	}
 	rest := words[end+1:]
-	at := slices.IndexFunc(rest, func(w string) bool {
-		return slices.Contains([]string{"limit", "max", "remaining", "reset", "resets", "used"}, w)
-	})
+	at := -1
+	for _, roles := range [][]string{{"limit", "max", "remaining", "reset", "resets", "used"}, {"total", "interval", "window"}} {
+		if at < 0 {
+			at = slices.IndexFunc(rest, func(w string) bool { return slices.Contains(roles, w) })
+		}
+	}
 	if at < 0 {
 		return
 	}
 	role, dimension := rest[at], slices.Concat(rest[:at], rest[at+1:])
-	relative := false
-	if len(dimension) > 0 && (role == "resets" && dimension[0] == "in" || role == "reset" && dimension[0] == "after") {
-		role, relative, dimension = "reset", true, dimension[1:]
+	relative, unit := false, time.Second
+	switch {
+	case at+1 >= len(rest):
+	case role == "resets" && rest[at+1] == "in" || role == "reset" && rest[at+1] == "after":
+		role, relative, dimension = "reset", true, slices.Concat(rest[:at], rest[at+2:])
+	case role == "interval" && (rest[at+1] == "ms" || rest[at+1] == "milliseconds"):
+		unit, dimension = time.Millisecond, slices.Concat(rest[:at], rest[at+2:])
 	}
 	name := family
 	if len(dimension) > 0 {
 		name = strings.Join(dimension, "-")
+		if !rate && end > 1 { // a family that has a name: x-app-limit-24hour beside x-user-limit-24hour
+			name = family + "-" + name
+		}
 	}
-	l.set(name, role, strings.TrimSpace(value), relative)
+	if role == "interval" || role == "window" {
+		if d, ok := parseWait(value, l.now, unit); ok && d > 0 {
+			put(&l.intervals, name, d)
+		}
+		return
+	}
+	l.set(name, role, value, relative)
 }
 
-// set records one value. The relative form of a reset wins over the absolute
-// one, which depends on clocks.
+// put sets m[k], and makes m if need be: most answers need none.
+func put[V any](m *map[string]V, k string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[k] = v
+}
+
+// set records one value. Of several the strictest counts. The relative form of
+// a reset wins over the absolute one, which depends on clocks.
 func (l *limits) set(name, role, value string, relative bool) {
 	if role == "reset" {
 		d, ok := parseWait(value, l.now, time.Second)
-		if q := l.quota(name); ok && (relative || q.Reset < 0) {
-			q.Reset = d
+		if q := l.quota(name); ok && (relative || !l.relative[name]) {
+			if relative && !l.relative[name] {
+				put(&l.relative, name, true)
+				q.Reset = -1
+			}
+			q.Reset = max(q.Reset, d)
 		}
 		return
 	}
-	first, rest, _ := strings.Cut(value, ",") // "100, 100;w=60": the limit, then the policies behind it
-	first, _, _ = strings.Cut(first, ";")
-	n, ok := parseNumber(strings.TrimSpace(first))
+	value = withoutThousands(value)
+	n, ok := parseCount(value)
 	if !ok {
 		return
 	}
-	count := math.Floor(n.float())
 	switch role {
 	case "limit", "max":
 		q := l.quota(name)
-		q.Limit = count
-		for policy := range strings.SplitSeq(rest, ",") {
-			size, w, ok := strings.Cut(strings.TrimSpace(policy), ";w=")
-			if seconds, isNumber := parseNumber(w); ok && isNumber && size == strings.TrimSpace(first) {
-				q.Window = capped(seconds.times(time.Second))
-			}
+		q.Limit = stricter(q.Limit, n)
+		if w := windowOf(value, n); w > 0 {
+			q.Window = w
 		}
 	case "remaining":
-		l.quota(name).Remaining = count
-	case "used":
-		if l.used == nil {
-			l.used = map[string]float64{}
+		q := l.quota(name)
+		for part := range strings.SplitSeq(value, ",") { // lines that were joined on the way
+			if n, ok := parseCount(part); ok {
+				q.Remaining = stricter(q.Remaining, n)
+			}
 		}
-		l.used[name] = count
+	case "total":
+		put(&l.total, name, n)
+	case "used":
+		put(&l.used, name, n)
 	}
 }
 
-// rename gives quotas the names that other headers tell, and fills in a limit
-// from what is used and what remains.
-func (l *limits) rename(r *Reading, h http.Header) {
+// stricter returns the smaller of two counts; a negative one is none.
+func stricter(a, b float64) float64 {
+	if a < 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+// withoutThousands takes the commas out of a number like 1,200.00, as Dataverse
+// sends it. Without a fraction it would be a list.
+func withoutThousands(value string) string {
+	whole, fraction, ok := strings.Cut(value, ".")
+	if !ok || !strings.Contains(whole, ",") {
+		return value
+	}
+	groups := strings.Split(whole, ",")
+	if slices.ContainsFunc(groups[1:], func(g string) bool { return len(g) != 3 }) {
+		return value
+	}
+	return strings.Join(groups, "") + "." + fraction
+}
+
+// parseCount reads a count: the first of a list, without the policies that
+// stand behind a limit, as in 100, 100;w=60.
+func parseCount(value string) (float64, bool) {
+	value, _, _ = strings.Cut(value, ",")
+	value, _, _ = strings.Cut(value, ";")
+	n, ok := parseNumber(strings.TrimSpace(value))
+	return math.Floor(n.float()), ok
+}
+
+// windowOf returns the window that the policies of a limit tell for it:
+// 100, 100;w=60, 5;w=1 has a hundred a minute. Docker Hub sends 100;w=21600.
+func windowOf(value string, limit float64) time.Duration {
+	var window time.Duration
+	for policy := range strings.SplitSeq(value, ",") {
+		size, params, _ := strings.Cut(policy, ";")
+		if n, ok := parseNumber(strings.TrimSpace(size)); !ok || n.float() != limit {
+			continue
+		}
+		for param := range strings.SplitSeq(params, ";") {
+			if w, ok := strings.CutPrefix(strings.TrimSpace(param), "w="); ok {
+				if seconds, ok := parseNumber(w); ok {
+					window = capped(seconds.times(time.Second))
+				}
+			}
+		}
+	}
+	return window
+}
+
+// complete fills in what other headers tell of a limit: its window, its size
+// by another name, and its size from what is used and what remains. A limit
+// with its interval is a pace that is announced, as a policy is.
+func (l *limits) complete(r *Reading) {
+	for name, total := range l.total {
+		if q := l.byName[name]; q != nil && q.Limit < 0 {
+			q.Limit = total
+		}
+	}
 	for name, used := range l.used {
 		if q := l.byName[name]; q != nil && q.Limit < 0 && q.Remaining >= 0 {
 			q.Limit = used + q.Remaining
 		}
 	}
+	for name, interval := range l.intervals {
+		if q := l.byName[name]; q != nil {
+			q.Window = interval
+			r.announce(q.Limit, interval)
+		}
+	}
+}
+
+// rename gives quotas the names that other headers tell.
+func (l *limits) rename(r *Reading, h http.Header) {
 	if q := l.byName["x-ratelimit"]; q != nil {
 		if bucket := h.Get("X-Ratelimit-Bucket"); bucket != "" { // Discord
 			q.Name, r.Route = bucket, bucket
@@ -192,13 +298,10 @@ func (l *limits) rename(r *Reading, h http.Header) {
 }
 
 // vendor reads a header that follows no family.
-func (l *limits) vendor(r *Reading, name string, values []string) bool {
-	value := values[0]
+func (l *limits) vendor(r *Reading, name, value string) bool {
 	switch name {
-	case "ratelimit", "ratelimit-policy", "beta-ratelimit", "beta-ratelimit-policy":
-		return true // see structured
+	case "ratelimit", "ratelimit-policy", "beta-ratelimit", "beta-ratelimit-policy": // see structured
 	case "ratelimit-reason", "x-ratelimit-resource", "x-ratelimit-bucket", "x-ratelimit-scope":
-		return true
 	case "x-ratelimit-global": // Discord: not only this route
 		if value == "true" {
 			r.Key = "*"
@@ -215,26 +318,20 @@ func (l *limits) vendor(r *Reading, name string, values []string) bool {
 		l.set(name, "limit", value, false)
 	case "x-shopify-shop-api-call-limit": // Shopify: 32/40 of a leaky bucket
 		l.share(name, value)
-	case "sforce-limit-info": // Salesforce: api-usage=10018/100000; api-bursts=1/750
+	case "sforce-limit-info": // Salesforce: api-usage=10018/100000; per-app-api-usage=17/250(appName=x)
 		for _, part := range strings.FieldsFunc(value, func(c rune) bool { return c == ';' || c == ',' }) {
 			if window, used, ok := strings.Cut(strings.TrimSpace(part), "="); ok {
 				l.share(window, used)
-				if q := l.byName[window]; q != nil && window == "api-usage" {
+				if q := l.byName[window]; q != nil && strings.HasSuffix(window, "api-usage") {
 					q.Window = 24 * time.Hour
 				}
 			}
 		}
 	case "x-ms-ratelimit-remaining-resource": // Azure Compute: Microsoft.Compute/HighCostGet3Min;107
-		for _, v := range values {
-			for part := range strings.SplitSeq(v, ",") {
-				if policy, left, ok := strings.Cut(strings.TrimSpace(part), ";"); ok {
-					l.set(policy, "remaining", left, false)
-				}
+		for part := range strings.SplitSeq(value, ",") {
+			if policy, left, ok := strings.Cut(strings.TrimSpace(part), ";"); ok {
+				l.set(policy, "remaining", left, false)
 			}
-		}
-	case "x-hubspot-ratelimit-interval-milliseconds":
-		if n, ok := parseNumber(value); ok {
-			l.quota("x-hubspot-ratelimit").Window = capped(n.times(time.Millisecond))
 		}
 	case "x-hubspot-ratelimit-daily", "x-hubspot-ratelimit-secondly":
 		l.set(strings.TrimPrefix(name, "x-hubspot-ratelimit-"), "limit", value, false)
@@ -264,6 +361,7 @@ func (l *limits) zendesk(name, value string) bool {
 // share reads used/limit. More may be used than there is.
 func (l *limits) share(name, value string) {
 	used, limit, ok := strings.Cut(value, "/")
+	limit, _, _ = strings.Cut(limit, "(")
 	u, ok1 := parseNumber(strings.TrimSpace(used))
 	n, ok2 := parseNumber(strings.TrimSpace(limit))
 	if ok && ok1 && ok2 {

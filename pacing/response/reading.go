@@ -10,6 +10,7 @@ package response
 import (
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -56,7 +57,7 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 		now = date
 	}
 	r := Reading{Hold: -1}
-	if h["Age"] == nil || h.Get("Age") == "0" { // a cached answer tells old limits
+	if age, ok := parseNumber(h.Get("Age")); !ok || age.whole == 0 { // a cached answer tells old limits
 		readLimits(&r, h, now)
 	}
 	mark := readCodes(&r, now, status, h, body)
@@ -64,16 +65,14 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 	r.Retry = RetryAfter(h, now)
 	reset := regain(h)
 	pressed := r.Retry >= 0 || reset >= 0
-	var spent, paced bool // a limit is used up; one that is, is a pace and no budget
-	for _, q := range r.Windows {
-		if q.Remaining == 0 && q.Unit != concurrentRequests {
-			reset = max(reset, q.Reset)
-			spent, paced = true, paced || max(q.Window, q.Reset) <= PaceLimit
-		}
-	}
-	r.Class = classOf(status, mark, pressed || spent)
-	if r.Class == Throttle && mark == "" && spent && !paced {
+	left := leftOf(r.Windows)
+	reset = max(reset, left.reset)
+	r.Class = classOf(status, mark, pressed || left.spent)
+	switch {
+	case r.Class == Throttle && left.spent && !left.paced:
 		r.Class = QuotaUsed // the pace was not the problem
+	case r.Reason == salesforceLimit && left.day && !left.spent:
+		r.Class = Throttle // the same code, for too many at once
 	}
 	switch {
 	case status < 400 && r.Class == OK:
@@ -81,11 +80,41 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 	case r.Retry >= 0:
 		r.Hold = r.Retry
 	case r.Class == Throttle || r.Class == QuotaUsed:
-		r.Hold = max(r.Hold, reset)
+		if r.Hold = max(r.Hold, reset); r.Hold < 0 && !left.told {
+			r.Hold = left.end
+		}
 	default:
 		r.Hold = -1
 	}
 	return r
+}
+
+// A state is what announced limits say together.
+type state struct {
+	told  bool          // how much remains of any
+	spent bool          // one is used up
+	paced bool          // one that is used up is a pace, and no budget
+	day   bool          // something is left of a budget
+	reset time.Duration // of those that are used up, the longest; negative: not said
+	end   time.Duration // of paces that say no more than that, the longest; negative: none
+}
+
+func leftOf(windows []Quota) state {
+	s := state{reset: -1, end: -1}
+	for _, q := range windows {
+		switch {
+		case q.Unit == concurrentRequests:
+		case q.Remaining == 0:
+			s.told, s.spent = true, true
+			s.paced = s.paced || max(q.Window, q.Reset) <= PaceLimit
+			s.reset = max(s.reset, q.Reset)
+		case q.Remaining > 0:
+			s.told, s.day = true, s.day || q.Window > PaceLimit
+		case q.Unit == "" && max(q.Window, q.Reset) <= PaceLimit:
+			s.end = max(s.end, q.Reset)
+		}
+	}
+	return s
 }
 
 // RetryAfter returns how long h asks to wait, or a negative value if it does
@@ -127,6 +156,9 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 // not believed, and long all the same.
 func parseWait(s string, now time.Time, unit time.Duration) (time.Duration, bool) {
 	s = strings.TrimSpace(s)
+	if bare, ok := unquote(s); ok {
+		s = bare
+	}
 	if n, ok := parseNumber(s); ok {
 		d, ok := waitOf(n, now, unit)
 		if !ok {
@@ -151,9 +183,14 @@ func capped(d time.Duration) time.Duration {
 	return d
 }
 
-// inSeconds returns a wait of n seconds, and 0 for a negative number.
+// inSeconds returns a wait of n seconds, and 0 for a negative number. It goes
+// by n's digits: 64.57 is 64.57, and not a little less.
 func inSeconds(n float64) time.Duration {
-	return capped(number{whole: int64(min(max(0, n*1000), 1e15))}.times(time.Millisecond))
+	exact, ok := parseNumber(strconv.FormatFloat(max(0, n), 'f', -1, 64))
+	if !ok {
+		return absurd
+	}
+	return capped(exact.times(time.Second))
 }
 
 // waitOf reads a number by its size, because providers use the same names for
@@ -218,17 +255,34 @@ func parseNumber(s string) (number, bool) {
 	return n, true
 }
 
-// parseSpan reads a Go duration (6m0s, as OpenAI sends) or a .NET TimeSpan
-// (00:00:00.033, as Azure's Gremlin does).
+// parseSpan reads a Go duration (6m0s, as OpenAI sends), a .NET TimeSpan
+// (00:00:00.033, as Azure's Gremlin does, and 2.00:00:00 for two days) or an
+// ISO 8601 duration (PT1M30S).
 func parseSpan(s string) (time.Duration, bool) {
 	if d, err := time.ParseDuration(s); err == nil {
 		return d, d >= 0 && s[0] != '+' && s[0] != '-'
+	}
+	if iso, ok := strings.CutPrefix(s, "P"); ok {
+		days, clock, timed := strings.Cut(iso, "T")
+		d, ok := parseDays(strings.TrimSuffix(days, "D"))
+		if !timed {
+			return d, ok && days != ""
+		}
+		t, err := time.ParseDuration(strings.ToLower(clock))
+		return d + min(t, Believed), (ok || days == "") && err == nil && clock[0] >= '0' && clock[0] <= '9'
 	}
 	parts := strings.Split(s, ":")
 	if len(parts) != 3 {
 		return 0, false
 	}
 	var d time.Duration
+	if days, hours, long := strings.Cut(parts[0], "."); long {
+		var ok bool
+		if d, ok = parseDays(days); !ok {
+			return 0, false
+		}
+		parts[0] = hours
+	}
 	for i, unit := range []time.Duration{time.Hour, time.Minute, time.Second} {
 		n, ok := parseNumber(parts[i])
 		if !ok || n.whole > 1e6 || unit != time.Second && n.nanos != 0 {
@@ -239,17 +293,26 @@ func parseSpan(s string) (time.Duration, bool) {
 	return d, true
 }
 
+// parseDays reads a number of days.
+func parseDays(s string) (time.Duration, bool) {
+	n, ok := parseNumber(s)
+	return n.times(24 * time.Hour), ok && n.nanos == 0
+}
+
 // dateLayouts are the dates that providers send beside those of HTTP: ISO 8601
 // with and without seconds or zone (Jira: 2026-11-21T10:01Z), and what
 // JavaScript makes of a Date (lemlist).
 var dateLayouts = []string{
 	time.RFC3339,
+	"2006-01-02T15:04:05Z0700",
 	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04Z0700",
 	"2006-01-02T15:04:05",
 	"2006-01-02 15:04:05",
 	"2006-01-02 15:04:05Z07:00",
 	"2006-01-02 15:04:05 -0700",
 	time.RFC1123Z,
+	"Mon, 02 Jan 2006 15:04:05 UTC",
 	"Mon Jan 02 2006 15:04:05 GMT-0700",
 }
 

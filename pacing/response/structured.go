@@ -27,6 +27,14 @@ func (l *limits) structured(r *Reading, h http.Header) {
 			}
 			states = nil
 		}
+		for i, p := range policies { // drafts 03 to 07: 100;w=60, and no name
+			if n, ok := parseNumber(p.name); ok && p.params["q"] == "" {
+				policies[i].params["q"] = p.name
+				if q := l.byName["ratelimit"]; q != nil && q.Limit == n.float() {
+					policies[i].name = q.Name
+				}
+			}
+		}
 		for _, s := range states {
 			q := l.quota(s.name)
 			q.Remaining = s.number("r")
@@ -48,12 +56,21 @@ func (l *limits) structured(r *Reading, h http.Header) {
 					q.Unit = unit
 				}
 			}
-			if size > 0 && seconds > 0 && seconds <= PaceLimit.Seconds() && p.params["qu"] == "" && prefix == "Ratelimit" {
-				if rate := AboveAverage * size / seconds; r.MaxRate == 0 || rate < r.MaxRate {
-					r.MaxRate = rate
-				}
+			if p.params["qu"] == "" && prefix == "Ratelimit" {
+				r.announce(size, number{whole: int64(min(max(0, seconds), 1e12))}.times(time.Second))
 			}
 		}
+	}
+}
+
+// announce takes limit per window for the pace that the provider announces, if
+// that is what it is. Of several the slowest counts.
+func (r *Reading) announce(limit float64, window time.Duration) {
+	if limit <= 0 || window <= 0 || window > PaceLimit {
+		return
+	}
+	if rate := AboveAverage * limit / window.Seconds(); r.MaxRate == 0 || rate < r.MaxRate {
+		r.MaxRate = rate
 	}
 }
 
@@ -106,7 +123,8 @@ func parseItems(s string) []item {
 	return items
 }
 
-// splitQuoted splits s at sep outside of double quotes.
+// splitQuoted splits s at sep outside of double quotes. It returns nil if one
+// is not closed.
 func splitQuoted(s string, sep byte) []string {
 	if strings.TrimSpace(s) == "" {
 		return nil
@@ -123,6 +141,9 @@ func splitQuoted(s string, sep byte) []string {
 			parts = append(parts, s[start:i])
 			start = i + 1
 		}
+	}
+	if quoted {
+		return nil
 	}
 	return append(parts, s[start:])
 }

@@ -1,0 +1,262 @@
+package response
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// suspect reports whether the body of a success may be a throttle in disguise.
+// It keeps ordinary pages from being parsed twice.
+func suspect(body []byte) bool {
+	for _, mark := range []string{
+		"THROTTLED", "EService:Throttled", "throttleStatus", "TOO_MANY_REQUESTS", `"maxlag"`,
+		"COMPLEXITY_BUDGET_EXHAUSTED", "ComplexityException", "EGeneral:Temporary", "API call frequency",
+		"OVER_QUERY_LIMIT", "OVER_DAILY_LIMIT",
+	} {
+		if bytes.Contains(body, []byte(mark)) {
+			return true
+		}
+	}
+	return limitsRate(body, "limit") || limitsRate(body, "Limit") || limitsRate(body, "LIMIT")
+}
+
+// limitsRate reports whether s has a rate before a limit, as in RATE_LIMITED,
+// ratelimited and Rate limit exceeded.
+func limitsRate(s []byte, limit string) bool {
+	for at := 0; ; at += len(limit) {
+		i := bytes.Index(s[at:], []byte(limit))
+		if i < 0 {
+			return false
+		}
+		at += i
+		before := bytes.TrimRight(s[max(0, at-5):at], "_- ")
+		if n := len(before) - 4; n >= 0 && bytes.EqualFold(before[n:], []byte("rate")) {
+			return true
+		}
+	}
+}
+
+// Some providers say it in words only. These are the words, whole.
+const (
+	githubText = "You have exceeded a secondary rate limit" // GitHub, 403 without Retry-After
+	googleText = "Retry after "                             // Gmail: and then a time
+	githubHold = time.Minute                                // GitHub: "wait for at least one minute"
+)
+
+// found is what was found in a body.
+type found struct {
+	*Reading
+	class  Class
+	status int
+	now    time.Time // of the response
+}
+
+// code takes s as the reason if it is known and the first; but that a quota is
+// used up says more than that this is a throttle.
+func (f *found) code(s string) {
+	c := classOfCode(s)
+	if c == "" && f.status < http.StatusTooManyRequests && strings.EqualFold(separators.Replace(s), "quotaexceeded") {
+		c = QuotaUsed // with 429 it may be a pace all the same: Amazon SP-API
+	}
+	if c != "" && (f.class == "" || f.class == Throttle && c == QuotaUsed) {
+		f.class, f.Reason = c, s
+	}
+}
+
+// success looks into the body of a success, only where a throttle has its
+// place: a record may hold any of these words.
+func (f *found) success(o map[string]any) {
+	if ok, isBool := o["ok"].(bool); isBool && !ok {
+		f.code(text(o, "error"))
+	}
+	f.code(text(o, "error_code"))
+	f.code(text(object(o["error"]), "code")) // MediaWiki
+	if status := text(o, "status"); strings.HasPrefix(status, "OVER_") {
+		f.code(status) // Google Maps
+	}
+	for _, e := range list(o, "errors") {
+		f.code(text(object(e), "code"))
+	}
+	f.kraken(list(o, "error"))
+	f.inWords(o)
+	f.graphQL(o)
+}
+
+// kraken reads its errors, a class and words: EAPI:Rate limit exceeded, or
+// EService:Throttled: and until when, as a Unix time.
+func (f *found) kraken(errors []any) {
+	for _, e := range errors {
+		e, _ := e.(string)
+		_, words, _ := strings.Cut(e, ":")
+		words, until, _ := strings.Cut(words, ":")
+		if f.code(strings.TrimSpace(words)); f.class == "" {
+			continue
+		}
+		if wait, ok := parseWait(until, f.now, time.Second); ok {
+			f.Hold = max(f.Hold, wait)
+		}
+	}
+}
+
+// inWords reads the providers that answer a throttle with 200 and words.
+func (f *found) inWords(o map[string]any) {
+	result, message := text(o, "result"), text(o, "message")
+	switch {
+	case text(o, "status") == "0" && strings.HasPrefix(result, "Max ") && strings.Contains(result, "rate limit reached"):
+		f.class = Throttle // Etherscan: Max calls per sec rate limit reached (5/sec)
+		if strings.HasPrefix(result, "Max daily ") {
+			f.class = QuotaUsed
+		}
+	case count(o, "error") == 29 && strings.HasPrefix(strings.ToLower(message), "rate limit exceeded"):
+		f.class, f.Reason = Throttle, "29" // Last.fm
+	case len(o) == 1:
+		note := text(o, "Note") + text(o, "Information") // Alpha Vantage: all that it sends instead of data
+		if !strings.Contains(note, "API call frequency is") && !strings.Contains(note, "API rate limit is") {
+			return
+		}
+		f.class = QuotaUsed
+		if strings.Contains(note, "per minute") {
+			f.class = Throttle
+		}
+	}
+}
+
+// graphQL looks at the errors of a GraphQL response, and Shopify's cost.
+func (f *found) graphQL(o map[string]any) {
+	for _, e := range list(o, "errors") {
+		e := object(e)
+		extensions := object(e["extensions"])
+		f.code(text(extensions, "code"))
+		f.code(text(e, "type"))
+		f.seconds(count(extensions, "retry_in_seconds")) // monday.com
+	}
+	cost := object(object(o["extensions"])["cost"])
+	state := object(cost["throttleStatus"])
+	most, left, restore := count(state, "maximumAvailable"), count(state, "currentlyAvailable"), count(state, "restoreRate")
+	if most < 0 || left < 0 || restore <= 0 {
+		return
+	}
+	f.Windows = append(f.Windows, Quota{Name: "shopify-cost", Limit: most, Remaining: left, Reset: inSeconds((most - left) / restore), Unit: "points"})
+	if asked := count(cost, "requestedQueryCost"); asked >= 0 {
+		f.Cost = asked
+		if f.class == Throttle {
+			f.Hold = inSeconds((asked - left) / restore)
+		}
+	}
+	if charged := count(cost, "actualQueryCost"); charged >= 0 {
+		f.Cost = charged
+	}
+}
+
+// failure looks into the body of an error.
+func (f *found) failure(v any) {
+	o := object(v)
+	if errors := asList(v); len(errors) > 0 { // Salesforce, and Gemini while it streams
+		o = object(errors[0])
+	}
+	if problem := text(o, "type"); strings.Contains(problem, "/") { // RFC 9457: a URI, whose last part names it
+		f.code(problem[strings.LastIndexAny(problem, "/#")+1:])
+	}
+	if strings.HasPrefix(text(o, "message"), githubText) && f.class == "" {
+		f.class, f.Hold = Throttle, githubHold
+	}
+	f.google(object(o["error"]))
+	f.meta(object(o["error"]))
+	_, name, _ := strings.Cut(text(o, "__type"), "#") // AWS: com.amazonaws.dynamodb.v20120810#ThrottlingException
+	f.code(name)
+	for _, o := range []map[string]any{o, object(o["error"])} {
+		for _, name := range []string{"policyName", "error", "code", "errorCode", "reason", "status", "errorType", "type", "__type", "error_code", "error_type", "name"} {
+			f.code(text(o, name))
+		}
+		for _, e := range list(o, "errors") {
+			f.code(text(object(e), "reason"))
+			f.code(text(object(e), "code"))
+			f.code(text(object(e), "error")) // Airtable
+		}
+	}
+	f.graphQL(o)
+	e := object(o["error"])
+	f.seconds(count(o, "retry_after"))                                     // Discord
+	f.seconds(count(e, "retry_after"))                                     // Dropbox
+	f.seconds(count(object(object(e["data"])["rate"]), "backoff_seconds")) // Infura
+	if everywhere, _ := o["global"].(bool); everywhere && count(o, "retry_after") >= 0 {
+		f.Key = "*" // Discord: not only this route
+	}
+}
+
+// xml looks for the code of an error of AWS's older protocols, and of S3:
+// <Error><Code>SlowDown</Code>.
+func (f *found) xml(body []byte) {
+	_, rest, _ := bytes.Cut(body, []byte("<Code>"))
+	code, _, ok := bytes.Cut(rest, []byte("</Code>"))
+	if ok {
+		f.code(string(code))
+	}
+}
+
+// seconds takes a wait, if there is one and it is the first.
+func (f *found) seconds(n float64) {
+	if n >= 0 && f.Hold < 0 {
+		f.Hold = inSeconds(n)
+	}
+}
+
+// meta looks at the number of an error of Meta's Graph API, whose status is 400
+// or 403.
+func (f *found) meta(e map[string]any) {
+	if _, traced := e["fbtrace_id"]; !traced && text(e, "type") != "OAuthException" {
+		return
+	}
+	n := count(e, "code")
+	if c := metaClass(n); c != "" && f.class == "" {
+		f.class, f.Reason = c, strconv.FormatFloat(n, 'f', -1, 64)
+	}
+}
+
+// google looks at the details of a google.rpc.Status: how long to wait, and
+// whether the quota is a day's. Gmail tells until when in words alone.
+func (f *found) google(status map[string]any) {
+	for _, o := range append(list(status, "errors"), status) {
+		if _, until, ok := strings.Cut(text(object(o), "message"), googleText); ok && f.Hold < 0 {
+			if t, ok := parseDate(strings.TrimRight(until, ". ")); ok {
+				f.Hold = capped(max(0, t.Sub(f.now)))
+			}
+		}
+	}
+	for _, d := range list(status, "details") {
+		d := object(d)
+		if delay, ok := parseSpan(text(d, "retryDelay")); ok {
+			f.Hold = capped(delay)
+		}
+		for _, v := range list(d, "violations") {
+			f.perDay(text(object(v), "quotaId"), status)
+		}
+		f.perDay(text(object(d["metadata"]), "quota_limit"), status)
+	}
+}
+
+// perDay takes a quota that is used up for one of a day by its name.
+func (f *found) perDay(quota string, status map[string]any) {
+	if strings.Contains(quota, "PerDay") {
+		f.class, f.Reason = QuotaUsed, text(status, "status")
+	}
+}
+
+func object(v any) map[string]any { o, _ := v.(map[string]any); return o }
+
+func asList(v any) []any { l, _ := v.([]any); return l }
+
+func list(o map[string]any, name string) []any { return asList(o[name]) }
+
+func text(o map[string]any, name string) string { s, _ := o[name].(string); return s }
+
+// count returns a number that is not negative; -1 if there is none.
+func count(o map[string]any, name string) float64 {
+	if n, ok := o[name].(float64); ok && n >= 0 {
+		return n
+	}
+	return -1
+}
