@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -22,3 +23,62 @@ func Turn(worker int) { (first + place(worker)).turn() }
 
 // FirstTurn is when in each microsecond it is the first worker's.
 const FirstTurn = time.Duration(first)
+
+// Paths returns what p is asked for.
+func (p *Provider) Paths() []string { return p.paths }
+
+// Capacity returns the work per second that the best client gets of path.
+func (p *Provider) Capacity(path string, at float64) float64 { return p.judge(path).capacity(at) }
+
+// An Answer is what a model says to one request, without noise.
+type Answer struct {
+	Status  int // 0: none comes
+	Header  http.Header
+	Body    string
+	Cost    float64
+	Latency float64 // seconds
+}
+
+// Ask asks the model of p for path, the inFlight-th at this moment.
+func (p *Provider) Ask(path string, at float64, inFlight int) Answer {
+	cost := 1.0
+	if p.cost != nil {
+		cost = p.cost(p.rng)
+	}
+	r := p.judge(path).answer(at, cost, inFlight)
+	return Answer{r.status, r.header, r.body, cost, r.latency}
+}
+
+// A Taker is how a limiter judges; see limiter.
+type Taker = func(now, cost float64) (wait float64)
+
+// Weighed returns how a window of n in w judges that weighs the one before.
+func Weighed(n, w float64) Taker { return (&weighedWindow{n: n, w: w}).take }
+
+// Interval returns how a strict interval judges.
+func Interval(length float64) Taker { return (&interval{length: length}).take }
+
+// Unforgiving returns how a window of n in w judges that counts its refusals.
+func Unforgiving(n, w float64) Taker { return (&unforgiving{slidingWindow{n: n, w: w}}).take }
+
+// Debt returns how a bucket judges that may be owed.
+func Debt(rate, burst float64) Taker {
+	return (&debt{bucket{rate: steady(rate), burst: burst, tokens: burst}}).take
+}
+
+// Spy is a client that does not listen, and shows what it sends.
+func Spy(seen func(*http.Request)) Client {
+	return Client{"spy", func(p *Provider, _ *[]byte) ([]http.RoundTripper, func()) {
+		return []http.RoundTripper{spy{p, seen}}, func() {}
+	}}
+}
+
+type spy struct {
+	base http.RoundTripper
+	seen func(*http.Request)
+}
+
+func (s spy) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.seen(r)
+	return s.base.RoundTrip(r)
+}

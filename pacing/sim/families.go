@@ -24,10 +24,11 @@ type Family struct {
 
 // A draw is where an instance takes its parameters from.
 type draw struct {
-	rng      *rand.Rand
-	idle     float64 // seconds a request takes when nobody waits
-	weighted bool
-	cut      float64 // when the limit falls, in seconds
+	rng   *rand.Rand
+	idle  float64                  // seconds a request takes when nobody waits
+	paths []string                 // that are asked for
+	cost  func(*rand.Rand) float64 // of a request; nil: 1
+	cut   float64                  // when the limit falls, in seconds
 }
 
 // limit draws a rate from 0.2 to 16 per second, evenly in its logarithm.
@@ -56,6 +57,14 @@ func (d *draw) bucket(s style, rate func(float64) float64) *counting {
 
 func (d *draw) counting(s style, best func(float64) float64, limits ...limiter) *counting {
 	return &counting{limits: limits, style: s, best: best, rng: d.rng, idle: d.idle}
+}
+
+// oneInFive is the cost of a request where one in five costs four.
+func oneInFive(rng *rand.Rand) float64 {
+	if rng.Float64() < 0.2 {
+		return 4
+	}
+	return 1
 }
 
 // serving draws a queue with one server: an answer takes at least its work.
@@ -99,7 +108,7 @@ func Families() []Family {
 				&fixedWindow{n: long, w: 60, phase: 60 * d.rng.Float64()})
 		}},
 		{"weighted", "some requests cost four, bare 429", true, false, func(d *draw) model {
-			d.weighted = true
+			d.cost = oneInFive
 			rate := d.limit()
 			return d.counting(bare, steady(rate), &bucket{rate: steady(rate), burst: 8 + 4*rate, tokens: 8})
 		}},
@@ -154,12 +163,12 @@ func Families() []Family {
 func (f Family) New(seed uint64) *Provider {
 	h := fnv.New64a()
 	h.Write([]byte(f.Name))
-	d := &draw{rng: rand.New(rand.NewPCG(seed, h.Sum64()))}
+	d := &draw{rng: rand.New(rand.NewPCG(seed, h.Sum64())), paths: []string{"/records"}}
 	d.idle = 0.06 * math.Exp(d.rng.Float64()*math.Log(6))
 	m := f.build(d)
 	return &Provider{
-		Family: f.Name, Seed: seed, Cut: time.Duration(d.cut * float64(time.Second)), model: m, weighted: d.weighted, idle: d.idle,
-		start: time.Now(), rng: rand.New(rand.NewPCG(seed, h.Sum64()+1)),
+		Family: f.Name, Seed: seed, Cut: time.Duration(d.cut * float64(time.Second)), model: m,
+		paths: d.paths, cost: d.cost, idle: d.idle, start: time.Now(), rng: rand.New(rand.NewPCG(seed, h.Sum64()+1)),
 		luck: rand.New(rand.NewPCG(seed, h.Sum64()+2)),
 	}
 }

@@ -72,7 +72,12 @@ func Play(p *Provider, c Client, d time.Duration, state *[]byte) {
 		from := first + place(i)
 		workers.Go(func() {
 			from.turn()
-			for ctx.Err() == nil && fetch(from.standing(ctx), transports[i%len(transports)]) {
+			path := p.paths[i%len(p.paths)]
+			ctx := from.standing(ctx)
+			if len(p.paths) > 1 {
+				ctx = collection.WithStream(ctx, path)
+			}
+			for ctx.Err() == nil && fetch(ctx, transports[i%len(transports)], path) {
 			}
 		})
 	}
@@ -93,9 +98,9 @@ func Play(p *Provider, c Client, d time.Duration, state *[]byte) {
 	end()
 }
 
-// fetch sends one request. It reports false if there is no use in another.
-func fetch(ctx context.Context, t http.RoundTripper) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, Origin+"/records", nil)
+// fetch asks for path once. It reports false if there is no use in another.
+func fetch(ctx context.Context, t http.RoundTripper, path string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, Origin+path, nil)
 	if err != nil {
 		return false
 	}

@@ -81,3 +81,48 @@ func step(rate, at float64) func(float64) float64 {
 		return rate
 	}
 }
+
+// A delaying provider lets a request wait until it is its turn, at a rate, and
+// refuses with a bare 503 when burst of them wait: nginx's limit_req with a
+// burst, and the status that it answers with if nobody chose another.
+type delaying struct {
+	rate, burst float64
+	rng         *rand.Rand
+	idle        float64
+
+	waiting float64
+	at      float64
+}
+
+func (d *delaying) capacity(float64) float64 { return d.rate }
+
+func (d *delaying) answer(now, cost float64, _ int) reply {
+	waiting := max(0, d.waiting-d.rate*(now-d.at))
+	if waiting > d.burst {
+		return reply{status: 503, latency: d.idle / 2}
+	}
+	d.at, d.waiting = now, waiting+cost
+	return reply{status: 200, latency: jitter(d.rng, d.idle) + waiting/d.rate}
+}
+
+// An away provider refuses everything with a bare 503 for a while.
+type away struct {
+	counting
+	from, length float64
+}
+
+func (a *away) gone(now float64) bool { return now >= a.from && now < a.from+a.length }
+
+func (a *away) capacity(now float64) float64 {
+	if a.gone(now) {
+		return 0
+	}
+	return a.best(now)
+}
+
+func (a *away) answer(now, cost float64, inFlight int) reply {
+	if a.gone(now) {
+		return reply{status: 503, latency: a.idle}
+	}
+	return a.counting.answer(now, cost, inFlight)
+}

@@ -25,6 +25,7 @@ const (
 type counting struct {
 	limits []limiter
 	style  style
+	tell   func(r *reply, now, wait float64) // more or other things than style does; nil: nothing
 	best   func(now float64) float64
 	rng    *rand.Rand
 	idle   float64
@@ -63,6 +64,9 @@ func (c *counting) answer(now, cost float64, _ int) reply {
 	case structured:
 		r.header.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, int(limit), int(math.Ceil(window))))
 		r.header.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, int(remaining), int(math.Ceil(reset))))
+	}
+	if c.tell != nil {
+		c.tell(&r, now, wait)
 	}
 	return r
 }

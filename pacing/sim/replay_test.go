@@ -25,7 +25,7 @@ func TestReplay(t *testing.T) {
 	fleet := sim.Fleet(law.Plateau, make([]atomic.Int64, 8))
 	fleet.Name = "eight processes"
 	refused, broken, unanswered := 0, 0, 0
-	for _, f := range sim.Families() {
+	for _, f := range append(sim.Families(), family(t, "two-routes"), family(t, "nodes"), family(t, "dropping")) {
 		clients, long := []sim.Client{sim.Governed(law.Plateau)}, 5*time.Minute
 		switch f.Name {
 		case "bucket-after", "several", "concurrency", "ban-refusals":

@@ -34,22 +34,22 @@ type tally struct {
 	bans, early                    int
 }
 
-// play lets c work for an hour at the instances of f.
-func play(t *testing.T, f sim.Family, c sim.Client) *tally {
+// play lets c work for long at so many instances of f.
+func play(t *testing.T, f sim.Family, c sim.Client, long time.Duration, instances int) *tally {
 	a := &tally{family: f}
-	for i := range *seeds {
+	for i := range instances {
 		synctest.Test(t, func(t *testing.T) {
 			p := f.New(*first + uint64(i))
 			var state []byte
-			sim.Play(p, c, time.Hour, &state)
-			a.add(t, c.Name, p)
+			sim.Play(p, c, long, &state)
+			a.add(t, c.Name, p, long)
 		})
 	}
 	return a
 }
 
-func (a *tally) add(t *testing.T, client string, p *sim.Provider) {
-	whole, begin := p.Score(0, time.Hour), p.Score(0, 5*time.Minute)
+func (a *tally) add(t *testing.T, client string, p *sim.Provider, long time.Duration) {
+	whole, begin := p.Score(0, long), p.Score(0, 5*time.Minute)
 	a.shares = append(a.shares, whole.Share)
 	a.reached = append(a.reached, whole.Reached)
 	a.latency = append(a.latency, whole.Latency)
@@ -90,6 +90,17 @@ func chosen(list, name string) bool {
 	return list == "" || list == "all" || slices.Contains(strings.Split(list, ","), name)
 }
 
+// scored returns the families that were chosen; if none was, those that the
+// score is over.
+func scored() []sim.Family {
+	if *families == "" {
+		return sim.Families()
+	}
+	return slices.DeleteFunc(slices.Concat(sim.Families(), sim.Strangers()), func(f sim.Family) bool {
+		return !chosen(*families, f.Name)
+	})
+}
+
 // TestScore plays an hour at instances of every family, and checks the gates
 // of the default law. The whole table is made by scripts/score.
 func TestScore(t *testing.T) {
@@ -102,11 +113,8 @@ func TestScore(t *testing.T) {
 			continue
 		}
 		var all []*tally
-		for _, f := range sim.Families() {
-			if !chosen(*families, f.Name) {
-				continue
-			}
-			got := play(t, f, c)
+		for _, f := range scored() {
+			got := play(t, f, c, time.Hour, *seeds)
 			record(t, c.Name, got)
 			all = append(all, got)
 		}

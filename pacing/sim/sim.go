@@ -25,6 +25,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -45,7 +47,9 @@ const (
 type reply struct {
 	status  int
 	header  http.Header
+	body    string  // "": an empty object
 	latency float64 // seconds
+	hang    bool    // there is no answer
 	ban     bool    // from here on, nothing is answered any more
 }
 
@@ -77,10 +81,11 @@ type Provider struct {
 	// Cut is when its limit falls, since its start; 0: never.
 	Cut time.Duration
 
-	model    model
-	weighted bool
-	idle     float64 // latency of the best client, in seconds
-	start    time.Time
+	model model
+	paths []string                 // that it is asked for
+	cost  func(*rand.Rand) float64 // of a request; nil: 1
+	idle  float64                  // latency of the best client, in seconds
+	start time.Time
 
 	mu       sync.Mutex
 	rng      *rand.Rand
@@ -94,8 +99,8 @@ type Provider struct {
 // RoundTrip answers r as the model does, after its latency.
 func (p *Provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	from := placeOf(r.Context())
-	a, hang := p.arrive(from)
-	if hang {
+	a := p.arrive(from, r.URL.Path)
+	if a.hang {
 		<-r.Context().Done()
 	} else {
 		timer := time.NewTimer(from.next(time.Duration(a.latency * float64(time.Second))))
@@ -110,28 +115,40 @@ func (p *Provider) RoundTrip(r *http.Request) (*http.Response, error) {
 		p.leave(0)
 		return nil, context.Cause(r.Context())
 	}
-	wait := 0.0
-	if s := a.header.Get("Retry-After"); s != "" {
-		if d, err := time.ParseDuration(s + "s"); err == nil {
-			wait = d.Seconds()
-		}
-	}
-	p.leave(wait)
+	p.leave(silence(a.header))
 	return &http.Response{
 		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: a.header, Request: r,
-		Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2,
+		Body: io.NopCloser(strings.NewReader(a.body)), ContentLength: int64(len(a.body)),
 	}, nil
 }
 
-// arrive logs a request and judges it. hang says that it is never answered.
-func (p *Provider) arrive(from place) (a reply, hang bool) {
+// silence returns for how many seconds h asks for it: a number of them, or a
+// point in time by the clock of the provider, which tells its own, too.
+func silence(h http.Header) float64 {
+	s := h.Get("Retry-After")
+	if n, err := strconv.ParseFloat(s, 64); err == nil {
+		return n
+	}
+	until, err := http.ParseTime(s)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return 0
+	}
+	return until.Sub(now).Seconds()
+}
+
+// arrive logs a request for path and judges it.
+func (p *Provider) arrive(from place, path string) (a reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
 	p.inFlight++
 	in := arrival{at: now, from: from, cost: 1, early: now < p.silent}
-	if p.weighted && p.rng.Float64() < 0.2 {
-		in.cost = 4
+	if p.cost != nil {
+		in.cost = p.cost(p.rng)
 	}
 	switch u := p.rng.Float64(); {
 	case p.banned:
@@ -141,18 +158,29 @@ func (p *Provider) arrive(from place) (a reply, hang bool) {
 	case u < noise500+noise503:
 		a = reply{status: 503, latency: p.idle}
 	case u < noise500+noise503+noiseTimeout:
-		hang = true
+		a.hang = true
 	default:
-		a = p.model.answer(now, in.cost, p.inFlight)
+		a = p.judge(path).answer(now, in.cost, p.inFlight)
 		in.refused = a.status != 200
 		p.banned = p.banned || a.ban
 	}
 	if a.header == nil {
 		a.header = http.Header{}
 	}
+	if a.body == "" {
+		a.body = "{}"
+	}
 	in.status, in.latency = a.status, a.latency
 	p.log = append(p.log, in)
-	return a, hang
+	return a
+}
+
+// judge returns who judges requests for path.
+func (p *Provider) judge(path string) model {
+	if m, ok := p.model.(routed); ok {
+		return m[max(0, slices.Index(p.paths, path))]
+	}
+	return p.model
 }
 
 func (p *Provider) leave(wait float64) {
