@@ -81,10 +81,13 @@ figures each time.`,
 	return c
 }
 
+// kinds returns every kind of provider there is.
+func kinds() []sim.Family { return slices.Concat(sim.Families(), sim.Strangers()) }
+
 // familyHelp lists the families for people.
 func familyHelp() string {
 	var b strings.Builder
-	for _, f := range sim.Families() {
+	for _, f := range kinds() {
 		for _, line := range wrap(fmt.Sprintf("  %-15s ", f.Name), f.About, 80) {
 			b.WriteString(line + "\n")
 		}
@@ -130,7 +133,7 @@ func (a *app) simulate(ctx context.Context, o simulateOptions) error {
 func (o *simulateOptions) check() ([]sim.Family, error) {
 	var families []sim.Family
 	var names []string
-	for _, f := range sim.Families() {
+	for _, f := range kinds() {
 		names = append(names, f.Name)
 		if slices.Contains(o.families, f.Name) || slices.Contains(o.families, allFamilies) {
 			families = append(families, f)
