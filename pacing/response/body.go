@@ -3,7 +3,6 @@ package response
 import (
 	"bytes"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -14,7 +13,7 @@ func suspect(body []byte) bool {
 	for _, mark := range []string{
 		"THROTTLED", "EService:Throttled", "throttleStatus", "TOO_MANY_REQUESTS", `"maxlag"`,
 		"COMPLEXITY_BUDGET_EXHAUSTED", "ComplexityException", "EGeneral:Temporary", "API call frequency",
-		"OVER_QUERY_LIMIT", "OVER_DAILY_LIMIT",
+		"OVER_QUERY_LIMIT", "OVER_DAILY_LIMIT", `"quota_remaining"`,
 	} {
 		if bytes.Contains(body, []byte(mark)) {
 			return true
@@ -81,6 +80,7 @@ func (f *found) success(o map[string]any) {
 		f.code(text(object(e), "code"))
 	}
 	f.kraken(list(o, "error"))
+	f.stackExchange(o)
 	f.inWords(o)
 	f.graphQL(o)
 }
@@ -99,6 +99,17 @@ func (f *found) kraken(errors []any) {
 			f.Hold = max(f.Hold, wait)
 		}
 	}
+}
+
+// stackExchange reads what is left of the day's requests, and how long to leave
+// a method alone: in every body, and in no header.
+func (f *found) stackExchange(o map[string]any) {
+	most, left := count(o, "quota_max"), count(o, "quota_remaining")
+	if most < 0 || left < 0 {
+		return
+	}
+	f.Windows = append(f.Windows, Quota{Name: "quota", Limit: most, Remaining: left, Reset: -1, Window: 24 * time.Hour})
+	f.wait(o, "backoff", time.Second)
 }
 
 // inWords reads the providers that answer a throttle with 200 and words.
@@ -131,7 +142,7 @@ func (f *found) graphQL(o map[string]any) {
 		extensions := object(e["extensions"])
 		f.code(text(extensions, "code"))
 		f.code(text(e, "type"))
-		f.seconds(count(extensions, "retry_in_seconds")) // monday.com
+		f.waits(extensions) // monday.com
 	}
 	cost := object(object(o["extensions"])["cost"])
 	state := object(cost["throttleStatus"])
@@ -168,7 +179,7 @@ func (f *found) failure(v any) {
 	_, name, _ := strings.Cut(text(o, "__type"), "#") // AWS: com.amazonaws.dynamodb.v20120810#ThrottlingException
 	f.code(name)
 	for _, o := range []map[string]any{o, object(o["error"])} {
-		for _, name := range []string{"policyName", "error", "code", "errorCode", "reason", "status", "errorType", "type", "__type", "error_code", "error_type", "name"} {
+		for _, name := range []string{"policyName", "error", "code", "errorCode", "reason", "status", "errorType", "type", "__type", "error_code", "error_type", "error_name", "name"} {
 			f.code(text(o, name))
 		}
 		for _, e := range list(o, "errors") {
@@ -179,9 +190,10 @@ func (f *found) failure(v any) {
 	}
 	f.graphQL(o)
 	e := object(o["error"])
-	f.seconds(count(o, "retry_after"))                                     // Discord
-	f.seconds(count(e, "retry_after"))                                     // Dropbox
-	f.seconds(count(object(object(e["data"])["rate"]), "backoff_seconds")) // Infura
+	f.waits(o)                                 // Discord
+	f.waits(e)                                 // Dropbox
+	f.waits(object(o["parameters"]))           // Telegram
+	f.waits(object(object(e["data"])["rate"])) // Infura
 	if everywhere, _ := o["global"].(bool); everywhere && count(o, "retry_after") >= 0 {
 		f.Key = "*" // Discord: not only this route
 	}
@@ -197,10 +209,26 @@ func (f *found) xml(body []byte) {
 	}
 }
 
-// seconds takes a wait, if there is one and it is the first.
-func (f *found) seconds(n float64) {
-	if n >= 0 && f.Hold < 0 {
-		f.Hold = inSeconds(n)
+// waits takes the wait that o names in one of the usual ways. Of two, the finer
+// is the first.
+func (f *found) waits(o map[string]any) {
+	for _, name := range []string{"retry_after_ms", "retryAfterMs"} {
+		f.wait(o, name, time.Millisecond)
+	}
+	for _, name := range []string{"retry_after", "retryAfter", "retry_after_seconds", "retry_in_seconds", "backoff_seconds"} {
+		f.wait(o, name, time.Second)
+	}
+}
+
+// wait takes what o[name] says, a number or text as in Retry-After, if it is
+// the first.
+func (f *found) wait(o map[string]any, name string, unit time.Duration) {
+	said := text(o, name)
+	if n := count(o, name); n >= 0 {
+		said = digits(n)
+	}
+	if d, ok := parseWait(said, f.now, unit); ok && f.Hold < 0 {
+		f.Hold = d
 	}
 }
 
@@ -212,7 +240,7 @@ func (f *found) meta(e map[string]any) {
 	}
 	n := count(e, "code")
 	if c := metaClass(n); c != "" && f.class == "" {
-		f.class, f.Reason = c, strconv.FormatFloat(n, 'f', -1, 64)
+		f.class, f.Reason = c, digits(n)
 	}
 }
 

@@ -109,59 +109,6 @@ func windowNamed(name string) time.Duration {
 	return 0
 }
 
-// family reads one header of the families. The role is the first word after
-// the family's name that is one; the words beside it are the dimension.
-func (l *limits) family(header, value string) {
-	words := strings.Split(header, "-")
-	end := -1 // of the family's name
-	for i, w := range words {
-		if w == "ratelimit" || w == "quota" || strings.HasSuffix(w, "limit") && i < len(words)-1 {
-			end = i
-			break
-		}
-	}
-	if end < 0 {
-		return
-	}
-	family, rate := strings.Join(words[:end+1], "-"), true
-	if words[end] != "ratelimit" && !strings.HasSuffix(family, "rate-limit") {
-		family, rate = strings.TrimPrefix(family, "x-"), false
-	}
-	rest := words[end+1:]
-	at := -1
-	for _, roles := range [][]string{{"limit", "max", "remaining", "reset", "resets", "used"}, {"total", "interval", "window"}} {
-		if at < 0 {
-			at = slices.IndexFunc(rest, func(w string) bool { return slices.Contains(roles, w) })
-		}
-	}
-	if at < 0 {
-		return
-	}
-	role, dimension := rest[at], slices.Concat(rest[:at], rest[at+1:])
-	relative, unit := false, time.Second
-	switch {
-	case at+1 >= len(rest):
-	case role == "resets" && rest[at+1] == "in" || role == "reset" && rest[at+1] == "after":
-		role, relative, dimension = "reset", true, slices.Concat(rest[:at], rest[at+2:])
-	case role == "interval" && (rest[at+1] == "ms" || rest[at+1] == "milliseconds"):
-		unit, dimension = time.Millisecond, slices.Concat(rest[:at], rest[at+2:])
-	}
-	name := family
-	if len(dimension) > 0 {
-		name = strings.Join(dimension, "-")
-		if !rate && end > 1 { // a family that has a name: x-app-limit-24hour beside x-user-limit-24hour
-			name = family + "-" + name
-		}
-	}
-	if role == "interval" || role == "window" {
-		if d, ok := parseWait(value, l.now, unit); ok && d > 0 {
-			put(&l.intervals, name, d)
-		}
-		return
-	}
-	l.set(name, role, value, relative)
-}
-
 // put sets m[k], and makes m if need be: most answers need none.
 func put[V any](m *map[string]V, k string, v V) {
 	if *m == nil {

@@ -76,7 +76,7 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 	}
 	switch {
 	case status < 400 && r.Class == OK:
-		r.Hold = reset // Retry-After on a success means something else (RFC 9110, 10.2.3)
+		r.Hold = max(r.Hold, reset) // Retry-After on a success means something else (RFC 9110, 10.2.3)
 	case r.Retry >= 0:
 		r.Hold = r.Retry
 	case r.Class == Throttle || r.Class == QuotaUsed:
@@ -186,12 +186,15 @@ func capped(d time.Duration) time.Duration {
 // inSeconds returns a wait of n seconds, and 0 for a negative number. It goes
 // by n's digits: 64.57 is 64.57, and not a little less.
 func inSeconds(n float64) time.Duration {
-	exact, ok := parseNumber(strconv.FormatFloat(max(0, n), 'f', -1, 64))
+	exact, ok := parseNumber(digits(max(0, n)))
 	if !ok {
 		return absurd
 	}
 	return capped(exact.times(time.Second))
 }
+
+// digits returns n as it is written without an exponent.
+func digits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // waitOf reads a number by its size, because providers use the same names for
 // different things: below 1e9 it is a number of units to wait, below 1e11 a
