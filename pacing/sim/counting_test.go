@@ -94,8 +94,12 @@ func TestTwoRoutes(t *testing.T) {
 	if got := p.Ask("/records", 0, 1).Status; got != 200 {
 		t.Errorf("when the details were used up, records are answered with %d", got)
 	}
-	if quick, slow := p.Capacity("/records", 0), p.Capacity("/details", 0); slow > quick/2 {
+	quick, slow := p.Capacity("/records", 0), p.Capacity("/details", 0)
+	if slow > quick/2 {
 		t.Errorf("the limits are %.2f/s and %.2f/s, want one of less than half", quick, slow)
+	}
+	if got, want := p.CapacityOfAll(0), min(sim.Ceiling, quick+slow); got != want {
+		t.Errorf("the best is %.2f/s of limits of %.2f/s and %.2f/s", got, quick, slow)
 	}
 	if asked := errands(t, f); asked["/records"] != asked["/details"] || len(asked) != 2 {
 		t.Errorf("the workers first ask for %v, want both streams alike", asked)

@@ -30,6 +30,9 @@ func (p *Provider) Paths() []string { return p.paths }
 // Capacity returns the work per second that the best client gets of path.
 func (p *Provider) Capacity(path string, at float64) float64 { return p.judge(path).capacity(at) }
 
+// CapacityOfAll is what the score takes for the best.
+func (p *Provider) CapacityOfAll(at float64) float64 { return p.model.capacity(at) }
+
 // An Answer is what a model says to one request, without noise.
 type Answer struct {
 	Status  int // 0: none comes

@@ -143,19 +143,19 @@ func TestEpochTold(t *testing.T) {
 // Others take some at the beginning of a window, and later.
 func TestOthersTold(t *testing.T) {
 	p := family(t, "others-told").New(1000)
-	beginning, later, last := 0, 0, math.Inf(1)
+	beginning, later := 0, 0
+	var last response.Quota
 	for at := 0.0; at < 3600; at += 5 {
 		w := read(p.Ask("/records", at, 1)).Windows[0]
-		taken := last - w.Remaining - 1
 		switch {
-		case w.Remaining > last || math.IsInf(last, 1):
+		case at == 0 || w.Reset > last.Reset: // a new window
 			if w.Limit-w.Remaining > 1 {
 				beginning++
 			}
-		case taken > 0:
+		case w.Remaining < last.Remaining-1:
 			later++
 		}
-		last = w.Remaining
+		last = w
 	}
 	if beginning < 5 || later < 10 {
 		t.Errorf("others take some at %d beginnings of a window, and %d times later", beginning, later)
