@@ -157,6 +157,7 @@ func TestEdgesOfHeaders(t *testing.T) {
 		{200, "X-RateLimit-Remaining: 40, 7", "ok, x-ratelimit 7/-1"},
 		{200, "X-RateLimit-Limit: 60\nX-RateLimit-Max: 50", "ok, x-ratelimit -1/50"},
 		{200, "X-RateLimit-Reset: 30\nX-RateLimit-Reset: 50", "ok, x-ratelimit -1/-1 until 50s"},
+		{200, "X-RateLimit-Reset: 50\nX-RateLimit-Reset: 30", "ok, x-ratelimit -1/-1 until 50s"},
 		{200, "X-RateLimit-Reset-After: 5\nX-RateLimit-Reset-After: 9\nX-RateLimit-Reset: 90", "ok, x-ratelimit -1/-1 until 9s"},
 
 		// The window of a limit, and the limit by another name.
@@ -214,6 +215,7 @@ func TestEdgesOfHeaders(t *testing.T) {
 		// is left, nor if the end is so far that it is no pace's.
 		{429, "X-RateLimit-Limit: 10\nX-RateLimit-Reset: 90", "throttle, hold 1m30s, x-ratelimit -1/10 until 1m30s"},
 		{429, "X-RateLimit-Limit: 10\nX-RateLimit-Reset: 90\nX-RateLimit-Remaining: 3", "throttle, x-ratelimit 3/10 until 1m30s"},
+		{429, "X-RateLimit-Remaining-Minute: 3\nX-RateLimit-Limit: 10\nX-RateLimit-Reset: 90", "throttle, minute 3/-1 of 1m0s, x-ratelimit -1/10 until 1m30s"},
 		{429, "X-RateLimit-Limit: 10\nX-RateLimit-Reset: 3601", "throttle, x-ratelimit -1/10 until 1h0m1s"},
 		{403, "X-RateLimit-Limit: 10\nX-RateLimit-Reset: 90", "forbidden, x-ratelimit -1/10 until 1m30s"},
 		{418, "", "rejected"}, {418, "Retry-After: 7", "throttle, hold 7s"},
