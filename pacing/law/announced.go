@@ -26,7 +26,7 @@ type bulletin struct {
 	longest time.Duration // the longest reset that was seen: the window
 	doubted Moment        // they are not followed before
 	strikes int           // refusals while they were
-	short   short         // the strictest of a few seconds
+	short   *short        // the strictest of a few seconds; nil: none is known
 }
 
 // announce reads the limits that o, the answer to d, announced: the pace that
@@ -43,8 +43,8 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 		p.longest = max(p.longest, q.Reset, q.Window)
 		window := cmp.Or(q.Window, p.longest)
 		isShort := q.Limit >= 1 && window <= shortWindow
-		if !isShort && q.Name == p.short.name {
-			p.short = short{} // it only seemed to be, near its end
+		if !isShort && p.short != nil && q.Name == p.short.name {
+			p.short = nil // it only seemed to be, near its end
 		}
 		if q.Remaining == 0 && !isShort {
 			continue
@@ -55,7 +55,7 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 		case isShort:
 			mine := !refused && q.Limit <= shortMost && p.short.strictest(q, window)
 			if mine {
-				p.short.see(d, q, window, now)
+				p.short = p.short.see(d, q, window, now)
 			}
 			rate = shortPace(q.Limit, window.Seconds(), mine && p.known(now))
 		case q.Limit > 0:

@@ -141,7 +141,9 @@ func (p *plateau) OnSend(now Moment, weight float64) Ticket {
 		slot *= slotLeast + slotSpan*p.spread(math.Phi)
 	}
 	p.tat = max(p.tat, now) + Moment(slot)
-	p.short.leave(now, p.weight)
+	if p.short != nil {
+		p.short.leave(now, p.weight)
+	}
 	return Ticket{ID: p.sent, at: now, weight: p.weight, leave: leave{int32(p.flying), bound}}
 }
 

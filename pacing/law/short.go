@@ -22,7 +22,7 @@ const (
 // be gone than we sent.
 type short struct {
 	name    string
-	limit   float64 // 0: none is announced
+	limit   float64
 	length  time.Duration
 	left    []departure // the latest requests: a ring
 	oldest  int         // in left, when it is full
@@ -40,17 +40,17 @@ type departure struct {
 
 // strictest reports whether no window that was announced is stricter than q.
 func (s *short) strictest(q *response.Quota, length time.Duration) bool {
-	return q.Name == s.name || s.limit == 0 || q.Limit*s.length.Seconds() < s.limit*length.Seconds()
+	return s == nil || q.Name == s.name || q.Limit*s.length.Seconds() < s.limit*length.Seconds()
 }
 
-// see takes what the answer to d announced.
-func (s *short) see(d *Ticket, q *response.Quota, length time.Duration, now Moment) {
-	if q.Name != s.name || q.Limit != s.limit {
-		*s = short{name: q.Name, limit: q.Limit, left: append(s.left[:0], departure{d.at, d.weight}), remains: q.Limit}
+// see takes what the answer to d announced, and returns what is known of q now.
+func (s *short) see(d *Ticket, q *response.Quota, length time.Duration, now Moment) *short {
+	if s == nil || q.Name != s.name || q.Limit != s.limit {
+		s = &short{name: q.Name, limit: q.Limit, left: []departure{{d.at, d.weight}}, remains: q.Limit}
 	}
 	s.length = length
 	if d.at < s.counted {
-		return // it was overtaken
+		return s // it was overtaken
 	}
 	// Less than d itself is gone: a window began in between.
 	gone := s.remains - q.Remaining
@@ -61,16 +61,14 @@ func (s *short) see(d *Ticket, q *response.Quota, length time.Duration, now Mome
 		s.others = now + disbelieved
 	}
 	s.counted, s.remains = d.at, q.Remaining
+	return s
 }
 
 // leave notes a request that leaves.
 func (s *short) leave(now Moment, weight float64) {
-	switch {
-	case s.limit == 0:
-		return
-	case len(s.left) < shortKept:
+	if len(s.left) < shortKept {
 		s.left = append(s.left, departure{now, weight})
-	default:
+	} else {
 		s.left[s.oldest] = departure{now, weight}
 		s.oldest = (s.oldest + 1) % shortKept
 	}
@@ -107,15 +105,14 @@ func (s *short) next(weight float64) Moment {
 
 // known reports whether the departures tell when the window ends.
 func (p *plateau) known(now Moment) bool {
-	s := &p.bulletin.short
-	return s.limit > 0 && now >= s.others && p.strikes == 0
+	return p.short != nil && now >= p.short.others && p.strikes == 0
 }
 
 // silence returns how long to send nothing after the answer o: as long as it
 // asks for, or not at all if all that it says is that a short window is used up
 // of which we know the end.
 func (p *plateau) silence(o *Outcome, now Moment) time.Duration {
-	s := &p.bulletin.short
+	s := p.short
 	if o.Hold < 0 || o.Signal != Succeeded || p.mode != following || !p.known(now) || s.free == 0 {
 		return o.Hold
 	}
