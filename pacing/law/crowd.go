@@ -93,13 +93,13 @@ func (c *crowd) blame() int {
 
 // widen tries one more in flight from time to time. It reports true: under
 // this control the pace itself is that of the owner.
-func (p *plateau) widen() bool {
+func (p *plateau) widen(now Moment) bool {
 	if p.trial {
 		if p.used >= crowdTrials {
 			p.crowd.places++
 			p.trial, p.used = false, 0
 		}
-	} else if p.used >= p.every {
+	} else if p.used >= p.every && p.calmed(now) == 0 {
 		p.trial, p.used = true, 0
 	}
 	p.r = min(p.bound(), 2*p.r)

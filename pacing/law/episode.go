@@ -63,7 +63,7 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 		return
 	}
 	p.from, p.was, p.goalWas = max(p.pace(), p.doubt), p.mode, p.goal
-	p.doubt = 0
+	p.doubt, p.carried = 0, 0
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
 	p.weak, p.tries, p.blocked = o.Weak, 0, true

@@ -15,13 +15,23 @@ const (
 	half      = 0.5
 )
 
+// calmFor is how long a run looks for no more than the one before it found:
+// what was right half an hour ago is not doubted first.
+const calmFor = 5 * time.Minute
+
+// countMost bounds a count that was kept.
+const countMost = 1 << 20
+
 // A keptPlateau is the saved form of what a plateau knows.
 type keptPlateau struct {
 	Target float64       `json:"target_per_second,omitempty"`
 	Limit  float64       `json:"limit_per_second,omitempty"` // 0: the target is not confirmed
 	Banned float64       `json:"banned_per_second,omitempty"`
 	Window time.Duration `json:"window_ns,omitempty"`
+	Agreed int           `json:"confirmed,omitempty"` // how often the limit was
 	Every  int           `json:"probe_every,omitempty"`
+	Since  int           `json:"probe_since,omitempty"` // answers at the plateau
+	Calm   time.Duration `json:"calm_ns,omitempty"`     // in which runs were too short to look for more
 	Crowd  int           `json:"in_flight,omitempty"`
 	Slow   bool          `json:"slow_beyond,omitempty"`
 }
@@ -33,12 +43,18 @@ func (p *plateau) Keep() Memory {
 	var m Memory
 	kp := keptPlateau{Banned: p.banned}
 	if p.heard {
-		target := p.plateauOr(p.r)
+		target := p.heldPace()
 		if len(p.limits) == 0 && !p.slowBeyond {
 			target = max(target, p.start)
 		}
 		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.places
-		kp.Slow = p.slowBeyond
+		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
+		if kp.Limit > 0 {
+			kp.Agreed = min(p.agreed, confirmed)
+		}
+		if kp.Limit > 0 || kp.Crowd > 0 || kp.Slow {
+			kp.Since = p.atPlateau()
+		}
 		m.Interval = interval(target)
 	}
 	if kp != (keptPlateau{}) {
@@ -47,8 +63,30 @@ func (p *plateau) Keep() Memory {
 	return m
 }
 
-// Restore continues with it: at half of the plateau, from where it climbs. What
-// never refused is not feared more than a provider that nobody knows.
+// heldPace returns the plateau, or the pace where none is known. What a probe
+// found above it may be credit, as long as the probe is not over.
+func (p *plateau) heldPace() float64 {
+	if p.mode == probing && !p.tide.surge && p.limit() > 0 {
+		return max(p.base, min(p.target, margin*p.limit()))
+	}
+	return p.plateauOr(p.r)
+}
+
+// atPlateau returns the answers since the last probe, of the pace or of what is
+// in flight.
+func (p *plateau) atPlateau() int {
+	switch {
+	case p.places > 0:
+		return p.used
+	case p.mode == steady:
+		return p.since
+	}
+	return p.carried
+}
+
+// Restore continues with it: at the plateau if that was confirmed several times
+// and lately, or else at half of it, from where it climbs. What never refused is
+// not feared more than a provider that nobody knows.
 func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	kp := keptPlateau{Target: 0}
 	if m.Plateau != nil {
@@ -78,7 +116,10 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 		return true
 	}
 	p.climb(min(share*kp.Target, p.bound()))
-	p.r = max(slowest, p.goal*decrease)
+	p.r = p.goal
+	if share < 1 || kp.Agreed < confirmed && !kp.Slow {
+		p.r = max(slowest, p.goal*decrease)
+	}
 	if kp.Limit == 0 {
 		p.r = max(p.r, min(p.start, p.goal))
 		p.restart = !kp.Slow
@@ -92,12 +133,27 @@ func sane(rate float64) bool { return rate >= slowest && !math.IsInf(rate, 0) }
 // believe takes what is fresh for as sure as it was.
 func (p *plateau) believe(kp keptPlateau) {
 	if sane(kp.Limit) {
-		p.limits, p.agreed = []float64{kp.Limit}, 1
+		p.limits, p.agreed = []float64{kp.Limit}, max(1, min(kp.Agreed, confirmed))
 	}
 	if kp.Crowd > 0 && kp.Crowd < 1<<16 {
 		p.places = kp.Crowd
 	}
 	if p.agreed > 0 || p.places > 0 || p.slowBeyond {
 		p.every = max(probeLeast, min(kp.Every, probeMost))
+		p.carried = max(0, min(kp.Since, countMost))
 	}
+	if p.places > 0 {
+		p.used, p.carried = p.carried, 0
+	}
+	p.calm = min(max(0, kp.Calm), calmFor)
+	p.fresh = p.places > 0 || p.agreed > 0 && kp.Target*(1+stepMost) >= kp.Limit
+}
+
+// calmed returns for how long a run has looked for no more, with those before it
+// that were too short to; 0 once it may.
+func (p *plateau) calmed(now Moment) time.Duration {
+	if was := p.calm + now - p.first; p.fresh && was < calmFor {
+		return was
+	}
+	return 0
 }

@@ -21,10 +21,12 @@ func TestNextRun(t *testing.T) {
 	}{
 		{"the start went on", `"target_per_second": 8`, 4, 12, 20},
 		{"the start had just begun", `"target_per_second": 1.2`, 1, 12, 20},
-		{"answers became slow beyond it", `"target_per_second": 8, "slow_beyond": true, "probe_every": 256`, 4, 8, 8},
-		{"answers became slow beyond the start", `"target_per_second": 1.2, "slow_beyond": true, "probe_every": 256`, 1, 1.2, 1.2},
+		{"answers became slow beyond it", `"target_per_second": 8, "slow_beyond": true, "probe_every": 256`, 8, 8, 8},
+		{"answers became slow beyond the start", `"target_per_second": 1.2, "slow_beyond": true, "probe_every": 256`, 1.2, 1.2, 1.2},
 		{"answers became slow at the start", `"target_per_second": 0.3, "slow_beyond": true, "probe_every": 256`, 0.3, 0.3, 0.3},
 		{"more was refused", `"target_per_second": 1.2, "limit_per_second": 1.25, "probe_every": 256`, 0.6, 1.2, 1.2},
+		{"more was refused twice", `"target_per_second": 1.2, "limit_per_second": 1.25, "confirmed": 2, "probe_every": 256`, 0.6, 1.2, 1.2},
+		{"more was refused each time", `"target_per_second": 1.2, "limit_per_second": 1.25, "confirmed": 3, "probe_every": 256`, 1.2, 1.2, 1.2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var m law.Memory
@@ -50,5 +52,95 @@ func TestNextRun(t *testing.T) {
 				t.Errorf("it keeps that answers are slow beyond: %v, and was told %v", got.Slow, m.Plateau.Slow)
 			}
 		})
+	}
+}
+
+// grants lets l go on at a provider that grants everything, and returns how long
+// it took until the pace was above most; d if it never was.
+func grants(l law.Learner, most float64, d time.Duration) time.Duration {
+	now := t0
+	for now.Before(t0.Add(d)) {
+		at, _ := l.Next(now)
+		now = later(now, at)
+		s := l.Send(now)
+		now = now.Add(10 * ms)
+		l.Result(s, law.Result{Signal: law.Succeeded}, now)
+		if l.Rate() > most {
+			return now.Sub(t0)
+		}
+	}
+	return d
+}
+
+// remembered reads what an earlier run left behind.
+func remembered(t *testing.T, plateau string) law.Memory {
+	var m law.Memory
+	if err := json.Unmarshal(fmt.Appendf(nil, `{"interval_ns": 500000000, "plateau": {%s}}`, plateau), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestNextRunIsCalm: what an earlier run found is not doubted in the first
+// minutes, but it is in the end, also if all runs are short.
+func TestNextRunIsCalm(t *testing.T) {
+	const short, least = 3 * time.Minute, 5 * time.Minute
+	begin := func(m law.Memory) law.Learner {
+		l := law.NewLearner(1, 20)
+		l.Restore(m, time.Minute)
+		return l
+	}
+	m := remembered(t, `"target_per_second": 2, "limit_per_second": 2.04, "confirmed": 3, "probe_every": 32`)
+	if got := grants(begin(m), 2, time.Hour); got < least || got > 2*least {
+		t.Errorf("it looks for more after %v, want %v", got, least)
+	}
+	far := remembered(t, `"target_per_second": 2, "limit_per_second": 3, "probe_every": 32`)
+	if got := grants(begin(far), 2, time.Hour); got >= least {
+		t.Errorf("far below what was counted, it looks for more after %v", got)
+	}
+	m = remembered(t, `"target_per_second": 2, "limit_per_second": 2.04, "confirmed": 3, "probe_every": 1024`)
+	runs := 0
+	for ; runs < 100; runs++ {
+		l := begin(m)
+		if grants(l, 2, short) < short {
+			break
+		}
+		m = l.Keep()
+	}
+	if runs < 1 || runs > 20 {
+		t.Errorf("it looks for more in run %d of %v", runs+1, short)
+	}
+}
+
+// TestPlacesAreCalm: neither is the number of requests in flight, and what was
+// counted for it in the run before counts.
+func TestPlacesAreCalm(t *testing.T) {
+	l, err := law.New(law.Plateau, 1, 20, func() float64 { return 0.5 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Restore(remembered(t, `"target_per_second": 8, "in_flight": 3, "probe_every": 1024, "probe_since": 900`), time.Minute)
+	const begin, least = time.Hour, 5 * time.Minute
+	r := &run{T: t, law: l, provider: &provider{}, now: begin, world: world{workers: 32, answer: func(*provider) (law.Outcome, time.Duration) {
+		return granted(true), 3 * s
+	}}}
+	for len(r.flights) <= 3 && r.now < begin+time.Hour {
+		r.step()
+	}
+	if got := r.now - begin; got < least || got > 2*least {
+		t.Errorf("it tries a fourth in flight after %v, want %v", got, least)
+	}
+}
+
+// TestProbeIsNotKept: a probe that is under way when a run ends may live on
+// credit, and has found nothing yet.
+func TestProbeIsNotKept(t *testing.T) {
+	l := law.NewLearner(1, 20)
+	l.Restore(remembered(t, `"target_per_second": 2, "limit_per_second": 2.04, "confirmed": 3, "probe_every": 32`), time.Minute)
+	if grants(l, 3, time.Hour) == time.Hour {
+		t.Fatal("it never looks for more")
+	}
+	if got := l.Keep().Plateau.Target; got < 1.99 || got > 2.01 {
+		t.Errorf("at %v/s it keeps %v/s, want the plateau, 2/s", l.Rate(), got)
 	}
 }

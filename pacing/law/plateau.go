@@ -189,7 +189,7 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	if o.Signal == Answered {
 		return
 	}
-	if p.slowAnswer(d, now) || p.places > 0 && p.widen() || p.follow(now) || !d.bound {
+	if p.slowAnswer(d, now) || p.places > 0 && p.widen(now) || p.follow(now) || !d.bound {
 		return
 	}
 	was := p.pace()

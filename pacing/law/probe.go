@@ -34,9 +34,12 @@ type level struct {
 // A probe is the search for more.
 type probe struct {
 	step    float64
-	tooFast float64 // the pace that was refused last; 0: the limit is confirmed
-	every   int     // answers between two
-	since   int     // answers at the plateau, or at the level
+	tooFast float64       // the pace that was refused last; 0: the limit is confirmed
+	every   int           // answers between two
+	since   int           // answers at the plateau, or at the level
+	carried int           // at the plateau, in the run before
+	calm    time.Duration // in which runs before did not look for more
+	fresh   bool          // what they found is believed
 	base    float64
 	held    Moment // since when the pace was that
 	levels  []level
@@ -120,7 +123,7 @@ func (p *plateau) arrive(now Moment) {
 	case p.reprobe && len(p.levels) > 0:
 		p.mode = probing
 	default:
-		p.mode, p.since = steady, 0
+		p.mode, p.since, p.carried = steady, p.carried, 0
 	}
 	p.restart, p.reprobe = false, false
 }
@@ -133,7 +136,7 @@ func (p *plateau) due(now Moment) bool {
 		return p.since >= enough && now-p.ended > max(p.lasted, p.window)
 	}
 	most := max(probeLeast, int(probeTime.Seconds()*p.r))
-	if p.since < min(p.every, most) {
+	if p.since < min(p.every, most) || p.calmed(now) > 0 {
 		return false
 	}
 	return p.agreed == 0 || now-p.ended > min(costMost, probeCost*p.lasted)
