@@ -282,13 +282,17 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 		way.heard = at
 	}
 	fresh, was := false, 0.0 // of a refusal: it begins an episode, and the pace before it
-	if o.Signal == law.Throttled {
+	if o.Signal == law.Throttled || o.Signal == law.Failed {
 		fresh, was = !way.law.Known(p.ticket, o), way.law.Rate()
 	}
 	o.Hold = way.law.OnResult(p.ticket, o, now)
 	if was > 0 && way.law.Rate() < was {
+		reason := "throttled"
+		if o.Signal == law.Failed {
+			reason = "not answered"
+		}
 		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
-			Learned: way.law.Rate(), Previous: was, Reason: "throttled",
+			Learned: way.law.Rate(), Previous: was, Reason: reason,
 		}})
 	}
 	g.flights.Release(p.slot, flown(o.Signal), now-p.at)
@@ -305,7 +309,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o law.Outcome) (changes []collection
 		}
 	}
 	if g.ceiling > 0 && o.Signal != law.Silent {
-		if was := g.clamp.onResult(o.Signal, fresh, now); was > 0 {
+		if was := g.clamp.onResult(o.Signal, fresh && o.Signal == law.Throttled, now); was > 0 {
 			changes, save = append(changes, g.clampChanged(was)), true
 		}
 	}

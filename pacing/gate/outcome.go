@@ -66,11 +66,12 @@ func flown(s law.Signal) inflight.Outcome {
 
 // evidence returns the signal that the breaker counts for an attempt. What is
 // bad counts once: neither the retries of one request, which may be broken on
-// its own, nor what was in flight when the provider refused the first of it
-// says more about the provider than that first one. The probe always counts.
+// its own, nor what was in flight when the provider refused, or lost, the first
+// of it says more about the provider than that first one. The probe always
+// counts.
 func evidence(p *Pass, s law.Signal, fresh bool) law.Signal {
-	again := p.Retry && (s == law.Throttled || s == law.Failed)
-	if !p.probe && (again || s == law.Throttled && !fresh) {
+	bad := s == law.Throttled || s == law.Failed
+	if !p.probe && bad && (p.Retry || !fresh) {
 		return law.Silent
 	}
 	return s

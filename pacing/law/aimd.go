@@ -132,7 +132,9 @@ func (p *pacer) Most() float64 { return float64(time.Second) / float64(p.floor) 
 func (p *pacer) Latest() uint64 { return p.sent }
 
 // Known reports whether a refusal of d belongs to an episode that has begun.
-func (p *pacer) Known(d Ticket, _ Outcome) bool { return d.ID <= p.fence }
+func (p *pacer) Known(d Ticket, o Outcome) bool {
+	return o.Signal == Throttled && d.ID <= p.fence
+}
 
 // freshFor is how long a learned interval is believed. (pdpp: a guard of a few
 // seconds discarded every value that was ever learned.)

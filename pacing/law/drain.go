@@ -74,8 +74,8 @@ func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 // unanswered looks at a request that failed after longer than answers take. A
 // provider whose queue is longer than our patience answers nothing at all, and
 // a start that only answers slow down would go on against it. An answer would
-// have taken longer still, so that it counts as twice that. A provider that is
-// down looks the same: once there is a pace to lose, it is the breaker's.
+// have taken longer still, so that it counts as twice that. Once there is a
+// pace to lose, it takes several: see lose.
 func (p *plateau) unanswered(d *Ticket, now Moment) {
 	took := longerStill * 1e-9 * float64(now-d.at)
 	l := &p.latency

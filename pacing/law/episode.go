@@ -25,13 +25,13 @@ const (
 // after it.
 type episode struct {
 	blocked   bool          // it is open
-	from      float64       // the pace at which it began
-	was       mode          // the mode in which it did
+	weak      bool          // nothing but bare 503s, or losses
+	was       mode          // the mode in which it began,
+	from      float64       // and the pace
 	goalWas   float64       // where it was climbing to
 	at        Moment        // when it began
 	failed    Moment        // of the latest refusal
 	asked     time.Duration // by Retry-After
-	weak      bool          // nothing but bare 503s
 	tries     int           // probes that were refused
 	pause     Moment        // nothing leaves before it
 	lasted    time.Duration // the last one that was not by chance
@@ -62,6 +62,12 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 		p.suspect(now)
 		return
 	}
+	p.block(o, now)
+	p.loss = loss{}
+}
+
+// block begins an episode.
+func (p *plateau) block(o *Outcome, now Moment) {
 	p.from, p.was, p.goalWas = max(p.pace(), p.doubt), p.mode, p.goal
 	p.doubt, p.carried = 0, 0
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
@@ -131,7 +137,7 @@ func (p *plateau) recover(now Moment) {
 	odd := p.odd(lasted)
 	p.measured(lasted)
 	p.ended = now
-	if p.weak && p.tries == 0 && p.suspicion < suspicionMost {
+	if p.weak && !p.drops() && p.tries == 0 && p.suspicion < suspicionMost {
 		p.suspicion++
 		p.resume()
 		return

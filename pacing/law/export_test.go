@@ -94,5 +94,7 @@ func (l Learner) Result(s Sent, r Result, now time.Time) (silence time.Duration)
 	return l.p.OnResult(s.t, o, since(now))
 }
 
+func (l Learner) Known(s Sent, o Outcome) bool { return l.p.Known(s.t, o) }
+
 func (l Learner) Keep() Memory                        { return l.p.Keep() }
 func (l Learner) Restore(m Memory, age time.Duration) { l.p.Restore(m, age) }

@@ -66,6 +66,7 @@ type plateau struct {
 	heard   bool          // the provider said something about the pace
 
 	episode
+	loss
 	knowledge
 	box
 	probe
@@ -101,6 +102,9 @@ func (p *plateau) Latest() uint64 { return p.sent }
 // Known reports whether d was refused in an episode that had begun. A 503
 // counts as one more failure all the same: the provider may be down.
 func (p *plateau) Known(d Ticket, o Outcome) bool {
+	if o.Signal == Failed { // of which only what is lost can be refused
+		return p.drops() && d.ID <= p.fence
+	}
 	return d.ID <= p.fence || p.blocked && !o.Weak
 }
 
@@ -165,6 +169,7 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 		p.answer(&d, &o, now)
 	case o.Signal == Failed:
 		p.unanswered(&d, now)
+		p.lose(&d, now)
 	}
 	return p.silence(&o, now)
 }
@@ -173,6 +178,7 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	p.count(d.weight, p.idle, now)
 	p.suspicion *= suspicionFade
+	p.losses *= suspicionFade
 	p.chance.answered()
 	p.crowd.accept(d)
 	if d.ID <= p.fence {

@@ -79,7 +79,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 			return
 		}
 		held := now - p.levels[len(p.levels)-1].at
-		if p.since < dwellCount || held < max(p.dwell(), scale(p.window, 1.2)) {
+		if p.since < dwellCount || held < max(p.dwell(), scale(p.window, 1.2))+p.unseen {
 			return
 		}
 		p.target = p.r
@@ -87,7 +87,9 @@ func (p *plateau) advance(weight float64, now Moment) {
 			p.settleAt(p.bound())
 			return
 		}
-		p.step = min(stepMost, p.step*stepGrow)
+		if !p.drops() { // what that costs is seen late
+			p.step = min(stepMost, p.step*stepGrow)
+		}
 		p.raise(now)
 	}
 }
@@ -169,7 +171,7 @@ func (p *plateau) try(rate float64, now Moment) {
 func (p *plateau) proven() float64 {
 	proven := p.base
 	for _, l := range p.levels {
-		if p.at-l.at >= max(p.dwell(), scale(p.window, 2.1)) {
+		if p.at-p.unseen-l.at >= max(p.dwell(), scale(p.window, 2.1)) {
 			proven = max(proven, l.rate)
 		}
 	}

@@ -44,7 +44,7 @@ type tide struct {
 // while that is far above what the count says, and was refused in the end.
 func (p *plateau) wax() {
 	t := &p.tide
-	if p.was != probing || p.lasted > tideLong || p.window > 0 || p.boxed || p.limit() == 0 || p.at-p.first < tideEarly {
+	if p.was != probing || p.drops() || p.lasted > tideLong || p.window > 0 || p.boxed || p.limit() == 0 || p.at-p.first < tideEarly {
 		return
 	}
 	if n := len(p.levels); n < 2 || p.levels[n-2].rate < tideHint*p.limit() {
