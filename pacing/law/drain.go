@@ -12,7 +12,7 @@ const (
 	quickest      = 100 * time.Microsecond // no answer takes less
 	slowTimes     = 2                      // the usual latency
 	aloneTimes    = 3                      // the first, which may be quick by chance
-	slowSpread    = 2.1                    // as an exponent of what the usual dispersion leaves
+	slowSpread    = 3                      // as an exponent of what the usual dispersion leaves
 	similarLeast  = 0.37                   // what an answer is of the median at least, or the median of it
 	slowBy        = 50 * time.Millisecond  // and at least so much more
 	lateLeast     = 0.06                   // share of answers that are late, over the usual share
@@ -30,7 +30,8 @@ const (
 	patienceLeast = 2 * time.Second        // for a probe that is not answered
 	patienceTimes = 8                      // the usual latency, if that is longer
 	longerStill   = 2                      // times as long as was waited in vain an answer would have taken
-	drainTarget   = 0.97                   // of what was delivered
+	drainTarget   = 0.97                   // of what was delivered,
+	lateOff       = 1.5                    // less so many times the share of late answers
 	drainPace     = 0.7                    // of it, until the queue is empty
 	halvesMost    = 3                      // of that, if most answers are late at it as well
 )
@@ -49,6 +50,8 @@ type latency struct {
 	waited     int           // answers since
 	halves     int           // that may still be tried
 	slowBeyond bool          // the plateau is where answers became quick again
+
+	pit
 }
 
 // slowAnswer looks at how long an answer took, and slows down if answers take
@@ -61,6 +64,8 @@ func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 		l.alone = took
 	}
 	switch {
+	case p.mode == drain && p.wading:
+		p.climbOut(took, now)
 	case l.recent.n < latencyLeast:
 	case p.mode == drain:
 		p.drained(l.recent.median(), l.recent.second())
@@ -107,11 +112,11 @@ func (p *plateau) compare(took float64, now Moment) {
 		l.usual += baseUp * gap
 	}
 	late := 0.0
-	if l.isLate(took) {
+	if lateBeside(max(l.usual, median), took) {
 		late = 1
 	}
 	l.late += lateEMA * (late - l.late)
-	slow := l.isSlow(median) && median > l.usual*math.Pow(1-l.dispersion, -slowSpread)
+	slow := l.slowFor(median)
 	pit := l.late > l.usualLate+lateLeast
 	if (slow || pit) && l.recent.n == latencies && p.mode != following {
 		p.slowDown(median, !slow, now)
@@ -144,7 +149,7 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	target := drainTarget * delivered
 	p.lateBefore = p.lateShare()
 	if pit {
-		target *= 1 - min(0.5, p.late)
+		target *= 1 - min(0.5, lateOff*p.late)
 	}
 	switch {
 	case p.mode == probing || p.mode == recovering && p.reprobe:
@@ -155,6 +160,10 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	}
 	p.target = max(slowest, target)
 	p.r = max(slowest, min(p.r, drainPace*delivered))
+	p.wading = pit
+	if pit {
+		p.wade(now)
+	}
 	if p.mode == startup { // nothing says that this pace was ever right
 		p.halves = halvesMost
 	}
@@ -196,6 +205,10 @@ func (p *plateau) drained(median, late float64) {
 	case p.waited >= drainAnswers && median > drainGain*p.before:
 		l.usual = median
 		p.climb(p.preCut)
+	case p.waited >= 2*drainAnswers: // as quick as they get
+		l.usual = median
+		l.slowBeyond = true
+		p.climb(p.target)
 	}
 }
 
@@ -228,6 +241,15 @@ func (l *latency) isSlow(took float64) bool {
 	return took > slowTimes*l.usual && took > l.usual+slowBy.Seconds()
 }
 
-func (l *latency) isLate(took float64) bool {
-	return took > lateTimes*l.usual && took > l.usual+lateBy.Seconds()
+// slowFor reports whether a median is slow, and not by the chance of latencies
+// that scatter as these do.
+func (l *latency) slowFor(median float64) bool {
+	return l.isSlow(median) && median > l.usual*math.Pow(1-l.dispersion, -slowSpread)
+}
+
+func (l *latency) isLate(took float64) bool { return lateBeside(l.usual, took) }
+
+// lateBeside reports whether what took so long is late beside what is usual.
+func lateBeside(usual, took float64) bool {
+	return took > lateTimes*usual && took > usual+lateBy.Seconds()
 }

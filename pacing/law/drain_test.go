@@ -1,6 +1,8 @@
 package law_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -146,5 +148,49 @@ func TestStartThatLosesRequests(t *testing.T) {
 		if share := float64(answered) / float64(time.Hour/each); share < 0.6 {
 			t.Errorf("%v for each request: in an hour %.0f %% of what it can do was answered, want 60 %%", each, 100*share)
 		}
+	}
+}
+
+// TestScatteredLatencies: answers that now and then take several times as long
+// as most, at any pace, are no reason to slow down for good.
+func TestScatteredLatencies(t *testing.T) {
+	for sigma, want := range map[float64]float64{0.3: 0.95, 0.6: 0.9, 0.8: 0.85, 1: 0.65} {
+		answered, limit := 0, 0
+		for seed := range uint64(6) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			w := world{start: 1, ceiling: 20, workers: 32, lasts: 30 * time.Minute, answer: func(p *provider) (law.Outcome, time.Duration) {
+				ok := p.bucket(5, 10)
+				if ok {
+					answered++
+				}
+				return granted(ok), time.Duration(float64(600*ms) * math.Exp(sigma*rng.NormFloat64()))
+			}}
+			w.play(t, law.Plateau)
+			limit += 5 * 1800
+		}
+		if share := float64(answered) / float64(limit); share < want {
+			t.Errorf("latencies that scatter by %v, as a normal exponent: %.0f %% of the limit is used, want %.0f %%", sigma, 100*share, 100*want)
+		}
+	}
+}
+
+// TestLone503InADrain: a bare 503 while a queue is being emptied says no more
+// than at any other time, and the pace comes back.
+func TestLone503InADrain(t *testing.T) {
+	answered := 0
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		w := world{start: 1, ceiling: 20, workers: 32, lasts: time.Hour, answer: func(p *provider) (law.Outcome, time.Duration) {
+			if rng.IntN(80) == 0 {
+				return law.Outcome{Signal: law.Throttled, Weak: true, Hold: -1}, 20 * ms
+			}
+			answered++
+			p.free = max(p.free, p.now) + 350*ms + time.Duration(rng.IntN(100))*ms
+			return granted(true), p.free - p.now
+		}}
+		w.play(t, law.Plateau)
+	}
+	if share := float64(answered) / (8 * 3600 / 0.4); share < 0.82 {
+		t.Errorf("%.0f %% of what the queue can do was asked of it, want 82 %%", 100*share)
 	}
 }

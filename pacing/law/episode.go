@@ -58,7 +58,7 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 		p.rest(now) // also if a time was told: it was too short
 		return
 	}
-	if o.Weak && p.doubt == 0 && p.suspicion < suspicionMost && p.mode != drain {
+	if o.Weak && p.doubt == 0 && p.suspicion < suspicionMost {
 		p.suspect(now)
 		return
 	}
@@ -88,6 +88,9 @@ func (p *plateau) block(o *Outcome, now Moment) {
 // was not, the next one follows before the pace is back.
 func (p *plateau) suspect(now Moment) {
 	p.suspicion++
+	if p.mode == drain {
+		return // slower than what there is already
+	}
 	p.from, p.was, p.goalWas = p.pace(), p.mode, p.goal
 	p.doubt = p.from
 	p.fence = p.sent
@@ -104,15 +107,13 @@ func (p *plateau) rest(now Moment) {
 		first = max(first, scale(p.window, pauseWindow), scale(min(p.lasted, longOutage), pauseLast))
 	}
 	pause := scale(min(pauseCap, first<<min(p.tries, 12)), 1-pauseJitter/2+pauseJitter*p.draw())
-	p.pause = now + pause
+	until := now + pause
 	if end := p.boxEnds(); end > now {
-		p.pause = end
-		return
+		until = end
+	} else if end := p.at + scale(p.lasted, sameAgain); !p.weak && end > now+first/2 && end < until {
+		until = end // the best guess for the end of this episode is the length of the last
 	}
-	// The best guess for the end of this episode is the length of the last.
-	if end := p.at + scale(p.lasted, sameAgain); !p.weak && end > now+first/2 && end < p.pause {
-		p.pause = end
-	}
+	p.pause = max(p.pause, until) // no refusal cuts it short
 }
 
 // draw returns a number in [0, 1) that the next request changes.

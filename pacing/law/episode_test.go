@@ -54,3 +54,25 @@ func TestOneCountAgainstSeveral(t *testing.T) {
 		t.Errorf("half of it for ten minutes: the limit was %.2f/s, and is %.2f/s", known, got)
 	}
 }
+
+// TestRestIsNeverCutShort by a refusal: probes that hang are not waited for, so
+// that several can be under way, and what was learned between the end of one and
+// of the next may be that this episode is over soon.
+func TestRestIsNeverCutShort(t *testing.T) {
+	l, now := law.NewLearner(1, 1), t0
+	send := func() law.Sent {
+		at, _ := l.Next(now)
+		now = later(now, at)
+		return l.Send(now)
+	}
+	l.Result(send(), law.Result{Signal: law.Throttled}, now)
+	l.Result(send(), law.Result{Signal: law.Succeeded}, now) // after two seconds
+	l.Result(send(), law.Result{Signal: law.Throttled}, now)
+	first, second, third := send(), send(), send()
+	l.Result(first, law.Result{Signal: law.Throttled}, now)
+	l.Result(second, law.Result{Refused: true}, now)
+	due := l.Due()
+	if l.Result(third, law.Result{Signal: law.Throttled}, now); l.Due().Before(due) {
+		t.Errorf("a refusal moved the next request from %v to %v", due.Sub(now), l.Due().Sub(now))
+	}
+}
