@@ -157,7 +157,7 @@ func (p *plateau) recover(now Moment) {
 	default:
 		p.measure()
 		p.slowBeyond = false // the refusal tells of another limit
-		p.climb(p.learn(now))
+		p.climb(p.learnHushed(now))
 		p.wax()
 		// A refusal of the first few requests may be left over from an earlier
 		// run, so the start goes on once.

@@ -36,6 +36,7 @@ type knowledge struct {
 	answers   int      // since then
 	work      float64  // of all answers there ever were,
 	uncounted float64  // and of those before it
+	hushed    Moment   // silence that was asked for, in the count
 	latest    []served // answers: a ring
 	head      int      // its oldest, when it is full
 }
@@ -63,7 +64,7 @@ func (k *knowledge) count(work float64, idle time.Duration, now Moment) {
 }
 
 // begin begins a new count.
-func (k *knowledge) begin(now Moment) { k.began, k.answers, k.uncounted = now, 0, k.work }
+func (k *knowledge) begin(now Moment) { k.began, k.answers, k.uncounted, k.hushed = now, 0, k.work, 0 }
 
 // within returns the work of the kept answers that came in [from, to).
 func (k *knowledge) within(from, to Moment) float64 {
