@@ -76,3 +76,23 @@ func TestRestIsNeverCutShort(t *testing.T) {
 		t.Errorf("a refusal moved the next request from %v to %v", due.Sub(now), l.Due().Sub(now))
 	}
 }
+
+// TestLone503DelaysNoProbe: a bare 503 now and then changes nothing, and so not
+// when the next probe is due either. A limit that rose is found.
+func TestLone503DelaysNoProbe(t *testing.T) {
+	l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 1}
+	play := func(minutes int) {
+		for range minutes / 3 {
+			l.run(3 * time.Minute)
+			at, _ := l.Next(l.now)
+			l.now = later(l.now, at)
+			l.Result(l.Send(l.now), law.Result{Signal: law.Throttled, Weak: true}, l.now)
+		}
+	}
+	play(60)
+	before := l.Plateau()
+	l.rate *= 4
+	if play(30); l.Plateau() < 2*before {
+		t.Errorf("half an hour after the limit became four times as high, the plateau is %.2f/s; it was %.2f", l.Plateau(), before)
+	}
+}

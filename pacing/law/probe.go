@@ -15,8 +15,8 @@ const (
 	stepMost    = 0.25             //
 	farApart    = 1.5              // a pace that was refused and a plateau
 	stepGrow    = 1.6              // from one level to the next
-	probeLeast  = 32               // answers before a probe
-	probeMost   = 1024             //
+	probeLeast  = 64               // answers before a probe
+	probeMost   = 2048             //
 	probeTime   = 10 * time.Minute // and the time that is enough
 	dwellLeast  = 30 * time.Second // at a level
 	dwellMost   = 400              // or answers, if they take less time
@@ -125,7 +125,7 @@ func (p *plateau) arrive(now Moment) {
 	case p.reprobe && len(p.levels) > 0:
 		p.mode = probing
 	default:
-		p.mode, p.since, p.carried = steady, p.carried, 0
+		p.mode, p.since, p.carried = steady, p.since+p.carried, 0
 	}
 	p.restart, p.reprobe = false, false
 }
