@@ -151,8 +151,9 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	if pit {
 		target *= 1 - min(0.5, lateOff*p.late)
 	}
+	probed := p.mode == probing || p.mode == recovering && p.reprobe
 	switch {
-	case p.mode == probing || p.mode == recovering && p.reprobe:
+	case probed:
 		p.at = now
 		target = min(p.proven(), p.preCut)
 	case p.mode == recovering && !pit: // what is delivered is the pace and not the limit
@@ -162,7 +163,7 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	p.r = max(slowest, min(p.r, drainPace*delivered))
 	p.wading = pit
 	if pit {
-		p.wade(now)
+		p.wade(probed)
 	}
 	if p.mode == startup { // nothing says that this pace was ever right
 		p.halves = halvesMost

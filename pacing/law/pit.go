@@ -24,11 +24,12 @@ type pit struct {
 	surely bool // and need not help again
 }
 
-// wade begins such a drain, in a start, behind a refused step or at the plateau.
-func (p *plateau) wade(now Moment) {
+// wade begins such a drain: in a start, after a step that was probed, or at the
+// plateau.
+func (p *plateau) wade(probed bool) {
 	l := &p.latency
 	l.lates, l.lateBefore, l.late = 0, l.late, l.usualLate
-	l.surely = p.mode == startup || p.restart || p.at == now
+	l.surely = probed || p.mode == startup || p.restart
 	l.deeper = halvesMost
 	p.r = min(p.r, max(slowest, drainPace*p.target))
 }
