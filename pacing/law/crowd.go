@@ -23,9 +23,9 @@ const (
 type crowd struct {
 	log    []occupancy // a ring
 	next   uint8       // in log, the oldest once it is full; it wraps with the ring
-	places int         // in flight; 0: the provider does not count them
-	used   int         // answers at most since it was last changed
 	trial  bool
+	places int // in flight; 0: the provider does not count them
+	used   int // answers at most since it was last changed
 	spare  int // refusals with room to spare
 }
 

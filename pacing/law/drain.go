@@ -47,8 +47,8 @@ type latency struct {
 	usualLate  float64       // what of it does not come from the pace
 	lateBefore float64       // the share when the drain began
 	preCut     float64       // the plateau then
-	waited     int           // answers since
-	halves     int           // that may still be tried
+	waited     int32         // answers since
+	halves     int32         // that may still be tried
 	slowBeyond bool          // the plateau is where answers became quick again
 
 	pit

@@ -27,12 +27,12 @@ type episode struct {
 	blocked   bool          // it is open
 	weak      bool          // nothing but bare 503s, or losses
 	was       mode          // the mode in which it began,
+	tries     int32         // probes that were refused
 	from      float64       // and the pace
 	goalWas   float64       // where it was climbing to
 	at        Moment        // when it began
 	failed    Moment        // of the latest refusal
 	asked     time.Duration // by Retry-After
-	tries     int           // probes that were refused
 	pause     Moment        // nothing leaves before it
 	lasted    time.Duration // the last one that was not by chance
 	ended     Moment        // when that was over

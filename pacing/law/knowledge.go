@@ -27,9 +27,9 @@ type knowledge struct {
 	window  time.Duration // that the provider counts in; 0: none was seen
 	banned  float64       // never faster than it; 0: nothing was forbidden
 	first   Moment        // when the first request was asked for
-	guesses int           // episodes in a row without an estimate
-	lower   int           // episodes in a row that found less
-	agreed  int           // episodes in a row that found the same
+	guesses int32         // episodes in a row without an estimate
+	lower   int32         // episodes in a row that found less
+	agreed  int32         // episodes in a row that found the same
 	refuted bool          // a plateau that a probe seemed to prove was refused
 
 	began     Moment   // of the count

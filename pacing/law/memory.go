@@ -28,7 +28,7 @@ type keptPlateau struct {
 	Limit  float64       `json:"limit_per_second,omitempty"` // 0: the target is not confirmed
 	Banned float64       `json:"banned_per_second,omitempty"`
 	Window time.Duration `json:"window_ns,omitempty"`
-	Agreed int           `json:"confirmed,omitempty"` // how often the limit was
+	Agreed int32         `json:"confirmed,omitempty"` // how often the limit was
 	Every  int           `json:"probe_every,omitempty"`
 	Since  int           `json:"probe_since,omitempty"` // answers at the plateau
 	Calm   time.Duration `json:"calm_ns,omitempty"`     // in which runs were too short to look for more

@@ -17,11 +17,11 @@ const (
 // the pace is one of which nothing is known yet, it is made twice: what came
 // before it was looked at because it was bad, and is better the next time.
 type pit struct {
-	wading bool // the drain is for a share of late answers
-	lates  int  // of them, in the drain
-	deeper int  // halves that may still be tried
-	again  bool // slower has helped once
-	surely bool // and need not help again
+	wading bool  // the drain is for a share of late answers
+	lates  int32 // of them, in the drain
+	deeper int8  // halves that may still be tried
+	again  bool  // slower has helped once
+	surely bool  // and need not help again
 }
 
 // wade begins such a drain: in a start, after a step that was probed, or at the

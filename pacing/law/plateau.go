@@ -50,8 +50,9 @@ type plateau struct {
 	ceiling float64
 	phase   float64
 
-	r       float64 // the pace, before the bounds of pace
 	mode    mode
+	heard   bool    // the provider said something about the pace
+	r       float64 // the pace, before the bounds of pace
 	goal    float64 // of recovering
 	target  float64 // the plateau; 0: none is known
 	tat     Moment  // of the next request; zero before the first
@@ -63,7 +64,6 @@ type plateau struct {
 	left    Moment        // when the latest one left
 	settled Moment        // and when the latest one ended
 	idle    time.Duration // in all, in which nothing was in flight
-	heard   bool          // the provider said something about the pace
 
 	episode
 	loss

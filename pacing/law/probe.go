@@ -39,10 +39,10 @@ type probe struct {
 	since   int           // answers at the plateau, or at the level
 	carried int           // at the plateau, in the run before
 	calm    time.Duration // in which runs before did not look for more
-	fresh   bool          // what they found is believed
 	base    float64
 	held    Moment // since when the pace was that
 	levels  []level
+	fresh   bool // what the run before found is believed
 	restart bool // startup goes on when the pace is back
 	reprobe bool // the probe does
 }

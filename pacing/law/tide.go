@@ -28,16 +28,16 @@ const (
 // each episode, as early as it turned out to be there.
 type tide struct {
 	high  float64       // none is known if it is not above the other
-	sure  bool          // it is a count, and not only a pace that was held
-	seen  int           // probes in a row that held more than there is,
-	rare  int           // and of how many it takes more than one to believe them
-	tries int           // surges in vain that are left
 	after time.Duration // from an episode to the next surge
 	base  float64       // the low plateau, while the other is in force
-	up    bool          // it is, or a surge is under way
-	surge bool          // one is, in the mode of a probe
 	at    Moment        // of the last ebb,
 	work  float64       // and what had been answered by then
+	seen  int32         // probes in a row that held more than there is,
+	rare  int32         // and of how many it takes more than one to believe them
+	tries int32         // surges in vain that are left
+	sure  bool          // high is a count, and not only a pace that was held
+	up    bool          // it is in force, or a surge is under way
+	surge bool          // one is, in the mode of a probe
 }
 
 // wax looks, after an episode, for a high plateau: a probe held a pace for a
