@@ -57,7 +57,7 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			if mine {
 				p.short = p.short.see(d, q, window, now)
 			}
-			rate = shortPace(q.Limit, window.Seconds(), mine && p.known(now))
+			rate = shortPace(q.Limit, window.Seconds(), mine && p.endKnown(now))
 		case q.Limit > 0:
 			rate = min(rate, response.AboveAverage*q.Limit/window.Seconds())
 		}

@@ -21,8 +21,8 @@ type box struct {
 	early    time.Duration // after which a probe was refused, the last time that one was; 0: not known
 }
 
-// measured notes how long the block lasted that is over.
-func (p *plateau) measured(lasted time.Duration) {
+// noteBlock notes how long the block lasted that is over.
+func (p *plateau) noteBlock(lasted time.Duration) {
 	p.previous, p.lasted = p.lasted, lasted
 	if p.tries > 0 {
 		p.early = p.failed - p.at

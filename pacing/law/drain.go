@@ -147,7 +147,6 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	}
 	p.preCut, p.before, p.waited, p.halves = p.plateauOr(p.pace()), median, 0, 0
 	target := drainTarget * delivered
-	p.lateBefore = p.lateShare()
 	if pit {
 		target *= 1 - min(0.5, lateOff*p.late)
 	}
@@ -161,9 +160,10 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	}
 	p.target = max(slowest, target)
 	p.r = max(slowest, min(p.r, drainPace*delivered))
-	p.wading = pit
-	if pit {
+	if p.wading = pit; pit {
 		p.wade(probed)
+	} else {
+		p.lateBefore = p.lateShare()
 	}
 	if p.mode == startup { // nothing says that this pace was ever right
 		p.halves = halvesMost
@@ -215,14 +215,17 @@ func (p *plateau) drained(median, late float64) {
 
 // deepen goes on with a drain at a share of its pace, for less in the end.
 func (p *plateau) deepen(share float64) {
-	p.waited = 0
+	p.waited, p.lates = 0, 0
 	p.r = max(slowest, share*p.r)
 	p.target = max(slowest, share*p.target)
 }
 
 // patience returns how long an answer may take before it is not waited for.
-func (l *latency) patience() time.Duration {
-	return max(patienceLeast, time.Duration(patienceTimes*l.usual*float64(time.Second)))
+func (l *latency) patience() time.Duration { return patienceFor(l.usual) }
+
+// patienceFor returns that where so many seconds are usual.
+func patienceFor(usual float64) time.Duration {
+	return max(patienceLeast, time.Duration(patienceTimes*usual*float64(time.Second)))
 }
 
 // lateShare returns the share of the recent answers that took much longer than

@@ -52,10 +52,8 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 		return
 	}
 	if p.blocked {
-		p.tries++
-		p.failed = now
 		p.weak = p.weak && o.Weak
-		p.rest(now) // also if a time was told: it was too short
+		p.tryAgain(now) // also if a time was told: it was too short
 		return
 	}
 	if o.Weak && p.doubt == 0 && p.suspicion < suspicionMost {
@@ -82,6 +80,13 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	if o.Hold <= 0 { // a time that is over says nothing
 		p.rest(now)
 	}
+}
+
+// tryAgain rests after a probe that was refused or lost.
+func (p *plateau) tryAgain(now Moment) {
+	p.tries++
+	p.failed = now
+	p.rest(now)
 }
 
 // suspect slows down for a refusal that may be by chance, and goes on. If it
@@ -136,7 +141,7 @@ func (p *plateau) recover(now Moment) {
 	p.blocked, p.pause = false, 0
 	lasted := now - p.at
 	odd := p.odd(lasted)
-	p.measured(lasted)
+	p.noteBlock(lasted)
 	p.ended = now
 	if p.weak && !p.drops() && p.tries == 0 && p.suspicion < suspicionMost {
 		p.suspicion++

@@ -32,13 +32,13 @@ type knowledge struct {
 	agreed  int32         // episodes in a row that found the same
 	refuted bool          // a plateau that a probe seemed to prove was refused
 
-	began     Moment   // of the count
-	answers   int      // since then
-	work      float64  // of all answers there ever were,
-	uncounted float64  // and of those before it
-	hushed    Moment   // silence that was asked for, in the count
-	latest    []served // answers: a ring
-	head      int      // its oldest, when it is full
+	began     Moment        // of the count
+	answers   int           // since then
+	work      float64       // of all answers there ever were,
+	uncounted float64       // and of those before it
+	hushed    time.Duration // silence that was asked for, in the count
+	latest    []served      // answers: a ring
+	head      int           // its oldest, when it is full
 }
 
 // A served is an answer and what it cost.
@@ -109,7 +109,8 @@ func (p *plateau) measure() {
 	p.window = max(p.window, usualWindow(block))
 }
 
-// usualWindow returns the shortest usual window that a block fits in.
+// usualWindow returns the shortest usual window that a block fits in; the block
+// itself if there is none.
 func usualWindow(block time.Duration) time.Duration {
 	for _, w := range usualWindows {
 		if w >= block {

@@ -32,9 +32,7 @@ func (p *plateau) lose(d *Ticket, now Moment) {
 		return
 	}
 	if p.blocked {
-		p.tries++
-		p.failed = now
-		p.rest(now)
+		p.tryAgain(now)
 		return
 	}
 	most := lossesFirst
@@ -62,5 +60,5 @@ func (p *plateau) isLost(took time.Duration) bool {
 	if p.mode == drain {
 		usual = max(usual, p.before)
 	}
-	return took >= max(patienceLeast, time.Duration(patienceTimes*usual*float64(time.Second)))
+	return took >= patienceFor(usual)
 }

@@ -63,10 +63,8 @@ func (p *plateau) climbOut(took float64, now Moment) {
 		p.climb(p.target)
 	case l.deeper > 0 && lates > max(pitDeep*n, pitMore*expected):
 		l.deeper--
-		l.lates = 0
 		p.deepen(0.5)
 	case lates <= pitLess*expected:
-		l.lates = 0
 		p.deepen(drainPace)
 	default:
 		l.usualLate = max(l.usualLate, l.lateBefore)

@@ -119,7 +119,7 @@ func (p *plateau) Next(now Moment) (at Moment, open bool) {
 		// One probe at a time, but none is waited for that hangs.
 		at = max(at, p.left+p.patience())
 	}
-	if p.mode == following && p.known(now) {
+	if p.mode == following && p.endKnown(now) {
 		at = max(at, p.short.free)
 	}
 	return at, p.places == 0 || p.flying < p.limitInFlight()

@@ -103,8 +103,8 @@ func (s *short) next(weight float64) Moment {
 	return 0
 }
 
-// known reports whether the departures tell when the window ends.
-func (p *plateau) known(now Moment) bool {
+// endKnown reports whether the departures tell when the window ends.
+func (p *plateau) endKnown(now Moment) bool {
 	return p.short != nil && now >= p.short.others && p.strikes == 0
 }
 
@@ -113,7 +113,7 @@ func (p *plateau) known(now Moment) bool {
 // of which we know the end.
 func (p *plateau) silence(o *Outcome, now Moment) time.Duration {
 	s := p.short
-	if o.Hold < 0 || o.Signal != Succeeded || p.mode != following || !p.known(now) || s.free == 0 {
+	if o.Hold < 0 || o.Signal != Succeeded || p.mode != following || !p.endKnown(now) || s.free == 0 {
 		return o.Hold
 	}
 	for _, q := range o.Windows {
