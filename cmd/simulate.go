@@ -81,13 +81,10 @@ figures each time.`,
 	return c
 }
 
-// kinds returns every kind of provider there is.
-func kinds() []sim.Family { return slices.Concat(sim.Families(), sim.Strangers()) }
-
 // familyHelp lists the families for people.
 func familyHelp() string {
 	var b strings.Builder
-	for _, f := range kinds() {
+	for _, f := range sim.Kinds() {
 		for _, line := range wrap(fmt.Sprintf("  %-15s ", f.Name), f.About, 80) {
 			b.WriteString(line + "\n")
 		}
@@ -133,7 +130,7 @@ func (a *app) simulate(ctx context.Context, o simulateOptions) error {
 func (o *simulateOptions) check() ([]sim.Family, error) {
 	var families []sim.Family
 	var names []string
-	for _, f := range kinds() {
+	for _, f := range sim.Kinds() {
 		names = append(names, f.Name)
 		if slices.Contains(o.families, f.Name) || slices.Contains(o.families, allFamilies) {
 			families = append(families, f)

@@ -47,6 +47,11 @@ func (d *draw) window(rate float64) (n, w float64) {
 
 func (d *draw) fixed(s style) *counting {
 	n, w := d.window(d.limit())
+	return d.begun(s, n, w)
+}
+
+// begun draws when a window of n in w begins.
+func (d *draw) begun(s style, n, w float64) *counting {
 	return d.counting(s, steady(n/w), &fixedWindow{n: n, w: w, phase: w * d.rng.Float64()})
 }
 

@@ -96,7 +96,7 @@ func scored() []sim.Family {
 	if *families == "" {
 		return sim.Families()
 	}
-	return slices.DeleteFunc(slices.Concat(sim.Families(), sim.Strangers()), func(f sim.Family) bool {
+	return slices.DeleteFunc(sim.Kinds(), func(f sim.Family) bool {
 		return !chosen(*families, f.Name)
 	})
 }

@@ -12,6 +12,10 @@ func Strangers() []Family {
 	return slices.Concat(counters(), words(), paces(), tides())
 }
 
+// Kinds returns every kind of provider there is: those that the score is over,
+// and then the strangers.
+func Kinds() []Family { return slices.Concat(Families(), Strangers()) }
+
 // counters returns providers that count in other ways.
 func counters() []Family {
 	return []Family{
@@ -96,7 +100,7 @@ func words() []Family {
 			if d.rng.IntN(2) == 0 {
 				n, w = float64(3+d.rng.IntN(28)), 10
 			}
-			return d.counting(announced, steady(n/w), &fixedWindow{n: n, w: w, phase: w * d.rng.Float64()})
+			return d.begun(announced, n, w)
 		}},
 	}
 }
@@ -115,7 +119,7 @@ func paces() []Family {
 		{"slow", "fixed window, answers after two to eight seconds, bare 429", true, false, func(d *draw) model {
 			d.idle = 2 + 6*d.rng.Float64()
 			n, w := d.window(min(d.limit(), 0.6*Workers/d.idle))
-			return d.counting(bare, steady(n/w), &fixedWindow{n: n, w: w, phase: w * d.rng.Float64()})
+			return d.begun(bare, n, w)
 		}},
 		{"dropping", "token bucket, no answer to what is too fast", true, false, func(d *draw) model {
 			return d.telling(d.bucket(bare, steady(d.limit())), noAnswer)

@@ -48,7 +48,6 @@ func noAnswer(r *reply, _, wait float64) {
 	}
 }
 
-// scattered makes latencies of the same mean as before, but with a long tail:
 // scattered draws latencies of the same mean as before from a log-normal
 // distribution with so wide a tail: of sigma 1, one in forty takes more than
 // four times the mean.

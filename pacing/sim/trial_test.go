@@ -13,7 +13,7 @@ import (
 
 func family(t *testing.T, name string) sim.Family {
 	t.Helper()
-	all := slices.Concat(sim.Families(), sim.Strangers())
+	all := sim.Kinds()
 	i := slices.IndexFunc(all, func(f sim.Family) bool { return f.Name == name })
 	if i < 0 {
 		t.Fatalf("no family %q", name)
