@@ -45,11 +45,18 @@ func classOf(status int, mark Class, pressed bool) Class {
 			return Throttle
 		}
 		return Forbidden
+	case http.StatusRequestEntityTooLarge:
+		if pressed { // a passing condition (RFC 9110, 15.5.14)
+			return Throttle
+		}
+	case http.StatusProxyAuthRequired:
+		return Auth
 	case http.StatusTeapot:
 		if pressed { // Binance: banned for a while, and it says how long
 			return Throttle
 		}
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusMisdirectedRequest:
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusMisdirectedRequest,
+		449: // Microsoft's Retry With
 		return Transient
 	case http.StatusConflict, http.StatusLocked:
 		return Conflict

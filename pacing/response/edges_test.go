@@ -150,7 +150,7 @@ func TestEdgesOfHeaders(t *testing.T) {
 		{200, "X-RateLimit-Reset: 1795255260\nX-RateLimit-Reset-After: 5", "ok, x-ratelimit -1/-1 until 5s"},
 		{200, "X-RateLimit-Reset: 90\nX-RateLimit-Resets-In: 5", "ok, x-ratelimit -1/-1 until 5s"},
 		{200, "X-RateLimit-Reset: 90\nX-RateLimit-Reset-After: soon", "ok, x-ratelimit -1/-1 until 1m30s"},
-		{200, "X-RateLimit-Reset-In: 5", "ok, in -1/-1 until 5s"},
+		{200, "X-RateLimit-Reset-In: 5", "ok, x-ratelimit -1/-1 until 5s"},
 
 		// The policies behind a limit: only the one of this limit tells its window.
 		{200, "RateLimit-Limit: 100, 100;w=60, 5;w=1", "ok, ratelimit -1/100 of 1m0s"},
@@ -270,7 +270,10 @@ func TestEdgesOfWaits(t *testing.T) {
 		{at(99999999990), "99999999999", 9 * time.Second},
 		{http.Header{}, "100000000000", 0}, // milliseconds, of 1973
 		{http.Header{}, "99999999999999", 24 * time.Hour},
-		{http.Header{}, "100000000000000", 24 * time.Hour}, // nothing
+		{http.Header{}, "100000000000000", 0}, // microseconds, of 1973
+		{http.Header{}, "99999999999999999", 24 * time.Hour},
+		{http.Header{}, "100000000000000000", 0}, // nanoseconds, of 1973
+		{http.Header{}, "9223372036854775806", 24 * time.Hour}, {http.Header{}, "9223372036854775807", 24 * time.Hour},
 		{http.Header{}, "1s", time.Second}, {http.Header{}, "0s", 0}, {http.Header{}, "+1s", -1}, {http.Header{}, "-1s", -1},
 		{http.Header{}, "00:00:09", 9 * time.Second}, {http.Header{}, "00:00:00.5", 500 * time.Millisecond},
 		{http.Header{}, "00:00.5:09", -1}, {http.Header{}, "00:x:09", -1},

@@ -54,8 +54,8 @@ type place struct {
 
 // roles are the words that are one. The weaker ones may also be a dimension.
 var (
-	roles     = []string{"limit", "max", "remaining", "reset", "resets", "resettime", "used"}
-	weakRoles = []string{"total", "interval", "window"}
+	roles     = []string{"limit", "max", "remaining", "remain", "reset", "resets", "resettime", "used"}
+	weakRoles = []string{"total", "interval", "window", "period", "next"}
 )
 
 func parsePlace(words []string) (place, bool) {
@@ -71,12 +71,20 @@ func parsePlace(words []string) (place, bool) {
 		next = after[0]
 	}
 	switch {
-	case p.role == "resets" && next == "in", p.role == "reset" && next == "after":
+	case strings.HasPrefix(p.role, "reset") && (next == "in" || next == "after"):
 		p.role, p.relative, after = "reset", true, after[1:]
-	case p.role == "reset" && slices.Contains([]string{"at", "date", "time", "timestamp"}, next):
+	case p.role == "reset" && slices.Contains([]string{"at", "date", "time", "timestamp", "seconds"}, next):
 		after = after[1:]
+	case p.role == "remain": // Companies House
+		p.role = "remaining"
+	case p.role == "period": // Datadog
+		p.role = "window"
+	case p.role == "next": // Akamai: when the next request may come
+		p.role = "reset"
 	case p.role == "resettime": // GitLab, beside a reset of the same time; Yelp, alone
 		p.role = "reset"
+	case p.role == "window" && next == "size": // Composio
+		after = after[1:]
 	case p.role == "interval" && (next == "ms" || next == "milliseconds"):
 		p.unit, after = time.Millisecond, after[1:]
 	}

@@ -35,6 +35,10 @@ func readLimits(r *Reading, h http.Header, now time.Time) {
 			}
 		}
 	}
+	if left := h.Get("X-Rl"); left != "" { // ip-api.com
+		l.set("x-rl", "remaining", left, false)
+		l.set("x-rl", "reset", h.Get("X-Ttl"), true)
+	}
 	l.structured(r, h)
 	l.strava(h)
 	if len(l.byName) == 0 {
@@ -189,7 +193,8 @@ func parseCount(value string) (float64, bool) {
 }
 
 // windowOf returns the window that the policies of a limit tell for it:
-// 100, 100;w=60, 5;w=1 has a hundred a minute. Docker Hub sends 100;w=21600.
+// 100, 100;w=60, 5;w=1 has a hundred a minute. Docker Hub sends 100;w=21600,
+// and WHOOP writes window=60.
 func windowOf(value string, limit float64) time.Duration {
 	var window time.Duration
 	for policy := range strings.SplitSeq(value, ",") {
@@ -198,10 +203,9 @@ func windowOf(value string, limit float64) time.Duration {
 			continue
 		}
 		for param := range strings.SplitSeq(params, ";") {
-			if w, ok := strings.CutPrefix(strings.TrimSpace(param), "w="); ok {
-				if seconds, ok := parseNumber(w); ok {
-					window = capped(seconds.times(time.Second))
-				}
+			key, w, _ := strings.Cut(strings.TrimSpace(param), "=")
+			if seconds, ok := parseNumber(w); ok && (key == "w" || key == "window") {
+				window = capped(seconds.times(time.Second))
 			}
 		}
 	}
@@ -248,9 +252,9 @@ func (l *limits) rename(r *Reading, h http.Header) {
 func (l *limits) vendor(r *Reading, name, value string) bool {
 	switch name {
 	case "ratelimit", "ratelimit-policy", "beta-ratelimit", "beta-ratelimit-policy": // see structured
-	case "ratelimit-reason", "x-ratelimit-resource", "x-ratelimit-bucket", "x-ratelimit-scope":
-	case "x-ratelimit-global": // Discord: not only this route
-		if value == "true" {
+	case "ratelimit-reason", "x-ratelimit-resource", "x-ratelimit-bucket":
+	case "x-ratelimit-global", "x-ratelimit-scope": // Discord: not only this route
+		if value == "true" || value == "global" {
 			r.Key = "*"
 		}
 	case "x-complexity": // Linear: the cost of this request
@@ -261,7 +265,7 @@ func (l *limits) vendor(r *Reading, name, value string) bool {
 		if n, ok := parseNumber(value); ok {
 			r.MaxRate = n.float()
 		}
-	case "x-rate-limit": // Zendesk: the limit, beside X-Rate-Limit-Remaining
+	case "x-rate-limit", "x-ratelimit": // Zendesk, Composio: the limit, beside X-Rate-Limit-Remaining
 		l.set(name, "limit", value, false)
 	case "x-shopify-shop-api-call-limit": // Shopify: 32/40 of a leaky bucket
 		l.share(name, value)

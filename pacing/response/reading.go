@@ -2,9 +2,10 @@
 //
 // [Read] gives a [Reading]: the class of the response, how long to keep silent,
 // and the limits that were announced. It knows the header families and the
-// error codes of many vendors, and goes by status, headers and codes, never by
-// prose. Whatever is sent, waits and limits are sane: nothing negative, nothing
-// longer than a year, no number that is not one.
+// error codes of many vendors, and goes by status, headers and codes; by prose
+// only where a vendor has nothing else, and then by its very words. Whatever is
+// sent, waits and limits are sane: nothing negative, nothing longer than a year,
+// no number that is not one.
 package response
 
 import (
@@ -114,6 +115,9 @@ func leftOf(windows []Quota) state {
 			s.end = max(s.end, q.Reset)
 		}
 	}
+	if s.spent && s.reset < 0 { // X-Ratelimit-Global-Remaining beside X-Ratelimit-Reset: one reset for all
+		s.reset = s.end
+	}
 	return s
 }
 
@@ -134,15 +138,30 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 			}
 		}
 	}
+	if longest < 0 {
+		longest = longestOf(h["Retry-After"], now)
+	}
 	if longest >= 0 {
 		return longest
 	}
-	for _, v := range h["Retry-After"] {
-		if d, ok := parseWait(v, now, time.Second); ok {
+	for name, values := range h { // X-Retry-After, X-RateLimit-Retry-After, X-Rate-Limit-Retry-After-Seconds
+		if strings.HasSuffix(strings.TrimSuffix(name, "-Seconds"), "-Retry-After") {
+			longest = max(longest, longestOf(values, now))
+		}
+	}
+	return longest
+}
+
+// longestOf returns the longest wait of the lines of a Retry-After; a negative
+// value if there is none.
+func longestOf(lines []string, now time.Time) time.Duration {
+	var longest time.Duration = -1
+	for _, line := range lines {
+		if d, ok := parseWait(line, now, time.Second); ok {
 			longest = max(longest, d)
 			continue
 		}
-		for part := range strings.SplitSeq(v, ",") { // joined on the way
+		for part := range strings.SplitSeq(line, ",") { // joined on the way
 			if d, ok := parseWait(part, now, time.Second); ok {
 				longest = max(longest, d)
 			}
@@ -198,7 +217,8 @@ func digits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // waitOf reads a number by its size, because providers use the same names for
 // different things: below 1e9 it is a number of units to wait, below 1e11 a
-// Unix time in seconds, below 1e14 one in milliseconds.
+// Unix time in seconds, and each thousand times that is one in the next finer
+// unit, down to nanoseconds.
 func waitOf(n number, now time.Time, unit time.Duration) (time.Duration, bool) {
 	switch {
 	case n.whole < 1e9:
@@ -207,6 +227,10 @@ func waitOf(n number, now time.Time, unit time.Duration) (time.Duration, bool) {
 		return max(0, time.Unix(n.whole, n.nanos).Sub(now)), true
 	case n.whole < 1e14:
 		return max(0, time.UnixMilli(n.whole).Sub(now)), true
+	case n.whole < 1e17:
+		return max(0, time.UnixMicro(n.whole).Sub(now)), true
+	case n.whole < math.MaxInt64:
+		return max(0, time.Unix(0, n.whole).Sub(now)), true
 	}
 	return 0, false
 }
@@ -314,6 +338,7 @@ var dateLayouts = []string{
 	"2006-01-02 15:04:05",
 	"2006-01-02 15:04:05Z07:00",
 	"2006-01-02 15:04:05 -0700",
+	"2006-01-02 15:04:05 UTC", // as Ruby writes a time
 	time.RFC1123Z,
 	"Mon, 02 Jan 2006 15:04:05 UTC",
 	"Mon Jan 02 2006 15:04:05 GMT-0700",

@@ -109,6 +109,10 @@ func parseItems(s string) []item {
 			it.key, it.name = strings.TrimSpace(key), strings.TrimSpace(value)
 		}
 		for _, p := range parts[1:] {
+			if name, ok := unquote(strings.TrimSpace(p)); ok { // Hugging Face: "fixed window";"api";q=500;w=300
+				it.name = name
+				continue
+			}
 			key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
 			if bare, ok := unquote(value); ok {
 				value = bare
