@@ -3,9 +3,14 @@ package response
 import (
 	"bytes"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 )
+
+// shortRefusal is the longest body of a success that is a refusal by Slack: a
+// word, and a list of scopes.
+const shortRefusal = 1 << 10
 
 // suspect reports whether the body of a success may be a throttle in disguise.
 // It keeps ordinary pages from being parsed twice.
@@ -14,10 +19,14 @@ func suspect(body []byte) bool {
 		"THROTTLED", "EService:Throttled", "throttleStatus", "TOO_MANY_REQUESTS", `"maxlag"`,
 		"COMPLEXITY_BUDGET_EXHAUSTED", "ComplexityException", "EGeneral:Temporary", "API call frequency",
 		"OVER_QUERY_LIMIT", "OVER_DAILY_LIMIT", `"quota_remaining"`,
+		"UNAUTHENTICATED",
 	} {
 		if bytes.Contains(body, []byte(mark)) {
 			return true
 		}
+	}
+	if len(body) <= shortRefusal && bytes.Contains(body, []byte(`"ok"`)) && bytes.Contains(body, []byte("false")) {
+		return true // Slack
 	}
 	return limitsRate(body, "limit") || limitsRate(body, "Limit") || limitsRate(body, "LIMIT")
 }
@@ -41,9 +50,18 @@ func limitsRate(s []byte, limit string) bool {
 // Some providers say it in words only. These are the words, whole.
 const (
 	githubText = "You have exceeded a secondary rate limit" // GitHub, 403 without Retry-After
+	githubThen = "You have triggered an abuse detection"    // and what it said before
 	googleText = "Retry after "                             // Gmail: and then a time
 	githubHold = time.Minute                                // GitHub: "wait for at least one minute"
 )
+
+// longUsedUp finds the sentence that tells a day's or a month's quota from a
+// pace, where a 429 has no code for it: You have exceeded the MONTHLY quota
+// (RapidAPI), You've exceeded your API Key's daily rate limit (CoinMarketCap),
+// Daily API request limit exceeded (Open-Meteo). What only speaks of such a
+// limit does not say in one breath that it is used up.
+var longUsedUp = regexp.MustCompile(`(?i)\b(exceeded|reached) [^.]{0,30}\b(daily|monthly) [^.]{0,20}\b(limit|quota)\b` +
+	`|\b(daily|monthly) [^.]{0,20}\b(limit|quota)[^.]{0,30} (exceeded|reached)\b`)
 
 // found is what was found in a body.
 type found struct {
@@ -141,6 +159,7 @@ func (f *found) graphQL(o map[string]any) {
 		e := object(e)
 		extensions := object(e["extensions"])
 		f.code(text(extensions, "code"))
+		f.code(text(extensions, "category")) // Lighthouse
 		f.code(text(e, "type"))
 		f.waits(extensions) // monday.com
 	}
@@ -171,15 +190,17 @@ func (f *found) failure(v any) {
 	if problem := text(o, "type"); strings.Contains(problem, "/") { // RFC 9457: a URI, whose last part names it
 		f.code(problem[strings.LastIndexAny(problem, "/#")+1:])
 	}
-	if strings.HasPrefix(text(o, "message"), githubText) && f.class == "" {
+	e, said := object(o["error"]), text(o, "message")
+	if (strings.HasPrefix(said, githubText) || strings.HasPrefix(said, githubThen)) && f.class == "" {
 		f.class, f.Hold = Throttle, githubHold
 	}
-	f.google(object(o["error"]))
-	f.meta(object(o["error"]))
+	f.google(e)
+	f.google(o) // a google.rpc.Status as it is: grpc-gateway
+	f.meta(e)
 	_, name, _ := strings.Cut(text(o, "__type"), "#") // AWS: com.amazonaws.dynamodb.v20120810#ThrottlingException
 	f.code(name)
-	for _, o := range []map[string]any{o, object(o["error"])} {
-		for _, name := range []string{"policyName", "error", "code", "errorCode", "reason", "status", "errorType", "type", "__type", "error_code", "error_type", "error_name", "name"} {
+	for _, o := range []map[string]any{o, e, object(e["details"])} {
+		for _, name := range []string{"policyName", "error", "code", "Code", "errorCode", "reason", "status", "errorType", "type", "__type", "error_code", "error_type", "error_name", "name"} {
 			f.code(text(o, name))
 		}
 		for _, e := range list(o, "errors") {
@@ -189,13 +210,31 @@ func (f *found) failure(v any) {
 		}
 	}
 	f.graphQL(o)
-	e := object(o["error"])
-	f.waits(o)                                 // Discord
-	f.waits(e)                                 // Dropbox
-	f.waits(object(o["parameters"]))           // Telegram
-	f.waits(object(object(e["data"])["rate"])) // Infura
+	for _, o := range []map[string]any{
+		o, e, // Discord, Dropbox
+		object(o["parameters"]), // Telegram
+		object(o["details"]), object(e["details"]),
+		object(object(e["data"])["rate"]), // Infura
+	} {
+		f.waits(o)
+	}
+	f.longQuota(o, e, object(o["status"])) // the last is CoinMarketCap's
 	if everywhere, _ := o["global"].(bool); everywhere && count(o, "retry_after") >= 0 {
 		f.Key = "*" // Discord: not only this route
+	}
+}
+
+// longQuota reads the sentence of longUsedUp in any of objects.
+func (f *found) longQuota(objects ...map[string]any) {
+	if f.status != http.StatusTooManyRequests || f.class != "" && f.class != Throttle {
+		return
+	}
+	for _, o := range objects {
+		for _, name := range []string{"message", "error_message", "reason"} {
+			if longUsedUp.MatchString(text(o, name)) {
+				f.class = QuotaUsed
+			}
+		}
 	}
 }
 
@@ -215,7 +254,7 @@ func (f *found) waits(o map[string]any) {
 	for _, name := range []string{"retry_after_ms", "retryAfterMs"} {
 		f.wait(o, name, time.Millisecond)
 	}
-	for _, name := range []string{"retry_after", "retryAfter", "retry_after_seconds", "retry_in_seconds", "backoff_seconds"} {
+	for _, name := range []string{"retry_after", "retryAfter", "retry_after_seconds", "retryAfterSeconds", "retry_in_seconds", "backoff_seconds", "reset_at", "resetAt"} {
 		f.wait(o, name, time.Second)
 	}
 }
@@ -266,9 +305,9 @@ func (f *found) google(status map[string]any) {
 	}
 }
 
-// perDay takes a quota that is used up for one of a day by its name.
+// perDay takes a quota that is used up for one of a day, or longer, by its name.
 func (f *found) perDay(quota string, status map[string]any) {
-	if strings.Contains(quota, "PerDay") {
+	if strings.Contains(quota, "PerDay") || strings.Contains(quota, "PerMonth") || strings.HasSuffix(quota, "-1d") {
 		f.class, f.Reason = QuotaUsed, text(status, "status")
 	}
 }

@@ -39,6 +39,9 @@ var codes = map[string]Class{
 	"maxlag":                      Throttle, // MediaWiki: its replicas are behind
 	"OVER_QUERY_LIMIT":            Throttle, // Google Maps, with 200
 	"OVER_DAILY_LIMIT":            QuotaUsed,
+	"ERR_403_DEVELOPER_OVER_QPS":  Throttle, // Mashery, in a header
+	"ERR_403_SERVICE_OVER_QPS":    Throttle,
+	"ERR_403_DEVELOPER_OVER_RATE": QuotaUsed, // the day's calls
 }
 
 // looseCodes are codes that many providers share, in lower case and without
@@ -52,6 +55,18 @@ var looseCodes = map[string]Class{
 	"overloadederror":      Throttle,  // Anthropic
 	"apiratelimitexceeded": Throttle,  // NCBI, Kong
 	"temporarylockout":     Throttle,  // Kraken
+	"billingerror":         QuotaUsed, // Anthropic
+
+	// Where a credential that is not accepted is told with another status than
+	// 401: AWS with 400 and 403, Slack and GraphQL servers with 200.
+	"expiredtoken":                Auth,
+	"expiredtokenexception":       Auth,
+	"unrecognizedclientexception": Auth,
+	"unauthenticated":             Auth,
+	"invalidauth":                 Auth,
+	"notauthed":                   Auth,
+	"tokenexpired":                Auth,
+	"tokenrevoked":                Auth,
 
 	// DocuSign: in the hour, and in 30 seconds.
 	"hourlyapiinvocationlimitexceeded": Throttle,
@@ -69,13 +84,13 @@ var looseCodes = map[string]Class{
 
 // wordedCode reads a code by its parts, because providers vary them without
 // end: sharingRateLimitExceeded, MINUTE_RATE_LIMIT_EXCEEDED, RATE_LIMITED,
-// throttledRequest, monthly_quota_exceeded. It is in lower case and without
-// separators. A code that only speaks of a limit, such as rate_limit_not_found,
-// is none of these.
+// throttledRequest, monthly_quota_exceeded, project_spend_limit_exceeded. It is
+// in lower case and without separators. A code that only speaks of a limit, such
+// as rate_limit_not_found, is none of these.
 func wordedCode(code string) Class {
 	has := func(part string) bool { return strings.Contains(code, part) }
 	switch {
-	case (has("daily") || has("monthly") || has("billing")) && (has("limit") || has("quota")) && (has("exceeded") || has("reached")):
+	case (has("daily") || has("monthly") || has("billing") || has("spend") || has("usage")) && (has("limit") || has("quota")) && (has("exceeded") || has("reached")):
 		return QuotaUsed
 	case has("throttl"), has("toomanyrequests"):
 		return Throttle
@@ -102,6 +117,8 @@ func metaClass(n float64) Class {
 		return Throttle
 	case 368:
 		return Forbidden
+	case 190: // the token has expired or was withdrawn; with 400, too
+		return Auth
 	}
 	if n >= 80000 && n <= 80014 {
 		return Throttle
@@ -126,6 +143,10 @@ func classOfCode(code string) Class {
 // body tells. It returns the class of the first code that is known and leaves
 // the code in r.reason.
 func readCodes(r *Reading, now time.Time, status int, h http.Header, body []byte) Class {
+	if challenged(h) {
+		r.Reason = "challenge"
+		return Forbidden
+	}
 	if status >= 400 {
 		if c := headerCode(r, status, h); c != "" {
 			return c
@@ -155,6 +176,13 @@ func readCodes(r *Reading, now time.Time, status int, h http.Header, body []byte
 	return f.class
 }
 
+// challenged reports whether a firewall answered in the provider's place, with
+// a riddle for browsers. Its status says little: Cloudflare's is 403, 429 or 503,
+// and that of AWS WAF is 405 or 202, which would pass for a page without records.
+func challenged(h http.Header) bool {
+	return h.Get("Cf-Mitigated") == "challenge" || h.Get("X-Amzn-Waf-Action") != ""
+}
+
 // headerCode looks for the code of an error in its headers. That one of the
 // first is there at all says that it is a throttle.
 func headerCode(r *Reading, status int, h http.Header) Class {
@@ -173,9 +201,11 @@ func headerCode(r *Reading, status int, h http.Header) Class {
 		return Throttle
 	}
 	aws, _, _ := strings.Cut(h.Get("X-Amzn-Errortype"), ":") // ThrottlingException:http://internal.amazon.com/
-	if c := classOfCode(aws); c != "" {
-		r.Reason = aws
-		return c
+	for _, code := range []string{aws, h.Get("X-Mashery-Error-Code")} {
+		if c := classOfCode(code); c != "" {
+			r.Reason = code
+			return c
+		}
 	}
 	if status == http.StatusTooManyRequests { // Zoom: which of its limits, told on every answer
 		if limit := h.Get("X-Ratelimit-Type"); classOfCode(limit) == QuotaUsed {
