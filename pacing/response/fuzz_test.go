@@ -66,6 +66,9 @@ func FuzzRead(f *testing.F) {
 	f.Add(200, `RateLimit: "a\";r=1`, `{"errors":[{"extensions":{"code":"THROTTLED"}}],"extensions":{"cost":{"requestedQueryCost":1e300,"throttleStatus":{"maximumAvailable":1e300,"currentlyAvailable":0,"restoreRate":1e-300}}}}`)
 	f.Add(429, "X-RateLimit-Limit: 600,30000\nX-RateLimit-Usage: 692,29300\nX-RateLimit-Interval-Ms: 1\nX-RateLimit-Remaining-9999Month: 1,200.00", `{"error":["EService:Throttled: 1795255260"]}`)
 	f.Add(400, "X-Ad-Account-Usage: {\"acc_id_util_pct\":100,\"reset_time_duration\":1e9}", `<Error><Code>SlowDown</Code></Error>`)
+	f.Add(202, "X-Amzn-Waf-Action: challenge\nX-Rl: 0\nX-Ttl: 44\nX-RateLimit-Window-Size: 600s\nX-RateLimit: 20000", `{"ok":false,"error":"invalid_auth"}`)
+	f.Add(429, "RateLimit-Policy: \"fixed window\";\"api\";q=500;w=300\nX-RateLimit-Retry-After: 1795255260000000\nX-RateLimit-Next: 2026-11-21T10:00:21Z", `{"code":8,"message":"x","details":[{"retryDelay":"3.5s"}]}`)
+	f.Add(429, "X-Mashery-Error-Code: ERR_403_DEVELOPER_OVER_RATE", `{"message":"You have exceeded the MONTHLY quota for Requests","details":{"retry_after_ms":1e300},"reset_at":"9999-12-31T23:59:59Z"}`)
 	f.Fuzz(func(t *testing.T, status int, header, body string) {
 		h := http.Header{}
 		for line := range strings.SplitSeq(header, "\n") {

@@ -42,7 +42,7 @@ type vector struct {
 // TestVectors reads responses of real providers. PACING_VECTORS names another
 // file of the same form, by a path from here or from the module's root.
 func TestVectors(t *testing.T) {
-	names := []string{"testdata/header-vectors.json", "testdata/more-vectors.json", "testdata/provider-vectors.json"}
+	names := []string{"testdata/header-vectors.json", "testdata/more-vectors.json", "testdata/provider-vectors.json", "testdata/combined-vectors.json"}
 	if name := os.Getenv("PACING_VECTORS"); name != "" {
 		if _, err := os.Stat(name); err != nil && !filepath.IsAbs(name) {
 			name = filepath.Join("../..", name)
