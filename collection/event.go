@@ -20,6 +20,7 @@ const (
 	ClampChanged    EventKind = "clamp.changed"
 	GapOpened       EventKind = "gap.opened"
 	GapClosed       EventKind = "gap.closed"
+	GapRevived      EventKind = "gap.revived" // by a person: runs try it again
 	LeaseTaken      EventKind = "lease.taken"
 	CheckpointReset EventKind = "checkpoint.reset"
 	StoreRestored   EventKind = "store.restored"

@@ -84,8 +84,9 @@ const (
 // A GapState is where a gap is in its life:
 //
 //	open ──→ leased ──→ recovered    its records were committed, in the same transaction
-//	  ↑         │   ├─→ superseded   a newer gap or a reset covers it
-//	  └─────────┘   └─→ dead         nothing will try it again by itself
+//	↑ ↑         │   ├─→ superseded   a newer gap or a reset covers it
+//	│ └─────────┘   └─→ dead         nothing will try it again by itself
+//	└────────────────────┘           unless a person revives it
 type GapState string
 
 // The states of a gap.
@@ -108,12 +109,16 @@ type Gap struct {
 	Reason    Reason
 	Detail    string // one line for people: no secrets, URLs, cursors or bodies
 	State     GapState
-	Attempts  int       // times the piece was really tried and failed; planned stops do not count
+	Attempts  int       // times the piece was really tried and failed, since it was revived; planned stops do not count
 	NotBefore time.Time // zero: at any time
 	OpenedAt  time.Time
 	TriedAt   time.Time // zero: never
 	Run       string    // the run that opened it
 }
+
+// Revived reports whether a person had a dead gap tried again, and no try has
+// failed since: one was made, and none counts.
+func (g Gap) Revived() bool { return g.Attempts == 0 && !g.TriedAt.IsZero() }
 
 // MaxGapAttempts is the number of failed recoveries after which a gap is not
 // tried again by itself.

@@ -82,6 +82,13 @@ type Store interface {
 	// the lease for the moment it needs, and fails with a *HeldError like Begin.
 	Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit Audit) error
 
+	// Revive opens those of the gaps, by their ids, that belong to the connector
+	// and are dead, so that they may be tried at any time, with no attempts, and
+	// returns them. Each gets an event that says who did it and why. Every other
+	// one is left as it is. It takes the lease for the moment it needs, and
+	// fails with a *HeldError like Begin.
+	Revive(ctx context.Context, connector string, gaps []int64, audit Audit) ([]collection.Gap, error)
+
 	// Override changes what is remembered of a pacing domain, as an operator
 	// wants it, with the events that tell of it; the last of them says who and
 	// why. edit is given what stands there at that moment, nil for nothing, and

@@ -65,6 +65,17 @@ var writes = map[string]func(*testing.T, *sqlite.Store, store.Ledger) error{
 	"Reset": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
 		return s.Reset(t.Context(), "done", faultPlace, collection.Cursor{Token: "1"}, store.Audit{Who: "operator"})
 	},
+	"Revive": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
+		owed, err := s.Gaps(t.Context(), "done")
+		if err != nil {
+			t.Fatal(err)
+		}
+		revived, err := s.Revive(t.Context(), "done", []int64{owed[0].ID}, store.Audit{Who: "operator", Why: "repaired"})
+		if n := map[bool]int{true: 1}[err == nil]; len(revived) != n {
+			t.Errorf("Revive = %+v, %v, want %d gaps", revived, err, n)
+		}
+		return err
+	},
 	"Override": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
 		edit := func([]byte) ([]byte, error) { return []byte(`{}`), nil }
 		return s.Override(t.Context(), "done", "d", edit, store.Audit{Who: "operator"}, collection.Event{Kind: collection.FreezeChanged})
@@ -252,6 +263,9 @@ func failWrite(t *testing.T, write func(*testing.T, *sqlite.Store, store.Ledger)
 	defer s.Close()
 	done := begin(t, s, "done", "run-0")
 	mustCommit(t, done, collection.Slice{Place: faultPlace, Next: collection.Cursor{Token: "2"}})
+	if _, err := done.Defer(t.Context(), true, collection.Gap{Place: faultPlace, Reason: collection.Forbidden}); err != nil {
+		t.Fatal(err)
+	}
 	if err := done.Finish(t.Context(), collection.Run{}); err != nil {
 		t.Fatal(err)
 	}

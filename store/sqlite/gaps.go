@@ -243,12 +243,16 @@ func (l *ledger) closeGaps(t tx, end collection.GapState, gaps []collection.Gap)
 
 // recordGap records an event of a gap.
 func (l *ledger) recordGap(t tx, kind collection.EventKind, gap collection.Gap) error {
-	return l.record(t, collection.Event{
+	return l.record(t, gapEvent(kind, gap))
+}
+
+func gapEvent(kind collection.EventKind, gap collection.Gap) collection.Event {
+	return collection.Event{
 		Kind: kind, Stream: gap.Stream, Partition: gap.Partition, Lane: gap.Lane,
 		Gap: &collection.GapInfo{
 			ID: gap.ID, Shape: gap.Shape, Reason: gap.Reason, Kind: gap.Reason.Kind(), Attempts: gap.Attempts,
 		},
-	})
+	}
 }
 
 // gapColumns and gapTables select what scanGap scans.

@@ -50,6 +50,8 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I14 gaps are deferred together", gapsTogether},
 		{"I14 the end of a walk closes what was planned", gapPlanned},
 		{"I14 a gap dies", gapDies},
+		{"I14 a dead gap is revived", gapRevived},
+		{"I14 only a dead gap is revived", gapNotRevived},
 		{"I14 a gap is leased once in a run", gapLeasedOnce},
 		{"I14 gaps are leased by rank", gapRank},
 		{"I14 gaps cool down", gapCooldown},
