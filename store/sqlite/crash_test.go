@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 		"open":         childOpens,
 		"race":         childRaces,
 		"restore":      childRestores,
+		"revive":       childRevives,
 		"unprivileged": childReadsUnprivileged,
 	}[job]
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"time"
 
 	"collect/store"
@@ -41,6 +42,23 @@ func FailAt(s *Store, err error, steps ...Step) (left func() int) {
 		return err
 	}
 	return func() int { return len(pending) }
+}
+
+// KillAt kills this process, as kill -9 does, when s reaches a step.
+func KillAt(s *Store, step Step) {
+	s.writer.fault = func(at Step) error {
+		if at != step {
+			return nil
+		}
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return err
+		}
+		if err := self.Kill(); err != nil {
+			return err
+		}
+		select {} // until it is dead
+	}
 }
 
 // LimitPages lets the database of s grow by n pages and no more.
