@@ -34,6 +34,8 @@ type history struct {
 
 	waits waits
 
+	revived map[collection.Place]bool // streams and lanes of which a person had dead gaps tried again
+
 	mu         sync.Mutex
 	processes  int
 	running    map[*process]bool
@@ -64,7 +66,7 @@ func play(t *testing.T, p plan, on stage, b bug) *history {
 		records: map[string]map[string]int{}, rejected: map[string]bool{},
 		cursors: map[collection.Place]collection.Cursor{},
 		asked:   map[collection.Place]time.Time{}, walks: map[collection.Place]time.Time{},
-		waits: waits{due: map[int64]limit{}},
+		waits: waits{due: map[int64]limit{}}, revived: map[collection.Place]bool{},
 	}
 	props := on.props()
 	h.connector = props.connector(p)
@@ -157,8 +159,9 @@ func (h *history) gone(owed []store.OwnedGap) (n int) {
 	return n
 }
 
-// operate does what a person would: releases a freeze, and lets what is not
-// tried any more by itself be collected anew.
+// operate does what a person would: releases a freeze, has what is not tried
+// any more by itself tried again, and, where that did not help either, its
+// stream collected anew.
 func (h *history) operate() {
 	ctx := context.Background()
 	db, _, err := h.stage.enter(ctx, false)
@@ -186,22 +189,52 @@ func (h *history) operate() {
 		h.violate("operator: gaps: %v", err)
 	}
 	defer func() { h.last = nil }()
+	var homes []collection.Place // of what is dead, in its order
+	dead := map[collection.Place][]int64{}
 	for _, gap := range gaps {
-		if gap.State != collection.GapDead || gap.Reason == collection.Gone {
-			continue
-		}
-		home := collection.Place{Stream: gap.Stream, Lane: gap.Lane}
-		if err := db.Reset(ctx, "sim", home, collection.Cursor{}, audit); err != nil {
-			h.violate("operator: reset: %v", err)
-		}
-		for at := range h.cursors {
-			if at.Stream == gap.Stream && at.Lane == gap.Lane {
-				delete(h.cursors, at)
-				delete(h.walks, at)
+		if gap.State == collection.GapDead && gap.Reason != collection.Gone {
+			home := collection.Place{Stream: gap.Stream, Lane: gap.Lane}
+			if dead[home] == nil {
+				homes = append(homes, home)
 			}
+			dead[home] = append(dead[home], gap.ID)
 		}
-		h.count("reset by an operator")
 	}
+	for _, home := range homes {
+		if again := h.plan.chance(0, "tried again") < 0.5; again && !h.revived[home] {
+			h.revive(db, home, dead[home], audit)
+		} else {
+			h.reset(db, home, audit)
+		}
+	}
+}
+
+// reset has the stream of a lane collected anew.
+func (h *history) reset(db keeper, home collection.Place, audit store.Audit) {
+	if err := db.Reset(context.Background(), "sim", home, collection.Cursor{}, audit); err != nil {
+		h.violate("operator: reset: %v", err)
+	}
+	for at := range h.cursors {
+		if at.Stream == home.Stream && at.Lane == home.Lane {
+			delete(h.cursors, at)
+			delete(h.walks, at)
+		}
+	}
+	h.count("reset by an operator")
+}
+
+// revive has the dead gaps of a stream and lane tried again, and nothing else
+// changed.
+func (h *history) revive(db keeper, home collection.Place, ids []int64, audit store.Audit) {
+	revived, err := db.Revive(context.Background(), "sim", append(ids, ids[0]), audit)
+	if err != nil {
+		h.violate("operator: revive: %v", err)
+	}
+	if len(revived) != len(ids) || revived[0].ID != ids[0] || !revived[0].Revived() {
+		h.violate("I14: the gaps %v were revived as %+v", ids, revived)
+	}
+	h.revived[home] = true
+	h.count("revived by an operator")
 }
 
 // watched notes when walks begin, and keeps the order of a history.

@@ -30,5 +30,6 @@ type keeper interface {
 	Provider(ctx context.Context, domain string) ([]byte, error)
 	Gaps(ctx context.Context, connector string) ([]store.OwnedGap, error)
 	Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit store.Audit) error
+	Revive(ctx context.Context, connector string, gaps []int64, audit store.Audit) ([]collection.Gap, error)
 	Override(ctx context.Context, connector, domain string, edit store.Edit, audit store.Audit, events ...collection.Event) error
 }

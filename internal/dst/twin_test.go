@@ -207,6 +207,20 @@ func (s *twin) Reset(_ context.Context, _ string, at collection.Place, to collec
 	})
 }
 
+func (s *twin) Revive(_ context.Context, _ string, gaps []int64, _ store.Audit) (revived []collection.Gap, err error) {
+	err = s.operate(func(*twinLedger, time.Time) {
+		for _, id := range gaps {
+			for _, g := range s.owed {
+				if g.ID == id && g.State == collection.GapDead {
+					g.State, g.Attempts, g.NotBefore = collection.GapOpen, 0, time.Time{}
+					revived = append(revived, g.Gap)
+				}
+			}
+		}
+	})
+	return revived, err
+}
+
 func (s *twin) Override(_ context.Context, _, domain string, edit store.Edit, _ store.Audit, _ ...collection.Event) error {
 	var edited error
 	held := s.operate(func(*twinLedger, time.Time) {
