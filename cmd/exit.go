@@ -130,7 +130,7 @@ func verdictCode(e ending) (collection.Outcome, int) {
 	}
 	codes := []int{endCode(e)}
 	for _, gap := range e.Owed {
-		codes = append(codes, gapCode(gap.Reason))
+		codes = append(codes, gapCode(gap.Gap))
 	}
 	if e.Run.Tally.Rejected > 0 {
 		codes = append(codes, exitOwed)
@@ -167,12 +167,17 @@ func endCode(e ending) int {
 	return reasonCode(e.Run.Reason)
 }
 
-// gapCode returns the exit code of a run that leaves a gap with reason r.
-func gapCode(r collection.Reason) int {
-	if r.Kind() == collection.Planned {
+// gapCode returns the exit code of a run that leaves a gap. What no run tries
+// again is not a matter of time, whatever its reason.
+func gapCode(gap collection.Gap) int {
+	kind := gap.Reason.Kind()
+	switch {
+	case gap.Kind() != kind:
+		return exitOwed
+	case kind == collection.Planned:
 		return exitPaused
 	}
-	return reasonCode(r)
+	return reasonCode(gap.Reason)
 }
 
 // reasonCode returns the exit code of a run that stopped for r.

@@ -75,6 +75,8 @@ func (e explainedGap) render(columns int, c caps) string {
 	fact("since", at(e.OpenedAt, e.now)+", run "+clean(e.Run))
 	tried := fmt.Sprintf("%s, %d more before it is left to you", counted(int64(e.Attempts), "time", "times"), max(0, collection.MaxGapAttempts-e.Attempts))
 	switch {
+	case e.Revived():
+		tried = fmt.Sprintf("not since it was revived, %d before it is left to you again", collection.MaxGapAttempts)
 	case e.Attempts == 0:
 		tried = "never; planned pauses do not count"
 	case e.who() == "you": // it is left to you already
@@ -104,7 +106,10 @@ func (e explainedGap) meaning() string {
 }
 
 func (e explainedGap) who() string {
-	if e.State == collection.GapDead && e.Reason != collection.Gone {
+	switch {
+	case e.Revived():
+		return "nobody: the next run tries it"
+	case e.State == collection.GapDead && e.Reason != collection.Gone:
 		return "you"
 	}
 	return whoActs(e.Reason)
@@ -113,15 +118,22 @@ func (e explainedGap) who() string {
 // next says what comes next, and the commands for it.
 func (e explainedGap) next() (words string, commands []string) {
 	command := func(verb string) string { return e.command(verb, e.Connector) }
-	resume := command("resume")
+	resume := resumeCommand(e.Connector, e.flags, e.Lane)
+	retry := retryCommand(e.Connector, e.flags, e.ID)
 	switch {
-	case e.Reason == collection.Gone:
-		return "nothing", []string{}
 	case e.State == collection.GapLeased:
 		return "a run tries it now", []string{command("status")}
+	case e.Revived():
+		return "the next run tries it again; to begin it now:", []string{resume}
+	case e.Reason == collection.Gone:
+		return "nothing; if it came back:", []string{retry, resume}
+	case e.State == collection.GapDead && e.Reason == collection.CursorExpired:
+		return "the place cannot be had any more; the stream is collected again by:",
+			[]string{command("reset") + " --stream " + clean(quoted(e.Stream)) + laneFlag(e.Lane)}
+	case e.State == collection.GapDead && e.Reason.Kind() == collection.Stuck:
+		return reasonMeanings[e.Reason][1] + "; then:", []string{retry, resume}
 	case e.State == collection.GapDead:
-		return "it is not tried again by itself; after you settled the cause, the stream is collected again by:",
-			[]string{command("reset") + " --stream " + clean(quoted(e.Stream))}
+		return "no run tries it again by itself; when the provider answers again:", []string{retry, resume}
 	case e.Reason == collection.Frozen || e.Reason == collection.Suspended:
 		return "settle it with the provider; then:", []string{command("freeze release") + ` --reason WHY`, resume}
 	case e.Reason.Kind() == collection.Stuck:

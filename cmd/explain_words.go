@@ -16,7 +16,7 @@ var reasonMeanings = map[collection.Reason][2]string{
 	collection.Auth:             {"the provider does not accept the credential", "put a valid one where the connector looks for it"},
 	collection.Frozen:           {"the provider answered 403 and nothing explains it, or an operator froze it: no call leaves, because going on could make a ban permanent", "settle it with the provider; then: collect freeze release"},
 	collection.Suspended:        {"the provider says that the account is suspended", "settle it with the provider; then: collect freeze release"},
-	collection.Forbidden:        {"the provider refuses this one piece; the rest goes on", "give the account access to it, or leave it: it is not tried again by itself"},
+	collection.Forbidden:        {"the provider refuses this one piece; the rest goes on", "give the account access to it, or leave it: no run tries it again by itself"},
 	collection.SchemaDrift:      {"records do not look as the connector says", "look at what the provider changed, and correct the connector file"},
 	collection.BadPage:          {"an answer could not be read as a page, so none of it was taken", "look at it once; if it comes back, correct the connector file"},
 	collection.CursorExpired:    {"the provider no longer knows the place where the walk stood", "collect reset the stream, if the connector does not begin anew by itself"},

@@ -50,13 +50,34 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c caps) strin
 	if owedCount(gaps) == 0 {
 		return b.String()
 	}
-	tried := func(gap store.OwnedGap) bool { return gap.Reason != collection.Gone && gap.State != collection.GapDead }
+	say := func(text string) { b.WriteString(strings.Join(wrap("", text, columns), "\n") + "\n") }
+	left, that := leftToYou(gaps), "that"
+	tried := func(g store.OwnedGap) bool {
+		return g.State != collection.GapDead && (g.Reason != collection.Gone || g.Revived())
+	}
 	if i := slices.IndexFunc(gaps, tried); i >= 0 {
-		fmt.Fprintf(&b, "Try now what is due: %s\n", v.command("resume", gaps[i].Connector))
-	} else {
-		fmt.Fprintf(&b, "No run tries that again. What to do: %s\n", v.command("explain", gapName(gaps[0].ID)))
+		say("Try now what is due: " + resumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
+		that = count(int64(len(left))) + " of them"
+	}
+	if len(left) == 1 {
+		that = gapName(left[0].ID)
+	}
+	if len(left) > 0 {
+		say(fmt.Sprintf("No run tries %s again. What to do: %s", that, v.command("explain", gapName(left[0].ID))))
+		say("When that is done: " + retryCommand(left[0].Connector, v.flags))
 	}
 	return b.String()
+}
+
+// leftToYou returns the gaps that are owed and that no run tries again by
+// itself.
+func leftToYou(gaps []store.OwnedGap) (left []store.OwnedGap) {
+	for _, gap := range gaps {
+		if gap.State == collection.GapDead && gap.Reason != collection.Gone {
+			left = append(left, gap)
+		}
+	}
+	return left
 }
 
 // urgency orders gaps by who acts.
@@ -64,9 +85,9 @@ func urgency(gap store.OwnedGap) int {
 	switch {
 	case gap.Reason == collection.Gone:
 		return 3
-	case gap.Reason.Kind() == collection.Stuck:
+	case gap.Kind() == collection.Stuck:
 		return 0
-	case gap.Reason.Kind() == collection.Pressure:
+	case gap.Kind() == collection.Pressure:
 		return 1
 	}
 	return 2
@@ -99,11 +120,13 @@ func kindWords(gap store.OwnedGap) string {
 // nextTry says who tries the gap again, and when.
 func nextTry(gap store.OwnedGap, now time.Time) string {
 	switch {
-	case gap.Reason == collection.Gone:
-		return "nothing"
 	case gap.State == collection.GapLeased:
 		return "being tried"
-	case gap.Reason.Kind() == collection.Stuck, gap.State == collection.GapDead:
+	case gap.Revived():
+		return "next run"
+	case gap.Reason == collection.Gone:
+		return "nothing"
+	case gap.Kind() == collection.Stuck:
 		return "you"
 	case gap.NotBefore.After(now):
 		return at(gap.NotBefore, now)
@@ -136,11 +159,9 @@ type gapJSON struct {
 func gapsJSON(gaps []store.OwnedGap) []gapJSON {
 	lines := []gapJSON{}
 	for _, g := range gaps {
-		needs := needsOf(g.Reason.Kind())
-		if g.Reason == collection.Gone {
+		needs := needsOf(g.Kind())
+		if g.Reason == collection.Gone || g.Revived() {
 			needs = needsNothing
-		} else if g.State == collection.GapDead {
-			needs = needsOperator
 		}
 		lines = append(lines, gapJSON{
 			gapName(g.ID), g.Connector, g.Stream, textOrNull(g.Partition.String()), g.Lane, g.Shape, g.State,

@@ -271,6 +271,9 @@ func writePiece(p *problem, err error, sc scene) {
 	p.Why = stop.Detail
 	p.Saved = sc.saved() + "; the piece is in the ledger, and the rest goes on"
 	p.Do = []step{{"look:", sc.command("gaps")}}
+	if stop.Reason != collection.Gone {
+		p.Do = append(p.Do, step{"when it is settled:", retryCommand(sc.Connector, sc.Flags)})
+	}
 	switch {
 	case stop.Reason != collection.NotFound:
 	case sc.Partition == "":

@@ -54,9 +54,10 @@ const gapsShown = 40
 func (a *app) gapsCommand() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use:   "gaps [name | file.yaml]",
-		Short: "What is owed, and why",
-		Args:  atMostOneArg,
+		Use:        "gaps [name | file.yaml]",
+		Short:      "What is owed, and why",
+		Args:       gapsOrShow,
+		SuggestFor: []string{"retry", "revive"},
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c.Context(), args, func(v looked) error {
 				gaps, err := v.gaps(c.Context())
@@ -76,6 +77,7 @@ func (a *app) gapsCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "show every gap")
+	c.AddCommand(a.gapsRetryCommand())
 	return c
 }
 

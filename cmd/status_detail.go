@@ -58,6 +58,10 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string 
 	if next := s.next(now); next != "nothing" {
 		fact("next", next)
 	}
+	if len(leftToYou(s.Owed)) > 0 {
+		fact("then", settled)
+		fact("", retryCommand(s.Name, s.Flags))
+	}
 	return strings.Join(lines, "\n") + "\n"
 }
 

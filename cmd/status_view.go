@@ -99,6 +99,10 @@ func (s connectorStatus) health(now time.Time) health {
 	last := s.Runs[0]
 	var kinds []collection.Kind
 	for _, gap := range s.Owed {
+		if gap.Revived() {
+			kinds = append(kinds, collection.Planned) // the next run tries it
+			continue
+		}
 		switch gap.Reason {
 		case collection.Gone:
 			continue
@@ -111,7 +115,7 @@ func (s connectorStatus) health(now time.Time) health {
 		case collection.Auth, collection.Suspended:
 			return isBlocked
 		}
-		kinds = append(kinds, gap.Reason.Kind())
+		kinds = append(kinds, gap.Kind())
 	}
 	switch {
 	case s.Account != nil && s.Account.Frozen:
@@ -198,7 +202,7 @@ func (s connectorStatus) next(now time.Time) string {
 func (s connectorStatus) worst() (reason collection.Reason) {
 	code := exitOK
 	for _, gap := range s.Owed {
-		if c := worst(code, reasonCode(gap.Reason)); c != code && gap.Reason.Kind() == collection.Stuck {
+		if c := worst(code, gapCode(gap.Gap)); c != code && gap.Kind() == collection.Stuck && !gap.Revived() {
 			code, reason = c, gap.Reason
 		}
 	}
@@ -211,7 +215,7 @@ func (s connectorStatus) until(now time.Time) (until time.Time) {
 		return s.Account.Until
 	}
 	for _, gap := range s.Owed {
-		if gap.NotBefore.After(now) && (until.IsZero() || gap.NotBefore.Before(until)) {
+		if gap.State != collection.GapDead && gap.NotBefore.After(now) && (until.IsZero() || gap.NotBefore.Before(until)) {
 			until = gap.NotBefore
 		}
 	}
@@ -256,7 +260,9 @@ func checkCode(all []connectorStatus, now time.Time) int {
 	codes := []int{exitOK}
 	for _, s := range all {
 		for _, gap := range s.Owed {
-			codes = append(codes, gapCode(gap.Reason))
+			if !gap.Revived() { // else it is planned work now
+				codes = append(codes, gapCode(gap.Gap))
+			}
 		}
 		switch {
 		case s.Account != nil && s.Account.Frozen:
@@ -315,6 +321,10 @@ func statusTable(all []connectorStatus, now time.Time, columns int, c caps) stri
 			verb = "needs"
 		}
 		text += fmt.Sprintf("\n%d of %d %s you. See why: %s\n", needy, len(all), verb, all[0].command("gaps"))
+	}
+	left := func(s connectorStatus) bool { return len(leftToYou(s.Owed)) > 0 }
+	if i := slices.IndexFunc(all, left); i >= 0 {
+		text += strings.Join(wrap("", "When"+settled[len("when"):], columns), "\n") + "\n  " + retryCommand(all[i].Name, all[i].Flags) + "\n"
 	}
 	return text
 }

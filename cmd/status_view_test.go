@@ -191,13 +191,15 @@ g_4  comments              gone      gone for good                0  nothing
 
 5 owed: 2 stuck, 1 provider, 2 planned; 1 gone for good.
 Try now what is due: collect resume tickets
+No run tries g_3 again. What to do: collect explain g_3
+When that is done: collect gaps retry tickets --reason WHY
 `)
 	if got := gapsTable(looked{name: "", now: noon}, owedToday(), 2, 100, caps{}); !strings.Contains(got, "\ng_3  tickets/comments n=12 repo=acme/api  x stuck  page cannot be read      8  you\n") ||
 		!strings.Contains(got, "\nand 4 more; all of them: --all\n") {
 		t.Errorf("two of all gaps =\n%s", got)
 	}
 	dead := owedToday()[2:4] // and gone
-	if got, want := gapsTable(looked{name: "tickets", now: noon}, dead, 0, 80, caps{}), "\nNo run tries that again. What to do: collect explain g_3\n"; !strings.HasSuffix(got, want) {
+	if got, want := gapsTable(looked{name: "tickets", now: noon}, dead, 0, 80, caps{}), "\nNo run tries g_3 again. What to do: collect explain g_3\nWhen that is done: collect gaps retry tickets --reason WHY\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("gaps that no run tries =\n%s\nwant %q at the end", got, want)
 	}
 	if got, want := gapsTable(looked{name: "tickets", now: noon}, nil, 0, 80, caps{}), "nothing is owed for tickets\n"; got != want {

@@ -84,6 +84,10 @@ func (s summary) render(columns int, c caps) string {
 		lines = append(lines, "")
 		fact("next", next)
 	}
+	if len(leftToYou(s.Owed)) > 0 {
+		fact("then", settled)
+		fact("", retryCommand(s.Connector, s.Flags))
+	}
 	for i, line := range lines {
 		lines[i] = c.text(strings.TrimRight(line, " "))
 	}
@@ -213,14 +217,6 @@ func (s summary) timeWords() string {
 	return text + ": " + strings.Join(parts, ", ")
 }
 
-// tenth rounds short times to what a person can tell apart.
-func tenth(d time.Duration) time.Duration {
-	if d < 10*time.Second {
-		return d.Round(100 * time.Millisecond)
-	}
-	return d.Round(time.Second)
-}
-
 func (s summary) rateWords() string {
 	if s.RateEnd <= 0 {
 		return ""
@@ -247,7 +243,7 @@ func (s summary) gapWords() string {
 			gone++
 			continue
 		}
-		byKind[gap.Reason.Kind()]++
+		byKind[gap.Kind()]++
 	}
 	var parts []string
 	for _, kind := range []collection.Kind{collection.Stuck, collection.Pressure, collection.Planned} {
@@ -322,7 +318,7 @@ func (s summary) now() time.Time {
 // none must.
 func (s summary) earliest() (first time.Time) {
 	for _, gap := range s.Owed {
-		if gap.NotBefore.After(s.now()) && (first.IsZero() || gap.NotBefore.Before(first)) {
+		if gap.State != collection.GapDead && gap.NotBefore.After(s.now()) && (first.IsZero() || gap.NotBefore.Before(first)) {
 			first = gap.NotBefore
 		}
 	}
@@ -367,7 +363,7 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		if gap.Reason == collection.Gone {
 			gone++
 		} else {
-			owed[gap.Reason.Kind()]++
+			owed[gap.Kind()]++
 		}
 	}
 	return json.Marshal(struct {

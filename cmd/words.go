@@ -79,6 +79,14 @@ func span(d time.Duration) string {
 	}
 }
 
+// tenth rounds short times to what a person can tell apart.
+func tenth(d time.Duration) time.Duration {
+	if d < 10*time.Second {
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
+
 // rough returns d as a prediction deserves: in steps no finer than it can be
 // right.
 func rough(d time.Duration) string {

@@ -116,6 +116,15 @@ type Gap struct {
 	Run       string    // the run that opened it
 }
 
+// Kind returns who acts on g: as its reason says, but a person if it is dead,
+// since then no run tries it and time does not help.
+func (g Gap) Kind() Kind {
+	if g.State == GapDead {
+		return Stuck
+	}
+	return g.Reason.Kind()
+}
+
 // Revived reports whether a person had a dead gap tried again, and no try has
 // failed since: one was made, and none counts.
 func (g Gap) Revived() bool { return g.Attempts == 0 && !g.TriedAt.IsZero() }

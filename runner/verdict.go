@@ -18,7 +18,7 @@ func Verdict(run collection.Run, owed []collection.Gap) collection.Outcome {
 	kinds := map[collection.Kind]bool{}
 	for _, gap := range owed {
 		if gap.Reason != collection.Gone {
-			kinds[gap.Reason.Kind()] = true
+			kinds[gap.Kind()] = true
 		}
 	}
 	switch run.Reason {

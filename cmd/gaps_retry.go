@@ -1,0 +1,267 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"collect/collection"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+// retryOptions say which gaps are to be tried again: those that are named, or
+// else all that no run tries by itself.
+type retryOptions struct {
+	operatorOptions
+	named  []string
+	stream string // "": all
+	gone   bool   // also what is gone for good
+}
+
+func (a *app) gapsRetryCommand() *cobra.Command {
+	var o retryOptions
+	c := &cobra.Command{
+		Use:   "retry <name | file.yaml> [gap]...",
+		Short: "Let the next run try gaps again that no run tries by itself",
+		Long: `Retry lets the next run try gaps again that no run tries by itself any more:
+what failed 8 times, and what the provider refused (403, 404) or sent too large.
+It is for when you settled the cause: access was granted, the provider mended
+it, the connector file is corrected. Without the name of a gap it is for all of
+the connector, or of a --stream. What is gone for good is left alone, unless it
+is named or --gone is given.
+
+Nothing is fetched now, and nothing that is stored is fetched again: "collect
+reset" does that. The tries are counted anew, so that a gap that fails as before
+is left to you again. Who did it, when and why is kept. While a run of the
+connector is under way, nothing is changed.`,
+		Args: someGaps,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.name, o.named = args[0], args[1:]
+			return a.retryGaps(c.Context(), o)
+		},
+	}
+	o.addFlags(c)
+	c.Flags().StringVar(&o.stream, "stream", "", "only gaps of this `stream`")
+	c.Flags().BoolVar(&o.gone, "gone", false, "also what is gone for good")
+	return c
+}
+
+// someGaps takes a connector and the names of gaps.
+func someGaps(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return &usageError{c.CommandPath() + ": missing <name | file.yaml>"}
+	}
+	if _, ok := gapNumber(args[0]); ok {
+		return &usageError{fmt.Sprintf("%s: %s is a gap; the name of its connector stands before it, as `collect explain %[2]s` has it", c.CommandPath(), args[0])}
+	}
+	for _, arg := range args[1:] {
+		if _, ok := gapNumber(arg); !ok {
+			return &usageError{fmt.Sprintf("%s: %q is no gap; they are named as `collect gaps` does: g_31", c.CommandPath(), arg)}
+		}
+	}
+	return nil
+}
+
+// gapsOrShow takes an optional connector, as what shows gaps does, and knows
+// who meant the order.
+func gapsOrShow(c *cobra.Command, args []string) error {
+	if len(args) < 2 {
+		return nil
+	}
+	if slices.Contains(args[1:], "retry") {
+		return &usageError{fmt.Sprintf("%s: the name stands last: collect gaps retry %s", c.CommandPath(), clean(quoted(args[0])))}
+	}
+	if nearest(args[0], []string{"retry"}) != "" {
+		return &usageError{fmt.Sprintf("%s: there is no %q; there is \"retry\"", c.CommandPath(), args[0])}
+	}
+	return atMostOneArg(c, args)
+}
+
+// retryGaps has gaps tried again by the next run. Which ones is decided once:
+// what dies while a person thinks was not agreed to.
+func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
+	if strings.TrimSpace(o.reason) == "" {
+		return &usageError{"collect gaps retry: missing --reason"}
+	}
+	if len(o.named) > 0 && (o.stream != "" || o.gone) {
+		return &usageError{"collect gaps retry: name gaps, or give --stream or --gone, not both"}
+	}
+	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
+		owed, err := db.Gaps(ctx, "")
+		if err != nil {
+			return err
+		}
+		streams, err := db.Streams(ctx, name)
+		if err != nil {
+			return err
+		}
+		if o.stream != "" && !slices.Contains(namesOf(streams), o.stream) {
+			return unknownStream(o.stream, streams)
+		}
+		dead, idle, err := o.choose(name, owed, a.repeat())
+		if err != nil {
+			return err
+		}
+		var revived []collection.Gap
+		if len(dead) > 0 {
+			if err := a.agree(o.operatorOptions, retryMeans(name, dead)); err != nil {
+				return err
+			}
+			audit := store.Audit{Who: whoami(), Why: clean(o.reason), Holder: thisProcess()}
+			if revived, err = db.Revive(ctx, name, idsOf(dead), audit); err != nil {
+				return err
+			}
+			idle = "a run, or another order, came before this one"
+		}
+		if len(revived) > 0 {
+			fmt.Fprintln(a.err, retryDone(name, revived, a.repeat()))
+		} else {
+			fmt.Fprintln(a.err, idle+"; nothing was changed")
+		}
+		if a.flags.json {
+			return printJSON(a.out, gapsJSON(ownedBy(name, revived)))
+		}
+		return nil
+	})
+}
+
+// choose returns those of all gaps that are owed which the order is for, and if
+// there are none, why. A gap that is named and not owed by the connector is an
+// error.
+func (o retryOptions) choose(name string, owed []store.OwnedGap, flags string) (dead []store.OwnedGap, idle string, err error) {
+	asked := slices.Clone(owed)
+	asked = slices.DeleteFunc(asked, func(g store.OwnedGap) bool {
+		return g.Connector != name || o.stream != "" && g.Stream != o.stream
+	})
+	if len(o.named) > 0 {
+		if asked, err = gapsNamed(o.named, name, owed, flags); err != nil {
+			return nil, "", err
+		}
+	}
+	gone := 0
+	for _, gap := range asked {
+		switch {
+		case gap.State != collection.GapDead:
+		case gap.Reason == collection.Gone && !o.gone && len(o.named) == 0:
+			gone++
+		default:
+			dead = append(dead, gap)
+		}
+	}
+	what := clean(name)
+	if o.stream != "" {
+		what += "/" + clean(o.stream)
+	}
+	switch {
+	case len(asked) == 0:
+		idle = "nothing is owed for " + what
+	case len(o.named) == 1:
+		idle = o.named[0] + " needs no order: runs try it by themselves"
+	case len(o.named) > 1:
+		idle = "these gaps need no order: runs try them by themselves"
+	case gone == len(asked):
+		idle = "all that is left of " + what + " is gone for good, which --gone tries, too"
+	default:
+		idle = "no gap of " + what + " needs an order: runs try by themselves what is owed"
+	}
+	return dead, idle, nil
+}
+
+// gapsNamed returns the gaps with these names, each once.
+func gapsNamed(names []string, connector string, owed []store.OwnedGap, flags string) (gaps []store.OwnedGap, err error) {
+	for _, gap := range names {
+		id, _ := gapNumber(gap)
+		i := slices.IndexFunc(owed, func(g store.OwnedGap) bool { return g.ID == id })
+		switch {
+		case i < 0:
+			return nil, &usageError{fmt.Sprintf("collect gaps retry: no gap %s is owed: it was filled, or there was none; nothing was changed; see `%s`",
+				gap, commandOn("gaps", connector, flags))}
+		case owed[i].Connector != connector:
+			return nil, &usageError{fmt.Sprintf("collect gaps retry: %s is a gap of %s; nothing was changed; for it: %s",
+				gap, clean(owed[i].Connector), retryCommand(owed[i].Connector, flags, id))}
+		case !slices.ContainsFunc(gaps, func(g store.OwnedGap) bool { return g.ID == id }):
+			gaps = append(gaps, owed[i])
+		}
+	}
+	return gaps, nil
+}
+
+// retryCommand is the order, to be copied, for all gaps of a connector or for
+// some.
+func retryCommand(connector, flags string, gaps ...int64) string {
+	what := []string{connector}
+	for _, id := range gaps {
+		what = append(what, gapName(id))
+	}
+	return commandOn("gaps retry", strings.Join(what, " "), flags) + " --reason WHY"
+}
+
+// settled stands before the order where something is left to a person.
+const settled = "when the cause is settled, to try again what no run tries by itself:"
+
+// retryMeans says what the order will do.
+func retryMeans(name string, dead []store.OwnedGap) string {
+	return fmt.Sprintf("This lets the next run of %s ask again for %s: %s.", clean(name), counted(int64(len(dead)), "gap", "gaps"), reasonsOf(dead))
+}
+
+// reasonsOf counts gaps by their reasons, in the order met.
+func reasonsOf(gaps []store.OwnedGap) string {
+	n := map[collection.Reason]int64{}
+	var met []collection.Reason
+	for _, gap := range gaps {
+		if n[gap.Reason]++; n[gap.Reason] == 1 {
+			met = append(met, gap.Reason)
+		}
+	}
+	var parts []string
+	for _, reason := range met {
+		parts = append(parts, fmt.Sprintf("%s (%s)", reasonWords(reason), count(n[reason])))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// retryDone says what the order did, and how what comes next begins: each lane
+// has runs of its own.
+func retryDone(name string, revived []collection.Gap, flags string) string {
+	what, them := counted(int64(len(revived)), "gap", "gaps"), "them"
+	if len(revived) == 1 {
+		what, them = gapName(revived[0].ID), "it"
+	}
+	var begin []string
+	for _, lane := range []collection.Lane{collection.Incremental, collection.Backfill} {
+		if slices.ContainsFunc(revived, func(g collection.Gap) bool { return g.Lane == lane }) {
+			begin = append(begin, resumeCommand(name, flags, lane))
+		}
+	}
+	return fmt.Sprintf("revived: %s of %s. The next run tries %s again; to begin it now: %s", what, clean(name), them, strings.Join(begin, "; and: "))
+}
+
+// resumeCommand continues a lane, to be copied.
+func resumeCommand(connector, flags string, lane collection.Lane) string {
+	return commandOn("resume", connector, flags) + laneFlag(lane)
+}
+
+func laneFlag(lane collection.Lane) string {
+	if lane == collection.Backfill {
+		return " --lane backfill"
+	}
+	return ""
+}
+
+func idsOf(gaps []store.OwnedGap) (ids []int64) {
+	for _, gap := range gaps {
+		ids = append(ids, gap.ID)
+	}
+	return ids
+}
+
+func ownedBy(connector string, gaps []collection.Gap) (owned []store.OwnedGap) {
+	for _, gap := range gaps {
+		owned = append(owned, store.OwnedGap{Connector: connector, Gap: gap})
+	}
+	return owned
+}

@@ -1,0 +1,161 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/runner"
+	"collect/store"
+)
+
+// leftOver returns a gap that no run tries by itself any more, as it comes to
+// be: after eight tries, or at once.
+func leftOver(id int64, reason collection.Reason) store.OwnedGap {
+	gap := owedGap(reason).OwnedGap
+	gap.ID, gap.State, gap.Attempts, gap.TriedAt = id, collection.GapDead, collection.MaxGapAttempts, noon.Add(-time.Hour)
+	if reason.Permanent() {
+		gap.Attempts = 1
+	}
+	if reason.Kind() == collection.Pressure {
+		gap.NotBefore = noon.Add(4 * time.Minute) // it cooled down for nothing
+	}
+	return gap
+}
+
+// revivedGap returns one that a person had tried again.
+func revivedGap(id int64, reason collection.Reason) store.OwnedGap {
+	gap := leftOver(id, reason)
+	gap.State, gap.Attempts, gap.NotBefore = collection.GapOpen, 0, time.Time{}
+	return gap
+}
+
+func TestChooseGapsToRetry(t *testing.T) {
+	open := owedGap(collection.BadPage).OwnedGap
+	open.ID = 4
+	theirs := leftOver(5, collection.Forbidden)
+	theirs.Connector = "other"
+	notes := leftOver(6, collection.NotFound)
+	notes.Stream = "notes"
+	owed := []store.OwnedGap{leftOver(1, collection.UpstreamPressure), leftOver(2, collection.Forbidden), leftOver(3, collection.Gone), open, theirs, notes}
+	for _, test := range []struct {
+		name   string
+		o      retryOptions
+		of     []store.OwnedGap
+		want   []int64
+		idle   string // of what it says if there are none
+		refuse string // of the error
+	}{
+		{name: "all but what is gone, and others'", of: owed, want: []int64{1, 2, 6}},
+		{name: "what is gone, too", o: retryOptions{gone: true}, of: owed, want: []int64{1, 2, 3, 6}},
+		{name: "of a stream", o: retryOptions{stream: "notes"}, of: owed, want: []int64{6}},
+		{name: "by name", o: retryOptions{named: []string{"g_2", "g_3", "g_2"}}, of: owed, want: []int64{2, 3}},
+		{name: "by name, one of them lives", o: retryOptions{named: []string{"g_4", "g_1"}}, of: owed, want: []int64{1}},
+		{name: "by name, it lives", o: retryOptions{named: []string{"g_4"}}, of: owed, idle: "g_4 needs no order"},
+		{name: "by name, it is not there", o: retryOptions{named: []string{"g_1", "g_9"}}, of: owed, refuse: "no gap g_9 is owed"},
+		{name: "by name, it is another's", o: retryOptions{named: []string{"g_5"}}, of: owed, refuse: "for it: collect gaps retry other g_5 --state s --reason WHY"},
+		{name: "nothing is dead", of: owed[3:5], idle: "no gap of tickets needs an order"},
+		{name: "nothing is owed", of: owed[4:5], idle: "nothing is owed for tickets"},
+		{name: "nothing of the stream", o: retryOptions{stream: "none"}, of: owed, idle: "nothing is owed for tickets/none"},
+		{name: "only what is gone", of: owed[2:3], idle: "gone for good, which --gone tries"},
+	} {
+		dead, idle, err := test.o.choose("tickets", test.of, " --state s")
+		if got := idsOf(dead); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+		if len(dead) == 0 && err == nil && (test.idle == "" || !strings.Contains(idle, test.idle)) {
+			t.Errorf("%s: it says %q, want %q", test.name, idle, test.idle)
+		}
+		if (err != nil) != (test.refuse != "") || err != nil && !strings.Contains(err.Error(), test.refuse) {
+			t.Errorf("%s: error = %v, want %q", test.name, err, test.refuse)
+		}
+	}
+}
+
+func TestRetrySaysWhatItDoes(t *testing.T) {
+	forward, back := revivedGap(31, collection.Forbidden).Gap, revivedGap(32, collection.BadPage).Gap
+	back.Lane = collection.Backfill
+	for _, test := range []struct {
+		revived []collection.Gap
+		want    string
+	}{
+		{[]collection.Gap{forward}, "revived: g_31 of tickets. The next run tries it again; to begin it now: collect resume tickets --state s"},
+		{[]collection.Gap{back}, "revived: g_32 of tickets. The next run tries it again; to begin it now: collect resume tickets --state s --lane backfill"},
+		{[]collection.Gap{back, forward}, "revived: 2 gaps of tickets. The next run tries them again; to begin it now: " +
+			"collect resume tickets --state s; and: collect resume tickets --state s --lane backfill"},
+	} {
+		if got := retryDone("tickets", test.revived, " --state s"); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+	got := retryMeans("tickets", []store.OwnedGap{leftOver(1, collection.Forbidden), leftOver(2, collection.BadPage), leftOver(3, collection.Forbidden)})
+	if want := "This lets the next run of tickets ask again for 3 gaps: provider refuses it (2), page cannot be read (1)."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Wherever a gap is reported that no run tries by itself, the order is named as
+// it must be typed; and where there is none, it is not.
+func TestTheOrderIsNamed(t *testing.T) {
+	const order = "collect gaps retry tickets --state s --reason WHY\n"
+	for _, reason := range []collection.Reason{collection.Forbidden, collection.UpstreamPressure, collection.BadPage, collection.Gone} {
+		for _, gap := range []store.OwnedGap{leftOver(31, reason), revivedGap(31, reason), owedGap(reason).OwnedGap} {
+			want := gap.State == collection.GapDead && reason != collection.Gone
+			run := collection.Run{Connector: "tickets", Outcome: runner.Verdict(collection.Run{}, []collection.Gap{gap.Gap}), EndedAt: noon}
+			status := connectorStatus{Name: "tickets", Flags: " --state s", Owed: []store.OwnedGap{gap}, Runs: []collection.Run{run}}
+			sum := summaryOf(run, status.Owed, 1, collection.Tally{})
+			sum.Flags = " --state s"
+			for where, text := range map[string]string{
+				"gaps":    gapsTable(looked{name: "tickets", now: noon, flags: " --state s"}, status.Owed, 0, 80, caps{}),
+				"status":  statusTable([]connectorStatus{status}, noon, 80, caps{}),
+				"detail":  statusDetail(status, noon, 80, caps{}),
+				"a run":   sum.render(80, caps{}),
+				"one gap": strings.ReplaceAll(explainedGap{gap, looked{now: noon, flags: " --state s"}}.render(80, caps{}), "tickets g_31 --state", "tickets --state"),
+			} {
+				switch named := strings.Contains(text, order); {
+				case where == "one gap" && reason == collection.Gone:
+				case named != want:
+					t.Errorf("%s, a %s gap for %s: the order is named: %t, want %t:\n%s", where, gap.State, reason, named, want, text)
+				}
+			}
+		}
+	}
+}
+
+// What no run tries is a person's, whatever its reason: time does not help. What
+// a person had tried again waits for the next run, and for nobody else.
+func TestWhoActsOnADeadGap(t *testing.T) {
+	for _, reason := range []collection.Reason{collection.UpstreamPressure, collection.RateLimited, collection.BadPage, collection.Forbidden} {
+		dead, revived := leftOver(31, reason), revivedGap(31, reason)
+		outcome, code := verdictCode(ending{Owed: []store.OwnedGap{dead}})
+		if outcome != collection.Blocked || code == exitLater || code == exitOK {
+			t.Errorf("a dead gap for %s ends a run as %s with %d, want blocked", reason, outcome, code)
+		}
+		for _, test := range []struct {
+			gap     store.OwnedGap
+			health  health
+			next    string
+			nextTry string
+			needs   string
+		}{
+			{dead, isStuck, "you: " + reasonWords(reason), "you", needsOperator},
+			{revived, isBehind, "the next run continues", "next run", needsNothing},
+		} {
+			s := connectorStatus{Name: "tickets", Owed: []store.OwnedGap{test.gap}, Runs: []collection.Run{{Outcome: outcome, EndedAt: noon}}}
+			if h, next := s.health(noon), s.next(noon); h != test.health || next != test.next {
+				t.Errorf("%s, %s: %s, %q, want %s, %q", test.gap.State, reason, h, next, test.health, test.next)
+			}
+			if ok := checkCode([]connectorStatus{s}, noon) == exitOK; ok != (test.needs == needsNothing) {
+				t.Errorf("%s, %s: status --check says that all is well: %t", test.gap.State, reason, ok)
+			}
+			if got := nextTry(test.gap, noon); got != test.nextTry {
+				t.Errorf("%s, %s: tried next by %q, want %q", test.gap.State, reason, got, test.nextTry)
+			}
+			if got := gapsJSON(s.Owed)[0].Needs; got != test.needs {
+				t.Errorf("%s, %s: needs %q, want %q", test.gap.State, reason, got, test.needs)
+			}
+		}
+	}
+}
