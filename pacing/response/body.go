@@ -97,10 +97,21 @@ func (f *found) success(o map[string]any) {
 	for _, e := range list(o, "errors") {
 		f.code(text(object(e), "code"))
 	}
+	if text(o, "documentation_url") != "" { // a refusal, and no record
+		f.github(text(o, "message"))
+	}
 	f.kraken(list(o, "error"))
 	f.stackExchange(o)
 	f.inWords(o)
 	f.graphQL(o)
+}
+
+// github reads the words of a limit that has no code. GraphQL answers it with
+// 200 as well as with 403.
+func (f *found) github(said string) {
+	if f.class == "" && (strings.HasPrefix(said, githubText) || strings.HasPrefix(said, githubThen)) {
+		f.class, f.Hold = Throttle, githubHold
+	}
 }
 
 // kraken reads its errors, a class and words: EAPI:Rate limit exceeded, or
@@ -161,6 +172,7 @@ func (f *found) graphQL(o map[string]any) {
 		f.code(text(extensions, "code"))
 		f.code(text(extensions, "category")) // Lighthouse
 		f.code(text(e, "type"))
+		f.github(text(e, "message"))
 		f.waits(extensions) // monday.com
 	}
 	cost := object(object(o["extensions"])["cost"])
@@ -190,10 +202,8 @@ func (f *found) failure(v any) {
 	if problem := text(o, "type"); strings.Contains(problem, "/") { // RFC 9457: a URI, whose last part names it
 		f.code(problem[strings.LastIndexAny(problem, "/#")+1:])
 	}
-	e, said := object(o["error"]), text(o, "message")
-	if (strings.HasPrefix(said, githubText) || strings.HasPrefix(said, githubThen)) && f.class == "" {
-		f.class, f.Hold = Throttle, githubHold
-	}
+	f.github(text(o, "message"))
+	e := object(o["error"])
 	f.google(e)
 	f.google(o) // a google.rpc.Status as it is: grpc-gateway
 	f.meta(e)

@@ -117,7 +117,7 @@ func metaClass(n float64) Class {
 		return Throttle
 	case 368:
 		return Forbidden
-	case 190: // the token has expired or was withdrawn; with 400, too
+	case 102, 190: // the token has expired or was withdrawn; with 400, too
 		return Auth
 	}
 	if n >= 80000 && n <= 80014 {

@@ -30,7 +30,7 @@ func (l *limits) structured(r *Reading, h http.Header) {
 		for i, p := range policies { // drafts 03 to 07: 100;w=60, and no name
 			if n, ok := parseNumber(p.name); ok && p.params["q"] == "" {
 				policies[i].params["q"] = p.name
-				if q := l.byName["ratelimit"]; q != nil && q.Limit == n.float() {
+				if q := l.byName["ratelimit"]; q != nil && (q.Limit == n.float() || q.Limit < 0 && len(policies) == 1) {
 					policies[i].name = q.Name
 				}
 			}
