@@ -122,7 +122,7 @@ func (a *answer) classed(policy collection.ForbiddenPolicy) {
 		switch {
 		case a.reading.Reason == response.AbnormalUsage: // told in so many words, whatever the policy
 			a.outcome.Refused = response.AbnormalUsage
-		case policy == collection.GapRecord:
+		case policy == collection.GapRecord && a.reading.Reason != response.Challenge: // which is about us, and no record
 			stop.Reason = collection.Forbidden
 		default:
 			a.outcome.Refused, a.outcome.Operator = "forbidden", policy == collection.Hold

@@ -165,6 +165,27 @@ func TestForbiddenPolicies(t *testing.T) {
 	}
 }
 
+// TestChallengeFreezes whatever the policy and the status: a firewall answered,
+// and what it sends with 202 would pass for a page without records.
+func TestChallengeFreezes(t *testing.T) {
+	for _, policy := range []collection.ForbiddenPolicy{collection.Freeze, collection.GapRecord} {
+		for _, status := range []int{202, 403, 405} {
+			synctest.Test(t, func(t *testing.T) {
+				m := serve(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("X-Amzn-Waf-Action", "challenge")
+					w.WriteHeader(status)
+				})
+				g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{Forbidden: policy}})
+				for range 2 {
+					if stop := stopOf(t, g); stop.Reason != collection.Frozen || m.count() != 1 {
+						t.Errorf("%d, policy %s: stopped with %+v after %d requests, want a freeze after 1", status, policy, stop, m.count())
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestAbnormalUsageFreezes whatever the policy: it is told in so many words.
 func TestAbnormalUsageFreezes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

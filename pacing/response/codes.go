@@ -16,6 +16,10 @@ const mostCodes = 64 << 10
 // suspension (draft-ietf-httpapi-ratelimit-headers-10).
 const AbnormalUsage = "abnormal-usage-detected"
 
+// Challenge is the reason of an answer that a firewall gave in the provider's
+// place.
+const Challenge = "challenge"
+
 // salesforceLimit is Salesforce's code for the day's requests, and for those
 // at once.
 const salesforceLimit = "REQUEST_LIMIT_EXCEEDED"
@@ -144,7 +148,7 @@ func classOfCode(code string) Class {
 // the code in r.reason.
 func readCodes(r *Reading, now time.Time, status int, h http.Header, body []byte) Class {
 	if challenged(h) {
-		r.Reason = "challenge"
+		r.Reason = Challenge
 		return Forbidden
 	}
 	if status >= 400 {
