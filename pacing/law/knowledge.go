@@ -220,6 +220,7 @@ func (p *plateau) guess(was mode) float64 {
 	case p.guesses == 1 && was == recovering && p.from < (1-agrees)*p.limit():
 		return p.goalWas // below what is known to work: by chance, or soon again
 	case p.guesses > 1:
+		p.agreed = 0 // on a limit that is another now
 		return 0.5 * p.from
 	case was == startup:
 		return 0.85 * p.from

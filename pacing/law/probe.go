@@ -17,7 +17,8 @@ const (
 	stepGrow    = 1.6              // from one level to the next
 	probeLeast  = 64               // answers before a probe
 	probeMost   = 2048             //
-	probeTime   = 10 * time.Minute // and the time that is enough
+	probeTime   = 10 * time.Minute // and the time that is enough,
+	probeSure   = 20 * time.Minute // or where several episodes agreed
 	dwellLeast  = 30 * time.Second // at a level
 	dwellMost   = 400              // or answers, if they take less time
 	dwellCount  = 20               // answers at a level
@@ -137,8 +138,11 @@ func (p *plateau) due(now Moment) bool {
 	if p.agreed == 0 && p.tooFast > farApart*p.target {
 		return p.since >= enough && now-p.ended > max(p.lasted, p.window)
 	}
-	most := max(probeLeast, int(probeTime.Seconds()*p.r))
-	if p.since < min(p.every, most) || p.calmed(now) > 0 {
+	longest := probeTime
+	if p.agreed >= confirmed {
+		longest = probeSure
+	}
+	if p.since < min(p.every, max(probeLeast, int(longest.Seconds()*p.r))) || p.calmed(now) > 0 {
 		return false
 	}
 	return p.agreed == 0 || now-p.ended > min(costMost, probeCost*p.lasted)

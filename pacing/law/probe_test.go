@@ -1,0 +1,43 @@
+package law_test
+
+import (
+	"testing"
+	"time"
+
+	"collect/pacing/law"
+)
+
+// TestConfirmedLimitIsProbedRarely also where ten minutes are few requests: each
+// probe is refused there.
+func TestConfirmedLimitIsProbedRarely(t *testing.T) {
+	refusals := 0
+	for _, rate := range []float64{0.25, 0.5, 1} {
+		l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: rate}
+		l.run(2 * time.Hour)
+		answered, refused := l.run(3 * time.Hour)
+		if share := float64(answered) / (3 * 3600 * rate); share < 0.95 {
+			t.Errorf("%v/s: %.1f %% of it was used in three hours, want 95 %%", rate, 100*share)
+		}
+		refusals += refused
+	}
+	if refusals > 36 {
+		t.Errorf("%d were refused in nine hours, want at most four an hour", refusals)
+	}
+}
+
+// TestLimitThatFellIsLookedFor: two refusals in a row that nothing but a lower
+// limit explains end what was agreed on, so that the plateau below them is not
+// kept for as long as one that was confirmed.
+func TestLimitThatFellIsLookedFor(t *testing.T) {
+	for _, rate := range []float64{0.6, 0.8, 1.2, 2} {
+		for _, burst := range []float64{2, 5, 10, 20} {
+			l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: rate, burst: burst}
+			l.run(time.Hour)
+			l.rate /= 4
+			answered, refused := l.run(25 * time.Minute)
+			if share := float64(answered) / (1500 * l.rate); share < 0.88 || refused > 12 {
+				t.Errorf("a bucket of %v at %v/s, then a quarter: %.0f %% of the work in 25 minutes and %d refused, want 88 %% and at most 12", burst, rate, 100*share, refused)
+			}
+		}
+	}
+}
