@@ -1,12 +1,16 @@
 package law
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The constants of a limit that comes and goes: chosen, and judged together by
 // docs/pacing-score.md.
 const (
 	tideEarly = 5 * time.Minute  // before which too little is known of the limit
-	tideHint  = 1.07             // times the limit that is believed: a probe that held it found more
+	tideHint  = 1.07             // times the limit that is believed: a probe that held it found more,
+	tideMore  = 8                // if that was so many more requests: a bucket may have kept fewer
 	tideLeast = 1.1              // times what the low plateau gives, so that the high one is another
 	tideTries = 2                // surges in vain, after which it is not believed that it comes and goes;
 	tideKnown = 4                // more, so that it can be unlearned
@@ -47,7 +51,7 @@ func (p *plateau) wax() {
 	if p.was != probing || p.drops() || p.lasted > tideLong || p.window > 0 || p.boxed || p.limit() == 0 || p.at-p.first < tideEarly {
 		return
 	}
-	if n := len(p.levels); n < 2 || p.levels[n-2].rate < tideHint*p.limit() {
+	if n := len(p.levels); n < 2 || p.levels[n-2].rate < tideHint*p.limit() || p.excess() < tideMore {
 		t.seen = 0
 		return
 	}
@@ -56,6 +60,17 @@ func (p *plateau) wax() {
 	}
 	t.high, t.sure, t.after, t.tries = p.from, false, tideFirst, tideTries
 	t.at, t.work = p.ended, p.work
+}
+
+// excess returns how much more a probe sent than the limit that is believed
+// would have granted meanwhile.
+func (p *plateau) excess() float64 {
+	more, end := 0.0, p.at
+	for _, l := range slices.Backward(p.levels) {
+		more += (l.rate - p.limit()) * (end - l.at).Seconds()
+		end = l.at
+	}
+	return more
 }
 
 // ebbing reports whether the low plateau is waited at for the next surge, which

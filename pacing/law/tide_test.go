@@ -55,3 +55,22 @@ func TestCreditIsNoTide(t *testing.T) {
 		}
 	}
 }
+
+// TestCreditOfASlowLimitIsNoTide either: what a probe holds there for half a
+// minute may be a handful of requests that a bucket had kept. To look for them
+// again in surges is refused more often than all probes are.
+func TestCreditOfASlowLimitIsNoTide(t *testing.T) {
+	const most = 16 // in two hours, on average
+	refusals, worlds := 0, 0
+	for _, rate := range []float64{0.25, 0.4, 0.6, 0.9} {
+		for _, burst := range []float64{5, 10, 20} {
+			l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: rate, burst: burst}
+			l.run(5 * time.Minute)
+			_, refused := l.run(2 * time.Hour)
+			refusals, worlds = refusals+refused, worlds+1
+		}
+	}
+	if refusals > most*worlds {
+		t.Errorf("%d were refused in %d worlds, want at most %d", refusals, worlds, most*worlds)
+	}
+}
