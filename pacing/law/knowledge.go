@@ -1,6 +1,7 @@
 package law
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -223,11 +224,21 @@ func (p *plateau) guess(was mode) float64 {
 		p.agreed = 0 // on a limit that is another now
 		return 0.5 * p.from
 	case was == startup:
-		return 0.85 * p.from
+		return min(0.85*p.from, p.refilled())
 	case was == steady:
 		return 0.9 * p.from
 	}
 	return 0.7 * p.from
+}
+
+// refilled returns the most that a bucket gives which had nothing left when the
+// episode began, and still nothing when a probe was refused; +Inf if it may be
+// something else. What was answered up to now is not too much, though.
+func (p *plateau) refilled() float64 {
+	if p.tries == 0 || p.lasted >= windowLeast {
+		return math.Inf(1)
+	}
+	return max(margin*p.counted(p.ended), 1/(p.failed-p.at).Seconds())
 }
 
 // confirm takes an estimate that agrees with the others.
