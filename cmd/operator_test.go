@@ -26,7 +26,7 @@ func TestOrdersEditWhatStands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Answered, Hold: -1, Refused: "forbidden"})
+		g.Settle(now, g.Leave(&gate.Request{}, now), &gate.Outcome{Signal: law.Answered, Hold: -1, Refused: "forbidden"})
 		return g.Snapshot(now)
 	}
 	release := func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {

@@ -30,8 +30,8 @@ func (g *Governor) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 	}
 	g.mu.Lock()
 	now := time.Now()
-	for i, e := range p.Change {
-		p.Change[i] = g.tell(e, now, t.Stream)
+	if p.Change != nil {
+		*p.Change = g.tell(*p.Change, now, t.Stream)
 	}
 	if stop, ok := errors.AsType[*collection.Stop](err); ok {
 		g.stopped(stop, now, t.Stream)
@@ -75,7 +75,7 @@ func (g asker) Spent(now time.Time) error {
 // Admit charges an attempt. The probe of an open breaker is no retry, whatever
 // was thought of it before.
 func (g asker) Admit(t *desk.Turn, retries bool, now time.Time) error {
-	retry := t.Retry && retries
+	retry := t.Request.Retry && retries
 	if retry && !t.Paid && !g.budget.takeToken() {
 		return &collection.Stop{Reason: collection.RetryBudget}
 	}

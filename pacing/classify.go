@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -40,7 +41,7 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 	case collection.Retry:
 		r.Class = response.Transient
 	}
-	a := answer{status: resp.StatusCode, reading: r, outcome: law.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold}}
+	a := answer{status: resp.StatusCode, reading: r, outcome: gate.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold}}
 	a.outcome.Weak = resp.StatusCode == http.StatusServiceUnavailable && r.Hold < 0
 	a.outcome.Windows, a.outcome.MaxRate = r.Windows, r.MaxRate
 	a.outcome.Key, a.outcome.Wide = r.Route, wide(r)

@@ -16,7 +16,6 @@ import (
 	"collect/collection"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
-	"collect/pacing/law"
 	"collect/pacing/meter"
 )
 
@@ -95,7 +94,7 @@ type Governor struct {
 // Others share the gate of an account between processes.
 type Desk interface {
 	Enter(ctx context.Context, t *desk.Turn) (gate.Pass, error)
-	Settle(p gate.Pass, o law.Outcome, next gate.Request) desk.Settled
+	Settle(p gate.Pass, o gate.Outcome, next gate.Request) desk.Settled
 	State(last bool) []byte
 	Saved()
 	Look()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -26,7 +27,7 @@ func (g *Governor) renews(req *http.Request) bool {
 // a credential is a request of the account like any other. One that is answered
 // says nothing about the pace; one that is refused is what the attempt came to.
 func (g *Governor) renew(ctx context.Context) answer {
-	a := answer{outcome: law.Outcome{Hold: -1}}
+	a := answer{outcome: gate.Outcome{Hold: -1}}
 	within := ctx
 	if end := g.budget.deadline(time.Now()); !end.IsZero() { // it may wait for another process
 		var cancel context.CancelFunc
@@ -53,7 +54,7 @@ func (g *Governor) ask(req *http.Request) answer {
 	out.Header.Set("Accept-Encoding", "gzip")
 	out, err := g.confine(out)
 	if err != nil {
-		return answer{err: err, outcome: law.Outcome{Hold: -1}}
+		return answer{err: err, outcome: gate.Outcome{Hold: -1}}
 	}
 	sent := time.Now()
 	resp, body, err := g.exchange(out)
@@ -74,7 +75,7 @@ func (g *Governor) ask(req *http.Request) answer {
 // weigh turns a complete response to a request for a credential into an answer.
 func (g *Governor) weigh(resp *http.Response, body []byte, req *http.Request) answer {
 	r := response.Read(time.Now(), resp.StatusCode, resp.Header, body)
-	a := answer{status: resp.StatusCode, reading: r, outcome: law.Outcome{Hold: -1}}
+	a := answer{status: resp.StatusCode, reading: r, outcome: gate.Outcome{Hold: -1}}
 	switch r.Class {
 	case response.OK, response.Auth, response.Forbidden, response.Rejected:
 		a.resp, a.renewed = complete(resp, req, body), true
@@ -82,7 +83,7 @@ func (g *Governor) weigh(resp *http.Response, body []byte, req *http.Request) an
 	}
 	// What it announces holds for who gives credentials. That without one
 	// nothing can be asked holds for the account.
-	a.outcome = law.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold, Wide: true}
+	a.outcome = gate.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold, Wide: true}
 	if a.outcome.Signal == law.Throttled && !g.origins[originOf(req.URL)] {
 		a.outcome.Signal = law.Failed // which is no news about the pace of the API
 	}

@@ -37,10 +37,11 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		if err != nil {
 			return nil, because(err, why)
 		}
-		t.meter.Leave(turn.Retry)
+		t.meter.Leave(turn.Request.Retry)
 		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
 		a := t.attempt(req, p, n, renewals)
-		next := &desk.Turn{Stream: turn.Stream, Retry: true, Request: turn.Request}
+		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
+		next.Request.Retry = true
 		next.Request.NotBefore = time.Now().Add(backoff(n-1, t.random()))
 		settled, err := t.settle(ctx, p, a, next)
 		t.released(id, n, turn.Stream, a)
@@ -97,15 +98,19 @@ type answer struct {
 	status  int
 	took    time.Duration // from sending to the end of the body; 0: it was not sent
 	reading response.Reading
-	outcome law.Outcome
+	outcome gate.Outcome
 }
 
 // attempt sends req once, after the save that its departure needs. If there is
 // no credential for it, it sends the request for one instead.
 func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answer {
 	if p.Save {
-		if err := g.persist(req.Context(), p.Change...); err != nil {
-			return answer{err: err, outcome: law.Outcome{Hold: -1}}
+		var changes []collection.Event
+		if p.Change != nil {
+			changes = []collection.Event{*p.Change}
+		}
+		if err := g.persist(req.Context(), changes...); err != nil {
+			return answer{err: err, outcome: gate.Outcome{Hold: -1}}
 		}
 	}
 	if renewals < mostRenewals && g.renews(req) {
@@ -118,7 +123,7 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answ
 		out, err = g.confine(out)
 	}
 	if err != nil {
-		return answer{err: err, outcome: law.Outcome{Hold: -1}}
+		return answer{err: err, outcome: gate.Outcome{Hold: -1}}
 	}
 	sent := time.Now()
 	resp, body, err := g.exchange(out)
@@ -155,7 +160,7 @@ func (a *answer) trouble() string {
 
 // failure is the answer to an attempt without a usable response.
 func failure(ctx context.Context, resp *http.Response, err error) answer {
-	a := answer{outcome: law.Outcome{Hold: -1}}
+	a := answer{outcome: gate.Outcome{Hold: -1}}
 	if resp != nil {
 		a.status = resp.StatusCode
 	}

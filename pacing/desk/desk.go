@@ -46,7 +46,6 @@ type Asker interface {
 type Turn struct {
 	Asker   Asker
 	Request gate.Request
-	Retry   bool            // the same request was sent before
 	Paid    bool            // and this retry has its token
 	Stream  string          // for those who watch
 	Over    <-chan struct{} // closed when Asker.Ended may have changed; nil: never
@@ -167,7 +166,7 @@ func (d *Desk) dispatch(now time.Time) {
 func (d *Desk) decide(t *Turn, now time.Time) bool {
 	if t.err = t.Asker.Ended(now); t.err == nil {
 		spent := t.Asker.Spent(now)
-		p := d.gate.Plan(t.Request, now)
+		p := d.gate.Plan(&t.Request, now)
 		switch {
 		case p.Stop != nil:
 			t.err = p.Stop
@@ -190,8 +189,7 @@ func (d *Desk) admit(t *Turn, now time.Time) error {
 	if err := t.Asker.Admit(t, d.gate.Closed(), now); err != nil {
 		return err
 	}
-	t.pass = d.gate.Leave(t.Request, now)
-	t.pass.Retry = t.Retry
+	t.pass = d.gate.Leave(&t.Request, now)
 	if t.pass.Save {
 		d.saving++
 	}
@@ -214,18 +212,18 @@ type Settled struct {
 
 // Settle records what became of an attempt. next is the attempt that would
 // follow one that was not a success.
-func (d *Desk) Settle(p gate.Pass, o law.Outcome, next gate.Request) Settled {
+func (d *Desk) Settle(p gate.Pass, o gate.Outcome, next gate.Request) Settled {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
 	var s Settled
-	s.Changes, s.Save = d.gate.Settle(now, p, o)
+	s.Changes, s.Save = d.gate.Settle(now, p, &o)
 	s.Rate, s.Most, s.Closed = d.gate.Rate(), d.gate.Most(), d.gate.Closed()
 	s.OpenUntil, s.HoldUntil = d.gate.OpenUntil(), d.gate.HoldUntil(now)
 	s.Frozen = d.gate.Frozen()
 	if o.Signal != law.Succeeded {
-		s.Refused = d.gate.Refuse(next, now)
-		s.Next = d.gate.Plan(next, now).Stop
+		s.Refused = d.gate.Refuse(&next, now)
+		s.Next = d.gate.Plan(&next, now).Stop
 	}
 	if s.Save {
 		d.saving++
@@ -240,7 +238,7 @@ func (d *Desk) Settle(p gate.Pass, o law.Outcome, next gate.Request) Settled {
 func (d *Desk) Adopt() gate.Pass {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	pass := d.gate.Leave(gate.Request{}, time.Now())
+	pass := d.gate.Leave(&gate.Request{}, time.Now())
 	if pass.Save {
 		d.saving++
 	}

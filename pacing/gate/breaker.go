@@ -122,8 +122,7 @@ func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now
 		b.trips, b.failure = 0, Failure{}
 		return b.turn(Closed, why, why, sent)
 	}
-	b.outcomes = b.outcomes << 1 & (1<<breakerWindow - 1)
-	b.counted = min(b.counted+1, breakerWindow)
+	b.count()
 	if !bad {
 		return nil
 	}
@@ -134,6 +133,12 @@ func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now
 	b.failure = Failure{Bad: bits.OnesCount16(b.outcomes), Of: b.counted}
 	b.trip(now)
 	return b.turn(Open, why, why, sent)
+}
+
+// count makes room for one more outcome, which is good.
+func (b *breaker) count() {
+	b.outcomes = b.outcomes << 1 & (1<<breakerWindow - 1)
+	b.counted = min(b.counted+1, breakerWindow)
 }
 
 // blame notes what the latest of the outcomes that opened it was.

@@ -87,7 +87,7 @@ func TestFailureIsKept(t *testing.T) {
 	g, now := unpacedGate(t), gate.Epoch
 	try := func(signal law.Signal, why string) {
 		now = now.Add(time.Hour) // past whatever it waits for
-		g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: signal, Hold: -1, Why: why})
+		g.Settle(now, g.Leave(&gate.Request{}, now), &gate.Outcome{Signal: signal, Hold: -1, Why: why})
 	}
 	for range 4 {
 		try(law.Failed, "answered 500")
@@ -113,7 +113,7 @@ func TestFailureIsKept(t *testing.T) {
 	if err := later.Restore(state, now); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := later.Plan(gate.Request{Deadline: now.Add(time.Second)}, now).Stop.Detail,
+	if got, want := later.Plan(&gate.Request{Deadline: now.Add(time.Second)}, now).Stop.Detail,
 		"5 of the last 5 requests failed, and so did a probe; the latest at 2026-11-21 16:00 UTC: no connection: connection refused"; got != want {
 		t.Errorf("a later run is told %q, want %q", got, want)
 	}
@@ -138,7 +138,7 @@ func TestFailureInWords(t *testing.T) {
 		"6 of the last 9 requests failed, and so did 2 probes; the latest at 2026-11-21 09:59 UTC",
 	} {
 		g := resume(t, collection.Provider{}, fmt.Appendf(nil, state, probes), t0)
-		if stop := g.Refuse(gate.Request{Deadline: t0}, t0); stop == nil || stop.Detail != want {
+		if stop := g.Refuse(&gate.Request{Deadline: t0}, t0); stop == nil || stop.Detail != want {
 			t.Errorf("%d probes failed: %+v, want %q", probes, stop, want)
 		}
 	}
@@ -154,7 +154,7 @@ func TestTripsGoOn(t *testing.T) {
 			fmt.Appendf(nil, `{"version":1,"recorded_at":"2026-11-21T10:00:00Z","breaker":{"until":"2026-11-21T10:00:00Z","trips":%d}}`, trips), t0)
 		now := t0
 		for i, minutes := range want {
-			g.Settle(now, g.Leave(gate.Request{}, now), failing)
+			g.Settle(now, g.Leave(&gate.Request{}, now), &failing)
 			if got := g.OpenUntil().Sub(now); got != minutes*time.Minute {
 				t.Errorf("after %d trips and %d probes that failed it is open for %v, want %v", trips, i+1, got, minutes*time.Minute)
 			}
@@ -168,10 +168,9 @@ func TestTripsGoOn(t *testing.T) {
 func TestRetriesThatSucceedCount(t *testing.T) {
 	g := unpacedGate(t)
 	for range 10 {
-		for i, o := range []law.Outcome{failing, failing, good, good} {
-			p := g.Leave(gate.Request{}, t0)
-			p.Retry = i > 0
-			if g.Settle(t0, p, o); !g.Closed() {
+		for i, o := range []gate.Outcome{failing, failing, good, good} {
+			p := g.Leave(&gate.Request{Retry: i > 0}, t0)
+			if g.Settle(t0, p, &o); !g.Closed() {
 				t.Fatal("one in three of what counts failed, and the breaker is open")
 			}
 		}

@@ -113,7 +113,7 @@ func TestClampBounds(t *testing.T) {
 	}
 }
 
-var refused = law.Outcome{Signal: law.Throttled, Hold: -1}
+var refused = gate.Outcome{Signal: law.Throttled, Hold: -1}
 
 // TestClampNeedsATimeAndAttempts: it moves when a cooldown is over and 20
 // attempts have ended, and neither before, and not at the threshold itself.
@@ -154,10 +154,10 @@ func TestClampIsTold(t *testing.T) {
 		if i < 500 && i%10 == 0 {
 			o = refused
 		}
-		for plan := g.Plan(gate.Request{}, now); !plan.Ready; plan = g.Plan(gate.Request{}, now) {
+		for plan := g.Plan(&gate.Request{}, now); !plan.Ready; plan = g.Plan(&gate.Request{}, now) {
 			now = plan.Until
 		}
-		changes, save := g.Settle(now, g.Leave(gate.Request{}, now), o)
+		changes, save := g.Settle(now, g.Leave(&gate.Request{}, now), &o)
 		for _, e := range changes {
 			if e.Clamp == nil {
 				continue
@@ -273,14 +273,14 @@ func TestOneRefusalIsPunishedOnce(t *testing.T) {
 		}
 		var flying []gate.Pass
 		for len(flying) < 8 { // and refused together: 14 % of the attempts, and 2 % of the news
-			if plan := g.Plan(gate.Request{}, now); !plan.Ready {
+			if plan := g.Plan(&gate.Request{}, now); !plan.Ready {
 				now = plan.Until
 				continue
 			}
-			flying = append(flying, g.Leave(gate.Request{}, now))
+			flying = append(flying, g.Leave(&gate.Request{}, now))
 		}
 		for _, p := range flying {
-			g.Settle(now, p, refused)
+			g.Settle(now, p, &refused)
 		}
 	}
 	if got := clampIn(g.Status(now).Constraints); got != 0 {
@@ -302,9 +302,9 @@ func TestClampRisesWithASuccess(t *testing.T) {
 		return 1
 	}
 	end := func(s law.Signal) {
-		p := g.Leave(gate.Request{}, now)
+		p := g.Leave(&gate.Request{}, now)
 		now = now.Add(100 * ms)
-		g.Settle(now, p, law.Outcome{Signal: s, Hold: -1})
+		g.Settle(now, p, &gate.Outcome{Signal: s, Hold: -1})
 	}
 	for range 21 {
 		end(law.Throttled)

@@ -58,8 +58,8 @@ func TestClockJumpsAreNoBurst(t *testing.T) {
 			sent := 0
 			for _, stream := range []string{"issues", "found", "issues"} {
 				r := gate.Request{Stream: stream}
-				if g.Plan(r, now).Ready {
-					g.Settle(now, g.Leave(r, now), good)
+				if g.Plan(&r, now).Ready {
+					g.Settle(now, g.Leave(&r, now), &good)
 					sent++
 				}
 			}

@@ -153,7 +153,7 @@ func TestRoutesGoOn(t *testing.T) {
 		return g
 	}
 	waits := func(g *gate.Gate, stream string) time.Duration {
-		if until := g.Plan(gate.Request{Stream: stream}, t0).Until; !until.IsZero() {
+		if until := g.Plan(&gate.Request{Stream: stream}, t0).Until; !until.IsZero() {
 			return until.Sub(t0)
 		}
 		return 0
@@ -176,12 +176,12 @@ func TestRoutesGoOn(t *testing.T) {
 		}
 	}
 	// An answer under the name that the provider gave goes to the same route.
-	other := law.Outcome{Signal: law.Succeeded, Hold: time.Hour, Key: "graphql"}
-	g.Settle(t0, g.Leave(gate.Request{Stream: "issues"}, t0), other)
-	if stop := g.Refuse(gate.Request{Stream: "issues"}, t0); stop == nil || stop.Reason != collection.RetryAfter {
+	other := gate.Outcome{Signal: law.Succeeded, Hold: time.Hour, Key: "graphql"}
+	g.Settle(t0, g.Leave(&gate.Request{Stream: "issues"}, t0), &other)
+	if stop := g.Refuse(&gate.Request{Stream: "issues"}, t0); stop == nil || stop.Reason != collection.RetryAfter {
 		t.Errorf("its own hour of silence: %v", stop)
 	}
-	if stop := g.Refuse(gate.Request{Stream: "more"}, t0); stop != nil {
+	if stop := g.Refuse(&gate.Request{Stream: "more"}, t0); stop != nil {
 		t.Errorf("the silence of another route: %v", stop)
 	}
 }
@@ -192,11 +192,11 @@ func TestLongestWait(t *testing.T) {
 	for hold, stopped := range map[time.Duration]bool{time.Second: false, time.Minute: false, time.Minute + 100*ms: false, time.Minute + 100*ms + 1: true, 2 * time.Minute: true} {
 		g := open(t, collection.Provider{Unpaced: true})
 		g.Draw(func() float64 { return 0 })
-		g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Throttled, Hold: hold})
-		if got := g.Refuse(gate.Request{}, t0) != nil; got != stopped {
+		g.Settle(t0, g.Leave(&gate.Request{}, t0), &gate.Outcome{Signal: law.Throttled, Hold: hold})
+		if got := g.Refuse(&gate.Request{}, t0) != nil; got != stopped {
 			t.Errorf("a silence of %v stops the run: %t, want %t", hold, got, stopped)
 		}
-		if end := t0.Add(hold + 50*ms); g.Refuse(gate.Request{Deadline: end}, end) != nil {
+		if end := t0.Add(hold + 50*ms); g.Refuse(&gate.Request{Deadline: end}, end) != nil {
 			t.Errorf("a silence of %v stops a run at its end", hold)
 		}
 	}
@@ -207,7 +207,7 @@ func TestLongestWait(t *testing.T) {
 func TestHeardIsWhatTheProviderSaid(t *testing.T) {
 	for signal, heard := range map[law.Signal]bool{law.Silent: false, law.Failed: false, law.Succeeded: true, law.Answered: true, law.Throttled: true} {
 		g := open(t, collection.Provider{})
-		g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: signal, Hold: -1})
+		g.Settle(t0, g.Leave(&gate.Request{}, t0), &gate.Outcome{Signal: signal, Hold: -1})
 		if got := !g.Status(t0).HeardAt.IsZero(); got != heard {
 			t.Errorf("signal %d: heard %t, want %t", signal, got, heard)
 		}
@@ -237,10 +237,10 @@ func TestReserveCountsWhatFlies(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			g.Leave(gate.Request{}, t0)
+			g.Leave(&gate.Request{}, t0)
 		}
-		g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Succeeded, Hold: -1, Windows: tc.quotas})
-		if got := !g.Plan(gate.Request{}, t0).Ready; got != tc.waits {
+		g.Settle(t0, g.Leave(&gate.Request{}, t0), &gate.Outcome{Signal: law.Succeeded, Hold: -1, Windows: tc.quotas})
+		if got := !g.Plan(&gate.Request{}, t0).Ready; got != tc.waits {
 			t.Errorf("%+v: the rest is left for people: %t, want %t", tc.quotas, got, tc.waits)
 		}
 	}
@@ -258,7 +258,7 @@ func TestAnnouncedPaceGrowsOld(t *testing.T) {
 		return 0
 	}
 	tell := func(g *gate.Gate, signal law.Signal, rate float64, at time.Time) {
-		g.Settle(at, g.Leave(gate.Request{}, at), law.Outcome{Signal: signal, Hold: -1, MaxRate: rate})
+		g.Settle(at, g.Leave(&gate.Request{}, at), &gate.Outcome{Signal: signal, Hold: -1, MaxRate: rate})
 	}
 	for rate, lasts := range map[float64]time.Duration{2: time.Minute, 0.25: time.Minute, 0.125: 80 * time.Second} {
 		g := open(t, collection.Provider{Unpaced: true})

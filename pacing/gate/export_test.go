@@ -43,7 +43,7 @@ func (w *window) Groups() int       { return w.log.len() }
 func (g *Gate) LeavesAt(now time.Time) time.Time {
 	until := g.freeze.ends(&g.clock)
 	g.freeze, g.longestWait = freeze{until: g.freeze.until}, 1<<62
-	if at := g.Plan(Request{}, now).Until; at.After(until) {
+	if at := g.Plan(&Request{}, now).Until; at.After(until) {
 		return at
 	}
 	return until
@@ -58,7 +58,7 @@ func (c *clamp) OnResult(refused bool, now time.Time) bool {
 }
 
 // Probe reports whether the attempt is the breaker's probe.
-func (p Pass) Probe() bool { return p.probe }
+func (g *Gate) Probe(p Pass) bool { return g.flights.of(&p).probe }
 
 type Clamp = clamp
 
@@ -67,3 +67,8 @@ func (c *clamp) Share() float64              { return c.share() }
 func (g *Gate) Routes() int                  { return len(g.routes) }
 func (g *Gate) RouteOf(stream string) int    { return g.laneOf(stream).route }
 func (g *Gate) RateOf(stream string) float64 { return g.routes[g.laneOf(stream).route].law.Rate() }
+
+// Calm reports whether g asks only those who always have a say, and Alarm makes
+// it ask all of them again.
+func (g *Gate) Calm() bool { return g.calm }
+func (g *Gate) Alarm()     { g.calm = false }

@@ -48,14 +48,14 @@ func (f *freeze) onSend() bool {
 
 // onResult records the end of an attempt: of the test, or one that tells of a
 // refusal.
-func (f *freeze) onResult(p *Pass, o *law.Outcome, sent uint64, clock *timeline, now moment) *collection.FreezeInfo {
-	if p.test {
+func (f *freeze) onResult(l *flight, o *Outcome, sent uint64, clock *timeline, now moment) *collection.FreezeInfo {
+	if l.test {
 		f.testing = false
 	}
 	switch {
 	case o.Refused != "":
-		return f.freeze(p.ID, o, sent, clock, now)
-	case p.test && f.frozen && (o.Signal == law.Succeeded || o.Signal == law.Answered):
+		return f.freeze(l.id, o, sent, clock, now)
+	case l.test && f.frozen && (o.Signal == law.Succeeded || o.Signal == law.Answered):
 		*f = freeze{fence: f.fence}
 		return &collection.FreezeInfo{Reason: "test_request_answered"}
 	}
@@ -64,7 +64,7 @@ func (f *freeze) onResult(p *Pass, o *law.Outcome, sent uint64, clock *timeline,
 
 // freeze begins a freeze, or makes it longer. A refusal of a request that left
 // before the freeze began is the same refusal again.
-func (f *freeze) freeze(id uint64, o *law.Outcome, sent uint64, clock *timeline, now moment) *collection.FreezeInfo {
+func (f *freeze) freeze(id uint64, o *Outcome, sent uint64, clock *timeline, now moment) *collection.FreezeInfo {
 	if f.frozen && id <= f.fence && (f.operator || !o.Operator) {
 		return nil
 	}

@@ -25,19 +25,19 @@ func TestLossesAreTheLawsFirst(t *testing.T) {
 		}
 		now := t0
 		for range 20 {
-			p := g.Leave(gate.Request{}, now)
+			p := g.Leave(&gate.Request{}, now)
 			now = now.Add(100 * ms)
-			g.Settle(now, p, good)
+			g.Settle(now, p, &good)
 		}
 		var flying []gate.Pass
 		for range 12 {
-			flying = append(flying, g.Leave(gate.Request{}, now))
+			flying = append(flying, g.Leave(&gate.Request{}, now))
 		}
 		now = now.Add(givenUp)
 		var told []collection.RateInfo
 		was := g.Rate()
 		for _, p := range flying {
-			changes, _ := g.Settle(now, p, failing)
+			changes, _ := g.Settle(now, p, &failing)
 			for _, c := range changes {
 				if c.Kind == collection.RateChanged {
 					told = append(told, *c.Rate)
@@ -55,9 +55,9 @@ func TestLossesAreTheLawsFirst(t *testing.T) {
 			t.Errorf("of the pace is told %+v, want %+v", told, want)
 		}
 		for range 8 {
-			p := g.Leave(gate.Request{}, now)
+			p := g.Leave(&gate.Request{}, now)
 			now = now.Add(givenUp)
-			g.Settle(now, p, failing)
+			g.Settle(now, p, &failing)
 		}
 		if got := g.Status(now).Breaker; got != gate.Open {
 			t.Errorf("after 8 lost probes the breaker is %s", got)

@@ -89,15 +89,15 @@ func (h *gateHistory) step(what byte) {
 	case 's':
 		h.send()
 	case 'o':
-		h.answer(law.Outcome{Signal: law.Succeeded, Hold: -1})
+		h.answer(gate.Outcome{Signal: law.Succeeded, Hold: -1})
 	case 't':
-		h.answer(law.Outcome{Signal: law.Throttled, Hold: -1})
+		h.answer(gate.Outcome{Signal: law.Throttled, Hold: -1})
 	case 'f':
-		h.answer(law.Outcome{Signal: law.Failed, Hold: -1})
+		h.answer(gate.Outcome{Signal: law.Failed, Hold: -1})
 	case 'h':
-		h.answer(law.Outcome{Signal: law.Throttled, Hold: 3 * time.Minute})
+		h.answer(gate.Outcome{Signal: law.Throttled, Hold: 3 * time.Minute})
 	case 'x':
-		h.answer(law.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
+		h.answer(gate.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
 	case '.':
 		h.now = h.now.Add(500 * time.Millisecond)
 	case 'W':
@@ -111,7 +111,7 @@ func (h *gateHistory) step(what byte) {
 // the gate refuses or waits for an answer.
 func (h *gateHistory) send() {
 	for range 100 {
-		p := h.gate.Plan(gate.Request{}, h.now)
+		p := h.gate.Plan(&gate.Request{}, h.now)
 		if p.Cause == collection.WaitWindow {
 			h.reached["at a ceiling"]++
 		}
@@ -146,7 +146,7 @@ func (h *gateHistory) leave() {
 	}
 	if !h.gate.Closed() {
 		for _, p := range h.flying {
-			if p.Probe() {
+			if h.gate.Probe(p) {
 				h.Error("a second probe leaves while the first is on its way")
 			}
 		}
@@ -154,8 +154,8 @@ func (h *gateHistory) leave() {
 	if h.refused > 0 {
 		h.reached["test"]++
 	}
-	p := h.gate.Leave(gate.Request{}, h.now)
-	if p.Probe() {
+	p := h.gate.Leave(&gate.Request{}, h.now)
+	if h.gate.Probe(p) {
 		h.reached["probe"]++
 	}
 	h.reached["left"]++
@@ -164,7 +164,7 @@ func (h *gateHistory) leave() {
 }
 
 // answer ends the oldest attempt.
-func (h *gateHistory) answer(o law.Outcome) {
+func (h *gateHistory) answer(o gate.Outcome) {
 	if len(h.flying) == 0 {
 		return
 	}
@@ -172,7 +172,7 @@ func (h *gateHistory) answer(o law.Outcome) {
 	h.flying = h.flying[1:]
 	h.now = h.now.Add(20 * time.Millisecond)
 	was := h.gate.Rate()
-	changes, _ := h.gate.Settle(h.now, p, o)
+	changes, _ := h.gate.Settle(h.now, p, &o)
 	if rate := h.gate.Rate(); rate > was && (o.Signal == law.Throttled || o.Signal == law.Failed) {
 		h.Errorf("an answer that is bad raised the pace from %v to %v", was, rate)
 	}

@@ -23,14 +23,14 @@ func resume(tb testing.TB, p collection.Provider, state []byte, now time.Time) *
 
 // attempt lets one request leave as soon as it may, and settles it at once.
 // It returns when it left; the stop is what kept it.
-func attempt(tb testing.TB, g *gate.Gate, now time.Time, o law.Outcome) (time.Time, *collection.Stop) {
+func attempt(tb testing.TB, g *gate.Gate, now time.Time, o gate.Outcome) (time.Time, *collection.Stop) {
 	tb.Helper()
 	for range 10 {
-		switch p := g.Plan(gate.Request{}, now); {
+		switch p := g.Plan(&gate.Request{}, now); {
 		case p.Stop != nil:
 			return now, p.Stop
 		case p.Ready:
-			g.Settle(now, g.Leave(gate.Request{}, now), o)
+			g.Settle(now, g.Leave(&gate.Request{}, now), &o)
 			return now, nil
 		case p.Until.IsZero():
 			tb.Fatal("the only request waits for another")
@@ -43,8 +43,8 @@ func attempt(tb testing.TB, g *gate.Gate, now time.Time, o law.Outcome) (time.Ti
 }
 
 var (
-	good    = law.Outcome{Signal: law.Succeeded, Hold: -1}
-	failing = law.Outcome{Signal: law.Failed, Hold: -1}
+	good    = gate.Outcome{Signal: law.Succeeded, Hold: -1}
+	failing = gate.Outcome{Signal: law.Failed, Hold: -1}
 )
 
 // TestForcedOpen: nothing leaves, across restarts and whatever time passes,
@@ -117,7 +117,7 @@ func TestForcedClosed(t *testing.T) {
 	if got := g.Status(now); got.Breaker != gate.Closed || !got.Forced {
 		t.Errorf("after %d failures: %+v, want forced closed", 3*bad, got)
 	}
-	g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Throttled, Hold: time.Hour})
+	g.Settle(now, g.Leave(&gate.Request{}, now), &gate.Outcome{Signal: law.Throttled, Hold: time.Hour})
 	if _, stop := attempt(t, resume(t, collection.Provider{}, g.Snapshot(now), now), now, good); stop == nil || stop.Reason != collection.RetryAfter {
 		t.Errorf("forced closed, inside a hold: %+v, want retry_after", stop)
 	}
@@ -139,7 +139,7 @@ func TestForceKeepsWhatWasLearned(t *testing.T) {
 	for range 20 {
 		now, _ = attempt(t, g, now, good)
 	}
-	g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Throttled, Hold: 30 * time.Second})
+	g.Settle(now, g.Leave(&gate.Request{}, now), &gate.Outcome{Signal: law.Throttled, Hold: 30 * time.Second})
 	g.SettleUp()
 	want := g.Snapshot(now)
 	state := want
@@ -184,12 +184,12 @@ func TestOperatorsFreeze(t *testing.T) {
 	// Held longer after the second refusal: the third one is still the third.
 	now, g := t0, open(t, collection.Provider{})
 	for range 2 {
-		now, _ = attempt(t, g, now, law.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
+		now, _ = attempt(t, g, now, gate.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
 		now = g.Status(now).FrozenUntil
 	}
 	state, _, _ = gate.ForceHold(g.Snapshot(now), now, now.Add(time.Hour), "")
 	g = resume(t, collection.Provider{}, state, now.Add(time.Hour))
-	now, _ = attempt(t, g, now.Add(time.Hour), law.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
+	now, _ = attempt(t, g, now.Add(time.Hour), gate.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
 	if got := g.Status(now); !got.Frozen || !got.FrozenUntil.IsZero() {
 		t.Errorf("refused for the third time: %+v, want an operator's freeze", got)
 	}

@@ -96,6 +96,7 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 		g.freeze.restore(is.Freeze, &g.clock)
 	}
 	g.breaker.fence, g.freeze.fence = g.sent, g.sent
+	g.calm = false
 	return nil
 }
 

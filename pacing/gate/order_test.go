@@ -11,14 +11,14 @@ import (
 )
 
 // forbidden is a 403 that nobody can explain.
-var forbidden = law.Outcome{Signal: law.Answered, Hold: -1, Refused: "forbidden"}
+var forbidden = gate.Outcome{Signal: law.Answered, Hold: -1, Refused: "forbidden"}
 
 // TestOrdersAreEdits: an order changes what its giver saw, and nothing that was
 // said since.
 func TestOrdersAreEdits(t *testing.T) {
 	const testAfter = 16 * time.Minute
-	send := func(o law.Outcome) func(*gate.Gate, time.Time) {
-		return func(g *gate.Gate, now time.Time) { g.Settle(now, g.Leave(gate.Request{}, now), o) }
+	send := func(o gate.Outcome) func(*gate.Gate, time.Time) {
+		return func(g *gate.Gate, now time.Time) { g.Settle(now, g.Leave(&gate.Request{}, now), &o) }
 	}
 	obey := func(give func([]byte, time.Time, string) ([]byte, []collection.Event, error)) func(*gate.Gate, time.Time) {
 		return func(g *gate.Gate, now time.Time) {
@@ -133,7 +133,7 @@ func TestAmend(t *testing.T) {
 	}
 	earlier := t0.Add(-time.Hour)
 	g = open(t, collection.Provider{Unpaced: true})
-	g.Settle(earlier, g.Leave(gate.Request{}, earlier), forbidden)
+	g.Settle(earlier, g.Leave(&gate.Request{}, earlier), &forbidden)
 	said, now := g.Snapshot(earlier), earlier.Add(ms)
 	next, err := gate.Amend(said, order, now)
 	if err != nil {

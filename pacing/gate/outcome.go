@@ -5,7 +5,28 @@ import (
 
 	"collect/pacing/inflight"
 	"collect/pacing/law"
+	"collect/pacing/response"
 )
+
+// An Outcome is what became of an attempt.
+type Outcome struct {
+	Signal    law.Signal
+	Weak      bool             // nothing but a 503 says so, which may be by chance
+	QuotaUsed bool             // a quota is used up: a hold, and no news about the pace
+	Wide      bool             // the hold concerns more than the requests of Key
+	Operator  bool             // only an operator may release the account that is refused
+	Hold      time.Duration    // the provider asked for it; negative: it did not
+	MaxRate   float64          // requests per second that the provider announced; 0: it did not
+	Windows   []response.Quota // limits that were announced
+	Key       string           // of the requests that the answer speaks of; "": not said
+	Refused   string           // why the account is refused; "" if it is not
+	Why       string           // what went wrong, for people: a few words without secrets; "" if nothing did
+}
+
+// forLaw returns what it says of the pace.
+func (o *Outcome) forLaw() law.Outcome {
+	return law.Outcome{Signal: o.Signal, Weak: o.Weak, Refused: o.Refused != "", Hold: o.Hold, Windows: o.Windows}
+}
 
 // Retry-After is whole seconds, and many clients are told the same one: a
 // little later is polite, earlier is never.
@@ -20,7 +41,7 @@ const quotaHold = time.Hour
 
 // silence notes the silence that o asks for, of its route or of all, and what
 // is left for people. It reports whether it changed.
-func (g *Gate) silence(way *route, o *law.Outcome, now moment) (changed bool) {
+func (g *Gate) silence(way *route, o *Outcome, wait time.Duration, now moment) (changed bool) {
 	hold, reserve := &g.hold, &g.reserve
 	if o.Key != "" {
 		reserve = &way.reserve
@@ -28,7 +49,6 @@ func (g *Gate) silence(way *route, o *law.Outcome, now moment) (changed bool) {
 			hold = &way.hold
 		}
 	}
-	wait := o.Hold
 	if o.QuotaUsed && wait < 0 {
 		wait = quotaHold
 	}
@@ -69,9 +89,9 @@ func flown(s law.Signal) inflight.Outcome {
 // its own, nor what was in flight when the provider refused, or lost, the first
 // of it says more about the provider than that first one. The probe always
 // counts.
-func evidence(p *Pass, s law.Signal, fresh bool) law.Signal {
+func evidence(f *flight, s law.Signal, fresh bool) law.Signal {
 	bad := s == law.Throttled || s == law.Failed
-	if !p.probe && bad && (p.Retry || !fresh) {
+	if !f.probe && bad && (f.retry || !fresh) {
 		return law.Silent
 	}
 	return s

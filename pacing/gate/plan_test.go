@@ -21,7 +21,7 @@ func TestLongestReasonIsWaitedFor(t *testing.T) {
 		p := collection.Provider{Unpaced: true, Reserve: 0.5, Ceilings: []collection.Ceiling{{Count: 1, Per: time.Minute}}}
 		g := resume(t, p, fmt.Appendf(nil, `{"version":1,"recorded_at":%q,"windows":[{"per":60000000000,"log":[{"at":%q,"n":1}]}],
 			"reserved_until":%q,"hold_until":%q,"breaker":{"until":%q,"trips":1}}`, at(0), at(w[0]-time.Minute), at(w[2]), at(w[3]), at(w[4])), t0)
-		return g.Plan(gate.Request{NotBefore: t0.Add(w[1])}, t0)
+		return g.Plan(&gate.Request{NotBefore: t0.Add(w[1])}, t0)
 	}
 	for i, cause := range reasons {
 		w := waits{10 * time.Second, 20 * time.Second, 20 * time.Second, 10 * time.Second, 10 * time.Second}
@@ -47,7 +47,7 @@ func TestSilenceIsPolite(t *testing.T) {
 		g := open(t, collection.Provider{Unpaced: true})
 		g.Draw(func() float64 { return 0.5 })
 		settle := func() bool {
-			_, save := g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Throttled, Hold: hold})
+			_, save := g.Settle(t0, g.Leave(&gate.Request{}, t0), &gate.Outcome{Signal: law.Throttled, Hold: hold})
 			return save
 		}
 		if !settle() {
@@ -69,8 +69,8 @@ func TestSilenceUnderAnotherName(t *testing.T) {
 		g := open(t, collection.Provider{Unpaced: true})
 		g.Draw(func() float64 { return 0 })
 		send(t, g, "issues", t0, told("core"))
-		_, save := g.Settle(t0, g.Leave(gate.Request{Stream: "issues"}, t0), law.Outcome{Signal: law.Throttled, Hold: 10 * time.Second, Key: "search", Wide: wide})
-		if until := g.Plan(gate.Request{Stream: "issues"}, t0).Until; !save || until.Sub(t0) < 10*time.Second {
+		_, save := g.Settle(t0, g.Leave(&gate.Request{Stream: "issues"}, t0), &gate.Outcome{Signal: law.Throttled, Hold: 10 * time.Second, Key: "search", Wide: wide})
+		if until := g.Plan(&gate.Request{Stream: "issues"}, t0).Until; !save || until.Sub(t0) < 10*time.Second {
 			t.Errorf("for all: %t: saved %t, and the next one leaves after %v", wide, save, until.Sub(t0))
 		}
 	}
@@ -83,17 +83,17 @@ func TestSlowerIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answered, first, second := g.Leave(gate.Request{}, t0), g.Leave(gate.Request{}, t0), g.Leave(gate.Request{}, t0)
-	if changes, _ := g.Settle(t0, answered, good); len(changes) != 0 {
+	answered, first, second := g.Leave(&gate.Request{}, t0), g.Leave(&gate.Request{}, t0), g.Leave(&gate.Request{}, t0)
+	if changes, _ := g.Settle(t0, answered, &good); len(changes) != 0 {
 		t.Errorf("an answer tells %+v, want nothing", changes)
 	}
 	was := g.Rate()
-	changes, _ := g.Settle(t0, first, refused)
+	changes, _ := g.Settle(t0, first, &refused)
 	want := collection.RateInfo{Learned: g.Rate(), Previous: was, Reason: "throttled", Binds: gate.Learned}
 	if len(changes) != 1 || changes[0].Kind != collection.RateChanged || *changes[0].Rate != want || want.Learned >= was {
 		t.Errorf("a refusal tells %+v, want %+v", changes, want)
 	}
-	if changes, _ := g.Settle(t0, second, refused); len(changes) != 0 {
+	if changes, _ := g.Settle(t0, second, &refused); len(changes) != 0 {
 		t.Errorf("the next refusal of the same tells %+v, want nothing", changes)
 	}
 }
@@ -118,16 +118,16 @@ func TestBoundInFlight(t *testing.T) {
 			t.Fatal(err)
 		}
 		first, now := g.Concurrency(), t0
-		g.Settle(now, g.Leave(gate.Request{}, now), refused)
+		g.Settle(now, g.Leave(&gate.Request{}, now), &refused)
 		less := g.Concurrency()
 		for range 1000 {
 			var flying []gate.Pass
 			for range g.Concurrency() {
-				flying = append(flying, g.Leave(gate.Request{}, now))
+				flying = append(flying, g.Leave(&gate.Request{}, now))
 			}
 			now = now.Add(100 * ms) // each is answered as soon as the others
 			for _, p := range flying {
-				g.Settle(now, p, good)
+				g.Settle(now, p, &good)
 			}
 		}
 		if after := g.Concurrency(); first != tc.first || less != tc.refused || after != tc.after {
@@ -149,11 +149,11 @@ func TestSlowAnswersFlyFewer(t *testing.T) {
 		for range n {
 			var flying []gate.Pass
 			for range g.Concurrency() {
-				flying = append(flying, g.Leave(gate.Request{}, now))
+				flying = append(flying, g.Leave(&gate.Request{}, now))
 			}
 			now = now.Add(took)
 			for _, p := range flying {
-				g.Settle(now, p, good)
+				g.Settle(now, p, &good)
 			}
 		}
 	}

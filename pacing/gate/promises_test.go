@@ -134,7 +134,7 @@ func (h *promise) step() {
 // refuses, or waits for an answer.
 func (h *promise) send(r gate.Request) {
 	for range 50 {
-		p := h.gate.Plan(r, h.now)
+		p := h.gate.Plan(&r, h.now)
 		switch {
 		case p.Ready:
 			h.leave(r)
@@ -206,9 +206,9 @@ func (h *promise) leave(r gate.Request) {
 		h.Errorf("I12: a request leaves %v before the open breaker lets one out", h.open.Sub(h.now))
 	}
 	h.since["window"] = h.process
-	p := h.gate.Leave(r, h.now)
-	for _, c := range p.Change {
-		h.changed(c)
+	p := h.gate.Leave(&r, h.now)
+	if p.Change != nil {
+		h.changed(*p.Change)
 	}
 	if p.Save {
 		h.saved = h.gate.Snapshot(h.now)
@@ -235,7 +235,7 @@ func (h *promise) end() {
 		h.neverFaster(a, o)
 	}
 	before, routes := h.rates(), h.gate.Routes()
-	changes, save := h.gate.Settle(h.now, a.Pass, o)
+	changes, save := h.gate.Settle(h.now, a.Pass, &o)
 	after := h.rates()
 	for i := range after {
 		switch {
@@ -268,8 +268,8 @@ func (h *promise) rates() []float64 {
 }
 
 // outcome draws what becomes of a request of stream.
-func (h *promise) outcome(stream string) law.Outcome {
-	o := law.Outcome{Hold: -1}
+func (h *promise) outcome(stream string) gate.Outcome {
+	o := gate.Outcome{Hold: -1}
 	signals := map[string][]law.Signal{
 		"fair":   {law.Succeeded, law.Succeeded, law.Succeeded, law.Succeeded, law.Succeeded, law.Answered},
 		"mixed":  {law.Succeeded, law.Succeeded, law.Succeeded, law.Answered, law.Throttled, law.Throttled, law.Failed, law.Silent},
@@ -306,10 +306,10 @@ func (h *promise) outcome(stream string) law.Outcome {
 
 // neverFaster compares what o does to the next request of each stream with
 // what the same attempt without any answer would have done.
-func (h *promise) neverFaster(a underway, o law.Outcome) {
+func (h *promise) neverFaster(a underway, o gate.Outcome) {
 	with, without := twin(h.gate), twin(h.gate)
-	with.Settle(h.now, a.Pass, o)
-	without.Settle(h.now, a.Pass, law.Outcome{Signal: law.Silent, Hold: -1})
+	with.Settle(h.now, a.Pass, &o)
+	without.Settle(h.now, a.Pass, &gate.Outcome{Signal: law.Silent, Hold: -1})
 	for _, stream := range promiseStreams {
 		got, want := h.next(twin(with), stream), h.next(twin(without), stream)
 		if got.Before(want) {
@@ -327,7 +327,7 @@ func (h *promise) next(g *gate.Gate, stream string) time.Time {
 	never := h.now.Add(100 * 365 * 24 * time.Hour)
 	now := h.now
 	for range 50 {
-		p := g.Plan(gate.Request{Stream: stream}, now)
+		p := g.Plan(&gate.Request{Stream: stream}, now)
 		switch {
 		case p.Ready:
 			return now
@@ -343,7 +343,7 @@ func (h *promise) next(g *gate.Gate, stream string) time.Time {
 }
 
 // heard notes the silence that o asks for.
-func (h *promise) heard(o law.Outcome) {
+func (h *promise) heard(o gate.Outcome) {
 	if o.Hold <= 0 {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/pacing/law"
 )
 
 // longLimit is the length from which a ceiling leaves a share for people: the
@@ -28,13 +27,13 @@ func (g *Gate) reserved(c collection.Ceiling) collection.Ceiling {
 //
 // It is a wait, and no news of the pace: nothing is slowed down before it, and
 // nothing after it.
-func (g *Gate) reach(o *law.Outcome) time.Duration {
+func (g *Gate) reach(o *Outcome) time.Duration {
 	var wait time.Duration = -1
 	for _, q := range o.Windows {
 		if q.Unit != "" || q.Limit <= 0 || q.Remaining < 0 || q.Reset < 0 {
 			continue
 		}
-		if q.Remaining-float64(g.flights.InFlight()) <= g.share*q.Limit {
+		if q.Remaining-float64(g.slots.InFlight()) <= g.share*q.Limit {
 			wait = max(wait, q.Reset)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // leftOf is a good answer that says what is left of a limit.
-func leftOf(remaining, limit float64, reset time.Duration) law.Outcome {
-	return law.Outcome{Signal: law.Succeeded, Hold: -1, Windows: []response.Quota{
+func leftOf(remaining, limit float64, reset time.Duration) gate.Outcome {
+	return gate.Outcome{Signal: law.Succeeded, Hold: -1, Windows: []response.Quota{
 		{Name: "hourly", Limit: limit, Remaining: remaining, Reset: reset},
 	}}
 }
@@ -44,7 +44,7 @@ func TestReserveLeavesAShare(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, g := range []*gate.Gate{g, again} {
-			plan := g.Plan(gate.Request{}, now)
+			plan := g.Plan(&gate.Request{}, now)
 			if got := plan.Cause == collection.WaitReserve && plan.Until.Sub(now) >= 40*time.Minute; got != tc.want {
 				t.Errorf("%v of 5000 left, %v reserved: %+v", tc.remaining, tc.share, plan)
 			}
@@ -83,7 +83,7 @@ func TestReserveTooLongEndsTheRun(t *testing.T) {
 	g := open(t, collection.Provider{Reserve: 0.5}) // waits a minute at most
 	now, _ := attempt(t, g, t0, leftOf(10, 100, time.Hour))
 	for name, r := range map[string]gate.Request{"patience": {}, "time": {Deadline: now.Add(30 * time.Second)}} {
-		stop := g.Plan(r, now).Stop
+		stop := g.Plan(&r, now).Stop
 		if stop == nil || stop.Reason != collection.RequestCap || stop.Reason.Kind() != collection.Planned || stop.NotBefore.Sub(now) < time.Hour || stop.Detail == "" {
 			t.Errorf("beyond the %s: %+v", name, stop)
 		}
@@ -116,7 +116,7 @@ func TestReserveConcernsWhatIsNamed(t *testing.T) {
 		"more than all": {Limit: 100, Remaining: 120, Reset: time.Hour},
 	} {
 		g := open(t, collection.Provider{Reserve: 0.2})
-		now, _ := attempt(t, g, t0, law.Outcome{Signal: law.Succeeded, Hold: -1, Windows: []response.Quota{q}})
+		now, _ := attempt(t, g, t0, gate.Outcome{Signal: law.Succeeded, Hold: -1, Windows: []response.Quota{q}})
 		if at, stop := attempt(t, g, now, good); stop != nil || at.Sub(now) > time.Minute {
 			t.Errorf("%s: %v, %+v", name, at.Sub(now), stop)
 		}
@@ -134,7 +134,7 @@ func TestNoReserve(t *testing.T) {
 	saved := resume(t, collection.Provider{Unpaced: true}, []byte(`{"version":1,"recorded_at":"2026-11-21T10:00:00Z",
 		"reserved_until":"2026-11-21T11:00:00Z","routes":[{"reserved_until":"2026-11-21T11:00:00Z"}]}`), t0)
 	for _, g := range []*gate.Gate{g, saved} {
-		if plan := g.Plan(gate.Request{}, later); !plan.Ready {
+		if plan := g.Plan(&gate.Request{}, later); !plan.Ready {
 			t.Errorf("%+v, want to leave", plan)
 		}
 	}
@@ -154,8 +154,8 @@ func TestReserveOfCeilings(t *testing.T) {
 		p := collection.Provider{Unpaced: true, Reserve: 0.2, Ceilings: []collection.Ceiling{tc.ceiling}}
 		g := open(t, p)
 		sent := 0
-		for g.Plan(gate.Request{}, t0).Ready {
-			g.Settle(t0, g.Leave(gate.Request{}, t0), good)
+		for g.Plan(&gate.Request{}, t0).Ready {
+			g.Settle(t0, g.Leave(&gate.Request{}, t0), &good)
 			sent++
 		}
 		if sent != tc.want {
@@ -195,7 +195,7 @@ func TestDayIsCountedAcrossKills(t *testing.T) {
 				g = open(disk)
 			}
 			now = now.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "minutes")) * time.Minute)
-			plan := g.Plan(gate.Request{}, now)
+			plan := g.Plan(&gate.Request{}, now)
 			if !plan.Ready {
 				full++
 				if rapid.Bool().Draw(t, "wait") {
@@ -203,12 +203,12 @@ func TestDayIsCountedAcrossKills(t *testing.T) {
 				}
 				continue
 			}
-			pass := g.Leave(gate.Request{}, now)
+			pass := g.Leave(&gate.Request{}, now)
 			if pass.Save {
 				disk = g.Snapshot(now)
 			}
 			sent = append(sent, now)
-			if _, save := g.Settle(now, pass, good); save {
+			if _, save := g.Settle(now, pass, &good); save {
 				disk = g.Snapshot(now)
 			}
 			day := 0

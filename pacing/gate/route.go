@@ -29,7 +29,8 @@ type route struct {
 	law   law.Law
 	kept  *law.Memory // of a route that is only looked at, and has no law
 	used  bool        // a request left
-	heard time.Time   // when the provider last said anything about its pace
+	spoke bool        // the provider said something about its pace,
+	heard moment      // and when it last did
 
 	hold    moment  // the provider asked for silence until then
 	reserve moment  // what is left until then is for people
@@ -125,7 +126,7 @@ func (g *Gate) laneOf(stream string) lane {
 //
 // An error does not move a stream to another route, whose pace may be faster:
 // the answer after it does.
-func (g *Gate) learn(stream string, from int, o *law.Outcome) int {
+func (g *Gate) learn(stream string, from int, o *Outcome) int {
 	if len(o.Key) > keyBytes {
 		return from
 	}
@@ -184,16 +185,18 @@ func (r *route) onSend(weight float64, now moment) law.Ticket {
 }
 
 // keep returns what a later process should know of the pace of r.
-func (r *route) keep() law.Memory {
+func (r *route) keep(clock *timeline) law.Memory {
 	m := r.law.Keep()
-	m.HeardAt = saved(r.heard)
+	if r.spoke {
+		m.HeardAt = saved(clock.when(r.heard))
+	}
 	return m
 }
 
 // restore continues with it.
-func (r *route) restore(m law.Memory, now time.Time) {
+func (r *route) restore(m law.Memory, clock *timeline, now time.Time) {
 	if r.law.Restore(m, now.Sub(m.HeardAt)) {
-		r.heard = m.HeardAt
+		r.heard, r.spoke = clock.of(m.HeardAt), true
 	}
 }
 
@@ -222,7 +225,7 @@ func (g *Gate) keepRoutes(now moment) []keptRoute {
 			all[i].Most, all[i].Told = r.most, saved(g.clock.when(r.told))
 		}
 		if i > 0 {
-			m := r.keep()
+			m := r.keep(&g.clock)
 			all[i].Memory = &m
 		}
 	}
@@ -269,7 +272,7 @@ func (g *Gate) restoreRoutes(all []keptRoute, now time.Time) {
 			continue
 		}
 		if k.Memory != nil {
-			r.restore(*k.Memory, now)
+			r.restore(*k.Memory, &g.clock, now)
 		}
 		for _, stream := range k.Streams {
 			if l := g.laneOf(stream); l.route == 0 || k.Name == "" {

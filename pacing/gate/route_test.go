@@ -15,15 +15,15 @@ import (
 )
 
 // send lets one request of a stream leave as soon as it may, and settles it.
-func send(tb testing.TB, g *gate.Gate, stream string, now time.Time, o law.Outcome) (time.Time, *collection.Stop) {
+func send(tb testing.TB, g *gate.Gate, stream string, now time.Time, o gate.Outcome) (time.Time, *collection.Stop) {
 	tb.Helper()
 	r := gate.Request{Stream: stream}
 	for range 20 {
-		switch p := g.Plan(r, now); {
+		switch p := g.Plan(&r, now); {
 		case p.Stop != nil:
 			return now, p.Stop
 		case p.Ready:
-			g.Settle(now, g.Leave(r, now), o)
+			g.Settle(now, g.Leave(&r, now), &o)
 			return now, nil
 		default:
 			now = p.Until
@@ -34,7 +34,7 @@ func send(tb testing.TB, g *gate.Gate, stream string, now time.Time, o law.Outco
 }
 
 // told is a good answer that names the bucket of its request.
-func told(key string) law.Outcome { return law.Outcome{Signal: law.Succeeded, Hold: -1, Key: key} }
+func told(key string) gate.Outcome { return gate.Outcome{Signal: law.Succeeded, Hold: -1, Key: key} }
 
 // TestDeclaredRoutesHaveTheirOwnPace: a refusal of one slows that one down, and
 // what concerns the account concerns both.
@@ -53,7 +53,7 @@ func TestDeclaredRoutesHaveTheirOwnPace(t *testing.T) {
 	if got := g.RateOf("hits"); got >= wasSearch {
 		t.Errorf("a refused search left its pace at %v", got)
 	}
-	g.Settle(now, g.Leave(gate.Request{Stream: "found"}, now), law.Outcome{Signal: law.Throttled, Hold: 30 * time.Second})
+	g.Settle(now, g.Leave(&gate.Request{Stream: "found"}, now), &gate.Outcome{Signal: law.Throttled, Hold: 30 * time.Second})
 	if at, _ := send(t, g, "issues", now, good); at.Sub(now) < 30*time.Second {
 		t.Errorf("a hold that names no route was over for issues after %v", at.Sub(now))
 	}
@@ -72,7 +72,7 @@ func TestLearnedRoutes(t *testing.T) {
 	if g.Routes() != 2 || g.RouteOf("messages") == g.RouteOf("members") || g.RateOf("messages") < pace {
 		t.Fatalf("%d routes, messages by %d at %v/s, members by %d", g.Routes(), g.RouteOf("messages"), g.RateOf("messages"), g.RouteOf("members"))
 	}
-	hold := law.Outcome{Signal: law.Throttled, Hold: 50 * time.Second, Key: "b2"}
+	hold := gate.Outcome{Signal: law.Throttled, Hold: 50 * time.Second, Key: "b2"}
 	now, _ = send(t, g, "members", now, hold)
 	for _, g := range []*gate.Gate{g, resume(t, collection.Provider{}, g.Snapshot(now), now)} {
 		if at, _ := send(t, g, "messages", now, told("a1")); at.Sub(now) > 10*time.Second {
@@ -143,14 +143,14 @@ func TestRoutesTogetherKeepTheCeiling(t *testing.T) {
 			wake := now.Add(time.Second)
 			for _, s := range streams {
 				r := gate.Request{Stream: s}
-				plan := g.Plan(r, now)
+				plan := g.Plan(&r, now)
 				if !plan.Ready {
 					if plan.Until.After(now) && plan.Until.Before(wake) {
 						wake = plan.Until
 					}
 					continue
 				}
-				g.Settle(now, g.Leave(r, now), good)
+				g.Settle(now, g.Leave(&r, now), &good)
 				sent = append(sent, left{now, max(1, int(p.Routes[s].Weight))})
 			}
 			now = wake
@@ -206,7 +206,7 @@ func TestWeight(t *testing.T) {
 func TestDroppedRouteKeepsItsSilence(t *testing.T) {
 	p := collection.Provider{Routes: map[string]collection.Route{"found": {Name: "search"}}}
 	g, now := open(t, p), t0
-	now, _ = send(t, g, "found", now, law.Outcome{Signal: law.Throttled, Hold: 40 * time.Second, Key: "search"})
+	now, _ = send(t, g, "found", now, gate.Outcome{Signal: law.Throttled, Hold: 40 * time.Second, Key: "search"})
 	state := g.Snapshot(now)
 	for _, stream := range []string{"found", "issues"} {
 		g := resume(t, collection.Provider{}, state, now)
@@ -252,7 +252,7 @@ func TestOneNameIsOneRoute(t *testing.T) {
 	for _, second := range []string{`"key":"core"`, `"streams":["issues"]`} {
 		g := resume(t, collection.Provider{Unpaced: true}, []byte(`{"version":1,"recorded_at":"2026-11-21T10:00:00Z",
 			"routes":[{"key":"core"},{`+second+`,"hold_until":"2026-11-21T10:00:10Z"}]}`), t0)
-		if until := g.Plan(gate.Request{}, t0).Until; g.Routes() != 1 || until.Sub(t0) != 10*time.Second {
+		if until := g.Plan(&gate.Request{}, t0).Until; g.Routes() != 1 || until.Sub(t0) != 10*time.Second {
 			t.Errorf("%s: %d routes, and that of all is silent for %v, want one and 10s", second, g.Routes(), until.Sub(t0))
 		}
 	}
@@ -267,10 +267,10 @@ func TestUnpacedRoutes(t *testing.T) {
 	}
 	for i := range 20 {
 		for _, stream := range []string{"issues", "found"} {
-			if plan := g.Plan(gate.Request{Stream: stream}, t0); !plan.Ready {
+			if plan := g.Plan(&gate.Request{Stream: stream}, t0); !plan.Ready {
 				t.Fatalf("request %d of %s waits: %+v", i, stream, plan)
 			}
-			g.Leave(gate.Request{Stream: stream}, t0)
+			g.Leave(&gate.Request{Stream: stream}, t0)
 		}
 	}
 }
@@ -294,7 +294,7 @@ func TestRateIsOfAllRoutes(t *testing.T) {
 // TestAnnouncedPace: a rate that the provider announces is not exceeded while
 // it is fresh, not even by the next process; an error only lowers it.
 func TestAnnouncedPace(t *testing.T) {
-	rate := func(r float64, s law.Signal) law.Outcome { return law.Outcome{Signal: s, Hold: -1, MaxRate: r} }
+	rate := func(r float64, s law.Signal) gate.Outcome { return gate.Outcome{Signal: s, Hold: -1, MaxRate: r} }
 	g, now := open(t, collection.Provider{}), t0
 	now, _ = send(t, g, "", now, rate(0.1, law.Succeeded))
 	for _, g := range []*gate.Gate{g, resume(t, collection.Provider{}, g.Snapshot(now), now)} {

@@ -27,7 +27,7 @@ func TestSavesOfALongWindow(t *testing.T) {
 	} {
 		g := open(t, collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{tc.ceiling}, Routes: map[string]collection.Route{"s": {Weight: tc.weight}}})
 		for i := range 40 {
-			p := g.Leave(gate.Request{Stream: "s"}, t0)
+			p := g.Leave(&gate.Request{Stream: "s"}, t0)
 			if want := tc.every > 0 && i%tc.every == 0; p.Save != want {
 				t.Errorf("%+v, each as %v: request %d is saved first: %t, want %t", tc.ceiling, tc.weight, i, p.Save, want)
 			}
@@ -62,7 +62,7 @@ func TestSavedWindowIsSmall(t *testing.T) {
 	now := t0
 	for range 2 * count {
 		now = now.Add(day / count)
-		g.Settle(now, g.Leave(gate.Request{}, now), good)
+		g.Settle(now, g.Leave(&gate.Request{}, now), &good)
 	}
 	w, n := windowOf(t, g.Snapshot(now)), 0
 	for i, d := range w.Log {
@@ -112,7 +112,7 @@ func TestRestoredWindow(t *testing.T) {
 				t.Errorf("[%s]: %+v is saved again", tc.log, d)
 			}
 		}
-		if later := t0.Add(time.Hour); tc.ahead == 10 && (g.Plan(gate.Request{}, later.Add(-1)).Ready || !g.Plan(gate.Request{}, later).Ready) {
+		if later := t0.Add(time.Hour); tc.ahead == 10 && (g.Plan(&gate.Request{}, later.Add(-1)).Ready || !g.Plan(&gate.Request{}, later).Ready) {
 			t.Error("what may have left does not count for an hour from now")
 		}
 	}

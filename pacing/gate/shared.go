@@ -13,7 +13,7 @@ import (
 // many requests may be in flight as either allows. A ceiling that is none is
 // left out.
 func (g *Gate) Share(ceilings []collection.Ceiling, concurrency int) {
-	g.flights.Raise(concurrency)
+	g.slots.Raise(concurrency)
 	var usable []collection.Ceiling
 	for _, c := range ceilings {
 		if c.Count <= 0 || c.Per <= 0 {

@@ -14,8 +14,8 @@ import (
 // burst lets requests leave at now until none may any more, and returns how
 // many did.
 func burst(g *gate.Gate, now time.Time) (n int) {
-	for ; n < 1000 && g.Plan(gate.Request{}, now).Ready; n++ {
-		g.Leave(gate.Request{}, now)
+	for ; n < 1000 && g.Plan(&gate.Request{}, now).Ready; n++ {
+		g.Leave(&gate.Request{}, now)
 	}
 	return n
 }
@@ -91,7 +91,7 @@ func TestTakeOverSpendsShortWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Leave(gate.Request{}, t0)
+	g.Leave(&gate.Request{}, t0)
 	now := t0.Add(3 * time.Second)
 	g.TakeOver(now)
 	if got := burst(g, now.Add(7*time.Second)); got != 1 { // what is known to have left is over
@@ -112,7 +112,7 @@ func TestTakeOverSpendsShortWindows(t *testing.T) {
 // says nothing about the time after it.
 func TestObeyForgetsWhatFlew(t *testing.T) {
 	g, now := open(t, collection.Provider{Unpaced: true}), t0
-	p := g.Leave(gate.Request{}, now)
+	p := g.Leave(&gate.Request{}, now)
 	closed, _, err := gate.ForceClosed(g.Snapshot(now), now, "")
 	if err == nil {
 		err = g.Obey(closed, now)
@@ -131,7 +131,7 @@ func TestObeyForgetsWhatFlew(t *testing.T) {
 		t.Error("a state that cannot be read is obeyed")
 	}
 	for range 5 {
-		g.Settle(now, p, law.Outcome{Signal: law.Failed, Hold: -1})
+		g.Settle(now, p, &gate.Outcome{Signal: law.Failed, Hold: -1})
 	}
 	if !g.Closed() {
 		t.Error("what left before opens the breaker")

@@ -23,9 +23,9 @@ func TestSilenceAfterSleep(t *testing.T) {
 		}
 		now := time.Now()
 		now = due(g, now)
-		pass := g.Leave(gate.Request{}, now)
+		pass := g.Leave(&gate.Request{}, now)
 		now = jumped(now.Add(time.Second), jump)
-		g.Settle(now, pass, law.Outcome{Signal: law.Throttled, Hold: time.Hour})
+		g.Settle(now, pass, &gate.Outcome{Signal: law.Throttled, Hold: time.Hour})
 
 		wall := now.Round(0)
 		var saved struct {
@@ -45,10 +45,10 @@ func TestSilenceAfterSleep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stop := g.Refuse(gate.Request{}, now.Add(119*time.Minute)); stop == nil {
+		if stop := g.Refuse(&gate.Request{}, now.Add(119*time.Minute)); stop == nil {
 			t.Errorf("after a jump of %v a freeze for two hours is over before", jump)
 		}
-		if stop := g.Refuse(gate.Request{}, now.Add(121*time.Minute)); stop != nil {
+		if stop := g.Refuse(&gate.Request{}, now.Add(121*time.Minute)); stop != nil {
 			t.Errorf("after a jump of %v a freeze for two hours goes on: %v", jump, stop)
 		}
 	}

@@ -35,7 +35,7 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 	k := kept{
 		Version:    stateVersion,
 		RecordedAt: saved(at),
-		Memory:     g.routes[0].keep(),
+		Memory:     g.routes[0].keep(&g.clock),
 		Ceiling:    g.ceiling,
 		Breaker:    g.breaker.snapshot(&g.clock),
 		Freeze:     g.freeze.snapshot(&g.clock),
@@ -134,7 +134,8 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 		return err
 	}
 	since := g.clock.moment(now)
-	g.routes[0].restore(k.Memory, now)
+	g.calm = false
+	g.routes[0].restore(k.Memory, &g.clock, now)
 	g.hold = g.clock.of(k.Hold)
 	if g.share > 0 {
 		g.reserve = g.clock.of(k.Reserve)

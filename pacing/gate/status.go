@@ -60,8 +60,9 @@ type Constraint struct {
 }
 
 // Status returns how things stand at now.
-func (g *Gate) Status(now time.Time) Status {
-	return g.status(g.Rate(), g.routes[0].keep().HeardAt, g.clock.moment(now))
+func (g *Gate) Status(at time.Time) Status {
+	now := g.clock.moment(at)
+	return g.status(g.Rate(), g.routes[0].keep(&g.clock).HeardAt, now)
 }
 
 func (g *Gate) status(rate float64, heard time.Time, now moment) Status {
@@ -112,12 +113,12 @@ func (g *Gate) constraints(s Status, now moment) []Constraint {
 		if r.fresh(now) {
 			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.most, Since: g.clock.when(r.told)})
 		}
-		if rate, since := r.learned(); i > 0 && rate > 0 {
+		if rate, since := r.learned(&g.clock); i > 0 && rate > 0 {
 			all = append(all, Constraint{Name: Learned, Route: name, PerSecond: rate, Since: since})
 		}
 	}
-	if g.flights != nil {
-		all = append(all, Constraint{Name: InFlightMax, Count: g.flights.Limit(), Used: g.flights.InFlight(), Blocks: !g.flights.Room()})
+	if g.slots != nil {
+		all = append(all, Constraint{Name: InFlightMax, Count: g.slots.Limit(), Used: g.slots.InFlight(), Blocks: !g.slots.Room()})
 	}
 	if i := strictestOf(all, len(g.routes)); i >= 0 {
 		all[i].Binds = true
@@ -126,10 +127,10 @@ func (g *Gate) constraints(s Status, now moment) []Constraint {
 }
 
 // learned returns the pace of r, and when it was last confirmed.
-func (r *route) learned() (rate float64, since time.Time) {
+func (r *route) learned(clock *timeline) (rate float64, since time.Time) {
 	switch {
 	case r.law != nil:
-		return r.law.Rate(), r.keep().HeardAt
+		return r.law.Rate(), r.keep(clock).HeardAt
 	case r.kept != nil && r.kept.Interval > 0:
 		return law.PerSecond(r.kept.Interval), r.kept.HeardAt
 	}
@@ -271,7 +272,7 @@ func (g *Gate) Rate() float64 {
 func (g *Gate) Most() float64 { return g.routes[0].law.Most() }
 
 // Concurrency returns how many requests may be in flight at once.
-func (g *Gate) Concurrency() int { return g.flights.Limit() }
+func (g *Gate) Concurrency() int { return g.slots.Limit() }
 
 // Closed reports whether the breaker is.
 func (g *Gate) Closed() bool { return g.breaker.state == Closed }

@@ -38,34 +38,34 @@ func TestOneConstraintBinds(t *testing.T) {
 			return now
 		}, gate.CeilingOf},
 		{minute, func(g *gate.Gate) time.Time {
-			now, _ := attempt(t, g, t0, law.Outcome{Signal: law.Throttled, Hold: time.Hour})
+			now, _ := attempt(t, g, t0, gate.Outcome{Signal: law.Throttled, Hold: time.Hour})
 			return now
 		}, gate.HoldOf},
 		{minute, func(g *gate.Gate) time.Time {
-			now, _ := attempt(t, g, t0, law.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
+			now, _ := attempt(t, g, t0, gate.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
 			return now
 		}, gate.FreezeOf},
 		{collection.Provider{Unpaced: true}, func(g *gate.Gate) time.Time {
-			g.Leave(gate.Request{}, t0)
+			g.Leave(&gate.Request{}, t0)
 			return t0
 		}, gate.InFlightMax},
 		// The pace can rise no further.
 		{collection.Provider{StartPerSecond: 2, Ceilings: []collection.Ceiling{{Count: 2, Per: time.Second}}}, func(*gate.Gate) time.Time { return t0 }, gate.CeilingOf},
 		// The only route has a name.
 		{collection.Provider{Unpaced: true}, func(g *gate.Gate) time.Time {
-			g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Succeeded, Hold: -1, Key: "core", MaxRate: 2})
+			g.Settle(t0, g.Leave(&gate.Request{}, t0), &gate.Outcome{Signal: law.Succeeded, Hold: -1, Key: "core", MaxRate: 2})
 			return t0
 		}, gate.Announced},
 		// What limits one of several routes does not limit all.
 		{collection.Provider{Unpaced: true, Routes: map[string]collection.Route{"found": {Name: "search"}}}, func(g *gate.Gate) time.Time {
-			g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Succeeded, Hold: -1, Key: "core", MaxRate: 2})
-			g.Leave(gate.Request{}, t0)
+			g.Settle(t0, g.Leave(&gate.Request{}, t0), &gate.Outcome{Signal: law.Succeeded, Hold: -1, Key: "core", MaxRate: 2})
+			g.Leave(&gate.Request{}, t0)
 			return t0
 		}, gate.InFlightMax},
 		// A person, longer than any house is full.
 		{collection.Provider{Unpaced: true}, func(g *gate.Gate) time.Time {
-			g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Silent, Hold: -1, Refused: "suspended", Operator: true})
-			g.Leave(gate.Request{}, t0)
+			g.Settle(t0, g.Leave(&gate.Request{}, t0), &gate.Outcome{Signal: law.Silent, Hold: -1, Refused: "suspended", Operator: true})
+			g.Leave(&gate.Request{}, t0)
 			return t0
 		}, gate.FreezeOf},
 	} {

@@ -14,18 +14,18 @@ import (
 func TestDeadlineStopsWaits(t *testing.T) {
 	p := collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 1, Per: 20 * time.Second}}}
 	g := open(t, p)
-	g.Settle(t0, g.Leave(gate.Request{}, t0), good)
+	g.Settle(t0, g.Leave(&gate.Request{}, t0), &good)
 	free := t0.Add(20 * time.Second)
 	for _, tc := range []struct {
 		deadline time.Time
 		stopped  bool
 	}{{time.Time{}, false}, {free.Add(-1), true}, {free, true}, {free.Add(1), false}} {
-		plan := g.Plan(gate.Request{Deadline: tc.deadline}, t0)
+		plan := g.Plan(&gate.Request{Deadline: tc.deadline}, t0)
 		if got := plan.Stop != nil; got != tc.stopped || got && plan.Stop.Reason != collection.WallClock || !got && !plan.Until.Equal(free) {
 			t.Errorf("deadline %v: %+v, stopped %t, want %t", tc.deadline, plan, got, tc.stopped)
 		}
 	}
-	if plan := g.Plan(gate.Request{Deadline: free}, free); !plan.Ready {
+	if plan := g.Plan(&gate.Request{Deadline: free}, free); !plan.Ready {
 		t.Errorf("who need not wait is not asked whether it fits: %+v", plan)
 	}
 }
@@ -35,16 +35,16 @@ func TestDeadlineStopsWaits(t *testing.T) {
 func TestOpenBreakerAndTheDeadline(t *testing.T) {
 	g, now := open(t, collection.Provider{Unpaced: true}), t0
 	for range 5 {
-		g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Failed, Hold: -1})
+		g.Settle(now, g.Leave(&gate.Request{}, now), &gate.Outcome{Signal: law.Failed, Hold: -1})
 	}
 	until := g.OpenUntil()
-	if plan := g.Plan(gate.Request{Deadline: until}, now); plan.Stop == nil || plan.Stop.Reason != collection.CircuitOpen || !plan.Stop.NotBefore.Equal(until) {
+	if plan := g.Plan(&gate.Request{Deadline: until}, now); plan.Stop == nil || plan.Stop.Reason != collection.CircuitOpen || !plan.Stop.NotBefore.Equal(until) {
 		t.Errorf("a run that ends when the breaker lets a probe out: %+v, want circuit_open until %v", plan, until)
 	}
-	if plan := g.Plan(gate.Request{Deadline: until.Add(1)}, now); plan.Stop != nil || !plan.Until.Equal(until) {
+	if plan := g.Plan(&gate.Request{Deadline: until.Add(1)}, now); plan.Stop != nil || !plan.Until.Equal(until) {
 		t.Errorf("a run that lasts longer: %+v, want a wait until %v", plan, until)
 	}
-	if plan := g.Plan(gate.Request{Deadline: until.Add(-1)}, until); plan.Stop != nil || !plan.Ready {
+	if plan := g.Plan(&gate.Request{Deadline: until.Add(-1)}, until); plan.Stop != nil || !plan.Ready {
 		t.Errorf("when the breaker's time is over: %+v, want a probe", plan)
 	}
 }
@@ -61,18 +61,18 @@ func TestFreezeEndsWithAnAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := t0
-		refused, early := g.Leave(gate.Request{}, now), g.Leave(gate.Request{}, now)
-		g.Settle(now, refused, law.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
-		g.Settle(now, early, good)
+		refused, early := g.Leave(&gate.Request{}, now), g.Leave(&gate.Request{}, now)
+		g.Settle(now, refused, &gate.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"})
+		g.Settle(now, early, &good)
 		if !g.Status(now).Frozen {
 			t.Error("the answer to what left before ends the freeze")
 		}
 		now = now.Add(15 * time.Minute)
-		test := g.Leave(gate.Request{}, now)
-		if plan := g.Plan(gate.Request{}, now); plan.Ready || plan.Stop != nil || !plan.Until.IsZero() {
+		test := g.Leave(&gate.Request{}, now)
+		if plan := g.Plan(&gate.Request{}, now); plan.Ready || plan.Stop != nil || !plan.Until.IsZero() {
 			t.Errorf("beside the test request: %+v, want to wait for its answer", plan)
 		}
-		g.Settle(now, test, law.Outcome{Signal: tc.signal, Hold: -1})
+		g.Settle(now, test, &gate.Outcome{Signal: tc.signal, Hold: -1})
 		if got := !g.Status(now).Frozen; got != tc.thaws {
 			t.Errorf("after a test request with signal %d the freeze is over: %t", tc.signal, got)
 		}
@@ -83,9 +83,9 @@ func TestFreezeEndsWithAnAnswer(t *testing.T) {
 // to its test request ends it no more.
 func TestReleasedWhileItIsTested(t *testing.T) {
 	g, now := open(t, collection.Provider{Unpaced: true}), t0
-	g.Settle(now, g.Leave(gate.Request{}, now), forbidden)
+	g.Settle(now, g.Leave(&gate.Request{}, now), &forbidden)
 	now = now.Add(15 * time.Minute)
-	test := g.Leave(gate.Request{}, now)
+	test := g.Leave(&gate.Request{}, now)
 	order, _, err := gate.Release(g.Snapshot(now), now)
 	if err == nil {
 		err = g.Obey(order, now)
@@ -93,7 +93,7 @@ func TestReleasedWhileItIsTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changes, _ := g.Settle(now, test, good); len(changes) != 0 {
+	if changes, _ := g.Settle(now, test, &good); len(changes) != 0 {
 		t.Errorf("the answer tells %+v, want nothing", changes)
 	}
 }
@@ -115,9 +115,8 @@ func TestWhatTheBreakerCounts(t *testing.T) {
 	} {
 		g, now := open(t, collection.Provider{}), t0
 		for i := range 5 {
-			p := g.Leave(gate.Request{}, now)
-			p.Retry = tc.retry && i > 0
-			g.Settle(now, p, law.Outcome{Signal: tc.signal, Hold: -1})
+			p := g.Leave(&gate.Request{Retry: tc.retry && i > 0}, now)
+			g.Settle(now, p, &gate.Outcome{Signal: tc.signal, Hold: -1})
 		}
 		if got := !g.Closed(); got != tc.opens {
 			t.Errorf("%s: the breaker is open: %t", tc.name, got)
@@ -129,7 +128,7 @@ func TestWhatTheBreakerCounts(t *testing.T) {
 func TestUsedQuotaWithoutATime(t *testing.T) {
 	for _, tc := range []struct{ hold, want time.Duration }{{-1, time.Hour}, {0, 0}, {7 * time.Second, 7 * time.Second}} {
 		g := open(t, collection.Provider{Unpaced: true})
-		g.Settle(t0, g.Leave(gate.Request{}, t0), law.Outcome{Signal: law.Silent, Hold: tc.hold, QuotaUsed: true})
+		g.Settle(t0, g.Leave(&gate.Request{}, t0), &gate.Outcome{Signal: law.Silent, Hold: tc.hold, QuotaUsed: true})
 		until := g.Status(t0).HoldUntil
 		if got := until.Sub(t0); got < tc.want || got > tc.want+200*ms {
 			t.Errorf("used up, and told to wait %v: silent for %v, want %v", tc.hold, got, tc.want)
@@ -152,9 +151,9 @@ func TestClampsThatAreNone(t *testing.T) {
 // TestWhatFliesTogetherIsRefusedTogether: the refusals of what had left before
 // the freeze began are the same one, unless one of them says more.
 func TestWhatFliesTogetherIsRefusedTogether(t *testing.T) {
-	suspended := law.Outcome{Signal: law.Silent, Hold: -1, Refused: "suspended", Operator: true}
+	suspended := gate.Outcome{Signal: law.Silent, Hold: -1, Refused: "suspended", Operator: true}
 	for _, tc := range []struct {
-		second law.Outcome
+		second gate.Outcome
 		until  time.Time // zero: a person must act
 		words  string
 	}{
@@ -165,9 +164,9 @@ func TestWhatFliesTogetherIsRefusedTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, second := g.Leave(gate.Request{}, t0), g.Leave(gate.Request{}, t0)
-		g.Settle(t0, first, forbidden)
-		g.Settle(t0, second, tc.second)
+		first, second := g.Leave(&gate.Request{}, t0), g.Leave(&gate.Request{}, t0)
+		g.Settle(t0, first, &forbidden)
+		g.Settle(t0, second, &tc.second)
 		if stop := g.Frozen(); stop == nil || !stop.NotBefore.Equal(tc.until) || stop.Detail != tc.words {
 			t.Errorf("then %s: %+v, want until %v, %q", tc.second.Refused, stop, tc.until, tc.words)
 		}

@@ -23,7 +23,7 @@ func TestClockThatJumps(t *testing.T) {
 			now := t0
 			for range 20 {
 				now = due(g, now)
-				g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Succeeded, Hold: -1})
+				g.Settle(now, g.Leave(&gate.Request{}, now), &gate.Outcome{Signal: law.Succeeded, Hold: -1})
 			}
 			slot := time.Duration(1.04 / g.Rate() * float64(time.Second))
 			now = now.Add(jump)
@@ -34,7 +34,7 @@ func TestClockThatJumps(t *testing.T) {
 					t.Fatalf("%s: after a jump of %v the wait is %v, want at most %v", name, jump, wait, slot)
 				}
 				if now = next; now.Before(end) {
-					g.Settle(now, g.Leave(gate.Request{}, now), law.Outcome{Signal: law.Silent, Hold: -1})
+					g.Settle(now, g.Leave(&gate.Request{}, now), &gate.Outcome{Signal: law.Silent, Hold: -1})
 					sent++
 				}
 			}
@@ -50,10 +50,10 @@ func TestClockThatJumps(t *testing.T) {
 func TestSetBackByMoreThanASecond(t *testing.T) {
 	for back, over := range map[time.Duration]time.Duration{0: 20 * time.Second, time.Second: 20 * time.Second, time.Second + 1: 19*time.Second - 1} {
 		g := open(t, collection.Provider{Unpaced: true, Ceilings: []collection.Ceiling{{Count: 1, Per: 10 * time.Second}}})
-		g.Plan(gate.Request{}, t0)
+		g.Plan(&gate.Request{}, t0)
 		now := t0.Add(10 * time.Second)
-		g.Settle(now, g.Leave(gate.Request{}, now), good)
-		if got := g.Plan(gate.Request{}, now.Add(-back)).Until.Sub(t0); got != over {
+		g.Settle(now, g.Leave(&gate.Request{}, now), &good)
+		if got := g.Plan(&gate.Request{}, now.Add(-back)).Until.Sub(t0); got != over {
 			t.Errorf("set back by %v the ten seconds are over after %v, want %v", back, got, over)
 		}
 	}
@@ -61,7 +61,7 @@ func TestSetBackByMoreThanASecond(t *testing.T) {
 
 // due returns when the next request may leave.
 func due(g *gate.Gate, now time.Time) time.Time {
-	if p := g.Plan(gate.Request{}, now); !p.Ready {
+	if p := g.Plan(&gate.Request{}, now); !p.Ready {
 		return p.Until
 	}
 	return now

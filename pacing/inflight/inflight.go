@@ -73,9 +73,13 @@ func New(name string, most int) (*Limiter, error) {
 // nothing.
 type Slot struct {
 	grant    uint64
-	index    int
-	inFlight int // with this one
+	index    int32
+	inFlight int32 // with this one
 }
+
+// Index returns the number of s, from 0: the least that no other slot has which
+// is held at the same time, or was given back before.
+func (s Slot) Index() int { return int(s.index) }
 
 // Limit returns how many may be in flight now: what the law says, and less if
 // the provider announced that little is left.
@@ -122,7 +126,7 @@ func (l *Limiter) Take() Slot {
 		l.grants = append(l.grants, 0)
 	}
 	l.grants[index] = l.sent
-	return Slot{grant: l.sent, index: index, inFlight: l.inFlight}
+	return Slot{grant: l.sent, index: int32(index), inFlight: int32(l.inFlight)}
 }
 
 // An Outcome is what became of a request, as far as a limiter is concerned.
@@ -143,11 +147,11 @@ func (l *Limiter) Release(s Slot, o Outcome, rtt time.Duration) {
 		return
 	}
 	l.grants[s.index] = 0
-	l.free = append(l.free, s.index)
+	l.free = append(l.free, int(s.index))
 	l.inFlight--
 	switch {
 	case o == Answered:
-		l.law.answered(rtt, s.inFlight)
+		l.law.answered(rtt, int(s.inFlight))
 	case o == Refused && s.grant > l.fence:
 		l.fence = l.sent
 		l.law.refused()

@@ -81,12 +81,9 @@ func (l Learner) SendCost(now time.Time, w float64) Sent {
 }
 
 func (l Learner) Result(s Sent, r Result, now time.Time) (silence time.Duration) {
-	o := Outcome{Signal: r.Signal, Weak: r.Weak, Hold: -1}
+	o := Outcome{Signal: r.Signal, Weak: r.Weak, Refused: r.Refused, Hold: -1}
 	if r.Hold > 0 {
 		o.Hold = r.Hold
-	}
-	if r.Refused {
-		o.Refused = "forbidden"
 	}
 	if r.Limit > 0 {
 		o.Windows = []response.Quota{{Name: r.Name, Limit: r.Limit, Remaining: r.Remaining, Reset: r.Reset, Window: r.Per}}

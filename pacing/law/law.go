@@ -75,6 +75,9 @@ type Ticket struct {
 	leave
 }
 
+// Left returns when it left.
+func (t *Ticket) Left() Moment { return t.at }
+
 // A leave is how a request left.
 type leave struct {
 	inFlight int32 // requests in flight, with this one
@@ -137,19 +140,13 @@ const (
 	Failed                  // no usable answer
 )
 
-// An Outcome is what became of an attempt, as far as the gate is concerned.
+// An Outcome is what became of an attempt, as far as the pace is concerned.
 type Outcome struct {
-	Signal    Signal
-	Weak      bool             // nothing but a 503 says so, which may be by chance
-	QuotaUsed bool             // a quota is used up: a hold, and no news about the pace
-	Wide      bool             // the hold concerns more than the requests of Key
-	Operator  bool             // only an operator may release the account that is refused
-	Hold      time.Duration    // the provider asked for it; negative: it did not
-	MaxRate   float64          // requests per second that the provider announced; 0: it did not
-	Windows   []response.Quota // limits that were announced
-	Key       string           // of the requests that the answer speaks of; "": not said
-	Refused   string           // why the account is refused; "" if it is not
-	Why       string           // what went wrong, for people: a few words without secrets; "" if nothing did
+	Signal  Signal
+	Weak    bool             // nothing but a 503 says so, which may be by chance
+	Refused bool             // the account is, whatever the pace
+	Hold    time.Duration    // the provider asked for it; negative: it did not
+	Windows []response.Quota // limits that were announced
 }
 
 // A Memory is what a law hands on to a later process, as JSON.

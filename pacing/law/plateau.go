@@ -160,7 +160,7 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 		p.heard = true
 	}
 	switch {
-	case o.Refused != "":
+	case o.Refused:
 		p.forbid(now)
 	case o.Signal == Throttled:
 		p.announce(&d, &o, true, now)

@@ -153,7 +153,7 @@ func (r *run) send() {
 }
 
 func (r *run) settle(f flight) {
-	if f.outcome.Signal == law.Throttled || f.outcome.Refused != "" {
+	if f.outcome.Signal == law.Throttled || f.outcome.Refused {
 		r.refused++
 		if !r.law.Known(f.Ticket, f.outcome) {
 			r.news++

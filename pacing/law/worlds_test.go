@@ -252,7 +252,7 @@ var worlds = []world{
 		answer: func(p *provider) (law.Outcome, time.Duration) {
 			if !p.bucket(5, 60) && p.refused < 3 {
 				p.refused++
-				return law.Outcome{Signal: law.Silent, Refused: "forbidden", Hold: 15 * time.Minute}, 100 * ms
+				return law.Outcome{Signal: law.Silent, Refused: true, Hold: 15 * time.Minute}, 100 * ms
 			}
 			return granted(true), 100 * ms
 		}},

@@ -30,7 +30,7 @@ func BenchmarkTurn(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				d.Settle(p, law.Outcome{Signal: law.Succeeded, Hold: -1}, gate.Request{})
+				d.Settle(p, gate.Outcome{Signal: law.Succeeded, Hold: -1}, gate.Request{})
 			}
 		})
 	}

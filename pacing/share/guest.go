@@ -13,7 +13,6 @@ import (
 	"collect/collection"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
-	"collect/pacing/law"
 )
 
 // A guest stands in the line of a leader.
@@ -163,7 +162,7 @@ func (g *guest) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 	if err := ended(t.Asker); err != nil {
 		return gate.Pass{}, err
 	}
-	c := call{Do: enter, Request: t.Request, Retry: t.Retry, Stream: t.Stream}
+	c := call{Do: enter, Request: t.Request, Stream: t.Stream}
 	replies, err := g.start(&c)
 	if err != nil {
 		return gate.Pass{}, err
@@ -234,9 +233,7 @@ func (g *guest) admit(t *desk.Turn, p *passed) (gate.Pass, error) {
 		g.drop(p.ID)
 		return gate.Pass{}, err
 	}
-	pass := gate.Pass{Save: p.Save, Change: p.Changes, Retry: t.Retry}
-	pass.ID = p.ID
-	return pass, nil
+	return gate.Pass{ID: p.ID, Save: p.Save, Change: p.Change}, nil
 }
 
 // drop gives back a pass that nobody uses.
@@ -252,7 +249,7 @@ func (g *guest) adopt() (gate.Pass, error) {
 	return pass, nil
 }
 
-func (g *guest) settle(p gate.Pass, o law.Outcome, next gate.Request) (desk.Settled, error) {
+func (g *guest) settle(p gate.Pass, o gate.Outcome, next gate.Request) (desk.Settled, error) {
 	r, err := g.ask(call{Do: settle, Pass: p.ID, Outcome: &o, Request: next})
 	if err != nil || r.Settled == nil {
 		return desk.Settled{}, err

@@ -146,7 +146,7 @@ func (l *leader) deposed() bool {
 }
 
 // unused is what becomes of a pass that nobody uses. Its slot is lost.
-var unused = law.Outcome{Signal: law.Silent, Hold: -1}
+var unused = gate.Outcome{Signal: law.Silent, Hold: -1}
 
 // enter asks before the wait, and again when it is over, whether another leads.
 func (l *leader) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
@@ -184,7 +184,7 @@ func (l *leader) adopt() (gate.Pass, error) {
 	return pass, nil
 }
 
-func (l *leader) settle(p gate.Pass, o law.Outcome, next gate.Request) (desk.Settled, error) {
+func (l *leader) settle(p gate.Pass, o gate.Outcome, next gate.Request) (desk.Settled, error) {
 	if l.deposed() {
 		return desk.Settled{}, errGone
 	}

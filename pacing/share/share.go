@@ -33,7 +33,6 @@ import (
 	"collect/internal/filelock"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
-	"collect/pacing/law"
 )
 
 // Config describes what is shared. All fields are needed, except as they say.
@@ -77,7 +76,7 @@ var (
 type place interface {
 	enter(ctx context.Context, t *desk.Turn) (gate.Pass, error)
 	adopt() (gate.Pass, error) // for a request that left under another leader
-	settle(p gate.Pass, o law.Outcome, next gate.Request) (desk.Settled, error)
+	settle(p gate.Pass, o gate.Outcome, next gate.Request) (desk.Settled, error)
 	state(last bool) ([]byte, error)
 	status() (gate.Status, error)
 	saved()
@@ -256,7 +255,7 @@ func (d *Desk) Enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 
 // Settle records what became of an attempt: see [desk.Desk.Settle]. What was
 // seen is told to the next leader if this one is gone.
-func (d *Desk) Settle(p gate.Pass, o law.Outcome, next gate.Request) desk.Settled {
+func (d *Desk) Settle(p gate.Pass, o gate.Outcome, next gate.Request) desk.Settled {
 	for {
 		at, era, err := d.at(context.Background())
 		if err != nil {

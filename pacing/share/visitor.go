@@ -107,7 +107,7 @@ func (v *visitor) enter(c call) {
 	v.mu.Unlock()
 
 	t := &turn{visitor: v, id: c.ID}
-	pass, err := v.leader.enter(ctx, &desk.Turn{Asker: t, Request: c.Request, Retry: c.Retry, Stream: c.Stream})
+	pass, err := v.leader.enter(ctx, &desk.Turn{Asker: t, Request: c.Request, Stream: c.Stream})
 	if err == nil && pass.Save {
 		v.leader.saved() // it is in the file; the guest keeps a copy of its own
 	}
@@ -129,7 +129,7 @@ func (v *visitor) enter(c call) {
 	case err != nil:
 		_ = v.line.send(failed(c.ID, err))
 	default:
-		_ = v.line.send(reply{ID: c.ID, Pass: &passed{ID: c.ID, Save: pass.Save, Closed: t.closed, Changes: pass.Change}})
+		_ = v.line.send(reply{ID: c.ID, Pass: &passed{ID: c.ID, Save: pass.Save, Closed: t.closed, Change: pass.Change}})
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"collect/collection"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
-	"collect/pacing/law"
 )
 
 // What a guest asks for.
@@ -31,10 +30,9 @@ type call struct {
 	ID          uint64               `json:"id"`
 	Do          string               `json:"do"`
 	Request     gate.Request         `json:"request,omitzero"`
-	Retry       bool                 `json:"retry,omitempty"`
 	Stream      string               `json:"stream,omitempty"`
 	Pass        uint64               `json:"pass,omitempty"`
-	Outcome     *law.Outcome         `json:"outcome,omitempty"`
+	Outcome     *gate.Outcome        `json:"outcome,omitempty"`
 	Last        bool                 `json:"last,omitempty"`
 	State       []byte               `json:"state,omitempty"`
 	Ceilings    []collection.Ceiling `json:"ceilings,omitempty"`
@@ -67,10 +65,10 @@ type waiting struct {
 
 // A passed is a pass as a guest knows it.
 type passed struct {
-	ID      uint64             `json:"id"`
-	Save    bool               `json:"save,omitempty"`
-	Closed  bool               `json:"closed,omitempty"` // the breaker was
-	Changes []collection.Event `json:"changes,omitempty"`
+	ID     uint64            `json:"id"`
+	Save   bool              `json:"save,omitempty"`
+	Closed bool              `json:"closed,omitempty"` // the breaker was
+	Change *collection.Event `json:"change,omitempty"`
 }
 
 // A settled is a desk.Settled; see there.

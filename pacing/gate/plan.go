@@ -1,0 +1,144 @@
+package gate
+
+import (
+	"time"
+
+	"collect/collection"
+)
+
+// A Plan says what a request must wait for: until a time, for a change (if the
+// time is zero), or not at all.
+type Plan struct {
+	Stop  *collection.Stop
+	Ready bool
+	Until time.Time
+	Cause collection.WaitCause
+}
+
+// A Request asks to leave. Zero times bind nothing.
+type Request struct {
+	Stream    string    // which it is for; "" for none
+	NotBefore time.Time // the end of its back-off
+	Deadline  time.Time // when its run ends: what would wait beyond it is stopped
+	Retry     bool      // the same request was sent before
+}
+
+// Plan decides for r at now.
+func (g *Gate) Plan(r *Request, at time.Time) Plan {
+	now := g.clock.moment(at)
+	l := g.laneOf(r.Stream)
+	way := g.routes[l.route]
+	if !g.calm {
+		if stop := g.refuse(r, way, now); stop != nil {
+			return Plan{Stop: stop}
+		}
+	}
+	until, open := way.law.Next(now)
+	cause := collection.WaitPacing
+	for i := range g.windows {
+		if w := &g.windows[i]; !w.fits(l.units) {
+			until, cause = longest(until, cause, w.next(now, l.units), collection.WaitWindow)
+		}
+	}
+	if !r.NotBefore.IsZero() {
+		until, cause = longest(until, cause, g.clock.of(r.NotBefore), collection.WaitBackoff)
+	}
+	if !g.calm {
+		until, cause = g.others(way, now, until, cause)
+		g.calm = g.isCalm(now)
+	}
+	switch {
+	case until > now:
+		if g.late(r, until) {
+			return Plan{Stop: &collection.Stop{Reason: collection.WallClock}}
+		}
+		return Plan{Until: g.clock.when(until), Cause: cause}
+	case g.breaker.probing:
+		return Plan{Cause: collection.WaitBreaker}
+	case g.freeze.testing || !open || !g.slots.Room():
+		return Plan{}
+	}
+	return Plan{Ready: true}
+}
+
+// longest returns the later of two waits, the first if they are equal.
+func longest(a moment, why collection.WaitCause, b moment, because collection.WaitCause) (moment, collection.WaitCause) {
+	if b > a {
+		return b, because
+	}
+	return a, why
+}
+
+// others asks those who seldom have a say, of which the longest wait is returned.
+func (g *Gate) others(way *route, now, until moment, cause collection.WaitCause) (moment, collection.WaitCause) {
+	if way.most > 0 {
+		until, cause = longest(until, cause, way.earliest(now), collection.WaitPacing)
+	}
+	if most := g.spread(); most > 0 {
+		until, cause = longest(until, cause, g.last.then(most), collection.WaitWindow)
+	}
+	until, cause = longest(until, cause, max(g.reserve, way.reserve), collection.WaitReserve)
+	until, cause = longest(until, cause, max(g.hold, way.hold), collection.WaitRetryAfter)
+	if g.breaker.state == Open { // and not by force: see refuse
+		until, cause = longest(until, cause, g.breaker.until, collection.WaitBreaker)
+	}
+	return until, cause
+}
+
+// isCalm reports whether none of those has a say, nor will before something
+// happens that ends the calm: an outcome that says more than that all is well,
+// an order, or a state.
+func (g *Gate) isCalm(now moment) bool {
+	way := g.routes[0]
+	return len(g.routes) == 1 && way.most == 0 && max(g.hold, way.hold, g.reserve, way.reserve) <= now &&
+		g.share == 0 && g.clamp.down == 0 && !g.freeze.frozen && g.breaker.state == Closed
+}
+
+// late reports whether r's run has ended at until.
+func (g *Gate) late(r *Request, until moment) bool {
+	return !r.Deadline.IsZero() && until >= g.clock.of(r.Deadline)
+}
+
+// Refuse returns the stop for a request whose wait would not help.
+func (g *Gate) Refuse(r *Request, now time.Time) *collection.Stop {
+	return g.refuse(r, g.routes[g.laneOf(r.Stream).route], g.clock.moment(now))
+}
+
+func (g *Gate) refuse(r *Request, way *route, now moment) *collection.Stop {
+	tooLong := func(until moment) bool {
+		return until > now && (until-now > g.longestWait+holdLeast+holdSpread || g.late(r, until))
+	}
+	hold, reserve := max(g.hold, way.hold), max(g.reserve, way.reserve)
+	switch {
+	case g.freeze.blocks(now):
+		return g.Frozen()
+	case tooLong(hold):
+		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.clock.when(hold)}
+	case g.breaker.state == Open && g.breaker.forced != nil:
+		return &collection.Stop{Reason: collection.CircuitOpen, Detail: g.breaker.forced.words()}
+	case g.breaker.state == Open && g.breaker.until > now && g.late(r, g.breaker.until):
+		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.when(g.breaker.until), Detail: g.breaker.failure.told()}
+	case tooLong(reserve):
+		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.when(reserve), Detail: reservedWords}
+	}
+	return nil
+}
+
+// Frozen returns the stop for everything while the account is frozen; nil if
+// it is not.
+func (g *Gate) Frozen() *collection.Stop {
+	if !g.freeze.frozen {
+		return nil
+	}
+	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.ends(&g.clock)}
+	switch {
+	case g.freeze.reason == ByOperator:
+		stop.Detail = "an operator froze it"
+		if g.freeze.note != "" {
+			stop.Detail += ": " + g.freeze.note
+		}
+	case g.freeze.operator:
+		stop.Detail = "until an operator releases it"
+	}
+	return stop
+}
