@@ -170,14 +170,13 @@ func endCode(e ending) int {
 // gapCode returns the exit code of a run that leaves a gap. What no run tries
 // again is not a matter of time, whatever its reason.
 func gapCode(gap collection.Gap) int {
-	kind := gap.Reason.Kind()
-	switch {
-	case gap.Kind() != kind:
-		return exitOwed
-	case kind == collection.Planned:
+	switch kind := gap.Kind(); kind {
+	case collection.Planned:
 		return exitPaused
+	case gap.Reason.Kind():
+		return reasonCode(gap.Reason)
 	}
-	return reasonCode(gap.Reason)
+	return exitOwed
 }
 
 // reasonCode returns the exit code of a run that stopped for r.

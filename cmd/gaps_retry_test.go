@@ -125,13 +125,23 @@ func TestTheOrderIsNamed(t *testing.T) {
 }
 
 // What no run tries is a person's, whatever its reason: time does not help. What
-// a person had tried again waits for the next run, and for nobody else.
+// a person had tried again waits for the next run, and for nobody else; but an
+// exit code calls it well only when it was tried.
 func TestWhoActsOnADeadGap(t *testing.T) {
+	for _, reason := range []collection.Reason{collection.Auth, collection.Frozen} {
+		refused := revivedGap(31, reason) // a run that could not try it
+		if outcome, code := verdictCode(ending{Owed: []store.OwnedGap{refused}}); outcome != collection.Blocked || code != exitRefused {
+			t.Errorf("a revived gap that %s keeps from being tried ends a run as %s with %d", reason, outcome, code)
+		}
+	}
 	for _, reason := range []collection.Reason{collection.UpstreamPressure, collection.RateLimited, collection.BadPage, collection.Forbidden} {
 		dead, revived := leftOver(31, reason), revivedGap(31, reason)
 		outcome, code := verdictCode(ending{Owed: []store.OwnedGap{dead}})
 		if outcome != collection.Blocked || code == exitLater || code == exitOK {
 			t.Errorf("a dead gap for %s ends a run as %s with %d, want blocked", reason, outcome, code)
+		}
+		if outcome, code := verdictCode(ending{Owed: []store.OwnedGap{revived}}); outcome == collection.Deferred || code == exitOK {
+			t.Errorf("a run that did not try a revived gap for %s ends as %s with %d, as if nothing was owed", reason, outcome, code)
 		}
 		for _, test := range []struct {
 			gap     store.OwnedGap
@@ -147,8 +157,8 @@ func TestWhoActsOnADeadGap(t *testing.T) {
 			if h, next := s.health(noon), s.next(noon); h != test.health || next != test.next {
 				t.Errorf("%s, %s: %s, %q, want %s, %q", test.gap.State, reason, h, next, test.health, test.next)
 			}
-			if ok := checkCode([]connectorStatus{s}, noon) == exitOK; ok != (test.needs == needsNothing) {
-				t.Errorf("%s, %s: status --check says that all is well: %t", test.gap.State, reason, ok)
+			if checkCode([]connectorStatus{s}, noon) == exitOK { // until a run has tried it
+				t.Errorf("%s, %s: status --check says that all is well", test.gap.State, reason)
 			}
 			if got := nextTry(test.gap, noon); got != test.nextTry {
 				t.Errorf("%s, %s: tried next by %q, want %q", test.gap.State, reason, got, test.nextTry)

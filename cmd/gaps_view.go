@@ -83,6 +83,8 @@ func leftToYou(gaps []store.OwnedGap) (left []store.OwnedGap) {
 // urgency orders gaps by who acts.
 func urgency(gap store.OwnedGap) int {
 	switch {
+	case gap.Revived():
+		return 2
 	case gap.Reason == collection.Gone:
 		return 3
 	case gap.Kind() == collection.Stuck:
@@ -114,7 +116,7 @@ func kindWords(gap store.OwnedGap) string {
 	case 3:
 		return "gone"
 	}
-	return string(gap.Reason.Kind())
+	return string(gap.Kind())
 }
 
 // nextTry says who tries the gap again, and when.

@@ -260,9 +260,7 @@ func checkCode(all []connectorStatus, now time.Time) int {
 	codes := []int{exitOK}
 	for _, s := range all {
 		for _, gap := range s.Owed {
-			if !gap.Revived() { // else it is planned work now
-				codes = append(codes, gapCode(gap.Gap))
-			}
+			codes = append(codes, gapCode(gap.Gap))
 		}
 		switch {
 		case s.Account != nil && s.Account.Frozen:

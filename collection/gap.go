@@ -116,8 +116,8 @@ type Gap struct {
 	Run       string    // the run that opened it
 }
 
-// Kind returns who acts on g: as its reason says, but a person if it is dead,
-// since then no run tries it and time does not help.
+// Kind returns the kind of g: that of its reason, but stuck if it is dead, since
+// then no run tries it and time does not help.
 func (g Gap) Kind() Kind {
 	if g.State == GapDead {
 		return Stuck
@@ -125,9 +125,12 @@ func (g Gap) Kind() Kind {
 	return g.Reason.Kind()
 }
 
-// Revived reports whether a person had a dead gap tried again, and no try has
-// failed since: one was made, and none counts.
-func (g Gap) Revived() bool { return g.Attempts == 0 && !g.TriedAt.IsZero() }
+// Revived reports whether a person had a dead gap tried again, and no run has
+// tried it since: a try was made, and none counts. A reason that ends runs is
+// none of a try.
+func (g Gap) Revived() bool {
+	return g.State != GapDead && g.Attempts == 0 && !g.TriedAt.IsZero() && !g.Reason.EndsRun()
+}
 
 // MaxGapAttempts is the number of failed recoveries after which a gap is not
 // tried again by itself.

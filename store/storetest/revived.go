@@ -60,6 +60,9 @@ func gapRevived(t *testing.T, open opener) {
 	if done := commit(t, l, fill)[0]; len(done.Closed) != 1 || done.Closed[0].ID != tired.ID {
 		t.Errorf("Closed = %+v, want gap %d", done.Closed, tired.ID)
 	}
+	if stopped := deferGap(t, l, false, collection.Gap{Place: refused.Place, Reason: collection.Auth}); stopped.Attempts != 0 || stopped.Revived() || stopped.Kind() != collection.Stuck {
+		t.Errorf("stopped by a token that is refused it is %+v, want that it needs a person, with its tries before it", stopped)
+	}
 	refused.Reason = collection.BadPage
 	for i := range collection.MaxGapAttempts {
 		gap := deferGap(t, l, true, refused)
