@@ -129,7 +129,7 @@ func (p *plateau) draw() float64 {
 // spread returns a number in [0, 1). Multiples of an irrational ratio are
 // spread evenly.
 func (p *plateau) spread(ratio float64) float64 {
-	u := p.phase + float64(p.sent%(1<<20))*ratio
+	u := p.phase + float64(int64(p.sent%(1<<20)))*ratio
 	return u - float64(int64(u))
 }
 
