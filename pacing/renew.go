@@ -92,10 +92,11 @@ func (g *Governor) weigh(resp *http.Response, body []byte, req *http.Request) an
 }
 
 // renewable lets an attempt be tried again with another credential, if it was
-// refused for the one that it carried.
+// refused for the one that it carried: by a 401, or by the words of an answer
+// that has another status. A 407 is about another one.
 func (g *Governor) renewable(a *answer, out *http.Request) {
 	stop, ok := errors.AsType[*collection.Stop](a.err)
-	if ok && stop.Reason == collection.Auth && a.status == http.StatusUnauthorized && g.renews(out) {
+	if ok && stop.Reason == collection.Auth && a.status != http.StatusProxyAuthRequired && g.renews(out) {
 		a.again = g.provider.Renewal.Refused(out)
 	}
 }

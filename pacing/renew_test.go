@@ -115,6 +115,8 @@ func TestRenewal(t *testing.T) {
 		{"refused once", ok, statuses(401, 200), []string{tokenAsked, first, tokenAsked, second}, "", 200},
 		{"refused again", ok, statuses(401), []string{tokenAsked, first, tokenAsked, second}, collection.Auth, 401},
 		{"refused after trouble", ok, statuses(503, 401, 500, 200), []string{tokenAsked, first, first, tokenAsked, second, second}, "", 200},
+		{"refused in words", ok, words(`{"ok":false,"error":"token_expired"}`, `{"ok":true}`), []string{tokenAsked, first, tokenAsked, second}, "", 200},
+		{"refused by a proxy", ok, statuses(407), []string{tokenAsked, first}, collection.Auth, 407},
 		{"not granted", statuses(400), ok, []string{tokenAsked}, collection.Auth, 400},
 		{"forbidden", statuses(403), ok, []string{tokenAsked}, collection.Auth, 403},
 		{"not granted again", statuses(200, 400), statuses(401), []string{tokenAsked, first, tokenAsked}, collection.Auth, 400},
@@ -145,6 +147,16 @@ func TestRenewal(t *testing.T) {
 			}
 			time.Sleep(2 * time.Hour) // for who is silent
 		})
+	}
+}
+
+// words answers 200 with these bodies, the last one for ever.
+func words(bodies ...string) http.HandlerFunc {
+	n := 0
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, bodies[min(n, len(bodies)-1)])
+		n++
 	}
 }
 

@@ -9,7 +9,7 @@
 //
 //	         Renew                       a fifth of its life, or a minute, is left
 //	none ───────────→ access token ─────────────────────────────────────────────→ none
-//	  │                    └── 401: Refused ──→ none
+//	  │                    └── Refused ──→ none
 //	  └── refused for good: every Renew from then on says so, and sends nothing
 package oauth2
 
