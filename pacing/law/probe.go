@@ -16,7 +16,7 @@ const (
 	farApart    = 1.5              // a pace that was refused and a plateau
 	stepGrow    = 1.6              // from one level to the next
 	probeLeast  = 64               // answers before a probe
-	probeMost   = 2048             //
+	probeMost   = 4096             //
 	probeTime   = 10 * time.Minute // and the time that is enough,
 	probeSure   = 20 * time.Minute // or where several episodes agreed
 	dwellLeast  = 30 * time.Second // at a level

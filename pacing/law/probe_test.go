@@ -25,6 +25,17 @@ func TestConfirmedLimitIsProbedRarely(t *testing.T) {
 	}
 }
 
+// TestQuickLimitIsProbedRarely, too: once in thousands of answers.
+func TestQuickLimitIsProbedRarely(t *testing.T) {
+	for _, rate := range []float64{4, 8, 16} {
+		l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: rate}
+		l.run(2 * time.Hour)
+		if answered, refused := l.run(2 * time.Hour); refused > answered/3000 {
+			t.Errorf("%v/s: %d of %d were refused, want at most one in 3000", rate, refused, answered+refused)
+		}
+	}
+}
+
 // TestLimitThatFellIsLookedFor: two refusals in a row that nothing but a lower
 // limit explains end what was agreed on, so that the plateau below them is not
 // kept for as long as one that was confirmed.
