@@ -25,6 +25,7 @@ type chance struct {
 	forgiven int     // refusals
 	spells   int     // answers before them, in all
 	untested float64 // the pace before the test; 0: there is none under way
+	soon     bool    // one came too soon to be forgiven, since the last that was
 }
 
 // byChance reports whether the episode that has just ended was by chance, and
@@ -61,20 +62,36 @@ func (p *plateau) byChance() bool {
 	return true
 }
 
+// tooSoon reports whether the episode that has just ended, at the plateau or on
+// the way to it, came too soon to be forgiven, while chance is believed. One in
+// four by chance does, if it refuses one request in 300. A second one before any
+// is forgiven again is taken for a limit.
+func (p *plateau) tooSoon() bool {
+	if p.soon || p.odds < chanceSure || p.weak || p.asked > 0 || p.tries > 0 || p.was != steady && p.was != recovering {
+		return false
+	}
+	p.soon = true
+	return true
+}
+
 // forgive goes on as if there had been no refusal. The first time, and from time
 // to time, it does so a little slower than what the count says, to see whether
-// that was the limit after all.
+// that was the limit after all. The count is of the time since the last refusal,
+// so that it does not tell of a plateau that was lower.
 func (p *plateau) forgive(now Moment) {
 	switch {
 	case p.untested > 0:
 		p.climb(p.untested)
 		p.untested = 0
 	case p.forgiven%chanceTest == 1:
-		p.climb(chanceLess * min(p.from, p.counted(now)))
-		p.untested = p.from
+		plateau := p.target // also where a probe went further, and was refused
+		p.climb(chanceLess * min(plateau, p.counted(now)))
+		p.untested = plateau
 	default:
 		p.resume()
 	}
+	p.soon = false
+	p.begin(now)
 }
 
 // answered counts an answer, and unlearns what is believed if the test is failed.

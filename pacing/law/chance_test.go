@@ -1,6 +1,7 @@
 package law_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -138,6 +139,64 @@ func TestChanceIsTested(t *testing.T) {
 	s := believing(t)
 	if !s.spell(20_000, 1) {
 		t.Error("many answers at the whole pace are taken for a failed test")
+	}
+}
+
+// TestRefusalTooSoonToBeForgiven takes a twentieth of the plateau while chance is
+// believed, and not what a count of so few answers says. A second one is a limit,
+// unless one was forgiven in between.
+func TestRefusalTooSoonToBeForgiven(t *testing.T) {
+	s := believing(t)
+	for range 2 {
+		if s.spell(20, 1); math.Abs(s.Plateau()-0.95*4) > 1e-9 {
+			t.Errorf("refused after 20 answers the plateau is %v/s, want %v/s", s.Plateau(), 0.95*4)
+		}
+		if s.spell(3000, 1); s.Plateau() != 4 {
+			t.Fatalf("refused after 3000 answers the plateau is %v/s, want 4/s", s.Plateau())
+		}
+	}
+	s.spell(20, 1)
+	if s.spell(20, 1); s.Plateau() > 0.95*0.95*4-0.1 {
+		t.Errorf("refused after 20 answers twice in a row, the plateau is %v/s, want what was counted", s.Plateau())
+	}
+}
+
+// TestChanceIsTestedByTheLatestCount: what went out before the refusal that was
+// forgiven last says nothing of the pace since then. Here it was nothing, for an
+// hour.
+func TestChanceIsTestedByTheLatestCount(t *testing.T) {
+	s := believing(t)
+	s.now = s.now.Add(time.Hour)
+	for i := range 6 {
+		if !s.spell(200, 1) {
+			t.Fatalf("refusal %d is not forgiven", i+3)
+		}
+	}
+	if s.spell(200, 1); s.Plateau() < 0.9*4 || s.Plateau() > 0.95*4 {
+		t.Errorf("the test is at %v/s, want a little less than 4/s", s.Plateau())
+	}
+}
+
+// TestTestOfChanceIsOfThePlateau: if it follows the refusal of a probe, it goes
+// back to the plateau that the probe came from.
+func TestTestOfChanceIsOfThePlateau(t *testing.T) {
+	s := believing(t)
+	for range 6 {
+		s.spell(200, 1)
+	}
+	s.spell(20, 1) // below the ceiling, so that there is something to look for
+	plateau := s.Plateau()
+	for n := 0; n < 150 || s.Rate() <= plateau; n++ {
+		if s.send(law.Succeeded); n > 10_000 {
+			t.Fatal("nothing above the plateau is tried")
+		}
+	}
+	tried := s.Rate()
+	if s.spell(1, 1); s.Plateau() >= 0.96*plateau {
+		t.Fatalf("the test is at %v/s, want less than %v/s", s.Plateau(), plateau)
+	}
+	if s.spell(200, 1); s.Plateau() != plateau {
+		t.Errorf("after a test that followed a probe at %v/s the plateau is %v/s, want %v/s", tried, s.Plateau(), plateau)
 	}
 }
 

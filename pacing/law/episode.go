@@ -157,6 +157,8 @@ func (p *plateau) recover(now Moment) {
 		p.begin(now)
 	case p.byChance():
 		p.forgive(now)
+	case p.tooSoon():
+		p.climb(chanceLess * p.target) // a count of so few says less
 	case p.ebb(now):
 		p.begin(now)
 	default:

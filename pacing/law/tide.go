@@ -12,6 +12,7 @@ const (
 	tideHint  = 1.07             // times the limit that is believed: a probe that held it found more,
 	tideMore  = 8                // if that was so many more requests: a bucket may have kept fewer
 	tideLeast = 1.1              // times what the low plateau gives, so that the high one is another
+	tideCut   = 2                // times the pace that was refused: a plateau that was so high was cut
 	tideTries = 2                // surges in vain, after which it is not believed that it comes and goes;
 	tideKnown = 4                // more, so that it can be unlearned
 	tideLong  = 10 * time.Second // of an episode: a longer one costs more than a surge brings
@@ -71,6 +72,18 @@ func (p *plateau) excess() float64 {
 		end = l.at
 	}
 	return more
+}
+
+// lost looks at a plateau that was confirmed, and is given up for one that finds
+// only est. Refusals by chance that follow each other look like that, and would
+// take long to be probed away, so it is tried as one that comes back. What was
+// refused at less than half of it has been cut.
+func (p *plateau) lost(known, est float64) {
+	if p.lower != 2 || p.agreed < confirmed || p.drops() || p.window > 0 || known < tideLeast*est || known > tideCut*p.from {
+		return
+	}
+	p.tide.high, p.tide.sure, p.tide.after, p.tide.tries = margin*known, true, tideFirst, tideTries
+	p.tide.at, p.tide.work = p.ended, p.work
 }
 
 // ebbing reports whether the low plateau is waited at for the next surge, which

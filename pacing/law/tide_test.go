@@ -74,3 +74,38 @@ func TestCreditOfASlowLimitIsNoTide(t *testing.T) {
 		t.Errorf("%d were refused in %d worlds, want at most %d", refusals, worlds, most*worlds)
 	}
 }
+
+// TestConfirmedPlateauIsTriedAgain: three refusals for nothing, one soon after the
+// other, lower a plateau that was confirmed, and it is back as soon as it is
+// tried.
+func TestConfirmedPlateauIsTriedAgain(t *testing.T) {
+	l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 8}
+	l.run(9*time.Minute + 30*time.Second) // a probe has just been refused
+	before := l.Plateau()
+	for range 3 {
+		refuse := true
+		l.forNothing = func() bool { was := refuse; refuse = false; return was }
+		l.run(10 * time.Second)
+	}
+	lowered := l.Plateau()
+	if lowered > 0.9*before {
+		t.Fatalf("refused for nothing three times, the plateau is %v/s, want it well below %v/s", lowered, before)
+	}
+	if l.run(time.Minute); l.Plateau() < 0.95*before {
+		t.Errorf("a minute after the plateau was lowered from %v/s to %v/s it is %v/s, want what it was", before, lowered, l.Plateau())
+	}
+}
+
+// TestCutLimitIsNotTriedAgain: where a confirmed limit is cut to a quarter, it is
+// not looked for where it was, which would be refused twice more.
+func TestCutLimitIsNotTriedAgain(t *testing.T) {
+	for _, burst := range []float64{2, 20} {
+		l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 8, burst: burst}
+		l.run(31 * time.Minute)
+		l.rate /= 4
+		_, refused := l.run(5 * time.Minute)
+		if refused > 10 || l.Rate() > 1.2*l.rate {
+			t.Errorf("a bucket of %v, five minutes after its rate was cut to %v/s: %d were refused, and the pace is %v/s, want at most 10 and nearly the rate", burst, l.rate, refused, l.Rate())
+		}
+	}
+}
