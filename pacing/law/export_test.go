@@ -71,6 +71,15 @@ func (l Learner) Plateau() float64              { return l.p.target }
 func (l Learner) Due() time.Time                { return Epoch.Add(max(l.p.tat, l.p.pause) - lead) }
 func (l Learner) Send(now time.Time) Sent       { return l.SendCost(now, 1) }
 
+// Low returns the low plateau of a limit that comes and goes, while the high one
+// is in force, and 0 else.
+func (l Learner) Low() float64 {
+	if l.p.tide.up {
+		return l.p.tide.base
+	}
+	return 0
+}
+
 func (l Learner) Next(now time.Time) (time.Time, bool) {
 	at, open := l.p.Next(since(now))
 	return when(at, now), open

@@ -146,6 +146,7 @@ func (p *plateau) counted(now Moment) float64 {
 // learn returns the plateau that the episode which has just ended calls for.
 func (p *plateau) learn(now Moment) float64 {
 	idle := float64(p.lasted) > blockShare*float64(now-p.began)
+	answers := p.answers
 	est := p.estimate(now)
 	known := p.limit()
 	if p.tooFast = 0; est == 0 || idle {
@@ -185,7 +186,7 @@ func (p *plateau) learn(now Moment) float64 {
 		p.every = max(probeLeast, p.every/doubted)
 		return max(safe, 0.9*p.from) // one count against several
 	}
-	p.lost(known, est)
+	p.lost(known, est, answers)
 	p.limits, p.every, p.agreed = []float64{est}, probeLeast, 0
 	if p.lower == 1 && p.lasted < windowLeast {
 		return max(safe, 0.9*p.from)

@@ -66,8 +66,12 @@ func (p *plateau) Keep() Memory {
 // heldPace returns the plateau, or the pace where none is known. What a probe
 // found above it may be credit, as long as the probe is not over.
 func (p *plateau) heldPace() float64 {
-	if p.mode == probing && !p.tide.surge && p.limit() > 0 {
-		return max(p.base, min(p.target, margin*p.limit()))
+	switch known := margin * p.limit(); {
+	case known == 0:
+	case p.tide.up:
+		return max(p.tide.base, min(p.target, known))
+	case p.mode == probing:
+		return max(p.base, min(p.target, known))
 	}
 	return p.plateauOr(p.r)
 }

@@ -75,11 +75,12 @@ func (p *plateau) excess() float64 {
 }
 
 // lost looks at a plateau that was confirmed, and is given up for one that finds
-// only est. Refusals by chance that follow each other look like that, and would
-// take long to be probed away, so it is tried as one that comes back. What was
-// refused at less than half of it has been cut.
-func (p *plateau) lost(known, est float64) {
-	if p.lower != 2 || p.agreed < confirmed || p.drops() || p.window > 0 || known < tideLeast*est || known > tideCut*p.from {
+// only est, in a few answers. Refusals by chance that follow each other look like
+// that, and would take long to be probed away, so it is tried as one that comes
+// back. What was refused at less than half of it has been cut.
+func (p *plateau) lost(known, est float64, answers int) {
+	if answers >= chanceEach || p.lower != 2 || p.agreed < confirmed || p.drops() || p.window > 0 ||
+		known < tideLeast*est || known > tideCut*p.from {
 		return
 	}
 	p.tide.high, p.tide.sure, p.tide.after, p.tide.tries = margin*known, true, tideFirst, tideTries

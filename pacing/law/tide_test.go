@@ -96,16 +96,41 @@ func TestConfirmedPlateauIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestCutLimitIsNotTriedAgain: where a confirmed limit is cut to a quarter, it is
-// not looked for where it was, which would be refused twice more.
-func TestCutLimitIsNotTriedAgain(t *testing.T) {
-	for _, burst := range []float64{2, 20} {
-		l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 8, burst: burst}
+// TestLowerLimitIsNotTriedAgain: where a confirmed limit is cut to a quarter, or
+// falls so little that many answers come between two refusals, it is not looked
+// for where it was, which would be refused a few times more.
+func TestLowerLimitIsNotTriedAgain(t *testing.T) {
+	for _, w := range []struct{ rate, burst, left float64 }{{8, 2, 0.25}, {8, 20, 0.25}, {4, 10, 0.85}, {12, 20, 0.85}} {
+		l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: w.rate, burst: w.burst}
 		l.run(31 * time.Minute)
-		l.rate /= 4
-		_, refused := l.run(5 * time.Minute)
+		l.rate *= w.left
+		_, refused := l.run(10 * time.Minute)
 		if refused > 10 || l.Rate() > 1.2*l.rate {
-			t.Errorf("a bucket of %v, five minutes after its rate was cut to %v/s: %d were refused, and the pace is %v/s, want at most 10 and nearly the rate", burst, l.rate, refused, l.Rate())
+			t.Errorf("a bucket of %v, in the ten minutes after its rate fell from %v/s to %v/s: %d were refused, and the pace is %v/s, want at most 10 and nearly the rate",
+				w.burst, w.rate, l.rate, refused, l.Rate())
 		}
+	}
+}
+
+// TestHighPlateauIsNotKept: what somebody else leaves at times is kept for the
+// next run if it was counted, and not if it was only held.
+func TestHighPlateauIsNotKept(t *testing.T) {
+	const rate = 12
+	l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, burst: 17}
+	used := false
+	for range 45 {
+		l.rate = rate / 2
+		l.run(20 * time.Second)
+		l.rate = rate
+		for range 10 {
+			l.run(10 * time.Second)
+			low, kept := l.Low(), l.Keep().Plateau
+			if used = used || low > 0; low > 0 && kept.Target > max(low, 0.98*kept.Limit) {
+				t.Fatalf("with %v/s in use over %v/s, and %v/s counted, %v/s is kept", l.Plateau(), low, kept.Limit, kept.Target)
+			}
+		}
+	}
+	if !used {
+		t.Fatal("the high plateau is not used")
 	}
 }
