@@ -21,10 +21,8 @@ func (q *groups) full() bool { return q.len() == len(q.ring) }
 // at returns group i, which is left.
 func (q *groups) at(i uint) *group { return &q.ring[i&uint(len(q.ring)-1)] }
 
+// push adds g, for which there must be room.
 func (q *groups) push(g group) {
-	if q.full() {
-		q.grow()
-	}
 	q.ring[q.end&uint(len(q.ring)-1)] = g
 	q.end++
 }

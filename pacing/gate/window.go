@@ -82,6 +82,9 @@ func (w *window) add(now moment, n int) {
 	}
 	if w.log.full() {
 		w.expire(now) // rather than grow
+		if w.log.full() {
+			w.log.grow()
+		}
 	}
 	w.log.push(group{now, n})
 	w.ended, w.latest = w.latest, now

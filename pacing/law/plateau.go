@@ -171,6 +171,9 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 		p.unanswered(&d, now)
 		p.lose(&d, now)
 	}
+	if o.Hold < 0 {
+		return o.Hold
+	}
 	return p.silence(&o, now)
 }
 
@@ -195,7 +198,7 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	if o.Signal == Answered {
 		return
 	}
-	if p.slowAnswer(d, now) || p.places > 0 && p.widen(now) || p.follow(now) || !d.bound {
+	if p.slowAnswer(d, now) || p.places > 0 && p.widen(now) || p.news > 0 && p.follow(now) || !d.bound {
 		return
 	}
 	was := p.pace()
