@@ -67,12 +67,9 @@ func (c *clamp) share() float64 {
 	return max(c.policy.Least, math.Round(share*1e6)/1e6) // so that ten steps of a tenth are whole
 }
 
-// onResult counts an attempt that ended with s, and whether an episode of
-// refusals began with it. It returns the share before, if it moved; 0 if not.
-func (c *clamp) onResult(s law.Signal, refused bool, now moment) (moved float64) {
-	if c.policy.Off {
-		return 0
-	}
+// count counts an attempt, and whether an episode of refusals began with it. It
+// reports whether it is time to decide.
+func (c *clamp) count(refused bool, now moment) (due bool) {
 	if !c.begun {
 		c.since, c.begun = now, true
 	}
@@ -80,9 +77,12 @@ func (c *clamp) onResult(s law.Signal, refused bool, now moment) (moved float64)
 	if refused {
 		c.refused++
 	}
-	if now-c.since < c.policy.Cooldown || c.sent < clampEvidence {
-		return 0
-	}
+	return now-c.since >= c.policy.Cooldown && c.sent >= clampEvidence && !c.policy.Off
+}
+
+// decide moves the clamp, or leaves it, after an attempt that ended with s. It
+// returns the share before, if it moved; 0 if not.
+func (c *clamp) decide(s law.Signal, now moment) (moved float64) {
 	was := c.share()
 	c.burn = float64(c.refused) / float64(c.sent)
 	calm := c.burn < c.policy.Burn*clampCalm && c.down > 0

@@ -54,7 +54,7 @@ func (c *clamp) OnResult(refused bool, now time.Time) bool {
 	if refused {
 		signal = law.Throttled
 	}
-	return c.onResult(signal, refused, clock.of(now)) > 0
+	return c.count(refused, clock.of(now)) && c.decide(signal, clock.of(now)) > 0
 }
 
 // Probe reports whether the attempt is the breaker's probe.

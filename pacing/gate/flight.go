@@ -111,8 +111,8 @@ func (g *Gate) answered(f *flight, o *Outcome, now moment) (changes []collection
 	if f.id > g.breaker.fence {
 		g.breaker.count()
 	}
-	if g.ceiling > 0 {
-		if was := g.clamp.onResult(law.Succeeded, false, now); was > 0 {
+	if g.ceiling > 0 && g.clamp.count(false, now) {
+		if was := g.clamp.decide(law.Succeeded, now); was > 0 {
 			g.calm = false
 			return []collection.Event{g.clampChanged(was)}, true
 		}
@@ -152,8 +152,8 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now moment) (changes [
 			save = g.silence(own, o, hold, now) || save
 		}
 	}
-	if g.ceiling > 0 && o.Signal != law.Silent {
-		if was := g.clamp.onResult(o.Signal, fresh && o.Signal == law.Throttled, now); was > 0 {
+	if g.ceiling > 0 && o.Signal != law.Silent && g.clamp.count(fresh && o.Signal == law.Throttled, now) {
+		if was := g.clamp.decide(o.Signal, now); was > 0 {
 			changes, save = append(changes, g.clampChanged(was)), true
 		}
 	}

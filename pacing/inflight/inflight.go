@@ -30,7 +30,7 @@ const Most = 512
 
 // A Limiter bounds what is in flight. It is not safe for concurrent use.
 type Limiter struct {
-	law      mover
+	law      mover // nil: the limit stays
 	most     int
 	scarce   float64 // the share of the limit that is left in force; 1: all of it
 	inFlight int
@@ -58,7 +58,6 @@ func New(name string, most int) (*Limiter, error) {
 	l := &Limiter{most: most, scarce: 1}
 	switch name {
 	case "", Fixed:
-		l.law = &fixed{most}
 	case AIMD, MIMD:
 		l.law = newSteps(1, most, name == MIMD)
 	case Gradient:
@@ -84,7 +83,10 @@ func (s Slot) Index() int { return int(s.index) }
 // Limit returns how many may be in flight now: what the law says, and less if
 // the provider announced that little is left.
 func (l *Limiter) Limit() int {
-	limit := l.law.limit()
+	limit := l.most
+	if l.law != nil {
+		limit = l.law.limit()
+	}
 	if l.scarce < 1 {
 		limit = int(float64(limit) * l.scarce)
 	}
@@ -102,7 +104,9 @@ func (l *Limiter) Room() bool { return l.inFlight == 0 || l.inFlight < l.Limit()
 func (l *Limiter) Raise(most int) {
 	if most = min(most, Most); most > l.most {
 		l.most = most
-		l.law.raise(most)
+		if l.law != nil {
+			l.law.raise(most)
+		}
 	}
 }
 
@@ -150,6 +154,7 @@ func (l *Limiter) Release(s Slot, o Outcome, rtt time.Duration) {
 	l.free = append(l.free, int(s.index))
 	l.inFlight--
 	switch {
+	case l.law == nil:
 	case o == Answered:
 		l.law.answered(rtt, int(s.inFlight))
 	case o == Refused && s.grant > l.fence:
@@ -178,11 +183,3 @@ func (l *Limiter) Left(share float64) {
 		l.scarce = 1
 	}
 }
-
-// fixed is a limit that stays.
-type fixed struct{ most int }
-
-func (f *fixed) limit() int                  { return f.most }
-func (f *fixed) raise(most int)              { f.most = most }
-func (f *fixed) answered(time.Duration, int) {}
-func (f *fixed) refused()                    {}
