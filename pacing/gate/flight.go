@@ -54,7 +54,6 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 	now := g.clock.moment(at)
 	l := g.laneOf(r.Stream)
 	g.sent++
-	g.last = departed{now, l.weight}
 	slot := g.slots.Take()
 	p := Pass{ID: g.sent, slot: int32(slot.Index())}
 	f := g.flights.at(slot.Index())

@@ -44,7 +44,6 @@ type Gate struct {
 	share   float64 // of a long limit, which is for people
 	ceiling float64 // the strictest pace the owner allows; 0: none declared
 	unpaced bool
-	last    departed
 	sent    uint64
 	calm    bool // nothing has a say but the pace, the ceilings and the slots: see [Gate.isCalm]
 

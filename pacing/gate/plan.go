@@ -75,7 +75,9 @@ func (g *Gate) others(way *route, now, until moment, cause collection.WaitCause)
 		until, cause = longest(until, cause, way.earliest(now), collection.WaitPacing)
 	}
 	if most := g.spread(); most > 0 {
-		until, cause = longest(until, cause, g.last.then(most), collection.WaitWindow)
+		for _, r := range g.routes {
+			until, cause = longest(until, cause, r.last.then(most), collection.WaitWindow)
+		}
 	}
 	until, cause = longest(until, cause, max(g.reserve, way.reserve), collection.WaitReserve)
 	until, cause = longest(until, cause, max(g.hold, way.hold), collection.WaitRetryAfter)
