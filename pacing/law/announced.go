@@ -87,11 +87,11 @@ func shortPace(limit, window float64, known bool) float64 {
 	return max(margin*(limit-1)/window, min(margin*limit/window, all))
 }
 
-// follow moves the pace to what the headers say, if they are fresh and have
+// follow moves the pace to what headers said, if that is fresh and they have
 // not turned out to be wrong. It reports whether it did.
 func (p *plateau) follow(now Moment) bool {
 	b := &p.bulletin
-	if b.news == 0 || now-b.told > freshest || now < b.doubted {
+	if now-b.told > freshest || now < b.doubted {
 		if p.mode == following {
 			p.climb(p.r)
 		}

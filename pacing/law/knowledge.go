@@ -186,7 +186,7 @@ func (p *plateau) learn(now Moment) float64 {
 		p.every = max(probeLeast, p.every/doubted)
 		return max(safe, 0.9*p.from) // one count against several
 	}
-	p.lost(known, est, answers)
+	p.regret(known, est, answers)
 	p.limits, p.every, p.agreed = []float64{est}, probeLeast, 0
 	if p.lower == 1 && p.lasted < windowLeast {
 		return max(safe, 0.9*p.from)

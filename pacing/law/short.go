@@ -108,12 +108,12 @@ func (p *plateau) endKnown(now Moment) bool {
 	return p.short != nil && now >= p.short.others && p.strikes == 0
 }
 
-// silence returns how long to send nothing after the answer o: as long as it
+// silence returns how long to send nothing after o, which asks for some: as long as it
 // asks for, or not at all if all that it says is that a short window is used up
 // of which we know the end.
 func (p *plateau) silence(o *Outcome, now Moment) time.Duration {
 	s := p.short
-	if o.Hold < 0 || o.Signal != Succeeded || p.mode != following || !p.endKnown(now) || s.free == 0 {
+	if o.Signal != Succeeded || p.mode != following || !p.endKnown(now) || s.free == 0 {
 		return o.Hold
 	}
 	for _, q := range o.Windows {

@@ -74,11 +74,11 @@ func (p *plateau) excess() float64 {
 	return more
 }
 
-// lost looks at a plateau that was confirmed, and is given up for one that finds
+// regret looks at a plateau that was confirmed, and is given up for one that finds
 // only est, in a few answers. Refusals by chance that follow each other look like
 // that, and would take long to be probed away, so it is tried as one that comes
 // back. What was refused at less than half of it has been cut.
-func (p *plateau) lost(known, est float64, answers int) {
+func (p *plateau) regret(known, est float64, answers int) {
 	if answers >= chanceEach || p.lower != 2 || p.agreed < confirmed || p.drops() || p.window > 0 ||
 		known < tideLeast*est || known > tideCut*p.from {
 		return
