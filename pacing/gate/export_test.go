@@ -58,7 +58,7 @@ func (c *clamp) OnResult(refused bool, now time.Time) bool {
 }
 
 // Probe reports whether the attempt is the breaker's probe.
-func (g *Gate) Probe(p Pass) bool { return g.flights.of(&p).probe }
+func (g *Gate) Probe(p Pass) bool { return g.flights.of(p).probe }
 
 type Clamp = clamp
 

@@ -42,7 +42,7 @@ func (f *flights) at(i int) *flight {
 }
 
 // of returns the flight of p; nil if it has ended.
-func (f flights) of(p *Pass) *flight {
+func (f flights) of(p Pass) *flight {
 	if i := int(p.slot); i < len(f) && f[i].id == p.ID && p.ID > 0 {
 		return &f[i]
 	}
@@ -82,7 +82,7 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 // be saved before anything else leaves.
 func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Event, save bool) {
 	now := g.clock.moment(at)
-	f := g.flights.of(&p)
+	f := g.flights.of(p)
 	if f == nil {
 		return nil, false
 	}
