@@ -54,6 +54,13 @@ error[E0301]: acme rejected the token (401)
   do     put a valid token there
          then: collect resume tickets
 `},
+		{"a proxy", stop(collection.Auth, 407, ""), here, `
+error[E0301]: a proxy on the way to acme asks who you are (407)
+  at     tickets/issues
+  saved  40,400 records in 404 slices of this run
+  do     put its user and password into HTTP_PROXY, before the host
+         then: collect resume tickets
+`},
 		{"no token at all", stop(collection.Auth, 401, ""), scene{Connector: "tickets", Provider: "acme", Run: collection.Run{ID: "01JD8Z"}}, `
 error[E0301]: acme asks for a token (401), and the connector sends none
   at     tickets

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
@@ -150,6 +151,13 @@ func writeUnknownCommit(p *problem, _ error, sc scene) {
 }
 
 func writeAuth(p *problem, err error, sc scene) {
+	if stopIn(err).Status == http.StatusProxyAuthRequired {
+		p.Headline = fmt.Sprintf("a proxy on the way to %s asks who you are (407)", sc.Provider)
+		p.At = sc.place()
+		p.Saved = sc.saved()
+		p.Do = []step{{Say: "put its user and password into HTTP_PROXY, before the host"}, sc.resume("then:")}
+		return
+	}
 	p.Headline = fmt.Sprintf("%s rejected the token%s", sc.Provider, answered(stopIn(err)))
 	if sc.Credential == "" {
 		p.Headline = fmt.Sprintf("%s asks for a token%s, and the connector sends none", sc.Provider, answered(stopIn(err)))

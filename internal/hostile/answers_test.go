@@ -23,7 +23,7 @@ func statuses() []trial {
 	var trials []trial
 	for status, reason := range map[int]collection.Reason{
 		304: bad, 305: bad, 400: bad, 401: collection.Auth, 402: bad, 403: collection.Frozen, 404: collection.NotFound,
-		405: bad, 407: bad, 409: pressure, 410: collection.Gone, 412: bad, 413: large, 418: bad, 422: bad, 423: pressure, 425: pressure, 451: bad,
+		405: bad, 407: collection.Auth, 409: pressure, 410: collection.Gone, 412: bad, 413: large, 418: bad, 422: bad, 423: pressure, 425: pressure, 451: bad,
 		500: pressure, 501: bad, 502: pressure, 504: pressure, 505: bad, 522: pressure, 599: pressure, 600: pressure, 999: pressure,
 	} {
 		w := owed(reason, 0)
