@@ -77,6 +77,15 @@ error[E0303]: acme answered 403, so collect stopped all calls to it
   do     check the account at acme
          then: collect freeze release tickets --reason "checked the account"
 `},
+		{"a firewall", stop(collection.Frozen, 202, "a firewall answered in its place"), here, `
+error[E0303]: acme answered 202, so collect stopped all calls to it
+  at     tickets/issues
+  why    a firewall answered in its place. Going on could lead to a ban
+  saved  40,400 records in 404 slices of this run
+  next   one test request may leave after 12:09 UTC
+  do     check the account at acme
+         then: collect freeze release tickets --reason "checked the account"
+`},
 		{"suspended", stop(collection.Suspended, 403, "code account_suspended"), here, `
 error[E0304]: acme says that this account is suspended (403)
   at     tickets/issues

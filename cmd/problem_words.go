@@ -204,12 +204,15 @@ func writeTokenBusy(p *problem, err error, sc scene) {
 
 func writeFrozen(p *problem, err error, sc scene) {
 	stop := stopIn(err)
-	p.Headline = fmt.Sprintf("%s answered 403, so collect stopped all calls to it", sc.Provider)
+	p.Headline = fmt.Sprintf("%s answered %d, so collect stopped all calls to it", sc.Provider, stop.Status)
 	p.At = sc.place()
 	p.Why = "a 403 can mean a ban. Going on could make it permanent"
-	if stop.Status == 0 { // it was frozen before
+	switch {
+	case stop.Status == 0: // it was frozen before
 		p.Headline = fmt.Sprintf("%s is frozen: no call to it leaves", sc.Provider)
 		p.Why = stop.Detail
+	case stop.Status != http.StatusForbidden:
+		p.Why = stop.Detail + ". Going on could lead to a ban"
 	}
 	p.Saved = sc.saved()
 	p.Do = []step{{Say: "check the account at " + sc.Provider}, sc.release("checked the account")}

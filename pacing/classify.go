@@ -120,13 +120,12 @@ func (a *answer) classed(policy collection.ForbiddenPolicy) {
 		stop.Reason = collection.Auth
 	case response.Forbidden:
 		stop.Reason = collection.Frozen
+		a.outcome.Refused, a.outcome.Operator = "forbidden", policy == collection.Hold
 		switch {
-		case a.reading.Reason == response.AbnormalUsage: // told in so many words, whatever the policy
-			a.outcome.Refused = response.AbnormalUsage
-		case policy == collection.GapRecord && a.reading.Reason != response.Challenge: // which is about us, and no record
-			stop.Reason = collection.Forbidden
-		default:
-			a.outcome.Refused, a.outcome.Operator = "forbidden", policy == collection.Hold
+		case a.reading.Reason == response.AbnormalUsage, a.reading.Reason == response.Challenge:
+			a.outcome.Refused = a.reading.Reason // it is about us, and no record, whatever the policy
+		case policy == collection.GapRecord:
+			stop.Reason, a.outcome.Refused = collection.Forbidden, ""
 		}
 	default:
 		stop.Reason = rejected(a.status)

@@ -177,8 +177,8 @@ func TestChallengeFreezes(t *testing.T) {
 				})
 				g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{Forbidden: policy}})
 				for range 2 {
-					if stop := stopOf(t, g); stop.Reason != collection.Frozen || m.count() != 1 {
-						t.Errorf("%d, policy %s: stopped with %+v after %d requests, want a freeze after 1", status, policy, stop, m.count())
+					if stop := stopOf(t, g); stop.Reason != collection.Frozen || stop.Detail != "a firewall answered in its place" || m.count() != 1 {
+						t.Errorf("%d, policy %s: stopped with %+v %q after %d requests, want a freeze after 1", status, policy, stop, stop.Detail, m.count())
 					}
 				}
 			})

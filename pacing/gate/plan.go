@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/response"
 )
 
 // A Plan says what a request must wait for: until a time, for a change (if the
@@ -139,6 +140,10 @@ func (g *Gate) Frozen() *collection.Stop {
 		if g.freeze.note != "" {
 			stop.Detail += ": " + g.freeze.note
 		}
+	case g.freeze.reason == response.Challenge:
+		stop.Detail = "a firewall answered in its place"
+	case g.freeze.reason == response.AbnormalUsage:
+		stop.Detail = "it calls this usage abnormal"
 	case g.freeze.operator:
 		stop.Detail = "until an operator releases it"
 	}
