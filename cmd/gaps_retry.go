@@ -133,14 +133,16 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 // there are none, why. A gap that is named and not owed by the connector is an
 // error.
 func (o retryOptions) choose(name string, owed []store.OwnedGap, flags string) (dead []store.OwnedGap, idle string, err error) {
-	asked := slices.Clone(owed)
-	asked = slices.DeleteFunc(asked, func(g store.OwnedGap) bool {
-		return g.Connector != name || o.stream != "" && g.Stream != o.stream
-	})
+	var asked []store.OwnedGap
 	if len(o.named) > 0 {
-		if asked, err = gapsNamed(o.named, name, owed, flags); err != nil {
-			return nil, "", err
-		}
+		asked, err = gapsNamed(o.named, name, owed, flags)
+	} else {
+		asked = slices.DeleteFunc(slices.Clone(owed), func(g store.OwnedGap) bool {
+			return g.Connector != name || o.stream != "" && g.Stream != o.stream
+		})
+	}
+	if err != nil {
+		return nil, "", err
 	}
 	gone := 0
 	for _, gap := range asked {

@@ -210,16 +210,11 @@ func (s connectorStatus) worst() (reason collection.Reason) {
 }
 
 // until returns when a request may leave again; zero if that is now.
-func (s connectorStatus) until(now time.Time) (until time.Time) {
+func (s connectorStatus) until(now time.Time) time.Time {
 	if s.Account != nil && s.Account.Until.After(now) {
 		return s.Account.Until
 	}
-	for _, gap := range s.Owed {
-		if gap.State != collection.GapDead && gap.NotBefore.After(now) && (until.IsZero() || gap.NotBefore.Before(until)) {
-			until = gap.NotBefore
-		}
-	}
-	return until
+	return firstWait(s.Owed, now)
 }
 
 // savedAt returns the time of the newest commit.
@@ -252,6 +247,28 @@ func owedCount(gaps []store.OwnedGap) int {
 		}
 	}
 	return n
+}
+
+// owedKinds counts the same by kind, with those of which there is none.
+func owedKinds(gaps []store.OwnedGap) map[collection.Kind]int {
+	n := map[collection.Kind]int{collection.Planned: 0, collection.Pressure: 0, collection.Stuck: 0}
+	for _, gap := range gaps {
+		if gap.Reason != collection.Gone {
+			n[gap.Kind()]++
+		}
+	}
+	return n
+}
+
+// firstWait returns when the first gap may be tried that must wait; zero if
+// none must.
+func firstWait(gaps []store.OwnedGap, now time.Time) (first time.Time) {
+	for _, gap := range gaps {
+		if gap.State != collection.GapDead && gap.NotBefore.After(now) && (first.IsZero() || gap.NotBefore.Before(first)) {
+			first = gap.NotBefore
+		}
+	}
+	return first
 }
 
 // checkCode is what "collect status --check" exits with: the worst of what is

@@ -236,15 +236,7 @@ func (s summary) gapWords() string {
 	if len(s.Owed) == 0 {
 		return "none"
 	}
-	byKind := map[collection.Kind]int{}
-	gone := 0
-	for _, gap := range s.Owed {
-		if gap.Reason == collection.Gone {
-			gone++
-			continue
-		}
-		byKind[gap.Kind()]++
-	}
+	byKind, owed := owedKinds(s.Owed), owedCount(s.Owed)
 	var parts []string
 	for _, kind := range []collection.Kind{collection.Stuck, collection.Pressure, collection.Planned} {
 		if n := byKind[kind]; n > 0 {
@@ -252,10 +244,10 @@ func (s summary) gapWords() string {
 		}
 	}
 	text := "none owed"
-	if owed := len(s.Owed) - gone; owed > 0 {
+	if owed > 0 {
 		text = fmt.Sprintf("%s owed: %s", count(int64(owed)), strings.Join(parts, ", "))
 	}
-	if gone > 0 {
+	if gone := len(s.Owed) - owed; gone > 0 {
 		text += fmt.Sprintf("; %s gone for good", count(int64(gone)))
 	}
 	return text
@@ -288,7 +280,7 @@ func (s summary) next() string {
 	case collection.Deferred:
 		return "the next run continues by itself; now: " + resume
 	case collection.Waiting:
-		if until := s.earliest(); !until.IsZero() {
+		if until := firstWait(s.Owed, s.now()); !until.IsZero() {
 			return fmt.Sprintf("a run after %s continues by itself", at(until, s.now()))
 		}
 		if slices.ContainsFunc(s.Owed, func(g store.OwnedGap) bool { return g.Reason == collection.CircuitOpen && g.NotBefore.IsZero() }) {
@@ -312,17 +304,6 @@ func (s summary) now() time.Time {
 		return s.Ended
 	}
 	return s.Now
-}
-
-// earliest returns when the first gap may be tried that must wait; zero if
-// none must.
-func (s summary) earliest() (first time.Time) {
-	for _, gap := range s.Owed {
-		if gap.State != collection.GapDead && gap.NotBefore.After(s.now()) && (first.IsZero() || gap.NotBefore.Before(first)) {
-			first = gap.NotBefore
-		}
-	}
-	return first
 }
 
 // tallyLine is a tally in JSON.
@@ -357,15 +338,6 @@ func waitedLine(waited map[collection.WaitCause]time.Duration) map[string]float6
 func (s summary) MarshalJSON() ([]byte, error) {
 	overall := tallyLineOf(s.All)
 	overall.Runs = &s.Runs
-	owed := map[collection.Kind]int{collection.Planned: 0, collection.Pressure: 0, collection.Stuck: 0}
-	gone := 0
-	for _, gap := range s.Owed {
-		if gap.Reason == collection.Gone {
-			gone++
-		} else {
-			owed[gap.Kind()]++
-		}
-	}
 	return json.Marshal(struct {
 		Outcome   collection.Outcome      `json:"outcome"`
 		Reason    *string                 `json:"stop_reason"`
@@ -387,7 +359,7 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		Moved     bool                    `json:"checkpoint_moved"`
 	}{
 		s.Outcome, textOrNull(string(s.Reason)), s.ExitCode, s.Mode, stamp(s.Started), stamp(s.Ended),
-		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owed, gone,
+		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owedKinds(s.Owed), len(s.Owed) - owedCount(s.Owed),
 		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), metricsLineOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
 	})
 }

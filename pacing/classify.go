@@ -120,12 +120,14 @@ func (a *answer) classed(policy collection.ForbiddenPolicy) {
 		stop.Reason = collection.Auth
 	case response.Forbidden:
 		stop.Reason = collection.Frozen
-		a.outcome.Refused, a.outcome.Operator = "forbidden", policy == collection.Hold
+		a.outcome.Operator = policy == collection.Hold
 		switch {
 		case a.reading.Reason == response.AbnormalUsage, a.reading.Reason == response.Challenge:
 			a.outcome.Refused = a.reading.Reason // it is about us, and no record, whatever the policy
 		case policy == collection.GapRecord:
-			stop.Reason, a.outcome.Refused = collection.Forbidden, ""
+			stop.Reason = collection.Forbidden
+		default:
+			a.outcome.Refused = "forbidden"
 		}
 	default:
 		stop.Reason = rejected(a.status)

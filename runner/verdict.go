@@ -11,7 +11,8 @@ import "collect/collection"
 // record in quarantine makes it [collection.Blocked]. What ended the run counts
 // like a gap, and an open breaker like pressure: nobody chose that end. A gap
 // that is dead counts as stuck, whatever its reason; one that was revived counts
-// as before, until a run has tried it. A piece that a rule of the connector or the provider declared gone is not owed.
+// as before, until a run has tried it. A piece that a rule of the connector or
+// the provider declared gone is not owed.
 func Verdict(run collection.Run, owed []collection.Gap) collection.Outcome {
 	if run.Reason == collection.Interrupted {
 		return collection.RunInterrupted

@@ -76,8 +76,8 @@ type Slot struct {
 	inFlight int32 // with this one
 }
 
-// Index returns the number of s, from 0: the least that no other slot has which
-// is held at the same time, or was given back before.
+// Index returns the number of s, which no other slot has that is held at the
+// same time. It is below the most that were ever held at once.
 func (s Slot) Index() int { return int(s.index) }
 
 // Limit returns how many may be in flight now: what the law says, and less if
