@@ -86,6 +86,11 @@ func (g *Governor) exchange(out *http.Request) (*http.Response, []byte, error) {
 	headed.Store(true)
 	timer.Reset(g.limits.Request - time.Since(start))
 
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		// Its body is the connection itself, which net/http reads without the
+		// context: nothing but its end would end that.
+		return resp, nil, &collection.Stop{Reason: collection.BadPage, Detail: "it switched to another protocol, which was not asked for"}
+	}
 	if headerBytes(resp.Header) > g.limits.Headers {
 		return resp, nil, &collection.Stop{Reason: collection.TooLarge, Detail: "the header is larger than " + size(g.limits.Headers)}
 	}

@@ -77,6 +77,16 @@ func TestBodies(t *testing.T) {
 		}, "", collection.UpstreamPressure, "the connection failed"},
 		{"dropped", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) },
 			"", collection.UpstreamPressure, "the connection was closed before the answer"},
+		{"another protocol, on a connection that stays open", func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
+			io.Copy(io.Discard, conn) // until the other side gives up
+		}, "", collection.BadPage, "it switched to another protocol, which was not asked for"},
 		{"another encoding", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "br")
 			io.WriteString(w, page)

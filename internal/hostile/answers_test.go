@@ -103,7 +103,8 @@ func framing() []trial {
 		{name: "a few early hints", walk: "whole", sends: raw(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 3) + head + "Content-Length: 28\r\n\r\n" + three), want: all(3)},
 		{name: "endless early hints", walk: "whole", sends: endless("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"), want: owed(pressure, 0)},
 		{name: "endless continues", walk: "whole", sends: endless("", "HTTP/1.1 100 Continue\r\n\r\n"), want: owed(pressure, 0)},
-		{name: "another protocol agreed on", walk: "whole", sends: raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n" + three), want: owed(bad, 0)},
+		{name: "another protocol agreed on", walk: "whole", sends: raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n" + three), want: owed(bad, 0).in(1)},
+		{name: "another protocol agreed on, and silence", walk: "whole", sends: silent("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"), want: owed(bad, 0).in(1)},
 		{name: "two answers to one request", walk: "cursor", sends: inTurn(raw(pipelined(page(1, 1, `"next":"a"`), page(8, 9, `"next":null`))), ok(page(2, 3, `"next":null`))), want: all(3)},
 		{name: "a body with no content", walk: "whole", sends: raw("HTTP/1.1 204 No Content\r\nContent-Length: 28\r\n\r\n" + three), want: all(0)},
 	}
