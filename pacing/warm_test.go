@@ -80,9 +80,10 @@ func TestWarmStartKeepsTheCeiling(t *testing.T) {
 		for range 5 {
 			mustFetch(t, second)
 		}
-		for i, gap := range m.gaps(start) {
-			if gap < 500*ms {
-				t.Errorf("gap %d is %v, want at least 500ms", i, gap)
+		gaps := m.gaps(start)
+		for i := range gaps[1:] {
+			if span := gaps[i] + gaps[i+1]; span < time.Second {
+				t.Errorf("three requests, from the one before gap %d, are %v apart, want at least 1s", i, span)
 			}
 		}
 	})

@@ -12,7 +12,7 @@ import (
 
 // TestPlacesAreRemembered: that a provider counts what is in flight is known
 // to the next run as well, though the pace itself has no limit then, and may be
-// that of the start. By tomorrow it may count otherwise.
+// that of the start. After a week nothing is known any more.
 func TestPlacesAreRemembered(t *testing.T) {
 	for _, pace := range []float64{1, 8} {
 		var m law.Memory
@@ -23,13 +23,13 @@ func TestPlacesAreRemembered(t *testing.T) {
 		for _, tc := range []struct {
 			age  time.Duration
 			room bool // for a fourth
-		}{{time.Hour, false}, {25 * time.Hour, true}} {
+		}{{time.Hour, false}, {25 * time.Hour, false}, {8 * 24 * time.Hour, true}} {
 			l, err := law.New(law.Plateau, 1, 20, rand.Float64)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !l.Restore(m, tc.age) {
-				t.Fatalf("after %v the pace %v is not believed", tc.age, pace)
+			if believed := l.Restore(m, tc.age); believed == tc.room {
+				t.Fatalf("after %v the pace %v is believed: %t", tc.age, pace, believed)
 			}
 			now, open := l.Next(0)
 			for range 3 {

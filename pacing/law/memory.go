@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// How much of a plateau is believed, by its age. A pace that was forbidden is
-// believed for ever.
+// The share of a plateau at which the next run begins, by its age. A pace that
+// was forbidden is believed for ever.
 const (
 	fullFor   = 2 * time.Hour
 	mostlyFor = 24 * time.Hour
@@ -88,9 +88,10 @@ func (p *plateau) atPlateau() int {
 	return p.carried
 }
 
-// Restore continues with it: at the plateau if that was confirmed several times
-// and lately, or else at half of it, from where it climbs. What never refused is
-// not feared more than a provider that nobody knows.
+// Restore continues with it. Age lowers the pace at which a run begins, and not
+// what is known: the climb back to that takes seconds, and it is kept as it was.
+// A limit that few episodes confirmed begins at half. Where nothing was ever
+// refused, the start goes on where the run before left it.
 func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	kp := keptPlateau{Target: 0}
 	if m.Plateau != nil {
@@ -100,33 +101,32 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 		p.banned = kp.Banned
 		p.r = min(p.r, p.banned)
 	}
-	share := 1.0
-	switch {
-	case !sane(kp.Target) || age > halfFor:
+	if !sane(kp.Target) || age > halfFor {
 		return false
-	case age > mostlyFor:
-		share = half
-	case age > fullFor:
-		share = mostly
 	}
 	p.heard, p.slowBeyond = true, kp.Slow
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window
 	}
-	if share == 1 {
-		p.believe(kp)
-	}
+	p.believe(kp, age <= fullFor)
 	if kp.Limit == 0 && kp.Target <= p.start && !kp.Slow {
 		return true
 	}
-	p.climb(min(share*kp.Target, p.bound()))
-	p.r = p.goal
-	if share < 1 || kp.Agreed < confirmed && !kp.Slow {
-		p.r = max(slowest, p.goal*decrease)
+	p.climb(min(kp.Target, p.bound()))
+	share := 1.0
+	switch {
+	case age > mostlyFor:
+		share = half
+	case age > fullFor:
+		share = mostly
 	}
-	if kp.Limit == 0 {
+	p.restart = kp.Limit == 0 && !kp.Slow
+	if !p.restart && !kp.Slow && kp.Agreed < confirmed {
+		share *= decrease
+	}
+	p.r = max(slowest, share*p.goal)
+	if p.restart {
 		p.r = max(p.r, min(p.start, p.goal))
-		p.restart = !kp.Slow
 	}
 	return true
 }
@@ -134,8 +134,9 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 // sane reports whether rate can be one that was kept.
 func sane(rate float64) bool { return rate >= slowest && !math.IsInf(rate, 0) }
 
-// believe takes what is fresh for as sure as it was.
-func (p *plateau) believe(kp keptPlateau) {
+// believe takes it for as sure as it was. Only what is fresh is not doubted for
+// the first minutes.
+func (p *plateau) believe(kp keptPlateau, fresh bool) {
 	if sane(kp.Limit) {
 		p.limits, p.agreed = []float64{kp.Limit}, max(1, min(kp.Agreed, confirmed))
 	}
@@ -150,7 +151,7 @@ func (p *plateau) believe(kp keptPlateau) {
 		p.used, p.carried = p.carried, 0
 	}
 	p.calm = min(max(0, kp.Calm), calmFor)
-	p.fresh = p.places > 0 || p.agreed > 0 && kp.Target*(1+stepMost) >= kp.Limit
+	p.fresh = fresh && (p.places > 0 || p.agreed > 0 && kp.Target*(1+stepMost) >= kp.Limit)
 }
 
 // calmed returns for how long a run has looked for no more, with those before it

@@ -19,8 +19,8 @@ func TestNextRun(t *testing.T) {
 		first, before float64 // the pace at first, and after 100 answers, at least
 		most          float64 // after them
 	}{
-		{"the start went on", `"target_per_second": 8`, 4, 12, 20},
-		{"the start had just begun", `"target_per_second": 1.2`, 1, 12, 20},
+		{"the start went on", `"target_per_second": 8`, 8, 12, 20},
+		{"the start had just begun", `"target_per_second": 1.2`, 1.2, 12, 20},
 		{"answers became slow beyond it", `"target_per_second": 8, "slow_beyond": true, "probe_every": 256`, 8, 8, 8},
 		{"answers became slow beyond the start", `"target_per_second": 1.2, "slow_beyond": true, "probe_every": 256`, 1.2, 1.2, 1.2},
 		{"answers became slow at the start", `"target_per_second": 0.3, "slow_beyond": true, "probe_every": 256`, 0.3, 0.3, 0.3},

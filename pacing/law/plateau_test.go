@@ -136,31 +136,30 @@ func TestLone503LowersNothing(t *testing.T) {
 	}
 }
 
-// TestPlateauAge: a plateau is believed by its age, and what a ban taught for
-// ever.
+// TestPlateauAge: the age of a plateau lowers where a run begins, and not what is
+// known; and what a ban taught is believed for ever.
 func TestPlateauAge(t *testing.T) {
 	l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 8}
 	l.run(20 * time.Minute)
 	k := l.Keep()
 	plateau := l.Plateau()
 	for _, tc := range []struct {
-		age  time.Duration
-		want float64
+		age           time.Duration
+		known, begins float64
 	}{
-		{30 * time.Minute, plateau}, {2 * time.Hour, plateau}, {2*time.Hour + ms, 0.8 * plateau},
-		{24*time.Hour + ms, 0.5 * plateau}, {7 * 24 * time.Hour, 0.5 * plateau}, {7*24*time.Hour + ms, 0},
+		{30 * time.Minute, plateau, plateau}, {2 * time.Hour, plateau, plateau}, {2*time.Hour + ms, plateau, 0.8 * plateau},
+		{24*time.Hour + ms, plateau, 0.5 * plateau}, {7 * 24 * time.Hour, plateau, 0.5 * plateau}, {7*24*time.Hour + ms, 0, 1},
 	} {
 		warm := law.NewLearner(1, 20)
 		warm.Restore(k, tc.age)
-		if got := warm.Plateau(); math.Abs(got-tc.want) > 0.01 {
-			t.Errorf("after %v the plateau is %v, want %v of %v", tc.age, got, tc.want, plateau)
+		if got := warm.Plateau(); math.Abs(got-tc.known) > 0.01 {
+			t.Errorf("after %v the plateau is %v, want %v", tc.age, got, tc.known)
 		}
-		begins := max(1, tc.want/2)
-		if tc.want == plateau { // it was confirmed more than once
-			begins = plateau
+		if got := warm.Rate(); math.Abs(got-tc.begins) > 0.01 {
+			t.Errorf("after %v it begins at %v, want %v", tc.age, got, tc.begins)
 		}
-		if got := warm.Rate(); math.Abs(got-begins) > 0.01 {
-			t.Errorf("after %v it begins at %v, want %v", tc.age, got, begins)
+		if kept, was := warm.Keep().Plateau, k.Plateau; tc.known > 0 && (kept.Limit != was.Limit || kept.Agreed != was.Agreed || kept.Every != was.Every) {
+			t.Errorf("after %v it keeps %+v of %+v", tc.age, *kept, *was)
 		}
 		slow := law.NewLearner(1, 2)
 		if slow.Restore(k, tc.age); slow.Plateau() > 2 || slow.Rate() > 2 {

@@ -121,8 +121,8 @@ func (p *plateau) arrive(now Moment) {
 	p.doubt = 0
 	p.r = p.goal
 	switch {
-	case p.restart:
-		p.mode = startup
+	case p.restart: // it goes beyond the target, which then is no plateau
+		p.mode, p.target = startup, 0
 	case p.reprobe && len(p.levels) > 0:
 		p.mode = probing
 	default:

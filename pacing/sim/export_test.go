@@ -2,8 +2,13 @@ package sim
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"collect/collection"
+	"collect/pacing"
+	"collect/pacing/law"
 )
 
 // Log returns what p saw, a line for each request.
@@ -84,4 +89,38 @@ type spy struct {
 func (s spy) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.seen(r)
 	return s.base.RoundTrip(r)
+}
+
+// Plain returns a provider where nothing goes wrong for no reason. It grants
+// what fits in limit, if that is not nil, and answers after latency.
+func Plain(limit Limiter, latency func(*rand.Rand) float64) *Provider {
+	rng := rand.New(rand.NewPCG(1, 2))
+	c := &counting{rng: rng, best: steady(1), tell: func(r *reply, _, _ float64) { r.latency = latency(rng) }}
+	if limit != nil {
+		c.limits = []limiter{limit}
+	} else {
+		c.limits = []limiter{&bucket{rate: steady(1e9), burst: 1e9, tokens: 1e9}}
+	}
+	return &Provider{Family: "plain", model: c, paths: []string{"/records"}, idle: 0.1, start: time.Now(), sound: true,
+		rng: rng, luck: rand.New(rand.NewPCG(3, 4))}
+}
+
+// A Limiter counts what a [Plain] provider grants.
+type Limiter = limiter
+
+// Bucket and Window grant a rate, or n in each span of w seconds by the clock.
+func Bucket(rate, burst float64) Limiter {
+	return &bucket{rate: steady(rate), burst: burst, tokens: burst}
+}
+func Window(n, w float64) Limiter { return &fixedWindow{n: n, w: w} }
+
+// Owned is a governed client whose owner declared what d says.
+func Owned(d collection.Provider, concurrency int) Client {
+	return governed(d, law.Plateau, concurrency, func(*pacing.Governor) {})
+}
+
+// Refused returns how many requests were refused so far, and how many arrived.
+func (p *Provider) Refused() (refused, requests int) {
+	s := p.Score(0, time.Since(p.start)+time.Second)
+	return s.Refusals, s.Requests
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"collect/collection"
@@ -63,6 +64,21 @@ func governed(d collection.Provider, law string, concurrency int, watch func(*pa
 // The same client at the same instance sends the same requests at the same
 // instants each time. There is one play at a time in a bubble of virtual time.
 func Play(p *Provider, c Client, d time.Duration, state *[]byte) {
+	play(p, c, d, -1, state)
+}
+
+// Job lets c ask for n records of p, one request each, as a scheduled run does,
+// and returns how long that took: at most d.
+func Job(p *Provider, c Client, n int, d time.Duration, state *[]byte) time.Duration {
+	begun := time.Now()
+	play(p, c, d, n, state)
+	return time.Since(begun)
+}
+
+// play ends after d, or when n requests were answered; a negative n is any number.
+func play(p *Provider, c Client, d time.Duration, n int, state *[]byte) {
+	var left atomic.Int64
+	left.Store(int64(n))
 	conductor.turn()
 	transports, end := c.make(p, state)
 	ctx, stop := context.WithCancel(context.Background())
@@ -77,7 +93,10 @@ func Play(p *Provider, c Client, d time.Duration, state *[]byte) {
 			if len(p.paths) > 1 {
 				ctx = collection.WithStream(ctx, path)
 			}
-			for ctx.Err() == nil && fetch(ctx, transports[i%len(transports)], path) {
+			for ctx.Err() == nil && (n < 0 || left.Add(-1) >= 0) {
+				if !ask(ctx, transports[i%len(transports)], path) {
+					break
+				}
 			}
 		})
 	}
@@ -98,16 +117,28 @@ func Play(p *Provider, c Client, d time.Duration, state *[]byte) {
 	end()
 }
 
-// fetch asks for path once. It reports false if there is no use in another.
-func fetch(ctx context.Context, t http.RoundTripper, path string) bool {
+// ask asks for path until it is answered, or ctx ends. It reports false if there
+// is no use in another request.
+func ask(ctx context.Context, t http.RoundTripper, path string) bool {
+	for ctx.Err() == nil {
+		if answered, useful := fetch(ctx, t, path); answered || !useful {
+			return useful
+		}
+	}
+	return true
+}
+
+// fetch asks for path once. It reports whether there was an answer, and whether
+// there is any use in another request.
+func fetch(ctx context.Context, t http.RoundTripper, path string) (answered, useful bool) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, Origin+path, nil)
 	if err != nil {
-		return false
+		return false, false
 	}
 	resp, err := t.RoundTrip(req)
 	if err == nil {
 		resp.Body.Close()
-		return true
+		return true, true
 	}
 	stop, ok := errors.AsType[*collection.Stop](err)
 	pause := time.Second
@@ -115,7 +146,7 @@ func fetch(ctx context.Context, t http.RoundTripper, path string) bool {
 	case !ok:
 		pause = 0
 	case stop.Reason == collection.Frozen && stop.NotBefore.IsZero():
-		return false
+		return false, false
 	case !stop.NotBefore.IsZero():
 		pause = time.Until(stop.NotBefore)
 	}
@@ -126,5 +157,5 @@ func fetch(ctx context.Context, t http.RoundTripper, path string) bool {
 	case <-ctx.Done():
 	}
 	placeOf(ctx).turn() // a stop ends for many at once
-	return true
+	return false, true
 }
