@@ -92,6 +92,40 @@ streams:
 	}
 }
 
+// TestNoParameterIsSentTwice: a page that is asked for by the parameter of the
+// mark is asked for without the mark, and what a `get` sets itself is not set by
+// the defaults as well.
+func TestNoParameterIsSentTwice(t *testing.T) {
+	c, err := build(t, `
+connector: test
+provider: {base_url: "https://api.test"}
+defaults: {query: {per_page: 100, state: all}}
+streams:
+  things:
+    get: /things?per_page=50
+    key: id
+    records: items
+    since: {field: at, param: since, lookback: 1s}
+    page: {cursor: {from: next, param: since}}
+`, declarative.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{body: `{"items":[{"id":1,"at":1700000000}],"next":"98"}`}
+	for _, err := range c.Slices(t.Context(), &http.Client{Transport: r}, things0, collection.Cursor{Since: "580", Done: true}) {
+		if err != nil {
+			break // the same cursor again
+		}
+	}
+	var got []string
+	for _, req := range r.seen {
+		got = append(got, req.URL.RawQuery)
+	}
+	if want := []string{"per_page=50&state=all&since=579", "per_page=50&state=all&since=98"}; !slices.Equal(got, want) {
+		t.Errorf("asked %q, want %q", got, want)
+	}
+}
+
 // TestLinksStayEncrypted: a link from https to http is followed only where the
 // file lists its origin.
 func TestLinksStayEncrypted(t *testing.T) {

@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"cmp"
 	"fmt"
 	"net/textproto"
 	"slices"
@@ -41,7 +42,7 @@ func (c *checker) stream(key scalar, spec streamSpec) *stream {
 	if spec.Since != nil {
 		c.since(spec.Since, st)
 	}
-	c.unique(st)
+	c.unique(spec, st)
 	st.on = append(c.rules(spec.On, ""), c.rules(def.On, "")...)
 	return st
 }
@@ -195,17 +196,46 @@ func (c *checker) since(spec *sinceSpec, st *stream) {
 	}
 }
 
-// unique sees to it that no parameter of the query is set twice.
-func (c *checker) unique(st *stream) {
-	fields := st.page.ask("1")
-	if st.since != nil && st.since.param != "" {
-		fields = append(fields, field{name: st.since.param})
+// unique sees to it that no parameter is sent twice. Which of two values a
+// server takes is its own affair, and the other one would be lost in silence.
+//
+// Two of them may have one name where one of them replaces the other: what the
+// `get` of a stream sets, the defaults do not, and a page that is asked for by a
+// parameter that took the mark before is asked for without the mark.
+func (c *checker) unique(spec streamSpec, st *stream) {
+	type setter struct {
+		name, by string
+		at       span
 	}
-	for _, f := range fields {
-		for _, q := range st.query {
-			if q.name == f.name {
-				c.fail(q.value.at, fmt.Sprintf("`%s` is set here and by `page` or `since`", f.name), "")
+	var set []setter
+	for _, name := range st.get.queryNames() {
+		if !slices.ContainsFunc(spec.Query, func(e entry[scalar]) bool { return e.key.text == name }) {
+			st.query = slices.DeleteFunc(st.query, func(q templated) bool { return q.name == name })
+		}
+		set = append(set, setter{name, "get", spec.Get.at})
+	}
+	for _, q := range st.query {
+		set = append(set, setter{q.name, "query", q.value.at})
+	}
+	if st.since != nil && st.since.param != "" {
+		set = append(set, setter{st.since.param, "since", spec.Since.Param.at})
+	}
+	always := st.page.ask("")
+	for _, f := range st.page.ask("1") {
+		set = append(set, setter{f.name, "page", cmp.Or(spec.Page, c.doc.Defaults.Page).At})
+	}
+	if auth := c.doc.Provider.Auth; auth != nil && auth.APIKey != nil && auth.APIKey.Query.text != "" {
+		set = append(set, setter{auth.APIKey.Query.text, "auth", auth.APIKey.Query.at})
+	}
+	for i, first := range set {
+		for _, second := range set[i+1:] {
+			replaced := first.by == "since" && second.by == "page" && !slices.ContainsFunc(always, func(f field) bool { return f.name == second.name })
+			list := first.by == "get" && second.by == "get" // such as tag=a&tag=b
+			if first.name != second.name || replaced || list {
+				continue
 			}
+			c.fail(first.at, fmt.Sprintf("`%s` is set here and by `%s`", first.name, second.by), "")
+			break
 		}
 	}
 }

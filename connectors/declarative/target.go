@@ -46,11 +46,14 @@ func (w *walk) query(literal, token string) string {
 		}
 		add(q.name, q.value.expand(w.scope))
 	}
-	for _, f := range w.st.page.ask(token) {
+	page := w.st.page.ask(token)
+	for _, f := range page {
 		add(f.name, f.value)
 	}
 	if s := w.st.since; s != nil && s.param != "" && w.scope.since != "" {
-		add(s.param, w.scope.since)
+		if !slices.ContainsFunc(page, func(f field) bool { return f.name == s.param }) { // the page's value is further on
+			add(s.param, w.scope.since)
+		}
 	}
 	return b.String()
 }

@@ -146,6 +146,28 @@ func (t template) target(s scope) (path, query string, err error) {
 	return path, query, nil
 }
 
+// queryNames returns the parameters that are set behind the `?` of the template
+// of a path, by their own text.
+func (t template) queryNames() []string {
+	const value = "\x00" // stands for a value, which is escaped
+	var b strings.Builder
+	for _, p := range t.parts {
+		if p.name != "" {
+			b.WriteString(value)
+		}
+		b.WriteString(p.text)
+	}
+	_, query, _ := strings.Cut(b.String(), "?")
+	var names []string
+	for pair := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		if name = unescaped(name); name != "" && !strings.Contains(name, value) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // A known says which names a template may use, and where.
 type known struct {
 	names []string
