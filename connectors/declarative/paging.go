@@ -102,10 +102,11 @@ type byURL struct {
 func (byURL) linked()            {}
 func (byURL) ask(string) []field { return nil }
 func (b byURL) next(p *page, _ string) (string, error) {
-	if !b.optional && p.misses(b.at) {
-		return "", missed(p, b.at, "next_url: {path: "+b.at.text+", optional: true}")
+	token, err := tokenAt(b.at, p.body)
+	if err == nil && token == "" {
+		err = p.ends(b.at, b.optional, "next_url: {path: "+b.at.text+", optional: true}")
 	}
-	return tokenAt(b.at, p.body)
+	return token, err
 }
 
 // byCursor hands back the token in the body.
@@ -127,28 +128,15 @@ func (b byCursor) next(p *page, _ string) (string, error) {
 	if more, err := moreAt(b.more, p.body, true); err != nil || !more {
 		return "", err
 	}
-	if !b.optional && !b.more.set && p.misses(b.from) {
-		return "", missed(p, b.from, "optional: true")
-	}
 	token, err := tokenAt(b.from, p.body)
-	if err == nil && token == "" && b.more.set {
+	switch {
+	case err != nil || token != "":
+	case b.more.set:
 		err = badPage("`%s` promises more, but there is no cursor at `%s`", b.more.text, b.from.text)
+	default:
+		err = p.ends(b.from, b.optional, "optional: true")
 	}
 	return token, err
-}
-
-// misses reports whether the path of the next page seems to be wrong: the first
-// page of a walk has nothing there, not even a null that would say that it is
-// the last one, and looks full. Once a walk is on a later page, the path led
-// there.
-func (p *page) misses(at path) bool {
-	return p.first && isRound(len(p.elements)) && at.absent(p.body)
-}
-
-// missed is the error for a path that p misses. The remedy is for an API that
-// ends without a word.
-func missed(p *page, at path, remedy string) error {
-	return badPage("the page has no `%s` and looks full (%d records); if this API leaves it out at the end: %s", at.text, len(p.elements), remedy)
 }
 
 // tokenAt returns the token at a path: the text of a string or the digits of

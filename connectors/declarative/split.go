@@ -25,7 +25,8 @@ type page struct {
 }
 
 // badPage is the error for a response that is not what the connector file
-// says. Its text names what the file says, never what the provider sent.
+// says. Its text names what the file says, and nothing of what the provider sent
+// but a few names of members, which mend the file.
 func badPage(format string, args ...any) error {
 	return &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf(format, args...)}
 }
