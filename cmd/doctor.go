@@ -284,7 +284,7 @@ func (d *diagnosis) checkConnectors() {
 func (d *diagnosis) checkConnector(name string) string {
 	what := "connector " + name
 	defer d.checkSecretFiles(name)
-	target, err := d.resolve(d.settings, name, d.settings.paramsOf(d.runs[name]), false)
+	target, err := d.resolve(d.settings, name, d.settings.paramsOf(d.runs[name]))
 	if err != nil {
 		d.fail(what, err, scene{Connector: name})
 		return ""

@@ -19,7 +19,6 @@ import (
 	"collect/connectors/declarative"
 	"collect/connectors/oauth2"
 	"collect/internal/tokenfile"
-	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/runner"
 	"collect/store"
@@ -218,7 +217,7 @@ func TestEveryErrorIsExplained(t *testing.T) {
 		&store.HeldError{}, &noFolderError{}, &busyError{}, gate.ErrStale, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &lostError{3, 5}, &nothingFoundError{}, store.ErrInUse, &takenError{"x"}, &restoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, store.ErrLocked, &outputError{syscall.EIO},
 		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),
 		&collection.Stop{Reason: collection.UpstreamPressure, Status: 503},
-		&collection.Stop{Reason: collection.BadPage, Err: pacing.ErrPrivate},
+		&collection.Stop{Reason: collection.BadPage, Err: &collection.UnlistedError{Origin: "https://other.test"}},
 	}
 	for _, reason := range reasons {
 		errs = append(errs, &collection.Stop{Reason: reason})

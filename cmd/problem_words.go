@@ -250,14 +250,21 @@ func writeBadPage(p *problem, err error, sc scene) {
 	p.Do = []step{{"look:", sc.command("gaps")}, sc.resume("after correcting the connector file:")}
 }
 
-func writePrivate(p *problem, _ error, sc scene) {
-	p.Headline = fmt.Sprintf("a link or redirect of %s leads to a private address, and was not followed", sc.Provider)
+func writeUnlisted(p *problem, err error, sc scene) {
+	unlisted, _ := errors.AsType[*collection.UnlistedError](err)
+	p.Headline = fmt.Sprintf("%s leads to another origin, and was not followed", sc.Provider)
 	p.At = sc.place()
-	p.Why = "it would have reached a machine of this network that the connector does not name"
+	p.Why = unlisted.Error()
 	p.Saved = sc.saved() + "; the page became a gap, and the rest goes on"
-	allow := sc.resume("if you trust it with that:")
-	allow.Command += " --allow-private"
-	p.Do = []step{{"look:", sc.command("gaps")}, allow}
+	if unlisted.Origin == "" {
+		p.Do = []step{{"look:", sc.command("gaps")}}
+		return
+	}
+	p.Why = fmt.Sprintf("a link, a redirect or a record names %s, which the connector file does not list. What answers there may be somebody else, or show less to strangers", unlisted.Origin)
+	p.Do = []step{
+		{Say: fmt.Sprintf("if it is %s's, under `provider:` in the connector file: %s", sc.Provider, unlisted.Line())},
+		sc.resume("then:"),
+	}
 }
 
 func writeCursor(p *problem, err error, sc scene) {

@@ -22,7 +22,6 @@ import (
 	"collect/connectors/declarative"
 	"collect/connectors/oauth2"
 	"collect/internal/tokenfile"
-	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/runner"
 	"collect/store"
@@ -117,7 +116,7 @@ var explanations = []explanation{
 	{"E0303", levelError, exitRefused, needsOperator, false, stopped(collection.Frozen), writeFrozen},
 	{"E0304", levelError, exitRefused, needsOperator, false, stopped(collection.Suspended), writeSuspended},
 	{"E0601", levelError, exitProtocol, needsOperator, false, stopped(collection.SchemaDrift), writeDrift},
-	{"E0610", levelError, exitProtocol, needsOperator, false, is(pacing.ErrPrivate), writePrivate},
+	{"E0610", levelError, exitProtocol, needsOperator, false, as[*collection.UnlistedError], writeUnlisted},
 	{"E0602", levelError, exitProtocol, needsOperator, false, stopped(collection.BadPage), writeBadPage},
 	{"E0603", levelError, exitProtocol, needsOperator, false, stopped(collection.CursorExpired), writeCursor},
 	{"E0608", levelError, exitOwed, needsOperator, false, stopped(collection.Forbidden, collection.NotFound, collection.TooLarge), writePiece},

@@ -52,9 +52,8 @@ func (a *app) nameOf(arg string) (string, error) {
 }
 
 // resolve builds the connector that arg stands for: a connector file, an entry
-// of collect.yaml, or a built-in one, in this order. With allowPrivate what a
-// provider says may lead it to private addresses.
-func (a *app) resolve(s settings, arg string, params []string, allowPrivate bool) (target, error) {
+// of collect.yaml, or a built-in one, in this order.
+func (a *app) resolve(s settings, arg string, params []string) (target, error) {
 	given, err := parseParams(params)
 	if err != nil {
 		return target{}, err
@@ -68,9 +67,7 @@ func (a *app) resolve(s settings, arg string, params []string, allowPrivate bool
 	if err != nil {
 		return target{}, err
 	}
-	provider := s.overrides(spec.ProviderName())
-	provider.AllowPrivate = allowPrivate
-	t.connector, err = spec.Build(declarative.Options{Params: t.params, Secrets: secrets, Provider: provider})
+	t.connector, err = spec.Build(declarative.Options{Params: t.params, Secrets: secrets, Provider: s.overrides(spec.ProviderName())})
 	return t, err
 }
 

@@ -25,7 +25,6 @@ type runOptions struct {
 	create      bool
 	newParams   bool
 	trace       bool
-	private     bool
 	progress    string
 	mode        collection.Mode
 }
@@ -44,7 +43,6 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.BoolVar(&o.create, "create", false, "create the database that --state, COLLECT_STATE or a file names")
 	flags.BoolVar(&o.newParams, "new-params", false, "go on with other parameters, or streams, than the last run had")
 	flags.BoolVar(&o.trace, "trace", false, "with --json: an event for each step of each request, too")
-	flags.BoolVar(&o.private, "allow-private", false, "follow links and redirects of the provider to private addresses, too")
 	flags.StringVar(&o.progress, "progress", "", "how to show `progress`: auto, live, plain or none")
 }
 
@@ -96,7 +94,7 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	target, err := a.resolve(settings, o.name, o.params, o.private)
+	target, err := a.resolve(settings, o.name, o.params)
 	if err != nil {
 		return err
 	}

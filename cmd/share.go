@@ -88,7 +88,7 @@ func (a *app) providerOf(name string) (collection.Provider, error) {
 	if err != nil {
 		return collection.Provider{}, err
 	}
-	target, err := a.resolve(settings, name, nil, false)
+	target, err := a.resolve(settings, name, nil)
 	if err != nil {
 		return collection.Provider{}, err
 	}
@@ -161,7 +161,7 @@ func (a *app) kept(ctx context.Context, db store.Reader, newest collection.Run) 
 	}) {
 		return nil
 	}
-	target, err := a.resolve(s, newest.Connector, s.paramsOf(newest), false)
+	target, err := a.resolve(s, newest.Connector, s.paramsOf(newest))
 	if err != nil {
 		return nil
 	}

@@ -13,15 +13,13 @@ type Provider struct {
 	Name string
 
 	// Origins lists the origins (scheme://host[:port]) that may be sent the
-	// credential. Requests to other origins are sent without it.
+	// credential.
 	Origins []string
 
-	// Hosts lists hosts, beside those of Origins, that whoever wrote the
-	// connector or runs it named themselves. Requests to any other host come
-	// out of a response, and do not reach private addresses (of this machine,
-	// of networks near it) unless AllowPrivate says so.
-	Hosts        []string
-	AllowPrivate bool
+	// Others lists further origins that are asked, without the credential:
+	// those that the connector itself names. Any other origin comes out of a
+	// response, and no request goes there: see [UnlistedError].
+	Others []string
 
 	// Authorize attaches the credential to a request to a listed origin. It is
 	// nil if there is none.

@@ -21,7 +21,7 @@ type Stop struct {
 	Reason    Reason
 	NotBefore time.Time // when trying again may help; zero: at any time
 	Status    int       // the provider's status; 0 if there was no response
-	Detail    string    // one line for people: no secrets, URLs, cursors or bodies
+	Detail    string    // one line for people: no secrets, paths and queries of URLs, cursors or bodies
 	Err       error     // the cause, if there is one
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -59,8 +58,7 @@ type Governor struct {
 	provider    collection.Provider
 	limits      collection.Limits
 	origins     map[string]bool
-	hosts       map[string]bool                       // that the user wrote
-	proxy       func(*http.Request) (*url.URL, error) // of the transport; nil: none is used
+	others      map[string]bool
 	budget      *Budget
 	base        http.RoundTripper
 	client      *http.Client
@@ -133,10 +131,11 @@ func New(c Config) (*Governor, error) {
 		}
 		g.desk = desk.New(own)
 	}
-	g.hosts = hostSet(c.Provider.Origins, c.Provider.Hosts)
+	if g.others, err = originSet(c.Provider.Others); err != nil {
+		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
+	}
 	if g.base == nil {
-		t := newTransport(g.concurrency, g.limits)
-		g.base, g.proxy = t, t.Proxy
+		g.base = newTransport(g.concurrency, g.limits)
 	}
 	g.told = sync.NewCond(&g.mu)
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}

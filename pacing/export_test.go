@@ -13,8 +13,6 @@ var (
 	Backoff      = backoff
 	Repeatable   = repeatable
 	Describe     = describe
-	OriginOf     = originOf
-	IsPrivate    = isPrivate
 	NewTransport = newTransport
 	Wide         = wide
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"collect/pacing"
+	"collect/collection"
 )
 
 // FuzzOrigin: an address has the origin that a client dials, whatever else is
@@ -20,19 +20,19 @@ func FuzzOrigin(f *testing.F) {
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return
 		}
-		origin := pacing.OriginOf(u)
+		origin := collection.Origin(u)
 		if !strings.HasPrefix(origin, u.Scheme+"://") {
 			t.Errorf("%q has the origin %q", address, origin)
 		}
 		dressed := *u
 		dressed.Path, dressed.RawPath, dressed.RawQuery, dressed.Fragment, dressed.User = "/elsewhere", "", "a=b", "c", url.UserPassword("x", "y")
 		dressed.Host = strings.ToUpper(u.Host)
-		if strings.EqualFold(dressed.Host, u.Host) && pacing.OriginOf(&dressed) != origin {
-			t.Errorf("%q has the origin %q, and %q has %q", address, origin, &dressed, pacing.OriginOf(&dressed))
+		if strings.EqualFold(dressed.Host, u.Host) && collection.Origin(&dressed) != origin {
+			t.Errorf("%q has the origin %q, and %q has %q", address, origin, &dressed, collection.Origin(&dressed))
 		}
 		for _, host := range []string{"x" + u.Host, u.Hostname() + ".evil.test"} {
 			other := *u
-			if other.Host = host; pacing.OriginOf(&other) == origin {
+			if other.Host = host; collection.Origin(&other) == origin {
 				t.Errorf("%q and %q have the origin %q", address, host, origin)
 			}
 		}

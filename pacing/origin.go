@@ -16,34 +16,29 @@ const mostRedirects = 10
 
 // originSet returns origins in one spelling.
 func originSet(origins []string) (map[string]bool, error) {
-	set := make(map[string]bool, 2*len(origins))
+	set := make(map[string]bool, len(origins))
 	for i, o := range origins {
 		u, err := url.Parse(o)
 		if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" ||
 			!strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https") {
 			return nil, fmt.Errorf("origin %d is not of the form https://host[:port]", i+1)
 		}
-		set[originOf(u)] = true
+		set[collection.Origin(u)] = true
 	}
 	return set, nil
 }
 
-// originOf returns the origin of u (RFC 6454): scheme, host and port, in lower
-// case, with the port spelled out.
-func originOf(u *url.URL) string {
-	scheme, port := strings.ToLower(u.Scheme), u.Port()
-	if port == "" {
-		port = "80"
-		if scheme == "https" {
-			port = "443"
-		}
+// listed refuses a request to an origin that only a response named. It sees
+// each redirect, too.
+func (g *Governor) listed(req *http.Request) error {
+	if origin := collection.Origin(req.URL); g.origins[origin] || g.others[origin] {
+		return nil
 	}
-	return scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + ":" + port
+	return collection.Unlisted(req.URL, g.holdsSecret)
 }
 
 // prepare returns the request that leaves as attempt n of req: with the
-// credential if it goes to a listed origin, and else without whatever may hold
-// one. The request of the caller never holds it, so that nothing that copies
+// credential if that is for its origin, and else without whatever may hold one. The request of the caller never holds it, so that nothing that copies
 // from it (a redirect, a log) can leak it.
 func (g *Governor) prepare(req *http.Request, n int) (*http.Request, error) {
 	out := req.Clone(req.Context())
@@ -60,7 +55,7 @@ func (g *Governor) prepare(req *http.Request, n int) (*http.Request, error) {
 	if out.Header.Get("Accept-Encoding") == "" {
 		out.Header.Set("Accept-Encoding", "gzip")
 	}
-	if g.origins[originOf(out.URL)] {
+	if g.origins[collection.Origin(out.URL)] {
 		if g.provider.Authorize != nil {
 			g.provider.Authorize(out)
 		}
@@ -69,8 +64,7 @@ func (g *Governor) prepare(req *http.Request, n int) (*http.Request, error) {
 	return out, g.strip(out)
 }
 
-// strip removes from a request to an origin that is not listed what may hold
-// a credential. It refuses a request that holds it in its URL.
+// strip removes from a request what may hold a credential. It refuses a request that holds it in its URL.
 func (g *Governor) strip(out *http.Request) error {
 	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "Referer"} {
 		out.Header.Del(name)
@@ -92,8 +86,10 @@ func (g *Governor) strip(out *http.Request) error {
 const leastPassword = 8
 
 // holdsSecret reports whether text holds the credential, the password of a
-// user:password, or what was got by a renewal, as it is or escaped for a URL.
+// user:password, or what was got by a renewal, as it is or escaped for a URL,
+// in letters of either case, since hosts have but one.
 func (g *Governor) holdsSecret(text string) bool {
+	text = strings.ToLower(text)
 	secrets := []string{g.provider.Credential}
 	if _, password, ok := strings.Cut(g.provider.Credential, ":"); ok && len(password) >= leastPassword {
 		secrets = append(secrets, password)
@@ -102,8 +98,12 @@ func (g *Governor) holdsSecret(text string) bool {
 		secrets = g.provider.Renewal.Secrets()
 	}
 	return slices.ContainsFunc(secrets, func(secret string) bool {
-		return secret != "" && (strings.Contains(text, secret) ||
-			strings.Contains(text, url.QueryEscape(secret)) || strings.Contains(text, url.PathEscape(secret)))
+		for _, spelled := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
+			if spelled != "" && strings.Contains(text, strings.ToLower(spelled)) {
+				return true
+			}
+		}
+		return false
 	})
 }
 

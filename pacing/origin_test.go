@@ -49,13 +49,24 @@ var ways = map[string]func(*http.Request){
 	},
 }
 
-// TestCredentialGoesToListedOriginsOnly follows redirects to other hosts,
-// ports and subdomains, for every way to be authorized.
-func TestCredentialGoesToListedOriginsOnly(t *testing.T) {
+// TestOtherOriginsAreNotAsked follows redirects to other hosts, ports,
+// subdomains and addresses, for every way to be authorized: nothing leaves for
+// an origin that is not listed, one that is listed without the credential is
+// asked without it, and an origin has one spelling. A request that stays at
+// home costs no turn and no request of the budget.
+func TestOtherOriginsAreNotAsked(t *testing.T) {
 	for name, authorize := range ways {
-		for _, to := range []string{
-			"https://other.test/x", "https://acme.test:8443/x", "https://api.acme.test/x", "https://acme.test.evil.test/x",
-			"https://ACME.test:443/x", "//acme.test/x", "https://xacme.test/x", "https://acme.test@evil.test/x",
+		for to, want := range map[string]string{ // "": it is asked
+			"https://ACME.test:443/x": "", "//acme.test./x": "", "https://bare.test/x": "", "https://bare.test:443/x": "",
+
+			"https://other.test/x": "https://other.test", "https://acme.test:8443/x": "https://acme.test:8443",
+			"https://api.acme.test/x": "https://api.acme.test", "https://acme.test.evil.test/x": "https://acme.test.evil.test",
+			"https://xacme.test/x": "https://xacme.test", "https://acme.test@evil.test/x": "https://evil.test",
+			"https://bare.test:444/x": "https://bare.test:444", "https://8.8.8.8/x": "https://8.8.8.8",
+			"https://127.0.0.1/x": "https://127.0.0.1", "https://2130706433/x": "https://2130706433", "https://0177.0.0.1/x": "https://0177.0.0.1",
+			"https://0x7f.1/x": "https://0x7f.1", "https://localhost:9/x": "https://localhost:9", "https://[::1]:9/x": "https://[::1]:9",
+			"https://" + strings.Repeat("a", 300) + "/x": hiddenOrigin, "https://" + secretHost + ".test/x": hiddenOrigin,
+			"https://x." + strings.ToUpper(secretHost) + "/x": hiddenOrigin,
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				m := serve(func(w http.ResponseWriter, r *http.Request) {
@@ -65,21 +76,31 @@ func TestCredentialGoesToListedOriginsOnly(t *testing.T) {
 					w.Header().Set("Location", to)
 					w.WriteHeader(302)
 				})
-				g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{
-					Unpaced: true, Authorize: authorize, Credential: secret,
+				b := pacing.NewBudget(pacing.BudgetLimits{})
+				g := govern(t, pacing.Config{Base: m, Budget: b, Provider: collection.Provider{
+					Unpaced: true, Authorize: authorize, Credential: "someone:" + secretHost, Others: []string{"https://bare.test"},
 				}})
 				resp, err := g.Client().Get(acme + "/start")
-				if err != nil {
-					t.Fatal(err)
+				if err == nil {
+					resp.Body.Close()
+					if leaks(resp.Request) != "" {
+						t.Errorf("%s: the response is of a request that shows the credential in its %s", name, leaks(resp.Request))
+					}
 				}
-				resp.Body.Close()
-				if leaks(resp.Request) != "" {
-					t.Errorf("%s: the response is of a request that shows the credential in its %s", name, leaks(resp.Request))
+				if leaks(m.requests[0]) == "" {
+					t.Fatalf("%s: the first request has no credential", name)
 				}
-				if m.count() != 2 || leaks(m.requests[0]) == "" {
-					t.Fatalf("%s: %d requests, the first with the credential in %q", name, m.count(), leaks(m.requests[0]))
+				unlisted, refused := errors.AsType[*collection.UnlistedError](err)
+				if refused != (want != "") || !refused && err != nil || m.count() != 2-len(want[:min(1, len(want))]) || b.Tally().Requests != int64(m.count()) {
+					t.Errorf("%s: redirected to %s: %v after %d requests, refused %q", name, to, err, m.count(), want)
 				}
-				own := strings.EqualFold(m.requests[1].URL.Hostname(), "acme.test") && m.requests[1].URL.Port() != "8443"
+				if refused {
+					if stop := asStop(err); stop.Reason != collection.BadPage || unlisted.Origin != strings.TrimSuffix(want, hiddenOrigin) {
+						t.Errorf("%s: redirected to %s: %v names %q, want bad_page and %q", name, to, stop, unlisted.Origin, want)
+					}
+					return
+				}
+				own := strings.Contains(strings.ToLower(to), "acme.test")
 				if got := leaks(m.requests[1]); (got != "") != own {
 					t.Errorf("%s: redirected to %s, the credential is in %q", name, to, got)
 				}
@@ -88,12 +109,21 @@ func TestCredentialGoesToListedOriginsOnly(t *testing.T) {
 	}
 }
 
+// hiddenOrigin stands for an origin that is refused and not named, and
+// secretHost is a password that may be a part of one.
+const (
+	hiddenOrigin = "-"
+	secretHost   = "pa55word-for-acme"
+)
+
 // TestConnectorsHeadersAreStripped: what a connector itself put into a request
 // to another origin does not leave either.
 func TestConnectorsHeadersAreStripped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := serve(ok)
-		g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{Unpaced: true, Credential: secret, Authorize: ways["bearer"]}})
+		g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{
+			Unpaced: true, Credential: secret, Authorize: ways["bearer"], Others: []string{"https://other.test"},
+		}})
 		req, _ := http.NewRequestWithContext(t.Context(), "GET", "https://user:pass@other.test/next", nil)
 		req.Header.Set("Authorization", "Bearer x")
 		req.Header.Set("Cookie", "session=x")
@@ -131,7 +161,7 @@ func TestPasswordAlone(t *testing.T) {
 		})
 		var j journal
 		g := govern(t, pacing.Config{Base: m, Observe: j.observe, Provider: collection.Provider{
-			Unpaced: true, Credential: "someone:" + secret, Authorize: func(r *http.Request) { r.SetBasicAuth("someone", secret) },
+			Unpaced: true, Credential: "someone:" + secret, Others: []string{"https://other.test"}, Authorize: func(r *http.Request) { r.SetBasicAuth("someone", secret) },
 		}})
 		_, err := fetch(t, g)
 		if stop := asStop(err); stop == nil || stop.Reason != collection.BadPage || m.count() != 1 {
@@ -203,13 +233,15 @@ func TestSecretsAreNeverTold(t *testing.T) {
 					if answer == 0 {
 						panic(errors.New("c0ffee " + r.URL.String()))
 					}
-					w.Header().Set("Location", "http://acme.test/?key=c0ffee")
+					w.Header().Set("Location", "http://acme.test/?key=c0ffee") // an origin that is listed
 					w.WriteHeader(answer)
 					io.WriteString(w, `{"error":"c0ffee `+secret+`"}`)
 				})
 				var j journal
 				var d disk
-				g := govern(t, pacing.Config{Base: m, Observe: j.observe, Save: d.save, Provider: collection.Provider{Authorize: authorize, Credential: secret}})
+				g := govern(t, pacing.Config{Base: m, Observe: j.observe, Save: d.save, Provider: collection.Provider{
+					Authorize: authorize, Credential: secret, Others: []string{"http://acme.test"},
+				}})
 				_, err := fetch(t, g)
 				g.Close()
 				told.WriteString(asStop(err).Error())
@@ -255,5 +287,25 @@ func TestUserAgent(t *testing.T) {
 	}
 	if !strings.HasPrefix(agents[0], "collect/") || agents[1] != "acme-mirror/2" {
 		t.Errorf("user agents %q, want collect/… and acme-mirror/2", agents)
+	}
+}
+
+// TestRedirectsThatLeadNowhere stop with a reason and quote nothing; an error
+// of net/http would quote the whole address.
+func TestRedirectsThatLeadNowhere(t *testing.T) {
+	for _, location := range []string{"http://[::1", "http://me:" + secret + "@acme.test:x/", "file:///etc/passwd", "javascript:alert(1)", "http:///x", "https://"} {
+		m := serve(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", location)
+			w.WriteHeader(302)
+			io.WriteString(w, secret)
+		})
+		g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{Unpaced: true, Credential: secret, Authorize: ways["bearer"]}})
+		resp, err := g.Client().Get(acme + "/start")
+		if err == nil {
+			resp.Body.Close()
+		}
+		if stop := asStop(err); stop == nil || stop.Reason != collection.BadPage || stop.Detail != "redirected to what is no HTTP address" || m.count() != 1 || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v after %d requests, want bad_page after one", location, err, m.count())
+		}
 	}
 }

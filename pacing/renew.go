@@ -19,7 +19,7 @@ const mostRenewals = 2
 
 // renews reports whether the credential of req is one that does not last.
 func (g *Governor) renews(req *http.Request) bool {
-	return g.provider.Renewal != nil && g.origins[originOf(req.URL)]
+	return g.provider.Renewal != nil && g.origins[collection.Origin(req.URL)]
 }
 
 // renew sees to it that there is a credential. If it had to ask for one, the
@@ -52,10 +52,6 @@ func (g *Governor) ask(req *http.Request) answer {
 	out := req.Clone(req.Context())
 	out.Header.Set("User-Agent", userAgent())
 	out.Header.Set("Accept-Encoding", "gzip")
-	out, err := g.confine(out)
-	if err != nil {
-		return answer{err: err, outcome: gate.Outcome{Hold: -1}}
-	}
 	sent := time.Now()
 	resp, body, err := g.exchange(out)
 	took := time.Since(sent)
@@ -84,7 +80,7 @@ func (g *Governor) weigh(resp *http.Response, body []byte, req *http.Request) an
 	// What it announces holds for who gives credentials. That without one
 	// nothing can be asked holds for the account.
 	a.outcome = gate.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold, Wide: true}
-	if a.outcome.Signal == law.Throttled && !g.origins[originOf(req.URL)] {
+	if a.outcome.Signal == law.Throttled && !g.origins[collection.Origin(req.URL)] {
 		a.outcome.Signal = law.Failed // which is no news about the pace of the API
 	}
 	a.classed(g.provider.Forbidden)

@@ -70,8 +70,7 @@ func (l *lending) Secrets() []string { return []string{"lent-secret"} }
 func lent(t *testing.T, c pacing.Config) (*pacing.Governor, *lending) {
 	l := &lending{turn: make(chan struct{}, 1)}
 	c.Provider.Renewal, c.Provider.Authorize, c.Provider.Credential = l, l.Authorize, "account"
-	c.Provider.Origins = []string{acme}
-	c.Provider.Hosts = []string{"auth.test"}
+	c.Provider.Origins, c.Provider.Others = []string{acme}, []string{"https://elsewhere.test"}
 	return govern(t, c), l
 }
 

@@ -24,6 +24,9 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	if req.Body != nil {
 		defer req.Body.Close()
 	}
+	if err := t.listed(req); err != nil {
+		return nil, err
+	}
 	ctx := req.Context()
 	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
 	turn.Request.Stream = turn.Stream
@@ -119,9 +122,6 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answ
 		}
 	}
 	out, err := g.prepare(req, n)
-	if err == nil {
-		out, err = g.confine(out)
-	}
 	if err != nil {
 		return answer{err: err, outcome: gate.Outcome{Hold: -1}}
 	}

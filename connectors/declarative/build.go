@@ -42,7 +42,6 @@ type Overrides struct {
 	On403            collection.ForbiddenPolicy
 	Unpaced          bool
 	Pace             Pace
-	AllowPrivate     bool // addresses that a response leads to may be private
 }
 
 // A MissingParamError says that a required parameter has no value.
@@ -114,7 +113,7 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 		return nil, err
 	}
 	p := &c.provider
-	p.Hosts, p.AllowPrivate = append(p.Hosts, s.hosts(c.params)...), o.Provider.AllowPrivate
+	p.Others = s.named(c.params)
 	c.limits = p.Limits.WithDefaults()
 	if s.judges() {
 		p.Judge = c.judge
@@ -213,24 +212,24 @@ func (c *connector) address(override string) error {
 		return &BadParamError{Name: name, Problem: err.Error()}
 	}
 	c.baseURL = base
-	c.provider.Origins = []string{origin(u)}
+	c.provider.Origins = []string{collection.Origin(u)}
 	for _, o := range c.spec.origins {
 		u, err := baseAddress(o.expand(scope{params: c.params}))
 		if err != nil {
 			return &BadParamError{Name: "origins", Problem: err.Error()}
 		}
-		if !slices.Contains(c.provider.Origins, origin(u)) {
-			c.provider.Origins = append(c.provider.Origins, origin(u))
+		if !slices.Contains(c.provider.Origins, collection.Origin(u)) {
+			c.provider.Origins = append(c.provider.Origins, collection.Origin(u))
 		}
 	}
 	return nil
 }
 
-// hosts returns the hosts that the streams name themselves: those of a `get`
+// named returns the origins that the streams name themselves: those of a `get`
 // that is a whole address. A host that a binding is part of comes out of a
 // response, and is none of them.
-func (s *Spec) hosts(params map[string]string) []string {
-	var hosts []string
+func (s *Spec) named(params map[string]string) []string {
+	var origins []string
 	for _, st := range s.streams {
 		var known strings.Builder
 		whole := true
@@ -244,15 +243,17 @@ func (s *Spec) hosts(params map[string]string) []string {
 		if !isAbsolute(known.String()) {
 			continue
 		}
-		_, address, _ := strings.Cut(known.String(), "://")
+		scheme, address, _ := strings.Cut(known.String(), "://")
 		if end := strings.IndexAny(address, "/?#"); end >= 0 {
 			address = address[:end]
 		} else if !whole {
 			continue
 		}
-		hosts = append(hosts, address)
+		if u, err := baseAddress(strings.ToLower(scheme) + "://" + address); err == nil {
+			origins = append(origins, collection.Origin(u))
+		}
 	}
-	return hosts
+	return origins
 }
 
 // baseAddress reads an address that requests may begin with.
@@ -265,16 +266,6 @@ func baseAddress(address string) (*url.URL, error) {
 		return nil, errors.New("must not hold a user, a query or a fragment")
 	}
 	return u, nil
-}
-
-// origin returns scheme://host[:port] in lower case, without the port that
-// goes without saying (RFC 6454, section 6.2).
-func origin(u *url.URL) string {
-	host := strings.ToLower(u.Host)
-	if port := u.Port(); port == "" || u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
-		host = strings.TrimSuffix(strings.TrimSuffix(host, ":"+port), ":")
-	}
-	return u.Scheme + "://" + host
 }
 
 // authorize fills in how requests get their credential.

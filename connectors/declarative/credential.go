@@ -38,9 +38,16 @@ func (c credentials) all() []string {
 // are reports whether text is one of them.
 func (c credentials) are(text string) bool { return slices.Contains(c.all(), text) }
 
-// in reports whether text holds one of them, as it is or escaped for a URL.
+// in reports whether text holds one of them, as it is or escaped for a URL, in
+// letters of either case.
 func (c credentials) in(text string) bool {
+	text = strings.ToLower(text)
 	return slices.ContainsFunc(c.all(), func(secret string) bool {
-		return strings.Contains(text, secret) || strings.Contains(text, url.QueryEscape(secret)) || strings.Contains(text, url.PathEscape(secret))
+		for _, spelled := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
+			if strings.Contains(text, strings.ToLower(spelled)) {
+				return true
+			}
+		}
+		return false
 	})
 }

@@ -89,8 +89,7 @@ func (c *checker) checkRotated() {
 // named by what lasts, and not by tokens.
 func (c *connector) renew(o *oauth2Spec, values scope, given map[string]SecretValue) error {
 	address := o.TokenURL.expand(values)
-	u, err := baseAddress(address)
-	if err != nil {
+	if _, err := baseAddress(address); err != nil {
 		return &BadParamError{Name: "token_url", Problem: err.Error()}
 	}
 	config := oauth2.Config{
@@ -116,7 +115,6 @@ func (c *connector) renew(o *oauth2Spec, values scope, given map[string]SecretVa
 	p := &c.provider
 	p.Authorize, p.Renewal = source.Authorize, source
 	p.Credential = strings.Join([]string{"oauth2", address, config.ClientID, name}, "\n")
-	p.Hosts = append(p.Hosts, u.Host)
 	c.secrets.renewed = source.Secrets
 	return nil
 }

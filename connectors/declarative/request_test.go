@@ -126,34 +126,46 @@ streams:
 	}
 }
 
-// TestLinksStayEncrypted: a link from https to http is followed only where the
-// file lists its origin.
-func TestLinksStayEncrypted(t *testing.T) {
+// TestLinksStayAtListedOrigins: a link is followed to an origin that the file
+// lists or a stream names. Elsewhere the page that has it is owed, and the stop
+// names the line to add.
+func TestLinksStayAtListedOrigins(t *testing.T) {
 	for _, test := range []struct {
-		base, origins string
-		requests      int
+		base, origins, next string
+		line                string // "": the link is followed
 	}{
-		{"https://api.test", "[]", 1},
-		{"https://api.test", `["https://plain.test"]`, 1},
-		{"https://api.test", `["http://plain.test"]`, 2},
-		{"http://api.test", "[]", 2},
+		{"https://api.test", "[]", "/x", ""},
+		{"https://api.test", "[]", "https://API.test:443/x", ""},
+		{"https://api.test:443", "[]", "//api.test./x", ""},
+		{"https://api.test", `["http://plain.test"]`, "http://plain.test/x", ""},
+		{"https://api.test", "[]", "https://named.test/x", ""},
+		{"https://api.test", "[]", "http://plain.test/x", `origins: ["http://plain.test"]`},
+		{"https://api.test", `["https://plain.test"]`, "http://plain.test/x", `origins: ["http://plain.test"]`},
+		{"http://api.test", "[]", "http://api.test:8080/x", `origins: ["http://api.test:8080"]`},
+		{"https://api.test", "[]", "//api2.test/x", `origins: ["https://api2.test"]`},
 	} {
 		c, err := build(t, fmt.Sprintf(`
 connector: test
 provider: {base_url: %q, origins: %s}
-streams: {things: {get: things, key: id, records: items, page: {next_url: next}}}
+streams: {things: {get: things, key: id, records: items, page: {next_url: next}}, others: {get: "https://named.test/y", key: id, page: {none: true}}}
 `, test.base, test.origins), declarative.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &recorder{provider: c.Provider(), body: `{"items":[],"next":"http://plain.test/x"}`}
+		r := &recorder{provider: c.Provider(), body: fmt.Sprintf(`{"items":[],"next":%q}`, test.next)}
+		var first error
 		for _, err := range c.Slices(t.Context(), &http.Client{Transport: r}, things0, collection.Cursor{}) {
-			if err != nil {
+			if first = err; err != nil || len(r.seen) > 1 {
 				break
 			}
 		}
-		if len(r.seen) != test.requests {
-			t.Errorf("%s, origins %s: %d requests, want %d", test.base, test.origins, len(r.seen), test.requests)
+		stop, _ := errors.AsType[*collection.Stop](first)
+		_, unlisted := errors.AsType[*collection.UnlistedError](first)
+		switch {
+		case unlisted != (test.line != ""), unlisted != (len(r.seen) == 1):
+			t.Errorf("%s, origins %s, next %s: %v after %d requests", test.base, test.origins, test.next, first, len(r.seen))
+		case unlisted && (stop.Reason != collection.BadPage || !strings.HasSuffix(stop.Detail, test.line)):
+			t.Errorf("%s, next %s: %v, want bad_page and the line %s", test.base, test.next, stop, test.line)
 		}
 	}
 }
@@ -164,7 +176,7 @@ func TestLinksAreFollowedAsSent(t *testing.T) {
 		{"/things?c=1#f", "", "https://api.test/things?c=1"},
 		{"?c=1", "", "https://api.test/v1/things?c=1"},
 		{"?c=a b", "", "https://api.test/v1/things?c=a%20b"},
-		{"//other.test/x", "", "https://other.test/x"},
+		{"//other.test/x", "", "https://other.test/x?key=s3cr3t"},
 		{"more/2", "https://api.test/v1/more/2", "https://api.test/v1/more/2"},
 		{"https://api.test/x?key=s3cr3t&c=%2f", "https://api.test/x?c=%2f", "https://api.test/x?c=%2f&key=s3cr3t"},
 		{"?k%65y=s3cr3t", "?", "https://api.test/v1/things?key=s3cr3t"},
@@ -173,7 +185,7 @@ func TestLinksAreFollowedAsSent(t *testing.T) {
 		c, err := build(t, `
 connector: test
 secrets: {key: {env: KEY}}
-provider: {base_url: "https://api.test/v1", auth: {api_key: {query: key, value: "${secrets.key}"}}}
+provider: {base_url: "https://api.test/v1", origins: ["https://other.test"], auth: {api_key: {query: key, value: "${secrets.key}"}}}
 streams: {things: {get: things, key: id, records: items, page: {next_url: next}}}
 `, declarative.Options{Secrets: map[string]declarative.SecretValue{"key": {Value: "s3cr3t"}}})
 		if err != nil {

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"collect/collection"
 )
 
 // target returns the URL of the page at token.
@@ -64,8 +66,9 @@ func (w *walk) query(literal, token string) string {
 // relative to the path of its page means nothing without that page, so it is
 // resolved.
 //
-// A link that leaves https is refused unless the file lists where it leads:
-// whoever listens there would learn what is asked, and could answer.
+// A link to an origin that the file does not list is refused here, and by the
+// client as well: the page that has it is owed, so that a provider which mends
+// its links is asked for the mended one.
 func (w *walk) link(token, page string) (string, error) {
 	token = withoutParams(token, func(name, value string) bool {
 		return name == w.c.keyInQuery && name != "" || w.c.secrets.are(value)
@@ -78,8 +81,8 @@ func (w *walk) link(token, page string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if here.Scheme == "https" && next.Scheme == "http" && !slices.Contains(w.c.provider.Origins, origin(next)) {
-		return "", badPage("the link to the next page leaves https for http")
+	if p := &w.c.provider; !slices.Contains(p.Origins, collection.Origin(next)) && !slices.Contains(p.Others, collection.Origin(next)) {
+		return "", collection.Unlisted(next, w.c.secrets.in)
 	}
 	if strings.HasPrefix(token, "/") || strings.HasPrefix(token, "?") || isAbsolute(token) {
 		return token, nil

@@ -54,6 +54,8 @@ func echoes() map[string]answer {
 		"a next origin":       ok(page(1, 2, `"next":"$OTHER/$SECRET"`)),
 		"a redirect":          to("/things?$SECRET"),
 		"a redirect away":     to("$OTHER/x?token=$SECRET"),
+		"a next host":         ok(page(1, 2, `"next":"http://x.$SECRET.test/x"`)),
+		"a redirect's host":   to("http://$SECRET/x"),
 		"a redirect to none":  to("http://me:$SECRET@127.0.0.1:port/"),
 		"no answer":           raw(""),
 		"no HTTP":             raw("$SECRET\r\n\r\n"),
