@@ -19,7 +19,7 @@ var reasonMeanings = map[collection.Reason][2]string{
 	collection.Forbidden:        {"the provider refuses this one piece; the rest goes on", "give the account access to it, or leave it: no run tries it again by itself"},
 	collection.SchemaDrift:      {"records do not look as the connector says", "look at what the provider changed, and correct the connector file"},
 	collection.BadPage:          {"an answer could not be read as a page, so none of it was taken", "look at it once; if it comes back, correct the connector file"},
-	collection.CursorExpired:    {"the provider no longer knows the place where the walk stood", "collect reset the stream, if the connector does not begin anew by itself"},
+	collection.CursorExpired:    {"the provider no longer knows the place where the walk stood", "each run begins the walk anew, once; if cursors never last as long as a walk, collect it faster or in smaller parts"},
 	collection.TooLarge:         {"an answer was larger than the connector allows", "ask for smaller pages, or raise the limit in the connector file"},
 	collection.NotFound:         {"the provider says that this piece is not there, and no rule explains it", "if that is normal, declare it in the connector file: `on: [{status: [404], verdict: gone}]`"},
 	collection.Gone:             {"the provider says that this piece is gone for good, and the connector file says that this is normal", "nothing: it is shown, and not owed"},

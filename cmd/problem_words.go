@@ -268,12 +268,12 @@ func writeUnlisted(p *problem, err error, sc scene) {
 }
 
 func writeCursor(p *problem, err error, sc scene) {
-	p.Headline = fmt.Sprintf("%s does not know the place any more where the last run stopped", sc.Provider)
+	p.Headline = fmt.Sprintf("%s does not know its own cursor any more%s", sc.Provider, answered(stopIn(err)))
 	p.At = sc.place()
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()
-	p.Note = "walking again from the start repeats requests, and stores no record twice"
-	p.Do = []step{{"walk again:", sc.command("reset") + " --stream " + sc.Stream}}
+	p.Note = "this run had begun the walk anew once already; that repeats requests, and stores no record twice"
+	p.Do = []step{sc.resume("to begin it anew again:")}
 }
 
 func writePiece(p *problem, err error, sc scene) {
@@ -289,12 +289,14 @@ func writePiece(p *problem, err error, sc scene) {
 	p.Why = stop.Detail
 	p.Saved = sc.saved() + "; the piece is in the ledger, and the rest goes on"
 	p.Do = []step{{"look:", sc.command("gaps")}}
-	if stop.Reason != collection.Gone {
+	list := stop.Reason == collection.NotFound && sc.Partition == ""
+	if stop.Reason != collection.Gone && !list {
 		p.Do = append(p.Do, step{"when it is settled:", retryCommand(sc.Connector, sc.Flags)})
 	}
 	switch {
 	case stop.Reason != collection.NotFound:
-	case sc.Partition == "":
+	case list:
+		p.Do = append(p.Do, sc.resume("after correcting the connector file:"))
 		p.Note = "it is the whole list: look at `base_url` and at the stream's `get` in the connector file"
 	default:
 		p.Note = "if that is usual for this provider, declare it: `on: [{status: [404], verdict: gone}]`"

@@ -72,6 +72,13 @@ func (r Reason) Permanent() bool {
 	return false
 }
 
+// Permanent reports whether nothing is to be had there for good; see
+// [Reason.Permanent]. A whole list that is not there is another matter: its
+// address may be wrong, or its provider out of order.
+func (g Gap) Permanent() bool {
+	return g.Reason.Permanent() && (g.Reason != NotFound || g.Partition != "")
+}
+
 // A Shape says how much a gap owes.
 type Shape string
 

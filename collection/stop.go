@@ -11,6 +11,9 @@ import (
 // behind such a page is no better, so that it is not looked for.
 var ErrNoProgress = errors.New("no progress")
 
+// ErrDeclared is the cause of a [Stop] that a rule of the connector asks for.
+var ErrDeclared = errors.New("a rule of the connector says so")
+
 // A Stop is the error that ends a slice for a known reason. What it stopped
 // becomes a [Gap] with the same reason.
 //

@@ -97,7 +97,7 @@ func (a *answer) ruled(v collection.Verdict) {
 	if a.outcome.Signal == law.Succeeded {
 		a.outcome.Signal = law.Answered
 	}
-	a.err = &collection.Stop{Reason: reason, Status: a.status}
+	a.err = &collection.Stop{Reason: reason, Status: a.status, Err: collection.ErrDeclared}
 }
 
 // classed applies the class of a response that no rule ended.

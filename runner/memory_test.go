@@ -174,7 +174,7 @@ func (m *memory) open(worked bool, gap collection.Gap) collection.Gap {
 			g.NotBefore = time.Now().Add(time.Minute << min(g.Attempts, 6))
 		}
 	}
-	if g.Attempts >= collection.MaxGapAttempts || g.Reason.Permanent() {
+	if g.Attempts >= collection.MaxGapAttempts || g.Permanent() {
 		g.State = collection.GapDead
 	}
 	return *g

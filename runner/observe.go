@@ -36,6 +36,12 @@ func (r *Runner) observeGap(kind collection.EventKind, gap collection.Gap) {
 	})
 }
 
+// warn tells of something that costs no record and that a person may want to
+// know.
+func (r *Runner) warn(stream collection.Stream, message string) {
+	r.observe(collection.Event{Kind: collection.WarningRaised, Stream: stream.Name, Lane: r.Run.Lane, Message: message})
+}
+
 // saveProvider stores what was learned of the provider.
 func (r *Runner) saveProvider(ctx context.Context, state []byte, events ...collection.Event) error {
 	for i := range events {

@@ -29,9 +29,10 @@ func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collecti
 // walkBehind is walk for a guard that has seen pages before the checkpoint. Its
 // ctx names the stream.
 func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string, guard *repeats) error {
+	from := startAt(checkpoint, version)
 	for skipped := 0; ; skipped++ {
 		fresh := guard.fresh
-		reached, err := r.follow(ctx, at, checkpoint, version, guard)
+		reached, err := r.follow(ctx, at, checkpoint, from, guard)
 		if err == nil {
 			if at.Partition == "" {
 				r.finish(at)
@@ -45,6 +46,12 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 		if err != nil {
 			return inStream(stream, err)
 		}
+		if stop.Reason == collection.CursorExpired && r.beginAnew(at) {
+			r.warn(stream, fmt.Sprintf("the provider does not know its cursor any more (%d), so the walk of %s begins anew", stop.Status, stream.Name))
+			checkpoint, guard, skipped = reached, r.newRepeats(), 0
+			from = collection.Cursor{Since: reached.Since, Version: version}
+			continue
+		}
 		r.met(at, stop)
 		gap := r.gap(stream, at, reached, stop)
 		gap.Version = version
@@ -55,8 +62,28 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 		if _, err := r.save(collection.Slice{Place: at, From: reached, Next: next, Leaves: &gap}); err != nil {
 			return inStream(stream, err)
 		}
-		checkpoint, version = next, next.Version
+		checkpoint, from, version = next, next, next.Version
 	}
+}
+
+// startAt returns what a walk asks from when it is taken on from a checkpoint.
+// One that was finished begins anew, asking from its high-water mark.
+func startAt(checkpoint collection.Cursor, version string) collection.Cursor {
+	if checkpoint.Done || checkpoint == (collection.Cursor{}) {
+		return collection.Cursor{Since: checkpoint.Since, Version: version}
+	}
+	return checkpoint
+}
+
+// beginAnew reports whether a walk whose cursor expired may begin anew: once in
+// a run, since a provider whose cursors never last would be walked for ever.
+// The checkpoint moves with the first page, and what is stored again is the same.
+func (r *Runner) beginAnew(at collection.Place) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	again := r.begun[at]
+	r.begun[at] = true
+	return !again
 }
 
 // inStream says of which stream an error is; err may be nil.
@@ -68,12 +95,10 @@ func inStream(stream collection.Stream, err error) error {
 }
 
 // follow commits slice after slice until the walk is done, and returns the
-// checkpoint it reached. The guard knows the pages of the whole walk.
-func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint collection.Cursor, version string, guard *repeats) (collection.Cursor, error) {
-	from, begins := checkpoint, checkpoint.Done || checkpoint == (collection.Cursor{})
-	if begins {
-		from = collection.Cursor{Since: checkpoint.Since, Version: version}
-	}
+// checkpoint it reached. The first slice is the one at from. The guard knows the
+// pages of the whole walk.
+func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint, from collection.Cursor, guard *repeats) (collection.Cursor, error) {
+	begins := from != checkpoint
 	for slice, err := range r.slices(ctx, at, from) {
 		if err != nil {
 			return checkpoint, err

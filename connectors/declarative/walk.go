@@ -213,7 +213,7 @@ func (w *walk) fetch(ctx context.Context, token string) (*page, error) {
 	sent := time.Now()
 	resp, err := w.client.Do(req)
 	if err != nil {
-		return nil, withoutURL(err)
+		return nil, w.missing(withoutURL(err), token)
 	}
 	defer resp.Body.Close()
 	clock := clockOf(resp.Header, time.Since(sent))
@@ -236,6 +236,25 @@ func (w *walk) fetch(ctx context.Context, token string) (*page, error) {
 	}
 	p.elements, err = elements(p.body, w.st.records, w.st.Role == collection.Detail)
 	return p, err
+}
+
+// missing returns err, the refusal of the page at token. A piece may be missing
+// or gone for good, but no page that the provider itself led to: then it forgot
+// its cursor. Nor is a whole list, whatever a rule for its details says.
+func (w *walk) missing(err error, token string) error {
+	stop, ok := errors.AsType[*collection.Stop](err)
+	if !ok || w.st.Role == collection.Detail || stop.Reason != collection.NotFound && stop.Reason != collection.Gone {
+		return err
+	}
+	_, counts := w.st.page.(counted)
+	declared := w.at.Partition != "" && token == "" && errors.Is(stop, collection.ErrDeclared)
+	switch {
+	case token != "" && !counts:
+		stop.Reason, stop.Detail = collection.CursorExpired, "the page that it named is not there any more"
+	case stop.Reason == collection.Gone && !declared:
+		stop.Reason = collection.NotFound
+	}
+	return err
 }
 
 // lacking returns why a response with its status is not the whole page at

@@ -58,7 +58,7 @@ func (l *twinLedger) owe(gap collection.Gap, worked, behind bool, now time.Time)
 		g.TriedAt = now
 	}
 	g.State = collection.GapOpen
-	if g.Attempts >= collection.MaxGapAttempts || g.Reason.Permanent() {
+	if g.Attempts >= collection.MaxGapAttempts || g.Permanent() {
 		g.State = collection.GapDead
 	}
 	g.NotBefore = gap.NotBefore

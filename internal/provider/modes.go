@@ -196,7 +196,8 @@ func pause(r *http.Request, d time.Duration) bool {
 }
 
 // Refuse answers with status for single records: /tickets/{id} and
-// /parents/{id}/children with one of the ids.
+// /parents/{id}/children with one of the ids. Without ids it answers so to all
+// requests.
 func Refuse(status int, ids ...int) Mode {
 	return func(_ *Server, next http.Handler) http.Handler {
 		refused := make(map[string]bool, len(ids))
@@ -205,7 +206,7 @@ func Refuse(status int, ids ...int) Mode {
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			// "/tickets/7" is "", "tickets", "7".
-			if parts := strings.Split(r.URL.Path, "/"); len(parts) > 2 && refused[parts[2]] {
+			if parts := strings.Split(r.URL.Path, "/"); len(ids) == 0 || len(parts) > 2 && refused[parts[2]] {
 				Refusal{Status: status}.refuse(w, r)
 				return
 			}

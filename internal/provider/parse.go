@@ -33,7 +33,7 @@ func ParseModes(text string) ([]Mode, error) {
 //	503 rate=20                          the same with 503, HTML and no Retry-After
 //	slow rate=50 longest=5s              a queue
 //	latency by=100ms                     a delay
-//	refuse status=403 ids=7,9            single records
+//	refuse status=403 ids=7,9            single records; without ids, everything
 //	truncated                            any of the faults by its name
 //
 // Each takes path=PATTERN from=N to=N after=DURATION until=DURATION, as [When].

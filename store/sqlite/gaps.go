@@ -88,7 +88,7 @@ func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool
 		gap.TriedAt = t.now
 	}
 	gap.State = collection.GapOpen
-	if gap.Attempts >= collection.MaxGapAttempts || gap.Reason.Permanent() {
+	if gap.Attempts >= collection.MaxGapAttempts || gap.Permanent() {
 		gap.State = collection.GapDead
 	}
 	gap.NotBefore = notBefore(coolDown(gap, t.now))
