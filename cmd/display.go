@@ -27,6 +27,7 @@ type display struct {
 	events  *eventWriter // nil without --json
 	every   time.Duration
 	started time.Time
+	warned  warnings
 
 	mu      sync.Mutex
 	streams []StreamTotal
@@ -107,6 +108,7 @@ func (d *display) observe(e collection.Event) {
 		e.Run, e.Connector = d.session.record.ID, d.session.target.name
 		e.Provider = d.session.target.connector.Provider().Name
 	}
+	d.warned.add(e)
 	if e.Slice != nil {
 		d.count(e)
 	}
@@ -258,7 +260,7 @@ func (s *session) concludeQuietly(problems []problem, stops []runner.Stopped) {
 	said := false
 	calm := s.record.ExitCode == exitOK || s.record.ExitCode == exitPaused
 	for _, p := range problems {
-		if calm || p.Level == levelPaused || p.Needs != needsOperator {
+		if calm && p.Level != levelWarning || p.Level == levelPaused || p.Needs != needsOperator {
 			continue
 		}
 		fmt.Fprintln(s.err, p.render(s.width(), s.caps()))
@@ -325,6 +327,10 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 		problems = append(problems, p)
 	}
 	if p, ok := quarantined(s.record, s.scene()); ok {
+		p.ExitCode = s.record.ExitCode
+		problems = append(problems, p)
+	}
+	for _, p := range s.show.warned.problems(s.scene()) {
 		p.ExitCode = s.record.ExitCode
 		problems = append(problems, p)
 	}

@@ -68,6 +68,7 @@ type eventLine struct {
 	Limit     *collection.LimitInfo    `json:"limit,omitempty"`
 	Request   *collection.RequestInfo  `json:"request,omitempty"`
 	Progress  *progressLine            `json:"progress,omitempty"`
+	Code      collection.WarningCode   `json:"code,omitempty"`
 	Message   string                   `json:"message,omitempty"`
 	Summary   *summary                 `json:"summary,omitempty"`
 }
@@ -202,7 +203,7 @@ func lineOf(e collection.Event) eventLine {
 		Stream: e.Stream, Lane: e.Lane,
 		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,
 		Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp,
-		Message: clean(e.Message),
+		Code: e.Code, Message: clean(e.Message),
 	}
 	return line
 }

@@ -51,7 +51,7 @@ var exitCodes = []exitCode{
 	{exitConfig, "CONFIG", "unknown connector, mistake in a file, newer database", "you", "no", "fail"},
 	{exitUsage, "INVALIDARGUMENT", "bad flag or argument", "you", "no", "fail"},
 	{exitRefused, "NOPERM", "token missing or rejected, frozen after a 403, account suspended", "you", "no", "fail"},
-	{exitProtocol, "PROTOCOL", "schema drift, unreadable page, cursor expired", "you", "no", "fail"},
+	{exitProtocol, "PROTOCOL", "schema drift, unreadable page, cursor expired; with --strict also data that may not be all", "you", "no", "fail"},
 	{exitOwed, "DATAERR", "finished, but pieces are stuck or records are in quarantine", "you", "after a look", "fail"},
 	{exitFailure, "FAILURE", "a failure with no better class", "you", "maybe", "fail"},
 	{exitUnreached, "UNAVAILABLE", "provider not reachable at all (DNS, TLS, refused)", "time, then you", "yes", "log"},
@@ -107,7 +107,8 @@ type ending struct {
 	Unreached  bool             // no request got as far as an answer
 	Terminated bool             // the interruption was a SIGTERM
 	Warnings   int
-	Strict     bool // say planned pauses and warnings with codes of their own
+	Doubted    bool // a warning speaks against the data; see [collection.WarningCode.Contradicts]
+	Strict     bool // say planned pauses, warnings and doubts with codes of their own
 }
 
 // verdictCode returns the verdict on a run and the exit code that says it.
@@ -140,6 +141,9 @@ func verdictCode(e ending) (collection.Outcome, int) {
 	}
 	if e.Warnings > 0 {
 		codes = append(codes, exitWarned)
+	}
+	if e.Strict && e.Doubted {
+		codes = append(codes, exitProtocol)
 	}
 	code := worst(codes...)
 	if !e.Strict && (code == exitPaused || code == exitWarned) {

@@ -62,6 +62,8 @@ func TestVerdict(t *testing.T) {
 		{"planned, strict", ending{Owed: gaps(collection.RequestCap), Strict: true}, collection.Deferred, 10},
 		{"warnings", ending{Warnings: 1}, collection.Complete, 0},
 		{"warnings, strict", ending{Warnings: 1, Strict: true}, collection.Complete, 11},
+		{"data in doubt", ending{Warnings: 1, Doubted: true}, collection.Complete, 0},
+		{"data in doubt, strict", ending{Warnings: 1, Doubted: true, Strict: true}, collection.Complete, 76},
 		{"planned with warnings", ending{Warnings: 1, Owed: gaps(collection.WallClock)}, collection.Deferred, 0},
 		{"planned with warnings, strict", ending{Warnings: 1, Owed: gaps(collection.WallClock), Strict: true}, collection.Deferred, 11},
 		{"gone is not owed", ending{Owed: gaps(collection.Gone)}, collection.Complete, 0},

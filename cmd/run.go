@@ -39,7 +39,7 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (1)")
 	flags.CountVarP(&o.quiet, "quiet", "q", "print nothing unless it needs you")
 	flags.Var((*durationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end")
-	flags.BoolVar(&o.strict, "strict", false, "exit 10 on a planned pause and 11 on warnings")
+	flags.BoolVar(&o.strict, "strict", false, "exit 10 on a planned pause, 11 on warnings, and 76 on a warning that the data may not be all there is")
 	flags.BoolVar(&o.create, "create", false, "create the database that --state, COLLECT_STATE or a file names")
 	flags.BoolVar(&o.newParams, "new-params", false, "go on with other parameters, or streams, than the last run had")
 	flags.BoolVar(&o.trace, "trace", false, "with --json: an event for each step of each request, too")

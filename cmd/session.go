@@ -159,6 +159,7 @@ func (s *session) finish(ctx context.Context, ledger store.Ledger, stops []runne
 		Run: s.record, Owed: owed, Err: runErr, Unreached: s.unreached(stops),
 		Terminated: terminated, Strict: s.options.strict,
 	}
+	s.show.warned.tell(&end)
 	s.record.EndedAt = time.Now()
 	s.record.Outcome, s.record.ExitCode = verdictCode(end)
 	if err := ledger.Finish(ctx, s.record); err != nil && end.Err == nil {

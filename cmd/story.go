@@ -167,6 +167,8 @@ func storyOf(e collection.Event) string {
 		return budgetWords(e.Budget)
 	case e.Kind == collection.LimitLearned:
 		return provider + " announces " + limitWords(e.Limit)
+	case e.Kind == collection.WarningRaised && e.Code != "":
+		return fmt.Sprintf("%s[%s] in %s: %s", e.Kind, e.Code, clean(e.Stream), clean(e.Message))
 	case e.Kind == collection.WarningRaised, e.Kind == collection.ErrorRaised:
 		return string(e.Kind) + ": " + clean(e.Message)
 	}

@@ -69,6 +69,7 @@ type Event struct {
 	Request  *RequestInfo  `json:",omitempty"`
 	Metrics  *Metrics      `json:",omitempty"` // of a run, so far or in the end
 	Message  string        `json:",omitempty"` // for warning and error
+	Code     WarningCode   `json:",omitempty"` // for warning: what kind; "" for one that has no code
 }
 
 // SliceInfo describes a committed slice.

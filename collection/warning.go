@@ -1,0 +1,31 @@
+package collection
+
+// A WarningCode says what kind a warning is: W0604. The codes are a contract, as
+// those of errors are.
+type WarningCode string
+
+// The warnings about what was collected. What each is about is stored all the
+// same, and the walk goes on.
+const (
+	FarFewer      WarningCode = "W0604" // far fewer records than the walks before had
+	MaybeOnePage  WarningCode = "W0605" // as many records as one page holds, and no second page
+	MaybePartial  WarningCode = "W0611" // the evidence of a complete walk leaves open whether all was delivered
+	MarkIgnored   WarningCode = "W0612" // the provider sends what is older than it was asked for
+	RefusedBeside WarningCode = "W0613" // a page with records that says that something failed
+)
+
+// Contradicts reports whether a warning is about data that may not be what the
+// provider has, so that a run which has to be sure of it is no success.
+func (c WarningCode) Contradicts() bool {
+	switch c {
+	case FarFewer, MaybeOnePage, MaybePartial, RefusedBeside:
+		return true
+	}
+	return false
+}
+
+// A Warning is what a connector noticed on a page that it takes for whole.
+type Warning struct {
+	Code WarningCode
+	Text string // one line for people: no secrets, URLs, cursors or bodies
+}
