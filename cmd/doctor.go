@@ -130,7 +130,7 @@ func (d *diagnosis) all(ctx context.Context) {
 		d.checkDisk()
 	}
 	d.checkClock()
-	d.checkConnectors()
+	d.checkConnectors(ctx)
 	if d.online {
 		d.checkOnline(ctx)
 	}
@@ -256,7 +256,7 @@ func (d *diagnosis) checkConfig() bool {
 
 // checkConnectors builds each connector that is configured, and each that was
 // collected, as its next run will.
-func (d *diagnosis) checkConnectors() {
+func (d *diagnosis) checkConnectors(ctx context.Context) {
 	names := d.settings.connectorNames()
 	for name := range d.runs {
 		if _, configured := d.settings.Connectors[name]; !configured {
@@ -265,7 +265,7 @@ func (d *diagnosis) checkConnectors() {
 	}
 	used, all := map[string]bool{}, true
 	for _, name := range sorted(names) {
-		if provider := d.checkConnector(name); provider != "" {
+		if provider := d.checkConnector(ctx, name); provider != "" {
 			used[provider] = true
 		} else {
 			all = false
@@ -281,10 +281,10 @@ func (d *diagnosis) checkConnectors() {
 
 // checkConnector returns the name of the connector's provider, or "" if it
 // cannot be built.
-func (d *diagnosis) checkConnector(name string) string {
+func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 	what := "connector " + name
 	defer d.checkSecretFiles(name)
-	target, err := d.resolve(d.settings, name, d.settings.paramsOf(d.runs[name]))
+	target, err := d.resolve(ctx, d.settings, name, d.settings.paramsOf(d.runs[name]))
 	if err != nil {
 		d.fail(what, err, scene{Connector: name})
 		return ""

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,6 +31,7 @@ const (
 	exitConfig     = 78
 	exitInterrupt  = 130
 	exitTerminated = 143
+	exitHangup     = 129
 )
 
 // An exitCode describes one exit code to people and to monitoring.
@@ -58,6 +60,7 @@ var exitCodes = []exitCode{
 	{exitLater, "TEMPFAIL", "throttled beyond patience, breaker open, another run holds the lock", "time", "yes, later", "log"},
 	{exitTerminated, "TERM", "SIGTERM, after saving", "nobody", "yes", "log"},
 	{exitInterrupt, "", "SIGINT, after saving", "nobody", "yes", "log"},
+	{exitHangup, "", "SIGHUP (a terminal or a connection that was closed), after saving", "nobody", "yes", "log"},
 	{exitWarned, "", "finished with warnings, only with --strict", "you, a look", "next schedule", "success"},
 	{exitPaused, "", "planned pause, only with --strict", "nobody", "next schedule", "success"},
 	{exitOK, "SUCCESS", "complete, nothing new, or a planned pause (cap, time, retries)", "nobody", "next schedule", "success"},
@@ -101,14 +104,14 @@ func worst(codes ...int) int {
 
 // An ending is all that the verdict on a run depends on.
 type ending struct {
-	Run        collection.Run   // with its Reason and Tally, once the work is over
-	Owed       []store.OwnedGap // what its connector owes then, whichever run left it
-	Err        error            // what ended the run; nil if it came to its end
-	Unreached  bool             // no request got as far as an answer
-	Terminated bool             // the interruption was a SIGTERM
-	Warnings   int
-	Doubted    bool // a warning speaks against the data; see [collection.WarningCode.Contradicts]
-	Strict     bool // say planned pauses, warnings and doubts with codes of their own
+	Run         collection.Run   // with its Reason and Tally, once the work is over
+	Owed        []store.OwnedGap // what its connector owes then, whichever run left it
+	Err         error            // what ended the run; nil if it came to its end
+	Unreached   bool             // no request got as far as an answer
+	Interrupted int              // the exit code of the signal, if there was one
+	Warnings    int
+	Doubted     bool // a warning speaks against the data; see [collection.WarningCode.Contradicts]
+	Strict      bool // say planned pauses, warnings and doubts with codes of their own
 }
 
 // verdictCode returns the verdict on a run and the exit code that says it.
@@ -124,10 +127,7 @@ type ending struct {
 // there to see the end of it.
 func verdictCode(e ending) (collection.Outcome, int) {
 	if interrupted(e) {
-		if e.Terminated {
-			return collection.RunInterrupted, exitTerminated
-		}
-		return collection.RunInterrupted, exitInterrupt
+		return collection.RunInterrupted, cmp.Or(e.Interrupted, exitInterrupt)
 	}
 	codes := []int{endCode(e)}
 	for _, gap := range e.Owed {

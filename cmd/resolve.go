@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -53,7 +54,7 @@ func (a *app) nameOf(arg string) (string, error) {
 
 // resolve builds the connector that arg stands for: a connector file, an entry
 // of collect.yaml, or a built-in one, in this order.
-func (a *app) resolve(s settings, arg string, params []string) (target, error) {
+func (a *app) resolve(ctx context.Context, s settings, arg string, params []string) (target, error) {
 	given, err := parseParams(params)
 	if err != nil {
 		return target{}, err
@@ -63,7 +64,7 @@ func (a *app) resolve(s settings, arg string, params []string) (target, error) {
 		return target{}, err
 	}
 	t.params, t.meaning = mergeParams(t.params, given), spec.Meaning()
-	secrets, err := a.secrets(spec, s)
+	secrets, err := a.secrets(ctx, spec, s)
 	if err != nil {
 		return target{}, err
 	}
@@ -199,17 +200,18 @@ type noFileError struct {
 
 func (e *noFileError) Error() string { return "there is no connector file " + e.Path }
 
-// secretTimeout bounds a command that prints a secret.
+// secretTimeout bounds the wait for a secret: for the command that prints it, or
+// for who writes it into a pipe.
 const secretTimeout = 30 * time.Second
 
 // secrets fetches the secrets of a connector from where its file, or
 // collect.yaml, says they are. A secret that is not found is left out: the
 // connector says so if it needs it.
-func (a *app) secrets(spec *declarative.Spec, s settings) (map[string]declarative.SecretValue, error) {
+func (a *app) secrets(ctx context.Context, spec *declarative.Spec, s settings) (map[string]declarative.SecretValue, error) {
 	values := map[string]declarative.SecretValue{}
 	for _, secret := range spec.Secrets() {
 		source := s.secretSource(spec.ProviderName(), secret)
-		value, from, err := a.secret(source)
+		value, from, err := a.secret(ctx, source)
 		if err != nil {
 			return nil, err
 		}
@@ -222,29 +224,72 @@ func (a *app) secrets(spec *declarative.Spec, s settings) (map[string]declarativ
 
 // secret fetches one secret, and says where it came from. A value that does
 // not exist is "".
-func (a *app) secret(from declarative.Secret) (value, source string, err error) {
+func (a *app) secret(ctx context.Context, from declarative.Secret) (value, source string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, secretTimeout, errSecretLate)
+	defer cancel()
 	switch {
 	case from.Env != "":
 		return a.env(from.Env), "env " + from.Env, nil
 	case from.File != "":
 		path := expand(from.File, a.env)
-		raw, err := os.ReadFile(path)
+		raw, err := readFile(ctx, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", "", nil
 		}
+		if err != nil && ctx.Err() != nil {
+			return "", "", fmt.Errorf("the file for secret %s, %s: %w", from.Name, home(path, a.env), err)
+		}
 		return strings.TrimSpace(string(raw)), "file " + home(path, a.env), err
 	case from.Command != "":
-		ctx, cancel := context.WithTimeout(context.Background(), secretTimeout)
-		defer cancel()
-		command := exec.CommandContext(ctx, "sh", "-c", from.Command) // #nosec G204 -- the user's own, see docs/security.md
-		var out bytes.Buffer
-		command.Stdout, command.Stderr = &out, a.err
-		if err := command.Run(); err != nil {
+		out, err := commandOutput(ctx, from.Command, a.err)
+		if err != nil {
 			return "", "", fmt.Errorf("the command for secret %s: %w", from.Name, err)
 		}
-		return strings.TrimSpace(out.String()), "a command", nil
+		return strings.TrimSpace(out), "a command", nil
 	}
 	return "", "", nil
+}
+
+// errSecretLate: what a secret is read from says nothing.
+var errSecretLate = fmt.Errorf("nothing came within %s", span(secretTimeout))
+
+// readFile reads the file at path like [os.ReadFile]. It may be a pipe that
+// nobody writes to, which only the end of ctx ends the wait for; its reader is
+// left behind, in a process that is about to end.
+func readFile(ctx context.Context, path string) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		data, err := os.ReadFile(path)
+		read <- result{data, err}
+	}()
+	select {
+	case r := <-read:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// commandOutput returns what a command prints. With the end of ctx all of it
+// ends: every process of a pipeline, and the wait for one that is still there.
+func commandOutput(ctx context.Context, line string, stderr io.Writer) (string, error) {
+	command := exec.CommandContext(ctx, "sh", "-c", line) // #nosec G204 -- the user's own, see docs/security.md
+	endWhole(command)
+	command.WaitDelay = time.Second
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, stderr
+	err := command.Run()
+	switch {
+	case errors.Is(err, exec.ErrWaitDelay):
+		err = nil // it ended well, and left somebody behind who holds its output
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	return out.String(), err
 }
 
 // replacer returns what keeps a secret that its provider replaces; nil for one

@@ -15,11 +15,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"syscall"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -29,11 +27,9 @@ import (
 
 // Main runs the command line of this process and exits with its code.
 func Main() {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		env: os.Getenv, signals: signals, columns: terminalColumns,
+		env: os.Getenv, signals: notify(), columns: terminalColumns,
 	}
 	a.terminal = a.env("COLLECT_FORCE_TTY") != "" || term.IsTerminal(int(os.Stderr.Fd()))
 	a.shown = term.IsTerminal(int(os.Stdout.Fd()))
@@ -43,14 +39,15 @@ func Main() {
 // An app is one invocation of the command line with what it may touch of the
 // world.
 type app struct {
-	in       io.Reader
-	out, err io.Writer // results; everything else
-	env      func(string) string
-	signals  <-chan os.Signal
-	terminal bool       // err is a terminal
-	shown    bool       // out is one
-	columns  func() int // its width
-	flags    globalFlags
+	in         io.Reader
+	out, err   io.Writer // results; everything else
+	env        func(string) string
+	signals    <-chan os.Signal
+	interrupts interrupts
+	terminal   bool       // err is a terminal
+	shown      bool       // out is one
+	columns    func() int // its width
+	flags      globalFlags
 }
 
 // globalFlags are the flags of every command that has a state.
@@ -119,6 +116,9 @@ func (o *results) Write(b []byte) (int, error) {
 func (a *app) report(err error, sc scene) int {
 	sc.Flags = a.repeat()
 	p := problemOf(err, sc)
+	if p.ExitCode == exitInterrupt {
+		p.ExitCode = a.interrupts.code()
+	}
 	a.say(p)
 	return p.ExitCode
 }
@@ -199,26 +199,6 @@ func (a *app) rootCommand() *cobra.Command {
 		a.resetCommand(), a.freezeCommand(), a.breakerCommand(), a.connectorsCommand(), a.versionCommand(), exitCodesHelp(),
 	)
 	return root
-}
-
-// ownSignals marks a command that decides itself what a signal does: a run
-// saves the page in flight first.
-const ownSignals = "own signals"
-
-// endBySignal ends the context of any other command on SIGINT and SIGTERM.
-func (a *app) endBySignal(c *cobra.Command, _ []string) {
-	if _, own := c.Annotations[ownSignals]; own {
-		return
-	}
-	ctx, cancel := context.WithCancel(c.Context())
-	c.SetContext(ctx)
-	go func() {
-		defer cancel()
-		select {
-		case <-a.signals:
-		case <-ctx.Done():
-		}
-	}()
 }
 
 // knownCommand refuses what is no command, and names one with a similar name.

@@ -94,7 +94,7 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	target, err := a.resolve(settings, o.name, o.params)
+	target, err := a.resolve(ctx, settings, o.name, o.params)
 	if err != nil {
 		return err
 	}

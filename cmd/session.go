@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"collect/collection"
@@ -51,7 +50,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	// nothing.
 	defer func() {
 		if err != nil {
-			s.record.Outcome, s.record.ExitCode = collection.Failed, classify(err).exit
+			s.record.Outcome, s.record.ExitCode = verdictCode(ending{Run: s.record, Err: err, Interrupted: s.interrupts.code()})
 		}
 		_ = ledger.Finish(context.WithoutCancel(ctx), s.record)
 	}()
@@ -70,6 +69,8 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	defer s.show.close()
+	s.endGently()
+	defer s.interrupts.gentle(nil, nil)
 	config := runner.Config{
 		Connector: s.target.connector, Ledger: ledger, Run: s.record,
 		Streams: s.streams(), Concurrency: s.options.concurrency, Budget: s.budget,
@@ -87,16 +88,13 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	hears.goTo(context.WithoutCancel(ctx), work)
 	s.show.watch(work)
 
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	terminated := s.watchSignals(ctx, cancel)
 	if line := s.goesOn(); line != "" {
 		s.show.say(line)
 	}
 	s.show.observe(collection.Event{Kind: collection.RunStarted, Lane: s.record.Lane})
 	done, runErr := work.Do(ctx)
 	s.record = done
-	return s.finish(context.WithoutCancel(ctx), ledger, work.Stops(), runErr, terminated())
+	return s.finish(context.WithoutCancel(ctx), ledger, work.Stops(), runErr)
 }
 
 // orders are what an operator ordered during a run. Those that come before
@@ -141,23 +139,21 @@ func (s *session) begin(ctx context.Context, domain string) (store.Ledger, error
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-s.signals:
-			return nil, &collection.Stop{Reason: collection.Interrupted}
+			return nil, context.Cause(ctx)
 		case <-time.After(min(time.Second, s.options.wait)):
 		}
 	}
 }
 
 // finish reads what is owed, ends the run with its verdict and tells it.
-func (s *session) finish(ctx context.Context, ledger store.Ledger, stops []runner.Stopped, runErr error, terminated bool) (int, error) {
+func (s *session) finish(ctx context.Context, ledger store.Ledger, stops []runner.Stopped, runErr error) (int, error) {
 	owed, err := s.store.Gaps(ctx, s.record.Connector)
 	if runErr == nil {
 		runErr = err
 	}
 	end := ending{
 		Run: s.record, Owed: owed, Err: runErr, Unreached: s.unreached(stops),
-		Terminated: terminated, Strict: s.options.strict,
+		Interrupted: s.interrupts.code(), Strict: s.options.strict,
 	}
 	s.show.warned.tell(&end)
 	s.record.EndedAt = time.Now()
@@ -176,33 +172,13 @@ func (s *session) unreached(stops []runner.Stopped) bool {
 	})
 }
 
-// watchSignals ends the run gracefully on the first SIGINT or SIGTERM and at
-// once on the second. The returned function says whether one was a SIGTERM.
-func (s *session) watchSignals(ctx context.Context, cancel context.CancelFunc) (terminated func() bool) {
-	got := make(chan bool, 1)
-	go func() {
-		select {
-		case sig := <-s.signals:
-			got <- sig == syscall.SIGTERM
-			s.show.stopping(sig)
-			s.budget.Interrupt()
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case <-s.signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return func() bool {
-		select {
-		case term := <-got:
-			return term
-		default:
-			return false
-		}
-	}
+// endGently makes the first signal end the run with the page in flight, and the
+// second one at once.
+func (s *session) endGently() {
+	s.interrupts.gentle(func(sig os.Signal) {
+		s.budget.Interrupt()
+		s.show.stopping(sig)
+	}, s.show.close)
 }
 
 // streams returns the streams to collect; nil for all.

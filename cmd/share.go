@@ -70,7 +70,7 @@ func (a *app) spread(ctx context.Context, name string, state []byte, events []co
 	if dir == "" {
 		return
 	}
-	p, err := a.providerOf(name)
+	p, err := a.providerOf(ctx, name)
 	if err == nil {
 		var shared string
 		if shared, err = account(dir, p); err == nil {
@@ -83,12 +83,12 @@ func (a *app) spread(ctx context.Context, name string, state []byte, events []co
 }
 
 // providerOf returns the provider of a connector with its credential.
-func (a *app) providerOf(name string) (collection.Provider, error) {
+func (a *app) providerOf(ctx context.Context, name string) (collection.Provider, error) {
 	settings, err := a.settings()
 	if err != nil {
 		return collection.Provider{}, err
 	}
-	target, err := a.resolve(settings, name, nil)
+	target, err := a.resolve(ctx, settings, name, nil)
 	if err != nil {
 		return collection.Provider{}, err
 	}
@@ -101,7 +101,7 @@ func (a *app) whereShared(ctx context.Context, db store.Store, name, domain stri
 	if dir = meetingPlace(a.env); dir == "" {
 		return "", "", errors.New("there is no folder for the state of programs where it could be met")
 	}
-	p, err := a.providerOf(name)
+	p, err := a.providerOf(ctx, name)
 	if err != nil {
 		return "", "", fmt.Errorf("without its credential it is not known where to meet it: %s", plainError(err))
 	}
@@ -161,7 +161,7 @@ func (a *app) kept(ctx context.Context, db store.Reader, newest collection.Run) 
 	}) {
 		return nil
 	}
-	target, err := a.resolve(s, newest.Connector, s.paramsOf(newest))
+	target, err := a.resolve(ctx, s, newest.Connector, s.paramsOf(newest))
 	if err != nil {
 		return nil
 	}

@@ -210,16 +210,6 @@ func (a *app) trials(ctx context.Context, families []sim.Family, laws []string, 
 			results = append(results, simulated{Family: f, Law: name, Trials: make([]sim.Trial, seeds)})
 		}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	ended := ctx.Done()
-	go func() {
-		select {
-		case <-a.signals:
-			cancel(&collection.Stop{Reason: collection.Interrupted})
-		case <-ended:
-		}
-	}()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, r := range results {

@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// lastWords is how long a command that must end at once may still take: to undo
+// what it had begun, and to say so. Then the process ends. Nothing is lost by
+// that: whatever moment a process is killed at, the next one goes on.
+const lastWords = 2 * time.Second
+
+// notify returns the signals that end a command early. A hangup does, unless
+// nohup, or whoever started us, has it ignored.
+func notify() <-chan os.Signal {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	return signals
+}
+
+// A signalError is why a context ended: a signal did it.
+type signalError struct{ signal os.Signal }
+
+func (e *signalError) Error() string { return e.signal.String() }
+func (e *signalError) Unwrap() error { return context.Canceled }
+
+// signalCode returns the exit code of a process that a signal ended: 128 and
+// the number of the signal, as in a shell.
+func signalCode(sig os.Signal) int {
+	if number, ok := sig.(syscall.Signal); ok {
+		return 128 + int(number)
+	}
+	return exitInterrupt
+}
+
+// Interrupts say what the next signal does. The first one may ask a run to end
+// gently; every other one ends the command at once.
+type interrupts struct {
+	mu     sync.Mutex
+	first  os.Signal       // nil: none came
+	gently func(os.Signal) // nil: the next signal ends the command at once
+	undo   func()          // before the process ends at once; nil: there is nothing
+}
+
+// gentle says what the next signal does instead of ending the command at once,
+// and what is to be undone if one after it does.
+func (i *interrupts) gentle(gently func(os.Signal), undo func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.gently, i.undo = gently, undo
+}
+
+// come notes that sig came, and returns what it does.
+func (i *interrupts) come(sig os.Signal) (gently func(os.Signal), undo func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.first == nil {
+		i.first = sig
+	}
+	gently, i.gently = i.gently, nil
+	return gently, i.undo
+}
+
+// code returns the exit code of a command that was interrupted.
+func (i *interrupts) code() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.first == nil {
+		return exitInterrupt
+	}
+	return signalCode(i.first)
+}
+
+// ownSignals marks a command of which a signal asks more than to end at once: a
+// run saves the page in flight first. Before it has something to save, it ends
+// at once, too.
+const ownSignals = "own signals"
+
+// endBySignal ends the context of a command by a signal. If that is not enough,
+// because the command waits for something that knows no context, a second
+// signal ends the process.
+func (a *app) endBySignal(c *cobra.Command, _ []string) {
+	ctx, cancel := context.WithCancelCause(c.Context())
+	c.SetContext(ctx)
+	if _, own := c.Annotations[ownSignals]; !own {
+		a.interrupts.gentle(func(sig os.Signal) { cancel(&signalError{sig}) }, nil)
+	}
+	go func() {
+		for sig := range a.signals {
+			gently, undo := a.interrupts.come(sig)
+			if gently != nil {
+				go gently(sig) // it may have to wait, and another signal must not
+				continue
+			}
+			cancel(&signalError{sig})
+			time.AfterFunc(lastWords, func() { a.abandon(undo) })
+		}
+	}()
+}
+
+// abandon ends the process, whatever it does.
+func (a *app) abandon(undo func()) {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		if undo != nil {
+			undo()
+		}
+		if !a.flags.json {
+			fmt.Fprintln(a.err, "collect: stopped at once; the next run goes on from what is saved")
+		}
+	}()
+	select {
+	case <-said:
+	case <-time.After(lastWords / 4): // nobody reads what it says
+	}
+	os.Exit(a.interrupts.code())
+}
