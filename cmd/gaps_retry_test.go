@@ -125,8 +125,8 @@ func TestTheOrderIsNamed(t *testing.T) {
 }
 
 // What no run tries is a person's, whatever its reason: time does not help. What
-// a person had tried again waits for the next run, and for nobody else; but an
-// exit code calls it well only when it was tried.
+// a person had tried again waits for the next run, and for nobody else; but a run that did
+// not try it does not end as if all were well.
 func TestWhoActsOnADeadGap(t *testing.T) {
 	for _, reason := range []collection.Reason{collection.Auth, collection.Frozen} {
 		refused := revivedGap(31, reason) // a run that could not try it
@@ -154,11 +154,8 @@ func TestWhoActsOnADeadGap(t *testing.T) {
 			{revived, isBehind, "the next run continues", "next run", needsNothing},
 		} {
 			s := connectorStatus{Name: "tickets", Owed: []store.OwnedGap{test.gap}, Runs: []collection.Run{{Outcome: outcome, EndedAt: noon}}}
-			if h, next := s.health(noon), s.next(noon); h != test.health || next != test.next {
-				t.Errorf("%s, %s: %s, %q, want %s, %q", test.gap.State, reason, h, next, test.health, test.next)
-			}
-			if checkCode([]connectorStatus{s}, noon) == exitOK { // until a run has tried it
-				t.Errorf("%s, %s: status --check says that all is well", test.gap.State, reason)
+			if st := s.stands(noon); st.State != test.health || st.Next != test.next || st.Needs != test.needs {
+				t.Errorf("%s, %s: %+v, want %s, %q", test.gap.State, reason, st, test.health, test.next)
 			}
 			if got := nextTry(test.gap, noon); got != test.nextTry {
 				t.Errorf("%s, %s: tried next by %q, want %q", test.gap.State, reason, got, test.nextTry)

@@ -70,7 +70,8 @@ type looked struct {
 	name string       // "": all
 	now  time.Time
 
-	flags string // what commands to copy must repeat
+	flags    string // what commands to copy must repeat
+	settings settings
 }
 
 // command returns a command of ours on what, to be copied.
@@ -91,7 +92,7 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 	if err != nil {
 		return err
 	}
-	v := looked{now: time.Now().In(settings.Zone), flags: a.repeat()}
+	v := looked{now: time.Now().In(settings.Zone), flags: a.repeat(), settings: settings}
 	if len(args) == 1 {
 		if v.name, err = a.nameOf(args[0]); err != nil {
 			return err

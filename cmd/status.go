@@ -136,6 +136,9 @@ func (v looked) statuses(ctx context.Context) ([]connectorStatus, error) {
 			return nil, err
 		}
 		s.Flags = v.flags
+		if entry, configured := v.settings.Connectors[name]; configured {
+			s.Selected = entry.Streams
+		}
 		all = append(all, s)
 	}
 	return all, nil
@@ -169,13 +172,13 @@ func statusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 	// A state that cannot be read is a cold start for a run, and nothing known
 	// for a reader.
 	if pace, err := gate.Inspect(state, now); err == nil {
-		s.Account = accountOf(s.Runs[0].Domain, pace)
+		s.Account = accountOf(s.Runs[0].Domain, pace, now)
 	}
 	return s, nil
 }
 
 // accountOf describes what is known of the pace with an account, for people.
-func accountOf(domain string, pace gate.Status) *accountStatus {
+func accountOf(domain string, pace gate.Status, now time.Time) *accountStatus {
 	provider, _, _ := strings.Cut(domain, "/")
 	a := &accountStatus{Provider: provider, Learned: pace.PerSecond, Forced: pace.Forced, Frozen: pace.Frozen}
 	if pace.Ceiling != nil {
@@ -184,10 +187,19 @@ func accountOf(domain string, pace gate.Status) *accountStatus {
 	if pace.Breaker != "closed" {
 		a.Breaker, a.Failure = pace.Breaker, pace.Failure
 	}
-	for _, until := range []time.Time{pace.HoldUntil, pace.OpenUntil, pace.FrozenUntil} {
-		a.Until = latest(a.Until, until)
+	for _, k := range pace.Constraints {
+		soon := k.Until.Sub(now) <= shortWait && (k.Name == gate.CeilingOf || k.Name == gate.ReserveOf)
+		if k.Route == "" && k.Until.After(a.Until) && !soon {
+			a.Until, a.Cause = k.Until, waitCauseOf[k.Name]
+		}
 	}
 	return a
+}
+
+// waitCauseOf names the wait that each constraint makes.
+var waitCauseOf = map[string]collection.WaitCause{
+	gate.HoldOf: collection.WaitRetryAfter, gate.BreakerOf: collection.WaitBreaker,
+	gate.CeilingOf: collection.WaitWindow, gate.ReserveOf: collection.WaitReserve,
 }
 
 func (v looked) runs(ctx context.Context, n int) ([]collection.Run, error) {

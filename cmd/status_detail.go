@@ -11,8 +11,8 @@ import (
 
 // statusDetail returns one connector with its streams.
 func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string {
-	h := s.health(now)
-	head := clean(s.Name) + " · " + h.String()
+	st := s.stands(now)
+	head := clean(s.Name) + " · " + st.State.String()
 	if len(s.Runs) > 0 {
 		head += runWords(s, now)
 	}
@@ -20,13 +20,13 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string 
 	for i := range lines {
 		lines[i] = c.text(lines[i])
 	}
-	lines[0] = strings.Replace(lines[0], string(h), c.paint(h.color(), string(h)), 1)
+	lines[0] = strings.Replace(lines[0], st.State.words(), c.paint(st.State.color(), st.State.words()), 1)
 	lines = append(lines, "")
 
 	t := table{Head: []string{"  STREAM", "LANE", "RECORDS", "PARTITIONS DONE", "STATE", "SAVED"}, Right: []int{2, 3, 5}, Give: []int{0}, Drop: []int{3, 1}}
 	for _, stream := range s.Streams {
 		for i, lane := range lanesOf(stream) {
-			row := []string{"  " + clean(stream.Name), string(lane.Lane), count(stream.Records), partitionWords(stream, lane), laneWords(lane), ago(lane.SavedAt, now)}
+			row := []string{"  " + clean(stream.Name), string(lane.Lane), count(stream.Records), partitionWords(stream, lane), s.laneWords(stream, lane), ago(lane.SavedAt, now)}
 			if i > 0 {
 				row[0], row[2] = "", ""
 			}
@@ -55,8 +55,8 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string 
 	}
 	fact("all runs", fmt.Sprintf("%s: %s, %s, throttled %s", counted(int64(s.Count), "run", "runs"),
 		counted(s.All.Requests, "request", "requests"), counted(s.All.Records, "record", "records"), counted(s.All.Throttled, "time", "times")))
-	if next := s.next(now); next != "nothing" {
-		fact("next", next)
+	if st.Next != "nothing" {
+		fact("next", st.Next)
 	}
 	if len(leftToYou(s.Owed)) > 0 {
 		fact("then", settled)
@@ -120,21 +120,43 @@ func lanesOf(stream store.StreamState) []store.LaneState {
 	return stream.Lanes
 }
 
+// partitionWords counts the partitions that are done. As long as a walk over
+// them goes on, nobody knows how many there are.
 func partitionWords(stream store.StreamState, lane store.LaneState) string {
-	if stream.Parent == "" {
+	if stream.Parent == "" || lane.Partitions == 0 && !lane.Complete {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s", count(lane.Done), count(lane.Partitions))
+	text := fmt.Sprintf("%s of %s", count(lane.Done), count(lane.Partitions))
+	if !lane.Complete {
+		text += " so far"
+	}
+	return text
 }
 
-func laneWords(lane store.LaneState) string {
+func (s connectorStatus) laneWords(stream store.StreamState, lane store.LaneState) string {
+	owed := s.owedIn(stream.Name, lane.Lane)
+	text := "under way"
 	switch {
-	case lane.Complete:
-		return "complete"
-	case lane.SavedAt.IsZero():
+	case lane.SavedAt.IsZero() && owed == 0 && !s.selects(stream.Name):
+		return "not selected"
+	case lane.SavedAt.IsZero() && owed == 0:
 		return "not begun"
+	case lane.Complete && owed == 0:
+		return "complete"
+	case lane.Complete:
+		return count(int64(owed)) + " owed"
+	case owed > 0:
+		text += ", " + count(int64(owed)) + " owed"
 	}
-	return "under way"
+	return text
+}
+
+// quarantineWords says how many records are in quarantine.
+func quarantineWords(n int64) string {
+	if n == 1 {
+		return "1 record is in quarantine"
+	}
+	return count(n) + " records are in quarantine"
 }
 
 func (a accountStatus) words(now time.Time) string {
@@ -184,10 +206,14 @@ type statusLine struct {
 	Connector   string       `json:"connector"`
 	State       health       `json:"state"`
 	Needs       string       `json:"needs"`
+	ExitCode    int          `json:"exit_code"` // of --check
 	Next        string       `json:"next"`
+	WaitCause   *string      `json:"wait_cause"`
+	WaitUntil   stamp        `json:"wait_until"`
 	Run         *string      `json:"run_id"`
 	Outcome     *string      `json:"last_outcome"`
 	SavedAt     stamp        `json:"saved_at"`
+	Complete    int          `json:"streams_complete"`
 	Owed        int          `json:"gaps_owed"`
 	Gone        int          `json:"gone"`
 	Quarantined int64        `json:"records_quarantined"`
@@ -200,6 +226,7 @@ type statusLine struct {
 
 type streamLine struct {
 	Stream      string     `json:"stream"`
+	Selected    bool       `json:"selected"`
 	Parent      *string    `json:"parent"`
 	Records     int64      `json:"records"`
 	Quarantined int64      `json:"records_quarantined"`
@@ -213,6 +240,7 @@ type laneLine struct {
 	Partitions int64           `json:"partitions"`
 	Done       int64           `json:"partitions_done"`
 	SavedAt    stamp           `json:"saved_at"`
+	Owed       int             `json:"gaps_owed"`
 	Digest     *string         `json:"checkpoint_digest"`
 }
 
@@ -233,8 +261,10 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 	for _, s := range all {
 		overall := tallyLineOf(s.All)
 		overall.Runs = &s.Count
+		st := s.stands(now)
 		line := statusLine{
-			Connector: s.Name, State: s.health(now), Needs: s.health(now).needs(), Next: s.next(now), SavedAt: stamp(s.savedAt()),
+			Connector: s.Name, State: st.State, Needs: st.Needs, ExitCode: st.Code, Next: st.Next,
+			WaitCause: textOrNull(string(st.Cause)), WaitUntil: stamp(st.Until), SavedAt: stamp(s.savedAt()), Complete: s.complete(),
 			Owed: owedCount(s.Owed), Gone: len(s.Owed) - owedCount(s.Owed), Quarantined: quarantinedIn(s.Streams),
 			Overall: overall, Streams: []streamLine{},
 		}
@@ -243,7 +273,7 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 			line.Run, line.Outcome = &s.Runs[0].ID, textOrNull(string(s.Runs[0].Outcome))
 		}
 		for _, stream := range s.Streams {
-			line.Streams = append(line.Streams, streamLineOf(stream))
+			line.Streams = append(line.Streams, s.streamLineOf(stream))
 		}
 		if a := s.Account; a != nil {
 			line.Provider = &accountLine{a.Provider, orNull(a.Learned), orNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, textOrNull(a.Failure.Why), a.Frozen, stamp(a.Until)}
@@ -253,10 +283,10 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 	return lines
 }
 
-func streamLineOf(s store.StreamState) streamLine {
-	line := streamLine{s.Name, textOrNull(s.Parent), s.Records, s.Quarantined, textOrNull(s.View), []laneLine{}}
-	for _, l := range s.Lanes {
-		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, stamp(l.SavedAt), textOrNull(l.Digest)})
+func (s connectorStatus) streamLineOf(of store.StreamState) streamLine {
+	line := streamLine{of.Name, s.selects(of.Name), textOrNull(of.Parent), of.Records, of.Quarantined, textOrNull(of.View), []laneLine{}}
+	for _, l := range of.Lanes {
+		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, stamp(l.SavedAt), s.owedIn(of.Name, l.Lane), textOrNull(l.Digest)})
 	}
 	return line
 }

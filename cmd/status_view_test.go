@@ -36,7 +36,7 @@ func fleet() []connectorStatus {
 	}
 	later := gaps(collection.RateLimited)
 	later[0].NotBefore = noon.Add(9 * time.Minute)
-	return []connectorStatus{
+	all := []connectorStatus{
 		{Name: "prices", Streams: streams(true), Runs: run(collection.NothingNew, 5*time.Minute), Count: 9},
 		{Name: "tickets", Streams: streams(false), Runs: run(collection.Running, 3*time.Second), Count: 4,
 			Account: &accountStatus{Provider: "acme", Learned: 3.5, Ceiling: 4}, All: collection.Tally{Requests: 43_790, Records: 1_719_914, Throttled: 22}},
@@ -49,15 +49,21 @@ func fleet() []connectorStatus {
 		{Name: "people", Streams: streams(true), Runs: run(collection.Blocked, time.Minute), Owed: gaps(collection.Auth)},
 		{Name: "fresh"},
 	}
+	for _, s := range all {
+		for i := range s.Owed {
+			s.Owed[i].Stream = "comments"
+		}
+	}
+	return all
 }
 
 func TestStatusTable(t *testing.T) {
 	sameText(t, "status", "\n"+statusTable(fleet(), noon, 80, caps{UTF8: true}), `
 CONNECTOR  STATE           NEXT                          COMPLETE  OWED    SAVED
-mailbox    × frozen        you; one test request after…    2 of 2     1  4 s ago
-people     × blocked       you: token was rejected         2 of 2     1  4 s ago
-orders     × stuck         you: records do not match       2 of 2     2  4 s ago
-chain      ‖ waiting       after 12:09 UTC                 2 of 2     1  4 s ago
+mailbox    × frozen        you; one test request after…    1 of 2     1  4 s ago
+people     × blocked       you: token was rejected         1 of 2     1  4 s ago
+orders     × stuck         you: records do not match       1 of 2     2  4 s ago
+chain      ‖ waiting       until 12:09 UTC: provider w…    1 of 2     1  4 s ago
 events     … behind        the next run continues          1 of 2     1  4 s ago
 killed     … behind        the next run continues          1 of 2     0  4 s ago
 tickets    ▸ collecting    alive 3 s ago                   1 of 2     0  4 s ago
@@ -92,10 +98,10 @@ func TestStatusDetail(t *testing.T) {
 tickets · ▸ collecting (run 01JD8Z since 11:42 UTC, pid 48121 on nas, alive 3 s
 ago)
 
-  STREAM    LANE           RECORDS  PARTITIONS DONE  STATE           SAVED
-  issues    incremental        812                   complete   60 min ago
-  comments  incremental  1,175,691       404 of 410  under way     4 s ago
-            backfill                         0 of 0  not begun       never
+  STREAM    LANE           RECORDS    PARTITIONS DONE  STATE           SAVED
+  issues    incremental        812                     complete   60 min ago
+  comments  incremental  1,175,691  404 of 410 so far  under way     4 s ago
+            backfill                                   not begun       never
 
   provider    acme · learned 3.5/s · ceiling 4.0/s · breaker closed
   owed        nothing
@@ -118,7 +124,7 @@ func TestReleasedIsNotFrozen(t *testing.T) {
 	s := fleet()[4]
 	s.Account.Frozen = false
 	s.Account.Until = time.Time{}
-	if got := s.health(noon); got != isBehind {
+	if got := s.stands(noon).State; got != isBehind {
 		t.Errorf("health after the release = %q, want %q", got, isBehind)
 	}
 }
@@ -148,14 +154,14 @@ func TestStatusJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `[{"connector":"tickets","state":"collecting","needs":"nothing","next":"alive 3 s ago","run_id":"01JD8Z","last_outcome":"running",` +
-		`"saved_at":"2026-11-21T11:59:56.000Z","gaps_owed":0,"gone":0,"records_quarantined":3,` +
+	want := `[{"connector":"tickets","state":"collecting","needs":"nothing","exit_code":0,"next":"alive 3 s ago","wait_cause":null,"wait_until":null,"run_id":"01JD8Z","last_outcome":"running",` +
+		`"saved_at":"2026-11-21T11:59:56.000Z","streams_complete":1,"gaps_owed":0,"gone":0,"records_quarantined":3,` +
 		`"overall":{"runs":4,"slices":0,"records":1719914,"records_changed":0,"records_quarantined":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
-		`"streams":[{"stream":"issues","parent":null,"records":812,"records_quarantined":0,"view":"x_issues",` +
-		`"lanes":[{"lane":"incremental","complete":true,"partitions":0,"partitions_done":0,"saved_at":"2026-11-21T11:00:00.000Z","checkpoint_digest":"7c1e"}]},` +
-		`{"stream":"comments","parent":"issues","records":1175691,"records_quarantined":3,"view":null,` +
-		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"saved_at":"2026-11-21T11:59:56.000Z","checkpoint_digest":null},` +
-		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"saved_at":null,"checkpoint_digest":null}]}],` +
+		`"streams":[{"stream":"issues","selected":true,"parent":null,"records":812,"records_quarantined":0,"view":"x_issues",` +
+		`"lanes":[{"lane":"incremental","complete":true,"partitions":0,"partitions_done":0,"saved_at":"2026-11-21T11:00:00.000Z","gaps_owed":0,"checkpoint_digest":"7c1e"}]},` +
+		`{"stream":"comments","selected":true,"parent":"issues","records":1175691,"records_quarantined":3,"view":null,` +
+		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"saved_at":"2026-11-21T11:59:56.000Z","gaps_owed":0,"checkpoint_digest":null},` +
+		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"saved_at":null,"gaps_owed":0,"checkpoint_digest":null}]}],` +
 		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"breaker_forced":false,"breaker_opened_by":null,"frozen":false,"held_until":null},"metrics":null}]`
 	sameText(t, "json", string(got), want)
 	if got, _ := json.Marshal(statusJSON(nil, noon)); string(got) != "[]" {

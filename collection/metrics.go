@@ -18,4 +18,6 @@ type Metrics struct {
 	AvgLatency        float64 `json:"avg_latency_seconds"`
 	P50Latency        float64 `json:"p50_latency_seconds"`
 	P99Latency        float64 `json:"p99_latency_seconds"`
+
+	Wait *WaitInfo `json:"wait,omitempty"` // under way at that moment; nil: none that is worth telling
 }

@@ -22,9 +22,29 @@ func (r *Runner) signed(e collection.Event) collection.Event {
 // observe tells who watches. Events that must survive are written by the
 // ledger, in the transaction of what they tell.
 func (r *Runner) observe(e collection.Event) {
+	r.observeWait(e)
 	if r.Observe != nil {
 		r.Observe(r.signed(e))
 	}
+}
+
+// observeWait notes the wait that is under way, for those who look at the run
+// from outside.
+func (r *Runner) observeWait(e collection.Event) {
+	if e.Kind != collection.WaitStarted && e.Kind != collection.WaitEnded {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wait = nil; e.Kind == collection.WaitStarted {
+		r.wait = e.Wait
+	}
+}
+
+func (r *Runner) waiting() *collection.WaitInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wait
 }
 
 func (r *Runner) observeGap(kind collection.EventKind, gap collection.Gap) {

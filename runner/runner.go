@@ -85,6 +85,7 @@ type Runner struct {
 	stop  *collection.Stop // what ends the run; nil while it goes on
 	stops []Stopped
 	tally collection.Tally
+	wait  *collection.WaitInfo      // under way; nil: none
 	anew  bool                      // what came to its end is begun anew
 	left  map[collection.Place]bool // homes that this run left a gap at
 	done  map[collection.Place]bool // homes that need nothing more in this run
@@ -381,8 +382,10 @@ func (r *Runner) beat(ctx context.Context) (stop func()) {
 			case <-ctx.Done():
 				return
 			case now := <-tick.C:
+				metrics := r.Metrics()
+				metrics.Wait = r.waiting()
 				// A beat that fails costs nothing: the lease is the kernel's.
-				_ = r.Ledger.Beat(ctx, now, r.Tally(), r.Metrics())
+				_ = r.Ledger.Beat(ctx, now, r.Tally(), metrics)
 			}
 		}
 	}()

@@ -231,8 +231,8 @@ type StreamState struct {
 // A LaneState describes one lane of a stream.
 type LaneState struct {
 	Lane       collection.Lane
-	Partitions int64     // places with a checkpoint, the stream's own not counted
-	Done       int64     // of these, walked to the end
+	Partitions int64     // places with a checkpoint or a gap that is owed, the stream's own not counted
+	Done       int64     // of these, walked to the end and owing nothing
 	Complete   bool      // the stream's own walk, or pass over partitions, reached its end
 	SavedAt    time.Time // of the newest commit
 	Digest     string    // of the checkpoint, for comparison; never the cursor

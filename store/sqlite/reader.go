@@ -182,7 +182,35 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 		FROM partitions p JOIN checkpoints c ON c.partition_id = p.id
 		WHERE p.stream_id = ? ORDER BY c.lane DESC, p.partition`, stream) // incremental comes first
 	finish()
-	return lanes, err
+	if err != nil {
+		return lanes, err
+	}
+	return lanes, s.owedPartitions(ctx, stream, lanes)
+}
+
+// owedPartitions counts the partitions that owe a gap with the others: one
+// without a checkpoint is a partition all the same, and one that was walked to
+// its end is not done.
+func (s *Store) owedPartitions(ctx context.Context, stream int64, lanes []store.LaneState) error {
+	return s.query(ctx, func(row scanner) error {
+		var lane collection.Lane
+		var partitions, done int64
+		if err := row.Scan(&lane, &partitions, &done); err != nil {
+			return err
+		}
+		for i := range lanes {
+			if lanes[i].Lane == lane {
+				lanes[i].Partitions += partitions
+				lanes[i].Done -= done
+			}
+		}
+		return nil
+	}, `SELECT g.lane, sum(c.partition_id IS NULL), coalesce(sum(c.done), 0) FROM
+			(SELECT DISTINCT partition_id, lane FROM gaps
+				WHERE stream_id = ?1 AND state IN ('open', 'leased', 'dead') AND reason <> 'gone') g
+		JOIN partitions p ON p.id = g.partition_id AND p.partition <> '' AND substr(p.partition, 1, length(?2)) <> ?2
+		LEFT JOIN checkpoints c ON c.partition_id = g.partition_id AND c.lane = g.lane
+		GROUP BY g.lane`, stream, collection.UnmadePrefix)
 }
 
 // Fields returns the top-level fields of the records of a stream, in the order

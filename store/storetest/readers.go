@@ -156,6 +156,17 @@ func describe(t *testing.T, open opener) {
 	if lane := state(t, s, "issues").Lanes[0]; !lane.Complete || lane.Digest == before {
 		t.Errorf("lane = %+v, want it complete, with another digest than %s", lane, before)
 	}
+
+	// A partition that owes a gap is not done, and is one also before its first
+	// slice; what is gone for good is none.
+	deferGap(t, l, true, collection.Gap{Place: part("issues", "x"), Cursor: token("9"), Reason: collection.BadPage})
+	deferGap(t, l, true, collection.Gap{Place: part("issues", "z"), Reason: collection.Forbidden})
+	deferGap(t, l, true, collection.Gap{Place: part("issues", "gone"), Reason: collection.Gone})
+	deferGap(t, l, true, collection.Gap{Place: part("issues", "y"), Cursor: token("2"), Reason: collection.RateLimited})
+	deferGap(t, l, true, collection.Gap{Place: collection.Place{Stream: "issues", Partition: collection.Unmade("w"), Lane: forward}, Reason: collection.BadPage})
+	if lane := state(t, s, "issues").Lanes[0]; lane.Partitions != 3 || lane.Done != 0 {
+		t.Errorf("lane = %+v with gaps in all partitions, want 3 partitions, none done", lane)
+	}
 	finish(t, l)
 
 	// A stream that is declared otherwise is described otherwise.

@@ -1,0 +1,138 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+	"collect/store"
+)
+
+// smallFacts calls each with every small state of a connector: all outcomes of
+// its newest run, with every gap, or two of a few, under every account.
+func smallFacts(each func(connectorStatus)) {
+	outcomes := []collection.Outcome{collection.Running, collection.Complete, collection.NothingNew, collection.Deferred, collection.Waiting,
+		collection.Blocked, collection.RunInterrupted, collection.Failed, collection.Abandoned}
+	reasons := []collection.Reason{"", collection.RequestCap, collection.CircuitOpen, collection.RateLimited, collection.Auth, collection.Frozen,
+		collection.Suspended, collection.Forbidden, collection.BadPage, collection.NotFound, collection.Gone}
+	states := []collection.GapState{collection.GapOpen, collection.GapLeased, collection.GapDead}
+	accounts := []*accountStatus{
+		nil,
+		{Provider: "acme"},
+		{Provider: "acme", Frozen: true},
+		{Provider: "acme", Frozen: true, Until: noon.Add(time.Hour)},
+		{Provider: "acme", Breaker: gate.Open, Forced: true},
+		{Provider: "acme", Breaker: gate.Open},
+		{Provider: "acme", Breaker: gate.Open, Until: noon.Add(time.Hour), Cause: collection.WaitBreaker},
+		{Provider: "acme", Until: noon.Add(time.Hour), Cause: collection.WaitRetryAfter},
+	}
+	var owed [][]store.OwnedGap
+	for _, reason := range reasons {
+		for _, state := range states {
+			for _, revived := range []bool{false, true} {
+				gap := store.OwnedGap{Gap: collection.Gap{ID: 1, Place: collection.Place{Stream: "issues"}, Reason: reason, State: state}}
+				if revived {
+					gap.TriedAt = noon.Add(-time.Hour)
+				}
+				if reason == "" {
+					owed = append(owed, nil)
+					continue
+				}
+				other := gap
+				other.Reason = collection.RequestCap
+				owed = append(owed, []store.OwnedGap{gap}, []store.OwnedGap{other, gap})
+			}
+		}
+	}
+	for _, outcome := range outcomes {
+		for _, silent := range []time.Duration{3 * time.Second, time.Hour} {
+			for _, rejected := range []int64{0, 3} {
+				for _, exit := range []int{-1, 0, 69, 74} {
+					for _, wait := range []*collection.WaitInfo{nil, {Cause: collection.WaitWindow, Until: noon.Add(time.Hour)}} {
+						for i, gaps := range owed {
+							run := collection.Run{ID: "01JD8Z", Outcome: outcome, ExitCode: exit, StartedAt: noon.Add(-2 * time.Hour), BeatAt: noon.Add(-silent),
+								Reason: reasons[i%len(reasons)], Tally: collection.Tally{Rejected: rejected}, Metrics: collection.Metrics{Wait: wait}}
+							for _, account := range accounts {
+								each(connectorStatus{Name: "tickets", Runs: []collection.Run{run}, Owed: gaps, Account: account,
+									Streams: []store.StreamState{{Stream: collection.Stream{Name: "issues"},
+										Lanes: []store.LaneState{{Lane: collection.Incremental, Complete: i%2 == 0, SavedAt: noon}}}}})
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	each(connectorStatus{Name: "tickets"})
+}
+
+// What a person reads, what JSON says and what --check exits with agree in each
+// of many small states; and every state, and every one who acts, is among them.
+func TestStatusAgreesWithItself(t *testing.T) {
+	seen := map[string]int{}
+	smallFacts(func(s connectorStatus) {
+		st := s.stands(noon)
+		seen[string(st.State)]++
+		seen[st.Needs]++
+		wrong := func(what string) {
+			if seen["wrong"]++; seen["wrong"] <= 5 {
+				t.Errorf("%s: %+v of %+v, %+v, %+v", what, st, s.Runs, s.Owed, s.Account)
+			}
+		}
+		who := ""
+		if i := slices.IndexFunc(exitCodes, func(c exitCode) bool { return c.Code == st.Code }); i >= 0 {
+			who = exitCodes[i].Who
+		}
+		switch st.Needs {
+		case needsOperator:
+			if who != "you" || !strings.HasPrefix(st.Next, "you") {
+				wrong("it needs a person, and the exit code or the words do not say so")
+			}
+		case needsTime:
+			if st.Code != exitLater || st.State != isWaiting {
+				wrong("it needs time, and the exit code or the state does not say so")
+			}
+		case needsNothing:
+			if st.Code != exitOK || strings.HasPrefix(st.Next, "you") {
+				wrong("it needs nothing, and the exit code or the words do not say so")
+			}
+		}
+		if acts := st.State == isFrozen || st.State == isBlocked || st.State == isStuck; acts && st.Needs != needsOperator {
+			wrong("a state that needs a person")
+		}
+		if st.State == isUpToDate && (owedCount(s.Owed) > 0 || s.complete() < len(s.selected())) {
+			wrong("up to date, with something missing")
+		}
+		if running := len(s.Runs) > 0 && s.running(noon); running && (st.State == isStuck || st.State == isBehind || st.State == isUpToDate) {
+			wrong("it collects, and is called something else")
+		}
+		if st.State == isWaiting && s.Runs[0].Metrics.Wait != nil && s.running(noon) && !strings.Contains(st.Next, "until 13:00 UTC: ") {
+			wrong("it waits, and does not say why and until when")
+		}
+		line := statusJSON([]connectorStatus{s}, noon)[0]
+		if line.State != st.State || line.Needs != st.Needs || line.ExitCode != checkCode([]connectorStatus{s}, noon) || line.Next != st.Next {
+			wrong("JSON says something else")
+		}
+	})
+	// The texts are made of the same; a few are enough.
+	for _, s := range fleet() {
+		st := s.stands(noon)
+		for what, text := range map[string]string{"table": statusTable([]connectorStatus{s}, noon, 200, caps{UTF8: true}), "detail": statusDetail(s, noon, 200, caps{UTF8: true})} {
+			if !strings.Contains(text, st.State.String()) || what == "table" && !strings.Contains(text, st.Next) {
+				t.Errorf("%s of %s is not %+v:\n%s", what, s.Name, st, text)
+			}
+		}
+	}
+	for _, h := range healths {
+		if seen[string(h.health)] == 0 {
+			t.Errorf("no small state is %s", h.health)
+		}
+	}
+	if fmt.Sprint(seen[needsOperator] > 0, seen[needsTime] > 0, seen[needsNothing] > 0) != "true true true" {
+		t.Errorf("not everyone acts in some state: %v", seen)
+	}
+}
