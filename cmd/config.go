@@ -46,7 +46,8 @@ type providerSettings struct {
 	TokenEnv       string
 	TokenFile      string
 	TokenCommand   string
-	PerSecond      float64 // ceiling
+	Origins        []string // that may be sent the token, beside those of a built-in connector
+	PerSecond      float64  // ceiling
 	StartPerSecond float64
 	PerDay         int64 // ceiling
 	Forbidden      string
@@ -261,11 +262,11 @@ func (p providerSettings) under(top providerSettings) providerSettings {
 		StartPerSecond: cmp.Or(top.StartPerSecond, p.StartPerSecond),
 		Forbidden:      cmp.Or(top.Forbidden, p.Forbidden),
 		Pace:           p.Pace.Under(top.Pace),
-		TokenEnv:       p.TokenEnv, TokenFile: p.TokenFile, TokenCommand: p.TokenCommand,
+		TokenEnv:       p.TokenEnv, TokenFile: p.TokenFile, TokenCommand: p.TokenCommand, Origins: p.Origins,
 		Origin: map[string]string{},
 	}
 	if top.TokenEnv+top.TokenFile+top.TokenCommand != "" {
-		merged.TokenEnv, merged.TokenFile, merged.TokenCommand = top.TokenEnv, top.TokenFile, top.TokenCommand
+		merged.TokenEnv, merged.TokenFile, merged.TokenCommand, merged.Origins = top.TokenEnv, top.TokenFile, top.TokenCommand, top.Origins
 	}
 	maps.Copy(merged.Origin, p.Origin)
 	for key, origin := range top.Origin {

@@ -1,10 +1,15 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"collect/collection"
+	"collect/connectors/catalog"
 	"collect/connectors/declarative"
 )
 
@@ -20,16 +25,82 @@ func (s settings) specOf(entry connectorSettings) (*declarative.Spec, error) {
 	return parseBuiltIn(entry.Use)
 }
 
+// tokenSecret is the secret that collect.yaml can say another place for.
+const tokenSecret = "token"
+
 // secretSource returns where to look for a secret of a connector: where
 // collect.yaml says the provider's token is, else where the connector's file
 // says.
 func (s settings) secretSource(provider string, secret declarative.Secret) declarative.Secret {
 	p, ok := s.Providers[provider]
-	if !ok || secret.Name != "token" || p.TokenEnv+p.TokenFile+p.TokenCommand == "" {
+	if !ok || secret.Name != tokenSecret || p.TokenEnv+p.TokenFile+p.TokenCommand == "" {
 		return secret
 	}
 	secret.Env, secret.File, secret.Command = p.TokenEnv, p.TokenFile, p.TokenCommand
 	return secret
+}
+
+// mayReceive checks where the token that collect.yaml holds for a provider goes.
+// A file that calls its provider by that name could have it sent anywhere, so
+// it is bound to the origins that are written beside it and to those of the
+// built-in connector of the provider.
+func (s settings) mayReceive(spec *declarative.Spec, params map[string]string) error {
+	name := spec.ProviderName()
+	if p := s.Providers[name]; p.TokenEnv+p.TokenFile+p.TokenCommand == "" {
+		return nil // its secrets are where its own file says
+	}
+	origins, err := spec.Recipients(tokenSecret, params)
+	if err != nil {
+		return nil // it cannot be built, which Build tells
+	}
+	allowed := append(builtInOrigins(name), s.Providers[name].Origins...)
+	for _, origin := range origins {
+		if !slices.Contains(allowed, origin) {
+			return &unboundError{Provider: name, Origin: origin, Origins: origins, Written: s.Providers[name].tokenOrigin()}
+		}
+	}
+	return nil
+}
+
+// builtInOrigins returns where the built-in connectors of a provider send its
+// credential. A place that is a parameter is nobody's.
+func builtInOrigins(provider string) []string {
+	var origins []string
+	for _, name := range catalog.List() {
+		if spec, err := parseBuiltIn(name); err == nil && spec.ProviderName() == provider {
+			if to, err := spec.Recipients(tokenSecret, nil); err == nil {
+				origins = append(origins, to...)
+			}
+		}
+	}
+	return origins
+}
+
+// tokenOrigin returns where the token is written: "collect.yaml:5".
+func (p providerSettings) tokenOrigin() string {
+	return cmp.Or(p.Origin["token_env"], p.Origin["token_file"], p.Origin["token_command"])
+}
+
+// An unboundError says that a connector would have sent the token that
+// collect.yaml holds for its provider to an origin that it is not for.
+type unboundError struct {
+	Provider string
+	Origin   string
+	Origins  []string // all that the connector would send it to
+	Written  string   // where the token is
+}
+
+func (e *unboundError) Error() string {
+	return fmt.Sprintf("the token of %s in %s is not for %s", e.Provider, e.Written, e.Origin)
+}
+
+// Line returns what to write beside the token.
+func (e *unboundError) Line() string {
+	quoted := make([]string, len(e.Origins))
+	for i, origin := range e.Origins {
+		quoted[i] = fmt.Sprintf("%q", origin)
+	}
+	return "origins: [" + strings.Join(quoted, ", ") + "]"
 }
 
 // overrides returns what collect.yaml says of a provider.

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"collect/collection"
 	"collect/connectors/declarative"
 )
 
@@ -48,6 +50,7 @@ func (e *fileError) place() string {
 //	providers:
 //	  acme:
 //	    token_command: pass show acme/api   # or token_file, token_env
+//	    origins: [https://api.acme.com]     # that may be sent the token
 //	    ceiling_per_second: 4.0             # only the user can raise this
 //	    start_per_second: 1.0               # first run only
 //	    requests_per_day: 20000
@@ -80,7 +83,7 @@ const (
 var (
 	fileKeys      = []string{"version", "state", "progress", "progress_every", "defaults", "providers", "connectors"}
 	defaultKeys   = []string{"max_time", "max_requests", "timezone"}
-	providerKeys  = []string{"token_command", "token_file", "token_env", keyPerSecond, "start_per_second", keyPerDay, "on_403"} // and the pace
+	providerKeys  = []string{"token_command", "token_file", "token_env", "origins", keyPerSecond, "start_per_second", keyPerDay, "on_403"} // and the pace
 	connectorKeys = []string{"use", "params", "streams"}
 	policies      = []string{"freeze", "hold", "gap"}
 )
@@ -195,6 +198,10 @@ func (r *configReader) provider(name string, n ast.Node) {
 			r.pace(&p.Pace, key, value)
 			return
 		}
+		if key == "origins" {
+			p.Origins = r.origins(value)
+			return
+		}
 		text := r.text(value)
 		var err error
 		switch key {
@@ -226,6 +233,9 @@ func (r *configReader) provider(name string, n ast.Node) {
 			r.fail(value, "a provider has one token: token_command, token_file or token_env", "one too many")
 		}
 	})
+	if p.Origins != nil && tokens == 0 {
+		r.fail(n, "`origins` has no token beside it", "")
+	}
 	if p.PerSecond > 0 && p.StartPerSecond > p.PerSecond {
 		r.fail(n, "`start_per_second` is above `ceiling_per_second`", "")
 	}
@@ -312,6 +322,20 @@ func (r *configReader) list(n ast.Node) []string {
 		items = append(items, r.text(item))
 	}
 	return items
+}
+
+// origins reads a list of origins, in one spelling.
+func (r *configReader) origins(n ast.Node) []string {
+	texts := r.list(n)
+	for i, text := range texts {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery != "" {
+			r.fail(n, "`origins` is a list such as [https://api.acme.com]", "not a list of origins")
+			return nil
+		}
+		texts[i] = collection.Origin(u)
+	}
+	return texts
 }
 
 func (r *configReader) origin(n ast.Node) string {

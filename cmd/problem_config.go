@@ -100,6 +100,14 @@ func writeBadSecret(p *problem, err error, _ scene) {
 	p.Do = []step{{Say: "correct it where it is kept, or name another place under `providers:` in collect.yaml"}}
 }
 
+func writeUnbound(p *problem, err error, _ scene) {
+	e, _ := errors.AsType[*unboundError](err)
+	p.Headline = e.Error()
+	p.Why = "a connector file that calls its provider " + e.Provider + " would have it sent there"
+	p.Saved = "nothing was started, and the token was not read"
+	p.Do = []step{{Say: "if it is for that origin, write beside it: " + e.Line()}}
+}
+
 func writeMissingSecret(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*declarative.MissingSecretError](err)
 	p.Headline = fmt.Sprintf("no value for the secret `%s`", e.Name)

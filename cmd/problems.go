@@ -87,6 +87,7 @@ var explanations = []explanation{
 	{"E0207", levelError, exitConfig, needsOperator, false, as[*noFileError], writeNoFile},
 	{"E0302", levelError, exitRefused, needsOperator, false, as[*declarative.MissingSecretError], writeMissingSecret},
 	{"E0302", levelError, exitRefused, needsOperator, false, as[*declarative.BadSecretError], writeBadSecret},
+	{"E0308", levelError, exitRefused, needsOperator, false, as[*unboundError], writeUnbound},
 	{"E0701", levelWaiting, exitLater, needsTime, true, as[*store.HeldError], writeHeld},
 	{"E0715", levelWaiting, exitLater, needsOperator, true, is(store.ErrInUse), writeInUse},
 	{"E0714", levelError, exitUsage, needsOperator, false, as[*takenError], writeTaken},

@@ -64,6 +64,9 @@ func (a *app) resolve(ctx context.Context, s settings, arg string, params []stri
 		return target{}, err
 	}
 	t.params, t.meaning = mergeParams(t.params, given), spec.Meaning()
+	if err := s.mayReceive(spec, t.params); err != nil {
+		return target{}, err
+	}
 	secrets, err := a.secrets(ctx, spec, s)
 	if err != nil {
 		return target{}, err

@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,6 +120,33 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 		p.Judge = c.judge
 	}
 	return c, nil
+}
+
+// Recipients returns the origins that are sent a secret, or what is got for it,
+// under these parameters: those of the API, then that of the token endpoint. It
+// fails where Build does because of an address.
+func (s *Spec) Recipients(secret string, params map[string]string) ([]string, error) {
+	if s.auth == nil || !s.auth.uses(secret) {
+		return nil, nil
+	}
+	c := &connector{spec: s, params: map[string]string{}}
+	for _, p := range s.params {
+		c.params[p.Name] = cmp.Or(params[p.Name], p.Default)
+	}
+	if err := c.address(""); err != nil {
+		return nil, err
+	}
+	origins := c.provider.Origins
+	if o := s.auth.OAuth2; o != nil {
+		u, err := baseAddress(o.TokenURL.expand(scope{params: c.params}))
+		if err != nil {
+			return nil, &BadParamError{Name: "token_url", Problem: err.Error()}
+		}
+		if at := collection.Origin(u); !slices.Contains(origins, at) {
+			origins = append(origins, at)
+		}
+	}
+	return origins, nil
 }
 
 // Provider returns what the file and o say of the provider, for who wants to
