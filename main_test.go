@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,6 +82,7 @@ func TestScripts(t *testing.T) {
 			"ratchet":    ratchet,
 			"settle":     settle,
 			"smalldisk":  smallDisk,
+			"serve":      serveFiles,
 		},
 	})
 }
@@ -154,6 +156,32 @@ func startProvider(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		data = bytes.ReplaceAll(data, []byte("$URL"), []byte(url))
 		ts.Check(os.WriteFile(ts.MkAbs(filepath.Base(path)), data, 0o600))
+	}
+}
+
+// serveFiles answers each request with a file of a folder, as it is then, whatever
+// its query asks for: /things with DIR/things.json. It puts its URL into $NAME, and
+// into the connector files named:
+//
+//	serve NAME DIR [FILE…]
+func serveFiles(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: serve NAME DIR [FILE…]")
+	}
+	dir := ts.MkAbs(args[1])
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := os.ReadFile(filepath.Join(dir, filepath.Base(r.URL.Path)+".json"))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(body)
+	}))
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL)
+	if len(args) > 2 {
+		replace(ts, false, append([]string{args[0]}, args[2:]...))
 	}
 }
 

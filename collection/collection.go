@@ -192,5 +192,6 @@ type Slice struct {
 	Rejected   []Rejected
 	Fills      int64 // the id of a gap behind the checkpoint that this slice fills; 0 for forward work
 	Leaves     *Gap  // the gap this slice leaves at From in place of records that cannot be had; nil: none
+	Warnings   []Warning
 	Spent      Tally // what its run had spent by then: requests, retries and throttle signals
 }

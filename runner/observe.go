@@ -47,6 +47,32 @@ func (r *Runner) waiting() *collection.WaitInfo {
 	return r.wait
 }
 
+// mostWarnings bounds the warnings of one kind in a stream: thousands of pages
+// may all be as odd as the first.
+const mostWarnings = 10
+
+// warn tells of something that costs no record and that a person may want to
+// know.
+func (r *Runner) warn(at collection.Place, warning collection.Warning) {
+	kind := warningKind{at.Stream, warning.Code}
+	r.mu.Lock()
+	r.warned[kind]++
+	told := r.warned[kind]
+	r.mu.Unlock()
+	if told > mostWarnings {
+		return
+	}
+	r.observe(collection.Event{
+		Kind: collection.WarningRaised, Stream: at.Stream, Partition: at.Partition, Lane: at.Lane,
+		Code: warning.Code, Message: warning.Text,
+	})
+}
+
+type warningKind struct {
+	stream string
+	code   collection.WarningCode
+}
+
 func (r *Runner) observeGap(kind collection.EventKind, gap collection.Gap) {
 	r.observe(collection.Event{
 		Kind: kind, Stream: gap.Stream, Partition: gap.Partition, Lane: gap.Lane,
@@ -54,12 +80,6 @@ func (r *Runner) observeGap(kind collection.EventKind, gap collection.Gap) {
 			ID: gap.ID, Shape: gap.Shape, Reason: gap.Reason, Kind: gap.Reason.Kind(), Attempts: gap.Attempts,
 		},
 	})
-}
-
-// warn tells of something that costs no record and that a person may want to
-// know.
-func (r *Runner) warn(stream collection.Stream, message string) {
-	r.observe(collection.Event{Kind: collection.WarningRaised, Stream: stream.Name, Lane: r.Run.Lane, Message: message})
 }
 
 // saveProvider stores what was learned of the provider.

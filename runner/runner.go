@@ -90,6 +90,8 @@ type Runner struct {
 	left  map[collection.Place]bool // homes that this run left a gap at
 	done  map[collection.Place]bool // homes that need nothing more in this run
 	begun map[collection.Place]bool // places whose cursor expired and whose walk began anew
+
+	warned map[warningKind]int
 }
 
 // Stopped is a stop with the place where it was met.
@@ -105,7 +107,7 @@ func New(c Config) (*Runner, error) {
 		c.Budget = pacing.NewBudget(pacing.BudgetLimits{})
 	}
 	c.Concurrency = c.Connector.Provider().Concurrency.Of(c.Concurrency)
-	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begun: map[collection.Place]bool{}}
+	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begun: map[collection.Place]bool{}, warned: map[warningKind]int{}}
 
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {

@@ -47,7 +47,7 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 			return inStream(stream, err)
 		}
 		if stop.Reason == collection.CursorExpired && r.beginAnew(at) {
-			r.warn(stream, fmt.Sprintf("the provider does not know its cursor any more (%d), so the walk of %s begins anew", stop.Status, stream.Name))
+			r.warn(at, collection.Warning{Text: fmt.Sprintf("the provider does not know its cursor any more (%d), so the walk of %s begins anew", stop.Status, stream.Name)})
 			checkpoint, guard, skipped = reached, r.newRepeats(), 0
 			from = collection.Cursor{Since: reached.Since, Version: version}
 			continue
@@ -241,6 +241,9 @@ func (r *Runner) commit(slice collection.Slice) error {
 			Rejected: done.Rejected, Done: slice.Next.Done,
 		},
 	})
+	for _, warning := range slice.Warnings {
+		r.warn(slice.Place, warning)
+	}
 	return nil
 }
 

@@ -2,6 +2,8 @@ package declarative
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -221,6 +223,36 @@ func (s *since) advance(w window, from collection.Cursor, m marks, token string,
 		next.High = w.cursorHigh()
 	}
 	return next, nil
+}
+
+// ignored returns a warning, once in a walk, where a page shows that the provider
+// does not ask what the mark asks: each run then reads everything again, and
+// finds that nothing is new.
+//
+// A provider may round a mark to its day. What is less than a day too old is no
+// sign, unless the whole page is too old.
+func (w *walk) ignored(win window, m marks, token string) *collection.Warning {
+	s := w.st.since
+	low, err := s.form(m.low)
+	if err != nil || w.warned || low == "" || !later(win.asked, low) {
+		return nil
+	}
+	if token != "" && slices.ContainsFunc(w.st.page.ask(token), func(f field) bool { return f.name == s.param }) {
+		return nil // asked for without the mark
+	}
+	asked, oldest := newMark(win.asked), newMark(low)
+	if asked.kind == timeMark && oldest.kind == timeMark && asked.time.Sub(oldest.time) <= 24*time.Hour {
+		if high, err := s.form(m.high); err != nil || !later(win.asked, high) {
+			return nil
+		}
+	}
+	w.warned = true
+	by := "the query with ${since}"
+	if s.param != "" {
+		by = "`" + s.param + "`"
+	}
+	return &collection.Warning{Code: collection.MarkIgnored, Text: fmt.Sprintf(
+		"records came whose `%s` is before the mark that was asked for: the provider may not know %s, and then each run reads everything again", s.field.text, by)}
 }
 
 // anchor returns the mark to go on from after a page, later than the one it

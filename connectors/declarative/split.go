@@ -22,6 +22,7 @@ type page struct {
 	body     []byte    // nil if the response had none
 	elements [][]byte  // of the array of records, as they were sent; parts of body
 	last     []byte    // the last element that is an object
+	warnings []collection.Warning
 }
 
 // badPage is the error for a response that is not what the connector file

@@ -86,6 +86,7 @@ type walk struct {
 	vars   map[string]json.RawMessage
 	scope  scope
 	guard  *guard
+	warned bool // that the mark is ignored
 }
 
 func (c *connector) walk(client *http.Client, at collection.Place) (*walk, error) {
@@ -130,6 +131,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	}
 	p.first = from.Token == "" && win.anchor == "" // an anchor is from a page before
 	w.split(p, &s)
+	s.Warnings = p.warnings
 	token := ""
 	if _, headers := w.st.page.(bare); headers || p.body != nil {
 		if token, err = w.st.page.next(p, from.Token); err != nil {
@@ -151,7 +153,11 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	if w.st.since == nil {
 		return s, nil
 	}
-	s.Next, err = w.st.since.advance(win, from, w.st.since.marksOf(s.Records), token, p.clock)
+	marks := w.st.since.marksOf(s.Records)
+	if warning := w.ignored(win, marks, from.Token); warning != nil {
+		s.Warnings = append(s.Warnings, *warning)
+	}
+	s.Next, err = w.st.since.advance(win, from, marks, token, p.clock)
 	if s.Next.Token == "" {
 		w.guard.reset("")
 	}
@@ -235,6 +241,13 @@ func (w *walk) fetch(ctx context.Context, token string) (*page, error) {
 		return nil, badPage("the page is empty")
 	}
 	p.elements, err = elements(p.body, w.st.records, w.st.Role == collection.Detail)
+	warning, refused := w.refusal(resp, p)
+	if refused != nil {
+		return nil, refused // it says more than that the records are missing
+	}
+	if warning != nil {
+		p.warnings = append(p.warnings, *warning)
+	}
 	return p, err
 }
 
