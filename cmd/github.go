@@ -65,6 +65,9 @@ func (s summary) markdown() string {
 	row("slices", s.This.Slices, s.All.Slices)
 	row("records", s.This.Records, s.All.Records)
 	row("quarantined", s.This.Rejected, s.All.Rejected)
+	if s.All.Older > 0 {
+		row("older, not stored", s.This.Older, s.All.Older)
+	}
 	row("requests", s.This.Requests, s.All.Requests)
 	row("throttled", s.This.Throttled, s.All.Throttled)
 	fmt.Fprintf(&b, "\ngaps: %s\n", markdownText(s.gapWords()))

@@ -67,6 +67,9 @@ func (s summary) render(columns int, c caps) string {
 	if s.All.Rejected > 0 {
 		pair("quarantine", count(s.This.Rejected), count(s.All.Rejected))
 	}
+	if s.All.Older > 0 {
+		pair("older", count(s.This.Older)+" not stored", count(s.All.Older)+" not stored")
+	}
 	pair("requests", count(s.This.Requests), count(s.All.Requests))
 	pair("throttled", counted(s.This.Throttled, "time", "times"), counted(s.All.Throttled, "time", "times"))
 	lines = append(lines, "")
@@ -313,6 +316,7 @@ type tallyLine struct {
 	Records     int64 `json:"records"`
 	Changed     int64 `json:"records_changed"`
 	Quarantined int64 `json:"records_quarantined"`
+	Older       int64 `json:"records_older"` // not stored, because a later version is
 	Requests    int64 `json:"requests"`
 	Retries     int64 `json:"retries"`
 	Throttled   int64 `json:"throttled"`
@@ -321,7 +325,7 @@ type tallyLine struct {
 }
 
 func tallyLineOf(t collection.Tally) tallyLine {
-	return tallyLine{nil, t.Slices, t.Records, t.Changed, t.Rejected, t.Requests, t.Retries, t.Throttled, t.GapsOpen, t.GapsShut}
+	return tallyLine{nil, t.Slices, t.Records, t.Changed, t.Rejected, t.Older, t.Requests, t.Retries, t.Throttled, t.GapsOpen, t.GapsShut}
 }
 
 // waitedLine returns waits in JSON: seconds by cause.

@@ -161,7 +161,19 @@ type Checkpoint struct {
 type Record struct {
 	Key  string // unique in the stream
 	Data []byte // one JSON object, exactly as the provider sent it
+	Mark Mark   // of this version; the zero Mark if the provider does not say
 }
+
+// A Mark tells of two versions of a record which is the later one. The
+// connector that made it knows what it means; everything else compares it.
+type Mark struct {
+	Scale string // what Value counts: only marks of one scale compare; "" is no mark
+	Value string // text that sorts bytewise in the order of the versions
+}
+
+// After reports whether m is of a later version than o. Where that cannot be
+// told, or they are of the same version, it is not.
+func (m Mark) After(o Mark) bool { return m.Scale == o.Scale && m.Value > o.Value }
 
 // A Parent is a stored record that partitions of another stream are made of.
 type Parent struct {
@@ -173,7 +185,7 @@ type Parent struct {
 // quarantine, counted and never dropped.
 type Rejected struct {
 	Data   []byte
-	Reason string // no_key, bad_key, key_collision, too_large, not_an_object
+	Reason string // no_key, bad_key, key_collision, too_large, too_deep, not_an_object
 }
 
 // KeyCollision is why a record is rejected whose key is that of another one.

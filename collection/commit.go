@@ -24,6 +24,7 @@ type Committed struct {
 	Commit   int64
 	Changed  int // records that were new or different from what was stored
 	Rejected int // records put in quarantine
+	Older    int // records that were not stored, because a later version of them is; see [Mark]
 	Closed   []Gap
 }
 

@@ -78,6 +78,7 @@ type SliceInfo struct {
 	Records  int   `json:"records"`  // delivered
 	Changed  int   `json:"changed"`  // new, or different from what was stored
 	Rejected int   `json:"rejected"` // put in quarantine
+	Older    int   `json:"older"`    // not stored, because a later version is
 	Done     bool  `json:"done"`     // the walk of its place reached its end
 }
 

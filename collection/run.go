@@ -64,6 +64,7 @@ type Tally struct {
 	Records   int64 // delivered
 	Changed   int64 // new, or different from what was stored
 	Rejected  int64 // put in quarantine
+	Older     int64 // not stored, because a later version is
 	GapsOpen  int64 // opened
 	GapsShut  int64 // recovered
 }

@@ -233,12 +233,13 @@ func (r *Runner) commit(slice collection.Slice) error {
 	r.tally.Records += int64(len(slice.Records) + len(slice.Rejected))
 	r.tally.Changed += int64(done.Changed)
 	r.tally.Rejected += int64(done.Rejected)
+	r.tally.Older += int64(done.Older)
 	r.mu.Unlock()
 	r.observe(collection.Event{
 		Kind: collection.SliceCommitted, Stream: slice.Stream, Partition: slice.Partition, Lane: slice.Lane,
 		Slice: &collection.SliceInfo{
 			Commit: done.Commit, Records: len(slice.Records), Changed: done.Changed,
-			Rejected: done.Rejected, Done: slice.Next.Done,
+			Rejected: done.Rejected, Older: done.Older, Done: slice.Next.Done,
 		},
 	})
 	for _, warning := range slice.Warnings {

@@ -76,7 +76,9 @@ type Store interface {
 	Begin(ctx context.Context, run collection.Run, streams []collection.Stream) (Ledger, error)
 
 	// Reset moves the checkpoint of a place to to, whatever it is, closes the
-	// gaps of the place as superseded, and records who did it and why. With
+	// gaps of the place as superseded, and records who did it and why. The
+	// marks of its records are forgotten, so that all that is delivered next
+	// is stored. With
 	// Partition "" it does so for every partition of the stream's lane, but for
 	// those of [collection.Unmade], whose checkpoints are gone then. It takes
 	// the lease for the moment it needs, and fails with a *HeldError like Begin.
@@ -131,6 +133,9 @@ type Ledger interface {
 	// that a slice Leaves is opened, or renewed with its attempts plus one, at
 	// From instead. Every slice gets its events, and what the slices
 	// delivered is added to the tally of the run, with what it had Spent by then. Results are in the order of slices.
+	//
+	// A record whose mark is before that of the stored one is not stored, and
+	// counted as older. Where marks do not compare, the delivered one is.
 	//
 	// A record whose key is taken by a record with other bytes in another
 	// partition is rejected with key_collision instead of overwriting it.

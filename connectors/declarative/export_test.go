@@ -18,6 +18,9 @@ var (
 // CompareMarks orders two marks as since does.
 func CompareMarks(a, b string) int { return newMark(a).compare(newMark(b)) }
 
+// KeptMark returns a mark as the store keeps it with a record.
+func KeptMark(text string) collection.Mark { return newMark(text).of(Path("f")) }
+
 // Path returns a compiled path; "" stands for none.
 func Path(text string) path {
 	if text == "" {

@@ -81,6 +81,10 @@ func TestMarksInOrder(t *testing.T) {
 					if got, want := declarative.CompareMarks(a, b), cmp.Compare(i, j); got != want {
 						t.Errorf("%s and %s: %d, want %d", a, b, got, want)
 					}
+					m, n := declarative.KeptMark(a), declarative.KeptMark(b)
+					if got, want := m.After(n), i > j && m.Scale != "" && m.Scale == n.Scale; got != want {
+						t.Errorf("%s is kept as after %s: %t, want %t", a, b, got, want)
+					}
 				}
 			}
 		}
@@ -97,6 +101,9 @@ func FuzzMarks(f *testing.F) {
 		ab, ba := declarative.CompareMarks(a, b), declarative.CompareMarks(b, a)
 		if ab != -ba || a == b && ab != 0 {
 			t.Errorf("%q and %q: %d, and %d the other way", a, b, ab, ba)
+		}
+		if m, n := declarative.KeptMark(a), declarative.KeptMark(b); m.Scale != "" && m.Scale == n.Scale && m.After(n) != (ab > 0) {
+			t.Errorf("%q and %q are kept as %v and %v, and compare as %d", a, b, m, n, ab)
 		}
 		three := []string{a, b, c}
 		slices.SortFunc(three, declarative.CompareMarks)

@@ -254,6 +254,49 @@ func TestRecordsThatCannotBeStored(t *testing.T) {
 	}
 }
 
+// TestRecordsTooDeep: SQLite reads 1000 objects and arrays inside each other.
+func TestRecordsTooDeep(t *testing.T) {
+	nested := func(depth int) string {
+		return `{"id":` + fmt.Sprint(depth) + `,"x":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `}`
+	}
+	wide := `{"id":1,"x":[` + strings.Repeat(`[],"[\\\"[",`, 2000) + `{}]}`
+	c := open(t, serve(t, answer(200, "["+nested(1000)+","+nested(1001)+","+wide+"]")),
+		"connector: test\nprovider: {base_url: \"https://api.test\"}\nstreams:\n  things: {get: /things, key: id, page: {none: true}}\n")
+	for slice, err := range c.Slices(t.Context(), http.DefaultClient, things0, collection.Cursor{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(slice.Records) != 2 || string(slice.Records[0].Data) != nested(1000) || string(slice.Records[1].Data) != wide {
+			t.Errorf("%d records, want the one of depth 1000 and the wide one", len(slice.Records))
+		}
+		if len(slice.Rejected) != 1 || slice.Rejected[0].Reason != "too_deep" || string(slice.Rejected[0].Data) != nested(1001) {
+			t.Errorf("%d rejected, want the one of depth 1001", len(slice.Rejected))
+		}
+	}
+}
+
+// TestTwoVersionsOnOnePage: the later one is the record, and the other is kept
+// in quarantine, in case that it is another record.
+func TestTwoVersionsOnOnePage(t *testing.T) {
+	const older, newer = `{"id":1,"at":"2026-01-01T00:00:00Z"}`, `{"id":1,"at":"2026-01-01T00:00:00.5+00:00"}`
+	const numbered, unmarked = `{"id":1,"at":5}`, `{"id":1,"at":"soon"}`
+	for _, test := range []struct{ first, second, stays string }{
+		{older, newer, newer},
+		{newer, older, newer},
+		{newer, numbered, numbered}, // marks of two kinds do not compare
+		{newer, unmarked, unmarked},
+		{unmarked, newer, newer},
+	} {
+		slice, err := first(t, answer(200, "["+test.first+","+test.second+"]"), "since: {field: at, param: since, lookback: 1m}, page: {none: true}")
+		if err != nil || len(slice.Records) != 1 || len(slice.Rejected) != 1 {
+			t.Fatalf("%s, %s: %+v, %v, want a record and one rejected", test.first, test.second, slice, err)
+		}
+		if got := string(slice.Records[0].Data); got != test.stays || slice.Rejected[0].Reason != collection.KeyCollision {
+			t.Errorf("%s, %s: %s stays, want %s", test.first, test.second, got, test.stays)
+		}
+	}
+}
+
 // TestWalksEnd plays providers that never say that it is over.
 func TestWalksEnd(t *testing.T) {
 	n := 0

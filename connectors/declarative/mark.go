@@ -2,9 +2,12 @@ package declarative
 
 import (
 	"cmp"
+	"fmt"
 	"math/big"
 	"strings"
 	"time"
+
+	"collect/collection"
 )
 
 // A mark is what a record says of when it changed: a number, a time, or any
@@ -74,6 +77,26 @@ func (m mark) compare(o mark) int {
 		return m.time.Compare(o.time)
 	}
 	return strings.Compare(m.text, o.text)
+}
+
+// of returns the mark as the store keeps it with a record: text that sorts as
+// compare does. Text other than a number or a time, which need not sort in the
+// order of versions, and numbers and years that nobody means, have none: then
+// the version delivered last is the one that stays.
+func (m mark) of(field path) collection.Mark {
+	value, kind := "", ""
+	switch m.kind {
+	case numberMark:
+		value, kind = m.num.sortable(), "number"
+	case timeMark:
+		if t := m.time.UTC(); 0 <= t.Year() && t.Year() <= 9999 {
+			value, kind = t.Format("2006-01-02T15:04:05.000000000Z"), "time"
+		}
+	}
+	if value == "" {
+		return collection.Mark{}
+	}
+	return collection.Mark{Scale: kind + " " + field.text, Value: value}
 }
 
 // milliseconds is where numbers begin to be milliseconds, below it they are
@@ -172,6 +195,28 @@ func (d decimal) sign() int {
 		return -1
 	}
 	return 1
+}
+
+// sortable returns text that sorts as compare does: the sign, the exponent with
+// a fixed number of digits, and the digits. Those of a negative number are taken
+// from nine, and end with what sorts behind each digit. It returns "" for a
+// number with more digits than anybody means.
+func (d decimal) sortable() string {
+	const longest = 64
+	if len(d.digits) > longest || d.exponent < -longest || d.exponent > longest {
+		return ""
+	}
+	switch d.sign() {
+	case 0:
+		return "0"
+	case 1:
+		return fmt.Sprintf("1 %03d %s", 500+d.exponent, d.digits)
+	}
+	nines := []byte(d.digits)
+	for i := range nines {
+		nines[i] = '0' + '9' - nines[i]
+	}
+	return fmt.Sprintf("- %03d %s~", 500-d.exponent, nines)
 }
 
 func digitsOnly(s string) bool {

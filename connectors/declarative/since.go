@@ -146,6 +146,15 @@ type marks struct {
 	records           []collection.Record
 }
 
+// markOf returns the mark of a record; the zero one if it has none that
+// compares.
+func (s *since) markOf(record []byte) collection.Mark {
+	if text, ok := scalarText(s.field.in(record)); ok && text != "" {
+		return newMark(text).of(s.field)
+	}
+	return collection.Mark{}
+}
+
 func (s *since) marksOf(records []collection.Record) marks {
 	sum := marks{sorted: true, absent: len(records) > 0, records: records}
 	var low, high, second, last mark

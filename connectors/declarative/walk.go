@@ -166,8 +166,8 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 
 // split sorts the elements of p into records and what cannot be one.
 //
-// Where two on one page have the same key and other bytes, the last one is the
-// record. The other may be an older version of it; but if the key is not unique
+// Where two on one page have the same key and other bytes, the one with the
+// later mark is the record, or else the last one. The other may be an older version of it; but if the key is not unique
 // to a record, it is another record, and must not be gone.
 func (w *walk) split(p *page, s *collection.Slice) {
 	s.Records = make([]collection.Record, 0, len(p.elements))
@@ -181,6 +181,8 @@ func (w *walk) split(p *page, s *collection.Slice) {
 			reject = notAnObject
 		case int64(len(data)) > w.c.limits.Record:
 			reject = tooLarge
+		case nestsDeeper(data, deepest):
+			reject = tooDeep
 		default:
 			key, reject = w.st.keyOf(data, w.vars)
 		}
@@ -191,12 +193,20 @@ func (w *walk) split(p *page, s *collection.Slice) {
 			s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: reject})
 			continue
 		}
+		r := collection.Record{Key: key, Data: data}
+		if w.st.since != nil {
+			r.Mark = w.st.since.markOf(data)
+		}
 		if at, ok := had[key]; ok && !bytes.Equal(s.Records[at].Data, data) {
+			if s.Records[at].Mark.After(r.Mark) {
+				s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: collection.KeyCollision})
+				continue
+			}
 			s.Rejected = append(s.Rejected, collection.Rejected{Data: s.Records[at].Data, Reason: collection.KeyCollision})
 			s.Records[at].Data, again = nil, true
 		}
 		had[key] = len(s.Records)
-		s.Records = append(s.Records, collection.Record{Key: key, Data: data})
+		s.Records = append(s.Records, r)
 	}
 	if again {
 		s.Records = slices.DeleteFunc(s.Records, func(r collection.Record) bool { return r.Data == nil })

@@ -104,7 +104,7 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 	s := l.twin
 	at := s.at[sl.Place]
 	result.Commit = int64(len(s.commits) + 1)
-	result.Changed, result.Rejected = l.put(sl)
+	result.Changed, result.Rejected, result.Older = l.put(sl)
 	moves := at.Cursor == sl.From
 	if moves {
 		s.at[sl.Place] = collection.Checkpoint{Place: sl.Place, Cursor: sl.Next, Commit: result.Commit, Epoch: l.epoch, SavedAt: now}
@@ -122,8 +122,9 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 }
 
 // put stores the records of a slice, and returns how many are new or other
-// than they were, and how many are in quarantine now.
-func (l *twinLedger) put(sl collection.Slice) (changed, rejected int) {
+// than they were, how many are in quarantine now, and how many are older than
+// what is stored.
+func (l *twinLedger) put(sl collection.Slice) (changed, rejected, older int) {
 	shelf := l.twin.shelves[sl.Stream]
 	var same []collection.Record
 	for _, r := range sl.Records {
@@ -132,11 +133,22 @@ func (l *twinLedger) put(sl collection.Slice) (changed, rejected int) {
 		case !known:
 			i, _ := slices.BinarySearch(shelf.keys, r.Key)
 			shelf.keys = slices.Insert(shelf.keys, i, r.Key)
-		case was.partition != sl.Partition || was.data == string(r.Data):
+		case was.partition != sl.Partition:
 			same = append(same, r)
 			continue
+		case was.mark.After(r.Mark):
+			same = append(same, r)
+			older++
+			continue
+		case was.data == string(r.Data):
+			same = append(same, r)
+			if r.Mark != (collection.Mark{}) {
+				was.mark = r.Mark
+				shelf.records[r.Key] = was
+			}
+			continue
 		}
-		shelf.records[r.Key] = shelved{sl.Partition, string(r.Data)}
+		shelf.records[r.Key] = shelved{sl.Partition, string(r.Data), r.Mark}
 		shelf.versions[r.Key] = versionOf(r.Data)
 	}
 	changed, rejected = len(sl.Records)-len(same), len(sl.Rejected)
@@ -144,7 +156,7 @@ func (l *twinLedger) put(sl collection.Slice) (changed, rejected int) {
 		l.twin.rejected[string(r.Data)] = true
 	}
 	if !l.parents[sl.Stream] && sl.Partition == "" {
-		return changed, rejected
+		return changed, rejected, older
 	}
 	for _, r := range same {
 		if is := shelf.records[r.Key]; is.partition != sl.Partition && is.data != string(r.Data) {
@@ -152,7 +164,7 @@ func (l *twinLedger) put(sl collection.Slice) (changed, rejected int) {
 			rejected++
 		}
 	}
-	return changed, rejected
+	return changed, rejected, older
 }
 
 func (l *twinLedger) SaveProvider(ctx context.Context, domain string, state []byte, _ ...collection.Event) error {

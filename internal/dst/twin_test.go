@@ -51,6 +51,7 @@ type shelf struct {
 type shelved struct {
 	partition collection.Partition
 	data      string
+	mark      collection.Mark
 }
 
 func newTwin() *twin {
@@ -198,6 +199,12 @@ func (s *twin) Reset(_ context.Context, _ string, at collection.Place, to collec
 			}
 			cp.Cursor, cp.Epoch, cp.SavedAt = to, l.epoch, now
 			s.at[where] = cp
+		}
+		for key, r := range s.shelves[at.Stream].records {
+			if all || r.partition == at.Partition {
+				r.mark = collection.Mark{}
+				s.shelves[at.Stream].records[key] = r
+			}
 		}
 		for _, g := range slices.Clone(s.owed) {
 			if g.Place == at || all && g.Stream == at.Stream && g.Lane == at.Lane {

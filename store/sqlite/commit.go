@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"maps"
 	"slices"
 	"unsafe"
 
@@ -41,9 +42,7 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 		return nil, err
 	}
 	for s, names := range b.fresh {
-		for name := range names {
-			s.fields[name] = true
-		}
+		maps.Copy(s.fields, names)
 	}
 	return b.results, nil
 }
@@ -55,8 +54,8 @@ type batch struct {
 	last    int64 // the newest commit
 	newest  int64 // the newest record
 	results []collection.Committed
-	fresh   map[*stream]map[string]bool // fields seen for the first time
-	order   map[*stream][]string        // the same in the order seen
+	fresh   map[*stream]map[string]bool // fields seen for the first time, or with their first escape: true
+	order   map[*stream][]field         // the same in the order seen
 }
 
 // sign numbers the commit, like every write of a ledger, and reads in the same
@@ -110,10 +109,10 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 		}
 	}
 	return b.exec(`INSERT INTO slices
-			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, done, committed_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, older, done, committed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		b.last, here.partition, string(sl.Lane), b.ledger.run, b.ledger.epoch, here.at.Commit, sl.Fills,
-		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, moves && sl.Next.Done, formatTime(b.now))
+		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, moves && sl.Next.Done, formatTime(b.now))
 }
 
 // A standing is how a place stands: its checkpoint, and whether a gap is owed
@@ -163,20 +162,22 @@ func (b *batch) storeRecords(p place, sl *collection.Slice, result *collection.C
 			return err
 		}
 	}
-	if s.Parent == "" && sl.Partition == "" {
-		unchanged = nil // there is no other partition
-	}
+	alone := s.Parent == "" && sl.Partition == "" // there is no other partition
 	rejected := sl.Rejected
 	for _, i := range unchanged {
 		r := &sl.Records[i]
-		var other bool
-		err := b.row(`SELECT partition_id <> ? AND data IS NOT ? FROM records WHERE stream_id = ? AND key = ?`,
-			partition, shared(r.Data), s.id, r.Key).Scan(&other)
+		if alone && r.Mark == (collection.Mark{}) {
+			continue // it has the same bytes
+		}
+		collides, older, err := b.leave(s, partition, r)
 		if err != nil {
 			return err
 		}
-		if other {
+		if collides {
 			rejected = append(slices.Clip(rejected), collection.Rejected{Data: r.Data, Reason: collection.KeyCollision})
+		}
+		if older {
+			result.Older++
 		}
 	}
 	for _, r := range rejected {
@@ -188,8 +189,35 @@ func (b *batch) storeRecords(p place, sl *collection.Slice, result *collection.C
 	return nil
 }
 
-// upsert stores the records that are new or have other bytes, and returns the
-// indexes of the others. It is the inner loop of a collection and talks to the
+// leave tells why a record was not stored: its key is that of a record of
+// another partition, it is older than what is stored, or it has the same bytes.
+// Those may have been stored without their mark.
+func (b *batch) leave(s *stream, partition int64, r *collection.Record) (collides, older bool, err error) {
+	var id, owner, slice, sum int64
+	var same bool
+	var is collection.Mark
+	err = b.row(`SELECT id, partition_id, slice_id, sum, mark_scale, mark, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
+		shared(r.Data), s.id, r.Key).Scan(&id, &owner, &slice, &sum, &is.Scale, &is.Value, &same)
+	if err != nil {
+		return false, false, err
+	}
+	switch {
+	case owner != partition:
+		return !same, false, nil
+	case is.After(r.Mark):
+		return false, true, nil
+	case !same || is == r.Mark || r.Mark == (collection.Mark{}):
+		return false, false, nil
+	}
+	if sum != recordSum(s.id, owner, slice, r.Key, shared(r.Data), is) {
+		return false, false, changedRecord(id) // a new sum would make it whole
+	}
+	return false, false, b.exec(`UPDATE records SET mark_scale = ?, mark = ?, sum = ? WHERE id = ?`,
+		r.Mark.Scale, r.Mark.Value, recordSum(s.id, owner, slice, r.Key, shared(r.Data), r.Mark), id)
+}
+
+// upsert stores the records that are new or have other bytes, unless they are
+// older, and returns the indexes of the others. It is the inner loop of a collection and talks to the
 // driver itself: database/sql would cost as much again as SQLite.
 func (b *batch) upsert(s *stream, partition int64, records []collection.Record) (unchanged []int, err error) {
 	stmt, err := b.upsertStmt()
@@ -198,12 +226,14 @@ func (b *batch) upsert(s *stream, partition int64, records []collection.Record) 
 	}
 	args := [...]driver.NamedValue{
 		{Ordinal: 1, Value: s.id}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.last}, {Ordinal: 5}, {Ordinal: 6},
+		{Ordinal: 7}, {Ordinal: 8},
 	}
 	err = b.conn.Raw(func(any) error {
 		for i := range records {
 			r := &records[i]
 			data := shared(r.Data)
-			args[1].Value, args[4].Value, args[5].Value = r.Key, data, recordSum(s.id, partition, b.last, r.Key, data)
+			args[1].Value, args[4].Value, args[5].Value = r.Key, data, recordSum(s.id, partition, b.last, r.Key, data, r.Mark)
+			args[6].Value, args[7].Value = r.Mark.Scale, r.Mark.Value
 			done, err := stmt.ExecContext(context.Background(), args[:])
 			if err != nil {
 				return err
@@ -271,13 +301,15 @@ func (b *batch) tally(slices []collection.Slice) error {
 		}
 		n.Changed += int64(b.results[i].Changed)
 		n.Rejected += int64(b.results[i].Rejected)
+		n.Older += int64(b.results[i].Older)
 	}
 	if n == (collection.Tally{}) {
 		return nil
 	}
 	return b.exec(`UPDATE runs SET slices = slices + ?, records = records + ?, changed = changed + ?, rejected = rejected + ?,
+		older = older + ?,
 		requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?) WHERE id = ?`,
-		n.Slices, n.Records, n.Changed, n.Rejected, spent.Requests, spent.Retries, spent.Throttled, b.ledger.run)
+		n.Slices, n.Records, n.Changed, n.Rejected, n.Older, spent.Requests, spent.Retries, spent.Throttled, b.ledger.run)
 }
 
 // lookForFields notes the fields of a record that its stream does not know.
@@ -291,7 +323,7 @@ func (b *batch) lookForFields(s *stream, data []byte) {
 		return
 	}
 	if b.fresh == nil {
-		b.fresh, b.order = map[*stream]map[string]bool{}, map[*stream][]string{}
+		b.fresh, b.order = map[*stream]map[string]bool{}, map[*stream][]field{}
 	}
 	b.fresh[s] = seen
 	b.order[s] = append(b.order[s], names...)

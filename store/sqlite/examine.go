@@ -82,7 +82,7 @@ func (x *examination) all(ctx context.Context, s *Store) (err error) {
 	}
 	defer x.tx.Rollback() // nothing was written
 	for _, ask := range []func(context.Context) error{
-		x.version, x.pages, x.references, x.counts, x.records, x.quarantine, x.cursors, x.words,
+		x.version, x.pages, x.references, x.counts, x.views, x.records, x.quarantine, x.cursors, x.words,
 	} {
 		err := ask(ctx)
 		if ctx.Err() != nil {
@@ -150,6 +150,38 @@ func (x *examination) counts(ctx context.Context) error {
 		})
 }
 
+// views asks each view for all that it shows, as a person may.
+func (x *examination) views(ctx context.Context) error {
+	names, err := column(x.tx.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'view'
+		AND (name IN ('owed', 'pace') OR name IN (SELECT view FROM streams NOT INDEXED)) ORDER BY name`))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		err := x.view(ctx, name)
+		if isSQL(err) {
+			x.Problems = append(x.Problems, fmt.Sprintf("the view %s cannot be read: %v", name, err))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *examination) view(ctx context.Context, name string) error {
+	columns, err := column(x.tx.QueryContext(ctx, `SELECT name FROM pragma_table_info(?)`, name))
+	if err != nil {
+		return err
+	}
+	for i, c := range columns {
+		columns[i] = "count(" + identifier(c) + ")" // computes it for each row
+	}
+	var n int64
+	return x.tx.QueryRowContext(ctx, "SELECT "+strings.Join(columns, " + ")+" FROM "+identifier(name)).Scan(&n)
+}
+
 // records compares each record with its sum. The numbers of some that differ
 // are in the report; their keys may be secrets.
 func (x *examination) records(ctx context.Context) error {
@@ -157,7 +189,7 @@ func (x *examination) records(ctx context.Context) error {
 	n := 0
 	var numbers []string
 	err := x.each(ctx, `SELECT id FROM records NOT INDEXED
-		WHERE sum IS NOT record_sum(stream_id, partition_id, slice_id, key, data)`, func(row scanner) error {
+		WHERE sum IS NOT record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark)`, func(row scanner) error {
 		var id string
 		if n++; n <= most {
 			defer func() { numbers = append(numbers, id) }()

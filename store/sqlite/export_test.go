@@ -120,7 +120,6 @@ func RestoreSteps(ctx context.Context, path, from string, at func(Step) error) (
 // Names, for tests that hold them against each other.
 var (
 	LockPath  = lockPath
-	ViewSQL   = viewSQL
 	WriterDSN = writerDSN
 	Newest    = newest
 )

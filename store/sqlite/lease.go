@@ -191,7 +191,7 @@ func (l *ledger) beat(t tx, now time.Time, tally collection.Tally, metrics colle
 	args := append([]any{formatTime(now)}, tallyArgs(tally)...)
 	// What commits counted may be newer than the tally.
 	err = t.exec(`UPDATE runs SET beat_at = ?, requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?),
-		slices = max(slices, ?), records = max(records, ?), changed = max(changed, ?), rejected = max(rejected, ?),
+		slices = max(slices, ?), records = max(records, ?), changed = max(changed, ?), rejected = max(rejected, ?), older = max(older, ?),
 		gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
 	if err != nil || metrics == (collection.Metrics{}) {
 		return 0, err
@@ -209,12 +209,12 @@ func (l *ledger) forgetLive(t tx) error {
 
 // tallyArgs returns the columns requests to gaps_shut of runs.
 func tallyArgs(n collection.Tally) []any {
-	return []any{n.Requests, n.Retries, n.Throttled, n.Slices, n.Records, n.Changed, n.Rejected, n.GapsOpen, n.GapsShut}
+	return []any{n.Requests, n.Retries, n.Throttled, n.Slices, n.Records, n.Changed, n.Rejected, n.Older, n.GapsOpen, n.GapsShut}
 }
 
 // tallyColumns returns what scans the columns of tallyArgs.
 func tallyColumns(n *collection.Tally) []any {
-	return []any{&n.Requests, &n.Retries, &n.Throttled, &n.Slices, &n.Records, &n.Changed, &n.Rejected, &n.GapsOpen, &n.GapsShut}
+	return []any{&n.Requests, &n.Retries, &n.Throttled, &n.Slices, &n.Records, &n.Changed, &n.Rejected, &n.Older, &n.GapsOpen, &n.GapsShut}
 }
 
 // Abandon lets go of the lease like a process that dies: the run is not ended,
@@ -248,7 +248,7 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 		args := append([]any{run.Outcome, run.Reason, formatTime(ended), run.ExitCode, string(waited)}, tallyArgs(run.Tally)...)
 		err := t.exec(`UPDATE runs SET outcome = ?, reason = ?, ended_at = ?, exit_code = ?, waited = ?,
 			requests = ?, retries = ?, throttled = ?, slices = ?, records = ?,
-			changed = ?, rejected = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
+			changed = ?, rejected = ?, older = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ type stream struct {
 	collection.Stream
 	id     int64
 	view   string
-	fields map[string]bool // the top-level fields that are recorded
+	fields map[string]bool // the top-level fields that are recorded; true: some records spell the name with an escape
 }
 
 // Epoch is the number of the lease.
@@ -153,7 +153,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 	return states, nil
 }
 
-const parentsQuery = `SELECT r.id, r.partition_id, r.slice_id, r.sum, p.partition, r.key, r.data FROM records r CROSS JOIN partitions p ON p.id = r.partition_id
+const parentsQuery = `SELECT r.id, r.partition_id, r.slice_id, r.sum, r.mark_scale, r.mark, p.partition, r.key, r.data FROM records r CROSS JOIN partitions p ON p.id = r.partition_id
 	WHERE r.stream_id = ? AND r.key > ? ORDER BY r.key LIMIT ?`
 
 // Parents returns up to n records of parent by key; see store.Ledger.
@@ -175,10 +175,10 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 	for rows.Next() {
 		var p collection.Parent
 		var id, partition, slice, sum int64
-		if err := rows.Scan(&id, &partition, &slice, &sum, &p.Partition, &p.Key, &p.Data); err != nil {
+		if err := rows.Scan(&id, &partition, &slice, &sum, &p.Mark.Scale, &p.Mark.Value, &p.Partition, &p.Key, &p.Data); err != nil {
 			return nil, l.store.unreadable(err)
 		}
-		if sum != recordSum(stream.id, partition, slice, p.Key, shared(p.Data)) {
+		if sum != recordSum(stream.id, partition, slice, p.Key, shared(p.Data), p.Mark) {
 			return nil, l.store.unreadable(changedRecord(id))
 		}
 		parents = append(parents, p)

@@ -238,7 +238,7 @@ func (s *Store) Gaps(ctx context.Context, connector string) (gaps []store.OwnedG
 }
 
 const runColumns = `id, connector, mode, lane, params, domain, source, outcome, reason, host, pid, epoch, started_at, beat_at, ended_at,
-	exit_code, waited, requests, retries, throttled, slices, records, changed, rejected, gaps_open, gaps_shut`
+	exit_code, waited, requests, retries, throttled, slices, records, changed, rejected, older, gaps_open, gaps_shut`
 
 // Runs returns the newest runs; see store.Reader.
 func (s *Store) Runs(ctx context.Context, connector string, n int) (runs []collection.Run, err error) {
@@ -261,7 +261,7 @@ func (s *Store) Runs(ctx context.Context, connector string, n int) (runs []colle
 func (s *Store) Totals(ctx context.Context, connector string) (runs int, t collection.Tally, err error) {
 	_, err = s.one(ctx, append([]any{&runs}, tallyColumns(&t)...), `SELECT count(*),
 		coalesce(sum(requests), 0), coalesce(sum(retries), 0), coalesce(sum(throttled), 0), coalesce(sum(slices), 0),
-		coalesce(sum(records), 0), coalesce(sum(changed), 0), coalesce(sum(rejected), 0),
+		coalesce(sum(records), 0), coalesce(sum(changed), 0), coalesce(sum(rejected), 0), coalesce(sum(older), 0),
 		coalesce(sum(gaps_open), 0), coalesce(sum(gaps_shut), 0) FROM runs WHERE connector = ?`, connector)
 	return runs, t, err
 }
@@ -322,7 +322,7 @@ const streamQuery = `SELECT id, records FROM streams NOT INDEXED WHERE connector
 // errPageFull ends a page before its last row.
 var errPageFull = errors.New("page full")
 
-const pageQuery = `SELECT r.id, r.key, r.data, r.partition_id, r.slice_id, r.sum, p.partition, c.run, c.committed_at
+const pageQuery = `SELECT r.id, r.key, r.data, r.partition_id, r.slice_id, r.sum, r.mark_scale, r.mark, p.partition, c.run, c.committed_at
 	FROM records r CROSS JOIN partitions p ON p.id = r.partition_id CROSS JOIN slices c ON c.id = r.slice_id
 	WHERE r.stream_id = ? AND r.key %s ? ORDER BY r.key LIMIT ?`
 
@@ -331,12 +331,12 @@ func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (p
 	err = s.query(ctx, func(row scanner) error {
 		var r store.Stored
 		var id, partition, slice, sum int64
-		err := row.Scan(&id, &r.Key, &r.Data, &partition, &slice, &sum, text{(*string)(&r.Partition)}, &r.Run, timeColumn{&r.CommittedAt})
+		err := row.Scan(&id, &r.Key, &r.Data, &partition, &slice, &sum, &r.Mark.Scale, &r.Mark.Value, text{(*string)(&r.Partition)}, &r.Run, timeColumn{&r.CommittedAt})
 		if err != nil {
 			return err
 		}
 		ordered := beyond == ">=" || r.Key > after
-		if !ordered || sum != recordSum(stream, partition, slice, r.Key, shared(r.Data)) {
+		if !ordered || sum != recordSum(stream, partition, slice, r.Key, shared(r.Data), r.Mark) {
 			return changedRecord(id)
 		}
 		page, beyond, after = append(page, r), ">", r.Key

@@ -103,6 +103,9 @@ func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit st
 	if err := saveCheckpoint(t, p.partition, at.Lane, cp); err != nil {
 		return err
 	}
+	if err := forgetMarks(t, s, p.partition, at.Partition == ""); err != nil {
+		return err
+	}
 	owed, args := `WHERE g.partition_id = ? AND g.lane = ?`, []any{p.partition, string(at.Lane)}
 	if at.Partition == "" {
 		if err := l.resetPartitions(t, s, at.Lane, to); err != nil {
@@ -121,6 +124,16 @@ func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit st
 		Kind: collection.CheckpointReset, Stream: at.Stream, Partition: at.Partition, Lane: at.Lane,
 		Message: audit.Who + ": " + audit.Why,
 	})
+}
+
+// forgetMarks forgets which versions the records of a partition have, or those
+// of the whole stream. Who resets a walk wants what it brings, also where the
+// provider once said of a record that it is of the year 9999.
+func forgetMarks(t tx, s *stream, partition int64, all bool) error {
+	// A record that was changed by a disk keeps its sum, and is found out.
+	return t.exec(`UPDATE records SET mark_scale = '', mark = '', sum = record_sum(stream_id, partition_id, slice_id, key, data)
+		WHERE stream_id = ?1 AND (?3 OR partition_id = ?2) AND mark_scale <> ''
+			AND sum = record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark)`, s.id, partition, all)
 }
 
 // resetPartitions moves every checkpoint of the lane of a stream. What stood for

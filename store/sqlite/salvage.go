@@ -117,8 +117,8 @@ func (s *Salvage) collect(number int64, v []any) {
 		}
 	case kinds(v, "-is"): // partitions
 		s.partitions[number] = v[2].(string)
-	case kinds(v, "-issiiiiiiis"): // slices
-		if at, err := time.Parse(time.RFC3339Nano, v[len(v)-1].(string)); err == nil {
+	case kinds(v, "-issiiiiiiis"), kinds(v, "-issiiiiiiisi"): // slices, before and after they counted older records
+		if at, err := time.Parse(time.RFC3339Nano, v[11].(string)); err == nil {
 			s.commits[number] = salvagedCommit{v[3].(string), at}
 		}
 	}
@@ -151,14 +151,19 @@ func kinds(v []any, want string) bool {
 type salvagedRecord struct {
 	stream, partition, slice int64
 	key, data                string
+	mark                     collection.Mark
 }
 
 func asRecord(v []any) (r salvagedRecord, ok bool) {
-	if !kinds(v, "-isiisi") {
+	marked := kinds(v, "-isiisiss")
+	if !marked && !kinds(v, "-isiisi") { // stored before there were marks
 		return r, false
 	}
-	r = salvagedRecord{v[1].(int64), v[3].(int64), v[4].(int64), v[2].(string), v[5].(string)}
-	return r, v[6].(int64) == recordSum(r.stream, r.partition, r.slice, r.key, r.data)
+	r = salvagedRecord{stream: v[1].(int64), partition: v[3].(int64), slice: v[4].(int64), key: v[2].(string), data: v[5].(string)}
+	if marked {
+		r.mark = collection.Mark{Scale: v[7].(string), Value: v[8].(string)}
+	}
+	return r, v[6].(int64) == recordSum(r.stream, r.partition, r.slice, r.key, r.data, r.mark)
 }
 
 // Streams returns the streams of which something was found, or that had
@@ -250,7 +255,7 @@ func (s *Salvage) Records(ctx context.Context, connector, stream string) iter.Se
 func (s *Salvage) stored(r salvagedRecord) store.Stored {
 	commit := s.commits[r.slice]
 	return store.Stored{
-		Record:    collection.Record{Key: r.key, Data: []byte(r.data)},
+		Record:    collection.Record{Key: r.key, Data: []byte(r.data), Mark: r.mark},
 		Partition: collection.Partition(s.partitions[r.partition]),
 		Run:       commit.run, CommittedAt: commit.at,
 	}

@@ -98,7 +98,8 @@ func fill(t *testing.T, path string) {
 	}
 	mustCommit(t, l, collection.Slice{
 		Place: comments, Next: collection.Cursor{Version: "v1", Done: true},
-		Records:  []collection.Record{{Key: "c-1", Data: []byte(`{"price":1.50,"serial":12345678901234567890}`)}},
+		Records: []collection.Record{{Key: "c-1", Data: []byte(`{"price":1.50,"serial":12345678901234567890}`),
+			Mark: collection.Mark{Scale: "number serial", Value: "1 520 1234567890123456789"}}},
 		Rejected: []collection.Rejected{{Data: []byte("\xff"), Reason: "not_an_object"}},
 	}, collection.Slice{Place: oldest, Next: collection.Cursor{Token: "b"}})
 	deferred := collection.Gap{Place: issues, Cursor: pageCursor(3), Reason: collection.RequestCap}

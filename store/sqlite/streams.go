@@ -45,14 +45,29 @@ func (l *ledger) declareOne(t tx, position int, s collection.Stream) (*stream, e
 	if err != nil {
 		return nil, err
 	}
-	names, err := fieldNames(t, known.id)
-	for _, name := range names {
-		known.fields[name] = true
+	fields, err := fieldsOf(t, known.id)
+	if err != nil {
+		return nil, err
 	}
-	return known, err
+	for _, f := range fields {
+		known.fields[f.name] = f.escaped
+	}
+	return known, renewView(t, known, fields)
 }
 
-// fieldNames returns the fields of a stream in the order first seen.
-func fieldNames(t tx, stream int64) ([]string, error) {
-	return column(t.rows(`SELECT name FROM fields WHERE stream_id = ? ORDER BY position`, stream))
+// fieldsOf returns the fields of a stream in the order first seen.
+func fieldsOf(t tx, stream int64) (fields []field, err error) {
+	rows, err := t.rows(`SELECT name, escaped FROM fields WHERE stream_id = ? ORDER BY position`, stream)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() // Err tells
+	for rows.Next() {
+		var f field
+		if err := rows.Scan(&f.name, &f.escaped); err != nil {
+			return nil, err
+		}
+		fields = append(fields, f)
+	}
+	return fields, rows.Err()
 }

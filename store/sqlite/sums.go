@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 
@@ -21,8 +22,9 @@ import (
 
 // recordSum returns the sum of a row of records: CRC-32C, which finds every
 // error of up to 32 bits in a row, over the columns in the order of the table,
-// with the length of the key in front of it.
-func recordSum(stream, partition, slice int64, key, data string) int64 {
+// with the length of the key in front of it. A row of before there were marks
+// has the sum that it had.
+func recordSum(stream, partition, slice int64, key, data string, mark collection.Mark) int64 {
 	var head [32]byte
 	binary.LittleEndian.PutUint64(head[0:], uint64(stream))
 	binary.LittleEndian.PutUint64(head[8:], uint64(partition))
@@ -31,30 +33,38 @@ func recordSum(stream, partition, slice int64, key, data string) int64 {
 	table := crc32.MakeTable(crc32.Castagnoli) // made once
 	sum := crc32.Checksum(head[:], table)
 	sum = crc32.Update(sum, table, bytesOf(key))
-	return int64(crc32.Update(sum, table, bytesOf(data)))
+	sum = crc32.Update(sum, table, bytesOf(data))
+	if mark != (collection.Mark{}) {
+		sum = crc32.Update(sum, table, bytesOf(mark.Scale))
+		sum = crc32.Update(sum, table, bytesOf(mark.Value))
+	}
+	return int64(sum)
 }
 
 // newDriver returns the driver with the function record_sum, which SQL uses
-// where it goes through all records.
+// where it goes through all records. The mark may be left out.
 func newDriver() *sqlite.Driver {
 	d := &sqlite.Driver{}
-	d.MustRegisterDeterministicScalarFunction("record_sum", 5, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	d.MustRegisterDeterministicScalarFunction("record_sum", -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		var n [3]int64
-		var s [2]string
-		ok := true
+		var s [4]string
+		ok := len(args) == 5 || len(args) == len(n)+len(s)
+		if !ok {
+			return nil, errors.New("record_sum takes 5 or 7 arguments")
+		}
 		for i := range args {
 			var is bool
 			if i < len(n) {
 				n[i], is = args[i].(int64)
 			} else {
-				s[i-len(n)], is = args[i].(string) // #nosec G602 -- there are five arguments
+				s[i-len(n)], is = args[i].(string) // #nosec G602 -- there are at most seven arguments
 			}
 			ok = ok && is
 		}
 		if !ok {
 			return nil, nil // a value that no record has equals no sum
 		}
-		return recordSum(n[0], n[1], n[2], s[0], s[1]), nil
+		return recordSum(n[0], n[1], n[2], s[0], s[1], collection.Mark{Scale: s[2], Value: s[3]}), nil
 	})
 	return d
 }

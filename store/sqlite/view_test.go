@@ -237,3 +237,109 @@ func TestShell(t *testing.T) {
 		}
 	}
 }
+
+// shellRows returns what a query prints in the sqlite3 program of the system,
+// which is older than the library here: 3.40 in Debian 12.
+func shellRows(t *testing.T, path, query string) []string {
+	t.Helper()
+	shell, err := exec.LookPath("sqlite3")
+	if err != nil {
+		t.Skip("no sqlite3 here: scripts/services install")
+	}
+	out, err := exec.Command(shell, "-readonly", "-nullvalue", "NULL", path, query).CombinedOutput()
+	if err != nil {
+		t.Fatalf("sqlite3 %q: %v: %s", query, err, out)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+}
+
+// TestViewOfEveryRecord reads, with the library and with an older one, records
+// that some version of SQLite cannot read as JSON: it reads 1000 objects or
+// arrays inside each other, and 2000 before 3.42. They do not fail the others.
+func TestViewOfEveryRecord(t *testing.T) {
+	nested := func(depth int) string {
+		return `{"n":` + fmt.Sprint(depth) + `,"deep":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `}`
+	}
+	db, view := viewed(t, "acme", "deep", `{"n":1}`, nested(1000), nested(1001), nested(1500), nested(2001), nested(5000), `{"n":2}`)
+	const query = `SELECT _key, n, deep IS NULL, length(_data) > 0 FROM acme_deep ORDER BY _key`
+	want := []string{"0|1|1|1", "1|1000|0|1", "2|NULL|1|1", "3|NULL|1|1", "4|NULL|1|1", "5|NULL|1|1", "6|2|1|1"}
+	if got := queryRows(t, db, query); !slices.Equal(got, want) {
+		t.Errorf("%s = %q, want %q", view, got, want)
+	}
+	want[2], want[3] = "2|1001|0|1", "3|1500|0|1"
+	if got := shellRows(t, pathOf(t, db), query); !slices.Equal(got, want) {
+		t.Errorf("%s = %q in the shell, want %q", view, got, want)
+	}
+}
+
+// TestViewOfEscapedNames spells names of fields in every way that JSON has for
+// them, in the first record or in a later one.
+func TestViewOfEscapedNames(t *testing.T) {
+	db, _ := viewed(t, "acme", "names",
+		`{"\u00e9":1,"a\/b":1,"ab":1,"a\"b":1,"é2":1}`,
+		`{"é":2,"a/b":2,"\u0061b":2,"a\u0022b":2,"\ud83d\ude00":2}`,
+		`{"\u00E9":3,"\u0061\u002fb":3,"ab":3,"\u0061\"b":3,"😀":3,"\u00e92":3}`)
+	const query = `SELECT "é", "a/b", "ab", "a""b", "😀", "é2" FROM acme_names ORDER BY _key`
+	want := []string{"1|1|1|1|NULL|1", "2|2|2|2|2|NULL", "3|3|3|3|3|3"}
+	if got := queryRows(t, db, query); !slices.Equal(got, want) {
+		t.Errorf("fields = %q, want %q", got, want)
+	}
+	if got := shellRows(t, pathOf(t, db), query); !slices.Equal(got, want) {
+		t.Errorf("fields = %q in the shell, want %q", got, want)
+	}
+}
+
+// pathOf returns the path of the database that db reads.
+func pathOf(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	return queryRows(t, db, `SELECT file FROM pragma_database_list`)[0]
+}
+
+// TestPaceView reads each form in which a pace is saved (pacing/gate, snapshot.go),
+// with the library and with an older one.
+func TestPaceView(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	l := begin(t, s, "acme", "run-1")
+	const at = `"version":1,"recorded_at":"2026-11-21T12:00:00Z"`
+	for domain, state := range map[string]string{
+		"empty/00": `{` + at + `}`,
+		"law/0a":   `{` + at + `,"interval_ns":250000000,"heard_at":"2026-11-21T11:59:59.5Z","plateau":{"target_per_second":4},"ceiling_per_second":2.5,"hold_until":"2026-11-21T12:05:00Z"}`,
+		"open/0b":  `{` + at + `,"breaker":{"until":"2026-11-21T12:01:00Z","trips":1}}`,
+		"held/0c":  `{` + at + `,"breaker":{"until":"2026-11-21T12:01:00Z","trips":0,"forced":{"to":"closed","note":"x","at":"2026-11-21T12:00:00Z"}}}`,
+		"ice/0d":   `{` + at + `,"freeze":{"strikes":1,"until":"2026-11-21T12:15:00Z","reason":"forbidden"}}`,
+		"a/b/c0de": `{` + at + `,"interval_ns":1000000,"routes":[{"key":"core","hold_until":"2026-11-21T12:05:00Z"},` +
+			`{"name":"search","memory":{"interval_ns":2000000000,"heard_at":"2026-11-21T11:00:00Z"}},{"key":"bucket","memory":{},"hold_until":"2026-11-21T12:07:00Z"}]}`,
+		"old/0e": `{"spacing":"1s"}`,
+	} {
+		if err := l.SaveProvider(t.Context(), domain, []byte(state)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{
+		"a/b|a/b/c0de||1|1000|NULL|NULL|2026-11-21T12:05:00Z|closed|NULL|NULL|NULL",
+		"a/b|a/b/c0de|bucket|NULL|NULL|NULL|NULL|2026-11-21T12:07:00Z|closed|NULL|NULL|NULL",
+		"a/b|a/b/c0de|search|2000|0.5|NULL|2026-11-21T11:00:00Z|NULL|closed|NULL|NULL|NULL",
+		"empty|empty/00||NULL|NULL|NULL|NULL|NULL|closed|NULL|NULL|NULL",
+		"held|held/0c||NULL|NULL|NULL|NULL|NULL|closed|NULL|NULL|NULL",
+		"ice|ice/0d||NULL|NULL|NULL|NULL|NULL|closed|NULL|forbidden|2026-11-21T12:15:00Z",
+		"law|law/0a||250|4|2.5|2026-11-21T11:59:59.5Z|2026-11-21T12:05:00Z|closed|NULL|NULL|NULL",
+		"old|old/0e||NULL|NULL|NULL|NULL|NULL|closed|NULL|NULL|NULL",
+		"open|open/0b||NULL|NULL|NULL|NULL|NULL|open|2026-11-21T12:01:00Z|NULL|NULL",
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const columns = `provider, account, route, warm_start_ms, learned_per_second, ceiling_per_second, heard_at, silent_until, breaker, breaker_until, freeze, freeze_until`
+	if got := queryRows(t, db, `SELECT `+columns+` FROM pace`); !slices.Equal(got, want) {
+		t.Errorf("pace = %q, want %q", got, want)
+	}
+	for i := range want {
+		want[i] = strings.NewReplacer("|1|1000|", "|1.0|1000.0|", "|2000|", "|2000.0|", "|250|4|", "|250.0|4.0|").Replace(want[i])
+	}
+	if got := shellRows(t, path, `SELECT `+columns+` FROM pace`); !slices.Equal(got, want) {
+		t.Errorf("pace = %q in the shell, want %q", got, want)
+	}
+}

@@ -1,8 +1,11 @@
 package sqlite
 
 import (
+	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -25,36 +28,57 @@ const (
 	maxFields = 2000
 )
 
-// newFields returns the top-level fields of a record that s does not know.
-// They are added to seen.
-func (s *stream) newFields(data []byte, seen map[string]bool) (fresh []string) {
+// A field is a top-level field of the records of a stream.
+type field struct {
+	name    string
+	escaped bool // some records spell the name with an escape
+}
+
+// newFields returns the top-level fields of a record that s does not know, or
+// not with an escape in their names. They are added to seen.
+func (s *stream) newFields(data []byte, seen map[string]bool) (fresh []field) {
 	// The string shares the bytes of data, which no one changes meanwhile.
 	// #nosec G103
 	gjson.Parse(unsafe.String(unsafe.SliceData(data), len(data))).ForEach(func(key, _ gjson.Result) bool {
-		if !s.fields[key.Str] && !seen[key.Str] && len(s.fields)+len(seen) < maxFields {
-			name := strings.Clone(key.Str)
-			seen[name] = true
-			fresh = append(fresh, name)
+		escaped, known := s.fields[key.Str]
+		again, noted := seen[key.Str]
+		spelled := strings.IndexByte(key.Raw, '\\') >= 0
+		switch {
+		case spelled && (known || noted) && !escaped && !again:
+		case !known && !noted && len(s.fields)+len(seen) < maxFields:
+		default:
+			return true
 		}
+		name := strings.Clone(key.Str)
+		seen[name] = spelled
+		fresh = append(fresh, field{name, spelled})
 		return true
 	})
 	return fresh
 }
 
 // addFields records fields of a stream and shows them in its view.
-func addFields(t tx, s *stream, fresh []string) error {
-	known, err := fieldNames(t, s.id)
+func addFields(t tx, s *stream, fresh []field) error {
+	known, err := fieldsOf(t, s.id)
 	if err != nil {
 		return err
 	}
-	for _, name := range fresh {
-		err := t.exec(`INSERT INTO fields (stream_id, position, name) VALUES (?, ?, ?)`, s.id, len(known), name)
+	shown := known[:min(len(known), maxColumns)]
+	changed := len(shown) < maxColumns
+	for _, f := range fresh {
+		if i := slices.IndexFunc(known, func(k field) bool { return k.name == f.name }); i >= 0 {
+			known[i].escaped = known[i].escaped || f.escaped
+			changed = changed || i < len(shown)
+			err = t.exec(`UPDATE fields SET escaped = ? WHERE stream_id = ? AND position = ?`, known[i].escaped, s.id, i)
+		} else {
+			err = t.exec(`INSERT INTO fields (stream_id, position, name, escaped) VALUES (?, ?, ?, ?)`, s.id, len(known), f.name, f.escaped)
+			known = append(known, f)
+		}
 		if err != nil {
 			return err
 		}
-		known = append(known, name)
 	}
-	if len(known)-len(fresh) >= maxColumns {
+	if !changed {
 		return nil // the view is full
 	}
 	return createView(t, s, known)
@@ -81,8 +105,21 @@ func freeViewName(t tx, connector, name string) (string, error) {
 	}
 }
 
+// renewView makes the view of a stream anew if another version made it.
+func renewView(t tx, s *stream, fields []field) error {
+	var is string
+	err := t.row(`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?`, s.view).Scan(&is)
+	if err == nil && is == viewSQL(s.id, s.view, fields) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	return createView(t, s, fields)
+}
+
 // createView makes the view of a stream anew with the given fields.
-func createView(t tx, s *stream, fields []string) error {
+func createView(t tx, s *stream, fields []field) error {
 	// Statements for views are used once: they are not kept.
 	if err := t.once(`DROP VIEW IF EXISTS ` + identifier(s.view)); err != nil {
 		return err
@@ -91,12 +128,12 @@ func createView(t tx, s *stream, fields []string) error {
 }
 
 // viewSQL returns the statement that makes a view.
-func viewSQL(stream int64, view string, fields []string) string {
+func viewSQL(stream int64, view string, fields []field) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE VIEW %s AS SELECT\n    r.key AS _key", identifier(view))
 	taken := map[string]bool{"_key": true, "_partition": true, "_committed_at": true, "_run": true, "_data": true}
-	for _, field := range fields[:min(len(fields), maxColumns)] {
-		fmt.Fprintf(&b, ",\n    %s AS %s", fieldSQL(field), identifier(freeColumn(field, taken)))
+	for _, f := range fields[:min(len(fields), maxColumns)] {
+		fmt.Fprintf(&b, ",\n    %s AS %s", fieldSQL(f), identifier(freeColumn(f.name, taken)))
 	}
 	fmt.Fprintf(&b, `,
     p.partition AS _partition,
@@ -129,16 +166,21 @@ func freeColumn(field string, taken map[string]bool) string {
 
 // fieldSQL returns the expression for a field of r.data. A path in quotes
 // finds plain names. SQLite's paths have no reliable way to write quotes,
-// backslashes and control characters, so other names are compared with the
-// keys of the record; in hexadecimal they mean nothing to SQL.
-func fieldSQL(field string) string {
-	plain := field != "" && !strings.ContainsFunc(field, func(r rune) bool {
+// backslashes and control characters, and before 3.45 they find no name that a
+// record spells with an escape: such names are compared with the keys of the
+// record; in hexadecimal they mean nothing to SQL.
+//
+// One record that SQLite cannot read would fail every query of the view: its
+// fields are NULL.
+func fieldSQL(f field) string {
+	plain := f.name != "" && !f.escaped && !strings.ContainsFunc(f.name, func(r rune) bool {
 		return r < ' ' || r == '"' || r == '\\' || r == 0x7f || r == '\ufffd'
 	})
+	value := `(SELECT value FROM json_each(r.data) WHERE key = CAST(x'` + hex.EncodeToString([]byte(f.name)) + `' AS TEXT))`
 	if plain {
-		return `json_extract(r.data, '$."` + strings.ReplaceAll(field, "'", "''") + `"')`
+		value = `json_extract(r.data, '$."` + strings.ReplaceAll(f.name, "'", "''") + `"')`
 	}
-	return `(SELECT value FROM json_each(r.data) WHERE key = CAST(x'` + hex.EncodeToString([]byte(field)) + `' AS TEXT))`
+	return `CASE WHEN json_valid(r.data) THEN ` + value + ` END`
 }
 
 // identifier quotes a name for SQL.

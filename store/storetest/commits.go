@@ -112,6 +112,103 @@ func onceByKey(t *testing.T, open opener) {
 	checkContents(t, s, "repos", `a={"n":"a"}`, `b={"n":"b" }`, `c={"v":2}`)
 }
 
+// laterStays delivers versions of one record one after the other: in a walk, to
+// fill a gap, and in the other lane.
+func laterStays(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at, from := home("repos"), collection.Cursor{}
+	older := 0
+	for n, step := range []struct {
+		data, scale, mark string
+		changed, older    int
+		want              string
+	}{
+		{`{"v":0}`, "", "", 1, 0, `{"v":0}`},
+		{`{"v":0}`, "time", "0", 0, 0, `{"v":0}`}, // the same bytes, and a mark is known now
+		{`{"v":9}`, "time", "/", 0, 1, `{"v":0}`},
+		{`{"v":2}`, "time", "2", 1, 0, `{"v":2}`},
+		{`{"v":1}`, "time", "1", 0, 1, `{"v":2}`},
+		{`{"v":2}`, "time", "2", 0, 0, `{"v":2}`},
+		{`{"v":"2b"}`, "time", "2", 1, 0, `{"v":"2b"}`},    // of one mark the delivered one
+		{`{"v":"2c"}`, "number", "1", 1, 0, `{"v":"2c"}`},  // marks of two scales do not compare
+		{`{"v":"2d"}`, "number", "0", 0, 1, `{"v":"2c"}`},  // of one scale they do
+		{`{"v":"2e"}`, "", "", 1, 0, `{"v":"2e"}`},         // nothing is said of it
+		{`{"v":"2f"}`, "number", "0", 1, 0, `{"v":"2f"}`},  // nothing was said of that one
+		{`{"v":"2f"}`, "number", "00", 0, 0, `{"v":"2f"}`}, // the same bytes at another time
+		{`{"v":"2g"}`, "number", "0/", 0, 1, `{"v":"2f"}`}, // are of that time
+	} {
+		next := token(strconv.Itoa(n))
+		done := commit(t, l, version(at, from, next, step.data, step.scale, step.mark))[0]
+		if done.Changed != step.changed || done.Older != step.older {
+			t.Errorf("step %d: Changed = %d, Older = %d, want %d and %d", n, done.Changed, done.Older, step.changed, step.older)
+		}
+		checkContents(t, s, "repos", "a="+step.want)
+		from, older = next, older+step.older
+	}
+
+	// A gap is filled and the other lane walked by the same rule.
+	commit(t, l, version(at, from, token("x"), `{"v":5}`, "time", "5"))
+	gap := deferGap(t, l, true, collection.Gap{Place: at, Cursor: token("gap"), Reason: collection.BadPage})
+	fill := version(at, token("gap"), token("gap"), `{"v":4}`, "time", "4")
+	fill.Fills = gap.ID
+	other := at
+	other.Lane = backfill
+	for _, sl := range []collection.Slice{fill, version(other, collection.Cursor{}, token("b"), `{"v":3}`, "time", "3")} {
+		if done := commit(t, l, sl)[0]; done.Older != 1 || done.Changed != 0 {
+			t.Errorf("%v: Older = %d, Changed = %d, want 1 and 0", sl.Place, done.Older, done.Changed)
+		}
+	}
+	checkContents(t, s, "repos", `a={"v":5}`)
+	if events, err := s.Events(t.Context(), connector, 1); err != nil || events[0].Slice == nil || events[0].Slice.Older != 1 {
+		t.Errorf("Events = %+v, %v, want a slice with an older record", events, err)
+	}
+	if runs, err := s.Runs(t.Context(), connector, 1); err != nil || runs[0].Tally.Older != int64(older+2) {
+		t.Errorf("Runs = %+v, %v, want %d older", runs, err, older+2)
+	}
+
+	// What another partition has is a collision, however old.
+	x, y := part("issues", "x"), part("issues", "y")
+	commit(t, l, version(x, collection.Cursor{}, token("2"), `{"v":2}`, "time", "2"))
+	if done := commit(t, l, version(y, collection.Cursor{}, token("2"), `{"v":1}`, "time", "1"))[0]; done.Rejected != 1 || done.Older != 0 {
+		t.Errorf("of another partition: Rejected = %d, Older = %d, want 1 and 0", done.Rejected, done.Older)
+	}
+	if done := commit(t, l, version(x, token("2"), token("3"), `{"v":1}`, "time", "1"))[0]; done.Rejected != 0 || done.Older != 1 {
+		t.Errorf("of its own: Rejected = %d, Older = %d, want 0 and 1", done.Rejected, done.Older)
+	}
+}
+
+// laterForgotten: a provider may have said of a record that it is of the year
+// 9999. A reset takes everything as it comes.
+func laterForgotten(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	x, y := part("repos", "x"), part("repos", "y")
+	wrong := version(y, collection.Cursor{}, token("2"), `{"of":"y"}`, "time", "9999")
+	wrong.Records[0].Key = "b"
+	commit(t, l, version(x, collection.Cursor{}, token("2"), `{"of":"x"}`, "time", "9999"), wrong)
+	finish(t, l)
+	audit := store.Audit{Who: "kim", Why: "wrong years"}
+	if err := s.Reset(t.Context(), connector, x, collection.Cursor{}, audit); err != nil {
+		t.Fatalf("Reset: %v", err)
+	}
+	again := func(run string, at collection.Place, from collection.Cursor, key, data string, want int) {
+		t.Helper()
+		l := begin(t, s, run)
+		sl := version(at, from, token("2"), data, "time", "2026")
+		sl.Records[0].Key = key
+		if done := commit(t, l, sl)[0]; done.Older != want {
+			t.Errorf("%v: Older = %d, want %d", at, done.Older, want)
+		}
+		finish(t, l)
+	}
+	again("run-2", x, collection.Cursor{}, "a", `{"now":"x"}`, 0)
+	again("run-3", y, token("2"), "b", `{"now":"y"}`, 1) // it was not reset
+	if err := s.Reset(t.Context(), connector, home("repos"), collection.Cursor{}, audit); err != nil {
+		t.Fatalf("Reset: %v", err)
+	}
+	again("run-4", y, collection.Cursor{}, "b", `{"now":"y"}`, 0)
+	checkContents(t, s, "repos", `a={"now":"x"}`, `b={"now":"y"}`)
+}
+
 func keyCollision(t *testing.T, open opener) {
 	s, l := ledger(t, open)
 	x, y := part("issues", "x"), part("issues", "y")

@@ -422,7 +422,7 @@ func live(t *testing.T, open opener) {
 func runs(t *testing.T, open opener) {
 	s := opened(t, open)
 	ended := time.Now().UTC().Truncate(time.Millisecond)
-	tally := collection.Tally{Requests: 1, Retries: 2, Throttled: 3, Slices: 4, Records: 5, Changed: 6, Rejected: 7, GapsOpen: 8, GapsShut: 9}
+	tally := collection.Tally{Requests: 1, Retries: 2, Throttled: 3, Slices: 4, Records: 5, Changed: 6, Rejected: 7, Older: 10, GapsOpen: 8, GapsShut: 9}
 	for _, id := range []string{"run-1", "run-2"} {
 		l := begin(t, s, id)
 		if err := l.Beat(t.Context(), ended, tally, collection.Metrics{}); err != nil {
@@ -462,7 +462,7 @@ func runs(t *testing.T, open opener) {
 		t.Errorf("Runs of all = %v, %v, want two, the newest first", all, err)
 	}
 	n, total, err := s.Totals(t.Context(), connector)
-	double := collection.Tally{Requests: 2, Retries: 4, Throttled: 6, Slices: 8, Records: 10, Changed: 12, Rejected: 14, GapsOpen: 16, GapsShut: 18}
+	double := collection.Tally{Requests: 2, Retries: 4, Throttled: 6, Slices: 8, Records: 10, Changed: 12, Rejected: 14, Older: 20, GapsOpen: 16, GapsShut: 18}
 	if err != nil || n != 2 || total != double {
 		t.Errorf("Totals = %d, %+v, %v, want 2, %+v", n, total, err, double)
 	}

@@ -32,6 +32,8 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I1 a lost answer is found by the checkpoint", lostAnswer},
 		{"I1 what cannot be stored is in quarantine", quarantine},
 		{"I3 once by key", onceByKey},
+		{"I3 a later version stays", laterStays},
+		{"I3 a reset forgets which version is later", laterForgotten},
 		{"I3 a key belongs to one partition", keyCollision},
 		{"I3 the bytes come back unchanged", bytesUnchanged},
 		{"I4 a commit starts from the checkpoint", monotone},
@@ -276,6 +278,13 @@ func page(at collection.Place, from, next collection.Cursor, keys ...string) col
 		sl.Records = append(sl.Records, record(key, `{"n":"`+key+`"}`))
 	}
 	return sl
+}
+
+// version is a slice of the record "a" in a version with a mark.
+func version(at collection.Place, from, next collection.Cursor, data, scale, mark string) collection.Slice {
+	r := record("a", data)
+	r.Mark = collection.Mark{Scale: scale, Value: mark}
+	return collection.Slice{Place: at, From: from, Next: next, Records: []collection.Record{r}}
 }
 
 func record(key, data string) collection.Record {
