@@ -118,7 +118,10 @@ func loadConfig(src configSource) (settings, error) {
 	}
 
 	paths, required := src.files()
-	for _, path := range paths {
+	for i, path := range paths {
+		if why := distrust(path); why != "" && !required && i == len(paths)-1 {
+			return settings{}, &untrustedError{Path: home(path, src.env), Why: why, Name: "to use it all the same: --config " + quoted(path)}
+		}
 		file, err := readConfigFile(path, src.env)
 		if errors.Is(err, fs.ErrNotExist) && !required {
 			continue
@@ -143,7 +146,8 @@ func loadConfig(src configSource) (settings, error) {
 }
 
 // files returns the configuration files in the order of their rank, and
-// whether they must exist: a file that was named must.
+// whether they must exist: a file that was named must. Else the last one is that
+// of the working directory, which must be this user's: see [distrust].
 func (src configSource) files() (paths []string, required bool) {
 	if named := cmp.Or(src.config, src.env("COLLECT_CONFIG")); named != "" {
 		return []string{expand(named, src.env)}, true

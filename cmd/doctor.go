@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -285,6 +286,10 @@ func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 	what := "connector " + name
 	defer d.checkSecretFiles(name)
 	target, err := d.resolve(ctx, d.settings, name, d.settings.paramsOf(d.runs[name]))
+	if remembered, ok := errors.AsType[*rememberedError](err); ok {
+		d.note(finding{Mark: nothing, What: what, Text: "not checked: " + remembered.Error(), Do: remembered.remedy(d.repeat()), quotes: true})
+		return ""
+	}
 	if err != nil {
 		d.fail(what, err, scene{Connector: name})
 		return ""
@@ -292,6 +297,9 @@ func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 	provider := target.connector.Provider()
 	d.noteAccount(name, target)
 	d.add(well, what, fmt.Sprintf("%s of %s", counted(int64(len(target.connector.Streams())), "stream", "streams"), provider.Name))
+	if target.discloses != "" {
+		d.note(finding{Mark: well, What: "secrets " + name, Text: target.discloses, quotes: true})
+	}
 	if provider.Credential == "" {
 		return provider.Name
 	}

@@ -212,7 +212,7 @@ func TestEveryErrorIsExplained(t *testing.T) {
 		&declarative.MissingParamError{Name: "org"}, &declarative.BadParamError{Name: "org", Problem: "is not a date"},
 		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &fileError{Path: "x.yaml", Message: "no"},
 		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &meaningError{Connector: "x"}, &noFileError{Path: "x.yaml"}, errNoHome,
-		&declarative.MissingSecretError{Name: "token"}, &unboundError{Provider: "acme", Origin: "https://api.acme.test", Origins: []string{"https://api.acme.test"}, Written: "collect.yaml:4"},
+		&declarative.MissingSecretError{Name: "token"}, &untrustedError{Path: "collect.yaml", Why: "x", Name: "y"}, &rememberedError{Path: "/x.yaml", Secret: "token"}, &unboundError{Provider: "acme", Origin: "https://api.acme.test", Origins: []string{"https://api.acme.test"}, Written: "collect.yaml:4"},
 		&collection.Stop{Reason: collection.Auth, Err: oauth2.ErrRefused}, &tokenfile.Error{Path: "/t", Err: syscall.ENOSPC}, tokenfile.ErrBusy,
 		&store.HeldError{}, &noFolderError{}, &busyError{}, gate.ErrStale, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &lostError{3, 5}, &nothingFoundError{}, store.ErrInUse, &takenError{"x"}, &restoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, store.ErrLocked, &outputError{syscall.EIO},
 		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),

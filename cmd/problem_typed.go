@@ -31,6 +31,23 @@ func writeUnknownConnector(p *problem, err error, sc scene) {
 	p.Do = []step{{Say: "name it under `connectors:` in collect.yaml, or give the path of its file"}}
 }
 
+func writeUntrusted(p *problem, err error, _ scene) {
+	e, _ := errors.AsType[*untrustedError](err)
+	p.Headline = err.Error()
+	p.Why = "a configuration and a connector file can run commands and send tokens, so another user's is not used unless you name it"
+	p.Saved = "nothing was started"
+	p.Do = []step{{Say: e.Name}}
+}
+
+func writeRemembered(p *problem, err error, sc scene) {
+	e, _ := errors.AsType[*rememberedError](err)
+	p.Headline = err.Error()
+	p.At = e.Path
+	p.Why = "a database may come from anywhere, so what only it names runs no command"
+	p.Saved = "nothing was started, and the command was not run"
+	p.Do = []step{{Say: e.remedy(sc.Flags)}}
+}
+
 func writeNoFile(p *problem, err error, _ scene) {
 	p.Headline = err.Error()
 	p.Saved = "nothing was started"

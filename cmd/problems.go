@@ -85,6 +85,8 @@ var explanations = []explanation{
 	{"E0206", levelError, exitConfig, needsOperator, false, as[*paramsError], writeParams},
 	{"E0209", levelError, exitConfig, needsOperator, false, as[*meaningError], writeMeaning},
 	{"E0207", levelError, exitConfig, needsOperator, false, as[*noFileError], writeNoFile},
+	{"E0210", levelError, exitConfig, needsOperator, false, as[*untrustedError], writeUntrusted},
+	{"E0211", levelError, exitConfig, needsOperator, false, as[*rememberedError], writeRemembered},
 	{"E0302", levelError, exitRefused, needsOperator, false, as[*declarative.MissingSecretError], writeMissingSecret},
 	{"E0302", levelError, exitRefused, needsOperator, false, as[*declarative.BadSecretError], writeBadSecret},
 	{"E0308", levelError, exitRefused, needsOperator, false, as[*unboundError], writeUnbound},

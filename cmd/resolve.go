@@ -29,6 +29,7 @@ type target struct {
 	params    map[string]string
 	streams   []string // those that the configuration selects; nil: all
 	connector connectors.Connector
+	discloses string            // what it reads of this user, and where it sends that
 	meaning   map[string]string // of its streams: declarative.Spec.Meaning
 }
 
@@ -64,6 +65,7 @@ func (a *app) resolve(ctx context.Context, s settings, arg string, params []stri
 		return target{}, err
 	}
 	t.params, t.meaning = mergeParams(t.params, given), spec.Meaning()
+	t.discloses = discloses(spec, s, t.params)
 	if err := s.mayReceive(spec, t.params); err != nil {
 		return target{}, err
 	}
@@ -95,6 +97,9 @@ func (a *app) find(s settings, arg string) (t target, spec *declarative.Spec, er
 		if t.source, err = a.sourceOf(s, arg); err == nil {
 			t.name = arg
 			spec, err = parseFile(t.source)
+		}
+		if err == nil {
+			err = s.mayUse(t.source, spec)
 		}
 	}
 	return t, spec, err
@@ -244,9 +249,15 @@ func (a *app) secret(ctx context.Context, from declarative.Secret) (value, sourc
 		}
 		return strings.TrimSpace(string(raw)), "file " + home(path, a.env), err
 	case from.Command != "":
-		out, err := commandOutput(ctx, from.Command, a.err)
-		if err != nil {
-			return "", "", fmt.Errorf("the command for secret %s: %w", from.Name, err)
+		out, ran := a.printed[from.Command]
+		if !ran {
+			if out, err = commandOutput(ctx, from.Command, a.err); err != nil {
+				return "", "", fmt.Errorf("the command for secret %s: %w", from.Name, err)
+			}
+			if a.printed == nil {
+				a.printed = map[string]string{}
+			}
+			a.printed[from.Command] = out
 		}
 		return strings.TrimSpace(out), "a command", nil
 	}

@@ -48,6 +48,7 @@ type app struct {
 	shown      bool       // out is one
 	columns    func() int // its width
 	flags      globalFlags
+	printed    map[string]string // by commands for secrets: each runs once
 }
 
 // globalFlags are the flags of every command that has a state.

@@ -193,6 +193,9 @@ func (s *session) streams() []string {
 func (s *session) goesOn() string {
 	switch before := s.before; {
 	case before == nil:
+		if s.target.discloses != "" {
+			return fmt.Sprintf("%s: first run: %s", s.target.name, s.target.discloses)
+		}
 		return ""
 	case before.Outcome == collection.Running || before.Outcome == collection.Abandoned:
 		return fmt.Sprintf("%s: taking over from run %s, whose process died; nothing is lost", s.target.name, before.ID)
