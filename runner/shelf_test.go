@@ -35,7 +35,7 @@ func (shelf) Streams() []collection.Stream {
 }
 
 func (s shelf) Provider() collection.Provider {
-	return collection.Provider{Name: "shelf.test", Unpaced: true, Forbidden: collection.GapRecord, Limits: s.limits}
+	return collection.Provider{Name: "shelf.test", Origins: []string{"http://shelf.test"}, Unpaced: true, Forbidden: collection.GapRecord, Limits: s.limits}
 }
 
 func (s shelf) Partition(_ string, parent collection.Parent) (collection.Partition, string, bool, error) {
