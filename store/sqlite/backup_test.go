@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -472,6 +473,10 @@ func TestRestoreRefused(t *testing.T) {
 			execute(`UPDATE records SET data = replace(data, 'page', 'pbge') WHERE id = 5`)(t, backup)
 			return path, backup
 		}, store.ErrDamaged},
+		{"a text at the place of the store", func(t *testing.T, path, backup string) (string, string) {
+			write(strings.Repeat("my notes\n", 1000))(t, path)
+			return path, backup
+		}, store.ErrNotDatabase},
 		{"another program's file", func(t *testing.T, path, backup string) (string, string) {
 			other := filepath.Join(t.TempDir(), "bookmarks.db")
 			execute(`CREATE TABLE bookmarks (url TEXT)`)(t, other)
@@ -494,6 +499,100 @@ func TestRestoreRefused(t *testing.T) {
 				t.Errorf("left behind: %v", leftovers)
 			}
 		})
+	}
+}
+
+// TestRestoreOverDamage: a backup is restored when the store is damaged, in
+// whatever way, with and without a log beside it. All that was there is kept.
+func TestRestoreOverDamage(t *testing.T) {
+	slow(t)
+	at := func(offset int64, text string) func(*testing.T, string) {
+		return func(t *testing.T, path string) { overwrite(t, path, offset, text) }
+	}
+	cut := func(size int64) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			if err := os.Truncate(path, size); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	clean := func(t *testing.T) string {
+		path := killed(t)
+		s := open(t, path, sqlite.Options{})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, damage := range map[string]func(*testing.T, string){
+		"no magic":             at(0, "xQLite"),
+		"a page size of 1":     at(16, "\x00\x01"),
+		"other page sizes":     at(16, "\x20\x00"),
+		"a read version":       at(19, "\x07"),
+		"a write version":      at(18, "\x07"),
+		"reserved bytes":       at(20, "\x30"),
+		"another application":  at(68, "x"),
+		"another encoding":     at(56, "\x00\x00\x00\x03"),
+		"no header":            at(0, strings.Repeat("\x00", 100)),
+		"no first page":        at(0, strings.Repeat("\x00", 4096)),
+		"a first page of text": at(0, strings.Repeat("x", 4096)),
+		"a damaged schema":     at(100, strings.Repeat("\xff", 3000)),
+		"damaged inner pages":  at(4096, strings.Repeat("\xff", 30*4096)),
+		"all pages":            at(100, strings.Repeat("\xff", 60*4096)),
+		"only zeros": func(t *testing.T, path string) {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			overwrite(t, path, 0, strings.Repeat("\x00", int(info.Size())))
+		},
+		"half a file": cut(200_000), "a page and a half": cut(6000), "a header": cut(100), "half a header": cut(50),
+		"no leases": execute(`DROP TABLE leases`), "no versions": execute(`DROP TABLE goose_db_version`),
+		"an odd lease": execute(`UPDATE leases SET since = 'soon'`),
+		"no pace":      execute(`DROP TABLE provider_state`),
+	} {
+		for how, base := range map[string]func(*testing.T) string{"closed": clean, "killed": killed} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				t.Parallel()
+				path, backup := base(t), fixture(t, sqlite.Newest())
+				damage(t, path)
+				before := map[string]string{}
+				for _, suffix := range []string{"", "-wal", "-shm"} {
+					if data, err := os.ReadFile(path + suffix); err == nil {
+						before[suffix] = string(data)
+					}
+				}
+				kept := restored(t, path, backup)
+				if kept == "" {
+					t.Fatal("the old store is not kept")
+				}
+				checkGoesOn(t, path, "run-9", 3)
+				data, err := os.ReadFile(kept)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, logErr := os.Stat(kept + "-wal")
+				if before["-wal"] != "" && logErr != nil && string(data) == before[""] {
+					t.Error("the old log is neither kept nor merged")
+				}
+				if strings.Contains(before[""], strings.Repeat("a", 900)) && !bytes.Contains(data, []byte(strings.Repeat("a", 900))) {
+					t.Error("what is kept has lost its records")
+				}
+			})
+		}
+	}
+}
+
+// overwrite writes text into a file.
+func overwrite(t *testing.T, path string, at int64, text string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(text), at); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -250,6 +250,83 @@ func TestFlippedBytes(t *testing.T) {
 	}
 }
 
+// runs plays a run that has one new record, and reads none that is stored.
+func runs(ctx context.Context, path string) (err error) {
+	if err := sqlite.CheckLog(path); err != nil {
+		return err
+	}
+	s, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	l, err := s.Begin(ctx, newRun("acme", "run-9"), streams)
+	if err != nil {
+		return err
+	}
+	cp, err := l.Checkpoint(ctx, issues)
+	if err != nil {
+		return err
+	}
+	_, err = l.Commit(ctx, collection.Slice{Place: issues, From: cp.Cursor, Next: collection.Cursor{Token: "end"},
+		Records: []collection.Record{{Key: "new", Data: []byte(`{"n":1}`)}}})
+	if err != nil {
+		return err
+	}
+	return l.Finish(ctx, collection.Run{Outcome: collection.Complete})
+}
+
+// TestRunsOverFlippedBytes: a run does not end well over damage that an export
+// refuses, and each error says that it is damage.
+func TestRunsOverFlippedBytes(t *testing.T) {
+	slow(t)
+	merged := killed(t)
+	s := open(t, merged, sqlite.Options{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(merged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, passed := 0, 0
+	for seed := range uint64(*flips) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		offset, mask := rnd.IntN(len(data)), byte(1+rnd.IntN(255))
+		if seed%4 == 0 {
+			offset = rnd.IntN(100) // headers are small
+		}
+		path := copyStore(t, merged)
+		overwrite(t, path, int64(offset), string([]byte{data[offset] ^ mask}))
+		what := fmt.Sprintf("seed %d: byte %d (page %d, %d) ^ %#x", seed, offset, offset/4096+1, offset%4096, mask)
+		report, err := sqlite.Examine(t.Context(), path)
+		healthy := err == nil && len(report.Problems) == 0
+		runErr := runs(t.Context(), path)
+		_, exportErr := exported(t.Context(), path)
+		for _, err := range []error{err, runErr, exportErr} {
+			if err != nil && !errors.Is(err, store.ErrDamaged) && !errors.Is(err, store.ErrDoubtful) {
+				t.Errorf("%s: %v, want %v", what, err, store.ErrDamaged)
+			}
+		}
+		switch {
+		case healthy && (runErr != nil || exportErr != nil):
+			t.Errorf("%s: the report is clean, and a run and an export say: %v; %v", what, runErr, exportErr)
+		case runErr != nil:
+			refused++
+		case exportErr != nil:
+			passed++
+			t.Logf("%s: a run ends well, and an export does not: %v; the report: %q", what, exportErr, report.Problems)
+		}
+	}
+	t.Logf("%d flips: %d refused by a run; %d that it passed and an export refused", *flips, refused, passed)
+	if refused == 0 {
+		t.Error("no flip was noticed: this proves nothing")
+	}
+	if passed > 1+*flips/100 {
+		t.Errorf("%d of %d runs ended well over damage", passed, *flips)
+	}
+}
+
 // A flipper flips bytes and counts what was noticed.
 type flipper struct {
 	t          *testing.T

@@ -76,11 +76,11 @@ func (s *Store) Events(ctx context.Context, connector string, n int) ([]collecti
 		err := rows.Scan(timeColumn{&e.Time}, &e.Kind, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &detail,
 			&slice.Commit, &slice.Records, &slice.Changed, &slice.Rejected, &slice.Older, &slice.Done, &place, &id)
 		if err != nil {
-			return nil, s.classify(err)
+			return nil, s.unreadable(err)
 		}
 		var in info
 		if err := json.Unmarshal([]byte(detail), &in); err != nil {
-			return nil, err
+			return nil, s.unreadable(err)
 		}
 		e.Rate, e.Throttle, e.Wait, e.Breaker = in.Rate, in.Throttle, in.Wait, in.Breaker
 		e.Freeze, e.Gap, e.Budget, e.Message = in.Freeze, in.Gap, in.Budget, in.Message

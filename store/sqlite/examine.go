@@ -248,7 +248,7 @@ func (x *examination) cursors(ctx context.Context) error {
 // words looks for values that no version ever stored.
 func (x *examination) words(ctx context.Context) error {
 	for _, of := range []struct{ table, where string }{
-		{"meta", `name = 'salt' AND length(value) <> 32`},
+		{"meta", `name = 'salt' AND length(value) <> 32 OR name = 'scrubbed' AND length(value) <> 8`},
 		{"streams", `role NOT IN ('', 'list', 'detail') OR ordered NOT IN (0, 1)`},
 		{"partitions", `partition <> '' AND NOT json_valid(partition)`},
 		{"checkpoints", `lane NOT IN ('incremental', 'backfill') OR done NOT IN (0, 1) OR julianday(saved_at) IS NULL

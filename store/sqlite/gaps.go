@@ -296,7 +296,7 @@ func scanGap(row scanner, before ...any) (g collection.Gap, err error) {
 	dest = append(dest, &sum, text{&g.Version}, &g.Shape, &g.Reason, &g.Detail, &g.State, &g.Attempts,
 		timeColumn{&g.NotBefore}, timeColumn{&g.OpenedAt}, timeColumn{&g.TriedAt}, &g.Run)
 	if err := row.Scan(dest...); err != nil {
-		return g, err
+		return g, misread(err)
 	}
 	return g, checkCursor(g.Cursor, sum)
 }

@@ -34,6 +34,9 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collect
 	}
 	l := &ledger{store: s, lock: lock, connector: run.Connector, run: run.ID}
 	err = s.update(ctx, func(t tx) error {
+		if err := scrub(t); err != nil {
+			return err
+		}
 		if err := l.takeLease(t, run.Holder); err != nil {
 			return err
 		}
@@ -105,7 +108,10 @@ func (s *Store) holder(ctx context.Context, connector string) (run collection.Ru
 		return run, false, nil
 	}
 	run.ID = id.String
-	return run, id.Valid, s.classify(err)
+	if err != nil {
+		return run, false, s.unreadable(err)
+	}
+	return run, id.Valid, nil
 }
 
 // takeLease signs the lease with a new epoch. The caller has the lock.

@@ -146,7 +146,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 			err = checkCursor(cp.Cursor, sum)
 		}
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, l.store.classify(err)
+			return nil, l.store.unreadable(err)
 		}
 		states[i].Owed = reason != "" && !reason.EndsRun()
 	}
@@ -238,7 +238,7 @@ func column(rows *sql.Rows, err error) ([]string, error) {
 	for rows.Next() {
 		var s string
 		if err := rows.Scan(&s); err != nil {
-			return nil, err
+			return nil, misread(err)
 		}
 		all = append(all, s)
 	}

@@ -116,10 +116,11 @@ func errEmpty(path string) error {
 // empty. It returns store.ErrNotDatabase if the file belongs to another
 // program.
 func version(ctx context.Context, path string, db *sql.DB) (int64, error) {
-	var id, tables int64
+	var id, tables, known int64
 	var name sql.NullString
-	err := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id), count(*), min(name)
-		FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'`).Scan(&id, &tables, &name)
+	err := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id), count(*), min(name),
+			count(*) FILTER (WHERE name IN ('`+goose.DefaultTablename+`', 'checkpoints', 'slices', 'leases'))
+		FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'`).Scan(&id, &tables, &name, &known)
 	if isNotDatabase(err) {
 		// Not wrapped: in a store that was open once, the same is damage.
 		return 0, fmt.Errorf("store %s %w: %v", path, store.ErrNotDatabase, err)
@@ -131,6 +132,9 @@ func version(ctx context.Context, path string, db *sql.DB) (int64, error) {
 	// nothing else.
 	if id == 0 && (tables == 0 || tables == 1 && name.String == goose.DefaultTablename) {
 		return 0, nil
+	}
+	if id != applicationID && known == 4 {
+		return 0, fmt.Errorf("%w: its header does not name collect, and its tables are those of collect", store.ErrDamaged)
 	}
 	if id != applicationID {
 		return 0, fmt.Errorf("store %s %w: it belongs to another program", path, store.ErrNotDatabase)

@@ -67,17 +67,25 @@ func (s *Store) query(ctx context.Context, scan func(scanner) error, query strin
 	return errors.Join(s.classify(rows.Err()), s.guard())
 }
 
-// unreadable classifies an error of scanning a row. What is not the driver's
-// is about a value: it is not of the kind that was stored.
+// unreadable classifies an error of scanning a row.
 func (s *Store) unreadable(err error) error {
+	if err = misread(err); errors.Is(err, store.ErrDamaged) {
+		return fmt.Errorf("store %s: %w", s.path, err)
+	}
+	return s.classify(err)
+}
+
+// misread returns store.ErrDamaged for an error of scanning a row that is about
+// a value: it is not of the kind that was stored. Other errors are returned as
+// they are.
+func misread(err error) error {
 	_, driver := errors.AsType[*sqlite.Error](err)
-	if driver || errors.Is(err, errPageFull) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return s.classify(err)
+	switch {
+	case err == nil, driver, errors.Is(err, errPageFull), errors.Is(err, sql.ErrNoRows), errors.Is(err, store.ErrDamaged),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
 	}
-	if !errors.Is(err, store.ErrDamaged) {
-		err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
-	}
-	return fmt.Errorf("store %s: %w", s.path, err)
+	return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 }
 
 // one scans the one row of a query; found is false if there is none.

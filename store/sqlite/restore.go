@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -26,9 +27,14 @@ import (
 // What was learned of providers since the backup stays: a freeze, or a wait
 // that one asked for, is not forgotten. So do the epochs of leases.
 //
+// A store that is damaged is replaced like any other, and kept with its log
+// and its shared memory: a backup is for just that.
+//
 // It returns a *store.HeldError if a run holds a lease, store.ErrInUse if
 // another program has the store open, the errors of [Open] for a backup that
-// is none, and store.ErrDamaged if it is not whole. Then nothing was changed.
+// is none, and store.ErrDamaged if the backup is not whole. It returns
+// store.ErrNotDatabase if the file at path never was a store. Then nothing was
+// changed.
 func Restore(ctx context.Context, path, from string, audit store.Audit) (kept string, err error) {
 	return restore(ctx, path, from, audit, never)
 }
@@ -86,8 +92,9 @@ type restoring struct {
 	kept   string // where the old store is kept; "" if there is none
 	now    time.Time
 
-	there    bool // there is an old store
-	readable bool // and it can be read
+	there    bool        // there is an old store
+	info     fs.FileInfo // which file that is
+	readable bool        // it can be read, or what of it is not damaged
 	switched bool
 	runs     map[string]collection.Run // the newest of each connector
 	locks    []*filelock.Lock
@@ -123,7 +130,7 @@ func newRestoring(path, from string) (*restoring, error) {
 	if os.SameFile(info, source) {
 		return nil, fmt.Errorf("backup %s %w: it is the store that it would replace", from, store.ErrInUse)
 	}
-	r.there = true
+	r.there, r.info = true, info
 	return r, r.forgetKept(info)
 }
 
@@ -189,7 +196,7 @@ func (r *restoring) readOld(ctx context.Context) error {
 	}
 	s := &Store{path: r.path, readers: openReaders(r.path, "ro"), guard: func() error { return nil }}
 	have, err := version(ctx, r.path, s.readers)
-	if err == nil && have > 0 {
+	if r.readable = err == nil && have > 0; r.readable {
 		err = s.query(ctx, func(row scanner) error {
 			var run collection.Run
 			var id sql.NullString
@@ -198,14 +205,70 @@ func (r *restoring) readOld(ctx context.Context) error {
 			r.runs[run.Connector] = run
 			return err
 		}, `SELECT connector, run, host, pid, since, beat_at FROM leases`)
-		r.readable = err == nil
 	}
 	_ = s.readers.Close() // it was only read
 	switch err = s.classify(err); {
-	case errors.Is(err, store.ErrNotDatabase), errors.Is(err, store.ErrNoAccess):
-		return err // that file is not ours to move
+	case errors.Is(err, store.ErrNotDatabase):
+		if mine, lookErr := wasOurs(ctx, r.path); lookErr != nil || !mine {
+			return errors.Join(err, lookErr) // that file is not ours to move
+		}
+	case errors.Is(err, store.ErrNoAccess):
+		return err
+	case err == nil:
+		return r.unlessDamaged(tidy(r.path))
 	}
-	return tidy(r.path)
+	return nil
+}
+
+// wasOurs reports whether a file that SQLite does not know for a database was
+// a store, or nothing: all zeros.
+func wasOurs(ctx context.Context, path string) (bool, error) {
+	if ours(readHeader(path)) {
+		return true, nil
+	}
+	blank, err := isBlank(path)
+	if err != nil || blank {
+		return blank, err
+	}
+	s, err := OpenSalvage(ctx, path)
+	if err != nil {
+		return false, err
+	}
+	defer s.Close() // it was only read
+	return len(s.Streams()) > 0, nil
+}
+
+// isBlank reports whether there is nothing but zeros in a file, as a file
+// system leaves it whose data a power cut kept from the disk.
+func isBlank(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, noAccess(path, err)
+	}
+	defer f.Close() // it was only read
+	part := make([]byte, 64<<10)
+	for {
+		n, err := f.Read(part)
+		if len(bytes.Trim(part[:n], "\x00")) > 0 {
+			return false, nil
+		}
+		if err == io.EOF {
+			return true, nil
+		}
+		if err != nil {
+			return false, disk(path, err)
+		}
+	}
+}
+
+// unlessDamaged returns an error about the old store, unless it says that the
+// store is damaged: that is what a backup is for.
+func (r *restoring) unlessDamaged(err error) error {
+	s := &Store{path: r.path, file: r.info}
+	if err = s.classify(err); errors.Is(err, store.ErrDamaged) || isSQL(err) {
+		return nil
+	}
+	return err
 }
 
 // closeOld merges the log of the old store and makes sure that nobody has it
@@ -222,22 +285,20 @@ func (r *restoring) closeOld(ctx context.Context) error {
 	if err == nil && mode == "delete" {
 		_, err = r.old.ExecContext(ctx, "BEGIN EXCLUSIVE")
 	}
-	s := &Store{path: r.path}
-	switch err = s.classify(err); {
-	case err == nil && mode == "delete":
-		return nil
-	case errors.Is(err, store.ErrDamaged):
-		return nil
-	case err == nil:
+	switch {
+	case err == nil && mode != "delete":
 		return fmt.Errorf("store %s %w", r.path, store.ErrInUse)
 	case isBusy(err):
 		return fmt.Errorf("store %s %w: %w", r.path, store.ErrInUse, err)
 	}
-	return err
+	return r.unlessDamaged(err)
 }
 
-// keepOld gives the old store a second name, and moves its log, if one is
-// left, out of the way of the new one.
+// sidecars are the ends of the names of what belongs to an open store.
+var sidecars = []string{"-wal", "-shm"}
+
+// keepOld gives the old store a second name, and moves its log and its shared
+// memory, if they are left, out of the way of the new one.
 func (r *restoring) keepOld() error {
 	if !r.there {
 		return nil
@@ -246,16 +307,16 @@ func (r *restoring) keepOld() error {
 	if err := secondName(r.path, r.kept); err != nil {
 		return noAccess(r.kept, err)
 	}
-	if walSize(r.path) >= 0 {
-		if err := secondName(r.path+"-wal", r.kept+"-wal"); err != nil {
+	for _, end := range sidecars {
+		if err := secondName(r.path+end, r.kept+end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return noAccess(r.kept, err)
 		}
 	}
 	if err := syncFile(filepath.Dir(r.path)); err != nil {
 		return noAccess(r.kept, err)
 	}
-	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := os.Remove(r.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, end := range sidecars {
+		if err := os.Remove(r.path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return noAccess(r.path, err)
 		}
 	}
@@ -285,7 +346,7 @@ func secondName(from, to string) error {
 func (r *restoring) close(failed bool) error {
 	var errs []error
 	if r.old != nil {
-		errs = append(errs, r.old.Close())
+		errs = append(errs, r.unlessDamaged(r.old.Close()))
 	}
 	if failed {
 		removeDatabase(r.staged)
@@ -301,8 +362,15 @@ func (r *restoring) close(failed bool) error {
 
 // takeBack undoes keepOld.
 func (r *restoring) takeBack() error {
-	if !missing(r.kept+"-wal") && missing(r.path+"-wal") {
-		if err := os.Rename(r.kept+"-wal", r.path+"-wal"); err != nil {
+	for _, end := range sidecars {
+		if missing(r.kept + end) {
+			continue
+		}
+		if missing(r.path + end) {
+			if err := os.Rename(r.kept+end, r.path+end); err != nil {
+				return err
+			}
+		} else if err := os.Remove(r.kept + end); err != nil {
 			return err
 		}
 	}

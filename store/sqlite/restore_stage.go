@@ -92,35 +92,42 @@ func (r *restoring) carryOver(ctx context.Context, db *sql.DB, audit store.Audit
 	return tx.Commit()
 }
 
-// carryState copies the newer states of providers, and the higher epochs.
+// carryState copies the newer states of providers, and the higher epochs, as
+// far as they can be read.
 func (r *restoring) carryState(ctx context.Context, tx *sql.Tx) (err error) {
 	old := openReaders(r.path, "ro")
-	defer func() { err = errors.Join(err, old.Close(), tidy(r.path)) }()
+	defer func() { err = errors.Join(err, old.Close(), r.unlessDamaged(tidy(r.path))) }()
 	for _, table := range []struct{ read, write string }{
-		{`SELECT domain, state, saved_at FROM provider_state`,
+		{`SELECT domain, state, saved_at FROM provider_state
+			WHERE json_valid(state) AND julianday(saved_at) IS NOT NULL`,
 			`INSERT INTO provider_state (domain, state, saved_at) VALUES (?1, ?2, ?3)
 			ON CONFLICT (domain) DO UPDATE SET state = ?2, saved_at = ?3 WHERE saved_at < ?3`},
-		{`SELECT connector, epoch, since FROM leases`,
+		{`SELECT connector, epoch, since FROM leases WHERE julianday(since) IS NOT NULL`,
 			`INSERT INTO leases (connector, epoch, run, host, pid, since, beat_at, writes) VALUES (?1, ?2, NULL, '', 0, ?3, ?3, 0)
 			ON CONFLICT (connector) DO UPDATE SET epoch = ?2 WHERE epoch < ?2`},
 	} {
-		rows, err := old.QueryContext(ctx, table.read)
-		if err != nil {
-			return err
-		}
-		defer rows.Close() // Err tells
-		for rows.Next() {
-			var a, b, c any
-			if err := rows.Scan(&a, &b, &c); err != nil {
-				return err
-			}
-			if _, err := tx.ExecContext(ctx, table.write, a, b, c); err != nil {
-				return err
-			}
-		}
-		if err := rows.Err(); err != nil {
+		if err := r.carry(ctx, old, tx, table.read, table.write); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// carry writes what a query of three columns finds in the old store.
+func (r *restoring) carry(ctx context.Context, old *sql.DB, tx *sql.Tx, read, write string) error {
+	rows, err := old.QueryContext(ctx, read)
+	if err != nil {
+		return r.unlessDamaged(err)
+	}
+	defer rows.Close() // Err tells
+	for rows.Next() {
+		var a, b, c any
+		if err := rows.Scan(&a, &b, &c); err != nil {
+			return r.unlessDamaged(err)
+		}
+		if _, err := tx.ExecContext(ctx, write, a, b, c); err != nil {
+			return err
+		}
+	}
+	return r.unlessDamaged(rows.Err())
 }

@@ -65,7 +65,7 @@ func fieldsOf(t tx, stream int64) (fields []field, err error) {
 	for rows.Next() {
 		var f field
 		if err := rows.Scan(&f.name, &f.escaped); err != nil {
-			return nil, err
+			return nil, misread(err)
 		}
 		fields = append(fields, f)
 	}

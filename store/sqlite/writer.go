@@ -292,7 +292,7 @@ func (t tx) row(query string, args ...any) scanner {
 	if err != nil {
 		return broken{err}
 	}
-	return stmt.QueryRowContext(context.Background(), args...)
+	return sound{stmt.QueryRowContext(context.Background(), args...)}
 }
 
 // rows returns the rows that a query finds. The caller closes them.
@@ -303,6 +303,11 @@ func (t tx) rows(query string, args ...any) (*sql.Rows, error) {
 	}
 	return stmt.QueryContext(context.Background(), args...)
 }
+
+// sound is a row whose values must be of the kinds that are stored.
+type sound struct{ scanner }
+
+func (s sound) Scan(dest ...any) error { return misread(s.scanner.Scan(dest...)) }
 
 // A scanner is a row.
 type scanner interface{ Scan(dest ...any) error }
