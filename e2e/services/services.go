@@ -1,6 +1,6 @@
 // Package services runs servers that nobody of this project wrote, on
-// loopback, to collect from: PocketBase in the process itself, nginx and a
-// server of recorded GitHub answers as children.
+// loopback, to collect from: PocketBase in the process itself; nginx, a server
+// of recorded GitHub answers, WordPress, Datasette and json-server as children.
 //
 // The programs it starts are brought by scripts/services install. Where one
 // is missing, the error says so.
