@@ -67,6 +67,13 @@ func (u user) command(verb string, args ...string) *exec.Cmd {
 	return c
 }
 
+// bare prepares collect ARGS….
+func (u user) bare(args ...string) *exec.Cmd {
+	c := exec.Command(binary, args...)
+	c.Env = u.env
+	return c
+}
+
 // A result is how a run of collect ended.
 type result struct {
 	code   int

@@ -1,0 +1,207 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"collect/e2e/services"
+)
+
+func openDesk(t *testing.T, d services.Desk, err error, ticket func(json.RawMessage) (services.Ticket, error)) *desk {
+	t.Helper()
+	must(t, err)
+	t.Cleanup(func() { must(t, d.Close()) })
+	return &desk{d, openDoor(t, d), ticket}
+}
+
+func plainTicket(record json.RawMessage) (ticket services.Ticket, err error) {
+	err = json.Unmarshal(record, &ticket)
+	return ticket, err
+}
+
+func TestWordPress(t *testing.T) {
+	t.Parallel()
+	w, err := services.StartWordPress(t.TempDir())
+	d := openDesk(t, w, err, func(record json.RawMessage) (services.Ticket, error) {
+		var post struct {
+			ID       int
+			Title    struct{ Rendered string }
+			Modified string `json:"modified_gmt"`
+		}
+		err := json.Unmarshal(record, &post)
+		return services.Ticket{ID: post.ID, Title: post.Title.Rendered, Updated: post.Modified + "Z"}, err
+	})
+	const (
+		number = "page: {number: {param: page, size_param: per_page, size: 20}}"
+		end    = `on: [{status: [400], body: 'body.code == "rest_post_invalid_page_number"', verdict: ok}]`
+	)
+	for _, h := range []hour{
+		{"number", "days move tie swap", `
+streams:
+  tickets:
+    get: /wp-json/wp/v2/posts
+    key: id
+    since: {field: modified_gmt, param: modified_after, order: none, lookback: 1m}
+    ` + number + `
+    ` + end + `
+`, []typo{
+			{"key: id", "key: modified_gmt"},
+			{"key: id", "key: author"},
+			{"size_param: per_page", "size_param: perpage"},
+			{"size: 20", "size: 2000"},
+			{"param: modified_after", "param: updated_after"},
+			{"param: modified_after", "param: modified_before"},
+			{"field: modified_gmt", "field: modified_at"},
+			{"field: modified_gmt", "field: date_gmt"},
+			{"number: {param: page", "number: {param: page, start: 0"},
+			{number, "page: {offset: {param: page, limit_param: per_page, limit: 20}}"},
+			{number, "page: {none: true}"},
+		}},
+		{"link", "days move tie swap resized", `
+streams:
+  tickets:
+    get: /wp-json/wp/v2/posts
+    query: {per_page: 20}
+    key: id
+    page: {link_header: next}
+`, []typo{
+			{"link_header: next", "link_header: nxt"},
+			{"link_header: next", `link_header: "https://api.w.org/"`},
+			{"page: {link_header: next}", "page: {none: true}"},
+			{"page: {link_header: next}", "page: {cursor: {from: next, param: page}}"},
+			{"page: {link_header: next}", "page: {offset: {param: offset, limit: 100}}"},
+			{"page: {link_header: next}", "page: {number: {param: paged}}"},
+		}},
+	} {
+		t.Run(h.name, func(t *testing.T) { d.play(t, h) })
+	}
+}
+
+func TestDatasette(t *testing.T) {
+	t.Parallel()
+	ds, err := services.StartDatasette(filepath.Join("..", ".cache", "pypi"), t.TempDir())
+	d := openDesk(t, ds, err, plainTicket)
+	const cursor = "page: {cursor: {from: next, param: _next}}"
+	for _, h := range []hour{
+		{"cursor", "days delete move tie swap killed resized", `
+streams:
+  tickets:
+    get: /desk/tickets.json
+    query: {_shape: objects, _size: 20, _sort: updated}
+    records: rows
+    key: id
+    since: {field: updated, param: updated__gte, order: asc}
+    ` + cursor + `
+`, []typo{
+			{"key: id", "key: updated"},
+			{"records: rows", "records: row"},
+			{"from: next,", "from: next_page,"},
+			{"from: next,", "from: next_url,"},
+			{"from: next,", "from: next_page, optional: true,"},
+			{"param: updated__gte", "param: updated__gt"},
+			{"field: updated", "field: modified"},
+			{"field: updated", "field: title"},
+			{", _sort: updated", ""},
+			{cursor, "page: {none: true}"},
+			{cursor, "page: {number: {param: _page, total_pages: pages}}"},
+		}},
+		{"url", "days delete move tie swap killed resized", `
+streams:
+  tickets:
+    get: /desk/tickets.json
+    query: {_shape: objects, _size: 20}
+    records: rows
+    key: id
+    since: {field: updated, param: updated__gte, order: none, lookback: 1m}
+    page: {next_url: next_url}
+`, []typo{
+			{"next_url: next_url", "next_url: next"},
+			{"next_url: next_url", "next_url: links.next"},
+			{"next_url: next_url", "next_url: {path: nexturl, optional: true}"},
+			{"param: updated__gte", "param: updated"},
+		}},
+		{"link", "days delete move tie swap killed resized", `
+streams:
+  tickets:
+    get: /desk/tickets.json
+    query: {_shape: array, _size: 20}
+    key: id
+    page: {link_header: next}
+`, []typo{
+			{"link_header: next", "link_header: nxt"},
+			{"page: {link_header: next}", "page: {none: true}"},
+		}},
+		{"last", "days delete move tie swap killed resized", `
+streams:
+  tickets:
+    get: /desk/tickets.json
+    query: {_shape: array, _size: 20, _sort: id}
+    key: id
+    page: {last_id: {param: id__gt, field: id}}
+`, []typo{
+			{"param: id__gt", "param: id__gte"},
+		}},
+	} {
+		t.Run(h.name, func(t *testing.T) { d.play(t, h) })
+	}
+}
+
+func TestJSONServer(t *testing.T) {
+	t.Parallel()
+	j, err := services.StartJSONServer(filepath.Join("..", ".cache", "npm"), t.TempDir())
+	d := openDesk(t, j, err, plainTicket)
+	for _, h := range []hour{
+		{"ascending", "days delete move tie swap killed resized", `
+streams:
+  tickets:
+    get: /tickets
+    query: {_sort: updated}
+    key: id
+    since: {field: updated, param: updated_gte, order: asc}
+    page: {offset: {param: _start, limit_param: _limit, limit: 20}}
+`, []typo{
+			{"key: id", "key: updated"},
+			{"param: _start", "param: start"},
+			{"limit_param: _limit", "limit_param: limit"},
+			{"param: updated_gte", "param: updated_since"},
+			{"field: updated", "field: updatedAt"},
+			{"{_sort: updated}", "{_sort: id}"},
+			{"{_sort: updated}", "{_sort: updated, _order: desc}"},
+		}},
+		{"offset", "days move tie resized", `
+streams:
+  tickets:
+    get: /tickets
+    key: id
+    page: {offset: {param: _start, limit_param: _limit, limit: 20}}
+`, []typo{
+			{"limit_param: _limit", "limit_param: limit"},
+		}},
+		{"number", "days move tie", `
+streams:
+  tickets:
+    get: /tickets
+    key: id
+    since: {field: updated, param: updated_gte, order: none, lookback: 1m}
+    page: {number: {param: _page, size_param: _limit, size: 20}}
+`, []typo{
+			{"size_param: _limit", "size_param: _size"},
+			{"param: _page", "param: _page, start: 0"},
+		}},
+		{"link", "days move tie resized", `
+streams:
+  tickets:
+    get: /tickets
+    query: {_page: 1, _limit: 20}
+    key: id
+    page: {link_header: next}
+`, []typo{
+			{"link_header: next", "link_header: nxt"},
+			{"link_header: next", "link_header: first"},
+			{"page: {link_header: next}", "page: {none: true}"},
+		}},
+	} {
+		t.Run(h.name, func(t *testing.T) { d.play(t, h) })
+	}
+}
