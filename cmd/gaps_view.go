@@ -46,11 +46,15 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c caps) strin
 	if more := len(gaps) - len(shown); more > 0 {
 		fmt.Fprintf(&b, "and %s more; all of them: --all\n", count(int64(more)))
 	}
-	b.WriteString("\n" + strings.Join(wrap("", summary{Owed: gaps}.gapWords()+".", columns), "\n") + "\n")
+	say := func(text string) { b.WriteString(c.text(strings.Join(wrap("", text, columns), "\n")) + "\n") }
+	b.WriteString("\n")
+	for _, line := range stuckDetails(shown) {
+		say(line)
+	}
+	say(summary{Owed: gaps}.gapWords() + ".")
 	if owedCount(gaps) == 0 {
 		return b.String()
 	}
-	say := func(text string) { b.WriteString(strings.Join(wrap("", text, columns), "\n") + "\n") }
 	left, that := leftToYou(gaps), "that"
 	tried := func(g store.OwnedGap) bool {
 		return g.State != collection.GapDead && (g.Reason != collection.Gone || g.Revived())
@@ -67,6 +71,30 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c caps) strin
 		say("When that is done: " + retryCommand(left[0].Connector, v.flags))
 	}
 	return b.String()
+}
+
+// mostDetails bounds the details that stand below a table of gaps.
+const mostDetails = 3
+
+// stuckDetails returns what is known of gaps that need a person, a line for the
+// gaps that have it in common.
+func stuckDetails(gaps []store.OwnedGap) (lines []string) {
+	n := map[string]int{}
+	for _, gap := range gaps {
+		n[gap.Detail]++
+	}
+	for _, gap := range gaps {
+		if gap.Detail == "" || n[gap.Detail] == 0 || urgency(gap) != 0 || len(lines) == mostDetails {
+			continue
+		}
+		who := gapName(gap.ID)
+		if more := n[gap.Detail] - 1; more > 0 {
+			who += fmt.Sprintf(" and %s more", count(int64(more)))
+		}
+		n[gap.Detail] = 0
+		lines = append(lines, who+": "+clean(gap.Detail))
+	}
+	return lines
 }
 
 // leftToYou returns the gaps that are owed and that no run tries again by

@@ -158,6 +158,7 @@ func writeAuth(p *problem, err error, sc scene) {
 		p.Do = []step{{Say: "put its user and password into HTTP_PROXY, before the host"}, sc.resume("then:")}
 		return
 	}
+	p.Why = stopIn(err).Detail
 	p.Headline = fmt.Sprintf("%s rejected the token%s", sc.Provider, answered(stopIn(err)))
 	if sc.Credential == "" {
 		p.Headline = fmt.Sprintf("%s asks for a token%s, and the connector sends none", sc.Provider, answered(stopIn(err)))
@@ -213,6 +214,9 @@ func writeFrozen(p *problem, err error, sc scene) {
 		p.Why = stop.Detail
 	case stop.Status != http.StatusForbidden:
 		p.Why = stop.Detail + ". Going on could lead to a ban"
+	}
+	if stop.Status == http.StatusForbidden && stop.Detail != "" {
+		p.Note = stop.Detail
 	}
 	p.Saved = sc.saved()
 	p.Do = []step{{Say: "check the account at " + sc.Provider}, sc.release("checked the account")}

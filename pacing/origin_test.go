@@ -223,7 +223,8 @@ func TestRedirects(t *testing.T) {
 }
 
 // TestSecretsAreNeverTold collects everything that is told about a run with
-// every kind of trouble, and looks for the secret, the query and the body.
+// every kind of trouble, and looks for the secret, the query and what of the body
+// is no message.
 func TestSecretsAreNeverTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told strings.Builder
@@ -235,7 +236,7 @@ func TestSecretsAreNeverTold(t *testing.T) {
 					}
 					w.Header().Set("Location", "http://acme.test/?key=c0ffee") // an origin that is listed
 					w.WriteHeader(answer)
-					io.WriteString(w, `{"error":"c0ffee `+secret+`"}`)
+					io.WriteString(w, `{"error":"bad `+secret+`","data":"c0ffee"}`)
 				})
 				var j journal
 				var d disk

@@ -136,8 +136,11 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answ
 		a = failure(req.Context(), resp, err)
 	} else if a = g.judge(resp, body, collection.StreamOf(req.Context())); a.err == nil {
 		a.resp = complete(resp, req, body)
-	} else if renewals < mostRenewals {
-		g.renewable(&a, out)
+	} else {
+		g.quote(&a, out, resp.Header, body)
+		if renewals < mostRenewals {
+			g.renewable(&a, out)
+		}
 	}
 	a.took = took
 	a.outcome.Why = a.trouble()
@@ -206,8 +209,9 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 		g.tellRate(grown, next.Stream)
 	}
 	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason == collection.Frozen && settled.Frozen != nil {
+		said := stop.Detail
 		*stop = *settled.Frozen
-		stop.Status = a.status
+		stop.Status, stop.Detail = a.status, cmp.Or(stop.Detail, said)
 	}
 	if settled.Save {
 		return settled, g.persist(ctx, settled.Changes...)

@@ -327,7 +327,7 @@ func (c *connector) authorize(given map[string]SecretValue) error {
 		p.Credential = auth.APIKey.Value.expand(values)
 		name := auth.APIKey.Query.text
 		c.keyInQuery = name
-		pair := url.QueryEscape(name) + "=" + url.QueryEscape(auth.APIKey.Prefix.text+p.Credential)
+		pair := escapeQuery(name) + "=" + escapeQuery(auth.APIKey.Prefix.text+p.Credential)
 		p.Authorize = func(req *http.Request) {
 			u := *req.URL // the caller's URL stays as it is
 			without := withoutParams("?"+u.RawQuery, func(param, _ string) bool { return param == name })

@@ -70,7 +70,7 @@ streams:
 		}
 	}
 	req := r.seen[0]
-	want := "https://api.test/v1/orgs/a/b%20c%3F/o/r%20%23%25/x1.50?v=o%2Fr+%23%25&w=1&a=1&b=%C3%A4%26%3D&e%5Bf%5D=1.50&since=x+a%2Fb+c%3F+y"
+	want := "https://api.test/v1/orgs/a/b%20c%3F/o/r%20%23%25/x1.50?v=o%2Fr%20%23%25&w=1&a=1&b=%C3%A4%26%3D&e%5Bf%5D=1.50&since=x%20a%2Fb%20c%3F%20y"
 	if got := req.URL.String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -40,7 +40,7 @@ func (w *walk) query(literal, token string) string {
 		if b.Len() > 0 {
 			b.WriteByte('&')
 		}
-		b.WriteString(url.QueryEscape(name) + "=" + url.QueryEscape(value))
+		b.WriteString(escapeQuery(name) + "=" + escapeQuery(value))
 	}
 	for _, q := range w.st.query {
 		if w.scope.lacks(q.value) {

@@ -130,7 +130,7 @@ func (t template) target(s scope) (path, query string, err error) {
 		}
 		value := s.value(p.name)
 		if inQuery {
-			b.WriteString(url.QueryEscape(value))
+			b.WriteString(escapeQuery(value))
 			continue
 		}
 		segments := strings.Split(value, "/")
@@ -144,6 +144,13 @@ func (t template) target(s scope) (path, query string, err error) {
 	}
 	path, query, _ = strings.Cut(b.String(), "?")
 	return path, query, nil
+}
+
+// escapeQuery escapes text for a query, a space as %20: that is a space to every
+// server, while a plus is one to those alone that read a query as a form (RFC
+// 3986, section 2.1), and OData refuses it.
+func escapeQuery(text string) string {
+	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }
 
 // queryNames returns the parameters that are set behind the `?` of the template

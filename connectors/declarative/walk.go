@@ -273,7 +273,7 @@ func (w *walk) missing(err error, token string) error {
 	declared := w.at.Partition != "" && token == "" && errors.Is(stop, collection.ErrDeclared)
 	switch {
 	case token != "" && !counts:
-		stop.Reason, stop.Detail = collection.CursorExpired, "the page that it named is not there any more"
+		stop.Reason = collection.CursorExpired
 	case stop.Reason == collection.Gone && !declared:
 		stop.Reason = collection.NotFound
 	}

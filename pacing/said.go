@@ -1,0 +1,170 @@
+package pacing
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"collect/collection"
+)
+
+// mostSaid bounds what is kept of the words of a refusal, in bytes; mostParsed
+// bounds the body in which they are looked for.
+const (
+	mostSaid   = 300
+	mostParsed = 64 << 10
+)
+
+// quote adds what a refusal says to the stop that it became, where nothing of
+// ours says more.
+func (g *Governor) quote(a *answer, out *http.Request, header http.Header, body []byte) {
+	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && !a.again && a.status >= 400 {
+		stop.Detail = cmp.Or(stop.Detail, g.said(out, header, body))
+	}
+}
+
+// said returns what a refusal of out says for people, in one line that begins
+// with "it said: "; "" if it says nothing that can be shown. It holds no
+// credential, not even a part of one, no query of a URL and no cursor.
+func (g *Governor) said(out *http.Request, header http.Header, body []byte) string {
+	if len(body) == 0 || len(body) > mostParsed {
+		return ""
+	}
+	text := ""
+	var decoded any
+	if json.Unmarshal(body, &decoded) == nil {
+		text = errorText(decoded, 0)
+	} else if strings.HasPrefix(strings.ToLower(header.Get("Content-Type")), "text/plain") {
+		text = string(body)
+	}
+	text = g.redacted(out, oneLine(text))
+	if text == "" || g.holdsSecret(text) {
+		return ""
+	}
+	if len(text) > mostSaid {
+		text = strings.ToValidUTF8(text[:mostSaid-len("…")], "") + "…"
+	}
+	return "it said: " + text
+}
+
+// errorMembers are where APIs say in words what is wrong, the plainest first.
+// ("detail" and "title" are those of RFC 9457, "error_description" is that of
+// RFC 6749, "value" is that of OData.)
+var errorMembers = []string{"message", "error", "error_description", "detail", "errors", "title", "value", "Message"}
+
+// errorText returns the words of a decoded answer, from the member that says
+// them; "" if there are none. An error that is a word, such as invalid_request,
+// stands back behind a description.
+func errorText(v any, depth int) string {
+	switch v := v.(type) {
+	case string:
+		if depth > 0 {
+			return v
+		}
+	case []any:
+		if len(v) > 0 && depth < 4 {
+			return errorText(v[0], depth+1)
+		}
+	case map[string]any:
+		if code, isWord := v["error"].(string); isWord {
+			for _, name := range []string{"message", "error_description"} {
+				if words, ok := v[name].(string); ok && words != "" {
+					return words
+				}
+			}
+			return code
+		}
+		for _, name := range errorMembers {
+			if depth < 4 {
+				if text := errorText(v[name], depth+1); text != "" {
+					return text
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// escapes are the sequences that make a terminal do something (ECMA-48).
+var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|.)")
+
+// oneLine returns text without escapes and control characters.
+func oneLine(text string) string {
+	text = escapes.ReplaceAllString(strings.ToValidUTF8(text, "�"), "")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	}), " ")
+}
+
+var (
+	queries = regexp.MustCompile(`\?[^\s"'<>]*=[^\s"'<>]*`)
+	words   = regexp.MustCompile(`[\w\-.+/=%~*•…]+`)
+	masks   = regexp.MustCompile(`[*•…]+|\.{2,}|[xX]{3,}`) // what a provider hides the middle of a token with
+)
+
+// leastToken is the shortest value of a query that is taken for a token.
+const leastToken = 12
+
+// redacted returns text without queries, without what this request was sent with
+// that may be a cursor, and without words that begin or end as a credential does.
+func (g *Governor) redacted(out *http.Request, text string) string {
+	text = queries.ReplaceAllString(text, "?…")
+	var tokens []string
+	for _, values := range out.URL.Query() {
+		for _, value := range values {
+			if len(value) >= leastToken && !strings.ContainsAny(value, " ") {
+				tokens = append(tokens, value)
+			}
+		}
+	}
+	secrets := g.secretsSent()
+	return words.ReplaceAllStringFunc(text, func(word string) string {
+		if slices.ContainsFunc(tokens, func(token string) bool {
+			return strings.Contains(word, token) || strings.Contains(token, word) && len(word) >= leastToken
+		}) {
+			return "…"
+		}
+		for _, piece := range append(masks.Split(word, -1), word) {
+			for _, secret := range secrets {
+				if len(piece) >= 4 && (strings.HasPrefix(secret, piece) || strings.HasSuffix(secret, piece) || strings.Contains(piece, secret)) {
+					return "…"
+				}
+			}
+		}
+		return word
+	})
+}
+
+// secretsSent returns the credential in each form in which requests carry it,
+// word by word, where a part of it can be told from ordinary text.
+func (g *Governor) secretsSent() []string {
+	texts := []string{g.provider.Credential}
+	if g.provider.Renewal != nil {
+		texts = append(texts, g.provider.Renewal.Secrets()...)
+	}
+	if g.provider.Authorize != nil {
+		bare := &http.Request{Header: http.Header{}, URL: &url.URL{}}
+		g.provider.Authorize(bare)
+		for _, values := range bare.Header {
+			texts = append(texts, values...)
+		}
+		for _, values := range bare.URL.Query() {
+			texts = append(texts, values...)
+		}
+	}
+	var secrets []string
+	for _, text := range texts {
+		for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ':' }) {
+			if len(word) >= leastPassword {
+				secrets = append(secrets, word)
+			}
+		}
+	}
+	return secrets
+}
