@@ -139,11 +139,12 @@ type Place struct {
 // connector that made it reads it.
 //
 // A walk begins with an empty Token and ends with Done. The next walk begins
-// again with an empty Token and what Since, the high-water mark, has become.
+// again with an empty Token and with what Since, the high-water mark, and High
+// have become.
 type Cursor struct {
 	Token   string // the provider's token of the next slice, byte for byte; "" at the start of a walk
 	Since   string // the high-water mark this walk asks from; "" asks for everything
-	High    string // the highest mark seen by an unordered walk in progress; becomes Since when it is done
+	High    string // what else the connector must know there: of an unordered walk the highest mark, which becomes Since when it is done
 	Version string // the version of the parent, or the pass, that this walk covers
 	Done    bool   // the walk reached its end
 }
@@ -155,6 +156,8 @@ type Checkpoint struct {
 	Commit  int64 // the commit that wrote it; 0 if there was none
 	Epoch   int64 // the lease epoch it was written under
 	SavedAt time.Time
+
+	Evidence Evidence // of the newest pass; zero for a walk that one page ends and says nothing of
 }
 
 // A Record is one thing a provider gave, with its bytes as they came.
@@ -205,5 +208,12 @@ type Slice struct {
 	Fills      int64 // the id of a gap behind the checkpoint that this slice fills; 0 for forward work
 	Leaves     *Gap  // the gap this slice leaves at From in place of records that cannot be had; nil: none
 	Warnings   []Warning
-	Spent      Tally // what its run had spent by then: requests, retries and throttle signals
+	Told       Told // what the page says of the whole list
+
+	// Else is where the checkpoint moves instead of to Next if the evidence,
+	// this slice included, contradicts that the pass delivered all there is:
+	// the start of another pass. nil: nothing is asked of the evidence.
+	Else *Cursor
+
+	Spent Tally // what its run had spent by then: requests, retries and throttle signals
 }

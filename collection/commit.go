@@ -26,6 +26,9 @@ type Committed struct {
 	Rejected int // records put in quarantine
 	Older    int // records that were not stored, because a later version of them is; see [Mark]
 	Closed   []Gap
+
+	Next     Cursor   // where the checkpoint moved, if it did: the Next of the slice, or its Else
+	Evidence Evidence // of the pass, this slice included; see Slice
 }
 
 // A PlaceState is what a run must know of a place before it works there.

@@ -9,7 +9,7 @@ type WarningCode string
 const (
 	FarFewer      WarningCode = "W0604" // far fewer records than the walks before had
 	MaybeOnePage  WarningCode = "W0605" // as many records as one page holds, and no second page
-	MaybePartial  WarningCode = "W0611" // the evidence of a complete walk leaves open whether all was delivered
+	Overwritten   WarningCode = "W0611" // many records of one walk replaced another one of it
 	MarkIgnored   WarningCode = "W0612" // the provider sends what is older than it was asked for
 	RefusedBeside WarningCode = "W0613" // a page with records that says that something failed
 )
@@ -18,7 +18,7 @@ const (
 // provider has, so that a run which has to be sure of it is no success.
 func (c WarningCode) Contradicts() bool {
 	switch c {
-	case FarFewer, MaybeOnePage, MaybePartial, RefusedBeside:
+	case FarFewer, MaybeOnePage, RefusedBeside, Overwritten:
 		return true
 	}
 	return false

@@ -118,9 +118,10 @@ func (c *committer) settle(slice collection.Slice, err error) (collection.Commit
 			if readErr != nil {
 				return collection.Committed{}, errors.Join(err, readErr)
 			}
-			moved := at.Cursor == slice.Next && at.Cursor != slice.From && at.Epoch == c.ledger.Epoch()
+			there := at.Cursor == slice.Next || slice.Else != nil && at.Cursor == *slice.Else
+			moved := there && at.Cursor != slice.From && at.Epoch == c.ledger.Epoch()
 			if slice.Fills == 0 && moved {
-				return collection.Committed{Commit: at.Commit}, nil
+				return collection.Committed{Commit: at.Commit, Next: at.Cursor, Evidence: at.Evidence}, nil
 			}
 		}
 		var results []collection.Committed

@@ -39,6 +39,7 @@ type durable struct {
 	at       map[collection.Place]collection.Checkpoint
 	gaps     []collection.Gap
 	commits  int64
+	passed   map[collection.Place]map[string]bool // the keys that the newest pass delivered
 	provider map[string][]byte
 }
 
@@ -48,7 +49,7 @@ type record struct {
 }
 
 func newMemory() *memory {
-	return &memory{leased: map[int64]bool{}, durable: &durable{
+	return &memory{leased: map[int64]bool{}, durable: &durable{passed: map[collection.Place]map[string]bool{},
 		records: map[string]map[string]record{}, at: map[collection.Place]collection.Checkpoint{}, provider: map[string][]byte{},
 	}}
 }
@@ -119,6 +120,21 @@ func (m *memory) Commit(_ context.Context, group ...collection.Slice) ([]collect
 	return results, err
 }
 
+// evidence returns e after s.
+func (m *memory) evidence(e collection.Evidence, s *collection.Slice) collection.Evidence {
+	if s.BeginsPass() {
+		m.passed[s.Place] = map[string]bool{}
+	}
+	var again int64
+	for _, r := range s.Records {
+		if m.passed[s.Place][r.Key] {
+			again++
+		}
+		m.passed[s.Place][r.Key] = true
+	}
+	return e.With(s, int64(m.commits), 0, again, 0)
+}
+
 func (m *memory) apply(s collection.Slice) collection.Committed {
 	result := collection.Committed{Commit: m.commits, Rejected: len(s.Rejected)}
 	if m.records[s.Stream] == nil {
@@ -131,9 +147,13 @@ func (m *memory) apply(s collection.Slice) collection.Committed {
 		m.records[s.Stream][r.Key] = record{s.Partition, slices.Clone(r.Data)}
 	}
 	m.rejected += len(s.Rejected)
-	if m.at[s.Place].Cursor == s.From {
-		m.at[s.Place] = collection.Checkpoint{Place: s.Place, Cursor: s.Next, Commit: m.commits}
+	at := m.at[s.Place]
+	if at.Cursor == s.From {
+		at = collection.Checkpoint{Place: s.Place, Commit: m.commits, Evidence: m.evidence(at.Evidence, &s)}
+		at.Evidence, at.Cursor = at.Evidence.Judged(&s)
+		s.Next, m.at[s.Place] = at.Cursor, at
 	}
+	result.Next, result.Evidence = at.Cursor, at.Evidence
 	for i := range m.gaps {
 		g := &m.gaps[i]
 		passed := g.Place == s.Place && (g.Cursor == s.From || s.Next.Done && g.Reason.Kind() == collection.Planned)

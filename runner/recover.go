@@ -96,7 +96,8 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 		return r.failAgain(ctx, stream, gap, err)
 	}
 	slice.From, slice.Fills = gap.Cursor, gap.ID
-	return inStream(stream, r.commit(slice))
+	_, err = r.commit(slice)
+	return inStream(stream, err)
 }
 
 // failAgain leaves a gap that could not be filled because of err.

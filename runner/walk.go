@@ -39,6 +39,10 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 			}
 			return nil
 		}
+		if errors.Is(err, errAgain) {
+			checkpoint, guard = reached, r.newRepeats() // which has not seen the pages of this pass
+			continue
+		}
 		if guard.fresh != fresh {
 			skipped = 0
 		}
@@ -70,7 +74,7 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 // One that was finished begins anew, asking from its high-water mark.
 func startAt(checkpoint collection.Cursor, version string) collection.Cursor {
 	if checkpoint.Done || checkpoint == (collection.Cursor{}) {
-		return collection.Cursor{Since: checkpoint.Since, Version: version}
+		return collection.Cursor{Since: checkpoint.Since, High: checkpoint.High, Version: version}
 	}
 	return checkpoint
 }
@@ -113,11 +117,18 @@ func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint, fr
 		if stop := guard.see(slice, r.counted(at, slice.From)); stop != nil {
 			return checkpoint, stop
 		}
-		if err := r.commit(slice); err != nil {
+		done, err := r.commit(slice)
+		if err != nil {
 			return checkpoint, err
 		}
-		checkpoint = slice.Next
+		checkpoint = done.Next
+		if checkpoint != slice.Next {
+			return checkpoint, r.refuted(done.Evidence)
+		}
 		if checkpoint.Done {
+			for _, warning := range done.Evidence.Warnings() {
+				r.warn(at, warning)
+			}
 			return checkpoint, nil
 		}
 		if stop := r.ended(); stop != nil {
@@ -127,7 +138,21 @@ func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint, fr
 	return checkpoint, errEnd
 }
 
+// mostRefuted bounds the passes in a row whose evidence speaks against them.
+// The second one shows that another does not help, in this run or the next.
+const mostRefuted = 2
+
+// refuted returns what follows a pass whose evidence says that it did not
+// deliver all there is: errAgain, or a stop for the gap that it leaves.
+func (r *Runner) refuted(e collection.Evidence) error {
+	if e.Refuted < mostRefuted {
+		return errAgain
+	}
+	return &collection.Stop{Reason: collection.BadPage, Detail: e.Contradiction(), Err: collection.ErrNoProgress}
+}
+
 var (
+	errAgain = errors.New("the walk is made again")
 	errChain = errors.New("the connector broke its chain of cursors")
 	errEnd   = errors.New("the connector ended without saying that the walk is done")
 )
@@ -223,10 +248,10 @@ func (r *Runner) slices(ctx context.Context, at collection.Place, from collectio
 }
 
 // commit stores a slice that came from the provider, and counts it.
-func (r *Runner) commit(slice collection.Slice) error {
+func (r *Runner) commit(slice collection.Slice) (collection.Committed, error) {
 	done, err := r.save(slice)
 	if err != nil {
-		return err
+		return done, err
 	}
 	r.mu.Lock()
 	r.tally.Slices++
@@ -239,13 +264,13 @@ func (r *Runner) commit(slice collection.Slice) error {
 		Kind: collection.SliceCommitted, Stream: slice.Stream, Partition: slice.Partition, Lane: slice.Lane,
 		Slice: &collection.SliceInfo{
 			Commit: done.Commit, Records: len(slice.Records), Changed: done.Changed,
-			Rejected: done.Rejected, Older: done.Older, Done: slice.Next.Done,
+			Rejected: done.Rejected, Older: done.Older, Done: done.Next.Done,
 		},
 	})
 	for _, warning := range slice.Warnings {
 		r.warn(slice.Place, warning)
 	}
-	return nil
+	return done, nil
 }
 
 // save moves a checkpoint, and tells what became of the gaps there. Who calls it

@@ -137,6 +137,10 @@ type Ledger interface {
 	// A record whose mark is before that of the stored one is not stored, and
 	// counted as older. Where marks do not compare, the delivered one is.
 	//
+	// Where a slice has an Else, the evidence of its pass decides whether the
+	// checkpoint moves to Next or there; see [collection.Evidence.Judged]. No
+	// key may stand twice among the records of a slice.
+	//
 	// A record whose key is taken by a record with other bytes in another
 	// partition is rejected with key_collision instead of overwriting it.
 	//
@@ -241,6 +245,8 @@ type LaneState struct {
 	Complete   bool      // the stream's own walk, or pass over partitions, reached its end
 	SavedAt    time.Time // of the newest commit
 	Digest     string    // of the checkpoint, for comparison; never the cursor
+
+	Evidence collection.Evidence // of the newest pass of the stream's own walk
 }
 
 // An OwnedGap is a gap with the connector it belongs to.

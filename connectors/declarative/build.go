@@ -92,6 +92,8 @@ type connector struct {
 	limits     collection.Limits
 	keyInQuery string // the parameter that carries the credential; "" if none does
 	secrets    credentials
+
+	ofPartitions ofPartitions
 }
 
 // The connector can name cursors before their pages are fetched.

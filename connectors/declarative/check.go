@@ -46,6 +46,7 @@ var (
 	forbidden  = [...]string{string(collection.Freeze), string(collection.Hold), string(collection.GapRecord)}
 	roles      = [...]string{string(collection.List), string(collection.Detail)}
 	orders     = [...]string{"none", "asc"}
+	lastPages  = [...]string{"short"}
 	formats    = [...]string{asRFC3339, asDate, asUnix, asUnixMilli}
 )
 

@@ -126,11 +126,14 @@ type stream struct {
 	records path
 	key     []keyPart
 	page    paging
+	total   path   // of how many records the list has
 	since   *since // nil: everything, always
 	each    []binding
 	when    *predicate
 	changed *binding
 	on      []rule
+
+	ignoreTotal bool // what the provider tells as a total counts something else
 }
 
 // A templated is a parameter of a query, or a header.

@@ -86,7 +86,7 @@ func Advance(ordered bool, from collection.Cursor, start string, records []colle
 	if err != nil {
 		return "", from, err
 	}
-	next, err = s.advance(w, from, s.marksOf(records), token, clock)
+	next, err = s.advance(&w, from, s.marksOf(records), token, clock)
 	return w.asked, next, err
 }
 

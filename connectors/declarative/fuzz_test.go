@@ -118,10 +118,12 @@ func FuzzSince(f *testing.F) {
 			if from.Since != "" && declarative.CompareMarks(next.Since, from.Since) < 0 {
 				t.Fatalf("page %d of %q: the next walk begins at %q, was %q", i, pages, next.Since, from.Since)
 			}
-			if from.Token == "" && i > 0 && last != "" && declarative.CompareMarks(asked, last) <= 0 {
+			again := strings.Contains(from.High, `"passes"`) // over records that share a mark
+			if from.Token == "" && i > 0 && last != "" && !again && declarative.CompareMarks(asked, last) <= 0 {
 				t.Fatalf("page %d of %q: anchored at %q, was %q", i, pages, asked, last)
 			}
-			if next.Done != (token == "") || next.Done && (next.High != "" || next.Token != "") {
+			again = strings.Contains(next.High, `"passes"`)
+			if next.Done != (token == "" && !again) || next.Done && (strings.Contains(next.High, `"from"`) || next.Token != "") {
 				t.Fatalf("page %d of %q: %+v after token %q", i, pages, next, token)
 			}
 			from, last = next, asked

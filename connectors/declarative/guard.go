@@ -59,7 +59,7 @@ func (g *guard) again(token string) bool {
 // check judges the page p at token, with next the token after it, and returns
 // the token to go on with.
 func (g *guard) check(p *page, pg paging, token, next string) (string, error) {
-	digest := g.digestOf(p.elements)
+	digest := g.digestOf(p.overlapped, p.elements)
 	switch {
 	case len(p.elements) == 0:
 		g.without++
@@ -73,8 +73,8 @@ func (g *guard) check(p *page, pg paging, token, next string) (string, error) {
 		// sent, and to go on, or to end, would pass it by.
 		return "", noProgress("page after page is the same: this API may not know `%s`, or may answer behind its end with the last page", pg.ask(token)[0].name)
 	}
-	if next == "" {
-		return "", nil
+	if next == "" || next == token && len(p.elements) == 0 {
+		return "", nil // a feed of changes names where to go on later
 	}
 	if len(next) > g.limit.Cursor {
 		return "", &collection.Stop{Reason: collection.TooLarge, Detail: "the cursor of the next page is too long"}
@@ -95,12 +95,14 @@ func noProgress(format string, args ...any) error {
 	return &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf(format, args...), Err: collection.ErrNoProgress}
 }
 
-func (g *guard) digestOf(elements [][]byte) uint64 {
+func (g *guard) digestOf(parts ...[][]byte) uint64 {
 	var h maphash.Hash
 	h.SetSeed(g.seed)
-	for _, e := range elements {
-		h.Write(e)
-		h.WriteByte('\n')
+	for _, elements := range parts {
+		for _, e := range elements {
+			h.Write(e)
+			h.WriteByte('\n')
+		}
 	}
 	return h.Sum64()
 }

@@ -141,7 +141,7 @@ func TestPagesThatAreUnusual(t *testing.T) {
 func TestMoreThanOnePage(t *testing.T) {
 	const link = `</things?page=2>; rel="next"`
 	_, err := first(t, answer(200, `[{"id":1}]`, "Link", link), "page: {none: true}")
-	if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Detail != "the Link header has rel next, and `page` says that there is one page" {
+	if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Detail != "the Link header has rel next, and by what `page` says this page is the last one" {
 		t.Errorf("a list: %v, want bad_page", err)
 	}
 	c := open(t, serve(t, answer(200, `{"id":1}`, "Link", link)), file("page: {none: true}")+"  one: {each: {id: things.id}, get: \"/things/${id}\", key: id, role: detail}\n")

@@ -154,6 +154,7 @@ type streamSpec struct {
 	Headers ordered[scalar] `yaml:"headers" default:"none" about:"sent with every request of the stream, as in 'provider'"`
 	Since   *sinceSpec      `yaml:"since" default:"none" about:"how to ask for changes only"`
 	Page    *pageSpec       `yaml:"page" default:"required for a list" about:"how the list is cut into pages"`
+	Total   path            `yaml:"total" default:"found" about:"the path of how many records the list has, or 'ignore'" more:"; see What shows that nothing is missing"`
 	Each    ordered[scalar] `yaml:"each" default:"none" about:"one walk for each record of another stream: names, and the fields of the parent they are bound to"`
 	Role    scalar          `yaml:"role" default:"'list'" about:"'list', or 'detail': a failure costs one detail, never the stream"`
 	Route   name            `yaml:"route" default:"the route of all" about:"the name of what the provider counts this stream under" more:": 'search'"`
@@ -206,6 +207,7 @@ type numberSpec struct {
 	SizeParam  scalar   `yaml:"size_param" about:"the parameter that takes the size"`
 	Size       count    `yaml:"size" about:"records on a page"`
 	TotalPages path     `yaml:"total_pages" about:"the path of how many pages there are"`
+	LastPage   scalar   `yaml:"last_page" default:"learned" about:"'short' if a page that is shorter than 'size' is the last one"`
 }
 
 type offsetSpec struct {
@@ -214,6 +216,8 @@ type offsetSpec struct {
 	LimitParam scalar   `yaml:"limit_param" about:"the parameter that takes the limit"`
 	Limit      count    `yaml:"limit" about:"records on a page"`
 	Total      path     `yaml:"total" about:"the path of how many records there are"`
+	LastPage   scalar   `yaml:"last_page" default:"learned" about:"'short' if a page that is shorter than 'limit' is the last one"`
+	Apart      flag     `yaml:"apart" default:"'false'" about:"true: do not begin a page with the last record of the page before"`
 }
 
 type lastIDSpec struct {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"collect/collection"
 )
 
 // A paging is how a provider cuts a list into pages. The token of a page is
@@ -18,6 +20,9 @@ type paging interface {
 	// next returns the token of the page after p, which is at token; "" if p
 	// is the last one.
 	next(p *page, token string) (string, error)
+
+	// end says how it is known that p, which leads nowhere, is the last page.
+	end(p *page) collection.End
 }
 
 // A linked paging has tokens that are URLs.
@@ -36,6 +41,20 @@ type counted interface {
 
 	// before returns the token that token then follows; false for the first.
 	before(token string) (string, bool)
+
+	// most returns how many records a page has at most; 0 if that is not known.
+	most() int
+
+	// seen returns how many records there are up to the end of a page of n
+	// records at token; ok is false if that is not known.
+	seen(token string, n int) (records int, ok bool)
+}
+
+// An overlapping paging may ask for records of the page before once more.
+type overlapping interface {
+	// overlap returns how many records of the page at token were on the page
+	// before it.
+	overlap(token string) int
 }
 
 // A field is a parameter of a query, not escaped.
@@ -44,17 +63,15 @@ type field struct{ name, value string }
 // onePage is a list that is not cut into pages, or one detail.
 type onePage struct{ detail bool }
 
-func (onePage) ask(string) []field { return nil }
-func (onePage) bare()              {}
+func (onePage) ask(string) []field       { return nil }
+func (onePage) end(*page) collection.End { return collection.EndOne }
+func (onePage) bare()                    {}
 
 // next refuses a list that says that there is more of it: a file that says
 // there is none, or a provider that began to cut, would cost all the rest.
 func (o onePage) next(p *page, _ string) (string, error) {
 	if o.detail {
 		return "", nil
-	}
-	if next, _ := linkTarget(p.header.Values("Link"), "next"); next != "" {
-		return "", badPage("the Link header has rel next, and `page` says that there is one page")
 	}
 	if isPart(p.header.Get("Content-Range")) {
 		return "", badPage("the Content-Range header says that there is more, and `page` that there is one page")
@@ -77,9 +94,10 @@ func isPart(contentRange string) bool {
 // byHeader follows the Link header of that relation.
 type byHeader struct{ rel string }
 
-func (byHeader) linked()            {}
-func (byHeader) ask(string) []field { return nil }
-func (byHeader) bare()              {}
+func (byHeader) linked()                  {}
+func (byHeader) ask(string) []field       { return nil }
+func (byHeader) end(*page) collection.End { return collection.EndMark }
+func (byHeader) bare()                    {}
 func (b byHeader) next(p *page, _ string) (string, error) {
 	links := p.header.Values("Link")
 	target, ok := linkTarget(links, b.rel)
@@ -99,8 +117,9 @@ type byURL struct {
 	optional bool // the last page may have nothing at the path
 }
 
-func (byURL) linked()            {}
-func (byURL) ask(string) []field { return nil }
+func (byURL) linked()                  {}
+func (byURL) ask(string) []field       { return nil }
+func (byURL) end(*page) collection.End { return collection.EndMark }
 func (b byURL) next(p *page, _ string) (string, error) {
 	token, err := tokenAt(b.at, p.body)
 	if err == nil && token == "" {
@@ -123,6 +142,8 @@ func (b byCursor) ask(token string) []field {
 	}
 	return []field{{b.param, token}}
 }
+
+func (byCursor) end(*page) collection.End { return collection.EndMark }
 
 func (b byCursor) next(p *page, _ string) (string, error) {
 	if more, err := moreAt(b.more, p.body, true); err != nil || !more {
@@ -191,6 +212,13 @@ func (b byLastID) ask(token string) []field {
 	return []field{{b.param, token}}
 }
 
+func (b byLastID) end(*page) collection.End {
+	if b.more.set {
+		return collection.EndMark
+	}
+	return collection.EndEmpty
+}
+
 func (b byLastID) next(p *page, _ string) (string, error) {
 	if more, err := moreAt(b.more, p.body, len(p.elements) > 0); err != nil || !more {
 		return "", err
@@ -218,6 +246,7 @@ type byNumber struct {
 	sizeParam string
 	size      int // 0: not known
 	total     path
+	short     bool // a short page is the last one
 }
 
 func (b byNumber) ask(token string) []field {
@@ -237,7 +266,7 @@ func (b byNumber) next(p *page, token string) (string, error) {
 		return "", err
 	}
 	if !b.total.set {
-		if isLast(len(p.elements), b.size) {
+		if p.isLast(b.size, b.short) {
 			return "", nil
 		}
 		return following, nil
@@ -257,6 +286,16 @@ func (b byNumber) ahead(token string) (string, error) {
 	return count64(token, b.start, 1)
 }
 
+func (b byNumber) end(p *page) collection.End { return endOf(p, b.total.set) }
+
+func (b byNumber) most() int { return b.size }
+
+func (b byNumber) seen(token string, n int) (int, bool) {
+	number, err := count64(token, b.start, 0)
+	at, _ := strconv.Atoi(number)
+	return (at-b.start)*b.size + n, err == nil && (b.size > 0 || at == b.start)
+}
+
 func (b byNumber) before(token string) (string, bool) { return countBack(token, b.start, 1) }
 
 // byOffset counts records. The next offset is where the page really ended:
@@ -266,11 +305,16 @@ type byOffset struct {
 	limitParam string
 	limit      int // 0: not known
 	total      path
+	short      bool // a short page is the last one
+	apart      bool // a page does not begin with the last record of the page before
 }
 
 func (b byOffset) ask(token string) []field {
 	if token == "" {
 		token = "0"
+	}
+	if n, err := strconv.Atoi(token); err == nil {
+		token = strconv.Itoa(n - b.overlap(token))
 	}
 	fields := []field{{b.param, token}}
 	if b.limitParam != "" {
@@ -285,7 +329,7 @@ func (b byOffset) next(p *page, token string) (string, error) {
 		return "", err
 	}
 	if !b.total.set {
-		if isLast(len(p.elements), b.limit) {
+		if p.isLast(b.limit, b.short) {
 			return "", nil
 		}
 		return following, nil
@@ -300,7 +344,7 @@ func (b byOffset) next(p *page, token string) (string, error) {
 		return "", badPage("`%s` promises more, but the page is empty", b.total.text)
 	case n > total && !empty:
 		return following, nil // it is the total of something else
-	case n == total && p.first && isRound(n):
+	case n == total && p.first && !b.short && !p.shortIsLast:
 		return following, nil // it may be how many there are on this page
 	case n >= total:
 		return "", nil
@@ -312,20 +356,59 @@ func (b byOffset) ahead(token string) (string, error) {
 	if b.limit == 0 {
 		return "", badPage("the size of a page is not known")
 	}
-	return count64(token, 0, b.limit)
+	return count64(token, 0, b.limit-b.overlap(token))
 }
 
-func (b byOffset) before(token string) (string, bool) { return countBack(token, 0, b.limit) }
+func (b byOffset) before(token string) (string, bool) {
+	before, ok := countBack(token, 0, b.limit)
+	if n, _ := strconv.Atoi(before); ok && n > 0 {
+		return strconv.Itoa(n + b.overlap(before)), true // a page that overlaps has one less that is new
+	}
+	return before, ok
+}
 
-// isLast reports whether a page of n records, of size asked for, is the last
-// one where the provider gives no total.
+func (b byOffset) end(p *page) collection.End { return endOf(p, b.total.set) }
+
+func (b byOffset) most() int { return b.limit }
+
+func (b byOffset) seen(token string, n int) (int, bool) {
+	to, err := count64(token, 0, n)
+	records, _ := strconv.Atoi(to)
+	return records, err == nil
+}
+
+// overlap is one for each page but the first: that it begins with the record
+// which the page before ended with shows, at no request more, that nothing in
+// front of it was deleted or moved in between.
+func (b byOffset) overlap(token string) int {
+	if b.apart || b.limit < 2 || token == "" || token == "0" {
+		return 0
+	}
+	return 1
+}
+
+// isLast reports whether a page, of size records at most, is the last one where
+// the file names no total: it is if it is empty, if it reaches a total that the
+// provider tells, or if it is short where short pages are the last ones.
 //
-// It is if it is short. But a provider that grants fewer than asked for makes
-// every page short, and to take its first for the last would lose the rest
-// without a word. Such maxima are round, so that a page of a round number of
-// records is never taken for the last one: one page more is asked for.
-func isLast(n, size int) bool {
-	return n == 0 || n < size && !isRound(n)
+// A provider that grants fewer than asked for makes every page short, and one
+// that leaves out what the caller may not see makes any: to take such a page
+// for the last would lose the rest without a word.
+func (p *page) isLast(size int, short bool) bool {
+	return len(p.elements) == 0 || p.reached || p.isShort(size) && (short || p.shortIsLast)
+}
+
+func (p *page) isShort(size int) bool { return p.had() > 0 && p.had() < size }
+
+// endOf returns the end of a list whose pages are counted.
+func endOf(p *page, total bool) collection.End {
+	switch {
+	case total:
+		return collection.EndTotal
+	case len(p.elements) == 0:
+		return collection.EndEmpty
+	}
+	return collection.EndShort
 }
 
 // isRound reports whether a page of n records can be a full one: a number of

@@ -85,7 +85,7 @@ func soundFiles(t *testing.T) map[string]string {
 			}
 		}
 	}
-	long := []string{"{next_url: {path: links.next, optional: true}}", "{offset: {param: offset, limit_param: limit, limit: 100, total: total}}"}
+	long := []string{"{next_url: {path: links.next, optional: true}}", "{offset: {param: offset, limit_param: limit, limit: 100, total: total, apart: true}}"}
 	for i, form := range append(pageForms(t), long...) {
 		files[fmt.Sprintf("page form %d", i+1)] = strings.Replace(sound, "{link_header: next}", form, 1)
 	}
@@ -134,7 +134,7 @@ streams:
     headers: {X-Repo: "${repo}"}
   things:
     get: /things
-    page: {number: {param: page, start: 0, size_param: size, size: 50, total_pages: pages}}
+    page: {number: {param: page, start: 0, size_param: size, size: 50, total_pages: pages, last_page: short}}
     since: {field: updated, param: since, start: "${params.n}", order: none, lookback: 1m, format: unix}
     on: [{header: {X-Gone: "1"}, verdict: gap}]
 `

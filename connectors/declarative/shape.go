@@ -155,12 +155,14 @@ func (*cursorSpec) refine(k keywords) {
 func (*numberSpec) refine(k keywords) {
 	k.need("param")
 	k.set("param", nonEmpty(keywords{"type": single()}))
+	k.set("last_page", oneOf(lastPages[:]...))
 	k["dependencies"] = keywords{"size_param": []string{"size"}}
 }
 
 func (*offsetSpec) refine(k keywords) {
 	k.need("param")
 	k.set("param", nonEmpty(keywords{"type": single()}))
+	k.set("last_page", oneOf(lastPages[:]...))
 	k["dependencies"] = keywords{"limit_param": []string{"limit"}}
 }
 

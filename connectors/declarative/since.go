@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,7 +36,7 @@ type since struct {
 	param    string
 	start    template
 	ordered  bool
-	counted  bool // pages have numbers, which shift
+	counted  bool // pages have numbers: that there is a next one is no promise
 	lookback time.Duration
 	format   string
 }
@@ -55,22 +56,73 @@ type window struct {
 	high   string // the highest mark of an unordered walk; in an ordered one, not empty once it gave up order
 	bound  bound
 	tie    tie
-	asked  string // what is sent; "" asks for everything
+	shorts shorts
+	promise
+	had   string // the tie that the walk before ended with
+	left  string // the tie that ends with the page
+	asked string // what is sent; "" asks for everything
 }
 
 // A footing is what the High of a cursor inside a walk holds, as JSON. (It was
 // the plain highest mark of an unordered walk once; that walk has no bound, and
 // the next one asks from the same mark as it did.)
+//
+// At the end of a walk it holds what the next one goes by: Had, the tie that the
+// walk ended with, and Short, the walks that a short page ended (see shorts).
 type footing struct {
 	From string `json:"from,omitempty"`
 	High string `json:"high,omitempty"`
 	bound
 	tie
+	shorts
+	promise
+	Had string `json:"had,omitempty"`
+}
+
+// A promise is what a page with more behind it said before the walk was anchored
+// anew at its marks. If the page from there ends the list and has no later mark,
+// the provider does not mean by the mark what the file says (it compares for
+// equality, say), and the walk goes on where the provider said.
+type promise struct {
+	Then  string `json:"then,omitempty"`  // the token of the page behind
+	Under string `json:"under,omitempty"` // the anchor that the token was given under
+	UpTo  string `json:"up_to,omitempty"` // the highest mark of the page
+}
+
+// broken reports whether the page with the marks m, the last one, broke p.
+func (p promise) broken(m marks, token string) bool {
+	markless := m.high == "" && len(m.records) > 0
+	return p.Then != "" && token == "" && !markless && !later(m.high, p.UpTo)
+}
+
+// footingOf reads a footing. High may be what it was before there were any.
+func footingOf(high string) (footing, error) {
+	var f footing
+	if !strings.HasPrefix(high, "{") {
+		return footing{High: high}, nil
+	}
+	if err := json.Unmarshal([]byte(high), &f); err != nil {
+		return f, badPage("the cursor was not made by this connector")
+	}
+	return f, nil
+}
+
+// text returns f as the High of a cursor.
+func (f footing) text() string {
+	if f == (footing{}) {
+		return ""
+	}
+	text, _ := json.Marshal(f) // strings, numbers and times always marshal
+	return string(text)
 }
 
 func (w window) cursorHigh() string {
-	text, _ := json.Marshal(footing{w.anchor, w.high, w.bound, w.tie}) // strings and times always marshal
-	return string(text)
+	return footing{w.anchor, w.high, w.bound, w.tie, w.shorts, w.promise, w.had}.text()
+}
+
+// done returns the High of a cursor at the end of the walk.
+func (w window) done() string {
+	return footing{Had: cmp.Or(w.left, w.had), shorts: shorts{Short: w.shorts.Short}}.text()
 }
 
 // open reads the window from a cursor.
@@ -78,13 +130,10 @@ func (w window) cursorHigh() string {
 // The lookback belongs to the first anchor of a walk: applied at each, the
 // walk would turn in circles inside it. It never reaches before the start.
 func (s *since) open(from collection.Cursor, start string) (window, error) {
-	w := window{since: from.Since, high: from.High}
-	if strings.HasPrefix(from.High, "{") {
-		var f footing
-		if err := json.Unmarshal([]byte(from.High), &f); err != nil {
-			return w, badPage("the cursor was not made by this connector")
-		}
-		w.anchor, w.high, w.bound, w.tie = f.From, f.High, f.bound, f.tie
+	f, err := footingOf(from.High)
+	w := window{since: from.Since, anchor: f.From, high: f.High, bound: f.bound, tie: f.tie, had: f.Had, shorts: f.shorts, promise: f.promise}
+	if err != nil {
+		return w, err
 	}
 	asked := w.anchor
 	switch {
@@ -100,7 +149,6 @@ func (s *since) open(from collection.Cursor, start string) (window, error) {
 	default:
 		asked = w.since
 	}
-	var err error
 	w.asked, err = s.form(asked)
 	return w, err
 }
@@ -188,7 +236,7 @@ func (s *since) marksOf(records []collection.Record) marks {
 // advance returns the cursor after a page that was asked for in w and has
 // those marks; token leads to the page after it, and is "" if there is none.
 // clock is the provider's when it was asked.
-func (s *since) advance(w window, from collection.Cursor, m marks, token string, clock time.Time) (collection.Cursor, error) {
+func (s *since) advance(w *window, from collection.Cursor, m marks, token string, clock time.Time) (collection.Cursor, error) {
 	next := collection.Cursor{Token: token, Since: w.since, Version: from.Version}
 	first := from.Token == ""
 	if first && w.anchor == "" && w.tie == (tie{}) {
@@ -202,30 +250,40 @@ func (s *since) advance(w window, from collection.Cursor, m marks, token string,
 	if err != nil {
 		return next, err
 	}
+	if first && w.promise.broken(m, token) {
+		w.anchor, w.high, next.Token = w.promise.Under, latest(w.promise.UpTo, m.high), w.promise.Then
+		w.promise = promise{}
+		next.High = w.cursorHigh()
+		return next, nil
+	}
 	ignored := m.low != "" && later(w.asked, low)
 	if !s.ordered || w.high != "" || !m.sorted || ignored {
 		w.high = latest(w.high, m.high)
 		if next.High = w.cursorHigh(); token == "" {
-			next.Done, next.Since, next.High = true, latest(w.since, s.until(w.bound, w.high)), ""
+			next.Done, next.Since, next.High = true, latest(w.since, s.until(w.bound, w.high)), w.done()
 		}
 		return next, nil
 	}
 	// A first page with the mark that was asked for: "since" means "from". At
 	// the end of a walk the more cautious mark costs no more than one page.
 	inclusive := first && token != "" && low != "" && !later(low, w.asked)
-	anchor, err := s.anchor(w, m, inclusive)
+	anchor, err := s.anchor(*w, m, inclusive)
 	if err != nil {
 		return next, err
 	}
-	if w.tie.pass(s, m, first, anchor, token) {
+	var again bool
+	if again, w.left = w.tie.pass(s, m, first, anchor, token, w.had); again {
 		next.Token, next.High = "", w.cursorHigh()
 		return next, nil
 	}
 	switch {
 	case token == "":
-		next.Done = true
+		next.Done, next.High = true, w.done()
 		next.Since = latest(w.since, s.notAfter(anchor, clock))
 	case anchor != "":
+		if w.promise = (promise{}); !s.counted {
+			w.promise = promise{token, w.anchor, m.high}
+		}
 		w.anchor = anchor
 		next.Token, next.Since, next.High = "", latest(w.since, s.notAfter(anchor, clock)), w.cursorHigh()
 	default:

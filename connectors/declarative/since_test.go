@@ -211,7 +211,7 @@ func TestOrderWhereThereIsNone(t *testing.T) {
 				}
 			}
 			end := walk[len(walk)-1].Next
-			if end.High != "" || end.Token != "" || !end.Done {
+			if strings.Contains(end.High, `"from"`) || end.Token != "" || !end.Done {
 				t.Errorf("ignores %t, unsorted %t: ends with %+v", f.ignores, f.unsorted, end)
 			}
 			f.marks[99] = 1_700_001_000 // news

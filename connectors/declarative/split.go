@@ -23,7 +23,16 @@ type page struct {
 	elements [][]byte  // of the array of records, as they were sent; parts of body
 	last     []byte    // the last element that is an object
 	warnings []collection.Warning
+
+	overlapped  [][]byte // elements of the page before, in front of elements
+	seam        string   // names the element that the page begins with, if it overlaps
+	lastName    string   // names the last element, as seam would
+	shortIsLast bool     // nothing is known to follow a short page
+	reached     bool     // the total that the provider tells ends with the page
 }
+
+// had returns how many records the provider sent.
+func (p *page) had() int { return len(p.overlapped) + len(p.elements) }
 
 // badPage is the error for a response that is not what the connector file
 // says. Its text names what the file says, and nothing of what the provider sent

@@ -39,6 +39,9 @@ func (c *checker) stream(key scalar, spec streamSpec) *stream {
 	}
 	c.key(key, spec, st)
 	c.page(key, spec, st)
+	if st.total = spec.Total; spec.Total.text == ignoreTotal {
+		st.ignoreTotal, st.total = true, path{}
+	}
 	if spec.Since != nil {
 		c.since(spec.Since, st)
 	}
@@ -139,14 +142,14 @@ func (c *checker) page(key scalar, spec streamSpec, st *stream) {
 		if s.Start.set {
 			start = s.Start.value
 		}
-		set(true, byNumber{param: s.Param.text, start: start, sizeParam: s.SizeParam.text, size: s.Size.value, total: s.TotalPages})
+		set(true, byNumber{param: s.Param.text, start: start, sizeParam: s.SizeParam.text, size: s.Size.value, total: s.TotalPages, short: c.lastPage(s.LastPage)})
 	}
 	if s := p.Offset; s != nil {
 		c.need(p.At, "offset", s.Param)
 		if s.LimitParam.set && !s.Limit.set {
 			c.fail(s.LimitParam.at, "`limit_param` needs a `limit`", "")
 		}
-		set(true, byOffset{param: s.Param.text, limitParam: s.LimitParam.text, limit: s.Limit.value, total: s.Total})
+		set(true, byOffset{param: s.Param.text, limitParam: s.LimitParam.text, limit: s.Limit.value, total: s.Total, short: c.lastPage(s.LastPage), apart: s.Apart.value})
 	}
 	if s := p.LastID; s != nil {
 		c.need(p.At, "last_id", s.Param, s.Field.scalar)
@@ -156,6 +159,15 @@ func (c *checker) page(key scalar, spec streamSpec, st *stream) {
 		c.fail(p.At, "page needs one of none, link_header, next_url, cursor, number, offset, last_id", "")
 		st.page = onePage{}
 	}
+}
+
+// ignoreTotal is written for a total that counts something else.
+const ignoreTotal = "ignore"
+
+// lastPage reports whether the file says that a short page is the last one.
+func (c *checker) lastPage(s scalar) bool {
+	c.oneOf(s, lastPages[:]...)
+	return s.set
 }
 
 // need reports what a way of paging lacks.

@@ -15,7 +15,12 @@ import (
 //
 // So a tie is walked until two passes over it, one after the other, had the
 // same records: then none of them left it during the first of the two, and
-// that one missed none.
+// that one missed none. The pass of an earlier walk counts, too: a tie of the
+// newest records is walked once by each run, and not twice.
+//
+// Two passes can be the same and miss the same records, if the provider orders
+// by the mark alone and its pages overlap. A record that came twice in a pass
+// shows that: see collection.Evidence.
 type tie struct {
 	Mark   string `json:"tie,omitempty"`    // the highest in it so far, in this pass
 	Sum    string `json:"sum,omitempty"`    // over the keys of its records, in this pass so far
@@ -30,15 +35,16 @@ const mostPasses = 5
 
 // pass takes the tie over a page whose marks are m, and from which the walk can
 // go on at anchor, if that is not "", or with token. first is whether the page
-// was asked for by its anchor and no number. It reports whether the pass ended
-// here and must be made again.
-func (t *tie) pass(s *since, m marks, first bool, anchor, token string) (again bool) {
-	if !s.counted || first && (anchor != "" || token == "") {
+// was asked for by its anchor and no token. had is the name of the tie that an
+// earlier walk ended with. again reports that the pass ended here and must be
+// made again; left is the name of the tie if the walk leaves it.
+func (t *tie) pass(s *since, m marks, first bool, anchor, token, had string) (again bool, left string) {
+	if first && (anchor != "" || token == "") {
 		*t = tie{} // one answer has all of it
-		return false
+		return false, ""
 	}
 	if t.Mark == "" && anchor != "" {
-		return false
+		return false, ""
 	}
 	if first {
 		t.Mark, t.Sum = "", ""
@@ -48,13 +54,15 @@ func (t *tie) pass(s *since, m marks, first bool, anchor, token string) (again b
 	}
 	t.add(s, m.records)
 	if token != "" && anchor == "" {
-		return false
+		return false, ""
 	}
-	again = t.Sum != t.Before && t.Passes+1 < mostPasses
-	if *t = (tie{Before: t.Sum, Passes: t.Passes + 1}); !again {
-		*t = tie{}
+	name := t.Mark + " " + t.Sum
+	if t.Sum != t.Before && name != had && t.Passes+1 < mostPasses {
+		*t = tie{Before: t.Sum, Passes: t.Passes + 1}
+		return true, ""
 	}
-	return again
+	*t = tie{}
+	return false, name
 }
 
 // add sums up the records that are no later than the tie, in any order.

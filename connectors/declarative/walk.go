@@ -130,38 +130,101 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		return s, err
 	}
 	p.first = from.Token == "" && win.anchor == "" // an anchor is from a page before
+	w.cutOverlap(p, from.Token)
 	w.split(p, &s)
 	s.Warnings = p.warnings
-	token := ""
-	if _, headers := w.st.page.(bare); headers || p.body != nil {
-		if token, err = w.st.page.next(p, from.Token); err != nil {
-			return s, err
-		}
-		if _, ok := w.st.page.(linked); ok && token != "" {
-			if token, err = w.link(token, from.Token); err != nil {
-				return s, err
-			}
-		}
-	}
-	if w.c.secrets.in(token) {
-		return s, badPage("the cursor of the next page holds the credential")
-	}
-	if token, err = w.guard.check(p, w.st.page, from.Token, token); err != nil {
+	f, err := footingOf(from.High)
+	if err != nil {
 		return s, err
 	}
-	s.Next = collection.Cursor{Token: token, Since: from.Since, Version: from.Version, Done: token == ""}
+	known := w.shortsAt(f)
+	token, err := w.next(p, from, known)
+	if err != nil {
+		return s, err
+	}
+	s.Told = w.told(p, win.asked, from.Token, token)
+	if w.st.Role == collection.List && (token == "" || w.st.since != nil) {
+		s.Else = w.restart(win, f, from)
+	}
+	known = w.noteShort(p, token, known)
 	if w.st.since == nil {
+		f.shorts = known
+		s.Next = collection.Cursor{Token: token, Since: from.Since, High: f.text(), Version: from.Version, Done: token == ""}
 		return s, nil
 	}
 	marks := w.st.since.marksOf(s.Records)
 	if warning := w.ignored(win, marks, from.Token); warning != nil {
 		s.Warnings = append(s.Warnings, *warning)
 	}
-	s.Next, err = w.st.since.advance(win, from, marks, token, p.clock)
+	win.shorts = known
+	s.Next, err = w.st.since.advance(&win, from, marks, token, p.clock)
+	if s.Told.Tie = win.left != ""; !s.Told.Tie && !s.Next.Done {
+		s.Else = nil
+	}
 	if s.Next.Token == "" {
 		w.guard.reset("")
 	}
 	return s, err
+}
+
+// next returns the token of the page after p, which is at from.
+func (w *walk) next(p *page, from collection.Cursor, known shorts) (token string, err error) {
+	if _, headers := w.st.page.(bare); headers || p.body != nil {
+		p.shortIsLast, p.reached = known.believed(), w.reached(p, from.Token)
+		if token, err = w.st.page.next(p, from.Token); err != nil {
+			return "", err
+		}
+		if err := w.end(p, token); err != nil {
+			return "", err
+		}
+		if _, ok := w.st.page.(linked); ok && token != "" {
+			if token, err = w.link(token, from.Token); err != nil {
+				return "", err
+			}
+		}
+	}
+	if w.c.secrets.in(token) {
+		return "", badPage("the cursor of the next page holds the credential")
+	}
+	return w.guard.check(p, w.st.page, from.Token, token)
+}
+
+// end refuses a page that is the last one, by what the file says, and has a
+// Link to the next one.
+func (w *walk) end(p *page, next string) error {
+	_, byHeader := w.st.page.(byHeader)
+	if next != "" || byHeader || w.st.Role == collection.Detail || len(p.elements) == 0 {
+		return nil
+	}
+	if link, _ := linkTarget(p.header.Values("Link"), "next"); link != "" {
+		return badPage("the Link header has rel next, and by what `page` says this page is the last one")
+	}
+	return nil
+}
+
+// cutOverlap takes what the page at token repeats of the page before out of its
+// elements.
+func (w *walk) cutOverlap(p *page, token string) {
+	o, ok := w.st.page.(overlapping)
+	if !ok {
+		return
+	}
+	if n := len(p.elements); n > 0 {
+		p.lastName = w.nameOf(p.elements[n-1])
+		p.seam = w.nameOf(p.elements[0])
+		over := min(n, o.overlap(token))
+		p.overlapped, p.elements = p.elements[:over], p.elements[over:]
+	}
+}
+
+// nameOf names an element for comparison: by its key, or itself.
+func (w *walk) nameOf(element []byte) string {
+	if element[0] == '{' {
+		if key, reject := w.st.keyOf(element, w.vars); reject == "" {
+			return key
+		}
+	}
+	return string(element)
 }
 
 // split sorts the elements of p into records and what cannot be one.
@@ -197,12 +260,15 @@ func (w *walk) split(p *page, s *collection.Slice) {
 		if w.st.since != nil {
 			r.Mark = w.st.since.markOf(data)
 		}
-		if at, ok := had[key]; ok && !bytes.Equal(s.Records[at].Data, data) {
-			if s.Records[at].Mark.After(r.Mark) {
+		if at, ok := had[key]; ok {
+			same := bytes.Equal(s.Records[at].Data, data)
+			if !same && s.Records[at].Mark.After(r.Mark) {
 				s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: collection.KeyCollision})
 				continue
 			}
-			s.Rejected = append(s.Rejected, collection.Rejected{Data: s.Records[at].Data, Reason: collection.KeyCollision})
+			if !same {
+				s.Rejected = append(s.Rejected, collection.Rejected{Data: s.Records[at].Data, Reason: collection.KeyCollision})
+			}
 			s.Records[at].Data, again = nil, true
 		}
 		had[key] = len(s.Records)

@@ -268,17 +268,19 @@ func (w watched) Before(at collection.Place, from collection.Cursor) (collection
 	return w.Connector.(connectors.Aheader).Before(at, from)
 }
 
-// took applies slices that took effect.
-func (h *history) took(group []collection.Slice) {
+// took applies slices that took effect, and moved their checkpoints as done says.
+func (h *history) took(group []collection.Slice, done []collection.Committed) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, s := range group {
+	for i, s := range group {
 		at, begins := h.cursors[s.Place], s.From == (collection.Cursor{}) || s.From.Done
 		if s.Fills == 0 && at != s.From {
 			h.violateLocked("I4: a commit at %s moved from where the checkpoint was not", place(s.Place))
 		}
 		if at == s.From {
-			h.cursors[s.Place] = s.Next
+			if h.cursors[s.Place] = done[i].Next; done[i].Next != s.Next {
+				h.counts["made again"]++
+			}
 			if begins {
 				h.walks[s.Place] = h.asked[s.Place]
 			}

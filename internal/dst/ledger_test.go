@@ -121,7 +121,7 @@ func (l *ledger) Commit(ctx context.Context, group ...collection.Slice) (done []
 			l.p.h.violate("I6: %s committed under epoch %d after %d was taken", l.p.name, l.Epoch(), newest)
 		}
 		if err == nil {
-			l.p.h.took(group)
+			l.p.h.took(group, done)
 		}
 		if err == nil && isUnknown {
 			l.p.h.count("unknown commit, with effect")

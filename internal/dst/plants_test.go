@@ -139,7 +139,7 @@ func cursorFirst(p *process, l store.Ledger, group []collection.Slice) ([]collec
 		return nil, err
 	}
 	if p.h.plan.chance(p.h.wire.arrived(), "between ", p.name) < 0.02 {
-		p.h.took(bare) // what a store that is asked would say
+		p.h.took(bare, done) // what a store that is asked would say
 		p.kill("between cursor and data")
 		return nil, errKilled
 	}

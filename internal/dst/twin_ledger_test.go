@@ -104,11 +104,18 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 	s := l.twin
 	at := s.at[sl.Place]
 	result.Commit = int64(len(s.commits) + 1)
-	result.Changed, result.Rejected, result.Older = l.put(sl)
 	moves := at.Cursor == sl.From
+	var seen delivered
+	result.Changed, result.Rejected, result.Older, seen = l.put(sl, l.passOf(at, sl, moves, result.Commit))
 	if moves {
-		s.at[sl.Place] = collection.Checkpoint{Place: sl.Place, Cursor: sl.Next, Commit: result.Commit, Epoch: l.epoch, SavedAt: now}
+		to := collection.Checkpoint{Place: sl.Place, Commit: result.Commit, Epoch: l.epoch, SavedAt: now}
+		to.Evidence, to.Cursor = at.Evidence.With(&sl, result.Commit, seen.inserted, seen.again, seen.replaced).Judged(&sl)
+		if sl.Next = to.Cursor; !to.Evidence.Kept(sl.Place) {
+			to.Evidence = collection.Evidence{}
+		}
+		s.at[sl.Place] = to
 	}
+	result.Next, result.Evidence = s.at[sl.Place].Cursor, s.at[sl.Place].Evidence
 	result.Closed = s.pass(sl, moves)
 	if sl.Leaves != nil {
 		left := *sl.Leaves
@@ -121,14 +128,41 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 	return result
 }
 
+// passOf returns the pass that a slice belongs to; 0 for one that is not told
+// from another.
+func (l *twinLedger) passOf(at collection.Checkpoint, sl collection.Slice, moves bool, commit int64) int64 {
+	switch {
+	case !moves || !sl.Tracked():
+		return 0
+	case sl.BeginsPass():
+		return commit
+	}
+	return at.Evidence.Pass
+}
+
+// delivered counts the records of a slice as its evidence does.
+type delivered struct{ inserted, again, replaced int64 }
+
 // put stores the records of a slice, and returns how many are new or other
 // than they were, how many are in quarantine now, and how many are older than
 // what is stored.
-func (l *twinLedger) put(sl collection.Slice) (changed, rejected, older int) {
+func (l *twinLedger) put(sl collection.Slice, pass int64) (changed, rejected, older int, seen delivered) {
 	shelf := l.twin.shelves[sl.Stream]
 	var same []collection.Record
 	for _, r := range sl.Records {
 		was, known := shelf.records[r.Key]
+		switch {
+		case !known:
+			seen.inserted++
+		case pass != 0 && was.partition == sl.Partition && was.pass == pass:
+			seen.again++
+			if was.data != string(r.Data) {
+				seen.replaced++
+			}
+		case pass != 0 && was.partition == sl.Partition:
+			was.pass = pass
+			shelf.records[r.Key] = was
+		}
 		switch {
 		case !known:
 			i, _ := slices.BinarySearch(shelf.keys, r.Key)
@@ -148,7 +182,11 @@ func (l *twinLedger) put(sl collection.Slice) (changed, rejected, older int) {
 			}
 			continue
 		}
-		shelf.records[r.Key] = shelved{sl.Partition, string(r.Data), r.Mark}
+		is := shelved{sl.Partition, string(r.Data), r.Mark, pass}
+		if known && pass == 0 {
+			is.pass = was.pass
+		}
+		shelf.records[r.Key] = is
 		shelf.versions[r.Key] = versionOf(r.Data)
 	}
 	changed, rejected = len(sl.Records)-len(same), len(sl.Rejected)
@@ -156,7 +194,7 @@ func (l *twinLedger) put(sl collection.Slice) (changed, rejected, older int) {
 		l.twin.rejected[string(r.Data)] = true
 	}
 	if !l.parents[sl.Stream] && sl.Partition == "" {
-		return changed, rejected, older
+		return changed, rejected, older, seen
 	}
 	for _, r := range same {
 		if is := shelf.records[r.Key]; is.partition != sl.Partition && is.data != string(r.Data) {
@@ -164,7 +202,7 @@ func (l *twinLedger) put(sl collection.Slice) (changed, rejected, older int) {
 			rejected++
 		}
 	}
-	return changed, rejected, older
+	return changed, rejected, older, seen
 }
 
 func (l *twinLedger) SaveProvider(ctx context.Context, domain string, state []byte, _ ...collection.Event) error {

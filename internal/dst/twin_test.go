@@ -52,6 +52,7 @@ type shelved struct {
 	partition collection.Partition
 	data      string
 	mark      collection.Mark
+	pass      int64 // that delivered it last; 0: of one page
 }
 
 func newTwin() *twin {

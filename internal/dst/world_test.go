@@ -232,13 +232,13 @@ func (w *world) compare(a, b at) int {
 }
 
 // page writes a page. Where order means nothing, the records of a page come in
-// any.
+// any; by offset, a list without an order would not be one.
 func (w *world) page(path string, items []*item, next string) []byte {
 	data := make([]json.RawMessage, 0, len(items))
 	for _, i := range items {
 		data = append(data, i.newest().thing.data)
 	}
-	if w.plan.kind != after && w.plan.kind != from {
+	if w.plan.kind != after && w.plan.kind != from && w.plan.kind != byOffset {
 		w.random.Shuffle(len(data), func(i, j int) { data[i], data[j] = data[j], data[i] })
 	}
 	return envelope(data, next)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -49,6 +50,30 @@ func (c timeColumn) Scan(src any) error {
 		return err
 	}
 	return fmt.Errorf("time stored as %T", src)
+}
+
+// evidenceText returns e as it is stored for a place.
+func evidenceText(at collection.Place, e collection.Evidence) string {
+	if e == (collection.Evidence{}) || !e.Kept(at) {
+		return ""
+	}
+	text, _ := json.Marshal(e) // numbers, texts and flags always marshal
+	return string(text)
+}
+
+// An evidenceColumn scans what evidenceText returned.
+type evidenceColumn struct{ to *collection.Evidence }
+
+func (c evidenceColumn) Scan(src any) error {
+	text, ok := src.(string)
+	if !ok {
+		return fmt.Errorf("evidence stored as %T", src)
+	}
+	*c.to = collection.Evidence{}
+	if text == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), c.to)
 }
 
 // cursorArgs returns the columns token, since, high, version and done.

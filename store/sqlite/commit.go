@@ -87,24 +87,33 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	}
 	b.last++
 	result.Commit = b.last
-	if err := b.storeRecords(here.place, sl, result); err != nil {
+	n, err := b.storeRecords(here, sl, moves, result)
+	if err != nil {
 		return err
 	}
+	next := here.at
 	if moves {
-		next := collection.Checkpoint{Cursor: sl.Next, Commit: b.last, Epoch: b.ledger.epoch}
-		if err := saveCheckpoint(b.tx, here.partition, sl.Lane, next); err != nil {
+		next = collection.Checkpoint{Commit: b.last, Epoch: b.ledger.epoch}
+		evidence := here.at.Evidence.With(sl, b.last, n.inserted, n.again, n.replaced)
+		next.Evidence, next.Cursor = evidence.Judged(sl)
+		if err := saveCheckpoint(b.tx, here.partition, sl.Place, next); err != nil {
 			return err
 		}
 	}
+	result.Next, result.Evidence = next.Cursor, next.Evidence
 	if here.owes {
-		if result.Closed, err = b.ledger.passGaps(b.tx, here.place, sl, moves); err != nil {
+		passed := *sl
+		if moves {
+			passed.Next = next.Cursor
+		}
+		if result.Closed, err = b.ledger.passGaps(b.tx, here.place, &passed, moves); err != nil {
 			return err
 		}
 	}
 	if sl.Leaves != nil {
 		left := *sl.Leaves
 		left.Place, left.Cursor = sl.Place, sl.From
-		if _, err := b.ledger.deferGap(b.tx, here.place, left, true, moves && sl.Next != sl.From); err != nil {
+		if _, err := b.ledger.deferGap(b.tx, here.place, left, true, moves && next.Cursor != sl.From); err != nil {
 			return err
 		}
 	}
@@ -112,7 +121,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, older, done, committed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		b.last, here.partition, string(sl.Lane), b.ledger.run, b.ledger.epoch, here.at.Commit, sl.Fills,
-		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, moves && sl.Next.Done, formatTime(b.now))
+		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, moves && next.Done, formatTime(b.now))
 }
 
 // A standing is how a place stands: its checkpoint, and whether a gap is owed
@@ -126,7 +135,7 @@ type standing struct {
 // standQuery finds a standing. ?4 is the digest of the zero cursor, where a
 // place stands that was never committed.
 const standQuery = `
-	SELECT p.id, c.token, c.since, c.high, c.version, coalesce(c.done, 0), coalesce(c.digest, ?4), coalesce(c.slice_id, 0),
+	SELECT p.id, c.token, c.since, c.high, c.version, coalesce(c.done, 0), coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.evidence, ''),
 		EXISTS (SELECT 1 FROM gaps g WHERE g.partition_id = p.id AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead'))
 	FROM partitions p LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3
 	WHERE p.stream_id = ?1 AND p.partition = ?2`
@@ -137,7 +146,7 @@ func (b *batch) stand(s *stream, at collection.Place) (standing, error) {
 	var sum []byte
 	dest := append([]any{&here.partition}, cursorColumns(&here.at.Cursor)...)
 	err := b.row(standQuery, s.id, string(at.Partition), string(at.Lane), digest(collection.Cursor{})).
-		Scan(append(dest, &sum, &here.at.Commit, &here.owes)...)
+		Scan(append(dest, &sum, &here.at.Commit, evidenceColumn{&here.at.Evidence}, &here.owes)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		here.partition, err = b.insert(makePartition, s.id, string(at.Partition))
 		return here, err
@@ -148,18 +157,35 @@ func (b *batch) stand(s *stream, at collection.Place) (standing, error) {
 	return here, checkCursor(here.at.Cursor, sum)
 }
 
+// A count says what became of the records of a slice.
+type count struct{ inserted, again, replaced int64 }
+
 // storeRecords stores the records and the rejected records of a slice, and
 // counts them.
-func (b *batch) storeRecords(p place, sl *collection.Slice, result *collection.Committed) error {
-	s, partition := p.stream, p.partition
-	unchanged, err := b.upsert(s, partition, sl.Records)
+func (b *batch) storeRecords(here standing, sl *collection.Slice, moves bool, result *collection.Committed) (n count, err error) {
+	s, partition, newest := here.stream, here.partition, b.newest
+	pass := int64(0)
+	switch {
+	case !moves || !sl.Tracked():
+	case sl.BeginsPass():
+		pass = b.last
+	default:
+		pass = here.at.Evidence.Pass
+	}
+	unchanged, err := b.upsert(s, partition, pass, sl.Records)
 	if err != nil {
-		return err
+		return n, err
 	}
 	result.Changed = len(sl.Records) - len(unchanged)
 	if result.Changed > 0 {
 		if err := b.count(s); err != nil {
-			return err
+			return n, err
+		}
+	}
+	n.inserted = b.newest - newest
+	if pass != 0 && n.inserted < int64(len(sl.Records)) {
+		if err := b.notePass(here.place, pass, newest, sl.Records, unchanged, &n); err != nil {
+			return n, err
 		}
 	}
 	alone := s.Parent == "" && sl.Partition == "" // there is no other partition
@@ -171,7 +197,7 @@ func (b *batch) storeRecords(p place, sl *collection.Slice, result *collection.C
 		}
 		collides, older, err := b.leave(s, partition, r)
 		if err != nil {
-			return err
+			return n, err
 		}
 		if collides {
 			rejected = append(slices.Clip(rejected), collection.Rejected{Data: r.Data, Reason: collection.KeyCollision})
@@ -182,10 +208,45 @@ func (b *batch) storeRecords(p place, sl *collection.Slice, result *collection.C
 	}
 	for _, r := range rejected {
 		if err := b.quarantine(s, partition, r.Reason, r.Data); err != nil {
-			return err
+			return n, err
 		}
 	}
 	result.Rejected = len(rejected)
+	return n, nil
+}
+
+// notePass notes that pass delivered records which the store had, newest being
+// the newest record before the slice, and counts those that the pass had
+// delivered before. Inserted records are noted already.
+func (b *batch) notePass(p place, pass, newest int64, records []collection.Record, unchanged []int, n *count) error {
+	onlyInserted := int64(len(records)-len(unchanged)) == n.inserted
+	for i := range records {
+		_, same := slices.BinarySearch(unchanged, i)
+		if !same && onlyInserted {
+			continue
+		}
+		key := records[i].Key
+		noted, err := b.change(`UPDATE records SET pass = ?1 WHERE stream_id = ?2 AND key = ?3 AND partition_id = ?4 AND pass <> ?1`,
+			pass, p.stream.id, key, p.partition)
+		if err != nil {
+			return err
+		}
+		if noted > 0 {
+			continue
+		}
+		var again bool
+		err = b.row(`SELECT partition_id = ? AND id <= ? FROM records WHERE stream_id = ? AND key = ?`,
+			p.partition, newest, p.stream.id, key).Scan(&again)
+		if err != nil {
+			return err
+		}
+		if again {
+			n.again++
+			if !same {
+				n.replaced++
+			}
+		}
+	}
 	return nil
 }
 
@@ -219,14 +280,14 @@ func (b *batch) leave(s *stream, partition int64, r *collection.Record) (collide
 // upsert stores the records that are new or have other bytes, unless they are
 // older, and returns the indexes of the others. It is the inner loop of a collection and talks to the
 // driver itself: database/sql would cost as much again as SQLite.
-func (b *batch) upsert(s *stream, partition int64, records []collection.Record) (unchanged []int, err error) {
+func (b *batch) upsert(s *stream, partition, pass int64, records []collection.Record) (unchanged []int, err error) {
 	stmt, err := b.upsertStmt()
 	if err != nil {
 		return nil, err
 	}
 	args := [...]driver.NamedValue{
 		{Ordinal: 1, Value: s.id}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.last}, {Ordinal: 5}, {Ordinal: 6},
-		{Ordinal: 7}, {Ordinal: 8},
+		{Ordinal: 7}, {Ordinal: 8}, {Ordinal: 9, Value: pass},
 	}
 	err = b.conn.Raw(func(any) error {
 		for i := range records {

@@ -103,7 +103,8 @@ func (l *ledger) Checkpoint(ctx context.Context, at collection.Place) (collectio
 // place stands that was never committed.
 const placeQuery = `
 	SELECT c.token, c.since, c.high, c.version, coalesce(c.done, 0),
-		coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.epoch, 0), c.saved_at, coalesce(g.reason, '')
+		coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.epoch, 0), c.saved_at,
+		coalesce(c.evidence, ''), coalesce(g.reason, '')
 	FROM partitions p
 	LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3
 	LEFT JOIN gaps g ON g.partition_id = p.id AND g.lane = ?3 AND g.digest = coalesce(c.digest, ?4)
@@ -140,7 +141,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 		cp, reason := &states[i].Checkpoint, collection.Reason("")
 		cp.Place = place
 		var sum []byte
-		dest := append(cursorColumns(&cp.Cursor), &sum, &cp.Commit, &cp.Epoch, timeColumn{&cp.SavedAt}, &reason)
+		dest := append(cursorColumns(&cp.Cursor), &sum, &cp.Commit, &cp.Epoch, timeColumn{&cp.SavedAt}, evidenceColumn{&cp.Evidence}, &reason)
 		err = query.QueryRowContext(whole, stream.id, string(place.Partition), string(place.Lane), start).Scan(dest...)
 		if err == nil {
 			err = checkCursor(cp.Cursor, sum)
@@ -218,14 +219,14 @@ func (l *ledger) partition(t tx, s *stream, p collection.Partition) (int64, erro
 const makePartition = `INSERT INTO partitions (stream_id, partition) VALUES (?, ?)`
 
 // saveCheckpoint moves the checkpoint of a place.
-func saveCheckpoint(t tx, partition int64, lane collection.Lane, cp collection.Checkpoint) error {
-	args := append([]any{partition, string(lane)}, cursorArgs(cp.Cursor)...)
-	args = append(args, digest(cp.Cursor), cp.Commit, cp.Epoch, formatTime(t.now))
+func saveCheckpoint(t tx, partition int64, at collection.Place, cp collection.Checkpoint) error {
+	args := append([]any{partition, string(at.Lane)}, cursorArgs(cp.Cursor)...)
+	args = append(args, digest(cp.Cursor), cp.Commit, cp.Epoch, formatTime(t.now), evidenceText(at, cp.Evidence))
 	return t.exec(`INSERT INTO checkpoints
-			(partition_id, lane, token, since, high, version, done, digest, slice_id, epoch, saved_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+			(partition_id, lane, token, since, high, version, done, digest, slice_id, epoch, saved_at, evidence)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
 		ON CONFLICT (partition_id, lane) DO UPDATE SET token = ?3, since = ?4, high = ?5, version = ?6, done = ?7,
-			digest = ?8, slice_id = ?9, epoch = ?10, saved_at = ?11`, args...)
+			digest = ?8, slice_id = ?9, epoch = ?10, saved_at = ?11, evidence = ?12`, args...)
 }
 
 // column returns the one column of rows, and closes them.

@@ -160,7 +160,8 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 		var partition string
 		var part []byte
 		var done bool
-		if err := row.Scan(&at.Lane, &partition, &done, &part, timeColumn{&at.SavedAt}); err != nil {
+		var evidence collection.Evidence
+		if err := row.Scan(&at.Lane, &partition, &done, &part, timeColumn{&at.SavedAt}, evidenceColumn{&evidence}); err != nil {
 			return err
 		}
 		if len(lanes) == 0 || lanes[len(lanes)-1].Lane != at.Lane {
@@ -177,7 +178,7 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 		_, unmade := collection.Partition(partition).Unmade()
 		switch {
 		case partition == "":
-			lane.Complete = done
+			lane.Complete, lane.Evidence = done, evidence
 		case unmade: // stands for a parent, and is not collected
 		case done:
 			lane.Done++
@@ -186,7 +187,7 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 			lane.Partitions++
 		}
 		return nil
-	}, `SELECT c.lane, p.partition, c.done, c.digest, c.saved_at
+	}, `SELECT c.lane, p.partition, c.done, c.digest, c.saved_at, c.evidence
 		FROM partitions p JOIN checkpoints c ON c.partition_id = p.id
 		WHERE p.stream_id = ? ORDER BY c.lane DESC, p.partition`, stream) // incremental comes first
 	finish()

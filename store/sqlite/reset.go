@@ -100,7 +100,7 @@ func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit st
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if err := saveCheckpoint(t, p.partition, at.Lane, cp); err != nil {
+	if err := saveCheckpoint(t, p.partition, at, cp); err != nil {
 		return err
 	}
 	if err := forgetMarks(t, s, p.partition, at.Partition == ""); err != nil {
@@ -148,6 +148,6 @@ func (l *ledger) resetPartitions(t tx, s *stream, lane collection.Lane, to colle
 	}
 	args := append(cursorArgs(to), digest(to), l.epoch, formatTime(t.now), s.id, string(lane))
 	return t.exec(`UPDATE checkpoints SET token = ?, since = ?, high = ?, version = ?, done = ?, digest = ?,
-			epoch = ?, saved_at = ?
+			epoch = ?, saved_at = ?, evidence = ''
 		WHERE partition_id IN (SELECT id FROM partitions WHERE stream_id = ?) AND lane = ?`, args...)
 }

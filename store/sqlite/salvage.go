@@ -155,8 +155,9 @@ type salvagedRecord struct {
 }
 
 func asRecord(v []any) (r salvagedRecord, ok bool) {
-	marked := kinds(v, "-isiisiss")
-	if !marked && !kinds(v, "-isiisi") { // stored before there were marks
+	// Marks came with a later version of the schema, and the pass with the next.
+	unmarked, marked := kinds(v, "-isiisi"), kinds(v, "-isiisiss") || kinds(v, "-isiisissi")
+	if !unmarked && !marked {
 		return r, false
 	}
 	r = salvagedRecord{stream: v[1].(int64), partition: v[3].(int64), slice: v[4].(int64), key: v[2].(string), data: v[5].(string)}

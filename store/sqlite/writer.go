@@ -226,7 +226,7 @@ func (w *writer) stmt(query string) (*sql.Stmt, error) {
 
 // upsert stores a record if it is new or has other bytes, unless its key
 // belongs to another partition or what is stored is of a later version.
-const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark, pass) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data, sum = excluded.sum,
 		mark_scale = excluded.mark_scale, mark = excluded.mark
 	WHERE data IS NOT excluded.data AND partition_id = excluded.partition_id

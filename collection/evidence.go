@@ -1,0 +1,217 @@
+package collection
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+)
+
+// Told is what a page says of the list that it is a part of.
+type Told struct {
+	Total   int64  // how many records the provider says the list has; see By
+	By      string // where it says so, for people: "the header X-WP-Total"; "" if it does not
+	Pages   bool   // Total counts pages
+	Partial bool   // the page was asked for from a mark: the total may count what the mark leaves out
+	Counted bool   // the pages are numbered by us: records can move between them unseen
+	Tie     bool   // the walk leaves records of one mark here, which took several pages
+	End     End    // on the last page of a walk: how its end is known
+
+	// Overlap is asked for where the page is to begin with the last record of
+	// the page before it; Seam is then the key of the record it does begin with.
+	Overlap bool
+	Seam    string
+	Last    string // names the last record, as Seam would
+}
+
+// An End says how the end of a walk is known.
+type End string
+
+// The ends of a walk.
+const (
+	EndMark  End = "end_mark"   // the provider says that there is no more
+	EndTotal End = "total"      // the total was reached
+	EndEmpty End = "empty_page" // the page behind the last one is empty
+	EndShort End = "short_page" // the last page is shorter than a full one
+	EndOne   End = "one_page"   // the list is not cut into pages
+)
+
+// Evidence is what is known of the newest pass of a place: what was delivered,
+// and what the provider said of the whole. It is stored in the transaction of
+// each slice, so that a walk that is resumed knows what its pages told before.
+//
+// A pass is a sequence of pages that were asked for one after the other from
+// one start. A walk that is anchored anew by its marks has several, and its
+// evidence is that of the last one.
+type Evidence struct {
+	Pass     int64  `json:"pass"`               // the commit that began it
+	Pages    int64  `json:"pages"`              // delivered
+	Records  int64  `json:"records"`            // delivered, those in quarantine included
+	Again    int64  `json:"again,omitempty"`    // of these, records whose key the pass had delivered before
+	Replaced int64  `json:"replaced,omitempty"` // of these, records with other bytes
+	By       string `json:"by,omitempty"`       // where the total is told
+	First    int64  `json:"first,omitempty"`    // the total as told first
+	Total    int64  `json:"total,omitempty"`    // the total as told last
+	Fell     int64  `json:"fell,omitempty"`     // how often it became less
+	InPages  bool   `json:"in_pages,omitempty"` // the total counts pages
+	Partial  bool   `json:"partial,omitempty"`
+	Counted  bool   `json:"counted,omitempty"`
+	Tied     bool   `json:"tied,omitempty"`
+	Seams    int64  `json:"seams,omitempty"` // pages that were to begin with the last record of the page before
+	Torn     int64  `json:"torn,omitempty"`  // of these, pages that did not
+	Holes    int64  `json:"holes,omitempty"` // pages that were left as gaps
+	End      End    `json:"end,omitempty"`
+	Last     string `json:"last,omitempty"`    // a hash of the key of the last record
+	Before   int64  `json:"before,omitempty"`  // distinct records of the complete walk before
+	Stored   int64  `json:"stored,omitempty"`  // records that the place has inserted, ever
+	Refuted  int64  `json:"refuted,omitempty"` // passes in a row that ended in a contradiction
+}
+
+// Distinct returns the number of distinct records that the pass delivered.
+func (e Evidence) Distinct() int64 { return e.Records - e.Again }
+
+// With returns e after sl, which commit stored; of its records, inserted were
+// new to the store, again had come before in the pass, and replaced of these had other bytes.
+// A slice that starts at the start of a walk, or of a new pass, begins anew.
+func (e Evidence) With(sl *Slice, commit, inserted, again, replaced int64) Evidence {
+	if sl.BeginsPass() {
+		before := e.Before
+		if sl.From.Done {
+			before = e.Distinct()
+		}
+		e = Evidence{Pass: commit, Before: before, Stored: e.Stored, Refuted: e.Refuted}
+	}
+	if e.Pass == 0 {
+		e.Holes++ // the pages before this one are not known
+	}
+	if told := sl.Told; told.By != "" {
+		switch {
+		case e.By == "":
+			e.First = told.Total
+		case told.Total < e.Total:
+			e.Fell++
+		}
+		e.By, e.Total, e.InPages = told.By, told.Total, told.Pages
+	}
+	if sl.Told.Overlap {
+		e.Seams++
+		if sl.Told.Seam == "" || hashOf(sl.Told.Seam) != e.Last {
+			e.Torn++
+		}
+	}
+	if sl.Leaves != nil {
+		e.Holes++
+	}
+	e.Partial, e.Counted, e.Tied, e.End = sl.Told.Partial, sl.Told.Counted, sl.Told.Tie, sl.Told.End
+	e.Pages++
+	e.Records += int64(len(sl.Records) + len(sl.Rejected))
+	e.Stored += inserted
+	e.Again += again
+	e.Replaced += replaced
+	if sl.Told.Last != "" {
+		e.Last = hashOf(sl.Told.Last)
+	}
+	return e
+}
+
+// Judged returns where the checkpoint moves after sl, of which e has the
+// evidence: to its Next, or to its Else if the evidence speaks against it.
+func (e Evidence) Judged(sl *Slice) (Evidence, Cursor) {
+	switch {
+	case sl.Else == nil:
+		return e, sl.Next
+	case e.Contradiction() == "":
+		e.Refuted = 0
+		return e, sl.Next
+	}
+	e.Refuted++
+	return e, *sl.Else
+}
+
+// BeginsPass reports whether s is the first slice of a pass.
+func (s *Slice) BeginsPass() bool { return s.From.Token == "" || s.From.Done }
+
+// Tracked reports whether the keys of the slice are told from those that its
+// pass delivered before: a pass of one page has no page before.
+func (s *Slice) Tracked() bool { return !s.BeginsPass() || s.Next.Token != "" }
+
+// Kept reports whether the evidence is worth storing for a place: most
+// partitions have one page that says nothing of the whole.
+func (e Evidence) Kept(at Place) bool { return at.Partition == "" || e.Pages > 1 || e.By != "" }
+
+// Contradiction says what speaks against the pass having delivered all there
+// is, so far; "" if nothing does. A pass with holes is owed already.
+func (e Evidence) Contradiction() string {
+	switch moved := e.moved(); {
+	case e.Holes > 0:
+		return ""
+	case e.Tied && e.Again > e.Replaced:
+		return fmt.Sprintf("%d of %d records with the same mark came twice, unchanged: the provider does not order them, and others may have been left out",
+			e.Again-e.Replaced, e.Records)
+	case e.End == "":
+		return "" // the total is of what is still to come, too
+	case moved != "":
+		return moved
+	}
+	return e.short()
+}
+
+// moved says that records moved between the pages while they were read.
+func (e Evidence) moved() string {
+	switch {
+	case e.Torn > 0:
+		return fmt.Sprintf("%d of %d pages did not begin where the page before them ended: records were deleted or moved while the list was read", e.Torn, e.Seams)
+	case e.Fell > 0 && e.Counted:
+		return fmt.Sprintf("%s fell from %d to %d while the list was read, and what stood behind a deleted record moved to a page that was read before", e.By, e.First, e.Total)
+	}
+	return ""
+}
+
+// short says that fewer records came than the provider told.
+//
+// What is asked for from a mark may be told with the total of everything. It is
+// held against what the place has stored, then, unless it is so small that it can
+// only be the total of what was asked for.
+func (e Evidence) short() string {
+	had := e.Distinct()
+	what := "came"
+	switch {
+	case e.By == "":
+		return ""
+	case e.InPages:
+		had, what = e.Pages, "pages came"
+	case e.Partial && 2*e.First >= e.Stored:
+		had, what = e.Stored, "are stored"
+	}
+	if had >= e.First {
+		return ""
+	}
+	return fmt.Sprintf("%s says %d, and %d %s; if it counts something else, the stream says so: total: ignore", e.By, e.First, had, what)
+}
+
+// Doubt says what cannot be known of a walk that is complete as far as can be
+// told; "" if its end is sure.
+func (e Evidence) Doubt() string {
+	switch {
+	case e.End != "" && e.Records == 0 && e.Stored == 0 && e.By == "":
+		return "no record ever came"
+	case !e.Counted || e.Pages <= 1 || e.Seams > 0 || e.By != "":
+		return ""
+	}
+	return "no total"
+}
+
+// Warnings returns what a person should look at after a complete walk.
+func (e Evidence) Warnings() (warnings []Warning) {
+	// Moves and updates during a walk explain a few.
+	if e.Replaced >= 10 && 20*e.Replaced >= e.Records {
+		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records replaced another one of the same walk: `key` may not be unique to a record", e.Replaced, e.Records)})
+	}
+	return warnings
+}
+
+// hashOf names a key in a few bytes (FNV-1a, 64 bits).
+func hashOf(key string) string {
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	return strconv.FormatUint(h.Sum64(), 36)
+}
