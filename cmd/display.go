@@ -231,6 +231,7 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 		return err
 	}
 	sum.Trouble = troubleOf(stops)
+	sum.Held, sum.NextAt = s.heldBack(stops)
 	problems := s.problems(stops, owed, runErr)
 	if s.show.events != nil {
 		for _, p := range problems {
@@ -252,6 +253,16 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 	}
 	fmt.Fprint(s.err, sum.render(s.width(), s.caps()))
 	return s.stepSummary(sum, problems)
+}
+
+// heldBack returns what ended a run as planned and outlasts it, and until when.
+func (s *session) heldBack(stops []runner.Stopped) (why string, until time.Time) {
+	for _, met := range stops {
+		if met.Stop.Reason == s.record.Reason {
+			return met.Stop.Detail, met.Stop.NotBefore
+		}
+	}
+	return "", time.Time{}
 }
 
 // concludeQuietly says what cron hears: only what needs a person, and in one

@@ -51,7 +51,7 @@ func TestEventLines(t *testing.T) {
 	}
 	last := lines[len(lines)-1]
 	if !strings.HasPrefix(last, `{"v":1,"seq":16,"ts":"2026-11-21T12:01:00.000Z","event":"run.finished","run_id":"01JD8Z"`) ||
-		!strings.Contains(last, `"summary":{"outcome":"deferred","stop_reason":"request_cap","exit_code":0,`) {
+		!strings.Contains(last, `"summary":{"outcome":"deferred","stop_reason":"request_cap","next_at":null,"exit_code":0,`) {
 		t.Errorf("last line = %s", last)
 	}
 	if strings.Contains(out.String(), "canary") {

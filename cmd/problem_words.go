@@ -374,13 +374,17 @@ func writeRequestCap(p *problem, err error, sc scene) {
 	p.Next = "the rest is planned work; the next run continues by itself"
 }
 
-func writeWallClock(p *problem, _ error, sc scene) {
+func writeWallClock(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s reached its time limit", sc.Connector)
 	if sc.MaxTime > 0 {
 		p.Headline += fmt.Sprintf(" (%s)", span(sc.MaxTime))
 	}
 	p.Saved = sc.saved()
 	p.Next = "the next run continues by itself"
+	if stop := stopIn(err); stop != nil && !stop.NotBefore.IsZero() {
+		p.Why = stop.Detail
+		p.Next = fmt.Sprintf("no request leaves before %s; a run after that continues by itself", at(stop.NotBefore, sc.Now))
+	}
 }
 
 func writeRetryBudget(p *problem, err error, sc scene) {

@@ -33,6 +33,8 @@ type summary struct {
 
 	Metrics collection.Metrics // of this run
 	Trouble string             // what stood in its way, if it got no answer
+	Held    string             // what holds back the next request, if the run ended for that
+	NextAt  time.Time          // when it may leave
 
 	RateStart  float64 // requests a second
 	RateEnd    float64
@@ -121,6 +123,13 @@ func (s summary) outcomeWords() string {
 	case collection.NothingNew:
 		return fmt.Sprintf("nothing new: %s returned no record for %s that is new or changed.", provider, name)
 	case collection.Deferred:
+		if s.Held != "" && !s.NextAt.IsZero() {
+			why := clean(s.Held)
+			if s.Reason == collection.WallClock {
+				why = "nothing more can leave before its time limit: " + why
+			}
+			return fmt.Sprintf("paused: %s goes on later: %s. Nothing is lost.", name, why)
+		}
 		switch s.Reason {
 		case collection.RequestCap:
 			if s.RequestCap > 0 {
@@ -281,6 +290,9 @@ func (s summary) next() string {
 	case collection.Complete, collection.NothingNew:
 		return ""
 	case collection.Deferred:
+		if !s.NextAt.IsZero() {
+			return fmt.Sprintf("no request leaves before %s; a run after that continues by itself", at(s.NextAt, s.now()))
+		}
 		return "the next run continues by itself; now: " + resume
 	case collection.Waiting:
 		if until := firstWait(s.Owed, s.now()); !until.IsZero() {
@@ -345,6 +357,7 @@ func (s summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Outcome   collection.Outcome      `json:"outcome"`
 		Reason    *string                 `json:"stop_reason"`
+		NextAt    stamp                   `json:"next_at"`
 		ExitCode  int                     `json:"exit_code"`
 		Mode      collection.Mode         `json:"mode"`
 		Started   stamp                   `json:"started_at"`
@@ -362,7 +375,7 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		Resume    string                  `json:"resume_command"`
 		Moved     bool                    `json:"checkpoint_moved"`
 	}{
-		s.Outcome, textOrNull(string(s.Reason)), s.ExitCode, s.Mode, stamp(s.Started), stamp(s.Ended),
+		s.Outcome, textOrNull(string(s.Reason)), stamp(s.NextAt), s.ExitCode, s.Mode, stamp(s.Started), stamp(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owedKinds(s.Owed), len(s.Owed) - owedCount(s.Owed),
 		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), metricsLineOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
 	})

@@ -145,7 +145,7 @@ func TestSummaryJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"outcome":"deferred","stop_reason":"request_cap","exit_code":0,"mode":"run",` +
+	want := `{"outcome":"deferred","stop_reason":"request_cap","next_at":null,"exit_code":0,"mode":"run",` +
 		`"started_at":"2026-11-21T12:00:00.000Z","ended_at":"2026-11-21T13:23:00.000Z","duration_seconds":4980,` +
 		`"waited":{"backoff_seconds":0,"breaker_seconds":540,"ceiling_seconds":0,"pacing_seconds":1440,"reserve_seconds":0,"retry_after_seconds":540},` +
 		`"this_run":{"slices":193,"records":559702,"records_changed":559000,"records_quarantined":0,"records_older":0,"requests":14269,"retries":0,"throttled":9,"gaps_opened":0,"gaps_filled":0},` +

@@ -40,10 +40,10 @@ func (g *Governor) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 	return p, err
 }
 
-// stopped tells of a budget that is used up, once in a run. A stop until a time
-// is none of the run's own budgets. g.mu is held.
+// stopped tells of a budget that is used up, once in a run. A request cap until a
+// time is a ceiling or a reserve, and none of the run's own budgets. g.mu is held.
 func (g *Governor) stopped(stop *collection.Stop, now time.Time, stream string) *collection.Stop {
-	if limit, ok := g.budget.limit(stop.Reason); ok && stop.NotBefore.IsZero() && g.budget.firstTold(stop.Reason) {
+	if limit, ok := g.budget.limit(stop.Reason); ok && (stop.NotBefore.IsZero() || stop.Reason == collection.WallClock) && g.budget.firstTold(stop.Reason) {
 		g.tell(collection.Event{Kind: collection.BudgetExhausted,
 			Budget: &collection.BudgetInfo{Axis: stop.Reason, Limit: limit}}, now, stream)
 	}

@@ -36,7 +36,7 @@ func TestCeilingsHoldAtOnce(t *testing.T) {
 				ok(w, r)
 			})
 			ceilings := []collection.Ceiling{{Count: 5, Per: time.Second}, {Count: 30, Per: time.Minute}, {Count: 100, Per: 24 * time.Hour}}
-			g := govern(t, pacing.Config{Base: m, Concurrency: 8, Provider: collection.Provider{Ceilings: ceilings, Unpaced: unpaced}})
+			g := govern(t, pacing.Config{Base: m, Concurrency: 8, Provider: collection.Provider{Ceilings: ceilings, Unpaced: unpaced, Limits: collection.Limits{LongestWait: 24 * time.Hour}}})
 			start := time.Now()
 			var wg sync.WaitGroup
 			for range 120 {

@@ -132,7 +132,7 @@ type limitsSpec struct {
 	Cursor           size     `yaml:"cursor" default:"'16KiB'" about:"the longest cursor"`
 	PagesWithoutNew  count    `yaml:"pages_without_new_record" default:"'3'" about:"a walk ends after so many pages in a row that bring nothing new"`
 	Attempts         count    `yaml:"attempts" default:"'5'" about:"how often one request is sent at most"`
-	LongestRetryWait duration `yaml:"longest_retry_after" default:"'5m'" about:"a longer wait that the provider asks for ends the run"`
+	LongestRetryWait duration `yaml:"longest_retry_after" default:"'5m'" about:"a longer wait that the provider asks for, or for a ceiling that is used up, ends the run"`
 }
 
 type defaultsSpec struct {

@@ -59,6 +59,7 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 	f := g.flights.at(slot.Index())
 	f.id, f.slot, f.stream, f.route = g.sent, slot, r.Stream, int32(l.route)
 	f.ticket = g.routes[l.route].onSend(l.weight, now)
+	p.Save, g.settled, g.left = g.settled, false, now
 	for i := range g.windows {
 		w := &g.windows[i]
 		w.add(now, l.units)

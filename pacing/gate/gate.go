@@ -45,7 +45,9 @@ type Gate struct {
 	ceiling float64 // the strictest pace the owner allows; 0: none declared
 	unpaced bool
 	sent    uint64
-	calm    bool // nothing has a say but the pace, the ceilings and the slots: see [Gate.isCalm]
+	left    moment // when the latest request left, of whichever process
+	settled bool   // and that is saved: nothing has left since
+	calm    bool   // nothing has a say but the pace, the ceilings and the slots: see [Gate.isCalm]
 
 	longestWait time.Duration
 }

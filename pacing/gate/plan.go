@@ -35,11 +35,17 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 		}
 	}
 	until, open := way.law.Next(now)
-	cause := collection.WaitPacing
+	cause, paced := collection.WaitPacing, max(until, now)
+	full := -1 // the window that is waited for
 	for i := range g.windows {
 		if w := &g.windows[i]; !w.fits(l.units) {
-			until, cause = longest(until, cause, w.next(now, l.units), collection.WaitWindow)
+			if next := w.next(now, l.units); next > until {
+				until, cause, full = next, collection.WaitWindow, i
+			}
 		}
+	}
+	if full >= 0 && until-paced > g.longestWait {
+		return Plan{Stop: &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.when(until), Detail: g.windows[full].usedUp()}}
 	}
 	if !r.NotBefore.IsZero() {
 		until, cause = longest(until, cause, g.clock.of(r.NotBefore), collection.WaitBackoff)
@@ -51,7 +57,7 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 	switch {
 	case until > now:
 		if g.late(r, until) {
-			return Plan{Stop: &collection.Stop{Reason: collection.WallClock}}
+			return Plan{Stop: &collection.Stop{Reason: collection.WallClock, NotBefore: g.clock.when(until), Detail: g.slow(cause, full, way)}}
 		}
 		return Plan{Until: g.clock.when(until), Cause: cause}
 	case g.breaker.probing:
@@ -60,6 +66,20 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 		return Plan{}
 	}
 	return Plan{Ready: true}
+}
+
+// slow says what holds back a request that would leave too late; "" for what
+// the caller knows better.
+func (g *Gate) slow(cause collection.WaitCause, full int, way *route) string {
+	switch {
+	case cause == collection.WaitWindow && full >= 0:
+		return g.windows[full].usedUp()
+	case cause == collection.WaitPacing && way.law.Rate() > 0:
+		return "the pace is one request every " + inWords(time.Duration(float64(time.Second)/way.law.Rate()))
+	case cause == collection.WaitReserve:
+		return reservedWords
+	}
+	return ""
 }
 
 // longest returns the later of two waits, the first if they are equal.

@@ -19,6 +19,7 @@ type kept struct {
 	RecordedAt time.Time    `json:"recorded_at"`
 	law.Memory              // of the law
 	Ceiling    float64      `json:"ceiling_per_second,omitempty"`
+	Left       time.Time    `json:"left_at,omitzero"` // the latest request; zero: that is not known
 	Hold       time.Time    `json:"hold_until,omitzero"`
 	Breaker    *keptBreaker `json:"breaker,omitempty"`
 	Freeze     *keptFreeze  `json:"freeze,omitempty"`
@@ -44,6 +45,9 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		Clamp:      g.clamp.snapshot(&g.clock),
 		Routes:     g.keepRoutes(now),
 	}
+	if g.settled {
+		k.Left = saved(g.clock.when(g.left))
+	}
 	for i := range g.windows {
 		k.Windows = append(k.Windows, g.windows[i].snapshot(&g.clock, now))
 	}
@@ -55,8 +59,9 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 }
 
 // SettleUp gives back what the windows have reserved, because the process
-// ends: the next snapshot has only what has left.
+// ends: the next snapshot has only what has left, and when the latest did.
 func (g *Gate) SettleUp() {
+	g.settled = true
 	for i := range g.windows {
 		g.windows[i].credit = 0
 	}
@@ -90,6 +95,7 @@ func parseState(state []byte, now time.Time) (kept, error) {
 		}
 	}
 	move(&k.HeardAt, 0)
+	move(&k.Left, 0)
 	if k.Clamp != nil {
 		move(&k.Clamp.Since, 0)
 	}
@@ -124,9 +130,39 @@ func parseState(state []byte, now time.Time) (kept, error) {
 	return k, nil
 }
 
-// Restore continues with a saved state. After an error nothing has changed.
+// longAgo is before anything that matters to a pace.
+const longAgo = 24 * time.Hour
+
+// firstWait is how long the first request of a run waits in any case, unless
+// the pace is faster: so a process that dies and is started again and again is
+// not faster than that, whatever it forgot.
+const firstWait = time.Second
+
+// follow makes a pace that is slower than firstWait go on after left, when the
+// latest request of the runs before left: a run need not last an interval for
+// something to leave in it. It is now if that is not known, as after a crash. So
+// before a request leaves, what is saved must not say any more that none has.
+func (g *Gate) follow(left, now moment) {
+	g.left = left
+	for _, r := range g.routes {
+		rate := r.law.Rate()
+		if rate == 0 || rate >= 1/firstWait.Seconds() {
+			continue
+		}
+		// A law knows no request of before it: it waits an interval from when it
+		// is first asked.
+		interval := moment(float64(time.Second) / rate)
+		r.law.Next(now - min(now-left, interval-firstWait))
+		g.settled = g.settled || left < now
+	}
+}
+
+// Restore continues with a saved state; without one, as a gate that nothing has
+// left by yet. After an error nothing has changed.
 func (g *Gate) Restore(state []byte, now time.Time) error {
 	if len(state) == 0 {
+		since := g.clock.moment(now)
+		g.follow(since-longAgo, since) // nothing ever left
 		return nil
 	}
 	k, err := parseState(state, now)
@@ -152,5 +188,10 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 			}
 		}
 	}
+	left := since
+	if !k.Left.IsZero() {
+		left = g.clock.of(k.Left)
+	}
+	g.follow(left, since)
 	return nil
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"time"
 
 	"collect/collection"
@@ -60,6 +61,37 @@ func (w *window) next(now moment, n int) moment {
 		}
 	}
 	return now
+}
+
+// usedUp says that nothing fits for a while.
+func (w *window) usedUp() string {
+	per := "in " + inWords(w.per)
+	switch w.per {
+	case time.Second:
+		per = "a second"
+	case time.Minute:
+		per = "a minute"
+	case time.Hour:
+		per = "an hour"
+	case 24 * time.Hour:
+		per = "a day"
+	}
+	noun := "requests"
+	if w.count == 1 {
+		noun = "request"
+	}
+	return fmt.Sprintf("the ceiling of %d %s %s is used up", w.count, noun, per)
+}
+
+// inWords returns a length of time in the largest unit that counts it well.
+func inWords(d time.Duration) string {
+	switch {
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%.3g h", d.Hours())
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%.3g min", d.Minutes())
+	}
+	return fmt.Sprintf("%.3g s", d.Seconds())
 }
 
 func (w *window) expire(now moment) {
