@@ -132,6 +132,9 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	p.first = from.Token == "" && win.anchor == "" // an anchor is from a page before
 	w.cutOverlap(p, from.Token)
 	w.split(p, &s)
+	if warning := w.maybeCut(p); warning != nil {
+		p.warnings = append(p.warnings, *warning)
+	}
 	s.Warnings = p.warnings
 	f, err := footingOf(from.High)
 	if err != nil {

@@ -1,0 +1,98 @@
+package declarative
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"collect/collection"
+)
+
+// usualSizes are how many records a page has where nobody asks for another
+// number, or for the most.
+var usualSizes = []int{20, 25, 30, 50, 100, 200, 250, 500, 1000}
+
+// manySizes are those of usualSizes that a list which is whole seldom has: of
+// thousands of lists, one for each parent, some have twenty records.
+const manySizes = 100
+
+// maybeCut returns a warning if a list that is declared as one page seems to be
+// cut into several: its envelope leads on to another one, or it has exactly as
+// many records as a page.
+func (w *walk) maybeCut(p *page) *collection.Warning {
+	if one, ok := w.st.page.(onePage); !ok || one.detail || p.body == nil {
+		return nil
+	}
+	n := len(p.elements)
+	if name := leadsOn(p.body, w.st.records); name != "" {
+		return &collection.Warning{Code: collection.MaybeOnePage, Text: fmt.Sprintf(
+			"%d records came, `%s` leads on, and `page` says that there is one page: say how the list is cut into pages", n, name)}
+	}
+	usual := slices.Contains(usualSizes, n) && (n >= manySizes || w.at.Partition == "")
+	if !usual && !w.asksFor(n) || tellsTotal(p.body, w.st.records, n) {
+		return nil
+	}
+	return &collection.Warning{Code: collection.MaybeOnePage, Text: fmt.Sprintf(
+		"exactly %d records came, as many as one page often has, and `page` says that there is one page: if the list is cut, say how", n)}
+}
+
+// asksFor reports whether the query of the stream asks for n of something, such
+// as limit=15, and n is no small number.
+func (w *walk) asksFor(n int) bool {
+	return n >= 10 && slices.ContainsFunc(w.st.query, func(q templated) bool { return q.value.expand(w.scope) == strconv.Itoa(n) })
+}
+
+// holders are the objects of an envelope that say how a list goes on.
+var holders = []string{"links", "_links", "meta", "_meta", "metadata", "paging", "pagination", "page_info", "pageInfo", "response_metadata"}
+
+// leadsOn returns the name of a member of the envelope of a list that leads to
+// another page, or says that there is one; "" if there is none.
+func leadsOn(body []byte, records path) (name string) {
+	inEnvelope(body, records, func(key, value gjson.Result) bool {
+		more := key.Str == "has_more" || key.Str == "hasMore" || key.Str == "more"
+		if leadingOn.MatchString(key.Str) && !leadingAway.MatchString(key.Str) && hasValue(value) || more && value.Type == gjson.True {
+			name = "…"
+			if plainName.MatchString(key.Str) {
+				name = key.Str
+			}
+		}
+		return name == ""
+	})
+	return name
+}
+
+// tellsTotal reports whether the envelope of a list says that it has n records.
+func tellsTotal(body []byte, records path, n int) (tells bool) {
+	inEnvelope(body, records, func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "total", "total_count", "totalCount", "total_results", "totalResults", "total_records", "totalRecords", "total_items", "totalItems":
+			tells = value.Type == gjson.Number && value.Num == float64(n)
+		}
+		return !tells
+	})
+	return tells
+}
+
+// inEnvelope calls see with the members of the envelope of a list, and of the
+// objects in it that say how it goes on, until it returns false.
+func inEnvelope(body []byte, records path, see func(key, value gjson.Result) bool) {
+	if !records.set || body[0] != '{' {
+		return
+	}
+	on := true
+	gjson.ParseBytes(body).ForEach(func(key, value gjson.Result) bool {
+		switch {
+		case key.Str == records.steps[0]:
+		case slices.Contains(holders, key.Str) && value.IsObject():
+			value.ForEach(func(key, value gjson.Result) bool {
+				on = see(key, value)
+				return on
+			})
+		default:
+			on = see(key, value)
+		}
+		return on
+	})
+}

@@ -1,0 +1,55 @@
+package declarative_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"collect/collection"
+)
+
+// TestOnePageThatMayBeCut: a list that is declared as one page, and seems to be
+// one of several, is told of.
+func TestOnePageThatMayBeCut(t *testing.T) {
+	const none = "records: items, page: {none: true}"
+	const exactly = "exactly %d records came"
+	tests := []struct {
+		stream, body string
+		want         string // the beginning of the warning
+	}{
+		{none, list(1, 100, ""), fmt.Sprintf(exactly, 100)},
+		{none, list(1, 99, ""), ""},
+		{none, list(1, 101, ""), ""},
+		{none, list(1, 20, ""), fmt.Sprintf(exactly, 20)},
+		{none, list(1, 10, ""), ""},
+		{none, `{"items":[]}`, ""},
+		{"page: {none: true}", things(1, 50), fmt.Sprintf(exactly, 50)},
+		{"query: {limit: 15}, " + none, list(1, 15, ""), fmt.Sprintf(exactly, 15)},
+		{"query: {limit: 16}, " + none, list(1, 15, ""), ""},
+		{none, list(1, 100, `,"total":100`), ""},
+		{none, list(1, 100, `,"total":2509`), fmt.Sprintf(exactly, 100)},
+		{none, list(1, 100, `,"meta":{"total_count":100}`), ""},
+		{none, list(1, 7, `,"next":"/things?page=2"`), "7 records came, `next` leads on"},
+		{none, list(1, 7, `,"continue":{"rvcontinue":"x"}`), "7 records came, `continue` leads on"},
+		{none, list(1, 7, `,"pageInfo":{"hasNextPage":true}`), "7 records came, `hasNextPage` leads on"},
+		{none, list(1, 7, `,"has_more":true`), "7 records came, `has_more` leads on"},
+		{none, list(1, 7, `,"has_more":false,"next":null,"links":{"self":"/things"},"nextSyncToken":"x"`), ""},
+		{"page: {cursor: {from: next, param: c}}, records: items", list(1, 100, `,"next":null`), ""},
+	}
+	for _, test := range tests {
+		slice, err := first(t, answer(200, test.body), test.stream)
+		if err != nil {
+			t.Errorf("%s: %v", test.stream, err)
+		}
+		got := ""
+		for _, w := range slice.Warnings {
+			if w.Code != collection.MaybeOnePage {
+				t.Errorf("%s: %v", test.stream, w)
+			}
+			got += w.Text
+		}
+		if !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
+			t.Errorf("%s with %d bytes: %q, want %q…", test.stream, len(test.body), got, test.want)
+		}
+	}
+}
