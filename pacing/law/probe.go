@@ -7,23 +7,23 @@ import (
 
 // The constants of the ways up.
 const (
-	doubleLeast = 8.0              // answers in which the pace doubles at the start,
-	doubleTime  = 5 * time.Second  // and the time in which it does
-	climbShare  = 0.25             // of the way to the goal, in the interval, for each answer
-	stepFirst   = 0.05             // of a probe
-	stepLeast   = 0.02             //
-	stepMost    = 0.25             //
-	farApart    = 1.5              // a pace that was refused and a plateau
-	stepGrow    = 1.6              // from one level to the next
-	probeLeast  = 64               // answers before a probe
-	probeMost   = 4096             //
-	probeTime   = 10 * time.Minute // and the time that is enough,
-	probeSure   = 20 * time.Minute // or where several episodes agreed
-	dwellLeast  = 30 * time.Second // at a level
-	dwellMost   = 400              // or answers, if they take less time
-	dwellCount  = 20               // answers at a level
-	probeCost   = 30               // lengths of the last episode between two of them
-	costMost    = time.Hour        //
+	doubleLeast = 8.0                     // answers in which the pace doubles at the start,
+	doubleTime  = 2500 * time.Millisecond // and the time in which it does
+	climbShare  = 0.25                    // of the way to the goal, in the interval, for each answer
+	stepFirst   = 0.05                    // of a probe
+	stepLeast   = 0.02                    //
+	stepMost    = 0.25                    //
+	farApart    = 1.5                     // a pace that was refused and a plateau
+	stepGrow    = 1.6                     // from one level to the next
+	probeLeast  = 64                      // answers before a probe
+	probeMost   = 4096                    //
+	probeTime   = 10 * time.Minute        // and the time that is enough,
+	probeSure   = 20 * time.Minute        // or where several episodes agreed
+	dwellLeast  = 30 * time.Second        // at a level
+	dwellMost   = 400                     // or answers, if they take less time
+	dwellCount  = 20                      // answers at a level
+	probeCost   = 30                      // lengths of the last episode between two of them
+	costMost    = time.Hour               //
 )
 
 // A level is a pace that a probe tried, and since when.
