@@ -95,6 +95,7 @@ func TestExplainWhatBinds(t *testing.T) {
 		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 2, PerSecond: 2}, false, "why 3.4/s?", "only you can raise it", "20,000"},
 		{gate.Constraint{Name: gate.ClampOf, PerSecond: 2}, false, "why 3.4/s?", "given back", "20,000"},
 		{gate.Constraint{Name: gate.Announced, PerSecond: 2, Since: noon}, false, "why 3.4/s?", "the provider says", "20,000"},
+		{gate.Constraint{Name: gate.Undeclared, PerSecond: 4}, false, "why 3.4/s?", "`ceiling: {per_second: N}`", "20,000"},
 		{gate.Constraint{Name: gate.InFlightMax, Count: 1, Used: 1, Blocks: true}, false, "why 3.4/s?", "--concurrency", "20,000"},
 	} {
 		e := paced()

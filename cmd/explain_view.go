@@ -93,9 +93,6 @@ func (e explained) constraints() []explainedConstraint {
 		}
 		all = append(all, explainedConstraint{what, why, k.Binds})
 	}
-	if e.Known && e.Pace.Ceiling == nil && e.Pace.PerSecond > 0 {
-		all = append(all, explainedConstraint{"4.0/s", "the default: no ceiling is declared, and nobody has vouched for this provider", false})
-	}
 	return all
 }
 
@@ -129,6 +126,8 @@ func (e explained) words(k gate.Constraint) (what, why string) {
 		return rate(k.PerSecond), "the ceiling, lowered for now: too much was refused under it" + e.since(k)
 	case gate.Announced:
 		return rate(k.PerSecond), "announced by the provider" + e.since(k)
+	case gate.Undeclared:
+		return rate(k.PerSecond), "no ceiling is declared: this bound rises with clean answers"
 	case gate.Learned:
 		return rate(k.PerSecond), "learned; last confirmed " + ago(k.Since, e.Now)
 	case gate.InFlightMax:
@@ -266,6 +265,9 @@ func (e explained) faster() string {
 		return "Time. Asking earlier would only be refused."
 	case gate.CeilingOf:
 		return "A higher ceiling, if the provider allows more: only you can raise it. Try it on a model first: collect simulate --ceiling"
+	case gate.Undeclared:
+		return "A ceiling that you declare, in the connector file: `ceiling: {per_second: N}`, or under `providers:` in collect.yaml: " +
+			"`ceiling_per_second: N`. Without one the bound doubles after 200 clean answers."
 	case gate.ClampOf:
 		return "Time: the ceiling is given back as soon as less is refused."
 	case gate.Announced:

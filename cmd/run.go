@@ -36,7 +36,7 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane` to walk, incremental or backfill: each has checkpoints of its own")
 	flags.Int64Var(&o.maxRequests, "max-requests", 0, "end as a planned pause after `n` requests, retries included")
 	flags.Var((*durationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight has 5 s more")
-	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (1)")
+	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (what the pace needs, up to 8)")
 	flags.CountVarP(&o.quiet, "quiet", "q", "print nothing unless it needs you")
 	flags.Var((*durationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end")
 	flags.BoolVar(&o.strict, "strict", false, "exit 10 on a planned pause, 11 on warnings, and 76 on a warning that the data may not be all there is")

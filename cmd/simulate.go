@@ -70,7 +70,7 @@ figures each time.`,
 	flags.IntVar(&o.seeds, "seeds", o.seeds, "try `n` providers of each kind")
 	flags.Var((*durationFlag)(&o.time), "time", "how `long` the client works, at most 1d")
 	flags.Float64Var(&o.ceiling, "ceiling", 0, "allow `n` requests a second (20)")
-	flags.IntVar(&o.concurrency, "concurrency", 0, "allow `n` requests in flight (32; with --connector 1)")
+	flags.IntVar(&o.concurrency, "concurrency", 0, "allow `n` requests in flight (32; with --connector as a run has)")
 	flags.StringVar(&o.connector, "connector", "", "allow what this `name or file` allows")
 	flags.StringVar(&o.svg, "svg", "", "write the picture to this `file`, too")
 	help := c.HelpFunc()
@@ -188,7 +188,7 @@ func (a *app) allowed(name string, s *sim.Setup) error {
 		return &usageError{fmt.Sprintf("--connector: %s has `pace: off`; there is nothing to try", name)}
 	}
 	s.Ceilings, s.Start = append([]collection.Ceiling{}, p.Ceilings...), p.StartPerSecond
-	s.Concurrency = max(1, s.Concurrency)
+	s.Concurrency = p.InFlight(s.Concurrency)
 	return nil
 }
 

@@ -104,7 +104,7 @@ func setupWords(s sim.Setup, seeds int) string {
 	case s.Ceilings == nil:
 		allows = []string{ceilingWords(collection.Ceiling{Count: sim.Ceiling, Per: time.Second})}
 	case len(allows) == 0:
-		allows = []string{"no ceiling, so 4 a second"}
+		allows = []string{"no ceiling, so what is earned"}
 	}
 	inFlight := s.Concurrency
 	if inFlight == 0 {

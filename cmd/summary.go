@@ -239,6 +239,8 @@ func (s summary) rateWords() string {
 	}
 	if s.Ceiling > 0 {
 		text += ", ceiling " + rate(s.Ceiling)
+	} else {
+		text += ", no ceiling declared"
 	}
 	return text + " (kept for next time)"
 }

@@ -52,6 +52,24 @@ type Provider struct {
 	Limits         Limits
 }
 
+// UndeclaredInFlight is how many requests are in flight at most if neither the
+// connector nor the user says anything. A server that is not paced gets one.
+const UndeclaredInFlight = 8
+
+// Undeclared reports whether nothing was said of the requests in flight by a user
+// who asks for n, 0 for nothing in particular: then the pace decides.
+func (p *Provider) Undeclared(n int) bool {
+	return p.Concurrency.Max <= 0 && n <= 0 && !p.Unpaced
+}
+
+// InFlight returns how many requests may be in flight for a user who asks for n.
+func (p *Provider) InFlight(n int) int {
+	if p.Undeclared(n) {
+		return UndeclaredInFlight
+	}
+	return p.Concurrency.Of(n)
+}
+
 // A Renewal gets credentials that do not last, such as access tokens. It is
 // safe for concurrent use.
 type Renewal interface {

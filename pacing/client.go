@@ -108,7 +108,7 @@ func New(c Config) (*Governor, error) {
 		limits:      c.Provider.Limits.WithDefaults(),
 		budget:      c.Budget,
 		base:        c.Base,
-		concurrency: c.Provider.Concurrency.Of(c.Concurrency),
+		concurrency: c.Provider.InFlight(c.Concurrency),
 		random:      c.Random,
 		save:        c.Save,
 		observe:     c.Observe,

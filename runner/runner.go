@@ -106,7 +106,8 @@ func New(c Config) (*Runner, error) {
 	if c.Budget == nil {
 		c.Budget = pacing.NewBudget(pacing.BudgetLimits{})
 	}
-	c.Concurrency = c.Connector.Provider().Concurrency.Of(c.Concurrency)
+	provider, asked := c.Connector.Provider(), c.Concurrency
+	c.Concurrency = provider.InFlight(asked)
 	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begun: map[collection.Place]bool{}, warned: map[warningKind]int{}}
 
 	r.streams = c.Connector.Streams()
@@ -119,12 +120,11 @@ func New(c Config) (*Runner, error) {
 		r.streams = slices.DeleteFunc(r.streams, func(s collection.Stream) bool { return !slices.Contains(c.Streams, s.Name) })
 	}
 
-	provider := c.Connector.Provider()
 	r.limits = provider.Limits.WithDefaults()
 	governor, err := pacing.New(pacing.Config{
 		Provider:    provider,
 		Budget:      c.Budget,
-		Concurrency: c.Concurrency,
+		Concurrency: asked,
 		Base:        c.Base,
 		Restore:     c.Learned,
 		Desk:        c.Desk,

@@ -48,7 +48,7 @@ type providerSpec struct {
 	StartPerSecond number          `yaml:"start_per_second" default:"the client's" about:"the pace of the first run, in requests a second"`
 	Pace           scalar          `yaml:"pace" default:"'on'" about:"'off' for a server that you own"`
 	Law            scalar          `yaml:"law" default:"'plateau'" about:"how the pace is learned: 'plateau', 'aimd', or 'interval-step'" more:"; see [pacing-score.md](pacing-score.md)"`
-	Concurrency    concurrencySpec `yaml:"concurrency" default:"one request at a time" about:"requests in flight at once" more:": '{max: 8, law: aimd}'; see Pace"`
+	Concurrency    concurrencySpec `yaml:"concurrency" default:"as many as the pace needs, at most 8" about:"requests in flight at once" more:": '{max: 8, law: aimd}'; see Pace"`
 	Clamp          clampSpec       `yaml:"clamp" default:"on" about:"'off', or how far the ceiling gives way while too much is refused" more:": '{burn: 5%, least: 50%, step: 10%, cooldown: 60s}'; see Pace"`
 	Quota          quotaSpec       `yaml:"quota" default:"none" about:"a share of each long limit that is left for people" more:": '{reserve: 20%}'; see Pace"`
 	On403          scalar          `yaml:"on_403" default:"'freeze'" about:"a 403 that nothing explains: 'freeze' all calls, 'hold' them until an operator releases, or make it a 'gap'"`

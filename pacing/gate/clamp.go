@@ -124,7 +124,7 @@ func (g *Gate) spread() float64 {
 	if (g.ceiling == 0 || g.clamp.down == 0) && (len(g.routes) == 1 || g.unpaced) {
 		return 0
 	}
-	return cmp.Or(g.ceiling, law.Ceiling) * g.clamped()
+	return cmp.Or(g.ceiling, g.Most()) * g.clamped()
 }
 
 // clamped returns how much of the ceiling is in force. Without a ceiling there

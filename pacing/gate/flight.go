@@ -94,6 +94,9 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		g.calm = false
 		changes, save = g.weigh(f, o, at, now)
 	}
+	if g.slots.Paced() {
+		g.slots.Pace(g.Rate())
+	}
 	f.id = 0
 	return changes, save
 }

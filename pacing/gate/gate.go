@@ -78,11 +78,11 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 	for _, c := range ceilings {
 		g.windows = append(g.windows, newWindow(c))
 	}
-	start, most := cmp.Or(p.StartPerSecond, law.Start), law.Ceiling
+	start := cmp.Or(p.StartPerSecond, law.Start)
 	if strictest := strictest(ceilings); strictest > 0 {
 		g.ceiling = law.PerSecond(strictest)
-		most = g.ceiling
 	}
+	most := g.ceiling
 	name = cmp.Or(name, p.Law)
 	first, err := law.New(name, start, most, g.random)
 	if err != nil {
@@ -100,7 +100,7 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 	}
 	g.routes = []*route{{law: first}}
 	g.declare(p)
-	g.slots, err = limiter(p.Concurrency, concurrency)
+	g.slots, err = limiter(&p, concurrency)
 	return g, err
 }
 
@@ -114,11 +114,16 @@ func (g *Gate) Draw(random func() float64) {
 	}
 }
 
-// limiter returns the bound of the requests in flight. What nobody declared
-// stays where the user put it.
-func limiter(c collection.Concurrency, asked int) (*inflight.Limiter, error) {
-	if c.Max > 0 && c.Law == "" {
-		c.Law = inflight.AIMD
+// limiter returns the bound of the requests in flight. What only the user asked
+// for stays there, and where nothing was said the pace decides.
+func limiter(p *collection.Provider, asked int) (*inflight.Limiter, error) {
+	law := p.Concurrency.Law
+	switch {
+	case law != "":
+	case p.Concurrency.Max > 0:
+		law = inflight.AIMD
+	case p.Undeclared(asked):
+		law = inflight.Needed
 	}
-	return inflight.New(c.Law, c.Of(asked))
+	return inflight.New(law, p.InFlight(asked))
 }

@@ -25,7 +25,7 @@ type Outcome struct {
 
 // forLaw returns what it says of the pace.
 func (o *Outcome) forLaw() law.Outcome {
-	return law.Outcome{Signal: o.Signal, Weak: o.Weak, Refused: o.Refused != "", Hold: o.Hold, Windows: o.Windows}
+	return law.Outcome{Signal: o.Signal, Weak: o.Weak, Refused: o.Refused != "", Hold: o.Hold, Windows: o.Windows, MaxRate: o.MaxRate}
 }
 
 // Retry-After is whole seconds, and many clients are told the same one: a

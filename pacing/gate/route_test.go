@@ -93,7 +93,8 @@ func TestLearnedRoutes(t *testing.T) {
 // TestRoutesAreBounded: a provider that names a new bucket in each answer gets
 // 64, and what comes after shares the first; it never gets a burst.
 func TestRoutesAreBounded(t *testing.T) {
-	g, now := open(t, collection.Provider{}), t0
+	declared := collection.Provider{Ceilings: []collection.Ceiling{{Count: 4, Per: time.Second}}}
+	g, now := open(t, declared), t0
 	for i := range 300 {
 		next, _ := send(t, g, fmt.Sprint("stream", i%90), now, told(fmt.Sprint("bucket", i)))
 		if next.Sub(now) < 240*ms && i > 0 {
@@ -105,7 +106,7 @@ func TestRoutesAreBounded(t *testing.T) {
 		t.Errorf("%d routes, want 64", got)
 	}
 	state := g.Snapshot(now)
-	if again := resume(t, collection.Provider{}, state, now); again.Routes() != 64 {
+	if again := resume(t, declared, state, now); again.Routes() != 64 {
 		t.Errorf("%d routes after a restart, want 64", again.Routes())
 	} else if twice := again.Snapshot(now); string(twice) != string(state) {
 		t.Errorf("saved as\n%s\nand again as\n%s", state, twice)

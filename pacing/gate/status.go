@@ -33,15 +33,16 @@ type Status struct {
 
 // The names of constraints.
 const (
-	Learned     = "learned"   // the pace that the law found
-	Announced   = "announced" // the pace that the provider told
-	CeilingOf   = "ceiling"   // a window of the owner
-	ClampOf     = "clamp"     // the strictest ceiling, lowered because too much was refused under it
-	ReserveOf   = "reserve"   // what is left of a limit is for people
-	HoldOf      = "hold"      // the provider asked for silence
-	BreakerOf   = "breaker"   // it is open
-	FreezeOf    = "freeze"    // the account was refused
-	InFlightMax = "in_flight" // the requests in flight at once
+	Learned     = "learned"    // the pace that the law found
+	Undeclared  = "undeclared" // the bound of a provider without a ceiling, which rises with clean answers
+	Announced   = "announced"  // the pace that the provider told
+	CeilingOf   = "ceiling"    // a window of the owner
+	ClampOf     = "clamp"      // the strictest ceiling, lowered because too much was refused under it
+	ReserveOf   = "reserve"    // what is left of a limit is for people
+	HoldOf      = "hold"       // the provider asked for silence
+	BreakerOf   = "breaker"    // it is open
+	FreezeOf    = "freeze"     // the account was refused
+	InFlightMax = "in_flight"  // the requests in flight at once
 )
 
 // A Constraint is one of the reasons why requests leave no faster. It has a
@@ -62,10 +63,14 @@ type Constraint struct {
 // Status returns how things stand at now.
 func (g *Gate) Status(at time.Time) Status {
 	now := g.clock.moment(at)
-	return g.status(g.Rate(), g.routes[0].keep(&g.clock).HeardAt, now)
+	bound := g.Most()
+	if g.unpaced {
+		bound = 0
+	}
+	return g.status(g.Rate(), bound, g.routes[0].keep(&g.clock).HeardAt, now)
 }
 
-func (g *Gate) status(rate float64, heard time.Time, now moment) Status {
+func (g *Gate) status(rate, bound float64, heard time.Time, now moment) Status {
 	s := Status{
 		PerSecond: rate, HeardAt: heard, Ceiling: g.perSecond(), HoldUntil: g.clock.ahead(g.hold, now),
 		Breaker: g.breaker.state, OpenUntil: g.OpenUntil(), Failure: g.breaker.failure,
@@ -76,12 +81,13 @@ func (g *Gate) status(rate float64, heard time.Time, now moment) Status {
 	if g.freeze.frozen {
 		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.reason, g.freeze.note, g.freeze.ends(&g.clock)
 	}
-	s.Constraints = g.constraints(s, now)
+	s.Constraints = g.constraints(s, bound, now)
 	return s
 }
 
-// constraints returns what limits the pace of s.
-func (g *Gate) constraints(s Status, now moment) []Constraint {
+// constraints returns what limits the pace of s, where bound is the highest that
+// it can be.
+func (g *Gate) constraints(s Status, bound float64, now moment) []Constraint {
 	var all []Constraint
 	if s.Frozen {
 		all = append(all, Constraint{Name: FreezeOf, Until: s.FrozenUntil, Blocks: g.freeze.blocks(now)})
@@ -102,6 +108,9 @@ func (g *Gate) constraints(s Status, now moment) []Constraint {
 	}
 	if share := g.clamped(); share < 1 {
 		all = append(all, Constraint{Name: ClampOf, PerSecond: share * g.ceiling, Since: g.clock.when(g.clamp.since)})
+	}
+	if g.ceiling == 0 && bound > 0 {
+		all = append(all, Constraint{Name: Undeclared, PerSecond: bound})
 	}
 	if s.PerSecond > 0 {
 		all = append(all, Constraint{Name: Learned, PerSecond: s.PerSecond, Since: s.HeardAt})
@@ -234,7 +243,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	if k.Interval > 0 {
 		rate = law.PerSecond(k.Interval)
 	}
-	return g.status(rate, k.HeardAt, at), nil
+	return g.status(rate, k.Earned(), k.HeardAt, at), nil
 }
 
 // Binding names the constraint that binds; "" if none does.
@@ -268,8 +277,15 @@ func (g *Gate) Rate() float64 {
 	return min(cmp.Or(sum, g.routes[0].law.Rate()), g.Most())
 }
 
-// Most returns the highest rate there can be.
-func (g *Gate) Most() float64 { return g.routes[0].law.Most() }
+// Most returns the highest rate there can be now. Where none is declared, it is
+// the highest that any route earned.
+func (g *Gate) Most() float64 {
+	most := 0.0
+	for _, r := range g.routes {
+		most = max(most, r.law.Most())
+	}
+	return most
+}
 
 // Concurrency returns how many requests may be in flight at once.
 func (g *Gate) Concurrency() int { return g.slots.Limit() }

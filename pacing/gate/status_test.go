@@ -81,7 +81,7 @@ func TestOneConstraintBinds(t *testing.T) {
 func TestEachLimitIsTold(t *testing.T) {
 	g := open(t, collection.Provider{StartPerSecond: 1, Routes: map[string]collection.Route{"found": {Name: "search"}}})
 	got := strings.Join(lines(g.Status(t0).Constraints, t0), "\n")
-	if want := "learned() 1/s binds\nlearned(search) 1/s\nin_flight()"; got != want {
+	if want := "undeclared() 4/s\nlearned() 1/s binds\nlearned(search) 1/s\nin_flight()"; got != want {
 		t.Errorf("told are\n%s\nwant\n%s", got, want)
 	}
 }

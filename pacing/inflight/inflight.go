@@ -24,13 +24,18 @@ const (
 // Laws returns the names of the laws.
 func Laws() []string { return []string{Fixed, AIMD, MIMD, Gradient} }
 
+// Needed is the law where nothing is declared: as many as the pace needs. The
+// pace must be told to it: see [Limiter.Pace].
+const Needed = "needed"
+
 // Most is the highest maximum: a file descriptor for each, and no provider of
 // records that grants more is known.
 const Most = 512
 
 // A Limiter bounds what is in flight. It is not safe for concurrent use.
 type Limiter struct {
-	law      mover // nil: the limit stays
+	law      mover   // nil: the limit stays
+	needed   *needed // the law, if it is that; nil: it is another
 	most     int
 	scarce   float64 // the share of the limit that is left in force; 1: all of it
 	inFlight int
@@ -62,6 +67,9 @@ func New(name string, most int) (*Limiter, error) {
 		l.law = newSteps(1, most, name == MIMD)
 	case Gradient:
 		l.law = newGradient(most)
+	case Needed:
+		l.needed = &needed{most: most, now: 1}
+		l.law = l.needed
 	default:
 		return nil, fmt.Errorf("no law of requests in flight is called %q: there are %s", name, strings.Join(Laws(), ", "))
 	}
@@ -170,6 +178,15 @@ const (
 	scarceLeast = 0.2
 	scarceSpan  = 0.4
 )
+
+// Paced reports whether the limit depends on the pace.
+func (l *Limiter) Paced() bool { return l.needed != nil }
+
+// Pace tells the pace, in requests per second, on which the limit depends.
+func (l *Limiter) Pace(rate float64) {
+	l.needed.pace = rate
+	l.needed.set()
+}
 
 // Left notes the share of a limit that the provider said is left: under a
 // tenth, fewer may be in flight until more is left again. A share that is no

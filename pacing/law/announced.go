@@ -34,7 +34,8 @@ type bulletin struct {
 // average of the whole window, because what remains at its end says more than
 // the window sustains.
 func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
-	pace := math.Inf(1)
+	pace, counted := math.Inf(1), true
+	p.spoke = p.spoke || len(o.Windows) > 0
 	for i := range o.Windows {
 		q := &o.Windows[i]
 		if q.Unit != "" || q.Remaining < 0 || q.Reset <= 0 || q.Reset > response.PaceLimit || q.Window > response.PaceLimit {
@@ -62,12 +63,16 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			rate = min(rate, response.AboveAverage*q.Limit/window.Seconds())
 		}
 		pace = min(pace, rate)
+		counted = counted && q.Limit > 0 && q.Remaining <= q.Limit
 	}
 	if math.IsInf(pace, 1) {
 		return
 	}
 	if refused {
 		pace = min(pace, p.pace()) // an error never makes it faster
+	}
+	if !refused && counted {
+		p.vouch(pace)
 	}
 	p.news, p.told = pace, now
 }

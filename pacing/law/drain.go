@@ -145,6 +145,7 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	if delivered == 0 {
 		return
 	}
+	p.object(trustEach)
 	p.preCut, p.before, p.waited, p.halves = p.plateauOr(p.pace()), median, 0, 0
 	target := drainTarget * delivered
 	if pit {
@@ -233,7 +234,7 @@ func patienceFor(usual float64) time.Duration {
 func (l *latency) lateShare() float64 {
 	n := 0
 	for _, took := range l.recent.sorted[:l.recent.n] {
-		if l.isLate(took) {
+		if l.isLate(float64(took)) {
 			n++
 		}
 	}

@@ -195,7 +195,7 @@ func (p *plateau) resume() {
 
 // climb makes target the plateau, and goes there.
 func (p *plateau) climb(target float64) {
-	p.target = max(slowest, min(target, p.ceiling))
+	p.target = max(slowest, min(target, p.most()))
 	p.goal, p.mode = p.target, recovering
 	p.restart, p.reprobe, p.tide.surge = false, false, false
 	p.r = min(p.r, p.goal)
@@ -213,6 +213,7 @@ func (p *plateau) plateauOr(rate float64) float64 {
 // forbid remembers the pace at which the account was refused, for ever.
 func (p *plateau) forbid(now Moment) {
 	p.at = now
+	p.betray()
 	delivered, _ := p.delivered(p.idle, now)
 	limit := max(slowest, banShare*min(p.pace(), max(delivered, p.burstRate(now), p.pace()/4)))
 	if p.banned == 0 || limit < p.banned {

@@ -12,6 +12,7 @@
 package law
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -56,7 +57,7 @@ type Law interface {
 	Known(d Ticket, o Outcome) bool
 
 	Rate() float64  // the pace in requests per second; 0: not paced
-	Most() float64  // the highest there can be
+	Most() float64  // the highest there can be now
 	Latest() uint64 // the id of the latest request
 
 	Keep() Memory // what a later process should know, but for HeardAt
@@ -97,7 +98,7 @@ func cost(weight float64) float64 {
 }
 
 // Start is the pace of a provider that nobody described, in requests per
-// second, and Ceiling the highest one. Both are those PDP-Connect/pdpp arrived
+// second, and Ceiling where its bound begins. Both are those PDP-Connect/pdpp arrived
 // at with live providers.
 const (
 	Start   = 1.0
@@ -105,14 +106,16 @@ const (
 )
 
 // New returns the law called name, the default if it is "". It starts at
-// start and never goes above ceiling, in requests per second. Its chance is
-// drawn from random, in [0, 1). An error says that there is no such law.
+// start and never goes above ceiling, in requests per second. With a ceiling of
+// 0, none is declared: the bound is [Ceiling], and the default law raises it as
+// it is earned. Its chance is drawn from random, in [0, 1). An error says that
+// there is no such law.
 func New(name string, start, ceiling float64, random func() float64) (Law, error) {
 	switch name {
 	case "", Plateau:
 		return newPlateau(start, ceiling, random()), nil
 	case AIMD, IntervalStep:
-		p := newPacer(interval(start), interval(ceiling))
+		p := newPacer(interval(start), interval(cmp.Or(ceiling, Ceiling)))
 		p.inTime = name == IntervalStep
 		return p, nil
 	}
@@ -147,6 +150,7 @@ type Outcome struct {
 	Refused bool             // the account is, whatever the pace
 	Hold    time.Duration    // the provider asked for it; negative: it did not
 	Windows []response.Quota // limits that were announced
+	MaxRate float64          // the pace that was; 0: it was not
 }
 
 // A Memory is what a law hands on to a later process, as JSON.
@@ -154,4 +158,13 @@ type Memory struct {
 	Interval time.Duration `json:"interval_ns,omitempty"` // learned, and never worse than the start
 	HeardAt  time.Time     `json:"heard_at,omitzero"`     // when the provider last confirmed it
 	Plateau  *keptPlateau  `json:"plateau,omitempty"`
+}
+
+// Earned returns the bound that a provider earned whose owner declared no
+// ceiling; 0 if there was one, or it is not known.
+func (m *Memory) Earned() float64 {
+	if m.Plateau == nil {
+		return 0
+	}
+	return m.Plateau.Earned
 }

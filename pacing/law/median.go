@@ -9,12 +9,12 @@ const latencies = 21
 type runningMedian struct {
 	n      int
 	oldest int // in ring, once that is full
-	ring   [latencies]float64
-	sorted [latencies]float64 // the first n
+	ring   [latencies]float32
+	sorted [latencies]float32 // the first n
 }
 
-func (m *runningMedian) add(v float64) {
-	i := m.n
+func (m *runningMedian) add(value float64) {
+	v, i := float32(value), m.n
 	if m.n == latencies {
 		gone := m.ring[m.oldest]
 		m.ring[m.oldest] = v
@@ -39,7 +39,7 @@ func (m *runningMedian) add(v float64) {
 func (m *runningMedian) clear() { m.n, m.oldest = 0, 0 }
 
 // median returns the value in the middle; only of one or more.
-func (m *runningMedian) median() float64 { return m.sorted[m.n/2] }
+func (m *runningMedian) median() float64 { return float64(m.sorted[m.n/2]) }
 
 // second returns the second largest value; only of two or more.
-func (m *runningMedian) second() float64 { return m.sorted[m.n-2] }
+func (m *runningMedian) second() float64 { return float64(m.sorted[m.n-2]) }

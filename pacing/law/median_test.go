@@ -20,7 +20,8 @@ func TestRunningMedian(t *testing.T) {
 		m.add(v)
 		all = append(all, v)
 		want := slices.Sorted(slices.Values(all[max(0, len(all)-latencies):]))
-		if m.n != len(want) || !slices.Equal(m.sorted[:m.n], want) {
+		same := func(a float32, b float64) bool { return float64(a) == b }
+		if m.n != len(want) || !slices.EqualFunc(m.sorted[:m.n], want, same) {
 			t.Fatalf("after %v\n got %v\nwant %v", all[max(0, len(all)-latencies):], m.sorted[:m.n], want)
 		}
 		if len(want) > 1 && (m.median() != want[len(want)/2] || m.second() != want[len(want)-2]) {

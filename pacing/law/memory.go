@@ -34,6 +34,8 @@ type keptPlateau struct {
 	Calm   time.Duration `json:"calm_ns,omitempty"`     // in which runs were too short to look for more
 	Crowd  int           `json:"in_flight,omitempty"`
 	Slow   bool          `json:"slow_beyond,omitempty"`
+	Earned float64       `json:"earned_per_second,omitempty"` // the bound, where the owner declared no ceiling
+	Spoke  bool          `json:"spoke,omitempty"`             // the provider said once that it had enough, or when it would
 }
 
 // Keep returns what a later process should know. A pace that one bad evening
@@ -49,6 +51,7 @@ func (p *plateau) Keep() Memory {
 		}
 		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.places
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
+		kp.Earned, kp.Spoke = p.earned, p.spoke
 		if kp.Limit > 0 {
 			kp.Agreed = min(p.agreed, confirmed)
 		}
@@ -104,7 +107,10 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	if !sane(kp.Target) || age > halfFor {
 		return false
 	}
-	p.heard, p.slowBeyond = true, kp.Slow
+	p.heard, p.slowBeyond, p.spoke = true, kp.Slow, kp.Spoke
+	if p.earned > 0 && sane(kp.Earned) {
+		p.earned = max(p.earned, kp.Earned)
+	}
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window
 	}

@@ -75,12 +75,19 @@ type plateau struct {
 	tide tide
 	latency
 	bulletin
+	trust
 }
 
+// newPlateau returns a plateau that begins at start, under a ceiling; 0: none is
+// declared.
 func newPlateau(start, ceiling, phase float64) *plateau {
-	start = max(slowest, min(start, ceiling))
-	return &plateau{start: start, ceiling: ceiling, phase: phase, r: start,
-		probe: probe{step: stepFirst, every: probeLeast}}
+	p := &plateau{ceiling: ceiling, phase: phase, probe: probe{step: stepFirst, every: probeLeast}}
+	if ceiling == 0 {
+		p.ceiling, p.earned = undeclared, Ceiling
+	}
+	p.start = max(slowest, min(start, p.most()))
+	p.r = p.start
+	return p
 }
 
 // pace returns what is in force: the pace within the bounds of the owner, of
@@ -96,7 +103,7 @@ func (p *plateau) pace() float64 {
 }
 
 func (p *plateau) Rate() float64  { return p.pace() }
-func (p *plateau) Most() float64  { return p.ceiling }
+func (p *plateau) Most() float64  { return p.most() }
 func (p *plateau) Latest() uint64 { return p.sent }
 
 // Known reports whether d was refused in an episode that had begun. A 503
@@ -163,11 +170,14 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 	case o.Refused:
 		p.forbid(now)
 	case o.Signal == Throttled:
+		p.spoke = p.spoke || !o.Weak
+		p.object(trustEach)
 		p.announce(&d, &o, true, now)
 		p.refuse(&d, &o, now)
 	case o.Signal == Succeeded || o.Signal == Answered:
 		p.answer(&d, &o, now)
 	case o.Signal == Failed:
+		p.object(trustLost)
 		p.unanswered(&d, now)
 		p.lose(&d, now)
 	}
@@ -198,10 +208,14 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	if o.Signal == Answered {
 		return
 	}
+	if o.MaxRate > 0 {
+		p.vouch(o.MaxRate)
+	}
 	if p.slowAnswer(d, now) || p.places > 0 && p.widen(now) || p.news > 0 && p.follow(now) || !d.bound {
 		return
 	}
 	was := p.pace()
+	p.earn(now)
 	p.advance(d.weight, now)
 	if pace := p.pace(); pace > was && p.tat > now { // for the wait that has begun as well
 		p.tat += scale(interval(pace)-interval(was), p.weight)

@@ -107,9 +107,9 @@ func (p *plateau) dwell() time.Duration {
 // bound returns the highest pace worth trying.
 func (p *plateau) bound() float64 {
 	if p.banned > 0 {
-		return min(p.ceiling, p.banned)
+		return min(p.most(), p.banned)
 	}
-	return p.ceiling
+	return p.most()
 }
 
 func (p *plateau) settleAt(rate float64) {
