@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -36,7 +37,7 @@ type arrival struct {
 
 func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
-	p.arrivals = append(p.arrivals, arrival{time.Now(), r.URL.Host})
+	p.arrivals = append(p.arrivals, arrival{time.Now(), path.Base(r.URL.Path)})
 	n := len(p.arrivals)
 	p.mu.Unlock()
 	time.Sleep(30 * ms)
@@ -72,7 +73,7 @@ func newGate(t *testing.T, p collection.Provider, state []byte) *gate.Gate {
 	return g
 }
 
-var unpaced = collection.Provider{Name: "acme", Unpaced: true}
+var unpaced = collection.Provider{Name: "acme", Origins: []string{"https://acme.test"}, Unpaced: true}
 
 // account returns the account of p, which processes can join.
 func account(t *testing.T, p collection.Provider) share.Config {
@@ -95,7 +96,7 @@ func govern(t *testing.T, base http.RoundTripper, desks []*share.Desk, b pacing.
 	t.Helper()
 	var all []*pacing.Governor
 	for _, d := range desks {
-		g, err := pacing.New(pacing.Config{Provider: collection.Provider{Name: "acme"}, Base: base, Desk: d, Concurrency: 4, Budget: pacing.NewBudget(b)})
+		g, err := pacing.New(pacing.Config{Provider: collection.Provider{Name: "acme", Origins: []string{"https://acme.test"}}, Base: base, Desk: d, Concurrency: 4, Budget: pacing.NewBudget(b)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +107,7 @@ func govern(t *testing.T, base http.RoundTripper, desks []*share.Desk, b pacing.
 }
 
 func get(ctx context.Context, g *pacing.Governor, who string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+who+"/records", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://acme.test/"+who, nil)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func work(all []*pacing.Governor, d time.Duration) {
 func TestEightShareOneBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{}
-		acme := collection.Provider{Name: "acme", Ceilings: []collection.Ceiling{{Count: 10, Per: time.Second}}}
+		acme := collection.Provider{Name: "acme", Origins: []string{"https://acme.test"}, Ceilings: []collection.Ceiling{{Count: 10, Per: time.Second}}}
 		desks, end, err := share.Meet(newGate(t, acme, nil), filepath.Join(t.TempDir(), "state.json"), make([]share.Config, 7))
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +180,7 @@ func TestOneRefusalSlowsAllOnce(t *testing.T) {
 			}
 			return 200, nil
 		}
-		acme := collection.Provider{Name: "acme", Ceilings: []collection.Ceiling{{Count: 100, Per: time.Second}}}
+		acme := collection.Provider{Name: "acme", Origins: []string{"https://acme.test"}, Ceilings: []collection.Ceiling{{Count: 100, Per: time.Second}}}
 		desks, end, err := share.Meet(newGate(t, acme, nil), filepath.Join(t.TempDir(), "state.json"), make([]share.Config, 3))
 		if err != nil {
 			t.Fatal(err)
@@ -213,7 +214,7 @@ func TestOneRefusalSlowsAllOnce(t *testing.T) {
 func TestGuestsKeepTheirBudgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{}
-		acme := collection.Provider{Name: "acme", Ceilings: []collection.Ceiling{{Count: 50, Per: time.Second}}}
+		acme := collection.Provider{Name: "acme", Origins: []string{"https://acme.test"}, Ceilings: []collection.Ceiling{{Count: 50, Per: time.Second}}}
 		guest := share.Config{Ceilings: []collection.Ceiling{{Count: 30, Per: time.Minute}}, Concurrency: 4}
 		desks, end, err := share.Meet(newGate(t, acme, nil), filepath.Join(t.TempDir(), "state.json"), []share.Config{guest})
 		if err != nil {
@@ -251,7 +252,7 @@ func TestGuestsKeepTheirBudgets(t *testing.T) {
 // TestDeadGuestFreesItsPlaces: what it had in flight does not count for ever.
 func TestDeadGuestFreesItsPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		acme := collection.Provider{Name: "acme", Unpaced: true}
+		acme := collection.Provider{Name: "acme", Origins: []string{"https://acme.test"}, Unpaced: true}
 		desks, end, err := share.Meet(newGate(t, acme, nil), filepath.Join(t.TempDir(), "state.json"), make([]share.Config, 1))
 		if err != nil {
 			t.Fatal(err)
@@ -343,7 +344,7 @@ func TestNextLeaderGoesOn(t *testing.T) {
 // counts when another one leads.
 func TestTakingOverKeepsTheCeiling(t *testing.T) {
 	const perSecond = 5
-	acme := collection.Provider{Name: "acme", Unpaced: true, Ceilings: []collection.Ceiling{{Count: perSecond, Per: time.Second}}}
+	acme := collection.Provider{Name: "acme", Origins: []string{"https://acme.test"}, Unpaced: true, Ceilings: []collection.Ceiling{{Count: perSecond, Per: time.Second}}}
 	c := account(t, acme)
 	var desks []*share.Desk
 	for range 2 {
