@@ -4,17 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"collect/export"
+	"collect/internal/atomicfile"
 	"collect/runner"
 	"collect/store"
 )
@@ -87,8 +85,8 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 }
 
 // writeTo calls write with a buffered writer to path, or to standard output if
-// path is "". A file is 0600 and is there as a whole or not at all; a terminal
-// is shown no control characters.
+// path is "". A file is 0600 and is there as a whole or not at all, see package
+// atomicfile; a terminal is shown no control characters.
 func (a *app) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" {
 		out := a.out
@@ -101,41 +99,18 @@ func (a *app) writeTo(path string, write func(io.Writer) error) error {
 		}
 		return w.Flush()
 	}
-	partial := path + ".partial"
-	file, err := private(partial)
-	if err != nil {
+	var failed error // of what was to be written
+	err := atomicfile.Write(path, func(to io.Writer) error {
+		w := bufio.NewWriterSize(output{to}, 1<<16)
+		if failed = write(w); failed == nil {
+			failed = w.Flush()
+		}
+		return failed
+	})
+	if err != nil && failed == nil {
 		return &outputError{err}
 	}
-	w := bufio.NewWriterSize(output{file}, 1<<16)
-	err = write(w)
-	for _, last := range []func() error{w.Flush, file.Sync, file.Close} {
-		if failed := last(); err == nil {
-			err = failed
-		}
-	}
-	if err == nil {
-		err = os.Rename(partial, path)
-	}
-	if err != nil {
-		os.Remove(partial)
-	}
 	return err
-}
-
-// private makes a file that is its owner's alone, whatever the umask, and
-// whatever was left at its path or put there by another.
-func private(path string) (*os.File, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Chmod(0o600); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
 }
 
 // harmless is a writer to a terminal. Records are exported as they came, and

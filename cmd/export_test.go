@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -41,7 +42,7 @@ func TestTerminalsAreShownNoControls(t *testing.T) {
 }
 
 // TestExportsAreTheOwners: an export is 0600 although there was a file for all
-// at its partial path, or a link to a file elsewhere.
+// at its path, and takes no name that another user can know before.
 func TestExportsAreTheOwners(t *testing.T) {
 	dir := t.TempDir()
 	path, bystander := filepath.Join(dir, "out.csv"), filepath.Join(dir, "bystander")
@@ -52,7 +53,9 @@ func TestExportsAreTheOwners(t *testing.T) {
 		func() error { return nil },
 		func() error { return os.WriteFile(path+".partial", []byte("old"), 0o666) },
 		func() error { return os.Chmod(path, 0o666) },
-		func() error { return os.Symlink(bystander, path+".partial") },
+		func() error {
+			return errors.Join(os.Remove(path+".partial"), os.Symlink(bystander, path+".partial"))
+		},
 	} {
 		if err := before(); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ var rules = archtest.Rules{
 		"collection":               {},
 		"pacing":                   {"collection", "pacing/desk", "pacing/gate", "pacing/law", "pacing/meter", "pacing/response"},
 		"pacing/desk":              {"collection", "pacing/gate", "pacing/law"},
-		"pacing/share":             {"collection", "internal/dirsync", "internal/filelock", "pacing/desk", "pacing/gate", "pacing/law"},
+		"pacing/share":             {"collection", "internal/atomicfile", "internal/filelock", "pacing/desk", "pacing/gate", "pacing/law"},
 		"pacing/gate":              {"collection", "pacing/inflight", "pacing/law", "pacing/response"},
 		"pacing/inflight":          {},
 		"pacing/law":               {"pacing/response"},
@@ -40,10 +40,11 @@ var rules = archtest.Rules{
 
 		"internal/archtest":     {},
 		"internal/bench":        {"internal/provider"},
+		"internal/atomicfile":   {"internal/dirsync"},
 		"internal/dirsync":      {},
 		"internal/filelock":     {},
 		"internal/provider":     {},
-		"internal/tokenfile":    {"internal/dirsync", "internal/filelock"},
+		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock"},
 		"internal/provider/cmd": {"internal/provider"},
 	},
 	Drivers: map[string]string{

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"collect/internal/atomicfile"
 	"collect/internal/dirsync"
 	"collect/internal/filelock"
 )
@@ -86,7 +87,7 @@ func Replace(ctx context.Context, path string, spend func(token string) (next st
 	if err != nil {
 		return &Error{Path: path, Err: err}
 	}
-	next, err := reserve(path + ".new")
+	next, err := reserve(path)
 	if err != nil {
 		return &Error{Path: path, Err: err}
 	}
@@ -97,42 +98,36 @@ func Replace(ctx context.Context, path string, spend func(token string) (next st
 		_ = os.Remove(next.Name()) // or the next one does
 		return err
 	}
-	if err := keep(next, path, new); err != nil {
+	if err := keep(next, new); err != nil {
 		return &Error{Path: path, Spent: true, Err: err}
 	}
 	return nil
 }
 
-// reserve makes a file that has room for a token.
-func reserve(path string) (*os.File, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+// reserve makes a file for the one at path that has room for a token.
+func reserve(path string) (*atomicfile.File, error) {
+	f, err := atomicfile.Begin(path, path+".new")
 	if err != nil {
 		return nil, err
 	}
 	_, err = f.Write(bytes.Repeat([]byte("\n"), room))
-	if err = errors.Join(err, f.Chmod(0o600), f.Sync(), dirsync.Sync(filepath.Dir(path))); err != nil { // whatever the umask
-		return nil, errors.Join(err, f.Close(), os.Remove(path))
+	if err = errors.Join(err, f.Sync(), dirsync.Sync(filepath.Dir(path))); err != nil {
+		f.Abort()
+		return nil, err
 	}
 	return f, nil
 }
 
-// keep gives the file next, with the token in it, the name path. What is there
-// is the old token or the new one, whole.
-func keep(next *os.File, path, token string) error {
+// keep makes the file next, with the token in it, the one that it is for. What
+// is there is the old token or the new one, whole.
+func keep(next *atomicfile.File, token string) error {
 	line := token + "\n"
 	if len(line) > room {
 		return fmt.Errorf("it is longer than %d bytes", room)
 	}
 	_, err := next.WriteAt([]byte(line), 0)
-	err = errors.Join(err, next.Truncate(int64(len(line))), next.Sync(), next.Close())
-	if err != nil {
+	if err = errors.Join(err, next.Truncate(int64(len(line)))); err != nil {
 		return err
 	}
-	if err := os.Rename(next.Name(), path); err != nil {
-		return err
-	}
-	return dirsync.Sync(filepath.Dir(path))
+	return next.Commit()
 }

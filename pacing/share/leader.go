@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -14,7 +15,7 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/internal/dirsync"
+	"collect/internal/atomicfile"
 	"collect/internal/filelock"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
@@ -280,19 +281,10 @@ func (l *leader) save(last bool) error {
 // replace makes data the content of the file at path: after a crash it has
 // either the old one or the new one.
 func replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
-	if err != nil {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(data)
 		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return dirsync.Sync(filepath.Dir(path))
+	})
 }
 
 // close ends leading: the guests are sent away, what was learned is saved, and

@@ -1,0 +1,136 @@
+// Package atomicfile writes files that are there as a whole or not at all.
+//
+// What is written goes beside the file, is synced, is given the file's name,
+// and the folder is synced. A path may also name what is no regular file, such
+// as /dev/null, /dev/stdout or a pipe: that cannot be replaced, and is written
+// to. A link is followed, so that it stays one.
+package atomicfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"collect/internal/dirsync"
+)
+
+// Write makes what write writes the content of the file at path, which is 0600
+// from then on. After an error, which may be that of write, the file is as it
+// was.
+func Write(path string, write func(io.Writer) error) error {
+	path, special, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	if special {
+		return writeTo(path, write)
+	}
+	f, err := Begin(path, path+"."+rand.Text()[:8]+".partial")
+	if err != nil {
+		return err
+	}
+	if err := write(f); err != nil {
+		f.Abort()
+		return err
+	}
+	return f.Commit()
+}
+
+// writeTo writes to what is no regular file, or cannot be replaced.
+func writeTo(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// A File is a file that is being written beside the one that it will replace.
+type File struct {
+	*os.File
+	path string
+}
+
+// Begin makes the file beside, for the file at path, which are in one folder.
+// It is its owner's alone, whatever the umask, and whatever was left at its name
+// or put there by another.
+func Begin(path, beside string) (*File, error) {
+	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	file := &File{f, path}
+	if err := f.Chmod(0o600); err != nil {
+		file.Abort()
+		return nil, err
+	}
+	return file, nil
+}
+
+// Commit gives the file its name, durably. After an error the file of that name
+// is as it was, or as it is now.
+func (f *File) Commit() error {
+	err := errors.Join(f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), f.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return err
+	}
+	return dirsync.Sync(filepath.Dir(f.path))
+}
+
+// Abort removes the file.
+func (f *File) Abort() {
+	_ = f.Close()
+	_ = os.Remove(f.Name())
+}
+
+// mostLinks is how many links may lead to a file, as on Linux.
+const mostLinks = 40
+
+// resolve follows the links at path. special reports whether what is there is
+// written to, because it is no regular file, or is one that another process
+// holds open for us, as /dev/stdout is.
+func resolve(path string) (at string, special bool, err error) {
+	named := path
+	for range mostLinks {
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return path, false, nil
+		}
+		if err != nil {
+			return "", false, err
+		}
+		if info.Mode().IsRegular() {
+			return path, false, nil
+		}
+		if info.IsDir() {
+			return "", false, &fs.PathError{Op: "write", Path: named, Err: errors.New("it is a directory")}
+		}
+		if err := planted(path, info); err != nil {
+			return "", false, err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 || strings.HasPrefix(path, "/proc/") {
+			return path, true, nil
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			return "", false, err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	return "", false, &fs.PathError{Op: "write", Path: named, Err: fmt.Errorf("more than %d links", mostLinks)}
+}
