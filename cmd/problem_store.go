@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+
+	"collect/store"
 )
 
 func writeFull(p *problem, _ error, sc scene) {
@@ -26,7 +28,15 @@ func writeNewer(p *problem, _ error, sc scene) {
 	p.Do = []step{{Say: "install that version or a newer one"}}
 }
 
-func writeMissing(p *problem, _ error, sc scene) {
+func writeMissing(p *problem, err error, sc scene) {
+	if errors.Is(err, store.ErrLogGone) {
+		p.Headline = "a file beside the database was removed or replaced while this run used it"
+		p.At = sc.State
+		p.Why = plainText(err)
+		p.Saved = "everything up to the last commit; nothing was written since"
+		p.Do = []step{{Say: "when no run uses this database any more:"}, {"see whether it is whole:", "collect doctor" + sc.Flags}}
+		return
+	}
 	if sc.Run.ID != "" {
 		p.Headline = "the database was removed or replaced while this run used it"
 		p.At = sc.State

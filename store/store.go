@@ -37,6 +37,10 @@ var (
 	// the one that was opened there. What was asked for was not written.
 	ErrMissing = errors.New("does not exist")
 
+	// ErrLogGone is ErrMissing, and says that only a file beside the store that
+	// its users share was taken away. What another wrote meanwhile is not seen.
+	ErrLogGone = fmt.Errorf("lacks its log: it %w any more", ErrMissing)
+
 	// ErrNotDatabase: what is at the path was never a store.
 	ErrNotDatabase = errors.New("is not a database of collect")
 

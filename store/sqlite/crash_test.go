@@ -33,6 +33,8 @@ func TestMain(m *testing.M) {
 		"backup":       childBacksUp,
 		"collect":      childCollects,
 		"denied":       childIsDenied,
+		"joins":        childJoins,
+		"user":         childIsUser,
 		"fill":         childFills,
 		"hash":         childHashes,
 		"migrate":      childMigrates,

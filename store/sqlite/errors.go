@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -77,7 +78,10 @@ func (s *Store) classifyFile(err error) error {
 
 // inPlace returns store.ErrMissing if the path no longer leads to the file
 // that was opened. What SQLite writes to such a file is lost when it is
-// closed, and SQLite itself does not look.
+// closed, and SQLite itself does not look. It returns store.ErrLogGone if that
+// is so of the log or of the shared memory of a store that writes: who opens
+// the database then makes new ones, in which the locks of this process are not
+// seen, and two writers ruin it.
 //
 // It must not open the file: see canWrite.
 func (s *Store) inPlace() error {
@@ -87,6 +91,15 @@ func (s *Store) inPlace() error {
 		return fmt.Errorf("store %s was removed or replaced while in use: it %w any more", s.path, store.ErrMissing)
 	case err != nil:
 		return noAccess(s.path, err)
+	}
+	for end, opened := range s.sidecars {
+		now, err := os.Stat(s.path + end)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(opened, now):
+			return fmt.Errorf("store %s %w: %s was removed or replaced while in use", s.path, store.ErrLogGone, filepath.Base(s.path)+end)
+		case err != nil:
+			return noAccess(s.path, err)
+		}
 	}
 	return nil
 }

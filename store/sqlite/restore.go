@@ -294,9 +294,6 @@ func (r *restoring) closeOld(ctx context.Context) error {
 	return r.unlessDamaged(err)
 }
 
-// sidecars are the ends of the names of what belongs to an open store.
-var sidecars = []string{"-wal", "-shm"}
-
 // keepOld gives the old store a second name, and moves its log and its shared
 // memory, if they are left, out of the way of the new one.
 func (r *restoring) keepOld() error {

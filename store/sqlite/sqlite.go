@@ -68,7 +68,9 @@ type Store struct {
 	file    fs.FileInfo // which file was opened at path
 	readers *sql.DB
 	writer  *writer // nil: read-only
-	guard   func() error
+
+	sidecars map[string]fs.FileInfo // which files were opened beside it, by the ends of their names; empty: read-only
+	guard    func() error
 
 	mu      sync.Mutex
 	leases  map[*filelock.Lock]bool // held by ledgers that are not finished
@@ -110,6 +112,12 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := refuseNetwork(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
+	if err := beWritable(path); err != nil {
+		return nil, err
+	}
+	if err := othersAreSeen(path); err != nil {
+		return nil, err
+	}
 	if err := migrate(ctx, path, o.Create, never); err != nil {
 		return nil, s.classify(err)
 	}
@@ -120,8 +128,77 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if s.writer, err = openWriter(path); err != nil {
 		return nil, s.classify(err)
 	}
+	if s.sidecars, err = openedBeside(path); err != nil {
+		return nil, errors.Join(err, s.writer.close(false))
+	}
 	s.readers = openReaders(path, "ro")
 	return s, nil
+}
+
+// sidecars are the ends of the names of what belongs to an open store: its log
+// and its shared memory.
+var sidecars = []string{"-wal", "-shm"}
+
+// openedBeside tells which files are beside the store that was opened at path.
+func openedBeside(path string) (map[string]fs.FileInfo, error) {
+	files := map[string]fs.FileInfo{}
+	for _, end := range sidecars {
+		info, err := os.Stat(path + end)
+		if err != nil {
+			return nil, noAccess(path+end, err)
+		}
+		files[end] = info
+	}
+	return files, nil
+}
+
+// beWritable returns store.ErrNoAccess if the store at path, or a file beside
+// it, may not be written. SQLite would find out when it has made files that it
+// may not write either: it gives them the mode of the store. Such files, left
+// by another program, get the mode that the store has now.
+func beWritable(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !canWrite(path) {
+		err = fs.ErrPermission
+	}
+	if err != nil {
+		return noAccess(path, err)
+	}
+	for _, end := range sidecars {
+		if missing(path+end) || canWrite(path+end) {
+			continue
+		}
+		if err := os.Chmod(path+end, info.Mode().Perm()); err != nil {
+			return noAccess(path+end, err)
+		}
+	}
+	return nil
+}
+
+// othersAreSeen returns store.ErrInUse if a run is on, and the log or the
+// shared memory that it has open is not at its path any more: whoever opens the
+// store now would make new ones, and not see the run's locks.
+func othersAreSeen(path string) error {
+	if !missing(path+"-wal") && !missing(path+"-shm") {
+		return nil
+	}
+	locks, err := filepath.Glob(globQuote(path) + ".*.lock")
+	if err != nil {
+		return err
+	}
+	for _, lock := range locks {
+		l, err := filelock.Acquire(lock)
+		if errors.Is(err, filelock.ErrLocked) {
+			return fmt.Errorf("store %s %w: the files that its run shares (-wal, -shm) were removed; it ends by itself", path, store.ErrInUse)
+		}
+		if err != nil {
+			return noAccess(path, err)
+		}
+		if err := l.Release(); err != nil { // of a run that died
+			return noAccess(path, err)
+		}
+	}
+	return nil
 }
 
 // Close closes the store. The last one to close it merges the WAL, so that
@@ -138,7 +215,7 @@ func (s *Store) Close() error {
 		}
 	}
 	if s.writer != nil {
-		errs = append(errs, s.writer.close())
+		errs = append(errs, s.writer.close(s.inPlace() != nil))
 	}
 	errs = append(errs, tidy(s.path))
 	s.mu.Lock()

@@ -47,7 +47,11 @@ func openWriter(path string) (*writer, error) {
 	w := &writer{turn: make(chan struct{}, 1), db: open(writerDSN(path)), stmts: map[string]*sql.Stmt{}, most: busyTimeout, waits: busyTimeout}
 	w.db.SetMaxOpenConns(1)
 	var err error
-	if w.conn, err = w.db.Conn(context.Background()); err != nil {
+	if w.conn, err = w.db.Conn(context.Background()); err == nil {
+		var tables int // a look makes SQLite open the log and the shared memory
+		err = w.conn.QueryRowContext(context.Background(), "SELECT count(*) FROM sqlite_schema").Scan(&tables)
+	}
+	if err != nil {
 		return nil, errors.Join(err, w.db.Close())
 	}
 	w.turn <- struct{}{}
@@ -56,8 +60,9 @@ func openWriter(path string) (*writer, error) {
 
 // close merges the WAL into the database and closes the connection. If a
 // reader of another process keeps the WAL in use, it is left to the last one
-// that closes.
-func (w *writer) close() error {
+// that closes. If apart is set, others may not see the locks of w, and it is
+// left to SQLite, which merges it only if there are no others.
+func (w *writer) close(apart bool) error {
 	<-w.turn
 	defer func() { w.turn <- struct{}{} }()
 	if w.ended {
@@ -67,7 +72,9 @@ func (w *writer) close() error {
 	ctx := context.Background()
 	err := w.wait(closePatience)
 	var busy, frames, merged int
-	err = errors.Join(err, w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &merged))
+	if !apart {
+		err = errors.Join(err, w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &merged))
+	}
 	for _, stmt := range w.stmts {
 		err = errors.Join(err, stmt.Close())
 	}
