@@ -54,6 +54,29 @@ func parseRate(s string) (float64, error) {
 	return n, nil
 }
 
+// A capFlag is a flag that takes a number of requests as files do: one at least,
+// or none for no cap.
+type capFlag int64
+
+func (n *capFlag) Set(text string) error {
+	value, err := parseCount(text)
+	if err != nil {
+		return errors.New("not a number of at least 1; without the flag there is no cap")
+	}
+	*n = capFlag(value)
+	return nil
+}
+
+func (n *capFlag) String() string {
+	if *n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*n), 10)
+}
+
+// Type is what help calls the value where the usage text does not name it.
+func (*capFlag) Type() string { return "n" }
+
 // A durationFlag is a flag that takes durations as files do: 90s, 30m, 2h, 7d.
 type durationFlag time.Duration
 

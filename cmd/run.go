@@ -34,8 +34,8 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.StringArrayVar(&o.params, "param", nil, "set a parameter of the connector, as `name=value`; repeatable")
 	flags.StringArrayVar(&o.streams, "stream", nil, "collect only this `stream`; repeatable")
 	flags.StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane` to walk, incremental or backfill: each has checkpoints of its own")
-	flags.Int64Var(&o.maxRequests, "max-requests", 0, "end as a planned pause after `n` requests, retries included")
-	flags.Var((*durationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight has 5 s more")
+	flags.Var((*capFlag)(&o.maxRequests), "max-requests", "end as a planned pause after `n` requests, retries included")
+	flags.Var((*durationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight is finished first")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (what the pace needs, up to 8)")
 	flags.CountVarP(&o.quiet, "quiet", "q", "print nothing unless it needs you")
 	flags.Var((*durationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end")
@@ -128,10 +128,6 @@ func (o *runOptions) check() error {
 	switch {
 	case o.lane != string(collection.Incremental) && o.lane != string(collection.Backfill):
 		return &usageError{fmt.Sprintf("--lane: %q is neither incremental nor backfill", o.lane)}
-	case o.maxRequests < 0:
-		return &usageError{"--max-requests: must not be negative"}
-	case o.maxTime < 0:
-		return &usageError{"--max-time: must not be negative"}
 	case o.concurrency < 0 || o.concurrency > maxConcurrency:
 		return &usageError{fmt.Sprintf("--concurrency: %d is not between 1 and %d", o.concurrency, maxConcurrency)}
 	}

@@ -26,13 +26,8 @@ var (
 	errSilent = errors.New("no answer in time")
 	errSlow   = errors.New("the answer did not end in time")
 	errShort  = errors.New("the body ended early")
-	errOver   = errors.New("the time of the run was up before the answer was there")
+	errOver   = errors.New("the time of the run was up before there was a credential")
 )
-
-// grace is how long a request in flight may outlive the time of its run: an
-// answer that is on its way is worth that, and a time limit is kept to a few
-// seconds. What is given up is asked for again by the next run.
-const grace = 5 * time.Second
 
 // newTransport returns a transport that keeps as many connections as are
 // used. It leaves inflating to us, who have limits for it.
@@ -74,9 +69,6 @@ func (g *Governor) exchange(out *http.Request) (*http.Response, []byte, error) {
 		}
 	})
 	defer timer.Stop()
-	if end := g.budget.deadline(start); !end.IsZero() {
-		defer time.AfterFunc(end.Add(grace).Sub(start), func() { cancel(errOver) }).Stop()
-	}
 
 	resp, err := g.base.RoundTrip(out.WithContext(ctx))
 	if err != nil {
@@ -103,7 +95,7 @@ func (g *Governor) exchange(out *http.Request) (*http.Response, []byte, error) {
 
 // causeOf prefers our own reason for giving up to what became of it.
 func causeOf(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause == errSilent || cause == errSlow || cause == errOver {
+	if cause := context.Cause(ctx); cause == errSilent || cause == errSlow {
 		return cause
 	}
 	return err

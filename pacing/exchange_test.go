@@ -197,24 +197,25 @@ func (p tardy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Body: pr}, nil
 }
 
-// TestTimeLimitBoundsARequestInFlight: it may outlive the time of its run by
-// five seconds. What is given up counts as an attempt, is told as the time
-// limit, and says nothing about the provider.
-func TestTimeLimitBoundsARequestInFlight(t *testing.T) {
+// TestTimeLimitCutsNoRequest: one in flight has its own limits, whatever the time
+// of its run. One without an answer is not sent again: the time is up.
+func TestTimeLimitCutsNoRequest(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		answer tardy
 		want   time.Duration // 0: it is answered
 	}{
-		{"no header", tardy{25 * time.Second, 0}, 15 * time.Second},
-		{"no end of the body", tardy{time.Second, 30 * time.Second}, 15 * time.Second},
-		{"just in time", tardy{14 * time.Second, 0}, 0},
+		{"no header", tardy{45 * time.Second, 0}, 40 * time.Second},
+		{"no end of the body", tardy{time.Second, time.Minute}, 50 * time.Second},
+		{"a late header", tardy{39 * time.Second, 0}, 0},
+		{"a late end of the body", tardy{time.Second, 48 * time.Second}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var j journal
 				b := pacing.NewBudget(pacing.BudgetLimits{MaxTime: 10 * time.Second})
-				g := govern(t, pacing.Config{Base: tc.answer, Budget: b, Observe: j.observe, Provider: collection.Provider{Unpaced: true}})
+				g := govern(t, pacing.Config{Base: tc.answer, Budget: b, Observe: j.observe, Provider: collection.Provider{
+					Unpaced: true, Limits: collection.Limits{Header: 40 * time.Second, Request: 50 * time.Second}}})
 				start := time.Now()
 				status, err := fetch(t, g)
 				g.Close()

@@ -31,11 +31,11 @@ func (g *Governor) renew(ctx context.Context) answer {
 	within := ctx
 	if end := g.budget.deadline(time.Now()); !end.IsZero() { // it may wait for another process
 		var cancel context.CancelFunc
-		within, cancel = context.WithDeadlineCause(ctx, end.Add(grace), errOver)
+		within, cancel = context.WithDeadlineCause(ctx, end, errOver)
 		defer cancel()
 	}
 	a.err = g.provider.Renewal.Renew(within, func(req *http.Request) (*http.Response, error) {
-		a = g.ask(req)
+		a = g.ask(req.WithContext(ctx)) // a request is never cut off by the time limit
 		return a.resp, a.err
 	})
 	if a.err == errOver {

@@ -57,7 +57,11 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 	switch {
 	case until > now:
 		if g.late(r, until) {
-			return Plan{Stop: &collection.Stop{Reason: collection.WallClock, NotBefore: g.clock.when(until), Detail: g.slow(cause, full, way)}}
+			stop := &collection.Stop{Reason: collection.WallClock}
+			if stop.Detail = g.slow(cause, full, way); stop.Detail != "" {
+				stop.NotBefore = g.clock.when(until)
+			}
+			return Plan{Stop: stop}
 		}
 		return Plan{Until: g.clock.when(until), Cause: cause}
 	case g.breaker.probing:
@@ -69,7 +73,7 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 }
 
 // slow says what holds back a request that would leave too late; "" for what
-// the caller knows better.
+// holds for this run alone.
 func (g *Gate) slow(cause collection.WaitCause, full int, way *route) string {
 	switch {
 	case cause == collection.WaitWindow && full >= 0:
