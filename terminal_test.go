@@ -86,6 +86,13 @@ func TestLiveBlock(t *testing.T) {
 			if got := strings.TrimSpace(term.tmux("display-message", "-p", "#{cursor_flag}")); got != "0" {
 				t.Errorf("cursor flag %s while the block is drawn, want it hidden", got)
 			}
+			// Narrower, it draws on at its place: what wrapped out of reach may stay
+			// in the history, and no frame after that.
+			term.tmux("resize-window", "-x", "48", "-y", "24")
+			time.Sleep(3 * time.Second)
+			if history := term.tmux("capture-pane", "-p", "-S", "-500"); strings.Count(history, "tickets · collecting") > 2 {
+				t.Errorf("made narrower, the terminal has old frames:\n%s", history)
+			}
 			term.tmux("resize-window", "-x", "72", "-y", "20")
 			term.tmux("send-keys", "C-c")
 			screen = term.await("exit=")

@@ -90,8 +90,8 @@ func waitWords(m model) string {
 	case collection.WaitBackoff:
 		return "before trying again, " + provider + " failed"
 	}
-	if m.Learned > 0 {
-		return "pacing, " + rate(m.Learned)
+	if m.Pace > 0 {
+		return "pacing, " + rate(m.Pace)
 	}
 	return "pacing"
 }
@@ -113,10 +113,10 @@ func sliceLine(m model, wide bool, c caps) string {
 	return label + bar(t.Done, t.Parents, 30, c) + " " + text
 }
 
-// savedWords counts what is stored: of all runs, or of this one as long as the
-// rest is not known.
+// savedWords counts the records that are stored: of all runs, or what this one
+// added as long as the rest is not known.
 func savedWords(m model) string {
-	return count(max(m.Saved, m.Records)) + " saved"
+	return count(max(m.Saved, m.Changed)) + " saved"
 }
 
 func recordLine(m model) string {
@@ -124,21 +124,22 @@ func recordLine(m model) string {
 }
 
 func rateLines(m model, wide bool, c caps) []string {
+	paces := rates(m.RateNow, m.Learned, m.Ceiling)
 	learned := "learned: not known yet"
 	if m.Learned > 0 {
-		learned = "learned " + rate(m.Learned)
+		learned = "learned " + paces[1]
 	}
 	if m.Ceiling > 0 {
-		learned += " · ceiling " + rate(m.Ceiling)
+		learned += " · ceiling " + paces[2]
 	}
 	if !wide {
 		return []string{
-			"rate      " + spark(m.Cells, 12, c) + " " + rate(m.RateNow),
+			"rate      " + spark(m.Cells, 12, c) + " " + paces[0],
 			"          " + learned,
 		}
 	}
 	return []string{
-		"rate      " + spark(m.Cells, 30, c) + " " + rate(m.RateNow),
+		"rate      " + spark(m.Cells, 30, c) + " " + paces[0],
 		"          " + marks(m.Cells, 30, c) + " " + learned,
 	}
 }

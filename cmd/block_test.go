@@ -48,7 +48,7 @@ func TestBlock(t *testing.T) {
  slices    ██████████████░░░░░░░░░░░░░░░░ 405 of 812 issues · 49.8%
  records   1,176,503 saved · 0 quarantined
  rate      ▃▃▄▄   ▆▇▇██▃▃▄▄               48/min
-           ····×···········               learned 3.5/s · ceiling 4.0/s
+           ····×···········               learned 210/min · ceiling 240/min
  requests  51 of 1,000 · 1 throttle · retries left 183 of 200
  breaker   closed · gaps opened 0
  the request cap stops this run in 24 min, near 637 of 812 issues
@@ -58,7 +58,7 @@ func TestBlock(t *testing.T) {
  slices    ##############................ 405 of 812 issues - 49.8%
  records   1,176,503 saved - 0 quarantined
  rate      --==   *##@@--==               48/min
-           ....x...........               learned 3.5/s - ceiling 4.0/s
+           ....x...........               learned 210/min - ceiling 240/min
  requests  51 of 1,000 - 1 throttle - retries left 183 of 200
  breaker   closed - gaps opened 0
  the request cap stops this run in 24 min, near 637 of 812 issues
@@ -68,7 +68,7 @@ func TestBlock(t *testing.T) {
  slices    405 of 812 issues · 49.8%
  records   1,176,503 saved · 0 quarantined
  rate         ▆▇▇██▃▃▄▄ 48/min
-           learned 3.5/s · ceiling 4.0/s
+           learned 210/min · ceiling 240/min
  requests  51 of 1,000 · 1 throttle
  breaker   closed · gaps opened 0
  the request cap stops this run in 24 min
@@ -80,7 +80,7 @@ func TestBlock(t *testing.T) {
 		{"color adds to the word", nil, 80, 19, caps{UTF8: true, Color: true}, `
  tickets · ` + "\x1b[32mcollecting\x1b[0m" + ` · 1,176,503 saved · 48/min`},
 		{"nothing known", func(m *model) {
-			*m = model{Connector: "tickets", Provider: "acme", Slices: 412, Records: 41_200}
+			*m = model{Connector: "tickets", Provider: "acme", Slices: 412, Records: 41_300, Changed: 41_200}
 		}, 80, 24, unicode, `
  tickets · collecting
  slices    412 saved · total unknown, acme does not say
@@ -96,7 +96,7 @@ func TestBlock(t *testing.T) {
  slices    405 of 812 issues known so far
  records   1,176,503 saved · 0 quarantined
  rate      ▃▃▄▄   ▆▇▇██▃▃▄▄               48/min
-           ····×···········               learned 3.5/s · ceiling 4.0/s
+           ····×···········               learned 210/min · ceiling 240/min
  requests  51 of 1,000 · 1 throttle · retries left 183 of 200
  breaker   closed · gaps opened 0
  time left: not known yet
@@ -106,7 +106,7 @@ func TestBlock(t *testing.T) {
  slices    ██████████████░░░░░░░░░░░░░░░░ 405 of 812 issues · 49.8%
  records   1,176,503 saved · 0 quarantined
  rate      ▃▃▄▄   ▆▇▇██▃▃▄▄               48/min
-           ····×···········               learned 3.5/s · ceiling 4.0/s
+           ····×···········               learned 210/min · ceiling 240/min
  requests  51 of 1,000 · 1 throttle · retries left 183 of 200
  breaker   closed · gaps opened 3, filled 2
  time left: about 3 h
@@ -131,7 +131,7 @@ func TestBlockSaysWhatItWaitsFor(t *testing.T) {
 		{model{Waiting: 38 * time.Second, Cause: collection.WaitRetryAfter, Throttle: throttle}, "waiting 38 s: acme asked us to (429, Retry-After 60)"},
 		{model{Waiting: 37*time.Second + 1, Cause: collection.WaitRetryAfter}, "waiting 38 s: acme asked us to"},
 		{model{Waiting: 4 * time.Minute, Cause: collection.WaitBreaker}, "waiting 4 min: the breaker is open, acme kept failing"},
-		{model{Waiting: 2 * time.Second, Cause: collection.WaitPacing, Learned: 0.5}, "waiting 2 s: pacing, 30/min"},
+		{model{Waiting: 2 * time.Second, Cause: collection.WaitPacing, Pace: 0.5, Learned: 0.7}, "waiting 2 s: pacing, 30/min"},
 		{model{Waiting: 3 * time.Hour, Cause: collection.WaitWindow}, "waiting 3 h: the ceiling for acme is used up"},
 		{model{Waiting: 5 * time.Second, Cause: collection.WaitBackoff}, "waiting 5 s: before trying again, acme failed"},
 		{model{Frozen: true, Waiting: time.Minute}, "frozen: acme answered 403, all calls are stopped"},

@@ -177,7 +177,7 @@ func (d *display) totals() Totals {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.runner != nil {
-		t.Metrics = d.runner.Metrics()
+		t.Metrics, t.Pace = d.runner.Metrics(), d.runner.Pace()
 	}
 	t.Streams = slices.Clone(d.streams)
 	for i := range t.Streams {
@@ -232,6 +232,7 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 	}
 	sum.Trouble = troubleOf(stops)
 	sum.Held, sum.NextAt = s.heldBack(stops)
+	sum.Trouble, sum.Lost = troubleOf(stops), lostWords(runErr)
 	problems := s.problems(stops, owed, runErr)
 	if s.show.events != nil {
 		for _, p := range problems {
@@ -265,6 +266,19 @@ func (s *session) heldBack(stops []runner.Stopped) (why string, until time.Time)
 	return "", time.Time{}
 }
 
+// lostWords says what is wrong with the database, if err is that.
+func lostWords(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case is(store.ErrMissing)(err):
+		return "its database was removed or replaced"
+	case damaged(err):
+		return "its database is damaged"
+	}
+	return ""
+}
+
 // concludeQuietly says what cron hears: only what needs a person, and in one
 // line that a run got nothing at all.
 func (s *session) concludeQuietly(problems []problem, stops []runner.Stopped) {
@@ -293,7 +307,7 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 	sum.RequestCap, sum.State = s.options.maxRequests, home(s.settings.State, s.env)
 	if s.show.runner != nil {
 		pace := s.show.runner.Pace()
-		sum.RateStart, sum.RateEnd = s.show.first, pace.PerSecond
+		sum.RateStart, sum.RateEnd, sum.Learned = s.show.first, pace.PerSecond, pace.Learned
 		if pace.Ceiling != nil {
 			sum.Ceiling = *pace.Ceiling
 		}

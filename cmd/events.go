@@ -189,7 +189,8 @@ func (w *eventWriter) write(line eventLine) {
 	if w.err = enc.Encode(line); w.err != nil {
 		return
 	}
-	if _, w.err = w.out.Write(b.Bytes()); w.err != nil {
+	if _, err := w.out.Write(b.Bytes()); err != nil {
+		w.err = &outputError{err}
 		return
 	}
 	w.seq++

@@ -141,8 +141,19 @@ func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
 	e.Allowed, e.Caps = a.allowances(v.name)
 	if len(e.Runs) > 0 {
 		e.hear(state, a.kept(ctx, v.db, e.Runs[0]))
+		e.boundInFlight()
 	}
 	return e, nil
+}
+
+// boundInFlight adds the bound of what is in flight, as the newest run had it:
+// what is saved of the pace does not hold it.
+func (e *explained) boundInFlight() {
+	most := e.newest().Metrics
+	named := func(k gate.Constraint) bool { return k.Name == gate.InFlightMax }
+	if e.Known && most.MaxConcurrency > 0 && !slices.ContainsFunc(e.Pace.Constraints, named) {
+		e.Pace.Constraints = append(e.Pace.Constraints, gate.Constraint{Name: gate.InFlightMax, Count: most.MaxConcurrency, Used: most.ActiveRequests})
+	}
 }
 
 // know takes the pace from a state. One that cannot be read is nothing known.

@@ -49,7 +49,7 @@ type changeLine struct {
 
 func (e explained) line() explainedLine {
 	line := explainedLine{
-		Connector: e.Name, Learned: orNull(e.Pace.PerSecond), Ceiling: e.Pace.Ceiling, HeardAt: stamp(e.Pace.HeardAt), Shared: e.Shared,
+		Connector: e.Name, Learned: orNull(e.Pace.Learned), Ceiling: e.Pace.Ceiling, HeardAt: stamp(e.Pace.HeardAt), Shared: e.Shared,
 		Constraints: []constraintLine{}, Changes: []changeLine{}, StopsFirst: e.stops(), Faster: e.faster(),
 	}
 	if e.Account != nil {

@@ -18,7 +18,7 @@ func paced() explained {
 		connectorStatus: connectorStatus{Name: "tickets", Runs: []collection.Run{{ID: "01JD8Z", Tally: collection.Tally{Throttled: 3}}},
 			Owed: gaps(collection.RequestCap), Account: &accountStatus{Provider: "acme"}},
 		Now: noon, Known: true,
-		Pace: gate.Status{PerSecond: 3.4, Ceiling: &four, HeardAt: noon.Add(-2 * time.Minute), Breaker: gate.Closed, Constraints: []gate.Constraint{
+		Pace: gate.Status{PerSecond: 3.4, Learned: 3.4, Ceiling: &four, HeardAt: noon.Add(-2 * time.Minute), Breaker: gate.Closed, Constraints: []gate.Constraint{
 			{Name: gate.CeilingOf, Window: time.Second, Count: 4, Used: 1, PerSecond: 4},
 			{Name: gate.CeilingOf, Window: 24 * time.Hour, Count: 20000, Used: 5860},
 			{Name: gate.Learned, PerSecond: 3.4, Since: noon.Add(-2 * time.Minute), Binds: true},
@@ -36,7 +36,7 @@ func paced() explained {
 }
 
 func TestExplain(t *testing.T) {
-	sameText(t, "80 columns", paced().render(80, caps{UTF8: true}), `tickets: why 3.4/s?
+	sameText(t, "80 columns", paced().render(80, caps{UTF8: true}), `tickets: what limits the pace (3.4/s now)?
   4.0/s      ceiling: 4 a second, set in ~/collect.yaml:12
   ceiling    ceiling: 20,000 a day, set in acme.yaml; 5,860 used
   3.4/s      learned; last confirmed 2 min ago <- this one
@@ -53,7 +53,7 @@ What would make it faster?
   Nothing on our side: in the last run the provider asked for less 3 times. A
   higher ceiling would not be used until it stops.
 `)
-	sameText(t, "50 columns", paced().render(50, caps{}), `tickets: why 3.4/s?
+	sameText(t, "50 columns", paced().render(50, caps{}), `tickets: what limits the pace (3.4/s now)?
   4.0/s      ceiling: 4 a second, set in
              ~/collect.yaml:12
   ceiling    ceiling: 20,000 a day, set in
@@ -92,11 +92,11 @@ func TestExplainWhatBinds(t *testing.T) {
 		{gate.Constraint{Name: gate.BreakerOf, Until: later, Blocks: true}, false, "why does no request leave now?", "Time: the provider fails", "it does not begin"},
 		{gate.Constraint{Name: gate.BreakerOf, Blocks: true, Since: noon}, true, "why does no request leave now?", `collect breaker release tickets --reason WHY`, "it does not begin"},
 		{gate.Constraint{Name: gate.FreezeOf, Blocks: true}, false, "why does no request leave now?", `collect freeze release tickets --reason WHY`, "it does not begin"},
-		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 2, PerSecond: 2}, false, "why 3.4/s?", "only you can raise it", "20,000"},
-		{gate.Constraint{Name: gate.ClampOf, PerSecond: 2}, false, "why 3.4/s?", "given back", "20,000"},
-		{gate.Constraint{Name: gate.Announced, PerSecond: 2, Since: noon}, false, "why 3.4/s?", "the provider says", "20,000"},
-		{gate.Constraint{Name: gate.Undeclared, PerSecond: 4}, false, "why 3.4/s?", "`ceiling: {per_second: N}`", "20,000"},
-		{gate.Constraint{Name: gate.InFlightMax, Count: 1, Used: 1, Blocks: true}, false, "why 3.4/s?", "--concurrency", "20,000"},
+		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 2, PerSecond: 2}, false, "what limits the pace (3.4/s now)?", "only you can raise it", "20,000"},
+		{gate.Constraint{Name: gate.ClampOf, PerSecond: 2}, false, "what limits the pace (3.4/s now)?", "given back", "20,000"},
+		{gate.Constraint{Name: gate.Announced, PerSecond: 2, Since: noon}, false, "what limits the pace (3.4/s now)?", "the provider says", "20,000"},
+		{gate.Constraint{Name: gate.Undeclared, PerSecond: 4}, false, "what limits the pace (3.4/s now)?", "`ceiling: {per_second: N}`", "20,000"},
+		{gate.Constraint{Name: gate.InFlightMax, Count: 1, Used: 1, Blocks: true}, false, "what limits the pace (3.4/s now)?", "--concurrency", "20,000"},
 	} {
 		e := paced()
 		test.bind.Binds = true
@@ -118,7 +118,7 @@ func TestExplainWhatBinds(t *testing.T) {
 // What is not known is said to be not known.
 func TestExplainUnknown(t *testing.T) {
 	e := explained{connectorStatus: connectorStatus{Name: "fresh"}, Now: noon}
-	sameText(t, "fresh", e.render(80, caps{}), `fresh: why this pace?
+	sameText(t, "fresh", e.render(80, caps{}), `fresh: what limits the pace?
   ?          nothing is known of the pace yet: no run has ended
 
 What stops a run first?

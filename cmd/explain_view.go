@@ -61,10 +61,10 @@ func (e explained) question() string {
 	switch b := e.binding(); {
 	case b != nil && b.Blocks && b.Name != gate.InFlightMax:
 		return name + ": why does no request leave now?"
-	case e.Known && e.Pace.PerSecond > 0:
-		return name + ": why " + rate(e.Pace.PerSecond) + "?"
+	case e.Known && e.Pace.Learned > 0:
+		return name + ": what limits the pace (" + rate(e.Pace.Learned) + " now)?"
 	}
-	return name + ": why this pace?"
+	return name + ": what limits the pace?"
 }
 
 // binding returns the constraint that binds, or nil.
@@ -173,7 +173,7 @@ func (e explained) changes() []explainedChange {
 		what := ""
 		switch {
 		case event.Rate != nil:
-			what = rate(event.Rate.Previous) + " -> " + rate(event.Rate.Learned) + ": " + clean(event.Rate.Reason)
+			what = rateChange(event.Rate.Previous, event.Rate.Learned) + ": " + clean(event.Rate.Reason)
 		case event.Breaker != nil:
 			what = withReason(fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason)), clean(event.Breaker.Detail))
 		case event.Clamp != nil:

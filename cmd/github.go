@@ -63,7 +63,8 @@ func (s summary) markdown() string {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", label, count(this), count(all))
 	}
 	row("slices", s.This.Slices, s.All.Slices)
-	row("records", s.This.Records, s.All.Records)
+	row("received", s.This.Records, s.All.Records)
+	row("changed", s.This.Changed, s.All.Changed)
 	row("quarantined", s.This.Rejected, s.All.Rejected)
 	if s.All.Older > 0 {
 		row("older, not stored", s.This.Older, s.All.Older)

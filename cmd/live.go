@@ -92,13 +92,15 @@ const (
 )
 
 // Control sequences: the private modes of synchronized output and of the
-// cursor (DEC), and erasing to the end of the screen (ECMA-48, ED).
+// cursor (DEC), and erasing a line (ECMA-48, EL). To the end of the screen (ED)
+// nothing is erased: from its first row on, a terminal such as tmux moves what
+// was there into its history, where each frame would be found again.
 const (
 	syncBegin  = "\x1b[?2026h"
 	syncEnd    = "\x1b[?2026l"
 	cursorHide = "\x1b[?25l"
 	cursorShow = "\x1b[?25h"
-	eraseBelow = "\r\x1b[J"
+	eraseLine  = "\x1b[2K"
 )
 
 // A live is the block at the bottom of a terminal. It redraws itself twice a
@@ -199,15 +201,12 @@ func (l *live) draw(now time.Time) {
 
 	var b strings.Builder
 	b.WriteString(syncBegin)
-	if up := l.height(columns); up > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", up)
-	}
-	b.WriteString(eraseBelow)
+	b.WriteString(erase(min(l.height(columns), rows-1)))
 	gathered := l.tale.due(now)
 	if l.closed {
 		gathered = append(gathered, l.tale.rest(now)...)
 	}
-	l.said = append(gathered, l.said...)
+	l.said = append(l.said, gathered...)
 	for _, line := range l.said {
 		b.WriteString(l.caps.text(line) + "\n")
 	}
@@ -225,6 +224,16 @@ func (l *live) draw(now time.Time) {
 	}
 	b.WriteString(syncEnd)
 	io.WriteString(l.out, b.String())
+}
+
+// erase returns what empties the rows above the cursor and goes to the first of
+// them.
+func erase(rows int) string {
+	if rows <= 0 {
+		return "\r"
+	}
+	up := fmt.Sprintf("\r\x1b[%dA", rows)
+	return up + strings.Repeat(eraseLine+"\x1b[1B", rows) + up
 }
 
 // height returns the rows that the block takes on the screen now: a terminal

@@ -67,8 +67,13 @@ func (s *screen) Write(p []byte) (int, error) {
 func (s *screen) control(sequence string) {
 	var up int
 	switch {
-	case sequence == "\x1b[J":
-		s.lines = append(s.lines[:s.row], "")
+	case sequence == eraseLine:
+		s.lines[s.row] = ""
+	case sequence == "\x1b[1B":
+		if s.row++; s.row == len(s.lines) {
+			s.t.Errorf("the cursor moved below the last line")
+			s.row--
+		}
 	case sequence == cursorHide:
 		s.cursor = false
 	case sequence == cursorShow:
@@ -154,7 +159,7 @@ func TestLive(t *testing.T) {
 		l.Close()
 		l.Close()
 		l.Say("after the end")
-		if got := scr.text(); strings.Contains(got, "breaker") || !strings.HasSuffix(got, "\nthe end\nafter the end") {
+		if got := scr.text(); strings.Contains(got, "breaker") || !strings.HasSuffix(got, "\nthe end\n00:00:14  saved 1 slice of issues · 100 records\nafter the end") {
 			t.Errorf("after Close the screen shows:\n%s", got)
 		}
 		if !scr.cursor {

@@ -50,6 +50,7 @@ type plain struct {
 	mu      sync.Mutex
 	lines   int   // for events, since the last heartbeat
 	unsaid  int64 // of these, not written
+	last    inOrder
 	closed  bool
 	stop    chan struct{}
 	stopped chan struct{}
@@ -87,12 +88,13 @@ func (p *plain) beat(every time.Duration) {
 // the others.
 func (p *plain) Observe(e collection.Event) {
 	p.view.Observe(e)
-	line := plainLine(e, p.style)
-	if line == "" {
+	if plainLine(e, p.style) == "" {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	e.Time = p.last.at(e.Time)
+	line := plainLine(e, p.style)
 	if p.lines++; p.lines > linesPerBeat {
 		p.unsaid++
 		return
@@ -101,9 +103,11 @@ func (p *plain) Observe(e collection.Event) {
 }
 
 func (p *plain) heartbeat(now time.Time) {
-	line := heartbeat(p.view.Frame(now), p.style)
+	frame := p.view.Frame(now)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	frame.Now = p.last.at(now)
+	line := heartbeat(frame, p.style)
 	if p.unsaid > 0 {
 		line += fmt.Sprintf(" events_not_shown=%d", p.unsaid)
 	}
@@ -177,12 +181,13 @@ func heartbeat(m model, style lineStyle) string {
 		w.add("partitions", fmt.Sprintf("%d/%d", m.Total.Done, m.Total.Parents))
 	}
 	w.add("slices", fmt.Sprint(m.Slices)).add("records", fmt.Sprint(m.Records))
-	w.add("rate", rate(m.RateNow))
+	paces := rates(m.RateNow, m.Learned, m.Ceiling)
+	w.add("rate", paces[0])
 	if m.Learned > 0 {
-		w.add("learned", rate(m.Learned))
+		w.add("learned", paces[1])
 	}
 	if m.Ceiling > 0 {
-		w.add("ceiling", rate(m.Ceiling))
+		w.add("ceiling", paces[2])
 	}
 	w.add("requests", fmt.Sprint(m.Requests))
 	if m.Cap > 0 {
@@ -214,11 +219,11 @@ func plainLine(e collection.Event, style lineStyle) string {
 			w.add("retry_after", decimal(*after)+"s")
 		}
 		if e.Rate != nil {
-			w.add("rate", rate(e.Rate.Previous)+"->"+rate(e.Rate.Learned))
+			w.add("rate", strings.ReplaceAll(rateChange(e.Rate.Previous, e.Rate.Learned), " ", ""))
 		}
 		return w.String()
 	case e.Rate != nil && e.Rate.Learned < e.Rate.Previous:
-		return line(priorityNotice, "slower").add("rate", rate(e.Rate.Previous)+"->"+rate(e.Rate.Learned)).add("reason", e.Rate.Reason).String()
+		return line(priorityNotice, "slower").add("rate", strings.ReplaceAll(rateChange(e.Rate.Previous, e.Rate.Learned), " ", "")).add("reason", e.Rate.Reason).String()
 	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Seconds >= plainEvery.Seconds():
 		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", decimal(float64(int64(e.Wait.Seconds)))).
 			add("until", e.Wait.Until.UTC().Format(time.RFC3339)).String()

@@ -76,7 +76,7 @@ func TestHeartbeat(t *testing.T) {
 	m.Waiting, m.Cause = 9*time.Second, collection.WaitPacing
 	got := heartbeat(m, stampedLines)
 	want := "2026-11-21T12:01:15Z tickets progress stream=comments partitions=405/812 slices=13 records=1300 rate=48/min" +
-		" learned=3.5/s ceiling=4.0/s requests=51 cap=1000 waiting=9s cause=pacing left=1453s stops_first=request_cap"
+		" learned=210/min ceiling=240/min requests=51 cap=1000 waiting=9s cause=pacing left=1453s stops_first=request_cap"
 	sameText(t, "heartbeat", got, want)
 }
 
@@ -164,7 +164,7 @@ func TestStoryGathers(t *testing.T) {
 		"12:00:05  throttled by acme 10 times: 503. Rate 4.0/s -> 2.0/s",
 		"12:00:10  saved 21 slices of issues · 2,100 records",
 		"12:00:12  saved 3 slices of issues · 300 records",
-		"12:00:10  throttled by acme 3 times: 503. Rate 4.0/s -> 2.0/s",
+		"12:00:12  throttled by acme 3 times: 503. Rate 4.0/s -> 2.0/s",
 		"12:00:12  saved 1 slice of comments · 1 record",
 		"12:00:12  rate 4.0/s -> 3.0/s (slow answers)",
 	}

@@ -114,7 +114,7 @@ func writeStale(p *problem, _ error, sc scene) {
 	}
 }
 
-func writeOutput(p *problem, err error, _ scene) {
+func writeOutput(p *problem, err error, sc scene) {
 	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
 		dir := filepath.Dir(path.Path)
 		p.Headline = "the output cannot be written: there is no folder " + dir
@@ -132,6 +132,9 @@ func writeOutput(p *problem, err error, _ scene) {
 		p.Do = []step{{Say: "free some space or name another file, and do it again"}}
 	}
 	p.Headline = "the output cannot be written: " + text
+	if sc.Run.ID != "" {
+		p.Saved = sc.saved() + ". Only what was to be printed is missing"
+	}
 }
 
 // noSpace is how a full disk is called, by us and by Unix.

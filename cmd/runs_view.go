@@ -22,7 +22,7 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 		drop = []int{1, 6, 3, 2, 5} // it says the same in every line
 	}
 	t := table{
-		Head:  []string{"RUN", "CONNECTOR", "STARTED", "TOOK", "OUTCOME", "RECORDS", "REQUESTS", "EXIT"},
+		Head:  []string{"RUN", "CONNECTOR", "STARTED", "TOOK", "OUTCOME", "RECEIVED", "REQUESTS", "EXIT"},
 		Right: []int{3, 5, 6, 7}, Give: []int{1}, Drop: drop, // a run's name is for copying
 		Paint: func(row, column int) string {
 			if column != 4 {

@@ -180,7 +180,7 @@ func statusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 // accountOf describes what is known of the pace with an account, for people.
 func accountOf(domain string, pace gate.Status, now time.Time) *accountStatus {
 	provider, _, _ := strings.Cut(domain, "/")
-	a := &accountStatus{Provider: provider, Learned: pace.PerSecond, Forced: pace.Forced, Frozen: pace.Frozen}
+	a := &accountStatus{Provider: provider, Learned: pace.Learned, Forced: pace.Forced, Frozen: pace.Frozen}
 	if pace.Ceiling != nil {
 		a.Ceiling = *pace.Ceiling
 	}

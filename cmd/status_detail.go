@@ -53,8 +53,8 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string 
 	if quarantined := quarantinedIn(s.Streams); quarantined > 0 {
 		fact("quarantine", counted(quarantined, "record", "records")+", none dropped")
 	}
-	fact("all runs", fmt.Sprintf("%s: %s, %s, throttled %s", counted(int64(s.Count), "run", "runs"),
-		counted(s.All.Requests, "request", "requests"), counted(s.All.Records, "record", "records"), counted(s.All.Throttled, "time", "times")))
+	fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s", counted(int64(s.Count), "run", "runs"),
+		counted(s.All.Requests, "request", "requests"), counted(s.All.Records, "record", "records"), count(s.All.Changed), counted(s.All.Throttled, "time", "times")))
 	if st.Next != "nothing" {
 		fact("next", st.Next)
 	}
@@ -162,12 +162,12 @@ func quarantineWords(n int64) string {
 func (a accountStatus) words(now time.Time) string {
 	text := clean(a.Provider)
 	if a.Learned > 0 {
-		text += " · learned " + rate(a.Learned)
+		text += " · learned " + rates(a.Learned, a.Ceiling)[0]
 	} else {
 		text += " · learned rate: not known, no signal yet"
 	}
 	if a.Ceiling > 0 {
-		text += " · ceiling " + rate(a.Ceiling)
+		text += " · ceiling " + rates(a.Learned, a.Ceiling)[1]
 	}
 	breaker := a.Breaker
 	if breaker == "" {

@@ -39,7 +39,7 @@ func fleet() []connectorStatus {
 	all := []connectorStatus{
 		{Name: "prices", Streams: streams(true), Runs: run(collection.NothingNew, 5*time.Minute), Count: 9},
 		{Name: "tickets", Streams: streams(false), Runs: run(collection.Running, 3*time.Second), Count: 4,
-			Account: &accountStatus{Provider: "acme", Learned: 3.5, Ceiling: 4}, All: collection.Tally{Requests: 43_790, Records: 1_719_914, Throttled: 22}},
+			Account: &accountStatus{Provider: "acme", Learned: 3.5, Ceiling: 4}, All: collection.Tally{Requests: 43_790, Records: 1_719_914, Changed: 1_719_000, Throttled: 22}},
 		{Name: "orders", Streams: streams(true), Runs: run(collection.Blocked, time.Minute), Owed: gaps(collection.SchemaDrift, collection.RequestCap, collection.Gone)},
 		{Name: "chain", Streams: streams(true), Runs: run(collection.Waiting, time.Minute), Owed: later},
 		{Name: "mailbox", Streams: streams(true), Runs: run(collection.Blocked, 2*time.Hour), Owed: gaps(collection.Frozen),
@@ -106,7 +106,8 @@ ago)
   provider    acme · learned 3.5/s · ceiling 4.0/s · breaker closed
   owed        nothing
   quarantine  3 records, none dropped
-  all runs    4 runs: 43,790 requests, 1,719,914 records, throttled 22 times
+  all runs    4 runs: 43,790 requests, 1,719,914 records received, 1,719,000 new
+              or changed; throttled 22 times
   next        alive 3 s ago
 `)
 	s = fleet()[6]
@@ -156,7 +157,7 @@ func TestStatusJSON(t *testing.T) {
 	}
 	want := `[{"connector":"tickets","state":"collecting","needs":"nothing","exit_code":0,"next":"alive 3 s ago","wait_cause":null,"wait_until":null,"run_id":"01JD8Z","last_outcome":"running",` +
 		`"saved_at":"2026-11-21T11:59:56.000Z","streams_complete":1,"gaps_owed":0,"gone":0,"records_quarantined":3,` +
-		`"overall":{"runs":4,"slices":0,"records":1719914,"records_changed":0,"records_quarantined":0,"records_older":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
+		`"overall":{"runs":4,"slices":0,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
 		`"streams":[{"stream":"issues","selected":true,"parent":null,"records":812,"records_quarantined":0,"view":"x_issues",` +
 		`"lanes":[{"lane":"incremental","complete":true,"partitions":0,"partitions_done":0,"saved_at":"2026-11-21T11:00:00.000Z","gaps_owed":0,"checkpoint_digest":"7c1e"}]},` +
 		`{"stream":"comments","selected":true,"parent":"issues","records":1175691,"records_quarantined":3,"view":null,` +
@@ -243,22 +244,22 @@ func TestRuns(t *testing.T) {
 		{ID: "01JD5B", Connector: "orders", Outcome: collection.Blocked, ExitCode: 77, StartedAt: noon.Add(-60 * time.Hour), EndedAt: noon.Add(-60 * time.Hour)},
 	}
 	sameText(t, "runs", "\n"+runsTable("", runs, noon, 80, caps{}), `
-RUN               CONNECTOR  STARTED        TOOK  OUTCOME    RECORDS  EXIT
-01JD8Z6QABCDEFGH  tickets    11-21 11:42  18 min  running    559,702     -
-01JD7X            tickets    11-20 10:00  60 min  paused           0     0
-01JD6A            tickets    11-19 10:00       ?  abandoned        0     -
-01JD5B            orders     11-19 00:00     0 s  blocked          0    77
+RUN               CONNECTOR  STARTED        TOOK  OUTCOME    RECEIVED  EXIT
+01JD8Z6QABCDEFGH  tickets    11-21 11:42  18 min  running     559,702     -
+01JD7X            tickets    11-20 10:00  60 min  paused            0     0
+01JD6A            tickets    11-19 10:00       ?  abandoned         0     -
+01JD5B            orders     11-19 00:00     0 s  blocked           0    77
 `)
 	// Too narrow for all columns, it leaves out what says the same in each line.
 	for _, columns := range []int{0, 90} {
-		if got := runsTable("", runs, noon, columns, caps{}); !strings.Contains(got, "RECORDS  REQUESTS  EXIT\n") || !strings.Contains(got, " 14,269 ") {
+		if got := runsTable("", runs, noon, columns, caps{}); !strings.Contains(got, "RECEIVED  REQUESTS  EXIT\n") || !strings.Contains(got, " 14,269 ") {
 			t.Errorf("in %d columns the runs are\n%s\nwant their requests", columns, got)
 		}
 	}
 	sameText(t, "runs of one connector", "\n"+runsTable("tickets", runs[:2], noon, 80, caps{}), `
-RUN               STARTED        TOOK  OUTCOME  RECORDS  REQUESTS  EXIT
-01JD8Z6QABCDEFGH  11-21 11:42  18 min  running  559,702    14,269     -
-01JD7X            11-20 10:00  60 min  paused         0         0     0
+RUN               STARTED        TOOK  OUTCOME  RECEIVED  REQUESTS  EXIT
+01JD8Z6QABCDEFGH  11-21 11:42  18 min  running   559,702    14,269     -
+01JD7X            11-20 10:00  60 min  paused          0         0     0
 `)
 	sameText(t, "runs in a narrow window", "\n"+runsTable("", runs[:2], noon, 36, caps{}), `
 RUN               OUTCOME  EXIT

@@ -30,7 +30,24 @@ type story struct {
 	slower    collection.RateInfo // from before the first to after the last
 	began     time.Time
 	told      time.Time // when throttles were told last
+
+	last inOrder
 }
+
+// inOrder makes the times of lines rise: what several requests met side by
+// side is told in the order it is heard. A clock that was set back is believed.
+type inOrder struct{ last time.Time }
+
+func (o *inOrder) at(t time.Time) time.Time {
+	if back := o.last.Sub(t); back > 0 && back < time.Minute {
+		return o.last
+	}
+	o.last = t
+	return t
+}
+
+// line returns a line that was met at t.
+func (s *story) line(t time.Time, text string) string { return clockTime(s.last.at(t)) + "  " + text }
 
 // tell returns the lines for e, of what was gathered before it first.
 func (s *story) tell(e collection.Event) []string {
@@ -48,7 +65,7 @@ func (s *story) tell(e collection.Event) []string {
 	if text == "" {
 		return nil
 	}
-	return append(s.slowed(), clockTime(e.Time)+"  "+text)
+	return append(s.slowed(), s.line(e.Time, text))
 }
 
 // due returns the lines for what was gathered for long enough at now.
@@ -83,8 +100,8 @@ func (s *story) saved(now time.Time) []string {
 	if s.slices == 0 {
 		return nil
 	}
-	line := fmt.Sprintf("%s  saved %s of %s · %s", clockTime(now), counted(s.slices, "slice", "slices"),
-		clean(s.stream), counted(s.records, "record", "records"))
+	line := s.line(now, fmt.Sprintf("saved %s of %s · %s", counted(s.slices, "slice", "slices"),
+		clean(s.stream), counted(s.records, "record", "records")))
 	s.slices, s.records = 0, 0
 	return []string{line}
 }
@@ -119,7 +136,7 @@ func (s *story) begin(e collection.Event) {
 func (s *story) slowed() []string {
 	change := ""
 	if s.slower.Learned < s.slower.Previous {
-		change = rate(s.slower.Previous) + " -> " + rate(s.slower.Learned)
+		change = rateChange(s.slower.Previous, s.slower.Learned)
 	}
 	text := ""
 	switch {
@@ -140,7 +157,7 @@ func (s *story) slowed() []string {
 	default:
 		return nil
 	}
-	line := clockTime(s.began) + "  " + text
+	line := s.line(s.began, text)
 	s.throttles, s.slower = 0, collection.RateInfo{}
 	return []string{line}
 }

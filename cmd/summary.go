@@ -35,9 +35,11 @@ type summary struct {
 	Trouble string             // what stood in its way, if it got no answer
 	Held    string             // what holds back the next request, if the run ended for that
 	NextAt  time.Time          // when it may leave
+	Lost    string             // what is wrong with the database, if that ended the run: nothing of it is called safe
 
 	RateStart  float64 // requests a second
 	RateEnd    float64
+	Learned    float64 // what the next run goes on from
 	Ceiling    float64
 	RequestCap int64
 	State      string   // path of the database, as people write it
@@ -64,7 +66,7 @@ func (s summary) render(columns int, c caps) string {
 		lines = append(lines, fmt.Sprintf("  %-10s  %-16s  %s", label, this, all))
 	}
 	pair("slices", count(s.This.Slices), count(s.All.Slices))
-	pair("records", count(s.This.Records), count(s.All.Records))
+	pair("received", count(s.This.Records), count(s.All.Records))
 	pair("changed", count(s.This.Changed), count(s.All.Changed))
 	if s.All.Rejected > 0 {
 		pair("quarantine", count(s.This.Rejected), count(s.All.Rejected))
@@ -157,6 +159,9 @@ func (s summary) outcomeWords() string {
 	case collection.RunInterrupted:
 		return fmt.Sprintf("interrupted: %s was asked to stop. Nothing is lost.", name)
 	}
+	if s.Lost != "" {
+		return fmt.Sprintf("failed: %s did not come to its end, and %s.", name, s.Lost)
+	}
 	return fmt.Sprintf("failed: %s did not come to its end. What was saved is safe.", name)
 }
 
@@ -233,16 +238,20 @@ func (s summary) rateWords() string {
 	if s.RateEnd <= 0 {
 		return ""
 	}
-	text := "ended " + rate(s.RateEnd)
+	paces := rates(s.RateStart, s.RateEnd, s.Ceiling, s.Learned)
+	text := "ended " + paces[1]
 	if s.RateStart > 0 {
-		text = "started " + rate(s.RateStart) + ", " + text
+		text = "started " + paces[0] + ", " + text
 	}
 	if s.Ceiling > 0 {
-		text += ", ceiling " + rate(s.Ceiling)
+		text += ", ceiling " + paces[2]
 	} else {
 		text += ", no ceiling declared"
 	}
-	return text + " (kept for next time)"
+	if s.Learned > 0 {
+		text += "; learned " + paces[3] + " (kept for next time)"
+	}
+	return text
 }
 
 // gapWords counts what is owed by kind, what needs a person first.
@@ -268,7 +277,7 @@ func (s summary) gapWords() string {
 }
 
 func (s summary) savedWords() string {
-	if s.State == "" {
+	if s.State == "" || s.Lost != "" {
 		return ""
 	}
 	if len(s.Views) == 0 {
@@ -373,12 +382,13 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		RateStart *float64                `json:"rate_start_per_second"`
 		RateEnd   *float64                `json:"rate_end_per_second"`
 		Ceiling   *float64                `json:"ceiling_per_second"`
+		Learned   *float64                `json:"learned_per_second"`
 		Metrics   *metricsLine            `json:"metrics"`
 		Resume    string                  `json:"resume_command"`
 		Moved     bool                    `json:"checkpoint_moved"`
 	}{
 		s.Outcome, textOrNull(string(s.Reason)), stamp(s.NextAt), s.ExitCode, s.Mode, stamp(s.Started), stamp(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owedKinds(s.Owed), len(s.Owed) - owedCount(s.Owed),
-		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), metricsLineOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
+		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), orNull(s.Learned), metricsLineOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
 	})
 }

@@ -23,7 +23,7 @@ func paused() summary {
 			collection.WaitPacing: 24 * time.Minute, collection.WaitRetryAfter: 9 * time.Minute, collection.WaitBreaker: 9 * time.Minute,
 		},
 		Owed:      gaps(collection.RequestCap),
-		RateStart: 3.2, RateEnd: 3.6, Ceiling: 4,
+		RateStart: 3.2, RateEnd: 1.8, Ceiling: 4, Learned: 3.6,
 		State: "~/.local/state/collect/state.db", Views: []string{"tickets_issues"},
 	}
 }
@@ -34,14 +34,15 @@ paused: tickets reached its request cap (20,000). Nothing is lost.
 
               this run          all 4 runs
   slices      193               591
-  records     559,702           1,719,914
+  received    559,702           1,719,914
   changed     559,000           1,719,000
   requests    14,269            43,790
   throttled   9 times           22 times
 
   time        83 min: fetching and saving 41 min, pacing 24 min, acme asked us
               to wait 9 min, breaker open 9 min
-  rate        started 3.2/s, ended 3.6/s, ceiling 4.0/s (kept for next time)
+  rate        started 3.2/s, ended 1.8/s, ceiling 4.0/s; learned 3.6/s (kept for
+              next time)
   gaps        1 owed: 1 planned
   saved to    ~/.local/state/collect/state.db (view tickets_issues)
 
@@ -54,7 +55,7 @@ nothing new: the provider returned no record for tickets that is new or changed.
 
               this run          all runs (1)
   slices      0                 0
-  records     0                 0
+  received    0                 0
   changed     0                 0
   requests    0                 0
   throttled   0 times           0 times
@@ -73,7 +74,7 @@ records are in quarantine.
 
               this run          all 4 runs
   slices      193               591
-  records     559,702           1,719,914
+  received    559,702           1,719,914
   changed     559,000           1,719,000
   quarantine  2                 5
   requests    14,269            43,790
@@ -151,7 +152,7 @@ func TestSummaryJSON(t *testing.T) {
 		`"this_run":{"slices":193,"records":559702,"records_changed":559000,"records_quarantined":0,"records_older":0,"requests":14269,"retries":0,"throttled":9,"gaps_opened":0,"gaps_filled":0},` +
 		`"overall":{"runs":4,"slices":591,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
 		`"gaps_owed":{"planned":1,"provider":0,"stuck":0},"gone":0,` +
-		`"rate_start_per_second":3.2,"rate_end_per_second":3.6,"ceiling_per_second":4,"metrics":null,` +
+		`"rate_start_per_second":3.2,"rate_end_per_second":1.8,"ceiling_per_second":4,"learned_per_second":3.6,"metrics":null,` +
 		`"resume_command":"collect resume tickets","checkpoint_moved":true}`
 	sameText(t, "json", string(got), want)
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate"
 )
 
 // Totals is what the events of a run do not carry and its view needs. Zero
@@ -17,6 +18,7 @@ type Totals struct {
 	RetryCap   float64
 	Deadline   time.Time // when the time limit ends the run
 	Metrics    collection.Metrics
+	Pace       gate.Status // how things stand with the provider
 }
 
 // A StreamTotal counts one stream, over all runs.
@@ -91,14 +93,16 @@ type model struct {
 	Throttle collection.ThrottleInfo // what the last throttle said
 	Frozen   bool
 
-	Slices, Records, Rejected   int64 // of this run
+	Slices, Records, Rejected   int64 // of this run; Records are those that came
+	Changed                     int64 // of Records, new or different from what was stored
 	Throttled, Opened, GapsShut int64
 	Total                       StreamTotal // of Stream
 	Saved                       int64       // records of all streams, all runs; 0 for not known
 
 	Cells    []cell // oldest first
 	RateNow  float64
-	Learned  float64 // 0: not known
+	Pace     float64 // in force; 0: not paced, or not known
+	Learned  float64 // what a later run goes on from; 0: not known
 	Ceiling  float64 // 0: none
 	Breaker  string
 	Failure  string // what opened it; "" if that is not known
@@ -143,13 +147,8 @@ func (v *view) Observe(e collection.Event) {
 	if s := e.Slice; s != nil {
 		m.Slices++
 		m.Records += int64(s.Records)
+		m.Changed += int64(s.Changed)
 		m.Rejected += int64(s.Rejected)
-	}
-	if r := e.Rate; r != nil {
-		m.Learned, m.Ceiling = r.Learned, 0
-		if r.Ceiling != nil {
-			m.Ceiling = *r.Ceiling
-		}
 	}
 	if t := e.Throttle; t != nil {
 		m.Throttled++
@@ -192,6 +191,10 @@ func (v *view) Sample(now time.Time, t Totals) {
 
 	m.Requests, m.Cap = t.Requests, t.RequestCap
 	m.Retries, m.RetryCap, m.Metrics = t.Retries, t.RetryCap, t.Metrics
+	m.Pace, m.Learned, m.Ceiling = t.Pace.PerSecond, t.Pace.Learned, 0
+	if t.Pace.Ceiling != nil {
+		m.Ceiling = *t.Pace.Ceiling
+	}
 	m.Saved, m.Total = 0, StreamTotal{}
 	for _, s := range t.Streams {
 		m.Saved += s.Records

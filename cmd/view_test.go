@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -33,6 +34,7 @@ func worked(d time.Duration, totals Totals) *view {
 		}
 		t := totals
 		t.Requests += requests
+		t.Pace = gate.Status{PerSecond: 3.2, Learned: 3.5, Ceiling: new(4.0)}
 		t.Streams = []StreamTotal{
 			{Stream: "issues", Records: 812},
 			{Stream: "comments", Parent: "issues", Records: 1_175_691, Done: done, Parents: 812, Final: true},

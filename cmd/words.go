@@ -31,18 +31,42 @@ func counted(n int64, one, many string) string {
 }
 
 // rate returns a pace in requests a second, or a minute below one a second.
-func rate(perSecond float64) string {
-	switch {
-	case perSecond <= 0:
-		return "0/s"
-	case perSecond >= 99.5:
-		return count(int64(math.Round(perSecond))) + "/s"
-	case perSecond >= 0.95:
-		return strconv.FormatFloat(perSecond, 'f', 1, 64) + "/s"
-	case perSecond*60 >= 1:
-		return strconv.FormatFloat(math.Round(perSecond*600)/10, 'f', -1, 64) + "/min"
+func rate(perSecond float64) string { return rates(perSecond)[0] }
+
+// rates returns paces that stand on one line, in one unit: that of the slowest,
+// since in a longer one every other can be said, too.
+func rates(perSecond ...float64) []string {
+	unit, seconds := "/s", 1.0
+	for _, r := range perSecond {
+		switch {
+		case r <= 0:
+		case r*60 < 1:
+			unit, seconds = "/h", 3600
+		case r < 0.95 && seconds == 1:
+			unit, seconds = "/min", 60
+		}
 	}
-	return strconv.FormatFloat(math.Round(perSecond*36000)/10, 'f', -1, 64) + "/h"
+	all := make([]string, len(perSecond))
+	for i, r := range perSecond {
+		switch n := r * seconds; {
+		case r <= 0:
+			all[i] = "0"
+		case n >= 99.5:
+			all[i] = count(int64(math.Round(n)))
+		case unit == "/s":
+			all[i] = strconv.FormatFloat(n, 'f', 1, 64)
+		default:
+			all[i] = strconv.FormatFloat(math.Round(n*10)/10, 'f', -1, 64)
+		}
+		all[i] += unit
+	}
+	return all
+}
+
+// rateChange says a pace before and after.
+func rateChange(was, is float64) string {
+	both := rates(was, is)
+	return both[0] + " -> " + both[1]
 }
 
 // percent returns done of total, rounded down, so that what is not complete

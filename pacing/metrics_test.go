@@ -1,6 +1,7 @@
 package pacing_test
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"sync"
@@ -121,6 +122,33 @@ func TestLimitsAreTold(t *testing.T) {
 		}
 		if len(low) != 1 || low[0].Limit.Remaining != 3 {
 			t.Errorf("low: %+v, want once, with 3 left", low)
+		}
+	})
+}
+
+// TestWithdrawnIsNotFailed: what was asked ahead, and is not needed any more
+// before it left, is no request at all.
+func TestWithdrawnIsNotFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := serve(func(w http.ResponseWriter, r *http.Request) { time.Sleep(2 * time.Second) })
+		g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{Unpaced: true}})
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { mustFetch(t, g) })
+		synctest.Wait()
+		for range 7 {
+			wg.Go(func() {
+				req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://provider.test/ahead", nil)
+				if resp, err := g.Client().Do(req); err == nil {
+					t.Errorf("answered %d, want nothing sent", resp.StatusCode)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		if got := g.Metrics(); got.TotalRequests != 1 || got.CompletedRequests != 1 || got.FailedRequests != 0 {
+			t.Errorf("Metrics() = %+v, want one request, completed", got)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package pacing
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -21,9 +22,15 @@ func (g *Governor) trace(kind collection.EventKind, stream string, r collection.
 	g.tell(collection.Event{Kind: kind, Request: &told}, time.Now(), stream)
 }
 
-// ended counts the end of a request and tells it.
-func (g *Governor) ended(id int64, attempt int, stream string, err error) {
-	g.meter.Answer(err == nil)
+// ended counts the end of a request and tells it. One that was asked ahead and
+// not needed any more before it left was neither answered nor refused.
+func (g *Governor) ended(id int64, attempt int, sent bool, stream string, err error) {
+	_, stopped := errors.AsType[*collection.Stop](err)
+	if err != nil && !sent && !stopped && errors.Is(err, context.Canceled) {
+		g.meter.Withdraw()
+	} else {
+		g.meter.Answer(err == nil)
+	}
 	r := collection.RequestInfo{ID: id, Attempt: attempt}
 	if err == nil {
 		g.trace(collection.RequestCompleted, stream, r)

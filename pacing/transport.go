@@ -34,12 +34,14 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	why := ""     // the attempt before this one got no answer
 	renewals := 0 // of the credential
 	t.trace(collection.RequestStarted, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
-	defer func() { t.ended(id, n, turn.Stream, err) }()
+	sent := false
+	defer func() { t.ended(id, n, sent, turn.Stream, err) }()
 	for ; ; n++ {
 		p, err := t.enter(ctx, turn)
 		if err != nil {
 			return nil, because(err, why)
 		}
+		sent = true
 		t.meter.Leave(turn.Request.Retry)
 		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
 		a := t.attempt(req, p, n, renewals)

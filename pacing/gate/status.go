@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/pacing/law"
 	"collect/pacing/response"
 )
 
 // A Status says how things stand with a provider, for people.
 type Status struct {
-	PerSecond float64   // the pace; 0: not paced, or not known
+	PerSecond float64   // the pace in force; 0: not paced, or not known
+	Learned   float64   // the pace that a later process goes on from; 0: not known
 	Ceiling   *float64  // the strictest pace the owner allows; nil: none declared
 	HeardAt   time.Time // when the provider last confirmed the pace; zero: never
 	HoldUntil time.Time // the provider asked for silence until then; zero: it did not
@@ -67,7 +67,12 @@ func (g *Gate) Status(at time.Time) Status {
 	if g.unpaced {
 		bound = 0
 	}
-	return g.status(g.Rate(), bound, g.routes[0].keep(&g.clock).HeardAt, now)
+	s := g.status(g.Rate(), bound, g.routes[0].keep(&g.clock).HeardAt, now)
+	for _, r := range g.routes {
+		s.Learned += r.keep(&g.clock).PerSecond()
+	}
+	s.Learned = min(s.Learned, g.Most())
+	return s
 }
 
 func (g *Gate) status(rate, bound float64, heard time.Time, now moment) Status {
@@ -140,8 +145,8 @@ func (r *route) learned(clock *timeline) (rate float64, since time.Time) {
 	switch {
 	case r.law != nil:
 		return r.law.Rate(), r.keep(clock).HeardAt
-	case r.kept != nil && r.kept.Interval > 0:
-		return law.PerSecond(r.kept.Interval), r.kept.HeardAt
+	case r.kept != nil:
+		return r.kept.PerSecond(), r.kept.HeardAt
 	}
 	return 0, time.Time{}
 }
@@ -239,11 +244,17 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 		w.restore(kw, &g.clock, at)
 		g.windows = append(g.windows, w)
 	}
-	rate := 0.0
-	if k.Interval > 0 {
-		rate = law.PerSecond(k.Interval)
+	s := g.status(k.PerSecond(), k.Earned(), k.HeardAt, at)
+	s.Learned = k.PerSecond()
+	for _, kr := range k.Routes {
+		if kr.Memory != nil {
+			s.Learned += kr.Memory.PerSecond()
+		}
 	}
-	return g.status(rate, k.Earned(), k.HeardAt, at), nil
+	if k.Ceiling > 0 {
+		s.Learned = min(s.Learned, k.Ceiling)
+	}
+	return s, nil
 }
 
 // Binding names the constraint that binds; "" if none does.

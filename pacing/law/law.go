@@ -168,3 +168,11 @@ func (m *Memory) Earned() float64 {
 	}
 	return m.Plateau.Earned
 }
+
+// PerSecond returns the pace that was learned; 0 if none was.
+func (m Memory) PerSecond() float64 {
+	if m.Interval <= 0 {
+		return 0
+	}
+	return PerSecond(m.Interval)
+}

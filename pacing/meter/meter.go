@@ -23,6 +23,7 @@ const latest = 100
 // It is safe for concurrent use.
 type Meter struct {
 	mu        sync.Mutex
+	asked     int64              // requests, those that were withdrawn among them
 	counts    collection.Metrics // its latencies are those of the last Read
 	latencies [latest]time.Duration
 	measured  int // latencies there ever were
@@ -33,8 +34,17 @@ type Meter struct {
 func (m *Meter) Ask() (id int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.asked++
 	m.counts.TotalRequests++
-	return m.counts.TotalRequests
+	return m.asked
+}
+
+// Withdraw notes that a request is not needed any more, before it left: it was
+// none.
+func (m *Meter) Withdraw() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts.TotalRequests--
 }
 
 // Answer notes that a request is over, ok if the connector has an answer.
