@@ -2,12 +2,14 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"collect/collection"
+	"collect/store"
 )
 
 // identity returns what a checkpoint means nothing without: the parameters,
@@ -24,23 +26,59 @@ func (t target) identity() map[string]string {
 // isParam reports whether a name in an identity is that of a parameter.
 func isParam(name string) bool { return name != "base_url" && !strings.Contains(name, ".") }
 
-// sameAsBefore finds the run before this one, and refuses to go on from its
-// checkpoints if they were reached with other parameters, or by streams that
-// were something else: records would be skipped, or mixed, in silence.
-func (s *session) sameAsBefore(ctx context.Context) (err error) {
+// sameAsBefore finds the run before this one, and refuses to go on from what it
+// left if that was collected with other parameters, or by streams that were
+// something else: records would be skipped, or mixed, in silence. A stream that
+// has stored nothing is started over instead, unless this run holds the lease
+// already: another one came between.
+func (s *session) sameAsBefore(ctx context.Context, leased bool) (err error) {
 	if s.before, err = s.newestThatWorked(ctx); err != nil || s.before == nil || s.options.newParams {
 		return err
 	}
 	was, now := s.before.Params, s.target.identity()
-	if e := (&paramsError{Connector: s.target.name, Was: ofProvider(was), Now: ofProvider(now)}); !maps.Equal(e.Was, e.Now) {
-		return e
+	moved := &paramsError{Connector: s.target.name, Was: ofProvider(was), Now: ofProvider(now)}
+	elsewhere, changes := !maps.Equal(moved.Was, moved.Now), changedStreams(was, now)
+	if !elsewhere && len(changes) == 0 {
+		return nil
 	}
-	changes, err := s.withoutReset(ctx, changedStreams(was, now))
-	if err != nil || len(changes) == 0 {
+	streams, err := s.store.Streams(ctx, s.target.name)
+	if err != nil {
 		return err
 	}
-	return &meaningError{Connector: s.target.name, Changes: changes}
+	if elsewhere && slices.ContainsFunc(streams, hasRecords) {
+		return moved
+	}
+	reset, err := s.resetSince(ctx, streams)
+	if err != nil {
+		return err
+	}
+	refused := &meaningError{Connector: s.target.name}
+	for _, st := range streams {
+		i := slices.IndexFunc(changes, func(c streamChange) bool { return c.Stream == st.Name })
+		switch {
+		case i < 0 && !elsewhere, reset[st.Name] && !(i >= 0 && changes[i].gone() && hasRecords(st)):
+			// It is what it was, or nothing is left to misread.
+		case hasRecords(st):
+			if c := changes[i].mixing(was); changes[i].gone() || !c.gone() {
+				refused.Changes = append(refused.Changes, c)
+			}
+		case elsewhere && leased:
+			return moved
+		case leased:
+			refused.Changes = append(refused.Changes, changes[i])
+		default:
+			if err := s.startOver(ctx, st); err != nil {
+				return err
+			}
+		}
+	}
+	if len(refused.Changes) > 0 {
+		return refused
+	}
+	return nil
 }
+
+func hasRecords(s store.StreamState) bool { return s.Records > 0 }
 
 // newestThatWorked returns the run before this one; nil if there is none. One
 // that was refused worked under nothing, and there may be any number of them:
@@ -105,6 +143,30 @@ type streamChange struct {
 	Keys   []keyChange
 }
 
+// gone reports whether the file has no such stream any more.
+func (c streamChange) gone() bool { return len(c.Keys) == 0 }
+
+// mixing returns c with the keys alone whose old records would be mixed with
+// others. After a change of the rest the walk begins anew by itself, unless the
+// run that had the stream as in was is of a version that noted nothing for that.
+func (c streamChange) mixing(was map[string]string) streamChange {
+	_, noted := was[c.Stream+".records"]
+	kept := streamChange{Stream: c.Stream}
+	for _, k := range c.Keys {
+		switch k.Key {
+		case "get", "key", "each":
+		case "records", "page":
+			continue
+		default:
+			if noted {
+				continue
+			}
+		}
+		kept.Keys = append(kept.Keys, k)
+	}
+	return kept
+}
+
 // A keyChange is another value of a key of a connector file. Was and Now are
 // for people only where both are set.
 type keyChange struct{ Key, Was, Now string }
@@ -142,7 +204,8 @@ func changedStreams(was, now map[string]string) []streamChange {
 	for _, stream := range sortedKeys(before) {
 		change := streamChange{Stream: stream}
 		for _, key := range sortedKeys(mergeParams(before[stream], after[stream])) {
-			if old, fresh := before[stream][key], after[stream][key]; old != fresh {
+			_, noted := before[stream][key]
+			if old, fresh := before[stream][key], after[stream][key]; old != fresh && (noted || key != "records" && key != "page") {
 				change.Keys = append(change.Keys, keyChange{key, old, fresh})
 			}
 		}
@@ -174,34 +237,61 @@ func byStream(identity map[string]string) map[string]map[string]string {
 // between two runs there are only those of an operator.
 const operations = 200
 
-// withoutReset takes away the changes of streams that were reset since the run
-// before in each lane that they have: no checkpoint is left to misread.
-func (s *session) withoutReset(ctx context.Context, changes []streamChange) ([]streamChange, error) {
-	if len(changes) == 0 {
-		return nil, nil
-	}
-	streams, err := s.store.Streams(ctx, s.target.name)
-	if err != nil {
-		return nil, err
-	}
+// resetSince returns the streams that were reset since the run before in each
+// lane that they have, or have none: nothing is left to misread.
+func (s *session) resetSince(ctx context.Context, streams []store.StreamState) (map[string]bool, error) {
 	events, err := s.store.Events(ctx, s.target.name, operations)
 	if err != nil {
 		return nil, err
 	}
-	reset := map[collection.Place]bool{}
+	done := map[collection.Place]bool{}
 	for _, e := range events {
 		if e.Kind == collection.CheckpointReset && !e.Time.Before(s.before.StartedAt) {
-			reset[collection.Place{Stream: e.Stream, Partition: e.Partition, Lane: e.Lane}] = true
+			done[collection.Place{Stream: e.Stream, Partition: e.Partition, Lane: e.Lane}] = true
 		}
 	}
+	reset := map[string]bool{}
 	for _, stream := range streams {
-		left := false
-		for _, lane := range stream.Lanes {
-			left = left || !reset[collection.Place{Stream: stream.Name, Lane: lane.Lane}]
+		lanes, err := s.lanesOf(ctx, stream)
+		if err != nil {
+			return nil, err
 		}
-		if !left {
-			changes = slices.DeleteFunc(changes, func(c streamChange) bool { return c.Stream == stream.Name && len(c.Keys) > 0 })
+		reset[stream.Name] = !slices.ContainsFunc(lanes, func(lane collection.Lane) bool {
+			return !done[collection.Place{Stream: stream.Name, Lane: lane}]
+		})
+	}
+	return reset, nil
+}
+
+// lanesOf returns the lanes in which a stream has checkpoints or owes something.
+func (s *session) lanesOf(ctx context.Context, stream store.StreamState) ([]collection.Lane, error) {
+	var lanes []collection.Lane
+	for _, lane := range stream.Lanes {
+		lanes = append(lanes, lane.Lane)
+	}
+	owed, err := s.store.Gaps(ctx, s.target.name)
+	for _, gap := range owed {
+		if gap.Stream == stream.Name && !slices.Contains(lanes, gap.Lane) {
+			lanes = append(lanes, gap.Lane)
 		}
 	}
-	return changes, nil
+	return lanes, err
+}
+
+// startOver forgets where the walks of a stream stand that has stored nothing,
+// and what it owes. Another run that is on now is waited for as by any run.
+func (s *session) startOver(ctx context.Context, stream store.StreamState) error {
+	lanes, err := s.lanesOf(ctx, stream)
+	if err != nil {
+		return err
+	}
+	audit := store.Audit{Who: whoami(), Why: "the connector file was corrected, and nothing was stored before", Holder: thisProcess()}
+	for _, lane := range lanes {
+		err := s.store.Reset(ctx, s.target.name, collection.Place{Stream: stream.Name, Lane: lane}, collection.Cursor{}, audit)
+		if _, held := errors.AsType[*store.HeldError](err); err != nil && !held {
+			return err
+		}
+	}
+	s.corrected = append(s.corrected, stream.Name)
+	return nil
 }

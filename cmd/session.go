@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,9 +27,11 @@ type session struct {
 
 	before *collection.Run // the newest run before this one; nil for none
 	record collection.Run
-	budget *pacing.Budget
-	show   *display
-	salt   []byte
+
+	corrected []string // streams that had stored nothing, and are begun anew after an edit
+	budget    *pacing.Budget
+	show      *display
+	salt      []byte
 }
 
 // run takes the lease, works, and ends with the verdict. An error is one that
@@ -37,7 +40,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	if s.salt, err = s.store.Salt(ctx); err != nil {
 		return 0, err
 	}
-	if err := s.sameAsBefore(ctx); err != nil {
+	if err := s.sameAsBefore(ctx, false); err != nil {
 		return 0, err // before it waits for anything
 	}
 	provider := s.target.connector.Provider()
@@ -57,7 +60,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 
 	// Not before the lease: a run that was waited for may have been another
 	// one, and it learns until it ends.
-	if err := s.sameAsBefore(ctx); err != nil {
+	if err := s.sameAsBefore(ctx, true); err != nil {
 		return 0, err
 	}
 	learned, err := s.store.Provider(ctx, domain)
@@ -197,6 +200,8 @@ func (s *session) goesOn() string {
 			return fmt.Sprintf("%s: first run: %s", s.target.name, s.target.discloses)
 		}
 		return ""
+	case len(s.corrected) > 0:
+		return fmt.Sprintf("%s: the connector file has changed, and %s had stored nothing: begun anew", s.target.name, strings.Join(s.corrected, ", "))
 	case before.Outcome == collection.Running || before.Outcome == collection.Abandoned:
 		return fmt.Sprintf("%s: taking over from run %s, whose process died; nothing is lost", s.target.name, before.ID)
 	case before.Reason != "":

@@ -147,6 +147,7 @@ type Cursor struct {
 	High    string // what else the connector must know there: of an unordered walk the highest mark, which becomes Since when it is done
 	Version string // the version of the parent, or the pass, that this walk covers
 	Done    bool   // the walk reached its end
+	Meaning string // the connector's own note of what the others say something about; "" says nothing
 }
 
 // A Checkpoint is a committed cursor: everything before it is stored.

@@ -44,6 +44,15 @@ type Connector interface {
 	Slices(ctx context.Context, client *http.Client, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error]
 }
 
+// A Restarter is a connector that may have been edited since it made a cursor,
+// and that knows the cursors that say something else now, or nothing.
+type Restarter interface {
+	// Restart returns the cursor at which the walk of a place begins anew, if
+	// from lost its meaning: with a high-water mark if that one still holds.
+	// lost is false if the walk goes on from where it is.
+	Restart(at collection.Place, from collection.Cursor) (anew collection.Cursor, lost bool)
+}
+
 // An Aheader is a connector that can name cursors before the slices in front
 // of them are fetched, as with page numbers and offsets, so that slices of
 // one partition can be fetched side by side.

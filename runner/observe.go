@@ -48,7 +48,7 @@ func (r *Runner) waiting() *collection.WaitInfo {
 }
 
 // mostWarnings bounds the warnings of one kind in a stream: thousands of pages
-// may all be as odd as the first.
+// may all be as odd as the first. One without a code is told once.
 const mostWarnings = 10
 
 // warn tells of something that costs no record and that a person may want to
@@ -59,7 +59,7 @@ func (r *Runner) warn(at collection.Place, warning collection.Warning) {
 	r.warned[kind]++
 	told := r.warned[kind]
 	r.mu.Unlock()
-	if told > mostWarnings {
+	if told > mostWarnings || told > 1 && warning.Code == "" {
 		return
 	}
 	r.observe(collection.Event{

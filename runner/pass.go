@@ -136,8 +136,9 @@ func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass s
 	open := tasks[:0]
 	for i, t := range tasks {
 		t.checkpoint = states[i].Checkpoint.Cursor
+		lost := r.lost(states[i])
 		collected := t.checkpoint.Done && (t.checkpoint.Version == t.version || stream.Refresh == collection.Once)
-		if !collected && !states[i].Owed {
+		if lost || !collected && !states[i].Owed {
 			open = append(open, t)
 		}
 	}

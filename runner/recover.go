@@ -91,12 +91,36 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 		}
 		return r.walkBehind(ctx, stream, gap.Place, at.Cursor, gap.Version, guard)
 	}
+	if _, lost := r.restart(gap.Place, gap.Cursor); lost {
+		return r.fillAnew(ctx, stream, gap, at.Cursor)
+	}
 	slice, err := r.one(ctx, gap.Place, gap.Cursor)
 	if err != nil {
 		return r.failAgain(ctx, stream, gap, err)
 	}
 	slice.From, slice.Fills = gap.Cursor, gap.ID
 	_, err = r.commit(slice)
+	return inStream(stream, err)
+}
+
+// fillAnew fills a gap behind the checkpoint whose cursor lost its meaning. The
+// page that it owes is somewhere in the list as that is cut now, so that only a
+// whole walk is sure to have it; one walk is enough for all such gaps of a place.
+func (r *Runner) fillAnew(ctx context.Context, stream collection.Stream, gap collection.Gap, checkpoint collection.Cursor) error {
+	if !checkpoint.Done || r.beginAnew(gap.Place) {
+		if err := r.walk(ctx, stream, gap.Place, checkpoint, gap.Version); err != nil {
+			return err
+		}
+	}
+	at, err := r.Ledger.Checkpoint(ctx, gap.Place)
+	if err != nil {
+		return inStream(stream, err)
+	}
+	if _, lost := r.restart(gap.Place, at.Cursor); lost || !at.Done {
+		return nil
+	}
+	r.beginAnew(gap.Place)
+	_, err = r.save(collection.Slice{Place: gap.Place, From: gap.Cursor, Next: gap.Cursor, Fills: gap.ID})
 	return inStream(stream, err)
 }
 

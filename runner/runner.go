@@ -89,7 +89,7 @@ type Runner struct {
 	anew  bool                      // what came to its end is begun anew
 	left  map[collection.Place]bool // homes that this run left a gap at
 	done  map[collection.Place]bool // homes that need nothing more in this run
-	begun map[collection.Place]bool // places whose cursor expired and whose walk began anew
+	begun map[collection.Place]bool // places whose walk began anew though it was not finished
 
 	warned map[warningKind]int
 }
@@ -258,17 +258,24 @@ func (r *Runner) goOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	unfinished := func(s collection.PlaceState) bool { return !s.Checkpoint.Done && !s.Owed }
+	unfinished := func(s collection.PlaceState) bool { return !s.Checkpoint.Done && !s.Owed || r.lost(s) }
 	if !slices.ContainsFunc(states, unfinished) {
 		r.anew = r.Run.Lane != collection.Backfill // a backfill is finished once
 		return nil
 	}
 	for i, state := range states {
-		if state.Checkpoint.Done && r.streams[i].Parent == "" {
+		if state.Checkpoint.Done && r.streams[i].Parent == "" && !r.lost(state) {
 			r.finish(homes[i])
 		}
 	}
 	return nil
+}
+
+// lost reports whether the cursor of a place means nothing any more: however far
+// the walk was, it begins anew.
+func (r *Runner) lost(state collection.PlaceState) bool {
+	_, lost := r.restart(state.Checkpoint.Place, state.Checkpoint.Cursor)
+	return lost
 }
 
 // forward takes one stream on from its checkpoint.
@@ -285,6 +292,7 @@ func (r *Runner) forward(ctx context.Context, stream collection.Stream) error {
 	switch {
 	case stream.Parent != "":
 		return r.pass(ctx, stream, state.Checkpoint.Cursor)
+	case r.lost(state): // what is owed there was of another list
 	case state.Checkpoint.Done && !r.anew:
 		return nil
 	case state.Owed:

@@ -29,7 +29,7 @@ func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collecti
 // walkBehind is walk for a guard that has seen pages before the checkpoint. Its
 // ctx names the stream.
 func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string, guard *repeats) error {
-	from := startAt(checkpoint, version)
+	from := r.startAt(stream, at, checkpoint, version)
 	for skipped := 0; ; skipped++ {
 		fresh := guard.fresh
 		reached, err := r.follow(ctx, at, checkpoint, from, guard)
@@ -71,17 +71,32 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 }
 
 // startAt returns what a walk asks from when it is taken on from a checkpoint.
-// One that was finished begins anew, asking from its high-water mark.
-func startAt(checkpoint collection.Cursor, version string) collection.Cursor {
-	if checkpoint.Done || checkpoint == (collection.Cursor{}) {
-		return collection.Cursor{Since: checkpoint.Since, High: checkpoint.High, Version: version}
+// One that was finished begins anew, asking from its high-water mark; one whose
+// cursor means nothing any more, from what is left of that.
+func (r *Runner) startAt(stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string) collection.Cursor {
+	anew, lost := r.restart(at, checkpoint)
+	if lost {
+		r.warn(at, collection.Warning{Text: "the connector file has changed, so the walk of " + stream.Name + " begins anew"})
+	}
+	if lost || checkpoint.Done || checkpoint == (collection.Cursor{}) {
+		return collection.Cursor{Since: anew.Since, High: anew.High, Version: version}
 	}
 	return checkpoint
 }
 
-// beginAnew reports whether a walk whose cursor expired may begin anew: once in
-// a run, since a provider whose cursors never last would be walked for ever.
-// The checkpoint moves with the first page, and what is stored again is the same.
+// restart returns where a walk begins anew whose cursor lost its meaning, since
+// the connector was edited; see [connectors.Restarter].
+func (r *Runner) restart(at collection.Place, from collection.Cursor) (anew collection.Cursor, lost bool) {
+	if known, ok := r.Connector.(connectors.Restarter); ok {
+		return known.Restart(at, from)
+	}
+	return from, false
+}
+
+// beginAnew reports whether a walk may begin anew that has a cursor, or was
+// finished in this run: once in a run, since a provider whose cursors never last
+// would be walked for ever. The checkpoint moves with the first page, and what
+// is stored again is the same.
 func (r *Runner) beginAnew(at collection.Place) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -99,6 +99,9 @@ type connector struct {
 // The connector can name cursors before their pages are fetched.
 var _ connectors.Aheader = (*connector)(nil)
 
+// It knows the cursors that an edit of its file made meaningless.
+var _ connectors.Restarter = (*connector)(nil)
+
 // Build makes the connector for one user.
 //
 // Errors: [*MissingParamError], [*BadParamError], [*MissingSecretError] and

@@ -134,6 +134,7 @@ type stream struct {
 	on      []rule
 
 	ignoreTotal bool // what the provider tells as a total counts something else
+	means       meanings
 }
 
 // A templated is a parameter of a query, or a header.

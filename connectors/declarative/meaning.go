@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Meaning returns what gives the records and checkpoints of each stream their
-// meaning: stored under one, they say nothing under another. Its names are
-// those of a stream and a key of the file, such as issues.key. Where a value
-// in the file may be anything, such as text of a query, only a digest of it is
-// returned.
+// Meaning returns what gives the records of each stream, and where their walks
+// stand, their meaning. Its names are those of a stream and a key of the file,
+// such as issues.key. Where a value in the file may be anything, such as text of
+// a query, only a digest of it is returned.
 //
-// How a list is cut into pages, in which order it comes, and what a response
-// means are not part of it: they change how records are had, not which.
+// What was stored under other values of get, key and each are other records.
+// After a change of the rest the walk begins anew, wherever that is needed: see
+// [connectors.Restarter].
 func (s *Spec) Meaning() map[string]string {
 	meaning := map[string]string{}
 	for _, st := range s.streams {
@@ -48,6 +48,8 @@ func (st *stream) meaning() map[string]string {
 	}
 	slices.Sort(query)
 	slices.Sort(each)
+	meaning["records"] = st.records.text
+	meaning["page"] = st.means.paging
 	meaning["query"] = digestOf(strings.Join(query, "\n"))
 	meaning["each"] = strings.Join(each, ", ")
 	return meaning

@@ -46,6 +46,7 @@ func (c *checker) stream(key scalar, spec streamSpec) *stream {
 		c.since(spec.Since, st)
 	}
 	c.unique(spec, st)
+	st.means = st.meanings()
 	st.on = append(c.rules(spec.On, ""), c.rules(def.On, "")...)
 	return st
 }

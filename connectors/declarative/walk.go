@@ -27,6 +27,7 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 		ctx, from := collection.WithStream(ctx, at.Stream), from // each range begins at from
 		for {
 			slice, err := w.slice(ctx, from)
+			w.st.means.note(&slice)
 			if err != nil {
 				yield(collection.Slice{}, err)
 				return
@@ -52,7 +53,7 @@ func (c *connector) Ahead(at collection.Place, from collection.Cursor, n int) []
 		if err != nil {
 			break
 		}
-		from.Token = token
+		from.Token, from.Meaning = token, c.spec.stream(at.Stream).means.String()
 		cursors = append(cursors, from)
 	}
 	return cursors

@@ -11,13 +11,13 @@ import (
 func (s *disk) look() (rest, []commit, error) {
 	r := newRest()
 	var commits []commit
-	place := `s.name, p.partition, x.lane, x.token, x.since, x.high, x.version, x.done`
+	place := `s.name, p.partition, x.lane, x.token, x.since, x.high, x.version, x.done, x.meaning`
 	join := ` x JOIN partitions p ON p.id = x.partition_id JOIN streams s ON s.id = p.stream_id`
 	err := errors.Join(
 		s.rows(`SELECT `+place+` FROM checkpoints`+join, func(scan func(...any) error) error {
 			var at collection.Place
 			var c collection.Cursor
-			err := scan(&at.Stream, &at.Partition, &at.Lane, &c.Token, &c.Since, &c.High, &c.Version, &c.Done)
+			err := scan(&at.Stream, &at.Partition, &at.Lane, &c.Token, &c.Since, &c.High, &c.Version, &c.Done, &c.Meaning)
 			r.cursors[at] = c
 			return err
 		}),
@@ -26,7 +26,7 @@ func (s *disk) look() (rest, []commit, error) {
 				var g gap
 				var until string
 				c := &g.cursor
-				err := scan(&g.at.Stream, &g.at.Partition, &g.at.Lane, &c.Token, &c.Since, &c.High, &c.Version, &c.Done,
+				err := scan(&g.at.Stream, &g.at.Partition, &g.at.Lane, &c.Token, &c.Since, &c.High, &c.Version, &c.Done, &c.Meaning,
 					&g.id, &g.reason, &g.state, &g.attempts, &until, &g.run)
 				g.until, _ = time.Parse(time.RFC3339Nano, until)
 				r.gaps = append(r.gaps, g)

@@ -76,14 +76,14 @@ func (c evidenceColumn) Scan(src any) error {
 	return json.Unmarshal([]byte(text), c.to)
 }
 
-// cursorArgs returns the columns token, since, high, version and done.
+// cursorArgs returns the columns token, since, high, version, done and meaning.
 func cursorArgs(c collection.Cursor) []any {
-	return []any{[]byte(c.Token), []byte(c.Since), []byte(c.High), []byte(c.Version), c.Done}
+	return []any{[]byte(c.Token), []byte(c.Since), []byte(c.High), []byte(c.Version), c.Done, []byte(c.Meaning)}
 }
 
 // cursorColumns returns what scans the columns of cursorArgs.
 func cursorColumns(c *collection.Cursor) []any {
-	return []any{text{&c.Token}, text{&c.Since}, text{&c.High}, text{&c.Version}, &c.Done}
+	return []any{text{&c.Token}, text{&c.Since}, text{&c.High}, text{&c.Version}, &c.Done, text{&c.Meaning}}
 }
 
 // A text scans a BLOB or TEXT into a string, byte for byte.
@@ -113,6 +113,10 @@ func digest(c collection.Cursor) []byte {
 	}
 	if c.Done {
 		b = append(b, 1)
+	}
+	if c.Meaning != "" { // older cursors have none, and keep their digest
+		b = append(b, 2)
+		b = append(binary.AppendUvarint(b, uint64(len(c.Meaning))), c.Meaning...)
 	}
 	sum := sha256.Sum256(b)
 	return sum[:]

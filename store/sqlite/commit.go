@@ -135,7 +135,7 @@ type standing struct {
 // standQuery finds a standing. ?4 is the digest of the zero cursor, where a
 // place stands that was never committed.
 const standQuery = `
-	SELECT p.id, c.token, c.since, c.high, c.version, coalesce(c.done, 0), coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.evidence, ''),
+	SELECT p.id, c.token, c.since, c.high, c.version, coalesce(c.done, 0), c.meaning, coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.evidence, ''),
 		EXISTS (SELECT 1 FROM gaps g WHERE g.partition_id = p.id AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead'))
 	FROM partitions p LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3
 	WHERE p.stream_id = ?1 AND p.partition = ?2`

@@ -226,7 +226,7 @@ func (x *examination) quarantine(ctx context.Context) error {
 func (x *examination) cursors(ctx context.Context) error {
 	for _, table := range []string{"checkpoints", "gaps"} {
 		changed := 0
-		err := x.each(ctx, `SELECT token, since, high, version, done, digest FROM `+table, func(row scanner) error {
+		err := x.each(ctx, `SELECT token, since, high, version, done, meaning, digest FROM `+table, func(row scanner) error {
 			var c collection.Cursor
 			var sum []byte
 			err := row.Scan(append(cursorColumns(&c), &sum)...)

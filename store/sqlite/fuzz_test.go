@@ -31,7 +31,7 @@ func FuzzCursor(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		next := collection.Cursor{Token: token, Since: since, High: high, Version: version, Done: done}
+		next := collection.Cursor{Token: token, Since: since, High: high, Version: version, Done: done, Meaning: since}
 		if _, err := l.Commit(t.Context(), collection.Slice{Place: at, From: before.Cursor, Next: next}); err != nil {
 			t.Fatalf("%+v: %v", next, err)
 		}
@@ -39,10 +39,13 @@ func FuzzCursor(f *testing.F) {
 		if err != nil || after.Cursor != next {
 			t.Errorf("%+v came back as %+v, %v", next, after.Cursor, err)
 		}
-		other := next
+		other, edited := next, next
 		other.Token += "x"
-		if _, err := l.Commit(t.Context(), collection.Slice{Place: at, From: other, Next: next}); !errors.Is(err, collection.ErrCursorMoved) {
-			t.Errorf("%+v passed for %+v: %v", other, next, err)
+		edited.Meaning += "x"
+		for _, other := range []collection.Cursor{other, edited} {
+			if _, err := l.Commit(t.Context(), collection.Slice{Place: at, From: other, Next: next}); !errors.Is(err, collection.ErrCursorMoved) {
+				t.Errorf("%+v passed for %+v: %v", other, next, err)
+			}
 		}
 	})
 }

@@ -103,10 +103,10 @@ func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool
 		args = append(args, digest(gap.Cursor), []byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()),
 			gap.Detail, string(gap.State), behind, gap.Attempts, timeText(gap.NotBefore), formatTime(gap.OpenedAt),
 			timeText(gap.TriedAt), gap.Run, l.epoch)
-		gap.ID, err = t.insert(`INSERT INTO gaps (stream_id, partition_id, lane, token, since, high, version, done,
+		gap.ID, err = t.insert(`INSERT INTO gaps (stream_id, partition_id, lane, token, since, high, version, done, meaning,
 				digest, covers, shape, reason, kind, detail, state, behind, attempts, not_before, opened_at,
 				tried_at, run, deferred_epoch, leased_epoch)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, args...)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, args...)
 	}
 	if err != nil {
 		return gap, err
@@ -257,7 +257,7 @@ func gapEvent(kind collection.EventKind, gap collection.Gap) collection.Event {
 
 // gapColumns and gapTables select what scanGap scans.
 const (
-	gapColumns = `g.id, s.name, p.partition, g.lane, g.token, g.since, g.high, g.version, g.done, g.digest, g.covers, g.shape,
+	gapColumns = `g.id, s.name, p.partition, g.lane, g.token, g.since, g.high, g.version, g.done, g.meaning, g.digest, g.covers, g.shape,
 		g.reason, g.detail, g.state, g.attempts, g.not_before, g.opened_at, g.tried_at, g.run`
 	gapTables = `
 	FROM gaps g CROSS JOIN partitions p ON p.id = g.partition_id CROSS JOIN streams s ON s.id = g.stream_id `

@@ -102,7 +102,7 @@ func (l *ledger) Checkpoint(ctx context.Context, at collection.Place) (collectio
 // owed there, if there is one. ?4 is the digest of the zero cursor, where a
 // place stands that was never committed.
 const placeQuery = `
-	SELECT c.token, c.since, c.high, c.version, coalesce(c.done, 0),
+	SELECT c.token, c.since, c.high, c.version, coalesce(c.done, 0), c.meaning,
 		coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.epoch, 0), c.saved_at,
 		coalesce(c.evidence, ''), coalesce(g.reason, '')
 	FROM partitions p
@@ -223,10 +223,10 @@ func saveCheckpoint(t tx, partition int64, at collection.Place, cp collection.Ch
 	args := append([]any{partition, string(at.Lane)}, cursorArgs(cp.Cursor)...)
 	args = append(args, digest(cp.Cursor), cp.Commit, cp.Epoch, formatTime(t.now), evidenceText(at, cp.Evidence))
 	return t.exec(`INSERT INTO checkpoints
-			(partition_id, lane, token, since, high, version, done, digest, slice_id, epoch, saved_at, evidence)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+			(partition_id, lane, token, since, high, version, done, meaning, digest, slice_id, epoch, saved_at, evidence)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
 		ON CONFLICT (partition_id, lane) DO UPDATE SET token = ?3, since = ?4, high = ?5, version = ?6, done = ?7,
-			digest = ?8, slice_id = ?9, epoch = ?10, saved_at = ?11, evidence = ?12`, args...)
+			meaning = ?8, digest = ?9, slice_id = ?10, epoch = ?11, saved_at = ?12, evidence = ?13`, args...)
 }
 
 // column returns the one column of rows, and closes them.

@@ -147,7 +147,7 @@ func (l *ledger) resetPartitions(t tx, s *stream, lane collection.Lane, to colle
 		return err
 	}
 	args := append(cursorArgs(to), digest(to), l.epoch, formatTime(t.now), s.id, string(lane))
-	return t.exec(`UPDATE checkpoints SET token = ?, since = ?, high = ?, version = ?, done = ?, digest = ?,
+	return t.exec(`UPDATE checkpoints SET token = ?, since = ?, high = ?, version = ?, done = ?, meaning = ?, digest = ?,
 			epoch = ?, saved_at = ?, evidence = ''
 		WHERE partition_id IN (SELECT id FROM partitions WHERE stream_id = ?) AND lane = ?`, args...)
 }
