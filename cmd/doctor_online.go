@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors"
 	"collect/pacing"
 	"collect/pacing/share"
 )
@@ -104,8 +105,16 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 	}
 	client := *governor.Client()
 	wire.next, client.Transport = client.Transport, wire
-	for _, err = range a.target.connector.Slices(ctx, &client, at, collection.Cursor{}) {
-		break // one page
+	answered := at.Stream
+	if prober, ok := a.target.connector.(connectors.Prober); ok {
+		err = prober.Probe(ctx, &client) // it tells more than a page, which strangers may see
+	}
+	if err == nil && c.Budget.Tally().Requests == 0 {
+		for _, err = range a.target.connector.Slices(ctx, &client, at, collection.Cursor{}) {
+			break // one page
+		}
+	} else {
+		answered, at.Stream = "its probe of the account", ""
 	}
 	if kept := governor.Flush(ctx); err == nil {
 		err = kept
@@ -115,7 +124,7 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 		return
 	}
 	if err == nil {
-		d.add(well, what, fmt.Sprintf("answered for %s in %s; 1 request, no record stored", at.Stream, wire.took.Round(time.Millisecond)))
+		d.add(well, what, fmt.Sprintf("answered for %s in %s; 1 request, no record stored", answered, wire.took.Round(time.Millisecond)))
 		d.compareClocks(a, wire)
 		return
 	}

@@ -177,6 +177,21 @@ func writeAuth(p *problem, err error, sc scene) {
 	p.Do = []step{{Say: "put a valid token there"}, sc.resume("then:")}
 }
 
+func writeProbe(p *problem, err error, sc scene) {
+	stop := stopIn(err)
+	p.Headline = sc.Provider + " does not take this account for the right one"
+	p.At = sc.place()
+	p.Why = stop.Detail + ": it shows strangers less, which would pass for everything"
+	if sc.Credential != "" {
+		p.Token = "from " + sc.Credential
+		if sc.Mark != "" {
+			p.Token += ", fingerprint " + sc.Mark
+		}
+	}
+	p.Saved = sc.saved()
+	p.Do = []step{{Say: "put a valid token there, or correct `probe` in the connector file"}, sc.resume("then:")}
+}
+
 func writeNoToken(p *problem, err error, sc scene) {
 	stop := stopIn(err)
 	p.Headline = fmt.Sprintf("%s grants no access token%s", sc.Provider, answered(stop))

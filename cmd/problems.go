@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors"
 	"collect/connectors/declarative"
 	"collect/connectors/oauth2"
 	"collect/internal/tokenfile"
@@ -115,6 +116,7 @@ var explanations = []explanation{
 	{"E0707", levelError, exitStorage, needsOperator, true, is(collection.ErrUnknown), writeUnknownCommit},
 	{"E0305", levelError, exitRefused, needsOperator, false, is(oauth2.ErrRefused), writeNoToken},
 	{"E0307", levelWaiting, exitLater, needsTime, true, is(tokenfile.ErrBusy), writeTokenBusy},
+	{"E0308", levelError, exitRefused, needsOperator, false, is(connectors.ErrProbe), writeProbe},
 	{"E0301", levelError, exitRefused, needsOperator, false, stopped(collection.Auth), writeAuth},
 	{"E0303", levelError, exitRefused, needsOperator, false, stopped(collection.Frozen), writeFrozen},
 	{"E0304", levelError, exitRefused, needsOperator, false, stopped(collection.Suspended), writeSuspended},

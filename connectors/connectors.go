@@ -10,6 +10,7 @@ package connectors
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 
@@ -65,3 +66,16 @@ type Aheader interface {
 	// were full; ok is false for the first one, and where Ahead returns none.
 	Before(at collection.Place, from collection.Cursor) (before collection.Cursor, ok bool)
 }
+
+// A Prober can ask whether the provider takes the account for the right one, by
+// something that only that one may see.
+type Prober interface {
+	// Probe asks, and returns nil if the provider does, or if there is nothing to
+	// ask. It is asked once in a run, before the first slice. An error of the
+	// client is wrapped; if the answer says that the account is another one, the
+	// error is a stop for [collection.Auth] that wraps [ErrProbe].
+	Probe(ctx context.Context, client *http.Client) error
+}
+
+// ErrProbe: the provider does not take the account for the right one.
+var ErrProbe = errors.New("the probe of the account failed")

@@ -224,6 +224,9 @@ func (r *Runner) work(ctx context.Context) error {
 	if err := r.goOn(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
+	if err := r.probe(ctx); err != nil || r.ended() != nil {
+		return err
+	}
 	if r.Run.Mode == collection.Resume {
 		if err := r.recover(ctx, r.names()); err != nil {
 			return err
@@ -236,6 +239,31 @@ func (r *Runner) work(ctx context.Context) error {
 		if err := r.recover(ctx, []string{stream.Name}); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// probe asks whether the account is the right one, if the connector knows how.
+// Without an answer the run ends, whatever the reason: a provider shows strangers
+// less, and less would be taken for everything.
+func (r *Runner) probe(ctx context.Context) error {
+	prober, ok := r.Connector.(connectors.Prober)
+	if !ok {
+		return nil
+	}
+	err := prober.Probe(ctx, r.client)
+	if err == nil {
+		return nil
+	}
+	stop, err := asStop(ctx, err)
+	if err != nil {
+		return err
+	}
+	r.met(collection.Place{}, stop)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stop == nil {
+		r.stop = stop
 	}
 	return nil
 }

@@ -206,6 +206,7 @@ func (c *checker) checkAuth(spec *authSpec) {
 	default:
 		c.spec.auth = spec
 	}
+	c.checkProbe(spec.Probe)
 }
 
 // secretForm is how a credential gets into a request.

@@ -33,6 +33,7 @@ type Spec struct {
 	baseURL  template
 	origins  []template
 	auth     *authSpec // nil: none
+	probe    *probe    // nil: none
 	throttle []rule
 	provider collection.Provider // what the file alone says of it
 }

@@ -42,7 +42,7 @@ type providerSpec struct {
 	Name           name            `yaml:"name" default:"the connector's" about:"rate, budgets, breaker and freeze belong to a provider and account"`
 	BaseURL        template        `yaml:"base_url" default:"required" about:"where the API is; may hold params, or be one" more:": 'https://api.acme.test/v1'"`
 	Origins        []template      `yaml:"origins" default:"none" about:"further origins that may see the credential" more:": '[https://uploads.acme.test]'"`
-	Auth           *authSpec       `yaml:"auth" default:"'none'" about:"how requests are authenticated" more:": '{bearer: \"${secrets.token}\"}', '{basic: {user: …, password: …}}', '{api_key: {header: X-Key, value: …, prefix: \"Key \"}}' (or 'query:' instead of 'header:'), or '{oauth2: …}'; see OAuth 2"`
+	Auth           *authSpec       `yaml:"auth" default:"'none'" about:"how requests are authenticated" more:": '{bearer: \"${secrets.token}\"}', '{basic: {user: …, password: …}}', '{api_key: {header: X-Key, value: …, prefix: \"Key \"}}' (or 'query:' instead of 'header:'), or '{oauth2: …}'; see OAuth 2. Beside it, 'probe: /me'; see Probe"`
 	Headers        ordered[scalar] `yaml:"headers" default:"'Accept: application/json'" about:"sent with every request, also to other origins; credentials cannot stand here"`
 	Ceiling        ceilingSpec     `yaml:"ceiling" default:"none" about:"the most that is ever asked for; all its windows hold at once" more:": '{per_second: 2.5, per_minute: 100, per_hour: 5000, per_day: 100000}'"`
 	StartPerSecond number          `yaml:"start_per_second" default:"the client's" about:"the pace of the first run, in requests a second"`
@@ -64,6 +64,15 @@ type authSpec struct {
 	Basic  *basicSpec  `yaml:"basic" about:"user and password"`
 	APIKey *apiKeySpec `yaml:"api_key" about:"a key in a header or in the query"`
 	OAuth2 *oauth2Spec `yaml:"oauth2" about:"access tokens that are got when they are needed, and renewed"`
+	Probe  *probeSpec  `yaml:"probe" about:"what only the right account may ask for: it is asked once a run, before the first page"`
+}
+
+// A probeSpec is also written as its path alone.
+type probeSpec struct {
+	_    struct{} `block:"a probe" like:"probe: /me, or probe: {get: /me, when: 'body.id != nil'}"`
+	At   span     // where it stands
+	Get  template `yaml:"get" default:"required" about:"the path below 'base_url'; may hold params"`
+	When scalar   `yaml:"when" default:"any page" about:"a predicate on the answer, with the names of a rule's 'body'"`
 }
 
 type basicSpec struct {

@@ -188,3 +188,13 @@ func (a *authSpec) read(d *decoder, n ast.Node) {
 	}
 	d.block(n, reflect.ValueOf(a).Elem())
 }
+
+// read takes a path alone for the whole block.
+func (p *probeSpec) read(d *decoder, n ast.Node) {
+	if _, single := n.(ast.ScalarNode); single {
+		p.At = spanOf(n.GetToken())
+		p.Get.read(d, n)
+		return
+	}
+	d.block(n, reflect.ValueOf(p).Elem())
+}

@@ -195,6 +195,10 @@ func (n *nextURLSpec) shape(s schemas) keywords {
 	return anyOf(s.of(reflect.TypeFor[path]()), s.block(reflect.TypeFor[nextURLSpec]()))
 }
 
+func (p *probeSpec) shape(s schemas) keywords {
+	return anyOf(belowBase(), s.block(reflect.TypeFor[probeSpec]()))
+}
+
 func (h *headerSpec) shape(s schemas) keywords {
 	return anyOf(keywords{"type": single()}, s.block(reflect.TypeFor[headerSpec]()))
 }

@@ -111,7 +111,7 @@ provider:
   name: acme_api
   base_url: https://api.acme.test
   origins: [https://uploads.acme.test]
-  auth: {basic: {user: "${secrets.user}", password: "${secrets.token}"}}
+  auth: {basic: {user: "${secrets.user}", password: "${secrets.token}"}, probe: {get: "/orgs/${params.org}/me", when: body.id != nil}}
   headers: {X-Version: 2}
   ceiling: {per_second: 2.5, per_minute: 100, per_hour: 5000, per_day: 100000}
   start_per_second: 0.5

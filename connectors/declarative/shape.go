@@ -61,6 +61,12 @@ func (*authSpec) refine(k keywords) {
 	))
 }
 
+func (*probeSpec) refine(k keywords) {
+	k.need("get")
+	k.set("get", belowBase())
+	k.set("when", predicateText())
+}
+
 func (*basicSpec) refine(k keywords) {
 	k["type"] = "object"
 	k.and(anyOf(with("user", fromSecret()), with("password", fromSecret())))
@@ -248,6 +254,12 @@ func address() keywords {
 	return keywords{"type": "string", "allOf": []keywords{plain(), anyOf(
 		keywords{"pattern": web + `[^/?#@\s]+(/[^?#]*)?$`}, keywords{"pattern": `\$\{\s*params\.`},
 	)}}
+}
+
+// belowBase is a path below the address of a server, or a template of one.
+func belowBase() keywords {
+	whole := keywords{"type": "string", "pattern": `^` + folded("http") + `[Ss]?://`}
+	return keywords{"allOf": []keywords{nonEmpty(plain()), not(whole)}}
 }
 
 func predicateText() keywords { return keywords{"type": []string{"string", "boolean"}} }
