@@ -18,6 +18,7 @@
 package collection
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"sort"
@@ -186,10 +187,25 @@ type Parent struct {
 }
 
 // A Rejected is a record that cannot be stored under a key. It is kept in
-// quarantine, counted and never dropped.
+// quarantine, counted and never dropped; see [Shortened] for what is too large.
 type Rejected struct {
 	Data   []byte
 	Reason string // no_key, bad_key, key_collision, too_large, too_deep, not_an_object
+}
+
+// mostRejected bounds what is kept of a reject that is larger than a record may
+// be, or that is none: a server could have 64 MiB stored for 64 KiB on the wire.
+const mostRejected = 64 << 10
+
+// Shortened returns what quarantine keeps of data: all of it up to 64 KiB, or
+// else one line with its length and SHA-256, and its first 64 KiB, which do not
+// hold on to the rest.
+func Shortened(data []byte) []byte {
+	if len(data) <= mostRejected {
+		return data
+	}
+	head := fmt.Sprintf("%d bytes with the SHA-256 %x, of which these are the first %d:\n", len(data), sha256.Sum256(data), mostRejected)
+	return append([]byte(head), data[:mostRejected]...)
 }
 
 // KeyCollision is why a record is rejected whose key is that of another one.

@@ -2,6 +2,7 @@ package declarative_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -387,6 +388,42 @@ func TestErrorsShowNoURL(t *testing.T) {
 	for _, err := range c.Slices(context.Background(), http.DefaultClient, things0, collection.Cursor{}) {
 		if err == nil || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "http") {
 			t.Errorf("error %v, want one that shows no URL", err)
+		}
+	}
+}
+
+// TestRejectsAreShortened: of what is larger than a record may be, or is none,
+// quarantine keeps the beginning, with the length and the digest of all of it.
+// A record that has no key is kept whole.
+func TestRejectsAreShortened(t *testing.T) {
+	long := strings.Repeat("x", 100<<10)
+	for _, tc := range []struct {
+		data, limit, reason string
+		cut                 bool
+	}{
+		{`{"id":1,"a":"` + long + `"}`, "64KiB", "too_large", true},
+		{`"` + long + `"`, "1MiB", "not_an_object", true},
+		{`"short"`, "1MiB", "not_an_object", false},
+		{`{"a":"` + long + `"}`, "1MiB", "no_key", false},
+	} {
+		c, err := build(t, "connector: test\nprovider: {base_url: \"https://api.test\", limits: {record: "+tc.limit+"}}\nstreams: {things: {get: things, key: id, page: {none: true}}}\n", declarative.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &recorder{provider: c.Provider(), body: "[" + tc.data + "]"}
+		var got []collection.Rejected
+		for s, err := range c.Slices(t.Context(), &http.Client{Transport: r}, things0, collection.Cursor{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, s.Rejected...)
+		}
+		want := tc.data
+		if tc.cut {
+			want = fmt.Sprintf("%d bytes with the SHA-256 %x, of which these are the first 65536:\n%s", len(tc.data), sha256.Sum256([]byte(tc.data)), tc.data[:64<<10])
+		}
+		if len(got) != 1 || got[0].Reason != tc.reason || string(got[0].Data) != want {
+			t.Errorf("%.20s: %d rejects, want one for %s, shortened %t", tc.data, len(got), tc.reason, tc.cut)
 		}
 	}
 }

@@ -136,7 +136,7 @@ type limitsSpec struct {
 	RequestTimeout   duration `yaml:"request_timeout" default:"'60s'" about:"for a whole answer, body included"`
 	HeaderTimeout    duration `yaml:"header_timeout" default:"'30s'" about:"to the first byte of an answer"`
 	Body             size     `yaml:"body" default:"'64MiB'" about:"the largest body, inflated"`
-	Record           size     `yaml:"record" default:"'8MiB'" about:"the largest record; a larger one is put in quarantine"`
+	Record           size     `yaml:"record" default:"'8MiB'" about:"the largest record; of a larger one quarantine keeps the length, the SHA-256 and the first 64 KiB"`
 	Headers          size     `yaml:"headers" default:"'1MiB'" about:"the largest header of an answer"`
 	Cursor           size     `yaml:"cursor" default:"'16KiB'" about:"the longest cursor"`
 	PagesWithoutNew  count    `yaml:"pages_without_new_record" default:"'3'" about:"a walk ends after so many pages in a row that bring nothing new"`

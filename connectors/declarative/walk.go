@@ -257,6 +257,9 @@ func (w *walk) split(p *page, s *collection.Slice) {
 			p.last = data
 		}
 		if reject != "" {
+			if reject == tooLarge || reject == notAnObject {
+				data = collection.Shortened(data)
+			}
 			s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: reject})
 			continue
 		}
