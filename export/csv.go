@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/tidwall/gjson"
@@ -83,22 +86,55 @@ func cell(v gjson.Result) (string, error) {
 		if err := json.Compact(&flat, []byte(v.Raw)); err != nil {
 			return "", errNotObject // the error of json may quote the record
 		}
-		return flat.String(), nil
+		if text := flat.String(); common(text) {
+			return text, nil
+		}
+		return escaped.Replace(flat.String()), nil
 	}
 	return v.Raw, nil // a number as it was spelled, true, false
 }
 
-// guarded returns text that no spreadsheet runs: see the OWASP page on CSV
-// injection for the six characters.
+// guarded returns text that no spreadsheet runs, and that shows what it holds.
+//
+// See the OWASP page on CSV injection for the characters that begin a formula;
+// a line feed does behind readers that trim, and the fullwidth forms do where a
+// spreadsheet takes them for the others. A carriage return inside a cell ends
+// the line for some readers, so that what follows it begins a cell; it becomes a
+// line feed. Characters that turn the direction of writing, which let a text
+// show as another one (Unicode TR 36), are left out.
 func guarded(s string) string {
-	if s == "" {
-		return s
+	if !common(s) {
+		s = plain.Replace(s)
 	}
-	switch s[0] {
-	case '=', '+', '-', '@', '\t', '\r':
+	first, _ := utf8.DecodeRuneInString(s)
+	if strings.ContainsRune("=+-@\t\n＝＋－＠", first) && s != "" {
 		return "'" + s
 	}
 	return s
+}
+
+var turning = []string{
+	"\u061c", "\u200e", "\u200f", // marks
+	"\u202a", "\u202b", "\u202c", "\u202d", "\u202e", // embeddings and overrides
+	"\u2066", "\u2067", "\u2068", "\u2069", // isolates
+}
+
+var (
+	plain   = replacer(func(string) string { return "" }, "\r\n", "\n", "\r", "\n")
+	escaped = replacer(func(s string) string { return strings.Trim(strconv.QuoteToASCII(s), `"`) }) // in JSON nothing is lost
+)
+
+func replacer(of func(string) string, more ...string) *strings.Replacer {
+	for _, s := range turning {
+		more = append(more, s, of(s))
+	}
+	return strings.NewReplacer(more...)
+}
+
+// common reports whether s has none of the bytes that plain looks for, as nearly
+// all text.
+func common(s string) bool {
+	return strings.IndexByte(s, '\r') < 0 && !strings.Contains(s, "\u061c") && !strings.Contains(s, "\xe2\x80") && !strings.Contains(s, "\xe2\x81")
 }
 
 // put writes the row.

@@ -33,8 +33,9 @@ const (
 	// a field that is missing.
 	//
 	// Text that a spreadsheet would run as a formula, because it begins with
-	// =, +, -, @, a tab or a carriage return, gets an apostrophe in front.
-	// Numbers do not.
+	// =, +, -, @, one of their fullwidth forms, a tab or a line break, gets an
+	// apostrophe in front. Numbers do not. A carriage return becomes a line
+	// feed, and characters that turn the direction of writing are left out.
 	CSV Format = "csv"
 )
 
