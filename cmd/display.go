@@ -242,8 +242,7 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 		return s.show.events.Err()
 	}
 	if s.options.quiet > 0 {
-		s.concludeQuietly(problems, stops)
-		return nil
+		return s.concludeQuietly(ctx, problems, stops)
 	}
 	for _, p := range problems {
 		if p.Level == levelPaused { // a pause is what the summary says first
@@ -277,23 +276,6 @@ func lostWords(err error) string {
 		return "its database is damaged"
 	}
 	return ""
-}
-
-// concludeQuietly says what cron hears: only what needs a person, and in one
-// line that a run got nothing at all.
-func (s *session) concludeQuietly(problems []problem, stops []runner.Stopped) {
-	said := false
-	calm := s.record.ExitCode == exitOK || s.record.ExitCode == exitPaused
-	for _, p := range problems {
-		if calm && p.Level != levelWarning || p.Level == levelPaused || p.Needs != needsOperator {
-			continue
-		}
-		fmt.Fprintln(s.err, p.render(s.width(), s.caps()))
-		said = true
-	}
-	if line := s.gotNothing(stops); line != "" && !said {
-		fmt.Fprintln(s.err, s.caps().text(clean(line)))
-	}
 }
 
 // summary gathers what there is to say when the run is over.
@@ -331,6 +313,9 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 		met[stopped.Stop.Reason] = true
 	}
 	for _, gap := range owed {
+		if s.options.quiet > 0 && knownBefore(gap, s.record) {
+			continue
+		}
 		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck {
 			met[gap.Reason] = true
 			stops = append(stops, runner.Stopped{At: gap.Place, Stop: &collection.Stop{Reason: gap.Reason, Detail: gap.Detail}})

@@ -37,7 +37,7 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.Var((*capFlag)(&o.maxRequests), "max-requests", "end as a planned pause after `n` requests, retries included")
 	flags.Var((*durationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight is finished first")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (what the pace needs, up to 8)")
-	flags.CountVarP(&o.quiet, "quiet", "q", "print nothing unless it needs you")
+	flags.CountVarP(&o.quiet, "quiet", "q", "print nothing unless it needs you; -qq says the same problem once, then once a day, and that it is over")
 	flags.Var((*durationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end")
 	flags.BoolVar(&o.strict, "strict", false, "exit 10 on a planned pause, 11 on warnings, and 76 on a warning that the data may not be all there is")
 	flags.BoolVar(&o.create, "create", false, "create the database that --state, COLLECT_STATE or a file names")
@@ -112,6 +112,9 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	}
 	code, err := s.run(ctx)
 	if err != nil {
+		if p := problemOf(err, s.scene()); o.quiet > 0 && p.Needs != needsOperator { // time ends it
+			return &exitError{p.ExitCode}
+		}
 		return a.exit(err, s.scene())
 	}
 	if code != exitOK {
