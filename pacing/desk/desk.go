@@ -12,6 +12,7 @@
 package desk
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -68,6 +69,7 @@ type Desk struct {
 	line   []*Turn // in order of arrival
 	timer  *time.Timer
 	saving int // saves under way; nothing leaves meanwhile
+	ended  error
 }
 
 // New returns a desk at g, which is its own from now on.
@@ -123,6 +125,15 @@ func (d *Desk) withdraw(ctx context.Context, t *Turn) (gate.Pass, error) {
 	return gate.Pass{}, context.Cause(ctx)
 }
 
+// End ends the wait of everybody in line, and of all who come, with err: the
+// gate decides for nobody any more.
+func (d *Desk) End(err error) {
+	d.mu.Lock()
+	d.ended = err
+	d.dispatch(time.Now())
+	d.mu.Unlock()
+}
+
 // Look asks again for everybody in line, because something outside of the
 // desk has changed.
 func (d *Desk) Look() {
@@ -164,7 +175,7 @@ func (d *Desk) dispatch(now time.Time) {
 // decide ends t's wait, with a pass or an error, or reports false and says
 // until when it goes on. d.mu is held.
 func (d *Desk) decide(t *Turn, now time.Time) bool {
-	if t.err = t.Asker.Ended(now); t.err == nil {
+	if t.err = cmp.Or(d.ended, t.Asker.Ended(now)); t.err == nil {
 		spent := t.Asker.Spent(now)
 		p := d.gate.Plan(&t.Request, now)
 		switch {

@@ -52,9 +52,13 @@ func (d *Desk) Die() {
 	}
 }
 
-// Stop makes the leader d deaf, as if its process were stopped, until the
-// returned function is called.
+// Stop makes d deaf and dumb, as if its process were stopped, until the returned
+// function is called.
 func (d *Desk) Stop() (wake func()) {
+	if g, ok := d.place.(*guest); ok {
+		g.line.mu.Lock()
+		return g.line.mu.Unlock
+	}
 	l := d.place.(*leader)
 	l.listener.Close()
 	l.mu.Lock()

@@ -66,7 +66,29 @@ func lead(c Config, lock *filelock.Lock, path string, deposed bool) (*leader, er
 		return nil, errors.Join(err, l.close())
 	}
 	go l.receive()
+	go l.watch()
 	return l, nil
+}
+
+// watch ends the leading of a process that was deposed, for itself and for its
+// guests, whatever they wait for: what is in flight of those that left for the
+// new one, its gate does not hear of.
+func (l *leader) watch() {
+	ticker := time.NewTicker(beatEvery)
+	defer ticker.Stop()
+	for range ticker.C {
+		l.mu.Lock()
+		closed := l.closed
+		l.mu.Unlock()
+		if closed {
+			return
+		}
+		if l.deposed() {
+			l.desk.End(errGone)
+			_ = l.close() // another one leads
+			return
+		}
+	}
 }
 
 func (l *leader) begin(c Config, path string, deposed bool) error {
@@ -178,6 +200,9 @@ func (l *leader) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 }
 
 func (l *leader) adopt() (gate.Pass, error) {
+	if l.deposed() {
+		return gate.Pass{}, errGone
+	}
 	pass := l.desk.Adopt()
 	if pass.Save {
 		l.desk.Saved()
@@ -305,6 +330,9 @@ func (l *leader) close() error {
 	}
 	for v := range guests {
 		v.leave()
+	}
+	if l.desk != nil {
+		l.desk.End(errGone)
 	}
 	if l.dir != "" {
 		_ = os.Remove(l.dir) // the listener removed the socket

@@ -51,15 +51,24 @@ func (v *visitor) serve() {
 	}()
 	in := json.NewDecoder(v.line.conn)
 	for {
+		// A guest that lives says so. One that is stopped has its places given
+		// back, and joins again when it goes on.
 		var c call
-		if err := in.Decode(&c); err != nil {
+		if v.line.conn.SetReadDeadline(time.Now().Add(beatLonger)) != nil || in.Decode(&c) != nil {
 			return
 		}
 		if c.Do == enter {
 			go v.enter(c)
 			continue
 		}
-		if r, ok := v.answer(c); ok && v.line.send(r) != nil {
+		r, ok, err := v.answer(c)
+		if errors.Is(err, errGone) {
+			return // it looks for the one that leads
+		}
+		if err != nil {
+			r, ok = failed(c.ID, err), true
+		}
+		if ok && v.line.send(r) != nil {
 			return
 		}
 	}
@@ -142,7 +151,7 @@ func failed(id uint64, err error) reply {
 }
 
 // answer does what takes no time. ok says that there is a reply.
-func (v *visitor) answer(c call) (r reply, ok bool) {
+func (v *visitor) answer(c call) (r reply, ok bool, err error) {
 	r.ID = c.ID
 	switch c.Do {
 	case hello:
@@ -156,18 +165,18 @@ func (v *visitor) answer(c call) (r reply, ok bool) {
 			cancel()
 		}
 		v.mu.Unlock()
-		return r, false
+		return r, false, nil
 	case settle:
 		v.mu.Lock()
 		pass, known := v.passes[c.Pass]
 		delete(v.passes, c.Pass)
 		v.mu.Unlock()
 		if !known || c.Outcome == nil {
-			return reply{ID: c.ID, Error: "no such request"}, true
+			return reply{ID: c.ID, Error: "no such request"}, true, nil
 		}
 		s, err := v.leader.settle(pass, *c.Outcome, c.Request)
 		if err != nil {
-			return failed(c.ID, err), true
+			return r, false, err
 		}
 		if s.Save {
 			v.leader.saved()
@@ -176,13 +185,13 @@ func (v *visitor) answer(c call) (r reply, ok bool) {
 	case adopt:
 		pass, err := v.leader.adopt()
 		if err != nil {
-			return failed(c.ID, err), true
+			return r, false, err
 		}
 		v.mu.Lock()
 		if v.gone {
 			v.mu.Unlock()
 			v.drop(pass)
-			return r, false
+			return r, false, nil
 		}
 		v.passes[c.ID] = pass
 		v.mu.Unlock()
@@ -190,24 +199,24 @@ func (v *visitor) answer(c call) (r reply, ok bool) {
 	case state:
 		s, err := v.leader.state(c.Last)
 		if err != nil {
-			return failed(c.ID, err), true
+			return r, false, err
 		}
 		r.State = s
 	case present:
 		s, err := v.leader.state(false)
 		if err != nil {
-			return failed(c.ID, err), true
+			return r, false, err
 		}
 		r.State, r.PIDs = s, v.leader.present()
 	case obey:
 		if err := v.leader.obey(c.State, c.Events); err != nil {
-			return failed(c.ID, err), true
+			return r, false, err
 		}
 	case status:
 		s, _ := v.leader.status() // never fails
 		r.Status = &s
 	}
-	return r, true
+	return r, true, nil
 }
 
 // A turn asks for a guest, whose budgets are its own to look after: see
