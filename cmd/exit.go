@@ -44,8 +44,8 @@ type exitCode struct {
 	Ping    string // what to tell a dead man's switch: success, fail, or log
 }
 
-// exitCodes lists all exit codes, worst first: of several connectors in one
-// run, the worst decides. A bug outranks everything; what needs a person
+// exitCodes lists all exit codes, worst first: of several problems, the worst
+// decides. A bug outranks everything; what needs a person
 // outranks what passes by itself.
 var exitCodes = []exitCode{
 	{exitBug, "SOFTWARE", "a bug in collect", "us", "no", "fail"},
@@ -54,10 +54,10 @@ var exitCodes = []exitCode{
 	{exitUsage, "INVALIDARGUMENT", "bad flag or argument", "you", "no", "fail"},
 	{exitRefused, "NOPERM", "token missing or rejected, frozen after a 403, account suspended", "you", "no", "fail"},
 	{exitProtocol, "PROTOCOL", "schema drift, unreadable page, cursor expired; with --strict also data that may not be all", "you", "no", "fail"},
-	{exitOwed, "DATAERR", "finished, but pieces are stuck or records are in quarantine", "you", "after a look", "fail"},
+	{exitOwed, "DATAERR", "finished, but gaps need you or records are in quarantine", "you", "after a look", "fail"},
 	{exitFailure, "FAILURE", "a failure with no better class", "you", "maybe", "fail"},
 	{exitUnreached, "UNAVAILABLE", "provider not reachable at all (DNS, TLS, refused)", "time, then you", "yes", "log"},
-	{exitLater, "TEMPFAIL", "throttled beyond patience, breaker open, another run holds the lock", "time", "yes, later", "log"},
+	{exitLater, "TEMPFAIL", "asked to wait longer than this run may, breaker open, another run holds the lock", "time", "yes, later", "log"},
 	{exitTerminated, "TERM", "SIGTERM, after saving", "nobody", "yes", "log"},
 	{exitInterrupt, "", "SIGINT, after saving", "nobody", "yes", "log"},
 	{exitHangup, "", "SIGHUP (a terminal or a connection that was closed), after saving", "nobody", "yes", "log"},
@@ -78,8 +78,8 @@ func exitCodeHelp() string {
 			b.WriteString(line + "\n")
 		}
 	}
-	b.WriteString("\nOf several connectors in one run the worst decides. More codes may be added:\n" +
-		"take an unknown one for a failure.\n")
+	b.WriteString("\nOf several connectors that \"collect status --check\" looks at, the worst decides,\n" +
+		"and of several problems of a run. More codes may be added: take an unknown one\nfor a failure.\n")
 	return b.String()
 }
 

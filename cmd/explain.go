@@ -18,18 +18,18 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain <name | file.yaml | run id | gap id | reason | exit code>",
+		Use:   "explain <name | file.yaml | run id | gap id | reason | code | DETAIL_GAP | SLICE_GAP>",
 		Short: "Why this pace, what stops a run first, and what would make it faster",
 		Long: `Explain says why requests leave as they do: what limits them, where each limit
 comes from, which one binds now, what was learned and when, and what would make
 it faster. It tells one run or one gap ("g_31") if it is given its id, and the
-long words for a reason ("retry_after"), the code of a message ("E0301") or an
-exit code ("75").
+long words for a reason ("retry_after"), the code of a message ("E0301"), an
+exit code ("75") or the shape of a gap ("DETAIL_GAP").
 
 All of it comes from the database, the files of the configuration, and what runs
 that share the account left for each other on this host. Nothing is sent, and
 nothing is changed.`,
-		Args: exactArgs("<name | file.yaml | run id | gap id | reason | exit code>"),
+		Args: exactArgs("<name | file.yaml | run id | gap id | reason | code | DETAIL_GAP | SLICE_GAP>"),
 		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), args[0]) },
 	}
 }
@@ -278,6 +278,10 @@ func wordsFor(arg string) (e explanationOf, ok bool) {
 			}
 		}
 		return explanationOf{}, false
+	}
+	if words, ok := shapeMeanings[collection.Shape(strings.ToUpper(arg))]; ok {
+		words.Word = "gap " + strings.ToUpper(arg)
+		return words, true
 	}
 	meaning, ok := reasonMeanings[collection.Reason(arg)]
 	if !ok {

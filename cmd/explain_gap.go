@@ -60,9 +60,9 @@ func (e explainedGap) line() explainedGapLine {
 }
 
 func (e explainedGap) render(columns int, c caps) string {
-	what := "a piece of the list"
+	what := "a piece of the list (" + string(collection.SliceGap) + ")"
 	if e.Shape == collection.DetailGap {
-		what = "one detail"
+		what = "one detail (" + string(collection.DetailGap) + ")"
 	}
 	lines := wrap("", fmt.Sprintf("%s: %s is owed: %s", gapName(e.ID), what, whereOwed("", e.OwnedGap)), columns)
 	fact := func(label, text string) {

@@ -20,7 +20,7 @@ func owedGap(reason collection.Reason) explainedGap {
 func TestExplainGap(t *testing.T) {
 	e := owedGap(collection.RetryAfter)
 	e.Attempts, e.TriedAt, e.NotBefore, e.Detail = 2, noon.Add(-time.Minute), noon.Add(10*time.Minute), "429"
-	sameText(t, "80 columns", e.render(80, caps{}), `g_31: a piece of the list is owed: tickets/issues
+	sameText(t, "80 columns", e.render(80, caps{}), `g_31: a piece of the list (SLICE_GAP) is owed: tickets/issues
   why       retry_after: the provider asked for a longer silence than the run
             may wait
   said      429

@@ -2,6 +2,20 @@ package cmd
 
 import "collect/collection"
 
+// shapeMeanings says what each shape of a gap is.
+var shapeMeanings = map[collection.Shape]explanationOf{
+	collection.DetailGap: {
+		Meaning: "one detail of a parent record is owed: it was not collected, and the list it belongs to goes on without it",
+		Who:     "as its reason says: nobody (planned), time (provider) or you (stuck)",
+		Next:    "see which, and why: collect gaps; when and by whom it is tried again: collect explain g_31",
+	},
+	collection.SliceGap: {
+		Meaning: "a piece of a list is owed: a page or a partition, and what follows it where the walk stopped there",
+		Who:     "as its reason says: nobody (planned), time (provider) or you (stuck)",
+		Next:    "see which, and why: collect gaps; when and by whom it is tried again: collect explain g_31",
+	},
+}
+
 // reasonMeanings says, for each reason of the closed set, what it means and
 // what comes next.
 var reasonMeanings = map[collection.Reason][2]string{

@@ -97,6 +97,26 @@ func stuckDetails(gaps []store.OwnedGap) (lines []string) {
 	return lines
 }
 
+// shapeWords counts what is owed by its shape.
+func shapeWords(gaps []store.OwnedGap) string {
+	n := map[collection.Shape]int64{}
+	for _, gap := range gaps {
+		if gap.Reason != collection.Gone {
+			n[gap.Shape]++
+		}
+	}
+	var parts []string
+	for _, shape := range []collection.Shape{collection.DetailGap, collection.SliceGap} {
+		if n[shape] > 0 {
+			parts = append(parts, count(n[shape])+" "+string(shape))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
 // leftToYou returns the gaps that are owed and that no run tries again by
 // itself.
 func leftToYou(gaps []store.OwnedGap) (left []store.OwnedGap) {

@@ -197,7 +197,7 @@ g_5  comments              planned   run was interrupted          0  being tried
 g_4  comments              gone      gone for good                0  nothing
 
 g_3: the page is HTML, not JSON
-5 owed: 2 stuck, 1 provider, 2 planned; 1 gone for good.
+5 owed: 2 stuck, 1 provider, 2 planned; 1 gone for good (5 SLICE_GAP).
 Try now what is due: collect resume tickets
 No run tries g_3 again. What to do: collect explain g_3
 When that is done: collect gaps retry tickets --reason WHY
