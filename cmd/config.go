@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -332,9 +331,12 @@ func (s settings) connectorNames() []string { return slices.Sorted(maps.Keys(s.C
 // readConfigFile reads one file; its error wraps fs.ErrNotExist if there is
 // none.
 func readConfigFile(path string, env func(string) string) (configFile, error) {
-	src, err := os.ReadFile(path)
-	if err != nil {
+	src, err := readAtMost(path, configLimit)
+	if errors.Is(err, fs.ErrNotExist) {
 		return configFile{}, err
+	}
+	if err != nil {
+		return configFile{}, &fileError{Path: home(path, env), Message: "the configuration cannot be read: " + reason(err)}
 	}
 	return parseConfig(path, src, env)
 }

@@ -109,6 +109,9 @@ func parseConfig(path string, src []byte, env func(string) string) (configFile, 
 	if len(src) > configLimit || !utf8.Valid(src) {
 		return configFile{}, &fileError{Path: home(path, env), Message: "not a text of at most 1 MiB in UTF-8"}
 	}
+	if line, column := declarative.TooNested(src); line > 0 {
+		return configFile{}, &fileError{Path: home(path, env), Line: line, Column: column, Message: fmt.Sprintf("more than %d brackets or dashes are open here", declarative.MostNested)}
+	}
 	doc, err := parser.ParseBytes(src, 0)
 	if err != nil {
 		return configFile{}, r.syntax(err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -40,7 +39,7 @@ func (d *diagnosis) schedules(ctx context.Context) (where []string) {
 				continue
 			}
 			seen[real] = true
-			if text, err := os.ReadFile(file); err == nil && startsRun(text) {
+			if text, err := readAtMost(file, configLimit); err == nil && startsRun(text) {
 				where = append(where, home(file, d.env))
 			}
 		}

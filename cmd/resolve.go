@@ -172,7 +172,7 @@ func mergeParams(base, over map[string]string) map[string]string {
 
 // parseFile reads a connector file.
 func parseFile(path string) (*declarative.Spec, error) {
-	src, err := os.ReadFile(path)
+	src, err := readAtMost(path, configLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &noFileError{Path: path, Near: nearFile(path)}
 	}
@@ -267,7 +267,7 @@ func (a *app) secret(ctx context.Context, from declarative.Secret) (value, sourc
 // errSecretLate: what a secret is read from says nothing.
 var errSecretLate = fmt.Errorf("nothing came within %s", span(secretTimeout))
 
-// readFile reads the file at path like [os.ReadFile]. It may be a pipe that
+// readFile reads the file at path like [readAtMost]. It may be a pipe that
 // nobody writes to, which only the end of ctx ends the wait for; its reader is
 // left behind, in a process that is about to end.
 func readFile(ctx context.Context, path string) ([]byte, error) {
@@ -277,7 +277,7 @@ func readFile(ctx context.Context, path string) ([]byte, error) {
 	}
 	read := make(chan result, 1)
 	go func() {
-		data, err := os.ReadFile(path)
+		data, err := readAtMost(path, secretLimit)
 		read <- result{data, err}
 	}()
 	select {
@@ -304,6 +304,25 @@ func commandOutput(ctx context.Context, line string, stderr io.Writer) (string, 
 		err = context.Cause(ctx)
 	}
 	return out.String(), err
+}
+
+// secretLimit bounds a secret: it goes into a header, which servers bound to 8
+// or 16 KiB. A private key may be longer.
+const secretLimit = 64 << 10
+
+// readAtMost is [os.ReadFile] for files of people, which are small: a path may
+// lead to a device that has no end. Its error is a *[fs.PathError].
+func readAtMost(path string, limit int) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
+	if err == nil && len(data) > limit {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d KiB", limit>>10)}
+	}
+	return data, err
 }
 
 // replacer returns what keeps a secret that its provider replaces; nil for one

@@ -80,6 +80,9 @@ func decode(src []byte, doc *document) []fault {
 	if !utf8.Valid(src) {
 		return []fault{{at: start, message: "the file is not UTF-8 text"}}
 	}
+	if line, column := TooNested(src); line > 0 {
+		return []fault{{at: span{line: line, column: column, length: 1}, message: nested}}
+	}
 	file, err := parser.ParseBytes(src, 0)
 	if err != nil {
 		return []fault{syntaxFault(src, err)}

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -83,7 +84,7 @@ func Replace(ctx context.Context, path string, spend func(token string) (next st
 	}
 	defer func() { _ = lock.Release() }() // the kernel frees what this cannot
 
-	token, err := os.ReadFile(path)
+	token, err := read(path)
 	if err != nil {
 		return &Error{Path: path, Err: err}
 	}
@@ -102,6 +103,21 @@ func Replace(ctx context.Context, path string, spend func(token string) (next st
 		return &Error{Path: path, Spent: true, Err: err}
 	}
 	return nil
+}
+
+// read returns the content of the file at path, which has room for a token and
+// no more: a path may lead to a device that has no end.
+func read(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	token, err := io.ReadAll(io.LimitReader(file, room+1))
+	if err == nil && len(token) > room {
+		err = fmt.Errorf("it is longer than %d bytes", room)
+	}
+	return token, err
 }
 
 // reserve makes a file for the one at path that has room for a token.
