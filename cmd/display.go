@@ -301,6 +301,7 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 	for _, stream := range streams {
 		sum.Views = append(sum.Views, stream.View)
 	}
+	sum.Doubts = doubtsOf(streams, s.record.Lane)
 	return sum, nil
 }
 

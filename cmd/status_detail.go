@@ -49,6 +49,13 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string 
 	if run := s.newest(); unanswered(run) {
 		fact("last run", withReason(noneOf(run.Tally.Requests), lastTrouble(s.Owed)))
 	}
+	for _, stream := range s.Streams {
+		for _, lane := range stream.Lanes {
+			if words := evidenceWords(stream, lane); words != "" {
+				fact("evidence", words)
+			}
+		}
+	}
 	fact("owed", owedWords(s))
 	if quarantined := quarantinedIn(s.Streams); quarantined > 0 {
 		fact("quarantine", counted(quarantined, "record", "records")+", none dropped")
@@ -242,6 +249,7 @@ type laneLine struct {
 	SavedAt    stamp           `json:"saved_at"`
 	Owed       int             `json:"gaps_owed"`
 	Digest     *string         `json:"checkpoint_digest"`
+	Evidence   *evidenceLine   `json:"evidence"` // null: the stream's own walk did not begin
 }
 
 type accountLine struct {
@@ -286,7 +294,7 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 func (s connectorStatus) streamLineOf(of store.StreamState) streamLine {
 	line := streamLine{of.Name, s.selects(of.Name), textOrNull(of.Parent), of.Records, of.Quarantined, textOrNull(of.View), []laneLine{}}
 	for _, l := range of.Lanes {
-		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, stamp(l.SavedAt), s.owedIn(of.Name, l.Lane), textOrNull(l.Digest)})
+		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, stamp(l.SavedAt), s.owedIn(of.Name, l.Lane), textOrNull(l.Digest), evidenceLineOf(l.Evidence)})
 	}
 	return line
 }

@@ -159,10 +159,10 @@ func TestStatusJSON(t *testing.T) {
 		`"saved_at":"2026-11-21T11:59:56.000Z","streams_complete":1,"gaps_owed":0,"gone":0,"records_quarantined":3,` +
 		`"overall":{"runs":4,"slices":0,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
 		`"streams":[{"stream":"issues","selected":true,"parent":null,"records":812,"records_quarantined":0,"view":"x_issues",` +
-		`"lanes":[{"lane":"incremental","complete":true,"partitions":0,"partitions_done":0,"saved_at":"2026-11-21T11:00:00.000Z","gaps_owed":0,"checkpoint_digest":"7c1e"}]},` +
+		`"lanes":[{"lane":"incremental","complete":true,"partitions":0,"partitions_done":0,"saved_at":"2026-11-21T11:00:00.000Z","gaps_owed":0,"checkpoint_digest":"7c1e","evidence":null}]},` +
 		`{"stream":"comments","selected":true,"parent":"issues","records":1175691,"records_quarantined":3,"view":null,` +
-		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"saved_at":"2026-11-21T11:59:56.000Z","gaps_owed":0,"checkpoint_digest":null},` +
-		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"saved_at":null,"gaps_owed":0,"checkpoint_digest":null}]}],` +
+		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"saved_at":"2026-11-21T11:59:56.000Z","gaps_owed":0,"checkpoint_digest":null,"evidence":null},` +
+		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"saved_at":null,"gaps_owed":0,"checkpoint_digest":null,"evidence":null}]}],` +
 		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"breaker_forced":false,"breaker_opened_by":null,"frozen":false,"held_until":null},"metrics":null}]`
 	sameText(t, "json", string(got), want)
 	if got, _ := json.Marshal(statusJSON(nil, noon)); string(got) != "[]" {

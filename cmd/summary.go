@@ -44,6 +44,7 @@ type summary struct {
 	RequestCap int64
 	State      string   // path of the database, as people write it
 	Views      []string // SQL views of the streams
+	Doubts     string   // what cannot be known of a complete walk
 }
 
 // summaryOf returns the summary of run; what the run does not know is left to
@@ -121,8 +122,14 @@ func (s summary) outcomeWords() string {
 	}
 	switch s.Outcome {
 	case collection.Complete:
+		if s.Doubts != "" {
+			return fmt.Sprintf("complete as far as %s can tell: %s. %s new or changed.", provider, s.Doubts, counted(s.This.Changed, "record", "records"))
+		}
 		return fmt.Sprintf("complete: %s is up to date, %s new or changed.", name, counted(s.This.Changed, "record", "records"))
 	case collection.NothingNew:
+		if s.Doubts != "" && s.All.Records == 0 {
+			return fmt.Sprintf("nothing came: %s.", s.Doubts)
+		}
 		return fmt.Sprintf("nothing new: %s returned no record for %s that is new or changed.", provider, name)
 	case collection.Deferred:
 		if s.Held != "" && !s.NextAt.IsZero() {

@@ -3,6 +3,7 @@ package collection
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 )
 
@@ -17,7 +18,7 @@ type Told struct {
 	End     End    // on the last page of a walk: how its end is known
 
 	// Overlap is asked for where the page is to begin with the last record of
-	// the page before it; Seam is then the key of the record it does begin with.
+	// the page before it; Seam then names the record that it does begin with.
 	Overlap bool
 	Seam    string
 	Last    string // names the last record, as Seam would
@@ -57,7 +58,7 @@ type Evidence struct {
 	Counted  bool   `json:"counted,omitempty"`
 	Tied     bool   `json:"tied,omitempty"`
 	Seams    int64  `json:"seams,omitempty"` // pages that were to begin with the last record of the page before
-	Torn     int64  `json:"torn,omitempty"`  // of these, pages that did not
+	Torn     int64  `json:"torn,omitempty"`  // of these, pages that do not have it
 	Holes    int64  `json:"holes,omitempty"` // pages that were left as gaps
 	End      End    `json:"end,omitempty"`
 	Last     string `json:"last,omitempty"`    // a hash of the key of the last record
@@ -94,7 +95,7 @@ func (e Evidence) With(sl *Slice, commit, inserted, again, replaced int64) Evide
 	}
 	if sl.Told.Overlap {
 		e.Seams++
-		if sl.Told.Seam == "" || hashOf(sl.Told.Seam) != e.Last {
+		if !sl.shows(e.Last) {
 			e.Torn++
 		}
 	}
@@ -127,6 +128,15 @@ func (e Evidence) Judged(sl *Slice) (Evidence, Cursor) {
 	return e, *sl.Else
 }
 
+// shows reports whether the record of that hash is on the page. Records that were
+// made in front of it move it back, and cost nothing.
+func (s *Slice) shows(last string) bool {
+	if s.Told.Seam != "" && hashOf(s.Told.Seam) == last {
+		return true
+	}
+	return slices.ContainsFunc(s.Records, func(r Record) bool { return hashOf(r.Key) == last })
+}
+
 // BeginsPass reports whether s is the first slice of a pass.
 func (s *Slice) BeginsPass() bool { return s.From.Token == "" || s.From.Done }
 
@@ -134,9 +144,12 @@ func (s *Slice) BeginsPass() bool { return s.From.Token == "" || s.From.Done }
 // pass delivered before: a pass of one page has no page before.
 func (s *Slice) Tracked() bool { return !s.BeginsPass() || s.Next.Token != "" }
 
-// Kept reports whether the evidence is worth storing for a place: most
-// partitions have one page that says nothing of the whole.
-func (e Evidence) Kept(at Place) bool { return at.Partition == "" || e.Pages > 1 || e.By != "" }
+// Kept reports whether the evidence is worth storing for a place whose
+// checkpoint is next: most partitions have one page that says nothing of the
+// whole.
+func (e Evidence) Kept(at Place, next Cursor) bool {
+	return at.Partition == "" || !next.Done || e.Pages > 1 || e.By != ""
+}
 
 // Contradiction says what speaks against the pass having delivered all there
 // is, so far; "" if nothing does. A pass with holes is owed already.
@@ -177,6 +190,8 @@ func (e Evidence) short() string {
 	switch {
 	case e.By == "":
 		return ""
+	case e.InPages && e.First == 1 && e.Pages > 1 && e.Total == e.Pages:
+		return fmt.Sprintf("%s says 1 on the first page and %d on page %d: it may be the number of the page", e.By, e.Total, e.Pages)
 	case e.InPages:
 		had, what = e.Pages, "pages came"
 	case e.Partial && 2*e.First >= e.Stored:
@@ -193,7 +208,7 @@ func (e Evidence) short() string {
 func (e Evidence) Doubt() string {
 	switch {
 	case e.End != "" && e.Records == 0 && e.Stored == 0 && e.By == "":
-		return "no record ever came"
+		return "no records at all"
 	case !e.Counted || e.Pages <= 1 || e.Seams > 0 || e.By != "":
 		return ""
 	}

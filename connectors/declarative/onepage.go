@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -31,17 +32,38 @@ func (w *walk) maybeCut(p *page) *collection.Warning {
 			"%d records came, `%s` leads on, and `page` says that there is one page: say how the list is cut into pages", n, name)}
 	}
 	usual := slices.Contains(usualSizes, n) && (n >= manySizes || w.at.Partition == "")
-	if !usual && !w.asksFor(n) || tellsTotal(p.body, w.st.records, n) {
+	if !usual || w.tellsTotal(p) {
 		return nil
 	}
 	return &collection.Warning{Code: collection.MaybeOnePage, Text: fmt.Sprintf(
 		"exactly %d records came, as many as one page often has, and `page` says that there is one page: if the list is cut, say how", n)}
 }
 
-// asksFor reports whether the query of the stream asks for n of something, such
-// as limit=15, and n is no small number.
-func (w *walk) asksFor(n int) bool {
-	return n >= 10 && slices.ContainsFunc(w.st.query, func(q templated) bool { return q.value.expand(w.scope) == strconv.Itoa(n) })
+// limits are parameters that say how many records a page may have.
+var limits = []string{"limit", "per_page", "page_size", "pagesize", "size", "count", "top", "$top", "max", "max_results", "maxresults", "rows", "first", "take"}
+
+// asksFor returns the parameter with which the query of the stream asks for n
+// records; "" if there is none.
+func (w *walk) asksFor(n int) string {
+	for _, q := range w.st.query {
+		if n > 1 && slices.Contains(limits, strings.ToLower(q.name)) && q.value.expand(w.scope) == strconv.Itoa(n) {
+			return q.name
+		}
+	}
+	return ""
+}
+
+// tellsTotal reports whether p says that its records are all there are.
+func (w *walk) tellsTotal(p *page) bool {
+	told := member(p)
+	if w.st.total.set {
+		n, err := totalAt(w.st.total, p.body)
+		told = collection.Told{Total: int64(n), By: w.st.total.text}
+		if err != nil {
+			told.By = ""
+		}
+	}
+	return told.By != "" && told.Total == int64(p.had())
 }
 
 // holders are the objects of an envelope that say how a list goes on.
@@ -61,18 +83,6 @@ func leadsOn(body []byte, records path) (name string) {
 		return name == ""
 	})
 	return name
-}
-
-// tellsTotal reports whether the envelope of a list says that it has n records.
-func tellsTotal(body []byte, records path, n int) (tells bool) {
-	inEnvelope(body, records, func(key, value gjson.Result) bool {
-		switch key.Str {
-		case "total", "total_count", "totalCount", "total_results", "totalResults", "total_records", "totalRecords", "total_items", "totalItems":
-			tells = value.Type == gjson.Number && value.Num == float64(n)
-		}
-		return !tells
-	})
-	return tells
 }
 
 // inEnvelope calls see with the members of the envelope of a list, and of the

@@ -1,6 +1,7 @@
 package declarative_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,7 +25,6 @@ func TestOnePageThatMayBeCut(t *testing.T) {
 		{none, list(1, 10, ""), ""},
 		{none, `{"items":[]}`, ""},
 		{"page: {none: true}", things(1, 50), fmt.Sprintf(exactly, 50)},
-		{"query: {limit: 15}, " + none, list(1, 15, ""), fmt.Sprintf(exactly, 15)},
 		{"query: {limit: 16}, " + none, list(1, 15, ""), ""},
 		{none, list(1, 100, `,"total":100`), ""},
 		{none, list(1, 100, `,"total":2509`), fmt.Sprintf(exactly, 100)},
@@ -35,6 +35,10 @@ func TestOnePageThatMayBeCut(t *testing.T) {
 		{none, list(1, 7, `,"has_more":true`), "7 records came, `has_more` leads on"},
 		{none, list(1, 7, `,"has_more":false,"next":null,"links":{"self":"/things"},"nextSyncToken":"x"`), ""},
 		{"page: {cursor: {from: next, param: c}}, records: items", list(1, 100, `,"next":null`), ""},
+	}
+	full, err := first(t, answer(200, list(1, 15, "")), "query: {limit: 15}, "+none)
+	if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Reason != collection.BadPage {
+		t.Errorf("as many as the query asks for: %d records and %v, want bad_page", len(full.Records), err)
 	}
 	for _, test := range tests {
 		slice, err := first(t, answer(200, test.body), test.stream)

@@ -276,6 +276,9 @@ func (b byNumber) next(p *page, token string) (string, error) {
 		return "", err
 	}
 	n, _ := strconv.Atoi(following)
+	if full := p.had() >= max(b.size, 1) && (b.size > 0 || isRound(p.had())); full && p.first && total == 1 {
+		return following, nil // it may be the number of this page
+	}
 	if seen := n - b.start; seen < total || seen > total && len(p.elements) > 0 {
 		return following, nil // a total that is less than what was seen is of something else
 	}

@@ -81,12 +81,14 @@ type footing struct {
 
 // A promise is what a page with more behind it said before the walk was anchored
 // anew at its marks. If the page from there ends the list and has no later mark,
-// the provider does not mean by the mark what the file says (it compares for
-// equality, say), and the walk goes on where the provider said.
+// the provider may not mean by the mark what the file says (it compares for
+// equality, or reads it in another time zone), and the page that was promised is
+// asked for. If that one has later marks, the walk stops.
 type promise struct {
 	Then  string `json:"then,omitempty"`  // the token of the page behind
 	Under string `json:"under,omitempty"` // the anchor that the token was given under
 	UpTo  string `json:"up_to,omitempty"` // the highest mark of the page
+	Owed  bool   `json:"owed,omitempty"`  // it was broken: pages are asked for under that anchor
 }
 
 // broken reports whether the page with the marks m, the last one, broke p.
@@ -137,7 +139,7 @@ func (s *since) open(from collection.Cursor, start string) (window, error) {
 	}
 	asked := w.anchor
 	switch {
-	case asked != "":
+	case asked != "" || w.Owed:
 	case w.since == "":
 		asked = start
 	case s.lookback > 0:
@@ -250,11 +252,14 @@ func (s *since) advance(w *window, from collection.Cursor, m marks, token string
 	if err != nil {
 		return next, err
 	}
-	if first && w.promise.broken(m, token) {
-		w.anchor, w.high, next.Token = w.promise.Under, latest(w.promise.UpTo, m.high), w.promise.Then
-		w.promise = promise{}
+	switch {
+	case first && w.promise.broken(m, token):
+		w.anchor, w.high, next.Token = w.Under, w.UpTo, w.Then
+		w.promise = promise{UpTo: w.UpTo, Owed: true}
 		next.High = w.cursorHigh()
 		return next, nil
+	case w.Owed && later(m.high, w.UpTo):
+		return next, badPage("there are later records than a page that was asked for from their mark had: the provider may not mean by `%s` what `since` does", cmp.Or(s.param, "${since}"))
 	}
 	ignored := m.low != "" && later(w.asked, low)
 	if !s.ordered || w.high != "" || !m.sorted || ignored {
@@ -282,7 +287,7 @@ func (s *since) advance(w *window, from collection.Cursor, m marks, token string
 		next.Since = latest(w.since, s.notAfter(anchor, clock))
 	case anchor != "":
 		if w.promise = (promise{}); !s.counted {
-			w.promise = promise{token, w.anchor, m.high}
+			w.promise = promise{Then: token, Under: w.anchor, UpTo: m.high}
 		}
 		w.anchor = anchor
 		next.Token, next.Since, next.High = "", latest(w.since, s.notAfter(anchor, clock)), w.cursorHigh()

@@ -2,6 +2,7 @@ package declarative
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -161,6 +162,9 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		s.Warnings = append(s.Warnings, *warning)
 	}
 	win.shorts = known
+	if warning := w.unanswered(win, p, token); warning != nil {
+		s.Warnings = append(s.Warnings, *warning)
+	}
 	s.Next, err = w.st.since.advance(&win, from, marks, token, p.clock)
 	if s.Told.Tie = win.left != ""; !s.Told.Tie && !s.Next.Done {
 		s.Else = nil
@@ -193,12 +197,28 @@ func (w *walk) next(p *page, from collection.Cursor, known shorts) (token string
 	return w.guard.check(p, w.st.page, from.Token, token)
 }
 
-// end refuses a page that is the last one, by what the file says, and has a
-// Link to the next one.
+// unanswered warns of a walk that asked from before the newest record and was not
+// even given that one.
+func (w *walk) unanswered(win window, p *page, next string) *collection.Warning {
+	s := w.st.since
+	if !p.first || next != "" || len(p.elements) > 0 || win.since == "" || s.lookback <= 0 {
+		return nil
+	}
+	return &collection.Warning{Code: collection.MarkIgnored, Text: fmt.Sprintf("`%s` asked from %s before the newest record, and nothing came, not even that record: the provider may read the mark in another time zone", cmp.Or(s.param, "${since}"), s.lookback)}
+}
+
+// end refuses a page that is the last one, by what the file says, and shows that
+// it is not: by its Link to the next one, or by as many records as the query asks
+// for.
 func (w *walk) end(p *page, next string) error {
 	_, byHeader := w.st.page.(byHeader)
 	if next != "" || byHeader || w.st.Role == collection.Detail || len(p.elements) == 0 {
 		return nil
+	}
+	if _, one := w.st.page.(onePage); one && !w.tellsTotal(p) {
+		if name := w.asksFor(p.had()); name != "" {
+			return badPage("%d records came, as many as `%s` asks for, and `page` says that there is one page: say how the list is cut", p.had(), name)
+		}
 	}
 	if link, _ := linkTarget(p.header.Values("Link"), "next"); link != "" {
 		return badPage("the Link header has rel next, and by what `page` says this page is the last one")

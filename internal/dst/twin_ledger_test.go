@@ -110,7 +110,7 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 	if moves {
 		to := collection.Checkpoint{Place: sl.Place, Commit: result.Commit, Epoch: l.epoch, SavedAt: now}
 		to.Evidence, to.Cursor = at.Evidence.With(&sl, result.Commit, seen.inserted, seen.again, seen.replaced).Judged(&sl)
-		if sl.Next = to.Cursor; !to.Evidence.Kept(sl.Place) {
+		if sl.Next = to.Cursor; !to.Evidence.Kept(sl.Place, to.Cursor) {
 			to.Evidence = collection.Evidence{}
 		}
 		s.at[sl.Place] = to

@@ -52,12 +52,12 @@ func (c timeColumn) Scan(src any) error {
 	return fmt.Errorf("time stored as %T", src)
 }
 
-// evidenceText returns e as it is stored for a place.
-func evidenceText(at collection.Place, e collection.Evidence) string {
-	if e == (collection.Evidence{}) || !e.Kept(at) {
+// evidenceText returns the evidence of a checkpoint as it is stored for a place.
+func evidenceText(at collection.Place, cp collection.Checkpoint) string {
+	if cp.Evidence == (collection.Evidence{}) || !cp.Evidence.Kept(at, cp.Cursor) {
 		return ""
 	}
-	text, _ := json.Marshal(e) // numbers, texts and flags always marshal
+	text, _ := json.Marshal(cp.Evidence) // numbers, texts and flags always marshal
 	return string(text)
 }
 

@@ -221,7 +221,7 @@ const makePartition = `INSERT INTO partitions (stream_id, partition) VALUES (?, 
 // saveCheckpoint moves the checkpoint of a place.
 func saveCheckpoint(t tx, partition int64, at collection.Place, cp collection.Checkpoint) error {
 	args := append([]any{partition, string(at.Lane)}, cursorArgs(cp.Cursor)...)
-	args = append(args, digest(cp.Cursor), cp.Commit, cp.Epoch, formatTime(t.now), evidenceText(at, cp.Evidence))
+	args = append(args, digest(cp.Cursor), cp.Commit, cp.Epoch, formatTime(t.now), evidenceText(at, cp))
 	return t.exec(`INSERT INTO checkpoints
 			(partition_id, lane, token, since, high, version, done, meaning, digest, slice_id, epoch, saved_at, evidence)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)

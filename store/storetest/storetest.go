@@ -31,6 +31,8 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I1 a group of slices is all or nothing", allOrNothing},
 		{"I1 a lost answer is found by the checkpoint", lostAnswer},
 		{"I1 what cannot be stored is in quarantine", quarantine},
+		{"I2 a pass counts what it delivers", passes},
+		{"I2 a walk that is refuted is no end", refuted},
 		{"I3 once by key", onceByKey},
 		{"I3 a later version stays", laterStays},
 		{"I3 a reset forgets which version is later", laterForgotten},

@@ -1,0 +1,370 @@
+// Package moving_test is ordinary lists that change while they are read, by
+// every way of paging: records are deleted, updated and made between two pages,
+// ties have no order, and a provider leaves out what the caller may not see.
+//
+// Whatever happens, a run that calls itself complete has every record that was
+// there from before the run began to its end, in the version that it had then
+// or a later one; or the evidence of the walk says what it cannot know.
+package moving_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/connectors"
+	"collect/connectors/declarative"
+	"collect/runner"
+	"collect/store/sqlite"
+)
+
+const size = 10 // records on a page, at most
+
+// A plan is one history.
+type plan struct {
+	paging  string // a key of pagings
+	since   string // "", "asc" or "none"
+	total   string // "", "header" or "body"
+	ties    int    // records that share a mark
+	loose   bool   // no one orders the records of one mark
+	hides   bool   // the provider leaves out some records of each page
+	changes int    // between pages
+}
+
+// pagings are the ways of paging: how a connector file says them.
+var pagings = map[string]string{
+	"number":   "{number: {param: page, size_param: size, size: 10}}",
+	"offset":   "{offset: {param: offset, limit_param: size, limit: 10}}",
+	"link":     "{link_header: next}",                   // with numbers of pages
+	"next":     "{next_url: next}",                      // with offsets
+	"disguise": "{cursor: {from: next, param: offset}}", // offsets, too
+	"keyset":   "{cursor: {from: next, param: after}}",
+	"last":     "{last_id: {param: after, field: id}}",
+}
+
+type record struct {
+	ID      int    `json:"id"`
+	Version int    `json:"v"`
+	Updated string `json:"updated_at"`
+
+	mark  int
+	alive bool
+}
+
+// A server holds the list.
+type server struct {
+	plan
+	random  *rand.Rand
+	records []*record
+	clock   int
+	pages   int // answered
+	seen    int // the first id that no page of the walk reached yet
+	changed bool
+}
+
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (s *server) stamp(r *record, mark int) {
+	r.mark, r.Updated = mark, epoch.Add(time.Duration(mark)*time.Second).Format(time.RFC3339)
+	r.Version++
+}
+
+func (s *server) add() {
+	r := &record{ID: len(s.records) + 1, alive: true}
+	s.stamp(r, s.clock)
+	s.records = append(s.records, r)
+}
+
+// visible counts what a caller may see.
+func (s *server) visible() (n int) {
+	for _, r := range s.records {
+		if r.alive && !(s.hides && hidden(r)) {
+			n++
+		}
+	}
+	return n
+}
+
+// change deletes, updates or makes a record.
+func (s *server) change() {
+	s.clock++
+	s.changed = true
+	r := s.records[s.random.IntN(len(s.records))]
+	switch s.random.IntN(4) {
+	case 0:
+		s.add()
+	case 1:
+		s.stamp(r, s.clock)
+	default:
+		r.alive = false
+	}
+}
+
+// listed returns the records that match since, in the order of the list. Of a
+// loose order, each page has one of its own.
+func (s *server) listed(since string, page int) []*record {
+	var list []*record
+	for _, r := range s.records {
+		if r.alive && r.Updated >= since {
+			list = append(list, r)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *record) int {
+		if s.since != "asc" {
+			return a.ID - b.ID
+		}
+		loose := 0
+		if s.loose {
+			loose = cmp.Compare(hash(a.ID, page), hash(b.ID, page))
+		}
+		return cmp.Or(a.mark-b.mark, loose, a.ID-b.ID)
+	})
+	return list
+}
+
+func hash(id, page int) uint32 { return uint32((id+7*page)*2654435761) >> 7 }
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	at, _ := strconv.Atoi(q.Get("offset"))
+	if page, err := strconv.Atoi(q.Get("page")); err == nil {
+		at = (page - 1) * size
+	}
+	list := s.listed(q.Get("since"), at/size)
+	total := len(list)
+	if after, err := strconv.Atoi(q.Get("after")); err == nil { // a position in the order, which is that of ids or marks
+		at = slices.IndexFunc(list, func(r *record) bool { return s.position(r) > after })
+		if at < 0 {
+			at = total
+		}
+	}
+	at = min(at, total)
+	end := min(at+size, total)
+	page := list[at:end]
+	if s.hides {
+		page = slices.DeleteFunc(slices.Clone(page), hidden)
+		total -= len(list) - len(slices.DeleteFunc(slices.Clone(list), hidden))
+	}
+	body := map[string]any{"items": append([]*record{}, page...)}
+	if end < len(list) {
+		switch s.paging {
+		case "link":
+			w.Header().Set("Link", fmt.Sprintf(`<http://%s/items?since=%s&page=%d>; rel="next"`, r.Host, q.Get("since"), end/size+1))
+		case "next":
+			body["next"] = fmt.Sprintf("/items?since=%s&offset=%d", q.Get("since"), end)
+		case "disguise":
+			body["next"] = end
+		case "keyset":
+			body["next"] = s.position(list[end-1])
+		}
+	}
+	if body["next"] == nil {
+		body["next"] = nil
+	}
+	switch s.total {
+	case "header":
+		w.Header().Set("X-Total-Count", strconv.Itoa(total))
+	case "body":
+		body["total"] = total
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body)
+	s.pages++
+	if s.pages%3 == 0 {
+		for range s.changes {
+			s.change()
+		}
+	}
+}
+
+func (s *server) position(r *record) int {
+	if s.since == "asc" {
+		return r.mark*10_000 + r.ID
+	}
+	return r.ID
+}
+
+func hidden(r *record) bool { return r.ID%7 == 0 }
+
+func (p plan) file(url string) string {
+	since := map[string]string{
+		"asc":  "    since: {field: updated_at, param: since, order: asc}\n",
+		"none": "    since: {field: updated_at, param: since, lookback: 1s}\n",
+	}[p.since]
+	return fmt.Sprintf("connector: moving\nprovider: {base_url: %q, pace: off}\nstreams:\n  items:\n    get: /items\n    records: items\n    key: id\n    page: %s\n%s", url, pagings[p.paging], since)
+}
+
+// TestMovingLists plays many histories.
+func TestMovingLists(t *testing.T) {
+	counts := map[string]int{}
+	for _, paging := range []string{"number", "offset", "link", "next", "disguise", "keyset", "last"} {
+		for seed := range uint64(8) {
+			for _, since := range []string{"", "asc", "none"} {
+				if paging == "last" && since == "asc" {
+					continue // it follows ids, and the list is sorted by marks
+				}
+				random := rand.New(rand.NewPCG(seed, 7))
+				p := plan{
+					paging: paging, since: since, total: []string{"", "header", "body"}[random.IntN(3)],
+					ties: []int{1, 4, 25}[random.IntN(3)], loose: random.IntN(3) == 0, hides: random.IntN(4) == 0,
+					changes: []int{0, 0, 1, 3}[random.IntN(4)],
+				}
+				if p.loose && paging == "keyset" {
+					continue // a position in no order is none
+				}
+				if t.Run(fmt.Sprintf("%s/since %s/%d", paging, since, seed), func(t *testing.T) { play(t, p, random, counts) }); t.Failed() {
+					t.Logf("%+v", p)
+				}
+			}
+		}
+	}
+	for _, want := range []string{"complete", "blocked", "lists that moved", "made again", "doubts"} {
+		if counts[want] == 0 {
+			t.Errorf("no history reached %q: %v", want, counts)
+		}
+	}
+	t.Log(counts)
+}
+
+func play(t *testing.T, p plan, random *rand.Rand, counts map[string]int) {
+	s := &server{plan: p, random: random}
+	for i := range 57 + random.IntN(20) {
+		s.clock = i / p.ties
+		s.add()
+	}
+	s.clock += 5
+	web := httptest.NewServer(s)
+	defer web.Close()
+	spec, err := declarative.Parse("moving.yaml", []byte(p.file(web.URL)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := spec.Build(declarative.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for n := range 3 {
+		before := map[int]int{} // versions
+		for _, r := range s.records {
+			if r.alive && !(p.hides && hidden(r)) {
+				before[r.ID] = r.Version
+			}
+		}
+		s.changed = false
+		visible := s.visible()
+		outcome, again := run(t, db, c, fmt.Sprint("run-", n))
+		stored := contents(t, db)
+		missing := 0
+		for id, version := range before {
+			if r := s.records[id-1]; r.alive && stored[id] < version {
+				missing++
+			}
+		}
+		evidence := evidenceOf(t, db)
+		counts[string(outcome)]++
+		for what, is := range map[string]bool{"lists that moved": s.changed, "made again": again, "doubts": evidence.Doubt() != "", "missing": missing > 0} {
+			if is {
+				counts[what]++
+			}
+		}
+		success := outcome == collection.Complete || outcome == collection.NothingNew
+		// Deletions and additions that leave a total as it was are not seen in it.
+		unknowable := evidence.Doubt() != "" || s.changed && !p.notices() && s.visible() >= visible
+		if success && missing > 0 && !unknowable {
+			t.Errorf("run %d is %s, and %d of %d are missing; evidence %+v", n, outcome, missing, len(before), evidence)
+		}
+		if !success && !s.changed && !p.loose && missing == 0 {
+			t.Errorf("run %d is %s, and nothing is missing or moved; evidence %+v", n, outcome, evidence)
+		}
+		if s.changes = 0; n == 0 { // an hour passes
+			for range 5 {
+				s.change()
+			}
+		}
+	}
+}
+
+// notices reports whether what moves can be noticed: docs/connectors.md, "What
+// shows that nothing is missing".
+func (p plan) notices() bool {
+	switch p.paging {
+	case "offset", "keyset", "last":
+		return true
+	}
+	return p.since == "asc"
+}
+
+func run(t *testing.T, db *sqlite.Store, c connectors.Connector, id string) (outcome collection.Outcome, again bool) {
+	t.Helper()
+	record := collection.Run{ID: id, Connector: "moving", Mode: collection.Forward, Lane: collection.Incremental, StartedAt: time.Now()}
+	ledger, err := db.Begin(t.Context(), record, c.Streams())
+	if err != nil {
+		t.Fatal(err)
+	}
+	commits := 0
+	r, err := runner.New(runner.Config{Connector: c, Ledger: ledger, Run: record, Domain: "moving", Observe: func(e collection.Event) {
+		if e.Kind == collection.SliceCommitted {
+			commits++
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := r.Do(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	owned, err := db.Gaps(t.Context(), "moving")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gaps []collection.Gap
+	for _, g := range owned {
+		gaps = append(gaps, g.Gap)
+	}
+	done.Outcome, done.EndedAt = runner.Verdict(done, gaps), time.Now()
+	if err := errors.Join(ledger.Finish(t.Context(), done)); err != nil {
+		t.Fatal(err)
+	}
+	return done.Outcome, evidenceOf(t, db).Refuted > 0
+}
+
+func contents(t *testing.T, db *sqlite.Store) map[int]int {
+	t.Helper()
+	stored := map[int]int{}
+	for r, err := range db.Records(t.Context(), "moving", "items") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var is record
+		if err := json.Unmarshal(r.Data, &is); err != nil {
+			t.Fatal(err)
+		}
+		stored[is.ID] = is.Version
+	}
+	return stored
+}
+
+func evidenceOf(t *testing.T, db *sqlite.Store) collection.Evidence {
+	t.Helper()
+	streams, err := db.Streams(t.Context(), "moving")
+	if err != nil || len(streams[0].Lanes) == 0 {
+		t.Fatalf("%v, %v", streams, err)
+	}
+	return streams[0].Lanes[0].Evidence
+}
