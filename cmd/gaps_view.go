@@ -51,7 +51,7 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c caps) strin
 	for _, line := range stuckDetails(shown) {
 		say(line)
 	}
-	say(summary{Owed: gaps}.gapWords() + ".")
+	say(summary{Owed: gaps}.gapWords() + shapeWords(gaps) + ".")
 	if owedCount(gaps) == 0 {
 		return b.String()
 	}
