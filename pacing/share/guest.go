@@ -30,11 +30,7 @@ type guest struct {
 
 // visit becomes the guest of the leader whose lock is at path.
 func visit(path string, c Config) (*guest, error) {
-	socket, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := net.DialTimeout("unix", string(socket), beatLonger)
+	conn, err := dial(path)
 	if err != nil {
 		return nil, err
 	}

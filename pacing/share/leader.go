@@ -29,7 +29,7 @@ type leader struct {
 	lock     *filelock.Lock
 	file     string // of the state
 	listener net.Listener
-	dir      string // of the socket
+	socket   string // its path
 
 	mu     sync.Mutex
 	guests map[*visitor]bool
@@ -53,10 +53,6 @@ func readState(lock string) ([]byte, error) {
 	}
 	return state, err
 }
-
-// socketPrefix begins the names of the folders that sockets are in. They are
-// short, as the path of a socket must be, and nobody else can look inside.
-const socketPrefix = "collect-"
 
 // lead begins to lead, after one that was deposed if that is so. The lock file
 // tells guests where the socket is.
@@ -105,26 +101,22 @@ func (l *leader) begin(c Config, path string, deposed bool) error {
 		g.TakeOver(time.Now())
 	}
 	l.desk = desk.New(g)
-	if l.dir, err = os.MkdirTemp("", socketPrefix); err != nil {
+	var name string
+	if l.listener, name, err = listen(path); err != nil {
 		return err
 	}
-	socket := filepath.Join(l.dir, "pace")
-	if l.listener, err = net.Listen("unix", socket); err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(socket), 0o600)
+	l.socket = socketOf(path, name)
+	return os.WriteFile(path, []byte(name), 0o600)
 }
 
 // sweep removes what a leader left behind that was killed, and reports whether
 // one was.
 func sweep(path string) bool {
-	socket, err := os.ReadFile(path)
-	dir := filepath.Dir(string(socket))
-	if err != nil || !strings.HasPrefix(filepath.Base(dir), socketPrefix) {
+	name, err := os.ReadFile(path)
+	if err != nil || len(name) == 0 {
 		return false
 	}
-	_ = os.Remove(string(socket)) // neither is missed
-	_ = os.Remove(dir)
+	removeSocket(socketOf(path, string(name)))
 	return true
 }
 
@@ -334,9 +326,7 @@ func (l *leader) close() error {
 	if l.desk != nil {
 		l.desk.End(errGone)
 	}
-	if l.dir != "" {
-		_ = os.Remove(l.dir) // the listener removed the socket
-	}
+	removeSocket(l.socket)
 	deposed := l.deposed()
 	if l.desk != nil && !deposed {
 		err = errors.Join(err, l.save(true))
