@@ -26,6 +26,7 @@ type Committed struct {
 	Rejected int // records put in quarantine
 	Older    int // records that were not stored, because a later version of them is; see [Mark]
 	Closed   []Gap
+	Left     Gap // what the slice Leaves, as it is owed now
 
 	Next     Cursor   // where the checkpoint moved, if it did: the Next of the slice, or its Else
 	Evidence Evidence // of the pass, this slice included; see Slice

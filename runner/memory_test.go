@@ -163,7 +163,7 @@ func (m *memory) apply(s collection.Slice) collection.Committed {
 		}
 	}
 	if s.Leaves != nil {
-		m.open(true, *s.Leaves)
+		result.Left = m.open(true, *s.Leaves)
 	}
 	return result
 }

@@ -128,3 +128,25 @@ func TestAGapOfAnEditedConnector(t *testing.T) {
 		}
 	})
 }
+
+// TestAGapThatAWalkLeavesBehindHasItsNumber, which is what commands take.
+func TestAGapThatAWalkLeavesBehindHasItsNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 12}
+		p.fail("/items/?page=1", http.StatusOK) // not JSON
+		var told []int64
+		if _, err := do(t, m, p, func(c *runner.Config) {
+			c.Connector = shelf{ahead: true}
+			c.Observe = func(e collection.Event) {
+				if e.Kind == collection.GapOpened {
+					told = append(told, e.Gap.ID)
+				}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if owes := m.owes(); len(owes) != 1 || !slices.Equal(told, []int64{owes[0].ID}) {
+			t.Errorf("told of gaps %v, and %+v are owed", told, owes)
+		}
+	})
+}

@@ -302,7 +302,7 @@ func (r *Runner) save(slice collection.Slice) (collection.Committed, error) {
 	}
 	r.mu.Unlock()
 	if slice.Leaves != nil {
-		r.observeGap(collection.GapOpened, *slice.Leaves)
+		r.observeGap(collection.GapOpened, done.Left)
 	}
 	for _, gap := range done.Closed {
 		r.observeGap(collection.GapClosed, gap)

@@ -157,7 +157,7 @@ type defaultsSpec struct {
 type streamSpec struct {
 	_       struct{}        `block:"a stream"`
 	Get     template        `yaml:"get" default:"required" about:"the path below 'base_url', or a whole URL"`
-	Records path            `yaml:"records" default:"the body" about:"the path of the array of records. With 'role: detail' it may be one object"`
+	Records recordsPath     `yaml:"records" default:"the body" about:"the path of the array of records. With 'role: detail' it may be one object" more:". 'null' is the body, where 'defaults' names a path"`
 	Key     keySpec         `yaml:"key" default:"required" about:"the path of what is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
 	Query   ordered[scalar] `yaml:"query" default:"none" about:"parameters: '{state: all}'; a value of 'null' takes a default away"`
 	Headers ordered[scalar] `yaml:"headers" default:"none" about:"sent with every request of the stream, as in 'provider'"`

@@ -27,6 +27,18 @@ func (p *path) read(d *decoder, n ast.Node) {
 	}
 }
 
+// A recordsPath is the path of the records of a stream. Null is the body, as
+// where nothing stands, and undoes what the defaults say.
+type recordsPath struct{ path }
+
+func (p *recordsPath) read(d *decoder, n ast.Node) {
+	if n.Type() == ast.NullType {
+		p.null = true
+		return
+	}
+	p.path.read(d, n)
+}
+
 func (d *decoder) path(s scalar) path {
 	p := path{scalar: s}
 	var step strings.Builder

@@ -136,6 +136,10 @@ func (*name) shape(schemas) keywords {
 	return keywords{"type": []string{"string", "boolean"}, "pattern": names.String()} // true is a name, too
 }
 
+func (*recordsPath) shape(s schemas) keywords {
+	return anyOf(s.of(reflect.TypeFor[path]()), keywords{"type": "null"})
+}
+
 func (*flag) shape(schemas) keywords { return oneOf("true", "false") }
 
 func (*count) shape(schemas) keywords   { return whole(1, math.MaxInt32) }

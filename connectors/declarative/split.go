@@ -22,6 +22,7 @@ type page struct {
 	body     []byte    // nil if the response had none
 	elements [][]byte  // of the array of records, as they were sent; parts of body
 	last     []byte    // the last element that is an object
+	single   bool      // the page is one object, the detail of a parent, and no list
 	warnings []collection.Warning
 
 	overlapped  [][]byte // elements of the page before, in front of elements
@@ -92,6 +93,35 @@ func elements(body []byte, records path, detail bool) ([][]byte, error) {
 		}
 	}
 	return nil, badPage("%s is not an array", where)
+}
+
+// isObject reports whether there is an object where the records of a page are.
+func isObject(body []byte, records path) bool {
+	if !records.set {
+		return len(body) > 0 && body[0] == '{'
+	}
+	return records.in(body).IsObject()
+}
+
+// scalarsOnly returns an error for a list of nothing but text and numbers: in
+// such a one no key can be found, whatever the file says.
+func scalarsOnly(elements [][]byte, records path) error {
+	for _, e := range elements {
+		if e[0] != '"' && e[0] != '-' && (e[0] < '0' || e[0] > '9') {
+			return nil
+		}
+	}
+	if len(elements) == 0 {
+		return nil
+	}
+	where, what := "the page", "numbers"
+	if records.set {
+		where = "`" + records.text + "`"
+	}
+	if elements[0][0] == '"' {
+		what = "text"
+	}
+	return badPage("%s is a list of %s, and a record is an object with a key: correct `records`", where, what)
 }
 
 // within returns the bytes of doc that found was read from.

@@ -14,7 +14,7 @@ import (
 // says itself.
 func (c *checker) stream(key scalar, spec streamSpec) *stream {
 	def := c.doc.Defaults
-	st := &stream{get: spec.Get, records: spec.Records}
+	st := &stream{get: spec.Get, records: spec.Records.path}
 	st.Name = key.text
 	c.role(key, spec, st)
 	c.each(spec, st)
@@ -34,7 +34,7 @@ func (c *checker) stream(key scalar, spec streamSpec) *stream {
 	c.template(spec.Get, inPath)
 	st.query = c.query(inQuery, def.Query, spec.Query)
 	st.headers = c.headers(inPath, c.doc.Provider.Headers, def.Headers, spec.Headers)
-	if !st.records.set {
+	if !st.records.set && !spec.Records.null {
 		st.records = def.Records
 	}
 	c.key(key, spec, st)

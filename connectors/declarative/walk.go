@@ -177,7 +177,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 
 // next returns the token of the page after p, which is at from.
 func (w *walk) next(p *page, from collection.Cursor, known shorts) (token string, err error) {
-	if _, headers := w.st.page.(bare); headers || p.body != nil {
+	if _, headers := w.st.page.(bare); (headers || p.body != nil) && !p.single {
 		p.shortIsLast, p.reached = known.believed(), w.reached(p, from.Token)
 		if token, err = w.st.page.next(p, from.Token); err != nil {
 			return "", err
@@ -347,6 +347,10 @@ func (w *walk) fetch(ctx context.Context, token string) (*page, error) {
 	warning, refused := w.refusal(resp, p)
 	if refused != nil {
 		return nil, refused // it says more than that the records are missing
+	}
+	if err == nil {
+		p.single = w.st.Role == collection.Detail && isObject(p.body, w.st.records)
+		err = scalarsOnly(p.elements, w.st.records)
 	}
 	if warning != nil {
 		p.warnings = append(p.warnings, *warning)

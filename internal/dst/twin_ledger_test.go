@@ -120,7 +120,7 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 	if sl.Leaves != nil {
 		left := *sl.Leaves
 		left.Place, left.Cursor = sl.Place, sl.From
-		l.owe(left, true, moves && sl.Next != sl.From, now)
+		result.Left = l.owe(left, true, moves && sl.Next != sl.From, now)
 	}
 	s.commits = append(s.commits, commit{
 		id: result.Commit, epoch: l.epoch, previous: at.Commit, fills: sl.Fills, at: sl.Place,

@@ -113,7 +113,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	if sl.Leaves != nil {
 		left := *sl.Leaves
 		left.Place, left.Cursor = sl.Place, sl.From
-		if _, err := b.ledger.deferGap(b.tx, here.place, left, true, moves && next.Cursor != sl.From); err != nil {
+		if result.Left, err = b.ledger.deferGap(b.tx, here.place, left, true, moves && next.Cursor != sl.From); err != nil {
 			return err
 		}
 	}

@@ -181,10 +181,13 @@ func gapLeft(t *testing.T, open opener) {
 	at := home("repos")
 	sl := page(at, collection.Cursor{}, token("2"), "a")
 	sl.Leaves = &collection.Gap{Reason: collection.SchemaDrift, Detail: "page 1", Shape: collection.SliceGap}
-	commit(t, l, sl)
+	left := commit(t, l, sl)[0].Left
 	checkCursor(t, l, at, token("2"))
 	checkOwed(t, s, "open schema_drift 1")
 	checkContents(t, s, "repos", `a={"n":"a"}`)
+	if gaps, err := s.Gaps(t.Context(), connector); err != nil || len(gaps) != 1 || left.ID != gaps[0].ID {
+		t.Errorf("Left = %+v, and %+v is owed, %v", left, gaps, err)
+	}
 	if got := eventsOf(t, s)[collection.SliceCommitted]; got != 1 {
 		t.Errorf("%d commits are told, want 1", got)
 	}
