@@ -1,0 +1,54 @@
+package collection_test
+
+import (
+	"strings"
+	"testing"
+
+	"collect/collection"
+)
+
+// TestEvidence: what speaks against a pass being complete, what cannot be known
+// of it, and what a person should look at.
+func TestEvidence(t *testing.T) {
+	const end = collection.EndEmpty
+	tests := []struct {
+		name    string
+		e       collection.Evidence
+		against string // begins the contradiction
+		doubt   string
+		warning collection.WarningCode
+	}{
+		{"by the provider's mark", collection.Evidence{Pages: 3, Records: 30, End: collection.EndMark}, "", "", ""},
+		{"the total came", collection.Evidence{Pages: 3, Records: 30, By: "x", First: 30, Total: 30, Counted: true, End: end}, "", "", ""},
+		{"more than the total came", collection.Evidence{Pages: 3, Records: 33, By: "x", First: 30, Total: 33, Counted: true, End: end}, "", "", ""},
+		{"less than the total came", collection.Evidence{Pages: 3, Records: 29, By: "x", First: 30, Total: 30, End: end}, "x says 30, and 29 came", "", ""},
+		{"some of them came twice", collection.Evidence{Pages: 3, Records: 30, Again: 2, By: "x", First: 30, Total: 30, End: end}, "x says 30, and 28 came", "", ""},
+		{"a page is owed", collection.Evidence{Pages: 3, Records: 20, Holes: 1, By: "x", First: 30, Total: 30, End: end}, "", "", ""},
+		{"the walk goes on", collection.Evidence{Pages: 2, Records: 20, By: "x", First: 30, Total: 30}, "", "", ""},
+		{"the total fell, by number", collection.Evidence{Pages: 2, Records: 12, Fell: 1, By: "x", First: 12, Total: 11, Counted: true, End: end}, "x fell from 12 to 11", "", ""},
+		{"the total fell, by cursor", collection.Evidence{Pages: 2, Records: 12, Fell: 1, By: "x", First: 12, Total: 11, End: end}, "", "", ""},
+		{"a page did not begin where one ended", collection.Evidence{Pages: 3, Records: 30, Seams: 2, Torn: 1, Counted: true, End: end}, "1 of 2 pages", "", ""},
+		{"all pages did", collection.Evidence{Pages: 3, Records: 30, Seams: 2, Counted: true, End: end}, "", "", ""},
+		{"numbered, without a total", collection.Evidence{Pages: 3, Records: 30, Counted: true, End: end}, "", "no total", ""},
+		{"one page", collection.Evidence{Pages: 1, Records: 3, Counted: true, End: end}, "", "", ""},
+		{"nothing ever came", collection.Evidence{Pages: 1, Counted: true, End: end}, "", "no records at all", ""},
+		{"a tie that no one orders", collection.Evidence{Pages: 2, Records: 20, Again: 4, Replaced: 1, Tied: true}, "3 of 20 records with the same mark", "", ""},
+		{"a tie whose records were updated", collection.Evidence{Pages: 2, Records: 20, Again: 4, Replaced: 4, Tied: true}, "", "", ""},
+		{"pages of pages", collection.Evidence{Pages: 2, Records: 20, InPages: true, By: "x", First: 3, Total: 3, Counted: true, End: end}, "x says 3, and 2 pages came", "", ""},
+		{"the number of the page", collection.Evidence{Pages: 2, Records: 20, InPages: true, By: "x", First: 1, Total: 2, Counted: true, End: end}, "x says 1 on the first page and 2 on page 2", "", ""},
+		{"from a mark, the total of everything", collection.Evidence{Pages: 1, Records: 3, Partial: true, By: "x", First: 2401, Total: 2401, Stored: 2401, End: end}, "", "", ""},
+		{"from a mark, more than is stored", collection.Evidence{Pages: 1, Records: 3, Partial: true, By: "x", First: 2401, Total: 2401, Stored: 2371, End: end}, "x says 2401, and 2371 are stored", "", ""},
+		{"from a mark, the total of what was asked for", collection.Evidence{Pages: 2, Records: 100, Partial: true, By: "x", First: 130, Total: 130, Stored: 2371, End: end}, "x says 130, and 100 came", "", ""},
+		{"a key that is not unique", collection.Evidence{Pages: 3, Records: 300, Again: 40, Replaced: 40, End: collection.EndMark}, "", "", collection.Overwritten},
+		{"a few records that moved", collection.Evidence{Pages: 3, Records: 300, Again: 9, Replaced: 9, End: collection.EndMark}, "", "", ""},
+	}
+	for _, test := range tests {
+		against, doubt, warning := test.e.Contradiction(), test.e.Doubt(), collection.WarningCode("")
+		for _, w := range test.e.Warnings() {
+			warning += w.Code
+		}
+		if !strings.HasPrefix(against, test.against) || test.against == "" && against != "" || doubt != test.doubt || warning != test.warning {
+			t.Errorf("%s: %q, %q, %q; want %q, %q, %q", test.name, against, doubt, warning, test.against, test.doubt, test.warning)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package declarative_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"collect/collection"
+	"collect/connectors"
+)
+
+// TestTotalsThatAreTold: a total counts in every way of paging, wherever it is
+// told; and a number that can only count the page is none.
+func TestTotalsThatAreTold(t *testing.T) {
+	const items = `"items":[{"id":1},{"id":2},{"id":3}]`
+	tests := []struct {
+		stream, body string
+		header       []string
+		total        int64
+		by           string
+	}{
+		{"page: {link_header: next}", `[{"id":1}]`, []string{"X-WP-Total", "2401"}, 2401, "the header X-WP-Total"},
+		{"page: {link_header: next}", `[{"id":1}]`, []string{"x-total-count", "9"}, 9, "the header X-Total-Count"},
+		{"page: {link_header: next}", `[{"id":1}]`, []string{"Content-Range", "items 0-0/9"}, 9, "the header Content-Range"},
+		{"page: {link_header: next}", `[{"id":1}]`, []string{"Content-Range", "items 0-0/*"}, 0, ""},
+		{"page: {link_header: next}", `[{"id":1}]`, []string{"X-Total-Count", "-1"}, 0, ""},
+		{"page: {cursor: {from: next, param: c}}, records: items", `{` + items + `,"next":null,"total_count":9}`, nil, 9, "`total_count`"},
+		{"page: {cursor: {from: next, param: c}}, records: items", `{` + items + `,"next":null,"meta":{"total":9}}`, nil, 9, "`meta.total`"},
+		{"page: {cursor: {from: next, param: c}}, records: items", `{` + items + `,"next":null,"count":3}`, nil, 0, ""},
+		{"page: {cursor: {from: next, param: c}}, records: items", `{` + items + `,"next":null,"total":"9"}`, nil, 0, ""},
+		{"page: {cursor: {from: next, param: c}}, records: items, total: n.all", `{` + items + `,"next":null,"total":7,"n":{"all":9}}`, nil, 9, "`n.all`"},
+		{"page: {cursor: {from: next, param: c}}, records: items, total: ignore", `{` + items + `,"next":null,"total":9}`, nil, 0, ""},
+		{"page: {number: {param: p, total_pages: n}}, records: items", `{` + items + `,"n":4}`, nil, 4, "`n`"},
+		{"page: {offset: {param: o, total: n}}, records: items", `{` + items + `,"n":4}`, nil, 4, "`n`"},
+	}
+	for _, test := range tests {
+		slice, err := first(t, answer(200, test.body, test.header...), test.stream)
+		if err != nil || slice.Told.Total != test.total || slice.Told.By != test.by {
+			t.Errorf("%s, %v: told %d by %q, %v; want %d by %q", test.stream, test.header, slice.Told.Total, slice.Told.By, err, test.total, test.by)
+		}
+	}
+}
+
+// TestShortPagesAreLearned: the page behind a short one is asked for until three
+// walks showed that it is empty, and for good after one in which it was not.
+func TestShortPagesAreLearned(t *testing.T) {
+	hides, asked := false, 0
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		offset, last := number(r, "offset", 0), 7
+		if hides && offset > 0 {
+			last = 9
+		}
+		fmt.Fprint(w, things(offset+1, last))
+	}
+	c := open(t, &httptest.Server{}, file("page: {offset: {param: offset, limit_param: limit, limit: 10}}"))
+	walk := func(from collection.Cursor) (collection.Cursor, int) {
+		asked = 0
+		return end(t, c, http.HandlerFunc(serve), things0, from), asked
+	}
+	from := collection.Cursor{}
+	for n, want := range []int{2, 2, 2, 1, 1} {
+		next, got := walk(from)
+		if got != want {
+			t.Errorf("walk %d of a list of one short page: %d requests, want %d", n, got, want)
+		}
+		from = collection.Cursor{High: next.High}
+	}
+	from.High = `{"short":100}`
+	hides = true
+	next, got := walk(from)
+	if got != 3 {
+		t.Errorf("a walk in a hundred asks behind the short page: %d requests, want 3", got)
+	}
+	if next, got = walk(collection.Cursor{High: next.High}); got != 3 {
+		t.Errorf("behind a short page that was not the last one: %d requests, want 3", got)
+	}
+
+	// Of a hundred partitions three show it, and one more at the hundredth.
+	hides = false
+	c = open(t, &httptest.Server{}, file("page: {offset: {param: offset, limit_param: limit, limit: 10}}")+
+		"  parts: {get: /parts, each: {n: things.id}, key: id, page: {offset: {param: offset, limit_param: limit, limit: 10}}}\n")
+	asked = 0
+	for n := range 100 {
+		at := collection.Place{Stream: "parts", Lane: collection.Incremental, Partition: collection.Partition(fmt.Sprintf(`{"n":%d}`, n))}
+		end(t, c, http.HandlerFunc(serve), at, collection.Cursor{})
+	}
+	if asked != 103 {
+		t.Errorf("100 partitions of one short page: %d requests, want 103", asked)
+	}
+}
+
+// end walks a place to its end, and returns the cursor there.
+func end(t *testing.T, c connectors.Connector, h http.Handler, at collection.Place, from collection.Cursor) (next collection.Cursor) {
+	t.Helper()
+	for slice, err := range c.Slices(t.Context(), &http.Client{Transport: direct{h}}, at, from) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		next = slice.Next
+	}
+	return next
+}
+
+// TestNewestTieIsWalkedOnce: an idle walk does not walk the newest records twice
+// when a walk before had the same ones.
+func TestNewestTieIsWalkedOnce(t *testing.T) {
+	f := &feed{size: 10, marks: map[int]int{}}
+	for id := range 60 {
+		f.marks[id] = 1_700_000_000 + id/50 // fifty records of one mark, and ten of the next
+	}
+	f.marks[99] = 1_700_000_000
+	c := open(t, &httptest.Server{}, feedFile("order: asc"))
+	stored := map[string]string{}
+	requests := func(from collection.Cursor) (collection.Cursor, int) {
+		f.asked = nil
+		walk := pull(t, c, f, from, stored)
+		last := walk[len(walk)-1].Next
+		return collection.Cursor{Since: last.Since, High: last.High}, len(f.asked)
+	}
+	for id := range 60 {
+		f.marks[id] = 1_700_000_000
+	}
+	from, first := requests(collection.Cursor{})
+	from, second := requests(from)
+	if _, third := requests(from); first < 2*second-2 || third != second || second > 8 {
+		t.Errorf("61 records of one mark on pages of 10: %d, then %d, then %d requests", first, second, third)
+	}
+	f.marks[100] = 1_700_000_000
+	if _, got := requests(from); got < 2*second-2 {
+		t.Errorf("with a new record among them: %d requests, want two passes", got)
+	}
+}
+
+// TestPromisesBehindMarks: a page from a mark that ends the list before what a
+// page in front of it promised is not believed.
+func TestPromisesBehindMarks(t *testing.T) {
+	list := func(n int, next string) string {
+		return fmt.Sprintf(`{"items":[{"id":%d,"at":%d},{"id":%d,"at":%d}],"next":%s}`, n, n, n+1, n+1, next)
+	}
+	src := file("records: items, page: {cursor: {from: next, param: c}}, since: {field: at, param: since, order: asc}")
+	equal := func(w http.ResponseWriter, r *http.Request) { // since compares for equality
+		switch q := r.URL.Query(); {
+		case q.Get("since") != "":
+			fmt.Fprintf(w, `{"items":[{"id":%[1]s,"at":%[1]s}],"next":null}`, q.Get("since"))
+		case q.Get("c") == "":
+			fmt.Fprint(w, list(1, `"x"`))
+		default:
+			fmt.Fprint(w, list(3, "null"))
+		}
+	}
+	records, stop := walkAll(t, http.HandlerFunc(equal), src)
+	ends(t, records, 3, stop, "there are later records than a page that was asked for from their mark had: the provider may not mean by `since` what `since` does")
+
+	last := func(w http.ResponseWriter, r *http.Request) { // a next link behind the last page
+		switch q := r.URL.Query(); {
+		case q.Get("c") != "":
+			fmt.Fprint(w, `{"items":[],"next":null}`)
+		case q.Get("since") != "":
+			fmt.Fprint(w, list(1, "null"))
+		default:
+			fmt.Fprint(w, list(1, `"x"`))
+		}
+	}
+	records, stop = walkAll(t, http.HandlerFunc(last), src)
+	ends(t, records, 4, stop, "")
+}
