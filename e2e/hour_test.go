@@ -197,13 +197,21 @@ type word struct {
 	status  string // what collect status says after it
 }
 
+// enough requests for any walk of a desk, with all that is asked again.
+const enough = 300
+
 func (d *desk) run(t *testing.T, u user, args ...string) word {
 	t.Helper()
-	return d.say(t, u, u.collect(t, "run", args...))
+	return d.order(t, u, "run", append([]string{"--max-requests", fmt.Sprint(enough)}, args...)...)
 }
 
-func (d *desk) say(t *testing.T, u user, r result) word {
+// order has collect do something, and asks it how it stands then.
+func (d *desk) order(t *testing.T, u user, verb string, args ...string) word {
 	t.Helper()
+	r := u.collect(t, verb, args...)
+	if n := len(d.door.asked()); n >= enough {
+		t.Errorf("%d requests, and no end", n)
+	}
 	var finished struct{ Summary struct{ Outcome string } }
 	json.Unmarshal(lastLine(r.stdout), &finished) // a run that could not begin has no events
 	status := finish(t, u.bare("status", "--state", u.state))
@@ -408,7 +416,7 @@ func (d *desk) killed(t *testing.T, text string, all []services.Ticket) {
 	run.Wait() // killed, as it should be
 	must(t, d.Drop(ids(all[10:17])...))
 	d.door.after(0, nil)
-	w := d.say(t, u, u.collect(t, "resume"))
+	w := d.order(t, u, "resume", "--max-requests", fmt.Sprint(enough))
 	now := d.stored(t)
 	if !d.judge(t, "resumed", u, w, now, now) {
 		d.door.after(0, nil)
@@ -453,8 +461,7 @@ func (d *desk) mistyped(t *testing.T, text string, typo typo) {
 	d.door.after(0, nil)
 	w := d.run(t, u)
 	if w.code == 78 {
-		r := finish(t, u.bare("reset", "desk", "--stream", "tickets", "--state", u.state, "--yes", "--reason", "a mistyped file"))
-		r.wantCode(t, 0)
+		d.reset(t, u)
 		d.door.after(0, nil)
 		d.whole(t, "mended after a reset", u, d.run(t, u))
 		return
@@ -463,4 +470,10 @@ func (d *desk) mistyped(t *testing.T, text string, typo typo) {
 		d.door.after(0, nil)
 		d.whole(t, "mended again", u, d.run(t, u))
 	}
+}
+
+// reset starts the stream over.
+func (d *desk) reset(t *testing.T, u user) {
+	t.Helper()
+	finish(t, u.bare("reset", "desk", "--stream", "tickets", "--state", u.state, "--yes", "--reason", "a mistyped file")).wantCode(t, 0)
 }

@@ -21,6 +21,7 @@ import (
 type WordPress struct {
 	url    string
 	socket string
+	offset time.Duration // of the zone of the site
 	maria  *child
 	php    *child
 }
@@ -131,6 +132,13 @@ func (w *WordPress) sql(statements string, out io.Writer) error {
 
 func (w *WordPress) URL() string { return w.url }
 
+// Zone sets the zone of the site to so many hours east of Greenwich: that of
+// `modified`, and of what `modified_after` is compared with. Fill it then.
+func (w *WordPress) Zone(hours int) error {
+	w.offset = time.Duration(hours) * time.Hour
+	return w.sql(fmt.Sprintf("UPDATE wordpress.wp_options SET option_value = '%d' WHERE option_name = 'gmt_offset'", hours), nil)
+}
+
 func (w *WordPress) Fill(tickets []Ticket) error {
 	if err := w.sql("DELETE FROM wordpress.wp_posts", nil); err != nil || len(tickets) == 0 {
 		return err
@@ -143,11 +151,14 @@ func (w *WordPress) Put(tickets ...Ticket) error {
 	b.WriteString("SET sql_mode='NO_BACKSLASH_ESCAPES'; START TRANSACTION;\n")
 	for _, t := range tickets {
 		written := time.Date(2025, 1, 1, 0, t.ID, 0, 0, time.UTC).Format(time.DateTime)
-		at := strings.TrimSuffix(strings.Replace(t.Updated, "T", " ", 1), "Z")
+		at, err := time.Parse(time.RFC3339, t.Updated)
+		if err != nil {
+			return err
+		}
 		fmt.Fprintf(&b, `REPLACE INTO wordpress.wp_posts (ID, post_author, post_date, post_date_gmt, post_modified, post_modified_gmt,
 			post_title, post_name, post_content, post_excerpt, to_ping, pinged, post_content_filtered, post_type, post_status)
 			VALUES (%d, 1, '%s', '%s', '%s', '%s', '%s', 'ticket-%d', '', '', '', '', '', 'post', 'publish');`+"\n",
-			t.ID, written, written, at, at, strings.ReplaceAll(t.Title, "'", "''"), t.ID)
+			t.ID, written, written, at.Add(w.offset).Format(time.DateTime), at.Format(time.DateTime), strings.ReplaceAll(t.Title, "'", "''"), t.ID)
 	}
 	b.WriteString("COMMIT;")
 	return w.sql(b.String(), nil)
