@@ -115,6 +115,12 @@ func (e explainedGap) who() string {
 	return whoActs(e.Reason)
 }
 
+// unmade reports whether the gap stands for a parent that has no partition.
+func (e explainedGap) unmade() bool {
+	_, ok := e.Partition.Unmade()
+	return ok
+}
+
 // next says what comes next, and the commands for it.
 func (e explainedGap) next() (words string, commands []string) {
 	command := func(verb string) string { return e.command(verb, e.Connector) }
@@ -127,6 +133,10 @@ func (e explainedGap) next() (words string, commands []string) {
 		return "the next run tries it again; to begin it now:", []string{resume}
 	case e.Reason == collection.Gone:
 		return "nothing; if it came back:", []string{retry, resume}
+	case e.Reason == collection.SchemaDrift && !e.unmade():
+		sc := scene{Connector: e.Connector, Stream: e.Stream, Flags: e.flags}
+		return "look at what the provider changed, and correct the connector file, or accept it if it is right; then:",
+			[]string{acceptCommand(sc, nil), resume}
 	case e.State == collection.GapDead && e.Reason == collection.CursorExpired:
 		return "the place cannot be had any more; the stream is collected again by:",
 			[]string{command("reset") + " --stream " + clean(quoted(e.Stream)) + laneFlag(e.Lane)}

@@ -257,10 +257,17 @@ func writeSuspended(p *problem, err error, sc scene) {
 
 func writeDrift(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s changed the shape of its records", sc.Provider)
+	if sc.Stream != "" {
+		p.Headline = fmt.Sprintf("%s changed the shape of `%s`", sc.Provider, sc.Stream)
+	}
 	p.At = sc.place()
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved() + "; the rest goes on"
 	p.Do = []step{{"look:", sc.command("gaps")}}
+	if _, unmade := sc.Partition.Unmade(); !unmade && sc.Stream != "" { // of a parent no partition can be made, whatever is accepted
+		drift, _ := errors.AsType[*collection.SchemaDriftError](err)
+		p.Do = append(p.Do, step{"if it is right:", acceptCommand(sc, drift)}, sc.resume("then:"))
+	}
 }
 
 func writeBadPage(p *problem, err error, sc scene) {

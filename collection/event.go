@@ -22,6 +22,7 @@ const (
 	GapClosed       EventKind = "gap.closed"
 	GapRevived      EventKind = "gap.revived" // by a person: runs try it again
 	LeaseTaken      EventKind = "lease.taken"
+	SchemaAccepted  EventKind = "schema.accepted" // by a person: fields are what they were not before
 	CheckpointReset EventKind = "checkpoint.reset"
 	StoreRestored   EventKind = "store.restored"
 	BudgetExhausted EventKind = "budget.exhausted"

@@ -215,8 +215,16 @@ func (e Evidence) Doubt() string {
 	return "no total"
 }
 
+// fewerOf is how many records a walk has at least whose list may be found to have
+// far fewer: short lists come and go.
+const fewerOf = 20
+
 // Warnings returns what a person should look at after a complete walk.
 func (e Evidence) Warnings() (warnings []Warning) {
+	// A list that shrinks is told of once: the next walk is compared with this one.
+	if n := e.Distinct(); !e.Partial && e.Holes == 0 && e.Before >= fewerOf && 4*n < e.Before {
+		warnings = append(warnings, Warning{FarFewer, fmt.Sprintf("%d records came, and the walk before had %d", n, e.Before)})
+	}
 	// Moves and updates during a walk explain a few.
 	if e.Replaced >= 10 && 20*e.Replaced >= e.Records {
 		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records replaced another one of the same walk: `key` may not be unique to a record", e.Replaced, e.Records)})

@@ -99,8 +99,10 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 		return r.failAgain(ctx, stream, gap, err)
 	}
 	slice.From, slice.Fills = gap.Cursor, gap.ID
-	_, err = r.commit(slice)
-	return inStream(stream, err)
+	if _, err = r.commit(slice); err != nil {
+		return r.failAgain(ctx, stream, gap, err)
+	}
+	return nil
 }
 
 // fillAnew fills a gap behind the checkpoint whose cursor lost its meaning. The

@@ -66,6 +66,14 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("held by run %s, pid %d on %s", e.Run.ID, e.Run.Holder.PID, e.Run.Holder.Host)
 }
 
+// An UnknownFieldError says that no record of a stream had a field.
+type UnknownFieldError struct {
+	Field string
+	Known []string
+}
+
+func (e *UnknownFieldError) Error() string { return fmt.Sprintf("no record had a field %q", e.Field) }
+
 // A Store keeps everything that collect remembers. It is safe for concurrent
 // use.
 type Store interface {
@@ -94,6 +102,15 @@ type Store interface {
 	// one is left as it is. It takes the lease for the moment it needs, and
 	// fails with a *HeldError like Begin.
 	Revive(ctx context.Context, connector string, gaps []int64, audit Audit) ([]collection.Gap, error)
+
+	// AcceptSchema lets fields of the records of a stream be of kinds that they
+	// were not of before, too, or be missing; without fields it forgets what the records were like, and learns it anew. Gaps of
+	// the stream that are dead with [collection.SchemaDrift] are revived, as
+	// Revive does, and returned. An event says who did it and why. It returns an
+	// *UnknownFieldError, and changes nothing, for a field that no record had. It
+	// takes the lease for the moment it needs, and fails with a *HeldError like
+	// Begin.
+	AcceptSchema(ctx context.Context, connector, stream string, fields map[string]collection.JSONKind, audit Audit) ([]collection.Gap, error)
 
 	// Override changes what is remembered of a pacing domain, as an operator
 	// wants it, with the events that tell of it; the last of them says who and
@@ -137,6 +154,10 @@ type Ledger interface {
 	// that a slice Leaves is opened, or renewed with its attempts plus one, at
 	// From instead. Every slice gets its events, and what the slices
 	// delivered is added to the tally of the run, with what it had Spent by then. Results are in the order of slices.
+	//
+	// A slice is refused with a *[collection.Stop] for [collection.SchemaDrift]
+	// if the top-level fields of all its records are not what they were in all
+	// records of the stream so far, as [collection.Schema] says.
 	//
 	// A record whose mark is before that of the stored one is not stored, and
 	// counted as older. Where marks do not compare, the delivered one is.

@@ -36,6 +36,9 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 		if err := b.addFields(); err != nil {
 			return err
 		}
+		if err := b.saveSchemas(); err != nil {
+			return err
+		}
 		return b.tally(slices)
 	}, l.tookEffect)
 	if err != nil {
@@ -43,6 +46,10 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 	}
 	for s, names := range b.fresh {
 		maps.Copy(s.fields, names)
+	}
+	for s, at := range b.learned {
+		at.changed = false
+		s.learned = at
 	}
 	return b.results, nil
 }
@@ -55,6 +62,7 @@ type batch struct {
 	newest  int64 // the newest record
 	results []collection.Committed
 	fresh   map[*stream]map[string]bool // fields seen for the first time, or with their first escape: true
+	learned map[*stream]learned         // the same of what the records are like
 	order   map[*stream][]field         // the same in the order seen
 }
 
@@ -172,8 +180,12 @@ func (b *batch) storeRecords(here standing, sl *collection.Slice, moves bool, re
 	default:
 		pass = here.at.Evidence.Pass
 	}
+	s.sample.Reset()
 	unchanged, err := b.upsert(s, partition, pass, sl.Records)
 	if err != nil {
+		return n, err
+	}
+	if err := b.learn(s, sl, len(sl.Records)-len(unchanged)); err != nil {
 		return n, err
 	}
 	result.Changed = len(sl.Records) - len(unchanged)

@@ -37,6 +37,9 @@ type stream struct {
 	id     int64
 	view   string
 	fields map[string]bool // the top-level fields that are recorded; true: some records spell the name with an escape
+
+	learned learned
+	sample  collection.Sample // of the slice that is being committed
 }
 
 // Epoch is the number of the lease.

@@ -52,6 +52,9 @@ func (l *ledger) declareOne(t tx, position int, s collection.Stream) (*stream, e
 	for _, f := range fields {
 		known.fields[f.name] = f.escaped
 	}
+	if known.learned.schema, err = schemaOf(t, known.id); err != nil {
+		return nil, err
+	}
 	return known, renewView(t, known, fields)
 }
 

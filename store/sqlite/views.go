@@ -35,11 +35,14 @@ type field struct {
 }
 
 // newFields returns the top-level fields of a record that s does not know, or
-// not with an escape in their names. They are added to seen.
+// not with an escape in their names. They are added to seen, and all fields to
+// the sample of s.
 func (s *stream) newFields(data []byte, seen map[string]bool) (fresh []field) {
+	s.sample.Begin()
 	// The string shares the bytes of data, which no one changes meanwhile.
 	// #nosec G103
-	gjson.Parse(unsafe.String(unsafe.SliceData(data), len(data))).ForEach(func(key, _ gjson.Result) bool {
+	gjson.Parse(unsafe.String(unsafe.SliceData(data), len(data))).ForEach(func(key, value gjson.Result) bool {
+		s.sample.Saw(key.Str, kindOf(value))
 		escaped, known := s.fields[key.Str]
 		again, noted := seen[key.Str]
 		spelled := strings.IndexByte(key.Raw, '\\') >= 0

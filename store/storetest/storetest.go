@@ -59,6 +59,8 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I14 a gap is leased once in a run", gapLeasedOnce},
 		{"I14 gaps are leased by rank", gapRank},
 		{"I14 gaps cool down", gapCooldown},
+		{"records that all change their nature are refused", schemaDrift},
+		{"what is accepted is no drift", schemaAccepted},
 		{"I15 two checkpoints", twoLanes},
 		{"I16 clocks decide nothing", clocks},
 		{"I16 a clock set back makes no wait longer", clockSetBack},

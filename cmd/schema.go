@@ -1,0 +1,131 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"collect/collection"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+func (a *app) schemaCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "schema accept <name | file.yaml> <stream>",
+		Short: "Accept that the records of a stream have changed their nature",
+		Args:  oneOfCommands("accept"),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.schemaAcceptCommand())
+	return c
+}
+
+// acceptOptions say which changes of a stream's records are accepted.
+type acceptOptions struct {
+	operatorOptions
+	stream string
+	fields []string // name=kind; none: whatever comes next
+}
+
+func (a *app) schemaAcceptCommand() *cobra.Command {
+	var o acceptOptions
+	c := &cobra.Command{
+		Use:   "accept <name | file.yaml> <stream>",
+		Short: "Let the fields of a stream's records be what they were not before",
+		Long: `Accept says that what stopped a stream as schema_drift is right: a field whose
+values were of one kind in all records before, and of another kind in all
+records that came together, or that is missing from them.
+
+--field priority=string accepts text beside what the field was; the kinds are
+string, number, boolean, object and array. --field priority=missing accepts that
+it is missing. Without --field all is accepted: what the records were like is
+forgotten, and learned anew from those that come next.
+
+Nothing is fetched now. The next run tries the pieces again that were left, with
+all tries before them. Who did it, when and why is kept. While a run of the
+connector is under way, nothing is changed.`,
+		Args: exactArgs("<name | file.yaml>", "<stream>"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.name, o.stream = args[0], args[1]
+			return a.acceptSchema(c.Context(), o)
+		},
+	}
+	o.addFlags(c)
+	c.Flags().StringArrayVar(&o.fields, "field", nil, "accept this change only, as `name=kind`; repeatable")
+	return c
+}
+
+// acceptSchema changes what the records of a stream are held against.
+func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
+	const command = "collect schema accept"
+	if strings.TrimSpace(o.reason) == "" {
+		return &usageError{command + ": missing --reason"}
+	}
+	fields := map[string]collection.JSONKind{}
+	for _, field := range o.fields {
+		at := strings.LastIndexByte(field, '=')
+		kind, known := collection.ParseJSONKind(field[at+1:])
+		if at <= 0 || !known {
+			return &usageError{fmt.Sprintf("%s: --field: %q is not name=kind, with a kind of string, number, boolean, object, array or missing", command, field)}
+		}
+		fields[field[:at]] |= kind
+	}
+	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
+		streams, err := db.Streams(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(namesOf(streams), o.stream) {
+			return unknownStream(o.stream, streams)
+		}
+		if err := a.agree(o.operatorOptions, acceptMeans(name, o)); err != nil {
+			return err
+		}
+		audit := store.Audit{Who: whoami(), Why: clean(o.reason), Holder: thisProcess()}
+		_, err = db.AcceptSchema(ctx, name, o.stream, fields, audit)
+		if unknown, ok := errors.AsType[*store.UnknownFieldError](err); ok {
+			message := fmt.Sprintf("%s: no record of %s had a field %q; nothing was changed", command, o.stream, unknown.Field)
+			if near := nearest(unknown.Field, unknown.Known); near != "" {
+				message += fmt.Sprintf("; there is %q", near)
+			}
+			return &usageError{message}
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "accepted: the next run of %s tries again what was left; to begin it now: %s\n", clean(name), commandOn("resume", name, a.repeat()))
+		return nil
+	})
+}
+
+// acceptMeans says what the order will do.
+func acceptMeans(name string, o acceptOptions) string {
+	what := "whatever its records are like next"
+	if len(o.fields) > 0 {
+		what = strings.Join(o.fields, ", ")
+	}
+	return fmt.Sprintf("This accepts for %s of %s: %s.", clean(o.stream), clean(name), clean(what))
+}
+
+// acceptCommand is the order, to be copied, for the changes of a drift, or for
+// all if they are not known.
+func acceptCommand(sc scene, drift *collection.SchemaDriftError) string {
+	var b strings.Builder
+	b.WriteString(commandOn("schema accept", sc.Connector, "") + " " + quoted(sc.Stream))
+	if drift != nil && len(drift.Changes) <= mostAccepted {
+		for _, c := range drift.Changes {
+			for one := range strings.SplitSeq(c.Is.String(), " or ") {
+				b.WriteString(" --field " + quoted(c.Field+"="+one))
+			}
+		}
+	}
+	return b.String() + sc.Flags + " --reason WHY"
+}
+
+// mostAccepted bounds the fields that a command to be copied names.
+const mostAccepted = 3
