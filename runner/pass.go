@@ -35,6 +35,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 			return inStream(stream, err)
 		}
 	}
+	r.read(stream.Name) // what recovery met does not count
 	tasks := make(chan task)
 	busy := &busy{at: map[collection.Partition]bool{}}
 	group, ctx := errgroup.WithContext(ctx)
@@ -45,8 +46,8 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	for range r.Concurrency {
 		group.Go(func() error {
 			for t := range tasks {
-				if r.ended() != nil {
-					continue // the run is ending: what was not begun is ahead of the checkpoint
+				if r.ended() != nil || r.givenUp(stream.Name) {
+					continue // what was not begun is ahead of the checkpoint
 				}
 				if err := r.walk(ctx, stream, t.at, t.checkpoint, t.version); err != nil {
 					return err
@@ -62,6 +63,9 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	if r.ended() != nil {
 		return nil
 	}
+	if r.givenUp(stream.Name) {
+		return r.giveUp(ctx, stream, current)
+	}
 	last := current
 	last.Done = true
 	if last != current {
@@ -76,7 +80,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 // plan sends the partitions that are to be walked, in the order of their
 // parents' keys.
 func (r *Runner) plan(ctx context.Context, stream collection.Stream, pass string, busy *busy, tasks chan<- task) error {
-	for after := ""; r.ended() == nil; {
+	for after := ""; r.ended() == nil && !r.givenUp(stream.Name); {
 		parents, err := r.Ledger.Parents(ctx, stream.Parent, after, parentsPage)
 		if err != nil {
 			return err
@@ -96,7 +100,7 @@ func (r *Runner) plan(ctx context.Context, stream collection.Stream, pass string
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			if r.ended() != nil {
+			if r.ended() != nil || r.givenUp(stream.Name) {
 				return nil
 			}
 		}

@@ -19,6 +19,10 @@ const gapsPage = 64
 // is left or the run ends. A gap is tried once in a run.
 func (r *Runner) recover(ctx context.Context, streams []string) error {
 	for r.ended() == nil {
+		streams = slices.DeleteFunc(slices.Clone(streams), r.givenUp)
+		if len(streams) == 0 {
+			return nil
+		}
 		gaps, err := r.Ledger.Lease(ctx, r.Run.Lane, streams, time.Now(), gapsPage)
 		if err != nil {
 			return err
@@ -31,7 +35,7 @@ func (r *Runner) recover(ctx context.Context, streams []string) error {
 		for _, gaps := range byPlace(gaps) {
 			group.Go(func() error {
 				for _, gap := range gaps {
-					if r.ended() != nil {
+					if r.ended() != nil || r.givenUp(gap.Stream) {
 						return nil
 					}
 					if err := r.fill(ctx, gap); err != nil {
@@ -133,6 +137,7 @@ func (r *Runner) failAgain(ctx context.Context, stream collection.Stream, gap co
 		return inStream(stream, err)
 	}
 	r.met(gap.Place, stop)
+	r.unread(gap.Place, stop)
 	again := r.gap(stream, gap.Place, gap.Cursor, stop)
 	again.Version = gap.Version
 	return r.leave(ctx, again, stop)

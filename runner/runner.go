@@ -91,7 +91,8 @@ type Runner struct {
 	done  map[collection.Place]bool // homes that need nothing more in this run
 	begun map[collection.Place]bool // places whose walk began anew though it was not finished
 
-	warned map[warningKind]int
+	warned  map[warningKind]int
+	streaks map[string]streak // by stream
 }
 
 // Stopped is a stop with the place where it was met.
@@ -108,7 +109,7 @@ func New(c Config) (*Runner, error) {
 	}
 	provider, asked := c.Connector.Provider(), c.Concurrency
 	c.Concurrency = provider.InFlight(asked)
-	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begun: map[collection.Place]bool{}, warned: map[warningKind]int{}}
+	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begun: map[collection.Place]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}}
 
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {

@@ -61,6 +61,7 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 		gap.Version = version
 		next, ok := r.behind(at, reached, stop)
 		if !ok || skipped == maxSkipped {
+			r.unread(at, stop)
 			return r.leave(ctx, gap, stop)
 		}
 		if _, err := r.save(collection.Slice{Place: at, From: reached, Next: next, Leaves: &gap}); err != nil {
@@ -274,6 +275,9 @@ func (r *Runner) commit(slice collection.Slice) (collection.Committed, error) {
 	r.tally.Changed += int64(done.Changed)
 	r.tally.Rejected += int64(done.Rejected)
 	r.tally.Older += int64(done.Older)
+	if slice.Partition != "" {
+		delete(r.streaks, slice.Stream)
+	}
 	r.mu.Unlock()
 	r.observe(collection.Event{
 		Kind: collection.SliceCommitted, Stream: slice.Stream, Partition: slice.Partition, Lane: slice.Lane,
