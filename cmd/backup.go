@@ -77,7 +77,7 @@ a freeze, or a wait that a provider asked for since, is not forgotten.`,
 		Args: exactArgs("<file>"),
 		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], why) },
 	}
-	c.Flags().StringVar(&why, "reason", "", "why, for the record")
+	c.Flags().StringVar(&why, "reason", "", "`why`, for the record")
 	return c
 }
 

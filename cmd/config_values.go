@@ -93,8 +93,19 @@ func (d *durationFlag) String() string {
 	if *d == 0 {
 		return ""
 	}
-	return time.Duration(*d).String()
+	return shortDuration(time.Duration(*d))
 }
 
 // Type is what help calls the value where the usage text does not name it.
 func (*durationFlag) Type() string { return "duration" }
+
+// shortDuration returns d as people write it in a flag: 1h, 90s, 1h30m.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}

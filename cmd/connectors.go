@@ -18,7 +18,7 @@ func (a *app) connectorsCommand() *cobra.Command {
 		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			type row struct {
-				Name    string   `json:"name"`
+				Name    string   `json:"connector"`
 				Streams []string `json:"streams"`
 				Params  []string `json:"params"`
 			}

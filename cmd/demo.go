@@ -70,7 +70,7 @@ Nothing leaves this machine, and nothing is left behind without --keep.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.demo(c.Context(), o) },
 	}
 	c.Flags().StringVar(&o.keep, "keep", "", "keep the connector file and the database in this `directory`")
-	c.Flags().Uint64Var(&o.seed, "seed", 0, "serve the records of this `number`; 0: any")
+	c.Flags().Uint64Var(&o.seed, "seed", 0, "serve the records of this `number` (default: any)")
 	return c
 }
 

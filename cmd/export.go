@@ -43,7 +43,6 @@ comes out that was not stored.`,
 			}
 			return exactArgs("<name | file.yaml>", "<stream>")(c, args)
 		},
-		ValidArgsFunction: a.completeStream,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.name = args[0]; len(args) > 1 {
 				o.stream = args[1]
@@ -51,7 +50,7 @@ comes out that was not stored.`,
 			return a.export(c.Context(), o)
 		},
 	}
-	c.Flags().StringVar(&o.format, "format", "jsonl", "`jsonl` or csv")
+	c.Flags().StringVar(&o.format, "format", "jsonl", "the `format`: jsonl or csv")
 	c.Flags().StringVarP(&o.output, "output", "o", "", "write to this `file` instead of standard output")
 	c.Flags().BoolVar(&o.salvage, "salvage", false, "take what can be read out of a damaged database")
 	c.Flags().BoolVar(&o.withMeta, "with-meta", false, "add _key, _committed_at and _run")
@@ -171,24 +170,3 @@ type whichStreamError struct {
 }
 
 func (e *whichStreamError) Error() string { return "which stream: " + strings.Join(e.Known, ", ") }
-
-// completeStream completes the name of a connector that was collected, or a
-// file, and then that of one of its streams. What goes wrong, the command says.
-func (a *app) completeStream(c *cobra.Command, args []string, _ string) (names []string, how cobra.ShellCompDirective) {
-	if len(args) > 1 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	_ = a.look(c.Context(), args, func(v looked) (err error) {
-		if v.db == nil {
-			return nil
-		}
-		if v.name == "" {
-			names, err = v.db.Connectors(c.Context())
-			return err
-		}
-		streams, err := v.db.Streams(c.Context(), v.name)
-		names, how = namesOf(streams), cobra.ShellCompDirectiveNoFileComp
-		return err
-	})
-	return names, how
-}

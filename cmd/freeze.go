@@ -71,7 +71,7 @@ func (a *app) freezeOnCommand() *cobra.Command {
 		},
 	}
 	o.addFlags(c)
-	c.Flags().Var((*durationFlag)(&how), "for", "freeze for this `duration` (30m, 2h, 7d) instead of until it is released")
+	c.Flags().Var((*durationFlag)(&how), "for", "freeze for this `duration` (30m, 2h, 7d) (default: until it is released)")
 	return c
 }
 

@@ -27,7 +27,7 @@ type operatorOptions struct {
 
 func (o *operatorOptions) addFlags(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&o.reason, "reason", "", "why, for the record; required")
+	flags.StringVar(&o.reason, "reason", "", "`why`, for the record (required)")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.noInput, "no-input", false, "never ask: without --yes, change nothing")
 }

@@ -24,6 +24,7 @@ type resetOptions struct {
 	lane         string
 	why          string
 	yes, force   bool
+	noInput      bool
 	noBackup     bool
 }
 
@@ -45,11 +46,12 @@ and why is kept, and so is a backup of the database, beside it.`,
 	}
 	c.Flags().StringVar(&o.stream, "stream", "", "the `stream` to reset")
 	c.Flags().StringVar(&o.from, "from", "", "go on from this `mark`, such as a date, instead of the start")
-	c.Flags().StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane`: incremental or backfill")
-	c.Flags().StringVar(&o.why, "reason", "", "why, for the record")
+	c.Flags().StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane` to reset: incremental or backfill")
+	c.Flags().StringVar(&o.why, "reason", "", "`why`, for the record")
 	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&o.noInput, "no-input", false, "never ask: without --yes, change nothing")
 	c.Flags().BoolVar(&o.noBackup, "no-backup", false, "do not keep a backup of the database, which takes as much space as it has")
-	c.Flags().BoolVar(&o.force, "force", false, "also from a time that has not come: what changes until then is not collected")
+	c.Flags().BoolVar(&o.force, "future", false, "also from a time that has not come: what changes until then is not collected")
 	return c
 }
 
@@ -73,6 +75,9 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 			if err := a.checkFrom(ctx, db, name, o); err != nil {
 				return err
 			}
+		}
+		if !o.yes && (o.noInput || truthy(a.env("COLLECT_NO_INPUT"))) {
+			return &usageError{"not confirmed; nothing was changed. It may not ask: add --yes"}
 		}
 		if !o.yes {
 			if err := a.confirm(fmt.Sprintf("%s %s", name, o.stream), o.from, streams[i]); err != nil {
@@ -148,7 +153,7 @@ func (a *app) checkFrom(ctx context.Context, db store.Store, name string, o rese
 		return &usageError{"--from: " + err.Error() + "; nothing was changed"}
 	}
 	if at.After(time.Now()) && !o.force {
-		return &usageError{fmt.Sprintf("--from: %s has not come: what changes until then would not be collected; nothing was changed (--force does it)", o.from)}
+		return &usageError{fmt.Sprintf("--from: %s has not come: what changes until then would not be collected; nothing was changed (--future does it)", o.from)}
 	}
 	return nil
 }

@@ -199,6 +199,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.doctorCommand(), a.backupCommand(), a.restoreCommand(),
 		a.resetCommand(), a.freezeCommand(), a.breakerCommand(), a.schemaCommand(), a.connectorsCommand(), a.versionCommand(), exitCodesHelp(),
 	)
+	a.dress(root)
 	return root
 }
 

@@ -34,16 +34,16 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.StringArrayVar(&o.params, "param", nil, "set a parameter of the connector, as `name=value`; repeatable")
 	flags.StringArrayVar(&o.streams, "stream", nil, "collect only this `stream`; repeatable")
 	flags.StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane` to walk, incremental or backfill: each has checkpoints of its own")
-	flags.Var((*capFlag)(&o.maxRequests), "max-requests", "end as a planned pause after `n` requests, retries included")
-	flags.Var((*durationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight is finished first")
-	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (what the pace needs, up to 8)")
-	flags.CountVarP(&o.quiet, "quiet", "q", "print nothing unless it needs you; -qq says the same problem once, then once a day, and that it is over")
-	flags.Var((*durationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end")
+	flags.Var((*capFlag)(&o.maxRequests), "max-requests", "end as a planned pause after `n` requests, retries included (default none)")
+	flags.Var((*durationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight is finished first (default none)")
+	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (default: what the pace needs, up to 8)")
+	countVar(flags, &o.quiet, "quiet", "q", "print nothing unless it needs you; -qq says the same problem once, then once a day, and that it is over")
+	flags.Var((*durationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end (default: do not wait)")
 	flags.BoolVar(&o.strict, "strict", false, "exit 10 on a planned pause, 11 on warnings, and 76 on a warning that the data may not be all there is")
 	flags.BoolVar(&o.create, "create", false, "create the database that --state, COLLECT_STATE or a file names")
 	flags.BoolVar(&o.newParams, "new-params", false, "go on with other parameters, or streams, than the last run had")
 	flags.BoolVar(&o.trace, "trace", false, "with --json: an event for each step of each request, too")
-	flags.StringVar(&o.progress, "progress", "", "how to show `progress`: auto, live, plain or none")
+	flags.StringVar(&o.progress, "progress", "", "how to show progress: auto, live, plain or none (default: `mode` of the configuration, or else auto)")
 }
 
 func (a *app) runCommand() *cobra.Command {
