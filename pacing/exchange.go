@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/textproto"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -215,6 +216,8 @@ func describe(err error) string {
 		return "timed out"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the connection was closed before the answer"
+	case errors.As(err, new(textproto.ProtocolError)):
+		return "its header is malformed, or was cut off"
 	}
 	return "the connection failed"
 }

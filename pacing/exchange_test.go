@@ -74,7 +74,7 @@ func TestBodies(t *testing.T) {
 		{"no gzip at all", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			io.WriteString(w, page)
-		}, "", collection.UpstreamPressure, "the connection failed"},
+		}, "", collection.BadPage, "the body is not gzip, as its header says"},
 		{"dropped", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) },
 			"", collection.UpstreamPressure, "the connection was closed before the answer"},
 		{"another protocol, on a connection that stays open", func(w http.ResponseWriter, r *http.Request) {

@@ -39,7 +39,7 @@ func (g *Governor) renew(ctx context.Context) answer {
 		return a.resp, a.err
 	})
 	if a.err == errOver {
-		a = failure(ctx, nil, errOver)
+		a = g.failure(ctx, nil, errOver)
 	}
 	a.resp, a.renewed = nil, a.renewed && a.err == nil
 	a.outcome.Why = a.trouble()
@@ -57,7 +57,7 @@ func (g *Governor) ask(req *http.Request) answer {
 	took := time.Since(sent)
 	var a answer
 	if err != nil {
-		a = failure(req.Context(), resp, err)
+		a = g.failure(req.Context(), resp, err)
 		if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason.Kind() == collection.Stuck {
 			stop.Reason = collection.Auth // an answer that cannot be read costs no slice, but the run
 		}

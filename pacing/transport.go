@@ -135,7 +135,7 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answ
 	}
 	var a answer
 	if err != nil {
-		a = failure(req.Context(), resp, err)
+		a = g.failure(req.Context(), resp, err)
 	} else if a = g.judge(resp, body, collection.StreamOf(req.Context())); a.err == nil {
 		a.resp = complete(resp, req, body)
 	} else {
@@ -164,7 +164,7 @@ func (a *answer) trouble() string {
 }
 
 // failure is the answer to an attempt without a usable response.
-func failure(ctx context.Context, resp *http.Response, err error) answer {
+func (g *Governor) failure(ctx context.Context, resp *http.Response, err error) answer {
 	a := answer{outcome: gate.Outcome{Hold: -1}}
 	if resp != nil {
 		a.status = resp.StatusCode
@@ -181,6 +181,10 @@ func failure(ctx context.Context, resp *http.Response, err error) answer {
 	if errors.Is(err, errOver) { // which says nothing about the provider
 		a.err = &collection.Stop{Reason: collection.WallClock, Detail: err.Error()}
 		return a
+	}
+	if fault, ok := g.faulty(err); ok {
+		fault.status = a.status
+		return fault
 	}
 	a.outcome.Signal, a.again = law.Failed, true
 	a.err = &collection.Stop{Reason: collection.UpstreamPressure, Status: a.status, Detail: describe(err), Err: err}

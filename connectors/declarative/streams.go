@@ -6,6 +6,7 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+	"unicode"
 
 	"collect/collection"
 )
@@ -272,7 +273,11 @@ func (c *checker) headers(k known, lists ...ordered[scalar]) []templated {
 			}
 			merged = slices.DeleteFunc(merged, func(t templated) bool { return t.name == name })
 			if !e.value.null {
-				merged = append(merged, templated{name, c.checkedTemplate(e.value, k)})
+				value := c.checkedTemplate(e.value, k)
+				if slices.ContainsFunc(value.parts, func(p part) bool { return strings.ContainsFunc(p.text, unsendable) }) {
+					c.fail(e.value.at, "a header holds no line break, and no other control character", "")
+				}
+				merged = append(merged, templated{name, value})
 			}
 		}
 	}
@@ -281,6 +286,10 @@ func (c *checker) headers(k known, lists ...ordered[scalar]) []templated {
 	}
 	return merged
 }
+
+// unsendable reports whether r is a character that no header may hold (RFC 9110,
+// 5.5).
+func unsendable(r rune) bool { return r != '\t' && unicode.IsControl(r) && r < 0x80 }
 
 // query merges the query of a stream: the nearer declaration wins, and one
 // with no value takes a default away.

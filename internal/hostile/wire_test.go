@@ -22,7 +22,7 @@ func handshakes() []trial {
 		{name: "TLS: garbage", walk: "whole", tls: "good", hello: says("\x16\x03\x03\xff\xff" + strings.Repeat("\x00", 20_000)), want: owed(pressure, 0)},
 		{name: "TLS: closed at once", walk: "whole", tls: "good", hello: says(""), want: owed(pressure, 0)},
 		{name: "TLS: silence", walk: "whole", tls: "good", hello: func(conn net.Conn) { io.Copy(io.Discard, conn) }, want: owed(pressure, 0)},
-		{name: "TLS instead of HTTP", walk: "whole", hello: says("\x15\x03\x01\x00\x02\x02\x16"), want: owed(pressure, 0)},
+		{name: "TLS instead of HTTP", walk: "whole", hello: says("\x15\x03\x01\x00\x02\x02\x16"), want: owed(bad, 0).in(1).forGood()},
 		{name: "TLS: cut off without a farewell", walk: "whole", tls: "good", sends: raw(head + "\r\n" + three[:20]), want: owed(bad, 0)},
 	}
 }
