@@ -183,3 +183,55 @@ func benchStore(b *testing.B) (*sqlite.Store, store.Ledger) {
 	}
 	return s, l
 }
+
+// BenchmarkPartitions measures what depends on the number of partitions: what
+// status asks, and what a pass asks until it finds one that is to be collected,
+// when it goes on behind all the others.
+func BenchmarkPartitions(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		s, l := benchStore(b)
+		const page = 500
+		at := collection.Place{Stream: "issues", Lane: collection.Incremental}
+		from := collection.Cursor{}
+		for i := 0; i < n; i += page {
+			list := collection.Slice{Place: at, From: from, Next: pageCursor(i + page)}
+			slices := make([]collection.Slice, 0, page+1)
+			for j := i; j < i+page; j++ {
+				list.Records = append(list.Records, collection.Record{Key: fmt.Sprintf("%07d", j), Data: fmt.Appendf(nil, `{"id":"%07d"}`, j)})
+				slices = append(slices, collection.Slice{Place: partitionOf(j), Next: collection.Cursor{Version: "1", Done: true}})
+			}
+			mustCommit(b, l, append(slices, list)...)
+			from = list.Next
+		}
+		b.Run(fmt.Sprintf("status/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Streams(b.Context(), "acme"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("pass/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				places := make([]collection.Place, 0, page)
+				for i := 0; i < n; i += page {
+					if _, err := l.Parents(b.Context(), "issues", fmt.Sprintf("%07d", i-1), page); err != nil {
+						b.Fatal(err)
+					}
+					places = places[:0]
+					for j := i; j < i+page; j++ {
+						places = append(places, partitionOf(j))
+					}
+					states, err := l.Places(b.Context(), places)
+					if err != nil || !states[0].Checkpoint.Done {
+						b.Fatalf("Places = %+v, %v, want partitions that are done", states[0], err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// partitionOf is the place of the comments of issue n.
+func partitionOf(n int) collection.Place {
+	return collection.Place{Stream: "comments", Partition: collection.Partition(fmt.Sprintf(`{"id":"%07d"}`, n)), Lane: collection.Incremental}
+}

@@ -127,6 +127,7 @@ var (
 // Queries are those that run for each slice or page.
 var Queries = map[string]string{
 	"place":    placeQuery,
+	"places":   placesQuery,
 	"stand":    standQuery,
 	"gap":      gapQuery + owedHere,
 	"planned":  gapQuery + plannedHere,

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"hash"
 	"iter"
+	"slices"
 
 	"modernc.org/sqlite"
 
@@ -149,36 +151,33 @@ func (s *Store) Streams(ctx context.Context, connector string) (states []store.S
 // lanes describes the lanes of a stream. The digest of a lane is over the
 // checkpoints of all its places, in the order of their partitions.
 func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneState, err error) {
-	var sum hash.Hash
-	finish := func() {
-		if len(lanes) > 0 {
-			lanes[len(lanes)-1].Digest = hex.EncodeToString(sum.Sum(nil)[:8])
-		}
-	}
+	var sums []hash.Hash // of lanes
+	var saved []string   // when the newest checkpoint of each lane was: as text, they are in their order
+	// There are as many rows as partitions: what is scanned is not copied.
+	var name, partition, part, at, evidence sql.RawBytes
+	var done bool
 	err = s.query(ctx, func(row scanner) error {
-		var at store.LaneState
-		var partition string
-		var part []byte
-		var done bool
-		var evidence collection.Evidence
-		if err := row.Scan(&at.Lane, &partition, &done, &part, timeColumn{&at.SavedAt}, evidenceColumn{&evidence}); err != nil {
+		if err := row.Scan(&name, &partition, &done, &part, &at, &evidence); err != nil {
 			return err
 		}
-		if len(lanes) == 0 || lanes[len(lanes)-1].Lane != at.Lane {
-			finish()
-			lanes, sum = append(lanes, store.LaneState{Lane: at.Lane}), sha256.New()
+		i := slices.IndexFunc(lanes, func(l store.LaneState) bool { return string(l.Lane) == string(name) })
+		if i < 0 {
+			i = len(lanes)
+			lanes = append(lanes, store.LaneState{Lane: collection.Lane(name)})
+			sums, saved = append(sums, sha256.New()), append(saved, "")
 		}
-		lane := &lanes[len(lanes)-1]
-		name := sha256.Sum256([]byte(partition))
-		sum.Write(name[:])
-		sum.Write(part)
-		if at.SavedAt.After(lane.SavedAt) {
-			lane.SavedAt = at.SavedAt
+		lane := &lanes[i]
+		who := sha256.Sum256(partition)
+		sums[i].Write(who[:])
+		sums[i].Write(part)
+		if string(at) > saved[i] {
+			saved[i] = string(at)
 		}
-		_, unmade := collection.Partition(partition).Unmade()
+		_, unmade := collection.Partition(shared(partition)).Unmade()
 		switch {
-		case partition == "":
-			lane.Complete, lane.Evidence = done, evidence
+		case len(partition) == 0:
+			lane.Complete = done
+			return evidenceColumn{&lane.Evidence}.Scan(string(evidence))
 		case unmade: // stands for a parent, and is not collected
 		case done:
 			lane.Done++
@@ -188,12 +187,18 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 		}
 		return nil
 	}, `SELECT c.lane, p.partition, c.done, c.digest, c.saved_at, c.evidence
-		FROM partitions p JOIN checkpoints c ON c.partition_id = p.id
-		WHERE p.stream_id = ? ORDER BY c.lane DESC, p.partition`, stream) // incremental comes first
-	finish()
+		FROM partitions p CROSS JOIN checkpoints c ON c.partition_id = p.id
+		WHERE p.stream_id = ? ORDER BY p.partition`, stream) // in the order of an index: nothing is sorted
 	if err != nil {
 		return lanes, err
 	}
+	for i := range lanes {
+		lanes[i].Digest = hex.EncodeToString(sums[i].Sum(nil)[:8])
+		if err := (timeColumn{&lanes[i].SavedAt}).Scan(saved[i]); err != nil {
+			return lanes, s.unreadable(err)
+		}
+	}
+	slices.SortFunc(lanes, func(a, b store.LaneState) int { return -cmp.Compare(a.Lane, b.Lane) }) // incremental comes first
 	return lanes, s.owedPartitions(ctx, stream, lanes)
 }
 
