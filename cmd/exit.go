@@ -118,7 +118,8 @@ type ending struct {
 //
 // The code is exitOK only if everything is stored, or what is left is in
 // planned gaps. An older gap counts like a new one: what is owed does not
-// become less owed by a second run. Quarantined records count in the run that
+// become less owed by a second run. But that a credential was refused is true
+// of the run that met it; see [runner.OfBefore]. Quarantined records count in the run that
 // put them there, since quarantine keeps them for good. A piece that its
 // provider declared gone is shown and does not count: there is nothing left
 // to store. A 404 that no rule explains does.
@@ -131,6 +132,10 @@ func verdictCode(e ending) (collection.Outcome, int) {
 	}
 	codes := []int{endCode(e)}
 	for _, gap := range e.Owed {
+		if runner.OfBefore(e.Run, gap.Gap) {
+			codes = append(codes, exitPaused)
+			continue
+		}
 		codes = append(codes, gapCode(gap.Gap))
 	}
 	if e.Run.Tally.Rejected > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/runner"
 )
 
 // A health is what a connector does, or why it does nothing, in one word.
@@ -215,6 +216,9 @@ func (s connectorStatus) frozen(reason collection.Reason, now time.Time) standin
 // nobody, and neither does what a run may fill that is under way.
 func (s connectorStatus) yours(running bool) (reason collection.Reason, code int) {
 	for _, gap := range s.Owed {
+		if len(s.Runs) > 0 && runner.OfBefore(s.Runs[0], gap.Gap) {
+			continue
+		}
 		released := (gap.Reason == collection.Frozen || gap.Reason == collection.Suspended) && s.Account != nil && !s.Account.Frozen
 		switch {
 		case gap.Reason == collection.Gone, gap.Revived(), gap.Kind() != collection.Stuck:

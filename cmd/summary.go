@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/runner"
 	"collect/store"
 )
 
@@ -279,6 +280,12 @@ func (s summary) gapWords() string {
 	}
 	if gone := len(s.Owed) - owed; gone > 0 {
 		text += fmt.Sprintf("; %s gone for good", count(int64(gone)))
+	}
+	old := func(g store.OwnedGap) bool {
+		return runner.OfBefore(collection.Run{Reason: s.Reason, Tally: s.This}, g.Gap)
+	}
+	if i := slices.IndexFunc(s.Owed, old); i >= 0 {
+		text += fmt.Sprintf("; not tried since an earlier run (%s)", reasonWords(s.Owed[i].Reason))
 	}
 	return text
 }

@@ -11,15 +11,20 @@ import "collect/collection"
 // record in quarantine makes it [collection.Blocked]. What ended the run counts
 // like a gap, and an open breaker like pressure: nobody chose that end. A gap
 // that is dead counts as stuck, whatever its reason; one that was revived counts
-// as before, until a run has tried it. A piece that a rule of the connector or
-// the provider declared gone is not owed.
+// as before, until a run has tried it. A refusal that another run met is no more
+// than a piece to be tried; see [OfBefore]. A piece that a rule of the connector
+// or the provider declared gone is not owed.
 func Verdict(run collection.Run, owed []collection.Gap) collection.Outcome {
 	if run.Reason == collection.Interrupted {
 		return collection.RunInterrupted
 	}
 	kinds := map[collection.Kind]bool{}
 	for _, gap := range owed {
-		if gap.Reason != collection.Gone {
+		switch {
+		case gap.Reason == collection.Gone:
+		case OfBefore(run, gap):
+			kinds[collection.Planned] = true
+		default:
 			kinds[gap.Kind()] = true
 		}
 	}
@@ -41,4 +46,14 @@ func Verdict(run collection.Run, owed []collection.Gap) collection.Outcome {
 		return collection.NothingNew
 	}
 	return collection.Complete
+}
+
+// OfBefore reports whether a gap tells of a refusal of the credential or of the
+// account that an earlier run met, and this one, which was answered, did not: it
+// has not tried the piece, and nothing says that it would be refused again.
+func OfBefore(run collection.Run, gap collection.Gap) bool {
+	refusal := func(r collection.Reason) bool {
+		return r == collection.Auth || r == collection.Frozen || r == collection.Suspended
+	}
+	return refusal(gap.Reason) && gap.State != collection.GapDead && !refusal(run.Reason) && run.Tally.Slices > 0
 }
