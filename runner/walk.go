@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
+	"time"
 
 	"collect/collection"
 	"collect/connectors"
@@ -363,8 +364,12 @@ func (r *Runner) gap(stream collection.Stream, at collection.Place, cursor colle
 	if stream.Role == collection.Detail && at.Partition != "" {
 		shape = collection.DetailGap
 	}
-	return collection.Gap{
+	gap := collection.Gap{
 		Place: at, Cursor: cursor, Shape: shape,
 		Reason: stop.Reason, Detail: stop.Detail, NotBefore: stop.NotBefore, Run: r.Run.ID,
 	}
+	if stop.Reason == collection.WallClock {
+		gap.NotBefore = time.Time{} // what did not fit in this run holds back no other
+	}
+	return gap
 }
