@@ -12,21 +12,22 @@ const (
 	quickest      = 100 * time.Microsecond // no answer takes less
 	slowTimes     = 2                      // the usual latency
 	aloneTimes    = 3                      // the first, which may be quick by chance
-	slowSpread    = 3                      // as an exponent of what the usual dispersion leaves
-	similarLeast  = 0.37                   // what an answer is of the median at least, or the median of it
+	slowSpread    = 1                      // times the usual dispersion, which the mean of 21 exceeds once in thousands
+	farthest      = 1.5                    // what an answer adds to the dispersion at most
 	slowBy        = 50 * time.Millisecond  // and at least so much more
 	lateLeast     = 0.06                   // share of answers that are late, over the usual share
+	lateSpread    = 0.35                   // and three and a half standard deviations of a share that is such an average
 	lateSame      = 0.85                   // of the share: slower has not helped
 	lateEMA       = 0.02                   // weight of one answer in that share
 	lateTimes     = 4                      // the usual latency
 	lateBy        = 500 * time.Millisecond // and at least so much more
-	dispersionEMA = 0.01                   // weight of one answer in the dispersion
+	dispersionOf  = 100                    // answers that the dispersion is of, about
 	baseDown      = 0.05                   // of the gap, for each answer
 	baseUp        = 0.001                  // and upwards
 	baseFrozen    = 1.5                    // times: what is slower does not count as usual
 	drainedTimes  = 1.3                    // the usual latency
 	drainAnswers  = 30                     // after which slowing down has not helped
-	drainGain     = 0.9                    // of the median: what counts as having helped
+	drainGain     = 0.9                    // of the typical: what counts as having helped
 	patienceLeast = 2 * time.Second        // for a probe that is not answered
 	patienceTimes = 8                      // the usual latency, if that is longer
 	longerStill   = 2                      // times as long as was waited in vain an answer would have taken
@@ -38,18 +39,19 @@ const (
 
 // A latency is what is known of how long answers take, in seconds.
 type latency struct {
-	recent     runningMedian // of requests that left after the last decrease
-	usual      float64       // median; 0: not known
-	alone      float64       // of the first request that left with nothing else in flight; 0: none did
-	dispersion float64       // of single answers around the median, as a share
-	before     float64       // the median when the drain began
-	late       float64       // share of answers that take much longer than the median
-	usualLate  float64       // what of it does not come from the pace
-	lateBefore float64       // the share when the drain began
-	preCut     float64       // the plateau then
-	waited     int32         // answers since
-	halves     int32         // that may still be tried
-	slowBeyond bool          // the plateau is where answers became quick again
+	recent     recentLatencies // of requests that left after the last decrease
+	usual      float64         // geometric mean; 0: not known
+	alone      float64         // of the first request that left with nothing else in flight; 0: none did
+	dispersion float64         // of the logarithms of single answers around their mean
+	seen       int32           // answers that the dispersion is of
+	before     float64         // the typical latency when the drain began
+	late       float64         // share of answers that take much longer than the typical
+	usualLate  float64         // what of it does not come from the pace
+	lateBefore float64         // the share when the drain began
+	preCut     float64         // the plateau then
+	waited     int32           // answers since
+	halves     int32           // that may still be tried
+	slowBeyond bool            // the plateau is where answers became quick again
 
 	pit
 }
@@ -59,7 +61,8 @@ type latency struct {
 func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 	l := &p.latency
 	took := 1e-9 * float64(max(quickest, now-d.at))
-	l.recent.add(took)
+	log := logOf(took)
+	l.recent.add(log)
 	if l.alone == 0 && d.inFlight == 1 {
 		l.alone = took
 	}
@@ -68,10 +71,10 @@ func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 		p.climbOut(took, now)
 	case l.recent.n < latencyLeast:
 	case p.mode == drain:
-		p.drained(l.recent.median(), l.recent.second())
+		p.drained(l.recent.typical().seconds())
 		return true
 	default:
-		p.compare(took, now)
+		p.compare(took, log, now)
 	}
 	return p.mode == drain
 }
@@ -87,54 +90,48 @@ func (p *plateau) unanswered(d *Ticket, now Moment) {
 	if p.mode != startup || d.ID <= p.fence || p.blocked || !l.isSlow(took) {
 		return
 	}
-	l.recent.add(took)
+	log := logOf(took)
+	l.recent.add(log)
 	if l.recent.n >= latencyLeast {
-		p.compare(took, now)
+		p.compare(took, log, now)
 	}
 }
 
 // compare looks at how the latest answer, and those before it, compare with
 // what is usual, and begins a drain if they are slow.
-func (p *plateau) compare(took float64, now Moment) {
+func (p *plateau) compare(took float64, log logarithm, now Moment) {
 	l := &p.latency
-	median := l.recent.median()
+	mean := l.recent.typical()
+	typical := mean.seconds()
 	if l.usual == 0 {
-		l.usual = median
+		l.usual = typical
 		if l.alone > 0 { // the start may be too fast, so that all but the first had to queue
-			l.usual = min(median, aloneTimes*l.alone)
+			l.usual = min(typical, aloneTimes*l.alone)
 		}
 	}
-	l.disperse(took, median)
-	switch gap := median - l.usual; {
-	case gap < 0:
+	l.seen = min(l.seen+1, dispersionOf)
+	l.dispersion += (min(farthest, math.Abs(log.over(mean))) - l.dispersion) / float64(l.seen)
+	switch gap := typical - l.usual; {
+	case gap < 0 && l.slowerThan(l.usual, typical):
 		l.usual += baseDown * gap
-	case median <= baseFrozen*l.usual:
+	case typical <= baseFrozen*l.usual:
 		l.usual += baseUp * gap
 	}
 	late := 0.0
-	if lateBeside(max(l.usual, median), took) {
+	if took > lateBeside(max(l.usual, typical)) {
 		late = 1
 	}
 	l.late += lateEMA * (late - l.late)
-	slow := l.slowFor(median)
-	pit := l.late > l.usualLate+lateLeast
+	slow := l.slowFor(typical)
+	pit := l.late > l.usualLate+lateLeast+lateSpread*math.Sqrt(l.usualLate*(1-l.usualLate))
 	if (slow || pit) && l.recent.n == latencies && p.mode != following {
-		p.slowDown(median, !slow, now)
+		p.slowDown(typical, !slow, now)
 	}
-}
-
-// disperse notes how far from the median an answer was, as a share.
-func (l *latency) disperse(took, median float64) {
-	share := took / median
-	if took > median {
-		share = median / took
-	}
-	l.dispersion += dispersionEMA * (1 - max(similarLeast, share) - l.dispersion)
 }
 
 // slowDown begins a drain: slower than what is delivered, until the queue that
 // must be somewhere is empty.
-func (p *plateau) slowDown(median float64, pit bool, now Moment) {
+func (p *plateau) slowDown(typical float64, pit bool, now Moment) {
 	_, busy := p.delivered(p.idle, now)
 	delivered := min(busy, p.pace())
 	if delivered == 0 && p.mode == startup {
@@ -146,7 +143,7 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 		return
 	}
 	p.object(trustEach)
-	p.preCut, p.before, p.waited, p.halves = p.plateauOr(p.pace()), median, 0, 0
+	p.preCut, p.before, p.waited, p.halves = p.plateauOr(p.pace()), typical, 0, 0
 	target := drainTarget * delivered
 	if pit {
 		target *= 1 - min(0.5, lateOff*p.late)
@@ -172,8 +169,10 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 	p.mode, p.fence = drain, p.sent
 	p.latency.recent.clear()
 	p.tooFast = 0
-	p.every = min(probeMost, 2*p.every)
-	p.step = max(stepLeast, p.step/2)
+	if !pit || probed { // a drain for late answers alone may be by chance
+		p.every = min(probeMost, 2*p.every)
+		p.step = max(stepLeast, p.step/2)
+	}
 	p.tat = max(p.tat, now+interval(p.r))
 }
 
@@ -181,12 +180,12 @@ func (p *plateau) slowDown(median float64, pit bool, now Moment) {
 // slowing down does not make them quicker: then they are slow for another
 // reason, which is the usual from now on. A limit far below the start looks like
 // that as well, for a while: there, a few halves are tried first.
-func (p *plateau) drained(median, late float64) {
+func (p *plateau) drained(typical float64) {
 	p.waited++
 	l := &p.latency
-	quick := median <= drainedTimes*l.usual
+	quick := typical <= drainedTimes*l.usual
 	switch {
-	case quick && !l.isLate(late):
+	case quick && l.recent.above(l.lateBeyond()) < 2:
 		l.late = l.usualLate
 		l.slowBeyond = true
 		p.climb(p.target)
@@ -199,16 +198,16 @@ func (p *plateau) drained(median, late float64) {
 		l.usualLate = max(l.usualLate, l.late)
 		l.late = l.usualLate
 		p.climb(p.preCut)
-	case p.halves > 0 && l.recent.n == latencies && l.isLate(median):
+	case p.halves > 0 && l.recent.n == latencies && l.isLate(typical):
 		p.halves--
 		p.deepen(0.5)
 		l.recent.clear()
 		p.fence = p.sent
-	case p.waited >= drainAnswers && median > drainGain*p.before:
-		l.usual = median
+	case p.waited >= drainAnswers && typical > drainGain*p.before:
+		l.usual = typical
 		p.climb(p.preCut)
 	case p.waited >= 2*drainAnswers: // as quick as they get
-		l.usual = median
+		l.usual = typical
 		l.slowBeyond = true
 		p.climb(p.target)
 	}
@@ -232,13 +231,7 @@ func patienceFor(usual float64) time.Duration {
 // lateShare returns the share of the recent answers that took much longer than
 // usual.
 func (l *latency) lateShare() float64 {
-	n := 0
-	for _, took := range l.recent.sorted[:l.recent.n] {
-		if l.isLate(float64(took)) {
-			n++
-		}
-	}
-	return float64(n) / float64(max(1, l.recent.n))
+	return float64(l.recent.above(l.lateBeyond())) / float64(max(1, l.recent.n))
 }
 
 // isSlow reports whether what took so long took longer than usual.
@@ -246,15 +239,22 @@ func (l *latency) isSlow(took float64) bool {
 	return took > slowTimes*l.usual && took > l.usual+slowBy.Seconds()
 }
 
-// slowFor reports whether a median is slow, and not by the chance of latencies
-// that scatter as these do.
-func (l *latency) slowFor(median float64) bool {
-	return l.isSlow(median) && median > l.usual*math.Pow(1-l.dispersion, -slowSpread)
+// slowFor reports whether a typical latency is slow, and not by the chance of
+// latencies that scatter as these do: then most answers are.
+func (l *latency) slowFor(typical float64) bool {
+	return l.isSlow(typical) && l.slowerThan(typical, l.usual) && 3*l.recent.above(slowTimes*l.usual) >= 2*l.recent.n
 }
 
-func (l *latency) isLate(took float64) bool { return lateBeside(l.usual, took) }
-
-// lateBeside reports whether what took so long is late beside what is usual.
-func lateBeside(usual, took float64) bool {
-	return took > lateTimes*usual && took > usual+lateBy.Seconds()
+// slowerThan reports whether typical latencies of a and b differ by more than
+// chance makes of latencies that scatter as these do.
+func (l *latency) slowerThan(a, b float64) bool {
+	return logOf(a).over(logOf(b)) > slowSpread*l.dispersion
 }
+
+func (l *latency) isLate(took float64) bool { return took > l.lateBeyond() }
+
+// lateBeyond returns how long an answer takes at most that is not late.
+func (l *latency) lateBeyond() float64 { return lateBeside(l.usual) }
+
+// lateBeside returns that where so many seconds are usual.
+func lateBeside(usual float64) float64 { return max(lateTimes*usual, usual+lateBy.Seconds()) }

@@ -82,14 +82,17 @@ func (k *knowledge) within(from, to Moment) float64 {
 	return work
 }
 
-// delivered returns the rate of the latest answers, and the rate that they had
-// while anything was in flight: a pause that something else than the provider
-// made, like a ceiling, says nothing about how fast it is.
+// delivered returns the rate of the answers of the last seconds, and the rate that
+// they had while anything was in flight: a pause that something else than the
+// provider made, like a ceiling, says nothing about how fast it is. Of fewer
+// answers, one that was slow and the next that was not make any rate.
 func (k *knowledge) delivered(idle time.Duration, now Moment) (rate, busy float64) {
-	const few = 16
-	n := min(few, len(k.latest))
+	n := min(keptLeast, len(k.latest))
 	if n < enough {
 		return 0, 0
+	}
+	for n < len(k.latest) && now-k.latest[(k.head+len(k.latest)-n-1)%len(k.latest)].at <= recent {
+		n++
 	}
 	work := 0.0
 	for i := 1; i < n; i++ {

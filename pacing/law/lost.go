@@ -53,12 +53,8 @@ func (l *loss) drops() bool { return l.unseen > 0 }
 // server whose answers take nearly as long, because it is slow or because many
 // wait there, will: see unanswered.
 func (p *plateau) isLost(took time.Duration) bool {
-	usual := cmp.Or(p.usual, p.alone)
-	if p.recent.n > 0 {
-		usual = max(usual, p.recent.median())
+	if p.mode == drain || p.recent.n > 0 && 2*p.recent.above(took.Seconds()/patienceTimes) >= p.recent.n {
+		return false
 	}
-	if p.mode == drain {
-		usual = max(usual, p.before)
-	}
-	return took >= patienceFor(usual)
+	return took >= patienceFor(cmp.Or(p.usual, p.alone))
 }

@@ -38,20 +38,20 @@ func (p *plateau) wade(probed bool) {
 // most of them are slow, it is a queue that has to be emptied, and no pit.
 func (p *plateau) climbOut(took float64, now Moment) {
 	l := &p.latency
-	if l.recent.n == latencies && l.slowFor(l.recent.median()) {
-		before := p.preCut
-		p.slowDown(l.recent.median(), false, now)
-		p.preCut = before
+	if l.recent.n == latencies && l.slowFor(l.recent.typical().seconds()) {
+		before, halves := p.preCut, p.halves
+		p.slowDown(l.recent.typical().seconds(), false, now)
+		p.preCut, p.halves = before, halves
 		return
 	}
 	l.waited++
-	if lateBeside(max(l.usual, l.before), took) {
+	if took > lateBeside(max(l.usual, l.before)) {
 		l.lates++
 	}
 	n, lates := float64(l.waited), float64(l.lates)
 	expected := l.lateBefore * n
 	switch {
-	case l.waited < latencies && 2*lates > n: // the median will say it
+	case l.waited < latencies && 2*lates > n: // the typical latency will say it
 	case expected < pitProof && (l.lates < pitProof || l.waited < latencyLeast):
 	case expected >= pitProof && l.lates <= pitHelped:
 		if l.again = !l.surely && !l.again; l.again {

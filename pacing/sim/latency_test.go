@@ -1,0 +1,55 @@
+package sim_test
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/pacing/sim"
+)
+
+// TestOrdinaryLatencies: answers that come from a cache, from shards or with a
+// long tail are not taken for a queue, and cost at most a tenth of the work.
+func TestOrdinaryLatencies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds")
+	}
+	t.Parallel()
+	modes := func(share, quick, slow float64) func(*rand.Rand) float64 {
+		return func(rng *rand.Rand) float64 {
+			if rng.Float64() < share {
+				return quick
+			}
+			return slow
+		}
+	}
+	for _, tc := range []struct {
+		name    string
+		latency func(*rand.Rand) float64
+		now     float64 // where it is, if not where it is wanted
+	}{
+		{"half cached", modes(0.5, 0.03, 0.4), 0},
+		{"70 in 100 cached", modes(0.7, 0.03, 0.4), 0},
+		{"30 in 100 cached", modes(0.3, 0.03, 0.4), 0},
+		{"one in ten slow", modes(0.9, 0.05, 1), 0},
+		{"half cached, a second", modes(0.5, 0.02, 1), 0},
+		{"log-normal, σ 1", func(rng *rand.Rand) float64 { return 0.15 * math.Exp(rng.NormFloat64()) }, 0.85},
+		{"Pareto", func(rng *rand.Rand) float64 { return 0.08 * math.Pow(1-rng.Float64(), -1/1.5) }, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			const records, ceiling = 20_000, 20
+			synctest.Test(t, func(t *testing.T) {
+				var state []byte
+				took := sim.Job(sim.Plain(nil, tc.latency), sim.Owned(perSecond(ceiling), sim.Workers), records, 3*time.Hour, &state)
+				share := records / ceiling / took.Seconds()
+				t.Logf("%.0f %% of the work: %v", 100*share, took)
+				if want := cmp.Or(tc.now, 0.9); share < want {
+					t.Errorf("%.0f %% of the work, want %.0f %%", 100*share, 100*want)
+				}
+			})
+		})
+	}
+}
