@@ -334,6 +334,7 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 			continue
 		}
 		sc.Stream, sc.Partition = stopped.At.Stream, stopped.At.Partition
+		sc.Pieces, sc.Of = s.piecesOf(stopped, owed)
 		p := problemOf(stopped.Stop, sc)
 		p.ExitCode = s.record.ExitCode
 		problems = append(problems, p)
@@ -347,6 +348,27 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 		problems = append(problems, p)
 	}
 	return problems
+}
+
+// piecesOf counts the partitions of a stream that are owed for the reason of a
+// stop, and all that there are; 0 if that is not known.
+func (s *session) piecesOf(met runner.Stopped, owed []store.OwnedGap) (pieces, of int64) {
+	partitions := map[collection.Partition]bool{}
+	for _, gap := range owed {
+		if gap.Stream == met.At.Stream && gap.Lane == met.At.Lane && gap.Reason == met.Stop.Reason && gap.Partition != "" {
+			partitions[gap.Partition] = true
+		}
+	}
+	states, err := s.store.Streams(context.Background(), s.record.Connector)
+	if err != nil {
+		return 0, 0
+	}
+	for _, state := range states {
+		if state.Name == met.At.Stream {
+			of = laneOf(state, met.At.Lane).Partitions
+		}
+	}
+	return int64(len(partitions)), of
 }
 
 // stepSummary appends the summary to the page of a GitHub workflow step, and

@@ -203,7 +203,7 @@ func (e explained) stops() []string {
 	if refusal := e.refusal(); refusal != "" {
 		all = append(all, refusal)
 	} else if run := e.newest(); unanswered(run) {
-		all = append(all, withReason("no answer: not one of "+counted(run.Tally.Requests, "request", "requests")+" of the last run got one that it can use", lastTrouble(e.Owed)))
+		all = append(all, withReason("no usable answer: none of "+counted(run.Tally.Requests, "request", "requests")+" of the last run got one", lastTrouble(e.Owed)))
 	}
 	for _, c := range e.Caps {
 		text := c.What

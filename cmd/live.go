@@ -211,7 +211,7 @@ func (l *live) draw(now time.Time) {
 		b.WriteString(l.caps.text(line) + "\n")
 	}
 	if l.unsaid > 0 {
-		fmt.Fprintf(&b, "          and %s\n", counted(int64(l.unsaid), "line more", "lines more"))
+		fmt.Fprintf(&b, "          and %s\n", counted(int64(l.unsaid), "more line", "more lines"))
 	}
 	l.said, l.unsaid, l.drawn = nil, 0, nil
 	if l.closed {

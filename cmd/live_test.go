@@ -202,7 +202,7 @@ func TestLiveBoundsItsLines(t *testing.T) {
 		if got, want := len(lines), linesPerFrame+1; got != want {
 			t.Errorf("%d lines for 1,000 gaps, want %d", got, want)
 		}
-		if got, want := lines[len(lines)-1], "          and 980 lines more"; got != want {
+		if got, want := lines[len(lines)-1], "          and 980 more lines"; got != want {
 			t.Errorf("last line = %q, want %q", got, want)
 		}
 	})

@@ -28,7 +28,7 @@ func writeSpec(p *problem, err error, _ scene) {
 	p.At = fmt.Sprintf("%s:%d:%d", e.Path, e.Line, e.Column)
 	p.Saved = "nothing was started"
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 1 {
-		p.Next = counted(int64(len(joined.Unwrap())-1), "mistake more in this file", "mistakes more in this file")
+		p.Next = counted(int64(len(joined.Unwrap())-1), "more mistake in this file", "more mistakes in this file")
 	}
 }
 

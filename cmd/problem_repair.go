@@ -64,7 +64,7 @@ func writeTaken(p *problem, err error, _ scene) {
 }
 
 func writeInUse(p *problem, err error, sc scene) {
-	p.Headline = "somebody else has the file open"
+	p.Headline = "another program has the file open"
 	p.Why = plainText(err)
 	p.Saved = "everything; nothing was changed"
 	p.Do = []step{{Say: "close the other program, then do it again"}}

@@ -95,7 +95,7 @@ func writeHeld(p *problem, err error, sc scene) {
 func writeBusy(p *problem, err error, _ scene) {
 	e, _ := errors.AsType[*busyError](err)
 	run := e.Run
-	p.Headline = fmt.Sprintf("a run of %s uses this account, and would not hear of it", run.Connector)
+	p.Headline = fmt.Sprintf("a run of %s uses this account, and cannot be told of the order", run.Connector)
 	p.By = fmt.Sprintf("run %s, pid %d on %s; %s", run.ID, run.Holder.PID, run.Holder.Host, cmp.Or(e.Why, "it cannot be told"))
 	p.Saved = "nothing was changed"
 	p.Do = []step{
@@ -239,7 +239,7 @@ func writeFrozen(p *problem, err error, sc scene) {
 	p.Saved = sc.saved()
 	p.Do = []step{{Say: "check the account at " + sc.Provider}, sc.release("checked the account")}
 	if stop.Status == 0 { // said above is who or what froze it
-		p.Do = []step{{Say: "settle what is said above"}, {"then:", sc.command("freeze release") + " --reason WHY"}}
+		p.Do = []step{{Say: "settle with " + sc.Provider + ", or with the operator, what froze it"}, {"then:", sc.command("freeze release") + " --reason WHY"}}
 	}
 	if !stop.NotBefore.IsZero() {
 		p.Next = "one test request may leave after " + at(stop.NotBefore, sc.Now)
@@ -307,16 +307,20 @@ func writeCursor(p *problem, err error, sc scene) {
 
 func writePiece(p *problem, err error, sc scene) {
 	stop := stopIn(err)
-	what := map[collection.Reason]string{
-		collection.Forbidden: "keeps a piece from us",
-		collection.NotFound:  "has no such piece",
-		collection.Gone:      "says that a piece is gone for good",
-		collection.TooLarge:  "answered with more than the limit",
-	}[stop.Reason]
-	p.Headline = fmt.Sprintf("%s %s%s", sc.Provider, what, answered(stop))
+	what := sc.pieces()
+	switch stop.Reason {
+	case collection.Forbidden:
+		p.Headline = fmt.Sprintf("%s refused %s%s", sc.Provider, what, answered(stop))
+	case collection.NotFound:
+		p.Headline = fmt.Sprintf("%s does not know %s%s", sc.Provider, what, answered(stop))
+	case collection.TooLarge:
+		p.Headline = fmt.Sprintf("%s answered with more than the limit for %s%s", sc.Provider, what, answered(stop))
+	default:
+		p.Headline = fmt.Sprintf("%s says that %s is gone for good%s", sc.Provider, what, answered(stop))
+	}
 	p.At = sc.place()
 	p.Why = stop.Detail
-	p.Saved = sc.saved() + "; the piece is in the ledger, and the rest goes on"
+	p.Saved = sc.saved() + "; what is missing is kept as gaps, and the rest goes on"
 	p.Do = []step{{"look:", sc.command("gaps")}}
 	list := stop.Reason == collection.NotFound && sc.Partition == ""
 	if stop.Reason != collection.Gone && !list {
@@ -330,6 +334,19 @@ func writePiece(p *problem, err error, sc scene) {
 	default:
 		p.Note = "if that is usual for this provider, declare it: `on: [{status: [404], verdict: gone}]`"
 	}
+}
+
+// pieces says what of a stream a problem is about: "2 of 50 details".
+func (sc scene) pieces() string {
+	switch {
+	case sc.Pieces > 0 && sc.Of >= sc.Pieces && sc.Partition != "":
+		return fmt.Sprintf("%s of %s %s", count(sc.Pieces), count(sc.Of), sc.Stream)
+	case sc.Partition != "":
+		return "a piece of " + sc.Stream
+	case sc.Stream != "":
+		return "the list of " + sc.Stream
+	}
+	return "a piece"
 }
 
 func writeBreaker(p *problem, err error, sc scene) {

@@ -38,6 +38,7 @@ type scene struct {
 	Address    string // where it is asked, if that is one place
 	Stream     string
 	Partition  collection.Partition
+	Pieces, Of int64          // partitions of Stream that owe a gap for the same reason, and all of them; 0: not known
 	Run        collection.Run // the run that met the error; ID "" if none began
 	Owed       int64          // gaps that are owed now
 	Credential string         // where it came from: "env ACME_TOKEN"

@@ -131,7 +131,7 @@ func (s summary) outcomeWords() string {
 		if s.Doubts != "" && s.All.Records == 0 {
 			return fmt.Sprintf("nothing came: %s.", s.Doubts)
 		}
-		return fmt.Sprintf("nothing new: %s returned no record for %s that is new or changed.", provider, name)
+		return s.nothingNew(provider)
 	case collection.Deferred:
 		if s.Held != "" && !s.NextAt.IsZero() {
 			why := clean(s.Held)
@@ -159,7 +159,7 @@ func (s summary) outcomeWords() string {
 		}
 		return fmt.Sprintf("waiting: %s goes on later: %s. Nothing is lost.", name, why)
 	case collection.Blocked:
-		why := "pieces are stuck or records are in quarantine"
+		why := s.leftWords()
 		if s.Reason != "" && s.Reason.Kind() == collection.Stuck {
 			why = reasonWords(s.Reason)
 		}
@@ -171,6 +171,31 @@ func (s summary) outcomeWords() string {
 		return fmt.Sprintf("failed: %s did not come to its end, and %s.", name, s.Lost)
 	}
 	return fmt.Sprintf("failed: %s did not come to its end. What was saved is safe.", name)
+}
+
+// nothingNew says that a run found nothing to store.
+func (s summary) nothingNew(provider string) string {
+	if s.Runs <= 1 {
+		return "nothing new: " + provider + " returned no records."
+	}
+	return "nothing new: no records changed since the last run."
+}
+
+// leftWords says what is left to a person: gaps, or records of this run.
+func (s summary) leftWords() string {
+	var parts []string
+	if n := owedKinds(s.Owed)[collection.Stuck]; n == 1 {
+		parts = append(parts, "1 gap is stuck")
+	} else if n > 1 {
+		parts = append(parts, count(int64(n))+" gaps are stuck")
+	}
+	if s.This.Rejected > 0 {
+		parts = append(parts, quarantineWords(s.This.Rejected))
+	}
+	if parts == nil {
+		return "the last run was refused"
+	}
+	return strings.Join(parts, ", and ")
 }
 
 func outcomeColor(o collection.Outcome) string {
@@ -324,12 +349,12 @@ func (s summary) next() string {
 			return fmt.Sprintf("a run after %s continues by itself", at(until, s.now()))
 		}
 		if slices.ContainsFunc(s.Owed, func(g store.OwnedGap) bool { return g.Reason == collection.CircuitOpen && g.NotBefore.IsZero() }) {
-			return "no time ends this: do what is said above; then: " + resume
+			return "no time ends this: an operator holds the breaker; once it is released: " + resume
 		}
 		return "a later run continues by itself"
 	case collection.Blocked:
 		if owedCount(s.Owed) == 0 {
-			return "correct what is said above; then: " + resume
+			return "correct the cause that is named above; then: " + resume
 		}
 		return "see what and why: " + s.command("gaps")
 	}

@@ -51,7 +51,7 @@ paused: tickets reached its request cap (20,000). Nothing is lost.
 	sameText(t, "first and empty", "\n"+summary{
 		Connector: "tickets", Outcome: collection.NothingNew, Started: noon, Ended: noon.Add(2100 * time.Millisecond), Runs: 1,
 	}.render(80, caps{}), `
-nothing new: the provider returned no record for tickets that is new or changed.
+nothing new: the provider returned no records.
 
               this run          all runs (1)
   slices      0                 0
@@ -69,8 +69,8 @@ nothing new: the provider returned no record for tickets that is new or changed.
 	s.This.Rejected, s.All.Rejected = 2, 5
 	s.State, s.RateEnd = "", 0
 	sameText(t, "blocked, side by side, 50 columns", "\n"+s.render(50, caps{}), `
-blocked: tickets needs you: pieces are stuck or
-records are in quarantine.
+blocked: tickets needs you: 2 gaps are stuck, and
+2 records are in quarantine.
 
               this run          all 4 runs
   slices      193               591
@@ -100,7 +100,7 @@ func TestVerdictSentences(t *testing.T) {
 		want, after string
 	}{
 		{collection.Complete, "", "complete: tickets is up to date, 559,000 records new or changed.", ""},
-		{collection.NothingNew, "", "nothing new: acme returned no record for tickets that is new or changed.", ""},
+		{collection.NothingNew, "", "nothing new: no records changed since the last run.", ""},
 		{collection.Deferred, collection.WallClock, "paused: tickets reached its time limit. Nothing is lost.", "the next run continues by itself; now: collect resume tickets"},
 		{collection.Deferred, collection.RetryBudget, "paused: tickets used all its retries. Nothing is lost.", "the next run continues by itself; now: collect resume tickets"},
 		{collection.Deferred, "", "paused: tickets has planned work left. Nothing is lost.", "the next run continues by itself; now: collect resume tickets"},
@@ -131,7 +131,7 @@ func TestNobodyAnswered(t *testing.T) {
 		metrics collection.Metrics
 		want    string
 	}{
-		{collection.Metrics{FailedRequests: 3}, "paused: tickets reached its time limit. Nothing is lost. But not one of 12 requests got an answer that it can use."},
+		{collection.Metrics{FailedRequests: 3}, "paused: tickets reached its time limit. Nothing is lost. But none of 12 requests got a usable answer."},
 		{collection.Metrics{FailedRequests: 3, CompletedRequests: 1}, "paused: tickets reached its time limit. Nothing is lost."},
 		{collection.Metrics{}, "paused: tickets reached its time limit. Nothing is lost."}, // not known
 	} {

@@ -21,7 +21,7 @@ func unanswered(r collection.Run) bool {
 
 // noneOf says it of a run that sent n requests.
 func noneOf(n int64) string {
-	return "not one of " + counted(n, "request", "requests") + " got an answer that it can use"
+	return "none of " + counted(n, "request", "requests") + " got a usable answer"
 }
 
 // gotNothing is what cron hears of a run that got not one answer and goes on by
