@@ -203,7 +203,7 @@ streams:
 
 func TestJSONServer(t *testing.T) {
 	t.Parallel()
-	j, err := services.StartJSONServer(filepath.Join("..", ".cache", "npm"), t.TempDir())
+	j, err := services.StartJSONServer(filepath.Join("..", ".cache", "npm"))
 	d := openDesk(t, j, err, plainTicket)
 	for _, h := range []hour{
 		{"ascending", "days delete move tie swap killed resized", `

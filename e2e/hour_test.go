@@ -334,6 +334,7 @@ var scenes = map[string]scene{
 	"swap":    under(swap),
 	"killed":  (*desk).killed,
 	"resized": (*desk).resized,
+	"again":   (*desk).again,
 }
 
 // swap deletes tickets and makes as many others: the total stays.
@@ -444,6 +445,16 @@ func (d *desk) resized(t *testing.T, text string, all []services.Ticket) {
 	}
 }
 
+// again: a stream is started over that is stored whole.
+func (d *desk) again(t *testing.T, text string, _ []services.Ticket) {
+	u := d.user(t, text)
+	for _, step := range []string{"first run", "after a reset"} {
+		d.door.after(0, nil)
+		d.whole(t, step, u, d.run(t, u))
+		d.reset(t, u)
+	}
+}
+
 // mistyped: two runs with the mistyped file, then with the right one, as
 // collect advises where it refuses.
 func (d *desk) mistyped(t *testing.T, text string, typo typo) {
@@ -475,5 +486,5 @@ func (d *desk) mistyped(t *testing.T, text string, typo typo) {
 // reset starts the stream over.
 func (d *desk) reset(t *testing.T, u user) {
 	t.Helper()
-	finish(t, u.bare("reset", "desk", "--stream", "tickets", "--state", u.state, "--yes", "--reason", "a mistyped file")).wantCode(t, 0)
+	finish(t, u.bare("reset", "desk", "--stream", "tickets", "--state", u.state, "--yes", "--reason", "start over")).wantCode(t, 0)
 }

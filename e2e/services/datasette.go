@@ -50,21 +50,14 @@ func (d *Datasette) createTable() error {
 
 // serve answers on a free port.
 func (d *Datasette) serve(pypi, python, path string) error {
-	port, err := freePort()
-	if err != nil {
-		return err
-	}
+	var err error
 	d.child, err = spawn(io.Discard, "/usr/bin/env", "PYTHONPATH="+pypi, "PYTHONDONTWRITEBYTECODE=1", python,
-		"-m", "datasette", "serve", "--host", "127.0.0.1", "--port", fmt.Sprint(port),
-		"--setting", "suggest_facets", "off", path)
+		"-m", "datasette", "serve", "--host", "127.0.0.1", "--port", "0", "--setting", "suggest_facets", "off", path)
 	if err != nil {
 		return err
 	}
-	d.url = fmt.Sprintf("http://127.0.0.1:%d", port)
-	if err := awaitPort(port, d.child.exited); err != nil {
-		return fmt.Errorf("%w: %s", err, d.child.stderr)
-	}
-	return nil
+	d.url, err = awaitURL(d.child)
+	return err
 }
 
 func (d *Datasette) URL() string { return d.url }

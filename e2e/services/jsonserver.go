@@ -14,59 +14,48 @@ import (
 // (_start) or a page number (_page, then with a Link to the next one), with
 // their total in X-Total-Count.
 type JSONServer struct {
-	url, npm, path string
-	child          *child
+	url   string
+	child *child
 }
 
 // StartJSONServer starts json-server from npm, where scripts/services install
-// put it, with a file in dir.
-func StartJSONServer(npm, dir string) (*JSONServer, error) {
-	j := &JSONServer{npm: npm, path: filepath.Join(dir, "desk.json")}
-	if err := j.Fill(nil); err != nil {
+// put it.
+func StartJSONServer(npm string) (*JSONServer, error) {
+	node, err := find("node")
+	if err != nil {
+		return nil, err
+	}
+	script := filepath.Join(npm, "jsonserver.mjs")
+	for _, path := range []string{script, filepath.Join(npm, "node_modules", "json-server")} {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("%s %w", filepath.Base(path), errMissing)
+		}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	c, err := spawn(w, node, script)
+	w.Close()
+	if err != nil {
 		return nil, fmt.Errorf("json-server: %w", err)
 	}
-	return j, nil
+	url, err := firstLine(r)
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("json-server: %w: %s", err, c.stderr)
+	}
+	return &JSONServer{url, c}, nil
 }
 
 func (j *JSONServer) URL() string { return j.url }
 
-// Fill starts the server anew, as it reads its file at the start only. The
-// address changes.
 func (j *JSONServer) Fill(tickets []Ticket) error {
 	if tickets == nil {
 		tickets = []Ticket{}
 	}
-	data, err := json.Marshal(map[string][]Ticket{"tickets": tickets})
-	if err != nil {
-		return err
-	}
-	if err := j.Close(); err != nil {
-		return err
-	}
-	if err := os.WriteFile(j.path, data, 0o600); err != nil {
-		return err
-	}
-	node, err := find("node")
-	if err != nil {
-		return err
-	}
-	script := filepath.Join(j.npm, "node_modules", "json-server", "lib", "cli", "bin.js")
-	if _, err := os.Stat(script); err != nil {
-		return fmt.Errorf("json-server %w", errMissing)
-	}
-	port, err := freePort()
-	if err != nil {
-		return err
-	}
-	j.child, err = spawn(io.Discard, node, script, "--host", "127.0.0.1", "--port", fmt.Sprint(port), "--quiet", j.path)
-	if err != nil {
-		return err
-	}
-	j.url = fmt.Sprintf("http://127.0.0.1:%d", port)
-	if err := awaitPort(port, j.child.exited); err != nil {
-		return fmt.Errorf("%w: %s", err, j.child.stderr)
-	}
-	return nil
+	return j.call(http.MethodPut, "/fill", tickets, nil)
 }
 
 func (j *JSONServer) Put(tickets ...Ticket) error {
@@ -100,7 +89,7 @@ func (j *JSONServer) Drop(ids ...int) error {
 }
 
 // Stored returns the tickets of the whole database, which json-server serves in
-// one piece beside its lists. Its file follows a moment later.
+// one piece beside its lists.
 func (j *JSONServer) Stored() ([]Ticket, error) {
 	var db struct{ Tickets []Ticket }
 	err := j.call(http.MethodGet, "/db", nil, &db)
@@ -141,9 +130,4 @@ func (j *JSONServer) call(method, path string, body, into any) error {
 }
 
 // Close ends the server.
-func (j *JSONServer) Close() error {
-	if j.child == nil {
-		return nil
-	}
-	return j.child.Close()
-}
+func (j *JSONServer) Close() error { return j.child.Close() }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"syscall"
 	"time"
@@ -61,6 +62,24 @@ func awaitPort(port int, exited <-chan struct{}) error {
 		}
 	}
 	return errors.New("does not listen after 10 s")
+}
+
+// printedURL is what Datasette and PHP say of the port that they chose.
+var printedURL = regexp.MustCompile(`http://127\.0\.0\.1:[1-9][0-9]*`)
+
+// awaitURL returns the URL that c says on stderr it listens on.
+func awaitURL(c *child) (string, error) {
+	for range 1500 { // 30 s: Python on a busy machine
+		if url := printedURL.FindString(c.stderr.String()); url != "" {
+			return url, nil
+		}
+		select {
+		case <-c.exited:
+			return "", fmt.Errorf("ended before it listened: %s", c.stderr)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return "", fmt.Errorf("does not listen after 30 s: %s", c.stderr)
 }
 
 // A child is a process that this one started and will stop.

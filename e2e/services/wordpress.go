@@ -101,17 +101,12 @@ func (w *WordPress) startPHP(dir string) error {
 	if err != nil {
 		return err
 	}
-	port, err := freePort()
+	w.php, err = spawn(io.Discard, php, "-d", "opcache.enable_cli=1", "-S", "127.0.0.1:0", filepath.Join(dir, "wordpress.php"))
 	if err != nil {
 		return err
 	}
-	address := fmt.Sprintf("127.0.0.1:%d", port)
-	w.php, err = spawn(io.Discard, php, "-d", "opcache.enable_cli=1", "-q", "-S", address, filepath.Join(dir, "wordpress.php"))
-	if err != nil {
-		return err
-	}
-	w.url = "http://" + address
-	return awaitPort(port, w.php.exited)
+	w.url, err = awaitURL(w.php)
+	return err
 }
 
 // sql runs statements and writes to out what they return.
