@@ -85,6 +85,10 @@ func (g *Governor) strip(out *http.Request) error {
 // shorter one is found in what has nothing to do with it.
 const leastPassword = 8
 
+// HoldsSecret reports whether a text that came from the provider holds the
+// credential, so that it must not be shown.
+func (g *Governor) HoldsSecret(text string) bool { return g.holdsSecret(text) }
+
 // holdsSecret reports whether text holds the credential, the password of a
 // user:password, or what was got by a renewal, as it is or escaped for a URL,
 // in letters of either case, since hosts have but one.

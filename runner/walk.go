@@ -268,7 +268,7 @@ func (r *Runner) slices(ctx context.Context, at collection.Place, from collectio
 func (r *Runner) commit(slice collection.Slice) (collection.Committed, error) {
 	done, err := r.save(slice)
 	if err != nil {
-		return done, err
+		return done, r.discreet(err)
 	}
 	r.mu.Lock()
 	r.tally.Slices++
@@ -291,6 +291,15 @@ func (r *Runner) commit(slice collection.Slice) (collection.Committed, error) {
 		r.warn(slice.Place, warning)
 	}
 	return done, nil
+}
+
+// discreet returns err, without the names of fields if a provider has put the
+// credential into one.
+func (r *Runner) discreet(err error) error {
+	if stop, ok := errors.AsType[*collection.Stop](err); ok && r.governor.HoldsSecret(stop.Detail) {
+		return &collection.Stop{Reason: stop.Reason, Detail: "fields of the records changed, and one of them has the credential in its name"}
+	}
+	return err
 }
 
 // save moves a checkpoint, and tells what became of the gaps there. Who calls it

@@ -427,3 +427,30 @@ func TestRejectsAreShortened(t *testing.T) {
 		}
 	}
 }
+
+// TestCredentialInANameIsNotShown: a member that seems to lead on is named, but
+// not with the credential in it.
+func TestCredentialInANameIsNotShown(t *testing.T) {
+	for page, body := range map[string]string{
+		"{cursor: {from: continue.a, param: c}}": `{"items":[{"id":1}],"continue":{"s3cr3tkey":"x"}}`,
+		"{none: true}":                           `{"items":[{"id":1}],"next_s3cr3tkey":"x"}`,
+	} {
+		c, err := build(t, `
+connector: test
+secrets: {key: {env: KEY}}
+provider: {base_url: "https://api.test", auth: {bearer: "${secrets.key}"}}
+streams: {things: {get: /things, key: id, records: items, page: `+page+`}}
+`, declarative.Options{Secrets: map[string]declarative.SecretValue{"key": {Value: "s3cr3tkey"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &recorder{provider: c.Provider(), body: body}
+		for slice, err := range c.Slices(t.Context(), &http.Client{Transport: r}, things0, collection.Cursor{}) {
+			said := fmt.Sprint(err, slice.Warnings)
+			if strings.Contains(said, "s3cr3tkey") || err == nil && len(slice.Warnings) == 0 {
+				t.Errorf("%s: %s", page, said)
+			}
+			break
+		}
+	}
+}

@@ -28,6 +28,9 @@ func (w *walk) maybeCut(p *page) *collection.Warning {
 	}
 	n := len(p.elements)
 	if name := leadsOn(p.body, w.st.records); name != "" {
+		if w.c.secrets.in(name) {
+			name = "…"
+		}
 		return &collection.Warning{Code: collection.MaybeOnePage, Text: fmt.Sprintf(
 			"%d records came, `%s` leads on, and `page` says that there is one page: say how the list is cut into pages", n, name)}
 	}

@@ -180,7 +180,7 @@ func (w *walk) next(p *page, from collection.Cursor, known shorts) (token string
 	if _, headers := w.st.page.(bare); (headers || p.body != nil) && !p.single {
 		p.shortIsLast, p.reached = known.believed(), w.reached(p, from.Token)
 		if token, err = w.st.page.next(p, from.Token); err != nil {
-			return "", err
+			return "", w.discreet(err)
 		}
 		if err := w.end(p, token); err != nil {
 			return "", err
@@ -397,6 +397,15 @@ func (w *walk) lacking(resp *http.Response, token string) *collection.Stop {
 		return nil
 	}
 	return stop
+}
+
+// discreet returns err, without the names of members of a page if a provider has
+// put the credential into one.
+func (w *walk) discreet(err error) error {
+	if stop, ok := errors.AsType[*collection.Stop](err); ok && w.c.secrets.in(stop.Detail) {
+		return badPage("the path of the next page seems to be wrong; what stands beside it holds the credential")
+	}
+	return err
 }
 
 // withoutURL takes the URL, which may hold a cursor or a key, out of an error
