@@ -73,6 +73,9 @@ func Replace(ctx context.Context, path string, spend func(token string) (next st
 	if err != nil {
 		return &Error{Path: named, Err: err}
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a pipe may never end
+		return &Error{Path: path, Err: errors.New("it is not a regular file")}
+	}
 	lock, err := filelock.AcquireWait(ctx, path+".lock", patience)
 	switch {
 	case errors.Is(err, filelock.ErrLocked):
