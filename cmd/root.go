@@ -27,6 +27,9 @@ import (
 
 // Main runs the command line of this process and exits with its code.
 func Main() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryTarget)
+	}
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		env: os.Getenv, signals: notify(), columns: terminalColumns,
@@ -35,6 +38,10 @@ func Main() {
 	a.shown = term.IsTerminal(int(os.Stdout.Fd()))
 	os.Exit(a.execute(context.Background(), os.Args[1:]))
 }
+
+// memoryTarget is how much memory the garbage collector lets grow before it
+// works harder. What is needed is had all the same.
+const memoryTarget = 128 << 20
 
 // An app is one invocation of the command line with what it may touch of the
 // world.

@@ -63,6 +63,7 @@ type Governor struct {
 	base        http.RoundTripper
 	client      *http.Client
 	random      func() float64
+	room        room
 	save        func(ctx context.Context, state []byte, events ...collection.Event) error
 	observe     func(collection.Event)
 	traced      bool

@@ -87,7 +87,23 @@ func (g *Governor) exchange(out *http.Request) (*http.Response, []byte, error) {
 	if headerBytes(resp.Header) > g.limits.Headers {
 		return resp, nil, &collection.Stop{Reason: collection.TooLarge, Detail: "the header is larger than " + size(g.limits.Headers)}
 	}
-	body, err := readBody(resp, out.Method, g.limits.Body)
+	tenant := g.room.enter()
+	var waited time.Duration // for room, which is no time of the provider
+	body, err := readBody(resp, out.Method, g.limits.Body, func(n int64) error {
+		if tenant.grow(n, time.Now()) {
+			return nil
+		}
+		timer.Stop()
+		begun := time.Now()
+		err := tenant.wait(ctx, n)
+		waited += time.Since(begun)
+		timer.Reset(g.limits.Request + waited - time.Since(start))
+		return err
+	})
+	if err != nil {
+		body = nil
+	}
+	tenant.read(body)
 	if err != nil {
 		return resp, nil, causeOf(ctx, err)
 	}
@@ -114,9 +130,13 @@ func headerBytes(h http.Header) int64 {
 
 var gzipReaders sync.Pool
 
+// smallBody is the room for most bodies, which is not counted.
+const smallBody = 16 << 10
+
 // readBody reads the body of resp to its end, inflated. It returns a stop if
-// that is over limit, and an error if the body is not all there.
-func readBody(resp *http.Response, method string, limit int64) ([]byte, error) {
+// that is over limit, and an error if the body is not all there. It asks before
+// it takes more memory, which is at most that of limit.
+func readBody(resp *http.Response, method string, limit int64, more func(bytes int64) error) ([]byte, error) {
 	if method == http.MethodHead || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
 		return nil, nil
 	}
@@ -138,23 +158,37 @@ func readBody(resp *http.Response, method string, limit int64) ([]byte, error) {
 	}
 	inflated := from != io.Reader(resp.Body)
 
-	var b bytes.Buffer
+	expected := int64(smallBody)
 	if resp.ContentLength > 0 && !inflated {
 		if resp.ContentLength > limit {
 			return nil, tooLarge(limit)
 		}
-		b.Grow(int(min(resp.ContentLength, 1<<20)) + bytes.MinRead) // a lie costs no more than this
+		expected = min(resp.ContentLength, 1<<20) + 1 // a lie costs no more than this
 	}
-	n, err := b.ReadFrom(io.LimitReader(from, limit+1))
-	switch {
-	case err != nil:
-		return nil, shortened(err)
-	case n > limit:
-		return nil, tooLarge(limit)
-	case !inflated && !resp.Uncompressed && resp.ContentLength > n:
-		return nil, errShort
+	var b []byte
+	for {
+		if len(b) == cap(b) {
+			next := min(max(expected, 2*int64(cap(b))), limit+1) // one more byte tells that it is too large
+			if grown := next - int64(cap(b)); next > smallBody {
+				if err := more(grown); err != nil {
+					return nil, err
+				}
+			}
+			b = append(make([]byte, 0, next), b...)
+		}
+		n, err := from.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case int64(len(b)) > limit:
+			return nil, tooLarge(limit)
+		case err == io.EOF && !inflated && !resp.Uncompressed && resp.ContentLength > int64(len(b)):
+			return nil, errShort
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return nil, shortened(err)
+		}
 	}
-	return b.Bytes(), nil
 }
 
 func newGzipReader(r io.Reader) (*gzip.Reader, error) {
@@ -195,9 +229,18 @@ func complete(resp *http.Response, req *http.Request, body []byte) *http.Respons
 	if req.Method != http.MethodHead {
 		resp.ContentLength = int64(len(body))
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body = whole{bytes.NewReader(body), body}
 	return resp
 }
+
+// A whole is a body in memory, for readers that need no copy of it.
+type whole struct {
+	*bytes.Reader
+	body []byte
+}
+
+func (whole) Close() error    { return nil }
+func (w whole) Bytes() []byte { return w.body }
 
 // describe says in a few fixed words why there is no usable answer. It quotes
 // nothing: an error of the network may hold addresses and bytes of a body.

@@ -1,6 +1,7 @@
 package pacing
 
 import (
+	"context"
 	"time"
 
 	"collect/collection"
@@ -26,3 +27,19 @@ func (b *Budget) Spent(now time.Time) (time.Duration, int64, float64) { return b
 func (b *Budget) Limit(of collection.Reason) (float64, bool)          { return b.limit(of) }
 
 func (g *Governor) SetProbe(f func(waits int)) { g.probe = f }
+
+// A Room and its tenants, as the answers of a run have them.
+type (
+	Room   = room
+	Tenant = tenant
+)
+
+const (
+	MostHeld     = mostHeld
+	RoomPatience = roomPatience
+)
+
+func (r *room) Enter() *tenant                            { return r.enter() }
+func (t *tenant) Grow(n int64) bool                       { return t.grow(n, time.Now()) }
+func (t *tenant) Wait(ctx context.Context, n int64) error { return t.wait(ctx, n) }
+func (t *tenant) Read(body []byte)                        { t.read(body) }

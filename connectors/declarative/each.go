@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"collect/collection"
 )
 
@@ -37,7 +35,7 @@ func rawText(raw json.RawMessage) (string, bool) {
 	if len(raw) == 0 {
 		return "", false
 	}
-	return scalarText(gjson.ParseBytes(raw))
+	return scalarText(parse(raw))
 }
 
 // Partition returns the partition of a stream that parent stands for, as

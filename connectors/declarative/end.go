@@ -49,7 +49,7 @@ const mostNames = 3
 // next page: those with such a name or, if the object is called so itself, all
 // that have a value.
 func (p path) beside(doc []byte) (holder string, names []string) {
-	object, last := gjson.ParseBytes(doc), len(p.steps)-1
+	object, last := parse(doc), len(p.steps)-1
 	for _, step := range p.steps[:last] {
 		object = object.Get(gjson.Escape(step))
 	}

@@ -40,7 +40,7 @@ func PageReader(s *Spec, name string) func(body []byte, from collection.Cursor) 
 			return 0, err
 		}
 		p := &page{body: body}
-		if p.elements, err = elements(body, path{}, false); err != nil {
+		if p.elements, err = elements(body, path{}, false, 1<<20); err != nil {
 			return 0, err
 		}
 		var s collection.Slice

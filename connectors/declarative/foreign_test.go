@@ -138,7 +138,7 @@ func FuzzPage(f *testing.F) {
 		if err != nil || body == nil {
 			return
 		}
-		spec, err := declarative.Elements(body, declarative.Path(""), false)
+		spec, err := declarative.Elements(body, declarative.Path(""), false, 1<<20)
 		var want []json.RawMessage
 		if json.Unmarshal(body, &want) != nil || body[0] != '[' {
 			if err == nil {
@@ -146,7 +146,7 @@ func FuzzPage(f *testing.F) {
 			}
 		}
 		same(t, src, spec, want)
-		got, err := declarative.Elements(body, declarative.Path("items"), false)
+		got, err := declarative.Elements(body, declarative.Path("items"), false, 1<<20)
 		var object struct{ Items []json.RawMessage }
 		if err == nil && json.Unmarshal(body, &object) == nil && bytes.Count(body, []byte("tems")) == 1 && !bytes.ContainsAny(body, `\`) {
 			same(t, src, got, object.Items)

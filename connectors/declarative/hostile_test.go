@@ -454,3 +454,20 @@ streams: {things: {get: /things, key: id, records: items, page: `+page+`}}
 		}
 	}
 }
+
+// TestElementsCount: an element takes memory, however short it is.
+func TestElementsCount(t *testing.T) {
+	for n, large := range map[int]bool{10_000: false, 10_001: true} {
+		c, err := build(t, "connector: test\nprovider: {base_url: \"https://api.test\", limits: {body: 1MiB}}\nstreams: {things: {get: things, key: id, page: {none: true}}}\n", declarative.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &recorder{provider: c.Provider(), body: "[" + strings.Repeat("1,", n-1) + "1]"}
+		for _, err := range c.Slices(t.Context(), &http.Client{Transport: r}, things0, collection.Cursor{}) {
+			stop, _ := errors.AsType[*collection.Stop](err)
+			if large != (stop != nil && stop.Reason == collection.TooLarge) {
+				t.Errorf("%d elements: %v, too large %t", n, err, large)
+			}
+		}
+	}
+}

@@ -135,7 +135,7 @@ type limitsSpec struct {
 	_                struct{} `block:"limits" like:"limits: {body: 8MiB}"`
 	RequestTimeout   duration `yaml:"request_timeout" default:"'60s'" about:"for a whole answer, body included"`
 	HeaderTimeout    duration `yaml:"header_timeout" default:"'30s'" about:"to the first byte of an answer"`
-	Body             size     `yaml:"body" default:"'64MiB'" about:"the largest body, inflated"`
+	Body             size     `yaml:"body" default:"'64MiB'" about:"the largest body, inflated; an element of a page counts as 256 bytes at least"`
 	Record           size     `yaml:"record" default:"'8MiB'" about:"the largest record; of a larger one quarantine keeps the length, the SHA-256 and the first 64 KiB"`
 	Headers          size     `yaml:"headers" default:"'1MiB'" about:"the largest header of an answer"`
 	Cursor           size     `yaml:"cursor" default:"'16KiB'" about:"the longest cursor"`

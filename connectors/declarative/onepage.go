@@ -95,7 +95,7 @@ func inEnvelope(body []byte, records path, see func(key, value gjson.Result) boo
 		return
 	}
 	on := true
-	gjson.ParseBytes(body).ForEach(func(key, value gjson.Result) bool {
+	parse(body).ForEach(func(key, value gjson.Result) bool {
 		switch {
 		case key.Str == records.steps[0]:
 		case slices.Contains(holders, key.Str) && value.IsObject():

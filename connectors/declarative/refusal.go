@@ -30,7 +30,7 @@ func (w *walk) refusal(resp *http.Response, p *page) (*collection.Warning, error
 		return nil, nil
 	}
 	name, rule, resource := "", "", false
-	gjson.ParseBytes(p.body).ForEach(func(key, value gjson.Result) bool {
+	parse(p.body).ForEach(func(key, value gjson.Result) bool {
 		switch member := key.Str; {
 		case member == w.st.records.steps[0]:
 		case member == "id":

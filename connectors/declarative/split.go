@@ -65,7 +65,7 @@ func checkJSON(body []byte) ([]byte, error) {
 
 // elements finds the records of a page: at records or, where the file does not
 // say, in the body itself. A detail may be one object instead of an array.
-func elements(body []byte, records path, detail bool) ([][]byte, error) {
+func elements(body []byte, records path, detail bool, most int) ([][]byte, error) {
 	if body == nil {
 		return nil, nil
 	}
@@ -83,7 +83,11 @@ func elements(body []byte, records path, detail bool) ([][]byte, error) {
 	}
 	switch raw[0] {
 	case '[':
-		return splitArray(raw), nil
+		parts := splitArray(raw, most)
+		if len(parts) > most {
+			return nil, &collection.Stop{Reason: collection.TooLarge, Detail: fmt.Sprintf("the page has more than %d elements; ask for fewer at once, or raise `body` under `limits`", most)}
+		}
+		return parts, nil
 	case '{':
 		if detail {
 			return [][]byte{raw}, nil
@@ -133,12 +137,21 @@ func within(doc []byte, found gjson.Result) []byte {
 	return []byte(found.Raw)
 }
 
-// splitArray returns the elements of a valid JSON array, as parts of it.
-func splitArray(array []byte) [][]byte {
+// elementCost is how many bytes of a body an element counts as at least, since
+// each takes as much memory until it is stored. 64 MiB of `{"id":1},` would be
+// seven million records, in two gigabytes.
+const elementCost = 256
+
+// fewElements are allowed whatever the limit of a body.
+const fewElements = 10_000
+
+// splitArray returns the elements of a valid JSON array, as parts of it, up to
+// one more than most.
+func splitArray(array []byte, most int) [][]byte {
 	var parts [][]byte
-	gjson.ParseBytes(array).ForEach(func(_, value gjson.Result) bool {
+	parse(array).ForEach(func(_, value gjson.Result) bool {
 		parts = append(parts, within(array, value))
-		return true
+		return len(parts) <= most
 	})
 	return parts
 }
@@ -202,7 +215,7 @@ func (st *stream) keyOf(record []byte, vars map[string]json.RawMessage) (key, re
 	for i, part := range st.key {
 		var value gjson.Result
 		if part.binding != "" {
-			value = gjson.ParseBytes(vars[part.binding])
+			value = parse(vars[part.binding])
 		} else {
 			value = part.path.in(record)
 			if part.path.twice(record) {

@@ -87,7 +87,7 @@ func (w *walk) total(p *page) (told collection.Told) {
 // member returns the first of members in the body of p, or in one of its
 // wrappers, that is a whole number.
 func member(p *page) (told collection.Told) {
-	body := gjson.ParseBytes(p.body)
+	body := parse(p.body)
 	for _, wrapper := range wrappers {
 		in := body
 		if wrapper != "" {

@@ -343,7 +343,7 @@ func (w *walk) fetch(ctx context.Context, token string) (*page, error) {
 	if p.body == nil {
 		return nil, badPage("the page is empty")
 	}
-	p.elements, err = elements(p.body, w.st.records, w.st.Role == collection.Detail)
+	p.elements, err = elements(p.body, w.st.records, w.st.Role == collection.Detail, max(fewElements, int(w.c.limits.Body/elementCost)))
 	warning, refused := w.refusal(resp, p)
 	if refused != nil {
 		return nil, refused // it says more than that the records are missing
@@ -420,6 +420,12 @@ func withoutURL(err error) error {
 func readBody(resp *http.Response, limit int64) ([]byte, error) {
 	tooLarge := &collection.Stop{Reason: collection.TooLarge, Detail: "the page is larger than the limit"}
 	if resp.ContentLength > limit {
+		return nil, tooLarge
+	}
+	if whole, ok := resp.Body.(interface{ Bytes() []byte }); ok { // of the governed client
+		if body := whole.Bytes(); int64(len(body)) <= limit {
+			return body, nil
+		}
 		return nil, tooLarge
 	}
 	if n := resp.ContentLength; n > 0 && n <= 1<<20 {
