@@ -410,7 +410,7 @@ func TestRejectsAreShortened(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &recorder{provider: c.Provider(), body: "[" + tc.data + "]"}
+		r := &recorder{provider: c.Provider(), body: "[" + tc.data + `,{"id":2}]`}
 		var got []collection.Rejected
 		for s, err := range c.Slices(t.Context(), &http.Client{Transport: r}, things0, collection.Cursor{}) {
 			if err != nil {
@@ -462,7 +462,7 @@ func TestElementsCount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &recorder{provider: c.Provider(), body: "[" + strings.Repeat("1,", n-1) + "1]"}
+		r := &recorder{provider: c.Provider(), body: "[" + strings.Repeat("1,", n-1) + `{"id":1}]`}
 		for _, err := range c.Slices(t.Context(), &http.Client{Transport: r}, things0, collection.Cursor{}) {
 			stop, _ := errors.AsType[*collection.Stop](err)
 			if large != (stop != nil && stop.Reason == collection.TooLarge) {
