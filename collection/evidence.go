@@ -102,7 +102,8 @@ func (e Evidence) With(sl *Slice, commit, inserted, again, replaced int64) Evide
 	if sl.Leaves != nil {
 		e.Holes++
 	}
-	e.Partial, e.Counted, e.Tied, e.End = sl.Told.Partial, sl.Told.Counted, sl.Told.Tie, sl.Told.End
+	e.Counted = e.Counted || sl.Told.Counted // the last page leads nowhere, and does not show it
+	e.Partial, e.Tied, e.End = sl.Told.Partial, sl.Told.Tie, sl.Told.End
 	e.Pages++
 	e.Records += int64(len(sl.Records) + len(sl.Rejected))
 	e.Stored += inserted

@@ -118,7 +118,13 @@ func (w *walk) numbered(p *page, token, next string) bool {
 	}
 	from, err := strconv.Atoi("0" + token) // "" is the first page
 	to, err2 := strconv.Atoi(next)
-	return err == nil && err2 == nil && len(p.elements) > 0 && to-from == len(p.elements)
+	n := len(p.elements)
+	if err != nil || err2 != nil || n == 0 {
+		return false
+	}
+	// Some records of the page may be left out; and a cursor that is the key of the
+	// last record counts nothing.
+	return to-from >= n && to-from <= 2*n && w.nameOf(p.elements[n-1]) != next
 }
 
 // numberNames are parameters that number pages or records in the URLs of next
