@@ -212,10 +212,11 @@ func (w *walk) unanswered(win window, p *page, next string) *collection.Warning 
 // for.
 func (w *walk) end(p *page, next string) error {
 	_, byHeader := w.st.page.(byHeader)
-	if next != "" || byHeader || w.st.Role == collection.Detail || len(p.elements) == 0 {
+	_, one := w.st.page.(onePage)
+	if next != "" || byHeader || w.st.Role == collection.Detail || len(p.elements) == 0 && !one {
 		return nil
 	}
-	if _, one := w.st.page.(onePage); one && !w.tellsTotal(p) {
+	if one && !w.tellsTotal(p) {
 		if name := w.asksFor(p.had()); name != "" {
 			return badPage("%d records came, as many as `%s` asks for, and `page` says that there is one page: say how the list is cut", p.had(), name)
 		}

@@ -36,7 +36,7 @@ func halves() []trial {
 		{name: "number: the first page for ever, then as it should be", walk: "number", sends: n(1, 3), then: numbered, want: over},
 		{name: "number: the first page for ever, several at once", walk: "number", flags: aside, sends: n(1, 3), then: numbered, want: over},
 		{name: "number: the last page for ever", walk: "number", sends: at("page=1", n(1, 10), n(11, 20)), want: owed(bad, 20).forGood()},
-		{name: "number: fewer than asked for", walk: "sized", sends: at("page=2", n(16, 17), n(1, 15)), want: all(17).in(2)},
+		{name: "number: fewer than asked for", walk: "sized", sends: at("page=2", n(16, 17), at("page=1", n(1, 15), n(1, 0))), want: all(17).in(3)},
 		{name: "offset: the first page for all offsets", walk: "offset", sends: n(1, 3, `"total":9`), want: over},
 		{name: "offset: the first page for all offsets, an odd total", walk: "offset", sends: n(1, 3, `"total":4`), want: over},
 		{name: "offset: a total that is of this page", walk: "offset", sends: at("offset=10", n(11, 12, `"total":2`), at("offset=12", n(1, 0, `"total":0`), n(1, 10, `"total":10`))), want: all(12).in(3)},

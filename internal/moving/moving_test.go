@@ -210,7 +210,7 @@ func (p plan) file(url string) string {
 func TestMovingLists(t *testing.T) {
 	counts := map[string]int{}
 	for _, paging := range []string{"number", "offset", "link", "next", "disguise", "keyset", "last"} {
-		for seed := range uint64(30) {
+		for seed := range uint64(8) {
 			for _, since := range []string{"", "asc", "none"} {
 				if paging == "last" && since == "asc" {
 					continue // it follows ids, and the list is sorted by marks
@@ -260,6 +260,7 @@ func play(t *testing.T, p plan, random *rand.Rand, counts map[string]int) {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	unseen := map[int]bool{} // missed by a walk that could not know; from its mark, no later one asks for them
 	for n := range 3 {
 		before := map[int]int{} // versions
 		for _, r := range s.records {
@@ -272,9 +273,10 @@ func play(t *testing.T, p plan, random *rand.Rand, counts map[string]int) {
 		outcome, again := run(t, db, c, fmt.Sprint("run-", n))
 		stored := contents(t, db)
 		missing := 0
+		var missed []int
 		for id, version := range before {
-			if r := s.records[id-1]; r.alive && stored[id] < version {
-				missing++
+			if r := s.records[id-1]; r.alive && stored[id] < version && !unseen[id] {
+				missing, missed = missing+1, append(missed, id)
 			}
 		}
 		evidence := evidenceOf(t, db)
@@ -289,6 +291,11 @@ func play(t *testing.T, p plan, random *rand.Rand, counts map[string]int) {
 		unknowable := evidence.Doubt() != "" || s.changed && !p.notices() && s.visible() >= visible
 		if success && missing > 0 && !unknowable {
 			t.Errorf("run %d is %s, and %d of %d are missing; evidence %+v", n, outcome, missing, len(before), evidence)
+		}
+		if unknowable {
+			for _, id := range missed {
+				unseen[id] = true
+			}
 		}
 		if !success && !s.changed && !p.loose && missing == 0 {
 			t.Errorf("run %d is %s, and nothing is missing or moved; evidence %+v", n, outcome, evidence)
