@@ -422,3 +422,16 @@ func TestTokensAreBound(t *testing.T) {
 		}
 	}
 }
+
+// TestReadable: a secret that goes over plain HTTP to a machine elsewhere is a
+// warning.
+func TestReadable(t *testing.T) {
+	for origin, want := range map[string]bool{
+		"http://api.acme.test": true, "http://8.8.8.8:80": true, "http://[2606:4700::1]": true, "https://api.acme.test": false,
+		"http://localhost:8090": false, "http://127.0.0.1": false, "http://192.168.1.5": false, "http://[::1]:1": false, "http://x.localhost": false,
+	} {
+		if got := readable(origin); got != want {
+			t.Errorf("%s: %t, want %t", origin, got, want)
+		}
+	}
+}

@@ -298,7 +298,11 @@ func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 	d.noteAccount(name, target)
 	d.add(well, what, fmt.Sprintf("%s of %s", counted(int64(len(target.connector.Streams())), "stream", "streams"), provider.Name))
 	if target.discloses != "" {
-		d.note(finding{Mark: well, What: "secrets " + name, Text: target.discloses, quotes: true})
+		mark := well
+		if strings.Contains(target.discloses, unencrypted) {
+			mark = look
+		}
+		d.note(finding{Mark: mark, What: "secrets " + name, Text: target.discloses, quotes: true})
 	}
 	if provider.Credential == "" {
 		return provider.Name

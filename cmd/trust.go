@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"fmt"
+	"net/netip"
+	"net/url"
 	"strings"
 
 	"collect/connectors/declarative"
@@ -44,6 +46,23 @@ func (s settings) mayUse(path string, spec *declarative.Spec) error {
 	return nil
 }
 
+// unencrypted is said of an origin on the way to which anybody can read along.
+const unencrypted = " unencrypted, so that everybody on the way can read it (write https)"
+
+// readable reports whether an origin is asked over plain HTTP, and is not the
+// address of a machine near this one, or localhost.
+func readable(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	host := u.Hostname()
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast()
+	}
+	return host != "localhost" && !strings.HasSuffix(host, ".localhost")
+}
+
 // discloses says which secrets of this user a connector reads, and where it
 // sends them: "secret token (env ACME_TOKEN) goes to https://api.acme.test".
 func discloses(spec *declarative.Spec, s settings, params map[string]string) string {
@@ -52,6 +71,11 @@ func discloses(spec *declarative.Spec, s settings, params map[string]string) str
 		to, err := spec.Recipients(secret.Name, params)
 		if err != nil || len(to) == 0 {
 			continue
+		}
+		for i, origin := range to {
+			if readable(origin) {
+				to[i] += unencrypted
+			}
 		}
 		if said != "" {
 			said += ", "
