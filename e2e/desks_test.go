@@ -38,7 +38,7 @@ func TestWordPress(t *testing.T) {
 		end    = `on: [{status: [400], body: 'body.code == "rest_post_invalid_page_number"', verdict: ok}]`
 	)
 	for _, h := range []hour{
-		{"number", "days delete move tie swap killed resized", `
+		{"number", "days delete move tie swap killed resized again", `
 streams:
   tickets:
     get: /wp-json/wp/v2/posts
@@ -61,7 +61,7 @@ streams:
 			{number, "page: {offset: {param: page, limit_param: per_page, limit: 20}}"},
 			{number, "page: {none: true}"},
 		}},
-		{"link", "days delete move tie swap killed resized", `
+		{"link", "days delete move tie swap killed resized again", `
 streams:
   tickets:
     get: /wp-json/wp/v2/posts
@@ -133,7 +133,7 @@ func TestDatasette(t *testing.T) {
 	d := openDesk(t, ds, err, plainTicket)
 	const cursor = "page: {cursor: {from: next, param: _next}}"
 	for _, h := range []hour{
-		{"cursor", "days delete move tie swap killed resized", `
+		{"cursor", "days delete move tie swap killed resized again", `
 streams:
   tickets:
     get: /desk/tickets.json
@@ -158,7 +158,7 @@ streams:
 			{cursor, "page: {number: {param: _page, total_pages: pages}}"},
 			{cursor, "page: {cursor: {from: next, param: _next, more: truncated}}"},
 		}},
-		{"url", "days delete move tie swap killed resized", `
+		{"url", "days delete move tie swap killed resized again", `
 streams:
   tickets:
     get: /desk/tickets.json
@@ -174,7 +174,7 @@ streams:
 			{"next_url: next_url", "next_url: {path: nexturl, optional: true}"},
 			{"param: updated__gte", "param: updated"},
 		}},
-		{"link", "days delete move tie swap killed resized", `
+		{"link", "days delete move tie swap killed resized again", `
 streams:
   tickets:
     get: /desk/tickets.json
@@ -186,7 +186,7 @@ streams:
 			{"page: {link_header: next}", "page: {none: true}"},
 			{"page: {link_header: next}", "page: {offset: {param: offset, limit_param: limit, limit: 100}}"},
 		}},
-		{"last", "days delete move tie swap killed resized", `
+		{"last", "days delete move tie swap killed resized again", `
 streams:
   tickets:
     get: /desk/tickets.json
@@ -224,7 +224,7 @@ streams:
 			{"{_sort: updated}", "{_sort: id}"},
 			{"{_sort: updated}", "{_sort: updated, _order: desc}"},
 		}},
-		{"offset", "days delete move tie swap killed resized", `
+		{"offset", "days delete move tie swap killed resized again", `
 streams:
   tickets:
     get: /tickets
@@ -234,7 +234,7 @@ streams:
 			{"param: _start", "param: _page"},
 			{"limit_param: _limit", "limit_param: limit"},
 		}},
-		{"number", "days delete move tie killed resized", `
+		{"number", "days delete move tie killed resized again", `
 streams:
   tickets:
     get: /tickets
@@ -247,7 +247,7 @@ streams:
 			{"param: _page", "param: _page, start: 0"},
 			{"param: _page", "param: _page, start: 2"},
 		}},
-		{"link", "days delete move tie killed resized", `
+		{"link", "days delete move tie killed resized again", `
 streams:
   tickets:
     get: /tickets
