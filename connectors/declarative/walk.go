@@ -29,6 +29,7 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 		for {
 			slice, err := w.slice(ctx, from)
 			w.st.means.note(&slice)
+			w.st.settle(&slice, w.began)
 			if err != nil {
 				yield(collection.Slice{}, err)
 				return
@@ -88,7 +89,8 @@ type walk struct {
 	vars   map[string]json.RawMessage
 	scope  scope
 	guard  *guard
-	warned bool // that the mark is ignored
+	warned bool      // that the mark is ignored
+	began  time.Time // by the clock of the provider; zero: it did not say
 }
 
 func (c *connector) walk(client *http.Client, at collection.Place) (*walk, error) {
@@ -130,6 +132,9 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	p, err := w.fetch(ctx, from.Token)
 	if err != nil {
 		return s, err
+	}
+	if w.began.IsZero() {
+		w.began = p.clock
 	}
 	p.first = from.Token == "" && win.anchor == "" // an anchor is from a page before
 	w.cutOverlap(p, from.Token)
