@@ -83,6 +83,21 @@ func within(dir, point string) bool {
 // process has on it, those of SQLite too.
 func canWrite(path string) bool { return unix.Access(path, unix.W_OK) == nil }
 
+// isOpen reports whether another process has the database at path open: SQLite
+// then holds a shared lock (https://sqlite.org/src/file/src/os.h, SHARED_FIRST).
+// It must not be called while a store of this process is open there.
+func isOpen(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false // whoever opens it says why
+	}
+	defer f.Close() // it was only looked at
+	const sharedFirst, sharedSize = 0x40000000 + 2, 510
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: sharedFirst, Len: sharedSize}
+	err = unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock)
+	return err == nil && lock.Type != unix.F_UNLCK
+}
+
 // noSpace reports whether the file system of path has no room for a page of
 // the database and one of its shared memory, or no more quota.
 func noSpace(path string) bool {

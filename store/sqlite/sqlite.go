@@ -175,28 +175,19 @@ func beWritable(path string) error {
 	return nil
 }
 
-// othersAreSeen returns store.ErrInUse if a run is on, and the log or the
-// shared memory that it has open is not at its path any more: whoever opens the
-// store now would make new ones, and not see the run's locks.
+// othersAreSeen returns store.ErrInUse if somebody has the store open, and the
+// log or the shared memory is not at its path any more: whoever opens the store
+// now would make new ones, and not see the locks of the other. One that opens or
+// closes the store at this moment is waited for.
 func othersAreSeen(path string) error {
-	if !missing(path+"-wal") && !missing(path+"-shm") {
-		return nil
-	}
-	locks, err := filepath.Glob(globQuote(path) + ".*.lock")
-	if err != nil {
-		return err
-	}
-	for _, lock := range locks {
-		l, err := filelock.Acquire(lock)
-		if errors.Is(err, filelock.ErrLocked) {
-			return fmt.Errorf("store %s %w: the files that its run shares (-wal, -shm) were removed; it ends by itself", path, store.ErrInUse)
+	for deadline := time.Now().Add(closePatience); missing(path+"-wal") || missing(path+"-shm"); {
+		if !isOpen(path) {
+			return nil
 		}
-		if err != nil {
-			return noAccess(path, err)
+		if time.Now().After(deadline) {
+			return fmt.Errorf("store %s %w: the files that its users share (-wal, -shm) were removed; a run ends by itself", path, store.ErrInUse)
 		}
-		if err := l.Release(); err != nil { // of a run that died
-			return noAccess(path, err)
-		}
+		time.Sleep(logPoll)
 	}
 	return nil
 }
