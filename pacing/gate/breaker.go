@@ -11,13 +11,14 @@ import (
 
 // The breaker opens when half of the last 10 outcomes are bad, of at least 5:
 // fewer are no evidence, so a cold start cannot open it. It stays open for a
-// minute, the default of Sony's gobreaker, and twice as long after each probe
-// that fails, up to the ten minutes after which a person would look.
+// minute, the default of Sony's gobreaker, and for a minute and a half after a
+// probe that fails, from when that left: so a provider that comes back is asked
+// within two minutes, also if each probe hangs. A limit that lasts is the law's.
 const (
 	breakerWindow  = 10
 	breakerLeast   = 5
 	breakerOpen    = time.Minute
-	breakerLongest = 10 * time.Minute
+	breakerLongest = 90 * time.Second
 )
 
 // The states of a breaker.
@@ -45,8 +46,9 @@ type breaker struct {
 	outcomes uint16 // the last ones, the latest lowest; a set bit is bad
 	counted  int    // outcomes that there are
 	until    moment
-	trips    int  // in a row without closing
-	probing  bool // a probe is in flight
+	trips    int    // in a row without closing
+	probing  bool   // a probe is in flight
+	asked    moment // when the latest probe left
 	failure  Failure
 	fence    uint64 // the id of the latest request that was sent before the last transition
 }
@@ -85,11 +87,11 @@ func (f Failure) Words(at string) string {
 func (f Failure) told() string { return f.Words(f.At.UTC().Format("2006-01-02 15:04 UTC")) }
 
 // onSend notes that the attempt id leaves. probe says that it is the probe.
-func (b *breaker) onSend(id uint64) (probe bool, change *collection.BreakerInfo) {
+func (b *breaker) onSend(id uint64, now moment) (probe bool, change *collection.BreakerInfo) {
 	if b.state == Closed || b.forced != nil {
 		return false, nil
 	}
-	b.probing = true
+	b.probing, b.asked = true, now
 	if b.state == Open {
 		change = b.turn(HalfOpen, "reset_timeout", "before_request", id-1)
 	}
@@ -116,7 +118,7 @@ func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now
 	if probe {
 		if bad {
 			b.failure.Probes++
-			b.trip(now)
+			b.trip(b.asked)
 			return b.turn(Open, why, why, sent)
 		}
 		b.trips, b.failure = 0, Failure{}
@@ -149,8 +151,9 @@ func (b *breaker) blame(change *collection.BreakerInfo, why string, at time.Time
 	}
 }
 
-func (b *breaker) trip(now moment) {
-	b.until = now + min(breakerLongest, breakerOpen<<min(b.trips, 6))
+// trip opens it for a while from a moment on.
+func (b *breaker) trip(from moment) {
+	b.until = from + min(breakerLongest, breakerOpen<<min(b.trips, 6))
 	b.trips++
 }
 

@@ -25,10 +25,12 @@ var clock = timeline{epoch: Epoch, now: Epoch}
 // Epoch is when the tests begin to count.
 var Epoch = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-func NewBreaker() *breaker                                          { return &breaker{state: Closed} }
-func (b *breaker) State() string                                    { return b.state }
-func (b *breaker) Until() time.Time                                 { return clock.when(b.until) }
-func (b *breaker) OnSend(id uint64) (bool, *collection.BreakerInfo) { return b.onSend(id) }
+func NewBreaker() *breaker          { return &breaker{state: Closed} }
+func (b *breaker) State() string    { return b.state }
+func (b *breaker) Until() time.Time { return clock.when(b.until) }
+func (b *breaker) OnSend(id uint64, now time.Time) (bool, *collection.BreakerInfo) {
+	return b.onSend(id, clock.of(now))
+}
 func (b *breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now time.Time) *collection.BreakerInfo {
 	return b.onResult(id, probe, s, sent, clock.of(now))
 }

@@ -71,7 +71,7 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 	if !g.calm {
 		f.test = g.freeze.onSend()
 		var change *collection.BreakerInfo
-		if f.probe, change = g.breaker.onSend(p.ID); change != nil {
+		if f.probe, change = g.breaker.onSend(p.ID, now); change != nil {
 			p.Save = true
 			p.Change = &collection.Event{Kind: collection.BreakerChanged, Breaker: change}
 		}

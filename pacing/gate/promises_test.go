@@ -73,6 +73,7 @@ type promise struct {
 	frozen time.Time            // the end of the freeze; zero: none
 	person bool                 // only a person ends it
 	open   time.Time            // the end of the open breaker; zero: it is not open
+	asked  time.Time            // when the latest request left
 	trips  int
 	since  map[string]int // the process in which each of them began
 }
@@ -206,6 +207,7 @@ func (h *promise) leave(r gate.Request) {
 		h.Errorf("I12: a request leaves %v before the open breaker lets one out", h.open.Sub(h.now))
 	}
 	h.since["window"] = h.process
+	h.asked = h.now
 	p := h.gate.Leave(&r, h.now)
 	if p.Change != nil {
 		h.changed(*p.Change)
@@ -357,14 +359,16 @@ func (h *promise) heard(o gate.Outcome) {
 	}
 }
 
-// changed notes a change of the breaker, whose times are a minute, doubled for
-// each probe that fails up to ten, or of the freeze.
+// changed notes a change of the breaker, whose times are a minute, and a
+// minute and a half from when a probe left that failed, or of the freeze.
 func (h *promise) changed(e collection.Event) {
 	if b := e.Breaker; b != nil {
 		switch b.State {
 		case gate.Open:
 			h.reached["open"]++
-			h.open = h.now.Add(min(10*time.Minute, time.Minute<<min(h.trips, 6)))
+			if h.open = h.now.Add(time.Minute); h.trips > 0 {
+				h.open = h.asked.Add(90 * time.Second)
+			}
 			h.trips++
 			h.since["open"] = h.process
 		case gate.Closed:

@@ -7,6 +7,7 @@ const (
 	pauseLeast    = 250 * time.Millisecond // before the first probe of an episode
 	pauseMost     = 5 * time.Second        // and at most, when no window is known
 	pauseCap      = time.Hour              // before any probe
+	pauseSilent   = 90 * time.Second       // after the one before left, where nothing but silence or 503 speaks
 	pauseWindow   = 1.0 / 16               // of the window that is known
 	pauseLast     = 0.4                    // of the length of the last episode
 	pauseJitter   = 0.3                    // 0.85 to 1.15
@@ -117,6 +118,9 @@ func (p *plateau) rest(now Moment) {
 		until = end
 	} else if end := p.at + scale(p.lasted, sameAgain); !p.weak && end > now+first/2 && end < until {
 		until = end // the best guess for the end of this episode is the length of the last
+	}
+	if p.weak {
+		until = min(until, p.left+pauseSilent)
 	}
 	p.pause = max(p.pause, until) // no refusal cuts it short
 }

@@ -124,3 +124,28 @@ func (p *Provider) Refused() (refused, requests int) {
 	s := p.Score(0, time.Since(p.start)+time.Second)
 	return s.Refusals, s.Requests
 }
+
+// Away makes p refuse everything with a status from one moment to another, or
+// answer nothing if that is 0.
+func (p *Provider) Away(status int, from, to time.Duration) {
+	c := p.model.(*counting)
+	up := c.tell
+	c.tell = func(r *reply, now, wait float64) {
+		up(r, now, wait)
+		if now >= from.Seconds() && now < to.Seconds() {
+			*r = reply{status: status, latency: p.idle, hang: status == 0}
+		}
+	}
+}
+
+// AskedAfter returns how long after a moment the first request arrived.
+func (p *Provider) AskedAfter(at time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.log {
+		if a.at >= at.Seconds() {
+			return time.Duration(a.at*float64(time.Second)) - at
+		}
+	}
+	return 1 << 62
+}
