@@ -134,7 +134,18 @@ func freezeBy(state []byte, now time.Time, f keptFreeze) ([]byte, []collection.E
 	})
 }
 
-// Release returns state without its freeze, as an operator wants it, and the
+// forgive forgets the paces at which the account was refused.
+func (k *kept) forgive() {
+	k.Forgive()
+	for i := range k.Routes {
+		if m := k.Routes[i].Memory; m != nil {
+			m.Forgive()
+		}
+	}
+}
+
+// Release returns state without its freeze, and without the bound that a refusal
+// left on the pace, as an operator wants it, and the
 // event to save it with. It fails if state cannot be read, and returns state
 // as it is and no event if there is no freeze.
 func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
@@ -143,6 +154,7 @@ func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
 			return nil
 		}
 		k.Freeze = nil
+		k.forgive()
 		return []collection.Event{{Time: now, Kind: collection.FreezeChanged,
 			Freeze: &collection.FreezeInfo{Reason: releasedByOperator}}}
 	})

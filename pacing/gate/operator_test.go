@@ -233,3 +233,17 @@ func TestNotesAreBounded(t *testing.T) {
 		t.Errorf("kept %d bytes: %q, %v", len(got.ForcedNote), got.ForcedNote, err)
 	}
 }
+
+// TestReleaseLiftsTheBound that a refusal of the account left on the pace.
+func TestReleaseLiftsTheBound(t *testing.T) {
+	const state = `{"version":1,"recorded_at":"2026-11-21T10:00:00Z","heard_at":"2026-11-21T10:00:00Z","interval_ns":1000000000,
+		"plateau":{"target_per_second":1,"banned_per_second":0.5},"freeze":{"strikes":1,"until":"2026-11-21T10:15:00Z","reason":"forbidden","since":"2026-11-21T10:00:00Z"}}`
+	released, _, err := gate.Release([]byte(state), t0)
+	if err != nil || bytes.Contains(released, []byte("banned_per_second")) {
+		t.Errorf("released: %s, %v", released, err)
+	}
+	g := resume(t, collection.Provider{}, []byte(state), t0)
+	if err := g.Obey(released, t0); err != nil || bytes.Contains(g.Snapshot(t0), []byte("banned_per_second")) {
+		t.Errorf("a run that obeyed: %s, %v", g.Snapshot(t0), err)
+	}
+}

@@ -92,12 +92,24 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 		g.breaker.restore(is.Breaker, &g.clock)
 	}
 	if is.Freeze != was.Freeze {
+		if is.Freeze == nil {
+			g.forgive()
+		}
 		g.freeze = freeze{}
 		g.freeze.restore(is.Freeze, &g.clock)
 	}
 	g.breaker.fence, g.freeze.fence = g.sent, g.sent
 	g.calm = false
 	return nil
+}
+
+// forgive forgets the paces at which the account was refused.
+func (g *Gate) forgive() {
+	for _, r := range g.routes {
+		if l, ok := r.law.(interface{ Forgive() }); ok {
+			l.Forgive()
+		}
+	}
 }
 
 // Hand returns what the next process goes on with: the order, or state with
@@ -126,6 +138,9 @@ func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	is := look{k.Breaker, k.Freeze}
 	if err := o.amend(&is); err != nil {
 		return nil, err
+	}
+	if k.Freeze != nil && is.Freeze == nil {
+		k.forgive()
 	}
 	k.Breaker, k.Freeze, k.Saw, k.RecordedAt = is.Breaker, is.Freeze, nil, saved(now)
 	return json.Marshal(k)

@@ -214,7 +214,10 @@ func (p *plateau) plateauOr(rate float64) float64 {
 	return rate
 }
 
-// forbid remembers the pace at which the account was refused, for ever.
+// Forgive forgets that a pace was forbidden: a person said that it is settled.
+func (p *plateau) Forgive() { p.banned = 0 }
+
+// forbid bounds the pace below the one at which the account was refused.
 func (p *plateau) forbid(now Moment) {
 	p.at = now
 	p.betray()
@@ -223,6 +226,7 @@ func (p *plateau) forbid(now Moment) {
 	if p.banned == 0 || limit < p.banned {
 		p.banned = limit
 	}
+	p.bannedAt, p.bannedFor = now, 0
 	p.climb(min(p.plateauOr(limit), limit))
 	p.r = min(p.r, limit*decrease)
 	p.begin(now)

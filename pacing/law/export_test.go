@@ -68,6 +68,7 @@ type Result struct {
 func NewLearner(start, ceiling float64) Learner { return Learner{newPlateau(start, ceiling, 0.5)} }
 func (l Learner) Rate() float64                 { return l.p.Rate() }
 func (l Learner) Plateau() float64              { return l.p.target }
+func (l Learner) Bound() float64                { return l.p.bound() }
 func (l Learner) Due() time.Time                { return Epoch.Add(max(l.p.tat, l.p.pause) - lead) }
 func (l Learner) Send(now time.Time) Sent       { return l.SendCost(now, 1) }
 

@@ -24,14 +24,18 @@ var usualWindows = [...]time.Duration{10 * time.Second, 30 * time.Second, time.M
 
 // A knowledge is what is known of the limit.
 type knowledge struct {
-	limits  []float64     // estimates that agree, at most four
-	window  time.Duration // that the provider counts in; 0: none was seen
-	banned  float64       // never faster than it; 0: nothing was forbidden
-	first   Moment        // when the first request was asked for
-	guesses int32         // episodes in a row without an estimate
-	lower   int32         // episodes in a row that found less
-	agreed  int32         // episodes in a row that found the same
-	refuted bool          // a plateau that a probe seemed to prove was refused
+	limits []float64     // estimates that agree, at most four
+	window time.Duration // that the provider counts in; 0: none was seen
+	banned float64       // not faster than it; 0: nothing was forbidden
+
+	bannedAt  Moment        // when it was; 0: before this run,
+	bannedFor time.Duration // for so long
+
+	first   Moment // when the first request was asked for
+	guesses int32  // episodes in a row without an estimate
+	lower   int32  // episodes in a row that found less
+	agreed  int32  // episodes in a row that found the same
+	refuted bool   // a plateau that a probe seemed to prove was refused
 
 	began     Moment        // of the count
 	answers   int           // since then

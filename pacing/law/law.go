@@ -160,6 +160,13 @@ type Memory struct {
 	Plateau  *keptPlateau  `json:"plateau,omitempty"`
 }
 
+// Forgive forgets that a pace was forbidden: a person said that it is settled.
+func (m *Memory) Forgive() {
+	if m.Plateau != nil {
+		m.Plateau.Banned, m.Plateau.Held = 0, 0
+	}
+}
+
 // Earned returns the bound that a provider earned whose owner declared no
 // ceiling; 0 if there was one, or it is not known.
 func (m *Memory) Earned() float64 {

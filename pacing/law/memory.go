@@ -5,14 +5,21 @@ import (
 	"time"
 )
 
-// The share of a plateau at which the next run begins, by its age. A pace that
-// was forbidden is believed for ever.
+// The share of a plateau at which the next run begins, by its age.
 const (
 	fullFor   = 2 * time.Hour
 	mostlyFor = 24 * time.Hour
 	halfFor   = 7 * 24 * time.Hour
 	mostly    = 0.8
 	half      = 0.5
+)
+
+// A bound that a 403 left rises by a quarter for each day in which it held, so
+// that it is tried gently, and after a week or two binds no more.
+const (
+	banHolds = 24 * time.Hour
+	banRises = 1.25
+	banMost  = 60 // times at once, so that it stays a number
 )
 
 // calmFor is how long a run looks for no more than the one before it found:
@@ -27,6 +34,7 @@ type keptPlateau struct {
 	Target float64       `json:"target_per_second,omitempty"`
 	Limit  float64       `json:"limit_per_second,omitempty"` // 0: the target is not confirmed
 	Banned float64       `json:"banned_per_second,omitempty"`
+	Held   time.Duration `json:"banned_held_ns,omitempty"` // for how long that held, since it last changed
 	Window time.Duration `json:"window_ns,omitempty"`
 	Agreed int32         `json:"confirmed,omitempty"` // how often the limit was
 	Every  int           `json:"probe_every,omitempty"`
@@ -44,6 +52,9 @@ type keptPlateau struct {
 func (p *plateau) Keep() Memory {
 	var m Memory
 	kp := keptPlateau{Banned: p.banned}
+	if p.banned > 0 {
+		kp.Held = p.bannedFor + p.settled - max(p.first, p.bannedAt)
+	}
 	if p.heard {
 		target := p.heldPace()
 		if len(p.limits) == 0 && !p.slowBeyond {
@@ -101,7 +112,9 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 		kp = *m.Plateau
 	}
 	if sane(kp.Banned) {
-		p.banned = kp.Banned
+		held := max(0, kp.Held) + age
+		p.banned = kp.Banned * math.Pow(banRises, float64(min(held/banHolds, banMost)))
+		p.bannedFor = held % banHolds
 		p.r = min(p.r, p.banned)
 	}
 	if !sane(kp.Target) || age > halfFor {

@@ -137,7 +137,8 @@ func TestLone503LowersNothing(t *testing.T) {
 }
 
 // TestPlateauAge: the age of a plateau lowers where a run begins, and not what is
-// known; and what a ban taught is believed for ever.
+// known. What a 403 taught is tried again: its bound rises a little for each day
+// that it held, and an operator lifts it.
 func TestPlateauAge(t *testing.T) {
 	l := &limited{Learner: law.NewLearner(1, 20), now: t0, at: t0, rate: 8}
 	l.run(20 * time.Minute)
@@ -169,10 +170,21 @@ func TestPlateauAge(t *testing.T) {
 	at, _ := l.Next(l.now)
 	s := l.Send(at)
 	l.Result(s, law.Result{Refused: true}, at)
-	banned := law.NewLearner(10, 20)
-	banned.Restore(l.Keep(), 1000*24*time.Hour)
-	if got := banned.Rate(); got > 0.75*plateau || got == 0 {
-		t.Errorf("three years after a ban at %v/s the pace is %v", plateau, got)
+	k = l.Keep()
+	for age, want := range map[time.Duration]float64{time.Hour: 0.7, 25 * time.Hour: 0.7 * 1.25, 24 * 30 * time.Hour: 2} {
+		banned := law.NewLearner(20, 20)
+		banned.Restore(k, age)
+		if got := banned.Bound() / plateau; math.Abs(got-want) > 0.15 && !(want == 2 && got > want) {
+			t.Errorf("%v after a 403 at %v/s the bound is %v of it, want %v", age, plateau, got, want)
+		}
+		if again := banned.Keep(); age == 25*time.Hour && again.Plateau.Held != time.Hour {
+			t.Errorf("of the second day %v are kept, want 1h", again.Plateau.Held)
+		}
+	}
+	k.Forgive()
+	forgiven := law.NewLearner(20, 20)
+	if forgiven.Restore(k, time.Hour); forgiven.Bound() != 20 {
+		t.Errorf("after an operator released it the bound is %v/s, want that of the owner", forgiven.Bound())
 	}
 }
 
