@@ -74,19 +74,20 @@ type Governor struct {
 	desk      Desk
 	saveOrder sync.Mutex // states are saved in their order
 
-	mu        sync.Mutex // taken after the desk's own
-	broken    error      // of a save: nothing leaves any more
-	announced *desk.Turn // whose wait was told
-	accounted time.Time
-	unsaved   []collection.Event // changes of the rate, the newest of them
-	backoff   *collection.BackoffInfo
-	heard     meter.Announced    // limits of the provider that were told
-	reported  float64            // the rate that was last told
-	ceiling   *float64           // the strictest pace the owner allows; nil: none declared
-	pending   []collection.Event // told after mu is released
-	telling   bool               // somebody is telling
-	told      *sync.Cond         // nobody is any more
-	probe     func(waits int)    // for tests: the waits of each attempt
+	mu         sync.Mutex // taken after the desk's own
+	broken     error      // of a save: nothing leaves any more
+	announced  *desk.Turn // whose wait was told
+	accounted  time.Time
+	unsaved    []collection.Event // changes of the rate, the newest of them
+	backoff    *collection.BackoffInfo
+	heard      meter.Announced    // limits of the provider that were told
+	remembered time.Time          // when what was learned was last saved though all was well
+	reported   float64            // the rate that was last told
+	ceiling    *float64           // the strictest pace the owner allows; nil: none declared
+	pending    []collection.Event // told after mu is released
+	telling    bool               // somebody is telling
+	told       *sync.Cond         // nobody is any more
+	probe      func(waits int)    // for tests: the waits of each attempt
 }
 
 // A Desk gives turns at a gate: see [desk.Desk], which is that of one process.
@@ -140,6 +141,7 @@ func New(c Config) (*Governor, error) {
 	}
 	g.told = sync.NewCond(&g.mu)
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}
+	g.remembered = time.Now()
 	status := g.desk.Status()
 	g.reported, g.ceiling = status.PerSecond, status.Ceiling
 	return g, nil
@@ -174,6 +176,27 @@ func (g *Governor) Client() *http.Client { return g.client }
 // Flush saves what was learned.
 func (g *Governor) Flush(ctx context.Context) error {
 	return g.keep(ctx, func() []byte { return g.desk.State(true) })
+}
+
+// rememberEvery is how often what was learned is saved while all is well.
+const rememberEvery = 2 * time.Second
+
+// Remember saves what was learned so far, at most every two seconds. It is for
+// callers who have just written something else that must last: so a process that
+// is killed knows the pace of two seconds before. After an error of it no request
+// leaves any more.
+func (g *Governor) Remember(ctx context.Context) error {
+	g.mu.Lock()
+	now := time.Now()
+	due := now.Sub(g.remembered) >= rememberEvery
+	if due {
+		g.remembered = now
+	}
+	g.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return g.keep(ctx, func() []byte { return g.desk.State(false) })
 }
 
 // Status returns how things stand.

@@ -1,6 +1,7 @@
 package pacing_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"testing/synctest"
@@ -150,6 +151,33 @@ func TestIdleRunsDoNotKeepAPaceFresh(t *testing.T) {
 		}
 		if got := govern(t, pacing.Config{Base: serve(ok), Restore: d.state, Law: law.AIMD}).Status().PerSecond; got != 1 {
 			t.Errorf("8 hours after the last answer the pace is %v/s, want 1", got)
+		}
+	})
+}
+
+// TestRememberIsRare: what was learned is saved while all is well, so that a
+// process that is killed has not learned it in vain, and every two seconds at most.
+func TestRememberIsRare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d disk
+		saves := 0
+		g := govern(t, pacing.Config{Base: serve(ok), Save: func(ctx context.Context, state []byte, events ...collection.Event) error {
+			saves++
+			return d.save(ctx, state, events...)
+		}})
+		begun := time.Now()
+		for range 60 {
+			mustFetch(t, g)
+			if err := g.Remember(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if most := int(time.Since(begun) / (2 * time.Second)); saves < most/2 || saves > most {
+			t.Errorf("%d saves in %v, want one in two seconds", saves, time.Since(begun))
+		}
+		killed, err := gate.Inspect(d.state, time.Now())
+		if err != nil || killed.PerSecond < 0.9*g.Status().PerSecond {
+			t.Errorf("a killed process has left %v/s, %v, want %v/s", killed.PerSecond, err, g.Status().PerSecond)
 		}
 	})
 }

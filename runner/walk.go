@@ -309,6 +309,8 @@ func (r *Runner) save(slice collection.Slice) (collection.Committed, error) {
 	if err != nil {
 		return done, err
 	}
+	// The slice is safe. If the pace cannot be saved, the next request says so.
+	_ = r.governor.Remember(context.Background())
 	r.mu.Lock()
 	r.tally.GapsShut += int64(len(done.Closed))
 	if slice.Leaves != nil {
