@@ -12,6 +12,7 @@ type Told struct {
 	Total   int64  // how many records the provider says the list has; see By
 	By      string // where it says so, for people: "the header X-WP-Total"; "" if it does not
 	Pages   bool   // Total counts pages
+	First   bool   // the page was asked for without a token: it begins a pass
 	Partial bool   // the page was asked for from a mark: the total may count what the mark leaves out
 	Counted bool   // the pages are numbered by us: records can move between them unseen
 	Tie     bool   // the walk leaves records of one mark here, which took several pages
@@ -63,23 +64,29 @@ type Evidence struct {
 	End      End    `json:"end,omitempty"`
 	Last     string `json:"last,omitempty"`    // a hash of the key of the last record
 	Before   int64  `json:"before,omitempty"`  // distinct records of the complete walk before
-	Stored   int64  `json:"stored,omitempty"`  // records that the place has inserted, ever
+	Whole    int64  `json:"whole,omitempty"`   // the total as told when the walk asked for everything; 0: it did not, or was not told
+	Stored   int64  `json:"stored,omitempty"`  // records that the stream has, where that is asked for; 0: not known
 	Refuted  int64  `json:"refuted,omitempty"` // passes in a row that ended in a contradiction
 }
 
 // Distinct returns the number of distinct records that the pass delivered.
 func (e Evidence) Distinct() int64 { return e.Records - e.Again }
 
-// With returns e after sl, which commit stored; of its records, inserted were
-// new to the store, again had come before in the pass, and replaced of these had other bytes.
-// A slice that starts at the start of a walk, or of a new pass, begins anew.
-func (e Evidence) With(sl *Slice, commit, inserted, again, replaced int64) Evidence {
+// With returns e after sl, which commit stored; of its records, again had come
+// before in the pass, and replaced of these had other bytes. stored is how many
+// records the stream has then, if sl.AsksStored. A slice that starts at the start
+// of a walk, or of a new pass, begins anew.
+func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidence {
 	if sl.BeginsPass() {
 		before := e.Before
 		if sl.From.Done {
 			before = e.Distinct()
 		}
-		e = Evidence{Pass: commit, Before: before, Stored: e.Stored, Refuted: e.Refuted}
+		whole := e.Whole
+		if sl.From.Done || !sl.Told.Partial {
+			whole = 0
+		}
+		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted}
 	}
 	if e.Pass == 0 {
 		e.Holes++ // the pages before this one are not known
@@ -88,6 +95,9 @@ func (e Evidence) With(sl *Slice, commit, inserted, again, replaced int64) Evide
 		switch {
 		case e.By == "":
 			e.First = told.Total
+			if !told.Partial && !told.Pages {
+				e.Whole = told.Total
+			}
 		case told.Total < e.Total:
 			e.Fell++
 		}
@@ -106,7 +116,10 @@ func (e Evidence) With(sl *Slice, commit, inserted, again, replaced int64) Evide
 	e.Partial, e.Tied, e.End = sl.Told.Partial, sl.Told.Tie, sl.Told.End
 	e.Pages++
 	e.Records += int64(len(sl.Records) + len(sl.Rejected))
-	e.Stored += inserted
+	e.Stored = stored
+	if len(sl.Rejected) > 0 {
+		e.Whole = 0 // what is in quarantine is not stored
+	}
 	e.Again += again
 	e.Replaced += replaced
 	if sl.Told.Last != "" {
@@ -138,12 +151,19 @@ func (s *Slice) shows(last string) bool {
 	return slices.ContainsFunc(s.Records, func(r Record) bool { return hashOf(r.Key) == last })
 }
 
-// BeginsPass reports whether s is the first slice of a pass.
-func (s *Slice) BeginsPass() bool { return s.From.Token == "" || s.From.Done }
+// BeginsPass reports whether s is the first slice of a pass. Its From is that of
+// the pass before if its walk begins anew.
+func (s *Slice) BeginsPass() bool { return s.Told.First || s.From.Token == "" || s.From.Done }
 
 // Tracked reports whether the keys of the slice are told from those that its
 // pass delivered before: a pass of one page has no page before.
 func (s *Slice) Tracked() bool { return !s.BeginsPass() || s.Next.Token != "" }
+
+// AsksStored reports whether the evidence wants to know how many records the
+// stream has: a page that ends a walk was asked for from a mark.
+func (s *Slice) AsksStored() bool {
+	return s.Partition == "" && s.Told.Partial && s.Told.End != ""
+}
 
 // Kept reports whether the evidence is worth storing for a place whose
 // checkpoint is next: most partitions have one page that says nothing of the
@@ -189,7 +209,9 @@ func (e Evidence) short() string {
 	had := e.Distinct()
 	what := "came"
 	switch {
-	case e.By == "":
+	case e.Partial && 0 < e.Stored && e.Stored < e.Whole:
+		return fmt.Sprintf("the provider said %d when the walk asked for everything, and %d are stored; if it counts something else, the stream says so: total: ignore", e.Whole, e.Stored)
+	case e.By == "", e.Partial && e.Stored == 0:
 		return ""
 	case e.InPages && e.First == 1 && e.Pages > 1 && e.Total == e.Pages:
 		return fmt.Sprintf("%s says 1 on the first page and %d on page %d: it may be the number of the page", e.By, e.Total, e.Pages)
@@ -208,7 +230,7 @@ func (e Evidence) short() string {
 // told; "" if its end is sure.
 func (e Evidence) Doubt() string {
 	switch {
-	case e.End != "" && e.Records == 0 && e.Stored == 0 && e.By == "":
+	case e.End != "" && e.Records == 0 && !e.Partial && e.By == "":
 		return "no records at all"
 	case !e.Counted || e.Pages <= 1 || e.Seams > 0 || e.By != "":
 		return ""

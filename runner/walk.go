@@ -31,6 +31,7 @@ func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collecti
 // ctx names the stream.
 func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string, guard *repeats) error {
 	from := r.startAt(stream, at, checkpoint, version)
+	again := false // a pass was made again, which a run does once in a walk
 	for skipped := 0; ; skipped++ {
 		fresh := guard.fresh
 		reached, err := r.follow(ctx, at, checkpoint, from, guard)
@@ -40,8 +41,9 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 			}
 			return nil
 		}
-		if errors.Is(err, errAgain) {
-			checkpoint, guard = reached, r.newRepeats() // which has not seen the pages of this pass
+		if errors.Is(err, errAgain) && !again {
+			again, guard = true, r.newRepeats() // which has not seen the pages of this pass
+			checkpoint, from = reached, r.startAt(stream, at, reached, version)
 			continue
 		}
 		if guard.fresh != fresh {
@@ -140,7 +142,7 @@ func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint, fr
 		}
 		checkpoint = done.Next
 		if checkpoint != slice.Next {
-			return checkpoint, r.refuted(done.Evidence)
+			return checkpoint, refuted(done.Evidence)
 		}
 		if checkpoint.Done {
 			for _, warning := range done.Evidence.Warnings() {
@@ -159,13 +161,14 @@ func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint, fr
 // The second one shows that another does not help, in this run or the next.
 const mostRefuted = 2
 
-// refuted returns what follows a pass whose evidence says that it did not
-// deliver all there is: errAgain, or a stop for the gap that it leaves.
-func (r *Runner) refuted(e collection.Evidence) error {
+// refuted returns the stop for a pass whose evidence says that it did not deliver
+// all there is: errAgain is its cause if it may be made again.
+func refuted(e collection.Evidence) error {
+	stop := &collection.Stop{Reason: collection.BadPage, Detail: e.Contradiction(), Err: collection.ErrNoProgress}
 	if e.Refuted < mostRefuted {
-		return errAgain
+		stop.Err = errAgain
 	}
-	return &collection.Stop{Reason: collection.BadPage, Detail: e.Contradiction(), Err: collection.ErrNoProgress}
+	return stop
 }
 
 var (

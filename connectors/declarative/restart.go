@@ -38,7 +38,7 @@ func (st *stream) meanings() meanings {
 	}
 	parts = append(parts, "get "+st.get.text, "records "+st.records.text)
 	if st.since != nil {
-		parts = append(parts, "since "+st.since.field.text, "start "+st.since.start.text)
+		parts = append(parts, "since "+st.since.field.text, "param "+st.since.param, "start "+st.since.start.text)
 	}
 	return meanings{digestOf(strings.Join(parts, "\n")), digestOf(tokensOf(st.page))}
 }

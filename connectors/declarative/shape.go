@@ -279,7 +279,9 @@ func headerFields(k keywords) keywords {
 	for i, name := range reserved {
 		ours[i] = folded(name)
 	}
-	k["additionalProperties"] = plain()
+	k["additionalProperties"] = keywords{"allOf": []keywords{
+		plain(), not(keywords{"type": "string", "pattern": `[\x00-\x08\x0a-\x1f\x7f]`}), // see unsendable
+	}}
 	k["propertyNames"] = keywords{"allOf": []keywords{
 		{"pattern": headerName}, not(keywords{"pattern": `^(` + strings.Join(ours, "|") + `)$`}),
 	}}

@@ -110,10 +110,15 @@ func (f footing) startOver() string {
 }
 
 // restart returns the cursor from which the pass that the page at from belongs
-// to is made again.
-func (w *walk) restart(win window, f footing, from collection.Cursor) *collection.Cursor {
+// to is made again. At its end, a walk that asked for everything is: what it was
+// told of the whole concerns all of it.
+func (w *walk) restart(win window, f footing, from collection.Cursor, end bool) *collection.Cursor {
 	again := collection.Cursor{Since: from.Since, Version: from.Version, High: f.startOver()}
-	if w.st.since != nil && w.st.since.ordered && win.high == "" {
+	switch {
+	case w.st.since == nil || !w.st.since.ordered:
+	case end && win.all:
+		again.Since = ""
+	case win.high == "":
 		win.tie = tie{}
 		again.High = win.cursorHigh()
 	}

@@ -56,6 +56,7 @@ type window struct {
 	high   string // the highest mark of an unordered walk; in an ordered one, not empty once it gave up order
 	bound  bound
 	tie    tie
+	all    bool   // the walk asked for everything at its start
 	shorts shorts
 	promise
 	had   string // the tie that the walk before ended with
@@ -76,6 +77,7 @@ type footing struct {
 	tie
 	shorts
 	promise
+	All bool   `json:"all,omitempty"` // the walk asked for everything at its start
 	Had string `json:"had,omitempty"`
 }
 
@@ -119,7 +121,7 @@ func (f footing) text() string {
 }
 
 func (w window) cursorHigh() string {
-	return footing{w.anchor, w.high, w.bound, w.tie, w.shorts, w.promise, w.had}.text()
+	return footing{w.anchor, w.high, w.bound, w.tie, w.shorts, w.promise, w.all, w.had}.text()
 }
 
 // done returns the High of a cursor at the end of the walk.
@@ -133,7 +135,7 @@ func (w window) done() string {
 // walk would turn in circles inside it. It never reaches before the start.
 func (s *since) open(from collection.Cursor, start string) (window, error) {
 	f, err := footingOf(from.High)
-	w := window{since: from.Since, anchor: f.From, high: f.High, bound: f.bound, tie: f.tie, had: f.Had, shorts: f.shorts, promise: f.promise}
+	w := window{since: from.Since, anchor: f.From, high: f.High, bound: f.bound, tie: f.tie, had: f.Had, shorts: f.shorts, promise: f.promise, all: f.All}
 	if err != nil {
 		return w, err
 	}
@@ -151,6 +153,7 @@ func (s *since) open(from collection.Cursor, start string) (window, error) {
 	default:
 		asked = w.since
 	}
+	w.all = w.all || from.Token == "" && asked == ""
 	w.asked, err = s.form(asked)
 	return w, err
 }

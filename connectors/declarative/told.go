@@ -14,10 +14,10 @@ import (
 // that it is a part of. A detail is not a part of anything.
 func (w *walk) told(p *page, asked, token, next string) collection.Told {
 	if w.st.Role == collection.Detail {
-		return collection.Told{}
+		return collection.Told{First: token == ""}
 	}
 	told := w.total(p)
-	told.Partial = asked != ""
+	told.First, told.Partial = token == "", asked != ""
 	told.Counted = w.numbered(p, token, next)
 	if next == "" {
 		told.End = w.st.page.end(p)

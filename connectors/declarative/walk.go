@@ -154,7 +154,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	}
 	s.Told = w.told(p, win.asked, from.Token, token)
 	if w.st.Role == collection.List && (token == "" || w.st.since != nil) {
-		s.Else = w.restart(win, f, from)
+		s.Else = w.restart(win, f, from, token == "")
 	}
 	known = w.noteShort(p, token, known)
 	if w.st.since == nil {
@@ -218,7 +218,7 @@ func (w *walk) unanswered(win window, p *page, next string) *collection.Warning 
 func (w *walk) end(p *page, next string) error {
 	_, byHeader := w.st.page.(byHeader)
 	_, one := w.st.page.(onePage)
-	if next != "" || byHeader || w.st.Role == collection.Detail || len(p.elements) == 0 && !one {
+	if next != "" || byHeader || p.reached || w.st.Role == collection.Detail || len(p.elements) == 0 && !one {
 		return nil
 	}
 	if one && !w.tellsTotal(p) {

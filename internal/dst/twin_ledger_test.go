@@ -109,7 +109,7 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 	result.Changed, result.Rejected, result.Older, seen = l.put(sl, l.passOf(at, sl, moves, result.Commit))
 	if moves {
 		to := collection.Checkpoint{Place: sl.Place, Commit: result.Commit, Epoch: l.epoch, SavedAt: now}
-		to.Evidence, to.Cursor = at.Evidence.With(&sl, result.Commit, seen.inserted, seen.again, seen.replaced).Judged(&sl)
+		to.Evidence, to.Cursor = at.Evidence.With(&sl, result.Commit, l.stored(&sl), seen.again, seen.replaced).Judged(&sl)
 		if sl.Next = to.Cursor; !to.Evidence.Kept(sl.Place, to.Cursor) {
 			to.Evidence = collection.Evidence{}
 		}
@@ -140,8 +140,16 @@ func (l *twinLedger) passOf(at collection.Checkpoint, sl collection.Slice, moves
 	return at.Evidence.Pass
 }
 
+// stored returns how many records the stream of a slice has, if that is asked for.
+func (l *twinLedger) stored(sl *collection.Slice) int64 {
+	if !sl.AsksStored() {
+		return 0
+	}
+	return int64(len(l.twin.shelves[sl.Stream].keys))
+}
+
 // delivered counts the records of a slice as its evidence does.
-type delivered struct{ inserted, again, replaced int64 }
+type delivered struct{ again, replaced int64 }
 
 // put stores the records of a slice, and returns how many are new or other
 // than they were, how many are in quarantine now, and how many are older than
@@ -153,7 +161,6 @@ func (l *twinLedger) put(sl collection.Slice, pass int64) (changed, rejected, ol
 		was, known := shelf.records[r.Key]
 		switch {
 		case !known:
-			seen.inserted++
 		case pass != 0 && was.partition == sl.Partition && was.pass == pass:
 			seen.again++
 			if was.data != string(r.Data) {

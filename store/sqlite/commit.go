@@ -102,7 +102,13 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	next := here.at
 	if moves {
 		next = collection.Checkpoint{Commit: b.last, Epoch: b.ledger.epoch}
-		evidence := here.at.Evidence.With(sl, b.last, n.inserted, n.again, n.replaced)
+		stored := int64(0)
+		if sl.AsksStored() {
+			if err := b.row(`SELECT records FROM streams WHERE id = ?`, s.id).Scan(&stored); err != nil {
+				return err
+			}
+		}
+		evidence := here.at.Evidence.With(sl, b.last, stored, n.again, n.replaced)
 		next.Evidence, next.Cursor = evidence.Judged(sl)
 		if err := saveCheckpoint(b.tx, here.partition, sl.Place, next); err != nil {
 			return err
