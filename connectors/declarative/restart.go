@@ -37,10 +37,12 @@ func (st *stream) meanings() meanings {
 		parts = append(parts, "key "+k.path.text)
 	}
 	parts = append(parts, "get "+st.get.text, "records "+st.records.text)
+	tokens := tokensOf(st.page)
 	if st.since != nil {
-		parts = append(parts, "since "+st.since.field.text, "param "+st.since.param, "start "+st.since.start.text)
+		tokens += ", since " + st.since.param // what pages behind a mark were asked for with
+		parts = append(parts, "since "+st.since.field.text, "start "+st.since.start.text)
 	}
-	return meanings{digestOf(strings.Join(parts, "\n")), digestOf(tokensOf(st.page))}
+	return meanings{digestOf(strings.Join(parts, "\n")), digestOf(tokens)}
 }
 
 // tokensOf says what the tokens of a paging stand for. An offset counts records,

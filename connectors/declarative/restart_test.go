@@ -48,7 +48,7 @@ streams:
 		{"", "", ""},
 		{"X-A: a", "X-A: b", ""},
 		{"lookback: 1s", "lookback: 2s", ""},
-		{"param: since", "param: after", ""},
+		{"param: since", "param: after", "token"},
 		{"size: 2", "size: 3", "token"},
 		{"number: {param: page, size_param: per, size: 2}", "cursor: {from: next, param: page}", "token"},
 		{"number: {param: page, size_param: per, size: 2}", "offset: {param: page, limit_param: per, limit: 2}", "token"},

@@ -216,7 +216,8 @@ func (h *history) unfinished(r rest, lane collection.Lane) (open []string) {
 }
 
 // checkVerdict is I24: success is said only where nothing is left, and a
-// planned pause only where what is left is planned.
+// planned pause only where what is left is planned; or was refused to an account
+// that has been answered since, and waits for its turn.
 func (h *history) checkVerdict(now rest, e end) {
 	if e.held || e.dead || e.err != nil {
 		return
@@ -230,6 +231,11 @@ func (h *history) checkVerdict(now rest, e end) {
 			continue
 		}
 		if g.reason == collection.Gone {
+			continue
+		}
+		refused := g.reason == collection.Auth || g.reason == collection.Frozen || g.reason == collection.Suspended
+		if refused && g.state != collection.GapDead && e.run.Tally.Slices > 0 && e.run.Outcome == collection.Deferred {
+			h.count("refused before")
 			continue
 		}
 		success := e.run.Outcome == collection.Complete || e.run.Outcome == collection.NothingNew

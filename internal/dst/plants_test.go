@@ -95,7 +95,7 @@ func inStore(name string, commit func(*process, store.Ledger, []collection.Slice
 func unknownIgnored(l store.Ledger, group []collection.Slice) ([]collection.Committed, error) {
 	done, err := l.Commit(context.Background(), group...)
 	if errors.Is(err, collection.ErrUnknown) {
-		return make([]collection.Committed, len(group)), nil
+		return asIfCommitted(group), nil
 	}
 	return done, err
 }
@@ -111,9 +111,18 @@ func unknownRepeated(l store.Ledger, group []collection.Slice) ([]collection.Com
 func fullIgnored(l store.Ledger, group []collection.Slice) ([]collection.Committed, error) {
 	done, err := l.Commit(context.Background(), group...)
 	if errors.Is(err, collection.ErrFull) {
-		return make([]collection.Committed, len(group)), nil
+		return asIfCommitted(group), nil
 	}
 	return done, err
+}
+
+// asIfCommitted is what a store answers that committed a group.
+func asIfCommitted(group []collection.Slice) []collection.Committed {
+	done := make([]collection.Committed, len(group))
+	for i, s := range group {
+		done[i].Next = s.Next
+	}
+	return done
 }
 
 func dropping(reason collection.Reason) func(store.Ledger, bool, []collection.Gap) ([]collection.Gap, error) {
