@@ -56,7 +56,7 @@ type window struct {
 	high   string // the highest mark of an unordered walk; in an ordered one, not empty once it gave up order
 	bound  bound
 	tie    tie
-	all    bool   // the walk asked for everything at its start
+	all    bool // the walk asked for everything at its start
 	shorts shorts
 	promise
 	had   string // the tie that the walk before ended with
