@@ -289,6 +289,7 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 	sum.Provider, sum.Flags = s.target.connector.Provider().Name, s.repeat()
 	sum.RequestCap, sum.State = s.options.maxRequests, home(s.settings.State, s.env)
 	if s.show.runner != nil {
+		sum.Unseen = s.show.runner.Unseen()
 		pace := s.show.runner.Pace()
 		sum.RateStart, sum.RateEnd, sum.Learned = s.show.first, pace.PerSecond, pace.Learned
 		if pace.Ceiling != nil {

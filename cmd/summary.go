@@ -46,6 +46,7 @@ type summary struct {
 	State      string   // path of the database, as people write it
 	Views      []string // SQL views of the streams
 	Doubts     string   // what cannot be known of a complete walk
+	Unseen     []string // streams whose walk was only finished
 }
 
 // summaryOf returns the summary of run; what the run does not know is left to
@@ -109,6 +110,9 @@ func (s summary) render(columns int, c caps) string {
 // answered, if a later run is to go on as if nothing had been wrong.
 func (s summary) verdict() string {
 	verdict := s.outcomeWords()
+	if success := s.Outcome == collection.Complete || s.Outcome == collection.NothingNew; success && len(s.Unseen) > 0 {
+		verdict += fmt.Sprintf(" That is what an earlier run began: what is new in %s since then is for the next run.", clean(strings.Join(s.Unseen, ", ")))
+	}
 	goesOn := s.Outcome == collection.Deferred || s.Outcome == collection.Waiting
 	if goesOn && unanswered(collection.Run{Metrics: s.Metrics, Tally: s.This}) {
 		verdict += " But " + withReason(noneOf(s.This.Requests), clean(s.Trouble)) + "."

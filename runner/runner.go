@@ -81,15 +81,16 @@ type Runner struct {
 	limits   collection.Limits
 	commits  *committer
 
-	mu    sync.Mutex
-	stop  *collection.Stop // what ends the run; nil while it goes on
-	stops []Stopped
-	tally collection.Tally
-	wait  *collection.WaitInfo      // under way; nil: none
-	anew  bool                      // what came to its end is begun anew
-	left  map[collection.Place]bool // homes that this run left a gap at
-	done  map[collection.Place]bool // homes that need nothing more in this run
-	begun map[collection.Place]bool // places whose walk began anew though it was not finished
+	mu     sync.Mutex
+	stop   *collection.Stop // what ends the run; nil while it goes on
+	stops  []Stopped
+	tally  collection.Tally
+	wait   *collection.WaitInfo      // under way; nil: none
+	anew   bool                      // what came to its end is begun anew
+	left   map[collection.Place]bool // homes that this run left a gap at
+	done   map[collection.Place]bool // homes that need nothing more in this run
+	unseen []string                  // finished streams in which the run did not look for what is new
+	begun  map[collection.Place]bool // places whose walk began anew though it was not finished
 
 	warned  map[warningKind]int
 	streaks map[string]streak // by stream
@@ -206,6 +207,14 @@ func (r *Runner) Stops() []Stopped {
 	return slices.Clone(r.stops)
 }
 
+// Unseen returns the streams that are complete as of an earlier run, or of what an
+// earlier run began: this one finished what was begun, and did not walk them anew.
+func (r *Runner) Unseen() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.unseen)
+}
+
 // An UnknownStreamError says that a stream was asked for that the connector
 // does not have.
 type UnknownStreamError struct {
@@ -241,7 +250,7 @@ func (r *Runner) work(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return r.lookAgain(ctx)
 }
 
 // probe asks whether the account is the right one, if the connector knows how.
@@ -295,6 +304,46 @@ func (r *Runner) goOn(ctx context.Context) error {
 	for i, state := range states {
 		if state.Checkpoint.Done && r.streams[i].Parent == "" && !r.lost(state) {
 			r.finish(homes[i])
+		}
+	}
+	return nil
+}
+
+// lookAgain asks once for what is new in the streams that came to their ends
+// when, or before, the run finished what an earlier one had begun: without it, the
+// run would call itself complete as of then. It asks from the marks of streams that
+// have one; a list without a mark would be walked whole.
+func (r *Runner) lookAgain(ctx context.Context) error {
+	if r.anew || r.Run.Lane == collection.Backfill {
+		return nil
+	}
+	for _, stream := range r.streams {
+		at := r.home(stream)
+		states, err := r.Ledger.Places(ctx, []collection.Place{at})
+		if err != nil {
+			return err
+		}
+		state := states[0]
+		if r.ended() != nil || !state.Checkpoint.Done || state.Owed {
+			continue
+		}
+		if state.Checkpoint.Since == "" && stream.Parent == "" {
+			r.mu.Lock()
+			r.unseen = append(r.unseen, stream.Name)
+			r.mu.Unlock()
+			continue
+		}
+		r.unfinish(at)
+		if stream.Parent != "" {
+			err = r.pass(ctx, stream, state.Checkpoint.Cursor)
+		} else {
+			err = r.walk(ctx, stream, at, state.Checkpoint.Cursor, "")
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.recover(ctx, []string{stream.Name}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -392,6 +441,13 @@ func (r *Runner) finish(at collection.Place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done[at] = true
+}
+
+// unfinish notes that a stream is taken on once more.
+func (r *Runner) unfinish(at collection.Place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.done, at)
 }
 
 func (r *Runner) finished(at collection.Place) bool {
