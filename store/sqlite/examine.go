@@ -62,6 +62,8 @@ type examination struct {
 	Report
 	path string
 	tx   *sql.Tx // one state of the database for all questions
+
+	stranger bool // it holds what collect did not make
 }
 
 // found takes damage into the report, and returns any other error.
@@ -82,9 +84,12 @@ func (x *examination) all(ctx context.Context, s *Store) (err error) {
 	}
 	defer x.tx.Rollback() // nothing was written
 	for _, ask := range []func(context.Context) error{
-		x.version, x.pages, x.references, x.counts, x.views, x.records, x.quarantine, x.cursors, x.words,
+		x.version, x.foreign, x.pages, x.references, x.counts, x.views, x.records, x.quarantine, x.cursors, x.words,
 	} {
 		err := ask(ctx)
+		if x.stranger {
+			return nil
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A database that somebody handed over may hold more than a store does: a trigger
+// runs with each write of ours, and a view in the place of a table, or one that
+// never ends, with each question.
+
+// endless matches a view that is made of a query of its own. Ours are not.
+var endless = regexp.MustCompile(`(?i)\bwith\s+(recursive\s+)?["'\x60\[\w]+\s*(\([^)]*\)\s*)?as\s`)
+
+// foreign reports what no migration and no view of a stream put into the schema.
+// Nothing else is asked of a database that has such a thing.
+func (x *examination) foreign(ctx context.Context) error {
+	ours, err := objects(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := x.tx.QueryContext(ctx, `SELECT type, name, coalesce(sql, ''), name IN (SELECT view FROM streams NOT INDEXED) FROM sqlite_schema`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // Err tells
+	for rows.Next() {
+		var kind, name, text string
+		var stream bool
+		if err := rows.Scan(&kind, &name, &text, &stream); err != nil {
+			return err
+		}
+		known := ours[name] == kind || kind == "view" && stream && ours[name] == ""
+		virtual := strings.HasPrefix(strings.ToUpper(strings.TrimSpace(text)), "CREATE VIRTUAL")
+		own := strings.HasPrefix(name, "sqlite_") && text == "" // an index of a constraint
+		if !own && (!known || virtual || kind == "view" && endless.MatchString(text)) {
+			x.stranger = true
+			x.Problems = append(x.Problems, fmt.Sprintf("it holds a %s that collect did not make: %q", kind, name))
+		}
+	}
+	return rows.Err()
+}
+
+// objects returns the kinds of what migrations make, by name.
+func objects(ctx context.Context) (map[string]string, error) {
+	db := open(":memory:")
+	db.SetMaxOpenConns(1)
+	defer db.Close() // it holds nothing
+	if err := applyMissing(ctx, db, never); err != nil {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, `SELECT name, type FROM sqlite_schema`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() // Err tells
+	kinds := map[string]string{}
+	for rows.Next() {
+		var name, kind string
+		if err := rows.Scan(&name, &kind); err != nil {
+			return nil, err
+		}
+		kinds[name] = kind
+	}
+	return kinds, rows.Err()
+}
