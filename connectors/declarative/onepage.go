@@ -72,12 +72,29 @@ func (w *walk) tellsTotal(p *page) bool {
 // holders are the objects of an envelope that say how a list goes on.
 var holders = []string{"links", "_links", "meta", "_meta", "metadata", "paging", "pagination", "page_info", "pageInfo", "response_metadata"}
 
+// mores are members that are true while there is more.
+var mores = []string{"has_more", "hasMore", "more", "has_next_page", "hasNextPage"}
+
+// saysMore returns the name of a member of the envelope of a list that says that
+// there is more; "" if none does.
+func saysMore(body []byte, records path) (name string) {
+	if body == nil {
+		return ""
+	}
+	inEnvelope(body, records, func(key, value gjson.Result) bool {
+		if value.Type == gjson.True && slices.Contains(mores, key.Str) {
+			name = key.Str
+		}
+		return name == ""
+	})
+	return name
+}
+
 // leadsOn returns the name of a member of the envelope of a list that leads to
 // another page, or says that there is one; "" if there is none.
 func leadsOn(body []byte, records path) (name string) {
 	inEnvelope(body, records, func(key, value gjson.Result) bool {
-		more := key.Str == "has_more" || key.Str == "hasMore" || key.Str == "more"
-		if leadingOn.MatchString(key.Str) && !leadingAway.MatchString(key.Str) && hasValue(value) || more && value.Type == gjson.True {
+		if leadingOn.MatchString(key.Str) && !leadingAway.MatchString(key.Str) && hasValue(value) {
 			name = "…"
 			if plainName.MatchString(key.Str) {
 				name = key.Str

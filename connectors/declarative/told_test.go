@@ -42,6 +42,18 @@ func TestTotalsThatAreTold(t *testing.T) {
 	}
 }
 
+// TestAPageThatSaysMoreIsNotTheLastOne, whatever the file looks at.
+func TestAPageThatSaysMoreIsNotTheLastOne(t *testing.T) {
+	for _, page := range []string{"{last_id: {param: after, field: id, more: truncated}}", "{cursor: {from: next, param: c, more: truncated}}", "{cursor: {from: other, param: c, optional: true}}", "{none: true}"} {
+		for body, want := range map[string]bool{`"truncated":false,"has_more":true`: true, `"truncated":false,"has_more":false`: false, `"truncated":false,"meta":{"hasMore":true}`: true} {
+			_, err := first(t, answer(200, `{"items":[{"id":1}],`+body+`}`), "records: items, page: "+page)
+			if (err != nil) != want {
+				t.Errorf("%s with %s: %v", page, body, err)
+			}
+		}
+	}
+}
+
 // TestShortPagesAreLearned: the page behind a short one is asked for until three
 // walks showed that it is empty, and for good after one in which it was not.
 func TestShortPagesAreLearned(t *testing.T) {

@@ -226,6 +226,9 @@ func (w *walk) end(p *page, next string) error {
 			return badPage("%d records came, as many as `%s` asks for, and `page` says that there is one page: say how the list is cut", p.had(), name)
 		}
 	}
+	if name := saysMore(p.body, w.st.records); name != "" {
+		return badPage("`%s` is true, and by what `page` says this page is the last one", name)
+	}
 	if link, _ := linkTarget(p.header.Values("Link"), "next"); link != "" {
 		return badPage("the Link header has rel next, and by what `page` says this page is the last one")
 	}
