@@ -277,6 +277,11 @@ func writeBadPage(p *problem, err error, sc scene) {
 	p.Why = stop.Detail
 	p.Saved = sc.saved() + "; the page became a gap, and the rest goes on"
 	p.Do = []step{{"look:", sc.command("gaps")}, sc.resume("after correcting the connector file:")}
+	if errors.Is(err, collection.ErrContradicted) {
+		p.Headline = fmt.Sprintf("not all of a list of %s came, or it changed while it was read, twice", sc.Provider)
+		p.Saved = sc.saved() + "; the list is not complete, and the rest goes on"
+		p.Do = []step{sc.resume("to walk the list again:"), {"what it rests on:", sc.command("status")}}
+	}
 }
 
 func writeUnlisted(p *problem, err error, sc scene) {

@@ -179,7 +179,7 @@ func (e Evidence) Contradiction() string {
 	case e.Holes > 0:
 		return ""
 	case e.Tied && e.Again > e.Replaced:
-		return fmt.Sprintf("%d of %d records with the same mark came twice, unchanged: the provider does not order them, and others may have been left out",
+		return fmt.Sprintf("%d of %d records with the same mark came twice, unchanged: the provider does not order them, and others may have been left out. Sort the list by an id, and say order: none with a lookback",
 			e.Again-e.Replaced, e.Records)
 	case e.End == "":
 		return "" // the total is of what is still to come, too

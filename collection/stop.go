@@ -11,6 +11,11 @@ import (
 // behind such a page is no better, so that it is not looked for.
 var ErrNoProgress = errors.New("no progress")
 
+// ErrContradicted is the cause of a [Stop] for a walk that came to its end twice,
+// and what came contradicts each time that this was all; see [Evidence]. It is an
+// ErrNoProgress.
+var ErrContradicted = fmt.Errorf("what came is not all: %w", ErrNoProgress)
+
 // ErrDeclared is the cause of a [Stop] that a rule of the connector asks for.
 var ErrDeclared = errors.New("a rule of the connector says so")
 

@@ -81,16 +81,17 @@ type Runner struct {
 	limits   collection.Limits
 	commits  *committer
 
-	mu     sync.Mutex
-	stop   *collection.Stop // what ends the run; nil while it goes on
-	stops  []Stopped
-	tally  collection.Tally
-	wait   *collection.WaitInfo      // under way; nil: none
-	anew   bool                      // what came to its end is begun anew
-	left   map[collection.Place]bool // homes that this run left a gap at
-	done   map[collection.Place]bool // homes that need nothing more in this run
-	unseen []string                  // finished streams in which the run did not look for what is new
-	begun  map[collection.Place]bool // places whose walk began anew though it was not finished
+	mu          sync.Mutex
+	stop        *collection.Stop // what ends the run; nil while it goes on
+	stops       []Stopped
+	tally       collection.Tally
+	wait        *collection.WaitInfo      // under way; nil: none
+	anew        bool                      // what came to its end is begun anew
+	left        map[collection.Place]bool // homes that this run left a gap at
+	done        map[collection.Place]bool // homes that need nothing more in this run
+	begunBefore []collection.Stream       // that the run went on with, or left as they were
+	unseen      []string                  // finished streams in which the run did not look for what is new
+	begun       map[collection.Place]bool // places whose walk began anew though it was not finished
 
 	warned  map[warningKind]int
 	streaks map[string]streak // by stream
@@ -305,6 +306,9 @@ func (r *Runner) goOn(ctx context.Context) error {
 		if state.Checkpoint.Done && r.streams[i].Parent == "" && !r.lost(state) {
 			r.finish(homes[i])
 		}
+		if state.Checkpoint.Cursor != (collection.Cursor{}) && !r.lost(state) {
+			r.begunBefore = append(r.begunBefore, r.streams[i])
+		}
 	}
 	return nil
 }
@@ -314,10 +318,10 @@ func (r *Runner) goOn(ctx context.Context) error {
 // run would call itself complete as of then. It asks from the marks of streams that
 // have one; a list without a mark would be walked whole.
 func (r *Runner) lookAgain(ctx context.Context) error {
-	if r.anew || r.Run.Lane == collection.Backfill {
+	if r.Run.Lane == collection.Backfill {
 		return nil
 	}
-	for _, stream := range r.streams {
+	for _, stream := range r.begunBefore {
 		at := r.home(stream)
 		states, err := r.Ledger.Places(ctx, []collection.Place{at})
 		if err != nil {

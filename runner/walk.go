@@ -164,7 +164,7 @@ const mostRefuted = 2
 // refuted returns the stop for a pass whose evidence says that it did not deliver
 // all there is: errAgain is its cause if it may be made again.
 func refuted(e collection.Evidence) error {
-	stop := &collection.Stop{Reason: collection.BadPage, Detail: e.Contradiction(), Err: collection.ErrNoProgress}
+	stop := &collection.Stop{Reason: collection.BadPage, Detail: e.Contradiction(), Err: collection.ErrContradicted}
 	if e.Refuted < mostRefuted {
 		stop.Err = errAgain
 	}
