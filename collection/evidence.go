@@ -14,7 +14,7 @@ type Told struct {
 	Pages   bool   // Total counts pages
 	First   bool   // the page was asked for without a token: it begins a pass
 	Partial bool   // the page was asked for from a mark: the total may count what the mark leaves out
-	Counted bool   // the pages are numbered by us: records can move between them unseen
+	Counted bool   // the pages are numbered, and records can move between them unseen
 	Tie     bool   // the walk leaves records of one mark here, which took several pages
 	End     End    // on the last page of a walk: how its end is known
 
@@ -55,12 +55,12 @@ type Evidence struct {
 	Total    int64  `json:"total,omitempty"`    // the total as told last
 	Fell     int64  `json:"fell,omitempty"`     // how often it became less
 	InPages  bool   `json:"in_pages,omitempty"` // the total counts pages
-	Partial  bool   `json:"partial,omitempty"`
-	Counted  bool   `json:"counted,omitempty"`
-	Tied     bool   `json:"tied,omitempty"`
-	Seams    int64  `json:"seams,omitempty"` // pages that were to begin with the last record of the page before
-	Torn     int64  `json:"torn,omitempty"`  // of these, pages that do not have it
-	Holes    int64  `json:"holes,omitempty"` // pages that were left as gaps
+	Partial  bool   `json:"partial,omitempty"`  // the last page was asked for from a mark
+	Counted  bool   `json:"counted,omitempty"`  // the pages are numbered
+	Tied     bool   `json:"tied,omitempty"`     // the last page left records of one mark behind
+	Seams    int64  `json:"seams,omitempty"`    // pages that were to begin with the last record of the page before
+	Torn     int64  `json:"torn,omitempty"`     // of these, pages that do not have it
+	Holes    int64  `json:"holes,omitempty"`    // pages that were left as gaps
 	End      End    `json:"end,omitempty"`
 	Last     string `json:"last,omitempty"`    // a hash of the key of the last record
 	Before   int64  `json:"before,omitempty"`  // distinct records of the complete walk before
