@@ -84,11 +84,12 @@ func (g *Governor) refused(err error, stream string) error {
 	return err
 }
 
-// because returns err, which says why the attempt before got no further if it
-// is a stop that says nothing else: that is why there was another.
+// because returns err, a stop of which says why the attempt before got no answer,
+// if one did not: that is why there was another, and more than what that one had to
+// wait for.
 func because(err error, why string) error {
 	if stop, ok := errors.AsType[*collection.Stop](err); ok {
-		stop.Detail = cmp.Or(stop.Detail, why)
+		stop.Detail = cmp.Or(why, stop.Detail)
 	}
 	return err
 }
@@ -275,7 +276,7 @@ func (g *Governor) retry(req *http.Request, a answer, n int, settled desk.Settle
 		return nil
 	}
 	stop.Status = cmp.Or(stop.Status, a.status)
-	stop.Detail = cmp.Or(stop.Detail, a.outcome.Why)
+	stop.Detail = cmp.Or(a.outcome.Why, stop.Detail) // what failed says more than what the next attempt would wait for
 	g.mu.Lock()
 	defer g.unlock()
 	return g.stopped(stop, now, next.Stream)
