@@ -43,15 +43,15 @@ func TestOnePageThatMayBeCut(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", test.stream, err)
 		}
-		got := ""
+		var got strings.Builder
 		for _, w := range slice.Warnings {
 			if w.Code != collection.MaybeOnePage {
 				t.Errorf("%s: %v", test.stream, w)
 			}
-			got += w.Text
+			got.WriteString(w.Text)
 		}
-		if !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
-			t.Errorf("%s with %d bytes: %q, want %q…", test.stream, len(test.body), got, test.want)
+		if !strings.HasPrefix(got.String(), test.want) || test.want == "" && got.String() != "" {
+			t.Errorf("%s with %d bytes: %q, want %q…", test.stream, len(test.body), got.String(), test.want)
 		}
 	}
 }

@@ -69,7 +69,6 @@ type server struct {
 	records []*record
 	clock   int
 	pages   int // answered
-	seen    int // the first id that no page of the walk reached yet
 	changed bool
 }
 
