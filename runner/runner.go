@@ -89,7 +89,7 @@ type Runner struct {
 	anew        bool                      // what came to its end is begun anew
 	left        map[collection.Place]bool // homes that this run left a gap at
 	done        map[collection.Place]bool // homes that need nothing more in this run
-	begunBefore []collection.Stream       // that the run went on with, or left as they were
+	begunBefore map[string]bool           // streams that the run went on with, or left as they were
 	unseen      []string                  // finished streams in which the run did not look for what is new
 	begun       map[collection.Place]bool // places whose walk began anew though it was not finished
 
@@ -111,7 +111,7 @@ func New(c Config) (*Runner, error) {
 	}
 	provider, asked := c.Connector.Provider(), c.Concurrency
 	c.Concurrency = provider.InFlight(asked)
-	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begun: map[collection.Place]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}}
+	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}}
 
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {
@@ -307,7 +307,7 @@ func (r *Runner) goOn(ctx context.Context) error {
 			r.finish(homes[i])
 		}
 		if state.Checkpoint.Cursor != (collection.Cursor{}) && !r.lost(state) {
-			r.begunBefore = append(r.begunBefore, r.streams[i])
+			r.begunBefore[r.streams[i].Name] = true
 		}
 	}
 	return nil
@@ -321,7 +321,11 @@ func (r *Runner) lookAgain(ctx context.Context) error {
 	if r.Run.Lane == collection.Backfill {
 		return nil
 	}
-	for _, stream := range r.begunBefore {
+	looked := map[string]bool{} // streams that were asked once more, and may have new parents
+	for _, stream := range r.streams {
+		if !r.begunBefore[stream.Name] && !looked[stream.Parent] {
+			continue
+		}
 		at := r.home(stream)
 		states, err := r.Ledger.Places(ctx, []collection.Place{at})
 		if err != nil {
@@ -338,6 +342,7 @@ func (r *Runner) lookAgain(ctx context.Context) error {
 			continue
 		}
 		r.unfinish(at)
+		looked[stream.Name] = true
 		if stream.Parent != "" {
 			err = r.pass(ctx, stream, state.Checkpoint.Cursor)
 		} else {
