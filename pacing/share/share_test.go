@@ -171,10 +171,13 @@ func TestEightShareOneBudget(t *testing.T) {
 // refusals at once are one.
 func TestOneRefusalSlowsAllOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // several requests may be answered at once
 		var refusals []time.Time
 		p := &provider{}
 		p.handler = func(n int) (int, http.Header) {
 			if n > 200 && n <= 204 {
+				mu.Lock()
+				defer mu.Unlock()
 				refusals = append(refusals, time.Now())
 				return 429, http.Header{"Retry-After": {"30"}}
 			}
