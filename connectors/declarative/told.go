@@ -2,6 +2,7 @@ package declarative
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,22 +88,28 @@ func (w *walk) total(p *page) (told collection.Told) {
 // member returns the first of members in the body of p, or in one of its
 // wrappers, that is a whole number.
 func member(p *page) (told collection.Told) {
-	body := parse(p.body)
-	for _, wrapper := range wrappers {
-		in := body
-		if wrapper != "" {
-			in = body.Get(wrapper)
+	best := len(wrappers) * len(members)
+	look := func(wrapper int, key, value gjson.Result) {
+		i := slices.Index(members, key.Str)
+		if i < 0 || value.Type != gjson.Number || wrapper*len(members)+i >= best {
+			return
 		}
-		if !in.IsObject() {
-			continue
-		}
-		for _, name := range members {
-			found := in.Get(gjson.Escape(name))
-			if n, err := strconv.ParseInt(found.Raw, 10, 64); err == nil && n >= 0 && found.Type == gjson.Number {
-				return collection.Told{Total: n, By: "`" + strings.TrimPrefix(wrapper+"."+name, ".") + "`"}
-			}
+		if n, err := strconv.ParseInt(value.Raw, 10, 64); err == nil && n >= 0 {
+			best = wrapper*len(members) + i
+			told = collection.Told{Total: n, By: "`" + strings.TrimPrefix(wrappers[wrapper]+"."+key.Str, ".") + "`"}
 		}
 	}
+	// One reading of the body, which holds the records, too.
+	parse(p.body).ForEach(func(key, value gjson.Result) bool {
+		look(0, key, value)
+		if wrapper := slices.Index(wrappers, key.Str); wrapper > 0 && value.IsObject() {
+			value.ForEach(func(key, value gjson.Result) bool {
+				look(wrapper, key, value)
+				return true
+			})
+		}
+		return true
+	})
 	return told
 }
 
