@@ -76,6 +76,21 @@ http {
 		location @later { add_header Retry-After 2 always; return 429 "slow down"; }
 	}
 	server {
+		listen 127.0.0.1:{nginx-fields};
+		limit_req_status 429;
+		error_page 429 @told;
+		add_header RateLimit-Limit 10;
+		add_header RateLimit-Remaining 9;
+		add_header RateLimit-Reset 2;
+		location / { limit_req zone=doors burst=5 nodelay; proxy_pass {upstream}; }
+		location @told {
+			add_header RateLimit-Limit 10 always;
+			add_header RateLimit-Remaining 0 always;
+			add_header RateLimit-Reset 2 always;
+			return 429 "slow down";
+		}
+	}
+	server {
 		listen 127.0.0.1:{nginx-delay};
 		limit_req_status 429;
 		location / { limit_req zone=doors burst=40; proxy_pass {upstream}; }
@@ -112,6 +127,26 @@ frontend window
 	http-request track-sc0 int(1)
 	http-request return status 429 content-type text/plain string "slow down" if { sc_http_req_rate(0) gt 100 }
 	default_backend upstream
+frontend second_fields
+	bind 127.0.0.1:{haproxy-second-fields}
+	stick-table type integer size 16 expire 1m store http_req_rate(1s)
+	http-request track-sc0 int(1)
+	http-request set-var(txn.rate) sc_http_req_rate(0)
+	http-after-response set-header RateLimit-Limit 10
+	http-after-response set-header RateLimit-Remaining %[int(10),sub(txn.rate)]
+	http-after-response set-header RateLimit-Reset 2
+	http-request return status 429 content-type text/plain string "slow down" hdr Retry-After 2 if { sc_http_req_rate(0) gt 10 }
+	default_backend upstream
+frontend window_fields
+	bind 127.0.0.1:{haproxy-window-fields}
+	stick-table type integer size 16 expire 1m store http_req_rate(10s)
+	http-request track-sc0 int(1)
+	http-request set-var(txn.rate) sc_http_req_rate(0)
+	http-after-response set-header RateLimit-Limit 100
+	http-after-response set-header RateLimit-Remaining %[int(100),sub(txn.rate)]
+	http-after-response set-header RateLimit-Reset 10
+	http-request return status 429 content-type text/plain string "slow down" if { sc_http_req_rate(0) gt 100 }
+	default_backend upstream
 frontend connections
 	bind 127.0.0.1:{haproxy-connections}
 	http-request return status 503 content-type text/plain string "busy" if { srv_conn(crowded/one) ge {connections} }
@@ -129,10 +164,13 @@ func StartLimiters(dir, upstream string) (*Limiters, error) {
 		{Name: "nginx-429", PerSecond: 10, Refuses: true},
 		{Name: "nginx-503", PerSecond: 10, Refuses: true},
 		{Name: "nginx-after", PerSecond: 10, RetryAfter: 2 * time.Second, Refuses: true},
+		{Name: "nginx-fields", PerSecond: 10, RetryAfter: 2 * time.Second, Refuses: true},
 		{Name: "nginx-delay", PerSecond: 10},
 		{Name: "nginx-connections", PerSecond: ConnectionsAtOnce / ConnectionLatency.Seconds(), Refuses: true},
 		{Name: "haproxy-second", PerSecond: 10, RetryAfter: 2 * time.Second, Refuses: true},
 		{Name: "haproxy-window", PerSecond: 10, Refuses: true},
+		{Name: "haproxy-second-fields", PerSecond: 10, RetryAfter: 2 * time.Second, Refuses: true},
+		{Name: "haproxy-window-fields", PerSecond: 10, Refuses: true},
 		{Name: "haproxy-connections", PerSecond: ConnectionsAtOnce / ConnectionLatency.Seconds(), Refuses: true},
 	}}
 	words := []string{"{dir}", dir, "{upstream}", upstream, "{address}", strings.TrimPrefix(upstream, "http://"),
