@@ -23,7 +23,7 @@ import (
 // from then on. After an error, which may be that of write, the file is as it
 // was.
 func Write(path string, write func(io.Writer) error) error {
-	path, special, err := resolve(path)
+	path, special, err := Resolve(path)
 	if err != nil {
 		return err
 	}
@@ -98,10 +98,10 @@ func (f *File) Abort() {
 // mostLinks is how many links may lead to a file, as on Linux.
 const mostLinks = 40
 
-// resolve follows the links at path. special reports whether what is there is
+// Resolve follows the links at path. special reports whether what is there is
 // written to, because it is no regular file, or is one that another process
 // holds open for us, as /dev/stdout is.
-func resolve(path string) (at string, special bool, err error) {
+func Resolve(path string) (at string, special bool, err error) {
 	named := path
 	for range mostLinks {
 		info, err := os.Lstat(path)
