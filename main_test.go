@@ -13,10 +13,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -43,9 +45,19 @@ var busy = []string{
 	"sigterm_saves_and_says_143", "two_runs_at_once",
 }
 
+// hangUps lets the processes of a test be hung up, although the test itself may
+// run under nohup: a signal that is ignored stays so in them, one that is taken
+// does not.
+func hangUps(t *testing.T) {
+	taken := make(chan os.Signal, 1)
+	signal.Notify(taken, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(taken) })
+}
+
 // TestScripts runs the promises to the user, one file each, against the real
 // command line in processes of its own and a provider on a real socket.
 func TestScripts(t *testing.T) {
+	hangUps(t)
 	dir, files := "testdata/script", []string(nil)
 	if testing.Short() {
 		for _, name := range busy {

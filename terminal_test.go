@@ -96,7 +96,7 @@ func TestLiveBlock(t *testing.T) {
 			term.tmux("resize-window", "-x", "72", "-y", "20")
 			term.tmux("send-keys", "C-c")
 			screen = term.await("exit=")
-			for _, want := range []string{"Nothing is lost", "collect resume tickets", "exit=130"} {
+			for _, want := range []string{"What was saved is safe", "collect resume tickets", "exit=130"} {
 				if !strings.Contains(screen, want) {
 					t.Errorf("no %q at the end:\n%s", want, screen)
 				}

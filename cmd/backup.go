@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite"
@@ -52,11 +53,11 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 	case err != nil:
 		return a.exit(err, sc)
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return err
+	what := term.Home(file, a.env)
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		what += ", " + size(info.Size())
 	}
-	fmt.Fprintf(a.err, "backed up: %s, %s, examined\n", home(file, a.env), size(info.Size()))
+	fmt.Fprintf(a.err, "backed up: %s, examined\n", what)
 	return nil
 }
 
@@ -68,7 +69,7 @@ func (e *takenError) Error() string { return "there is a file at " + e.Path }
 func (a *app) restoreCommand() *cobra.Command {
 	var why string
 	c := &cobra.Command{
-		Use:   "restore <file>",
+		Use:   "restore <file> --reason WHY",
 		Short: "Put a backup in the place of the database",
 		Long: `Restore examines a backup and puts a copy of it in the place of the database.
 What was there is kept beside it. Nothing is replaced while a run collects, or
@@ -77,11 +78,14 @@ a freeze, or a wait that a provider asked for since, is not forgotten.`,
 		Args: exactArgs("<file>"),
 		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], why) },
 	}
-	c.Flags().StringVar(&why, "reason", "", "`why`, for the record")
+	reasonFlag(c.Flags(), &why)
 	return c
 }
 
 func (a *app) restore(ctx context.Context, file, why string) error {
+	if err := needReason("collect restore", why); err != nil {
+		return err
+	}
 	settings, err := a.settings()
 	if err != nil {
 		return err
@@ -91,9 +95,9 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 	if err != nil {
 		return a.exit(&restoreError{err}, scene{State: settings.State})
 	}
-	fmt.Fprintf(a.err, "restored: %s\n", home(settings.State, a.env))
+	fmt.Fprintf(a.err, "restored: %s\n", term.Home(settings.State, a.env))
 	if kept != "" {
-		fmt.Fprintf(a.err, "  kept   %s is what was there before\n", home(kept, a.env))
+		fmt.Fprintf(a.err, "  kept   %s is the database as it was before\n", term.Home(kept, a.env))
 	}
 	fmt.Fprintf(a.err, "  next   the next run goes on from where the backup ends\n")
 	return nil
@@ -117,6 +121,6 @@ func size(bytes int64) string {
 	case b < 9.95e9:
 		return fmt.Sprintf("%.1f GB", b/1e9)
 	default:
-		return fmt.Sprintf("%s GB", count(int64(b/1e9+0.5)))
+		return fmt.Sprintf("%s GB", term.Count(int64(b/1e9+0.5)))
 	}
 }

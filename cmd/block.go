@@ -2,9 +2,9 @@ package cmd
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
@@ -18,7 +18,7 @@ const (
 
 // render returns the live block for a terminal of the given size: at most
 // nine lines, none as wide as the terminal, so that none wraps.
-func render(m model, columns, rows int, c caps) []string {
+func render(m model, columns, rows int, c term.Caps) []string {
 	wide := columns >= widthForBar
 	var lines []string
 	if columns < widthForBlock || rows < rowsForBlock {
@@ -29,10 +29,10 @@ func render(m model, columns, rows int, c caps) []string {
 		lines = append(lines, requestLine(m, wide), breakerLine(m), endLine(m, wide), stopLine(m, wide))
 	}
 	for i, line := range lines {
-		lines[i] = c.text(fit(strings.TrimRight(" "+line, " "), columns-1))
+		lines[i] = c.Text(term.Fit(strings.TrimRight(" "+line, " "), columns-1))
 	}
 	word, color := stateWord(m)
-	lines[0] = strings.Replace(lines[0], word, c.paint(color, word), 1)
+	lines[0] = strings.Replace(lines[0], word, c.Paint(color, word), 1)
 	return lines
 }
 
@@ -40,25 +40,25 @@ func render(m model, columns, rows int, c caps) []string {
 func stateWord(m model) (word, color string) {
 	switch {
 	case m.Frozen:
-		return "frozen", red
+		return "frozen", term.Red
 	case m.Waiting > 0:
-		return "waiting", yellow
+		return "waiting", term.Yellow
 	case m.Stopping:
-		return "stopping", yellow
+		return "stopping", term.Yellow
 	}
-	return "collecting", green
+	return "collecting", term.Green
 }
 
 func headLine(m model) string {
 	word, _ := stateWord(m)
-	line := clean(m.Connector) + " · " + word
+	line := term.Clean(m.Connector) + " · " + word
 	switch {
 	case m.Frozen:
-		return line + fmt.Sprintf(": %s answered 403, all calls are stopped", clean(m.Provider))
+		return line + fmt.Sprintf(": %s answered 403, all calls are stopped", term.Clean(m.Provider))
 	case m.Waiting > 0:
-		return line + " " + span(ceilSecond(m.Waiting)) + ": " + waitWords(m)
+		return line + " " + term.Span(term.CeilSecond(m.Waiting)) + ": " + waitWords(m)
 	case m.Stream != "":
-		return line + " " + clean(m.Stream)
+		return line + " " + term.Clean(m.Stream)
 	}
 	return line
 }
@@ -69,44 +69,44 @@ func oneLine(m model) string {
 		return headLine(m)
 	}
 	word, _ := stateWord(m)
-	return clean(m.Connector) + " · " + word + " · " + savedWords(m) + " · " + rate(m.RateNow)
+	return term.Clean(m.Connector) + " · " + word + " · " + savedWords(m) + " · " + term.Rate(m.RateNow)
 }
 
 // waitWords says why nothing is sent.
 func waitWords(m model) string {
-	provider := clean(m.Provider)
+	provider := term.Clean(m.Provider)
 	switch m.Cause {
 	case collection.WaitRetryAfter:
 		if m.Throttle.RetryAfter != nil {
-			return fmt.Sprintf("%s asked us to (%s, Retry-After %s)", provider, clean(m.Throttle.Signal), decimal(*m.Throttle.RetryAfter))
+			return fmt.Sprintf("%s asked us to (%s, Retry-After %s)", provider, term.Clean(m.Throttle.Signal), term.Decimal(*m.Throttle.RetryAfter))
 		}
 		return provider + " asked us to"
 	case collection.WaitBreaker:
-		return withReason("the breaker is open, "+provider+" kept failing", clean(m.Failure))
+		return withReason("the breaker is open, "+provider+" kept failing", term.Clean(m.Failure))
 	case collection.WaitReserve:
-		return "the rest of the quota of " + provider + " is left for people"
+		return provider + "'s quota is used up"
 	case collection.WaitWindow:
 		return "the ceiling for " + provider + " is used up"
 	case collection.WaitBackoff:
-		return "before trying again, " + provider + " failed"
+		return "before a retry, because " + provider + " failed"
 	}
 	if m.Pace > 0 {
-		return "pacing, " + rate(m.Pace)
+		return "pacing, " + term.Rate(m.Pace)
 	}
 	return "pacing"
 }
 
-func sliceLine(m model, wide bool, c caps) string {
+func sliceLine(m model, wide bool, c term.Caps) string {
 	const label = "slices    "
 	t := m.Total
 	if t.Parents == 0 {
-		return label + fmt.Sprintf("%s saved · total unknown, %s does not say", count(m.Slices), clean(m.Provider))
+		return label + fmt.Sprintf("%s saved · total unknown, %s does not say", term.Count(m.Slices), term.Clean(m.Provider))
 	}
-	text := fmt.Sprintf("%s of %s %s", count(t.Done), count(t.Parents), clean(t.Parent))
+	text := fmt.Sprintf("%s of %s %s", term.Count(t.Done), term.Count(t.Parents), term.Clean(t.Parent))
 	if !t.Final {
 		return label + text + " known so far"
 	}
-	text += " · " + percent(t.Done, t.Parents)
+	text += " · " + term.Percent(t.Done, t.Parents)
 	if !wide {
 		return label + text
 	}
@@ -116,15 +116,15 @@ func sliceLine(m model, wide bool, c caps) string {
 // savedWords counts the records that are stored: of all runs, or what this one
 // added as long as the rest is not known.
 func savedWords(m model) string {
-	return count(max(m.Saved, m.Changed)) + " saved"
+	return term.Count(max(m.Saved, m.Changed)) + " saved"
 }
 
 func recordLine(m model) string {
-	return fmt.Sprintf("records   %s · %s quarantined", savedWords(m), count(m.Rejected))
+	return fmt.Sprintf("records   %s · %s quarantined", savedWords(m), term.Count(m.Rejected))
 }
 
-func rateLines(m model, wide bool, c caps) []string {
-	paces := rates(m.RateNow, m.Learned, m.Ceiling)
+func rateLines(m model, wide bool, c term.Caps) []string {
+	paces := term.Rates(m.RateNow, m.Learned, m.Ceiling)
 	learned := "learned: not known yet"
 	if m.Learned > 0 {
 		learned = "learned " + paces[1]
@@ -132,26 +132,30 @@ func rateLines(m model, wide bool, c caps) []string {
 	if m.Ceiling > 0 {
 		learned += " · ceiling " + paces[2]
 	}
+	now := paces[0]
+	if name := limitName(&m.Limit); name != "" {
+		now += ", limited by " + name
+	}
 	if !wide {
 		return []string{
-			"rate      " + spark(m.Cells, 12, c) + " " + paces[0],
+			"rate      " + spark(m.Cells, 12, c) + " " + now,
 			"          " + learned,
 		}
 	}
 	return []string{
-		"rate      " + spark(m.Cells, 30, c) + " " + paces[0],
+		"rate      " + spark(m.Cells, 30, c) + " " + now,
 		"          " + marks(m.Cells, 30, c) + " " + learned,
 	}
 }
 
 func requestLine(m model, wide bool) string {
-	line := "requests  " + count(m.Requests)
+	line := "requests  " + term.Count(m.Requests)
 	if m.Cap > 0 {
-		line += " of " + count(m.Cap)
+		line += " of " + term.Count(m.Cap)
 	}
-	line += " · " + counted(m.Throttled, "throttle", "throttles")
+	line += " · " + term.Counted(m.Throttled, "throttle", "throttles")
 	if m.RetryCap > 0 && wide {
-		line += fmt.Sprintf(" · retries left %s of %s", count(int64(m.Retries)), count(int64(m.RetryCap)))
+		line += fmt.Sprintf(" · retries left %s of %s", term.Count(int64(m.Retries)), term.Count(int64(m.RetryCap)))
 	}
 	return line
 }
@@ -161,9 +165,9 @@ func breakerLine(m model) string {
 	if state == "" {
 		state = "closed"
 	}
-	line := fmt.Sprintf("breaker   %s · gaps opened %s", state, count(m.Opened))
+	line := fmt.Sprintf("breaker   %s · gaps opened %s", state, term.Count(m.Opened))
 	if m.GapsShut > 0 {
-		line += ", filled " + count(m.GapsShut)
+		line += ", filled " + term.Count(m.GapsShut)
 	}
 	return line
 }
@@ -172,10 +176,10 @@ func endLine(m model, wide bool) string {
 	if m.Ends.In <= 0 {
 		return "time left: not known yet"
 	}
-	in := rough(m.Ends.In)
+	in := term.Rough(m.Ends.In)
 	near := ""
 	if m.Ends.Near > 0 && wide {
-		near = fmt.Sprintf(", near %s of %s %s", count(m.Ends.Near), count(m.Total.Parents), clean(m.Total.Parent))
+		near = fmt.Sprintf(", near %s of %s %s", term.Count(m.Ends.Near), term.Count(m.Total.Parents), term.Clean(m.Total.Parent))
 	}
 	switch m.Ends.Reason {
 	case collection.RequestCap:
@@ -196,6 +200,3 @@ func stopLine(m model, wide bool) string {
 	}
 	return line + more
 }
-
-// decimal returns seconds as a person writes them: 60, 1.5.
-func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
@@ -35,12 +36,12 @@ func TestBlock(t *testing.T) {
 	after := 75 * time.Second
 	limited := Totals{RequestCap: 1000, Retries: 183.4, RetryCap: 200}
 	frame := worked(after, limited).Frame(noon.Add(after))
-	unicode := caps{UTF8: true}
+	unicode := term.Caps{UTF8: true}
 	tests := []struct {
 		name          string
 		change        func(*model)
 		columns, rows int
-		caps          caps
+		caps          term.Caps
 		want          string
 	}{
 		{"80 columns", nil, 80, 24, unicode, `
@@ -53,7 +54,7 @@ func TestBlock(t *testing.T) {
  breaker   closed · gaps opened 0
  the request cap stops this run in 24 min, near 637 of 812 issues
  ctrl-c stops after the current page; everything saved so far stays saved`},
-		{"a locale without UTF-8", nil, 80, 24, caps{}, `
+		{"a locale without UTF-8", nil, 80, 24, term.Caps{}, `
  tickets - collecting comments
  slices    ##############................ 405 of 812 issues - 49.8%
  records   1,176,503 saved - 0 quarantined
@@ -77,7 +78,7 @@ func TestBlock(t *testing.T) {
  tickets · collecting · 1,176,503 saved · 48/min`},
 		{"19 rows", nil, 80, 19, unicode, `
  tickets · collecting · 1,176,503 saved · 48/min`},
-		{"color adds to the word", nil, 80, 19, caps{UTF8: true, Color: true}, `
+		{"color adds to the word", nil, 80, 19, term.Caps{UTF8: true, Color: true}, `
  tickets · ` + "\x1b[32mcollecting\x1b[0m" + ` · 1,176,503 saved · 48/min`},
 		{"nothing known", func(m *model) {
 			*m = model{Connector: "tickets", Provider: "acme", Slices: 412, Records: 41_300, Changed: 41_200}
@@ -133,13 +134,13 @@ func TestBlockSaysWhatItWaitsFor(t *testing.T) {
 		{model{Waiting: 4 * time.Minute, Cause: collection.WaitBreaker}, "waiting 4 min: the breaker is open, acme kept failing"},
 		{model{Waiting: 2 * time.Second, Cause: collection.WaitPacing, Pace: 0.5, Learned: 0.7}, "waiting 2 s: pacing, 30/min"},
 		{model{Waiting: 3 * time.Hour, Cause: collection.WaitWindow}, "waiting 3 h: the ceiling for acme is used up"},
-		{model{Waiting: 5 * time.Second, Cause: collection.WaitBackoff}, "waiting 5 s: before trying again, acme failed"},
+		{model{Waiting: 5 * time.Second, Cause: collection.WaitBackoff}, "waiting 5 s: before a retry, because acme failed"},
 		{model{Frozen: true, Waiting: time.Minute}, "frozen: acme answered 403, all calls are stopped"},
 	}
 	for _, test := range tests {
 		test.m.Connector, test.m.Provider = "tickets", "acme"
 		for _, rows := range []int{24, 10} {
-			if got, want := render(test.m, 100, rows, caps{UTF8: true})[0], " tickets · "+test.want; got != want {
+			if got, want := render(test.m, 100, rows, term.Caps{UTF8: true})[0], " tickets · "+test.want; got != want {
 				t.Errorf("%d rows: got %q, want %q", rows, got, want)
 			}
 		}
@@ -156,7 +157,7 @@ func TestBlockFits(t *testing.T) {
 	blocks, single := 0, 0
 	for columns := 1; columns <= 120; columns++ {
 		for _, rows := range []int{5, 24} {
-			for _, c := range []caps{{}, {UTF8: true}, {UTF8: true, Color: true}} {
+			for _, c := range []term.Caps{{}, {UTF8: true}, {UTF8: true, Color: true}} {
 				for _, waiting := range []time.Duration{0, time.Hour} {
 					m.Waiting, m.Cause = waiting, collection.WaitRetryAfter
 					lines := render(m, columns, rows, c)
@@ -170,8 +171,8 @@ func TestBlockFits(t *testing.T) {
 						blocks++
 					}
 					for _, line := range lines {
-						seen := escapes.ReplaceAllString(line, "")
-						if got := width(seen); got >= columns && columns > 1 {
+						seen := term.Escapes.ReplaceAllString(line, "")
+						if got := term.Width(seen); got >= columns && columns > 1 {
 							t.Errorf("%s: line %q takes %d columns", input, line, got)
 						}
 						if strings.Contains(seen, "[2J") {

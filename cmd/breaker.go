@@ -27,15 +27,15 @@ known here, nothing is changed and the way out is said.`,
 	c.AddCommand(
 		a.orderCommand("open", "Let no request out until it is released", order{
 			command: "collect breaker open",
-			means:   "This stops all calls to %s by this account until you release it. What is left over becomes gaps.",
+			means:   "This stops all calls to %s by this account until you release it. The work that is left becomes gaps.",
 			done:    "held open: no request to %[1]s leaves. To end it: collect breaker release %[2]s%[3]s --reason WHY",
 			idle:    "the breaker of %s is held open already",
 			apply:   gate.ForceOpen,
 		}),
-		a.orderCommand("close", "Let requests out although they fail, until it is released", order{
+		a.orderCommand("close", "Let requests out even if they fail, until it is released", order{
 			command: "collect breaker close",
-			means:   "This lets requests to %s out although they fail. Going on against refusals may bring a ban.",
-			done:    "held closed: failures of %[1]s stop no run. To end it: collect breaker release %[2]s%[3]s --reason WHY",
+			means:   "This lets requests to %s out even if they fail. Going on against refusals may bring a ban.",
+			done:    "held closed: no failure of %[1]s stops a run. To end it: collect breaker release %[2]s%[3]s --reason WHY",
 			idle:    "the breaker of %s is held closed already",
 			apply:   gate.ForceClosed,
 			refuse: func(s gate.Status) string {
@@ -49,7 +49,7 @@ known here, nothing is changed and the way out is said.`,
 			command: "collect breaker release",
 			means:   "This lets the breaker of %s decide for itself again.",
 			done:    "released: the breaker of %[1]s decides for itself again, from the next run of %[2]s on",
-			idle:    "nobody holds the breaker of %s",
+			idle:    "no operator holds the breaker of %s",
 			apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
 				return gate.ReleaseBreaker(state, now)
 			},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/pacing/sim"
 )
 
@@ -75,7 +76,7 @@ type chartGlyphs struct {
 	baseline, none, many string
 }
 
-func chartGlyphsFor(c caps) chartGlyphs {
+func chartGlyphsFor(c term.Caps) chartGlyphs {
 	if c.UTF8 {
 		return chartGlyphs{[]rune(sparkGlyphs), "─", "│", "└", "─", "·", "×"}
 	}
@@ -85,17 +86,17 @@ func chartGlyphsFor(c caps) chartGlyphs {
 // chartText draws c in at most columns: a bar for what was answered, a line
 // for the limit where there is room above the bar, and how often the provider
 // refused below it.
-func chartText(c chart, columns int, can caps) string {
+func chartText(c chart, columns int, can term.Caps) string {
 	const margin = 11
 	g, cells, most := chartGlyphsFor(can), c.cells(max(10, columns-margin-1)), c.most()
-	lines := wrap(" ", c.Title+" ("+c.About+")", columns)
+	lines := term.Wrap(" ", c.Title+" ("+c.About+")", columns)
 	for row := chartRows - 1; row >= 0; row-- {
 		label := ""
 		switch row {
 		case chartRows - 1:
-			label = rate(most)
+			label = term.Rate(most)
 		case chartRows/2 - 1:
-			label = rate(most / 2)
+			label = term.Rate(most / 2)
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, " %*s %s", margin-3, label, g.axis)
@@ -117,9 +118,9 @@ func chartText(c chart, columns int, can caps) string {
 		}
 	}
 	lines = append(lines, fmt.Sprintf(" %*s %s", margin-2, "refused", refusals.String()))
-	end := span(c.length())
+	end := term.Span(c.length())
 	lines = append(lines, fmt.Sprintf(" %*s 0%*s", margin-2, "", len(cells)-1, end))
-	lines = append(lines, wrap(" ", fmt.Sprintf("bars: answered. %s: the limit. refused: a digit for each time, %s for ten or more.",
+	lines = append(lines, term.Wrap(" ", fmt.Sprintf("bars: answered. %s: the limit. refused: a digit for each time, %s for ten or more.",
 		strings.Repeat(g.limit, 2), g.many), columns)...)
 	return strings.Join(lines, "\n")
 }

@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/internal/yamlfile"
 )
 
 // files writes configuration files below a new directory and returns it.
@@ -32,11 +35,11 @@ func files(t *testing.T, contents map[string]string) string {
 
 // load reads the configuration of a user whose home and working directory are
 // below dir.
-func load(dir, env string, flags configSource) (settings, error) {
+func load(dir, env string, flags config.Source) (config.Settings, error) {
 	src := flags
-	src.dir, src.system = filepath.Join(dir, "work"), filepath.Join(dir, "etc")
-	src.env = environ("HOME=" + dir + " " + env)
-	return loadConfig(src)
+	src.Dir, src.System = filepath.Join(dir, "work"), filepath.Join(dir, "etc")
+	src.Env = environ("HOME=" + dir + " " + env)
+	return config.Load(src)
 }
 
 func TestConfigPrecedence(t *testing.T) {
@@ -48,19 +51,19 @@ func TestConfigPrecedence(t *testing.T) {
 	work := filepath.Join(dir, "work")
 	tests := []struct {
 		name, env    string
-		flags        configSource
+		flags        config.Source
 		state        string
 		from         string
 		progress     string
 		named        bool
 		numberOfRead int
 	}{
-		{"files", "", configSource{}, filepath.Join(work, "c.db"), "~/work/collect.yaml:2", "none", true, 3},
-		{"environment over files", "COLLECT_STATE=~/d.db COLLECT_PROGRESS=plain", configSource{}, filepath.Join(dir, "d.db"), "env COLLECT_STATE", "plain", true, 3},
-		{"flag over environment", "COLLECT_STATE=/d.db", configSource{state: "/e.db"}, "/e.db", "flag --state", "none", true, 3},
-		{"another place for the user", "XDG_CONFIG_HOME=/nowhere", configSource{}, filepath.Join(work, "c.db"), "~/work/collect.yaml:2", "none", true, 2},
-		{"one file only", "", configSource{config: filepath.Join(dir, "etc/collect.yaml")}, "/var/lib/collect/a.db", "~/etc/collect.yaml:1", "none", true, 1},
-		{"one file only, by environment", "COLLECT_CONFIG=~/.config/collect/collect.yaml", configSource{}, filepath.Join(dir, "b.db"), "~/.config/collect/collect.yaml:1", "auto", true, 1},
+		{"files", "", config.Source{}, filepath.Join(work, "c.db"), "~/work/collect.yaml:2", "none", true, 3},
+		{"environment over files", "COLLECT_STATE=~/d.db COLLECT_PROGRESS=plain", config.Source{}, filepath.Join(dir, "d.db"), "env COLLECT_STATE", "plain", true, 3},
+		{"flag over environment", "COLLECT_STATE=/d.db", config.Source{State: "/e.db"}, "/e.db", "flag --state", "none", true, 3},
+		{"another place for the user", "XDG_CONFIG_HOME=/nowhere", config.Source{}, filepath.Join(work, "c.db"), "~/work/collect.yaml:2", "none", true, 2},
+		{"one file only", "", config.Source{Config: filepath.Join(dir, "etc/collect.yaml")}, "/var/lib/collect/a.db", "~/etc/collect.yaml:1", "none", true, 1},
+		{"one file only, by environment", "COLLECT_CONFIG=~/.config/collect/collect.yaml", config.Source{}, filepath.Join(dir, "b.db"), "~/.config/collect/collect.yaml:1", "auto", true, 1},
 	}
 	for _, test := range tests {
 		s, err := load(dir, test.env, test.flags)
@@ -75,12 +78,12 @@ func TestConfigPrecedence(t *testing.T) {
 			t.Errorf("%s: progress %q from %d files, want %q from %d", test.name, s.Progress, len(s.Files), test.progress, test.numberOfRead)
 		}
 	}
-	s, err := load(dir, "", configSource{})
+	s, err := load(dir, "", config.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if listens, err := load(dir, "ACCESSIBLE=1", configSource{}); err != nil || listens.Every != accessibleEvery {
-		t.Errorf("for a person who listens, a heartbeat every %v (%v), want %v", listens.Every, err, accessibleEvery)
+	if listens, err := load(dir, "ACCESSIBLE=1", config.Source{}); err != nil || listens.Every != config.AccessibleEvery {
+		t.Errorf("for a person who listens, a heartbeat every %v (%v), want %v", listens.Every, err, config.AccessibleEvery)
 	}
 	if s.Zone.String() != "Europe/Berlin" || s.MaxTime != 2*time.Hour || s.MaxRequests != 500 || s.Every != time.Minute {
 		t.Errorf("settings = %+v", s)
@@ -95,7 +98,7 @@ func TestDefaultState(t *testing.T) {
 		{"HOME=/home/ana XDG_STATE_HOME=/s STATE_DIRECTORY=/var/lib/collect:/var/lib/x", "/var/lib/collect/state.db", "env STATE_DIRECTORY"},
 	}
 	for _, test := range tests {
-		s, err := loadConfig(configSource{env: environ(test.env), dir: t.TempDir(), system: t.TempDir()})
+		s, err := config.Load(config.Source{Env: environ(test.env), Dir: t.TempDir(), System: t.TempDir()})
 		if err != nil {
 			t.Errorf("%s: %v", test.env, err)
 			continue
@@ -116,7 +119,7 @@ func TestTheStrictestLimitHolds(t *testing.T) {
 	for _, texts := range [][2]string{{strict, loose}, {loose, strict}} {
 		dir := files(t, map[string]string{"etc/collect.yaml": texts[0], "work/collect.yaml": texts[1]})
 		for env, requests := range map[string]int64{"": 100, "COLLECT_MAX_REQUESTS=500": 100, "COLLECT_MAX_REQUESTS=50": 50, "COLLECT_MAX_REQUESTS=none": 100} {
-			s, err := load(dir, env, configSource{})
+			s, err := load(dir, env, config.Source{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,8 +131,8 @@ func TestTheStrictestLimitHolds(t *testing.T) {
 			if texts[0] == strict {
 				strictFile = "~/etc/collect.yaml:2"
 			}
-			if p.Origin[keyPerSecond] != strictFile {
-				t.Errorf("the ceiling is said to come from %s, want %s", p.Origin[keyPerSecond], strictFile)
+			if p.Origin[config.KeyPerSecond] != strictFile {
+				t.Errorf("the ceiling is said to come from %s, want %s", p.Origin[config.KeyPerSecond], strictFile)
 			}
 		}
 	}
@@ -142,7 +145,7 @@ func TestPaceOfAProvider(t *testing.T) {
 		"etc/collect.yaml":  "providers: {acme: {law: aimd, concurrency: {max: 6, law: fixed}, clamp: {step: 20%}, quota: {reserve: 30%}}}\n",
 		"work/collect.yaml": "providers: {acme: {law: interval-step, concurrency: {max: 9}, clamp: off, quota: {reserve: 10%}}}\n",
 	})
-	s, err := load(dir, "", configSource{})
+	s, err := load(dir, "", config.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,11 +161,11 @@ func TestPaceOfAProvider(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := spec.Provider(s.overrides("acme"))
+		p := spec.Provider(s.Overrides("acme"))
 		if got := (declarative.Pace{Law: p.Law, Concurrency: p.Concurrency, Clamp: p.Clamp, Reserve: p.Reserve}); got != test.want {
 			t.Errorf("a file that says %q: %+v, want %+v", test.file, got, test.want)
 		}
-		if p := spec.Provider(s.overrides("other")); p.Reserve == .3 || p.Law == "interval-step" {
+		if p := spec.Provider(s.Overrides("other")); p.Reserve == .3 || p.Law == "interval-step" {
 			t.Errorf("another provider: %+v", p)
 		}
 	}
@@ -184,15 +187,15 @@ connectors:
   github:
 `,
 	})
-	s, err := load(dir, "", configSource{})
+	s, err := load(dir, "", config.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tickets := connectorSettings{
+	tickets := config.Connector{
 		Use:     filepath.Join(dir, "work/connectors/acme.yaml"),
 		Params:  map[string]string{"Org": "acme", "since": "2024-09-01", "n": "007", "quoted": "a b"},
 		Streams: []string{"issues", "comments"},
-		Origin:  "~/work/collect.yaml:8",
+		Origin:  "~/work/collect.yaml:7",
 	}
 	if got := s.Connectors["Tickets"]; !reflect.DeepEqual(got, tickets) {
 		t.Errorf("connector = %+v, want %+v", got, tickets)
@@ -200,22 +203,22 @@ connectors:
 	if got := s.Connectors["github"]; got.Use != "github" || got.Streams != nil {
 		t.Errorf("a connector with nothing under it = %+v, want the built-in one with all streams", got)
 	}
-	if got, want := s.connectorNames(), []string{"Tickets", "github"}; !reflect.DeepEqual(got, want) {
+	if got, want := s.ConnectorNames(), []string{"Tickets", "github"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("names = %q, want %q", got, want)
 	}
-	secret := s.secretSource("Acme", declarative.Secret{Name: "token", Env: "ACME_TOKEN", Optional: true})
+	secret := s.SecretSource("Acme", declarative.Secret{Name: "token", Env: "ACME_TOKEN", Optional: true})
 	if want := (declarative.Secret{Name: "token", File: filepath.Join(dir, "acme.token"), Optional: true}); secret != want {
 		t.Errorf("token = %+v, want %+v", secret, want)
 	}
 	other := declarative.Secret{Name: "password", Env: "ACME_PASSWORD"}
-	if got := s.secretSource("Acme", other); got != other {
+	if got := s.SecretSource("Acme", other); got != other {
 		t.Errorf("another secret = %+v, want it unchanged", got)
 	}
-	o := s.overrides("Acme")
+	o := s.Overrides("Acme")
 	if o.On403 != "hold" || len(o.Ceilings) != 1 || o.Ceilings[0].Count != 20_000 || o.Ceilings[0].Per != 24*time.Hour {
 		t.Errorf("overrides = %+v", o)
 	}
-	if got := s.overrides("unheard of"); !reflect.DeepEqual(got, declarative.Overrides{}) {
+	if got := s.Overrides("unheard of"); !reflect.DeepEqual(got, declarative.Overrides{}) {
 		t.Errorf("overrides of another provider = %+v, want none", got)
 	}
 }
@@ -253,25 +256,25 @@ func TestConfigMistakes(t *testing.T) {
 		{"providers: {a: {quota: {reserve: NaN%}}}", "1:34: this must be a share"},
 		{"providers: {a: {qouta: {reserve: 20%}}}", "1:17: unknown key `qouta`"},
 		{"providers: {a: {token_env: X, token_file: y}}", "a provider has one token"},
-		{"providers: [a]", "this must be a list of providers by name"},
-		{"connectors: {a: {use: [x]}}", "this must be one value"},
-		{"connectors: {a: {streams: x}}", "1:27: this must be a list: [a, b]"},
+		{"providers: [a]", "1:12: this must be a mapping"},
+		{"connectors: {a: {use: [x]}}", "1:23: this must be a single value"},
+		{"connectors: {a: {streams: x}}", "1:27: this must be a list"},
 		{"connectors: {a: {param: x}}", "1:18: unknown key `param`"},
-		{"a: b: c", "not YAML"},
-		{"state: x\nstate: y\n", "not YAML: "},
-		{"state: x\n---\nstate: y\n", "more than one YAML document"},
-		{"just text", "this must be a configuration"},
-		{"state: \xff", "not a text of at most 1 MiB in UTF-8"},
+		{"a: b: c", "1:4: not YAML: "},
+		{"state: x\nstate: y\n", "2:1: not YAML: "},
+		{"state: x\n---\nstate: y\n", "the file holds more than one YAML document"},
+		{"just text", "1:1: this must be a mapping: a configuration"},
+		{"state: \xff", "the file is not UTF-8 text"},
 	}
 	for _, test := range tests {
-		_, err := parseConfig("/home/ana/collect.yaml", []byte(test.src), environ("HOME=/home/ana"))
-		file, ok := errors.AsType[*fileError](err)
+		_, err := config.Parse("/home/ana/collect.yaml", []byte(test.src), environ("HOME=/home/ana"))
+		file, ok := errors.AsType[*config.FileError](err)
 		if !ok {
 			t.Errorf("%q: error %v, want a *fileError", test.src, err)
 			continue
 		}
 		if strings.HasPrefix(test.want, "\n") {
-			sameText(t, test.src, "\n"+problemOf(err, scene{}).render(80, caps{UTF8: true}), test.want)
+			sameText(t, test.src, "\n"+problemOf(err, scene{}).render(80, term.Caps{UTF8: true}), test.want)
 			continue
 		}
 		if !strings.Contains(file.Error(), test.want) {
@@ -281,7 +284,7 @@ func TestConfigMistakes(t *testing.T) {
 			t.Errorf("%q: exit code %d, want 78", test.src, p.ExitCode)
 		}
 	}
-	if _, err := parseConfig("x", make([]byte, configLimit+1), environ("")); err == nil {
+	if _, err := config.Parse("x", make([]byte, yamlfile.Longest+1), environ("")); err == nil {
 		t.Error("a file of more than 1 MiB is read")
 	}
 }
@@ -291,22 +294,22 @@ func TestConfigFromElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	tests := []struct {
 		env   string
-		flags configSource
+		flags config.Source
 		want  string
 	}{
-		{"COLLECT_MAX_TIME=soon", configSource{}, `env COLLECT_MAX_TIME: defaults.max_time "soon" is not a duration`},
-		{"COLLECT_MAX_REQUESTS=1e6", configSource{}, `env COLLECT_MAX_REQUESTS: defaults.max_requests "1e6" is not a whole number`},
-		{"COLLECT_PROGRESS=loud", configSource{}, `env COLLECT_PROGRESS: progress "loud" is not one of`},
-		{"COLLECT_PROGRESS_EVERY=-1m", configSource{}, "env COLLECT_PROGRESS_EVERY"},
-		{"COLLECT_TZ=Mars/Olympus", configSource{}, "env COLLECT_TZ"},
-		{"COLLECT_STATE=postgres://u:p@h/d", configSource{}, "env COLLECT_STATE: state: only a file"},
-		{"COLLECT_CONFIG=/nowhere/collect.yaml", configSource{}, "/nowhere/collect.yaml: there is no such configuration file"},
-		{"", configSource{config: "~/missing.yaml"}, "~/missing.yaml: there is no such configuration file"},
+		{"COLLECT_MAX_TIME=soon", config.Source{}, `env COLLECT_MAX_TIME: defaults.max_time "soon" is not a duration`},
+		{"COLLECT_MAX_REQUESTS=1e6", config.Source{}, `env COLLECT_MAX_REQUESTS: defaults.max_requests "1e6" is not a whole number`},
+		{"COLLECT_PROGRESS=loud", config.Source{}, `env COLLECT_PROGRESS: progress "loud" is not one of`},
+		{"COLLECT_PROGRESS_EVERY=-1m", config.Source{}, "env COLLECT_PROGRESS_EVERY"},
+		{"COLLECT_TZ=Mars/Olympus", config.Source{}, "env COLLECT_TZ"},
+		{"COLLECT_STATE=postgres://u:p@h/d", config.Source{}, "env COLLECT_STATE: state: only a file"},
+		{"COLLECT_CONFIG=/nowhere/collect.yaml", config.Source{}, "/nowhere/collect.yaml: there is no such configuration file"},
+		{"", config.Source{Config: "~/missing.yaml"}, "~/missing.yaml: there is no such configuration file"},
 	}
 	for _, test := range tests {
 		_, err := load(dir, test.env, test.flags)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s %q: error %v, want %q in it", test.env, test.flags.config, err, test.want)
+			t.Errorf("%s %q: error %v, want %q in it", test.env, test.flags.Config, err, test.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "u:p") {
 			t.Errorf("%s: a password is in %v", test.env, err)
@@ -324,12 +327,12 @@ func TestExcerptHidesCredentials(t *testing.T) {
 		"connectors:\n  x:\n    params: {Password: '" + canary + "'}\n    bad: 1\n",
 		"connectors:\n  x:\n    params: {\"access_token\": " + canary + ", n: [1]}\n",
 	} {
-		_, err := parseConfig("collect.yaml", []byte(src), environ(""))
+		_, err := config.Parse("collect.yaml", []byte(src), environ(""))
 		if err == nil {
 			t.Errorf("%q is accepted", src)
 			continue
 		}
-		if text := problemOf(err, scene{}).render(80, caps{}); strings.Contains(text, canary) {
+		if text := problemOf(err, scene{}).render(80, term.Caps{}); strings.Contains(text, canary) {
 			t.Errorf("%q: the credential is in\n%s", src, text)
 		}
 	}
@@ -341,19 +344,19 @@ func TestValues(t *testing.T) {
 		"0s": -1, "-1m": -1, "0d": -1, "d": -1, "1.5d": -1, "200000d": -1, "5": -1, "soon": -1,
 	}
 	for s, want := range durations {
-		if got, err := parseDuration(s); (want < 0) != (err != nil) || err == nil && got != want {
+		if got, err := config.ParseDuration(s); (want < 0) != (err != nil) || err == nil && got != want {
 			t.Errorf("parseDuration(%q) = %v, %v, want %v", s, got, err, want)
 		}
 	}
 	counts := map[string]int64{"": 0, "none": 0, "20000": 20000, "20_000": 20000, "0": -1, "-1": -1, "1.5": -1, "99999999999999999999": -1}
 	for s, want := range counts {
-		if got, err := parseCount(s); (want < 0) != (err != nil) || err == nil && got != want {
+		if got, err := config.ParseCount(s); (want < 0) != (err != nil) || err == nil && got != want {
 			t.Errorf("parseCount(%q) = %v, %v, want %v", s, got, err, want)
 		}
 	}
 	rates := map[string]float64{"4": 4, "0.5": 0.5, "0": -1, "-1": -1, "NaN": -1, "Inf": -1, "fast": -1, "": -1}
 	for s, want := range rates {
-		if got, err := parseRate(s); (want < 0) != (err != nil) || err == nil && got != want {
+		if got, err := config.ParseRate(s); (want < 0) != (err != nil) || err == nil && got != want {
 			t.Errorf("parseRate(%q) = %v, %v, want %v", s, got, err, want)
 		}
 	}
@@ -368,19 +371,19 @@ func FuzzParseConfig(f *testing.F) {
 		f.Add([]byte(src))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		_, err := parseConfig("collect.yaml", src, environ(""))
+		_, err := config.Parse("collect.yaml", src, environ(""))
 		if err == nil {
 			return
 		}
-		file, ok := errors.AsType[*fileError](err)
+		file, ok := errors.AsType[*config.FileError](err)
 		if !ok {
 			t.Fatalf("%q: %T: %v, want a *fileError", src, err, err)
 		}
-		lines := strings.Count(string(lineBreaks.ReplaceAll(src, []byte("\n"))), "\n") + 1
+		lines := strings.Count(strings.ReplaceAll(strings.ReplaceAll(string(src), "\r\n", "\n"), "\r", "\n"), "\n") + 1
 		if file.Line > lines+1 || file.Column < 0 {
 			t.Errorf("%q: a mistake at %d:%d of %d lines", src, file.Line, file.Column, lines)
 		}
-		for line := range strings.Lines(fmt.Sprint(problemOf(err, scene{}).render(80, caps{}))) {
+		for line := range strings.Lines(fmt.Sprint(problemOf(err, scene{}).render(80, term.Caps{}))) {
 			if strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\x1b\r\x00") {
 				t.Errorf("%q: a control character is in %q", src, line)
 			}
@@ -392,7 +395,7 @@ func FuzzParseConfig(f *testing.F) {
 // built-in connector of its provider, in every spelling of them.
 func TestTokensAreBound(t *testing.T) {
 	const file = "connector: x\nparams: {at: {default: other.test}}\nsecrets: {token: {env: T}, key: {env: K}}\nprovider: {name: %s, base_url: %q, origins: [%s], auth: {bearer: \"${secrets.%s}\"}}\nstreams: {a: {get: /x, key: id, page: {none: true}}}\n"
-	s := settings{Providers: map[string]providerSettings{
+	s := config.Settings{Providers: map[string]config.Provider{
 		"github": {TokenEnv: "G"}, "acme": {TokenFile: "f", Origins: []string{"https://api.acme.test"}}, "silent": {PerDay: 1},
 	}}
 	for _, tc := range []struct {
@@ -415,8 +418,8 @@ func TestTokensAreBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = s.mayReceive(spec, nil)
-		unbound, _ := errors.AsType[*unboundError](err)
+		err = s.MayReceive(spec, nil)
+		unbound, _ := errors.AsType[*config.UnboundError](err)
 		if tc.refused == "" && err != nil || tc.refused != "" && (unbound == nil || unbound.Origin != tc.refused) {
 			t.Errorf("%s at %s, with %s: %v, want %q refused", tc.provider, tc.base, tc.more, err, tc.refused)
 		}
@@ -430,8 +433,18 @@ func TestReadable(t *testing.T) {
 		"http://api.acme.test": true, "http://8.8.8.8:80": true, "http://[2606:4700::1]": true, "https://api.acme.test": false,
 		"http://localhost:8090": false, "http://127.0.0.1": false, "http://192.168.1.5": false, "http://[::1]:1": false, "http://x.localhost": false,
 	} {
-		if got := readable(origin); got != want {
+		if got := config.Readable(origin); got != want {
 			t.Errorf("%s: %t, want %t", origin, got, want)
 		}
 	}
+}
+
+// environ returns an environment of NAME=value words.
+func environ(words string) func(string) string {
+	values := map[string]string{}
+	for word := range strings.FieldsSeq(words) {
+		name, value, _ := strings.Cut(word, "=")
+		values[name] = value
+	}
+	return func(name string) string { return values[name] }
 }

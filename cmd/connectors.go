@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
 )
@@ -24,7 +26,7 @@ func (a *app) connectorsCommand() *cobra.Command {
 			}
 			rows := []row{}
 			for _, name := range catalog.List() {
-				spec, err := parseBuiltIn(name)
+				spec, err := config.BuiltIn(name)
 				if err != nil {
 					return err
 				}
@@ -37,11 +39,11 @@ func (a *app) connectorsCommand() *cobra.Command {
 			if a.flags.json {
 				return printJSON(a.out, rows)
 			}
-			t := table{Head: []string{"NAME", "STREAMS", "PARAMS"}}
+			t := term.Table{Head: []string{"NAME", "STREAMS", "PARAMS"}}
 			for _, r := range rows {
 				t.Rows = append(t.Rows, []string{r.Name, strings.Join(r.Streams, ", "), strings.Join(r.Params, ", ")})
 			}
-			fmt.Fprint(a.out, t.render(a.width(), a.caps()))
+			fmt.Fprint(a.out, t.Render(a.width(), a.caps()))
 			return nil
 		},
 	}

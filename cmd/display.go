@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/runner"
 	"collect/store"
@@ -54,11 +56,11 @@ func (s *session) newDisplay(ctx context.Context) (*display, error) {
 		return nil, err
 	}
 	if s.options.quiet > 0 {
-		mode = progressNone
+		mode = config.ProgressNone
 	}
-	if s.flags.json || mode == progressJSON {
+	if s.flags.json || mode == config.ProgressJSON {
 		d.events = newEventWriter(s.out)
-		mode = progressNone // events say it all
+		mode = config.ProgressNone // events say it all
 	}
 	states, err := s.store.Streams(ctx, s.target.name)
 	if err != nil {
@@ -66,9 +68,9 @@ func (s *session) newDisplay(ctx context.Context) (*display, error) {
 	}
 	d.streams = totalsOf(states, collection.Lane(s.options.lane))
 	switch mode {
-	case progressLive:
+	case config.ProgressLive:
 		d.shown = startLive(s.err, s.size(), s.caps(), &d.view)
-	case progressPlain:
+	case config.ProgressPlain:
 		d.shown = startPlain(s.err, lineStyleOf(s.env), d.every, &d.view)
 	}
 	go d.sample()
@@ -151,7 +153,7 @@ func (d *display) sample() {
 	defer tick.Stop()
 	every := d.every
 	if every <= 0 {
-		every = plainEvery
+		every = config.PlainEvery
 	}
 	next := d.started.Add(every)
 	for {
@@ -231,7 +233,7 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 	if err != nil {
 		return err
 	}
-	sum.Trouble = troubleOf(stops)
+	s.nothing = sum.All.Records == sum.All.Rejected
 	sum.Held, sum.NextAt = s.heldBack(stops)
 	sum.Trouble, sum.Lost = troubleOf(stops), lostWords(runErr)
 	problems := s.problems(stops, owed, runErr)
@@ -287,11 +289,10 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 	}
 	sum := summaryOf(s.record, owed, runs, all)
 	sum.Provider, sum.Flags = s.target.connector.Provider().Name, s.repeat()
-	sum.RequestCap, sum.State = s.options.maxRequests, home(s.settings.State, s.env)
+	sum.RequestCap, sum.State = s.options.maxRequests, term.Home(s.settings.State, s.env)
 	if s.show.runner != nil {
-		sum.Unseen = s.show.runner.Unseen()
 		pace := s.show.runner.Pace()
-		sum.RateStart, sum.RateEnd, sum.Learned = s.show.first, pace.PerSecond, pace.Learned
+		sum.RateStart, sum.RateEnd, sum.Learned, sum.Limit = s.show.first, pace.PerSecond, pace.Learned, pace
 		if pace.Ceiling != nil {
 			sum.Ceiling = *pace.Ceiling
 		}
@@ -300,10 +301,15 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 	if err != nil {
 		return summary{}, err
 	}
+	s.states = streams
 	for _, stream := range streams {
 		sum.Views = append(sum.Views, stream.View)
 	}
 	sum.Doubts = doubtsOf(streams, s.record.Lane)
+	success := s.record.Outcome == collection.Complete || s.record.Outcome == collection.NothingNew
+	if s.record.Lane == collection.Incremental && success {
+		sum.Left = leftFor(connectorStatus{Streams: streams, Selected: s.streams()}.selected(), sum.Ended)
+	}
 	return sum, nil
 }
 
@@ -311,6 +317,7 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 // stuck since earlier runs: one problem for each reason.
 func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr error) []problem {
 	var problems []problem
+	inThisRun := len(stops)
 	met := map[collection.Reason]bool{collection.Gone: true} // declared, shown by gaps, and nobody's to mend
 	for _, stopped := range stops {
 		met[stopped.Stop.Reason] = true
@@ -330,17 +337,18 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 		p.ExitCode = s.record.ExitCode
 		problems = append(problems, p)
 	}
-	for _, stopped := range stops {
+	for i, stopped := range stops {
 		if stopped.Stop.Reason == collection.Gone {
 			continue
 		}
-		sc.Stream, sc.Partition = stopped.At.Stream, stopped.At.Partition
+		sc.Stream, sc.Partition, sc.Stands = stopped.At.Stream, stopped.At.Partition, stopped.Stands
+		sc.Passed = i < inThisRun && !stopped.Stands && !stopped.Stop.Reason.EndsRun()
 		sc.Pieces, sc.Of = s.piecesOf(stopped, owed)
 		p := problemOf(stopped.Stop, sc)
 		p.ExitCode = s.record.ExitCode
 		problems = append(problems, p)
 	}
-	if p, ok := quarantined(s.record, s.scene()); ok {
+	if p, ok := quarantined(s.record, s.states, s.scene()); ok {
 		p.ExitCode = s.record.ExitCode
 		problems = append(problems, p)
 	}

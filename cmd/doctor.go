@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store/sqlite"
 )
@@ -88,7 +90,7 @@ func (a *app) doctor(ctx context.Context, bundle string, online bool) error {
 		if err := d.bundle(bundle); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "bundle: %s\n", home(bundle, a.env))
+		fmt.Fprintf(a.err, "bundle: %s\n", term.Home(bundle, a.env))
 	}
 	if code := d.exit(); code != exitOK {
 		return &exitError{code}
@@ -109,7 +111,7 @@ type diagnosis struct {
 
 	secretFiles map[string]bool // that other users can read, and that were said
 
-	settings settings
+	settings config.Settings
 	state    sqlite.Report
 	salt     []byte
 	runs     map[string]collection.Run // the newest of each connector
@@ -142,7 +144,7 @@ func (d *diagnosis) all(ctx context.Context) {
 }
 
 func (d *diagnosis) note(f finding) {
-	f.Text, f.Do = clean(f.Text), clean(f.Do)
+	f.Text, f.Do = term.Clean(f.Text), term.Clean(f.Do)
 	d.findings = append(d.findings, f)
 }
 
@@ -199,23 +201,23 @@ func (d *diagnosis) report() diagnosisJSON {
 }
 
 // render returns the findings for people.
-func (d *diagnosis) render(limit int, c caps) string {
+func (d *diagnosis) render(limit int, c term.Caps) string {
 	wide := 0
 	for _, f := range d.findings {
-		wide = max(wide, width(f.What))
+		wide = max(wide, term.Width(f.What))
 	}
-	colors := map[mark]string{well: green, look: yellow, broken: red}
+	colors := map[mark]string{well: term.Green, look: term.Yellow, broken: term.Red}
 	var b strings.Builder
 	for _, f := range d.findings {
 		text := f.Text
 		if f.Do != "" {
 			text += ". Do: " + f.Do
 		}
-		lead := " " + glyphs[f.Mark] + " " + pad(f.What, wide, false) + "  "
-		for i, line := range wrap(lead, text, limit) {
-			line = c.text(line)
-			if glyph := c.text(glyphs[f.Mark]); i == 0 {
-				line = " " + c.paint(colors[f.Mark], glyph) + strings.TrimPrefix(line, " "+glyph)
+		lead := " " + glyphs[f.Mark] + " " + term.Pad(f.What, wide, false) + "  "
+		for i, line := range term.Wrap(lead, text, limit) {
+			line = c.Text(line)
+			if glyph := c.Text(glyphs[f.Mark]); i == 0 {
+				line = " " + c.Paint(colors[f.Mark], glyph) + strings.TrimPrefix(line, " "+glyph)
 			}
 			b.WriteString(line + "\n")
 		}
@@ -224,7 +226,7 @@ func (d *diagnosis) render(limit int, c caps) string {
 	if problems+warnings == 0 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\n%s, %s.", counted(problems, "problem", "problems"), counted(warnings, "warning", "warnings"))
+	fmt.Fprintf(&b, "\n%s, %s.", term.Counted(problems, "problem", "problems"), term.Counted(warnings, "warning", "warnings"))
 	if problems > 0 {
 		b.WriteString("   For a report: collect doctor --bundle FILE" + d.repeat())
 	}
@@ -240,12 +242,12 @@ func (d *diagnosis) checkConfig() bool {
 	}
 	d.now = d.now.In(d.settings.Zone)
 	if len(d.settings.Files) == 0 {
-		d.add(well, "config", "no collect.yaml: the built-in values hold")
+		d.add(well, "config", "no collect.yaml: the built-in values apply")
 		return true
 	}
 	var files []string
 	for _, file := range d.settings.Files {
-		files = append(files, home(file, d.env))
+		files = append(files, term.Home(file, d.env))
 	}
 	verb := " is valid"
 	if len(files) > 1 {
@@ -258,7 +260,7 @@ func (d *diagnosis) checkConfig() bool {
 // checkConnectors builds each connector that is configured, and each that was
 // collected, as its next run will.
 func (d *diagnosis) checkConnectors(ctx context.Context) {
-	names := d.settings.connectorNames()
+	names := d.settings.ConnectorNames()
 	for name := range d.runs {
 		if _, configured := d.settings.Connectors[name]; !configured {
 			names = append(names, name)
@@ -274,7 +276,7 @@ func (d *diagnosis) checkConnectors(ctx context.Context) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.settings.Providers)) {
 		if all && !used[name] { // a limit under a mistyped name limits nobody
-			d.note(finding{Mark: look, What: "provider " + name, Text: "what collect.yaml says of it holds for no connector here",
+			d.note(finding{Mark: look, What: "provider " + name, Text: "no connector here uses what collect.yaml says of it",
 				Do: "write it as the connector file does: provider: {name: …}, or else the connector's name"})
 		}
 	}
@@ -285,9 +287,9 @@ func (d *diagnosis) checkConnectors(ctx context.Context) {
 func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 	what := "connector " + name
 	defer d.checkSecretFiles(name)
-	target, err := d.resolve(ctx, d.settings, name, d.settings.paramsOf(d.runs[name]))
-	if remembered, ok := errors.AsType[*rememberedError](err); ok {
-		d.note(finding{Mark: nothing, What: what, Text: "not checked: " + remembered.Error(), Do: remembered.remedy(d.repeat()), quotes: true})
+	target, err := d.resolve(ctx, d.settings, name, paramsOf(d.settings, d.runs[name]))
+	if remembered, ok := errors.AsType[*config.RememberedError](err); ok {
+		d.note(finding{Mark: nothing, What: what, Text: "not checked: " + remembered.Error(), Do: remembered.Remedy(d.repeat()), quotes: true})
 		return ""
 	}
 	if err != nil {
@@ -296,10 +298,10 @@ func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 	}
 	provider := target.connector.Provider()
 	d.noteAccount(name, target)
-	d.add(well, what, fmt.Sprintf("%s of %s", counted(int64(len(target.connector.Streams())), "stream", "streams"), provider.Name))
+	d.add(well, what, fmt.Sprintf("%s of %s", term.Counted(int64(len(target.connector.Streams())), "stream", "streams"), provider.Name))
 	if target.discloses != "" {
 		mark := well
-		if strings.Contains(target.discloses, unencrypted) {
+		if strings.Contains(target.discloses, config.Unencrypted) {
 			mark = look
 		}
 		d.note(finding{Mark: mark, What: "secrets " + name, Text: target.discloses, quotes: true})
@@ -325,20 +327,20 @@ func (d *diagnosis) checkSecretFiles(name string) {
 		return // it was said
 	}
 	for _, secret := range spec.Secrets() {
-		for _, file := range []string{secret.File, d.settings.secretSource(spec.ProviderName(), secret).File} {
-			path := expand(file, d.env)
+		for _, file := range []string{secret.File, d.settings.SecretSource(spec.ProviderName(), secret).File} {
+			path := config.Expand(file, d.env)
 			if file == "" || d.secretFiles[path] || !openToOthers(path) {
 				continue
 			}
 			d.secretFiles[path] = true
-			d.note(finding{Mark: look, What: "secret " + secret.Name, Text: "other users can read " + home(path, d.env), Do: "chmod 600 " + quoted(path)})
+			d.note(finding{Mark: look, What: "secret " + secret.Name, Text: "other users can read " + term.Home(path, d.env), Do: "chmod 600 " + term.Quoted(path)})
 		}
 	}
 }
 
 // paramsOf returns the parameters of a run of a connector that is not
 // configured, as flags: they were given as flags then.
-func (s settings) paramsOf(run collection.Run) (flags []string) {
+func paramsOf(s config.Settings, run collection.Run) (flags []string) {
 	if _, configured := s.Connectors[run.Connector]; configured {
 		return nil
 	}
@@ -364,13 +366,13 @@ func (d *diagnosis) checkLocks() {
 		case died(run):
 			d.add(well, "lock", who+", died; the next run takes over by itself")
 		case d.now.Sub(run.BeatAt) > silentAfter:
-			d.add(look, "lock", who+", was last heard of "+ago(run.BeatAt, d.now))
+			d.add(look, "lock", who+", last gave a sign of life "+term.Ago(run.BeatAt, d.now))
 		default:
-			d.add(well, "lock", who+", alive "+ago(run.BeatAt, d.now))
+			d.add(well, "lock", who+", alive "+term.Ago(run.BeatAt, d.now))
 		}
 	}
 	if !held {
-		d.add(well, "lock", "nobody collects now")
+		d.add(well, "lock", "no run is under way")
 	}
 }
 
@@ -390,6 +392,6 @@ func (d *diagnosis) checkSchedule(ctx context.Context) {
 	case last.IsZero():
 		d.add(nothing, "schedule", "no timer or cron entry found; nothing was collected yet")
 	default:
-		d.add(look, "schedule", "no timer or cron entry found; the last run began "+ago(last, d.now))
+		d.add(look, "schedule", "no timer or cron entry found; the last run began "+term.Ago(last, d.now))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"collect/cmd/internal/config"
 	"collect/collection"
 )
 
@@ -85,7 +86,7 @@ func bundledChecks(r diagnosisJSON) diagnosisJSON {
 	r.Checks = slices.Clone(r.Checks)
 	for i, f := range r.Checks {
 		if f.quotes {
-			r.Checks[i].Text, r.Checks[i].Do = "left out: it may quote the file", ""
+			r.Checks[i].Text, r.Checks[i].Do = "left out, because it may quote the file", ""
 		}
 	}
 	return r
@@ -117,7 +118,7 @@ type bundledConnector struct {
 	Streams []string `json:"streams"`
 }
 
-func bundledConfigOf(s settings) bundledConfig {
+func bundledConfigOf(s config.Settings) bundledConfig {
 	c := bundledConfig{
 		Files: len(s.Files), StateNamed: s.StateNamed, MaxTime: s.MaxTime.String(), MaxRequests: s.MaxRequests, Progress: s.Progress,
 		Providers: map[string]bundledProvider{}, Connectors: map[string]bundledConnector{},
@@ -135,7 +136,7 @@ func bundledConfigOf(s settings) bundledConfig {
 		c.Providers[name] = bundledProvider{token, p.PerSecond, p.StartPerSecond, p.PerDay, p.Forbidden}
 	}
 	for name, of := range s.Connectors {
-		c.Connectors[name] = bundledConnector{isFile(of.Use), slices.Sorted(maps.Keys(of.Params)), of.Streams}
+		c.Connectors[name] = bundledConnector{config.IsFile(of.Use), slices.Sorted(maps.Keys(of.Params)), of.Streams}
 	}
 	return c
 }

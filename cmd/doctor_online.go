@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors"
 	"collect/pacing"
@@ -52,7 +53,7 @@ func (d *diagnosis) checkOnline(ctx context.Context) {
 		case user != "":
 			d.add(nothing, what, fmt.Sprintf("not asked: run %s is asking it", user))
 		case d.unread:
-			d.add(nothing, what, "not asked: the database cannot say what is remembered of it")
+			d.add(nothing, what, "not asked: the state of the account in the database cannot be read")
 		default:
 			d.visit(ctx, what, a)
 		}
@@ -66,7 +67,7 @@ func (d *diagnosis) visit(ctx context.Context, what string, a probed) {
 	notAsked := func(why string) { d.add(look, what, "not asked: "+why) }
 	known, err := d.openMemory(ctx, a)
 	if err != nil {
-		notAsked("what the answer says of the account could not be saved: " + problemOf(err, scene{}).Headline)
+		notAsked("the state of the account after the answer could not be saved: " + problemOf(err, scene{}).Headline)
 		return
 	}
 	defer known.close()
@@ -75,7 +76,7 @@ func (d *diagnosis) visit(ctx context.Context, what string, a probed) {
 	line, err := d.join(ctx, provider, share.Config{Known: d.learned[a.domain], Concurrency: 1}, wire.observe)
 	switch {
 	case err != nil:
-		notAsked("it cannot stand in line with the runs of this account: " + plainError(err))
+		notAsked("it cannot take turns with the runs of this account: " + plainError(err))
 		return
 	case line == nil:
 		notAsked("there is no folder where the runs of this account meet: set HOME, or XDG_STATE_HOME")
@@ -136,12 +137,12 @@ func (d *diagnosis) refused(what string, a probed, place collection.Place, err e
 	provider, stop := a.target.connector.Provider(), stopIn(err)
 	until := ""
 	if stop != nil && !stop.NotBefore.IsZero() {
-		until = " until " + at(stop.NotBefore, d.now)
+		until = " until " + term.At(stop.NotBefore, d.now)
 	}
 	passes := stop != nil && stop.Reason.Kind() != collection.Stuck && !unreachable(stop)
 	switch {
 	case passes && asked:
-		d.add(look, what, "no page for now: "+wire.trouble+until+"; no record was stored")
+		d.add(look, what, "no page now: "+wire.trouble+until+"; no record was stored")
 	case passes:
 		d.add(look, what, "not asked: it would have to wait"+until+". See: collect explain "+a.connector+d.repeat())
 	case stop != nil && stop.Reason == collection.Frozen:
@@ -150,7 +151,7 @@ func (d *diagnosis) refused(what string, a probed, place collection.Place, err e
 			text = "frozen, not asked: " + stop.Detail
 		}
 		if until != "" {
-			text += "; one test request may leave after " + at(stop.NotBefore, d.now)
+			text += "; one test request may leave after " + term.At(stop.NotBefore, d.now)
 		}
 		do := "check the account at " + provider.Name
 		if _, ran := d.runs[a.connector]; ran { // and so there is something to release
@@ -188,7 +189,7 @@ func (w *watch) observe(e collection.Event) {
 		w.asked = e.Time.Add(-w.took)
 	}
 	if e.Throttle != nil {
-		w.trouble = "it asks to be left alone (" + e.Throttle.Signal + ")"
+		w.trouble = "it asks for a pause (" + e.Throttle.Signal + ")"
 	}
 }
 
@@ -201,7 +202,7 @@ const clockTolerance = 2 * time.Second
 func (d *diagnosis) compareClocks(a probed, w *watch) {
 	name := a.target.connector.Provider().Name
 	if w.date.IsZero() {
-		d.add(nothing, "clock", name+" does not say what time it is")
+		d.add(nothing, "clock", name+" sends no Date header")
 		return
 	}
 	ahead := w.asked.Sub(w.date.Add(time.Second)) // at least
@@ -230,6 +231,6 @@ func (d *diagnosis) checkClock() {
 	if ahead := newest.Sub(d.now); ahead > clockTolerance {
 		d.note(finding{Mark: look, What: "clock", Text: fmt.Sprintf("the database has times up to %s, which is %s ahead",
 			newest.In(d.now.Location()).Format(time.DateTime), ahead.Round(time.Second)),
-			Do: "set the clock; what waits for a time waits by this one"})
+			Do: "set the clock: every wait goes by this one"})
 	}
 }

@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
+	"collect/internal/yamlfile"
 )
 
 // crontabTimeout bounds the look at the user's own crontab.
@@ -27,7 +31,7 @@ func (d *diagnosis) schedules(ctx context.Context) (where []string) {
 		filepath.Join(d.root, "lib", "systemd", "system", "*.service"),
 		filepath.Join(d.root, "usr", "lib", "systemd", "system", "*.service"),
 	}
-	if own := xdg(d.env, "XDG_CONFIG_HOME", ".config"); own != "" {
+	if own := config.Xdg(d.env, "XDG_CONFIG_HOME", ".config"); own != "" {
 		places = append(places, filepath.Join(own, "systemd", "user", "*.service"))
 	}
 	seen := map[string]bool{}
@@ -39,8 +43,8 @@ func (d *diagnosis) schedules(ctx context.Context) (where []string) {
 				continue
 			}
 			seen[real] = true
-			if text, err := readAtMost(file, configLimit); err == nil && startsRun(text) {
-				where = append(where, home(file, d.env))
+			if text, err := config.ReadAtMost(file, yamlfile.Longest); err == nil && startsRun(text) {
+				where = append(where, term.Home(file, d.env))
 			}
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite"
@@ -21,14 +23,15 @@ import (
 func (d *diagnosis) checkState(ctx context.Context) bool {
 	path := d.settings.State
 	sc := scene{State: path}
+	d.checkBeside(path)
 	var err error
 	d.state, err = sqlite.Examine(ctx, path)
 	switch {
 	case errors.Is(err, store.ErrMissing) && !d.settings.StateNamed:
-		d.add(nothing, "state", "there is no database yet: the first run makes "+home(path, d.env))
+		d.add(nothing, "state", "there is no database yet: the first run makes "+term.Home(path, d.env))
 		return false
 	case errors.Is(err, store.ErrOlder):
-		d.add(look, "state", home(path, d.env)+" was made by an older version: the next run brings it up to date")
+		d.add(look, "state", term.Home(path, d.env)+" was made by an older version: the next run upgrades it")
 		return true
 	case err != nil:
 		if ctx.Err() == nil {
@@ -43,14 +46,14 @@ func (d *diagnosis) checkState(ctx context.Context) bool {
 		}
 		f := finding{Mark: broken, What: "state", Text: "damaged: " + problem, exit: exitStorage}
 		if i == 0 {
-			f.Text = home(path, d.env) + " is " + f.Text
-			f.Do = "collect restore FILE" + d.repeat() + ", or collect export NAME STREAM --salvage" + d.repeat()
+			f.Text = term.Home(path, d.env) + " is " + f.Text
+			f.Do = "collect restore FILE" + d.repeat() + " --reason WHY, or collect export NAME STREAM --salvage" + d.repeat()
 		}
 		d.note(f)
 	}
 	if len(d.state.Problems) == 0 {
-		text := fmt.Sprintf("%s, %s, schema %d, %s, every one checked", home(path, d.env), size(d.state.Size),
-			d.state.Schema, counted(d.state.Records, "record", "records"))
+		text := fmt.Sprintf("%s, %s, schema %d, %s, every one checked", term.Home(path, d.env), size(d.state.Size),
+			d.state.Schema, term.Counted(d.state.Records, "record", "records"))
 		if d.state.Log > 0 {
 			text += fmt.Sprintf("; %s not merged yet", size(d.state.Log))
 		}
@@ -58,10 +61,37 @@ func (d *diagnosis) checkState(ctx context.Context) bool {
 	}
 	d.checkLibrary()
 	if openToOthers(path) {
-		d.note(finding{Mark: look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + quoted(path)})
+		d.note(finding{Mark: look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + term.Quoted(path)})
 	}
 	d.read(ctx)
 	return true
+}
+
+// checkBeside looks at the files that the users of the database share: one that
+// was left by another user, or by a run that might not write, keeps every later
+// run from writing.
+func (d *diagnosis) checkBeside(path string) {
+	main, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	for _, end := range []string{"-wal", "-shm"} {
+		info, err := os.Lstat(path + end)
+		switch {
+		case err != nil:
+			continue
+		case !info.Mode().IsRegular():
+			err = errors.New("is not a regular file")
+		case config.OwnerOf(info) != config.OwnerOf(main):
+			err = errors.New("has another owner than the database")
+		case info.Mode().Perm()&0o200 == 0 && main.Mode().Perm()&0o200 != 0:
+			err = fmt.Errorf("has the mode %#o, so that no run can write to it", info.Mode().Perm())
+		default:
+			continue
+		}
+		d.note(finding{Mark: broken, What: "state", Text: term.Home(path+end, d.env) + " " + err.Error(), exit: exitStorage,
+			Do: "when no run uses the database: give the file the owner and the mode of the database; do not delete a -wal, which holds commits"})
+	}
 }
 
 // problemsShown is how many kinds of damage a person is shown; the bundle and
@@ -123,11 +153,11 @@ func (d *diagnosis) checkDisk() {
 		d.add(nothing, "disk", "not measured: "+plainText(err))
 		return
 	}
-	text := fmt.Sprintf("%s free at %s", size(free), home(dir, d.env))
+	text := fmt.Sprintf("%s free at %s", size(free), term.Home(dir, d.env))
 	days, known := float64(0), false
 	if perDay := d.growth(); perDay > 0 {
 		days, known = float64(free)/perDay, true
-		text += fmt.Sprintf(", about %s at the usual growth", span(time.Duration(min(days, 10_000)*24*float64(time.Hour))))
+		text += fmt.Sprintf(", about %s at the usual growth", term.Span(time.Duration(min(days, 10_000)*24*float64(time.Hour))))
 	}
 	switch {
 	case free < fewBytes:

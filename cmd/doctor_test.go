@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store/sqlite"
 )
@@ -97,14 +98,14 @@ func TestDiagnosisFits(t *testing.T) {
 		{Mark: look, What: "schedule", Text: "none"},
 	}}
 	for _, limit := range []int{40, 80, 100} {
-		for line := range strings.Lines(d.render(limit, caps{UTF8: true})) {
-			if width(strings.TrimSuffix(line, "\n")) > max(limit, 70) { // the last line is one command to copy
+		for line := range strings.Lines(d.render(limit, term.Caps{UTF8: true})) {
+			if term.Width(strings.TrimSuffix(line, "\n")) > max(limit, 70) { // the last line is one command to copy
 				t.Errorf("at %d columns: %q", limit, line)
 			}
 		}
 	}
 	want := " ✓ config      collect.yaml is valid\n × token acme  long"
-	if got := d.render(80, caps{UTF8: true}); !strings.HasPrefix(got, want) || !strings.Contains(got, "\n2 problems, 1 warning.") {
+	if got := d.render(80, term.Caps{UTF8: true}); !strings.HasPrefix(got, want) || !strings.Contains(got, "\n2 problems, 1 warning.") {
 		t.Errorf("render = %q, want it to begin with %q", got, want)
 	}
 	if got := d.exit(); got != exitStorage {

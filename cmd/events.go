@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
@@ -98,21 +99,22 @@ type gapLine struct {
 // progressLine is the state of a run in a progress event. What is not known
 // is null.
 type progressLine struct {
-	Slices           int64    `json:"slices"`
-	Records          int64    `json:"records"`
-	Quarantined      int64    `json:"quarantined"`
-	Requests         int64    `json:"requests"`
-	RequestCap       *int64   `json:"request_cap"`
-	RetriesLeft      *float64 `json:"retries_left"`
-	GapsOpened       int64    `json:"gaps_opened"`
-	PartitionsDone   *int64   `json:"partitions_done"`
-	Partitions       *int64   `json:"partitions"`
-	RatePerSecond    float64  `json:"rate_per_second"`
-	LearnedPerSecond *float64 `json:"learned_per_second"`
-	CeilingPerSecond *float64 `json:"ceiling_per_second"`
-	WaitingSeconds   float64  `json:"waiting_seconds"`
-	SecondsLeft      *float64 `json:"seconds_left"`
-	StopsFirst       *string  `json:"stops_first"`
+	Slices           int64           `json:"slices"`
+	Records          int64           `json:"records"`
+	Quarantined      int64           `json:"quarantined"`
+	Requests         int64           `json:"requests"`
+	RequestCap       *int64          `json:"request_cap"`
+	RetriesLeft      *float64        `json:"retries_left"`
+	GapsOpened       int64           `json:"gaps_opened"`
+	PartitionsDone   *int64          `json:"partitions_done"`
+	Partitions       *int64          `json:"partitions"`
+	RatePerSecond    float64         `json:"rate_per_second"`
+	LearnedPerSecond *float64        `json:"learned_per_second"`
+	CeilingPerSecond *float64        `json:"ceiling_per_second"`
+	Limit            *constraintLine `json:"limit"` // what limits the pace
+	WaitingSeconds   float64         `json:"waiting_seconds"`
+	SecondsLeft      *float64        `json:"seconds_left"`
+	StopsFirst       *string         `json:"stops_first"`
 
 	Metrics *metricsLine `json:"metrics"`
 }
@@ -129,7 +131,7 @@ func (w *eventWriter) Observe(e collection.Event) {
 		line.Wait = &waitLine{e.Wait.Cause, e.Wait.Seconds, stamp(e.Wait.Until)}
 	}
 	if e.Freeze != nil {
-		line.Freeze = &freezeLine{e.Freeze.Frozen, clean(e.Freeze.Reason), stamp(e.Freeze.Until)}
+		line.Freeze = &freezeLine{e.Freeze.Frozen, term.Clean(e.Freeze.Reason), stamp(e.Freeze.Until)}
 	}
 	w.write(line)
 }
@@ -145,7 +147,7 @@ func (w *eventWriter) Progress(m model, run string, lane collection.Lane) {
 		Requests: m.Requests, RequestCap: orNull(m.Cap), GapsOpened: m.Opened,
 		Partitions: orNull(m.Total.Parents), RatePerSecond: m.RateNow,
 		LearnedPerSecond: orNull(m.Learned), CeilingPerSecond: orNull(m.Ceiling),
-		WaitingSeconds: m.Waiting.Seconds(), SecondsLeft: orNull(m.Ends.In.Seconds()),
+		Limit: limitLine(&m.Limit), WaitingSeconds: m.Waiting.Seconds(), SecondsLeft: orNull(m.Ends.In.Seconds()),
 		StopsFirst: textOrNull(string(m.Ends.Reason)), Metrics: metricsLineOf(m.Metrics),
 	}
 	if m.Ends.In > 0 && m.Ends.Reason == "" {
@@ -204,7 +206,7 @@ func lineOf(e collection.Event) eventLine {
 		Stream: e.Stream, Lane: e.Lane,
 		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,
 		Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp,
-		Code: e.Code, Message: clean(e.Message),
+		Code: e.Code, Message: term.Clean(e.Message),
 	}
 	return line
 }
@@ -215,7 +217,7 @@ func limitLineOf(l *collection.LimitInfo) *collection.LimitInfo {
 		return nil
 	}
 	line := *l
-	line.Name, line.Unit = clean(l.Name), clean(l.Unit)
+	line.Name, line.Unit = term.Clean(l.Name), term.Clean(l.Unit)
 	return &line
 }
 
@@ -224,7 +226,7 @@ func gapLineOf(e collection.Event) *gapLine {
 		return nil
 	}
 	g := e.Gap
-	return &gapLine{gapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, needsOf(g.Kind)}
+	return &gapLine{term.GapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, needsOf(g.Kind)}
 }
 
 // needsOf says who acts on a gap of kind k.

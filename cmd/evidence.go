@@ -2,8 +2,11 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 )
@@ -44,23 +47,54 @@ func evidenceLineOf(e collection.Evidence) *evidenceLine {
 // nothing to be said.
 func evidenceWords(stream store.StreamState, lane store.LaneState) string {
 	e := lane.Evidence
-	if e.Pages == 0 || !lane.Complete {
+	if e.Pages == 0 || !lane.Complete || stream.Parent != "" { // a pass has no pages
 		return ""
 	}
-	text := fmt.Sprintf("%s: %s on %s", clean(stream.Name), counted(e.Records, "record", "records"), counted(e.Pages, "page", "pages"))
+	text := fmt.Sprintf("%s: %s on %s", term.Clean(stream.Name), term.Counted(e.Records, "record", "records"), term.Counted(e.Pages, "page", "pages"))
 	if e.Again > 0 {
-		text += fmt.Sprintf(", %s of them twice", count(e.Again))
+		text += fmt.Sprintf(", %s of them twice", term.Count(e.Again))
 	}
 	if e.By != "" && !e.InPages {
-		text += fmt.Sprintf("; %s says %s", clean(e.By), count(e.Total))
+		text += fmt.Sprintf("; %s says %s", term.Clean(e.By), term.Count(e.Total))
 	}
 	if e.Seams > 0 {
-		text += fmt.Sprintf("; %s where the page before ended", counted(e.Seams-e.Torn, "page began", "pages began"))
+		text += fmt.Sprintf("; %s where the page before ended", term.Counted(e.Seams-e.Torn, "page began", "pages began"))
 	}
 	if doubt := e.Doubt(); doubt != "" {
 		text += "; complete as far as this can tell: " + doubt
 	}
 	return text
+}
+
+// leftFor says which streams the newest run did not walk from their beginning, and
+// since when their changes are left to the next run; "" if there are none.
+func leftFor(streams []store.StreamState, now time.Time) string {
+	var names []string
+	var since time.Time
+	for _, stream := range streams {
+		if lane := laneOf(stream, collection.Incremental); unseen(stream, streams) {
+			names = append(names, term.Clean(stream.Name))
+			if since.IsZero() || lane.Began.Before(since) {
+				since = lane.Began
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("changes in %s since %s are left to the next run", strings.Join(names, ", "), term.At(since, now))
+}
+
+// unseen reports whether the walk of a stream began in an earlier run than the one
+// that last committed a slice of streams: the stream is complete as of then.
+// Details that are collected once, or when their parent changed, are as new as
+// their parents. Only the incremental lane counts: a backfill looks for no changes.
+func unseen(stream store.StreamState, streams []store.StreamState) bool {
+	lane := laneOf(stream, collection.Incremental)
+	if !lane.Complete || lane.Began.IsZero() || stream.Parent != "" && stream.Refresh != collection.EachRun {
+		return false
+	}
+	return slices.ContainsFunc(streams, func(s store.StreamState) bool { return laneOf(s, collection.Incremental).Epoch > lane.BeganEpoch })
 }
 
 // doubtsOf says what cannot be known of the complete walks of a lane; "" if
@@ -69,7 +103,7 @@ func doubtsOf(streams []store.StreamState, lane collection.Lane) string {
 	var doubts []string
 	for _, stream := range streams {
 		if l := laneOf(stream, lane); l.Complete && l.Evidence.Doubt() != "" {
-			doubts = append(doubts, clean(stream.Name)+" has "+l.Evidence.Doubt())
+			doubts = append(doubts, term.Clean(stream.Name)+" has "+l.Evidence.Doubt())
 		}
 	}
 	return strings.Join(doubts, ", ")

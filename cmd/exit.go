@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/runner"
 	"collect/store"
@@ -44,6 +45,17 @@ type exitCode struct {
 	Ping    string // what to tell a dead man's switch: success, fail, or log
 }
 
+// needs returns who acts in the words of JSON.
+func (c exitCode) needs() string {
+	switch {
+	case c.Who == "no one":
+		return needsNothing
+	case strings.HasPrefix(c.Who, "time"):
+		return needsTime
+	}
+	return needsOperator
+}
+
 // exitCodes lists all exit codes, worst first: of several problems, the worst
 // decides. A bug outranks everything; what needs a person
 // outranks what passes by itself.
@@ -58,12 +70,12 @@ var exitCodes = []exitCode{
 	{exitFailure, "FAILURE", "a failure with no better class", "you", "maybe", "fail"},
 	{exitUnreached, "UNAVAILABLE", "provider not reachable at all (DNS, TLS, refused)", "time, then you", "yes", "log"},
 	{exitLater, "TEMPFAIL", "asked to wait longer than this run may, breaker open, another run holds the lock", "time", "yes, later", "log"},
-	{exitTerminated, "TERM", "SIGTERM, after saving", "nobody", "yes", "log"},
-	{exitInterrupt, "", "SIGINT, after saving", "nobody", "yes", "log"},
-	{exitHangup, "", "SIGHUP (a terminal or a connection that was closed), after saving", "nobody", "yes", "log"},
+	{exitTerminated, "TERM", "SIGTERM, after saving", "no one", "yes", "log"},
+	{exitInterrupt, "", "SIGINT, after saving", "no one", "yes", "log"},
+	{exitHangup, "", "SIGHUP (a terminal or a connection that was closed), after saving", "no one", "yes", "log"},
 	{exitWarned, "", "finished with warnings, only with --strict", "you, a look", "next schedule", "success"},
-	{exitPaused, "", "planned pause, only with --strict", "nobody", "next schedule", "success"},
-	{exitOK, "SUCCESS", "complete, nothing new, or a planned pause (cap, time, retries)", "nobody", "next schedule", "success"},
+	{exitPaused, "", "planned pause, only with --strict", "no one", "next schedule", "success"},
+	{exitOK, "SUCCESS", "complete, nothing new, or a planned pause (cap, time, retries)", "no one", "next schedule", "success"},
 }
 
 // exitCodeHelp returns the exit codes for people, by number, each with the
@@ -74,7 +86,7 @@ func exitCodeHelp() string {
 	var b strings.Builder
 	for _, c := range byNumber {
 		lead := fmt.Sprintf("%5d  %-16s", c.Code, c.Systemd)
-		for _, line := range wrap(lead, fmt.Sprintf("%s (acts: %s; retry: %s)", c.When, c.Who, c.Retry), 80) {
+		for _, line := range term.Wrap(lead, fmt.Sprintf("%s (acts: %s; retry: %s)", c.When, c.Who, c.Retry), 80) {
 			b.WriteString(line + "\n")
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 )
@@ -169,7 +170,7 @@ func TestExitCodesAreListed(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(exitCodeHelp()) {
-		if width(strings.TrimSuffix(line, "\n")) > 80 {
+		if term.Width(strings.TrimSuffix(line, "\n")) > 80 {
 			t.Errorf("help line is wider than 80 columns: %q", line)
 		}
 	}

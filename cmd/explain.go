@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/gate"
 )
@@ -121,12 +122,8 @@ func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
 	if e.connectorStatus, err = statusOf(ctx, v.db, v.name, v.now); err != nil {
 		return e, err
 	}
-	var state []byte
-	if len(e.Runs) > 0 {
-		if state, err = v.db.Provider(ctx, e.Runs[0].Domain); err != nil {
-			return e, err
-		}
-		e.know(state)
+	if e.Pace, e.Known, e.Shared, err = a.paceOf(ctx, v, e.newest()); err != nil {
+		return e, err
 	}
 	events, err := v.db.Events(ctx, v.name, historyEvents)
 	if err != nil {
@@ -139,45 +136,7 @@ func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
 	}
 	e.Flags = v.flags
 	e.Allowed, e.Caps = a.allowances(v.name)
-	if len(e.Runs) > 0 {
-		e.hear(state, a.kept(ctx, v.db, e.Runs[0]))
-		e.boundInFlight()
-	}
 	return e, nil
-}
-
-// boundInFlight adds the bound of what is in flight, as the newest run had it:
-// what is saved of the pace does not hold it.
-func (e *explained) boundInFlight() {
-	most := e.newest().Metrics
-	named := func(k gate.Constraint) bool { return k.Name == gate.InFlightMax }
-	if e.Known && most.MaxConcurrency > 0 && !slices.ContainsFunc(e.Pace.Constraints, named) {
-		e.Pace.Constraints = append(e.Pace.Constraints, gate.Constraint{Name: gate.InFlightMax, Count: most.MaxConcurrency, Used: most.ActiveRequests})
-	}
-}
-
-// know takes the pace from a state. One that cannot be read is nothing known.
-func (e *explained) know(state []byte) {
-	if state == nil {
-		return
-	}
-	var err error
-	e.Pace, err = gate.Inspect(state, e.Now)
-	e.Known = err == nil
-}
-
-// hear takes the pace from what was shared, if that is newer than the state of
-// the database and says something else: runs of this database share what they
-// save, too.
-func (e *explained) hear(state, shared []byte) {
-	if bytes.Equal(gate.Newest(state, shared), state) {
-		return
-	}
-	other := *e
-	if other.know(shared); other.Known && !slices.Equal(other.constraints(), e.constraints()) {
-		other.Shared = true
-		*e = other
-	}
 }
 
 // allowances returns what the files say that a connector may do. A file that
@@ -188,10 +147,10 @@ func (a *app) allowances(name string) (allowed, caps []allowance) {
 		return nil, nil
 	}
 	if s.MaxRequests > 0 {
-		caps = append(caps, allowance{What: count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
+		caps = append(caps, allowance{What: term.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
 	}
 	if s.MaxTime > 0 {
-		caps = append(caps, allowance{What: span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
+		caps = append(caps, allowance{What: term.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
 	}
 	t, spec, err := a.find(s, name)
 	if err != nil {
@@ -199,18 +158,18 @@ func (a *app) allowances(name string) (allowed, caps []allowance) {
 	}
 	origin := "the connector file"
 	if t.source != "" {
-		origin = home(t.source, a.env)
+		origin = term.Home(t.source, a.env)
 	}
-	own := spec.Provider(s.overrides(""))
+	own := spec.Provider(s.Overrides(""))
 	for _, c := range own.Ceilings {
 		allowed = append(allowed, allowance{Ceiling: c, Origin: origin})
 	}
 	p := s.Providers[spec.ProviderName()]
-	all := spec.Provider(s.overrides(spec.ProviderName())).Ceilings[len(own.Ceilings):]
+	all := spec.Provider(s.Overrides(spec.ProviderName())).Ceilings[len(own.Ceilings):]
 	for _, c := range all {
-		key := keyPerSecond
+		key := config.KeyPerSecond
 		if p.PerDay > 0 && c.Per == 24*time.Hour && int64(c.Count) == p.PerDay {
-			key = keyPerDay
+			key = config.KeyPerDay
 		}
 		allowed = append(allowed, allowance{Ceiling: c, Origin: p.Origin[key]})
 	}
@@ -259,10 +218,11 @@ const everyRun = 1 << 30
 
 // An explanationOf is the long text for a word of ours.
 type explanationOf struct {
-	Word    string `json:"word"`
-	Meaning string `json:"meaning"`
-	Who     string `json:"who_acts"`
-	Next    string `json:"next"`
+	Word    string  `json:"word"`
+	Meaning string  `json:"meaning"`
+	Who     string  `json:"who_acts"` // in words
+	Needs   *string `json:"needs"`    // nothing, time or operator; null where that depends
+	Next    string  `json:"next"`
 }
 
 // wordsFor explains an exit code, the code of a message or a reason; ok is
@@ -274,7 +234,7 @@ func wordsFor(arg string) (e explanationOf, ok bool) {
 	if code, err := strconv.Atoi(arg); err == nil {
 		for _, c := range exitCodes {
 			if c.Code == code {
-				return explanationOf{"exit code " + arg, c.When, c.Who, "retry: " + c.Retry}, true
+				return explanationOf{"exit code " + arg, c.When, c.Who, orNull(c.needs()), "retry: " + c.Retry}, true
 			}
 		}
 		return explanationOf{}, false
@@ -283,11 +243,19 @@ func wordsFor(arg string) (e explanationOf, ok bool) {
 		words.Word = "gap " + strings.ToUpper(arg)
 		return words, true
 	}
+	if meaning, ok := warningMeanings[collection.WarningCode(arg)]; ok {
+		return explanationOf{"warning " + arg, meaning[0], "you, with a look", orNull(needsOperator), meaning[1]}, true
+	}
 	meaning, ok := reasonMeanings[collection.Reason(arg)]
 	if !ok {
 		return explanationOf{}, false
 	}
-	return explanationOf{"reason " + arg, meaning[0], whoActs(collection.Reason(arg)), meaning[1]}, true
+	reason := collection.Reason(arg)
+	needs := needsOf(reason.Kind())
+	if reason == collection.Gone {
+		needs = needsNothing
+	}
+	return explanationOf{"reason " + arg, meaning[0], whoActs(reason), orNull(needs), meaning[1]}, true
 }
 
 // wordsForCode explains the code that a message begins with: by the reason that
@@ -317,18 +285,18 @@ func wordsForCode(code string) (e explanationOf, ok bool) {
 func whoActs(r collection.Reason) string {
 	switch {
 	case r == collection.Gone:
-		return "nobody"
+		return "no one"
 	case r.Kind() == collection.Planned:
-		return "nobody: the next run continues"
+		return "the next run, by itself"
 	case r.Kind() == collection.Pressure:
-		return "time: a later run tries again"
+		return "a later run, by itself"
 	}
 	return "you"
 }
 
-func (e explanationOf) render(columns int, c caps) string {
-	lines := wrap("", e.Word+": "+e.Meaning+".", columns)
-	lines = append(lines, wrap("  acts  ", e.Who, columns)...)
-	lines = append(lines, wrap("  next  ", e.Next, columns)...)
-	return c.text(strings.Join(lines, "\n") + "\n")
+func (e explanationOf) render(columns int, c term.Caps) string {
+	lines := term.Wrap("", e.Word+": "+e.Meaning+".", columns)
+	lines = append(lines, term.Wrap("  acts  ", e.Who, columns)...)
+	lines = append(lines, term.Wrap("  next  ", e.Next, columns)...)
+	return c.Text(strings.Join(lines, "\n") + "\n")
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 )
@@ -29,7 +30,7 @@ func (a *app) explainGap(ctx context.Context, v looked, id int64) error {
 	}
 	i := slices.IndexFunc(gaps, func(g store.OwnedGap) bool { return g.ID == id })
 	if i < 0 {
-		return &usageError{fmt.Sprintf("collect explain: no gap %s is owed here: it was filled, or there was none; see `collect gaps%s`", gapName(id), v.flags)}
+		return &usageError{fmt.Sprintf("collect explain: no gap %s is owed here: it was filled, or there was none; see `collect gaps%s`", term.GapName(id), v.flags)}
 	}
 	e := explainedGap{gaps[i], v}
 	if a.flags.json {
@@ -59,31 +60,31 @@ func (e explainedGap) line() explainedGapLine {
 	return explainedGapLine{gapsJSON([]store.OwnedGap{e.OwnedGap})[0], e.meaning(), e.who(), next, commands}
 }
 
-func (e explainedGap) render(columns int, c caps) string {
+func (e explainedGap) render(columns int, c term.Caps) string {
 	what := "a piece of the list (" + string(collection.SliceGap) + ")"
 	if e.Shape == collection.DetailGap {
 		what = "one detail (" + string(collection.DetailGap) + ")"
 	}
-	lines := wrap("", fmt.Sprintf("%s: %s is owed: %s", gapName(e.ID), what, whereOwed("", e.OwnedGap)), columns)
+	lines := term.Wrap("", fmt.Sprintf("%s: %s is owed: %s", term.GapName(e.ID), what, whereOwed("", e.OwnedGap)), columns)
 	fact := func(label, text string) {
-		lines = append(lines, wrap(fmt.Sprintf("  %-8s  ", label), text, columns)...)
+		lines = append(lines, term.Wrap(fmt.Sprintf("  %-8s  ", label), text, columns)...)
 	}
 	fact("why", string(e.Reason)+": "+e.meaning())
 	if e.Detail != "" {
-		fact("said", clean(e.Detail))
+		fact("said", term.Clean(e.Detail))
 	}
-	fact("since", at(e.OpenedAt, e.now)+", run "+clean(e.Run))
-	tried := fmt.Sprintf("%s, %d more before it is left to you", counted(int64(e.Attempts), "time", "times"), max(0, collection.MaxGapAttempts-e.Attempts))
+	fact("since", term.At(e.OpenedAt, e.now)+", run "+term.Clean(e.Run))
+	tried := fmt.Sprintf("%s, %d more before it is left to you", term.Counted(int64(e.Attempts), "time", "times"), max(0, collection.MaxGapAttempts-e.Attempts))
 	switch {
 	case e.Revived():
 		tried = fmt.Sprintf("not since it was revived, %d before it is left to you again", collection.MaxGapAttempts)
 	case e.Attempts == 0:
 		tried = "never; planned pauses do not count"
 	case e.who() == "you": // it is left to you already
-		tried = counted(int64(e.Attempts), "time", "times")
+		tried = term.Counted(int64(e.Attempts), "time", "times")
 	}
 	if !e.TriedAt.IsZero() {
-		tried += "; last " + ago(e.TriedAt, e.now)
+		tried += "; last " + term.Ago(e.TriedAt, e.now)
 	}
 	fact("tried", tried)
 	fact("acts", e.who())
@@ -93,7 +94,7 @@ func (e explainedGap) render(columns int, c caps) string {
 		fact("", command)
 	}
 	for i, line := range lines {
-		lines[i] = c.text(line)
+		lines[i] = c.Text(line)
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -108,7 +109,7 @@ func (e explainedGap) meaning() string {
 func (e explainedGap) who() string {
 	switch {
 	case e.Revived():
-		return "nobody: the next run tries it"
+		return "the next run, by itself"
 	case e.State == collection.GapDead && e.Reason != collection.Gone:
 		return "you"
 	}
@@ -138,18 +139,18 @@ func (e explainedGap) next() (words string, commands []string) {
 		return "look at what the provider changed, and correct the connector file, or accept it if it is right; then:",
 			[]string{acceptCommand(sc, nil), resume}
 	case e.State == collection.GapDead && e.Reason == collection.CursorExpired:
-		return "the place cannot be had any more; the stream is collected again by:",
-			[]string{command("reset") + " --stream " + clean(quoted(e.Stream)) + laneFlag(e.Lane)}
+		return "the provider no longer has that place; to collect the stream again:",
+			[]string{command("reset") + " --stream " + term.Clean(term.Quoted(e.Stream)) + laneFlag(e.Lane) + " --reason WHY"}
 	case e.State == collection.GapDead && e.Reason.Kind() == collection.Stuck:
 		return reasonMeanings[e.Reason][1] + "; then:", []string{retry, resume}
 	case e.State == collection.GapDead:
 		return "no run tries it again by itself; when the provider answers again:", []string{retry, resume}
 	case e.Reason == collection.Frozen || e.Reason == collection.Suspended:
-		return "settle it with the provider; then:", []string{command("freeze release") + ` --reason WHY`, resume}
+		return "settle it with the provider, or, if it is only about some records, write `on_403: gap` under `provider:` in the connector file; then:", []string{command("freeze release") + ` --reason WHY`, resume}
 	case e.Reason.Kind() == collection.Stuck:
 		return reasonMeanings[e.Reason][1] + "; then:", []string{resume}
 	case e.Reason.Kind() == collection.Pressure && e.NotBefore.After(e.now):
-		return "a run after " + at(e.NotBefore, e.now) + " tries it again; before that none does:", []string{resume}
+		return "a run after " + term.At(e.NotBefore, e.now) + " tries it again; before that none does:", []string{resume}
 	}
 	return "the next run goes on there; to begin it now:", []string{resume}
 }

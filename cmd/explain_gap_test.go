@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 )
@@ -20,13 +21,13 @@ func owedGap(reason collection.Reason) explainedGap {
 func TestExplainGap(t *testing.T) {
 	e := owedGap(collection.RetryAfter)
 	e.Attempts, e.TriedAt, e.NotBefore, e.Detail = 2, noon.Add(-time.Minute), noon.Add(10*time.Minute), "429"
-	sameText(t, "80 columns", e.render(80, caps{}), `g_31: a piece of the list (SLICE_GAP) is owed: tickets/issues
+	sameText(t, "80 columns", e.render(80, term.Caps{}), `g_31: a piece of the list (SLICE_GAP) is owed: tickets/issues
   why       retry_after: the provider asked for a longer silence than the run
             may wait
   said      429
   since     09:00 UTC, run 01JD8Z6Q00000000
   tried     2 times, 6 more before it is left to you; last 60 s ago
-  acts      time: a later run tries again
+  acts      a later run, by itself
   next      a run after 12:10 UTC tries it again; before that none does:
             collect resume tickets
 `)
@@ -36,7 +37,7 @@ func TestExplainGap(t *testing.T) {
 func TestExplainStuckGap(t *testing.T) {
 	e := owedGap(collection.BadPage)
 	e.Attempts = 2
-	if got, want := e.render(80, caps{}), "tried     2 times\n"; !strings.Contains(got, want) {
+	if got, want := e.render(80, term.Caps{}), "tried     2 times\n"; !strings.Contains(got, want) {
 		t.Errorf("%q is not in\n%s", want, got)
 	}
 }
@@ -64,7 +65,7 @@ func TestExplainEveryGap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := hostile.render(80, caps{UTF8: true}); strings.ContainsAny(got, "\x1b\x07\u202e") || strings.ContainsAny(string(raw), "\x1b\x07") {
+	if got := hostile.render(80, term.Caps{UTF8: true}); strings.ContainsAny(got, "\x1b\x07\u202e") || strings.ContainsAny(string(raw), "\x1b\x07") {
 		t.Errorf("not clean: %q\n%q", got, raw)
 	}
 }

@@ -1,7 +1,10 @@
 package cmd
 
 import (
+	"collect/cmd/internal/term"
+
 	"collect/collection"
+	"collect/pacing/gate"
 )
 
 // An explainedLine is an explanation in JSON: raw numbers, and null for what
@@ -30,11 +33,24 @@ type constraintLine struct {
 	Window    *float64 `json:"window_seconds"`
 	Count     *int     `json:"count"`
 	Used      *int     `json:"used"`
+	Latency   *float64 `json:"latency_seconds"`
 	Until     stamp    `json:"until"`
 	Since     stamp    `json:"since"`
+	Again     stamp    `json:"again_at"` // when more is tried
 	Blocks    bool     `json:"blocks"`
 	Binds     bool     `json:"binds"`
 	Origin    *string  `json:"origin"`
+}
+
+func constraintLineOf(k *gate.Constraint) constraintLine {
+	c := constraintLine{
+		Name: string(k.Name), Route: textOrNull(term.Clean(k.Route)), PerSecond: orNull(k.PerSecond), Window: orNull(k.Window.Seconds()),
+		Latency: orNull(k.Latency.Seconds()), Until: stamp(k.Until), Since: stamp(k.Since), Again: stamp(k.Again), Blocks: k.Blocks, Binds: k.Binds,
+	}
+	if k.Count > 0 {
+		c.Count, c.Used = &k.Count, &k.Used
+	}
+	return c
 }
 
 type changeLine struct {
@@ -59,28 +75,24 @@ func (e explained) line() explainedLine {
 		in := left.In.Seconds()
 		line.Requests, line.Seconds = &left.Requests, &in
 	}
-	if b := e.binding(); b != nil {
-		line.Binds, line.Blocked = &b.Name, b.Blocks
+	if b := e.Pace.Limit(); b != nil {
+		line.Binds, line.Blocked = textOrNull(string(b.Name)), b.Blocks
 	}
-	for _, k := range e.Pace.Constraints {
-		c := constraintLine{
-			Name: k.Name, Route: textOrNull(clean(k.Route)), PerSecond: orNull(k.PerSecond), Window: orNull(k.Window.Seconds()),
-			Until: stamp(k.Until), Since: stamp(k.Since), Blocks: k.Blocks, Binds: k.Binds, Origin: textOrNull(clean(e.originOf(k))),
-		}
-		if k.Count > 0 {
-			c.Count, c.Used = &k.Count, &k.Used
-		}
+	for i := range e.Pace.Constraints {
+		k := &e.Pace.Constraints[i]
+		c := constraintLineOf(k)
+		c.Origin = textOrNull(term.Clean(e.originOf(*k)))
 		line.Constraints = append(line.Constraints, c)
 	}
 	for _, event := range e.History {
-		c := changeLine{Time: stamp(event.Time), Event: event.Kind, Rate: event.Rate, Clamp: event.Clamp, Message: textOrNull(clean(event.Message))}
+		c := changeLine{Time: stamp(event.Time), Event: event.Kind, Rate: event.Rate, Clamp: event.Clamp, Message: textOrNull(term.Clean(event.Message))}
 		if b := event.Breaker; b != nil {
 			shown := *b
-			shown.Reason, shown.Detail = clean(b.Reason), clean(b.Detail)
+			shown.Reason, shown.Detail = term.Clean(b.Reason), term.Clean(b.Detail)
 			c.Breaker = &shown
 		}
 		if f := event.Freeze; f != nil {
-			c.Freeze = &freezeLine{f.Frozen, clean(f.Reason), stamp(f.Until)}
+			c.Freeze = &freezeLine{f.Frozen, term.Clean(f.Reason), stamp(f.Until)}
 		}
 		line.Changes = append(line.Changes, c)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/gate"
 )
@@ -36,10 +37,11 @@ func paced() explained {
 }
 
 func TestExplain(t *testing.T) {
-	sameText(t, "80 columns", paced().render(80, caps{UTF8: true}), `tickets: what limits the pace (3.4/s now)?
-  4.0/s      ceiling: 4 a second, set in ~/collect.yaml:12
-  ceiling    ceiling: 20,000 a day, set in acme.yaml; 5,860 used
-  3.4/s      learned; last confirmed 2 min ago <- this one
+	sameText(t, "80 columns", paced().render(80, term.Caps{UTF8: true}), `tickets: what limits the pace (3.4/s now)?
+  4.0/s      your ceiling: 4 a second, set in ~/collect.yaml:12
+  ceiling    your ceiling: 20,000 a day, set in acme.yaml; 5,860 used
+  3.4/s      refusals: the provider refused, or did not answer, when it was
+             asked faster; last confirmed 2 min ago <- this one
 
 What changed it?
   11:55 UTC  2.0/s -> 3.4/s: answered without complaint
@@ -50,16 +52,19 @@ What stops a run first?
   2.         the end of the work, with 1 gap owed: collect gaps tickets
 
 What would make it faster?
-  Nothing on our side: in the last run the provider asked for less 3 times. A
-  higher ceiling would not be used until it stops.
+  Nothing on our side: the provider asks for less when it is asked faster. A
+  little more is tried from time to time; a higher ceiling would not be used. In
+  the last run it did so 3 times.
 `)
-	sameText(t, "50 columns", paced().render(50, caps{}), `tickets: what limits the pace (3.4/s now)?
-  4.0/s      ceiling: 4 a second, set in
+	sameText(t, "50 columns", paced().render(50, term.Caps{}), `tickets: what limits the pace (3.4/s now)?
+  4.0/s      your ceiling: 4 a second, set in
              ~/collect.yaml:12
-  ceiling    ceiling: 20,000 a day, set in
+  ceiling    your ceiling: 20,000 a day, set in
              acme.yaml; 5,860 used
-  3.4/s      learned; last confirmed 2 min ago <-
-             this one
+  3.4/s      refusals: the provider refused, or
+             did not answer, when it was asked
+             faster; last confirmed 2 min ago
+             <- this one
 
 What changed it?
   11:55 UTC  2.0/s -> 3.4/s: answered without
@@ -73,9 +78,10 @@ What stops a run first?
              collect gaps tickets
 
 What would make it faster?
-  Nothing on our side: in the last run the
-  provider asked for less 3 times. A higher
-  ceiling would not be used until it stops.
+  Nothing on our side: the provider asks for less
+  when it is asked faster. A little more is tried
+  from time to time; a higher ceiling would not be
+  used. In the last run it did so 3 times.
 `)
 }
 
@@ -88,7 +94,7 @@ func TestExplainWhatBinds(t *testing.T) {
 		question, faster, stops string
 	}{
 		{gate.Constraint{Name: gate.HoldOf, Until: later, Blocks: true}, false, "why does no request leave now?", "Time. Asking earlier", "it does not begin"},
-		{gate.Constraint{Name: gate.ReserveOf, Until: later, Blocks: true}, false, "why does no request leave now?", "Time. Asking earlier", "it does not begin"},
+		{gate.Constraint{Name: gate.ReserveOf, Until: later, Blocks: true}, false, "why does no request leave now?", "a smaller reserve", "it does not begin"},
 		{gate.Constraint{Name: gate.BreakerOf, Until: later, Blocks: true}, false, "why does no request leave now?", "Time: the provider fails", "it does not begin"},
 		{gate.Constraint{Name: gate.BreakerOf, Blocks: true, Since: noon}, true, "why does no request leave now?", `collect breaker release tickets --reason WHY`, "it does not begin"},
 		{gate.Constraint{Name: gate.FreezeOf, Blocks: true}, false, "why does no request leave now?", `collect freeze release tickets --reason WHY`, "it does not begin"},
@@ -103,7 +109,7 @@ func TestExplainWhatBinds(t *testing.T) {
 		e.Pace.Constraints[2].Binds = false
 		e.Pace.Constraints = append(e.Pace.Constraints, test.bind)
 		e.Pace.Forced = test.forced
-		got := e.render(200, caps{})
+		got := e.render(200, term.Caps{})
 		for _, want := range []string{"tickets: " + test.question, test.faster, "1.         " + test.stops} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: %q is not in\n%s", test.bind.Name, want, got)
@@ -118,7 +124,7 @@ func TestExplainWhatBinds(t *testing.T) {
 // What is not known is said to be not known.
 func TestExplainUnknown(t *testing.T) {
 	e := explained{connectorStatus: connectorStatus{Name: "fresh"}, Now: noon}
-	sameText(t, "fresh", e.render(80, caps{}), `fresh: what limits the pace?
+	sameText(t, "fresh", e.render(80, term.Caps{}), `fresh: what limits the pace?
   ?          nothing is known of the pace yet: no run has ended
 
 What stops a run first?
@@ -150,7 +156,7 @@ func TestExplainIsClean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, got := range []string{e.render(80, caps{UTF8: true}), string(raw)} {
+	for _, got := range []string{e.render(80, term.Caps{UTF8: true}), string(raw)} {
 		if strings.ContainsAny(got, "\x1b\x07\u202e") || strings.Contains(got, `\u001b`) {
 			t.Errorf("%q", got)
 		}
@@ -170,13 +176,23 @@ func TestExplainWords(t *testing.T) {
 			t.Errorf("%d: %+v", c.Code, e)
 		}
 	}
+	for _, code := range []collection.WarningCode{collection.FarFewer, collection.MaybeOnePage, collection.Overwritten, collection.MarkIgnored, collection.RefusedBeside, collection.MeetsApart} {
+		if e, ok := wordsFor(string(code)); !ok || e.Meaning == "" || e.Next == "" {
+			t.Errorf("%s: %+v", code, e)
+		}
+	}
+	for word, want := range map[string]string{"retry_after": needsTime, "request_cap": needsNothing, "gone": needsNothing, "auth": needsOperator, "75": needsTime, "0": needsNothing, "77": needsOperator, "E0301": needsOperator, "W0604": needsOperator} {
+		if e, _ := wordsFor(word); e.Needs == nil || *e.Needs != want {
+			t.Errorf("%s needs %v, want %s", word, e.Needs, want)
+		}
+	}
 	if e, ok := wordsFor("5"); ok {
 		t.Errorf("5 is no code of ours: %+v", e)
 	}
 	e, _ := wordsFor("retry_after")
-	sameText(t, "retry_after", e.render(80, caps{}), `reason retry_after: the provider asked for a longer silence than the run may
+	sameText(t, "retry_after", e.render(80, term.Caps{}), `reason retry_after: the provider asked for a longer silence than the run may
 wait.
-  acts  time: a later run tries again
+  acts  a later run, by itself
   next  nothing to do; no request leaves before that time, in any run
 `)
 }
@@ -188,14 +204,14 @@ func TestRunStory(t *testing.T) {
 		Tally:  collection.Tally{Requests: 14269, Retries: 9, Throttled: 9, Slices: 193, Records: 559702, Changed: 559000, GapsOpen: 1},
 		Waited: map[collection.WaitCause]time.Duration{collection.WaitPacing: 24 * time.Minute},
 	}
-	sameText(t, "story", runStory(run, noon, 80, caps{}), `tickets (run 01JD8Z0000000000 paused 37 min ago: run reached request cap)
+	sameText(t, "story", runStory(run, noon, 80, term.Caps{}), `tickets (run 01JD8Z0000000000 paused 37 min ago: run reached request cap)
   started     10:00 UTC, as run in the incremental lane
   saved       559,702 records in 193 slices, 559,000 new or changed
   requests    14,269, of them 9 retries; throttled 9 times
   time        83 min: fetching and saving 59 min, pacing 24 min
   gaps        1 opened, 0 filled
   stopped     the run used all the requests that it was allowed
-  next        nobody: the next run continues. nothing to do; a higher
-              --max-requests takes more at once
+  acts        the next run, by itself
+  next        nothing to do; a higher --max-requests takes more at once
 `)
 }

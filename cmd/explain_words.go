@@ -6,12 +6,12 @@ import "collect/collection"
 var shapeMeanings = map[collection.Shape]explanationOf{
 	collection.DetailGap: {
 		Meaning: "one detail of a parent record is owed: it was not collected, and the list it belongs to goes on without it",
-		Who:     "as its reason says: nobody (planned), time (provider) or you (stuck)",
+		Who:     "by its kind: the next run (planned), a later run (provider) or you (stuck)",
 		Next:    "see which, and why: collect gaps; when and by whom it is tried again: collect explain g_31",
 	},
 	collection.SliceGap: {
 		Meaning: "a piece of a list is owed: a page or a partition, and what follows it where the walk stopped there",
-		Who:     "as its reason says: nobody (planned), time (provider) or you (stuck)",
+		Who:     "by its kind: the next run (planned), a later run (provider) or you (stuck)",
 		Next:    "see which, and why: collect gaps; when and by whom it is tried again: collect explain g_31",
 	},
 }
@@ -21,20 +21,30 @@ var shapeMeanings = map[collection.Shape]explanationOf{
 var reasonMeanings = map[collection.Reason][2]string{
 	collection.RequestCap:       {"the run used all the requests that it was allowed", "nothing to do; a higher --max-requests takes more at once"},
 	collection.WallClock:        {"the run used all the time that it was allowed", "nothing to do; a longer --max-time takes more at once"},
-	collection.RetryBudget:      {"so much had to be tried again that going on would only have added to the load", "nothing to do; if it comes back, look at the provider's status page"},
+	collection.RetryBudget:      {"so many requests had to be retried that going on would only have added to the load", "nothing to do; if it comes back, look at the provider's status page"},
 	collection.Interrupted:      {"a signal ended the run, after the page in flight was saved", "nothing to do"},
 	collection.CircuitOpen:      {"most of the latest requests failed, so calls were stopped for a while, and the wait did not fit in the run; or an operator stopped them", "nothing to do, unless an operator holds the breaker: collect breaker release"},
-	collection.RateLimited:      {"the provider asked for less, and still did after every attempt", "nothing to do; the pace is lower now"},
+	collection.RateLimited:      {"the provider throttled every attempt", "nothing to do; the pace is lower now"},
 	collection.UpstreamPressure: {"the provider failed, timed out or could not be reached, after every attempt", "nothing to do; if it comes back, look at the network and the provider's status page"},
 	collection.RetryAfter:       {"the provider asked for a longer silence than the run may wait", "nothing to do; no request leaves before that time, in any run"},
 	collection.Auth:             {"the provider does not accept the credential", "put a valid one where the connector looks for it"},
-	collection.Frozen:           {"the provider answered 403 and nothing explains it, or an operator froze it: no call leaves, because going on could make a ban permanent", "settle it with the provider; then: collect freeze release"},
+	collection.Frozen:           {"the provider answered 403 for a reason that collect does not know, or an operator froze it: no request leaves, because going on could make a ban permanent", "settle it with the provider; then: collect freeze release. If it is only about what was asked for, declare that in the connector file: " + recordRule},
 	collection.Suspended:        {"the provider says that the account is suspended", "settle it with the provider; then: collect freeze release"},
-	collection.Forbidden:        {"the provider refuses this one piece; the rest goes on", "give the account access to it, or leave it: no run tries it again by itself"},
+	collection.Forbidden:        {"the provider refuses this one piece; the others are collected", "give the account access to it, or leave it: no run tries it again by itself. If it is usual here, declare it in the connector file: " + recordRule},
 	collection.SchemaDrift:      {"records do not look as the connector says", "look at what the provider changed, and correct the connector file"},
 	collection.BadPage:          {"an answer could not be read as a page, so none of it was taken", "look at it once; if it comes back, correct the connector file"},
 	collection.CursorExpired:    {"the provider no longer knows the place where the walk stood", "each run begins the walk anew, once; if cursors never last as long as a walk, collect it faster or in smaller parts"},
 	collection.TooLarge:         {"an answer was larger than the connector allows", "ask for smaller pages, or raise the limit in the connector file"},
 	collection.NotFound:         {"the provider says that this piece is not there, and no rule explains it", "if that is normal, declare it in the connector file: `on: [{status: [404], verdict: gone}]`"},
 	collection.Gone:             {"the provider says that this piece is gone for good, and the connector file says that this is normal", "nothing: it is shown, and not owed"},
+}
+
+// warningMeanings says, for each code of a warning, what it means and what to do.
+var warningMeanings = map[collection.WarningCode][2]string{
+	collection.FarFewer:      {"a walk had less than a quarter of the records that the walk before had", "look whether the provider deleted them; if not, look at the account and at `query`"},
+	collection.MaybeOnePage:  {"exactly as many records came as a page often holds, and the stream is declared as one page", "if there are more, say with `page` how to read the next one"},
+	collection.Overwritten:   {"many records of one walk replaced another record of the same walk", "look whether `key` is unique; if not, correct it and start the stream over"},
+	collection.MarkIgnored:   {"the provider sends records that are older than the run asked for, so that each run reads everything again", "look at `since`: its `param`, and how the provider reads the time"},
+	collection.RefusedBeside: {"a page with records says that something failed", "look at the answer; if it is normal, say so with the rule that the warning names"},
+	collection.MeetsApart:    {"the runs of an account meet in a temporary folder, and a run with another one does not see this one", "put XDG_STATE_HOME on a file system that has sockets"},
 }

@@ -8,7 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/similar"
 	"collect/pacing/gate"
 )
 
@@ -30,7 +33,7 @@ known here, nothing is changed and the way out is said.`,
 		command: "collect freeze release",
 		means:   "This lets requests to %s out again. The first one that is answered 403 freezes it again.",
 		done:    "released: the next run of %[2]s asks %[1]s again, at a careful pace",
-		idle:    "%s is not frozen",
+		idle:    "%s is not frozen, and no 403 bounds its pace",
 		apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
 			if state == nil {
 				return nil, nil, nil
@@ -58,11 +61,11 @@ func (a *app) freezeOnCommand() *cobra.Command {
 				command: "collect freeze on",
 				means:   "This stops all calls to %s by this account until you release it.",
 				done:    "frozen: no request to %[1]s leaves. To end it: collect freeze release %[2]s%[3]s --reason WHY",
-				idle:    "%s is frozen already, and not for less long",
+				idle:    "%s is frozen already, for as long or longer",
 				apply:   gate.ForceFreeze,
 			}
 			if how > 0 {
-				what.means = "This stops all calls to %s by this account for " + span(how) + "; then one test request may go out."
+				what.means = "This stops all calls to %s by this account for " + term.Span(how) + "; then one test request may go out."
 				what.apply = func(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
 					return gate.ForceHold(state, now, now.Add(how), note)
 				}
@@ -71,7 +74,7 @@ func (a *app) freezeOnCommand() *cobra.Command {
 		},
 	}
 	o.addFlags(c)
-	c.Flags().Var((*durationFlag)(&how), "for", "freeze for this `duration` (30m, 2h, 7d) (default: until it is released)")
+	c.Flags().Var((*config.DurationFlag)(&how), "for", "freeze for this `duration` (30m, 2h, 7d) (default: until it is released)")
 	return c
 }
 
@@ -82,7 +85,7 @@ func oneOfCommands(names ...string) cobra.PositionalArgs {
 			return nil
 		}
 		message := fmt.Sprintf("%s: there is no %q", c.CommandPath(), args[0])
-		if near := nearest(args[0], names); near != "" && !slices.Contains(names, args[0]) {
+		if near := similar.To(args[0], names); near != "" && !slices.Contains(names, args[0]) {
 			return &usageError{message + fmt.Sprintf("; there is %q", near)}
 		}
 		return &usageError{message + "; there are " + strings.Join(names, ", ")}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/similar"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -26,7 +28,7 @@ func (a *app) gapsRetryCommand() *cobra.Command {
 	var o retryOptions
 	c := &cobra.Command{
 		Use:   "retry <name | file.yaml> [gap]...",
-		Short: "Let the next run try gaps again that no run tries by itself",
+		Short: "Let the next run retry gaps that no run retries by itself",
 		Long: `Retry lets the next run try gaps again that no run tries by itself any more:
 what failed 8 times, and what the provider refused (403, 404) or sent too large.
 It is for when you settled the cause: access was granted, the provider mended
@@ -46,7 +48,7 @@ connector is under way, nothing is changed.`,
 	}
 	o.addFlags(c)
 	c.Flags().StringVar(&o.stream, "stream", "", "only gaps of this `stream`")
-	c.Flags().BoolVar(&o.gone, "gone", false, "also what is gone for good")
+	c.Flags().BoolVar(&o.gone, "gone", false, "retry pieces that are gone for good, too")
 	return c
 }
 
@@ -73,9 +75,9 @@ func gapsOrShow(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if slices.Contains(args[1:], "retry") {
-		return &usageError{fmt.Sprintf("%s: the name stands last: collect gaps retry %s", c.CommandPath(), clean(quoted(args[0])))}
+		return &usageError{fmt.Sprintf("%s: the name stands last: collect gaps retry %s", c.CommandPath(), term.Clean(term.Quoted(args[0])))}
 	}
-	if nearest(args[0], []string{"retry"}) != "" {
+	if similar.To(args[0], []string{"retry"}) != "" {
 		return &usageError{fmt.Sprintf("%s: there is no %q; there is \"retry\"", c.CommandPath(), args[0])}
 	}
 	return atMostOneArg(c, args)
@@ -84,8 +86,8 @@ func gapsOrShow(c *cobra.Command, args []string) error {
 // retryGaps has gaps tried again by the next run. Which ones is decided once:
 // what dies while a person thinks was not agreed to.
 func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
-	if strings.TrimSpace(o.reason) == "" {
-		return &usageError{"collect gaps retry: missing --reason"}
+	if err := needReason("collect gaps retry", o.reason); err != nil {
+		return err
 	}
 	if len(o.named) > 0 && (o.stream != "" || o.gone) {
 		return &usageError{"collect gaps retry: name gaps, or give --stream or --gone, not both"}
@@ -111,7 +113,7 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 			if err := a.agree(o.operatorOptions, retryMeans(name, dead)); err != nil {
 				return err
 			}
-			audit := store.Audit{Who: whoami(), Why: clean(o.reason), Holder: thisProcess()}
+			audit := store.Audit{Who: whoami(), Why: term.Clean(o.reason), Holder: thisProcess()}
 			if revived, err = db.Revive(ctx, name, idsOf(dead), audit); err != nil {
 				return err
 			}
@@ -154,9 +156,9 @@ func (o retryOptions) choose(name string, owed []store.OwnedGap, flags string) (
 			dead = append(dead, gap)
 		}
 	}
-	what := clean(name)
+	what := term.Clean(name)
 	if o.stream != "" {
-		what += "/" + clean(o.stream)
+		what += "/" + term.Clean(o.stream)
 	}
 	switch {
 	case len(asked) == 0:
@@ -166,9 +168,9 @@ func (o retryOptions) choose(name string, owed []store.OwnedGap, flags string) (
 	case len(o.named) > 1:
 		idle = "these gaps need no order: runs try them by themselves"
 	case gone == len(asked):
-		idle = "all that is left of " + what + " is gone for good, which --gone tries, too"
+		idle = "all that is left of " + what + " is gone for good, which --gone retries, too"
 	default:
-		idle = "no gap of " + what + " needs an order: runs try by themselves what is owed"
+		idle = "no gap of " + what + " needs an order: runs retry what is owed by themselves"
 	}
 	return dead, idle, nil
 }
@@ -184,7 +186,7 @@ func gapsNamed(names []string, connector string, owed []store.OwnedGap, flags st
 				gap, commandOn("gaps", connector, flags))}
 		case owed[i].Connector != connector:
 			return nil, &usageError{fmt.Sprintf("collect gaps retry: %s is a gap of %s; nothing was changed; for it: %s",
-				gap, clean(owed[i].Connector), retryCommand(owed[i].Connector, flags, id))}
+				gap, term.Clean(owed[i].Connector), retryCommand(owed[i].Connector, flags, id))}
 		case !slices.ContainsFunc(gaps, func(g store.OwnedGap) bool { return g.ID == id }):
 			gaps = append(gaps, owed[i])
 		}
@@ -197,17 +199,17 @@ func gapsNamed(names []string, connector string, owed []store.OwnedGap, flags st
 func retryCommand(connector, flags string, gaps ...int64) string {
 	what := []string{connector}
 	for _, id := range gaps {
-		what = append(what, gapName(id))
+		what = append(what, term.GapName(id))
 	}
 	return commandOn("gaps retry", strings.Join(what, " "), flags) + " --reason WHY"
 }
 
 // settled stands before the order where something is left to a person.
-const settled = "when the cause is settled, to try again what no run tries by itself:"
+const settled = "when the cause is settled, to retry what no run retries by itself:"
 
 // retryMeans says what the order will do.
 func retryMeans(name string, dead []store.OwnedGap) string {
-	return fmt.Sprintf("This lets the next run of %s ask again for %s: %s.", clean(name), counted(int64(len(dead)), "gap", "gaps"), reasonsOf(dead))
+	return fmt.Sprintf("This lets the next run of %s ask again for %s: %s.", term.Clean(name), term.Counted(int64(len(dead)), "gap", "gaps"), reasonsOf(dead))
 }
 
 // reasonsOf counts gaps by their reasons, in the order met.
@@ -221,7 +223,7 @@ func reasonsOf(gaps []store.OwnedGap) string {
 	}
 	var parts []string
 	for _, reason := range met {
-		parts = append(parts, fmt.Sprintf("%s (%s)", reasonWords(reason), count(n[reason])))
+		parts = append(parts, fmt.Sprintf("%s (%s)", reasonWords(reason), term.Count(n[reason])))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -229,9 +231,9 @@ func reasonsOf(gaps []store.OwnedGap) string {
 // retryDone says what the order did, and how what comes next begins: each lane
 // has runs of its own.
 func retryDone(name string, revived []collection.Gap, flags string) string {
-	what, them := counted(int64(len(revived)), "gap", "gaps"), "them"
+	what, them := term.Counted(int64(len(revived)), "gap", "gaps"), "them"
 	if len(revived) == 1 {
-		what, them = gapName(revived[0].ID), "it"
+		what, them = term.GapName(revived[0].ID), "it"
 	}
 	var begin []string
 	for _, lane := range []collection.Lane{collection.Incremental, collection.Backfill} {
@@ -239,7 +241,7 @@ func retryDone(name string, revived []collection.Gap, flags string) string {
 			begin = append(begin, resumeCommand(name, flags, lane))
 		}
 	}
-	return fmt.Sprintf("revived: %s of %s. The next run tries %s again; to begin it now: %s", what, clean(name), them, strings.Join(begin, "; and: "))
+	return fmt.Sprintf("revived: %s of %s. The next run tries %s again; to begin it now: %s", what, term.Clean(name), them, strings.Join(begin, "; and: "))
 }
 
 // resumeCommand continues a lane, to be copied.

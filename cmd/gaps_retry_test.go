@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/runner"
 	"collect/store"
@@ -59,7 +60,7 @@ func TestChooseGapsToRetry(t *testing.T) {
 		{name: "nothing is dead", of: owed[3:5], idle: "no gap of tickets needs an order"},
 		{name: "nothing is owed", of: owed[4:5], idle: "nothing is owed for tickets"},
 		{name: "nothing of the stream", o: retryOptions{stream: "none"}, of: owed, idle: "nothing is owed for tickets/none"},
-		{name: "only what is gone", of: owed[2:3], idle: "gone for good, which --gone tries"},
+		{name: "only what is gone", of: owed[2:3], idle: "gone for good, which --gone retries"},
 	} {
 		dead, idle, err := test.o.choose("tickets", test.of, " --state s")
 		if got := idsOf(dead); !slices.Equal(got, test.want) {
@@ -108,11 +109,11 @@ func TestTheOrderIsNamed(t *testing.T) {
 			sum := summaryOf(run, status.Owed, 1, collection.Tally{})
 			sum.Flags = " --state s"
 			for where, text := range map[string]string{
-				"gaps":    gapsTable(looked{name: "tickets", now: noon, flags: " --state s"}, status.Owed, 0, 80, caps{}),
-				"status":  statusTable([]connectorStatus{status}, noon, 80, caps{}),
-				"detail":  statusDetail(status, noon, 80, caps{}),
-				"a run":   sum.render(80, caps{}),
-				"one gap": strings.ReplaceAll(explainedGap{gap, looked{now: noon, flags: " --state s"}}.render(80, caps{}), "tickets g_31 --state", "tickets --state"),
+				"gaps":    gapsTable(looked{name: "tickets", now: noon, flags: " --state s"}, status.Owed, 0, 80, term.Caps{}),
+				"status":  statusTable([]connectorStatus{status}, noon, 80, term.Caps{}),
+				"detail":  statusDetail(status, noon, 80, term.Caps{}),
+				"a run":   sum.render(80, term.Caps{}),
+				"one gap": strings.ReplaceAll(explainedGap{gap, looked{now: noon, flags: " --state s"}}.render(80, term.Caps{}), "tickets g_31 --state", "tickets --state"),
 			} {
 				switch named := strings.Contains(text, order); {
 				case where == "one gap" && reason == collection.Gone:

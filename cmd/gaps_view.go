@@ -6,16 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 )
 
 // gapsTable returns what is owed as a table of at most most rows (0: all),
 // what needs a person first and what is gone for good last, as v looks at them.
-func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c caps) string {
+func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) string {
 	if len(gaps) == 0 {
 		if v.name != "" {
-			return fmt.Sprintf("nothing is owed for %s\n", clean(v.name))
+			return fmt.Sprintf("nothing is owed for %s\n", term.Clean(v.name))
 		}
 		return "nothing is owed\n"
 	}
@@ -25,28 +26,28 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c caps) strin
 	if most > 0 && len(gaps) > most {
 		shown = gaps[:most]
 	}
-	t := table{
+	t := term.Table{
 		Head:  []string{"GAP", "WHERE", "KIND", "WHY", "TRIES", "NEXT"},
 		Right: []int{4}, Give: []int{1}, Drop: []int{4, 2, 5},
 		Paint: func(row, column int) string {
 			if column == 2 && urgency(shown[row]) == 0 {
-				return red
+				return term.Red
 			}
 			return ""
 		},
 	}
 	for _, gap := range shown {
 		t.Rows = append(t.Rows, []string{
-			gapName(gap.ID), whereOwed(v.name, gap), kindWords(gap), reasonWords(gap.Reason),
+			term.GapName(gap.ID), whereOwed(v.name, gap), kindWords(gap), reasonWords(gap.Reason),
 			fmt.Sprint(gap.Attempts), nextTry(gap, v.now),
 		})
 	}
 	var b strings.Builder
-	b.WriteString(t.render(columns, c))
+	b.WriteString(t.Render(columns, c))
 	if more := len(gaps) - len(shown); more > 0 {
-		fmt.Fprintf(&b, "and %s more; all of them: --all\n", count(int64(more)))
+		fmt.Fprintf(&b, "and %s more; to see all: --all\n", term.Count(int64(more)))
 	}
-	say := func(text string) { b.WriteString(c.text(strings.Join(wrap("", text, columns), "\n")) + "\n") }
+	say := func(text string) { b.WriteString(c.Text(strings.Join(term.Wrap("", text, columns), "\n")) + "\n") }
 	b.WriteString("\n")
 	for _, line := range stuckDetails(shown) {
 		say(line)
@@ -60,14 +61,14 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c caps) strin
 		return g.State != collection.GapDead && (g.Reason != collection.Gone || g.Revived())
 	}
 	if i := slices.IndexFunc(gaps, tried); i >= 0 {
-		say("Try now what is due: " + resumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
-		that = count(int64(len(left))) + " of them"
+		say("To try what is due now: " + resumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
+		that = term.Count(int64(len(left))) + " of them"
 	}
 	if len(left) == 1 {
-		that = gapName(left[0].ID)
+		that = term.GapName(left[0].ID)
 	}
 	if len(left) > 0 {
-		say(fmt.Sprintf("No run tries %s again. What to do: %s", that, v.command("explain", gapName(left[0].ID))))
+		say(fmt.Sprintf("No run tries %s again. What to do: %s", that, v.command("explain", term.GapName(left[0].ID))))
 		say("When that is done: " + retryCommand(left[0].Connector, v.flags))
 	}
 	return b.String()
@@ -87,12 +88,12 @@ func stuckDetails(gaps []store.OwnedGap) (lines []string) {
 		if gap.Detail == "" || n[gap.Detail] == 0 || urgency(gap) != 0 || len(lines) == mostDetails {
 			continue
 		}
-		who := gapName(gap.ID)
+		who := term.GapName(gap.ID)
 		if more := n[gap.Detail] - 1; more > 0 {
-			who += fmt.Sprintf(" and %s more", count(int64(more)))
+			who += fmt.Sprintf(" and %s more", term.Count(int64(more)))
 		}
 		n[gap.Detail] = 0
-		lines = append(lines, who+": "+clean(gap.Detail))
+		lines = append(lines, who+": "+term.Clean(gap.Detail))
 	}
 	return lines
 }
@@ -108,7 +109,7 @@ func shapeWords(gaps []store.OwnedGap) string {
 	var parts []string
 	for _, shape := range []collection.Shape{collection.DetailGap, collection.SliceGap} {
 		if n[shape] > 0 {
-			parts = append(parts, count(n[shape])+" "+string(shape))
+			parts = append(parts, term.Count(n[shape])+" "+string(shape))
 		}
 	}
 	if parts == nil {
@@ -144,12 +145,12 @@ func urgency(gap store.OwnedGap) int {
 }
 
 func whereOwed(name string, gap store.OwnedGap) string {
-	where := clean(gap.Stream)
+	where := term.Clean(gap.Stream)
 	if name == "" {
-		where = clean(gap.Connector) + "/" + where
+		where = term.Clean(gap.Connector) + "/" + where
 	}
 	if gap.Partition != "" {
-		where += " " + clean(gap.Partition.String())
+		where += " " + term.Clean(gap.Partition.String())
 	}
 	if gap.Lane == collection.Backfill {
 		where += " (backfill)"
@@ -179,7 +180,7 @@ func nextTry(gap store.OwnedGap, now time.Time) string {
 	case gap.Kind() == collection.Stuck:
 		return "you"
 	case gap.NotBefore.After(now):
-		return at(gap.NotBefore, now)
+		return term.At(gap.NotBefore, now)
 	}
 	return "next run"
 }
@@ -214,7 +215,7 @@ func gapsJSON(gaps []store.OwnedGap) []gapJSON {
 			needs = needsNothing
 		}
 		lines = append(lines, gapJSON{
-			gapName(g.ID), g.Connector, g.Stream, textOrNull(g.Partition.String()), g.Lane, g.Shape, g.State,
+			term.GapName(g.ID), g.Connector, g.Stream, textOrNull(g.Partition.String()), g.Lane, g.Shape, g.State,
 			g.Reason, g.Reason.Kind(), needs, textOrNull(g.Detail), g.Attempts,
 			stamp(g.NotBefore), stamp(g.OpenedAt), stamp(g.TriedAt), g.Run,
 		})

@@ -3,13 +3,15 @@ package cmd
 import (
 	"fmt"
 	"strings"
+
+	"collect/cmd/internal/term"
 )
 
 // githubErrorsShown is how many annotations GitHub shows for one step.
 const githubErrorsShown = 10
 
 // underGitHub reports whether this process is a step of a GitHub workflow.
-func underGitHub(env func(string) string) bool { return truthy(env("GITHUB_ACTIONS")) }
+func underGitHub(env func(string) string) bool { return term.Truthy(env("GITHUB_ACTIONS")) }
 
 // githubAnnotations returns problems as workflow commands, which GitHub shows
 // beside the line of the file that they name.
@@ -43,7 +45,7 @@ func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 // githubData escapes the text of a workflow command, as the runner's own
 // toolkit does.
 func githubData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(clean(s))
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(term.Clean(s))
 }
 
 func githubProperty(s string) string {
@@ -60,7 +62,7 @@ func (s summary) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\n| | this run | all runs |\n|---|---:|---:|\n", markdownText(s.verdict()))
 	row := func(label string, this, all int64) {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", label, count(this), count(all))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", label, term.Count(this), term.Count(all))
 	}
 	row("slices", s.This.Slices, s.All.Slices)
 	row("received", s.This.Records, s.All.Records)

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors/catalog"
 	"collect/export"
@@ -47,7 +49,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect breaker":           {"operate", "collect breaker open tickets --reason 'maintenance at noon'\ncollect breaker release tickets --reason 'maintenance is over'"},
 	"collect connectors":        {"other", "collect connectors\ncollect connectors --json"},
 	"collect demo":              {"other", "collect demo\ncollect demo --keep demo"},
-	"collect simulate":          {"other", "collect simulate\ncollect simulate --ceiling 8 --family window --seeds 5"},
+	"collect simulate":          {"other", "collect simulate\ncollect simulate --ceiling 8 --family window --seeds 5\ncollect simulate --connector tickets.yaml --family bucket --requests 600 --every 1d"},
 	"collect version":           {"other", "collect version --json"},
 	"collect help":              {"other", "collect help run\ncollect help exit-codes"},
 	"collect completion":        {"other", "source <(collect completion bash)"},
@@ -87,7 +89,7 @@ func (a *app) dressOne(c *cobra.Command) {
 			return []string{string(collection.Incremental), string(collection.Backfill)}
 		},
 		"format":    func(*cobra.Command, []string) []string { return []string{string(export.JSONL), string(export.CSV)} },
-		"progress":  func(*cobra.Command, []string) []string { return progressModes },
+		"progress":  func(*cobra.Command, []string) []string { return config.ProgressModes },
 		"connector": func(c *cobra.Command, _ []string) []string { return a.namesToType(c) },
 	} {
 		if c.Flags().Lookup(name) != nil {
@@ -139,7 +141,7 @@ func (a *app) completeArgs(c *cobra.Command, args []string, _ string) (values []
 func (a *app) namesToType(c *cobra.Command) []string {
 	names := catalog.List()
 	if s, err := a.settings(); err == nil {
-		names = append(names, s.connectorNames()...)
+		names = append(names, s.ConnectorNames()...)
 	}
 	_ = a.look(c.Context(), nil, func(v looked) error {
 		if v.db == nil {
@@ -183,7 +185,7 @@ func (a *app) gapsToType(c *cobra.Command, connector string) (names []string) {
 	_ = a.look(c.Context(), of, func(v looked) error {
 		gaps, err := v.gaps(c.Context())
 		for _, gap := range gaps[:min(len(gaps), gapsShown)] {
-			names = append(names, gapName(gap.ID)+"\t"+reasonWords(gap.Reason))
+			names = append(names, term.GapName(gap.ID)+"\t"+reasonWords(gap.Reason))
 		}
 		return err
 	})

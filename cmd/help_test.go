@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"collect/cmd/internal/config"
 )
 
 func walkCommands(c *cobra.Command, each func(*cobra.Command)) {
@@ -49,7 +51,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			t.Errorf("%s: its arguments are completed by file names", path)
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			_, number := f.Value.(*durationFlag)
+			_, number := f.Value.(*config.DurationFlag)
 			switch f.Value.Type() {
 			case "int", "int64", "uint64", "float64":
 				number = true

@@ -176,12 +176,12 @@ func (e *meaningError) Error() string {
 	for _, change := range e.Changes {
 		said = append(said, change.String())
 	}
-	return fmt.Sprintf("%s is not what it was: %s", e.Connector, strings.Join(said, "; "))
+	return fmt.Sprintf("%s was collected with another connector file: %s", e.Connector, strings.Join(said, "; "))
 }
 
 func (c streamChange) String() string {
 	if len(c.Keys) == 0 {
-		return fmt.Sprintf("it has no stream `%s` any more", c.Stream)
+		return fmt.Sprintf("the stream `%s` is no longer in it", c.Stream)
 	}
 	var said []string
 	for _, key := range c.Keys {

@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
+	xterm "golang.org/x/term"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
@@ -26,17 +28,6 @@ type progress interface {
 	Close()
 }
 
-// The ways to show progress.
-const (
-	progressAuto  = "auto"
-	progressLive  = "live"
-	progressPlain = "plain"
-	progressJSON  = "json"
-	progressNone  = "none"
-)
-
-var progressModes = []string{progressAuto, progressLive, progressPlain, progressJSON, progressNone}
-
 // progressMode resolves what was asked for into a way that suits the output.
 // A block that repaints itself is for a terminal that is watched: not for a
 // file, a dumb terminal, CI, or a reader who said so (screen readers say
@@ -44,31 +35,27 @@ var progressModes = []string{progressAuto, progressLive, progressPlain, progress
 func progressMode(want string, env func(string) string, terminal bool) (string, error) {
 	terminal = terminal || env("COLLECT_FORCE_TTY") != ""
 	switch want {
-	case "", progressAuto:
-		if terminal && env("TERM") != "dumb" && !accessible(env) && !truthy(env("CI")) {
-			return progressLive, nil
+	case "", config.ProgressAuto:
+		if terminal && env("TERM") != "dumb" && !config.Accessible(env) && !term.Truthy(env("CI")) {
+			return config.ProgressLive, nil
 		}
-		return progressPlain, nil
-	case progressLive:
+		return config.ProgressPlain, nil
+	case config.ProgressLive:
 		if !terminal {
-			return progressPlain, nil
+			return config.ProgressPlain, nil
 		}
 		return want, nil
-	case progressPlain, progressJSON, progressNone:
+	case config.ProgressPlain, config.ProgressJSON, config.ProgressNone:
 		return want, nil
 	}
-	return "", &usageError{fmt.Sprintf("progress %q: it is auto, live, plain, json or none", clean(want))}
-}
-
-func accessible(env func(string) string) bool {
-	return truthy(env("ACCESSIBLE")) || truthy(env("COLLECT_ACCESSIBLE"))
+	return "", &usageError{fmt.Sprintf("progress %q: it is auto, live, plain, json or none", term.Clean(want))}
 }
 
 // terminalSize returns a function that measures f each time it is called. It
 // falls back on COLUMNS and LINES, and on 80 by 24.
 func terminalSize(f *os.File, env func(string) string) func() (columns, rows int) {
 	return func() (int, int) {
-		columns, rows, err := term.GetSize(int(f.Fd()))
+		columns, rows, err := xterm.GetSize(int(f.Fd()))
 		if err == nil && columns > 0 && rows > 0 {
 			return columns, rows
 		}
@@ -108,7 +95,7 @@ const (
 type live struct {
 	out  io.Writer
 	size func() (columns, rows int)
-	caps caps
+	caps term.Caps
 	view *view
 	tale *story
 
@@ -124,7 +111,7 @@ type live struct {
 var _ progress = (*live)(nil)
 
 // startLive draws v on out, which is a terminal, until it is closed.
-func startLive(out io.Writer, size func() (columns, rows int), c caps, v *view) *live {
+func startLive(out io.Writer, size func() (columns, rows int), c term.Caps, v *view) *live {
 	l := &live{
 		out: out, size: size, caps: c, view: v, tale: &story{},
 		stop: make(chan struct{}), stopped: make(chan struct{}),
@@ -163,7 +150,7 @@ func (l *live) Say(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		fmt.Fprintln(l.out, l.caps.text(line))
+		fmt.Fprintln(l.out, l.caps.Text(line))
 		return
 	}
 	l.say(line)
@@ -208,10 +195,10 @@ func (l *live) draw(now time.Time) {
 	}
 	l.said = append(l.said, gathered...)
 	for _, line := range l.said {
-		b.WriteString(l.caps.text(line) + "\n")
+		b.WriteString(l.caps.Text(line) + "\n")
 	}
 	if l.unsaid > 0 {
-		fmt.Fprintf(&b, "          and %s\n", counted(int64(l.unsaid), "more line", "more lines"))
+		fmt.Fprintf(&b, "          and %s\n", term.Counted(int64(l.unsaid), "more line", "more lines"))
 	}
 	l.said, l.unsaid, l.drawn = nil, 0, nil
 	if l.closed {
@@ -219,7 +206,7 @@ func (l *live) draw(now time.Time) {
 	} else {
 		for _, line := range render(l.view.Frame(now), columns, rows, l.caps) {
 			b.WriteString(line + "\n")
-			l.drawn = append(l.drawn, width(escapes.ReplaceAllString(line, "")))
+			l.drawn = append(l.drawn, term.Width(term.Escapes.ReplaceAllString(line, "")))
 		}
 	}
 	b.WriteString(syncEnd)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
@@ -32,7 +33,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	text := string(p)
 	for text != "" {
-		if loc := escapes.FindStringIndex(text); loc != nil && loc[0] == 0 {
+		if loc := term.Escapes.FindStringIndex(text); loc != nil && loc[0] == 0 {
 			s.control(text[:loc[1]])
 			text = text[loc[1]:]
 			continue
@@ -49,8 +50,8 @@ func (s *screen) Write(p []byte) (int, error) {
 			if end < 0 {
 				end = len(text)
 			}
-			for s.lines[s.row] += text[:end]; width(s.lines[s.row]) > s.columns; {
-				head := strings.TrimSuffix(fit(s.lines[s.row], s.columns+1), "…")
+			for s.lines[s.row] += text[:end]; term.Width(s.lines[s.row]) > s.columns; {
+				head := strings.TrimSuffix(term.Fit(s.lines[s.row], s.columns+1), "…")
 				tail := strings.TrimPrefix(s.lines[s.row], head)
 				s.lines[s.row] = head
 				s.row++
@@ -118,7 +119,7 @@ func TestLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		scr := newScreen(t, 80)
 		v := &view{}
-		l := startLive(scr, scr.size, caps{UTF8: true}, v)
+		l := startLive(scr, scr.size, term.Caps{UTF8: true}, v)
 		start := time.Now()
 		event := func(kind collection.EventKind) collection.Event {
 			return collection.Event{Time: time.Now().UTC(), Kind: kind, Run: "01JD8Z", Connector: "tickets", Provider: "acme", Stream: "issues"}
@@ -136,7 +137,7 @@ func TestLive(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 
-		block := strings.Join(render(v.Frame(time.Now()), 80, 24, caps{UTF8: true}), "\n")
+		block := strings.Join(render(v.Frame(time.Now()), 80, 24, term.Caps{UTF8: true}), "\n")
 		want := "00:00:00  started run 01JD8Z\n" +
 			"00:00:11  saved 11 slices of issues · 1,100 records\n" +
 			"00:00:12  throttled by acme: 429, Retry-After 6 s. Rate 4.0/s -> 3.5/s\n" + block
@@ -174,7 +175,7 @@ func TestLiveRestoresTheCursorAfterAPanic(t *testing.T) {
 		scr := newScreen(t, 80)
 		func() {
 			defer func() { recover() }()
-			l := startLive(scr, scr.size, caps{}, &view{})
+			l := startLive(scr, scr.size, term.Caps{}, &view{})
 			defer l.Close()
 			time.Sleep(time.Minute)
 			panic("a bug")
@@ -189,7 +190,7 @@ func TestLiveRestoresTheCursorAfterAPanic(t *testing.T) {
 func TestLiveBoundsItsLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		scr := newScreen(t, 80)
-		l := startLive(scr, scr.size, caps{UTF8: true}, &view{})
+		l := startLive(scr, scr.size, term.Caps{UTF8: true}, &view{})
 		var wg sync.WaitGroup
 		for i := range 1000 {
 			wg.Go(func() {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/connectors/catalog"
 	"collect/store"
 	"collect/store/sqlite"
@@ -21,7 +23,7 @@ import (
 //
 // Where the newest commits may be lost it goes on from the last that is there,
 // and collects the others again: nobody has to come after a power cut.
-func (a *app) openForWriting(ctx context.Context, s settings, create bool) (db *sqlite.Store, created bool, err error) {
+func (a *app) openForWriting(ctx context.Context, s config.Settings, create bool) (db *sqlite.Store, created bool, err error) {
 	if err := sqlite.CheckLog(s.State); err != nil && !errors.Is(err, store.ErrDoubtful) {
 		return nil, false, err
 	}
@@ -44,7 +46,7 @@ func (e *noFolderError) Error() string { return "there is no folder " + e.Dir }
 
 // openForReading opens the database to look at it. At the default place there
 // may be none yet: then it returns nil.
-func (a *app) openForReading(ctx context.Context, s settings) (*sqlite.Store, error) {
+func (a *app) openForReading(ctx context.Context, s config.Settings) (*sqlite.Store, error) {
 	if err := sqlite.CheckLog(s.State); err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ type looked struct {
 	now  time.Time
 
 	flags    string // what commands to copy must repeat
-	settings settings
+	settings config.Settings
 }
 
 // command returns a command of ours on what, to be copied.
@@ -82,7 +84,7 @@ func (v looked) command(verb, what string) string {
 // commandOn returns a command of ours on what, with the flags that it must
 // repeat, to be copied.
 func commandOn(verb, what, flags string) string {
-	return "collect " + verb + " " + clean(what+flags)
+	return "collect " + verb + " " + term.Clean(what+flags)
 }
 
 // look opens the database for reading and calls show. No database at the
@@ -104,7 +106,7 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 	}
 	if db == nil {
 		if v.name != "" {
-			return &unknownConnectorError{Name: v.name, Known: append(settings.connectorNames(), catalog.List()...)}
+			return &unknownConnectorError{Name: v.name, Known: append(settings.ConnectorNames(), catalog.List()...)}
 		}
 		return show(v)
 	}

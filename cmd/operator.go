@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/pacing/share"
@@ -27,9 +29,23 @@ type operatorOptions struct {
 
 func (o *operatorOptions) addFlags(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&o.reason, "reason", "", "`why`, for the record (required)")
+	reasonFlag(flags, &o.reason)
 	flags.BoolVar(&o.yes, "yes", false, "do not ask")
 	flags.BoolVar(&o.noInput, "no-input", false, "never ask: without --yes, change nothing")
+}
+
+// reasonFlag adds --reason. Every command that changes by hand what is stored or
+// remembered needs it: it is kept with who did it and when.
+func reasonFlag(flags *pflag.FlagSet, reason *string) {
+	flags.StringVar(reason, "reason", "", "`why`, for the record (required)")
+}
+
+// needReason refuses a command that was given no reason.
+func needReason(command, reason string) error {
+	if strings.TrimSpace(reason) == "" {
+		return &usageError{command + ": missing --reason"}
+	}
+	return nil
 }
 
 // An order is one such change.
@@ -52,8 +68,8 @@ type order struct {
 // used. Runs that use it now obey at once and record it themselves: see
 // [app.reach].
 func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
-	if strings.TrimSpace(o.reason) == "" {
-		return &usageError{what.command + ": missing --reason"}
+	if err := needReason(what.command, o.reason); err != nil {
+		return err
 	}
 	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
 		given, err := a.prepare(ctx, db, name, o, what)
@@ -135,7 +151,7 @@ func (a *app) stateNow(ctx context.Context, db store.Store, arg string, used *ac
 
 // carryOut makes an order that of all who use the account, for the record, too.
 func (a *app) carryOut(ctx context.Context, db store.Store, name string, o operatorOptions, given givenOrder) error {
-	audit := store.Audit{Who: whoami(), Why: clean(o.reason), Holder: thisProcess()}
+	audit := store.Audit{Who: whoami(), Why: term.Clean(o.reason), Holder: thisProcess()}
 	for i := range given.events {
 		given.events[i].Provider, given.events[i].Message = given.used.provider(), audit.Who+": "+audit.Why
 	}
@@ -163,7 +179,7 @@ type accountInUse struct {
 
 func (u accountInUse) provider() string {
 	provider, _, _ := strings.Cut(u.domain, "/")
-	return clean(provider)
+	return term.Clean(provider)
 }
 
 // accountOfNewest returns the pacing domain that the newest run of a connector
@@ -215,7 +231,7 @@ func (a *app) agree(o operatorOptions, means string) error {
 	if o.yes {
 		return nil
 	}
-	if !a.terminal || o.noInput || truthy(a.env("COLLECT_NO_INPUT")) {
+	if !a.terminal || o.noInput || term.Truthy(a.env("COLLECT_NO_INPUT")) {
 		return &usageError{"not confirmed; nothing was changed. No terminal: add --yes"}
 	}
 	fmt.Fprintf(a.err, "%s\nGo on? [y/N] ", means)

@@ -8,14 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
 const (
-	// plainEvery is how often a run that is not watched says that it lives.
-	plainEvery = time.Minute
-	// accessibleEvery is the same for a person who listens.
-	accessibleEvery = 30 * time.Second
 	// linesPerBeat bounds the lines for events between two heartbeats: a
 	// thousand gaps are one story, not a thousand.
 	linesPerBeat = 60
@@ -62,7 +60,7 @@ var _ progress = (*plain)(nil)
 // every so often; 0 means once a minute.
 func startPlain(out io.Writer, style lineStyle, every time.Duration, v *view) *plain {
 	if every <= 0 {
-		every = plainEvery
+		every = config.PlainEvery
 	}
 	p := &plain{out: out, style: style, view: v, stop: make(chan struct{}), stopped: make(chan struct{})}
 	go p.beat(every)
@@ -166,7 +164,7 @@ func (w *lineWriter) add(key, value string) *lineWriter {
 
 // asWord returns s as one word: quoted if it is not one already.
 func asWord(s string) string {
-	s = clean(s)
+	s = term.Clean(s)
 	if s == "" || strings.ContainsAny(s, " \"'=\\") {
 		return strconv.Quote(s)
 	}
@@ -181,7 +179,7 @@ func heartbeat(m model, style lineStyle) string {
 		w.add("partitions", fmt.Sprintf("%d/%d", m.Total.Done, m.Total.Parents))
 	}
 	w.add("slices", fmt.Sprint(m.Slices)).add("records", fmt.Sprint(m.Records))
-	paces := rates(m.RateNow, m.Learned, m.Ceiling)
+	paces := term.Rates(m.RateNow, m.Learned, m.Ceiling)
 	w.add("rate", paces[0])
 	if m.Learned > 0 {
 		w.add("learned", paces[1])
@@ -189,6 +187,7 @@ func heartbeat(m model, style lineStyle) string {
 	if m.Ceiling > 0 {
 		w.add("ceiling", paces[2])
 	}
+	w.add("limited_by", m.Limit.Binding())
 	w.add("requests", fmt.Sprint(m.Requests))
 	if m.Cap > 0 {
 		w.add("cap", fmt.Sprint(m.Cap))
@@ -216,16 +215,16 @@ func plainLine(e collection.Event, style lineStyle) string {
 	case e.Throttle != nil:
 		w := line(priorityNotice, "throttled").add("stream", e.Stream).add("signal", e.Throttle.Signal)
 		if after := e.Throttle.RetryAfter; after != nil {
-			w.add("retry_after", decimal(*after)+"s")
+			w.add("retry_after", term.Decimal(*after)+"s")
 		}
 		if e.Rate != nil {
-			w.add("rate", strings.ReplaceAll(rateChange(e.Rate.Previous, e.Rate.Learned), " ", ""))
+			w.add("rate", strings.ReplaceAll(term.RateChange(e.Rate.Previous, e.Rate.Learned), " ", ""))
 		}
 		return w.String()
 	case e.Rate != nil && e.Rate.Learned < e.Rate.Previous:
-		return line(priorityNotice, "slower").add("rate", strings.ReplaceAll(rateChange(e.Rate.Previous, e.Rate.Learned), " ", "")).add("reason", e.Rate.Reason).String()
-	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Seconds >= plainEvery.Seconds():
-		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", decimal(float64(int64(e.Wait.Seconds)))).
+		return line(priorityNotice, "slower").add("rate", strings.ReplaceAll(term.RateChange(e.Rate.Previous, e.Rate.Learned), " ", "")).add("reason", e.Rate.Reason).String()
+	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Seconds >= config.PlainEvery.Seconds():
+		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", term.Decimal(float64(int64(e.Wait.Seconds)))).
 			add("until", e.Wait.Until.UTC().Format(time.RFC3339)).String()
 	case e.Breaker != nil:
 		w := line(priorityWarning, "breaker").add("state", e.Breaker.Previous+"->"+e.Breaker.State).add("reason", e.Breaker.Reason)
@@ -240,11 +239,11 @@ func plainLine(e collection.Event, style lineStyle) string {
 		}
 		return line(priority, state).add("provider", e.Provider).add("reason", e.Freeze.Reason).String()
 	case e.Clamp != nil:
-		return line(priorityNotice, "clamp").add("ceiling", shareOf(e.Clamp.Previous)+"->"+shareOf(e.Clamp.Ratio)).add("reason", e.Clamp.Reason).String()
+		return line(priorityNotice, "clamp").add("ceiling", term.ShareOf(e.Clamp.Previous)+"->"+term.ShareOf(e.Clamp.Ratio)).add("reason", e.Clamp.Reason).String()
 	case e.Gap != nil:
 		return plainGap(e, style)
 	case e.Budget != nil:
-		return line(priorityNotice, "paused").add("reason", string(e.Budget.Axis)).add("limit", decimal(e.Budget.Limit)).String()
+		return line(priorityNotice, "paused").add("reason", string(e.Budget.Axis)).add("limit", term.Decimal(e.Budget.Limit)).String()
 	case e.Kind == collection.WarningRaised:
 		return line(priorityWarning, "warning").add("message", e.Message).String()
 	case e.Kind == collection.ErrorRaised:
@@ -262,7 +261,7 @@ func plainGap(e collection.Event, style lineStyle) string {
 		priority = priorityWarning
 	}
 	w := newLine(e.Time, style, priority, e.Connector, event)
-	return w.add("gap", gapName(e.Gap.ID)).add("stream", e.Stream).add("reason", string(e.Gap.Reason)).
+	return w.add("gap", term.GapName(e.Gap.ID)).add("stream", e.Stream).add("reason", string(e.Gap.Reason)).
 		add("kind", string(e.Gap.Kind)).String()
 }
 

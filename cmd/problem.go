@@ -3,6 +3,8 @@ package cmd
 import (
 	"encoding/json"
 	"strings"
+
+	"collect/cmd/internal/term"
 )
 
 // A level says how bad a problem is; it is its first word.
@@ -58,49 +60,49 @@ type labelled struct{ label, text string }
 
 // render returns the problem as text of at most limit columns, with its last
 // newline. Commands and excerpts are never broken.
-func (p problem) render(limit int, c caps) string {
+func (p problem) render(limit int, c term.Caps) string {
 	limit = max(40, min(limit, 80))
 	var lines []string
 	tag := string(p.Level)
 	if p.Code != "" {
 		tag += "[" + p.Code + "]"
 	}
-	lines = append(lines, wrap(tag+": ", clean(p.Headline), limit)...)
+	lines = append(lines, term.Wrap(tag+": ", term.Clean(p.Headline), limit)...)
 	for _, l := range []labelled{{"at", p.At}, {"", p.Excerpt}, {"by", p.By}, {"why", p.Why},
 		{"token", p.Token}, {"note", p.Note}, {"saved", p.Saved}, {"next", p.Next}} {
 		switch {
 		case l.text == "":
 		case l.label == "":
 			for line := range strings.Lines(l.text) {
-				lines = append(lines, strings.TrimRight(strings.Repeat(" ", 9)+cleanLine(line), " "))
+				lines = append(lines, strings.TrimRight(strings.Repeat(" ", 9)+term.CleanLine(line), " "))
 			}
 		default:
-			lines = append(lines, wrap("  "+pad(l.label, 7, false), clean(l.text), limit)...)
+			lines = append(lines, term.Wrap("  "+term.Pad(l.label, 7, false), term.Clean(l.text), limit)...)
 		}
 	}
 	label := "do"
 	for _, s := range p.Do {
-		lead := "  " + pad(label, 7, false)
+		lead := "  " + term.Pad(label, 7, false)
 		if s.Command == "" {
-			lines = append(lines, wrap(lead, clean(s.Say), limit)...)
+			lines = append(lines, term.Wrap(lead, term.Clean(s.Say), limit)...)
 		} else {
-			lines = append(lines, strings.TrimRight(lead+strings.TrimLeft(clean(s.Say)+" ", " ")+clean(s.Command), " "))
+			lines = append(lines, strings.TrimRight(lead+strings.TrimLeft(term.Clean(s.Say)+" ", " ")+term.Clean(s.Command), " "))
 		}
 		label = ""
 	}
 	for i, line := range lines {
-		lines[i] = c.text(line)
+		lines[i] = c.Text(line)
 	}
 	text := strings.Join(lines, "\n") + "\n"
-	return c.paint(p.Level.color(), string(p.Level)) + strings.TrimPrefix(text, string(p.Level))
+	return c.Paint(p.Level.color(), string(p.Level)) + strings.TrimPrefix(text, string(p.Level))
 }
 
 func (l level) color() string {
 	switch l {
 	case levelError:
-		return red
+		return term.Red
 	case levelWarning, levelWaiting:
-		return yellow
+		return term.Yellow
 	}
 	return ""
 }
@@ -112,14 +114,14 @@ func (p problem) MarshalJSON() ([]byte, error) {
 	help := []string{}
 	for _, s := range p.Do {
 		if s.Command != "" {
-			commands = append(commands, clean(s.Command))
+			commands = append(commands, term.Clean(s.Command))
 		}
 		if s.Say != "" && s.Command == "" {
-			help = append(help, clean(s.Say))
+			help = append(help, term.Clean(s.Say))
 		}
 	}
 	if p.Next != "" {
-		help = append(help, clean(p.Next))
+		help = append(help, term.Clean(p.Next))
 	}
 	return json.Marshal(struct {
 		Code      *string  `json:"code"`
@@ -137,14 +139,14 @@ func (p problem) MarshalJSON() ([]byte, error) {
 		ExitCode  int      `json:"exit_code"`
 		URL       *string  `json:"url"`
 	}{
-		textOrNull(p.Code), p.Level, clean(p.Headline), textOrNull(p.At), textOrNull(p.Why), textOrNull(p.Note),
+		textOrNull(p.Code), p.Level, term.Clean(p.Headline), textOrNull(p.At), textOrNull(p.Why), textOrNull(p.Note),
 		textOrNull(p.Token), textOrNull(p.Saved), help, commands, p.Retryable, p.Needs, p.ExitCode, nil,
 	})
 }
 
 // textOrNull returns the cleaned s for JSON, where what is not known is null.
 func textOrNull(s string) *string {
-	if s = clean(s); s == "" {
+	if s = term.Clean(s); s == "" {
 		return nil
 	}
 	return &s

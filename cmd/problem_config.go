@@ -5,15 +5,28 @@ import (
 	"fmt"
 	"strings"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/connectors/declarative"
+	"collect/internal/similar"
 	"collect/runner"
 )
 
 func writeFile(p *problem, err error, _ scene) {
-	e, _ := errors.AsType[*fileError](err)
+	e, _ := errors.AsType[*config.FileError](err)
 	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
-	p.At = e.place()
+	p.At = e.Place()
 	p.Saved = "nothing was started"
+	p.Next = moreMistakes(err)
+}
+
+// moreMistakes counts the mistakes of a file beside the one that is shown.
+func moreMistakes(err error) string {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || len(joined.Unwrap()) < 2 {
+		return ""
+	}
+	return term.Counted(int64(len(joined.Unwrap())-1), "more mistake in this file", "more mistakes in this file")
 }
 
 func writeNoHome(p *problem, err error, _ scene) {
@@ -27,9 +40,7 @@ func writeSpec(p *problem, err error, _ scene) {
 	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
 	p.At = fmt.Sprintf("%s:%d:%d", e.Path, e.Line, e.Column)
 	p.Saved = "nothing was started"
-	if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 1 {
-		p.Next = counted(int64(len(joined.Unwrap())-1), "more mistake in this file", "more mistakes in this file")
-	}
+	p.Next = moreMistakes(err)
 }
 
 func writeMissingParam(p *problem, err error, sc scene) {
@@ -49,7 +60,7 @@ func writeUnknownStream(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*runner.UnknownStreamError](err)
 	p.Headline = fmt.Sprintf("no stream named `%s`", e.Stream)
 	p.At = sc.Connector
-	if near := nearest(e.Stream, e.Known); near != "" {
+	if near := similar.To(e.Stream, e.Known); near != "" {
 		p.Note = fmt.Sprintf("there is a stream with a similar name: `%s`", near)
 	} else {
 		p.Note = "its streams: " + strings.Join(e.Known, ", ")
@@ -61,7 +72,7 @@ func writeWhichStream(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*whichStreamError](err)
 	p.Headline = "an export is of one stream"
 	p.At = e.Connector
-	command := func(stream string) string { return commandOn("export", quoted(e.Connector)+" "+stream, sc.Flags) }
+	command := func(stream string) string { return commandOn("export", term.Quoted(e.Connector)+" "+stream, sc.Flags) }
 	if len(e.Known) > 3 {
 		p.Note = "its streams: " + strings.Join(e.Known, ", ")
 		p.Do = []step{{"name one, such as:", command(e.Known[0])}}
@@ -75,23 +86,23 @@ func writeWhichStream(p *problem, err error, sc scene) {
 func writeParams(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*paramsError](err)
 	p.Headline = e.Error()
-	p.Why = "the checkpoints were reached under those; going on would skip records"
+	p.Why = "the checkpoints belong to the earlier parameters; going on would skip records"
 	p.Saved = "everything; nothing was started"
-	p.Do = []step{{Say: "give the parameters of before, or a database of its own (--state, --create); if the records are the same all the same: --new-params"}}
+	p.Do = []step{{Say: "give the earlier parameters, or a new database (--state FILE --create); if both select the same records: --new-params"}}
 }
 
 func writeMeaning(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*meaningError](err)
 	p.Headline = e.Error()
-	p.Why = "what is stored was collected as before; going on would skip records, or mix the two"
+	p.Why = "the stored records were collected with the earlier file; going on would skip records, or mix the two kinds"
 	p.Saved = "everything; nothing was started"
-	p.Do = []step{{Say: "put the connector file back; or give the stream another name: it is collected from its start, and what is stored stays"}}
+	p.Do = []step{{Say: "put the earlier file back; or give the stream a new name: it is collected from its start, and the stored records stay"}}
 	for _, change := range e.Changes {
 		if len(change.Keys) > 0 {
-			p.Do = append(p.Do, step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + quoted(change.Stream)})
+			p.Do = append(p.Do, step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + term.Quoted(change.Stream) + " --reason WHY"})
 		}
 	}
-	p.Do = append(p.Do, step{Say: "or go on, if that is what you want: --new-params"})
+	p.Do = append(p.Do, step{Say: "or go on all the same: --new-params"})
 }
 
 func writeBadSecret(p *problem, err error, _ scene) {
@@ -101,11 +112,11 @@ func writeBadSecret(p *problem, err error, _ scene) {
 }
 
 func writeUnbound(p *problem, err error, _ scene) {
-	e, _ := errors.AsType[*unboundError](err)
+	e, _ := errors.AsType[*config.UnboundError](err)
 	p.Headline = e.Error()
 	p.Why = "a connector file that calls its provider " + e.Provider + " would have it sent there"
 	p.Saved = "nothing was started, and the token was not read"
-	p.Do = []step{{Say: "if it is for that origin, write beside it: " + e.Line()}}
+	p.Do = []step{{Say: "if the token is for that origin, add to the same entry: " + e.Line()}}
 }
 
 func writeMissingSecret(p *problem, err error, sc scene) {

@@ -12,7 +12,7 @@ func writeOlder(p *problem, _ error, sc scene) {
 	p.Headline = "the database was made by an older version of collect"
 	p.At = sc.State
 	p.Saved = "everything; nothing was changed"
-	p.Next = "the next run brings it up to date and keeps what is in it"
+	p.Next = "the next run upgrades it and keeps its contents"
 	if sc.Connector != "" {
 		p.Do = []step{{"to do it now:", sc.command("run")}}
 	}
@@ -22,10 +22,10 @@ func writeDamaged(p *problem, err error, sc scene) {
 	p.Headline = "the database is damaged"
 	p.At = sc.State
 	p.Why = plainText(err)
-	p.Saved = "nothing more was changed; keep a copy of the file and of those beside it"
+	p.Saved = "nothing was changed since; keep a copy of the file, and of its -wal and -shm"
 	p.Do = []step{
 		{"see how much:", "collect doctor" + sc.Flags},
-		{"go back to a backup:", "collect restore FILE" + sc.Flags},
+		{"go back to a backup:", "collect restore FILE" + sc.Flags + " --reason WHY"},
 		{"or take out what can be read:", "collect export NAME STREAM --salvage" + sc.Flags},
 	}
 }
@@ -47,7 +47,7 @@ func writeLost(p *problem, err error, sc scene) {
 	p.At = sc.place()
 	p.Saved = "what could be read is written out; the database was not changed"
 	p.Do = []step{
-		{"go back to a backup:", "collect restore FILE" + sc.Flags},
+		{"go back to a backup:", "collect restore FILE" + sc.Flags + " --reason WHY"},
 		{Say: "or collect again: name a new database with --state and --create"},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"collect/cmd/internal/term"
 	"collect/store"
 )
 
@@ -34,13 +35,13 @@ func writeMissing(p *problem, err error, sc scene) {
 		p.At = sc.State
 		p.Why = plainText(err)
 		p.Saved = "everything up to the last commit; nothing was written since"
-		p.Do = []step{{Say: "when no run uses this database any more:"}, {"see whether it is whole:", "collect doctor" + sc.Flags}}
+		p.Do = []step{{Say: "wait until no run uses this database"}, {"see whether it is whole:", "collect doctor" + sc.Flags}}
 		return
 	}
 	if sc.Run.ID != "" {
 		p.Headline = "the database was removed or replaced while this run used it"
 		p.At = sc.State
-		p.Why = "what was saved is in the file that was there when the run began"
+		p.Why = "the saved records are in the file that was there when the run began"
 		p.Do = []step{{Say: "put that file back if you can; a new one is begun with --create"}}
 		return
 	}
@@ -61,7 +62,7 @@ func writeNoFolder(p *problem, err error, sc scene) {
 	p.Headline = "the database cannot be made: " + err.Error()
 	p.At = sc.State
 	p.Saved = "nothing was started"
-	p.Do = []step{{"make it:", "mkdir -p " + quoted(e.Dir)}, {Say: "or correct the path; if it is on another disk, see that it is mounted"}}
+	p.Do = []step{{"make it:", "mkdir -p " + term.Quoted(e.Dir)}, {Say: "or correct the path; if it is on another disk, see that it is mounted"}}
 }
 
 func writeNotDatabase(p *problem, _ error, sc scene) {

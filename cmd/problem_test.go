@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors/declarative"
 	"collect/connectors/oauth2"
@@ -38,6 +40,10 @@ func TestProblems(t *testing.T) {
 	}
 	token := here
 	token.Credential, token.Mark = "file ~/acme.refresh", ""
+	first, stands, passed := here, here, here
+	first.Nothing, first.Stands, first.Run.Tally = true, true, collection.Tally{Requests: 1}
+	stands.Stands, stands.Run.Tally.Rejected = true, 10
+	passed.Passed = true
 	refused := &collection.Stop{Reason: collection.UpstreamPressure, Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
 	tests := []struct {
 		name string
@@ -54,10 +60,10 @@ error[E0301]: acme rejected the token (401)
          then: collect resume tickets
 `},
 		{"a proxy", stop(collection.Auth, 407, ""), here, `
-error[E0301]: a proxy on the way to acme asks who you are (407)
+error[E0301]: the proxy on the way to acme asks for a user and a password (407)
   at     tickets/issues
   saved  40,400 records in 404 slices of this run
-  do     put its user and password into HTTP_PROXY, before the host
+  do     put them into HTTP_PROXY or HTTPS_PROXY, before the host
          then: collect resume tickets
 `},
 		{"no token at all", stop(collection.Auth, 401, ""), scene{Connector: "tickets", Provider: "acme", Run: collection.Run{ID: "01JD8Z"}}, `
@@ -75,6 +81,8 @@ error[E0303]: acme answered 403, so collect stopped all calls to it
   next   one test request may leave after 12:09 UTC
   do     check the account at acme
          then: collect freeze release tickets --reason "checked the account"
+         or, if it is only about some records, under ` + "`provider:`" + ` in the
+         connector file: ` + "`on_403: gap`" + `
 `},
 		{"a firewall", stop(collection.Frozen, 202, "a firewall answered in its place"), here, `
 error[E0303]: acme answered 202, so collect stopped all calls to it
@@ -120,7 +128,7 @@ error[E0702]: no space left for x.db
   saved  everything that was saved before; nothing was changed
   do     free some space, then give the command again
 `},
-		{"mistake in collect.yaml", &fileError{
+		{"mistake in collect.yaml", &config.FileError{
 			Path: "collect.yaml", Line: 4, Column: 5, Message: "unknown key `celling_per_second`",
 			Note:   "a provider has a similar key: `ceiling_per_second`",
 			Source: "3 |   acme:\n4 |     celling_per_second: 4.0\n  |     ^^^^^^^^^^^^^^^^^^ not a key of a provider\n",
@@ -132,8 +140,8 @@ error[E0702]: no space left for x.db
 			"           |     ^^^^^^^^^^^^^^^^^^ not a key of a provider\n" +
 			"  note   a provider has a similar key: `ceiling_per_second`\n" +
 			"  saved  nothing was started\n"},
-		{"reserve", stop(collection.RequestCap, 0, "the rest of the quota is left for people"), here, `
-paused[P0501]: tickets paused: the rest of the quota is left for people
+		{"reserve", stop(collection.RequestCap, 0, "the rest of the quota is reserved for people"), here, `
+paused[P0501]: tickets paused: the rest of the quota is reserved for people
   saved  40,400 records in 404 slices of this run
   next   no request leaves before 12:09 UTC; the next run after it continues by
          itself
@@ -179,19 +187,55 @@ error[E0305]: acme grants no access token (400)
   why    the refresh token was taken back
   token  from file ~/acme.refresh
   saved  40,400 records in 404 slices of this run
-  do     sign in again at acme, or correct the client, and put what it gives
-         there
+  do     sign in again at acme, or correct the client id and secret, and put the
+         new token there
          then: collect resume tickets
 `},
 		{"a token that is lost", &tokenfile.Error{Path: "/etc/acme.refresh", Spent: true, Err: syscall.EIO}, here, `
 error[E0306]: the new token is lost: it could not be written to its file:
               input/output error
   at     /etc/acme.refresh
-  why    acme has replaced the old one, and may not take it any more
+  why    acme has replaced the old one, and may no longer accept it
   saved  40,400 records in 404 slices of this run
   do     see to the file, its folder and its disk
          then: collect resume tickets
          if it is refused: sign in again, and put the new refresh token there
+`},
+		{"the first page", stop(collection.BadPage, 0, "no record has `key`, the key"), first, "\n" +
+			"error[E0602]: a page of acme is not what the connector expects\n" +
+			"  at     tickets/issues\n" +
+			"  why    no record has `key`, the key\n" +
+			"  saved  nothing yet: no record has been stored; the page is kept as a gap, and\n" +
+			"         issues goes no further until it is filled\n" +
+			"  do     look: collect gaps tickets\n" +
+			"         after correcting the connector file: collect resume tickets\n"},
+		{"the page behind the last", stop(collection.BadPage, 400, "it said: no_such_page: there are 14"), stands, `
+error[E0602]: a page of acme is not what the connector expects (400)
+  at     tickets/issues
+  why    it said: no_such_page: there are 14
+  saved  40,390 records in 404 slices of this run; the page is kept as a gap,
+         and issues goes no further until it is filled
+  do     look: collect gaps tickets
+         after correcting the connector file: collect resume tickets
+         if the list ends before this page, give the stream: on: [{status:
+         [400], body: 'body.code == "no_such_page"', verdict: ok}]
+`},
+		{"a page in the middle", stop(collection.BadPage, 0, "the page is HTML, not JSON"), passed, `
+error[E0602]: a page of acme is not what the connector expects
+  at     tickets/issues
+  why    the page is HTML, not JSON
+  saved  40,400 records in 404 slices of this run; the page is kept as a gap,
+         and the run went on without it
+  do     look: collect gaps tickets
+         after correcting the connector file: collect resume tickets
+`},
+		{"a list that did not come whole", &collection.Stop{Reason: collection.BadPage, Detail: "3 are missing", Err: collection.ErrContradicted}, stands, `
+error[E0602]: a list of acme did not come whole, in two passes
+  at     tickets/issues
+  why    3 are missing
+  saved  40,390 records in 404 slices of this run; the list is not complete
+  do     correct the connector file if it is at fault, then: collect resume tickets
+         see what was counted: collect status tickets
 `},
 		{"interrupted", context.Canceled, here, `
 paused[P0504]: tickets was interrupted
@@ -200,7 +244,7 @@ paused[P0504]: tickets was interrupted
 `},
 	}
 	for _, test := range tests {
-		got := "\n" + problemOf(test.err, test.sc).render(80, caps{UTF8: true})
+		got := "\n" + problemOf(test.err, test.sc).render(80, term.Caps{UTF8: true})
 		sameText(t, test.name, got, test.want)
 	}
 }
@@ -210,9 +254,9 @@ func TestEveryErrorIsExplained(t *testing.T) {
 	errs := []error{
 		&panicError{Value: "a bug"}, &usageError{"--x: no"}, &whichStreamError{"x", []string{"a"}}, &unknownConnectorError{Name: "x"},
 		&declarative.MissingParamError{Name: "org"}, &declarative.BadParamError{Name: "org", Problem: "is not a date"},
-		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &fileError{Path: "x.yaml", Message: "no"},
-		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &meaningError{Connector: "x"}, &noFileError{Path: "x.yaml"}, errNoHome,
-		&declarative.MissingSecretError{Name: "token"}, &untrustedError{Path: "collect.yaml", Why: "x", Name: "y"}, &rememberedError{Path: "/x.yaml", Secret: "token"}, &unboundError{Provider: "acme", Origin: "https://api.acme.test", Origins: []string{"https://api.acme.test"}, Written: "collect.yaml:4"},
+		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &config.FileError{Path: "x.yaml", Message: "no"},
+		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &meaningError{Connector: "x"}, &config.NoFileError{Path: "x.yaml"}, errNoHome,
+		&declarative.MissingSecretError{Name: "token"}, &config.UntrustedError{Path: "collect.yaml", Why: "x", Name: "y"}, &config.RememberedError{Path: "/x.yaml", Secret: "token"}, &config.UnboundError{Provider: "acme", Origin: "https://api.acme.test", Origins: []string{"https://api.acme.test"}, Written: "collect.yaml:4"},
 		&collection.Stop{Reason: collection.Auth, Err: oauth2.ErrRefused}, &tokenfile.Error{Path: "/t", Err: syscall.ENOSPC}, tokenfile.ErrBusy,
 		&store.HeldError{}, &noFolderError{}, &busyError{}, gate.ErrStale, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &lostError{3, 5}, &nothingFoundError{}, store.ErrInUse, &takenError{"x"}, &restoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, store.ErrLocked, &outputError{syscall.EIO},
 		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),
@@ -261,7 +305,7 @@ func TestProblemsAreClean(t *testing.T) {
 		fmt.Errorf("open: %w", &url.Error{Op: "Get", URL: "https://api.test/" + secret, Err: os.ErrDeadlineExceeded}),
 		errors.New(hostile), &usageError{hostile}, &panicError{Value: "in record " + secret, Stack: []byte(secret)},
 		&unknownConnectorError{Name: hostile, Known: []string{hostile}},
-		&fileError{Path: hostile, Message: hostile, Note: hostile, Source: hostile},
+		&config.FileError{Path: hostile, Message: hostile, Note: hostile, Source: hostile},
 	}
 	for _, reason := range reasons {
 		errs = append(errs, &collection.Stop{Reason: reason, Status: 500, Detail: hostile, Err: errors.New(hostile)})
@@ -274,7 +318,7 @@ func TestProblemsAreClean(t *testing.T) {
 		if jsonErr != nil {
 			t.Fatal(jsonErr)
 		}
-		for _, text := range []string{p.render(80, caps{UTF8: true}), string(line)} {
+		for _, text := range []string{p.render(80, term.Caps{UTF8: true}), string(line)} {
 			for _, bad := range []string{secret, "\x1b", "\x07", "\u202e", "[2J"} {
 				if strings.Contains(text, bad) {
 					t.Errorf("%T %s: %q is in\n%s", err, p.Code, bad, text)
@@ -302,7 +346,7 @@ func TestObstacle(t *testing.T) {
 		want string
 	}{
 		{&net.DNSError{Name: "api.test", Err: "no such host"}, "its host name cannot be resolved (DNS)"},
-		{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, "its certificate is not trusted (TLS)"},
+		{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, "something"}, // in the words of package pacing
 		{tls.RecordHeaderError{Msg: "x"}, "it does not speak TLS at that port"},
 		{&net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}, "the proxy in HTTPS_PROXY does not answer"},
 		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "it refused the connection"},
@@ -334,14 +378,14 @@ func TestProblemFits(t *testing.T) {
 		p := problemOf(&collection.Stop{Reason: reason, Status: 403, Detail: strings.Repeat("word ", 40)}, here)
 		p.Do = nil
 		for columns := 40; columns <= 120; columns++ {
-			for line := range strings.Lines(p.render(columns, caps{})) {
-				if got := width(strings.TrimSuffix(line, "\n")); got > min(columns, 80) {
+			for line := range strings.Lines(p.render(columns, term.Caps{})) {
+				if got := term.Width(strings.TrimSuffix(line, "\n")); got > min(columns, 80) {
 					t.Errorf("%s at %d columns: a line takes %d: %q", reason, columns, got, line)
 				}
 			}
 		}
 	}
-	colored := problemOf(&collection.Stop{Reason: collection.Auth}, here).render(80, caps{Color: true})
+	colored := problemOf(&collection.Stop{Reason: collection.Auth}, here).render(80, term.Caps{Color: true})
 	if !strings.HasPrefix(colored, "\x1b[31merror\x1b[0m[E0301]: ") {
 		t.Errorf("colored problem begins %.30q", colored)
 	}
@@ -351,7 +395,7 @@ func TestProblemFits(t *testing.T) {
 func TestUnreachableSaysWhere(t *testing.T) {
 	sc := here
 	sc.Address = "https://api.acme.exmaple"
-	text := problemOf(&collection.Stop{Reason: collection.UpstreamPressure, Err: syscall.ECONNREFUSED}, sc).render(80, caps{})
+	text := problemOf(&collection.Stop{Reason: collection.UpstreamPressure, Err: syscall.ECONNREFUSED}, sc).render(80, term.Caps{})
 	if !strings.Contains(text, "note   it is asked at https://api.acme.exmaple\n") {
 		t.Errorf("it does not say where it asked:\n%s", text)
 	}
@@ -360,7 +404,7 @@ func TestUnreachableSaysWhere(t *testing.T) {
 // TestChangedStreamsAreAllStartedOver: each stream that changed gets its command.
 func TestChangedStreamsAreAllStartedOver(t *testing.T) {
 	changes := []streamChange{{"issues", []keyChange{{"key", "id", "n"}}}, {"gone", nil}, {"comments", []keyChange{{"get", "", ""}}}}
-	text := problemOf(&meaningError{Connector: "tickets", Changes: changes}, here).render(80, caps{})
+	text := problemOf(&meaningError{Connector: "tickets", Changes: changes}, here).render(80, term.Caps{})
 	for stream, want := range map[string]int{"issues": 1, "comments": 1, "gone": 0} {
 		if got := strings.Count(text, "collect reset tickets --stream "+stream); got != want {
 			t.Errorf("%d commands for %s, want %d:\n%s", got, stream, want, text)

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
+	"collect/internal/similar"
 )
 
 func writeUsage(p *problem, err error, sc scene) {
@@ -17,10 +21,10 @@ func writeUnknownConnector(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("no connector named `%s`", e.Name)
 	if e.File != "" {
 		p.Note = "there is a file of that name here, and a file is given by its path"
-		p.Do = []step{{"to run it:", "collect run " + quoted(e.File) + sc.Flags}}
+		p.Do = []step{{"to run it:", "collect run " + term.Quoted(e.File) + sc.Flags}}
 		return
 	}
-	if name := nearest(e.Name, e.Known); name != "" {
+	if name := similar.To(e.Name, e.Known); name != "" {
 		p.Note = fmt.Sprintf("there is a connector with a similar name: `%s`", name)
 		p.Do = []step{{"see all:", "collect status"}}
 		return
@@ -32,7 +36,7 @@ func writeUnknownConnector(p *problem, err error, sc scene) {
 }
 
 func writeUntrusted(p *problem, err error, _ scene) {
-	e, _ := errors.AsType[*untrustedError](err)
+	e, _ := errors.AsType[*config.UntrustedError](err)
 	p.Headline = err.Error()
 	p.Why = "a configuration and a connector file can run commands and send tokens, so another user's is not used unless you name it"
 	p.Saved = "nothing was started"
@@ -40,18 +44,18 @@ func writeUntrusted(p *problem, err error, _ scene) {
 }
 
 func writeRemembered(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*rememberedError](err)
+	e, _ := errors.AsType[*config.RememberedError](err)
 	p.Headline = err.Error()
 	p.At = e.Path
 	p.Why = "a database may come from anywhere, so what only it names runs no command"
 	p.Saved = "nothing was started, and the command was not run"
-	p.Do = []step{{Say: e.remedy(sc.Flags)}}
+	p.Do = []step{{Say: e.Remedy(sc.Flags)}}
 }
 
 func writeNoFile(p *problem, err error, _ scene) {
 	p.Headline = err.Error()
 	p.Saved = "nothing was started"
-	e, _ := errors.AsType[*noFileError](err)
+	e, _ := errors.AsType[*config.NoFileError](err)
 	if e.Near != "" {
 		p.Note = "there is a file with a similar name: " + e.Near
 	}

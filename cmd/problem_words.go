@@ -2,14 +2,17 @@ package cmd
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/tokenfile"
 	"collect/store"
@@ -30,15 +33,32 @@ func (sc scene) place() string {
 // saved says what is safe.
 func (sc scene) saved() string {
 	work := sc.Run.Tally
+	stored := work.Records - work.Rejected - work.Older
 	switch {
 	case sc.Run.ID == "":
 		return "nothing was started"
+	case sc.Nothing:
+		return "nothing yet: no record has been stored"
 	case work.Slices == 0:
 		return "what earlier runs saved; the checkpoint did not move"
+	case stored <= 0:
+		return "what earlier runs saved; no record of this run was stored"
 	}
-	text := fmt.Sprintf("%s in %s of this run", counted(work.Records, "record", "records"), counted(work.Slices, "slice", "slices"))
-	if sc.Owed > 0 {
-		text += fmt.Sprintf("; %s", counted(sc.Owed, "gap is owed", "gaps are owed"))
+	return fmt.Sprintf("%s in %s of this run", term.Counted(stored, "record", "records"), term.Counted(work.Slices, "slice", "slices"))
+}
+
+// savedBut says what is safe, and what becomes of the piece that is not.
+func (sc scene) savedBut(owed string) string {
+	text := sc.saved() + "; " + owed
+	switch {
+	case sc.Stands && sc.Partition != "":
+		text += ", and the rest of " + sc.Stream + " was not asked for"
+	case sc.Stands && sc.Stream != "":
+		text += ", and " + sc.Stream + " goes no further until it is filled"
+	case sc.Passed && sc.Pieces > 1:
+		text += ", and the run went on without them"
+	case sc.Passed:
+		text += ", and the run went on without it"
 	}
 	return text
 }
@@ -78,9 +98,9 @@ func writeHeld(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*store.HeldError](err)
 	run := e.Run
 	p.Headline = fmt.Sprintf("%s is being collected by another run", cmp.Or(sc.Connector, run.Connector))
-	p.By = fmt.Sprintf("run %s, pid %d on %s, started %s", run.ID, run.Holder.PID, run.Holder.Host, ago(run.StartedAt, sc.Now))
+	p.By = fmt.Sprintf("run %s, pid %d on %s, started %s", run.ID, run.Holder.PID, run.Holder.Host, term.Ago(run.StartedAt, sc.Now))
 	if !run.BeatAt.IsZero() {
-		p.By += ", alive " + ago(run.BeatAt, sc.Now)
+		p.By += ", alive " + term.Ago(run.BeatAt, sc.Now)
 	}
 	p.Do = []step{{Say: "nothing; your schedule can simply try again later"}}
 	if sc.ByHand {
@@ -105,8 +125,8 @@ func writeBusy(p *problem, err error, _ scene) {
 }
 
 func writeStale(p *problem, _ error, sc scene) {
-	p.Headline = "what you saw has changed since: the provider, or another operator, said something new"
-	p.Why = "an order that releases holds for what its giver saw, and for nothing that came after"
+	p.Headline = "the state has changed since you looked at it, by the provider or by another operator"
+	p.Why = "a release is for the state that you saw, and for no later one"
 	p.Saved = "nothing was changed"
 	p.Do = []step{
 		{"look at it again:", "collect explain " + cmp.Or(sc.Connector, "NAME") + sc.Flags},
@@ -119,7 +139,7 @@ func writeOutput(p *problem, err error, sc scene) {
 		dir := filepath.Dir(path.Path)
 		p.Headline = "the output cannot be written: there is no folder " + dir
 		p.Saved = "everything; the database was not changed"
-		p.Do = []step{{"make it:", "mkdir -p " + quoted(dir)}, {Say: "or name a file in another folder, and do it again"}}
+		p.Do = []step{{"make it:", "mkdir -p " + term.Quoted(dir)}, {Say: "or name a file in another folder, and do it again"}}
 		return
 	}
 	text := plainText(err)
@@ -133,7 +153,7 @@ func writeOutput(p *problem, err error, sc scene) {
 	}
 	p.Headline = "the output cannot be written: " + text
 	if sc.Run.ID != "" {
-		p.Saved = sc.saved() + ". Only what was to be printed is missing"
+		p.Saved = sc.saved() + ". Only the output is incomplete"
 	}
 }
 
@@ -155,10 +175,10 @@ func writeUnknownCommit(p *problem, _ error, sc scene) {
 
 func writeAuth(p *problem, err error, sc scene) {
 	if stopIn(err).Status == http.StatusProxyAuthRequired {
-		p.Headline = fmt.Sprintf("a proxy on the way to %s asks who you are (407)", sc.Provider)
+		p.Headline = fmt.Sprintf("the proxy on the way to %s asks for a user and a password (407)", sc.Provider)
 		p.At = sc.place()
 		p.Saved = sc.saved()
-		p.Do = []step{{Say: "put its user and password into HTTP_PROXY, before the host"}, sc.resume("then:")}
+		p.Do = []step{{Say: "put them into HTTP_PROXY or HTTPS_PROXY, before the host"}, sc.resume("then:")}
 		return
 	}
 	p.Why = stopIn(err).Detail
@@ -179,9 +199,9 @@ func writeAuth(p *problem, err error, sc scene) {
 
 func writeProbe(p *problem, err error, sc scene) {
 	stop := stopIn(err)
-	p.Headline = sc.Provider + " does not take this account for the right one"
+	p.Headline = sc.Provider + " does not answer the probe as it would the right account"
 	p.At = sc.place()
-	p.Why = stop.Detail + ": it shows strangers less, which would pass for everything"
+	p.Why = stop.Detail + ": without the right account it may show fewer records, which would pass for all of them"
 	if sc.Credential != "" {
 		p.Token = "from " + sc.Credential
 		if sc.Mark != "" {
@@ -199,7 +219,7 @@ func writeNoToken(p *problem, err error, sc scene) {
 	p.Why = stop.Detail
 	p.Token = "from " + sc.Credential
 	p.Saved = sc.saved()
-	p.Do = []step{{Say: "sign in again at " + sc.Provider + ", or correct the client, and put what it gives there"}, sc.resume("then:")}
+	p.Do = []step{{Say: "sign in again at " + sc.Provider + ", or correct the client id and secret, and put the new token there"}, sc.resume("then:")}
 }
 
 func writeTokenFile(p *problem, err error, sc scene) {
@@ -209,7 +229,7 @@ func writeTokenFile(p *problem, err error, sc scene) {
 	p.Saved = sc.saved()
 	p.Do = []step{{Say: "see to the file, its folder and its disk"}, sc.resume("then:")}
 	if e.Spent {
-		p.Why = sc.Provider + " has replaced the old one, and may not take it any more"
+		p.Why = sc.Provider + " has replaced the old one, and may no longer accept it"
 		p.Do = append(p.Do, step{Say: "if it is refused: sign in again, and put the new refresh token there"})
 	}
 }
@@ -220,6 +240,9 @@ func writeTokenBusy(p *problem, err error, sc scene) {
 	p.Saved = sc.saved()
 	p.Do = []step{{"see who runs:", sc.command("status")}, sc.resume("then:")}
 }
+
+// recordRule is what to write where a 403 is about single records.
+const recordRule = "`on_403: gap` under `provider:`, or `on: [{status: [403], verdict: gap}]` in the stream"
 
 func writeFrozen(p *problem, err error, sc scene) {
 	stop := stopIn(err)
@@ -238,11 +261,14 @@ func writeFrozen(p *problem, err error, sc scene) {
 	}
 	p.Saved = sc.saved()
 	p.Do = []step{{Say: "check the account at " + sc.Provider}, sc.release("checked the account")}
+	if stop.Status == http.StatusForbidden {
+		p.Do = append(p.Do, step{Say: "or, if it is only about some records, under `provider:` in the connector file: `on_403: gap`"})
+	}
 	if stop.Status == 0 { // said above is who or what froze it
 		p.Do = []step{{Say: "settle with " + sc.Provider + ", or with the operator, what froze it"}, {"then:", sc.command("freeze release") + " --reason WHY"}}
 	}
 	if !stop.NotBefore.IsZero() {
-		p.Next = "one test request may leave after " + at(stop.NotBefore, sc.Now)
+		p.Next = "one test request may leave after " + term.At(stop.NotBefore, sc.Now)
 	}
 }
 
@@ -262,7 +288,7 @@ func writeDrift(p *problem, err error, sc scene) {
 	}
 	p.At = sc.place()
 	p.Why = stopIn(err).Detail
-	p.Saved = sc.saved() + "; the rest goes on"
+	p.Saved = sc.savedBut("the page is kept as a gap")
 	p.Do = []step{{"look:", sc.command("gaps")}}
 	if _, unmade := sc.Partition.Unmade(); !unmade && sc.Stream != "" { // of a parent no partition can be made, whatever is accepted
 		drift, _ := errors.AsType[*collection.SchemaDriftError](err)
@@ -275,26 +301,43 @@ func writeBadPage(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("a page of %s is not what the connector expects%s", sc.Provider, answered(stop))
 	p.At = sc.place()
 	p.Why = stop.Detail
-	p.Saved = sc.saved() + "; the page became a gap, and the rest goes on"
+	p.Saved = sc.savedBut("the page is kept as a gap")
 	p.Do = []step{{"look:", sc.command("gaps")}, sc.resume("after correcting the connector file:")}
+	switch stop.Status {
+	case http.StatusBadRequest, http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity:
+		if sc.Stands && !sc.Nothing { // some refuse the page behind their last one
+			p.Do = append(p.Do, step{Say: fmt.Sprintf("if the list ends before this page, give the stream: on: [{status: [%d], body: %s, verdict: ok}]", stop.Status, testOf(stop))})
+		}
+	}
 	if errors.Is(err, collection.ErrContradicted) {
-		p.Headline = fmt.Sprintf("not all of a list of %s came, or it changed while it was read, twice", sc.Provider)
-		p.Saved = sc.saved() + "; the list is not complete, and the rest goes on"
-		p.Do = []step{sc.resume("to walk the list again:"), {"what it rests on:", sc.command("status")}}
+		p.Headline = fmt.Sprintf("a list of %s did not come whole, in two passes", sc.Provider)
+		p.Saved = sc.saved() + "; the list is not complete"
+		p.Do = []step{sc.resume("correct the connector file if it is at fault, then:"), {"see what was counted:", sc.command("status")}}
 	}
 }
+
+// testOf returns a test of the body that tells a refusal from others with the same
+// status: by its code, where what it said begins with one.
+func testOf(stop *collection.Stop) string {
+	if said := coded.FindStringSubmatch(stop.Detail); said != nil {
+		return fmt.Sprintf(`'body.code == "%s"'`, said[1])
+	}
+	return "TEST"
+}
+
+var coded = regexp.MustCompile(`^it said: ([A-Za-z][\w.-]*): `)
 
 func writeUnlisted(p *problem, err error, sc scene) {
 	unlisted, _ := errors.AsType[*collection.UnlistedError](err)
 	p.Headline = fmt.Sprintf("%s leads to another origin, and was not followed", sc.Provider)
 	p.At = sc.place()
 	p.Why = unlisted.Error()
-	p.Saved = sc.saved() + "; the page became a gap, and the rest goes on"
+	p.Saved = sc.savedBut("the page is kept as a gap")
 	if unlisted.Origin == "" {
 		p.Do = []step{{"look:", sc.command("gaps")}}
 		return
 	}
-	p.Why = fmt.Sprintf("a link, a redirect or a record names %s, which the connector file does not list. What answers there may be somebody else, or show less to strangers", unlisted.Origin)
+	p.Why = fmt.Sprintf("a link, a redirect or a record names %s, which the connector file does not list. Another party may answer there, or one that shows less without the token", unlisted.Origin)
 	p.Do = []step{
 		{Say: fmt.Sprintf("if it is %s's, under `provider:` in the connector file: %s", sc.Provider, unlisted.Line())},
 		sc.resume("then:"),
@@ -302,12 +345,12 @@ func writeUnlisted(p *problem, err error, sc scene) {
 }
 
 func writeCursor(p *problem, err error, sc scene) {
-	p.Headline = fmt.Sprintf("%s does not know its own cursor any more%s", sc.Provider, answered(stopIn(err)))
+	p.Headline = fmt.Sprintf("%s no longer accepts its own cursor%s", sc.Provider, answered(stopIn(err)))
 	p.At = sc.place()
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()
-	p.Note = "this run had begun the walk anew once already; that repeats requests, and stores no record twice"
-	p.Do = []step{sc.resume("to begin it anew again:")}
+	p.Note = "this run has started the walk over once already; starting over repeats requests, and stores no record twice"
+	p.Do = []step{sc.resume("to start over once more:")}
 }
 
 func writePiece(p *problem, err error, sc scene) {
@@ -325,13 +368,21 @@ func writePiece(p *problem, err error, sc scene) {
 	}
 	p.At = sc.place()
 	p.Why = stop.Detail
-	p.Saved = sc.saved() + "; what is missing is kept as gaps, and the rest goes on"
+	pieces := "the missing piece is kept as a gap"
+	if sc.Pieces > 1 {
+		pieces = "the missing pieces are kept as gaps"
+	}
+	p.Saved = sc.savedBut(pieces)
 	p.Do = []step{{"look:", sc.command("gaps")}}
 	list := stop.Reason == collection.NotFound && sc.Partition == ""
 	if stop.Reason != collection.Gone && !list {
 		p.Do = append(p.Do, step{"when it is settled:", retryCommand(sc.Connector, sc.Flags)})
 	}
 	switch {
+	case sc.Stands && !list && stop.Reason != collection.TooLarge:
+		p.Note = "none of them could be had: look at the stream's `get` in the connector file, and at what the account may see"
+	case stop.Reason == collection.Forbidden && !errors.Is(err, collection.ErrDeclared):
+		p.Note = "if that is usual for this stream, declare it: `on: [{status: [403], verdict: gap}]`"
 	case stop.Reason != collection.NotFound:
 	case list:
 		p.Do = append(p.Do, sc.resume("after correcting the connector file:"))
@@ -345,7 +396,7 @@ func writePiece(p *problem, err error, sc scene) {
 func (sc scene) pieces() string {
 	switch {
 	case sc.Pieces > 0 && sc.Of >= sc.Pieces && sc.Partition != "":
-		return fmt.Sprintf("%s of %s %s", count(sc.Pieces), count(sc.Of), sc.Stream)
+		return fmt.Sprintf("%s of %s %s", term.Count(sc.Pieces), term.Count(sc.Of), sc.Stream)
 	case sc.Partition != "":
 		return "a piece of " + sc.Stream
 	case sc.Stream != "":
@@ -364,7 +415,7 @@ func writeBreaker(p *problem, err error, sc scene) {
 		p.Do = []step{{"when it may go on:", sc.command("breaker release") + " --reason WHY"}}
 		return
 	}
-	p.Do = []step{{Say: "nothing; one test call goes out at " + at(stop.NotBefore, sc.Now)}}
+	p.Do = []step{{Say: "nothing; one test call goes out at " + term.At(stop.NotBefore, sc.Now)}}
 }
 
 func writeLongWait(p *problem, err error, sc scene) {
@@ -374,7 +425,7 @@ func writeLongWait(p *problem, err error, sc scene) {
 	p.Saved = sc.saved()
 	p.Do = []step{{Say: "nothing; your schedule can simply try again later"}}
 	if !stop.NotBefore.IsZero() {
-		p.Next = fmt.Sprintf("no request leaves before %s, in %s", at(stop.NotBefore, sc.Now), span(stop.NotBefore.Sub(sc.Now).Round(time.Second)))
+		p.Next = fmt.Sprintf("no request leaves before %s, in %s", term.At(stop.NotBefore, sc.Now), term.Span(stop.NotBefore.Sub(sc.Now).Round(time.Second)))
 	}
 }
 
@@ -383,7 +434,7 @@ func writeThrottled(p *problem, err error, sc scene) {
 	p.At = sc.place()
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()
-	p.Next = "what is missing is a gap; a later run fills it"
+	p.Next = "the missing piece is kept as a gap; a later run fills it"
 }
 
 func writeUnreachable(p *problem, err error, sc scene) {
@@ -395,6 +446,13 @@ func writeUnreachable(p *problem, err error, sc scene) {
 	}
 	p.Saved = sc.saved()
 	p.Do = []step{sc.resume("check the network and the connector's base_url, then:")}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		p.Needs, p.Retryable = needsOperator, false
+		p.Do = []step{
+			{Say: "if a proxy or an authority of your own signs it: name its certificates in SSL_CERT_FILE; else " + sc.Provider + " must renew it"},
+			sc.resume("then:"),
+		}
+	}
 }
 
 func writePressure(p *problem, err error, sc scene) {
@@ -402,7 +460,7 @@ func writePressure(p *problem, err error, sc scene) {
 	p.At = sc.place()
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()
-	p.Next = "what is missing is a gap; a later run fills it"
+	p.Next = "the missing piece is kept as a gap; a later run fills it"
 }
 
 func writeRequestCap(p *problem, err error, sc scene) {
@@ -411,11 +469,11 @@ func writeRequestCap(p *problem, err error, sc scene) {
 	if stop != nil && stop.Detail != "" && !stop.NotBefore.IsZero() { // of the provider's quota, and not of this run
 		p.Headline = fmt.Sprintf("%s paused: %s", sc.Connector, stop.Detail)
 		p.Saved = sc.saved()
-		p.Next = fmt.Sprintf("no request leaves before %s; the next run after it continues by itself", at(stop.NotBefore, sc.Now))
+		p.Next = fmt.Sprintf("no request leaves before %s; the next run after it continues by itself", term.At(stop.NotBefore, sc.Now))
 		return
 	}
 	if sc.RequestCap > 0 {
-		p.Headline += fmt.Sprintf(" (%s of %s)", count(min(sc.Run.Tally.Requests, sc.RequestCap)), count(sc.RequestCap))
+		p.Headline += fmt.Sprintf(" (%s of %s)", term.Count(min(sc.Run.Tally.Requests, sc.RequestCap)), term.Count(sc.RequestCap))
 	}
 	p.Saved = sc.saved()
 	p.Next = "the rest is planned work; the next run continues by itself"
@@ -424,20 +482,20 @@ func writeRequestCap(p *problem, err error, sc scene) {
 func writeWallClock(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s reached its time limit", sc.Connector)
 	if sc.MaxTime > 0 {
-		p.Headline += fmt.Sprintf(" (%s)", span(sc.MaxTime))
+		p.Headline += fmt.Sprintf(" (%s)", term.Span(sc.MaxTime))
 	}
 	p.Saved = sc.saved()
 	p.Next = "the next run continues by itself"
 	if stop := stopIn(err); stop != nil && !stop.NotBefore.IsZero() {
 		p.Why = stop.Detail
-		p.Next = fmt.Sprintf("no request leaves before %s; a run after that continues by itself", at(stop.NotBefore, sc.Now))
+		p.Next = fmt.Sprintf("no request leaves before %s; a run after that continues by itself", term.At(stop.NotBefore, sc.Now))
 	}
 }
 
 func writeRetryBudget(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s used all its retries, so it stopped trying", sc.Connector)
 	if sc.Retries > 0 {
-		p.Headline = fmt.Sprintf("%s used all its retries (%s), so it stopped trying", sc.Connector, count(sc.Retries))
+		p.Headline = fmt.Sprintf("%s used all its retries (%s), so it stopped trying", sc.Connector, term.Count(sc.Retries))
 	}
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors"
 	"collect/connectors/declarative"
@@ -40,7 +42,9 @@ type scene struct {
 	Partition  collection.Partition
 	Pieces, Of int64          // partitions of Stream that owe a gap for the same reason, and all of them; 0: not known
 	Run        collection.Run // the run that met the error; ID "" if none began
-	Owed       int64          // gaps that are owed now
+	Nothing    bool           // no run of the connector has stored a record
+	Stands     bool           // the walk of Stream stands at the problem
+	Passed     bool           // the run went on without what the problem is about
 	Credential string         // where it came from: "env ACME_TOKEN"
 	Mark       string         // its fingerprint
 	State      string         // path of the database
@@ -81,17 +85,17 @@ var explanations = []explanation{
 	{"E0202", levelError, exitConfig, needsOperator, false, as[*declarative.MissingParamError], writeMissingParam},
 	{"E0202", levelError, exitConfig, needsOperator, false, as[*declarative.BadParamError], writeBadParam},
 	{"E0203", levelError, exitConfig, needsOperator, false, as[*declarative.SpecError], writeSpec},
-	{"E0203", levelError, exitConfig, needsOperator, false, as[*fileError], writeFile},
+	{"E0203", levelError, exitConfig, needsOperator, false, as[*config.FileError], writeFile},
 	{"E0208", levelError, exitConfig, needsOperator, false, is(errNoHome), writeNoHome},
 	{"E0204", levelError, exitConfig, needsOperator, false, as[*runner.UnknownStreamError], writeUnknownStream},
 	{"E0206", levelError, exitConfig, needsOperator, false, as[*paramsError], writeParams},
 	{"E0209", levelError, exitConfig, needsOperator, false, as[*meaningError], writeMeaning},
-	{"E0207", levelError, exitConfig, needsOperator, false, as[*noFileError], writeNoFile},
-	{"E0210", levelError, exitConfig, needsOperator, false, as[*untrustedError], writeUntrusted},
-	{"E0211", levelError, exitConfig, needsOperator, false, as[*rememberedError], writeRemembered},
+	{"E0207", levelError, exitConfig, needsOperator, false, as[*config.NoFileError], writeNoFile},
+	{"E0210", levelError, exitConfig, needsOperator, false, as[*config.UntrustedError], writeUntrusted},
+	{"E0211", levelError, exitConfig, needsOperator, false, as[*config.RememberedError], writeRemembered},
 	{"E0302", levelError, exitRefused, needsOperator, false, as[*declarative.MissingSecretError], writeMissingSecret},
 	{"E0302", levelError, exitRefused, needsOperator, false, as[*declarative.BadSecretError], writeBadSecret},
-	{"E0308", levelError, exitRefused, needsOperator, false, as[*unboundError], writeUnbound},
+	{"E0308", levelError, exitRefused, needsOperator, false, as[*config.UnboundError], writeUnbound},
 	{"E0701", levelWaiting, exitLater, needsTime, true, as[*store.HeldError], writeHeld},
 	{"E0715", levelWaiting, exitLater, needsOperator, true, is(store.ErrInUse), writeInUse},
 	{"E0714", levelError, exitUsage, needsOperator, false, as[*takenError], writeTaken},
@@ -165,18 +169,26 @@ func problemOf(err error, sc scene) problem {
 }
 
 // quarantined explains records that a run put into quarantine. ok is false if
-// there are none.
-func quarantined(run collection.Run, sc scene) (p problem, ok bool) {
+// there are none. A stream that has stored nothing takes another key as it is;
+// what is stored under the old one would be mixed with what comes under the new.
+func quarantined(run collection.Run, streams []store.StreamState, sc scene) (p problem, ok bool) {
 	n := run.Tally.Rejected
 	if n == 0 {
 		return problem{}, false
 	}
+	mend := sc.resume("then correct `key` in the connector file, and:")
+	for _, st := range streams {
+		if st.Quarantined > 0 && st.Records > 0 {
+			mend = step{"then correct `key` in the connector file, and start the stream over:", sc.command("reset") + " --stream " + term.Quoted(st.Name) + " --reason WHY"}
+			break
+		}
+	}
 	return problem{
 		Code: "E0607", Level: levelError, ExitCode: exitOwed, Needs: needsOperator,
-		Headline: fmt.Sprintf("%s of %s could not be stored under a key", counted(n, "record", "records"), sc.Connector),
-		Why:      "a record needs a key of its own: it has none, it is taken by another record, or it is too large",
+		Headline: fmt.Sprintf("%s of %s could not be stored", term.Counted(n, "record", "records"), sc.Connector),
+		Why:      "each of them has no usable key, or shares its key with another record of the page, or is too large",
 		Saved:    "every other record; these are in quarantine, none dropped",
-		Do:       []step{{"see which:", fmt.Sprintf("sqlite3 %s 'select reason, data from quarantine'", cmp.Or(sc.State, "STATE"))}, {Say: "then correct `key` in the connector file"}},
+		Do:       []step{{"see which and why:", fmt.Sprintf("sqlite3 %s 'select reason, data from quarantine'", cmp.Or(sc.State, "STATE"))}, mend},
 	}, true
 }
 
@@ -232,6 +244,9 @@ func obstacle(err error) string {
 		return "its host name cannot be resolved (DNS)"
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		if stop, ok := errors.AsType[*collection.Stop](err); ok && stop.Detail != "" {
+			return strings.TrimPrefix(stop.Detail, "no connection: ")
+		}
 		return "its certificate is not trusted (TLS)"
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {

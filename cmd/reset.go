@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite"
@@ -31,7 +32,7 @@ type resetOptions struct {
 func (a *app) resetCommand() *cobra.Command {
 	var o resetOptions
 	c := &cobra.Command{
-		Use:   "reset <name | file.yaml> --stream S",
+		Use:   "reset <name | file.yaml> --stream S --reason WHY",
 		Short: "Start a stream over, or from a mark such as a date",
 		Long: `Reset moves the checkpoints of a stream, so that the next run collects it
 again: from its start or, with --from, what changed since a mark, which is
@@ -47,11 +48,11 @@ and why is kept, and so is a backup of the database, beside it.`,
 	c.Flags().StringVar(&o.stream, "stream", "", "the `stream` to reset")
 	c.Flags().StringVar(&o.from, "from", "", "go on from this `mark`, such as a date, instead of the start")
 	c.Flags().StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane` to reset: incremental or backfill")
-	c.Flags().StringVar(&o.why, "reason", "", "`why`, for the record")
+	reasonFlag(c.Flags(), &o.why)
 	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	c.Flags().BoolVar(&o.noInput, "no-input", false, "never ask: without --yes, change nothing")
 	c.Flags().BoolVar(&o.noBackup, "no-backup", false, "do not keep a backup of the database, which takes as much space as it has")
-	c.Flags().BoolVar(&o.force, "future", false, "also from a time that has not come: what changes until then is not collected")
+	c.Flags().BoolVar(&o.force, "future", false, "allow --from to be in the future: changes until then are not collected")
 	return c
 }
 
@@ -61,6 +62,9 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 	}
 	if o.lane != string(collection.Incremental) && o.lane != string(collection.Backfill) {
 		return &usageError{fmt.Sprintf("--lane: %q is neither incremental nor backfill", o.lane)}
+	}
+	if err := needReason("collect reset", o.why); err != nil {
+		return err
 	}
 	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
 		streams, err := db.Streams(ctx, name)
@@ -76,8 +80,8 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 				return err
 			}
 		}
-		if !o.yes && (o.noInput || truthy(a.env("COLLECT_NO_INPUT"))) {
-			return &usageError{"not confirmed; nothing was changed. It may not ask: add --yes"}
+		if !o.yes && (o.noInput || term.Truthy(a.env("COLLECT_NO_INPUT"))) {
+			return &usageError{"not confirmed; nothing was changed. No question may be asked here: add --yes"}
 		}
 		if !o.yes {
 			if err := a.confirm(fmt.Sprintf("%s %s", name, o.stream), o.from, streams[i]); err != nil {
@@ -99,9 +103,9 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 			return err
 		}
 		fmt.Fprintf(a.err, "reset: %s/%s. The next run collects it again; %s records stay until they are replaced\n",
-			name, o.stream, count(streams[i].Records))
+			name, o.stream, term.Count(streams[i].Records))
 		if kept != "" {
-			fmt.Fprintf(a.err, "  kept   %s is what was there before\n  back   collect restore %s%s\n", home(kept, a.env), quoted(kept), a.repeat())
+			fmt.Fprintf(a.err, "  kept   %s is the database as it was before\n  back   collect restore %s%s --reason WHY\n", term.Home(kept, a.env), term.Quoted(kept), a.repeat())
 		}
 		return nil
 	})
@@ -122,7 +126,7 @@ func (a *app) keepBefore(ctx context.Context, db *sqlite.Store) (string, error) 
 		fmt.Fprintln(a.err, "no backup is kept: the database is damaged")
 		return "", nil
 	default:
-		return "", &outputError{fmt.Errorf("the backup that a reset keeps (--no-backup does without): %w", err)}
+		return "", &outputError{fmt.Errorf("the backup that a reset keeps (--no-backup resets without one): %w", err)}
 	}
 }
 
@@ -153,7 +157,7 @@ func (a *app) checkFrom(ctx context.Context, db store.Store, name string, o rese
 		return &usageError{"--from: " + err.Error() + "; nothing was changed"}
 	}
 	if at.After(time.Now()) && !o.force {
-		return &usageError{fmt.Sprintf("--from: %s has not come: what changes until then would not be collected; nothing was changed (--future does it)", o.from)}
+		return &usageError{fmt.Sprintf("--from: %s is in the future: changes until then would not be collected; nothing was changed (--future allows it)", o.from)}
 	}
 	return nil
 }
@@ -170,7 +174,7 @@ func (a *app) confirm(name, from string, stream store.StreamState) error {
 		from = "the start"
 	}
 	fmt.Fprintf(a.err, "%s has %s records. To collect it again from %s, type its name (%s): ",
-		stream.Name, count(stream.Records), from, name)
+		stream.Name, term.Count(stream.Records), from, name)
 	line, err := bufio.NewReader(a.in).ReadString('\n')
 	if strings.TrimSpace(line) != name {
 		if err != nil || !a.terminal { // nobody pressed Enter here

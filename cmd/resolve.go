@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/connectors"
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
@@ -33,20 +35,13 @@ type target struct {
 	meaning   map[string]string // of its streams: declarative.Spec.Meaning
 }
 
-// isFile reports whether arg is the path of a connector file, rather than a
-// name.
-func isFile(arg string) bool {
-	ext := filepath.Ext(arg)
-	return strings.ContainsRune(arg, filepath.Separator) || ext == ".yaml" || ext == ".yml"
-}
-
 // nameOf returns the name in the store that arg stands for, which need not be
 // a connector that can be built: its records are there all the same.
 func (a *app) nameOf(arg string) (string, error) {
-	if !isFile(arg) {
+	if !config.IsFile(arg) {
 		return arg, nil
 	}
-	spec, err := parseFile(arg)
+	spec, err := config.ReadSpec(arg)
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +50,7 @@ func (a *app) nameOf(arg string) (string, error) {
 
 // resolve builds the connector that arg stands for: a connector file, an entry
 // of collect.yaml, or a built-in one, in this order.
-func (a *app) resolve(ctx context.Context, s settings, arg string, params []string) (target, error) {
+func (a *app) resolve(ctx context.Context, s config.Settings, arg string, params []string) (target, error) {
 	given, err := parseParams(params)
 	if err != nil {
 		return target{}, err
@@ -65,41 +60,41 @@ func (a *app) resolve(ctx context.Context, s settings, arg string, params []stri
 		return target{}, err
 	}
 	t.params, t.meaning = mergeParams(t.params, given), spec.Meaning()
-	t.discloses = discloses(spec, s, t.params)
-	if err := s.mayReceive(spec, t.params); err != nil {
+	t.discloses = config.Discloses(spec, s, t.params)
+	if err := s.MayReceive(spec, t.params); err != nil {
 		return target{}, err
 	}
 	secrets, err := a.secrets(ctx, spec, s)
 	if err != nil {
 		return target{}, err
 	}
-	t.connector, err = spec.Build(declarative.Options{Params: t.params, Secrets: secrets, Provider: s.overrides(spec.ProviderName())})
+	t.connector, err = spec.Build(declarative.Options{Params: t.params, Secrets: secrets, Provider: s.Overrides(spec.ProviderName())})
 	return t, err
 }
 
 // find reads the file of the connector that arg stands for. It looks up no
 // secret.
-func (a *app) find(s settings, arg string) (t target, spec *declarative.Spec, err error) {
+func (a *app) find(s config.Settings, arg string) (t target, spec *declarative.Spec, err error) {
 	entry, configured := s.Connectors[arg]
 	switch {
-	case isFile(arg):
-		if spec, err = parseFile(arg); err == nil {
+	case config.IsFile(arg):
+		if spec, err = config.ReadSpec(arg); err == nil {
 			t.name = spec.Name()
 			t.source, err = filepath.Abs(arg)
 		}
 	case configured:
 		t.name, t.streams, t.params = arg, entry.Streams, entry.Params
-		spec, err = s.specOf(entry)
+		spec, err = s.SpecOf(entry)
 	case slices.Contains(catalog.List(), arg):
 		t.name = arg
-		spec, err = parseBuiltIn(arg)
+		spec, err = config.BuiltIn(arg)
 	default:
 		if t.source, err = a.sourceOf(s, arg); err == nil {
 			t.name = arg
-			spec, err = parseFile(t.source)
+			spec, err = config.ReadSpec(t.source)
 		}
 		if err == nil {
-			err = s.mayUse(t.source, spec)
+			err = s.MayUse(t.source, spec)
 		}
 	}
 	return t, spec, err
@@ -107,9 +102,9 @@ func (a *app) find(s settings, arg string) (t target, spec *declarative.Spec, er
 
 // sourceOf returns the connector file that a connector was last collected
 // with, so that the names which messages print can be typed.
-func (a *app) sourceOf(s settings, name string) (string, error) {
+func (a *app) sourceOf(s config.Settings, name string) (string, error) {
 	ctx := context.Background()
-	known := append(s.connectorNames(), catalog.List()...)
+	known := append(s.ConnectorNames(), catalog.List()...)
 	db, err := a.openForReading(ctx, s)
 	if errors.Is(err, store.ErrDamaged) {
 		return "", err // it knows the name, perhaps
@@ -128,26 +123,6 @@ func (a *app) sourceOf(s settings, name string) (string, error) {
 		unknown.File = info.Name()
 	}
 	return "", unknown
-}
-
-// nearFile returns the connector file that was probably meant by a path where
-// there is none; "" if there is nothing like it.
-func nearFile(path string) string {
-	dir := filepath.Dir(path)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return ""
-	}
-	var files []string
-	for _, e := range entries {
-		if e.Type().IsRegular() && strings.HasPrefix(filepath.Ext(e.Name()), ".y") {
-			files = append(files, e.Name())
-		}
-	}
-	if name := nearest(filepath.Base(path), files); name != "" {
-		return filepath.Join(dir, name)
-	}
-	return ""
 }
 
 // parseParams reads --param flags.
@@ -170,44 +145,6 @@ func mergeParams(base, over map[string]string) map[string]string {
 	return merged
 }
 
-// parseFile reads a connector file.
-func parseFile(path string) (*declarative.Spec, error) {
-	src, err := readAtMost(path, configLimit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &noFileError{Path: path, Near: nearFile(path)}
-	}
-	if err != nil {
-		return nil, &fileError{Path: path, Message: "the connector file cannot be read: " + reason(err)}
-	}
-	return declarative.Parse(path, src)
-}
-
-// reason is the innermost cause of an error of the file system.
-func reason(err error) string {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Err.Error()
-	}
-	return err.Error()
-}
-
-// parseBuiltIn reads a connector that comes with collect.
-func parseBuiltIn(name string) (*declarative.Spec, error) {
-	src, err := catalog.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return declarative.Parse(name+".yaml (built in)", src)
-}
-
-// A noFileError says that there is no connector file at a path.
-type noFileError struct {
-	Path  string
-	Named string // where collect.yaml names it, file:line; "": on the command line
-	Near  string // a file beside it with a similar name; "" for none
-}
-
-func (e *noFileError) Error() string { return "there is no connector file " + e.Path }
-
 // secretTimeout bounds the wait for a secret: for the command that prints it, or
 // for who writes it into a pipe.
 const secretTimeout = 30 * time.Second
@@ -215,10 +152,10 @@ const secretTimeout = 30 * time.Second
 // secrets fetches the secrets of a connector from where its file, or
 // collect.yaml, says they are. A secret that is not found is left out: the
 // connector says so if it needs it.
-func (a *app) secrets(ctx context.Context, spec *declarative.Spec, s settings) (map[string]declarative.SecretValue, error) {
+func (a *app) secrets(ctx context.Context, spec *declarative.Spec, s config.Settings) (map[string]declarative.SecretValue, error) {
 	values := map[string]declarative.SecretValue{}
 	for _, secret := range spec.Secrets() {
-		source := s.secretSource(spec.ProviderName(), secret)
+		source := s.SecretSource(spec.ProviderName(), secret)
 		value, from, err := a.secret(ctx, source)
 		if err != nil {
 			return nil, err
@@ -239,15 +176,15 @@ func (a *app) secret(ctx context.Context, from declarative.Secret) (value, sourc
 	case from.Env != "":
 		return a.env(from.Env), "env " + from.Env, nil
 	case from.File != "":
-		path := expand(from.File, a.env)
+		path := config.Expand(from.File, a.env)
 		raw, err := readFile(ctx, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", "", nil
 		}
 		if err != nil && ctx.Err() != nil {
-			return "", "", fmt.Errorf("the file for secret %s, %s: %w", from.Name, home(path, a.env), err)
+			return "", "", fmt.Errorf("the file for secret %s, %s: %w", from.Name, term.Home(path, a.env), err)
 		}
-		return strings.TrimSpace(string(raw)), "file " + home(path, a.env), err
+		return strings.TrimSpace(string(raw)), "file " + term.Home(path, a.env), err
 	case from.Command != "":
 		out, ran := a.printed[from.Command]
 		if !ran {
@@ -265,7 +202,7 @@ func (a *app) secret(ctx context.Context, from declarative.Secret) (value, sourc
 }
 
 // errSecretLate: what a secret is read from says nothing.
-var errSecretLate = fmt.Errorf("nothing came within %s", span(secretTimeout))
+var errSecretLate = fmt.Errorf("it printed nothing within %s", term.Span(secretTimeout))
 
 // readFile reads the file at path like [readAtMost]. It may be a pipe that
 // nobody writes to, which only the end of ctx ends the wait for; its reader is
@@ -277,7 +214,7 @@ func readFile(ctx context.Context, path string) ([]byte, error) {
 	}
 	read := make(chan result, 1)
 	go func() {
-		data, err := readAtMost(path, secretLimit)
+		data, err := config.ReadAtMost(path, secretLimit)
 		read <- result{data, err}
 	}()
 	select {
@@ -310,36 +247,24 @@ func commandOutput(ctx context.Context, line string, stderr io.Writer) (string, 
 // or 16 KiB. A private key may be longer.
 const secretLimit = 64 << 10
 
-// readAtMost is [os.ReadFile] for files of people, which are small: a path may
-// lead to a device that has no end. Its error is a *[fs.PathError].
-func readAtMost(path string, limit int) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, int64(limit)+1))
-	if err == nil && len(data) > limit {
-		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d KiB", limit>>10)}
-	}
-	return data, err
-}
-
 // replacer returns what keeps a secret that its provider replaces; nil for one
 // that stays.
 func (a *app) replacer(secret declarative.Secret) func(context.Context, func(string) (string, error)) error {
 	if !secret.Rotate || secret.File == "" {
 		return nil
 	}
-	path := expand(secret.File, a.env)
+	path := config.Expand(secret.File, a.env)
 	return func(ctx context.Context, spend func(string) (string, error)) error {
 		return tokenfile.Replace(ctx, path, spend)
 	}
 }
 
 // settings reads the configuration under the global flags.
-func (a *app) settings() (settings, error) {
-	s, err := loadConfig(configSource{env: a.env, config: a.flags.config, state: a.flags.state})
+func (a *app) settings() (config.Settings, error) {
+	s, err := config.Load(config.Source{Env: a.env, Config: a.flags.config, State: a.flags.state})
+	if value, ok := errors.AsType[*config.ValueError](err); ok {
+		err = &usageError{value.Message}
+	}
 	if err == nil && s.State == "" {
 		err = errNoHome
 	}

@@ -18,11 +18,13 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
+	xterm "golang.org/x/term"
+
+	"collect/cmd/internal/term"
+	"collect/internal/similar"
 )
 
 // Main runs the command line of this process and exits with its code.
@@ -34,8 +36,8 @@ func Main() {
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		env: os.Getenv, signals: notify(), columns: terminalColumns,
 	}
-	a.terminal = a.env("COLLECT_FORCE_TTY") != "" || term.IsTerminal(int(os.Stderr.Fd()))
-	a.shown = term.IsTerminal(int(os.Stdout.Fd()))
+	a.terminal = a.env("COLLECT_FORCE_TTY") != "" || xterm.IsTerminal(int(os.Stderr.Fd()))
+	a.shown = xterm.IsTerminal(int(os.Stdout.Fd()))
 	os.Exit(a.execute(context.Background(), os.Args[1:]))
 }
 
@@ -67,7 +69,7 @@ type globalFlags struct {
 
 // terminalColumns returns the width of the terminal that stderr is, or 80.
 func terminalColumns() int {
-	if width, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && width > 0 {
+	if width, _, err := xterm.GetSize(int(os.Stderr.Fd())); err == nil && width > 0 {
 		return width
 	}
 	return 80
@@ -144,25 +146,15 @@ func (a *app) say(p problem) {
 func (a *app) repeat() string {
 	flags := ""
 	if a.flags.state != "" {
-		flags += " --state " + quoted(a.flags.state)
+		flags += " --state " + term.Quoted(a.flags.state)
 	}
 	if a.flags.config != "" {
-		flags += " --config " + quoted(a.flags.config)
+		flags += " --config " + term.Quoted(a.flags.config)
 	}
 	return flags
 }
 
-// quoted returns text as a word of a shell.
-func quoted(text string) string {
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+=:,@%", r)
-	}) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
-func (a *app) caps() caps { return capsOf(a.env, a.terminal) }
+func (a *app) caps() term.Caps { return term.CapsOf(a.env, a.terminal) }
 
 // width returns the columns that text may take: those of the terminal, at most
 // 100, and 80 where there is none.
@@ -258,7 +250,7 @@ func unknownFlag(c *cobra.Command, err error) error {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
-		if near := nearest(name, names); near != "" {
+		if near := similar.To(name, names); near != "" {
 			message += "; there is --" + near
 		} else if elsewhere := inFiles[name]; elsewhere != "" {
 			message += "; it is said by " + elsewhere

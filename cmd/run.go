@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
@@ -34,11 +36,11 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.StringArrayVar(&o.params, "param", nil, "set a parameter of the connector, as `name=value`; repeatable")
 	flags.StringArrayVar(&o.streams, "stream", nil, "collect only this `stream`; repeatable")
 	flags.StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane` to walk, incremental or backfill: each has checkpoints of its own")
-	flags.Var((*capFlag)(&o.maxRequests), "max-requests", "end as a planned pause after `n` requests, retries included (default none)")
-	flags.Var((*durationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight is finished first (default none)")
+	flags.Var((*config.CapFlag)(&o.maxRequests), "max-requests", "end as a planned pause after `n` requests, retries included (default none)")
+	flags.Var((*config.DurationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight is finished first (default none)")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (default: what the pace needs, up to 8)")
 	countVar(flags, &o.quiet, "quiet", "q", "print nothing unless it needs you; -qq says the same problem once, then once a day, and that it is over")
-	flags.Var((*durationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end (default: do not wait)")
+	flags.Var((*config.DurationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end (default: do not wait)")
 	flags.BoolVar(&o.strict, "strict", false, "exit 10 on a planned pause, 11 on warnings, and 76 on a warning that the data may not be all there is")
 	flags.BoolVar(&o.create, "create", false, "create the database that --state, COLLECT_STATE or a file names")
 	flags.BoolVar(&o.newParams, "new-params", false, "go on with other parameters, or streams, than the last run had")
@@ -98,8 +100,8 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	o.maxRequests = stricter(o.maxRequests, settings.MaxRequests)
-	o.maxTime = stricter(o.maxTime, settings.MaxTime)
+	o.maxRequests = config.Stricter(o.maxRequests, settings.MaxRequests)
+	o.maxTime = config.Stricter(o.maxTime, settings.MaxTime)
 	db, created, err := a.openForWriting(ctx, settings, o.create)
 	if err != nil {
 		return a.exit(err, scene{Connector: target.name, State: settings.State})
@@ -108,7 +110,7 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 
 	s := &session{app: a, options: o, settings: settings, target: target, store: db}
 	if created && o.quiet == 0 && !a.flags.json {
-		fmt.Fprintf(a.err, "collect: made the database %s\n", home(settings.State, a.env))
+		fmt.Fprintf(a.err, "collect: made the database %s\n", term.Home(settings.State, a.env))
 	}
 	code, err := s.run(ctx)
 	if err != nil {

@@ -5,15 +5,16 @@ import (
 	"slices"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
 // runsTable returns runs as a table, in their order. name is the connector
 // that was asked for, "" for all.
-func runsTable(name string, runs []collection.Run, now time.Time, columns int, c caps) string {
+func runsTable(name string, runs []collection.Run, now time.Time, columns int, c term.Caps) string {
 	if len(runs) == 0 {
 		if name != "" {
-			return fmt.Sprintf("%s was never run\n", clean(name))
+			return fmt.Sprintf("%s was never run\n", term.Clean(name))
 		}
 		return "nothing was run yet\n"
 	}
@@ -21,7 +22,7 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 	if !slices.ContainsFunc(runs, func(r collection.Run) bool { return r.Connector != runs[0].Connector }) {
 		drop = []int{1, 6, 3, 2, 5} // it says the same in every line
 	}
-	t := table{
+	t := term.Table{
 		Head:  []string{"RUN", "CONNECTOR", "STARTED", "TOOK", "OUTCOME", "RECEIVED", "REQUESTS", "EXIT"},
 		Right: []int{3, 5, 6, 7}, Give: []int{1}, Drop: drop, // a run's name is for copying
 		Paint: func(row, column int) string {
@@ -37,11 +38,11 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 			exit = "-"
 		}
 		t.Rows = append(t.Rows, []string{
-			clean(run.ID), clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), runOutcome(run),
-			count(run.Tally.Records), count(run.Tally.Requests), exit,
+			term.Clean(run.ID), term.Clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), runOutcome(run),
+			term.Count(run.Tally.Records), term.Count(run.Tally.Requests), exit,
 		})
 	}
-	return t.render(columns, c)
+	return t.Render(columns, c)
 }
 
 // said reports whether a run came to say its exit code: not if it goes on, and
@@ -55,9 +56,9 @@ func startedWords(t, now time.Time) string { return t.In(now.Location()).Format(
 func tookWords(run collection.Run, now time.Time) string {
 	switch {
 	case !run.EndedAt.IsZero():
-		return span(run.EndedAt.Sub(run.StartedAt).Round(time.Second))
+		return term.Span(run.EndedAt.Sub(run.StartedAt).Round(time.Second))
 	case run.Outcome == collection.Running:
-		return span(max(0, now.Sub(run.StartedAt)).Round(time.Second))
+		return term.Span(max(0, now.Sub(run.StartedAt)).Round(time.Second))
 	}
 	return "?"
 }

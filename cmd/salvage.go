@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"collect/cmd/internal/term"
 	"collect/export"
 	"collect/store/sqlite"
 )
@@ -54,7 +55,7 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 	if found != had {
 		return a.exit(&lostError{found, had}, sc)
 	}
-	fmt.Fprintf(a.err, "salvaged: all %s of %s/%s\n", counted(found, "record", "records"), name, o.stream)
+	fmt.Fprintf(a.err, "salvaged: all %s of %s/%s\n", term.Counted(found, "record", "records"), name, o.stream)
 	return nil
 }
 
@@ -63,9 +64,9 @@ type lostError struct{ Found, Had int64 } // Had is -1 if it is not known
 
 func (e *lostError) Error() string {
 	if e.Had < 0 {
-		return fmt.Sprintf("%s could be read; how many there were is damaged, too", counted(e.Found, "record", "records"))
+		return fmt.Sprintf("%s could be read; how many there were is damaged, too", term.Counted(e.Found, "record", "records"))
 	}
-	return fmt.Sprintf("%s of %s could be read", count(e.Found), counted(e.Had, "record", "records"))
+	return fmt.Sprintf("%s of %s could be read", term.Count(e.Found), term.Counted(e.Had, "record", "records"))
 }
 
 // A nothingFoundError says that a salvage found no record of a stream.

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/similar"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -63,8 +65,8 @@ connector is under way, nothing is changed.`,
 // acceptSchema changes what the records of a stream are held against.
 func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 	const command = "collect schema accept"
-	if strings.TrimSpace(o.reason) == "" {
-		return &usageError{command + ": missing --reason"}
+	if err := needReason(command, o.reason); err != nil {
+		return err
 	}
 	fields := map[string]collection.JSONKind{}
 	for _, field := range o.fields {
@@ -86,11 +88,11 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		if err := a.agree(o.operatorOptions, acceptMeans(name, o)); err != nil {
 			return err
 		}
-		audit := store.Audit{Who: whoami(), Why: clean(o.reason), Holder: thisProcess()}
+		audit := store.Audit{Who: whoami(), Why: term.Clean(o.reason), Holder: thisProcess()}
 		_, err = db.AcceptSchema(ctx, name, o.stream, fields, audit)
 		if unknown, ok := errors.AsType[*store.UnknownFieldError](err); ok {
 			message := fmt.Sprintf("%s: no record of %s had a field %q; nothing was changed", command, o.stream, unknown.Field)
-			if near := nearest(unknown.Field, unknown.Known); near != "" {
+			if near := similar.To(unknown.Field, unknown.Known); near != "" {
 				message += fmt.Sprintf("; there is %q", near)
 			}
 			return &usageError{message}
@@ -98,7 +100,7 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "accepted: the next run of %s tries again what was left; to begin it now: %s\n", clean(name), commandOn("resume", name, a.repeat()))
+		fmt.Fprintf(a.err, "accepted: the next run of %s retries the records that were left out; to start now: %s\n", term.Clean(name), commandOn("resume", name, a.repeat()))
 		return nil
 	})
 }
@@ -109,18 +111,18 @@ func acceptMeans(name string, o acceptOptions) string {
 	if len(o.fields) > 0 {
 		what = strings.Join(o.fields, ", ")
 	}
-	return fmt.Sprintf("This accepts for %s of %s: %s.", clean(o.stream), clean(name), clean(what))
+	return fmt.Sprintf("This accepts for %s of %s: %s.", term.Clean(o.stream), term.Clean(name), term.Clean(what))
 }
 
 // acceptCommand is the order, to be copied, for the changes of a drift, or for
 // all if they are not known.
 func acceptCommand(sc scene, drift *collection.SchemaDriftError) string {
 	var b strings.Builder
-	b.WriteString(commandOn("schema accept", sc.Connector, "") + " " + quoted(sc.Stream))
+	b.WriteString(commandOn("schema accept", sc.Connector, "") + " " + term.Quoted(sc.Stream))
 	if drift != nil && len(drift.Changes) <= mostAccepted {
 		for _, c := range drift.Changes {
 			for one := range strings.SplitSeq(c.Is.String(), " or ") {
-				b.WriteString(" --field " + quoted(c.Field+"="+one))
+				b.WriteString(" --field " + term.Quoted(c.Field+"="+one))
 			}
 		}
 	}

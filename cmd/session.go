@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"collect/cmd/internal/config"
 	"collect/collection"
 	"collect/pacing"
 	"collect/runner"
@@ -21,14 +22,16 @@ import (
 type session struct {
 	*app
 	options  runOptions
-	settings settings
+	settings config.Settings
 	target   target
 	store    store.Store
 
 	before *collection.Run // the newest run before this one; nil for none
 	record collection.Run
 
-	corrected []string // streams that had stored nothing, and are begun anew after an edit
+	nothing   bool                // no run has stored a record, this one included
+	states    []store.StreamState // once the work is over
+	corrected []string            // streams that had stored nothing, and are begun anew after an edit
 	budget    *pacing.Budget
 	show      *display
 	salt      []byte
@@ -201,9 +204,9 @@ func (s *session) goesOn() string {
 		}
 		return ""
 	case len(s.corrected) > 0:
-		return fmt.Sprintf("%s: the connector file has changed, and %s had stored nothing: begun anew", s.target.name, strings.Join(s.corrected, ", "))
+		return fmt.Sprintf("%s: the connector file has changed, and %s had stored nothing, so it starts over", s.target.name, strings.Join(s.corrected, ", "))
 	case before.Outcome == collection.Running || before.Outcome == collection.Abandoned:
-		return fmt.Sprintf("%s: taking over from run %s, whose process died; nothing is lost", s.target.name, before.ID)
+		return fmt.Sprintf("%s: taking over from run %s, whose process died; what was saved is safe", s.target.name, before.ID)
 	case before.Reason != "":
 		return fmt.Sprintf("%s: continuing run %s: %s", s.target.name, before.ID, reasonWords(before.Reason))
 	}
@@ -214,7 +217,7 @@ func (s *session) scene() scene {
 	provider := s.target.connector.Provider()
 	sc := scene{
 		Connector: s.target.name, Provider: provider.Name, Run: s.record, State: s.settings.State,
-		Flags: s.repeat(), Credential: provider.CredentialFrom, RequestCap: s.options.maxRequests, MaxTime: s.options.maxTime, Now: time.Now(),
+		Flags: s.repeat(), Nothing: s.nothing, Credential: provider.CredentialFrom, RequestCap: s.options.maxRequests, MaxTime: s.options.maxTime, Now: time.Now(),
 	}
 	if len(provider.Origins) == 1 {
 		sc.Address = provider.Origins[0]

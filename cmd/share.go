@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"collect/cmd/internal/config"
 	"collect/collection"
 	"collect/connectors/declarative"
 	"collect/pacing"
@@ -28,6 +29,10 @@ func (s *session) share(ctx context.Context, p collection.Provider, learned []by
 	if err != nil {
 		s.show.observe(collection.Event{Time: time.Now(), Kind: collection.WarningRaised, Provider: p.Name,
 			Message: "the pace is not shared with other runs of this account: " + plainError(err)})
+	} else if desk != nil && desk.Temporary() {
+		s.show.observe(collection.Event{Time: time.Now(), Kind: collection.WarningRaised, Provider: p.Name, Code: collection.MeetsApart,
+			Message: "the runs of this account meet in a temporary folder: one with another temporary folder (PrivateTmp, a container) does not see this run, and they disturb each other's pace. " +
+				"Put XDG_STATE_HOME on a file system that has sockets"})
 	}
 	return desk
 }
@@ -78,7 +83,7 @@ func (a *app) spread(ctx context.Context, name string, state []byte, events []co
 		}
 	}
 	if err != nil {
-		fmt.Fprintf(a.err, "note: runs with another database hear of it when %s runs next: %s\n", name, plainError(err))
+		fmt.Fprintf(a.err, "note: runs with another database learn of it when %s runs next: %s\n", name, plainError(err))
 	}
 }
 
@@ -99,11 +104,11 @@ func (a *app) providerOf(ctx context.Context, name string) (collection.Provider,
 // there. Its error says what is missing for that.
 func (a *app) whereShared(ctx context.Context, db store.Store, name, domain string) (dir, shared string, err error) {
 	if dir = meetingPlace(a.env); dir == "" {
-		return "", "", errors.New("there is no folder for the state of programs where it could be met")
+		return "", "", errors.New("there is no folder for the state of programs (HOME, XDG_STATE_HOME) where the run could be reached")
 	}
 	p, err := a.providerOf(ctx, name)
 	if err != nil {
-		return "", "", fmt.Errorf("without its credential it is not known where to meet it: %s", plainError(err))
+		return "", "", fmt.Errorf("without its credential the run cannot be reached: %s", plainError(err))
 	}
 	shared, err = sameAccount(ctx, db, dir, p, domain)
 	return dir, shared, err
@@ -117,7 +122,7 @@ func sameAccount(ctx context.Context, db store.Reader, dir string, p collection.
 		return "", err
 	}
 	if pacing.Domain(p.Name, p.Credential, salt) != domain {
-		return "", errors.New("it has another credential than there is here")
+		return "", errors.New("it has another credential than this process")
 	}
 	return account(dir, p)
 }
@@ -157,11 +162,11 @@ func (a *app) kept(ctx context.Context, db store.Reader, newest collection.Run) 
 	}
 	_, spec, err := a.find(s, newest.Connector)
 	if err != nil || slices.ContainsFunc(spec.Secrets(), func(secret declarative.Secret) bool {
-		return s.secretSource(spec.ProviderName(), secret).Command != ""
+		return s.SecretSource(spec.ProviderName(), secret).Command != ""
 	}) {
 		return nil
 	}
-	target, err := a.resolve(ctx, s, newest.Connector, s.paramsOf(newest))
+	target, err := a.resolve(ctx, s, newest.Connector, paramsOf(s, newest))
 	if err != nil {
 		return nil
 	}
@@ -178,7 +183,7 @@ func (a *app) kept(ctx context.Context, db store.Reader, newest collection.Run) 
 
 // meetingPlace is where the runs of a user meet; "" if there is no such place.
 func meetingPlace(env func(string) string) string {
-	if state := xdg(env, "XDG_STATE_HOME", filepath.Join(".local", "state")); state != "" {
+	if state := config.Xdg(env, "XDG_STATE_HOME", filepath.Join(".local", "state")); state != "" {
 		return filepath.Join(state, "collect", "pace")
 	}
 	return ""

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,7 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/similar"
 	"collect/pacing/law"
 	"collect/pacing/sim"
 )
@@ -29,6 +33,10 @@ type simulateOptions struct {
 	concurrency int
 	connector   string
 	svg         string
+
+	requests int // of a job; 0: as many as fit in time
+	every    time.Duration
+	runs     int
 }
 
 // allFamilies stands for every kind of provider there is.
@@ -41,10 +49,14 @@ const (
 
 	leastCeiling = 0.01
 	mostCeiling  = 1000
+
+	mostRequests = 100_000 // of a run
+	mostEvery    = 31 * 24 * time.Hour
+	mostRuns     = 1000
 )
 
 func (a *app) simulateCommand() *cobra.Command {
-	o := simulateOptions{families: []string{"step"}, laws: law.Laws()[:1], seeds: 1, time: time.Hour}
+	o := simulateOptions{families: []string{"step"}, laws: law.Laws()[:1], seeds: 1, time: time.Hour, every: 24 * time.Hour, runs: 30}
 	c := &cobra.Command{
 		Use:   "simulate",
 		Short: "Try what you allow on models of providers, in virtual time; nothing is sent",
@@ -52,6 +64,10 @@ func (a *app) simulateCommand() *cobra.Command {
 hour passes in a second or so, and nothing leaves the machine. It shows how much
 of the work that the best possible client could do was done, and how often the
 provider had to refuse.
+
+With --requests the client works at a job instead: that many requests, again and
+again, with what it learned kept from one run to the next. It shows whether a run
+is slower than the second one was.
 
 Each seed draws another provider of its family: its limit, window and latency.
 The client's chance is drawn from it, too, so the same command shows the same
@@ -61,18 +77,34 @@ figures each time.`,
 			if c.Flags().Changed("ceiling") && o.ceiling == 0 {
 				return &usageError{"--ceiling: under 0 requests a second nothing would ever be sent; leave it out for the default of 20"}
 			}
-			return a.simulate(c.Context(), o)
+			for _, name := range []string{"every", "runs"} {
+				if c.Flags().Changed(name) && o.requests == 0 {
+					return &usageError{"--" + name + " is of a job: add --requests"}
+				}
+			}
+			for _, name := range []string{"time", "svg"} {
+				if c.Flags().Changed(name) && o.requests != 0 {
+					return &usageError{"--" + name + " is not of a job: leave out --requests"}
+				}
+			}
+			if c.Flags().Changed("requests") && o.requests == 0 {
+				o.requests = -1
+			}
+			return a.simulate(c.Context(), o, c.Flags().Changed("law"))
 		},
 	}
 	flags := c.Flags()
 	flags.StringArrayVar(&o.families, "family", o.families, "the `kind` of provider, or all; repeatable")
 	flags.StringArrayVar(&o.laws, "law", o.laws, "the `law` of the pace: "+strings.Join(law.Laws(), ", ")+"; repeatable")
 	flags.IntVar(&o.seeds, "seeds", o.seeds, "try `n` providers of each kind")
-	flags.Var((*durationFlag)(&o.time), "time", "let the client work for this `duration`, at most 1d")
+	flags.Var((*config.DurationFlag)(&o.time), "time", "let the client work for this `duration`, at most 1d")
 	flags.Float64Var(&o.ceiling, "ceiling", 0, "allow `n` requests a second (default 20)")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "allow `n` requests in flight (default 32; with --connector as a run has)")
 	flags.StringVar(&o.connector, "connector", "", "allow what this `name or file` allows")
 	flags.StringVar(&o.svg, "svg", "", "write the picture to this `file`, too")
+	flags.IntVar(&o.requests, "requests", 0, "let the client work at a job of `n` requests (default: all it can in --time)")
+	flags.Var((*config.DurationFlag)(&o.every), "every", "run the job again after this `duration`, at most 31d")
+	flags.IntVar(&o.runs, "runs", o.runs, "run the job `n` times")
 	help := c.HelpFunc()
 	c.SetHelpFunc(func(c *cobra.Command, args []string) { // which no other command waits for
 		c.Long += "\n\nThe families:\n" + familyHelp()
@@ -85,26 +117,37 @@ figures each time.`,
 func familyHelp() string {
 	var b strings.Builder
 	for _, f := range sim.Kinds() {
-		for _, line := range wrap(fmt.Sprintf("  %-15s ", f.Name), f.About, 80) {
+		for _, line := range term.Wrap(fmt.Sprintf("  %-15s ", f.Name), f.About, 80) {
 			b.WriteString(line + "\n")
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func (a *app) simulate(ctx context.Context, o simulateOptions) error {
+// simulate plays o. If no law was asked for, it is the one of the connector.
+func (a *app) simulate(ctx context.Context, o simulateOptions, lawGiven bool) error {
 	families, err := o.check()
 	if err != nil {
 		return err
 	}
 	setup := sim.Setup{For: o.time, Moments: chartMoments, Concurrency: o.concurrency}
+	if o.requests > 0 {
+		setup.Job = sim.Schedule{Requests: o.requests, Every: o.every, Runs: o.runs}
+	}
 	if o.connector != "" {
-		if err := a.allowed(o.connector, &setup); err != nil {
+		if setup.Owner, err = a.allowed(o.connector); err != nil {
 			return err
+		}
+		if setup.Owner.Law != "" && !lawGiven {
+			o.laws = []string{setup.Owner.Law}
 		}
 	}
 	if o.ceiling > 0 {
-		setup.Ceilings = append(setup.Ceilings, perSecond(o.ceiling))
+		if setup.Owner == nil {
+			setup.Owner = &collection.Provider{}
+			setup.Concurrency = cmp.Or(o.concurrency, sim.Workers)
+		}
+		setup.Owner.Ceilings = append(setup.Owner.Ceilings, perSecond(o.ceiling))
 	}
 	results, err := a.trials(ctx, families, o.laws, o.seeds, setup)
 	if err != nil {
@@ -155,6 +198,12 @@ func (o *simulateOptions) check() ([]sim.Family, error) {
 		return nil, &usageError{fmt.Sprintf("--ceiling: %v is not between %v and %v requests a second", o.ceiling, leastCeiling, mostCeiling)}
 	case o.concurrency < 0 || o.concurrency > maxConcurrency:
 		return nil, &usageError{fmt.Sprintf("--concurrency: %d is not between 1 and %d", o.concurrency, maxConcurrency)}
+	case o.requests < 0 || o.requests > mostRequests:
+		return nil, &usageError{fmt.Sprintf("--requests: it must be between 1 and %d", mostRequests)}
+	case o.every < time.Minute || o.every > mostEvery:
+		return nil, &usageError{fmt.Sprintf("--every: %s is not between 1m and 31d", o.every)}
+	case o.runs < 3 || o.runs > mostRuns:
+		return nil, &usageError{fmt.Sprintf("--runs: %d is not between 3 and %d", o.runs, mostRuns)}
 	case o.svg != "" && !replaceable(o.svg):
 		return nil, &usageError{"--svg: there is a file at " + o.svg + " that is no picture; nothing was written"}
 	case o.svg != "" && len(families)*len(o.laws) != 1:
@@ -166,30 +215,32 @@ func (o *simulateOptions) check() ([]sim.Family, error) {
 // oneOf says that a flag has a value it cannot have, and what it can.
 func oneOf(flag, value string, allowed []string) error {
 	message := fmt.Sprintf("%s: there is no %q", flag, value)
-	if near := nearest(value, allowed); near != "" {
+	if near := similar.To(value, allowed); near != "" {
 		return &usageError{message + fmt.Sprintf("; there is %q", near)}
 	}
 	return &usageError{message + "; there are " + strings.Join(allowed, ", ")}
 }
 
-// allowed takes over what the owner of a connector allows, from its file and
-// collect.yaml. No secret is looked up.
-func (a *app) allowed(name string, s *sim.Setup) error {
+// allowed returns what the owner of a connector allows, from its file and
+// collect.yaml. No secret is looked up. What is of one route or of one answer is
+// left out, because a model has its own.
+func (a *app) allowed(name string) (*collection.Provider, error) {
 	settings, err := a.settings()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, spec, err := a.find(settings, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p := spec.Provider(settings.overrides(spec.ProviderName()))
+	p := spec.Provider(settings.Overrides(spec.ProviderName()))
 	if p.Unpaced {
-		return &usageError{fmt.Sprintf("--connector: %s has `pace: off`; there is nothing to try", name)}
+		return nil, &usageError{fmt.Sprintf("--connector: %s has `pace: off`; there is nothing to try", name)}
 	}
-	s.Ceilings, s.Start = append([]collection.Ceiling{}, p.Ceilings...), p.StartPerSecond
-	s.Concurrency = p.InFlight(s.Concurrency)
-	return nil
+	return &collection.Provider{
+		Ceilings: slices.Clone(p.Ceilings), Law: p.Law, StartPerSecond: p.StartPerSecond, Concurrency: p.Concurrency,
+		Clamp: p.Clamp, Reserve: p.Reserve, Forbidden: p.Forbidden, Limits: p.Limits,
+	}, nil
 }
 
 // perSecond returns the ceiling of rate requests a second. A rate below one,

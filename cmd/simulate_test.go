@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/sim"
 )
@@ -36,24 +37,25 @@ func tried() simulated {
 	return simulated{
 		Family: sim.Family{Name: "step", About: "token bucket that falls, bare 429"}, Law: "plateau",
 		Trials: []sim.Trial{
-			{Score: sim.Score{Share: 0.9299, Refusals: 16, Requests: 20000, Reached: 90, Latency: 1}, Moments: moments},
-			{Score: sim.Score{Share: 0.8, Refusals: 4, Requests: 20000, Early: 3, Banned: true, Reached: math.Inf(1), Latency: 2}},
+			{Score: sim.Score{Share: 0.9299, Refusals: 16, Requests: 20000, Reached: 90, Latency: 1}, Begin: 4, Moments: moments, Asked: -1},
+			{Score: sim.Score{Share: 0.8, Refusals: 4, Requests: 20000, Early: 3, Banned: true, Reached: math.Inf(1), Latency: 2}, Asked: -1},
 		},
 	}
 }
 
 func TestSimulationText(t *testing.T) {
-	setup := sim.Setup{For: 2 * time.Hour, Concurrency: 1, Ceilings: []collection.Ceiling{
-		{Count: 4, Per: time.Second}, {Count: 20000, Per: 24 * time.Hour}, {Count: 3, Per: 10 * time.Second}}}
-	sameText(t, "80 columns", simulationText([]simulated{tried()}, setup, 2, 80, caps{UTF8: true}), `you allow: 4 a second, 20,000 a day, 3 in 10 s; 1 in flight. 2 h at 2 providers
+	setup := sim.Setup{For: 2 * time.Hour, Concurrency: 1, Owner: &collection.Provider{Ceilings: []collection.Ceiling{
+		{Count: 4, Per: time.Second}, {Count: 20000, Per: 24 * time.Hour}, {Count: 3, Per: 10 * time.Second}}}}
+	sameText(t, "80 columns", simulationText([]simulated{tried()}, setup, 2, 80, term.Caps{UTF8: true}), `you allow: 4 a second, 20,000 a day, 3 in 10 s; 1 in flight. 2 h at 2 providers
 of each kind.
 provider: token bucket that falls, bare 429
 
-FAMILY  LAW       WORK  LEAST  REFUSED  90 % AFTER  LATENCY  EARLY  BANNED
-step    plateau  86.4%  80.0%      0.5       never     x1.5      3       1
+FAMILY  LAW       WORK  LEAST  REFUSED  AT FIRST  90 % AFTER  EARLY  BANNED
+step    plateau  86.4%  80.0%      0.5         4       never      3       1
 
-work: of what the best possible client gets. refused: of 1,000 requests. early:
-requests while it had asked for silence.
+work: of what the best possible client gets. refused: of 1,000 requests; at
+first: in five minutes, the most. early: requests while it had asked for
+silence.
 
  step, law plateau, seed 1 (token bucket that falls, bare 429)
     5.0/s │───────────────────────────────────
@@ -70,7 +72,7 @@ requests while it had asked for silence.
  bars: answered. ──: the limit. refused: a digit for each time, × for ten or
  more.
 `)
-	sameText(t, "50 columns, ASCII", simulationText([]simulated{tried()}, sim.Setup{For: time.Hour}, 1, 50, caps{}), `you allow: 20 a second; 32 in flight. 60 min at 1
+	sameText(t, "50 columns, ASCII", simulationText([]simulated{tried()}, sim.Setup{For: time.Hour}, 1, 50, term.Caps{}), `you allow: 20 a second; 32 in flight. 60 min at 1
 provider.
 provider: token bucket that falls, bare 429
 
@@ -78,8 +80,9 @@ FAMILY  LAW       WORK  REFUSED  EARLY  BANNED
 step    plateau  86.4%      0.5      3       1
 
 work: of what the best possible client gets.
-refused: of 1,000 requests. early: requests while
-it had asked for silence.
+refused: of 1,000 requests; at first: in five
+minutes, the most. early: requests while it had
+asked for silence.
 
  step, law plateau, seed 1 (token bucket that
  falls, bare 429)
@@ -103,9 +106,39 @@ it had asked for silence.
 func TestSimulationOfSeveral(t *testing.T) {
 	other := tried()
 	other.Family.Name = "bucket"
-	got := simulationText([]simulated{tried(), other}, sim.Setup{For: time.Hour}, 2, 80, caps{UTF8: true})
+	got := simulationText([]simulated{tried(), other}, sim.Setup{For: time.Hour}, 2, 80, term.Caps{UTF8: true})
 	if strings.Contains(got, "│") || !strings.Contains(got, "\nbucket ") {
 		t.Errorf("a table of two families:\n%s", got)
+	}
+}
+
+// A job is a table of its runs, and an outage has a column of its own.
+func TestSimulationOfAJob(t *testing.T) {
+	job := simulated{Family: sim.Family{Name: "bucket", About: "token bucket, bare 429"}, Law: "plateau", Trials: []sim.Trial{
+		{Score: sim.Score{Share: 0.9, Refusals: 3, Requests: 18003}, Asked: -1, Runs: []sim.Run{{Took: 90 * time.Second}, {Took: 40 * time.Second}, {Took: 50 * time.Second}}},
+		{Score: sim.Score{Share: 0.8, Refusals: 0, Requests: 18000}, Asked: -1, Runs: []sim.Run{{Took: 70 * time.Second}, {Took: 200 * time.Millisecond}, {Took: 800 * time.Millisecond}}},
+	}}
+	setup := sim.Setup{Job: sim.Schedule{Requests: 600, Every: 24 * time.Hour, Runs: 30}}
+	sameText(t, "a job", simulationText([]simulated{job}, setup, 2, 80, term.Caps{UTF8: true}), `you allow: 20 a second; 32 in flight. 600 requests every 24 h, 30 runs, at 2
+providers of each kind.
+provider: token bucket, bare 429
+
+FAMILY  LAW      FIRST  SECOND  SLOWEST  RATIO   WORK  REFUSED  EARLY  BANNED
+bucket  plateau   80 s    20 s     50 s  x1.25  85.0%      0.1      0       0
+
+first, second: how long these runs took. slowest: the longest of those after
+them. ratio: that as a multiple of the second run, the worst of all; less than a
+second counts as one. work: of what the best possible client gets. refused: of
+1,000 requests. early: requests while it had asked for silence.
+`)
+	raw, err := json.Marshal(simulationJSON([]simulated{job})[0].Runs[1])
+	if err != nil || string(raw) != `{"seconds":40,"best_seconds":0,"requests":0,"refused":0}` {
+		t.Errorf("run in JSON: %s, %v", raw, err)
+	}
+	away := tried()
+	away.Trials[1].Asked = 75 * time.Second
+	if got := simulationText([]simulated{away}, sim.Setup{For: time.Hour}, 2, 200, term.Caps{}); !strings.Contains(got, "BACK AFTER\n") || !strings.Contains(got, "  75 s\n") {
+		t.Errorf("after an outage:\n%s", got)
 	}
 }
 
@@ -116,7 +149,7 @@ func TestSimulationJSON(t *testing.T) {
 	}
 	head, moments, _ := strings.Cut(string(raw), `"moments":[`)
 	sameText(t, "json", head, `[{"family":"step","about":"token bucket that falls, bare 429","law":"plateau","seeds":2,`+
-		`"work_ratio":0.86495,"least_work_ratio":0.8,"refused_per_1000":0.5,"refusals":20,"requests":40000,"early":3,"banned":1,`+
+		`"work_ratio":0.86495,"least_work_ratio":0.8,"refused_per_1000":0.5,"refusals":20,"requests":40000,"refused_at_first":4,"early":3,"banned":1,`+
 		`"reached_seconds":null,"latency_ratio":1.5,`)
 	if want := `{"from_seconds":0,"sent_per_second":4,"answered_per_second":4,"refused":0,"limit_per_second":5,"learned_per_second":4}`; !strings.HasPrefix(moments, want) {
 		t.Errorf("moments = %.200s, want %s first", moments, want)
@@ -177,8 +210,8 @@ func TestEmptyChart(t *testing.T) {
 		if svg := chartSVG(c); strings.Contains(svg, "NaN") {
 			t.Errorf("%d moments: %s", len(c.Moments), svg)
 		}
-		for line := range strings.Lines(chartText(c, 80, caps{UTF8: true})) {
-			if width(strings.TrimRight(line, "\n")) > 80 {
+		for line := range strings.Lines(chartText(c, 80, term.Caps{UTF8: true})) {
+			if term.Width(strings.TrimRight(line, "\n")) > 80 {
 				t.Errorf("%d moments: %q is too wide", len(c.Moments), line)
 			}
 		}

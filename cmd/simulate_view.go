@@ -1,12 +1,14 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/sim"
 )
@@ -23,13 +25,19 @@ type score struct {
 	Share, Least       float64 // of the work of the best client: mean, and of the worst trial
 	Refused            float64 // of 1000 requests
 	Refusals, Requests int
+	Begin              int // refusals in the first five minutes, the most
 	Early, Banned      int
 	Reached            float64 // seconds until 90 % of the work, the median; +Inf: never
 	Latency            float64 // as a multiple of the best client's, the mean
+
+	Asked time.Duration // from the end of an outage to the next request, the longest; negative: there was none
+
+	First, Second, Slowest time.Duration // runs of a job: the mean, the mean, and the slowest after them
+	OfSecond               float64       // the most that a slowest run took, in parts of its second
 }
 
 func (r simulated) score() score {
-	s := score{Least: 1}
+	s := score{Least: 1, Asked: -1}
 	var reached []float64
 	for _, t := range r.Trials {
 		n := float64(len(r.Trials))
@@ -43,6 +51,14 @@ func (r simulated) score() score {
 			s.Banned++
 		}
 		reached = append(reached, t.Reached)
+		s.Begin = max(s.Begin, t.Begin)
+		s.Asked = max(s.Asked, t.Asked)
+		if len(t.Runs) > 0 {
+			s.First += t.Runs[0].Took / time.Duration(n)
+			s.Second += t.Runs[1].Took / time.Duration(n)
+			slowest, ofSecond := sim.SlowestOf(t.Runs)
+			s.Slowest, s.OfSecond = max(s.Slowest, slowest), max(s.OfSecond, ofSecond)
+		}
 	}
 	s.Refused = 1000 * float64(s.Refusals) / float64(max(1, s.Requests))
 	slices.Sort(reached)
@@ -61,72 +77,114 @@ func (r simulated) chart() chart {
 
 // simulationText returns the scores as a table, and the picture of each law if
 // there is one family.
-func simulationText(results []simulated, setup sim.Setup, seeds, columns int, c caps) string {
+func simulationText(results []simulated, setup sim.Setup, seeds, columns int, c term.Caps) string {
 	var lines []string
-	say := func(text string) { lines = append(lines, wrap("", text, columns)...) }
+	say := func(text string) { lines = append(lines, term.Wrap("", text, columns)...) }
 	say(setupWords(setup, seeds))
 	one := !slices.ContainsFunc(results, func(r simulated) bool { return r.Family.Name != results[0].Family.Name })
 	if one {
 		say("provider: " + results[0].Family.About)
 	}
 	lines = append(lines, "")
-	t := table{
-		Head:  []string{"FAMILY", "LAW", "WORK", "LEAST", "REFUSED", "90 % AFTER", "LATENCY", "EARLY", "BANNED"},
-		Right: []int{2, 3, 4, 5, 6, 7, 8}, Drop: []int{6, 3, 5, 7, 1},
+	t, legend := timeTable(results)
+	if setup.Job.Requests > 0 {
+		t, legend = jobTable(results)
 	}
-	for _, r := range results {
-		s := r.score()
-		t.Rows = append(t.Rows, []string{
-			r.Family.Name, r.Law, workShare(s.Share), workShare(s.Least), fmt.Sprintf("%.1f", s.Refused), reachedWords(s.Reached),
-			fmt.Sprintf("x%.1f", s.Latency), count(int64(s.Early)), count(int64(s.Banned)),
-		})
-	}
-	lines = append(lines, strings.TrimRight(t.render(columns, c), "\n"), "")
-	say("work: of what the best possible client gets. refused: of 1,000 requests. early: requests while it had asked for silence.")
-	if one {
+	lines = append(lines, strings.TrimRight(t.Render(columns, c), "\n"), "")
+	say(legend)
+	if one && setup.Job.Requests == 0 {
 		for _, r := range results {
 			lines = append(lines, "", chartText(r.chart(), columns, c))
 		}
 	}
 	for i, line := range lines {
-		lines[i] = c.text(line)
+		lines[i] = c.Text(line)
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// setupWords says what the owner of the simulation allows.
+// timeTable returns a row for each result of a time, and what its words mean.
+func timeTable(results []simulated) (t term.Table, legend string) {
+	t = term.Table{
+		Head:  []string{"FAMILY", "LAW", "WORK", "LEAST", "REFUSED", "AT FIRST", "90 % AFTER", "LATENCY", "EARLY", "BANNED"},
+		Right: []int{2, 3, 4, 5, 6, 7, 8, 9, 10}, Drop: []int{7, 3, 6, 5, 8, 1},
+	}
+	legend = "work: of what the best possible client gets. refused: of 1,000 requests; at first: in five minutes, the most. " +
+		"early: requests while it had asked for silence."
+	outages := slices.ContainsFunc(results, func(r simulated) bool { return r.score().Asked >= 0 })
+	if outages {
+		t.Head = append(t.Head, "BACK AFTER")
+		legend += " back after: from the end of an outage to the next request."
+	}
+	for _, r := range results {
+		s := r.score()
+		row := []string{
+			r.Family.Name, r.Law, workShare(s.Share), workShare(s.Least), fmt.Sprintf("%.1f", s.Refused), term.Count(int64(s.Begin)), reachedWords(s.Reached),
+			fmt.Sprintf("x%.1f", s.Latency), term.Count(int64(s.Early)), term.Count(int64(s.Banned)),
+		}
+		switch {
+		case outages && s.Asked >= 0:
+			row = append(row, term.Span(s.Asked))
+		case outages:
+			row = append(row, "")
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t, legend
+}
+
+// jobTable returns a row for each result of a job, and what its words mean.
+func jobTable(results []simulated) (t term.Table, legend string) {
+	t = term.Table{
+		Head:  []string{"FAMILY", "LAW", "FIRST", "SECOND", "SLOWEST", "RATIO", "WORK", "REFUSED", "EARLY", "BANNED"},
+		Right: []int{2, 3, 4, 5, 6, 7, 8, 9}, Drop: []int{6, 8, 2, 1},
+	}
+	for _, r := range results {
+		s := r.score()
+		t.Rows = append(t.Rows, []string{
+			r.Family.Name, r.Law, term.Span(s.First), term.Span(s.Second), term.Span(s.Slowest), fmt.Sprintf("x%.2f", s.OfSecond), workShare(s.Share),
+			fmt.Sprintf("%.1f", s.Refused), term.Count(int64(s.Early)), term.Count(int64(s.Banned)),
+		})
+	}
+	return t, "first, second: how long these runs took. slowest: the longest of those after them. ratio: that as a multiple of the second " +
+		"run, the worst of all; less than a second counts as one. work: of what the best possible client gets. refused: of 1,000 requests. " +
+		"early: requests while it had asked for silence."
+}
+
+// setupWords says what the owner of the simulation allows, and what is played.
 func setupWords(s sim.Setup, seeds int) string {
+	owner, inFlight := collection.Provider{Ceilings: []collection.Ceiling{{Count: sim.Ceiling, Per: time.Second}}}, cmp.Or(s.Concurrency, sim.Workers)
+	if s.Owner != nil {
+		owner, inFlight = *s.Owner, s.Owner.InFlight(s.Concurrency)
+	}
 	var allows []string
-	for _, c := range s.Ceilings {
+	for _, c := range owner.Ceilings {
 		allows = append(allows, ceilingWords(c))
 	}
-	switch {
-	case s.Ceilings == nil:
-		allows = []string{ceilingWords(collection.Ceiling{Count: sim.Ceiling, Per: time.Second})}
-	case len(allows) == 0:
-		allows = []string{"no ceiling, so what is earned"}
+	if len(allows) == 0 {
+		allows = []string{"no ceiling: the pace that is learned"}
 	}
-	inFlight := s.Concurrency
-	if inFlight == 0 {
-		inFlight = sim.Workers
+	what := term.Span(s.For)
+	if s.Job.Requests > 0 {
+		what = fmt.Sprintf("%s every %s, %s,", term.Counted(int64(s.Job.Requests), "request", "requests"), term.Span(s.Job.Every), term.Counted(int64(s.Job.Runs), "run", "runs"))
 	}
 	return fmt.Sprintf("you allow: %s; %d in flight. %s at %s.", strings.Join(allows, ", "), inFlight,
-		span(s.For), counted(int64(seeds), "provider", "providers of each kind"))
+		what, term.Counted(int64(seeds), "provider", "providers of each kind"))
 }
 
 // ceilingWords says a ceiling: 4 a second, 20,000 in 24 h.
 func ceilingWords(c collection.Ceiling) string {
 	switch c.Per {
 	case time.Second:
-		return count(int64(c.Count)) + " a second"
+		return term.Count(int64(c.Count)) + " a second"
 	case time.Minute:
-		return count(int64(c.Count)) + " a minute"
+		return term.Count(int64(c.Count)) + " a minute"
 	case time.Hour:
-		return count(int64(c.Count)) + " an hour"
+		return term.Count(int64(c.Count)) + " an hour"
 	case 24 * time.Hour:
-		return count(int64(c.Count)) + " a day"
+		return term.Count(int64(c.Count)) + " a day"
 	}
-	return fmt.Sprintf("%s in %s", count(int64(c.Count)), span(c.Per))
+	return fmt.Sprintf("%s in %s", term.Count(int64(c.Count)), term.Span(c.Per))
 }
 
 func workShare(s float64) string { return fmt.Sprintf("%.1f%%", math.Floor(1000*s)/10) }
@@ -135,7 +193,7 @@ func reachedWords(seconds float64) string {
 	if math.IsInf(seconds, 1) {
 		return "never"
 	}
-	return span(time.Duration(seconds) * time.Second)
+	return term.Span(time.Duration(seconds) * time.Second)
 }
 
 // simulationLine is a score in JSON. What did not come about is null.
@@ -149,11 +207,22 @@ type simulationLine struct {
 	Refused  float64      `json:"refused_per_1000"`
 	Refusals int          `json:"refusals"`
 	Requests int          `json:"requests"`
+	Begin    int          `json:"refused_at_first"`
 	Early    int          `json:"early"`
 	Banned   int          `json:"banned"`
 	Reached  *float64     `json:"reached_seconds"`
 	Latency  float64      `json:"latency_ratio"`
-	Moments  []momentLine `json:"moments"`
+	Asked    *float64     `json:"asked_again_seconds,omitempty"`
+	OfSecond *float64     `json:"slowest_ratio,omitempty"`
+	Runs     []jobRunLine `json:"runs,omitempty"`
+	Moments  []momentLine `json:"moments,omitempty"`
+}
+
+type jobRunLine struct {
+	Took     float64 `json:"seconds"`
+	Best     float64 `json:"best_seconds"`
+	Requests int     `json:"requests"`
+	Refused  int     `json:"refused"`
 }
 
 type momentLine struct {
@@ -165,7 +234,8 @@ type momentLine struct {
 	Learned  float64 `json:"learned_per_second"`
 }
 
-// simulationJSON returns the scores with the moments of the first seed.
+// simulationJSON returns the scores with the moments, or the runs, of the first
+// seed.
 func simulationJSON(results []simulated) []simulationLine {
 	lines := []simulationLine{}
 	for _, r := range results {
@@ -173,10 +243,20 @@ func simulationJSON(results []simulated) []simulationLine {
 		line := simulationLine{
 			Family: r.Family.Name, About: r.Family.About, Law: r.Law, Seeds: len(r.Trials),
 			Share: s.Share, Least: s.Least, Refused: s.Refused, Refusals: s.Refusals, Requests: s.Requests,
-			Early: s.Early, Banned: s.Banned, Latency: s.Latency,
+			Begin: s.Begin, Early: s.Early, Banned: s.Banned, Latency: s.Latency,
 		}
 		if !math.IsInf(s.Reached, 1) {
 			line.Reached = &s.Reached
+		}
+		if s.Asked >= 0 {
+			asked := s.Asked.Seconds()
+			line.Asked = &asked
+		}
+		if s.OfSecond > 0 {
+			line.OfSecond = &s.OfSecond
+		}
+		for _, run := range r.Trials[0].Runs {
+			line.Runs = append(line.Runs, jobRunLine{run.Took.Seconds(), run.Best.Seconds(), run.Requests, run.Refusals})
 		}
 		for _, m := range r.Trials[0].Moments {
 			line.Moments = append(line.Moments, momentLine{m.From.Seconds(), m.Sent, m.Answered, m.Refused, m.Capacity, m.Pace})

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/schollz/progressbar/v3"
+
+	"collect/cmd/internal/term"
 )
 
 // The alphabets of bars and sparks: one column each, lowest first.
@@ -16,7 +18,7 @@ const (
 // spark returns the requests of each cell as a line of bars, newest on the
 // right, n columns wide. A blank is a time without requests; a low bar is a
 // low rate. The highest bar is the highest rate shown.
-func spark(cells []cell, n int, c caps) string {
+func spark(cells []cell, n int, c term.Caps) string {
 	glyphs := []rune(sparkGlyphs)
 	if !c.UTF8 {
 		glyphs = []rune(sparkGlyphsASCII)
@@ -34,11 +36,11 @@ func spark(cells []cell, n int, c caps) string {
 		}
 		b.WriteRune(glyphs[(cell.Requests*int64(len(glyphs))-1)/most])
 	}
-	return pad(b.String(), n, false)
+	return term.Pad(b.String(), n, false)
 }
 
 // marks returns the line under a spark: a cross where the provider throttled.
-func marks(cells []cell, n int, c caps) string {
+func marks(cells []cell, n int, c term.Caps) string {
 	quiet, cross := "·", "×"
 	if !c.UTF8 {
 		quiet, cross = ".", "x"
@@ -51,14 +53,14 @@ func marks(cells []cell, n int, c caps) string {
 			b.WriteString(quiet)
 		}
 	}
-	return pad(b.String(), n, false)
+	return term.Pad(b.String(), n, false)
 }
 
 func newest(cells []cell, n int) []cell { return cells[max(0, len(cells)-n):] }
 
 // bar returns a bar of n columns, filled up to done of total. It is empty
 // without a total: a bar that guesses is worse than none.
-func bar(done, total int64, n int, c caps) string {
+func bar(done, total int64, n int, c term.Caps) string {
 	if total <= 0 {
 		return ""
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/runner"
@@ -31,14 +32,14 @@ var healths = []struct {
 	health
 	glyph, color string
 }{
-	{isFrozen, "×", red},
-	{isBlocked, "×", red},
-	{isStuck, "×", red},
-	{isWaiting, "‖", yellow},
+	{isFrozen, "×", term.Red},
+	{isBlocked, "×", term.Red},
+	{isStuck, "×", term.Red},
+	{isWaiting, "‖", term.Yellow},
 	{isBehind, "…", ""},
-	{isCollecting, "▸", green},
+	{isCollecting, "▸", term.Green},
 	{isUnmeasured, "?", ""},
-	{isUpToDate, "✓", green},
+	{isUpToDate, "✓", term.Green},
 }
 
 // rank returns the place of h in the order of states.
@@ -100,7 +101,7 @@ func (s connectorStatus) stands(now time.Time) standing {
 	case s.Account != nil && s.Account.heldOpen():
 		return you(isBlocked, exitRefused, "breaker is held open")
 	case running:
-		st := standing{State: isCollecting, Needs: needsNothing, Next: "alive " + ago(latest(last.BeatAt, last.StartedAt), now)}
+		st := standing{State: isCollecting, Needs: needsNothing, Next: "alive " + term.Ago(latest(last.BeatAt, last.StartedAt), now)}
 		if wait := last.Metrics.Wait; wait != nil && wait.Until.Sub(now) > shortWait {
 			st = s.waits(wait.Cause, wait.Until, now)
 		} else if cause, until := s.held(now); !until.IsZero() {
@@ -148,6 +149,9 @@ func (s connectorStatus) atRest(now time.Time) standing {
 	default:
 		done = false
 	}
+	if left := leftFor(s.selected(), now); done && left != "" {
+		return standing{State: isBehind, Needs: needsNothing, Next: "the walk that was begun is complete; " + left}
+	}
 	if done {
 		return standing{State: isUpToDate, Needs: needsNothing, Next: "nothing"}
 	}
@@ -164,9 +168,9 @@ func (s connectorStatus) waits(cause collection.WaitCause, until, now time.Time)
 	case until.IsZero():
 		st.Next = "the next run tries again"
 	case why == "":
-		st.Next = "until " + at(until, now)
+		st.Next = "until " + term.At(until, now)
 	default:
-		st.Next = "until " + at(until, now) + ": " + why
+		st.Next = "until " + term.At(until, now) + ": " + why
 	}
 	return st
 }
@@ -175,7 +179,7 @@ func (s connectorStatus) waits(cause collection.WaitCause, until, now time.Time)
 func (s connectorStatus) whyItWaits(cause collection.WaitCause) string {
 	provider := "the provider"
 	if s.Account != nil {
-		provider = clean(s.Account.Provider)
+		provider = term.Clean(s.Account.Provider)
 	}
 	switch cause {
 	case collection.WaitRetryAfter:
@@ -185,9 +189,9 @@ func (s connectorStatus) whyItWaits(cause collection.WaitCause) string {
 	case collection.WaitWindow:
 		return "the ceiling is used up"
 	case collection.WaitReserve:
-		return "the rest of the quota is left for people"
+		return provider + "'s quota is used up"
 	case collection.WaitBackoff:
-		return provider + " failed, then it is tried again"
+		return provider + " failed, and is asked again"
 	case collection.WaitPacing:
 		return "pacing"
 	}
@@ -206,7 +210,7 @@ func (s connectorStatus) frozen(reason collection.Reason, now time.Time) standin
 	case reason == collection.Suspended:
 		st.Next = "you: " + reasonWords(reason)
 	case s.Account != nil && s.Account.Until.After(now):
-		st.Next, st.Until = "you; one test request after "+at(s.Account.Until, now), s.Account.Until
+		st.Next, st.Until = "you; one test request after "+term.At(s.Account.Until, now), s.Account.Until
 	}
 	return st
 }

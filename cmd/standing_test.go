@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/store"
@@ -59,7 +60,8 @@ func smallFacts(each func(connectorStatus)) {
 							for _, account := range accounts {
 								each(connectorStatus{Name: "tickets", Runs: []collection.Run{run}, Owed: gaps, Account: account,
 									Streams: []store.StreamState{{Stream: collection.Stream{Name: "issues"},
-										Lanes: []store.LaneState{{Lane: collection.Incremental, Complete: i%2 == 0, SavedAt: noon}}}}})
+										Lanes: []store.LaneState{{Lane: collection.Incremental, Complete: i%2 == 0, SavedAt: noon,
+											Began: noon.Add(-3 * time.Hour), BeganEpoch: 4, Epoch: 4 + int64(i%3)}}}}})
 							}
 						}
 					}
@@ -107,6 +109,9 @@ func TestStatusAgreesWithItself(t *testing.T) {
 		if st.State == isUpToDate && (owedCount(s.Owed) > 0 || s.complete() < len(s.selected())) {
 			wrong("up to date, with something missing")
 		}
+		if st.State == isUpToDate && len(s.Runs) > 0 && s.Streams[0].Lanes[0].Epoch > s.Streams[0].Lanes[0].BeganEpoch {
+			wrong("up to date, and what is new since its walk began was not asked for")
+		}
 		if running := len(s.Runs) > 0 && s.running(noon); running && (st.State == isStuck || st.State == isBehind || st.State == isUpToDate) {
 			wrong("it collects, and is called something else")
 		}
@@ -121,7 +126,7 @@ func TestStatusAgreesWithItself(t *testing.T) {
 	// The texts are made of the same; a few are enough.
 	for _, s := range fleet() {
 		st := s.stands(noon)
-		for what, text := range map[string]string{"table": statusTable([]connectorStatus{s}, noon, 200, caps{UTF8: true}), "detail": statusDetail(s, noon, 200, caps{UTF8: true})} {
+		for what, text := range map[string]string{"table": statusTable([]connectorStatus{s}, noon, 200, term.Caps{UTF8: true}), "detail": statusDetail(s, noon, 200, term.Caps{UTF8: true})} {
 			if !strings.Contains(text, st.State.String()) || what == "table" && !strings.Contains(text, st.Next) {
 				t.Errorf("%s of %s is not %+v:\n%s", what, s.Name, st, text)
 			}

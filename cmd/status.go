@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func (a *app) statusCommand() *cobra.Command {
 		Args:  atMostOneArg,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c.Context(), args, func(v looked) error {
-				all, err := v.statuses(c.Context())
+				all, err := a.statuses(c.Context(), v)
 				switch {
 				case err != nil:
 					return err
@@ -118,7 +119,7 @@ func (v looked) gaps(ctx context.Context) ([]store.OwnedGap, error) {
 }
 
 // statuses returns the status of the connector, or of all of them.
-func (v looked) statuses(ctx context.Context) ([]connectorStatus, error) {
+func (a *app) statuses(ctx context.Context, v looked) ([]connectorStatus, error) {
 	if v.db == nil {
 		return nil, nil
 	}
@@ -136,12 +137,45 @@ func (v looked) statuses(ctx context.Context) ([]connectorStatus, error) {
 			return nil, err
 		}
 		s.Flags = v.flags
+		pace, known, shared, err := a.paceOf(ctx, v, s.newest())
+		if err != nil {
+			return nil, err
+		}
+		if known && shared {
+			s.Account = accountOf(s.newest().Domain, pace, v.now)
+			s.Account.Shared = true
+		}
 		if entry, configured := v.settings.Connectors[name]; configured {
 			s.Selected = entry.Streams
 		}
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// paceOf returns how things stand with the account that a run used: as the
+// database has it, or as the runs that share the account left it, if that is newer
+// and says something else. One that cannot be read is nothing known.
+func (a *app) paceOf(ctx context.Context, v looked, run collection.Run) (pace gate.Status, known, shared bool, err error) {
+	if run.ID == "" {
+		return pace, false, false, nil
+	}
+	state, err := v.db.Provider(ctx, run.Domain)
+	if err != nil {
+		return pace, false, false, err
+	}
+	if state != nil {
+		pace, err = gate.Inspect(state, v.now)
+		known = err == nil
+	}
+	others := a.kept(ctx, v.db, run)
+	if bytes.Equal(gate.Newest(state, others), state) {
+		return pace, known, false, nil
+	}
+	if told, err := gate.Inspect(others, v.now); err == nil && !(known && sameWords(&pace, &told, v.now)) {
+		return told, true, true, nil
+	}
+	return pace, known, false, nil
 }
 
 // statusOf reads what the store knows of a connector.
@@ -180,7 +214,7 @@ func statusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 // accountOf describes what is known of the pace with an account, for people.
 func accountOf(domain string, pace gate.Status, now time.Time) *accountStatus {
 	provider, _, _ := strings.Cut(domain, "/")
-	a := &accountStatus{Provider: provider, Learned: pace.Learned, Forced: pace.Forced, Frozen: pace.Frozen}
+	a := &accountStatus{Provider: provider, Learned: pace.Learned, Forced: pace.Forced, Frozen: pace.Frozen, Pace: pace}
 	if pace.Ceiling != nil {
 		a.Ceiling = *pace.Ceiling
 	}
@@ -197,7 +231,7 @@ func accountOf(domain string, pace gate.Status, now time.Time) *accountStatus {
 }
 
 // waitCauseOf names the wait that each constraint makes.
-var waitCauseOf = map[string]collection.WaitCause{
+var waitCauseOf = map[gate.Bound]collection.WaitCause{
 	gate.HoldOf: collection.WaitRetryAfter, gate.BreakerOf: collection.WaitBreaker,
 	gate.CeilingOf: collection.WaitWindow, gate.ReserveOf: collection.WaitReserve,
 }

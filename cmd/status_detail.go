@@ -5,43 +5,47 @@ import (
 	"strings"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 )
 
 // statusDetail returns one connector with its streams.
-func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string {
+func statusDetail(s connectorStatus, now time.Time, columns int, c term.Caps) string {
 	st := s.stands(now)
-	head := clean(s.Name) + " · " + st.State.String()
+	head := term.Clean(s.Name) + " · " + st.State.String()
 	if len(s.Runs) > 0 {
 		head += runWords(s, now)
 	}
-	lines := wrap("", head, columns)
+	lines := term.Wrap("", head, columns)
 	for i := range lines {
-		lines[i] = c.text(lines[i])
+		lines[i] = c.Text(lines[i])
 	}
-	lines[0] = strings.Replace(lines[0], st.State.words(), c.paint(st.State.color(), st.State.words()), 1)
+	lines[0] = strings.Replace(lines[0], st.State.words(), c.Paint(st.State.color(), st.State.words()), 1)
 	lines = append(lines, "")
 
-	t := table{Head: []string{"  STREAM", "LANE", "RECORDS", "PARTITIONS DONE", "STATE", "SAVED"}, Right: []int{2, 3, 5}, Give: []int{0}, Drop: []int{3, 1}}
+	t := term.Table{Head: []string{"  STREAM", "LANE", "RECORDS", "PARTITIONS DONE", "STATE", "SAVED"}, Right: []int{2, 3, 5}, Give: []int{0}, Drop: []int{3, 1}}
 	for _, stream := range s.Streams {
 		for i, lane := range lanesOf(stream) {
-			row := []string{"  " + clean(stream.Name), string(lane.Lane), count(stream.Records), partitionWords(stream, lane), s.laneWords(stream, lane), ago(lane.SavedAt, now)}
+			row := []string{"  " + term.Clean(stream.Name), string(lane.Lane), term.Count(stream.Records), partitionWords(stream, lane), s.laneWords(stream, lane, now), term.Ago(lane.SavedAt, now)}
 			if i > 0 {
 				row[0], row[2] = "", ""
 			}
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	lines = append(lines, strings.TrimRight(t.render(columns, c), "\n"))
+	lines = append(lines, strings.TrimRight(t.Render(columns, c), "\n"))
 	lines = append(lines, "")
 	fact := func(label, text string) {
-		for _, line := range wrap(fmt.Sprintf("  %-10s  ", label), text, columns) {
-			lines = append(lines, c.text(line))
+		for _, line := range term.Wrap(fmt.Sprintf("  %-10s  ", label), text, columns) {
+			lines = append(lines, c.Text(line))
 		}
 	}
 	if s.Account != nil {
 		fact("provider", s.Account.words(now))
+		if text := limitText(&s.Account.Pace, now); text != "" {
+			fact("limited by", text)
+		}
 		if !s.Account.Failure.At.IsZero() {
 			fact("breaker", failureWords(s.Account.Failure, now))
 		}
@@ -58,10 +62,10 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c caps) string 
 	}
 	fact("owed", owedWords(s))
 	if quarantined := quarantinedIn(s.Streams); quarantined > 0 {
-		fact("quarantine", counted(quarantined, "record", "records")+", none dropped")
+		fact("quarantine", term.Counted(quarantined, "record", "records")+", none dropped")
 	}
-	fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s", counted(int64(s.Count), "run", "runs"),
-		counted(s.All.Requests, "request", "requests"), counted(s.All.Records, "record", "records"), count(s.All.Changed), counted(s.All.Throttled, "time", "times")))
+	fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s", term.Counted(int64(s.Count), "run", "runs"),
+		term.Counted(s.All.Requests, "request", "requests"), term.Counted(s.All.Records, "record", "records"), term.Count(s.All.Changed), term.Counted(s.All.Throttled, "time", "times")))
 	if st.Next != "nothing" {
 		fact("next", st.Next)
 	}
@@ -92,17 +96,17 @@ func withReason(what, why string) string {
 func runWords(s connectorStatus, now time.Time) string {
 	run := s.Runs[0]
 	if run.Outcome == collection.Running {
-		text := fmt.Sprintf(" (run %s since %s, pid %d on %s", clean(run.ID), at(run.StartedAt, now), run.Holder.PID, clean(run.Holder.Host))
+		text := fmt.Sprintf(" (run %s since %s, pid %d on %s", term.Clean(run.ID), term.At(run.StartedAt, now), run.Holder.PID, term.Clean(run.Holder.Host))
 		seen := latest(run.BeatAt, run.StartedAt)
 		if s.running(now) {
-			return text + ", alive " + ago(seen, now) + ")"
+			return text + ", alive " + term.Ago(seen, now) + ")"
 		}
-		return text + ", no sign of life for " + span(now.Sub(seen).Truncate(time.Second)) + ")"
+		return text + ", no sign of life for " + term.Span(now.Sub(seen).Truncate(time.Second)) + ")"
 	}
 	if run.Outcome == collection.Abandoned {
-		return fmt.Sprintf(" (run %s: its process died after %s)", clean(run.ID), at(latest(run.BeatAt, run.StartedAt), now))
+		return fmt.Sprintf(" (run %s: its process died after %s)", term.Clean(run.ID), term.At(latest(run.BeatAt, run.StartedAt), now))
 	}
-	text := fmt.Sprintf(" (run %s %s %s", clean(run.ID), outcomeWords(run.Outcome), ago(run.EndedAt, now))
+	text := fmt.Sprintf(" (run %s %s %s", term.Clean(run.ID), outcomeWords(run.Outcome), term.Ago(run.EndedAt, now))
 	if run.Reason != "" {
 		text += ": " + reasonWords(run.Reason)
 	}
@@ -133,14 +137,14 @@ func partitionWords(stream store.StreamState, lane store.LaneState) string {
 	if stream.Parent == "" || lane.Partitions == 0 && !lane.Complete {
 		return ""
 	}
-	text := fmt.Sprintf("%s of %s", count(lane.Done), count(lane.Partitions))
+	text := fmt.Sprintf("%s of %s", term.Count(lane.Done), term.Count(lane.Partitions))
 	if !lane.Complete {
 		text += " so far"
 	}
 	return text
 }
 
-func (s connectorStatus) laneWords(stream store.StreamState, lane store.LaneState) string {
+func (s connectorStatus) laneWords(stream store.StreamState, lane store.LaneState, now time.Time) string {
 	owed := s.owedIn(stream.Name, lane.Lane)
 	text := "under way"
 	switch {
@@ -148,12 +152,14 @@ func (s connectorStatus) laneWords(stream store.StreamState, lane store.LaneStat
 		return "not selected"
 	case lane.SavedAt.IsZero() && owed == 0:
 		return "not begun"
+	case lane.Complete && owed == 0 && s.unseen(stream, lane):
+		return "complete as of " + term.At(lane.Began, now)
 	case lane.Complete && owed == 0:
 		return "complete"
 	case lane.Complete:
-		return count(int64(owed)) + " owed"
+		return term.Count(int64(owed)) + " owed"
 	case owed > 0:
-		text += ", " + count(int64(owed)) + " owed"
+		text += ", " + term.Count(int64(owed)) + " owed"
 	}
 	return text
 }
@@ -163,18 +169,18 @@ func quarantineWords(n int64) string {
 	if n == 1 {
 		return "1 record is in quarantine"
 	}
-	return count(n) + " records are in quarantine"
+	return term.Count(n) + " records are in quarantine"
 }
 
 func (a accountStatus) words(now time.Time) string {
-	text := clean(a.Provider)
+	text := term.Clean(a.Provider)
 	if a.Learned > 0 {
-		text += " · learned " + rates(a.Learned, a.Ceiling)[0]
+		text += " · learned " + term.Rates(a.Learned, a.Ceiling)[0]
 	} else {
 		text += " · learned rate: not known, no signal yet"
 	}
 	if a.Ceiling > 0 {
-		text += " · ceiling " + rates(a.Learned, a.Ceiling)[1]
+		text += " · ceiling " + term.Rates(a.Learned, a.Ceiling)[1]
 	}
 	breaker := a.Breaker
 	if breaker == "" {
@@ -188,7 +194,7 @@ func (a accountStatus) words(now time.Time) string {
 		text += " · frozen"
 	}
 	if a.Until.After(now) {
-		text += " · no request before " + at(a.Until, now)
+		text += " · no request before " + term.At(a.Until, now)
 	}
 	return text
 }
@@ -246,6 +252,8 @@ type laneLine struct {
 	Complete   bool            `json:"complete"`
 	Partitions int64           `json:"partitions"`
 	Done       int64           `json:"partitions_done"`
+	AsOf       stamp           `json:"complete_as_of"` // when its walk began
+	Unseen     bool            `json:"unseen"`         // an earlier run began the walk; changes since then are left to the next run
 	SavedAt    stamp           `json:"saved_at"`
 	Owed       int             `json:"gaps_owed"`
 	Digest     *string         `json:"checkpoint_digest"`
@@ -261,6 +269,9 @@ type accountLine struct {
 	Failure  *string  `json:"breaker_opened_by"`
 	Frozen   bool     `json:"frozen"`
 	Until    stamp    `json:"held_until"`
+
+	Limit  *constraintLine `json:"limit"`            // what limits the pace; null: nothing is known to
+	Shared bool            `json:"from_shared_pace"` // newer than the database
 }
 
 // statusJSON returns the connectors for --json; an empty list is [].
@@ -284,7 +295,7 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 			line.Streams = append(line.Streams, s.streamLineOf(stream))
 		}
 		if a := s.Account; a != nil {
-			line.Provider = &accountLine{a.Provider, orNull(a.Learned), orNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, textOrNull(a.Failure.Why), a.Frozen, stamp(a.Until)}
+			line.Provider = &accountLine{a.Provider, orNull(a.Learned), orNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, textOrNull(a.Failure.Why), a.Frozen, stamp(a.Until), limitLine(&a.Pace), a.Shared}
 		}
 		lines = append(lines, line)
 	}
@@ -294,7 +305,11 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 func (s connectorStatus) streamLineOf(of store.StreamState) streamLine {
 	line := streamLine{of.Name, s.selects(of.Name), textOrNull(of.Parent), of.Records, of.Quarantined, textOrNull(of.View), []laneLine{}}
 	for _, l := range of.Lanes {
-		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, stamp(l.SavedAt), s.owedIn(of.Name, l.Lane), textOrNull(l.Digest), evidenceLineOf(l.Evidence)})
+		asOf := time.Time{}
+		if l.Complete {
+			asOf = l.Began
+		}
+		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, stamp(asOf), s.unseen(of, l), stamp(l.SavedAt), s.owedIn(of.Name, l.Lane), textOrNull(l.Digest), evidenceLineOf(l.Evidence)})
 	}
 	return line
 }

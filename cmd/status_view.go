@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/store"
@@ -36,6 +37,8 @@ type accountStatus struct {
 	Frozen   bool
 	Until    time.Time            // before it no request leaves; zero: nothing is held back, or only an operator ends it
 	Cause    collection.WaitCause // what holds them back until then; "" for a freeze
+	Pace     gate.Status
+	Shared   bool // Pace is newer than the database; see [app.paceOf]
 }
 
 // heldOpen reports whether an operator stops all calls with the breaker.
@@ -77,6 +80,11 @@ func (s connectorStatus) selects(stream string) bool {
 // reachedEnd reports whether a stream was walked to its end, in any lane.
 func reachedEnd(stream store.StreamState) bool {
 	return slices.ContainsFunc(stream.Lanes, func(l store.LaneState) bool { return l.Complete })
+}
+
+// unseen reports whether the newest run did not walk a lane from its beginning.
+func (s connectorStatus) unseen(stream store.StreamState, lane store.LaneState) bool {
+	return lane.Lane == collection.Incremental && s.selects(stream.Name) && unseen(stream, s.selected())
 }
 
 // complete returns how many streams were walked to their end and owe nothing.
@@ -136,9 +144,9 @@ func firstWait(gaps []store.OwnedGap, now time.Time) (first time.Time) {
 
 // statusTable returns all connectors as a table, what needs a person first,
 // and one closing sentence if something does.
-func statusTable(all []connectorStatus, now time.Time, columns int, c caps) string {
+func statusTable(all []connectorStatus, now time.Time, columns int, c term.Caps) string {
 	if len(all) == 0 {
-		return c.text("nothing was collected yet. To begin: collect run <name | file.yaml>\n")
+		return c.Text("nothing was collected yet. To begin: collect run <name | file.yaml>\n")
 	}
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b connectorStatus) int {
@@ -147,7 +155,7 @@ func statusTable(all []connectorStatus, now time.Time, columns int, c caps) stri
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	t := table{
+	t := term.Table{
 		Head:  []string{"CONNECTOR", "STATE", "NEXT", "COMPLETE", "OWED", "SAVED"},
 		Right: []int{3, 4, 5}, Give: []int{0, 2}, Drop: []int{3, 5},
 		Paint: func(row, column int) string {
@@ -164,11 +172,11 @@ func statusTable(all []connectorStatus, now time.Time, columns int, c caps) stri
 			needy++
 		}
 		t.Rows = append(t.Rows, []string{
-			clean(s.Name), st.State.String(), st.Next, fmt.Sprintf("%d of %d", s.complete(), len(s.selected())),
-			count(int64(owedCount(s.Owed))), ago(s.savedAt(), now),
+			term.Clean(s.Name), st.State.String(), st.Next, fmt.Sprintf("%d of %d", s.complete(), len(s.selected())),
+			term.Count(int64(owedCount(s.Owed))), term.Ago(s.savedAt(), now),
 		})
 	}
-	text := t.render(columns, c)
+	text := t.Render(columns, c)
 	if needy > 0 {
 		verb := "need"
 		if needy == 1 {
@@ -178,7 +186,7 @@ func statusTable(all []connectorStatus, now time.Time, columns int, c caps) stri
 	}
 	left := func(s connectorStatus) bool { return len(leftToYou(s.Owed)) > 0 }
 	if i := slices.IndexFunc(all, left); i >= 0 {
-		text += strings.Join(wrap("", "When"+settled[len("when"):], columns), "\n") + "\n  " + retryCommand(all[i].Name, all[i].Flags) + "\n"
+		text += strings.Join(term.Wrap("", "When"+settled[len("when"):], columns), "\n") + "\n  " + retryCommand(all[i].Name, all[i].Flags) + "\n"
 	}
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 )
@@ -58,7 +59,7 @@ func fleet() []connectorStatus {
 }
 
 func TestStatusTable(t *testing.T) {
-	sameText(t, "status", "\n"+statusTable(fleet(), noon, 80, caps{UTF8: true}), `
+	sameText(t, "status", "\n"+statusTable(fleet(), noon, 80, term.Caps{UTF8: true}), `
 CONNECTOR  STATE           NEXT                          COMPLETE  OWED    SAVED
 mailbox    × frozen        you; one test request after…    1 of 2     1  4 s ago
 people     × blocked       you: token was rejected         1 of 2     1  4 s ago
@@ -72,7 +73,7 @@ prices     ✓ up to date    nothing                         2 of 2     0  4 s a
 
 3 of 9 need you. See why: collect gaps mailbox
 `)
-	sameText(t, "status in 50 columns", "\n"+statusTable(fleet()[:3], noon, 50, caps{}), `
+	sameText(t, "status in 50 columns", "\n"+statusTable(fleet()[:3], noon, 50, term.Caps{}), `
 CONNECTOR  STATE         NEXT                 OWED
 orders     x stuck       you: records do no~     2
 tickets    > collecting  alive 3 s ago           0
@@ -81,20 +82,20 @@ prices     v up to date  nothing                 0
 1 of 3 needs you. See why: collect gaps orders
 `)
 	well := fleet()[:2]
-	if got := statusTable(well, noon, 80, caps{}); strings.Contains(got, "need") || !strings.Contains(got, "v up to date") {
+	if got := statusTable(well, noon, 80, term.Caps{}); strings.Contains(got, "need") || !strings.Contains(got, "v up to date") {
 		t.Errorf("status without problems in ASCII =\n%s", got)
 	}
-	if got, want := statusTable(nil, noon, 80, caps{}), "nothing was collected yet. To begin: collect run <name | file.yaml>\n"; got != want {
+	if got, want := statusTable(nil, noon, 80, term.Caps{}), "nothing was collected yet. To begin: collect run <name | file.yaml>\n"; got != want {
 		t.Errorf("status of nothing = %q, want %q", got, want)
 	}
-	if got := statusTable(fleet(), noon, 80, caps{UTF8: true, Color: true}); !strings.Contains(got, "\x1b[31m× frozen\x1b[0m") {
+	if got := statusTable(fleet(), noon, 80, term.Caps{UTF8: true, Color: true}); !strings.Contains(got, "\x1b[31m× frozen\x1b[0m") {
 		t.Errorf("the state is not colored in\n%s", got)
 	}
 }
 
 func TestStatusDetail(t *testing.T) {
 	s := fleet()[1]
-	sameText(t, "tickets", "\n"+statusDetail(s, noon, 80, caps{UTF8: true}), `
+	sameText(t, "tickets", "\n"+statusDetail(s, noon, 80, term.Caps{UTF8: true}), `
 tickets · ▸ collecting (run 01JD8Z since 11:42 UTC, pid 48121 on nas, alive 3 s
 ago)
 
@@ -111,11 +112,11 @@ ago)
   next        alive 3 s ago
 `)
 	s = fleet()[6]
-	if got, want := statusDetail(s, noon, 80, caps{}), "pid 48121 on nas, no sign of life\nfor 6 min)"; !strings.Contains(got, want) {
+	if got, want := statusDetail(s, noon, 80, term.Caps{}), "pid 48121 on nas, no sign of life\nfor 6 min)"; !strings.Contains(got, want) {
 		t.Errorf("a run whose process died: %q is not in\n%s", want, got)
 	}
 	s = fleet()[4]
-	if got, want := statusDetail(s, noon, 80, caps{}), "frozen - no request before 12:15 UTC"; !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
+	if got, want := statusDetail(s, noon, 80, term.Caps{}), "frozen - no request before 12:15 UTC"; !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
 		t.Errorf("a frozen account: %q is not in\n%s", want, got)
 	}
 }
@@ -159,11 +160,11 @@ func TestStatusJSON(t *testing.T) {
 		`"saved_at":"2026-11-21T11:59:56.000Z","streams_complete":1,"gaps_owed":0,"gone":0,"records_quarantined":3,` +
 		`"overall":{"runs":4,"slices":0,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
 		`"streams":[{"stream":"issues","selected":true,"parent":null,"records":812,"records_quarantined":0,"view":"x_issues",` +
-		`"lanes":[{"lane":"incremental","complete":true,"partitions":0,"partitions_done":0,"saved_at":"2026-11-21T11:00:00.000Z","gaps_owed":0,"checkpoint_digest":"7c1e","evidence":null}]},` +
+		`"lanes":[{"lane":"incremental","complete":true,"partitions":0,"partitions_done":0,"complete_as_of":null,"unseen":false,"saved_at":"2026-11-21T11:00:00.000Z","gaps_owed":0,"checkpoint_digest":"7c1e","evidence":null}]},` +
 		`{"stream":"comments","selected":true,"parent":"issues","records":1175691,"records_quarantined":3,"view":null,` +
-		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"saved_at":"2026-11-21T11:59:56.000Z","gaps_owed":0,"checkpoint_digest":null,"evidence":null},` +
-		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"saved_at":null,"gaps_owed":0,"checkpoint_digest":null,"evidence":null}]}],` +
-		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"breaker_forced":false,"breaker_opened_by":null,"frozen":false,"held_until":null},"metrics":null}]`
+		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"complete_as_of":null,"unseen":false,"saved_at":"2026-11-21T11:59:56.000Z","gaps_owed":0,"checkpoint_digest":null,"evidence":null},` +
+		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"complete_as_of":null,"unseen":false,"saved_at":null,"gaps_owed":0,"checkpoint_digest":null,"evidence":null}]}],` +
+		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"breaker_forced":false,"breaker_opened_by":null,"frozen":false,"held_until":null,"limit":null,"from_shared_pace":false},"metrics":null}]`
 	sameText(t, "json", string(got), want)
 	if got, _ := json.Marshal(statusJSON(nil, noon)); string(got) != "[]" {
 		t.Errorf("no connectors in JSON = %s, want []", got)
@@ -187,7 +188,7 @@ func owedToday() []store.OwnedGap {
 }
 
 func TestGapsTable(t *testing.T) {
-	sameText(t, "gaps", "\n"+gapsTable(looked{name: "tickets", now: noon}, owedToday(), 0, 80, caps{UTF8: true}), `
+	sameText(t, "gaps", "\n"+gapsTable(looked{name: "tickets", now: noon}, owedToday(), 0, 80, term.Caps{UTF8: true}), `
 GAP  WHERE                 KIND      WHY                      TRIES  NEXT
 g_3  comments n=12 repo=…  × stuck   page cannot be read          8  you
 g_6  comments              × stuck   not found                    0  you
@@ -198,22 +199,22 @@ g_4  comments              gone      gone for good                0  nothing
 
 g_3: the page is HTML, not JSON
 5 owed: 2 stuck, 1 provider, 2 planned; 1 gone for good (5 SLICE_GAP).
-Try now what is due: collect resume tickets
+To try what is due now: collect resume tickets
 No run tries g_3 again. What to do: collect explain g_3
 When that is done: collect gaps retry tickets --reason WHY
 `)
-	if got := gapsTable(looked{name: "", now: noon}, owedToday(), 2, 100, caps{}); !strings.Contains(got, "\ng_3  tickets/comments n=12 repo=acme/api  x stuck  page cannot be read      8  you\n") ||
-		!strings.Contains(got, "\nand 4 more; all of them: --all\n") {
+	if got := gapsTable(looked{name: "", now: noon}, owedToday(), 2, 100, term.Caps{}); !strings.Contains(got, "\ng_3  tickets/comments n=12 repo=acme/api  x stuck  page cannot be read      8  you\n") ||
+		!strings.Contains(got, "\nand 4 more; to see all: --all\n") {
 		t.Errorf("two of all gaps =\n%s", got)
 	}
 	dead := owedToday()[2:4] // and gone
-	if got, want := gapsTable(looked{name: "tickets", now: noon}, dead, 0, 80, caps{}), "\nNo run tries g_3 again. What to do: collect explain g_3\nWhen that is done: collect gaps retry tickets --reason WHY\n"; !strings.HasSuffix(got, want) {
+	if got, want := gapsTable(looked{name: "tickets", now: noon}, dead, 0, 80, term.Caps{}), "\nNo run tries g_3 again. What to do: collect explain g_3\nWhen that is done: collect gaps retry tickets --reason WHY\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("gaps that no run tries =\n%s\nwant %q at the end", got, want)
 	}
-	if got, want := gapsTable(looked{name: "tickets", now: noon}, nil, 0, 80, caps{}), "nothing is owed for tickets\n"; got != want {
+	if got, want := gapsTable(looked{name: "tickets", now: noon}, nil, 0, 80, term.Caps{}), "nothing is owed for tickets\n"; got != want {
 		t.Errorf("no gaps = %q, want %q", got, want)
 	}
-	if got := gapsTable(looked{name: "tickets", now: noon}, gaps(collection.Gone), 0, 80, caps{}); strings.Contains(got, "resume") {
+	if got := gapsTable(looked{name: "tickets", now: noon}, gaps(collection.Gone), 0, 80, term.Caps{}); strings.Contains(got, "resume") {
 		t.Errorf("with nothing owed there is nothing to resume:\n%s", got)
 	}
 }
@@ -243,7 +244,7 @@ func TestRuns(t *testing.T) {
 		{ID: "01JD6A", Connector: "tickets", Outcome: collection.Abandoned, StartedAt: noon.Add(-50 * time.Hour)},
 		{ID: "01JD5B", Connector: "orders", Outcome: collection.Blocked, ExitCode: 77, StartedAt: noon.Add(-60 * time.Hour), EndedAt: noon.Add(-60 * time.Hour)},
 	}
-	sameText(t, "runs", "\n"+runsTable("", runs, noon, 80, caps{}), `
+	sameText(t, "runs", "\n"+runsTable("", runs, noon, 80, term.Caps{}), `
 RUN               CONNECTOR  STARTED        TOOK  OUTCOME    RECEIVED  EXIT
 01JD8Z6QABCDEFGH  tickets    11-21 11:42  18 min  running     559,702     -
 01JD7X            tickets    11-20 10:00  60 min  paused            0     0
@@ -252,25 +253,25 @@ RUN               CONNECTOR  STARTED        TOOK  OUTCOME    RECEIVED  EXIT
 `)
 	// Too narrow for all columns, it leaves out what says the same in each line.
 	for _, columns := range []int{0, 90} {
-		if got := runsTable("", runs, noon, columns, caps{}); !strings.Contains(got, "RECEIVED  REQUESTS  EXIT\n") || !strings.Contains(got, " 14,269 ") {
+		if got := runsTable("", runs, noon, columns, term.Caps{}); !strings.Contains(got, "RECEIVED  REQUESTS  EXIT\n") || !strings.Contains(got, " 14,269 ") {
 			t.Errorf("in %d columns the runs are\n%s\nwant their requests", columns, got)
 		}
 	}
-	sameText(t, "runs of one connector", "\n"+runsTable("tickets", runs[:2], noon, 80, caps{}), `
+	sameText(t, "runs of one connector", "\n"+runsTable("tickets", runs[:2], noon, 80, term.Caps{}), `
 RUN               STARTED        TOOK  OUTCOME  RECEIVED  REQUESTS  EXIT
 01JD8Z6QABCDEFGH  11-21 11:42  18 min  running   559,702    14,269     -
 01JD7X            11-20 10:00  60 min  paused          0         0     0
 `)
-	sameText(t, "runs in a narrow window", "\n"+runsTable("", runs[:2], noon, 36, caps{}), `
+	sameText(t, "runs in a narrow window", "\n"+runsTable("", runs[:2], noon, 36, term.Caps{}), `
 RUN               OUTCOME  EXIT
 01JD8Z6QABCDEFGH  running     -
 01JD7X            paused      0
 `)
-	if got, want := runsTable("prices", nil, noon, 80, caps{}), "prices was never run\n"; got != want {
+	if got, want := runsTable("prices", nil, noon, 80, term.Caps{}), "prices was never run\n"; got != want {
 		t.Errorf("no runs = %q, want %q", got, want)
 	}
-	for line := range strings.Lines(runsTable("", runs, noon, 80, caps{})) {
-		if width(line)-1 > 80 {
+	for line := range strings.Lines(runsTable("", runs, noon, 80, term.Caps{})) {
+		if term.Width(line)-1 > 80 {
 			t.Errorf("a line takes more than 80 columns: %q", line)
 		}
 	}
@@ -299,7 +300,7 @@ func TestViewsAreCleanAndFit(t *testing.T) {
 	owed[0].Connector = all[0].Name
 	runs := []collection.Run{{ID: "01JD8Z6QABCDEFGH", Connector: all[0].Name, Outcome: collection.Complete, Tally: collection.Tally{Records: 1 << 26}}}
 	for _, columns := range []int{50, 80, 100} {
-		for _, c := range []caps{{}, {UTF8: true}} {
+		for _, c := range []term.Caps{{}, {UTF8: true}} {
 			for name, text := range map[string]string{
 				"status": statusTable(all, noon, columns, c),
 				"detail": statusDetail(all[4], noon, columns, c),
@@ -307,7 +308,7 @@ func TestViewsAreCleanAndFit(t *testing.T) {
 				"runs":   runsTable("", runs, noon, columns, c),
 			} {
 				for line := range strings.Lines(text) {
-					if got := width(strings.TrimSuffix(line, "\n")); got > columns {
+					if got := term.Width(strings.TrimSuffix(line, "\n")); got > columns {
 						t.Errorf("%s at %d columns: a line takes %d: %q", name, columns, got, line)
 					}
 				}

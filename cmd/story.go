@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
@@ -100,8 +101,8 @@ func (s *story) saved(now time.Time) []string {
 	if s.slices == 0 {
 		return nil
 	}
-	line := s.line(now, fmt.Sprintf("saved %s of %s · %s", counted(s.slices, "slice", "slices"),
-		clean(s.stream), counted(s.records, "record", "records")))
+	line := s.line(now, fmt.Sprintf("saved %s of %s · %s", term.Counted(s.slices, "slice", "slices"),
+		term.Clean(s.stream), term.Counted(s.records, "record", "records")))
 	s.slices, s.records = 0, 0
 	return []string{line}
 }
@@ -136,24 +137,24 @@ func (s *story) begin(e collection.Event) {
 func (s *story) slowed() []string {
 	change := ""
 	if s.slower.Learned < s.slower.Previous {
-		change = rateChange(s.slower.Previous, s.slower.Learned)
+		change = term.RateChange(s.slower.Previous, s.slower.Learned)
 	}
 	text := ""
 	switch {
 	case s.throttles > 0:
-		text = "throttled by " + clean(s.provider)
+		text = "throttled by " + term.Clean(s.provider)
 		if s.throttles > 1 {
-			text += " " + count(s.throttles) + " times"
+			text += " " + term.Count(s.throttles) + " times"
 		}
-		text += ": " + clean(s.signal.Signal)
+		text += ": " + term.Clean(s.signal.Signal)
 		if after := s.signal.RetryAfter; after != nil {
-			text += fmt.Sprintf(", Retry-After %s s", decimal(*after))
+			text += fmt.Sprintf(", Retry-After %s s", term.Decimal(*after))
 		}
 		if change != "" {
 			text += ". Rate " + change
 		}
 	case change != "":
-		text = fmt.Sprintf("rate %s (%s)", change, clean(s.slower.Reason))
+		text = fmt.Sprintf("rate %s (%s)", change, term.Clean(s.slower.Reason))
 	default:
 		return nil
 	}
@@ -164,60 +165,60 @@ func (s *story) slowed() []string {
 
 // storyOf returns one event in words, or "" if it is not worth any.
 func storyOf(e collection.Event) string {
-	provider := clean(e.Provider)
+	provider := term.Clean(e.Provider)
 	switch {
 	case e.Kind == collection.RunStarted:
-		return "started run " + clean(e.Run)
+		return "started run " + term.Clean(e.Run)
 	case e.Breaker != nil:
-		return fmt.Sprintf("breaker for %s: %s -> %s (%s)", provider, e.Breaker.Previous, e.Breaker.State, withReason(clean(e.Breaker.Reason), clean(e.Breaker.Detail)))
+		return fmt.Sprintf("breaker for %s: %s -> %s (%s)", provider, e.Breaker.Previous, e.Breaker.State, withReason(term.Clean(e.Breaker.Reason), term.Clean(e.Breaker.Detail)))
 	case e.Freeze != nil && e.Freeze.Frozen:
-		return fmt.Sprintf("frozen: all calls to %s are stopped (%s)", provider, clean(e.Freeze.Reason))
+		return fmt.Sprintf("frozen: all calls to %s are stopped (%s)", provider, term.Clean(e.Freeze.Reason))
 	case e.Freeze != nil:
 		return fmt.Sprintf("released: calls to %s may leave again", provider)
 	case e.Clamp != nil:
 		return "the ceiling of " + provider + " is " + clampWords(e.Clamp)
 	case e.Gap != nil && e.Kind == collection.GapOpened:
-		return fmt.Sprintf("gap %s in %s: %s, %s", gapName(e.Gap.ID), clean(e.Stream), reasonWords(e.Gap.Reason), e.Gap.Kind)
+		return fmt.Sprintf("gap %s in %s: %s, %s", term.GapName(e.Gap.ID), term.Clean(e.Stream), reasonWords(e.Gap.Reason), e.Gap.Kind)
 	case e.Gap != nil:
-		return fmt.Sprintf("gap %s in %s is filled", gapName(e.Gap.ID), clean(e.Stream))
+		return fmt.Sprintf("gap %s in %s is filled", term.GapName(e.Gap.ID), term.Clean(e.Stream))
 	case e.Budget != nil:
 		return budgetWords(e.Budget)
 	case e.Kind == collection.LimitLearned:
 		return provider + " announces " + limitWords(e.Limit)
 	case e.Kind == collection.WarningRaised && e.Code != "":
-		return fmt.Sprintf("%s[%s] in %s: %s", e.Kind, e.Code, clean(e.Stream), clean(e.Message))
+		return fmt.Sprintf("%s[%s] in %s: %s", e.Kind, e.Code, term.Clean(e.Stream), term.Clean(e.Message))
 	case e.Kind == collection.WarningRaised, e.Kind == collection.ErrorRaised:
-		return string(e.Kind) + ": " + clean(e.Message)
+		return string(e.Kind) + ": " + term.Clean(e.Message)
 	}
 	return ""
 }
 
 // clampWords says how much of a ceiling is in force, and why.
 func clampWords(c *collection.ClampInfo) string {
-	why := "too much was refused under it"
+	why := "too many requests were refused under it"
 	if c.Ratio > c.Previous {
-		why = "little was refused under it"
+		why = "few requests were refused under it"
 	}
-	return fmt.Sprintf("%s of what is declared, was %s: %s", shareOf(c.Ratio), shareOf(c.Previous), why)
+	return fmt.Sprintf("%s of the declared ceiling, was %s: %s", term.ShareOf(c.Ratio), term.ShareOf(c.Previous), why)
 }
 
 // limitWords says an announced limit: 5,000 requests in 60 min.
 func limitWords(l *collection.LimitInfo) string {
-	text := count(int64(l.Limit)) + " " + clean(l.Unit)
+	text := term.Count(int64(l.Limit)) + " " + term.Clean(l.Unit)
 	if l.Window != nil {
-		text += " in " + span(time.Duration(*l.Window*float64(time.Second)))
+		text += " in " + term.Span(time.Duration(*l.Window*float64(time.Second)))
 	}
-	return text + fmt.Sprintf(", %s left", count(int64(l.Remaining)))
+	return text + fmt.Sprintf(", %s left", term.Count(int64(l.Remaining)))
 }
 
 func budgetWords(b *collection.BudgetInfo) string {
 	switch b.Axis {
 	case collection.RequestCap:
-		return fmt.Sprintf("the request cap is reached (%s)", count(int64(b.Limit)))
+		return fmt.Sprintf("the request cap is reached (%s)", term.Count(int64(b.Limit)))
 	case collection.WallClock:
-		return fmt.Sprintf("the time limit is reached (%s)", span(time.Duration(b.Limit*float64(time.Second))))
+		return fmt.Sprintf("the time limit is reached (%s)", term.Span(time.Duration(b.Limit*float64(time.Second))))
 	case collection.RetryBudget:
-		return fmt.Sprintf("all retries are used (%s)", count(int64(b.Limit)))
+		return fmt.Sprintf("all retries are used (%s)", term.Count(int64(b.Limit)))
 	}
 	return strings.ReplaceAll(string(b.Axis), "_", " ") + " is reached"
 }

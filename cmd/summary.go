@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/pacing/gate"
 	"collect/runner"
 	"collect/store"
 )
@@ -42,11 +44,12 @@ type summary struct {
 	RateEnd    float64
 	Learned    float64 // what the next run goes on from
 	Ceiling    float64
+	Limit      gate.Status // of the pace, at the end
 	RequestCap int64
 	State      string   // path of the database, as people write it
 	Views      []string // SQL views of the streams
 	Doubts     string   // what cannot be known of a complete walk
-	Unseen     []string // streams whose walk was only finished
+	Left       string   // the changes left to the next run, if an earlier run began what this one finished
 }
 
 // summaryOf returns the summary of run; what the run does not know is left to
@@ -60,34 +63,35 @@ func summaryOf(run collection.Run, owed []store.OwnedGap, runs int, all collecti
 }
 
 // render returns the summary for people, verdict first.
-func (s summary) render(columns int, c caps) string {
+func (s summary) render(columns int, c term.Caps) string {
 	columns = max(40, min(columns, 80))
 	var lines []string
-	lines = append(lines, wrap("", s.verdict(), columns)...)
+	lines = append(lines, term.Wrap("", s.verdict(), columns)...)
 	lines = append(lines, "", fmt.Sprintf("  %-10s  %-16s  %s", "", "this run", s.allRuns()))
 	pair := func(label, this, all string) {
 		lines = append(lines, fmt.Sprintf("  %-10s  %-16s  %s", label, this, all))
 	}
-	pair("slices", count(s.This.Slices), count(s.All.Slices))
-	pair("received", count(s.This.Records), count(s.All.Records))
-	pair("changed", count(s.This.Changed), count(s.All.Changed))
+	pair("slices", term.Count(s.This.Slices), term.Count(s.All.Slices))
+	pair("received", term.Count(s.This.Records), term.Count(s.All.Records))
+	pair("changed", term.Count(s.This.Changed), term.Count(s.All.Changed))
 	if s.All.Rejected > 0 {
-		pair("quarantine", count(s.This.Rejected), count(s.All.Rejected))
+		pair("quarantine", term.Count(s.This.Rejected), term.Count(s.All.Rejected))
 	}
 	if s.All.Older > 0 {
-		pair("older", count(s.This.Older)+" not stored", count(s.All.Older)+" not stored")
+		pair("older", term.Count(s.This.Older)+" not stored", term.Count(s.All.Older)+" not stored")
 	}
-	pair("requests", count(s.This.Requests), count(s.All.Requests))
-	pair("throttled", counted(s.This.Throttled, "time", "times"), counted(s.All.Throttled, "time", "times"))
+	pair("requests", term.Count(s.This.Requests), term.Count(s.All.Requests))
+	pair("throttled", term.Counted(s.This.Throttled, "time", "times"), term.Counted(s.All.Throttled, "time", "times"))
 	lines = append(lines, "")
 
 	fact := func(label, text string) {
 		if text != "" {
-			lines = append(lines, wrap(fmt.Sprintf("  %-10s  ", label), text, columns)...)
+			lines = append(lines, term.Wrap(fmt.Sprintf("  %-10s  ", label), text, columns)...)
 		}
 	}
 	fact("time", s.timeWords())
 	fact("rate", s.rateWords())
+	fact("limited by", limitText(&s.Limit, s.now()))
 	fact("gaps", s.gapWords())
 	fact("saved to", s.savedWords())
 	if next := s.next(); next != "" {
@@ -99,69 +103,69 @@ func (s summary) render(columns int, c caps) string {
 		fact("", retryCommand(s.Connector, s.Flags))
 	}
 	for i, line := range lines {
-		lines[i] = c.text(strings.TrimRight(line, " "))
+		lines[i] = c.Text(strings.TrimRight(line, " "))
 	}
 	text := strings.Join(lines, "\n") + "\n"
 	word, rest, _ := strings.Cut(text, ":")
-	return c.paint(outcomeColor(s.Outcome), word) + ":" + rest
+	return c.Paint(outcomeColor(s.Outcome), word) + ":" + rest
 }
 
 // verdict is what is said first: what the run came to, and that nobody
 // answered, if a later run is to go on as if nothing had been wrong.
 func (s summary) verdict() string {
 	verdict := s.outcomeWords()
-	if success := s.Outcome == collection.Complete || s.Outcome == collection.NothingNew; success && len(s.Unseen) > 0 {
-		verdict += fmt.Sprintf(" That is what an earlier run began: what is new in %s since then is for the next run.", clean(strings.Join(s.Unseen, ", ")))
-	}
 	goesOn := s.Outcome == collection.Deferred || s.Outcome == collection.Waiting
 	if goesOn && unanswered(collection.Run{Metrics: s.Metrics, Tally: s.This}) {
-		verdict += " But " + withReason(noneOf(s.This.Requests), clean(s.Trouble)) + "."
+		verdict += " But " + withReason(noneOf(s.This.Requests), term.Clean(s.Trouble)) + "."
 	}
 	return verdict
 }
 
 func (s summary) outcomeWords() string {
-	name, provider := clean(s.Connector), clean(s.Provider)
+	name, provider := term.Clean(s.Connector), term.Clean(s.Provider)
 	if provider == "" {
 		provider = "the provider"
 	}
 	switch s.Outcome {
 	case collection.Complete:
-		if s.Doubts != "" {
-			return fmt.Sprintf("complete as far as %s can tell: %s. %s new or changed.", provider, s.Doubts, counted(s.This.Changed, "record", "records"))
+		if s.Left != "" {
+			return fmt.Sprintf("complete: %s finished the walk that was begun, %s new or changed; %s.", name, term.Counted(s.This.Changed, "record", "records"), s.Left)
 		}
-		return fmt.Sprintf("complete: %s is up to date, %s new or changed.", name, counted(s.This.Changed, "record", "records"))
+		if s.Doubts != "" {
+			return fmt.Sprintf("complete as far as %s can tell: %s. %s new or changed.", provider, s.Doubts, term.Counted(s.This.Changed, "record", "records"))
+		}
+		return fmt.Sprintf("complete: %s is up to date, %s new or changed.", name, term.Counted(s.This.Changed, "record", "records"))
 	case collection.NothingNew:
-		if s.Doubts != "" && s.All.Records == 0 {
-			return fmt.Sprintf("nothing came: %s.", s.Doubts)
+		if s.Left != "" {
+			return fmt.Sprintf("nothing new: %s finished the walk that was begun; %s.", name, s.Left)
 		}
 		return s.nothingNew(provider)
 	case collection.Deferred:
 		if s.Held != "" && !s.NextAt.IsZero() {
-			why := clean(s.Held)
+			why := term.Clean(s.Held)
 			if s.Reason == collection.WallClock {
 				why = "nothing more can leave before its time limit: " + why
 			}
-			return fmt.Sprintf("paused: %s goes on later: %s. Nothing is lost.", name, why)
+			return fmt.Sprintf("paused: %s goes on later: %s. What was saved is safe.", name, why)
 		}
 		switch s.Reason {
 		case collection.RequestCap:
 			if s.RequestCap > 0 {
-				return fmt.Sprintf("paused: %s reached its request cap (%s). Nothing is lost.", name, count(s.RequestCap))
+				return fmt.Sprintf("paused: %s reached its request cap (%s). What was saved is safe.", name, term.Count(s.RequestCap))
 			}
-			return fmt.Sprintf("paused: %s reached its request cap. Nothing is lost.", name)
+			return fmt.Sprintf("paused: %s reached its request cap. What was saved is safe.", name)
 		case collection.WallClock:
-			return fmt.Sprintf("paused: %s reached its time limit. Nothing is lost.", name)
+			return fmt.Sprintf("paused: %s reached its time limit. What was saved is safe.", name)
 		case collection.RetryBudget:
-			return fmt.Sprintf("paused: %s used all its retries. Nothing is lost.", name)
+			return fmt.Sprintf("paused: %s used all its retries. What was saved is safe.", name)
 		}
-		return fmt.Sprintf("paused: %s has planned work left. Nothing is lost.", name)
+		return fmt.Sprintf("paused: %s has planned work left. What was saved is safe.", name)
 	case collection.Waiting:
 		why := "pieces are owed that " + provider + " could not give now"
 		if s.Reason != "" {
 			why = reasonWords(s.Reason)
 		}
-		return fmt.Sprintf("waiting: %s goes on later: %s. Nothing is lost.", name, why)
+		return fmt.Sprintf("waiting: %s goes on later: %s. What was saved is safe.", name, why)
 	case collection.Blocked:
 		why := s.leftWords()
 		if s.Reason != "" && s.Reason.Kind() == collection.Stuck {
@@ -169,7 +173,7 @@ func (s summary) outcomeWords() string {
 		}
 		return fmt.Sprintf("blocked: %s needs you: %s.", name, why)
 	case collection.RunInterrupted:
-		return fmt.Sprintf("interrupted: %s was asked to stop. Nothing is lost.", name)
+		return fmt.Sprintf("interrupted: %s was asked to stop. What was saved is safe.", name)
 	}
 	if s.Lost != "" {
 		return fmt.Sprintf("failed: %s did not come to its end, and %s.", name, s.Lost)
@@ -179,8 +183,12 @@ func (s summary) outcomeWords() string {
 
 // nothingNew says that a run found nothing to store.
 func (s summary) nothingNew(provider string) string {
-	if s.Runs <= 1 {
-		return "nothing new: " + provider + " returned no records."
+	if s.All.Records == 0 {
+		said := " returned no record"
+		if s.Runs > 1 {
+			said = " has returned no record in any run"
+		}
+		return "nothing came: " + provider + said + ". If it has some, look at `get`, `records` and `query` in the connector file: an API may answer a parameter that it does not know with an empty list."
 	}
 	return "nothing new: no records changed since the last run."
 }
@@ -191,7 +199,7 @@ func (s summary) leftWords() string {
 	if n := owedKinds(s.Owed)[collection.Stuck]; n == 1 {
 		parts = append(parts, "1 gap is stuck")
 	} else if n > 1 {
-		parts = append(parts, count(int64(n))+" gaps are stuck")
+		parts = append(parts, term.Count(int64(n))+" gaps are stuck")
 	}
 	if s.This.Rejected > 0 {
 		parts = append(parts, quarantineWords(s.This.Rejected))
@@ -205,11 +213,11 @@ func (s summary) leftWords() string {
 func outcomeColor(o collection.Outcome) string {
 	switch o {
 	case collection.Complete, collection.NothingNew:
-		return green
+		return term.Green
 	case collection.Blocked, collection.Failed, collection.Abandoned:
-		return red
+		return term.Red
 	case collection.Waiting:
-		return yellow
+		return term.Yellow
 	}
 	return ""
 }
@@ -218,7 +226,7 @@ func (s summary) allRuns() string {
 	if s.Runs == 1 {
 		return "all runs (1)"
 	}
-	return fmt.Sprintf("all %s runs", count(int64(s.Runs)))
+	return fmt.Sprintf("all %s runs", term.Count(int64(s.Runs)))
 }
 
 // waitCauses lists the causes of waits in the order they are told.
@@ -234,7 +242,7 @@ func (s summary) waitCauseWords(cause collection.WaitCause) string {
 		return "ceiling used up"
 	case collection.WaitRetryAfter:
 		if s.Provider != "" {
-			return clean(s.Provider) + " asked us to wait"
+			return term.Clean(s.Provider) + " asked us to wait"
 		}
 		return "asked to wait"
 	case collection.WaitBackoff:
@@ -242,7 +250,7 @@ func (s summary) waitCauseWords(cause collection.WaitCause) string {
 	case collection.WaitBreaker:
 		return "breaker open"
 	case collection.WaitReserve:
-		return "quota left for people"
+		return "quota used up"
 	}
 	return string(cause)
 }
@@ -258,13 +266,13 @@ func (s summary) timeWords() string {
 	rest := took
 	for _, cause := range waitCauses {
 		if d := s.Waited[cause]; d >= 100*time.Millisecond {
-			parts = append(parts, s.waitCauseWords(cause)+" "+span(tenth(d)))
+			parts = append(parts, s.waitCauseWords(cause)+" "+term.Span(term.Tenth(d)))
 		}
 		rest -= s.Waited[cause]
 	}
-	text := span(tenth(took))
+	text := term.Span(term.Tenth(took))
 	if rest >= 0 {
-		parts = append([]string{"fetching and saving " + span(tenth(rest))}, parts...)
+		parts = append([]string{"fetching and saving " + term.Span(term.Tenth(rest))}, parts...)
 	} else {
 		text += ", side by side"
 	}
@@ -275,7 +283,7 @@ func (s summary) rateWords() string {
 	if s.RateEnd <= 0 {
 		return ""
 	}
-	paces := rates(s.RateStart, s.RateEnd, s.Ceiling, s.Learned)
+	paces := term.Rates(s.RateStart, s.RateEnd, s.Ceiling, s.Learned)
 	text := "ended " + paces[1]
 	if s.RateStart > 0 {
 		text = "started " + paces[0] + ", " + text
@@ -300,15 +308,15 @@ func (s summary) gapWords() string {
 	var parts []string
 	for _, kind := range []collection.Kind{collection.Stuck, collection.Pressure, collection.Planned} {
 		if n := byKind[kind]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", count(int64(n)), kind))
+			parts = append(parts, fmt.Sprintf("%s %s", term.Count(int64(n)), kind))
 		}
 	}
 	text := "none owed"
 	if owed > 0 {
-		text = fmt.Sprintf("%s owed: %s", count(int64(owed)), strings.Join(parts, ", "))
+		text = fmt.Sprintf("%s owed: %s", term.Count(int64(owed)), strings.Join(parts, ", "))
 	}
 	if gone := len(s.Owed) - owed; gone > 0 {
-		text += fmt.Sprintf("; %s gone for good", count(int64(gone)))
+		text += fmt.Sprintf("; %s gone for good", term.Count(int64(gone)))
 	}
 	old := func(g store.OwnedGap) bool {
 		return runner.OfBefore(collection.Run{Reason: s.Reason, Tally: s.This}, g.Gap)
@@ -324,7 +332,7 @@ func (s summary) savedWords() string {
 		return ""
 	}
 	if len(s.Views) == 0 {
-		return clean(s.State)
+		return term.Clean(s.State)
 	}
 	views := slices.Clone(s.Views)
 	if len(views) > 3 {
@@ -334,7 +342,7 @@ func (s summary) savedWords() string {
 	if len(s.Views) == 1 {
 		noun = "view "
 	}
-	return fmt.Sprintf("%s (%s%s)", clean(s.State), noun, clean(strings.Join(views, ", ")))
+	return fmt.Sprintf("%s (%s%s)", term.Clean(s.State), noun, term.Clean(strings.Join(views, ", ")))
 }
 
 // next says who goes on, and how. A run that is complete needs no word.
@@ -345,12 +353,12 @@ func (s summary) next() string {
 		return ""
 	case collection.Deferred:
 		if !s.NextAt.IsZero() {
-			return fmt.Sprintf("no request leaves before %s; a run after that continues by itself", at(s.NextAt, s.now()))
+			return fmt.Sprintf("no request leaves before %s; a run after that continues by itself", term.At(s.NextAt, s.now()))
 		}
 		return "the next run continues by itself; now: " + resume
 	case collection.Waiting:
 		if until := firstWait(s.Owed, s.now()); !until.IsZero() {
-			return fmt.Sprintf("a run after %s continues by itself", at(until, s.now()))
+			return fmt.Sprintf("a run after %s continues by itself", term.At(until, s.now()))
 		}
 		if slices.ContainsFunc(s.Owed, func(g store.OwnedGap) bool { return g.Reason == collection.CircuitOpen && g.NotBefore.IsZero() }) {
 			return "no time ends this: an operator holds the breaker; once it is released: " + resume
@@ -426,12 +434,15 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		RateEnd   *float64                `json:"rate_end_per_second"`
 		Ceiling   *float64                `json:"ceiling_per_second"`
 		Learned   *float64                `json:"learned_per_second"`
+		Limit     *constraintLine         `json:"limit"`
 		Metrics   *metricsLine            `json:"metrics"`
 		Resume    string                  `json:"resume_command"`
 		Moved     bool                    `json:"checkpoint_moved"`
+		Left      *string                 `json:"left_for_next_run"` // where an earlier run began what this one finished
 	}{
 		s.Outcome, textOrNull(string(s.Reason)), stamp(s.NextAt), s.ExitCode, s.Mode, stamp(s.Started), stamp(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owedKinds(s.Owed), len(s.Owed) - owedCount(s.Owed),
-		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), orNull(s.Learned), metricsLineOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
+		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), orNull(s.Learned), limitLine(&s.Limit), metricsLineOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
+		textOrNull(s.Left),
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/store"
 )
@@ -29,8 +30,8 @@ func paused() summary {
 }
 
 func TestSummary(t *testing.T) {
-	sameText(t, "paused", "\n"+paused().render(80, caps{UTF8: true}), `
-paused: tickets reached its request cap (20,000). Nothing is lost.
+	sameText(t, "paused", "\n"+paused().render(80, term.Caps{UTF8: true}), `
+paused: tickets reached its request cap (20,000). What was saved is safe.
 
               this run          all 4 runs
   slices      193               591
@@ -50,8 +51,9 @@ paused: tickets reached its request cap (20,000). Nothing is lost.
 `)
 	sameText(t, "first and empty", "\n"+summary{
 		Connector: "tickets", Outcome: collection.NothingNew, Started: noon, Ended: noon.Add(2100 * time.Millisecond), Runs: 1,
-	}.render(80, caps{}), `
-nothing new: the provider returned no records.
+	}.render(80, term.Caps{}), `
+nothing came: the provider returned no record. If it has some, look at `+"`get`,\n`records` and `query`"+` in the connector file: an API may answer a parameter that
+it does not know with an empty list.
 
               this run          all runs (1)
   slices      0                 0
@@ -68,7 +70,7 @@ nothing new: the provider returned no records.
 	s.Owed = gaps(collection.Forbidden, collection.BadPage, collection.RateLimited, collection.RequestCap, collection.Gone)
 	s.This.Rejected, s.All.Rejected = 2, 5
 	s.State, s.RateEnd = "", 0
-	sameText(t, "blocked, side by side, 50 columns", "\n"+s.render(50, caps{}), `
+	sameText(t, "blocked, side by side, 50 columns", "\n"+s.render(50, term.Caps{}), `
 blocked: tickets needs you: 2 gaps are stuck, and
 2 records are in quarantine.
 
@@ -101,13 +103,13 @@ func TestVerdictSentences(t *testing.T) {
 	}{
 		{collection.Complete, "", "complete: tickets is up to date, 559,000 records new or changed.", ""},
 		{collection.NothingNew, "", "nothing new: no records changed since the last run.", ""},
-		{collection.Deferred, collection.WallClock, "paused: tickets reached its time limit. Nothing is lost.", "the next run continues by itself; now: collect resume tickets"},
-		{collection.Deferred, collection.RetryBudget, "paused: tickets used all its retries. Nothing is lost.", "the next run continues by itself; now: collect resume tickets"},
-		{collection.Deferred, "", "paused: tickets has planned work left. Nothing is lost.", "the next run continues by itself; now: collect resume tickets"},
-		{collection.Waiting, collection.RetryAfter, "waiting: tickets goes on later: provider asked to wait. Nothing is lost.", "a run after 14:00 UTC continues by itself"},
-		{collection.Waiting, "", "waiting: tickets goes on later: pieces are owed that acme could not give now. Nothing is lost.", "a run after 14:00 UTC continues by itself"},
+		{collection.Deferred, collection.WallClock, "paused: tickets reached its time limit. What was saved is safe.", "the next run continues by itself; now: collect resume tickets"},
+		{collection.Deferred, collection.RetryBudget, "paused: tickets used all its retries. What was saved is safe.", "the next run continues by itself; now: collect resume tickets"},
+		{collection.Deferred, "", "paused: tickets has planned work left. What was saved is safe.", "the next run continues by itself; now: collect resume tickets"},
+		{collection.Waiting, collection.RetryAfter, "waiting: tickets goes on later: provider asked to wait. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
+		{collection.Waiting, "", "waiting: tickets goes on later: pieces are owed that acme could not give now. What was saved is safe.", "a run after 14:00 UTC continues by itself"},
 		{collection.Blocked, collection.Auth, "blocked: tickets needs you: token was rejected.", "see what and why: collect gaps tickets"},
-		{collection.RunInterrupted, collection.Interrupted, "interrupted: tickets was asked to stop. Nothing is lost.", "collect resume tickets"},
+		{collection.RunInterrupted, collection.Interrupted, "interrupted: tickets was asked to stop. What was saved is safe.", "collect resume tickets"},
 		{collection.Failed, "", "failed: tickets did not come to its end. What was saved is safe.", "collect resume tickets"},
 	}
 	for _, test := range tests {
@@ -131,9 +133,9 @@ func TestNobodyAnswered(t *testing.T) {
 		metrics collection.Metrics
 		want    string
 	}{
-		{collection.Metrics{FailedRequests: 3}, "paused: tickets reached its time limit. Nothing is lost. But none of 12 requests got a usable answer."},
-		{collection.Metrics{FailedRequests: 3, CompletedRequests: 1}, "paused: tickets reached its time limit. Nothing is lost."},
-		{collection.Metrics{}, "paused: tickets reached its time limit. Nothing is lost."}, // not known
+		{collection.Metrics{FailedRequests: 3}, "paused: tickets reached its time limit. What was saved is safe. But none of 12 requests got a usable answer."},
+		{collection.Metrics{FailedRequests: 3, CompletedRequests: 1}, "paused: tickets reached its time limit. What was saved is safe."},
+		{collection.Metrics{}, "paused: tickets reached its time limit. What was saved is safe."}, // not known
 	} {
 		if s.Metrics = test.metrics; s.verdict() != test.want {
 			t.Errorf("%+v: %q, want %q", test.metrics, s.verdict(), test.want)
@@ -152,8 +154,8 @@ func TestSummaryJSON(t *testing.T) {
 		`"this_run":{"slices":193,"records":559702,"records_changed":559000,"records_quarantined":0,"records_older":0,"requests":14269,"retries":0,"throttled":9,"gaps_opened":0,"gaps_filled":0},` +
 		`"overall":{"runs":4,"slices":591,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
 		`"gaps_owed":{"planned":1,"provider":0,"stuck":0},"gone":0,` +
-		`"rate_start_per_second":3.2,"rate_end_per_second":1.8,"ceiling_per_second":4,"learned_per_second":3.6,"metrics":null,` +
-		`"resume_command":"collect resume tickets","checkpoint_moved":true}`
+		`"rate_start_per_second":3.2,"rate_end_per_second":1.8,"ceiling_per_second":4,"learned_per_second":3.6,"limit":null,"metrics":null,` +
+		`"resume_command":"collect resume tickets","checkpoint_moved":true,"left_for_next_run":null}`
 	sameText(t, "json", string(got), want)
 
 	unknown, err := json.Marshal(summary{})
@@ -173,9 +175,9 @@ func TestSummaryFits(t *testing.T) {
 	for _, outcome := range []collection.Outcome{collection.Complete, collection.Deferred, collection.Blocked, collection.Waiting, collection.Failed} {
 		s.Outcome = outcome
 		for _, columns := range []int{50, 80, 100} {
-			text := s.render(columns, caps{})
+			text := s.render(columns, term.Caps{})
 			for line := range strings.Lines(text) {
-				if got := width(strings.TrimSuffix(line, "\n")); got > min(columns, 80) {
+				if got := term.Width(strings.TrimSuffix(line, "\n")); got > min(columns, 80) {
 					t.Errorf("%s at %d columns: a line takes %d: %q", outcome, columns, got, line)
 				}
 			}
@@ -202,7 +204,7 @@ func TestGitHub(t *testing.T) {
 	}
 	s := paused()
 	s.Connector = "a|b<c>_d"
-	if got, want := s.markdown(), "**paused: a\\|b&lt;c>\\_d reached its request cap (20,000). Nothing is lost.**"; !strings.HasPrefix(got, want) {
+	if got, want := s.markdown(), "**paused: a\\|b&lt;c>\\_d reached its request cap (20,000). What was saved is safe.**"; !strings.HasPrefix(got, want) {
 		t.Errorf("markdown = %q, want %q...", got, want)
 	}
 	if got, want := githubGroup("tickets\n", "lines\n"), "::group::tickets\nlines\n::endgroup::\n"; got != want {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/runner"
@@ -21,7 +22,7 @@ func unanswered(r collection.Run) bool {
 
 // noneOf says it of a run that sent n requests.
 func noneOf(n int64) string {
-	return "none of " + counted(n, "request", "requests") + " got a usable answer"
+	return "none of " + term.Counted(n, "request", "requests") + " got a usable answer"
 }
 
 // gotNothing is what cron hears of a run that got not one answer and goes on by
@@ -69,7 +70,7 @@ func troubleOf(stops []runner.Stopped) string {
 func lastTrouble(owed []store.OwnedGap) string {
 	for _, gap := range slices.Backward(owed) {
 		if gap.Detail != "" && gap.Reason.Kind() != collection.Stuck {
-			return clean(gap.Detail)
+			return term.Clean(gap.Detail)
 		}
 	}
 	return ""
@@ -77,5 +78,5 @@ func lastTrouble(owed []store.OwnedGap) string {
 
 // failureWords says what opened the breaker.
 func failureWords(f gate.Failure, now time.Time) string {
-	return cmp.Or(clean(f.Words(at(f.At, now))), "too many of the latest requests failed")
+	return cmp.Or(term.Clean(f.Words(term.At(f.At, now))), "too many of the latest requests failed")
 }

@@ -101,9 +101,10 @@ type model struct {
 
 	Cells    []cell // oldest first
 	RateNow  float64
-	Pace     float64 // in force; 0: not paced, or not known
-	Learned  float64 // what a later run goes on from; 0: not known
-	Ceiling  float64 // 0: none
+	Pace     float64     // in force; 0: not paced, or not known
+	Learned  float64     // what a later run goes on from; 0: not known
+	Ceiling  float64     // 0: none
+	Limit    gate.Status // of the pace
 	Breaker  string
 	Failure  string // what opened it; "" if that is not known
 	Requests int64
@@ -191,7 +192,7 @@ func (v *view) Sample(now time.Time, t Totals) {
 
 	m.Requests, m.Cap = t.Requests, t.RequestCap
 	m.Retries, m.RetryCap, m.Metrics = t.Retries, t.RetryCap, t.Metrics
-	m.Pace, m.Learned, m.Ceiling = t.Pace.PerSecond, t.Pace.Learned, 0
+	m.Pace, m.Learned, m.Ceiling, m.Limit = t.Pace.PerSecond, t.Pace.Learned, 0, t.Pace
 	if t.Pace.Ceiling != nil {
 		m.Ceiling = *t.Pace.Ceiling
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/gate"
 )
@@ -57,12 +58,12 @@ func TestSparkIsBlankWithoutRequests(t *testing.T) {
 	cells := []cell{{Requests: 1}, {}, {Requests: 1000}, {Throttled: true}, {Requests: 500}}
 	tests := []struct {
 		n            int
-		c            caps
+		c            term.Caps
 		spark, marks string
 	}{
-		{7, caps{UTF8: true}, "▁ █ ▄  ", "···×·  "},
-		{3, caps{UTF8: true}, "█ ▄", "·×·"},
-		{5, caps{}, "_ @ =", "...x."},
+		{7, term.Caps{UTF8: true}, "▁ █ ▄  ", "···×·  "},
+		{3, term.Caps{UTF8: true}, "█ ▄", "·×·"},
+		{5, term.Caps{}, "_ @ =", "...x."},
 	}
 	for _, test := range tests {
 		if got := spark(cells, test.n, test.c); got != test.spark {
@@ -78,16 +79,16 @@ func TestBar(t *testing.T) {
 	tests := []struct {
 		done, total int64
 		n           int
-		c           caps
+		c           term.Caps
 		want        string
 	}{
-		{0, 4, 8, caps{UTF8: true}, "░░░░░░░░"},
-		{1, 4, 8, caps{UTF8: true}, "██░░░░░░"},
-		{3, 4, 8, caps{}, "######.."},
-		{4, 4, 8, caps{}, "########"},
-		{5, 4, 8, caps{}, "########"}, // more parents came than were counted
-		{5, 0, 8, caps{}, ""},
-		{3, 1 << 40, 8, caps{}, "........"},
+		{0, 4, 8, term.Caps{UTF8: true}, "░░░░░░░░"},
+		{1, 4, 8, term.Caps{UTF8: true}, "██░░░░░░"},
+		{3, 4, 8, term.Caps{}, "######.."},
+		{4, 4, 8, term.Caps{}, "########"},
+		{5, 4, 8, term.Caps{}, "########"}, // more parents came than were counted
+		{5, 0, 8, term.Caps{}, ""},
+		{3, 1 << 40, 8, term.Caps{}, "........"},
 	}
 	for _, test := range tests {
 		if got := bar(test.done, test.total, test.n, test.c); got != test.want {
@@ -102,7 +103,7 @@ func TestCellsFollowTheClock(t *testing.T) {
 	v := &view{}
 	v.Sample(noon, Totals{Requests: 3})
 	v.Sample(noon.Add(4*sparkCell), Totals{Requests: 5})
-	if got, want := spark(v.Frame(noon.Add(6*sparkCell)).Cells, 8, caps{UTF8: true}), "█   ▆   "; got != want {
+	if got, want := spark(v.Frame(noon.Add(6*sparkCell)).Cells, 8, term.Caps{UTF8: true}), "█   ▆   "; got != want {
 		t.Errorf("cells = %q, want %q", got, want)
 	}
 	v.Sample(noon.Add(-time.Hour), Totals{Requests: 9}) // the clock stepped back

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
@@ -69,7 +70,7 @@ func (w *warnings) problems(sc scene) []problem {
 			Headline: e.Message, At: sc.place(), Saved: "every record that was sent",
 		}
 		if kind.times > 1 {
-			p.Note = fmt.Sprintf("%s of this run say so in this stream; this is the first", counted(int64(kind.times), "warning", "warnings"))
+			p.Note = fmt.Sprintf("%s of this run say so in this stream; this is the first", term.Counted(int64(kind.times), "warning", "warnings"))
 		}
 		problems = append(problems, p)
 	}

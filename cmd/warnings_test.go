@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"collect/cmd/internal/term"
 	"collect/collection"
 )
 
@@ -27,7 +28,7 @@ func TestWarnings(t *testing.T) {
 	}
 	var got strings.Builder
 	for _, p := range w.problems(here) {
-		got.WriteString(p.render(80, caps{}))
+		got.WriteString(p.render(80, term.Caps{}))
 	}
 	want := "warning[W0612]: `since` is ignored\n" +
 		"  at     tickets/issues\n" +

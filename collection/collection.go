@@ -18,6 +18,7 @@
 package collection
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -162,6 +163,9 @@ type Checkpoint struct {
 	Evidence Evidence // of the newest pass; zero for a walk that one page ends and says nothing of
 }
 
+// Begun returns the commit that began the newest pass of a walk.
+func (c Checkpoint) Begun() int64 { return cmp.Or(c.Evidence.Pass, c.Commit) }
+
 // A Record is one thing a provider gave, with its bytes as they came.
 type Record struct {
 	Key  string // unique in the stream
@@ -184,6 +188,7 @@ func (m Mark) After(o Mark) bool { return m.Scale == o.Scale && m.Value > o.Valu
 type Parent struct {
 	Partition Partition // of its own stream
 	Record
+	Commit int64 // that stored these bytes
 }
 
 // A Rejected is a record that cannot be stored under a key. It is kept in

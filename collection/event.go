@@ -116,7 +116,7 @@ const (
 	WaitRetryAfter WaitCause = "retry_after"
 	WaitBackoff    WaitCause = "backoff"
 	WaitBreaker    WaitCause = "breaker"
-	WaitReserve    WaitCause = "reserve" // what is left of a limit is for people
+	WaitReserve    WaitCause = "reserve" // nothing is left of a limit, or only what is for people
 )
 
 // WaitInfo describes a wait before an attempt.

@@ -152,8 +152,14 @@ func (s *Slice) shows(last string) bool {
 }
 
 // BeginsPass reports whether s is the first slice of a pass. Its From is that of
-// the pass before if its walk begins anew.
-func (s *Slice) BeginsPass() bool { return s.Told.First || s.From.Token == "" || s.From.Done }
+// the pass before if its walk begins anew. A pass over partitions is numbered by
+// the version of the stream's own place.
+func (s *Slice) BeginsPass() bool {
+	if s.Partition == "" && s.Next.Version != "" {
+		return s.From.Version != s.Next.Version
+	}
+	return s.Told.First || s.From.Token == "" || s.From.Done
+}
 
 // Tracked reports whether the keys of the slice are told from those that its
 // pass delivered before: a pass of one page has no page before.
@@ -179,7 +185,7 @@ func (e Evidence) Contradiction() string {
 	case e.Holes > 0:
 		return ""
 	case e.Tied && e.Again > e.Replaced:
-		return fmt.Sprintf("%d of %d records with the same mark came twice, unchanged: the provider does not order them, and others may have been left out. Sort the list by an id, and say order: none with a lookback",
+		return fmt.Sprintf("%d of %d records with the same mark came twice, unchanged: the provider sends records with equal marks in a changing order, so that others may have been left out. Sort the list by an id (`query`), and give `since` order: none and a lookback",
 			e.Again-e.Replaced, e.Records)
 	case e.End == "":
 		return "" // the total is of what is still to come, too
@@ -195,7 +201,7 @@ func (e Evidence) moved() string {
 	case e.Torn > 0:
 		return fmt.Sprintf("%d of %d pages did not begin where the page before them ended: records were deleted or moved while the list was read", e.Torn, e.Seams)
 	case e.Fell > 0 && e.Counted:
-		return fmt.Sprintf("%s fell from %d to %d while the list was read, and what stood behind a deleted record moved to a page that was read before", e.By, e.First, e.Total)
+		return fmt.Sprintf("%s fell from %d to %d while the list was read, so that records may have moved to a page that was read before", e.By, e.First, e.Total)
 	}
 	return ""
 }
@@ -210,11 +216,11 @@ func (e Evidence) short() string {
 	what := "came"
 	switch {
 	case e.Partial && 0 < e.Stored && e.Stored < e.Whole:
-		return fmt.Sprintf("the provider said %d when the walk asked for everything, and %d are stored; if it counts something else, the stream says so: total: ignore", e.Whole, e.Stored)
+		return fmt.Sprintf("the provider said that it has %d records, and %d are stored; if its total counts something else, give the stream total: ignore", e.Whole, e.Stored)
 	case e.By == "", e.Partial && e.Stored == 0:
 		return ""
 	case e.InPages && e.First == 1 && e.Pages > 1 && e.Total == e.Pages:
-		return fmt.Sprintf("%s says 1 on the first page and %d on page %d: it may be the number of the page", e.By, e.Total, e.Pages)
+		return fmt.Sprintf("%s says 1 on the first page and %d on page %d: it may be the number of the page, and not of all pages", e.By, e.Total, e.Pages)
 	case e.InPages:
 		had, what = e.Pages, "pages came"
 	case e.Partial && 2*e.First >= e.Stored:
@@ -223,7 +229,7 @@ func (e Evidence) short() string {
 	if had >= e.First {
 		return ""
 	}
-	return fmt.Sprintf("%s says %d, and %d %s; if it counts something else, the stream says so: total: ignore", e.By, e.First, had, what)
+	return fmt.Sprintf("%s says %d, but only %d %s; if it counts something else, give the stream total: ignore", e.By, e.First, had, what)
 }
 
 // Doubt says what cannot be known of a walk that is complete as far as can be
@@ -246,11 +252,11 @@ const fewerOf = 20
 func (e Evidence) Warnings() (warnings []Warning) {
 	// A list that shrinks is told of once: the next walk is compared with this one.
 	if n := e.Distinct(); !e.Partial && e.Holes == 0 && e.Before >= fewerOf && 4*n < e.Before {
-		warnings = append(warnings, Warning{FarFewer, fmt.Sprintf("%d records came, and the walk before had %d", n, e.Before)})
+		warnings = append(warnings, Warning{FarFewer, fmt.Sprintf("the walk before had %d records, and this one has %d", e.Before, n)})
 	}
 	// Moves and updates during a walk explain a few.
 	if e.Replaced >= 10 && 20*e.Replaced >= e.Records {
-		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records replaced another one of the same walk: `key` may not be unique to a record", e.Replaced, e.Records)})
+		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records replaced another record of the same walk: `key` may not be unique", e.Replaced, e.Records)})
 	}
 	return warnings
 }

@@ -138,16 +138,3 @@ func (g Gap) Kind() Kind {
 func (g Gap) Revived() bool {
 	return g.State != GapDead && g.Attempts == 0 && !g.TriedAt.IsZero() && !g.Reason.EndsRun()
 }
-
-// MaxGapAttempts is the number of failed recoveries after which a gap is not
-// tried again by itself.
-const MaxGapAttempts = 8
-
-// Rank orders gaps for recovery, lowest first, then by last attempt and id:
-// a gap waits longer the more often it failed, and less the older it is, so
-// that neither a poisoned gap nor a long queue starves another. (One attempt
-// weighs as much as 15 minutes of age; both count up to 8.)
-func (g Gap) Rank(now time.Time) int {
-	age := int(max(0, now.Sub(g.OpenedAt)) / (15 * time.Minute))
-	return min(g.Attempts, 8) - min(8, age)
-}

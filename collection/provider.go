@@ -184,16 +184,19 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-type streamKey struct{}
+type placeKey struct{}
 
-// WithStream returns a context for requests on behalf of stream, for the
-// rules and events of the client.
-func WithStream(ctx context.Context, stream string) context.Context {
-	return context.WithValue(ctx, streamKey{}, stream)
+// WithPlace returns a context for requests on behalf of a place, for the rules
+// and events of the client.
+func WithPlace(ctx context.Context, at Place) context.Context {
+	return context.WithValue(ctx, placeKey{}, at)
+}
+
+// PlaceOf returns the place that ctx was made for; the zero place if for none.
+func PlaceOf(ctx context.Context) Place {
+	at, _ := ctx.Value(placeKey{}).(Place)
+	return at
 }
 
 // StreamOf returns the stream that ctx was made for, or "".
-func StreamOf(ctx context.Context) string {
-	stream, _ := ctx.Value(streamKey{}).(string)
-	return stream
-}
+func StreamOf(ctx context.Context) string { return PlaceOf(ctx).Stream }

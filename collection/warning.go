@@ -14,6 +14,10 @@ const (
 	RefusedBeside WarningCode = "W0613" // a page with records that says that something failed
 )
 
+// MeetsApart is the warning of a run that other runs of its account find only if
+// they have the same temporary folder. It is about no data.
+const MeetsApart WarningCode = "W0614"
+
 // Contradicts reports whether a warning is about data that may not be what the
 // provider has, so that a run which has to be sure of it is no success.
 func (c WarningCode) Contradicts() bool {

@@ -12,6 +12,10 @@ import (
 	"collect/pacing/response"
 )
 
+// dayWait is the shortest wait for which a day's quota is believed to come back. A
+// shorter one is that of the minute's quota, which Gemini names beside it.
+const dayWait = 5 * time.Minute
+
 // judge turns a complete response into an answer: by the connector's own
 // rules, or else by status, headers and the codes of known providers.
 func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer {
@@ -30,6 +34,9 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 	if g.holdsSecret(r.Route) { // kept, under the name that the provider gave it
 		r.Route = ""
 	}
+	if g.holdsSecret(r.Reason) {
+		r.Reason = ""
+	}
 	switch verdict {
 	case collection.Accept:
 		r.Class = response.OK
@@ -42,8 +49,12 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 		r.Class = response.Transient
 	}
 	a := answer{status: resp.StatusCode, reading: r, outcome: gate.Outcome{Signal: signalOf(r.Class, resp.StatusCode), Hold: r.Hold}}
+	if r.Class == response.QuotaUsed && r.Period >= 24*time.Hour && r.Hold < dayWait {
+		a.outcome.Hold = -1
+	}
 	a.outcome.Weak = resp.StatusCode == http.StatusServiceUnavailable && r.Hold < 0
-	a.outcome.Windows, a.outcome.MaxRate = r.Windows, r.MaxRate
+	a.outcome.Overdue = resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusBadGateway
+	a.outcome.Windows, a.outcome.MaxRate = r.Windows, r.Pace
 	a.outcome.Key, a.outcome.Wide = r.Route, wide(r)
 	switch verdict {
 	case collection.OpenGap, collection.IsGone, collection.Fail, collection.StopRun:
@@ -115,7 +126,8 @@ func (a *answer) classed(policy collection.ForbiddenPolicy) {
 		}
 	case response.QuotaUsed:
 		a.again, a.outcome.QuotaUsed = true, true
-		stop.Reason, stop.Detail = collection.RateLimited, "the quota is used up"
+		a.outcome.Code, a.outcome.Period = a.reading.Reason, a.reading.Period
+		stop.Reason, stop.Detail = collection.RateLimited, "the provider says that a quota is used up"
 	case response.Auth:
 		stop.Reason = collection.Auth
 	case response.Forbidden:
@@ -127,12 +139,15 @@ func (a *answer) classed(policy collection.ForbiddenPolicy) {
 		case policy == collection.GapRecord:
 			stop.Reason = collection.Forbidden
 		default:
-			a.outcome.Refused = "forbidden"
+			a.outcome.Refused = unexplained
 		}
 	default:
 		stop.Reason = rejected(a.status)
 	}
 }
+
+// unexplained is why an account is frozen after a 403 that says no more.
+const unexplained = "forbidden"
 
 // rejected returns the reason of a refusal that concerns only the request.
 func rejected(status int) collection.Reason {

@@ -71,6 +71,10 @@ type Governor struct {
 	waiting     atomic.Int64 // attempts in line
 	concurrency int
 
+	witness atomic.Pointer[http.Request] // what was readable last; nil: nothing was
+	asking  chan struct{}                // holds one while the witness is asked for,
+	held    time.Time                    // and then guards when it was readable, asked for once more
+
 	desk      Desk
 	saveOrder sync.Mutex // states are saved in their order
 
@@ -115,6 +119,7 @@ func New(c Config) (*Governor, error) {
 		save:        c.Save,
 		observe:     c.Observe,
 		traced:      c.Trace && c.Observe != nil,
+		asking:      make(chan struct{}, 1),
 	}
 	if g.budget == nil {
 		g.budget = NewBudget(BudgetLimits{})
@@ -160,7 +165,7 @@ func NewGate(c Config) (*gate.Gate, error) {
 	now := time.Now()
 	if err := g.Restore(c.Restore, now); err != nil && c.Observe != nil {
 		c.Observe(collection.Event{Time: now, Kind: collection.WarningRaised, Provider: c.Provider.Name,
-			Message: "what was learned of " + c.Provider.Name + " could not be read, so the pace starts over: " + err.Error()})
+			Message: "the learned pace of " + c.Provider.Name + " could not be read, so the pace starts over: " + err.Error()})
 	}
 	return g, nil
 }

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -251,11 +252,10 @@ func describe(err error) string {
 		}
 		return "no connection: " + why
 	}
-	netErr, _ := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, errSilent), errors.Is(err, errSlow), errors.Is(err, errShort):
 		return err.Error()
-	case netErr != nil && netErr.Timeout():
+	case timedOut(err):
 		return "timed out"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "the connection was closed before the answer"
@@ -263,6 +263,32 @@ func describe(err error) string {
 		return "its header is malformed, or was cut off"
 	}
 	return "the connection failed"
+}
+
+// timedOut reports whether an answer was waited for in vain.
+func timedOut(err error) bool {
+	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
+		return true
+	}
+	return errors.Is(err, errSilent) || errors.Is(err, errSlow)
+}
+
+// certificateFault says what is wrong with the certificate of a provider; "" if
+// that is not why there was no connection.
+func certificateFault(err error) string {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
+		return ""
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "the TLS certificate is for another host"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "the TLS certificate is signed by an authority that is not trusted here"
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return "the TLS certificate has expired or is not valid yet, by the clock of this machine"
+	}
+	return "the TLS certificate is not valid"
 }
 
 // unconnected says why there was no connection; "" if there was one.
@@ -273,8 +299,8 @@ func unconnected(err error) string {
 		}
 		return "the name cannot be looked up"
 	}
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "the TLS certificate is not valid"
+	if fault := certificateFault(err); fault != "" {
+		return fault
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return "it does not speak TLS"

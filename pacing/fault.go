@@ -41,13 +41,15 @@ func (g *Governor) faulty(err error) (a answer, ok bool) {
 		stop.Reason, stop.Detail = collection.TooLarge, "the header is larger than "+size(g.limits.Headers)
 		a.outcome.Signal = law.Answered
 	case errors.Is(err, gzip.ErrChecksum), isCorrupt && corrupt >= 0:
-		stop.Detail = "the body is damaged: it is not what was compressed (gzip)"
+		stop.Detail = "the body is damaged: it is not valid gzip, or its checksum is wrong"
 		a.outcome.Signal = law.Answered
 	case errors.Is(err, gzip.ErrHeader):
 		stop.Detail = "the body is not gzip, as its header says"
 		a.outcome.Signal = law.Answered
 	case says(err, noHTTP):
 		stop.Detail = "the answer is not HTTP that can be read: its first line is malformed"
+	case certificateFault(err) != "":
+		stop.Reason, stop.Detail = collection.UpstreamPressure, "no connection: "+certificateFault(err)
 	case says(err, oldTLS):
 		stop.Reason, stop.Detail = collection.UpstreamPressure, "no connection: it speaks no TLS newer than 1.1, which is not safe"
 	case says(err, ownHeader):

@@ -72,9 +72,9 @@ func TestRateChangesSayWhatBinds(t *testing.T) {
 		provider collection.Provider
 		answer   http.HandlerFunc
 		requests int
-		want     string // of the last change
+		want     gate.Bound // of the last change
 	}{
-		{"what was learned", collection.Provider{}, statuses(200), 10, gate.Learned},
+		{"the start", collection.Provider{}, statuses(200), 10, gate.Rising},
 		{"the ceiling", collection.Provider{Ceilings: []collection.Ceiling{{Count: 2, Per: time.Second}}}, statuses(200), 200, gate.CeilingOf},
 		{"a silence", collection.Provider{Limits: collection.Limits{Attempts: 1}}, silence, 1, gate.HoldOf},
 	} {
@@ -86,7 +86,7 @@ func TestRateChangesSayWhatBinds(t *testing.T) {
 				_, _ = fetch(t, g)
 			}
 			told := j.of(collection.RateChanged)
-			if len(told) == 0 || told[len(told)-1].Rate.Binds != tc.want {
+			if len(told) == 0 || told[len(told)-1].Rate.Binds != string(tc.want) {
 				t.Errorf("%s: changes %+v, want one that says that %s binds", tc.name, told, tc.want)
 			}
 		})

@@ -125,7 +125,7 @@ func leads(resp *http.Response, from *url.URL) error {
 		return nil // not followed, and no page either
 	}
 	if to, err := from.Parse(location); err != nil || to.Scheme != "http" && to.Scheme != "https" || to.Host == "" {
-		return &collection.Stop{Reason: collection.BadPage, Detail: "redirected to what is no HTTP address"}
+		return &collection.Stop{Reason: collection.BadPage, Detail: "redirected to an address that is not HTTP"}
 	}
 	return nil
 }

@@ -305,7 +305,7 @@ func TestRedirectsThatLeadNowhere(t *testing.T) {
 		if err == nil {
 			resp.Body.Close()
 		}
-		if stop := asStop(err); stop == nil || stop.Reason != collection.BadPage || stop.Detail != "redirected to what is no HTTP address" || m.count() != 1 || strings.Contains(err.Error(), secret) {
+		if stop := asStop(err); stop == nil || stop.Reason != collection.BadPage || stop.Detail != "redirected to an address that is not HTTP" || m.count() != 1 || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v after %d requests, want bad_page after one", location, err, m.count())
 		}
 	}

@@ -3,6 +3,7 @@ package pacing_test
 import (
 	"crypto/tls"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -28,8 +29,8 @@ func TestFaultsOfTheProtocol(t *testing.T) {
 	}{
 		{"a header that is much too large", head + strings.Repeat("X-Padding: "+strings.Repeat("x", 1000)+"\r\n", 100) + "\r\n", collection.TooLarge, "the header is larger than 8192 bytes"},
 		{"a line without an end", head + "X-Padding: " + strings.Repeat("x", 100_000), collection.TooLarge, "the header is larger than 8192 bytes"},
-		{"a wrong sum", zipped(whole[:len(whole)-8] + "01234567"), collection.BadPage, "the body is damaged: it is not what was compressed (gzip)"},
-		{"a damaged body", zipped(whole[:10] + "\xff\xff\xff\xff\xff\xff\xff\xff"), collection.BadPage, "the body is damaged: it is not what was compressed (gzip)"},
+		{"a wrong sum", zipped(whole[:len(whole)-8] + "01234567"), collection.BadPage, "the body is damaged: it is not valid gzip, or its checksum is wrong"},
+		{"a damaged body", zipped(whole[:10] + "\xff\xff\xff\xff\xff\xff\xff\xff"), collection.BadPage, "the body is damaged: it is not valid gzip, or its checksum is wrong"},
 		{"no gzip", zipped(`{"id":1} and more than a header of gzip`), collection.BadPage, "the body is not gzip, as its header says"},
 		{"another protocol", "SSH-2.0-OpenSSH_9.9\r\n", collection.BadPage, "the answer is not HTTP that can be read: its first line is malformed"},
 		{"a status that is a word", "HTTP/1.1 OK 200\r\n\r\n", collection.BadPage, "the answer is not HTTP that can be read: its first line is malformed"},
@@ -74,6 +75,22 @@ func TestFaultsOfTheProtocol(t *testing.T) {
 		_, err = g.Client().Do(req)
 		if stop := asStop(err); stop == nil || stop.Reason != collection.BadPage || !strings.Contains(stop.Detail, "cannot be sent") {
 			t.Errorf("%v, want bad_page: it cannot be sent", err)
+		}
+	})
+	t.Run("a certificate of nobody's", func(t *testing.T) {
+		var asked atomic.Int64
+		srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+		srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				asked.Add(1)
+			}
+		}
+		srv.StartTLS()
+		defer srv.Close()
+		judged(t, srv.URL, collection.UpstreamPressure, "no connection: the TLS certificate is signed by an authority that is not trusted here")
+		if got := asked.Load(); got != 1 {
+			t.Errorf("it was asked %d times, want once", got)
 		}
 	})
 	t.Run("TLS that is too old", func(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"collect/collection"
 	"collect/pacing"
-
-	"pgregory.net/rapid"
 )
 
 // TestFullJitter: evenly drawn from zero to the cap, which doubles to a minute.
@@ -219,6 +219,34 @@ func TestQuotaIsAHold(t *testing.T) {
 			t.Errorf("the pace is %v/s, want 1", got)
 		}
 	})
+}
+
+// TestADaysQuotaOutlastsAMinutesWait: the wait beside a day's quota may be that of
+// the minute's, which is used up as well (Gemini). Who believes it asks a hundred
+// times an hour for what comes back at midnight.
+func TestADaysQuotaOutlastsAMinutesWait(t *testing.T) {
+	for _, tc := range []struct {
+		period string
+		wait   string
+		want   time.Duration
+	}{
+		{"PerDay", "32s", time.Hour},
+		{"PerDay", "299s", time.Hour},
+		{"PerDay", "1200s", 20 * time.Minute}, // may well be midnight
+		{"PerMinute", "32s", 32 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := serve(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(429)
+				io.WriteString(w, `{"error":{"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"Requests`+tc.period+`PerProject"}]},{"retryDelay":"`+tc.wait+`"}]}}`)
+			})
+			g := govern(t, pacing.Config{Base: m, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxTime: 10 * time.Second})})
+			stop := stopOf(t, g)
+			if wait := time.Until(stop.NotBefore); wait < tc.want || wait > tc.want+time.Second {
+				t.Errorf("%s, %s: left alone for %v, want %v", tc.period, tc.wait, wait, tc.want)
+			}
+		})
+	}
 }
 
 // A broken provider answers with an error of the network.

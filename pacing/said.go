@@ -24,7 +24,7 @@ const (
 // quote adds what a refusal says to the stop that it became, where nothing of
 // ours says more.
 func (g *Governor) quote(a *answer, out *http.Request, header http.Header, body []byte) {
-	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && !a.again && a.status >= 400 {
+	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && a.status >= 400 {
 		stop.Detail = cmp.Or(stop.Detail, g.said(out, header, body))
 	}
 }
@@ -75,7 +75,7 @@ func errorText(v any, depth int) string {
 		if code, isWord := v["error"].(string); isWord {
 			for _, name := range []string{"message", "error_description"} {
 				if words, ok := v[name].(string); ok && words != "" {
-					return words
+					return coded(v, words)
 				}
 			}
 			return code
@@ -83,12 +83,24 @@ func errorText(v any, depth int) string {
 		for _, name := range errorMembers {
 			if depth < 4 {
 				if text := errorText(v[name], depth+1); text != "" {
-					return text
+					return coded(v, text)
 				}
 			}
 		}
 	}
 	return ""
+}
+
+// codes are words that stand for an error, as in the documentation of an API.
+var codes = regexp.MustCompile(`^[A-Za-z][\w.\-]{2,59}$`)
+
+// coded returns the words of an error behind its code, by which a rule can tell
+// it from others: rest_post_invalid_page_number of WordPress.
+func coded(v map[string]any, words string) string {
+	if code, ok := v["code"].(string); ok && codes.MatchString(code) && !strings.Contains(words, code) {
+		return code + ": " + words
+	}
+	return words
 }
 
 // escapes are the sequences that make a terminal do something (ECMA-48).

@@ -39,6 +39,10 @@ func TestWhatARefusalSays(t *testing.T) {
 		{"half the token", "", `{"message": "token tok_9***5b4a, tok_9f8e is not valid"}`, "it said: token …, … is not valid", 401},
 		{"the header", "", `{"message": "bad header: Basic ` + basic + `"}`, "it said: bad header: Basic …", 400},
 		{"a query", "", `{"message": "see https://api.test/things?cursor=abc&x=1 for more"}`, "it said: see https://api.test/things?… for more", 400},
+		{"with its code", "", `{"code": "rest_post_invalid_page_number", "message": "The page number is too large."}`, "it said: rest_post_invalid_page_number: The page number is too large.", 400},
+		{"a code that is a sentence", "", `{"code": "no such page", "message": "none"}`, "it said: none", 400},
+		{"429 to the end", "", `{"message": "slow down, ` + token + `"}`, "it said: slow down, …", 429},
+		{"503 to the end", "text/plain", "the index is rebuilt until noon", "it said: the index is rebuilt until noon", 503},
 		{"a cursor", "", `{"message": "unknown cursor eyJhZnRlciI6NDJ9"}`, "it said: unknown cursor …", 400},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

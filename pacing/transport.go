@@ -45,6 +45,10 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		t.meter.Leave(turn.Request.Retry)
 		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
 		a := t.attempt(req, p, n, renewals)
+		known := t.doubts(req, &a)
+		if known != nil {
+			a.outcome.Refused = "" // as far as that is known now
+		}
 		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
 		next.Request.Retry = true
 		next.Request.NotBefore = time.Now().Add(backoff(n-1, t.random()))
@@ -60,7 +64,11 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			continue
 		}
 		if a.err == nil {
+			t.readable(req)
 			return a.resp, nil
+		}
+		if stop, ok := errors.AsType[*collection.Stop](a.err); ok && known != nil {
+			a.err = t.private(ctx, stop, known)
 		}
 		if !a.again {
 			return nil, t.refused(a.err, turn.Stream)
@@ -140,13 +148,14 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answ
 	} else if a = g.judge(resp, body, collection.StreamOf(req.Context())); a.err == nil {
 		a.resp = complete(resp, req, body)
 	} else {
+		a.outcome.Why = a.trouble() // without the words of the provider, since it is kept with the pace
 		g.quote(&a, out, resp.Header, body)
 		if renewals < mostRenewals {
 			g.renewable(&a, out)
 		}
 	}
 	a.took = took
-	a.outcome.Why = a.trouble()
+	a.outcome.Why = cmp.Or(a.outcome.Why, a.trouble())
 	return a
 }
 
@@ -187,7 +196,7 @@ func (g *Governor) failure(ctx context.Context, resp *http.Response, err error) 
 		fault.status = a.status
 		return fault
 	}
-	a.outcome.Signal, a.again = law.Failed, true
+	a.outcome.Signal, a.outcome.Overdue, a.again = law.Failed, timedOut(err), true
 	a.err = &collection.Stop{Reason: collection.UpstreamPressure, Status: a.status, Detail: describe(err), Err: err}
 	return a
 }

@@ -27,6 +27,7 @@ type memory struct {
 	answer      error // what the failing commit answers; nil: any step fails with errCrash, and all later ones
 
 	steps  int
+	looked int // places that were looked at
 	dead   bool
 	leased map[int64]bool // or left by this run, and stuck
 }
@@ -46,6 +47,7 @@ type durable struct {
 type record struct {
 	partition collection.Partition
 	data      []byte
+	commit    int64 // that stored these bytes
 }
 
 func newMemory() *memory {
@@ -143,8 +145,8 @@ func (m *memory) apply(s collection.Slice) collection.Committed {
 	for _, r := range s.Records {
 		if old, ok := m.records[s.Stream][r.Key]; !ok || !bytes.Equal(old.data, r.Data) {
 			result.Changed++
+			m.records[s.Stream][r.Key] = record{s.Partition, slices.Clone(r.Data), m.commits}
 		}
-		m.records[s.Stream][r.Key] = record{s.Partition, slices.Clone(r.Data)}
 	}
 	m.rejected += len(s.Rejected)
 	at := m.at[s.Place]
@@ -177,27 +179,17 @@ func (m *memory) open(worked bool, gap collection.Gap) collection.Gap {
 		return owed(g) && g.Place == gap.Place && g.Cursor == gap.Cursor
 	})
 	if i < 0 {
-		gap.ID, gap.OpenedAt = int64(len(m.gaps)+1), time.Now()
+		gap = gap.Owed(nil, worked, time.Now())
+		gap.ID = int64(len(m.gaps) + 1)
 		m.gaps = append(m.gaps, gap)
-		i = len(m.gaps) - 1
+	} else {
+		gap = gap.Owed(&m.gaps[i], worked, time.Now())
+		m.gaps[i] = gap
 	}
-	g := &m.gaps[i]
-	g.Reason, g.Detail, g.NotBefore, g.Version, g.State = gap.Reason, gap.Detail, gap.NotBefore, gap.Version, collection.GapOpen
-	if worked {
-		g.Attempts++
+	if gap.Reason.Kind() == collection.Stuck {
+		m.leased[gap.ID] = true
 	}
-	switch g.Reason.Kind() {
-	case collection.Stuck:
-		m.leased[g.ID] = true
-	case collection.Pressure:
-		if g.NotBefore.IsZero() {
-			g.NotBefore = time.Now().Add(time.Minute << min(g.Attempts, 6))
-		}
-	}
-	if g.Attempts >= collection.MaxGapAttempts || g.Permanent() {
-		g.State = collection.GapDead
-	}
-	return *g
+	return gap
 }
 
 func (m *memory) Defer(_ context.Context, worked bool, gaps ...collection.Gap) ([]collection.Gap, error) {
@@ -218,7 +210,7 @@ func (m *memory) Lease(_ context.Context, lane collection.Lane, streams []string
 			if len(due) == n {
 				break
 			}
-			if g.State != collection.GapOpen || g.Lane != lane || m.leased[g.ID] || !slices.Contains(streams, g.Stream) || g.NotBefore.After(now) {
+			if !g.Due(false, now) || g.Lane != lane || m.leased[g.ID] || !slices.Contains(streams, g.Stream) {
 				continue
 			}
 			m.gaps[i].State, m.leased[g.ID] = collection.GapLeased, true
@@ -239,7 +231,7 @@ func (m *memory) Parents(_ context.Context, parent, after string, n int) ([]coll
 	for _, key := range slices.Sorted(maps.Keys(m.records[parent])) {
 		if key > after && len(page) < n {
 			r := m.records[parent][key]
-			page = append(page, collection.Parent{Partition: r.partition, Record: collection.Record{Key: key, Data: r.data}})
+			page = append(page, collection.Parent{Partition: r.partition, Record: collection.Record{Key: key, Data: r.data}, Commit: r.commit})
 		}
 	}
 	return page, nil
@@ -254,6 +246,7 @@ func (m *memory) Places(ctx context.Context, at []collection.Place) ([]collectio
 	if m.dead {
 		return nil, errCrash
 	}
+	m.looked += len(at)
 	states := make([]collection.PlaceState, len(at))
 	for i, place := range at {
 		c := m.at[place]

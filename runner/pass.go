@@ -19,13 +19,20 @@ type task struct {
 	at         collection.Place
 	checkpoint collection.Cursor
 	version    string
+	parent     string // its key
+	stored     int64  // the commit of its bytes
 }
 
 // pass walks the partitions of a stream that are not settled, several side by
 // side. Each has a checkpoint of its own, so their order does not matter; the
-// stream's own place says which pass is being made, and whether it is done. A
-// pass that is done is gone on with, for partitions that joined it late, or
-// followed by the next if the run begins anew.
+// stream's own place says which pass is being made, at which parent, and whether
+// it is done. A pass that is done is gone on with, for partitions that joined it
+// late, or followed by the next if the run begins anew.
+//
+// A pass goes on behind the parent it stands at, and then looks at the parents
+// before that one. In the order of keys, a run would look at every settled partition
+// before its first request, which takes seconds with a hundred thousand of them. A
+// pass is done when one run has looked at every parent.
 func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint collection.Cursor) error {
 	home, current := r.home(stream), checkpoint
 	if checkpoint.Done && r.anew || checkpoint == (collection.Cursor{}) {
@@ -36,12 +43,13 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 		}
 	}
 	r.read(stream.Name) // what recovery met does not count
+	p := &passage{stream: stream, home: home, at: current}
 	tasks := make(chan task)
 	busy := &busy{at: map[collection.Partition]bool{}}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(tasks)
-		return r.plan(ctx, stream, current.Version, busy, tasks)
+		return r.plan(ctx, p, busy, tasks)
 	})
 	for range r.Concurrency {
 		group.Go(func() error {
@@ -61,15 +69,13 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 		return err
 	}
 	if r.ended() != nil {
-		return nil
+		return r.stand(p)
 	}
 	if r.givenUp(stream.Name) {
-		return r.giveUp(ctx, stream, current)
+		return r.giveUp(ctx, stream, p.at)
 	}
-	last := current
-	last.Done = true
-	if last != current {
-		if _, err := r.save(collection.Slice{Place: home, From: current, Next: last}); err != nil {
+	if last := (collection.Cursor{Version: p.at.Version, Done: true}); last != p.at {
+		if _, err := r.save(collection.Slice{Place: home, From: p.at, Next: last}); err != nil {
 			return inStream(stream, err)
 		}
 	}
@@ -77,19 +83,47 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	return nil
 }
 
+// A passage is one run's way through a pass.
+type passage struct {
+	stream collection.Stream
+	home   collection.Place
+	at     collection.Cursor // the checkpoint; its token is the key of the parent that the pass goes on behind
+	sent   string            // the key of the parent whose partition was last given to a worker; "": none since the checkpoint
+}
+
+// stand moves the checkpoint of a pass to the parent whose partition was sent last.
+// It is where the next run begins, and promises nothing about the parents before it.
+func (r *Runner) stand(p *passage) error {
+	if p.sent == "" || p.at.Done {
+		return nil
+	}
+	next := p.at
+	next.Token, p.sent = p.sent, ""
+	_, err := r.save(collection.Slice{Place: p.home, From: p.at, Next: next})
+	p.at = next
+	return inStream(p.stream, err)
+}
+
 // plan sends the partitions that are to be walked, in the order of their
-// parents' keys.
-func (r *Runner) plan(ctx context.Context, stream collection.Stream, pass string, busy *busy, tasks chan<- task) error {
-	for after := ""; r.ended() == nil && !r.givenUp(stream.Name); {
-		parents, err := r.Ledger.Parents(ctx, stream.Parent, after, parentsPage)
-		if err != nil {
+// parents' keys: those behind the checkpoint of the pass first.
+func (r *Runner) plan(ctx context.Context, p *passage, busy *busy, tasks chan<- task) error {
+	begin := p.at.Token
+	if err := r.planFrom(ctx, p, begin, "", busy, tasks); err != nil || begin == "" {
+		return err
+	}
+	return r.planFrom(ctx, p, "", begin, busy, tasks)
+}
+
+// planFrom does so for the parents behind after, up to last; "" is all of them.
+func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, busy *busy, tasks chan<- task) error {
+	over := func() bool { return r.ended() != nil || r.givenUp(p.stream.Name) }
+	for !over() && (last == "" || after < last) {
+		parents, err := r.Ledger.Parents(ctx, p.stream.Parent, after, parentsPage)
+		if err != nil || len(parents) == 0 {
 			return err
 		}
-		if len(parents) == 0 {
-			return nil
-		}
 		after = parents[len(parents)-1].Key
-		page, err := r.unsettled(ctx, stream, pass, busy, parents)
+		page, err := r.unsettled(ctx, p.stream, p.at.Version, busy, parents)
 		if err != nil {
 			return err
 		}
@@ -97,19 +131,23 @@ func (r *Runner) plan(ctx context.Context, stream collection.Stream, pass string
 			busy.add(t.at.Partition)
 			select {
 			case tasks <- t:
+				p.sent = t.parent
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			if r.ended() != nil || r.givenUp(stream.Name) {
+			if over() {
 				return nil
 			}
+		}
+		if err := r.stand(p); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // unsettled returns the partitions of parents that are neither collected in
-// the version wanted nor owed by a gap, which is recovery's to fill.
+// the version wanted, and for the bytes that the parent has, nor owed by a gap, which is recovery's to fill.
 func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass string, busy *busy, parents []collection.Parent) ([]task, error) {
 	var tasks []task
 	var places []collection.Place
@@ -131,7 +169,7 @@ func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass s
 			version = pass
 		}
 		at := collection.Place{Stream: stream.Name, Partition: partition, Lane: r.Run.Lane}
-		tasks, places = append(tasks, task{at: at, version: version}), append(places, at)
+		tasks, places = append(tasks, task{at: at, version: version, parent: parent.Key, stored: parent.Commit}), append(places, at)
 	}
 	states, err := r.Ledger.Places(ctx, places)
 	if err != nil {
@@ -141,7 +179,15 @@ func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass s
 	for i, t := range tasks {
 		t.checkpoint = states[i].Checkpoint.Cursor
 		lost := r.lost(states[i])
-		collected := t.checkpoint.Done && (t.checkpoint.Version == t.version || stream.Refresh == collection.Once)
+		collected := t.checkpoint.Done && t.checkpoint.Version == t.version
+		switch stream.Refresh {
+		case collection.Once:
+			collected = t.checkpoint.Done
+		case collection.WhenChanged:
+			// A version may be as coarse as a day. A walk that began before the
+			// parent's bytes were stored belongs to the bytes before them.
+			collected = collected && states[i].Checkpoint.Begun() > t.stored
+		}
 		if lost || !collected && !states[i].Owed {
 			open = append(open, t)
 		}

@@ -87,7 +87,7 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 	if err != nil {
 		return err
 	}
-	ctx = collection.WithStream(ctx, stream.Name)
+	ctx = collection.WithPlace(ctx, gap.Place)
 	if at.Cursor == gap.Cursor {
 		guard := r.newRepeats()
 		if err := r.lookBehind(ctx, gap, guard); err != nil {
@@ -137,7 +137,9 @@ func (r *Runner) failAgain(ctx context.Context, stream collection.Stream, gap co
 		return inStream(stream, err)
 	}
 	r.met(gap.Place, stop)
-	r.unread(gap.Place, stop)
+	if err := r.unread(ctx, gap.Place, stop); err != nil {
+		return inStream(stream, err)
+	}
 	again := r.gap(stream, gap.Place, gap.Cursor, stop)
 	again.Version = gap.Version
 	return r.leave(ctx, again, stop)

@@ -55,7 +55,7 @@ func edition(name string, limits pacing.BudgetLimits) (set func(*runner.Config),
 	return func(c *runner.Config) {
 		c.Connector, c.Budget = edited{shelf{ahead: true}, name}, pacing.NewBudget(limits)
 		c.Observe = func(e collection.Event) {
-			if e.Kind == collection.WarningRaised && strings.HasSuffix(e.Message, "begins anew") {
+			if e.Kind == collection.WarningRaised && strings.HasSuffix(e.Message, "starts over") {
 				n++
 			}
 		}

@@ -90,7 +90,6 @@ type Runner struct {
 	left        map[collection.Place]bool // homes that this run left a gap at
 	done        map[collection.Place]bool // homes that need nothing more in this run
 	begunBefore map[string]bool           // streams that the run went on with, or left as they were
-	unseen      []string                  // finished streams in which the run did not look for what is new
 	begun       map[collection.Place]bool // places whose walk began anew though it was not finished
 
 	warned  map[warningKind]int
@@ -99,8 +98,9 @@ type Runner struct {
 
 // Stopped is a stop with the place where it was met.
 type Stopped struct {
-	At   collection.Place
-	Stop *collection.Stop
+	At     collection.Place
+	Stop   *collection.Stop
+	Stands bool // the walk of the stream stands there, and what comes behind was not asked for
 }
 
 // New returns a runner for c. Its only errors are an *UnknownStreamError and
@@ -206,14 +206,6 @@ func (r *Runner) Stops() []Stopped {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.stops)
-}
-
-// Unseen returns the streams that are complete as of an earlier run, or of what an
-// earlier run began: this one finished what was begun, and did not walk them anew.
-func (r *Runner) Unseen() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.unseen)
 }
 
 // An UnknownStreamError says that a stream was asked for that the connector
@@ -326,29 +318,19 @@ func (r *Runner) lookAgain(ctx context.Context) error {
 		if !r.begunBefore[stream.Name] && !looked[stream.Parent] {
 			continue
 		}
-		at := r.home(stream)
-		states, err := r.Ledger.Places(ctx, []collection.Place{at})
+		state, err := r.state(ctx, stream)
 		if err != nil {
 			return err
 		}
-		state := states[0]
 		if r.ended() != nil || !state.Checkpoint.Done || state.Owed {
 			continue
 		}
 		if state.Checkpoint.Since == "" && stream.Parent == "" {
-			r.mu.Lock()
-			r.unseen = append(r.unseen, stream.Name)
-			r.mu.Unlock()
 			continue
 		}
-		r.unfinish(at)
+		r.unfinish(r.home(stream))
 		looked[stream.Name] = true
-		if stream.Parent != "" {
-			err = r.pass(ctx, stream, state.Checkpoint.Cursor)
-		} else {
-			err = r.walk(ctx, stream, at, state.Checkpoint.Cursor, "")
-		}
-		if err != nil {
+		if err := r.takeOn(ctx, stream, state.Checkpoint.Cursor); err != nil {
 			return err
 		}
 		if err := r.recover(ctx, []string{stream.Name}); err != nil {
@@ -367,25 +349,40 @@ func (r *Runner) lost(state collection.PlaceState) bool {
 
 // forward takes one stream on from its checkpoint.
 func (r *Runner) forward(ctx context.Context, stream collection.Stream) error {
-	at := r.home(stream)
-	if r.ended() != nil || r.finished(at) {
+	if r.ended() != nil || r.finished(r.home(stream)) {
 		return nil
 	}
-	states, err := r.Ledger.Places(ctx, []collection.Place{at})
+	state, err := r.state(ctx, stream)
 	if err != nil {
 		return err
 	}
-	state := states[0]
 	switch {
-	case stream.Parent != "":
-		return r.pass(ctx, stream, state.Checkpoint.Cursor)
+	case stream.Parent != "": // partitions may have joined
 	case r.lost(state): // what is owed there was of another list
 	case state.Checkpoint.Done && !r.anew:
 		return nil
 	case state.Owed:
 		return nil // the walk stands at a gap, which only recovery takes
 	}
-	return r.walk(ctx, stream, at, state.Checkpoint.Cursor, "")
+	return r.takeOn(ctx, stream, state.Checkpoint.Cursor)
+}
+
+// takeOn takes the walk of a stream, or the pass over its partitions, on from its
+// checkpoint.
+func (r *Runner) takeOn(ctx context.Context, stream collection.Stream, checkpoint collection.Cursor) error {
+	if stream.Parent != "" {
+		return r.pass(ctx, stream, checkpoint)
+	}
+	return r.walk(ctx, stream, r.home(stream), checkpoint, "")
+}
+
+// state returns how a stream's own walk or pass stands.
+func (r *Runner) state(ctx context.Context, stream collection.Stream) (collection.PlaceState, error) {
+	states, err := r.Ledger.Places(ctx, []collection.Place{r.home(stream)})
+	if err != nil {
+		return collection.PlaceState{}, err
+	}
+	return states[0], nil
 }
 
 // leaveRest leaves a gap for every stream that the run did not finish, with
@@ -395,11 +392,10 @@ func (r *Runner) leaveRest(ctx context.Context) error {
 	var gaps []collection.Gap
 	for _, stream := range r.streams {
 		at := r.home(stream)
-		states, err := r.Ledger.Places(ctx, []collection.Place{at})
+		state, err := r.state(ctx, stream)
 		if err != nil {
 			return err
 		}
-		state := states[0]
 		done := r.Run.Lane == collection.Backfill && state.Checkpoint.Done
 		if done || state.Owed || r.settled(at) {
 			continue
@@ -434,7 +430,17 @@ func (r *Runner) met(at collection.Place, stop *collection.Stop) {
 		r.stop = stop
 	}
 	if !slices.ContainsFunc(r.stops, func(s Stopped) bool { return s.Stop.Reason == stop.Reason }) {
-		r.stops = append(r.stops, Stopped{at, stop})
+		r.stops = append(r.stops, Stopped{At: at, Stop: stop})
+	}
+}
+
+// stands notes that the walk of a stream stands at a stop that was met.
+func (r *Runner) stands(at collection.Place, stop *collection.Stop) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.stops, func(s Stopped) bool { return s.Stop.Reason == stop.Reason && s.At == at })
+	if i >= 0 && at.Partition == "" {
+		r.stops[i].Stands = true
 	}
 }
 

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"collect/collection"
@@ -12,21 +13,53 @@ import (
 // pieces; one after the other is a fault of the stream, or of its provider.
 const longestStreak = 10
 
-// A streak counts the partitions in a row whose pages cannot be read.
+// longestAbsence is how many may be refused (403) or not there (404), if no record
+// of the stream was ever stored. Among details that can be had such answers are
+// ordinary, and a rule of the connector may say so; where there is nothing else,
+// the path is wrong, or the account is.
+const longestAbsence = 30
+
+// A streak counts the partitions in a row whose pages cannot be read, and those
+// that are refused or not there.
 type streak struct {
-	n    int
-	last *collection.Stop
+	n, absent int
+	last      *collection.Stop
+	over      bool // the rest is left alone
 }
 
 // unread counts a partition that stop ended before it had a page.
-func (r *Runner) unread(at collection.Place, stop *collection.Stop) {
-	if at.Partition == "" || stop.Reason != collection.BadPage && stop.Reason != collection.SchemaDrift {
-		return
+func (r *Runner) unread(ctx context.Context, at collection.Place, stop *collection.Stop) error {
+	if at.Partition == "" {
+		return nil
+	}
+	r.mu.Lock()
+	s := r.streaks[at.Stream]
+	switch {
+	case stop.Reason == collection.BadPage || stop.Reason == collection.SchemaDrift:
+		s.n++
+	case (stop.Reason == collection.NotFound || stop.Reason == collection.Forbidden) && !errors.Is(stop, collection.ErrDeclared):
+		s.absent++
+	default:
+		r.mu.Unlock()
+		return nil
+	}
+	s.last, s.over = stop, s.over || s.n >= longestStreak
+	r.streaks[at.Stream] = s
+	r.mu.Unlock()
+	if s.absent != longestAbsence || s.over {
+		return nil
+	}
+	had, err := r.Ledger.Parents(ctx, at.Stream, "", 1)
+	if err != nil || len(had) > 0 {
+		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.streaks[at.Stream]
-	r.streaks[at.Stream] = streak{s.n + 1, stop}
+	if s, on := r.streaks[at.Stream]; on { // else one was had meanwhile
+		s.over = true
+		r.streaks[at.Stream] = s
+	}
+	return nil
 }
 
 // read ends the streak of a stream.
@@ -40,7 +73,7 @@ func (r *Runner) read(stream string) {
 func (r *Runner) givenUp(stream string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.streaks[stream].n >= longestStreak
+	return r.streaks[stream].over
 }
 
 // giveUp leaves one gap for what a pass has not asked for. The next run goes on
@@ -50,10 +83,20 @@ func (r *Runner) giveUp(ctx context.Context, stream collection.Stream, at collec
 	s := r.streaks[stream.Name]
 	r.mu.Unlock()
 	stop := *s.last
-	stop.Detail = fmt.Sprintf("%d partitions in a row could not be read, so the rest was not asked for", s.n)
+	stop.Detail = fmt.Sprintf("%d partitions in a row could not be read, so the remaining ones were not asked for", s.n+s.absent)
+	if s.n == 0 {
+		stop.Detail = fmt.Sprintf("all of the first %d partitions were refused or not there (%d), so the remaining ones were not asked for", s.absent, s.last.Status)
+	}
 	if s.last.Detail != "" {
 		stop.Detail += ": " + s.last.Detail
 	}
+	r.mu.Lock()
+	for i, met := range r.stops {
+		if met.At.Stream == stream.Name && met.Stop.Reason == stop.Reason {
+			r.stops[i].Stands = true
+		}
+	}
+	r.mu.Unlock()
 	r.warn(r.home(stream), collection.Warning{Text: stream.Name + ": " + stop.Detail})
 	return inStream(stream, r.leave(ctx, r.gap(stream, r.home(stream), at, &stop), &stop))
 }

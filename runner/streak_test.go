@@ -10,59 +10,58 @@ import (
 	"collect/runner"
 )
 
-// TestUnreadableDetailsEndAPass: where one detail after the other is no page, it
-// is not these details that are at fault, and the rest is left as one gap.
-func TestUnreadableDetailsEndAPass(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, p := newMemory(), &provider{n: 60}
-		for _, item := range p.items() {
-			p.fail("/details/"+item+"?page=", http.StatusOK) // not JSON
-		}
-		asked := func() (n int) {
-			for _, at := range p.asked {
-				if strings.HasPrefix(at, "/details/") {
-					n++
-				}
+// TestDetailsThatAreAllAbsent: where all of the first details are not there and
+// none was ever had, the rest is not asked for. Among details that can be had,
+// also of an earlier run, each is.
+func TestDetailsThatAreAllAbsent(t *testing.T) {
+	const n = 80
+	for name, had := range map[string]int{"none": -1, "the first of the run": 0, "one in the middle": 20} {
+		for _, earlier := range []bool{false, true} {
+			if earlier && had >= 0 {
+				continue
 			}
-			p.asked = nil
-			return n
-		}
-		var warnings []string
-		set := func(mode collection.Mode) func(*runner.Config) {
-			return func(c *runner.Config) {
-				c.Run.Mode = mode
-				c.Observe = func(e collection.Event) {
-					if e.Kind == collection.WarningRaised {
-						warnings = append(warnings, e.Message)
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m, p := newMemory(), &provider{n: n}
+					one := func(c *runner.Config) { c.Concurrency = 1 }
+					if earlier { // one detail is stored, and the others are new
+						p.n = 1
+						if _, err := do(t, m, p, one); err != nil {
+							t.Fatal(err)
+						}
+						m, p.n, p.asked = m.reopen(), n, nil
 					}
-				}
-			}
+					for i, item := range p.items() {
+						if i != had {
+							p.fail("/details/"+item+"?page=", http.StatusNotFound)
+						}
+					}
+					if _, err := do(t, m, p, one); err != nil {
+						t.Fatal(err)
+					}
+					asked, home := 0, 0
+					for _, at := range p.asked {
+						if strings.HasPrefix(at, "/details/") {
+							asked++
+						}
+					}
+					for _, gap := range m.gaps {
+						if gap.Stream == "details" && gap.Partition == "" && gap.Reason == collection.NotFound {
+							home++
+						}
+					}
+					wantAsked, wantHome := n, 0
+					switch {
+					case earlier:
+						wantAsked = n - 1
+					case had < 0:
+						wantAsked, wantHome = 30, 1
+					}
+					if asked != wantAsked || home != wantHome {
+						t.Errorf("%d details were asked for and %d gaps stand for the rest, want %d and %d", asked, home, wantAsked, wantHome)
+					}
+				})
+			})
 		}
-		run, err := do(t, m, p, set(collection.Forward))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := asked(); n != 10 || len(m.owes()) != 11 || len(warnings) != 1 {
-			t.Errorf("%d details were asked for, %d gaps are owed, warned %q; want 10, 11 and one", n, len(m.owes()), warnings)
-		}
-		if got, want := runner.Verdict(run, m.owes()), collection.Blocked; got != want {
-			t.Errorf("Verdict = %s, want %s", got, want)
-		}
-		if got, want := m.keys("notes"), p.want("notes"); len(got) != len(want) {
-			t.Errorf("%d notes are stored, want %d: another stream goes on", len(got), len(want))
-		}
-		for _, mode := range []collection.Mode{collection.Forward, collection.Resume} {
-			if _, err := do(t, m.reopen(), p, set(mode)); err != nil {
-				t.Fatal(err)
-			}
-			if n := asked(); n > 20 {
-				t.Errorf("%s: %d details were asked for again, want 20 at most", mode, n)
-			}
-		}
-		p.mend()
-		if _, err := do(t, m.reopen(), p, set(collection.Forward)); err != nil {
-			t.Fatal(err)
-		}
-		checkAll(t, m, p)
-	})
+	}
 }

@@ -24,7 +24,7 @@ const maxSkipped = 3
 // It returns an error only if the run cannot go on. Whatever else ends the
 // walk becomes a gap.
 func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string) error {
-	return r.walkBehind(collection.WithStream(ctx, stream.Name), stream, at, checkpoint, version, r.newRepeats())
+	return r.walkBehind(collection.WithPlace(ctx, at), stream, at, checkpoint, version, r.newRepeats())
 }
 
 // walkBehind is walk for a guard that has seen pages before the checkpoint. Its
@@ -54,7 +54,7 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 			return inStream(stream, err)
 		}
 		if stop.Reason == collection.CursorExpired && r.beginAnew(at) {
-			r.warn(at, collection.Warning{Text: fmt.Sprintf("the provider does not know its cursor any more (%d), so the walk of %s begins anew", stop.Status, stream.Name)})
+			r.warn(at, collection.Warning{Text: fmt.Sprintf("the provider no longer accepts its own cursor (%d), so the walk of %s starts over", stop.Status, stream.Name)})
 			checkpoint, guard, skipped = reached, r.newRepeats(), 0
 			from = collection.Cursor{Since: reached.Since, Version: version}
 			continue
@@ -64,8 +64,8 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 		gap.Version = version
 		next, ok := r.behind(at, reached, stop)
 		if !ok || skipped == maxSkipped {
-			r.unread(at, stop)
-			return r.leave(ctx, gap, stop)
+			r.stands(at, stop)
+			return errors.Join(r.unread(ctx, at, stop), r.leave(ctx, gap, stop))
 		}
 		if _, err := r.save(collection.Slice{Place: at, From: reached, Next: next, Leaves: &gap}); err != nil {
 			return inStream(stream, err)
@@ -80,7 +80,7 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 func (r *Runner) startAt(stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string) collection.Cursor {
 	anew, lost := r.restart(at, checkpoint)
 	if lost {
-		r.warn(at, collection.Warning{Text: "the connector file has changed, so the walk of " + stream.Name + " begins anew"})
+		r.warn(at, collection.Warning{Text: "the connector file has changed, so the walk of " + stream.Name + " starts over"})
 	}
 	if lost || checkpoint.Done || checkpoint == (collection.Cursor{}) {
 		return collection.Cursor{Since: anew.Since, High: anew.High, Version: version}

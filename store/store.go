@@ -188,7 +188,8 @@ type Ledger interface {
 	Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) ([]collection.Gap, error)
 
 	// Parents returns up to n records of parent, by key, after the key
-	// after, as the parents of partitions of other streams.
+	// after, as the parents of partitions of other streams, each with the commit
+	// that stored its bytes: one that was delivered again unchanged keeps it.
 	Parents(ctx context.Context, parent string, after string, n int) ([]collection.Parent, error)
 
 	// Places returns the state of the given places, in their order, in one
@@ -272,6 +273,12 @@ type LaneState struct {
 	Digest     string    // of the checkpoint, for comparison; never the cursor
 
 	Evidence collection.Evidence // of the newest pass of the stream's own walk
+
+	// When that pass began: the time of its first commit. However late the pass
+	// ended, the stream is complete as of then. The zero time: not known.
+	Began      time.Time
+	BeganEpoch int64 // the lease it began under
+	Epoch      int64 // the lease its newest slice was committed under
 }
 
 // An OwnedGap is a gap with the connector it belongs to.

@@ -3,16 +3,18 @@ package declarative
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
 	"collect/collection"
 	"collect/connectors"
+	"collect/connectors/declarative/internal/compile"
+	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/paging"
+	"collect/internal/similar"
 )
 
 // Options are what a user adds to a connector file.
@@ -85,7 +87,7 @@ func (e *BadSecretError) Error() string { return fmt.Sprintf("the secret `%s` %s
 // A connector is a Spec with the values of one user. It does not change, and
 // is safe for concurrent use.
 type connector struct {
-	spec       *Spec
+	spec       *compile.File
 	params     map[string]string
 	baseURL    string
 	provider   collection.Provider
@@ -93,7 +95,7 @@ type connector struct {
 	keyInQuery string // the parameter that carries the credential; "" if none does
 	secrets    credentials
 
-	ofPartitions ofPartitions
+	ofPartitions paging.OfPartitions
 }
 
 // The connector can name cursors before their pages are fetched.
@@ -107,9 +109,9 @@ var _ connectors.Restarter = (*connector)(nil)
 // Errors: [*MissingParamError], [*BadParamError], [*MissingSecretError] and
 // [*BadSecretError], the first one in the order of the file.
 func (s *Spec) Build(o Options) (connectors.Connector, error) {
-	c := &connector{spec: s, provider: s.Provider(o.Provider)}
+	c := &connector{spec: s.file, provider: s.Provider(o.Provider)}
 	var err error
-	if c.params, err = s.resolveParams(o.Params); err != nil {
+	if c.params, err = c.resolveParams(o.Params); err != nil {
 		return nil, err
 	}
 	if err := c.address(o.Provider.BaseURL); err != nil {
@@ -119,9 +121,9 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 		return nil, err
 	}
 	p := &c.provider
-	p.Others = s.named(c.params)
+	p.Others = c.named()
 	c.limits = p.Limits.WithDefaults()
-	if s.judges() {
+	if c.judges() {
 		p.Judge = c.judge
 	}
 	return c, nil
@@ -131,19 +133,19 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 // under these parameters: those of the API, then that of the token endpoint. It
 // fails where Build does because of an address.
 func (s *Spec) Recipients(secret string, params map[string]string) ([]string, error) {
-	if s.auth == nil || !s.auth.uses(secret) {
+	if s.file.Auth == nil || !s.file.Auth.Uses(secret) {
 		return nil, nil
 	}
-	c := &connector{spec: s, params: map[string]string{}}
-	for _, p := range s.params {
+	c := &connector{spec: s.file, params: map[string]string{}}
+	for _, p := range s.file.Params {
 		c.params[p.Name] = cmp.Or(params[p.Name], p.Default)
 	}
 	if err := c.address(""); err != nil {
 		return nil, err
 	}
 	origins := c.provider.Origins
-	if o := s.auth.OAuth2; o != nil {
-		u, err := baseAddress(o.TokenURL.expand(scope{params: c.params}))
+	if o := s.file.Auth.OAuth2; o != nil {
+		u, err := compile.BaseAddress(o.TokenURL.Expand(notation.Scope{Params: c.params}))
 		if err != nil {
 			return nil, &BadParamError{Name: "token_url", Problem: err.Error()}
 		}
@@ -157,10 +159,10 @@ func (s *Spec) Recipients(secret string, params map[string]string) ([]string, er
 // Provider returns what the file and o say of the provider, for who wants to
 // know what is allowed: without its address, credential and rules.
 func (s *Spec) Provider(o Overrides) collection.Provider {
-	p := s.provider
+	p := s.file.Provider
 	p.Ceilings = append(slices.Clone(p.Ceilings), o.Ceilings...)
 	if rate := o.CeilingPerSecond; rate > 0 {
-		p.Ceilings = append(p.Ceilings, perSecond(rate))
+		p.Ceilings = append(p.Ceilings, compile.PerSecond(rate))
 	}
 	if o.StartPerSecond > 0 {
 		p.StartPerSecond = o.StartPerSecond
@@ -169,7 +171,7 @@ func (s *Spec) Provider(o Overrides) collection.Provider {
 		p.Forbidden = o.On403
 	}
 	p.Unpaced = p.Unpaced || o.Unpaced
-	pace := Pace{p.Law, p.Concurrency, p.Clamp, p.Reserve}.Under(o.Pace)
+	pace := Pace{Law: p.Law, Concurrency: p.Concurrency, Clamp: p.Clamp, Reserve: p.Reserve}.Under(o.Pace)
 	p.Law, p.Concurrency, p.Clamp, p.Reserve = pace.Law, pace.Concurrency, pace.Clamp, pace.Reserve
 	return p
 }
@@ -179,8 +181,8 @@ func (c *connector) Provider() collection.Provider { return c.provider }
 
 // Streams lists the streams, parents first.
 func (c *connector) Streams() []collection.Stream {
-	streams := make([]collection.Stream, len(c.spec.streams))
-	for i, st := range c.spec.streams {
+	streams := make([]collection.Stream, len(c.spec.Streams))
+	for i, st := range c.spec.Streams {
 		streams[i] = st.Stream
 	}
 	return streams
@@ -188,21 +190,21 @@ func (c *connector) Streams() []collection.Stream {
 
 // judge applies the rules of the stream that asked, then the provider's.
 func (c *connector) judge(resp collection.Response) collection.Verdict {
-	if st := c.spec.stream(resp.Stream); st != nil {
-		if v := judge(st.on, resp); v != collection.NoVerdict {
+	if st := c.spec.Stream(resp.Stream); st != nil {
+		if v := compile.Judge(st.On, resp); v != collection.NoVerdict {
 			return v
 		}
 	}
-	return judge(c.spec.throttle, resp)
+	return compile.Judge(c.spec.Throttle, resp)
 }
 
-func (s *Spec) judges() bool {
-	return len(s.throttle) > 0 || slices.ContainsFunc(s.streams, func(st *stream) bool { return len(st.on) > 0 })
+func (c *connector) judges() bool {
+	return len(c.spec.Throttle) > 0 || slices.ContainsFunc(c.spec.Streams, func(st *compile.Stream) bool { return len(st.On) > 0 })
 }
 
-func (s *Spec) resolveParams(given map[string]string) (map[string]string, error) {
+func (c *connector) resolveParams(given map[string]string) (map[string]string, error) {
 	values := map[string]string{}
-	for _, p := range s.params {
+	for _, p := range c.spec.Params {
 		value := given[p.Name]
 		if value == "" {
 			value = p.Default
@@ -210,7 +212,7 @@ func (s *Spec) resolveParams(given map[string]string) (map[string]string, error)
 		if value == "" && p.Required {
 			return nil, &MissingParamError{Name: p.Name}
 		}
-		if problem := p.problem(value); value != "" && problem != "" {
+		if problem := p.Problem(value); value != "" && problem != "" {
 			return nil, &BadParamError{Name: p.Name, Problem: problem}
 		}
 		values[p.Name] = value
@@ -218,7 +220,7 @@ func (s *Spec) resolveParams(given map[string]string) (map[string]string, error)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, known := values[name]; !known {
 			problem := "is not one of this connector"
-			if near := similar(name, slices.Sorted(maps.Keys(values))); near != "" {
+			if near := similar.To(name, slices.Sorted(maps.Keys(values))); near != "" {
 				problem += fmt.Sprintf("; a similar one is `%s`", near)
 			}
 			return nil, &BadParamError{Name: name, Problem: problem}
@@ -233,21 +235,21 @@ func (s *Spec) resolveParams(given map[string]string) (map[string]string, error)
 func (c *connector) address(override string) error {
 	name, base := "base_url", override
 	if base == "" {
-		base = c.spec.baseURL.expand(scope{params: c.params})
-		for _, p := range c.spec.baseURL.parts {
-			if param, ok := strings.CutPrefix(p.name, "params."); ok {
+		base = c.spec.BaseURL.Expand(notation.Scope{Params: c.params})
+		for _, p := range c.spec.BaseURL.Parts {
+			if param, ok := strings.CutPrefix(p.Name, "params."); ok {
 				name = param
 			}
 		}
 	}
-	u, err := baseAddress(base)
+	u, err := compile.BaseAddress(base)
 	if err != nil {
 		return &BadParamError{Name: name, Problem: err.Error()}
 	}
 	c.baseURL = base
 	c.provider.Origins = []string{collection.Origin(u)}
-	for _, o := range c.spec.origins {
-		u, err := baseAddress(o.expand(scope{params: c.params}))
+	for _, o := range c.spec.Origins {
+		u, err := compile.BaseAddress(o.Expand(notation.Scope{Params: c.params}))
 		if err != nil {
 			return &BadParamError{Name: "origins", Problem: err.Error()}
 		}
@@ -261,19 +263,19 @@ func (c *connector) address(override string) error {
 // named returns the origins that the streams name themselves: those of a `get`
 // that is a whole address. A host that a binding is part of comes out of a
 // response, and is none of them.
-func (s *Spec) named(params map[string]string) []string {
+func (c *connector) named() []string {
 	var origins []string
-	for _, st := range s.streams {
+	for _, st := range c.spec.Streams {
 		var known strings.Builder
 		whole := true
-		for _, p := range st.get.parts {
-			param, isParam := strings.CutPrefix(p.name, "params.")
-			if whole = p.name == "" || isParam; !whole {
+		for _, p := range st.Get.Parts {
+			param, isParam := strings.CutPrefix(p.Name, "params.")
+			if whole = p.Name == "" || isParam; !whole {
 				break
 			}
-			known.WriteString(p.text + params[param])
+			known.WriteString(p.Text + c.params[param])
 		}
-		if !isAbsolute(known.String()) {
+		if !compile.IsAbsolute(known.String()) {
 			continue
 		}
 		scheme, address, _ := strings.Cut(known.String(), "://")
@@ -282,57 +284,45 @@ func (s *Spec) named(params map[string]string) []string {
 		} else if !whole {
 			continue
 		}
-		if u, err := baseAddress(strings.ToLower(scheme) + "://" + address); err == nil {
+		if u, err := compile.BaseAddress(strings.ToLower(scheme) + "://" + address); err == nil {
 			origins = append(origins, collection.Origin(u))
 		}
 	}
 	return origins
 }
 
-// baseAddress reads an address that requests may begin with.
-func baseAddress(address string) (*url.URL, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
-		return nil, errors.New("is not an HTTP address such as https://api.example.com")
-	}
-	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return nil, errors.New("must not hold a user, a query or a fragment")
-	}
-	return u, nil
-}
-
 // authorize fills in how requests get their credential.
 func (c *connector) authorize(given map[string]SecretValue) error {
-	auth := c.spec.auth
+	auth := c.spec.Auth
 	if auth == nil {
 		return nil
 	}
-	secrets, from, err := c.spec.resolveSecrets(given)
+	secrets, from, err := c.resolveSecrets(given)
 	if err != nil || secrets == nil {
 		return err
 	}
-	values := scope{params: c.params, secrets: secrets}
+	values := notation.Scope{Params: c.params, Secrets: secrets}
 	c.secrets = newCredentials(secrets)
 	p := &c.provider
 	p.CredentialFrom = from
 	switch {
 	case auth.OAuth2 != nil:
 		return c.renew(auth.OAuth2, values, given)
-	case auth.Bearer.set:
-		p.Credential = auth.Bearer.expand(values)
+	case auth.Bearer.Set:
+		p.Credential = auth.Bearer.Expand(values)
 		p.Authorize = setHeader("Authorization", "Bearer "+p.Credential)
 	case auth.Basic != nil:
-		user, password := auth.Basic.User.expand(values), auth.Basic.Password.expand(values)
+		user, password := auth.Basic.User.Expand(values), auth.Basic.Password.Expand(values)
 		p.Credential = user + ":" + password
 		p.Authorize = func(req *http.Request) { req.SetBasicAuth(user, password) }
-	case auth.APIKey.Header.text != "":
-		p.Credential = auth.APIKey.Value.expand(values)
-		p.Authorize = setHeader(auth.APIKey.Header.text, auth.APIKey.Prefix.text+p.Credential)
+	case auth.APIKey.Header.Text != "":
+		p.Credential = auth.APIKey.Value.Expand(values)
+		p.Authorize = setHeader(auth.APIKey.Header.Text, auth.APIKey.Prefix.Text+p.Credential)
 	default:
-		p.Credential = auth.APIKey.Value.expand(values)
-		name := auth.APIKey.Query.text
+		p.Credential = auth.APIKey.Value.Expand(values)
+		name := auth.APIKey.Query.Text
 		c.keyInQuery = name
-		pair := escapeQuery(name) + "=" + escapeQuery(auth.APIKey.Prefix.text+p.Credential)
+		pair := notation.EscapeQuery(name) + "=" + notation.EscapeQuery(auth.APIKey.Prefix.Text+p.Credential)
 		p.Authorize = func(req *http.Request) {
 			u := *req.URL // the caller's URL stays as it is
 			without := withoutParams("?"+u.RawQuery, func(param, _ string) bool { return param == name })
@@ -350,11 +340,11 @@ func setHeader(name, value string) func(*http.Request) {
 
 // resolveSecrets returns the values of all secrets that auth uses, and where
 // they are from. It returns nil if one that is optional is missing.
-func (s *Spec) resolveSecrets(given map[string]SecretValue) (values map[string]string, from string, err error) {
+func (c *connector) resolveSecrets(given map[string]SecretValue) (values map[string]string, from string, err error) {
 	values = map[string]string{}
 	var places []string
-	for _, secret := range s.secrets {
-		if !s.auth.uses(secret.Name) {
+	for _, secret := range c.spec.Secrets {
+		if !c.spec.Auth.Uses(secret.Name) {
 			continue
 		}
 		v := given[secret.Name]
@@ -372,19 +362,4 @@ func (s *Spec) resolveSecrets(given map[string]SecretValue) (values map[string]s
 		}
 	}
 	return values, strings.Join(places, ", "), nil
-}
-
-// uses reports whether a secret is part of the credential.
-func (a *authSpec) uses(secret string) bool {
-	used := []template{a.Bearer}
-	if a.Basic != nil {
-		used = append(used, a.Basic.User, a.Basic.Password)
-	}
-	if a.APIKey != nil {
-		used = append(used, a.APIKey.Value)
-	}
-	if o := a.OAuth2; o != nil {
-		used = append(used, o.ClientID, o.ClientSecret, o.RefreshToken)
-	}
-	return slices.ContainsFunc(used, func(t template) bool { return t.refers("secrets." + secret) })
 }

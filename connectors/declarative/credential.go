@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"collect/connectors/declarative/internal/notation"
 )
 
 // leastSecret is the shortest secret that is looked for in what a provider
@@ -43,7 +45,7 @@ func (c credentials) are(text string) bool { return slices.Contains(c.all(), tex
 func (c credentials) in(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(c.all(), func(secret string) bool {
-		for _, spelled := range []string{secret, url.QueryEscape(secret), escapeQuery(secret), url.PathEscape(secret)} {
+		for _, spelled := range []string{secret, url.QueryEscape(secret), notation.EscapeQuery(secret), url.PathEscape(secret)} {
 			if strings.Contains(text, strings.ToLower(spelled)) {
 				return true
 			}

@@ -19,136 +19,81 @@ package declarative
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 
-	"collect/collection"
+	"collect/connectors/declarative/internal/compile"
+	"collect/connectors/declarative/internal/language"
+	"collect/internal/yamlfile"
 )
 
+//go:generate sh -c "go run collect connectors schema >connector.schema.json"
+//go:generate go test -run TestReferencePage . -update
+
 // A Spec is a connector file that was found to be sound.
-type Spec struct {
-	name     string
-	params   []Param
-	secrets  []Secret
-	streams  []*stream // parents first
-	baseURL  template
-	origins  []template
-	auth     *authSpec // nil: none
-	probe    *probe    // nil: none
-	throttle []rule
-	provider collection.Provider // what the file alone says of it
-}
+type Spec struct{ file *compile.File }
 
-// A Param is a value that a user gives to a connector.
-type Param struct {
-	Name     string
-	Type     string // string, int, number, bool or date
-	Required bool
-	Default  string // "" for none
-	About    string
-}
-
-// A Secret is where a credential comes from: one of Env, File and Command is
-// set. Who resolves it decides how.
-type Secret struct {
-	Name     string
-	Env      string // the name of an environment variable
-	File     string
-	Command  string
-	Rotate   bool // its provider replaces it, and the new one is kept in File
-	Optional bool // without it, requests are sent without a credential
-}
-
-// From says where the secret comes from, for people: "env ACME_TOKEN".
-func (s Secret) From() string {
-	switch {
-	case s.Env != "":
-		return "env " + s.Env
-	case s.File != "":
-		return "file " + s.File
-	}
-	return "command" // its text may hold a secret of its own
-}
+// What a file says of its user, and what collect.yaml may say of a provider's
+// pace, too, and what that comes to.
+type (
+	Param    = compile.Param
+	Secret   = compile.Secret
+	Pace     = language.Pace
+	PaceSpec = language.PaceSpec
+)
 
 // Parse reads a connector file. path is its name in errors.
 //
 // The error joins up to 10 *SpecError, in the order of the file.
 func Parse(path string, src []byte) (*Spec, error) {
-	var doc document
-	faults := decode(src, &doc)
-	spec := &Spec{}
-	if len(faults) == 0 {
-		c := &checker{doc: &doc, spec: spec}
-		c.check()
-		faults = c.faults
+	var doc language.Document
+	faults := yamlfile.Decode(src, &doc)
+	if len(faults) == 0 && reflect.ValueOf(doc).IsZero() {
+		faults = []yamlfile.Fault{{At: yamlfile.Span{Line: 1, Column: 1, Length: 1}, Message: "the file is empty"}}
 	}
 	if len(faults) == 0 {
-		return spec, nil
+		var f *compile.File
+		if f, faults = compile.Document(&doc); len(faults) == 0 {
+			return &Spec{f}, nil
+		}
 	}
-	slices.SortStableFunc(faults, func(a, b fault) int { return slices.Compare(a.at.order(), b.at.order()) })
+	slices.SortStableFunc(faults, func(a, b yamlfile.Fault) int { return a.At.Compare(b.At) })
 	var errs []error
 	for _, f := range faults[:min(len(faults), maxFaults)] {
 		errs = append(errs, &SpecError{
-			Path: path, Line: f.at.line, Column: f.at.column,
-			Message: f.message, Note: f.note, Source: excerpt(src, f),
+			Path: path, Line: f.At.Line, Column: f.At.Column,
+			Message: f.Message, Note: f.Note, Source: f.Excerpt(src),
 		})
 	}
 	return nil, errors.Join(errs...)
 }
 
-func (s span) order() []int { return []int{s.line, s.column} }
-
 // Name returns the name of the connector.
-func (s *Spec) Name() string { return s.name }
+func (s *Spec) Name() string { return s.file.Name }
 
 // Params returns the parameters, in the order of the file.
-func (s *Spec) Params() []Param { return slices.Clone(s.params) }
+func (s *Spec) Params() []Param { return slices.Clone(s.file.Params) }
 
 // Secrets returns the secrets, in the order of the file.
-func (s *Spec) Secrets() []Secret { return slices.Clone(s.secrets) }
+func (s *Spec) Secrets() []Secret { return slices.Clone(s.file.Secrets) }
 
 // ProviderName returns the name of the provider.
-func (s *Spec) ProviderName() string { return s.provider.Name }
+func (s *Spec) ProviderName() string { return s.file.Provider.Name }
 
 // StreamNames returns the names of the streams, parents before their children.
 func (s *Spec) StreamNames() []string {
-	names := make([]string, len(s.streams))
-	for i, st := range s.streams {
+	names := make([]string, len(s.file.Streams))
+	for i, st := range s.file.Streams {
 		names[i] = st.Name
 	}
 	return names
 }
 
-// A stream is a stream of the file, compiled.
-type stream struct {
-	collection.Stream
-	get     template
-	query   []templated
-	headers []templated
-	records path
-	key     []keyPart
-	page    paging
-	total   path   // of how many records the list has
-	since   *since // nil: everything, always
-	each    []binding
-	when    *predicate
-	changed *binding
-	on      []rule
-
-	ignoreTotal bool // what the provider tells as a total counts something else
-	means       meanings
-}
-
-// A templated is a parameter of a query, or a header.
-type templated struct {
-	name  string
-	value template
-}
-
-func (s *Spec) stream(name string) *stream {
-	for _, st := range s.streams {
-		if st.Name == name {
-			return st
-		}
-	}
-	return nil
-}
+// Schema returns the JSON Schema of the connector language, for editors and
+// other programs that write connector files.
+//
+// It is made from the structs that the reader fills and from the tables that
+// the checker looks into, so that neither can have a key or a value that the
+// other lacks. It knows shape only: what one part of a file says of another,
+// such as the name of a stream in `each`, is found by [Parse].
+func Schema() []byte { return yamlfile.SchemaOf(reflect.TypeFor[language.Document]()) }

@@ -1,57 +1,56 @@
 package declarative
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"time"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/language"
+	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/since"
+	"collect/internal/yamlfile"
 )
-
-// For the fuzz tests and benchmarks of what eats foreign input.
-var (
-	LinkTarget = linkTarget
-	CheckJSON  = checkJSON
-	Elements   = elements
-)
-
-// CompareMarks orders two marks as since does.
-func CompareMarks(a, b string) int { return newMark(a).compare(newMark(b)) }
 
 // KeptMark returns a mark as the store keeps it with a record.
-func KeptMark(text string) collection.Mark { return newMark(text).of(Path("f")) }
+func KeptMark(text string) collection.Mark {
+	record, _ := json.Marshal(map[string]string{"f": text}) // strings always marshal
+	return (&since.Since{Field: Path("f")}).MarkOf(record)
+}
 
 // Path returns a compiled path; "" stands for none.
-func Path(text string) path {
+func Path(text string) notation.Path {
 	if text == "" {
-		return path{}
+		return notation.Path{}
 	}
-	d := &decoder{}
-	return d.path(scalar{text: text, set: true})
+	d := &yamlfile.Decoder{}
+	return notation.PathOf(d, yamlfile.Scalar{Text: text, Set: true})
 }
 
 // PageReader returns what makes a slice of a body, and counts its records.
 func PageReader(s *Spec, name string) func(body []byte, from collection.Cursor) (int, error) {
-	c := &connector{spec: s, limits: collection.Limits{}.WithDefaults()}
-	w := &walk{c: c, st: s.stream(name)}
+	c := &connector{spec: s.file, limits: collection.Limits{}.WithDefaults()}
+	w := &walk{c: c, st: s.file.Stream(name)}
 	return func(body []byte, from collection.Cursor) (int, error) {
-		body, err := checkJSON(body)
+		body, err := paging.CheckJSON(body)
 		if err != nil {
 			return 0, err
 		}
-		p := &page{body: body}
-		if p.elements, err = elements(body, path{}, false, 1<<20); err != nil {
+		p := &paging.Page{Body: body}
+		if p.Elements, err = paging.Elements(body, notation.Path{}, false, 1<<20); err != nil {
 			return 0, err
 		}
 		var s collection.Slice
 		w.split(p, &s)
-		w.st.since.marksOf(s.Records)
+		since.MarksOf(w.st.Since.Field, s.Records)
 		return len(s.Records), nil
 	}
 }
 
 // Keys returns every key of the language.
-func Keys() []string { return keysOf(reflect.TypeFor[document]()) }
+func Keys() []string { return keysOf(reflect.TypeFor[language.Document]()) }
 
 func keysOf(t reflect.Type) (keys []string) {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
@@ -60,10 +59,10 @@ func keysOf(t reflect.Type) (keys []string) {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	for field := range t.Fields() {
+	for _, field := range reflect.VisibleFields(t) {
 		if key := field.Tag.Get("yaml"); key != "" {
 			keys = append(append(keys, key), keysOf(field.Type)...)
-		} else if field.Name == "value" { // of an entry of a mapping
+		} else if field.Name == "Value" { // of an entry of a mapping
 			keys = append(keys, keysOf(field.Type)...)
 		}
 	}
@@ -81,13 +80,17 @@ func WithoutParam(link, name string) string {
 // Advance reads a page of records in the window of a cursor, as a walk with
 // since does, and returns what it asked for and the cursor after it.
 func Advance(ordered bool, from collection.Cursor, start string, records []collection.Record, token string, clock time.Time) (asked string, next collection.Cursor, err error) {
-	s := &since{field: Path("at"), ordered: ordered}
-	w, err := s.open(from, start)
+	s := &since.Since{Field: Path("at"), Ordered: ordered}
+	f, err := since.FootingOf(from.High)
 	if err != nil {
 		return "", from, err
 	}
-	next, err = s.advance(&w, from, s.marksOf(records), token, clock)
-	return w.asked, next, err
+	w, err := s.Open(from, f, start)
+	if err != nil {
+		return "", from, err
+	}
+	next, err = s.Advance(&w, from, since.MarksOf(s.Field, records), token, clock)
+	return w.Asked, next, err
 }
 
 // A Key is a key of a block of the language, as its tags describe it.
@@ -105,17 +108,19 @@ func Blocks() map[string][]Key {
 		if t.Kind() != reflect.Struct {
 			return
 		}
-		name := strings.TrimSuffix(t.Name(), "Spec")
+		name := strings.ToLower(strings.TrimSuffix(t.Name(), "Spec"))
 		if blocks[name] != nil {
 			return
 		}
-		for field := range t.Fields() {
+		for _, field := range reflect.VisibleFields(t) {
 			if key := field.Tag.Get("yaml"); key != "" && field.Tag.Get("about") != "not supported yet" {
 				blocks[name] = append(blocks[name], Key{key, field.Tag.Get("default"), field.Tag.Get("form"), field.Tag.Get("about"), field.Tag.Get("more")})
 			}
-			visit(field.Type)
+			if !field.Anonymous {
+				visit(field.Type)
+			}
 		}
 	}
-	visit(reflect.TypeFor[document]())
+	visit(reflect.TypeFor[language.Document]())
 	return blocks
 }

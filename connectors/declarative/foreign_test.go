@@ -12,6 +12,8 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/since"
 )
 
 // brokenOff stands for a header that is not whole.
@@ -47,7 +49,7 @@ func TestLinkHeader(t *testing.T) {
 		{nil, ""},
 	}
 	for _, test := range tests {
-		got, ok := declarative.LinkTarget(test.values, "next")
+		got, ok := paging.LinkTarget(test.values, "next")
 		if whole := test.want != brokenOff; ok != whole || whole && got != test.want {
 			t.Errorf("%q: %q, whole: %t, want %q", test.values, got, ok, test.want)
 		}
@@ -58,7 +60,7 @@ func FuzzLinkHeader(f *testing.F) {
 	f.Add(`<https://a.test/?page=2>; rel="next", <b>; rel=last`)
 	f.Add(`<a>; title="\`)
 	f.Fuzz(func(t *testing.T, value string) {
-		if got, _ := declarative.LinkTarget([]string{value}, "next"); got != "" && !strings.Contains(value, "<"+got+">") {
+		if got, _ := paging.LinkTarget([]string{value}, "next"); got != "" && !strings.Contains(value, "<"+got+">") {
 			t.Errorf("%q: %q is not a target of it", value, got)
 		}
 	})
@@ -78,7 +80,7 @@ func TestMarksInOrder(t *testing.T) {
 		for j, other := range lines {
 			for _, a := range line {
 				for _, b := range other {
-					if got, want := declarative.CompareMarks(a, b), cmp.Compare(i, j); got != want {
+					if got, want := since.CompareMarks(a, b), cmp.Compare(i, j); got != want {
 						t.Errorf("%s and %s: %d, want %d", a, b, got, want)
 					}
 					m, n := declarative.KeptMark(a), declarative.KeptMark(b)
@@ -98,7 +100,7 @@ func FuzzMarks(f *testing.F) {
 	f.Add("1e5", "-3E+2", "x")
 	f.Add("2024-01-01", "2024-01-01 00:00:00.000Z", "2024-01-01T00:00:00+00:00")
 	f.Fuzz(func(t *testing.T, a, b, c string) {
-		ab, ba := declarative.CompareMarks(a, b), declarative.CompareMarks(b, a)
+		ab, ba := since.CompareMarks(a, b), since.CompareMarks(b, a)
 		if ab != -ba || a == b && ab != 0 {
 			t.Errorf("%q and %q: %d, and %d the other way", a, b, ab, ba)
 		}
@@ -106,8 +108,8 @@ func FuzzMarks(f *testing.F) {
 			t.Errorf("%q and %q are kept as %v and %v, and compare as %d", a, b, m, n, ab)
 		}
 		three := []string{a, b, c}
-		slices.SortFunc(three, declarative.CompareMarks)
-		if declarative.CompareMarks(three[0], three[2]) > 0 {
+		slices.SortFunc(three, since.CompareMarks)
+		if since.CompareMarks(three[0], three[2]) > 0 {
 			t.Errorf("%q has no order", three)
 		}
 		var x, y json.Number
@@ -134,11 +136,11 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbf[]"))
 	f.Add([]byte(`[1][2]`))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		body, err := declarative.CheckJSON(bytes.Clone(src))
+		body, err := paging.CheckJSON(bytes.Clone(src))
 		if err != nil || body == nil {
 			return
 		}
-		spec, err := declarative.Elements(body, declarative.Path(""), false, 1<<20)
+		spec, err := paging.Elements(body, declarative.Path(""), false, 1<<20)
 		var want []json.RawMessage
 		if json.Unmarshal(body, &want) != nil || body[0] != '[' {
 			if err == nil {
@@ -146,7 +148,7 @@ func FuzzPage(f *testing.F) {
 			}
 		}
 		same(t, src, spec, want)
-		got, err := declarative.Elements(body, declarative.Path("items"), false, 1<<20)
+		got, err := paging.Elements(body, declarative.Path("items"), false, 1<<20)
 		var object struct{ Items []json.RawMessage }
 		if err == nil && json.Unmarshal(body, &object) == nil && bytes.Count(body, []byte("tems")) == 1 && !bytes.ContainsAny(body, `\`) {
 			same(t, src, got, object.Items)

@@ -10,6 +10,7 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/connectors/declarative/internal/since"
 )
 
 // FuzzNextURL: whatever a provider offers as the next page, what is asked for
@@ -115,11 +116,11 @@ func FuzzSince(f *testing.F) {
 			if at, err := time.Parse(time.RFC3339, next.Since); err == nil && at.After(clock) {
 				t.Fatalf("page %d of %q: the next walk begins at %q, and it is %s", i, pages, next.Since, clock)
 			}
-			if from.Since != "" && declarative.CompareMarks(next.Since, from.Since) < 0 {
+			if from.Since != "" && since.CompareMarks(next.Since, from.Since) < 0 {
 				t.Fatalf("page %d of %q: the next walk begins at %q, was %q", i, pages, next.Since, from.Since)
 			}
 			again := strings.Contains(from.High, `"passes"`) // over records that share a mark
-			if from.Token == "" && i > 0 && last != "" && !again && declarative.CompareMarks(asked, last) <= 0 {
+			if from.Token == "" && i > 0 && last != "" && !again && since.CompareMarks(asked, last) <= 0 {
 				t.Fatalf("page %d of %q: anchored at %q, was %q", i, pages, asked, last)
 			}
 			again = strings.Contains(next.High, `"passes"`)

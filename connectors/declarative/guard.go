@@ -5,6 +5,8 @@ import (
 	"hash/maphash"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/compile"
+	"collect/connectors/declarative/internal/paging"
 )
 
 // A guard sees to it that a walk ends, whatever the provider answers: every
@@ -58,35 +60,42 @@ func (g *guard) again(token string) bool {
 
 // check judges the page p at token, with next the token after it, and returns
 // the token to go on with.
-func (g *guard) check(p *page, pg paging, token, next string) (string, error) {
-	digest := g.digestOf(p.overlapped, p.elements)
+func (g *guard) check(p *paging.Page, st *compile.Stream, token, next string) (string, error) {
+	digest := g.digestOf(p.Overlapped, p.Elements)
 	switch {
-	case len(p.elements) == 0:
+	case len(p.Elements) == 0:
 		g.without++
 	case g.digest == digest:
 		g.without++
 	default:
 		g.digest, g.without = digest, 0
 	}
-	if pg, ok := pg.(counted); ok && g.without > 0 && len(p.elements) > 0 {
+	if pg, ok := st.Page.(paging.Counted); ok && g.without > 0 && len(p.Elements) > 0 {
 		// We counted on, and not the provider: what should be here was never
 		// sent, and to go on, or to end, would pass it by.
-		return "", noProgress("page after page is the same: this API may not know `%s`, or may answer behind its end with the last page", pg.ask(token)[0].name)
+		also := ""
+		if link, _ := paging.LinkTarget(p.Header.Values("Link"), "next"); link != "" {
+			also = "; its answers have a Link to the next page: page: {link_header: next}"
+		}
+		return "", noProgress("two pages in a row are the same: this API may not know the parameter `%s`, or may repeat its last page after the end%s", pg.Ask(token)[0].Name, also)
 	}
-	if next == "" || next == token && len(p.elements) == 0 {
+	if next == "" || next == token && len(p.Elements) == 0 {
 		return "", nil // a feed of changes names where to go on later
 	}
 	if len(next) > g.limit.Cursor {
-		return "", &collection.Stop{Reason: collection.TooLarge, Detail: "the cursor of the next page is too long"}
+		return "", &collection.Stop{Reason: collection.TooLarge, Detail: fmt.Sprintf("the cursor of the next page is longer than %d bytes", g.limit.Cursor)}
 	}
 	if g.without >= g.limit.PagesWithout {
-		if len(p.elements) > 0 {
-			return "", noProgress("the same page %d times in a row", g.without+1)
+		if len(p.Elements) > 0 {
+			return "", noProgress("the same page came %d times in a row", g.without+1)
 		}
-		return "", noProgress("%d pages in a row without a record", g.without)
+		return "", noProgress("%d pages in a row have no records, and each leads to another one%s", g.without, paging.ListNames(p.Body, st.Records))
 	}
 	if g.again(next) {
-		return "", noProgress("the same cursor twice")
+		if asked := st.Page.Ask(next); len(asked) > 0 {
+			return "", noProgress("the same cursor came twice, so that the walk would go in circles: this API may not know the parameter `%s`", asked[0].Name)
+		}
+		return "", noProgress("the same link to the next page came twice, so that the walk would go in circles")
 	}
 	return next, nil
 }

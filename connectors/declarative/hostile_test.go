@@ -60,7 +60,7 @@ func TestPagesThatAreNone(t *testing.T) {
 		{"NaN", array, 200, `[{"id":NaN}]`, collection.BadPage, "the page is not valid JSON"},
 		{"not UTF-8", array, 200, "[{\"id\":\"\xff\"}]", collection.BadPage, "the page is not UTF-8 text"},
 		{"UTF-16", array, 200, "[\x00]\x00", collection.BadPage, "the page is not valid JSON"},
-		{"nothing", array, 200, "", collection.BadPage, "the page is empty"},
+		{"nothing", array, 200, "", collection.BadPage, "the answer has no body"},
 		{"too deep", array, 200, strings.Repeat("[", 1500) + "{}" + strings.Repeat("]", 1500), "", ""}, // quarantined
 		{"an object", array, 200, `{"items":[]}`, collection.BadPage, "the page is an object, not an array: say with `records` where its records are"},
 		{"a text", array, 200, `"` + secret + `"`, collection.BadPage, "the page is not an array"},
@@ -69,28 +69,28 @@ func TestPagesThatAreNone(t *testing.T) {
 		{"records are null", under, 200, `{"data":{"items":null}}`, collection.BadPage, "`data.items` is not an array"},
 		{"records are an object", under, 200, `{"data":{"items":{"1":2}}}`, collection.BadPage, "`data.items` is not an array"},
 		{"records of another case", under, 200, `{"data":{"Items":[]}}`, collection.BadPage, "the page has no `data.items`"},
-		{"too large", array, 200, "[" + strings.Repeat(" ", 5000) + "]", collection.TooLarge, "the page is larger than the limit"},
-		{"an error", array, 500, secret, collection.BadPage, "not a page"},
-		{"not modified", array, 304, "", collection.BadPage, "not a page"},
+		{"too large", array, 200, "[" + strings.Repeat(" ", 5000) + "]", collection.TooLarge, "the page is larger than `body` under `limits` allows"},
+		{"an error", array, 500, secret, collection.BadPage, "an answer with this status is not a page"},
+		{"not modified", array, 304, "", collection.BadPage, "an answer with this status is not a page"},
 		{"not ready", array, 202, `[]`, collection.UpstreamPressure, "the answer is not ready yet"},
-		{"a part", array, 206, `[{"id":1}]`, collection.BadPage, "a part of the list; if this API means the whole: on: [{status: [206], verdict: ok}]"},
+		{"a part", array, 206, `[{"id":1}]`, collection.BadPage, "the answer is a part of the list (206), but `page` says that the list is one page; if it is the whole list: on: [{status: [206], verdict: ok}]"},
 		{"records twice", under, 200, `{"data":{"items":[],"items":[{"id":1}]}}`, collection.BadPage, "the page has `data.items` twice"},
 		{"records twice, once escaped", under, 200, `{"data":{"items":[],"it\u0065ms":[{"id":1}]}}`, collection.BadPage, "the page has `data.items` twice"},
 		{"what holds the records twice", under, 200, `{"data":{"items":[]},"data":{"items":[{"id":1}]}}`, collection.BadPage, "the page has `data.items` twice"},
 		{"a cursor twice", "page: {cursor: {from: next, param: c}}, records: items", 200, `{"items":[],"next":null,"next":1}`, collection.BadPage, "the page has `next` twice"},
 		{"more twice", "page: {cursor: {from: next, param: c, more: more}}, records: items", 200, `{"items":[],"more":false,"more":true}`, collection.BadPage, "the page has `more` twice"},
 		{"a total twice", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":0,"n":9}`, collection.BadPage, "the page has `n` twice"},
-		{"no total", "page: {number: {param: page, total_pages: pages}}, records: items", 200, `{"items":[]}`, collection.BadPage, "there is no total at `pages`"},
-		{"a negative total", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":-1}`, collection.BadPage, "there is no total at `n`"},
-		{"an endless promise", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":9}`, collection.BadPage, "`n` promises more, but the page is empty"},
-		{"a cursor that is an object", "page: {cursor: {from: next, param: c}}, records: items", 200, `{"items":[],"next":{}}`, collection.BadPage, "`next` is neither text nor a number"},
-		{"more without a cursor", "page: {cursor: {from: next, param: c, more: more}}, records: items", 200, `{"items":[],"more":true}`, collection.BadPage, "`more` promises more, but there is no cursor at `next`"},
-		{"more is a text", "page: {cursor: {from: next, param: c, more: more}}, records: items", 200, `{"items":[],"more":"no"}`, collection.BadPage, "`more` is neither true nor false"},
-		{"last id is missing", "page: {last_id: {param: a, field: no}}", 200, `[{"id":1}]`, collection.BadPage, "the last record has no text or number at `no`, which names the next page"},
-		{"a cursor too long", "page: {next_url: next}, records: items", 200, `{"items":[],"next":"/` + strings.Repeat("x", 200) + `"}`, collection.TooLarge, "the cursor of the next page is too long"},
+		{"no total", "page: {number: {param: page, total_pages: pages}}, records: items", 200, `{"items":[]}`, collection.BadPage, "there is no whole number at `pages`, where `page` looks for the total"},
+		{"a negative total", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":-1}`, collection.BadPage, "there is no whole number at `n`, where `page` looks for the total"},
+		{"an endless promise", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":9}`, collection.BadPage, "`n` says that there are more records, but the page is empty"},
+		{"a cursor that is an object", "page: {cursor: {from: next, param: c}}, records: items", 200, `{"items":[],"next":{}}`, collection.BadPage, "the value at `next` is neither text nor a number"},
+		{"more without a cursor", "page: {cursor: {from: next, param: c, more: more}}, records: items", 200, `{"items":[],"more":true}`, collection.BadPage, "`more` says that there is more, but there is no cursor at `next`"},
+		{"more is a text", "page: {cursor: {from: next, param: c, more: more}}, records: items", 200, `{"items":[],"more":"no"}`, collection.BadPage, "the value at `more` is neither true nor false"},
+		{"last id is missing", "page: {last_id: {param: a, field: no}}", 200, `[{"id":1}]`, collection.BadPage, "the last record has no text or number at `no`, by which the next page is asked for"},
+		{"a cursor too long", "page: {next_url: next}, records: items", 200, `{"items":[],"next":"/` + strings.Repeat("x", 200) + `"}`, collection.TooLarge, "the cursor of the next page is longer than 100 bytes"},
 		{"a link to a file", "page: {next_url: next}, records: items", 200, `{"items":[],"next":"file:///etc/passwd"}`, collection.BadPage, "the link to the next page is not a plain HTTP address"},
 		{"a link with a user", "page: {next_url: next}, records: items", 200, `{"items":[],"next":"https://a:` + secret + `@b.test/"}`, collection.BadPage, "the link to the next page is not a plain HTTP address"},
-		{"a link that is none", "page: {next_url: next}, records: items", 200, `{"items":[],"next":"https://[` + secret + `"}`, collection.BadPage, "the link to the next page is not a URL"},
+		{"a link that is none", "page: {next_url: next}, records: items", 200, `{"items":[],"next":"https://[` + secret + `"}`, collection.BadPage, "the link to the next page is not a valid URL"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestPagesThatAreUnusual(t *testing.T) {
 func TestMoreThanOnePage(t *testing.T) {
 	const link = `</things?page=2>; rel="next"`
 	_, err := first(t, answer(200, `[{"id":1}]`, "Link", link), "page: {none: true}")
-	if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Detail != "the Link header has rel next, and by what `page` says this page is the last one" {
+	if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Detail != "the answer has a Link to the next page (rel=next), but `page` in the connector file does not find one: use page: {link_header: next}, or correct `page`" {
 		t.Errorf("a list: %v, want bad_page", err)
 	}
 	c := open(t, serve(t, answer(200, `{"id":1}`, "Link", link)), file("page: {none: true}")+"  one: {each: {id: things.id}, get: \"/things/${id}\", key: id, role: detail}\n")
@@ -158,7 +158,7 @@ func TestMoreThanOnePage(t *testing.T) {
 // unless pages are counted or a rule says so.
 func TestNoContentBehindAPage(t *testing.T) {
 	for _, test := range []struct{ stream, detail string }{
-		{"page: {cursor: {from: next, param: c}}", "no content where there should be a page; if this API ends so: on: [{status: [204], verdict: ok}]"},
+		{"page: {cursor: {from: next, param: c}}", "the answer is empty (204), and the page before it led here; if this API ends its lists like this: on: [{status: [204], verdict: ok}]"},
 		{"page: {cursor: {from: next, param: c}}, on: [{status: [204], verdict: ok}]", ""},
 		{"page: {number: {param: page}}", ""},
 	} {
@@ -178,7 +178,7 @@ func TestNoContentBehindAPage(t *testing.T) {
 // left out of a link, and is no cursor otherwise.
 func TestCredentialIsNoCursor(t *testing.T) {
 	const key = "s3cr3t/key+value"
-	const refused = "the cursor of the next page holds the credential"
+	const refused = "the cursor of the next page contains the credential, so it is not stored"
 	for _, test := range []struct{ page, next, token, detail string }{
 		{"{next_url: next}", "/things?a=1&access_token=s3cr3t%2Fkey%2Bvalue&c=2", "/things?a=1&c=2", ""},
 		{"{next_url: next}", "/things?a=1&access_token=s3cr3t/key+value", "/things?a=1", ""},
@@ -307,27 +307,27 @@ func TestWalksEnd(t *testing.T) {
 		requests   int
 		detail     string // "" for a good end
 	}{
-		{"the same cursor", "{cursor: {from: next, param: c}}", answer(200, `{"items":[{"id":1}],"next":"x"}`), 2, "the same cursor twice"},
+		{"the same cursor", "{cursor: {from: next, param: c}}", answer(200, `{"items":[{"id":1}],"next":"x"}`), 2, "the same cursor came twice, so that the walk would go in circles: this API may not know the parameter `c`"},
 		{"a circle", "{cursor: {from: next, param: c}}", func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, `{"items":[{"id":%d}],"next":%d}`, n, (number(r, "c", 0)+1)%5)
-		}, 6, "the same cursor twice"},
+		}, 6, "the same cursor came twice, so that the walk would go in circles: this API may not know the parameter `c`"},
 		{"empty pages", "{cursor: {from: next, param: c}}", func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, `{"items":[],"next":%d}`, number(r, "c", 0)+1)
-		}, 3, "3 pages in a row without a record"},
+		}, 3, "3 pages in a row have no records, and each leads to another one"},
 		{"one page again and again", "{cursor: {from: next, param: c}}", func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, `{"items":[{"id":1}],"next":%d}`, number(r, "c", 0)+1)
-		}, 4, "the same page 4 times in a row"},
+		}, 4, "the same page came 4 times in a row"},
 		{"the page is ignored", "{number: {param: page, size: 10}}", answer(200, `{"items":`+things(1, 10)+`}`), 2,
-			"page after page is the same: this API may not know `page`, or may answer behind its end with the last page"},
+			"two pages in a row are the same: this API may not know the parameter `page`, or may repeat its last page after the end"},
 		{"the last page again and again", "{number: {param: page, size: 10}}", func(w http.ResponseWriter, r *http.Request) {
 			at := 10 * (min(number(r, "page", 1), 3) - 1)
 			fmt.Fprintf(w, `{"items":%s}`, things(at+1, at+10))
-		}, 4, "page after page is the same: this API may not know `page`, or may answer behind its end with the last page"},
+		}, 4, "two pages in a row are the same: this API may not know the parameter `page`, or may repeat its last page after the end"},
 		{"a total that grows", "{number: {param: page, total_pages: n}}", func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, `{"items":[],"n":%d}`, number(r, "page", 1)+5)
-		}, 3, "3 pages in a row without a record"},
-		{"the last id stays", "{last_id: {param: a, field: id}}", answer(200, `{"items":[{"id":7}]}`), 2, "the same cursor twice"},
-		{"a relative link to itself", "{next_url: next}", answer(200, `{"items":[{"id":7}],"next":"?a"}`), 2, "the same cursor twice"},
+		}, 3, "3 pages in a row have no records, and each leads to another one"},
+		{"the last id stays", "{last_id: {param: a, field: id}}", answer(200, `{"items":[{"id":7}]}`), 2, "the same cursor came twice, so that the walk would go in circles: this API may not know the parameter `a`"},
+		{"a relative link to itself", "{next_url: next}", answer(200, `{"items":[{"id":7}],"next":"?a"}`), 2, "the same link to the next page came twice, so that the walk would go in circles"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

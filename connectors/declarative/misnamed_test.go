@@ -71,8 +71,8 @@ func ends(t *testing.T, records, want int, stop *collection.Stop, detail string)
 // taken for one with a wrong path.
 func TestNextPageAtAWrongPath(t *testing.T) {
 	const cursor, url = "{cursor: {from: next, param: c}}", "{next_url: next}"
-	const inCursor = "the page has no `next` and looks full (%d records); if this API leaves it out at the end: optional: true"
-	const inURL = "the page has no `next` and looks full (%d records); if this API leaves it out at the end: next_url: {path: next, optional: true}"
+	const inCursor = "the page has no `next`, but it looks full (%d records); if this API leaves it out on the last page: optional: true"
+	const inURL = "the page has no `next`, but it looks full (%d records); if this API leaves it out on the last page: next_url: {path: next, optional: true}"
 	const wiki = "{cursor: {from: continue.apcontinue, param: c, optional: true}}"
 	tests := []struct {
 		name, page string
@@ -83,7 +83,7 @@ func TestNextPageAtAWrongPath(t *testing.T) {
 		{"cursor: absent, 100 records", cursor, []string{list(1, 100, `,"nxt":"x"`)}, 0, fmt.Sprintf(inCursor, 100)},
 		{"cursor: absent, 10 records", cursor, []string{list(1, 10, "")}, 0, fmt.Sprintf(inCursor, 10)},
 		{"cursor: absent, 75 records", cursor, []string{list(1, 75, "")}, 0, fmt.Sprintf(inCursor, 75)},
-		{"cursor: of another case", cursor, []string{list(1, 10, `,"Next":"x"`)}, 0, "the page has no `next`, looks full (10 records), and seems to lead on by `Next`: correct the path of the next page"},
+		{"cursor: of another case", cursor, []string{list(1, 10, `,"Next":"x"`)}, 0, "the page has no `next`, but it looks full (10 records) and has `Next`, which may lead to the next page: correct the path in `page`"},
 		{"cursor: null", cursor, []string{list(1, 100, `,"next":null`)}, 100, ""},
 		{"cursor: empty", cursor, []string{list(1, 100, `,"next":""`)}, 100, ""},
 		{"cursor: false", cursor, []string{list(1, 100, `,"next":false`)}, 100, ""},
@@ -94,26 +94,26 @@ func TestNextPageAtAWrongPath(t *testing.T) {
 		{"cursor: optional and there", "{cursor: {from: next, param: c, optional: true}}", []string{list(1, 50, `,"next":"x"`), list(51, 100, "")}, 100, ""},
 		{"cursor: not optional", "{cursor: {from: next, param: c, optional: false}}", []string{list(1, 100, "")}, 0, fmt.Sprintf(inCursor, 100)},
 		{"cursor: absent, and no more", "{cursor: {from: next, param: c, more: more}}", []string{list(1, 100, `,"more":false`)}, 100, ""},
-		{"cursor: absent, and more", "{cursor: {from: next, param: c, more: more}}", []string{list(1, 100, `,"more":true`)}, 0, "`more` promises more, but there is no cursor at `next`"},
+		{"cursor: absent, and more", "{cursor: {from: next, param: c, more: more}}", []string{list(1, 100, `,"more":true`)}, 0, "`more` says that there is more, but there is no cursor at `next`"},
 		{"cursor: in an object that is null", "{cursor: {from: meta.next, param: c}}", []string{list(1, 100, `,"meta":null`)}, 100, ""},
 		{"cursor: in an object that is empty", "{cursor: {from: meta.next, param: c}}", []string{list(1, 100, `,"meta":{}`)}, 0, strings.Replace(fmt.Sprintf(inCursor, 100), "next", "meta.next", 1)},
 
-		{"cursor: under another name", wiki, []string{list(1, 50, `,"continue":{"rvcontinue":"x","continue":"||"}`)}, 0, "`continue` has no `apcontinue`, and seems to lead on by `rvcontinue`, `continue`: correct the path of the next page"},
-		{"cursor: under another name on a short page", wiki, []string{list(1, 7, `,"continue":{"rvcontinue":"x"}`)}, 0, "`continue` has no `apcontinue`, and seems to lead on by `rvcontinue`: correct the path of the next page"},
-		{"cursor: under another name on a later page", wiki, []string{list(1, 50, `,"continue":{"apcontinue":"x"}`), list(51, 100, `,"continue":{"rvcontinue":"y"}`)}, 50, "`continue` has no `apcontinue`, and seems to lead on by `rvcontinue`: correct the path of the next page"},
-		{"cursor: not optional, under another name", "{cursor: {from: continue.apcontinue, param: c}}", []string{list(1, 50, `,"continue":{"rvcontinue":"x"}`)}, 0, "`continue` has no `apcontinue`, and seems to lead on by `rvcontinue`: correct the path of the next page"},
+		{"cursor: under another name", wiki, []string{list(1, 50, `,"continue":{"rvcontinue":"x","continue":"||"}`)}, 0, "`continue` has no `apcontinue`, but it has `rvcontinue`, `continue`, which may lead to the next page: correct the path in `page`"},
+		{"cursor: under another name on a short page", wiki, []string{list(1, 7, `,"continue":{"rvcontinue":"x"}`)}, 0, "`continue` has no `apcontinue`, but it has `rvcontinue`, which may lead to the next page: correct the path in `page`"},
+		{"cursor: under another name on a later page", wiki, []string{list(1, 50, `,"continue":{"apcontinue":"x"}`), list(51, 100, `,"continue":{"rvcontinue":"y"}`)}, 50, "`continue` has no `apcontinue`, but it has `rvcontinue`, which may lead to the next page: correct the path in `page`"},
+		{"cursor: not optional, under another name", "{cursor: {from: continue.apcontinue, param: c}}", []string{list(1, 50, `,"continue":{"rvcontinue":"x"}`)}, 0, "`continue` has no `apcontinue`, but it has `rvcontinue`, which may lead to the next page: correct the path in `page`"},
 		{"cursor: what holds it is absent at the end", wiki, []string{list(1, 50, `,"continue":{"apcontinue":"x"}`), list(51, 100, "")}, 100, ""},
 		{"cursor: what holds it is empty", wiki, []string{list(1, 50, `,"continue":{}`)}, 50, ""},
 		{"cursor: what holds it is null", wiki, []string{list(1, 50, `,"continue":null`)}, 50, ""},
 		{"cursor: what holds it says no", wiki, []string{list(1, 50, `,"continue":{"rvcontinue":"","more":false,"left":0,"also":[]}`)}, 50, ""},
-		{"cursor: a name of the provider that is no name", wiki, []string{list(1, 50, `,"continue":{"a\u001b[31m b":"x"}`)}, 0, "`continue` has no `apcontinue`, and seems to lead on by `…`: correct the path of the next page"},
+		{"cursor: a name of the provider that is no name", wiki, []string{list(1, 50, `,"continue":{"a\u001b[31m b":"x"}`)}, 0, "`continue` has no `apcontinue`, but it has `…`, which may lead to the next page: correct the path in `page`"},
 		{"cursor: beside it is what leads back", "{cursor: {from: meta.next_token, param: c, optional: true}}", []string{list(1, 50, `,"meta":{"result_count":50,"previous_token":"x"}`)}, 50, ""},
-		{"cursor: another next beside it", "{cursor: {from: meta.next, param: c, optional: true}}", []string{list(1, 50, `,"meta":{"nextCursor":"x"}`)}, 0, "`meta` has no `next`, and seems to lead on by `nextCursor`: correct the path of the next page"},
-		{"cursor: another next on the page, which looks full", "{cursor: {from: next, param: c, optional: true}}", []string{list(1, 50, `,"nextPageToken":"x"`)}, 0, "the page has no `next`, looks full (50 records), and seems to lead on by `nextPageToken`: correct the path of the next page"},
+		{"cursor: another next beside it", "{cursor: {from: meta.next, param: c, optional: true}}", []string{list(1, 50, `,"meta":{"nextCursor":"x"}`)}, 0, "`meta` has no `next`, but it has `nextCursor`, which may lead to the next page: correct the path in `page`"},
+		{"cursor: another next on the page, which looks full", "{cursor: {from: next, param: c, optional: true}}", []string{list(1, 50, `,"nextPageToken":"x"`)}, 0, "the page has no `next`, but it looks full (50 records) and has `nextPageToken`, which may lead to the next page: correct the path in `page`"},
 		{"cursor: the next synchronization", "{cursor: {from: nextPageToken, param: c, optional: true}}", []string{list(1, 50, `,"nextSyncToken":"x"`)}, 50, ""},
 		{"next url: beside it are links that lead elsewhere", "{next_url: {path: links.next, optional: true}}", []string{list(1, 50, `,"links":{"self":"?a","first":"?a","last":"?b","prev":null}`)}, 50, ""},
 		{"next url: beside it are cursors", "{next_url: {path: paging.next, optional: true}}", []string{list(1, 50, `,"paging":{"cursors":{"before":"a","after":"b"},"previous":"?a"}`)}, 50, ""},
-		{"next url: under another name", "{next_url: {path: links.nxt, optional: true}}", []string{list(1, 50, `,"links":{"self":"?a","next":"?b"}`)}, 0, "`links` has no `nxt`, and seems to lead on by `next`: correct the path of the next page"},
+		{"next url: under another name", "{next_url: {path: links.nxt, optional: true}}", []string{list(1, 50, `,"links":{"self":"?a","next":"?b"}`)}, 0, "`links` has no `nxt`, but it has `next`, which may lead to the next page: correct the path in `page`"},
 
 		{"next url: absent", url, []string{list(1, 100, `,"nxt":"?b"`)}, 0, fmt.Sprintf(inURL, 100)},
 		{"next url: null", url, []string{list(1, 100, `,"next":null`)}, 100, ""},
@@ -139,8 +139,8 @@ func TestLinkOfAWrongRelation(t *testing.T) {
 		records            int
 		detail             string
 	}{
-		{"nxt", both, "", 0, "the Link header has rel next and not `nxt`"},
-		{"nxt", `</things?page=2>; rel="NEXT"`, "", 0, "the Link header has rel next and not `nxt`"},
+		{"nxt", both, "", 0, "the Link header has rel=next and no rel=nxt: correct `link_header`"},
+		{"nxt", `</things?page=2>; rel="NEXT"`, "", 0, "the Link header has rel=next and no rel=nxt: correct `link_header`"},
 		{"nxt", "", "", 10, ""},
 		{"nxt", `</things?page=1>; rel="first"`, "", 10, ""},
 		{"next", "", "", 10, ""}, // a single page, as GitHub writes it
@@ -166,14 +166,14 @@ func TestLinkOfAWrongRelation(t *testing.T) {
 // TestMarkInNoRecord: with a field that no record has, each run would collect
 // everything again, or nothing new ever, and say that all is well.
 func TestMarkInNoRecord(t *testing.T) {
-	const detail = "no record has `update_at`, the field of `since`"
+	const detail = "no record has `update_at`, the field of `since`; the records have: id"
 	tests := []struct {
 		name    string
 		bodies  []string
 		records int
 		detail  string
 	}{
-		{"in none", []string{`{"items":[{"id":1,"updated_at":5},{"id":2}]}`}, 0, detail},
+		{"in none", []string{`{"items":[{"id":1,"updated_at":5},{"id":2}]}`}, 0, detail + ", updated_at"},
 		{"in none of the second page", []string{`{"items":[],"next":1}`, `{"items":[{"id":1}]}`}, 0, detail},
 		{"in one", []string{`{"items":[{"id":1},{"id":2,"update_at":5}]}`}, 2, ""},
 		{"null", []string{`{"items":[{"id":1,"update_at":null}]}`}, 1, ""},

@@ -29,8 +29,8 @@ func TestOnePageThatMayBeCut(t *testing.T) {
 		{none, list(1, 100, `,"total":100`), ""},
 		{none, list(1, 100, `,"total":2509`), fmt.Sprintf(exactly, 100)},
 		{none, list(1, 100, `,"meta":{"total_count":100}`), ""},
-		{none, list(1, 7, `,"next":"/things?page=2"`), "7 records came, `next` leads on"},
-		{none, list(1, 7, `,"continue":{"rvcontinue":"x"}`), "7 records came, `continue` leads on"},
+		{none, list(1, 7, `,"next":"/things?page=2"`), "7 records came, and `next` seems to lead to more"},
+		{none, list(1, 7, `,"continue":{"rvcontinue":"x"}`), "7 records came, and `continue` seems to lead to more"},
 		{none, list(1, 7, `,"has_more":false,"next":null,"links":{"self":"/things"},"nextSyncToken":"x"`), ""},
 		{"page: {cursor: {from: next, param: c}}, records: items", list(1, 100, `,"next":null`), ""},
 	}

@@ -8,54 +8,31 @@ import (
 
 	"collect/collection"
 	"collect/connectors"
+	"collect/connectors/declarative/internal/compile"
+	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/paging"
 )
 
-// A probe is a page that only the right account may see. An API that answers
-// everyone, and the account with more, says nothing of a key that it does not
-// know: what strangers may see would pass for everything.
-type probe struct {
-	get     template
-	headers []templated
-	when    *predicate // nil: any page will do
-}
-
 var _ connectors.Prober = (*connector)(nil)
-
-func (c *checker) checkProbe(spec *probeSpec) {
-	if spec == nil {
-		return
-	}
-	c.template(spec.Get, c.params)
-	switch {
-	case spec.Get.text == "":
-		c.fail(spec.At, "a probe needs a `get`: a path that only the right account may ask for", "")
-	case isAbsolute(spec.Get.text):
-		c.fail(spec.Get.at, "a probe is a path below `base_url`", "")
-	}
-	c.spec.probe = &probe{get: spec.Get, headers: c.headers(c.params, c.doc.Provider.Headers)}
-	if spec.When.set {
-		c.spec.probe.when = c.predicate(spec.When, bodyNames)
-	}
-}
 
 // Probe asks for the probe of the file; see [connectors.Prober]. Without a
 // credential, which may be optional, there is no account to ask for.
 func (c *connector) Probe(ctx context.Context, client *http.Client) error {
-	p := c.spec.probe
+	p := c.spec.Probe
 	if p == nil || c.provider.Authorize == nil && c.provider.Renewal == nil {
 		return nil
 	}
-	w := &walk{c: c, st: &stream{get: p.get, page: onePage{detail: true}}, client: client, scope: scope{params: c.params}}
+	w := &walk{c: c, st: &compile.Stream{Get: p.Get, Page: paging.OnePage{Detail: true}}, client: client, scope: notation.Scope{Params: c.params}}
 	target, err := w.target("")
 	if err != nil {
 		return err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
-		return badPage("the request of the probe cannot be written") // the cause would show the URL
+		return paging.BadPage("the request of the probe cannot be built: look at its `get`, and at `headers`") // the cause would show the URL
 	}
-	for _, h := range p.headers {
-		req.Header.Set(h.name, h.value.expand(w.scope))
+	for _, h := range p.Headers {
+		req.Header.Set(h.Name, h.Value.Expand(w.scope))
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -69,12 +46,12 @@ func (c *connector) Probe(ctx context.Context, client *http.Client) error {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return refusedProbe(resp.StatusCode, fmt.Sprintf("the probe was answered %d", resp.StatusCode))
 	}
-	if p.when == nil {
+	if p.When == nil {
 		return nil
 	}
-	view := view{resp: collection.Response{Status: resp.StatusCode, Header: resp.Header, Body: body}}
-	if yes, err := p.when.holds(view.names(p.when.uses)); err != nil || !yes {
-		return refusedProbe(resp.StatusCode, "the probe was answered, and its `when` does not hold")
+	view := compile.View{Resp: collection.Response{Status: resp.StatusCode, Header: resp.Header, Body: body}}
+	if yes, err := p.When.Holds(view.Names(p.When.Uses)); err != nil || !yes {
+		return refusedProbe(resp.StatusCode, "the probe was answered, but its `when` is not true of the answer")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func TestPagesThatSayThatSomethingFailed(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s: %s %s, want %s", test.body, got, said, test.want)
 		}
-		_, rule, found := strings.Cut(said, "if it means nothing here: ")
+		_, rule, found := strings.Cut(said, "If that is normal for this API: ")
 		if found != (test.want != fine) {
 			t.Errorf("%s: the message names no rule: %q", test.body, said)
 		}

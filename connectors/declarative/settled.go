@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/compile"
+	"collect/connectors/declarative/internal/since"
 )
 
 // unsettled follows a version at the end of a walk after which the parent may
@@ -15,8 +17,8 @@ import (
 const unsettled = "~"
 
 // settle marks the version at the end of a walk that began at clock.
-func (st *stream) settle(s *collection.Slice, clock time.Time) {
-	if st.changed == nil || !s.Next.Done || clock.IsZero() {
+func settle(st *compile.Stream, s *collection.Slice, clock time.Time) {
+	if st.Changed == nil || !s.Next.Done || clock.IsZero() {
 		return
 	}
 	at, unit := coarse(s.Next.Version, clock)
@@ -36,7 +38,7 @@ func coarse(version string, now time.Time) (at time.Time, unit time.Duration) {
 		}
 		return at, time.Second
 	}
-	at, layout, ok := parseTime(version)
+	at, layout, ok := since.ParseTime(version)
 	switch {
 	case !ok, strings.Contains(version, "."):
 		return at, 0

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/compile"
+	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/paging"
 )
 
 // target returns the URL of the page at token.
@@ -13,19 +16,19 @@ import (
 // A token that is a URL is requested as it came: relative ones are resolved
 // against the first page, which every page of a walk has in common.
 func (w *walk) target(token string) (*url.URL, error) {
-	path, query, err := w.st.get.target(w.scope)
+	path, query, err := w.st.Get.Target(w.scope)
 	if err != nil {
-		return nil, badPage("%s", err)
+		return nil, paging.BadPage("%s", err)
 	}
 	address := path
-	if !isAbsolute(path) {
+	if !compile.IsAbsolute(path) {
 		address = strings.TrimSuffix(w.c.baseURL, "/") + "/" + strings.TrimPrefix(path, "/")
 	}
 	first, err := url.Parse(address)
 	if err != nil {
-		return nil, badPage("the address is not a URL") // the cause would show it
+		return nil, paging.BadPage("`base_url` and `get` do not make a valid URL") // the cause would show it
 	}
-	if _, ok := w.st.page.(linked); ok && token != "" {
+	if _, ok := w.st.Page.(paging.Linked); ok && token != "" {
 		return resolve(first, token)
 	}
 	first.RawQuery = w.query(query, token)
@@ -40,21 +43,21 @@ func (w *walk) query(literal, token string) string {
 		if b.Len() > 0 {
 			b.WriteByte('&')
 		}
-		b.WriteString(escapeQuery(name) + "=" + escapeQuery(value))
+		b.WriteString(notation.EscapeQuery(name) + "=" + notation.EscapeQuery(value))
 	}
-	for _, q := range w.st.query {
-		if w.scope.lacks(q.value) {
+	for _, q := range w.st.Query {
+		if w.scope.Lacks(q.Value) {
 			continue
 		}
-		add(q.name, q.value.expand(w.scope))
+		add(q.Name, q.Value.Expand(w.scope))
 	}
-	page := w.st.page.ask(token)
+	page := w.st.Page.Ask(token)
 	for _, f := range page {
-		add(f.name, f.value)
+		add(f.Name, f.Value)
 	}
-	if s := w.st.since; s != nil && s.param != "" && w.scope.since != "" {
-		if !slices.ContainsFunc(page, func(f field) bool { return f.name == s.param }) { // the page's value is further on
-			add(s.param, w.scope.since)
+	if s := w.st.Since; s != nil && s.Param != "" && w.scope.Since != "" {
+		if !slices.ContainsFunc(page, func(f paging.Field) bool { return f.Name == s.Param }) { // the page's value is further on
+			add(s.Param, w.scope.Since)
 		}
 	}
 	return b.String()
@@ -84,7 +87,7 @@ func (w *walk) link(token, page string) (string, error) {
 	if p := &w.c.provider; !slices.Contains(p.Origins, collection.Origin(next)) && !slices.Contains(p.Others, collection.Origin(next)) {
 		return "", collection.Unlisted(next, w.c.secrets.in)
 	}
-	if strings.HasPrefix(token, "/") || strings.HasPrefix(token, "?") || isAbsolute(token) {
+	if strings.HasPrefix(token, "/") || strings.HasPrefix(token, "?") || compile.IsAbsolute(token) {
 		return token, nil
 	}
 	return next.String(), nil
@@ -94,23 +97,18 @@ func (w *walk) link(token, page string) (string, error) {
 func resolve(base *url.URL, link string) (*url.URL, error) {
 	ref, err := url.Parse(strings.TrimSpace(link))
 	if err != nil {
-		return nil, badPage("the link to the next page is not a URL")
+		return nil, paging.BadPage("the link to the next page is not a valid URL")
 	}
 	next := base.ResolveReference(ref)
 	if next.Scheme != "https" && next.Scheme != "http" || next.Hostname() == "" || next.User != nil {
-		return nil, badPage("the link to the next page is not a plain HTTP address")
+		return nil, paging.BadPage("the link to the next page is not a plain HTTP address")
 	}
 	next.Fragment, next.RawFragment = "", ""
 	next.RawQuery = strings.ReplaceAll(next.RawQuery, " ", "%20") // a space would end the request line
 	if _, err := url.Parse(next.String()); err != nil {
-		return nil, badPage("the link to the next page is not a URL") // such as //::, which has a host only beside its base
+		return nil, paging.BadPage("the link to the next page is not a valid URL") // such as //::, which has a host only beside its base
 	}
 	return next, nil
-}
-
-func isAbsolute(address string) bool {
-	lower := strings.ToLower(address[:min(len(address), 8)])
-	return strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://")
 }
 
 // withoutParams takes the parameters that drop names out of the query of a
@@ -124,7 +122,7 @@ func withoutParams(link string, drop func(name, value string) bool) string {
 	var kept []string
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
-		if drop(unescaped(name), unescaped(value)) || drop(unescaped(name), value) {
+		if drop(notation.Unescaped(name), notation.Unescaped(value)) || drop(notation.Unescaped(name), value) {
 			continue
 		}
 		kept = append(kept, pair)
@@ -134,14 +132,4 @@ func withoutParams(link string, drop func(name, value string) bool) string {
 		link += "#" + fragment
 	}
 	return link
-}
-
-// unescaped returns a part of a query in plain text, or as it is if it is not
-// well-formed: what cannot be read may hold a credential all the same.
-func unescaped(part string) string {
-	plain, err := url.QueryUnescape(part)
-	if err != nil {
-		return part
-	}
-	return plain
 }

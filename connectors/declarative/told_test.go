@@ -163,7 +163,7 @@ func TestPromisesBehindMarks(t *testing.T) {
 		}
 	}
 	records, stop := walkAll(t, http.HandlerFunc(equal), src)
-	ends(t, records, 3, stop, "there are later records than a page that was asked for from their mark had: the provider may not mean by `since` what `since` does")
+	ends(t, records, 3, stop, "asked for changes with `since`, the provider left out later records, which it sends otherwise: `since` may not mean \"from this time on\", or may read the time in another time zone")
 
 	last := func(w http.ResponseWriter, r *http.Request) { // a next link behind the last page
 		switch q := r.URL.Query(); {

@@ -41,7 +41,7 @@ func (s *Source) ask(ctx context.Context, refresh string, send func(*http.Reques
 	case g.refresh == "" || s.config.Refresh == "":
 		g.refresh = refresh // it goes on; or nobody asked for one
 	case s.config.Replace == nil:
-		return grant{}, stop(resp.StatusCode, "the provider replaces the refresh token, and nothing says where to keep the new one: "+
+		return grant{}, stop(resp.StatusCode, "the provider replaces the refresh token, and the connector file does not say where to keep the new one: "+
 			"keep it in a file, and declare that with rotate: true")
 	}
 	return g, err
@@ -85,7 +85,7 @@ type grant struct {
 // refusals are the errors of RFC 6749, section 5.2, in the words for whoever
 // has to act. Others are not quoted: they may hold anything.
 var refusals = map[string]string{
-	"invalid_grant":          "the refresh token does not count any more: it was used before, has expired, or was taken back",
+	"invalid_grant":          "the refresh token is no longer valid: it was used before, has expired, or was revoked",
 	"invalid_client":         "the client id or the client secret is not accepted",
 	"invalid_request":        "it does not understand the request for a token",
 	"invalid_scope":          "it does not know the scope, or does not grant it",

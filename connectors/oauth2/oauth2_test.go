@@ -176,7 +176,7 @@ func TestOneAsks(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	const secret = "c4nary"
 	tests := []struct{ answer, detail string }{
-		{`400 {"error":"invalid_grant","error_description":"c4nary"}`, "the refresh token does not count any more"},
+		{`400 {"error":"invalid_grant","error_description":"c4nary"}`, "the refresh token is no longer valid"},
 		{`401 {"error":"invalid_client"}`, "the client id or the client secret is not accepted"},
 		{`400 {"error":"c4nary"}`, "does not say why"},
 		{`400 {"error":{"code":"c4nary"}}`, "does not say why"},
@@ -189,7 +189,7 @@ func TestRefusals(t *testing.T) {
 		{`200 ["c4nary"]`, "holds no access token"},
 		{`200 {"access_token":"a\r\nX: c4nary"}`, "a token that cannot be sent"},
 		{`200 {"access_token":"a","refresh_token":"c4nary c4nary"}`, "a token that cannot be sent"},
-		{`200 {"access_token":"a","refresh_token":"r2"}`, "nothing says where to keep the new one"},
+		{`200 {"access_token":"a","refresh_token":"r2"}`, "does not say where to keep the new one"},
 	}
 	for _, test := range tests {
 		e := &endpoint{answers: []string{test.answer, `200 {"access_token":"a1"}`}}

@@ -33,6 +33,7 @@ func run() error {
 	binary := flag.String("collect", "", "the `binary` to measure")
 	runs := flag.Int("n", 5, "runs of each measurement")
 	large := flag.Int("large", 1_000_000, "records of the large collection")
+	many := flag.Int("partitions", 100_000, "partitions of the large pass")
 	flag.Parse()
 	if *binary == "" {
 		return fmt.Errorf("-collect is missing")
@@ -44,7 +45,7 @@ func run() error {
 	defer os.RemoveAll(dir)
 	b := &bench{binary: *binary, dir: dir, runs: *runs}
 	fmt.Print("| what | median | of all | peak memory |\n|---|---:|---|---:|\n")
-	for _, measure := range []func() error{b.flat, b.parents, b.again, func() error { return b.memory(*large) }} {
+	for _, measure := range []func() error{b.flat, b.parents, b.again, func() error { return b.memory(*large) }, func() error { return b.goOn(*many) }} {
 		if err := measure(); err != nil {
 			return err
 		}
@@ -67,9 +68,13 @@ type cost struct {
 
 // collect runs the binary on a connector file.
 func (b *bench) collect(state, file string, args ...string) (cost, error) {
-	args = append([]string{"run", file, "-q", "--create", "--state", state}, args...)
+	return b.process(append([]string{"run", file, "-q", "--create", "--state", state}, args...)...)
+}
+
+// process runs the binary.
+func (b *bench) process(args ...string) (cost, error) {
 	c := exec.Command(b.binary, args...)
-	c.Env = append(c.Environ(), "XDG_STATE_HOME="+filepath.Dir(state)) // shares its pace with nobody
+	c.Env = append(c.Environ(), "XDG_STATE_HOME="+b.dir) // shares its pace with nobody
 	var stderr strings.Builder
 	c.Stderr = &stderr
 	start := time.Now()
@@ -82,7 +87,7 @@ func (b *bench) collect(state, file string, args ...string) (cost, error) {
 	if !ok {
 		return cost{}, fmt.Errorf("no resource usage on this system")
 	}
-	return cost{wall, usage.Maxrss * 1024}, nil // kilobytes on Linux, getrusage(2)
+	return cost{wall, usage.Maxrss * 1024}, nil // kilobytes on Linux, getrusage(2): this process's own at the least
 }
 
 // state returns the path of a database that does not exist yet.
@@ -183,6 +188,36 @@ func (b *bench) memory(many int) error {
 	return nil
 }
 
+// goOn goes on with a pass of which the last partitions are left: of a tenth of
+// many, and of many. It measures a run of one request, and status. Their memory is
+// less than that of this process, which holds all that it serves.
+func (b *bench) goOn(many int) error {
+	for _, n := range []int{many / 10, many} {
+		p, file, err := b.serve(provider.Script{Seed: 1, Tickets: n}, "behind", treeStream)
+		if err != nil {
+			return err
+		}
+		state, left := b.state(), 2*(b.runs+1)
+		if _, err := b.collect(state, file, "--concurrency", "8", "--max-requests", fmt.Sprint(n/100+n-left)); err != nil {
+			return err
+		}
+		costs, err := b.repeat(func() (cost, error) { return timed(b.collect(state, file, "--max-requests", "1")) })
+		p.Close()
+		if err != nil {
+			return err
+		}
+		row(fmt.Sprintf("one request of a pass with %d partitions, the last ones of which are left", n), costs, "")
+		if costs, err = b.repeat(func() (cost, error) { return timed(b.process("status", "--state", state)) }); err != nil {
+			return err
+		}
+		row(fmt.Sprintf("`status` of %d partitions", n), costs, "")
+	}
+	return nil
+}
+
+// timed returns the time of c alone.
+func timed(c cost, err error) (cost, error) { return cost{wall: c.wall}, err }
+
 // repeat measures several times, after one run that does not count.
 func (b *bench) repeat(measure func() (cost, error)) ([]cost, error) {
 	if _, err := measure(); err != nil {
@@ -213,5 +248,9 @@ func median(costs []cost) cost {
 func row(what string, costs []cost, note string) {
 	m := median(costs)
 	all := fmt.Sprintf("%.3f to %.3f s", costs[0].wall.Seconds(), costs[len(costs)-1].wall.Seconds())
-	fmt.Printf("| %s | %.3f s%s | %s | %.0f MB |\n", what, m.wall.Seconds(), note, all, float64(m.rss)/1e6)
+	memory := fmt.Sprintf("%.0f MB", float64(m.rss)/1e6)
+	if m.rss == 0 {
+		memory = "–"
+	}
+	fmt.Printf("| %s | %.3f s%s | %s | %s |\n", what, m.wall.Seconds(), note, all, memory)
 }

@@ -11,7 +11,7 @@ import (
 var stamps = map[string][]string{
 	"checkpoints": {"saved_at"}, "slices": {"committed_at"}, "events": {"at"}, "leases": {"since", "beat_at"},
 	"runs": {"started_at", "beat_at", "ended_at"}, "gaps": {"not_before", "opened_at", "tried_at", "closed_at"},
-	"provider_state": {"saved_at", "state"},
+	"lanes": {"saved_at"}, "provider_state": {"saved_at", "state"},
 }
 
 // age makes everything that is stored older by d.

@@ -149,7 +149,7 @@ func TestReplay(t *testing.T) {
 	}
 	for seed := *firstSeed; seed < *firstSeed+histories; seed++ {
 		first, second := play(t, newPlan(seed), on, bug{}), play(t, newPlan(seed), on, bug{})
-		if was, is := first.String(), second.String(); was != is {
+		if was, is := first.events(), second.events(); was != is {
 			t.Errorf("played again, a history went another way. %s\n\nFirst it was\n%s", is, was)
 		}
 	}
@@ -181,7 +181,7 @@ func branches() []string {
 		"unknown commit, with effect", "unknown commit, without effect", "commit failed", "disk full",
 		"interrupted", "cancelled", "held by another", "lock stolen", "fenced", "began inside a silence",
 		"left behind", "filled", "gap leased", "quarantined", "backfill commit", "shared commit",
-		"hold", "freeze", "released by an operator", "reset by an operator", "revived by an operator",
+		"hold", "freeze", "refused, and asked for another", "gap forbidden", "released by an operator", "reset by an operator", "revived by an operator",
 		"clock set back", "clock set forward", "clock set back under a run", "clock set forward under a run",
 		"stopped", "fenced after a sleep", "beat", "beat lost", "gap leased, backfill",
 		"killed beside another run", "disk full beside another run", "unknown commit of a run that lost its lease",

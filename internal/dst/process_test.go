@@ -34,8 +34,10 @@ type process struct {
 	writes   int
 	commits  int
 	requests int64
-	others   sync.WaitGroup // the process that it makes another start
-	after    *end           // how that one ended
+	readable map[string]bool // what was answered well, guarded by the wire
+	doubts   int             // refusals that may be of one piece; see delivered
+	others   sync.WaitGroup  // the process that it makes another start
+	after    *end            // how that one ended
 }
 
 // Bounds of one process, far beyond what any of these histories needs: one

@@ -51,21 +51,8 @@ func (l *twinLedger) owe(gap collection.Gap, worked, behind bool, now time.Time)
 		}
 		l.twin.gaps, l.twin.owed = append(l.twin.gaps, g), append(l.twin.owed, g)
 	}
-	g.Version, g.Shape, g.Reason, g.Detail = gap.Version, cmp.Or(gap.Shape, collection.SliceGap), gap.Reason, gap.Detail
+	g.Gap = gap.Owed(&g.Gap, worked, now)
 	g.behind, g.deferredUnder = g.behind || behind, l.epoch
-	if worked {
-		g.Attempts++
-		g.TriedAt = now
-	}
-	g.State = collection.GapOpen
-	if g.Attempts >= collection.MaxGapAttempts || g.Permanent() {
-		g.State = collection.GapDead
-	}
-	g.NotBefore = gap.NotBefore
-	if g.Reason.Kind() == collection.Pressure {
-		cooled := now.Add(min(time.Minute<<min(g.Attempts, 6), 6*time.Hour))
-		g.NotBefore = latest(cooled, g.NotBefore)
-	}
 	if !g.NotBefore.IsZero() {
 		g.NotBefore = rounded(g.NotBefore)
 	}
@@ -77,10 +64,7 @@ func (l *twinLedger) Lease(ctx context.Context, lane collection.Lane, streams []
 		now := stored(now)
 		var due []*twinGap
 		for _, g := range l.twin.owed {
-			kind := g.Reason.Kind()
-			ready := !g.NotBefore.After(now) && (kind != collection.Stuck || g.deferredUnder != l.epoch)
-			if g.State == collection.GapOpen && g.Lane == lane && g.leasedUnder != l.epoch && slices.Contains(streams, g.Stream) &&
-				(kind == collection.Planned || ready) {
+			if g.Due(g.deferredUnder == l.epoch, now) && g.Lane == lane && g.leasedUnder != l.epoch && slices.Contains(streams, g.Stream) {
 				due = append(due, g)
 			}
 		}

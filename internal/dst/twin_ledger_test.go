@@ -71,7 +71,7 @@ func (l *twinLedger) Parents(ctx context.Context, parent, after string, n int) (
 	}
 	for _, key := range shelf.keys[begin:min(begin+n, len(shelf.keys))] {
 		r := shelf.records[key]
-		parents = append(parents, collection.Parent{Partition: r.partition, Record: collection.Record{Key: key, Data: []byte(r.data)}})
+		parents = append(parents, collection.Parent{Partition: r.partition, Record: collection.Record{Key: key, Data: []byte(r.data)}, Commit: r.commit})
 	}
 	return parents, nil
 }
@@ -189,7 +189,7 @@ func (l *twinLedger) put(sl collection.Slice, pass int64) (changed, rejected, ol
 			}
 			continue
 		}
-		is := shelved{sl.Partition, string(r.Data), r.Mark, pass}
+		is := shelved{sl.Partition, string(r.Data), r.Mark, pass, int64(len(l.twin.commits) + 1)}
 		if known && pass == 0 {
 			is.pass = was.pass
 		}

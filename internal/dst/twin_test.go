@@ -53,6 +53,7 @@ type shelved struct {
 	data      string
 	mark      collection.Mark
 	pass      int64 // that delivered it last; 0: of one page
+	commit    int64 // that stored these bytes
 }
 
 func newTwin() *twin {
@@ -220,7 +221,7 @@ func (s *twin) Revive(_ context.Context, _ string, gaps []int64, _ store.Audit) 
 		for _, id := range gaps {
 			for _, g := range s.owed {
 				if g.ID == id && g.State == collection.GapDead {
-					g.State, g.Attempts, g.NotBefore = collection.GapOpen, 0, time.Time{}
+					g.Gap = g.Reopened()
 					revived = append(revived, g.Gap)
 				}
 			}

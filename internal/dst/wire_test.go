@@ -115,7 +115,7 @@ func (c conn) RoundTrip(req *http.Request) (*http.Response, error) {
 	if f == lostResponse {
 		return nil, errLost
 	}
-	c.delivered(status, header)
+	c.delivered(what, status, header, f != truncated)
 	resp := &http.Response{
 		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: header, Request: req, ContentLength: int64(len(body)),
@@ -244,8 +244,10 @@ func (p plan) retryAfter(what string, n int) string {
 	return fmt.Sprint(seconds[int(p.chance(n, "retry-after ", what)*float64(len(seconds)))])
 }
 
-// delivered logs what the client was told at this moment.
-func (c conn) delivered(status int, header http.Header) {
+// delivered logs what the client was told at this moment of what it asked for. A
+// refusal of one piece, while another was readable, freezes nothing: it lets the
+// client ask once more for what was, and that may not be refused as well.
+func (c conn) delivered(what string, status int, header http.Header, whole bool) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -253,6 +255,17 @@ func (c conn) delivered(status int, header http.Header) {
 		d, _ := time.ParseDuration(after + "s")
 		c.holds = append(c.holds, hold{told: now, until: now.Add(d), stored: now.Add(d), by: c.p})
 		c.h.count("hold")
+	}
+	if status == 200 && whole {
+		if c.p.readable == nil {
+			c.p.readable = map[string]bool{}
+		}
+		c.p.readable[what] = true
+	}
+	if status == 403 && strings.HasPrefix(what, "/items/") && len(c.p.readable) > 0 && !(c.p.readable[what] && c.p.doubts > 0) {
+		c.p.doubts++
+		c.h.count("refused, and asked for another")
+		return
 	}
 	if status != 403 {
 		if status < 400 || status == http.StatusNotFound || status == http.StatusGone {

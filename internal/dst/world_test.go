@@ -83,7 +83,7 @@ func (w *world) tick(now time.Time) time.Time {
 func (w *world) create(t time.Time) {
 	i := &item{number: len(w.items), history: []time.Time{t}}
 	i.id = fmt.Sprintf("i%03d", i.number)
-	if w.plan.keyless && w.random.IntN(6) == 0 {
+	if w.plan.keyless && w.random.IntN(6) == 0 && i.number > 0 { // a first page without any key is a wrong key
 		i.id = ""
 	}
 	i.gone = w.plan.gone && w.random.IntN(4) == 0

@@ -194,6 +194,9 @@ func documents() []trial {
 		{name: "no records", walk: "whole", sends: ok(`[]`), want: all(0)},
 		{name: "an error with status 200", walk: "cursor", sends: ok(`{"error":{"message":"expired"}}`), want: owed(bad, 0)},
 		{name: "a throttle with status 200", walk: "cursor", sends: ok(`{"ok":false,"error":"ratelimited"}`, "Retry-After: 60"), want: owed(collection.RetryAfter, 0).in(1)},
+		{name: "a day's quota with status 200, told by a number", walk: "cursor", sends: ok(`{"success":false,"errors":[{"code":"607","message":"Daily quota reached"}]}`), want: owed(collection.RetryAfter, 0).in(1)},
+		{name: "a page that asks to wait", walk: "cursor", sends: ok(`{"items":[{"id":1}],"next":null}`, "Retry-After: 60", "X-RateLimit-Delay: 2.5", "X-RateLimit-Remaining: 0"), want: all(1)},
+		{name: "a resource with an error of its own", walk: "cursor", sends: ok(`{"id":7,"items":[{"id":1}],"next":null,"error":{"code":"rate_limit_exceeded"}}`), want: all(1)},
 	}
 }
 

@@ -180,6 +180,7 @@ var unlike = cleaner{
 	regexp.MustCompile(`fingerprint [0-9a-f]{4}`),
 	regexp.MustCompile(`"[a-z0-9_]*(seconds|rate|per_second|ms)[a-z_]*":[0-9.e+-]+`),
 	regexp.MustCompile(`[0-9.]+ (ms|s|min)\b`),
+	regexp.MustCompile(`(?m)limited[ _]by.*$|"limit":\{"name".*?\}`), // which is a matter of how quick the answers are
 	regexp.MustCompile(`"(pid|digest|age|took)":"?[0-9a-f.]+"?`),
 }
 

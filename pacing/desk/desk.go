@@ -245,11 +245,11 @@ func (d *Desk) Settle(p gate.Pass, o gate.Outcome, next gate.Request) Settled {
 }
 
 // Adopt returns a pass for a request that left under another desk of the same
-// account, so that it counts here, too.
-func (d *Desk) Adopt() gate.Pass {
+// account, by a process that uses the gate, so that it counts here, too.
+func (d *Desk) Adopt(who int) gate.Pass {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	pass := d.gate.Leave(&gate.Request{}, time.Now())
+	pass := d.gate.Leave(&gate.Request{Party: who}, time.Now())
 	if pass.Save {
 		d.saving++
 	}
@@ -257,10 +257,19 @@ func (d *Desk) Adopt() gate.Pass {
 }
 
 // Share lets another process use the gate: see [gate.Gate.Share].
-func (d *Desk) Share(ceilings []collection.Ceiling, concurrency int) {
+func (d *Desk) Share(ceilings []collection.Ceiling, concurrency int) (who int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.gate.Share(ceilings, concurrency)
+	who = d.gate.Share(ceilings, concurrency)
+	d.dispatch(time.Now())
+	return who
+}
+
+// Part notes that a process uses the gate no more.
+func (d *Desk) Part(who int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gate.Part(who)
 	d.dispatch(time.Now())
 }
 

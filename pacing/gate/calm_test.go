@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/pacing/law"
 	"collect/pacing/response"
-
-	"pgregory.net/rapid"
 )
 
 // TestCalmChangesNothing plays histories, most of which are calm, at a gate and

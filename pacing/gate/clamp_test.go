@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/pacing/law"
-
-	"pgregory.net/rapid"
 )
 
 // burn ends 100 attempts in a minute, of which so many are refused, and returns

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/pacing/law"
-
-	"pgregory.net/rapid"
 )
 
 // TestClockJumpsAreNoBurst lets the clock jump either way, within a process as

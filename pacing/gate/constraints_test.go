@@ -68,8 +68,8 @@ func TestInspectTellsEverything(t *testing.T) {
 			"breaker() until 40s blocks",
 			"hold() until 20s blocks",
 			"reserve() until 30s blocks",
-			"ceiling() 4 of 4 in 1s 4/s until 500ms blocks",
-			"ceiling() 100 of 100 in 1h0m0s 0.0278/s until 30m0s blocks binds",
+			"ceiling() 4 of 4 in 1s 4/s",
+			"ceiling() 100 of 100 in 1h0m0s until 30m0s blocks binds",
 			"ceiling() 9 of 1000 in 24h0m0s",
 			"clamp() 3/s since -10s",
 			"learned() 2/s since -1m0s",
@@ -83,7 +83,7 @@ func TestInspectTellsEverything(t *testing.T) {
 			"breaker() until 20s blocks",
 			"reserve() until 10s blocks",
 			"ceiling() 0 of 4 in 1s 4/s",
-			"ceiling() 100 of 100 in 1h0m0s 0.0278/s until 29m40s blocks binds",
+			"ceiling() 100 of 100 in 1h0m0s until 29m40s blocks binds",
 		}},
 		{40 * time.Second, []string{
 			"freeze() until 9m20s blocks",
@@ -93,13 +93,13 @@ func TestInspectTellsEverything(t *testing.T) {
 			"freeze() until 0s",
 			"breaker() until -9m20s",
 			"ceiling() 0 of 4 in 1s 4/s",
-			"ceiling() 100 of 100 in 1h0m0s 0.0278/s until 20m0s blocks binds",
+			"ceiling() 100 of 100 in 1h0m0s until 20m0s blocks binds",
 		}},
 		{time.Hour, []string{
 			"freeze() until -50m0s",
 			"breaker() until -59m20s",
 			"ceiling() 0 of 4 in 1s 4/s",
-			"ceiling() 50 of 100 in 1h0m0s 0.0278/s binds",
+			"ceiling() 50 of 100 in 1h0m0s",
 		}},
 	} {
 		at := now.Add(tc.after)

@@ -23,11 +23,22 @@ type flight struct {
 	id     uint64 // of its pass; 0: it has ended
 	ticket law.Ticket
 	slot   inflight.Slot
+	party  *party // whose it is; nil: of the only process
 	stream string
-	route  int32
+	way    *route
+	old    *paused // the law that its route had when it left; nil: it has it still
+	left   moment
 	retry  bool
 	probe  bool // of the breaker
 	test   bool // of the freeze
+}
+
+// law returns the law that it left under.
+func (f *flight) law() law.Law {
+	if f.old != nil {
+		return f.old
+	}
+	return f.way.law
 }
 
 // flights are kept by the index of their slot in flight.
@@ -57,9 +68,17 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 	slot := g.slots.Take()
 	p := Pass{ID: g.sent, slot: int32(slot.Index())}
 	f := g.flights.at(slot.Index())
-	f.id, f.slot, f.stream, f.route = g.sent, slot, r.Stream, int32(l.route)
-	f.ticket = g.routes[l.route].onSend(l.weight, now)
+	if l.route == 0 && (g.mix != nil || f.left > 0 && f.stream != r.Stream) {
+		g.sends(r.Stream)
+	}
+	f.id, f.slot, f.stream, f.way = g.sent, slot, r.Stream, g.routes[l.route]
+	f.left, f.old = now, nil
+	f.party = g.parties.of(r)
+	f.party.count(1)
+	f.ticket = f.way.onSend(l.weight, now)
 	p.Save, g.settled, g.left = g.settled, false, now
+	f.way.usage.leave()
+	g.pulse.leave(g.sent, now)
 	for i := range g.windows {
 		w := &g.windows[i]
 		w.add(now, l.units)
@@ -87,13 +106,23 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 	if f == nil {
 		return nil, false
 	}
-	g.slots.Release(f.slot, flown(o.Signal), now-f.ticket.Left())
+	took := now - f.left
+	f.party.count(-1)
+	news := false
+	if !g.calm || o.QuotaUsed {
+		o, news = g.suppose(f, o, now)
+	}
+	g.slots.Release(f.slot, flown(o), took)
+	if o.Signal == law.Succeeded {
+		g.pulse.answer(took)
+	}
 	if g.calm && o.isPlain() {
 		changes, save = g.answered(f, o, now)
 	} else {
 		g.calm = false
 		changes, save = g.weigh(f, o, at, now)
 	}
+	save = save || news
 	if g.slots.Paced() {
 		g.slots.Pace(g.Rate())
 	}
@@ -108,9 +137,8 @@ func (o *Outcome) isPlain() bool {
 
 // answered settles a flight in the calm, with an outcome that is plain.
 func (g *Gate) answered(f *flight, o *Outcome, now moment) (changes []collection.Event, save bool) {
-	way := g.routes[f.route]
-	way.heard, way.spoke = now, true
-	way.law.OnResult(f.ticket, o.forLaw(), now)
+	f.way.heard, f.way.spoke = now, true
+	f.law().OnResult(f.ticket, o.forLaw(f.retry), now)
 	if f.id > g.breaker.fence {
 		g.breaker.count()
 	}
@@ -125,31 +153,36 @@ func (g *Gate) answered(f *flight, o *Outcome, now moment) (changes []collection
 
 // weigh settles any flight.
 func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now moment) (changes []collection.Event, save bool) {
-	way := g.routes[f.route]
+	way := f.way
 	if o.Signal != law.Silent && o.Signal != law.Failed {
 		way.heard, way.spoke = now, true
 	}
 	fresh, was := false, 0.0 // of a refusal: it begins an episode, and the pace before it
 	if o.Signal == law.Throttled || o.Signal == law.Failed {
-		fresh, was = !way.law.Known(f.ticket, o.forLaw()), way.law.Rate()
+		fresh, was = !f.law().Known(f.ticket, o.forLaw(f.retry)), f.law().Rate()
 	}
-	hold := way.law.OnResult(f.ticket, o.forLaw(), now)
-	if was > 0 && way.law.Rate() < was {
+	shown := o.Signal == law.Throttled && !o.Weak && o.Key == "" // a refusal of the stream, or of all
+	if shown && g.mix != nil && f.old == nil && f.way == g.routes[0] {
+		g.blame(f)
+	}
+	hold := f.law().OnResult(f.ticket, o.forLaw(f.retry), now)
+	if was > 0 && f.law().Rate() < was && f.old == nil {
+		way.usage = usage{} // of a faster pace
 		reason := "throttled"
 		if o.Signal == law.Failed {
 			reason = "not answered"
 		}
 		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
-			Learned: way.law.Rate(), Previous: was, Reason: reason,
+			Learned: f.law().Rate(), Previous: was, Reason: reason,
 		}})
 	}
 	if o.Key != "" {
-		way = g.routes[g.learn(f.stream, int(f.route), o)]
+		way = g.learn(f.stream, way, o)
 	}
 	if o.MaxRate > 0 {
 		way.announce(o.MaxRate, o.Signal != law.Succeeded, now)
 	}
-	if hold >= 0 || o.QuotaUsed || g.share > 0 {
+	if hold >= 0 || g.share > 0 {
 		save = g.silence(way, o, hold, now)
 		if own := g.routes[g.laneOf(f.stream).route]; own != way {
 			save = g.silence(own, o, hold, now) || save
@@ -168,6 +201,13 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now moment) (changes [
 		if change := g.freeze.onResult(f, o, g.sent, &g.clock, now); change != nil {
 			changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
 		}
+	}
+	if g.mix != nil && g.mix.due != "" && o.Signal == law.Succeeded && f.stream != g.mix.due && f.old == nil && f.way == g.routes[0] {
+		g.try(now)
+		save = true
+	}
+	if f.old == nil && g.tell(f, o.Signal, shown && fresh, now) {
+		save = true
 	}
 	g.nameBinding(changes, at)
 	return changes, save

@@ -29,25 +29,33 @@ import (
 type Gate struct {
 	routes  []*route        // the first is the route of all that have no other
 	lanes   map[string]lane // by stream
+	mix     *mix            // of the streams of that one; nil: there is one
 	newLaw  func() law.Law
 	random  func() float64
 	windows []window
 	clamp   clamp
 	breaker breaker
 	freeze  freeze
+	quotas  []*quota
 	slots   *inflight.Limiter
 	flights flights
+	parties *parties // the processes that share it; nil: there is one
 
 	clock   timeline
 	hold    moment  // the provider asked for silence until then
 	reserve moment  // what is left until then is for people
 	share   float64 // of a long limit, which is for people
 	ceiling float64 // the strictest pace the owner allows; 0: none declared
-	unpaced bool
 	sent    uint64
-	left    moment // when the latest request left, of whichever process
-	settled bool   // and that is saved: nothing has left since
-	calm    bool   // nothing has a say but the pace, the ceilings and the slots: see [Gate.isCalm]
+	pulse   pulse
+
+	usedBefore *keptUsage // by the runs before; nil: that is not known
+	left       moment     // when the latest request left, of whichever process
+	declared   int32      // requests in flight at most; 0: that is not declared
+	tried      int8       // routes nobody declared that turned out to be none
+	unpaced    bool
+	settled    bool // what left last is saved: nothing has left since
+	calm       bool // nothing has a say but the pace, the ceilings and the slots: see [Gate.isCalm]
 
 	longestWait time.Duration
 }
@@ -58,7 +66,7 @@ type Gate struct {
 // wrong with p or with name.
 func New(p collection.Provider, name string, longestWait time.Duration, concurrency int) (*Gate, error) {
 	g := &Gate{
-		longestWait: longestWait, breaker: breaker{state: Closed},
+		longestWait: longestWait, breaker: breaker{state: Closed}, declared: int32(min(p.Concurrency.Max, inflight.Most)),
 		share: p.Reserve, unpaced: p.Unpaced, random: rand.Float64,
 	}
 	var err error

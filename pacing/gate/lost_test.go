@@ -50,7 +50,7 @@ func TestLossesAreTheLawsFirst(t *testing.T) {
 		if tc.open {
 			continue
 		}
-		want := collection.RateInfo{Learned: was / 2, Previous: was, Reason: "not answered", Binds: gate.Learned}
+		want := collection.RateInfo{Learned: was / 2, Previous: was, Reason: "not answered", Binds: string(gate.Learned)}
 		if len(told) != 1 || told[0] != want {
 			t.Errorf("of the pace is told %+v, want %+v", told, want)
 		}
@@ -62,5 +62,25 @@ func TestLossesAreTheLawsFirst(t *testing.T) {
 		if got := g.Status(now).Breaker; got != gate.Open {
 			t.Errorf("after 8 lost probes the breaker is %s", got)
 		}
+	}
+}
+
+// TestOverdueNarrows: what a gateway gave up halves what may be in flight, once
+// for what was in flight together.
+func TestOverdueNarrows(t *testing.T) {
+	p := collection.Provider{StartPerSecond: 2, Concurrency: collection.Concurrency{Max: 8}}
+	g, err := gate.New(p, law.Plateau, time.Hour, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flying []gate.Pass
+	for range 4 {
+		flying = append(flying, g.Leave(&gate.Request{}, t0))
+	}
+	for _, p := range flying {
+		g.Settle(t0.Add(time.Second), p, &gate.Outcome{Signal: law.Failed, Overdue: true, Hold: -1})
+	}
+	if got := g.Concurrency(); got != 4 {
+		t.Errorf("%d may be in flight after four requests of 8 that were given up, want 4", got)
 	}
 }

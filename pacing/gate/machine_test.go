@@ -112,7 +112,7 @@ func (h *gateHistory) step(what byte) {
 func (h *gateHistory) send() {
 	for range 100 {
 		p := h.gate.Plan(&gate.Request{}, h.now)
-		if p.Cause == collection.WaitWindow {
+		if p.Cause == collection.WaitWindow || p.Stop != nil && p.Stop.Reason == collection.RequestCap {
 			h.reached["at a ceiling"]++
 		}
 		if p.Stop != nil && h.operator {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -144,13 +145,30 @@ func (k *kept) forgive() {
 	}
 }
 
+// bounded reports whether a refusal of the account bounds a pace.
+func (k *kept) bounded() bool {
+	if _, ok := k.BanBound(0); ok {
+		return true
+	}
+	return slices.ContainsFunc(k.Routes, func(r keptRoute) bool {
+		if r.Memory == nil {
+			return false
+		}
+		_, ok := r.Memory.BanBound(0)
+		return ok
+	})
+}
+
+// forgives reports whether k orders that no refusal bounds the pace any more.
+func (k *kept) forgives() bool { return k.Saw != nil && k.Saw.Bound && !k.bounded() }
+
 // Release returns state without its freeze, and without the bound that a refusal
 // left on the pace, as an operator wants it, and the
 // event to save it with. It fails if state cannot be read, and returns state
-// as it is and no event if there is no freeze.
+// as it is and no event if there is neither.
 func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
 	return order(state, now, func(k *kept) []collection.Event {
-		if k.Freeze == nil {
+		if k.Freeze == nil && !k.bounded() {
 			return nil
 		}
 		k.Freeze = nil

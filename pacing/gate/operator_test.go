@@ -234,16 +234,40 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 }
 
-// TestReleaseLiftsTheBound that a refusal of the account left on the pace.
+// TestReleaseLiftsTheBound that a refusal of the account left on the pace, also
+// when the freeze is over, because a test request was answered.
 func TestReleaseLiftsTheBound(t *testing.T) {
-	const state = `{"version":1,"recorded_at":"2026-11-21T10:00:00Z","heard_at":"2026-11-21T10:00:00Z","interval_ns":1000000000,
-		"plateau":{"target_per_second":1,"banned_per_second":0.5},"freeze":{"strikes":1,"until":"2026-11-21T10:15:00Z","reason":"forbidden","since":"2026-11-21T10:00:00Z"}}`
-	released, _, err := gate.Release([]byte(state), t0)
-	if err != nil || bytes.Contains(released, []byte("banned_per_second")) {
-		t.Errorf("released: %s, %v", released, err)
-	}
-	g := resume(t, collection.Provider{}, []byte(state), t0)
-	if err := g.Obey(released, t0); err != nil || bytes.Contains(g.Snapshot(t0), []byte("banned_per_second")) {
-		t.Errorf("a run that obeyed: %s, %v", g.Snapshot(t0), err)
+	const known = `{"version":1,"recorded_at":"2026-11-21T10:00:00Z","heard_at":"2026-11-21T10:00:00Z","interval_ns":1000000000,
+		"plateau":{"target_per_second":1,"banned_per_second":0.5}`
+	for name, state := range map[string]string{
+		"frozen": known + `,"freeze":{"strikes":1,"until":"2026-11-21T10:15:00Z","reason":"forbidden","since":"2026-11-21T10:00:00Z"}}`,
+		"thawed": known + `}`,
+		"of a route": `{"version":1,"recorded_at":"2026-11-21T10:00:00Z","routes":[{},{"key":"core","memory":{"interval_ns":1000000000,
+			"heard_at":"2026-11-21T10:00:00Z","plateau":{"target_per_second":1,"banned_per_second":0.5}}}]}`,
+	} {
+		bounded := func(state []byte) bool { return bytes.Contains(state, []byte("banned_per_second")) }
+		released, events, err := gate.Release([]byte(state), t0)
+		if err != nil || bounded(released) || len(events) != 1 {
+			t.Errorf("%s: released: %s, %v, %v", name, released, events, err)
+		}
+		g := resume(t, collection.Provider{}, []byte(state), t0)
+		if err := g.Obey(released, t0); err != nil || bounded(g.Snapshot(t0)) {
+			t.Errorf("%s: a run that obeyed: %s, %v", name, g.Snapshot(t0), err)
+		}
+		if amended, err := gate.Amend([]byte(state), released, t0); err != nil || bounded(amended) {
+			t.Errorf("%s: a state that was saved meanwhile: %s, %v", name, amended, err)
+		}
+		// Another order, by who saw it and let it be, does not lift it.
+		opened, _, err := gate.ForceOpen([]byte(state), t0, "noon")
+		if err != nil || !bounded(opened) {
+			t.Fatalf("%s: held open: %s, %v", name, opened, err)
+		}
+		g = resume(t, collection.Provider{}, []byte(state), t0)
+		if err := g.Obey(opened, t0); err != nil || !bounded(g.Snapshot(t0)) {
+			t.Errorf("%s: a run that was held open: %s, %v", name, g.Snapshot(t0), err)
+		}
+		if again, events, err := gate.Release(released, t0); err != nil || len(events) != 0 || !bytes.Equal(again, released) {
+			t.Errorf("%s: released twice: %s, %v, %v", name, again, events, err)
+		}
 	}
 }

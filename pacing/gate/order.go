@@ -10,12 +10,13 @@ import (
 
 // ErrStale is the error of an order to release what is not what the operator
 // saw: the provider, or another operator, said something since.
-var ErrStale = errors.New("what was to be released is not what stands there now")
+var ErrStale = errors.New("the state has changed since it was looked at")
 
 // A look is what an operator saw who gave an order.
 type look struct {
 	Breaker *keptBreaker `json:"breaker,omitempty"`
 	Freeze  *keptFreeze  `json:"freeze,omitempty"`
+	Bound   bool         `json:"bound,omitempty"` // a refusal of the account bounds the pace
 }
 
 // order gives an order: it returns state as change leaves it, with what it was
@@ -28,7 +29,7 @@ func order(state []byte, now time.Time, change func(*kept) []collection.Event) (
 			return nil, nil, err
 		}
 	}
-	k.Saw = &look{Freeze: k.Freeze}
+	k.Saw = &look{Freeze: k.Freeze, Bound: k.bounded()}
 	if k.Breaker != nil {
 		saw := *k.Breaker
 		k.Saw.Breaker = &saw
@@ -51,7 +52,7 @@ func order(state []byte, now time.Time, change func(*kept) []collection.Event) (
 // saw. What o holds back is held back, and nothing that holds longer is lost.
 func (o *kept) amend(l *look) error {
 	if o.Saw == nil { // by a process that knows no looks
-		*l = look{o.Breaker, o.Freeze}
+		*l = look{Breaker: o.Breaker, Freeze: o.Freeze}
 		return nil
 	}
 	amended := *l
@@ -82,7 +83,7 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 		return err
 	}
 	g.clock.moment(now)
-	was := look{g.breaker.snapshot(&g.clock), g.freeze.snapshot(&g.clock)}
+	was := look{Breaker: g.breaker.snapshot(&g.clock), Freeze: g.freeze.snapshot(&g.clock)}
 	is := was
 	if err := k.amend(&is); err != nil {
 		return err
@@ -91,10 +92,10 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 		g.breaker = breaker{state: Closed}
 		g.breaker.restore(is.Breaker, &g.clock)
 	}
+	if is.Freeze == nil && (was.Freeze != nil || k.forgives()) {
+		g.forgive()
+	}
 	if is.Freeze != was.Freeze {
-		if is.Freeze == nil {
-			g.forgive()
-		}
 		g.freeze = freeze{}
 		g.freeze.restore(is.Freeze, &g.clock)
 	}
@@ -135,11 +136,11 @@ func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	is := look{k.Breaker, k.Freeze}
+	is := look{Breaker: k.Breaker, Freeze: k.Freeze}
 	if err := o.amend(&is); err != nil {
 		return nil, err
 	}
-	if k.Freeze != nil && is.Freeze == nil {
+	if is.Freeze == nil && (k.Freeze != nil || o.forgives()) {
 		k.forgive()
 	}
 	k.Breaker, k.Freeze, k.Saw, k.RecordedAt = is.Breaker, is.Freeze, nil, saved(now)

@@ -12,7 +12,10 @@ import (
 type Outcome struct {
 	Signal    law.Signal
 	Weak      bool             // nothing but a 503 says so, which may be by chance
+	Overdue   bool             // it failed because a gateway, or we, gave up waiting for the answer
 	QuotaUsed bool             // a quota is used up: a hold, and no news about the pace
+	Code      string           // the provider's word for it; "": there is none
+	Period    time.Duration    // of the quota; 0: not said
 	Wide      bool             // the hold concerns more than the requests of Key
 	Operator  bool             // only an operator may release the account that is refused
 	Hold      time.Duration    // the provider asked for it; negative: it did not
@@ -23,9 +26,10 @@ type Outcome struct {
 	Why       string           // what went wrong, for people: a few words without secrets; "" if nothing did
 }
 
-// forLaw returns what it says of the pace.
-func (o *Outcome) forLaw() law.Outcome {
-	return law.Outcome{Signal: o.Signal, Weak: o.Weak, Refused: o.Refused != "", Hold: o.Hold, Windows: o.Windows, MaxRate: o.MaxRate}
+// forLaw returns what it says of the pace. That the retry of a request is overdue
+// as well may be because of the request.
+func (o *Outcome) forLaw(retry bool) law.Outcome {
+	return law.Outcome{Signal: o.Signal, Weak: o.Weak, Overdue: o.Overdue && !retry, Refused: o.Refused != "", Hold: o.Hold, Windows: o.Windows, MaxRate: o.MaxRate}
 }
 
 // Retry-After is whole seconds, and many clients are told the same one: a
@@ -35,12 +39,8 @@ const (
 	holdSpread = 100 * time.Millisecond
 )
 
-// quotaHold is how long a provider is left alone whose quota is used up and
-// which does not say until when. No documented quota is shorter than an hour.
-const quotaHold = time.Hour
-
-// silence notes the silence that o asks for, of its route or of all, and what
-// is left for people. It reports whether it changed.
+// silence notes the silence that o asks for, of its route or of all, and until when
+// nothing is left of a limit. It reports whether it changed.
 func (g *Gate) silence(way *route, o *Outcome, wait time.Duration, now moment) (changed bool) {
 	hold, reserve := &g.hold, &g.reserve
 	if o.Key != "" {
@@ -49,14 +49,12 @@ func (g *Gate) silence(way *route, o *Outcome, wait time.Duration, now moment) (
 			hold = &way.hold
 		}
 	}
-	if o.QuotaUsed && wait < 0 {
-		wait = quotaHold
+	reach := g.reach(o)
+	if o.Signal == law.Succeeded && wait <= reach {
+		wait = -1 // what was asked for was answered, and no more is to be had
 	}
 	changed = g.lengthen(hold, wait, now)
-	if g.share > 0 {
-		changed = g.lengthen(reserve, g.reach(o), now) || changed
-	}
-	return changed
+	return g.lengthen(reserve, reach, now) || changed
 }
 
 // lengthen moves until to the end of wait, and reports whether it moved. A
@@ -74,11 +72,11 @@ func (g *Gate) lengthen(until *moment, wait time.Duration, now moment) bool {
 }
 
 // flown returns what the bound of the requests in flight is told.
-func flown(s law.Signal) inflight.Outcome {
-	switch s {
-	case law.Succeeded, law.Answered:
+func flown(o *Outcome) inflight.Outcome {
+	switch {
+	case o.Signal == law.Succeeded || o.Signal == law.Answered:
 		return inflight.Answered
-	case law.Throttled:
+	case o.Signal == law.Throttled || o.Overdue:
 		return inflight.Refused
 	}
 	return inflight.Silent

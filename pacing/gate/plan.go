@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
 	"collect/collection"
@@ -19,6 +20,7 @@ type Plan struct {
 // A Request asks to leave. Zero times bind nothing.
 type Request struct {
 	Stream    string    // which it is for; "" for none
+	Party     int       `json:"-"` // the process that asks, as [Gate.Share] named it; 0: the only one
 	NotBefore time.Time // the end of its back-off
 	Deadline  time.Time // when its run ends: what would wait beyond it is stopped
 	Retry     bool      // the same request was sent before
@@ -63,10 +65,16 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 			}
 			return Plan{Stop: stop}
 		}
+		if cause != collection.WaitBackoff { // which is its own
+			way.usage.waits = byTime
+		}
 		return Plan{Until: g.clock.when(until), Cause: cause}
 	case g.breaker.probing:
 		return Plan{Cause: collection.WaitBreaker}
-	case g.freeze.testing || !open || !g.slots.Room():
+	case !g.calm && g.slots.InFlight() > 0 && g.probes():
+		return Plan{}
+	case g.freeze.testing || !open || !g.slots.Room() || !g.parties.of(r).room():
+		way.usage.waits = bySlot
 		return Plan{}
 	}
 	return Plan{Ready: true}
@@ -81,7 +89,7 @@ func (g *Gate) slow(cause collection.WaitCause, full int, way *route) string {
 	case cause == collection.WaitPacing && way.law.Rate() > 0:
 		return "the pace is one request every " + inWords(time.Duration(float64(time.Second)/way.law.Rate()))
 	case cause == collection.WaitReserve:
-		return reservedWords
+		return g.usedWords()
 	}
 	return ""
 }
@@ -117,8 +125,8 @@ func (g *Gate) others(way *route, now, until moment, cause collection.WaitCause)
 // an order, or a state.
 func (g *Gate) isCalm(now moment) bool {
 	way := g.routes[0]
-	return len(g.routes) == 1 && way.most == 0 && max(g.hold, way.hold, g.reserve, way.reserve) <= now &&
-		g.share == 0 && g.clamp.down == 0 && !g.freeze.frozen && g.breaker.state == Closed
+	return len(g.routes) == 1 && (g.mix == nil || g.mix.due == "") && way.most == 0 && max(g.hold, way.hold, g.reserve, way.reserve) <= now &&
+		g.share == 0 && !slices.ContainsFunc(g.quotas, func(q *quota) bool { return q.open }) && g.clamp.down == 0 && !g.freeze.frozen && g.breaker.state == Closed
 }
 
 // late reports whether r's run has ended at until.
@@ -146,7 +154,7 @@ func (g *Gate) refuse(r *Request, way *route, now moment) *collection.Stop {
 	case g.breaker.state == Open && g.breaker.until > now && g.late(r, g.breaker.until):
 		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.when(g.breaker.until), Detail: g.breaker.failure.told()}
 	case tooLong(reserve):
-		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.when(reserve), Detail: reservedWords}
+		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.when(reserve), Detail: g.usedWords()}
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func TestSlowerIsTold(t *testing.T) {
 	}
 	was := g.Rate()
 	changes, _ := g.Settle(t0, first, &refused)
-	want := collection.RateInfo{Learned: g.Rate(), Previous: was, Reason: "throttled", Binds: gate.Learned}
+	want := collection.RateInfo{Learned: g.Rate(), Previous: was, Reason: "throttled", Binds: string(gate.Learned)}
 	if len(changes) != 1 || changes[0].Kind != collection.RateChanged || *changes[0].Rate != want || want.Learned >= was {
 		t.Errorf("a refusal tells %+v, want %+v", changes, want)
 	}

@@ -52,7 +52,7 @@ func TestUsedUpCeiling(t *testing.T) {
 // TestSlowCeilingIsAPace: requests that leave at the pace of their ceiling wait
 // for each other however long that is, and not for the ceiling.
 func TestSlowCeilingIsAPace(t *testing.T) {
-	g, now := open(t, collection.Provider{Ceilings: []collection.Ceiling{{Count: 4, Per: time.Hour}}}), t0
+	g, now := open(t, collection.Provider{Ceilings: []collection.Ceiling{{Count: 2, Per: 14 * time.Minute}}}), t0
 	for i := range 10 {
 		at, stop := attempt(t, g, now, good)
 		if stop != nil {

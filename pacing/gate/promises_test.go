@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/pacing/law"
 	"collect/pacing/response"
-
-	"pgregory.net/rapid"
 )
 
 // TestPromisesOfEveryLaw plays arbitrary histories of two streams and their

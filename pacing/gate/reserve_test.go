@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/pacing/law"
 	"collect/pacing/response"
-
-	"pgregory.net/rapid"
 )
 
 // leftOf is a good answer that says what is left of a limit.
@@ -132,7 +132,7 @@ func TestNoReserve(t *testing.T) {
 	now, _ := attempt(t, g, t0, o)
 	later := now.Add(200 * ms) // the silence of no time is over
 	saved := resume(t, collection.Provider{Unpaced: true}, []byte(`{"version":1,"recorded_at":"2026-11-21T10:00:00Z",
-		"reserved_until":"2026-11-21T11:00:00Z","routes":[{"reserved_until":"2026-11-21T11:00:00Z"}]}`), t0)
+		"reserved_until":"2026-11-21T11:00:00Z","reserved_share":0.2,"routes":[{"reserved_until":"2026-11-21T11:00:00Z"}]}`), t0)
 	for _, g := range []*gate.Gate{g, saved} {
 		if plan := g.Plan(&gate.Request{}, later); !plan.Ready {
 			t.Errorf("%+v, want to leave", plan)
@@ -226,5 +226,48 @@ func TestDayIsCountedAcrossKills(t *testing.T) {
 	})
 	if min(kills, full) < 3*checks {
 		t.Errorf("in %d checks %d kills, and full %d times", checks, kills, full)
+	}
+}
+
+// TestAnnouncedQuotaUsedUpIsAPlannedEnd, also in the next run: what was asked for
+// was answered, so it is no complaint of the provider. One that is over sooner
+// than a run may wait is waited for.
+func TestAnnouncedQuotaUsedUpIsAPlannedEnd(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		hold    time.Duration
+		signal  law.Signal
+		reset   time.Duration
+		planned bool
+	}{
+		{"the last of an hour", 40 * time.Minute, law.Succeeded, 40 * time.Minute, true},
+		{"a refusal after it", 40 * time.Minute, law.Throttled, 40 * time.Minute, false},
+		{"the last of it, and an hour of silence is asked for", time.Hour, law.Succeeded, 40 * time.Minute, false},
+	} {
+		p := collection.Provider{}
+		g := open(t, p)
+		o := leftOf(0, 5000, tc.reset)
+		o.Hold, o.Signal = tc.hold, tc.signal
+		now, _ := attempt(t, g, t0, o)
+		for who, g := range map[string]*gate.Gate{"this run": g, "the next one": resume(t, p, g.Snapshot(now), now)} {
+			stop := g.Plan(&gate.Request{}, now).Stop
+			if stop == nil || (stop.Reason == collection.RequestCap) != tc.planned || stop.NotBefore.Sub(now) < tc.hold {
+				t.Errorf("%s, %s: %+v, want a planned end: %t", tc.name, who, stop, tc.planned)
+			}
+			if got := binding(g.Status(now)) == gate.ReserveOf; got != tc.planned {
+				t.Errorf("%s, %s: %s binds", tc.name, who, binding(g.Status(now)))
+			}
+			if plan := g.Plan(&gate.Request{}, now.Add(tc.hold+time.Second)); plan.Stop != nil {
+				t.Errorf("%s, %s: when there is more: %+v", tc.name, who, plan.Stop)
+			}
+		}
+	}
+	less := resume(t, collection.Provider{}, func() []byte {
+		g := open(t, collection.Provider{Reserve: 0.2})
+		now, _ := attempt(t, g, t0, leftOf(900, 5000, 40*time.Minute))
+		return g.Snapshot(now)
+	}(), t0.Add(time.Minute))
+	if stop := less.Plan(&gate.Request{}, t0.Add(time.Minute)).Stop; stop != nil {
+		t.Errorf("without the reserve that it was left for: %+v", stop)
 	}
 }

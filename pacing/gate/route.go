@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -26,6 +27,7 @@ const (
 type route struct {
 	name  string // declared; "" for the route of all, and those that were learned
 	key   string // the provider's name; "": not known
+	trial *trial // of a stream that may be counted apart; nil: it is another route
 	law   law.Law
 	kept  *law.Memory // of a route that is only looked at, and has no law
 	used  bool        // a request left
@@ -37,6 +39,15 @@ type route struct {
 	most    float64 // requests per second that the provider announced last; 0: none
 	told    moment  // when it did
 	last    departed
+	usage   usage
+}
+
+// label returns what people know r by; "" for that of all.
+func (r *route) label() string {
+	if r.trial != nil && r.key == "" {
+		return r.trial.stream
+	}
+	return cmp.Or(r.name, r.key)
 }
 
 // A departed is a request that left, and what it counts as.
@@ -126,25 +137,28 @@ func (g *Gate) laneOf(stream string) lane {
 //
 // An error does not move a stream to another route, whose pace may be faster:
 // the answer after it does.
-func (g *Gate) learn(stream string, from int, o *Outcome) int {
+func (g *Gate) learn(stream string, from *route, o *Outcome) *route {
 	if len(o.Key) > keyBytes {
 		return from
 	}
 	to := slices.IndexFunc(g.routes, func(r *route) bool { return r.key == o.Key })
 	switch {
 	case to >= 0:
-	case g.routes[from].key == "":
-		g.routes[from].key = o.Key
-		to = from
+	case from.key == "":
+		from.key = o.Key
+		to = slices.Index(g.routes, from)
 	default:
 		to = g.addRoute(&route{key: o.Key})
 	}
 	moves := o.Signal == law.Succeeded || o.Signal == law.Answered
+	if to < 0 { // it was given up meanwhile
+		return from
+	}
 	if l := g.laneOf(stream); moves && l.route != to {
 		l.route = to
 		g.assign(stream, l)
 	}
-	return to
+	return g.routes[to]
 }
 
 // The pace that a provider announces is believed for so long, and for so many
@@ -193,9 +207,26 @@ func (r *route) keep(clock *timeline) law.Memory {
 	return m
 }
 
-// restore continues with it.
-func (r *route) restore(m law.Memory, clock *timeline, now time.Time) {
-	if r.law.Restore(m, now.Sub(m.HeardAt)) {
+// memory returns what is known of the pace of r, which may have no law.
+func (r *route) memory(clock *timeline) law.Memory {
+	if r.law == nil {
+		return *r.kept
+	}
+	return r.keep(clock)
+}
+
+// ago returns how long ago the provider was heard, as m tells that was recorded
+// at a time. What a law knows without having heard of it counts from there.
+func ago(m *law.Memory, recorded, now time.Time) time.Duration {
+	if m.HeardAt.IsZero() {
+		return now.Sub(recorded)
+	}
+	return now.Sub(m.HeardAt)
+}
+
+// restore continues with it, as it was recorded at a time.
+func (r *route) restore(m law.Memory, clock *timeline, recorded, now time.Time) {
+	if r.law.Restore(m, ago(&m, recorded, now)) {
 		r.heard, r.spoke = clock.of(m.HeardAt), true
 	}
 }
@@ -205,8 +236,10 @@ func (r *route) restore(m law.Memory, clock *timeline, now time.Time) {
 type keptRoute struct {
 	Name    string      `json:"name,omitempty"`
 	Key     string      `json:"key,omitempty"`
-	Streams []string    `json:"streams,omitempty"` // that were found to belong to it
-	Memory  *law.Memory `json:"memory,omitempty"`  // nil for the first
+	Stream  string      `json:"stream,omitempty"`           // whose refusals showed it
+	Tried   float64     `json:"tried_per_second,omitempty"` // the pace before the trial; 0: it is kept
+	Streams []string    `json:"streams,omitempty"`          // that were found to belong to it
+	Memory  *law.Memory `json:"memory,omitempty"`           // nil for the first
 	Hold    time.Time   `json:"hold_until,omitzero"`
 	Reserve time.Time   `json:"reserved_until,omitzero"`
 	Most    float64     `json:"announced_per_second,omitempty"`
@@ -221,6 +254,12 @@ func (g *Gate) keepRoutes(now moment) []keptRoute {
 	all := make([]keptRoute, len(g.routes))
 	for i, r := range g.routes {
 		all[i] = keptRoute{Name: r.name, Key: r.key, Hold: g.ahead(r.hold, now), Reserve: g.ahead(r.reserve, now)}
+		if r.trial != nil {
+			all[i].Stream = r.trial.stream
+			if !r.trial.sure {
+				all[i].Tried = r.trial.pace
+			}
+		}
 		if r.fresh(now) {
 			all[i].Most, all[i].Told = r.most, saved(g.clock.when(r.told))
 		}
@@ -248,7 +287,7 @@ func (r *route) plain(now moment) bool {
 // restoreRoutes continues routes. The first is that of all. A route that is
 // declared no more is forgotten, but for the silence it was asked for, which
 // then is that of all.
-func (g *Gate) restoreRoutes(all []keptRoute, now time.Time) {
+func (g *Gate) restoreRoutes(all []keptRoute, recorded, now time.Time) {
 	for i, k := range all {
 		if len(k.Key) > keyBytes {
 			k.Key = ""
@@ -262,9 +301,7 @@ func (g *Gate) restoreRoutes(all []keptRoute, now time.Time) {
 			r.key = k.Key
 		}
 		r.hold = max(r.hold, g.clock.of(k.Hold))
-		if g.share > 0 {
-			r.reserve = max(r.reserve, g.clock.of(k.Reserve))
-		}
+		r.reserve = max(r.reserve, g.clock.of(k.Reserve))
 		if k.Most >= announcedSlowest && !math.IsInf(k.Most, 1) {
 			r.most, r.told = k.Most, g.clock.of(k.Told)
 		}
@@ -272,7 +309,7 @@ func (g *Gate) restoreRoutes(all []keptRoute, now time.Time) {
 			continue
 		}
 		if k.Memory != nil {
-			r.restore(*k.Memory, &g.clock, now)
+			r.restore(*k.Memory, &g.clock, recorded, now)
 		}
 		for _, stream := range k.Streams {
 			if l := g.laneOf(stream); l.route == 0 || k.Name == "" {
@@ -285,6 +322,12 @@ func (g *Gate) restoreRoutes(all []keptRoute, now time.Time) {
 
 // placeOf returns the index of the route of k.
 func (g *Gate) placeOf(k keptRoute) int {
+	if k.Stream != "" && k.Name == "" && k.Key == "" {
+		if g.laneOf(k.Stream).route > 0 { // it has a route for another reason
+			return 0
+		}
+		return g.addRoute(&route{trial: &trial{stream: k.Stream, sure: k.Tried == 0, pace: k.Tried, began: g.clock.latest, long: trialLong}})
+	}
 	same := func(r *route) bool { return k.Name != "" && r.name == k.Name || k.Name == "" && r.key == k.Key }
 	if i := slices.IndexFunc(g.routes, same); i >= 0 {
 		return i

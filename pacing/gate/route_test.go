@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/pacing/law"
-
-	"pgregory.net/rapid"
 )
 
 // send lets one request of a stream leave as soon as it may, and settles it.
@@ -320,7 +320,7 @@ func TestAnnouncedPace(t *testing.T) {
 	for _, bad := range []float64{0, -1} {
 		fresh := open(t, collection.Provider{})
 		at, _ := send(t, fresh, "", t0, rate(bad, law.Succeeded))
-		if got := binding(fresh.Status(at)); got != gate.Learned {
+		if got := binding(fresh.Status(at)); got != gate.Rising {
 			t.Errorf("announced %v: %s binds", bad, got)
 		}
 	}

@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,20 +67,63 @@ func TestShareHoldsTheCeilingsOfAll(t *testing.T) {
 	}
 }
 
-// TestShareRaisesWhatMayFly to what the widest of those who join may, and never
-// lowers it.
-func TestShareRaisesWhatMayFly(t *testing.T) {
-	g, err := gate.New(collection.Provider{Unpaced: true}, "", time.Minute, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.Share(nil, 5)
-	g.Share(nil, 3)
-	if got := burst(g, t0); got != 5 || g.Concurrency() != 5 {
-		t.Errorf("%d leave at once, of %d, want 5", got, g.Concurrency())
-	}
-	if g.Status(t0).Ceiling != nil {
-		t.Error("who joins without a ceiling makes one")
+// TestEachProcessHasItsOwnInFlight: what a process asks for is its own, however
+// many of them use the account. What the provider allows is for all of them, and
+// those who ask for nothing share what one of them would have.
+func TestEachProcessHasItsOwnInFlight(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		p    collection.Provider
+		asks []int
+		want []int // in flight of each, when all want many
+	}{
+		{"one each", collection.Provider{}, []int{1, 1, 1}, []int{1, 1, 1}},
+		{"more and fewer", collection.Provider{}, []int{2, 5, 3}, []int{2, 5, 3}},
+		{"of your own", collection.Provider{Unpaced: true}, []int{0, 0, 4}, []int{1, 1, 4}},
+		{"declared", collection.Provider{Concurrency: collection.Concurrency{Max: 4, Law: "fixed"}}, []int{1, 0, 2}, []int{1, 3, 0}},
+		{"nothing asked", collection.Provider{Unpaced: true, Concurrency: collection.Concurrency{Max: 8, Law: "fixed"}}, []int{0, 0}, []int{8, 0}},
+	} {
+		tc.p.Ceilings = []collection.Ceiling{{Count: 1000, Per: time.Millisecond}}
+		tc.p.StartPerSecond = 1e6
+		g, err := gate.New(tc.p, "", time.Minute, tc.asks[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var who []int
+		for _, n := range tc.asks {
+			who = append(who, g.Share(nil, n))
+		}
+		var got []int
+		var flying []gate.Pass
+		now := t0
+		for _, one := range who {
+			n := 0
+			for r := (gate.Request{Party: one}); n < 100; n++ {
+				p := g.Plan(&r, now)
+				for p.Until.After(now) {
+					now = p.Until
+					p = g.Plan(&r, now)
+				}
+				if !p.Ready {
+					break
+				}
+				flying = append(flying, g.Leave(&r, now))
+			}
+			got = append(got, n)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v of those who ask for %v are in flight, want %v", tc.name, got, tc.asks, tc.want)
+		}
+		for i, p := range flying {
+			g.Settle(now, p, &good)
+			if i == len(flying)-1 && !g.Plan(&gate.Request{Party: who[0]}, now.Add(time.Minute)).Ready {
+				t.Errorf("%s: no place came back", tc.name)
+			}
+		}
+		before := g.Concurrency()
+		if g.Part(who[0]); tc.p.Concurrency.Max == 0 && g.Concurrency() != before-tc.want[0] {
+			t.Errorf("%s: %d may be in flight, and %d when the first has left", tc.name, before, g.Concurrency())
+		}
 	}
 }
 

@@ -25,9 +25,13 @@ type kept struct {
 	Freeze     *keptFreeze  `json:"freeze,omitempty"`
 	Windows    []keptWindow `json:"windows,omitempty"`
 	Reserve    time.Time    `json:"reserved_until,omitzero"`
+	Share      float64      `json:"reserved_share,omitempty"` // of a limit, which is for people
 	Clamp      *keptClamp   `json:"clamp,omitempty"`
 	Routes     []keptRoute  `json:"routes,omitempty"`
-	Saw        *look        `json:"saw,omitempty"` // by the operator who ordered this state, if one did
+	Quotas     []keptQuota  `json:"quotas,omitempty"`
+	Usage      *keptUsage   `json:"usage,omitempty"`
+	Tried      int          `json:"routes_tried,omitempty"` // that turned out to be none
+	Saw        *look        `json:"saw,omitempty"`          // by the operator who ordered this state, if one did
 }
 
 // Snapshot returns what must be known of the gate in a later process.
@@ -42,10 +46,13 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		Freeze:     g.freeze.snapshot(&g.clock),
 		Hold:       g.ahead(g.hold, now),
 		Reserve:    g.ahead(g.reserve, now),
+		Share:      g.share,
 		Clamp:      g.clamp.snapshot(&g.clock),
 		Routes:     g.keepRoutes(now),
+		Quotas:     g.keepQuotas(),
+		Usage:      g.usage(),
 	}
-	if g.settled {
+	if k.Tried = int(g.tried); g.settled {
 		k.Left = saved(g.clock.when(g.left))
 	}
 	for i := range g.windows {
@@ -111,6 +118,9 @@ func parseState(state []byte, now time.Time) (kept, error) {
 			move(&r.Memory.HeardAt, 0)
 		}
 	}
+	for i := range k.Quotas {
+		move(&k.Quotas[i].Since, 0)
+	}
 	if k.Breaker != nil {
 		move(&k.Breaker.Until, breakerLongest)
 		if k.Breaker.Forced != nil {
@@ -170,14 +180,20 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 		return err
 	}
 	since := g.clock.moment(now)
-	g.calm = false
-	g.routes[0].restore(k.Memory, &g.clock, now)
+	g.calm, g.usedBefore = false, k.Usage
+	g.routes[0].restore(k.Memory, &g.clock, k.RecordedAt, now)
 	g.hold = g.clock.of(k.Hold)
-	if g.share > 0 {
-		g.reserve = g.clock.of(k.Reserve)
+	if g.share < k.Share { // less is for people now
+		k.Reserve = time.Time{}
+		for i := range k.Routes {
+			k.Routes[i].Reserve = time.Time{}
+		}
 	}
+	g.tried = int8(max(0, min(k.Tried, mostTried)))
+	g.reserve = g.clock.of(k.Reserve)
 	g.clamp.restore(k.Clamp, since)
-	g.restoreRoutes(k.Routes, now)
+	g.restoreQuotas(k.Quotas)
+	g.restoreRoutes(k.Routes, k.RecordedAt, now)
 	g.breaker.restore(k.Breaker, &g.clock)
 	g.freeze.restore(k.Freeze, &g.clock)
 	for i := range g.windows {

@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"collect/collection"
-	"collect/pacing/response"
+	"collect/pacing/law"
 )
 
 // A Status says how things stand with a provider, for people.
@@ -28,36 +27,7 @@ type Status struct {
 	FreezeNote   string    // why, in the operator's words
 	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
 
-	Constraints []Constraint // all that limit the pace, in a fixed order
-}
-
-// The names of constraints.
-const (
-	Learned     = "learned"    // the pace that the law found
-	Undeclared  = "undeclared" // the bound of a provider without a ceiling, which rises with clean answers
-	Announced   = "announced"  // the pace that the provider told
-	CeilingOf   = "ceiling"    // a window of the owner
-	ClampOf     = "clamp"      // the strictest ceiling, lowered because too much was refused under it
-	ReserveOf   = "reserve"    // what is left of a limit is for people
-	HoldOf      = "hold"       // the provider asked for silence
-	BreakerOf   = "breaker"    // it is open
-	FreezeOf    = "freeze"     // the account was refused
-	InFlightMax = "in_flight"  // the requests in flight at once
-)
-
-// A Constraint is one of the reasons why requests leave no faster. It has a
-// rate, or a time before which nothing leaves, or a number in flight.
-type Constraint struct {
-	Name      string
-	Route     string        // that it is of; "": it is of all requests
-	Window    time.Duration // of a ceiling
-	Count     int           // requests in the window, or in flight; 0: not known
-	Used      int           // of Count, now
-	PerSecond float64       // the highest pace under it; 0: it is no pace
-	Until     time.Time     // nothing leaves before; zero: something may, or a person must act
-	Blocks    bool          // nothing leaves now because of it
-	Binds     bool          // it is the strictest one now
-	Since     time.Time     // when it was learned or decided; zero: not known
+	Constraints []Constraint // all that limit the pace, in a fixed order; one of them binds
 }
 
 // Status returns how things stand at now.
@@ -67,18 +37,19 @@ func (g *Gate) Status(at time.Time) Status {
 	if g.unpaced {
 		bound = 0
 	}
-	s := g.status(g.Rate(), bound, g.routes[0].keep(&g.clock).HeardAt, now)
-	for _, r := range g.routes {
-		s.Learned += r.keep(&g.clock).PerSecond()
-	}
-	s.Learned = min(s.Learned, g.Most())
-	return s
+	return g.status(picture{rate: g.Rate(), bound: bound, usage: g.usage(), recorded: at}, now)
 }
 
-func (g *Gate) status(rate, bound float64, heard time.Time, now moment) Status {
+func (g *Gate) status(p picture, now moment) Status {
 	s := Status{
-		PerSecond: rate, HeardAt: heard, Ceiling: g.perSecond(), HoldUntil: g.clock.ahead(g.hold, now),
+		PerSecond: p.rate, HeardAt: g.routes[0].memory(&g.clock).HeardAt, Ceiling: g.perSecond(), HoldUntil: g.clock.ahead(g.hold, now),
 		Breaker: g.breaker.state, OpenUntil: g.OpenUntil(), Failure: g.breaker.failure,
+	}
+	for _, r := range g.routes {
+		s.Learned += r.memory(&g.clock).PerSecond()
+	}
+	if p.bound > 0 {
+		s.Learned = min(s.Learned, p.bound)
 	}
 	if f := g.breaker.forced; f != nil {
 		s.Forced, s.ForcedNote, s.ForcedSince = true, f.Note, f.At
@@ -86,131 +57,8 @@ func (g *Gate) status(rate, bound float64, heard time.Time, now moment) Status {
 	if g.freeze.frozen {
 		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.reason, g.freeze.note, g.freeze.ends(&g.clock)
 	}
-	s.Constraints = g.constraints(s, bound, now)
+	s.Constraints = g.constraints(s, p, now)
 	return s
-}
-
-// constraints returns what limits the pace of s, where bound is the highest that
-// it can be.
-func (g *Gate) constraints(s Status, bound float64, now moment) []Constraint {
-	var all []Constraint
-	if s.Frozen {
-		all = append(all, Constraint{Name: FreezeOf, Until: s.FrozenUntil, Blocks: g.freeze.blocks(now)})
-	}
-	if s.Breaker != Closed {
-		all = append(all, Constraint{Name: BreakerOf, Until: s.OpenUntil, Since: s.ForcedSince,
-			Blocks: s.Forced || g.breaker.until > now})
-	}
-	silence := func(name, route string, until moment) {
-		if until > now {
-			all = append(all, Constraint{Name: name, Route: route, Until: g.clock.when(until), Blocks: true})
-		}
-	}
-	silence(HoldOf, "", g.hold)
-	silence(ReserveOf, "", g.reserve)
-	for i := range g.windows {
-		all = append(all, g.windows[i].constraint(&g.clock, now))
-	}
-	if share := g.clamped(); share < 1 {
-		all = append(all, Constraint{Name: ClampOf, PerSecond: share * g.ceiling, Since: g.clock.when(g.clamp.since)})
-	}
-	if g.ceiling == 0 && bound > 0 {
-		all = append(all, Constraint{Name: Undeclared, PerSecond: bound})
-	}
-	if s.PerSecond > 0 {
-		all = append(all, Constraint{Name: Learned, PerSecond: s.PerSecond, Since: s.HeardAt})
-	}
-	for i, r := range g.routes {
-		name := cmp.Or(r.name, r.key)
-		silence(HoldOf, name, r.hold)
-		silence(ReserveOf, name, r.reserve)
-		if r.fresh(now) {
-			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.most, Since: g.clock.when(r.told)})
-		}
-		if rate, since := r.learned(&g.clock); i > 0 && rate > 0 {
-			all = append(all, Constraint{Name: Learned, Route: name, PerSecond: rate, Since: since})
-		}
-	}
-	if g.slots != nil {
-		all = append(all, Constraint{Name: InFlightMax, Count: g.slots.Limit(), Used: g.slots.InFlight(), Blocks: !g.slots.Room()})
-	}
-	if i := strictestOf(all, len(g.routes)); i >= 0 {
-		all[i].Binds = true
-	}
-	return all
-}
-
-// learned returns the pace of r, and when it was last confirmed.
-func (r *route) learned(clock *timeline) (rate float64, since time.Time) {
-	switch {
-	case r.law != nil:
-		return r.law.Rate(), r.keep(clock).HeardAt
-	case r.kept != nil:
-		return r.kept.PerSecond(), r.kept.HeardAt
-	}
-	return 0, time.Time{}
-}
-
-func (w *window) constraint(clock *timeline, now moment) Constraint {
-	c := Constraint{Name: CeilingOf, Window: w.per, Count: w.count, Until: clock.ahead(w.next(now, 1), now), Used: w.total}
-	c.Blocks = !c.Until.IsZero()
-	if w.count > 0 && w.per <= response.PaceLimit {
-		c.PerSecond = float64(w.count) / w.per.Seconds()
-	}
-	return c
-}
-
-// strictestOf returns the index of the constraint that binds: the one that
-// blocks longest, a person longer than any time and a full house shorter, and
-// else the lowest rate. What is of one route of several limits not all. It
-// returns -1 if nothing limits.
-func strictestOf(all []Constraint, routes int) int {
-	best := -1
-	for i, c := range all {
-		if c.Route != "" && routes > 1 {
-			continue
-		}
-		if best < 0 || stricter(c, all[best]) {
-			best = i
-		}
-	}
-	return best
-}
-
-func stricter(a, b Constraint) bool {
-	if ra, rb := a.rank(), b.rank(); ra != rb {
-		return ra > rb
-	}
-	switch a.rank() {
-	case forTime:
-		return a.Until.After(b.Until)
-	case asRate:
-		return a.PerSecond < b.PerSecond
-	}
-	return false
-}
-
-// The ranks of what limits, mildest first.
-const (
-	asLimit = iota // of requests in flight, with room
-	asRate
-	forRoom
-	forTime
-	forPerson
-)
-
-func (c Constraint) rank() int {
-	switch {
-	case c.Blocks && !c.Until.IsZero():
-		return forTime
-	case c.Blocks && c.Name == InFlightMax:
-		return forRoom
-	case c.Blocks:
-		return forPerson
-	case c.PerSecond > 0:
-		return asRate
-	}
-	return asLimit
 }
 
 // perSecond returns the ceiling; nil if there is none.
@@ -231,11 +79,26 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	}
 	g := Gate{ceiling: k.Ceiling, breaker: breaker{state: Closed}}
 	at := g.clock.moment(now)
-	g.hold, g.reserve = g.clock.of(k.Hold), g.clock.of(k.Reserve)
+	g.hold, g.reserve, g.share = g.clock.of(k.Hold), g.clock.of(k.Reserve), k.Share
 	g.clamp = k.Clamp.seen(&g.clock)
-	for _, kr := range k.Routes {
-		g.routes = append(g.routes, &route{name: kr.Name, key: kr.Key, hold: g.clock.of(kr.Hold), reserve: g.clock.of(kr.Reserve),
-			most: kr.Most, told: g.clock.of(kr.Told), kept: kr.Memory})
+	bound := 0.0
+	for i, kr := range k.Routes {
+		r := &route{name: kr.Name, key: kr.Key, hold: g.clock.of(kr.Hold), reserve: g.clock.of(kr.Reserve),
+			most: kr.Most, told: g.clock.of(kr.Told), kept: kr.Memory}
+		if kr.Stream != "" {
+			r.trial = &trial{stream: kr.Stream}
+		}
+		if i == 0 || r.kept == nil {
+			r.kept = &law.Memory{}
+		}
+		g.routes = append(g.routes, r)
+	}
+	if len(g.routes) == 0 {
+		g.routes = []*route{{}}
+	}
+	g.routes[0].kept = &k.Memory
+	for _, r := range g.routes {
+		bound = max(bound, r.kept.Earned())
 	}
 	g.breaker.restore(k.Breaker, &g.clock)
 	g.freeze.restore(k.Freeze, &g.clock)
@@ -244,36 +107,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 		w.restore(kw, &g.clock, at)
 		g.windows = append(g.windows, w)
 	}
-	s := g.status(k.PerSecond(), k.Earned(), k.HeardAt, at)
-	s.Learned = k.PerSecond()
-	for _, kr := range k.Routes {
-		if kr.Memory != nil {
-			s.Learned += kr.Memory.PerSecond()
-		}
-	}
-	if k.Ceiling > 0 {
-		s.Learned = min(s.Learned, k.Ceiling)
-	}
-	return s, nil
-}
-
-// Binding names the constraint that binds; "" if none does.
-func (s Status) Binding() string {
-	for _, c := range s.Constraints {
-		if c.Binds {
-			return c.Name
-		}
-	}
-	return ""
-}
-
-// nameBinding says in changes of the rate what binds after all of them.
-func (g *Gate) nameBinding(changes []collection.Event, at time.Time) {
-	for _, e := range changes {
-		if e.Rate != nil {
-			e.Rate.Binds = g.Status(at).Binding()
-		}
-	}
+	return g.status(picture{k.PerSecond(), cmp.Or(k.Ceiling, bound), k.Usage, k.RecordedAt}, at), nil
 }
 
 // Rate returns the learned pace in requests per second, of all routes that

@@ -12,14 +12,14 @@ import (
 )
 
 // binding names what binds.
-func binding(s gate.Status) string {
+func binding(s gate.Status) gate.Bound {
 	var names []string
 	for _, c := range s.Constraints {
 		if c.Binds {
-			names = append(names, c.Name)
+			names = append(names, string(c.Name))
 		}
 	}
-	return strings.Join(names, " ")
+	return gate.Bound(strings.Join(names, " "))
 }
 
 // TestOneConstraintBinds: the longest block, or the lowest rate.
@@ -28,9 +28,9 @@ func TestOneConstraintBinds(t *testing.T) {
 	for _, tc := range []struct {
 		provider collection.Provider
 		play     func(g *gate.Gate) time.Time
-		want     string
+		want     gate.Bound
 	}{
-		{collection.Provider{}, func(*gate.Gate) time.Time { return t0 }, gate.Learned},
+		{collection.Provider{}, func(*gate.Gate) time.Time { return t0 }, gate.Rising},
 		{collection.Provider{Unpaced: true}, func(*gate.Gate) time.Time { return t0 }, gate.InFlightMax},
 		{minute, func(g *gate.Gate) time.Time {
 			now, _ := attempt(t, g, t0, good)
@@ -81,7 +81,7 @@ func TestOneConstraintBinds(t *testing.T) {
 func TestEachLimitIsTold(t *testing.T) {
 	g := open(t, collection.Provider{StartPerSecond: 1, Routes: map[string]collection.Route{"found": {Name: "search"}}})
 	got := strings.Join(lines(g.Status(t0).Constraints, t0), "\n")
-	if want := "undeclared() 4/s\nlearned() 1/s binds\nlearned(search) 1/s\nin_flight()"; got != want {
+	if want := "undeclared() 4/s\nrising() 1/s binds\nrising(search) 1/s\nin_flight()"; got != want {
 		t.Errorf("told are\n%s\nwant\n%s", got, want)
 	}
 }

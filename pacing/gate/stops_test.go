@@ -124,18 +124,6 @@ func TestWhatTheBreakerCounts(t *testing.T) {
 	}
 }
 
-// TestUsedQuotaWithoutATime is left alone for an hour; with a time, for that.
-func TestUsedQuotaWithoutATime(t *testing.T) {
-	for _, tc := range []struct{ hold, want time.Duration }{{-1, time.Hour}, {0, 0}, {7 * time.Second, 7 * time.Second}} {
-		g := open(t, collection.Provider{Unpaced: true})
-		g.Settle(t0, g.Leave(&gate.Request{}, t0), &gate.Outcome{Signal: law.Silent, Hold: tc.hold, QuotaUsed: true})
-		until := g.Status(t0).HoldUntil
-		if got := until.Sub(t0); got < tc.want || got > tc.want+200*ms {
-			t.Errorf("used up, and told to wait %v: silent for %v, want %v", tc.hold, got, tc.want)
-		}
-	}
-}
-
 // TestClampsThatAreNone are refused.
 func TestClampsThatAreNone(t *testing.T) {
 	for _, c := range []collection.Clamp{{Burn: 1}, {Burn: -0.1}, {Least: 1}, {Least: -0.1}, {Step: 0.009}, {Step: 1}, {Cooldown: -1}} {

@@ -182,7 +182,7 @@ func (w *window) restore(k keptWindow, clock *timeline, now moment) {
 func strictest(ceilings []collection.Ceiling) time.Duration {
 	var interval time.Duration
 	for _, c := range ceilings {
-		if c.Per <= response.PaceLimit {
+		if c.Per < response.BudgetFrom {
 			interval = max(interval, c.Per/time.Duration(c.Count))
 		}
 	}

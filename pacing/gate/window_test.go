@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"collect/collection"
 	"collect/pacing/gate"
-
-	"pgregory.net/rapid"
 )
 
 // TestWindowAgainstCounting compares a window with counting by hand.
@@ -108,8 +108,8 @@ func TestStrictest(t *testing.T) {
 	}{
 		{nil, 0},
 		{[]collection.Ceiling{{Count: 30, Per: time.Minute}, {Count: 5, Per: time.Second}}, 2 * time.Second},
-		{[]collection.Ceiling{{Count: 10, Per: time.Second}, {Count: 5000, Per: time.Hour}}, 720 * ms},
-		{[]collection.Ceiling{{Count: 5, Per: time.Second}, {Count: 1000, Per: 24 * time.Hour}}, 200 * ms}, // a day is a budget
+		{[]collection.Ceiling{{Count: 10, Per: time.Second}, {Count: 300, Per: 10 * time.Minute}}, 2 * time.Second},
+		{[]collection.Ceiling{{Count: 5, Per: time.Second}, {Count: 5000, Per: time.Hour}}, 200 * ms}, // an hour is a budget
 	} {
 		if got := gate.Strictest(tc.ceilings); got != tc.want {
 			t.Errorf("the strictest of %v is %v, want %v", tc.ceilings, got, tc.want)

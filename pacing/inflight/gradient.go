@@ -35,10 +35,10 @@ func newGradient(most int) *gradient {
 
 func (g *gradient) limit() int { return int(g.est) }
 
-func (g *gradient) raise(most int) {
+func (g *gradient) bound(most int) {
 	g.most = float64(most)
 	g.least = min(gradientLeast, g.most)
-	g.est = max(g.est, g.least)
+	g.est = max(g.least, min(g.est, g.most))
 }
 
 func (g *gradient) answered(rtt time.Duration, inFlight int) {

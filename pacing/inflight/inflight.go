@@ -49,7 +49,7 @@ type Limiter struct {
 // A mover moves a limit. It is told of answers and refusals.
 type mover interface {
 	limit() int
-	raise(most int)
+	bound(most int)
 	answered(rtt time.Duration, inFlight int)
 	refused()
 }
@@ -108,13 +108,14 @@ func (l *Limiter) Max() int      { return l.most }
 // Room reports whether a slot can be had.
 func (l *Limiter) Room() bool { return l.inFlight == 0 || l.inFlight < l.Limit() }
 
-// Raise makes most the highest limit, if it is higher than the one before.
-func (l *Limiter) Raise(most int) {
-	if most = min(most, Most); most > l.most {
-		l.most = most
-		if l.law != nil {
-			l.law.raise(most)
-		}
+// Bound makes most the highest limit: what is in flight beyond it stays there.
+func (l *Limiter) Bound(most int) {
+	if most = max(1, min(most, Most)); most == l.most {
+		return
+	}
+	l.most = most
+	if l.law != nil {
+		l.law.bound(most)
 	}
 }
 

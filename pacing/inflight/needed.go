@@ -22,7 +22,7 @@ type needed struct {
 
 func (n *needed) limit() int { return n.now }
 
-func (n *needed) raise(most int) {
+func (n *needed) bound(most int) {
 	n.most = most
 	n.set()
 }

@@ -21,7 +21,7 @@ func newSteps(least, most int, multiply bool) *steps {
 }
 
 func (s *steps) limit() int     { return s.now }
-func (s *steps) raise(most int) { s.most = most }
+func (s *steps) bound(most int) { s.most, s.now = most, min(s.now, most) }
 
 func (s *steps) answered(time.Duration, int) {
 	if s.run++; s.run < stepAfter {

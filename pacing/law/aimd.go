@@ -147,9 +147,9 @@ func (p *pacer) learned() time.Duration { return min(p.interval, p.start) }
 // Keep returns what a later process should know.
 func (p *pacer) Keep() Memory {
 	if !p.heard {
-		return Memory{}
+		return Memory{By: p.limitedBy()}
 	}
-	return Memory{Interval: p.learned()}
+	return Memory{Interval: p.learned(), By: p.limitedBy()}
 }
 
 // Restore continues with an interval that is so old, within the limits of

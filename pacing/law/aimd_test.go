@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"collect/pacing/law"
-
 	"pgregory.net/rapid"
+
+	"collect/pacing/law"
 )
 
 // TestRamp plays successes back to back and reads the interval after each.

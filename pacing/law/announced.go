@@ -1,7 +1,6 @@
 package law
 
 import (
-	"cmp"
 	"math"
 	"time"
 
@@ -15,18 +14,22 @@ const (
 	disbelievedMost = 4 * time.Hour
 	freshest        = time.Minute // headers older than it are not followed
 	shortWindow     = 10 * time.Second
-	holdMore        = 0.1 // seconds that a hold is longer than was asked, about
-	restLeast       = 0.3 // requests that remain are at least counted as this
+	budgetLast      = time.Minute // what is left of a budget lasts for it at least, or until its reset
+	holdMore        = 0.1         // seconds that a hold is longer than was asked, about
+	restLeast       = 0.3         // requests that remain are at least counted as this
 )
 
 // A bulletin is what headers last said.
 type bulletin struct {
-	news    float64       // the pace that uses up what remains until it resets
-	told    Moment        // when they said so
-	longest time.Duration // the longest reset that was seen: the window
-	doubted Moment        // they are not followed before
-	strikes int           // refusals while they were
-	short   *short        // the strictest of a few seconds; nil: none is known
+	news    float64  // the pace that uses up what remains until it resets
+	told    Moment   // when they said so
+	gauges  []*gauge // the limits that are announced
+	usages  []*usage // those that are told in percent
+	thrift  float64  // the pace that the last of a budget allows; 0: any
+	thrifty Moment   // until then
+	doubted Moment   // they are not followed before
+	strikes int      // refusals while they were
+	short   *short   // the strictest of a few seconds; nil: none is known
 }
 
 // announce reads the limits that o, the answer to d, announced: the pace that
@@ -35,32 +38,51 @@ type bulletin struct {
 // the window sustains.
 func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 	pace, counted := math.Inf(1), true
-	p.spoke = p.spoke || len(o.Windows) > 0
 	for i := range o.Windows {
 		q := &o.Windows[i]
-		if q.Unit != "" || q.Remaining < 0 || q.Reset <= 0 || q.Reset > response.PaceLimit || q.Window > response.PaceLimit {
+		if q.Unit == response.Percent {
+			p.ration(d, q, refused, now)
 			continue
 		}
-		p.longest = max(p.longest, q.Reset, q.Window)
-		window := cmp.Or(q.Window, p.longest)
-		isShort := q.Limit >= 1 && window <= shortWindow
+		p.trust.spoke = true
+		g := p.gauge(q)
+		if g == nil {
+			continue
+		}
+		if g.told >= response.BudgetFrom {
+			if q.Remaining > 0 {
+				p.allot(g, q, refused, now)
+			}
+			continue
+		}
+		if !refused {
+			followed := 0.0
+			if p.mode == following {
+				followed = p.news
+			}
+			g.see(d, q, followed, now)
+		}
+		isShort := q.Limit >= 1 && g.told <= shortWindow
 		if !isShort && p.short != nil && q.Name == p.short.name {
 			p.short = nil // it only seemed to be, near its end
 		}
 		if q.Remaining == 0 && !isShort {
 			continue
 		}
-		rest := max(restLeast, q.Remaining-p.afloat)
-		rate := margin * rest / q.Reset.Seconds()
+		rate := math.Inf(1)
+		if q.Reset > 0 {
+			rest := max(restLeast, q.Remaining-p.afloat)
+			rate = margin * rest / g.left(q.Reset, now).Seconds()
+		}
 		switch {
 		case isShort:
-			mine := !refused && q.Limit <= shortMost && p.short.strictest(q, window)
+			mine := !refused && q.Limit <= shortMost && p.short.strictest(q, g.length)
 			if mine {
-				p.short = p.short.see(d, q, window, now)
+				p.short = p.short.see(d, q, g.length, now)
 			}
-			rate = shortPace(q.Limit, window.Seconds(), mine && p.endKnown(now))
+			rate = shortPace(q.Limit, g.length.Seconds(), mine && p.endKnown(now))
 		case q.Limit > 0:
-			rate = min(rate, response.AboveAverage*q.Limit/window.Seconds())
+			rate = min(rate, response.AboveAverage*q.Limit/g.length.Seconds())
 		}
 		pace = min(pace, rate)
 		counted = counted && q.Limit > 0 && q.Remaining <= q.Limit
@@ -72,10 +94,52 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 		pace = min(pace, p.pace()) // an error never makes it faster
 	}
 	if !refused && counted {
-		p.vouch(pace)
+		p.trust.vouch(pace)
 	}
 	p.news, p.told = pace, now
 }
+
+// allot bounds the pace by what is left of a budget: an hour's requests may be
+// used in some minutes, at the pace that the provider bears, but the last of them
+// one by one. So what is left never ends sooner than in a minute, as far as is
+// known: whoever shares the budget sees it coming, what is in flight does not
+// end in a refusal, and there is no moment from which on a run is slow for an
+// hour although a part is left.
+func (p *plateau) allot(g *gauge, q *response.Quota, refused bool, now Moment) {
+	last := budgetLast
+	if q.Reset > 0 {
+		last = min(last, q.Reset)
+	}
+	rest := max(restLeast, q.Remaining-p.afloat)
+	if !refused && q.Reset > 0 && g.told <= response.PaceLimit && q.Remaining <= q.Limit {
+		p.trust.vouch(margin * rest / q.Reset.Seconds())
+	}
+	p.bind(g, rest/last.Seconds(), max(last, q.Reset), refused, now)
+}
+
+// bind takes most as what g allows for a time, and the least of all that is
+// allowed as a bound of the pace. An error never loosens it.
+func (p *plateau) bind(g *gauge, most float64, until time.Duration, refused bool, now Moment) {
+	if refused && now < g.until {
+		most = min(most, g.most)
+	}
+	g.most, g.until = most, now+until
+	was := p.pace()
+	if !refused {
+		p.thrift = 0
+	}
+	for _, g := range p.gauges {
+		if now < g.until && (p.thrift == 0 || g.most < p.thrift) {
+			p.thrift, p.thrifty = g.most, g.until
+		}
+	}
+	if wait := p.tat - now; wait > 0 {
+		p.tat = now + scale(wait, was/p.pace())
+	}
+}
+
+// spares reports whether the last of a budget is what bounds the pace.
+func (p *plateau) spares() bool { return p.thrift > 0 && p.thrift < min(p.r, p.bound()) }
 
 // shortPace returns the pace for a window of a few seconds. A reset in whole
 // seconds says nothing of where in such a window we are, so what remains is of
@@ -99,6 +163,7 @@ func (p *plateau) follow(now Moment) bool {
 	if now-b.told > freshest || now < b.doubted {
 		if p.mode == following {
 			p.climb(p.r)
+			p.restart = p.limit() == 0 // nothing was refused
 		}
 		return false
 	}
@@ -118,4 +183,7 @@ func (p *plateau) disbelieve(now Moment) {
 	span := max(disbelieved, disbelievedFor*interval(max(p.from, slowest)))
 	b.doubted = now + min(disbelievedMost, span<<min(b.strikes, 12))
 	b.strikes++
+	for _, g := range b.gauges {
+		g.length, g.raised = g.told, false
+	}
 }

@@ -1,6 +1,8 @@
 package law
 
-import "time"
+import (
+	"time"
+)
 
 // The constants of episodes: chosen, and judged together by docs/pacing-score.md.
 const (
@@ -11,14 +13,13 @@ const (
 	pauseWindow   = 1.0 / 16               // of the window that is known
 	pauseLast     = 0.4                    // of the length of the last episode
 	pauseJitter   = 0.3                    // 0.85 to 1.15
-	sameAgain     = 1.02                   // of the length of the last episode, when this one may be over
-	suspicionFade = 0.985                  // for each answer, so that it lasts for about 66
+	sameSooner    = 0.75                   // of the length of the last episode, when this one may be over,
+	sameAgain     = 1.05                   // and when it is, if it is as long
+	sameApart     = 0.1                    // of it, between two probes
 	suspicionMost = 2                      // lone refusals in that time that are taken for chance
 
 	weakOutage = 30 * time.Second // a weak episode that lasts longer is an outage
-	longOutage = 10 * time.Minute // and any that lasts longer is, or a quota;
-	oddBlock   = time.Minute      // one that lasts longer at a pace that was kept may be,
-	oddTimes   = 4                // if it lasts so many times as long as the last one
+	longOutage = 10 * time.Minute // and any that lasts longer is, or a quota
 	banShare   = 0.7              // of the pace that was forbidden
 )
 
@@ -27,6 +28,7 @@ const (
 type episode struct {
 	blocked   bool          // it is open
 	weak      bool          // nothing but bare 503s, or losses
+	spent     bool          // it began when the last of a budget was spared: it says nothing of the pace
 	was       mode          // the mode in which it began,
 	tries     int32         // probes that were refused
 	from      float64       // and the pace
@@ -40,15 +42,15 @@ type episode struct {
 	burst     float64       // work per second that was answered shortly before
 	doubt     float64       // the pace before a refusal that may be by chance; 0: there was none
 	suspicion float64       // lone weak refusals lately
+	dear      time.Duration // what the last refusal cost that was learned from
+	awayFrom  float64       // the pace before the last block that was too long for a window; 0: there was none
 }
 
 // refuse begins an episode, or goes on with it. What left before the decrease
 // is the same refusal again.
 func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 	fresh := d.ID > p.fence
-	if !o.Weak {
-		p.crowd.refuse(d, fresh && !p.blocked)
-	}
+	p.inFlight.refused(d, fresh && !p.blocked, o.Weak)
 	if !fresh {
 		return
 	}
@@ -62,12 +64,16 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 		return
 	}
 	p.block(o, now)
-	p.loss = loss{}
+	p.losses.forget()
 }
 
 // block begins an episode.
 func (p *plateau) block(o *Outcome, now Moment) {
+	p.spent = p.spares()
 	p.from, p.was, p.goalWas = max(p.pace(), p.doubt), p.mode, p.goal
+	if p.spent {
+		p.from = min(p.r, p.bound())
+	}
 	p.doubt, p.carried = 0, 0
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
@@ -76,8 +82,10 @@ func (p *plateau) block(o *Outcome, now Moment) {
 		p.disbelieve(now)
 	}
 	p.fence = p.sent
-	p.r = max(slowest, min(p.r, p.from*decrease))
-	p.tat = max(p.tat, now+interval(p.r))
+	if !p.spent {
+		p.r = max(slowest, min(p.r, p.from*decrease))
+	}
+	p.tat = max(p.tat, now+interval(p.pace()))
 	if o.Hold <= 0 { // a time that is over says nothing
 		p.rest(now)
 	}
@@ -97,6 +105,15 @@ func (p *plateau) suspect(now Moment) {
 	if p.mode == drain {
 		return // slower than what there is already
 	}
+	if p.inFlight.trial {
+		p.inFlight.judge(false) // which ends it
+		return
+	}
+	if !p.inFlight.capped() && p.inFlight.judge(p.late.longer()) {
+		p.mode = steady
+		p.done.begin(now)
+		return
+	}
 	p.from, p.was, p.goalWas = p.pace(), p.mode, p.goal
 	p.doubt = p.from
 	p.fence = p.sent
@@ -114,10 +131,11 @@ func (p *plateau) rest(now Moment) {
 	}
 	pause := scale(min(pauseCap, first<<min(p.tries, 12)), 1-pauseJitter/2+pauseJitter*p.draw())
 	until := now + pause
-	if end := p.boxEnds(); end > now {
-		until = end
-	} else if end := p.at + scale(p.lasted, sameAgain); !p.weak && end > now+first/2 && end < until {
-		until = end // the best guess for the end of this episode is the length of the last
+	for _, share := range [...]float64{sameSooner, sameAgain} {
+		end := p.at + scale(p.lasted, share)
+		if !p.weak && end > now+scale(p.lasted, sameApart) && end < until {
+			until = end // the best guess for the length of this episode is that of the last
+		}
 	}
 	if p.weak {
 		until = min(until, p.left+pauseSilent)
@@ -137,50 +155,69 @@ func (p *plateau) spread(ratio float64) float64 {
 	return u - float64(int64(u))
 }
 
-func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
-
 // recover ends the episode: a request that left after the decrease was
 // answered.
 func (p *plateau) recover(now Moment) {
 	p.blocked, p.pause = false, 0
-	lasted := now - p.at
-	odd := p.odd(lasted)
-	p.noteBlock(lasted)
-	p.ended = now
-	if p.weak && !p.drops() && p.tries == 0 && p.suspicion < suspicionMost {
+	p.lasted, p.ended = now-p.at, now
+	if p.weak && !p.losses.drops() && p.tries == 0 && p.suspicion < suspicionMost {
 		p.suspicion++
 		p.resume()
 		return
 	}
 	switch {
-	case odd || p.lasted > longOutage || p.weak && p.lasted > weakOutage:
-		p.begin(now)
+	case p.spent:
+		p.resume()
+	case p.away():
+		p.done.begin(now)
 		p.climb(p.plateauOr(p.from))
-	case p.crowded():
+	case p.inFlight.judge(p.weak && p.late.longer()):
 		p.mode = steady
-		p.begin(now)
-	case p.byChance():
-		p.forgive(now)
-	case p.tooSoon():
-		p.climb(chanceLess * p.target) // a count of so few says less
-	case p.ebb(now):
-		p.begin(now)
+		p.done.begin(now)
 	default:
+		// A refusal for which a time is told is meant.
+		tells := !p.weak && p.asked == 0 && (p.was == steady || p.was == recovering || p.was == probing)
+		v, since := p.random.judge(tells, p.was == probing, p.tries > 0)
+		if since { // what made probes rare and fine was chance
+			p.every, p.step = probeLeast, stepFirst
+		}
+		p.conclude(v, now)
+	}
+}
+
+// conclude ends an episode that is one of the pace.
+func (p *plateau) conclude(v verdict, now Moment) {
+	switch v {
+	case byChance:
+		if rate := p.random.forgive(p.target, p.counted(now)); rate > 0 {
+			p.climb(rate)
+		} else {
+			p.resume()
+		}
+		p.done.begin(now)
+	case early:
+		p.climb(chanceLess * p.target) // a count of so few says less
+	case meant:
+		p.dear = p.lasted
 		p.measure()
 		p.slowBeyond = false // the refusal tells of another limit
 		p.climb(p.learnHushed(now))
-		p.wax()
 		// A refusal of the first few requests may be left over from an earlier
 		// run, so the start goes on once.
 		p.restart = p.was == startup && p.guesses == 1
 	}
 }
 
-// odd reports whether a block of such a length says nothing of the pace: it was
-// one that had been kept, and the provider never refused for nearly as long, so
-// a quota is used up, or the provider was away.
-func (p *plateau) odd(lasted time.Duration) bool {
-	return lasted > oddBlock && lasted > p.window && lasted > oddTimes*p.lasted && p.limit() > 0 && p.was != probing && p.was != startup
+// away reports whether the episode that has just ended says nothing about the
+// pace: the provider was away, or a quota was used up. The next refusal at a pace
+// that is no slower, which is followed by as long a block, refutes that.
+func (p *plateau) away() bool {
+	long := p.lasted > longOutage
+	again := long && !p.weak && (p.dear > longOutage || p.awayFrom > 0 && p.from > (1-agrees)*p.awayFrom)
+	if long {
+		p.awayFrom = p.from
+	}
+	return long && !again || p.weak && p.lasted > weakOutage+2*p.losses.unseen
 }
 
 // resume climbs back to where the pace was, and learns nothing.
@@ -201,7 +238,7 @@ func (p *plateau) resume() {
 func (p *plateau) climb(target float64) {
 	p.target = max(slowest, min(target, p.most()))
 	p.goal, p.mode = p.target, recovering
-	p.restart, p.reprobe, p.tide.surge = false, false, false
+	p.restart, p.reprobe = false, false
 	p.r = min(p.r, p.goal)
 	p.since, p.doubt = 0, 0
 }
@@ -220,14 +257,29 @@ func (p *plateau) Forgive() { p.banned = 0 }
 // forbid bounds the pace below the one at which the account was refused.
 func (p *plateau) forbid(now Moment) {
 	p.at = now
-	p.betray()
-	delivered, _ := p.delivered(p.idle, now)
+	p.trust.betray()
+	delivered, _ := p.done.rates(p.idle, now)
 	limit := max(slowest, banShare*min(p.pace(), max(delivered, p.burstRate(now), p.pace()/4)))
 	if p.banned == 0 || limit < p.banned {
 		p.banned = limit
 	}
-	p.bannedAt, p.bannedFor = now, 0
+	p.bannedAt, p.bannedFor, p.bannedAge = now, 0, 0
 	p.climb(min(p.plateauOr(limit), limit))
 	p.r = min(p.r, limit*decrease)
-	p.begin(now)
+	p.done.begin(now)
+}
+
+// lose records a request that was given up. One of them says nothing, several
+// are a refusal. They are as weak as a bare 503: if it lasts, it is an outage.
+func (p *plateau) lose(d *Ticket, o *Outcome, now Moment) {
+	took := now - d.at
+	lost := p.mode != drain && p.late.lost(took)
+	switch {
+	case d.ID <= p.fence || !lost && !o.Overdue:
+	case p.blocked:
+		p.tryAgain(now)
+	case p.losses.failed(lost, p.mode == steady && float64(p.since) > took.Seconds()*p.r):
+		p.block(&Outcome{Weak: true, Hold: -1}, now)
+		p.losses.began(took)
+	}
 }

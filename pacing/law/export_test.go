@@ -57,6 +57,7 @@ type Sent struct{ t Ticket }
 type Result struct {
 	Signal     Signal
 	Weak       bool
+	Overdue    bool
 	Hold       time.Duration // 0: not said
 	Refused    bool          // the account
 	Name       string        // of what is announced
@@ -72,15 +73,6 @@ func (l Learner) Bound() float64                { return l.p.bound() }
 func (l Learner) Due() time.Time                { return Epoch.Add(max(l.p.tat, l.p.pause) - lead) }
 func (l Learner) Send(now time.Time) Sent       { return l.SendCost(now, 1) }
 
-// Low returns the low plateau of a limit that comes and goes, while the high one
-// is in force, and 0 else.
-func (l Learner) Low() float64 {
-	if l.p.tide.up {
-		return l.p.tide.base
-	}
-	return 0
-}
-
 func (l Learner) Next(now time.Time) (time.Time, bool) {
 	at, open := l.p.Next(since(now))
 	return when(at, now), open
@@ -91,7 +83,7 @@ func (l Learner) SendCost(now time.Time, w float64) Sent {
 }
 
 func (l Learner) Result(s Sent, r Result, now time.Time) (silence time.Duration) {
-	o := Outcome{Signal: r.Signal, Weak: r.Weak, Refused: r.Refused, Hold: -1}
+	o := Outcome{Signal: r.Signal, Weak: r.Weak, Overdue: r.Overdue, Refused: r.Refused, Hold: -1}
 	if r.Hold > 0 {
 		o.Hold = r.Hold
 	}

@@ -18,8 +18,8 @@ const hushLeast = 16 * time.Second
 // the refusal: what it has left is used up sooner. The next count then says the
 // same as the one before, which settles it.
 func (p *plateau) learnHushed(now Moment) float64 {
-	p.hushed += min(p.asked, p.lasted)
-	known, span, hushed, work := p.limit(), now-p.began, p.hushed, p.work-p.uncounted
+	p.done.hushed += min(p.asked, p.lasted)
+	known, span, hushed, work := p.limit(), now-p.done.began, p.done.hushed, p.done.counted()
 	target := p.learn(now)
 	switch {
 	case p.asked < hushLeast, hushed < span/2,

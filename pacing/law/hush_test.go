@@ -24,7 +24,7 @@ func TestSilenceThatIsTooLong(t *testing.T) {
 				return 0
 			}
 			return time.Minute
-		}, 0.75, 35},
+		}, 0.66, 39},
 		{"a window", func(p *provider, rate float64) time.Duration {
 			if ok, _, reset := p.fixed(100*rate, 100*s); !ok {
 				return reset

@@ -16,8 +16,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"collect/pacing/response"
 )
 
 // The laws of the pace.
@@ -29,11 +27,6 @@ const (
 
 // Laws returns the names of the laws, the default first.
 func Laws() []string { return []string{Plateau, AIMD, IntervalStep} }
-
-// A Moment is a time as a law counts it: since a time that its caller chose,
-// and never earlier than the moment before. Moments are compared and subtracted
-// like the numbers they are.
-type Moment = time.Duration
 
 // A Law moves the pace. It has no clock and no goroutine: it is told when
 // requests leave and end, and says when the next may leave.
@@ -67,44 +60,6 @@ type Law interface {
 	Restore(m Memory, age time.Duration) bool
 }
 
-// A Ticket is the permission of an attempt that leaves. With four words in four
-// fields it is passed in registers, which every request gains from.
-type Ticket struct {
-	ID     uint64 // from 1, rising
-	at     Moment
-	weight float64 // of its cost
-	leave
-}
-
-// Left returns when it left.
-func (t *Ticket) Left() Moment { return t.at }
-
-// A leave is how a request left.
-type leave struct {
-	inFlight int32 // requests in flight, with this one
-	bound    bool  // the pace is what held it back
-}
-
-// heaviest bounds the cost of a request, so that no slot is longer than time
-// can be counted: a million of them at the slowest pace is 19 years.
-const heaviest = 1e6
-
-// cost returns weight if it can be one, and 1 if not.
-func cost(weight float64) float64 {
-	if weight > 0 {
-		return min(weight, heaviest)
-	}
-	return 1
-}
-
-// Start is the pace of a provider that nobody described, in requests per
-// second, and Ceiling where its bound begins. Both are those PDP-Connect/pdpp arrived
-// at with live providers.
-const (
-	Start   = 1.0
-	Ceiling = 4.0
-)
-
 // New returns the law called name, the default if it is "". It starts at
 // start and never goes above ceiling, in requests per second. With a ceiling of
 // 0, none is declared: the bound is [Ceiling], and the default law raises it as
@@ -129,41 +84,21 @@ func Unpaced() Law {
 	return p
 }
 
-// PerSecond returns the rate of an interval.
-func PerSecond(interval time.Duration) float64 { return float64(time.Second) / float64(interval) }
-
-// A Signal is what a finished attempt says about the pace.
-type Signal uint8
-
-const (
-	Silent    Signal = iota // nothing: it was cancelled, or refused for a reason that is not the pace
-	Succeeded               // the provider did what was asked
-	Answered                // the provider refused this request, not the pace
-	Throttled               // the provider asked for less
-	Failed                  // no usable answer
-)
-
-// An Outcome is what became of an attempt, as far as the pace is concerned.
-type Outcome struct {
-	Signal  Signal
-	Weak    bool             // nothing but a 503 says so, which may be by chance
-	Refused bool             // the account is, whatever the pace
-	Hold    time.Duration    // the provider asked for it; negative: it did not
-	Windows []response.Quota // limits that were announced
-	MaxRate float64          // the pace that was; 0: it was not
-}
-
 // A Memory is what a law hands on to a later process, as JSON.
 type Memory struct {
 	Interval time.Duration `json:"interval_ns,omitempty"` // learned, and never worse than the start
 	HeardAt  time.Time     `json:"heard_at,omitzero"`     // when the provider last confirmed it
+	By       Limit         `json:"limited_by,omitempty"`  // what keeps it from being faster
 	Plateau  *keptPlateau  `json:"plateau,omitempty"`
 }
 
 // Forgive forgets that a pace was forbidden: a person said that it is settled.
 func (m *Memory) Forgive() {
 	if m.Plateau != nil {
-		m.Plateau.Banned, m.Plateau.Held = 0, 0
+		m.Plateau.Banned, m.Plateau.Held, m.Plateau.Age = 0, 0, 0
+		if m.By == Ban {
+			m.By = Rising
+		}
 	}
 }
 
@@ -174,6 +109,15 @@ func (m *Memory) Earned() float64 {
 		return 0
 	}
 	return m.Plateau.Earned
+}
+
+// InFlight returns how many requests the provider was found to allow at once; 0
+// if it does not count them.
+func (m *Memory) InFlight() int {
+	if m.Plateau == nil {
+		return 0
+	}
+	return m.Plateau.Crowd
 }
 
 // PerSecond returns the pace that was learned; 0 if none was.

@@ -1,6 +1,7 @@
 package law
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -12,14 +13,6 @@ const (
 	halfFor   = 7 * 24 * time.Hour
 	mostly    = 0.8
 	half      = 0.5
-)
-
-// A bound that a 403 left rises by a quarter for each day in which it held, so
-// that it is tried gently, and after a week or two binds no more.
-const (
-	banHolds = 24 * time.Hour
-	banRises = 1.25
-	banMost  = 60 // times at once, so that it stays a number
 )
 
 // calmFor is how long a run looks for no more than the one before it found:
@@ -34,7 +27,8 @@ type keptPlateau struct {
 	Target float64       `json:"target_per_second,omitempty"`
 	Limit  float64       `json:"limit_per_second,omitempty"` // 0: the target is not confirmed
 	Banned float64       `json:"banned_per_second,omitempty"`
-	Held   time.Duration `json:"banned_held_ns,omitempty"` // for how long that held, since it last changed
+	Held   time.Duration `json:"banned_held_ns,omitempty"` // for how long that held when the provider was last heard, since it last changed
+	Age    time.Duration `json:"banned_age_ns,omitempty"`  // and since the account was refused
 	Window time.Duration `json:"window_ns,omitempty"`
 	Agreed int32         `json:"confirmed,omitempty"` // how often the limit was
 	Every  int           `json:"probe_every,omitempty"`
@@ -50,19 +44,23 @@ type keptPlateau struct {
 // left behind is worth nothing: only a plateau that is an estimate, or at which
 // answers became quick again, is kept when it is slower than the start.
 func (p *plateau) Keep() Memory {
-	var m Memory
+	m := Memory{By: p.limitedBy()}
 	kp := keptPlateau{Banned: p.banned}
 	if p.banned > 0 {
-		kp.Held = p.bannedFor + p.settled - max(p.first, p.bannedAt)
+		held := cmp.Or(p.heardAt, p.settled) - max(p.first, p.bannedAt) // less than nothing: it came later
+		kp.Held, kp.Age = p.bannedFor+held, p.bannedAge+held
 	}
 	if p.heard {
 		target := p.heldPace()
 		if len(p.limits) == 0 && !p.slowBeyond {
 			target = max(target, p.start)
 		}
-		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.places
+		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.inFlight.places
+		if p.inFlight.capped() {
+			kp.Every = p.inFlight.every
+		}
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
-		kp.Earned, kp.Spoke = p.earned, p.spoke
+		kp.Earned, kp.Spoke = p.trust.earned, p.trust.spoke
 		if kp.Limit > 0 {
 			kp.Agreed = min(p.agreed, confirmed)
 		}
@@ -77,13 +75,46 @@ func (p *plateau) Keep() Memory {
 	return m
 }
 
+// Part returns m for a part of the requests that it is of, or for more of them.
+func (m Memory) Part(of float64) Memory {
+	if m.Interval > 0 {
+		m.Interval = interval(of * m.PerSecond())
+	}
+	if m.Plateau != nil {
+		kp := *m.Plateau
+		kp.Target, kp.Limit = of*kp.Target, of*kp.Limit
+		m.Plateau = &kp
+	}
+	return m
+}
+
+// Window returns the span that the provider counts in; 0 if it is not known.
+func (m Memory) Window() time.Duration {
+	if m.Plateau == nil {
+		return 0
+	}
+	return m.Plateau.Window
+}
+
+// Confirmed reports whether a limit is known that was found more than once.
+func (m Memory) Confirmed() bool { return m.Plateau != nil && m.Plateau.Agreed > 0 }
+
+// Doubted returns m with a pace that is no limit, so that more is looked for at
+// once.
+func (m Memory) Doubted(rate float64) Memory {
+	m.Interval = interval(rate)
+	if m.Plateau != nil {
+		m.Plateau = &keptPlateau{Target: rate, Banned: m.Plateau.Banned, Held: m.Plateau.Held, Age: m.Plateau.Age,
+			Crowd: m.Plateau.Crowd, Earned: m.Plateau.Earned, Spoke: m.Plateau.Spoke}
+	}
+	return m
+}
+
 // heldPace returns the plateau, or the pace where none is known. What a probe
 // found above it may be credit, as long as the probe is not over.
 func (p *plateau) heldPace() float64 {
 	switch known := margin * p.limit(); {
 	case known == 0:
-	case p.tide.up:
-		return max(p.tide.base, min(p.target, known))
 	case p.mode == probing:
 		return max(p.base, min(p.target, known))
 	}
@@ -94,8 +125,8 @@ func (p *plateau) heldPace() float64 {
 // in flight.
 func (p *plateau) atPlateau() int {
 	switch {
-	case p.places > 0:
-		return p.used
+	case p.inFlight.capped():
+		return p.inFlight.used
 	case p.mode == steady:
 		return p.since
 	}
@@ -111,18 +142,16 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	if m.Plateau != nil {
 		kp = *m.Plateau
 	}
-	if sane(kp.Banned) {
-		held := max(0, kp.Held) + age
-		p.banned = kp.Banned * math.Pow(banRises, float64(min(held/banHolds, banMost)))
-		p.bannedFor = held % banHolds
+	if b, banned := m.BanBound(age); banned {
+		p.banned, p.bannedFor, p.bannedAge = b.PerSecond, b.Held, b.Age
 		p.r = min(p.r, p.banned)
 	}
 	if !sane(kp.Target) || age > halfFor {
 		return false
 	}
-	p.heard, p.slowBeyond, p.spoke = true, kp.Slow, kp.Spoke
-	if p.earned > 0 && sane(kp.Earned) {
-		p.earned = max(p.earned, kp.Earned)
+	p.heard, p.slowBeyond, p.trust.spoke = true, kp.Slow, kp.Spoke
+	if p.trust.earned > 0 && sane(kp.Earned) {
+		p.trust.earned = max(p.trust.earned, kp.Earned)
 	}
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window
@@ -160,17 +189,17 @@ func (p *plateau) believe(kp keptPlateau, fresh bool) {
 		p.limits, p.agreed = []float64{kp.Limit}, max(1, min(kp.Agreed, confirmed))
 	}
 	if kp.Crowd > 0 && kp.Crowd < 1<<16 {
-		p.places = kp.Crowd
+		p.inFlight.places = kp.Crowd
 	}
-	if p.agreed > 0 || p.places > 0 || p.slowBeyond {
+	if p.agreed > 0 || p.inFlight.capped() || p.slowBeyond {
 		p.every = max(probeLeast, min(kp.Every, probeMost))
 		p.carried = max(0, min(kp.Since, countMost))
 	}
-	if p.places > 0 {
-		p.used, p.carried = p.carried, 0
+	if p.inFlight.capped() {
+		p.inFlight.used, p.inFlight.every, p.carried = p.carried, p.every, 0
 	}
 	p.calm = min(max(0, kp.Calm), calmFor)
-	p.fresh = fresh && (p.places > 0 || p.agreed > 0 && kp.Target*(1+stepMost) >= kp.Limit)
+	p.fresh = fresh && (p.inFlight.capped() || p.agreed > 0 && kp.Target*(1+stepMost) >= kp.Limit)
 }
 
 // calmed returns for how long a run has looked for no more, with those before it

@@ -8,14 +8,12 @@ import (
 // The constants of the plateau law. Those without another source are chosen, and
 // docs/pacing-score.md shows what happens without the part they belong to.
 const (
-	decrease  = 0.5       // the pace after an episode begins, as a share
-	margin    = 0.98      // how much of an estimated limit is used
-	slowest   = 1.0 / 600 // requests per second; a limit below one in ten minutes is a quota
-	slotLeast = 0.97      // a slot is 0.97 to 1.03 intervals, so that clients do not march in step
+	decrease  = 0.5  // the pace after an episode begins, as a share
+	margin    = 0.98 // how much of an estimated limit is used
+	slotLeast = 0.97 // a slot is 0.97 to 1.03 intervals, so that clients do not march in step
 	slotSpan  = 0.06
 	estimates = 4    // episodes that are remembered to confirm a limit
 	agrees    = 0.07 // two estimates within it are the same
-	enough    = 8    // successes from which a count is an estimate
 )
 
 // A mode is what a plateau is doing.
@@ -51,7 +49,8 @@ type plateau struct {
 	phase   float64
 
 	mode    mode
-	heard   bool    // the provider said something about the pace
+	heard   bool    // the provider said something about the pace,
+	heardAt Moment  // and when it last did; 0: not in this run
 	r       float64 // the pace, before the bounds of pace
 	goal    float64 // of recovering
 	target  float64 // the plateau; 0: none is known
@@ -65,17 +64,25 @@ type plateau struct {
 	settled Moment        // and when the latest one ended
 	idle    time.Duration // in all, in which nothing was in flight
 
+	preCut     float64 // the plateau when the drain began
+	started    bool    // and whether it was the start that it ended
+	slowBeyond bool    // the plateau is where answers became quick again
+
+	// Parts of the controller, which write the above.
 	episode
-	loss
-	knowledge
-	box
 	probe
-	crowd
-	chance
-	tide tide
-	latency
-	bulletin
-	trust
+	estimate // of the limit
+	bulletin // of announced limits
+
+	// Detectors. Each has its own state, is told what happened, and says what it
+	// makes of it. None of them knows the controller.
+	departures departures     // that the pace is what holds requests back
+	done       delivered      // what was answered
+	late       lateAnswers    // that answers take longer for the pace
+	losses     losses         // that requests are dropped for it
+	inFlight   inFlightCap    // that what is in flight is counted
+	random     randomRefusals // that some are refused for nothing
+	trust      trust          // that a provider whose owner declared nothing bears more
 }
 
 // newPlateau returns a plateau that begins at start, under a ceiling; 0: none is
@@ -83,7 +90,7 @@ type plateau struct {
 func newPlateau(start, ceiling, phase float64) *plateau {
 	p := &plateau{ceiling: ceiling, phase: phase, probe: probe{step: stepFirst, every: probeLeast}}
 	if ceiling == 0 {
-		p.ceiling, p.earned = undeclared, Ceiling
+		p.ceiling, p.trust.earned = undeclared, Ceiling
 	}
 	p.start = max(slowest, min(start, p.most()))
 	p.r = p.start
@@ -93,7 +100,11 @@ func newPlateau(start, ceiling, phase float64) *plateau {
 // pace returns what is in force: the pace within the bounds of the owner, of
 // the headers, and of a ban that came before.
 func (p *plateau) pace() float64 {
-	switch most := p.bound(); {
+	most := p.bound()
+	if p.thrift > 0 && p.thrift < most {
+		most = p.thrift
+	}
+	switch {
 	case p.r > most:
 		return most
 	case p.r < slowest:
@@ -110,7 +121,7 @@ func (p *plateau) Latest() uint64 { return p.sent }
 // counts as one more failure all the same: the provider may be down.
 func (p *plateau) Known(d Ticket, o Outcome) bool {
 	if o.Signal == Failed { // of which only what is lost can be refused
-		return p.drops() && d.ID <= p.fence
+		return p.losses.drops() && d.ID <= p.fence
 	}
 	return d.ID <= p.fence || p.blocked && !o.Weak
 }
@@ -119,24 +130,27 @@ func (p *plateau) Known(d Ticket, o Outcome) bool {
 // for waits a whole interval.
 func (p *plateau) Next(now Moment) (at Moment, open bool) {
 	if p.tat == 0 {
-		p.tat, p.began, p.first = now+interval(p.pace()), now, now
+		p.tat, p.done.began, p.first = now+interval(p.pace()), now, now
+	}
+	if p.thrift > 0 && now >= p.thrifty {
+		p.thrift = 0
+		p.tat = min(p.tat, now+interval(p.pace()))
 	}
 	at = max(p.tat, p.pause)
 	if p.blocked && p.flying > 0 {
 		// One probe at a time, but none is waited for that hangs.
-		at = max(at, p.left+p.patience())
+		at = max(at, p.left+p.late.patience())
 	}
 	if p.mode == following && p.endKnown(now) {
 		at = max(at, p.short.free)
 	}
-	return at, p.places == 0 || p.flying < p.limitInFlight()
+	return at, !p.inFlight.capped() || p.flying < p.inFlight.limit()
 }
 
-func interval(rate float64) time.Duration { return time.Duration(float64(time.Second) / rate) }
-
 // OnSend records that a request leaves, and books its slot. It is bound if it
-// left within 2/3 of an interval after it might have, so that the run uses at
-// least 60 % of the pace.
+// left when it might have, and those before it did on average, so that the run
+// uses four fifths of the pace. Where something else holds requests back, like
+// the number in flight, they leave in bursts.
 func (p *plateau) OnSend(now Moment, weight float64) Ticket {
 	p.sent++
 	p.weight = cost(weight)
@@ -147,7 +161,11 @@ func (p *plateau) OnSend(now Moment, weight float64) Ticket {
 	p.afloat += p.weight
 	p.left = now
 	slot := p.weight * float64(time.Second) / p.pace()
-	bound := 3*float64(now-p.tat) <= 2*slot
+	lag := 0.0
+	if now > p.tat {
+		lag = min(float64(now-p.tat)/slot, float64(p.flying))
+	}
+	bound := p.departures.observe(lag)
 	if p.sent > 1 {
 		slot *= slotLeast + slotSpan*p.spread(math.Phi)
 	}
@@ -164,22 +182,22 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 	p.settled = now
 	p.afloat -= d.weight
 	if o.Signal != Silent && o.Signal != Failed {
-		p.heard = true
+		p.heard, p.heardAt = true, now
 	}
 	switch {
 	case o.Refused:
 		p.forbid(now)
 	case o.Signal == Throttled:
-		p.spoke = p.spoke || !o.Weak
-		p.object(trustEach)
+		p.trust.spoke = p.trust.spoke || !o.Weak
+		p.trust.object(trustEach)
 		p.announce(&d, &o, true, now)
 		p.refuse(&d, &o, now)
 	case o.Signal == Succeeded || o.Signal == Answered:
 		p.answer(&d, &o, now)
 	case o.Signal == Failed:
-		p.object(trustLost)
+		p.trust.object(trustLost)
 		p.unanswered(&d, now)
-		p.lose(&d, now)
+		p.lose(&d, &o, now)
 	}
 	if o.Hold < 0 {
 		return o.Hold
@@ -189,11 +207,11 @@ func (p *plateau) OnResult(d Ticket, o Outcome, now Moment) (silence time.Durati
 
 // answer records an answer that did not ask for less.
 func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
-	p.count(d.weight, p.idle, now)
+	p.done.observe(d.weight, p.idle, now)
 	p.suspicion *= suspicionFade
-	p.losses *= suspicionFade
-	p.chance.answered()
-	p.crowd.accept(d)
+	p.losses.answered()
+	p.random.answered()
+	p.inFlight.answered(d)
 	if d.ID <= p.fence {
 		return
 	}
@@ -209,13 +227,21 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 		return
 	}
 	if o.MaxRate > 0 {
-		p.vouch(o.MaxRate)
+		p.trust.vouch(o.MaxRate)
 	}
-	if p.slowAnswer(d, now) || p.places > 0 && p.widen(now) || p.news > 0 && p.follow(now) || !d.bound {
+	if p.slowAnswer(d, now) {
+		return
+	}
+	if p.inFlight.capped() { // the pace itself is that of the owner then
+		p.inFlight.widen(p.calmed(now) == 0)
+		p.r = min(p.bound(), 2*p.r)
+		return
+	}
+	if p.news > 0 && p.follow(now) || !d.bound || p.spares() {
 		return
 	}
 	was := p.pace()
-	p.earn(now)
+	p.earn()
 	p.advance(d.weight, now)
 	if pace := p.pace(); pace > was && p.tat > now { // for the wait that has begun as well
 		p.tat += scale(interval(pace)-interval(was), p.weight)

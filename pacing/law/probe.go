@@ -7,23 +7,22 @@ import (
 
 // The constants of the ways up.
 const (
-	doubleLeast = 8.0                     // answers in which the pace doubles at the start,
-	doubleTime  = 2500 * time.Millisecond // and the time in which it does
-	climbShare  = 0.25                    // of the way to the goal, in the interval, for each answer
-	stepFirst   = 0.05                    // of a probe
-	stepLeast   = 0.02                    //
-	stepMost    = 0.25                    //
-	farApart    = 1.5                     // a pace that was refused and a plateau
-	stepGrow    = 1.6                     // from one level to the next
-	probeLeast  = 64                      // answers before a probe
-	probeMost   = 4096                    //
-	probeTime   = 10 * time.Minute        // and the time that is enough,
-	probeSure   = 20 * time.Minute        // or where several episodes agreed
-	dwellLeast  = 30 * time.Second        // at a level
-	dwellMost   = 400                     // or answers, if they take less time
-	dwellCount  = 20                      // answers at a level
-	probeCost   = 30                      // lengths of the last episode between two of them
-	costMost    = time.Hour               //
+	doubleLeast  = 8.0              // answers in which the pace doubles at the start,
+	doubleTime   = 2 * time.Second  // and the time in which it does
+	climbShare   = 0.25             // of the way to the goal, in the interval, for each answer
+	stepFirst    = 0.05             // of a probe
+	stepLeast    = 0.02             //
+	stepMost     = 0.25             //
+	stepDoubtful = 1.0              // where one refusal is all that speaks for a limit
+	farApart     = 1.5              // a pace that was refused and a plateau
+	stepGrow     = 1.6              // from one level to the next
+	probeTime    = 10 * time.Minute // and the time that is enough,
+	probeSure    = 20 * time.Minute // or where several episodes agreed
+	dwellLeast   = 30 * time.Second // at a level
+	dwellMost    = 400              // or answers, if they take less time
+	dwellCount   = 20               // answers at a level
+	probeCost    = 30.0             // lengths of the last episode between two of them,
+	missedCost   = 4                // or fewer, as a power of those that were refused in a row
 )
 
 // A level is a pace that a probe tried, and since when.
@@ -38,6 +37,7 @@ type probe struct {
 	tooFast float64       // the pace that was refused last; 0: the limit is confirmed
 	every   int           // answers between two
 	since   int           // answers at the plateau, or at the level
+	missed  int32         // probes refused in a row
 	carried int           // at the plateau, in the run before
 	calm    time.Duration // in which runs before did not look for more
 	base    float64
@@ -66,42 +66,41 @@ func (p *plateau) advance(weight float64, now Moment) {
 		}
 	case steady:
 		p.since++
-		if p.ebbing(now) {
-			return
-		}
-		if p.target < p.bound() && p.untested == 0 && p.due(now) {
+		if p.target < p.bound() && !p.random.testing() && p.due(now) {
 			p.search(now)
 			p.raise(now)
 		}
 	case probing:
 		p.since++
-		if p.tide.surge {
-			p.surges(now)
-			return
-		}
 		held := now - p.levels[len(p.levels)-1].at
-		if p.since < dwellCount || held < max(p.dwell(), scale(p.window, 1.2))+p.unseen {
+		answers, dwell, most := dwellCount, max(p.dwell(), scale(p.window, 1.2))+p.losses.unseen, stepMost
+		if p.doubtful() {
+			answers, dwell, most = enough, doubleTime, stepDoubtful
+		}
+		if p.since < answers || held < dwell {
 			return
 		}
-		p.target = p.r
+		p.target, p.missed = p.r, 0
 		if p.r >= p.bound() {
 			p.settleAt(p.bound())
 			return
 		}
-		if !p.drops() { // what that costs is seen late
-			p.step = min(stepMost, p.step*stepGrow)
+		if !p.losses.drops() { // what that costs is seen late
+			p.step = min(most, p.step*stepGrow)
 		}
 		p.raise(now)
 	}
 }
 
-// dwell returns how long a level is held when no window is known: in penalty
-// boxes for longer, because a box may leave credit, and another one is dear.
+// doubtful reports whether the limit is of a single count, after a pace that
+// nothing was known of: that one refusal may have had another reason.
+func (p *plateau) doubtful() bool {
+	return p.lone && p.agreed == 0 && p.window == 0 && !p.losses.drops()
+}
+
+// dwell returns how long a level is held when no window is known.
 func (p *plateau) dwell() time.Duration {
-	if p.boxed {
-		return max(dwellLeast, p.lasted)
-	}
-	return min(dwellLeast, dwellMost*interval(p.pace()))
+	return max(min(dwellLeast, dwellMost*interval(p.pace())), min(p.dear, longOutage))
 }
 
 // bound returns the highest pace worth trying.
@@ -132,20 +131,25 @@ func (p *plateau) arrive(now Moment) {
 }
 
 // due reports whether it is time for a probe. One that was refused is paid for
-// with the length of its episode. A plateau that is far from the pace that was
-// refused, and that nothing has confirmed, does not wait for long.
+// with the length of its episode, and the more often, the more were in a row. A
+// plateau that is far from the pace that was refused, and that nothing has
+// confirmed, does not wait for long.
 func (p *plateau) due(now Moment) bool {
-	if p.agreed == 0 && p.tooFast > farApart*p.target {
-		return p.since >= enough && now-p.ended > max(p.lasted, p.window)
+	cost := probeCost
+	if p.agreed == 0 {
+		cost = min(cost, math.Pow(missedCost, float64(p.missed)))
+	}
+	if now-p.ended <= scale(p.dear, cost) {
+		return false
+	}
+	if p.agreed == 0 && (p.tooFast > farApart*p.target || p.doubtful()) {
+		return p.since >= enough && now-p.ended > p.window
 	}
 	longest := probeTime
 	if p.agreed >= confirmed {
 		longest = probeSure
 	}
-	if p.since < min(p.every, max(probeLeast, int(longest.Seconds()*p.r))) || p.calmed(now) > 0 {
-		return false
-	}
-	return p.agreed == 0 || now-p.ended > min(costMost, probeCost*p.lasted)
+	return p.since >= min(p.every, max(probeLeast, int(longest.Seconds()*p.r))) && p.calmed(now) == 0
 }
 
 // search begins a probe, which has no level yet.
@@ -175,9 +179,31 @@ func (p *plateau) try(rate float64, now Moment) {
 func (p *plateau) proven() float64 {
 	proven := p.base
 	for _, l := range p.levels {
-		if p.at-p.unseen-l.at >= max(p.dwell(), scale(p.window, 2.1)) {
+		if p.at-p.losses.unseen-l.at >= max(p.dwell(), scale(p.window, 2.1)) {
 			proven = max(proven, l.rate)
 		}
 	}
 	return proven
+}
+
+// most returns the highest pace that the owner, or what was earned, allows.
+func (p *plateau) most() float64 {
+	if p.trust.earned > 0 {
+		return min(p.ceiling, p.trust.earned)
+	}
+	return p.ceiling
+}
+
+// earn counts an answer that used the pace. Where the bound that is earned held
+// the pace back, and rises, the start goes on.
+func (p *plateau) earn() {
+	held := p.mode == steady && p.target >= p.trust.earned
+	if !p.trust.earn(p.r) || !held {
+		return
+	}
+	if known := margin * p.limit(); known > p.target { // a count below what was held for so many answers was wrong
+		p.climb(min(known, p.bound()))
+		return
+	}
+	p.mode, p.target = startup, 0
 }

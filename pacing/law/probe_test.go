@@ -86,9 +86,9 @@ func TestSlowBucketIsToldByItsFirstProbe(t *testing.T) {
 }
 
 // TestStartIsQuick: where nothing objects, the pace doubles with every eight
-// answers, or every two and a half seconds if that is longer.
+// answers, or every two seconds if that is longer.
 func TestStartIsQuick(t *testing.T) {
-	if got := grants(law.NewLearner(1, 1000), 128, time.Minute); got > 25*time.Second {
-		t.Errorf("from one a second to 128 takes %v, want at most 25 s", got)
+	if got := grants(law.NewLearner(1, 1000), 96, time.Minute); got > 20*time.Second {
+		t.Errorf("from one a second to 96 takes %v, want at most 20 s", got)
 	}
 }

@@ -21,36 +21,20 @@ type trust struct {
 	spoke  bool    // the provider announced a limit, or refused
 }
 
-// earn counts an answer that used the pace, and raises the bound when there were
-// enough of them.
-func (p *plateau) earn(now Moment) {
-	t := &p.trust
-	if t.earned == 0 || p.r < trustUsed*t.earned {
-		return
+// earn counts an answer at a pace, and raises the bound when there were enough of
+// them that used it. It reports whether it did.
+func (t *trust) earn(pace float64) bool {
+	if t.earned == 0 || pace < trustUsed*t.earned {
+		return false
 	}
 	if t.clean++; t.clean < trustEach || t.earned >= trustSilent && !t.spoke {
-		return
+		return false
 	}
-	p.trustUpTo(2*t.earned, now)
-}
-
-// trustUpTo raises the bound. Where it was the bound that held the pace back, the
-// start goes on.
-func (p *plateau) trustUpTo(rate float64, now Moment) {
-	t := &p.trust
-	held := p.mode == steady && p.target >= t.earned
-	t.earned, t.clean = rate, 0
+	t.earned, t.clean = 2*t.earned, 0
 	if !t.spoke {
 		t.earned = min(t.earned, trustSilent)
 	}
-	if !held {
-		return
-	}
-	if known := margin * p.limit(); known > 0 {
-		p.climb(min(known, p.bound()))
-		return
-	}
-	p.mode, p.target = startup, 0
+	return true
 }
 
 // vouch believes a pace that the provider announced.
@@ -69,14 +53,6 @@ func (t *trust) betray() {
 	if t.earned > 0 {
 		t.earned, t.clean = max(Ceiling, t.earned/2), 0
 	}
-}
-
-// most returns the highest pace that the owner, or what was earned, allows.
-func (p *plateau) most() float64 {
-	if p.earned > 0 {
-		return min(p.ceiling, p.earned)
-	}
-	return p.ceiling
 }
 
 // undeclared is the ceiling of a provider that has none: what it earned bounds it.

@@ -3,32 +3,32 @@ package response
 import (
 	"bytes"
 	"net/http"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
-// shortRefusal is the longest body of a success that is a refusal by Slack: a
-// word, and a list of scopes.
+// shortRefusal is the longest body of a success that is a refusal by a code which
+// says nothing by itself: the code, and a few words.
 const shortRefusal = 1 << 10
+
+// The words that bodies of a success have if they may be a throttle in disguise,
+// and those that a short one has.
+var (
+	marks = []string{
+		"THROTTLED", "throttleStatus", "TOO_MANY_REQUESTS", `"maxlag"`, "API call frequency", "OVER_QUERY_LIMIT", "OVER_DAILY_LIMIT",
+		"COMPLEXITY_BUDGET_EXHAUSTED", "ComplexityException", `"quota_remaining"`,
+		"UNAUTHENTICATED",
+	}
+	shortMarks = []string{"false", "error", "retCode", "infocode", "99991400"}
+)
 
 // suspect reports whether the body of a success may be a throttle in disguise.
 // It keeps ordinary pages from being parsed twice.
 func suspect(body []byte) bool {
-	for _, mark := range []string{
-		"THROTTLED", "EService:Throttled", "throttleStatus", "TOO_MANY_REQUESTS", `"maxlag"`,
-		"COMPLEXITY_BUDGET_EXHAUSTED", "ComplexityException", "EGeneral:Temporary", "API call frequency",
-		"OVER_QUERY_LIMIT", "OVER_DAILY_LIMIT", `"quota_remaining"`,
-		"UNAUTHENTICATED",
-	} {
-		if bytes.Contains(body, []byte(mark)) {
-			return true
-		}
-	}
-	if len(body) <= shortRefusal && bytes.Contains(body, []byte(`"ok"`)) && bytes.Contains(body, []byte("false")) {
-		return true // Slack
-	}
-	return limitsRate(body, "limit") || limitsRate(body, "Limit") || limitsRate(body, "LIMIT")
+	has := func(mark string) bool { return bytes.Contains(body, []byte(mark)) }
+	return slices.ContainsFunc(marks, has) || len(body) <= shortRefusal && slices.ContainsFunc(shortMarks, has) ||
+		limitsRate(body, "limit") || limitsRate(body, "Limit") || limitsRate(body, "LIMIT")
 }
 
 // limitsRate reports whether s has a rate before a limit, as in RATE_LIMITED,
@@ -46,22 +46,6 @@ func limitsRate(s []byte, limit string) bool {
 		}
 	}
 }
-
-// Some providers say it in words only. These are the words, whole.
-const (
-	githubText = "You have exceeded a secondary rate limit" // GitHub, 403 without Retry-After
-	githubThen = "You have triggered an abuse detection"    // and what it said before
-	googleText = "Retry after "                             // Gmail: and then a time
-	githubHold = time.Minute                                // GitHub: "wait for at least one minute"
-)
-
-// longUsedUp finds the sentence that tells a day's or a month's quota from a
-// pace, where a 429 has no code for it: You have exceeded the MONTHLY quota
-// (RapidAPI), You've exceeded your API Key's daily rate limit (CoinMarketCap),
-// Daily API request limit exceeded (Open-Meteo). What only speaks of such a
-// limit does not say in one breath that it is used up.
-var longUsedUp = regexp.MustCompile(`(?i)\b(exceeded|reached) [^.]{0,30}\b(daily|monthly) [^.]{0,20}\b(limit|quota)\b` +
-	`|\b(daily|monthly) [^.]{0,20}\b(limit|quota)[^.]{0,30} (exceeded|reached)\b`)
 
 // found is what was found in a body.
 type found struct {
@@ -84,8 +68,12 @@ func (f *found) code(s string) {
 }
 
 // success looks into the body of a success, only where a throttle has its
-// place: a record may hold any of these words.
+// place: a record may hold any of these words. What has an id is a record, and
+// its errors are its own.
 func (f *found) success(o map[string]any) {
+	if id := o["id"]; id != nil && o["jsonrpc"] == nil {
+		return
+	}
 	if ok, isBool := o["ok"].(bool); isBool && !ok {
 		f.code(text(o, "error"))
 	}
@@ -97,21 +85,15 @@ func (f *found) success(o map[string]any) {
 	for _, e := range list(o, "errors") {
 		f.code(text(object(e), "code"))
 	}
-	if text(o, "documentation_url") != "" { // a refusal, and no record
-		f.github(text(o, "message"))
+	if text(o, "documentation_url") != "" { // a refusal by GitHub, and no record
+		f.say(text(o, "message"))
 	}
+	f.numbered(o)
 	f.kraken(list(o, "error"))
 	f.stackExchange(o)
 	f.inWords(o)
 	f.graphQL(o)
-}
-
-// github reads the words of a limit that has no code. GraphQL answers it with
-// 200 as well as with 403.
-func (f *found) github(said string) {
-	if f.class == "" && (strings.HasPrefix(said, githubText) || strings.HasPrefix(said, githubThen)) {
-		f.class, f.Hold = Throttle, githubHold
-	}
+	f.longQuota(text(o, "error_message")) // Google Maps
 }
 
 // kraken reads its errors, a class and words: EAPI:Rate limit exceeded, or
@@ -172,7 +154,7 @@ func (f *found) graphQL(o map[string]any) {
 		f.code(text(extensions, "code"))
 		f.code(text(extensions, "category")) // Lighthouse
 		f.code(text(e, "type"))
-		f.github(text(e, "message"))
+		f.say(text(e, "message"))
 		f.waits(extensions) // monday.com
 	}
 	cost := object(object(o["extensions"])["cost"])
@@ -202,16 +184,23 @@ func (f *found) failure(v any) {
 	if problem := text(o, "type"); strings.Contains(problem, "/") { // RFC 9457: a URI, whose last part names it
 		f.code(problem[strings.LastIndexAny(problem, "/#")+1:])
 	}
-	f.github(text(o, "message"))
+	f.say(text(o, "message"))
 	e := object(o["error"])
 	f.google(e)
 	f.google(o) // a google.rpc.Status as it is: grpc-gateway
 	f.meta(e)
 	_, name, _ := strings.Cut(text(o, "__type"), "#") // AWS: com.amazonaws.dynamodb.v20120810#ThrottlingException
 	f.code(name)
-	for _, o := range []map[string]any{o, e, object(e["details"])} {
-		for _, name := range []string{"policyName", "error", "code", "Code", "errorCode", "reason", "status", "errorType", "type", "__type", "error_code", "error_type", "error_name", "name"} {
+	fault := object(o["fault"]) // Apigee, WSO2
+	for _, o := range []map[string]any{o, e, object(e["details"]), object(fault["detail"])} {
+		if text(o, "errorCode") == salesforceLimit && f.status != http.StatusTooManyRequests && f.class == "" {
+			f.class, f.Reason = QuotaUsed, salesforceLimit
+		}
+		for _, name := range []string{"policyName", "error", "code", "Code", "errorCode", "reason", "status", "errorType", "type", "__type", "error_code", "error_type", "error_name", "name", "errorcode"} {
 			f.code(text(o, name))
+		}
+		for _, e := range list(o, "o:errorDetails") { // NetSuite
+			f.code(text(object(e), "o:errorCode"))
 		}
 		for _, e := range list(o, "errors") {
 			f.code(text(object(e), "reason"))
@@ -219,33 +208,43 @@ func (f *found) failure(v any) {
 			f.code(text(object(e), "error")) // Airtable
 		}
 	}
+	f.numbered(o)
 	f.graphQL(o)
 	for _, o := range []map[string]any{
-		o, e, // Discord, Dropbox
+		o, e, fault, // Discord, Dropbox, WSO2
 		object(o["parameters"]), // Telegram
 		object(o["details"]), object(e["details"]),
 		object(object(e["data"])["rate"]), // Infura
 	} {
 		f.waits(o)
 	}
-	f.longQuota(o, e, object(o["status"])) // the last is CoinMarketCap's
+	for _, o := range []map[string]any{o, e, object(o["status"])} { // the last is CoinMarketCap's
+		for _, name := range []string{"message", "error_message", "reason"} {
+			f.longQuota(text(o, name))
+		}
+	}
+	if f.Hold > PaceLimit && text(o, "nextAccessTime")+text(fault, "nextAccessTime") != "" { // WSO2: of no pace
+		f.class = QuotaUsed
+	}
+	f.headers(object(object(e["metadata"])["headers"]))
 	if everywhere, _ := o["global"].(bool); everywhere && count(o, "retry_after") >= 0 {
 		f.Key = "*" // Discord: not only this route
 	}
 }
 
-// longQuota reads the sentence of longUsedUp in any of objects.
-func (f *found) longQuota(objects ...map[string]any) {
-	if f.status != http.StatusTooManyRequests || f.class != "" && f.class != Throttle {
-		return
+// headers reads the limits that OpenRouter tells in the body of a refusal, in the
+// form of headers.
+func (f *found) headers(told map[string]any) {
+	if len(f.Windows) > 0 {
+		return // they are headers as well
 	}
-	for _, o := range objects {
-		for _, name := range []string{"message", "error_message", "reason"} {
-			if longUsedUp.MatchString(text(o, name)) {
-				f.class = QuotaUsed
-			}
+	h := http.Header{}
+	for name := range told {
+		if value := text(told, name); value != "" {
+			h.Set(name, value)
 		}
 	}
+	readLimits(f.Reading, h, f.now)
 }
 
 // xml looks for the code of an error of AWS's older protocols, and of S3:
@@ -264,7 +263,7 @@ func (f *found) waits(o map[string]any) {
 	for _, name := range []string{"retry_after_ms", "retryAfterMs"} {
 		f.wait(o, name, time.Millisecond)
 	}
-	for _, name := range []string{"retry_after", "retryAfter", "retry_after_seconds", "retryAfterSeconds", "retry_in_seconds", "backoff_seconds", "reset_at", "resetAt"} {
+	for _, name := range []string{"retry_after", "retryAfter", "retry_after_seconds", "retryAfterSeconds", "retry_in_seconds", "backoff_seconds", "reset_at", "resetAt", "nextAccessTime", "RateLimitResetTime"} {
 		f.wait(o, name, time.Second)
 	}
 }
@@ -309,16 +308,22 @@ func (f *found) google(status map[string]any) {
 			f.Hold = capped(delay)
 		}
 		for _, v := range list(d, "violations") {
-			f.perDay(text(object(v), "quotaId"), status)
+			f.named(text(object(v), "quotaId"), status)
+			f.named(text(object(v), "quotaMetric"), status)
 		}
-		f.perDay(text(object(d["metadata"]), "quota_limit"), status)
+		f.named(text(object(d["metadata"]), "quota_limit"), status)
+		f.named(text(object(d["metadata"]), "quota_unit"), status)
 	}
 }
 
-// perDay takes a quota that is used up for one of a day, or longer, by its name.
-func (f *found) perDay(quota string, status map[string]any) {
-	if strings.Contains(quota, "PerDay") || strings.Contains(quota, "PerMonth") || strings.HasSuffix(quota, "-1d") {
-		f.class, f.Reason = QuotaUsed, text(status, "status")
+// named takes a quota that is used up for one of a day, or longer, by its name,
+// as in QueriesPerDay, requests_per_model_per_day, CLIENT_PROJECT-1d, 1/d/{project}.
+// The wait that stands beside it is that of the minute's quota.
+func (f *found) named(quota string, status map[string]any) {
+	folded := strings.ToLower(separators.Replace(quota))
+	if strings.Contains(folded, "perday") || strings.Contains(folded, "permonth") ||
+		strings.HasSuffix(quota, "-1d") || strings.HasPrefix(quota, "1/d/") {
+		f.class, f.Reason, f.Period = QuotaUsed, text(status, "status"), max(day, periodNamed(folded))
 	}
 }
 

@@ -21,12 +21,11 @@ const AbnormalUsage = "abnormal-usage-detected"
 const Challenge = "challenge"
 
 // salesforceLimit is Salesforce's code for the day's requests, and for those
-// at once.
+// at once. Databricks has it for a pace, with 429.
 const salesforceLimit = "REQUEST_LIMIT_EXCEEDED"
 
 // codes are machine-readable codes of providers, as they spell them.
 var codes = map[string]Class{
-	salesforceLimit:               QuotaUsed,
 	"quotaExceeded":               QuotaUsed, // Google: the day's units
 	"insufficient_quota":          QuotaUsed, // OpenAI: billing
 	"DAILY":                       QuotaUsed, // HubSpot's policyName
@@ -46,6 +45,12 @@ var codes = map[string]Class{
 	"ERR_403_DEVELOPER_OVER_QPS":  Throttle, // Mashery, in a header
 	"ERR_403_SERVICE_OVER_QPS":    Throttle,
 	"ERR_403_DEVELOPER_OVER_RATE": QuotaUsed, // the day's calls
+	"SSS_REQUEST_LIMIT_EXCEEDED":  Throttle,  // NetSuite, with 400: too many at once
+	"CONCURRENCY_LIMIT_EXCEEDED":  Throttle,  // and of its REST web services
+
+	// Apigee: of any window; Ticketmaster's headers tell which.
+	"policies.ratelimit.QuotaViolation":       Throttle,
+	"policies.ratelimit.SpikeArrestViolation": Throttle,
 }
 
 // looseCodes are codes that many providers share, in lower case and without
@@ -102,7 +107,7 @@ func wordedCode(code string) Class {
 	before, after, ok := strings.Cut(code, "ratelimit")
 	switch after {
 	case "":
-		if ok && (before == "" || before == "over") {
+		if ok && (before == "" || before == "over" || before == "hit") { // Eventbrite: HIT_RATE_LIMIT
 			return Throttle
 		}
 	case "ed", "error", "exceeded", "reached", "exceededexception", "exceedederror":
@@ -163,6 +168,7 @@ func readCodes(r *Reading, now time.Time, status int, h http.Header, body []byte
 	f := found{Reading: r, status: status, now: now}
 	if body[0] == '<' && status >= 400 {
 		f.xml(body)
+		f.page(body)
 		return f.class
 	}
 	if body[0] != '{' && body[0] != '[' {
@@ -176,6 +182,9 @@ func readCodes(r *Reading, now time.Time, status int, h http.Header, body []byte
 		f.success(object(v))
 	} else {
 		f.failure(v)
+	}
+	if f.class == QuotaUsed && r.Period == 0 {
+		r.Period = periodNamed(r.Reason)
 	}
 	return f.class
 }

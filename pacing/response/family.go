@@ -35,13 +35,16 @@ func (l *limits) family(header, value string) {
 			name = family + "-" + name
 		}
 	}
-	if in.role == "interval" || in.role == "window" {
+	if in.role == "interval" {
 		if d, ok := parseWait(value, l.now, in.unit); ok && d > 0 {
 			put(&l.intervals, name, d)
 		}
 		return
 	}
-	l.set(name, in.role, value, in.relative)
+	l.set(name, in, value)
+	if in.inFlight {
+		l.quota(name).Unit = concurrentRequests
+	}
 }
 
 // A place is what the words after a family's name say of a value.
@@ -49,45 +52,64 @@ type place struct {
 	role      string
 	dimension []string
 	relative  bool          // a reset is a time to wait
-	unit      time.Duration // of an interval
+	inFlight  bool          // what is limited are requests at once
+	unit      time.Duration // of an interval or a reset
 }
 
 // roles are the words that are one. The weaker ones may also be a dimension.
 var (
-	roles     = []string{"limit", "max", "remaining", "remain", "reset", "resets", "resettime", "used"}
-	weakRoles = []string{"total", "interval", "window", "period", "next"}
+	roles = map[string]string{
+		"limit": "limit", "max": "limit",
+		"concurrentlimit": "limit", "concurrentremaining": "remaining", // Sentry
+		"remaining": "remaining", "remain": "remaining", "left": "remaining", // also Companies House, BigCommerce
+		"available": "remaining", // Ticketmaster
+		"reset":     "reset", "resets": "reset",
+		"resettime":  "reset", // GitLab, beside a reset of the same time; Yelp, alone
+		"used":       "used",
+		"percentage": "share", "utilization": "share", // Microsoft Graph, and Anthropic's subscriptions
+	}
+	weakRoles = map[string]string{
+		"total": "total", "interval": "interval", "window": "interval",
+		"period": "interval",  // Datadog
+		"next":   "reset",     // Akamai: when the next request may come
+		"quota":  "limit",     // BigCommerce
+		"status": "remaining", // Bybit
+	}
 )
 
 func parsePlace(words []string) (place, bool) {
-	at := slices.IndexFunc(words, func(w string) bool { return slices.Contains(roles, w) })
+	known := roles
+	isRole := func(w string) bool { return known[w] != "" }
+	at := slices.IndexFunc(words, isRole)
 	if at < 0 {
-		at = slices.IndexFunc(words, func(w string) bool { return slices.Contains(weakRoles, w) })
+		known = weakRoles
+		if at = slices.IndexFunc(words, isRole); at < 0 {
+			return place{}, false
+		}
 	}
-	if at < 0 {
-		return place{}, false
-	}
-	p, next, after := place{role: words[at], unit: time.Second}, "", words[at+1:]
+	p, next := place{role: known[words[at]], unit: time.Second}, ""
+	before, after := words[:at:at], words[at+1:]
 	if len(after) > 0 {
 		next = after[0]
 	}
 	switch {
-	case strings.HasPrefix(p.role, "reset") && (next == "in" || next == "after"):
-		p.role, p.relative, after = "reset", true, after[1:]
-	case p.role == "reset" && slices.Contains([]string{"at", "date", "time", "timestamp", "seconds"}, next):
+	case strings.HasPrefix(words[at], "reset") && (next == "in" || next == "after"):
+		p.relative, after = true, after[1:]
+	case words[at] == "reset" && slices.Contains([]string{"at", "date", "time", "timestamp", "seconds"}, next):
 		after = after[1:]
-	case p.role == "remain": // Companies House
-		p.role = "remaining"
-	case p.role == "period": // Datadog
-		p.role = "window"
-	case p.role == "next": // Akamai: when the next request may come
-		p.role = "reset"
-	case p.role == "resettime": // GitLab, beside a reset of the same time; Yelp, alone
-		p.role = "reset"
-	case p.role == "window" && next == "size": // Composio
+	case words[at] == "window" && next == "size": // Composio
 		after = after[1:]
-	case p.role == "interval" && (next == "ms" || next == "milliseconds"):
+	case strings.HasPrefix(words[at], "concurrent"):
+		p.inFlight, before = true, append(before, "concurrent")
+	}
+	if len(after) > 0 && (p.role == "interval" || p.role == "reset") && (after[0] == "ms" || after[0] == "milliseconds") {
 		p.unit, after = time.Millisecond, after[1:]
 	}
-	p.dimension = slices.Concat(words[:at], after)
+	switch { // BigCommerce: X-Rate-Limit-Requests-Left, X-Rate-Limit-Time-Reset-Ms
+	case slices.Equal(before, []string{"requests"}) && (words[at] == "left" || words[at] == "quota"),
+		slices.Equal(before, []string{"time"}) && p.unit == time.Millisecond:
+		before = nil
+	}
+	p.dimension = slices.Concat(before, after)
 	return p, true
 }

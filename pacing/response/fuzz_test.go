@@ -69,6 +69,11 @@ func FuzzRead(f *testing.F) {
 	f.Add(202, "X-Amzn-Waf-Action: challenge\nX-Rl: 0\nX-Ttl: 44\nX-RateLimit-Window-Size: 600s\nX-RateLimit: 20000", `{"ok":false,"error":"invalid_auth"}`)
 	f.Add(429, "RateLimit-Policy: \"fixed window\";\"api\";q=500;w=300\nX-RateLimit-Retry-After: 1795255260000000\nX-RateLimit-Next: 2026-11-21T10:00:21Z", `{"code":8,"message":"x","details":[{"retryDelay":"3.5s"}]}`)
 	f.Add(429, "X-Mashery-Error-Code: ERR_403_DEVELOPER_OVER_RATE", `{"message":"You have exceeded the MONTHLY quota for Requests","details":{"retry_after_ms":1e300},"reset_at":"9999-12-31T23:59:59Z"}`)
+	f.Add(200, "X-App-Usage: {\"call_count\":110,\"total_time\":1e9}\nX-Business-Use-Case-Usage: {\"1\":[{\"type\":\"x\",\"call_count\":97,\"estimated_time_to_regain_access\":99999999999}]}", `{"success":false,"errors":[{"code":"606"}]}`)
+	f.Add(200, "Retry-After: 27\nX-RateLimit-Delay: 2.508\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 1795255480\nX-RateLimit-Resource: a", `{"retCode":10006,"retMsg":"x"}`)
+	f.Add(200, "X-Rate-Limit-Time-Reset-Ms: 15000\nX-Rate-Limit-Requests-Left: 149\nX-Rate-Limit-Time-Window-Ms: 30000\nX-Ms-Throttle-Limit-Percentage: 1.8", `{"error":{"error_code":6,"error_msg":"x"}}`)
+	f.Add(429, "X-Current-Token-Count: 0\nX-Next-Replenish-Time: 1795255380000\nX-LS-API-Bucket-Level: 61/60", `{"error":{"message":"exceeded: per-day","metadata":{"headers":{"X-RateLimit-Remaining":"0","X-RateLimit-Reset":"9999999999999999"}}}}`)
+	f.Add(403, "", `<html><title>SEC.gov | Request Rate Threshold Exceeded</title>`)
 	f.Fuzz(func(t *testing.T, status int, header, body string) {
 		h := http.Header{}
 		for line := range strings.SplitSeq(header, "\n") {

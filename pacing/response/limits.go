@@ -12,7 +12,8 @@ import (
 // draft-ietf-httpapi-ratelimit-headers-10.
 const concurrentRequests = "concurrent-requests"
 
-// readLimits reads the announced limits of h into r. The names follow a few
+// readLimits reads the announced limits of h into r, and returns how long access
+// is blocked beside them; a negative value if it is not. The names follow a few
 // families, which vendors mix freely:
 //
 //	RateLimit: "name";r=50;t=30         with RateLimit-Policy: "name";q=100;w=60
@@ -20,12 +21,14 @@ const concurrentRequests = "concurrent-requests"
 //	x-ratelimit-remaining-requests      a dimension after the role, or before it
 //	X-MinLimit-Remaining                a family per window
 //	X-Rate-Limit-Interval: 1s           the window of a limit
+//	X-Gorgias-Account-Api-Call-Limit: 1/40   what is used of it
 //
 // and a handful of vendors have one of their own.
-func readLimits(r *Reading, h http.Header, now time.Time) {
+func readLimits(r *Reading, h http.Header, now time.Time) (blocked time.Duration) {
 	l := limits{now: now, byName: map[string]*Quota{}}
 	for key, values := range h {
-		if len(values) == 0 || !strings.Contains(key, "imit") && !strings.Contains(key, "uota") && !strings.Contains(key, "omplexity") {
+		if len(values) == 0 || !strings.Contains(key, "imit") && !strings.Contains(key, "uota") &&
+			!strings.Contains(key, "omplexity") && !strings.Contains(key, "ucket") {
 			continue
 		}
 		name := strings.ToLower(key)
@@ -35,14 +38,21 @@ func readLimits(r *Reading, h http.Header, now time.Time) {
 			}
 		}
 	}
-	if left := h.Get("X-Rl"); left != "" { // ip-api.com
-		l.set("x-rl", "remaining", left, false)
-		l.set("x-rl", "reset", h.Get("X-Ttl"), true)
+	for _, own := range unlike {
+		if left := h.Get(own.remaining); left != "" {
+			name := strings.ToLower(own.remaining)
+			l.set(name, place{role: "remaining"}, left)
+			l.set(name, place{role: "limit"}, h.Get(own.limit))
+			for _, reset := range own.resets {
+				l.set(name, place{role: "reset", unit: time.Second, relative: reset == "X-Ttl"}, h.Get(reset))
+			}
+		}
 	}
 	l.structured(r, h)
 	l.strava(h)
+	blocked = l.readUsage(h)
 	if len(l.byName) == 0 {
-		return
+		return blocked
 	}
 	l.complete(r)
 	l.rename(r, h)
@@ -53,6 +63,17 @@ func readLimits(r *Reading, h http.Header, now time.Time) {
 		r.Windows = append(r.Windows, *q)
 	}
 	slices.SortFunc(r.Windows, func(a, b Quota) int { return strings.Compare(a.Name, b.Name) })
+	return blocked
+}
+
+// unlike are the limits whose headers do not speak of one.
+var unlike = []struct {
+	remaining, limit string
+	resets           []string
+}{
+	{"X-Rl", "", []string{"X-Ttl"}}, // ip-api.com
+	{"X-Current-Token-Count", "", []string{"X-Next-Replenish-Time", "X-Next-Replenishment-Time"}}, // Walmart, "Rate limiting": either name
+	{"X-Api-Request-Remaining", "X-Api-Request-Limit", nil},                                       // Event Temple, "Rate Limiting"
 }
 
 // limits collects quotas by name while headers are read.
@@ -123,11 +144,11 @@ func put[V any](m *map[string]V, k string, v V) {
 
 // set records one value. Of several the strictest counts. The relative form of
 // a reset wins over the absolute one, which depends on clocks.
-func (l *limits) set(name, role, value string, relative bool) {
-	if role == "reset" {
-		d, ok := parseWait(value, l.now, time.Second)
-		if q := l.quota(name); ok && (relative || !l.relative[name]) {
-			if relative && !l.relative[name] {
+func (l *limits) set(name string, in place, value string) {
+	if in.role == "reset" {
+		d, ok := parseWait(value, l.now, in.unit)
+		if q := l.quota(name); ok && (in.relative || !l.relative[name]) {
+			if in.relative && !l.relative[name] {
 				put(&l.relative, name, true)
 				q.Reset = -1
 			}
@@ -140,8 +161,8 @@ func (l *limits) set(name, role, value string, relative bool) {
 	if !ok {
 		return
 	}
-	switch role {
-	case "limit", "max":
+	switch in.role {
+	case "limit":
 		q := l.quota(name)
 		q.Limit = stricter(q.Limit, n)
 		if w := windowOf(value, n); w > 0 {
@@ -158,6 +179,12 @@ func (l *limits) set(name, role, value string, relative bool) {
 		put(&l.total, name, n)
 	case "used":
 		put(&l.used, name, n)
+	case "share":
+		if used, ok := parseNumber(value); ok && used.float() <= 2 { // of 1: what is used may be more than there is
+			l.percent(name, 100*used.float())
+		} else if ok {
+			l.percent(name, used.float())
+		}
 	}
 }
 
@@ -263,16 +290,16 @@ func (l *limits) vendor(r *Reading, name, value string) bool {
 		}
 	case "x-amzn-ratelimit-limit": // Amazon SP-API: a rate. 0 has been seen, and means nothing
 		if n, ok := parseNumber(value); ok {
-			r.MaxRate = n.float()
+			r.MaxRate, r.Pace = n.float(), n.float()
 		}
-	case "x-rate-limit", "x-ratelimit": // Zendesk, Composio: the limit, beside X-Rate-Limit-Remaining
-		l.set(name, "limit", value, false)
-	case "x-shopify-shop-api-call-limit": // Shopify: 32/40 of a leaky bucket
-		l.share(name, value)
+	case "x-rate-limit", "x-ratelimit", "rate-limit": // Zendesk, Composio, Ticketmaster: the limit, beside X-Rate-Limit-Remaining
+		l.set(name, place{role: "limit"}, value)
+	case "x-bapi-limit": // Bybit: the limit, beside X-Bapi-Limit-Status
+		l.set("bapi-limit", place{role: "limit"}, value)
 	case "sforce-limit-info": // Salesforce: api-usage=10018/100000; per-app-api-usage=17/250(appName=x)
 		for _, part := range strings.FieldsFunc(value, func(c rune) bool { return c == ';' || c == ',' }) {
 			if window, used, ok := strings.Cut(strings.TrimSpace(part), "="); ok {
-				l.share(window, used)
+				l.usedOf(window, used)
 				if q := l.byName[window]; q != nil && strings.HasSuffix(window, "api-usage") {
 					q.Window = 24 * time.Hour
 				}
@@ -281,13 +308,13 @@ func (l *limits) vendor(r *Reading, name, value string) bool {
 	case "x-ms-ratelimit-remaining-resource": // Azure Compute: Microsoft.Compute/HighCostGet3Min;107
 		for part := range strings.SplitSeq(value, ",") {
 			if policy, left, ok := strings.Cut(strings.TrimSpace(part), ";"); ok {
-				l.set(policy, "remaining", left, false)
+				l.set(policy, place{role: "remaining"}, left)
 			}
 		}
 	case "x-hubspot-ratelimit-daily", "x-hubspot-ratelimit-secondly":
-		l.set(strings.TrimPrefix(name, "x-hubspot-ratelimit-"), "limit", value, false)
-	default:
-		return l.zendesk(name, value)
+		l.set(strings.TrimPrefix(name, "x-hubspot-ratelimit-"), place{role: "limit"}, value)
+	default: // Shopify, ReCharge, Gorgias, Lightspeed: 32/40 of a leaky bucket
+		return l.zendesk(name, value) || l.usedOf(name, value)
 	}
 	return true
 }
@@ -303,20 +330,23 @@ func (l *limits) zendesk(name, value string) bool {
 		key, n, _ := strings.Cut(strings.TrimSpace(part), "=")
 		role := map[string]string{"total": "limit", "remaining": "remaining", "resets": "reset"}[key]
 		if role != "" {
-			l.set(endpoint, role, n, true)
+			l.set(endpoint, place{role: role, unit: time.Second, relative: true}, n)
 		}
 	}
 	return true
 }
 
-// share reads used/limit. More may be used than there is.
-func (l *limits) share(name, value string) {
+// usedOf reads used/limit, and reports whether that is what value is. More may
+// be used than there is.
+func (l *limits) usedOf(name, value string) bool {
 	used, limit, ok := strings.Cut(value, "/")
 	limit, _, _ = strings.Cut(limit, "(")
 	u, ok1 := parseNumber(strings.TrimSpace(used))
 	n, ok2 := parseNumber(strings.TrimSpace(limit))
-	if ok && ok1 && ok2 {
-		q := l.quota(name)
-		q.Limit, q.Remaining = n.float(), max(0, n.float()-u.float())
+	if !ok || !ok1 || !ok2 {
+		return false
 	}
+	q := l.quota(name)
+	q.Limit, q.Remaining = n.float(), max(0, n.float()-u.float())
+	return true
 }

@@ -24,20 +24,28 @@ const (
 	absurd   = 24 * time.Hour
 )
 
-// PaceLimit is the longest window that is a pace. A longer one is a budget: a
-// run may use the day's requests in an hour, but not the minute's in a second.
+// PaceLimit is the longest window whose end is a throttle and not a quota that
+// is used up.
 const PaceLimit = time.Hour
+
+// BudgetFrom is the shortest window that is a budget. A shorter one is a pace: a
+// run may use the hour's requests in ten minutes, but not the minute's in a second.
+const BudgetFrom = 15 * time.Minute
+
+const day = 24 * time.Hour
 
 // A Reading is what a response says about its provider's limits.
 type Reading struct {
 	Class   Class
 	Hold    time.Duration // no request may start earlier; negative: not said
 	Retry   time.Duration // Retry-After, also where it does not mean a hold; negative: not said
+	Period  time.Duration // of the quota that is used up; 0: not said
 	Reason  string        // the provider's own code for it
 	Key     string        // what the limit applies to; "" for the account, "*" for everything
 	Route   string        // the class of requests that the provider counts this one to; "": not said
 	Cost    float64       // of this request, in the provider's points
 	MaxRate float64       // requests per second the provider announces; 0: not said
+	Pace    float64       // and those of no budget
 	Windows []Quota
 }
 
@@ -58,16 +66,16 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 		now = date
 	}
 	r := Reading{Hold: -1}
+	blocked := time.Duration(-1)
 	if age, ok := parseNumber(h.Get("Age")); !ok || age.whole == 0 { // a cached answer tells old limits
-		readLimits(&r, h, now)
+		blocked = readLimits(&r, h, now)
 	}
 	mark := readCodes(&r, now, status, h, body)
 
 	r.Retry = RetryAfter(h, now)
-	reset := regain(h)
-	pressed := r.Retry >= 0 || reset >= 0
+	pressed := r.Retry >= 0 || blocked >= 0
 	left := leftOf(r.Windows)
-	reset = max(reset, left.reset)
+	reset := max(blocked, left.reset)
 	r.Class = classOf(status, mark, pressed || left.spent)
 	switch {
 	case r.Class == Throttle && left.spent && !left.paced:
@@ -76,8 +84,12 @@ func Read(now time.Time, status int, h http.Header, body []byte) Reading {
 		r.Class = Throttle // the same code, for too many at once
 	}
 	switch {
-	case status < 400 && r.Class == OK:
-		r.Hold = max(r.Hold, reset) // Retry-After on a success means something else (RFC 9110, 10.2.3)
+	case status < 400 && r.Class == OK: // where Retry-After means something else (RFC 9110, 10.2.3), unless it
+		// stands beside a limit that is used up (Azure DevOps, "Rate and usage limits")
+		if r.Retry >= 0 && (left.spent || delayed(h)) {
+			reset = max(blocked, r.Retry)
+		}
+		r.Hold = max(r.Hold, reset)
 	case r.Retry >= 0:
 		r.Hold = r.Retry
 	case r.Class == Throttle || r.Class == QuotaUsed:
@@ -104,7 +116,7 @@ func leftOf(windows []Quota) state {
 	s := state{reset: -1, end: -1}
 	for _, q := range windows {
 		switch {
-		case q.Unit == concurrentRequests:
+		case q.Unit == concurrentRequests || q.Unit == Percent:
 		case q.Remaining == 0:
 			s.told, s.spent = true, true
 			s.paced = s.paced || max(q.Window, q.Reset) <= PaceLimit
@@ -145,11 +157,21 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 		return longest
 	}
 	for name, values := range h { // X-Retry-After, X-RateLimit-Retry-After, X-Rate-Limit-Retry-After-Seconds
-		if strings.HasSuffix(strings.TrimSuffix(name, "-Seconds"), "-Retry-After") {
+		if strings.HasSuffix(strings.TrimSuffix(name, "-Seconds"), "-Retry-After") || name == delay {
 			longest = max(longest, longestOf(values, now))
 		}
 	}
 	return longest
+}
+
+// delay is the header in which Azure DevOps tells for how long it kept a request
+// waiting, in seconds. Airbrake sends it with 429, for how long to wait.
+const delay = "X-Ratelimit-Delay"
+
+// delayed reports whether the provider slowed the request down itself.
+func delayed(h http.Header) bool {
+	n, ok := parseNumber(h.Get(delay))
+	return ok && n != number{}
 }
 
 // longestOf returns the longest wait of the lines of a Retry-After; a negative
@@ -342,6 +364,7 @@ var dateLayouts = []string{
 	time.RFC1123Z,
 	"Mon, 02 Jan 2006 15:04:05 UTC",
 	"Mon Jan 02 2006 15:04:05 GMT-0700",
+	"2006-Jan-02 15:04:05-0700 MST", // WSO2
 }
 
 func parseDate(s string) (time.Time, bool) {

@@ -23,7 +23,7 @@ func (l *limits) structured(r *Reading, h http.Header) {
 		states := parseItems(strings.Join(h[prefix], ","))
 		if len(states) > 0 && states[0].key != "" { // draft 07: limit=100, remaining=50, reset=5
 			for _, s := range states {
-				l.set("ratelimit", s.key, s.name, s.key == "reset")
+				l.set("ratelimit", place{role: s.key, unit: time.Second, relative: s.key == "reset"}, s.name)
 			}
 			states = nil
 		}
@@ -69,8 +69,16 @@ func (r *Reading) announce(limit float64, window time.Duration) {
 	if limit <= 0 || window <= 0 || window > PaceLimit {
 		return
 	}
-	if rate := AboveAverage * limit / window.Seconds(); r.MaxRate == 0 || rate < r.MaxRate {
-		r.MaxRate = rate
+	rate := AboveAverage * limit / window.Seconds()
+	slower := func(than float64) float64 {
+		if than == 0 {
+			return rate
+		}
+		return min(than, rate)
+	}
+	r.MaxRate = slower(r.MaxRate)
+	if window < BudgetFrom {
+		r.Pace = slower(r.Pace)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // TestMetaUsage: what is blocked is silent for the minutes that are named, also
-// after a success; percentages alone say nothing.
+// after a success; percentages alone ask for no silence.
 func TestMetaUsage(t *testing.T) {
 	const open = `{"1":[{"type":"ads_management","call_count":100,"total_cputime":25,"total_time":25,"estimated_time_to_regain_access":0}]}`
 	for _, tc := range []struct {
@@ -59,6 +59,35 @@ func TestMetaAdAccount(t *testing.T) {
 		r := response.Read(t0, tc.status, http.Header{"X-Ad-Account-Usage": {tc.usage}}, nil)
 		if r.Class != tc.class || r.Hold != tc.hold {
 			t.Errorf("%d %s: %s, hold %v, want %s, %v", tc.status, tc.usage, r.Class, r.Hold, tc.class, tc.hold)
+		}
+	}
+}
+
+// TestPeriodOfAQuota: a quota that is used up tells its period by its name or in
+// words, which is longer than the wait that may stand beside it.
+func TestPeriodOfAQuota(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, tc := range []struct {
+		status int
+		body   string
+		hold   time.Duration
+		want   time.Duration
+	}{
+		{429, `{"error":{"details":[{"violations":[{"quotaId":"RequestsPerDay"}]},{"retryDelay":"32s"}]}}`, 32 * time.Second, day},
+		{429, `{"error":{"details":[{"violations":[{"quotaId":"RequestsPerMonth"}]}]}}`, -1, 30 * day},
+		{403, `{"error":{"errors":[{"reason":"dailyLimitExceeded"}]}}`, -1, day},
+		{429, `{"policyName":"DAILY"}`, -1, day},
+		{429, `{"message":"You have exceeded the MONTHLY quota for Requests on your plan"}`, -1, 30 * day},
+		{429, `{"message":"Rate limit exceeded: free-models-per-day"}`, -1, day},
+		{200, `{"success":false,"errors":[{"code":"607"}]}`, -1, day},
+		{200, `{"status":"OVER_DAILY_LIMIT"}`, -1, day},
+		{403, `{"error":{"errors":[{"reason":"quotaExceeded"}]}}`, -1, 0},
+		{429, `{"error":{"code":"insufficient_quota"}}`, -1, 0},
+		{429, `{"message":"Too many requests today"}`, -1, 0}, // a throttle
+	} {
+		r := response.Read(t0, tc.status, http.Header{}, []byte(tc.body))
+		if r.Period != tc.want || r.Hold != tc.hold {
+			t.Errorf("%d %s: %s, a quota of %v, hold %v, want %v, %v", tc.status, tc.body, r.Class, r.Period, r.Hold, tc.want, tc.hold)
 		}
 	}
 }

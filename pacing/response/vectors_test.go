@@ -1,7 +1,6 @@
 package response_test
 
 import (
-	"collect/pacing/response"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"collect/pacing/response"
 )
 
 // A vector is one response of a provider and what it means.

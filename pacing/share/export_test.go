@@ -10,7 +10,16 @@ import (
 // Meet returns a desk that leads, and one that is its guest for each of the
 // configurations, over connections in memory. end ends all of them.
 func Meet(g *gate.Gate, file string, guests []Config) (all []*Desk, end func(), err error) {
-	l := &leader{desk: desk.New(g), file: file, guests: map[*visitor]bool{}}
+	return meetAt(&leader{desk: desk.New(g), file: file, guests: map[*visitor]bool{}}, guests)
+}
+
+// MeetAll is Meet where the first configuration is of the one that leads.
+func MeetAll(g *gate.Gate, file string, all []Config) ([]*Desk, func(), error) {
+	own := g.Share(all[0].Ceilings, all[0].Concurrency)
+	return meetAt(&leader{desk: desk.New(g), own: own, file: file, guests: map[*visitor]bool{}}, all[1:])
+}
+
+func meetAt(l *leader, guests []Config) (all []*Desk, end func(), err error) {
 	all = []*Desk{{place: l, flights: map[uint64]flight{}}}
 	for _, c := range guests {
 		ours, theirs := net.Pipe()

@@ -25,6 +25,7 @@ import (
 // A leader has the gate of an account, and lets guests use it.
 type leader struct {
 	desk     *desk.Desk
+	own      int // what its requests say at the gate
 	obeyed   func([]collection.Event)
 	lock     *filelock.Lock
 	file     string // of the state
@@ -96,7 +97,7 @@ func (l *leader) begin(c Config, path string, deposed bool) error {
 	if err != nil {
 		return err
 	}
-	g.Share(c.Ceilings, c.Concurrency)
+	l.own = g.Share(c.Ceilings, c.Concurrency)
 	if sweep(path) || deposed {
 		g.TakeOver(time.Now())
 	}
@@ -163,11 +164,16 @@ func (l *leader) deposed() bool {
 // unused is what becomes of a pass that nobody uses. Its slot is lost.
 var unused = gate.Outcome{Signal: law.Silent, Hold: -1}
 
-// enter asks before the wait, and again when it is over, whether another leads.
 func (l *leader) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
+	return l.enterFor(ctx, t, l.own)
+}
+
+// enterFor asks before the wait, and again when it is over, whether another leads.
+func (l *leader) enterFor(ctx context.Context, t *desk.Turn, who int) (gate.Pass, error) {
 	if l.deposed() {
 		return gate.Pass{}, errGone
 	}
+	t.Request.Party = who
 	pass, err := l.desk.Enter(ctx, t)
 	if err != nil {
 		return gate.Pass{}, err
@@ -191,11 +197,13 @@ func (l *leader) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 	return gate.Pass{}, err
 }
 
-func (l *leader) adopt() (gate.Pass, error) {
+func (l *leader) adopt() (gate.Pass, error) { return l.adoptFor(l.own) }
+
+func (l *leader) adoptFor(who int) (gate.Pass, error) {
 	if l.deposed() {
 		return gate.Pass{}, errGone
 	}
-	pass := l.desk.Adopt()
+	pass := l.desk.Adopt(who)
 	if pass.Save {
 		l.desk.Saved()
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"collect/pacing/share"
 )
 
 // TestOtherTemporaryFolder: processes that share an account need not share
@@ -36,5 +38,22 @@ func TestOtherTemporaryFolder(t *testing.T) {
 		if err != nil || len(left) != 0 {
 			t.Errorf("depth %d: left behind: %q, %v", depth, left, err)
 		}
+	}
+}
+
+// TestTemporaryMeetingPlace: where there can be no socket beside the files of an
+// account, here because its name would be too long, it is told.
+func TestTemporaryMeetingPlace(t *testing.T) {
+	for name, want := range map[string]bool{"acme": false, strings.Repeat("a", 245): true} {
+		c := account(t, unpaced)
+		c.Account = name
+		leads, guest := join(t, c), join(t, c)
+		for _, d := range []*share.Desk{leads, guest} {
+			if got := d.Temporary(); got != want {
+				t.Errorf("an account with a name of %d bytes: temporary is %t, want %t", len(name), got, want)
+			}
+		}
+		guest.Close()
+		leads.Close()
 	}
 }

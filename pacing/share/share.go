@@ -26,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -46,8 +47,8 @@ type Config struct {
 	Open func(state []byte) (*gate.Gate, error)
 
 	// Ceilings and Concurrency are what this process allows. As long as it
-	// takes part, the ceilings hold for all, and as many requests may be in
-	// flight as any of them allows.
+	// takes part, the ceilings hold for all, and as many requests of its own may
+	// be in flight: see [gate.Gate.Share].
 	Ceilings    []collection.Ceiling
 	Concurrency int
 
@@ -133,6 +134,14 @@ func (d *Desk) Leads() bool {
 	defer d.mu.Unlock()
 	_, leads := d.place.(*leader)
 	return leads
+}
+
+// Temporary reports whether the processes of the account meet in a temporary
+// folder, since there can be no socket beside their files: one that has another
+// temporary folder finds nobody there, and deposes who leads.
+func (d *Desk) Temporary() bool {
+	name, err := os.ReadFile(lockFile(d.config.Dir, d.config.Account))
+	return err == nil && filepath.IsAbs(string(name))
 }
 
 // at returns the place of this process, and finds it if it was lost. The

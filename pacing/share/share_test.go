@@ -1,6 +1,7 @@
 package share_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +27,7 @@ const ms = time.Millisecond
 // A provider answers with its handler, and remembers who asked, and when.
 type provider struct {
 	handler func(n int) (status int, header http.Header)
+	takes   time.Duration // 0: 30 ms
 
 	mu       sync.Mutex
 	arrivals []arrival
@@ -40,7 +43,7 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.arrivals = append(p.arrivals, arrival{time.Now(), path.Base(r.URL.Path)})
 	n := len(p.arrivals)
 	p.mu.Unlock()
-	time.Sleep(30 * ms)
+	time.Sleep(cmp.Or(p.takes, 30*ms))
 	status, header := 200, http.Header{}
 	if p.handler != nil {
 		status, header = p.handler(n)
@@ -167,6 +170,39 @@ func TestEightShareOneBudget(t *testing.T) {
 	})
 }
 
+// takesPart is what a process would lead with.
+func takesPart([]byte) (*gate.Gate, error) { return nil, errors.ErrUnsupported }
+
+// TestOneInFlightEach: what a process asks for is its own. Eight of them with one
+// request in flight each reach the ceiling, and none has two.
+func TestOneInFlightEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{takes: 100 * ms}
+		acme := collection.Provider{Name: "acme", Origins: []string{"https://acme.test"}, Ceilings: []collection.Ceiling{{Count: 20, Per: time.Second}}}
+		g, err := pacing.NewGate(pacing.Config{Provider: acme, Concurrency: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		each := share.Config{Concurrency: 1, Open: takesPart}
+		desks, end, err := share.MeetAll(g, filepath.Join(t.TempDir(), "state.json"), slices.Repeat([]share.Config{each}, 8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end()
+		work(govern(t, p, desks, pacing.BudgetLimits{}), 5*time.Minute)
+		if got := len(p.arrivals); got < 5400 || got > 6000 {
+			t.Errorf("%d requests in 5 minutes at 20 a second", got)
+		}
+		last := map[string]time.Time{}
+		for _, a := range p.arrivals {
+			if gap := a.at.Sub(last[a.who]); gap < p.takes {
+				t.Fatalf("%s had two requests in flight", a.who)
+			}
+			last[a.who] = a.at
+		}
+	})
+}
+
 // TestOneRefusalSlowsAllOnce: what one of them is told holds for all, and many
 // refusals at once are one.
 func TestOneRefusalSlowsAllOnce(t *testing.T) {
@@ -218,7 +254,7 @@ func TestGuestsKeepTheirBudgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{}
 		acme := collection.Provider{Name: "acme", Origins: []string{"https://acme.test"}, Ceilings: []collection.Ceiling{{Count: 50, Per: time.Second}}}
-		guest := share.Config{Ceilings: []collection.Ceiling{{Count: 30, Per: time.Minute}}, Concurrency: 4}
+		guest := share.Config{Ceilings: []collection.Ceiling{{Count: 30, Per: time.Minute}}, Concurrency: 4, Open: takesPart}
 		desks, end, err := share.Meet(newGate(t, acme, nil), filepath.Join(t.TempDir(), "state.json"), []share.Config{guest})
 		if err != nil {
 			t.Fatal(err)

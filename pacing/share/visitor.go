@@ -22,6 +22,7 @@ type visitor struct {
 
 	mu     sync.Mutex
 	pid    int // 0: it only asks
+	who    int // what its requests say at the gate
 	gone   bool
 	turns  map[uint64]context.CancelFunc
 	passes map[uint64]gate.Pass
@@ -85,14 +86,17 @@ func (v *visitor) leave() {
 	_ = v.line.conn.Close()
 	v.mu.Lock()
 	v.gone = true
-	turns, passes := v.turns, v.passes
-	v.turns, v.passes = nil, nil
+	turns, passes, who := v.turns, v.passes, v.who
+	v.turns, v.passes, v.who = nil, nil, 0
 	v.mu.Unlock()
 	for _, cancel := range turns {
 		cancel()
 	}
 	for _, p := range passes {
 		v.drop(p)
+	}
+	if who != 0 {
+		v.leader.desk.Part(who)
 	}
 }
 
@@ -113,10 +117,11 @@ func (v *visitor) enter(c call) {
 		return
 	}
 	v.turns[c.ID] = cancel
+	who := v.who
 	v.mu.Unlock()
 
 	t := &turn{visitor: v, id: c.ID}
-	pass, err := v.leader.enter(ctx, &desk.Turn{Asker: t, Request: c.Request, Stream: c.Stream})
+	pass, err := v.leader.enterFor(ctx, &desk.Turn{Asker: t, Request: c.Request, Stream: c.Stream}, who)
 	if err == nil && pass.Save {
 		v.leader.saved() // it is in the file; the guest keeps a copy of its own
 	}
@@ -156,9 +161,10 @@ func (v *visitor) answer(c call) (r reply, ok bool, err error) {
 	switch c.Do {
 	case hello:
 		v.mu.Lock()
-		v.pid = c.PID
-		v.mu.Unlock()
-		v.leader.desk.Share(c.Ceilings, c.Concurrency)
+		defer v.mu.Unlock()
+		if v.pid = c.PID; v.pid != 0 && v.who == 0 && !v.gone {
+			v.who = v.leader.desk.Share(c.Ceilings, c.Concurrency)
+		}
 	case withdraw:
 		v.mu.Lock()
 		if cancel := v.turns[c.ID]; cancel != nil {
@@ -183,7 +189,10 @@ func (v *visitor) answer(c call) (r reply, ok bool, err error) {
 		}
 		r.Settled = settledOf(s)
 	case adopt:
-		pass, err := v.leader.adopt()
+		v.mu.Lock()
+		who := v.who
+		v.mu.Unlock()
+		pass, err := v.leader.adoptFor(who)
 		if err != nil {
 			return r, false, err
 		}

@@ -1,12 +1,13 @@
 package sim
 
 import (
-	"collect/pacing/law"
 	"context"
 	"math"
 	"net/http"
 	"sync"
 	"time"
+
+	"collect/pacing/law"
 )
 
 // Contenders returns the clients that are compared: the laws of package
@@ -19,12 +20,26 @@ func Contenders() []Client {
 	}
 	return append(all,
 		Client{"aws-adaptive", func(p *Provider, _ *[]byte) ([]http.RoundTripper, func()) {
-			return []http.RoundTripper{&adaptive{base: p, chance: p.chance, rate: 0.5, buckets: math.Inf(-1)}}, func() {}
+			return []http.RoundTripper{&adaptive{base: patient{p, time.Minute}, chance: p.chance, rate: 0.5, buckets: math.Inf(-1)}}, func() {}
 		}},
 		Client{"autothrottle", func(p *Provider, _ *[]byte) ([]http.RoundTripper, func()) {
-			return []http.RoundTripper{&autothrottle{base: p, delay: 5}}, func() {}
+			return []http.RoundTripper{&autothrottle{base: patient{p, 3 * time.Minute}, delay: 5}}, func() {}
 		}},
 	)
+}
+
+// A patient client gives up a request that is not answered in time: after 60
+// seconds as botocore does (read_timeout), or after 180 as Scrapy does
+// (DOWNLOAD_TIMEOUT).
+type patient struct {
+	base http.RoundTripper
+	most time.Duration
+}
+
+func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), p.most)
+	defer cancel() // the body is in memory
+	return p.base.RoundTrip(r.WithContext(ctx))
 }
 
 // A slots is a queue of departures, no closer than the ceiling allows.

@@ -115,6 +115,7 @@ func bySize(rng *rand.Rand) float64 { return math.Exp(0.8*rng.NormFloat64() - 0.
 type crowdedBucket struct {
 	counting
 	most int
+	told func(*reply) // what else a refusal of the crowd tells; nil: nothing
 }
 
 func (c *crowdedBucket) capacity(now float64) float64 {
@@ -123,7 +124,11 @@ func (c *crowdedBucket) capacity(now float64) float64 {
 
 func (c *crowdedBucket) answer(now, cost float64, inFlight int) reply {
 	if inFlight > c.most {
-		return reply{status: 429, latency: 0.05}
+		r := reply{status: 429, latency: 0.05}
+		if c.told != nil {
+			c.told(&r)
+		}
+		return r
 	}
 	return c.counting.answer(now, cost, inFlight)
 }

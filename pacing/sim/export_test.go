@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"collect/collection"
@@ -45,6 +46,7 @@ type Answer struct {
 	Body    string
 	Cost    float64
 	Latency float64 // seconds
+	Refused bool    // by a limit
 }
 
 // Ask asks the model of p for path, the inFlight-th at this moment.
@@ -54,7 +56,7 @@ func (p *Provider) Ask(path string, at float64, inFlight int) Answer {
 		cost = p.cost(p.rng)
 	}
 	r := p.judge(path).answer(at, cost, inFlight)
-	return Answer{r.status, r.header, r.body, cost, r.latency}
+	return Answer{r.status, r.header, r.body, cost, r.latency, r.refused || r.status != 200 && !r.absent}
 }
 
 // A Taker is how a limiter judges; see limiter.
@@ -125,6 +127,56 @@ func (p *Provider) Refused() (refused, requests int) {
 	return s.Refusals, s.Requests
 }
 
+// Routes returns a provider that grants a rate for each of its streams, if they
+// are more than one, or all of them one together.
+func Routes(rates ...float64) *Provider {
+	p := Plain(nil, nil)
+	var models routed
+	p.paths = p.paths[:0]
+	for i, rate := range rates {
+		p.paths = append(p.paths, fmt.Sprintf("/stream%d", i))
+		c := &counting{rng: p.rng, best: steady(rate), limits: []limiter{Bucket(rate, max(1, rate))}, idle: 0.1}
+		models = append(models, c)
+	}
+	p.model = models
+	return p
+}
+
+// OneWindow makes p grant n in each w seconds, from now on, of all its streams
+// together.
+func (p *Provider) OneWindow(n, w float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.model = &counting{rng: p.rng, best: steady(n / w), limits: []limiter{Window(n, w)}, idle: 0.1}
+}
+
+// Streams makes p be asked for n streams, of which the first has as many requests
+// as all others together. They share what they shared as one.
+func (p *Provider) Streams(n int) {
+	first := p.paths[0]
+	p.paths = nil
+	for i := range max(1, 2*(n-1)) {
+		if i < n-1 || n == 1 {
+			p.paths = append(p.paths, first)
+		} else {
+			p.paths = append(p.paths, fmt.Sprint(first, i))
+		}
+	}
+}
+
+// JobOf lets c ask for so many records of each of p's streams, and returns how
+// long that took: at most d.
+func JobOf(p *Provider, c Client, d time.Duration, state *[]byte, records ...int) time.Duration {
+	begun := time.Now()
+	left := map[string]*atomic.Int64{}
+	for i, n := range records {
+		left[p.paths[i]] = &atomic.Int64{}
+		left[p.paths[i]].Store(int64(n))
+	}
+	play(p, c, d, func(path string) bool { return left[path].Add(-1) >= 0 }, state)
+	return time.Since(begun)
+}
+
 // Away makes p refuse everything with a status from one moment to another, or
 // answer nothing if that is 0.
 func (p *Provider) Away(status int, from, to time.Duration) {
@@ -138,14 +190,22 @@ func (p *Provider) Away(status int, from, to time.Duration) {
 	}
 }
 
-// AskedAfter returns how long after a moment the first request arrived.
-func (p *Provider) AskedAfter(at time.Duration) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, a := range p.log {
-		if a.at >= at.Seconds() {
-			return time.Duration(a.at*float64(time.Second)) - at
+// Faulty makes p answer one request in n with a status after so many seconds,
+// whatever the pace is.
+func (p *Provider) Faulty(n float64, status int, latency float64) {
+	c := p.model.(*counting)
+	tell := c.tell
+	c.tell = func(r *reply, now, wait float64) {
+		if tell(r, now, wait); wait == 0 && p.rng.Float64()*n < 1 {
+			r.status, r.latency = status, latency
 		}
 	}
-	return 1 << 62
+}
+
+// Gateway returns a server of one thread that answers so many requests a second,
+// behind a gateway that waits so many seconds for it.
+func Gateway(rate, patience float64) *Provider {
+	p := Plain(nil, nil)
+	p.model = &gateway{rate: rate, patience: patience, rng: p.rng, idle: 0.02}
+	return p
 }

@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"cmp"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"collect/collection"
 )
 
 // A Family is a kind of provider.
@@ -29,10 +32,20 @@ type draw struct {
 	paths []string                 // that are asked for
 	cost  func(*rand.Rand) float64 // of a request; nil: 1
 	cut   float64                  // when the limit falls, in seconds
+	back  float64                  // when an outage ends, in seconds
+	long  float64                  // seconds of work that tell; 0: an hour
+	job   Schedule                 // what is asked for; zero: the most there is
+	owner collection.Provider      // what the owner allows
+	sound bool                     // nothing goes wrong for no reason
 }
 
 // limit draws a rate from 0.2 to 16 per second, evenly in its logarithm.
 func (d *draw) limit() float64 { return 0.2 * math.Exp(d.rng.Float64()*math.Log(80)) }
+
+// between draws a number, evenly in its logarithm.
+func (d *draw) between(least, most float64) float64 {
+	return least * math.Exp(d.rng.Float64()*math.Log(most/least))
+}
 
 // window draws one of the spans that providers use, and how many requests of
 // the rate fit in it.
@@ -168,12 +181,14 @@ func Families() []Family {
 func (f Family) New(seed uint64) *Provider {
 	h := fnv.New64a()
 	h.Write([]byte(f.Name))
-	d := &draw{rng: rand.New(rand.NewPCG(seed, h.Sum64())), paths: []string{"/records"}}
+	d := &draw{rng: rand.New(rand.NewPCG(seed, h.Sum64())), paths: []string{"/records"}, owner: lab()}
 	d.idle = 0.06 * math.Exp(d.rng.Float64()*math.Log(6))
 	m := f.build(d)
 	return &Provider{
-		Family: f.Name, Seed: seed, Cut: time.Duration(d.cut * float64(time.Second)), model: m,
-		paths: d.paths, cost: d.cost, idle: d.idle, start: time.Now(), rng: rand.New(rand.NewPCG(seed, h.Sum64()+1)),
-		luck: rand.New(rand.NewPCG(seed, h.Sum64()+2)),
+		Family: f.Name, Seed: seed, Cut: seconds(d.cut), Back: seconds(d.back), Long: seconds(cmp.Or(d.long, 3600)),
+		Job: d.job, owner: d.owner, model: m, paths: d.paths, cost: d.cost, idle: d.idle, sound: d.sound, start: time.Now(),
+		rng: rand.New(rand.NewPCG(seed, h.Sum64()+1)), luck: rand.New(rand.NewPCG(seed, h.Sum64()+2)),
 	}
 }
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }

@@ -10,6 +10,9 @@ import (
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/desk"
+	"collect/pacing/gate"
+	"collect/pacing/law"
 )
 
 // A Client is how somebody sends: it makes a transport out of a provider, for
@@ -27,9 +30,17 @@ func lab() collection.Provider {
 	return collection.Provider{Ceilings: []collection.Ceiling{{Count: Ceiling, Per: time.Second}}}
 }
 
-// Governed is the client of package pacing under one of its laws.
+// Governed is the client of package pacing under one of its laws, for what the
+// owner of a provider allows. Who declares nothing does not say how many may be in
+// flight, either.
 func Governed(law string) Client {
-	return governed(lab(), law, Workers, func(*pacing.Governor) {})
+	return Client{law, func(p *Provider, state *[]byte) ([]http.RoundTripper, func()) {
+		concurrency := Workers
+		if len(p.owner.Ceilings) == 0 {
+			concurrency = 0
+		}
+		return governed(p.owner, law, concurrency, func(*pacing.Governor) {}).make(p, state)
+	}}
 }
 
 // governed is the client of package pacing for a provider that is described by
@@ -41,11 +52,17 @@ func governed(d collection.Provider, law string, concurrency int, watch func(*pa
 			return nil
 		}
 		d.Name, d.Origins = p.Family, []string{Origin}
-		g, err := pacing.New(pacing.Config{
+		config := pacing.Config{
 			Provider: d, Law: law, Concurrency: concurrency, Base: p, Restore: *state, Save: save, Random: p.chance,
-		})
+		}
+		gate, err := pacing.NewGate(config)
 		if err != nil {
 			panic(err) // a law that is not there
+		}
+		config.Desk = witness{desk.New(gate), p}
+		g, err := pacing.New(config)
+		if err != nil {
+			panic(err)
 		}
 		watch(g)
 		return []http.RoundTripper{g.Client().Transport}, func() {
@@ -53,6 +70,24 @@ func governed(d collection.Provider, law string, concurrency int, watch func(*pa
 			g.Close()
 		}
 	}}
+}
+
+// A witness counts how often an error makes the pace higher, which must never be.
+type witness struct {
+	*desk.Desk
+	provider *Provider
+}
+
+func (w witness) Settle(pass gate.Pass, o gate.Outcome, next gate.Request) desk.Settled {
+	if o.Signal == law.Succeeded || o.Signal == law.Answered {
+		return w.Desk.Settle(pass, o, next)
+	}
+	before := w.Status().PerSecond
+	settled := w.Desk.Settle(pass, o, next)
+	if before > 0 && settled.Rate > before*(1+1e-9) {
+		w.provider.rose()
+	}
+	return settled
 }
 
 // Play lets c work at p for d, with as many workers as it may have requests in
@@ -64,21 +99,21 @@ func governed(d collection.Provider, law string, concurrency int, watch func(*pa
 // The same client at the same instance sends the same requests at the same
 // instants each time. There is one play at a time in a bubble of virtual time.
 func Play(p *Provider, c Client, d time.Duration, state *[]byte) {
-	play(p, c, d, -1, state)
+	play(p, c, d, func(string) bool { return true }, state)
 }
 
 // Job lets c ask for n records of p, one request each, as a scheduled run does,
 // and returns how long that took: at most d.
 func Job(p *Provider, c Client, n int, d time.Duration, state *[]byte) time.Duration {
 	begun := time.Now()
-	play(p, c, d, n, state)
+	var left atomic.Int64
+	left.Store(int64(n))
+	play(p, c, d, func(string) bool { return left.Add(-1) >= 0 }, state)
 	return time.Since(begun)
 }
 
-// play ends after d, or when n requests were answered; a negative n is any number.
-func play(p *Provider, c Client, d time.Duration, n int, state *[]byte) {
-	var left atomic.Int64
-	left.Store(int64(n))
+// play ends after d, or when no worker may ask for another record of its path.
+func play(p *Provider, c Client, d time.Duration, another func(path string) bool, state *[]byte) {
 	conductor.turn()
 	transports, end := c.make(p, state)
 	ctx, stop := context.WithCancel(context.Background())
@@ -91,9 +126,9 @@ func play(p *Provider, c Client, d time.Duration, n int, state *[]byte) {
 			path := p.paths[i%len(p.paths)]
 			ctx := from.standing(ctx)
 			if len(p.paths) > 1 {
-				ctx = collection.WithStream(ctx, path)
+				ctx = collection.WithPlace(ctx, collection.Place{Stream: path})
 			}
-			for ctx.Err() == nil && (n < 0 || left.Add(-1) >= 0) {
+			for ctx.Err() == nil && another(path) {
 				if !ask(ctx, transports[i%len(transports)], path) {
 					break
 				}

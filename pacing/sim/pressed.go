@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"net/http"
 )
 
 // A serving provider works through a queue at a rate. Its latency is the
@@ -48,16 +50,17 @@ func (t *tarpit) answer(now, cost float64, _ int) reply {
 
 // A crowded provider counts what is in flight and nothing else.
 type crowded struct {
-	most int
-	rng  *rand.Rand
-	idle float64
+	most   int
+	status int // of a refusal; 0: 429
+	rng    *rand.Rand
+	idle   float64
 }
 
 func (c *crowded) capacity(float64) float64 { return min(Ceiling, float64(c.most)/c.idle) }
 
 func (c *crowded) answer(_, _ float64, inFlight int) reply {
 	if inFlight > c.most {
-		return reply{status: 429, latency: 0.05}
+		return reply{status: cmp.Or(c.status, http.StatusTooManyRequests), latency: 0.05}
 	}
 	return reply{status: 200, latency: jitter(c.rng, c.idle)}
 }
@@ -105,10 +108,11 @@ func (d *delaying) answer(now, cost float64, _ int) reply {
 	return reply{status: 200, latency: jitter(d.rng, d.idle) + waiting/d.rate}
 }
 
-// An away provider refuses everything with a bare 503 for a while.
+// An away provider answers everything with one thing for a while.
 type away struct {
 	counting
 	from, length float64
+	said         reply
 }
 
 func (a *away) gone(now float64) bool { return now >= a.from && now < a.from+a.length }
@@ -122,7 +126,7 @@ func (a *away) capacity(now float64) float64 {
 
 func (a *away) answer(now, cost float64, inFlight int) reply {
 	if a.gone(now) {
-		return reply{status: 503, latency: a.idle}
+		return a.said
 	}
 	return a.counting.answer(now, cost, inFlight)
 }

@@ -25,7 +25,8 @@ func TestReplay(t *testing.T) {
 	fleet := sim.Fleet(law.Plateau, make([]atomic.Int64, 8))
 	fleet.Name = "eight processes"
 	refused, broken, unanswered := 0, 0, 0
-	for _, f := range append(sim.Families(), family(t, "two-routes"), family(t, "nodes"), family(t, "dropping")) {
+	for _, f := range append(sim.Families(), family(t, "two-routes"), family(t, "nodes"), family(t, "dropping"),
+		family(t, "slack"), family(t, "shopify-graphql"), family(t, "cached")) {
 		clients, long := []sim.Client{sim.Governed(law.Plateau)}, 5*time.Minute
 		switch f.Name {
 		case "bucket-after", "several", "concurrency", "ban-refusals":

@@ -24,12 +24,16 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"collect/collection"
 )
 
 // What is common to all instances. Noise is what any provider on the internet
@@ -50,6 +54,9 @@ type reply struct {
 	body    string  // "": an empty object
 	latency float64 // seconds
 	hang    bool    // there is no answer
+	dead    bool    // there is no connection
+	absent  bool    // the provider is away, so that this is no refusal by a limit
+	refused bool    // by a limit, though the status says otherwise
 	ban     bool    // from here on, nothing is answered any more
 }
 
@@ -78,9 +85,18 @@ type Provider struct {
 	Family string
 	Seed   uint64
 
-	// Cut is when its limit falls, since its start; 0: never.
-	Cut time.Duration
+	// Cut is when its limit falls, and Back when an outage of it ends, since its
+	// start; 0: never.
+	Cut, Back time.Duration
 
+	// Long is how long a client works at it to be judged.
+	Long time.Duration
+
+	// Job is what it is asked for instead, if that is not the most there is; zero:
+	// the most.
+	Job Schedule
+
+	owner collection.Provider // what its owner allows
 	model model
 	paths []string                 // that it is asked for
 	cost  func(*rand.Rand) float64 // of a request; nil: 1
@@ -95,6 +111,7 @@ type Provider struct {
 	inFlight int
 	silent   float64 // asked for until then
 	banned   bool
+	rises    int // of the client's pace, on an error
 }
 
 // RoundTrip answers r as the model does, after its latency.
@@ -117,6 +134,9 @@ func (p *Provider) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, context.Cause(r.Context())
 	}
 	p.leave(silence(a.header))
+	if a.dead {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
 	return &http.Response{
 		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: a.header, Request: r,
 		Body: io.NopCloser(strings.NewReader(a.body)), ContentLength: int64(len(a.body)),
@@ -166,7 +186,7 @@ func (p *Provider) arrive(from place, path string) (a reply) {
 		a.hang = true
 	default:
 		a = p.judge(path).answer(now, in.cost, p.inFlight)
-		in.refused = a.status != 200
+		in.refused = a.refused || a.status != 200 && !a.absent
 		p.banned = p.banned || a.ban
 	}
 	if a.header == nil {
@@ -186,6 +206,12 @@ func (p *Provider) judge(path string) model {
 		return m[max(0, slices.Index(p.paths, path))]
 	}
 	return p.model
+}
+
+func (p *Provider) rose() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rises++
 }
 
 func (p *Provider) leave(wait float64) {
@@ -215,6 +241,7 @@ type Score struct {
 	Refusals int
 	Requests int
 	Early    int     // requests while the provider had asked for silence
+	Rises    int     // of the client's pace on an error
 	Banned   bool    // for good
 	Latency  float64 // mean of what was answered, as a multiple of the best client's
 	Reached  float64 // seconds until a minute held 90 % of the capacity; +Inf: never
@@ -225,7 +252,7 @@ func (p *Provider) Score(from, to time.Duration) Score {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a, b := from.Seconds(), to.Seconds()
-	s := Score{Banned: p.banned, Reached: math.Inf(1)}
+	s := Score{Banned: p.banned, Rises: p.rises, Reached: math.Inf(1)}
 	var work, slow, answered float64
 	done := make([]float64, int(b/10)+1) // work in each ten seconds
 	for _, r := range p.log {
@@ -239,7 +266,7 @@ func (p *Provider) Score(from, to time.Duration) Score {
 		if r.refused {
 			s.Refusals++
 		}
-		if r.status == 200 {
+		if r.status == 200 && !r.refused {
 			work += r.cost
 			slow += r.latency
 			answered++
@@ -265,6 +292,19 @@ func (p *Provider) Score(from, to time.Duration) Score {
 		}
 	}
 	return s
+}
+
+// AskedAfter returns how long after a moment the first request arrived; the longest
+// time there is if none did.
+func (p *Provider) AskedAfter(at time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.log {
+		if a.at >= at.Seconds() {
+			return seconds(a.at) - at
+		}
+	}
+	return math.MaxInt64
 }
 
 // Quiet returns how long after from it took until a minute began in which at

@@ -12,9 +12,12 @@ func Strangers() []Family {
 	return slices.Concat(counters(), words(), paces(), tides())
 }
 
-// Kinds returns every kind of provider there is: those that the score is over,
-// and then the strangers.
-func Kinds() []Family { return slices.Concat(Families(), Strangers()) }
+// Tuned returns the kinds of providers that the law was tuned on: both of these.
+func Tuned() []Family { return slices.Concat(Families(), Strangers()) }
+
+// Kinds returns every kind of provider there is, those first that the law was
+// tuned on.
+func Kinds() []Family { return slices.Concat(Tuned(), Untuned()) }
 
 // counters returns providers that count in other ways.
 func counters() []Family {
@@ -124,6 +127,12 @@ func paces() []Family {
 		{"dropping", "token bucket, no answer to what is too fast", true, false, func(d *draw) model {
 			return d.telling(d.bucket(bare, steady(d.limit())), noAnswer)
 		}},
+		{"gateway", "a server of one thread, 504 from a gateway that gave up", true, false, func(d *draw) model {
+			rate := d.limit()
+			g := &gateway{rate: rate, patience: (4 + 6*d.rng.Float64()) / rate, rng: d.rng, idle: d.idle}
+			d.idle += 1 / rate
+			return g
+		}},
 	}
 }
 
@@ -162,7 +171,7 @@ func tides() []Family {
 		{"outage", "token bucket, bare 429, and 503 to everything for three minutes", true, false, func(d *draw) model {
 			rate := d.limit()
 			up := d.counting(bare, steady(rate), &bucket{rate: steady(rate), burst: 5, tokens: 5})
-			return &away{counting: *up, from: 900 + 900*d.rng.Float64(), length: 180}
+			return &away{counting: *up, from: 900 + 900*d.rng.Float64(), length: 180, said: reply{status: 503, latency: d.idle}}
 		}},
 	}
 }

@@ -8,21 +8,24 @@ import (
 	"collect/pacing"
 )
 
-// A Setup is how a client goes to work at a provider: what its owner allows,
+// A Setup is how a client goes to work at a provider: what its owner declares,
 // and for how long. Zero fields select what the score is over.
 type Setup struct {
 	Law         string
-	Ceilings    []collection.Ceiling
-	Start       float64       // requests per second at first; 0: the client's default
-	Concurrency int           // requests in flight at most; 0: [Workers]
-	For         time.Duration // 0: an hour
-	Moments     int           // in which the time is cut to be looked at; 0: 60
+	Owner       *collection.Provider // nil: [Ceiling] a second
+	Concurrency int                  // requests in flight that a user allows; 0: as the owner declares, or [Workers] without one
+	For         time.Duration        // 0: an hour
+	Moments     int                  // in which the time is cut to be looked at; 0: 60
+	Job         Schedule             // what the client works at; no requests: as much as it can in the time
 }
 
 // A Trial is what came of a setup at one provider.
 type Trial struct {
 	Score
-	Moments []Moment
+	Begin   int           // refusals in the first five minutes
+	Moments []Moment      // of the time
+	Asked   time.Duration // from the end of an outage to the next request; negative: there was no outage
+	Runs    []Run         // of a job
 }
 
 // A Moment is one of the equal parts of a trial. Rates are per second.
@@ -40,6 +43,10 @@ type Moment struct {
 func Try(f Family, seed uint64, s Setup) Trial {
 	s = s.withDefaults()
 	p := f.New(seed)
+	p.owner = *s.Owner
+	if s.Job.Requests > 0 {
+		return s.repeat(p)
+	}
 	part := s.For / time.Duration(s.Moments)
 	paces := make([]float64, s.Moments)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -50,20 +57,35 @@ func Try(f Family, seed uint64, s Setup) Trial {
 			sample(ctx, g, part, paces)
 		}()
 	}
-	owner := collection.Provider{Ceilings: s.Ceilings, StartPerSecond: s.Start}
 	var state []byte
-	Play(p, governed(owner, s.Law, s.Concurrency, watch), s.For, &state)
+	Play(p, governed(p.owner, s.Law, s.Concurrency, watch), s.For, &state)
 	cancel()
 	<-sampled
-	return Trial{Score: p.Score(0, s.For), Moments: p.moments(part, paces)}
+	t := Trial{Score: p.Score(0, s.For), Begin: p.Score(0, 5*time.Minute).Refusals, Moments: p.moments(part, paces), Asked: -1}
+	if p.Back > 0 && p.Back < s.For {
+		t.Asked = min(p.AskedAfter(p.Back), s.For-p.Back)
+	}
+	return t
+}
+
+// repeat plays the job of s, where nothing goes wrong for no reason, as at Jobs.
+func (s Setup) repeat(p *Provider) Trial {
+	p.sound = true
+	begun := time.Now()
+	var state []byte
+	runs := Repeat(p, governed(p.owner, s.Law, s.Concurrency, func(*pacing.Governor) {}), s.Job, &state)
+	t := Trial{Score: p.Score(0, time.Since(begun)), Runs: runs, Asked: -1}
+	t.Share = ShareOf(runs)
+	return t
 }
 
 func (s Setup) withDefaults() Setup {
-	if s.Ceilings == nil {
-		s.Ceilings = lab().Ceilings
-	}
-	if s.Concurrency <= 0 {
-		s.Concurrency = Workers
+	if s.Owner == nil {
+		owner := lab()
+		s.Owner = &owner
+		if s.Concurrency <= 0 {
+			s.Concurrency = Workers
+		}
 	}
 	if s.For <= 0 {
 		s.For = time.Hour

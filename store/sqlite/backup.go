@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"modernc.org/sqlite"
 
 	"collect/collection"
+	"collect/internal/atomicfile"
 	"collect/internal/filelock"
 	"collect/store"
 )
@@ -19,6 +22,9 @@ import (
 // while others write to it. The copy is examined before it gets its name, so
 // that a backup that is there can be restored. Killed at any moment, it leaves
 // what was at path before, or the new backup, whole and on the disk.
+//
+// What is no regular file, such as a pipe or /dev/stdout, is written to, and a link
+// is followed.
 //
 // It returns fs.ErrExist if there is a file and replace is not set,
 // store.ErrInUse if it is a database that is open, or another backup is being
@@ -37,6 +43,16 @@ const (
 )
 
 func (s *Store) backup(ctx context.Context, path string, replace bool, at func(step) error) (err error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() { // a folder is refused below
+		at, special, err := atomicfile.Resolve(path)
+		switch {
+		case err != nil:
+			return noAccess(path, err)
+		case special:
+			return s.backupInto(ctx, path)
+		}
+		path = at
+	}
 	if path, err = resolve(path); err != nil {
 		return err
 	}
@@ -80,6 +96,33 @@ func (s *Store) backup(ctx context.Context, path string, replace bool, at func(s
 		return err
 	}
 	return at(backupVisible)
+}
+
+// backupInto writes a backup to what is no regular file, such as a pipe or
+// /dev/stdout. The copy is made and examined beside the store before its first
+// byte goes there.
+func (s *Store) backupInto(ctx context.Context, path string) error {
+	partial := s.path + ".backup-" + rand.Text()[:8] + ".partial"
+	defer removeDatabase(partial)
+	if err := s.copyTo(ctx, partial); err != nil {
+		return err
+	}
+	if err := examineCopy(ctx, partial); err != nil {
+		return err
+	}
+	f, err := os.Open(partial)
+	if err != nil {
+		return noAccess(path, err)
+	}
+	defer f.Close()
+	err = atomicfile.Write(path, func(w io.Writer) error {
+		_, err := io.Copy(w, f)
+		return err
+	})
+	if err != nil {
+		return noAccess(path, err)
+	}
+	return nil
 }
 
 // mayReplace refuses to write over what is no backup.

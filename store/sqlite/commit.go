@@ -39,6 +39,9 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 		if err := b.saveSchemas(); err != nil {
 			return err
 		}
+		if err := b.saveLanes(); err != nil {
+			return err
+		}
 		return b.tally(slices)
 	}, l.tookEffect)
 	if err != nil {
@@ -64,6 +67,7 @@ type batch struct {
 	fresh   map[*stream]map[string]bool // fields seen for the first time, or with their first escape: true
 	learned map[*stream]learned         // the same of what the records are like
 	order   map[*stream][]field         // the same in the order seen
+	lanes   map[lane]laneCount          // the changes of the counts of lanes
 }
 
 // sign numbers the commit, like every write of a ledger, and reads in the same
@@ -113,6 +117,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 		if err := saveCheckpoint(b.tx, here.partition, sl.Place, next); err != nil {
 			return err
 		}
+		b.note(here, next.Cursor)
 	}
 	result.Next, result.Evidence = next.Cursor, next.Evidence
 	if here.owes {
@@ -142,15 +147,16 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 // anywhere in it.
 type standing struct {
 	place
-	at   collection.Checkpoint
-	owes bool
+	at    collection.Checkpoint
+	begun bool // it has a checkpoint
+	owes  bool
 }
 
 // standQuery finds a standing. ?4 is the digest of the zero cursor, where a
 // place stands that was never committed.
 const standQuery = `
 	SELECT p.id, c.token, c.since, c.high, c.version, coalesce(c.done, 0), c.meaning, coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.evidence, ''),
-		EXISTS (SELECT 1 FROM gaps g WHERE g.partition_id = p.id AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead'))
+		c.partition_id IS NOT NULL, EXISTS (SELECT 1 FROM gaps g WHERE g.partition_id = p.id AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead'))
 	FROM partitions p LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3
 	WHERE p.stream_id = ?1 AND p.partition = ?2`
 
@@ -160,7 +166,7 @@ func (b *batch) stand(s *stream, at collection.Place) (standing, error) {
 	var sum []byte
 	dest := append([]any{&here.partition}, cursorColumns(&here.at.Cursor)...)
 	err := b.row(standQuery, s.id, string(at.Partition), string(at.Lane), digest(collection.Cursor{})).
-		Scan(append(dest, &sum, &here.at.Commit, evidenceColumn{&here.at.Evidence}, &here.owes)...)
+		Scan(append(dest, &sum, &here.at.Commit, evidenceColumn{&here.at.Evidence}, &here.begun, &here.owes)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		here.partition, err = b.insert(makePartition, s.id, string(at.Partition))
 		return here, err

@@ -84,7 +84,7 @@ func (x *examination) all(ctx context.Context, s *Store) (err error) {
 	}
 	defer x.tx.Rollback() // nothing was written
 	for _, ask := range []func(context.Context) error{
-		x.version, x.foreign, x.pages, x.references, x.counts, x.views, x.records, x.quarantine, x.cursors, x.words,
+		x.version, x.foreign, x.pages, x.references, x.counts, x.lanes, x.views, x.records, x.quarantine, x.cursors, x.words,
 	} {
 		err := ask(ctx)
 		if x.stranger {
@@ -155,6 +155,19 @@ func (x *examination) counts(ctx context.Context) error {
 		})
 }
 
+// lanes compares the counts of partitions with the checkpoints.
+func (x *examination) lanes(ctx context.Context) error {
+	const counts = `SELECT stream_id, lane, partitions, done, sum FROM `
+	var wrong int64
+	err := x.tx.QueryRowContext(ctx, `WITH c (stream_id, lane, partitions, done, sum, saved_at) AS (`+recount+` GROUP BY 1, 2)
+		SELECT (SELECT count(*) FROM (`+counts+`c EXCEPT `+counts+`lanes)) + (SELECT count(*) FROM lanes l
+			WHERE l.partitions <> 0 AND NOT EXISTS (SELECT 1 FROM c WHERE c.stream_id = l.stream_id AND c.lane = l.lane))`).Scan(&wrong)
+	if wrong > 0 {
+		x.Problems = append(x.Problems, fmt.Sprintf("the partitions of streams are counted wrong in %d lanes", wrong))
+	}
+	return err
+}
+
 // views asks each view for all that it shows, as a person may.
 func (x *examination) views(ctx context.Context) error {
 	names, err := column(x.tx.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'view'
@@ -205,7 +218,7 @@ func (x *examination) records(ctx context.Context) error {
 		numbers = append(numbers, "…")
 	}
 	if n > 0 {
-		x.Problems = append(x.Problems, fmt.Sprintf("records that are not what was stored: %d (number %s)", n, strings.Join(numbers, ", ")))
+		x.Problems = append(x.Problems, fmt.Sprintf("records that differ from what was stored: %d (number %s)", n, strings.Join(numbers, ", ")))
 	}
 	return err
 }
@@ -272,7 +285,7 @@ func (x *examination) words(ctx context.Context) error {
 			return err
 		}
 		if n > 0 {
-			x.Problems = append(x.Problems, fmt.Sprintf("%d rows of %s hold what no version stored", n, of.table))
+			x.Problems = append(x.Problems, fmt.Sprintf("%d rows of %s hold values that no version of collect writes", n, of.table))
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -9,16 +8,6 @@ import (
 	"time"
 
 	"collect/collection"
-)
-
-// The cooldown after source pressure: a gap of kind provider is not tried
-// again before cooldownBase, doubled with each failed attempt up to
-// cooldownDoublings times, and never later than cooldownLongest for this
-// reason alone.
-const (
-	cooldownBase      = time.Minute
-	cooldownDoublings = 6
-	cooldownLongest   = 6 * time.Hour
 )
 
 // A place is a collection.Place with the rows it is stored under.
@@ -69,31 +58,18 @@ func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool
 		return gap, err
 	}
 	was, err := owedAt(t, p, gap.Cursor)
-	renew := err == nil
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	switch {
+	case err == nil:
+		gap = gap.Owed(&was, worked, t.now)
+	case errors.Is(err, sql.ErrNoRows):
+		gap = gap.Owed(nil, worked, t.now)
+		gap.Run = l.run
+	default:
 		return gap, err
 	}
-	if renew {
-		gap.ID, gap.Attempts, gap.OpenedAt, gap.TriedAt, gap.Run = was.ID, was.Attempts, was.OpenedAt, was.TriedAt, was.Run
-	} else {
-		gap.ID, gap.Attempts, gap.TriedAt = 0, 0, time.Time{}
-		if gap.OpenedAt.IsZero() {
-			gap.OpenedAt = t.now
-		}
-		gap.Run = l.run
-	}
-	gap.Shape = cmp.Or(gap.Shape, collection.SliceGap)
-	if worked {
-		gap.Attempts++
-		gap.TriedAt = t.now
-	}
-	gap.State = collection.GapOpen
-	if gap.Attempts >= collection.MaxGapAttempts || gap.Permanent() {
-		gap.State = collection.GapDead
-	}
-	gap.NotBefore = notBefore(coolDown(gap, t.now))
+	gap.NotBefore = notBefore(gap.NotBefore)
 
-	if renew {
+	if gap.ID != 0 {
 		err = t.exec(`UPDATE gaps SET covers = ?, shape = ?, reason = ?, kind = ?, detail = ?, state = ?, behind = max(behind, ?),
 				attempts = ?, not_before = ?, tried_at = ?, deferred_epoch = ? WHERE id = ?`,
 			[]byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()), gap.Detail, string(gap.State), behind,
@@ -114,24 +90,9 @@ func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool
 	return gap, l.recordGap(t, collection.GapOpened, gap)
 }
 
-// coolDown returns when a gap may be tried again.
-func coolDown(gap collection.Gap, now time.Time) time.Time {
-	if gap.Reason.Kind() != collection.Pressure {
-		return gap.NotBefore
-	}
-	end := now.Add(min(cooldownBase<<min(gap.Attempts, cooldownDoublings), cooldownLongest))
-	if gap.NotBefore.After(end) {
-		return gap.NotBefore
-	}
-	return end
-}
-
-// Lease returns gaps that may be tried; see store.Ledger. A stuck gap may be
-// tried once in every run after the one that found it stuck: only a person
-// can have changed anything, between runs.
-//
-// The rank is that of collection.Gap.Rank: each of the eight comparisons with
-// a time counts 15 minutes of age.
+// Lease returns gaps that may be tried; see store.Ledger. Which those are is
+// what collection.Gap.Due says, and the rank is that of collection.Gap.Rank: each
+// of the eight comparisons with a time counts 15 minutes of age.
 func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []string, now time.Time, n int) ([]collection.Gap, error) {
 	ids := make([]int64, 0, len(streams))
 	for _, name := range streams {

@@ -131,6 +131,9 @@ const (
 func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error) {
 	// The driver starts a goroutine per query for a context that can end.
 	whole := context.WithoutCancel(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if len(at) > 1 && alike(at) {
 		return l.partitions(whole, at)
 	}
@@ -244,6 +247,7 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 		if sum != recordSum(stream.id, partition, slice, p.Key, shared(p.Data), p.Mark) {
 			return nil, l.store.unreadable(changedRecord(id))
 		}
+		p.Commit = slice
 		parents = append(parents, p)
 	}
 	return parents, l.store.classify(rows.Err())

@@ -1,17 +1,12 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"iter"
-	"slices"
 
 	"modernc.org/sqlite"
 
@@ -146,85 +141,6 @@ func (s *Store) Streams(ctx context.Context, connector string) (states []store.S
 		}
 	}
 	return states, nil
-}
-
-// lanes describes the lanes of a stream. The digest of a lane is over the
-// checkpoints of all its places, in the order of their partitions.
-func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneState, err error) {
-	var sums []hash.Hash // of lanes
-	var saved []string   // when the newest checkpoint of each lane was: as text, they are in their order
-	// There are as many rows as partitions: what is scanned is not copied.
-	var name, partition, part, at, evidence sql.RawBytes
-	var done bool
-	err = s.query(ctx, func(row scanner) error {
-		if err := row.Scan(&name, &partition, &done, &part, &at, &evidence); err != nil {
-			return err
-		}
-		i := slices.IndexFunc(lanes, func(l store.LaneState) bool { return string(l.Lane) == string(name) })
-		if i < 0 {
-			i = len(lanes)
-			lanes = append(lanes, store.LaneState{Lane: collection.Lane(name)})
-			sums, saved = append(sums, sha256.New()), append(saved, "")
-		}
-		lane := &lanes[i]
-		who := sha256.Sum256(partition)
-		sums[i].Write(who[:])
-		sums[i].Write(part)
-		if string(at) > saved[i] {
-			saved[i] = string(at)
-		}
-		_, unmade := collection.Partition(shared(partition)).Unmade()
-		switch {
-		case len(partition) == 0:
-			lane.Complete = done
-			return evidenceColumn{&lane.Evidence}.Scan(string(evidence))
-		case unmade: // stands for a parent, and is not collected
-		case done:
-			lane.Done++
-			fallthrough
-		default:
-			lane.Partitions++
-		}
-		return nil
-	}, `SELECT c.lane, p.partition, c.done, c.digest, c.saved_at, c.evidence
-		FROM partitions p CROSS JOIN checkpoints c ON c.partition_id = p.id
-		WHERE p.stream_id = ? ORDER BY p.partition`, stream) // in the order of an index: nothing is sorted
-	if err != nil {
-		return lanes, err
-	}
-	for i := range lanes {
-		lanes[i].Digest = hex.EncodeToString(sums[i].Sum(nil)[:8])
-		if err := (timeColumn{&lanes[i].SavedAt}).Scan(saved[i]); err != nil {
-			return lanes, s.unreadable(err)
-		}
-	}
-	slices.SortFunc(lanes, func(a, b store.LaneState) int { return -cmp.Compare(a.Lane, b.Lane) }) // incremental comes first
-	return lanes, s.owedPartitions(ctx, stream, lanes)
-}
-
-// owedPartitions counts the partitions that owe a gap with the others: one
-// without a checkpoint is a partition all the same, and one that was walked to
-// its end is not done.
-func (s *Store) owedPartitions(ctx context.Context, stream int64, lanes []store.LaneState) error {
-	return s.query(ctx, func(row scanner) error {
-		var lane collection.Lane
-		var partitions, done int64
-		if err := row.Scan(&lane, &partitions, &done); err != nil {
-			return err
-		}
-		for i := range lanes {
-			if lanes[i].Lane == lane {
-				lanes[i].Partitions += partitions
-				lanes[i].Done -= done
-			}
-		}
-		return nil
-	}, `SELECT g.lane, sum(c.partition_id IS NULL), coalesce(sum(c.done), 0) FROM
-			(SELECT DISTINCT partition_id, lane FROM gaps
-				WHERE stream_id = ?1 AND state IN ('open', 'leased', 'dead') AND reason <> 'gone') g
-		JOIN partitions p ON p.id = g.partition_id AND p.partition <> '' AND substr(p.partition, 1, length(?2)) <> ?2
-		LEFT JOIN checkpoints c ON c.partition_id = g.partition_id AND c.lane = g.lane
-		GROUP BY g.lane`, stream, collection.UnmadePrefix)
 }
 
 // Fields returns the top-level fields of the records of a stream, in the order

@@ -113,6 +113,9 @@ func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit st
 		}
 		owed, args = `WHERE g.stream_id = ? AND g.lane = ?`, []any{s.id, string(at.Lane)}
 	}
+	if err := recountLane(t, s.id, at.Lane); err != nil {
+		return err
+	}
 	gaps, err := scanGaps(t.rows(gapQuery+owed+` AND g.state IN ('open', 'leased', 'dead')`, args...))
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"collect/collection"
 	"collect/store"
@@ -44,7 +43,7 @@ func (l *ledger) revive(t tx, id int64, audit store.Audit) (collection.Gap, erro
 	if err != nil {
 		return gap, err
 	}
-	gap.State, gap.Attempts, gap.NotBefore = collection.GapOpen, 0, time.Time{}
+	gap = gap.Reopened()
 	err = t.exec(`UPDATE gaps SET state = ?, attempts = ?, not_before = ? WHERE id = ?`,
 		string(gap.State), gap.Attempts, timeText(gap.NotBefore), gap.ID)
 	if err != nil {

@@ -41,8 +41,9 @@ func recordSum(stream, partition, slice int64, key, data string, mark collection
 	return int64(sum)
 }
 
-// newDriver returns the driver with the function record_sum, which SQL uses
-// where it goes through all records. The mark may be left out.
+// newDriver returns the driver with the functions record_sum and checkpoint_sum,
+// which SQL uses where it goes through all records or checkpoints. The mark of a
+// record may be left out.
 func newDriver() *sqlite.Driver {
 	d := &sqlite.Driver{}
 	d.MustRegisterDeterministicScalarFunction("record_sum", -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
@@ -65,6 +66,14 @@ func newDriver() *sqlite.Driver {
 			return nil, nil // a value that no record has equals no sum
 		}
 		return recordSum(n[0], n[1], n[2], s[0], s[1], collection.Mark{Scale: s[2], Value: s[3]}), nil
+	})
+	d.MustRegisterDeterministicScalarFunction("checkpoint_sum", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		partition, text := args[0].(string)
+		digest, bytes := args[1].([]byte)
+		if !text || !bytes {
+			return nil, nil // a value that no checkpoint has is not counted
+		}
+		return checkpointSum(partition, digest), nil
 	})
 	return d
 }

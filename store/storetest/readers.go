@@ -151,10 +151,14 @@ func describe(t *testing.T, open opener) {
 	if lane := st.Lanes[0]; lane.Lane != forward || lane.Partitions != 2 || lane.Done != 1 || lane.Complete || lane.SavedAt.IsZero() || lane.Digest == "" {
 		t.Errorf("lane = %+v, want 2 partitions, 1 done, not complete", lane)
 	}
-	before := st.Lanes[0].Digest
+	before, began := st.Lanes[0].Digest, st.Lanes[0].SavedAt
 	commit(t, l, page(home("issues"), collection.Cursor{Version: "1"}, collection.Cursor{Version: "1", Done: true}))
-	if lane := state(t, s, "issues").Lanes[0]; !lane.Complete || lane.Digest == before {
+	lane := state(t, s, "issues").Lanes[0]
+	if !lane.Complete || lane.Digest == before {
 		t.Errorf("lane = %+v, want it complete, with another digest than %s", lane, before)
+	}
+	if lane.BeganEpoch != l.Epoch() || lane.Epoch != l.Epoch() || !lane.Began.Equal(began) {
+		t.Errorf("lane = %+v, want it begun at %s and ended under lease %d", lane, began, l.Epoch())
 	}
 
 	// A partition that owes a gap is not done, and is one also before its first
@@ -184,10 +188,45 @@ func describe(t *testing.T, open opener) {
 	}
 }
 
+// begun checks that a walk which one run began and another finished can be told
+// from a walk of one run.
+func begun(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	first := l.Epoch()
+	commit(t, l, page(home("repos"), collection.Cursor{}, token("2"), "a"), page(home("issues"), collection.Cursor{}, collection.Cursor{Version: "1"}))
+	began := state(t, s, "repos").Lanes[0].SavedAt
+	finish(t, l)
+	l = begin(t, s, "run-2")
+	end := collection.Cursor{Done: true}
+	commit(t, l, page(home("repos"), token("2"), token("3"), "b"),
+		page(home("repos"), token("3"), end, "c"),
+		page(home("issues"), collection.Cursor{Version: "1"}, collection.Cursor{Version: "1", Token: "k"}),
+		page(home("issues"), collection.Cursor{Version: "1", Token: "k"}, collection.Cursor{Version: "1", Done: true}))
+	for _, stream := range []string{"repos", "issues"} {
+		if lane := state(t, s, stream).Lanes[0]; !lane.Complete || lane.BeganEpoch != first || lane.Epoch != l.Epoch() || !lane.Began.Equal(began) {
+			t.Errorf("%s: lane = %+v, want it begun under lease %d at %s, and ended under %d", stream, lane, first, began, l.Epoch())
+		}
+	}
+	commit(t, l, page(home("repos"), end, end, "d"), page(home("issues"), collection.Cursor{Version: "1", Done: true}, collection.Cursor{Version: "2"}))
+	for _, stream := range []string{"repos", "issues"} {
+		if lane := state(t, s, stream).Lanes[0]; lane.BeganEpoch != l.Epoch() || lane.Began.Before(began) {
+			t.Errorf("%s: lane = %+v, want one that begins anew under lease %d", stream, lane, l.Epoch())
+		}
+	}
+}
+
 func parents(t *testing.T, open opener) {
 	_, l := ledger(t, open)
 	x := part("issues", "x")
-	commit(t, l, page(x, collection.Cursor{}, token("2"), "10", "9", "B", "a", "é"))
+	stored := map[string]int64{}
+	first := commit(t, l, page(x, collection.Cursor{}, token("2"), "10", "9", "B", "a", "é"))[0].Commit
+	changed := page(x, token("2"), token("3"), "a", "9")
+	changed.Records[0].Data = []byte(`{"n": "a"}`)
+	second := commit(t, l, changed)[0].Commit
+	for _, key := range []string{"10", "9", "B", "é"} {
+		stored[key] = first
+	}
+	stored["a"] = second
 	commit(t, l, page(home("repos"), collection.Cursor{}, token("2"), "other"))
 	var got []string
 	for after := ""; ; {
@@ -199,8 +238,8 @@ func parents(t *testing.T, open opener) {
 			break
 		}
 		for _, p := range page {
-			if p.Partition != x.Partition || string(p.Data) != `{"n":"`+p.Key+`"}` {
-				t.Errorf("parent %q = %q of %q", p.Key, p.Data, p.Partition)
+			if p.Partition != x.Partition || p.Commit != stored[p.Key] || strings.ReplaceAll(string(p.Data), " ", "") != `{"n":"`+p.Key+`"}` {
+				t.Errorf("parent %q = %q of %q, stored by commit %d, want %d", p.Key, p.Data, p.Partition, p.Commit, stored[p.Key])
 			}
 			got = append(got, p.Key)
 		}

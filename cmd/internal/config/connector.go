@@ -1,0 +1,64 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"collect/connectors/catalog"
+	"collect/connectors/declarative"
+	"collect/internal/similar"
+	"collect/internal/yamlfile"
+)
+
+// ReadSpec reads a connector file.
+func ReadSpec(path string) (*declarative.Spec, error) {
+	src, err := ReadAtMost(path, yamlfile.Longest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &NoFileError{Path: path, Near: nearFile(path)}
+	}
+	if err != nil {
+		return nil, &FileError{Path: path, Message: "the connector file cannot be read: " + reason(err)}
+	}
+	return declarative.Parse(path, src)
+}
+
+// BuiltIn reads a connector that comes with collect.
+func BuiltIn(name string) (*declarative.Spec, error) {
+	src, err := catalog.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return declarative.Parse(name+".yaml (built in)", src)
+}
+
+// A NoFileError says that there is no connector file at a path.
+type NoFileError struct {
+	Path  string
+	Named string // where collect.yaml names it, file:line; "": on the command line
+	Near  string // a file beside it with a similar name; "" for none
+}
+
+func (e *NoFileError) Error() string { return "there is no connector file " + e.Path }
+
+// nearFile returns the connector file that was probably meant by a path where
+// there is none; "" if there is nothing like it.
+func nearFile(path string) string {
+	dir := filepath.Dir(path)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && strings.HasPrefix(filepath.Ext(e.Name()), ".y") {
+			files = append(files, e.Name())
+		}
+	}
+	if name := similar.To(filepath.Base(path), files); name != "" {
+		return filepath.Join(dir, name)
+	}
+	return ""
+}

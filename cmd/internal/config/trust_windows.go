@@ -1,0 +1,10 @@
+package config
+
+import "io/fs"
+
+// Distrust trusts every file: directories that every user can write to are
+// rare here, and what is in one cannot be told by an owner alone.
+func Distrust(string) string { return "" }
+
+// OwnerOf returns the user that a file belongs to, as far as this system tells.
+func OwnerOf(fs.FileInfo) uint32 { return 0 }

@@ -1,0 +1,217 @@
+// Package term has the words and the texts that people read: numbers, times and
+// lengths as they are said, and lines that fit a terminal and do nothing to it.
+package term
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+)
+
+// Caps says what the place that shows a text can show.
+type Caps struct {
+	UTF8  bool
+	Color bool
+}
+
+// CapsOf returns the abilities of an output, by the environment's customs:
+// the locale names the encoding (POSIX: LC_ALL, then LC_CTYPE, then LANG), and
+// NO_COLOR outranks CLICOLOR_FORCE and FORCE_COLOR (no-color.org,
+// bixense.com/clicolors).
+func CapsOf(env func(string) string, terminal bool) Caps {
+	locale := ""
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale = env(name); locale != "" {
+			break
+		}
+	}
+	locale = strings.ToLower(locale)
+	c := Caps{UTF8: strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")}
+	switch {
+	case env("NO_COLOR") != "":
+	case Truthy(env("CLICOLOR_FORCE")) || Truthy(env("FORCE_COLOR")):
+		c.Color = true
+	default:
+		c.Color = terminal && env("TERM") != "dumb"
+	}
+	return c
+}
+
+// Truthy reports whether an environment variable says yes.
+func Truthy(value string) bool {
+	return value != "" && value != "0" && !strings.EqualFold(value, "false")
+}
+
+// The colors that only add to a word that says the same (ECMA-48, SGR).
+const (
+	Red    = "31"
+	Green  = "32"
+	Yellow = "33"
+)
+
+func (c Caps) Paint(color, s string) string {
+	if !c.Color || color == "" {
+		return s
+	}
+	return "\x1b[" + color + "m" + s + "\x1b[0m"
+}
+
+// plainGlyphs are the one-column stand-ins for our glyphs where the locale
+// cannot show them. Bars, sparks and marks have alphabets of their own.
+var plainGlyphs = map[rune]rune{
+	'✓': 'v', '▸': '>', '‖': '=', '…': '~', '×': 'x', '·': '-',
+	'█': '#', '░': '.', '–': '-', '’': '\'', '“': '"', '”': '"',
+}
+
+// Text returns s in the encoding of the output. What has no stand-in becomes
+// a question mark of the same width.
+func (c Caps) Text(s string) string {
+	if c.UTF8 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch plain, ok := plainGlyphs[r]; {
+		case r < utf8.RuneSelf:
+			b.WriteRune(r)
+		case ok:
+			b.WriteRune(plain)
+		default:
+			b.WriteString(strings.Repeat("?", uniseg.StringWidth(string(r))))
+		}
+	}
+	return b.String()
+}
+
+// Width returns the columns that s takes on a terminal.
+func Width(s string) int { return uniseg.StringWidth(s) }
+
+// Fit returns s cut to at most n columns, with an ellipsis where it was cut.
+func Fit(s string, n int) string {
+	if Width(s) <= n {
+		return s
+	}
+	if n <= 0 {
+		return ""
+	}
+	var b strings.Builder
+	used := 0
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		if used += g.Width(); used > n-1 {
+			break
+		}
+		b.WriteString(g.Str())
+	}
+	return b.String() + "…"
+}
+
+// Pad returns s with spaces up to n columns, to its left if right is true.
+func Pad(s string, n int, right bool) string {
+	space := strings.Repeat(" ", max(0, n-Width(s)))
+	if right {
+		return space + s
+	}
+	return s + space
+}
+
+// Escape sequences a terminal acts on (ECMA-48): CSI, the string sequences
+// (OSC, DCS, SOS, PM, APC) up to their terminator, and the two-byte ones.
+var Escapes = regexp.MustCompile("(?s)(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?" +
+	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f]).*?(?:\x07|\x1b\\\\|\u009c|$)" +
+	"|\x1b[ -/]*[0-~]?")
+
+// What may stand behind the host of a URL: the user's name before it, and the
+// path's query and fragment.
+var urlSecrets = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^\s/?#"']*@)?([^\s?#"']*)(?:[?#][^\s"']*)?`)
+
+// cleanLimit bounds foreign text in one line of ours; a page of HTML is not a
+// message.
+const cleanLimit = 300
+
+// Clean returns text that came from outside fit to be shown: one line, no
+// terminal escapes, no control or bidirectional characters, no credentials or
+// queries of URLs, and no more than 300 characters.
+func Clean(s string) string {
+	s = Escapes.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d':
+			return -1
+		}
+		return r
+	}, s)
+	s = urlSecrets.ReplaceAllString(s, "$1$2")
+	if utf8.RuneCountInString(s) > cleanLimit {
+		s = string([]rune(s)[:cleanLimit-1]) + "…"
+	}
+	return strings.TrimSpace(s)
+}
+
+// Wrap returns lead and text in lines of at most limit columns, broken at
+// spaces and hanging under the first word of text. A command of ours is not
+// broken, whatever its length: it is there to be copied.
+func Wrap(lead, text string, limit int) []string {
+	indent := strings.Repeat(" ", Width(lead))
+	var lines []string
+	line, empty := lead, true
+	for _, word := range phrases(text) {
+		if !empty && Width(line)+1+Width(word) > limit {
+			lines = append(lines, line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	return append(lines, strings.TrimRight(line, " "))
+}
+
+// unit matches what a number is not parted from.
+var unit = regexp.MustCompile(`^(ns|µs|ms|s|min|h|B|KB|MB|GB|KiB|MiB|GiB)[.,;:)]*$`)
+
+// phrases returns the words of text. A number and its unit are one of them, and
+// so is a command of ours: collect, its verb and what it is about, and its flags
+// with their values.
+func phrases(text string) []string {
+	var all []string
+	more := 0 // words that belong to the phrase before them
+	for word := range strings.FieldsSeq(text) {
+		flag := strings.HasPrefix(word, "--")
+		if len(all) > 0 && (more > 0 || flag && strings.HasPrefix(all[len(all)-1], "collect ")) {
+			all[len(all)-1] += " " + word
+			more--
+			switch {
+			case flag:
+				more = 1
+			case word == "freeze" || word == "breaker": // which have verbs of their own
+				more++
+			}
+			if strings.ContainsAny(word[len(word)-1:], ".,;:)`") {
+				more = 0
+			}
+			continue
+		}
+		more = 0
+		if last := len(all) - 1; last >= 0 && unit.MatchString(word) && unicode.IsDigit(rune(all[last][len(all[last])-1])) {
+			all[last] += " " + word
+			continue
+		}
+		if word == "collect" {
+			more = 2
+		}
+		all = append(all, word)
+	}
+	return all
+}
+
+// CleanLine is [clean] for a line whose spaces matter: one of an excerpt.
+func CleanLine(s string) string {
+	body := strings.TrimLeft(s, " ")
+	return s[:len(s)-len(body)] + Clean(body)
+}

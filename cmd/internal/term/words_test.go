@@ -1,0 +1,55 @@
+package term
+
+import (
+	"testing"
+	"time"
+)
+
+func TestNumbersForPeople(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	tests := []struct{ name, got, want string }{
+		{"count", Count(0), "0"},
+		{"count", Count(999), "999"},
+		{"count", Count(1_000), "1,000"},
+		{"count", Count(1_176_491), "1,176,491"},
+		{"count", Count(-1_234), "-1,234"},
+		{"counted", Counted(1, "gap", "gaps"), "1 gap"},
+		{"counted", Counted(0, "gap", "gaps"), "0 gaps"},
+		{"rate", Rate(3.44), "3.4/s"},
+		{"rate", Rate(0.999), "1.0/s"},
+		{"rate", Rate(0.5), "30/min"},
+		{"rate", Rate(0.16667), "10/min"},
+		{"rate", Rate(0.01), "36/h"},
+		{"rate", Rate(4999.7), "5,000/s"},
+		{"rate", Rate(0), "0/s"},
+		{"percent", Percent(404, 812), "49.7%"},
+		{"percent", Percent(9_999, 10_000), "99.9%"},
+		{"percent", Percent(1<<60-1, 1<<60), "99.9%"},
+		{"percent", Percent(5, 5), "100.0%"},
+		{"percent", Percent(1, 0), "?"},
+		{"span", Span(0), "0 s"},
+		{"span", Span(-time.Second), "0 s"},
+		{"span", Span(2100 * time.Millisecond), "2.1 s"},
+		{"span", Span(38 * time.Second), "38 s"},
+		{"span", Span(67 * time.Minute), "67 min"},
+		{"span", Span(5 * time.Hour), "5 h"},
+		{"span", Span(49 * time.Hour), "2 days"},
+		{"rough", Rough(33 * time.Second), "40 s"},
+		{"rough", Rough(67*time.Minute + 20*time.Second), "67 min"},
+		{"rough", Rough(170 * time.Minute), "about 3 h"},
+		{"rough", Rough(50 * time.Hour), "about 2 days"},
+		{"ago", Ago(time.Time{}, noon), "never"},
+		{"ago", Ago(noon.Add(-4700*time.Millisecond), noon), "4 s ago"},
+		{"ago", Ago(noon.Add(time.Hour), noon), "0 s ago"},
+		{"at", At(noon.Add(9*time.Minute), noon), "12:09 UTC"},
+		{"at", At(noon.Add(13*time.Hour), noon), "2026-11-22 01:00 UTC"},
+		{"home", Home("/home/ana/x/state.db", environ("HOME=/home/ana")), "~/x/state.db"},
+		{"home", Home("/home/anabel/state.db", environ("HOME=/home/ana")), "/home/anabel/state.db"},
+		{"home", Home("/x", environ("")), "/x"},
+	}
+	for _, test := range tests {
+		if test.got != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, test.got, test.want)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"collect/cmd/internal/term"
+	"collect/collection"
+	"collect/pacing/gate"
+)
+
+// A limitRow is all there is to say of one thing that limits the pace, wherever
+// it is said: by explain, status, the summary, the block and docs/events.md.
+type limitRow struct {
+	Bound  gate.Bound
+	Held   bool   // by an operator's order: then these are the words
+	Name   string // after "limited by"
+	Is     string // what it is
+	Figure string // what its number means
+	Who    string // who can change it
+	Do     string // the line to write or the command to run; NAME stands for the connector
+}
+
+// limitTable holds the words for each bound.
+var limitTable = []limitRow{
+	{
+		Bound: gate.FreezeOf, Name: "the freeze",
+		Is:     "the provider refused the account, so it is frozen until one test request was answered",
+		Figure: "until when; without a time only you end it", Who: "you",
+		Do: "Settle it with the provider; then: collect freeze release NAME --reason WHY. If the 403 is about single records, declare that in the connector file: " + recordRule + ".",
+	}, {
+		Bound: gate.FreezeOf, Held: true, Name: "the freeze",
+		Is:     "frozen by an operator: all calls are stopped",
+		Figure: "until when; without a time only you end it", Who: "you",
+		Do: "collect freeze release NAME --reason WHY",
+	}, {
+		Bound: gate.BreakerOf, Name: "the open breaker",
+		Is:     "most of the latest requests failed, so no request leaves until a probe was answered",
+		Figure: "when the probe leaves", Who: "time",
+		Do: "Time: the provider fails, and asking more often would not help it.",
+	}, {
+		Bound: gate.BreakerOf, Held: true, Name: "the open breaker",
+		Is:     "an operator stopped all calls",
+		Figure: "none: only you end it", Who: "you",
+		Do: "collect breaker release NAME --reason WHY",
+	}, {
+		Bound: gate.HoldOf, Name: "a requested pause",
+		Is:     "it said when it may be asked again, with Retry-After or a quota that is used up",
+		Figure: "until when", Who: "time",
+		Do: "Time. Asking earlier would only be refused.",
+	}, {
+		Bound: gate.ReserveOf, Name: "a used up quota",
+		Is:     "nothing is left of the quota that the provider announces, or only the share that `quota: {reserve: N%}` leaves for people",
+		Figure: "until when", Who: "time",
+		Do: "Time, or a smaller reserve if one is declared under `provider:` in the connector file: `quota: {reserve: N%}`.",
+	}, {
+		Bound: gate.CeilingOf, Name: "your ceiling",
+		Is:     "the most that you allow in a window of time",
+		Figure: "requests in the window; until when, once they are used", Who: "you",
+		Do: "A higher ceiling, if the provider allows more: only you can raise it. Try it on a model first: collect simulate --ceiling",
+	}, {
+		Bound: gate.ClampOf, Name: "a lowered ceiling",
+		Is:     "too much was refused under the ceiling, so less than all of it is used",
+		Figure: "the pace, and since when", Who: "time",
+		Do: "Time: the ceiling is given back as soon as less is refused.",
+	}, {
+		Bound: gate.Undeclared, Name: "a missing ceiling",
+		Is:     "no ceiling is declared, so clean answers have to earn the pace",
+		Figure: "the pace that is earned so far; it doubles after 200 clean answers", Who: "you, or time",
+		Do: "A ceiling that you declare, in the connector file: `ceiling: {per_second: N}`, or under `providers:` in collect.yaml: `ceiling_per_second: N`. Without one the bound doubles after 200 clean answers.",
+	}, {
+		Bound: gate.Forbidden, Name: "an unexplained 403",
+		Is:     "the provider answered a 403 that nothing explains at a faster pace, which can mean a ban",
+		Figure: "the pace, since when, and when a quarter more is tried", Who: "you, or time",
+		Do: "If it is settled with the provider: collect freeze release NAME --reason WHY. If the 403 is about single records, declare that in the connector file: " + recordRule + ".",
+	}, {
+		Bound: gate.Announced, Name: "an announced limit",
+		Is:     "answers say how much is left, or how fast to ask",
+		Figure: "the pace, and when it was heard", Who: "the provider",
+		Do: "Nothing on our side: the provider says that this is its limit.",
+	}, {
+		Bound: gate.Learned, Name: "refusals",
+		Is:     "the provider refused, or did not answer, when it was asked faster",
+		Figure: "the pace, and when it was confirmed last", Who: "the provider",
+		Do: "Nothing on our side: the provider asks for less when it is asked faster. A little more is tried from time to time; a higher ceiling would not be used.",
+	}, {
+		Bound: gate.Slow, Name: "late answers",
+		Is:     "answers took much longer when the provider was asked faster",
+		Figure: "the pace, and when it was confirmed last", Who: "the provider",
+		Do: "Nothing on our side: the provider answers late when it is asked faster. A little more is tried from time to time; a higher ceiling would not be used.",
+	}, {
+		Bound: gate.Rising, Name: "the rising start",
+		Is:     "nothing was refused and no answer was late yet",
+		Figure: "the pace so far", Who: "nobody",
+		Do: "Nothing: the pace rises by itself as long as the provider does not complain.",
+	}, {
+		Bound: gate.Places, Name: "refusals in flight",
+		Is:     "the provider refused when more requests were in flight, whatever the pace",
+		Figure: "requests at once, and when that was confirmed last", Who: "the provider",
+		Do: "Nothing on our side: the provider counts requests in flight. One more is tried from time to time.",
+	}, {
+		Bound: gate.InFlightMax, Name: "requests in flight",
+		Is:     "no more requests may be on their way at once, and each takes its time",
+		Figure: "requests at once, how long an answer takes, and the pace that makes", Who: "you",
+		Do: "More requests in flight, if the provider does not mind: --concurrency N, or under `provider:` in the connector file: `concurrency: {max: N}`.",
+	}, {
+		Bound: gate.Unused, Name: "the run itself",
+		Is:     "requests leave as soon as the run asks for them: a list is read page after page",
+		Figure: "the pace that the run makes use of", Who: "nobody",
+		Do: "Nothing about the pace: the run asks for no more. Larger pages, if the provider has them, get more with each request.",
+	},
+}
+
+// limitFor returns the words for k, which an operator may hold.
+func limitFor(k *gate.Constraint, held bool) limitRow {
+	words := limitRow{Bound: k.Name, Name: term.Clean(string(k.Name))}
+	for _, row := range limitTable {
+		if row.Bound == k.Name && (row.Held == held || !row.Held) {
+			words = row
+		}
+	}
+	return words
+}
+
+// heldBy reports whether an operator's order is what k comes from.
+func heldBy(s *gate.Status, k *gate.Constraint) bool {
+	switch k.Name {
+	case gate.BreakerOf:
+		return s.Forced
+	case gate.FreezeOf:
+		return s.FreezeReason == gate.ByOperator
+	}
+	return false
+}
+
+// limitFigure says the number of k with its unit: 3.5/s, until 12:09, 8 at once.
+func limitFigure(k *gate.Constraint, now time.Time) string {
+	switch {
+	case k.Blocks && !k.Until.IsZero() && k.Name != gate.InFlightMax:
+		return "until " + term.At(k.Until, now)
+	case k.Name == gate.FreezeOf || k.Name == gate.BreakerOf:
+		return "until you release it"
+	case k.Name == gate.CeilingOf:
+		return ceilingWords(collection.Ceiling{Count: k.Count, Per: k.Window})
+	case k.Name == gate.Places || k.Name == gate.InFlightMax:
+		return fmt.Sprintf("%d at once", k.Count)
+	}
+	return term.Rate(k.PerSecond)
+}
+
+// limitDetail says since when k is so, when more is tried, and what makes a pace
+// of it; "" if there is nothing to add to its figure.
+func limitDetail(k *gate.Constraint, now time.Time) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	switch k.Name {
+	case gate.CeilingOf:
+		if k.Window > time.Minute {
+			add("%s used", term.Count(int64(k.Used)))
+		}
+	case gate.InFlightMax:
+		if k.Latency > 0 {
+			add("%s an answer, so %s", latencyWords(k.Latency), term.Rate(k.PerSecond))
+		}
+	case gate.Undeclared:
+		add("earned so far")
+	case gate.Learned, gate.Slow, gate.Places:
+		if !k.Since.IsZero() {
+			add("last confirmed %s", term.Ago(k.Since, now))
+		}
+	case gate.Announced:
+		if !k.Since.IsZero() {
+			add("heard %s", term.Ago(k.Since, now))
+		}
+	case gate.ClampOf, gate.Forbidden, gate.FreezeOf, gate.BreakerOf:
+		if !k.Since.IsZero() {
+			add("since %s", term.At(k.Since, now))
+		}
+	}
+	if k.Again.After(now) {
+		add("a quarter more is tried in %s", term.Span(k.Again.Sub(now).Truncate(time.Second)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// latencyWords says how long an answer takes: 40 ms, 1.2 s.
+func latencyWords(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", max(1, d.Milliseconds()))
+	}
+	return term.Span(d.Truncate(100 * time.Millisecond))
+}
+
+// limitText says what limits the pace in one line, in the same words everywhere:
+// "late answers: 3.5/s, last confirmed 2 min ago".
+func limitText(s *gate.Status, now time.Time) string {
+	k := s.Limit()
+	if k == nil {
+		return ""
+	}
+	text := limitFor(k, heldBy(s, k)).Name
+	if k.Route != "" {
+		text += " (route " + term.Clean(k.Route) + ")"
+	}
+	text += ": " + limitFigure(k, now)
+	if detail := limitDetail(k, now); detail != "" {
+		text += ", " + detail
+	}
+	return text
+}
+
+// sameWords reports whether the same is said of a and of b: runs of one database
+// share what they save, too, and a moment later.
+func sameWords(a, b *gate.Status, now time.Time) bool {
+	return slices.EqualFunc(a.Constraints, b.Constraints, func(k, l gate.Constraint) bool {
+		return k.Name == l.Name && k.Route == l.Route && k.Binds == l.Binds && limitFigure(&k, now) == limitFigure(&l, now)
+	})
+}
+
+// limitName is what limits the pace in as few words; "" if nothing is known to.
+func limitName(s *gate.Status) string {
+	if k := s.Limit(); k != nil {
+		return limitFor(k, heldBy(s, k)).Name
+	}
+	return ""
+}
+
+// limitLine is what limits the pace, in JSON; null if nothing is known to.
+func limitLine(s *gate.Status) *constraintLine {
+	if k := s.Limit(); k != nil {
+		line := constraintLineOf(k)
+		return &line
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package collection
+
+import (
+	"cmp"
+	"time"
+)
+
+// The rules of a gap's life. Every store follows them; none writes them again.
+
+// MaxGapAttempts is the number of failed recoveries after which a gap is not
+// tried again by itself.
+const MaxGapAttempts = 8
+
+// Rank orders gaps for recovery, lowest first, then by last attempt and id:
+// a gap waits longer the more often it failed, and less the older it is, so
+// that neither a poisoned gap nor a long queue starves another. (One attempt
+// weighs as much as 15 minutes of age; both count up to 8.)
+func (g Gap) Rank(now time.Time) int {
+	age := int(max(0, now.Sub(g.OpenedAt)) / (15 * time.Minute))
+	return min(g.Attempts, 8) - min(8, age)
+}
+
+// The cooldown after source pressure: a gap of kind provider is not tried again
+// before cooldownBase, doubled with each failed attempt up to cooldownDoublings
+// times, and never later than cooldownLongest for this reason alone.
+const (
+	cooldownBase      = time.Minute
+	cooldownDoublings = 6
+	cooldownLongest   = 6 * time.Hour
+)
+
+// Owed returns g as it is owed from now on. was is what was owed at its cursor
+// before, which g renews; nil if nothing was. worked tells that the piece was
+// really tried. The id and the run of a new gap are left to the store.
+func (g Gap) Owed(was *Gap, worked bool, now time.Time) Gap {
+	if was != nil {
+		g.ID, g.Attempts, g.OpenedAt, g.TriedAt, g.Run = was.ID, was.Attempts, was.OpenedAt, was.TriedAt, was.Run
+	} else {
+		g.ID, g.Attempts, g.TriedAt = 0, 0, time.Time{}
+		if g.OpenedAt.IsZero() {
+			g.OpenedAt = now
+		}
+	}
+	g.Shape = cmp.Or(g.Shape, SliceGap)
+	if worked {
+		g.Attempts++
+		g.TriedAt = now
+	}
+	g.State = GapOpen
+	if g.Attempts >= MaxGapAttempts || g.Permanent() {
+		g.State = GapDead
+	}
+	if g.Reason.Kind() == Pressure {
+		cooled := now.Add(min(cooldownBase<<min(g.Attempts, cooldownDoublings), cooldownLongest))
+		if g.NotBefore.Before(cooled) {
+			g.NotBefore = cooled
+		}
+	}
+	return g
+}
+
+// Due reports whether a run may try g now. found tells that it was this run
+// that owed it last: only a person can have changed anything about a stuck gap,
+// between runs.
+func (g Gap) Due(found bool, now time.Time) bool {
+	kind := g.Reason.Kind()
+	return g.State == GapOpen && (kind == Planned || !g.NotBefore.After(now) && (kind != Stuck || !found))
+}
+
+// Reopened returns a dead gap as a person has it tried again. When it was tried
+// last stays known; see [Gap.Revived].
+func (g Gap) Reopened() Gap {
+	g.State, g.Attempts, g.NotBefore = GapOpen, 0, time.Time{}
+	return g
+}

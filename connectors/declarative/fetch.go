@@ -1,0 +1,140 @@
+package declarative
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"collect/collection"
+	"collect/connectors/declarative/internal/compile"
+	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/since"
+)
+
+// fetch requests the page at token and reads it.
+func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
+	target, err := w.target(token)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		return nil, paging.BadPage("the request cannot be built: look at `get`, `query` and `headers` in the connector file") // the cause would show the URL
+	}
+	for _, h := range w.st.Headers {
+		req.Header.Set(h.Name, h.Value.Expand(w.scope))
+	}
+	sent := time.Now()
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return nil, w.missing(withoutURL(err), token)
+	}
+	defer resp.Body.Close()
+	clock := since.ClockOf(resp.Header, time.Since(sent))
+	body, err := readBody(resp, w.c.limits.Body)
+	if err != nil {
+		return nil, err
+	}
+	p := &paging.Page{Header: resp.Header, Clock: clock}
+	switch stop := w.lacking(resp, token); {
+	case stop != nil && compile.Judge(w.st.On, collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Header: resp.Header, Body: body}) != collection.Accept:
+		return nil, stop
+	case resp.StatusCode == http.StatusNoContent, resp.StatusCode < 200, resp.StatusCode > 299:
+		return p, nil // there is nothing, or a rule says that the status means so
+	}
+	if p.Body, err = paging.CheckJSON(body); err != nil {
+		return nil, err
+	}
+	if p.Body == nil {
+		return nil, paging.BadPage("the answer has no body")
+	}
+	p.Elements, err = paging.Elements(p.Body, w.st.Records, w.st.Role == collection.Detail, max(paging.FewElements, int(w.c.limits.Body/paging.ElementCost)))
+	warning, refused := w.refusal(resp, p)
+	if refused != nil {
+		return nil, refused // it says more than that the records are missing
+	}
+	if err == nil {
+		p.Single = w.st.Role == collection.Detail && paging.IsObject(p.Body, w.st.Records)
+		err = paging.ScalarsOnly(p.Body, p.Elements, w.st.Records)
+	}
+	if warning != nil {
+		p.Warnings = append(p.Warnings, *warning)
+	}
+	return p, w.discreet(err)
+}
+
+// missing returns err, the refusal of the page at token. A piece may be missing
+// or gone for good, but no page that the provider itself led to: then it forgot
+// its cursor. Nor is a whole list, whatever a rule for its details says.
+func (w *walk) missing(err error, token string) error {
+	stop, ok := errors.AsType[*collection.Stop](err)
+	if !ok || w.st.Role == collection.Detail || stop.Reason != collection.NotFound && stop.Reason != collection.Gone {
+		return err
+	}
+	_, counts := w.st.Page.(paging.Counted)
+	declared := w.at.Partition != "" && token == "" && errors.Is(stop, collection.ErrDeclared)
+	switch {
+	case token != "" && !counts:
+		stop.Reason = collection.CursorExpired
+	case stop.Reason == collection.Gone && !declared:
+		stop.Reason = collection.NotFound
+	}
+	return err
+}
+
+// lacking returns why a response with its status is not the whole page at
+// token; nil if it may be.
+func (w *walk) lacking(resp *http.Response, token string) *collection.Stop {
+	stop := &collection.Stop{Reason: collection.BadPage, Status: resp.StatusCode}
+	_, counts := w.st.Page.(paging.Counted)
+	_, one := w.st.Page.(paging.OnePage)
+	switch status := resp.StatusCode; {
+	case status == http.StatusAccepted:
+		stop.Reason, stop.Detail = collection.UpstreamPressure, "the answer is not ready yet"
+	case status == http.StatusNoContent && token != "" && !counts:
+		// A page before this one said that there is more.
+		stop.Detail = "the answer is empty (204), and the page before it led here; if this API ends its lists like this: on: [{status: [204], verdict: ok}]"
+	case status == http.StatusPartialContent && one:
+		stop.Detail = "the answer is a part of the list (206), but `page` says that the list is one page; if it is the whole list: on: [{status: [206], verdict: ok}]"
+	case status < 200 || status > 299:
+		stop.Detail = "an answer with this status is not a page"
+	default:
+		return nil
+	}
+	return stop
+}
+
+// withoutURL takes the URL, which may hold a cursor or a key, out of an error
+// of a client.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+func readBody(resp *http.Response, limit int64) ([]byte, error) {
+	tooLarge := &collection.Stop{Reason: collection.TooLarge, Detail: "the page is larger than `body` under `limits` allows"}
+	if resp.ContentLength > limit {
+		return nil, tooLarge
+	}
+	if whole, ok := resp.Body.(interface{ Bytes() []byte }); ok { // of the governed client
+		if body := whole.Bytes(); int64(len(body)) <= limit {
+			return body, nil
+		}
+		return nil, tooLarge
+	}
+	if n := resp.ContentLength; n > 0 && n <= 1<<20 {
+		body := make([]byte, n) // the usual page in one piece
+		_, err := io.ReadFull(resp.Body, body)
+		return body, err
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if int64(len(body)) > limit {
+		return nil, tooLarge
+	}
+	return body, err
+}

@@ -1,0 +1,204 @@
+// Package compile checks a connector file and compiles it to what a walk needs.
+package compile
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"collect/collection"
+	"collect/connectors/declarative/internal/language"
+	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/since"
+	"collect/internal/yamlfile"
+)
+
+// Document compiles a connector file, or returns what is wrong with it.
+func Document(doc *language.Document) (*File, []yamlfile.Fault) {
+	c := &checker{doc: doc, spec: &File{}}
+	c.check()
+	return c.spec, c.Faults
+}
+
+func (c *checker) check() {
+	start := yamlfile.Span{Line: 1, Column: 1, Length: 1}
+	c.spec.Name = c.doc.Connector.Text
+	if c.spec.Name == "" {
+		c.Fail(start, "the file has no `connector`: the name to run it by", "")
+	}
+	c.checkParams()
+	c.checkSecrets()
+	c.checkProvider()
+	if len(c.doc.Streams) == 0 {
+		c.Fail(start, "the file has no `streams`", "")
+	}
+	c.spec.Throttle = c.rules(c.doc.Provider.Throttle, collection.Throttle)
+	for _, e := range c.doc.Streams {
+		language.CheckName(&c.Decoder, e.Key)
+		c.spec.Streams = append(c.spec.Streams, c.stream(e.Key, e.Value))
+		c.route(e.Key.Text, e.Value)
+	}
+	if len(c.Faults) == 0 {
+		c.parentsFirst()
+	}
+}
+
+func (c *checker) checkParams() {
+	c.params.where = "here"
+	for _, e := range c.doc.Params {
+		language.CheckName(&c.Decoder, e.Key)
+		p := Param{
+			Name: e.Key.Text, Type: e.Value.Type.Text, Required: e.Value.Required.Value,
+			Default: e.Value.Default.Text, About: e.Value.About.Text,
+		}
+		if !e.Value.Type.Set {
+			p.Type = "string"
+		}
+		if !slices.Contains(language.ParamTypes[:], p.Type) {
+			c.Fail(e.Value.Type.At, fmt.Sprintf("unknown type `%s`", p.Type), "one of "+strings.Join(language.ParamTypes[:], ", "))
+		} else if problem := p.Problem(p.Default); p.Default != "" && problem != "" {
+			c.Fail(e.Value.Default.At, "the default "+problem, "")
+		}
+		c.spec.Params = append(c.spec.Params, p)
+		c.params.names = append(c.params.names, "params."+p.Name)
+	}
+}
+
+// Problem says why value is not one of the parameter; "" if it is.
+func (p Param) Problem(value string) string {
+	var err error
+	switch p.Type {
+	case "int":
+		if _, err = strconv.ParseInt(value, 10, 64); err != nil {
+			return "is not a whole number"
+		}
+	case "number":
+		if !since.IsNumber(value) {
+			return "is not a number"
+		}
+	case "bool":
+		if value != "true" && value != "false" {
+			return "is neither true nor false"
+		}
+	case "date":
+		if _, _, ok := since.ParseTime(value); !ok {
+			return "is not a date such as 2024-01-31, or a time such as 2024-01-31T12:00:00Z"
+		}
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "contains a control character"
+	}
+	return ""
+}
+
+func (c *checker) checkSecrets() {
+	for _, e := range c.doc.Secrets {
+		language.CheckName(&c.Decoder, e.Key)
+		s := Secret{Name: e.Key.Text, Env: e.Value.Env.Text, File: e.Value.File.Text, Command: e.Value.Command.Text, Optional: e.Value.Optional.Value, Rotate: e.Value.Rotate.Value}
+		given := 0
+		for _, source := range []string{s.Env, s.File, s.Command} {
+			if source != "" {
+				given++
+			}
+		}
+		if name, ok := strings.CutPrefix(s.Env, "$"); ok {
+			f := yamlfile.Fault{At: e.Value.Env.At, Message: "an environment variable is named without its `$`"}
+			f.Note = "env: " + strings.Trim(name, "{}")
+			c.Faults = append(c.Faults, f)
+		}
+		switch {
+		case e.Value.Keyring.Set:
+			c.Fail(e.Value.Keyring.At, "keyring: not yet supported", "use env, file or command")
+		case given != 1:
+			c.Fail(e.Key.At, fmt.Sprintf("the secret `%s` needs one of env, file and command", s.Name), "")
+		}
+		c.spec.Secrets = append(c.spec.Secrets, s)
+	}
+	c.checkRotated()
+}
+
+func (c *checker) checkProvider() {
+	spec := c.doc.Provider
+	p := &c.spec.Provider
+	p.Name = spec.Name.Text
+	if p.Name == "" {
+		p.Name = c.spec.Name
+	}
+	c.spec.BaseURL, c.spec.Origins = spec.BaseURL, spec.Origins
+	c.template(spec.BaseURL, c.params)
+	switch {
+	case !spec.BaseURL.Set || spec.BaseURL.Text == "":
+		c.Fail(yamlfile.Span{Line: 1, Column: 1, Length: 1}, "provider has no `base_url`", "")
+	case !spec.BaseURL.Refers("params."):
+		if _, err := BaseAddress(spec.BaseURL.Text); err != nil {
+			c.Fail(spec.BaseURL.At, "base_url "+err.Error(), "")
+		}
+	}
+	for _, o := range spec.Origins {
+		c.template(o, c.params)
+		if _, err := BaseAddress(o.Text); err != nil && !o.Refers("params.") {
+			c.Fail(o.At, "an origin "+err.Error(), "")
+		}
+	}
+	c.checkAuth(spec.Auth)
+	c.checkPace(spec, p)
+	c.OneOf(spec.On403, language.Forbidden[:]...)
+	p.Forbidden = collection.ForbiddenPolicy(spec.On403.Text)
+	l := spec.Limits
+	p.Limits = collection.Limits{
+		Request: l.RequestTimeout.Value, Header: l.HeaderTimeout.Value,
+		Body: l.Body.Value, Record: l.Record.Value, Headers: l.Headers.Value, Cursor: int(l.Cursor.Value),
+		PagesWithout: l.PagesWithoutNew.Value, Attempts: l.Attempts.Value, LongestWait: l.LongestRetryWait.Value,
+	}
+}
+
+// checkAuth sees to it that a credential comes from a secret, always.
+func (c *checker) checkAuth(spec *language.AuthSpec) {
+	if spec == nil || spec.None.Value {
+		return
+	}
+	var secrets []string
+	for _, s := range c.spec.Secrets {
+		secrets = append(secrets, "secrets."+s.Name)
+	}
+	var used []notation.Template
+	ways := 0
+	if spec.Bearer.Set {
+		ways++
+		used = append(used, spec.Bearer)
+	}
+	if spec.Basic != nil {
+		ways++
+		used = append(used, spec.Basic.User, spec.Basic.Password)
+	}
+	if k := spec.APIKey; k != nil {
+		ways++
+		used = append(used, k.Value)
+		if (k.Header.Text == "") == (k.Query.Text == "") {
+			c.Fail(k.At, "an API key needs one of header and query: the name it is sent under", "")
+		}
+		if k.Header.Set && !isToken(k.Header.Text) {
+			c.Fail(k.Header.At, "not the name of a header", "")
+		}
+	}
+	if spec.OAuth2 != nil {
+		ways++
+		used = append(used, c.checkOAuth2(spec.OAuth2)...)
+	}
+	secret, before := false, len(c.Faults)
+	for _, t := range used {
+		c.secretTemplate(t, secrets)
+		secret = secret || t.Refers("secrets.")
+	}
+	switch {
+	case ways != 1:
+		c.Fail(spec.At, "auth needs one of none, bearer, basic, api_key and oauth2", "")
+	case !secret && spec.OAuth2 == nil &&
+		(slices.ContainsFunc(used, notation.Template.Writes) || len(c.Faults) == before): // else it is the unknown name that was said
+		c.writtenCredential(written(used))
+	default:
+		c.spec.Auth = spec
+	}
+	c.checkProbe(spec.Probe)
+}

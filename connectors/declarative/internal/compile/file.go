@@ -1,0 +1,169 @@
+package compile
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"collect/collection"
+	"collect/connectors/declarative/internal/language"
+	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/since"
+)
+
+// A File is a connector file that was found to be sound.
+type File struct {
+	Name     string
+	Params   []Param
+	Secrets  []Secret
+	Streams  []*Stream // parents first
+	BaseURL  notation.Template
+	Origins  []notation.Template
+	Auth     *language.AuthSpec // nil: none
+	Probe    *probe             // nil: none
+	Throttle []rule
+	Provider collection.Provider // what the file alone says of it
+}
+
+// Stream returns the stream of that name; nil if there is none.
+func (f *File) Stream(name string) *Stream {
+	for _, st := range f.Streams {
+		if st.Name == name {
+			return st
+		}
+	}
+	return nil
+}
+
+// A Stream is a stream of the file, compiled.
+type Stream struct {
+	collection.Stream
+	Get     notation.Template
+	Query   []templated
+	Headers []templated
+	Records notation.Path
+	Key     []keyPart
+	Page    paging.Kind
+	Total   notation.Path // of how many records the list has
+	Since   *since.Since  // nil: everything, always
+	Each    []binding
+	When    *notation.Predicate
+	Changed *binding
+	On      []rule
+
+	IgnoreTotal bool // what the provider tells as a total counts something else
+	Means       meanings
+}
+
+// A templated is a parameter of a query, or a header.
+type templated struct {
+	Name  string
+	Value notation.Template
+}
+
+// A Param is a value that a user gives to a connector.
+type Param struct {
+	Name     string
+	Type     string // string, int, number, bool or date
+	Required bool
+	Default  string // "" for none
+	About    string
+}
+
+// A Secret is where a credential comes from: one of Env, File and Command is
+// set. Who resolves it decides how.
+type Secret struct {
+	Name     string
+	Env      string // the name of an environment variable
+	File     string
+	Command  string
+	Rotate   bool // its provider replaces it, and the new one is kept in File
+	Optional bool // without it, requests are sent without a credential
+}
+
+// From says where the secret comes from, for people: "env ACME_TOKEN".
+func (s Secret) From() string {
+	switch {
+	case s.Env != "":
+		return "env " + s.Env
+	case s.File != "":
+		return "file " + s.File
+	}
+	return "command" // its text may hold a secret of its own
+}
+
+// BaseAddress reads an address that requests may begin with.
+func BaseAddress(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
+		return nil, errors.New("is not an HTTP address such as https://api.example.com")
+	}
+	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return nil, errors.New("must not hold a user, a query or a fragment")
+	}
+	return u, nil
+}
+
+// IsAbsolute reports whether an address is a whole URL.
+func IsAbsolute(address string) bool {
+	lower := strings.ToLower(address[:min(len(address), 8)])
+	return strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://")
+}
+
+// Secret returns the secret of that name; the zero one if there is none.
+func (f *File) Secret(name string) Secret {
+	i := slices.IndexFunc(f.Secrets, func(secret Secret) bool { return secret.Name == name })
+	if i < 0 {
+		return Secret{}
+	}
+	return f.Secrets[i]
+}
+
+// A binding gives a name to a value of the parent: of its record or, where the
+// partition of the parent binds that name itself, of its partition.
+type binding struct {
+	Name      string
+	inherited string // the name that the parent's partition binds; "" for a value of its record
+	path      notation.Path
+}
+
+// A keyPart is one component of a key: a binding of the partition, or a value
+// of the record.
+type keyPart struct {
+	Binding string // "" for a value of the record
+	Path    notation.Path
+}
+
+// meanings are what the cursors of a stream say something about, each as a
+// digest: a cursor that was made with other ones says nothing here.
+type meanings struct {
+	Selection string // which records there are: a mark stands for all of them up to it
+	Paging    string // how they are cut: a token stands for a page of that
+}
+
+// A probe is a page that only the right account may see. An API that answers
+// everyone, and the account with more, says nothing of a key that it does not
+// know: what strangers may see would pass for everything.
+type probe struct {
+	Get     notation.Template
+	Headers []templated
+	When    *notation.Predicate // nil: any page will do
+}
+
+// A rule gives a verdict on a response. All of its conditions must hold, and
+// the first rule that matches decides.
+type rule struct {
+	status  []int // any of them; none for every status
+	headers []headerTest
+	body    *notation.Predicate
+	verdict collection.Verdict
+}
+
+// A headerTest holds if the header is there and equals is, or fulfils when.
+type headerTest struct {
+	name string
+	is   string
+	when *notation.Predicate
+}

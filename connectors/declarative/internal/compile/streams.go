@@ -1,0 +1,314 @@
+package compile
+
+import (
+	"cmp"
+	"fmt"
+	"net/textproto"
+	"slices"
+	"strings"
+	"unicode"
+
+	"collect/collection"
+	"collect/connectors/declarative/internal/language"
+	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/since"
+	"collect/internal/yamlfile"
+)
+
+// stream compiles one stream, with the defaults of the file behind what it
+// says itself.
+func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream {
+	def := c.doc.Defaults
+	st := &Stream{Get: spec.Get, Records: spec.Records.Path}
+	st.Name = key.Text
+	c.role(key, spec, st)
+	c.each(spec, st)
+	st.Refresh = refresh(st)
+
+	inPath := known{names: slices.Clone(c.params.names), where: "in this stream"}
+	for _, b := range st.Each {
+		inPath.names = append(inPath.names, b.Name)
+	}
+	inQuery := inPath
+	if spec.Since != nil {
+		inQuery.names = append(slices.Clone(inPath.names), "since")
+	}
+	if spec.Get.Text == "" {
+		c.Fail(key.At, fmt.Sprintf("the stream `%s` has no `get`: the path of its records", st.Name), "")
+	}
+	c.template(spec.Get, inPath)
+	st.Query = c.query(inQuery, def.Query, spec.Query)
+	st.Headers = c.headers(inPath, c.doc.Provider.Headers, def.Headers, spec.Headers)
+	if !st.Records.Set && !spec.Records.Null {
+		st.Records = def.Records
+	}
+	c.key(key, spec, st)
+	c.page(key, spec, st)
+	if st.Total = spec.Total; spec.Total.Text == ignoreTotal {
+		st.IgnoreTotal, st.Total = true, notation.Path{}
+	}
+	if spec.Since != nil {
+		c.since(spec.Since, st)
+	}
+	c.unique(spec, st)
+	st.Means = st.meanings()
+	st.On = append(c.rules(spec.On, ""), c.rules(def.On, "")...)
+	return st
+}
+
+func (c *checker) role(key yamlfile.Scalar, spec language.StreamSpec, st *Stream) {
+	c.OneOf(spec.Role, language.Roles[:]...)
+	st.Role = collection.List
+	if spec.Role.Text == string(collection.Detail) {
+		st.Role = collection.Detail
+		if len(spec.Each) == 0 {
+			c.Fail(spec.Role.At, "a detail belongs to a parent: say to which with `each`", "")
+		}
+	}
+}
+
+func refresh(st *Stream) collection.Refresh {
+	switch {
+	case st.Parent == "":
+		return ""
+	case st.Changed != nil:
+		return collection.WhenChanged
+	case st.Role == collection.Detail:
+		return collection.Once
+	}
+	return collection.EachRun
+}
+
+func (c *checker) key(key yamlfile.Scalar, spec language.StreamSpec, st *Stream) {
+	paths := spec.Key.Paths
+	if len(paths) == 0 {
+		paths = c.doc.Defaults.Key.Paths
+	}
+	if len(paths) == 0 {
+		c.Fail(key.At, fmt.Sprintf("the stream `%s` has no `key`: the field that is unique to each record", st.Name), "")
+	}
+	for _, p := range paths {
+		part := keyPart{Path: p}
+		if slices.ContainsFunc(st.Each, func(b binding) bool { return b.Name == p.Text }) {
+			part.Binding = p.Text
+		}
+		st.Key = append(st.Key, part)
+	}
+	ofRecord := func(part keyPart) bool { return part.Binding == "" }
+	if st.Role == collection.List && len(st.Key) > 0 && !slices.ContainsFunc(st.Key, ofRecord) {
+		// All records of one parent would be one record, and the last would stay.
+		f := yamlfile.Fault{At: key.At, Message: fmt.Sprintf("the `key` of `%s` is the same for all records of one parent: `each` binds its name", st.Name)}
+		f.Note = "bind another name in `each`, or add a field of the record to `key`"
+		c.Faults = append(c.Faults, f)
+	}
+}
+
+// page compiles how the stream is cut into pages. A list must say so: where
+// it is forgotten, all but the first page would be missing without a word.
+func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream) {
+	p := spec.Page
+	if p == nil {
+		p = c.doc.Defaults.Page
+	}
+	if p == nil {
+		st.Page = paging.OnePage{Detail: st.Role == collection.Detail}
+		if st.Role == collection.List {
+			f := yamlfile.Fault{At: key.At, Message: fmt.Sprintf("the stream `%s` does not say how it is cut into pages", st.Name)}
+			f.Note = "add `page`; if it is never cut: page: {none: true}"
+			c.Faults = append(c.Faults, f)
+		}
+		return
+	}
+	ways := 0
+	set := func(given bool, pg paging.Kind) {
+		if given {
+			ways++
+			st.Page = pg
+		}
+	}
+	set(p.None.Value, paging.OnePage{Detail: st.Role == collection.Detail})
+	if p.LinkHeader.Set {
+		c.need(p.At, "link_header", p.LinkHeader)
+		set(true, paging.ByHeader{Rel: p.LinkHeader.Text})
+	}
+	if s := p.NextURL; s != nil {
+		c.need(p.At, "next_url", s.Path.Scalar)
+		set(true, paging.ByURL{At: s.Path, Optional: s.Optional.Value})
+	}
+	if s := p.Cursor; s != nil {
+		c.need(p.At, "cursor", s.Param, s.From.Scalar)
+		set(true, paging.ByCursor{From: s.From, Param: s.Param.Text, More: s.More, Optional: s.Optional.Value})
+	}
+	if s := p.Number; s != nil {
+		c.need(p.At, "number", s.Param)
+		if s.SizeParam.Set && !s.Size.Set {
+			c.Fail(s.SizeParam.At, "`size_param` needs a `size`", "")
+		}
+		start := 1
+		if s.Start.Set {
+			start = s.Start.Value
+		}
+		set(true, paging.ByNumber{Param: s.Param.Text, Start: start, SizeParam: s.SizeParam.Text, Size: s.Size.Value, Total: s.TotalPages, Short: c.lastPage(s.LastPage)})
+	}
+	if s := p.Offset; s != nil {
+		c.need(p.At, "offset", s.Param)
+		if s.LimitParam.Set && !s.Limit.Set {
+			c.Fail(s.LimitParam.At, "`limit_param` needs a `limit`", "")
+		}
+		set(true, paging.ByOffset{Param: s.Param.Text, LimitParam: s.LimitParam.Text, Limit: s.Limit.Value, Total: s.Total, Short: c.lastPage(s.LastPage), Apart: s.Apart.Value})
+	}
+	if s := p.LastID; s != nil {
+		c.need(p.At, "last_id", s.Param, s.Field.Scalar)
+		set(true, paging.ByLastID{Param: s.Param.Text, Field: s.Field, More: s.More})
+	}
+	if ways != 1 {
+		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, number, offset, last_id", "")
+		st.Page = paging.OnePage{}
+	}
+}
+
+// ignoreTotal is written for a total that counts something else.
+const ignoreTotal = "ignore"
+
+// lastPage reports whether the file says that a short page is the last one.
+func (c *checker) lastPage(s yamlfile.Scalar) bool {
+	c.OneOf(s, language.LastPages[:]...)
+	return s.Set
+}
+
+// need reports what a way of paging lacks.
+func (c *checker) need(at yamlfile.Span, what string, values ...yamlfile.Scalar) {
+	for _, v := range values {
+		if v.Text == "" {
+			c.Fail(at, fmt.Sprintf("page: %s lacks a key; see the reference", what), "")
+			return
+		}
+	}
+}
+
+func (c *checker) since(spec *language.SinceSpec, st *Stream) {
+	st.Since = &since.Since{
+		Field: spec.Field, Param: spec.Param.Text, Start: spec.Start,
+		Ordered: spec.Order.Text == "asc", Lookback: spec.Lookback.Value, Format: spec.Format.Text,
+	}
+	st.Ordered = st.Since.Ordered
+	_, st.Since.Counted = st.Page.(paging.Counted)
+	if !spec.Field.Set {
+		c.Fail(spec.At, "`since` needs a `field`: where a record says when it changed", "")
+	}
+	c.OneOf(spec.Order, language.Orders[:]...)
+	c.OneOf(spec.Format, since.Formats[:]...)
+	c.template(spec.Start, c.params)
+	used := slices.ContainsFunc(st.Query, func(q templated) bool { return q.Value.Refers("since") })
+	switch {
+	case !spec.Param.Set && !used:
+		c.Fail(spec.At, "`since` has no `param`, and nothing in the query uses ${since}", "")
+	case spec.Param.Set && spec.Param.Text == "":
+		c.Fail(spec.Param.At, "this must be the name of a parameter", "")
+	}
+	// Where nothing else orders the changes, what becomes visible late is asked
+	// for again only within the lookback.
+	if !st.Since.Ordered && st.Since.Lookback <= 0 {
+		c.Fail(spec.At, "`since` without `order: asc` needs a `lookback`",
+			"such as lookback: 1m, longer than a change takes to be shown")
+	}
+}
+
+// unique sees to it that no parameter is sent twice. Which of two values a
+// server takes is its own affair, and the other one would be lost in silence.
+//
+// Two of them may have one name where one of them replaces the other: what the
+// `get` of a stream sets, the defaults do not, and a page that is asked for by a
+// parameter that took the mark before is asked for without the mark.
+func (c *checker) unique(spec language.StreamSpec, st *Stream) {
+	type setter struct {
+		name, by string
+		at       yamlfile.Span
+	}
+	var set []setter
+	for _, name := range st.Get.QueryNames() {
+		if !slices.ContainsFunc(spec.Query, func(e yamlfile.Entry[yamlfile.Scalar]) bool { return e.Key.Text == name }) {
+			st.Query = slices.DeleteFunc(st.Query, func(q templated) bool { return q.Name == name })
+		}
+		set = append(set, setter{name, "get", spec.Get.At})
+	}
+	for _, q := range st.Query {
+		set = append(set, setter{q.Name, "query", q.Value.At})
+	}
+	if st.Since != nil && st.Since.Param != "" {
+		set = append(set, setter{st.Since.Param, "since", spec.Since.Param.At})
+	}
+	always := st.Page.Ask("")
+	for _, f := range st.Page.Ask("1") {
+		set = append(set, setter{f.Name, "page", cmp.Or(spec.Page, c.doc.Defaults.Page).At})
+	}
+	if auth := c.doc.Provider.Auth; auth != nil && auth.APIKey != nil && auth.APIKey.Query.Text != "" {
+		set = append(set, setter{auth.APIKey.Query.Text, "auth", auth.APIKey.Query.At})
+	}
+	for i, first := range set {
+		for _, second := range set[i+1:] {
+			replaced := first.by == "since" && second.by == "page" && !slices.ContainsFunc(always, func(f paging.Field) bool { return f.Name == second.name })
+			list := first.by == "get" && second.by == "get" // such as tag=a&tag=b
+			if first.name != second.name || replaced || list {
+				continue
+			}
+			c.Fail(first.at, fmt.Sprintf("`%s` is set here and by `%s`", first.name, second.by), "")
+			break
+		}
+	}
+}
+
+// headers merges the headers of a stream: the nearer declaration wins.
+func (c *checker) headers(k known, lists ...yamlfile.Ordered[yamlfile.Scalar]) []templated {
+	merged := []templated{}
+	for _, list := range lists {
+		for _, e := range list {
+			name := textproto.CanonicalMIMEHeaderKey(e.Key.Text)
+			if !isToken(e.Key.Text) {
+				c.Fail(e.Key.At, "not the name of a header", "")
+			}
+			if slices.Contains(language.Reserved, name) {
+				c.Fail(e.Key.At, fmt.Sprintf("the header %s cannot be set here", name), "")
+			}
+			merged = slices.DeleteFunc(merged, func(t templated) bool { return t.Name == name })
+			if !e.Value.Null {
+				value := c.checkedTemplate(e.Value, k)
+				if slices.ContainsFunc(value.Parts, func(p notation.Part) bool { return strings.ContainsFunc(p.Text, unsendable) }) {
+					c.Fail(e.Value.At, "a header holds no line break, and no other control character", "")
+				}
+				merged = append(merged, templated{name, value})
+			}
+		}
+	}
+	if !slices.ContainsFunc(merged, func(t templated) bool { return t.Name == "Accept" }) {
+		merged = append(merged, templated{"Accept", notation.Template{Parts: []notation.Part{{Text: "application/json"}}}})
+	}
+	return merged
+}
+
+// unsendable reports whether r is a character that no header may hold (RFC 9110,
+// 5.5).
+func unsendable(r rune) bool { return r != '\t' && unicode.IsControl(r) && r < 0x80 }
+
+// query merges the query of a stream: the nearer declaration wins, and one
+// with no value takes a default away.
+func (c *checker) query(k known, lists ...yamlfile.Ordered[yamlfile.Scalar]) []templated {
+	merged := []templated{}
+	for _, list := range lists {
+		for _, e := range list {
+			merged = slices.DeleteFunc(merged, func(t templated) bool { return t.Name == e.Key.Text })
+			if !e.Value.Null {
+				merged = append(merged, templated{e.Key.Text, c.checkedTemplate(e.Value, k)})
+			}
+		}
+	}
+	return merged
+}
+
+// isToken reports whether s can name a header (RFC 9110, section 5.1).
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
+	})
+}

@@ -1,0 +1,129 @@
+package language
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"collect/connectors/declarative/internal/notation"
+	"collect/internal/yamlfile"
+)
+
+// What is written in a form of its own: names, and blocks that may be a single
+// value instead.
+
+// names are what a connector, provider, stream, parameter, secret or binding
+// may be called: what is also an identifier in predicates and in SQL.
+var names = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
+
+// A name is what a thing of the file is called.
+type name struct{ yamlfile.Scalar }
+
+func (v *name) Read(d *yamlfile.Decoder, n ast.Node) {
+	v.Scalar.Read(d, n)
+	if v.Set {
+		CheckName(d, v.Scalar)
+	}
+}
+
+// CheckName notes a mistake if s cannot be a name.
+func CheckName(d *yamlfile.Decoder, s yamlfile.Scalar) {
+	if !names.MatchString(s.Text) {
+		d.Fail(s.At, fmt.Sprintf("`%s` cannot be a name", s.Text), "use a-z, 0-9 and _, and begin with a letter")
+	}
+}
+
+// Read takes "clamp: off" for what it says.
+func (c *clampSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		if c.Off.Value = n.Value == "off"; c.Off.Value {
+			return
+		}
+	case *ast.BoolNode:
+		if c.Off.Value = !n.Value; c.Off.Value {
+			return
+		}
+	}
+	d.Block(n, reflect.ValueOf(c).Elem())
+}
+
+// Read takes "auth: none" for what it says.
+func (a *AuthSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	if text, ok := n.(*ast.StringNode); ok && text.Value == "none" {
+		a.None.Value = true
+		return
+	}
+	d.Block(n, reflect.ValueOf(a).Elem())
+}
+
+// Read takes a path alone for the whole block.
+func (p *ProbeSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	if _, single := n.(ast.ScalarNode); single {
+		p.At = yamlfile.SpanOf(n.GetToken())
+		p.Get.Read(d, n)
+		return
+	}
+	d.Block(n, reflect.ValueOf(p).Elem())
+}
+
+// A recordsPath is the path of the records of a stream. Null is the body, as
+// where nothing stands, and undoes what the defaults say.
+type recordsPath struct{ notation.Path }
+
+func (p *recordsPath) Read(d *yamlfile.Decoder, n ast.Node) {
+	if n.Type() == ast.NullType {
+		p.Null = true
+		return
+	}
+	p.Path.Read(d, n)
+}
+
+// Read takes a path alone for the whole block.
+func (s *nextURLSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	if _, single := n.(ast.ScalarNode); single {
+		s.Path.Read(d, n)
+		return
+	}
+	d.Block(n, reflect.ValueOf(s).Elem())
+}
+
+// A keySpec is a path, or a list of paths for a composite key.
+type keySpec struct {
+	Paths []notation.Path
+}
+
+func (k *keySpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	k.Paths = nil
+	if list, ok := n.(*ast.SequenceNode); ok {
+		for _, item := range list.Values {
+			var p notation.Path
+			p.Read(d, item)
+			k.Paths = append(k.Paths, p)
+		}
+		if len(k.Paths) == 0 {
+			d.Fail(yamlfile.SpanOf(n.GetToken()), "a key needs at least one path", "")
+		}
+		return
+	}
+	var p notation.Path
+	if p.Read(d, n); p.Set {
+		k.Paths = []notation.Path{p}
+	}
+}
+
+func (h *headerSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	if _, single := n.(ast.ScalarNode); single {
+		h.Is.Read(d, n)
+		return
+	}
+	for _, pair := range d.Mapping(n, "a header test", "") {
+		if key := yamlfile.KeyOf(pair); key.Text == "when" {
+			h.When.Read(d, pair.Value)
+		} else {
+			d.Fail(key.At, "unknown key `"+key.Text+"`", "a header test has the key `when`")
+		}
+	}
+}

@@ -1,0 +1,266 @@
+// Package language is the language of connector files, block by block: its keys,
+// the words that may stand there, its schema, and how each block is read.
+package language
+
+import (
+	"collect/connectors/declarative/internal/notation"
+	"collect/internal/yamlfile"
+)
+
+// The language, block by block. The reader of these structs is strict: a key
+// that is not here is an error, and so is a value of another shape. The name
+// of a block, for messages, is the tag of its blank field; beside it is how the
+// block is written, for who wrote a single value in its place. What a key means
+// is said in its tags and nowhere else, for the schema and for the tables of
+// docs/connectors.md: about it, what holds without it as default, and for the
+// page alone more, or the form of a way of paging. What a person types stands in
+// single quotes.
+
+// A Document is a whole connector file.
+type Document struct {
+	_         struct{}                     `block:"a connector file"`
+	Connector name                         `yaml:"connector" default:"required" about:"the name to run it by"`
+	Params    yamlfile.Ordered[paramSpec]  `yaml:"params" default:"none" about:"what a user may or must give: '--param', or 'params' in collect.yaml" more:"; see below"`
+	Secrets   yamlfile.Ordered[secretSpec] `yaml:"secrets" default:"none" about:"where credentials come from; none is written into the file"`
+	Provider  ProviderSpec                 `yaml:"provider" default:"required" about:"the API: its address, its account and its pace"`
+	Defaults  defaultsSpec                 `yaml:"defaults" default:"none" about:"what all streams have that do not say otherwise" more:": 'query', 'headers', 'page', 'key', 'records', 'on'"`
+	Streams   yamlfile.Ordered[StreamSpec] `yaml:"streams" default:"required" about:"what can be collected: the kinds of records, by name"`
+}
+
+type paramSpec struct {
+	_        struct{}        `block:"a parameter" like:"org: {type: string, required: true}"`
+	Type     yamlfile.Scalar `yaml:"type" default:"'string'" about:"'string', 'int', 'number', 'bool', or 'date' (a date or an RFC 3339 time)"`
+	Required yamlfile.Flag   `yaml:"required" default:"'false'" about:"without a value, the connector cannot run"`
+	Default  yamlfile.Scalar `yaml:"default" default:"none" about:"its value if none is given"`
+	About    yamlfile.Scalar `yaml:"about" default:"none" about:"one line for people about the connector"`
+}
+
+type secretSpec struct {
+	_        struct{}        `block:"a secret" like:"token: {env: ACME_TOKEN}"`
+	Env      yamlfile.Scalar `yaml:"env" default:"required, one of three" about:"the environment variable that holds it"`
+	File     yamlfile.Scalar `yaml:"file" default:"required, one of three" about:"the file that holds it"`
+	Command  yamlfile.Scalar `yaml:"command" default:"required, one of three" about:"the command that prints it"`
+	Keyring  yamlfile.Scalar `yaml:"keyring" about:"not supported yet"`
+	Rotate   yamlfile.Flag   `yaml:"rotate" default:"'false'" about:"its provider replaces it when it is used, and the new one is written to its 'file'" more:"; see OAuth 2"`
+	Optional yamlfile.Flag   `yaml:"optional" default:"'false'" about:"without it, requests go out without a credential"`
+}
+
+type ProviderSpec struct {
+	_              struct{}                          `block:"a provider"`
+	Name           name                              `yaml:"name" default:"the connector's" about:"rate, budgets, breaker and freeze belong to a provider and account"`
+	BaseURL        notation.Template                 `yaml:"base_url" default:"required" about:"where the API is; may hold params, or be one" more:": 'https://api.acme.test/v1'"`
+	Origins        []notation.Template               `yaml:"origins" default:"none" about:"further origins that may see the credential" more:": '[https://uploads.acme.test]'"`
+	Auth           *AuthSpec                         `yaml:"auth" default:"'none'" about:"how requests are authenticated" more:": '{bearer: \"${secrets.token}\"}', '{basic: {user: …, password: …}}', '{api_key: {header: X-Key, value: …, prefix: \"Key \"}}' (or 'query:' instead of 'header:'), or '{oauth2: …}'; see OAuth 2. Beside it, 'probe: /me'; see Probe"`
+	Headers        yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" default:"'Accept: application/json'" about:"sent with every request, also to other origins; credentials cannot stand here"`
+	Ceiling        CeilingSpec                       `yaml:"ceiling" default:"none" about:"the most that is ever asked for; all its windows hold at once" more:": '{per_second: 2.5, per_minute: 100, per_hour: 5000, per_day: 100000}'"`
+	StartPerSecond yamlfile.Number                   `yaml:"start_per_second" default:"the client's" about:"the pace of the first run, in requests a second"`
+	Pace           yamlfile.Scalar                   `yaml:"pace" default:"'on'" about:"'off' for a server that you own"`
+	PaceSpec
+	On403    yamlfile.Scalar `yaml:"on_403" default:"'freeze'" about:"a 403 that nothing explains: 'freeze' all calls, 'hold' them until an operator releases, or make it a 'gap'"`
+	Throttle []RuleSpec      `yaml:"throttle" default:"none" about:"rules for what means \"slow down\" here" more:"; see Rules"`
+	Limits   limitsSpec      `yaml:"limits" default:"those below" about:"what one response may cost"`
+}
+
+// A PaceSpec is what collect.yaml may say of a provider, too, in the same words.
+type PaceSpec struct {
+	Law         yamlfile.Scalar `yaml:"law" default:"'plateau'" about:"how the pace is learned: 'plateau', 'aimd', or 'interval-step'" more:"; see [pacing-score.md](pacing-score.md)"`
+	Concurrency concurrencySpec `yaml:"concurrency" default:"as many as the pace needs, at most 8" about:"requests in flight at once" more:": '{max: 8, law: aimd}'; see Pace"`
+	Clamp       clampSpec       `yaml:"clamp" default:"on" about:"'off', or how far the ceiling gives way while too much is refused" more:": '{burn: 5%, least: 50%, step: 10%, cooldown: 60s}'; see Pace"`
+	Quota       quotaSpec       `yaml:"quota" default:"none" about:"a share of each long limit that is left for people" more:": '{reserve: 20%}'; see Pace"`
+}
+
+type AuthSpec struct {
+	_      struct{}          `block:"auth" like:"auth: {bearer: '${secrets.token}'}"`
+	At     yamlfile.Span     // where it stands
+	None   yamlfile.Flag     `yaml:"none" about:"true: no authentication"` // also written auth: none
+	Bearer notation.Template `yaml:"bearer" about:"the token after \"Authorization: Bearer\""`
+	Basic  *basicSpec        `yaml:"basic" about:"user and password"`
+	APIKey *apiKeySpec       `yaml:"api_key" about:"a key in a header or in the query"`
+	OAuth2 *Oauth2Spec       `yaml:"oauth2" about:"access tokens that are got when they are needed, and renewed"`
+	Probe  *ProbeSpec        `yaml:"probe" about:"what only the right account may ask for: it is asked once a run, before the first page"`
+}
+
+// A ProbeSpec is also written as its path alone.
+type ProbeSpec struct {
+	_    struct{}          `block:"a probe" like:"probe: /me, or probe: {get: /me, when: 'body.id != nil'}"`
+	At   yamlfile.Span     // where it stands
+	Get  notation.Template `yaml:"get" default:"required" about:"the path below 'base_url'; may hold params"`
+	When yamlfile.Scalar   `yaml:"when" default:"any page" about:"a predicate on the answer, with the names of a rule's 'body'"`
+}
+
+type basicSpec struct {
+	_        struct{}          `block:"basic authentication"`
+	User     notation.Template `yaml:"user" about:"the user, often a secret"`
+	Password notation.Template `yaml:"password" about:"the password, a secret"`
+}
+
+type apiKeySpec struct {
+	_      struct{}          `block:"an API key"`
+	At     yamlfile.Span     // where it stands
+	Header yamlfile.Scalar   `yaml:"header" about:"the header that carries the key"`
+	Query  yamlfile.Scalar   `yaml:"query" about:"the parameter that carries the key"`
+	Value  notation.Template `yaml:"value" about:"the key, a secret"`
+	Prefix yamlfile.Scalar   `yaml:"prefix" about:"what stands before the key"`
+}
+
+type Oauth2Spec struct {
+	_            struct{}                            `block:"oauth2"`
+	At           yamlfile.Span                       // where it stands
+	TokenURL     notation.Template                   `yaml:"token_url" default:"required" about:"where tokens are granted; it may be another host than the API's, and hold params"`
+	ClientID     notation.Template                   `yaml:"client_id" default:"required" about:"the id of the client: text, a param or a secret"`
+	ClientSecret notation.Template                   `yaml:"client_secret" default:"none" about:"a secret. A public client has none, and then needs a 'refresh_token'"`
+	RefreshToken notation.Template                   `yaml:"refresh_token" default:"none" about:"a secret, as it is. Without it the client asks for itself (the grant 'client_credentials')"`
+	ClientAuth   yamlfile.Scalar                     `yaml:"client_auth" default:"'basic'" about:"'basic' sends id and secret by HTTP Basic, 'body' as fields"`
+	Scope        notation.Template                   `yaml:"scope" default:"none" about:"what to ask for, with spaces between"`
+	Fields       yamlfile.Ordered[notation.Template] `yaml:"fields" default:"none" about:"further fields of the request for a token" more:", such as '{audience: https://api.books.test}'"`
+}
+
+type CeilingSpec struct {
+	_         struct{}        `block:"a ceiling" like:"ceiling: {per_second: 4}"`
+	PerSecond yamlfile.Number `yaml:"per_second" about:"requests in any second; may be less than one"`
+	PerMinute yamlfile.Count  `yaml:"per_minute" about:"requests in any minute"`
+	PerHour   yamlfile.Count  `yaml:"per_hour" about:"requests in any hour"`
+	PerDay    yamlfile.Count  `yaml:"per_day" about:"requests in any 24 hours"`
+}
+
+type concurrencySpec struct {
+	_   struct{}        `block:"a concurrency" like:"concurrency: {max: 4}"`
+	At  yamlfile.Span   // where it stands
+	Max yamlfile.Count  `yaml:"max" default:"required" about:"the most requests in flight at once, up to 64"`
+	Law yamlfile.Scalar `yaml:"law" default:"'aimd'" about:"how the bound moves below 'max': 'aimd', 'mimd', 'gradient' or 'fixed'"`
+}
+
+type clampSpec struct {
+	_        struct{}          `block:"a clamp" like:"clamp: {least: 60%}, or clamp: off; without it, it is on"`
+	Off      yamlfile.Flag     // written clamp: off
+	Burn     yamlfile.Percent  `yaml:"burn" default:"'5%'" about:"the ceiling is lowered while more than this share of requests is refused anew"`
+	Least    yamlfile.Percent  `yaml:"least" default:"'50%'" about:"it is never lowered below this share of itself"`
+	Step     yamlfile.Percent  `yaml:"step" default:"'10%'" about:"by how much it moves at once"`
+	Cooldown yamlfile.Duration `yaml:"cooldown" default:"'60s'" about:"the least time between two moves"`
+}
+
+type quotaSpec struct {
+	_       struct{}         `block:"a quota" like:"quota: {reserve: 20%}"`
+	Reserve yamlfile.Percent `yaml:"reserve" about:"when no more than this share of a limit is left, requests wait"`
+}
+
+type limitsSpec struct {
+	_                struct{}          `block:"limits" like:"limits: {body: 8MiB}"`
+	RequestTimeout   yamlfile.Duration `yaml:"request_timeout" default:"'60s'" about:"for a whole answer, body included"`
+	HeaderTimeout    yamlfile.Duration `yaml:"header_timeout" default:"'30s'" about:"to the first byte of an answer"`
+	Body             yamlfile.Size     `yaml:"body" default:"'64MiB'" about:"the largest body, inflated; an element of a page counts as 256 bytes at least"`
+	Record           yamlfile.Size     `yaml:"record" default:"'8MiB'" about:"the largest record; of a larger one quarantine keeps the length, the SHA-256 and the first 64 KiB"`
+	Headers          yamlfile.Size     `yaml:"headers" default:"'1MiB'" about:"the largest header of an answer"`
+	Cursor           yamlfile.Size     `yaml:"cursor" default:"'16KiB'" about:"the longest cursor"`
+	PagesWithoutNew  yamlfile.Count    `yaml:"pages_without_new_record" default:"'3'" about:"after this many pages in a row without a new record a walk ends"`
+	Attempts         yamlfile.Count    `yaml:"attempts" default:"'5'" about:"how often one request is sent at most"`
+	LongestRetryWait yamlfile.Duration `yaml:"longest_retry_after" default:"'5m'" about:"a longer wait that the provider asks for, or for a ceiling that is used up, ends the run"`
+}
+
+type defaultsSpec struct {
+	_       struct{}                          `block:"defaults"`
+	Query   yamlfile.Ordered[yamlfile.Scalar] `yaml:"query" about:"parameters of every request"`
+	Headers yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" about:"headers of every request"`
+	Page    *pageSpec                         `yaml:"page" about:"how lists are cut into pages"`
+	Key     keySpec                           `yaml:"key" about:"the path of the value that is unique to a record"`
+	Records notation.Path                     `yaml:"records" default:"the body" about:"the path of the array of records"`
+	On      []RuleSpec                        `yaml:"on" about:"rules for what a response means"`
+}
+
+type StreamSpec struct {
+	_       struct{}                          `block:"a stream"`
+	Get     notation.Template                 `yaml:"get" default:"required" about:"the path below 'base_url', or a whole URL"`
+	Records recordsPath                       `yaml:"records" default:"the body" about:"the path of the array of records. With 'role: detail' it may be one object" more:". 'null' is the body, where 'defaults' names a path"`
+	Key     keySpec                           `yaml:"key" default:"required" about:"the path of the value that is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
+	Query   yamlfile.Ordered[yamlfile.Scalar] `yaml:"query" default:"none" about:"parameters: '{state: all}'; a value of 'null' takes a default away"`
+	Headers yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" default:"none" about:"sent with every request of the stream, as in 'provider'"`
+	Since   *SinceSpec                        `yaml:"since" default:"none" about:"how to ask for changes only"`
+	Page    *pageSpec                         `yaml:"page" default:"required for a list" about:"how the list is cut into pages"`
+	Total   notation.Path                     `yaml:"total" default:"found" about:"the path of how many records the list has, or 'ignore'" more:"; see What shows that nothing is missing"`
+	Each    yamlfile.Ordered[yamlfile.Scalar] `yaml:"each" default:"none" about:"one walk for each record of another stream: names, and the fields of the parent they are bound to"`
+	Role    yamlfile.Scalar                   `yaml:"role" default:"'list'" about:"'list', or 'detail': a failure costs one detail, never the stream"`
+	Route   name                              `yaml:"route" default:"the route of all" about:"the name of what the provider counts this stream under" more:": 'search'"`
+	Weight  yamlfile.Number                   `yaml:"weight" default:"'1'" about:"how many requests one of this stream counts as, up to 1000. A ceiling counts it rounded up"`
+	On      []RuleSpec                        `yaml:"on" default:"none" about:"rules for what a response means" more:"; see Rules"`
+}
+
+type SinceSpec struct {
+	_        struct{}          `block:"since" like:"since: {field: updated_at, param: since, order: asc}"`
+	At       yamlfile.Span     // where it stands
+	Field    notation.Path     `yaml:"field" default:"required" about:"the path in a record of when it changed: a time, a number, or text that sorts"`
+	Param    yamlfile.Scalar   `yaml:"param" default:"none" about:"the parameter that takes the mark; or use '${since}' in 'query'"`
+	Start    notation.Template `yaml:"start" default:"everything" about:"the mark of the first walk" more:": '\"${params.start}\"'"`
+	Order    yamlfile.Scalar   `yaml:"order" default:"'none'" about:"'asc' if the list is sorted by 'field', oldest first"` // none (the default) or asc
+	Lookback yamlfile.Duration `yaml:"lookback" default:"none" about:"ask from that much earlier, once a walk; required with 'order: none'. Numbers are seconds, above 1e11 milliseconds"`
+	Format   yamlfile.Scalar   `yaml:"format" default:"as received" about:"send the mark as 'rfc3339', 'date', 'unix' (seconds) or 'unix_ms'"`
+}
+
+// A pageSpec has exactly one of its fields.
+type pageSpec struct {
+	_          struct{}        `block:"page" like:"page: {link_header: next}, or page: {none: true}"`
+	At         yamlfile.Span   // where it stands
+	None       yamlfile.Flag   `yaml:"none" form:"{none: true}" about:"there is one page only"`
+	LinkHeader yamlfile.Scalar `yaml:"link_header" form:"{link_header: next}" about:"the 'Link' header with that relation"`
+	NextURL    *nextURLSpec    `yaml:"next_url" form:"{next_url: links.next}" about:"the URL at a path of the body" more:"; in full, '{next_url: {path: links.next, optional: true}}'"`
+	Cursor     *cursorSpec     `yaml:"cursor" form:"{cursor: {from: meta.next, param: cursor}}" about:"the token at 'from', sent as 'param'; with 'more: path', only while that is true" more:"; with 'optional: true', see below"`
+	Number     *numberSpec     `yaml:"number" form:"{number: {param: page, start: 1, size_param: per_page, size: 100}}" about:"counted from 'start' (default 1); with 'total_pages: path', up to that"`
+	Offset     *offsetSpec     `yaml:"offset" form:"{offset: {param: offset, limit_param: limit, limit: 100}}" about:"counted in records, from 0; with 'total: path', up to that"`
+	LastID     *lastIDSpec     `yaml:"last_id" form:"{last_id: {param: starting_after, field: id}}" about:"after the last record; with 'more: path', while that is true, else until a page is empty"`
+}
+
+type nextURLSpec struct {
+	_        struct{}      `block:"page: next_url"`
+	Path     notation.Path `yaml:"path" about:"the path of the URL in the body"` // also written next_url: path
+	Optional yamlfile.Flag `yaml:"optional" about:"true: the last page may have nothing at the path"`
+}
+
+type cursorSpec struct {
+	_        struct{}        `block:"page: cursor" like:"cursor: {from: next_cursor, param: cursor}"`
+	From     notation.Path   `yaml:"from" about:"the path of the token in the body"`
+	Param    yamlfile.Scalar `yaml:"param" about:"the parameter that takes it"`
+	More     notation.Path   `yaml:"more" about:"the path of a value that is true while there is more"`
+	Optional yamlfile.Flag   `yaml:"optional" about:"true: the last page may have nothing at the path"`
+}
+
+type numberSpec struct {
+	_          struct{}         `block:"page: number" like:"number: {param: page}"`
+	Param      yamlfile.Scalar  `yaml:"param" about:"the parameter that takes the number"`
+	Start      yamlfile.Natural `yaml:"start" default:"'1'" about:"the number of the first page"`
+	SizeParam  yamlfile.Scalar  `yaml:"size_param" about:"the parameter that takes the size"`
+	Size       yamlfile.Count   `yaml:"size" about:"records on a page"`
+	TotalPages notation.Path    `yaml:"total_pages" about:"the path of how many pages there are"`
+	LastPage   yamlfile.Scalar  `yaml:"last_page" default:"learned" about:"'short' if a page that is shorter than 'size' is the last one"`
+}
+
+type offsetSpec struct {
+	_          struct{}        `block:"page: offset" like:"offset: {param: offset, limit_param: limit, limit: 100}"`
+	Param      yamlfile.Scalar `yaml:"param" about:"the parameter that takes the offset"`
+	LimitParam yamlfile.Scalar `yaml:"limit_param" about:"the parameter that takes the limit"`
+	Limit      yamlfile.Count  `yaml:"limit" about:"records on a page"`
+	Total      notation.Path   `yaml:"total" about:"the path of how many records there are"`
+	LastPage   yamlfile.Scalar `yaml:"last_page" default:"learned" about:"'short' if a page that is shorter than 'limit' is the last one"`
+	Apart      yamlfile.Flag   `yaml:"apart" default:"'false'" about:"true: do not begin a page with the last record of the page before"`
+}
+
+type lastIDSpec struct {
+	_     struct{}        `block:"page: last_id" like:"last_id: {param: after, field: id}"`
+	Param yamlfile.Scalar `yaml:"param" about:"the parameter that takes the last id"`
+	Field notation.Path   `yaml:"field" about:"the path of the id in a record"`
+	More  notation.Path   `yaml:"more" about:"the path of a value that is true while there is more"`
+}
+
+type RuleSpec struct {
+	_       struct{}                     `block:"a rule" like:"{status: [404], verdict: gone}"`
+	At      yamlfile.Span                // where it stands
+	Status  []yamlfile.Count             `yaml:"status" about:"a list of statuses, any of which matches"`
+	Header  yamlfile.Ordered[headerSpec] `yaml:"header" about:"tests of headers, all of which hold" more:": '{X-Left: \"0\"}' is equal to; '{X-Left: {when: int(value) < 10}}' is a predicate on 'value' and 'status'"`
+	Body    yamlfile.Scalar              `yaml:"body" about:"a predicate on 'body', 'text', 'header' and 'status'" more:": the decoded JSON, the body as it came, a map with names in lower case, and the number"`
+	Verdict yamlfile.Scalar              `yaml:"verdict" about:"in 'on' only: 'ok' (an error status is an empty page), 'retry', 'throttle', 'gap', 'gone', 'stop', 'fail'"` // in on; a throttle rule has none
+}
+
+// A headerSpec tests one header: equal to a text, or a predicate on it.
+type headerSpec struct {
+	_    struct{}        `block:"a header test"`
+	When yamlfile.Scalar `yaml:"when" about:"a predicate on 'value', the text of the header, and 'status'"`
+	Is   yamlfile.Scalar // written as a single value instead of a block
+}

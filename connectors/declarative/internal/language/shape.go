@@ -1,0 +1,326 @@
+package language
+
+import (
+	"reflect"
+	"strings"
+	"unicode"
+
+	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/since"
+	"collect/internal/yamlfile"
+)
+
+// What the blocks of the language ask for beyond the types of their fields.
+// The checker asks for the same with a message for each; the tests hold the
+// two together.
+
+func (*Document) Refine(k yamlfile.Keywords) {
+	k.Need("connector", "provider", "streams")
+	for _, named := range []string{"params", "secrets", "streams"} {
+		k.Property(named)["propertyNames"] = yamlfile.Keywords{"pattern": names.String()}
+	}
+	k.Property("streams")["minProperties"] = 1
+	k.Property("streams")["type"] = "object"
+
+	// A stream has a key, and a list pages, or the defaults have.
+	key := yamlfile.Keywords{"required": []string{"key"}}
+	page := yamlfile.Given("page")
+	detail := yamlfile.Keywords{"required": []string{"role"}, "properties": yamlfile.Keywords{"role": yamlfile.Keywords{"const": "detail"}}}
+	k.And(yamlfile.AnyOf(yamlfile.In("defaults", key), yamlfile.InEach("streams", key)))
+	k.And(yamlfile.AnyOf(yamlfile.In("defaults", page), yamlfile.InEach("streams", yamlfile.AnyOf(page, detail))))
+}
+
+func (*paramSpec) Refine(k yamlfile.Keywords) {
+	k.Set("type", yamlfile.OneOf(ParamTypes[:]...))
+}
+
+func (*secretSpec) Refine(k yamlfile.Keywords) {
+	delete(k["properties"].(map[string]any), "keyring") // a key only for the sake of its message
+	k["type"] = "object"
+	k["oneOf"] = []yamlfile.Keywords{yamlfile.Given("env"), yamlfile.Given("file"), yamlfile.Given("command")}
+	k.And(yamlfile.Not(yamlfile.With("env", yamlfile.Keywords{"type": "string", "pattern": `^\$`})))
+	k.And(yamlfile.AnyOf(yamlfile.Not(yamlfile.With("rotate", yamlfile.OneOf("true"))), yamlfile.Given("file")))
+}
+
+func (*ProviderSpec) Refine(k yamlfile.Keywords) {
+	k.Need("base_url")
+	k.Set("base_url", address())
+	k.Property("origins")["items"] = address()
+	k.Set("headers", headerFields(k.Property("headers")))
+	k.Set("start_per_second", yamlfile.NumberFrom(1/Slowest.Seconds()))
+	k.Set("pace", yamlfile.OneOf(Paces[:]...))
+	k.Set("law", yamlfile.OneOf(laws[:]...))
+	k.Set("on_403", yamlfile.OneOf(Forbidden[:]...))
+	k.And(yamlfile.Not(yamlfile.Keywords{"required": []string{"law", "pace"}, "properties": yamlfile.Keywords{"pace": yamlfile.OneOf("off", "false")}}))
+	rule := k.Property("throttle")["items"].(yamlfile.Keywords)
+	k.Property("throttle")["items"] = yamlfile.Keywords{"allOf": []yamlfile.Keywords{rule, yamlfile.Not(yamlfile.Keywords{"required": []string{"verdict"}})}}
+}
+
+// A credential is never written into a connector file.
+func (*AuthSpec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	k.Set("bearer", fromSecret())
+	k.And(yamlfile.AnyOf(
+		yamlfile.Keywords{"required": []string{"none"}, "properties": yamlfile.Keywords{"none": yamlfile.OneOf("true")}},
+		yamlfile.Keywords{"oneOf": []yamlfile.Keywords{yamlfile.Given("bearer"), yamlfile.Given("basic"), yamlfile.Given("api_key"), yamlfile.Given("oauth2")}},
+	))
+}
+
+func (*ProbeSpec) Refine(k yamlfile.Keywords) {
+	k.Need("get")
+	k.Set("get", belowBase())
+	k.Set("when", predicateText())
+}
+
+func (*basicSpec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	k.And(yamlfile.AnyOf(yamlfile.With("user", fromSecret()), yamlfile.With("password", fromSecret())))
+}
+
+func (*apiKeySpec) Refine(k yamlfile.Keywords) {
+	k.Need("value")
+	k.Set("value", fromSecret())
+	k.Set("header", yamlfile.Keywords{"type": yamlfile.Single(), "pattern": headerName})
+	k["oneOf"] = []yamlfile.Keywords{yamlfile.Given("header"), yamlfile.Given("query")}
+}
+
+func (*Oauth2Spec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	k.Need("token_url", "client_id")
+	k.Set("token_url", address())
+	k.Set("client_id", yamlfile.NonEmpty(k.Property("client_id")))
+	k.Set("refresh_token", yamlfile.Keywords{"type": "string", "pattern": `^\$\{\s*secrets\.[^}]*\}$`})
+	k.Set("client_secret", fromSecret())
+	k.Set("client_auth", yamlfile.OneOf(ClientAuths[:]...))
+	k.Set("scope", plain())
+	further := fields(k.Property("fields"))
+	further["propertyNames"] = yamlfile.Keywords{"allOf": []any{further["propertyNames"], yamlfile.Not(yamlfile.OneOf(OwnFields[:]...))}}
+	k.Set("fields", further)
+	k["anyOf"] = []yamlfile.Keywords{yamlfile.Given("client_secret"), yamlfile.Given("refresh_token")}
+}
+
+func (*CeilingSpec) Refine(k yamlfile.Keywords) {
+	k.Set("per_second", yamlfile.NumberFrom(1/Slowest.Seconds()))
+}
+
+func (*concurrencySpec) Refine(k yamlfile.Keywords) {
+	k.Set("max", yamlfile.Whole(1, mostInFlight))
+	k.Set("law", yamlfile.OneOf(flightLaws[:]...))
+	k["dependencies"] = yamlfile.Keywords{"law": []string{"max"}}
+}
+
+func (*clampSpec) Refine(k yamlfile.Keywords) {
+	k.Set("step", yamlfile.Text(`^\+?0*[1-9][0-9]?(\.[0-9]*)?\s*%$`)) // 1% at least
+}
+
+func (*defaultsSpec) Refine(k yamlfile.Keywords) {
+	k.Set("query", fields(k.Property("query")))
+	k.Set("headers", headerFields(k.Property("headers")))
+	k.Set("on", verdictRules(k.Property("on")))
+}
+
+func (*StreamSpec) Refine(k yamlfile.Keywords) {
+	k.Need("get")
+	k.Set("get", yamlfile.NonEmpty(plain()))
+	k.Set("query", fields(k.Property("query")))
+	k.Set("headers", headerFields(k.Property("headers")))
+	k.Set("role", yamlfile.OneOf(Roles[:]...))
+	k.Set("weight", yamlfile.AnyOf(
+		yamlfile.Keywords{"type": "number", "exclusiveMinimum": 0, "maximum": Heaviest},
+		yamlfile.Text(`^\+?0*[0-9]{1,4}(\.[0-9]*)?$`, `[1-9]`),
+	))
+	k.Set("on", verdictRules(k.Property("on")))
+	k.Set("each", bindings())
+	k.And(yamlfile.Keywords{
+		"if":   yamlfile.Keywords{"required": []string{"role"}, "properties": yamlfile.Keywords{"role": yamlfile.Keywords{"const": "detail"}}},
+		"then": yamlfile.With("each", yamlfile.Keywords{"type": "object", "minProperties": 1}),
+	})
+}
+
+func (*SinceSpec) Refine(k yamlfile.Keywords) {
+	k.Need("field")
+	k.Set("param", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
+	k.Set("start", plain())
+	k.Set("order", yamlfile.OneOf(Orders[:]...))
+	k.Set("format", yamlfile.OneOf(since.Formats[:]...))
+	k.And(yamlfile.AnyOf(yamlfile.With("order", yamlfile.Keywords{"const": "asc"}), yamlfile.Keywords{"required": []string{"lookback"}}))
+}
+
+func (*pageSpec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	ways := []yamlfile.Keywords{{"required": []string{"none"}, "properties": yamlfile.Keywords{"none": yamlfile.OneOf("true")}}}
+	for _, way := range []string{"link_header", "next_url", "cursor", "number", "offset", "last_id"} {
+		ways = append(ways, yamlfile.Given(way))
+	}
+	k["oneOf"] = ways
+	k.Set("link_header", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
+}
+
+func (*nextURLSpec) Refine(k yamlfile.Keywords) { k.Need("path") }
+
+func (*cursorSpec) Refine(k yamlfile.Keywords) {
+	k.Need("from", "param")
+	k.Set("param", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
+}
+
+func (*numberSpec) Refine(k yamlfile.Keywords) {
+	k.Need("param")
+	k.Set("param", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
+	k.Set("last_page", yamlfile.OneOf(LastPages[:]...))
+	k["dependencies"] = yamlfile.Keywords{"size_param": []string{"size"}}
+}
+
+func (*offsetSpec) Refine(k yamlfile.Keywords) {
+	k.Need("param")
+	k.Set("param", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
+	k.Set("last_page", yamlfile.OneOf(LastPages[:]...))
+	k["dependencies"] = yamlfile.Keywords{"limit_param": []string{"limit"}}
+}
+
+func (*lastIDSpec) Refine(k yamlfile.Keywords) {
+	k.Need("param", "field")
+	k.Set("param", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
+}
+
+func (*RuleSpec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	k.Property("status")["items"] = yamlfile.Whole(100, 599)
+	k.Set("body", predicateText())
+	words := make([]string, len(Verdicts))
+	for i, v := range Verdicts {
+		words[i] = string(v)
+	}
+	k.Set("verdict", yamlfile.OneOf(words...))
+	k.And(yamlfile.AnyOf(
+		yamlfile.With("status", yamlfile.Keywords{"minItems": 1}),
+		yamlfile.With("header", yamlfile.Keywords{"type": "object", "minProperties": 1}),
+		yamlfile.Keywords{"required": []string{"body"}},
+	))
+}
+
+func (*headerSpec) Refine(k yamlfile.Keywords) { k.Set("when", predicateText()) }
+
+// plain is a template that refers to no secret: those stand in auth only.
+func plain() yamlfile.Keywords {
+	return yamlfile.Keywords{"type": yamlfile.Single(), "allOf": []yamlfile.Keywords{
+		yamlfile.Not(notation.Unended()), yamlfile.Not(yamlfile.Keywords{"type": "string", "pattern": `\$\{\s*secrets\.`}),
+	}}
+}
+
+// fromSecret is a template that refers to a secret.
+func fromSecret() yamlfile.Keywords {
+	return yamlfile.Keywords{"type": "string", "pattern": `\$\{\s*secrets\.[^}]*\}`, "not": notation.Unended()}
+}
+
+// address is the address of a server, or a template of one.
+func address() yamlfile.Keywords {
+	web := `^` + folded("http") + `[Ss]?://`
+	return yamlfile.Keywords{"type": "string", "allOf": []yamlfile.Keywords{plain(), yamlfile.AnyOf(
+		yamlfile.Keywords{"pattern": web + `[^/?#@\s]+(/[^?#]*)?$`}, yamlfile.Keywords{"pattern": `\$\{\s*params\.`},
+	)}}
+}
+
+// belowBase is a path below the address of a server, or a template of one.
+func belowBase() yamlfile.Keywords {
+	whole := yamlfile.Keywords{"type": "string", "pattern": `^` + folded("http") + `[Ss]?://`}
+	return yamlfile.Keywords{"allOf": []yamlfile.Keywords{yamlfile.NonEmpty(plain()), yamlfile.Not(whole)}}
+}
+
+func predicateText() yamlfile.Keywords {
+	return yamlfile.Keywords{"type": []string{"string", "boolean"}}
+}
+
+// fields are parameters of a query: templates by their names.
+func fields(k yamlfile.Keywords) yamlfile.Keywords {
+	k["additionalProperties"] = plain()
+	return k
+}
+
+// headerName matches what isToken accepts.
+const headerName = `^[!#$%&'*+\-.^_` + "`" + `|~0-9A-Za-z]+$`
+
+// headerFields are headers: templates by their names, some of which are ours.
+func headerFields(k yamlfile.Keywords) yamlfile.Keywords {
+	ours := make([]string, len(Reserved))
+	for i, name := range Reserved {
+		ours[i] = folded(name)
+	}
+	k["additionalProperties"] = yamlfile.Keywords{"allOf": []yamlfile.Keywords{
+		plain(), yamlfile.Not(yamlfile.Keywords{"type": "string", "pattern": `[\x00-\x08\x0a-\x1f\x7f]`}), // see unsendable
+	}}
+	k["propertyNames"] = yamlfile.Keywords{"allOf": []yamlfile.Keywords{
+		{"pattern": headerName}, yamlfile.Not(yamlfile.Keywords{"pattern": `^(` + strings.Join(ours, "|") + `)$`}),
+	}}
+	return k
+}
+
+// verdictRules are rules of which each says its verdict.
+func verdictRules(k yamlfile.Keywords) yamlfile.Keywords {
+	k["items"] = yamlfile.Keywords{"allOf": []yamlfile.Keywords{k["items"].(yamlfile.Keywords), {"required": []string{"verdict"}}}}
+	return k
+}
+
+// bindings are what `each` holds: names for fields of a parent, and two keys
+// with a meaning of their own.
+func bindings() yamlfile.Keywords {
+	field := yamlfile.Text(`^` + notation.Step + `(\.` + notation.Step + `)+\\?$`)
+	return yamlfile.Keywords{
+		"type":                 []string{"object", "null"},
+		"properties":           yamlfile.Keywords{"when": predicateText()},
+		"additionalProperties": field,
+		"propertyNames":        yamlfile.Keywords{"pattern": names.String(), "not": yamlfile.Keywords{"enum": Unbindable}},
+		"anyOf": []yamlfile.Keywords{
+			{"maxProperties": 0},
+			{"not": yamlfile.Keywords{"propertyNames": yamlfile.Keywords{"enum": []string{"when", "changed"}}}},
+		},
+	}
+}
+
+// folded is a pattern for word in any mixture of cases: editors have no flag
+// for that.
+func folded(word string) string {
+	var b strings.Builder
+	for _, r := range word {
+		if upper, lower := unicode.ToUpper(r), unicode.ToLower(r); upper != lower {
+			b.WriteString("[" + string(upper) + string(lower) + "]")
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// What the leaves of the language read.
+
+func (*name) Shape(yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.Keywords{"type": []string{"string", "boolean"}, "pattern": names.String()} // true is a name, too
+}
+
+func (*recordsPath) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(s.Of(reflect.TypeFor[notation.Path]()), yamlfile.Keywords{"type": "null"})
+}
+
+func (k *keySpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	one := s.Of(reflect.TypeFor[notation.Path]())
+	return yamlfile.AnyOf(one, yamlfile.Keywords{"type": "array", "items": one, "minItems": 1})
+}
+
+func (c *clampSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(yamlfile.Keywords{"enum": []any{"off", false}}, s.Block(reflect.TypeFor[clampSpec]()))
+}
+
+func (a *AuthSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(yamlfile.Keywords{"const": "none"}, s.Block(reflect.TypeFor[AuthSpec]()))
+}
+
+func (n *nextURLSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(s.Of(reflect.TypeFor[notation.Path]()), s.Block(reflect.TypeFor[nextURLSpec]()))
+}
+
+func (p *ProbeSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(belowBase(), s.Block(reflect.TypeFor[ProbeSpec]()))
+}
+
+func (h *headerSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(yamlfile.Keywords{"type": yamlfile.Single()}, s.Block(reflect.TypeFor[headerSpec]()))
+}

@@ -1,0 +1,90 @@
+package paging
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"collect/connectors/declarative/internal/notation"
+)
+
+// ends returns nil if p is the last page of a walk, in which there is nothing to
+// go on with at the path of the next page, and otherwise why it may not be. A
+// null, "" or false at the path says that it is the last one. That nothing is
+// there may also mean that the path is wrong:
+//
+//   - What would lead on stands beside the path, under another name. MediaWiki
+//     names it after what it lists: {"continue": {"rvcontinue": "…"}}.
+//   - The first page of a walk looks full. For an API that ends without a word
+//     the file says that the path is optional; remedy is how.
+//
+// Once a walk is on a later page, the path led there.
+func (p *Page) ends(at notation.Path, optional bool, remedy string) error {
+	if !at.Absent(p.Body) {
+		return nil
+	}
+	holder, names := beside(at, p.Body)
+	full := p.First && isRound(len(p.Elements))
+	switch {
+	case len(names) > 0 && holder != "":
+		return BadPage("`%s` has no `%s`, but it has `%s`, which may lead to the next page: correct the path in `page`", holder, at.Steps[len(at.Steps)-1], strings.Join(names, "`, `"))
+	case len(names) > 0 && full: // a last page may have a name for another purpose, such as the next synchronization
+		return BadPage("the page has no `%s`, but it looks full (%d records) and has `%s`, which may lead to the next page: correct the path in `page`", at.Text, len(p.Elements), strings.Join(names, "`, `"))
+	case full && !optional:
+		return BadPage("the page has no `%s`, but it looks full (%d records); if this API leaves it out on the last page: %s", at.Text, len(p.Elements), remedy)
+	}
+	return nil
+}
+
+var (
+	leadingOn   = regexp.MustCompile(`(?i)next|continu`) // names of what leads to the next page
+	leadingAway = regexp.MustCompile(`(?i)sync|delta`)   // and of what leads to later changes: nextSyncToken of Google
+)
+
+// beside returns the path of the object in which doc has nothing at p, "" for
+// doc itself, and the names of that object's members that seem to lead to the
+// next page: those with such a name or, if the object is called so itself, all
+// that have a value.
+func beside(p notation.Path, doc []byte) (holder string, names []string) {
+	object, last := notation.Parse(doc), len(p.Steps)-1
+	for _, step := range p.Steps[:last] {
+		object = object.Get(gjson.Escape(step))
+	}
+	all := last > 0 && leadingOn.MatchString(p.Steps[last-1])
+	if !object.IsObject() {
+		return "", nil
+	}
+	object.ForEach(func(name, value gjson.Result) bool {
+		leads := all || leadingOn.MatchString(name.Str) && !leadingAway.MatchString(name.Str)
+		if leads && hasValue(value) {
+			said := "…"
+			if plainName.MatchString(name.Str) {
+				said = name.Str
+			}
+			names = append(names, said)
+		}
+		return len(names) < mostNames
+	})
+	return strings.Join(p.Steps[:last], "."), names
+}
+
+// hasValue reports whether a value says anything but that there is none.
+func hasValue(value gjson.Result) bool {
+	switch value.Type {
+	case gjson.Null, gjson.False:
+		return false
+	case gjson.Number:
+		return value.Num > 0
+	case gjson.String:
+		return value.Str != ""
+	}
+	return value.Raw != "{}" && value.Raw != "[]"
+}
+
+// isRound reports whether a page of n records can be a full one: a number of
+// tens or quarter hundreds, 15 (of Laravel), dozens for pages with columns, or a
+// power of two.
+func isRound(n int) bool {
+	return n > 0 && (n%10 == 0 || n%25 == 0 || n == 15 || n%12 == 0 || n >= 16 && n&(n-1) == 0)
+}

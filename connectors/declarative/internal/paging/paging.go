@@ -1,0 +1,467 @@
+// Package paging reads the pages of a list: where the next one is, and what each
+// says of the end and of the whole.
+//
+// A [Kind] is a way in which providers cut lists into pages. What a page says is
+// read from its bytes, its headers and the paths of the connector file alone. It
+// is accepted whole or refused with [BadPage].
+package paging
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"collect/collection"
+	"collect/connectors/declarative/internal/notation"
+)
+
+// A Kind is how a provider cuts a list into pages. The token of a page is
+// what the provider sent, byte for byte; it is "" for the first page.
+type Kind interface {
+	// Ask returns the query parameters of the page at token. A token that is
+	// the URL of the page has none: see [Linked].
+	Ask(token string) []Field
+
+	// Next returns the token of the page after p, which is at token; "" if p
+	// is the last one.
+	Next(p *Page, token string) (string, error)
+
+	// End says how it is known that p, which leads nowhere, is the last page.
+	End(p *Page) collection.End
+}
+
+// A Linked paging has tokens that are URLs.
+type Linked interface{ linked() }
+
+// A Bare paging needs no body: a response without one may lead on, too.
+type Bare interface{ bare() }
+
+// A Counted paging has tokens that we count, so that the server may be asked
+// for a page that does not exist.
+type Counted interface {
+	Kind
+
+	// Ahead returns the token that follows token if its page is full.
+	Ahead(token string) (string, error)
+
+	// Before returns the token that token then follows; false for the first.
+	Before(token string) (string, bool)
+
+	// Most returns how many records a page has at most; 0 if that is not known.
+	Most() int
+
+	// Seen returns how many records there are up to the end of a page of n
+	// records at token; ok is false if that is not known.
+	Seen(token string, n int) (records int, ok bool)
+}
+
+// An Overlapping paging may ask for records of the page before once more.
+type Overlapping interface {
+	// Overlap returns how many records of the page at token were on the page
+	// before it.
+	Overlap(token string) int
+}
+
+// A Field is a parameter of a query, not escaped.
+type Field struct{ Name, Value string }
+
+// OnePage is a list that is not cut into pages, or one detail.
+type OnePage struct{ Detail bool }
+
+func (OnePage) Ask(string) []Field       { return nil }
+func (OnePage) End(*Page) collection.End { return collection.EndOne }
+func (OnePage) bare()                    {}
+
+// Next refuses a list that says that there is more of it: a file that says
+// there is none, or a provider that began to cut, would cost all the rest.
+func (o OnePage) Next(p *Page, _ string) (string, error) {
+	if o.Detail {
+		return "", nil
+	}
+	if isPart(p.Header.Get("Content-Range")) {
+		return "", BadPage("the Content-Range header says that there is more than this page, but `page` says that the list is one page: say with `page` how to read the next one")
+	}
+	return "", nil
+}
+
+// isPart reports whether a Content-Range is of less than the whole, in any unit:
+// APIs use it for records as well, "items 0-24/112" (RFC 9110, section 14.4).
+func isPart(contentRange string) bool {
+	_, span, _ := strings.Cut(contentRange, " ")
+	span, total, _ := strings.Cut(span, "/")
+	from, to, _ := strings.Cut(span, "-")
+	first, err1 := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	whole, err3 := strconv.Atoi(total)
+	return errors.Join(err1, err2, err3) == nil && last-first+1 < whole // some count from 1
+}
+
+// ByHeader follows the Link header of that relation.
+type ByHeader struct{ Rel string }
+
+func (ByHeader) linked()                  {}
+func (ByHeader) Ask(string) []Field       { return nil }
+func (ByHeader) End(*Page) collection.End { return collection.EndMark }
+func (ByHeader) bare()                    {}
+func (b ByHeader) Next(p *Page, _ string) (string, error) {
+	links := p.Header.Values("Link")
+	target, ok := LinkTarget(links, b.Rel)
+	if !ok {
+		return "", BadPage("the Link header is cut off or malformed")
+	}
+	// Only on the first page: backwards, by prev, the last page has a next.
+	if next, _ := LinkTarget(links, "next"); target == "" && p.First && next != "" {
+		return "", BadPage("the Link header has rel=next and no rel=%s: correct `link_header`", b.Rel)
+	}
+	return target, nil
+}
+
+// ByURL follows the URL in the body.
+type ByURL struct {
+	At       notation.Path
+	Optional bool // the last page may have nothing at the path
+}
+
+func (ByURL) linked()                  {}
+func (ByURL) Ask(string) []Field       { return nil }
+func (ByURL) End(*Page) collection.End { return collection.EndMark }
+func (b ByURL) Next(p *Page, _ string) (string, error) {
+	token, err := tokenAt(b.At, p.Body)
+	if err == nil && token == "" {
+		err = p.ends(b.At, b.Optional, "next_url: {path: "+b.At.Text+", optional: true}")
+	}
+	return token, err
+}
+
+// ByCursor hands back the token in the body.
+type ByCursor struct {
+	From     notation.Path
+	Param    string
+	More     notation.Path
+	Optional bool // the last page may have nothing at from
+}
+
+func (b ByCursor) Ask(token string) []Field {
+	if token == "" {
+		return nil
+	}
+	return []Field{{b.Param, token}}
+}
+
+func (ByCursor) End(*Page) collection.End { return collection.EndMark }
+
+func (b ByCursor) Next(p *Page, _ string) (string, error) {
+	if more, err := moreAt(b.More, p.Body, true); err != nil || !more {
+		return "", err
+	}
+	token, err := tokenAt(b.From, p.Body)
+	switch {
+	case err != nil || token != "":
+	case b.More.Set:
+		err = BadPage("`%s` says that there is more, but there is no cursor at `%s`", b.More.Text, b.From.Text)
+	default:
+		err = p.ends(b.From, b.Optional, "optional: true")
+	}
+	return token, err
+}
+
+// tokenAt returns the token at a path: the text of a string or the digits of
+// a number. What is missing, null, false or empty means that there is none.
+func tokenAt(at notation.Path, body []byte) (string, error) {
+	if at.Twice(body) {
+		return "", BadPage("the page has `%s` twice", at.Text)
+	}
+	found := at.In(body)
+	switch found.Type {
+	case gjson.JSON, gjson.True:
+		return "", BadPage("the value at `%s` is neither text nor a number", at.Text)
+	case gjson.False:
+		return "", nil
+	}
+	text, ok := notation.TextOf(found)
+	if !ok && found.Type == gjson.String {
+		return "", BadPage("the value at `%s` is not valid text", at.Text)
+	}
+	return text, nil
+}
+
+// moreAt returns the answer to "is there more" at a path, or def where the
+// file does not name one.
+func moreAt(at notation.Path, body []byte, def bool) (bool, error) {
+	if !at.Set || body == nil {
+		return def && body != nil, nil
+	}
+	if at.Twice(body) {
+		return false, BadPage("the page has `%s` twice", at.Text)
+	}
+	switch at.In(body).Type {
+	case gjson.True:
+		return true, nil
+	case gjson.False:
+		return false, nil
+	}
+	return false, BadPage("the value at `%s` is neither true nor false", at.Text)
+}
+
+// ByLastID asks for what follows the last record.
+type ByLastID struct {
+	Param string
+	Field notation.Path
+	More  notation.Path
+}
+
+func (b ByLastID) Ask(token string) []Field {
+	if token == "" {
+		return nil
+	}
+	return []Field{{b.Param, token}}
+}
+
+func (b ByLastID) End(*Page) collection.End {
+	if b.More.Set {
+		return collection.EndMark
+	}
+	return collection.EndEmpty
+}
+
+func (b ByLastID) Next(p *Page, _ string) (string, error) {
+	if more, err := moreAt(b.More, p.Body, len(p.Elements) > 0); err != nil || !more {
+		return "", err
+	}
+	if len(p.Elements) == 0 {
+		if !b.More.Set {
+			return "", nil
+		}
+		return "", BadPage("`%s` says that there is more, but the page is empty", b.More.Text)
+	}
+	text, ok := "", false
+	if p.Last != nil {
+		text, ok = notation.TextOf(b.Field.In(p.Last))
+	}
+	if !ok || text == "" {
+		return "", BadPage("the last record has no text or number at `%s`, by which the next page is asked for", b.Field.Text)
+	}
+	return text, nil
+}
+
+// ByNumber counts pages.
+type ByNumber struct {
+	Param     string
+	Start     int
+	SizeParam string
+	Size      int // 0: not known
+	Total     notation.Path
+	Short     bool // a short page is the last one
+}
+
+func (b ByNumber) Ask(token string) []Field {
+	if token == "" {
+		token = strconv.Itoa(b.Start)
+	}
+	fields := []Field{{b.Param, token}}
+	if b.SizeParam != "" {
+		fields = append(fields, Field{b.SizeParam, strconv.Itoa(b.Size)})
+	}
+	return fields
+}
+
+func (b ByNumber) Next(p *Page, token string) (string, error) {
+	following, err := b.Ahead(token)
+	if err != nil {
+		return "", err
+	}
+	if !b.Total.Set {
+		if p.isLast(b.Size, b.Short) {
+			return "", nil
+		}
+		return following, nil
+	}
+	total, err := totalAt(b.Total, p.Body)
+	if err != nil {
+		return "", err
+	}
+	n, _ := strconv.Atoi(following)
+	if full := p.Had() >= max(b.Size, 1) && (b.Size > 0 || isRound(p.Had())); full && p.First && total == 1 {
+		return following, nil // it may be the number of this page
+	}
+	if seen := n - b.Start; seen < total || seen > total && len(p.Elements) > 0 {
+		return following, nil // a total that is less than what was seen is of something else
+	}
+	return "", nil
+}
+
+func (b ByNumber) Ahead(token string) (string, error) {
+	return count64(token, b.Start, 1)
+}
+
+func (b ByNumber) End(p *Page) collection.End { return endOf(p, b.Total.Set) }
+
+func (b ByNumber) Most() int { return b.Size }
+
+func (b ByNumber) Seen(token string, n int) (int, bool) {
+	number, err := count64(token, b.Start, 0)
+	at, _ := strconv.Atoi(number)
+	return (at-b.Start)*b.Size + n, err == nil && (b.Size > 0 || at == b.Start)
+}
+
+func (b ByNumber) Before(token string) (string, bool) { return countBack(token, b.Start, 1) }
+
+// ByOffset counts records. The next offset is where the page really ended:
+// a provider that grants fewer records than asked for must not cost any.
+type ByOffset struct {
+	Param      string
+	LimitParam string
+	Limit      int // 0: not known
+	Total      notation.Path
+	Short      bool // a short page is the last one
+	Apart      bool // a page does not begin with the last record of the page before
+}
+
+func (b ByOffset) Ask(token string) []Field {
+	if token == "" {
+		token = "0"
+	}
+	if n, err := strconv.Atoi(token); err == nil {
+		token = strconv.Itoa(n - b.Overlap(token))
+	}
+	fields := []Field{{b.Param, token}}
+	if b.LimitParam != "" {
+		fields = append(fields, Field{b.LimitParam, strconv.Itoa(b.Limit)})
+	}
+	return fields
+}
+
+func (b ByOffset) Next(p *Page, token string) (string, error) {
+	following, err := count64(token, 0, len(p.Elements))
+	if err != nil {
+		return "", err
+	}
+	if !b.Total.Set {
+		if p.isLast(b.Limit, b.Short) {
+			return "", nil
+		}
+		return following, nil
+	}
+	total, err := totalAt(b.Total, p.Body)
+	if err != nil {
+		return "", err
+	}
+	n, _ := strconv.Atoi(following)
+	switch empty := len(p.Elements) == 0; {
+	case n < total && empty:
+		return "", BadPage("`%s` says that there are more records, but the page is empty", b.Total.Text)
+	case n > total && !empty:
+		return following, nil // it is the total of something else
+	case n == total && p.First && !b.Short && !p.ShortIsLast:
+		return following, nil // it may be how many there are on this page
+	case n >= total:
+		return "", nil
+	}
+	return following, nil
+}
+
+func (b ByOffset) Ahead(token string) (string, error) {
+	if b.Limit == 0 {
+		return "", BadPage("the size of a page is not known")
+	}
+	return count64(token, 0, b.Limit-b.Overlap(token))
+}
+
+func (b ByOffset) Before(token string) (string, bool) {
+	before, ok := countBack(token, 0, b.Limit)
+	if n, _ := strconv.Atoi(before); ok && n > 0 {
+		return strconv.Itoa(n + b.Overlap(before)), true // a page that overlaps has one less that is new
+	}
+	return before, ok
+}
+
+func (b ByOffset) End(p *Page) collection.End { return endOf(p, b.Total.Set) }
+
+func (b ByOffset) Most() int { return b.Limit }
+
+func (b ByOffset) Seen(token string, n int) (int, bool) {
+	to, err := count64(token, 0, n)
+	records, _ := strconv.Atoi(to)
+	return records, err == nil
+}
+
+// Overlap is one for each page but the first: that it begins with the record
+// which the page before ended with shows, at no request more, that nothing in
+// front of it was deleted or moved in between.
+func (b ByOffset) Overlap(token string) int {
+	if b.Apart || b.Limit < 2 || token == "" || token == "0" {
+		return 0
+	}
+	return 1
+}
+
+// endOf returns the end of a list whose pages are counted.
+func endOf(p *Page, total bool) collection.End {
+	switch {
+	case total:
+		return collection.EndTotal
+	case len(p.Elements) == 0:
+		return collection.EndEmpty
+	}
+	return collection.EndShort
+}
+
+// countBack returns the decimal of token less step; false if step is none, or
+// that is before start.
+func countBack(token string, start, step int) (string, bool) {
+	n, err := strconv.Atoi(token)
+	return strconv.Itoa(n - step), err == nil && step > 0 && n-step >= start
+}
+
+// count64 returns the decimal of token, or of start if it is empty, plus step.
+func count64(token string, start, step int) (string, error) {
+	n := start
+	if token != "" {
+		var err error
+		if n, err = strconv.Atoi(token); err != nil || n < 0 || strings.HasPrefix(token, "+") {
+			return "", BadPage("the stored cursor is not the number of a page")
+		}
+	}
+	const most = 1 << 52 // a JSON number that every provider reads exactly
+	if n > most {
+		return "", BadPage("the number of the page is out of range")
+	}
+	return strconv.Itoa(n + step), nil
+}
+
+// totalAt returns the total at a path. A total that is missing is an error:
+// without it, whether something is missing cannot be known.
+func totalAt(at notation.Path, body []byte) (int, error) {
+	if at.Twice(body) {
+		return 0, BadPage("the page has `%s` twice", at.Text)
+	}
+	text, ok := notation.TextOf(at.In(body))
+	total, err := strconv.Atoi(text)
+	if !ok || err != nil || total < 0 {
+		return 0, BadPage("there is no whole number at `%s`, where `page` looks for the total", at.Text)
+	}
+	return total, nil
+}
+
+// TokensOf says what the tokens of a paging stand for. An offset counts records,
+// whatever the size of a page.
+func TokensOf(pg Kind) string {
+	switch pg := pg.(type) {
+	case ByHeader:
+		return "link_header " + pg.Rel
+	case ByURL:
+		return "next_url " + pg.At.Text
+	case ByCursor:
+		return "cursor " + pg.From.Text
+	case ByLastID:
+		return "last_id " + pg.Field.Text
+	case ByNumber:
+		return fmt.Sprintf("number from %d of %d", pg.Start, pg.Size)
+	case ByOffset:
+		return "offset"
+	}
+	return "none"
+}

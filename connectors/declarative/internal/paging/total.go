@@ -1,0 +1,113 @@
+package paging
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"collect/collection"
+	"collect/connectors/declarative/internal/notation"
+)
+
+// totals are headers that tell how many records a list has: those of
+// WordPress, of json-server and many others, of Kinto, and of Discourse and
+// others.
+var totals = []string{"X-WP-Total", "X-Total-Count", "Total-Records", "X-Total"}
+
+// members of a body that are named for the number of records of a list: of
+// GitHub and Redmine, of many that spell it otherwise, of SCIM (RFC 7644), of
+// PocketBase, of Spring, of OData 4 and of Hydra; and what holds them.
+var (
+	members  = []string{"total_count", "totalCount", "total_results", "totalResults", "totalItems", "totalElements", "@odata.count", "hydra:totalItems", "total", "count"}
+	wrappers = []string{"", "meta", "pagination", "paging", "page", "_meta"}
+)
+
+// TotalOf returns the total that p tells, which is looked for once.
+func TotalOf(p *Page, list Kind, declared notation.Path) collection.Told {
+	if p.total == nil {
+		told := findTotal(p, list, declared)
+		p.total = &told
+	}
+	return *p.total
+}
+
+// findTotal finds the total that p tells: where the file says, in a header, or in a
+// member of the body that other APIs tell it with. A number that is no more than
+// what stands on a page that is not the only one counts the page.
+func findTotal(p *Page, list Kind, declared notation.Path) (told collection.Told) {
+	if pg, ok := list.(ByNumber); ok && pg.Total.Set {
+		if n, err := totalAt(pg.Total, p.Body); err == nil {
+			return collection.Told{Total: int64(n), By: "`" + pg.Total.Text + "`", Pages: true}
+		}
+	}
+	if pg, ok := list.(ByOffset); ok && pg.Total.Set {
+		declared = pg.Total
+	}
+	if declared.Set {
+		if n, err := totalAt(declared, p.Body); err == nil && n > p.Had() {
+			told.Total, told.By = int64(n), "`"+declared.Text+"`"
+		}
+		return told
+	}
+	for _, name := range totals {
+		if n, err := strconv.ParseInt(p.Header.Get(name), 10, 64); err == nil && n >= 0 {
+			return collection.Told{Total: n, By: "the header " + name}
+		}
+	}
+	if _, whole, ok := strings.Cut(p.Header.Get("Content-Range"), "/"); ok {
+		if n, err := strconv.ParseInt(whole, 10, 64); err == nil && n >= 0 {
+			return collection.Told{Total: n, By: "the header Content-Range"}
+		}
+	}
+	if len(p.Body) == 0 || p.Body[0] != '{' {
+		return told
+	}
+	if told = member(p); told.Total <= int64(p.Had()) {
+		return collection.Told{}
+	}
+	return told
+}
+
+// member returns the first of members in the body of p, or in one of its
+// wrappers, that is a whole number.
+func member(p *Page) (told collection.Told) {
+	best := len(wrappers) * len(members)
+	look := func(wrapper int, key, value gjson.Result) {
+		i := slices.Index(members, key.Str)
+		if i < 0 || value.Type != gjson.Number || wrapper*len(members)+i >= best {
+			return
+		}
+		if n, err := strconv.ParseInt(value.Raw, 10, 64); err == nil && n >= 0 {
+			best = wrapper*len(members) + i
+			told = collection.Told{Total: n, By: "`" + strings.TrimPrefix(wrappers[wrapper]+"."+key.Str, ".") + "`"}
+		}
+	}
+	// One reading of the body, which holds the records, too.
+	notation.Parse(p.Body).ForEach(func(key, value gjson.Result) bool {
+		look(0, key, value)
+		if wrapper := slices.Index(wrappers, key.Str); wrapper > 0 && value.IsObject() {
+			value.ForEach(func(key, value gjson.Result) bool {
+				look(wrapper, key, value)
+				return true
+			})
+		}
+		return true
+	})
+	return told
+}
+
+// TellsAll reports whether p says, where the file does or in a member that other
+// APIs tell it with, that its records are all there are.
+func TellsAll(p *Page, declared notation.Path) bool {
+	told := member(p)
+	if declared.Set {
+		n, err := totalAt(declared, p.Body)
+		told = collection.Told{Total: int64(n), By: declared.Text}
+		if err != nil {
+			told.By = ""
+		}
+	}
+	return told.By != "" && told.Total == int64(p.Had())
+}

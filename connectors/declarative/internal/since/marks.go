@@ -1,0 +1,45 @@
+package since
+
+import (
+	"collect/collection"
+	"collect/connectors/declarative/internal/notation"
+)
+
+// Marks sums up the marks of a page.
+type Marks struct {
+	low, high, second string // the lowest, the highest, and the highest below that; "" if there is none
+	sorted            bool   // none is before the one in front of it
+	absent            bool   // there are records, and none has the field, not even as null
+	records           []collection.Record
+}
+
+// MarksOf sums up the marks of records, which are at field.
+func MarksOf(field notation.Path, records []collection.Record) Marks {
+	sum := Marks{sorted: true, absent: len(records) > 0, records: records}
+	var low, high, second, last mark
+	for _, r := range records {
+		sum.absent = sum.absent && field.Absent(r.Data)
+		text, ok := notation.TextOf(field.In(r.Data))
+		if !ok || text == "" || text == last.text {
+			continue
+		}
+		m := newMark(text)
+		switch {
+		case last.text == "":
+			low, high = m, m
+		case m.compare(high) > 0:
+			second, high = high, m
+		case m.compare(high) < 0 && (second.text == "" || m.compare(second) > 0):
+			second = m
+		}
+		if last.text != "" {
+			sum.sorted = sum.sorted && last.compare(m) <= 0
+			if m.compare(low) < 0 {
+				low = m
+			}
+		}
+		last = m
+	}
+	sum.low, sum.high, sum.second = low.text, high.text, second.text
+	return sum
+}

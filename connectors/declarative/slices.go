@@ -1,0 +1,281 @@
+package declarative
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"net/http"
+	"slices"
+
+	"collect/collection"
+	"collect/connectors/declarative/internal/compile"
+	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/since"
+)
+
+// Slices yields the pages of a place, as [connectors.Connector] says.
+func (c *connector) Slices(ctx context.Context, client *http.Client, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error] {
+	return func(yield func(collection.Slice, error) bool) {
+		w, err := c.walk(client, at)
+		if err != nil {
+			yield(collection.Slice{}, err)
+			return
+		}
+		ctx, from := collection.WithPlace(ctx, at), from // each range begins at from
+		for {
+			slice, err := w.slice(ctx, from)
+			w.st.Means.Note(&slice)
+			settle(w.st, &slice, w.began)
+			if err != nil {
+				yield(collection.Slice{}, err)
+				return
+			}
+			if !yield(slice, nil) || slice.Next.Done {
+				return
+			}
+			from = slice.Next
+		}
+	}
+}
+
+// Ahead returns cursors by number or offset. It returns none for a stream with
+// a high-water mark, whose cursors depend on the records before them.
+func (c *connector) Ahead(at collection.Place, from collection.Cursor, n int) []collection.Cursor {
+	pg := c.counted(at, from)
+	if pg == nil {
+		return nil
+	}
+	var cursors []collection.Cursor
+	for range n {
+		token, err := pg.Ahead(from.Token)
+		if err != nil {
+			break
+		}
+		from.Token, from.Meaning = token, c.spec.Stream(at.Stream).Means.String()
+		cursors = append(cursors, from)
+	}
+	return cursors
+}
+
+// Before returns the cursor a number or a page's offset less.
+func (c *connector) Before(at collection.Place, from collection.Cursor) (before collection.Cursor, ok bool) {
+	if pg := c.counted(at, from); pg != nil {
+		before = from
+		before.Token, ok = pg.Before(from.Token)
+	}
+	return before, ok
+}
+
+// counted returns the paging whose tokens at from we count; nil if we do not.
+func (c *connector) counted(at collection.Place, from collection.Cursor) paging.Counted {
+	st := c.spec.Stream(at.Stream)
+	if st == nil || st.Since != nil || from.Done {
+		return nil
+	}
+	pg, _ := st.Page.(paging.Counted)
+	return pg
+}
+
+// slice fetches the page at from and makes it a slice. A page is accepted
+// whole, with the cursor that follows it, or not at all: then it is owed.
+func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Slice, error) {
+	s := collection.Slice{Place: w.at, From: from}
+	if w.guard == nil {
+		w.guard = newGuard(w.c.limits)
+		w.guard.reset(from.Token)
+	}
+	f, err := since.FootingOf(from.High)
+	if err != nil {
+		return s, err
+	}
+	var win since.Window
+	if w.st.Since != nil {
+		if win, err = w.st.Since.Open(from, f, w.st.Since.Start.Expand(w.scope)); err != nil {
+			return s, err
+		}
+	}
+	w.scope.Since = win.Asked
+	p, err := w.fetch(ctx, from.Token)
+	if err != nil {
+		return s, err
+	}
+	if w.began.IsZero() {
+		w.began = p.Clock
+	}
+	p.First = from.Token == "" && win.Anchor == "" // an anchor is from a page before
+	w.cutOverlap(p, from.Token)
+	w.split(p, &s)
+	if warning := w.maybeCut(p); warning != nil {
+		p.Warnings = append(p.Warnings, *warning)
+	}
+	if err := w.keyless(p, &s); err != nil {
+		return s, w.discreet(err)
+	}
+	s.Warnings = p.Warnings
+	known := w.shortsAt(f)
+	token, err := w.next(p, from, known)
+	if err != nil {
+		return s, err
+	}
+	s.Told = w.told(p, win.Asked, from.Token, token)
+	if w.st.Role == collection.List && (token == "" || w.st.Since != nil) {
+		s.Else = f.Restart(w.st.Since, win, from, token == "")
+	}
+	known = w.noteShort(p, token, known)
+	if w.st.Since == nil {
+		f.Shorts = known
+		s.Next = collection.Cursor{Token: token, Since: from.Since, High: f.Text(), Version: from.Version, Done: token == ""}
+		return s, nil
+	}
+	marks := since.MarksOf(w.st.Since.Field, s.Records)
+	if warning := w.ignored(win, marks, from.Token); warning != nil {
+		s.Warnings = append(s.Warnings, *warning)
+	}
+	win.Shorts = known
+	if warning := w.unanswered(win, p, token); warning != nil {
+		s.Warnings = append(s.Warnings, *warning)
+	}
+	s.Next, err = w.st.Since.Advance(&win, from, marks, token, p.Clock)
+	if s.Told.Tie = win.Left != ""; !s.Told.Tie && !s.Next.Done {
+		s.Else = nil
+	}
+	if s.Next.Token == "" {
+		w.guard.reset("")
+	}
+	return s, err
+}
+
+// next returns the token of the page after p, which is at from.
+func (w *walk) next(p *paging.Page, from collection.Cursor, known paging.Shorts) (token string, err error) {
+	if _, headers := w.st.Page.(paging.Bare); (headers || p.Body != nil) && !p.Single {
+		p.ShortIsLast, p.Reached = known.Believed(), w.reached(p, from.Token)
+		if token, err = w.st.Page.Next(p, from.Token); err != nil {
+			return "", w.discreet(err)
+		}
+		if err := w.end(p, token); err != nil {
+			return "", err
+		}
+		if _, ok := w.st.Page.(paging.Linked); ok && token != "" {
+			if token, err = w.link(token, from.Token); err != nil {
+				return "", err
+			}
+		}
+	}
+	if w.c.secrets.in(token) {
+		return "", paging.BadPage("the cursor of the next page contains the credential, so it is not stored")
+	}
+	next, err := w.guard.check(p, w.st, from.Token, token)
+	return next, w.discreet(err)
+}
+
+// end refuses a page that is the last one, by what the file says, and shows that
+// it is not: by its Link to the next one, or by as many records as the query asks
+// for.
+func (w *walk) end(p *paging.Page, next string) error {
+	_, byHeader := w.st.Page.(paging.ByHeader)
+	_, one := w.st.Page.(paging.OnePage)
+	if next != "" || byHeader || p.Reached || w.st.Role == collection.Detail || len(p.Elements) == 0 && !one {
+		return nil
+	}
+	if one && !paging.TellsAll(p, w.st.Total) {
+		if name := w.asksFor(p.Had()); name != "" {
+			return paging.BadPage("%d records came, exactly as many as `%s` asks for, but `page` says that the list is one page: say with `page` how to read the next one", p.Had(), name)
+		}
+	}
+	if name := paging.SaysMore(p.Body, w.st.Records); name != "" {
+		return paging.BadPage("`%s` is true, so there is another page, but `page` in the connector file does not find it: correct `page`", name)
+	}
+	if link, _ := paging.LinkTarget(p.Header.Values("Link"), "next"); link != "" {
+		return paging.BadPage("the answer has a Link to the next page (rel=next), but `page` in the connector file does not find one: use page: {link_header: next}, or correct `page`")
+	}
+	return nil
+}
+
+// cutOverlap takes what the page at token repeats of the page before out of its
+// elements.
+func (w *walk) cutOverlap(p *paging.Page, token string) {
+	o, ok := w.st.Page.(paging.Overlapping)
+	if !ok {
+		return
+	}
+	if n := len(p.Elements); n > 0 {
+		p.LastName = w.nameOf(p.Elements[n-1])
+		p.Seam = w.nameOf(p.Elements[0])
+		over := min(n, o.Overlap(token))
+		p.Overlapped, p.Elements = p.Elements[:over], p.Elements[over:]
+	}
+}
+
+// split sorts the elements of p into records and what cannot be one.
+//
+// Where two on one page have the same key and other bytes, the one with the
+// later mark is the record, or else the last one. The other may be an older version of it; but if the key is not unique
+// to a record, it is another record, and must not be gone.
+func (w *walk) split(p *paging.Page, s *collection.Slice) {
+	s.Records = make([]collection.Record, 0, len(p.Elements))
+	had := make(map[string]int, len(p.Elements))
+	again := false
+	for _, data := range p.Elements {
+		reject := ""
+		key := ""
+		switch {
+		case data[0] != '{':
+			reject = notAnObject
+		case int64(len(data)) > w.c.limits.Record:
+			reject = tooLarge
+		case nestsDeeper(data, deepest):
+			reject = tooDeep
+		default:
+			key, reject = w.st.KeyOf(data, w.vars)
+		}
+		if data[0] == '{' {
+			p.Last = data
+		}
+		if reject != "" {
+			if reject == tooLarge || reject == notAnObject {
+				data = collection.Shortened(data)
+			}
+			s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: reject})
+			continue
+		}
+		r := collection.Record{Key: key, Data: data}
+		if w.st.Since != nil {
+			r.Mark = w.st.Since.MarkOf(data)
+		}
+		if at, ok := had[key]; ok {
+			same := bytes.Equal(s.Records[at].Data, data)
+			if !same && s.Records[at].Mark.After(r.Mark) {
+				s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: collection.KeyCollision})
+				continue
+			}
+			if !same {
+				s.Rejected = append(s.Rejected, collection.Rejected{Data: s.Records[at].Data, Reason: collection.KeyCollision})
+			}
+			s.Records[at].Data, again = nil, true
+		}
+		had[key] = len(s.Records)
+		s.Records = append(s.Records, r)
+	}
+	if again {
+		s.Records = slices.DeleteFunc(s.Records, func(r collection.Record) bool { return r.Data == nil })
+	}
+}
+
+// keyless refuses the first page of a list that has nothing stored yet if none of
+// its records has the key: then it is the file that names another one, and page
+// after page would go into quarantine.
+func (w *walk) keyless(p *paging.Page, s *collection.Slice) error {
+	if w.st.Role == collection.Detail || !p.First || s.From.Since != "" || len(s.Records) > 0 || len(s.Rejected) == 0 {
+		return nil
+	}
+	for _, part := range w.st.Key {
+		if part.Binding != "" {
+			continue
+		}
+		lacks := func(r collection.Rejected) bool { return r.Reason == compile.NoKey && part.Path.Absent(r.Data) }
+		if !slices.ContainsFunc(s.Rejected, func(r collection.Rejected) bool { return !lacks(r) }) {
+			return paging.BadPage("no record has `%s`, the key%s", part.Path.Text, paging.FieldNames(s.Rejected[0].Data))
+		}
+	}
+	return nil
+}

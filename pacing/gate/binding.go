@@ -1,0 +1,255 @@
+package gate
+
+import (
+	"time"
+
+	"collect/collection"
+	"collect/pacing/response"
+)
+
+// A Bound names one of the reasons why requests leave no faster. These names are
+// in states, events and JSON.
+type Bound string
+
+// All bounds there are.
+const (
+	FreezeOf    Bound = "freeze"     // the account was refused, or an operator stopped all calls
+	BreakerOf   Bound = "breaker"    // most of the latest requests failed, or an operator stopped all calls
+	HoldOf      Bound = "hold"       // the provider asked for silence
+	ReserveOf   Bound = "reserve"    // nothing is left of an announced quota, or only what is for people
+	CeilingOf   Bound = "ceiling"    // a window of the owner
+	ClampOf     Bound = "clamp"      // the strictest ceiling, lowered because too much was refused under it
+	Undeclared  Bound = "undeclared" // the bound of a provider without a ceiling, which rises with clean answers
+	Forbidden   Bound = "forbidden"  // the account was refused at a faster pace
+	Announced   Bound = "announced"  // the pace that answers tell
+	Learned     Bound = "learned"    // a faster pace was refused
+	Slow        Bound = "slow"       // answers came late at a faster pace
+	Rising      Bound = "rising"     // nothing yet: the start looks for the limit
+	Places      Bound = "places"     // the provider refused when more were in flight
+	InFlightMax Bound = "in_flight"  // the requests that may be in flight at once
+	Unused      Bound = "unused"     // the run asks for no more
+)
+
+// Bounds returns all bounds, those first that leave no choice.
+func Bounds() []Bound {
+	return []Bound{FreezeOf, BreakerOf, HoldOf, ReserveOf, CeilingOf, ClampOf, Undeclared, Forbidden, Announced, Learned, Slow, Rising,
+		Places, InFlightMax, Unused}
+}
+
+// A Constraint is a bound with its figures: a rate, a time before which nothing
+// leaves, or a number in flight.
+type Constraint struct {
+	Name      Bound
+	Route     string        // that it is of; "": it is of all requests
+	Window    time.Duration // of a ceiling
+	Count     int           // requests in the window, or in flight; 0: not known
+	Used      int           // of Count, now
+	PerSecond float64       // the highest pace under it; 0: it is no pace
+	Latency   time.Duration // of an answer, which makes a pace of what is in flight; 0: not known
+	Until     time.Time     // nothing leaves before; zero: something may, or a person must act
+	Since     time.Time     // when it was learned or decided; zero: not known
+	Again     time.Time     // when more is tried; zero: with the answers that come, or never
+	Blocks    bool          // nothing leaves now because of it
+	Binds     bool          // it is what limits the pace now
+
+	way int // the route that it is of, from 1; 0: it is of the account
+}
+
+// A picture is what the constraints of a gate are made from that is not in it:
+// of a gate at work, or of one that was saved.
+type picture struct {
+	rate     float64    // the pace in force
+	bound    float64    // the highest there can be; 0: not known
+	usage    *keptUsage // nil: nothing has left
+	recorded time.Time
+}
+
+// constraints returns what limits the pace at now, and which of it binds.
+func (g *Gate) constraints(s Status, p picture, now moment) []Constraint {
+	var all []Constraint
+	if s.Frozen {
+		all = append(all, Constraint{Name: FreezeOf, Until: s.FrozenUntil, Since: g.freeze.since, Blocks: g.freeze.blocks(now)})
+	}
+	if s.Breaker != Closed {
+		all = append(all, Constraint{Name: BreakerOf, Until: s.OpenUntil, Since: s.ForcedSince,
+			Blocks: s.Forced || g.breaker.until > now})
+	}
+	silence := func(name Bound, route string, way int, until moment) {
+		if until > now {
+			all = append(all, Constraint{Name: name, Route: route, Until: g.clock.when(until), Blocks: true, way: way})
+		}
+	}
+	silence(HoldOf, "", 0, g.hold)
+	silence(ReserveOf, "", 0, g.reserve)
+	for i := range g.windows {
+		all = append(all, g.windows[i].constraint(&g.clock, now))
+	}
+	if share := g.clamped(); share < 1 {
+		all = append(all, Constraint{Name: ClampOf, PerSecond: share * g.ceiling, Since: g.clock.when(g.clamp.since)})
+	}
+	if g.ceiling == 0 && p.bound > 0 {
+		all = append(all, Constraint{Name: Undeclared, PerSecond: p.bound})
+	}
+	for i, r := range g.routes {
+		name, way := r.label(), i+1
+		silence(HoldOf, name, way, r.hold)
+		silence(ReserveOf, name, way, r.reserve)
+		for _, c := range r.limits(&g.clock, p.recorded) {
+			if c.way = way; i > 0 {
+				c.Route = name
+			}
+			all = append(all, c)
+		}
+		if r.fresh(now) {
+			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.most, Since: g.clock.when(r.told), way: way})
+		}
+	}
+	all = append(all, g.used(p.usage)...)
+	if i := g.binding(all, p.usage, now); i >= 0 {
+		all[i].Binds = true
+	}
+	return all
+}
+
+// limits returns what the law of r knows of, when it was recorded at a time. What
+// bounds all routes is told apart.
+func (r *route) limits(clock *timeline, recorded time.Time) (all []Constraint) {
+	m := r.memory(clock)
+	if b, ok := m.BanBound(ago(&m, recorded, clock.now)); ok {
+		all = append(all, Constraint{Name: Forbidden, PerSecond: b.PerSecond, Since: clock.now.Add(-b.Age), Again: clock.now.Add(b.Rises())})
+	}
+	rate := m.PerSecond()
+	if rate == 0 && r.law != nil {
+		rate = r.law.Rate()
+	}
+	if name, ok := boundOf[m.By]; ok && rate > 0 {
+		c := Constraint{Name: name, PerSecond: rate, Since: m.HeardAt}
+		if name == Places {
+			c.Count, c.PerSecond = m.InFlight(), 0
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// used returns what the requests in flight, and the run itself, make of the pace.
+func (g *Gate) used(u *keptUsage) (all []Constraint) {
+	flying := Constraint{Name: InFlightMax}
+	if g.slots != nil {
+		flying.Count, flying.Used, flying.Blocks = g.slots.Limit(), g.slots.InFlight(), !g.slots.Room()
+	} else if u != nil {
+		flying.Count = u.InFlight
+	}
+	if u != nil && u.Latency > 0 {
+		flying.Latency, flying.PerSecond = u.Latency, float64(flying.Count)/u.Latency.Seconds()
+	}
+	if flying.Count > 0 {
+		all = append(all, flying)
+	}
+	if u != nil && u.Held == byNothing {
+		all = append(all, Constraint{Name: Unused, PerSecond: u.PerSecond})
+	}
+	return all
+}
+
+func (w *window) constraint(clock *timeline, now moment) Constraint {
+	c := Constraint{Name: CeilingOf, Window: w.per, Count: w.count, Until: clock.ahead(w.next(now, 1), now), Used: w.total}
+	if c.Until.Sub(clock.now) <= passes { // four a second let nothing out for a quarter of one, which is a pace and no block
+		c.Until = time.Time{}
+	}
+	c.Blocks = !c.Until.IsZero()
+	if w.count > 0 && w.per < response.BudgetFrom {
+		c.PerSecond = float64(w.count) / w.per.Seconds()
+	}
+	return c
+}
+
+// binding returns the index of the constraint that binds; -1 if none does. That
+// is the one that lets nothing out for the longest time, a person longer than
+// any time. Where requests leave, it is what most of them waited for: the lowest
+// pace, the slots in flight, or nothing.
+func (g *Gate) binding(all []Constraint, u *keptUsage, now moment) int {
+	held, route := unknown, 0
+	if u != nil {
+		held, route = u.Held, u.Route
+	}
+	block, pace, flying, unused := -1, -1, -1, -1
+	for i, c := range all {
+		// What limits one of several routes limits all only if it is what they wait for.
+		ofAnother := c.way > 0 && c.Route != ""
+		if held == byTime {
+			ofAnother = c.way > 0 && c.way-1 != route
+		}
+		if ofAnother && len(g.routes) > 1 {
+			continue
+		}
+		switch {
+		case c.Name == Places || c.Name == InFlightMax:
+			if flying < 0 || c.Count < all[flying].Count {
+				flying = i
+			}
+		case c.Name == Unused:
+			unused = i
+		case c.Blocks && (c.Name != ReserveOf || c.Until.Sub(g.clock.now) > passes):
+			if block < 0 || c.outlasts(&all[block]) {
+				block = i
+			}
+		case c.PerSecond > 0 && (pace < 0 || c.PerSecond <= same*all[pace].PerSecond):
+			pace = i // of two that are the same it is the one that is known more of, which comes later
+		}
+	}
+	switch {
+	case block >= 0:
+		return block
+	case held == bySlot && flying >= 0:
+		return flying
+	case held == byNothing:
+		return unused
+	case pace >= 0:
+		return pace
+	}
+	return flying
+}
+
+// same is what a pace may be more than another one and still be the same: it was
+// an interval of whole nanoseconds.
+const same = 1 + 1e-6
+
+// passes is the longest wait that is no block to people.
+const passes = 5 * time.Second
+
+// outlasts reports whether c blocks for longer than d. What a person must end
+// lasts longest.
+func (c *Constraint) outlasts(d *Constraint) bool {
+	if c.Until.IsZero() || d.Until.IsZero() {
+		return c.Until.IsZero() && !d.Until.IsZero()
+	}
+	return c.Until.After(d.Until)
+}
+
+// Limit returns what limits the pace; nil if nothing is known to.
+func (s *Status) Limit() *Constraint {
+	for i := range s.Constraints {
+		if s.Constraints[i].Binds {
+			return &s.Constraints[i]
+		}
+	}
+	return nil
+}
+
+// Binding names what limits the pace; "" if nothing is known to.
+func (s Status) Binding() string {
+	if limit := s.Limit(); limit != nil {
+		return string(limit.Name)
+	}
+	return ""
+}
+
+// nameBinding says in changes of the rate what binds after all of them.
+func (g *Gate) nameBinding(changes []collection.Event, at time.Time) {
+	for _, e := range changes {
+		if e.Rate != nil {
+			e.Rate.Binds = g.Status(at).Binding()
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package gate_test
+
+import (
+	"cmp"
+	"math"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+	"collect/pacing/response"
+)
+
+// A scene is a provider and a run that works with it, until something limits
+// the pace.
+type scene struct {
+	name     string
+	provider collection.Provider
+	saved    string                                                            // by the runs before
+	workers  int                                                               // 1 if it is 0
+	slots    int                                                               // in flight; as many as workers if it is 0
+	think    time.Duration                                                     // of a worker, between an answer and its next request
+	requests int                                                               // until it is over
+	answer   func(i, inFlight int, at time.Time) (gate.Outcome, time.Duration) // to the i-th; nil: a quick success
+	want     gate.Bound
+}
+
+// play has the workers send all requests, and returns when the last was answered.
+func (sc scene) play(t *testing.T) (*gate.Gate, time.Time) {
+	t.Helper()
+	type worker struct {
+		asks, ends time.Time // one of them is zero
+		pass       gate.Pass
+		outcome    gate.Outcome
+	}
+	g, err := gate.New(sc.provider, "", time.Minute, cmp.Or(sc.slots, sc.workers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Draw(func() float64 { return 0.5 })
+	now, sent, flying := t0, 0, 0
+	if err := g.Restore([]byte(sc.saved), now); err != nil {
+		t.Fatal(err)
+	}
+	workers := make([]worker, max(1, sc.workers))
+	for i := range workers {
+		workers[i].asks = now
+	}
+	for ended := 0; ended < sc.requests; now = now.Add(10 * ms) {
+		if now.Sub(t0) > 24*time.Hour {
+			t.Fatalf("%s: a day is over after %d requests", sc.name, sent)
+		}
+		for i := range workers {
+			w := &workers[i]
+			switch {
+			case !w.ends.IsZero() && !w.ends.After(now):
+				g.Settle(now, w.pass, &w.outcome)
+				ended++
+				flying--
+				w.asks, w.ends = now.Add(sc.think), time.Time{}
+			case w.ends.IsZero() && !w.asks.After(now) && sent < sc.requests && g.Plan(&gate.Request{}, now).Ready:
+				w.pass = g.Leave(&gate.Request{}, now)
+				sent++
+				flying++
+				took := 20 * ms
+				if w.outcome = good; sc.answer != nil {
+					w.outcome, took = sc.answer(sent, flying, now)
+				}
+				w.ends = now.Add(took)
+			}
+		}
+	}
+	return g, now
+}
+
+// a bucket that fills at a rate.
+func bucket(rate, size float64) func(i, inFlight int, at time.Time) (gate.Outcome, time.Duration) {
+	tokens, filled := size, t0
+	return func(_, _ int, at time.Time) (gate.Outcome, time.Duration) {
+		tokens = min(size, tokens+rate*at.Sub(filled).Seconds())
+		if filled = at; tokens < 1 {
+			return gate.Outcome{Signal: law.Throttled, Hold: -1}, 20 * ms
+		}
+		tokens--
+		return good, 20 * ms
+	}
+}
+
+// a server that works one by one, and lets all others wait.
+func queue(perSecond float64) func(i, inFlight int, at time.Time) (gate.Outcome, time.Duration) {
+	free := t0
+	return func(_, _ int, at time.Time) (gate.Outcome, time.Duration) {
+		if free.Before(at) {
+			free = at
+		}
+		free = free.Add(time.Duration(float64(time.Second) / perSecond))
+		return good, free.Sub(at)
+	}
+}
+
+// TestEachBoundBinds where it is what limits the pace, with its figures; and who
+// reads the saved state a moment later is told the same.
+func TestEachBoundBinds(t *testing.T) {
+	ceiling := func(count int) collection.Provider {
+		return collection.Provider{Ceilings: []collection.Ceiling{{Count: count, Per: time.Second}}}
+	}
+	last := func(n int, o gate.Outcome) func(i, _ int, _ time.Time) (gate.Outcome, time.Duration) {
+		return func(i, _ int, _ time.Time) (gate.Outcome, time.Duration) {
+			if i == n {
+				return o, 20 * ms
+			}
+			return good, 20 * ms
+		}
+	}
+	slowly := func(int, int, time.Time) (gate.Outcome, time.Duration) { return good, 500 * ms }
+	reserve := ceiling(20)
+	reserve.Reserve = 0.5
+	reached := map[gate.Bound]bool{}
+	for _, sc := range []scene{
+		{name: "a young run", provider: ceiling(20), requests: 10, want: gate.Rising},
+		{name: "no ceiling is declared", requests: 60, want: gate.Undeclared},
+		{name: "a low ceiling", provider: ceiling(2), requests: 60, want: gate.CeilingOf},
+		{name: "a ceiling of a minute", provider: collection.Provider{Ceilings: []collection.Ceiling{{Count: 60, Per: time.Minute}}}, requests: 40, want: gate.CeilingOf},
+		{name: "too much was refused under the ceiling", provider: ceiling(4), requests: 60, want: gate.ClampOf,
+			saved: `{"version":1,"recorded_at":"2026-11-21T09:59:50Z","clamp":{"share":0.5,"since":"2026-11-21T09:59:50Z"}}`},
+		{name: "a bucket", provider: ceiling(20), requests: 300, answer: bucket(3, 3), want: gate.Learned},
+		{name: "a queue", provider: ceiling(20), workers: 8, requests: 600, answer: queue(3), want: gate.Slow},
+		{name: "headers", provider: ceiling(20), requests: 60, want: gate.Announced, answer: func(i, _ int, at time.Time) (gate.Outcome, time.Duration) {
+			o := good
+			reset := time.Minute - at.Sub(t0)%time.Minute
+			o.Windows = []response.Quota{{Name: "m", Limit: 180, Remaining: max(0, 180-3*(time.Minute-reset).Seconds()), Reset: reset, Window: time.Minute}}
+			return o, 20 * ms
+		}},
+		{name: "a pace that is told", provider: ceiling(20), requests: 60, want: gate.Announced, answer: func(int, int, time.Time) (gate.Outcome, time.Duration) {
+			o := good
+			o.MaxRate = 2
+			return o, 20 * ms
+		}},
+		{name: "three at once", provider: ceiling(20), workers: 8, requests: 3000, want: gate.Places, answer: func(_, inFlight int, _ time.Time) (gate.Outcome, time.Duration) {
+			if inFlight > 3 {
+				return gate.Outcome{Signal: law.Throttled, Hold: -1}, 40 * ms
+			}
+			return good, 700 * ms
+		}},
+		{name: "two that are slow", provider: ceiling(50), workers: 2, requests: 100, answer: slowly, want: gate.InFlightMax},
+		{name: "a run that thinks", provider: ceiling(50), workers: 2, think: time.Second, requests: 100, answer: slowly, want: gate.Unused},
+		{name: "one after the other", provider: ceiling(50), slots: 4, requests: 100, answer: slowly, want: gate.Unused},
+		{name: "a silence", provider: ceiling(20), requests: 10, answer: last(10, gate.Outcome{Signal: law.Throttled, Hold: 20 * time.Second}), want: gate.HoldOf},
+		{name: "half is for people", provider: reserve, requests: 10, want: gate.ReserveOf, answer: last(10, gate.Outcome{
+			Signal: law.Succeeded, Hold: -1, Windows: []response.Quota{{Name: "h", Limit: 100, Remaining: 40, Reset: 30 * time.Minute, Window: time.Hour}}})},
+		{name: "an outage", provider: ceiling(20), requests: 30, want: gate.BreakerOf, answer: func(i, _ int, _ time.Time) (gate.Outcome, time.Duration) {
+			if i > 10 {
+				return failing, 20 * ms
+			}
+			return good, 20 * ms
+		}},
+		{name: "a 403", provider: ceiling(20), requests: 10, answer: last(10, gate.Outcome{Signal: law.Silent, Hold: -1, Refused: "forbidden"}), want: gate.FreezeOf},
+	} {
+		if sc.want == gate.BreakerOf {
+			sc.requests = 24 // then it is open
+		}
+		g, now := sc.play(t)
+		check(t, sc.name, g, now, sc.want)
+		reached[sc.want] = true
+		if sc.want != gate.FreezeOf {
+			continue
+		}
+		// One test request is answered, and the work goes on below what was refused.
+		now = now.Add(16 * time.Minute)
+		for range 60 {
+			var stop *collection.Stop
+			if now, stop = attempt(t, g, now, good); stop != nil {
+				t.Fatal(stop)
+			}
+		}
+		check(t, "after a 403", g, now, gate.Forbidden)
+		reached[gate.Forbidden] = true
+	}
+	for _, bound := range gate.Bounds() {
+		if !reached[bound] {
+			t.Errorf("no scene is limited by %s", bound)
+		}
+	}
+}
+
+// check compares what limits g with what is wanted, and with what a reader of its
+// saved state is told.
+func check(t *testing.T, name string, g *gate.Gate, now time.Time, want gate.Bound) {
+	t.Helper()
+	live := g.Status(now)
+	limit := live.Limit()
+	if limit == nil || limit.Name != want {
+		t.Errorf("%s: limited by %q, want %s, of %v", name, live.Binding(), want, lines(live.Constraints, now))
+		return
+	}
+	saved := g.Snapshot(now)
+	kept, err := gate.Inspect(saved, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := kept.Limit()
+	if read == nil {
+		t.Errorf("%s: of %s nothing is known to limit", name, saved)
+		return
+	}
+	same := func(a, b time.Time) bool { return a.Sub(b).Abs() < ms }
+	if read.Name != limit.Name || math.Abs(read.PerSecond-limit.PerSecond) > 1e-6*limit.PerSecond || read.Count != limit.Count ||
+		read.Latency != limit.Latency || !same(read.Until, limit.Until) || !same(read.Since, limit.Since) || !same(read.Again, limit.Again) {
+		t.Errorf("%s: saved as\n%+v\nlive it is\n%+v", name, *read, *limit)
+	}
+	if math.Abs(kept.Learned-live.Learned) > 1e-6*live.Learned {
+		t.Errorf("%s: saved are %v/s, live %v/s are learned", name, kept.Learned, live.Learned)
+	}
+	if again, err := gate.Inspect(resume(t, collection.Provider{Ceilings: nil}, saved, now).Snapshot(now), now); err != nil || again.Binding() == "" {
+		t.Errorf("%s: the next process knows nothing: %v", name, err)
+	}
+}

@@ -1,0 +1,171 @@
+package gate_test
+
+import (
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate"
+	"collect/pacing/law"
+	"collect/pacing/response"
+)
+
+// usedUp is the outcome of a refusal that calls a quota used up.
+func usedUp(code string, hold time.Duration) gate.Outcome {
+	return gate.Outcome{Signal: law.Silent, QuotaUsed: true, Code: code, Hold: hold}
+}
+
+// refusedInTurn lets n requests be refused with o, each when the silence after the one
+// before is over, and returns the silences.
+func refusedInTurn(t *testing.T, g *gate.Gate, now *time.Time, n int, o gate.Outcome) (silences []time.Duration) {
+	t.Helper()
+	for range n {
+		p := g.Leave(&gate.Request{}, *now)
+		g.Settle(*now, p, &o)
+		until := g.Status(*now).HoldUntil
+		if until.IsZero() {
+			until = *now
+		}
+		silences = append(silences, until.Sub(*now).Truncate(time.Second))
+		*now = until.Add(time.Second)
+	}
+	return silences
+}
+
+// TestQuotaIsAskedForMoreRarely, whatever it says at first, unless it says when
+// it ends.
+func TestQuotaIsAskedForMoreRarely(t *testing.T) {
+	const m, h = time.Minute, time.Hour
+	day := usedUp("daily", -1)
+	day.Period = 24 * h
+	told := usedUp("daily", 7*time.Second)
+	told.Windows = []response.Quota{{Name: "day", Limit: 100, Remaining: 0, Reset: 7 * time.Second, Window: 24 * h}}
+	for _, tc := range []struct {
+		name string
+		o    gate.Outcome
+		want [4]time.Duration // at least
+		last time.Duration    // of twelve
+	}{
+		{"it says nothing", usedUp("limit", -1), [4]time.Duration{m, m, 2 * m, 4 * m}, h},
+		{"it says now", usedUp("limit", 0), [4]time.Duration{m, m, 2 * m, 4 * m}, h},
+		{"it says half a minute", usedUp("limit", m/2), [4]time.Duration{m / 2, m / 2, m, 2 * m}, h},
+		{"it says two hours", usedUp("limit", 2*h), [4]time.Duration{2 * h, 2 * h, 2 * h, 2 * h}, 2 * h},
+		{"it is that of a day", day, [4]time.Duration{h, h, h, h}, h},
+		{"it says when it ends", told, [4]time.Duration{7 * time.Second, 7 * time.Second, 7 * time.Second, 7 * time.Second}, 7 * time.Second},
+	} {
+		g, now := open(t, collection.Provider{Unpaced: true}), t0
+		got := refusedInTurn(t, g, &now, 12, tc.o)
+		for i, want := range append(tc.want[:], tc.last) {
+			at := i
+			if i == len(tc.want) {
+				at = len(got) - 1
+			}
+			if got[at] < want || got[at] > want+want/8+2*time.Second {
+				t.Errorf("%s: silence %d is %v, want %v; all: %v", tc.name, at+1, got[at], want, got)
+			}
+		}
+	}
+}
+
+// TestQuotaThatEndsSoonIsAPace: the next refusal of it is one of the pace, also in
+// a later run, until it lasts.
+func TestQuotaThatEndsSoonIsAPace(t *testing.T) {
+	begin := func(state []byte, now time.Time) *gate.Gate {
+		g := open(t, collection.Provider{Ceilings: []collection.Ceiling{{Count: 20, Per: time.Second}}, StartPerSecond: 10})
+		if err := g.Restore(state, now); err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	g, now := begin(nil, t0), t0
+	isPace := func(code string) bool {
+		t.Helper()
+		was := g.Rate()
+		p := g.Leave(&gate.Request{}, now)
+		o := usedUp(code, -1)
+		g.Settle(now, p, &o)
+		return g.Rate() < was && g.Status(now).HoldUntil.IsZero()
+	}
+	answer := func() {
+		t.Helper()
+		var stop *collection.Stop
+		if now, stop = attempt(t, g, now.Add(time.Second), good); stop != nil {
+			t.Fatal(stop)
+		}
+	}
+	if isPace("limit") {
+		t.Error("the first is a pace")
+	}
+	sent := g.Leave(&gate.Request{}, now) // before the refusal was known to end
+	now = now.Add(3 * time.Minute)
+	g.Settle(now, sent, &good)
+	g = begin(g.Snapshot(now), now)
+	answer()
+	if isPace("other") {
+		t.Error("another one is a pace as well")
+	}
+	now = now.Add(20 * time.Minute)
+	answer()
+	if isPace("other") {
+		t.Error("one that lasted for longer is a pace")
+	}
+	now = now.Add(20 * time.Minute)
+	answer()
+	g = begin(g.Snapshot(now), now)
+	if !isPace("limit") {
+		t.Error("one that ended soon is no pace")
+	}
+	now = now.Add(11 * time.Minute)
+	p := g.Leave(&gate.Request{}, now)
+	o := usedUp("limit", -1)
+	g.Settle(now, p, &o)
+	if g.Status(now).HoldUntil.Sub(now) < 11*time.Minute {
+		t.Error("it lasts, and is still a pace")
+	}
+}
+
+// TestQuotaIsProbedOnce at a time: who is refused eight times in one silence has
+// asked eight times.
+func TestQuotaIsProbedOnce(t *testing.T) {
+	g, err := gate.New(collection.Provider{Unpaced: true}, "", time.Hour, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := t0
+	refusedInTurn(t, g, &now, 1, usedUp("limit", -1))
+	probe := g.Leave(&gate.Request{}, now)
+	if p := g.Plan(&gate.Request{}, now); p.Ready || !p.Until.IsZero() || p.Stop != nil {
+		t.Errorf("with a probe on its way: %+v, want a wait for what becomes of it", p)
+	}
+	g.Settle(now, probe, &good)
+	if p := g.Plan(&gate.Request{}, now); !p.Ready {
+		t.Errorf("after it was answered: %+v, want it ready", p)
+	}
+}
+
+// TestQuotaOfARoute leaves the others alone, and their answers say nothing of it.
+func TestQuotaOfARoute(t *testing.T) {
+	g, err := gate.New(collection.Provider{Unpaced: true, Routes: map[string]collection.Route{"found": {Name: "search"}}}, "", time.Hour, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, known := t0, good
+	known.Key = "search"
+	now, _ = send(t, g, "found", now, known)
+	o := usedUp("limit", -1)
+	o.Key = "search"
+	now, _ = send(t, g, "found", now, o)
+	if at, stop := send(t, g, "issues", now, good); stop != nil || at != now {
+		t.Errorf("issues: %v, %v later, want it at once", stop, at.Sub(now))
+	}
+	at, _ := send(t, g, "found", now, o)
+	if at.Sub(now) < time.Minute {
+		t.Errorf("found left %v later", at.Sub(now))
+	}
+	if at, _ := send(t, g, "found", at, o); at.Sub(now) < 2*time.Minute {
+		t.Errorf("and again %v later", at.Sub(now))
+	}
+	if at, _ := send(t, g, "found", at.Add(5*time.Minute), good); at.Sub(now) < 3*time.Minute {
+		t.Errorf("and again %v later: the issue that was answered ended it", at.Sub(now))
+	}
+}

@@ -1,0 +1,89 @@
+package law
+
+import (
+	"slices"
+	"time"
+)
+
+// The constants of what is delivered.
+const (
+	recent    = 5 * time.Second // of which all answers are kept,
+	keptLeast = 16              // and at least so many,
+	keptMost  = 2048            // and at most: five seconds of 400 a second
+)
+
+// A delivered is what was answered: in all, in the count that is under way, and
+// lately.
+type delivered struct {
+	work    float64       // of all answers there ever were,
+	before  float64       // and of those before the count
+	began   Moment        // of the count
+	answers int           // since then
+	hushed  time.Duration // silence that was asked for, in the count
+	latest  []served      // answers: a ring
+	head    int           // its oldest, when it is full
+}
+
+// A served is an answer and what it cost.
+type served struct {
+	at   Moment
+	idle time.Duration // in all before it, in which nothing was in flight
+	work float64
+}
+
+// observe notes an answer.
+func (d *delivered) observe(work float64, idle time.Duration, now Moment) {
+	d.answers++
+	d.work += work
+	if n := len(d.latest); n < keptLeast || n < keptMost && now-d.latest[d.head].at < recent {
+		d.latest = slices.Insert(d.latest, d.head, served{now, idle, work})
+		d.head = (d.head + 1) % len(d.latest)
+		return
+	}
+	d.latest[d.head] = served{now, idle, work}
+	if d.head++; d.head == len(d.latest) {
+		d.head = 0
+	}
+}
+
+// begin begins a new count.
+func (d *delivered) begin(now Moment) { d.began, d.answers, d.before, d.hushed = now, 0, d.work, 0 }
+
+// counted returns the work of the count.
+func (d *delivered) counted() float64 { return d.work - d.before }
+
+// within returns the work of the kept answers that came in [from, to).
+func (d *delivered) within(from, to Moment) float64 {
+	work := 0.0
+	for i := range d.latest {
+		s := d.latest[(d.head+len(d.latest)-1-i)%len(d.latest)]
+		if s.at < from {
+			break
+		}
+		if s.at < to {
+			work += s.work
+		}
+	}
+	return work
+}
+
+// rates returns the rate of the answers of the last seconds, and the rate that
+// they had while anything was in flight: a pause that something else than the
+// provider made, like a ceiling, says nothing about how fast it is. Of fewer
+// answers, one that was slow and the next that was not make any rate.
+func (d *delivered) rates(idle time.Duration, now Moment) (rate, busy float64) {
+	n := min(keptLeast, len(d.latest))
+	if n < enough {
+		return 0, 0
+	}
+	for n < len(d.latest) && now-d.latest[(d.head+len(d.latest)-n-1)%len(d.latest)].at <= recent {
+		n++
+	}
+	work := 0.0
+	for i := 1; i < n; i++ {
+		work += d.latest[(d.head+len(d.latest)-i)%len(d.latest)].work
+	}
+	first := d.latest[(d.head+len(d.latest)-n)%len(d.latest)]
+	span := now - first.at
+	return work / max(span.Seconds(), 1e-3), work / max((span-(idle-first.idle)).Seconds(), 1e-3)
+}

@@ -1,0 +1,226 @@
+package law
+
+import (
+	"math"
+	"time"
+)
+
+// The constants of what is learned from episodes: chosen, and judged together by
+// docs/pacing-score.md.
+const (
+	windowLeast = 8 * time.Second // a shorter block may be a bucket that fills
+	blockShare  = 0.25            // of a count, beyond which it may tell of the block and not of the limit
+	confirmed   = 3               // episodes that agreed, which one that finds less does not refute,
+	doubted     = 8               // and after which the next probe comes so many times as soon
+	fineProbe   = 0.12            // a refused step up to it tells where the limit is
+)
+
+// Windows are those that providers count in.
+var usualWindows = [...]time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
+
+// An estimate is what is known of the limit.
+type estimate struct {
+	limits []float64     // estimates that agree, at most four
+	window time.Duration // that the provider counts in; 0: none was seen
+	banned float64       // not faster than it; 0: nothing was forbidden
+
+	bannedAt  Moment        // when it was; 0: before this run,
+	bannedFor time.Duration // for so long, since it was last raised,
+	bannedAge time.Duration // and since the account was refused
+
+	first   Moment // when the first request was asked for
+	guesses int32  // episodes in a row without an estimate
+	lower   int32  // episodes in a row that found less
+	agreed  int32  // episodes in a row that found the same
+	refuted bool   // a plateau that a probe seemed to prove was refused
+	lone    bool   // the limit is of one count, and nothing was known before
+}
+
+// measure learns the window from the length of the block: the smallest usual
+// one that is not shorter.
+func (p *plateau) measure() {
+	block := max(p.failed-p.at, p.asked)
+	if block < windowLeast || block > longOutage || block < 4*interval(p.from) {
+		return
+	}
+	p.window = max(p.window, usualWindow(block))
+}
+
+// usualWindow returns the shortest usual window that a block fits in; the block
+// itself if there is none.
+func usualWindow(block time.Duration) time.Duration {
+	for _, w := range usualWindows {
+		if w >= block {
+			return w
+		}
+	}
+	return block
+}
+
+// estimated returns the limit as the work answered since the end of the last
+// episode says; 0 if that was too little. Between two moments at which the
+// provider had nothing left it is exact, whatever it counts in, and if it had
+// unused credit on the way it is a lower bound.
+func (p *plateau) estimated(now Moment) float64 {
+	if p.done.answers < enough {
+		return 0 // short counts are added up
+	}
+	est := p.counted(now)
+	p.done.begin(now)
+	return est
+}
+
+// counted returns the rate of what was answered since the count began.
+func (p *plateau) counted(now Moment) float64 {
+	span := now - p.done.began
+	if p.window > 0 && p.at-p.done.began <= p.window {
+		span = min(span, p.window) // all of it was in one window
+	}
+	return p.done.counted() / span.Seconds()
+}
+
+// learn returns the plateau that the episode which has just ended calls for.
+func (p *plateau) learn(now Moment) float64 {
+	idle := float64(p.lasted) > blockShare*float64(now-p.done.began)
+	est := p.estimated(now)
+	known := p.limit()
+	if p.tooFast = 0; est == 0 || idle {
+		p.tooFast = p.from // the count may say little
+	}
+	p.lone = known == 0 && !p.weak
+	was := p.was
+	if est == 0 {
+		return p.guess(was)
+	}
+	p.guesses = 0
+	safe := min(margin*est, margin*p.from)
+	switch {
+	case p.lasted > longOutage:
+		return p.between(est)
+	case known == 0 || est >= (1+agrees)*known:
+		p.limits, p.every, p.agreed, p.lower = []float64{est}, probeLeast, 0, 0
+		switch was {
+		case probing:
+			p.refine()
+			return max(safe, p.proven())
+		case startup, following:
+			if p.window > 0 {
+				return safe
+			}
+			// The provider may have had credit that the pace before did not use.
+			return max(safe, min(startupShare*p.from, p.burst))
+		}
+		return safe
+	case est > (1-agrees)*known && p.from > (1-agrees)*known:
+		return p.confirm(est)
+	case was == probing:
+		p.refine()
+		return p.proven()
+	}
+	p.lower++
+	if p.lower == 1 && p.agreed >= confirmed {
+		p.every = max(probeLeast, p.every/doubted)
+		return max(safe, 0.9*p.from) // one count against several
+	}
+	p.limits, p.every, p.agreed = []float64{est}, probeLeast, 0
+	if p.lower == 1 && p.lasted < windowLeast {
+		return max(safe, 0.9*p.from)
+	}
+	return safe
+}
+
+// between returns the plateau after a block that is longer than any window, and
+// that came again. The count says more of the block than of the limit, and is
+// too low; the pace that was refused is too high. Half way is tried, in ratio.
+func (p *plateau) between(est float64) float64 {
+	p.limits, p.agreed = []float64{est}, 0
+	if p.was == probing {
+		p.refine()
+		return max(est, p.proven())
+	}
+	return math.Sqrt(est * p.from)
+}
+
+// startupShare is how much of the pace that was refused first is tried, when
+// the count says less, because the ramp was slow.
+const startupShare = 0.8
+
+// burstRate returns the rate of what was answered shortly before now.
+func (p *plateau) burstRate(now Moment) float64 {
+	span := max(time.Second, min(recent, now-p.first))
+	return p.done.within(now-span, now) / span.Seconds()
+}
+
+// limit returns the limit that is believed; 0 if none is.
+func (k *estimate) limit() float64 {
+	known := 0.0
+	for _, l := range k.limits {
+		known = max(known, l)
+	}
+	return known
+}
+
+// guess returns a plateau when there is too little to estimate one from.
+func (p *plateau) guess(was mode) float64 {
+	p.guesses++
+	switch {
+	case was == probing:
+		p.refine()
+		return p.proven()
+	case p.guesses == 1 && was == recovering && p.from < (1-agrees)*p.limit():
+		return p.goalWas // below what is known to work: by chance, or soon again
+	case p.guesses > 1:
+		p.agreed = 0 // on a limit that is another now
+		return 0.5 * p.from
+	case was == startup:
+		return min(0.85*p.from, p.refilled())
+	case was == steady:
+		return 0.9 * p.from
+	}
+	return 0.7 * p.from
+}
+
+// refilled returns the most that a bucket gives which had nothing left when the
+// episode began, and still nothing when a probe was refused; +Inf if it may be
+// something else. What was answered up to now is not too much, though.
+func (p *plateau) refilled() float64 {
+	if p.tries == 0 || p.lasted >= windowLeast {
+		return math.Inf(1)
+	}
+	return max(margin*p.counted(p.ended), 1/(p.failed-p.at).Seconds())
+}
+
+// confirm takes an estimate that agrees with the others.
+func (p *plateau) confirm(est float64) float64 {
+	p.limits = append(p.limits, est)
+	if len(p.limits) > estimates {
+		p.limits = p.limits[1:]
+	}
+	p.lower, p.tooFast = 0, 0
+	target := margin * p.limit()
+	if p.was != probing {
+		p.refuted = true
+		p.agreed++
+		p.every = min(probeMost, 2*p.every)
+		return target
+	}
+	p.refine()
+	proven := p.proven()
+	if proven > target && p.refuted {
+		return (proven + target) / 2
+	}
+	return max(proven, target)
+}
+
+// refine makes the next probe finer after one was refused. Only a fine one
+// tells where the limit is, and makes the next one wait longer.
+func (p *plateau) refine() {
+	p.missed++
+	gap := p.from/max(p.proven(), slowest) - 1
+	p.step = max(stepLeast, min(stepFirst, gap/3))
+	p.every = min(probeMost, p.every*3/2)
+	if gap <= fineProbe {
+		p.agreed++
+		p.every = min(probeMost, p.every*4/3)
+	}
+}

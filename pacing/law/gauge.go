@@ -1,0 +1,147 @@
+package law
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"collect/pacing/response"
+)
+
+// The constants of what announced limits show of themselves.
+const (
+	mostGauges = 16   // limits that are told apart
+	gaugeUses  = 0.9  // share of the announced pace: a slower look says nothing of what is left
+	gaugeSpare = 0.05 // share of a limit that may be left unused
+	gaugeStep  = 1.5  // times as fast at once
+	gaugeLow   = 0.25 // share of a limit by which what remains goes up when a window begins, and below which it is low
+	gaugeExact = 64   // requests in the windows in a row whose mean length is taken: it is as exact as one of them
+)
+
+// A gauge is a limit that is announced. The time until it resets is told in
+// whole seconds, rounded up or more, by clocks that are off, and some tell what
+// they call a window and count in something else. What remains says more. Where
+// it rises to the whole limit, a window began, so the time from rise to rise is
+// its length. Where it does not, and a part of the limit is there all the time
+// although we use the pace that the limit and its window make, more is granted:
+// the window is taken for shorter, a little each time, until what remains falls.
+type gauge struct {
+	name   string
+	limit  float64
+	told   time.Duration // the window that is named, or the longest reset that was seen
+	length time.Duration // the time in which the limit is granted anew: at most told
+	latest Moment        // departure of the latest request whose answer was read,
+	id     uint64        // its id,
+	level  float64       // and what remained after it
+
+	began Moment // departure of the first request in the window that began last; 0: none showed
+	from  Moment // departure of the last request before the first of some rises in a row
+	rises int    // since then
+
+	// The look at what remains that has begun.
+	since   Moment
+	answers int
+	work    float64
+	first   float64 // what remained after the first answer
+	low     float64 // the least that remained
+	raised  bool    // the look before made it faster
+
+	most  float64 // the pace that it allows, if it is a budget,
+	until Moment  // until then
+}
+
+// gauge returns the limit q; nil if it says nothing about the pace.
+func (p *plateau) gauge(q *response.Quota) *gauge {
+	if q.Unit != "" || q.Remaining < 0 || q.Reset <= 0 && (q.Window <= 0 || q.Limit < 1) {
+		return nil
+	}
+	i := slices.IndexFunc(p.gauges, func(g *gauge) bool { return g.name == q.Name })
+	if i < 0 {
+		if i = len(p.gauges); i == mostGauges {
+			return nil
+		}
+		p.gauges = append(p.gauges, &gauge{name: q.Name})
+	}
+	g := p.gauges[i]
+	if told := cmp.Or(q.Window, max(g.told, q.Reset)); told != g.told || q.Limit != g.limit {
+		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told}
+	}
+	return g
+}
+
+// left returns the time until the limit is granted anew, of which reset is told.
+func (g *gauge) left(reset time.Duration, now Moment) time.Duration {
+	left := scale(min(reset, g.told), float64(g.length)/float64(g.told))
+	if ends := g.began + g.length - now; g.began > 0 && ends > 0 {
+		left = min(left, ends)
+	}
+	return left
+}
+
+// see takes what the answer to d says. pace is the announced one that is
+// followed; 0: none is.
+func (g *gauge) see(d *Ticket, q *response.Quota, pace float64, now Moment) {
+	if d.at < g.latest || q.Limit < 1 {
+		return // it was overtaken
+	}
+	if g.id > 0 {
+		g.rise(d, q.Remaining)
+	}
+	if g.answers == 0 {
+		g.since, g.work, g.first, g.low = now, 0, q.Remaining, q.Remaining
+	}
+	g.latest, g.id, g.level, g.low = d.at, d.ID, q.Remaining, min(g.low, q.Remaining)
+	g.answers++
+	g.work += d.weight
+	g.look(pace, now)
+}
+
+// rise notes a window that began before d: no more is gone than left since the
+// request before it, and that is much less than was gone then.
+func (g *gauge) rise(d *Ticket, remaining float64) {
+	gone := g.limit - remaining
+	if remaining-g.level < max(2, gaugeLow*g.limit) || gone > float64(d.ID-g.id)*max(1, d.weight) {
+		return
+	}
+	g.began = d.at
+	g.answers = 0 // windows show, so how low it gets says nothing
+	if g.rises == 0 || g.from == 0 {
+		g.from = g.latest
+	}
+	if n := g.rises; n > 0 && float64(n)*g.limit >= gaugeExact {
+		g.set((d.at - g.from).Seconds() / float64(n))
+		g.from, g.rises = 0, 0
+		return
+	}
+	g.rises++
+}
+
+// look ends the look when there is enough of it, and learns from it.
+func (g *gauge) look(pace float64, now Moment) {
+	span := now - g.since
+	drained := g.raised && g.low < gaugeLow*g.limit
+	if g.answers < enough || span < g.told && !drained {
+		return
+	}
+	work, drop, raised := g.work/span.Seconds(), g.first-g.level, g.raised
+	g.answers, g.raised = 0, false
+	switch {
+	case work < gaugeUses*pace:
+	case drop < 2 && g.low > max(1, gaugeSpare*g.limit): // is there all the time
+		rate := max(g.limit/g.length.Seconds(), work)
+		if pace > 0 {
+			rate *= min(gaugeStep, 1+g.low/(g.told.Seconds()*rate))
+			g.raised = true
+		}
+		g.set(g.limit / rate)
+	case drop < 2 || raised && !drained: // which may come from being faster
+	default: // what was granted meanwhile is exact
+		granted := max(slowest, work-drop/span.Seconds())
+		g.set(g.limit / granted)
+	}
+}
+
+// set takes the window for so many seconds long, but no longer than was told.
+func (g *gauge) set(seconds float64) {
+	g.length = max(time.Millisecond, scale(g.told, min(1, seconds/g.told.Seconds())))
+}

@@ -1,0 +1,76 @@
+package law
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// The constants of lost requests: chosen, and judged together by
+// docs/pacing-score.md. A loss fades like a suspicion.
+const (
+	lossesFirst = 2.0  // lately, which are not by chance: two in a row, or three of 65 requests;
+	lossesMost  = 1.5  // or two of 46, if the last episode was one of them
+	lossesOf    = 66.0 // requests that lately are: 1 / (1 - suspicionFade)
+
+	faultsOf     = 16        // latest outcomes, in which several faults at once are looked for
+	faultsEMA    = 1.0 / 256 // weight of one outcome in the usual share
+	faultsLeast  = 0.01      // usual share that any provider is granted
+	faultsMost   = 0.05      // highest that counts as usual
+	faultsSpread = 3.5       // standard deviations above the usual share in the latest outcomes,
+	lossesSpread = 2.5       // and in the losses lately
+)
+
+// A losses finds out whether what is above the limit is dropped, by the provider
+// or on the way to it: requests that are never answered. Anybody loses one in
+// some thousands, and a provider that is down loses all of them, which is the
+// breaker's. Others lose some whatever the pace is, which is learned as the usual
+// share. A server with too much to do loses several at once, or has somebody on
+// the way give up waiting for it.
+type losses struct {
+	lately float64 // requests that were never answered
+	latest uint16  // outcomes, the latest lowest; a set bit is a fault: lost, or given up on the way
+	often  float64 // usual share of faults, where the pace had been the same for long
+
+	// How long it took to notice the one that began the latest episode; 0: that
+	// was another kind of episode. Meanwhile the same pace has caused others.
+	unseen time.Duration
+}
+
+// answered counts an answer.
+func (l *losses) answered() {
+	l.lately *= suspicionFade
+	l.latest <<= 1
+	l.often -= faultsEMA * l.often
+}
+
+// failed counts a fault: a request that was lost, or given up on the way. usual
+// says that the pace is not what made it. It reports whether there are more than
+// chance makes, which is a refusal.
+func (l *losses) failed(lost, usual bool) bool {
+	l.latest = l.latest<<1 | 1
+	l.often -= faultsEMA * l.often
+	if usual {
+		l.often += faultsEMA
+	}
+	if lost {
+		l.lately++
+	}
+	share := min(faultsMost, l.often)
+	atOnce := faultsOf * max(faultsLeast, share)
+	least, expected := lossesFirst, lossesOf*share
+	if l.drops() {
+		least = lossesMost
+	}
+	return float64(bits.OnesCount16(l.latest)) >= 1+atOnce+faultsSpread*math.Sqrt(atOnce) ||
+		l.lately >= max(least, expected+lossesSpread*math.Sqrt(expected/2)) // the variance of a count that fades is half of it
+}
+
+// began notes that an episode began with a loss that was noticed after so long.
+func (l *losses) began(unseen time.Duration) { l.lately, l.latest, l.unseen = 0, 0, unseen }
+
+// forget notes that another kind of episode began.
+func (l *losses) forget() { l.lately, l.unseen = 0, 0 }
+
+// drops reports whether the latest episode is one of lost requests.
+func (l *losses) drops() bool { return l.unseen > 0 }

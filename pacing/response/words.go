@@ -1,0 +1,96 @@
+package response
+
+import (
+	"bytes"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// sayings are the words of the providers that say it in words only, whole.
+var sayings = []struct {
+	words string
+	class Class
+	hold  time.Duration // where the provider's documents say how long; 0: they do not
+}{
+	{"You have exceeded a secondary rate limit", Throttle, time.Minute},       // GitHub, 403 without Retry-After: "wait for at least one minute"
+	{"You have triggered an abuse detection", Throttle, time.Minute},          // and what it said before
+	{"Out of call volume quota", QuotaUsed, 0},                                // Azure API Management, "quota policy": with 403
+	{"SEC.gov | Request Rate Threshold Exceeded", Throttle, 10 * time.Minute}, // EDGAR, "Internet Security Policy": below it for 10 minutes
+}
+
+const (
+	googleText = "Retry after "                  // Gmail: and then a time
+	azureText  = "Quota will be replenished in " // Azure API Management: and then a TimeSpan
+)
+
+// longUsedUp finds the sentence that tells a day's or a month's quota from a
+// pace, where a throttle has no code for it: You have exceeded the MONTHLY quota
+// (RapidAPI), You've exceeded your API Key's daily rate limit (CoinMarketCap),
+// Daily API request limit exceeded (Open-Meteo), throttle APPLICATION DAY limit
+// for calls to this resource is reached (LinkedIn). What only speaks of such a
+// limit does not say in one breath that it is used up.
+//
+// perDay finds the same behind a colon: Rate limit exceeded: free-models-per-day
+// (OpenRouter), Quota exceeded for ... limit 'Queries per day' (Google). If the
+// sentence has a shorter period, too, it lists what is allowed.
+var (
+	longUsedUp = regexp.MustCompile(`(?i)\b(exceeded|reached) [^.]{0,30}\b(daily|monthly) [^.]{0,20}\b(limit|quota)\b` +
+		`|\b(daily|day|monthly|month) [^.]{0,20}\b(limit|quota)[^.]{0,30} (exceeded|reached)\b`)
+	perDay  = regexp.MustCompile(`(?i)\b(exceeded|reached)\b(?:[^.]|\.\S){0,120}\bper[- _](day|month)\b`)
+	shorter = regexp.MustCompile(`(?i)\b(second|sec|minute|min|hour)\b`)
+)
+
+// say reads the words of a limit that has no code.
+func (f *found) say(said string) {
+	for _, s := range sayings {
+		if f.class != "" || !strings.HasPrefix(said, s.words) {
+			continue
+		}
+		if f.class = s.class; s.hold > 0 {
+			f.Hold = s.hold
+		}
+		if _, wait, ok := strings.Cut(said, azureText); ok {
+			if d, ok := parseSpan(strings.TrimRight(wait, ". ")); ok {
+				f.Hold = capped(d)
+			}
+		}
+	}
+}
+
+// page reads the title of a refusal for people.
+func (f *found) page(body []byte) {
+	_, title, _ := bytes.Cut(body, []byte("<title>"))
+	title, _, ok := bytes.Cut(title, []byte("</title>"))
+	if ok {
+		f.say(string(bytes.TrimSpace(title)))
+	}
+}
+
+// longQuota takes a throttle for a quota that is used up, if said says so.
+func (f *found) longQuota(said string) {
+	if f.class != Throttle && (f.class != "" || f.status != http.StatusTooManyRequests) {
+		return
+	}
+	words := longUsedUp.FindString(said)
+	if words == "" {
+		if words = perDay.FindString(said); shorter.MatchString(words) {
+			return
+		}
+	}
+	if words != "" {
+		f.class, f.Period = QuotaUsed, periodNamed(words)
+	}
+}
+
+// periodNamed returns the period of a quota that its name or its words tell.
+func periodNamed(s string) time.Duration {
+	switch s = strings.ToLower(s); {
+	case strings.Contains(s, "month"):
+		return 30 * day
+	case strings.Contains(s, "day"), strings.Contains(s, "daily"):
+		return day
+	}
+	return 0
+}

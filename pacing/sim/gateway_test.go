@@ -1,0 +1,59 @@
+package sim_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"collect/pacing/sim"
+)
+
+// TestGatewayTimeoutsSlowDown: a server of one thread does one thing at a time,
+// and the gateway before it says with a 504 that too much is asked for at once.
+// The pace finds what the thread can do, and little more is answered 504.
+func TestGatewayTimeoutsSlowDown(t *testing.T) {
+	t.Parallel()
+	for _, inFlight := range []int{4, 8, 32} {
+		t.Run(fmt.Sprint(inFlight, " in flight"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const rate, records = 25, 5000
+				p := sim.Gateway(rate, 0.12)
+				var state []byte
+				took := sim.Job(p, sim.Owned(perSecond(50), inFlight), records, time.Hour, &state)
+				refused, requests := p.Refused()
+				share := records / rate / took.Seconds()
+				t.Logf("%v: %.0f %% of the work, %d of %d requests answered 504", took, 100*share, refused, requests)
+				if share < 0.65 || 100*refused > requests {
+					t.Errorf("%.0f %% of the work, %d of %d requests answered 504; want 65 %%, and one in a hundred", 100*share, refused, requests)
+				}
+			})
+		})
+	}
+}
+
+// TestFaultsOfAnyPace: a gateway that gives up one request in forty, however slow
+// the pace, is no limit to be found below it.
+func TestFaultsOfAnyPace(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		status int
+		after  float64 // seconds
+		share  float64
+	}{{502, 0.1, 0.85}, {504, 10, 0.6}} {
+		t.Run(fmt.Sprint(tc.status), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const rate, records = 8, 20_000
+				p := sim.Plain(sim.Bucket(rate, 8), ordinary)
+				p.Faulty(40, tc.status, tc.after)
+				var state []byte
+				took := sim.Job(p, sim.Owned(perSecond(20), sim.Workers), records, 24*time.Hour, &state)
+				share := records / rate / took.Seconds()
+				t.Logf("%v: %.0f %% of the work", took, 100*share)
+				if share < tc.share {
+					t.Errorf("%.0f %% of the work, want %.0f %%", 100*share, 100*tc.share)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package runner_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"collect/collection"
+	"collect/runner"
+)
+
+// TestAPassGoesOnWhereItWas: a run that goes on with a pass does not look at all
+// that the runs before it settled until it has something to ask for.
+func TestAPassGoesOnWhereItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const items = 2_400
+		m, p := newMemory(), &provider{n: items}
+		const pages = items / 3
+		for turn, requests := range []int64{pages + 1_900, 40, 60} {
+			first := 0
+			p.before = func(int) {
+				if first == 0 {
+					first = m.looked
+				}
+			}
+			if _, err := do(t, m, p, func(c *runner.Config) { capped(requests)(c); c.Concurrency = 8 }); err != nil {
+				t.Fatal(err)
+			}
+			if turn > 0 && (first == 0 || first > 600) {
+				t.Errorf("run %d looked at %d places before it asked for something, want a page of them", turn, first)
+			}
+			m = m.reopen()
+		}
+		p.before = nil
+		if _, err := do(t, m, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		checkAll(t, m, p)
+		for _, key := range p.items() {
+			if n := p.askedFor("/details/" + key + "?page="); n != 1 {
+				t.Errorf("the detail of %s was asked for %d times, want once", key, n)
+			}
+		}
+	})
+}
+
+// TestAPassComesRound: what joins a pass before the place that it goes on from is
+// collected before the pass is done, and so is what was not finished there.
+func TestAPassComesRound(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		bubble(t, fmt.Sprintf("crash=%t", crash), func(t *testing.T) {
+			m, p := newMemory(), &provider{n: 9}
+			if _, err := do(t, m, p, capped(3+6)); err != nil {
+				t.Fatal(err)
+			}
+			home := m.at[collection.Place{Stream: "details", Lane: collection.Incremental}]
+			if home.Token == "" || home.Done {
+				t.Fatalf("the pass stands at %+v, want it on its way", home.Cursor)
+			}
+			// What a late page of the parents' walk brings, and what was lost.
+			m.records["items"]["item-000-b"] = record{data: []byte(`{"key":"item-000-b"}`)}
+			lost := collection.Place{Stream: "details", Partition: `{"item":"item-002"}`, Lane: collection.Incremental}
+			if !m.at[lost].Done {
+				t.Fatalf("%+v is not done", lost)
+			}
+			delete(m.at, lost)
+			m = m.reopen()
+			if crash {
+				m.failAt = 4
+				if _, err := do(t, m, p, nil); err == nil {
+					t.Fatal("it did not crash")
+				}
+				m = m.reopen()
+			}
+			p.asked = nil
+			if _, err := do(t, m, p, nil); err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range []string{"item-000-b", "item-002"} {
+				if n := p.askedFor("/details/" + key + "?page="); n != 1 {
+					t.Errorf("the detail of %s was asked for %d times, want once", key, n)
+				}
+			}
+			if got := m.at[home.Place]; !got.Done || got.Version != home.Version || got.Token != "" {
+				t.Errorf("the pass stands at %+v, want pass %s done", got.Cursor, home.Version)
+			}
+		})
+	}
+}
