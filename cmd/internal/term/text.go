@@ -117,41 +117,6 @@ func Pad(s string, n int, right bool) string {
 	return s + space
 }
 
-// Escape sequences a terminal acts on (ECMA-48): CSI, the string sequences
-// (OSC, DCS, SOS, PM, APC) up to their terminator, and the two-byte ones.
-var Escapes = regexp.MustCompile("(?s)(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?" +
-	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f]).*?(?:\x07|\x1b\\\\|\u009c|$)" +
-	"|\x1b[ -/]*[0-~]?")
-
-// What may stand behind the host of a URL: the user's name before it, and the
-// path's query and fragment.
-var urlSecrets = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^\s/?#"']*@)?([^\s?#"']*)(?:[?#][^\s"']*)?`)
-
-// cleanLimit bounds foreign text in one line of ours; a page of HTML is not a
-// message.
-const cleanLimit = 300
-
-// Clean returns text that came from outside fit to be shown: one line, no
-// terminal escapes, no control or bidirectional characters, no credentials or
-// queries of URLs, and no more than 300 characters.
-func Clean(s string) string {
-	s = Escapes.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d':
-			return -1
-		}
-		return r
-	}, s)
-	s = urlSecrets.ReplaceAllString(s, "$1$2")
-	if utf8.RuneCountInString(s) > cleanLimit {
-		s = string([]rune(s)[:cleanLimit-1]) + "…"
-	}
-	return strings.TrimSpace(s)
-}
-
 // Wrap returns lead and text in lines of at most limit columns, broken at
 // spaces and hanging under the first word of text. A command of ours is not
 // broken, whatever its length: it is there to be copied.
@@ -208,10 +173,4 @@ func phrases(text string) []string {
 		all = append(all, word)
 	}
 	return all
-}
-
-// CleanLine is [clean] for a line whose spaces matter: one of an excerpt.
-func CleanLine(s string) string {
-	body := strings.TrimLeft(s, " ")
-	return s[:len(s)-len(body)] + Clean(body)
 }

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -50,6 +51,24 @@ func TestNumbersForPeople(t *testing.T) {
 	for _, test := range tests {
 		if test.got != test.want {
 			t.Errorf("%s: got %q, want %q", test.name, test.got, test.want)
+		}
+	}
+}
+
+// Paces on one line are in one unit, that of the slowest.
+func TestRates(t *testing.T) {
+	for _, test := range []struct {
+		paces []float64
+		want  string
+	}{
+		{[]float64{4, 2}, "4.0/s 2.0/s"},
+		{[]float64{4, 0.5}, "240/min 30/min"},
+		{[]float64{0.5, 0}, "30/min 0/min"},
+		{[]float64{2, 0.01, 0.5}, "7,200/h 36/h 1,800/h"},
+		{[]float64{150, 157.4}, "150/s 157/s"},
+	} {
+		if got := strings.Join(Rates(test.paces...), " "); got != test.want {
+			t.Errorf("rates(%v) = %q, want %q", test.paces, got, test.want)
 		}
 	}
 }
