@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -53,7 +53,7 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 	case err != nil:
 		return a.exit(err, sc)
 	}
-	what := term.Home(file, a.env)
+	what := words.Home(file, a.env)
 	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 		what += ", " + size(info.Size())
 	}
@@ -95,9 +95,9 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 	if err != nil {
 		return a.exit(&restoreError{err}, scene{State: settings.State})
 	}
-	fmt.Fprintf(a.err, "restored: %s\n", term.Home(settings.State, a.env))
+	fmt.Fprintf(a.err, "restored: %s\n", words.Home(settings.State, a.env))
 	if kept != "" {
-		fmt.Fprintf(a.err, "  kept   %s is the database as it was before\n", term.Home(kept, a.env))
+		fmt.Fprintf(a.err, "  kept   %s is the database as it was before\n", words.Home(kept, a.env))
 	}
 	fmt.Fprintf(a.err, "  next   the next run goes on from where the backup ends\n")
 	return nil
@@ -121,6 +121,6 @@ func size(bytes int64) string {
 	case b < 9.95e9:
 		return fmt.Sprintf("%.1f GB", b/1e9)
 	default:
-		return fmt.Sprintf("%s GB", term.Count(int64(b/1e9+0.5)))
+		return fmt.Sprintf("%s GB", words.Count(int64(b/1e9+0.5)))
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 )
 
 // The widths at which the block gives something up, and the height below
@@ -51,14 +52,14 @@ func stateWord(m model) (word, color string) {
 
 func headLine(m model) string {
 	word, _ := stateWord(m)
-	line := term.Clean(m.Connector) + " · " + word
+	line := words.Clean(m.Connector) + " · " + word
 	switch {
 	case m.Frozen:
-		return line + fmt.Sprintf(": %s answered 403, all calls are stopped", term.Clean(m.Provider))
+		return line + fmt.Sprintf(": %s answered 403, all calls are stopped", words.Clean(m.Provider))
 	case m.Waiting > 0:
-		return line + " " + term.Span(term.CeilSecond(m.Waiting)) + ": " + waitWords(m)
+		return line + " " + words.Span(words.CeilSecond(m.Waiting)) + ": " + waitWords(m)
 	case m.Stream != "":
-		return line + " " + term.Clean(m.Stream)
+		return line + " " + words.Clean(m.Stream)
 	}
 	return line
 }
@@ -69,20 +70,20 @@ func oneLine(m model) string {
 		return headLine(m)
 	}
 	word, _ := stateWord(m)
-	return term.Clean(m.Connector) + " · " + word + " · " + savedWords(m) + " · " + term.Rate(m.RateNow)
+	return words.Clean(m.Connector) + " · " + word + " · " + savedWords(m) + " · " + words.Rate(m.RateNow)
 }
 
 // waitWords says why nothing is sent.
 func waitWords(m model) string {
-	provider := term.Clean(m.Provider)
+	provider := words.Clean(m.Provider)
 	switch m.Cause {
 	case collection.WaitRetryAfter:
 		if m.Throttle.RetryAfter != nil {
-			return fmt.Sprintf("%s asked us to (%s, Retry-After %s)", provider, term.Clean(m.Throttle.Signal), term.Decimal(*m.Throttle.RetryAfter))
+			return fmt.Sprintf("%s asked us to (%s, Retry-After %s)", provider, words.Clean(m.Throttle.Signal), words.Decimal(*m.Throttle.RetryAfter))
 		}
 		return provider + " asked us to"
 	case collection.WaitBreaker:
-		return withReason("the breaker is open, "+provider+" kept failing", term.Clean(m.Failure))
+		return withReason("the breaker is open, "+provider+" kept failing", words.Clean(m.Failure))
 	case collection.WaitReserve:
 		return provider + "'s quota is used up"
 	case collection.WaitWindow:
@@ -91,7 +92,7 @@ func waitWords(m model) string {
 		return "before a retry, because " + provider + " failed"
 	}
 	if m.Pace > 0 {
-		return "pacing, " + term.Rate(m.Pace)
+		return "pacing, " + words.Rate(m.Pace)
 	}
 	return "pacing"
 }
@@ -100,13 +101,13 @@ func sliceLine(m model, wide bool, c term.Caps) string {
 	const label = "slices    "
 	t := m.Total
 	if t.Parents == 0 {
-		return label + fmt.Sprintf("%s saved · total unknown, %s does not say", term.Count(m.Slices), term.Clean(m.Provider))
+		return label + fmt.Sprintf("%s saved · total unknown, %s does not say", words.Count(m.Slices), words.Clean(m.Provider))
 	}
-	text := fmt.Sprintf("%s of %s %s", term.Count(t.Done), term.Count(t.Parents), term.Clean(t.Parent))
+	text := fmt.Sprintf("%s of %s %s", words.Count(t.Done), words.Count(t.Parents), words.Clean(t.Parent))
 	if !t.Final {
 		return label + text + " known so far"
 	}
-	text += " · " + term.Percent(t.Done, t.Parents)
+	text += " · " + words.Percent(t.Done, t.Parents)
 	if !wide {
 		return label + text
 	}
@@ -116,15 +117,15 @@ func sliceLine(m model, wide bool, c term.Caps) string {
 // savedWords counts the records that are stored: of all runs, or what this one
 // added as long as the rest is not known.
 func savedWords(m model) string {
-	return term.Count(max(m.Saved, m.Changed)) + " saved"
+	return words.Count(max(m.Saved, m.Changed)) + " saved"
 }
 
 func recordLine(m model) string {
-	return fmt.Sprintf("records   %s · %s quarantined", savedWords(m), term.Count(m.Rejected))
+	return fmt.Sprintf("records   %s · %s quarantined", savedWords(m), words.Count(m.Rejected))
 }
 
 func rateLines(m model, wide bool, c term.Caps) []string {
-	paces := term.Rates(m.RateNow, m.Learned, m.Ceiling)
+	paces := words.Rates(m.RateNow, m.Learned, m.Ceiling)
 	learned := "learned: not known yet"
 	if m.Learned > 0 {
 		learned = "learned " + paces[1]
@@ -149,13 +150,13 @@ func rateLines(m model, wide bool, c term.Caps) []string {
 }
 
 func requestLine(m model, wide bool) string {
-	line := "requests  " + term.Count(m.Requests)
+	line := "requests  " + words.Count(m.Requests)
 	if m.Cap > 0 {
-		line += " of " + term.Count(m.Cap)
+		line += " of " + words.Count(m.Cap)
 	}
-	line += " · " + term.Counted(m.Throttled, "throttle", "throttles")
+	line += " · " + words.Counted(m.Throttled, "throttle", "throttles")
 	if m.RetryCap > 0 && wide {
-		line += fmt.Sprintf(" · retries left %s of %s", term.Count(int64(m.Retries)), term.Count(int64(m.RetryCap)))
+		line += fmt.Sprintf(" · retries left %s of %s", words.Count(int64(m.Retries)), words.Count(int64(m.RetryCap)))
 	}
 	return line
 }
@@ -165,9 +166,9 @@ func breakerLine(m model) string {
 	if state == "" {
 		state = "closed"
 	}
-	line := fmt.Sprintf("breaker   %s · gaps opened %s", state, term.Count(m.Opened))
+	line := fmt.Sprintf("breaker   %s · gaps opened %s", state, words.Count(m.Opened))
 	if m.GapsShut > 0 {
-		line += ", filled " + term.Count(m.GapsShut)
+		line += ", filled " + words.Count(m.GapsShut)
 	}
 	return line
 }
@@ -176,10 +177,10 @@ func endLine(m model, wide bool) string {
 	if m.Ends.In <= 0 {
 		return "time left: not known yet"
 	}
-	in := term.Rough(m.Ends.In)
+	in := words.Rough(m.Ends.In)
 	near := ""
 	if m.Ends.Near > 0 && wide {
-		near = fmt.Sprintf(", near %s of %s %s", term.Count(m.Ends.Near), term.Count(m.Total.Parents), term.Clean(m.Total.Parent))
+		near = fmt.Sprintf(", near %s of %s %s", words.Count(m.Ends.Near), words.Count(m.Total.Parents), words.Clean(m.Total.Parent))
 	}
 	switch m.Ends.Reason {
 	case collection.RequestCap:

@@ -8,6 +8,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 )
 
 // sameText reports texts that differ, line by line where they first do.
@@ -171,7 +172,7 @@ func TestBlockFits(t *testing.T) {
 						blocks++
 					}
 					for _, line := range lines {
-						seen := term.Escapes.ReplaceAllString(line, "")
+						seen := words.Escapes.ReplaceAllString(line, "")
 						if got := term.Width(seen); got >= columns && columns > 1 {
 							t.Errorf("%s: line %q takes %d columns", input, line, got)
 						}

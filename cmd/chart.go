@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collect/cmd/internal/term"
+	"collect/internal/words"
 	"collect/pacing/sim"
 )
 
@@ -94,9 +95,9 @@ func chartText(c chart, columns int, can term.Caps) string {
 		label := ""
 		switch row {
 		case chartRows - 1:
-			label = term.Rate(most)
+			label = words.Rate(most)
 		case chartRows/2 - 1:
-			label = term.Rate(most / 2)
+			label = words.Rate(most / 2)
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, " %*s %s", margin-3, label, g.axis)
@@ -118,7 +119,7 @@ func chartText(c chart, columns int, can term.Caps) string {
 		}
 	}
 	lines = append(lines, fmt.Sprintf(" %*s %s", margin-2, "refused", refusals.String()))
-	end := term.Span(c.length())
+	end := words.Span(c.length())
 	lines = append(lines, fmt.Sprintf(" %*s 0%*s", margin-2, "", len(cells)-1, end))
 	lines = append(lines, term.Wrap(" ", fmt.Sprintf("bars: answered. %s: the limit. refused: a digit for each time, %s for ten or more.",
 		strings.Repeat(g.limit, 2), g.many), columns)...)

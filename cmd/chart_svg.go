@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"collect/cmd/internal/term"
+	"collect/internal/words"
 )
 
 // The places in the SVG picture, in its pixels. It is shown at this size:
@@ -56,7 +56,7 @@ func chartSVG(c chart) string {
 		svgWidth, svgHeight, svgHeight)
 	line(`<title id="t">%s</title>`, escapeXML(c.Title))
 	line(`<desc id="d">%s. %s refused in %s; the highest limit is %s.</desc>`, escapeXML(c.About),
-		term.Counted(int64(c.refused()), "request was", "requests were"), term.Span(c.length()), term.Rate(most))
+		words.Counted(int64(c.refused()), "request was", "requests were"), words.Span(c.length()), words.Rate(most))
 	b.WriteString(svgStyle)
 	text := func(x, y int, class, anchor, s string) {
 		line(`<text x="%d" y="%d" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, escapeXML(s))
@@ -68,11 +68,11 @@ func chartSVG(c chart) string {
 	line(`<path class="limit" d="%s"/>`, limit.String())
 	line(`<path class="refused" d="%s"/>`, refused.String())
 	line(`<path class="axis" fill="none" d="M%d %dV%dH%d"/>`, svgLeft, svgTop, svgBottom, svgRight)
-	text(svgLeft-6, svgTop+4, "soft", "end", term.Rate(most))
+	text(svgLeft-6, svgTop+4, "soft", "end", words.Rate(most))
 	text(svgLeft-6, svgBottom, "soft", "end", "0")
 	text(svgLeft-6, svgMarks+10, "soft", "end", "refused")
 	text(svgLeft, svgMarks+30, "soft", "start", "0")
-	text(svgRight, svgMarks+30, "soft", "end", term.Span(c.length()))
+	text(svgRight, svgMarks+30, "soft", "end", words.Span(c.length()))
 	text(svgLeft, svgMarks+50, "soft", "start", "area: answered. dashes: the limit. strokes: refused, longer for more.")
 	b.WriteString("</svg>\n")
 	return b.String()

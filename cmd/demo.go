@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/provider"
+	"collect/internal/words"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -136,7 +136,7 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 	if err := a.demoCompare(ctx, p); err != nil {
 		return err
 	}
-	a.tell("\nThe demo took %s. Everything ran on this machine%s.\n", term.Span(time.Since(started)), demoLeft(o.keep))
+	a.tell("\nThe demo took %s. Everything ran on this machine%s.\n", words.Span(time.Since(started)), demoLeft(o.keep))
 	return nil
 }
 
@@ -194,14 +194,14 @@ func (a *app) demoCompare(ctx context.Context, p *provider.Server) error {
 		if err != nil {
 			return err
 		}
-		a.tell("  %-8s  %s the same, %d missing, %d that were not served\n", stream, term.Count(same), missing, strange)
+		a.tell("  %-8s  %s the same, %d missing, %d that were not served\n", stream, words.Count(same), missing, strange)
 		if missing+strange > 0 {
 			wrong = append(wrong, stream)
 		}
 	}
 	stats := p.Stats()
 	a.tell("  The provider refused %d of %s requests; %d came while it had asked to wait.\n",
-		stats.ByStatus[http.StatusTooManyRequests]+stats.ByStatus[http.StatusServiceUnavailable], term.Count(int64(stats.Requests)), stats.Early)
+		stats.ByStatus[http.StatusTooManyRequests]+stats.ByStatus[http.StatusServiceUnavailable], words.Count(int64(stats.Requests)), stats.Early)
 	if len(wrong) > 0 {
 		return fmt.Errorf("the store differs from the provider in %s: this is a bug", strings.Join(wrong, " and "))
 	}

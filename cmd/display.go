@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/runner"
 	"collect/store"
 )
@@ -289,7 +289,7 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 	}
 	sum := summaryOf(s.record, owed, runs, all)
 	sum.Provider, sum.Flags = s.target.connector.Provider().Name, s.repeat()
-	sum.RequestCap, sum.State = s.options.maxRequests, term.Home(s.settings.State, s.env)
+	sum.RequestCap, sum.State = s.options.maxRequests, words.Home(s.settings.State, s.env)
 	if s.show.runner != nil {
 		pace := s.show.runner.Pace()
 		sum.RateStart, sum.RateEnd, sum.Learned, sum.Limit = s.show.first, pace.PerSecond, pace.Learned, pace

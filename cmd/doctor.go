@@ -14,6 +14,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/store/sqlite"
 )
 
@@ -90,7 +91,7 @@ func (a *app) doctor(ctx context.Context, bundle string, online bool) error {
 		if err := d.bundle(bundle); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "bundle: %s\n", term.Home(bundle, a.env))
+		fmt.Fprintf(a.err, "bundle: %s\n", words.Home(bundle, a.env))
 	}
 	if code := d.exit(); code != exitOK {
 		return &exitError{code}
@@ -144,7 +145,7 @@ func (d *diagnosis) all(ctx context.Context) {
 }
 
 func (d *diagnosis) note(f finding) {
-	f.Text, f.Do = term.Clean(f.Text), term.Clean(f.Do)
+	f.Text, f.Do = words.Clean(f.Text), words.Clean(f.Do)
 	d.findings = append(d.findings, f)
 }
 
@@ -226,7 +227,7 @@ func (d *diagnosis) render(limit int, c term.Caps) string {
 	if problems+warnings == 0 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\n%s, %s.", term.Counted(problems, "problem", "problems"), term.Counted(warnings, "warning", "warnings"))
+	fmt.Fprintf(&b, "\n%s, %s.", words.Counted(problems, "problem", "problems"), words.Counted(warnings, "warning", "warnings"))
 	if problems > 0 {
 		b.WriteString("   For a report: collect doctor --bundle FILE" + d.repeat())
 	}
@@ -247,7 +248,7 @@ func (d *diagnosis) checkConfig() bool {
 	}
 	var files []string
 	for _, file := range d.settings.Files {
-		files = append(files, term.Home(file, d.env))
+		files = append(files, words.Home(file, d.env))
 	}
 	verb := " is valid"
 	if len(files) > 1 {
@@ -298,7 +299,7 @@ func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 	}
 	provider := target.connector.Provider()
 	d.noteAccount(name, target)
-	d.add(well, what, fmt.Sprintf("%s of %s", term.Counted(int64(len(target.connector.Streams())), "stream", "streams"), provider.Name))
+	d.add(well, what, fmt.Sprintf("%s of %s", words.Counted(int64(len(target.connector.Streams())), "stream", "streams"), provider.Name))
 	if target.discloses != "" {
 		mark := well
 		if strings.Contains(target.discloses, config.Unencrypted) {
@@ -333,7 +334,7 @@ func (d *diagnosis) checkSecretFiles(name string) {
 				continue
 			}
 			d.secretFiles[path] = true
-			d.note(finding{Mark: look, What: "secret " + secret.Name, Text: "other users can read " + term.Home(path, d.env), Do: "chmod 600 " + term.Quoted(path)})
+			d.note(finding{Mark: look, What: "secret " + secret.Name, Text: "other users can read " + words.Home(path, d.env), Do: "chmod 600 " + words.Quoted(path)})
 		}
 	}
 }
@@ -366,9 +367,9 @@ func (d *diagnosis) checkLocks() {
 		case died(run):
 			d.add(well, "lock", who+", died; the next run takes over by itself")
 		case d.now.Sub(run.BeatAt) > silentAfter:
-			d.add(look, "lock", who+", last gave a sign of life "+term.Ago(run.BeatAt, d.now))
+			d.add(look, "lock", who+", last gave a sign of life "+words.Ago(run.BeatAt, d.now))
 		default:
-			d.add(well, "lock", who+", alive "+term.Ago(run.BeatAt, d.now))
+			d.add(well, "lock", who+", alive "+words.Ago(run.BeatAt, d.now))
 		}
 	}
 	if !held {
@@ -392,6 +393,6 @@ func (d *diagnosis) checkSchedule(ctx context.Context) {
 	case last.IsZero():
 		d.add(nothing, "schedule", "no timer or cron entry found; nothing was collected yet")
 	default:
-		d.add(look, "schedule", "no timer or cron entry found; the last run began "+term.Ago(last, d.now))
+		d.add(look, "schedule", "no timer or cron entry found; the last run began "+words.Ago(last, d.now))
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors"
+	"collect/internal/words"
 	"collect/pacing"
 	"collect/pacing/share"
 )
@@ -137,7 +137,7 @@ func (d *diagnosis) refused(what string, a probed, place collection.Place, err e
 	provider, stop := a.target.connector.Provider(), stopIn(err)
 	until := ""
 	if stop != nil && !stop.NotBefore.IsZero() {
-		until = " until " + term.At(stop.NotBefore, d.now)
+		until = " until " + words.At(stop.NotBefore, d.now)
 	}
 	passes := stop != nil && stop.Reason.Kind() != collection.Stuck && !unreachable(stop)
 	switch {
@@ -151,7 +151,7 @@ func (d *diagnosis) refused(what string, a probed, place collection.Place, err e
 			text = "frozen, not asked: " + stop.Detail
 		}
 		if until != "" {
-			text += "; one test request may leave after " + term.At(stop.NotBefore, d.now)
+			text += "; one test request may leave after " + words.At(stop.NotBefore, d.now)
 		}
 		do := "check the account at " + provider.Name
 		if _, ran := d.runs[a.connector]; ran { // and so there is something to release

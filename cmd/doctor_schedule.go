@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
+	"collect/internal/words"
 	"collect/internal/yamlfile"
 )
 
@@ -44,7 +44,7 @@ func (d *diagnosis) schedules(ctx context.Context) (where []string) {
 			}
 			seen[real] = true
 			if text, err := config.ReadAtMost(file, yamlfile.Longest); err == nil && startsRun(text) {
-				where = append(where, term.Home(file, d.env))
+				where = append(where, words.Home(file, d.env))
 			}
 		}
 	}

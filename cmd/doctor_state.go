@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -28,10 +28,10 @@ func (d *diagnosis) checkState(ctx context.Context) bool {
 	d.state, err = sqlite.Examine(ctx, path)
 	switch {
 	case errors.Is(err, store.ErrMissing) && !d.settings.StateNamed:
-		d.add(nothing, "state", "there is no database yet: the first run makes "+term.Home(path, d.env))
+		d.add(nothing, "state", "there is no database yet: the first run makes "+words.Home(path, d.env))
 		return false
 	case errors.Is(err, store.ErrOlder):
-		d.add(look, "state", term.Home(path, d.env)+" was made by an older version: the next run upgrades it")
+		d.add(look, "state", words.Home(path, d.env)+" was made by an older version: the next run upgrades it")
 		return true
 	case err != nil:
 		if ctx.Err() == nil {
@@ -46,14 +46,14 @@ func (d *diagnosis) checkState(ctx context.Context) bool {
 		}
 		f := finding{Mark: broken, What: "state", Text: "damaged: " + problem, exit: exitStorage}
 		if i == 0 {
-			f.Text = term.Home(path, d.env) + " is " + f.Text
+			f.Text = words.Home(path, d.env) + " is " + f.Text
 			f.Do = "collect restore FILE" + d.repeat() + " --reason WHY, or collect export NAME STREAM --salvage" + d.repeat()
 		}
 		d.note(f)
 	}
 	if len(d.state.Problems) == 0 {
-		text := fmt.Sprintf("%s, %s, schema %d, %s, every one checked", term.Home(path, d.env), size(d.state.Size),
-			d.state.Schema, term.Counted(d.state.Records, "record", "records"))
+		text := fmt.Sprintf("%s, %s, schema %d, %s, every one checked", words.Home(path, d.env), size(d.state.Size),
+			d.state.Schema, words.Counted(d.state.Records, "record", "records"))
 		if d.state.Log > 0 {
 			text += fmt.Sprintf("; %s not merged yet", size(d.state.Log))
 		}
@@ -61,7 +61,7 @@ func (d *diagnosis) checkState(ctx context.Context) bool {
 	}
 	d.checkLibrary()
 	if openToOthers(path) {
-		d.note(finding{Mark: look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + term.Quoted(path)})
+		d.note(finding{Mark: look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + words.Quoted(path)})
 	}
 	d.read(ctx)
 	return true
@@ -89,7 +89,7 @@ func (d *diagnosis) checkBeside(path string) {
 		default:
 			continue
 		}
-		d.note(finding{Mark: broken, What: "state", Text: term.Home(path+end, d.env) + " " + err.Error(), exit: exitStorage,
+		d.note(finding{Mark: broken, What: "state", Text: words.Home(path+end, d.env) + " " + err.Error(), exit: exitStorage,
 			Do: "when no run uses the database: give the file the owner and the mode of the database; do not delete a -wal, which holds commits"})
 	}
 }
@@ -153,11 +153,11 @@ func (d *diagnosis) checkDisk() {
 		d.add(nothing, "disk", "not measured: "+plainText(err))
 		return
 	}
-	text := fmt.Sprintf("%s free at %s", size(free), term.Home(dir, d.env))
+	text := fmt.Sprintf("%s free at %s", size(free), words.Home(dir, d.env))
 	days, known := float64(0), false
 	if perDay := d.growth(); perDay > 0 {
 		days, known = float64(free)/perDay, true
-		text += fmt.Sprintf(", about %s at the usual growth", term.Span(time.Duration(min(days, 10_000)*24*float64(time.Hour))))
+		text += fmt.Sprintf(", about %s at the usual growth", words.Span(time.Duration(min(days, 10_000)*24*float64(time.Hour))))
 	}
 	switch {
 	case free < fewBytes:

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 )
 
 // eventVersion is the version of the event stream. Within it names and fields
@@ -131,7 +131,7 @@ func (w *eventWriter) Observe(e collection.Event) {
 		line.Wait = &waitLine{e.Wait.Cause, e.Wait.Seconds, stamp(e.Wait.Until)}
 	}
 	if e.Freeze != nil {
-		line.Freeze = &freezeLine{e.Freeze.Frozen, term.Clean(e.Freeze.Reason), stamp(e.Freeze.Until)}
+		line.Freeze = &freezeLine{e.Freeze.Frozen, words.Clean(e.Freeze.Reason), stamp(e.Freeze.Until)}
 	}
 	w.write(line)
 }
@@ -206,7 +206,7 @@ func lineOf(e collection.Event) eventLine {
 		Stream: e.Stream, Lane: e.Lane,
 		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,
 		Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp,
-		Code: e.Code, Message: term.Clean(e.Message),
+		Code: e.Code, Message: words.Clean(e.Message),
 	}
 	return line
 }
@@ -217,7 +217,7 @@ func limitLineOf(l *collection.LimitInfo) *collection.LimitInfo {
 		return nil
 	}
 	line := *l
-	line.Name, line.Unit = term.Clean(l.Name), term.Clean(l.Unit)
+	line.Name, line.Unit = words.Clean(l.Name), words.Clean(l.Unit)
 	return &line
 }
 
@@ -226,7 +226,7 @@ func gapLineOf(e collection.Event) *gapLine {
 		return nil
 	}
 	g := e.Gap
-	return &gapLine{term.GapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, needsOf(g.Kind)}
+	return &gapLine{words.GapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, needsOf(g.Kind)}
 }
 
 // needsOf says who acts on a gap of kind k.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/store"
 )
 
@@ -50,15 +50,15 @@ func evidenceWords(stream store.StreamState, lane store.LaneState) string {
 	if e.Pages == 0 || !lane.Complete || stream.Parent != "" { // a pass has no pages
 		return ""
 	}
-	text := fmt.Sprintf("%s: %s on %s", term.Clean(stream.Name), term.Counted(e.Records, "record", "records"), term.Counted(e.Pages, "page", "pages"))
+	text := fmt.Sprintf("%s: %s on %s", words.Clean(stream.Name), words.Counted(e.Records, "record", "records"), words.Counted(e.Pages, "page", "pages"))
 	if e.Again > 0 {
-		text += fmt.Sprintf(", %s of them twice", term.Count(e.Again))
+		text += fmt.Sprintf(", %s of them twice", words.Count(e.Again))
 	}
 	if e.By != "" && !e.InPages {
-		text += fmt.Sprintf("; %s says %s", term.Clean(e.By), term.Count(e.Total))
+		text += fmt.Sprintf("; %s says %s", words.Clean(e.By), words.Count(e.Total))
 	}
 	if e.Seams > 0 {
-		text += fmt.Sprintf("; %s where the page before ended", term.Counted(e.Seams-e.Torn, "page began", "pages began"))
+		text += fmt.Sprintf("; %s where the page before ended", words.Counted(e.Seams-e.Torn, "page began", "pages began"))
 	}
 	if doubt := e.Doubt(); doubt != "" {
 		text += "; complete as far as this can tell: " + doubt
@@ -73,7 +73,7 @@ func leftFor(streams []store.StreamState, now time.Time) string {
 	var since time.Time
 	for _, stream := range streams {
 		if lane := laneOf(stream, collection.Incremental); unseen(stream, streams) {
-			names = append(names, term.Clean(stream.Name))
+			names = append(names, words.Clean(stream.Name))
 			if since.IsZero() || lane.Began.Before(since) {
 				since = lane.Began
 			}
@@ -82,7 +82,7 @@ func leftFor(streams []store.StreamState, now time.Time) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("changes in %s since %s are left to the next run", strings.Join(names, ", "), term.At(since, now))
+	return fmt.Sprintf("changes in %s since %s are left to the next run", strings.Join(names, ", "), words.At(since, now))
 }
 
 // unseen reports whether the walk of a stream began in an earlier run than the one
@@ -103,7 +103,7 @@ func doubtsOf(streams []store.StreamState, lane collection.Lane) string {
 	var doubts []string
 	for _, stream := range streams {
 		if l := laneOf(stream, lane); l.Complete && l.Evidence.Doubt() != "" {
-			doubts = append(doubts, term.Clean(stream.Name)+" has "+l.Evidence.Doubt())
+			doubts = append(doubts, words.Clean(stream.Name)+" has "+l.Evidence.Doubt())
 		}
 	}
 	return strings.Join(doubts, ", ")

@@ -14,6 +14,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/pacing/gate"
 )
 
@@ -147,10 +148,10 @@ func (a *app) allowances(name string) (allowed, caps []allowance) {
 		return nil, nil
 	}
 	if s.MaxRequests > 0 {
-		caps = append(caps, allowance{What: term.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
+		caps = append(caps, allowance{What: words.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
 	}
 	if s.MaxTime > 0 {
-		caps = append(caps, allowance{What: term.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
+		caps = append(caps, allowance{What: words.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
 	}
 	t, spec, err := a.find(s, name)
 	if err != nil {
@@ -158,7 +159,7 @@ func (a *app) allowances(name string) (allowed, caps []allowance) {
 	}
 	origin := "the connector file"
 	if t.source != "" {
-		origin = term.Home(t.source, a.env)
+		origin = words.Home(t.source, a.env)
 	}
 	own := spec.Provider(s.Overrides(""))
 	for _, c := range own.Ceilings {

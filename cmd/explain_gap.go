@@ -9,6 +9,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/store"
 )
 
@@ -30,7 +31,7 @@ func (a *app) explainGap(ctx context.Context, v looked, id int64) error {
 	}
 	i := slices.IndexFunc(gaps, func(g store.OwnedGap) bool { return g.ID == id })
 	if i < 0 {
-		return &usageError{fmt.Sprintf("collect explain: no gap %s is owed here: it was filled, or there was none; see `collect gaps%s`", term.GapName(id), v.flags)}
+		return &usageError{fmt.Sprintf("collect explain: no gap %s is owed here: it was filled, or there was none; see `collect gaps%s`", words.GapName(id), v.flags)}
 	}
 	e := explainedGap{gaps[i], v}
 	if a.flags.json {
@@ -65,26 +66,26 @@ func (e explainedGap) render(columns int, c term.Caps) string {
 	if e.Shape == collection.DetailGap {
 		what = "one detail (" + string(collection.DetailGap) + ")"
 	}
-	lines := term.Wrap("", fmt.Sprintf("%s: %s is owed: %s", term.GapName(e.ID), what, whereOwed("", e.OwnedGap)), columns)
+	lines := term.Wrap("", fmt.Sprintf("%s: %s is owed: %s", words.GapName(e.ID), what, whereOwed("", e.OwnedGap)), columns)
 	fact := func(label, text string) {
 		lines = append(lines, term.Wrap(fmt.Sprintf("  %-8s  ", label), text, columns)...)
 	}
 	fact("why", string(e.Reason)+": "+e.meaning())
 	if e.Detail != "" {
-		fact("said", term.Clean(e.Detail))
+		fact("said", words.Clean(e.Detail))
 	}
-	fact("since", term.At(e.OpenedAt, e.now)+", run "+term.Clean(e.Run))
-	tried := fmt.Sprintf("%s, %d more before it is left to you", term.Counted(int64(e.Attempts), "time", "times"), max(0, collection.MaxGapAttempts-e.Attempts))
+	fact("since", words.At(e.OpenedAt, e.now)+", run "+words.Clean(e.Run))
+	tried := fmt.Sprintf("%s, %d more before it is left to you", words.Counted(int64(e.Attempts), "time", "times"), max(0, collection.MaxGapAttempts-e.Attempts))
 	switch {
 	case e.Revived():
 		tried = fmt.Sprintf("not since it was revived, %d before it is left to you again", collection.MaxGapAttempts)
 	case e.Attempts == 0:
 		tried = "never; planned pauses do not count"
 	case e.who() == "you": // it is left to you already
-		tried = term.Counted(int64(e.Attempts), "time", "times")
+		tried = words.Counted(int64(e.Attempts), "time", "times")
 	}
 	if !e.TriedAt.IsZero() {
-		tried += "; last " + term.Ago(e.TriedAt, e.now)
+		tried += "; last " + words.Ago(e.TriedAt, e.now)
 	}
 	fact("tried", tried)
 	fact("acts", e.who())
@@ -123,7 +124,7 @@ func (e explainedGap) unmade() bool {
 }
 
 // next says what comes next, and the commands for it.
-func (e explainedGap) next() (words string, commands []string) {
+func (e explainedGap) next() (say string, commands []string) {
 	command := func(verb string) string { return e.command(verb, e.Connector) }
 	resume := resumeCommand(e.Connector, e.flags, e.Lane)
 	retry := retryCommand(e.Connector, e.flags, e.ID)
@@ -140,7 +141,7 @@ func (e explainedGap) next() (words string, commands []string) {
 			[]string{acceptCommand(sc, nil), resume}
 	case e.State == collection.GapDead && e.Reason == collection.CursorExpired:
 		return "the provider no longer has that place; to collect the stream again:",
-			[]string{command("reset") + " --stream " + term.Clean(term.Quoted(e.Stream)) + laneFlag(e.Lane) + " --reason WHY"}
+			[]string{command("reset") + " --stream " + words.Clean(words.Quoted(e.Stream)) + laneFlag(e.Lane) + " --reason WHY"}
 	case e.State == collection.GapDead && e.Reason.Kind() == collection.Stuck:
 		return reasonMeanings[e.Reason][1] + "; then:", []string{retry, resume}
 	case e.State == collection.GapDead:
@@ -150,7 +151,7 @@ func (e explainedGap) next() (words string, commands []string) {
 	case e.Reason.Kind() == collection.Stuck:
 		return reasonMeanings[e.Reason][1] + "; then:", []string{resume}
 	case e.Reason.Kind() == collection.Pressure && e.NotBefore.After(e.now):
-		return "a run after " + term.At(e.NotBefore, e.now) + " tries it again; before that none does:", []string{resume}
+		return "a run after " + words.At(e.NotBefore, e.now) + " tries it again; before that none does:", []string{resume}
 	}
 	return "the next run goes on there; to begin it now:", []string{resume}
 }

@@ -1,7 +1,7 @@
 package cmd
 
 import (
-	"collect/cmd/internal/term"
+	"collect/internal/words"
 
 	"collect/collection"
 	"collect/pacing/gate"
@@ -44,7 +44,7 @@ type constraintLine struct {
 
 func constraintLineOf(k *gate.Constraint) constraintLine {
 	c := constraintLine{
-		Name: string(k.Name), Route: textOrNull(term.Clean(k.Route)), PerSecond: orNull(k.PerSecond), Window: orNull(k.Window.Seconds()),
+		Name: string(k.Name), Route: textOrNull(words.Clean(k.Route)), PerSecond: orNull(k.PerSecond), Window: orNull(k.Window.Seconds()),
 		Latency: orNull(k.Latency.Seconds()), Until: stamp(k.Until), Since: stamp(k.Since), Again: stamp(k.Again), Blocks: k.Blocks, Binds: k.Binds,
 	}
 	if k.Count > 0 {
@@ -81,18 +81,18 @@ func (e explained) line() explainedLine {
 	for i := range e.Pace.Constraints {
 		k := &e.Pace.Constraints[i]
 		c := constraintLineOf(k)
-		c.Origin = textOrNull(term.Clean(e.originOf(*k)))
+		c.Origin = textOrNull(words.Clean(e.originOf(*k)))
 		line.Constraints = append(line.Constraints, c)
 	}
 	for _, event := range e.History {
-		c := changeLine{Time: stamp(event.Time), Event: event.Kind, Rate: event.Rate, Clamp: event.Clamp, Message: textOrNull(term.Clean(event.Message))}
+		c := changeLine{Time: stamp(event.Time), Event: event.Kind, Rate: event.Rate, Clamp: event.Clamp, Message: textOrNull(words.Clean(event.Message))}
 		if b := event.Breaker; b != nil {
 			shown := *b
-			shown.Reason, shown.Detail = term.Clean(b.Reason), term.Clean(b.Detail)
+			shown.Reason, shown.Detail = words.Clean(b.Reason), words.Clean(b.Detail)
 			c.Breaker = &shown
 		}
 		if f := event.Freeze; f != nil {
-			c.Freeze = &freezeLine{f.Frozen, term.Clean(f.Reason), stamp(f.Until)}
+			c.Freeze = &freezeLine{f.Frozen, words.Clean(f.Reason), stamp(f.Until)}
 		}
 		line.Changes = append(line.Changes, c)
 	}

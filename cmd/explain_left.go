@@ -3,8 +3,8 @@ package cmd
 import (
 	"time"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/store"
 )
 
@@ -100,13 +100,13 @@ func (l workLeft) words() string {
 	if l.Least {
 		least = " at least"
 	}
-	return "at this pace in " + about(l.In) + ", for " + term.Counted(l.Requests, "request", "requests") + least
+	return "at this pace in " + about(l.In) + ", for " + words.Counted(l.Requests, "request", "requests") + least
 }
 
 // about says that d is no exact time.
 func about(d time.Duration) string {
 	if d >= 2*time.Hour {
-		return term.Rough(d)
+		return words.Rough(d)
 	}
-	return "about " + term.Rough(d)
+	return "about " + words.Rough(d)
 }

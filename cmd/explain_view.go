@@ -8,6 +8,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/pacing/gate"
 )
 
@@ -61,12 +62,12 @@ const thisOne = "<- this one"
 
 // question is what there is to explain.
 func (e explained) question() string {
-	name := term.Clean(e.Name)
+	name := words.Clean(e.Name)
 	switch b := e.Pace.Limit(); {
 	case b != nil && b.Blocks && b.Name != gate.InFlightMax:
 		return name + ": why does no request leave now?"
 	case e.Known && e.Pace.Learned > 0:
-		return name + ": what limits the pace (" + term.Rate(e.Pace.Learned) + " now)?"
+		return name + ": what limits the pace (" + words.Rate(e.Pace.Learned) + " now)?"
 	}
 	return name + ": what limits the pace?"
 }
@@ -84,7 +85,7 @@ func (e explained) constraints() []explainedConstraint {
 		k := &e.Pace.Constraints[i]
 		what, why := e.words(k)
 		if k.Route != "" {
-			why += " (route " + term.Clean(k.Route) + ")"
+			why += " (route " + words.Clean(k.Route) + ")"
 		}
 		all = append(all, explainedConstraint{what, why, k.Binds})
 	}
@@ -94,19 +95,19 @@ func (e explained) constraints() []explainedConstraint {
 // words says one constraint: its number, and what it is.
 func (e explained) words(k *gate.Constraint) (what, why string) {
 	held := heldBy(&e.Pace, k)
-	words := limitFor(k, held)
-	what, why = limitFigure(k, e.Now), words.Name+": "+words.Is
+	row := limitFor(k, held)
+	what, why = limitFigure(k, e.Now), row.Name+": "+row.Is
 	switch {
 	case k.Name == gate.CeilingOf:
 		return e.ceilingWords(k)
 	case k.Name == gate.FreezeOf && held:
-		why += ": " + term.Clean(e.Pace.FreezeNote)
+		why += ": " + words.Clean(e.Pace.FreezeNote)
 	case k.Name == gate.FreezeOf:
-		why = fmt.Sprintf("%s: the provider refused the account (%s), so it is frozen; one test request may go out then", words.Name, spaced(e.Pace.FreezeReason))
+		why = fmt.Sprintf("%s: the provider refused the account (%s), so it is frozen; one test request may go out then", row.Name, spaced(e.Pace.FreezeReason))
 	case k.Name == gate.BreakerOf && held:
-		why += ": " + term.Clean(e.Pace.ForcedNote)
+		why += ": " + words.Clean(e.Pace.ForcedNote)
 	case k.Name == gate.BreakerOf:
-		why = words.Name + ": " + failureWords(e.Pace.Failure, e.Now) + "; then one goes out as a probe"
+		why = row.Name + ": " + failureWords(e.Pace.Failure, e.Now) + "; then one goes out as a probe"
 	}
 	if detail := limitDetail(k, e.Now); detail != "" {
 		why += "; " + detail
@@ -118,17 +119,17 @@ func (e explained) words(k *gate.Constraint) (what, why string) {
 func (e explained) ceilingWords(k *gate.Constraint) (what, why string) {
 	what = "ceiling"
 	if k.PerSecond > 0 {
-		what = term.Rate(k.PerSecond)
+		what = words.Rate(k.PerSecond)
 	}
 	why = limitFor(k, false).Name + ": " + ceilingWords(collection.Ceiling{Count: k.Count, Per: k.Window})
 	if origin := e.originOf(*k); origin != "" {
-		why += ", set in " + term.Clean(origin)
+		why += ", set in " + words.Clean(origin)
 	}
 	if detail := limitDetail(k, e.Now); detail != "" {
 		why += "; " + detail
 	}
 	if k.Blocks {
-		why += ", so nothing leaves before " + term.At(k.Until, e.Now)
+		why += ", so nothing leaves before " + words.At(k.Until, e.Now)
 	}
 	return what, why
 }
@@ -144,9 +145,9 @@ func (e explained) changes() []explainedChange {
 		what := ""
 		switch {
 		case event.Rate != nil:
-			what = term.RateChange(event.Rate.Previous, event.Rate.Learned) + ": " + term.Clean(event.Rate.Reason)
+			what = words.RateChange(event.Rate.Previous, event.Rate.Learned) + ": " + words.Clean(event.Rate.Reason)
 		case event.Breaker != nil:
-			what = withReason(fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason)), term.Clean(event.Breaker.Detail))
+			what = withReason(fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason)), words.Clean(event.Breaker.Detail))
 		case event.Clamp != nil:
 			what = "ceiling " + clampWords(event.Clamp)
 		case event.Freeze != nil && event.Freeze.Frozen:
@@ -155,15 +156,15 @@ func (e explained) changes() []explainedChange {
 			what = "no longer frozen: " + spaced(event.Freeze.Reason)
 		}
 		if event.Message != "" {
-			what += " (" + term.Clean(event.Message) + ")"
+			what += " (" + words.Clean(event.Message) + ")"
 		}
-		all = append(all, explainedChange{term.At(event.Time, e.Now), what})
+		all = append(all, explainedChange{words.At(event.Time, e.Now), what})
 	}
 	return all
 }
 
 // spaced returns a name of ours as words.
-func spaced(name string) string { return strings.ReplaceAll(term.Clean(name), "_", " ") }
+func spaced(name string) string { return strings.ReplaceAll(words.Clean(name), "_", " ") }
 
 // stops says what ends a run, the first first.
 func (e explained) stops() []string {
@@ -174,12 +175,12 @@ func (e explained) stops() []string {
 	if refusal := e.refusal(); refusal != "" {
 		all = append(all, refusal)
 	} else if run := e.newest(); unanswered(run) {
-		all = append(all, withReason("no usable answer: none of "+term.Counted(run.Tally.Requests, "request", "requests")+" of the last run got one", lastTrouble(e.Owed)))
+		all = append(all, withReason("no usable answer: none of "+words.Counted(run.Tally.Requests, "request", "requests")+" of the last run got one", lastTrouble(e.Owed)))
 	}
 	for _, c := range e.Caps {
 		text := c.What
 		if c.Origin != "" {
-			text += ", set in " + term.Clean(c.Origin)
+			text += ", set in " + words.Clean(c.Origin)
 		}
 		all = append(all, text)
 	}
@@ -188,7 +189,7 @@ func (e explained) stops() []string {
 		end += ", " + left.words()
 	}
 	if owed := owedCount(e.Owed); owed > 0 {
-		end += ", with " + term.Counted(int64(owed), "gap", "gaps") + " owed: " + e.command("gaps")
+		end += ", with " + words.Counted(int64(owed), "gap", "gaps") + " owed: " + e.command("gaps")
 	}
 	all = append(all, end)
 	if len(e.Caps) == 0 {
@@ -204,9 +205,9 @@ func (e explained) refusal() string {
 		if gap.Reason != collection.Auth {
 			continue
 		}
-		words := reasonMeanings[gap.Reason]
+		meaning := reasonMeanings[gap.Reason]
 		return fmt.Sprintf("auth: %s, since %s. You act: %s; then: %s",
-			words[0], term.At(gap.OpenedAt, e.Now), words[1], e.command("resume"))
+			meaning[0], words.At(gap.OpenedAt, e.Now), meaning[1], e.command("resume"))
 	}
 	return ""
 }
@@ -224,9 +225,9 @@ func (e explained) faster() string {
 	case b == nil:
 		return "Nothing on our side: requests are not paced."
 	}
-	text := strings.ReplaceAll(limitFor(b, heldBy(&e.Pace, b)).Do, "NAME", term.Clean(e.Name+e.Flags))
+	text := strings.ReplaceAll(limitFor(b, heldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
 	if refused := e.newest().Tally.Throttled; b.Name == gate.Learned && refused > 0 {
-		text += fmt.Sprintf(" In the last run it did so %s.", term.Counted(refused, "time", "times"))
+		text += fmt.Sprintf(" In the last run it did so %s.", words.Counted(refused, "time", "times"))
 	}
 	return text
 }
@@ -234,23 +235,23 @@ func (e explained) faster() string {
 // runStory tells one run in a few sentences.
 func runStory(run collection.Run, now time.Time, columns int, c term.Caps) string {
 	s := connectorStatus{Name: run.Connector, Runs: []collection.Run{run}}
-	lines := term.Wrap("", term.Clean(run.Connector)+runWords(s, now), columns)
+	lines := term.Wrap("", words.Clean(run.Connector)+runWords(s, now), columns)
 	fact := func(label, text string) {
 		lines = append(lines, term.Wrap(fmt.Sprintf("  %-10s  ", label), text, columns)...)
 	}
 	t := run.Tally
-	fact("started", term.At(run.StartedAt, now)+", as "+string(run.Mode)+" in the "+string(run.Lane)+" lane")
-	fact("saved", fmt.Sprintf("%s in %s, %s new or changed", term.Counted(t.Records, "record", "records"),
-		term.Counted(t.Slices, "slice", "slices"), term.Count(t.Changed)))
-	fact("requests", fmt.Sprintf("%s, of them %s; throttled %s", term.Count(t.Requests),
-		term.Counted(t.Retries, "retry", "retries"), term.Counted(t.Throttled, "time", "times")))
+	fact("started", words.At(run.StartedAt, now)+", as "+string(run.Mode)+" in the "+string(run.Lane)+" lane")
+	fact("saved", fmt.Sprintf("%s in %s, %s new or changed", words.Counted(t.Records, "record", "records"),
+		words.Counted(t.Slices, "slice", "slices"), words.Count(t.Changed)))
+	fact("requests", fmt.Sprintf("%s, of them %s; throttled %s", words.Count(t.Requests),
+		words.Counted(t.Retries, "retry", "retries"), words.Counted(t.Throttled, "time", "times")))
 	if !run.EndedAt.IsZero() {
 		fact("time", summaryOf(run, nil, 0, t).timeWords())
 	}
 	if t.Rejected > 0 {
-		fact("quarantine", term.Counted(t.Rejected, "record", "records")+", none dropped")
+		fact("quarantine", words.Counted(t.Rejected, "record", "records")+", none dropped")
 	}
-	fact("gaps", fmt.Sprintf("%s opened, %s filled", term.Count(t.GapsOpen), term.Count(t.GapsShut)))
+	fact("gaps", fmt.Sprintf("%s opened, %s filled", words.Count(t.GapsOpen), words.Count(t.GapsShut)))
 	if words, ok := wordsFor(string(run.Reason)); ok {
 		fact("stopped", words.Meaning)
 		fact("acts", words.Who)

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/similar"
+	"collect/internal/words"
 	"collect/pacing/gate"
 )
 
@@ -65,7 +65,7 @@ func (a *app) freezeOnCommand() *cobra.Command {
 				apply:   gate.ForceFreeze,
 			}
 			if how > 0 {
-				what.means = "This stops all calls to %s by this account for " + term.Span(how) + "; then one test request may go out."
+				what.means = "This stops all calls to %s by this account for " + words.Span(how) + "; then one test request may go out."
 				what.apply = func(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
 					return gate.ForceHold(state, now, now.Add(how), note)
 				}

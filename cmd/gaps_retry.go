@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/similar"
+	"collect/internal/words"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -75,7 +75,7 @@ func gapsOrShow(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if slices.Contains(args[1:], "retry") {
-		return &usageError{fmt.Sprintf("%s: the name stands last: collect gaps retry %s", c.CommandPath(), term.Clean(term.Quoted(args[0])))}
+		return &usageError{fmt.Sprintf("%s: the name stands last: collect gaps retry %s", c.CommandPath(), words.Clean(words.Quoted(args[0])))}
 	}
 	if similar.To(args[0], []string{"retry"}) != "" {
 		return &usageError{fmt.Sprintf("%s: there is no %q; there is \"retry\"", c.CommandPath(), args[0])}
@@ -113,7 +113,7 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 			if err := a.agree(o.operatorOptions, retryMeans(name, dead)); err != nil {
 				return err
 			}
-			audit := store.Audit{Who: whoami(), Why: term.Clean(o.reason), Holder: thisProcess()}
+			audit := store.Audit{Who: whoami(), Why: words.Clean(o.reason), Holder: thisProcess()}
 			if revived, err = db.Revive(ctx, name, idsOf(dead), audit); err != nil {
 				return err
 			}
@@ -156,9 +156,9 @@ func (o retryOptions) choose(name string, owed []store.OwnedGap, flags string) (
 			dead = append(dead, gap)
 		}
 	}
-	what := term.Clean(name)
+	what := words.Clean(name)
 	if o.stream != "" {
-		what += "/" + term.Clean(o.stream)
+		what += "/" + words.Clean(o.stream)
 	}
 	switch {
 	case len(asked) == 0:
@@ -186,7 +186,7 @@ func gapsNamed(names []string, connector string, owed []store.OwnedGap, flags st
 				gap, commandOn("gaps", connector, flags))}
 		case owed[i].Connector != connector:
 			return nil, &usageError{fmt.Sprintf("collect gaps retry: %s is a gap of %s; nothing was changed; for it: %s",
-				gap, term.Clean(owed[i].Connector), retryCommand(owed[i].Connector, flags, id))}
+				gap, words.Clean(owed[i].Connector), retryCommand(owed[i].Connector, flags, id))}
 		case !slices.ContainsFunc(gaps, func(g store.OwnedGap) bool { return g.ID == id }):
 			gaps = append(gaps, owed[i])
 		}
@@ -199,7 +199,7 @@ func gapsNamed(names []string, connector string, owed []store.OwnedGap, flags st
 func retryCommand(connector, flags string, gaps ...int64) string {
 	what := []string{connector}
 	for _, id := range gaps {
-		what = append(what, term.GapName(id))
+		what = append(what, words.GapName(id))
 	}
 	return commandOn("gaps retry", strings.Join(what, " "), flags) + " --reason WHY"
 }
@@ -209,7 +209,7 @@ const settled = "when the cause is settled, to retry what no run retries by itse
 
 // retryMeans says what the order will do.
 func retryMeans(name string, dead []store.OwnedGap) string {
-	return fmt.Sprintf("This lets the next run of %s ask again for %s: %s.", term.Clean(name), term.Counted(int64(len(dead)), "gap", "gaps"), reasonsOf(dead))
+	return fmt.Sprintf("This lets the next run of %s ask again for %s: %s.", words.Clean(name), words.Counted(int64(len(dead)), "gap", "gaps"), reasonsOf(dead))
 }
 
 // reasonsOf counts gaps by their reasons, in the order met.
@@ -223,7 +223,7 @@ func reasonsOf(gaps []store.OwnedGap) string {
 	}
 	var parts []string
 	for _, reason := range met {
-		parts = append(parts, fmt.Sprintf("%s (%s)", reasonWords(reason), term.Count(n[reason])))
+		parts = append(parts, fmt.Sprintf("%s (%s)", reasonWords(reason), words.Count(n[reason])))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -231,9 +231,9 @@ func reasonsOf(gaps []store.OwnedGap) string {
 // retryDone says what the order did, and how what comes next begins: each lane
 // has runs of its own.
 func retryDone(name string, revived []collection.Gap, flags string) string {
-	what, them := term.Counted(int64(len(revived)), "gap", "gaps"), "them"
+	what, them := words.Counted(int64(len(revived)), "gap", "gaps"), "them"
 	if len(revived) == 1 {
-		what, them = term.GapName(revived[0].ID), "it"
+		what, them = words.GapName(revived[0].ID), "it"
 	}
 	var begin []string
 	for _, lane := range []collection.Lane{collection.Incremental, collection.Backfill} {
@@ -241,7 +241,7 @@ func retryDone(name string, revived []collection.Gap, flags string) string {
 			begin = append(begin, resumeCommand(name, flags, lane))
 		}
 	}
-	return fmt.Sprintf("revived: %s of %s. The next run tries %s again; to begin it now: %s", what, term.Clean(name), them, strings.Join(begin, "; and: "))
+	return fmt.Sprintf("revived: %s of %s. The next run tries %s again; to begin it now: %s", what, words.Clean(name), them, strings.Join(begin, "; and: "))
 }
 
 // resumeCommand continues a lane, to be copied.

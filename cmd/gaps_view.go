@@ -8,6 +8,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/store"
 )
 
@@ -16,7 +17,7 @@ import (
 func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) string {
 	if len(gaps) == 0 {
 		if v.name != "" {
-			return fmt.Sprintf("nothing is owed for %s\n", term.Clean(v.name))
+			return fmt.Sprintf("nothing is owed for %s\n", words.Clean(v.name))
 		}
 		return "nothing is owed\n"
 	}
@@ -38,14 +39,14 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	}
 	for _, gap := range shown {
 		t.Rows = append(t.Rows, []string{
-			term.GapName(gap.ID), whereOwed(v.name, gap), kindWords(gap), reasonWords(gap.Reason),
+			words.GapName(gap.ID), whereOwed(v.name, gap), kindWords(gap), reasonWords(gap.Reason),
 			fmt.Sprint(gap.Attempts), nextTry(gap, v.now),
 		})
 	}
 	var b strings.Builder
 	b.WriteString(t.Render(columns, c))
 	if more := len(gaps) - len(shown); more > 0 {
-		fmt.Fprintf(&b, "and %s more; to see all: --all\n", term.Count(int64(more)))
+		fmt.Fprintf(&b, "and %s more; to see all: --all\n", words.Count(int64(more)))
 	}
 	say := func(text string) { b.WriteString(c.Text(strings.Join(term.Wrap("", text, columns), "\n")) + "\n") }
 	b.WriteString("\n")
@@ -62,13 +63,13 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	}
 	if i := slices.IndexFunc(gaps, tried); i >= 0 {
 		say("To try what is due now: " + resumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
-		that = term.Count(int64(len(left))) + " of them"
+		that = words.Count(int64(len(left))) + " of them"
 	}
 	if len(left) == 1 {
-		that = term.GapName(left[0].ID)
+		that = words.GapName(left[0].ID)
 	}
 	if len(left) > 0 {
-		say(fmt.Sprintf("No run tries %s again. What to do: %s", that, v.command("explain", term.GapName(left[0].ID))))
+		say(fmt.Sprintf("No run tries %s again. What to do: %s", that, v.command("explain", words.GapName(left[0].ID))))
 		say("When that is done: " + retryCommand(left[0].Connector, v.flags))
 	}
 	return b.String()
@@ -88,12 +89,12 @@ func stuckDetails(gaps []store.OwnedGap) (lines []string) {
 		if gap.Detail == "" || n[gap.Detail] == 0 || urgency(gap) != 0 || len(lines) == mostDetails {
 			continue
 		}
-		who := term.GapName(gap.ID)
+		who := words.GapName(gap.ID)
 		if more := n[gap.Detail] - 1; more > 0 {
-			who += fmt.Sprintf(" and %s more", term.Count(int64(more)))
+			who += fmt.Sprintf(" and %s more", words.Count(int64(more)))
 		}
 		n[gap.Detail] = 0
-		lines = append(lines, who+": "+term.Clean(gap.Detail))
+		lines = append(lines, who+": "+words.Clean(gap.Detail))
 	}
 	return lines
 }
@@ -109,7 +110,7 @@ func shapeWords(gaps []store.OwnedGap) string {
 	var parts []string
 	for _, shape := range []collection.Shape{collection.DetailGap, collection.SliceGap} {
 		if n[shape] > 0 {
-			parts = append(parts, term.Count(n[shape])+" "+string(shape))
+			parts = append(parts, words.Count(n[shape])+" "+string(shape))
 		}
 	}
 	if parts == nil {
@@ -145,12 +146,12 @@ func urgency(gap store.OwnedGap) int {
 }
 
 func whereOwed(name string, gap store.OwnedGap) string {
-	where := term.Clean(gap.Stream)
+	where := words.Clean(gap.Stream)
 	if name == "" {
-		where = term.Clean(gap.Connector) + "/" + where
+		where = words.Clean(gap.Connector) + "/" + where
 	}
 	if gap.Partition != "" {
-		where += " " + term.Clean(gap.Partition.String())
+		where += " " + words.Clean(gap.Partition.String())
 	}
 	if gap.Lane == collection.Backfill {
 		where += " (backfill)"
@@ -180,7 +181,7 @@ func nextTry(gap store.OwnedGap, now time.Time) string {
 	case gap.Kind() == collection.Stuck:
 		return "you"
 	case gap.NotBefore.After(now):
-		return term.At(gap.NotBefore, now)
+		return words.At(gap.NotBefore, now)
 	}
 	return "next run"
 }
@@ -215,7 +216,7 @@ func gapsJSON(gaps []store.OwnedGap) []gapJSON {
 			needs = needsNothing
 		}
 		lines = append(lines, gapJSON{
-			term.GapName(g.ID), g.Connector, g.Stream, textOrNull(g.Partition.String()), g.Lane, g.Shape, g.State,
+			words.GapName(g.ID), g.Connector, g.Stream, textOrNull(g.Partition.String()), g.Lane, g.Shape, g.State,
 			g.Reason, g.Reason.Kind(), needs, textOrNull(g.Detail), g.Attempts,
 			stamp(g.NotBefore), stamp(g.OpenedAt), stamp(g.TriedAt), g.Run,
 		})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"collect/cmd/internal/term"
+	"collect/internal/words"
 )
 
 // githubErrorsShown is how many annotations GitHub shows for one step.
@@ -45,7 +46,7 @@ func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 // githubData escapes the text of a workflow command, as the runner's own
 // toolkit does.
 func githubData(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(term.Clean(s))
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(words.Clean(s))
 }
 
 func githubProperty(s string) string {
@@ -62,7 +63,7 @@ func (s summary) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\n| | this run | all runs |\n|---|---:|---:|\n", markdownText(s.verdict()))
 	row := func(label string, this, all int64) {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", label, term.Count(this), term.Count(all))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", label, words.Count(this), words.Count(all))
 	}
 	row("slices", s.This.Slices, s.All.Slices)
 	row("received", s.This.Records, s.All.Records)

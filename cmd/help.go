@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors/catalog"
 	"collect/export"
+	"collect/internal/words"
 	"collect/pacing/law"
 	"collect/pacing/sim"
 )
@@ -185,7 +185,7 @@ func (a *app) gapsToType(c *cobra.Command, connector string) (names []string) {
 	_ = a.look(c.Context(), of, func(v looked) error {
 		gaps, err := v.gaps(c.Context())
 		for _, gap := range gaps[:min(len(gaps), gapsShown)] {
-			names = append(names, term.GapName(gap.ID)+"\t"+reasonWords(gap.Reason))
+			names = append(names, words.GapName(gap.ID)+"\t"+reasonWords(gap.Reason))
 		}
 		return err
 	})

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/pacing/gate"
 )
 
@@ -115,7 +115,7 @@ var limitTable = []limitRow{
 
 // limitFor returns the words for k, which an operator may hold.
 func limitFor(k *gate.Constraint, held bool) limitRow {
-	words := limitRow{Bound: k.Name, Name: term.Clean(string(k.Name))}
+	words := limitRow{Bound: k.Name, Name: words.Clean(string(k.Name))}
 	for _, row := range limitTable {
 		if row.Bound == k.Name && (row.Held == held || !row.Held) {
 			words = row
@@ -139,7 +139,7 @@ func heldBy(s *gate.Status, k *gate.Constraint) bool {
 func limitFigure(k *gate.Constraint, now time.Time) string {
 	switch {
 	case k.Blocks && !k.Until.IsZero() && k.Name != gate.InFlightMax:
-		return "until " + term.At(k.Until, now)
+		return "until " + words.At(k.Until, now)
 	case k.Name == gate.FreezeOf || k.Name == gate.BreakerOf:
 		return "until you release it"
 	case k.Name == gate.CeilingOf:
@@ -147,7 +147,7 @@ func limitFigure(k *gate.Constraint, now time.Time) string {
 	case k.Name == gate.Places || k.Name == gate.InFlightMax:
 		return fmt.Sprintf("%d at once", k.Count)
 	}
-	return term.Rate(k.PerSecond)
+	return words.Rate(k.PerSecond)
 }
 
 // limitDetail says since when k is so, when more is tried, and what makes a pace
@@ -158,29 +158,29 @@ func limitDetail(k *gate.Constraint, now time.Time) string {
 	switch k.Name {
 	case gate.CeilingOf:
 		if k.Window > time.Minute {
-			add("%s used", term.Count(int64(k.Used)))
+			add("%s used", words.Count(int64(k.Used)))
 		}
 	case gate.InFlightMax:
 		if k.Latency > 0 {
-			add("%s an answer, so %s", latencyWords(k.Latency), term.Rate(k.PerSecond))
+			add("%s an answer, so %s", latencyWords(k.Latency), words.Rate(k.PerSecond))
 		}
 	case gate.Undeclared:
 		add("earned so far")
 	case gate.Learned, gate.Slow, gate.Places:
 		if !k.Since.IsZero() {
-			add("last confirmed %s", term.Ago(k.Since, now))
+			add("last confirmed %s", words.Ago(k.Since, now))
 		}
 	case gate.Announced:
 		if !k.Since.IsZero() {
-			add("heard %s", term.Ago(k.Since, now))
+			add("heard %s", words.Ago(k.Since, now))
 		}
 	case gate.ClampOf, gate.Forbidden, gate.FreezeOf, gate.BreakerOf:
 		if !k.Since.IsZero() {
-			add("since %s", term.At(k.Since, now))
+			add("since %s", words.At(k.Since, now))
 		}
 	}
 	if k.Again.After(now) {
-		add("a quarter more is tried in %s", term.Span(k.Again.Sub(now).Truncate(time.Second)))
+		add("a quarter more is tried in %s", words.Span(k.Again.Sub(now).Truncate(time.Second)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -190,7 +190,7 @@ func latencyWords(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%d ms", max(1, d.Milliseconds()))
 	}
-	return term.Span(d.Truncate(100 * time.Millisecond))
+	return words.Span(d.Truncate(100 * time.Millisecond))
 }
 
 // limitText says what limits the pace in one line, in the same words everywhere:
@@ -202,7 +202,7 @@ func limitText(s *gate.Status, now time.Time) string {
 	}
 	text := limitFor(k, heldBy(s, k)).Name
 	if k.Route != "" {
-		text += " (route " + term.Clean(k.Route) + ")"
+		text += " (route " + words.Clean(k.Route) + ")"
 	}
 	text += ": " + limitFigure(k, now)
 	if detail := limitDetail(k, now); detail != "" {

@@ -14,6 +14,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 )
 
 // A progress shows a run while it goes on. Its methods may be called from
@@ -48,7 +49,7 @@ func progressMode(want string, env func(string) string, terminal bool) (string, 
 	case config.ProgressPlain, config.ProgressJSON, config.ProgressNone:
 		return want, nil
 	}
-	return "", &usageError{fmt.Sprintf("progress %q: it is auto, live, plain, json or none", term.Clean(want))}
+	return "", &usageError{fmt.Sprintf("progress %q: it is auto, live, plain, json or none", words.Clean(want))}
 }
 
 // terminalSize returns a function that measures f each time it is called. It
@@ -198,7 +199,7 @@ func (l *live) draw(now time.Time) {
 		b.WriteString(l.caps.Text(line) + "\n")
 	}
 	if l.unsaid > 0 {
-		fmt.Fprintf(&b, "          and %s\n", term.Counted(int64(l.unsaid), "more line", "more lines"))
+		fmt.Fprintf(&b, "          and %s\n", words.Counted(int64(l.unsaid), "more line", "more lines"))
 	}
 	l.said, l.unsaid, l.drawn = nil, 0, nil
 	if l.closed {
@@ -206,7 +207,7 @@ func (l *live) draw(now time.Time) {
 	} else {
 		for _, line := range render(l.view.Frame(now), columns, rows, l.caps) {
 			b.WriteString(line + "\n")
-			l.drawn = append(l.drawn, term.Width(term.Escapes.ReplaceAllString(line, "")))
+			l.drawn = append(l.drawn, term.Width(words.Escapes.ReplaceAllString(line, "")))
 		}
 	}
 	b.WriteString(syncEnd)

@@ -10,6 +10,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 )
 
 // A screen is a terminal of a few rows: it knows the control sequences that
@@ -33,7 +34,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	text := string(p)
 	for text != "" {
-		if loc := term.Escapes.FindStringIndex(text); loc != nil && loc[0] == 0 {
+		if loc := words.Escapes.FindStringIndex(text); loc != nil && loc[0] == 0 {
 			s.control(text[:loc[1]])
 			text = text[loc[1]:]
 			continue

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/connectors/catalog"
+	"collect/internal/words"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -84,7 +84,7 @@ func (v looked) command(verb, what string) string {
 // commandOn returns a command of ours on what, with the flags that it must
 // repeat, to be copied.
 func commandOn(verb, what, flags string) string {
-	return "collect " + verb + " " + term.Clean(what+flags)
+	return "collect " + verb + " " + words.Clean(what+flags)
 }
 
 // look opens the database for reading and calls show. No database at the

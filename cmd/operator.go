@@ -12,6 +12,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/pacing/share"
 	"collect/store"
@@ -151,7 +152,7 @@ func (a *app) stateNow(ctx context.Context, db store.Store, arg string, used *ac
 
 // carryOut makes an order that of all who use the account, for the record, too.
 func (a *app) carryOut(ctx context.Context, db store.Store, name string, o operatorOptions, given givenOrder) error {
-	audit := store.Audit{Who: whoami(), Why: term.Clean(o.reason), Holder: thisProcess()}
+	audit := store.Audit{Who: whoami(), Why: words.Clean(o.reason), Holder: thisProcess()}
 	for i := range given.events {
 		given.events[i].Provider, given.events[i].Message = given.used.provider(), audit.Who+": "+audit.Why
 	}
@@ -179,7 +180,7 @@ type accountInUse struct {
 
 func (u accountInUse) provider() string {
 	provider, _, _ := strings.Cut(u.domain, "/")
-	return term.Clean(provider)
+	return words.Clean(provider)
 }
 
 // accountOfNewest returns the pacing domain that the newest run of a connector

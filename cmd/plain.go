@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 )
 
 const (
@@ -164,7 +164,7 @@ func (w *lineWriter) add(key, value string) *lineWriter {
 
 // asWord returns s as one word: quoted if it is not one already.
 func asWord(s string) string {
-	s = term.Clean(s)
+	s = words.Clean(s)
 	if s == "" || strings.ContainsAny(s, " \"'=\\") {
 		return strconv.Quote(s)
 	}
@@ -179,7 +179,7 @@ func heartbeat(m model, style lineStyle) string {
 		w.add("partitions", fmt.Sprintf("%d/%d", m.Total.Done, m.Total.Parents))
 	}
 	w.add("slices", fmt.Sprint(m.Slices)).add("records", fmt.Sprint(m.Records))
-	paces := term.Rates(m.RateNow, m.Learned, m.Ceiling)
+	paces := words.Rates(m.RateNow, m.Learned, m.Ceiling)
 	w.add("rate", paces[0])
 	if m.Learned > 0 {
 		w.add("learned", paces[1])
@@ -215,16 +215,16 @@ func plainLine(e collection.Event, style lineStyle) string {
 	case e.Throttle != nil:
 		w := line(priorityNotice, "throttled").add("stream", e.Stream).add("signal", e.Throttle.Signal)
 		if after := e.Throttle.RetryAfter; after != nil {
-			w.add("retry_after", term.Decimal(*after)+"s")
+			w.add("retry_after", words.Decimal(*after)+"s")
 		}
 		if e.Rate != nil {
-			w.add("rate", strings.ReplaceAll(term.RateChange(e.Rate.Previous, e.Rate.Learned), " ", ""))
+			w.add("rate", strings.ReplaceAll(words.RateChange(e.Rate.Previous, e.Rate.Learned), " ", ""))
 		}
 		return w.String()
 	case e.Rate != nil && e.Rate.Learned < e.Rate.Previous:
-		return line(priorityNotice, "slower").add("rate", strings.ReplaceAll(term.RateChange(e.Rate.Previous, e.Rate.Learned), " ", "")).add("reason", e.Rate.Reason).String()
+		return line(priorityNotice, "slower").add("rate", strings.ReplaceAll(words.RateChange(e.Rate.Previous, e.Rate.Learned), " ", "")).add("reason", e.Rate.Reason).String()
 	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Seconds >= config.PlainEvery.Seconds():
-		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", term.Decimal(float64(int64(e.Wait.Seconds)))).
+		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", words.Decimal(float64(int64(e.Wait.Seconds)))).
 			add("until", e.Wait.Until.UTC().Format(time.RFC3339)).String()
 	case e.Breaker != nil:
 		w := line(priorityWarning, "breaker").add("state", e.Breaker.Previous+"->"+e.Breaker.State).add("reason", e.Breaker.Reason)
@@ -239,11 +239,11 @@ func plainLine(e collection.Event, style lineStyle) string {
 		}
 		return line(priority, state).add("provider", e.Provider).add("reason", e.Freeze.Reason).String()
 	case e.Clamp != nil:
-		return line(priorityNotice, "clamp").add("ceiling", term.ShareOf(e.Clamp.Previous)+"->"+term.ShareOf(e.Clamp.Ratio)).add("reason", e.Clamp.Reason).String()
+		return line(priorityNotice, "clamp").add("ceiling", words.ShareOf(e.Clamp.Previous)+"->"+words.ShareOf(e.Clamp.Ratio)).add("reason", e.Clamp.Reason).String()
 	case e.Gap != nil:
 		return plainGap(e, style)
 	case e.Budget != nil:
-		return line(priorityNotice, "paused").add("reason", string(e.Budget.Axis)).add("limit", term.Decimal(e.Budget.Limit)).String()
+		return line(priorityNotice, "paused").add("reason", string(e.Budget.Axis)).add("limit", words.Decimal(e.Budget.Limit)).String()
 	case e.Kind == collection.WarningRaised:
 		return line(priorityWarning, "warning").add("message", e.Message).String()
 	case e.Kind == collection.ErrorRaised:
@@ -261,7 +261,7 @@ func plainGap(e collection.Event, style lineStyle) string {
 		priority = priorityWarning
 	}
 	w := newLine(e.Time, style, priority, e.Connector, event)
-	return w.add("gap", term.GapName(e.Gap.ID)).add("stream", e.Stream).add("reason", string(e.Gap.Reason)).
+	return w.add("gap", words.GapName(e.Gap.ID)).add("stream", e.Stream).add("reason", string(e.Gap.Reason)).
 		add("kind", string(e.Gap.Kind)).String()
 }
 

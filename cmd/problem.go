@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"collect/cmd/internal/term"
+	"collect/internal/words"
 )
 
 // A level says how bad a problem is; it is its first word.
@@ -67,26 +68,26 @@ func (p problem) render(limit int, c term.Caps) string {
 	if p.Code != "" {
 		tag += "[" + p.Code + "]"
 	}
-	lines = append(lines, term.Wrap(tag+": ", term.Clean(p.Headline), limit)...)
+	lines = append(lines, term.Wrap(tag+": ", words.Clean(p.Headline), limit)...)
 	for _, l := range []labelled{{"at", p.At}, {"", p.Excerpt}, {"by", p.By}, {"why", p.Why},
 		{"token", p.Token}, {"note", p.Note}, {"saved", p.Saved}, {"next", p.Next}} {
 		switch {
 		case l.text == "":
 		case l.label == "":
 			for line := range strings.Lines(l.text) {
-				lines = append(lines, strings.TrimRight(strings.Repeat(" ", 9)+term.CleanLine(line), " "))
+				lines = append(lines, strings.TrimRight(strings.Repeat(" ", 9)+words.CleanLine(line), " "))
 			}
 		default:
-			lines = append(lines, term.Wrap("  "+term.Pad(l.label, 7, false), term.Clean(l.text), limit)...)
+			lines = append(lines, term.Wrap("  "+term.Pad(l.label, 7, false), words.Clean(l.text), limit)...)
 		}
 	}
 	label := "do"
 	for _, s := range p.Do {
 		lead := "  " + term.Pad(label, 7, false)
 		if s.Command == "" {
-			lines = append(lines, term.Wrap(lead, term.Clean(s.Say), limit)...)
+			lines = append(lines, term.Wrap(lead, words.Clean(s.Say), limit)...)
 		} else {
-			lines = append(lines, strings.TrimRight(lead+strings.TrimLeft(term.Clean(s.Say)+" ", " ")+term.Clean(s.Command), " "))
+			lines = append(lines, strings.TrimRight(lead+strings.TrimLeft(words.Clean(s.Say)+" ", " ")+words.Clean(s.Command), " "))
 		}
 		label = ""
 	}
@@ -114,14 +115,14 @@ func (p problem) MarshalJSON() ([]byte, error) {
 	help := []string{}
 	for _, s := range p.Do {
 		if s.Command != "" {
-			commands = append(commands, term.Clean(s.Command))
+			commands = append(commands, words.Clean(s.Command))
 		}
 		if s.Say != "" && s.Command == "" {
-			help = append(help, term.Clean(s.Say))
+			help = append(help, words.Clean(s.Say))
 		}
 	}
 	if p.Next != "" {
-		help = append(help, term.Clean(p.Next))
+		help = append(help, words.Clean(p.Next))
 	}
 	return json.Marshal(struct {
 		Code      *string  `json:"code"`
@@ -139,14 +140,14 @@ func (p problem) MarshalJSON() ([]byte, error) {
 		ExitCode  int      `json:"exit_code"`
 		URL       *string  `json:"url"`
 	}{
-		textOrNull(p.Code), p.Level, term.Clean(p.Headline), textOrNull(p.At), textOrNull(p.Why), textOrNull(p.Note),
+		textOrNull(p.Code), p.Level, words.Clean(p.Headline), textOrNull(p.At), textOrNull(p.Why), textOrNull(p.Note),
 		textOrNull(p.Token), textOrNull(p.Saved), help, commands, p.Retryable, p.Needs, p.ExitCode, nil,
 	})
 }
 
 // textOrNull returns the cleaned s for JSON, where what is not known is null.
 func textOrNull(s string) *string {
-	if s = term.Clean(s); s == "" {
+	if s = words.Clean(s); s == "" {
 		return nil
 	}
 	return &s

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/connectors/declarative"
 	"collect/internal/similar"
+	"collect/internal/words"
 	"collect/runner"
 )
 
@@ -26,7 +26,7 @@ func moreMistakes(err error) string {
 	if !ok || len(joined.Unwrap()) < 2 {
 		return ""
 	}
-	return term.Counted(int64(len(joined.Unwrap())-1), "more mistake in this file", "more mistakes in this file")
+	return words.Counted(int64(len(joined.Unwrap())-1), "more mistake in this file", "more mistakes in this file")
 }
 
 func writeNoHome(p *problem, err error, _ scene) {
@@ -72,7 +72,7 @@ func writeWhichStream(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*whichStreamError](err)
 	p.Headline = "an export is of one stream"
 	p.At = e.Connector
-	command := func(stream string) string { return commandOn("export", term.Quoted(e.Connector)+" "+stream, sc.Flags) }
+	command := func(stream string) string { return commandOn("export", words.Quoted(e.Connector)+" "+stream, sc.Flags) }
 	if len(e.Known) > 3 {
 		p.Note = "its streams: " + strings.Join(e.Known, ", ")
 		p.Do = []step{{"name one, such as:", command(e.Known[0])}}
@@ -99,7 +99,7 @@ func writeMeaning(p *problem, err error, sc scene) {
 	p.Do = []step{{Say: "put the earlier file back; or give the stream a new name: it is collected from its start, and the stored records stay"}}
 	for _, change := range e.Changes {
 		if len(change.Keys) > 0 {
-			p.Do = append(p.Do, step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + term.Quoted(change.Stream) + " --reason WHY"})
+			p.Do = append(p.Do, step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + words.Quoted(change.Stream) + " --reason WHY"})
 		}
 	}
 	p.Do = append(p.Do, step{Say: "or go on all the same: --new-params"})

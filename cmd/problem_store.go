@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"collect/cmd/internal/term"
+	"collect/internal/words"
 	"collect/store"
 )
 
@@ -62,7 +62,7 @@ func writeNoFolder(p *problem, err error, sc scene) {
 	p.Headline = "the database cannot be made: " + err.Error()
 	p.At = sc.State
 	p.Saved = "nothing was started"
-	p.Do = []step{{"make it:", "mkdir -p " + term.Quoted(e.Dir)}, {Say: "or correct the path; if it is on another disk, see that it is mounted"}}
+	p.Do = []step{{"make it:", "mkdir -p " + words.Quoted(e.Dir)}, {Say: "or correct the path; if it is on another disk, see that it is mounted"}}
 }
 
 func writeNotDatabase(p *problem, _ error, sc scene) {

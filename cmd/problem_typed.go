@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/internal/similar"
+	"collect/internal/words"
 )
 
 func writeUsage(p *problem, err error, sc scene) {
@@ -21,7 +21,7 @@ func writeUnknownConnector(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("no connector named `%s`", e.Name)
 	if e.File != "" {
 		p.Note = "there is a file of that name here, and a file is given by its path"
-		p.Do = []step{{"to run it:", "collect run " + term.Quoted(e.File) + sc.Flags}}
+		p.Do = []step{{"to run it:", "collect run " + words.Quoted(e.File) + sc.Flags}}
 		return
 	}
 	if name := similar.To(e.Name, e.Known); name != "" {

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/tokenfile"
+	"collect/internal/words"
 	"collect/store"
 )
 
@@ -44,7 +44,7 @@ func (sc scene) saved() string {
 	case stored <= 0:
 		return "what earlier runs saved; no record of this run was stored"
 	}
-	return fmt.Sprintf("%s in %s of this run", term.Counted(stored, "record", "records"), term.Counted(work.Slices, "slice", "slices"))
+	return fmt.Sprintf("%s in %s of this run", words.Counted(stored, "record", "records"), words.Counted(work.Slices, "slice", "slices"))
 }
 
 // savedBut says what is safe, and what becomes of the piece that is not.
@@ -98,9 +98,9 @@ func writeHeld(p *problem, err error, sc scene) {
 	e, _ := errors.AsType[*store.HeldError](err)
 	run := e.Run
 	p.Headline = fmt.Sprintf("%s is being collected by another run", cmp.Or(sc.Connector, run.Connector))
-	p.By = fmt.Sprintf("run %s, pid %d on %s, started %s", run.ID, run.Holder.PID, run.Holder.Host, term.Ago(run.StartedAt, sc.Now))
+	p.By = fmt.Sprintf("run %s, pid %d on %s, started %s", run.ID, run.Holder.PID, run.Holder.Host, words.Ago(run.StartedAt, sc.Now))
 	if !run.BeatAt.IsZero() {
-		p.By += ", alive " + term.Ago(run.BeatAt, sc.Now)
+		p.By += ", alive " + words.Ago(run.BeatAt, sc.Now)
 	}
 	p.Do = []step{{Say: "nothing; your schedule can simply try again later"}}
 	if sc.ByHand {
@@ -139,7 +139,7 @@ func writeOutput(p *problem, err error, sc scene) {
 		dir := filepath.Dir(path.Path)
 		p.Headline = "the output cannot be written: there is no folder " + dir
 		p.Saved = "everything; the database was not changed"
-		p.Do = []step{{"make it:", "mkdir -p " + term.Quoted(dir)}, {Say: "or name a file in another folder, and do it again"}}
+		p.Do = []step{{"make it:", "mkdir -p " + words.Quoted(dir)}, {Say: "or name a file in another folder, and do it again"}}
 		return
 	}
 	text := plainText(err)
@@ -268,7 +268,7 @@ func writeFrozen(p *problem, err error, sc scene) {
 		p.Do = []step{{Say: "settle with " + sc.Provider + ", or with the operator, what froze it"}, {"then:", sc.command("freeze release") + " --reason WHY"}}
 	}
 	if !stop.NotBefore.IsZero() {
-		p.Next = "one test request may leave after " + term.At(stop.NotBefore, sc.Now)
+		p.Next = "one test request may leave after " + words.At(stop.NotBefore, sc.Now)
 	}
 }
 
@@ -396,7 +396,7 @@ func writePiece(p *problem, err error, sc scene) {
 func (sc scene) pieces() string {
 	switch {
 	case sc.Pieces > 0 && sc.Of >= sc.Pieces && sc.Partition != "":
-		return fmt.Sprintf("%s of %s %s", term.Count(sc.Pieces), term.Count(sc.Of), sc.Stream)
+		return fmt.Sprintf("%s of %s %s", words.Count(sc.Pieces), words.Count(sc.Of), sc.Stream)
 	case sc.Partition != "":
 		return "a piece of " + sc.Stream
 	case sc.Stream != "":
@@ -415,7 +415,7 @@ func writeBreaker(p *problem, err error, sc scene) {
 		p.Do = []step{{"when it may go on:", sc.command("breaker release") + " --reason WHY"}}
 		return
 	}
-	p.Do = []step{{Say: "nothing; one test call goes out at " + term.At(stop.NotBefore, sc.Now)}}
+	p.Do = []step{{Say: "nothing; one test call goes out at " + words.At(stop.NotBefore, sc.Now)}}
 }
 
 func writeLongWait(p *problem, err error, sc scene) {
@@ -425,7 +425,7 @@ func writeLongWait(p *problem, err error, sc scene) {
 	p.Saved = sc.saved()
 	p.Do = []step{{Say: "nothing; your schedule can simply try again later"}}
 	if !stop.NotBefore.IsZero() {
-		p.Next = fmt.Sprintf("no request leaves before %s, in %s", term.At(stop.NotBefore, sc.Now), term.Span(stop.NotBefore.Sub(sc.Now).Round(time.Second)))
+		p.Next = fmt.Sprintf("no request leaves before %s, in %s", words.At(stop.NotBefore, sc.Now), words.Span(stop.NotBefore.Sub(sc.Now).Round(time.Second)))
 	}
 }
 
@@ -469,11 +469,11 @@ func writeRequestCap(p *problem, err error, sc scene) {
 	if stop != nil && stop.Detail != "" && !stop.NotBefore.IsZero() { // of the provider's quota, and not of this run
 		p.Headline = fmt.Sprintf("%s paused: %s", sc.Connector, stop.Detail)
 		p.Saved = sc.saved()
-		p.Next = fmt.Sprintf("no request leaves before %s; the next run after it continues by itself", term.At(stop.NotBefore, sc.Now))
+		p.Next = fmt.Sprintf("no request leaves before %s; the next run after it continues by itself", words.At(stop.NotBefore, sc.Now))
 		return
 	}
 	if sc.RequestCap > 0 {
-		p.Headline += fmt.Sprintf(" (%s of %s)", term.Count(min(sc.Run.Tally.Requests, sc.RequestCap)), term.Count(sc.RequestCap))
+		p.Headline += fmt.Sprintf(" (%s of %s)", words.Count(min(sc.Run.Tally.Requests, sc.RequestCap)), words.Count(sc.RequestCap))
 	}
 	p.Saved = sc.saved()
 	p.Next = "the rest is planned work; the next run continues by itself"
@@ -482,20 +482,20 @@ func writeRequestCap(p *problem, err error, sc scene) {
 func writeWallClock(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s reached its time limit", sc.Connector)
 	if sc.MaxTime > 0 {
-		p.Headline += fmt.Sprintf(" (%s)", term.Span(sc.MaxTime))
+		p.Headline += fmt.Sprintf(" (%s)", words.Span(sc.MaxTime))
 	}
 	p.Saved = sc.saved()
 	p.Next = "the next run continues by itself"
 	if stop := stopIn(err); stop != nil && !stop.NotBefore.IsZero() {
 		p.Why = stop.Detail
-		p.Next = fmt.Sprintf("no request leaves before %s; a run after that continues by itself", term.At(stop.NotBefore, sc.Now))
+		p.Next = fmt.Sprintf("no request leaves before %s; a run after that continues by itself", words.At(stop.NotBefore, sc.Now))
 	}
 }
 
 func writeRetryBudget(p *problem, err error, sc scene) {
 	p.Headline = fmt.Sprintf("%s used all its retries, so it stopped trying", sc.Connector)
 	if sc.Retries > 0 {
-		p.Headline = fmt.Sprintf("%s used all its retries (%s), so it stopped trying", sc.Connector, term.Count(sc.Retries))
+		p.Headline = fmt.Sprintf("%s used all its retries (%s), so it stopped trying", sc.Connector, words.Count(sc.Retries))
 	}
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()

@@ -19,12 +19,12 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors"
 	"collect/connectors/declarative"
 	"collect/connectors/oauth2"
 	"collect/internal/tokenfile"
+	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/runner"
 	"collect/store"
@@ -179,13 +179,13 @@ func quarantined(run collection.Run, streams []store.StreamState, sc scene) (p p
 	mend := sc.resume("then correct `key` in the connector file, and:")
 	for _, st := range streams {
 		if st.Quarantined > 0 && st.Records > 0 {
-			mend = step{"then correct `key` in the connector file, and start the stream over:", sc.command("reset") + " --stream " + term.Quoted(st.Name) + " --reason WHY"}
+			mend = step{"then correct `key` in the connector file, and start the stream over:", sc.command("reset") + " --stream " + words.Quoted(st.Name) + " --reason WHY"}
 			break
 		}
 	}
 	return problem{
 		Code: "E0607", Level: levelError, ExitCode: exitOwed, Needs: needsOperator,
-		Headline: fmt.Sprintf("%s of %s could not be stored", term.Counted(n, "record", "records"), sc.Connector),
+		Headline: fmt.Sprintf("%s of %s could not be stored", words.Counted(n, "record", "records"), sc.Connector),
 		Why:      "each of them has no usable key, or shares its key with another record of the page, or is too large",
 		Saved:    "every other record; these are in quarantine, none dropped",
 		Do:       []step{{"see which and why:", fmt.Sprintf("sqlite3 %s 'select reason, data from quarantine'", cmp.Or(sc.State, "STATE"))}, mend},

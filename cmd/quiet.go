@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/runner"
 	"collect/store"
 )
@@ -32,7 +32,7 @@ func (s *session) concludeQuietly(ctx context.Context, problems []problem, stops
 		said = append(said, p.render(s.width(), s.caps()))
 	}
 	if line := s.gotNothing(stops); line != "" && len(said) == 0 {
-		said = append(said, s.caps().Text(term.Clean(line)))
+		said = append(said, s.caps().Text(words.Clean(line)))
 	}
 	if s.options.quiet > 1 {
 		before, err := s.streak(ctx)
@@ -40,8 +40,8 @@ func (s *session) concludeQuietly(ctx context.Context, problems []problem, stops
 		case err != nil:
 			return err
 		case len(said) == 0 && len(before) > 0 && calm:
-			said = []string{fmt.Sprintf("recovered: %s; since %s: %s", term.Clean(s.record.Connector),
-				term.At(before[len(before)-1].EndedAt, s.record.EndedAt.In(s.settings.Zone)), troubleWords(before[0]))}
+			said = []string{fmt.Sprintf("recovered: %s; since %s: %s", words.Clean(s.record.Connector),
+				words.At(before[len(before)-1].EndedAt, s.record.EndedAt.In(s.settings.Zone)), troubleWords(before[0]))}
 		case len(said) > 0 && !sayAgain(s.record, before):
 			said = nil
 		}

@@ -15,6 +15,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -103,9 +104,9 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 			return err
 		}
 		fmt.Fprintf(a.err, "reset: %s/%s. The next run collects it again; %s records stay until they are replaced\n",
-			name, o.stream, term.Count(streams[i].Records))
+			name, o.stream, words.Count(streams[i].Records))
 		if kept != "" {
-			fmt.Fprintf(a.err, "  kept   %s is the database as it was before\n  back   collect restore %s%s --reason WHY\n", term.Home(kept, a.env), term.Quoted(kept), a.repeat())
+			fmt.Fprintf(a.err, "  kept   %s is the database as it was before\n  back   collect restore %s%s --reason WHY\n", words.Home(kept, a.env), words.Quoted(kept), a.repeat())
 		}
 		return nil
 	})
@@ -174,7 +175,7 @@ func (a *app) confirm(name, from string, stream store.StreamState) error {
 		from = "the start"
 	}
 	fmt.Fprintf(a.err, "%s has %s records. To collect it again from %s, type its name (%s): ",
-		stream.Name, term.Count(stream.Records), from, name)
+		stream.Name, words.Count(stream.Records), from, name)
 	line, err := bufio.NewReader(a.in).ReadString('\n')
 	if strings.TrimSpace(line) != name {
 		if err != nil || !a.terminal { // nobody pressed Enter here

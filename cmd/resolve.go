@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/connectors"
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
 	"collect/internal/tokenfile"
+	"collect/internal/words"
 	"collect/store"
 )
 
@@ -182,9 +182,9 @@ func (a *app) secret(ctx context.Context, from declarative.Secret) (value, sourc
 			return "", "", nil
 		}
 		if err != nil && ctx.Err() != nil {
-			return "", "", fmt.Errorf("the file for secret %s, %s: %w", from.Name, term.Home(path, a.env), err)
+			return "", "", fmt.Errorf("the file for secret %s, %s: %w", from.Name, words.Home(path, a.env), err)
 		}
-		return strings.TrimSpace(string(raw)), "file " + term.Home(path, a.env), err
+		return strings.TrimSpace(string(raw)), "file " + words.Home(path, a.env), err
 	case from.Command != "":
 		out, ran := a.printed[from.Command]
 		if !ran {
@@ -202,7 +202,7 @@ func (a *app) secret(ctx context.Context, from declarative.Secret) (value, sourc
 }
 
 // errSecretLate: what a secret is read from says nothing.
-var errSecretLate = fmt.Errorf("it printed nothing within %s", term.Span(secretTimeout))
+var errSecretLate = fmt.Errorf("it printed nothing within %s", words.Span(secretTimeout))
 
 // readFile reads the file at path like [readAtMost]. It may be a pipe that
 // nobody writes to, which only the end of ctx ends the wait for; its reader is

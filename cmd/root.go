@@ -25,6 +25,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/internal/similar"
+	"collect/internal/words"
 )
 
 // Main runs the command line of this process and exits with its code.
@@ -146,10 +147,10 @@ func (a *app) say(p problem) {
 func (a *app) repeat() string {
 	flags := ""
 	if a.flags.state != "" {
-		flags += " --state " + term.Quoted(a.flags.state)
+		flags += " --state " + words.Quoted(a.flags.state)
 	}
 	if a.flags.config != "" {
-		flags += " --config " + term.Quoted(a.flags.config)
+		flags += " --config " + words.Quoted(a.flags.config)
 	}
 	return flags
 }

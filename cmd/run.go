@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/cmd/internal/config"
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 )
 
 // runOptions are the flags of run and resume.
@@ -110,7 +110,7 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 
 	s := &session{app: a, options: o, settings: settings, target: target, store: db}
 	if created && o.quiet == 0 && !a.flags.json {
-		fmt.Fprintf(a.err, "collect: made the database %s\n", term.Home(settings.State, a.env))
+		fmt.Fprintf(a.err, "collect: made the database %s\n", words.Home(settings.State, a.env))
 	}
 	code, err := s.run(ctx)
 	if err != nil {

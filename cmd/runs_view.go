@@ -7,6 +7,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 )
 
 // runsTable returns runs as a table, in their order. name is the connector
@@ -14,7 +15,7 @@ import (
 func runsTable(name string, runs []collection.Run, now time.Time, columns int, c term.Caps) string {
 	if len(runs) == 0 {
 		if name != "" {
-			return fmt.Sprintf("%s was never run\n", term.Clean(name))
+			return fmt.Sprintf("%s was never run\n", words.Clean(name))
 		}
 		return "nothing was run yet\n"
 	}
@@ -38,8 +39,8 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 			exit = "-"
 		}
 		t.Rows = append(t.Rows, []string{
-			term.Clean(run.ID), term.Clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), runOutcome(run),
-			term.Count(run.Tally.Records), term.Count(run.Tally.Requests), exit,
+			words.Clean(run.ID), words.Clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), runOutcome(run),
+			words.Count(run.Tally.Records), words.Count(run.Tally.Requests), exit,
 		})
 	}
 	return t.Render(columns, c)
@@ -56,9 +57,9 @@ func startedWords(t, now time.Time) string { return t.In(now.Location()).Format(
 func tookWords(run collection.Run, now time.Time) string {
 	switch {
 	case !run.EndedAt.IsZero():
-		return term.Span(run.EndedAt.Sub(run.StartedAt).Round(time.Second))
+		return words.Span(run.EndedAt.Sub(run.StartedAt).Round(time.Second))
 	case run.Outcome == collection.Running:
-		return term.Span(max(0, now.Sub(run.StartedAt)).Round(time.Second))
+		return words.Span(max(0, now.Sub(run.StartedAt)).Round(time.Second))
 	}
 	return "?"
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"collect/cmd/internal/term"
 	"collect/export"
+	"collect/internal/words"
 	"collect/store/sqlite"
 )
 
@@ -55,7 +55,7 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 	if found != had {
 		return a.exit(&lostError{found, had}, sc)
 	}
-	fmt.Fprintf(a.err, "salvaged: all %s of %s/%s\n", term.Counted(found, "record", "records"), name, o.stream)
+	fmt.Fprintf(a.err, "salvaged: all %s of %s/%s\n", words.Counted(found, "record", "records"), name, o.stream)
 	return nil
 }
 
@@ -64,9 +64,9 @@ type lostError struct{ Found, Had int64 } // Had is -1 if it is not known
 
 func (e *lostError) Error() string {
 	if e.Had < 0 {
-		return fmt.Sprintf("%s could be read; how many there were is damaged, too", term.Counted(e.Found, "record", "records"))
+		return fmt.Sprintf("%s could be read; how many there were is damaged, too", words.Counted(e.Found, "record", "records"))
 	}
-	return fmt.Sprintf("%s of %s could be read", term.Count(e.Found), term.Counted(e.Had, "record", "records"))
+	return fmt.Sprintf("%s of %s could be read", words.Count(e.Found), words.Counted(e.Had, "record", "records"))
 }
 
 // A nothingFoundError says that a salvage found no record of a stream.

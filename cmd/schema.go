@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/similar"
+	"collect/internal/words"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -88,7 +88,7 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		if err := a.agree(o.operatorOptions, acceptMeans(name, o)); err != nil {
 			return err
 		}
-		audit := store.Audit{Who: whoami(), Why: term.Clean(o.reason), Holder: thisProcess()}
+		audit := store.Audit{Who: whoami(), Why: words.Clean(o.reason), Holder: thisProcess()}
 		_, err = db.AcceptSchema(ctx, name, o.stream, fields, audit)
 		if unknown, ok := errors.AsType[*store.UnknownFieldError](err); ok {
 			message := fmt.Sprintf("%s: no record of %s had a field %q; nothing was changed", command, o.stream, unknown.Field)
@@ -100,7 +100,7 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "accepted: the next run of %s retries the records that were left out; to start now: %s\n", term.Clean(name), commandOn("resume", name, a.repeat()))
+		fmt.Fprintf(a.err, "accepted: the next run of %s retries the records that were left out; to start now: %s\n", words.Clean(name), commandOn("resume", name, a.repeat()))
 		return nil
 	})
 }
@@ -111,18 +111,18 @@ func acceptMeans(name string, o acceptOptions) string {
 	if len(o.fields) > 0 {
 		what = strings.Join(o.fields, ", ")
 	}
-	return fmt.Sprintf("This accepts for %s of %s: %s.", term.Clean(o.stream), term.Clean(name), term.Clean(what))
+	return fmt.Sprintf("This accepts for %s of %s: %s.", words.Clean(o.stream), words.Clean(name), words.Clean(what))
 }
 
 // acceptCommand is the order, to be copied, for the changes of a drift, or for
 // all if they are not known.
 func acceptCommand(sc scene, drift *collection.SchemaDriftError) string {
 	var b strings.Builder
-	b.WriteString(commandOn("schema accept", sc.Connector, "") + " " + term.Quoted(sc.Stream))
+	b.WriteString(commandOn("schema accept", sc.Connector, "") + " " + words.Quoted(sc.Stream))
 	if drift != nil && len(drift.Changes) <= mostAccepted {
 		for _, c := range drift.Changes {
 			for one := range strings.SplitSeq(c.Is.String(), " or ") {
-				b.WriteString(" --field " + term.Quoted(c.Field+"="+one))
+				b.WriteString(" --field " + words.Quoted(c.Field+"="+one))
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/pacing/sim"
 )
 
@@ -119,12 +120,12 @@ func timeTable(results []simulated) (t term.Table, legend string) {
 	for _, r := range results {
 		s := r.score()
 		row := []string{
-			r.Family.Name, r.Law, workShare(s.Share), workShare(s.Least), fmt.Sprintf("%.1f", s.Refused), term.Count(int64(s.Begin)), reachedWords(s.Reached),
-			fmt.Sprintf("x%.1f", s.Latency), term.Count(int64(s.Early)), term.Count(int64(s.Banned)),
+			r.Family.Name, r.Law, workShare(s.Share), workShare(s.Least), fmt.Sprintf("%.1f", s.Refused), words.Count(int64(s.Begin)), reachedWords(s.Reached),
+			fmt.Sprintf("x%.1f", s.Latency), words.Count(int64(s.Early)), words.Count(int64(s.Banned)),
 		}
 		switch {
 		case outages && s.Asked >= 0:
-			row = append(row, term.Span(s.Asked))
+			row = append(row, words.Span(s.Asked))
 		case outages:
 			row = append(row, "")
 		}
@@ -142,8 +143,8 @@ func jobTable(results []simulated) (t term.Table, legend string) {
 	for _, r := range results {
 		s := r.score()
 		t.Rows = append(t.Rows, []string{
-			r.Family.Name, r.Law, term.Span(s.First), term.Span(s.Second), term.Span(s.Slowest), fmt.Sprintf("x%.2f", s.OfSecond), workShare(s.Share),
-			fmt.Sprintf("%.1f", s.Refused), term.Count(int64(s.Early)), term.Count(int64(s.Banned)),
+			r.Family.Name, r.Law, words.Span(s.First), words.Span(s.Second), words.Span(s.Slowest), fmt.Sprintf("x%.2f", s.OfSecond), workShare(s.Share),
+			fmt.Sprintf("%.1f", s.Refused), words.Count(int64(s.Early)), words.Count(int64(s.Banned)),
 		})
 	}
 	return t, "first, second: how long these runs took. slowest: the longest of those after them. ratio: that as a multiple of the second " +
@@ -164,27 +165,27 @@ func setupWords(s sim.Setup, seeds int) string {
 	if len(allows) == 0 {
 		allows = []string{"no ceiling: the pace that is learned"}
 	}
-	what := term.Span(s.For)
+	what := words.Span(s.For)
 	if s.Job.Requests > 0 {
-		what = fmt.Sprintf("%s every %s, %s,", term.Counted(int64(s.Job.Requests), "request", "requests"), term.Span(s.Job.Every), term.Counted(int64(s.Job.Runs), "run", "runs"))
+		what = fmt.Sprintf("%s every %s, %s,", words.Counted(int64(s.Job.Requests), "request", "requests"), words.Span(s.Job.Every), words.Counted(int64(s.Job.Runs), "run", "runs"))
 	}
 	return fmt.Sprintf("you allow: %s; %d in flight. %s at %s.", strings.Join(allows, ", "), inFlight,
-		what, term.Counted(int64(seeds), "provider", "providers of each kind"))
+		what, words.Counted(int64(seeds), "provider", "providers of each kind"))
 }
 
 // ceilingWords says a ceiling: 4 a second, 20,000 in 24 h.
 func ceilingWords(c collection.Ceiling) string {
 	switch c.Per {
 	case time.Second:
-		return term.Count(int64(c.Count)) + " a second"
+		return words.Count(int64(c.Count)) + " a second"
 	case time.Minute:
-		return term.Count(int64(c.Count)) + " a minute"
+		return words.Count(int64(c.Count)) + " a minute"
 	case time.Hour:
-		return term.Count(int64(c.Count)) + " an hour"
+		return words.Count(int64(c.Count)) + " an hour"
 	case 24 * time.Hour:
-		return term.Count(int64(c.Count)) + " a day"
+		return words.Count(int64(c.Count)) + " a day"
 	}
-	return fmt.Sprintf("%s in %s", term.Count(int64(c.Count)), term.Span(c.Per))
+	return fmt.Sprintf("%s in %s", words.Count(int64(c.Count)), words.Span(c.Per))
 }
 
 func workShare(s float64) string { return fmt.Sprintf("%.1f%%", math.Floor(1000*s)/10) }
@@ -193,7 +194,7 @@ func reachedWords(seconds float64) string {
 	if math.IsInf(seconds, 1) {
 		return "never"
 	}
-	return term.Span(time.Duration(seconds) * time.Second)
+	return words.Span(time.Duration(seconds) * time.Second)
 }
 
 // simulationLine is a score in JSON. What did not come about is null.

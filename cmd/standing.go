@@ -7,6 +7,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/runner"
 )
@@ -101,7 +102,7 @@ func (s connectorStatus) stands(now time.Time) standing {
 	case s.Account != nil && s.Account.heldOpen():
 		return you(isBlocked, exitRefused, "breaker is held open")
 	case running:
-		st := standing{State: isCollecting, Needs: needsNothing, Next: "alive " + term.Ago(latest(last.BeatAt, last.StartedAt), now)}
+		st := standing{State: isCollecting, Needs: needsNothing, Next: "alive " + words.Ago(latest(last.BeatAt, last.StartedAt), now)}
 		if wait := last.Metrics.Wait; wait != nil && wait.Until.Sub(now) > shortWait {
 			st = s.waits(wait.Cause, wait.Until, now)
 		} else if cause, until := s.held(now); !until.IsZero() {
@@ -168,9 +169,9 @@ func (s connectorStatus) waits(cause collection.WaitCause, until, now time.Time)
 	case until.IsZero():
 		st.Next = "the next run tries again"
 	case why == "":
-		st.Next = "until " + term.At(until, now)
+		st.Next = "until " + words.At(until, now)
 	default:
-		st.Next = "until " + term.At(until, now) + ": " + why
+		st.Next = "until " + words.At(until, now) + ": " + why
 	}
 	return st
 }
@@ -179,7 +180,7 @@ func (s connectorStatus) waits(cause collection.WaitCause, until, now time.Time)
 func (s connectorStatus) whyItWaits(cause collection.WaitCause) string {
 	provider := "the provider"
 	if s.Account != nil {
-		provider = term.Clean(s.Account.Provider)
+		provider = words.Clean(s.Account.Provider)
 	}
 	switch cause {
 	case collection.WaitRetryAfter:
@@ -210,7 +211,7 @@ func (s connectorStatus) frozen(reason collection.Reason, now time.Time) standin
 	case reason == collection.Suspended:
 		st.Next = "you: " + reasonWords(reason)
 	case s.Account != nil && s.Account.Until.After(now):
-		st.Next, st.Until = "you; one test request after "+term.At(s.Account.Until, now), s.Account.Until
+		st.Next, st.Until = "you; one test request after "+words.At(s.Account.Until, now), s.Account.Until
 	}
 	return st
 }

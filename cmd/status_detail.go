@@ -7,13 +7,14 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/store"
 )
 
 // statusDetail returns one connector with its streams.
 func statusDetail(s connectorStatus, now time.Time, columns int, c term.Caps) string {
 	st := s.stands(now)
-	head := term.Clean(s.Name) + " · " + st.State.String()
+	head := words.Clean(s.Name) + " · " + st.State.String()
 	if len(s.Runs) > 0 {
 		head += runWords(s, now)
 	}
@@ -27,7 +28,7 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c term.Caps) st
 	t := term.Table{Head: []string{"  STREAM", "LANE", "RECORDS", "PARTITIONS DONE", "STATE", "SAVED"}, Right: []int{2, 3, 5}, Give: []int{0}, Drop: []int{3, 1}}
 	for _, stream := range s.Streams {
 		for i, lane := range lanesOf(stream) {
-			row := []string{"  " + term.Clean(stream.Name), string(lane.Lane), term.Count(stream.Records), partitionWords(stream, lane), s.laneWords(stream, lane, now), term.Ago(lane.SavedAt, now)}
+			row := []string{"  " + words.Clean(stream.Name), string(lane.Lane), words.Count(stream.Records), partitionWords(stream, lane), s.laneWords(stream, lane, now), words.Ago(lane.SavedAt, now)}
 			if i > 0 {
 				row[0], row[2] = "", ""
 			}
@@ -62,10 +63,10 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c term.Caps) st
 	}
 	fact("owed", owedWords(s))
 	if quarantined := quarantinedIn(s.Streams); quarantined > 0 {
-		fact("quarantine", term.Counted(quarantined, "record", "records")+", none dropped")
+		fact("quarantine", words.Counted(quarantined, "record", "records")+", none dropped")
 	}
-	fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s", term.Counted(int64(s.Count), "run", "runs"),
-		term.Counted(s.All.Requests, "request", "requests"), term.Counted(s.All.Records, "record", "records"), term.Count(s.All.Changed), term.Counted(s.All.Throttled, "time", "times")))
+	fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s", words.Counted(int64(s.Count), "run", "runs"),
+		words.Counted(s.All.Requests, "request", "requests"), words.Counted(s.All.Records, "record", "records"), words.Count(s.All.Changed), words.Counted(s.All.Throttled, "time", "times")))
 	if st.Next != "nothing" {
 		fact("next", st.Next)
 	}
@@ -96,17 +97,17 @@ func withReason(what, why string) string {
 func runWords(s connectorStatus, now time.Time) string {
 	run := s.Runs[0]
 	if run.Outcome == collection.Running {
-		text := fmt.Sprintf(" (run %s since %s, pid %d on %s", term.Clean(run.ID), term.At(run.StartedAt, now), run.Holder.PID, term.Clean(run.Holder.Host))
+		text := fmt.Sprintf(" (run %s since %s, pid %d on %s", words.Clean(run.ID), words.At(run.StartedAt, now), run.Holder.PID, words.Clean(run.Holder.Host))
 		seen := latest(run.BeatAt, run.StartedAt)
 		if s.running(now) {
-			return text + ", alive " + term.Ago(seen, now) + ")"
+			return text + ", alive " + words.Ago(seen, now) + ")"
 		}
-		return text + ", no sign of life for " + term.Span(now.Sub(seen).Truncate(time.Second)) + ")"
+		return text + ", no sign of life for " + words.Span(now.Sub(seen).Truncate(time.Second)) + ")"
 	}
 	if run.Outcome == collection.Abandoned {
-		return fmt.Sprintf(" (run %s: its process died after %s)", term.Clean(run.ID), term.At(latest(run.BeatAt, run.StartedAt), now))
+		return fmt.Sprintf(" (run %s: its process died after %s)", words.Clean(run.ID), words.At(latest(run.BeatAt, run.StartedAt), now))
 	}
-	text := fmt.Sprintf(" (run %s %s %s", term.Clean(run.ID), outcomeWords(run.Outcome), term.Ago(run.EndedAt, now))
+	text := fmt.Sprintf(" (run %s %s %s", words.Clean(run.ID), outcomeWords(run.Outcome), words.Ago(run.EndedAt, now))
 	if run.Reason != "" {
 		text += ": " + reasonWords(run.Reason)
 	}
@@ -137,7 +138,7 @@ func partitionWords(stream store.StreamState, lane store.LaneState) string {
 	if stream.Parent == "" || lane.Partitions == 0 && !lane.Complete {
 		return ""
 	}
-	text := fmt.Sprintf("%s of %s", term.Count(lane.Done), term.Count(lane.Partitions))
+	text := fmt.Sprintf("%s of %s", words.Count(lane.Done), words.Count(lane.Partitions))
 	if !lane.Complete {
 		text += " so far"
 	}
@@ -153,13 +154,13 @@ func (s connectorStatus) laneWords(stream store.StreamState, lane store.LaneStat
 	case lane.SavedAt.IsZero() && owed == 0:
 		return "not begun"
 	case lane.Complete && owed == 0 && s.unseen(stream, lane):
-		return "complete as of " + term.At(lane.Began, now)
+		return "complete as of " + words.At(lane.Began, now)
 	case lane.Complete && owed == 0:
 		return "complete"
 	case lane.Complete:
-		return term.Count(int64(owed)) + " owed"
+		return words.Count(int64(owed)) + " owed"
 	case owed > 0:
-		text += ", " + term.Count(int64(owed)) + " owed"
+		text += ", " + words.Count(int64(owed)) + " owed"
 	}
 	return text
 }
@@ -169,18 +170,18 @@ func quarantineWords(n int64) string {
 	if n == 1 {
 		return "1 record is in quarantine"
 	}
-	return term.Count(n) + " records are in quarantine"
+	return words.Count(n) + " records are in quarantine"
 }
 
 func (a accountStatus) words(now time.Time) string {
-	text := term.Clean(a.Provider)
+	text := words.Clean(a.Provider)
 	if a.Learned > 0 {
-		text += " · learned " + term.Rates(a.Learned, a.Ceiling)[0]
+		text += " · learned " + words.Rates(a.Learned, a.Ceiling)[0]
 	} else {
 		text += " · learned rate: not known, no signal yet"
 	}
 	if a.Ceiling > 0 {
-		text += " · ceiling " + term.Rates(a.Learned, a.Ceiling)[1]
+		text += " · ceiling " + words.Rates(a.Learned, a.Ceiling)[1]
 	}
 	breaker := a.Breaker
 	if breaker == "" {
@@ -194,7 +195,7 @@ func (a accountStatus) words(now time.Time) string {
 		text += " · frozen"
 	}
 	if a.Until.After(now) {
-		text += " · no request before " + term.At(a.Until, now)
+		text += " · no request before " + words.At(a.Until, now)
 	}
 	return text
 }

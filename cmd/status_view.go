@@ -8,6 +8,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/store"
 )
@@ -172,8 +173,8 @@ func statusTable(all []connectorStatus, now time.Time, columns int, c term.Caps)
 			needy++
 		}
 		t.Rows = append(t.Rows, []string{
-			term.Clean(s.Name), st.State.String(), st.Next, fmt.Sprintf("%d of %d", s.complete(), len(s.selected())),
-			term.Count(int64(owedCount(s.Owed))), term.Ago(s.savedAt(), now),
+			words.Clean(s.Name), st.State.String(), st.Next, fmt.Sprintf("%d of %d", s.complete(), len(s.selected())),
+			words.Count(int64(owedCount(s.Owed))), words.Ago(s.savedAt(), now),
 		})
 	}
 	text := t.Render(columns, c)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 )
 
 // How often the things that happen all the time are worth a line. The block
@@ -101,8 +101,8 @@ func (s *story) saved(now time.Time) []string {
 	if s.slices == 0 {
 		return nil
 	}
-	line := s.line(now, fmt.Sprintf("saved %s of %s · %s", term.Counted(s.slices, "slice", "slices"),
-		term.Clean(s.stream), term.Counted(s.records, "record", "records")))
+	line := s.line(now, fmt.Sprintf("saved %s of %s · %s", words.Counted(s.slices, "slice", "slices"),
+		words.Clean(s.stream), words.Counted(s.records, "record", "records")))
 	s.slices, s.records = 0, 0
 	return []string{line}
 }
@@ -137,24 +137,24 @@ func (s *story) begin(e collection.Event) {
 func (s *story) slowed() []string {
 	change := ""
 	if s.slower.Learned < s.slower.Previous {
-		change = term.RateChange(s.slower.Previous, s.slower.Learned)
+		change = words.RateChange(s.slower.Previous, s.slower.Learned)
 	}
 	text := ""
 	switch {
 	case s.throttles > 0:
-		text = "throttled by " + term.Clean(s.provider)
+		text = "throttled by " + words.Clean(s.provider)
 		if s.throttles > 1 {
-			text += " " + term.Count(s.throttles) + " times"
+			text += " " + words.Count(s.throttles) + " times"
 		}
-		text += ": " + term.Clean(s.signal.Signal)
+		text += ": " + words.Clean(s.signal.Signal)
 		if after := s.signal.RetryAfter; after != nil {
-			text += fmt.Sprintf(", Retry-After %s s", term.Decimal(*after))
+			text += fmt.Sprintf(", Retry-After %s s", words.Decimal(*after))
 		}
 		if change != "" {
 			text += ". Rate " + change
 		}
 	case change != "":
-		text = fmt.Sprintf("rate %s (%s)", change, term.Clean(s.slower.Reason))
+		text = fmt.Sprintf("rate %s (%s)", change, words.Clean(s.slower.Reason))
 	default:
 		return nil
 	}
@@ -165,30 +165,30 @@ func (s *story) slowed() []string {
 
 // storyOf returns one event in words, or "" if it is not worth any.
 func storyOf(e collection.Event) string {
-	provider := term.Clean(e.Provider)
+	provider := words.Clean(e.Provider)
 	switch {
 	case e.Kind == collection.RunStarted:
-		return "started run " + term.Clean(e.Run)
+		return "started run " + words.Clean(e.Run)
 	case e.Breaker != nil:
-		return fmt.Sprintf("breaker for %s: %s -> %s (%s)", provider, e.Breaker.Previous, e.Breaker.State, withReason(term.Clean(e.Breaker.Reason), term.Clean(e.Breaker.Detail)))
+		return fmt.Sprintf("breaker for %s: %s -> %s (%s)", provider, e.Breaker.Previous, e.Breaker.State, withReason(words.Clean(e.Breaker.Reason), words.Clean(e.Breaker.Detail)))
 	case e.Freeze != nil && e.Freeze.Frozen:
-		return fmt.Sprintf("frozen: all calls to %s are stopped (%s)", provider, term.Clean(e.Freeze.Reason))
+		return fmt.Sprintf("frozen: all calls to %s are stopped (%s)", provider, words.Clean(e.Freeze.Reason))
 	case e.Freeze != nil:
 		return fmt.Sprintf("released: calls to %s may leave again", provider)
 	case e.Clamp != nil:
 		return "the ceiling of " + provider + " is " + clampWords(e.Clamp)
 	case e.Gap != nil && e.Kind == collection.GapOpened:
-		return fmt.Sprintf("gap %s in %s: %s, %s", term.GapName(e.Gap.ID), term.Clean(e.Stream), reasonWords(e.Gap.Reason), e.Gap.Kind)
+		return fmt.Sprintf("gap %s in %s: %s, %s", words.GapName(e.Gap.ID), words.Clean(e.Stream), reasonWords(e.Gap.Reason), e.Gap.Kind)
 	case e.Gap != nil:
-		return fmt.Sprintf("gap %s in %s is filled", term.GapName(e.Gap.ID), term.Clean(e.Stream))
+		return fmt.Sprintf("gap %s in %s is filled", words.GapName(e.Gap.ID), words.Clean(e.Stream))
 	case e.Budget != nil:
 		return budgetWords(e.Budget)
 	case e.Kind == collection.LimitLearned:
 		return provider + " announces " + limitWords(e.Limit)
 	case e.Kind == collection.WarningRaised && e.Code != "":
-		return fmt.Sprintf("%s[%s] in %s: %s", e.Kind, e.Code, term.Clean(e.Stream), term.Clean(e.Message))
+		return fmt.Sprintf("%s[%s] in %s: %s", e.Kind, e.Code, words.Clean(e.Stream), words.Clean(e.Message))
 	case e.Kind == collection.WarningRaised, e.Kind == collection.ErrorRaised:
-		return string(e.Kind) + ": " + term.Clean(e.Message)
+		return string(e.Kind) + ": " + words.Clean(e.Message)
 	}
 	return ""
 }
@@ -199,26 +199,26 @@ func clampWords(c *collection.ClampInfo) string {
 	if c.Ratio > c.Previous {
 		why = "few requests were refused under it"
 	}
-	return fmt.Sprintf("%s of the declared ceiling, was %s: %s", term.ShareOf(c.Ratio), term.ShareOf(c.Previous), why)
+	return fmt.Sprintf("%s of the declared ceiling, was %s: %s", words.ShareOf(c.Ratio), words.ShareOf(c.Previous), why)
 }
 
 // limitWords says an announced limit: 5,000 requests in 60 min.
 func limitWords(l *collection.LimitInfo) string {
-	text := term.Count(int64(l.Limit)) + " " + term.Clean(l.Unit)
+	text := words.Count(int64(l.Limit)) + " " + words.Clean(l.Unit)
 	if l.Window != nil {
-		text += " in " + term.Span(time.Duration(*l.Window*float64(time.Second)))
+		text += " in " + words.Span(time.Duration(*l.Window*float64(time.Second)))
 	}
-	return text + fmt.Sprintf(", %s left", term.Count(int64(l.Remaining)))
+	return text + fmt.Sprintf(", %s left", words.Count(int64(l.Remaining)))
 }
 
 func budgetWords(b *collection.BudgetInfo) string {
 	switch b.Axis {
 	case collection.RequestCap:
-		return fmt.Sprintf("the request cap is reached (%s)", term.Count(int64(b.Limit)))
+		return fmt.Sprintf("the request cap is reached (%s)", words.Count(int64(b.Limit)))
 	case collection.WallClock:
-		return fmt.Sprintf("the time limit is reached (%s)", term.Span(time.Duration(b.Limit*float64(time.Second))))
+		return fmt.Sprintf("the time limit is reached (%s)", words.Span(time.Duration(b.Limit*float64(time.Second))))
 	case collection.RetryBudget:
-		return fmt.Sprintf("all retries are used (%s)", term.Count(int64(b.Limit)))
+		return fmt.Sprintf("all retries are used (%s)", words.Count(int64(b.Limit)))
 	}
 	return strings.ReplaceAll(string(b.Axis), "_", " ") + " is reached"
 }

@@ -9,6 +9,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/runner"
 	"collect/store"
@@ -71,17 +72,17 @@ func (s summary) render(columns int, c term.Caps) string {
 	pair := func(label, this, all string) {
 		lines = append(lines, fmt.Sprintf("  %-10s  %-16s  %s", label, this, all))
 	}
-	pair("slices", term.Count(s.This.Slices), term.Count(s.All.Slices))
-	pair("received", term.Count(s.This.Records), term.Count(s.All.Records))
-	pair("changed", term.Count(s.This.Changed), term.Count(s.All.Changed))
+	pair("slices", words.Count(s.This.Slices), words.Count(s.All.Slices))
+	pair("received", words.Count(s.This.Records), words.Count(s.All.Records))
+	pair("changed", words.Count(s.This.Changed), words.Count(s.All.Changed))
 	if s.All.Rejected > 0 {
-		pair("quarantine", term.Count(s.This.Rejected), term.Count(s.All.Rejected))
+		pair("quarantine", words.Count(s.This.Rejected), words.Count(s.All.Rejected))
 	}
 	if s.All.Older > 0 {
-		pair("older", term.Count(s.This.Older)+" not stored", term.Count(s.All.Older)+" not stored")
+		pair("older", words.Count(s.This.Older)+" not stored", words.Count(s.All.Older)+" not stored")
 	}
-	pair("requests", term.Count(s.This.Requests), term.Count(s.All.Requests))
-	pair("throttled", term.Counted(s.This.Throttled, "time", "times"), term.Counted(s.All.Throttled, "time", "times"))
+	pair("requests", words.Count(s.This.Requests), words.Count(s.All.Requests))
+	pair("throttled", words.Counted(s.This.Throttled, "time", "times"), words.Counted(s.All.Throttled, "time", "times"))
 	lines = append(lines, "")
 
 	fact := func(label, text string) {
@@ -116,25 +117,25 @@ func (s summary) verdict() string {
 	verdict := s.outcomeWords()
 	goesOn := s.Outcome == collection.Deferred || s.Outcome == collection.Waiting
 	if goesOn && unanswered(collection.Run{Metrics: s.Metrics, Tally: s.This}) {
-		verdict += " But " + withReason(noneOf(s.This.Requests), term.Clean(s.Trouble)) + "."
+		verdict += " But " + withReason(noneOf(s.This.Requests), words.Clean(s.Trouble)) + "."
 	}
 	return verdict
 }
 
 func (s summary) outcomeWords() string {
-	name, provider := term.Clean(s.Connector), term.Clean(s.Provider)
+	name, provider := words.Clean(s.Connector), words.Clean(s.Provider)
 	if provider == "" {
 		provider = "the provider"
 	}
 	switch s.Outcome {
 	case collection.Complete:
 		if s.Left != "" {
-			return fmt.Sprintf("complete: %s finished the walk that was begun, %s new or changed; %s.", name, term.Counted(s.This.Changed, "record", "records"), s.Left)
+			return fmt.Sprintf("complete: %s finished the walk that was begun, %s new or changed; %s.", name, words.Counted(s.This.Changed, "record", "records"), s.Left)
 		}
 		if s.Doubts != "" {
-			return fmt.Sprintf("complete as far as %s can tell: %s. %s new or changed.", provider, s.Doubts, term.Counted(s.This.Changed, "record", "records"))
+			return fmt.Sprintf("complete as far as %s can tell: %s. %s new or changed.", provider, s.Doubts, words.Counted(s.This.Changed, "record", "records"))
 		}
-		return fmt.Sprintf("complete: %s is up to date, %s new or changed.", name, term.Counted(s.This.Changed, "record", "records"))
+		return fmt.Sprintf("complete: %s is up to date, %s new or changed.", name, words.Counted(s.This.Changed, "record", "records"))
 	case collection.NothingNew:
 		if s.Left != "" {
 			return fmt.Sprintf("nothing new: %s finished the walk that was begun; %s.", name, s.Left)
@@ -142,7 +143,7 @@ func (s summary) outcomeWords() string {
 		return s.nothingNew(provider)
 	case collection.Deferred:
 		if s.Held != "" && !s.NextAt.IsZero() {
-			why := term.Clean(s.Held)
+			why := words.Clean(s.Held)
 			if s.Reason == collection.WallClock {
 				why = "nothing more can leave before its time limit: " + why
 			}
@@ -151,7 +152,7 @@ func (s summary) outcomeWords() string {
 		switch s.Reason {
 		case collection.RequestCap:
 			if s.RequestCap > 0 {
-				return fmt.Sprintf("paused: %s reached its request cap (%s). What was saved is safe.", name, term.Count(s.RequestCap))
+				return fmt.Sprintf("paused: %s reached its request cap (%s). What was saved is safe.", name, words.Count(s.RequestCap))
 			}
 			return fmt.Sprintf("paused: %s reached its request cap. What was saved is safe.", name)
 		case collection.WallClock:
@@ -199,7 +200,7 @@ func (s summary) leftWords() string {
 	if n := owedKinds(s.Owed)[collection.Stuck]; n == 1 {
 		parts = append(parts, "1 gap is stuck")
 	} else if n > 1 {
-		parts = append(parts, term.Count(int64(n))+" gaps are stuck")
+		parts = append(parts, words.Count(int64(n))+" gaps are stuck")
 	}
 	if s.This.Rejected > 0 {
 		parts = append(parts, quarantineWords(s.This.Rejected))
@@ -226,7 +227,7 @@ func (s summary) allRuns() string {
 	if s.Runs == 1 {
 		return "all runs (1)"
 	}
-	return fmt.Sprintf("all %s runs", term.Count(int64(s.Runs)))
+	return fmt.Sprintf("all %s runs", words.Count(int64(s.Runs)))
 }
 
 // waitCauses lists the causes of waits in the order they are told.
@@ -242,7 +243,7 @@ func (s summary) waitCauseWords(cause collection.WaitCause) string {
 		return "ceiling used up"
 	case collection.WaitRetryAfter:
 		if s.Provider != "" {
-			return term.Clean(s.Provider) + " asked us to wait"
+			return words.Clean(s.Provider) + " asked us to wait"
 		}
 		return "asked to wait"
 	case collection.WaitBackoff:
@@ -266,13 +267,13 @@ func (s summary) timeWords() string {
 	rest := took
 	for _, cause := range waitCauses {
 		if d := s.Waited[cause]; d >= 100*time.Millisecond {
-			parts = append(parts, s.waitCauseWords(cause)+" "+term.Span(term.Tenth(d)))
+			parts = append(parts, s.waitCauseWords(cause)+" "+words.Span(words.Tenth(d)))
 		}
 		rest -= s.Waited[cause]
 	}
-	text := term.Span(term.Tenth(took))
+	text := words.Span(words.Tenth(took))
 	if rest >= 0 {
-		parts = append([]string{"fetching and saving " + term.Span(term.Tenth(rest))}, parts...)
+		parts = append([]string{"fetching and saving " + words.Span(words.Tenth(rest))}, parts...)
 	} else {
 		text += ", side by side"
 	}
@@ -283,7 +284,7 @@ func (s summary) rateWords() string {
 	if s.RateEnd <= 0 {
 		return ""
 	}
-	paces := term.Rates(s.RateStart, s.RateEnd, s.Ceiling, s.Learned)
+	paces := words.Rates(s.RateStart, s.RateEnd, s.Ceiling, s.Learned)
 	text := "ended " + paces[1]
 	if s.RateStart > 0 {
 		text = "started " + paces[0] + ", " + text
@@ -308,15 +309,15 @@ func (s summary) gapWords() string {
 	var parts []string
 	for _, kind := range []collection.Kind{collection.Stuck, collection.Pressure, collection.Planned} {
 		if n := byKind[kind]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", term.Count(int64(n)), kind))
+			parts = append(parts, fmt.Sprintf("%s %s", words.Count(int64(n)), kind))
 		}
 	}
 	text := "none owed"
 	if owed > 0 {
-		text = fmt.Sprintf("%s owed: %s", term.Count(int64(owed)), strings.Join(parts, ", "))
+		text = fmt.Sprintf("%s owed: %s", words.Count(int64(owed)), strings.Join(parts, ", "))
 	}
 	if gone := len(s.Owed) - owed; gone > 0 {
-		text += fmt.Sprintf("; %s gone for good", term.Count(int64(gone)))
+		text += fmt.Sprintf("; %s gone for good", words.Count(int64(gone)))
 	}
 	old := func(g store.OwnedGap) bool {
 		return runner.OfBefore(collection.Run{Reason: s.Reason, Tally: s.This}, g.Gap)
@@ -332,7 +333,7 @@ func (s summary) savedWords() string {
 		return ""
 	}
 	if len(s.Views) == 0 {
-		return term.Clean(s.State)
+		return words.Clean(s.State)
 	}
 	views := slices.Clone(s.Views)
 	if len(views) > 3 {
@@ -342,7 +343,7 @@ func (s summary) savedWords() string {
 	if len(s.Views) == 1 {
 		noun = "view "
 	}
-	return fmt.Sprintf("%s (%s%s)", term.Clean(s.State), noun, term.Clean(strings.Join(views, ", ")))
+	return fmt.Sprintf("%s (%s%s)", words.Clean(s.State), noun, words.Clean(strings.Join(views, ", ")))
 }
 
 // next says who goes on, and how. A run that is complete needs no word.
@@ -353,12 +354,12 @@ func (s summary) next() string {
 		return ""
 	case collection.Deferred:
 		if !s.NextAt.IsZero() {
-			return fmt.Sprintf("no request leaves before %s; a run after that continues by itself", term.At(s.NextAt, s.now()))
+			return fmt.Sprintf("no request leaves before %s; a run after that continues by itself", words.At(s.NextAt, s.now()))
 		}
 		return "the next run continues by itself; now: " + resume
 	case collection.Waiting:
 		if until := firstWait(s.Owed, s.now()); !until.IsZero() {
-			return fmt.Sprintf("a run after %s continues by itself", term.At(until, s.now()))
+			return fmt.Sprintf("a run after %s continues by itself", words.At(until, s.now()))
 		}
 		if slices.ContainsFunc(s.Owed, func(g store.OwnedGap) bool { return g.Reason == collection.CircuitOpen && g.NotBefore.IsZero() }) {
 			return "no time ends this: an operator holds the breaker; once it is released: " + resume

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/runner"
 	"collect/store"
@@ -22,7 +22,7 @@ func unanswered(r collection.Run) bool {
 
 // noneOf says it of a run that sent n requests.
 func noneOf(n int64) string {
-	return "none of " + term.Counted(n, "request", "requests") + " got a usable answer"
+	return "none of " + words.Counted(n, "request", "requests") + " got a usable answer"
 }
 
 // gotNothing is what cron hears of a run that got not one answer and goes on by
@@ -70,7 +70,7 @@ func troubleOf(stops []runner.Stopped) string {
 func lastTrouble(owed []store.OwnedGap) string {
 	for _, gap := range slices.Backward(owed) {
 		if gap.Detail != "" && gap.Reason.Kind() != collection.Stuck {
-			return term.Clean(gap.Detail)
+			return words.Clean(gap.Detail)
 		}
 	}
 	return ""
@@ -78,5 +78,5 @@ func lastTrouble(owed []store.OwnedGap) string {
 
 // failureWords says what opened the breaker.
 func failureWords(f gate.Failure, now time.Time) string {
-	return cmp.Or(term.Clean(f.Words(term.At(f.At, now))), "too many of the latest requests failed")
+	return cmp.Or(words.Clean(f.Words(words.At(f.At, now))), "too many of the latest requests failed")
 }

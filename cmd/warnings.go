@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sync"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 )
 
 // warnings are those of one run. It is safe for concurrent use.
@@ -70,7 +70,7 @@ func (w *warnings) problems(sc scene) []problem {
 			Headline: e.Message, At: sc.place(), Saved: "every record that was sent",
 		}
 		if kind.times > 1 {
-			p.Note = fmt.Sprintf("%s of this run say so in this stream; this is the first", term.Counted(int64(kind.times), "warning", "warnings"))
+			p.Note = fmt.Sprintf("%s of this run say so in this stream; this is the first", words.Counted(int64(kind.times), "warning", "warnings"))
 		}
 		problems = append(problems, p)
 	}

@@ -16,7 +16,7 @@ var rules = archtest.Rules{
 		".":   {"cmd"},
 		"cmd": {"*"},
 
-		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/yamlfile"},
+		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/words", "internal/yamlfile"},
 		"cmd/internal/term":   {},
 
 		"collection":               {},
@@ -56,6 +56,7 @@ var rules = archtest.Rules{
 		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock"},
 		"internal/provider/cmd": {"internal/provider"},
 		"internal/similar":      {},
+		"internal/words":        {},
 		"internal/yamlfile":     {"internal/similar"},
 	},
 	Drivers: map[string]string{

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/internal/words"
 	"collect/internal/yamlfile"
 )
 
@@ -141,7 +141,7 @@ func Parse(path string, src []byte, env func(string) string) (configFile, error)
 	var errs []error
 	for _, f := range r.faults[:min(len(r.faults), mostFileErrors)] {
 		errs = append(errs, &FileError{
-			Path: term.Home(path, env), Line: f.At.Line, Column: f.At.Column, Message: f.Message, Note: f.Note, Source: f.Excerpt(src),
+			Path: words.Home(path, env), Line: f.At.Line, Column: f.At.Column, Message: f.Message, Note: f.Note, Source: f.Excerpt(src),
 		})
 	}
 	return configFile{}, errors.Join(errs...)
@@ -297,5 +297,5 @@ func (r *configReader) origins(list []yamlfile.Scalar) []string {
 
 // origin says where a value stands, for people.
 func (r *configReader) origin(s yamlfile.Scalar) string {
-	return fmt.Sprintf("%s:%d", term.Home(r.path, r.env), s.At.Line)
+	return fmt.Sprintf("%s:%d", words.Home(r.path, r.env), s.At.Line)
 }

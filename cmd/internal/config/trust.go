@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 
-	"collect/cmd/internal/term"
 	"collect/connectors/declarative"
+	"collect/internal/words"
 )
 
 // A RememberedError says that a command is not run because nobody but the
@@ -20,7 +20,7 @@ func (e *RememberedError) Error() string {
 
 // Remedy says how to have the file used. Flags are those that commands repeat.
 func (e *RememberedError) Remedy(flags string) string {
-	return "name it under `connectors:` in collect.yaml, or give its path: collect run " + term.Quoted(e.Path) + flags
+	return "name it under `connectors:` in collect.yaml, or give its path: collect run " + words.Quoted(e.Path) + flags
 }
 
 // MayUse checks a connector file that only the database names. It may have been

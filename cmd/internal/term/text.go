@@ -1,5 +1,5 @@
-// Package term has the words and the texts that people read: numbers, times and
-// lengths as they are said, and lines that fit a terminal and do nothing to it.
+// Package term lays text out for a terminal: colours, tables, and lines that
+// fit it.
 package term
 
 import (

@@ -1,4 +1,6 @@
-package term
+// Package words says numbers, times, lengths and names as people say them, and
+// cleans text that came from outside, so that it can stand among them.
+package words
 
 import (
 	"fmt"

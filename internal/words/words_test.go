@@ -1,4 +1,4 @@
-package term
+package words
 
 import (
 	"strings"
@@ -44,9 +44,9 @@ func TestNumbersForPeople(t *testing.T) {
 		{"ago", Ago(noon.Add(time.Hour), noon), "0 s ago"},
 		{"at", At(noon.Add(9*time.Minute), noon), "12:09 UTC"},
 		{"at", At(noon.Add(13*time.Hour), noon), "2026-11-22 01:00 UTC"},
-		{"home", Home("/home/ana/x/state.db", environ("HOME=/home/ana")), "~/x/state.db"},
-		{"home", Home("/home/anabel/state.db", environ("HOME=/home/ana")), "/home/anabel/state.db"},
-		{"home", Home("/x", environ("")), "/x"},
+		{"home", Home("/home/ana/x/state.db", home("/home/ana")), "~/x/state.db"},
+		{"home", Home("/home/anabel/state.db", home("/home/ana")), "/home/anabel/state.db"},
+		{"home", Home("/x", home("")), "/x"},
 	}
 	for _, test := range tests {
 		if test.got != test.want {
@@ -70,5 +70,15 @@ func TestRates(t *testing.T) {
 		if got := strings.Join(Rates(test.paces...), " "); got != test.want {
 			t.Errorf("rates(%v) = %q, want %q", test.paces, got, test.want)
 		}
+	}
+}
+
+// home returns an environment that has HOME only.
+func home(dir string) func(string) string {
+	return func(name string) string {
+		if name == "HOME" {
+			return dir
+		}
+		return ""
 	}
 }
