@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"collect/collection"
@@ -27,7 +28,7 @@ type memory struct {
 	answer      error // what the failing commit answers; nil: any step fails with errCrash, and all later ones
 
 	steps  int
-	looked int // places that were looked at
+	looked atomic.Int64 // places that were looked at
 	dead   bool
 	leased map[int64]bool // or left by this run, and stuck
 }
@@ -246,7 +247,7 @@ func (m *memory) Places(ctx context.Context, at []collection.Place) ([]collectio
 	if m.dead {
 		return nil, errCrash
 	}
-	m.looked += len(at)
+	m.looked.Add(int64(len(at)))
 	states := make([]collection.PlaceState, len(at))
 	for i, place := range at {
 		c := m.at[place]

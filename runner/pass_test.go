@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -17,17 +18,13 @@ func TestAPassGoesOnWhereItWas(t *testing.T) {
 		m, p := newMemory(), &provider{n: items}
 		const pages = items / 3
 		for turn, requests := range []int64{pages + 1_900, 40, 60} {
-			first := 0
-			p.before = func(int) {
-				if first == 0 {
-					first = m.looked
-				}
-			}
+			var first atomic.Int64
+			p.before = func(int) { first.CompareAndSwap(0, m.looked.Load()) }
 			if _, err := do(t, m, p, func(c *runner.Config) { capped(requests)(c); c.Concurrency = 8 }); err != nil {
 				t.Fatal(err)
 			}
-			if turn > 0 && (first == 0 || first > 600) {
-				t.Errorf("run %d looked at %d places before it asked for something, want a page of them", turn, first)
+			if looked := first.Load(); turn > 0 && (looked == 0 || looked > 600) {
+				t.Errorf("run %d looked at %d places before it asked for something, want a page of them", turn, looked)
 			}
 			m = m.reopen()
 		}
