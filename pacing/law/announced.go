@@ -17,6 +17,7 @@ const (
 	budgetLast      = time.Minute // what is left of a budget lasts for it at least, or until its reset
 	holdMore        = 0.1         // seconds that a hold is longer than was asked, about
 	restLeast       = 0.3         // requests that remain are at least counted as this
+	nameMost        = 128         // bytes of the name of a limit that is kept
 )
 
 // A bulletin is what headers last said.
@@ -136,6 +137,17 @@ func (p *plateau) bind(g *gauge, most float64, until time.Duration, refused bool
 	if wait := p.tat - now; wait > 0 {
 		p.tat = now + scale(wait, was/p.pace())
 	}
+}
+
+// longest returns the budget with the longest window, to be kept. One with a
+// very long name is left out.
+func (b *bulletin) longest() (longest budget) {
+	for _, g := range b.gauges {
+		if g.told >= response.BudgetFrom && g.told > longest.Long && len(g.name) <= nameMost {
+			longest = budget{g.name, g.told}
+		}
+	}
+	return longest
 }
 
 // spares reports whether the last of a budget is what bounds the pace.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"time"
+
+	"collect/pacing/response"
 )
 
 // The share of a plateau at which the next run begins, by its age.
@@ -38,6 +40,15 @@ type keptPlateau struct {
 	Slow   bool          `json:"slow_beyond,omitempty"`
 	Earned float64       `json:"earned_per_second,omitempty"` // the bound, where the owner declared no ceiling
 	Spoke  bool          `json:"spoke,omitempty"`             // the provider said once that it had enough, or when it would
+	budget
+}
+
+// A budget is an announced limit with a window of many minutes, which may be
+// used up at any pace. Many providers tell when the window ends and not how long
+// it is. In its last minutes only an earlier run can tell it from a short one.
+type budget struct {
+	Name string        `json:"budget,omitempty"`
+	Long time.Duration `json:"budget_window_ns,omitempty"`
 }
 
 // Keep returns what a later process should know. A pace that one bad evening
@@ -45,7 +56,7 @@ type keptPlateau struct {
 // answers became quick again, is kept when it is slower than the start.
 func (p *plateau) Keep() Memory {
 	m := Memory{By: p.limitedBy()}
-	kp := keptPlateau{Banned: p.banned}
+	kp := keptPlateau{Banned: p.banned, budget: p.longest()}
 	if p.banned > 0 {
 		held := cmp.Or(p.heardAt, p.settled) - max(p.first, p.bannedAt) // less than nothing: it came later
 		kp.Held, kp.Age = p.bannedFor+held, p.bannedAge+held
@@ -105,7 +116,7 @@ func (m Memory) Doubted(rate float64) Memory {
 	m.Interval = interval(rate)
 	if m.Plateau != nil {
 		m.Plateau = &keptPlateau{Target: rate, Banned: m.Plateau.Banned, Held: m.Plateau.Held, Age: m.Plateau.Age,
-			Crowd: m.Plateau.Crowd, Earned: m.Plateau.Earned, Spoke: m.Plateau.Spoke}
+			Crowd: m.Plateau.Crowd, Earned: m.Plateau.Earned, Spoke: m.Plateau.Spoke, budget: m.Plateau.budget}
 	}
 	return m
 }
@@ -155,6 +166,9 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	}
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window
+	}
+	if kp.Long >= response.BudgetFrom {
+		p.gauges = append(p.gauges, &gauge{name: kp.Name, told: kp.Long})
 	}
 	p.believe(kp, age <= fullFor)
 	if kp.Limit == 0 && kp.Target <= p.start && !kp.Slow {
