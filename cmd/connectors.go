@@ -11,6 +11,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
+	"collect/internal/jsonout"
 )
 
 func (a *app) connectorsCommand() *cobra.Command {
@@ -37,7 +38,7 @@ func (a *app) connectorsCommand() *cobra.Command {
 				rows = append(rows, r)
 			}
 			if a.flags.json {
-				return printJSON(a.out, rows)
+				return jsonout.Print(a.out, rows)
 			}
 			t := term.Table{Head: []string{"NAME", "STREAMS", "PARAMS"}}
 			for _, r := range rows {
@@ -67,7 +68,7 @@ func (a *app) versionCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			if a.flags.json {
 				version, revision, goVersion := build()
-				return printJSON(a.out, map[string]string{"version": version, "revision": revision, "go": goVersion})
+				return jsonout.Print(a.out, map[string]string{"version": version, "revision": revision, "go": goVersion})
 			}
 			fmt.Fprintln(a.out, versionLine())
 			return nil

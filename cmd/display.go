@@ -1,9 +1,7 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -400,46 +398,4 @@ func (s *session) stepSummary(sum summary, problems []problem) error {
 		err = closed
 	}
 	return err
-}
-
-// printJSON writes v as JSON with its last newline. Each object says first in
-// which version its names and fields are: those of events.
-func printJSON(w io.Writer, v any) error {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return err
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(b.Bytes(), &list) != nil {
-		_, err := w.Write(versioned(b.Bytes()))
-		return err
-	}
-	for i := range list {
-		list[i] = bytes.TrimSpace(versioned(list[i]))
-	}
-	_, err := w.Write(append(append([]byte("["), bytes.Join(toBytes(list), []byte(","))...), "]\n"...))
-	return err
-}
-
-func toBytes(list []json.RawMessage) [][]byte {
-	all := make([][]byte, len(list))
-	for i, one := range list {
-		all[i] = one
-	}
-	return all
-}
-
-// versioned returns a JSON object with its version in front.
-func versioned(object []byte) []byte {
-	rest, ok := bytes.CutPrefix(object, []byte("{"))
-	if !ok || bytes.HasPrefix(rest, []byte(`"v":`)) {
-		return object
-	}
-	comma := ","
-	if bytes.HasPrefix(rest, []byte("}")) {
-		comma = ""
-	}
-	return append(fmt.Appendf(nil, `{"v":%d%s`, eventVersion, comma), rest...)
 }

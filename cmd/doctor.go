@@ -14,6 +14,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/store/sqlite"
 )
@@ -81,7 +82,7 @@ func (a *app) doctor(ctx context.Context, bundle string, online bool) error {
 		return context.Cause(ctx)
 	}
 	if a.flags.json {
-		if err := printJSON(a.out, d.report()); err != nil {
+		if err := jsonout.Print(a.out, d.report()); err != nil {
 			return err
 		}
 	} else {

@@ -1,31 +1,13 @@
 package cmd
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"sync"
-	"time"
 
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 )
-
-// eventVersion is the version of the event stream. Within it names and fields
-// are only ever added.
-const eventVersion = 1
-
-// stamp is a time in JSON: RFC 3339 in UTC with milliseconds, null for none.
-type stamp time.Time
-
-// MarshalJSON returns the time as a string, or null for the zero time.
-func (s stamp) MarshalJSON() ([]byte, error) {
-	t := time.Time(s)
-	if t.IsZero() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(t.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
-}
 
 // An eventWriter writes the events of runs as NDJSON. Its sequence numbers
 // have no holes, and the last line of a run is its run.finished: what happens
@@ -50,7 +32,7 @@ func newEventWriter(out io.Writer) *eventWriter {
 type eventLine struct {
 	Version   int                      `json:"v"`
 	Seq       int64                    `json:"seq"`
-	Time      stamp                    `json:"ts"`
+	Time      jsonout.Time             `json:"ts"`
 	Event     collection.EventKind     `json:"event"`
 	Run       string                   `json:"run_id"`
 	Connector string                   `json:"connector"`
@@ -77,13 +59,13 @@ type eventLine struct {
 type waitLine struct {
 	Cause   collection.WaitCause `json:"cause"`
 	Seconds float64              `json:"seconds"`
-	Until   stamp                `json:"until"`
+	Until   jsonout.Time         `json:"until"`
 }
 
 type freezeLine struct {
-	Frozen bool   `json:"frozen"`
-	Reason string `json:"reason"`
-	Until  stamp  `json:"until"`
+	Frozen bool         `json:"frozen"`
+	Reason string       `json:"reason"`
+	Until  jsonout.Time `json:"until"`
 }
 
 type gapLine struct {
@@ -128,10 +110,10 @@ func (w *eventWriter) Observe(e collection.Event) {
 	line := lineOf(e)
 	line.Gap = gapLineOf(e)
 	if e.Wait != nil {
-		line.Wait = &waitLine{e.Wait.Cause, e.Wait.Seconds, stamp(e.Wait.Until)}
+		line.Wait = &waitLine{e.Wait.Cause, e.Wait.Seconds, jsonout.Time(e.Wait.Until)}
 	}
 	if e.Freeze != nil {
-		line.Freeze = &freezeLine{e.Freeze.Frozen, words.Clean(e.Freeze.Reason), stamp(e.Freeze.Until)}
+		line.Freeze = &freezeLine{e.Freeze.Frozen, words.Clean(e.Freeze.Reason), jsonout.Time(e.Freeze.Until)}
 	}
 	w.write(line)
 }
@@ -144,10 +126,10 @@ func (w *eventWriter) Progress(m model, run string, lane collection.Lane) {
 	})
 	p := &progressLine{
 		Slices: m.Slices, Records: m.Records, Quarantined: m.Rejected,
-		Requests: m.Requests, RequestCap: orNull(m.Cap), GapsOpened: m.Opened,
-		Partitions: orNull(m.Total.Parents), RatePerSecond: m.RateNow,
-		LearnedPerSecond: orNull(m.Learned), CeilingPerSecond: orNull(m.Ceiling),
-		Limit: limitLine(&m.Limit), WaitingSeconds: m.Waiting.Seconds(), SecondsLeft: orNull(m.Ends.In.Seconds()),
+		Requests: m.Requests, RequestCap: jsonout.OrNull(m.Cap), GapsOpened: m.Opened,
+		Partitions: jsonout.OrNull(m.Total.Parents), RatePerSecond: m.RateNow,
+		LearnedPerSecond: jsonout.OrNull(m.Learned), CeilingPerSecond: jsonout.OrNull(m.Ceiling),
+		Limit: limitLine(&m.Limit), WaitingSeconds: m.Waiting.Seconds(), SecondsLeft: jsonout.OrNull(m.Ends.In.Seconds()),
 		StopsFirst: textOrNull(string(m.Ends.Reason)), Metrics: metricsLineOf(m.Metrics),
 	}
 	if m.Ends.In > 0 && m.Ends.Reason == "" {
@@ -166,7 +148,7 @@ func (w *eventWriter) Progress(m model, run string, lane collection.Lane) {
 // Finish writes run.finished, the last line of the run of s. It writes it once.
 func (w *eventWriter) Finish(s summary) {
 	w.write(eventLine{
-		Time: stamp(s.Ended), Event: collection.RunFinished, Run: s.Run, Connector: s.Connector,
+		Time: jsonout.Time(s.Ended), Event: collection.RunFinished, Run: s.Run, Connector: s.Connector,
 		Provider: s.Provider, Summary: &s,
 	})
 }
@@ -184,15 +166,8 @@ func (w *eventWriter) write(line eventLine) {
 	if w.err != nil || w.finished[line.Run] {
 		return
 	}
-	line.Version, line.Seq = eventVersion, w.seq+1
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if w.err = enc.Encode(line); w.err != nil {
-		return
-	}
-	if _, err := w.out.Write(b.Bytes()); err != nil {
-		w.err = &outputError{err}
+	line.Version, line.Seq = jsonout.Version, w.seq+1
+	if w.err = jsonout.Line(w.out, line); w.err != nil {
 		return
 	}
 	w.seq++
@@ -202,7 +177,7 @@ func (w *eventWriter) write(line eventLine) {
 // lineOf returns the parts of e that are the same for every kind.
 func lineOf(e collection.Event) eventLine {
 	line := eventLine{
-		Time: stamp(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider,
+		Time: jsonout.Time(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider,
 		Stream: e.Stream, Lane: e.Lane,
 		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,
 		Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp,

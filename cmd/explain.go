@@ -14,6 +14,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/pacing/gate"
 )
@@ -54,7 +55,7 @@ func (a *app) explain(ctx context.Context, arg string) error {
 		case err != nil:
 			return err
 		case a.flags.json:
-			return printJSON(a.out, e.line())
+			return jsonout.Print(a.out, e.line())
 		}
 		fmt.Fprint(a.out, e.render(a.width(), a.caps()))
 		if isWord { // and was perhaps meant
@@ -83,7 +84,7 @@ func (a *app) collected(ctx context.Context, arg string) bool {
 
 func (a *app) explainWord(words explanationOf) error {
 	if a.flags.json {
-		return printJSON(a.out, words)
+		return jsonout.Print(a.out, words)
 	}
 	fmt.Fprint(a.out, words.render(a.width(), a.caps()))
 	return nil
@@ -208,7 +209,7 @@ func (a *app) explainRun(ctx context.Context, v looked, id string) error {
 		run.Outcome = collection.Abandoned
 	}
 	if a.flags.json {
-		return printJSON(a.out, runsJSON(runs[i : i+1])[0])
+		return jsonout.Print(a.out, runsJSON(runs[i : i+1])[0])
 	}
 	fmt.Fprint(a.out, runStory(run, v.now, a.width(), a.caps()))
 	return nil
@@ -235,7 +236,7 @@ func wordsFor(arg string) (e explanationOf, ok bool) {
 	if code, err := strconv.Atoi(arg); err == nil {
 		for _, c := range exitCodes {
 			if c.Code == code {
-				return explanationOf{"exit code " + arg, c.When, c.Who, orNull(c.needs()), "retry: " + c.Retry}, true
+				return explanationOf{"exit code " + arg, c.When, c.Who, jsonout.OrNull(c.needs()), "retry: " + c.Retry}, true
 			}
 		}
 		return explanationOf{}, false
@@ -245,7 +246,7 @@ func wordsFor(arg string) (e explanationOf, ok bool) {
 		return words, true
 	}
 	if meaning, ok := warningMeanings[collection.WarningCode(arg)]; ok {
-		return explanationOf{"warning " + arg, meaning[0], "you, with a look", orNull(needsOperator), meaning[1]}, true
+		return explanationOf{"warning " + arg, meaning[0], "you, with a look", jsonout.OrNull(needsOperator), meaning[1]}, true
 	}
 	meaning, ok := reasonMeanings[collection.Reason(arg)]
 	if !ok {
@@ -256,7 +257,7 @@ func wordsFor(arg string) (e explanationOf, ok bool) {
 	if reason == collection.Gone {
 		needs = needsNothing
 	}
-	return explanationOf{"reason " + arg, meaning[0], whoActs(reason), orNull(needs), meaning[1]}, true
+	return explanationOf{"reason " + arg, meaning[0], whoActs(reason), jsonout.OrNull(needs), meaning[1]}, true
 }
 
 // wordsForCode explains the code that a message begins with: by the reason that

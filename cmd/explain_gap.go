@@ -9,6 +9,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/store"
 )
@@ -35,7 +36,7 @@ func (a *app) explainGap(ctx context.Context, v looked, id int64) error {
 	}
 	e := explainedGap{gaps[i], v}
 	if a.flags.json {
-		return printJSON(a.out, e.line())
+		return jsonout.Print(a.out, e.line())
 	}
 	fmt.Fprint(a.out, e.render(a.width(), a.caps()))
 	return nil

@@ -1,9 +1,9 @@
 package cmd
 
 import (
-	"collect/internal/words"
-
 	"collect/collection"
+	"collect/internal/jsonout"
+	"collect/internal/words"
 	"collect/pacing/gate"
 )
 
@@ -14,7 +14,7 @@ type explainedLine struct {
 	Provider    *string          `json:"provider"`
 	Learned     *float64         `json:"learned_per_second"`
 	Ceiling     *float64         `json:"ceiling_per_second"`
-	HeardAt     stamp            `json:"confirmed_at"`
+	HeardAt     jsonout.Time     `json:"confirmed_at"`
 	Shared      bool             `json:"from_shared_pace"` // newer than the database
 	Binds       *string          `json:"binds"`
 	Blocked     bool             `json:"blocked"`
@@ -27,25 +27,25 @@ type explainedLine struct {
 }
 
 type constraintLine struct {
-	Name      string   `json:"name"`
-	Route     *string  `json:"route"`
-	PerSecond *float64 `json:"per_second"`
-	Window    *float64 `json:"window_seconds"`
-	Count     *int     `json:"count"`
-	Used      *int     `json:"used"`
-	Latency   *float64 `json:"latency_seconds"`
-	Until     stamp    `json:"until"`
-	Since     stamp    `json:"since"`
-	Again     stamp    `json:"again_at"` // when more is tried
-	Blocks    bool     `json:"blocks"`
-	Binds     bool     `json:"binds"`
-	Origin    *string  `json:"origin"`
+	Name      string       `json:"name"`
+	Route     *string      `json:"route"`
+	PerSecond *float64     `json:"per_second"`
+	Window    *float64     `json:"window_seconds"`
+	Count     *int         `json:"count"`
+	Used      *int         `json:"used"`
+	Latency   *float64     `json:"latency_seconds"`
+	Until     jsonout.Time `json:"until"`
+	Since     jsonout.Time `json:"since"`
+	Again     jsonout.Time `json:"again_at"` // when more is tried
+	Blocks    bool         `json:"blocks"`
+	Binds     bool         `json:"binds"`
+	Origin    *string      `json:"origin"`
 }
 
 func constraintLineOf(k *gate.Constraint) constraintLine {
 	c := constraintLine{
-		Name: string(k.Name), Route: textOrNull(words.Clean(k.Route)), PerSecond: orNull(k.PerSecond), Window: orNull(k.Window.Seconds()),
-		Latency: orNull(k.Latency.Seconds()), Until: stamp(k.Until), Since: stamp(k.Since), Again: stamp(k.Again), Blocks: k.Blocks, Binds: k.Binds,
+		Name: string(k.Name), Route: textOrNull(words.Clean(k.Route)), PerSecond: jsonout.OrNull(k.PerSecond), Window: jsonout.OrNull(k.Window.Seconds()),
+		Latency: jsonout.OrNull(k.Latency.Seconds()), Until: jsonout.Time(k.Until), Since: jsonout.Time(k.Since), Again: jsonout.Time(k.Again), Blocks: k.Blocks, Binds: k.Binds,
 	}
 	if k.Count > 0 {
 		c.Count, c.Used = &k.Count, &k.Used
@@ -54,7 +54,7 @@ func constraintLineOf(k *gate.Constraint) constraintLine {
 }
 
 type changeLine struct {
-	Time    stamp                   `json:"ts"`
+	Time    jsonout.Time            `json:"ts"`
 	Event   collection.EventKind    `json:"event"`
 	Rate    *collection.RateInfo    `json:"rate,omitempty"`
 	Breaker *collection.BreakerInfo `json:"breaker,omitempty"`
@@ -65,7 +65,7 @@ type changeLine struct {
 
 func (e explained) line() explainedLine {
 	line := explainedLine{
-		Connector: e.Name, Learned: orNull(e.Pace.Learned), Ceiling: e.Pace.Ceiling, HeardAt: stamp(e.Pace.HeardAt), Shared: e.Shared,
+		Connector: e.Name, Learned: jsonout.OrNull(e.Pace.Learned), Ceiling: e.Pace.Ceiling, HeardAt: jsonout.Time(e.Pace.HeardAt), Shared: e.Shared,
 		Constraints: []constraintLine{}, Changes: []changeLine{}, StopsFirst: e.stops(), Faster: e.faster(),
 	}
 	if e.Account != nil {
@@ -85,14 +85,14 @@ func (e explained) line() explainedLine {
 		line.Constraints = append(line.Constraints, c)
 	}
 	for _, event := range e.History {
-		c := changeLine{Time: stamp(event.Time), Event: event.Kind, Rate: event.Rate, Clamp: event.Clamp, Message: textOrNull(words.Clean(event.Message))}
+		c := changeLine{Time: jsonout.Time(event.Time), Event: event.Kind, Rate: event.Rate, Clamp: event.Clamp, Message: textOrNull(words.Clean(event.Message))}
 		if b := event.Breaker; b != nil {
 			shown := *b
 			shown.Reason, shown.Detail = words.Clean(b.Reason), words.Clean(b.Detail)
 			c.Breaker = &shown
 		}
 		if f := event.Freeze; f != nil {
-			c.Freeze = &freezeLine{f.Frozen, words.Clean(f.Reason), stamp(f.Until)}
+			c.Freeze = &freezeLine{f.Frozen, words.Clean(f.Reason), jsonout.Time(f.Until)}
 		}
 		line.Changes = append(line.Changes, c)
 	}

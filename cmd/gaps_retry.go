@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/similar"
 	"collect/internal/words"
 	"collect/store"
@@ -125,7 +126,7 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 			fmt.Fprintln(a.err, idle+"; nothing was changed")
 		}
 		if a.flags.json {
-			return printJSON(a.out, gapsJSON(ownedBy(name, revived)))
+			return jsonout.Print(a.out, gapsJSON(ownedBy(name, revived)))
 		}
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/store"
 )
@@ -201,9 +202,9 @@ type gapJSON struct {
 	Needs     string              `json:"needs"`
 	Detail    *string             `json:"detail"`
 	Attempts  int                 `json:"attempts"`
-	NotBefore stamp               `json:"not_before"`
-	OpenedAt  stamp               `json:"opened_at"`
-	TriedAt   stamp               `json:"tried_at"`
+	NotBefore jsonout.Time        `json:"not_before"`
+	OpenedAt  jsonout.Time        `json:"opened_at"`
+	TriedAt   jsonout.Time        `json:"tried_at"`
 	Run       string              `json:"run_id"`
 }
 
@@ -218,7 +219,7 @@ func gapsJSON(gaps []store.OwnedGap) []gapJSON {
 		lines = append(lines, gapJSON{
 			words.GapName(g.ID), g.Connector, g.Stream, textOrNull(g.Partition.String()), g.Lane, g.Shape, g.State,
 			g.Reason, g.Reason.Kind(), needs, textOrNull(g.Detail), g.Attempts,
-			stamp(g.NotBefore), stamp(g.OpenedAt), stamp(g.TriedAt), g.Run,
+			jsonout.Time(g.NotBefore), jsonout.Time(g.OpenedAt), jsonout.Time(g.TriedAt), g.Run,
 		})
 	}
 	return lines

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"regexp"
@@ -74,28 +73,5 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	})
 	if pagesSeen != len(pages) {
 		t.Errorf("%d of %d pages are of commands that there are", pagesSeen, len(pages))
-	}
-}
-
-// Every object of JSON says its version.
-func TestJSONHasItsVersion(t *testing.T) {
-	for _, test := range []struct {
-		value any
-		want  string
-	}{
-		{struct {
-			A int `json:"a"`
-		}{1}, `{"v":1,"a":1}`},
-		{struct{}{}, `{"v":1}`},
-		{[]struct {
-			A string `json:"a"`
-		}{{"<b>"}, {"]"}}, `[{"v":1,"a":"<b>"},{"v":1,"a":"]"}]`},
-		{[]int{}, `[]`},
-		{eventLine{Version: 1}, `{"v":1,"seq":0`},
-	} {
-		var b bytes.Buffer
-		if err := printJSON(&b, test.value); err != nil || !strings.HasPrefix(b.String(), test.want) || !strings.HasSuffix(b.String(), "\n") {
-			t.Errorf("printJSON(%v) = %q, %v, want %s", test.value, b.String(), err, test.want)
-		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/store"
 )
 
@@ -64,6 +65,6 @@ func metricsLineOf(m collection.Metrics) *metricsLine {
 	}
 	return &metricsLine{
 		m.TotalRequests, m.CompletedRequests, m.FailedRequests, m.RateLimitHits, m.RetriedRequests,
-		m.ActiveRequests, m.MaxConcurrency, m.QueueDepth, orNull(m.AvgLatency), orNull(m.P50Latency), orNull(m.P99Latency),
+		m.ActiveRequests, m.MaxConcurrency, m.QueueDepth, jsonout.OrNull(m.AvgLatency), jsonout.OrNull(m.P50Latency), jsonout.OrNull(m.P99Latency),
 	}
 }

@@ -152,12 +152,3 @@ func textOrNull(s string) *string {
 	}
 	return &s
 }
-
-// orNull returns n for JSON, where a zero that stands for "not known" is null.
-func orNull[T comparable](n T) *T {
-	var zero T
-	if n == zero {
-		return nil
-	}
-	return &n
-}

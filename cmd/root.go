@@ -24,6 +24,7 @@ import (
 	xterm "golang.org/x/term"
 
 	"collect/cmd/internal/term"
+	"collect/internal/jsonout"
 	"collect/internal/similar"
 	"collect/internal/words"
 )
@@ -137,7 +138,7 @@ func (a *app) report(err error, sc scene) int {
 // say prints a problem: text for people, one line of JSON with --json.
 func (a *app) say(p problem) {
 	if a.flags.json {
-		printJSON(a.err, p)
+		jsonout.Print(a.err, p)
 		return
 	}
 	fmt.Fprint(a.err, p.render(a.width(), a.caps()))

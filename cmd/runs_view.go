@@ -7,6 +7,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 )
 
@@ -85,9 +86,9 @@ type runLine struct {
 	ExitCode  *int               `json:"exit_code"`
 	Host      string             `json:"host"`
 	PID       int                `json:"pid"`
-	StartedAt stamp              `json:"started_at"`
-	BeatAt    stamp              `json:"alive_at"`
-	EndedAt   stamp              `json:"ended_at"`
+	StartedAt jsonout.Time       `json:"started_at"`
+	BeatAt    jsonout.Time       `json:"alive_at"`
+	EndedAt   jsonout.Time       `json:"ended_at"`
 	Waited    map[string]float64 `json:"waited"`
 	Tally     tallyLine          `json:"tally"`
 }
@@ -98,7 +99,7 @@ func runsJSON(runs []collection.Run) []runLine {
 	for _, run := range runs {
 		line := runLine{
 			run.ID, run.Connector, run.Mode, run.Lane, run.Outcome, textOrNull(string(run.Reason)), nil,
-			run.Holder.Host, run.Holder.PID, stamp(run.StartedAt), stamp(run.BeatAt), stamp(run.EndedAt),
+			run.Holder.Host, run.Holder.PID, jsonout.Time(run.StartedAt), jsonout.Time(run.BeatAt), jsonout.Time(run.EndedAt),
 			waitedLine(run.Waited), tallyLineOf(run.Tally),
 		}
 		if said(run) {

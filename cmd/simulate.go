@@ -18,6 +18,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/similar"
 	"collect/pacing/law"
 	"collect/pacing/sim"
@@ -163,7 +164,7 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, lawGiven bool) er
 		}
 	}
 	if a.flags.json {
-		return printJSON(a.out, simulationJSON(results))
+		return jsonout.Print(a.out, simulationJSON(results))
 	}
 	fmt.Fprint(a.out, simulationText(results, setup, o.seeds, a.width(), a.caps()))
 	return nil

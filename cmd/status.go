@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/pacing/gate"
 	"collect/store"
 )
@@ -35,7 +36,7 @@ func (a *app) statusCommand() *cobra.Command {
 					}
 					return nil
 				case a.flags.json:
-					return printJSON(a.out, statusJSON(all, v.now))
+					return jsonout.Print(a.out, statusJSON(all, v.now))
 				case len(args) == 1:
 					fmt.Fprint(a.out, statusDetail(all[0], v.now, a.width(), a.caps()))
 				default:
@@ -66,7 +67,7 @@ func (a *app) gapsCommand() *cobra.Command {
 					return err
 				}
 				if a.flags.json {
-					return printJSON(a.out, gapsJSON(gaps))
+					return jsonout.Print(a.out, gapsJSON(gaps))
 				}
 				most := gapsShown
 				if all {
@@ -100,7 +101,7 @@ func (a *app) runsCommand() *cobra.Command {
 					}
 				}
 				if a.flags.json {
-					return printJSON(a.out, runsJSON(runs))
+					return jsonout.Print(a.out, runsJSON(runs))
 				}
 				fmt.Fprint(a.out, runsTable(v.name, runs, v.now, a.width(), a.caps()))
 				return nil

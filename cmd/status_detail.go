@@ -7,6 +7,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/store"
 )
@@ -223,10 +224,10 @@ type statusLine struct {
 	ExitCode    int          `json:"exit_code"` // of --check
 	Next        string       `json:"next"`
 	WaitCause   *string      `json:"wait_cause"`
-	WaitUntil   stamp        `json:"wait_until"`
+	WaitUntil   jsonout.Time `json:"wait_until"`
 	Run         *string      `json:"run_id"`
 	Outcome     *string      `json:"last_outcome"`
-	SavedAt     stamp        `json:"saved_at"`
+	SavedAt     jsonout.Time `json:"saved_at"`
 	Complete    int          `json:"streams_complete"`
 	Owed        int          `json:"gaps_owed"`
 	Gone        int          `json:"gone"`
@@ -253,23 +254,23 @@ type laneLine struct {
 	Complete   bool            `json:"complete"`
 	Partitions int64           `json:"partitions"`
 	Done       int64           `json:"partitions_done"`
-	AsOf       stamp           `json:"complete_as_of"` // when its walk began
+	AsOf       jsonout.Time    `json:"complete_as_of"` // when its walk began
 	Unseen     bool            `json:"unseen"`         // an earlier run began the walk; changes since then are left to the next run
-	SavedAt    stamp           `json:"saved_at"`
+	SavedAt    jsonout.Time    `json:"saved_at"`
 	Owed       int             `json:"gaps_owed"`
 	Digest     *string         `json:"checkpoint_digest"`
 	Evidence   *evidenceLine   `json:"evidence"` // null: the stream's own walk did not begin
 }
 
 type accountLine struct {
-	Provider string   `json:"provider"`
-	Learned  *float64 `json:"learned_per_second"`
-	Ceiling  *float64 `json:"ceiling_per_second"`
-	Breaker  *string  `json:"breaker"`
-	Forced   bool     `json:"breaker_forced"`
-	Failure  *string  `json:"breaker_opened_by"`
-	Frozen   bool     `json:"frozen"`
-	Until    stamp    `json:"held_until"`
+	Provider string       `json:"provider"`
+	Learned  *float64     `json:"learned_per_second"`
+	Ceiling  *float64     `json:"ceiling_per_second"`
+	Breaker  *string      `json:"breaker"`
+	Forced   bool         `json:"breaker_forced"`
+	Failure  *string      `json:"breaker_opened_by"`
+	Frozen   bool         `json:"frozen"`
+	Until    jsonout.Time `json:"held_until"`
 
 	Limit  *constraintLine `json:"limit"`            // what limits the pace; null: nothing is known to
 	Shared bool            `json:"from_shared_pace"` // newer than the database
@@ -284,7 +285,7 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 		st := s.stands(now)
 		line := statusLine{
 			Connector: s.Name, State: st.State, Needs: st.Needs, ExitCode: st.Code, Next: st.Next,
-			WaitCause: textOrNull(string(st.Cause)), WaitUntil: stamp(st.Until), SavedAt: stamp(s.savedAt()), Complete: s.complete(),
+			WaitCause: textOrNull(string(st.Cause)), WaitUntil: jsonout.Time(st.Until), SavedAt: jsonout.Time(s.savedAt()), Complete: s.complete(),
 			Owed: owedCount(s.Owed), Gone: len(s.Owed) - owedCount(s.Owed), Quarantined: quarantinedIn(s.Streams),
 			Overall: overall, Streams: []streamLine{},
 		}
@@ -296,7 +297,7 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 			line.Streams = append(line.Streams, s.streamLineOf(stream))
 		}
 		if a := s.Account; a != nil {
-			line.Provider = &accountLine{a.Provider, orNull(a.Learned), orNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, textOrNull(a.Failure.Why), a.Frozen, stamp(a.Until), limitLine(&a.Pace), a.Shared}
+			line.Provider = &accountLine{a.Provider, jsonout.OrNull(a.Learned), jsonout.OrNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, textOrNull(a.Failure.Why), a.Frozen, jsonout.Time(a.Until), limitLine(&a.Pace), a.Shared}
 		}
 		lines = append(lines, line)
 	}
@@ -310,7 +311,7 @@ func (s connectorStatus) streamLineOf(of store.StreamState) streamLine {
 		if l.Complete {
 			asOf = l.Began
 		}
-		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, stamp(asOf), s.unseen(of, l), stamp(l.SavedAt), s.owedIn(of.Name, l.Lane), textOrNull(l.Digest), evidenceLineOf(l.Evidence)})
+		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, jsonout.Time(asOf), s.unseen(of, l), jsonout.Time(l.SavedAt), s.owedIn(of.Name, l.Lane), textOrNull(l.Digest), evidenceLineOf(l.Evidence)})
 	}
 	return line
 }

@@ -9,6 +9,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/runner"
@@ -420,11 +421,11 @@ func (s summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Outcome   collection.Outcome      `json:"outcome"`
 		Reason    *string                 `json:"stop_reason"`
-		NextAt    stamp                   `json:"next_at"`
+		NextAt    jsonout.Time            `json:"next_at"`
 		ExitCode  int                     `json:"exit_code"`
 		Mode      collection.Mode         `json:"mode"`
-		Started   stamp                   `json:"started_at"`
-		Ended     stamp                   `json:"ended_at"`
+		Started   jsonout.Time            `json:"started_at"`
+		Ended     jsonout.Time            `json:"ended_at"`
 		Took      float64                 `json:"duration_seconds"`
 		Waited    map[string]float64      `json:"waited"`
 		This      tallyLine               `json:"this_run"`
@@ -441,9 +442,9 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		Moved     bool                    `json:"checkpoint_moved"`
 		Left      *string                 `json:"left_for_next_run"` // where an earlier run began what this one finished
 	}{
-		s.Outcome, textOrNull(string(s.Reason)), stamp(s.NextAt), s.ExitCode, s.Mode, stamp(s.Started), stamp(s.Ended),
+		s.Outcome, textOrNull(string(s.Reason)), jsonout.Time(s.NextAt), s.ExitCode, s.Mode, jsonout.Time(s.Started), jsonout.Time(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owedKinds(s.Owed), len(s.Owed) - owedCount(s.Owed),
-		orNull(s.RateStart), orNull(s.RateEnd), orNull(s.Ceiling), orNull(s.Learned), limitLine(&s.Limit), metricsLineOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
+		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), limitLine(&s.Limit), metricsLineOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
 		textOrNull(s.Left),
 	})
 }

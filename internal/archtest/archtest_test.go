@@ -52,6 +52,7 @@ var rules = archtest.Rules{
 		"internal/atomicfile":   {"internal/dirsync"},
 		"internal/dirsync":      {},
 		"internal/filelock":     {},
+		"internal/jsonout":      {},
 		"internal/provider":     {},
 		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock"},
 		"internal/provider/cmd": {"internal/provider"},
