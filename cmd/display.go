@@ -240,7 +240,10 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 			s.say(p)
 		}
 		s.show.events.Finish(sum)
-		return s.show.events.Err()
+		if err := s.show.events.Err(); err != nil {
+			return &outputError{err}
+		}
+		return nil
 	}
 	if s.options.quiet > 0 {
 		return s.concludeQuietly(ctx, problems, stops)
