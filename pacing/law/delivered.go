@@ -67,6 +67,21 @@ func (d *delivered) within(from, to Moment) float64 {
 	return work
 }
 
+// lately returns the rate of the latest few answers: what a server does that has
+// more to do than it can; 0 if there were too few.
+func (d *delivered) lately() float64 {
+	kept := len(d.latest)
+	n := min(enough, kept)
+	if n < enough/2 {
+		return 0
+	}
+	work := 0.0
+	for i := range n - 1 {
+		work += d.latest[(d.head+kept-1-i)%kept].work
+	}
+	return work / max(1e-3, (d.latest[(d.head+kept-1)%kept].at-d.latest[(d.head+kept-n)%kept].at).Seconds())
+}
+
 // rates returns the rate of the answers of the last seconds, and the rate that
 // they had while anything was in flight: a pause that something else than the
 // provider made, like a ceiling, says nothing about how fast it is. Of fewer

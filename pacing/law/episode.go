@@ -28,6 +28,7 @@ const (
 type episode struct {
 	blocked   bool          // it is open
 	weak      bool          // nothing but bare 503s, or losses
+	slow      bool          // answers took nearly as long as what was lost: the provider is not away
 	spent     bool          // it began when the last of a budget was spared: it says nothing of the pace
 	was       mode          // the mode in which it began,
 	tries     int32         // probes that were refused
@@ -77,7 +78,7 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	p.doubt, p.carried = 0, 0
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
-	p.weak, p.tries, p.blocked = o.Weak, 0, true
+	p.weak, p.slow, p.tries, p.blocked = o.Weak, false, 0, true
 	if p.was == following && !o.Weak {
 		p.disbelieve(now)
 	}
@@ -217,7 +218,7 @@ func (p *plateau) away() bool {
 	if long {
 		p.awayFrom = p.from
 	}
-	return long && !again || p.weak && p.lasted > weakOutage+2*p.losses.unseen
+	return long && !again || p.weak && !p.slow && p.lasted > weakOutage+2*p.losses.unseen
 }
 
 // resume climbs back to where the pace was, and learns nothing.
@@ -281,5 +282,8 @@ func (p *plateau) lose(d *Ticket, o *Outcome, now Moment) {
 	case p.losses.failed(lost, p.mode == steady && float64(p.since) > took.Seconds()*p.r):
 		p.block(&Outcome{Weak: true, Hold: -1}, now)
 		p.losses.began(took)
+		if p.slow = !lost; p.slow {
+			p.burst = p.done.lately()
+		}
 	}
 }

@@ -83,8 +83,11 @@ func (p *plateau) counted(now Moment) float64 {
 func (p *plateau) learn(now Moment) float64 {
 	idle := float64(p.lasted) > blockShare*float64(now-p.done.began)
 	est := p.estimated(now)
+	if p.slow && est > 0 { // in the episode, the provider worked on what was given up
+		est = max(est, p.burst)
+	}
 	known := p.limit()
-	if p.tooFast = 0; est == 0 || idle {
+	if p.tooFast = 0; est == 0 || idle && !p.slow {
 		p.tooFast = p.from // the count may say little
 	}
 	p.lone = known == 0 && !p.weak

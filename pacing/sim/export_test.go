@@ -209,3 +209,12 @@ func Gateway(rate, patience float64) *Provider {
 	p.model = &gateway{rate: rate, patience: patience, rng: p.rng, idle: 0.02}
 	return p
 }
+
+// Queue returns a server that works off requests one after the other, so many a
+// second, and never refuses.
+func Queue(rate float64) *Provider {
+	p := Plain(nil, nil)
+	p.idle = 0.1 + 1/rate
+	p.model = &serving{rate: rate, rng: p.rng, idle: p.idle}
+	return p
+}

@@ -32,6 +32,27 @@ func TestGatewayTimeoutsSlowDown(t *testing.T) {
 	}
 }
 
+// TestSlowQueueIsNoOutage: where the start fills a queue that takes minutes to work
+// off, everything in flight is given up, and nothing is answered for longer than
+// in many an outage. The pace finds what the server can do all the same.
+func TestSlowQueueIsNoOutage(t *testing.T) {
+	t.Parallel()
+	for _, seconds := range []float64{3, 3.5, 4} {
+		t.Run(fmt.Sprint(seconds, " s each"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := sim.Queue(1 / seconds)
+				var state []byte
+				sim.Play(p, sim.Owned(perSecond(20), sim.Workers), 2*time.Hour, &state)
+				s := p.Score(0, 2*time.Hour)
+				t.Logf("%.0f %% of the work, answers take %.1f times as long as alone", 100*s.Share, s.Latency)
+				if s.Share < 0.85 || s.Latency > 2.5 {
+					t.Errorf("%.0f %% of the work, answers take %.1f times as long as alone; want 85 %%, and 2.5 times", 100*s.Share, s.Latency)
+				}
+			})
+		})
+	}
+}
+
 // TestFaultsOfAnyPace: a gateway that gives up one request in forty, however slow
 // the pace, is no limit to be found below it.
 func TestFaultsOfAnyPace(t *testing.T) {
