@@ -83,7 +83,7 @@ func waitWords(m model) string {
 		}
 		return provider + " asked us to"
 	case collection.WaitBreaker:
-		return withReason("the breaker is open, "+provider+" kept failing", words.Clean(m.Failure))
+		return words.WithReason("the breaker is open, "+provider+" kept failing", words.Clean(m.Failure))
 	case collection.WaitReserve:
 		return provider + "'s quota is used up"
 	case collection.WaitWindow:
@@ -134,8 +134,8 @@ func rateLines(m model, wide bool, c term.Caps) []string {
 		learned += " · ceiling " + paces[2]
 	}
 	now := paces[0]
-	if name := limitName(&m.Limit); name != "" {
-		now += ", limited by " + name
+	if m.Limited != "" {
+		now += ", limited by " + m.Limited
 	}
 	if !wide {
 		return []string{

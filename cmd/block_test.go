@@ -8,30 +8,9 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/texttest"
 	"collect/internal/words"
 )
-
-// sameText reports texts that differ, line by line where they first do.
-func sameText(t *testing.T, input, got, want string) {
-	t.Helper()
-	if got == want {
-		return
-	}
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range max(len(g), len(w)) {
-		gi, wi := "(no line)", "(no line)"
-		if i < len(g) {
-			gi = g[i]
-		}
-		if i < len(w) {
-			wi = w[i]
-		}
-		if gi != wi {
-			t.Errorf("%s: line %d\n got: %q\nwant: %q\n\nwhole:\n%s", input, i+1, gi, wi, got)
-			return
-		}
-	}
-}
 
 func TestBlock(t *testing.T) {
 	after := 75 * time.Second
@@ -120,7 +99,7 @@ func TestBlock(t *testing.T) {
 			test.change(&m)
 		}
 		got := "\n" + strings.Join(render(m, test.columns, test.rows, test.caps), "\n")
-		sameText(t, test.name, got, test.want)
+		texttest.Same(t, test.name, got, test.want)
 	}
 }
 

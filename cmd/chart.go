@@ -79,7 +79,7 @@ type chartGlyphs struct {
 
 func chartGlyphsFor(c term.Caps) chartGlyphs {
 	if c.UTF8 {
-		return chartGlyphs{[]rune(sparkGlyphs), "─", "│", "└", "─", "·", "×"}
+		return chartGlyphs{[]rune(term.Eighths), "─", "│", "└", "─", "·", "×"}
 	}
 	return chartGlyphs{[]rune(".:#"), "-", "|", "+", "-", ".", "x"}
 }

@@ -14,6 +14,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/internal/texttest"
 	"collect/internal/yamlfile"
 )
 
@@ -274,7 +275,7 @@ func TestConfigMistakes(t *testing.T) {
 			continue
 		}
 		if strings.HasPrefix(test.want, "\n") {
-			sameText(t, test.src, "\n"+problemOf(err, scene{}).render(80, term.Caps{UTF8: true}), test.want)
+			texttest.Same(t, test.src, "\n"+problemOf(err, scene{}).render(80, term.Caps{UTF8: true}), test.want)
 			continue
 		}
 		if !strings.Contains(file.Error(), test.want) {

@@ -51,7 +51,7 @@ func (s *session) newDisplay(ctx context.Context) (*display, error) {
 	}
 	mode, err := progressMode(want, s.env, s.terminal)
 	if err != nil {
-		return nil, err
+		return nil, &usageError{err.Error()}
 	}
 	if s.options.quiet > 0 {
 		mode = config.ProgressNone
@@ -179,6 +179,7 @@ func (d *display) totals() Totals {
 	defer d.mu.Unlock()
 	if d.runner != nil {
 		t.Metrics, t.Pace = d.runner.Metrics(), d.runner.Pace()
+		t.LimitedBy = limitName(&t.Pace)
 	}
 	t.Streams = slices.Clone(d.streams)
 	for i := range t.Streams {

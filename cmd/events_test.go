@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/texttest"
 )
 
 func TestEventLines(t *testing.T) {
@@ -47,7 +48,7 @@ func TestEventLines(t *testing.T) {
 		t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want)+1, out.String())
 	}
 	for i := range want {
-		sameText(t, "event", lines[i], want[i])
+		texttest.Same(t, "event", lines[i], want[i])
 	}
 	last := lines[len(lines)-1]
 	if !strings.HasPrefix(last, `{"v":1,"seq":16,"ts":"2026-11-21T12:01:00.000Z","event":"run.finished","run_id":"01JD8Z"`) ||
@@ -78,7 +79,7 @@ func TestProgressEvent(t *testing.T) {
 		var out bytes.Buffer
 		newEventWriter(&out).Progress(test.m, "01JD8Z", collection.Incremental)
 		_, got, _ := strings.Cut(strings.TrimSpace(out.String()), `"progress":`)
-		sameText(t, test.name, strings.TrimSuffix(got, "}"), test.want)
+		texttest.Same(t, test.name, strings.TrimSuffix(got, "}"), test.want)
 	}
 }
 
@@ -112,8 +113,8 @@ func TestRequestEvents(t *testing.T) {
 		`{"v":1,"seq":3,` + head + `slot.acquired` + mid + `"request":{"request_id":7,"attempt":1,"queue_depth":3}}`,
 		`{"v":1,"seq":4,` + head + `request.retrying` + mid + `"request":{"request_id":7,"attempt":2,"queue_depth":0,"delay_seconds":1.5,"reason":"ratelimit"}}`,
 	}, "\n") + "\n"
-	sameText(t, "events", out.String(), want)
-	sameText(t, "lines for people", strings.Join(people, "\n"), "12:00:00  acme announces 5,000 requests in 60 s, 4,990 left")
+	texttest.Same(t, "events", out.String(), want)
+	texttest.Same(t, "lines for people", strings.Join(people, "\n"), "12:00:00  acme announces 5,000 requests in 60 s, 4,990 left")
 }
 
 // From any number of goroutines: no hole in the numbers, one line a write, and

@@ -105,7 +105,7 @@ func (e explainedGap) meaning() string {
 	if known, ok := reasonMeanings[e.Reason]; ok {
 		return known[0]
 	}
-	return reasonWords(e.Reason)
+	return words.Reason(e.Reason)
 }
 
 func (e explainedGap) who() string {

@@ -8,6 +8,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/texttest"
 	"collect/store"
 )
 
@@ -21,7 +22,7 @@ func owedGap(reason collection.Reason) explainedGap {
 func TestExplainGap(t *testing.T) {
 	e := owedGap(collection.RetryAfter)
 	e.Attempts, e.TriedAt, e.NotBefore, e.Detail = 2, noon.Add(-time.Minute), noon.Add(10*time.Minute), "429"
-	sameText(t, "80 columns", e.render(80, term.Caps{}), `g_31: a piece of the list (SLICE_GAP) is owed: tickets/issues
+	texttest.Same(t, "80 columns", e.render(80, term.Caps{}), `g_31: a piece of the list (SLICE_GAP) is owed: tickets/issues
   why       retry_after: the provider asked for a longer silence than the run
             may wait
   said      429

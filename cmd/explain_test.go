@@ -9,6 +9,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/texttest"
 	"collect/pacing/gate"
 )
 
@@ -37,7 +38,7 @@ func paced() explained {
 }
 
 func TestExplain(t *testing.T) {
-	sameText(t, "80 columns", paced().render(80, term.Caps{UTF8: true}), `tickets: what limits the pace (3.4/s now)?
+	texttest.Same(t, "80 columns", paced().render(80, term.Caps{UTF8: true}), `tickets: what limits the pace (3.4/s now)?
   4.0/s      your ceiling: 4 a second, set in ~/collect.yaml:12
   ceiling    your ceiling: 20,000 a day, set in acme.yaml; 5,860 used
   3.4/s      refusals: the provider refused, or did not answer, when it was
@@ -56,7 +57,7 @@ What would make it faster?
   little more is tried from time to time; a higher ceiling would not be used. In
   the last run it did so 3 times.
 `)
-	sameText(t, "50 columns", paced().render(50, term.Caps{}), `tickets: what limits the pace (3.4/s now)?
+	texttest.Same(t, "50 columns", paced().render(50, term.Caps{}), `tickets: what limits the pace (3.4/s now)?
   4.0/s      your ceiling: 4 a second, set in
              ~/collect.yaml:12
   ceiling    your ceiling: 20,000 a day, set in
@@ -124,7 +125,7 @@ func TestExplainWhatBinds(t *testing.T) {
 // What is not known is said to be not known.
 func TestExplainUnknown(t *testing.T) {
 	e := explained{connectorStatus: connectorStatus{Name: "fresh"}, Now: noon}
-	sameText(t, "fresh", e.render(80, term.Caps{}), `fresh: what limits the pace?
+	texttest.Same(t, "fresh", e.render(80, term.Caps{}), `fresh: what limits the pace?
   ?          nothing is known of the pace yet: no run has ended
 
 What stops a run first?
@@ -137,7 +138,7 @@ What would make it faster?
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameText(t, "fresh", string(raw), `{"connector":"fresh","provider":null,"learned_per_second":null,"ceiling_per_second":null,"confirmed_at":null,"from_shared_pace":false,`+
+	texttest.Same(t, "fresh", string(raw), `{"connector":"fresh","provider":null,"learned_per_second":null,"ceiling_per_second":null,"confirmed_at":null,"from_shared_pace":false,`+
 		`"binds":null,"blocked":false,"constraints":[],"changes":[],"stops_first":["the end of the work (no request cap and no time limit is set)"],"requests_left":null,"seconds_left":null,`+
 		`"faster":"A run: the pace is learned from what comes back."}`)
 }
@@ -190,7 +191,7 @@ func TestExplainWords(t *testing.T) {
 		t.Errorf("5 is no code of ours: %+v", e)
 	}
 	e, _ := wordsFor("retry_after")
-	sameText(t, "retry_after", e.render(80, term.Caps{}), `reason retry_after: the provider asked for a longer silence than the run may
+	texttest.Same(t, "retry_after", e.render(80, term.Caps{}), `reason retry_after: the provider asked for a longer silence than the run may
 wait.
   acts  a later run, by itself
   next  nothing to do; no request leaves before that time, in any run
@@ -204,7 +205,7 @@ func TestRunStory(t *testing.T) {
 		Tally:  collection.Tally{Requests: 14269, Retries: 9, Throttled: 9, Slices: 193, Records: 559702, Changed: 559000, GapsOpen: 1},
 		Waited: map[collection.WaitCause]time.Duration{collection.WaitPacing: 24 * time.Minute},
 	}
-	sameText(t, "story", runStory(run, noon, 80, term.Caps{}), `tickets (run 01JD8Z0000000000 paused 37 min ago: run reached request cap)
+	texttest.Same(t, "story", runStory(run, noon, 80, term.Caps{}), `tickets (run 01JD8Z0000000000 paused 37 min ago: run reached request cap)
   started     10:00 UTC, as run in the incremental lane
   saved       559,702 records in 193 slices, 559,000 new or changed
   requests    14,269, of them 9 retries; throttled 9 times

@@ -121,7 +121,7 @@ func (e explained) ceilingWords(k *gate.Constraint) (what, why string) {
 	if k.PerSecond > 0 {
 		what = words.Rate(k.PerSecond)
 	}
-	why = limitFor(k, false).Name + ": " + ceilingWords(collection.Ceiling{Count: k.Count, Per: k.Window})
+	why = limitFor(k, false).Name + ": " + words.Ceiling(collection.Ceiling{Count: k.Count, Per: k.Window})
 	if origin := e.originOf(*k); origin != "" {
 		why += ", set in " + words.Clean(origin)
 	}
@@ -147,9 +147,9 @@ func (e explained) changes() []explainedChange {
 		case event.Rate != nil:
 			what = words.RateChange(event.Rate.Previous, event.Rate.Learned) + ": " + words.Clean(event.Rate.Reason)
 		case event.Breaker != nil:
-			what = withReason(fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason)), words.Clean(event.Breaker.Detail))
+			what = words.WithReason(fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason)), words.Clean(event.Breaker.Detail))
 		case event.Clamp != nil:
-			what = "ceiling " + clampWords(event.Clamp)
+			what = "ceiling " + words.Clamp(event.Clamp)
 		case event.Freeze != nil && event.Freeze.Frozen:
 			what = "frozen: " + spaced(event.Freeze.Reason)
 		case event.Freeze != nil:
@@ -175,7 +175,7 @@ func (e explained) stops() []string {
 	if refusal := e.refusal(); refusal != "" {
 		all = append(all, refusal)
 	} else if run := e.newest(); unanswered(run) {
-		all = append(all, withReason("no usable answer: none of "+words.Counted(run.Tally.Requests, "request", "requests")+" of the last run got one", lastTrouble(e.Owed)))
+		all = append(all, words.WithReason("no usable answer: none of "+words.Counted(run.Tally.Requests, "request", "requests")+" of the last run got one", lastTrouble(e.Owed)))
 	}
 	for _, c := range e.Caps {
 		text := c.What

@@ -224,7 +224,7 @@ func reasonsOf(gaps []store.OwnedGap) string {
 	}
 	var parts []string
 	for _, reason := range met {
-		parts = append(parts, fmt.Sprintf("%s (%s)", reasonWords(reason), words.Count(n[reason])))
+		parts = append(parts, fmt.Sprintf("%s (%s)", words.Reason(reason), words.Count(n[reason])))
 	}
 	return strings.Join(parts, ", ")
 }

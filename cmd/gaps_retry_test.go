@@ -8,6 +8,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/runner"
 	"collect/store"
 )
@@ -151,7 +152,7 @@ func TestWhoActsOnADeadGap(t *testing.T) {
 			nextTry string
 			needs   string
 		}{
-			{dead, isStuck, "you: " + reasonWords(reason), "you", needsOperator},
+			{dead, isStuck, "you: " + words.Reason(reason), "you", needsOperator},
 			{revived, isBehind, "the next run continues", "next run", needsNothing},
 		} {
 			s := connectorStatus{Name: "tickets", Owed: []store.OwnedGap{test.gap}, Runs: []collection.Run{{Outcome: outcome, EndedAt: noon}}}

@@ -40,7 +40,7 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	}
 	for _, gap := range shown {
 		t.Rows = append(t.Rows, []string{
-			words.GapName(gap.ID), whereOwed(v.name, gap), kindWords(gap), reasonWords(gap.Reason),
+			words.GapName(gap.ID), whereOwed(v.name, gap), kindWords(gap), words.Reason(gap.Reason),
 			fmt.Sprint(gap.Attempts), nextTry(gap, v.now),
 		})
 	}

@@ -185,7 +185,7 @@ func (a *app) gapsToType(c *cobra.Command, connector string) (names []string) {
 	_ = a.look(c.Context(), of, func(v looked) error {
 		gaps, err := v.gaps(c.Context())
 		for _, gap := range gaps[:min(len(gaps), gapsShown)] {
-			names = append(names, words.GapName(gap.ID)+"\t"+reasonWords(gap.Reason))
+			names = append(names, words.GapName(gap.ID)+"\t"+words.Reason(gap.Reason))
 		}
 		return err
 	})

@@ -143,7 +143,7 @@ func limitFigure(k *gate.Constraint, now time.Time) string {
 	case k.Name == gate.FreezeOf || k.Name == gate.BreakerOf:
 		return "until you release it"
 	case k.Name == gate.CeilingOf:
-		return ceilingWords(collection.Ceiling{Count: k.Count, Per: k.Window})
+		return words.Ceiling(collection.Ceiling{Count: k.Count, Per: k.Window})
 	case k.Name == gate.Places || k.Name == gate.InFlightMax:
 		return fmt.Sprintf("%d at once", k.Count)
 	}

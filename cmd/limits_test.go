@@ -37,7 +37,7 @@ func TestEveryBoundHasWords(t *testing.T) {
 		}
 	}
 	for _, row := range limitTable {
-		m := model{Connector: "acme", RateNow: 99.4, Limit: bound(gate.Constraint{Name: row.Bound})}
+		m := model{Connector: "acme", RateNow: 99.4, Limited: row.Name}
 		if lines := strings.Join(render(m, 80, 24, term.Caps{}), "\n"); !strings.Contains(lines, "limited by "+row.Name+"\n") {
 			t.Errorf("%s does not fit into\n%s", row.Name, lines)
 		}
@@ -93,7 +93,7 @@ func TestTheLimitIsSaidTheSameEverywhere(t *testing.T) {
 			s.Forced, s.FreezeReason = row.Bound == gate.BreakerOf, gate.ByOperator
 		}
 		e := explained{connectorStatus: connectorStatus{Name: "acme"}, Now: noon, Known: true, Pace: s}
-		m := model{Now: noon, Connector: "acme", RateNow: 1.4, Learned: 1.4, Limit: s}
+		m := model{Now: noon, Connector: "acme", RateNow: 1.4, Learned: 1.4, Limit: s, Limited: limitName(&s)}
 		text := limitText(&s, noon)
 		for where, got := range map[string]string{
 			"explain": e.render(200, term.Caps{}),

@@ -49,7 +49,7 @@ func progressMode(want string, env func(string) string, terminal bool) (string, 
 	case config.ProgressPlain, config.ProgressJSON, config.ProgressNone:
 		return want, nil
 	}
-	return "", &usageError{fmt.Sprintf("progress %q: it is auto, live, plain, json or none", words.Clean(want))}
+	return "", fmt.Errorf("progress %q: it is auto, live, plain, json or none", words.Clean(want))
 }
 
 // terminalSize returns a function that measures f each time it is called. It

@@ -10,6 +10,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/texttest"
 	"collect/internal/words"
 )
 
@@ -142,7 +143,7 @@ func TestLive(t *testing.T) {
 		want := "00:00:00  started run 01JD8Z\n" +
 			"00:00:11  saved 11 slices of issues · 1,100 records\n" +
 			"00:00:12  throttled by acme: 429, Retry-After 6 s. Rate 4.0/s -> 3.5/s\n" + block
-		sameText(t, "while it runs", scr.text(), want)
+		texttest.Same(t, "while it runs", scr.text(), want)
 		if scr.cursor {
 			t.Error("the cursor is visible while the block is drawn")
 		}

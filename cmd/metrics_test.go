@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"collect/collection"
+	"collect/internal/texttest"
 )
 
 // What was not measured is null, never 0: a run that asked for nothing, and one
@@ -31,6 +32,6 @@ func TestMetricsLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sameText(t, test.name, string(got), test.want)
+		texttest.Same(t, test.name, string(got), test.want)
 	}
 }

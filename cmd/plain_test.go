@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/texttest"
 )
 
 // happened holds one event of every kind that people read of.
@@ -63,7 +64,7 @@ func TestPlainLines(t *testing.T) {
 2026-11-21T12:03:25Z tickets warning message="learned rate of a newer version: starting cold"
 2026-11-21T12:03:25Z tickets error message="no space left"
 `
-	sameText(t, "stamped", stamped.String(), want)
+	texttest.Same(t, "stamped", stamped.String(), want)
 	for i, want := range []string{"<6>tickets start", "<5>tickets throttled", "<5>tickets slower", "<6>tickets waiting", "<4>tickets breaker", "<3>tickets frozen"} {
 		if got := strings.Split(journal.String(), "\n")[i]; !strings.HasPrefix(got, want) {
 			t.Errorf("journald line %d = %q, want %q...", i+1, got, want)
@@ -77,7 +78,7 @@ func TestHeartbeat(t *testing.T) {
 	got := heartbeat(m, stampedLines)
 	want := "2026-11-21T12:01:15Z tickets progress stream=comments partitions=405/812 slices=13 records=1300 rate=48/min" +
 		" learned=210/min ceiling=240/min requests=51 cap=1000 waiting=9s cause=pacing left=1453s stops_first=request_cap"
-	sameText(t, "heartbeat", got, want)
+	texttest.Same(t, "heartbeat", got, want)
 }
 
 // Between heartbeats a run says what changed, and not more than a person or a
@@ -132,7 +133,7 @@ func TestStory(t *testing.T) {
 		"12:03:25  error: no space left",
 		"12:04:00  saved 1 slice of issues · 100 records",
 	}
-	sameText(t, "story", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	texttest.Same(t, "story", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }
 
 // What happens many times a second is told a few times a minute, and nothing
@@ -168,5 +169,5 @@ func TestStoryGathers(t *testing.T) {
 		"12:00:12  saved 1 slice of comments · 1 record",
 		"12:00:12  rate 4.0/s -> 3.0/s (slow answers)",
 	}
-	sameText(t, "story", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	texttest.Same(t, "story", strings.Join(got, "\n"), strings.Join(want, "\n"))
 }

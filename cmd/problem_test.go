@@ -20,6 +20,7 @@ import (
 	"collect/collection"
 	"collect/connectors/declarative"
 	"collect/connectors/oauth2"
+	"collect/internal/texttest"
 	"collect/internal/tokenfile"
 	"collect/pacing/gate"
 	"collect/runner"
@@ -245,7 +246,7 @@ paused[P0504]: tickets was interrupted
 	}
 	for _, test := range tests {
 		got := "\n" + problemOf(test.err, test.sc).render(80, term.Caps{UTF8: true})
-		sameText(t, test.name, got, test.want)
+		texttest.Same(t, test.name, got, test.want)
 	}
 }
 
@@ -336,7 +337,7 @@ func TestProblemJSON(t *testing.T) {
 	want := `{"code":"E0301","level":"error","message":"acme rejected the token (401)","where":"tickets/issues","why":null,"note":null,` +
 		`"token":"from env ACME_TOKEN, fingerprint 7c1e","saved":"40,400 records in 404 slices of this run",` +
 		`"help":["put a valid token there"],"commands":["collect resume tickets"],"retryable":false,"needs":"operator","exit_code":77,"url":null}`
-	sameText(t, "json", string(got), want)
+	texttest.Same(t, "json", string(got), want)
 }
 
 // DNS, TLS, proxy, refusal and silence are told apart, and no address is named.

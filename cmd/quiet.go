@@ -119,7 +119,7 @@ func sayAgain(run collection.Run, before []collection.Run) bool {
 // troubleWords says what was wrong with a run.
 func troubleWords(run collection.Run) string {
 	if run.Reason != "" {
-		return reasonWords(run.Reason)
+		return words.Reason(run.Reason)
 	}
 	i := slices.IndexFunc(exitCodes, func(c exitCode) bool { return c.Code == run.ExitCode })
 	if i < 0 {

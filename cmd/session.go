@@ -13,6 +13,7 @@ import (
 
 	"collect/cmd/internal/config"
 	"collect/collection"
+	"collect/internal/words"
 	"collect/pacing"
 	"collect/runner"
 	"collect/store"
@@ -208,7 +209,7 @@ func (s *session) goesOn() string {
 	case before.Outcome == collection.Running || before.Outcome == collection.Abandoned:
 		return fmt.Sprintf("%s: taking over from run %s, whose process died; what was saved is safe", s.target.name, before.ID)
 	case before.Reason != "":
-		return fmt.Sprintf("%s: continuing run %s: %s", s.target.name, before.ID, reasonWords(before.Reason))
+		return fmt.Sprintf("%s: continuing run %s: %s", s.target.name, before.ID, words.Reason(before.Reason))
 	}
 	return ""
 }

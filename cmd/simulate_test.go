@@ -14,6 +14,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/texttest"
 	"collect/pacing/sim"
 )
 
@@ -46,7 +47,7 @@ func tried() simulated {
 func TestSimulationText(t *testing.T) {
 	setup := sim.Setup{For: 2 * time.Hour, Concurrency: 1, Owner: &collection.Provider{Ceilings: []collection.Ceiling{
 		{Count: 4, Per: time.Second}, {Count: 20000, Per: 24 * time.Hour}, {Count: 3, Per: 10 * time.Second}}}}
-	sameText(t, "80 columns", simulationText([]simulated{tried()}, setup, 2, 80, term.Caps{UTF8: true}), `you allow: 4 a second, 20,000 a day, 3 in 10 s; 1 in flight. 2 h at 2 providers
+	texttest.Same(t, "80 columns", simulationText([]simulated{tried()}, setup, 2, 80, term.Caps{UTF8: true}), `you allow: 4 a second, 20,000 a day, 3 in 10 s; 1 in flight. 2 h at 2 providers
 of each kind.
 provider: token bucket that falls, bare 429
 
@@ -72,7 +73,7 @@ silence.
  bars: answered. ──: the limit. refused: a digit for each time, × for ten or
  more.
 `)
-	sameText(t, "50 columns, ASCII", simulationText([]simulated{tried()}, sim.Setup{For: time.Hour}, 1, 50, term.Caps{}), `you allow: 20 a second; 32 in flight. 60 min at 1
+	texttest.Same(t, "50 columns, ASCII", simulationText([]simulated{tried()}, sim.Setup{For: time.Hour}, 1, 50, term.Caps{}), `you allow: 20 a second; 32 in flight. 60 min at 1
 provider.
 provider: token bucket that falls, bare 429
 
@@ -119,7 +120,7 @@ func TestSimulationOfAJob(t *testing.T) {
 		{Score: sim.Score{Share: 0.8, Refusals: 0, Requests: 18000}, Asked: -1, Runs: []sim.Run{{Took: 70 * time.Second}, {Took: 200 * time.Millisecond}, {Took: 800 * time.Millisecond}}},
 	}}
 	setup := sim.Setup{Job: sim.Schedule{Requests: 600, Every: 24 * time.Hour, Runs: 30}}
-	sameText(t, "a job", simulationText([]simulated{job}, setup, 2, 80, term.Caps{UTF8: true}), `you allow: 20 a second; 32 in flight. 600 requests every 24 h, 30 runs, at 2
+	texttest.Same(t, "a job", simulationText([]simulated{job}, setup, 2, 80, term.Caps{UTF8: true}), `you allow: 20 a second; 32 in flight. 600 requests every 24 h, 30 runs, at 2
 providers of each kind.
 provider: token bucket, bare 429
 
@@ -148,7 +149,7 @@ func TestSimulationJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	head, moments, _ := strings.Cut(string(raw), `"moments":[`)
-	sameText(t, "json", head, `[{"family":"step","about":"token bucket that falls, bare 429","law":"plateau","seeds":2,`+
+	texttest.Same(t, "json", head, `[{"family":"step","about":"token bucket that falls, bare 429","law":"plateau","seeds":2,`+
 		`"work_ratio":0.86495,"least_work_ratio":0.8,"refused_per_1000":0.5,"refusals":20,"requests":40000,"refused_at_first":4,"early":3,"banned":1,`+
 		`"reached_seconds":null,"latency_ratio":1.5,`)
 	if want := `{"from_seconds":0,"sent_per_second":4,"answered_per_second":4,"refused":0,"limit_per_second":5,"learned_per_second":4}`; !strings.HasPrefix(moments, want) {

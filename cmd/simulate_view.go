@@ -160,7 +160,7 @@ func setupWords(s sim.Setup, seeds int) string {
 	}
 	var allows []string
 	for _, c := range owner.Ceilings {
-		allows = append(allows, ceilingWords(c))
+		allows = append(allows, words.Ceiling(c))
 	}
 	if len(allows) == 0 {
 		allows = []string{"no ceiling: the pace that is learned"}
@@ -171,21 +171,6 @@ func setupWords(s sim.Setup, seeds int) string {
 	}
 	return fmt.Sprintf("you allow: %s; %d in flight. %s at %s.", strings.Join(allows, ", "), inFlight,
 		what, words.Counted(int64(seeds), "provider", "providers of each kind"))
-}
-
-// ceilingWords says a ceiling: 4 a second, 20,000 in 24 h.
-func ceilingWords(c collection.Ceiling) string {
-	switch c.Per {
-	case time.Second:
-		return words.Count(int64(c.Count)) + " a second"
-	case time.Minute:
-		return words.Count(int64(c.Count)) + " a minute"
-	case time.Hour:
-		return words.Count(int64(c.Count)) + " an hour"
-	case 24 * time.Hour:
-		return words.Count(int64(c.Count)) + " a day"
-	}
-	return fmt.Sprintf("%s in %s", words.Count(int64(c.Count)), words.Span(c.Per))
 }
 
 func workShare(s float64) string { return fmt.Sprintf("%.1f%%", math.Floor(1000*s)/10) }

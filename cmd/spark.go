@@ -9,19 +9,16 @@ import (
 	"collect/cmd/internal/term"
 )
 
-// The alphabets of bars and sparks: one column each, lowest first.
-const (
-	sparkGlyphs      = "▁▂▃▄▅▆▇█"
-	sparkGlyphsASCII = "_.-=+*#@"
-)
+// sparkASCII are the bars of a spark where there are no [term.Eighths].
+const sparkASCII = "_.-=+*#@"
 
 // spark returns the requests of each cell as a line of bars, newest on the
 // right, n columns wide. A blank is a time without requests; a low bar is a
 // low rate. The highest bar is the highest rate shown.
 func spark(cells []cell, n int, c term.Caps) string {
-	glyphs := []rune(sparkGlyphs)
+	glyphs := []rune(term.Eighths)
 	if !c.UTF8 {
-		glyphs = []rune(sparkGlyphsASCII)
+		glyphs = []rune(sparkASCII)
 	}
 	cells = newest(cells, n)
 	var most int64

@@ -109,19 +109,19 @@ func (s connectorStatus) stands(now time.Time) standing {
 			st = s.waits(cause, until, now)
 		}
 		if reason != "" {
-			st.Needs, st.Code, st.Next = needsOperator, code, "you: "+reasonWords(reason)+"; "+st.Next
+			st.Needs, st.Code, st.Next = needsOperator, code, "you: "+words.Reason(reason)+"; "+st.Next
 		}
 		return st
 	case reason == collection.Auth || reason == collection.Suspended:
-		return you(isBlocked, code, reasonWords(reason))
+		return you(isBlocked, code, words.Reason(reason))
 	case reason != "":
-		return you(isStuck, code, reasonWords(reason))
+		return you(isStuck, code, words.Reason(reason))
 	case last.Outcome == collection.Failed:
 		return you(isStuck, forPerson(last.ExitCode), "the last run failed")
 	case last.Outcome == collection.Blocked && last.Tally.Rejected > 0:
 		return you(isStuck, exitOwed, quarantineWords(quarantinedIn(s.Streams)))
 	case last.Outcome == collection.Blocked && s.refusedAndUndone():
-		return you(isStuck, forPerson(last.ExitCode), reasonWords(last.Reason))
+		return you(isStuck, forPerson(last.ExitCode), words.Reason(last.Reason))
 	}
 	return s.atRest(now)
 }
@@ -198,7 +198,7 @@ func (s connectorStatus) whyItWaits(cause collection.WaitCause) string {
 	}
 	for _, gap := range s.Owed {
 		if gap.Kind() == collection.Pressure && !gap.Revived() {
-			return reasonWords(gap.Reason)
+			return words.Reason(gap.Reason)
 		}
 	}
 	return ""
@@ -209,7 +209,7 @@ func (s connectorStatus) frozen(reason collection.Reason, now time.Time) standin
 	st := standing{State: isFrozen, Needs: needsOperator, Code: exitRefused, Next: "you: check the account"}
 	switch {
 	case reason == collection.Suspended:
-		st.Next = "you: " + reasonWords(reason)
+		st.Next = "you: " + words.Reason(reason)
 	case s.Account != nil && s.Account.Until.After(now):
 		st.Next, st.Until = "you; one test request after "+words.At(s.Account.Until, now), s.Account.Until
 	}

@@ -53,7 +53,7 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c term.Caps) st
 		}
 	}
 	if run := s.newest(); unanswered(run) {
-		fact("last run", withReason(noneOf(run.Tally.Requests), lastTrouble(s.Owed)))
+		fact("last run", words.WithReason(noneOf(run.Tally.Requests), lastTrouble(s.Owed)))
 	}
 	for _, stream := range s.Streams {
 		for _, lane := range stream.Lanes {
@@ -86,14 +86,6 @@ func (s connectorStatus) newest() collection.Run {
 	return s.Runs[0]
 }
 
-// withReason returns what with why behind it, if that is known.
-func withReason(what, why string) string {
-	if why == "" {
-		return what
-	}
-	return what + ": " + why
-}
-
 // runWords says what the newest run did, or does.
 func runWords(s connectorStatus, now time.Time) string {
 	run := s.Runs[0]
@@ -110,7 +102,7 @@ func runWords(s connectorStatus, now time.Time) string {
 	}
 	text := fmt.Sprintf(" (run %s %s %s", words.Clean(run.ID), outcomeWords(run.Outcome), words.Ago(run.EndedAt, now))
 	if run.Reason != "" {
-		text += ": " + reasonWords(run.Reason)
+		text += ": " + words.Reason(run.Reason)
 	}
 	return text + ")"
 }

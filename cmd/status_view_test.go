@@ -8,8 +8,11 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/texttest"
 	"collect/store"
 )
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // fleet is one connector in each state.
 func fleet() []connectorStatus {
@@ -59,7 +62,7 @@ func fleet() []connectorStatus {
 }
 
 func TestStatusTable(t *testing.T) {
-	sameText(t, "status", "\n"+statusTable(fleet(), noon, 80, term.Caps{UTF8: true}), `
+	texttest.Same(t, "status", "\n"+statusTable(fleet(), noon, 80, term.Caps{UTF8: true}), `
 CONNECTOR  STATE           NEXT                          COMPLETE  OWED    SAVED
 mailbox    × frozen        you; one test request after…    1 of 2     1  4 s ago
 people     × blocked       you: token was rejected         1 of 2     1  4 s ago
@@ -73,7 +76,7 @@ prices     ✓ up to date    nothing                         2 of 2     0  4 s a
 
 3 of 9 need you. See why: collect gaps mailbox
 `)
-	sameText(t, "status in 50 columns", "\n"+statusTable(fleet()[:3], noon, 50, term.Caps{}), `
+	texttest.Same(t, "status in 50 columns", "\n"+statusTable(fleet()[:3], noon, 50, term.Caps{}), `
 CONNECTOR  STATE         NEXT                 OWED
 orders     x stuck       you: records do no~     2
 tickets    > collecting  alive 3 s ago           0
@@ -95,7 +98,7 @@ prices     v up to date  nothing                 0
 
 func TestStatusDetail(t *testing.T) {
 	s := fleet()[1]
-	sameText(t, "tickets", "\n"+statusDetail(s, noon, 80, term.Caps{UTF8: true}), `
+	texttest.Same(t, "tickets", "\n"+statusDetail(s, noon, 80, term.Caps{UTF8: true}), `
 tickets · ▸ collecting (run 01JD8Z since 11:42 UTC, pid 48121 on nas, alive 3 s
 ago)
 
@@ -165,7 +168,7 @@ func TestStatusJSON(t *testing.T) {
 		`"lanes":[{"lane":"incremental","complete":false,"partitions":410,"partitions_done":404,"complete_as_of":null,"unseen":false,"saved_at":"2026-11-21T11:59:56.000Z","gaps_owed":0,"checkpoint_digest":null,"evidence":null},` +
 		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"complete_as_of":null,"unseen":false,"saved_at":null,"gaps_owed":0,"checkpoint_digest":null,"evidence":null}]}],` +
 		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"breaker_forced":false,"breaker_opened_by":null,"frozen":false,"held_until":null,"limit":null,"from_shared_pace":false},"metrics":null}]`
-	sameText(t, "json", string(got), want)
+	texttest.Same(t, "json", string(got), want)
 	if got, _ := json.Marshal(statusJSON(nil, noon)); string(got) != "[]" {
 		t.Errorf("no connectors in JSON = %s, want []", got)
 	}
@@ -188,7 +191,7 @@ func owedToday() []store.OwnedGap {
 }
 
 func TestGapsTable(t *testing.T) {
-	sameText(t, "gaps", "\n"+gapsTable(looked{name: "tickets", now: noon}, owedToday(), 0, 80, term.Caps{UTF8: true}), `
+	texttest.Same(t, "gaps", "\n"+gapsTable(looked{name: "tickets", now: noon}, owedToday(), 0, 80, term.Caps{UTF8: true}), `
 GAP  WHERE                 KIND      WHY                      TRIES  NEXT
 g_3  comments n=12 repo=…  × stuck   page cannot be read          8  you
 g_6  comments              × stuck   not found                    0  you
@@ -230,7 +233,7 @@ func TestGapsJSON(t *testing.T) {
 		`{"id":"g_4","connector":"tickets","stream":"comments","partition":null,"lane":"incremental","shape":"SLICE_GAP",` +
 		`"state":"open","reason":"gone","kind":"stuck","needs":"nothing","detail":null,"attempts":0,` +
 		`"not_before":null,"opened_at":"2026-11-21T11:00:00.000Z","tried_at":null,"run_id":"01JD8Z"}]`
-	sameText(t, "json", string(got), want)
+	texttest.Same(t, "json", string(got), want)
 	if got, _ := json.Marshal(gapsJSON(nil)); string(got) != "[]" {
 		t.Errorf("no gaps in JSON = %s, want []", got)
 	}
@@ -244,7 +247,7 @@ func TestRuns(t *testing.T) {
 		{ID: "01JD6A", Connector: "tickets", Outcome: collection.Abandoned, StartedAt: noon.Add(-50 * time.Hour)},
 		{ID: "01JD5B", Connector: "orders", Outcome: collection.Blocked, ExitCode: 77, StartedAt: noon.Add(-60 * time.Hour), EndedAt: noon.Add(-60 * time.Hour)},
 	}
-	sameText(t, "runs", "\n"+runsTable("", runs, noon, 80, term.Caps{}), `
+	texttest.Same(t, "runs", "\n"+runsTable("", runs, noon, 80, term.Caps{}), `
 RUN               CONNECTOR  STARTED        TOOK  OUTCOME    RECEIVED  EXIT
 01JD8Z6QABCDEFGH  tickets    11-21 11:42  18 min  running     559,702     -
 01JD7X            tickets    11-20 10:00  60 min  paused            0     0
@@ -257,12 +260,12 @@ RUN               CONNECTOR  STARTED        TOOK  OUTCOME    RECEIVED  EXIT
 			t.Errorf("in %d columns the runs are\n%s\nwant their requests", columns, got)
 		}
 	}
-	sameText(t, "runs of one connector", "\n"+runsTable("tickets", runs[:2], noon, 80, term.Caps{}), `
+	texttest.Same(t, "runs of one connector", "\n"+runsTable("tickets", runs[:2], noon, 80, term.Caps{}), `
 RUN               STARTED        TOOK  OUTCOME  RECEIVED  REQUESTS  EXIT
 01JD8Z6QABCDEFGH  11-21 11:42  18 min  running   559,702    14,269     -
 01JD7X            11-20 10:00  60 min  paused          0         0     0
 `)
-	sameText(t, "runs in a narrow window", "\n"+runsTable("", runs[:2], noon, 36, term.Caps{}), `
+	texttest.Same(t, "runs in a narrow window", "\n"+runsTable("", runs[:2], noon, 36, term.Caps{}), `
 RUN               OUTCOME  EXIT
 01JD8Z6QABCDEFGH  running     -
 01JD7X            paused      0

@@ -170,15 +170,15 @@ func storyOf(e collection.Event) string {
 	case e.Kind == collection.RunStarted:
 		return "started run " + words.Clean(e.Run)
 	case e.Breaker != nil:
-		return fmt.Sprintf("breaker for %s: %s -> %s (%s)", provider, e.Breaker.Previous, e.Breaker.State, withReason(words.Clean(e.Breaker.Reason), words.Clean(e.Breaker.Detail)))
+		return fmt.Sprintf("breaker for %s: %s -> %s (%s)", provider, e.Breaker.Previous, e.Breaker.State, words.WithReason(words.Clean(e.Breaker.Reason), words.Clean(e.Breaker.Detail)))
 	case e.Freeze != nil && e.Freeze.Frozen:
 		return fmt.Sprintf("frozen: all calls to %s are stopped (%s)", provider, words.Clean(e.Freeze.Reason))
 	case e.Freeze != nil:
 		return fmt.Sprintf("released: calls to %s may leave again", provider)
 	case e.Clamp != nil:
-		return "the ceiling of " + provider + " is " + clampWords(e.Clamp)
+		return "the ceiling of " + provider + " is " + words.Clamp(e.Clamp)
 	case e.Gap != nil && e.Kind == collection.GapOpened:
-		return fmt.Sprintf("gap %s in %s: %s, %s", words.GapName(e.Gap.ID), words.Clean(e.Stream), reasonWords(e.Gap.Reason), e.Gap.Kind)
+		return fmt.Sprintf("gap %s in %s: %s, %s", words.GapName(e.Gap.ID), words.Clean(e.Stream), words.Reason(e.Gap.Reason), e.Gap.Kind)
 	case e.Gap != nil:
 		return fmt.Sprintf("gap %s in %s is filled", words.GapName(e.Gap.ID), words.Clean(e.Stream))
 	case e.Budget != nil:
@@ -191,15 +191,6 @@ func storyOf(e collection.Event) string {
 		return string(e.Kind) + ": " + words.Clean(e.Message)
 	}
 	return ""
-}
-
-// clampWords says how much of a ceiling is in force, and why.
-func clampWords(c *collection.ClampInfo) string {
-	why := "too many requests were refused under it"
-	if c.Ratio > c.Previous {
-		why = "few requests were refused under it"
-	}
-	return fmt.Sprintf("%s of the declared ceiling, was %s: %s", words.ShareOf(c.Ratio), words.ShareOf(c.Previous), why)
 }
 
 // limitWords says an announced limit: 5,000 requests in 60 min.
@@ -221,50 +212,6 @@ func budgetWords(b *collection.BudgetInfo) string {
 		return fmt.Sprintf("all retries are used (%s)", words.Count(int64(b.Limit)))
 	}
 	return strings.ReplaceAll(string(b.Axis), "_", " ") + " is reached"
-}
-
-// reasonWords says a reason the way a person would, in at most 24 columns: the
-// tables have no more.
-func reasonWords(r collection.Reason) string {
-	switch r {
-	case collection.RequestCap:
-		return "run reached request cap"
-	case collection.WallClock:
-		return "run reached time limit"
-	case collection.RetryBudget:
-		return "run used all retries"
-	case collection.Interrupted:
-		return "run was interrupted"
-	case collection.CircuitOpen:
-		return "breaker was open"
-	case collection.RateLimited:
-		return "provider was throttling"
-	case collection.UpstreamPressure:
-		return "provider kept failing"
-	case collection.RetryAfter:
-		return "provider asked to wait"
-	case collection.Auth:
-		return "token was rejected"
-	case collection.Frozen:
-		return "provider is frozen"
-	case collection.Suspended:
-		return "account is suspended"
-	case collection.Forbidden:
-		return "provider refuses it"
-	case collection.SchemaDrift:
-		return "records do not match"
-	case collection.BadPage:
-		return "page cannot be read"
-	case collection.CursorExpired:
-		return "cursor has expired"
-	case collection.TooLarge:
-		return "answer is too large"
-	case collection.NotFound:
-		return "not found"
-	case collection.Gone:
-		return "gone for good"
-	}
-	return strings.ReplaceAll(string(r), "_", " ")
 }
 
 func clockTime(t time.Time) string { return t.Format("15:04:05") }

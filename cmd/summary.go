@@ -118,7 +118,7 @@ func (s summary) verdict() string {
 	verdict := s.outcomeWords()
 	goesOn := s.Outcome == collection.Deferred || s.Outcome == collection.Waiting
 	if goesOn && unanswered(collection.Run{Metrics: s.Metrics, Tally: s.This}) {
-		verdict += " But " + withReason(noneOf(s.This.Requests), words.Clean(s.Trouble)) + "."
+		verdict += " But " + words.WithReason(noneOf(s.This.Requests), words.Clean(s.Trouble)) + "."
 	}
 	return verdict
 }
@@ -165,13 +165,13 @@ func (s summary) outcomeWords() string {
 	case collection.Waiting:
 		why := "pieces are owed that " + provider + " could not give now"
 		if s.Reason != "" {
-			why = reasonWords(s.Reason)
+			why = words.Reason(s.Reason)
 		}
 		return fmt.Sprintf("waiting: %s goes on later: %s. What was saved is safe.", name, why)
 	case collection.Blocked:
 		why := s.leftWords()
 		if s.Reason != "" && s.Reason.Kind() == collection.Stuck {
-			why = reasonWords(s.Reason)
+			why = words.Reason(s.Reason)
 		}
 		return fmt.Sprintf("blocked: %s needs you: %s.", name, why)
 	case collection.RunInterrupted:
@@ -324,7 +324,7 @@ func (s summary) gapWords() string {
 		return runner.OfBefore(collection.Run{Reason: s.Reason, Tally: s.This}, g.Gap)
 	}
 	if i := slices.IndexFunc(s.Owed, old); i >= 0 {
-		text += fmt.Sprintf("; not tried since an earlier run (%s)", reasonWords(s.Owed[i].Reason))
+		text += fmt.Sprintf("; not tried since an earlier run (%s)", words.Reason(s.Owed[i].Reason))
 	}
 	return text
 }

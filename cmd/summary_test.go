@@ -8,6 +8,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/texttest"
 	"collect/store"
 )
 
@@ -30,7 +31,7 @@ func paused() summary {
 }
 
 func TestSummary(t *testing.T) {
-	sameText(t, "paused", "\n"+paused().render(80, term.Caps{UTF8: true}), `
+	texttest.Same(t, "paused", "\n"+paused().render(80, term.Caps{UTF8: true}), `
 paused: tickets reached its request cap (20,000). What was saved is safe.
 
               this run          all 4 runs
@@ -49,7 +50,7 @@ paused: tickets reached its request cap (20,000). What was saved is safe.
 
   next        the next run continues by itself; now: collect resume tickets
 `)
-	sameText(t, "first and empty", "\n"+summary{
+	texttest.Same(t, "first and empty", "\n"+summary{
 		Connector: "tickets", Outcome: collection.NothingNew, Started: noon, Ended: noon.Add(2100 * time.Millisecond), Runs: 1,
 	}.render(80, term.Caps{}), `
 nothing came: the provider returned no record. If it has some, look at `+"`get`,\n`records` and `query`"+` in the connector file: an API may answer a parameter that
@@ -70,7 +71,7 @@ it does not know with an empty list.
 	s.Owed = gaps(collection.Forbidden, collection.BadPage, collection.RateLimited, collection.RequestCap, collection.Gone)
 	s.This.Rejected, s.All.Rejected = 2, 5
 	s.State, s.RateEnd = "", 0
-	sameText(t, "blocked, side by side, 50 columns", "\n"+s.render(50, term.Caps{}), `
+	texttest.Same(t, "blocked, side by side, 50 columns", "\n"+s.render(50, term.Caps{}), `
 blocked: tickets needs you: 2 gaps are stuck, and
 2 records are in quarantine.
 
@@ -156,7 +157,7 @@ func TestSummaryJSON(t *testing.T) {
 		`"gaps_owed":{"planned":1,"provider":0,"stuck":0},"gone":0,` +
 		`"rate_start_per_second":3.2,"rate_end_per_second":1.8,"ceiling_per_second":4,"learned_per_second":3.6,"limit":null,"metrics":null,` +
 		`"resume_command":"collect resume tickets","checkpoint_moved":true,"left_for_next_run":null}`
-	sameText(t, "json", string(got), want)
+	texttest.Same(t, "json", string(got), want)
 
 	unknown, err := json.Marshal(summary{})
 	if err != nil {
@@ -195,7 +196,7 @@ func TestGitHub(t *testing.T) {
 	want := "::error file=a%2Cb/collect.yaml,line=12,col=5,title=E0203::unknown key `x`: 100%25 of it\n" +
 		"::warning title=E0401::the breaker is open\n" +
 		"::notice title=P0501::cap\n"
-	sameText(t, "annotations", got, want)
+	texttest.Same(t, "annotations", got, want)
 	for range 20 {
 		many = append(many, file)
 	}

@@ -9,8 +9,6 @@ import (
 	"collect/pacing/gate"
 )
 
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-
 // worked returns the view of a run that worked for a while: 12 slices a
 // minute, 2 requests a slice, one throttle.
 func worked(d time.Duration, totals Totals) *view {

@@ -54,10 +54,11 @@ var rules = archtest.Rules{
 		"internal/filelock":     {},
 		"internal/jsonout":      {},
 		"internal/provider":     {},
+		"internal/texttest":     {},
 		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock"},
 		"internal/provider/cmd": {"internal/provider"},
 		"internal/similar":      {},
-		"internal/words":        {},
+		"internal/words":        {"collection"},
 		"internal/yamlfile":     {"internal/similar"},
 	},
 	Drivers: map[string]string{

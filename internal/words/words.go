@@ -143,6 +143,14 @@ func At(t, now time.Time) string {
 	return t.In(now.Location()).Format("2006-01-02 15:04 MST")
 }
 
+// WithReason returns what with why behind it, if that is known.
+func WithReason(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + ": " + why
+}
+
 // GapName names a gap in commands: g_31.
 func GapName(id int64) string { return "g_" + strconv.FormatInt(id, 10) }
 

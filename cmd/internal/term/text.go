@@ -59,6 +59,9 @@ func (c Caps) Paint(color, s string) string {
 	return "\x1b[" + color + "m" + s + "\x1b[0m"
 }
 
+// Eighths are bars in pictures made of text: one column each, lowest first.
+const Eighths = "▁▂▃▄▅▆▇█"
+
 // plainGlyphs are the one-column stand-ins for our glyphs where the locale
 // cannot show them. Bars, sparks and marks have alphabets of their own.
 var plainGlyphs = map[rune]rune{
