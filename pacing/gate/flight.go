@@ -112,6 +112,9 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 	if !g.calm || o.QuotaUsed {
 		o, news = g.suppose(f, o, now)
 	}
+	if len(o.Windows) > 0 || o.Signal == law.Throttled {
+		o = f.way.empty.suppose(o, f.left, now)
+	}
 	g.slots.Release(f.slot, flown(o), took)
 	if o.Signal == law.Succeeded {
 		g.pulse.answer(took)

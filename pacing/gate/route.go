@@ -38,6 +38,7 @@ type route struct {
 	reserve moment  // what is left until then is for people
 	most    float64 // requests per second that the provider announced last; 0: none
 	told    moment  // when it did
+	empty   empty
 	last    departed
 	usage   usage
 }
@@ -244,6 +245,7 @@ type keptRoute struct {
 	Reserve time.Time   `json:"reserved_until,omitzero"`
 	Most    float64     `json:"announced_per_second,omitempty"`
 	Told    time.Time   `json:"announced_at,omitzero"`
+	Empty   int8        `json:"told_empty,omitempty"` // how often in a row it was announced that nothing is left
 }
 
 // keepRoutes returns what is known of the routes.
@@ -253,7 +255,7 @@ func (g *Gate) keepRoutes(now moment) []keptRoute {
 	}
 	all := make([]keptRoute, len(g.routes))
 	for i, r := range g.routes {
-		all[i] = keptRoute{Name: r.name, Key: r.key, Hold: g.ahead(r.hold, now), Reserve: g.ahead(r.reserve, now)}
+		all[i] = keptRoute{Name: r.name, Key: r.key, Hold: g.ahead(r.hold, now), Reserve: g.ahead(r.reserve, now), Empty: r.empty.told}
 		if r.trial != nil {
 			all[i].Stream = r.trial.stream
 			if !r.trial.sure {
@@ -281,7 +283,7 @@ func (g *Gate) keepRoutes(now moment) []keptRoute {
 
 // plain reports whether there is nothing to be kept of r but its law.
 func (r *route) plain(now moment) bool {
-	return r.key == "" && r.hold <= now && r.reserve <= now && !r.fresh(now)
+	return r.key == "" && r.hold <= now && r.reserve <= now && !r.fresh(now) && r.empty.told == 0
 }
 
 // restoreRoutes continues routes. The first is that of all. A route that is
@@ -304,6 +306,9 @@ func (g *Gate) restoreRoutes(all []keptRoute, recorded, now time.Time) {
 		r.reserve = max(r.reserve, g.clock.of(k.Reserve))
 		if k.Most >= announcedSlowest && !math.IsInf(k.Most, 1) {
 			r.most, r.told = k.Most, g.clock.of(k.Told)
+		}
+		if k.Empty != 0 {
+			r.empty = empty{g.clock.latest, max(-emptyTrusted, min(k.Empty, emptyProven))} // what leaves from now on has waited
 		}
 		if at == 0 {
 			continue
