@@ -57,7 +57,7 @@ func (s *session) newDisplay(ctx context.Context) (*display, error) {
 		mode = config.ProgressNone
 	}
 	if s.flags.json || mode == config.ProgressJSON {
-		d.events = newEventWriter(s.out)
+		d.events = newEventWriter(s.out, needsOf)
 		mode = config.ProgressNone // events say it all
 	}
 	states, err := s.store.Streams(ctx, s.target.name)
@@ -240,7 +240,9 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 		for _, p := range problems {
 			s.say(p)
 		}
-		s.show.events.Finish(sum)
+		s.show.events.Finish(collection.Event{
+			Time: sum.Ended, Kind: collection.RunFinished, Run: sum.Run, Connector: sum.Connector, Provider: sum.Provider,
+		}, sum)
 		if err := s.show.events.Err(); err != nil {
 			return &outputError{err}
 		}

@@ -7,6 +7,7 @@ import (
 	"collect/collection"
 	"collect/internal/jsonout"
 	"collect/internal/words"
+	"collect/report"
 )
 
 // An eventWriter writes the events of runs as NDJSON. Its sequence numbers
@@ -17,14 +18,16 @@ import (
 type eventWriter struct {
 	mu       sync.Mutex
 	out      io.Writer
+	needs    func(collection.Kind) string // who acts on a gap
 	seq      int64
 	finished map[string]bool // by run
 	err      error
 }
 
-// newEventWriter returns a writer to out. Each event is one Write.
-func newEventWriter(out io.Writer) *eventWriter {
-	return &eventWriter{out: out, finished: map[string]bool{}}
+// newEventWriter returns a writer to out. Each event is one Write. Needs says
+// who acts on a gap of a kind.
+func newEventWriter(out io.Writer, needs func(collection.Kind) string) *eventWriter {
+	return &eventWriter{out: out, needs: needs, finished: map[string]bool{}}
 }
 
 // eventLine is the JSON form of an event. The partition is not in it: its
@@ -44,7 +47,7 @@ type eventLine struct {
 	Throttle  *collection.ThrottleInfo `json:"throttle,omitempty"`
 	Wait      *waitLine                `json:"wait,omitempty"`
 	Breaker   *collection.BreakerInfo  `json:"breaker,omitempty"`
-	Freeze    *freezeLine              `json:"freeze,omitempty"`
+	Freeze    *report.Freeze           `json:"freeze,omitempty"`
 	Clamp     *collection.ClampInfo    `json:"clamp,omitempty"`
 	Gap       *gapLine                 `json:"gap,omitempty"`
 	Budget    *collection.BudgetInfo   `json:"budget,omitempty"`
@@ -53,19 +56,13 @@ type eventLine struct {
 	Progress  *progressLine            `json:"progress,omitempty"`
 	Code      collection.WarningCode   `json:"code,omitempty"`
 	Message   string                   `json:"message,omitempty"`
-	Summary   *summary                 `json:"summary,omitempty"`
+	Summary   any                      `json:"summary,omitempty"`
 }
 
 type waitLine struct {
 	Cause   collection.WaitCause `json:"cause"`
 	Seconds float64              `json:"seconds"`
 	Until   jsonout.Time         `json:"until"`
-}
-
-type freezeLine struct {
-	Frozen bool         `json:"frozen"`
-	Reason string       `json:"reason"`
-	Until  jsonout.Time `json:"until"`
 }
 
 type gapLine struct {
@@ -81,24 +78,24 @@ type gapLine struct {
 // progressLine is the state of a run in a progress event. What is not known
 // is null.
 type progressLine struct {
-	Slices           int64           `json:"slices"`
-	Records          int64           `json:"records"`
-	Quarantined      int64           `json:"quarantined"`
-	Requests         int64           `json:"requests"`
-	RequestCap       *int64          `json:"request_cap"`
-	RetriesLeft      *float64        `json:"retries_left"`
-	GapsOpened       int64           `json:"gaps_opened"`
-	PartitionsDone   *int64          `json:"partitions_done"`
-	Partitions       *int64          `json:"partitions"`
-	RatePerSecond    float64         `json:"rate_per_second"`
-	LearnedPerSecond *float64        `json:"learned_per_second"`
-	CeilingPerSecond *float64        `json:"ceiling_per_second"`
-	Limit            *constraintLine `json:"limit"` // what limits the pace
-	WaitingSeconds   float64         `json:"waiting_seconds"`
-	SecondsLeft      *float64        `json:"seconds_left"`
-	StopsFirst       *string         `json:"stops_first"`
+	Slices           int64              `json:"slices"`
+	Records          int64              `json:"records"`
+	Quarantined      int64              `json:"quarantined"`
+	Requests         int64              `json:"requests"`
+	RequestCap       *int64             `json:"request_cap"`
+	RetriesLeft      *float64           `json:"retries_left"`
+	GapsOpened       int64              `json:"gaps_opened"`
+	PartitionsDone   *int64             `json:"partitions_done"`
+	Partitions       *int64             `json:"partitions"`
+	RatePerSecond    float64            `json:"rate_per_second"`
+	LearnedPerSecond *float64           `json:"learned_per_second"`
+	CeilingPerSecond *float64           `json:"ceiling_per_second"`
+	Limit            *report.Constraint `json:"limit"` // what limits the pace
+	WaitingSeconds   float64            `json:"waiting_seconds"`
+	SecondsLeft      *float64           `json:"seconds_left"`
+	StopsFirst       *string            `json:"stops_first"`
 
-	Metrics *metricsLine `json:"metrics"`
+	Metrics *report.Metrics `json:"metrics"`
 }
 
 // Observe writes e. It writes nothing for run.finished, which is the verdict's
@@ -108,12 +105,9 @@ func (w *eventWriter) Observe(e collection.Event) {
 		return
 	}
 	line := lineOf(e)
-	line.Gap = gapLineOf(e)
+	line.Gap, line.Freeze = w.gapLineOf(e), report.FreezeOf(e.Freeze)
 	if e.Wait != nil {
 		line.Wait = &waitLine{e.Wait.Cause, e.Wait.Seconds, jsonout.Time(e.Wait.Until)}
-	}
-	if e.Freeze != nil {
-		line.Freeze = &freezeLine{e.Freeze.Frozen, words.Clean(e.Freeze.Reason), jsonout.Time(e.Freeze.Until)}
 	}
 	w.write(line)
 }
@@ -129,11 +123,11 @@ func (w *eventWriter) Progress(m model, run string, lane collection.Lane) {
 		Requests: m.Requests, RequestCap: jsonout.OrNull(m.Cap), GapsOpened: m.Opened,
 		Partitions: jsonout.OrNull(m.Total.Parents), RatePerSecond: m.RateNow,
 		LearnedPerSecond: jsonout.OrNull(m.Learned), CeilingPerSecond: jsonout.OrNull(m.Ceiling),
-		Limit: limitLine(&m.Limit), WaitingSeconds: m.Waiting.Seconds(), SecondsLeft: jsonout.OrNull(m.Ends.In.Seconds()),
-		StopsFirst: textOrNull(string(m.Ends.Reason)), Metrics: metricsLineOf(m.Metrics),
+		Limit: report.Limit(&m.Limit), WaitingSeconds: m.Waiting.Seconds(), SecondsLeft: jsonout.OrNull(m.Ends.In.Seconds()),
+		StopsFirst: jsonout.OrNull(string(m.Ends.Reason)), Metrics: report.MetricsOf(m.Metrics),
 	}
 	if m.Ends.In > 0 && m.Ends.Reason == "" {
-		p.StopsFirst = textOrNull(string(collection.Complete))
+		p.StopsFirst = jsonout.OrNull(string(collection.Complete))
 	}
 	if m.RetryCap > 0 {
 		p.RetriesLeft = &m.Retries
@@ -145,12 +139,12 @@ func (w *eventWriter) Progress(m model, run string, lane collection.Lane) {
 	w.write(line)
 }
 
-// Finish writes run.finished, the last line of the run of s. It writes it once.
-func (w *eventWriter) Finish(s summary) {
-	w.write(eventLine{
-		Time: jsonout.Time(s.Ended), Event: collection.RunFinished, Run: s.Run, Connector: s.Connector,
-		Provider: s.Provider, Summary: &s,
-	})
+// Finish writes e, which is run.finished, with the summary of the run: the last
+// line of that run. It writes it once.
+func (w *eventWriter) Finish(e collection.Event, summary any) {
+	line := lineOf(e)
+	line.Summary = summary
+	w.write(line)
 }
 
 // Err returns the first error of the output; nothing is written after it.
@@ -196,21 +190,10 @@ func limitLineOf(l *collection.LimitInfo) *collection.LimitInfo {
 	return &line
 }
 
-func gapLineOf(e collection.Event) *gapLine {
+func (w *eventWriter) gapLineOf(e collection.Event) *gapLine {
 	if e.Gap == nil {
 		return nil
 	}
 	g := e.Gap
-	return &gapLine{words.GapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, needsOf(g.Kind)}
-}
-
-// needsOf says who acts on a gap of kind k.
-func needsOf(k collection.Kind) string {
-	switch k {
-	case collection.Planned:
-		return needsNothing
-	case collection.Pressure:
-		return needsTime
-	}
-	return needsOperator
+	return &gapLine{words.GapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, w.needs(g.Kind)}
 }

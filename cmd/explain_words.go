@@ -48,3 +48,14 @@ var warningMeanings = map[collection.WarningCode][2]string{
 	collection.RefusedBeside: {"a page with records says that something failed", "look at the answer; if it is normal, say so with the rule that the warning names"},
 	collection.MeetsApart:    {"the runs of an account meet in a temporary folder, and a run with another one does not see this one", "put XDG_STATE_HOME on a file system that has sockets"},
 }
+
+// needsOf says who acts on a gap of kind k.
+func needsOf(k collection.Kind) string {
+	switch k {
+	case collection.Planned:
+		return needsNothing
+	case collection.Pressure:
+		return needsTime
+	}
+	return needsOperator
+}

@@ -226,12 +226,3 @@ func limitName(s *gate.Status) string {
 	}
 	return ""
 }
-
-// limitLine is what limits the pace, in JSON; null if nothing is known to.
-func limitLine(s *gate.Status) *constraintLine {
-	if k := s.Limit(); k != nil {
-		line := constraintLineOf(k)
-		return &line
-	}
-	return nil
-}

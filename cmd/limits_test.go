@@ -9,6 +9,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/pacing/gate"
+	"collect/report"
 )
 
 // bound returns a status that k limits.
@@ -78,7 +79,7 @@ func TestLimitText(t *testing.T) {
 		}
 	}
 	none := gate.Status{}
-	if got := limitText(&none, noon) + limitName(&none); got != "" || limitLine(&none) != nil {
+	if got := limitText(&none, noon) + limitName(&none); got != "" || report.Limit(&none) != nil {
 		t.Errorf("nothing limits: %q", got)
 	}
 }

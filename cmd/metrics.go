@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"collect/collection"
-	"collect/internal/jsonout"
+	"collect/report"
 	"collect/store"
 )
 
@@ -29,42 +29,15 @@ func metricsOf(ctx context.Context, db store.Reader, run collection.Run) (collec
 // An accountMetrics says which account the metrics are of.
 type accountMetrics struct {
 	Key string `json:"rate_limit_key"` // the pacing domain: provider, and account by a salted hash
-	*metricsLine
+	*report.Metrics
 }
 
 // accountMetricsOf returns nil for a run that asked for nothing, as far as is
 // known.
 func accountMetricsOf(run collection.Run) *accountMetrics {
-	line := metricsLineOf(run.Metrics)
+	line := report.MetricsOf(run.Metrics)
 	if line == nil {
 		return nil
 	}
 	return &accountMetrics{run.Domain, line}
-}
-
-// metricsLine is how the requests of a run fare, in JSON. What was not
-// measured is null.
-type metricsLine struct {
-	Total      int64    `json:"total_requests"`
-	Completed  int64    `json:"completed_requests"`
-	Failed     int64    `json:"failed_requests"`
-	Hits       int64    `json:"rate_limit_hits"`
-	Retried    int64    `json:"retried_requests"`
-	Active     int      `json:"active_requests"`
-	Concurrent int      `json:"max_concurrency"`
-	Queued     int      `json:"queue_depth"`
-	Avg        *float64 `json:"avg_latency_seconds"`
-	P50        *float64 `json:"p50_latency_seconds"`
-	P99        *float64 `json:"p99_latency_seconds"`
-}
-
-// metricsLineOf returns nil for a run that asked for nothing.
-func metricsLineOf(m collection.Metrics) *metricsLine {
-	if m.TotalRequests == 0 {
-		return nil
-	}
-	return &metricsLine{
-		m.TotalRequests, m.CompletedRequests, m.FailedRequests, m.RateLimitHits, m.RetriedRequests,
-		m.ActiveRequests, m.MaxConcurrency, m.QueueDepth, jsonout.OrNull(m.AvgLatency), jsonout.OrNull(m.P50Latency), jsonout.OrNull(m.P99Latency),
-	}
 }

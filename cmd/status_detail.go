@@ -9,6 +9,7 @@ import (
 	"collect/collection"
 	"collect/internal/jsonout"
 	"collect/internal/words"
+	"collect/report"
 	"collect/store"
 )
 
@@ -264,8 +265,8 @@ type accountLine struct {
 	Frozen   bool         `json:"frozen"`
 	Until    jsonout.Time `json:"held_until"`
 
-	Limit  *constraintLine `json:"limit"`            // what limits the pace; null: nothing is known to
-	Shared bool            `json:"from_shared_pace"` // newer than the database
+	Limit  *report.Constraint `json:"limit"`            // what limits the pace; null: nothing is known to
+	Shared bool               `json:"from_shared_pace"` // newer than the database
 }
 
 // statusJSON returns the connectors for --json; an empty list is [].
@@ -289,7 +290,7 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 			line.Streams = append(line.Streams, s.streamLineOf(stream))
 		}
 		if a := s.Account; a != nil {
-			line.Provider = &accountLine{a.Provider, jsonout.OrNull(a.Learned), jsonout.OrNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, textOrNull(a.Failure.Why), a.Frozen, jsonout.Time(a.Until), limitLine(&a.Pace), a.Shared}
+			line.Provider = &accountLine{a.Provider, jsonout.OrNull(a.Learned), jsonout.OrNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, textOrNull(a.Failure.Why), a.Frozen, jsonout.Time(a.Until), report.Limit(&a.Pace), a.Shared}
 		}
 		lines = append(lines, line)
 	}

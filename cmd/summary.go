@@ -12,6 +12,7 @@ import (
 	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report"
 	"collect/runner"
 	"collect/store"
 )
@@ -436,15 +437,15 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		RateEnd   *float64                `json:"rate_end_per_second"`
 		Ceiling   *float64                `json:"ceiling_per_second"`
 		Learned   *float64                `json:"learned_per_second"`
-		Limit     *constraintLine         `json:"limit"`
-		Metrics   *metricsLine            `json:"metrics"`
+		Limit     *report.Constraint      `json:"limit"`
+		Metrics   *report.Metrics         `json:"metrics"`
 		Resume    string                  `json:"resume_command"`
 		Moved     bool                    `json:"checkpoint_moved"`
 		Left      *string                 `json:"left_for_next_run"` // where an earlier run began what this one finished
 	}{
 		s.Outcome, textOrNull(string(s.Reason)), jsonout.Time(s.NextAt), s.ExitCode, s.Mode, jsonout.Time(s.Started), jsonout.Time(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owedKinds(s.Owed), len(s.Owed) - owedCount(s.Owed),
-		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), limitLine(&s.Limit), metricsLineOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
+		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), report.Limit(&s.Limit), report.MetricsOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
 		textOrNull(s.Left),
 	})
 }

@@ -40,6 +40,7 @@ var rules = archtest.Rules{
 		"store/sqlite":             {"collection", "store", "migrations", "internal/atomicfile", "internal/dirsync", "internal/filelock"},
 		"migrations":               {},
 		"export":                   {"collection", "store"},
+		"report":                   {"collection", "internal/jsonout", "internal/words", "pacing/gate"},
 
 		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
 		"connectors/declarative/internal/language": {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/since", "internal/yamlfile"},

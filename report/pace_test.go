@@ -1,4 +1,4 @@
-package cmd
+package report_test
 
 import (
 	"encoding/json"
@@ -6,11 +6,12 @@ import (
 
 	"collect/collection"
 	"collect/internal/texttest"
+	"collect/report"
 )
 
 // What was not measured is null, never 0: a run that asked for nothing, and one
 // that is still waiting for its first answer.
-func TestMetricsLine(t *testing.T) {
+func TestMetricsOf(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		m    collection.Metrics
@@ -28,7 +29,7 @@ func TestMetricsLine(t *testing.T) {
 				`"active_requests":1,"max_concurrency":4,"queue_depth":2,` +
 				`"avg_latency_seconds":0.25,"p50_latency_seconds":0.2,"p99_latency_seconds":1.5}`},
 	} {
-		got, err := json.Marshal(metricsLineOf(test.m))
+		got, err := json.Marshal(report.MetricsOf(test.m))
 		if err != nil {
 			t.Fatal(err)
 		}
