@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"collect/collection"
@@ -121,3 +122,6 @@ func digest(c collection.Cursor) []byte {
 	sum := sha256.Sum256(b)
 	return sum[:]
 }
+
+// identifier quotes a name for SQL.
+func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

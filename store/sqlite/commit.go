@@ -8,7 +8,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"unsafe"
 
 	"collect/collection"
 )
@@ -349,13 +348,6 @@ func (b *batch) count(s *stream) error {
 	}
 	return err
 }
-
-// shared returns data as a string that shares its bytes, which no one changes
-// while a statement runs; the driver keeps no reference to it.
-func shared(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) } // #nosec G103 -- as it says above
-
-// bytesOf returns s as bytes that no one may change.
-func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) } // #nosec G103 -- as it says above
 
 // quarantine keeps bytes that cannot be stored under a key. The same bytes are
 // kept once, however often a slice is repeated.

@@ -80,3 +80,7 @@ func checkHeader(path string) error {
 	}
 	return nil
 }
+
+// applicationID is "coll"; the first migration writes it into the file's
+// header, where it tells a store from other SQLite files.
+const applicationID = 0x636f6c6c

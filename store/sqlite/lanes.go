@@ -26,13 +26,6 @@ func counted(at collection.Place) bool {
 	return at.Partition != "" && !strings.HasPrefix(string(at.Partition), collection.UnmadePrefix)
 }
 
-// checkpointSum returns the share of a checkpoint in the sum of its lane. It has 40
-// bits, so that the sum over eight million checkpoints fits an integer of SQLite.
-func checkpointSum(partition string, digest []byte) int64 {
-	sum := sha256.Sum256(append([]byte(partition), digest...))
-	return int64(binary.BigEndian.Uint64(sum[:8]) >> 24) // #nosec G115 -- 40 bits
-}
-
 // recount computes the rows of lanes from the checkpoints. After a clock was set
 // back, saved_at may differ.
 const recount = `SELECT p.stream_id, c.lane, count(*), sum(c.done), sum(checkpoint_sum(p.partition, c.digest)), max(c.saved_at)

@@ -18,10 +18,6 @@ import (
 	"collect/store"
 )
 
-// applicationID is "coll"; the first migration writes it into the file's
-// header, where it tells a store from other SQLite files.
-const applicationID = 0x636f6c6c
-
 // migrate brings the database at path to the newest version. It begins with an
 // empty one only if create is set, and returns store.ErrMissing otherwise.
 // Processes that start at the same time take turns: goose itself, on SQLite,

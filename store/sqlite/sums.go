@@ -2,13 +2,11 @@ package sqlite
 
 import (
 	"bytes"
-	"database/sql/driver"
+	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
-
-	"modernc.org/sqlite"
+	"unsafe"
 
 	"collect/collection"
 	"collect/store"
@@ -41,43 +39,6 @@ func recordSum(stream, partition, slice int64, key, data string, mark collection
 	return int64(sum)
 }
 
-// newDriver returns the driver with the functions record_sum and checkpoint_sum,
-// which SQL uses where it goes through all records or checkpoints. The mark of a
-// record may be left out.
-func newDriver() *sqlite.Driver {
-	d := &sqlite.Driver{}
-	d.MustRegisterDeterministicScalarFunction("record_sum", -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		var n [3]int64
-		var s [4]string
-		ok := len(args) == 5 || len(args) == len(n)+len(s)
-		if !ok {
-			return nil, errors.New("record_sum takes 5 or 7 arguments")
-		}
-		for i := range args {
-			var is bool
-			if i < len(n) {
-				n[i], is = args[i].(int64)
-			} else {
-				s[i-len(n)], is = args[i].(string) // #nosec G602 -- there are at most seven arguments
-			}
-			ok = ok && is
-		}
-		if !ok {
-			return nil, nil // a value that no record has equals no sum
-		}
-		return recordSum(n[0], n[1], n[2], s[0], s[1], collection.Mark{Scale: s[2], Value: s[3]}), nil
-	})
-	d.MustRegisterDeterministicScalarFunction("checkpoint_sum", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		partition, text := args[0].(string)
-		digest, bytes := args[1].([]byte)
-		if !text || !bytes {
-			return nil, nil // a value that no checkpoint has is not counted
-		}
-		return checkpointSum(partition, digest), nil
-	})
-	return d
-}
-
 // checkCursor returns an error if a cursor is not the one that its digest was
 // made of: a walk from there could pass by records.
 func checkCursor(c collection.Cursor, sum []byte) error {
@@ -91,4 +52,18 @@ func checkCursor(c collection.Cursor, sum []byte) error {
 // and its bytes may be secrets; its number finds it.
 func changedRecord(id int64) error {
 	return fmt.Errorf("%w: record number %d is not what was stored", store.ErrDamaged, id)
+}
+
+// shared returns data as a string that shares its bytes, which no one changes
+// while a statement runs; the driver keeps no reference to it.
+func shared(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) } // #nosec G103 -- as it says above
+
+// bytesOf returns s as bytes that no one may change.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) } // #nosec G103 -- as it says above
+
+// checkpointSum returns the share of a checkpoint in the sum of its lane. It has 40
+// bits, so that the sum over eight million checkpoints fits an integer of SQLite.
+func checkpointSum(partition string, digest []byte) int64 {
+	sum := sha256.Sum256(append([]byte(partition), digest...))
+	return int64(binary.BigEndian.Uint64(sum[:8]) >> 24) // #nosec G115 -- 40 bits
 }

@@ -185,6 +185,3 @@ func fieldSQL(f field) string {
 	}
 	return `CASE WHEN json_valid(r.data) THEN ` + value + ` END`
 }
-
-// identifier quotes a name for SQL.
-func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"fmt"
+	"time"
+)
+
+// CheckLog returns store.ErrDamaged if commits that were acknowledged cannot
+// be read from the log of the database at path, and store.ErrDoubtful if some
+// may have been: a power cut in the middle of a commit can look the same. It
+// returns store.ErrDamaged, too, if the header of the database is not one that
+// SQLite wrote there: one byte of it makes the log count for nothing, or the
+// database one that cannot be written.
+//
+// It must be called while no store of this process is open there: it closes a
+// file on which SQLite holds locks, which ends them.
+func CheckLog(path string) error {
+	path, err := resolve(path)
+	if err != nil {
+		return err
+	}
+	if err := checkHeader(path); err != nil {
+		return fmt.Errorf("store %s: %w", path, err)
+	}
+	// A run that commits meanwhile may be in the middle of a frame, or begin
+	// the log anew. What stays the same is no run.
+	type reading struct {
+		index walIndex
+		log   walLog
+	}
+	var last reading
+	for same := 0; same < 3; {
+		now := reading{index: readIndex(path + "-shm")}
+		if now.log, err = readLog(path + "-wal"); err != nil {
+			return noAccess(path, err)
+		}
+		if err = now.log.check(now.index); err == nil {
+			return nil
+		}
+		if same++; now != last {
+			same, last = 1, now
+		}
+		time.Sleep(logPoll)
+	}
+	return fmt.Errorf("store %s: %w", path, err)
+}
