@@ -37,7 +37,7 @@ var rules = archtest.Rules{
 		"runner":                   {"collection", "connectors", "pacing", "pacing/gate"},
 		"store":                    {"collection", "migrations"},
 		"store/storetest":          {"collection", "store"},
-		"store/sqlite":             {"collection", "store", "migrations", "internal/atomicfile", "internal/dirsync", "internal/filelock"},
+		"store/sqlite":             {"collection", "store", "migrations", "internal/atomicfile", "internal/dirsync", "internal/filelock", "store/sqlite/internal/format"},
 		"migrations":               {},
 		"export":                   {"collection", "store"},
 		"report":                   {"collection", "internal/jsonout", "internal/words", "pacing/gate"},
@@ -47,6 +47,8 @@ var rules = archtest.Rules{
 		"connectors/declarative/internal/notation": {"internal/yamlfile"},
 		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation"},
 		"connectors/declarative/internal/since":    {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
+
+		"store/sqlite/internal/format": {"collection", "store"},
 
 		"internal/archtest":     {},
 		"internal/bench":        {"internal/provider"},
@@ -69,7 +71,6 @@ var rules = archtest.Rules{
 		"github.com/schollz/progressbar": "cmd",
 		"github.com/rivo/uniseg":         "cmd/internal/term",
 		"github.com/expr-lang/expr":      "connectors/declarative/internal/notation",
-		"github.com/klauspost/compress":  "store/sqlite",
 		"github.com/gofrs/flock":         "internal/filelock",
 		"github.com/pressly/goose":       "store/sqlite",
 		"modernc.org/sqlite":             "store/sqlite",

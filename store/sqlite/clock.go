@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"collect/store/sqlite/internal/format"
 )
 
 // moveBack moves what the gaps of the connector wait for, if the clock was set
@@ -17,7 +19,7 @@ func (l *ledger) moveBack(t tx) error {
 	err := t.row(`SELECT max(beat_at, coalesce(ended_at, ''),
 			coalesce((SELECT max(max(g.opened_at, coalesce(g.tried_at, ''))) FROM gaps g `+waitingHere+`), ''))
 		FROM runs WHERE connector = ? ORDER BY number DESC LIMIT 1`,
-		l.connector, l.connector).Scan(timeColumn{&last})
+		l.connector, l.connector).Scan(format.TimeTo(&last))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -30,12 +32,12 @@ func (l *ledger) moveBack(t tx) error {
 		return err
 	}
 	for _, gap := range gaps {
-		err := t.exec(`UPDATE gaps SET not_before = ? WHERE id = ?`, formatTime(notBefore(gap.NotBefore.Add(-back))), gap.ID)
+		err := t.exec(`UPDATE gaps SET not_before = ? WHERE id = ?`, format.Time(format.NotBefore(gap.NotBefore.Add(-back))), gap.ID)
 		if err != nil {
 			return err
 		}
 	}
-	now := formatTime(t.now)
+	now := format.Time(t.now)
 	return t.exec(`UPDATE gaps SET opened_at = min(opened_at, ?), tried_at = min(tried_at, ?)
 		WHERE state IN ('open', 'leased', 'dead') AND stream_id IN (SELECT id FROM streams WHERE connector = ?)`, now, now, l.connector)
 }
@@ -46,12 +48,12 @@ func (l *ledger) moveBack(t tx) error {
 // waits by the new clock must not be moved with those that wait by the old one.
 func (l *ledger) moveBackIfAhead(t tx, now time.Time) error {
 	var heard time.Time
-	err := t.row(`SELECT beat_at FROM runs WHERE id = ?`, l.run).Scan(timeColumn{&heard})
+	err := t.row(`SELECT beat_at FROM runs WHERE id = ?`, l.run).Scan(format.TimeTo(&heard))
 	if err != nil || !heard.After(now) {
 		return err
 	}
 	if err := l.moveBack(t); err != nil {
 		return err
 	}
-	return t.exec(`UPDATE runs SET beat_at = ? WHERE id = ?`, formatTime(now), l.run)
+	return t.exec(`UPDATE runs SET beat_at = ? WHERE id = ?`, format.Time(now), l.run)
 }

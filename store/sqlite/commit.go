@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"collect/collection"
+	"collect/store/sqlite/internal/format"
 )
 
 // Commit stores slices in one transaction; see store.Ledger.
@@ -139,7 +140,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, older, done, committed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		b.last, here.partition, string(sl.Lane), b.ledger.run, b.ledger.epoch, here.at.Commit, sl.Fills,
-		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, moves && next.Done, formatTime(b.now))
+		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, moves && next.Done, format.Time(b.now))
 }
 
 // A standing is how a place stands: its checkpoint, and whether a gap is owed
@@ -163,9 +164,9 @@ const standQuery = `
 func (b *batch) stand(s *stream, at collection.Place) (standing, error) {
 	here := standing{place: place{at, s, 0}}
 	var sum []byte
-	dest := append([]any{&here.partition}, cursorColumns(&here.at.Cursor)...)
-	err := b.row(standQuery, s.id, string(at.Partition), string(at.Lane), digest(collection.Cursor{})).
-		Scan(append(dest, &sum, &here.at.Commit, evidenceColumn{&here.at.Evidence}, &here.begun, &here.owes)...)
+	dest := append([]any{&here.partition}, format.CursorColumns(&here.at.Cursor)...)
+	err := b.row(standQuery, s.id, string(at.Partition), string(at.Lane), format.Digest(collection.Cursor{})).
+		Scan(append(dest, &sum, &here.at.Commit, format.EvidenceTo(&here.at.Evidence), &here.begun, &here.owes)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		here.partition, err = b.insert(makePartition, s.id, string(at.Partition))
 		return here, err
@@ -173,7 +174,7 @@ func (b *batch) stand(s *stream, at collection.Place) (standing, error) {
 	if err != nil {
 		return here, err
 	}
-	return here, checkCursor(here.at.Cursor, sum)
+	return here, format.CheckCursor(here.at.Cursor, sum)
 }
 
 // A count says what became of the records of a slice.
@@ -281,7 +282,7 @@ func (b *batch) leave(s *stream, partition int64, r *collection.Record) (collide
 	var same bool
 	var is collection.Mark
 	err = b.row(`SELECT id, partition_id, slice_id, sum, mark_scale, mark, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
-		shared(r.Data), s.id, r.Key).Scan(&id, &owner, &slice, &sum, &is.Scale, &is.Value, &same)
+		format.Shared(r.Data), s.id, r.Key).Scan(&id, &owner, &slice, &sum, &is.Scale, &is.Value, &same)
 	if err != nil {
 		return false, false, err
 	}
@@ -293,11 +294,11 @@ func (b *batch) leave(s *stream, partition int64, r *collection.Record) (collide
 	case !same || is == r.Mark || r.Mark == (collection.Mark{}):
 		return false, false, nil
 	}
-	if sum != recordSum(s.id, owner, slice, r.Key, shared(r.Data), is) {
-		return false, false, changedRecord(id) // a new sum would make it whole
+	if sum != format.RecordSum(s.id, owner, slice, r.Key, format.Shared(r.Data), is) {
+		return false, false, format.ChangedRecord(id) // a new sum would make it whole
 	}
 	return false, false, b.exec(`UPDATE records SET mark_scale = ?, mark = ?, sum = ? WHERE id = ?`,
-		r.Mark.Scale, r.Mark.Value, recordSum(s.id, owner, slice, r.Key, shared(r.Data), r.Mark), id)
+		r.Mark.Scale, r.Mark.Value, format.RecordSum(s.id, owner, slice, r.Key, format.Shared(r.Data), r.Mark), id)
 }
 
 // upsert stores the records that are new or have other bytes, unless they are
@@ -315,8 +316,8 @@ func (b *batch) upsert(s *stream, partition, pass int64, records []collection.Re
 	err = b.conn.Raw(func(any) error {
 		for i := range records {
 			r := &records[i]
-			data := shared(r.Data)
-			args[1].Value, args[4].Value, args[5].Value = r.Key, data, recordSum(s.id, partition, b.last, r.Key, data, r.Mark)
+			data := format.Shared(r.Data)
+			args[1].Value, args[4].Value, args[5].Value = r.Key, data, format.RecordSum(s.id, partition, b.last, r.Key, data, r.Mark)
 			args[6].Value, args[7].Value = r.Mark.Scale, r.Mark.Value
 			done, err := stmt.ExecContext(context.Background(), args[:])
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"modernc.org/sqlite"
 
 	"collect/collection"
+	"collect/store/sqlite/internal/format"
 )
 
 // newDriver returns the driver with the functions record_sum and checkpoint_sum,
@@ -33,7 +34,7 @@ func newDriver() *sqlite.Driver {
 		if !ok {
 			return nil, nil // a value that no record has equals no sum
 		}
-		return recordSum(n[0], n[1], n[2], s[0], s[1], collection.Mark{Scale: s[2], Value: s[3]}), nil
+		return format.RecordSum(n[0], n[1], n[2], s[0], s[1], collection.Mark{Scale: s[2], Value: s[3]}), nil
 	})
 	d.MustRegisterDeterministicScalarFunction("checkpoint_sum", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		partition, text := args[0].(string)
@@ -41,7 +42,7 @@ func newDriver() *sqlite.Driver {
 		if !text || !bytes {
 			return nil, nil // a value that no checkpoint has is not counted
 		}
-		return checkpointSum(partition, digest), nil
+		return format.CheckpointSum(partition, digest), nil
 	})
 	return d
 }

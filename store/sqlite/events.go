@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"collect/collection"
+	"collect/store/sqlite/internal/format"
 )
 
 // info is what of an event belongs to its kind.
@@ -44,7 +45,7 @@ func recordAs(t tx, e collection.Event) (id int64, err error) {
 		return 0, err
 	}
 	return t.insert(`INSERT INTO events (at, kind, connector, run, provider, stream, partition, lane, info)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, formatTime(e.Time), string(e.Kind), e.Connector, e.Run, e.Provider,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, format.Time(e.Time), string(e.Kind), e.Connector, e.Run, e.Provider,
 		e.Stream, string(e.Partition), string(e.Lane), string(detail))
 }
 
@@ -73,7 +74,7 @@ func (s *Store) Events(ctx context.Context, connector string, n int) ([]collecti
 		var detail string
 		var slice collection.SliceInfo
 		var place, id int64
-		err := rows.Scan(timeColumn{&e.Time}, &e.Kind, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &detail,
+		err := rows.Scan(format.TimeTo(&e.Time), &e.Kind, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &detail,
 			&slice.Commit, &slice.Records, &slice.Changed, &slice.Rejected, &slice.Older, &slice.Done, &place, &id)
 		if err != nil {
 			return nil, s.unreadable(err)

@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/format"
 )
 
 // A Report says how a database is.
@@ -194,10 +195,10 @@ func (x *examination) view(ctx context.Context, name string) error {
 		return err
 	}
 	for i, c := range columns {
-		columns[i] = "count(" + identifier(c) + ")" // computes it for each row
+		columns[i] = "count(" + format.Identifier(c) + ")" // computes it for each row
 	}
 	var n int64
-	return x.tx.QueryRowContext(ctx, "SELECT "+strings.Join(columns, " + ")+" FROM "+identifier(name)).Scan(&n)
+	return x.tx.QueryRowContext(ctx, "SELECT "+strings.Join(columns, " + ")+" FROM "+format.Identifier(name)).Scan(&n)
 }
 
 // records compares each record with its sum. The numbers of some that differ
@@ -247,8 +248,8 @@ func (x *examination) cursors(ctx context.Context) error {
 		err := x.each(ctx, `SELECT token, since, high, version, done, meaning, digest FROM `+table, func(row scanner) error {
 			var c collection.Cursor
 			var sum []byte
-			err := row.Scan(append(cursorColumns(&c), &sum)...)
-			if err == nil && checkCursor(c, sum) != nil {
+			err := row.Scan(append(format.CursorColumns(&c), &sum)...)
+			if err == nil && format.CheckCursor(c, sum) != nil {
 				changed++
 			}
 			return err

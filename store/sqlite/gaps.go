@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/store/sqlite/internal/format"
 )
 
 // A place is a collection.Place with the rows it is stored under.
@@ -67,18 +68,18 @@ func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool
 	default:
 		return gap, err
 	}
-	gap.NotBefore = notBefore(gap.NotBefore)
+	gap.NotBefore = format.NotBefore(gap.NotBefore)
 
 	if gap.ID != 0 {
 		err = t.exec(`UPDATE gaps SET covers = ?, shape = ?, reason = ?, kind = ?, detail = ?, state = ?, behind = max(behind, ?),
 				attempts = ?, not_before = ?, tried_at = ?, deferred_epoch = ? WHERE id = ?`,
 			[]byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()), gap.Detail, string(gap.State), behind,
-			gap.Attempts, timeText(gap.NotBefore), timeText(gap.TriedAt), l.epoch, gap.ID)
+			gap.Attempts, format.NullTime(gap.NotBefore), format.NullTime(gap.TriedAt), l.epoch, gap.ID)
 	} else {
-		args := append([]any{p.stream.id, p.partition, string(p.Lane)}, cursorArgs(gap.Cursor)...)
-		args = append(args, digest(gap.Cursor), []byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()),
-			gap.Detail, string(gap.State), behind, gap.Attempts, timeText(gap.NotBefore), formatTime(gap.OpenedAt),
-			timeText(gap.TriedAt), gap.Run, l.epoch)
+		args := append([]any{p.stream.id, p.partition, string(p.Lane)}, format.CursorArgs(gap.Cursor)...)
+		args = append(args, format.Digest(gap.Cursor), []byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()),
+			gap.Detail, string(gap.State), behind, gap.Attempts, format.NullTime(gap.NotBefore), format.Time(gap.OpenedAt),
+			format.NullTime(gap.TriedAt), gap.Run, l.epoch)
 		gap.ID, err = t.insert(`INSERT INTO gaps (stream_id, partition_id, lane, token, since, high, version, done, meaning,
 				digest, covers, shape, reason, kind, detail, state, behind, attempts, not_before, opened_at,
 				tried_at, run, deferred_epoch, leased_epoch)
@@ -106,9 +107,9 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []stri
 	if err != nil {
 		return nil, err
 	}
-	args := []any{string(list), string(lane), l.epoch, formatTime(now), n}
+	args := []any{string(list), string(lane), l.epoch, format.Time(now), n}
 	for quarter := 1; quarter <= 8; quarter++ {
-		args = append(args, formatTime(now.Add(-time.Duration(quarter)*15*time.Minute)))
+		args = append(args, format.Time(now.Add(-time.Duration(quarter)*15*time.Minute)))
 	}
 	var gaps []collection.Gap
 	err = l.update(ctx, func(t tx) error {
@@ -178,7 +179,7 @@ func (l *ledger) passGaps(t tx, p place, sl *collection.Slice, moves bool) ([]co
 		passed = passed[1:]
 	}
 	if sl.Next.Done && moves {
-		planned, err := scanGaps(t.rows(gapQuery+plannedHere, p.partition, string(p.Lane), digest(sl.From), sl.Fills))
+		planned, err := scanGaps(t.rows(gapQuery+plannedHere, p.partition, string(p.Lane), format.Digest(sl.From), sl.Fills))
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +192,7 @@ func (l *ledger) passGaps(t tx, p place, sl *collection.Slice, moves bool) ([]co
 func (l *ledger) closeGaps(t tx, end collection.GapState, gaps []collection.Gap) error {
 	for i := range gaps {
 		gaps[i].State = end
-		err := t.exec(`UPDATE gaps SET state = ?, closed_at = ? WHERE id = ?`, string(end), formatTime(t.now), gaps[i].ID)
+		err := t.exec(`UPDATE gaps SET state = ?, closed_at = ? WHERE id = ?`, string(end), format.Time(t.now), gaps[i].ID)
 		if err != nil {
 			return err
 		}
@@ -251,15 +252,15 @@ const (
 
 // scanGap scans gapColumns, after the columns that are scanned to before.
 func scanGap(row scanner, before ...any) (g collection.Gap, err error) {
-	dest := append(before, &g.ID, &g.Stream, text{(*string)(&g.Partition)}, &g.Lane)
-	dest = append(dest, cursorColumns(&g.Cursor)...)
+	dest := append(before, &g.ID, &g.Stream, format.TextTo((*string)(&g.Partition)), &g.Lane)
+	dest = append(dest, format.CursorColumns(&g.Cursor)...)
 	var sum []byte
-	dest = append(dest, &sum, text{&g.Version}, &g.Shape, &g.Reason, &g.Detail, &g.State, &g.Attempts,
-		timeColumn{&g.NotBefore}, timeColumn{&g.OpenedAt}, timeColumn{&g.TriedAt}, &g.Run)
+	dest = append(dest, &sum, format.TextTo(&g.Version), &g.Shape, &g.Reason, &g.Detail, &g.State, &g.Attempts,
+		format.TimeTo(&g.NotBefore), format.TimeTo(&g.OpenedAt), format.TimeTo(&g.TriedAt), &g.Run)
 	if err := row.Scan(dest...); err != nil {
 		return g, misread(err)
 	}
-	return g, checkCursor(g.Cursor, sum)
+	return g, format.CheckCursor(g.Cursor, sum)
 }
 
 // scanGaps scans and closes the rows of a gapQuery.
@@ -282,5 +283,5 @@ func scanGaps(rows *sql.Rows, err error) ([]collection.Gap, error) {
 // owedAt returns the gap that is owed at a cursor of a place, or
 // sql.ErrNoRows.
 func owedAt(t tx, p place, c collection.Cursor) (collection.Gap, error) {
-	return scanGap(t.row(gapQuery+owedHere, p.partition, string(p.Lane), digest(c)))
+	return scanGap(t.row(gapQuery+owedHere, p.partition, string(p.Lane), format.Digest(c)))
 }

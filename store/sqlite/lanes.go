@@ -10,6 +10,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/format"
 )
 
 // A lane is one lane of a stream.
@@ -45,11 +46,11 @@ func (b *batch) note(here standing, next collection.Cursor) {
 	if here.begun {
 		n.partitions--
 		n.done -= one(here.at.Done)
-		n.sum -= checkpointSum(string(here.Partition), digest(here.at.Cursor))
+		n.sum -= format.CheckpointSum(string(here.Partition), format.Digest(here.at.Cursor))
 	}
 	n.partitions++
 	n.done += one(next.Done)
-	n.sum += checkpointSum(string(here.Partition), digest(next))
+	n.sum += format.CheckpointSum(string(here.Partition), format.Digest(next))
 	b.lanes[of] = n
 }
 
@@ -66,7 +67,7 @@ func (b *batch) saveLanes() error {
 	for of, n := range b.lanes {
 		err := b.exec(`INSERT INTO lanes (stream_id, lane, partitions, done, sum, saved_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 			ON CONFLICT (stream_id, lane) DO UPDATE SET partitions = partitions + ?3, done = done + ?4, sum = sum + ?5, saved_at = max(saved_at, ?6)`,
-			of.stream, string(of.name), n.partitions, n.done, n.sum, formatTime(b.now))
+			of.stream, string(of.name), n.partitions, n.done, n.sum, format.Time(b.now))
 		if err != nil {
 			return err
 		}
@@ -97,7 +98,7 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 	err = s.query(ctx, func(row scanner) error {
 		var l store.LaneState
 		var sum []byte
-		err := row.Scan(&l.Lane, &l.Complete, &sum, timeColumn{&l.SavedAt}, &l.Epoch, evidenceColumn{&l.Evidence}, timeColumn{&l.Began}, &l.BeganEpoch)
+		err := row.Scan(&l.Lane, &l.Complete, &sum, format.TimeTo(&l.SavedAt), &l.Epoch, format.EvidenceTo(&l.Evidence), format.TimeTo(&l.Began), &l.BeganEpoch)
 		l.Digest = string(sum)
 		*of(l.Lane) = l
 		return err
@@ -112,7 +113,7 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 		var name collection.Lane
 		var n laneCount
 		var saved store.LaneState
-		if err := row.Scan(&name, &n.partitions, &n.done, &n.sum, timeColumn{&saved.SavedAt}); err != nil {
+		if err := row.Scan(&name, &n.partitions, &n.done, &n.sum, format.TimeTo(&saved.SavedAt)); err != nil {
 			return err
 		}
 		l := of(name)

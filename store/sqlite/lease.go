@@ -11,6 +11,7 @@ import (
 	"collect/collection"
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/format"
 )
 
 // holderPatience is how long Begin waits for a lock whose holder has not
@@ -103,7 +104,7 @@ func (s *Store) holder(ctx context.Context, connector string) (run collection.Ru
 	run.Connector = connector
 	err = s.readers.QueryRowContext(ctx,
 		`SELECT run, host, pid, since, beat_at FROM leases WHERE connector = ?`, connector).
-		Scan(&id, &run.Holder.Host, &run.Holder.PID, timeColumn{&run.StartedAt}, timeColumn{&run.BeatAt})
+		Scan(&id, &run.Holder.Host, &run.Holder.PID, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt))
 	if errors.Is(err, sql.ErrNoRows) {
 		return run, false, nil
 	}
@@ -120,7 +121,7 @@ func (l *ledger) takeLease(t tx, holder collection.Holder) error {
 		VALUES (?1, 1, ?2, ?3, ?4, ?5, ?5, 1)
 		ON CONFLICT (connector) DO UPDATE SET epoch = epoch + 1, run = ?2, host = ?3, pid = ?4,
 			since = ?5, beat_at = ?5, writes = 1
-		RETURNING epoch`, l.connector, l.run, holder.Host, holder.PID, formatTime(t.now)).Scan(&l.epoch)
+		RETURNING epoch`, l.connector, l.run, holder.Host, holder.PID, format.Time(t.now)).Scan(&l.epoch)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (l *ledger) start(t tx, run collection.Run) error {
 			requests, retries, throttled, slices, records, changed, rejected, gaps_open, gaps_shut, waited)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
 		run.ID, run.Connector, run.Mode, run.Lane, string(params), run.Domain, run.Source, collection.Running,
-		run.Holder.Host, run.Holder.PID, l.epoch, formatTime(started), formatTime(t.now), unended)
+		run.Holder.Host, run.Holder.PID, l.epoch, format.Time(started), format.Time(t.now), unended)
 	if err != nil {
 		return err
 	}
@@ -191,10 +192,10 @@ func (l *ledger) beat(t tx, now time.Time, tally collection.Tally, metrics colle
 	if err := l.moveBackIfAhead(t, now); err != nil {
 		return 0, err
 	}
-	if err := t.exec(`UPDATE leases SET beat_at = ? WHERE connector = ?`, formatTime(now), l.connector); err != nil {
+	if err := t.exec(`UPDATE leases SET beat_at = ? WHERE connector = ?`, format.Time(now), l.connector); err != nil {
 		return 0, err
 	}
-	args := append([]any{formatTime(now)}, tallyArgs(tally)...)
+	args := append([]any{format.Time(now)}, tallyArgs(tally)...)
 	// What commits counted may be newer than the tally.
 	err = t.exec(`UPDATE runs SET beat_at = ?, requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?),
 		slices = max(slices, ?), records = max(records, ?), changed = max(changed, ?), rejected = max(rejected, ?), older = max(older, ?),
@@ -251,7 +252,7 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 		if ended.IsZero() {
 			ended = t.now
 		}
-		args := append([]any{run.Outcome, run.Reason, formatTime(ended), run.ExitCode, string(waited)}, tallyArgs(run.Tally)...)
+		args := append([]any{run.Outcome, run.Reason, format.Time(ended), run.ExitCode, string(waited)}, tallyArgs(run.Tally)...)
 		err := t.exec(`UPDATE runs SET outcome = ?, reason = ?, ended_at = ?, exit_code = ?, waited = ?,
 			requests = ?, retries = ?, throttled = ?, slices = ?, records = ?,
 			changed = ?, rejected = ?, older = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)

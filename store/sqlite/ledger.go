@@ -13,6 +13,7 @@ import (
 	"collect/collection"
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/format"
 )
 
 // A ledger is the write side of a store for one run.
@@ -150,7 +151,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 		query = read.StmtContext(whole, query) // ends with the transaction
 	}
 
-	start := digest(collection.Cursor{})
+	start := format.Digest(collection.Cursor{})
 	states := make([]collection.PlaceState, len(at))
 	for i, place := range at {
 		if err := ctx.Err(); err != nil {
@@ -173,13 +174,13 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 func scanPlace(row scanner, state *collection.PlaceState, before ...any) error {
 	cp, reason := &state.Checkpoint, collection.Reason("")
 	var sum []byte
-	dest := append(before, cursorColumns(&cp.Cursor)...)
-	dest = append(dest, &sum, &cp.Commit, &cp.Epoch, timeColumn{&cp.SavedAt}, evidenceColumn{&cp.Evidence}, &reason)
+	dest := append(before, format.CursorColumns(&cp.Cursor)...)
+	dest = append(dest, &sum, &cp.Commit, &cp.Epoch, format.TimeTo(&cp.SavedAt), format.EvidenceTo(&cp.Evidence), &reason)
 	if err := row.Scan(dest...); err != nil {
 		return err
 	}
 	state.Owed = reason != "" && !reason.EndsRun()
-	return checkCursor(cp.Cursor, sum)
+	return format.CheckCursor(cp.Cursor, sum)
 }
 
 // alike reports whether places are partitions of one stream in one lane, as a
@@ -215,7 +216,7 @@ func (l *ledger) partitions(ctx context.Context, at []collection.Place) ([]colle
 		scanned.Checkpoint.Place = at[i]
 		states[i] = scanned
 		return nil
-	}, placesQuery, stream.id, string(list), string(at[0].Lane), digest(collection.Cursor{}))
+	}, placesQuery, stream.id, string(list), string(at[0].Lane), format.Digest(collection.Cursor{}))
 	return states, err
 }
 
@@ -244,8 +245,8 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 		if err := rows.Scan(&id, &partition, &slice, &sum, &p.Mark.Scale, &p.Mark.Value, &p.Partition, &p.Key, &p.Data); err != nil {
 			return nil, l.store.unreadable(err)
 		}
-		if sum != recordSum(stream.id, partition, slice, p.Key, shared(p.Data), p.Mark) {
-			return nil, l.store.unreadable(changedRecord(id))
+		if sum != format.RecordSum(stream.id, partition, slice, p.Key, format.Shared(p.Data), p.Mark) {
+			return nil, l.store.unreadable(format.ChangedRecord(id))
 		}
 		p.Commit = slice
 		parents = append(parents, p)
@@ -260,7 +261,7 @@ func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, 
 
 func (l *ledger) saveProvider(t tx, domain string, state []byte, events []collection.Event) error {
 	err := t.exec(`INSERT INTO provider_state (domain, state, saved_at) VALUES (?1, ?2, ?3)
-		ON CONFLICT (domain) DO UPDATE SET state = ?2, saved_at = ?3`, domain, string(state), formatTime(t.now))
+		ON CONFLICT (domain) DO UPDATE SET state = ?2, saved_at = ?3`, domain, string(state), format.Time(t.now))
 	if err != nil {
 		return err
 	}
@@ -286,8 +287,8 @@ const makePartition = `INSERT INTO partitions (stream_id, partition) VALUES (?, 
 
 // saveCheckpoint moves the checkpoint of a place.
 func saveCheckpoint(t tx, partition int64, at collection.Place, cp collection.Checkpoint) error {
-	args := append([]any{partition, string(at.Lane)}, cursorArgs(cp.Cursor)...)
-	args = append(args, digest(cp.Cursor), cp.Commit, cp.Epoch, formatTime(t.now), evidenceText(at, cp))
+	args := append([]any{partition, string(at.Lane)}, format.CursorArgs(cp.Cursor)...)
+	args = append(args, format.Digest(cp.Cursor), cp.Commit, cp.Epoch, format.Time(t.now), format.EvidenceText(at, cp))
 	return t.exec(`INSERT INTO checkpoints
 			(partition_id, lane, token, since, high, version, done, meaning, digest, slice_id, epoch, saved_at, evidence)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)

@@ -12,6 +12,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/format"
 )
 
 // prepared returns the statement of the readers with text query, prepared once
@@ -176,7 +177,7 @@ func (s *Store) Runs(ctx context.Context, connector string, n int) (runs []colle
 		var r collection.Run
 		var params, waited []byte
 		dest := []any{&r.ID, &r.Connector, &r.Mode, &r.Lane, &params, &r.Domain, &r.Source, &r.Outcome, &r.Reason, &r.Holder.Host, &r.Holder.PID,
-			&r.Epoch, timeColumn{&r.StartedAt}, timeColumn{&r.BeatAt}, timeColumn{&r.EndedAt}, &r.ExitCode, &waited}
+			&r.Epoch, format.TimeTo(&r.StartedAt), format.TimeTo(&r.BeatAt), format.TimeTo(&r.EndedAt), &r.ExitCode, &waited}
 		if err := row.Scan(append(dest, tallyColumns(&r.Tally)...)...); err != nil {
 			return err
 		}
@@ -261,13 +262,13 @@ func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (p
 	err = s.query(ctx, func(row scanner) error {
 		var r store.Stored
 		var id, partition, slice, sum int64
-		err := row.Scan(&id, &r.Key, &r.Data, &partition, &slice, &sum, &r.Mark.Scale, &r.Mark.Value, text{(*string)(&r.Partition)}, &r.Run, timeColumn{&r.CommittedAt})
+		err := row.Scan(&id, &r.Key, &r.Data, &partition, &slice, &sum, &r.Mark.Scale, &r.Mark.Value, format.TextTo((*string)(&r.Partition)), &r.Run, format.TimeTo(&r.CommittedAt))
 		if err != nil {
 			return err
 		}
 		ordered := beyond == ">=" || r.Key > after
-		if !ordered || sum != recordSum(stream, partition, slice, r.Key, shared(r.Data), r.Mark) {
-			return changedRecord(id)
+		if !ordered || sum != format.RecordSum(stream, partition, slice, r.Key, format.Shared(r.Data), r.Mark) {
+			return format.ChangedRecord(id)
 		}
 		page, beyond, after = append(page, r), ">", r.Key
 		if size += len(r.Data); size >= pageBytes {

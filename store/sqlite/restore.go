@@ -16,6 +16,7 @@ import (
 	"collect/collection"
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/format"
 )
 
 // Restore puts the backup at from in the place of the store at path, and
@@ -200,7 +201,7 @@ func (r *restoring) readOld(ctx context.Context) error {
 		err = s.query(ctx, func(row scanner) error {
 			var run collection.Run
 			var id sql.NullString
-			err := row.Scan(&run.Connector, &id, &run.Holder.Host, &run.Holder.PID, timeColumn{&run.StartedAt}, timeColumn{&run.BeatAt})
+			err := row.Scan(&run.Connector, &id, &run.Holder.Host, &run.Holder.PID, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt))
 			run.ID = id.String
 			r.runs[run.Connector] = run
 			return err

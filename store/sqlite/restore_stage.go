@@ -8,6 +8,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/format"
 )
 
 // stage copies the backup beside the store and makes it fit to take its place.
@@ -85,7 +86,7 @@ func (r *restoring) carryOver(ctx context.Context, db *sql.DB, audit store.Audit
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO events (at, kind, connector, run, provider, stream, partition, lane, info)
 		SELECT ?1, ?2, connector, '', '', '', '', '', json_object('message', ?3) FROM leases`,
-		formatTime(r.now), string(collection.StoreRestored), audit.Who+": "+audit.Why)
+		format.Time(r.now), string(collection.StoreRestored), audit.Who+": "+audit.Why)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/format"
 )
 
 // Revive opens gaps that are dead, by hand; see store.Store. When each was
@@ -45,7 +46,7 @@ func (l *ledger) revive(t tx, id int64, audit store.Audit) (collection.Gap, erro
 	}
 	gap = gap.Reopened()
 	err = t.exec(`UPDATE gaps SET state = ?, attempts = ?, not_before = ? WHERE id = ?`,
-		string(gap.State), gap.Attempts, timeText(gap.NotBefore), gap.ID)
+		string(gap.State), gap.Attempts, format.NullTime(gap.NotBefore), gap.ID)
 	if err != nil {
 		return gap, err
 	}

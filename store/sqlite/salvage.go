@@ -15,6 +15,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/format"
 )
 
 // A Salvage reads the records that a damaged database still holds. It looks at
@@ -164,7 +165,7 @@ func asRecord(v []any) (r salvagedRecord, ok bool) {
 	if marked {
 		r.mark = collection.Mark{Scale: v[7].(string), Value: v[8].(string)}
 	}
-	return r, v[6].(int64) == recordSum(r.stream, r.partition, r.slice, r.key, r.data, r.mark)
+	return r, v[6].(int64) == format.RecordSum(r.stream, r.partition, r.slice, r.key, r.data, r.mark)
 }
 
 // Streams returns the streams of which something was found, or that had

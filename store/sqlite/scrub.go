@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"time"
+
+	"collect/store/sqlite/internal/format"
 )
 
 // Most records are never read again by a run, so that what a disk changes in
@@ -43,7 +45,7 @@ func scrub(t tx) error {
 			return err
 		}
 		if wrong > 0 {
-			return changedRecord(wrong)
+			return format.ChangedRecord(wrong)
 		}
 		if last = newest; n < scrubRecords {
 			last = 0 // that were the last

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unsafe"
 
+	"collect/store/sqlite/internal/format"
+
 	"github.com/tidwall/gjson"
 )
 
@@ -124,7 +126,7 @@ func renewView(t tx, s *stream, fields []field) error {
 // createView makes the view of a stream anew with the given fields.
 func createView(t tx, s *stream, fields []field) error {
 	// Statements for views are used once: they are not kept.
-	if err := t.once(`DROP VIEW IF EXISTS ` + identifier(s.view)); err != nil {
+	if err := t.once(`DROP VIEW IF EXISTS ` + format.Identifier(s.view)); err != nil {
 		return err
 	}
 	return t.once(viewSQL(s.id, s.view, fields))
@@ -133,10 +135,10 @@ func createView(t tx, s *stream, fields []field) error {
 // viewSQL returns the statement that makes a view.
 func viewSQL(stream int64, view string, fields []field) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE VIEW %s AS SELECT\n    r.key AS _key", identifier(view))
+	fmt.Fprintf(&b, "CREATE VIEW %s AS SELECT\n    r.key AS _key", format.Identifier(view))
 	taken := map[string]bool{"_key": true, "_partition": true, "_committed_at": true, "_run": true, "_data": true}
 	for _, f := range fields[:min(len(fields), maxColumns)] {
-		fmt.Fprintf(&b, ",\n    %s AS %s", fieldSQL(f), identifier(freeColumn(f.name, taken)))
+		fmt.Fprintf(&b, ",\n    %s AS %s", fieldSQL(f), format.Identifier(freeColumn(f.name, taken)))
 	}
 	fmt.Fprintf(&b, `,
     p.partition AS _partition,

@@ -1,4 +1,4 @@
-package sqlite
+package format
 
 import (
 	"bytes"
@@ -18,11 +18,11 @@ import (
 // an export reads them. A record that is not what was stored is
 // store.ErrDamaged, never a record.
 
-// recordSum returns the sum of a row of records: CRC-32C, which finds every
+// RecordSum returns the sum of a row of records: CRC-32C, which finds every
 // error of up to 32 bits in a row, over the columns in the order of the table,
 // with the length of the key in front of it. A row of before there were marks
 // has the sum that it had.
-func recordSum(stream, partition, slice int64, key, data string, mark collection.Mark) int64 {
+func RecordSum(stream, partition, slice int64, key, data string, mark collection.Mark) int64 {
 	var head [32]byte
 	binary.LittleEndian.PutUint64(head[0:], uint64(stream))
 	binary.LittleEndian.PutUint64(head[8:], uint64(partition))
@@ -39,31 +39,31 @@ func recordSum(stream, partition, slice int64, key, data string, mark collection
 	return int64(sum)
 }
 
-// checkCursor returns an error if a cursor is not the one that its digest was
+// CheckCursor returns an error if a cursor is not the one that its digest was
 // made of: a walk from there could pass by records.
-func checkCursor(c collection.Cursor, sum []byte) error {
-	if !bytes.Equal(digest(c), sum) {
+func CheckCursor(c collection.Cursor, sum []byte) error {
+	if !bytes.Equal(Digest(c), sum) {
 		return fmt.Errorf("%w: a cursor is not what was stored", store.ErrDamaged)
 	}
 	return nil
 }
 
-// changedRecord is the error for a record that is not what was stored. Its key
+// ChangedRecord is the error for a record that is not what was stored. Its key
 // and its bytes may be secrets; its number finds it.
-func changedRecord(id int64) error {
+func ChangedRecord(id int64) error {
 	return fmt.Errorf("%w: record number %d is not what was stored", store.ErrDamaged, id)
 }
 
-// shared returns data as a string that shares its bytes, which no one changes
+// Shared returns data as a string that shares its bytes, which no one changes
 // while a statement runs; the driver keeps no reference to it.
-func shared(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) } // #nosec G103 -- as it says above
+func Shared(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) } // #nosec G103 -- as it says above
 
 // bytesOf returns s as bytes that no one may change.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) } // #nosec G103 -- as it says above
 
-// checkpointSum returns the share of a checkpoint in the sum of its lane. It has 40
+// CheckpointSum returns the share of a checkpoint in the sum of its lane. It has 40
 // bits, so that the sum over eight million checkpoints fits an integer of SQLite.
-func checkpointSum(partition string, digest []byte) int64 {
+func CheckpointSum(partition string, digest []byte) int64 {
 	sum := sha256.Sum256(append([]byte(partition), digest...))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 24) // #nosec G115 -- 40 bits
 }

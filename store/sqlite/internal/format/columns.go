@@ -1,7 +1,10 @@
-package sqlite
+// Package format says how values stand in the columns of the tables, and how
+// one that is not what was stored is found out.
+package format
 
 import (
 	"crypto/sha256"
+	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -15,15 +18,16 @@ import (
 // as text in their order, and people can read them.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// timeText returns t as it is stored; NULL for the zero time.
-func timeText(t time.Time) any {
+// NullTime returns t as it is stored; NULL for the zero time.
+func NullTime(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
-	return formatTime(t)
+	return Time(t)
 }
 
-func formatTime(t time.Time) string {
+// Time returns t as it is stored.
+func Time(t time.Time) string {
 	t = t.UTC()
 	if last := time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC); t.After(last) {
 		t = last // more digits would not compare as text
@@ -31,13 +35,15 @@ func formatTime(t time.Time) string {
 	return t.Format(timeFormat)
 }
 
-// notBefore returns t as it is stored, rounded up: what must not happen before
+// NotBefore returns t as it is stored, rounded up: what must not happen before
 // t does not happen before its text.
-func notBefore(t time.Time) time.Time {
+func NotBefore(t time.Time) time.Time {
 	return t.Add(time.Microsecond - 1).Truncate(time.Microsecond)
 }
 
-// A timeColumn scans a stored time; NULL is the zero time.
+// TimeTo scans a stored time into t; NULL is the zero time.
+func TimeTo(t *time.Time) sql.Scanner { return timeColumn{t} }
+
 type timeColumn struct{ to *time.Time }
 
 func (c timeColumn) Scan(src any) error {
@@ -53,8 +59,8 @@ func (c timeColumn) Scan(src any) error {
 	return fmt.Errorf("time stored as %T", src)
 }
 
-// evidenceText returns the evidence of a checkpoint as it is stored for a place.
-func evidenceText(at collection.Place, cp collection.Checkpoint) string {
+// EvidenceText returns the evidence of a checkpoint as it is stored for a place.
+func EvidenceText(at collection.Place, cp collection.Checkpoint) string {
 	if cp.Evidence == (collection.Evidence{}) || !cp.Evidence.Kept(at, cp.Cursor) {
 		return ""
 	}
@@ -62,7 +68,9 @@ func evidenceText(at collection.Place, cp collection.Checkpoint) string {
 	return string(text)
 }
 
-// An evidenceColumn scans what evidenceText returned.
+// EvidenceTo scans into e what EvidenceText returned.
+func EvidenceTo(e *collection.Evidence) sql.Scanner { return evidenceColumn{e} }
+
 type evidenceColumn struct{ to *collection.Evidence }
 
 func (c evidenceColumn) Scan(src any) error {
@@ -77,17 +85,19 @@ func (c evidenceColumn) Scan(src any) error {
 	return json.Unmarshal([]byte(text), c.to)
 }
 
-// cursorArgs returns the columns token, since, high, version, done and meaning.
-func cursorArgs(c collection.Cursor) []any {
+// CursorArgs returns the columns token, since, high, version, done and meaning.
+func CursorArgs(c collection.Cursor) []any {
 	return []any{[]byte(c.Token), []byte(c.Since), []byte(c.High), []byte(c.Version), c.Done, []byte(c.Meaning)}
 }
 
-// cursorColumns returns what scans the columns of cursorArgs.
-func cursorColumns(c *collection.Cursor) []any {
+// CursorColumns returns what scans the columns of CursorArgs.
+func CursorColumns(c *collection.Cursor) []any {
 	return []any{text{&c.Token}, text{&c.Since}, text{&c.High}, text{&c.Version}, &c.Done, text{&c.Meaning}}
 }
 
-// A text scans a BLOB or TEXT into a string, byte for byte.
+// TextTo scans a BLOB or TEXT into s, byte for byte.
+func TextTo(s *string) sql.Scanner { return text{s} }
+
 type text struct{ to *string }
 
 func (t text) Scan(src any) error {
@@ -104,9 +114,9 @@ func (t text) Scan(src any) error {
 	return nil
 }
 
-// digest identifies a cursor: SHA-256 of its parts, each with its length in
+// Digest identifies a cursor: SHA-256 of its parts, each with its length in
 // front, so that no two cursors share an encoding.
-func digest(c collection.Cursor) []byte {
+func Digest(c collection.Cursor) []byte {
 	var b []byte
 	for _, part := range []string{c.Token, c.Since, c.High, c.Version} {
 		b = binary.AppendUvarint(b, uint64(len(part)))
@@ -123,5 +133,5 @@ func digest(c collection.Cursor) []byte {
 	return sum[:]
 }
 
-// identifier quotes a name for SQL.
-func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+// Identifier quotes a name for SQL.
+func Identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
