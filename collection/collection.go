@@ -20,6 +20,7 @@ package collection
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"sort"
@@ -150,6 +151,25 @@ type Cursor struct {
 	Version string // the version of the parent, or the pass, that this walk covers
 	Done    bool   // the walk reached its end
 	Meaning string // the connector's own note of what the others say something about; "" says nothing
+}
+
+// Digest identifies the cursor in a store: SHA-256 of its parts, each with its length in
+// front, so that no two cursors share an encoding.
+func (c Cursor) Digest() []byte {
+	var b []byte
+	for _, part := range []string{c.Token, c.Since, c.High, c.Version} {
+		b = binary.AppendUvarint(b, uint64(len(part)))
+		b = append(b, part...)
+	}
+	if c.Done {
+		b = append(b, 1)
+	}
+	if c.Meaning != "" { // older cursors have none, and keep their digest
+		b = append(b, 2)
+		b = append(binary.AppendUvarint(b, uint64(len(c.Meaning))), c.Meaning...)
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
 }
 
 // A Checkpoint is a committed cursor: everything before it is stored.

@@ -165,7 +165,7 @@ func (b *batch) stand(s *stream, at collection.Place) (standing, error) {
 	here := standing{place: place{at, s, 0}}
 	var sum []byte
 	dest := append([]any{&here.partition}, format.CursorColumns(&here.at.Cursor)...)
-	err := b.row(standQuery, s.id, string(at.Partition), string(at.Lane), format.Digest(collection.Cursor{})).
+	err := b.row(standQuery, s.id, string(at.Partition), string(at.Lane), collection.Cursor{}.Digest()).
 		Scan(append(dest, &sum, &here.at.Commit, format.EvidenceTo(&here.at.Evidence), &here.begun, &here.owes)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		here.partition, err = b.insert(makePartition, s.id, string(at.Partition))

@@ -77,7 +77,7 @@ func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool
 			gap.Attempts, format.NullTime(gap.NotBefore), format.NullTime(gap.TriedAt), l.epoch, gap.ID)
 	} else {
 		args := append([]any{p.stream.id, p.partition, string(p.Lane)}, format.CursorArgs(gap.Cursor)...)
-		args = append(args, format.Digest(gap.Cursor), []byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()),
+		args = append(args, gap.Cursor.Digest(), []byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()),
 			gap.Detail, string(gap.State), behind, gap.Attempts, format.NullTime(gap.NotBefore), format.Time(gap.OpenedAt),
 			format.NullTime(gap.TriedAt), gap.Run, l.epoch)
 		gap.ID, err = t.insert(`INSERT INTO gaps (stream_id, partition_id, lane, token, since, high, version, done, meaning,
@@ -179,7 +179,7 @@ func (l *ledger) passGaps(t tx, p place, sl *collection.Slice, moves bool) ([]co
 		passed = passed[1:]
 	}
 	if sl.Next.Done && moves {
-		planned, err := scanGaps(t.rows(gapQuery+plannedHere, p.partition, string(p.Lane), format.Digest(sl.From), sl.Fills))
+		planned, err := scanGaps(t.rows(gapQuery+plannedHere, p.partition, string(p.Lane), sl.From.Digest(), sl.Fills))
 		if err != nil {
 			return nil, err
 		}
@@ -283,5 +283,5 @@ func scanGaps(rows *sql.Rows, err error) ([]collection.Gap, error) {
 // owedAt returns the gap that is owed at a cursor of a place, or
 // sql.ErrNoRows.
 func owedAt(t tx, p place, c collection.Cursor) (collection.Gap, error) {
-	return scanGap(t.row(gapQuery+owedHere, p.partition, string(p.Lane), format.Digest(c)))
+	return scanGap(t.row(gapQuery+owedHere, p.partition, string(p.Lane), c.Digest()))
 }

@@ -46,11 +46,11 @@ func (b *batch) note(here standing, next collection.Cursor) {
 	if here.begun {
 		n.partitions--
 		n.done -= one(here.at.Done)
-		n.sum -= format.CheckpointSum(string(here.Partition), format.Digest(here.at.Cursor))
+		n.sum -= format.CheckpointSum(string(here.Partition), here.at.Cursor.Digest())
 	}
 	n.partitions++
 	n.done += one(next.Done)
-	n.sum += format.CheckpointSum(string(here.Partition), format.Digest(next))
+	n.sum += format.CheckpointSum(string(here.Partition), next.Digest())
 	b.lanes[of] = n
 }
 

@@ -151,7 +151,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 		query = read.StmtContext(whole, query) // ends with the transaction
 	}
 
-	start := format.Digest(collection.Cursor{})
+	start := collection.Cursor{}.Digest()
 	states := make([]collection.PlaceState, len(at))
 	for i, place := range at {
 		if err := ctx.Err(); err != nil {
@@ -216,7 +216,7 @@ func (l *ledger) partitions(ctx context.Context, at []collection.Place) ([]colle
 		scanned.Checkpoint.Place = at[i]
 		states[i] = scanned
 		return nil
-	}, placesQuery, stream.id, string(list), string(at[0].Lane), format.Digest(collection.Cursor{}))
+	}, placesQuery, stream.id, string(list), string(at[0].Lane), collection.Cursor{}.Digest())
 	return states, err
 }
 
@@ -288,7 +288,7 @@ const makePartition = `INSERT INTO partitions (stream_id, partition) VALUES (?, 
 // saveCheckpoint moves the checkpoint of a place.
 func saveCheckpoint(t tx, partition int64, at collection.Place, cp collection.Checkpoint) error {
 	args := append([]any{partition, string(at.Lane)}, format.CursorArgs(cp.Cursor)...)
-	args = append(args, format.Digest(cp.Cursor), cp.Commit, cp.Epoch, format.Time(t.now), format.EvidenceText(at, cp))
+	args = append(args, cp.Cursor.Digest(), cp.Commit, cp.Epoch, format.Time(t.now), format.EvidenceText(at, cp))
 	return t.exec(`INSERT INTO checkpoints
 			(partition_id, lane, token, since, high, version, done, meaning, digest, slice_id, epoch, saved_at, evidence)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)

@@ -150,7 +150,7 @@ func (l *ledger) resetPartitions(t tx, s *stream, lane collection.Lane, to colle
 	if err != nil {
 		return err
 	}
-	args := append(format.CursorArgs(to), format.Digest(to), l.epoch, format.Time(t.now), s.id, string(lane))
+	args := append(format.CursorArgs(to), to.Digest(), l.epoch, format.Time(t.now), s.id, string(lane))
 	return t.exec(`UPDATE checkpoints SET token = ?, since = ?, high = ?, version = ?, done = ?, meaning = ?, digest = ?,
 			epoch = ?, saved_at = ?, evidence = ''
 		WHERE partition_id IN (SELECT id FROM partitions WHERE stream_id = ?) AND lane = ?`, args...)

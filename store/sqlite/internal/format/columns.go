@@ -3,9 +3,7 @@
 package format
 
 import (
-	"crypto/sha256"
 	"database/sql"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -112,25 +110,6 @@ func (t text) Scan(src any) error {
 		return fmt.Errorf("bytes stored as %T", src)
 	}
 	return nil
-}
-
-// Digest identifies a cursor: SHA-256 of its parts, each with its length in
-// front, so that no two cursors share an encoding.
-func Digest(c collection.Cursor) []byte {
-	var b []byte
-	for _, part := range []string{c.Token, c.Since, c.High, c.Version} {
-		b = binary.AppendUvarint(b, uint64(len(part)))
-		b = append(b, part...)
-	}
-	if c.Done {
-		b = append(b, 1)
-	}
-	if c.Meaning != "" { // older cursors have none, and keep their digest
-		b = append(b, 2)
-		b = append(binary.AppendUvarint(b, uint64(len(c.Meaning))), c.Meaning...)
-	}
-	sum := sha256.Sum256(b)
-	return sum[:]
 }
 
 // Identifier quotes a name for SQL.

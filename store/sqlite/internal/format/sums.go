@@ -42,7 +42,7 @@ func RecordSum(stream, partition, slice int64, key, data string, mark collection
 // CheckCursor returns an error if a cursor is not the one that its digest was
 // made of: a walk from there could pass by records.
 func CheckCursor(c collection.Cursor, sum []byte) error {
-	if !bytes.Equal(Digest(c), sum) {
+	if !bytes.Equal(c.Digest(), sum) {
 		return fmt.Errorf("%w: a cursor is not what was stored", store.ErrDamaged)
 	}
 	return nil
