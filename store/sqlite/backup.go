@@ -31,7 +31,7 @@ import (
 // written there, and store.ErrDamaged if the store is damaged: then an older
 // backup stays.
 func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
-	return s.backup(ctx, path, replace, never)
+	return backup(ctx, s.readers, path, replace, never)
 }
 
 // The steps of a backup that a test may fail, or be killed at.
@@ -42,21 +42,21 @@ const (
 	backupVisible step = "backup visible"
 )
 
-func (s *Store) backup(ctx context.Context, path string, replace bool, at func(step) error) (err error) {
+func backup(ctx context.Context, s *readers, path string, replace bool, at func(step) error) (err error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() { // a folder is refused below
 		at, special, err := atomicfile.Resolve(path)
 		switch {
 		case err != nil:
 			return noAccess(path, err)
 		case special:
-			return s.backupInto(ctx, path)
+			return backupInto(ctx, s, path)
 		}
 		path = at
 	}
 	if path, err = resolve(path); err != nil {
 		return err
 	}
-	if err := s.mayReplace(path, replace); err != nil {
+	if err := mayReplace(s.file, path, replace); err != nil {
 		return err
 	}
 	l, err := filelock.Acquire(path + ".lock")
@@ -77,7 +77,7 @@ func (s *Store) backup(ctx context.Context, path string, replace bool, at func(s
 	if err := at(backupBegun); err != nil {
 		return err
 	}
-	if err := s.copyTo(ctx, partial); err != nil {
+	if err := copyTo(ctx, s, partial); err != nil {
 		return err
 	}
 	if err := at(backupCopied); err != nil {
@@ -101,10 +101,10 @@ func (s *Store) backup(ctx context.Context, path string, replace bool, at func(s
 // backupInto writes a backup to what is no regular file, such as a pipe or
 // /dev/stdout. The copy is made and examined beside the store before its first
 // byte goes there.
-func (s *Store) backupInto(ctx context.Context, path string) error {
-	partial := s.path + ".backup-" + rand.Text()[:8] + ".partial"
+func backupInto(ctx context.Context, s *readers, path string) error {
+	partial := s.file.path + ".backup-" + rand.Text()[:8] + ".partial"
 	defer removeDatabase(partial)
-	if err := s.copyTo(ctx, partial); err != nil {
+	if err := copyTo(ctx, s, partial); err != nil {
 		return err
 	}
 	if err := examineCopy(ctx, partial); err != nil {
@@ -126,14 +126,14 @@ func (s *Store) backupInto(ctx context.Context, path string) error {
 }
 
 // mayReplace refuses to write over what is no backup.
-func (s *Store) mayReplace(path string, replace bool) error {
+func mayReplace(from *dbFile, path string, replace bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return noAccess(path, err)
-	case os.SameFile(info, s.file) || walSize(path) >= 0:
+	case from.is(info) || walSize(path) >= 0:
 		return fmt.Errorf("backup %s %w: it is a database that is open, or was when a run was killed", path, store.ErrInUse)
 	case !replace:
 		return fmt.Errorf("backup %s: %w", path, fs.ErrExist)
@@ -144,16 +144,12 @@ func (s *Store) mayReplace(path string, replace bool) error {
 }
 
 // copyTo copies the store, as it is now, to a new file.
-func (s *Store) copyTo(ctx context.Context, path string) error {
+func copyTo(ctx context.Context, s *readers, path string) error {
 	removeDatabase(path) // what a process that was killed left
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := createEmpty(path); err != nil {
 		return noAccess(path, err)
 	}
-	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
-		return noAccess(path, err)
-	}
-	conn, err := s.readers.Conn(ctx)
+	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return s.classify(err)
 	}
@@ -201,9 +197,9 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 // examineCopy returns store.ErrDamaged if a copy that nobody else knows of is
 // not whole.
 func examineCopy(ctx context.Context, path string) error {
-	s := &Store{path: path, readers: openReaders(path, "immutable"), guard: func() error { return nil }}
+	s := openReaders(&dbFile{path: path}, "immutable")
 	x := &examination{path: path}
-	err := errors.Join(x.all(ctx, s), s.readers.Close())
+	err := errors.Join(x.all(ctx, s), s.db.Close())
 	if err == nil && len(x.Problems) > 0 {
 		err = fmt.Errorf("%w: %s", store.ErrDamaged, x.Problems[0])
 	}
@@ -242,12 +238,4 @@ func syncFile(path string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-// removeDatabase removes a database that nobody has open, and the files beside
-// it.
-func removeDatabase(path string) {
-	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
-		os.Remove(path + suffix)
-	}
 }

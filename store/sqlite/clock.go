@@ -27,7 +27,7 @@ func (l *ledger) moveBack(t tx) error {
 	if err != nil || back <= 0 {
 		return err
 	}
-	gaps, err := scanGaps(t.rows(gapQuery+waitingHere, l.connector))
+	gaps, err := gapsWhere(t, waitingHere, l.connector)
 	if err != nil {
 		return err
 	}

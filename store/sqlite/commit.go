@@ -23,7 +23,7 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 	l.committing.Lock()
 	defer l.committing.Unlock()
 	b := batch{ledger: l, results: make([]collection.Committed, len(slices))}
-	err := l.store.update(ctx, func(t tx) error {
+	err := l.store.writer.update(ctx, func(t tx) error {
 		b.tx = t
 		if err := b.sign(); err != nil {
 			return err
@@ -301,19 +301,22 @@ func (b *batch) leave(s *stream, partition int64, r *collection.Record) (collide
 		r.Mark.Scale, r.Mark.Value, format.RecordSum(s.id, owner, slice, r.Key, format.Shared(r.Data), r.Mark), id)
 }
 
+// upsert stores a record if it is new or has other bytes, unless its key
+// belongs to another partition or what is stored is of a later version.
+const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark, pass) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data, sum = excluded.sum,
+		mark_scale = excluded.mark_scale, mark = excluded.mark
+	WHERE data IS NOT excluded.data AND partition_id = excluded.partition_id
+		AND NOT (mark_scale = excluded.mark_scale AND mark > excluded.mark)`
+
 // upsert stores the records that are new or have other bytes, unless they are
-// older, and returns the indexes of the others. It is the inner loop of a collection and talks to the
-// driver itself: database/sql would cost as much again as SQLite.
+// older, and returns the indexes of the others.
 func (b *batch) upsert(s *stream, partition, pass int64, records []collection.Record) (unchanged []int, err error) {
-	stmt, err := b.upsertStmt()
-	if err != nil {
-		return nil, err
-	}
 	args := [...]driver.NamedValue{
 		{Ordinal: 1, Value: s.id}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.last}, {Ordinal: 5}, {Ordinal: 6},
 		{Ordinal: 7}, {Ordinal: 8}, {Ordinal: 9, Value: pass},
 	}
-	err = b.conn.Raw(func(any) error {
+	err = b.inner(upsert, func(stmt driver.StmtExecContext) error {
 		for i := range records {
 			r := &records[i]
 			data := format.Shared(r.Data)

@@ -6,14 +6,15 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
-	"collect/store"
+	"modernc.org/sqlite"
+
+	"collect/collection"
+	"collect/store/sqlite/internal/format"
 )
 
 // Settings of every connection.
@@ -34,8 +35,8 @@ const (
 	// a reader held it, is cut back.
 	walLimit = 64 << 20
 
-	// readers is the number of connections that read at once.
-	readers = 4
+	// poolSize is the number of connections that read at once.
+	poolSize = 4
 )
 
 // dsn names the database at path for the driver. The mode is rw, ro, or
@@ -73,14 +74,6 @@ func writerDSN(path string) string {
 	)
 }
 
-// openReaders returns a pool of connections that cannot write.
-func openReaders(path, mode string) *sql.DB {
-	db := open(dsn(path, mode, "query_only(1)", fmt.Sprintf("cache_size(-%d)", readerCache)))
-	db.SetMaxOpenConns(readers)
-	db.SetMaxIdleConns(readers)
-	return db
-}
-
 // open returns a pool that has not connected yet.
 func open(dsn string) *sql.DB { return sql.OpenDB(connector{dsn, newDriver()}) }
 
@@ -93,90 +86,39 @@ type connector struct {
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 func (c connector) Driver() driver.Driver                        { return c.driver }
 
-// openReadOnly opens the store at path without changing a byte of it.
-//
-// Where the directory can be written, the connections are ordinary readers:
-// SQLite makes a -wal and -shm for the time, which let a run begin meanwhile,
-// and tidy removes them. In a directory that cannot be written they cannot be
-// made. Then, if there is no WAL, the file holds everything, and it is read
-// as one that does not change; guard notices if it does.
-func openReadOnly(ctx context.Context, path string) (*Store, error) {
-	file, err := exists(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := refuseNetwork(filepath.Dir(path)); err != nil {
-		return nil, err
-	}
-	s := &Store{path: path, file: file, readers: openReaders(path, "ro"), guard: func() error { return nil }}
-	err = checkVersion(ctx, path, s.readers)
-	if err != nil && isCannotOpen(err) && walSize(path) <= 0 {
-		before, statErr := os.Stat(path)
-		if statErr != nil {
-			return nil, errors.Join(statErr, s.readers.Close())
+// newDriver returns the driver with the functions record_sum and checkpoint_sum,
+// which SQL uses where it goes through all records or checkpoints. The mark of a
+// record may be left out.
+func newDriver() *sqlite.Driver {
+	d := &sqlite.Driver{}
+	d.MustRegisterDeterministicScalarFunction("record_sum", -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		var n [3]int64
+		var s [4]string
+		ok := len(args) == 5 || len(args) == len(n)+len(s)
+		if !ok {
+			return nil, errors.New("record_sum takes 5 or 7 arguments")
 		}
-		err = errors.Join(s.readers.Close())
-		s.readers = openReaders(path, "immutable")
-		s.guard = func() error { return unchanged(path, before) }
-		if err == nil {
-			err = checkVersion(ctx, path, s.readers)
+		for i := range args {
+			var is bool
+			if i < len(n) {
+				n[i], is = args[i].(int64)
+			} else {
+				s[i-len(n)], is = args[i].(string) // #nosec G602 -- there are at most seven arguments
+			}
+			ok = ok && is
 		}
-	}
-	if err != nil {
-		return nil, errors.Join(s.classify(err), s.Close())
-	}
-	return s, nil
-}
-
-// unchanged returns an error if the file is not as it was, or has a WAL now.
-func unchanged(path string, before fs.FileInfo) error {
-	now, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if walSize(path) > 0 || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime()) {
-		return fmt.Errorf("store %s changed while it was read from a directory that cannot be written", path)
-	}
-	return nil
-}
-
-// walSize returns the size of the WAL of the database at path, -1 if there is
-// none.
-func walSize(path string) int64 {
-	info, err := os.Stat(path + "-wal")
-	if err != nil {
-		return -1
-	}
-	return info.Size()
-}
-
-// tidy removes the -wal and -shm that readers of the database at path left,
-// if the WAL is empty. A connection that can write removes them itself when
-// it is the last; SQLite knows whether it is. A WAL that is not empty belongs
-// to a run, living or killed, and merging it would change the file.
-func tidy(path string) error {
-	if walSize(path) != 0 || !canWrite(path) {
-		return nil
-	}
-	db := open(dsn(path, "rw"))
-	var n int
-	err := db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&n)
-	return errors.Join(err, db.Close())
-}
-
-// checkVersion returns store.ErrMissing, ErrNotDatabase, ErrDamaged, ErrNewer or
-// ErrOlder if db, at path, does not hold a store, or not one of this version.
-func checkVersion(ctx context.Context, path string, db *sql.DB) error {
-	have, err := version(ctx, path, db)
-	switch {
-	case err != nil:
-		return err
-	case have == 0:
-		return errEmpty(path)
-	case have > newest():
-		return fmt.Errorf("the store was %w", store.ErrNewer)
-	case have < newest():
-		return fmt.Errorf("the store was %w", store.ErrOlder)
-	}
-	return nil
+		if !ok {
+			return nil, nil // a value that no record has equals no sum
+		}
+		return format.RecordSum(n[0], n[1], n[2], s[0], s[1], collection.Mark{Scale: s[2], Value: s[3]}), nil
+	})
+	d.MustRegisterDeterministicScalarFunction("checkpoint_sum", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		partition, text := args[0].(string)
+		digest, bytes := args[1].([]byte)
+		if !text || !bytes {
+			return nil, nil // a value that no checkpoint has is not counted
+		}
+		return format.CheckpointSum(partition, digest), nil
+	})
+	return d
 }

@@ -1,12 +1,10 @@
 package sqlite
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"syscall"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -15,144 +13,91 @@ import (
 	"collect/store"
 )
 
-// classify puts an error of the driver, or of the operating system, into the
-// words of the port. Every other error is returned as it is.
-func (s *Store) classify(err error) error {
-	driverErr, ok := errors.AsType[*sqlite.Error](err)
-	if !ok {
-		return s.classifyFile(err)
+// code returns the code of an error of SQLite, and the part of it that says
+// what kind of error it is; -1 if it is none.
+func code(err error) (kind, detailed int) {
+	if driverErr, ok := errors.AsType[*sqlite.Error](err); ok {
+		return driverErr.Code() & 0xff, driverErr.Code()
 	}
-	switch driverErr.Code() & 0xff { // the rest is detail
+	return -1, -1
+}
+
+// classify puts an error of the driver, or of the operating system, about a
+// database into the words of the port. Every other error is returned as it is.
+func classify(f *dbFile, err error) error {
+	kind, detailed := code(err)
+	switch kind {
+	case -1:
+		return f.classify(err)
 	case lib.SQLITE_FULL:
 		return fmt.Errorf("%w: %w", collection.ErrFull, err)
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return fmt.Errorf("store %s: %w: %w", s.path, store.ErrDamaged, err)
+		return fmt.Errorf("store %s: %w: %w", f.path, store.ErrDamaged, err)
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM:
-		if gone := s.inPlace(); errors.Is(gone, store.ErrMissing) {
-			return fmt.Errorf("%w: %w", gone, err)
+		if gone := f.gone(err); gone != nil {
+			return gone
 		}
-		return noAccess(s.path, err)
+		return noAccess(f.path, err)
 	case lib.SQLITE_IOERR:
-		return s.classifyIO(driverErr.Code(), err)
+		return classifyIO(f, detailed, err)
 	case lib.SQLITE_BUSY: // after all the patience of the connection
-		return fmt.Errorf("store %s %w: %w", s.path, store.ErrLocked, err)
+		return fmt.Errorf("store %s %w: %w", f.path, store.ErrLocked, err)
 	case lib.SQLITE_PROTOCOL: // locks were refused, again and again
-		return disk(s.path, err)
+		return disk(f.path, err)
 	}
 	return err
 }
 
 // classifyIO does so for what SQLite calls a disk I/O error. Most often the
 // disk is well: the files were changed behind its back, or are full.
-func (s *Store) classifyIO(code int, err error) error {
-	if gone := s.inPlace(); errors.Is(gone, store.ErrMissing) {
-		return fmt.Errorf("%w: %w", gone, err)
+func classifyIO(f *dbFile, code int, err error) error {
+	if gone := f.gone(err); gone != nil {
+		return gone
 	}
 	// SQLite says FULL when the data does not fit, and IOERR when its shared
 	// memory or a flush does not.
-	if noSpace(s.path) {
+	if noSpace(f.path) {
 		return fmt.Errorf("%w: %w", collection.ErrFull, err)
 	}
 	if code == lib.SQLITE_IOERR_SHORT_READ { // a file ends before what it must hold
-		return fmt.Errorf("store %s: %w: %w", s.path, store.ErrDamaged, err)
+		return fmt.Errorf("store %s: %w: %w", f.path, store.ErrDamaged, err)
 	}
-	return disk(s.path, err)
+	return disk(f.path, err)
 }
 
-// classifyFile does so for an error of the files beside the database.
-func (s *Store) classifyFile(err error) error {
+// misread returns store.ErrDamaged for an error of scanning a row that is about
+// a value: it is not of the kind that was stored. Other errors are returned as
+// they are.
+func misread(err error) error {
+	kind, _ := code(err)
 	switch {
-	case errors.Is(err, store.ErrNoAccess), errors.Is(err, store.ErrMissing), errors.Is(err, store.ErrDisk), errors.Is(err, collection.ErrFull):
-		return err // it is in those words already
-	case errors.Is(err, fs.ErrNotExist):
-		if gone := s.inPlace(); errors.Is(gone, store.ErrMissing) {
-			return fmt.Errorf("%w: %w", gone, err)
-		}
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), isFull(err):
-		return noAccess(s.path, err)
-	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.ENOLCK):
-		return disk(s.path, err)
+	case err == nil, kind >= 0, errors.Is(err, sql.ErrNoRows), errors.Is(err, store.ErrDamaged),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
 	}
-	return err
-}
-
-// inPlace returns store.ErrMissing if the path no longer leads to the file
-// that was opened. What SQLite writes to such a file is lost when it is
-// closed, and SQLite itself does not look. It returns store.ErrLogGone if that
-// is so of the log or of the shared memory of a store that writes: who opens
-// the database then makes new ones, in which the locks of this process are not
-// seen, and two writers ruin it.
-//
-// It must not open the file: see canWrite.
-func (s *Store) inPlace() error {
-	now, err := os.Stat(s.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(s.file, now):
-		return fmt.Errorf("store %s was removed or replaced while in use: it %w any more", s.path, store.ErrMissing)
-	case err != nil:
-		return noAccess(s.path, err)
-	}
-	for end, opened := range s.sidecars {
-		now, err := os.Stat(s.path + end)
-		switch {
-		case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(opened, now):
-			return fmt.Errorf("store %s %w: %s was removed or replaced while in use", s.path, store.ErrLogGone, filepath.Base(s.path)+end)
-		case err != nil:
-			return noAccess(s.path, err)
-		}
-	}
-	return nil
-}
-
-// noAccess wraps an error of opening or making the store at path, or a file
-// beside it. A full disk is collection.ErrFull, a broken one store.ErrDisk;
-// everything else that the operating system refuses is store.ErrNoAccess.
-func noAccess(path string, err error) error {
-	switch {
-	case isFull(err):
-		return fmt.Errorf("store %s: %w: %w", path, collection.ErrFull, err)
-	case errors.Is(err, syscall.EIO):
-		return disk(path, err)
-	}
-	return fmt.Errorf("store %s %w: %w", path, store.ErrNoAccess, err)
-}
-
-// disk wraps an error of the disk that holds the store at path.
-func disk(path string, err error) error {
-	return fmt.Errorf("the disk of store %s %w: %w", path, store.ErrDisk, err)
-}
-
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return fmt.Errorf("%w: %w", store.ErrDamaged, err)
 }
 
 // isCannotOpen reports whether SQLite could not open or make a file it needs.
 func isCannotOpen(err error) bool {
-	driverErr, ok := errors.AsType[*sqlite.Error](err)
-	if !ok {
-		return false
-	}
-	switch driverErr.Code() & 0xff {
-	case lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY:
-		return true
-	}
-	return false
+	kind, _ := code(err)
+	return kind == lib.SQLITE_CANTOPEN || kind == lib.SQLITE_READONLY
 }
 
 // isNotDatabase reports whether SQLite does not know the file for its own.
 func isNotDatabase(err error) bool {
-	driverErr, ok := errors.AsType[*sqlite.Error](err)
-	return ok && driverErr.Code()&0xff == lib.SQLITE_NOTADB
+	kind, _ := code(err)
+	return kind == lib.SQLITE_NOTADB
 }
 
 // isSQL reports whether SQLite found a mistake in a statement.
 func isSQL(err error) bool {
-	driverErr, ok := errors.AsType[*sqlite.Error](err)
-	return ok && driverErr.Code()&0xff == lib.SQLITE_ERROR
+	kind, _ := code(err)
+	return kind == lib.SQLITE_ERROR
 }
 
 // isBusy reports whether somebody else has what SQLite needs.
 func isBusy(err error) bool {
-	driverErr, ok := errors.AsType[*sqlite.Error](err)
-	return ok && (driverErr.Code()&0xff == lib.SQLITE_BUSY || driverErr.Code()&0xff == lib.SQLITE_LOCKED)
+	kind, _ := code(err)
+	return kind == lib.SQLITE_BUSY || kind == lib.SQLITE_LOCKED
 }

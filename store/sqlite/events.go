@@ -52,7 +52,30 @@ func recordAs(t tx, e collection.Event) (id int64, err error) {
 // Events returns the newest n events of a connector, oldest first. A commit is
 // an event, too.
 func (s *Store) Events(ctx context.Context, connector string, n int) ([]collection.Event, error) {
-	rows, err := s.readers.QueryContext(ctx, `
+	var events []collection.Event
+	err := s.query(ctx, func(row scanner) error {
+		e := collection.Event{Connector: connector}
+		var detail string
+		var slice collection.SliceInfo
+		var place, id int64
+		err := row.Scan(format.TimeTo(&e.Time), &e.Kind, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &detail,
+			&slice.Commit, &slice.Records, &slice.Changed, &slice.Rejected, &slice.Older, &slice.Done, &place, &id)
+		if err != nil {
+			return err
+		}
+		var in info
+		if err := json.Unmarshal([]byte(detail), &in); err != nil {
+			return err
+		}
+		e.Rate, e.Throttle, e.Wait, e.Breaker = in.Rate, in.Throttle, in.Wait, in.Breaker
+		e.Freeze, e.Gap, e.Budget, e.Message = in.Freeze, in.Gap, in.Budget, in.Message
+		e.Metrics, e.Clamp = in.Metrics, in.Clamp
+		if e.Kind == collection.SliceCommitted {
+			e.Slice = &slice
+		}
+		events = append(events, e)
+		return nil
+	}, `
 		SELECT * FROM (
 			SELECT at, kind, run, provider, stream, partition, lane, info, 0, 0, 0, 0, 0, 0, 1 AS place, id
 			FROM (SELECT * FROM events WHERE connector = ?1 ORDER BY id DESC LIMIT ?2)
@@ -64,32 +87,5 @@ func (s *Store) Events(ctx context.Context, connector string, n int) ([]collecti
 				WHERE s.connector = ?1 ORDER BY c.id DESC LIMIT ?2)
 			ORDER BY 1 DESC, place DESC, id DESC LIMIT ?2
 		) ORDER BY at, place, id`, connector, n)
-	if err != nil {
-		return nil, s.classify(err)
-	}
-	defer rows.Close() // Err tells
-	var events []collection.Event
-	for rows.Next() {
-		e := collection.Event{Connector: connector}
-		var detail string
-		var slice collection.SliceInfo
-		var place, id int64
-		err := rows.Scan(format.TimeTo(&e.Time), &e.Kind, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &detail,
-			&slice.Commit, &slice.Records, &slice.Changed, &slice.Rejected, &slice.Older, &slice.Done, &place, &id)
-		if err != nil {
-			return nil, s.unreadable(err)
-		}
-		var in info
-		if err := json.Unmarshal([]byte(detail), &in); err != nil {
-			return nil, s.unreadable(err)
-		}
-		e.Rate, e.Throttle, e.Wait, e.Breaker = in.Rate, in.Throttle, in.Wait, in.Breaker
-		e.Freeze, e.Gap, e.Budget, e.Message = in.Freeze, in.Gap, in.Budget, in.Message
-		e.Metrics, e.Clamp = in.Metrics, in.Clamp
-		if e.Kind == collection.SliceCommitted {
-			e.Slice = &slice
-		}
-		events = append(events, e)
-	}
-	return events, s.classify(rows.Err())
+	return events, err
 }

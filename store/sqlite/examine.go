@@ -42,20 +42,20 @@ func Examine(ctx context.Context, path string) (Report, error) {
 	if x.Library, err = libraryVersion(ctx); err != nil {
 		return Report{}, err
 	}
-	info, err := exists(path)
+	file, err := findFile(path)
 	if err != nil {
 		return x.Report, err
 	}
-	x.Size, x.Log = info.Size(), max(0, walSize(path))
+	x.Size, x.Log = file.size(), max(0, walSize(path))
 	if err := CheckLog(path); err != nil {
 		return x.Report, x.found(err) // opening it would lose what is known of the log
 	}
-	s, err := openReadOnly(ctx, path)
+	d, err := lookInto(ctx, path)
 	if err != nil {
 		return x.Report, x.found(err)
 	}
-	err = x.all(ctx, s)
-	return x.Report, errors.Join(err, s.Close())
+	err = x.all(ctx, d.readers)
+	return x.Report, errors.Join(err, d.close())
 }
 
 // An examination is one in progress.
@@ -79,9 +79,9 @@ func (x *examination) found(err error) error {
 
 // all asks all questions. One that cannot be answered because of damage does
 // not keep the others from being asked.
-func (x *examination) all(ctx context.Context, s *Store) (err error) {
-	if x.tx, err = s.readers.BeginTx(ctx, nil); err != nil {
-		return x.found(s.classify(err))
+func (x *examination) all(ctx context.Context, r *readers) (err error) {
+	if x.tx, err = r.db.BeginTx(ctx, nil); err != nil {
+		return x.found(r.classify(err))
 	}
 	defer x.tx.Rollback() // nothing was written
 	for _, ask := range []func(context.Context) error{
@@ -100,7 +100,7 @@ func (x *examination) all(ctx context.Context, s *Store) (err error) {
 		if err == nil {
 			continue
 		}
-		if err := x.found(s.unreadable(err)); err != nil {
+		if err := x.found(r.unreadable(err)); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (x *examination) version(ctx context.Context) error {
 // pages lets SQLite compare its pages and indexes with each other.
 func (x *examination) pages(ctx context.Context) error {
 	const most = 10
-	found, err := column(x.tx.QueryContext(ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", most)))
+	found, err := x.column(ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", most))
 	for _, line := range found {
 		if line != "ok" {
 			x.Problems = append(x.Problems, strings.ReplaceAll(strings.TrimPrefix(line, "*** in database main ***\n"), "\n", "; "))
@@ -171,8 +171,8 @@ func (x *examination) lanes(ctx context.Context) error {
 
 // views asks each view for all that it shows, as a person may.
 func (x *examination) views(ctx context.Context) error {
-	names, err := column(x.tx.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'view'
-		AND (name IN ('owed', 'pace') OR name IN (SELECT view FROM streams NOT INDEXED)) ORDER BY name`))
+	names, err := x.column(ctx, `SELECT name FROM sqlite_schema WHERE type = 'view'
+		AND (name IN ('owed', 'pace') OR name IN (SELECT view FROM streams NOT INDEXED)) ORDER BY name`)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (x *examination) views(ctx context.Context) error {
 }
 
 func (x *examination) view(ctx context.Context, name string) error {
-	columns, err := column(x.tx.QueryContext(ctx, `SELECT name FROM pragma_table_info(?)`, name))
+	columns, err := x.column(ctx, `SELECT name FROM pragma_table_info(?)`, name)
 	if err != nil {
 		return err
 	}
@@ -295,16 +295,19 @@ func (x *examination) words(ctx context.Context) error {
 // each calls scan with the rows of a query.
 func (x *examination) each(ctx context.Context, query string, scan func(scanner) error) error {
 	rows, err := x.tx.QueryContext(ctx, query)
-	if err != nil {
+	return each(rows, err, scan)
+}
+
+// column returns the one column of a query.
+func (x *examination) column(ctx context.Context, query string, args ...any) (all []string, err error) {
+	rows, err := x.tx.QueryContext(ctx, query, args...)
+	err = each(rows, err, func(row scanner) error {
+		var s string
+		err := row.Scan(&s)
+		all = append(all, s)
 		return err
-	}
-	defer rows.Close() // Err tells
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	})
+	return all, err
 }
 
 // libraryVersion returns the version of SQLite.

@@ -90,15 +90,15 @@ func OccupyReaders(ctx context.Context, s *Store) (waiting func() bool, release 
 			c.Close()
 		}
 	}
-	for range readers {
-		c, err := s.readers.Conn(ctx)
+	for range poolSize {
+		c, err := s.db.Conn(ctx)
 		if err != nil {
 			release()
 			return nil, nil, err
 		}
 		held = append(held, c)
 	}
-	return func() bool { return s.readers.Stats().WaitCount > 0 }, release, nil
+	return func() bool { return s.db.Stats().WaitCount > 0 }, release, nil
 }
 
 // Migrate makes or upgrades the store at path. It calls at at each step, and
@@ -110,7 +110,7 @@ func Migrate(ctx context.Context, path string, at func(Step) error) error {
 // BackupSteps and RestoreSteps do as Backup and Restore do. They call at at
 // each step, and end with its error.
 func BackupSteps(ctx context.Context, s *Store, path string, at func(Step) error) error {
-	return s.backup(ctx, path, true, at)
+	return backup(ctx, s.readers, path, true, at)
 }
 
 func RestoreSteps(ctx context.Context, path, from string, at func(Step) error) (string, error) {

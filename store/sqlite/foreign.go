@@ -21,15 +21,10 @@ func (x *examination) foreign(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := x.tx.QueryContext(ctx, `SELECT type, name, coalesce(sql, ''), name IN (SELECT view FROM streams NOT INDEXED) FROM sqlite_schema`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close() // Err tells
-	for rows.Next() {
+	return x.each(ctx, `SELECT type, name, coalesce(sql, ''), name IN (SELECT view FROM streams NOT INDEXED) FROM sqlite_schema`, func(row scanner) error {
 		var kind, name, text string
 		var stream bool
-		if err := rows.Scan(&kind, &name, &text, &stream); err != nil {
+		if err := row.Scan(&kind, &name, &text, &stream); err != nil {
 			return err
 		}
 		known := ours[name] == kind || kind == "view" && stream && ours[name] == ""
@@ -39,8 +34,8 @@ func (x *examination) foreign(ctx context.Context) error {
 			x.stranger = true
 			x.Problems = append(x.Problems, fmt.Sprintf("it holds a %s that collect did not make: %q", kind, name))
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // objects returns the kinds of what migrations make, by name.
@@ -51,18 +46,13 @@ func objects(ctx context.Context) (map[string]string, error) {
 	if err := applyMissing(ctx, db, never); err != nil {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, `SELECT name, type FROM sqlite_schema`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() // Err tells
 	kinds := map[string]string{}
-	for rows.Next() {
+	rows, err := db.QueryContext(ctx, `SELECT name, type FROM sqlite_schema`)
+	err = each(rows, err, func(row scanner) error {
 		var name, kind string
-		if err := rows.Scan(&name, &kind); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&name, &kind)
 		kinds[name] = kind
-	}
-	return kinds, rows.Err()
+		return err
+	})
+	return kinds, err
 }

@@ -113,7 +113,7 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []stri
 	}
 	var gaps []collection.Gap
 	err = l.update(ctx, func(t tx) error {
-		gaps, err = scanGaps(t.rows(gapQuery+eligible, args...))
+		gaps, err = gapsWhere(t, eligible, args...)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []stri
 // freeGaps opens the gaps of the connector that are leased: by a run that
 // ends, or by one that died.
 func (l *ledger) freeGaps(t tx) error {
-	leased, err := scanGaps(t.rows(gapQuery+leasedHere, l.connector))
+	leased, err := gapsWhere(t, leasedHere, l.connector)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (l *ledger) passGaps(t tx, p place, sl *collection.Slice, moves bool) ([]co
 		passed = passed[1:]
 	}
 	if sl.Next.Done && moves {
-		planned, err := scanGaps(t.rows(gapQuery+plannedHere, p.partition, string(p.Lane), sl.From.Digest(), sl.Fills))
+		planned, err := gapsWhere(t, plannedHere, p.partition, string(p.Lane), sl.From.Digest(), sl.Fills)
 		if err != nil {
 			return nil, err
 		}
@@ -258,26 +258,19 @@ func scanGap(row scanner, before ...any) (g collection.Gap, err error) {
 	dest = append(dest, &sum, format.TextTo(&g.Version), &g.Shape, &g.Reason, &g.Detail, &g.State, &g.Attempts,
 		format.TimeTo(&g.NotBefore), format.TimeTo(&g.OpenedAt), format.TimeTo(&g.TriedAt), &g.Run)
 	if err := row.Scan(dest...); err != nil {
-		return g, misread(err)
+		return g, err
 	}
 	return g, format.CheckCursor(g.Cursor, sum)
 }
 
-// scanGaps scans and closes the rows of a gapQuery.
-func scanGaps(rows *sql.Rows, err error) ([]collection.Gap, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() // Err tells
-	var gaps []collection.Gap
-	for rows.Next() {
-		gap, err := scanGap(rows)
-		if err != nil {
-			return nil, err
-		}
+// gapsWhere returns the gaps that follow from what stands behind gapQuery.
+func gapsWhere(t tx, where string, args ...any) (gaps []collection.Gap, err error) {
+	err = t.each(func(row scanner) error {
+		gap, err := scanGap(row)
 		gaps = append(gaps, gap)
-	}
-	return gaps, rows.Err()
+		return err
+	}, gapQuery+where, args...)
+	return gaps, err
 }
 
 // owedAt returns the gap that is owed at a cursor of a place, or

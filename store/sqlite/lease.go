@@ -34,7 +34,7 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collect
 		return nil, err
 	}
 	l := &ledger{store: s, lock: lock, connector: run.Connector, run: run.ID}
-	err = s.update(ctx, func(t tx) error {
+	err = s.writer.update(ctx, func(t tx) error {
 		if err := scrub(t); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collect
 
 // hold locks a connector. It returns a *store.HeldError if a run has it.
 func (s *Store) hold(ctx context.Context, connector string) (*filelock.Lock, error) {
-	path := lockPath(s.path, connector)
+	path := lockPath(s.file.path, connector)
 	for deadline := time.Now().Add(holderPatience); ; {
 		l, err := filelock.Acquire(path)
 		if err == nil {
@@ -102,17 +102,10 @@ func (s *Store) drop(l *filelock.Lock) error {
 func (s *Store) holder(ctx context.Context, connector string) (run collection.Run, signed bool, err error) {
 	var id sql.NullString
 	run.Connector = connector
-	err = s.readers.QueryRowContext(ctx,
-		`SELECT run, host, pid, since, beat_at FROM leases WHERE connector = ?`, connector).
-		Scan(&id, &run.Holder.Host, &run.Holder.PID, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt))
-	if errors.Is(err, sql.ErrNoRows) {
-		return run, false, nil
-	}
+	_, err = s.one(ctx, []any{&id, &run.Holder.Host, &run.Holder.PID, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt)},
+		`SELECT run, host, pid, since, beat_at FROM leases WHERE connector = ?`, connector)
 	run.ID = id.String
-	if err != nil {
-		return run, false, s.unreadable(err)
-	}
-	return run, id.Valid, nil
+	return run, id.Valid, err
 }
 
 // takeLease signs the lease with a new epoch. The caller has the lock.
@@ -132,8 +125,14 @@ func (l *ledger) takeLease(t tx, holder collection.Holder) error {
 // takeOver ends the runs whose process died, and frees the gaps they leased.
 // They died after they last said that they were alive; when is not known.
 func (l *ledger) takeOver(t tx) error {
-	dead, err := column(t.rows(`UPDATE runs SET outcome = ?, ended_at = beat_at
-		WHERE connector = ? AND outcome = ? RETURNING id`, collection.Abandoned, l.connector, collection.Running))
+	var dead []string
+	err := t.each(func(row scanner) error {
+		var id string
+		err := row.Scan(&id)
+		dead = append(dead, id)
+		return err
+	}, `UPDATE runs SET outcome = ?, ended_at = beat_at WHERE connector = ? AND outcome = ? RETURNING id`,
+		collection.Abandoned, l.connector, collection.Running)
 	if err != nil {
 		return err
 	}
@@ -177,7 +176,7 @@ func (l *ledger) start(t tx, run collection.Run) error {
 // early where others are writing.
 func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error {
 	var live int64
-	err := l.store.updateWithin(ctx, beatPatience, l.ours(func(t tx) (err error) {
+	err := l.store.writer.updateWithin(ctx, beatPatience, l.ours(func(t tx) (err error) {
 		live, err = l.beat(t, now, tally, metrics)
 		return err
 	}), l.tookEffect)

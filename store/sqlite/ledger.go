@@ -59,7 +59,7 @@ func (l *ledger) stream(name string) (*stream, error) {
 // update runs do in a transaction that counts only while the lease is ours. It
 // returns collection.ErrFenced, and writes nothing, if it is not.
 func (l *ledger) update(ctx context.Context, do func(tx) error) error {
-	return l.store.update(ctx, l.ours(do), l.tookEffect)
+	return l.store.writer.update(ctx, l.ours(do), l.tookEffect)
 }
 
 // ours returns what does do, if the lease is ours.
@@ -143,7 +143,7 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 		return nil, l.store.classify(err)
 	}
 	if len(at) > 1 {
-		read, err := l.store.readers.BeginTx(ctx, nil) // one state of the database for all
+		read, err := l.store.db.BeginTx(ctx, nil) // one state of the database for all
 		if err != nil {
 			return nil, l.store.classify(err)
 		}
@@ -229,29 +229,20 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 	if err != nil {
 		return nil, err
 	}
-	query, err := l.store.prepared(ctx, parentsQuery)
-	if err != nil {
-		return nil, l.store.classify(err)
-	}
-	rows, err := query.QueryContext(ctx, stream.id, after, n)
-	if err != nil {
-		return nil, l.store.classify(err)
-	}
-	defer rows.Close() // Err tells
 	var parents []collection.Parent
-	for rows.Next() {
+	err = l.store.query(ctx, func(row scanner) error {
 		var p collection.Parent
-		var id, partition, slice, sum int64
-		if err := rows.Scan(&id, &partition, &slice, &sum, &p.Mark.Scale, &p.Mark.Value, &p.Partition, &p.Key, &p.Data); err != nil {
-			return nil, l.store.unreadable(err)
+		var id, partition, sum int64
+		if err := row.Scan(&id, &partition, &p.Commit, &sum, &p.Mark.Scale, &p.Mark.Value, &p.Partition, &p.Key, &p.Data); err != nil {
+			return err
 		}
-		if sum != format.RecordSum(stream.id, partition, slice, p.Key, format.Shared(p.Data), p.Mark) {
-			return nil, l.store.unreadable(format.ChangedRecord(id))
+		if sum != format.RecordSum(stream.id, partition, p.Commit, p.Key, format.Shared(p.Data), p.Mark) {
+			return format.ChangedRecord(id)
 		}
-		p.Commit = slice
 		parents = append(parents, p)
-	}
-	return parents, l.store.classify(rows.Err())
+		return nil
+	}, parentsQuery, stream.id, after, n)
+	return parents, err
 }
 
 // SaveProvider stores what was learned of a pacing domain; see store.Ledger.
@@ -294,23 +285,6 @@ func saveCheckpoint(t tx, partition int64, at collection.Place, cp collection.Ch
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
 		ON CONFLICT (partition_id, lane) DO UPDATE SET token = ?3, since = ?4, high = ?5, version = ?6, done = ?7,
 			meaning = ?8, digest = ?9, slice_id = ?10, epoch = ?11, saved_at = ?12, evidence = ?13`, args...)
-}
-
-// column returns the one column of rows, and closes them.
-func column(rows *sql.Rows, err error) ([]string, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() // Err tells
-	var all []string
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, misread(err)
-		}
-		all = append(all, s)
-	}
-	return all, rows.Err()
 }
 
 // keptEvents and keptGaps bound what is kept of the past of a connector: about

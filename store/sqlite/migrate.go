@@ -155,3 +155,20 @@ func newest() int64 {
 	}
 	return n
 }
+
+// checkVersion returns store.ErrMissing, ErrNotDatabase, ErrDamaged, ErrNewer or
+// ErrOlder if db, at path, does not hold a store, or not one of this version.
+func checkVersion(ctx context.Context, path string, db *sql.DB) error {
+	have, err := version(ctx, path, db)
+	switch {
+	case err != nil:
+		return err
+	case have == 0:
+		return errEmpty(path)
+	case have > newest():
+		return fmt.Errorf("the store was %w", store.ErrNewer)
+	case have < newest():
+		return fmt.Errorf("the store was %w", store.ErrOlder)
+	}
+	return nil
+}

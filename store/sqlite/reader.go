@@ -2,98 +2,15 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 
-	"modernc.org/sqlite"
-
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite/internal/format"
 )
-
-// prepared returns the statement of the readers with text query, prepared once
-// for each of their connections. It ends with them.
-//
-// To prepare one takes a connection, for which it may have to wait. So it is
-// not done under mu, without which no run begins or ends.
-func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
-	if stmt := s.known(query); stmt != nil {
-		return stmt, nil
-	}
-	stmt, err := s.readers.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if first := s.queries[query]; first != nil {
-		return first, stmt.Close() // somebody else was quicker
-	}
-	if s.queries == nil {
-		s.queries = map[string]*sql.Stmt{}
-	}
-	s.queries[query] = stmt
-	return stmt, nil
-}
-
-func (s *Store) known(query string) *sql.Stmt {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.queries[query]
-}
-
-// query runs a query and calls scan for each row.
-func (s *Store) query(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
-	stmt, err := s.prepared(ctx, query)
-	if err != nil {
-		return s.classify(err)
-	}
-	rows, err := stmt.QueryContext(ctx, args...)
-	if err != nil {
-		return s.classify(err)
-	}
-	defer rows.Close() // Err tells
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return s.unreadable(err)
-		}
-	}
-	return errors.Join(s.classify(rows.Err()), s.guard())
-}
-
-// unreadable classifies an error of scanning a row.
-func (s *Store) unreadable(err error) error {
-	if err = misread(err); errors.Is(err, store.ErrDamaged) {
-		return fmt.Errorf("store %s: %w", s.path, err)
-	}
-	return s.classify(err)
-}
-
-// misread returns store.ErrDamaged for an error of scanning a row that is about
-// a value: it is not of the kind that was stored. Other errors are returned as
-// they are.
-func misread(err error) error {
-	_, driver := errors.AsType[*sqlite.Error](err)
-	switch {
-	case err == nil, driver, errors.Is(err, errPageFull), errors.Is(err, sql.ErrNoRows), errors.Is(err, store.ErrDamaged),
-		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	}
-	return fmt.Errorf("%w: %w", store.ErrDamaged, err)
-}
-
-// one scans the one row of a query; found is false if there is none.
-func (s *Store) one(ctx context.Context, dest []any, query string, args ...any) (found bool, err error) {
-	err = s.query(ctx, func(row scanner) error {
-		found = true
-		return row.Scan(dest...)
-	}, query, args...)
-	return found, err
-}
 
 // Salt returns random bytes made with the store; see store.Reader.
 func (s *Store) Salt(ctx context.Context) (salt []byte, err error) {
@@ -226,7 +143,7 @@ func (s *Store) Records(ctx context.Context, connector, stream string) iter.Seq2
 		for after := ""; ; beyond = ">" {
 			page, err := s.page(ctx, id, beyond, after)
 			if err == nil && len(page) == 0 && n < stored {
-				err = fmt.Errorf("store %s: %w: %d of %d records of %s were found", s.path, store.ErrDamaged, n, stored, stream)
+				err = fmt.Errorf("store %s: %w: %d of %d records of %s were found", s.file.path, store.ErrDamaged, n, stored, stream)
 			}
 			if err != nil {
 				yield(store.Stored{}, err)
@@ -250,9 +167,6 @@ func (s *Store) Records(ctx context.Context, connector, stream string) iter.Seq2
 // lost it.
 const streamQuery = `SELECT id, records FROM streams NOT INDEXED WHERE connector = ? AND name = ?`
 
-// errPageFull ends a page before its last row.
-var errPageFull = errors.New("page full")
-
 const pageQuery = `SELECT r.id, r.key, r.data, r.partition_id, r.slice_id, r.sum, r.mark_scale, r.mark, p.partition, c.run, c.committed_at
 	FROM records r CROSS JOIN partitions p ON p.id = r.partition_id CROSS JOIN slices c ON c.id = r.slice_id
 	WHERE r.stream_id = ? AND r.key %s ? ORDER BY r.key LIMIT ?`
@@ -272,13 +186,10 @@ func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (p
 		}
 		page, beyond, after = append(page, r), ">", r.Key
 		if size += len(r.Data); size >= pageBytes {
-			return errPageFull
+			return errEnough
 		}
 		return nil
 	}, fmt.Sprintf(pageQuery, beyond), stream, after, pageRecords)
-	if errors.Is(err, errPageFull) {
-		return page, s.guard()
-	}
 	return page, err
 }
 

@@ -69,7 +69,7 @@ func (s *Store) operate(ctx context.Context, connector string, audit store.Audit
 		return err
 	}
 	l := &ledger{store: s, lock: lock, connector: connector, streams: map[string]*stream{}}
-	err = s.update(ctx, func(t tx) error {
+	err = s.writer.update(ctx, func(t tx) error {
 		if err := l.takeLease(t, audit.Holder); err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit st
 	if err := recountLane(t, s.id, at.Lane); err != nil {
 		return err
 	}
-	gaps, err := scanGaps(t.rows(gapQuery+owed+` AND g.state IN ('open', 'leased', 'dead')`, args...))
+	gaps, err := gapsWhere(t, owed+` AND g.state IN ('open', 'leased', 'dead')`, args...)
 	if err != nil {
 		return err
 	}

@@ -93,9 +93,8 @@ type restoring struct {
 	kept   string // where the old store is kept; "" if there is none
 	now    time.Time
 
-	there    bool        // there is an old store
-	info     fs.FileInfo // which file that is
-	readable bool        // it can be read, or what of it is not damaged
+	file     *dbFile // the old store; nil: there is none
+	readable bool    // it can be read, or what of it is not damaged
 	switched bool
 	runs     map[string]collection.Run // the newest of each connector
 	locks    []*filelock.Lock
@@ -110,7 +109,7 @@ func newRestoring(path, from string) (*restoring, error) {
 	if from, err = resolve(from); err != nil {
 		return nil, err
 	}
-	source, err := exists(from)
+	source, err := findFile(from)
 	if err != nil {
 		return nil, err
 	}
@@ -121,26 +120,26 @@ func newRestoring(path, from string) (*restoring, error) {
 	if err := refuseNetwork(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	info, err := exists(path)
+	file, err := findFile(path)
 	if errors.Is(err, store.ErrMissing) {
 		return r, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if os.SameFile(info, source) {
+	if file.is(source.info) {
 		return nil, fmt.Errorf("backup %s %w: it is the store that it would replace", from, store.ErrInUse)
 	}
-	r.there, r.info = true, info
-	return r, r.forgetKept(info)
+	r.file = file
+	return r, r.forgetKept()
 }
 
 // forgetKept removes the second name that a restore gave the store before it
 // was killed.
-func (r *restoring) forgetKept(old fs.FileInfo) error {
+func (r *restoring) forgetKept() error {
 	names, err := filepath.Glob(globQuote(r.path) + ".replaced-*")
 	for _, name := range names {
-		if info, statErr := os.Stat(name); statErr == nil && os.SameFile(info, old) && walSize(name) < 0 {
+		if info, statErr := os.Stat(name); statErr == nil && r.file.is(info) && walSize(name) < 0 {
 			err = errors.Join(err, os.Remove(name))
 		}
 	}
@@ -192,11 +191,11 @@ func globQuote(path string) string {
 
 // readOld reads who runs what, if the old store can be read.
 func (r *restoring) readOld(ctx context.Context) error {
-	if !r.there || errors.Is(CheckLog(r.path), store.ErrDamaged) {
+	if r.file == nil || errors.Is(CheckLog(r.path), store.ErrDamaged) {
 		return nil
 	}
-	s := &Store{path: r.path, readers: openReaders(r.path, "ro"), guard: func() error { return nil }}
-	have, err := version(ctx, r.path, s.readers)
+	s := openReaders(&dbFile{path: r.path}, "ro")
+	have, err := version(ctx, r.path, s.db)
 	if r.readable = err == nil && have > 0; r.readable {
 		err = s.query(ctx, func(row scanner) error {
 			var run collection.Run
@@ -207,7 +206,7 @@ func (r *restoring) readOld(ctx context.Context) error {
 			return err
 		}, `SELECT connector, run, host, pid, since, beat_at FROM leases`)
 	}
-	_ = s.readers.Close() // it was only read
+	_ = s.db.Close() // it was only read
 	switch err = s.classify(err); {
 	case errors.Is(err, store.ErrNotDatabase):
 		if mine, lookErr := wasOurs(ctx, r.path); lookErr != nil || !mine {
@@ -265,8 +264,7 @@ func isBlank(path string) (bool, error) {
 // unlessDamaged returns an error about the old store, unless it says that the
 // store is damaged: that is what a backup is for.
 func (r *restoring) unlessDamaged(err error) error {
-	s := &Store{path: r.path, file: r.info}
-	if err = s.classify(err); errors.Is(err, store.ErrDamaged) || isSQL(err) {
+	if err = classify(r.file, err); errors.Is(err, store.ErrDamaged) || isSQL(err) {
 		return nil
 	}
 	return err
@@ -276,7 +274,7 @@ func (r *restoring) unlessDamaged(err error) error {
 // open: two databases must never share a log. It leaves WAL mode for that,
 // which SQLite grants only to one who is alone, and then keeps all others out.
 func (r *restoring) closeOld(ctx context.Context) error {
-	if !r.there || errors.Is(CheckLog(r.path), store.ErrDamaged) {
+	if r.file == nil || errors.Is(CheckLog(r.path), store.ErrDamaged) {
 		return nil // nobody can use it; its log goes with it
 	}
 	r.old = open(dsn(r.path, "rw", "synchronous(FULL)", fmt.Sprintf("busy_timeout(%d)", closePatience.Milliseconds())))
@@ -298,7 +296,7 @@ func (r *restoring) closeOld(ctx context.Context) error {
 // keepOld gives the old store a second name, and moves its log and its shared
 // memory, if they are left, out of the way of the new one.
 func (r *restoring) keepOld() error {
-	if !r.there {
+	if r.file == nil {
 		return nil
 	}
 	r.kept = Beside(r.path, "replaced", r.now)
@@ -380,21 +378,4 @@ func (r *restoring) takeBack() error {
 		return nil // it is the only name, or a copy
 	}
 	return os.Remove(r.kept)
-}
-
-// Beside returns a path beside path that nothing has, and that says what is
-// kept there and since when.
-func Beside(path, what string, now time.Time) string {
-	dated := path + "." + what + "-" + now.UTC().Format("20060102T150405Z")
-	name := dated
-	for n := 2; !missing(name); n++ {
-		name = fmt.Sprintf("%s-%d", dated, n)
-	}
-	return name
-}
-
-// missing reports whether there is no file at path.
-func missing(path string) bool {
-	_, err := os.Lstat(path)
-	return errors.Is(err, fs.ErrNotExist)
 }

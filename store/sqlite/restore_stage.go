@@ -17,8 +17,7 @@ func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) e
 		return fmt.Errorf("backup: %w", err)
 	}
 	if err := migrate(ctx, r.staged, false, never); err != nil {
-		s := &Store{path: from}
-		return fmt.Errorf("backup: %w", s.classify(err))
+		return fmt.Errorf("backup: %w", classify(&dbFile{path: from}, err))
 	}
 	db := open(writerDSN(r.staged))
 	db.SetMaxOpenConns(1)
@@ -27,8 +26,7 @@ func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) e
 		_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
-		s := &Store{path: from}
-		return fmt.Errorf("backup: %w", s.classify(err))
+		return fmt.Errorf("backup: %w", classify(&dbFile{path: from}, err))
 	}
 	if err := examineCopy(ctx, r.staged); err != nil {
 		return fmt.Errorf("backup %s: %w", from, err)
@@ -52,12 +50,12 @@ func copyBackup(ctx context.Context, from, to string) error {
 	if walSize(from) > 0 {
 		mode = "ro"
 	}
-	file, err := exists(from)
+	file, err := findFile(from)
 	if err != nil {
 		return err
 	}
-	s := &Store{path: from, file: file, readers: openReaders(from, mode), guard: func() error { return nil }}
-	have, err := version(ctx, from, s.readers)
+	s := openReaders(file, mode)
+	have, err := version(ctx, from, s.db)
 	switch {
 	case err != nil:
 		err = s.classify(err)
@@ -66,9 +64,9 @@ func copyBackup(ctx context.Context, from, to string) error {
 	case have > newest():
 		err = fmt.Errorf("it was %w", store.ErrNewer)
 	default:
-		err = s.copyTo(ctx, to)
+		err = copyTo(ctx, s, to)
 	}
-	return errors.Join(err, s.readers.Close())
+	return errors.Join(err, s.db.Close())
 }
 
 // carryOver takes over from the old store what must not be forgotten, and
@@ -96,7 +94,7 @@ func (r *restoring) carryOver(ctx context.Context, db *sql.DB, audit store.Audit
 // carryState copies the newer states of providers, and the higher epochs, as
 // far as they can be read.
 func (r *restoring) carryState(ctx context.Context, tx *sql.Tx) (err error) {
-	old := openReaders(r.path, "ro")
+	old := openReaders(r.file, "ro").db
 	defer func() { err = errors.Join(err, old.Close(), r.unlessDamaged(tidy(r.path))) }()
 	for _, table := range []struct{ read, write string }{
 		{`SELECT domain, state, saved_at FROM provider_state

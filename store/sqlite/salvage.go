@@ -60,7 +60,7 @@ func OpenSalvage(ctx context.Context, path string) (*Salvage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := exists(path); err != nil {
+	if _, err := findFile(path); err != nil {
 		return nil, err
 	}
 	s := &Salvage{
@@ -218,9 +218,6 @@ func (s *Salvage) Fields(ctx context.Context, connector, stream string) (names [
 	return names, nil
 }
 
-// errStop ends a scan whose consumer has enough.
-var errStop = errors.New("enough")
-
 // Records yields each record of a stream that was found, once, in no
 // particular order.
 func (s *Salvage) Records(ctx context.Context, connector, stream string) iter.Seq2[store.Stored, error] {
@@ -244,10 +241,10 @@ func (s *Salvage) Records(ctx context.Context, connector, stream string) iter.Se
 			}
 			done[key] = true
 			if !yield(s.stored(r), nil) {
-				stop(errStop)
+				stop(errEnough)
 			}
 		})
-		if err != nil && !errors.Is(err, errStop) {
+		if err != nil && !errors.Is(err, errEnough) {
 			yield(store.Stored{}, err)
 		}
 	}

@@ -141,7 +141,7 @@ func (s *Store) AcceptSchema(ctx context.Context, connector, name string, fields
 		if err != nil {
 			return err
 		}
-		gaps, err := scanGaps(t.rows(gapQuery+`WHERE g.stream_id = ? AND g.reason = ? AND g.state = 'dead'`, id, string(collection.SchemaDrift)))
+		gaps, err := gapsWhere(t, `WHERE g.stream_id = ? AND g.reason = ? AND g.state = 'dead'`, id, string(collection.SchemaDrift))
 		if err != nil {
 			return err
 		}

@@ -34,18 +34,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
-	"time"
 
-	_ "modernc.org/sqlite" // the driver, imported only here
-
-	"collect/internal/dirsync"
 	"collect/internal/filelock"
 	"collect/store"
 )
@@ -64,23 +55,13 @@ type Options struct {
 
 // A Store is a store.Store in a SQLite file. It is safe for concurrent use.
 type Store struct {
-	path    string
-	file    fs.FileInfo // which file was opened at path
-	readers *sql.DB
-	writer  *writer // nil: read-only
+	*database
 
-	sidecars map[string]fs.FileInfo // which files were opened beside it, by the ends of their names; empty: read-only
-	guard    func() error
-
-	mu      sync.Mutex
-	leases  map[*filelock.Lock]bool // held by ledgers that are not finished
-	queries map[string]*sql.Stmt    // of the readers, by their text, of which there is a fixed number
+	mu     sync.Mutex
+	leases map[*filelock.Lock]bool // held by ledgers that are not finished
 }
 
 var _ store.Store = (*Store)(nil)
-
-// errReadOnly: the caller opened the store to look.
-var errReadOnly = errors.New("the store was opened to be read")
 
 // Open opens the store at path and brings its schema up to date.
 //
@@ -97,118 +78,23 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s := &Store{leases: map[*filelock.Lock]bool{}}
 	if o.ReadOnly {
-		return openReadOnly(ctx, path)
-	}
-	s := &Store{path: path, leases: map[*filelock.Lock]bool{}, guard: func() error { return nil }}
-	if o.Create {
-		s.file, err = create(path)
+		s.database, err = lookInto(ctx, path)
 	} else {
-		s.file, err = exists(path)
+		s.database, err = openDatabase(ctx, path, o.Create)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseNetwork(filepath.Dir(path)); err != nil {
-		return nil, err
-	}
-	if err := beWritable(path); err != nil {
-		return nil, err
-	}
-	if err := othersAreSeen(path); err != nil {
-		return nil, err
-	}
-	if err := migrate(ctx, path, o.Create, never); err != nil {
-		return nil, s.classify(err)
-	}
-	// Before, not after: a file that is replaced in between is then found out.
-	if s.file, err = exists(path); err != nil {
-		return nil, err
-	}
-	if s.writer, err = openWriter(path); err != nil {
-		return nil, s.classify(err)
-	}
-	if s.sidecars, err = openedBeside(path); err != nil {
-		return nil, errors.Join(err, s.writer.close(false))
-	}
-	s.readers = openReaders(path, "ro")
 	return s, nil
-}
-
-// sidecars are the ends of the names of what belongs to an open store: its log
-// and its shared memory.
-var sidecars = []string{"-wal", "-shm"}
-
-// openedBeside tells which files are beside the store that was opened at path.
-func openedBeside(path string) (map[string]fs.FileInfo, error) {
-	files := map[string]fs.FileInfo{}
-	for _, end := range sidecars {
-		info, err := os.Stat(path + end)
-		if err != nil {
-			return nil, noAccess(path+end, err)
-		}
-		files[end] = info
-	}
-	return files, nil
-}
-
-// beWritable returns store.ErrNoAccess if the store at path, or a file beside
-// it, may not be written. SQLite would find out when it has made files that it
-// may not write either: it gives them the mode of the store. Such files, left
-// by another program, get the mode that the store has now.
-func beWritable(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !canWrite(path) {
-		err = fs.ErrPermission
-	}
-	if err != nil {
-		return noAccess(path, err)
-	}
-	for _, end := range sidecars {
-		if missing(path+end) || canWrite(path+end) {
-			continue
-		}
-		if err := os.Chmod(path+end, info.Mode().Perm()); err != nil {
-			return noAccess(path+end, err)
-		}
-	}
-	return nil
-}
-
-// othersAreSeen returns store.ErrInUse if somebody has the store open, and the
-// log or the shared memory is not at its path any more: whoever opens the store
-// now would make new ones, and not see the locks of the other. One that opens or
-// closes the store at this moment is waited for.
-func othersAreSeen(path string) error {
-	for deadline := time.Now().Add(closePatience); missing(path+"-wal") || missing(path+"-shm"); {
-		if !isOpen(path) {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("store %s %w: the files that its users share (-wal, -shm) were removed; a run ends by itself", path, store.ErrInUse)
-		}
-		time.Sleep(logPoll)
-	}
-	return nil
 }
 
 // Close closes the store. The last one to close it merges the WAL, so that
 // one file is left. Ledgers that are not finished are left as after a crash:
 // the next Begin finds them abandoned.
 func (s *Store) Close() error {
-	errs := []error{s.readers.Close()}
-	if s.writer != nil || walSize(s.path) == 0 && canWrite(s.path) {
-		// Of two that close at the same moment each finds the other still
-		// there, and neither removes the WAL. So they take turns; if that
-		// takes too long, a leftover is the lesser evil.
-		if l, err := filelock.AcquireWait(context.Background(), s.path+".lock", closePatience); err == nil {
-			defer l.Release() // the kernel frees it in any case
-		}
-	}
-	if s.writer != nil {
-		errs = append(errs, s.writer.close(s.inPlace() != nil))
-	}
-	errs = append(errs, tidy(s.path))
+	errs := []error{s.database.close()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.leases {
@@ -216,75 +102,4 @@ func (s *Store) Close() error {
 	}
 	clear(s.leases)
 	return errors.Join(errs...)
-}
-
-// closePatience is how long Close waits for others that use the store: for
-// what they do in one step, not for their end.
-const closePatience = time.Second
-
-// resolve returns the path that all names of the same file share, so that its
-// lock files have one name, too.
-func resolve(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real, nil
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		return filepath.Join(dir, filepath.Base(path)), nil
-	}
-	return path, nil
-}
-
-// create makes the file and its directories, for the user's eyes only,
-// whatever the umask. SQLite gives its -wal and -shm the mode of the file.
-func create(path string) (fs.FileInfo, error) {
-	if err := createDir(filepath.Dir(path)); err != nil {
-		return nil, noAccess(path, err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return exists(path)
-	}
-	if err != nil {
-		return nil, noAccess(path, err)
-	}
-	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
-		return nil, noAccess(path, err)
-	}
-	return exists(path)
-}
-
-func createDir(dir string) error {
-	if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := createDir(filepath.Dir(dir)); err != nil {
-		return err
-	}
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was first
-	}
-	if err != nil {
-		return err
-	}
-	// SQLite syncs the directory of the files that it makes, and never looks above.
-	return errors.Join(os.Chmod(dir, 0o700), dirsync.Sync(filepath.Dir(dir))) // #nosec G302 -- a directory is entered by its x
-}
-
-// exists tells which file is at path.
-func exists(path string) (fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("store %s %w", path, store.ErrMissing)
-	case err != nil:
-		return nil, noAccess(path, err)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("store %s %w: it is not a regular file", path, store.ErrNotDatabase)
-	}
-	return info, nil
 }

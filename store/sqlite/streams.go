@@ -60,17 +60,11 @@ func (l *ledger) declareOne(t tx, position int, s collection.Stream) (*stream, e
 
 // fieldsOf returns the fields of a stream in the order first seen.
 func fieldsOf(t tx, stream int64) (fields []field, err error) {
-	rows, err := t.rows(`SELECT name, escaped FROM fields WHERE stream_id = ? ORDER BY position`, stream)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() // Err tells
-	for rows.Next() {
+	err = t.each(func(row scanner) error {
 		var f field
-		if err := rows.Scan(&f.name, &f.escaped); err != nil {
-			return nil, misread(err)
-		}
+		err := row.Scan(&f.name, &f.escaped)
 		fields = append(fields, f)
-	}
-	return fields, rows.Err()
+		return err
+	}, `SELECT name, escaped FROM fields WHERE stream_id = ? ORDER BY position`, stream)
+	return fields, err
 }

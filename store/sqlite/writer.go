@@ -14,13 +14,14 @@ import (
 // A writer is the one connection of a store that writes, with the statements
 // it has prepared. Whoever holds its turn may use it.
 type writer struct {
+	file  *dbFile
 	turn  chan struct{} // holds a token while no one writes
 	ended bool
 	db    *sql.DB
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt // by their text, of which there is a fixed number
 
-	upsert driver.StmtExecContext // prepared when it is first needed
+	plain map[string]driver.StmtExecContext // those that are the driver's own
 
 	most   time.Duration // how long a write may wait for others
 	waits  time.Duration // how long the connection does
@@ -30,8 +31,13 @@ type writer struct {
 	fault func(step) error
 }
 
-// errClosed: the store was closed under a ledger.
-var errClosed = errors.New("the store is closed")
+var (
+	// errReadOnly: the caller opened the store to look.
+	errReadOnly = errors.New("the store was opened to be read")
+
+	// errClosed: the store was closed under a ledger.
+	errClosed = errors.New("the store is closed")
+)
 
 // A step is a moment of a transaction at which it can fail.
 type step string
@@ -43,8 +49,11 @@ const (
 	readBack     step = "read back"     // when the outcome is looked up
 )
 
-func openWriter(path string) (*writer, error) {
-	w := &writer{turn: make(chan struct{}, 1), db: open(writerDSN(path)), stmts: map[string]*sql.Stmt{}, most: busyTimeout, waits: busyTimeout}
+func openWriter(file *dbFile) (*writer, error) {
+	w := &writer{
+		file: file, turn: make(chan struct{}, 1), db: open(writerDSN(file.path)),
+		stmts: map[string]*sql.Stmt{}, plain: map[string]driver.StmtExecContext{}, most: busyTimeout, waits: busyTimeout,
+	}
 	w.db.SetMaxOpenConns(1)
 	var err error
 	if w.conn, err = w.db.Conn(context.Background()); err == nil {
@@ -60,9 +69,10 @@ func openWriter(path string) (*writer, error) {
 
 // close merges the WAL into the database and closes the connection. If a
 // reader of another process keeps the WAL in use, it is left to the last one
-// that closes. If apart is set, others may not see the locks of w, and it is
-// left to SQLite, which merges it only if there are no others.
-func (w *writer) close(apart bool) error {
+// that closes. If the files are not in their places any more, others may not
+// see the locks of w, and it is left to SQLite, which merges it only if there
+// are no others.
+func (w *writer) close() error {
 	<-w.turn
 	defer func() { w.turn <- struct{}{} }()
 	if w.ended {
@@ -72,14 +82,14 @@ func (w *writer) close(apart bool) error {
 	ctx := context.Background()
 	err := w.wait(closePatience)
 	var busy, frames, merged int
-	if !apart {
+	if w.file.inPlace() == nil {
 		err = errors.Join(err, w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &merged))
 	}
 	for _, stmt := range w.stmts {
 		err = errors.Join(err, stmt.Close())
 	}
-	if w.upsert != nil {
-		err = errors.Join(err, w.conn.Raw(func(any) error { return w.upsert.(driver.Stmt).Close() }))
+	for _, stmt := range w.plain {
+		err = errors.Join(err, w.conn.Raw(func(any) error { return stmt.(driver.Stmt).Close() }))
 	}
 	return errors.Join(err, w.conn.Close(), w.db.Close())
 }
@@ -105,16 +115,15 @@ type tx struct {
 // asked in the same way whether it took effect nevertheless; if that cannot be
 // told, the error is collection.ErrUnknown. If the file is no longer where it
 // was opened, the error is store.ErrMissing, and do does not run.
-func (s *Store) update(ctx context.Context, do func(tx) error, done func(tx) (bool, error)) error {
-	return s.updateWithin(ctx, busyTimeout, do, done)
+func (w *writer) update(ctx context.Context, do func(tx) error, done func(tx) (bool, error)) error {
+	return w.updateWithin(ctx, busyTimeout, do, done)
 }
 
 // updateWithin is update, and waits no longer than patience for others.
-func (s *Store) updateWithin(ctx context.Context, patience time.Duration, do func(tx) error, done func(tx) (bool, error)) error {
-	if s.writer == nil {
+func (w *writer) updateWithin(ctx context.Context, patience time.Duration, do func(tx) error, done func(tx) (bool, error)) error {
+	if w == nil {
 		return errReadOnly
 	}
-	w := s.writer
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -129,18 +138,18 @@ func (s *Store) updateWithin(ctx context.Context, patience time.Duration, do fun
 	}
 	t := tx{w, time.Now().UTC().Truncate(time.Microsecond)}
 	if err := w.at(beforeBegin); err != nil {
-		return s.classify(err)
+		return classify(w.file, err)
 	}
 	if err := t.begin(patience); err != nil {
-		return s.classify(err)
+		return classify(w.file, err)
 	}
-	if err := s.inPlace(); err != nil {
+	if err := w.file.inPlace(); err != nil {
 		t.rollback()
 		return err
 	}
 	if err := do(t); err != nil {
 		t.rollback()
-		return s.classify(err)
+		return classify(w.file, err)
 	}
 	cause := t.commit()
 	if cause == nil {
@@ -152,11 +161,11 @@ func (s *Store) updateWithin(ctx context.Context, patience time.Duration, do fun
 	case err != nil:
 		// The cause is told, not wrapped: it may be ErrFull, which promises
 		// that nothing was written.
-		return fmt.Errorf("%w: %v, and then: %v", collection.ErrUnknown, s.classify(cause), err)
+		return fmt.Errorf("%w: %v, and then: %v", collection.ErrUnknown, classify(w.file, cause), err)
 	case committed:
 		return nil
 	}
-	return s.classify(cause)
+	return classify(w.file, cause)
 }
 
 // begin takes the write lock.
@@ -231,28 +240,20 @@ func (w *writer) stmt(query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// upsert stores a record if it is new or has other bytes, unless its key
-// belongs to another partition or what is stored is of a later version.
-const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark, pass) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data, sum = excluded.sum,
-		mark_scale = excluded.mark_scale, mark = excluded.mark
-	WHERE data IS NOT excluded.data AND partition_id = excluded.partition_id
-		AND NOT (mark_scale = excluded.mark_scale AND mark > excluded.mark)`
-
-// upsertStmt returns the statement that stores a record, as the driver's own.
-// It may be used inside Raw of the connection, and ends with it.
-func (w *writer) upsertStmt() (driver.StmtExecContext, error) {
-	if w.upsert != nil {
-		return w.upsert, nil
-	}
-	err := w.conn.Raw(func(conn any) error {
-		stmt, err := conn.(driver.ConnPrepareContext).PrepareContext(context.Background(), upsert)
-		if err == nil {
-			w.upsert = stmt.(driver.StmtExecContext)
+// inner calls do with the statement with text query as the driver's own, which
+// do may run and not keep. It is for the inner loop of a collection: database/sql
+// would cost as much again as SQLite.
+func (t tx) inner(query string, do func(driver.StmtExecContext) error) error {
+	return t.conn.Raw(func(conn any) error {
+		if t.plain[query] == nil {
+			stmt, err := conn.(driver.ConnPrepareContext).PrepareContext(context.Background(), query)
+			if err != nil {
+				return err
+			}
+			t.plain[query] = stmt.(driver.StmtExecContext)
 		}
-		return err
+		return do(t.plain[query])
 	})
-	return w.upsert, err
 }
 
 // exec runs a statement.
@@ -269,11 +270,7 @@ func (t tx) once(query string) error {
 
 // change runs a statement and returns the number of rows it changed.
 func (t tx) change(query string, args ...any) (int64, error) {
-	stmt, err := t.stmt(query)
-	if err != nil {
-		return 0, err
-	}
-	result, err := stmt.ExecContext(context.Background(), args...)
+	result, err := t.run(query, args)
 	if err != nil {
 		return 0, err
 	}
@@ -282,15 +279,19 @@ func (t tx) change(query string, args ...any) (int64, error) {
 
 // insert runs a statement and returns the number of the row it inserted.
 func (t tx) insert(query string, args ...any) (int64, error) {
-	stmt, err := t.stmt(query)
-	if err != nil {
-		return 0, err
-	}
-	result, err := stmt.ExecContext(context.Background(), args...)
+	result, err := t.run(query, args)
 	if err != nil {
 		return 0, err
 	}
 	return result.LastInsertId()
+}
+
+func (t tx) run(query string, args []any) (sql.Result, error) {
+	stmt, err := t.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(context.Background(), args...)
 }
 
 // row returns the row that a query finds, to be scanned.
@@ -302,13 +303,28 @@ func (t tx) row(query string, args ...any) scanner {
 	return sound{stmt.QueryRowContext(context.Background(), args...)}
 }
 
-// rows returns the rows that a query finds. The caller closes them.
-func (t tx) rows(query string, args ...any) (*sql.Rows, error) {
+// each calls scan with each row that a query finds.
+func (t tx) each(scan func(scanner) error, query string, args ...any) error {
 	stmt, err := t.stmt(query)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return stmt.QueryContext(context.Background(), args...)
+	rows, err := stmt.QueryContext(context.Background(), args...)
+	return each(rows, err, func(row scanner) error { return scan(sound{row}) })
+}
+
+// each calls scan with each of the rows that a query found, or returns err.
+func each(rows *sql.Rows, err error, scan func(scanner) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // Err tells
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // sound is a row whose values must be of the kinds that are stored.
