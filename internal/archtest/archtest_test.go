@@ -37,7 +37,7 @@ var rules = archtest.Rules{
 		"runner":                   {"collection", "connectors", "pacing", "pacing/gate"},
 		"store":                    {"collection", "migrations"},
 		"store/storetest":          {"collection", "store"},
-		"store/sqlite":             {"collection", "store", "migrations", "internal/atomicfile", "internal/dirsync", "internal/filelock", "store/sqlite/internal/format"},
+		"store/sqlite":             {"collection", "store", "migrations", "internal/atomicfile", "internal/dirsync", "internal/filelock", "store/sqlite/internal/disk", "store/sqlite/internal/format"},
 		"migrations":               {},
 		"export":                   {"collection", "store"},
 		"report":                   {"collection", "internal/jsonout", "internal/words", "pacing/gate"},
@@ -48,6 +48,7 @@ var rules = archtest.Rules{
 		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation"},
 		"connectors/declarative/internal/since":    {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
 
+		"store/sqlite/internal/disk":   {"collection", "store", "internal/dirsync"},
 		"store/sqlite/internal/format": {"collection", "store"},
 
 		"internal/archtest":     {},

@@ -16,6 +16,7 @@ import (
 	"collect/internal/atomicfile"
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/disk"
 )
 
 // Backup copies the store to a file of its own at path, as it is at one moment,
@@ -47,13 +48,13 @@ func backup(ctx context.Context, s *readers, path string, replace bool, at func(
 		at, special, err := atomicfile.Resolve(path)
 		switch {
 		case err != nil:
-			return noAccess(path, err)
+			return disk.NoAccess(path, err)
 		case special:
 			return backupInto(ctx, s, path)
 		}
 		path = at
 	}
-	if path, err = resolve(path); err != nil {
+	if path, err = disk.Resolve(path); err != nil {
 		return err
 	}
 	if err := mayReplace(s.file, path, replace); err != nil {
@@ -64,14 +65,14 @@ func backup(ctx context.Context, s *readers, path string, replace bool, at func(
 		return fmt.Errorf("backup %s %w: another backup is being written there", path, store.ErrInUse)
 	}
 	if err != nil {
-		return noAccess(path, err)
+		return disk.NoAccess(path, err)
 	}
 	defer l.Release() // the kernel frees it in any case
 
 	partial := path + ".partial"
 	defer func() {
 		if err != nil {
-			removeDatabase(partial)
+			disk.Remove(partial)
 		}
 	}()
 	if err := at(backupBegun); err != nil {
@@ -87,7 +88,7 @@ func backup(ctx context.Context, s *readers, path string, replace bool, at func(
 		return err
 	}
 	if err := syncFile(partial); err != nil {
-		return noAccess(path, err)
+		return disk.NoAccess(path, err)
 	}
 	if err := at(backupOnDisk); err != nil {
 		return err
@@ -102,8 +103,8 @@ func backup(ctx context.Context, s *readers, path string, replace bool, at func(
 // /dev/stdout. The copy is made and examined beside the store before its first
 // byte goes there.
 func backupInto(ctx context.Context, s *readers, path string) error {
-	partial := s.file.path + ".backup-" + rand.Text()[:8] + ".partial"
-	defer removeDatabase(partial)
+	partial := s.file.Path + ".backup-" + rand.Text()[:8] + ".partial"
+	defer disk.Remove(partial)
 	if err := copyTo(ctx, s, partial); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func backupInto(ctx context.Context, s *readers, path string) error {
 	}
 	f, err := os.Open(partial)
 	if err != nil {
-		return noAccess(path, err)
+		return disk.NoAccess(path, err)
 	}
 	defer f.Close()
 	err = atomicfile.Write(path, func(w io.Writer) error {
@@ -120,20 +121,20 @@ func backupInto(ctx context.Context, s *readers, path string) error {
 		return err
 	})
 	if err != nil {
-		return noAccess(path, err)
+		return disk.NoAccess(path, err)
 	}
 	return nil
 }
 
 // mayReplace refuses to write over what is no backup.
-func mayReplace(from *dbFile, path string, replace bool) error {
+func mayReplace(from *disk.File, path string, replace bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return noAccess(path, err)
-	case from.is(info) || walSize(path) >= 0:
+		return disk.NoAccess(path, err)
+	case from.Is(info) || disk.LogSize(path) >= 0:
 		return fmt.Errorf("backup %s %w: it is a database that is open, or was when a run was killed", path, store.ErrInUse)
 	case !replace:
 		return fmt.Errorf("backup %s: %w", path, fs.ErrExist)
@@ -145,9 +146,9 @@ func mayReplace(from *dbFile, path string, replace bool) error {
 
 // copyTo copies the store, as it is now, to a new file.
 func copyTo(ctx context.Context, s *readers, path string) error {
-	removeDatabase(path) // what a process that was killed left
-	if err := createEmpty(path); err != nil {
-		return noAccess(path, err)
+	disk.Remove(path) // what a process that was killed left
+	if err := disk.CreateEmpty(path); err != nil {
+		return disk.NoAccess(path, err)
 	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -185,7 +186,7 @@ func copyTo(ctx context.Context, s *readers, path string) error {
 		}
 		return errors.Join(err, backup.Finish())
 	})
-	if isFull(err) || noSpace(path) && err != nil {
+	if disk.IsFull(err) || disk.NoSpace(path) && err != nil {
 		return fmt.Errorf("backup %s: %w: %w", path, collection.ErrFull, err)
 	}
 	if err := s.classify(err); err != nil {
@@ -197,7 +198,7 @@ func copyTo(ctx context.Context, s *readers, path string) error {
 // examineCopy returns store.ErrDamaged if a copy that nobody else knows of is
 // not whole.
 func examineCopy(ctx context.Context, path string) error {
-	s := openReaders(&dbFile{path: path}, "immutable")
+	s := openReaders(&disk.File{Path: path}, "immutable")
 	x := &examination{path: path}
 	err := errors.Join(x.all(ctx, s), s.db.Close())
 	if err == nil && len(x.Problems) > 0 {
@@ -211,7 +212,7 @@ func examineCopy(ctx context.Context, path string) error {
 func publish(partial, path string, replace bool) error {
 	if replace {
 		if err := os.Rename(partial, path); err != nil {
-			return noAccess(path, err)
+			return disk.NoAccess(path, err)
 		}
 		return syncFile(filepath.Dir(path))
 	}
@@ -226,7 +227,7 @@ func publish(partial, path string, replace bool) error {
 		err = os.Rename(partial, path)
 	}
 	if err != nil {
-		return noAccess(path, err)
+		return disk.NoAccess(path, err)
 	}
 	return syncFile(filepath.Dir(path))
 }

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"fmt"
 	"time"
+
+	"collect/store/sqlite/internal/disk"
 )
 
 // CheckLog returns store.ErrDamaged if commits that were acknowledged cannot
@@ -15,7 +17,7 @@ import (
 // It must be called while no store of this process is open there: it closes a
 // file on which SQLite holds locks, which ends them.
 func CheckLog(path string) error {
-	path, err := resolve(path)
+	path, err := disk.Resolve(path)
 	if err != nil {
 		return err
 	}
@@ -32,7 +34,7 @@ func CheckLog(path string) error {
 	for same := 0; same < 3; {
 		now := reading{index: readIndex(path + "-shm")}
 		if now.log, err = readLog(path + "-wal"); err != nil {
-			return noAccess(path, err)
+			return disk.NoAccess(path, err)
 		}
 		if err = now.log.check(now.index); err == nil {
 			return nil

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"collect/internal/filelock"
+	"collect/store/sqlite/internal/disk"
 )
 
 // A database is the connections to one file.
@@ -18,35 +19,29 @@ type database struct {
 // written, and brings its schema up to date. If create is set it makes the
 // file, or fills an empty one.
 func openDatabase(ctx context.Context, path string, create bool) (*database, error) {
-	find := findFile
+	find := disk.Find
 	if create {
-		find = createFile
+		find = disk.Create
 	}
 	file, err := find(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseNetwork(filepath.Dir(path)); err != nil {
-		return nil, err
-	}
-	if err := beWritable(path); err != nil {
-		return nil, err
-	}
-	if err := othersAreSeen(path); err != nil {
+	if err := disk.ReadyToWrite(path); err != nil {
 		return nil, err
 	}
 	if err := migrate(ctx, path, create, never); err != nil {
 		return nil, classify(file, err)
 	}
 	// Before, not after: a file that is replaced in between is then found out.
-	if file, err = findFile(path); err != nil {
+	if file, err = disk.Find(path); err != nil {
 		return nil, err
 	}
 	w, err := openWriter(file)
 	if err != nil {
 		return nil, classify(file, err)
 	}
-	if err := file.watch(); err != nil {
+	if err := file.Watch(); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return &database{openReaders(file, "ro"), w}, nil
@@ -61,23 +56,23 @@ func openDatabase(ctx context.Context, path string, create bool) (*database, err
 // made. Then, if there is no WAL, the file holds everything, and it is read
 // as one that does not change; guard notices if it does.
 func lookInto(ctx context.Context, path string) (*database, error) {
-	file, err := findFile(path)
+	file, err := disk.Find(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseNetwork(filepath.Dir(path)); err != nil {
+	if err := disk.RefuseNetwork(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	d := &database{readers: openReaders(file, "ro")}
 	err = checkVersion(ctx, path, d.db)
-	if err != nil && isCannotOpen(err) && walSize(path) <= 0 {
-		before, findErr := findFile(path)
+	if err != nil && isCannotOpen(err) && disk.LogSize(path) <= 0 {
+		before, findErr := disk.Find(path)
 		if findErr != nil {
 			return nil, errors.Join(findErr, d.db.Close())
 		}
 		err = d.db.Close()
 		d.readers = openReaders(before, "immutable")
-		d.guard = before.unchanged
+		d.guard = before.Unchanged
 		if err == nil {
 			err = checkVersion(ctx, path, d.db)
 		}
@@ -91,13 +86,13 @@ func lookInto(ctx context.Context, path string) (*database, error) {
 // close closes all connections. The last one to close a database merges its
 // WAL, so that one file is left.
 func (d *database) close() error {
-	path := d.file.path
+	path := d.file.Path
 	errs := []error{d.db.Close()}
-	if d.writer != nil || walSize(path) == 0 && canWrite(path) {
+	if d.writer != nil || disk.LogSize(path) == 0 && disk.CanWrite(path) {
 		// Of two that close at the same moment each finds the other still
 		// there, and neither removes the WAL. So they take turns; if that
 		// takes too long, a leftover is the lesser evil.
-		if l, err := filelock.AcquireWait(context.Background(), path+".lock", closePatience); err == nil {
+		if l, err := filelock.AcquireWait(context.Background(), path+".lock", disk.Patience); err == nil {
 			defer l.Release() // the kernel frees it in any case
 		}
 	}
@@ -112,7 +107,7 @@ func (d *database) close() error {
 // it is the last; SQLite knows whether it is. A WAL that is not empty belongs
 // to a run, living or killed, and merging it would change the file.
 func tidy(path string) error {
-	if walSize(path) != 0 || !canWrite(path) {
+	if disk.LogSize(path) != 0 || !disk.CanWrite(path) {
 		return nil
 	}
 	db := open(dsn(path, "rw"))

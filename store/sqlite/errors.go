@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/disk"
 )
 
 // code returns the code of an error of SQLite, and the part of it that says
@@ -24,45 +25,45 @@ func code(err error) (kind, detailed int) {
 
 // classify puts an error of the driver, or of the operating system, about a
 // database into the words of the port. Every other error is returned as it is.
-func classify(f *dbFile, err error) error {
+func classify(f *disk.File, err error) error {
 	kind, detailed := code(err)
 	switch kind {
 	case -1:
-		return f.classify(err)
+		return f.Classify(err)
 	case lib.SQLITE_FULL:
 		return fmt.Errorf("%w: %w", collection.ErrFull, err)
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
-		return fmt.Errorf("store %s: %w: %w", f.path, store.ErrDamaged, err)
+		return fmt.Errorf("store %s: %w: %w", f.Path, store.ErrDamaged, err)
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM:
-		if gone := f.gone(err); gone != nil {
+		if gone := f.Gone(err); gone != nil {
 			return gone
 		}
-		return noAccess(f.path, err)
+		return disk.NoAccess(f.Path, err)
 	case lib.SQLITE_IOERR:
 		return classifyIO(f, detailed, err)
 	case lib.SQLITE_BUSY: // after all the patience of the connection
-		return fmt.Errorf("store %s %w: %w", f.path, store.ErrLocked, err)
+		return fmt.Errorf("store %s %w: %w", f.Path, store.ErrLocked, err)
 	case lib.SQLITE_PROTOCOL: // locks were refused, again and again
-		return disk(f.path, err)
+		return disk.Broken(f.Path, err)
 	}
 	return err
 }
 
 // classifyIO does so for what SQLite calls a disk I/O error. Most often the
 // disk is well: the files were changed behind its back, or are full.
-func classifyIO(f *dbFile, code int, err error) error {
-	if gone := f.gone(err); gone != nil {
+func classifyIO(f *disk.File, code int, err error) error {
+	if gone := f.Gone(err); gone != nil {
 		return gone
 	}
 	// SQLite says FULL when the data does not fit, and IOERR when its shared
 	// memory or a flush does not.
-	if noSpace(f.path) {
+	if disk.NoSpace(f.Path) {
 		return fmt.Errorf("%w: %w", collection.ErrFull, err)
 	}
 	if code == lib.SQLITE_IOERR_SHORT_READ { // a file ends before what it must hold
-		return fmt.Errorf("store %s: %w: %w", f.path, store.ErrDamaged, err)
+		return fmt.Errorf("store %s: %w: %w", f.Path, store.ErrDamaged, err)
 	}
-	return disk(f.path, err)
+	return disk.Broken(f.Path, err)
 }
 
 // misread returns store.ErrDamaged for an error of scanning a row that is about

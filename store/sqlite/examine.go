@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -34,7 +35,7 @@ type Report struct {
 // Like [CheckLog], which it begins with, it must be called while no store of
 // this process is open there.
 func Examine(ctx context.Context, path string) (Report, error) {
-	path, err := resolve(path)
+	path, err := disk.Resolve(path)
 	if err != nil {
 		return Report{}, err
 	}
@@ -42,11 +43,11 @@ func Examine(ctx context.Context, path string) (Report, error) {
 	if x.Library, err = libraryVersion(ctx); err != nil {
 		return Report{}, err
 	}
-	file, err := findFile(path)
+	file, err := disk.Find(path)
 	if err != nil {
 		return x.Report, err
 	}
-	x.Size, x.Log = file.size(), max(0, walSize(path))
+	x.Size, x.Log = file.Size(), max(0, disk.LogSize(path))
 	if err := CheckLog(path); err != nil {
 		return x.Report, x.found(err) // opening it would lose what is known of the log
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/store"
+	"collect/store/sqlite/internal/disk"
 )
 
 // The steps of a transaction that can fail.
@@ -119,7 +120,7 @@ func RestoreSteps(ctx context.Context, path, from string, at func(Step) error) (
 
 // Names, for tests that hold them against each other.
 var (
-	LockPath  = lockPath
+	LockPath  = disk.LockPath
 	WriterDSN = writerDSN
 	Newest    = newest
 )

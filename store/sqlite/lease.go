@@ -11,6 +11,7 @@ import (
 	"collect/collection"
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -63,7 +64,7 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collect
 
 // hold locks a connector. It returns a *store.HeldError if a run has it.
 func (s *Store) hold(ctx context.Context, connector string) (*filelock.Lock, error) {
-	path := lockPath(s.file.path, connector)
+	path := disk.LockPath(s.file.Path, connector)
 	for deadline := time.Now().Add(holderPatience); ; {
 		l, err := filelock.Acquire(path)
 		if err == nil {

@@ -143,7 +143,7 @@ func (s *Store) Records(ctx context.Context, connector, stream string) iter.Seq2
 		for after := ""; ; beyond = ">" {
 			page, err := s.page(ctx, id, beyond, after)
 			if err == nil && len(page) == 0 && n < stored {
-				err = fmt.Errorf("store %s: %w: %d of %d records of %s were found", s.file.path, store.ErrDamaged, n, stored, stream)
+				err = fmt.Errorf("store %s: %w: %d of %d records of %s were found", s.file.Path, store.ErrDamaged, n, stored, stream)
 			}
 			if err != nil {
 				yield(store.Stored{}, err)

@@ -8,11 +8,12 @@ import (
 	"sync"
 
 	"collect/store"
+	"collect/store/sqlite/internal/disk"
 )
 
 // Readers are the connections of a database that cannot write.
 type readers struct {
-	file  *dbFile
+	file  *disk.File
 	db    *sql.DB
 	guard func() error // says what is wrong with what was read
 
@@ -22,8 +23,8 @@ type readers struct {
 
 // openReaders returns connections to a file that have not connected yet. The
 // mode is ro, or immutable for a file that does not change.
-func openReaders(file *dbFile, mode string) *readers {
-	db := open(dsn(file.path, mode, "query_only(1)", fmt.Sprintf("cache_size(-%d)", readerCache)))
+func openReaders(file *disk.File, mode string) *readers {
+	db := open(dsn(file.Path, mode, "query_only(1)", fmt.Sprintf("cache_size(-%d)", readerCache)))
 	db.SetMaxOpenConns(poolSize)
 	db.SetMaxIdleConns(poolSize)
 	return &readers{file: file, db: db, guard: func() error { return nil }, queries: map[string]*sql.Stmt{}}
@@ -86,7 +87,7 @@ func (r *readers) query(ctx context.Context, scan func(scanner) error, query str
 // unreadable classifies an error of scanning a row.
 func (r *readers) unreadable(err error) error {
 	if err = misread(err); errors.Is(err, store.ErrDamaged) {
-		return fmt.Errorf("store %s: %w", r.file.path, err)
+		return fmt.Errorf("store %s: %w", r.file.Path, err)
 	}
 	return r.classify(err)
 }

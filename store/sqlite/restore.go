@@ -16,6 +16,7 @@ import (
 	"collect/collection"
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -93,8 +94,8 @@ type restoring struct {
 	kept   string // where the old store is kept; "" if there is none
 	now    time.Time
 
-	file     *dbFile // the old store; nil: there is none
-	readable bool    // it can be read, or what of it is not damaged
+	file     *disk.File // the old store; nil: there is none
+	readable bool       // it can be read, or what of it is not damaged
 	switched bool
 	runs     map[string]collection.Run // the newest of each connector
 	locks    []*filelock.Lock
@@ -102,32 +103,32 @@ type restoring struct {
 }
 
 func newRestoring(path, from string) (*restoring, error) {
-	path, err := resolve(path)
+	path, err := disk.Resolve(path)
 	if err != nil {
 		return nil, err
 	}
-	if from, err = resolve(from); err != nil {
+	if from, err = disk.Resolve(from); err != nil {
 		return nil, err
 	}
-	source, err := findFile(from)
+	source, err := disk.Find(from)
 	if err != nil {
 		return nil, err
 	}
 	r := &restoring{path: path, staged: path + ".restored.partial", runs: map[string]collection.Run{}, now: time.Now().UTC()}
-	if err := createDir(filepath.Dir(path)); err != nil {
-		return nil, noAccess(path, err)
+	if err := disk.CreateDir(filepath.Dir(path)); err != nil {
+		return nil, disk.NoAccess(path, err)
 	}
-	if err := refuseNetwork(filepath.Dir(path)); err != nil {
+	if err := disk.RefuseNetwork(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	file, err := findFile(path)
+	file, err := disk.Find(path)
 	if errors.Is(err, store.ErrMissing) {
 		return r, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if file.is(source.info) {
+	if file.Same(source) {
 		return nil, fmt.Errorf("backup %s %w: it is the store that it would replace", from, store.ErrInUse)
 	}
 	r.file = file
@@ -139,7 +140,7 @@ func newRestoring(path, from string) (*restoring, error) {
 func (r *restoring) forgetKept() error {
 	names, err := filepath.Glob(globQuote(r.path) + ".replaced-*")
 	for _, name := range names {
-		if info, statErr := os.Stat(name); statErr == nil && r.file.is(info) && walSize(name) < 0 {
+		if info, statErr := os.Stat(name); statErr == nil && r.file.Is(info) && disk.LogSize(name) < 0 {
 			err = errors.Join(err, os.Remove(name))
 		}
 	}
@@ -155,7 +156,7 @@ func (r *restoring) lock(ctx context.Context) error {
 	}
 	paths := map[string]string{r.path + ".lock": ""} // for first starts and upgrades
 	for name := range r.runs {
-		paths[lockPath(r.path, name)] = name
+		paths[disk.LockPath(r.path, name)] = name
 	}
 	beside, err := filepath.Glob(globQuote(r.path) + ".*.lock")
 	if err != nil {
@@ -177,7 +178,7 @@ func (r *restoring) lock(ctx context.Context) error {
 			return &store.HeldError{Run: run}
 		}
 		if err != nil {
-			return noAccess(r.path, err)
+			return disk.NoAccess(r.path, err)
 		}
 		r.locks = append(r.locks, l)
 	}
@@ -194,7 +195,7 @@ func (r *restoring) readOld(ctx context.Context) error {
 	if r.file == nil || errors.Is(CheckLog(r.path), store.ErrDamaged) {
 		return nil
 	}
-	s := openReaders(&dbFile{path: r.path}, "ro")
+	s := openReaders(&disk.File{Path: r.path}, "ro")
 	have, err := version(ctx, r.path, s.db)
 	if r.readable = err == nil && have > 0; r.readable {
 		err = s.query(ctx, func(row scanner) error {
@@ -243,7 +244,7 @@ func wasOurs(ctx context.Context, path string) (bool, error) {
 func isBlank(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return false, noAccess(path, err)
+		return false, disk.NoAccess(path, err)
 	}
 	defer f.Close() // it was only read
 	part := make([]byte, 64<<10)
@@ -256,7 +257,7 @@ func isBlank(path string) (bool, error) {
 			return true, nil
 		}
 		if err != nil {
-			return false, disk(path, err)
+			return false, disk.Broken(path, err)
 		}
 	}
 }
@@ -277,7 +278,7 @@ func (r *restoring) closeOld(ctx context.Context) error {
 	if r.file == nil || errors.Is(CheckLog(r.path), store.ErrDamaged) {
 		return nil // nobody can use it; its log goes with it
 	}
-	r.old = open(dsn(r.path, "rw", "synchronous(FULL)", fmt.Sprintf("busy_timeout(%d)", closePatience.Milliseconds())))
+	r.old = open(dsn(r.path, "rw", "synchronous(FULL)", fmt.Sprintf("busy_timeout(%d)", disk.Patience.Milliseconds())))
 	r.old.SetMaxOpenConns(1)
 	var mode string
 	err := r.old.QueryRowContext(ctx, "PRAGMA journal_mode=DELETE").Scan(&mode)
@@ -301,19 +302,19 @@ func (r *restoring) keepOld() error {
 	}
 	r.kept = Beside(r.path, "replaced", r.now)
 	if err := secondName(r.path, r.kept); err != nil {
-		return noAccess(r.kept, err)
+		return disk.NoAccess(r.kept, err)
 	}
-	for _, end := range sidecars {
+	for _, end := range disk.Sidecars {
 		if err := secondName(r.path+end, r.kept+end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return noAccess(r.kept, err)
+			return disk.NoAccess(r.kept, err)
 		}
 	}
 	if err := syncFile(filepath.Dir(r.path)); err != nil {
-		return noAccess(r.kept, err)
+		return disk.NoAccess(r.kept, err)
 	}
-	for _, end := range sidecars {
+	for _, end := range disk.Sidecars {
 		if err := os.Remove(r.path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return noAccess(r.path, err)
+			return disk.NoAccess(r.path, err)
 		}
 	}
 	return nil
@@ -345,7 +346,7 @@ func (r *restoring) close(failed bool) error {
 		errs = append(errs, r.unlessDamaged(r.old.Close()))
 	}
 	if failed {
-		removeDatabase(r.staged)
+		disk.Remove(r.staged)
 	}
 	if r.kept != "" && !r.switched {
 		errs = append(errs, r.takeBack())
@@ -358,11 +359,11 @@ func (r *restoring) close(failed bool) error {
 
 // takeBack undoes keepOld.
 func (r *restoring) takeBack() error {
-	for _, end := range sidecars {
-		if missing(r.kept + end) {
+	for _, end := range disk.Sidecars {
+		if disk.Missing(r.kept + end) {
 			continue
 		}
-		if missing(r.path + end) {
+		if disk.Missing(r.path + end) {
 			if err := os.Rename(r.kept+end, r.path+end); err != nil {
 				return err
 			}
@@ -378,4 +379,15 @@ func (r *restoring) takeBack() error {
 		return nil // it is the only name, or a copy
 	}
 	return os.Remove(r.kept)
+}
+
+// Beside returns a path beside path that nothing has, and that says what is
+// kept there and since when.
+func Beside(path, what string, now time.Time) string {
+	dated := path + "." + what + "-" + now.UTC().Format("20060102T150405Z")
+	name := dated
+	for n := 2; !disk.Missing(name); n++ {
+		name = fmt.Sprintf("%s-%d", dated, n)
+	}
+	return name
 }

@@ -8,6 +8,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -17,7 +18,7 @@ func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) e
 		return fmt.Errorf("backup: %w", err)
 	}
 	if err := migrate(ctx, r.staged, false, never); err != nil {
-		return fmt.Errorf("backup: %w", classify(&dbFile{path: from}, err))
+		return fmt.Errorf("backup: %w", classify(&disk.File{Path: from}, err))
 	}
 	db := open(writerDSN(r.staged))
 	db.SetMaxOpenConns(1)
@@ -26,20 +27,20 @@ func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) e
 		_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("backup: %w", classify(&dbFile{path: from}, err))
+		return fmt.Errorf("backup: %w", classify(&disk.File{Path: from}, err))
 	}
 	if err := examineCopy(ctx, r.staged); err != nil {
 		return fmt.Errorf("backup %s: %w", from, err)
 	}
 	if err := syncFile(r.staged); err != nil {
-		return noAccess(r.staged, err)
+		return disk.NoAccess(r.staged, err)
 	}
 	return nil
 }
 
 // copyBackup copies a backup, with a log if it has one, without touching it.
 func copyBackup(ctx context.Context, from, to string) error {
-	from, err := resolve(from)
+	from, err := disk.Resolve(from)
 	if err != nil {
 		return err
 	}
@@ -47,10 +48,10 @@ func copyBackup(ctx context.Context, from, to string) error {
 		return err
 	}
 	mode := "immutable"
-	if walSize(from) > 0 {
+	if disk.LogSize(from) > 0 {
 		mode = "ro"
 	}
-	file, err := findFile(from)
+	file, err := disk.Find(from)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -56,11 +57,11 @@ func idOf(stream int64, key string) recordID {
 // No run should be writing to it. Like [CheckLog], it must be called while no
 // store of this process is open there.
 func OpenSalvage(ctx context.Context, path string) (*Salvage, error) {
-	path, err := resolve(path)
+	path, err := disk.Resolve(path)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := findFile(path); err != nil {
+	if _, err := disk.Find(path); err != nil {
 		return nil, err
 	}
 	s := &Salvage{
@@ -68,7 +69,7 @@ func OpenSalvage(ctx context.Context, path string) (*Salvage, error) {
 		newest: map[recordID]int64{}, found: map[int64]int64{},
 	}
 	if s.pages, err = openPages(path); err != nil {
-		return nil, noAccess(path, err)
+		return nil, disk.NoAccess(path, err)
 	}
 	if err := s.scan(ctx, s.collect); err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -39,6 +39,7 @@ import (
 
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/disk"
 )
 
 // Options says how a store is opened. The zero value opens an existing one
@@ -74,7 +75,7 @@ var _ store.Store = (*Store)(nil)
 // If the file is removed or replaced while the store is open, every write
 // fails with store.ErrMissing and changes nothing.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	path, err := resolve(path)
+	path, err := disk.Resolve(path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/store/sqlite/internal/disk"
 )
 
 // A writer is the one connection of a store that writes, with the statements
 // it has prepared. Whoever holds its turn may use it.
 type writer struct {
-	file  *dbFile
+	file  *disk.File
 	turn  chan struct{} // holds a token while no one writes
 	ended bool
 	db    *sql.DB
@@ -49,9 +50,9 @@ const (
 	readBack     step = "read back"     // when the outcome is looked up
 )
 
-func openWriter(file *dbFile) (*writer, error) {
+func openWriter(file *disk.File) (*writer, error) {
 	w := &writer{
-		file: file, turn: make(chan struct{}, 1), db: open(writerDSN(file.path)),
+		file: file, turn: make(chan struct{}, 1), db: open(writerDSN(file.Path)),
 		stmts: map[string]*sql.Stmt{}, plain: map[string]driver.StmtExecContext{}, most: busyTimeout, waits: busyTimeout,
 	}
 	w.db.SetMaxOpenConns(1)
@@ -80,9 +81,9 @@ func (w *writer) close() error {
 	}
 	w.ended = true
 	ctx := context.Background()
-	err := w.wait(closePatience)
+	err := w.wait(disk.Patience)
 	var busy, frames, merged int
-	if w.file.inPlace() == nil {
+	if w.file.InPlace() == nil {
 		err = errors.Join(err, w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &merged))
 	}
 	for _, stmt := range w.stmts {
@@ -143,7 +144,7 @@ func (w *writer) updateWithin(ctx context.Context, patience time.Duration, do fu
 	if err := t.begin(patience); err != nil {
 		return classify(w.file, err)
 	}
-	if err := w.file.inPlace(); err != nil {
+	if err := w.file.InPlace(); err != nil {
 		t.rollback()
 		return err
 	}
@@ -177,7 +178,7 @@ func (w *writer) updateWithin(ctx context.Context, patience time.Duration, do fu
 func (t tx) begin(patience time.Duration) error {
 	wait := min(patience, t.most)
 	if t.inVain {
-		wait = min(patience, closePatience)
+		wait = min(patience, disk.Patience)
 	}
 	if err := t.wait(wait); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package sqlite
+package disk
 
 import (
 	"bufio"
@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseNetwork returns an error if dir is on a file system where neither
+// RefuseNetwork returns an error if dir is on a file system where neither
 // locks nor shared memory reach the other machines that may write there.
-func refuseNetwork(dir string) error {
+func RefuseNetwork(dir string) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return noAccess(dir, err)
+		return NoAccess(dir, err)
 	}
 	name := networkName(int64(st.Type))
 	if int64(st.Type) == unix.FUSE_SUPER_MAGIC {
@@ -78,10 +78,10 @@ func within(dir, point string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
-// canWrite reports whether this process may write the file at path. It must
+// CanWrite reports whether this process may write the file at path. It must
 // not open it: closing any descriptor of a file ends all POSIX locks that the
 // process has on it, those of SQLite too.
-func canWrite(path string) bool { return unix.Access(path, unix.W_OK) == nil }
+func CanWrite(path string) bool { return unix.Access(path, unix.W_OK) == nil }
 
 // isOpen reports whether another process has the database at path open: SQLite
 // then holds a shared lock (https://sqlite.org/src/file/src/os.h, SHARED_FIRST).
@@ -98,9 +98,9 @@ func isOpen(path string) bool {
 	return err == nil && lock.Type != unix.F_UNLCK
 }
 
-// noSpace reports whether the file system of path has no room for a page of
+// NoSpace reports whether the file system of path has no room for a page of
 // the database and one of its shared memory, or no more quota.
-func noSpace(path string) bool {
+func NoSpace(path string) bool {
 	const room = 64 << 10 // the shared memory grows by 32 KiB
 	var st unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(path), &st); err != nil {

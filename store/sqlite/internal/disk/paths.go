@@ -1,4 +1,4 @@
-package sqlite
+package disk
 
 import (
 	"crypto/sha256"
@@ -9,12 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
-// resolve returns the path that all names of the same file share, so that its
+// Resolve returns the path that all names of the same file share, so that its
 // lock files have one name, too.
-func resolve(path string) (string, error) {
+func Resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -28,9 +27,9 @@ func resolve(path string) (string, error) {
 	return path, nil
 }
 
-// walSize returns the size of the WAL of the database at path, -1 if there is
+// LogSize returns the size of the WAL of the database at path, -1 if there is
 // none.
-func walSize(path string) int64 {
+func LogSize(path string) int64 {
 	info, err := os.Stat(path + "-wal")
 	if err != nil {
 		return -1
@@ -38,35 +37,24 @@ func walSize(path string) int64 {
 	return info.Size()
 }
 
-// Beside returns a path beside path that nothing has, and that says what is
-// kept there and since when.
-func Beside(path, what string, now time.Time) string {
-	dated := path + "." + what + "-" + now.UTC().Format("20060102T150405Z")
-	name := dated
-	for n := 2; !missing(name); n++ {
-		name = fmt.Sprintf("%s-%d", dated, n)
-	}
-	return name
-}
-
-// missing reports whether there is no file at path.
-func missing(path string) bool {
+// Missing reports whether there is no file at path.
+func Missing(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// removeDatabase removes a database that nobody has open, and the files beside
+// Remove removes a database that nobody has open, and the files beside
 // it.
-func removeDatabase(path string) {
+func Remove(path string) {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
 		os.Remove(path + suffix)
 	}
 }
 
-// lockPath names the lock file of a connector beside the database at path.
+// LockPath names the lock file of a connector beside the database at path.
 // Different connectors have different names, also where the file system does
 // not tell upper from lower case.
-func lockPath(path, connector string) string {
+func LockPath(path, connector string) string {
 	const longest = 100 // leaves room in the 255 bytes of a name
 	var b strings.Builder
 	for _, c := range []byte(connector) {

@@ -1,4 +1,4 @@
-package sqlite
+package disk
 
 import (
 	"errors"
@@ -10,42 +10,43 @@ import (
 	"collect/store"
 )
 
-// classify puts an error of the operating system, about the database or a file
+// Classify puts an error of the operating system, about the database or a file
 // beside it, into the words of the port. Every other error is returned as it is.
-func (f *dbFile) classify(err error) error {
+func (f *File) Classify(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNoAccess), errors.Is(err, store.ErrMissing), errors.Is(err, store.ErrDisk), errors.Is(err, collection.ErrFull):
 		return err // it is in those words already
 	case errors.Is(err, fs.ErrNotExist):
-		if gone := f.gone(err); gone != nil {
+		if gone := f.Gone(err); gone != nil {
 			return gone
 		}
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), isFull(err):
-		return noAccess(f.path, err)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), IsFull(err):
+		return NoAccess(f.Path, err)
 	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.ENOLCK):
-		return disk(f.path, err)
+		return Broken(f.Path, err)
 	}
 	return err
 }
 
-// noAccess wraps an error of opening or making the store at path, or a file
+// NoAccess wraps an error of opening or making the store at path, or a file
 // beside it. A full disk is collection.ErrFull, a broken one store.ErrDisk;
 // everything else that the operating system refuses is store.ErrNoAccess.
-func noAccess(path string, err error) error {
+func NoAccess(path string, err error) error {
 	switch {
-	case isFull(err):
+	case IsFull(err):
 		return fmt.Errorf("store %s: %w: %w", path, collection.ErrFull, err)
 	case errors.Is(err, syscall.EIO):
-		return disk(path, err)
+		return Broken(path, err)
 	}
 	return fmt.Errorf("store %s %w: %w", path, store.ErrNoAccess, err)
 }
 
-// disk wraps an error of the disk that holds the store at path.
-func disk(path string, err error) error {
+// Broken wraps an error of the disk that holds the store at path.
+func Broken(path string, err error) error {
 	return fmt.Errorf("the disk of store %s %w: %w", path, store.ErrDisk, err)
 }
 
-func isFull(err error) bool {
+// IsFull reports whether the disk, or what may be used of it, is full.
+func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
