@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
+	"collect/cmd/internal/live"
 	"collect/collection"
 	"collect/internal/words"
 	"collect/runner"
@@ -23,15 +24,15 @@ const sampleEvery = time.Second
 // events on stdout, or nothing.
 type display struct {
 	session *session
-	view    view
-	shown   progress     // nil: nothing while it runs
-	events  *eventWriter // nil without --json
+	view    live.View
+	shown   live.Progress // nil: nothing while it runs
+	events  *live.Events  // nil without --json
 	every   time.Duration
 	started time.Time
 	warned  warnings
 
 	mu      sync.Mutex
-	streams []StreamTotal
+	streams []live.StreamTotal
 	runner  *runner.Runner // nil until it works
 	first   float64        // the pace at the start
 	stop    chan struct{}
@@ -49,7 +50,7 @@ func (s *session) newDisplay(ctx context.Context) (*display, error) {
 	if s.options.progress != "" {
 		want = s.options.progress
 	}
-	mode, err := progressMode(want, s.env, s.terminal)
+	mode, err := live.Mode(want, s.env, s.terminal)
 	if err != nil {
 		return nil, &usageError{err.Error()}
 	}
@@ -57,7 +58,7 @@ func (s *session) newDisplay(ctx context.Context) (*display, error) {
 		mode = config.ProgressNone
 	}
 	if s.flags.json || mode == config.ProgressJSON {
-		d.events = newEventWriter(s.out, needsOf)
+		d.events = live.NewEvents(s.out, needsOf)
 		mode = config.ProgressNone // events say it all
 	}
 	states, err := s.store.Streams(ctx, s.target.name)
@@ -67,9 +68,9 @@ func (s *session) newDisplay(ctx context.Context) (*display, error) {
 	d.streams = totalsOf(states, collection.Lane(s.options.lane))
 	switch mode {
 	case config.ProgressLive:
-		d.shown = startLive(s.err, s.size(), s.caps(), &d.view)
+		d.shown = live.StartBlock(s.err, s.size(), s.caps(), &d.view)
 	case config.ProgressPlain:
-		d.shown = startPlain(s.err, lineStyleOf(s.env), d.every, &d.view)
+		d.shown = live.StartPlain(s.err, live.StyleOf(s.env), d.every, &d.view)
 	}
 	go d.sample()
 	return d, nil
@@ -78,17 +79,17 @@ func (s *session) newDisplay(ctx context.Context) (*display, error) {
 // size measures the terminal that stderr is.
 func (a *app) size() func() (columns, rows int) {
 	if file, ok := a.err.(*os.File); ok {
-		return terminalSize(file, a.env)
+		return live.TerminalSize(file, a.env)
 	}
 	return func() (int, int) { return a.columns(), 24 }
 }
 
 // totalsOf returns what is stored of the streams of a lane.
-func totalsOf(states []store.StreamState, lane collection.Lane) []StreamTotal {
-	totals := make([]StreamTotal, len(states))
+func totalsOf(states []store.StreamState, lane collection.Lane) []live.StreamTotal {
+	totals := make([]live.StreamTotal, len(states))
 	for i, state := range states {
 		own := laneOf(state, lane)
-		totals[i] = StreamTotal{Stream: state.Name, Parent: state.Parent, Records: state.Records, Done: own.Done, Complete: own.Complete}
+		totals[i] = live.StreamTotal{Stream: state.Name, Parent: state.Parent, Records: state.Records, Done: own.Done, Complete: own.Complete}
 	}
 	return totals
 }
@@ -168,9 +169,9 @@ func (d *display) sample() {
 	}
 }
 
-func (d *display) totals() Totals {
+func (d *display) totals() live.Totals {
 	s := d.session
-	t := Totals{RequestCap: s.options.maxRequests, Requests: s.budget.Tally().Requests}
+	t := live.Totals{RequestCap: s.options.maxRequests, Requests: s.budget.Tally().Requests}
 	t.Retries, t.RetryCap = s.budget.RetryTokens()
 	if s.options.maxTime > 0 {
 		t.Deadline = d.started.Add(s.options.maxTime)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/cmd/internal/live"
 	"collect/cmd/internal/term"
 	"collect/pacing/gate"
 	"collect/report"
@@ -38,8 +39,8 @@ func TestEveryBoundHasWords(t *testing.T) {
 		}
 	}
 	for _, row := range limitTable {
-		m := model{Connector: "acme", RateNow: 99.4, Limited: row.Name}
-		if lines := strings.Join(render(m, 80, 24, term.Caps{}), "\n"); !strings.Contains(lines, "limited by "+row.Name+"\n") {
+		m := live.Frame{Connector: "acme", RateNow: 99.4, Limited: row.Name}
+		if lines := strings.Join(m.Block(80, 24, term.Caps{}), "\n"); !strings.Contains(lines, "limited by "+row.Name+"\n") {
 			t.Errorf("%s does not fit into\n%s", row.Name, lines)
 		}
 	}
@@ -94,14 +95,14 @@ func TestTheLimitIsSaidTheSameEverywhere(t *testing.T) {
 			s.Forced, s.FreezeReason = row.Bound == gate.BreakerOf, gate.ByOperator
 		}
 		e := explained{connectorStatus: connectorStatus{Name: "acme"}, Now: noon, Known: true, Pace: s}
-		m := model{Now: noon, Connector: "acme", RateNow: 1.4, Learned: 1.4, Limit: s, Limited: limitName(&s)}
+		m := live.Frame{Now: noon, Connector: "acme", RateNow: 1.4, Learned: 1.4, Limit: s, Limited: limitName(&s)}
 		text := limitText(&s, noon)
 		for where, got := range map[string]string{
 			"explain": e.render(200, term.Caps{}),
 			"status":  statusDetail(connectorStatus{Name: "acme", Account: &accountStatus{Provider: "acme", Pace: s}}, noon, 200, term.Caps{}),
 			"summary": summary{Connector: "acme", Now: noon, Limit: s}.render(80, term.Caps{}),
-			"block":   strings.Join(render(m, 100, 24, term.Caps{}), "\n"),
-			"line":    heartbeat(m, stampedLines),
+			"block":   strings.Join(m.Block(100, 24, term.Caps{}), "\n"),
+			"line":    m.Line(live.Stamped),
 		} {
 			want := []string{row.Name}
 			switch where {

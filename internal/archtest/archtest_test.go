@@ -17,6 +17,7 @@ var rules = archtest.Rules{
 		"cmd": {"*"},
 
 		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/words", "internal/yamlfile"},
+		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report"},
 		"cmd/internal/term":   {},
 
 		"collection":               {},
@@ -69,7 +70,7 @@ var rules = archtest.Rules{
 		"github.com/spf13/cobra":         "cmd",
 		"github.com/spf13/pflag":         "cmd",
 		"github.com/spf13/viper":         "cmd/internal/config",
-		"github.com/schollz/progressbar": "cmd",
+		"github.com/schollz/progressbar": "cmd/internal/live",
 		"github.com/rivo/uniseg":         "cmd/internal/term",
 		"github.com/expr-lang/expr":      "connectors/declarative/internal/notation",
 		"github.com/gofrs/flock":         "internal/filelock",

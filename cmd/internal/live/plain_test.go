@@ -1,4 +1,4 @@
-package cmd
+package live
 
 import (
 	"bytes"
@@ -46,9 +46,9 @@ func happened() []collection.Event {
 func TestPlainLines(t *testing.T) {
 	var stamped, journal strings.Builder
 	for _, e := range happened() {
-		if line := plainLine(e, stampedLines); line != "" {
+		if line := plainLine(e, Stamped); line != "" {
 			stamped.WriteString(line + "\n")
-			journal.WriteString(plainLine(e, journaldLines) + "\n")
+			journal.WriteString(plainLine(e, Journald) + "\n")
 		}
 	}
 	want := `2026-11-21T12:03:25Z tickets start run=01JD8Z lane=incremental
@@ -75,7 +75,7 @@ func TestPlainLines(t *testing.T) {
 func TestHeartbeat(t *testing.T) {
 	m := worked(75*time.Second, Totals{RequestCap: 1000}).Frame(noon.Add(75 * time.Second))
 	m.Waiting, m.Cause = 9*time.Second, collection.WaitPacing
-	got := heartbeat(m, stampedLines)
+	got := m.Line(Stamped)
 	want := "2026-11-21T12:01:15Z tickets progress stream=comments partitions=405/812 slices=13 records=1300 rate=48/min" +
 		" learned=210/min ceiling=240/min requests=51 cap=1000 waiting=9s cause=pacing left=1453s stops_first=request_cap"
 	texttest.Same(t, "heartbeat", got, want)
@@ -86,7 +86,7 @@ func TestHeartbeat(t *testing.T) {
 func TestPlain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := startPlain(&out, stampedLines, 0, &view{})
+		p := StartPlain(&out, Stamped, 0, &View{})
 		var wg sync.WaitGroup
 		for range 1000 {
 			wg.Go(func() {

@@ -1,4 +1,4 @@
-package cmd
+package live
 
 import (
 	"fmt"
@@ -120,8 +120,8 @@ func (s *screen) size() (int, int) {
 func TestLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		scr := newScreen(t, 80)
-		v := &view{}
-		l := startLive(scr, scr.size, term.Caps{UTF8: true}, v)
+		v := &View{}
+		l := StartBlock(scr, scr.size, term.Caps{UTF8: true}, v)
 		start := time.Now()
 		event := func(kind collection.EventKind) collection.Event {
 			return collection.Event{Time: time.Now().UTC(), Kind: kind, Run: "01JD8Z", Connector: "tickets", Provider: "acme", Stream: "issues"}
@@ -139,7 +139,7 @@ func TestLive(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 
-		block := strings.Join(render(v.Frame(time.Now()), 80, 24, term.Caps{UTF8: true}), "\n")
+		block := strings.Join(v.Frame(time.Now()).Block(80, 24, term.Caps{UTF8: true}), "\n")
 		want := "00:00:00  started run 01JD8Z\n" +
 			"00:00:11  saved 11 slices of issues · 1,100 records\n" +
 			"00:00:12  throttled by acme: 429, Retry-After 6 s. Rate 4.0/s -> 3.5/s\n" + block
@@ -177,7 +177,7 @@ func TestLiveRestoresTheCursorAfterAPanic(t *testing.T) {
 		scr := newScreen(t, 80)
 		func() {
 			defer func() { recover() }()
-			l := startLive(scr, scr.size, term.Caps{}, &view{})
+			l := StartBlock(scr, scr.size, term.Caps{}, &View{})
 			defer l.Close()
 			time.Sleep(time.Minute)
 			panic("a bug")
@@ -192,7 +192,7 @@ func TestLiveRestoresTheCursorAfterAPanic(t *testing.T) {
 func TestLiveBoundsItsLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		scr := newScreen(t, 80)
-		l := startLive(scr, scr.size, term.Caps{UTF8: true}, &view{})
+		l := StartBlock(scr, scr.size, term.Caps{UTF8: true}, &View{})
 		var wg sync.WaitGroup
 		for i := range 1000 {
 			wg.Go(func() {
@@ -234,9 +234,9 @@ func TestProgressMode(t *testing.T) {
 		{"\x1b[2Jfancy", nil, true, ""},
 	}
 	for _, test := range tests {
-		got, err := progressMode(test.want, func(name string) string { return test.env[name] }, test.terminal)
+		got, err := Mode(test.want, func(name string) string { return test.env[name] }, test.terminal)
 		if got != test.got || (err != nil) != (test.got == "") {
-			t.Errorf("progressMode(%q, %v, %v) = %q, %v, want %q", test.want, test.env, test.terminal, got, err, test.got)
+			t.Errorf("Mode(%q, %v, %v) = %q, %v, want %q", test.want, test.env, test.terminal, got, err, test.got)
 		}
 	}
 }

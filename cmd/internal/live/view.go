@@ -1,4 +1,4 @@
-package cmd
+package live
 
 import (
 	"sync"
@@ -51,11 +51,11 @@ const (
 	longWait = 2 * time.Second
 )
 
-// A view keeps what a person watching a run is shown. It is safe for
+// A View keeps what a person watching a run is shown. It is safe for
 // concurrent use.
-type view struct {
+type View struct {
 	mu    sync.Mutex
-	shown model
+	shown Frame
 
 	wait     collection.WaitInfo
 	throttle collection.ThrottleInfo // the last one
@@ -80,8 +80,8 @@ type sample struct {
 	done     int64 // partitions of stream
 }
 
-// A model is one frame of the view: all that drawing depends on.
-type model struct {
+// A Frame is what a view shows at one moment: all that drawing depends on.
+type Frame struct {
 	Now       time.Time
 	Connector string
 	Provider  string
@@ -126,7 +126,7 @@ type ends struct {
 }
 
 // Observe takes in what happened.
-func (v *view) Observe(e collection.Event) {
+func (v *View) Observe(e collection.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	m := &v.shown
@@ -167,7 +167,7 @@ func (v *view) Observe(e collection.Event) {
 	v.observeWait(e)
 }
 
-func (v *view) observeWait(e collection.Event) {
+func (v *View) observeWait(e collection.Event) {
 	switch {
 	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Until.After(v.wait.Until):
 		v.wait = *e.Wait
@@ -177,7 +177,7 @@ func (v *view) observeWait(e collection.Event) {
 }
 
 // Stopping says that the first interruption was heard.
-func (v *view) Stopping() {
+func (v *View) Stopping() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.shown.Stopping = true
@@ -185,7 +185,7 @@ func (v *view) Stopping() {
 
 // Sample takes in the totals at now. It is to be called about once a second:
 // rates and predictions come from it.
-func (v *view) Sample(now time.Time, t Totals) {
+func (v *View) Sample(now time.Time, t Totals) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	m := &v.shown
@@ -218,7 +218,7 @@ func (v *view) Sample(now time.Time, t Totals) {
 }
 
 // Frame returns what is to be shown at now.
-func (v *view) Frame(now time.Time) model {
+func (v *View) Frame(now time.Time) Frame {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	m := v.shown
@@ -237,7 +237,7 @@ func (v *view) Frame(now time.Time) model {
 
 // cell returns the column of the sparkline for now, after making it and the
 // empty ones before it. A clock that steps back writes into the newest.
-func (v *view) cell(now time.Time) *cell {
+func (v *View) cell(now time.Time) *cell {
 	number := now.UnixNano() / int64(sparkCell)
 	if len(v.cells) == 0 || number > v.cellAt+sparkCells {
 		v.cells, v.cellAt = append(v.cells[:0], cell{}), number
@@ -252,7 +252,7 @@ func (v *view) cell(now time.Time) *cell {
 }
 
 // rateNow returns the requests a second over the last [rateOver].
-func (v *view) rateNow(now time.Time) float64 {
+func (v *View) rateNow(now time.Time) float64 {
 	last := v.samples[len(v.samples)-1]
 	for _, s := range v.samples {
 		if since := now.Sub(s.at); since <= rateOver && since > 0 {
@@ -265,7 +265,7 @@ func (v *view) rateNow(now time.Time) float64 {
 // ends predicts what ends the run, from the pace of the last [paceOver]. It
 // predicts nothing from less than [paceAfter] of work, except the time limit,
 // which needs no prediction.
-func (v *view) ends(now time.Time, t Totals) ends {
+func (v *View) ends(now time.Time, t Totals) ends {
 	var e ends
 	sooner := func(reason collection.Reason, in time.Duration) {
 		if in > 0 && (e.In == 0 || in < e.In) {

@@ -1,4 +1,4 @@
-package cmd
+package live
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ func aPerson(collection.Kind) string { return "operator" }
 
 func TestEventLines(t *testing.T) {
 	var out bytes.Buffer
-	w := newEventWriter(&out, aPerson)
+	w := NewEvents(&out, aPerson)
 	for _, e := range happened() {
 		e.Run, e.Partition = "01JD8Z", `{"repo":"canary-partition"}`
 		w.Observe(e)
@@ -65,21 +65,21 @@ func TestEventLines(t *testing.T) {
 func TestProgressEvent(t *testing.T) {
 	tests := []struct {
 		name string
-		m    model
+		m    Frame
 		want string
 	}{
 		{"everything", worked(75*time.Second, Totals{RequestCap: 1000, Retries: 183.5, RetryCap: 200}).Frame(noon.Add(75 * time.Second)),
 			`{"slices":13,"records":1300,"quarantined":0,"requests":51,"request_cap":1000,"retries_left":183.5,"gaps_opened":0,` +
 				`"partitions_done":405,"partitions":812,"rate_per_second":0.8,"learned_per_second":3.5,"ceiling_per_second":4,` +
 				`"limit":null,"waiting_seconds":0,"seconds_left":1452.551020408,"stops_first":"request_cap","metrics":null}`},
-		{"nothing", model{Now: noon},
+		{"nothing", Frame{Now: noon},
 			`{"slices":0,"records":0,"quarantined":0,"requests":0,"request_cap":null,"retries_left":null,"gaps_opened":0,` +
 				`"partitions_done":null,"partitions":null,"rate_per_second":0,"learned_per_second":null,"ceiling_per_second":null,` +
 				`"limit":null,"waiting_seconds":0,"seconds_left":null,"stops_first":null,"metrics":null}`},
 	}
 	for _, test := range tests {
 		var out bytes.Buffer
-		newEventWriter(&out, aPerson).Progress(test.m, "01JD8Z", collection.Incremental)
+		NewEvents(&out, aPerson).Progress(test.m, "01JD8Z", collection.Incremental)
 		_, got, _ := strings.Cut(strings.TrimSpace(out.String()), `"progress":`)
 		texttest.Same(t, test.name, strings.TrimSuffix(got, "}"), test.want)
 	}
@@ -96,14 +96,14 @@ func TestRequestEvents(t *testing.T) {
 		{Kind: collection.RequestRetrying, Request: &collection.RequestInfo{ID: 7, Attempt: 2, Delay: &delay, Reason: "ratelimit"}},
 	}
 	var out bytes.Buffer
-	w := newEventWriter(&out, aPerson)
+	w := NewEvents(&out, aPerson)
 	var s story
 	var people []string
 	for _, e := range events {
 		e.Time, e.Provider = noon, "acme"
 		w.Observe(e)
 		people = append(people, s.tell(e)...)
-		if line := plainLine(e, stampedLines); line != "" && e.Kind != collection.LimitLearned {
+		if line := plainLine(e, Stamped); line != "" && e.Kind != collection.LimitLearned {
 			t.Errorf("a line where nobody watches: %s", line)
 		}
 	}
@@ -123,7 +123,7 @@ func TestRequestEvents(t *testing.T) {
 // nothing of a run after its end.
 func TestEventSequence(t *testing.T) {
 	var out lineBuffer
-	w := newEventWriter(&out, aPerson)
+	w := NewEvents(&out, aPerson)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -177,7 +177,7 @@ func (b *lineBuffer) Write(p []byte) (int, error) {
 // When nobody reads any more, the writer says so and stops.
 func TestEventsStopWithTheirOutput(t *testing.T) {
 	broken := &brokenWriter{}
-	w := newEventWriter(broken, aPerson)
+	w := NewEvents(broken, aPerson)
 	for range 3 {
 		w.Observe(collection.Event{Kind: collection.WarningRaised})
 	}

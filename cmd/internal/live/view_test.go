@@ -1,4 +1,4 @@
-package cmd
+package live
 
 import (
 	"testing"
@@ -9,10 +9,12 @@ import (
 	"collect/pacing/gate"
 )
 
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
 // worked returns the view of a run that worked for a while: 12 slices a
 // minute, 2 requests a slice, one throttle.
-func worked(d time.Duration, totals Totals) *view {
-	v := &view{}
+func worked(d time.Duration, totals Totals) *View {
+	v := &View{}
 	v.Observe(collection.Event{Time: noon, Kind: collection.RunStarted, Run: "01JD8Z", Connector: "tickets", Provider: "acme"})
 	v.Observe(collection.Event{
 		Time: noon, Kind: collection.RateChanged, Connector: "tickets", Provider: "acme", Stream: "comments",
@@ -98,7 +100,7 @@ func TestBar(t *testing.T) {
 // The sparkline moves with the time, also when nothing happens, and a clock
 // that jumps does not make it grow.
 func TestCellsFollowTheClock(t *testing.T) {
-	v := &view{}
+	v := &View{}
 	v.Sample(noon, Totals{Requests: 3})
 	v.Sample(noon.Add(4*sparkCell), Totals{Requests: 5})
 	if got, want := spark(v.Frame(noon.Add(6*sparkCell)).Cells, 8, term.Caps{UTF8: true}), "█   ▆   "; got != want {
@@ -117,7 +119,7 @@ func TestCellsFollowTheClock(t *testing.T) {
 // Memory does not grow with the length of a run or with how often it is
 // looked at.
 func TestSamplesAreBounded(t *testing.T) {
-	v := &view{}
+	v := &View{}
 	for i := range 100_000 {
 		v.Sample(noon.Add(time.Duration(i)*100*time.Millisecond), Totals{Requests: int64(i)})
 	}
@@ -174,7 +176,7 @@ func TestViewWaits(t *testing.T) {
 		{"the longest counts", []collection.Event{wait(collection.WaitStarted, 60), wait(collection.WaitStarted, 9)}, 0, time.Minute},
 	}
 	for _, test := range tests {
-		v := &view{}
+		v := &View{}
 		for _, e := range test.events {
 			v.Observe(e)
 		}

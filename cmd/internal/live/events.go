@@ -1,4 +1,4 @@
-package cmd
+package live
 
 import (
 	"io"
@@ -10,12 +10,12 @@ import (
 	"collect/report"
 )
 
-// An eventWriter writes the events of runs as NDJSON. Its sequence numbers
-// have no holes, and the last line of a run is its run.finished: what happens
-// after it is not written.
+// Events writes the events of runs as NDJSON. Its sequence numbers have no
+// holes, and the last line of a run is its run.finished: what happens after it
+// is not written.
 //
 // It is safe for concurrent use.
-type eventWriter struct {
+type Events struct {
 	mu       sync.Mutex
 	out      io.Writer
 	needs    func(collection.Kind) string // who acts on a gap
@@ -24,10 +24,10 @@ type eventWriter struct {
 	err      error
 }
 
-// newEventWriter returns a writer to out. Each event is one Write. Needs says
-// who acts on a gap of a kind.
-func newEventWriter(out io.Writer, needs func(collection.Kind) string) *eventWriter {
-	return &eventWriter{out: out, needs: needs, finished: map[string]bool{}}
+// NewEvents returns a writer to out. Each event is one Write. Needs says who
+// acts on a gap of a kind.
+func NewEvents(out io.Writer, needs func(collection.Kind) string) *Events {
+	return &Events{out: out, needs: needs, finished: map[string]bool{}}
 }
 
 // eventLine is the JSON form of an event. The partition is not in it: its
@@ -99,8 +99,8 @@ type progressLine struct {
 }
 
 // Observe writes e. It writes nothing for run.finished, which is the verdict's
-// to say: see [eventWriter.Finish].
-func (w *eventWriter) Observe(e collection.Event) {
+// to say: see [Events.Finish].
+func (w *Events) Observe(e collection.Event) {
 	if e.Kind == collection.RunFinished {
 		return
 	}
@@ -112,28 +112,28 @@ func (w *eventWriter) Observe(e collection.Event) {
 	w.write(line)
 }
 
-// Progress writes a progress event with what m shows.
-func (w *eventWriter) Progress(m model, run string, lane collection.Lane) {
+// Progress writes a progress event with what f shows.
+func (w *Events) Progress(f Frame, run string, lane collection.Lane) {
 	line := lineOf(collection.Event{
-		Time: m.Now, Kind: collection.Progress, Run: run, Connector: m.Connector, Provider: m.Provider,
-		Stream: m.Stream, Lane: lane,
+		Time: f.Now, Kind: collection.Progress, Run: run, Connector: f.Connector, Provider: f.Provider,
+		Stream: f.Stream, Lane: lane,
 	})
 	p := &progressLine{
-		Slices: m.Slices, Records: m.Records, Quarantined: m.Rejected,
-		Requests: m.Requests, RequestCap: jsonout.OrNull(m.Cap), GapsOpened: m.Opened,
-		Partitions: jsonout.OrNull(m.Total.Parents), RatePerSecond: m.RateNow,
-		LearnedPerSecond: jsonout.OrNull(m.Learned), CeilingPerSecond: jsonout.OrNull(m.Ceiling),
-		Limit: report.Limit(&m.Limit), WaitingSeconds: m.Waiting.Seconds(), SecondsLeft: jsonout.OrNull(m.Ends.In.Seconds()),
-		StopsFirst: jsonout.OrNull(string(m.Ends.Reason)), Metrics: report.MetricsOf(m.Metrics),
+		Slices: f.Slices, Records: f.Records, Quarantined: f.Rejected,
+		Requests: f.Requests, RequestCap: jsonout.OrNull(f.Cap), GapsOpened: f.Opened,
+		Partitions: jsonout.OrNull(f.Total.Parents), RatePerSecond: f.RateNow,
+		LearnedPerSecond: jsonout.OrNull(f.Learned), CeilingPerSecond: jsonout.OrNull(f.Ceiling),
+		Limit: report.Limit(&f.Limit), WaitingSeconds: f.Waiting.Seconds(), SecondsLeft: jsonout.OrNull(f.Ends.In.Seconds()),
+		StopsFirst: jsonout.OrNull(string(f.Ends.Reason)), Metrics: report.MetricsOf(f.Metrics),
 	}
-	if m.Ends.In > 0 && m.Ends.Reason == "" {
+	if f.Ends.In > 0 && f.Ends.Reason == "" {
 		p.StopsFirst = jsonout.OrNull(string(collection.Complete))
 	}
-	if m.RetryCap > 0 {
-		p.RetriesLeft = &m.Retries
+	if f.RetryCap > 0 {
+		p.RetriesLeft = &f.Retries
 	}
-	if m.Total.Parents > 0 {
-		p.PartitionsDone = &m.Total.Done
+	if f.Total.Parents > 0 {
+		p.PartitionsDone = &f.Total.Done
 	}
 	line.Progress = p
 	w.write(line)
@@ -141,20 +141,20 @@ func (w *eventWriter) Progress(m model, run string, lane collection.Lane) {
 
 // Finish writes e, which is run.finished, with the summary of the run: the last
 // line of that run. It writes it once.
-func (w *eventWriter) Finish(e collection.Event, summary any) {
+func (w *Events) Finish(e collection.Event, summary any) {
 	line := lineOf(e)
 	line.Summary = summary
 	w.write(line)
 }
 
 // Err returns the first error of the output; nothing is written after it.
-func (w *eventWriter) Err() error {
+func (w *Events) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-func (w *eventWriter) write(line eventLine) {
+func (w *Events) write(line eventLine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil || w.finished[line.Run] {
@@ -190,7 +190,7 @@ func limitLineOf(l *collection.LimitInfo) *collection.LimitInfo {
 	return &line
 }
 
-func (w *eventWriter) gapLineOf(e collection.Event) *gapLine {
+func (w *Events) gapLineOf(e collection.Event) *gapLine {
 	if e.Gap == nil {
 		return nil
 	}

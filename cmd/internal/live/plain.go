@@ -1,4 +1,4 @@
-package cmd
+package live
 
 import (
 	"fmt"
@@ -19,31 +19,31 @@ const (
 	linesPerBeat = 60
 )
 
-// A lineStyle says how lines begin.
-type lineStyle string
+// A Style says how lines begin.
+type Style string
 
 // The styles of plain lines.
 const (
-	stampedLines  lineStyle = "stamped"  // a time in front
-	journaldLines lineStyle = "journald" // a priority in front (sd-daemon(3)); journald knows the time
+	Stamped  Style = "stamped"  // a time in front
+	Journald Style = "journald" // a priority in front (sd-daemon(3)); journald knows the time
 )
 
-// lineStyleOf returns the style for the place where stderr goes.
-func lineStyleOf(env func(string) string) lineStyle {
+// StyleOf returns the style for the place where stderr goes.
+func StyleOf(env func(string) string) Style {
 	if env("JOURNAL_STREAM") != "" {
-		return journaldLines
+		return Journald
 	}
-	return stampedLines
+	return Stamped
 }
 
-// A plain shows a run as lines: one for each event that changes something, one
+// A Plain shows a run as lines: one for each event that changes something, one
 // heartbeat every so often, and never one per request. The lines have the form
 //
 //	time connector event key=value ...
-type plain struct {
+type Plain struct {
 	out   io.Writer
-	style lineStyle
-	view  *view
+	style Style
+	view  *View
 
 	mu      sync.Mutex
 	lines   int   // for events, since the last heartbeat
@@ -54,20 +54,20 @@ type plain struct {
 	stopped chan struct{}
 }
 
-var _ progress = (*plain)(nil)
+var _ Progress = (*Plain)(nil)
 
-// startPlain writes lines about v to out until it is closed, with a heartbeat
+// StartPlain writes lines about v to out until it is closed, with a heartbeat
 // every so often; 0 means once a minute.
-func startPlain(out io.Writer, style lineStyle, every time.Duration, v *view) *plain {
+func StartPlain(out io.Writer, style Style, every time.Duration, v *View) *Plain {
 	if every <= 0 {
 		every = config.PlainEvery
 	}
-	p := &plain{out: out, style: style, view: v, stop: make(chan struct{}), stopped: make(chan struct{})}
+	p := &Plain{out: out, style: style, view: v, stop: make(chan struct{}), stopped: make(chan struct{})}
 	go p.beat(every)
 	return p
 }
 
-func (p *plain) beat(every time.Duration) {
+func (p *Plain) beat(every time.Duration) {
 	defer close(p.stopped)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -84,7 +84,7 @@ func (p *plain) beat(every time.Duration) {
 // Observe takes in what happened, and writes its line if it has one. Between
 // two heartbeats it writes a limited number of lines; the heartbeat counts
 // the others.
-func (p *plain) Observe(e collection.Event) {
+func (p *Plain) Observe(e collection.Event) {
 	p.view.Observe(e)
 	if plainLine(e, p.style) == "" {
 		return
@@ -100,12 +100,12 @@ func (p *plain) Observe(e collection.Event) {
 	io.WriteString(p.out, line+"\n")
 }
 
-func (p *plain) heartbeat(now time.Time) {
+func (p *Plain) heartbeat(now time.Time) {
 	frame := p.view.Frame(now)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	frame.Now = p.last.at(now)
-	line := heartbeat(frame, p.style)
+	line := frame.Line(p.style)
 	if p.unsaid > 0 {
 		line += fmt.Sprintf(" events_not_shown=%d", p.unsaid)
 	}
@@ -114,14 +114,14 @@ func (p *plain) heartbeat(now time.Time) {
 }
 
 // Say writes a line as it is.
-func (p *plain) Say(line string) {
+func (p *Plain) Say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	io.WriteString(p.out, line+"\n")
 }
 
 // Close ends the heartbeat. What is said after it is still written.
-func (p *plain) Close() {
+func (p *Plain) Close() {
 	p.mu.Lock()
 	closed := p.closed
 	p.closed = true
@@ -143,9 +143,9 @@ const (
 // A lineWriter builds one plain line.
 type lineWriter struct{ strings.Builder }
 
-func newLine(t time.Time, style lineStyle, priority int, connector, event string) *lineWriter {
+func newLine(t time.Time, style Style, priority int, connector, event string) *lineWriter {
 	w := &lineWriter{}
-	if style == journaldLines {
+	if style == Journald {
 		fmt.Fprintf(w, "<%d>", priority)
 	} else {
 		w.WriteString(t.UTC().Format(time.RFC3339) + " ")
@@ -171,41 +171,41 @@ func asWord(s string) string {
 	return s
 }
 
-// heartbeat returns the line that says where a run stands.
-func heartbeat(m model, style lineStyle) string {
-	w := newLine(m.Now, style, priorityInfo, m.Connector, "progress")
-	w.add("stream", m.Stream)
-	if m.Total.Parents > 0 {
-		w.add("partitions", fmt.Sprintf("%d/%d", m.Total.Done, m.Total.Parents))
+// Line returns the line that says where a run stands.
+func (f Frame) Line(style Style) string {
+	w := newLine(f.Now, style, priorityInfo, f.Connector, "progress")
+	w.add("stream", f.Stream)
+	if f.Total.Parents > 0 {
+		w.add("partitions", fmt.Sprintf("%d/%d", f.Total.Done, f.Total.Parents))
 	}
-	w.add("slices", fmt.Sprint(m.Slices)).add("records", fmt.Sprint(m.Records))
-	paces := words.Rates(m.RateNow, m.Learned, m.Ceiling)
+	w.add("slices", fmt.Sprint(f.Slices)).add("records", fmt.Sprint(f.Records))
+	paces := words.Rates(f.RateNow, f.Learned, f.Ceiling)
 	w.add("rate", paces[0])
-	if m.Learned > 0 {
+	if f.Learned > 0 {
 		w.add("learned", paces[1])
 	}
-	if m.Ceiling > 0 {
+	if f.Ceiling > 0 {
 		w.add("ceiling", paces[2])
 	}
-	w.add("limited_by", m.Limit.Binding())
-	w.add("requests", fmt.Sprint(m.Requests))
-	if m.Cap > 0 {
-		w.add("cap", fmt.Sprint(m.Cap))
+	w.add("limited_by", f.Limit.Binding())
+	w.add("requests", fmt.Sprint(f.Requests))
+	if f.Cap > 0 {
+		w.add("cap", fmt.Sprint(f.Cap))
 	}
-	if m.Waiting > 0 {
-		w.add("waiting", wholeSeconds(m.Waiting)).add("cause", string(m.Cause))
+	if f.Waiting > 0 {
+		w.add("waiting", wholeSeconds(f.Waiting)).add("cause", string(f.Cause))
 	}
-	if m.Ends.In > 0 {
-		w.add("left", wholeSeconds(m.Ends.In))
-		if m.Ends.Reason != "" {
-			w.add("stops_first", string(m.Ends.Reason))
+	if f.Ends.In > 0 {
+		w.add("left", wholeSeconds(f.Ends.In))
+		if f.Ends.Reason != "" {
+			w.add("stops_first", string(f.Ends.Reason))
 		}
 	}
 	return w.String()
 }
 
 // plainLine returns the line for e, or "" for what changes nothing worth one.
-func plainLine(e collection.Event, style lineStyle) string {
+func plainLine(e collection.Event, style Style) string {
 	line := func(priority int, event string) *lineWriter {
 		return newLine(e.Time, style, priority, e.Connector, event)
 	}
@@ -252,7 +252,7 @@ func plainLine(e collection.Event, style lineStyle) string {
 	return ""
 }
 
-func plainGap(e collection.Event, style lineStyle) string {
+func plainGap(e collection.Event, style Style) string {
 	event, priority := "gap_opened", priorityNotice
 	switch {
 	case e.Kind == collection.GapClosed:

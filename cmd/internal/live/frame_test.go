@@ -1,4 +1,4 @@
-package cmd
+package live
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func TestBlock(t *testing.T) {
 	unicode := term.Caps{UTF8: true}
 	tests := []struct {
 		name          string
-		change        func(*model)
+		change        func(*Frame)
 		columns, rows int
 		caps          term.Caps
 		want          string
@@ -60,8 +60,8 @@ func TestBlock(t *testing.T) {
  tickets · collecting · 1,176,503 saved · 48/min`},
 		{"color adds to the word", nil, 80, 19, term.Caps{UTF8: true, Color: true}, `
  tickets · ` + "\x1b[32mcollecting\x1b[0m" + ` · 1,176,503 saved · 48/min`},
-		{"nothing known", func(m *model) {
-			*m = model{Connector: "tickets", Provider: "acme", Slices: 412, Records: 41_300, Changed: 41_200}
+		{"nothing known", func(m *Frame) {
+			*m = Frame{Connector: "tickets", Provider: "acme", Slices: 412, Records: 41_300, Changed: 41_200}
 		}, 80, 24, unicode, `
  tickets · collecting
  slices    412 saved · total unknown, acme does not say
@@ -72,7 +72,7 @@ func TestBlock(t *testing.T) {
  breaker   closed · gaps opened 0
  time left: not known yet
  ctrl-c stops after the current page; everything saved so far stays saved`},
-		{"a total that still grows", func(m *model) { m.Total.Final = false; m.Ends = ends{} }, 80, 24, unicode, `
+		{"a total that still grows", func(m *Frame) { m.Total.Final = false; m.Ends = ends{} }, 80, 24, unicode, `
  tickets · collecting comments
  slices    405 of 812 issues known so far
  records   1,176,503 saved · 0 quarantined
@@ -82,7 +82,7 @@ func TestBlock(t *testing.T) {
  breaker   closed · gaps opened 0
  time left: not known yet
  ctrl-c stops after the current page; everything saved so far stays saved`},
-		{"stopping", func(m *model) { m.Stopping = true; m.Ends = ends{In: 3 * time.Hour}; m.Opened, m.GapsShut = 3, 2 }, 80, 24, unicode, `
+		{"stopping", func(m *Frame) { m.Stopping = true; m.Ends = ends{In: 3 * time.Hour}; m.Opened, m.GapsShut = 3, 2 }, 80, 24, unicode, `
  tickets · stopping comments
  slices    ██████████████░░░░░░░░░░░░░░░░ 405 of 812 issues · 49.8%
  records   1,176,503 saved · 0 quarantined
@@ -98,7 +98,7 @@ func TestBlock(t *testing.T) {
 		if test.change != nil {
 			test.change(&m)
 		}
-		got := "\n" + strings.Join(render(m, test.columns, test.rows, test.caps), "\n")
+		got := "\n" + strings.Join(m.Block(test.columns, test.rows, test.caps), "\n")
 		texttest.Same(t, test.name, got, test.want)
 	}
 }
@@ -106,21 +106,21 @@ func TestBlock(t *testing.T) {
 func TestBlockSaysWhatItWaitsFor(t *testing.T) {
 	throttle := collection.ThrottleInfo{Signal: "429", RetryAfter: new(60.0)}
 	tests := []struct {
-		m    model
+		m    Frame
 		want string
 	}{
-		{model{Waiting: 38 * time.Second, Cause: collection.WaitRetryAfter, Throttle: throttle}, "waiting 38 s: acme asked us to (429, Retry-After 60)"},
-		{model{Waiting: 37*time.Second + 1, Cause: collection.WaitRetryAfter}, "waiting 38 s: acme asked us to"},
-		{model{Waiting: 4 * time.Minute, Cause: collection.WaitBreaker}, "waiting 4 min: the breaker is open, acme kept failing"},
-		{model{Waiting: 2 * time.Second, Cause: collection.WaitPacing, Pace: 0.5, Learned: 0.7}, "waiting 2 s: pacing, 30/min"},
-		{model{Waiting: 3 * time.Hour, Cause: collection.WaitWindow}, "waiting 3 h: the ceiling for acme is used up"},
-		{model{Waiting: 5 * time.Second, Cause: collection.WaitBackoff}, "waiting 5 s: before a retry, because acme failed"},
-		{model{Frozen: true, Waiting: time.Minute}, "frozen: acme answered 403, all calls are stopped"},
+		{Frame{Waiting: 38 * time.Second, Cause: collection.WaitRetryAfter, Throttle: throttle}, "waiting 38 s: acme asked us to (429, Retry-After 60)"},
+		{Frame{Waiting: 37*time.Second + 1, Cause: collection.WaitRetryAfter}, "waiting 38 s: acme asked us to"},
+		{Frame{Waiting: 4 * time.Minute, Cause: collection.WaitBreaker}, "waiting 4 min: the breaker is open, acme kept failing"},
+		{Frame{Waiting: 2 * time.Second, Cause: collection.WaitPacing, Pace: 0.5, Learned: 0.7}, "waiting 2 s: pacing, 30/min"},
+		{Frame{Waiting: 3 * time.Hour, Cause: collection.WaitWindow}, "waiting 3 h: the ceiling for acme is used up"},
+		{Frame{Waiting: 5 * time.Second, Cause: collection.WaitBackoff}, "waiting 5 s: before a retry, because acme failed"},
+		{Frame{Frozen: true, Waiting: time.Minute}, "frozen: acme answered 403, all calls are stopped"},
 	}
 	for _, test := range tests {
 		test.m.Connector, test.m.Provider = "tickets", "acme"
 		for _, rows := range []int{24, 10} {
-			if got, want := render(test.m, 100, rows, term.Caps{UTF8: true})[0], " tickets · "+test.want; got != want {
+			if got, want := test.m.Block(100, rows, term.Caps{UTF8: true})[0], " tickets · "+test.want; got != want {
 				t.Errorf("%d rows: got %q, want %q", rows, got, want)
 			}
 		}
@@ -140,7 +140,7 @@ func TestBlockFits(t *testing.T) {
 			for _, c := range []term.Caps{{}, {UTF8: true}, {UTF8: true, Color: true}} {
 				for _, waiting := range []time.Duration{0, time.Hour} {
 					m.Waiting, m.Cause = waiting, collection.WaitRetryAfter
-					lines := render(m, columns, rows, c)
+					lines := m.Block(columns, rows, c)
 					input := fmt.Sprintf("%d by %d, %+v, waiting %v", columns, rows, c, waiting)
 					if len(lines) > 9 {
 						t.Errorf("%s: %d lines, want at most 9", input, len(lines))
