@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"collect/store/sqlite/internal/disk"
+	"collect/store/sqlite/internal/fileformat"
 )
 
 // CheckLog returns store.ErrDamaged if commits that were acknowledged cannot
@@ -21,22 +22,18 @@ func CheckLog(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkHeader(path); err != nil {
+	if err := fileformat.CheckHeader(path); err != nil {
 		return fmt.Errorf("store %s: %w", path, err)
 	}
 	// A run that commits meanwhile may be in the middle of a frame, or begin
 	// the log anew. What stays the same is no run.
-	type reading struct {
-		index walIndex
-		log   walLog
-	}
-	var last reading
+	var last fileformat.Log
 	for same := 0; same < 3; {
-		now := reading{index: readIndex(path + "-shm")}
-		if now.log, err = readLog(path + "-wal"); err != nil {
-			return disk.NoAccess(path, err)
+		now, readErr := fileformat.ReadLog(path)
+		if readErr != nil {
+			return disk.NoAccess(path, readErr)
 		}
-		if err = now.log.check(now.index); err == nil {
+		if err = now.Check(); err == nil {
 			return nil
 		}
 		if same++; now != last {
@@ -46,3 +43,6 @@ func CheckLog(path string) error {
 	}
 	return fmt.Errorf("store %s: %w", path, err)
 }
+
+// logPoll is how soon a log is looked at again.
+const logPoll = 5 * time.Millisecond

@@ -16,6 +16,7 @@ import (
 	"collect/internal/filelock"
 	"collect/migrations"
 	"collect/store"
+	"collect/store/sqlite/internal/fileformat"
 )
 
 // migrate brings the database at path to the newest version. It begins with an
@@ -129,10 +130,10 @@ func version(ctx context.Context, path string, db *sql.DB) (int64, error) {
 	if id == 0 && (tables == 0 || tables == 1 && name.String == goose.DefaultTablename) {
 		return 0, nil
 	}
-	if id != applicationID && known == 4 {
+	if id != fileformat.ApplicationID && known == 4 {
 		return 0, fmt.Errorf("%w: its header does not name collect, and its tables are those of collect", store.ErrDamaged)
 	}
-	if id != applicationID {
+	if id != fileformat.ApplicationID {
 		return 0, fmt.Errorf("store %s %w: it belongs to another program", path, store.ErrNotDatabase)
 	}
 	var v int64

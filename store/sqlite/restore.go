@@ -17,6 +17,7 @@ import (
 	"collect/internal/filelock"
 	"collect/store"
 	"collect/store/sqlite/internal/disk"
+	"collect/store/sqlite/internal/fileformat"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -224,7 +225,7 @@ func (r *restoring) readOld(ctx context.Context) error {
 // wasOurs reports whether a file that SQLite does not know for a database was
 // a store, or nothing: all zeros.
 func wasOurs(ctx context.Context, path string) (bool, error) {
-	if ours(readHeader(path)) {
+	if fileformat.IsOurs(path) {
 		return true, nil
 	}
 	blank, err := isBlank(path)

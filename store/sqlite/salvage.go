@@ -16,6 +16,7 @@ import (
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite/internal/disk"
+	"collect/store/sqlite/internal/fileformat"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -27,7 +28,7 @@ import (
 // A record may have been about to be replaced, or about to be committed: of
 // the versions that are found the one of the newest commit counts.
 type Salvage struct {
-	pages      *pages
+	pages      *fileformat.Pages
 	streams    map[int64]salvagedStream
 	partitions map[int64]string
 	commits    map[int64]salvagedCommit
@@ -68,7 +69,7 @@ func OpenSalvage(ctx context.Context, path string) (*Salvage, error) {
 		streams: map[int64]salvagedStream{}, partitions: map[int64]string{}, commits: map[int64]salvagedCommit{},
 		newest: map[recordID]int64{}, found: map[int64]int64{},
 	}
-	if s.pages, err = openPages(path); err != nil {
+	if s.pages, err = fileformat.OpenPages(path); err != nil {
 		return nil, disk.NoAccess(path, err)
 	}
 	if err := s.scan(ctx, s.collect); err != nil {
@@ -87,15 +88,15 @@ func OpenSalvage(ctx context.Context, path string) (*Salvage, error) {
 const lostName = "lost"
 
 // Close closes the files.
-func (s *Salvage) Close() error { return s.pages.close() }
+func (s *Salvage) Close() error { return s.pages.Close() }
 
 // scan calls row with the rows of all tables.
 func (s *Salvage) scan(ctx context.Context, row func(number int64, values []any)) error {
-	return s.pages.each(func(page []byte) error {
+	return s.pages.Each(func(page []byte) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		s.pages.rows(page, row)
+		s.pages.Rows(page, row)
 		return nil
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unsafe"
 
-	"collect/store/sqlite/internal/format"
-
 	"github.com/tidwall/gjson"
+
+	"collect/store/sqlite/internal/format"
 )
 
 // A view shows the records of a stream with their top-level fields as columns,

@@ -1,4 +1,4 @@
-package sqlite
+package fileformat
 
 import (
 	"encoding/binary"
@@ -17,9 +17,9 @@ import (
 // changed it.
 const usualPage = 4096
 
-// pages are the pages of a database and of its log, as they stand in the
+// Pages are the pages of a database and of its log, as they stand in the
 // files.
-type pages struct {
+type Pages struct {
 	file, log *os.File // log: nil for none
 	size      int64
 	count     int64    // pages of file
@@ -32,16 +32,16 @@ type pages struct {
 // page.
 type versions map[int64]int64
 
-// openPages opens the files of the database at path.
-func openPages(path string) (*pages, error) {
-	p := &pages{size: usualPage, newest: versions{}, last: versions{}}
+// OpenPages opens the files of the database at path.
+func OpenPages(path string) (*Pages, error) {
+	p := &Pages{size: usualPage, newest: versions{}, last: versions{}}
 	var err error
 	if p.file, err = os.Open(path); err != nil {
 		return nil, err
 	}
 	info, err := p.file.Stat()
 	if err != nil {
-		return nil, errors.Join(err, p.close())
+		return nil, errors.Join(err, p.Close())
 	}
 	header := make([]byte, 18)
 	if _, err := p.file.ReadAt(header, 0); err == nil {
@@ -57,14 +57,14 @@ func openPages(path string) (*pages, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return p, nil
 		}
-		return nil, errors.Join(err, p.close())
+		return nil, errors.Join(err, p.Close())
 	}
 	return p, p.readLog()
 }
 
 // readLog finds the pages in the log, whatever its checksums say: a record has
 // a sum of its own.
-func (p *pages) readLog() error {
+func (p *Pages) readLog() error {
 	info, err := p.log.Stat()
 	if err != nil {
 		return err
@@ -89,16 +89,17 @@ func (p *pages) readLog() error {
 	return nil
 }
 
-func (p *pages) close() error {
+// Close closes the files.
+func (p *Pages) Close() error {
 	if p.log == nil {
 		return p.file.Close()
 	}
 	return errors.Join(p.file.Close(), p.log.Close())
 }
 
-// each calls leaf with each page that can hold rows of a table, those of the
+// Each calls leaf with each page that can hold rows of a table, those of the
 // log last. The page may be used until leaf returns.
-func (p *pages) each(leaf func(page []byte) error) error {
+func (p *Pages) Each(leaf func(page []byte) error) error {
 	page := make([]byte, p.size)
 	read := func(from io.ReaderAt, at int64) error {
 		if _, err := from.ReadAt(page, at); err != nil {
@@ -122,9 +123,9 @@ func (p *pages) each(leaf func(page []byte) error) error {
 	return nil
 }
 
-// rows calls row with the number and the values of each row on a page, where they can be
+// Rows calls row with the number and the values of each row on a page, where they can be
 // read.
-func (p *pages) rows(page []byte, row func(number int64, values []any)) {
+func (p *Pages) Rows(page []byte, row func(number int64, values []any)) {
 	cells := int(binary.BigEndian.Uint16(page[3:]))
 	for i := range cells {
 		at := 8 + 2*i
@@ -146,7 +147,7 @@ func (p *pages) rows(page []byte, row func(number int64, values []any)) {
 // cell returns the number and the payload of the row at a place of a page. A
 // payload that does not fit goes on in other pages: spilled is true then, and
 // those that log does not have are read from the file.
-func (p *pages) cell(page []byte, at int, log versions) (number int64, payload []byte, spilled, ok bool) {
+func (p *Pages) cell(page []byte, at int, log versions) (number int64, payload []byte, spilled, ok bool) {
 	if at >= len(page) {
 		return 0, nil, false, false
 	}
@@ -180,7 +181,7 @@ func (p *pages) cell(page []byte, at int, log versions) (number int64, payload [
 }
 
 // local returns how much of a payload stands in the cell itself.
-func (p *pages) local(length int64) int64 {
+func (p *Pages) local(length int64) int64 {
 	most, least := p.size-35, (p.size-12)*32/255-23
 	if length <= most {
 		return length
@@ -193,7 +194,7 @@ func (p *pages) local(length int64) int64 {
 
 // read reads a page by its number, which counts from 1. There is none behind
 // the end of the file, nor before its beginning.
-func (p *pages) read(page []byte, number int64, log versions) bool {
+func (p *Pages) read(page []byte, number int64, log versions) bool {
 	if at, ok := log[number]; ok {
 		_, err := p.log.ReadAt(page, at)
 		return err == nil

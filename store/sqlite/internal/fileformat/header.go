@@ -1,4 +1,7 @@
-package sqlite
+// Package fileformat reads the files of SQLite without SQLite: the header of a
+// database, its log, and its pages. SQLite takes much that is damaged for true,
+// and gives up much that is not.
+package fileformat
 
 import (
 	"bytes"
@@ -26,9 +29,11 @@ const (
 	afterExpansion = 92
 )
 
+// Whoever closes a file ends the locks that SQLite holds on it: no function of
+// this package may be called while this process has the database open.
+
 // readHeader returns the header of the database at path; nil if the file is
-// too short to have one. Like [CheckLog] it must not be called while a store of
-// this process is open there.
+// too short to have one.
 func readHeader(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
@@ -42,14 +47,16 @@ func readHeader(path string) []byte {
 	return header
 }
 
-// ours reports whether a header names this program.
+// IsOurs reports whether the header of the database at path names this program.
+func IsOurs(path string) bool { return ours(readHeader(path)) }
+
 func ours(header []byte) bool {
-	return len(header) == headerSize && binary.BigEndian.Uint32(header[atApplication:]) == applicationID
+	return len(header) == headerSize && binary.BigEndian.Uint32(header[atApplication:]) == ApplicationID
 }
 
-// checkHeader returns store.ErrDamaged if the header of a store at path is not
+// CheckHeader returns store.ErrDamaged if the header of a store at path is not
 // as SQLite writes it. Of most of its bytes SQLite takes any for true.
-func checkHeader(path string) error {
+func CheckHeader(path string) error {
 	h := readHeader(path)
 	if !ours(h) {
 		return nil // it is none, or its header is in the log yet
@@ -81,6 +88,6 @@ func checkHeader(path string) error {
 	return nil
 }
 
-// applicationID is "coll"; the first migration writes it into the file's
+// ApplicationID is "coll"; the first migration writes it into the file's
 // header, where it tells a store from other SQLite files.
-const applicationID = 0x636f6c6c
+const ApplicationID = 0x636f6c6c

@@ -1,4 +1,4 @@
-package sqlite
+package fileformat
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 
 	"collect/store"
 )
@@ -27,9 +26,26 @@ import (
 const (
 	walHeaderSize   = 32
 	frameHeaderSize = 24
-
-	logPoll = 5 * time.Millisecond // how soon a log is looked at again
 )
+
+// A Log is a log, and what the shared memory beside it knows of it. It can be
+// compared with another.
+type Log struct {
+	log   walLog
+	index walIndex
+}
+
+// ReadLog reads the log of the database at path. One that does not exist is
+// empty.
+func ReadLog(path string) (l Log, err error) {
+	l.index = readIndex(path + "-shm")
+	l.log, err = readLog(path + "-wal")
+	return l, err
+}
+
+// Check returns store.ErrDamaged if commits that were acknowledged cannot be
+// read from the log, and store.ErrDoubtful if some may have been.
+func (l Log) Check() error { return l.log.check(l.index) }
 
 // A walIndex is what the shared memory (-shm) knows of a log. It survives the
 // death of processes, not of the machine.
