@@ -10,9 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"modernc.org/sqlite"
-
-	"collect/collection"
 	"collect/internal/atomicfile"
 	"collect/internal/filelock"
 	"collect/store"
@@ -78,7 +75,7 @@ func backup(ctx context.Context, s *readers, path string, replace bool, at func(
 	if err := at(backupBegun); err != nil {
 		return err
 	}
-	if err := copyTo(ctx, s, partial); err != nil {
+	if err := s.copyTo(ctx, partial); err != nil {
 		return err
 	}
 	if err := at(backupCopied); err != nil {
@@ -105,7 +102,7 @@ func backup(ctx context.Context, s *readers, path string, replace bool, at func(
 func backupInto(ctx context.Context, s *readers, path string) error {
 	partial := s.file.Path + ".backup-" + rand.Text()[:8] + ".partial"
 	defer disk.Remove(partial)
-	if err := copyTo(ctx, s, partial); err != nil {
+	if err := s.copyTo(ctx, partial); err != nil {
 		return err
 	}
 	if err := examineCopy(ctx, partial); err != nil {
@@ -142,57 +139,6 @@ func mayReplace(from *disk.File, path string, replace bool) error {
 		return fmt.Errorf("backup %s %w: it is not a regular file", path, store.ErrNotDatabase)
 	}
 	return nil
-}
-
-// copyTo copies the store, as it is now, to a new file.
-func copyTo(ctx context.Context, s *readers, path string) error {
-	disk.Remove(path) // what a process that was killed left
-	if err := disk.CreateEmpty(path); err != nil {
-		return disk.NoAccess(path, err)
-	}
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return s.classify(err)
-	}
-	defer conn.Close()
-	// A backup starts again whenever somebody writes, unless its connection
-	// holds on to one state.
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return s.classify(err)
-	}
-	defer tx.Rollback() // nothing was written
-	var tables int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
-		return s.classify(err)
-	}
-	err = conn.Raw(func(conn any) error {
-		from, ok := conn.(interface {
-			NewBackup(string) (*sqlite.Backup, error)
-		})
-		if !ok {
-			return errors.New("the driver makes no backups")
-		}
-		// If it fails, the file is removed: it needs no journal.
-		backup, err := from.NewBackup(dsn(path, "rw", "journal_mode(OFF)", "synchronous(OFF)"))
-		if err != nil {
-			return err
-		}
-		const pages = 1024 // 4 MiB between two looks at ctx
-		for more := true; more && err == nil; {
-			if err = context.Cause(ctx); err == nil {
-				more, err = backup.Step(pages)
-			}
-		}
-		return errors.Join(err, backup.Finish())
-	})
-	if disk.IsFull(err) || disk.NoSpace(path) && err != nil {
-		return fmt.Errorf("backup %s: %w: %w", path, collection.ErrFull, err)
-	}
-	if err := s.classify(err); err != nil {
-		return err
-	}
-	return s.guard()
 }
 
 // examineCopy returns store.ErrDamaged if a copy that nobody else knows of is

@@ -65,13 +65,16 @@ func dsn(path, mode string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// writerDSN names the database for the connection that writes.
-func writerDSN(path string) string {
-	return dsn(path, "rw",
+// single returns the one connection to the database at path that may write,
+// not connected yet.
+func single(path string) *sql.DB {
+	db := open(dsn(path, "rw",
 		"synchronous(FULL)",
 		fmt.Sprintf("cache_size(-%d)", writerCache),
 		fmt.Sprintf("journal_size_limit(%d)", walLimit),
-	)
+	))
+	db.SetMaxOpenConns(1)
+	return db
 }
 
 // open returns a pool that has not connected yet.

@@ -2,10 +2,13 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"collect/internal/filelock"
+	"collect/store"
 	"collect/store/sqlite/internal/disk"
 )
 
@@ -114,4 +117,25 @@ func tidy(path string) error {
 	var n int
 	err := db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&n)
 	return errors.Join(err, db.Close())
+}
+
+// takeAlone merges the log of the database at path and keeps everybody else out
+// until what it returns is closed. It leaves WAL mode for that, which SQLite
+// grants only to one who is alone. It returns store.ErrInUse if others have the
+// database open.
+func takeAlone(ctx context.Context, path string) (*sql.DB, error) {
+	db := open(dsn(path, "rw", "synchronous(FULL)", fmt.Sprintf("busy_timeout(%d)", disk.Patience.Milliseconds())))
+	db.SetMaxOpenConns(1)
+	var mode string
+	err := db.QueryRowContext(ctx, "PRAGMA journal_mode=DELETE").Scan(&mode)
+	if err == nil && mode == "delete" {
+		_, err = db.ExecContext(ctx, "BEGIN EXCLUSIVE")
+	}
+	switch {
+	case err == nil && mode != "delete":
+		err = fmt.Errorf("store %s %w", path, store.ErrInUse)
+	case isBusy(err):
+		err = fmt.Errorf("store %s %w: %w", path, store.ErrInUse, err)
+	}
+	return db, err
 }

@@ -310,10 +310,3 @@ func (x *examination) column(ctx context.Context, query string, args ...any) (al
 	})
 	return all, err
 }
-
-// libraryVersion returns the version of SQLite.
-func libraryVersion(ctx context.Context) (version string, err error) {
-	db := open("file::memory:")
-	err = db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
-	return version, errors.Join(err, db.Close())
-}

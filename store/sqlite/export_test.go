@@ -120,9 +120,9 @@ func RestoreSteps(ctx context.Context, path, from string, at func(Step) error) (
 
 // Names, for tests that hold them against each other.
 var (
-	LockPath  = disk.LockPath
-	WriterDSN = writerDSN
-	Newest    = newest
+	LockPath = disk.LockPath
+	Single   = single
+	Newest   = newest
 )
 
 // Queries are those that run for each slice or page.

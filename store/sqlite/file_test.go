@@ -42,10 +42,7 @@ func TestLibraryVersion(t *testing.T) {
 func TestRecipe(t *testing.T) {
 	path := made(t)
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "30000", "wal_autocheckpoint": "1000"} {
-		db, err := sql.Open("sqlite", sqlite.WriterDSN(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := sqlite.Single(path)
 		if got := queryRows(t, db, "PRAGMA "+pragma); len(got) != 1 || got[0] != want {
 			t.Errorf("%s = %v, want %s", pragma, got, want)
 		}

@@ -37,22 +37,3 @@ func (x *examination) foreign(ctx context.Context) error {
 		return nil
 	})
 }
-
-// objects returns the kinds of what migrations make, by name.
-func objects(ctx context.Context) (map[string]string, error) {
-	db := open(":memory:")
-	db.SetMaxOpenConns(1)
-	defer db.Close() // it holds nothing
-	if err := applyMissing(ctx, db, never); err != nil {
-		return nil, err
-	}
-	kinds := map[string]string{}
-	rows, err := db.QueryContext(ctx, `SELECT name, type FROM sqlite_schema`)
-	err = each(rows, err, func(row scanner) error {
-		var name, kind string
-		err := row.Scan(&name, &kind)
-		kinds[name] = kind
-		return err
-	})
-	return kinds, err
-}

@@ -28,8 +28,7 @@ import (
 // leaves the version before it, and the next one goes on from there. A test
 // may fail a step by at.
 func migrate(ctx context.Context, path string, create bool, at func(step) error) error {
-	db := open(writerDSN(path))
-	db.SetMaxOpenConns(1)
+	db := single(path)
 	defer db.Close() // what matters was committed
 
 	have, wal, err := schema(ctx, path, db)
@@ -109,6 +108,9 @@ func errEmpty(path string) error {
 	return fmt.Errorf("store %s %w: its file is empty", path, store.ErrMissing)
 }
 
+// version returns the version of the schema, 0 if the file is empty; see version.
+func (r *readers) version(ctx context.Context) (int64, error) { return version(ctx, r.file.Path, r.db) }
+
 // version returns the version of the schema of db, at path, 0 if the file is
 // empty. It returns store.ErrNotDatabase if the file belongs to another
 // program.
@@ -172,4 +174,30 @@ func checkVersion(ctx context.Context, path string, db *sql.DB) error {
 		return fmt.Errorf("the store was %w", store.ErrOlder)
 	}
 	return nil
+}
+
+// libraryVersion returns the version of SQLite.
+func libraryVersion(ctx context.Context) (version string, err error) {
+	db := open("file::memory:")
+	err = db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
+	return version, errors.Join(err, db.Close())
+}
+
+// objects returns the kinds of what migrations make, by name.
+func objects(ctx context.Context) (map[string]string, error) {
+	db := open(":memory:")
+	db.SetMaxOpenConns(1)
+	defer db.Close() // it holds nothing
+	if err := applyMissing(ctx, db, never); err != nil {
+		return nil, err
+	}
+	kinds := map[string]string{}
+	rows, err := db.QueryContext(ctx, `SELECT name, type FROM sqlite_schema`)
+	err = each(rows, err, func(row scanner) error {
+		var name, kind string
+		err := row.Scan(&name, &kind)
+		kinds[name] = kind
+		return err
+	})
+	return kinds, err
 }

@@ -197,7 +197,7 @@ func (r *restoring) readOld(ctx context.Context) error {
 		return nil
 	}
 	s := openReaders(&disk.File{Path: r.path}, "ro")
-	have, err := version(ctx, r.path, s.db)
+	have, err := s.version(ctx)
 	if r.readable = err == nil && have > 0; r.readable {
 		err = s.query(ctx, func(row scanner) error {
 			var run collection.Run
@@ -273,24 +273,14 @@ func (r *restoring) unlessDamaged(err error) error {
 }
 
 // closeOld merges the log of the old store and makes sure that nobody has it
-// open: two databases must never share a log. It leaves WAL mode for that,
-// which SQLite grants only to one who is alone, and then keeps all others out.
+// open: two databases must never share a log.
 func (r *restoring) closeOld(ctx context.Context) error {
 	if r.file == nil || errors.Is(CheckLog(r.path), store.ErrDamaged) {
 		return nil // nobody can use it; its log goes with it
 	}
-	r.old = open(dsn(r.path, "rw", "synchronous(FULL)", fmt.Sprintf("busy_timeout(%d)", disk.Patience.Milliseconds())))
-	r.old.SetMaxOpenConns(1)
-	var mode string
-	err := r.old.QueryRowContext(ctx, "PRAGMA journal_mode=DELETE").Scan(&mode)
-	if err == nil && mode == "delete" {
-		_, err = r.old.ExecContext(ctx, "BEGIN EXCLUSIVE")
-	}
-	switch {
-	case err == nil && mode != "delete":
-		return fmt.Errorf("store %s %w", r.path, store.ErrInUse)
-	case isBusy(err):
-		return fmt.Errorf("store %s %w: %w", r.path, store.ErrInUse, err)
+	var err error
+	if r.old, err = takeAlone(ctx, r.path); errors.Is(err, store.ErrInUse) {
+		return err
 	}
 	return r.unlessDamaged(err)
 }

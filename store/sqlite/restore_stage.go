@@ -20,8 +20,7 @@ func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) e
 	if err := migrate(ctx, r.staged, false, never); err != nil {
 		return fmt.Errorf("backup: %w", classify(&disk.File{Path: from}, err))
 	}
-	db := open(writerDSN(r.staged))
-	db.SetMaxOpenConns(1)
+	db := single(r.staged)
 	err := r.carryOver(ctx, db, audit)
 	if err == nil {
 		_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -56,7 +55,7 @@ func copyBackup(ctx context.Context, from, to string) error {
 		return err
 	}
 	s := openReaders(file, mode)
-	have, err := version(ctx, from, s.db)
+	have, err := s.version(ctx)
 	switch {
 	case err != nil:
 		err = s.classify(err)
@@ -65,7 +64,7 @@ func copyBackup(ctx context.Context, from, to string) error {
 	case have > newest():
 		err = fmt.Errorf("it was %w", store.ErrNewer)
 	default:
-		err = copyTo(ctx, s, to)
+		err = s.copyTo(ctx, to)
 	}
 	return errors.Join(err, s.db.Close())
 }

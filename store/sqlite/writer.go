@@ -52,10 +52,9 @@ const (
 
 func openWriter(file *disk.File) (*writer, error) {
 	w := &writer{
-		file: file, turn: make(chan struct{}, 1), db: open(writerDSN(file.Path)),
+		file: file, turn: make(chan struct{}, 1), db: single(file.Path),
 		stmts: map[string]*sql.Stmt{}, plain: map[string]driver.StmtExecContext{}, most: busyTimeout, waits: busyTimeout,
 	}
-	w.db.SetMaxOpenConns(1)
 	var err error
 	if w.conn, err = w.db.Conn(context.Background()); err == nil {
 		var tables int // a look makes SQLite open the log and the shared memory
