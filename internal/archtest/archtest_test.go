@@ -38,7 +38,7 @@ var rules = archtest.Rules{
 		"runner":                   {"collection", "connectors", "pacing", "pacing/gate"},
 		"store":                    {"collection", "migrations"},
 		"store/storetest":          {"collection", "store"},
-		"store/sqlite":             {"collection", "store", "migrations", "internal/atomicfile", "internal/dirsync", "internal/filelock", "store/sqlite/internal/disk", "store/sqlite/internal/format"},
+		"store/sqlite":             {"collection", "store", "internal/atomicfile", "internal/filelock", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/internal/format"},
 		"migrations":               {},
 		"export":                   {"collection", "store"},
 		"report":                   {"collection", "internal/jsonout", "internal/words", "pacing/gate"},
@@ -49,8 +49,10 @@ var rules = archtest.Rules{
 		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation"},
 		"connectors/declarative/internal/since":    {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
 
-		"store/sqlite/internal/disk":   {"collection", "store", "internal/dirsync"},
-		"store/sqlite/internal/format": {"collection", "store"},
+		"store/sqlite/internal/database":   {"collection", "store", "migrations", "internal/filelock", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/internal/format"},
+		"store/sqlite/internal/disk":       {"collection", "store", "internal/dirsync"},
+		"store/sqlite/internal/fileformat": {"store"},
+		"store/sqlite/internal/format":     {"collection", "store"},
 
 		"internal/archtest":     {},
 		"internal/bench":        {"internal/provider"},
@@ -74,8 +76,8 @@ var rules = archtest.Rules{
 		"github.com/rivo/uniseg":         "cmd/internal/term",
 		"github.com/expr-lang/expr":      "connectors/declarative/internal/notation",
 		"github.com/gofrs/flock":         "internal/filelock",
-		"github.com/pressly/goose":       "store/sqlite",
-		"modernc.org/sqlite":             "store/sqlite",
+		"github.com/pressly/goose":       "store/sqlite/internal/database",
+		"modernc.org/sqlite":             "store/sqlite/internal/database",
 	},
 	Shared: []string{
 		"golang.org/x", // the standard library's own extensions

@@ -13,6 +13,7 @@ import (
 	"collect/internal/atomicfile"
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 )
 
@@ -29,18 +30,18 @@ import (
 // written there, and store.ErrDamaged if the store is damaged: then an older
 // backup stays.
 func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
-	return backup(ctx, s.readers, path, replace, never)
+	return backup(ctx, s.db.Readers, path, replace, database.Never)
 }
 
 // The steps of a backup that a test may fail, or be killed at.
 const (
-	backupBegun   step = "backup begun"
-	backupCopied  step = "backup copied"
-	backupOnDisk  step = "backup on disk"
-	backupVisible step = "backup visible"
+	backupBegun   database.Step = "backup begun"
+	backupCopied  database.Step = "backup copied"
+	backupOnDisk  database.Step = "backup on disk"
+	backupVisible database.Step = "backup visible"
 )
 
-func backup(ctx context.Context, s *readers, path string, replace bool, at func(step) error) (err error) {
+func backup(ctx context.Context, s *database.Readers, path string, replace bool, at func(database.Step) error) (err error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() { // a folder is refused below
 		at, special, err := atomicfile.Resolve(path)
 		switch {
@@ -54,7 +55,7 @@ func backup(ctx context.Context, s *readers, path string, replace bool, at func(
 	if path, err = disk.Resolve(path); err != nil {
 		return err
 	}
-	if err := mayReplace(s.file, path, replace); err != nil {
+	if err := mayReplace(s.File, path, replace); err != nil {
 		return err
 	}
 	l, err := filelock.Acquire(path + ".lock")
@@ -75,7 +76,7 @@ func backup(ctx context.Context, s *readers, path string, replace bool, at func(
 	if err := at(backupBegun); err != nil {
 		return err
 	}
-	if err := s.copyTo(ctx, partial); err != nil {
+	if err := s.CopyTo(ctx, partial); err != nil {
 		return err
 	}
 	if err := at(backupCopied); err != nil {
@@ -99,10 +100,10 @@ func backup(ctx context.Context, s *readers, path string, replace bool, at func(
 // backupInto writes a backup to what is no regular file, such as a pipe or
 // /dev/stdout. The copy is made and examined beside the store before its first
 // byte goes there.
-func backupInto(ctx context.Context, s *readers, path string) error {
-	partial := s.file.Path + ".backup-" + rand.Text()[:8] + ".partial"
+func backupInto(ctx context.Context, s *database.Readers, path string) error {
+	partial := s.File.Path + ".backup-" + rand.Text()[:8] + ".partial"
 	defer disk.Remove(partial)
-	if err := s.copyTo(ctx, partial); err != nil {
+	if err := s.CopyTo(ctx, partial); err != nil {
 		return err
 	}
 	if err := examineCopy(ctx, partial); err != nil {
@@ -144,9 +145,9 @@ func mayReplace(from *disk.File, path string, replace bool) error {
 // examineCopy returns store.ErrDamaged if a copy that nobody else knows of is
 // not whole.
 func examineCopy(ctx context.Context, path string) error {
-	s := openReaders(&disk.File{Path: path}, "immutable")
+	s := database.OpenReaders(&disk.File{Path: path}, "immutable")
 	x := &examination{path: path}
-	err := errors.Join(x.all(ctx, s), s.db.Close())
+	err := errors.Join(x.all(ctx, s), s.DB.Close())
 	if err == nil && len(x.Problems) > 0 {
 		err = fmt.Errorf("%w: %s", store.ErrDamaged, x.Problems[0])
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -14,16 +15,16 @@ import (
 // newest time that the last run left, or a gap, tells by how much at least, so
 // that no wait gets shorter than it was when that run was last heard of. Gaps
 // tell it once: what is later than now in them becomes now.
-func (l *ledger) moveBack(t tx) error {
+func (l *ledger) moveBack(t database.Tx) error {
 	var last time.Time
-	err := t.row(`SELECT max(beat_at, coalesce(ended_at, ''),
+	err := t.Row(`SELECT max(beat_at, coalesce(ended_at, ''),
 			coalesce((SELECT max(max(g.opened_at, coalesce(g.tried_at, ''))) FROM gaps g `+waitingHere+`), ''))
 		FROM runs WHERE connector = ? ORDER BY number DESC LIMIT 1`,
 		l.connector, l.connector).Scan(format.TimeTo(&last))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	back := last.Sub(t.now)
+	back := last.Sub(t.Now)
 	if err != nil || back <= 0 {
 		return err
 	}
@@ -32,13 +33,13 @@ func (l *ledger) moveBack(t tx) error {
 		return err
 	}
 	for _, gap := range gaps {
-		err := t.exec(`UPDATE gaps SET not_before = ? WHERE id = ?`, format.Time(format.NotBefore(gap.NotBefore.Add(-back))), gap.ID)
+		err := t.Exec(`UPDATE gaps SET not_before = ? WHERE id = ?`, format.Time(format.NotBefore(gap.NotBefore.Add(-back))), gap.ID)
 		if err != nil {
 			return err
 		}
 	}
-	now := format.Time(t.now)
-	return t.exec(`UPDATE gaps SET opened_at = min(opened_at, ?), tried_at = min(tried_at, ?)
+	now := format.Time(t.Now)
+	return t.Exec(`UPDATE gaps SET opened_at = min(opened_at, ?), tried_at = min(tried_at, ?)
 		WHERE state IN ('open', 'leased', 'dead') AND stream_id IN (SELECT id FROM streams WHERE connector = ?)`, now, now, l.connector)
 }
 
@@ -46,14 +47,14 @@ func (l *ledger) moveBack(t tx) error {
 // clock was set back under it. It comes before anything that is written by the
 // new clock: a beat takes the place of what tells by how much, and a gap that
 // waits by the new clock must not be moved with those that wait by the old one.
-func (l *ledger) moveBackIfAhead(t tx, now time.Time) error {
+func (l *ledger) moveBackIfAhead(t database.Tx, now time.Time) error {
 	var heard time.Time
-	err := t.row(`SELECT beat_at FROM runs WHERE id = ?`, l.run).Scan(format.TimeTo(&heard))
+	err := t.Row(`SELECT beat_at FROM runs WHERE id = ?`, l.run).Scan(format.TimeTo(&heard))
 	if err != nil || !heard.After(now) {
 		return err
 	}
 	if err := l.moveBack(t); err != nil {
 		return err
 	}
-	return t.exec(`UPDATE runs SET beat_at = ? WHERE id = ?`, format.Time(now), l.run)
+	return t.Exec(`UPDATE runs SET beat_at = ? WHERE id = ?`, format.Time(now), l.run)
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"collect/collection"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -23,8 +24,8 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 	l.committing.Lock()
 	defer l.committing.Unlock()
 	b := batch{ledger: l, results: make([]collection.Committed, len(slices))}
-	err := l.store.writer.update(ctx, func(t tx) error {
-		b.tx = t
+	err := l.store.db.Writer.Update(ctx, func(t database.Tx) error {
+		b.Tx = t
 		if err := b.sign(); err != nil {
 			return err
 		}
@@ -59,7 +60,7 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 
 // A batch is the slices of one transaction.
 type batch struct {
-	tx
+	database.Tx
 	ledger  *ledger
 	last    int64 // the newest commit
 	newest  int64 // the newest record
@@ -74,7 +75,7 @@ type batch struct {
 // statement what the rows to come are counted from.
 func (b *batch) sign() error {
 	b.ledger.writes++
-	err := b.row(signQuery+` RETURNING (SELECT coalesce(max(id), 0) FROM slices), (SELECT coalesce(max(id), 0) FROM records)`,
+	err := b.Row(signQuery+` RETURNING (SELECT coalesce(max(id), 0) FROM slices), (SELECT coalesce(max(id), 0) FROM records)`,
 		b.ledger.signature()...).Scan(&b.last, &b.newest)
 	if errors.Is(err, sql.ErrNoRows) {
 		return collection.ErrFenced
@@ -108,13 +109,13 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 		next = collection.Checkpoint{Commit: b.last, Epoch: b.ledger.epoch}
 		stored := int64(0)
 		if sl.AsksStored() {
-			if err := b.row(`SELECT records FROM streams WHERE id = ?`, s.id).Scan(&stored); err != nil {
+			if err := b.Row(`SELECT records FROM streams WHERE id = ?`, s.id).Scan(&stored); err != nil {
 				return err
 			}
 		}
 		evidence := here.at.Evidence.With(sl, b.last, stored, n.again, n.replaced)
 		next.Evidence, next.Cursor = evidence.Judged(sl)
-		if err := saveCheckpoint(b.tx, here.partition, sl.Place, next); err != nil {
+		if err := saveCheckpoint(b.Tx, here.partition, sl.Place, next); err != nil {
 			return err
 		}
 		b.note(here, next.Cursor)
@@ -125,22 +126,22 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 		if moves {
 			passed.Next = next.Cursor
 		}
-		if result.Closed, err = b.ledger.passGaps(b.tx, here.place, &passed, moves); err != nil {
+		if result.Closed, err = b.ledger.passGaps(b.Tx, here.place, &passed, moves); err != nil {
 			return err
 		}
 	}
 	if sl.Leaves != nil {
 		left := *sl.Leaves
 		left.Place, left.Cursor = sl.Place, sl.From
-		if result.Left, err = b.ledger.deferGap(b.tx, here.place, left, true, moves && next.Cursor != sl.From); err != nil {
+		if result.Left, err = b.ledger.deferGap(b.Tx, here.place, left, true, moves && next.Cursor != sl.From); err != nil {
 			return err
 		}
 	}
-	return b.exec(`INSERT INTO slices
+	return b.Exec(`INSERT INTO slices
 			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, older, done, committed_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		b.last, here.partition, string(sl.Lane), b.ledger.run, b.ledger.epoch, here.at.Commit, sl.Fills,
-		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, moves && next.Done, format.Time(b.now))
+		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, moves && next.Done, format.Time(b.Now))
 }
 
 // A standing is how a place stands: its checkpoint, and whether a gap is owed
@@ -165,10 +166,10 @@ func (b *batch) stand(s *stream, at collection.Place) (standing, error) {
 	here := standing{place: place{at, s, 0}}
 	var sum []byte
 	dest := append([]any{&here.partition}, format.CursorColumns(&here.at.Cursor)...)
-	err := b.row(standQuery, s.id, string(at.Partition), string(at.Lane), collection.Cursor{}.Digest()).
+	err := b.Row(standQuery, s.id, string(at.Partition), string(at.Lane), collection.Cursor{}.Digest()).
 		Scan(append(dest, &sum, &here.at.Commit, format.EvidenceTo(&here.at.Evidence), &here.begun, &here.owes)...)
 	if errors.Is(err, sql.ErrNoRows) {
-		here.partition, err = b.insert(makePartition, s.id, string(at.Partition))
+		here.partition, err = b.Insert(makePartition, s.id, string(at.Partition))
 		return here, err
 	}
 	if err != nil {
@@ -250,7 +251,7 @@ func (b *batch) notePass(p place, pass, newest int64, records []collection.Recor
 			continue
 		}
 		key := records[i].Key
-		noted, err := b.change(`UPDATE records SET pass = ?1 WHERE stream_id = ?2 AND key = ?3 AND partition_id = ?4 AND pass <> ?1`,
+		noted, err := b.Change(`UPDATE records SET pass = ?1 WHERE stream_id = ?2 AND key = ?3 AND partition_id = ?4 AND pass <> ?1`,
 			pass, p.stream.id, key, p.partition)
 		if err != nil {
 			return err
@@ -259,7 +260,7 @@ func (b *batch) notePass(p place, pass, newest int64, records []collection.Recor
 			continue
 		}
 		var again bool
-		err = b.row(`SELECT partition_id = ? AND id <= ? FROM records WHERE stream_id = ? AND key = ?`,
+		err = b.Row(`SELECT partition_id = ? AND id <= ? FROM records WHERE stream_id = ? AND key = ?`,
 			p.partition, newest, p.stream.id, key).Scan(&again)
 		if err != nil {
 			return err
@@ -281,7 +282,7 @@ func (b *batch) leave(s *stream, partition int64, r *collection.Record) (collide
 	var id, owner, slice, sum int64
 	var same bool
 	var is collection.Mark
-	err = b.row(`SELECT id, partition_id, slice_id, sum, mark_scale, mark, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
+	err = b.Row(`SELECT id, partition_id, slice_id, sum, mark_scale, mark, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
 		format.Shared(r.Data), s.id, r.Key).Scan(&id, &owner, &slice, &sum, &is.Scale, &is.Value, &same)
 	if err != nil {
 		return false, false, err
@@ -297,7 +298,7 @@ func (b *batch) leave(s *stream, partition int64, r *collection.Record) (collide
 	if sum != format.RecordSum(s.id, owner, slice, r.Key, format.Shared(r.Data), is) {
 		return false, false, format.ChangedRecord(id) // a new sum would make it whole
 	}
-	return false, false, b.exec(`UPDATE records SET mark_scale = ?, mark = ?, sum = ? WHERE id = ?`,
+	return false, false, b.Exec(`UPDATE records SET mark_scale = ?, mark = ?, sum = ? WHERE id = ?`,
 		r.Mark.Scale, r.Mark.Value, format.RecordSum(s.id, owner, slice, r.Key, format.Shared(r.Data), r.Mark), id)
 }
 
@@ -316,7 +317,7 @@ func (b *batch) upsert(s *stream, partition, pass int64, records []collection.Re
 		{Ordinal: 1, Value: s.id}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.last}, {Ordinal: 5}, {Ordinal: 6},
 		{Ordinal: 7}, {Ordinal: 8}, {Ordinal: 9, Value: pass},
 	}
-	err = b.inner(upsert, func(stmt driver.StmtExecContext) error {
+	err = b.Inner(upsert, func(stmt driver.StmtExecContext) error {
 		for i := range records {
 			r := &records[i]
 			data := format.Shared(r.Data)
@@ -344,7 +345,7 @@ func (b *batch) upsert(s *stream, partition, pass int64, records []collection.Re
 // count adds the records that a slice inserted to those of its stream. Rows of
 // records are never deleted, so that they are numbered without a hole.
 func (b *batch) count(s *stream) error {
-	err := b.row(`UPDATE streams SET records = records + (SELECT max(id) FROM records) - ?1
+	err := b.Row(`UPDATE streams SET records = records + (SELECT max(id) FROM records) - ?1
 		WHERE id = ?2 AND (SELECT max(id) FROM records) > ?1
 		RETURNING (SELECT max(id) FROM records)`, b.newest, s.id).Scan(&b.newest)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -360,7 +361,7 @@ func (b *batch) quarantine(s *stream, partition int64, reason string, data []byt
 	if data == nil {
 		data = []byte{} // nil would be NULL
 	}
-	return b.exec(`INSERT INTO quarantine
+	return b.Exec(`INSERT INTO quarantine
 			(stream_id, partition_id, reason, digest, data, seen, first_slice, last_slice)
 		VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?6)
 		ON CONFLICT (stream_id, partition_id, reason, digest) DO UPDATE SET seen = seen + 1, last_slice = ?6`,
@@ -387,7 +388,7 @@ func (b *batch) tally(slices []collection.Slice) error {
 	if n == (collection.Tally{}) {
 		return nil
 	}
-	return b.exec(`UPDATE runs SET slices = slices + ?, records = records + ?, changed = changed + ?, rejected = rejected + ?,
+	return b.Exec(`UPDATE runs SET slices = slices + ?, records = records + ?, changed = changed + ?, rejected = rejected + ?,
 		older = older + ?,
 		requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?) WHERE id = ?`,
 		n.Slices, n.Records, n.Changed, n.Rejected, n.Older, spent.Requests, spent.Retries, spent.Throttled, b.ledger.run)
@@ -413,7 +414,7 @@ func (b *batch) lookForFields(s *stream, data []byte) {
 // addFields records the fields that were noted.
 func (b *batch) addFields() error {
 	for s, names := range b.order {
-		if err := addFields(b.tx, s, names); err != nil {
+		if err := addFields(b.Tx, s, names); err != nil {
 			return err
 		}
 	}

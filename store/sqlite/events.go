@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"collect/collection"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -24,27 +25,27 @@ type info struct {
 }
 
 // record stores an event in the transaction of what it tells of.
-func (l *ledger) record(t tx, e collection.Event) error {
+func (l *ledger) record(t database.Tx, e collection.Event) error {
 	e.Run = cmp.Or(e.Run, l.run)
 	e.Connector = cmp.Or(e.Connector, l.connector)
 	return record(t, e)
 }
 
-func record(t tx, e collection.Event) error {
+func record(t database.Tx, e collection.Event) error {
 	_, err := recordAs(t, e)
 	return err
 }
 
 // recordAs is record, and returns the event's id.
-func recordAs(t tx, e collection.Event) (id int64, err error) {
+func recordAs(t database.Tx, e collection.Event) (id int64, err error) {
 	if e.Time.IsZero() {
-		e.Time = t.now
+		e.Time = t.Now
 	}
 	detail, err := json.Marshal(info{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Clamp, e.Gap, e.Budget, e.Metrics, e.Message})
 	if err != nil {
 		return 0, err
 	}
-	return t.insert(`INSERT INTO events (at, kind, connector, run, provider, stream, partition, lane, info)
+	return t.Insert(`INSERT INTO events (at, kind, connector, run, provider, stream, partition, lane, info)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, format.Time(e.Time), string(e.Kind), e.Connector, e.Run, e.Provider,
 		e.Stream, string(e.Partition), string(e.Lane), string(detail))
 }
@@ -53,7 +54,7 @@ func recordAs(t tx, e collection.Event) (id int64, err error) {
 // an event, too.
 func (s *Store) Events(ctx context.Context, connector string, n int) ([]collection.Event, error) {
 	var events []collection.Event
-	err := s.query(ctx, func(row scanner) error {
+	err := s.db.Query(ctx, func(row database.Scanner) error {
 		e := collection.Event{Connector: connector}
 		var detail string
 		var slice collection.SliceInfo

@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/format"
 )
@@ -40,7 +41,7 @@ func Examine(ctx context.Context, path string) (Report, error) {
 		return Report{}, err
 	}
 	x := &examination{path: path}
-	if x.Library, err = libraryVersion(ctx); err != nil {
+	if x.Library, err = database.LibraryVersion(ctx); err != nil {
 		return Report{}, err
 	}
 	file, err := disk.Find(path)
@@ -51,12 +52,12 @@ func Examine(ctx context.Context, path string) (Report, error) {
 	if err := CheckLog(path); err != nil {
 		return x.Report, x.found(err) // opening it would lose what is known of the log
 	}
-	d, err := lookInto(ctx, path)
+	d, err := database.Look(ctx, path)
 	if err != nil {
 		return x.Report, x.found(err)
 	}
-	err = x.all(ctx, d.readers)
-	return x.Report, errors.Join(err, d.close())
+	err = x.all(ctx, d.Readers)
+	return x.Report, errors.Join(err, d.Close())
 }
 
 // An examination is one in progress.
@@ -80,9 +81,9 @@ func (x *examination) found(err error) error {
 
 // all asks all questions. One that cannot be answered because of damage does
 // not keep the others from being asked.
-func (x *examination) all(ctx context.Context, r *readers) (err error) {
-	if x.tx, err = r.db.BeginTx(ctx, nil); err != nil {
-		return x.found(r.classify(err))
+func (x *examination) all(ctx context.Context, r *database.Readers) (err error) {
+	if x.tx, err = r.DB.BeginTx(ctx, nil); err != nil {
+		return x.found(r.Classify(err))
 	}
 	defer x.tx.Rollback() // nothing was written
 	for _, ask := range []func(context.Context) error{
@@ -95,13 +96,13 @@ func (x *examination) all(ctx context.Context, r *readers) (err error) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if isSQL(err) { // our questions are right, so the schema is not
+		if database.IsSQL(err) { // our questions are right, so the schema is not
 			err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
 		}
 		if err == nil {
 			continue
 		}
-		if err := x.found(r.unreadable(err)); err != nil {
+		if err := x.found(r.Unreadable(err)); err != nil {
 			return err
 		}
 	}
@@ -126,7 +127,7 @@ func (x *examination) pages(ctx context.Context) error {
 
 // references looks for rows that name rows which are not there.
 func (x *examination) references(ctx context.Context) error {
-	return x.each(ctx, `SELECT "table", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2`, func(row scanner) error {
+	return x.each(ctx, `SELECT "table", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2`, func(row database.Scanner) error {
 		var child, parent string
 		var n int64
 		err := row.Scan(&child, &parent, &n)
@@ -139,7 +140,7 @@ func (x *examination) references(ctx context.Context) error {
 func (x *examination) counts(ctx context.Context) error {
 	return x.each(ctx, `SELECT s.name, s.records, (SELECT count(*) FROM records r WHERE r.stream_id = s.id),
 		EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = s.view) FROM streams s NOT INDEXED`,
-		func(row scanner) error {
+		func(row database.Scanner) error {
 			var name string
 			var known, there int64
 			var view bool
@@ -179,7 +180,7 @@ func (x *examination) views(ctx context.Context) error {
 	}
 	for _, name := range names {
 		err := x.view(ctx, name)
-		if isSQL(err) {
+		if database.IsSQL(err) {
 			x.Problems = append(x.Problems, fmt.Sprintf("the view %s cannot be read: %v", name, err))
 			continue
 		}
@@ -209,7 +210,7 @@ func (x *examination) records(ctx context.Context) error {
 	n := 0
 	var numbers []string
 	err := x.each(ctx, `SELECT id FROM records NOT INDEXED
-		WHERE sum IS NOT record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark)`, func(row scanner) error {
+		WHERE sum IS NOT record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark)`, func(row database.Scanner) error {
 		var id string
 		if n++; n <= most {
 			defer func() { numbers = append(numbers, id) }()
@@ -228,7 +229,7 @@ func (x *examination) records(ctx context.Context) error {
 // quarantine compares each rejected record with its digest.
 func (x *examination) quarantine(ctx context.Context) error {
 	changed := 0
-	err := x.each(ctx, `SELECT data, digest FROM quarantine`, func(row scanner) error {
+	err := x.each(ctx, `SELECT data, digest FROM quarantine`, func(row database.Scanner) error {
 		var data, sum []byte
 		err := row.Scan(&data, &sum)
 		if got := sha256.Sum256(data); !slices.Equal(sum, got[:]) {
@@ -246,7 +247,7 @@ func (x *examination) quarantine(ctx context.Context) error {
 func (x *examination) cursors(ctx context.Context) error {
 	for _, table := range []string{"checkpoints", "gaps"} {
 		changed := 0
-		err := x.each(ctx, `SELECT token, since, high, version, done, meaning, digest FROM `+table, func(row scanner) error {
+		err := x.each(ctx, `SELECT token, since, high, version, done, meaning, digest FROM `+table, func(row database.Scanner) error {
 			var c collection.Cursor
 			var sum []byte
 			err := row.Scan(append(format.CursorColumns(&c), &sum)...)
@@ -294,15 +295,15 @@ func (x *examination) words(ctx context.Context) error {
 }
 
 // each calls scan with the rows of a query.
-func (x *examination) each(ctx context.Context, query string, scan func(scanner) error) error {
+func (x *examination) each(ctx context.Context, query string, scan func(database.Scanner) error) error {
 	rows, err := x.tx.QueryContext(ctx, query)
-	return each(rows, err, scan)
+	return database.Each(rows, err, scan)
 }
 
 // column returns the one column of a query.
 func (x *examination) column(ctx context.Context, query string, args ...any) (all []string, err error) {
 	rows, err := x.tx.QueryContext(ctx, query, args...)
-	err = each(rows, err, func(row scanner) error {
+	err = database.Each(rows, err, func(row database.Scanner) error {
 		var s string
 		err := row.Scan(&s)
 		all = append(all, s)

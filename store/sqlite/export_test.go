@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 )
 
 // The steps of a transaction that can fail.
 const (
-	BeforeBegin  = beforeBegin
-	BeforeCommit = beforeCommit
-	AfterCommit  = afterCommit
-	ReadBack     = readBack
+	BeforeBegin  = database.BeforeBegin
+	BeforeCommit = database.BeforeCommit
+	AfterCommit  = database.AfterCommit
+	ReadBack     = database.ReadBack
 )
 
 // The steps of a restore at which a test looks.
@@ -26,7 +27,7 @@ const (
 )
 
 // A Step is a moment of a transaction.
-type Step = step
+type Step = database.Step
 
 // FailAt fails each of the given steps of s once, with err. It returns how
 // many of them were not reached yet.
@@ -35,7 +36,7 @@ func FailAt(s *Store, err error, steps ...Step) (left func() int) {
 	for _, at := range steps {
 		pending[at] = true
 	}
-	s.writer.fault = func(at Step) error {
+	s.db.Writer.Fault = func(at Step) error {
 		if !pending[at] {
 			return nil
 		}
@@ -47,7 +48,7 @@ func FailAt(s *Store, err error, steps ...Step) (left func() int) {
 
 // KillAt kills this process, as kill -9 does, when s reaches a step.
 func KillAt(s *Store, step Step) {
-	s.writer.fault = func(at Step) error {
+	s.db.Writer.Fault = func(at Step) error {
 		if at != step {
 			return nil
 		}
@@ -66,20 +67,20 @@ func KillAt(s *Store, step Step) {
 func LimitPages(s *Store, n int) error {
 	ctx := context.Background()
 	var pages int
-	if err := s.writer.conn.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages); err != nil {
+	if err := s.db.Writer.Conn.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages); err != nil {
 		return err
 	}
-	_, err := s.writer.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages+n))
+	_, err := s.db.Writer.Conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages+n))
 	return err
 }
 
 // SetPatience sets how long a write of s waits for others.
-func SetPatience(s *Store, d time.Duration) { s.writer.most = d }
+func SetPatience(s *Store, d time.Duration) { s.db.Writer.Most = d }
 
 // Patience returns how many milliseconds the newest write of s would have
 // waited for others.
 func Patience(s *Store) (ms int, err error) {
-	return ms, s.writer.conn.QueryRowContext(context.Background(), "PRAGMA busy_timeout").Scan(&ms)
+	return ms, s.db.Writer.Conn.QueryRowContext(context.Background(), "PRAGMA busy_timeout").Scan(&ms)
 }
 
 // OccupyReaders takes all connections of the readers of s. The store waits for
@@ -91,27 +92,27 @@ func OccupyReaders(ctx context.Context, s *Store) (waiting func() bool, release 
 			c.Close()
 		}
 	}
-	for range poolSize {
-		c, err := s.db.Conn(ctx)
+	for range database.PoolSize {
+		c, err := s.db.DB.Conn(ctx)
 		if err != nil {
 			release()
 			return nil, nil, err
 		}
 		held = append(held, c)
 	}
-	return func() bool { return s.db.Stats().WaitCount > 0 }, release, nil
+	return func() bool { return s.db.DB.Stats().WaitCount > 0 }, release, nil
 }
 
 // Migrate makes or upgrades the store at path. It calls at at each step, and
 // ends with its error.
 func Migrate(ctx context.Context, path string, at func(Step) error) error {
-	return migrate(ctx, path, true, at)
+	return database.Migrate(ctx, path, true, at)
 }
 
 // BackupSteps and RestoreSteps do as Backup and Restore do. They call at at
 // each step, and end with its error.
 func BackupSteps(ctx context.Context, s *Store, path string, at func(Step) error) error {
-	return backup(ctx, s.readers, path, true, at)
+	return backup(ctx, s.db.Readers, path, true, at)
 }
 
 func RestoreSteps(ctx context.Context, path, from string, at func(Step) error) (string, error) {
@@ -121,8 +122,8 @@ func RestoreSteps(ctx context.Context, path, from string, at func(Step) error) (
 // Names, for tests that hold them against each other.
 var (
 	LockPath = disk.LockPath
-	Single   = single
-	Newest   = newest
+	Single   = database.Single
+	Newest   = database.Newest
 )
 
 // Queries are those that run for each slice or page.

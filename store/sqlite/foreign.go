@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"collect/store/sqlite/internal/database"
 )
 
 // A database that somebody handed over may hold more than a store does: a trigger
@@ -17,11 +19,11 @@ var endless = regexp.MustCompile(`(?i)\bwith\s+(recursive\s+)?["'\x60\[\w]+\s*(\
 // foreign reports what no migration and no view of a stream put into the schema.
 // Nothing else is asked of a database that has such a thing.
 func (x *examination) foreign(ctx context.Context) error {
-	ours, err := objects(ctx)
+	ours, err := database.Objects(ctx)
 	if err != nil {
 		return err
 	}
-	return x.each(ctx, `SELECT type, name, coalesce(sql, ''), name IN (SELECT view FROM streams NOT INDEXED) FROM sqlite_schema`, func(row scanner) error {
+	return x.each(ctx, `SELECT type, name, coalesce(sql, ''), name IN (SELECT view FROM streams NOT INDEXED) FROM sqlite_schema`, func(row database.Scanner) error {
 		var kind, name, text string
 		var stream bool
 		if err := row.Scan(&kind, &name, &text, &stream); err != nil {

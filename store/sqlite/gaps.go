@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -19,7 +20,7 @@ type place struct {
 }
 
 // place finds the rows of a place, making them if need be.
-func (l *ledger) place(t tx, at collection.Place) (place, error) {
+func (l *ledger) place(t database.Tx, at collection.Place) (place, error) {
 	s, err := l.stream(at.Stream)
 	if err != nil {
 		return place{}, err
@@ -34,7 +35,7 @@ func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap)
 		return nil, nil
 	}
 	deferred := make([]collection.Gap, len(gaps))
-	err := l.update(ctx, func(t tx) error {
+	err := l.update(ctx, func(t database.Tx) error {
 		for i, gap := range gaps {
 			p, err := l.place(t, gap.Place)
 			if err != nil {
@@ -54,16 +55,16 @@ func (l *ledger) Defer(ctx context.Context, worked bool, gaps ...collection.Gap)
 
 // deferGap opens a gap or renews the one that is owed at its cursor. A gap
 // that the walk went on behind stays one.
-func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool) (collection.Gap, error) {
-	if err := l.moveBackIfAhead(t, t.now); err != nil {
+func (l *ledger) deferGap(t database.Tx, p place, gap collection.Gap, worked, behind bool) (collection.Gap, error) {
+	if err := l.moveBackIfAhead(t, t.Now); err != nil {
 		return gap, err
 	}
 	was, err := owedAt(t, p, gap.Cursor)
 	switch {
 	case err == nil:
-		gap = gap.Owed(&was, worked, t.now)
+		gap = gap.Owed(&was, worked, t.Now)
 	case errors.Is(err, sql.ErrNoRows):
-		gap = gap.Owed(nil, worked, t.now)
+		gap = gap.Owed(nil, worked, t.Now)
 		gap.Run = l.run
 	default:
 		return gap, err
@@ -71,7 +72,7 @@ func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool
 	gap.NotBefore = format.NotBefore(gap.NotBefore)
 
 	if gap.ID != 0 {
-		err = t.exec(`UPDATE gaps SET covers = ?, shape = ?, reason = ?, kind = ?, detail = ?, state = ?, behind = max(behind, ?),
+		err = t.Exec(`UPDATE gaps SET covers = ?, shape = ?, reason = ?, kind = ?, detail = ?, state = ?, behind = max(behind, ?),
 				attempts = ?, not_before = ?, tried_at = ?, deferred_epoch = ? WHERE id = ?`,
 			[]byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()), gap.Detail, string(gap.State), behind,
 			gap.Attempts, format.NullTime(gap.NotBefore), format.NullTime(gap.TriedAt), l.epoch, gap.ID)
@@ -80,7 +81,7 @@ func (l *ledger) deferGap(t tx, p place, gap collection.Gap, worked, behind bool
 		args = append(args, gap.Cursor.Digest(), []byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()),
 			gap.Detail, string(gap.State), behind, gap.Attempts, format.NullTime(gap.NotBefore), format.Time(gap.OpenedAt),
 			format.NullTime(gap.TriedAt), gap.Run, l.epoch)
-		gap.ID, err = t.insert(`INSERT INTO gaps (stream_id, partition_id, lane, token, since, high, version, done, meaning,
+		gap.ID, err = t.Insert(`INSERT INTO gaps (stream_id, partition_id, lane, token, since, high, version, done, meaning,
 				digest, covers, shape, reason, kind, detail, state, behind, attempts, not_before, opened_at,
 				tried_at, run, deferred_epoch, leased_epoch)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`, args...)
@@ -112,14 +113,14 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []stri
 		args = append(args, format.Time(now.Add(-time.Duration(quarter)*15*time.Minute)))
 	}
 	var gaps []collection.Gap
-	err = l.update(ctx, func(t tx) error {
+	err = l.update(ctx, func(t database.Tx) error {
 		gaps, err = gapsWhere(t, eligible, args...)
 		if err != nil {
 			return err
 		}
 		for i := range gaps {
 			gaps[i].State = collection.GapLeased
-			if err := t.exec(`UPDATE gaps SET state = 'leased', leased_epoch = ? WHERE id = ?`, l.epoch, gaps[i].ID); err != nil {
+			if err := t.Exec(`UPDATE gaps SET state = 'leased', leased_epoch = ? WHERE id = ?`, l.epoch, gaps[i].ID); err != nil {
 				return err
 			}
 			if err := l.recordGap(t, collection.LeaseTaken, gaps[i]); err != nil {
@@ -136,13 +137,13 @@ func (l *ledger) Lease(ctx context.Context, lane collection.Lane, streams []stri
 
 // freeGaps opens the gaps of the connector that are leased: by a run that
 // ends, or by one that died.
-func (l *ledger) freeGaps(t tx) error {
+func (l *ledger) freeGaps(t database.Tx) error {
 	leased, err := gapsWhere(t, leasedHere, l.connector)
 	if err != nil {
 		return err
 	}
 	for _, gap := range leased {
-		if err := t.exec(`UPDATE gaps SET state = 'open' WHERE id = ?`, gap.ID); err != nil {
+		if err := t.Exec(`UPDATE gaps SET state = 'open' WHERE id = ?`, gap.ID); err != nil {
 			return err
 		}
 		if err := l.recordGap(t, collection.GapOpened, gap); err != nil {
@@ -156,7 +157,7 @@ func (l *ledger) freeGaps(t tx) error {
 // leaves a gap at its start renews the one that is there instead. The end of a
 // walk closes what planned stops left on its way; a gap that the walk went on
 // behind is not on its way, whatever its reason has become.
-func (l *ledger) passGaps(t tx, p place, sl *collection.Slice, moves bool) ([]collection.Gap, error) {
+func (l *ledger) passGaps(t database.Tx, p place, sl *collection.Slice, moves bool) ([]collection.Gap, error) {
 	var passed []collection.Gap
 	add := func(gap collection.Gap, err error) error {
 		if errors.Is(err, sql.ErrNoRows) {
@@ -169,7 +170,7 @@ func (l *ledger) passGaps(t tx, p place, sl *collection.Slice, moves bool) ([]co
 		return nil, err
 	}
 	if sl.Fills != 0 && (len(passed) == 0 || passed[0].ID != sl.Fills) {
-		err := add(scanGap(t.row(gapQuery+`WHERE g.id = ? AND g.partition_id = ? AND g.lane = ?
+		err := add(scanGap(t.Row(gapQuery+`WHERE g.id = ? AND g.partition_id = ? AND g.lane = ?
 			AND g.state IN ('open', 'leased', 'dead')`, sl.Fills, p.partition, string(p.Lane))))
 		if err != nil {
 			return nil, err
@@ -189,10 +190,10 @@ func (l *ledger) passGaps(t tx, p place, sl *collection.Slice, moves bool) ([]co
 }
 
 // closeGaps ends the life of gaps.
-func (l *ledger) closeGaps(t tx, end collection.GapState, gaps []collection.Gap) error {
+func (l *ledger) closeGaps(t database.Tx, end collection.GapState, gaps []collection.Gap) error {
 	for i := range gaps {
 		gaps[i].State = end
-		err := t.exec(`UPDATE gaps SET state = ?, closed_at = ? WHERE id = ?`, string(end), format.Time(t.now), gaps[i].ID)
+		err := t.Exec(`UPDATE gaps SET state = ?, closed_at = ? WHERE id = ?`, string(end), format.Time(t.Now), gaps[i].ID)
 		if err != nil {
 			return err
 		}
@@ -204,7 +205,7 @@ func (l *ledger) closeGaps(t tx, end collection.GapState, gaps []collection.Gap)
 }
 
 // recordGap records an event of a gap.
-func (l *ledger) recordGap(t tx, kind collection.EventKind, gap collection.Gap) error {
+func (l *ledger) recordGap(t database.Tx, kind collection.EventKind, gap collection.Gap) error {
 	return l.record(t, gapEvent(kind, gap))
 }
 
@@ -251,7 +252,7 @@ const (
 )
 
 // scanGap scans gapColumns, after the columns that are scanned to before.
-func scanGap(row scanner, before ...any) (g collection.Gap, err error) {
+func scanGap(row database.Scanner, before ...any) (g collection.Gap, err error) {
 	dest := append(before, &g.ID, &g.Stream, format.TextTo((*string)(&g.Partition)), &g.Lane)
 	dest = append(dest, format.CursorColumns(&g.Cursor)...)
 	var sum []byte
@@ -264,8 +265,8 @@ func scanGap(row scanner, before ...any) (g collection.Gap, err error) {
 }
 
 // gapsWhere returns the gaps that follow from what stands behind gapQuery.
-func gapsWhere(t tx, where string, args ...any) (gaps []collection.Gap, err error) {
-	err = t.each(func(row scanner) error {
+func gapsWhere(t database.Tx, where string, args ...any) (gaps []collection.Gap, err error) {
+	err = t.Each(func(row database.Scanner) error {
 		gap, err := scanGap(row)
 		gaps = append(gaps, gap)
 		return err
@@ -275,6 +276,6 @@ func gapsWhere(t tx, where string, args ...any) (gaps []collection.Gap, err erro
 
 // owedAt returns the gap that is owed at a cursor of a place, or
 // sql.ErrNoRows.
-func owedAt(t tx, p place, c collection.Cursor) (collection.Gap, error) {
-	return scanGap(t.row(gapQuery+owedHere, p.partition, string(p.Lane), c.Digest()))
+func owedAt(t database.Tx, p place, c collection.Cursor) (collection.Gap, error) {
+	return scanGap(t.Row(gapQuery+owedHere, p.partition, string(p.Lane), c.Digest()))
 }

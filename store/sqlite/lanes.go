@@ -10,6 +10,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -65,9 +66,9 @@ func one(is bool) int64 {
 // saveLanes adds the changes of the batch to the counts of each lane.
 func (b *batch) saveLanes() error {
 	for of, n := range b.lanes {
-		err := b.exec(`INSERT INTO lanes (stream_id, lane, partitions, done, sum, saved_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+		err := b.Exec(`INSERT INTO lanes (stream_id, lane, partitions, done, sum, saved_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 			ON CONFLICT (stream_id, lane) DO UPDATE SET partitions = partitions + ?3, done = done + ?4, sum = sum + ?5, saved_at = max(saved_at, ?6)`,
-			of.stream, string(of.name), n.partitions, n.done, n.sum, format.Time(b.now))
+			of.stream, string(of.name), n.partitions, n.done, n.sum, format.Time(b.Now))
 		if err != nil {
 			return err
 		}
@@ -76,11 +77,11 @@ func (b *batch) saveLanes() error {
 }
 
 // recountLane counts a lane anew, after its checkpoints were moved by hand.
-func recountLane(t tx, stream int64, name collection.Lane) error {
-	if err := t.exec(`DELETE FROM lanes WHERE stream_id = ? AND lane = ?`, stream, string(name)); err != nil {
+func recountLane(t database.Tx, stream int64, name collection.Lane) error {
+	if err := t.Exec(`DELETE FROM lanes WHERE stream_id = ? AND lane = ?`, stream, string(name)); err != nil {
 		return err
 	}
-	return t.exec(`INSERT INTO lanes (stream_id, lane, partitions, done, sum, saved_at) `+recount+`
+	return t.Exec(`INSERT INTO lanes (stream_id, lane, partitions, done, sum, saved_at) `+recount+`
 		AND p.stream_id = ? AND c.lane = ? GROUP BY 1, 2`, stream, string(name))
 }
 
@@ -95,7 +96,7 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 		}
 		return &lanes[i]
 	}
-	err = s.query(ctx, func(row scanner) error {
+	err = s.db.Query(ctx, func(row database.Scanner) error {
 		var l store.LaneState
 		var sum []byte
 		err := row.Scan(&l.Lane, &l.Complete, &sum, format.TimeTo(&l.SavedAt), &l.Epoch, format.EvidenceTo(&l.Evidence), format.TimeTo(&l.Began), &l.BeganEpoch)
@@ -109,7 +110,7 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 	if err != nil {
 		return lanes, err
 	}
-	err = s.query(ctx, func(row scanner) error {
+	err = s.db.Query(ctx, func(row database.Scanner) error {
 		var name collection.Lane
 		var n laneCount
 		var saved store.LaneState
@@ -138,7 +139,7 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 // without a checkpoint is a partition all the same, and one that was walked to
 // its end is not done.
 func (s *Store) owedPartitions(ctx context.Context, stream int64, lanes []store.LaneState) error {
-	return s.query(ctx, func(row scanner) error {
+	return s.db.Query(ctx, func(row database.Scanner) error {
 		var lane collection.Lane
 		var partitions, done int64
 		if err := row.Scan(&lane, &partitions, &done); err != nil {

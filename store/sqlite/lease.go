@@ -11,6 +11,7 @@ import (
 	"collect/collection"
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/format"
 )
@@ -27,15 +28,15 @@ const beatPatience = time.Second
 
 // Begin takes the lease and starts run; see store.Store.
 func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collection.Stream) (store.Ledger, error) {
-	if s.writer == nil {
-		return nil, errReadOnly
+	if s.db.Writer == nil {
+		return nil, database.ErrReadOnly
 	}
 	lock, err := s.hold(ctx, run.Connector)
 	if err != nil {
 		return nil, err
 	}
 	l := &ledger{store: s, lock: lock, connector: run.Connector, run: run.ID}
-	err = s.writer.update(ctx, func(t tx) error {
+	err = s.db.Writer.Update(ctx, func(t database.Tx) error {
 		if err := scrub(t); err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, streams []collect
 
 // hold locks a connector. It returns a *store.HeldError if a run has it.
 func (s *Store) hold(ctx context.Context, connector string) (*filelock.Lock, error) {
-	path := disk.LockPath(s.file.Path, connector)
+	path := disk.LockPath(s.db.File.Path, connector)
 	for deadline := time.Now().Add(holderPatience); ; {
 		l, err := filelock.Acquire(path)
 		if err == nil {
@@ -74,7 +75,7 @@ func (s *Store) hold(ctx context.Context, connector string) (*filelock.Lock, err
 			return l, nil
 		}
 		if !errors.Is(err, filelock.ErrLocked) {
-			return nil, s.classify(err)
+			return nil, s.db.Classify(err)
 		}
 		run, signed, err := s.holder(ctx, connector)
 		if err != nil {
@@ -103,19 +104,19 @@ func (s *Store) drop(l *filelock.Lock) error {
 func (s *Store) holder(ctx context.Context, connector string) (run collection.Run, signed bool, err error) {
 	var id sql.NullString
 	run.Connector = connector
-	_, err = s.one(ctx, []any{&id, &run.Holder.Host, &run.Holder.PID, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt)},
+	_, err = s.db.One(ctx, []any{&id, &run.Holder.Host, &run.Holder.PID, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt)},
 		`SELECT run, host, pid, since, beat_at FROM leases WHERE connector = ?`, connector)
 	run.ID = id.String
 	return run, id.Valid, err
 }
 
 // takeLease signs the lease with a new epoch. The caller has the lock.
-func (l *ledger) takeLease(t tx, holder collection.Holder) error {
-	err := t.row(`INSERT INTO leases (connector, epoch, run, host, pid, since, beat_at, writes)
+func (l *ledger) takeLease(t database.Tx, holder collection.Holder) error {
+	err := t.Row(`INSERT INTO leases (connector, epoch, run, host, pid, since, beat_at, writes)
 		VALUES (?1, 1, ?2, ?3, ?4, ?5, ?5, 1)
 		ON CONFLICT (connector) DO UPDATE SET epoch = epoch + 1, run = ?2, host = ?3, pid = ?4,
 			since = ?5, beat_at = ?5, writes = 1
-		RETURNING epoch`, l.connector, l.run, holder.Host, holder.PID, format.Time(t.now)).Scan(&l.epoch)
+		RETURNING epoch`, l.connector, l.run, holder.Host, holder.PID, format.Time(t.Now)).Scan(&l.epoch)
 	if err != nil {
 		return err
 	}
@@ -125,9 +126,9 @@ func (l *ledger) takeLease(t tx, holder collection.Holder) error {
 
 // takeOver ends the runs whose process died, and frees the gaps they leased.
 // They died after they last said that they were alive; when is not known.
-func (l *ledger) takeOver(t tx) error {
+func (l *ledger) takeOver(t database.Tx) error {
 	var dead []string
-	err := t.each(func(row scanner) error {
+	err := t.Each(func(row database.Scanner) error {
 		var id string
 		err := row.Scan(&id)
 		dead = append(dead, id)
@@ -151,21 +152,21 @@ func (l *ledger) takeOver(t tx) error {
 const unended = -1
 
 // start records the run.
-func (l *ledger) start(t tx, run collection.Run) error {
+func (l *ledger) start(t database.Tx, run collection.Run) error {
 	params, err := json.Marshal(run.Params)
 	if err != nil {
 		return err
 	}
 	started := run.StartedAt
 	if started.IsZero() {
-		started = t.now
+		started = t.Now
 	}
-	err = t.exec(`INSERT INTO runs (id, connector, mode, lane, params, domain, source, outcome, reason, host, pid, epoch,
+	err = t.Exec(`INSERT INTO runs (id, connector, mode, lane, params, domain, source, outcome, reason, host, pid, epoch,
 			started_at, beat_at, exit_code,
 			requests, retries, throttled, slices, records, changed, rejected, gaps_open, gaps_shut, waited)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
 		run.ID, run.Connector, run.Mode, run.Lane, string(params), run.Domain, run.Source, collection.Running,
-		run.Holder.Host, run.Holder.PID, l.epoch, format.Time(started), format.Time(t.now), unended)
+		run.Holder.Host, run.Holder.PID, l.epoch, format.Time(started), format.Time(t.Now), unended)
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (l *ledger) start(t tx, run collection.Run) error {
 // early where others are writing.
 func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error {
 	var live int64
-	err := l.store.writer.updateWithin(ctx, beatPatience, l.ours(func(t tx) (err error) {
+	err := l.store.db.Writer.UpdateWithin(ctx, beatPatience, l.ours(func(t database.Tx) (err error) {
 		live, err = l.beat(t, now, tally, metrics)
 		return err
 	}), l.tookEffect)
@@ -188,16 +189,16 @@ func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally
 }
 
 // beat returns the number of the event with the metrics; 0 if there are none.
-func (l *ledger) beat(t tx, now time.Time, tally collection.Tally, metrics collection.Metrics) (live int64, err error) {
+func (l *ledger) beat(t database.Tx, now time.Time, tally collection.Tally, metrics collection.Metrics) (live int64, err error) {
 	if err := l.moveBackIfAhead(t, now); err != nil {
 		return 0, err
 	}
-	if err := t.exec(`UPDATE leases SET beat_at = ? WHERE connector = ?`, format.Time(now), l.connector); err != nil {
+	if err := t.Exec(`UPDATE leases SET beat_at = ? WHERE connector = ?`, format.Time(now), l.connector); err != nil {
 		return 0, err
 	}
 	args := append([]any{format.Time(now)}, tallyArgs(tally)...)
 	// What commits counted may be newer than the tally.
-	err = t.exec(`UPDATE runs SET beat_at = ?, requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?),
+	err = t.Exec(`UPDATE runs SET beat_at = ?, requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?),
 		slices = max(slices, ?), records = max(records, ?), changed = max(changed, ?), rejected = max(rejected, ?), older = max(older, ?),
 		gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
 	if err != nil || metrics == (collection.Metrics{}) {
@@ -210,8 +211,8 @@ func (l *ledger) beat(t tx, now time.Time, tally collection.Tally, metrics colle
 }
 
 // forgetLive removes how the requests of the run fared a moment ago.
-func (l *ledger) forgetLive(t tx) error {
-	return t.exec(`DELETE FROM events WHERE id = ?`, l.live.Load())
+func (l *ledger) forgetLive(t database.Tx) error {
+	return t.Exec(`DELETE FROM events WHERE id = ?`, l.live.Load())
 }
 
 // tallyArgs returns the columns requests to gaps_shut of runs.
@@ -247,13 +248,13 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 	if err != nil {
 		return err
 	}
-	err = l.update(ctx, func(t tx) error {
+	err = l.update(ctx, func(t database.Tx) error {
 		ended := run.EndedAt
 		if ended.IsZero() {
-			ended = t.now
+			ended = t.Now
 		}
 		args := append([]any{run.Outcome, run.Reason, format.Time(ended), run.ExitCode, string(waited)}, tallyArgs(run.Tally)...)
-		err := t.exec(`UPDATE runs SET outcome = ?, reason = ?, ended_at = ?, exit_code = ?, waited = ?,
+		err := t.Exec(`UPDATE runs SET outcome = ?, reason = ?, ended_at = ?, exit_code = ?, waited = ?,
 			requests = ?, retries = ?, throttled = ?, slices = ?, records = ?,
 			changed = ?, rejected = ?, older = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.run)...)
 		if err != nil {
@@ -262,7 +263,7 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 		if err := l.freeGaps(t); err != nil {
 			return err
 		}
-		if err := t.exec(`UPDATE leases SET run = NULL WHERE connector = ?`, l.connector); err != nil {
+		if err := t.Exec(`UPDATE leases SET run = NULL WHERE connector = ?`, l.connector); err != nil {
 			return err
 		}
 		finished := collection.Event{Kind: collection.RunFinished, Lane: run.Lane}
@@ -278,5 +279,5 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 		return fmt.Errorf("finish: %w", err)
 	}
 	l.finished.Store(true)
-	return errors.Join(err, l.store.classify(l.store.drop(l.lock)))
+	return errors.Join(err, l.store.db.Classify(l.store.drop(l.lock)))
 }

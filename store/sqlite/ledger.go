@@ -13,6 +13,7 @@ import (
 	"collect/collection"
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -58,15 +59,15 @@ func (l *ledger) stream(name string) (*stream, error) {
 
 // update runs do in a transaction that counts only while the lease is ours. It
 // returns collection.ErrFenced, and writes nothing, if it is not.
-func (l *ledger) update(ctx context.Context, do func(tx) error) error {
-	return l.store.writer.update(ctx, l.ours(do), l.tookEffect)
+func (l *ledger) update(ctx context.Context, do func(database.Tx) error) error {
+	return l.store.db.Writer.Update(ctx, l.ours(do), l.tookEffect)
 }
 
 // ours returns what does do, if the lease is ours.
-func (l *ledger) ours(do func(tx) error) func(tx) error {
-	return func(t tx) error {
+func (l *ledger) ours(do func(database.Tx) error) func(database.Tx) error {
+	return func(t database.Tx) error {
 		l.writes++
-		n, err := t.change(signQuery, l.signature()...)
+		n, err := t.Change(signQuery, l.signature()...)
 		if err != nil {
 			return err
 		}
@@ -85,9 +86,9 @@ func (l *ledger) signature() []any { return []any{l.writes, l.connector, l.epoch
 // tookEffect reports whether the newest write is in the database. Each write
 // has a number that no other write under this lease ever had, and leaves it in
 // the lease.
-func (l *ledger) tookEffect(t tx) (bool, error) {
+func (l *ledger) tookEffect(t database.Tx) (bool, error) {
 	var one int
-	err := t.row(`SELECT 1 FROM leases WHERE connector = ? AND epoch = ? AND writes = ?`,
+	err := t.Row(`SELECT 1 FROM leases WHERE connector = ? AND epoch = ? AND writes = ?`,
 		l.connector, l.epoch, l.writes).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
@@ -138,14 +139,14 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 	if len(at) > 1 && alike(at) {
 		return l.partitions(whole, at)
 	}
-	query, err := l.store.prepared(whole, placeQuery)
+	query, err := l.store.db.Prepared(whole, placeQuery)
 	if err != nil {
-		return nil, l.store.classify(err)
+		return nil, l.store.db.Classify(err)
 	}
 	if len(at) > 1 {
-		read, err := l.store.db.BeginTx(ctx, nil) // one state of the database for all
+		read, err := l.store.db.DB.BeginTx(ctx, nil) // one state of the database for all
 		if err != nil {
-			return nil, l.store.classify(err)
+			return nil, l.store.db.Classify(err)
 		}
 		defer read.Rollback()                  // nothing was written
 		query = read.StmtContext(whole, query) // ends with the transaction
@@ -164,14 +165,14 @@ func (l *ledger) Places(ctx context.Context, at []collection.Place) ([]collectio
 		states[i].Checkpoint.Place = place
 		err = scanPlace(query.QueryRowContext(whole, stream.id, string(place.Partition), string(place.Lane), start), &states[i])
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, l.store.unreadable(err)
+			return nil, l.store.db.Unreadable(err)
 		}
 	}
 	return states, nil
 }
 
 // scanPlace scans placeColumns, after the columns that are scanned to before.
-func scanPlace(row scanner, state *collection.PlaceState, before ...any) error {
+func scanPlace(row database.Scanner, state *collection.PlaceState, before ...any) error {
 	cp, reason := &state.Checkpoint, collection.Reason("")
 	var sum []byte
 	dest := append(before, format.CursorColumns(&cp.Cursor)...)
@@ -207,7 +208,7 @@ func (l *ledger) partitions(ctx context.Context, at []collection.Place) ([]colle
 		return nil, err
 	}
 	scanned := collection.PlaceState{}
-	err = l.store.query(ctx, func(row scanner) error {
+	err = l.store.db.Query(ctx, func(row database.Scanner) error {
 		var i int
 		scanned = collection.PlaceState{}
 		if err := scanPlace(row, &scanned, &i); err != nil {
@@ -230,7 +231,7 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 		return nil, err
 	}
 	var parents []collection.Parent
-	err = l.store.query(ctx, func(row scanner) error {
+	err = l.store.db.Query(ctx, func(row database.Scanner) error {
 		var p collection.Parent
 		var id, partition, sum int64
 		if err := row.Scan(&id, &partition, &p.Commit, &sum, &p.Mark.Scale, &p.Mark.Value, &p.Partition, &p.Key, &p.Data); err != nil {
@@ -247,12 +248,12 @@ func (l *ledger) Parents(ctx context.Context, parent string, after string, n int
 
 // SaveProvider stores what was learned of a pacing domain; see store.Ledger.
 func (l *ledger) SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error {
-	return l.update(ctx, func(t tx) error { return l.saveProvider(t, domain, state, events) })
+	return l.update(ctx, func(t database.Tx) error { return l.saveProvider(t, domain, state, events) })
 }
 
-func (l *ledger) saveProvider(t tx, domain string, state []byte, events []collection.Event) error {
-	err := t.exec(`INSERT INTO provider_state (domain, state, saved_at) VALUES (?1, ?2, ?3)
-		ON CONFLICT (domain) DO UPDATE SET state = ?2, saved_at = ?3`, domain, string(state), format.Time(t.now))
+func (l *ledger) saveProvider(t database.Tx, domain string, state []byte, events []collection.Event) error {
+	err := t.Exec(`INSERT INTO provider_state (domain, state, saved_at) VALUES (?1, ?2, ?3)
+		ON CONFLICT (domain) DO UPDATE SET state = ?2, saved_at = ?3`, domain, string(state), format.Time(t.Now))
 	if err != nil {
 		return err
 	}
@@ -265,22 +266,22 @@ func (l *ledger) saveProvider(t tx, domain string, state []byte, events []collec
 }
 
 // partition returns the number of a partition, making it if need be.
-func (l *ledger) partition(t tx, s *stream, p collection.Partition) (int64, error) {
+func (l *ledger) partition(t database.Tx, s *stream, p collection.Partition) (int64, error) {
 	var id int64
-	err := t.row(`SELECT id FROM partitions WHERE stream_id = ? AND partition = ?`, s.id, string(p)).Scan(&id)
+	err := t.Row(`SELECT id FROM partitions WHERE stream_id = ? AND partition = ?`, s.id, string(p)).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	return t.insert(makePartition, s.id, string(p))
+	return t.Insert(makePartition, s.id, string(p))
 }
 
 const makePartition = `INSERT INTO partitions (stream_id, partition) VALUES (?, ?)`
 
 // saveCheckpoint moves the checkpoint of a place.
-func saveCheckpoint(t tx, partition int64, at collection.Place, cp collection.Checkpoint) error {
+func saveCheckpoint(t database.Tx, partition int64, at collection.Place, cp collection.Checkpoint) error {
 	args := append([]any{partition, string(at.Lane)}, format.CursorArgs(cp.Cursor)...)
-	args = append(args, cp.Cursor.Digest(), cp.Commit, cp.Epoch, format.Time(t.now), format.EvidenceText(at, cp))
-	return t.exec(`INSERT INTO checkpoints
+	args = append(args, cp.Cursor.Digest(), cp.Commit, cp.Epoch, format.Time(t.Now), format.EvidenceText(at, cp))
+	return t.Exec(`INSERT INTO checkpoints
 			(partition_id, lane, token, since, high, version, done, meaning, digest, slice_id, epoch, saved_at, evidence)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
 		ON CONFLICT (partition_id, lane) DO UPDATE SET token = ?3, since = ?4, high = ?5, version = ?6, done = ?7,
@@ -295,13 +296,13 @@ const (
 )
 
 // trim forgets the oldest events and closed gaps of a connector.
-func trim(t tx, connector string) error {
-	err := t.exec(`DELETE FROM events WHERE connector = ?1 AND id <= (
+func trim(t database.Tx, connector string) error {
+	err := t.Exec(`DELETE FROM events WHERE connector = ?1 AND id <= (
 		SELECT id FROM events WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, connector, keptEvents)
 	if err != nil {
 		return err
 	}
-	return t.exec(`DELETE FROM gaps WHERE closed_at IS NOT NULL AND id <= (
+	return t.Exec(`DELETE FROM gaps WHERE closed_at IS NOT NULL AND id <= (
 		SELECT g.id FROM gaps g JOIN streams s ON s.id = g.stream_id
 		WHERE s.connector = ?1 AND g.closed_at IS NOT NULL ORDER BY g.id DESC LIMIT 1 OFFSET ?2)
 		AND stream_id IN (SELECT id FROM streams WHERE connector = ?1)`, connector, keptGaps)

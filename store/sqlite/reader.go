@@ -9,12 +9,13 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
 
 // Salt returns random bytes made with the store; see store.Reader.
 func (s *Store) Salt(ctx context.Context) (salt []byte, err error) {
-	found, err := s.one(ctx, []any{&salt}, `SELECT value FROM meta WHERE name = 'salt'`)
+	found, err := s.db.One(ctx, []any{&salt}, `SELECT value FROM meta WHERE name = 'salt'`)
 	if err == nil && !found {
 		err = store.ErrDamaged
 	}
@@ -23,14 +24,14 @@ func (s *Store) Salt(ctx context.Context) (salt []byte, err error) {
 
 // Provider returns what was learned of a pacing domain; see store.Reader.
 func (s *Store) Provider(ctx context.Context, domain string) (state []byte, err error) {
-	_, err = s.one(ctx, []any{&state}, `SELECT state FROM provider_state WHERE domain = ?`, domain)
+	_, err = s.db.One(ctx, []any{&state}, `SELECT state FROM provider_state WHERE domain = ?`, domain)
 	return state, err
 }
 
 // Connectors returns the names of all connectors that ever ran; see
 // store.Reader.
 func (s *Store) Connectors(ctx context.Context) (names []string, err error) {
-	err = s.query(ctx, func(row scanner) error {
+	err = s.db.Query(ctx, func(row database.Scanner) error {
 		var name string
 		defer func() { names = append(names, name) }()
 		return row.Scan(&name)
@@ -41,7 +42,7 @@ func (s *Store) Connectors(ctx context.Context) (names []string, err error) {
 // Streams describes the streams of a connector; see store.Reader.
 func (s *Store) Streams(ctx context.Context, connector string) (states []store.StreamState, err error) {
 	var ids []int64
-	err = s.query(ctx, func(row scanner) error {
+	err = s.db.Query(ctx, func(row database.Scanner) error {
 		var id int64
 		var st store.StreamState
 		err := row.Scan(&id, &st.Name, &st.Role, &st.Parent, &st.Refresh, &st.Ordered, &st.View, &st.Records, &st.Quarantined)
@@ -64,7 +65,7 @@ func (s *Store) Streams(ctx context.Context, connector string) (states []store.S
 // Fields returns the top-level fields of the records of a stream, in the order
 // first seen. Of a stream with more than 2000 it returns the first 2000.
 func (s *Store) Fields(ctx context.Context, connector, stream string) (names []string, err error) {
-	err = s.query(ctx, func(row scanner) error {
+	err = s.db.Query(ctx, func(row database.Scanner) error {
 		var name string
 		defer func() { names = append(names, name) }()
 		return row.Scan(&name)
@@ -75,7 +76,7 @@ func (s *Store) Fields(ctx context.Context, connector, stream string) (names []s
 
 // Gaps returns the gaps that are owed; see store.Reader.
 func (s *Store) Gaps(ctx context.Context, connector string) (gaps []store.OwnedGap, err error) {
-	err = s.query(ctx, func(row scanner) error {
+	err = s.db.Query(ctx, func(row database.Scanner) error {
 		var g store.OwnedGap
 		g.Gap, err = scanGap(row, &g.Connector)
 		gaps = append(gaps, g)
@@ -90,7 +91,7 @@ const runColumns = `id, connector, mode, lane, params, domain, source, outcome, 
 
 // Runs returns the newest runs; see store.Reader.
 func (s *Store) Runs(ctx context.Context, connector string, n int) (runs []collection.Run, err error) {
-	err = s.query(ctx, func(row scanner) error {
+	err = s.db.Query(ctx, func(row database.Scanner) error {
 		var r collection.Run
 		var params, waited []byte
 		dest := []any{&r.ID, &r.Connector, &r.Mode, &r.Lane, &params, &r.Domain, &r.Source, &r.Outcome, &r.Reason, &r.Holder.Host, &r.Holder.PID,
@@ -107,7 +108,7 @@ func (s *Store) Runs(ctx context.Context, connector string, n int) (runs []colle
 
 // Totals adds up all runs of a connector; see store.Reader.
 func (s *Store) Totals(ctx context.Context, connector string) (runs int, t collection.Tally, err error) {
-	_, err = s.one(ctx, append([]any{&runs}, tallyColumns(&t)...), `SELECT count(*),
+	_, err = s.db.One(ctx, append([]any{&runs}, tallyColumns(&t)...), `SELECT count(*),
 		coalesce(sum(requests), 0), coalesce(sum(retries), 0), coalesce(sum(throttled), 0), coalesce(sum(slices), 0),
 		coalesce(sum(records), 0), coalesce(sum(changed), 0), coalesce(sum(rejected), 0), coalesce(sum(older), 0),
 		coalesce(sum(gaps_open), 0), coalesce(sum(gaps_shut), 0) FROM runs WHERE connector = ?`, connector)
@@ -130,7 +131,7 @@ const (
 func (s *Store) Records(ctx context.Context, connector, stream string) iter.Seq2[store.Stored, error] {
 	return func(yield func(store.Stored, error) bool) {
 		var id, stored int64 // stored: when the walk began; records are never deleted
-		found, err := s.one(ctx, []any{&id, &stored}, streamQuery, connector, stream)
+		found, err := s.db.One(ctx, []any{&id, &stored}, streamQuery, connector, stream)
 		if err != nil {
 			yield(store.Stored{}, err)
 			return
@@ -143,7 +144,7 @@ func (s *Store) Records(ctx context.Context, connector, stream string) iter.Seq2
 		for after := ""; ; beyond = ">" {
 			page, err := s.page(ctx, id, beyond, after)
 			if err == nil && len(page) == 0 && n < stored {
-				err = fmt.Errorf("store %s: %w: %d of %d records of %s were found", s.file.Path, store.ErrDamaged, n, stored, stream)
+				err = fmt.Errorf("store %s: %w: %d of %d records of %s were found", s.db.File.Path, store.ErrDamaged, n, stored, stream)
 			}
 			if err != nil {
 				yield(store.Stored{}, err)
@@ -173,7 +174,7 @@ const pageQuery = `SELECT r.id, r.key, r.data, r.partition_id, r.slice_id, r.sum
 
 func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (page []store.Stored, err error) {
 	size := 0
-	err = s.query(ctx, func(row scanner) error {
+	err = s.db.Query(ctx, func(row database.Scanner) error {
 		var r store.Stored
 		var id, partition, slice, sum int64
 		err := row.Scan(&id, &r.Key, &r.Data, &partition, &slice, &sum, &r.Mark.Scale, &r.Mark.Value, format.TextTo((*string)(&r.Partition)), &r.Run, format.TimeTo(&r.CommittedAt))
@@ -186,7 +187,7 @@ func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (p
 		}
 		page, beyond, after = append(page, r), ">", r.Key
 		if size += len(r.Data); size >= pageBytes {
-			return errEnough
+			return database.ErrEnough
 		}
 		return nil
 	}, fmt.Sprintf(pageQuery, beyond), stream, after, pageRecords)
@@ -196,7 +197,7 @@ func (s *Store) page(ctx context.Context, stream int64, beyond, after string) (p
 // Schema returns the statements that made the tables and indexes, without the
 // views: those name fields of records.
 func (s *Store) Schema(ctx context.Context) (schema string, err error) {
-	err = s.query(ctx, func(row scanner) error {
+	err = s.db.Query(ctx, func(row database.Scanner) error {
 		var statement string
 		err := row.Scan(&statement)
 		schema += statement + ";\n"

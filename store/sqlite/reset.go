@@ -9,6 +9,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -16,18 +17,18 @@ import (
 // of the place keep their chain: the next one names the last as its
 // predecessor, and the event stands between them.
 func (s *Store) Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit store.Audit) error {
-	if s.writer == nil {
-		return errReadOnly
+	if s.db.Writer == nil {
+		return database.ErrReadOnly
 	}
 	var known bool
-	_, err := s.one(ctx, []any{&known}, `SELECT EXISTS (SELECT 1 FROM streams WHERE connector = ? AND name = ?)`, connector, at.Stream)
+	_, err := s.db.One(ctx, []any{&known}, `SELECT EXISTS (SELECT 1 FROM streams WHERE connector = ? AND name = ?)`, connector, at.Stream)
 	if err != nil {
 		return err
 	}
 	if !known {
 		return fmt.Errorf("reset: %s has no stream %q", connector, at.Stream)
 	}
-	err = s.operate(ctx, connector, audit, func(l *ledger, t tx) error { return l.reset(t, at, to, audit) })
+	err = s.operate(ctx, connector, audit, func(l *ledger, t database.Tx) error { return l.reset(t, at, to, audit) })
 	if err != nil {
 		return fmt.Errorf("reset %s: %w", connector, err)
 	}
@@ -36,12 +37,12 @@ func (s *Store) Reset(ctx context.Context, connector string, at collection.Place
 
 // Override changes what is remembered of a pacing domain; see store.Store.
 func (s *Store) Override(ctx context.Context, connector, domain string, edit store.Edit, audit store.Audit, events ...collection.Event) error {
-	if s.writer == nil {
-		return errReadOnly
+	if s.db.Writer == nil {
+		return database.ErrReadOnly
 	}
-	err := s.operate(ctx, connector, audit, func(l *ledger, t tx) error {
+	err := s.operate(ctx, connector, audit, func(l *ledger, t database.Tx) error {
 		var stands []byte
-		err := t.row(`SELECT state FROM provider_state WHERE domain = ?`, domain).Scan(&stands)
+		err := t.Row(`SELECT state FROM provider_state WHERE domain = ?`, domain).Scan(&stands)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -63,13 +64,13 @@ func (s *Store) Override(ctx context.Context, connector, domain string, edit sto
 
 // operate makes a change by hand in one transaction, under the lease of the
 // connector, which it takes and gives back.
-func (s *Store) operate(ctx context.Context, connector string, audit store.Audit, change func(*ledger, tx) error) error {
+func (s *Store) operate(ctx context.Context, connector string, audit store.Audit, change func(*ledger, database.Tx) error) error {
 	lock, err := s.hold(ctx, connector)
 	if err != nil {
 		return err
 	}
 	l := &ledger{store: s, lock: lock, connector: connector, streams: map[string]*stream{}}
-	err = s.writer.update(ctx, func(t tx) error {
+	err = s.db.Writer.Update(ctx, func(t database.Tx) error {
 		if err := l.takeLease(t, audit.Holder); err != nil {
 			return err
 		}
@@ -79,14 +80,14 @@ func (s *Store) operate(ctx context.Context, connector string, audit store.Audit
 		if err := change(l, t); err != nil {
 			return err
 		}
-		return t.exec(`UPDATE leases SET run = NULL WHERE connector = ?`, connector)
+		return t.Exec(`UPDATE leases SET run = NULL WHERE connector = ?`, connector)
 	}, l.tookEffect)
 	return errors.Join(err, s.drop(lock))
 }
 
-func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit store.Audit) error {
+func (l *ledger) reset(t database.Tx, at collection.Place, to collection.Cursor, audit store.Audit) error {
 	s := &stream{}
-	if err := t.row(`SELECT id FROM streams WHERE connector = ? AND name = ?`, l.connector, at.Stream).Scan(&s.id); err != nil {
+	if err := t.Row(`SELECT id FROM streams WHERE connector = ? AND name = ?`, l.connector, at.Stream).Scan(&s.id); err != nil {
 		return err
 	}
 	l.streams[at.Stream] = s
@@ -97,7 +98,7 @@ func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit st
 	// Where the place stood is not looked at: to reset is the way out where
 	// that is damaged.
 	cp := collection.Checkpoint{Cursor: to, Epoch: l.epoch}
-	err = t.row(`SELECT slice_id FROM checkpoints WHERE partition_id = ? AND lane = ?`, p.partition, string(at.Lane)).Scan(&cp.Commit)
+	err = t.Row(`SELECT slice_id FROM checkpoints WHERE partition_id = ? AND lane = ?`, p.partition, string(at.Lane)).Scan(&cp.Commit)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -133,9 +134,9 @@ func (l *ledger) reset(t tx, at collection.Place, to collection.Cursor, audit st
 // forgetMarks forgets which versions the records of a partition have, or those
 // of the whole stream. Who resets a walk wants what it brings, also where the
 // provider once said of a record that it is of the year 9999.
-func forgetMarks(t tx, s *stream, partition int64, all bool) error {
+func forgetMarks(t database.Tx, s *stream, partition int64, all bool) error {
 	// A record that was changed by a disk keeps its sum, and is found out.
-	return t.exec(`UPDATE records SET mark_scale = '', mark = '', sum = record_sum(stream_id, partition_id, slice_id, key, data)
+	return t.Exec(`UPDATE records SET mark_scale = '', mark = '', sum = record_sum(stream_id, partition_id, slice_id, key, data)
 		WHERE stream_id = ?1 AND (?3 OR partition_id = ?2) AND mark_scale <> ''
 			AND sum = record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark)`, s.id, partition, all)
 }
@@ -143,15 +144,15 @@ func forgetMarks(t tx, s *stream, partition int64, all bool) error {
 // resetPartitions moves every checkpoint of the lane of a stream. What stood for
 // a parent that no partition could be made of has none any more: nothing walks
 // there, so that it would stay unfinished for good.
-func (l *ledger) resetPartitions(t tx, s *stream, lane collection.Lane, to collection.Cursor) error {
-	err := t.exec(`DELETE FROM checkpoints
+func (l *ledger) resetPartitions(t database.Tx, s *stream, lane collection.Lane, to collection.Cursor) error {
+	err := t.Exec(`DELETE FROM checkpoints
 		WHERE partition_id IN (SELECT id FROM partitions WHERE stream_id = ?1 AND substr(partition, 1, length(?2)) = ?2) AND lane = ?3`,
 		s.id, collection.UnmadePrefix, string(lane))
 	if err != nil {
 		return err
 	}
-	args := append(format.CursorArgs(to), to.Digest(), l.epoch, format.Time(t.now), s.id, string(lane))
-	return t.exec(`UPDATE checkpoints SET token = ?, since = ?, high = ?, version = ?, done = ?, meaning = ?, digest = ?,
+	args := append(format.CursorArgs(to), to.Digest(), l.epoch, format.Time(t.Now), s.id, string(lane))
+	return t.Exec(`UPDATE checkpoints SET token = ?, since = ?, high = ?, version = ?, done = ?, meaning = ?, digest = ?,
 			epoch = ?, saved_at = ?, evidence = ''
 		WHERE partition_id IN (SELECT id FROM partitions WHERE stream_id = ?) AND lane = ?`, args...)
 }

@@ -16,6 +16,7 @@ import (
 	"collect/collection"
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/fileformat"
 	"collect/store/sqlite/internal/format"
@@ -39,19 +40,19 @@ import (
 // store.ErrNotDatabase if the file at path never was a store. Then nothing was
 // changed.
 func Restore(ctx context.Context, path, from string, audit store.Audit) (kept string, err error) {
-	return restore(ctx, path, from, audit, never)
+	return restore(ctx, path, from, audit, database.Never)
 }
 
 // The steps of a restore that a test may fail, or be killed at.
 const (
-	restoreBegun    step = "restore begun"
-	restoreStaged   step = "restore staged"
-	restoreClosed   step = "old store closed"
-	restoreKept     step = "old store kept"
-	restoreSwitched step = "stores switched"
+	restoreBegun    database.Step = "restore begun"
+	restoreStaged   database.Step = "restore staged"
+	restoreClosed   database.Step = "old store closed"
+	restoreKept     database.Step = "old store kept"
+	restoreSwitched database.Step = "stores switched"
 )
 
-func restore(ctx context.Context, path, from string, audit store.Audit, at func(step) error) (kept string, err error) {
+func restore(ctx context.Context, path, from string, audit store.Audit, at func(database.Step) error) (kept string, err error) {
 	r, err := newRestoring(path, from)
 	if err != nil {
 		return "", err
@@ -196,10 +197,10 @@ func (r *restoring) readOld(ctx context.Context) error {
 	if r.file == nil || errors.Is(CheckLog(r.path), store.ErrDamaged) {
 		return nil
 	}
-	s := openReaders(&disk.File{Path: r.path}, "ro")
-	have, err := s.version(ctx)
+	s := database.OpenReaders(&disk.File{Path: r.path}, "ro")
+	have, err := s.Version(ctx)
 	if r.readable = err == nil && have > 0; r.readable {
-		err = s.query(ctx, func(row scanner) error {
+		err = s.Query(ctx, func(row database.Scanner) error {
 			var run collection.Run
 			var id sql.NullString
 			err := row.Scan(&run.Connector, &id, &run.Holder.Host, &run.Holder.PID, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt))
@@ -208,8 +209,8 @@ func (r *restoring) readOld(ctx context.Context) error {
 			return err
 		}, `SELECT connector, run, host, pid, since, beat_at FROM leases`)
 	}
-	_ = s.db.Close() // it was only read
-	switch err = s.classify(err); {
+	_ = s.DB.Close() // it was only read
+	switch err = s.Classify(err); {
 	case errors.Is(err, store.ErrNotDatabase):
 		if mine, lookErr := wasOurs(ctx, r.path); lookErr != nil || !mine {
 			return errors.Join(err, lookErr) // that file is not ours to move
@@ -217,7 +218,7 @@ func (r *restoring) readOld(ctx context.Context) error {
 	case errors.Is(err, store.ErrNoAccess):
 		return err
 	case err == nil:
-		return r.unlessDamaged(tidy(r.path))
+		return r.unlessDamaged(database.Tidy(r.path))
 	}
 	return nil
 }
@@ -266,7 +267,7 @@ func isBlank(path string) (bool, error) {
 // unlessDamaged returns an error about the old store, unless it says that the
 // store is damaged: that is what a backup is for.
 func (r *restoring) unlessDamaged(err error) error {
-	if err = classify(r.file, err); errors.Is(err, store.ErrDamaged) || isSQL(err) {
+	if err = database.Classify(r.file, err); errors.Is(err, store.ErrDamaged) || database.IsSQL(err) {
 		return nil
 	}
 	return err
@@ -279,7 +280,7 @@ func (r *restoring) closeOld(ctx context.Context) error {
 		return nil // nobody can use it; its log goes with it
 	}
 	var err error
-	if r.old, err = takeAlone(ctx, r.path); errors.Is(err, store.ErrInUse) {
+	if r.old, err = database.TakeAlone(ctx, r.path); errors.Is(err, store.ErrInUse) {
 		return err
 	}
 	return r.unlessDamaged(err)

@@ -8,6 +8,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/format"
 )
@@ -17,16 +18,16 @@ func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) e
 	if err := copyBackup(ctx, from, r.staged); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	if err := migrate(ctx, r.staged, false, never); err != nil {
-		return fmt.Errorf("backup: %w", classify(&disk.File{Path: from}, err))
+	if err := database.Migrate(ctx, r.staged, false, database.Never); err != nil {
+		return fmt.Errorf("backup: %w", database.Classify(&disk.File{Path: from}, err))
 	}
-	db := single(r.staged)
+	db := database.Single(r.staged)
 	err := r.carryOver(ctx, db, audit)
 	if err == nil {
 		_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("backup: %w", classify(&disk.File{Path: from}, err))
+		return fmt.Errorf("backup: %w", database.Classify(&disk.File{Path: from}, err))
 	}
 	if err := examineCopy(ctx, r.staged); err != nil {
 		return fmt.Errorf("backup %s: %w", from, err)
@@ -54,19 +55,19 @@ func copyBackup(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	s := openReaders(file, mode)
-	have, err := s.version(ctx)
+	s := database.OpenReaders(file, mode)
+	have, err := s.Version(ctx)
 	switch {
 	case err != nil:
-		err = s.classify(err)
+		err = s.Classify(err)
 	case have == 0:
-		err = errEmpty(from)
-	case have > newest():
+		err = database.ErrEmpty(from)
+	case have > database.Newest():
 		err = fmt.Errorf("it was %w", store.ErrNewer)
 	default:
-		err = s.copyTo(ctx, to)
+		err = s.CopyTo(ctx, to)
 	}
-	return errors.Join(err, s.db.Close())
+	return errors.Join(err, s.DB.Close())
 }
 
 // carryOver takes over from the old store what must not be forgotten, and
@@ -94,8 +95,8 @@ func (r *restoring) carryOver(ctx context.Context, db *sql.DB, audit store.Audit
 // carryState copies the newer states of providers, and the higher epochs, as
 // far as they can be read.
 func (r *restoring) carryState(ctx context.Context, tx *sql.Tx) (err error) {
-	old := openReaders(r.file, "ro").db
-	defer func() { err = errors.Join(err, old.Close(), r.unlessDamaged(tidy(r.path))) }()
+	old := database.OpenReaders(r.file, "ro").DB
+	defer func() { err = errors.Join(err, old.Close(), r.unlessDamaged(database.Tidy(r.path))) }()
 	for _, table := range []struct{ read, write string }{
 		{`SELECT domain, state, saved_at FROM provider_state
 			WHERE json_valid(state) AND julianday(saved_at) IS NOT NULL`,

@@ -15,6 +15,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/fileformat"
 	"collect/store/sqlite/internal/format"
@@ -243,10 +244,10 @@ func (s *Salvage) Records(ctx context.Context, connector, stream string) iter.Se
 			}
 			done[key] = true
 			if !yield(s.stored(r), nil) {
-				stop(errEnough)
+				stop(database.ErrEnough)
 			}
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, database.ErrEnough) {
 			yield(store.Stored{}, err)
 		}
 	}

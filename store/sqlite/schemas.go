@@ -14,6 +14,7 @@ import (
 
 	"collect/collection"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 )
 
 // What the records of a stream are like is learned in the transaction that
@@ -68,7 +69,7 @@ func (b *batch) learn(s *stream, sl *collection.Slice, changed int) error {
 func (b *batch) saveSchemas() error {
 	for s, at := range b.learned {
 		if at.changed {
-			if err := saveSchema(b.tx, s.id, at.schema); err != nil {
+			if err := saveSchema(b.Tx, s.id, at.schema); err != nil {
 				return err
 			}
 		}
@@ -76,20 +77,20 @@ func (b *batch) saveSchemas() error {
 	return nil
 }
 
-func saveSchema(t tx, stream int64, schema collection.Schema) error {
+func saveSchema(t database.Tx, stream int64, schema collection.Schema) error {
 	text, err := json.Marshal(schema)
 	if err != nil {
 		return err
 	}
-	return t.exec(`INSERT INTO schemas (stream_id, schema) VALUES (?1, ?2)
+	return t.Exec(`INSERT INTO schemas (stream_id, schema) VALUES (?1, ?2)
 		ON CONFLICT (stream_id) DO UPDATE SET schema = ?2`, stream, string(text))
 }
 
 // schemaOf returns the schema of a stream. One that cannot be read is learned
 // anew: it only compares what comes with what came.
-func schemaOf(t tx, stream int64) (schema collection.Schema, err error) {
+func schemaOf(t database.Tx, stream int64) (schema collection.Schema, err error) {
 	var text string
-	err = t.row(`SELECT schema FROM schemas WHERE stream_id = ?`, stream).Scan(&text)
+	err = t.Row(`SELECT schema FROM schemas WHERE stream_id = ?`, stream).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return schema, nil
 	}
@@ -120,13 +121,13 @@ func kindOf(value gjson.Result) collection.JSONKind {
 // AcceptSchema lets fields of a stream be what they were not before; see
 // store.Store.
 func (s *Store) AcceptSchema(ctx context.Context, connector, name string, fields map[string]collection.JSONKind, audit store.Audit) (revived []collection.Gap, err error) {
-	if s.writer == nil {
-		return nil, errReadOnly
+	if s.db.Writer == nil {
+		return nil, database.ErrReadOnly
 	}
-	err = s.operate(ctx, connector, audit, func(l *ledger, t tx) error {
+	err = s.operate(ctx, connector, audit, func(l *ledger, t database.Tx) error {
 		revived = nil
 		var id int64
-		err := t.row(`SELECT id FROM streams WHERE connector = ? AND name = ?`, connector, name).Scan(&id)
+		err := t.Row(`SELECT id FROM streams WHERE connector = ? AND name = ?`, connector, name).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%s has no stream %q", connector, name)
 		}
@@ -160,9 +161,9 @@ func (s *Store) AcceptSchema(ctx context.Context, connector, name string, fields
 }
 
 // accept changes the schema of a stream as [Store.AcceptSchema] says.
-func accept(t tx, stream int64, fields map[string]collection.JSONKind) error {
+func accept(t database.Tx, stream int64, fields map[string]collection.JSONKind) error {
 	if len(fields) == 0 {
-		return t.exec(`DELETE FROM schemas WHERE stream_id = ?`, stream)
+		return t.Exec(`DELETE FROM schemas WHERE stream_id = ?`, stream)
 	}
 	schema, err := schemaOf(t, stream)
 	if err != nil {

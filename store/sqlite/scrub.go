@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -29,9 +30,9 @@ const scrubQuery = `SELECT count(*), coalesce(max(id), 0), coalesce(min(CASE WHE
 
 // scrub compares the next records with their sums, and notes how far it came. It
 // is part of the transaction that begins a run, which has a connection for sure.
-func scrub(t tx) error {
+func scrub(t database.Tx) error {
 	var at []byte
-	err := t.row(`SELECT value FROM meta WHERE name = 'scrubbed'`).Scan(&at)
+	err := t.Row(`SELECT value FROM meta WHERE name = 'scrubbed'`).Scan(&at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -41,7 +42,7 @@ func scrub(t tx) error {
 	}
 	for begun := time.Now(); time.Since(begun) < scrubTime; {
 		var n, newest, wrong int64
-		if err := t.row(scrubQuery, last, scrubRecords).Scan(&n, &newest, &wrong); err != nil {
+		if err := t.Row(scrubQuery, last, scrubRecords).Scan(&n, &newest, &wrong); err != nil {
 			return err
 		}
 		if wrong > 0 {
@@ -52,6 +53,6 @@ func scrub(t tx) error {
 			break
 		}
 	}
-	return t.exec(`INSERT INTO meta (name, value) VALUES ('scrubbed', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1`,
+	return t.Exec(`INSERT INTO meta (name, value) VALUES ('scrubbed', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1`,
 		binary.BigEndian.AppendUint64(nil, uint64(last))) // #nosec G115 -- the number of a row
 }

@@ -39,6 +39,7 @@ import (
 
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 )
 
@@ -56,7 +57,7 @@ type Options struct {
 
 // A Store is a store.Store in a SQLite file. It is safe for concurrent use.
 type Store struct {
-	*database
+	db *database.DB
 
 	mu     sync.Mutex
 	leases map[*filelock.Lock]bool // held by ledgers that are not finished
@@ -81,9 +82,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{leases: map[*filelock.Lock]bool{}}
 	if o.ReadOnly {
-		s.database, err = lookInto(ctx, path)
+		s.db, err = database.Look(ctx, path)
 	} else {
-		s.database, err = openDatabase(ctx, path, o.Create)
+		s.db, err = database.Open(ctx, path, o.Create)
 	}
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 // one file is left. Ledgers that are not finished are left as after a crash:
 // the next Begin finds them abandoned.
 func (s *Store) Close() error {
-	errs := []error{s.database.close()}
+	errs := []error{s.db.Close()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.leases {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
 
@@ -63,7 +64,7 @@ func (s *stream) newFields(data []byte, seen map[string]bool) (fresh []field) {
 }
 
 // addFields records fields of a stream and shows them in its view.
-func addFields(t tx, s *stream, fresh []field) error {
+func addFields(t database.Tx, s *stream, fresh []field) error {
 	known, err := fieldsOf(t, s.id)
 	if err != nil {
 		return err
@@ -74,9 +75,9 @@ func addFields(t tx, s *stream, fresh []field) error {
 		if i := slices.IndexFunc(known, func(k field) bool { return k.name == f.name }); i >= 0 {
 			known[i].escaped = known[i].escaped || f.escaped
 			changed = changed || i < len(shown)
-			err = t.exec(`UPDATE fields SET escaped = ? WHERE stream_id = ? AND position = ?`, known[i].escaped, s.id, i)
+			err = t.Exec(`UPDATE fields SET escaped = ? WHERE stream_id = ? AND position = ?`, known[i].escaped, s.id, i)
 		} else {
-			err = t.exec(`INSERT INTO fields (stream_id, position, name, escaped) VALUES (?, ?, ?, ?)`, s.id, len(known), f.name, f.escaped)
+			err = t.Exec(`INSERT INTO fields (stream_id, position, name, escaped) VALUES (?, ?, ?, ?)`, s.id, len(known), f.name, f.escaped)
 			known = append(known, f)
 		}
 		if err != nil {
@@ -91,7 +92,7 @@ func addFields(t tx, s *stream, fresh []field) error {
 
 // freeViewName returns the name of the view for a new stream:
 // connector_stream, with a number if that is taken.
-func freeViewName(t tx, connector, name string) (string, error) {
+func freeViewName(t database.Tx, connector, name string) (string, error) {
 	base := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' {
 			return r
@@ -103,7 +104,7 @@ func freeViewName(t tx, connector, name string) (string, error) {
 	}
 	for view, n := base, 2; ; view, n = fmt.Sprintf("%s_%d", base, n), n+1 {
 		var taken bool
-		err := t.row(`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE)`, view).Scan(&taken)
+		err := t.Row(`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ? COLLATE NOCASE)`, view).Scan(&taken)
 		if err != nil || !taken {
 			return view, err
 		}
@@ -111,9 +112,9 @@ func freeViewName(t tx, connector, name string) (string, error) {
 }
 
 // renewView makes the view of a stream anew if another version made it.
-func renewView(t tx, s *stream, fields []field) error {
+func renewView(t database.Tx, s *stream, fields []field) error {
 	var is string
-	err := t.row(`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?`, s.view).Scan(&is)
+	err := t.Row(`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?`, s.view).Scan(&is)
 	if err == nil && is == viewSQL(s.id, s.view, fields) {
 		return nil
 	}
@@ -124,12 +125,12 @@ func renewView(t tx, s *stream, fields []field) error {
 }
 
 // createView makes the view of a stream anew with the given fields.
-func createView(t tx, s *stream, fields []field) error {
+func createView(t database.Tx, s *stream, fields []field) error {
 	// Statements for views are used once: they are not kept.
-	if err := t.once(`DROP VIEW IF EXISTS ` + format.Identifier(s.view)); err != nil {
+	if err := t.Once(`DROP VIEW IF EXISTS ` + format.Identifier(s.view)); err != nil {
 		return err
 	}
-	return t.once(viewSQL(s.id, s.view, fields))
+	return t.Once(viewSQL(s.id, s.view, fields))
 }
 
 // viewSQL returns the statement that makes a view.

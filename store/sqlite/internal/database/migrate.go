@@ -1,4 +1,4 @@
-package sqlite
+package database
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"collect/store/sqlite/internal/fileformat"
 )
 
-// migrate brings the database at path to the newest version. It begins with an
+// Migrate brings the database at path to the newest version. It begins with an
 // empty one only if create is set, and returns store.ErrMissing otherwise.
 // Processes that start at the same time take turns: goose itself, on SQLite,
 // does not.
@@ -27,16 +27,16 @@ import (
 // Each version is one transaction, so that a process killed in the middle
 // leaves the version before it, and the next one goes on from there. A test
 // may fail a step by at.
-func migrate(ctx context.Context, path string, create bool, at func(step) error) error {
-	db := single(path)
+func Migrate(ctx context.Context, path string, create bool, at func(Step) error) error {
+	db := Single(path)
 	defer db.Close() // what matters was committed
 
 	have, wal, err := schema(ctx, path, db)
-	if err != nil || have == newest() && wal {
+	if err != nil || have == Newest() && wal {
 		return err
 	}
 	if have == 0 && !create {
-		return errEmpty(path)
+		return ErrEmpty(path)
 	}
 	l, err := filelock.AcquireWait(ctx, path+".lock", time.Minute)
 	if err != nil {
@@ -45,10 +45,10 @@ func migrate(ctx context.Context, path string, create bool, at func(step) error)
 	defer l.Release() // the kernel frees it in any case
 
 	have, wal, err = schema(ctx, path, db)
-	if err != nil || have == newest() && wal {
+	if err != nil || have == Newest() && wal {
 		return err
 	}
-	if have > newest() {
+	if have > Newest() {
 		return fmt.Errorf("the store was %w", store.ErrNewer)
 	}
 	if err := at("before wal"); err != nil {
@@ -63,7 +63,7 @@ func migrate(ctx context.Context, path string, create bool, at func(step) error)
 }
 
 // applyMissing applies the migrations that db has not seen, one by one.
-func applyMissing(ctx context.Context, db *sql.DB, at func(step) error) error {
+func applyMissing(ctx context.Context, db *sql.DB, at func(Step) error) error {
 	files, err := fs.Sub(migrations.SQLite, "sqlite")
 	if err != nil {
 		return err
@@ -89,8 +89,8 @@ func applyMissing(ctx context.Context, db *sql.DB, at func(step) error) error {
 	}
 }
 
-// never fails no step.
-func never(step) error { return nil }
+// Never fails no step.
+func Never(Step) error { return nil }
 
 // schema returns the version of the schema of db, and whether it is in WAL
 // mode, as it is but for the moment in which a restore replaces it.
@@ -103,13 +103,13 @@ func schema(ctx context.Context, path string, db *sql.DB) (have int64, wal bool,
 	return have, mode == "wal", err
 }
 
-// errEmpty says that there is a file and nothing in it.
-func errEmpty(path string) error {
+// ErrEmpty says that there is a file and nothing in it.
+func ErrEmpty(path string) error {
 	return fmt.Errorf("store %s %w: its file is empty", path, store.ErrMissing)
 }
 
-// version returns the version of the schema, 0 if the file is empty; see version.
-func (r *readers) version(ctx context.Context) (int64, error) { return version(ctx, r.file.Path, r.db) }
+// Version returns the version of the schema, 0 if the file is empty; see version.
+func (r *Readers) Version(ctx context.Context) (int64, error) { return version(ctx, r.File.Path, r.DB) }
 
 // version returns the version of the schema of db, at path, 0 if the file is
 // empty. It returns store.ErrNotDatabase if the file belongs to another
@@ -146,8 +146,8 @@ func version(ctx context.Context, path string, db *sql.DB) (int64, error) {
 	return v, nil
 }
 
-// newest returns the version that the migrations make.
-func newest() int64 {
+// Newest returns the version that the migrations make.
+func Newest() int64 {
 	names, _ := fs.Glob(migrations.SQLite, "sqlite/*.sql") // the pattern is well formed
 	var n int64
 	for _, name := range names {
@@ -167,33 +167,33 @@ func checkVersion(ctx context.Context, path string, db *sql.DB) error {
 	case err != nil:
 		return err
 	case have == 0:
-		return errEmpty(path)
-	case have > newest():
+		return ErrEmpty(path)
+	case have > Newest():
 		return fmt.Errorf("the store was %w", store.ErrNewer)
-	case have < newest():
+	case have < Newest():
 		return fmt.Errorf("the store was %w", store.ErrOlder)
 	}
 	return nil
 }
 
-// libraryVersion returns the version of SQLite.
-func libraryVersion(ctx context.Context) (version string, err error) {
+// LibraryVersion returns the version of SQLite.
+func LibraryVersion(ctx context.Context) (version string, err error) {
 	db := open("file::memory:")
 	err = db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
 	return version, errors.Join(err, db.Close())
 }
 
-// objects returns the kinds of what migrations make, by name.
-func objects(ctx context.Context) (map[string]string, error) {
+// Objects returns the kinds of what migrations make, by name.
+func Objects(ctx context.Context) (map[string]string, error) {
 	db := open(":memory:")
 	db.SetMaxOpenConns(1)
 	defer db.Close() // it holds nothing
-	if err := applyMissing(ctx, db, never); err != nil {
+	if err := applyMissing(ctx, db, Never); err != nil {
 		return nil, err
 	}
 	kinds := map[string]string{}
 	rows, err := db.QueryContext(ctx, `SELECT name, type FROM sqlite_schema`)
-	err = each(rows, err, func(row scanner) error {
+	err = Each(rows, err, func(row Scanner) error {
 		var name, kind string
 		err := row.Scan(&name, &kind)
 		kinds[name] = kind

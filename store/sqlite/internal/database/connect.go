@@ -1,4 +1,4 @@
-package sqlite
+package database
 
 import (
 	"context"
@@ -35,8 +35,8 @@ const (
 	// a reader held it, is cut back.
 	walLimit = 64 << 20
 
-	// poolSize is the number of connections that read at once.
-	poolSize = 4
+	// PoolSize is the number of connections that read at once.
+	PoolSize = 4
 )
 
 // dsn names the database at path for the driver. The mode is rw, ro, or
@@ -65,9 +65,9 @@ func dsn(path, mode string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// single returns the one connection to the database at path that may write,
+// Single returns the one connection to the database at path that may write,
 // not connected yet.
-func single(path string) *sql.DB {
+func Single(path string) *sql.DB {
 	db := open(dsn(path, "rw",
 		"synchronous(FULL)",
 		fmt.Sprintf("cache_size(-%d)", writerCache),

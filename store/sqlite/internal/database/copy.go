@@ -1,4 +1,4 @@
-package sqlite
+package database
 
 import (
 	"context"
@@ -11,27 +11,27 @@ import (
 	"collect/store/sqlite/internal/disk"
 )
 
-// copyTo copies the database, as it is now, to a new file.
-func (r *readers) copyTo(ctx context.Context, path string) error {
+// CopyTo copies the database, as it is now, to a new file.
+func (r *Readers) CopyTo(ctx context.Context, path string) error {
 	disk.Remove(path) // what a process that was killed left
 	if err := disk.CreateEmpty(path); err != nil {
 		return disk.NoAccess(path, err)
 	}
-	conn, err := r.db.Conn(ctx)
+	conn, err := r.DB.Conn(ctx)
 	if err != nil {
-		return r.classify(err)
+		return r.Classify(err)
 	}
 	defer conn.Close()
 	// A backup starts again whenever somebody writes, unless its connection
 	// holds on to one state.
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return r.classify(err)
+		return r.Classify(err)
 	}
 	defer tx.Rollback() // nothing was written
 	var tables int
 	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
-		return r.classify(err)
+		return r.Classify(err)
 	}
 	err = conn.Raw(func(conn any) error {
 		from, ok := conn.(interface {
@@ -56,7 +56,7 @@ func (r *readers) copyTo(ctx context.Context, path string) error {
 	if disk.IsFull(err) || disk.NoSpace(path) && err != nil {
 		return fmt.Errorf("backup %s: %w: %w", path, collection.ErrFull, err)
 	}
-	if err := r.classify(err); err != nil {
+	if err := r.Classify(err); err != nil {
 		return err
 	}
 	return r.guard()

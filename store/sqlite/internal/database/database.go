@@ -1,4 +1,7 @@
-package sqlite
+// Package database opens a SQLite file, brings its schema up to date, and runs
+// what reads and what writes it: with the settings that durability rests on, one
+// connection that writes, and errors in the words of package store.
+package database
 
 import (
 	"context"
@@ -12,16 +15,16 @@ import (
 	"collect/store/sqlite/internal/disk"
 )
 
-// A database is the connections to one file.
-type database struct {
-	*readers
-	writer *writer // nil: read-only
+// A DB is the connections to one file.
+type DB struct {
+	*Readers
+	Writer *Writer // nil: read-only
 }
 
-// openDatabase opens the database at path, whose links are resolved, to be
+// Open opens the database at path, whose links are resolved, to be
 // written, and brings its schema up to date. If create is set it makes the
 // file, or fills an empty one.
-func openDatabase(ctx context.Context, path string, create bool) (*database, error) {
+func Open(ctx context.Context, path string, create bool) (*DB, error) {
 	find := disk.Find
 	if create {
 		find = disk.Create
@@ -33,8 +36,8 @@ func openDatabase(ctx context.Context, path string, create bool) (*database, err
 	if err := disk.ReadyToWrite(path); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, path, create, never); err != nil {
-		return nil, classify(file, err)
+	if err := Migrate(ctx, path, create, Never); err != nil {
+		return nil, Classify(file, err)
 	}
 	// Before, not after: a file that is replaced in between is then found out.
 	if file, err = disk.Find(path); err != nil {
@@ -42,15 +45,15 @@ func openDatabase(ctx context.Context, path string, create bool) (*database, err
 	}
 	w, err := openWriter(file)
 	if err != nil {
-		return nil, classify(file, err)
+		return nil, Classify(file, err)
 	}
 	if err := file.Watch(); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	return &database{openReaders(file, "ro"), w}, nil
+	return &DB{OpenReaders(file, "ro"), w}, nil
 }
 
-// lookInto opens the database at path, whose links are resolved, without
+// Look opens the database at path, whose links are resolved, without
 // changing a byte of it.
 //
 // Where the directory can be written, the connections are ordinary readers:
@@ -58,7 +61,7 @@ func openDatabase(ctx context.Context, path string, create bool) (*database, err
 // and tidy removes them. In a directory that cannot be written they cannot be
 // made. Then, if there is no WAL, the file holds everything, and it is read
 // as one that does not change; guard notices if it does.
-func lookInto(ctx context.Context, path string) (*database, error) {
+func Look(ctx context.Context, path string) (*DB, error) {
 	file, err := disk.Find(path)
 	if err != nil {
 		return nil, err
@@ -66,32 +69,32 @@ func lookInto(ctx context.Context, path string) (*database, error) {
 	if err := disk.RefuseNetwork(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	d := &database{readers: openReaders(file, "ro")}
-	err = checkVersion(ctx, path, d.db)
+	d := &DB{Readers: OpenReaders(file, "ro")}
+	err = checkVersion(ctx, path, d.DB)
 	if err != nil && isCannotOpen(err) && disk.LogSize(path) <= 0 {
 		before, findErr := disk.Find(path)
 		if findErr != nil {
-			return nil, errors.Join(findErr, d.db.Close())
+			return nil, errors.Join(findErr, d.DB.Close())
 		}
-		err = d.db.Close()
-		d.readers = openReaders(before, "immutable")
+		err = d.DB.Close()
+		d.Readers = OpenReaders(before, "immutable")
 		d.guard = before.Unchanged
 		if err == nil {
-			err = checkVersion(ctx, path, d.db)
+			err = checkVersion(ctx, path, d.DB)
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(classify(file, err), d.close())
+		return nil, errors.Join(Classify(file, err), d.Close())
 	}
 	return d, nil
 }
 
-// close closes all connections. The last one to close a database merges its
+// Close closes all connections. The last one to close a database merges its
 // WAL, so that one file is left.
-func (d *database) close() error {
-	path := d.file.Path
-	errs := []error{d.db.Close()}
-	if d.writer != nil || disk.LogSize(path) == 0 && disk.CanWrite(path) {
+func (d *DB) Close() error {
+	path := d.File.Path
+	errs := []error{d.DB.Close()}
+	if d.Writer != nil || disk.LogSize(path) == 0 && disk.CanWrite(path) {
 		// Of two that close at the same moment each finds the other still
 		// there, and neither removes the WAL. So they take turns; if that
 		// takes too long, a leftover is the lesser evil.
@@ -99,17 +102,17 @@ func (d *database) close() error {
 			defer l.Release() // the kernel frees it in any case
 		}
 	}
-	if d.writer != nil {
-		errs = append(errs, d.writer.close())
+	if d.Writer != nil {
+		errs = append(errs, d.Writer.close())
 	}
-	return errors.Join(append(errs, tidy(path))...)
+	return errors.Join(append(errs, Tidy(path))...)
 }
 
-// tidy removes the -wal and -shm that readers of the database at path left,
+// Tidy removes the -wal and -shm that readers of the database at path left,
 // if the WAL is empty. A connection that can write removes them itself when
 // it is the last; SQLite knows whether it is. A WAL that is not empty belongs
 // to a run, living or killed, and merging it would change the file.
-func tidy(path string) error {
+func Tidy(path string) error {
 	if disk.LogSize(path) != 0 || !disk.CanWrite(path) {
 		return nil
 	}
@@ -119,11 +122,11 @@ func tidy(path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// takeAlone merges the log of the database at path and keeps everybody else out
+// TakeAlone merges the log of the database at path and keeps everybody else out
 // until what it returns is closed. It leaves WAL mode for that, which SQLite
 // grants only to one who is alone. It returns store.ErrInUse if others have the
 // database open.
-func takeAlone(ctx context.Context, path string) (*sql.DB, error) {
+func TakeAlone(ctx context.Context, path string) (*sql.DB, error) {
 	db := open(dsn(path, "rw", "synchronous(FULL)", fmt.Sprintf("busy_timeout(%d)", disk.Patience.Milliseconds())))
 	db.SetMaxOpenConns(1)
 	var mode string

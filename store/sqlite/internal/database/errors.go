@@ -1,4 +1,4 @@
-package sqlite
+package database
 
 import (
 	"context"
@@ -23,9 +23,9 @@ func code(err error) (kind, detailed int) {
 	return -1, -1
 }
 
-// classify puts an error of the driver, or of the operating system, about a
+// Classify puts an error of the driver, or of the operating system, about a
 // database into the words of the port. Every other error is returned as it is.
-func classify(f *disk.File, err error) error {
+func Classify(f *disk.File, err error) error {
 	kind, detailed := code(err)
 	switch kind {
 	case -1:
@@ -91,8 +91,8 @@ func isNotDatabase(err error) bool {
 	return kind == lib.SQLITE_NOTADB
 }
 
-// isSQL reports whether SQLite found a mistake in a statement.
-func isSQL(err error) bool {
+// IsSQL reports whether SQLite found a mistake in a statement.
+func IsSQL(err error) bool {
 	kind, _ := code(err)
 	return kind == lib.SQLITE_ERROR
 }

@@ -1,0 +1,105 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+
+	"collect/store"
+	"collect/store/sqlite/internal/disk"
+)
+
+// Readers are the connections of a database that cannot write.
+type Readers struct {
+	File  *disk.File
+	DB    *sql.DB
+	guard func() error // says what is wrong with what was read
+
+	mu      sync.Mutex
+	queries map[string]*sql.Stmt // by their text, of which there is a fixed number
+}
+
+// OpenReaders returns connections to a file that have not connected yet. The
+// mode is ro, or immutable for a file that does not change.
+func OpenReaders(file *disk.File, mode string) *Readers {
+	db := open(dsn(file.Path, mode, "query_only(1)", fmt.Sprintf("cache_size(-%d)", readerCache)))
+	db.SetMaxOpenConns(PoolSize)
+	db.SetMaxIdleConns(PoolSize)
+	return &Readers{File: file, DB: db, guard: func() error { return nil }, queries: map[string]*sql.Stmt{}}
+}
+
+// Prepared returns the statement with text query, prepared once for each
+// connection. It ends with them.
+//
+// To prepare one takes a connection, for which it may have to wait. So it is
+// not done under mu.
+func (r *Readers) Prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if stmt := r.known(query); stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := r.DB.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first := r.queries[query]; first != nil {
+		return first, stmt.Close() // somebody else was quicker
+	}
+	r.queries[query] = stmt
+	return stmt, nil
+}
+
+func (r *Readers) known(query string) *sql.Stmt {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.queries[query]
+}
+
+// ErrEnough, returned by what scans rows, ends a query before its last row.
+var ErrEnough = errors.New("enough")
+
+// Query runs a query and calls scan for each row, until it has enough.
+func (r *Readers) Query(ctx context.Context, scan func(Scanner) error, query string, args ...any) error {
+	stmt, err := r.Prepared(ctx, query)
+	if err != nil {
+		return r.Classify(err)
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return r.Classify(err)
+	}
+	defer rows.Close() // Err tells
+	for rows.Next() {
+		err := scan(rows)
+		if errors.Is(err, ErrEnough) {
+			break
+		}
+		if err != nil {
+			return r.Unreadable(err)
+		}
+	}
+	return errors.Join(r.Classify(rows.Err()), r.guard())
+}
+
+// Unreadable classifies an error of scanning a row.
+func (r *Readers) Unreadable(err error) error {
+	if err = misread(err); errors.Is(err, store.ErrDamaged) {
+		return fmt.Errorf("store %s: %w", r.File.Path, err)
+	}
+	return r.Classify(err)
+}
+
+// One scans the one row of a query; found is false if there is none.
+func (r *Readers) One(ctx context.Context, dest []any, query string, args ...any) (found bool, err error) {
+	err = r.Query(ctx, func(row Scanner) error {
+		found = true
+		return row.Scan(dest...)
+	}, query, args...)
+	return found, err
+}
+
+// Classify puts an error about the database into the words of the port.
+func (r *Readers) Classify(err error) error { return Classify(r.File, err) }

@@ -1,0 +1,30 @@
+package database
+
+import "database/sql"
+
+// Each calls scan with each of the rows that a query found, or returns err.
+func Each(rows *sql.Rows, err error, scan func(Scanner) error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // Err tells
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// A Scanner is a row.
+type Scanner interface{ Scan(dest ...any) error }
+
+// sound is a row whose values must be of the kinds that are stored.
+type sound struct{ Scanner }
+
+func (s sound) Scan(dest ...any) error { return misread(s.Scanner.Scan(dest...)) }
+
+// broken is the row of a query that could not be prepared.
+type broken struct{ err error }
+
+func (b broken) Scan(...any) error { return b.err }
