@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"collect/cmd/internal/chart"
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
@@ -131,7 +132,7 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, lawGiven bool) er
 	if err != nil {
 		return err
 	}
-	setup := sim.Setup{For: o.time, Moments: chartMoments, Concurrency: o.concurrency}
+	setup := sim.Setup{For: o.time, Moments: chart.Moments, Concurrency: o.concurrency}
 	if o.requests > 0 {
 		setup.Job = sim.Schedule{Requests: o.requests, Every: o.every, Runs: o.runs}
 	}
@@ -156,7 +157,7 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, lawGiven bool) er
 	}
 	if o.svg != "" {
 		draw := func(w io.Writer) error {
-			_, err := io.WriteString(w, chartSVG(results[0].chart()))
+			_, err := io.WriteString(w, results[0].SVG())
 			return err
 		}
 		if err := a.writeTo(o.svg, draw); err != nil {
@@ -164,9 +165,9 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, lawGiven bool) er
 		}
 	}
 	if a.flags.json {
-		return jsonout.Print(a.out, simulationJSON(results))
+		return jsonout.Print(a.out, chart.JSON(results))
 	}
-	fmt.Fprint(a.out, simulationText(results, setup, o.seeds, a.width(), a.caps()))
+	fmt.Fprint(a.out, chart.Text(results, setup, o.seeds, a.width(), a.caps()))
 	return nil
 }
 
@@ -255,11 +256,11 @@ func perSecond(rate float64) collection.Ceiling {
 
 // trials plays every family under every law, as many at once as there are
 // processors. An interruption ends it after those under way.
-func (a *app) trials(ctx context.Context, families []sim.Family, laws []string, seeds int, setup sim.Setup) ([]simulated, error) {
-	var results []simulated
+func (a *app) trials(ctx context.Context, families []sim.Family, laws []string, seeds int, setup sim.Setup) ([]chart.Result, error) {
+	var results []chart.Result
 	for _, f := range families {
 		for _, name := range laws {
-			results = append(results, simulated{Family: f, Law: name, Trials: make([]sim.Trial, seeds)})
+			results = append(results, chart.Result{Family: f, Law: name, Trials: make([]sim.Trial, seeds)})
 		}
 	}
 	group, ctx := errgroup.WithContext(ctx)

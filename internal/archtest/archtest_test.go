@@ -16,6 +16,7 @@ var rules = archtest.Rules{
 		".":   {"cmd"},
 		"cmd": {"*"},
 
+		"cmd/internal/chart":  {"cmd/internal/term", "collection", "internal/words", "pacing/sim"},
 		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/words", "internal/yamlfile"},
 		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report"},
 		"cmd/internal/term":   {},

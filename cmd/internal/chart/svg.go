@@ -1,4 +1,4 @@
-package cmd
+package chart
 
 import (
 	"encoding/xml"
@@ -28,15 +28,15 @@ svg{color-scheme:light dark;font:12px system-ui,sans-serif}
 </style>
 `
 
-// chartSVG draws c as a picture that stands alone: no script, no font and no
+// svg draws p as a picture that stands alone: no script, no font and no
 // file of somebody else's.
-func chartSVG(c chart) string {
-	n, most := len(c.Moments), c.most()
+func (p picture) svg() string {
+	n, most := len(p.Moments), p.most()
 	x := func(i int) float64 { return svgLeft + float64(svgRight-svgLeft)*float64(i)/float64(max(1, n)) }
 	y := func(rate float64) float64 { return svgBottom - (svgBottom-svgTop)*min(1, rate/most) }
 	var answered, limit, refused strings.Builder
 	fmt.Fprintf(&answered, "M%d %d", svgLeft, svgBottom)
-	for i, m := range c.Moments {
+	for i, m := range p.Moments {
 		fmt.Fprintf(&answered, "V%.1fH%.1f", y(m.Answered), x(i+1))
 		verb := "V"
 		if i == 0 {
@@ -54,16 +54,16 @@ func chartSVG(c chart) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %d" role="img" aria-labelledby="t d">`,
 		svgWidth, svgHeight, svgHeight)
-	line(`<title id="t">%s</title>`, escapeXML(c.Title))
-	line(`<desc id="d">%s. %s refused in %s; the highest limit is %s.</desc>`, escapeXML(c.About),
-		words.Counted(int64(c.refused()), "request was", "requests were"), words.Span(c.length()), words.Rate(most))
+	line(`<title id="t">%s</title>`, escapeXML(p.Title))
+	line(`<desc id="d">%s. %s refused in %s; the highest limit is %s.</desc>`, escapeXML(p.About),
+		words.Counted(int64(p.refused()), "request was", "requests were"), words.Span(p.length()), words.Rate(most))
 	b.WriteString(svgStyle)
 	text := func(x, y int, class, anchor, s string) {
 		line(`<text x="%d" y="%d" class="%s" text-anchor="%s">%s</text>`, x, y, class, anchor, escapeXML(s))
 	}
 	line(`<rect class="page" width="%d" height="%d"/>`, svgWidth, svgHeight)
-	text(16, 22, "ink", "start", c.Title)
-	text(16, 40, "soft", "start", c.About)
+	text(16, 22, "ink", "start", p.Title)
+	text(16, 40, "soft", "start", p.About)
 	line(`<path class="answered" d="%s"/>`, answered.String())
 	line(`<path class="limit" d="%s"/>`, limit.String())
 	line(`<path class="refused" d="%s"/>`, refused.String())
@@ -72,7 +72,7 @@ func chartSVG(c chart) string {
 	text(svgLeft-6, svgBottom, "soft", "end", "0")
 	text(svgLeft-6, svgMarks+10, "soft", "end", "refused")
 	text(svgLeft, svgMarks+30, "soft", "start", "0")
-	text(svgRight, svgMarks+30, "soft", "end", words.Span(c.length()))
+	text(svgRight, svgMarks+30, "soft", "end", words.Span(p.length()))
 	text(svgLeft, svgMarks+50, "soft", "start", "area: answered. dashes: the limit. strokes: refused, longer for more.")
 	b.WriteString("</svg>\n")
 	return b.String()

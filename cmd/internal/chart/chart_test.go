@@ -1,4 +1,4 @@
-package cmd
+package chart
 
 import (
 	"encoding/json"
@@ -20,9 +20,9 @@ import (
 
 // tried is a trial of two hours whose limit falls to a half, with refusals
 // then.
-func tried() simulated {
+func tried() Result {
 	var moments []sim.Moment
-	for i := range chartMoments {
+	for i := range Moments {
 		m := sim.Moment{From: time.Duration(i) * time.Minute, Sent: 4, Answered: 4, Capacity: 5, Pace: 4}
 		switch {
 		case i == 60:
@@ -35,7 +35,7 @@ func tried() simulated {
 		}
 		moments = append(moments, m)
 	}
-	return simulated{
+	return Result{
 		Family: sim.Family{Name: "step", About: "token bucket that falls, bare 429"}, Law: "plateau",
 		Trials: []sim.Trial{
 			{Score: sim.Score{Share: 0.9299, Refusals: 16, Requests: 20000, Reached: 90, Latency: 1}, Begin: 4, Moments: moments, Asked: -1},
@@ -47,7 +47,7 @@ func tried() simulated {
 func TestSimulationText(t *testing.T) {
 	setup := sim.Setup{For: 2 * time.Hour, Concurrency: 1, Owner: &collection.Provider{Ceilings: []collection.Ceiling{
 		{Count: 4, Per: time.Second}, {Count: 20000, Per: 24 * time.Hour}, {Count: 3, Per: 10 * time.Second}}}}
-	texttest.Same(t, "80 columns", simulationText([]simulated{tried()}, setup, 2, 80, term.Caps{UTF8: true}), `you allow: 4 a second, 20,000 a day, 3 in 10 s; 1 in flight. 2 h at 2 providers
+	texttest.Same(t, "80 columns", Text([]Result{tried()}, setup, 2, 80, term.Caps{UTF8: true}), `you allow: 4 a second, 20,000 a day, 3 in 10 s; 1 in flight. 2 h at 2 providers
 of each kind.
 provider: token bucket that falls, bare 429
 
@@ -73,7 +73,7 @@ silence.
  bars: answered. ──: the limit. refused: a digit for each time, × for ten or
  more.
 `)
-	texttest.Same(t, "50 columns, ASCII", simulationText([]simulated{tried()}, sim.Setup{For: time.Hour}, 1, 50, term.Caps{}), `you allow: 20 a second; 32 in flight. 60 min at 1
+	texttest.Same(t, "50 columns, ASCII", Text([]Result{tried()}, sim.Setup{For: time.Hour}, 1, 50, term.Caps{}), `you allow: 20 a second; 32 in flight. 60 min at 1
 provider.
 provider: token bucket that falls, bare 429
 
@@ -107,7 +107,7 @@ asked for silence.
 func TestSimulationOfSeveral(t *testing.T) {
 	other := tried()
 	other.Family.Name = "bucket"
-	got := simulationText([]simulated{tried(), other}, sim.Setup{For: time.Hour}, 2, 80, term.Caps{UTF8: true})
+	got := Text([]Result{tried(), other}, sim.Setup{For: time.Hour}, 2, 80, term.Caps{UTF8: true})
 	if strings.Contains(got, "│") || !strings.Contains(got, "\nbucket ") {
 		t.Errorf("a table of two families:\n%s", got)
 	}
@@ -115,12 +115,12 @@ func TestSimulationOfSeveral(t *testing.T) {
 
 // A job is a table of its runs, and an outage has a column of its own.
 func TestSimulationOfAJob(t *testing.T) {
-	job := simulated{Family: sim.Family{Name: "bucket", About: "token bucket, bare 429"}, Law: "plateau", Trials: []sim.Trial{
+	job := Result{Family: sim.Family{Name: "bucket", About: "token bucket, bare 429"}, Law: "plateau", Trials: []sim.Trial{
 		{Score: sim.Score{Share: 0.9, Refusals: 3, Requests: 18003}, Asked: -1, Runs: []sim.Run{{Took: 90 * time.Second}, {Took: 40 * time.Second}, {Took: 50 * time.Second}}},
 		{Score: sim.Score{Share: 0.8, Refusals: 0, Requests: 18000}, Asked: -1, Runs: []sim.Run{{Took: 70 * time.Second}, {Took: 200 * time.Millisecond}, {Took: 800 * time.Millisecond}}},
 	}}
 	setup := sim.Setup{Job: sim.Schedule{Requests: 600, Every: 24 * time.Hour, Runs: 30}}
-	texttest.Same(t, "a job", simulationText([]simulated{job}, setup, 2, 80, term.Caps{UTF8: true}), `you allow: 20 a second; 32 in flight. 600 requests every 24 h, 30 runs, at 2
+	texttest.Same(t, "a job", Text([]Result{job}, setup, 2, 80, term.Caps{UTF8: true}), `you allow: 20 a second; 32 in flight. 600 requests every 24 h, 30 runs, at 2
 providers of each kind.
 provider: token bucket, bare 429
 
@@ -132,19 +132,19 @@ them. ratio: that as a multiple of the second run, the worst of all; less than a
 second counts as one. work: of what the best possible client gets. refused: of
 1,000 requests. early: requests while it had asked for silence.
 `)
-	raw, err := json.Marshal(simulationJSON([]simulated{job})[0].Runs[1])
+	raw, err := json.Marshal(JSON([]Result{job})[0].Runs[1])
 	if err != nil || string(raw) != `{"seconds":40,"best_seconds":0,"requests":0,"refused":0}` {
 		t.Errorf("run in JSON: %s, %v", raw, err)
 	}
 	away := tried()
 	away.Trials[1].Asked = 75 * time.Second
-	if got := simulationText([]simulated{away}, sim.Setup{For: time.Hour}, 2, 200, term.Caps{}); !strings.Contains(got, "BACK AFTER\n") || !strings.Contains(got, "  75 s\n") {
+	if got := Text([]Result{away}, sim.Setup{For: time.Hour}, 2, 200, term.Caps{}); !strings.Contains(got, "BACK AFTER\n") || !strings.Contains(got, "  75 s\n") {
 		t.Errorf("after an outage:\n%s", got)
 	}
 }
 
 func TestSimulationJSON(t *testing.T) {
-	raw, err := json.Marshal(simulationJSON([]simulated{tried()}))
+	raw, err := json.Marshal(JSON([]Result{tried()}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +160,9 @@ func TestSimulationJSON(t *testing.T) {
 // The picture is XML that stands alone, has its words for who cannot see it,
 // text that can be read, and no foreign word as markup.
 func TestChartSVG(t *testing.T) {
-	c := tried().chart()
+	c := tried().picture()
 	c.About = `a <b> & "c"`
-	svg := chartSVG(c)
+	svg := c.svg()
 	decoder := xml.NewDecoder(strings.NewReader(svg))
 	seen := map[string]int{}
 	for {
@@ -207,11 +207,11 @@ func TestChartSVG(t *testing.T) {
 
 // Nothing answered and no limit is a picture, too.
 func TestEmptyChart(t *testing.T) {
-	for _, c := range []chart{{}, {Moments: make([]sim.Moment, 1)}, {Moments: make([]sim.Moment, 500)}} {
-		if svg := chartSVG(c); strings.Contains(svg, "NaN") {
+	for _, c := range []picture{{}, {Moments: make([]sim.Moment, 1)}, {Moments: make([]sim.Moment, 500)}} {
+		if svg := c.svg(); strings.Contains(svg, "NaN") {
 			t.Errorf("%d moments: %s", len(c.Moments), svg)
 		}
-		for line := range strings.Lines(chartText(c, 80, term.Caps{UTF8: true})) {
+		for line := range strings.Lines(c.text(80, term.Caps{UTF8: true})) {
 			if term.Width(strings.TrimRight(line, "\n")) > 80 {
 				t.Errorf("%d moments: %q is too wide", len(c.Moments), line)
 			}

@@ -1,4 +1,6 @@
-package cmd
+// Package chart shows what trials on models of providers gave: as a table, as a
+// picture in text or SVG, and as JSON.
+package chart
 
 import (
 	"cmp"
@@ -14,8 +16,8 @@ import (
 	"collect/pacing/sim"
 )
 
-// A simulated is what a law made of providers of one family.
-type simulated struct {
+// A Result is what a law made of providers of one family.
+type Result struct {
 	Family sim.Family
 	Law    string
 	Trials []sim.Trial // by seed, from 1
@@ -37,7 +39,7 @@ type score struct {
 	OfSecond               float64       // the most that a slowest run took, in parts of its second
 }
 
-func (r simulated) score() score {
+func (r Result) score() score {
 	s := score{Least: 1, Asked: -1}
 	var reached []float64
 	for _, t := range r.Trials {
@@ -67,22 +69,25 @@ func (r simulated) score() score {
 	return s
 }
 
-// chart returns the picture of the first trial.
-func (r simulated) chart() chart {
-	return chart{
+// SVG draws the first trial.
+func (r Result) SVG() string { return r.picture().svg() }
+
+// picture returns the picture of the first trial.
+func (r Result) picture() picture {
+	return picture{
 		Title:   fmt.Sprintf("%s, law %s, seed 1", r.Family.Name, r.Law),
 		About:   r.Family.About,
 		Moments: r.Trials[0].Moments,
 	}
 }
 
-// simulationText returns the scores as a table, and the picture of each law if
+// Text returns the scores as a table, and the picture of each law if
 // there is one family.
-func simulationText(results []simulated, setup sim.Setup, seeds, columns int, c term.Caps) string {
+func Text(results []Result, setup sim.Setup, seeds, columns int, c term.Caps) string {
 	var lines []string
 	say := func(text string) { lines = append(lines, term.Wrap("", text, columns)...) }
 	say(setupWords(setup, seeds))
-	one := !slices.ContainsFunc(results, func(r simulated) bool { return r.Family.Name != results[0].Family.Name })
+	one := !slices.ContainsFunc(results, func(r Result) bool { return r.Family.Name != results[0].Family.Name })
 	if one {
 		say("provider: " + results[0].Family.About)
 	}
@@ -95,7 +100,7 @@ func simulationText(results []simulated, setup sim.Setup, seeds, columns int, c 
 	say(legend)
 	if one && setup.Job.Requests == 0 {
 		for _, r := range results {
-			lines = append(lines, "", chartText(r.chart(), columns, c))
+			lines = append(lines, "", r.picture().text(columns, c))
 		}
 	}
 	for i, line := range lines {
@@ -105,14 +110,14 @@ func simulationText(results []simulated, setup sim.Setup, seeds, columns int, c 
 }
 
 // timeTable returns a row for each result of a time, and what its words mean.
-func timeTable(results []simulated) (t term.Table, legend string) {
+func timeTable(results []Result) (t term.Table, legend string) {
 	t = term.Table{
 		Head:  []string{"FAMILY", "LAW", "WORK", "LEAST", "REFUSED", "AT FIRST", "90 % AFTER", "LATENCY", "EARLY", "BANNED"},
 		Right: []int{2, 3, 4, 5, 6, 7, 8, 9, 10}, Drop: []int{7, 3, 6, 5, 8, 1},
 	}
 	legend = "work: of what the best possible client gets. refused: of 1,000 requests; at first: in five minutes, the most. " +
 		"early: requests while it had asked for silence."
-	outages := slices.ContainsFunc(results, func(r simulated) bool { return r.score().Asked >= 0 })
+	outages := slices.ContainsFunc(results, func(r Result) bool { return r.score().Asked >= 0 })
 	if outages {
 		t.Head = append(t.Head, "BACK AFTER")
 		legend += " back after: from the end of an outage to the next request."
@@ -135,7 +140,7 @@ func timeTable(results []simulated) (t term.Table, legend string) {
 }
 
 // jobTable returns a row for each result of a job, and what its words mean.
-func jobTable(results []simulated) (t term.Table, legend string) {
+func jobTable(results []Result) (t term.Table, legend string) {
 	t = term.Table{
 		Head:  []string{"FAMILY", "LAW", "FIRST", "SECOND", "SLOWEST", "RATIO", "WORK", "REFUSED", "EARLY", "BANNED"},
 		Right: []int{2, 3, 4, 5, 6, 7, 8, 9}, Drop: []int{6, 8, 2, 1},
@@ -182,8 +187,8 @@ func reachedWords(seconds float64) string {
 	return words.Span(time.Duration(seconds) * time.Second)
 }
 
-// simulationLine is a score in JSON. What did not come about is null.
-type simulationLine struct {
+// A resultLine is a score in JSON. What did not come about is null.
+type resultLine struct {
 	Family   string       `json:"family"`
 	About    string       `json:"about"`
 	Law      string       `json:"law"`
@@ -200,11 +205,11 @@ type simulationLine struct {
 	Latency  float64      `json:"latency_ratio"`
 	Asked    *float64     `json:"asked_again_seconds,omitempty"`
 	OfSecond *float64     `json:"slowest_ratio,omitempty"`
-	Runs     []jobRunLine `json:"runs,omitempty"`
+	Runs     []runLine    `json:"runs,omitempty"`
 	Moments  []momentLine `json:"moments,omitempty"`
 }
 
-type jobRunLine struct {
+type runLine struct {
 	Took     float64 `json:"seconds"`
 	Best     float64 `json:"best_seconds"`
 	Requests int     `json:"requests"`
@@ -220,13 +225,13 @@ type momentLine struct {
 	Learned  float64 `json:"learned_per_second"`
 }
 
-// simulationJSON returns the scores with the moments, or the runs, of the first
+// JSON returns the scores with the moments, or the runs, of the first
 // seed.
-func simulationJSON(results []simulated) []simulationLine {
-	lines := []simulationLine{}
+func JSON(results []Result) []resultLine {
+	lines := []resultLine{}
 	for _, r := range results {
 		s := r.score()
-		line := simulationLine{
+		line := resultLine{
 			Family: r.Family.Name, About: r.Family.About, Law: r.Law, Seeds: len(r.Trials),
 			Share: s.Share, Least: s.Least, Refused: s.Refused, Refusals: s.Refusals, Requests: s.Requests,
 			Begin: s.Begin, Early: s.Early, Banned: s.Banned, Latency: s.Latency,
@@ -242,7 +247,7 @@ func simulationJSON(results []simulated) []simulationLine {
 			line.OfSecond = &s.OfSecond
 		}
 		for _, run := range r.Trials[0].Runs {
-			line.Runs = append(line.Runs, jobRunLine{run.Took.Seconds(), run.Best.Seconds(), run.Requests, run.Refusals})
+			line.Runs = append(line.Runs, runLine{run.Took.Seconds(), run.Best.Seconds(), run.Requests, run.Refusals})
 		}
 		for _, m := range r.Trials[0].Moments {
 			line.Moments = append(line.Moments, momentLine{m.From.Seconds(), m.Sent, m.Answered, m.Refused, m.Capacity, m.Pace})

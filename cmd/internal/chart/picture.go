@@ -1,4 +1,4 @@
-package cmd
+package chart
 
 import (
 	"fmt"
@@ -11,53 +11,52 @@ import (
 	"collect/pacing/sim"
 )
 
-// A chart is a picture of a trial: what was answered, the limit it was
-// answered under, and where the provider refused. It is drawn once as text and
-// once as SVG.
-type chart struct {
+// A picture is a trial drawn: what was answered, the limit it was answered
+// under, and where the provider refused. It is drawn as text and as SVG.
+type picture struct {
 	Title, About string
 	Moments      []sim.Moment
 }
 
-// chartMoments is how fine a trial is looked at for its picture.
-const chartMoments = 120
+// Moments is how many moments of a trial its picture is drawn from.
+const Moments = 120
 
-// chartRows is the height of the picture in a terminal.
-const chartRows = 8
+// rows is the height of the picture in a terminal.
+const rows = 8
 
 // most returns the highest rate in the picture; at least 0.1 a second.
-func (c chart) most() float64 {
+func (p picture) most() float64 {
 	most := 0.1
-	for _, m := range c.Moments {
+	for _, m := range p.Moments {
 		most = max(most, m.Answered, m.Capacity)
 	}
 	return most
 }
 
 // length returns the time that the picture shows.
-func (c chart) length() time.Duration {
-	n := len(c.Moments)
+func (p picture) length() time.Duration {
+	n := len(p.Moments)
 	if n < 2 {
 		return 0
 	}
-	return c.Moments[1].From * time.Duration(n)
+	return p.Moments[1].From * time.Duration(n)
 }
 
 // refused counts the refusals.
-func (c chart) refused() int {
+func (p picture) refused() int {
 	n := 0
-	for _, m := range c.Moments {
+	for _, m := range p.Moments {
 		n += m.Refused
 	}
 	return n
 }
 
 // cells gathers the moments into at most n.
-func (c chart) cells(n int) []sim.Moment {
-	n = min(n, len(c.Moments))
+func (p picture) cells(n int) []sim.Moment {
+	n = min(n, len(p.Moments))
 	cells := make([]sim.Moment, n)
 	for i := range cells {
-		part := c.Moments[i*len(c.Moments)/n : (i+1)*len(c.Moments)/n]
+		part := p.Moments[i*len(p.Moments)/n : (i+1)*len(p.Moments)/n]
 		cells[i].From = part[0].From
 		for _, m := range part {
 			cells[i].Sent += m.Sent / float64(len(part))
@@ -70,33 +69,33 @@ func (c chart) cells(n int) []sim.Moment {
 	return cells
 }
 
-// glyphs of a chart in a terminal.
-type chartGlyphs struct {
+// An alphabet holds the glyphs of a picture in a terminal.
+type alphabet struct {
 	levels               []rune // a part of a row, the last is a whole one
 	limit, axis, corner  string
 	baseline, none, many string
 }
 
-func chartGlyphsFor(c term.Caps) chartGlyphs {
+func alphabetOf(c term.Caps) alphabet {
 	if c.UTF8 {
-		return chartGlyphs{[]rune(term.Eighths), "─", "│", "└", "─", "·", "×"}
+		return alphabet{[]rune(term.Eighths), "─", "│", "└", "─", "·", "×"}
 	}
-	return chartGlyphs{[]rune(".:#"), "-", "|", "+", "-", ".", "x"}
+	return alphabet{[]rune(".:#"), "-", "|", "+", "-", ".", "x"}
 }
 
-// chartText draws c in at most columns: a bar for what was answered, a line
-// for the limit where there is room above the bar, and how often the provider
-// refused below it.
-func chartText(c chart, columns int, can term.Caps) string {
+// text draws p in at most columns: a bar for what was answered, a line for the
+// limit where there is room above the bar, and how often the provider refused
+// below it.
+func (p picture) text(columns int, can term.Caps) string {
 	const margin = 11
-	g, cells, most := chartGlyphsFor(can), c.cells(max(10, columns-margin-1)), c.most()
-	lines := term.Wrap(" ", c.Title+" ("+c.About+")", columns)
-	for row := chartRows - 1; row >= 0; row-- {
+	g, cells, most := alphabetOf(can), p.cells(max(10, columns-margin-1)), p.most()
+	lines := term.Wrap(" ", p.Title+" ("+p.About+")", columns)
+	for row := rows - 1; row >= 0; row-- {
 		label := ""
 		switch row {
-		case chartRows - 1:
+		case rows - 1:
 			label = words.Rate(most)
-		case chartRows/2 - 1:
+		case rows/2 - 1:
 			label = words.Rate(most / 2)
 		}
 		var b strings.Builder
@@ -119,7 +118,7 @@ func chartText(c chart, columns int, can term.Caps) string {
 		}
 	}
 	lines = append(lines, fmt.Sprintf(" %*s %s", margin-2, "refused", refusals.String()))
-	end := words.Span(c.length())
+	end := words.Span(p.length())
 	lines = append(lines, fmt.Sprintf(" %*s 0%*s", margin-2, "", len(cells)-1, end))
 	lines = append(lines, term.Wrap(" ", fmt.Sprintf("bars: answered. %s: the limit. refused: a digit for each time, %s for ten or more.",
 		strings.Repeat(g.limit, 2), g.many), columns)...)
@@ -127,13 +126,13 @@ func chartText(c chart, columns int, can term.Caps) string {
 }
 
 // cell returns what stands in a row of the picture, counted from the bottom.
-func (g chartGlyphs) cell(row int, m sim.Moment, most float64) string {
+func (g alphabet) cell(row int, m sim.Moment, most float64) string {
 	parts := len(g.levels)
-	level := int(math.Round(m.Answered/most*chartRows*float64(parts))) - row*parts
+	level := int(math.Round(m.Answered/most*rows*float64(parts))) - row*parts
 	if level > 0 {
 		return string(g.levels[min(level, parts)-1])
 	}
-	if limit := min(chartRows-1, int(m.Capacity/most*chartRows)); limit == row {
+	if limit := min(rows-1, int(m.Capacity/most*rows)); limit == row {
 		return g.limit
 	}
 	return " "
