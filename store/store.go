@@ -211,6 +211,10 @@ type Ledger interface {
 	Finish(ctx context.Context, run collection.Run) error
 }
 
+// MostFields bounds the fields remembered of a stream, and with them the memory
+// of a run. A stream with more has objects used as maps.
+const MostFields = 2000
+
 // A Reader looks and changes no byte of the store.
 type Reader interface {
 	// Salt returns random bytes made with the store. They salt the hashes that
@@ -228,7 +232,7 @@ type Reader interface {
 	Streams(ctx context.Context, connector string) ([]StreamState, error)
 
 	// Fields returns the top-level fields seen in the records of a stream, in
-	// the order first seen, and only the first 2000.
+	// the order first seen, and only the first [MostFields].
 	Fields(ctx context.Context, connector, stream string) ([]string, error)
 
 	// Gaps returns the gaps of a connector (of all, if it is "") that are

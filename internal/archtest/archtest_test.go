@@ -39,7 +39,7 @@ var rules = archtest.Rules{
 		"runner":                   {"collection", "connectors", "pacing", "pacing/gate"},
 		"store":                    {"collection", "migrations"},
 		"store/storetest":          {"collection", "store"},
-		"store/sqlite":             {"collection", "store", "internal/atomicfile", "internal/filelock", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/internal/format"},
+		"store/sqlite":             {"collection", "store", "internal/atomicfile", "internal/filelock", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/internal/format", "store/sqlite/internal/lanes"},
 		"migrations":               {},
 		"export":                   {"collection", "store"},
 		"report":                   {"collection", "internal/jsonout", "internal/words", "pacing/gate"},
@@ -54,6 +54,7 @@ var rules = archtest.Rules{
 		"store/sqlite/internal/disk":       {"collection", "store", "internal/dirsync"},
 		"store/sqlite/internal/fileformat": {"store"},
 		"store/sqlite/internal/format":     {"collection", "store"},
+		"store/sqlite/internal/lanes":      {"collection", "store", "store/sqlite/internal/database", "store/sqlite/internal/format"},
 
 		"internal/archtest":     {},
 		"internal/bench":        {"internal/provider"},

@@ -142,18 +142,6 @@ func mayReplace(from *disk.File, path string, replace bool) error {
 	return nil
 }
 
-// examineCopy returns store.ErrDamaged if a copy that nobody else knows of is
-// not whole.
-func examineCopy(ctx context.Context, path string) error {
-	s := database.OpenReaders(&disk.File{Path: path}, "immutable")
-	x := &examination{path: path}
-	err := errors.Join(x.all(ctx, s), s.DB.Close())
-	if err == nil && len(x.Problems) > 0 {
-		err = fmt.Errorf("%w: %s", store.ErrDamaged, x.Problems[0])
-	}
-	return err
-}
-
 // publish gives a file its name, durably: at every moment there is what was
 // there before, or all of the new one.
 func publish(partial, path string, replace bool) error {

@@ -12,6 +12,7 @@ import (
 	"collect/collection"
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
+	"collect/store/sqlite/internal/lanes"
 )
 
 // Commit stores slices in one transaction; see store.Ledger.
@@ -23,7 +24,7 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 	// after it gave back the writer's turn.
 	l.committing.Lock()
 	defer l.committing.Unlock()
-	b := batch{ledger: l, results: make([]collection.Committed, len(slices))}
+	b := batch{ledger: l, results: make([]collection.Committed, len(slices)), lanes: lanes.Changes{}}
 	err := l.store.db.Writer.Update(ctx, func(t database.Tx) error {
 		b.Tx = t
 		if err := b.sign(); err != nil {
@@ -40,7 +41,7 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 		if err := b.saveSchemas(); err != nil {
 			return err
 		}
-		if err := b.saveLanes(); err != nil {
+		if err := b.lanes.Save(t); err != nil {
 			return err
 		}
 		return b.tally(slices)
@@ -68,7 +69,7 @@ type batch struct {
 	fresh   map[*stream]map[string]bool // fields seen for the first time, or with their first escape: true
 	learned map[*stream]learned         // the same of what the records are like
 	order   map[*stream][]field         // the same in the order seen
-	lanes   map[lane]laneCount          // the changes of the counts of lanes
+	lanes   lanes.Changes
 }
 
 // sign numbers the commit, like every write of a ledger, and reads in the same
@@ -118,7 +119,11 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 		if err := saveCheckpoint(b.Tx, here.partition, sl.Place, next); err != nil {
 			return err
 		}
-		b.note(here, next.Cursor)
+		var from *collection.Cursor
+		if here.begun {
+			from = &here.at.Cursor
+		}
+		b.lanes.Move(s.id, sl.Place, from, next.Cursor)
 	}
 	result.Next, result.Evidence = next.Cursor, next.Evidence
 	if here.owes {

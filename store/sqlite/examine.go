@@ -14,6 +14,7 @@ import (
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/format"
+	"collect/store/sqlite/internal/lanes"
 )
 
 // A Report says how a database is.
@@ -162,7 +163,7 @@ func (x *examination) counts(ctx context.Context) error {
 func (x *examination) lanes(ctx context.Context) error {
 	const counts = `SELECT stream_id, lane, partitions, done, sum FROM `
 	var wrong int64
-	err := x.tx.QueryRowContext(ctx, `WITH c (stream_id, lane, partitions, done, sum, saved_at) AS (`+recount+` GROUP BY 1, 2)
+	err := x.tx.QueryRowContext(ctx, `WITH c (stream_id, lane, partitions, done, sum, saved_at) AS (`+lanes.Counts+` GROUP BY 1, 2)
 		SELECT (SELECT count(*) FROM (`+counts+`c EXCEPT `+counts+`lanes)) + (SELECT count(*) FROM lanes l
 			WHERE l.partitions <> 0 AND NOT EXISTS (SELECT 1 FROM c WHERE c.stream_id = l.stream_id AND c.lane = l.lane))`).Scan(&wrong)
 	if wrong > 0 {
@@ -310,4 +311,16 @@ func (x *examination) column(ctx context.Context, query string, args ...any) (al
 		return err
 	})
 	return all, err
+}
+
+// examineCopy returns store.ErrDamaged if a copy that nobody else knows of is
+// not whole.
+func examineCopy(ctx context.Context, path string) error {
+	s := database.OpenReaders(&disk.File{Path: path}, "immutable")
+	x := &examination{path: path}
+	err := errors.Join(x.all(ctx, s), s.DB.Close())
+	if err == nil && len(x.Problems) > 0 {
+		err = fmt.Errorf("%w: %s", store.ErrDamaged, x.Problems[0])
+	}
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"collect/store"
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
+	"collect/store/sqlite/internal/lanes"
 )
 
 // Salt returns random bytes made with the store; see store.Reader.
@@ -55,7 +56,7 @@ func (s *Store) Streams(ctx context.Context, connector string) (states []store.S
 		return nil, err
 	}
 	for i, id := range ids {
-		if states[i].Lanes, err = s.lanes(ctx, id); err != nil {
+		if states[i].Lanes, err = lanes.Read(ctx, s.db.Readers, id); err != nil {
 			return nil, err
 		}
 	}

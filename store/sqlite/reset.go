@@ -11,6 +11,7 @@ import (
 	"collect/store"
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
+	"collect/store/sqlite/internal/lanes"
 )
 
 // Reset moves the checkpoint of a place by hand; see store.Store. The commits
@@ -115,7 +116,7 @@ func (l *ledger) reset(t database.Tx, at collection.Place, to collection.Cursor,
 		}
 		owed, args = `WHERE g.stream_id = ? AND g.lane = ?`, []any{s.id, string(at.Lane)}
 	}
-	if err := recountLane(t, s.id, at.Lane); err != nil {
+	if err := lanes.Recount(t, s.id, at.Lane); err != nil {
 		return err
 	}
 	gaps, err := gapsWhere(t, owed+` AND g.state IN ('open', 'leased', 'dead')`, args...)

@@ -211,7 +211,7 @@ func (s *Salvage) Fields(ctx context.Context, connector, stream string) (names [
 			return nil, err
 		}
 		gjson.ParseBytes(r.Data).ForEach(func(key, _ gjson.Result) bool {
-			if !seen[key.Str] && len(seen) < maxFields {
+			if !seen[key.Str] && len(seen) < store.MostFields {
 				seen[key.Str] = true
 				names = append(names, key.Str)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"collect/store"
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
@@ -21,15 +22,9 @@ import (
 // _key, _partition, _committed_at, _run, and _data, the record as it came:
 // where a number has more digits than SQLite keeps, _data still has them all.
 
-const (
-	// maxColumns bounds the columns of a view. A person reads fewer, and
-	// SQLite allows 2000.
-	maxColumns = 200
-
-	// maxFields bounds the fields recorded of a stream, and with them the
-	// memory of a run. A stream with more has objects used as maps.
-	maxFields = 2000
-)
+// maxColumns bounds the columns of a view. A person reads fewer, and SQLite
+// allows 2000.
+const maxColumns = 200
 
 // A field is a top-level field of the records of a stream.
 type field struct {
@@ -51,7 +46,7 @@ func (s *stream) newFields(data []byte, seen map[string]bool) (fresh []field) {
 		spelled := strings.IndexByte(key.Raw, '\\') >= 0
 		switch {
 		case spelled && (known || noted) && !escaped && !again:
-		case !known && !noted && len(s.fields)+len(seen) < maxFields:
+		case !known && !noted && len(s.fields)+len(seen) < store.MostFields:
 		default:
 			return true
 		}

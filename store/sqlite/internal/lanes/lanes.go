@@ -1,4 +1,6 @@
-package sqlite
+// Package lanes counts the partitions of each lane of a stream while their
+// checkpoints move.
+package lanes
 
 import (
 	"context"
@@ -14,45 +16,46 @@ import (
 	"collect/store/sqlite/internal/format"
 )
 
+// Changes are by how much a transaction changes the counts of lanes.
+type Changes map[lane]count
+
 // A lane is one lane of a stream.
 type lane struct {
 	stream int64
 	name   collection.Lane
 }
 
-// A laneCount holds the counts of a lane, or by how much a batch changes them.
-type laneCount struct{ partitions, done, sum int64 }
+// A count holds the counts of a lane, or by how much they change.
+type count struct{ partitions, done, sum int64 }
 
 // counted reports whether a place is one of the partitions of its lane.
 func counted(at collection.Place) bool {
 	return at.Partition != "" && !strings.HasPrefix(string(at.Partition), collection.UnmadePrefix)
 }
 
-// recount computes the rows of lanes from the checkpoints. After a clock was set
+// Counts computes the rows of the table lanes from the checkpoints. After a clock was set
 // back, saved_at may differ.
-const recount = `SELECT p.stream_id, c.lane, count(*), sum(c.done), sum(checkpoint_sum(p.partition, c.digest)), max(c.saved_at)
+const Counts = `SELECT p.stream_id, c.lane, count(*), sum(c.done), sum(checkpoint_sum(p.partition, c.digest)), max(c.saved_at)
 	FROM partitions p CROSS JOIN checkpoints c ON c.partition_id = p.id
 	WHERE p.partition <> '' AND substr(p.partition, 1, length('` + collection.UnmadePrefix + `')) <> '` + collection.UnmadePrefix + `'`
 
-// note counts the move of a checkpoint to next.
-func (b *batch) note(here standing, next collection.Cursor) {
-	if !counted(here.Place) {
+// Move counts that the checkpoint of a place in a stream moved to a cursor.
+// Before, it was at another, which is nil if there was none.
+func (c Changes) Move(stream int64, at collection.Place, from *collection.Cursor, to collection.Cursor) {
+	if !counted(at) {
 		return
 	}
-	if b.lanes == nil {
-		b.lanes = map[lane]laneCount{}
-	}
-	of := lane{here.stream.id, here.Lane}
-	n := b.lanes[of]
-	if here.begun {
+	of := lane{stream, at.Lane}
+	n := c[of]
+	if from != nil {
 		n.partitions--
-		n.done -= one(here.at.Done)
-		n.sum -= format.CheckpointSum(string(here.Partition), here.at.Cursor.Digest())
+		n.done -= one(from.Done)
+		n.sum -= format.CheckpointSum(string(at.Partition), from.Digest())
 	}
 	n.partitions++
-	n.done += one(next.Done)
-	n.sum += format.CheckpointSum(string(here.Partition), next.Digest())
-	b.lanes[of] = n
+	n.done += one(to.Done)
+	n.sum += format.CheckpointSum(string(at.Partition), to.Digest())
+	c[of] = n
 }
 
 // one returns 1 for true.
@@ -63,12 +66,12 @@ func one(is bool) int64 {
 	return 0
 }
 
-// saveLanes adds the changes of the batch to the counts of each lane.
-func (b *batch) saveLanes() error {
-	for of, n := range b.lanes {
-		err := b.Exec(`INSERT INTO lanes (stream_id, lane, partitions, done, sum, saved_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+// Save adds the changes to the counts of each lane.
+func (c Changes) Save(t database.Tx) error {
+	for of, n := range c {
+		err := t.Exec(`INSERT INTO lanes (stream_id, lane, partitions, done, sum, saved_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 			ON CONFLICT (stream_id, lane) DO UPDATE SET partitions = partitions + ?3, done = done + ?4, sum = sum + ?5, saved_at = max(saved_at, ?6)`,
-			of.stream, string(of.name), n.partitions, n.done, n.sum, format.Time(b.Now))
+			of.stream, string(of.name), n.partitions, n.done, n.sum, format.Time(t.Now))
 		if err != nil {
 			return err
 		}
@@ -76,18 +79,18 @@ func (b *batch) saveLanes() error {
 	return nil
 }
 
-// recountLane counts a lane anew, after its checkpoints were moved by hand.
-func recountLane(t database.Tx, stream int64, name collection.Lane) error {
+// Recount counts a lane anew, after its checkpoints were moved by hand.
+func Recount(t database.Tx, stream int64, name collection.Lane) error {
 	if err := t.Exec(`DELETE FROM lanes WHERE stream_id = ? AND lane = ?`, stream, string(name)); err != nil {
 		return err
 	}
-	return t.Exec(`INSERT INTO lanes (stream_id, lane, partitions, done, sum, saved_at) `+recount+`
+	return t.Exec(`INSERT INTO lanes (stream_id, lane, partitions, done, sum, saved_at) `+Counts+`
 		AND p.stream_id = ? AND c.lane = ? GROUP BY 1, 2`, stream, string(name))
 }
 
-// lanes describes the lanes of a stream: its own walk, and the counts of its
+// Read describes the lanes of a stream: its own walk, and the counts of its
 // partitions.
-func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneState, err error) {
+func Read(ctx context.Context, r *database.Readers, stream int64) (lanes []store.LaneState, err error) {
 	of := func(name collection.Lane) *store.LaneState {
 		i := slices.IndexFunc(lanes, func(l store.LaneState) bool { return l.Lane == name })
 		if i < 0 {
@@ -96,7 +99,7 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 		}
 		return &lanes[i]
 	}
-	err = s.db.Query(ctx, func(row database.Scanner) error {
+	err = r.Query(ctx, func(row database.Scanner) error {
 		var l store.LaneState
 		var sum []byte
 		err := row.Scan(&l.Lane, &l.Complete, &sum, format.TimeTo(&l.SavedAt), &l.Epoch, format.EvidenceTo(&l.Evidence), format.TimeTo(&l.Began), &l.BeganEpoch)
@@ -110,9 +113,9 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 	if err != nil {
 		return lanes, err
 	}
-	err = s.db.Query(ctx, func(row database.Scanner) error {
+	err = r.Query(ctx, func(row database.Scanner) error {
 		var name collection.Lane
-		var n laneCount
+		var n count
 		var saved store.LaneState
 		if err := row.Scan(&name, &n.partitions, &n.done, &n.sum, format.TimeTo(&saved.SavedAt)); err != nil {
 			return err
@@ -132,14 +135,14 @@ func (s *Store) lanes(ctx context.Context, stream int64) (lanes []store.LaneStat
 		sum := sha256.Sum256([]byte(lanes[i].Digest))
 		lanes[i].Digest = hex.EncodeToString(sum[:8])
 	}
-	return lanes, s.owedPartitions(ctx, stream, lanes)
+	return lanes, owedPartitions(ctx, r, stream, lanes)
 }
 
 // owedPartitions counts the partitions that owe a gap with the others: one
 // without a checkpoint is a partition all the same, and one that was walked to
 // its end is not done.
-func (s *Store) owedPartitions(ctx context.Context, stream int64, lanes []store.LaneState) error {
-	return s.db.Query(ctx, func(row database.Scanner) error {
+func owedPartitions(ctx context.Context, r *database.Readers, stream int64, lanes []store.LaneState) error {
+	return r.Query(ctx, func(row database.Scanner) error {
 		var lane collection.Lane
 		var partitions, done int64
 		if err := row.Scan(&lane, &partitions, &done); err != nil {
