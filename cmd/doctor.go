@@ -16,7 +16,7 @@ import (
 	"collect/collection"
 	"collect/internal/jsonout"
 	"collect/internal/words"
-	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // Doctor checks what a run needs, and changes nothing but what a request of
@@ -114,7 +114,7 @@ type diagnosis struct {
 	secretFiles map[string]bool // that other users can read, and that were said
 
 	settings config.Settings
-	state    sqlite.Report
+	state    salvage.Report
 	salt     []byte
 	runs     map[string]collection.Run // the newest of each connector
 	recent   []collection.Run          // of all

@@ -15,7 +15,7 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/store"
-	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // checkState examines the database and reads what the other checks need of
@@ -25,7 +25,7 @@ func (d *diagnosis) checkState(ctx context.Context) bool {
 	sc := scene{State: path}
 	d.checkBeside(path)
 	var err error
-	d.state, err = sqlite.Examine(ctx, path)
+	d.state, err = salvage.Examine(ctx, path)
 	switch {
 	case errors.Is(err, store.ErrMissing) && !d.settings.StateNamed:
 		d.add(nothing, "state", "there is no database yet: the first run makes "+words.Home(path, d.env))

@@ -13,7 +13,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
-	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 func TestStartsRun(t *testing.T) {
@@ -71,7 +71,7 @@ func TestGrowth(t *testing.T) {
 		{"ten days", []collection.Run{run(time.Hour, 500), run(10*day, 500)}, 100 * 50},
 		{"an old run does not count", []collection.Run{run(10*day, 1000), run(60*day, 1e6)}, 100 * 50},
 	} {
-		d := &diagnosis{now: noon, recent: c.runs, state: sqlite.Report{Size: 50_000, Records: 1000}}
+		d := &diagnosis{now: noon, recent: c.runs, state: salvage.Report{Size: 50_000, Records: 1000}}
 		if got := d.growth(); got != c.want {
 			t.Errorf("%s: growth = %v bytes a day, want %v", c.name, got, c.want)
 		}
@@ -81,7 +81,7 @@ func TestGrowth(t *testing.T) {
 // TestLibraryIsRefused: a SQLite that can lose commits is a problem.
 func TestLibraryIsRefused(t *testing.T) {
 	for version, want := range map[string]int64{"3.51.3": 0, "3.53.4": 0, "4.0.0": 0, "3.51.2": 1, "3.46.1": 1, "2.9.99": 1, "": 1} {
-		d := &diagnosis{state: sqlite.Report{Library: version}}
+		d := &diagnosis{state: salvage.Report{Library: version}}
 		if d.checkLibrary(); d.count(broken) != want {
 			t.Errorf("SQLite %q: %d problems, want %d", version, d.count(broken), want)
 		}

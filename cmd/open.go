@@ -14,6 +14,7 @@ import (
 	"collect/internal/words"
 	"collect/store"
 	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // openForWriting opens the database of a run, and makes it at the default
@@ -24,7 +25,7 @@ import (
 // Where the newest commits may be lost it goes on from the last that is there,
 // and collects the others again: nobody has to come after a power cut.
 func (a *app) openForWriting(ctx context.Context, s config.Settings, create bool) (db *sqlite.Store, created bool, err error) {
-	if err := sqlite.CheckLog(s.State); err != nil && !errors.Is(err, store.ErrDoubtful) {
+	if err := salvage.CheckLog(s.State); err != nil && !errors.Is(err, store.ErrDoubtful) {
 		return nil, false, err
 	}
 	_, err = os.Stat(s.State)
@@ -47,7 +48,7 @@ func (e *noFolderError) Error() string { return "there is no folder " + e.Dir }
 // openForReading opens the database to look at it. At the default place there
 // may be none yet: then it returns nil.
 func (a *app) openForReading(ctx context.Context, s config.Settings) (*sqlite.Store, error) {
-	if err := sqlite.CheckLog(s.State); err != nil {
+	if err := salvage.CheckLog(s.State); err != nil {
 		return nil, err
 	}
 	db, err := sqlite.Open(ctx, s.State, sqlite.Options{ReadOnly: true})
@@ -139,7 +140,7 @@ func (a *app) change(ctx context.Context, arg string, do func(db *sqlite.Store, 
 		return err
 	}
 	sc := scene{Connector: name, State: settings.State, Usual: !settings.StateNamed, ByHand: true}
-	if err := sqlite.CheckLog(settings.State); err != nil {
+	if err := salvage.CheckLog(settings.State); err != nil {
 		return a.exit(err, sc)
 	}
 	db, err := sqlite.Open(ctx, settings.State, sqlite.Options{})

@@ -10,7 +10,7 @@ import (
 
 	"collect/export"
 	"collect/internal/words"
-	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // salvage exports what a damaged database still holds. It is no success unless
@@ -25,7 +25,7 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 		return err
 	}
 	sc := scene{Connector: name, Stream: o.stream, State: settings.State}
-	s, err := sqlite.OpenSalvage(ctx, settings.State)
+	s, err := salvage.Open(ctx, settings.State)
 	if err != nil {
 		return a.exit(err, sc)
 	}

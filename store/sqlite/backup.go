@@ -15,6 +15,7 @@ import (
 	"collect/store"
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
+	"collect/store/sqlite/salvage"
 )
 
 // Backup copies the store to a file of its own at path, as it is at one moment,
@@ -82,7 +83,7 @@ func backup(ctx context.Context, s *database.Readers, path string, replace bool,
 	if err := at(backupCopied); err != nil {
 		return err
 	}
-	if err := examineCopy(ctx, partial); err != nil {
+	if err := salvage.ExamineCopy(ctx, partial); err != nil {
 		return err
 	}
 	if err := syncFile(partial); err != nil {
@@ -106,7 +107,7 @@ func backupInto(ctx context.Context, s *database.Readers, path string) error {
 	if err := s.CopyTo(ctx, partial); err != nil {
 		return err
 	}
-	if err := examineCopy(ctx, partial); err != nil {
+	if err := salvage.ExamineCopy(ctx, partial); err != nil {
 		return err
 	}
 	f, err := os.Open(partial)

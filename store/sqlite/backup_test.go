@@ -19,6 +19,7 @@ import (
 	"collect/internal/filelock"
 	"collect/store"
 	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // childBacksUp backs the store up beside itself, and is killed at a step.
@@ -51,7 +52,7 @@ func checkBackup(t *testing.T, path string, pages int) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the backup has mode %v, %v, want 0600", info.Mode().Perm(), err)
 	}
-	report, err := sqlite.Examine(t.Context(), path)
+	report, err := salvage.Examine(t.Context(), path)
 	if err != nil || len(report.Problems) > 0 {
 		t.Errorf("Examine = %+v, %v, want no problem", report, err)
 	}
@@ -253,7 +254,7 @@ func TestRestoreInterrupted(t *testing.T) {
 // run add one.
 func checkGoesOn(t *testing.T, path, run string, pages int) {
 	t.Helper()
-	report, err := sqlite.Examine(t.Context(), path)
+	report, err := salvage.Examine(t.Context(), path)
 	if err != nil || len(report.Problems) > 0 {
 		t.Errorf("%s: Examine = %+v, %v, want no problem", run, report, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // flips is how many damaged databases TestFlippedBytes makes of each kind.
@@ -114,7 +115,7 @@ func killed(t *testing.T) (path string) {
 
 // exported reads a database as an export does.
 func exported(ctx context.Context, path string) (all contentOf, err error) {
-	if err := sqlite.CheckLog(path); err != nil {
+	if err := salvage.CheckLog(path); err != nil {
 		return nil, err
 	}
 	s, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
@@ -144,7 +145,7 @@ func exported(ctx context.Context, path string) (all contentOf, err error) {
 // walked reads where a run would go on, and what is owed. It may change the
 // database.
 func walked(ctx context.Context, path string) (all contentOf, err error) {
-	if err := sqlite.CheckLog(path); err != nil {
+	if err := salvage.CheckLog(path); err != nil {
 		return nil, err
 	}
 	s, err := sqlite.Open(ctx, path, sqlite.Options{})
@@ -169,7 +170,7 @@ func walked(ctx context.Context, path string) (all contentOf, err error) {
 
 // salvaged reads what a salvage finds, in the order of the keys.
 func salvaged(ctx context.Context, path string) (all contentOf, err error) {
-	s, err := sqlite.OpenSalvage(ctx, path)
+	s, err := salvage.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +253,7 @@ func TestFlippedBytes(t *testing.T) {
 
 // runs plays a run that has one new record, and reads none that is stored.
 func runs(ctx context.Context, path string) (err error) {
-	if err := sqlite.CheckLog(path); err != nil {
+	if err := salvage.CheckLog(path); err != nil {
 		return err
 	}
 	s, err := sqlite.Open(ctx, path, sqlite.Options{})
@@ -299,7 +300,7 @@ func TestRunsOverFlippedBytes(t *testing.T) {
 		path := copyStore(t, merged)
 		overwrite(t, path, int64(offset), string([]byte{data[offset] ^ mask}))
 		what := fmt.Sprintf("seed %d: byte %d (page %d, %d) ^ %#x", seed, offset, offset/4096+1, offset%4096, mask)
-		report, err := sqlite.Examine(t.Context(), path)
+		report, err := salvage.Examine(t.Context(), path)
 		healthy := err == nil && len(report.Problems) == 0
 		runErr := runs(t.Context(), path)
 		_, exportErr := exported(t.Context(), path)
@@ -364,7 +365,7 @@ func (f *flipper) flip(path string, data []byte, seed uint64) {
 
 	target := damaged()
 	ctx := f.t.Context()
-	report, err := sqlite.Examine(ctx, target)
+	report, err := salvage.Examine(ctx, target)
 	healthy := err == nil && len(report.Problems) == 0
 	if !healthy {
 		f.reported++
@@ -444,7 +445,7 @@ func TestLogBesideARun(t *testing.T) {
 		if commits%5 != 0 {
 			continue // a look reads all of the log
 		}
-		if err := sqlite.CheckLog(path); err != nil {
+		if err := salvage.CheckLog(path); err != nil {
 			t.Fatalf("after %d commits: %v", commits, err)
 		}
 	}
@@ -465,14 +466,14 @@ func TestLastCommit(t *testing.T) {
 	if err := os.Truncate(damaged+"-wal", info.Size()-1); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlite.CheckLog(damaged); !errors.Is(err, store.ErrDamaged) {
+	if err := salvage.CheckLog(damaged); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("without its last byte: %v, want %v", err, store.ErrDamaged)
 	}
-	if report, err := sqlite.Examine(t.Context(), damaged); err != nil || len(report.Problems) != 1 {
+	if report, err := salvage.Examine(t.Context(), damaged); err != nil || len(report.Problems) != 1 {
 		t.Errorf("Examine = %+v, %v, want one problem", report, err)
 	}
 	// Examining must not make SQLite forget it.
-	if err := sqlite.CheckLog(damaged); !errors.Is(err, store.ErrDamaged) {
+	if err := salvage.CheckLog(damaged); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("the second time: %v, want %v", err, store.ErrDamaged)
 	}
 	// A log that is gone may have been merged after the shared memory was last
@@ -480,18 +481,18 @@ func TestLastCommit(t *testing.T) {
 	if err := os.Remove(damaged + "-wal"); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlite.CheckLog(damaged); !errors.Is(err, store.ErrDoubtful) {
+	if err := salvage.CheckLog(damaged); !errors.Is(err, store.ErrDoubtful) {
 		t.Errorf("without a log: %v, want %v", err, store.ErrDoubtful)
 	}
 	// Of a commit that a power cut ended nobody knows but the log itself.
 	if err := os.Remove(path + "-shm"); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlite.CheckLog(path); err != nil {
+	if err := salvage.CheckLog(path); err != nil {
 		t.Errorf("whole, without shared memory: %v", err)
 	}
 	write("no log, but as long as one: "+strings.Repeat("x", 100))(t, path+"-wal")
-	if err := sqlite.CheckLog(path); !errors.Is(err, store.ErrDoubtful) {
+	if err := salvage.CheckLog(path); !errors.Is(err, store.ErrDoubtful) {
 		t.Errorf("no log: %v, want %v", err, store.ErrDoubtful)
 	}
 }

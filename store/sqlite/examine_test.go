@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // TestExamine damages one thing at a time, in ways that leave all others
@@ -50,7 +51,7 @@ func TestExamine(t *testing.T) {
 			path := fixture(t, sqlite.Newest())
 			execute(c.change)(t, path)
 			before := hashOf(t, path)
-			report, err := sqlite.Examine(t.Context(), path)
+			report, err := salvage.Examine(t.Context(), path)
 			if err != nil || !slices.Equal(report.Problems, strings.Split(c.problem, "\n")) {
 				t.Errorf("Examine = %q, %v, want %q", report.Problems, err, c.problem)
 			}
@@ -64,12 +65,12 @@ func TestExamine(t *testing.T) {
 // TestExamineWhole: the report of a database that is well says how large it is.
 func TestExamineWhole(t *testing.T) {
 	path := fixture(t, sqlite.Newest())
-	report, err := sqlite.Examine(t.Context(), path)
+	report, err := salvage.Examine(t.Context(), path)
 	if err != nil || len(report.Problems) > 0 || report.Size == 0 || report.Log != 0 || report.Records != 81 ||
 		report.Schema != sqlite.Newest() || !strings.HasPrefix(report.Library, "3.") {
 		t.Errorf("Examine = %+v, %v, want 81 records of schema %d", report, err, sqlite.Newest())
 	}
-	if report, err := sqlite.Examine(t.Context(), killed(t)); err != nil || len(report.Problems) > 0 || report.Log == 0 {
+	if report, err := salvage.Examine(t.Context(), killed(t)); err != nil || len(report.Problems) > 0 || report.Log == 0 {
 		t.Errorf("of a run that was killed: %+v, %v, want its log", report, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"collect/collection"
 	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // TestForeignSchema: what collect did not put into a database is told, and a
@@ -52,7 +53,7 @@ func TestForeignSchema(t *testing.T) {
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
-			report, err := sqlite.Examine(t.Context(), path)
+			report, err := salvage.Examine(t.Context(), path)
 			if err != nil {
 				t.Fatal(err)
 			}

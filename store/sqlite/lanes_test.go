@@ -11,6 +11,7 @@ import (
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // TestLanesCountTheirPartitions: whatever is committed, refused or reset, and
@@ -73,7 +74,7 @@ func TestLanesCountTheirPartitions(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if report, err := sqlite.Examine(t.Context(), path); err != nil || len(report.Problems) > 0 {
+			if report, err := salvage.Examine(t.Context(), path); err != nil || len(report.Problems) > 0 {
 				t.Errorf("Examine = %q, %v, want nothing", report.Problems, err)
 			}
 		})

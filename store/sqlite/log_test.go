@@ -10,6 +10,7 @@ import (
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // TestCheckLog damages the log of a run that was killed, and the shared memory
@@ -65,7 +66,7 @@ func TestCheckLog(t *testing.T) {
 		for _, damage := range c.damage {
 			damage(t, path)
 		}
-		err := sqlite.CheckLog(path)
+		err := salvage.CheckLog(path)
 		says, _, _ := strings.Cut(c.says, "%d")
 		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("without %s: %v, want %v with %q", c.name, err, c.want, c.says)
@@ -85,7 +86,7 @@ func TestCheckMergedLog(t *testing.T) {
 		t.Fatal("there is no log: this proves nothing")
 	}
 	flipByte(t, merged+"-wal", 16)
-	if err := sqlite.CheckLog(merged); err != nil {
+	if err := salvage.CheckLog(merged); err != nil {
 		t.Errorf("a merged log whose header cannot be read: %v", err)
 	}
 }
@@ -107,7 +108,7 @@ func TestCheckNewerLog(t *testing.T) {
 		t.Fatalf("the newer log has %d bytes, the older %d: this proves nothing", got, was)
 	}
 	copyFile(t, older+"-shm", newer+"-shm")
-	if err := sqlite.CheckLog(newer); err != nil {
+	if err := salvage.CheckLog(newer); err != nil {
 		t.Errorf("a log that is newer than the shared memory: %v", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/fileformat"
 	"collect/store/sqlite/internal/format"
+	"collect/store/sqlite/salvage"
 )
 
 // Restore puts the backup at from in the place of the store at path, and
@@ -194,7 +195,7 @@ func globQuote(path string) string {
 
 // readOld reads who runs what, if the old store can be read.
 func (r *restoring) readOld(ctx context.Context) error {
-	if r.file == nil || errors.Is(CheckLog(r.path), store.ErrDamaged) {
+	if r.file == nil || errors.Is(salvage.CheckLog(r.path), store.ErrDamaged) {
 		return nil
 	}
 	s := database.OpenReaders(&disk.File{Path: r.path}, "ro")
@@ -233,7 +234,7 @@ func wasOurs(ctx context.Context, path string) (bool, error) {
 	if err != nil || blank {
 		return blank, err
 	}
-	s, err := OpenSalvage(ctx, path)
+	s, err := salvage.Open(ctx, path)
 	if err != nil {
 		return false, err
 	}
@@ -276,7 +277,7 @@ func (r *restoring) unlessDamaged(err error) error {
 // closeOld merges the log of the old store and makes sure that nobody has it
 // open: two databases must never share a log.
 func (r *restoring) closeOld(ctx context.Context) error {
-	if r.file == nil || errors.Is(CheckLog(r.path), store.ErrDamaged) {
+	if r.file == nil || errors.Is(salvage.CheckLog(r.path), store.ErrDamaged) {
 		return nil // nobody can use it; its log goes with it
 	}
 	var err error

@@ -11,6 +11,7 @@ import (
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/format"
+	"collect/store/sqlite/salvage"
 )
 
 // stage copies the backup beside the store and makes it fit to take its place.
@@ -29,7 +30,7 @@ func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) e
 	if err = errors.Join(err, db.Close()); err != nil {
 		return fmt.Errorf("backup: %w", database.Classify(&disk.File{Path: from}, err))
 	}
-	if err := examineCopy(ctx, r.staged); err != nil {
+	if err := salvage.ExamineCopy(ctx, r.staged); err != nil {
 		return fmt.Errorf("backup %s: %w", from, err)
 	}
 	if err := syncFile(r.staged); err != nil {
@@ -44,7 +45,7 @@ func copyBackup(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := CheckLog(from); err != nil {
+	if err := salvage.CheckLog(from); err != nil {
 		return err
 	}
 	mode := "immutable"

@@ -14,6 +14,7 @@ import (
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // TestSalvageReadsWhatSQLiteReads compares a salvage with an export of a
@@ -100,7 +101,7 @@ func TestSalvageCounts(t *testing.T) {
 	path := killed(t)
 	check := func(connector, stream string, found, had int64) {
 		t.Helper()
-		s, err := sqlite.OpenSalvage(t.Context(), path)
+		s, err := salvage.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func TestSalvageCounts(t *testing.T) {
 func TestSalvageLeavesOutWhatIsEmpty(t *testing.T) {
 	path := made(t)
 	for _, where := range []string{"whole", "without its records"} {
-		s, err := sqlite.OpenSalvage(t.Context(), path)
+		s, err := salvage.Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +159,7 @@ func TestSalvageTellsAll(t *testing.T) {
 	}
 	mustCommit(t, l, collection.Slice{Place: issues, Next: pageCursor(1), Records: []collection.Record{record("a", `{"x":1,"y":2}`), record("b", `{"z":1,"x":1}`)}},
 		collection.Slice{Place: at, Next: pageCursor(1), Records: []collection.Record{record("c", `{"f":0`+many.String()+`}`)}})
-	salvage, err := sqlite.OpenSalvage(t.Context(), copyStore(t, path))
+	salvage, err := salvage.Open(t.Context(), copyStore(t, path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"collect/collection"
 	"collect/store"
 	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // childJoins opens the store at path, begins a run of another connector and
@@ -80,7 +81,7 @@ func TestLogTakenAway(t *testing.T) {
 				if err != nil || string(out) != "committed\n" {
 					t.Errorf("another begins afterwards: %s, %v", out, err)
 				}
-				report, err := sqlite.Examine(t.Context(), path)
+				report, err := salvage.Examine(t.Context(), path)
 				if err != nil || len(report.Problems) > 0 {
 					t.Errorf("Examine = %q, %v, want no problem", report.Problems, err)
 				}

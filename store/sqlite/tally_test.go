@@ -6,6 +6,7 @@ import (
 
 	"collect/collection"
 	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
 )
 
 // TestTallyOfARunThatDied: what was committed is in the tally of its run, which
@@ -40,7 +41,7 @@ func TestTallyOfARunThatDied(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	report, err := sqlite.Examine(t.Context(), path)
+	report, err := salvage.Examine(t.Context(), path)
 	if err != nil || len(report.Problems) > 0 || report.Records != 3 {
 		t.Errorf("Examine = %+v, %v, want 3 records and no problem", report, err)
 	}

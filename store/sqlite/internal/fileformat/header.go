@@ -1,4 +1,4 @@
-// package fileformat reads the files of SQLite without SQLite: the header of a
+// Package fileformat reads the files of SQLite without SQLite: the header of a
 // database, its log, and its pages. SQLite takes much that is damaged for true,
 // and gives up much that is not.
 package fileformat

@@ -1,4 +1,4 @@
-// package format says how values stand in the columns of the tables, and how
+// Package format says how values stand in the columns of the tables, and how
 // one that is not what was stored is found out.
 package format
 

@@ -1,4 +1,4 @@
-package sqlite
+package salvage
 
 import (
 	"context"
@@ -313,9 +313,9 @@ func (x *examination) column(ctx context.Context, query string, args ...any) (al
 	return all, err
 }
 
-// examineCopy returns store.ErrDamaged if a copy that nobody else knows of is
+// ExamineCopy returns store.ErrDamaged if a copy that nobody else knows of is
 // not whole.
-func examineCopy(ctx context.Context, path string) error {
+func ExamineCopy(ctx context.Context, path string) error {
 	s := database.OpenReaders(&disk.File{Path: path}, "immutable")
 	x := &examination{path: path}
 	err := errors.Join(x.all(ctx, s), s.DB.Close())

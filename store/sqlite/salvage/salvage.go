@@ -1,4 +1,4 @@
-package sqlite
+package salvage
 
 import (
 	"context"
@@ -21,28 +21,28 @@ import (
 	"collect/store/sqlite/internal/format"
 )
 
-// A Salvage reads the records that a damaged database still holds. It looks at
+// A Reader reads the records that a damaged database still holds. It looks at
 // each page for itself, in the file and in its log, and takes a row for a
 // record only if its sum says so. So a broken page costs what stood on it and
 // no more, also if it is the first; and nothing comes out that did not go in.
 //
 // A record may have been about to be replaced, or about to be committed: of
 // the versions that are found the one of the newest commit counts.
-type Salvage struct {
+type Reader struct {
 	pages      *fileformat.Pages
-	streams    map[int64]salvagedStream
+	streams    map[int64]foundStream
 	partitions map[int64]string
-	commits    map[int64]salvagedCommit
+	commits    map[int64]foundCommit
 	newest     map[recordID]int64 // the newest commit that stored each record; about 60 bytes a record
 	found      map[int64]int64    // records by stream
 }
 
-type salvagedStream struct {
+type foundStream struct {
 	connector, name string
 	records         int64 // that it had; -1: not known
 }
 
-type salvagedCommit struct {
+type foundCommit struct {
 	run string
 	at  time.Time
 }
@@ -55,10 +55,10 @@ func idOf(stream int64, key string) recordID {
 	return recordID(sum[:16])
 }
 
-// OpenSalvage reads all pages of the database at path, which changes nothing.
+// Open reads all pages of the database at path, which changes nothing.
 // No run should be writing to it. Like [CheckLog], it must be called while no
 // store of this process is open there.
-func OpenSalvage(ctx context.Context, path string) (*Salvage, error) {
+func Open(ctx context.Context, path string) (*Reader, error) {
 	path, err := disk.Resolve(path)
 	if err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func OpenSalvage(ctx context.Context, path string) (*Salvage, error) {
 	if _, err := disk.Find(path); err != nil {
 		return nil, err
 	}
-	s := &Salvage{
-		streams: map[int64]salvagedStream{}, partitions: map[int64]string{}, commits: map[int64]salvagedCommit{},
+	s := &Reader{
+		streams: map[int64]foundStream{}, partitions: map[int64]string{}, commits: map[int64]foundCommit{},
 		newest: map[recordID]int64{}, found: map[int64]int64{},
 	}
 	if s.pages, err = fileformat.OpenPages(path); err != nil {
@@ -78,7 +78,7 @@ func OpenSalvage(ctx context.Context, path string) (*Salvage, error) {
 	}
 	for stream := range s.found {
 		if _, ok := s.streams[stream]; !ok {
-			s.streams[stream] = salvagedStream{lostName, strconv.FormatInt(stream, 10), -1}
+			s.streams[stream] = foundStream{lostName, strconv.FormatInt(stream, 10), -1}
 		}
 	}
 	return s, nil
@@ -89,10 +89,10 @@ func OpenSalvage(ctx context.Context, path string) (*Salvage, error) {
 const lostName = "lost"
 
 // Close closes the files.
-func (s *Salvage) Close() error { return s.pages.Close() }
+func (s *Reader) Close() error { return s.pages.Close() }
 
 // scan calls row with the rows of all tables.
-func (s *Salvage) scan(ctx context.Context, row func(number int64, values []any)) error {
+func (s *Reader) scan(ctx context.Context, row func(number int64, values []any)) error {
 	return s.pages.Each(func(page []byte) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -104,7 +104,7 @@ func (s *Salvage) scan(ctx context.Context, row func(number int64, values []any)
 
 // collect takes in a row. Tables are told apart by the kinds of their columns,
 // since the tree that says which page is whose may be what is broken.
-func (s *Salvage) collect(number int64, v []any) {
+func (s *Reader) collect(number int64, v []any) {
 	if r, ok := asRecord(v); ok {
 		id := idOf(r.stream, r.key)
 		old, again := s.newest[id]
@@ -117,13 +117,13 @@ func (s *Salvage) collect(number int64, v []any) {
 	switch {
 	case kinds(v, "-sssssiisi"): // streams; a newer copy knows of more records
 		if old, ok := s.streams[number]; !ok || old.records <= v[9].(int64) {
-			s.streams[number] = salvagedStream{v[1].(string), v[2].(string), v[9].(int64)}
+			s.streams[number] = foundStream{v[1].(string), v[2].(string), v[9].(int64)}
 		}
 	case kinds(v, "-is"): // partitions
 		s.partitions[number] = v[2].(string)
 	case kinds(v, "-issiiiiiiis"), kinds(v, "-issiiiiiiisi"): // slices, before and after they counted older records
 		if at, err := time.Parse(time.RFC3339Nano, v[11].(string)); err == nil {
-			s.commits[number] = salvagedCommit{v[3].(string), at}
+			s.commits[number] = foundCommit{v[3].(string), at}
 		}
 	}
 }
@@ -151,20 +151,20 @@ func kinds(v []any, want string) bool {
 	return true
 }
 
-// A salvagedRecord is a row of records whose sum is right.
-type salvagedRecord struct {
+// A foundRecord is a row of records whose sum is right.
+type foundRecord struct {
 	stream, partition, slice int64
 	key, data                string
 	mark                     collection.Mark
 }
 
-func asRecord(v []any) (r salvagedRecord, ok bool) {
+func asRecord(v []any) (r foundRecord, ok bool) {
 	// Marks came with a later version of the schema, and the pass with the next.
 	unmarked, marked := kinds(v, "-isiisi"), kinds(v, "-isiisiss") || kinds(v, "-isiisissi")
 	if !unmarked && !marked {
 		return r, false
 	}
-	r = salvagedRecord{stream: v[1].(int64), partition: v[3].(int64), slice: v[4].(int64), key: v[2].(string), data: v[5].(string)}
+	r = foundRecord{stream: v[1].(int64), partition: v[3].(int64), slice: v[4].(int64), key: v[2].(string), data: v[5].(string)}
 	if marked {
 		r.mark = collection.Mark{Scale: v[7].(string), Value: v[8].(string)}
 	}
@@ -173,7 +173,7 @@ func asRecord(v []any) (r salvagedRecord, ok bool) {
 
 // Streams returns the streams of which something was found, or that had
 // records, as connector and name, in their order.
-func (s *Salvage) Streams() (names [][2]string) {
+func (s *Reader) Streams() (names [][2]string) {
 	for id, stream := range s.streams {
 		if s.found[id] > 0 || stream.records > 0 {
 			names = append(names, [2]string{stream.connector, stream.name})
@@ -185,7 +185,7 @@ func (s *Salvage) Streams() (names [][2]string) {
 
 // Count returns how many records of a stream were found, and how many it had;
 // -1 if that is not known.
-func (s *Salvage) Count(connector, stream string) (found, had int64) {
+func (s *Reader) Count(connector, stream string) (found, had int64) {
 	id, _ := s.stream(connector, stream)
 	if had = s.streams[id].records; had < s.found[id] {
 		had = -1 // the number is damaged, too
@@ -193,7 +193,7 @@ func (s *Salvage) Count(connector, stream string) (found, had int64) {
 	return s.found[id], had
 }
 
-func (s *Salvage) stream(connector, name string) (int64, bool) {
+func (s *Reader) stream(connector, name string) (int64, bool) {
 	for id, stream := range s.streams {
 		if stream.connector == connector && stream.name == name {
 			return id, true
@@ -204,7 +204,7 @@ func (s *Salvage) stream(connector, name string) (int64, bool) {
 
 // Fields returns the top-level fields of the records that were found, the
 // first 2000 that are seen.
-func (s *Salvage) Fields(ctx context.Context, connector, stream string) (names []string, err error) {
+func (s *Reader) Fields(ctx context.Context, connector, stream string) (names []string, err error) {
 	seen := map[string]bool{}
 	for r, err := range s.Records(ctx, connector, stream) {
 		if err != nil {
@@ -223,7 +223,7 @@ func (s *Salvage) Fields(ctx context.Context, connector, stream string) (names [
 
 // Records yields each record of a stream that was found, once, in no
 // particular order.
-func (s *Salvage) Records(ctx context.Context, connector, stream string) iter.Seq2[store.Stored, error] {
+func (s *Reader) Records(ctx context.Context, connector, stream string) iter.Seq2[store.Stored, error] {
 	return func(yield func(store.Stored, error) bool) {
 		id, ok := s.stream(connector, stream)
 		if !ok {
@@ -254,7 +254,7 @@ func (s *Salvage) Records(ctx context.Context, connector, stream string) iter.Se
 }
 
 // stored returns a record with what is known of its commit.
-func (s *Salvage) stored(r salvagedRecord) store.Stored {
+func (s *Reader) stored(r foundRecord) store.Stored {
 	commit := s.commits[r.slice]
 	return store.Stored{
 		Record:    collection.Record{Key: r.key, Data: []byte(r.data), Mark: r.mark},

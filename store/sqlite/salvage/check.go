@@ -1,4 +1,6 @@
-package sqlite
+// Package salvage says how a database is, and reads the records that a damaged
+// one still holds.
+package salvage
 
 import (
 	"fmt"
