@@ -26,6 +26,7 @@ type process struct {
 
 	mu       sync.Mutex
 	dead     bool
+	gone     time.Time // when a killed process has taken the steps that it had begun
 	fenced   bool
 	epoch    int64         // of its lease
 	wakes    time.Time     // when a process that was stopped goes on
@@ -34,10 +35,10 @@ type process struct {
 	writes   int
 	commits  int
 	requests int64
-	readable map[string]bool // what was answered well, guarded by the wire
-	doubts   int             // refusals that may be of one piece; see delivered
-	others   sync.WaitGroup  // the process that it makes another start
-	after    *end            // how that one ended
+	readable string         // what was answered well last,
+	witness  string         // and what of that is asked for once more; both are guarded by the wire
+	others   sync.WaitGroup // the process that it makes another start
+	after    *end           // how that one ended
 }
 
 // Bounds of one process, far beyond what any of these histories needs: one

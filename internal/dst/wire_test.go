@@ -2,6 +2,7 @@ package dst_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -245,8 +246,9 @@ func (p plan) retryAfter(what string, n int) string {
 }
 
 // delivered logs what the client was told at this moment of what it asked for. A
-// refusal of one piece, while another was readable, freezes nothing: it lets the
-// client ask once more for what was, and that may not be refused as well.
+// refusal of one piece, after another was readable, freezes nothing yet: the
+// client asks once more for the latest that was, its witness, and a refusal of
+// that freezes.
 func (c conn) delivered(what string, status int, header http.Header, whole bool) {
 	now := time.Now()
 	c.mu.Lock()
@@ -257,13 +259,13 @@ func (c conn) delivered(what string, status int, header http.Header, whole bool)
 		c.h.count("hold")
 	}
 	if status == 200 && whole {
-		if c.p.readable == nil {
-			c.p.readable = map[string]bool{}
-		}
-		c.p.readable[what] = true
+		c.p.readable = what
 	}
-	if status == 403 && strings.HasPrefix(what, "/items/") && len(c.p.readable) > 0 && !(c.p.readable[what] && c.p.doubts > 0) {
-		c.p.doubts++
+	switch {
+	case what == c.p.witness:
+		c.p.witness = ""
+	case status == 403 && strings.HasPrefix(what, "/items/") && c.p.readable != "" && c.p.readable != what:
+		c.p.witness = cmp.Or(c.p.witness, c.p.readable)
 		c.h.count("refused, and asked for another")
 		return
 	}
