@@ -149,7 +149,7 @@ func TestReplay(t *testing.T) {
 	}
 	for seed := *firstSeed; seed < *firstSeed+histories; seed++ {
 		first, second := play(t, newPlan(seed), on, bug{}), play(t, newPlan(seed), on, bug{})
-		if was, is := first.events(), second.events(); was != is {
+		if was, is := first.String(), second.String(); was != is {
 			t.Errorf("played again, a history went another way. %s\n\nFirst it was\n%s", is, was)
 		}
 	}

@@ -108,6 +108,7 @@ func (p *process) startAnother() {
 		other = p.session.others[0]
 	}
 	p.others.Go(func() {
+		p.h.order.wait(sumOf("order ", p.name, " starts another"))
 		time.Sleep(other.pause)
 		e := p.h.execute(other, !p.session.steal || other.pause > 0)
 		p.mu.Lock()
@@ -132,7 +133,7 @@ func (p *process) kill(why string) {
 	p.beside("killed")
 	p.mu.Lock()
 	if !p.dead {
-		p.dead = true
+		p.dead, p.gone = true, time.Now().Add(longestStep)
 		close(p.over)
 	}
 	p.mu.Unlock()

@@ -21,6 +21,11 @@ type order struct {
 	names map[collection.Place]string // of places, which take long to be told
 }
 
+// longestStep is how much later a step is taken at most. A killed process is gone
+// after as long: which of its steps had begun when it was killed at the same
+// moment is for the scheduler to say, and must not move what follows.
+const longestStep = time.Millisecond
+
 // name returns what a place is called in a step.
 func (o *order) name(at collection.Place) string {
 	o.mu.Lock()
@@ -39,7 +44,7 @@ func (o *order) wait(step sum) {
 	o.times[step]++
 	n := o.times[step]
 	o.mu.Unlock()
-	time.Sleep(1 + time.Duration(o.plan.drawn(step, n)*float64(time.Millisecond)))
+	time.Sleep(1 + time.Duration(o.plan.drawn(step, n)*float64(longestStep)))
 }
 
 // wait returns when it is the turn of a step of p. What the dead do is seen by

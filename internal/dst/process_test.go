@@ -78,6 +78,10 @@ func (h *history) execute(s session, mayBeHeld bool) end {
 		h.count("store opened")
 	}
 	e := p.run(ctx, db, mayBeHeld)
+	p.mu.Lock()
+	gone := p.gone
+	p.mu.Unlock()
+	time.Sleep(time.Until(gone))
 	h.leave(p)
 	p.others.Wait()
 	if p.after != nil && !p.after.held {

@@ -3,7 +3,6 @@ package dst_test
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -31,33 +30,16 @@ func (o theatre) play(t *testing.T, seed uint64) (h *history, differs string) {
 	return play(t, newPlan(seed), o.twin, bug{}), ""
 }
 
-// alike is how often a history is played on both stages until it is the same.
-// Goroutines that are ready at one moment run in any order, which can make a
-// microsecond; a store that is not its twin differs each time.
-const alike = 5
-
 // both plays a history on both stages, and returns that of the real store.
 func (o theatre) both(t *testing.T, seed uint64) (h *history, differs string) {
 	t.Helper()
-	for range alike {
-		real, twin := play(t, newPlan(seed), o.disk, bug{}), play(t, newPlan(seed), o.twin, bug{})
-		if h, differs = real, real.differs(twin); differs == "" || h.failed() {
-			break
-		}
-	}
-	return h, differs
+	real, twin := play(t, newPlan(seed), o.disk, bug{}), play(t, newPlan(seed), o.twin, bug{})
+	return real, real.differs(twin)
 }
-
-// split matches the part of a second in the time of an event.
-var split = regexp.MustCompile(`(\d\d:\d\d:\d\d)\.\d{3}`)
-
-// events tells the history to the second: a microsecond can make one millisecond
-// of another, and is no other way.
-func (h *history) events() string { return split.ReplaceAllString(h.String(), "$1") }
 
 // differs says where the twin of a history went another way; "" if it did not.
 func (h *history) differs(twin *history) string {
-	was, is := strings.Split(h.events(), "\n"), strings.Split(twin.events(), "\n")
+	was, is := strings.Split(h.String(), "\n"), strings.Split(twin.String(), "\n")
 	for i := range min(len(was), len(is)) {
 		if was[i] != is[i] {
 			return fmt.Sprintf("in memory, line %d is\n%s\nand on the real store\n%s", i, is[i], was[i])
