@@ -132,7 +132,7 @@ func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
 		return e, err
 	}
 	for _, event := range events {
-		if event.Rate != nil || event.Breaker != nil || event.Freeze != nil || event.Clamp != nil {
+		if event.Rate != nil || event.Breaker != nil || event.Freeze != nil || event.Clamp != nil || event.Route != nil {
 			e.History = append(e.History, event)
 		}
 	}

@@ -33,6 +33,7 @@ type changeLine struct {
 	Breaker *collection.BreakerInfo `json:"breaker,omitempty"`
 	Freeze  *report.Freeze          `json:"freeze,omitempty"`
 	Clamp   *collection.ClampInfo   `json:"clamp,omitempty"`
+	Route   *collection.RouteInfo   `json:"route,omitempty"`
 	Message *string                 `json:"message"`
 }
 
@@ -58,7 +59,7 @@ func (e explained) line() explainedLine {
 		line.Constraints = append(line.Constraints, c)
 	}
 	for _, event := range e.History {
-		c := changeLine{Time: jsonout.Time(event.Time), Event: event.Kind, Rate: event.Rate, Freeze: report.FreezeOf(event.Freeze), Clamp: event.Clamp, Message: textOrNull(words.Clean(event.Message))}
+		c := changeLine{Time: jsonout.Time(event.Time), Event: event.Kind, Rate: event.Rate, Freeze: report.FreezeOf(event.Freeze), Clamp: event.Clamp, Route: event.Route, Message: textOrNull(words.Clean(event.Message))}
 		if b := event.Breaker; b != nil {
 			shown := *b
 			shown.Reason, shown.Detail = words.Clean(b.Reason), words.Clean(b.Detail)

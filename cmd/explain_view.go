@@ -150,6 +150,8 @@ func (e explained) changes() []explainedChange {
 			what = words.WithReason(fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason)), words.Clean(event.Breaker.Detail))
 		case event.Clamp != nil:
 			what = "ceiling " + words.Clamp(event.Clamp)
+		case event.Route != nil:
+			what = words.Route(event.Route)
 		case event.Freeze != nil && event.Freeze.Frozen:
 			what = "frozen: " + spaced(event.Freeze.Reason)
 		case event.Freeze != nil:

@@ -18,6 +18,7 @@ const (
 	BreakerChanged  EventKind = "breaker.changed"
 	FreezeChanged   EventKind = "freeze.changed"
 	ClampChanged    EventKind = "clamp.changed"
+	RouteChanged    EventKind = "route.changed" // a stream gets a pace of its own, or loses it
 	GapOpened       EventKind = "gap.opened"
 	GapClosed       EventKind = "gap.closed"
 	GapRevived      EventKind = "gap.revived" // by a person: runs try it again
@@ -64,6 +65,7 @@ type Event struct {
 	Breaker  *BreakerInfo  `json:",omitempty"`
 	Freeze   *FreezeInfo   `json:",omitempty"`
 	Clamp    *ClampInfo    `json:",omitempty"`
+	Route    *RouteInfo    `json:",omitempty"`
 	Gap      *GapInfo      `json:",omitempty"`
 	Budget   *BudgetInfo   `json:",omitempty"`
 	Limit    *LimitInfo    `json:",omitempty"`
@@ -155,6 +157,23 @@ type ClampInfo struct {
 	Burn     float64 `json:"burn_ratio"`         // the share of attempts that began an episode of refusals
 	Reason   string  `json:"reason"`
 }
+
+// RouteInfo describes a change of the route of a stream that no one declared: its
+// refusals told that the provider counts it apart.
+type RouteInfo struct {
+	Stream string     `json:"stream"`
+	State  RouteState `json:"state"`
+}
+
+// A RouteState says what became of a route.
+type RouteState string
+
+// The states of a route.
+const (
+	RouteTried   RouteState = "tried"    // the stream has a pace of its own, on trial
+	RouteKept    RouteState = "kept"     // all streams together are faster for it
+	RouteGivenUp RouteState = "given_up" // they are not, or its refusals are those of the others: one pace again
+)
 
 // GapInfo describes a gap.
 type GapInfo struct {

@@ -67,6 +67,18 @@ func Ceiling(c collection.Ceiling) string {
 	return fmt.Sprintf("%s in %s", Count(int64(c.Count)), Span(c.Per))
 }
 
+// Route says what became of the route of a stream.
+func Route(r *collection.RouteInfo) string {
+	stream := Clean(r.Stream)
+	switch r.State {
+	case collection.RouteTried:
+		return "a pace of its own is tried for " + stream + ", which met all the refusals"
+	case collection.RouteKept:
+		return stream + " keeps a pace of its own: all streams together are faster"
+	}
+	return stream + " shares the pace of the other streams again: they were refused together, or no faster apart"
+}
+
 // Clamp says how much of a ceiling is in force, and why.
 func Clamp(c *collection.ClampInfo) string {
 	why := "too many requests were refused under it"

@@ -206,11 +206,11 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now moment) (changes [
 		}
 	}
 	if g.mix != nil && g.mix.due != "" && o.Signal == law.Succeeded && f.stream != g.mix.due && f.old == nil && f.way == g.routes[0] {
-		g.try(now)
-		save = true
+		changes, save = append(changes, g.try(now)...), true
 	}
-	if f.old == nil && g.tell(f, o.Signal, shown && fresh, now) {
-		save = true
+	if f.old == nil {
+		told := g.tell(f, o.Signal, shown && fresh, now)
+		changes, save = append(changes, told...), save || len(told) > 0
 	}
 	g.nameBinding(changes, at)
 	return changes, save

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"collect/collection"
 	"collect/pacing/law"
 )
 
@@ -144,14 +145,14 @@ func (s *suspicion) weigh(own, shared float64) {
 }
 
 // try gives the stream that is due a route of its own. An answer came: an error
-// makes nothing faster.
-func (g *Gate) try(now moment) {
+// makes nothing faster. It returns what there is to tell.
+func (g *Gate) try(now moment) []collection.Event {
 	m, way := g.mix, g.routes[0]
 	stream, s := m.due, m.odds[m.due]
 	m.due = ""
 	m.odds = map[string]*suspicion{}
 	if len(g.routes) >= mostRoutes {
-		return
+		return nil
 	}
 	known, part := way.law.Keep(), m.share(stream)
 	before := s.before
@@ -169,6 +170,12 @@ func (g *Gate) try(now moment) {
 	g.assign(stream, l)
 	own.law.Restore(known.Part(part), 0)
 	g.calm = false
+	return []collection.Event{own.trial.event(collection.RouteTried)}
+}
+
+// event tells what became of the route of t.
+func (t *trial) event(is collection.RouteState) collection.Event {
+	return collection.Event{Kind: collection.RouteChanged, Route: &collection.RouteInfo{Stream: t.stream, State: is}}
 }
 
 // replace gives way the law next. What has left under the one before ends there.
@@ -184,8 +191,8 @@ func (g *Gate) replace(way *route, next law.Law, now moment) *paused {
 }
 
 // tell tells the trials of the outcome of f; refused says that it began an
-// episode. It reports whether a route is kept, or given up.
-func (g *Gate) tell(f *flight, s law.Signal, refused bool, now moment) (changed bool) {
+// episode. It returns which routes are kept, or given up.
+func (g *Gate) tell(f *flight, s law.Signal, refused bool, now moment) (changes []collection.Event) {
 	for _, r := range slices.Clone(g.routes) {
 		t := r.trial
 		if t == nil || f.way != r && f.way != g.routes[0] {
@@ -199,12 +206,15 @@ func (g *Gate) tell(f *flight, s law.Signal, refused bool, now moment) (changed 
 			t.refuse(f.way == r, moment(togetherSlots*float64(time.Second)/f.law().Rate()), now)
 		}
 		t.over = t.over || t.isOne(refused, now)
+		if t.sure && !was {
+			changes = append(changes, t.event(collection.RouteKept))
+		}
 		if t.over && s == law.Succeeded {
 			g.join(r, now)
+			changes = append(changes, t.event(collection.RouteGivenUp))
 		}
-		changed = changed || t.sure != was || t.over
 	}
-	return changed
+	return changes
 }
 
 // refuse notes a refusal of this route, or of the others.

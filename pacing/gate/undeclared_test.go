@@ -26,9 +26,10 @@ func (b *granting) take(now time.Time) gate.Outcome {
 	return good
 }
 
-// ask lets each stream send whenever it may, for d, to the bucket that it has.
-// No refusal makes the pace faster.
-func ask(t *testing.T, g *gate.Gate, now time.Time, d time.Duration, streams map[string]*granting) time.Time {
+// ask lets each stream send whenever it may, for d, to the bucket that it has. It
+// returns the time after that, and what became of routes. No refusal makes the
+// pace faster.
+func ask(t *testing.T, g *gate.Gate, now time.Time, d time.Duration, streams map[string]*granting) (_ time.Time, told []collection.RouteInfo) {
 	t.Helper()
 	line := []string{"issues", "search"} // who left stands at its end
 	for end := now.Add(d); now.Before(end); {
@@ -46,7 +47,12 @@ func ask(t *testing.T, g *gate.Gate, now time.Time, d time.Duration, streams map
 			wake = now
 			o := streams[s].take(now)
 			before := g.Rate()
-			g.Settle(now, g.Leave(&r, now), &o)
+			changes, _ := g.Settle(now, g.Leave(&r, now), &o)
+			for _, e := range changes {
+				if e.Route != nil {
+					told = append(told, *e.Route)
+				}
+			}
 			wake = now // it asks for its next turn at once
 			if got := g.Rate(); o.Signal == law.Throttled && got > before+1e-9 {
 				t.Fatalf("a refusal of %s makes %v/s of %v/s", s, got, before)
@@ -54,7 +60,7 @@ func ask(t *testing.T, g *gate.Gate, now time.Time, d time.Duration, streams map
 		}
 		now = wake
 	}
-	return now
+	return now, told
 }
 
 // TestUndeclaredRouteIsShownAndKept: a stream that meets all refusals gets a
@@ -62,9 +68,13 @@ func ask(t *testing.T, g *gate.Gate, now time.Time, d time.Duration, streams map
 func TestUndeclaredRouteIsShownAndKept(t *testing.T) {
 	p := collection.Provider{Ceilings: []collection.Ceiling{{Count: 20, Per: time.Second}}}
 	g, now := open(t, p), t0
-	now = ask(t, g, now, 30*time.Minute, map[string]*granting{"issues": {rate: 10}, "search": {rate: 1}})
+	now, told := ask(t, g, now, 30*time.Minute, map[string]*granting{"issues": {rate: 10}, "search": {rate: 1}})
 	if g.Routes() != 2 || g.RouteOf("search") == 0 || g.RouteOf("issues") != 0 {
 		t.Fatalf("%d routes: search has %d, issues %d", g.Routes(), g.RouteOf("search"), g.RouteOf("issues"))
+	}
+	want := []collection.RouteInfo{{Stream: "search", State: collection.RouteTried}, {Stream: "search", State: collection.RouteKept}}
+	if !slices.Equal(told, want) {
+		t.Errorf("told of routes: %+v, want %+v", told, want)
 	}
 	state := g.Snapshot(now)
 	for _, g := range []*gate.Gate{g, resume(t, p, state, now)} {
@@ -99,7 +109,15 @@ func TestUndeclaredRouteIsShownAndKept(t *testing.T) {
 func TestOneBucketIsOneRoute(t *testing.T) {
 	g := open(t, collection.Provider{Ceilings: []collection.Ceiling{{Count: 20, Per: time.Second}}})
 	shared := &granting{rate: 3}
-	ask(t, g, t0, 3*time.Hour, map[string]*granting{"issues": shared, "search": shared})
+	_, told := ask(t, g, t0, 3*time.Hour, map[string]*granting{"issues": shared, "search": shared})
+	for i, r := range told { // each trial ends before the next one
+		if want := []collection.RouteState{collection.RouteTried, collection.RouteGivenUp}[i%2]; r.State != want {
+			t.Errorf("change %d of a route is %q, want %q", i, r.State, want)
+		}
+	}
+	if len(told) == 0 || len(told)%2 != 0 {
+		t.Errorf("%+v: want trials, and that each ended", told)
+	}
 	if g.Routes() != 1 {
 		t.Errorf("%d routes of one bucket, search at %v/s and issues at %v/s", g.Routes(), g.RateOf("search"), g.RateOf("issues"))
 	}

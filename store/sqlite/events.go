@@ -18,6 +18,7 @@ type info struct {
 	Breaker  *collection.BreakerInfo  `json:"breaker,omitempty"`
 	Freeze   *collection.FreezeInfo   `json:"freeze,omitempty"`
 	Clamp    *collection.ClampInfo    `json:"clamp,omitempty"`
+	Route    *collection.RouteInfo    `json:"route,omitempty"`
 	Gap      *collection.GapInfo      `json:"gap,omitempty"`
 	Budget   *collection.BudgetInfo   `json:"budget,omitempty"`
 	Metrics  *collection.Metrics      `json:"metrics,omitempty"`
@@ -41,7 +42,7 @@ func recordAs(t database.Tx, e collection.Event) (id int64, err error) {
 	if e.Time.IsZero() {
 		e.Time = t.Now
 	}
-	detail, err := json.Marshal(info{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Clamp, e.Gap, e.Budget, e.Metrics, e.Message})
+	detail, err := json.Marshal(info{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Clamp, e.Route, e.Gap, e.Budget, e.Metrics, e.Message})
 	if err != nil {
 		return 0, err
 	}
@@ -70,7 +71,7 @@ func (s *Store) Events(ctx context.Context, connector string, n int) ([]collecti
 		}
 		e.Rate, e.Throttle, e.Wait, e.Breaker = in.Rate, in.Throttle, in.Wait, in.Breaker
 		e.Freeze, e.Gap, e.Budget, e.Message = in.Freeze, in.Gap, in.Budget, in.Message
-		e.Metrics, e.Clamp = in.Metrics, in.Clamp
+		e.Metrics, e.Clamp, e.Route = in.Metrics, in.Clamp, in.Route
 		if e.Kind == collection.SliceCommitted {
 			e.Slice = &slice
 		}

@@ -52,28 +52,33 @@ func evidence(t *testing.T, open opener) {
 	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	freeze := collection.Event{Kind: collection.FreezeChanged, Provider: "acme", Freeze: &collection.FreezeInfo{Frozen: true, Reason: "403", Until: until}}
 	clamp := collection.Event{Kind: collection.ClampChanged, Provider: "acme", Clamp: &collection.ClampInfo{Previous: 1, Ratio: .9, Ceiling: 3.6, Burn: .1, Reason: "x"}}
-	if err := l.SaveProvider(t.Context(), "d", []byte(`{}`), clamp, freeze); err != nil {
+	route := collection.Event{Kind: collection.RouteChanged, Provider: "acme", Route: &collection.RouteInfo{Stream: "search", State: collection.RouteKept}}
+	if err := l.SaveProvider(t.Context(), "d", []byte(`{}`), route, clamp, freeze); err != nil {
 		t.Fatalf("SaveProvider: %v", err)
 	}
+	want[collection.RouteChanged]++
 	want[collection.ClampChanged]++
 	want[collection.FreezeChanged]++
 	expect("SaveProvider", want)
 
-	checkEvents(t, s, done[0].Commit, gap.ID, *clamp.Clamp, *freeze.Freeze)
+	checkEvents(t, s, done[0].Commit, gap.ID, *route.Route, *clamp.Clamp, *freeze.Freeze)
 }
 
-// checkEvents checks the newest 5 events: a commit that closed a gap, a lease,
-// a clamp and a freeze.
-func checkEvents(t *testing.T, s store.Store, commit, gap int64, clamp collection.ClampInfo, freeze collection.FreezeInfo) {
+// checkEvents checks the newest 6 events: a commit that closed a gap, a lease, a
+// route, a clamp and a freeze.
+func checkEvents(t *testing.T, s store.Store, commit, gap int64, route collection.RouteInfo, clamp collection.ClampInfo, freeze collection.FreezeInfo) {
 	t.Helper()
-	events, err := s.Events(t.Context(), connector, 5)
-	if err != nil || len(events) != 5 {
-		t.Fatalf("Events = %v, %v, want the newest 5", events, err)
+	events, err := s.Events(t.Context(), connector, 6)
+	if err != nil || len(events) != 6 {
+		t.Fatalf("Events = %v, %v, want the newest 6", events, err)
 	}
-	if e := events[3]; e.Kind != collection.ClampChanged || e.Clamp == nil || *e.Clamp != clamp {
+	if e := events[3]; e.Kind != collection.RouteChanged || e.Route == nil || *e.Route != route {
+		t.Errorf("the third of the newest events = %+v, want the route", e)
+	}
+	if e := events[4]; e.Kind != collection.ClampChanged || e.Clamp == nil || *e.Clamp != clamp {
 		t.Errorf("the event before the newest = %+v, want the clamp", e)
 	}
-	last := events[4]
+	last := events[5]
 	if last.Kind != collection.FreezeChanged || last.Freeze == nil || *last.Freeze != freeze || last.Run != "run-1" {
 		t.Errorf("the newest event = %+v, want the freeze", last)
 	}

@@ -49,6 +49,7 @@ type eventLine struct {
 	Breaker   *collection.BreakerInfo  `json:"breaker,omitempty"`
 	Freeze    *report.Freeze           `json:"freeze,omitempty"`
 	Clamp     *collection.ClampInfo    `json:"clamp,omitempty"`
+	Route     *collection.RouteInfo    `json:"route,omitempty"`
 	Gap       *gapLine                 `json:"gap,omitempty"`
 	Budget    *collection.BudgetInfo   `json:"budget,omitempty"`
 	Limit     *collection.LimitInfo    `json:"limit,omitempty"`
@@ -174,7 +175,7 @@ func lineOf(e collection.Event) eventLine {
 		Time: jsonout.Time(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider,
 		Stream: e.Stream, Lane: e.Lane,
 		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,
-		Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp,
+		Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp, Route: e.Route,
 		Code: e.Code, Message: words.Clean(e.Message),
 	}
 	return line

@@ -46,6 +46,7 @@ func TestEventLines(t *testing.T) {
 		`{"v":1,"seq":13,` + head + `budget.exhausted` + tail + `,"budget":{"axis":"request_cap","limit":20000}}`,
 		`{"v":1,"seq":14,` + head + `warning` + tail + `,"message":"learned rate of a newer version: starting cold"}`,
 		`{"v":1,"seq":15,` + head + `error` + tail + `,"message":"no space left"}`,
+		`{"v":1,"seq":16,` + head + `route.changed` + tail + `,"route":{"stream":"search","state":"tried"}}`,
 	}
 	lines := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
 	if len(lines) != len(want)+1 {
@@ -55,7 +56,7 @@ func TestEventLines(t *testing.T) {
 		texttest.Same(t, "event", lines[i], want[i])
 	}
 	last := lines[len(lines)-1]
-	texttest.Same(t, "last line", last, `{"v":1,"seq":16,"ts":"2026-11-21T12:01:00.000Z","event":"run.finished","run_id":"01JD8Z",`+
+	texttest.Same(t, "last line", last, `{"v":1,"seq":17,"ts":"2026-11-21T12:01:00.000Z","event":"run.finished","run_id":"01JD8Z",`+
 		`"connector":"tickets","provider":"acme","summary":{"outcome":"deferred"}}`)
 	if strings.Contains(out.String(), "canary") {
 		t.Errorf("a partition, whose values are the provider's, is in\n%s", out.String())

@@ -240,6 +240,8 @@ func plainLine(e collection.Event, style Style) string {
 		return line(priority, state).add("provider", e.Provider).add("reason", e.Freeze.Reason).String()
 	case e.Clamp != nil:
 		return line(priorityNotice, "clamp").add("ceiling", words.ShareOf(e.Clamp.Previous)+"->"+words.ShareOf(e.Clamp.Ratio)).add("reason", e.Clamp.Reason).String()
+	case e.Route != nil:
+		return line(priorityNotice, "route").add("stream", e.Route.Stream).add("state", string(e.Route.State)).String()
 	case e.Gap != nil:
 		return plainGap(e, style)
 	case e.Budget != nil:

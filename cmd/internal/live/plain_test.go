@@ -32,6 +32,7 @@ func happened() []collection.Event {
 		{Kind: collection.BudgetExhausted, Budget: &collection.BudgetInfo{Axis: collection.RequestCap, Limit: 20000}},
 		{Kind: collection.WarningRaised, Message: "learned rate of a newer version: \x1b[31mstarting cold"},
 		{Kind: collection.ErrorRaised, Message: "no space left"},
+		{Kind: collection.RouteChanged, Route: &collection.RouteInfo{Stream: "search", State: collection.RouteTried}},
 		{Kind: collection.RunFinished},
 	}
 	for i := range events {
@@ -63,6 +64,7 @@ func TestPlainLines(t *testing.T) {
 2026-11-21T12:03:25Z tickets paused reason=request_cap limit=20000
 2026-11-21T12:03:25Z tickets warning message="learned rate of a newer version: starting cold"
 2026-11-21T12:03:25Z tickets error message="no space left"
+2026-11-21T12:03:25Z tickets route stream=search state=tried
 `
 	texttest.Same(t, "stamped", stamped.String(), want)
 	for i, want := range []string{"<6>tickets start", "<5>tickets throttled", "<5>tickets slower", "<6>tickets waiting", "<4>tickets breaker", "<3>tickets frozen"} {
@@ -131,6 +133,7 @@ func TestStory(t *testing.T) {
 		"12:03:25  the request cap is reached (20,000)",
 		"12:03:25  warning: learned rate of a newer version: starting cold",
 		"12:03:25  error: no space left",
+		"12:03:25  a pace of its own is tried for search, which met all the refusals",
 		"12:04:00  saved 1 slice of issues · 100 records",
 	}
 	texttest.Same(t, "story", strings.Join(got, "\n"), strings.Join(want, "\n"))

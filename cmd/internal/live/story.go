@@ -177,6 +177,8 @@ func storyOf(e collection.Event) string {
 		return fmt.Sprintf("released: calls to %s may leave again", provider)
 	case e.Clamp != nil:
 		return "the ceiling of " + provider + " is " + words.Clamp(e.Clamp)
+	case e.Route != nil:
+		return words.Route(e.Route)
 	case e.Gap != nil && e.Kind == collection.GapOpened:
 		return fmt.Sprintf("gap %s in %s: %s, %s", words.GapName(e.Gap.ID), words.Clean(e.Stream), words.Reason(e.Gap.Reason), e.Gap.Kind)
 	case e.Gap != nil:
