@@ -80,13 +80,39 @@ func Begin(path, beside string) (*File, error) {
 func (f *File) Commit() error {
 	err := errors.Join(f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), f.path)
+		err = Publish(f.Name(), f.path, true)
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// Publish gives the file beside, which is on the disk already, the name path,
+// durably. At every moment there is what was there before, or all of the new
+// one. It returns fs.ErrExist if there is a file, and replace is not set.
+func Publish(beside, path string, replace bool) error {
+	give := os.Rename
+	if !replace {
+		give = name
+	}
+	if err := give(beside, path); err != nil {
 		return err
 	}
-	return dirsync.Sync(filepath.Dir(f.path))
+	return dirsync.Sync(filepath.Dir(path))
+}
+
+// name renames a file. Unlike os.Rename it fails if the name is taken, where the
+// file system has links.
+func name(beside, path string) error {
+	err := os.Link(beside, path)
+	switch {
+	case err == nil:
+		return os.Remove(beside)
+	case errors.Is(err, fs.ErrExist):
+		return err
+	}
+	return os.Rename(beside, path)
 }
 
 // Abort removes the file.

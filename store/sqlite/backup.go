@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"collect/internal/atomicfile"
 	"collect/internal/filelock"
@@ -17,22 +16,6 @@ import (
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/salvage"
 )
-
-// Backup copies the store to a file of its own at path, as it is at one moment,
-// while others write to it. The copy is examined before it gets its name, so
-// that a backup that is there can be restored. Killed at any moment, it leaves
-// what was at path before, or the new backup, whole and on the disk.
-//
-// What is no regular file, such as a pipe or /dev/stdout, is written to, and a link
-// is followed.
-//
-// It returns fs.ErrExist if there is a file and replace is not set,
-// store.ErrInUse if it is a database that is open, or another backup is being
-// written there, and store.ErrDamaged if the store is damaged: then an older
-// backup stays.
-func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
-	return backup(ctx, s.db.Readers, path, replace, database.Never)
-}
 
 // The steps of a backup that a test may fail, or be killed at.
 const (
@@ -146,29 +129,17 @@ func mayReplace(from *disk.File, path string, replace bool) error {
 // publish gives a file its name, durably: at every moment there is what was
 // there before, or all of the new one.
 func publish(partial, path string, replace bool) error {
-	if replace {
-		if err := os.Rename(partial, path); err != nil {
-			return disk.NoAccess(path, err)
-		}
-		return syncFile(filepath.Dir(path))
-	}
-	// A link, unlike a rename, fails if the name is taken.
-	err := os.Link(partial, path)
+	err := atomicfile.Publish(partial, path, replace)
 	switch {
 	case err == nil:
-		err = os.Remove(partial)
-	case errors.Is(err, fs.ErrExist):
+		return nil
+	case errors.Is(err, fs.ErrExist) && !replace:
 		return fmt.Errorf("backup %s: %w", path, fs.ErrExist)
-	default: // a file system without links
-		err = os.Rename(partial, path)
 	}
-	if err != nil {
-		return disk.NoAccess(path, err)
-	}
-	return syncFile(filepath.Dir(path))
+	return disk.NoAccess(path, err)
 }
 
-// syncFile waits until a file, or the names in a directory, are on the disk.
+// syncFile waits until a file is on the disk.
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

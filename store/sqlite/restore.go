@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/dirsync"
 	"collect/internal/filelock"
 	"collect/store"
 	"collect/store/sqlite/internal/database"
@@ -22,27 +23,6 @@ import (
 	"collect/store/sqlite/internal/format"
 	"collect/store/sqlite/salvage"
 )
-
-// Restore puts the backup at from in the place of the store at path, and
-// returns the path at which the replaced one is kept; "" if there was none.
-// The backup is copied, brought up to date and examined first, and not
-// touched. At every moment there is a whole store at path, the old one or the
-// new one; there is none only if there was none.
-//
-// What was learned of providers since the backup stays: a freeze, or a wait
-// that one asked for, is not forgotten. So do the epochs of leases.
-//
-// A store that is damaged is replaced like any other, and kept with its log
-// and its shared memory: a backup is for just that.
-//
-// It returns a *store.HeldError if a run holds a lease, store.ErrInUse if
-// another program has the store open, the errors of [Open] for a backup that
-// is none, and store.ErrDamaged if the backup is not whole. It returns
-// store.ErrNotDatabase if the file at path never was a store. Then nothing was
-// changed.
-func Restore(ctx context.Context, path, from string, audit store.Audit) (kept string, err error) {
-	return restore(ctx, path, from, audit, database.Never)
-}
 
 // The steps of a restore that a test may fail, or be killed at.
 const (
@@ -293,7 +273,7 @@ func (r *restoring) keepOld() error {
 	if r.file == nil {
 		return nil
 	}
-	r.kept = Beside(r.path, "replaced", r.now)
+	r.kept = disk.Beside(r.path, "replaced", r.now)
 	if err := secondName(r.path, r.kept); err != nil {
 		return disk.NoAccess(r.kept, err)
 	}
@@ -302,7 +282,7 @@ func (r *restoring) keepOld() error {
 			return disk.NoAccess(r.kept, err)
 		}
 	}
-	if err := syncFile(filepath.Dir(r.path)); err != nil {
+	if err := dirsync.Sync(filepath.Dir(r.path)); err != nil {
 		return disk.NoAccess(r.kept, err)
 	}
 	for _, end := range disk.Sidecars {
@@ -372,15 +352,4 @@ func (r *restoring) takeBack() error {
 		return nil // it is the only name, or a copy
 	}
 	return os.Remove(r.kept)
-}
-
-// Beside returns a path beside path that nothing has, and that says what is
-// kept there and since when.
-func Beside(path, what string, now time.Time) string {
-	dated := path + "." + what + "-" + now.UTC().Format("20060102T150405Z")
-	name := dated
-	for n := 2; !disk.Missing(name); n++ {
-		name = fmt.Sprintf("%s-%d", dated, n)
-	}
-	return name
 }

@@ -36,6 +36,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"collect/internal/filelock"
 	"collect/store"
@@ -105,3 +106,44 @@ func (s *Store) Close() error {
 	clear(s.leases)
 	return errors.Join(errs...)
 }
+
+// Backup copies the store to a file of its own at path, as it is at one moment,
+// while others write to it. The copy is examined before it gets its name, so
+// that a backup that is there can be restored. Killed at any moment, it leaves
+// what was at path before, or the new backup, whole and on the disk.
+//
+// What is no regular file, such as a pipe or /dev/stdout, is written to, and a link
+// is followed.
+//
+// It returns fs.ErrExist if there is a file and replace is not set,
+// store.ErrInUse if it is a database that is open, or another backup is being
+// written there, and store.ErrDamaged if the store is damaged: then an older
+// backup stays.
+func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
+	return backup(ctx, s.db.Readers, path, replace, database.Never)
+}
+
+// Restore puts the backup at from in the place of the store at path, and
+// returns the path at which the replaced one is kept; "" if there was none.
+// The backup is copied, brought up to date and examined first, and not
+// touched. At every moment there is a whole store at path, the old one or the
+// new one; there is none only if there was none.
+//
+// What was learned of providers since the backup stays: a freeze, or a wait
+// that one asked for, is not forgotten. So do the epochs of leases.
+//
+// A store that is damaged is replaced like any other, and kept with its log
+// and its shared memory: a backup is for just that.
+//
+// It returns a *store.HeldError if a run holds a lease, store.ErrInUse if
+// another program has the store open, the errors of [Open] for a backup that
+// is none, and store.ErrDamaged if the backup is not whole. It returns
+// store.ErrNotDatabase if the file at path never was a store. Then nothing was
+// changed.
+func Restore(ctx context.Context, path, from string, audit store.Audit) (kept string, err error) {
+	return restore(ctx, path, from, audit, database.Never)
+}
+
+// Beside returns a path beside path that nothing has, and that says what is
+// kept there and since when.
+func Beside(path, what string, now time.Time) string { return disk.Beside(path, what, now) }

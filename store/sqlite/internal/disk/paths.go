@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Resolve returns the path that all names of the same file share, so that its
@@ -70,4 +71,15 @@ func LockPath(path, connector string) string {
 		name = name[:32] + "~" + hex.EncodeToString(sum[:])
 	}
 	return path + "." + name + ".lock"
+}
+
+// Beside returns a path beside path that nothing has, and that says what is
+// kept there and since when.
+func Beside(path, what string, now time.Time) string {
+	dated := path + "." + what + "-" + now.UTC().Format("20060102T150405Z")
+	name := dated
+	for n := 2; !Missing(name); n++ {
+		name = fmt.Sprintf("%s-%d", dated, n)
+	}
+	return name
 }
