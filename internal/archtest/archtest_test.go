@@ -39,7 +39,7 @@ var rules = archtest.Rules{
 		"runner":                   {"collection", "connectors", "pacing", "pacing/gate"},
 		"store":                    {"collection", "migrations"},
 		"store/storetest":          {"collection", "store"},
-		"store/sqlite":             {"collection", "store", "internal/atomicfile", "internal/filelock", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/internal/format", "store/sqlite/internal/lanes", "store/sqlite/salvage"},
+		"store/sqlite":             {"collection", "store", "internal/filelock", "store/sqlite/internal/backup", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/format", "store/sqlite/internal/lanes"},
 		"migrations":               {},
 		"export":                   {"collection", "store"},
 		"report":                   {"collection", "internal/jsonout", "internal/words", "pacing/gate"},
@@ -51,6 +51,7 @@ var rules = archtest.Rules{
 		"connectors/declarative/internal/since":    {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
 
 		"store/sqlite/salvage":             {"collection", "store", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/internal/format", "store/sqlite/internal/lanes"},
+		"store/sqlite/internal/backup":     {"collection", "store", "internal/atomicfile", "internal/dirsync", "internal/filelock", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/internal/format", "store/sqlite/salvage"},
 		"store/sqlite/internal/database":   {"collection", "store", "migrations", "internal/filelock", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/internal/format"},
 		"store/sqlite/internal/disk":       {"collection", "store", "internal/dirsync"},
 		"store/sqlite/internal/fileformat": {"store"},

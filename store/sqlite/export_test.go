@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/store"
+	"collect/store/sqlite/internal/backup"
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 )
@@ -22,8 +23,8 @@ const (
 
 // The steps of a restore at which a test looks.
 const (
-	RestoreClosed = restoreClosed
-	RestoreKept   = restoreKept
+	RestoreClosed = backup.RestoreClosed
+	RestoreKept   = backup.RestoreKept
 )
 
 // A Step is a moment of a transaction.
@@ -112,11 +113,11 @@ func Migrate(ctx context.Context, path string, at func(Step) error) error {
 // BackupSteps and RestoreSteps do as Backup and Restore do. They call at at
 // each step, and end with its error.
 func BackupSteps(ctx context.Context, s *Store, path string, at func(Step) error) error {
-	return backup(ctx, s.db.Readers, path, true, at)
+	return backup.Write(ctx, s.db.Readers, path, true, at)
 }
 
 func RestoreSteps(ctx context.Context, path, from string, at func(Step) error) (string, error) {
-	return restore(ctx, path, from, store.Audit{Who: "kim", Why: "again"}, at)
+	return backup.Restore(ctx, path, from, store.Audit{Who: "kim", Why: "again"}, at)
 }
 
 // Names, for tests that hold them against each other.

@@ -40,6 +40,7 @@ import (
 
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/sqlite/internal/backup"
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
 )
@@ -120,7 +121,7 @@ func (s *Store) Close() error {
 // written there, and store.ErrDamaged if the store is damaged: then an older
 // backup stays.
 func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
-	return backup(ctx, s.db.Readers, path, replace, database.Never)
+	return backup.Write(ctx, s.db.Readers, path, replace, database.Never)
 }
 
 // Restore puts the backup at from in the place of the store at path, and
@@ -141,7 +142,7 @@ func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
 // store.ErrNotDatabase if the file at path never was a store. Then nothing was
 // changed.
 func Restore(ctx context.Context, path, from string, audit store.Audit) (kept string, err error) {
-	return restore(ctx, path, from, audit, database.Never)
+	return backup.Restore(ctx, path, from, audit, database.Never)
 }
 
 // Beside returns a path beside path that nothing has, and that says what is

@@ -1,4 +1,4 @@
-package sqlite
+package backup
 
 import (
 	"bytes"
@@ -28,12 +28,14 @@ import (
 const (
 	restoreBegun    database.Step = "restore begun"
 	restoreStaged   database.Step = "restore staged"
-	restoreClosed   database.Step = "old store closed"
-	restoreKept     database.Step = "old store kept"
+	RestoreClosed   database.Step = "old store closed"
+	RestoreKept     database.Step = "old store kept"
 	restoreSwitched database.Step = "stores switched"
 )
 
-func restore(ctx context.Context, path, from string, audit store.Audit, at func(database.Step) error) (kept string, err error) {
+// Restore puts the backup at from in the place of the store at path; see
+// [sqlite.Restore]. A test may fail a step by at.
+func Restore(ctx context.Context, path, from string, audit store.Audit, at func(database.Step) error) (kept string, err error) {
 	r, err := newRestoring(path, from)
 	if err != nil {
 		return "", err
@@ -54,13 +56,13 @@ func restore(ctx context.Context, path, from string, audit store.Audit, at func(
 	if err := r.closeOld(ctx); err != nil {
 		return "", err
 	}
-	if err := at(restoreClosed); err != nil {
+	if err := at(RestoreClosed); err != nil {
 		return "", err
 	}
 	if err := r.keepOld(); err != nil {
 		return "", err
 	}
-	if err := at(restoreKept); err != nil {
+	if err := at(RestoreKept); err != nil {
 		return "", err
 	}
 	if err := publish(r.staged, r.path, true); err != nil {

@@ -1,4 +1,6 @@
-package sqlite
+// Package backup writes a store to a file of its own, and puts such a file back
+// in the place of a store.
+package backup
 
 import (
 	"context"
@@ -25,7 +27,9 @@ const (
 	backupVisible database.Step = "backup visible"
 )
 
-func backup(ctx context.Context, s *database.Readers, path string, replace bool, at func(database.Step) error) (err error) {
+// Write copies the store that readers belong to; see [sqlite.Store.Backup]. A test
+// may fail a step by at.
+func Write(ctx context.Context, s *database.Readers, path string, replace bool, at func(database.Step) error) (err error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() { // a folder is refused below
 		at, special, err := atomicfile.Resolve(path)
 		switch {
