@@ -1,11 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,62 +17,43 @@ import (
 	"collect/store"
 )
 
-// sampleEvery is how often a display takes in the totals. Rates come from it.
-const sampleEvery = time.Second
-
-// A display shows one run to whoever watches: a block or lines on stderr,
-// events on stdout, or nothing.
+// A display shows one run to whoever watches, and keeps what its summary needs.
 type display struct {
-	session *session
-	view    live.View
-	shown   live.Progress // nil: nothing while it runs
-	events  *live.Events  // nil without --json
-	every   time.Duration
-	started time.Time
-	warned  warnings
+	*live.Display
+	session  *session
+	warned   warnings
+	deadline time.Time // zero: no time limit
 
-	mu      sync.Mutex
-	streams []live.StreamTotal
-	runner  *runner.Runner // nil until it works
-	first   float64        // the pace at the start
-	stop    chan struct{}
-	stopped chan struct{}
+	mu     sync.Mutex
+	runner *runner.Runner // nil until it works
+	first  float64        // the pace at the start
 }
 
 // newDisplay starts the display that the flags, the configuration and the
 // terminal call for.
 func (s *session) newDisplay(ctx context.Context) (*display, error) {
-	d := &display{
-		session: s, every: s.settings.Every, started: time.Now(),
-		stop: make(chan struct{}), stopped: make(chan struct{}),
-	}
-	want := s.settings.Progress
-	if s.options.progress != "" {
-		want = s.options.progress
-	}
-	mode, err := live.Mode(want, s.env, s.terminal)
+	mode, err := live.Mode(cmp.Or(s.options.progress, s.settings.Progress), s.env, s.terminal)
 	if err != nil {
 		return nil, &usageError{err.Error()}
 	}
 	if s.options.quiet > 0 {
 		mode = config.ProgressNone
 	}
-	if s.flags.json || mode == config.ProgressJSON {
-		d.events = live.NewEvents(s.out, needsOf)
-		mode = config.ProgressNone // events say it all
+	if s.flags.json {
+		mode = config.ProgressJSON
 	}
 	states, err := s.store.Streams(ctx, s.target.name)
 	if err != nil {
 		return nil, err
 	}
-	d.streams = totalsOf(states, collection.Lane(s.options.lane))
-	switch mode {
-	case config.ProgressLive:
-		d.shown = live.StartBlock(s.err, s.size(), s.caps(), &d.view)
-	case config.ProgressPlain:
-		d.shown = live.StartPlain(s.err, live.StyleOf(s.env), d.every, &d.view)
+	d := &display{session: s}
+	if s.options.maxTime > 0 {
+		d.deadline = time.Now().Add(s.options.maxTime)
 	}
-	go d.sample()
+	d.Display = live.Start(live.Config{
+		Mode: mode, Every: s.settings.Every, Out: s.out, Err: s.err, Size: s.size(), Caps: s.caps(), Style: live.StyleOf(s.env),
+		Needs: needsOf, Streams: totalsOf(states, collection.Lane(s.options.lane)), Totals: d.totals,
+	})
 	return d, nil
 }
 
@@ -111,124 +92,27 @@ func (d *display) observe(e collection.Event) {
 		e.Provider = d.session.target.connector.Provider().Name
 	}
 	d.warned.add(e)
-	if e.Slice != nil {
-		d.count(e)
-	}
-	if d.shown != nil {
-		d.shown.Observe(e)
-	} else {
-		d.view.Observe(e)
-	}
-	if d.events != nil {
-		d.events.Observe(e)
-	}
+	d.Observe(e)
 }
 
-// count adds a committed slice to the totals of its stream, and to those of
-// the streams that its records are parents of.
-func (d *display) count(e collection.Event) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := range d.streams {
-		s := &d.streams[i]
-		if s.Stream != e.Stream {
-			continue
-		}
-		s.Records += int64(e.Slice.Changed)
-		if e.Slice.Done && e.Partition != "" {
-			s.Done++
-		}
-		if e.Slice.Done && e.Partition == "" {
-			s.Complete = true
-		}
-	}
-}
-
-// sample takes in the totals until the display is closed, and writes a
-// progress event as often as there would be a line.
-func (d *display) sample() {
-	defer close(d.stopped)
-	tick := time.NewTicker(sampleEvery)
-	defer tick.Stop()
-	every := d.every
-	if every <= 0 {
-		every = config.PlainEvery
-	}
-	next := d.started.Add(every)
-	for {
-		select {
-		case <-d.stop:
-			return
-		case now := <-tick.C:
-			d.view.Sample(now, d.totals())
-			if d.events != nil && now.After(next) {
-				next = now.Add(every)
-				d.events.Progress(d.view.Frame(now), d.session.record.ID, d.session.record.Lane)
-			}
-		}
-	}
-}
-
+// totals returns what the events of the run do not carry.
 func (d *display) totals() live.Totals {
 	s := d.session
-	t := live.Totals{RequestCap: s.options.maxRequests, Requests: s.budget.Tally().Requests}
+	t := live.Totals{RequestCap: s.options.maxRequests, Requests: s.budget.Tally().Requests, Deadline: d.deadline}
 	t.Retries, t.RetryCap = s.budget.RetryTokens()
-	if s.options.maxTime > 0 {
-		t.Deadline = d.started.Add(s.options.maxTime)
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.runner != nil {
 		t.Metrics, t.Pace = d.runner.Metrics(), d.runner.Pace()
 		t.LimitedBy = limitName(&t.Pace)
 	}
-	t.Streams = slices.Clone(d.streams)
-	for i := range t.Streams {
-		child := &t.Streams[i]
-		for _, parent := range t.Streams {
-			if parent.Stream == child.Parent {
-				child.Parents, child.Final = parent.Records, parent.Complete
-			}
-		}
-	}
 	return t
-}
-
-// stopping says that an interruption was asked for, and what another does.
-func (d *display) stopping(sig os.Signal) {
-	d.view.Stopping()
-	again := "ctrl-c again"
-	if sig != os.Interrupt {
-		again = "another signal"
-	}
-	d.say("stopping after the current page; " + again + " stops at once")
-}
-
-// say says a line to a person who watches.
-func (d *display) say(line string) {
-	if d.shown != nil {
-		d.shown.Say(line)
-	}
-}
-
-// close ends the display; it may be called again.
-func (d *display) close() {
-	select {
-	case <-d.stop:
-		return
-	default:
-	}
-	close(d.stop)
-	<-d.stopped
-	if d.shown != nil {
-		d.shown.Close()
-	}
 }
 
 // conclude says how the run ended: the last event, the problems that need
 // somebody, and the summary.
 func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []runner.Stopped, runErr error) error {
-	s.show.close()
+	s.show.Close()
 	sum, err := s.summary(ctx, owed)
 	if err != nil {
 		return err
@@ -237,14 +121,14 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 	sum.Held, sum.NextAt = s.heldBack(stops)
 	sum.Trouble, sum.Lost = troubleOf(stops), lostWords(runErr)
 	problems := s.problems(stops, owed, runErr)
-	if s.show.events != nil {
+	if events := s.show.Events(); events != nil {
 		for _, p := range problems {
 			s.say(p)
 		}
-		s.show.events.Finish(collection.Event{
+		events.Finish(collection.Event{
 			Time: sum.Ended, Kind: collection.RunFinished, Run: sum.Run, Connector: sum.Connector, Provider: sum.Provider,
 		}, sum)
-		if err := s.show.events.Err(); err != nil {
+		if err := events.Err(); err != nil {
 			return &outputError{err}
 		}
 		return nil

@@ -75,7 +75,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	if s.show, err = s.newDisplay(ctx); err != nil {
 		return 0, err
 	}
-	defer s.show.close()
+	defer s.show.Close()
 	s.endGently()
 	defer s.interrupts.gentle(nil, nil)
 	config := runner.Config{
@@ -96,7 +96,7 @@ func (s *session) run(ctx context.Context) (code int, err error) {
 	s.show.watch(work)
 
 	if line := s.goesOn(); line != "" {
-		s.show.say(line)
+		s.show.Say(line)
 	}
 	s.show.observe(collection.Event{Kind: collection.RunStarted, Lane: s.record.Lane})
 	done, runErr := work.Do(ctx)
@@ -184,8 +184,8 @@ func (s *session) unreached(stops []runner.Stopped) bool {
 func (s *session) endGently() {
 	s.interrupts.gentle(func(sig os.Signal) {
 		s.budget.Interrupt()
-		s.show.stopping(sig)
-	}, s.show.close)
+		s.show.Stopping(sig)
+	}, s.show.Close)
 }
 
 // streams returns the streams to collect; nil for all.

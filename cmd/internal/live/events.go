@@ -114,10 +114,10 @@ func (w *Events) Observe(e collection.Event) {
 }
 
 // Progress writes a progress event with what f shows.
-func (w *Events) Progress(f Frame, run string, lane collection.Lane) {
+func (w *Events) Progress(f Frame) {
 	line := lineOf(collection.Event{
-		Time: f.Now, Kind: collection.Progress, Run: run, Connector: f.Connector, Provider: f.Provider,
-		Stream: f.Stream, Lane: lane,
+		Time: f.Now, Kind: collection.Progress, Run: f.Run, Connector: f.Connector, Provider: f.Provider,
+		Stream: f.Stream, Lane: f.Lane,
 	})
 	p := &progressLine{
 		Slices: f.Slices, Records: f.Records, Quarantined: f.Rejected,

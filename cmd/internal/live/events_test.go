@@ -80,7 +80,7 @@ func TestProgressEvent(t *testing.T) {
 	}
 	for _, test := range tests {
 		var out bytes.Buffer
-		NewEvents(&out, aPerson).Progress(test.m, "01JD8Z", collection.Incremental)
+		NewEvents(&out, aPerson).Progress(test.m)
 		_, got, _ := strings.Cut(strings.TrimSpace(out.String()), `"progress":`)
 		texttest.Same(t, test.name, strings.TrimSuffix(got, "}"), test.want)
 	}

@@ -83,6 +83,8 @@ type sample struct {
 // A Frame is what a view shows at one moment: all that drawing depends on.
 type Frame struct {
 	Now       time.Time
+	Run       string
+	Lane      collection.Lane
 	Connector string
 	Provider  string
 	Stream    string // the one last worked on
@@ -133,6 +135,9 @@ func (v *View) Observe(e collection.Event) {
 	if e.Stream != "" {
 		m.Stream = e.Stream
 	}
+	if e.Run != "" {
+		m.Run = e.Run
+	}
 	if e.Connector != "" {
 		m.Connector = e.Connector
 	}
@@ -141,7 +146,7 @@ func (v *View) Observe(e collection.Event) {
 	}
 	switch e.Kind {
 	case collection.RunStarted:
-		m.Started = e.Time
+		m.Started, m.Lane = e.Time, e.Lane
 	case collection.GapOpened:
 		m.Opened++
 	case collection.GapClosed:
