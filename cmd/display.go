@@ -212,7 +212,7 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 		met[stopped.Stop.Reason] = true
 	}
 	for _, gap := range owed {
-		if runner.OfBefore(s.record, gap.Gap) || s.options.quiet > 0 && knownBefore(gap, s.record) {
+		if runner.OfBefore(s.record, gap.Gap) || (s.options.quiet > 0 || onePiece(gap.Gap)) && knownBefore(gap, s.record) {
 			continue
 		}
 		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck {

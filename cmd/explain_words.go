@@ -30,7 +30,7 @@ var reasonMeanings = map[collection.Reason][2]string{
 	collection.Auth:             {"the provider does not accept the credential", "put a valid one where the connector looks for it"},
 	collection.Frozen:           {"the provider answered 403 for a reason that collect does not know, or an operator froze it: no request leaves, because going on could make a ban permanent", "settle it with the provider; then: collect freeze release. If it is only about what was asked for, declare that in the connector file: " + recordRule},
 	collection.Suspended:        {"the provider says that the account is suspended", "settle it with the provider; then: collect freeze release"},
-	collection.Forbidden:        {"the provider refuses this one piece; the others are collected", "give the account access to it, or leave it: no run tries it again by itself. If it is usual here, declare it in the connector file: " + recordRule},
+	collection.Forbidden:        {"the provider refuses this one piece; the others are collected", "give the account access to it, or leave it: no run tries it again by itself. If it is usual here, declare it in the connector file: " + goneRule + ", which is shown and not owed"},
 	collection.SchemaDrift:      {"records do not look as the connector says", "look at what the provider changed, and correct the connector file"},
 	collection.BadPage:          {"an answer could not be read as a page, so none of it was taken", "look at it once; if it comes back, correct the connector file"},
 	collection.CursorExpired:    {"the provider no longer knows the place where the walk stood", "each run begins the walk anew, once; if cursors never last as long as a walk, collect it faster or in smaller parts"},

@@ -244,6 +244,9 @@ func writeTokenBusy(p *problem, err error, sc scene) {
 // recordRule is what to write where a 403 is about single records.
 const recordRule = "`on_403: gap` under `provider:`, or `on: [{status: [403], verdict: gap}]` in the stream"
 
+// goneRule is what to write where single records are usually refused.
+const goneRule = "`on: [{status: [403], verdict: gone}]`"
+
 func writeFrozen(p *problem, err error, sc scene) {
 	stop := stopIn(err)
 	p.Headline = fmt.Sprintf("%s answered %d, so collect stopped all calls to it", sc.Provider, stop.Status)
@@ -381,8 +384,10 @@ func writePiece(p *problem, err error, sc scene) {
 	switch {
 	case sc.Stands && !list && stop.Reason != collection.TooLarge:
 		p.Note = "none of them could be had: look at the stream's `get` in the connector file, and at what the account may see"
-	case stop.Reason == collection.Forbidden && !errors.Is(err, collection.ErrDeclared):
-		p.Note = "if that is usual for this stream, declare it: `on: [{status: [403], verdict: gap}]`"
+	case stop.Reason == collection.Forbidden && errors.Is(err, collection.ErrDeclared):
+		p.Note = "a rule of the connector file (`verdict: gap`) keeps it owed; if that is usual for this stream, let the rule say `verdict: gone`, which is shown and not owed"
+	case stop.Reason == collection.Forbidden:
+		p.Note = "if that is usual for this stream, declare it: " + goneRule + ", which is shown and not owed"
 	case stop.Reason != collection.NotFound:
 	case list:
 		p.Do = append(p.Do, sc.resume("after correcting the connector file:"))

@@ -58,6 +58,10 @@ func knownBefore(gap store.OwnedGap, run collection.Run) bool {
 	return gap.State == collection.GapDead && gap.OpenedAt.Before(run.StartedAt)
 }
 
+// onePiece reports whether a gap is a single piece that its provider does not
+// give: nothing else waits for it, and no run tries it again.
+func onePiece(gap collection.Gap) bool { return gap.Permanent() && gap.Partition != "" }
+
 // trouble names what a run has to say to somebody who wants to hear of nothing
 // else; "" if it went well. passing reports whether it says neither: it was
 // asked to wait, was interrupted or died, and what was wrong may still be.

@@ -171,6 +171,10 @@ func (s summary) outcomeWords() string {
 		return fmt.Sprintf("waiting: %s goes on later: %s. What was saved is safe.", name, why)
 	case collection.Blocked:
 		why := s.leftWords()
+		if since := s.allRestSince(); !since.IsZero() {
+			left := words.Counted(int64(owedCount(s.Owed)), "gap is", "gaps are")
+			return fmt.Sprintf("owed: %s has all the rest; %s left to you since %s.", name, left, words.At(since, s.now()))
+		}
 		if s.Reason != "" && s.Reason.Kind() == collection.Stuck {
 			why = words.Reason(s.Reason)
 		}
@@ -194,6 +198,25 @@ func (s summary) nothingNew(provider string) string {
 		return "nothing came: " + provider + said + ". If it has some, look at `get`, `records` and `query` in the connector file: an API may answer a parameter that it does not know with an empty list."
 	}
 	return "nothing new: no records changed since the last run."
+}
+
+// allRestSince returns since when all that is owed is left to a person, if the
+// run came to its end and lacks nothing but pieces that an earlier run named;
+// else zero.
+func (s summary) allRestSince() (since time.Time) {
+	if s.Reason != "" || s.This.Rejected > 0 {
+		return time.Time{}
+	}
+	for _, gap := range s.Owed {
+		switch {
+		case gap.Reason == collection.Gone:
+		case !onePiece(gap.Gap) || !knownBefore(gap, collection.Run{StartedAt: s.Started}):
+			return time.Time{}
+		case since.IsZero() || gap.OpenedAt.Before(since):
+			since = gap.OpenedAt
+		}
+	}
+	return since
 }
 
 // leftWords says what is left to a person: gaps, or records of this run.
