@@ -33,7 +33,7 @@ const (
 )
 
 // A Block is the block at the bottom of a terminal. It redraws itself twice a
-// second; what is said scrolls above it.
+// second; lines scroll above it.
 type Block struct {
 	out  io.Writer
 	size func() (columns, rows int)

@@ -13,8 +13,8 @@ import (
 	"collect/internal/texttest"
 )
 
-// A display counts what is stored from the events of the run, asks for the rest,
-// and writes an event of progress as often as it was told to.
+// A display counts what is stored from the events of the run, asks for the
+// rest, and writes an event of progress as often as it was told to.
 func TestDisplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

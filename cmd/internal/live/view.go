@@ -222,7 +222,7 @@ func (v *View) Sample(now time.Time, t Totals) {
 	m.Ends = v.ends(now, t)
 }
 
-// Frame returns what is to be shown at now.
+// Frame returns the frame of now.
 func (v *View) Frame(now time.Time) Frame {
 	v.mu.Lock()
 	defer v.mu.Unlock()

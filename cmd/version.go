@@ -1,0 +1,50 @@
+package cmd
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"collect/internal/jsonout"
+)
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  exactArgs(),
+		RunE: func(*cobra.Command, []string) error {
+			if a.flags.json {
+				version, revision, goVersion := build()
+				return jsonout.Print(a.out, map[string]string{"version": version, "revision": revision, "go": goVersion})
+			}
+			fmt.Fprintln(a.out, versionLine())
+			return nil
+		},
+	}
+}
+
+func versionLine() string {
+	version, revision, goVersion := build()
+	return fmt.Sprintf("collect %s %s %s", version, revision, goVersion)
+}
+
+// build returns the version, the revision and the Go release of this binary,
+// as the linker recorded them.
+func build() (version, revision, goVersion string) {
+	version, revision = "(devel)", "unknown"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return version, revision, "unknown"
+	}
+	if info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			revision = s.Value
+		}
+	}
+	return version, revision, info.GoVersion
+}
