@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -36,7 +37,7 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 	if err != nil {
 		return err
 	}
-	sc := scene{State: settings.State, Usual: !settings.StateNamed}
+	sc := problem.Scene{State: settings.State, Usual: !settings.StateNamed}
 	db, err := a.openForReading(ctx, settings)
 	if err == nil && db == nil {
 		err = fmt.Errorf("store %s %w", settings.State, store.ErrMissing)
@@ -47,9 +48,9 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	switch err := db.Backup(ctx, file, force); {
 	case errors.Is(err, fs.ErrExist):
-		return a.exit(&takenError{file}, sc)
+		return a.exit(&problem.TakenError{Path: file}, sc)
 	case errors.Is(err, collection.ErrFull), errors.Is(err, store.ErrNoAccess):
-		return a.exit(&outputError{err}, sc)
+		return a.exit(&problem.OutputError{Err: err}, sc)
 	case err != nil:
 		return a.exit(err, sc)
 	}
@@ -60,11 +61,6 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 	fmt.Fprintf(a.err, "backed up: %s, examined\n", what)
 	return nil
 }
-
-// A takenError says that there is a file where a backup was to go.
-type takenError struct{ Path string }
-
-func (e *takenError) Error() string { return "there is a file at " + e.Path }
 
 func (a *app) restoreCommand() *cobra.Command {
 	var why string
@@ -93,7 +89,7 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 	audit := store.Audit{Who: whoami(), Why: why, Holder: thisProcess()}
 	kept, err := sqlite.Restore(ctx, settings.State, file, audit)
 	if err != nil {
-		return a.exit(&restoreError{err}, scene{State: settings.State})
+		return a.exit(&problem.RestoreError{Err: err}, problem.Scene{State: settings.State})
 	}
 	fmt.Fprintf(a.err, "restored: %s\n", words.Home(settings.State, a.env))
 	if kept != "" {
@@ -102,12 +98,6 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 	fmt.Fprintf(a.err, "  next   the next run goes on from where the backup ends\n")
 	return nil
 }
-
-// A restoreError is one that kept a backup from being restored.
-type restoreError struct{ err error }
-
-func (e *restoreError) Error() string { return e.err.Error() }
-func (e *restoreError) Unwrap() error { return e.err }
 
 // size returns a number of bytes as people write it: 212 MB.
 func size(bytes int64) string {

@@ -16,6 +16,7 @@ import (
 	"collect/connectors/declarative"
 	"collect/internal/texttest"
 	"collect/internal/yamlfile"
+	"collect/report/problem"
 )
 
 // files writes configuration files below a new directory and returns it.
@@ -269,19 +270,19 @@ func TestConfigMistakes(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := config.Parse("/home/ana/collect.yaml", []byte(test.src), environ("HOME=/home/ana"))
-		file, ok := errors.AsType[*config.FileError](err)
+		file, ok := errors.AsType[*problem.FileError](err)
 		if !ok {
 			t.Errorf("%q: error %v, want a *fileError", test.src, err)
 			continue
 		}
 		if strings.HasPrefix(test.want, "\n") {
-			texttest.Same(t, test.src, "\n"+problemOf(err, scene{}).render(80, term.Caps{UTF8: true}), test.want)
+			texttest.Same(t, test.src, "\n"+renderProblem(problem.Of(err, problem.Scene{}), 80, term.Caps{UTF8: true}), test.want)
 			continue
 		}
 		if !strings.Contains(file.Error(), test.want) {
 			t.Errorf("%q: error %q, want %q in it", test.src, file.Error(), test.want)
 		}
-		if p := problemOf(err, scene{}); p.ExitCode != exitConfig {
+		if p := problem.Of(err, problem.Scene{}); p.ExitCode != problem.ExitConfig {
 			t.Errorf("%q: exit code %d, want 78", test.src, p.ExitCode)
 		}
 	}
@@ -333,7 +334,7 @@ func TestExcerptHidesCredentials(t *testing.T) {
 			t.Errorf("%q is accepted", src)
 			continue
 		}
-		if text := problemOf(err, scene{}).render(80, term.Caps{}); strings.Contains(text, canary) {
+		if text := renderProblem(problem.Of(err, problem.Scene{}), 80, term.Caps{}); strings.Contains(text, canary) {
 			t.Errorf("%q: the credential is in\n%s", src, text)
 		}
 	}
@@ -376,7 +377,7 @@ func FuzzParseConfig(f *testing.F) {
 		if err == nil {
 			return
 		}
-		file, ok := errors.AsType[*config.FileError](err)
+		file, ok := errors.AsType[*problem.FileError](err)
 		if !ok {
 			t.Fatalf("%q: %T: %v, want a *fileError", src, err, err)
 		}
@@ -384,7 +385,7 @@ func FuzzParseConfig(f *testing.F) {
 		if file.Line > lines+1 || file.Column < 0 {
 			t.Errorf("%q: a mistake at %d:%d of %d lines", src, file.Line, file.Column, lines)
 		}
-		for line := range strings.Lines(fmt.Sprint(problemOf(err, scene{}).render(80, term.Caps{}))) {
+		for line := range strings.Lines(fmt.Sprint(renderProblem(problem.Of(err, problem.Scene{}), 80, term.Caps{}))) {
 			if strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\x1b\r\x00") {
 				t.Errorf("%q: a control character is in %q", src, line)
 			}
@@ -420,7 +421,7 @@ func TestTokensAreBound(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = s.MayReceive(spec, nil)
-		unbound, _ := errors.AsType[*config.UnboundError](err)
+		unbound, _ := errors.AsType[*problem.UnboundError](err)
 		if tc.refused == "" && err != nil || tc.refused != "" && (unbound == nil || unbound.Origin != tc.refused) {
 			t.Errorf("%s at %s, with %s: %v, want %q refused", tc.provider, tc.base, tc.more, err, tc.refused)
 		}

@@ -18,6 +18,7 @@ import (
 	"collect/collection"
 	"collect/internal/provider"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -144,7 +145,7 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 func demoDir(keep string) (dir string, clean func(), err error) {
 	if keep != "" {
 		if entries, _ := os.ReadDir(keep); len(entries) > 0 {
-			return "", nil, &usageError{fmt.Sprintf("--keep: %s is not empty", keep)}
+			return "", nil, problem.Usage("--keep: %s is not empty", keep)
 		}
 		return keep, func() {}, os.MkdirAll(keep, 0o700)
 	}

@@ -13,6 +13,7 @@ import (
 	"collect/cmd/internal/live"
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/runner"
 	"collect/store"
 )
@@ -21,7 +22,7 @@ import (
 type display struct {
 	*live.Display
 	session  *session
-	warned   warnings
+	warned   problem.Warnings
 	deadline time.Time // zero: no time limit
 
 	mu     sync.Mutex
@@ -34,7 +35,7 @@ type display struct {
 func (s *session) newDisplay(ctx context.Context) (*display, error) {
 	mode, err := live.Mode(cmp.Or(s.options.progress, s.settings.Progress), s.env, s.terminal)
 	if err != nil {
-		return nil, &usageError{err.Error()}
+		return nil, problem.Usage("%s", err.Error())
 	}
 	if s.options.quiet > 0 {
 		mode = config.ProgressNone
@@ -52,7 +53,7 @@ func (s *session) newDisplay(ctx context.Context) (*display, error) {
 	}
 	d.Display = live.Start(live.Config{
 		Mode: mode, Every: s.settings.Every, Out: s.out, Err: s.err, Size: s.size(), Caps: s.caps(), Style: live.StyleOf(s.env),
-		Needs: needsOf, Streams: totalsOf(states, collection.Lane(s.options.lane)), Totals: d.totals,
+		Streams: totalsOf(states, collection.Lane(s.options.lane)), Totals: d.totals,
 	})
 	return d, nil
 }
@@ -91,7 +92,7 @@ func (d *display) observe(e collection.Event) {
 		e.Run, e.Connector = d.session.record.ID, d.session.target.name
 		e.Provider = d.session.target.connector.Provider().Name
 	}
-	d.warned.add(e)
+	d.warned.Add(e)
 	d.Observe(e)
 }
 
@@ -129,7 +130,7 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 			Time: sum.Ended, Kind: collection.RunFinished, Run: sum.Run, Connector: sum.Connector, Provider: sum.Provider,
 		}, sum)
 		if err := events.Err(); err != nil {
-			return &outputError{err}
+			return &problem.OutputError{Err: err}
 		}
 		return nil
 	}
@@ -137,10 +138,10 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 		return s.concludeQuietly(ctx, problems, stops)
 	}
 	for _, p := range problems {
-		if p.Level == levelPaused { // a pause is what the summary says first
+		if p.Level == problem.LevelPaused { // a pause is what the summary says first
 			continue
 		}
-		fmt.Fprint(s.err, p.render(s.width(), s.caps()))
+		fmt.Fprint(s.err, renderProblem(p, s.width(), s.caps()))
 		fmt.Fprintln(s.err)
 	}
 	fmt.Fprint(s.err, sum.render(s.width(), s.caps()))
@@ -162,7 +163,7 @@ func lostWords(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case is(store.ErrMissing)(err):
+	case problem.Is(store.ErrMissing)(err):
 		return "its database was removed or replaced"
 	case damaged(err):
 		return "its database is damaged"
@@ -204,8 +205,8 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 
 // problems explains what ended the run, what it had to leave, and what is
 // stuck since earlier runs: one problem for each reason.
-func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr error) []problem {
-	var problems []problem
+func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr error) []problem.Problem {
+	var problems []problem.Problem
 	inThisRun := len(stops)
 	met := map[collection.Reason]bool{collection.Gone: true} // declared, shown by gaps, and nobody's to mend
 	for _, stopped := range stops {
@@ -222,7 +223,7 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 	}
 	sc := s.scene()
 	if runErr != nil {
-		p := problemOf(runErr, sc)
+		p := problem.Of(runErr, sc)
 		p.ExitCode = s.record.ExitCode
 		problems = append(problems, p)
 	}
@@ -233,15 +234,15 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 		sc.Stream, sc.Partition, sc.Stands = stopped.At.Stream, stopped.At.Partition, stopped.Stands
 		sc.Passed = i < inThisRun && !stopped.Stands && !stopped.Stop.Reason.EndsRun()
 		sc.Pieces, sc.Of = s.piecesOf(stopped, owed)
-		p := problemOf(stopped.Stop, sc)
+		p := problem.Of(stopped.Stop, sc)
 		p.ExitCode = s.record.ExitCode
 		problems = append(problems, p)
 	}
-	if p, ok := quarantined(s.record, s.states, s.scene()); ok {
+	if p, ok := problem.Quarantined(s.record, s.states, s.scene()); ok {
 		p.ExitCode = s.record.ExitCode
 		problems = append(problems, p)
 	}
-	for _, p := range s.show.warned.problems(s.scene()) {
+	for _, p := range s.show.warned.Problems(s.scene()) {
 		p.ExitCode = s.record.ExitCode
 		problems = append(problems, p)
 	}
@@ -271,7 +272,7 @@ func (s *session) piecesOf(met runner.Stopped, owed []store.OwnedGap) (pieces, o
 
 // stepSummary appends the summary to the page of a GitHub workflow step, and
 // puts its problems beside the lines of files.
-func (s *session) stepSummary(sum summary, problems []problem) error {
+func (s *session) stepSummary(sum summary, problems []problem.Problem) error {
 	if !underGitHub(s.env) {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"collect/collection"
 	"collect/internal/jsonout"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store/sqlite/salvage"
 )
 
@@ -94,7 +95,7 @@ func (a *app) doctor(ctx context.Context, bundle string, online bool) error {
 		}
 		fmt.Fprintf(a.err, "bundle: %s\n", words.Home(bundle, a.env))
 	}
-	if code := d.exit(); code != exitOK {
+	if code := d.exit(); code != problem.ExitOK {
 		return &exitError{code}
 	}
 	return nil
@@ -153,9 +154,9 @@ func (d *diagnosis) note(f finding) {
 func (d *diagnosis) add(m mark, what, text string) { d.note(finding{Mark: m, What: what, Text: text}) }
 
 // fail adds an error in the words that every command has for it.
-func (d *diagnosis) fail(what string, err error, sc scene) {
+func (d *diagnosis) fail(what string, err error, sc problem.Scene) {
 	sc.Flags = d.repeat()
-	p := problemOf(err, sc)
+	p := problem.Of(err, sc)
 	f := finding{Mark: broken, What: what, Text: p.Headline, exit: p.ExitCode, quotes: what != "state"}
 	if p.Why != "" {
 		f.Text += ": " + p.Why
@@ -187,7 +188,7 @@ func (d *diagnosis) exit() int {
 			codes = append(codes, f.exit)
 		}
 	}
-	return worst(codes...)
+	return problem.Worst(codes...)
 }
 
 // A diagnosisJSON is what --json prints.
@@ -239,7 +240,7 @@ func (d *diagnosis) render(limit int, c term.Caps) string {
 func (d *diagnosis) checkConfig() bool {
 	var err error
 	if d.settings, err = d.app.settings(); err != nil {
-		d.fail("config", err, scene{})
+		d.fail("config", err, problem.Scene{})
 		return false
 	}
 	d.now = d.now.In(d.settings.Zone)
@@ -290,12 +291,12 @@ func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 	what := "connector " + name
 	defer d.checkSecretFiles(name)
 	target, err := d.resolve(ctx, d.settings, name, paramsOf(d.settings, d.runs[name]))
-	if remembered, ok := errors.AsType[*config.RememberedError](err); ok {
+	if remembered, ok := errors.AsType[*problem.RememberedError](err); ok {
 		d.note(finding{Mark: nothing, What: what, Text: "not checked: " + remembered.Error(), Do: remembered.Remedy(d.repeat()), quotes: true})
 		return ""
 	}
 	if err != nil {
-		d.fail(what, err, scene{Connector: name})
+		d.fail(what, err, problem.Scene{Connector: name})
 		return ""
 	}
 	provider := target.connector.Provider()
@@ -314,7 +315,7 @@ func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 	token := "token " + provider.Name
 	text := "found in " + provider.CredentialFrom
 	if len(d.salt) > 0 {
-		text += ", fingerprint " + fingerprint(d.salt, provider.Credential)
+		text += ", fingerprint " + problem.Fingerprint(d.salt, provider.Credential)
 	}
 	d.add(well, token, text)
 	return provider.Name

@@ -12,6 +12,7 @@ import (
 	"collect/internal/words"
 	"collect/pacing"
 	"collect/pacing/share"
+	"collect/report/problem"
 )
 
 // onlinePatience is how long the request of --online may wait for its turn: a
@@ -67,7 +68,7 @@ func (d *diagnosis) visit(ctx context.Context, what string, a probed) {
 	notAsked := func(why string) { d.add(look, what, "not asked: "+why) }
 	known, err := d.openMemory(ctx, a)
 	if err != nil {
-		notAsked("the state of the account after the answer could not be saved: " + problemOf(err, scene{}).Headline)
+		notAsked("the state of the account after the answer could not be saved: " + problem.Of(err, problem.Scene{}).Headline)
 		return
 	}
 	defer known.close()
@@ -101,7 +102,7 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 	c.Budget = pacing.NewBudget(pacing.BudgetLimits{MaxRequests: requests, MaxTime: onlinePatience})
 	governor, err := pacing.New(c)
 	if err != nil {
-		d.fail(what, err, scene{Connector: a.connector})
+		d.fail(what, err, problem.Scene{Connector: a.connector})
 		return
 	}
 	client := *governor.Client()
@@ -134,12 +135,12 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 
 // refused tells why there was no page, after a request or without one.
 func (d *diagnosis) refused(what string, a probed, place collection.Place, err error, asked bool, wire *watch) {
-	provider, stop := a.target.connector.Provider(), stopIn(err)
+	provider, stop := a.target.connector.Provider(), problem.StopIn(err)
 	until := ""
 	if stop != nil && !stop.NotBefore.IsZero() {
 		until = " until " + words.At(stop.NotBefore, d.now)
 	}
-	passes := stop != nil && stop.Reason.Kind() != collection.Stuck && !unreachable(stop)
+	passes := stop != nil && stop.Reason.Kind() != collection.Stuck && !problem.Unreachable(stop)
 	switch {
 	case passes && asked:
 		d.add(look, what, "no page now: "+wire.trouble+until+"; no record was stored")
@@ -157,9 +158,9 @@ func (d *diagnosis) refused(what string, a probed, place collection.Place, err e
 		if _, ran := d.runs[a.connector]; ran { // and so there is something to release
 			do += ", then: collect freeze release " + a.connector + d.repeat() + " --reason WHY"
 		}
-		d.note(finding{Mark: broken, What: what, exit: exitRefused, quotes: true, Text: text, Do: do})
+		d.note(finding{Mark: broken, What: what, exit: problem.ExitRefused, quotes: true, Text: text, Do: do})
 	default:
-		d.fail(what, err, scene{Connector: a.connector, Provider: provider.Name,
+		d.fail(what, err, problem.Scene{Connector: a.connector, Provider: provider.Name,
 			Stream: place.Stream, Credential: provider.CredentialFrom, Now: d.now})
 	}
 }

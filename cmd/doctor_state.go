@@ -14,6 +14,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite/salvage"
 )
@@ -22,7 +23,7 @@ import (
 // it. It reports whether there is one.
 func (d *diagnosis) checkState(ctx context.Context) bool {
 	path := d.settings.State
-	sc := scene{State: path}
+	sc := problem.Scene{State: path}
 	d.checkBeside(path)
 	var err error
 	d.state, err = salvage.Examine(ctx, path)
@@ -39,12 +40,12 @@ func (d *diagnosis) checkState(ctx context.Context) bool {
 		}
 		return false
 	}
-	for i, problem := range d.state.Problems {
+	for i, damage := range d.state.Problems {
 		if i == problemsShown {
-			d.note(finding{Mark: broken, What: "state", Text: fmt.Sprintf("and %d more", len(d.state.Problems)-i), exit: exitStorage})
+			d.note(finding{Mark: broken, What: "state", Text: fmt.Sprintf("and %d more", len(d.state.Problems)-i), exit: problem.ExitStorage})
 			break
 		}
-		f := finding{Mark: broken, What: "state", Text: "damaged: " + problem, exit: exitStorage}
+		f := finding{Mark: broken, What: "state", Text: "damaged: " + damage, exit: problem.ExitStorage}
 		if i == 0 {
 			f.Text = words.Home(path, d.env) + " is " + f.Text
 			f.Do = "collect restore FILE" + d.repeat() + " --reason WHY, or collect export NAME STREAM --salvage" + d.repeat()
@@ -89,7 +90,7 @@ func (d *diagnosis) checkBeside(path string) {
 		default:
 			continue
 		}
-		d.note(finding{Mark: broken, What: "state", Text: words.Home(path+end, d.env) + " " + err.Error(), exit: exitStorage,
+		d.note(finding{Mark: broken, What: "state", Text: words.Home(path+end, d.env) + " " + err.Error(), exit: problem.ExitStorage,
 			Do: "when no run uses the database: give the file the owner and the mode of the database; do not delete a -wal, which holds commits"})
 	}
 }
@@ -106,7 +107,7 @@ func (d *diagnosis) checkLibrary() {
 	have := []int{major, minor, patch}
 	if err != nil || slices.Compare(have, []int{3, 51, 3}) < 0 {
 		text := fmt.Sprintf("SQLite %s can lose commits", d.state.Library)
-		d.note(finding{Mark: broken, What: "sqlite", Text: text, Do: "install a build with SQLite 3.51.3 or newer", exit: exitBug})
+		d.note(finding{Mark: broken, What: "sqlite", Text: text, Do: "install a build with SQLite 3.51.3 or newer", exit: problem.ExitBug})
 	}
 }
 
@@ -150,7 +151,7 @@ func (d *diagnosis) checkDisk() {
 	dir := filepath.Dir(d.settings.State)
 	free, err := freeSpace(dir)
 	if err != nil {
-		d.add(nothing, "disk", "not measured: "+plainText(err))
+		d.add(nothing, "disk", "not measured: "+problem.PlainText(err))
 		return
 	}
 	text := fmt.Sprintf("%s free at %s", size(free), words.Home(dir, d.env))
@@ -161,7 +162,7 @@ func (d *diagnosis) checkDisk() {
 	}
 	switch {
 	case free < fewBytes:
-		d.note(finding{Mark: broken, What: "disk", Text: text, Do: "free some space", exit: exitStorage})
+		d.note(finding{Mark: broken, What: "disk", Text: text, Do: "free some space", exit: problem.ExitStorage})
 	case known && days < fewDays:
 		d.add(look, "disk", text)
 	default:

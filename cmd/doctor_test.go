@@ -13,6 +13,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/report/problem"
 	"collect/store/sqlite/salvage"
 )
 
@@ -93,8 +94,8 @@ func TestLibraryIsRefused(t *testing.T) {
 func TestDiagnosisFits(t *testing.T) {
 	d := &diagnosis{app: &app{}, findings: []finding{
 		{Mark: well, What: "config", Text: "collect.yaml is valid"},
-		{Mark: broken, What: "token acme", Text: strings.Repeat("long ", 30), Do: "put it there", exit: exitRefused},
-		{Mark: broken, What: "state", Text: "damaged", exit: exitStorage},
+		{Mark: broken, What: "token acme", Text: strings.Repeat("long ", 30), Do: "put it there", exit: problem.ExitRefused},
+		{Mark: broken, What: "state", Text: "damaged", exit: problem.ExitStorage},
 		{Mark: look, What: "schedule", Text: "none"},
 	}}
 	for _, limit := range []int{40, 80, 100} {
@@ -108,11 +109,11 @@ func TestDiagnosisFits(t *testing.T) {
 	if got := d.render(80, term.Caps{UTF8: true}); !strings.HasPrefix(got, want) || !strings.Contains(got, "\n2 problems, 1 warning.") {
 		t.Errorf("render = %q, want it to begin with %q", got, want)
 	}
-	if got := d.exit(); got != exitStorage {
-		t.Errorf("exit = %d, want %d", got, exitStorage)
+	if got := d.exit(); got != problem.ExitStorage {
+		t.Errorf("exit = %d, want %d", got, problem.ExitStorage)
 	}
 	d.findings = d.findings[:1]
-	if got := d.exit(); got != exitOK {
+	if got := d.exit(); got != problem.ExitOK {
 		t.Errorf("exit = %d with nothing broken, want 0", got)
 	}
 }

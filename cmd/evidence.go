@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/store"
 )
@@ -35,7 +36,7 @@ func evidenceLineOf(e collection.Evidence) *evidenceLine {
 	}
 	line := &evidenceLine{
 		Pages: e.Pages, Records: e.Records, Distinct: e.Distinct(), Again: e.Again, Replaced: e.Replaced,
-		By: textOrNull(e.By), Fell: e.Fell, Seams: e.Seams, Torn: e.Torn, End: textOrNull(string(e.End)), Doubt: textOrNull(e.Doubt()),
+		By: jsonout.Text(e.By), Fell: e.Fell, Seams: e.Seams, Torn: e.Torn, End: jsonout.Text(string(e.End)), Doubt: jsonout.Text(e.Doubt()),
 	}
 	if e.By != "" {
 		line.Total, line.First = &e.Total, &e.First

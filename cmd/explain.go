@@ -3,9 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report/problem"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -38,7 +37,7 @@ nothing is changed.`,
 }
 
 func (a *app) explain(ctx context.Context, arg string) error {
-	words, isWord := wordsFor(arg)
+	words, isWord := problem.MeaningOf(arg)
 	gap, isGap := gapNumber(arg)
 	if isRun := isRunID(arg); (isWord || isGap || isRun) && !a.collected(ctx, arg) {
 		switch {
@@ -82,11 +81,11 @@ func (a *app) collected(ctx context.Context, arg string) bool {
 	return known(ctx, db, arg) == nil
 }
 
-func (a *app) explainWord(words explanationOf) error {
+func (a *app) explainWord(words problem.Meaning) error {
 	if a.flags.json {
 		return jsonout.Print(a.out, words)
 	}
-	fmt.Fprint(a.out, words.render(a.width(), a.caps()))
+	fmt.Fprint(a.out, renderMeaning(words, a.width(), a.caps()))
 	return nil
 }
 
@@ -119,7 +118,7 @@ const (
 func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
 	e.Now = v.now
 	if v.db == nil {
-		return e, &unknownConnectorError{Name: v.name}
+		return e, &problem.UnknownConnectorError{Name: v.name}
 	}
 	if e.connectorStatus, err = statusOf(ctx, v.db, v.name, v.now); err != nil {
 		return e, err
@@ -202,7 +201,7 @@ func (a *app) explainRun(ctx context.Context, v looked, id string) error {
 	}
 	i := slices.IndexFunc(runs, func(r collection.Run) bool { return r.ID == id })
 	if i < 0 {
-		return &usageError{fmt.Sprintf("collect explain: there is no run %s here; see `collect runs%s`", id, v.flags)}
+		return problem.Usage("collect explain: there is no run %s here; see `collect runs%s`", id, v.flags)
 	}
 	run := runs[i]
 	if died(run) {
@@ -218,85 +217,7 @@ func (a *app) explainRun(ctx context.Context, v looked, id string) error {
 // everyRun is more runs than a database has.
 const everyRun = 1 << 30
 
-// An explanationOf is the long text for a word of ours.
-type explanationOf struct {
-	Word    string  `json:"word"`
-	Meaning string  `json:"meaning"`
-	Who     string  `json:"who_acts"` // in words
-	Needs   *string `json:"needs"`    // nothing, time or operator; null where that depends
-	Next    string  `json:"next"`
-}
-
-// wordsFor explains an exit code, the code of a message or a reason; ok is
-// false for other words.
-func wordsFor(arg string) (e explanationOf, ok bool) {
-	if e, ok := wordsForCode(arg); ok {
-		return e, true
-	}
-	if code, err := strconv.Atoi(arg); err == nil {
-		for _, c := range exitCodes {
-			if c.Code == code {
-				return explanationOf{"exit code " + arg, c.When, c.Who, jsonout.OrNull(c.needs()), "retry: " + c.Retry}, true
-			}
-		}
-		return explanationOf{}, false
-	}
-	if words, ok := shapeMeanings[collection.Shape(strings.ToUpper(arg))]; ok {
-		words.Word = "gap " + strings.ToUpper(arg)
-		return words, true
-	}
-	if meaning, ok := warningMeanings[collection.WarningCode(arg)]; ok {
-		return explanationOf{"warning " + arg, meaning[0], "you, with a look", jsonout.OrNull(needsOperator), meaning[1]}, true
-	}
-	meaning, ok := reasonMeanings[collection.Reason(arg)]
-	if !ok {
-		return explanationOf{}, false
-	}
-	reason := collection.Reason(arg)
-	needs := needsOf(reason.Kind())
-	if reason == collection.Gone {
-		needs = needsNothing
-	}
-	return explanationOf{"reason " + arg, meaning[0], whoActs(reason), jsonout.OrNull(needs), meaning[1]}, true
-}
-
-// wordsForCode explains the code that a message begins with: by the reason that
-// it stands for, if that is one, or else by the exit code of a command that
-// says it.
-func wordsForCode(code string) (e explanationOf, ok bool) {
-	i := slices.IndexFunc(explanations, func(row explanation) bool { return row.code == code })
-	if i < 0 {
-		return explanationOf{}, false
-	}
-	word := strconv.Itoa(explanations[i].exit)
-	var of []collection.Reason
-	for reason := range reasonMeanings {
-		if classify(&collection.Stop{Reason: reason, Status: http.StatusServiceUnavailable}).code == code {
-			of = append(of, reason)
-		}
-	}
-	if len(of) == 1 {
-		word = string(of[0])
-	}
-	e, ok = wordsFor(word)
-	e.Word = code + ", " + e.Word
-	return e, ok
-}
-
-// whoActs says who ends a gap with reason r.
-func whoActs(r collection.Reason) string {
-	switch {
-	case r == collection.Gone:
-		return "no one"
-	case r.Kind() == collection.Planned:
-		return "the next run, by itself"
-	case r.Kind() == collection.Pressure:
-		return "a later run, by itself"
-	}
-	return "you"
-}
-
-func (e explanationOf) render(columns int, c term.Caps) string {
+func renderMeaning(e problem.Meaning, columns int, c term.Caps) string {
 	lines := term.Wrap("", e.Word+": "+e.Meaning+".", columns)
 	lines = append(lines, term.Wrap("  acts  ", e.Who, columns)...)
 	lines = append(lines, term.Wrap("  next  ", e.Next, columns)...)

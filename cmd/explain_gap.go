@@ -11,6 +11,7 @@ import (
 	"collect/collection"
 	"collect/internal/jsonout"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -32,7 +33,7 @@ func (a *app) explainGap(ctx context.Context, v looked, id int64) error {
 	}
 	i := slices.IndexFunc(gaps, func(g store.OwnedGap) bool { return g.ID == id })
 	if i < 0 {
-		return &usageError{fmt.Sprintf("collect explain: no gap %s is owed here: it was filled, or there was none; see `collect gaps%s`", words.GapName(id), v.flags)}
+		return problem.Usage("collect explain: no gap %s is owed here: it was filled, or there was none; see `collect gaps%s`", words.GapName(id), v.flags)
 	}
 	e := explainedGap{gaps[i], v}
 	if a.flags.json {
@@ -102,10 +103,10 @@ func (e explainedGap) render(columns int, c term.Caps) string {
 }
 
 func (e explainedGap) meaning() string {
-	if known, ok := reasonMeanings[e.Reason]; ok {
+	if known, ok := problem.ReasonMeanings[e.Reason]; ok {
 		return known[0]
 	}
-	return words.Reason(e.Reason)
+	return problem.Brief(e.Reason)
 }
 
 func (e explainedGap) who() string {
@@ -115,7 +116,7 @@ func (e explainedGap) who() string {
 	case e.State == collection.GapDead && e.Reason != collection.Gone:
 		return "you"
 	}
-	return whoActs(e.Reason)
+	return problem.WhoActs(e.Reason)
 }
 
 // unmade reports whether the gap stands for a parent that has no partition.
@@ -127,8 +128,8 @@ func (e explainedGap) unmade() bool {
 // next says what comes next, and the commands for it.
 func (e explainedGap) next() (say string, commands []string) {
 	command := func(verb string) string { return e.command(verb, e.Connector) }
-	resume := resumeCommand(e.Connector, e.flags, e.Lane)
-	retry := retryCommand(e.Connector, e.flags, e.ID)
+	resume := problem.ResumeCommand(e.Connector, e.flags, e.Lane)
+	retry := problem.RetryCommand(e.Connector, e.flags, e.ID)
 	switch {
 	case e.State == collection.GapLeased:
 		return "a run tries it now", []string{command("status")}
@@ -137,20 +138,20 @@ func (e explainedGap) next() (say string, commands []string) {
 	case e.Reason == collection.Gone:
 		return "nothing; if it came back:", []string{retry, resume}
 	case e.Reason == collection.SchemaDrift && !e.unmade():
-		sc := scene{Connector: e.Connector, Stream: e.Stream, Flags: e.flags}
+		sc := problem.Scene{Connector: e.Connector, Stream: e.Stream, Flags: e.flags}
 		return "look at what the provider changed, and correct the connector file, or accept it if it is right; then:",
-			[]string{acceptCommand(sc, nil), resume}
+			[]string{problem.AcceptCommand(sc, nil), resume}
 	case e.State == collection.GapDead && e.Reason == collection.CursorExpired:
 		return "the provider no longer has that place; to collect the stream again:",
-			[]string{command("reset") + " --stream " + words.Clean(words.Quoted(e.Stream)) + laneFlag(e.Lane) + " --reason WHY"}
+			[]string{command("reset") + " --stream " + words.Clean(words.Quoted(e.Stream)) + problem.LaneFlag(e.Lane) + " --reason WHY"}
 	case e.State == collection.GapDead && e.Reason.Kind() == collection.Stuck:
-		return reasonMeanings[e.Reason][1] + "; then:", []string{retry, resume}
+		return problem.ReasonMeanings[e.Reason][1] + "; then:", []string{retry, resume}
 	case e.State == collection.GapDead:
 		return "no run tries it again by itself; when the provider answers again:", []string{retry, resume}
 	case e.Reason == collection.Frozen || e.Reason == collection.Suspended:
 		return "settle it with the provider, or, if it is only about some records, write `on_403: gap` under `provider:` in the connector file; then:", []string{command("freeze release") + ` --reason WHY`, resume}
 	case e.Reason.Kind() == collection.Stuck:
-		return reasonMeanings[e.Reason][1] + "; then:", []string{resume}
+		return problem.ReasonMeanings[e.Reason][1] + "; then:", []string{resume}
 	case e.Reason.Kind() == collection.Pressure && e.NotBefore.After(e.now):
 		return "a run after " + words.At(e.NotBefore, e.now) + " tries it again; before that none does:", []string{resume}
 	}

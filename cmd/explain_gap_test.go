@@ -9,6 +9,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/texttest"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -45,7 +46,7 @@ func TestExplainStuckGap(t *testing.T) {
 
 // Every gap says who acts, and gives a command, unless nothing is to be done.
 func TestExplainEveryGap(t *testing.T) {
-	for reason := range reasonMeanings {
+	for reason := range problem.ReasonMeanings {
 		for _, state := range []collection.GapState{collection.GapOpen, collection.GapLeased, collection.GapDead} {
 			e := owedGap(reason)
 			if e.State = state; state == collection.GapDead {
@@ -55,7 +56,7 @@ func TestExplainEveryGap(t *testing.T) {
 			if next == "" || e.who() == "" || len(commands) == 0 && reason != collection.Gone {
 				t.Errorf("%s, %s: %q by %q: %q", reason, state, next, e.who(), commands)
 			}
-			if acts := e.who() == "you"; acts != (gapsJSON([]store.OwnedGap{e.OwnedGap})[0].Needs == needsOperator) {
+			if acts := e.who() == "you"; acts != (gapsJSON([]store.OwnedGap{e.OwnedGap})[0].Needs == problem.NeedsOperator) {
 				t.Errorf("%s, %s: %q acts, unlike in collect gaps", reason, state, e.who())
 			}
 		}

@@ -50,16 +50,16 @@ func (e explained) line() explainedLine {
 		line.Requests, line.Seconds = &left.Requests, &in
 	}
 	if b := e.Pace.Limit(); b != nil {
-		line.Binds, line.Blocked = textOrNull(string(b.Name)), b.Blocks
+		line.Binds, line.Blocked = jsonout.Text(string(b.Name)), b.Blocks
 	}
 	for i := range e.Pace.Constraints {
 		k := &e.Pace.Constraints[i]
 		c := report.ConstraintOf(k)
-		c.Origin = textOrNull(words.Clean(e.originOf(*k)))
+		c.Origin = jsonout.Text(words.Clean(e.originOf(*k)))
 		line.Constraints = append(line.Constraints, c)
 	}
 	for _, event := range e.History {
-		c := changeLine{Time: jsonout.Time(event.Time), Event: event.Kind, Rate: event.Rate, Freeze: report.FreezeOf(event.Freeze), Clamp: event.Clamp, Route: event.Route, Message: textOrNull(words.Clean(event.Message))}
+		c := changeLine{Time: jsonout.Time(event.Time), Event: event.Kind, Rate: event.Rate, Freeze: report.FreezeOf(event.Freeze), Clamp: event.Clamp, Route: event.Route, Message: jsonout.Text(words.Clean(event.Message))}
 		if b := event.Breaker; b != nil {
 			shown := *b
 			shown.Reason, shown.Detail = words.Clean(b.Reason), words.Clean(b.Detail)

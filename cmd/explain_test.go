@@ -11,6 +11,7 @@ import (
 	"collect/collection"
 	"collect/internal/texttest"
 	"collect/pacing/gate"
+	"collect/report/problem"
 )
 
 // paced is a connector whose pace was learned under two ceilings.
@@ -166,32 +167,32 @@ func TestExplainIsClean(t *testing.T) {
 
 // Every reason and every exit code has its words.
 func TestExplainWords(t *testing.T) {
-	for _, reason := range reasons {
-		e, ok := wordsFor(string(reason))
+	for _, reason := range collection.Reasons() {
+		e, ok := problem.MeaningOf(string(reason))
 		if !ok || e.Meaning == "" || e.Next == "" || e.Who == "" {
 			t.Errorf("%s: %+v", reason, e)
 		}
 	}
-	for _, c := range exitCodes {
-		if e, ok := wordsFor(fmt.Sprint(c.Code)); !ok || e.Meaning != c.When {
+	for _, c := range problem.ExitCodes {
+		if e, ok := problem.MeaningOf(fmt.Sprint(c.Code)); !ok || e.Meaning != c.When {
 			t.Errorf("%d: %+v", c.Code, e)
 		}
 	}
 	for _, code := range []collection.WarningCode{collection.FarFewer, collection.MaybeOnePage, collection.Overwritten, collection.MarkIgnored, collection.RefusedBeside, collection.MeetsApart} {
-		if e, ok := wordsFor(string(code)); !ok || e.Meaning == "" || e.Next == "" {
+		if e, ok := problem.MeaningOf(string(code)); !ok || e.Meaning == "" || e.Next == "" {
 			t.Errorf("%s: %+v", code, e)
 		}
 	}
-	for word, want := range map[string]string{"retry_after": needsTime, "request_cap": needsNothing, "gone": needsNothing, "auth": needsOperator, "75": needsTime, "0": needsNothing, "77": needsOperator, "E0301": needsOperator, "W0604": needsOperator} {
-		if e, _ := wordsFor(word); e.Needs == nil || *e.Needs != want {
+	for word, want := range map[string]string{"retry_after": problem.NeedsTime, "request_cap": problem.NeedsNothing, "gone": problem.NeedsNothing, "auth": problem.NeedsOperator, "75": problem.NeedsTime, "0": problem.NeedsNothing, "77": problem.NeedsOperator, "E0301": problem.NeedsOperator, "W0604": problem.NeedsOperator} {
+		if e, _ := problem.MeaningOf(word); e.Needs == nil || *e.Needs != want {
 			t.Errorf("%s needs %v, want %s", word, e.Needs, want)
 		}
 	}
-	if e, ok := wordsFor("5"); ok {
+	if e, ok := problem.MeaningOf("5"); ok {
 		t.Errorf("5 is no code of ours: %+v", e)
 	}
-	e, _ := wordsFor("retry_after")
-	texttest.Same(t, "retry_after", e.render(80, term.Caps{}), `reason retry_after: the provider asked for a longer silence than the run may
+	e, _ := problem.MeaningOf("retry_after")
+	texttest.Same(t, "retry_after", renderMeaning(e, 80, term.Caps{}), `reason retry_after: the provider asked for a longer silence than the run may
 wait.
   acts  a later run, by itself
   next  nothing to do; no request leaves before that time, in any run

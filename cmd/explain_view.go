@@ -10,6 +10,7 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report/problem"
 )
 
 // render answers, for a person, why the pace is what it is, what changed it,
@@ -207,7 +208,7 @@ func (e explained) refusal() string {
 		if gap.Reason != collection.Auth {
 			continue
 		}
-		meaning := reasonMeanings[gap.Reason]
+		meaning := problem.ReasonMeanings[gap.Reason]
 		return fmt.Sprintf("auth: %s, since %s. You act: %s; then: %s",
 			meaning[0], words.At(gap.OpenedAt, e.Now), meaning[1], e.command("resume"))
 	}
@@ -254,7 +255,7 @@ func runStory(run collection.Run, now time.Time, columns int, c term.Caps) strin
 		fact("quarantine", words.Counted(t.Rejected, "record", "records")+", none dropped")
 	}
 	fact("gaps", fmt.Sprintf("%s opened, %s filled", words.Count(t.GapsOpen), words.Count(t.GapsShut)))
-	if words, ok := wordsFor(string(run.Reason)); ok {
+	if words, ok := problem.MeaningOf(string(run.Reason)); ok {
 		fact("stopped", words.Meaning)
 		fact("acts", words.Who)
 		fact("next", words.Next)

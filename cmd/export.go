@@ -4,16 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"collect/connectors"
 	"collect/export"
 	"collect/internal/atomicfile"
-	"collect/runner"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -60,7 +59,7 @@ comes out that was not stored.`,
 func (a *app) export(ctx context.Context, o exportOptions) error {
 	format := export.Format(o.format)
 	if format != export.JSONL && format != export.CSV {
-		return &usageError{fmt.Sprintf("--format: %q is neither jsonl nor csv", o.format)}
+		return problem.Usage("--format: %q is neither jsonl nor csv", o.format)
 	}
 	if o.salvage {
 		return a.salvage(ctx, o, format)
@@ -71,7 +70,7 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 			return err
 		}
 		if o.stream == "" {
-			return &whichStreamError{o.name, namesOf(streams)}
+			return &problem.WhichStreamError{Connector: o.name, Known: namesOf(streams)}
 		}
 		if !slices.ContainsFunc(streams, func(s store.StreamState) bool { return s.Name == o.stream }) {
 			return unknownStream(o.stream, streams)
@@ -107,7 +106,7 @@ func (a *app) writeTo(path string, write func(io.Writer) error) error {
 		return failed
 	})
 	if err != nil && failed == nil {
-		return &outputError{err}
+		return &problem.OutputError{Err: err}
 	}
 	return err
 }
@@ -131,27 +130,20 @@ func (h harmless) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// An outputError says that what was asked for could not be written where it
-// was to go.
-type outputError struct{ err error }
-
-func (e *outputError) Error() string { return e.err.Error() }
-func (e *outputError) Unwrap() error { return e.err }
-
 // output is a writer whose errors are known to be its own.
 type output struct{ io.Writer }
 
 func (o output) Write(p []byte) (int, error) {
 	n, err := o.Writer.Write(p)
 	if err != nil {
-		err = &outputError{err}
+		err = &problem.OutputError{Err: err}
 	}
 	return n, err
 }
 
 // unknownStream is the error for a stream that a connector does not have.
 func unknownStream(stream string, streams []store.StreamState) error {
-	return &runner.UnknownStreamError{Stream: stream, Known: namesOf(streams)}
+	return &connectors.UnknownStreamError{Stream: stream, Known: namesOf(streams)}
 }
 
 func namesOf(streams []store.StreamState) []string {
@@ -161,12 +153,3 @@ func namesOf(streams []store.StreamState) []string {
 	}
 	return names
 }
-
-// A whichStreamError says that a command wants one stream of a connector, and
-// which ones there are.
-type whichStreamError struct {
-	Connector string // as it was typed
-	Known     []string
-}
-
-func (e *whichStreamError) Error() string { return "which stream: " + strings.Join(e.Known, ", ") }

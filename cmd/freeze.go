@@ -13,6 +13,7 @@ import (
 	"collect/internal/similar"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report/problem"
 )
 
 func (a *app) freezeCommand() *cobra.Command {
@@ -86,8 +87,8 @@ func oneOfCommands(names ...string) cobra.PositionalArgs {
 		}
 		message := fmt.Sprintf("%s: there is no %q", c.CommandPath(), args[0])
 		if near := similar.To(args[0], names); near != "" && !slices.Contains(names, args[0]) {
-			return &usageError{message + fmt.Sprintf("; there is %q", near)}
+			return problem.Usage("%s; there is %q", message, near)
 		}
-		return &usageError{message + "; there are " + strings.Join(names, ", ")}
+		return problem.Usage("%s; there are %s", message, strings.Join(names, ", "))
 	}
 }

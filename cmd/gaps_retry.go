@@ -12,6 +12,7 @@ import (
 	"collect/internal/jsonout"
 	"collect/internal/similar"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -56,14 +57,14 @@ connector is under way, nothing is changed.`,
 // someGaps takes a connector and the names of gaps.
 func someGaps(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return &usageError{c.CommandPath() + ": missing <name | file.yaml>"}
+		return problem.Usage("%s: missing <name | file.yaml>", c.CommandPath())
 	}
 	if _, ok := gapNumber(args[0]); ok {
-		return &usageError{fmt.Sprintf("%s: %s is a gap; the name of its connector stands before it, as `collect explain %[2]s` has it", c.CommandPath(), args[0])}
+		return problem.Usage("%s: %s is a gap; the name of its connector stands before it, as `collect explain %[2]s` has it", c.CommandPath(), args[0])
 	}
 	for _, arg := range args[1:] {
 		if _, ok := gapNumber(arg); !ok {
-			return &usageError{fmt.Sprintf("%s: %q is no gap; they are named as `collect gaps` does: g_31", c.CommandPath(), arg)}
+			return problem.Usage("%s: %q is no gap; they are named as `collect gaps` does: g_31", c.CommandPath(), arg)
 		}
 	}
 	return nil
@@ -76,10 +77,10 @@ func gapsOrShow(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if slices.Contains(args[1:], "retry") {
-		return &usageError{fmt.Sprintf("%s: the name stands last: collect gaps retry %s", c.CommandPath(), words.Clean(words.Quoted(args[0])))}
+		return problem.Usage("%s: the name stands last: collect gaps retry %s", c.CommandPath(), words.Clean(words.Quoted(args[0])))
 	}
 	if similar.To(args[0], []string{"retry"}) != "" {
-		return &usageError{fmt.Sprintf("%s: there is no %q; there is \"retry\"", c.CommandPath(), args[0])}
+		return problem.Usage("%s: there is no %q; there is \"retry\"", c.CommandPath(), args[0])
 	}
 	return atMostOneArg(c, args)
 }
@@ -91,7 +92,7 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 		return err
 	}
 	if len(o.named) > 0 && (o.stream != "" || o.gone) {
-		return &usageError{"collect gaps retry: name gaps, or give --stream or --gone, not both"}
+		return problem.Usage("collect gaps retry: name gaps, or give --stream or --gone, not both")
 	}
 	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
 		owed, err := db.Gaps(ctx, "")
@@ -183,26 +184,16 @@ func gapsNamed(names []string, connector string, owed []store.OwnedGap, flags st
 		i := slices.IndexFunc(owed, func(g store.OwnedGap) bool { return g.ID == id })
 		switch {
 		case i < 0:
-			return nil, &usageError{fmt.Sprintf("collect gaps retry: no gap %s is owed: it was filled, or there was none; nothing was changed; see `%s`",
-				gap, commandOn("gaps", connector, flags))}
+			return nil, problem.Usage("collect gaps retry: no gap %s is owed: it was filled, or there was none; nothing was changed; see `%s`",
+				gap, problem.Command("gaps", connector, flags))
 		case owed[i].Connector != connector:
-			return nil, &usageError{fmt.Sprintf("collect gaps retry: %s is a gap of %s; nothing was changed; for it: %s",
-				gap, words.Clean(owed[i].Connector), retryCommand(owed[i].Connector, flags, id))}
+			return nil, problem.Usage("collect gaps retry: %s is a gap of %s; nothing was changed; for it: %s",
+				gap, words.Clean(owed[i].Connector), problem.RetryCommand(owed[i].Connector, flags, id))
 		case !slices.ContainsFunc(gaps, func(g store.OwnedGap) bool { return g.ID == id }):
 			gaps = append(gaps, owed[i])
 		}
 	}
 	return gaps, nil
-}
-
-// retryCommand is the order, to be copied, for all gaps of a connector or for
-// some.
-func retryCommand(connector, flags string, gaps ...int64) string {
-	what := []string{connector}
-	for _, id := range gaps {
-		what = append(what, words.GapName(id))
-	}
-	return commandOn("gaps retry", strings.Join(what, " "), flags) + " --reason WHY"
 }
 
 // settled stands before the order where something is left to a person.
@@ -224,7 +215,7 @@ func reasonsOf(gaps []store.OwnedGap) string {
 	}
 	var parts []string
 	for _, reason := range met {
-		parts = append(parts, fmt.Sprintf("%s (%s)", words.Reason(reason), words.Count(n[reason])))
+		parts = append(parts, fmt.Sprintf("%s (%s)", problem.Brief(reason), words.Count(n[reason])))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -239,22 +230,10 @@ func retryDone(name string, revived []collection.Gap, flags string) string {
 	var begin []string
 	for _, lane := range []collection.Lane{collection.Incremental, collection.Backfill} {
 		if slices.ContainsFunc(revived, func(g collection.Gap) bool { return g.Lane == lane }) {
-			begin = append(begin, resumeCommand(name, flags, lane))
+			begin = append(begin, problem.ResumeCommand(name, flags, lane))
 		}
 	}
 	return fmt.Sprintf("revived: %s of %s. The next run tries %s again; to begin it now: %s", what, words.Clean(name), them, strings.Join(begin, "; and: "))
-}
-
-// resumeCommand continues a lane, to be copied.
-func resumeCommand(connector, flags string, lane collection.Lane) string {
-	return commandOn("resume", connector, flags) + laneFlag(lane)
-}
-
-func laneFlag(lane collection.Lane) string {
-	if lane == collection.Backfill {
-		return " --lane backfill"
-	}
-	return ""
 }
 
 func idsOf(gaps []store.OwnedGap) (ids []int64) {

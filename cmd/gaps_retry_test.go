@@ -8,7 +8,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
-	"collect/internal/words"
+	"collect/report/problem"
 	"collect/runner"
 	"collect/store"
 )
@@ -132,17 +132,17 @@ func TestTheOrderIsNamed(t *testing.T) {
 func TestWhoActsOnADeadGap(t *testing.T) {
 	for _, reason := range []collection.Reason{collection.Auth, collection.Frozen} {
 		refused := revivedGap(31, reason) // a run that could not try it
-		if outcome, code := verdictCode(ending{Owed: []store.OwnedGap{refused}}); outcome != collection.Blocked || code != exitRefused {
+		if outcome, code := verdictCode(ending{Owed: []store.OwnedGap{refused}}); outcome != collection.Blocked || code != problem.ExitRefused {
 			t.Errorf("a revived gap that %s keeps from being tried ends a run as %s with %d", reason, outcome, code)
 		}
 	}
 	for _, reason := range []collection.Reason{collection.UpstreamPressure, collection.RateLimited, collection.BadPage, collection.Forbidden} {
 		dead, revived := leftOver(31, reason), revivedGap(31, reason)
 		outcome, code := verdictCode(ending{Owed: []store.OwnedGap{dead}})
-		if outcome != collection.Blocked || code == exitLater || code == exitOK {
+		if outcome != collection.Blocked || code == problem.ExitLater || code == problem.ExitOK {
 			t.Errorf("a dead gap for %s ends a run as %s with %d, want blocked", reason, outcome, code)
 		}
-		if outcome, code := verdictCode(ending{Owed: []store.OwnedGap{revived}}); outcome == collection.Deferred || code == exitOK {
+		if outcome, code := verdictCode(ending{Owed: []store.OwnedGap{revived}}); outcome == collection.Deferred || code == problem.ExitOK {
 			t.Errorf("a run that did not try a revived gap for %s ends as %s with %d, as if nothing was owed", reason, outcome, code)
 		}
 		for _, test := range []struct {
@@ -152,8 +152,8 @@ func TestWhoActsOnADeadGap(t *testing.T) {
 			nextTry string
 			needs   string
 		}{
-			{dead, isStuck, "you: " + words.Reason(reason), "you", needsOperator},
-			{revived, isBehind, "the next run continues", "next run", needsNothing},
+			{dead, isStuck, "you: " + problem.Brief(reason), "you", problem.NeedsOperator},
+			{revived, isBehind, "the next run continues", "next run", problem.NeedsNothing},
 		} {
 			s := connectorStatus{Name: "tickets", Owed: []store.OwnedGap{test.gap}, Runs: []collection.Run{{Outcome: outcome, EndedAt: noon}}}
 			if st := s.stands(noon); st.State != test.health || st.Next != test.next || st.Needs != test.needs {

@@ -10,6 +10,7 @@ import (
 	"collect/collection"
 	"collect/internal/jsonout"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -40,7 +41,7 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	}
 	for _, gap := range shown {
 		t.Rows = append(t.Rows, []string{
-			words.GapName(gap.ID), whereOwed(v.name, gap), kindWords(gap), words.Reason(gap.Reason),
+			words.GapName(gap.ID), whereOwed(v.name, gap), kindWords(gap), problem.Brief(gap.Reason),
 			fmt.Sprint(gap.Attempts), nextTry(gap, v.now),
 		})
 	}
@@ -63,7 +64,7 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 		return g.State != collection.GapDead && (g.Reason != collection.Gone || g.Revived())
 	}
 	if i := slices.IndexFunc(gaps, tried); i >= 0 {
-		say("To try what is due now: " + resumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
+		say("To try what is due now: " + problem.ResumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
 		that = words.Count(int64(len(left))) + " of them"
 	}
 	if len(left) == 1 {
@@ -71,7 +72,7 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	}
 	if len(left) > 0 {
 		say(fmt.Sprintf("No run tries %s again. What to do: %s", that, v.command("explain", words.GapName(left[0].ID))))
-		say("When that is done: " + retryCommand(left[0].Connector, v.flags))
+		say("When that is done: " + problem.RetryCommand(left[0].Connector, v.flags))
 	}
 	return b.String()
 }
@@ -212,13 +213,13 @@ type gapJSON struct {
 func gapsJSON(gaps []store.OwnedGap) []gapJSON {
 	lines := []gapJSON{}
 	for _, g := range gaps {
-		needs := needsOf(g.Kind())
+		needs := problem.NeedsOf(g.Kind())
 		if g.Reason == collection.Gone || g.Revived() {
-			needs = needsNothing
+			needs = problem.NeedsNothing
 		}
 		lines = append(lines, gapJSON{
-			words.GapName(g.ID), g.Connector, g.Stream, textOrNull(g.Partition.String()), g.Lane, g.Shape, g.State,
-			g.Reason, g.Reason.Kind(), needs, textOrNull(g.Detail), g.Attempts,
+			words.GapName(g.ID), g.Connector, g.Stream, jsonout.Text(g.Partition.String()), g.Lane, g.Shape, g.State,
+			g.Reason, g.Reason.Kind(), needs, jsonout.Text(g.Detail), g.Attempts,
 			jsonout.Time(g.NotBefore), jsonout.Time(g.OpenedAt), jsonout.Time(g.TriedAt), g.Run,
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/internal/words"
+	"collect/report/problem"
 )
 
 // githubErrorsShown is how many annotations GitHub shows for one step.
@@ -16,14 +17,14 @@ func underGitHub(env func(string) string) bool { return term.Truthy(env("GITHUB_
 
 // githubAnnotations returns problems as workflow commands, which GitHub shows
 // beside the line of the file that they name.
-func githubAnnotations(problems []problem) string {
+func githubAnnotations(problems []problem.Problem) string {
 	var b strings.Builder
 	for _, p := range problems[:min(len(problems), githubErrorsShown)] {
 		command := "notice"
 		switch p.Level {
-		case levelError:
+		case problem.LevelError:
 			command = "error"
-		case levelWarning, levelWaiting:
+		case problem.LevelWarning, problem.LevelWaiting:
 			command = "warning"
 		}
 		fmt.Fprintf(&b, "::%s %stitle=%s::%s\n", command, githubPlace(p.At), githubProperty(p.Code), githubData(p.Headline))

@@ -15,6 +15,7 @@ import (
 	"collect/internal/words"
 	"collect/pacing/law"
 	"collect/pacing/sim"
+	"collect/report/problem"
 )
 
 // The groups of commands, in the order in which they are met.
@@ -123,7 +124,7 @@ func (a *app) completeArgs(c *cobra.Command, args []string, _ string) (values []
 		if strings.Contains(c.Use, "gap id") {
 			values = append(values, a.gapsToType(c, "")...)
 			values = append(values, a.runsToType(c)...)
-			for reason := range reasonMeanings {
+			for reason := range problem.ReasonMeanings {
 				values = append(values, string(reason))
 			}
 			values = append(values, string(collection.DetailGap), string(collection.SliceGap))
@@ -185,7 +186,7 @@ func (a *app) gapsToType(c *cobra.Command, connector string) (names []string) {
 	_ = a.look(c.Context(), of, func(v looked) error {
 		gaps, err := v.gaps(c.Context())
 		for _, gap := range gaps[:min(len(gaps), gapsShown)] {
-			names = append(names, words.GapName(gap.ID)+"\t"+words.Reason(gap.Reason))
+			names = append(names, words.GapName(gap.ID)+"\t"+problem.Brief(gap.Reason))
 		}
 		return err
 	})

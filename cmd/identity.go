@@ -3,12 +3,12 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"collect/collection"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -36,7 +36,7 @@ func (s *session) sameAsBefore(ctx context.Context, leased bool) (err error) {
 		return err
 	}
 	was, now := s.before.Params, s.target.identity()
-	moved := &paramsError{Connector: s.target.name, Was: ofProvider(was), Now: ofProvider(now)}
+	moved := &problem.ParamsError{Connector: s.target.name, Was: ofProvider(was), Now: ofProvider(now)}
 	elsewhere, changes := !maps.Equal(moved.Was, moved.Now), changedStreams(was, now)
 	if !elsewhere && len(changes) == 0 {
 		return nil
@@ -52,14 +52,14 @@ func (s *session) sameAsBefore(ctx context.Context, leased bool) (err error) {
 	if err != nil {
 		return err
 	}
-	refused := &meaningError{Connector: s.target.name}
+	refused := &problem.MeaningError{Connector: s.target.name}
 	for _, st := range streams {
-		i := slices.IndexFunc(changes, func(c streamChange) bool { return c.Stream == st.Name })
+		i := slices.IndexFunc(changes, func(c problem.StreamChange) bool { return c.Stream == st.Name })
 		switch {
-		case i < 0 && !elsewhere, reset[st.Name] && !(i >= 0 && changes[i].gone() && hasRecords(st)):
+		case i < 0 && !elsewhere, reset[st.Name] && !(i >= 0 && changes[i].Gone() && hasRecords(st)):
 			// It is what it was, or nothing is left to misread.
 		case hasRecords(st):
-			if c := changes[i].mixing(was); changes[i].gone() || !c.gone() {
+			if c := mixing(changes[i], was); changes[i].Gone() || !c.Gone() {
 				refused.Changes = append(refused.Changes, c)
 			}
 		case elsewhere && leased:
@@ -89,7 +89,7 @@ func (s *session) newestThatWorked(ctx context.Context) (*collection.Run, error)
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(runs, func(r collection.Run) bool { return r.ID != s.record.ID && r.ExitCode != exitConfig })
+		i := slices.IndexFunc(runs, func(r collection.Run) bool { return r.ID != s.record.ID && r.ExitCode != problem.ExitConfig })
 		switch {
 		case i >= 0:
 			return &runs[i], nil
@@ -106,52 +106,12 @@ func ofProvider(identity map[string]string) map[string]string {
 	return of
 }
 
-// A paramsError says that a connector was collected with other parameters, so
-// that its checkpoints mean nothing now.
-type paramsError struct {
-	Connector string
-	Was, Now  map[string]string
-}
-
-func (e *paramsError) Error() string {
-	var changed []string
-	for _, name := range sortedKeys(mergeParams(e.Was, e.Now)) {
-		was, had := e.Was[name]
-		switch now, has := e.Now[name]; {
-		case !has:
-			changed = append(changed, fmt.Sprintf("%s was %q and is not given now", name, was))
-		case !had:
-			changed = append(changed, fmt.Sprintf("%s was not given and is now %q", name, now))
-		case was != now:
-			changed = append(changed, fmt.Sprintf("%s was %q and is now %q", name, was, now))
-		}
-	}
-	return fmt.Sprintf("%s was collected with other parameters: %s", e.Connector, strings.Join(changed, ", "))
-}
-
-// A meaningError says that streams of a connector are not what they were when
-// their records were stored.
-type meaningError struct {
-	Connector string
-	Changes   []streamChange
-}
-
-// A streamChange is what became of a stream: Keys of its file have other
-// values now, or, if there are none, it is not there any more.
-type streamChange struct {
-	Stream string
-	Keys   []keyChange
-}
-
-// gone reports whether the file has no such stream any more.
-func (c streamChange) gone() bool { return len(c.Keys) == 0 }
-
 // mixing returns c with the keys alone whose old records would be mixed with
 // others. After a change of the rest the walk begins anew by itself, unless the
 // run that had the stream as in was is of a version that noted nothing for that.
-func (c streamChange) mixing(was map[string]string) streamChange {
+func mixing(c problem.StreamChange, was map[string]string) problem.StreamChange {
 	_, noted := was[c.Stream+".records"]
-	kept := streamChange{Stream: c.Stream}
+	kept := problem.StreamChange{Stream: c.Stream}
 	for _, k := range c.Keys {
 		switch k.Key {
 		case "get", "key", "each":
@@ -167,46 +127,18 @@ func (c streamChange) mixing(was map[string]string) streamChange {
 	return kept
 }
 
-// A keyChange is another value of a key of a connector file. Was and Now are
-// for people only where both are set.
-type keyChange struct{ Key, Was, Now string }
-
-func (e *meaningError) Error() string {
-	var said []string
-	for _, change := range e.Changes {
-		said = append(said, change.String())
-	}
-	return fmt.Sprintf("%s was collected with another connector file: %s", e.Connector, strings.Join(said, "; "))
-}
-
-func (c streamChange) String() string {
-	if len(c.Keys) == 0 {
-		return fmt.Sprintf("the stream `%s` is no longer in it", c.Stream)
-	}
-	var said []string
-	for _, key := range c.Keys {
-		switch {
-		case key.Key == "key" || key.Key == "since" && key.Was != "" && key.Now != "":
-			said = append(said, fmt.Sprintf("`%s` of %s was %s and is now %s", key.Key, c.Stream, key.Was, key.Now))
-		default:
-			said = append(said, fmt.Sprintf("`%s` of %s has changed", key.Key, c.Stream))
-		}
-	}
-	return strings.Join(said, ", ")
-}
-
 // changedStreams returns what became of the streams that a run knew. One that
 // it did not know, because it is new or because that run was of an older
 // version, has not changed.
-func changedStreams(was, now map[string]string) []streamChange {
+func changedStreams(was, now map[string]string) []problem.StreamChange {
 	before, after := byStream(was), byStream(now)
-	var changes []streamChange
+	var changes []problem.StreamChange
 	for _, stream := range sortedKeys(before) {
-		change := streamChange{Stream: stream}
+		change := problem.StreamChange{Stream: stream}
 		for _, key := range sortedKeys(mergeParams(before[stream], after[stream])) {
 			_, noted := before[stream][key]
 			if old, fresh := before[stream][key], after[stream][key]; old != fresh && (noted || key != "records" && key != "page") {
-				change.Keys = append(change.Keys, keyChange{key, old, fresh})
+				change.Keys = append(change.Keys, problem.KeyChange{Key: key, Was: old, Now: fresh})
 			}
 		}
 		if after[stream] == nil {

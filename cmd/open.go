@@ -11,7 +11,7 @@ import (
 
 	"collect/cmd/internal/config"
 	"collect/connectors/catalog"
-	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite"
 	"collect/store/sqlite/salvage"
@@ -32,18 +32,12 @@ func (a *app) openForWriting(ctx context.Context, s config.Settings, create bool
 	created = errors.Is(err, fs.ErrNotExist)
 	if dir := filepath.Dir(s.State); created && create && s.StateNamed {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return nil, false, &noFolderError{dir}
+			return nil, false, &problem.NoFolderError{Dir: dir}
 		}
 	}
 	db, err = sqlite.Open(ctx, s.State, sqlite.Options{Create: create || !s.StateNamed})
 	return db, created, err
 }
-
-// A noFolderError says that the database was to be made in a folder that is
-// not there.
-type noFolderError struct{ Dir string }
-
-func (e *noFolderError) Error() string { return "there is no folder " + e.Dir }
 
 // openForReading opens the database to look at it. At the default place there
 // may be none yet: then it returns nil.
@@ -64,7 +58,7 @@ func known(ctx context.Context, db store.Reader, name string) error {
 	if err != nil || slices.Contains(names, name) {
 		return err
 	}
-	return &unknownConnectorError{Name: name, Known: names}
+	return &problem.UnknownConnectorError{Name: name, Known: names}
 }
 
 // A looked is a database opened for reading, for one connector or all of them.
@@ -79,13 +73,7 @@ type looked struct {
 
 // command returns a command of ours on what, to be copied.
 func (v looked) command(verb, what string) string {
-	return commandOn(verb, what, v.flags)
-}
-
-// commandOn returns a command of ours on what, with the flags that it must
-// repeat, to be copied.
-func commandOn(verb, what, flags string) string {
-	return "collect " + verb + " " + words.Clean(what+flags)
+	return problem.Command(verb, what, v.flags)
 }
 
 // look opens the database for reading and calls show. No database at the
@@ -103,11 +91,11 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 	}
 	db, err := a.openForReading(ctx, settings)
 	if err != nil {
-		return a.exit(err, scene{Connector: v.name, State: settings.State})
+		return a.exit(err, problem.Scene{Connector: v.name, State: settings.State})
 	}
 	if db == nil {
 		if v.name != "" {
-			return &unknownConnectorError{Name: v.name, Known: append(settings.ConnectorNames(), catalog.List()...)}
+			return &problem.UnknownConnectorError{Name: v.name, Known: append(settings.ConnectorNames(), catalog.List()...)}
 		}
 		return show(v)
 	}
@@ -120,13 +108,13 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 	}
 	err = show(v)
 	if damaged(err) {
-		return a.exit(err, scene{Connector: v.name, State: settings.State})
+		return a.exit(err, problem.Scene{Connector: v.name, State: settings.State})
 	}
 	return err
 }
 
 // damaged reports whether the database is what an error is about.
-func damaged(err error) bool { return is(store.ErrDamaged, store.ErrDoubtful)(err) }
+func damaged(err error) bool { return problem.Is(store.ErrDamaged, store.ErrDoubtful)(err) }
 
 // change opens the database for an operator's change and calls do with the
 // name that arg stands for. A connector that was never collected is an error.
@@ -139,7 +127,7 @@ func (a *app) change(ctx context.Context, arg string, do func(db *sqlite.Store, 
 	if err != nil {
 		return err
 	}
-	sc := scene{Connector: name, State: settings.State, Usual: !settings.StateNamed, ByHand: true}
+	sc := problem.Scene{Connector: name, State: settings.State, Usual: !settings.StateNamed, ByHand: true}
 	if err := salvage.CheckLog(settings.State); err != nil {
 		return a.exit(err, sc)
 	}

@@ -15,6 +15,7 @@ import (
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/pacing/share"
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -44,7 +45,7 @@ func reasonFlag(flags *pflag.FlagSet, reason *string) {
 // needReason refuses a command that was given no reason.
 func needReason(command, reason string) error {
 	if strings.TrimSpace(reason) == "" {
-		return &usageError{command + ": missing --reason"}
+		return problem.Usage("%s: missing --reason", command)
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func (a *app) prepare(ctx context.Context, db store.Store, name string, o operat
 			return givenOrder{}, err
 		}
 		if why := what.refuse(st); why != "" {
-			return givenOrder{}, &usageError{fmt.Sprintf("nothing was changed: "+why, used.provider())}
+			return givenOrder{}, problem.Usage("nothing was changed: "+why, used.provider())
 		}
 	}
 	next, events, err := what.apply(state, now, o.reason)
@@ -191,7 +192,7 @@ func accountOfNewest(ctx context.Context, db store.Store, name string) (accountI
 		return accountInUse{}, err
 	}
 	if len(runs) == 0 {
-		return accountInUse{}, &usageError{name + " never ran, so it is not known which account it uses"}
+		return accountInUse{}, problem.Usage("%s never ran, so it is not known which account it uses", name)
 	}
 	used := accountInUse{domain: runs[0].Domain}
 	names, err := db.Connectors(ctx)
@@ -215,17 +216,6 @@ func uses(run collection.Run, domain string) bool {
 	return run.Domain == domain && run.Outcome == collection.Running && !died(run)
 }
 
-// A busyError says which run must end before its account can be changed, and
-// why it cannot be told.
-type busyError struct {
-	Run collection.Run
-	Why string
-}
-
-func (e *busyError) Error() string {
-	return fmt.Sprintf("run %s of %s uses this account (pid %d on %s): %s", e.Run.ID, e.Run.Connector, e.Run.Holder.PID, e.Run.Holder.Host, e.Why)
-}
-
 // agree asks a person whether to go on. Where nobody can be asked, --yes must
 // have said so.
 func (a *app) agree(o operatorOptions, means string) error {
@@ -233,7 +223,7 @@ func (a *app) agree(o operatorOptions, means string) error {
 		return nil
 	}
 	if !a.terminal || o.noInput || term.Truthy(a.env("COLLECT_NO_INPUT")) {
-		return &usageError{"not confirmed; nothing was changed. No terminal: add --yes"}
+		return problem.Usage("not confirmed; nothing was changed. No terminal: add --yes")
 	}
 	fmt.Fprintf(a.err, "%s\nGo on? [y/N] ", means)
 	line, err := bufio.NewReader(a.in).ReadString('\n')
@@ -244,5 +234,5 @@ func (a *app) agree(o operatorOptions, means string) error {
 	case "y", "yes":
 		return nil
 	}
-	return &usageError{"not confirmed; nothing was changed"}
+	return problem.Usage("not confirmed; nothing was changed")
 }

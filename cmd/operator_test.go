@@ -9,6 +9,7 @@ import (
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/pacing/law"
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -39,8 +40,8 @@ func TestOrdersEditWhatStands(t *testing.T) {
 		code  int
 		held  string // the breaker afterwards
 	}{
-		{"hold the breaker", false, order{apply: gate.ForceOpen}, exitOK, gate.Open},
-		{"release a freeze", true, order{apply: release}, exitLater, gate.Closed},
+		{"hold the breaker", false, order{apply: gate.ForceOpen}, problem.ExitOK, gate.Open},
+		{"release a freeze", true, order{apply: release}, problem.ExitLater, gate.Closed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
@@ -65,9 +66,9 @@ func TestOrdersEditWhatStands(t *testing.T) {
 			runWith(t, db, "run-2", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", again) })
 
 			err = a.carryOut(t.Context(), db, "acme", operatorOptions{name: "acme", reason: "settled"}, given)
-			code := exitOK
+			code := problem.ExitOK
 			if err != nil {
-				code = problemOf(err, scene{}).ExitCode
+				code = problem.Of(err, problem.Scene{}).ExitCode
 			}
 			if code != tc.code {
 				t.Errorf("carryOut = %v, exit code %d, want %d", err, code, tc.code)

@@ -2,8 +2,6 @@ package cmd
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,20 +13,18 @@ import (
 	"testing"
 	"time"
 
-	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors/declarative"
 	"collect/connectors/oauth2"
 	"collect/internal/texttest"
 	"collect/internal/tokenfile"
-	"collect/pacing/gate"
-	"collect/runner"
+	"collect/report/problem"
 	"collect/store"
 )
 
 // here is a scene in which everything is known.
-var here = scene{
+var here = problem.Scene{
 	Connector: "tickets", Provider: "acme", Stream: "issues",
 	Run:        collection.Run{ID: "01JD8Z", Tally: collection.Tally{Slices: 404, Records: 40_400, Requests: 20_003}},
 	Credential: "env ACME_TOKEN", Mark: "7c1e", State: "~/.local/state/collect/state.db",
@@ -49,7 +45,7 @@ func TestProblems(t *testing.T) {
 	tests := []struct {
 		name string
 		err  error
-		sc   scene
+		sc   problem.Scene
 		want string
 	}{
 		{"bad token", fmt.Errorf("issues: %w", stop(collection.Auth, 401, "")), here, `
@@ -67,7 +63,7 @@ error[E0301]: the proxy on the way to acme asks for a user and a password (407)
   do     put them into HTTP_PROXY or HTTPS_PROXY, before the host
          then: collect resume tickets
 `},
-		{"no token at all", stop(collection.Auth, 401, ""), scene{Connector: "tickets", Provider: "acme", Run: collection.Run{ID: "01JD8Z"}}, `
+		{"no token at all", stop(collection.Auth, 401, ""), problem.Scene{Connector: "tickets", Provider: "acme", Run: collection.Run{ID: "01JD8Z"}}, `
 error[E0301]: acme asks for a token (401), and the connector sends none
   at     tickets
   saved  what earlier runs saved; the checkpoint did not move
@@ -103,7 +99,7 @@ error[E0304]: acme says that this account is suspended (403)
   do     settle it with acme
          then: collect freeze release tickets --reason "support ticket"
 `},
-		{"similar name", &unknownConnectorError{Name: "tikets", Known: []string{"orders", "tickets"}}, scene{}, "\n" +
+		{"similar name", &problem.UnknownConnectorError{Name: "tikets", Known: []string{"orders", "tickets"}}, problem.Scene{}, "\n" +
 			"error[E0201]: no connector named `tikets`\n" +
 			"  note   there is a connector with a similar name: `tickets`\n" +
 			"  do     see all: collect status\n"},
@@ -123,17 +119,17 @@ error[E0702]: no space left for ~/.local/state/collect/state.db while saving a
          will replay
   do     free some space, then: collect resume tickets
 `},
-		{"disk full under an operator", fmt.Errorf("reset: %w", collection.ErrFull), scene{Connector: "tickets", State: "x.db"}, `
+		{"disk full under an operator", fmt.Errorf("reset: %w", collection.ErrFull), problem.Scene{Connector: "tickets", State: "x.db"}, `
 error[E0702]: no space left for x.db
   at     tickets
   saved  everything that was saved before; nothing was changed
   do     free some space, then give the command again
 `},
-		{"mistake in collect.yaml", &config.FileError{
+		{"mistake in collect.yaml", &problem.FileError{
 			Path: "collect.yaml", Line: 4, Column: 5, Message: "unknown key `celling_per_second`",
 			Note:   "a provider has a similar key: `ceiling_per_second`",
 			Source: "3 |   acme:\n4 |     celling_per_second: 4.0\n  |     ^^^^^^^^^^^^^^^^^^ not a key of a provider\n",
-		}, scene{}, "\n" +
+		}, problem.Scene{}, "\n" +
 			"error[E0203]: unknown key `celling_per_second`\n" +
 			"  at     collect.yaml:4:5\n" +
 			"         3 |   acme:\n" +
@@ -245,54 +241,8 @@ paused[P0504]: tickets was interrupted
 `},
 	}
 	for _, test := range tests {
-		got := "\n" + problemOf(test.err, test.sc).render(80, term.Caps{UTF8: true})
+		got := "\n" + renderProblem(problem.Of(test.err, test.sc), 80, term.Caps{UTF8: true})
 		texttest.Same(t, test.name, got, test.want)
-	}
-}
-
-// Every row of the table is the answer to some error, and says something.
-func TestEveryErrorIsExplained(t *testing.T) {
-	errs := []error{
-		&panicError{Value: "a bug"}, &usageError{"--x: no"}, &whichStreamError{"x", []string{"a"}}, &unknownConnectorError{Name: "x"},
-		&declarative.MissingParamError{Name: "org"}, &declarative.BadParamError{Name: "org", Problem: "is not a date"},
-		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &config.FileError{Path: "x.yaml", Message: "no"},
-		&runner.UnknownStreamError{Stream: "x"}, &paramsError{Connector: "x"}, &meaningError{Connector: "x"}, &config.NoFileError{Path: "x.yaml"}, errNoHome,
-		&declarative.MissingSecretError{Name: "token"}, &config.UntrustedError{Path: "collect.yaml", Why: "x", Name: "y"}, &config.RememberedError{Path: "/x.yaml", Secret: "token"}, &config.UnboundError{Provider: "acme", Origin: "https://api.acme.test", Origins: []string{"https://api.acme.test"}, Written: "collect.yaml:4"},
-		&collection.Stop{Reason: collection.Auth, Err: oauth2.ErrRefused}, &tokenfile.Error{Path: "/t", Err: syscall.ENOSPC}, tokenfile.ErrBusy,
-		&store.HeldError{}, &noFolderError{}, &busyError{}, gate.ErrStale, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &lostError{3, 5}, &nothingFoundError{}, store.ErrInUse, &takenError{"x"}, &restoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, store.ErrLocked, &outputError{syscall.EIO},
-		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),
-		&collection.Stop{Reason: collection.UpstreamPressure, Status: 503},
-		&collection.Stop{Reason: collection.BadPage, Err: &collection.UnlistedError{Origin: "https://other.test"}},
-	}
-	for _, reason := range reasons {
-		errs = append(errs, &collection.Stop{Reason: reason})
-	}
-	used := map[string]bool{}
-	for _, err := range errs {
-		row := classify(err)
-		used[row.code] = true
-		for _, wrapped := range []error{fmt.Errorf("issues: %w", err), errors.Join(errors.New("x"), err)} {
-			if got := classify(wrapped).code; got != row.code {
-				t.Errorf("%q is %s, but %s when wrapped", err, row.code, got)
-			}
-		}
-		for _, sc := range []scene{{}, here} {
-			p := problemOf(err, sc)
-			if p.Headline == "" || strings.HasSuffix(p.Headline, ".") || strings.ToLower(p.Headline[:1]) != p.Headline[:1] {
-				t.Errorf("%q: headline %q is not lower case without a full stop", err, p.Headline)
-			}
-			if len(p.Do) > 3 {
-				t.Errorf("%q: %d steps, want at most three", err, len(p.Do))
-			}
-		}
-		if stop, ok := errors.AsType[*collection.Stop](err); ok && row.level != levelPaused && row.exit != reasonCode(stop.Reason) && row.code != "E0404" {
-			t.Errorf("%s: the table says exit %d, the verdict %d", stop.Reason, row.exit, reasonCode(stop.Reason))
-		}
-	}
-	for _, row := range explanations {
-		if !used[row.code] {
-			t.Errorf("no error here leads to %s", row.code)
-		}
 	}
 }
 
@@ -304,22 +254,22 @@ func TestProblemsAreClean(t *testing.T) {
 	errs := []error{
 		&url.Error{Op: "Get", URL: "https://api.test/?cursor=" + secret, Err: errors.New("EOF")},
 		fmt.Errorf("open: %w", &url.Error{Op: "Get", URL: "https://api.test/" + secret, Err: os.ErrDeadlineExceeded}),
-		errors.New(hostile), &usageError{hostile}, &panicError{Value: "in record " + secret, Stack: []byte(secret)},
-		&unknownConnectorError{Name: hostile, Known: []string{hostile}},
-		&config.FileError{Path: hostile, Message: hostile, Note: hostile, Source: hostile},
+		errors.New(hostile), problem.Usage("%s", hostile), &problem.PanicError{Value: "in record " + secret, Stack: []byte(secret)},
+		&problem.UnknownConnectorError{Name: hostile, Known: []string{hostile}},
+		&problem.FileError{Path: hostile, Message: hostile, Note: hostile, Source: hostile},
 	}
-	for _, reason := range reasons {
+	for _, reason := range collection.Reasons() {
 		errs = append(errs, &collection.Stop{Reason: reason, Status: 500, Detail: hostile, Err: errors.New(hostile)})
 	}
 	sc := here
 	sc.Connector, sc.Provider, sc.Stream, sc.Partition = hostile, hostile, hostile, collection.Partition(`{"repo":"\u001b[2Jx"}`)
 	for _, err := range errs {
-		p := problemOf(err, sc)
+		p := problem.Of(err, sc)
 		line, jsonErr := json.Marshal(p)
 		if jsonErr != nil {
 			t.Fatal(jsonErr)
 		}
-		for _, text := range []string{p.render(80, term.Caps{UTF8: true}), string(line)} {
+		for _, text := range []string{renderProblem(p, 80, term.Caps{UTF8: true}), string(line)} {
 			for _, bad := range []string{secret, "\x1b", "\x07", "\u202e", "[2J"} {
 				if strings.Contains(text, bad) {
 					t.Errorf("%T %s: %q is in\n%s", err, p.Code, bad, text)
@@ -329,64 +279,21 @@ func TestProblemsAreClean(t *testing.T) {
 	}
 }
 
-func TestProblemJSON(t *testing.T) {
-	got, err := json.Marshal(problemOf(&collection.Stop{Reason: collection.Auth, Status: 401}, here))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"code":"E0301","level":"error","message":"acme rejected the token (401)","where":"tickets/issues","why":null,"note":null,` +
-		`"token":"from env ACME_TOKEN, fingerprint 7c1e","saved":"40,400 records in 404 slices of this run",` +
-		`"help":["put a valid token there"],"commands":["collect resume tickets"],"retryable":false,"needs":"operator","exit_code":77,"url":null}`
-	texttest.Same(t, "json", string(got), want)
-}
-
-// DNS, TLS, proxy, refusal and silence are told apart, and no address is named.
-func TestObstacle(t *testing.T) {
-	tests := []struct {
-		err  error
-		want string
-	}{
-		{&net.DNSError{Name: "api.test", Err: "no such host"}, "its host name cannot be resolved (DNS)"},
-		{&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}, "something"}, // in the words of package pacing
-		{tls.RecordHeaderError{Msg: "x"}, "it does not speak TLS at that port"},
-		{&net.OpError{Op: "proxyconnect", Err: syscall.ECONNREFUSED}, "the proxy in HTTPS_PROXY does not answer"},
-		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, "it refused the connection"},
-		{&net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH}, "there is no network route to it"},
-		{os.ErrDeadlineExceeded, "it did not answer in time"},
-		{errors.New("something"), "no connection: something"},
-	}
-	for _, test := range tests {
-		err := &collection.Stop{Reason: collection.UpstreamPressure, Detail: "no connection: something", Err: test.err}
-		if got := obstacle(err); got != test.want {
-			t.Errorf("obstacle(%v) = %q, want %q", test.err, got, test.want)
-		}
-	}
-}
-
-// A fingerprint tells two credentials apart and depends on the salt.
-func TestFingerprint(t *testing.T) {
-	salt := []byte("0123456789abcdef")
-	a, b, c := fingerprint(salt, "one"), fingerprint(salt, "two"), fingerprint([]byte("another"), "one")
-	if len(a) != 4 || a == b || a == c || a != fingerprint(salt, "one") {
-		t.Errorf("fingerprints = %q, %q, %q, want 4 digits, all different", a, b, c)
-	}
-}
-
 // Whatever its width, the text holds together: no line but commands and
 // excerpts is wider than the terminal.
 func TestProblemFits(t *testing.T) {
-	for _, reason := range reasons {
-		p := problemOf(&collection.Stop{Reason: reason, Status: 403, Detail: strings.Repeat("word ", 40)}, here)
+	for _, reason := range collection.Reasons() {
+		p := problem.Of(&collection.Stop{Reason: reason, Status: 403, Detail: strings.Repeat("word ", 40)}, here)
 		p.Do = nil
 		for columns := 40; columns <= 120; columns++ {
-			for line := range strings.Lines(p.render(columns, term.Caps{})) {
+			for line := range strings.Lines(renderProblem(p, columns, term.Caps{})) {
 				if got := term.Width(strings.TrimSuffix(line, "\n")); got > min(columns, 80) {
 					t.Errorf("%s at %d columns: a line takes %d: %q", reason, columns, got, line)
 				}
 			}
 		}
 	}
-	colored := problemOf(&collection.Stop{Reason: collection.Auth}, here).render(80, term.Caps{Color: true})
+	colored := renderProblem(problem.Of(&collection.Stop{Reason: collection.Auth}, here), 80, term.Caps{Color: true})
 	if !strings.HasPrefix(colored, "\x1b[31merror\x1b[0m[E0301]: ") {
 		t.Errorf("colored problem begins %.30q", colored)
 	}
@@ -396,7 +303,7 @@ func TestProblemFits(t *testing.T) {
 func TestUnreachableSaysWhere(t *testing.T) {
 	sc := here
 	sc.Address = "https://api.acme.exmaple"
-	text := problemOf(&collection.Stop{Reason: collection.UpstreamPressure, Err: syscall.ECONNREFUSED}, sc).render(80, term.Caps{})
+	text := renderProblem(problem.Of(&collection.Stop{Reason: collection.UpstreamPressure, Err: syscall.ECONNREFUSED}, sc), 80, term.Caps{})
 	if !strings.Contains(text, "note   it is asked at https://api.acme.exmaple\n") {
 		t.Errorf("it does not say where it asked:\n%s", text)
 	}
@@ -404,8 +311,12 @@ func TestUnreachableSaysWhere(t *testing.T) {
 
 // TestChangedStreamsAreAllStartedOver: each stream that changed gets its command.
 func TestChangedStreamsAreAllStartedOver(t *testing.T) {
-	changes := []streamChange{{"issues", []keyChange{{"key", "id", "n"}}}, {"gone", nil}, {"comments", []keyChange{{"get", "", ""}}}}
-	text := problemOf(&meaningError{Connector: "tickets", Changes: changes}, here).render(80, term.Caps{})
+	changes := []problem.StreamChange{
+		{Stream: "issues", Keys: []problem.KeyChange{{Key: "key", Was: "id", Now: "n"}}},
+		{Stream: "gone"},
+		{Stream: "comments", Keys: []problem.KeyChange{{Key: "get"}}},
+	}
+	text := renderProblem(problem.Of(&problem.MeaningError{Connector: "tickets", Changes: changes}, here), 80, term.Caps{})
 	for stream, want := range map[string]int{"issues": 1, "comments": 1, "gone": 0} {
 		if got := strings.Count(text, "collect reset tickets --stream "+stream); got != want {
 			t.Errorf("%d commands for %s, want %d:\n%s", got, stream, want, text)
@@ -416,14 +327,14 @@ func TestChangedStreamsAreAllStartedOver(t *testing.T) {
 // A step that cannot be taken is worse than none: every command that a problem
 // names is one, with the flags it is given.
 func TestStepsAreCommands(t *testing.T) {
-	var steps []step
-	for _, reason := range reasons {
-		steps = append(steps, problemOf(&collection.Stop{Reason: reason}, here).Do...)
+	var steps []problem.Step
+	for _, reason := range collection.Reasons() {
+		steps = append(steps, problem.Of(&collection.Stop{Reason: reason}, here).Do...)
 	}
-	for _, err := range []error{collection.ErrFull, collection.ErrFenced, collection.ErrUnknown, context.Canceled, errors.New("x"), &usageError{"x"},
-		&unknownConnectorError{Name: "tikets", Known: []string{"tickets"}},
-		&meaningError{Connector: "tickets", Changes: []streamChange{{"issues", []keyChange{{"key", "id", "n"}}}}}} {
-		steps = append(steps, problemOf(err, here).Do...)
+	for _, err := range []error{collection.ErrFull, collection.ErrFenced, collection.ErrUnknown, context.Canceled, errors.New("x"), problem.Usage("x"),
+		&problem.UnknownConnectorError{Name: "tikets", Known: []string{"tickets"}},
+		&problem.MeaningError{Connector: "tickets", Changes: []problem.StreamChange{{Stream: "issues", Keys: []problem.KeyChange{{Key: "key", Was: "id", Now: "n"}}}}}} {
+		steps = append(steps, problem.Of(err, here).Do...)
 	}
 	checked := 0
 	for _, s := range steps {
@@ -450,5 +361,13 @@ func TestStepsAreCommands(t *testing.T) {
 	}
 	if checked == 0 {
 		t.Error("no step names a command")
+	}
+}
+
+func TestExitCodeHelpFits(t *testing.T) {
+	for line := range strings.Lines(exitCodeHelp()) {
+		if term.Width(strings.TrimSuffix(line, "\n")) > 80 {
+			t.Errorf("help line is wider than 80 columns: %q", line)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/runner"
 	"collect/store"
 )
@@ -22,14 +23,14 @@ import (
 const sayAgainAfter = 24 * time.Hour
 
 // concludeQuietly says how a run ended, if somebody must hear of it.
-func (s *session) concludeQuietly(ctx context.Context, problems []problem, stops []runner.Stopped) error {
+func (s *session) concludeQuietly(ctx context.Context, problems []problem.Problem, stops []runner.Stopped) error {
 	var said []string
-	calm := s.record.ExitCode == exitOK || s.record.ExitCode == exitPaused
+	calm := s.record.ExitCode == problem.ExitOK || s.record.ExitCode == problem.ExitPaused
 	for _, p := range problems {
-		if calm && p.Level != levelWarning || p.Level == levelPaused || p.Needs != needsOperator {
+		if calm && p.Level != problem.LevelWarning || p.Level == problem.LevelPaused || p.Needs != problem.NeedsOperator {
 			continue
 		}
-		said = append(said, p.render(s.width(), s.caps()))
+		said = append(said, renderProblem(p, s.width(), s.caps()))
 	}
 	if line := s.gotNothing(stops); line != "" && len(said) == 0 {
 		said = append(said, s.caps().Text(words.Clean(line)))
@@ -67,9 +68,9 @@ func onePiece(gap collection.Gap) bool { return gap.Permanent() && gap.Partition
 // asked to wait, was interrupted or died, and what was wrong may still be.
 func trouble(run collection.Run) (name string, passing bool) {
 	switch run.ExitCode {
-	case exitOK, exitPaused, exitWarned:
+	case problem.ExitOK, problem.ExitPaused, problem.ExitWarned:
 		return "", run.Tally.Slices == 0 && run.Tally.Requests > 0 && run.Outcome == collection.Deferred
-	case exitLater, exitInterrupt, exitTerminated, -1:
+	case problem.ExitLater, problem.ExitInterrupt, problem.ExitTerminated, -1:
 		return "", true
 	}
 	return fmt.Sprintf("%d %s", run.ExitCode, run.Reason), false
@@ -123,11 +124,11 @@ func sayAgain(run collection.Run, before []collection.Run) bool {
 // troubleWords says what was wrong with a run.
 func troubleWords(run collection.Run) string {
 	if run.Reason != "" {
-		return words.Reason(run.Reason)
+		return problem.Brief(run.Reason)
 	}
-	i := slices.IndexFunc(exitCodes, func(c exitCode) bool { return c.Code == run.ExitCode })
+	i := slices.IndexFunc(problem.ExitCodes, func(c problem.ExitCode) bool { return c.Code == run.ExitCode })
 	if i < 0 {
 		return fmt.Sprintf("exit code %d", run.ExitCode)
 	}
-	return cmp.Or(exitCodes[i].When, "it failed")
+	return cmp.Or(problem.ExitCodes[i].When, "it failed")
 }

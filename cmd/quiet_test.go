@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/report/problem"
 )
 
 // The same problem speaks once, then once a day; a run that was asked to wait,
@@ -13,9 +14,9 @@ func TestSayAgain(t *testing.T) {
 	var before []collection.Run // newest first
 	spoke := map[int]bool{}
 	for i := range 3 * 24 * 4 { // every 15 minutes of three days; run 192 is asked to wait
-		run := collection.Run{ExitCode: exitRefused, Reason: collection.Auth, EndedAt: noon.Add(time.Duration(i) * 15 * time.Minute)}
+		run := collection.Run{ExitCode: problem.ExitRefused, Reason: collection.Auth, EndedAt: noon.Add(time.Duration(i) * 15 * time.Minute)}
 		if i%7 == 3 {
-			run.ExitCode, run.Reason = exitLater, collection.RetryAfter
+			run.ExitCode, run.Reason = problem.ExitLater, collection.RetryAfter
 		} else {
 			own, _ := trouble(run)
 			same, _ := sameTrouble(own, before)
@@ -33,12 +34,12 @@ func TestSayAgain(t *testing.T) {
 	}
 
 	// Another problem speaks at once, and so does the same one after it was over.
-	other := collection.Run{ExitCode: exitOwed, EndedAt: noon.Add(73 * time.Hour)}
+	other := collection.Run{ExitCode: problem.ExitOwed, EndedAt: noon.Add(73 * time.Hour)}
 	own, _ := trouble(other)
 	if same, whole := sameTrouble(own, before); !sayAgain(other, same) || !whole {
 		t.Errorf("another problem is not told: %d runs had it, %t", len(same), whole)
 	}
-	well := collection.Run{ExitCode: exitOK, Tally: collection.Tally{Slices: 1}}
+	well := collection.Run{ExitCode: problem.ExitOK, Tally: collection.Tally{Slices: 1}}
 	own, _ = trouble(before[0])
 	if same, _ := sameTrouble(own, append([]collection.Run{well}, before...)); len(same) != 0 || !sayAgain(before[0], same) {
 		t.Errorf("a problem that came back is not told: %d runs had it", len(same))

@@ -16,6 +16,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -59,10 +60,10 @@ and why is kept, and so is a backup of the database, beside it.`,
 
 func (a *app) reset(ctx context.Context, o resetOptions) error {
 	if o.stream == "" {
-		return &usageError{"collect reset: missing --stream"}
+		return problem.Usage("collect reset: missing --stream")
 	}
 	if o.lane != string(collection.Incremental) && o.lane != string(collection.Backfill) {
-		return &usageError{fmt.Sprintf("--lane: %q is neither incremental nor backfill", o.lane)}
+		return problem.Usage("--lane: %q is neither incremental nor backfill", o.lane)
 	}
 	if err := needReason("collect reset", o.why); err != nil {
 		return err
@@ -82,7 +83,7 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 			}
 		}
 		if !o.yes && (o.noInput || term.Truthy(a.env("COLLECT_NO_INPUT"))) {
-			return &usageError{"not confirmed; nothing was changed. No question may be asked here: add --yes"}
+			return problem.Usage("not confirmed; nothing was changed. No question may be asked here: add --yes")
 		}
 		if !o.yes {
 			if err := a.confirm(fmt.Sprintf("%s %s", name, o.stream), o.from, streams[i]); err != nil {
@@ -127,7 +128,7 @@ func (a *app) keepBefore(ctx context.Context, db *sqlite.Store) (string, error) 
 		fmt.Fprintln(a.err, "no backup is kept: the database is damaged")
 		return "", nil
 	default:
-		return "", &outputError{fmt.Errorf("the backup that a reset keeps (--no-backup resets without one): %w", err)}
+		return "", &problem.OutputError{Err: fmt.Errorf("the backup that a reset keeps (--no-backup resets without one): %w", err)}
 	}
 }
 
@@ -155,10 +156,10 @@ func (a *app) checkFrom(ctx context.Context, db store.Store, name string, o rese
 	}
 	at, err := spec.CheckMark(o.stream, o.from, sample)
 	if err != nil {
-		return &usageError{"--from: " + err.Error() + "; nothing was changed"}
+		return problem.Usage("--from: %v; nothing was changed", err)
 	}
 	if at.After(time.Now()) && !o.force {
-		return &usageError{fmt.Sprintf("--from: %s is in the future: changes until then would not be collected; nothing was changed (--future allows it)", o.from)}
+		return problem.Usage("--from: %s is in the future: changes until then would not be collected; nothing was changed (--future allows it)", o.from)
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func (a *app) confirm(name, from string, stream store.StreamState) error {
 		if err != nil || !a.terminal { // nobody pressed Enter here
 			fmt.Fprintln(a.err)
 		}
-		return &usageError{"not confirmed; nothing was changed (--yes skips the question)"}
+		return problem.Usage("not confirmed; nothing was changed (--yes skips the question)")
 	}
 	return nil
 }

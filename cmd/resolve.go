@@ -21,6 +21,7 @@ import (
 	"collect/connectors/declarative"
 	"collect/internal/tokenfile"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -118,7 +119,7 @@ func (a *app) sourceOf(s config.Settings, name string) (string, error) {
 			known = append(known, collected...)
 		}
 	}
-	unknown := &unknownConnectorError{Name: name, Known: known}
+	unknown := &problem.UnknownConnectorError{Name: name, Known: known}
 	if info, err := os.Stat(name + ".yaml"); err == nil && info.Mode().IsRegular() {
 		unknown.File = info.Name()
 	}
@@ -131,7 +132,7 @@ func parseParams(flags []string) (map[string]string, error) {
 	for _, flag := range flags {
 		name, value, ok := strings.Cut(flag, "=")
 		if !ok || name == "" {
-			return nil, &usageError{fmt.Sprintf("--param: %q is not name=value", flag)}
+			return nil, problem.Usage("--param: %q is not name=value", flag)
 		}
 		params[name] = value
 	}
@@ -263,13 +264,10 @@ func (a *app) replacer(secret declarative.Secret) func(context.Context, func(str
 func (a *app) settings() (config.Settings, error) {
 	s, err := config.Load(config.Source{Env: a.env, Config: a.flags.config, State: a.flags.state})
 	if value, ok := errors.AsType[*config.ValueError](err); ok {
-		err = &usageError{value.Message}
+		err = problem.Usage("%s", value.Message)
 	}
 	if err == nil && s.State == "" {
-		err = errNoHome
+		err = problem.ErrNoHome
 	}
 	return s, err
 }
-
-// errNoHome: nobody named a database, and there is no place for one.
-var errNoHome = errors.New("there is no place for the database: neither HOME nor XDG_STATE_HOME is set")

@@ -4,7 +4,7 @@
 //
 // Each command has an options struct, a function that makes its cobra command,
 // and one that runs it. Errors become messages and exit codes in one place,
-// [explanations]; what a person reads is made by pure functions from stored
+// package report/problem; what a person reads is made by pure functions from stored
 // facts.
 package cmd
 
@@ -27,6 +27,7 @@ import (
 	"collect/internal/jsonout"
 	"collect/internal/similar"
 	"collect/internal/words"
+	"collect/report/problem"
 )
 
 // Main runs the command line of this process and exits with its code.
@@ -88,7 +89,7 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 func (a *app) execute(ctx context.Context, args []string) (code int) {
 	defer func() {
 		if value := recover(); value != nil {
-			code = a.report(&panicError{Value: value, Stack: debug.Stack()}, scene{})
+			code = a.report(&problem.PanicError{Value: value, Stack: debug.Stack()}, problem.Scene{})
 		}
 	}()
 	written := &results{Writer: a.out}
@@ -100,15 +101,15 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 	root.SetErr(a.err)
 	typed, err := root.ExecuteContextC(ctx)
 	if written.err != nil && (err == nil || errors.Is(err, written.err)) {
-		err = &outputError{written.err}
+		err = &problem.OutputError{Err: written.err}
 	}
 	if err == nil {
-		return exitOK
+		return problem.ExitOK
 	}
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit.code
 	}
-	return a.report(err, scene{Command: typed.CommandPath()})
+	return a.report(err, problem.Scene{Command: typed.CommandPath()})
 }
 
 // Results remember that something of them could not be written: half a result
@@ -125,10 +126,10 @@ func (o *results) Write(b []byte) (int, error) {
 }
 
 // report says what went wrong and returns the exit code of it.
-func (a *app) report(err error, sc scene) int {
+func (a *app) report(err error, sc problem.Scene) int {
 	sc.Flags = a.repeat()
-	p := problemOf(err, sc)
-	if p.ExitCode == exitInterrupt {
+	p := problem.Of(err, sc)
+	if p.ExitCode == problem.ExitInterrupt {
 		p.ExitCode = a.interrupts.code()
 	}
 	a.say(p)
@@ -136,12 +137,12 @@ func (a *app) report(err error, sc scene) int {
 }
 
 // say prints a problem: text for people, one line of JSON with --json.
-func (a *app) say(p problem) {
+func (a *app) say(p problem.Problem) {
 	if a.flags.json {
 		jsonout.Print(a.err, p)
 		return
 	}
-	fmt.Fprint(a.err, p.render(a.width(), a.caps()))
+	fmt.Fprint(a.err, renderProblem(p, a.width(), a.caps()))
 }
 
 // repeat returns the global flags that a command to copy must repeat.
@@ -213,7 +214,7 @@ func knownCommand(c *cobra.Command, args []string) error {
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		message += fmt.Sprintf("; there is `%s %s`", c.CommandPath(), near[0])
 	}
-	return &usageError{message}
+	return problem.Usage("%s", message)
 }
 
 // helpCommand is cobra's, except that what there is no help about is an error.
@@ -261,7 +262,7 @@ func unknownFlag(c *cobra.Command, err error) error {
 	if number, ok := errors.AsType[*strconv.NumError](err); ok {
 		message = strings.Replace(message, number.Error(), "not a number that fits", 1)
 	}
-	return &usageError{message}
+	return problem.Usage("%s", message)
 }
 
 // exitCodesHelp is the topic that "collect help exit-codes" prints.
@@ -273,10 +274,10 @@ func exitCodesHelp() *cobra.Command {
 func exactArgs(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < len(names) {
-			return &usageError{fmt.Sprintf("%s: missing %s", c.CommandPath(), names[len(args)])}
+			return problem.Usage("%s: missing %s", c.CommandPath(), names[len(args)])
 		}
 		if len(args) > len(names) {
-			return &usageError{fmt.Sprintf("%s: unexpected argument %q", c.CommandPath(), args[len(names)])}
+			return problem.Usage("%s: unexpected argument %q", c.CommandPath(), args[len(names)])
 		}
 		return nil
 	}
@@ -285,7 +286,7 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 // atMostOneArg takes an optional argument.
 func atMostOneArg(c *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return &usageError{fmt.Sprintf("%s: unexpected argument %q", c.CommandPath(), args[1])}
+		return problem.Usage("%s: unexpected argument %q", c.CommandPath(), args[1])
 	}
 	return nil
 }

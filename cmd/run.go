@@ -10,6 +10,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report/problem"
 )
 
 // runOptions are the flags of run and resume.
@@ -104,7 +105,7 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	o.maxTime = config.Stricter(o.maxTime, settings.MaxTime)
 	db, created, err := a.openForWriting(ctx, settings, o.create)
 	if err != nil {
-		return a.exit(err, scene{Connector: target.name, State: settings.State})
+		return a.exit(err, problem.Scene{Connector: target.name, State: settings.State})
 	}
 	defer db.Close()
 
@@ -114,27 +115,27 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	}
 	code, err := s.run(ctx)
 	if err != nil {
-		if p := problemOf(err, s.scene()); o.quiet > 0 && p.Needs != needsOperator { // time ends it
+		if p := problem.Of(err, s.scene()); o.quiet > 0 && p.Needs != problem.NeedsOperator { // time ends it
 			return &exitError{p.ExitCode}
 		}
 		return a.exit(err, s.scene())
 	}
-	if code != exitOK {
+	if code != problem.ExitOK {
 		return &exitError{code}
 	}
 	return nil
 }
 
 // exit reports err and returns the *exitError of its code.
-func (a *app) exit(err error, sc scene) error { return &exitError{a.report(err, sc)} }
+func (a *app) exit(err error, sc problem.Scene) error { return &exitError{a.report(err, sc)} }
 
 // check refuses what cannot be meant.
 func (o *runOptions) check() error {
 	switch {
 	case o.lane != string(collection.Incremental) && o.lane != string(collection.Backfill):
-		return &usageError{fmt.Sprintf("--lane: %q is neither incremental nor backfill", o.lane)}
+		return problem.Usage("--lane: %q is neither incremental nor backfill", o.lane)
 	case o.concurrency < 0 || o.concurrency > maxConcurrency:
-		return &usageError{fmt.Sprintf("--concurrency: %d is not between 1 and %d", o.concurrency, maxConcurrency)}
+		return problem.Usage("--concurrency: %d is not between 1 and %d", o.concurrency, maxConcurrency)
 	}
 	return nil
 }

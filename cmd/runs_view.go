@@ -98,7 +98,7 @@ func runsJSON(runs []collection.Run) []runLine {
 	lines := []runLine{}
 	for _, run := range runs {
 		line := runLine{
-			run.ID, run.Connector, run.Mode, run.Lane, run.Outcome, textOrNull(string(run.Reason)), nil,
+			run.ID, run.Connector, run.Mode, run.Lane, run.Outcome, jsonout.Text(string(run.Reason)), nil,
 			run.Holder.Host, run.Holder.PID, jsonout.Time(run.StartedAt), jsonout.Time(run.BeatAt), jsonout.Time(run.EndedAt),
 			waitedLine(run.Waited), tallyLineOf(run.Tally),
 		}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"collect/export"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store/sqlite/salvage"
 )
 
@@ -24,14 +24,14 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 	if err != nil {
 		return err
 	}
-	sc := scene{Connector: name, Stream: o.stream, State: settings.State}
+	sc := problem.Scene{Connector: name, Stream: o.stream, State: settings.State}
 	s, err := salvage.Open(ctx, settings.State)
 	if err != nil {
 		return a.exit(err, sc)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if o.stream == "" {
-		which := &whichStreamError{Connector: o.name}
+		which := &problem.WhichStreamError{Connector: o.name}
 		for _, stream := range s.Streams() {
 			if stream[0] == name {
 				which.Known = append(which.Known, stream[1])
@@ -42,7 +42,7 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 		}
 	}
 	if !slices.Contains(s.Streams(), [2]string{name, o.stream}) {
-		return &nothingFoundError{s.Streams()}
+		return &problem.NothingFoundError{Streams: s.Streams()}
 	}
 	err = a.writeTo(o.output, func(w io.Writer) error {
 		_, err := export.Write(ctx, w, s, name, o.stream, format, o.withMeta)
@@ -53,32 +53,8 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 	}
 	found, had := s.Count(name, o.stream)
 	if found != had {
-		return a.exit(&lostError{found, had}, sc)
+		return a.exit(&problem.LostError{Found: found, Had: had}, sc)
 	}
 	fmt.Fprintf(a.err, "salvaged: all %s of %s/%s\n", words.Counted(found, "record", "records"), name, o.stream)
 	return nil
-}
-
-// A lostError says that a salvage did not find all records.
-type lostError struct{ Found, Had int64 } // Had is -1 if it is not known
-
-func (e *lostError) Error() string {
-	if e.Had < 0 {
-		return fmt.Sprintf("%s could be read; how many there were is damaged, too", words.Counted(e.Found, "record", "records"))
-	}
-	return fmt.Sprintf("%s of %s could be read", words.Count(e.Found), words.Counted(e.Had, "record", "records"))
-}
-
-// A nothingFoundError says that a salvage found no record of a stream.
-type nothingFoundError struct{ Streams [][2]string } // of which it found some
-
-func (e *nothingFoundError) Error() string {
-	if len(e.Streams) == 0 {
-		return "no record could be read"
-	}
-	var names []string
-	for _, stream := range e.Streams {
-		names = append(names, strings.Join(stream[:], " "))
-	}
-	return "no record of that stream could be read; there are some of: " + strings.Join(names, ", ")
 }

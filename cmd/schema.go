@@ -12,6 +12,7 @@ import (
 	"collect/collection"
 	"collect/internal/similar"
 	"collect/internal/words"
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -73,7 +74,7 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		at := strings.LastIndexByte(field, '=')
 		kind, known := collection.ParseJSONKind(field[at+1:])
 		if at <= 0 || !known {
-			return &usageError{fmt.Sprintf("%s: --field: %q is not name=kind, with a kind of string, number, boolean, object, array or missing", command, field)}
+			return problem.Usage("%s: --field: %q is not name=kind, with a kind of string, number, boolean, object, array or missing", command, field)
 		}
 		fields[field[:at]] |= kind
 	}
@@ -95,12 +96,12 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 			if near := similar.To(unknown.Field, unknown.Known); near != "" {
 				message += fmt.Sprintf("; there is %q", near)
 			}
-			return &usageError{message}
+			return problem.Usage("%s", message)
 		}
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "accepted: the next run of %s retries the records that were left out; to start now: %s\n", words.Clean(name), commandOn("resume", name, a.repeat()))
+		fmt.Fprintf(a.err, "accepted: the next run of %s retries the records that were left out; to start now: %s\n", words.Clean(name), problem.Command("resume", name, a.repeat()))
 		return nil
 	})
 }
@@ -113,21 +114,3 @@ func acceptMeans(name string, o acceptOptions) string {
 	}
 	return fmt.Sprintf("This accepts for %s of %s: %s.", words.Clean(o.stream), words.Clean(name), words.Clean(what))
 }
-
-// acceptCommand is the order, to be copied, for the changes of a drift, or for
-// all if they are not known.
-func acceptCommand(sc scene, drift *collection.SchemaDriftError) string {
-	var b strings.Builder
-	b.WriteString(commandOn("schema accept", sc.Connector, "") + " " + words.Quoted(sc.Stream))
-	if drift != nil && len(drift.Changes) <= mostAccepted {
-		for _, c := range drift.Changes {
-			for one := range strings.SplitSeq(c.Is.String(), " or ") {
-				b.WriteString(" --field " + words.Quoted(c.Field+"="+one))
-			}
-		}
-	}
-	return b.String() + sc.Flags + " --reason WHY"
-}
-
-// mostAccepted bounds the fields that a command to be copied names.
-const mostAccepted = 3

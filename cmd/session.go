@@ -13,8 +13,8 @@ import (
 
 	"collect/cmd/internal/config"
 	"collect/collection"
-	"collect/internal/words"
 	"collect/pacing"
+	"collect/report/problem"
 	"collect/runner"
 	"collect/store"
 )
@@ -162,7 +162,7 @@ func (s *session) finish(ctx context.Context, ledger store.Ledger, stops []runne
 		Run: s.record, Owed: owed, Err: runErr, Unreached: s.unreached(stops),
 		Interrupted: s.interrupts.code(), Strict: s.options.strict,
 	}
-	s.show.warned.tell(&end)
+	end.Warnings, end.Doubted = s.show.warned.Tell()
 	s.record.EndedAt = time.Now()
 	s.record.Outcome, s.record.ExitCode = verdictCode(end)
 	if err := ledger.Finish(ctx, s.record); err != nil && end.Err == nil {
@@ -175,7 +175,7 @@ func (s *session) finish(ctx context.Context, ledger store.Ledger, stops []runne
 // unreached reports whether no request of the run got as far as an answer.
 func (s *session) unreached(stops []runner.Stopped) bool {
 	return s.record.Tally.Slices == 0 && slices.ContainsFunc(stops, func(stopped runner.Stopped) bool {
-		return unreachable(stopped.Stop)
+		return problem.Unreachable(stopped.Stop)
 	})
 }
 
@@ -209,14 +209,14 @@ func (s *session) goesOn() string {
 	case before.Outcome == collection.Running || before.Outcome == collection.Abandoned:
 		return fmt.Sprintf("%s: taking over from run %s, whose process died; what was saved is safe", s.target.name, before.ID)
 	case before.Reason != "":
-		return fmt.Sprintf("%s: continuing run %s: %s", s.target.name, before.ID, words.Reason(before.Reason))
+		return fmt.Sprintf("%s: continuing run %s: %s", s.target.name, before.ID, problem.Brief(before.Reason))
 	}
 	return ""
 }
 
-func (s *session) scene() scene {
+func (s *session) scene() problem.Scene {
 	provider := s.target.connector.Provider()
-	sc := scene{
+	sc := problem.Scene{
 		Connector: s.target.name, Provider: provider.Name, Run: s.record, State: s.settings.State,
 		Flags: s.repeat(), Nothing: s.nothing, Credential: provider.CredentialFrom, RequestCap: s.options.maxRequests, MaxTime: s.options.maxTime, Now: time.Now(),
 	}
@@ -224,7 +224,7 @@ func (s *session) scene() scene {
 		sc.Address = provider.Origins[0]
 	}
 	if provider.Credential != "" {
-		sc.Mark = fingerprint(s.salt, provider.Credential)
+		sc.Mark = problem.Fingerprint(s.salt, provider.Credential)
 	}
 	return sc
 }

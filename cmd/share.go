@@ -18,6 +18,7 @@ import (
 	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/pacing/share"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -131,7 +132,7 @@ func sameAccount(ctx context.Context, db store.Reader, dir string, p collection.
 // state that they have of it. It fails with a *busyError if one of them cannot
 // be told anything: that run would overwrite what it did not hear of.
 func (a *app) reach(ctx context.Context, db store.Store, name string, used *accountInUse) ([]byte, error) {
-	busy := func(run collection.Run, why string) error { return &busyError{Run: run, Why: why} }
+	busy := func(run collection.Run, why string) error { return &problem.BusyError{Run: run, Why: why} }
 	var err error
 	if used.dir, used.shared, err = a.whereShared(ctx, db, name, used.domain); err != nil {
 		return nil, busy(used.runs[0], plainError(err))

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"collect/report/problem"
+
 	"github.com/spf13/cobra"
 )
 
@@ -40,7 +42,7 @@ func signalCode(sig os.Signal) int {
 	if number, ok := sig.(syscall.Signal); ok {
 		return 128 + int(number)
 	}
-	return exitInterrupt
+	return problem.ExitInterrupt
 }
 
 // Interrupts say what the next signal does. The first one may ask a run to end
@@ -76,7 +78,7 @@ func (i *interrupts) code() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.first == nil {
-		return exitInterrupt
+		return problem.ExitInterrupt
 	}
 	return signalCode(i.first)
 }

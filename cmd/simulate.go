@@ -23,6 +23,7 @@ import (
 	"collect/internal/similar"
 	"collect/pacing/law"
 	"collect/pacing/sim"
+	"collect/report/problem"
 )
 
 // simulateOptions are the flags of simulate.
@@ -77,16 +78,16 @@ figures each time.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("ceiling") && o.ceiling == 0 {
-				return &usageError{"--ceiling: under 0 requests a second nothing would ever be sent; leave it out for the default of 20"}
+				return problem.Usage("--ceiling: under 0 requests a second nothing would ever be sent; leave it out for the default of 20")
 			}
 			for _, name := range []string{"every", "runs"} {
 				if c.Flags().Changed(name) && o.requests == 0 {
-					return &usageError{"--" + name + " is of a job: add --requests"}
+					return problem.Usage("--%s is of a job: add --requests", name)
 				}
 			}
 			for _, name := range []string{"time", "svg"} {
 				if c.Flags().Changed(name) && o.requests != 0 {
-					return &usageError{"--" + name + " is not of a job: leave out --requests"}
+					return problem.Usage("--%s is not of a job: leave out --requests", name)
 				}
 			}
 			if c.Flags().Changed("requests") && o.requests == 0 {
@@ -193,23 +194,23 @@ func (o *simulateOptions) check() ([]sim.Family, error) {
 	}
 	switch {
 	case o.seeds < 1 || o.seeds > mostSeeds:
-		return nil, &usageError{fmt.Sprintf("--seeds: %d is not between 1 and %d", o.seeds, mostSeeds)}
+		return nil, problem.Usage("--seeds: %d is not between 1 and %d", o.seeds, mostSeeds)
 	case o.time < time.Minute || o.time > mostTime:
-		return nil, &usageError{fmt.Sprintf("--time: %s is not between 1m and 1d", o.time)}
+		return nil, problem.Usage("--time: %s is not between 1m and 1d", o.time)
 	case o.ceiling != 0 && !(o.ceiling >= leastCeiling && o.ceiling <= mostCeiling):
-		return nil, &usageError{fmt.Sprintf("--ceiling: %v is not between %v and %v requests a second", o.ceiling, leastCeiling, mostCeiling)}
+		return nil, problem.Usage("--ceiling: %v is not between %v and %v requests a second", o.ceiling, leastCeiling, mostCeiling)
 	case o.concurrency < 0 || o.concurrency > maxConcurrency:
-		return nil, &usageError{fmt.Sprintf("--concurrency: %d is not between 1 and %d", o.concurrency, maxConcurrency)}
+		return nil, problem.Usage("--concurrency: %d is not between 1 and %d", o.concurrency, maxConcurrency)
 	case o.requests < 0 || o.requests > mostRequests:
-		return nil, &usageError{fmt.Sprintf("--requests: it must be between 1 and %d", mostRequests)}
+		return nil, problem.Usage("--requests: it must be between 1 and %d", mostRequests)
 	case o.every < time.Minute || o.every > mostEvery:
-		return nil, &usageError{fmt.Sprintf("--every: %s is not between 1m and 31d", o.every)}
+		return nil, problem.Usage("--every: %s is not between 1m and 31d", o.every)
 	case o.runs < 3 || o.runs > mostRuns:
-		return nil, &usageError{fmt.Sprintf("--runs: %d is not between 3 and %d", o.runs, mostRuns)}
+		return nil, problem.Usage("--runs: %d is not between 3 and %d", o.runs, mostRuns)
 	case o.svg != "" && !replaceable(o.svg):
-		return nil, &usageError{"--svg: there is a file at " + o.svg + " that is no picture; nothing was written"}
+		return nil, problem.Usage("--svg: there is a file at %s that is no picture; nothing was written", o.svg)
 	case o.svg != "" && len(families)*len(o.laws) != 1:
-		return nil, &usageError{"--svg: a picture is of one family under one law"}
+		return nil, problem.Usage("--svg: a picture is of one family under one law")
 	}
 	return families, nil
 }
@@ -218,9 +219,9 @@ func (o *simulateOptions) check() ([]sim.Family, error) {
 func oneOf(flag, value string, allowed []string) error {
 	message := fmt.Sprintf("%s: there is no %q", flag, value)
 	if near := similar.To(value, allowed); near != "" {
-		return &usageError{message + fmt.Sprintf("; there is %q", near)}
+		return problem.Usage("%s; there is %q", message, near)
 	}
-	return &usageError{message + "; there are " + strings.Join(allowed, ", ")}
+	return problem.Usage("%s; there are %s", message, strings.Join(allowed, ", "))
 }
 
 // allowed returns what the owner of a connector allows, from its file and
@@ -237,7 +238,7 @@ func (a *app) allowed(name string) (*collection.Provider, error) {
 	}
 	p := spec.Provider(settings.Overrides(spec.ProviderName()))
 	if p.Unpaced {
-		return nil, &usageError{fmt.Sprintf("--connector: %s has `pace: off`; there is nothing to try", name)}
+		return nil, problem.Usage("--connector: %s has `pace: off`; there is nothing to try", name)
 	}
 	return &collection.Provider{
 		Ceilings: slices.Clone(p.Ceilings), Law: p.Law, StartPerSecond: p.StartPerSecond, Concurrency: p.Concurrency,

@@ -9,6 +9,7 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report/problem"
 	"collect/runner"
 )
 
@@ -71,7 +72,7 @@ type standing struct {
 
 // urgency orders standings: what needs a person first, then by state.
 func (st standing) urgency() int {
-	if st.Needs == needsOperator {
+	if st.Needs == problem.NeedsOperator {
 		return st.State.rank() - len(healths)
 	}
 	return st.State.rank()
@@ -89,39 +90,39 @@ const (
 // stands says how a connector stands at now.
 func (s connectorStatus) stands(now time.Time) standing {
 	if len(s.Runs) == 0 {
-		return standing{State: isUnmeasured, Needs: needsNothing, Next: "never collected"}
+		return standing{State: isUnmeasured, Needs: problem.NeedsNothing, Next: "never collected"}
 	}
 	last, running := s.Runs[0], s.running(now)
 	reason, code := s.yours(running)
 	you := func(h health, code int, why string) standing {
-		return standing{State: h, Needs: needsOperator, Code: code, Next: "you: " + why}
+		return standing{State: h, Needs: problem.NeedsOperator, Code: code, Next: "you: " + why}
 	}
 	switch {
 	case s.Account != nil && s.Account.Frozen, s.Account == nil && reason == collection.Frozen:
 		return s.frozen(reason, now)
 	case s.Account != nil && s.Account.heldOpen():
-		return you(isBlocked, exitRefused, "breaker is held open")
+		return you(isBlocked, problem.ExitRefused, "breaker is held open")
 	case running:
-		st := standing{State: isCollecting, Needs: needsNothing, Next: "alive " + words.Ago(latest(last.BeatAt, last.StartedAt), now)}
+		st := standing{State: isCollecting, Needs: problem.NeedsNothing, Next: "alive " + words.Ago(latest(last.BeatAt, last.StartedAt), now)}
 		if wait := last.Metrics.Wait; wait != nil && wait.Until.Sub(now) > shortWait {
 			st = s.waits(wait.Cause, wait.Until, now)
 		} else if cause, until := s.held(now); !until.IsZero() {
 			st = s.waits(cause, until, now)
 		}
 		if reason != "" {
-			st.Needs, st.Code, st.Next = needsOperator, code, "you: "+words.Reason(reason)+"; "+st.Next
+			st.Needs, st.Code, st.Next = problem.NeedsOperator, code, "you: "+problem.Brief(reason)+"; "+st.Next
 		}
 		return st
 	case reason == collection.Auth || reason == collection.Suspended:
-		return you(isBlocked, code, words.Reason(reason))
+		return you(isBlocked, code, problem.Brief(reason))
 	case reason != "":
-		return you(isStuck, code, words.Reason(reason))
+		return you(isStuck, code, problem.Brief(reason))
 	case last.Outcome == collection.Failed:
 		return you(isStuck, forPerson(last.ExitCode), "the last run failed")
 	case last.Outcome == collection.Blocked && last.Tally.Rejected > 0:
-		return you(isStuck, exitOwed, quarantineWords(quarantinedIn(s.Streams)))
+		return you(isStuck, problem.ExitOwed, quarantineWords(quarantinedIn(s.Streams)))
 	case last.Outcome == collection.Blocked && s.refusedAndUndone():
-		return you(isStuck, forPerson(last.ExitCode), words.Reason(last.Reason))
+		return you(isStuck, forPerson(last.ExitCode), problem.Brief(last.Reason))
 	}
 	return s.atRest(now)
 }
@@ -151,17 +152,17 @@ func (s connectorStatus) atRest(now time.Time) standing {
 		done = false
 	}
 	if left := leftFor(s.selected(), now); done && left != "" {
-		return standing{State: isBehind, Needs: needsNothing, Next: "the walk that was begun is complete; " + left}
+		return standing{State: isBehind, Needs: problem.NeedsNothing, Next: "the walk that was begun is complete; " + left}
 	}
 	if done {
-		return standing{State: isUpToDate, Needs: needsNothing, Next: "nothing"}
+		return standing{State: isUpToDate, Needs: problem.NeedsNothing, Next: "nothing"}
 	}
-	return standing{State: isBehind, Needs: needsNothing, Next: "the next run continues"}
+	return standing{State: isBehind, Needs: problem.NeedsNothing, Next: "the next run continues"}
 }
 
 // waits is the standing of a connector that goes on by itself.
 func (s connectorStatus) waits(cause collection.WaitCause, until, now time.Time) standing {
-	st := standing{State: isWaiting, Needs: needsTime, Code: exitLater, Cause: cause, Until: until}
+	st := standing{State: isWaiting, Needs: problem.NeedsTime, Code: problem.ExitLater, Cause: cause, Until: until}
 	why := s.whyItWaits(cause)
 	switch {
 	case until.IsZero() && cause == collection.WaitBreaker:
@@ -198,7 +199,7 @@ func (s connectorStatus) whyItWaits(cause collection.WaitCause) string {
 	}
 	for _, gap := range s.Owed {
 		if gap.Kind() == collection.Pressure && !gap.Revived() {
-			return words.Reason(gap.Reason)
+			return problem.Brief(gap.Reason)
 		}
 	}
 	return ""
@@ -206,10 +207,10 @@ func (s connectorStatus) whyItWaits(cause collection.WaitCause) string {
 
 // frozen is the standing of a connector whose provider is frozen.
 func (s connectorStatus) frozen(reason collection.Reason, now time.Time) standing {
-	st := standing{State: isFrozen, Needs: needsOperator, Code: exitRefused, Next: "you: check the account"}
+	st := standing{State: isFrozen, Needs: problem.NeedsOperator, Code: problem.ExitRefused, Next: "you: check the account"}
 	switch {
 	case reason == collection.Suspended:
-		st.Next = "you: " + words.Reason(reason)
+		st.Next = "you: " + problem.Brief(reason)
 	case s.Account != nil && s.Account.Until.After(now):
 		st.Next, st.Until = "you; one test request after "+words.At(s.Account.Until, now), s.Account.Until
 	}
@@ -231,7 +232,7 @@ func (s connectorStatus) yours(running bool) (reason collection.Reason, code int
 		case gap.State != collection.GapDead && (released || running):
 			continue
 		}
-		if c := worst(code, gapCode(gap.Gap)); c != code {
+		if c := problem.Worst(code, problem.ExitOfGap(gap.Gap)); c != code {
 			code, reason = c, gap.Reason
 		}
 	}
@@ -250,9 +251,9 @@ func (s connectorStatus) refusedAndUndone() bool {
 // forPerson returns code if a person acts on it, and else the code of a failure
 // that has no better one.
 func forPerson(code int) int {
-	i := slices.IndexFunc(exitCodes, func(c exitCode) bool { return c.Code == code })
-	if i < 0 || exitCodes[i].Who != "you" && exitCodes[i].Who != "us" {
-		return exitFailure
+	i := slices.IndexFunc(problem.ExitCodes, func(c problem.ExitCode) bool { return c.Code == code })
+	if i < 0 || problem.ExitCodes[i].Who != "you" && problem.ExitCodes[i].Who != "us" {
+		return problem.ExitFailure
 	}
 	return code
 }
@@ -295,5 +296,5 @@ func checkCode(all []connectorStatus, now time.Time) int {
 	for _, s := range all {
 		codes = append(codes, s.stands(now).Code)
 	}
-	return worst(codes...)
+	return problem.Worst(codes...)
 }

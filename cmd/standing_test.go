@@ -10,6 +10,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -32,7 +33,7 @@ func smallFacts(each func(connectorStatus)) {
 		{Provider: "acme", Until: noon.Add(time.Hour), Cause: collection.WaitRetryAfter},
 	}
 	var owed [][]store.OwnedGap
-	for _, reason := range reasons {
+	for _, reason := range collection.Reasons() {
 		for _, state := range states {
 			for _, revived := range []bool{false, true} {
 				gap := store.OwnedGap{Gap: collection.Gap{ID: 1, Place: collection.Place{Stream: "issues"}, Reason: reason, State: state}}
@@ -86,24 +87,24 @@ func TestStatusAgreesWithItself(t *testing.T) {
 			}
 		}
 		who := ""
-		if i := slices.IndexFunc(exitCodes, func(c exitCode) bool { return c.Code == st.Code }); i >= 0 {
-			who = exitCodes[i].Who
+		if i := slices.IndexFunc(problem.ExitCodes, func(c problem.ExitCode) bool { return c.Code == st.Code }); i >= 0 {
+			who = problem.ExitCodes[i].Who
 		}
 		switch st.Needs {
-		case needsOperator:
+		case problem.NeedsOperator:
 			if who != "you" || !strings.HasPrefix(st.Next, "you") {
 				wrong("it needs a person, and the exit code or the words do not say so")
 			}
-		case needsTime:
-			if st.Code != exitLater || st.State != isWaiting {
+		case problem.NeedsTime:
+			if st.Code != problem.ExitLater || st.State != isWaiting {
 				wrong("it needs time, and the exit code or the state does not say so")
 			}
-		case needsNothing:
-			if st.Code != exitOK || strings.HasPrefix(st.Next, "you") {
+		case problem.NeedsNothing:
+			if st.Code != problem.ExitOK || strings.HasPrefix(st.Next, "you") {
 				wrong("it needs nothing, and the exit code or the words do not say so")
 			}
 		}
-		if acts := st.State == isFrozen || st.State == isBlocked || st.State == isStuck; acts && st.Needs != needsOperator {
+		if acts := st.State == isFrozen || st.State == isBlocked || st.State == isStuck; acts && st.Needs != problem.NeedsOperator {
 			wrong("a state that needs a person")
 		}
 		if st.State == isUpToDate && (owedCount(s.Owed) > 0 || s.complete() < len(s.selected())) {
@@ -137,7 +138,7 @@ func TestStatusAgreesWithItself(t *testing.T) {
 			t.Errorf("no small state is %s", h.health)
 		}
 	}
-	if fmt.Sprint(seen[needsOperator] > 0, seen[needsTime] > 0, seen[needsNothing] > 0) != "true true true" {
+	if fmt.Sprint(seen[problem.NeedsOperator] > 0, seen[problem.NeedsTime] > 0, seen[problem.NeedsNothing] > 0) != "true true true" {
 		t.Errorf("not everyone acts in some state: %v", seen)
 	}
 }

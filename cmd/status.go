@@ -15,6 +15,7 @@ import (
 	"collect/collection"
 	"collect/internal/jsonout"
 	"collect/pacing/gate"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -31,7 +32,7 @@ func (a *app) statusCommand() *cobra.Command {
 				case err != nil:
 					return err
 				case check:
-					if code := checkCode(all, v.now); code != exitOK {
+					if code := checkCode(all, v.now); code != problem.ExitOK {
 						return &exitError{code}
 					}
 					return nil

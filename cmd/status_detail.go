@@ -10,6 +10,7 @@ import (
 	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -74,7 +75,7 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c term.Caps) st
 	}
 	if len(leftToYou(s.Owed)) > 0 {
 		fact("then", settled)
-		fact("", retryCommand(s.Name, s.Flags))
+		fact("", problem.RetryCommand(s.Name, s.Flags))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -103,7 +104,7 @@ func runWords(s connectorStatus, now time.Time) string {
 	}
 	text := fmt.Sprintf(" (run %s %s %s", words.Clean(run.ID), outcomeWords(run.Outcome), words.Ago(run.EndedAt, now))
 	if run.Reason != "" {
-		text += ": " + words.Reason(run.Reason)
+		text += ": " + problem.Brief(run.Reason)
 	}
 	return text + ")"
 }
@@ -278,19 +279,19 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 		st := s.stands(now)
 		line := statusLine{
 			Connector: s.Name, State: st.State, Needs: st.Needs, ExitCode: st.Code, Next: st.Next,
-			WaitCause: textOrNull(string(st.Cause)), WaitUntil: jsonout.Time(st.Until), SavedAt: jsonout.Time(s.savedAt()), Complete: s.complete(),
+			WaitCause: jsonout.Text(string(st.Cause)), WaitUntil: jsonout.Time(st.Until), SavedAt: jsonout.Time(s.savedAt()), Complete: s.complete(),
 			Owed: owedCount(s.Owed), Gone: len(s.Owed) - owedCount(s.Owed), Quarantined: quarantinedIn(s.Streams),
 			Overall: overall, Streams: []streamLine{},
 		}
 		if len(s.Runs) > 0 {
 			line.Metrics = accountMetricsOf(s.Runs[0])
-			line.Run, line.Outcome = &s.Runs[0].ID, textOrNull(string(s.Runs[0].Outcome))
+			line.Run, line.Outcome = &s.Runs[0].ID, jsonout.Text(string(s.Runs[0].Outcome))
 		}
 		for _, stream := range s.Streams {
 			line.Streams = append(line.Streams, s.streamLineOf(stream))
 		}
 		if a := s.Account; a != nil {
-			line.Provider = &accountLine{a.Provider, jsonout.OrNull(a.Learned), jsonout.OrNull(a.Ceiling), textOrNull(a.Breaker), a.Forced, textOrNull(a.Failure.Why), a.Frozen, jsonout.Time(a.Until), report.Limit(&a.Pace), a.Shared}
+			line.Provider = &accountLine{a.Provider, jsonout.OrNull(a.Learned), jsonout.OrNull(a.Ceiling), jsonout.Text(a.Breaker), a.Forced, jsonout.Text(a.Failure.Why), a.Frozen, jsonout.Time(a.Until), report.Limit(&a.Pace), a.Shared}
 		}
 		lines = append(lines, line)
 	}
@@ -298,13 +299,13 @@ func statusJSON(all []connectorStatus, now time.Time) []statusLine {
 }
 
 func (s connectorStatus) streamLineOf(of store.StreamState) streamLine {
-	line := streamLine{of.Name, s.selects(of.Name), textOrNull(of.Parent), of.Records, of.Quarantined, textOrNull(of.View), []laneLine{}}
+	line := streamLine{of.Name, s.selects(of.Name), jsonout.Text(of.Parent), of.Records, of.Quarantined, jsonout.Text(of.View), []laneLine{}}
 	for _, l := range of.Lanes {
 		asOf := time.Time{}
 		if l.Complete {
 			asOf = l.Began
 		}
-		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, jsonout.Time(asOf), s.unseen(of, l), jsonout.Time(l.SavedAt), s.owedIn(of.Name, l.Lane), textOrNull(l.Digest), evidenceLineOf(l.Evidence)})
+		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, jsonout.Time(asOf), s.unseen(of, l), jsonout.Time(l.SavedAt), s.owedIn(of.Name, l.Lane), jsonout.Text(l.Digest), evidenceLineOf(l.Evidence)})
 	}
 	return line
 }

@@ -10,6 +10,7 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -46,7 +47,7 @@ type accountStatus struct {
 func (a *accountStatus) heldOpen() bool { return a.Forced && a.Breaker == gate.Open }
 
 // command returns a command on the connector, to be copied.
-func (s connectorStatus) command(verb string) string { return commandOn(verb, s.Name, s.Flags) }
+func (s connectorStatus) command(verb string) string { return problem.Command(verb, s.Name, s.Flags) }
 
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
@@ -169,7 +170,7 @@ func statusTable(all []connectorStatus, now time.Time, columns int, c term.Caps)
 	needy := 0
 	for _, s := range all {
 		st := s.stands(now)
-		if st.Needs == needsOperator {
+		if st.Needs == problem.NeedsOperator {
 			needy++
 		}
 		t.Rows = append(t.Rows, []string{
@@ -187,7 +188,7 @@ func statusTable(all []connectorStatus, now time.Time, columns int, c term.Caps)
 	}
 	left := func(s connectorStatus) bool { return len(leftToYou(s.Owed)) > 0 }
 	if i := slices.IndexFunc(all, left); i >= 0 {
-		text += strings.Join(term.Wrap("", "When"+settled[len("when"):], columns), "\n") + "\n  " + retryCommand(all[i].Name, all[i].Flags) + "\n"
+		text += strings.Join(term.Wrap("", "When"+settled[len("when"):], columns), "\n") + "\n  " + problem.RetryCommand(all[i].Name, all[i].Flags) + "\n"
 	}
 	return text
 }

@@ -9,6 +9,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/texttest"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -141,15 +142,15 @@ func TestCheckCode(t *testing.T) {
 			t.Errorf("check of %s = %d, want %d", s.Name, got, want[s.Name])
 		}
 	}
-	if got := checkCode(fleet(), noon); got != exitRefused {
+	if got := checkCode(fleet(), noon); got != problem.ExitRefused {
 		t.Errorf("check of all = %d, want 77", got)
 	}
-	failed := connectorStatus{Runs: []collection.Run{{Outcome: collection.Failed, ExitCode: exitStorage}}}
-	if got := checkCode([]connectorStatus{failed}, noon); got != exitStorage {
+	failed := connectorStatus{Runs: []collection.Run{{Outcome: collection.Failed, ExitCode: problem.ExitStorage}}}
+	if got := checkCode([]connectorStatus{failed}, noon); got != problem.ExitStorage {
 		t.Errorf("check after a failed run = %d, want 74", got)
 	}
 	open := connectorStatus{Runs: []collection.Run{{Outcome: collection.Waiting}}, Account: &accountStatus{Breaker: "open"}}
-	if got := checkCode([]connectorStatus{open}, noon); got != exitLater {
+	if got := checkCode([]connectorStatus{open}, noon); got != problem.ExitLater {
 		t.Errorf("check with an open breaker = %d, want 75", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/report"
+	"collect/report/problem"
 	"collect/runner"
 	"collect/store"
 )
@@ -103,7 +104,7 @@ func (s summary) render(columns int, c term.Caps) string {
 	}
 	if len(leftToYou(s.Owed)) > 0 {
 		fact("then", settled)
-		fact("", retryCommand(s.Connector, s.Flags))
+		fact("", problem.RetryCommand(s.Connector, s.Flags))
 	}
 	for i, line := range lines {
 		lines[i] = c.Text(strings.TrimRight(line, " "))
@@ -166,7 +167,7 @@ func (s summary) outcomeWords() string {
 	case collection.Waiting:
 		why := "pieces are owed that " + provider + " could not give now"
 		if s.Reason != "" {
-			why = words.Reason(s.Reason)
+			why = problem.Brief(s.Reason)
 		}
 		return fmt.Sprintf("waiting: %s goes on later: %s. What was saved is safe.", name, why)
 	case collection.Blocked:
@@ -176,7 +177,7 @@ func (s summary) outcomeWords() string {
 			return fmt.Sprintf("owed: %s has all the rest; %s left to you since %s.", name, left, words.At(since, s.now()))
 		}
 		if s.Reason != "" && s.Reason.Kind() == collection.Stuck {
-			why = words.Reason(s.Reason)
+			why = problem.Brief(s.Reason)
 		}
 		return fmt.Sprintf("blocked: %s needs you: %s.", name, why)
 	case collection.RunInterrupted:
@@ -348,7 +349,7 @@ func (s summary) gapWords() string {
 		return runner.OfBefore(collection.Run{Reason: s.Reason, Tally: s.This}, g.Gap)
 	}
 	if i := slices.IndexFunc(s.Owed, old); i >= 0 {
-		text += fmt.Sprintf("; not tried since an earlier run (%s)", words.Reason(s.Owed[i].Reason))
+		text += fmt.Sprintf("; not tried since an earlier run (%s)", problem.Brief(s.Owed[i].Reason))
 	}
 	return text
 }
@@ -400,7 +401,7 @@ func (s summary) next() string {
 }
 
 // command returns a command on the connector, to be copied.
-func (s summary) command(verb string) string { return commandOn(verb, s.Connector, s.Flags) }
+func (s summary) command(verb string) string { return problem.Command(verb, s.Connector, s.Flags) }
 
 func (s summary) now() time.Time {
 	if s.Now.IsZero() {
@@ -466,9 +467,9 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		Moved     bool                    `json:"checkpoint_moved"`
 		Left      *string                 `json:"left_for_next_run"` // where an earlier run began what this one finished
 	}{
-		s.Outcome, textOrNull(string(s.Reason)), jsonout.Time(s.NextAt), s.ExitCode, s.Mode, jsonout.Time(s.Started), jsonout.Time(s.Ended),
+		s.Outcome, jsonout.Text(string(s.Reason)), jsonout.Time(s.NextAt), s.ExitCode, s.Mode, jsonout.Time(s.Started), jsonout.Time(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owedKinds(s.Owed), len(s.Owed) - owedCount(s.Owed),
 		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), report.Limit(&s.Limit), report.MetricsOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
-		textOrNull(s.Left),
+		jsonout.Text(s.Left),
 	})
 }

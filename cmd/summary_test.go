@@ -9,6 +9,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/texttest"
+	"collect/report/problem"
 	"collect/store"
 )
 
@@ -190,8 +191,8 @@ func TestSummaryFits(t *testing.T) {
 }
 
 func TestGitHub(t *testing.T) {
-	file := problem{Code: "E0203", Level: levelError, Headline: "unknown key `x`: 100%\nof it", At: "a,b/collect.yaml:12:5"}
-	many := []problem{file, {Code: "E0401", Level: levelWaiting, Headline: "the breaker is open", At: "tickets/issues"}, {Code: "P0501", Level: levelPaused, Headline: "cap"}}
+	file := problem.Problem{Code: "E0203", Level: problem.LevelError, Headline: "unknown key `x`: 100%\nof it", At: "a,b/collect.yaml:12:5"}
+	many := []problem.Problem{file, {Code: "E0401", Level: problem.LevelWaiting, Headline: "the breaker is open", At: "tickets/issues"}, {Code: "P0501", Level: problem.LevelPaused, Headline: "cap"}}
 	got := githubAnnotations(many)
 	want := "::error file=a%2Cb/collect.yaml,line=12,col=5,title=E0203::unknown key `x`: 100%25 of it\n" +
 		"::warning title=E0401::the breaker is open\n" +

@@ -10,6 +10,7 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report/problem"
 	"collect/runner"
 	"collect/store"
 )
@@ -42,10 +43,10 @@ func (s *session) gotNothing(stops []runner.Stopped) string {
 		return ""
 	case unanswered(run):
 		return fmt.Sprintf("%s: %s: %s. The next run tries again; see: %s",
-			run.Connector, noneOf(run.Tally.Requests), trouble, s.scene().command("explain"))
+			run.Connector, noneOf(run.Tally.Requests), trouble, problem.Command("explain", run.Connector, s.scene().Flags))
 	case run.Reason == collection.CircuitOpen && run.Tally.Requests == 0:
 		return fmt.Sprintf("%s: nothing was sent, the breaker is open: %s. A later run tries again; see: %s",
-			run.Connector, trouble, s.scene().command("explain"))
+			run.Connector, trouble, problem.Command("explain", run.Connector, s.scene().Flags))
 	}
 	return ""
 }

@@ -6,28 +6,26 @@ import "time"
 // the store rely on it.
 type Reason string
 
-// The reasons, by kind.
+// The reasons; [reasons] says what follows from each.
 const (
-	RequestCap  Reason = "request_cap"
-	WallClock   Reason = "wall_clock"
-	RetryBudget Reason = "retry_budget"
-	Interrupted Reason = "interrupted"
-	CircuitOpen Reason = "circuit_open" // the wait for the breaker did not fit in the run
-
+	RequestCap       Reason = "request_cap"
+	WallClock        Reason = "wall_clock"
+	RetryBudget      Reason = "retry_budget"
+	Interrupted      Reason = "interrupted"
+	CircuitOpen      Reason = "circuit_open"      // the wait for the breaker did not fit in the run
 	RateLimited      Reason = "rate_limited"      // still throttled after every attempt
 	UpstreamPressure Reason = "upstream_pressure" // 5xx, timeouts or no connection after every attempt
 	RetryAfter       Reason = "retry_after"       // the provider asked for a longer wait than the run grants
-
-	Auth          Reason = "auth"
-	Frozen        Reason = "frozen"
-	Suspended     Reason = "suspended"
-	Forbidden     Reason = "forbidden"
-	SchemaDrift   Reason = "schema_drift"
-	BadPage       Reason = "bad_page"
-	CursorExpired Reason = "cursor_expired"
-	TooLarge      Reason = "too_large"
-	NotFound      Reason = "not_found"
-	Gone          Reason = "gone"
+	Auth             Reason = "auth"
+	Frozen           Reason = "frozen"
+	Suspended        Reason = "suspended"
+	Forbidden        Reason = "forbidden"
+	SchemaDrift      Reason = "schema_drift"
+	BadPage          Reason = "bad_page"
+	CursorExpired    Reason = "cursor_expired"
+	TooLarge         Reason = "too_large"
+	NotFound         Reason = "not_found"
+	Gone             Reason = "gone"
 )
 
 // A Kind says who acts on a gap.
@@ -40,37 +38,67 @@ const (
 	Stuck    Kind = "stuck"    // a person
 )
 
+// A rule is what follows from a reason.
+type rule struct {
+	reason    Reason
+	kind      Kind
+	endsRun   bool
+	permanent bool
+}
+
+// reasons holds the rule of each reason there is.
+var reasons = []rule{
+	{reason: RequestCap, kind: Planned, endsRun: true},
+	{reason: WallClock, kind: Planned, endsRun: true},
+	{reason: RetryBudget, kind: Planned, endsRun: true},
+	{reason: Interrupted, kind: Planned, endsRun: true},
+	{reason: CircuitOpen, kind: Planned, endsRun: true},
+	{reason: RateLimited, kind: Pressure},
+	{reason: UpstreamPressure, kind: Pressure},
+	{reason: RetryAfter, kind: Pressure, endsRun: true},
+	{reason: Auth, kind: Stuck, endsRun: true},
+	{reason: Frozen, kind: Stuck, endsRun: true},
+	{reason: Suspended, kind: Stuck, endsRun: true},
+	{reason: Forbidden, kind: Stuck, permanent: true},
+	{reason: SchemaDrift, kind: Stuck},
+	{reason: BadPage, kind: Stuck},
+	{reason: CursorExpired, kind: Stuck},
+	{reason: TooLarge, kind: Stuck, permanent: true},
+	{reason: NotFound, kind: Stuck, permanent: true},
+	{reason: Gone, kind: Stuck, permanent: true},
+}
+
+// Reasons returns every reason there is.
+func Reasons() []Reason {
+	all := make([]Reason, len(reasons))
+	for i, r := range reasons {
+		all[i] = r.reason
+	}
+	return all
+}
+
+// rule returns what follows from r. A reason that this version does not know is
+// a person's to look at.
+func (r Reason) rule() rule {
+	for _, rule := range reasons {
+		if rule.reason == r {
+			return rule
+		}
+	}
+	return rule{reason: r, kind: Stuck}
+}
+
 // Kind returns the kind of gaps with reason r. Only [Pressure] reasons arm
 // the cooldown after source pressure.
-func (r Reason) Kind() Kind {
-	switch r {
-	case RequestCap, WallClock, RetryBudget, Interrupted, CircuitOpen:
-		return Planned
-	case RateLimited, UpstreamPressure, RetryAfter:
-		return Pressure
-	}
-	return Stuck
-}
+func (r Reason) Kind() Kind { return r.rule().kind }
 
 // EndsRun reports whether r stops all work with the provider. Every other
 // reason costs one slice or partition, and the run goes on beside it.
-func (r Reason) EndsRun() bool {
-	switch r {
-	case RequestCap, WallClock, RetryBudget, Interrupted, CircuitOpen, RetryAfter, Auth, Frozen, Suspended:
-		return true
-	}
-	return false
-}
+func (r Reason) EndsRun() bool { return r.rule().endsRun }
 
 // Permanent reports whether the provider said for good that there is nothing
 // to fetch: such a gap is recorded, shown, and not tried again by itself.
-func (r Reason) Permanent() bool {
-	switch r {
-	case NotFound, Gone, TooLarge, Forbidden:
-		return true
-	}
-	return false
-}
+func (r Reason) Permanent() bool { return r.rule().permanent }
 
 // Permanent reports whether nothing is to be had there for good; see
 // [Reason.Permanent]. A whole list that is not there is another matter: its

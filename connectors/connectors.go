@@ -11,6 +11,7 @@ package connectors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 
@@ -79,3 +80,12 @@ type Prober interface {
 
 // ErrProbe: the provider does not take the account for the right one.
 var ErrProbe = errors.New("the probe of the account failed")
+
+// An UnknownStreamError says that a stream was asked for that the connector
+// does not have.
+type UnknownStreamError struct {
+	Stream string
+	Known  []string
+}
+
+func (e *UnknownStreamError) Error() string { return fmt.Sprintf("no stream named %q", e.Stream) }

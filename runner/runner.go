@@ -24,7 +24,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -103,7 +102,7 @@ type Stopped struct {
 	Stands bool // the walk of the stream stands there, and what comes behind was not asked for
 }
 
-// New returns a runner for c. Its only errors are an *UnknownStreamError and
+// New returns a runner for c. Its only errors are an *[connectors.UnknownStreamError] and
 // those of limits that cannot be meant.
 func New(c Config) (*Runner, error) {
 	if c.Budget == nil {
@@ -116,7 +115,7 @@ func New(c Config) (*Runner, error) {
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {
 		if known := r.names(); !slices.Contains(known, name) {
-			return nil, &UnknownStreamError{Stream: name, Known: known}
+			return nil, &connectors.UnknownStreamError{Stream: name, Known: known}
 		}
 	}
 	if c.Streams != nil {
@@ -207,15 +206,6 @@ func (r *Runner) Stops() []Stopped {
 	defer r.mu.Unlock()
 	return slices.Clone(r.stops)
 }
-
-// An UnknownStreamError says that a stream was asked for that the connector
-// does not have.
-type UnknownStreamError struct {
-	Stream string
-	Known  []string
-}
-
-func (e *UnknownStreamError) Error() string { return fmt.Sprintf("no stream named %q", e.Stream) }
 
 // work does forward work and recovery in the order of the run's mode.
 func (r *Runner) work(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors"
 	"collect/pacing"
 	"collect/runner"
 )
@@ -588,7 +589,7 @@ func TestFencedRunWritesNothingMore(t *testing.T) {
 
 func TestUnknownStreamIsRefused(t *testing.T) {
 	_, err := do(t, newMemory(), &provider{}, func(c *runner.Config) { c.Streams = []string{"itmes"} })
-	if unknown, ok := errors.AsType[*runner.UnknownStreamError](err); !ok || unknown.Stream != "itmes" {
+	if unknown, ok := errors.AsType[*connectors.UnknownStreamError](err); !ok || unknown.Stream != "itmes" {
 		t.Errorf("Do = %v, want an UnknownStreamError", err)
 	}
 }

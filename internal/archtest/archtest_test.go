@@ -17,8 +17,8 @@ var rules = archtest.Rules{
 		"cmd": {"*"},
 
 		"cmd/internal/chart":  {"cmd/internal/term", "collection", "internal/words", "pacing/sim"},
-		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/words", "internal/yamlfile"},
-		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report"},
+		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/words", "internal/yamlfile", "report/problem"},
+		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report", "report/problem"},
 		"cmd/internal/term":   {},
 
 		"collection":               {},
@@ -41,6 +41,7 @@ var rules = archtest.Rules{
 		"store/storetest":          {"collection", "store"},
 		"store/sqlite":             {"collection", "store", "internal/filelock", "store/sqlite/internal/backup", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/format", "store/sqlite/internal/lanes"},
 		"migrations":               {},
+		"report/problem":           {"collection", "connectors", "connectors/declarative", "connectors/oauth2", "internal/jsonout", "internal/similar", "internal/tokenfile", "internal/words", "pacing/gate", "store"},
 		"export":                   {"collection", "store"},
 		"report":                   {"collection", "internal/jsonout", "internal/words", "pacing/gate"},
 
@@ -63,7 +64,7 @@ var rules = archtest.Rules{
 		"internal/atomicfile":   {"internal/dirsync"},
 		"internal/dirsync":      {},
 		"internal/filelock":     {},
-		"internal/jsonout":      {},
+		"internal/jsonout":      {"internal/words"},
 		"internal/provider":     {},
 		"internal/texttest":     {},
 		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock"},

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"collect/internal/words"
 )
 
 // Version is the version of the names and fields in the output. Within it they
@@ -34,6 +36,9 @@ func OrNull[T comparable](n T) *T {
 	}
 	return &n
 }
+
+// Text returns s fit to be shown, and null if nothing is left of it.
+func Text(s string) *string { return OrNull(words.Clean(s)) }
 
 // Print writes v, an object or a list of them, with its last newline. Each
 // object begins with its version.

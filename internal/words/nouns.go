@@ -2,55 +2,10 @@ package words
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"collect/collection"
 )
-
-// Reason says a reason the way a person would, in at most 24 columns: the
-// tables have no more.
-func Reason(r collection.Reason) string {
-	switch r {
-	case collection.RequestCap:
-		return "run reached request cap"
-	case collection.WallClock:
-		return "run reached time limit"
-	case collection.RetryBudget:
-		return "run used all retries"
-	case collection.Interrupted:
-		return "run was interrupted"
-	case collection.CircuitOpen:
-		return "breaker was open"
-	case collection.RateLimited:
-		return "provider was throttling"
-	case collection.UpstreamPressure:
-		return "provider kept failing"
-	case collection.RetryAfter:
-		return "provider asked to wait"
-	case collection.Auth:
-		return "token was rejected"
-	case collection.Frozen:
-		return "provider is frozen"
-	case collection.Suspended:
-		return "account is suspended"
-	case collection.Forbidden:
-		return "provider refuses it"
-	case collection.SchemaDrift:
-		return "records do not match"
-	case collection.BadPage:
-		return "page cannot be read"
-	case collection.CursorExpired:
-		return "cursor has expired"
-	case collection.TooLarge:
-		return "answer is too large"
-	case collection.NotFound:
-		return "not found"
-	case collection.Gone:
-		return "gone for good"
-	}
-	return strings.ReplaceAll(string(r), "_", " ")
-}
 
 // Ceiling says a ceiling: 4 a second, 20,000 in 24 h.
 func Ceiling(c collection.Ceiling) string {

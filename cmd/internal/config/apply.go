@@ -3,21 +3,20 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"collect/collection"
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
+	"collect/report/problem"
 )
 
 // SpecOf reads the connector file that an entry uses.
 func (s Settings) SpecOf(entry Connector) (*declarative.Spec, error) {
 	if IsFile(entry.Use) {
 		spec, err := ReadSpec(entry.Use)
-		if missing, ok := errors.AsType[*NoFileError](err); ok {
+		if missing, ok := errors.AsType[*problem.NoFileError](err); ok {
 			missing.Named = entry.Origin
 		}
 		return spec, err
@@ -56,7 +55,7 @@ func (s Settings) MayReceive(spec *declarative.Spec, params map[string]string) e
 	allowed := append(builtInOrigins(name), s.Providers[name].Origins...)
 	for _, origin := range origins {
 		if !slices.Contains(allowed, origin) {
-			return &UnboundError{Provider: name, Origin: origin, Origins: origins, Written: s.Providers[name].tokenOrigin()}
+			return &problem.UnboundError{Provider: name, Origin: origin, Origins: origins, Written: s.Providers[name].tokenOrigin()}
 		}
 	}
 	return nil
@@ -79,28 +78,6 @@ func builtInOrigins(provider string) []string {
 // tokenOrigin returns where the token is written: "collect.yaml:5".
 func (p Provider) tokenOrigin() string {
 	return cmp.Or(p.Origin["token_env"], p.Origin["token_file"], p.Origin["token_command"])
-}
-
-// An UnboundError says that a connector would have sent the token that
-// collect.yaml holds for its provider to an origin that it is not for.
-type UnboundError struct {
-	Provider string
-	Origin   string
-	Origins  []string // all that the connector would send it to
-	Written  string   // where the token is
-}
-
-func (e *UnboundError) Error() string {
-	return fmt.Sprintf("the token of %s in %s is not for %s", e.Provider, e.Written, e.Origin)
-}
-
-// Line returns what to write beside the token.
-func (e *UnboundError) Line() string {
-	quoted := make([]string, len(e.Origins))
-	for i, origin := range e.Origins {
-		quoted[i] = fmt.Sprintf("%q", origin)
-	}
-	return "origins: [" + strings.Join(quoted, ", ") + "]"
 }
 
 // Overrides returns what collect.yaml says of a provider.

@@ -19,6 +19,7 @@ import (
 	"collect/connectors/declarative"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
+	"collect/report/problem"
 )
 
 // Settings are what the user wants of collect and how much they allow, from
@@ -129,14 +130,14 @@ func Load(src Source) (Settings, error) {
 	paths, required := src.files()
 	for i, path := range paths {
 		if why := Distrust(path); why != "" && !required && i == len(paths)-1 {
-			return Settings{}, &UntrustedError{Path: words.Home(path, src.Env), Why: why, Name: "to use it all the same: --config " + words.Quoted(path)}
+			return Settings{}, &problem.UntrustedError{Path: words.Home(path, src.Env), Why: why, Name: "to use it all the same: --config " + words.Quoted(path)}
 		}
 		file, err := readConfigFile(path, src.Env)
 		if errors.Is(err, fs.ErrNotExist) && !required {
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return Settings{}, &FileError{Path: words.Home(path, src.Env), Message: "there is no such configuration file"}
+			return Settings{}, &problem.FileError{Path: words.Home(path, src.Env), Message: "there is no such configuration file"}
 		}
 		if err != nil {
 			return Settings{}, err
@@ -302,7 +303,7 @@ func (m *merger) settle(env func(string) string) (Settings, error) {
 	wrong := func(key, value, want string) error {
 		message := fmt.Sprintf("%s %q is not %s", key, words.Clean(value), want)
 		if place := s.Origin[key]; strings.Contains(place, ".yaml:") {
-			return &FileError{Path: place, Message: message}
+			return &problem.FileError{Path: place, Message: message}
 		}
 		return &ValueError{s.Origin[key] + ": " + message}
 	}
@@ -346,7 +347,7 @@ func readConfigFile(path string, env func(string) string) (configFile, error) {
 		return configFile{}, err
 	}
 	if err != nil {
-		return configFile{}, &FileError{Path: words.Home(path, env), Message: "the configuration cannot be read: " + reason(err)}
+		return configFile{}, &problem.FileError{Path: words.Home(path, env), Message: "the configuration cannot be read: " + reason(err)}
 	}
 	return Parse(path, src, env)
 }

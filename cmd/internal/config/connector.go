@@ -11,16 +11,17 @@ import (
 	"collect/connectors/declarative"
 	"collect/internal/similar"
 	"collect/internal/yamlfile"
+	"collect/report/problem"
 )
 
 // ReadSpec reads a connector file.
 func ReadSpec(path string) (*declarative.Spec, error) {
 	src, err := ReadAtMost(path, yamlfile.Longest)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &NoFileError{Path: path, Near: nearFile(path)}
+		return nil, &problem.NoFileError{Path: path, Near: nearFile(path)}
 	}
 	if err != nil {
-		return nil, &FileError{Path: path, Message: "the connector file cannot be read: " + reason(err)}
+		return nil, &problem.FileError{Path: path, Message: "the connector file cannot be read: " + reason(err)}
 	}
 	return declarative.Parse(path, src)
 }
@@ -33,15 +34,6 @@ func BuiltIn(name string) (*declarative.Spec, error) {
 	}
 	return declarative.Parse(name+".yaml (built in)", src)
 }
-
-// A NoFileError says that there is no connector file at a path.
-type NoFileError struct {
-	Path  string
-	Named string // where collect.yaml names it, file:line; "": on the command line
-	Near  string // a file beside it with a similar name; "" for none
-}
-
-func (e *NoFileError) Error() string { return "there is no connector file " + e.Path }
 
 // nearFile returns the connector file that was probably meant by a path where
 // there is none; "" if there is nothing like it.

@@ -11,26 +11,8 @@ import (
 	"collect/connectors/declarative"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
+	"collect/report/problem"
 )
-
-// A FileError is a mistake in a file that a person wrote.
-type FileError struct {
-	Path         string
-	Line, Column int // from 1; 0: not known
-	Message      string
-	Note         string
-	Source       string // the lines around it, with a caret; "" if not known
-}
-
-// Error returns path:line:column: message.
-func (e *FileError) Error() string { return e.Place() + ": " + e.Message }
-
-func (e *FileError) Place() string {
-	if e.Line == 0 {
-		return e.Path
-	}
-	return fmt.Sprintf("%s:%d:%d", e.Path, e.Line, e.Column)
-}
 
 // A configFile is one collect.yaml:
 //
@@ -140,7 +122,7 @@ func Parse(path string, src []byte, env func(string) string) (configFile, error)
 	slices.SortStableFunc(r.faults, func(a, b yamlfile.Fault) int { return a.At.Compare(b.At) })
 	var errs []error
 	for _, f := range r.faults[:min(len(r.faults), mostFileErrors)] {
-		errs = append(errs, &FileError{
+		errs = append(errs, &problem.FileError{
 			Path: words.Home(path, env), Line: f.At.Line, Column: f.At.Column, Message: f.Message, Note: f.Note, Source: f.Excerpt(src),
 		})
 	}

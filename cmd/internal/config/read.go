@@ -39,13 +39,3 @@ func ReadAtMost(path string, limit int) ([]byte, error) {
 	}
 	return data, err
 }
-
-// An UntrustedError says that a file which nobody named is not used, because
-// another user can have written it.
-type UntrustedError struct {
-	Path string
-	Why  string
-	Name string // how to say that it is meant all the same
-}
-
-func (e *UntrustedError) Error() string { return fmt.Sprintf("%s is not used: %s", e.Path, e.Why) }

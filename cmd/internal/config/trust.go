@@ -7,31 +7,18 @@ import (
 	"strings"
 
 	"collect/connectors/declarative"
-	"collect/internal/words"
+	"collect/report/problem"
 )
-
-// A RememberedError says that a command is not run because nobody but the
-// database names the file that it stands in: a database may come from anywhere.
-type RememberedError struct{ Path, Secret string }
-
-func (e *RememberedError) Error() string {
-	return fmt.Sprintf("the secret `%s` is the output of a command, in a file that only the database names", e.Secret)
-}
-
-// Remedy says how to have the file used. Flags are those that commands repeat.
-func (e *RememberedError) Remedy(flags string) string {
-	return "name it under `connectors:` in collect.yaml, or give its path: collect run " + words.Quoted(e.Path) + flags
-}
 
 // MayUse checks a connector file that only the database names. It may have been
 // written by this user or root only, and none of its commands is run.
 func (s Settings) MayUse(path string, spec *declarative.Spec) error {
 	if why := Distrust(path); why != "" {
-		return &UntrustedError{Path: path, Why: why, Name: "give its path in place of the name"}
+		return &problem.UntrustedError{Path: path, Why: why, Name: "give its path in place of the name"}
 	}
 	for _, secret := range spec.Secrets() {
 		if secret.Command != "" && s.SecretSource(spec.ProviderName(), secret) == secret {
-			return &RememberedError{Path: path, Secret: secret.Name}
+			return &problem.RememberedError{Path: path, Secret: secret.Name}
 		}
 	}
 	return nil

@@ -26,9 +26,8 @@ type Config struct {
 	Caps  term.Caps
 	Style Style
 
-	Needs   func(collection.Kind) string // who acts on a gap
-	Streams []StreamTotal                // as they are stored when the run begins
-	Totals  func() Totals                // as they are now; Streams are added to them
+	Streams []StreamTotal // as they are stored when the run begins
+	Totals  func() Totals // as they are now; Streams are added to them
 }
 
 // A Display shows one run: as a block or lines, as events, or not at all. It is
@@ -59,7 +58,7 @@ func Start(c Config) *Display {
 	}
 	switch c.Mode {
 	case config.ProgressJSON:
-		d.events = NewEvents(c.Out, c.Needs)
+		d.events = NewEvents(c.Out)
 	case config.ProgressLive:
 		d.shown = StartBlock(c.Err, c.Size, c.Caps, &d.view)
 	case config.ProgressPlain:

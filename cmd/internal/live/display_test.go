@@ -20,7 +20,7 @@ func TestDisplay(t *testing.T) {
 		var out bytes.Buffer
 		requests := int64(0)
 		d := Start(Config{
-			Mode: config.ProgressJSON, Every: 10 * time.Second, Out: &out, Needs: aPerson,
+			Mode: config.ProgressJSON, Every: 10 * time.Second, Out: &out,
 			Streams: []StreamTotal{{Stream: "issues", Records: 5}, {Stream: "comments", Parent: "issues", Records: 40, Done: 3}},
 			Totals:  func() Totals { requests += 2; return Totals{Requests: requests} },
 		})

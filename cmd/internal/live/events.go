@@ -8,6 +8,7 @@ import (
 	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
+	"collect/report/problem"
 )
 
 // Events writes the events of runs as NDJSON. Its sequence numbers have no
@@ -18,16 +19,14 @@ import (
 type Events struct {
 	mu       sync.Mutex
 	out      io.Writer
-	needs    func(collection.Kind) string // who acts on a gap
 	seq      int64
 	finished map[string]bool // by run
 	err      error
 }
 
-// NewEvents returns a writer to out. Each event is one Write. Needs says who
-// acts on a gap of a kind.
-func NewEvents(out io.Writer, needs func(collection.Kind) string) *Events {
-	return &Events{out: out, needs: needs, finished: map[string]bool{}}
+// NewEvents returns a writer to out. Each event is one Write.
+func NewEvents(out io.Writer) *Events {
+	return &Events{out: out, finished: map[string]bool{}}
 }
 
 // eventLine is the JSON form of an event. The partition is not in it: its
@@ -196,5 +195,5 @@ func (w *Events) gapLineOf(e collection.Event) *gapLine {
 		return nil
 	}
 	g := e.Gap
-	return &gapLine{words.GapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, w.needs(g.Kind)}
+	return &gapLine{words.GapName(g.ID), e.Stream, g.Shape, g.Reason, g.Kind, g.Attempts, problem.NeedsOf(g.Kind)}
 }

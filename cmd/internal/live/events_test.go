@@ -13,12 +13,9 @@ import (
 	"collect/internal/texttest"
 )
 
-// aPerson acts on every gap.
-func aPerson(collection.Kind) string { return "operator" }
-
 func TestEventLines(t *testing.T) {
 	var out bytes.Buffer
-	w := NewEvents(&out, aPerson)
+	w := NewEvents(&out)
 	for _, e := range happened() {
 		e.Run, e.Partition = "01JD8Z", `{"repo":"canary-partition"}`
 		w.Observe(e)
@@ -80,7 +77,7 @@ func TestProgressEvent(t *testing.T) {
 	}
 	for _, test := range tests {
 		var out bytes.Buffer
-		NewEvents(&out, aPerson).Progress(test.m)
+		NewEvents(&out).Progress(test.m)
 		_, got, _ := strings.Cut(strings.TrimSpace(out.String()), `"progress":`)
 		texttest.Same(t, test.name, strings.TrimSuffix(got, "}"), test.want)
 	}
@@ -97,7 +94,7 @@ func TestRequestEvents(t *testing.T) {
 		{Kind: collection.RequestRetrying, Request: &collection.RequestInfo{ID: 7, Attempt: 2, Delay: &delay, Reason: "ratelimit"}},
 	}
 	var out bytes.Buffer
-	w := NewEvents(&out, aPerson)
+	w := NewEvents(&out)
 	var s story
 	var people []string
 	for _, e := range events {
@@ -124,7 +121,7 @@ func TestRequestEvents(t *testing.T) {
 // nothing of a run after its end.
 func TestEventSequence(t *testing.T) {
 	var out lineBuffer
-	w := NewEvents(&out, aPerson)
+	w := NewEvents(&out)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -178,7 +175,7 @@ func (b *lineBuffer) Write(p []byte) (int, error) {
 // When nobody reads any more, the writer says so and stops.
 func TestEventsStopWithTheirOutput(t *testing.T) {
 	broken := &brokenWriter{}
-	w := NewEvents(broken, aPerson)
+	w := NewEvents(broken)
 	for range 3 {
 		w.Observe(collection.Event{Kind: collection.WarningRaised})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report/problem"
 )
 
 // How often the things that happen all the time are worth a line. The block
@@ -180,7 +181,7 @@ func storyOf(e collection.Event) string {
 	case e.Route != nil:
 		return words.Route(e.Route)
 	case e.Gap != nil && e.Kind == collection.GapOpened:
-		return fmt.Sprintf("gap %s in %s: %s, %s", words.GapName(e.Gap.ID), words.Clean(e.Stream), words.Reason(e.Gap.Reason), e.Gap.Kind)
+		return fmt.Sprintf("gap %s in %s: %s, %s", words.GapName(e.Gap.ID), words.Clean(e.Stream), problem.Brief(e.Gap.Reason), e.Gap.Kind)
 	case e.Gap != nil:
 		return fmt.Sprintf("gap %s in %s is filled", words.GapName(e.Gap.ID), words.Clean(e.Stream))
 	case e.Budget != nil:

@@ -1,19 +1,18 @@
-package cmd
+package problem
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 
-	"collect/cmd/internal/config"
+	"collect/connectors"
 	"collect/connectors/declarative"
 	"collect/internal/similar"
 	"collect/internal/words"
-	"collect/runner"
 )
 
-func writeFile(p *problem, err error, _ scene) {
-	e, _ := errors.AsType[*config.FileError](err)
+func writeFile(p *Problem, err error, _ Scene) {
+	e, _ := errors.AsType[*FileError](err)
 	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
 	p.At = e.Place()
 	p.Saved = "nothing was started"
@@ -29,13 +28,13 @@ func moreMistakes(err error) string {
 	return words.Counted(int64(len(joined.Unwrap())-1), "more mistake in this file", "more mistakes in this file")
 }
 
-func writeNoHome(p *problem, err error, _ scene) {
+func writeNoHome(p *Problem, err error, _ Scene) {
 	p.Headline = err.Error()
 	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "name one: --state PATH --create, or set HOME"}}
+	p.Do = []Step{{Say: "name one: --state PATH --create, or set HOME"}}
 }
 
-func writeSpec(p *problem, err error, _ scene) {
+func writeSpec(p *Problem, err error, _ Scene) {
 	e, _ := errors.AsType[*declarative.SpecError](err)
 	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
 	p.At = fmt.Sprintf("%s:%d:%d", e.Path, e.Line, e.Column)
@@ -43,21 +42,21 @@ func writeSpec(p *problem, err error, _ scene) {
 	p.Next = moreMistakes(err)
 }
 
-func writeMissingParam(p *problem, err error, sc scene) {
+func writeMissingParam(p *Problem, err error, sc Scene) {
 	e, _ := errors.AsType[*declarative.MissingParamError](err)
 	p.Headline = fmt.Sprintf("the connector needs a value for `%s`", e.Name)
 	p.Saved = "nothing was started"
-	p.Do = []step{{Say: fmt.Sprintf("add --param %s=VALUE, or `params: {%s: VALUE}` in collect.yaml", e.Name, e.Name)}}
+	p.Do = []Step{{Say: fmt.Sprintf("add --param %s=VALUE, or `params: {%s: VALUE}` in collect.yaml", e.Name, e.Name)}}
 }
 
-func writeBadParam(p *problem, err error, _ scene) {
+func writeBadParam(p *Problem, err error, _ Scene) {
 	p.Headline = err.Error()
 	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "correct it in --param, or under `params:` in collect.yaml"}}
+	p.Do = []Step{{Say: "correct it in --param, or under `params:` in collect.yaml"}}
 }
 
-func writeUnknownStream(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*runner.UnknownStreamError](err)
+func writeUnknownStream(p *Problem, err error, sc Scene) {
+	e, _ := errors.AsType[*connectors.UnknownStreamError](err)
 	p.Headline = fmt.Sprintf("no stream named `%s`", e.Stream)
 	p.At = sc.Connector
 	if near := similar.To(e.Stream, e.Known); near != "" {
@@ -68,58 +67,58 @@ func writeUnknownStream(p *problem, err error, sc scene) {
 	p.Saved = "nothing was started"
 }
 
-func writeWhichStream(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*whichStreamError](err)
+func writeWhichStream(p *Problem, err error, sc Scene) {
+	e, _ := errors.AsType[*WhichStreamError](err)
 	p.Headline = "an export is of one stream"
 	p.At = e.Connector
-	command := func(stream string) string { return commandOn("export", words.Quoted(e.Connector)+" "+stream, sc.Flags) }
+	command := func(stream string) string { return Command("export", words.Quoted(e.Connector)+" "+stream, sc.Flags) }
 	if len(e.Known) > 3 {
 		p.Note = "its streams: " + strings.Join(e.Known, ", ")
-		p.Do = []step{{"name one, such as:", command(e.Known[0])}}
+		p.Do = []Step{{"name one, such as:", command(e.Known[0])}}
 		return
 	}
 	for _, stream := range e.Known {
-		p.Do = append(p.Do, step{Command: command(stream)})
+		p.Do = append(p.Do, Step{Command: command(stream)})
 	}
 }
 
-func writeParams(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*paramsError](err)
+func writeParams(p *Problem, err error, sc Scene) {
+	e, _ := errors.AsType[*ParamsError](err)
 	p.Headline = e.Error()
 	p.Why = "the checkpoints belong to the earlier parameters; going on would skip records"
 	p.Saved = "everything; nothing was started"
-	p.Do = []step{{Say: "give the earlier parameters, or a new database (--state FILE --create); if both select the same records: --new-params"}}
+	p.Do = []Step{{Say: "give the earlier parameters, or a new database (--state FILE --create); if both select the same records: --new-params"}}
 }
 
-func writeMeaning(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*meaningError](err)
+func writeMeaning(p *Problem, err error, sc Scene) {
+	e, _ := errors.AsType[*MeaningError](err)
 	p.Headline = e.Error()
 	p.Why = "the stored records were collected with the earlier file; going on would skip records, or mix the two kinds"
 	p.Saved = "everything; nothing was started"
-	p.Do = []step{{Say: "put the earlier file back; or give the stream a new name: it is collected from its start, and the stored records stay"}}
+	p.Do = []Step{{Say: "put the earlier file back; or give the stream a new name: it is collected from its start, and the stored records stay"}}
 	for _, change := range e.Changes {
 		if len(change.Keys) > 0 {
-			p.Do = append(p.Do, step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + words.Quoted(change.Stream) + " --reason WHY"})
+			p.Do = append(p.Do, Step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + words.Quoted(change.Stream) + " --reason WHY"})
 		}
 	}
-	p.Do = append(p.Do, step{Say: "or go on all the same: --new-params"})
+	p.Do = append(p.Do, Step{Say: "or go on all the same: --new-params"})
 }
 
-func writeBadSecret(p *problem, err error, _ scene) {
+func writeBadSecret(p *Problem, err error, _ Scene) {
 	p.Headline = err.Error()
 	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "correct it where it is kept, or name another place under `providers:` in collect.yaml"}}
+	p.Do = []Step{{Say: "correct it where it is kept, or name another place under `providers:` in collect.yaml"}}
 }
 
-func writeUnbound(p *problem, err error, _ scene) {
-	e, _ := errors.AsType[*config.UnboundError](err)
+func writeUnbound(p *Problem, err error, _ Scene) {
+	e, _ := errors.AsType[*UnboundError](err)
 	p.Headline = e.Error()
 	p.Why = "a connector file that calls its provider " + e.Provider + " would have it sent there"
 	p.Saved = "nothing was started, and the token was not read"
-	p.Do = []step{{Say: "if the token is for that origin, add to the same entry: " + e.Line()}}
+	p.Do = []Step{{Say: "if the token is for that origin, add to the same entry: " + e.Line()}}
 }
 
-func writeMissingSecret(p *problem, err error, sc scene) {
+func writeMissingSecret(p *Problem, err error, sc Scene) {
 	e, _ := errors.AsType[*declarative.MissingSecretError](err)
 	p.Headline = fmt.Sprintf("no value for the secret `%s`", e.Name)
 	p.Why = "looked in " + strings.Join(e.Looked, ", then ")
@@ -127,12 +126,12 @@ func writeMissingSecret(p *problem, err error, sc scene) {
 		p.Why = "the connector file names no place for it"
 	}
 	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "put it there, or name another place under `providers:` in collect.yaml"}}
+	p.Do = []Step{{Say: "put it there, or name another place under `providers:` in collect.yaml"}}
 	if len(e.Looked) != 1 {
 		return
 	}
 	if name, ok := strings.CutPrefix(e.Looked[0], "env "); ok {
-		p.Do = []step{
+		p.Do = []Step{
 			{"set it (cron has an environment of its own):", "export " + name + "=..."},
 			{Say: "or name another place under `providers:` in collect.yaml"},
 		}

@@ -1,9 +1,17 @@
-package cmd
+package problem
 
-import "collect/collection"
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"collect/collection"
+	"collect/internal/jsonout"
+)
 
 // shapeMeanings says what each shape of a gap is.
-var shapeMeanings = map[collection.Shape]explanationOf{
+var shapeMeanings = map[collection.Shape]Meaning{
 	collection.DetailGap: {
 		Meaning: "one detail of a parent record is owed: it was not collected, and the list it belongs to goes on without it",
 		Who:     "by its kind: the next run (planned), a later run (provider) or you (stuck)",
@@ -16,9 +24,9 @@ var shapeMeanings = map[collection.Shape]explanationOf{
 	},
 }
 
-// reasonMeanings says, for each reason of the closed set, what it means and
+// ReasonMeanings says, for each reason of the closed set, what it means and
 // what comes next.
-var reasonMeanings = map[collection.Reason][2]string{
+var ReasonMeanings = map[collection.Reason][2]string{
 	collection.RequestCap:       {"the run used all the requests that it was allowed", "nothing to do; a higher --max-requests takes more at once"},
 	collection.WallClock:        {"the run used all the time that it was allowed", "nothing to do; a longer --max-time takes more at once"},
 	collection.RetryBudget:      {"so many requests had to be retried that going on would only have added to the load", "nothing to do; if it comes back, look at the provider's status page"},
@@ -28,7 +36,7 @@ var reasonMeanings = map[collection.Reason][2]string{
 	collection.UpstreamPressure: {"the provider failed, timed out or could not be reached, after every attempt", "nothing to do; if it comes back, look at the network and the provider's status page"},
 	collection.RetryAfter:       {"the provider asked for a longer silence than the run may wait", "nothing to do; no request leaves before that time, in any run"},
 	collection.Auth:             {"the provider does not accept the credential", "put a valid one where the connector looks for it"},
-	collection.Frozen:           {"the provider answered 403 for a reason that collect does not know, or an operator froze it: no request leaves, because going on could make a ban permanent", "settle it with the provider; then: collect freeze release. If it is only about what was asked for, declare that in the connector file: " + recordRule},
+	collection.Frozen:           {"the provider answered 403 for a reason that collect does not know, or an operator froze it: no request leaves, because going on could make a ban permanent", "settle it with the provider; then: collect freeze release. If it is only about what was asked for, declare that in the connector file: " + RecordRule},
 	collection.Suspended:        {"the provider says that the account is suspended", "settle it with the provider; then: collect freeze release"},
 	collection.Forbidden:        {"the provider refuses this one piece; the others are collected", "give the account access to it, or leave it: no run tries it again by itself. If it is usual here, declare it in the connector file: " + goneRule + ", which is shown and not owed"},
 	collection.SchemaDrift:      {"records do not look as the connector says", "look at what the provider changed, and correct the connector file"},
@@ -49,13 +57,135 @@ var warningMeanings = map[collection.WarningCode][2]string{
 	collection.MeetsApart:    {"the runs of an account meet in a temporary folder, and a run with another one does not see this one", "put XDG_STATE_HOME on a file system that has sockets"},
 }
 
-// needsOf says who acts on a gap of kind k.
-func needsOf(k collection.Kind) string {
+// A Meaning is the long text for a word of ours.
+type Meaning struct {
+	Word    string  `json:"word"`
+	Meaning string  `json:"meaning"`
+	Who     string  `json:"who_acts"` // in words
+	Needs   *string `json:"needs"`    // nothing, time or operator; null where that depends
+	Next    string  `json:"next"`
+}
+
+// MeaningOf explains an exit code, the code of a message or a reason; ok is
+// false for other words.
+func MeaningOf(arg string) (e Meaning, ok bool) {
+	if e, ok := wordsForCode(arg); ok {
+		return e, true
+	}
+	if code, err := strconv.Atoi(arg); err == nil {
+		for _, c := range ExitCodes {
+			if c.Code == code {
+				return Meaning{"exit code " + arg, c.When, c.Who, jsonout.OrNull(c.needs()), "retry: " + c.Retry}, true
+			}
+		}
+		return Meaning{}, false
+	}
+	if words, ok := shapeMeanings[collection.Shape(strings.ToUpper(arg))]; ok {
+		words.Word = "gap " + strings.ToUpper(arg)
+		return words, true
+	}
+	if meaning, ok := warningMeanings[collection.WarningCode(arg)]; ok {
+		return Meaning{"warning " + arg, meaning[0], "you, with a look", jsonout.OrNull(NeedsOperator), meaning[1]}, true
+	}
+	meaning, ok := ReasonMeanings[collection.Reason(arg)]
+	if !ok {
+		return Meaning{}, false
+	}
+	reason := collection.Reason(arg)
+	needs := NeedsOf(reason.Kind())
+	if reason == collection.Gone {
+		needs = NeedsNothing
+	}
+	return Meaning{"reason " + arg, meaning[0], WhoActs(reason), jsonout.OrNull(needs), meaning[1]}, true
+}
+
+// wordsForCode explains the code that a message begins with: by the reason that
+// it stands for, if that is one, or else by the exit code of a command that
+// says it.
+func wordsForCode(code string) (e Meaning, ok bool) {
+	i := slices.IndexFunc(explanations, func(row explanation) bool { return row.code == code })
+	if i < 0 {
+		return Meaning{}, false
+	}
+	word := strconv.Itoa(explanations[i].exit)
+	var of []collection.Reason
+	for reason := range ReasonMeanings {
+		if classify(&collection.Stop{Reason: reason, Status: http.StatusServiceUnavailable}).code == code {
+			of = append(of, reason)
+		}
+	}
+	if len(of) == 1 {
+		word = string(of[0])
+	}
+	e, ok = MeaningOf(word)
+	e.Word = code + ", " + e.Word
+	return e, ok
+}
+
+// WhoActs says who ends a gap with reason r.
+func WhoActs(r collection.Reason) string {
+	switch {
+	case r == collection.Gone:
+		return "no one"
+	case r.Kind() == collection.Planned:
+		return "the next run, by itself"
+	case r.Kind() == collection.Pressure:
+		return "a later run, by itself"
+	}
+	return "you"
+}
+
+// Brief says a reason the way a person would, in at most 24 columns: the
+// tables have no more.
+func Brief(r collection.Reason) string {
+	switch r {
+	case collection.RequestCap:
+		return "run reached request cap"
+	case collection.WallClock:
+		return "run reached time limit"
+	case collection.RetryBudget:
+		return "run used all retries"
+	case collection.Interrupted:
+		return "run was interrupted"
+	case collection.CircuitOpen:
+		return "breaker was open"
+	case collection.RateLimited:
+		return "provider was throttling"
+	case collection.UpstreamPressure:
+		return "provider kept failing"
+	case collection.RetryAfter:
+		return "provider asked to wait"
+	case collection.Auth:
+		return "token was rejected"
+	case collection.Frozen:
+		return "provider is frozen"
+	case collection.Suspended:
+		return "account is suspended"
+	case collection.Forbidden:
+		return "provider refuses it"
+	case collection.SchemaDrift:
+		return "records do not match"
+	case collection.BadPage:
+		return "page cannot be read"
+	case collection.CursorExpired:
+		return "cursor has expired"
+	case collection.TooLarge:
+		return "answer is too large"
+	case collection.NotFound:
+		return "not found"
+	case collection.Gone:
+		return "gone for good"
+	}
+	return strings.ReplaceAll(string(r), "_", " ")
+}
+
+// NeedsOf says who acts on a gap of kind k.
+func NeedsOf(k collection.Kind) string {
 	switch k {
 	case collection.Planned:
-		return needsNothing
+		return NeedsNothing
 	case collection.Pressure:
-		return needsTime
+		return NeedsTime
 	}
-	return needsOperator
+	return NeedsOperator
 }

@@ -1,4 +1,4 @@
-package cmd
+package problem
 
 import (
 	"cmp"
@@ -9,88 +9,88 @@ import (
 	"collect/store"
 )
 
-func writeFull(p *problem, _ error, sc scene) {
+func writeFull(p *Problem, _ error, sc Scene) {
 	p.Headline = "no space left for " + cmp.Or(sc.State, "the database")
 	p.At = sc.place()
 	if sc.Run.ID == "" { // a command of an operator
 		p.Saved = "everything that was saved before; nothing was changed"
-		p.Do = []step{{Say: "free some space, then give the command again"}}
+		p.Do = []Step{{Say: "free some space, then give the command again"}}
 		return
 	}
 	p.Headline += " while saving a slice"
 	p.Saved = sc.saved() + ". The slice was not counted; it will replay"
-	p.Do = []step{sc.resume("free some space, then:")}
+	p.Do = []Step{sc.resume("free some space, then:")}
 }
 
-func writeNewer(p *problem, _ error, sc scene) {
+func writeNewer(p *Problem, _ error, sc Scene) {
 	p.Headline = "the database was made by a newer version of collect"
 	p.At = sc.State
 	p.Saved = "everything; nothing was changed"
-	p.Do = []step{{Say: "install that version or a newer one"}}
+	p.Do = []Step{{Say: "install that version or a newer one"}}
 }
 
-func writeMissing(p *problem, err error, sc scene) {
+func writeMissing(p *Problem, err error, sc Scene) {
 	if errors.Is(err, store.ErrLogGone) {
 		p.Headline = "a file beside the database was removed or replaced while this run used it"
 		p.At = sc.State
-		p.Why = plainText(err)
+		p.Why = PlainText(err)
 		p.Saved = "everything up to the last commit; nothing was written since"
-		p.Do = []step{{Say: "wait until no run uses this database"}, {"see whether it is whole:", "collect doctor" + sc.Flags}}
+		p.Do = []Step{{Say: "wait until no run uses this database"}, {"see whether it is whole:", "collect doctor" + sc.Flags}}
 		return
 	}
 	if sc.Run.ID != "" {
 		p.Headline = "the database was removed or replaced while this run used it"
 		p.At = sc.State
 		p.Why = "the saved records are in the file that was there when the run began"
-		p.Do = []step{{Say: "put that file back if you can; a new one is begun with --create"}}
+		p.Do = []Step{{Say: "put that file back if you can; a new one is begun with --create"}}
 		return
 	}
 	p.At = sc.State
 	p.Saved = "nothing was started"
 	if sc.Usual {
 		p.Headline = "nothing was collected yet: there is no database"
-		p.Do = []step{{"to begin:", "collect run <name | file.yaml>"}, {Say: "or name the database that you mean: --state FILE"}}
+		p.Do = []Step{{"to begin:", "collect run <name | file.yaml>"}, {Say: "or name the database that you mean: --state FILE"}}
 		return
 	}
 	p.Headline = "there is no database at the path that was named"
 	p.Why = "a mistyped path must not collect everything again"
-	p.Do = []step{{Say: "correct the path, or begin a new database there: `collect run` with --create"}}
+	p.Do = []Step{{Say: "correct the path, or begin a new database there: `collect run` with --create"}}
 }
 
-func writeNoFolder(p *problem, err error, sc scene) {
-	e, _ := errors.AsType[*noFolderError](err)
+func writeNoFolder(p *Problem, err error, sc Scene) {
+	e, _ := errors.AsType[*NoFolderError](err)
 	p.Headline = "the database cannot be made: " + err.Error()
 	p.At = sc.State
 	p.Saved = "nothing was started"
-	p.Do = []step{{"make it:", "mkdir -p " + words.Quoted(e.Dir)}, {Say: "or correct the path; if it is on another disk, see that it is mounted"}}
+	p.Do = []Step{{"make it:", "mkdir -p " + words.Quoted(e.Dir)}, {Say: "or correct the path; if it is on another disk, see that it is mounted"}}
 }
 
-func writeNotDatabase(p *problem, _ error, sc scene) {
+func writeNotDatabase(p *Problem, _ error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s is not a database of collect", cmp.Or(sc.State, "the file"))
 	p.Saved = "nothing was started, and nothing was changed"
-	p.Do = []step{{Say: "name another path with --state"}}
+	p.Do = []Step{{Say: "name another path with --state"}}
 }
 
-func writeNoAccess(p *problem, err error, sc scene) {
+func writeNoAccess(p *Problem, err error, sc Scene) {
 	p.Headline = "the database cannot be opened or written"
 	p.At = sc.State
-	p.Why = plainText(err)
+	p.Why = PlainText(err)
 	p.Saved = "nothing was started"
-	p.Do = []step{{Say: "look at who owns the file and its directory, or name another path with --state"}}
+	p.Do = []Step{{Say: "look at who owns the file and its directory, or name another path with --state"}}
 }
 
-func writeDisk(p *problem, err error, sc scene) {
+func writeDisk(p *Problem, err error, sc Scene) {
 	p.Headline = "the disk of the database does not work as it should"
 	p.At = sc.State
-	p.Why = plainText(err)
+	p.Why = PlainText(err)
 	p.Saved = sc.saved()
-	p.Do = []step{{Say: "look at what the system's log says of the disk"}, sc.resume("then:")}
+	p.Do = []Step{{Say: "look at what the system's log says of the disk"}, sc.resume("then:")}
 }
 
-func writeLocked(p *problem, err error, sc scene) {
+func writeLocked(p *Problem, err error, sc Scene) {
 	p.Headline = "the database stays locked"
 	p.At = sc.State
-	p.Why = "another program writes to it and does not end, or its disk does not give a lock back: " + plainText(err)
+	p.Why = "another program writes to it and does not end, or its disk does not give a lock back: " + PlainText(err)
 	p.Saved = sc.saved()
-	p.Do = []step{{Say: "close what has the database open; if nothing has, look at what the system's log says of the disk"}, sc.resume("then:")}
+	p.Do = []Step{{Say: "close what has the database open; if nothing has, look at what the system's log says of the disk"}, sc.resume("then:")}
 }

@@ -4,46 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/report/problem"
 	"collect/store"
 )
-
-// reasons lists every reason there is.
-var reasons = []collection.Reason{
-	collection.RequestCap, collection.WallClock, collection.RetryBudget, collection.Interrupted, collection.CircuitOpen,
-	collection.RateLimited, collection.UpstreamPressure, collection.RetryAfter,
-	collection.Auth, collection.Frozen, collection.Suspended, collection.Forbidden, collection.SchemaDrift,
-	collection.BadPage, collection.CursorExpired, collection.TooLarge, collection.NotFound, collection.Gone,
-}
 
 func gaps(reasons ...collection.Reason) (owed []store.OwnedGap) {
 	for i, reason := range reasons {
 		owed = append(owed, store.OwnedGap{Connector: "tickets", Gap: collection.Gap{ID: int64(i + 1), Reason: reason, State: collection.GapOpen}})
 	}
 	return owed
-}
-
-func TestWorst(t *testing.T) {
-	order := []int{70, 74, 78, 77, 76, 65, 1, 69, 75, 130, 11, 10, 0}
-	for i, bad := range order {
-		for _, better := range order[i:] {
-			for _, codes := range [][]int{{bad, better}, {better, bad}} {
-				if got := worst(codes...); got != bad {
-					t.Errorf("worst(%v) = %d, want %d", codes, got, bad)
-				}
-			}
-		}
-	}
-	if got := worst(); got != exitOK {
-		t.Errorf("worst() = %d, want 0", got)
-	}
-	if got := worst(0, 99, 75); got != 99 {
-		t.Errorf("worst(0, 99, 75) = %d, want 99: an unknown code is a failure", got)
-	}
 }
 
 func TestVerdict(t *testing.T) {
@@ -78,8 +50,8 @@ func TestVerdict(t *testing.T) {
 		{"breaker", ending{Run: collection.Run{Reason: collection.CircuitOpen, Tally: work}, Owed: gaps(collection.CircuitOpen)}, collection.Waiting, 75},
 		{"long wait", ending{Err: stop(collection.RetryAfter)}, collection.Waiting, 75},
 		{"SIGINT", ending{Run: collection.Run{Reason: collection.Interrupted}, Owed: gaps(collection.Interrupted, collection.Forbidden)}, collection.RunInterrupted, 130},
-		{"SIGTERM", ending{Err: stop(collection.Interrupted), Interrupted: exitTerminated, Strict: true}, collection.RunInterrupted, 143},
-		{"SIGHUP", ending{Err: stop(collection.Interrupted), Interrupted: exitHangup}, collection.RunInterrupted, 129},
+		{"SIGTERM", ending{Err: stop(collection.Interrupted), Interrupted: problem.ExitTerminated, Strict: true}, collection.RunInterrupted, 143},
+		{"SIGHUP", ending{Err: stop(collection.Interrupted), Interrupted: problem.ExitHangup}, collection.RunInterrupted, 129},
 		{"second SIGINT", ending{Err: fmt.Errorf("commit: %w", context.Canceled)}, collection.RunInterrupted, 130},
 		{"SIGINT while the disk is full", ending{Run: collection.Run{Reason: collection.Interrupted}, Err: fmt.Errorf("commit: %w", collection.ErrFull)}, collection.Failed, 74},
 		{"provider gaps and nothing reached", ending{Unreached: true, Owed: gaps(collection.UpstreamPressure, collection.Forbidden)}, collection.Blocked, 65},
@@ -90,7 +62,7 @@ func TestVerdict(t *testing.T) {
 		{"held", ending{Err: &store.HeldError{}}, collection.Waiting, 75},
 		{"fenced", ending{Err: collection.ErrFenced}, collection.Waiting, 75},
 		{"unknown commit", ending{Err: collection.ErrUnknown}, collection.Failed, 74},
-		{"bug", ending{Err: &panicError{Value: "x"}, Owed: gaps(collection.Auth)}, collection.Failed, 70},
+		{"bug", ending{Err: &problem.PanicError{Value: "x"}, Owed: gaps(collection.Auth)}, collection.Failed, 70},
 		{"anything", ending{Err: errors.New("something")}, collection.Failed, 1},
 	}
 	for _, test := range tests {
@@ -111,9 +83,9 @@ func TestNoFalseSuccess(t *testing.T) {
 		return r == "" || r == collection.Gone || r.Kind() == collection.Planned
 	}
 	zero, other := 0, 0
-	for _, reason := range append([]collection.Reason{""}, reasons...) {
-		for _, first := range append([]collection.Reason{""}, reasons...) {
-			for _, second := range reasons {
+	for _, reason := range append([]collection.Reason{""}, collection.Reasons()...) {
+		for _, first := range append([]collection.Reason{""}, collection.Reasons()...) {
+			for _, second := range collection.Reasons() {
 				for rejected := range int64(2) {
 					e := ending{
 						Run:  collection.Run{Reason: reason, Tally: collection.Tally{Changed: 1, Rejected: rejected}},
@@ -126,14 +98,14 @@ func TestNoFalseSuccess(t *testing.T) {
 					want := planned(reason) && reason != collection.CircuitOpen && reason != collection.Interrupted &&
 						planned(first) && planned(second) && rejected == 0
 					input := fmt.Sprintf("stopped for %q with gaps %q, %q, %d in quarantine", reason, first, second, rejected)
-					if (code == exitOK) != want {
+					if (code == problem.ExitOK) != want {
 						t.Errorf("%s: exit code %d, want success = %v", input, code, want)
 					}
 					success := outcome == collection.Complete || outcome == collection.NothingNew || outcome == collection.Deferred
-					if success != (code == exitOK) {
+					if success != (code == problem.ExitOK) {
 						t.Errorf("%s: outcome %s with exit code %d", input, outcome, code)
 					}
-					if code == exitOK {
+					if code == problem.ExitOK {
 						zero++
 					} else {
 						other++
@@ -144,34 +116,5 @@ func TestNoFalseSuccess(t *testing.T) {
 	}
 	if zero == 0 || other == 0 {
 		t.Errorf("%d endings were a success and %d were not, want both", zero, other)
-	}
-}
-
-// Every code that anything can exit with is in the table once, and the help
-// fits a terminal.
-func TestExitCodesAreListed(t *testing.T) {
-	used := []int{exitOK, exitFailure, exitUsage, exitPaused, exitWarned, exitOwed, exitUnreached, exitBug, exitStorage,
-		exitLater, exitProtocol, exitRefused, exitConfig, exitInterrupt, exitTerminated}
-	for _, row := range explanations {
-		used = append(used, row.exit)
-	}
-	for _, reason := range reasons {
-		used = append(used, reasonCode(reason))
-	}
-	for _, code := range used {
-		n := 0
-		for _, row := range exitCodes {
-			if row.Code == code {
-				n++
-			}
-		}
-		if n != 1 {
-			t.Errorf("exit code %d is listed %d times, want once", code, n)
-		}
-	}
-	for line := range strings.Lines(exitCodeHelp()) {
-		if term.Width(strings.TrimSuffix(line, "\n")) > 80 {
-			t.Errorf("help line is wider than 80 columns: %q", line)
-		}
 	}
 }

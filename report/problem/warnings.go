@@ -1,15 +1,16 @@
-package cmd
+package problem
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"collect/collection"
 	"collect/internal/words"
 )
 
-// warnings are those of one run. It is safe for concurrent use.
-type warnings struct {
+// Warnings are those of one run. It is safe for concurrent use.
+type Warnings struct {
 	mu    sync.Mutex
 	total int
 	kinds []warned
@@ -24,8 +25,8 @@ type warned struct {
 // mostWarned bounds the kinds that are told at the end of a run.
 const mostWarned = 20
 
-// add takes in an event, and passes over what is no warning.
-func (w *warnings) add(e collection.Event) {
+// Add takes in an event, and passes over what is no warning.
+func (w *Warnings) Add(e collection.Event) {
 	if e.Kind != collection.WarningRaised {
 		return
 	}
@@ -43,30 +44,27 @@ func (w *warnings) add(e collection.Event) {
 	}
 }
 
-// tell puts into end how many there were, and whether one speaks against the data.
-func (w *warnings) tell(end *ending) {
+// Tell returns how many there were, and whether one speaks against the data.
+func (w *Warnings) Tell() (total int, doubted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	end.Warnings = w.total
-	for _, kind := range w.kinds {
-		end.Doubted = end.Doubted || kind.first.Code.Contradicts()
-	}
+	return w.total, slices.ContainsFunc(w.kinds, func(k warned) bool { return k.first.Code.Contradicts() })
 }
 
-// problems explains the warnings that have a code, one for each kind in a
+// Problems explains the warnings that have a code, one for each kind in a
 // stream. Those without one are about the run, and were said when they arose.
-func (w *warnings) problems(sc scene) []problem {
+func (w *Warnings) Problems(sc Scene) []Problem {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var problems []problem
+	var problems []Problem
 	for _, kind := range w.kinds {
 		e := kind.first
 		if e.Code == "" {
 			continue
 		}
 		sc.Stream, sc.Partition = e.Stream, e.Partition
-		p := problem{
-			Code: string(e.Code), Level: levelWarning, Needs: needsOperator,
+		p := Problem{
+			Code: string(e.Code), Level: LevelWarning, Needs: NeedsOperator,
 			Headline: e.Message, At: sc.place(), Saved: "every record that was sent",
 		}
 		if kind.times > 1 {

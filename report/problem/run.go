@@ -1,4 +1,4 @@
-package cmd
+package problem
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 )
 
 // place names where a problem was met: tickets/issues repo=acme/api.
-func (sc scene) place() string {
+func (sc Scene) place() string {
 	where := sc.Connector
 	if sc.Stream != "" {
 		where += "/" + sc.Stream
@@ -31,7 +31,7 @@ func (sc scene) place() string {
 }
 
 // saved says what is safe.
-func (sc scene) saved() string {
+func (sc Scene) saved() string {
 	work := sc.Run.Tally
 	stored := work.Records - work.Rejected - work.Older
 	switch {
@@ -48,7 +48,7 @@ func (sc scene) saved() string {
 }
 
 // savedBut says what is safe, and what becomes of the piece that is not.
-func (sc scene) savedBut(owed string) string {
+func (sc Scene) savedBut(owed string) string {
 	text := sc.saved() + "; " + owed
 	switch {
 	case sc.Stands && sc.Partition != "":
@@ -64,18 +64,18 @@ func (sc scene) savedBut(owed string) string {
 }
 
 // resume is the command that goes on.
-func (sc scene) resume(say string) step { return step{say, sc.command("resume")} }
+func (sc Scene) resume(say string) Step { return Step{say, sc.command("resume")} }
 
 // command returns a command on the connector, to be copied.
-func (sc scene) command(verb string) string { return "collect " + verb + " " + sc.Connector + sc.Flags }
+func (sc Scene) command(verb string) string { return "collect " + verb + " " + sc.Connector + sc.Flags }
 
 // release is the command that ends a freeze.
-func (sc scene) release(why string) step {
-	return step{"then:", sc.command("freeze release") + fmt.Sprintf(" --reason %q", why)}
+func (sc Scene) release(why string) Step {
+	return Step{"then:", sc.command("freeze release") + fmt.Sprintf(" --reason %q", why)}
 }
 
-// stopIn returns the stop that err is known to hold.
-func stopIn(err error) *collection.Stop {
+// StopIn returns the stop that err is known to hold.
+func StopIn(err error) *collection.Stop {
 	stop, _ := errors.AsType[*collection.Stop](err)
 	return stop
 }
@@ -88,13 +88,13 @@ func answered(stop *collection.Stop) string {
 	return fmt.Sprintf(" (%d)", stop.Status)
 }
 
-func writeBug(p *problem, err error, _ scene) {
+func writeBug(p *Problem, err error, _ Scene) {
 	p.Headline = "collect has a bug: " + err.Error()
 	p.Saved = "everything that was committed; the slice in flight will replay"
-	p.Do = []step{{Say: "report it with what -v prints, which holds no records and no tokens"}}
+	p.Do = []Step{{Say: "report it with what -v prints, which holds no records and no tokens"}}
 }
 
-func writeHeld(p *problem, err error, sc scene) {
+func writeHeld(p *Problem, err error, sc Scene) {
 	e, _ := errors.AsType[*store.HeldError](err)
 	run := e.Run
 	p.Headline = fmt.Sprintf("%s is being collected by another run", cmp.Or(sc.Connector, run.Connector))
@@ -102,54 +102,54 @@ func writeHeld(p *problem, err error, sc scene) {
 	if !run.BeatAt.IsZero() {
 		p.By += ", alive " + words.Ago(run.BeatAt, sc.Now)
 	}
-	p.Do = []step{{Say: "nothing; your schedule can simply try again later"}}
+	p.Do = []Step{{Say: "nothing; your schedule can simply try again later"}}
 	if sc.ByHand {
 		p.Saved = "nothing was changed"
-		p.Do = []step{
+		p.Do = []Step{
 			{"wait for its end, or stop it; it saves the page in flight:", fmt.Sprintf("kill -INT %d", run.Holder.PID)},
 			{Say: "then give the command again"},
 		}
 	}
 }
 
-func writeBusy(p *problem, err error, _ scene) {
-	e, _ := errors.AsType[*busyError](err)
+func writeBusy(p *Problem, err error, _ Scene) {
+	e, _ := errors.AsType[*BusyError](err)
 	run := e.Run
 	p.Headline = fmt.Sprintf("a run of %s uses this account, and cannot be told of the order", run.Connector)
 	p.By = fmt.Sprintf("run %s, pid %d on %s; %s", run.ID, run.Holder.PID, run.Holder.Host, cmp.Or(e.Why, "it cannot be told"))
 	p.Saved = "nothing was changed"
-	p.Do = []step{
+	p.Do = []Step{
 		{"stop it; it saves the page in flight:", fmt.Sprintf("kill -INT %d", run.Holder.PID)},
 		{Say: "then give the order again"},
 	}
 }
 
-func writeStale(p *problem, _ error, sc scene) {
+func writeStale(p *Problem, _ error, sc Scene) {
 	p.Headline = "the state has changed since you looked at it, by the provider or by another operator"
 	p.Why = "a release is for the state that you saw, and for no later one"
 	p.Saved = "nothing was changed"
-	p.Do = []step{
+	p.Do = []Step{
 		{"look at it again:", "collect explain " + cmp.Or(sc.Connector, "NAME") + sc.Flags},
 		{Say: "then give the order again, if it still is what you want"},
 	}
 }
 
-func writeOutput(p *problem, err error, sc scene) {
+func writeOutput(p *Problem, err error, sc Scene) {
 	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
 		dir := filepath.Dir(path.Path)
 		p.Headline = "the output cannot be written: there is no folder " + dir
 		p.Saved = "everything; the database was not changed"
-		p.Do = []step{{"make it:", "mkdir -p " + words.Quoted(dir)}, {Say: "or name a file in another folder, and do it again"}}
+		p.Do = []Step{{"make it:", "mkdir -p " + words.Quoted(dir)}, {Say: "or name a file in another folder, and do it again"}}
 		return
 	}
-	text := plainText(err)
+	text := PlainText(err)
 	p.Saved = "everything; the database was not changed"
-	p.Do = []step{{Say: "name another file, or see to its folder and its disk; then do it again"}}
+	p.Do = []Step{{Say: "name another file, or see to its folder and its disk; then do it again"}}
 	if full(err) {
 		if where, _, ok := strings.Cut(text, noSpace); ok { // what follows is in the words of SQLite
 			text = where + noSpace
 		}
-		p.Do = []step{{Say: "free some space or name another file, and do it again"}}
+		p.Do = []Step{{Say: "free some space or name another file, and do it again"}}
 	}
 	p.Headline = "the output cannot be written: " + text
 	if sc.Run.ID != "" {
@@ -160,31 +160,31 @@ func writeOutput(p *problem, err error, sc scene) {
 // noSpace is how a full disk is called, by us and by Unix.
 const noSpace = "no space left"
 
-func writeFenced(p *problem, _ error, sc scene) {
+func writeFenced(p *Problem, _ error, sc Scene) {
 	p.Headline = fmt.Sprintf("another process took %s over, so this run stopped", sc.Connector)
 	p.Saved = sc.saved()
-	p.Do = []step{{"nothing; see who runs it:", sc.command("status")}}
+	p.Do = []Step{{"nothing; see who runs it:", sc.command("status")}}
 }
 
-func writeUnknownCommit(p *problem, _ error, sc scene) {
+func writeUnknownCommit(p *Problem, _ error, sc Scene) {
 	p.Headline = "the database does not say whether the last slice was saved"
 	p.At = sc.place()
 	p.Saved = sc.saved() + ". The next run reads the checkpoint first"
-	p.Do = []step{sc.resume("check the disk, then:")}
+	p.Do = []Step{sc.resume("check the disk, then:")}
 }
 
-func writeAuth(p *problem, err error, sc scene) {
-	if stopIn(err).Status == http.StatusProxyAuthRequired {
+func writeAuth(p *Problem, err error, sc Scene) {
+	if StopIn(err).Status == http.StatusProxyAuthRequired {
 		p.Headline = fmt.Sprintf("the proxy on the way to %s asks for a user and a password (407)", sc.Provider)
 		p.At = sc.place()
 		p.Saved = sc.saved()
-		p.Do = []step{{Say: "put them into HTTP_PROXY or HTTPS_PROXY, before the host"}, sc.resume("then:")}
+		p.Do = []Step{{Say: "put them into HTTP_PROXY or HTTPS_PROXY, before the host"}, sc.resume("then:")}
 		return
 	}
-	p.Why = stopIn(err).Detail
-	p.Headline = fmt.Sprintf("%s rejected the token%s", sc.Provider, answered(stopIn(err)))
+	p.Why = StopIn(err).Detail
+	p.Headline = fmt.Sprintf("%s rejected the token%s", sc.Provider, answered(StopIn(err)))
 	if sc.Credential == "" {
-		p.Headline = fmt.Sprintf("%s asks for a token%s, and the connector sends none", sc.Provider, answered(stopIn(err)))
+		p.Headline = fmt.Sprintf("%s asks for a token%s, and the connector sends none", sc.Provider, answered(StopIn(err)))
 	}
 	p.At = sc.place()
 	if sc.Credential != "" {
@@ -194,11 +194,11 @@ func writeAuth(p *problem, err error, sc scene) {
 		}
 	}
 	p.Saved = sc.saved()
-	p.Do = []step{{Say: "put a valid token there"}, sc.resume("then:")}
+	p.Do = []Step{{Say: "put a valid token there"}, sc.resume("then:")}
 }
 
-func writeProbe(p *problem, err error, sc scene) {
-	stop := stopIn(err)
+func writeProbe(p *Problem, err error, sc Scene) {
+	stop := StopIn(err)
 	p.Headline = sc.Provider + " does not answer the probe as it would the right account"
 	p.At = sc.place()
 	p.Why = stop.Detail + ": without the right account it may show fewer records, which would pass for all of them"
@@ -209,46 +209,46 @@ func writeProbe(p *problem, err error, sc scene) {
 		}
 	}
 	p.Saved = sc.saved()
-	p.Do = []step{{Say: "put a valid token there, or correct `probe` in the connector file"}, sc.resume("then:")}
+	p.Do = []Step{{Say: "put a valid token there, or correct `probe` in the connector file"}, sc.resume("then:")}
 }
 
-func writeNoToken(p *problem, err error, sc scene) {
-	stop := stopIn(err)
+func writeNoToken(p *Problem, err error, sc Scene) {
+	stop := StopIn(err)
 	p.Headline = fmt.Sprintf("%s grants no access token%s", sc.Provider, answered(stop))
 	p.At = sc.place()
 	p.Why = stop.Detail
 	p.Token = "from " + sc.Credential
 	p.Saved = sc.saved()
-	p.Do = []step{{Say: "sign in again at " + sc.Provider + ", or correct the client id and secret, and put the new token there"}, sc.resume("then:")}
+	p.Do = []Step{{Say: "sign in again at " + sc.Provider + ", or correct the client id and secret, and put the new token there"}, sc.resume("then:")}
 }
 
-func writeTokenFile(p *problem, err error, sc scene) {
+func writeTokenFile(p *Problem, err error, sc Scene) {
 	e, _ := errors.AsType[*tokenfile.Error](err)
 	p.Headline = e.Error()
 	p.At = e.Path
 	p.Saved = sc.saved()
-	p.Do = []step{{Say: "see to the file, its folder and its disk"}, sc.resume("then:")}
+	p.Do = []Step{{Say: "see to the file, its folder and its disk"}, sc.resume("then:")}
 	if e.Spent {
 		p.Why = sc.Provider + " has replaced the old one, and may no longer accept it"
-		p.Do = append(p.Do, step{Say: "if it is refused: sign in again, and put the new refresh token there"})
+		p.Do = append(p.Do, Step{Say: "if it is refused: sign in again, and put the new refresh token there"})
 	}
 }
 
-func writeTokenBusy(p *problem, err error, sc scene) {
+func writeTokenBusy(p *Problem, err error, sc Scene) {
 	p.Headline = tokenfile.ErrBusy.Error()
 	p.At = sc.place()
 	p.Saved = sc.saved()
-	p.Do = []step{{"see who runs:", sc.command("status")}, sc.resume("then:")}
+	p.Do = []Step{{"see who runs:", sc.command("status")}, sc.resume("then:")}
 }
 
-// recordRule is what to write where a 403 is about single records.
-const recordRule = "`on_403: gap` under `provider:`, or `on: [{status: [403], verdict: gap}]` in the stream"
+// RecordRule is what to write where a 403 is about single records.
+const RecordRule = "`on_403: gap` under `provider:`, or `on: [{status: [403], verdict: gap}]` in the stream"
 
 // goneRule is what to write where single records are usually refused.
 const goneRule = "`on: [{status: [403], verdict: gone}]`"
 
-func writeFrozen(p *problem, err error, sc scene) {
-	stop := stopIn(err)
+func writeFrozen(p *Problem, err error, sc Scene) {
+	stop := StopIn(err)
 	p.Headline = fmt.Sprintf("%s answered %d, so collect stopped all calls to it", sc.Provider, stop.Status)
 	p.At = sc.place()
 	p.Why = "a 403 can mean a ban. Going on could make it permanent"
@@ -263,59 +263,59 @@ func writeFrozen(p *problem, err error, sc scene) {
 		p.Note = stop.Detail
 	}
 	p.Saved = sc.saved()
-	p.Do = []step{{Say: "check the account at " + sc.Provider}, sc.release("checked the account")}
+	p.Do = []Step{{Say: "check the account at " + sc.Provider}, sc.release("checked the account")}
 	if stop.Status == http.StatusForbidden {
-		p.Do = append(p.Do, step{Say: "or, if it is only about some records, under `provider:` in the connector file: `on_403: gap`"})
+		p.Do = append(p.Do, Step{Say: "or, if it is only about some records, under `provider:` in the connector file: `on_403: gap`"})
 	}
 	if stop.Status == 0 { // said above is who or what froze it
-		p.Do = []step{{Say: "settle with " + sc.Provider + ", or with the operator, what froze it"}, {"then:", sc.command("freeze release") + " --reason WHY"}}
+		p.Do = []Step{{Say: "settle with " + sc.Provider + ", or with the operator, what froze it"}, {"then:", sc.command("freeze release") + " --reason WHY"}}
 	}
 	if !stop.NotBefore.IsZero() {
 		p.Next = "one test request may leave after " + words.At(stop.NotBefore, sc.Now)
 	}
 }
 
-func writeSuspended(p *problem, err error, sc scene) {
-	stop := stopIn(err)
+func writeSuspended(p *Problem, err error, sc Scene) {
+	stop := StopIn(err)
 	p.Headline = fmt.Sprintf("%s says that this account is suspended%s", sc.Provider, answered(stop))
 	p.At = sc.place()
 	p.Why = stop.Detail
 	p.Saved = sc.saved() + ". All calls are stopped, schedules too"
-	p.Do = []step{{Say: "settle it with " + sc.Provider}, sc.release("support ticket")}
+	p.Do = []Step{{Say: "settle it with " + sc.Provider}, sc.release("support ticket")}
 }
 
-func writeDrift(p *problem, err error, sc scene) {
+func writeDrift(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s changed the shape of its records", sc.Provider)
 	if sc.Stream != "" {
 		p.Headline = fmt.Sprintf("%s changed the shape of `%s`", sc.Provider, sc.Stream)
 	}
 	p.At = sc.place()
-	p.Why = stopIn(err).Detail
+	p.Why = StopIn(err).Detail
 	p.Saved = sc.savedBut("the page is kept as a gap")
-	p.Do = []step{{"look:", sc.command("gaps")}}
+	p.Do = []Step{{"look:", sc.command("gaps")}}
 	if _, unmade := sc.Partition.Unmade(); !unmade && sc.Stream != "" { // of a parent no partition can be made, whatever is accepted
 		drift, _ := errors.AsType[*collection.SchemaDriftError](err)
-		p.Do = append(p.Do, step{"if it is right:", acceptCommand(sc, drift)}, sc.resume("then:"))
+		p.Do = append(p.Do, Step{"if it is right:", AcceptCommand(sc, drift)}, sc.resume("then:"))
 	}
 }
 
-func writeBadPage(p *problem, err error, sc scene) {
-	stop := stopIn(err)
+func writeBadPage(p *Problem, err error, sc Scene) {
+	stop := StopIn(err)
 	p.Headline = fmt.Sprintf("a page of %s is not what the connector expects%s", sc.Provider, answered(stop))
 	p.At = sc.place()
 	p.Why = stop.Detail
 	p.Saved = sc.savedBut("the page is kept as a gap")
-	p.Do = []step{{"look:", sc.command("gaps")}, sc.resume("after correcting the connector file:")}
+	p.Do = []Step{{"look:", sc.command("gaps")}, sc.resume("after correcting the connector file:")}
 	switch stop.Status {
 	case http.StatusBadRequest, http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity:
 		if sc.Stands && !sc.Nothing { // some refuse the page behind their last one
-			p.Do = append(p.Do, step{Say: fmt.Sprintf("if the list ends before this page, give the stream: on: [{status: [%d], body: %s, verdict: ok}]", stop.Status, testOf(stop))})
+			p.Do = append(p.Do, Step{Say: fmt.Sprintf("if the list ends before this page, give the stream: on: [{status: [%d], body: %s, verdict: ok}]", stop.Status, testOf(stop))})
 		}
 	}
 	if errors.Is(err, collection.ErrContradicted) {
 		p.Headline = fmt.Sprintf("a list of %s did not come whole, in two passes", sc.Provider)
 		p.Saved = sc.saved() + "; the list is not complete"
-		p.Do = []step{sc.resume("correct the connector file if it is at fault, then:"), {"see what was counted:", sc.command("status")}}
+		p.Do = []Step{sc.resume("correct the connector file if it is at fault, then:"), {"see what was counted:", sc.command("status")}}
 	}
 }
 
@@ -330,34 +330,34 @@ func testOf(stop *collection.Stop) string {
 
 var coded = regexp.MustCompile(`^it said: ([A-Za-z][\w.-]*): `)
 
-func writeUnlisted(p *problem, err error, sc scene) {
+func writeUnlisted(p *Problem, err error, sc Scene) {
 	unlisted, _ := errors.AsType[*collection.UnlistedError](err)
 	p.Headline = fmt.Sprintf("%s leads to another origin, and was not followed", sc.Provider)
 	p.At = sc.place()
 	p.Why = unlisted.Error()
 	p.Saved = sc.savedBut("the page is kept as a gap")
 	if unlisted.Origin == "" {
-		p.Do = []step{{"look:", sc.command("gaps")}}
+		p.Do = []Step{{"look:", sc.command("gaps")}}
 		return
 	}
 	p.Why = fmt.Sprintf("a link, a redirect or a record names %s, which the connector file does not list. Another party may answer there, or one that shows less without the token", unlisted.Origin)
-	p.Do = []step{
+	p.Do = []Step{
 		{Say: fmt.Sprintf("if it is %s's, under `provider:` in the connector file: %s", sc.Provider, unlisted.Line())},
 		sc.resume("then:"),
 	}
 }
 
-func writeCursor(p *problem, err error, sc scene) {
-	p.Headline = fmt.Sprintf("%s no longer accepts its own cursor%s", sc.Provider, answered(stopIn(err)))
+func writeCursor(p *Problem, err error, sc Scene) {
+	p.Headline = fmt.Sprintf("%s no longer accepts its own cursor%s", sc.Provider, answered(StopIn(err)))
 	p.At = sc.place()
-	p.Why = stopIn(err).Detail
+	p.Why = StopIn(err).Detail
 	p.Saved = sc.saved()
 	p.Note = "this run has started the walk over once already; starting over repeats requests, and stores no record twice"
-	p.Do = []step{sc.resume("to start over once more:")}
+	p.Do = []Step{sc.resume("to start over once more:")}
 }
 
-func writePiece(p *problem, err error, sc scene) {
-	stop := stopIn(err)
+func writePiece(p *Problem, err error, sc Scene) {
+	stop := StopIn(err)
 	what := sc.pieces()
 	switch stop.Reason {
 	case collection.Forbidden:
@@ -376,10 +376,10 @@ func writePiece(p *problem, err error, sc scene) {
 		pieces = "the missing pieces are kept as gaps"
 	}
 	p.Saved = sc.savedBut(pieces)
-	p.Do = []step{{"look:", sc.command("gaps")}}
+	p.Do = []Step{{"look:", sc.command("gaps")}}
 	list := stop.Reason == collection.NotFound && sc.Partition == ""
 	if stop.Reason != collection.Gone && !list {
-		p.Do = append(p.Do, step{"when it is settled:", retryCommand(sc.Connector, sc.Flags)})
+		p.Do = append(p.Do, Step{"when it is settled:", RetryCommand(sc.Connector, sc.Flags)})
 	}
 	switch {
 	case sc.Stands && !list && stop.Reason != collection.TooLarge:
@@ -398,7 +398,7 @@ func writePiece(p *problem, err error, sc scene) {
 }
 
 // pieces says what of a stream a problem is about: "2 of 50 details".
-func (sc scene) pieces() string {
+func (sc Scene) pieces() string {
 	switch {
 	case sc.Pieces > 0 && sc.Of >= sc.Pieces && sc.Partition != "":
 		return fmt.Sprintf("%s of %s %s", words.Count(sc.Pieces), words.Count(sc.Of), sc.Stream)
@@ -410,39 +410,39 @@ func (sc scene) pieces() string {
 	return "a piece"
 }
 
-func writeBreaker(p *problem, err error, sc scene) {
-	stop := stopIn(err)
+func writeBreaker(p *Problem, err error, sc Scene) {
+	stop := StopIn(err)
 	p.Headline = fmt.Sprintf("the breaker for %s is open", sc.Provider)
 	p.Why = stop.Detail
 	p.Saved = sc.saved()
 	if stop.NotBefore.IsZero() { // no time ends it
-		p.Needs = needsOperator
-		p.Do = []step{{"when it may go on:", sc.command("breaker release") + " --reason WHY"}}
+		p.Needs = NeedsOperator
+		p.Do = []Step{{"when it may go on:", sc.command("breaker release") + " --reason WHY"}}
 		return
 	}
-	p.Do = []step{{Say: "nothing; one test call goes out at " + words.At(stop.NotBefore, sc.Now)}}
+	p.Do = []Step{{Say: "nothing; one test call goes out at " + words.At(stop.NotBefore, sc.Now)}}
 }
 
-func writeLongWait(p *problem, err error, sc scene) {
-	stop := stopIn(err)
+func writeLongWait(p *Problem, err error, sc Scene) {
+	stop := StopIn(err)
 	p.Headline = fmt.Sprintf("%s asks for a longer wait than this run may take%s", sc.Provider, answered(stop))
 	p.At = sc.place()
 	p.Saved = sc.saved()
-	p.Do = []step{{Say: "nothing; your schedule can simply try again later"}}
+	p.Do = []Step{{Say: "nothing; your schedule can simply try again later"}}
 	if !stop.NotBefore.IsZero() {
 		p.Next = fmt.Sprintf("no request leaves before %s, in %s", words.At(stop.NotBefore, sc.Now), words.Span(stop.NotBefore.Sub(sc.Now).Round(time.Second)))
 	}
 }
 
-func writeThrottled(p *problem, err error, sc scene) {
-	p.Headline = fmt.Sprintf("%s kept throttling%s after every attempt", sc.Provider, answered(stopIn(err)))
+func writeThrottled(p *Problem, err error, sc Scene) {
+	p.Headline = fmt.Sprintf("%s kept throttling%s after every attempt", sc.Provider, answered(StopIn(err)))
 	p.At = sc.place()
-	p.Why = stopIn(err).Detail
+	p.Why = StopIn(err).Detail
 	p.Saved = sc.saved()
 	p.Next = "the missing piece is kept as a gap; a later run fills it"
 }
 
-func writeUnreachable(p *problem, err error, sc scene) {
+func writeUnreachable(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s is not reachable", sc.Provider)
 	p.At = sc.place()
 	p.Why = obstacle(err)
@@ -450,27 +450,27 @@ func writeUnreachable(p *problem, err error, sc scene) {
 		p.Note = "it is asked at " + sc.Address
 	}
 	p.Saved = sc.saved()
-	p.Do = []step{sc.resume("check the network and the connector's base_url, then:")}
+	p.Do = []Step{sc.resume("check the network and the connector's base_url, then:")}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		p.Needs, p.Retryable = needsOperator, false
-		p.Do = []step{
+		p.Needs, p.Retryable = NeedsOperator, false
+		p.Do = []Step{
 			{Say: "if a proxy or an authority of your own signs it: name its certificates in SSL_CERT_FILE; else " + sc.Provider + " must renew it"},
 			sc.resume("then:"),
 		}
 	}
 }
 
-func writePressure(p *problem, err error, sc scene) {
-	p.Headline = fmt.Sprintf("%s kept failing%s after every attempt", sc.Provider, answered(stopIn(err)))
+func writePressure(p *Problem, err error, sc Scene) {
+	p.Headline = fmt.Sprintf("%s kept failing%s after every attempt", sc.Provider, answered(StopIn(err)))
 	p.At = sc.place()
-	p.Why = stopIn(err).Detail
+	p.Why = StopIn(err).Detail
 	p.Saved = sc.saved()
 	p.Next = "the missing piece is kept as a gap; a later run fills it"
 }
 
-func writeRequestCap(p *problem, err error, sc scene) {
+func writeRequestCap(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s reached its request cap", sc.Connector)
-	stop := stopIn(err)
+	stop := StopIn(err)
 	if stop != nil && stop.Detail != "" && !stop.NotBefore.IsZero() { // of the provider's quota, and not of this run
 		p.Headline = fmt.Sprintf("%s paused: %s", sc.Connector, stop.Detail)
 		p.Saved = sc.saved()
@@ -484,40 +484,40 @@ func writeRequestCap(p *problem, err error, sc scene) {
 	p.Next = "the rest is planned work; the next run continues by itself"
 }
 
-func writeWallClock(p *problem, err error, sc scene) {
+func writeWallClock(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s reached its time limit", sc.Connector)
 	if sc.MaxTime > 0 {
 		p.Headline += fmt.Sprintf(" (%s)", words.Span(sc.MaxTime))
 	}
 	p.Saved = sc.saved()
 	p.Next = "the next run continues by itself"
-	if stop := stopIn(err); stop != nil && !stop.NotBefore.IsZero() {
+	if stop := StopIn(err); stop != nil && !stop.NotBefore.IsZero() {
 		p.Why = stop.Detail
 		p.Next = fmt.Sprintf("no request leaves before %s; a run after that continues by itself", words.At(stop.NotBefore, sc.Now))
 	}
 }
 
-func writeRetryBudget(p *problem, err error, sc scene) {
+func writeRetryBudget(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s used all its retries, so it stopped trying", sc.Connector)
 	if sc.Retries > 0 {
 		p.Headline = fmt.Sprintf("%s used all its retries (%s), so it stopped trying", sc.Connector, words.Count(sc.Retries))
 	}
-	p.Why = stopIn(err).Detail
+	p.Why = StopIn(err).Detail
 	p.Saved = sc.saved()
 	p.Next = fmt.Sprintf("the next run continues; if this repeats, %s is in trouble", sc.Provider)
 }
 
-func writeInterrupted(p *problem, _ error, sc scene) {
+func writeInterrupted(p *Problem, _ error, sc Scene) {
 	p.Headline = sc.Connector + " was interrupted"
 	p.Saved = sc.saved()
-	p.Do = []step{sc.resume("")}
+	p.Do = []Step{sc.resume("")}
 }
 
-func writeOther(p *problem, err error, sc scene) {
-	p.Headline = plainText(err)
+func writeOther(p *Problem, err error, sc Scene) {
+	p.Headline = PlainText(err)
 	p.At = sc.place()
 	if sc.Run.ID != "" {
 		p.Saved = sc.saved()
-		p.Do = []step{sc.resume("")}
+		p.Do = []Step{sc.resume("")}
 	}
 }
