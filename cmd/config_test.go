@@ -241,8 +241,12 @@ func TestConfigMistakes(t *testing.T) {
 		{"defaults: {max_time: soon}", "1:22: `defaults.max_time` is not a duration such as 90s, 30m, 2h, 7d or none"},
 		{"defaults: {max_requests: -1}", "1:26: `defaults.max_requests` is not a whole number or none"},
 		{"progress: loud", "1:11: `progress` is not one of auto, live, plain, json, none"},
-		{"providers: {a: {ceiling_per_second: 0}}", "1:37: `ceiling_per_second` is a number above 0"},
-		{"providers: {a: {ceiling_per_second: fast}}", "1:37: `ceiling_per_second` is a number above 0"},
+		{"providers: {a: {ceiling_per_second: 0}}", "1:37: this must be a number above 0"},
+		{"providers: {a: {ceiling_per_second: -1}}", "1:37: this must be a number above 0"},
+		{"providers: {a: {ceiling_per_second: NaN}}", "1:37: this must be a number above 0"},
+		{"providers: {a: {ceiling_per_second: Inf}}", "1:37: this must be a number above 0"},
+		{"providers: {a: {requests_per_day: 0.5}}", "1:35: this must be a whole number from 1 on"},
+		{"providers: {a: {ceiling_per_second: fast}}", "1:37: this must be a number above 0"},
 		{"providers: {a: {ceiling_per_second: 1, start_per_second: 2}}", "`start_per_second` is above `ceiling_per_second`"},
 		{"providers: {a: {on_403: ignore}}", "1:25: `on_403` is one of freeze, hold, gap"},
 		{"providers: {a: {law: plato}}", "1:22: unknown value `plato`"},
@@ -354,12 +358,6 @@ func TestValues(t *testing.T) {
 	for s, want := range counts {
 		if got, err := config.ParseCount(s); (want < 0) != (err != nil) || err == nil && got != want {
 			t.Errorf("parseCount(%q) = %v, %v, want %v", s, got, err, want)
-		}
-	}
-	rates := map[string]float64{"4": 4, "0.5": 0.5, "0": -1, "-1": -1, "NaN": -1, "Inf": -1, "fast": -1, "": -1}
-	for s, want := range rates {
-		if got, err := config.ParseRate(s); (want < 0) != (err != nil) || err == nil && got != want {
-			t.Errorf("parseRate(%q) = %v, %v, want %v", s, got, err, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -47,11 +48,16 @@ func (d *Decoder) whole(s *Scalar, n ast.Node, lowest int) int {
 	if !s.Set {
 		return 0
 	}
-	value, err := strconv.Atoi(strings.ReplaceAll(s.Text, "_", ""))
-	if err != nil || value < lowest || value > math.MaxInt32 {
+	value, err := ParseWhole(s.Text)
+	if err != nil || value < int64(lowest) || value > math.MaxInt32 {
 		d.Fail(s.At, fmt.Sprintf("this must be a whole number from %d on", lowest), "")
 	}
-	return value
+	return int(value)
+}
+
+// ParseWhole reads a whole number such as 20000 or 20_000.
+func ParseWhole(text string) (int64, error) {
+	return strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
 }
 
 // A Number is a positive decimal number.
@@ -104,18 +110,29 @@ func (v *Duration) Read(d *Decoder, n ast.Node) {
 		return
 	}
 	var err error
-	if days, ok := strings.CutSuffix(v.Text, "d"); ok {
-		var n int
-		if n, err = strconv.Atoi(days); err == nil && n > 36500 {
-			err = strconv.ErrRange
-		}
-		v.Value = time.Duration(n) * 24 * time.Hour
-	} else {
-		v.Value, err = time.ParseDuration(v.Text)
-	}
-	if err != nil || v.Value <= 0 {
+	if v.Value, err = ParseDuration(v.Text); err != nil {
 		d.Fail(v.At, "this must be a duration such as 90s, 5m, 2h or 7d", "")
 	}
+}
+
+var errDuration = errors.New("not a duration")
+
+// ParseDuration reads a duration as people write them: one of Go, or whole days
+// such as 7d, of which there are at most 36500. It is above 0.
+func ParseDuration(text string) (span time.Duration, err error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		if n, err = strconv.Atoi(days); n > 36500 {
+			return 0, errDuration
+		}
+		span = time.Duration(n) * 24 * time.Hour
+	} else {
+		span, err = time.ParseDuration(text)
+	}
+	if err != nil || span <= 0 {
+		return 0, errDuration
+	}
+	return span, nil
 }
 
 // mostBytes is more than one response that can be held in memory.

@@ -83,9 +83,9 @@ type (
 		TokenFile      yamlfile.Scalar   `yaml:"token_file"`
 		TokenEnv       yamlfile.Scalar   `yaml:"token_env"`
 		Origins        []yamlfile.Scalar `yaml:"origins"`
-		PerSecond      yamlfile.Scalar   `yaml:"ceiling_per_second"`
-		StartPerSecond yamlfile.Scalar   `yaml:"start_per_second"`
-		PerDay         yamlfile.Scalar   `yaml:"requests_per_day"`
+		PerSecond      yamlfile.Number   `yaml:"ceiling_per_second"`
+		StartPerSecond yamlfile.Number   `yaml:"start_per_second"`
+		PerDay         yamlfile.Count    `yaml:"requests_per_day"`
 		On403          yamlfile.Scalar   `yaml:"on_403"`
 		declarative.PaceSpec
 	}
@@ -210,11 +210,12 @@ func (r *configReader) provider(name yamlfile.Scalar, b providerBlock) Provider 
 		r.fail(b.Origins[0], "`origins` belongs to a token, and there is none here", "")
 	}
 
-	p.PerSecond = number(r, &p, KeyPerSecond, b.PerSecond, ParseRate)
-	p.StartPerSecond = number(r, &p, "start_per_second", b.StartPerSecond, ParseRate)
-	p.PerDay = number(r, &p, KeyPerDay, b.PerDay, ParseCount)
+	p.PerSecond, p.StartPerSecond, p.PerDay = b.PerSecond.Value, b.StartPerSecond.Value, int64(b.PerDay.Value)
+	r.said(&p, KeyPerSecond, b.PerSecond.Scalar)
+	r.said(&p, "start_per_second", b.StartPerSecond.Scalar)
+	r.said(&p, KeyPerDay, b.PerDay.Scalar)
 	if p.PerSecond > 0 && p.StartPerSecond > p.PerSecond {
-		r.fail(b.StartPerSecond, "`start_per_second` is above `ceiling_per_second`", "")
+		r.fail(b.StartPerSecond.Scalar, "`start_per_second` is above `ceiling_per_second`", "")
 	}
 	p.Forbidden = r.said(&p, "on_403", b.On403)
 	if b.On403.Set && !slices.Contains(policies, p.Forbidden) {
@@ -229,19 +230,6 @@ func (r *configReader) said(p *Provider, key string, s yamlfile.Scalar) string {
 		p.Origin[key] = r.origin(s)
 	}
 	return strings.TrimSpace(s.Text)
-}
-
-// number returns the number that stands under a key; 0 if there is none.
-func number[T int64 | float64](r *configReader, p *Provider, key string, s yamlfile.Scalar, parse func(string) (T, error)) T {
-	text := r.said(p, key, s)
-	if !s.Set {
-		return 0
-	}
-	value, err := parse(text)
-	if err != nil {
-		r.fail(s, fmt.Sprintf("`%s` is a number above 0", key), "not a number above 0")
-	}
-	return value
 }
 
 func (r *configReader) connector(name yamlfile.Scalar, b connectorBlock) Connector {

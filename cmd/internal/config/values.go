@@ -2,53 +2,33 @@ package config
 
 import (
 	"errors"
-	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"collect/internal/yamlfile"
 )
 
 // errValue says that a value is not of its kind. Who reads it knows where it
 // stands and says so.
 var errValue = errors.New("not a value of this kind")
 
-// ParseDuration reads a duration as people write them: those of Go, and whole
-// days (7d). "none" and "" mean no limit: 0. Zero and negative durations are
-// errors.
+// ParseDuration reads a duration as [yamlfile.ParseDuration] does. "none" and ""
+// mean no limit: 0.
 func ParseDuration(s string) (time.Duration, error) {
 	if s == "" || s == "none" {
 		return 0, nil
 	}
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		n, err := strconv.Atoi(days)
-		if err != nil || n <= 0 || n > int(math.MaxInt64/(24*time.Hour)) {
-			return 0, errValue
-		}
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 {
-		return 0, errValue
-	}
-	return d, nil
+	return yamlfile.ParseDuration(s)
 }
 
-// ParseCount reads a positive whole number. "none" and "" mean no limit: 0.
+// ParseCount reads a whole number from 1 on. "none" and "" mean no limit: 0.
 func ParseCount(s string) (int64, error) {
 	if s == "" || s == "none" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
+	n, err := yamlfile.ParseWhole(s)
 	if err != nil || n <= 0 {
-		return 0, errValue
-	}
-	return n, nil
-}
-
-// ParseRate reads a positive number of requests a second.
-func ParseRate(s string) (float64, error) {
-	n, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(n > 0) || math.IsInf(n, 0) {
 		return 0, errValue
 	}
 	return n, nil
