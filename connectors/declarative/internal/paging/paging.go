@@ -273,24 +273,13 @@ func (b ByNumber) Next(p *Page, token string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !b.Total.Set {
-		if p.isLast(b.Size, b.Short) {
-			return "", nil
+	return p.following(following, b.Total, b.Size, b.Short, func(n, total int) (more bool, err error) {
+		if full := p.Had() >= max(b.Size, 1) && (b.Size > 0 || isRound(p.Had())); full && p.First && total == 1 {
+			return true, nil // it may be the number of this page
 		}
-		return following, nil
-	}
-	total, err := totalAt(b.Total, p.Body)
-	if err != nil {
-		return "", err
-	}
-	n, _ := strconv.Atoi(following)
-	if full := p.Had() >= max(b.Size, 1) && (b.Size > 0 || isRound(p.Had())); full && p.First && total == 1 {
-		return following, nil // it may be the number of this page
-	}
-	if seen := n - b.Start; seen < total || seen > total && len(p.Elements) > 0 {
-		return following, nil // a total that is less than what was seen is of something else
-	}
-	return "", nil
+		seen := n - b.Start
+		return seen < total || seen > total && len(p.Elements) > 0, nil // a total that is less than what was seen is of something else
+	})
 }
 
 func (b ByNumber) Ahead(token string) (string, error) {
@@ -339,28 +328,17 @@ func (b ByOffset) Next(p *Page, token string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !b.Total.Set {
-		if p.isLast(b.Limit, b.Short) {
-			return "", nil
+	return p.following(following, b.Total, b.Limit, b.Short, func(n, total int) (more bool, err error) {
+		switch empty := len(p.Elements) == 0; {
+		case n < total && empty:
+			return false, BadPage("`%s` says that there are more records, but the page is empty", b.Total.Text)
+		case n > total:
+			return !empty, nil // it is the total of something else
+		case n == total:
+			return p.First && !b.Short && !p.ShortIsLast, nil // it may be how many there are on this page
 		}
-		return following, nil
-	}
-	total, err := totalAt(b.Total, p.Body)
-	if err != nil {
-		return "", err
-	}
-	n, _ := strconv.Atoi(following)
-	switch empty := len(p.Elements) == 0; {
-	case n < total && empty:
-		return "", BadPage("`%s` says that there are more records, but the page is empty", b.Total.Text)
-	case n > total && !empty:
-		return following, nil // it is the total of something else
-	case n == total && p.First && !b.Short && !p.ShortIsLast:
-		return following, nil // it may be how many there are on this page
-	case n >= total:
-		return "", nil
-	}
-	return following, nil
+		return true, nil
+	})
 }
 
 func (b ByOffset) Ahead(token string) (string, error) {
@@ -396,6 +374,26 @@ func (b ByOffset) Overlap(token string) int {
 		return 0
 	}
 	return 1
+}
+
+// following returns token, of the next page, if there is one: more says so of
+// the token and the total, if the page has a total, or else how long the page is.
+func (p *Page) following(token string, at notation.Path, size int, short bool, more func(n, total int) (bool, error)) (string, error) {
+	is := !p.isLast(size, short)
+	if at.Set {
+		total, err := totalAt(at, p.Body)
+		if err != nil {
+			return "", err
+		}
+		n, _ := strconv.Atoi(token)
+		if is, err = more(n, total); err != nil {
+			return "", err
+		}
+	}
+	if !is {
+		return "", nil
+	}
+	return token, nil
 }
 
 // endOf returns the end of a list whose pages are counted.
