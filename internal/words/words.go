@@ -72,8 +72,8 @@ func RateChange(was, is float64) string {
 	return both[0] + " -> " + both[1]
 }
 
-// Percent returns done of total, rounded down, so that what is not complete
-// never reads 100.0%.
+// Percent returns done as a percentage of total, with one decimal. It rounds
+// down: only a complete total reads 100.0%.
 func Percent(done, total int64) string {
 	if total <= 0 {
 		return "?"

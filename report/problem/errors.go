@@ -40,7 +40,7 @@ type NoFileError struct {
 
 func (e *NoFileError) Error() string { return "there is no connector file " + e.Path }
 
-// An UntrustedError says that a file which nobody named is not used, because
+// An UntrustedError says that a file is not used: the user did not name it, and
 // another user can have written it.
 type UntrustedError struct {
 	Path string
@@ -50,8 +50,8 @@ type UntrustedError struct {
 
 func (e *UntrustedError) Error() string { return fmt.Sprintf("%s is not used: %s", e.Path, e.Why) }
 
-// A RememberedError says that a command is not run because nobody but the
-// database names the file that it stands in: a database may come from anywhere.
+// A RememberedError says that a command is not run, because only the database
+// names the file with the command. A database may come from anywhere.
 type RememberedError struct{ Path, Secret string }
 
 func (e *RememberedError) Error() string {

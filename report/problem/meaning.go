@@ -29,7 +29,7 @@ var shapeMeanings = map[collection.Shape]Meaning{
 var ReasonMeanings = map[collection.Reason][2]string{
 	collection.RequestCap:       {"the run used all the requests that it was allowed", "nothing to do; a higher --max-requests takes more at once"},
 	collection.WallClock:        {"the run used all the time that it was allowed", "nothing to do; a longer --max-time takes more at once"},
-	collection.RetryBudget:      {"so many requests had to be retried that going on would only have added to the load", "nothing to do; if it comes back, look at the provider's status page"},
+	collection.RetryBudget:      {"the run used all the retries that it was allowed: more would only have added to the load of the provider", "nothing to do; if it comes back, look at the provider's status page"},
 	collection.Interrupted:      {"a signal ended the run, after the page in flight was saved", "nothing to do"},
 	collection.CircuitOpen:      {"most of the latest requests failed, so calls were stopped for a while, and the wait did not fit in the run; or an operator stopped them", "nothing to do, unless an operator holds the breaker: collect breaker release"},
 	collection.RateLimited:      {"the provider throttled every attempt", "nothing to do; the pace is lower now"},

@@ -62,7 +62,7 @@ func (s Settings) MayReceive(spec *declarative.Spec, params map[string]string) e
 }
 
 // builtInOrigins returns where the built-in connectors of a provider send its
-// credential. A place that is a parameter is nobody's.
+// credential. It leaves out an origin that depends on a parameter without a default.
 func builtInOrigins(provider string) []string {
 	var origins []string
 	for _, name := range catalog.List() {

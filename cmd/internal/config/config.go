@@ -181,7 +181,7 @@ func Xdg(env func(string) string, variable, below string) string {
 	return ""
 }
 
-// defaultState returns the path of the database where nobody named one: under
+// defaultState returns the path of the database if the user named none: under
 // systemd the unit's own directory, else the user's place for state.
 func defaultState(env func(string) string) string {
 	if dirs := env("STATE_DIRECTORY"); dirs != "" {
@@ -246,7 +246,7 @@ func (m *merger) strictest(key, value string) bool {
 	return true
 }
 
-// Stricter returns the lower of two limits, of which 0 is none.
+// Stricter returns the lower of two limits. A limit of 0 is no limit.
 func Stricter[T cmp.Ordered](a, b T) T {
 	var none T
 	if a == none || b != none && b < a {

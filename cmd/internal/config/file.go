@@ -19,7 +19,7 @@ import (
 //	version: 1
 //	state: ~/.local/state/collect/state.db
 //	progress: auto                  # auto, live, plain, json, none
-//	progress_every: 1m              # between heartbeats where nobody watches
+//	progress_every: 1m              # between heartbeats, where there is no live display
 //	defaults:
 //	  max_time: none                # per run; not a way to limit the load
 //	  max_requests: none            # per run, retries included

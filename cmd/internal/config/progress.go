@@ -18,9 +18,9 @@ const (
 var ProgressModes = []string{ProgressAuto, ProgressLive, ProgressPlain, ProgressJSON, ProgressNone}
 
 const (
-	// plainEvery is how often a run that is not watched says that it lives.
+	// PlainEvery is the time between two heartbeats of a run that writes plain lines.
 	PlainEvery = time.Minute
-	// accessibleEvery is the same for a person who listens.
+	// AccessibleEvery is the same for a person who listens to a screen reader.
 	AccessibleEvery = 30 * time.Second
 )
 

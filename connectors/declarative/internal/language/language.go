@@ -252,8 +252,8 @@ type lastIDSpec struct {
 type RuleSpec struct {
 	_       struct{}                     `block:"a rule" like:"{status: [404], verdict: gone}"`
 	At      yamlfile.Span                // where it stands
-	Status  []yamlfile.Count             `yaml:"status" about:"a list of statuses, any of which matches"`
-	Header  yamlfile.Ordered[headerSpec] `yaml:"header" about:"tests of headers, all of which hold" more:": '{X-Left: \"0\"}' is equal to; '{X-Left: {when: int(value) < 10}}' is a predicate on 'value' and 'status'"`
+	Status  []yamlfile.Count             `yaml:"status" about:"a list of statuses: the answer has one of them"`
+	Header  yamlfile.Ordered[headerSpec] `yaml:"header" about:"tests of headers, which must all hold" more:": '{X-Left: \"0\"}' is equal to; '{X-Left: {when: int(value) < 10}}' is a predicate on 'value' and 'status'"`
 	Body    yamlfile.Scalar              `yaml:"body" about:"a predicate on 'body', 'text', 'header' and 'status'" more:": the decoded JSON, the body as it came, a map with names in lower case, and the number"`
 	Verdict yamlfile.Scalar              `yaml:"verdict" about:"in 'on' only: 'ok' (an error status is an empty page), 'retry', 'throttle', 'gap', 'gone', 'stop', 'fail'"` // in on; a throttle rule has none
 }
