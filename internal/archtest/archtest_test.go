@@ -25,7 +25,7 @@ var rules = archtest.Rules{
 		"pacing":                   {"collection", "pacing/desk", "pacing/gate", "pacing/law", "pacing/meter", "pacing/response"},
 		"pacing/desk":              {"collection", "pacing/gate", "pacing/law"},
 		"pacing/share":             {"collection", "internal/atomicfile", "internal/filelock", "pacing/desk", "pacing/gate", "pacing/law"},
-		"pacing/gate":              {"collection", "pacing/inflight", "pacing/law", "pacing/response"},
+		"pacing/gate":              {"collection", "pacing/gate/internal/ceiling", "pacing/gate/internal/halt", "pacing/gate/internal/route", "pacing/gate/internal/timeline", "pacing/gate/internal/usage", "pacing/inflight", "pacing/law", "pacing/response"},
 		"pacing/inflight":          {},
 		"pacing/law":               {"pacing/response"},
 		"pacing/meter":             {"collection", "pacing/response"},
@@ -50,6 +50,12 @@ var rules = archtest.Rules{
 		"connectors/declarative/internal/notation": {"internal/yamlfile"},
 		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation"},
 		"connectors/declarative/internal/since":    {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
+
+		"pacing/gate/internal/ceiling":  {"collection", "pacing/gate/internal/timeline", "pacing/law", "pacing/response"},
+		"pacing/gate/internal/halt":     {"collection", "pacing/gate/internal/timeline", "pacing/law"},
+		"pacing/gate/internal/route":    {"collection", "pacing/gate/internal/timeline", "pacing/gate/internal/usage", "pacing/law", "pacing/response"},
+		"pacing/gate/internal/timeline": {"pacing/law"},
+		"pacing/gate/internal/usage":    {"pacing/law"},
 
 		"store/sqlite/salvage":             {"collection", "store", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/internal/format", "store/sqlite/internal/lanes"},
 		"store/sqlite/internal/backup":     {"collection", "store", "internal/atomicfile", "internal/dirsync", "internal/filelock", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/internal/format", "store/sqlite/salvage"},

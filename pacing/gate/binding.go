@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
+	"collect/pacing/law"
 	"collect/pacing/response"
 )
 
@@ -65,7 +67,7 @@ type picture struct {
 }
 
 // constraints returns what limits the pace at now, and which of it binds.
-func (g *Gate) constraints(s Status, p picture, now moment) []Constraint {
+func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 	var all []Constraint
 	if s.Frozen {
 		all = append(all, Constraint{Name: FreezeOf, Until: s.FrozenUntil, Since: g.freeze.since, Blocks: g.freeze.blocks(now)})
@@ -74,9 +76,9 @@ func (g *Gate) constraints(s Status, p picture, now moment) []Constraint {
 		all = append(all, Constraint{Name: BreakerOf, Until: s.OpenUntil, Since: s.ForcedSince,
 			Blocks: s.Forced || g.breaker.until > now})
 	}
-	silence := func(name Bound, route string, way int, until moment) {
+	silence := func(name Bound, route string, way int, until law.Moment) {
 		if until > now {
-			all = append(all, Constraint{Name: name, Route: route, Until: g.clock.when(until), Blocks: true, way: way})
+			all = append(all, Constraint{Name: name, Route: route, Until: g.clock.When(until), Blocks: true, way: way})
 		}
 	}
 	silence(HoldOf, "", 0, g.hold)
@@ -85,7 +87,7 @@ func (g *Gate) constraints(s Status, p picture, now moment) []Constraint {
 		all = append(all, g.windows[i].constraint(&g.clock, now))
 	}
 	if share := g.clamped(); share < 1 {
-		all = append(all, Constraint{Name: ClampOf, PerSecond: share * g.ceiling, Since: g.clock.when(g.clamp.since)})
+		all = append(all, Constraint{Name: ClampOf, PerSecond: share * g.ceiling, Since: g.clock.When(g.clamp.since)})
 	}
 	if g.ceiling == 0 && p.bound > 0 {
 		all = append(all, Constraint{Name: Undeclared, PerSecond: p.bound})
@@ -101,7 +103,7 @@ func (g *Gate) constraints(s Status, p picture, now moment) []Constraint {
 			all = append(all, c)
 		}
 		if r.fresh(now) {
-			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.most, Since: g.clock.when(r.told), way: way})
+			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.most, Since: g.clock.When(r.told), way: way})
 		}
 	}
 	all = append(all, g.used(p.usage)...)
@@ -113,10 +115,10 @@ func (g *Gate) constraints(s Status, p picture, now moment) []Constraint {
 
 // limits returns what the law of r knows of, when it was recorded at a time. What
 // bounds all routes is told apart.
-func (r *route) limits(clock *timeline, recorded time.Time) (all []Constraint) {
+func (r *route) limits(clock *timeline.Timeline, recorded time.Time) (all []Constraint) {
 	m := r.memory(clock)
-	if b, ok := m.BanBound(ago(&m, recorded, clock.now)); ok {
-		all = append(all, Constraint{Name: Forbidden, PerSecond: b.PerSecond, Since: clock.now.Add(-b.Age), Again: clock.now.Add(b.Rises())})
+	if b, ok := m.BanBound(ago(&m, recorded, clock.Now())); ok {
+		all = append(all, Constraint{Name: Forbidden, PerSecond: b.PerSecond, Since: clock.Now().Add(-b.Age), Again: clock.Now().Add(b.Rises())})
 	}
 	rate := m.PerSecond()
 	if rate == 0 && r.law != nil {
@@ -152,9 +154,9 @@ func (g *Gate) used(u *keptUsage) (all []Constraint) {
 	return all
 }
 
-func (w *window) constraint(clock *timeline, now moment) Constraint {
-	c := Constraint{Name: CeilingOf, Window: w.per, Count: w.count, Until: clock.ahead(w.next(now, 1), now), Used: w.total}
-	if c.Until.Sub(clock.now) <= passes { // four a second let nothing out for a quarter of one, which is a pace and no block
+func (w *window) constraint(clock *timeline.Timeline, now law.Moment) Constraint {
+	c := Constraint{Name: CeilingOf, Window: w.per, Count: w.count, Until: clock.Ahead(w.next(now, 1), now), Used: w.total}
+	if c.Until.Sub(clock.Now()) <= passes { // four a second let nothing out for a quarter of one, which is a pace and no block
 		c.Until = time.Time{}
 	}
 	c.Blocks = !c.Until.IsZero()
@@ -168,7 +170,7 @@ func (w *window) constraint(clock *timeline, now moment) Constraint {
 // is the one that lets nothing out for the longest time, a person longer than
 // any time. Where requests leave, it is what most of them waited for: the lowest
 // pace, the slots in flight, or nothing.
-func (g *Gate) binding(all []Constraint, u *keptUsage, now moment) int {
+func (g *Gate) binding(all []Constraint, u *keptUsage, now law.Moment) int {
 	held, route := unknown, 0
 	if u != nil {
 		held, route = u.Held, u.Route
@@ -190,7 +192,7 @@ func (g *Gate) binding(all []Constraint, u *keptUsage, now moment) int {
 			}
 		case c.Name == Unused:
 			unused = i
-		case c.Blocks && (c.Name != ReserveOf || c.Until.Sub(g.clock.now) > passes):
+		case c.Blocks && (c.Name != ReserveOf || c.Until.Sub(g.clock.Now()) > passes):
 			if block < 0 || c.outlasts(&all[block]) {
 				block = i
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 )
 
@@ -45,10 +46,10 @@ type breaker struct {
 	forced   *forced
 	outcomes uint16 // the last ones, the latest lowest; a set bit is bad
 	counted  int    // outcomes that there are
-	until    moment
-	trips    int    // in a row without closing
-	probing  bool   // a probe is in flight
-	asked    moment // when the latest probe left
+	until    law.Moment
+	trips    int        // in a row without closing
+	probing  bool       // a probe is in flight
+	asked    law.Moment // when the latest probe left
 	failure  Failure
 	fence    uint64 // the id of the latest request that was sent before the last transition
 }
@@ -87,7 +88,7 @@ func (f Failure) Words(at string) string {
 func (f Failure) told() string { return f.Words(f.At.UTC().Format("2006-01-02 15:04 UTC")) }
 
 // onSend notes that the attempt id leaves. probe says that it is the probe.
-func (b *breaker) onSend(id uint64, now moment) (probe bool, change *collection.BreakerInfo) {
+func (b *breaker) onSend(id uint64, now law.Moment) (probe bool, change *collection.BreakerInfo) {
 	if b.state == Closed || b.forced != nil {
 		return false, nil
 	}
@@ -100,7 +101,7 @@ func (b *breaker) onSend(id uint64, now moment) (probe bool, change *collection.
 
 // onResult counts the outcome of the attempt id. What left before the last
 // transition says nothing about the time after it.
-func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now moment) *collection.BreakerInfo {
+func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now law.Moment) *collection.BreakerInfo {
 	if probe {
 		b.probing = false
 	}
@@ -146,13 +147,13 @@ func (b *breaker) count() {
 // blame notes what the latest of the outcomes that opened it was.
 func (b *breaker) blame(change *collection.BreakerInfo, why string, at time.Time) {
 	if change.State == Open {
-		b.failure.At, b.failure.Why = saved(at), why
+		b.failure.At, b.failure.Why = timeline.Saved(at), why
 		change.Detail = why
 	}
 }
 
 // trip opens it for a while from a moment on.
-func (b *breaker) trip(from moment) {
+func (b *breaker) trip(from law.Moment) {
 	b.until = from + min(breakerLongest, breakerOpen<<min(b.trips, 6))
 	b.trips++
 }
@@ -180,11 +181,11 @@ func (k *keptBreaker) force() *forced {
 	return k.Forced
 }
 
-func (b *breaker) snapshot(clock *timeline) *keptBreaker {
+func (b *breaker) snapshot(clock *timeline.Timeline) *keptBreaker {
 	if b.state == Closed && b.forced == nil {
 		return nil
 	}
-	k := &keptBreaker{Until: saved(clock.when(b.until)), Trips: b.trips, Forced: b.forced}
+	k := &keptBreaker{Until: clock.Kept(b.until), Trips: b.trips, Forced: b.forced}
 	if !b.failure.At.IsZero() {
 		k.Failure = new(b.failure)
 	}
@@ -193,11 +194,11 @@ func (b *breaker) snapshot(clock *timeline) *keptBreaker {
 
 // restore continues a breaker that was open, or half open with a probe whose
 // outcome nobody knows: the next request is the probe.
-func (b *breaker) restore(k *keptBreaker, clock *timeline) {
+func (b *breaker) restore(k *keptBreaker, clock *timeline.Timeline) {
 	if k == nil {
 		return
 	}
-	b.state, b.until, b.trips, b.forced = Open, clock.of(k.Until), min(max(1, k.Trips), 6), k.Forced
+	b.state, b.until, b.trips, b.forced = Open, clock.Of(k.Until), min(max(1, k.Trips), 6), k.Forced
 	if k.Failure != nil {
 		b.failure = *k.Failure
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 )
 
@@ -39,7 +40,7 @@ const (
 type clamp struct {
 	policy  collection.Clamp
 	down    int // steps below the whole ceiling
-	since   moment
+	since   law.Moment
 	sent    int // attempts that ended since then
 	refused int // of which so many began an episode
 	begun   bool
@@ -69,7 +70,7 @@ func (c *clamp) share() float64 {
 
 // count counts an attempt, and whether an episode of refusals began with it. It
 // reports whether it is time to decide.
-func (c *clamp) count(refused bool, now moment) (due bool) {
+func (c *clamp) count(refused bool, now law.Moment) (due bool) {
 	if !c.begun {
 		c.since, c.begun = now, true
 	}
@@ -82,7 +83,7 @@ func (c *clamp) count(refused bool, now moment) (due bool) {
 
 // decide moves the clamp, or leaves it, after an attempt that ended with s. It
 // returns the share before, if it moved; 0 if not.
-func (c *clamp) decide(s law.Signal, now moment) (moved float64) {
+func (c *clamp) decide(s law.Signal, now law.Moment) (moved float64) {
 	was := c.share()
 	c.burn = float64(c.refused) / float64(c.sent)
 	calm := c.burn < c.policy.Burn*clampCalm && c.down > 0
@@ -142,16 +143,16 @@ type keptClamp struct {
 	Since time.Time `json:"since"`
 }
 
-func (c *clamp) snapshot(clock *timeline) *keptClamp {
+func (c *clamp) snapshot(clock *timeline.Timeline) *keptClamp {
 	if c.share() == 1 {
 		return nil
 	}
-	return &keptClamp{c.share(), saved(clock.when(c.since))}
+	return &keptClamp{c.share(), clock.Kept(c.since)}
 }
 
 // restore continues a clamp. What was counted since its last move is lost, and
 // the cooldown begins anew.
-func (c *clamp) restore(k *keptClamp, now moment) {
+func (c *clamp) restore(k *keptClamp, now law.Moment) {
 	if k == nil || c.policy.Off {
 		return
 	}
@@ -162,9 +163,9 @@ func (c *clamp) restore(k *keptClamp, now moment) {
 }
 
 // seen returns a clamp to be looked at.
-func (k *keptClamp) seen(clock *timeline) clamp {
+func (k *keptClamp) seen(clock *timeline.Timeline) clamp {
 	if k == nil || k.Share <= 0 {
 		return clamp{}
 	}
-	return clamp{policy: collection.Clamp{Step: 1 - k.Share}, down: 1, since: clock.of(k.Since)}
+	return clamp{policy: collection.Clamp{Step: 1 - k.Share}, down: 1, since: clock.Of(k.Since)}
 }

@@ -21,13 +21,13 @@ const (
 // field means something else or is broken, and nothing waits for it any more
 // until it says that something is left.
 type empty struct {
-	ends moment // of the window
-	told int8   // announcements in a row, not counting those before its end; negative: believed longer
+	ends law.Moment // of the window
+	told int8       // announcements in a row, not counting those before its end; negative: believed longer
 }
 
 // suppose returns what o, the outcome of a request that left at a moment, means
 // after what is known of the announcement.
-func (e *empty) suppose(o *Outcome, left, now moment) *Outcome {
+func (e *empty) suppose(o *Outcome, left, now law.Moment) *Outcome {
 	switch o.Signal {
 	case law.Succeeded, law.Answered:
 	case law.Throttled:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 )
 
@@ -20,25 +21,28 @@ var (
 )
 
 // clock is that of the tests of the parts.
-var clock = timeline{epoch: Epoch, now: Epoch}
+var clock = func() (l timeline.Timeline) {
+	l.Moment(Epoch)
+	return l
+}()
 
 // Epoch is when the tests begin to count.
 var Epoch = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 func NewBreaker() *breaker          { return &breaker{state: Closed} }
 func (b *breaker) State() string    { return b.state }
-func (b *breaker) Until() time.Time { return clock.when(b.until) }
+func (b *breaker) Until() time.Time { return clock.When(b.until) }
 func (b *breaker) OnSend(id uint64, now time.Time) (bool, *collection.BreakerInfo) {
-	return b.onSend(id, clock.of(now))
+	return b.onSend(id, clock.Of(now))
 }
 func (b *breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now time.Time) *collection.BreakerInfo {
-	return b.onResult(id, probe, s, sent, clock.of(now))
+	return b.onResult(id, probe, s, sent, clock.Of(now))
 }
 
 func (w *window) Next(now time.Time) time.Time {
-	return clock.ahead(w.next(clock.of(now), 1), clock.of(now))
+	return clock.Ahead(w.next(clock.Of(now), 1), clock.Of(now))
 }
-func (w *window) Add(now time.Time) { w.add(clock.of(now), 1) }
+func (w *window) Add(now time.Time) { w.add(clock.Of(now), 1) }
 func (w *window) Groups() int       { return w.log.len() }
 
 // LeavesAt returns when the next request could leave, if an operator lets it.
@@ -56,7 +60,7 @@ func (c *clamp) OnResult(refused bool, now time.Time) bool {
 	if refused {
 		signal = law.Throttled
 	}
-	return c.count(refused, clock.of(now)) && c.decide(signal, clock.of(now)) > 0
+	return c.count(refused, clock.Of(now)) && c.decide(signal, clock.Of(now)) > 0
 }
 
 // Probe reports whether the attempt is the breaker's probe.

@@ -27,7 +27,7 @@ type flight struct {
 	stream string
 	way    *route
 	old    *paused // the law that its route had when it left; nil: it has it still
-	left   moment
+	left   law.Moment
 	retry  bool
 	probe  bool // of the breaker
 	test   bool // of the freeze
@@ -62,7 +62,7 @@ func (f flights) of(p Pass) *flight {
 
 // Leave records that r leaves at now, after a plan that was ready.
 func (g *Gate) Leave(r *Request, at time.Time) Pass {
-	now := g.clock.moment(at)
+	now := g.clock.Moment(at)
 	l := g.laneOf(r.Stream)
 	g.sent++
 	slot := g.slots.Take()
@@ -101,7 +101,7 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 // Settle records the end of an attempt, once. save says that the new state must
 // be saved before anything else leaves.
 func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Event, save bool) {
-	now := g.clock.moment(at)
+	now := g.clock.Moment(at)
 	f := g.flights.of(p)
 	if f == nil {
 		return nil, false
@@ -139,7 +139,7 @@ func (o *Outcome) isPlain() bool {
 }
 
 // answered settles a flight in the calm, with an outcome that is plain.
-func (g *Gate) answered(f *flight, o *Outcome, now moment) (changes []collection.Event, save bool) {
+func (g *Gate) answered(f *flight, o *Outcome, now law.Moment) (changes []collection.Event, save bool) {
 	f.way.heard, f.way.spoke = now, true
 	f.law().OnResult(f.ticket, o.forLaw(f.retry), now)
 	if f.id > g.breaker.fence {
@@ -155,7 +155,7 @@ func (g *Gate) answered(f *flight, o *Outcome, now moment) (changes []collection
 }
 
 // weigh settles any flight.
-func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now moment) (changes []collection.Event, save bool) {
+func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (changes []collection.Event, save bool) {
 	way := f.way
 	if o.Signal != law.Silent && o.Signal != law.Failed {
 		way.heard, way.spoke = now, true

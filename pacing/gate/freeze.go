@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 )
 
@@ -25,9 +26,9 @@ const (
 //	  └──────────────── answered, or an operator ─────────────────┘
 type freeze struct {
 	frozen   bool
-	operator bool   // only an operator releases it
-	strikes  int    // refusals in a row
-	until    moment // if no operator is needed
+	operator bool       // only an operator releases it
+	strikes  int        // refusals in a row
+	until    law.Moment // if no operator is needed
 	reason   string
 	note     string    // the operator's own words, if an operator froze it
 	since    time.Time // when the latest refusal, or the operator, froze it
@@ -36,7 +37,7 @@ type freeze struct {
 }
 
 // blocks reports whether no request may leave at now, not even a test.
-func (f *freeze) blocks(now moment) bool {
+func (f *freeze) blocks(now law.Moment) bool {
 	return f.frozen && (f.operator || now < f.until)
 }
 
@@ -48,7 +49,7 @@ func (f *freeze) onSend() bool {
 
 // onResult records the end of an attempt: of the test, or one that tells of a
 // refusal.
-func (f *freeze) onResult(l *flight, o *Outcome, sent uint64, clock *timeline, now moment) *collection.FreezeInfo {
+func (f *freeze) onResult(l *flight, o *Outcome, sent uint64, clock *timeline.Timeline, now law.Moment) *collection.FreezeInfo {
 	if l.test {
 		f.testing = false
 	}
@@ -64,7 +65,7 @@ func (f *freeze) onResult(l *flight, o *Outcome, sent uint64, clock *timeline, n
 
 // freeze begins a freeze, or makes it longer. A refusal of a request that left
 // before the freeze began is the same refusal again.
-func (f *freeze) freeze(id uint64, o *Outcome, sent uint64, clock *timeline, now moment) *collection.FreezeInfo {
+func (f *freeze) freeze(id uint64, o *Outcome, sent uint64, clock *timeline.Timeline, now law.Moment) *collection.FreezeInfo {
 	if f.frozen && id <= f.fence && (f.operator || !o.Operator) {
 		return nil
 	}
@@ -72,17 +73,17 @@ func (f *freeze) freeze(id uint64, o *Outcome, sent uint64, clock *timeline, now
 	f.strikes++
 	f.operator = f.operator || o.Operator || f.strikes >= freezeStrikes
 	f.until = now + freezeFirst<<min(f.strikes-1, freezeStrikes)
-	f.since = saved(clock.when(now))
+	f.since = clock.Kept(now)
 	return &collection.FreezeInfo{Frozen: true, Reason: o.Refused, Until: f.ends(clock)}
 }
 
 // ends returns when one test request may go out; the zero time if only an
 // operator releases it.
-func (f *freeze) ends(clock *timeline) time.Time {
+func (f *freeze) ends(clock *timeline.Timeline) time.Time {
 	if f.operator {
 		return time.Time{}
 	}
-	return clock.when(f.until)
+	return clock.When(f.until)
 }
 
 // A keptFreeze is the saved form of a freeze.
@@ -105,17 +106,17 @@ func (k *keptFreeze) weaker(l *keptFreeze) bool {
 	return k == nil || !k.Operator && (l.Operator || l.Until.After(k.Until))
 }
 
-func (f *freeze) snapshot(clock *timeline) *keptFreeze {
+func (f *freeze) snapshot(clock *timeline.Timeline) *keptFreeze {
 	if !f.frozen {
 		return nil
 	}
-	return &keptFreeze{f.operator, f.strikes, saved(f.ends(clock)), f.reason, f.note, f.since}
+	return &keptFreeze{f.operator, f.strikes, timeline.Saved(f.ends(clock)), f.reason, f.note, f.since}
 }
 
-func (f *freeze) restore(k *keptFreeze, clock *timeline) {
+func (f *freeze) restore(k *keptFreeze, clock *timeline.Timeline) {
 	if k == nil {
 		return
 	}
-	*f = freeze{frozen: true, operator: k.Operator, strikes: max(1, k.Strikes), until: clock.of(k.Until),
+	*f = freeze{frozen: true, operator: k.Operator, strikes: max(1, k.Strikes), until: clock.Of(k.Until),
 		reason: k.Reason, note: k.Note, since: k.Since}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/inflight"
 	"collect/pacing/law"
 )
@@ -41,16 +42,16 @@ type Gate struct {
 	flights flights
 	parties *parties // the processes that share it; nil: there is one
 
-	clock   timeline
-	hold    moment  // the provider asked for silence until then
-	reserve moment  // what is left until then is for people
-	share   float64 // of a long limit, which is for people
-	ceiling float64 // the strictest pace the owner allows; 0: none declared
+	clock   timeline.Timeline
+	hold    law.Moment // the provider asked for silence until then
+	reserve law.Moment // what is left until then is for people
+	share   float64    // of a long limit, which is for people
+	ceiling float64    // the strictest pace the owner allows; 0: none declared
 	sent    uint64
 	pulse   pulse
 
 	usedBefore *keptUsage // by the runs before; nil: that is not known
-	left       moment     // when the latest request left, of whichever process
+	left       law.Moment // when the latest request left, of whichever process
 	declared   int32      // requests in flight at most; 0: that is not declared
 	tried      int8       // routes nobody declared that turned out to be none
 	unpaced    bool

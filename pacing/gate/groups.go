@@ -1,8 +1,10 @@
 package gate
 
+import "collect/pacing/law"
+
 // A group is n requests that left at, or shortly before, at.
 type group struct {
-	at moment
+	at law.Moment
 	n  int
 }
 

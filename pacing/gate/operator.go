@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
 )
 
 // What an operator decided, as events and saved states name it.
@@ -87,14 +88,14 @@ func force(state []byte, now time.Time, to, why string) ([]byte, []collection.Ev
 	return order(state, now, func(k *kept) []collection.Event {
 		was := Closed
 		if k.Breaker == nil {
-			k.Breaker = &keptBreaker{Until: saved(now)}
+			k.Breaker = &keptBreaker{Until: timeline.Saved(now)}
 		} else if was = Open; k.Breaker.Forced != nil {
 			was = k.Breaker.Forced.To
 		}
 		if k.Breaker.Forced != nil && was == to {
 			return nil
 		}
-		k.Breaker.Forced = &forced{To: to, Note: note(why), At: saved(now)}
+		k.Breaker.Forced = &forced{To: to, Note: note(why), At: timeline.Saved(now)}
 		return []collection.Event{turned(now, was, to, forcedByOperator)}
 	})
 }
@@ -117,12 +118,12 @@ func ForceHold(state []byte, now, until time.Time, why string) ([]byte, []collec
 	if !until.After(now) {
 		return state, nil, nil
 	}
-	return freezeBy(state, now, keptFreeze{Until: saved(until), Note: note(why)})
+	return freezeBy(state, now, keptFreeze{Until: timeline.Saved(until), Note: note(why)})
 }
 
 func freezeBy(state []byte, now time.Time, f keptFreeze) ([]byte, []collection.Event, error) {
 	return order(state, now, func(k *kept) []collection.Event {
-		f.Strikes, f.Reason, f.Since = 1, ByOperator, saved(now)
+		f.Strikes, f.Reason, f.Since = 1, ByOperator, timeline.Saved(now)
 		if was := k.Freeze; was != nil {
 			if !was.weaker(&f) {
 				return nil

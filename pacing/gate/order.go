@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
 )
 
 // ErrStale is the error of an order to release what is not what the operator
@@ -38,7 +39,7 @@ func order(state []byte, now time.Time, change func(*kept) []collection.Event) (
 	if len(events) == 0 {
 		return state, nil, nil
 	}
-	k.RecordedAt = saved(now)
+	k.RecordedAt = timeline.Saved(now)
 	edited, err := json.Marshal(k)
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +83,7 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	g.clock.moment(now)
+	g.clock.Moment(now)
 	was := look{Breaker: g.breaker.snapshot(&g.clock), Freeze: g.freeze.snapshot(&g.clock)}
 	is := was
 	if err := k.amend(&is); err != nil {
@@ -143,6 +144,6 @@ func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	if is.Freeze == nil && (k.Freeze != nil || o.forgives()) {
 		k.forgive()
 	}
-	k.Breaker, k.Freeze, k.Saw, k.RecordedAt = is.Breaker, is.Freeze, nil, saved(now)
+	k.Breaker, k.Freeze, k.Saw, k.RecordedAt = is.Breaker, is.Freeze, nil, timeline.Saved(now)
 	return json.Marshal(k)
 }

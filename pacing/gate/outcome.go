@@ -41,7 +41,7 @@ const (
 
 // silence notes the silence that o asks for, of its route or of all, and until when
 // nothing is left of a limit. It reports whether it changed.
-func (g *Gate) silence(way *route, o *Outcome, wait time.Duration, now moment) (changed bool) {
+func (g *Gate) silence(way *route, o *Outcome, wait time.Duration, now law.Moment) (changed bool) {
 	hold, reserve := &g.hold, &g.reserve
 	if o.Key != "" {
 		reserve = &way.reserve
@@ -59,7 +59,7 @@ func (g *Gate) silence(way *route, o *Outcome, wait time.Duration, now moment) (
 
 // lengthen moves until to the end of wait, and reports whether it moved. A
 // negative wait is none.
-func (g *Gate) lengthen(until *moment, wait time.Duration, now moment) bool {
+func (g *Gate) lengthen(until *law.Moment, wait time.Duration, now law.Moment) bool {
 	if wait < 0 {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/law"
 	"collect/pacing/response"
 )
 
@@ -28,7 +29,7 @@ type Request struct {
 
 // Plan decides for r at now.
 func (g *Gate) Plan(r *Request, at time.Time) Plan {
-	now := g.clock.moment(at)
+	now := g.clock.Moment(at)
 	l := g.laneOf(r.Stream)
 	way := g.routes[l.route]
 	if !g.calm {
@@ -47,10 +48,10 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 		}
 	}
 	if full >= 0 && until-paced > g.longestWait {
-		return Plan{Stop: &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.when(until), Detail: g.windows[full].usedUp()}}
+		return Plan{Stop: &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.When(until), Detail: g.windows[full].usedUp()}}
 	}
 	if !r.NotBefore.IsZero() {
-		until, cause = longest(until, cause, g.clock.of(r.NotBefore), collection.WaitBackoff)
+		until, cause = longest(until, cause, g.clock.Of(r.NotBefore), collection.WaitBackoff)
 	}
 	if !g.calm {
 		until, cause = g.others(way, now, until, cause)
@@ -61,14 +62,14 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 		if g.late(r, until) {
 			stop := &collection.Stop{Reason: collection.WallClock}
 			if stop.Detail = g.slow(cause, full, way); stop.Detail != "" {
-				stop.NotBefore = g.clock.when(until)
+				stop.NotBefore = g.clock.When(until)
 			}
 			return Plan{Stop: stop}
 		}
 		if cause != collection.WaitBackoff { // which is its own
 			way.usage.waits = byTime
 		}
-		return Plan{Until: g.clock.when(until), Cause: cause}
+		return Plan{Until: g.clock.When(until), Cause: cause}
 	case g.breaker.probing:
 		return Plan{Cause: collection.WaitBreaker}
 	case !g.calm && g.slots.InFlight() > 0 && g.probes():
@@ -95,7 +96,7 @@ func (g *Gate) slow(cause collection.WaitCause, full int, way *route) string {
 }
 
 // longest returns the later of two waits, the first if they are equal.
-func longest(a moment, why collection.WaitCause, b moment, because collection.WaitCause) (moment, collection.WaitCause) {
+func longest(a law.Moment, why collection.WaitCause, b law.Moment, because collection.WaitCause) (law.Moment, collection.WaitCause) {
 	if b > a {
 		return b, because
 	}
@@ -103,7 +104,7 @@ func longest(a moment, why collection.WaitCause, b moment, because collection.Wa
 }
 
 // others asks those who seldom have a say, of which the longest wait is returned.
-func (g *Gate) others(way *route, now, until moment, cause collection.WaitCause) (moment, collection.WaitCause) {
+func (g *Gate) others(way *route, now, until law.Moment, cause collection.WaitCause) (law.Moment, collection.WaitCause) {
 	if way.most > 0 {
 		until, cause = longest(until, cause, way.earliest(now), collection.WaitPacing)
 	}
@@ -123,24 +124,24 @@ func (g *Gate) others(way *route, now, until moment, cause collection.WaitCause)
 // isCalm reports whether none of those has a say, nor will before something
 // happens that ends the calm: an outcome that says more than that all is well,
 // an order, or a state.
-func (g *Gate) isCalm(now moment) bool {
+func (g *Gate) isCalm(now law.Moment) bool {
 	way := g.routes[0]
 	return len(g.routes) == 1 && (g.mix == nil || g.mix.due == "") && way.most == 0 && max(g.hold, way.hold, g.reserve, way.reserve) <= now &&
 		g.share == 0 && !slices.ContainsFunc(g.quotas, func(q *quota) bool { return q.open }) && g.clamp.down == 0 && !g.freeze.frozen && g.breaker.state == Closed
 }
 
 // late reports whether r's run has ended at until.
-func (g *Gate) late(r *Request, until moment) bool {
-	return !r.Deadline.IsZero() && until >= g.clock.of(r.Deadline)
+func (g *Gate) late(r *Request, until law.Moment) bool {
+	return !r.Deadline.IsZero() && until >= g.clock.Of(r.Deadline)
 }
 
 // Refuse returns the stop for a request whose wait would not help.
 func (g *Gate) Refuse(r *Request, now time.Time) *collection.Stop {
-	return g.refuse(r, g.routes[g.laneOf(r.Stream).route], g.clock.moment(now))
+	return g.refuse(r, g.routes[g.laneOf(r.Stream).route], g.clock.Moment(now))
 }
 
-func (g *Gate) refuse(r *Request, way *route, now moment) *collection.Stop {
-	tooLong := func(until moment) bool {
+func (g *Gate) refuse(r *Request, way *route, now law.Moment) *collection.Stop {
+	tooLong := func(until law.Moment) bool {
 		return until > now && (until-now > g.longestWait+holdLeast+holdSpread || g.late(r, until))
 	}
 	hold, reserve := max(g.hold, way.hold), max(g.reserve, way.reserve)
@@ -148,13 +149,13 @@ func (g *Gate) refuse(r *Request, way *route, now moment) *collection.Stop {
 	case g.freeze.blocks(now):
 		return g.Frozen()
 	case tooLong(hold):
-		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.clock.when(hold)}
+		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.clock.When(hold)}
 	case g.breaker.state == Open && g.breaker.forced != nil:
 		return &collection.Stop{Reason: collection.CircuitOpen, Detail: g.breaker.forced.words()}
 	case g.breaker.state == Open && g.breaker.until > now && g.late(r, g.breaker.until):
-		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.when(g.breaker.until), Detail: g.breaker.failure.told()}
+		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.When(g.breaker.until), Detail: g.breaker.failure.told()}
 	case tooLong(reserve):
-		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.when(reserve), Detail: g.usedWords()}
+		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.When(reserve), Detail: g.usedWords()}
 	}
 	return nil
 }

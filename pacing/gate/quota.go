@@ -23,16 +23,16 @@ const (
 // has lasted for twice as long. If it ends within minutes, its next refusal is
 // one of the pace, until it lasts for longer again.
 type quota struct {
-	code  string // the provider's; "": none
-	key   string // of the requests that it is of; "": of all
-	brief bool   // it ended within minutes, the last time
-	open  bool   // it is used up, as far as is known,
-	since moment // since then
+	code  string     // the provider's; "": none
+	key   string     // of the requests that it is of; "": of all
+	brief bool       // it ended within minutes, the last time
+	open  bool       // it is used up, as far as is known,
+	since law.Moment // since then
 }
 
 // suppose returns what o, the outcome of f, means after what is known of quotas,
 // and notes what it says of them. It reports whether that is news.
-func (g *Gate) suppose(f *flight, o *Outcome, now moment) (meant *Outcome, news bool) {
+func (g *Gate) suppose(f *flight, o *Outcome, now law.Moment) (meant *Outcome, news bool) {
 	if !o.QuotaUsed {
 		if o.Signal == law.Succeeded || o.Signal == law.Answered {
 			for _, q := range g.quotas {
@@ -78,7 +78,7 @@ func (g *Gate) quotaOf(o *Outcome) *quota {
 }
 
 // refuse notes a refusal, and returns for how long to leave the quota alone.
-func (q *quota) refuse(o *Outcome, now moment) time.Duration {
+func (q *quota) refuse(o *Outcome, now law.Moment) time.Duration {
 	if !q.open {
 		q.open, q.since = true, now
 	}
@@ -97,7 +97,7 @@ func (q *quota) refuse(o *Outcome, now moment) time.Duration {
 }
 
 // end notes that a request was answered that left at a moment.
-func (q *quota) end(left moment, key string, now moment) (news bool) {
+func (q *quota) end(left law.Moment, key string, now law.Moment) (news bool) {
 	if !q.open || left <= q.since || q.key != "" && q.key != key {
 		return false
 	}
@@ -123,7 +123,7 @@ func (g *Gate) keepQuotas() (all []keptQuota) {
 	for _, q := range g.quotas {
 		k := keptQuota{Code: q.code, Key: q.key, Brief: q.brief}
 		if q.open {
-			k.Since = saved(g.clock.when(q.since))
+			k.Since = g.clock.Kept(q.since)
 		}
 		if q.open || q.brief {
 			all = append(all, k)
@@ -141,7 +141,7 @@ func (g *Gate) restoreQuotas(all []keptQuota) {
 		}
 		q := &quota{code: k.Code, key: k.Key, brief: k.Brief, open: !k.Since.IsZero()}
 		if q.open {
-			q.since = g.clock.of(k.Since)
+			q.since = g.clock.Of(k.Since)
 		}
 		g.quotas = append(g.quotas, q)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 )
 
@@ -32,12 +33,12 @@ type route struct {
 	kept  *law.Memory // of a route that is only looked at, and has no law
 	used  bool        // a request left
 	spoke bool        // the provider said something about its pace,
-	heard moment      // and when it last did
+	heard law.Moment  // and when it last did
 
-	hold    moment  // the provider asked for silence until then
-	reserve moment  // what is left until then is for people
-	most    float64 // requests per second that the provider announced last; 0: none
-	told    moment  // when it did
+	hold    law.Moment // the provider asked for silence until then
+	reserve law.Moment // what is left until then is for people
+	most    float64    // requests per second that the provider announced last; 0: none
+	told    law.Moment // when it did
 	empty   empty
 	last    departed
 	usage   usage
@@ -53,13 +54,13 @@ func (r *route) label() string {
 
 // A departed is a request that left, and what it counts as.
 type departed struct {
-	at     moment
+	at     law.Moment
 	weight float64 // 0: none left
 }
 
 // then returns when the next request may leave at rate.
-func (d departed) then(rate float64) moment {
-	return d.at + moment(float64(time.Second)/rate*d.weight)
+func (d departed) then(rate float64) law.Moment {
+	return d.at + law.Moment(float64(time.Second)/rate*d.weight)
 }
 
 // heaviest bounds what one request counts as.
@@ -171,7 +172,7 @@ const (
 )
 
 // announce notes the pace that the provider announced. An error only lowers it.
-func (r *route) announce(most float64, failed bool, now moment) {
+func (r *route) announce(most float64, failed bool, now law.Moment) {
 	most = max(announcedSlowest, most)
 	if failed && r.fresh(now) {
 		most = min(most, r.most)
@@ -180,12 +181,12 @@ func (r *route) announce(most float64, failed bool, now moment) {
 }
 
 // fresh reports whether an announced pace is in force.
-func (r *route) fresh(now moment) bool {
+func (r *route) fresh(now law.Moment) bool {
 	return r.most > 0 && now-r.told <= max(announcedFor, time.Duration(announcedSlots*float64(time.Second)/r.most))
 }
 
 // earliest returns when the next request may leave under the announced pace.
-func (r *route) earliest(now moment) moment {
+func (r *route) earliest(now law.Moment) law.Moment {
 	if !r.fresh(now) {
 		return now
 	}
@@ -193,23 +194,23 @@ func (r *route) earliest(now moment) moment {
 }
 
 // onSend records that a request leaves.
-func (r *route) onSend(weight float64, now moment) law.Ticket {
+func (r *route) onSend(weight float64, now law.Moment) law.Ticket {
 	r.used = true
 	r.last = departed{now, weight}
 	return r.law.OnSend(now, weight)
 }
 
 // keep returns what a later process should know of the pace of r.
-func (r *route) keep(clock *timeline) law.Memory {
+func (r *route) keep(clock *timeline.Timeline) law.Memory {
 	m := r.law.Keep()
 	if r.spoke {
-		m.HeardAt = saved(clock.when(r.heard))
+		m.HeardAt = clock.Kept(r.heard)
 	}
 	return m
 }
 
 // memory returns what is known of the pace of r, which may have no law.
-func (r *route) memory(clock *timeline) law.Memory {
+func (r *route) memory(clock *timeline.Timeline) law.Memory {
 	if r.law == nil {
 		return *r.kept
 	}
@@ -226,9 +227,9 @@ func ago(m *law.Memory, recorded, now time.Time) time.Duration {
 }
 
 // restore continues with it, as it was recorded at a time.
-func (r *route) restore(m law.Memory, clock *timeline, recorded, now time.Time) {
+func (r *route) restore(m law.Memory, clock *timeline.Timeline, recorded, now time.Time) {
 	if r.law.Restore(m, ago(&m, recorded, now)) {
-		r.heard, r.spoke = clock.of(m.HeardAt), true
+		r.heard, r.spoke = clock.Of(m.HeardAt), true
 	}
 }
 
@@ -249,13 +250,13 @@ type keptRoute struct {
 }
 
 // keepRoutes returns what is known of the routes.
-func (g *Gate) keepRoutes(now moment) []keptRoute {
+func (g *Gate) keepRoutes(now law.Moment) []keptRoute {
 	if len(g.routes) == 1 && g.routes[0].plain(now) {
 		return nil
 	}
 	all := make([]keptRoute, len(g.routes))
 	for i, r := range g.routes {
-		all[i] = keptRoute{Name: r.name, Key: r.key, Hold: g.ahead(r.hold, now), Reserve: g.ahead(r.reserve, now), Empty: r.empty.told}
+		all[i] = keptRoute{Name: r.name, Key: r.key, Hold: g.clock.KeptAhead(r.hold, now), Reserve: g.clock.KeptAhead(r.reserve, now), Empty: r.empty.told}
 		if r.trial != nil {
 			all[i].Stream = r.trial.stream
 			if !r.trial.sure {
@@ -263,7 +264,7 @@ func (g *Gate) keepRoutes(now moment) []keptRoute {
 			}
 		}
 		if r.fresh(now) {
-			all[i].Most, all[i].Told = r.most, saved(g.clock.when(r.told))
+			all[i].Most, all[i].Told = r.most, g.clock.Kept(r.told)
 		}
 		if i > 0 {
 			m := r.keep(&g.clock)
@@ -282,7 +283,7 @@ func (g *Gate) keepRoutes(now moment) []keptRoute {
 }
 
 // plain reports whether there is nothing to be kept of r but its law.
-func (r *route) plain(now moment) bool {
+func (r *route) plain(now law.Moment) bool {
 	return r.key == "" && r.hold <= now && r.reserve <= now && !r.fresh(now) && r.empty.told == 0
 }
 
@@ -302,13 +303,13 @@ func (g *Gate) restoreRoutes(all []keptRoute, recorded, now time.Time) {
 		if k.Name == r.name {
 			r.key = k.Key
 		}
-		r.hold = max(r.hold, g.clock.of(k.Hold))
-		r.reserve = max(r.reserve, g.clock.of(k.Reserve))
+		r.hold = max(r.hold, g.clock.Of(k.Hold))
+		r.reserve = max(r.reserve, g.clock.Of(k.Reserve))
 		if k.Most >= announcedSlowest && !math.IsInf(k.Most, 1) {
-			r.most, r.told = k.Most, g.clock.of(k.Told)
+			r.most, r.told = k.Most, g.clock.Of(k.Told)
 		}
 		if k.Empty != 0 {
-			r.empty = empty{g.clock.latest, max(-emptyTrusted, min(k.Empty, emptyProven))} // what leaves from now on has waited
+			r.empty = empty{g.clock.Latest(), max(-emptyTrusted, min(k.Empty, emptyProven))} // what leaves from now on has waited
 		}
 		if at == 0 {
 			continue
@@ -331,7 +332,7 @@ func (g *Gate) placeOf(k keptRoute) int {
 		if g.laneOf(k.Stream).route > 0 { // it has a route for another reason
 			return 0
 		}
-		return g.addRoute(&route{trial: &trial{stream: k.Stream, sure: k.Tried == 0, pace: k.Tried, began: g.clock.latest, long: trialLong}})
+		return g.addRoute(&route{trial: &trial{stream: k.Stream, sure: k.Tried == 0, pace: k.Tried, began: g.clock.Latest(), long: trialLong}})
 	}
 	same := func(r *route) bool { return k.Name != "" && r.name == k.Name || k.Name == "" && r.key == k.Key }
 	if i := slices.IndexFunc(g.routes, same); i >= 0 {

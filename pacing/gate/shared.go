@@ -103,7 +103,7 @@ func (g *Gate) divide() {
 // windows that are too short to be saved is not known, so they count as used
 // up.
 func (g *Gate) TakeOver(at time.Time) {
-	now := g.clock.moment(at)
+	now := g.clock.Moment(at)
 	for i := range g.windows {
 		if w := &g.windows[i]; w.per < longWindow {
 			w.expire(now)

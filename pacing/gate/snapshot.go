@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -36,16 +37,16 @@ type kept struct {
 
 // Snapshot returns what must be known of the gate in a later process.
 func (g *Gate) Snapshot(at time.Time) []byte {
-	now := g.clock.moment(at)
+	now := g.clock.Moment(at)
 	k := kept{
 		Version:    stateVersion,
-		RecordedAt: saved(at),
+		RecordedAt: timeline.Saved(at),
 		Memory:     g.routes[0].keep(&g.clock),
 		Ceiling:    g.ceiling,
 		Breaker:    g.breaker.snapshot(&g.clock),
 		Freeze:     g.freeze.snapshot(&g.clock),
-		Hold:       g.ahead(g.hold, now),
-		Reserve:    g.ahead(g.reserve, now),
+		Hold:       g.clock.KeptAhead(g.hold, now),
+		Reserve:    g.clock.KeptAhead(g.reserve, now),
 		Share:      g.share,
 		Clamp:      g.clamp.snapshot(&g.clock),
 		Routes:     g.keepRoutes(now),
@@ -53,7 +54,7 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		Usage:      g.usage(),
 	}
 	if k.Tried = int(g.tried); g.settled {
-		k.Left = saved(g.clock.when(g.left))
+		k.Left = g.clock.Kept(g.left)
 	}
 	for i := range g.windows {
 		k.Windows = append(k.Windows, g.windows[i].snapshot(&g.clock, now))
@@ -73,12 +74,6 @@ func (g *Gate) SettleUp() {
 		g.windows[i].credit = 0
 	}
 }
-
-// saved returns t as it is saved: without the reading of this process's clock.
-func saved(t time.Time) time.Time { return t.UTC().Round(0) }
-
-// ahead returns m as it is saved, if it is to come.
-func (g *Gate) ahead(m, now moment) time.Time { return saved(g.clock.ahead(m, now)) }
 
 // parseState reads a saved state. If the clock has been set back since, times
 // to come are moved with it: no hold gets longer than it was. Times that no
@@ -152,7 +147,7 @@ const firstWait = time.Second
 // latest request of the runs before left: a run need not last an interval for
 // something to leave in it. It is now if that is not known, as after a crash. So
 // before a request leaves, what is saved must not say any more that none has.
-func (g *Gate) follow(left, now moment) {
+func (g *Gate) follow(left, now law.Moment) {
 	g.left = left
 	for _, r := range g.routes {
 		rate := r.law.Rate()
@@ -161,7 +156,7 @@ func (g *Gate) follow(left, now moment) {
 		}
 		// A law knows no request of before it: it waits an interval from when it
 		// is first asked.
-		interval := moment(float64(time.Second) / rate)
+		interval := law.Moment(float64(time.Second) / rate)
 		r.law.Next(now - min(now-left, interval-firstWait))
 		g.settled = g.settled || left < now
 	}
@@ -171,7 +166,7 @@ func (g *Gate) follow(left, now moment) {
 // left by yet. After an error nothing has changed.
 func (g *Gate) Restore(state []byte, now time.Time) error {
 	if len(state) == 0 {
-		since := g.clock.moment(now)
+		since := g.clock.Moment(now)
 		g.follow(since-longAgo, since) // nothing ever left
 		return nil
 	}
@@ -179,10 +174,10 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	since := g.clock.moment(now)
+	since := g.clock.Moment(now)
 	g.calm, g.usedBefore = false, k.Usage
 	g.routes[0].restore(k.Memory, &g.clock, k.RecordedAt, now)
-	g.hold = g.clock.of(k.Hold)
+	g.hold = g.clock.Of(k.Hold)
 	if g.share < k.Share { // less is for people now
 		k.Reserve = time.Time{}
 		for i := range k.Routes {
@@ -190,7 +185,7 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 		}
 	}
 	g.tried = int8(max(0, min(k.Tried, mostTried)))
-	g.reserve = g.clock.of(k.Reserve)
+	g.reserve = g.clock.Of(k.Reserve)
 	g.clamp.restore(k.Clamp, since)
 	g.restoreQuotas(k.Quotas)
 	g.restoreRoutes(k.Routes, k.RecordedAt, now)
@@ -206,7 +201,7 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	}
 	left := since
 	if !k.Left.IsZero() {
-		left = g.clock.of(k.Left)
+		left = g.clock.Of(k.Left)
 	}
 	g.follow(left, since)
 	return nil

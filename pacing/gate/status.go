@@ -32,7 +32,7 @@ type Status struct {
 
 // Status returns how things stand at now.
 func (g *Gate) Status(at time.Time) Status {
-	now := g.clock.moment(at)
+	now := g.clock.Moment(at)
 	bound := g.Most()
 	if g.unpaced {
 		bound = 0
@@ -40,9 +40,9 @@ func (g *Gate) Status(at time.Time) Status {
 	return g.status(picture{rate: g.Rate(), bound: bound, usage: g.usage(), recorded: at}, now)
 }
 
-func (g *Gate) status(p picture, now moment) Status {
+func (g *Gate) status(p picture, now law.Moment) Status {
 	s := Status{
-		PerSecond: p.rate, HeardAt: g.routes[0].memory(&g.clock).HeardAt, Ceiling: g.perSecond(), HoldUntil: g.clock.ahead(g.hold, now),
+		PerSecond: p.rate, HeardAt: g.routes[0].memory(&g.clock).HeardAt, Ceiling: g.perSecond(), HoldUntil: g.clock.Ahead(g.hold, now),
 		Breaker: g.breaker.state, OpenUntil: g.OpenUntil(), Failure: g.breaker.failure,
 	}
 	for _, r := range g.routes {
@@ -78,13 +78,13 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 		return Status{}, err
 	}
 	g := Gate{ceiling: k.Ceiling, breaker: breaker{state: Closed}}
-	at := g.clock.moment(now)
-	g.hold, g.reserve, g.share = g.clock.of(k.Hold), g.clock.of(k.Reserve), k.Share
+	at := g.clock.Moment(now)
+	g.hold, g.reserve, g.share = g.clock.Of(k.Hold), g.clock.Of(k.Reserve), k.Share
 	g.clamp = k.Clamp.seen(&g.clock)
 	bound := 0.0
 	for i, kr := range k.Routes {
-		r := &route{name: kr.Name, key: kr.Key, hold: g.clock.of(kr.Hold), reserve: g.clock.of(kr.Reserve),
-			most: kr.Most, told: g.clock.of(kr.Told), kept: kr.Memory}
+		r := &route{name: kr.Name, key: kr.Key, hold: g.clock.Of(kr.Hold), reserve: g.clock.Of(kr.Reserve),
+			most: kr.Most, told: g.clock.Of(kr.Told), kept: kr.Memory}
 		if kr.Stream != "" {
 			r.trial = &trial{stream: kr.Stream}
 		}
@@ -144,11 +144,11 @@ func (g *Gate) OpenUntil() time.Time {
 	if g.Closed() || g.breaker.forced != nil {
 		return time.Time{}
 	}
-	return g.clock.when(g.breaker.until)
+	return g.clock.When(g.breaker.until)
 }
 
 // HoldUntil returns until when the provider asked for silence; the zero time
 // if it did not.
 func (g *Gate) HoldUntil(now time.Time) time.Time {
-	return g.clock.ahead(g.hold, g.clock.moment(now))
+	return g.clock.Ahead(g.hold, g.clock.Moment(now))
 }

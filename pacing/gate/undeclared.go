@@ -68,11 +68,11 @@ type trial struct {
 	pace    float64       // of all together, before the trial
 	shared  *paused       // the law of all together, until then; nil: not known any more
 	long    time.Duration // after so long it is sure
-	began   moment
-	answers float64   // since then, of this route and of the others
-	refused [2]moment // when the others, and this route, were refused last; 0: they were not
-	odds    float64   // logarithm of those that it is no route
-	over    bool      // it is none, and ends with the next answer
+	began   law.Moment
+	answers float64       // since then, of this route and of the others
+	refused [2]law.Moment // when the others, and this route, were refused last; 0: they were not
+	odds    float64       // logarithm of those that it is no route
+	over    bool          // it is none, and ends with the next answer
 }
 
 // sends notes that a request of stream leaves by the route of all, which is not
@@ -146,7 +146,7 @@ func (s *suspicion) weigh(own, shared float64) {
 
 // try gives the stream that is due a route of its own. An answer came: an error
 // makes nothing faster. It returns what there is to tell.
-func (g *Gate) try(now moment) []collection.Event {
+func (g *Gate) try(now law.Moment) []collection.Event {
 	m, way := g.mix, g.routes[0]
 	stream, s := m.due, m.odds[m.due]
 	m.due = ""
@@ -179,7 +179,7 @@ func (t *trial) event(is collection.RouteState) collection.Event {
 }
 
 // replace gives way the law next. What has left under the one before ends there.
-func (g *Gate) replace(way *route, next law.Law, now moment) *paused {
+func (g *Gate) replace(way *route, next law.Law, now law.Moment) *paused {
 	old := &paused{Law: way.law, last: now}
 	for i := range g.flights {
 		if f := &g.flights[i]; f.way == way && f.old == nil {
@@ -192,7 +192,7 @@ func (g *Gate) replace(way *route, next law.Law, now moment) *paused {
 
 // tell tells the trials of the outcome of f; refused says that it began an
 // episode. It returns which routes are kept, or given up.
-func (g *Gate) tell(f *flight, s law.Signal, refused bool, now moment) (changes []collection.Event) {
+func (g *Gate) tell(f *flight, s law.Signal, refused bool, now law.Moment) (changes []collection.Event) {
 	for _, r := range slices.Clone(g.routes) {
 		t := r.trial
 		if t == nil || f.way != r && f.way != g.routes[0] {
@@ -203,7 +203,7 @@ func (g *Gate) tell(f *flight, s law.Signal, refused bool, now moment) (changes 
 			t.answers += f.ticket.Cost()
 		}
 		if refused {
-			t.refuse(f.way == r, moment(togetherSlots*float64(time.Second)/f.law().Rate()), now)
+			t.refuse(f.way == r, law.Moment(togetherSlots*float64(time.Second)/f.law().Rate()), now)
 		}
 		t.over = t.over || t.isOne(refused, now)
 		if t.sure && !was {
@@ -218,7 +218,7 @@ func (g *Gate) tell(f *flight, s law.Signal, refused bool, now moment) (changes 
 }
 
 // refuse notes a refusal of this route, or of the others.
-func (t *trial) refuse(own bool, near, now moment) {
+func (t *trial) refuse(own bool, near, now law.Moment) {
 	this, other := 0, 1
 	if own {
 		this, other = 1, 0
@@ -233,7 +233,7 @@ func (t *trial) refuse(own bool, near, now moment) {
 
 // isOne reports whether it turned out that the provider does not count the route
 // apart.
-func (t *trial) isOne(refused bool, now moment) bool {
+func (t *trial) isOne(refused bool, now law.Moment) bool {
 	if t.sure {
 		return refused && t.odds >= math.Log(togetherOdds)
 	}
@@ -250,7 +250,7 @@ func (t *trial) isOne(refused bool, now moment) bool {
 
 // join gives up the route r, whose stream goes back to that of all. An answer
 // came, as for try.
-func (g *Gate) join(r *route, now moment) {
+func (g *Gate) join(r *route, now law.Moment) {
 	way, t := g.routes[0], r.trial
 	var next law.Law
 	if t.shared != nil {
@@ -281,22 +281,22 @@ func (g *Gate) join(r *route, now moment) {
 type paused struct {
 	law.Law
 	by   time.Duration
-	last moment // when it was last told something
+	last law.Moment // when it was last told something
 }
 
 // resume ends a pause.
-func (p *paused) resume(now moment) { p.by += now - p.last }
+func (p *paused) resume(now law.Moment) { p.by += now - p.last }
 
-func (p *paused) Next(now moment) (moment, bool) {
+func (p *paused) Next(now law.Moment) (law.Moment, bool) {
 	at, open := p.Law.Next(now - p.by)
 	return at + p.by, open
 }
 
-func (p *paused) OnSend(now moment, weight float64) law.Ticket {
+func (p *paused) OnSend(now law.Moment, weight float64) law.Ticket {
 	return p.Law.OnSend(now-p.by, weight)
 }
 
-func (p *paused) OnResult(t law.Ticket, o law.Outcome, now moment) time.Duration {
+func (p *paused) OnResult(t law.Ticket, o law.Outcome, now law.Moment) time.Duration {
 	p.last = now
 	return p.Law.OnResult(t, o, now-p.by)
 }

@@ -64,11 +64,11 @@ type pulse struct {
 // A sighting is how many requests had left at a moment.
 type sighting struct {
 	sent uint64
-	at   moment
+	at   law.Moment
 }
 
 // leave notes the sent-th request.
-func (p *pulse) leave(sent uint64, now moment) {
+func (p *pulse) leave(sent uint64, now law.Moment) {
 	if p.from.sent == 0 {
 		p.from = sighting{sent, now}
 		p.next = p.from
@@ -88,7 +88,7 @@ func (p *pulse) answer(took time.Duration) {
 
 // perSecond returns the rate at which the latest requests left; 0 if that is not
 // known.
-func (p *pulse) perSecond(sent uint64, left moment) float64 {
+func (p *pulse) perSecond(sent uint64, left law.Moment) float64 {
 	if left <= p.from.at {
 		return 0
 	}

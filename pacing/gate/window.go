@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
+	"collect/pacing/law"
 	"collect/pacing/response"
 )
 
@@ -34,11 +36,11 @@ type window struct {
 	count int
 	per   time.Duration
 
-	log    groups // all within per, and some that are not any more
-	total  int    // requests in log
-	latest moment // of the requests in log
-	ended  moment // of those of the group before the newest
-	credit int    // requests that may leave before the window is saved again
+	log    groups     // all within per, and some that are not any more
+	total  int        // requests in log
+	latest law.Moment // of the requests in log
+	ended  law.Moment // of those of the group before the newest
+	credit int        // requests that may leave before the window is saved again
 }
 
 func newWindow(c collection.Ceiling) window { return window{count: c.Count, per: c.Per} }
@@ -48,7 +50,7 @@ func newWindow(c collection.Ceiling) window { return window{count: c.Count, per:
 func (w *window) fits(n int) bool { return w.total+n <= w.count || w.total == 0 }
 
 // next returns when a request fits that counts as n; now if it does.
-func (w *window) next(now moment, n int) moment {
+func (w *window) next(now law.Moment, n int) law.Moment {
 	if w.fits(n) {
 		return now
 	}
@@ -94,7 +96,7 @@ func inWords(d time.Duration) string {
 	return fmt.Sprintf("%.3g s", d.Seconds())
 }
 
-func (w *window) expire(now moment) {
+func (w *window) expire(now law.Moment) {
 	for ; w.log.len() > 0 && now-w.log.at(w.log.oldest).at >= w.per; w.log.oldest++ {
 		w.total -= w.log.at(w.log.oldest).n
 	}
@@ -103,7 +105,7 @@ func (w *window) expire(now moment) {
 // add records that n requests leave. They are part of the newest group if that
 // began less than a grain ago. A group keeps the time of its last request, so
 // the group before it tells when it began.
-func (w *window) add(now moment, n int) {
+func (w *window) add(now law.Moment, n int) {
 	w.total += n
 	if now-w.ended < w.per/exactDepartures && w.count > exactDepartures && w.log.len() > 1 {
 		newest := w.log.at(w.log.end - 1)
@@ -146,12 +148,12 @@ type keptWindow struct {
 	Ahead int           `json:"ahead,omitempty"` // may have left since it was saved
 }
 
-func (w *window) snapshot(clock *timeline, now moment) keptWindow {
+func (w *window) snapshot(clock *timeline.Timeline, now law.Moment) keptWindow {
 	w.expire(now)
 	k := keptWindow{Per: w.per, Count: w.count, Ahead: w.credit}
 	for i := w.log.oldest; i < w.log.end; i++ {
 		g := w.log.at(i)
-		d := departure{saved(clock.when(g.at)), g.n}
+		d := departure{clock.Kept(g.at), g.n}
 		if n := len(k.Log); n > 1 && d.At.Sub(k.Log[n-2].At) < w.per/keptGroups {
 			k.Log[n-1] = departure{d.At, k.Log[n-1].N + d.N}
 			continue
@@ -164,12 +166,12 @@ func (w *window) snapshot(clock *timeline, now moment) keptWindow {
 // restore continues a saved window. Requests that may have left after it was
 // saved count as leaving now, which is the latest they can have. So do
 // requests of the future: the clock was set back.
-func (w *window) restore(k keptWindow, clock *timeline, now moment) {
+func (w *window) restore(k keptWindow, clock *timeline.Timeline, now law.Moment) {
 	for _, d := range k.Log {
 		if d.N <= 0 || d.N > exactDepartures*keptGroups*keptGroups {
 			continue
 		}
-		w.add(min(clock.of(d.At), now), d.N)
+		w.add(min(clock.Of(d.At), now), d.N)
 	}
 	if k.Ahead > 0 && k.Ahead <= max(1, w.count) {
 		w.add(now, k.Ahead)
