@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 	"collect/pacing/response"
@@ -84,10 +85,10 @@ func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 	silence(HoldOf, "", 0, g.hold)
 	silence(ReserveOf, "", 0, g.reserve)
 	for i := range g.windows {
-		all = append(all, g.windows[i].constraint(&g.clock, now))
+		all = append(all, g.window(&g.windows[i], now))
 	}
 	if share := g.clamped(); share < 1 {
-		all = append(all, Constraint{Name: ClampOf, PerSecond: share * g.ceiling, Since: g.clock.When(g.clamp.since)})
+		all = append(all, Constraint{Name: ClampOf, PerSecond: share * g.ceiling, Since: g.clock.When(g.clamp.Since())})
 	}
 	if g.ceiling == 0 && p.bound > 0 {
 		all = append(all, Constraint{Name: Undeclared, PerSecond: p.bound})
@@ -154,14 +155,14 @@ func (g *Gate) used(u *keptUsage) (all []Constraint) {
 	return all
 }
 
-func (w *window) constraint(clock *timeline.Timeline, now law.Moment) Constraint {
-	c := Constraint{Name: CeilingOf, Window: w.per, Count: w.count, Until: clock.Ahead(w.next(now, 1), now), Used: w.total}
-	if c.Until.Sub(clock.Now()) <= passes { // four a second let nothing out for a quarter of one, which is a pace and no block
+func (g *Gate) window(w *ceiling.Window, now law.Moment) Constraint {
+	c := Constraint{Name: CeilingOf, Window: w.Per, Count: w.Count, Until: g.clock.Ahead(w.Next(now, 1), now), Used: w.Used()}
+	if c.Until.Sub(g.clock.Now()) <= passes { // four a second let nothing out for a quarter of one, which is a pace and no block
 		c.Until = time.Time{}
 	}
 	c.Blocks = !c.Until.IsZero()
-	if w.count > 0 && w.per < response.BudgetFrom {
-		c.PerSecond = float64(w.count) / w.per.Seconds()
+	if w.Count > 0 && w.Per < response.BudgetFrom {
+		c.PerSecond = float64(w.Count) / w.Per.Seconds()
 	}
 	return c
 }

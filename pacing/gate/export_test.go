@@ -10,15 +10,7 @@ import (
 
 // What the tests of the parts need to see.
 
-type (
-	Breaker = breaker
-	Window  = window
-)
-
-var (
-	NewWindow = newWindow
-	Strictest = strictest
-)
+type Breaker = breaker
 
 // clock is that of the tests of the parts.
 var clock = func() (l timeline.Timeline) {
@@ -39,12 +31,6 @@ func (b *breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now
 	return b.onResult(id, probe, s, sent, clock.Of(now))
 }
 
-func (w *window) Next(now time.Time) time.Time {
-	return clock.Ahead(w.next(clock.Of(now), 1), clock.Of(now))
-}
-func (w *window) Add(now time.Time) { w.add(clock.Of(now), 1) }
-func (w *window) Groups() int       { return w.log.len() }
-
 // LeavesAt returns when the next request could leave, if an operator lets it.
 func (g *Gate) LeavesAt(now time.Time) time.Time {
 	until := g.freeze.ends(&g.clock)
@@ -55,21 +41,9 @@ func (g *Gate) LeavesAt(now time.Time) time.Time {
 	return until
 }
 
-func (c *clamp) OnResult(refused bool, now time.Time) bool {
-	signal := law.Succeeded
-	if refused {
-		signal = law.Throttled
-	}
-	return c.count(refused, clock.Of(now)) && c.decide(signal, clock.Of(now)) > 0
-}
-
 // Probe reports whether the attempt is the breaker's probe.
 func (g *Gate) Probe(p Pass) bool { return g.flights.of(p).probe }
 
-type Clamp = clamp
-
-func NewClamp(p collection.Clamp) clamp      { c, _ := newClamp(p); return c }
-func (c *clamp) Share() float64              { return c.share() }
 func (g *Gate) Routes() int                  { return len(g.routes) }
 func (g *Gate) RouteOf(stream string) int    { return g.laneOf(stream).route }
 func (g *Gate) RateOf(stream string) float64 { return g.routes[g.laneOf(stream).route].law.Rate() }

@@ -79,12 +79,8 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 	p.Save, g.settled, g.left = g.settled, false, now
 	f.way.usage.leave()
 	g.pulse.leave(g.sent, now)
-	for i := range g.windows {
-		w := &g.windows[i]
-		w.add(now, l.units)
-		if w.spend(l.units) {
-			p.Save = true
-		}
+	if g.windows.Leave(now, l.units) {
+		p.Save = true
 	}
 	f.retry, f.probe, f.test = r.Retry, false, false
 	if !g.calm {
@@ -145,10 +141,10 @@ func (g *Gate) answered(f *flight, o *Outcome, now law.Moment) (changes []collec
 	if f.id > g.breaker.fence {
 		g.breaker.count()
 	}
-	if g.ceiling > 0 && g.clamp.count(false, now) {
-		if was := g.clamp.decide(law.Succeeded, now); was > 0 {
+	if g.ceiling > 0 {
+		if change := g.clamp.Observe(law.Succeeded, false, now); change != nil {
 			g.calm = false
-			return []collection.Event{g.clampChanged(was)}, true
+			return []collection.Event{g.clampChanged(change)}, true
 		}
 	}
 	return nil, false
@@ -191,9 +187,9 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 			save = g.silence(own, o, hold, now) || save
 		}
 	}
-	if g.ceiling > 0 && o.Signal != law.Silent && g.clamp.count(fresh && o.Signal == law.Throttled, now) {
-		if was := g.clamp.decide(o.Signal, now); was > 0 {
-			changes, save = append(changes, g.clampChanged(was)), true
+	if g.ceiling > 0 && o.Signal != law.Silent {
+		if change := g.clamp.Observe(o.Signal, fresh && o.Signal == law.Throttled, now); change != nil {
+			changes, save = append(changes, g.clampChanged(change)), true
 		}
 	}
 	if change := g.breaker.onResult(f.id, f.probe, evidence(f, o.Signal, fresh), g.sent, now); change != nil {
@@ -214,4 +210,10 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 	}
 	g.nameBinding(changes, at)
 	return changes, save
+}
+
+// clampChanged tells of a move of the clamp.
+func (g *Gate) clampChanged(change *collection.ClampInfo) collection.Event {
+	change.Ceiling = change.Ratio * g.ceiling
+	return collection.Event{Kind: collection.ClampChanged, Clamp: change}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/inflight"
 	"collect/pacing/law"
@@ -33,8 +34,8 @@ type Gate struct {
 	mix     *mix            // of the streams of that one; nil: there is one
 	newLaw  func() law.Law
 	random  func() float64
-	windows []window
-	clamp   clamp
+	windows ceiling.Windows
+	clamp   ceiling.Clamp
 	breaker breaker
 	freeze  freeze
 	quotas  []*quota
@@ -71,7 +72,7 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 		share: p.Reserve, unpaced: p.Unpaced, random: rand.Float64,
 	}
 	var err error
-	if g.clamp, err = newClamp(p.Clamp); err != nil {
+	if g.clamp, err = ceiling.NewClamp(p.Clamp); err != nil {
 		return nil, err
 	}
 	if !(p.Reserve >= 0 && p.Reserve < 1) {
@@ -85,10 +86,10 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 		ceilings = append(ceilings, g.reserved(c))
 	}
 	for _, c := range ceilings {
-		g.windows = append(g.windows, newWindow(c))
+		g.windows.Allow(c)
 	}
 	start := cmp.Or(p.StartPerSecond, law.Start)
-	if strictest := strictest(ceilings); strictest > 0 {
+	if strictest := ceiling.Strictest(ceilings); strictest > 0 {
 		g.ceiling = law.PerSecond(strictest)
 	}
 	most := g.ceiling

@@ -1,10 +1,12 @@
 package gate
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -39,16 +41,12 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 	}
 	until, open := way.law.Next(now)
 	cause, paced := collection.WaitPacing, max(until, now)
-	full := -1 // the window that is waited for
-	for i := range g.windows {
-		if w := &g.windows[i]; !w.fits(l.units) {
-			if next := w.next(now, l.units); next > until {
-				until, cause, full = next, collection.WaitWindow, i
-			}
+	next, full := g.windows.Next(now, l.units)
+	if full != nil && next > until {
+		until, cause = next, collection.WaitWindow
+		if until-paced > g.longestWait {
+			return Plan{Stop: &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.When(until), Detail: full.UsedUp()}}
 		}
-	}
-	if full >= 0 && until-paced > g.longestWait {
-		return Plan{Stop: &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.When(until), Detail: g.windows[full].usedUp()}}
 	}
 	if !r.NotBefore.IsZero() {
 		until, cause = longest(until, cause, g.clock.Of(r.NotBefore), collection.WaitBackoff)
@@ -83,12 +81,12 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 
 // slow says what holds back a request that would leave too late; "" for what
 // holds for this run alone.
-func (g *Gate) slow(cause collection.WaitCause, full int, way *route) string {
+func (g *Gate) slow(cause collection.WaitCause, full *ceiling.Window, way *route) string {
 	switch {
-	case cause == collection.WaitWindow && full >= 0:
-		return g.windows[full].usedUp()
+	case cause == collection.WaitWindow && full != nil:
+		return full.UsedUp()
 	case cause == collection.WaitPacing && way.law.Rate() > 0:
-		return "the pace is one request every " + inWords(time.Duration(float64(time.Second)/way.law.Rate()))
+		return "the pace is one request every " + ceiling.InWords(time.Duration(float64(time.Second)/way.law.Rate()))
 	case cause == collection.WaitReserve:
 		return g.usedWords()
 	}
@@ -121,13 +119,31 @@ func (g *Gate) others(way *route, now, until law.Moment, cause collection.WaitCa
 	return until, cause
 }
 
+// spread returns the rate that all requests together must not exceed, in
+// addition to what each law says; 0 if the one law sees to it.
+func (g *Gate) spread() float64 {
+	if (g.ceiling == 0 || g.clamp.Share() == 1) && (len(g.routes) == 1 || g.unpaced) {
+		return 0
+	}
+	return cmp.Or(g.ceiling, g.Most()) * g.clamped()
+}
+
+// clamped returns how much of the ceiling is in force. Without a ceiling there
+// is nothing to clamp.
+func (g *Gate) clamped() float64 {
+	if g.ceiling == 0 {
+		return 1
+	}
+	return g.clamp.Share()
+}
+
 // isCalm reports whether none of those has a say, nor will before something
 // happens that ends the calm: an outcome that says more than that all is well,
 // an order, or a state.
 func (g *Gate) isCalm(now law.Moment) bool {
 	way := g.routes[0]
 	return len(g.routes) == 1 && (g.mix == nil || g.mix.due == "") && way.most == 0 && max(g.hold, way.hold, g.reserve, way.reserve) <= now &&
-		g.share == 0 && !slices.ContainsFunc(g.quotas, func(q *quota) bool { return q.open }) && g.clamp.down == 0 && !g.freeze.frozen && g.breaker.state == Closed
+		g.share == 0 && !slices.ContainsFunc(g.quotas, func(q *quota) bool { return q.open }) && g.clamp.Share() == 1 && !g.freeze.frozen && g.breaker.state == Closed
 }
 
 // late reports whether r's run has ended at until.

@@ -2,10 +2,10 @@ package gate
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/law"
 )
 
@@ -58,14 +58,9 @@ func (g *Gate) Share(ceilings []collection.Ceiling, concurrency int) (who int) {
 		}
 		c = g.reserved(c)
 		usable = append(usable, c)
-		i := slices.IndexFunc(g.windows, func(w window) bool { return w.per == c.Per })
-		if i < 0 {
-			g.windows = append(g.windows, newWindow(c))
-			continue
-		}
-		g.windows[i].count = min(g.windows[i].count, c.Count)
+		g.windows.Allow(c)
 	}
-	if interval := strictest(usable); interval > 0 && (g.ceiling == 0 || law.PerSecond(interval) < g.ceiling) {
+	if interval := ceiling.Strictest(usable); interval > 0 && (g.ceiling == 0 || law.PerSecond(interval) < g.ceiling) {
 		g.ceiling = law.PerSecond(interval)
 	}
 	return who
@@ -99,17 +94,10 @@ func (g *Gate) divide() {
 	}
 }
 
-// TakeOver goes on for a process that died a moment ago. What it sent in the
-// windows that are too short to be saved is not known, so they count as used
-// up.
+// TakeOver goes on for a process that died a moment ago: what it sent and did not
+// save counts as the most that it can have been.
 func (g *Gate) TakeOver(at time.Time) {
-	now := g.clock.Moment(at)
-	for i := range g.windows {
-		if w := &g.windows[i]; w.per < longWindow {
-			w.expire(now)
-			w.add(now, max(0, w.count-w.total))
-		}
-	}
+	g.windows.TakeOver(g.clock.Moment(at))
 }
 
 // Newest returns the state that was saved last; one that cannot be read is

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 	"collect/pacing/response"
@@ -16,23 +17,23 @@ const stateVersion = 1
 
 // kept is the saved form of a gate, as JSON.
 type kept struct {
-	Version    int          `json:"version"`
-	RecordedAt time.Time    `json:"recorded_at"`
-	law.Memory              // of the law
-	Ceiling    float64      `json:"ceiling_per_second,omitempty"`
-	Left       time.Time    `json:"left_at,omitzero"` // the latest request; zero: that is not known
-	Hold       time.Time    `json:"hold_until,omitzero"`
-	Breaker    *keptBreaker `json:"breaker,omitempty"`
-	Freeze     *keptFreeze  `json:"freeze,omitempty"`
-	Windows    []keptWindow `json:"windows,omitempty"`
-	Reserve    time.Time    `json:"reserved_until,omitzero"`
-	Share      float64      `json:"reserved_share,omitempty"` // of a limit, which is for people
-	Clamp      *keptClamp   `json:"clamp,omitempty"`
-	Routes     []keptRoute  `json:"routes,omitempty"`
-	Quotas     []keptQuota  `json:"quotas,omitempty"`
-	Usage      *keptUsage   `json:"usage,omitempty"`
-	Tried      int          `json:"routes_tried,omitempty"` // that turned out to be none
-	Saw        *look        `json:"saw,omitempty"`          // by the operator who ordered this state, if one did
+	Version    int                `json:"version"`
+	RecordedAt time.Time          `json:"recorded_at"`
+	law.Memory                    // of the law
+	Ceiling    float64            `json:"ceiling_per_second,omitempty"`
+	Left       time.Time          `json:"left_at,omitzero"` // the latest request; zero: that is not known
+	Hold       time.Time          `json:"hold_until,omitzero"`
+	Breaker    *keptBreaker       `json:"breaker,omitempty"`
+	Freeze     *keptFreeze        `json:"freeze,omitempty"`
+	Windows    []ceiling.Kept     `json:"windows,omitempty"`
+	Reserve    time.Time          `json:"reserved_until,omitzero"`
+	Share      float64            `json:"reserved_share,omitempty"` // of a limit, which is for people
+	Clamp      *ceiling.KeptClamp `json:"clamp,omitempty"`
+	Routes     []keptRoute        `json:"routes,omitempty"`
+	Quotas     []keptQuota        `json:"quotas,omitempty"`
+	Usage      *keptUsage         `json:"usage,omitempty"`
+	Tried      int                `json:"routes_tried,omitempty"` // that turned out to be none
+	Saw        *look              `json:"saw,omitempty"`          // by the operator who ordered this state, if one did
 }
 
 // Snapshot returns what must be known of the gate in a later process.
@@ -48,16 +49,14 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		Hold:       g.clock.KeptAhead(g.hold, now),
 		Reserve:    g.clock.KeptAhead(g.reserve, now),
 		Share:      g.share,
-		Clamp:      g.clamp.snapshot(&g.clock),
+		Clamp:      g.clamp.Keep(&g.clock),
 		Routes:     g.keepRoutes(now),
 		Quotas:     g.keepQuotas(),
 		Usage:      g.usage(),
+		Windows:    g.windows.Keep(&g.clock, now),
 	}
 	if k.Tried = int(g.tried); g.settled {
 		k.Left = g.clock.Kept(g.left)
-	}
-	for i := range g.windows {
-		k.Windows = append(k.Windows, g.windows[i].snapshot(&g.clock, now))
 	}
 	state, err := json.Marshal(k)
 	if err != nil {
@@ -70,9 +69,7 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 // ends: the next snapshot has only what has left, and when the latest did.
 func (g *Gate) SettleUp() {
 	g.settled = true
-	for i := range g.windows {
-		g.windows[i].credit = 0
-	}
+	g.windows.Settle()
 }
 
 // parseState reads a saved state. If the clock has been set back since, times
@@ -186,19 +183,12 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	}
 	g.tried = int8(max(0, min(k.Tried, mostTried)))
 	g.reserve = g.clock.Of(k.Reserve)
-	g.clamp.restore(k.Clamp, since)
+	g.clamp.Restore(k.Clamp, since)
 	g.restoreQuotas(k.Quotas)
 	g.restoreRoutes(k.Routes, k.RecordedAt, now)
 	g.breaker.restore(k.Breaker, &g.clock)
 	g.freeze.restore(k.Freeze, &g.clock)
-	for i := range g.windows {
-		for _, w := range k.Windows {
-			if w.Per == g.windows[i].per {
-				g.windows[i].restore(w, &g.clock, since)
-				break
-			}
-		}
-	}
+	g.windows.Restore(k.Windows, &g.clock, since)
 	left := since
 	if !k.Left.IsZero() {
 		left = g.clock.Of(k.Left)

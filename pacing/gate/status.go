@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/law"
 )
 
@@ -80,7 +81,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	g := Gate{ceiling: k.Ceiling, breaker: breaker{state: Closed}}
 	at := g.clock.Moment(now)
 	g.hold, g.reserve, g.share = g.clock.Of(k.Hold), g.clock.Of(k.Reserve), k.Share
-	g.clamp = k.Clamp.seen(&g.clock)
+	g.clamp = k.Clamp.Seen(&g.clock)
 	bound := 0.0
 	for i, kr := range k.Routes {
 		r := &route{name: kr.Name, key: kr.Key, hold: g.clock.Of(kr.Hold), reserve: g.clock.Of(kr.Reserve),
@@ -102,11 +103,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	}
 	g.breaker.restore(k.Breaker, &g.clock)
 	g.freeze.restore(k.Freeze, &g.clock)
-	for _, kw := range k.Windows {
-		w := window{count: kw.Count, per: kw.Per}
-		w.restore(kw, &g.clock, at)
-		g.windows = append(g.windows, w)
-	}
+	g.windows = ceiling.Seen(k.Windows, &g.clock, at)
 	return g.status(picture{k.PerSecond(), cmp.Or(k.Ceiling, bound), k.Usage, k.RecordedAt}, at), nil
 }
 

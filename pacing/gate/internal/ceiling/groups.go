@@ -1,4 +1,4 @@
-package gate
+package ceiling
 
 import "collect/pacing/law"
 

@@ -1,4 +1,4 @@
-package gate_test
+package ceiling_test
 
 import (
 	"testing"
@@ -7,8 +7,29 @@ import (
 	"pgregory.net/rapid"
 
 	"collect/collection"
-	"collect/pacing/gate"
+	"collect/pacing/gate/internal/ceiling"
 )
+
+const ms = time.Millisecond
+
+var t0 = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// A window is one that is told times.
+type window struct{ ceiling.Windows }
+
+func newWindow(c collection.Ceiling) (w window) {
+	w.Allow(c)
+	return w
+}
+
+func (w window) add(now time.Time) { w.Leave(now.Sub(t0), 1) }
+func (w window) Groups() int       { return w.Windows[0].Groups() }
+func (w window) next(now time.Time) time.Time {
+	if at, full := w.Next(now.Sub(t0), 1); full != nil {
+		return t0.Add(at)
+	}
+	return time.Time{}
+}
 
 // TestWindowAgainstCounting compares a window with counting by hand.
 func TestWindowAgainstCounting(t *testing.T) {
@@ -17,12 +38,12 @@ func TestWindowAgainstCounting(t *testing.T) {
 		checks++
 		count := rapid.IntRange(1, 12).Draw(t, "count")
 		per := time.Duration(rapid.IntRange(1, 2000).Draw(t, "per ms")) * ms
-		w := gate.NewWindow(collection.Ceiling{Count: count, Per: per})
+		w := newWindow(collection.Ceiling{Count: count, Per: per})
 		now := t0
 		var sent []time.Time
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 300).Draw(t, "pause ms")) * ms)
-			next := w.Next(now)
+			next := w.next(now)
 			recent := 0
 			for _, at := range sent {
 				if now.Sub(at) < per {
@@ -38,11 +59,11 @@ func TestWindowAgainstCounting(t *testing.T) {
 					t.Fatalf("next is in %v, want %v", next.Sub(now), want.Sub(now))
 				}
 				now = next
-				w.Next(now)
+				w.next(now)
 			} else {
 				free++
 			}
-			w.Add(now)
+			w.add(now)
 			sent = append(sent, now)
 		}
 	})
@@ -55,15 +76,15 @@ func TestWindowAgainstCounting(t *testing.T) {
 // which never allow more than the ceiling, and cost a thousandth of the window.
 func TestLargeWindowIsBounded(t *testing.T) {
 	const count = 50_000
-	w := gate.NewWindow(collection.Ceiling{Count: count, Per: time.Hour})
+	w := newWindow(collection.Ceiling{Count: count, Per: time.Hour})
 	now, most := t0, 0
 	var sent []time.Time
 	for len(sent) < 3*count {
-		if next := w.Next(now); !next.IsZero() {
+		if next := w.next(now); !next.IsZero() {
 			now = next
 			continue
 		}
-		w.Add(now)
+		w.add(now)
 		most = max(most, w.Groups())
 		sent = append(sent, now)
 		now = now.Add(20 * ms)
@@ -91,9 +112,9 @@ func TestLargeWindowIsBounded(t *testing.T) {
 // TestSmallWindowIsExact: up to 1024 departures are remembered one by one.
 func TestSmallWindowIsExact(t *testing.T) {
 	for count, exact := range map[int]bool{1024: true, 1025: false} {
-		w := gate.NewWindow(collection.Ceiling{Count: count, Per: time.Hour})
+		w := newWindow(collection.Ceiling{Count: count, Per: time.Hour})
 		for i := range count {
-			w.Add(t0.Add(time.Duration(i) * ms))
+			w.add(t0.Add(time.Duration(i) * ms))
 		}
 		if got := w.Groups(); (got == count) != exact {
 			t.Errorf("%d departures are remembered as %d", count, got)
@@ -111,7 +132,7 @@ func TestStrictest(t *testing.T) {
 		{[]collection.Ceiling{{Count: 10, Per: time.Second}, {Count: 300, Per: 10 * time.Minute}}, 2 * time.Second},
 		{[]collection.Ceiling{{Count: 5, Per: time.Second}, {Count: 5000, Per: time.Hour}}, 200 * ms}, // an hour is a budget
 	} {
-		if got := gate.Strictest(tc.ceilings); got != tc.want {
+		if got := ceiling.Strictest(tc.ceilings); got != tc.want {
 			t.Errorf("the strictest of %v is %v, want %v", tc.ceilings, got, tc.want)
 		}
 	}

@@ -1,0 +1,282 @@
+// Package ceiling holds the bounds that the owner of an account declares: windows
+// with a count of requests, and a clamp that lowers the strictest of them while
+// the provider refuses too much.
+package ceiling
+
+import (
+	"fmt"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate/internal/timeline"
+	"collect/pacing/law"
+	"collect/pacing/response"
+)
+
+// exactDepartures is how many departures a window remembers one by one. Beyond
+// it departures are remembered in groups, each as if all of it had left with
+// its last: the promise holds, at the price of 1/1024 of the window.
+const exactDepartures = 1024
+
+// keptGroups bounds what is saved of a window.
+const keptGroups = 64
+
+// longWindow is the length from which a window is kept across a crash. A
+// shorter one is over before a new process has sent anything that counts.
+const longWindow = time.Minute
+
+// A departure is a group of requests that left at, or shortly before, at.
+type departure struct {
+	At time.Time `json:"at"`
+	N  int       `json:"n"`
+}
+
+// A Window is one ceiling: at most Count requests in any Per.
+//
+// So that a crash does not forget requests of a long window, a few are saved
+// as spent before they are; see [Window.spend].
+type Window struct {
+	Count int
+	Per   time.Duration
+
+	log    groups     // all within per, and some that are not any more
+	total  int        // requests in log
+	latest law.Moment // of the requests in log
+	ended  law.Moment // of those of the group before the newest
+	credit int        // requests that may leave before the window is saved again
+}
+
+// Windows are all ceilings of an account.
+type Windows []Window
+
+// Allow adds c, or lowers the window of the same length to it.
+func (all *Windows) Allow(c collection.Ceiling) {
+	for i := range *all {
+		if w := &(*all)[i]; w.Per == c.Per {
+			w.Count = min(w.Count, c.Count)
+			return
+		}
+	}
+	*all = append(*all, Window{Count: c.Count, Per: c.Per})
+}
+
+// Next returns when a request fits all windows that counts as n, and which of
+// them is the last to let it pass; nil if it fits.
+func (all Windows) Next(now law.Moment, n int) (at law.Moment, full *Window) {
+	for i := range all {
+		if w := &all[i]; !w.fits(n) {
+			if next := w.Next(now, n); next > now && next > at {
+				at, full = next, w
+			}
+		}
+	}
+	return at, full
+}
+
+// Leave records that a request leaves that counts as n. It reports whether the
+// windows must be saved before it does.
+func (all Windows) Leave(now law.Moment, n int) (save bool) {
+	for i := range all {
+		w := &all[i]
+		w.add(now, n)
+		save = w.spend(n) || save
+	}
+	return save
+}
+
+// Settle gives back what was saved as spent and is not, because the process ends.
+func (all Windows) Settle() {
+	for i := range all {
+		all[i].credit = 0
+	}
+}
+
+// TakeOver goes on for a process that died a moment ago. What it sent in the
+// windows that are too short to be saved is not known, so they count as used up.
+func (all Windows) TakeOver(now law.Moment) {
+	for i := range all {
+		if w := &all[i]; w.Per < longWindow {
+			w.expire(now)
+			w.add(now, max(0, w.Count-w.total))
+		}
+	}
+}
+
+// Keep returns all windows as they are saved.
+func (all Windows) Keep(clock *timeline.Timeline, now law.Moment) (kept []Kept) {
+	for i := range all {
+		kept = append(kept, all[i].keep(clock, now))
+	}
+	return kept
+}
+
+// Restore continues those of the windows that were saved.
+func (all Windows) Restore(kept []Kept, clock *timeline.Timeline, now law.Moment) {
+	for i := range all {
+		for _, k := range kept {
+			if k.Per == all[i].Per {
+				all[i].restore(k, clock, now)
+				break
+			}
+		}
+	}
+}
+
+// Seen returns saved windows to be looked at.
+func Seen(kept []Kept, clock *timeline.Timeline, now law.Moment) (all Windows) {
+	for _, k := range kept {
+		w := Window{Count: k.Count, Per: k.Per}
+		w.restore(k, clock, now)
+		all = append(all, w)
+	}
+	return all
+}
+
+// fits reports whether a request that counts as n fits, even if nothing has
+// expired. One that counts as more than the ceiling fits alone.
+func (w *Window) fits(n int) bool { return w.total+n <= w.Count || w.total == 0 }
+
+// Next returns when a request fits that counts as n; now if it does.
+func (w *Window) Next(now law.Moment, n int) law.Moment {
+	if w.fits(n) {
+		return now
+	}
+	w.expire(now)
+	left, room := w.total, w.Count-min(n, w.Count)
+	for i := w.log.oldest; left > room; i++ {
+		g := w.log.at(i)
+		if left -= g.n; left <= room {
+			return g.at + w.Per
+		}
+	}
+	return now
+}
+
+// UsedUp says that nothing fits for a while.
+func (w *Window) UsedUp() string {
+	per := "in " + InWords(w.Per)
+	switch w.Per {
+	case time.Second:
+		per = "a second"
+	case time.Minute:
+		per = "a minute"
+	case time.Hour:
+		per = "an hour"
+	case 24 * time.Hour:
+		per = "a day"
+	}
+	noun := "requests"
+	if w.Count == 1 {
+		noun = "request"
+	}
+	return fmt.Sprintf("the ceiling of %d %s %s is used up", w.Count, noun, per)
+}
+
+// InWords returns a length of time in the largest unit that counts it well.
+func InWords(d time.Duration) string {
+	switch {
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%.3g h", d.Hours())
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%.3g min", d.Minutes())
+	}
+	return fmt.Sprintf("%.3g s", d.Seconds())
+}
+
+// Used returns how many requests count.
+func (w *Window) Used() int { return w.total }
+
+func (w *Window) expire(now law.Moment) {
+	for ; w.log.len() > 0 && now-w.log.at(w.log.oldest).at >= w.Per; w.log.oldest++ {
+		w.total -= w.log.at(w.log.oldest).n
+	}
+}
+
+// add records that n requests leave. They are part of the newest group if that
+// began less than a grain ago. A group keeps the time of its last request, so
+// the group before it tells when it began.
+func (w *Window) add(now law.Moment, n int) {
+	w.total += n
+	if now-w.ended < w.Per/exactDepartures && w.Count > exactDepartures && w.log.len() > 1 {
+		newest := w.log.at(w.log.end - 1)
+		newest.at = now
+		newest.n += n
+		w.latest = now
+		return
+	}
+	if w.log.full() {
+		w.expire(now) // rather than grow
+		if w.log.full() {
+			w.log.grow()
+		}
+	}
+	w.log.push(group{now, n})
+	w.ended, w.latest = w.latest, now
+}
+
+// spend takes n requests of the credit. It reports whether the credit was used
+// up and was renewed: then the window must be saved before the request leaves.
+// A hundredth of the window is reserved at a time, which bounds both the saves
+// (a hundred in a window) and what a crash wastes.
+func (w *Window) spend(n int) (renewed bool) {
+	if w.Per < longWindow {
+		return false
+	}
+	if w.credit -= n; w.credit >= 0 {
+		return false
+	}
+	w.credit = max(0, w.Count/100-n)
+	return true
+}
+
+// A Kept is the saved form of a window. The history belongs to the
+// length of the window: how many requests fit may change between runs.
+type Kept struct {
+	Per   time.Duration `json:"per"`
+	Count int           `json:"count,omitempty"` // what it was, for people
+	Log   []departure   `json:"log,omitempty"`
+	Ahead int           `json:"ahead,omitempty"` // may have left since it was saved
+}
+
+func (w *Window) keep(clock *timeline.Timeline, now law.Moment) Kept {
+	w.expire(now)
+	k := Kept{Per: w.Per, Count: w.Count, Ahead: w.credit}
+	for i := w.log.oldest; i < w.log.end; i++ {
+		g := w.log.at(i)
+		d := departure{clock.Kept(g.at), g.n}
+		if n := len(k.Log); n > 1 && d.At.Sub(k.Log[n-2].At) < w.Per/keptGroups {
+			k.Log[n-1] = departure{d.At, k.Log[n-1].N + d.N}
+			continue
+		}
+		k.Log = append(k.Log, d)
+	}
+	return k
+}
+
+// restore continues a saved window. Requests that may have left after it was
+// saved count as leaving now, which is the latest they can have. So do
+// requests of the future: the clock was set back.
+func (w *Window) restore(k Kept, clock *timeline.Timeline, now law.Moment) {
+	for _, d := range k.Log {
+		if d.N <= 0 || d.N > exactDepartures*keptGroups*keptGroups {
+			continue
+		}
+		w.add(min(clock.Of(d.At), now), d.N)
+	}
+	if k.Ahead > 0 && k.Ahead <= max(1, w.Count) {
+		w.add(now, k.Ahead)
+	}
+	w.expire(now)
+}
+
+// Strictest returns the interval of the strictest ceiling that is a pace; 0 if
+// there is none.
+func Strictest(ceilings []collection.Ceiling) time.Duration {
+	var interval time.Duration
+	for _, c := range ceilings {
+		if c.Per < response.BudgetFrom {
+			interval = max(interval, c.Per/time.Duration(c.Count))
+		}
+	}
+	return interval
+}
