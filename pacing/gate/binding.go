@@ -5,6 +5,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate/internal/ceiling"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 	"collect/pacing/response"
@@ -71,11 +72,11 @@ type picture struct {
 func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 	var all []Constraint
 	if s.Frozen {
-		all = append(all, Constraint{Name: FreezeOf, Until: s.FrozenUntil, Since: g.freeze.since, Blocks: g.freeze.blocks(now)})
+		all = append(all, Constraint{Name: FreezeOf, Until: s.FrozenUntil, Since: g.freeze.Since, Blocks: g.freeze.Blocks(now)})
 	}
-	if s.Breaker != Closed {
+	if s.Breaker != halt.Closed {
 		all = append(all, Constraint{Name: BreakerOf, Until: s.OpenUntil, Since: s.ForcedSince,
-			Blocks: s.Forced || g.breaker.until > now})
+			Blocks: s.Forced || g.breaker.Until > now})
 	}
 	silence := func(name Bound, route string, way int, until law.Moment) {
 		if until > now {

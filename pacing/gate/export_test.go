@@ -3,38 +3,18 @@ package gate
 import (
 	"time"
 
-	"collect/collection"
-	"collect/pacing/gate/internal/timeline"
-	"collect/pacing/law"
+	"collect/pacing/gate/internal/halt"
 )
 
 // What the tests of the parts need to see.
 
-type Breaker = breaker
-
-// clock is that of the tests of the parts.
-var clock = func() (l timeline.Timeline) {
-	l.Moment(Epoch)
-	return l
-}()
-
 // Epoch is when the tests begin to count.
 var Epoch = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-func NewBreaker() *breaker          { return &breaker{state: Closed} }
-func (b *breaker) State() string    { return b.state }
-func (b *breaker) Until() time.Time { return clock.When(b.until) }
-func (b *breaker) OnSend(id uint64, now time.Time) (bool, *collection.BreakerInfo) {
-	return b.onSend(id, clock.Of(now))
-}
-func (b *breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now time.Time) *collection.BreakerInfo {
-	return b.onResult(id, probe, s, sent, clock.Of(now))
-}
-
 // LeavesAt returns when the next request could leave, if an operator lets it.
 func (g *Gate) LeavesAt(now time.Time) time.Time {
-	until := g.freeze.ends(&g.clock)
-	g.freeze, g.longestWait = freeze{until: g.freeze.until}, 1<<62
+	until := g.freeze.Ends(&g.clock)
+	g.freeze, g.longestWait = halt.Freeze{Until: g.freeze.Until}, 1<<62
 	if at := g.Plan(&Request{}, now).Until; at.After(until) {
 		return at
 	}

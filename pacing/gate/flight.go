@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/inflight"
 	"collect/pacing/law"
 )
@@ -84,9 +85,9 @@ func (g *Gate) Leave(r *Request, at time.Time) Pass {
 	}
 	f.retry, f.probe, f.test = r.Retry, false, false
 	if !g.calm {
-		f.test = g.freeze.onSend()
+		f.test = g.freeze.OnSend()
 		var change *collection.BreakerInfo
-		if f.probe, change = g.breaker.onSend(p.ID, now); change != nil {
+		if f.probe, change = g.breaker.OnSend(p.ID, now); change != nil {
 			p.Save = true
 			p.Change = &collection.Event{Kind: collection.BreakerChanged, Breaker: change}
 		}
@@ -138,8 +139,8 @@ func (o *Outcome) isPlain() bool {
 func (g *Gate) answered(f *flight, o *Outcome, now law.Moment) (changes []collection.Event, save bool) {
 	f.way.heard, f.way.spoke = now, true
 	f.law().OnResult(f.ticket, o.forLaw(f.retry), now)
-	if f.id > g.breaker.fence {
-		g.breaker.count()
+	if f.id > g.breaker.Fence {
+		g.breaker.Count()
 	}
 	if g.ceiling > 0 {
 		if change := g.clamp.Observe(law.Succeeded, false, now); change != nil {
@@ -192,14 +193,19 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 			changes, save = append(changes, g.clampChanged(change)), true
 		}
 	}
-	if change := g.breaker.onResult(f.id, f.probe, evidence(f, o.Signal, fresh), g.sent, now); change != nil {
-		g.breaker.blame(change, o.Why, at)
+	if change := g.breaker.OnResult(f.id, f.probe, evidence(f, o.Signal, fresh), g.sent, now); change != nil {
+		g.breaker.Blame(change, o.Why, at)
 		changes, save = append(changes, collection.Event{Kind: collection.BreakerChanged, Breaker: change}), true
 	}
-	if o.Refused != "" || f.test {
-		if change := g.freeze.onResult(f, o, g.sent, &g.clock, now); change != nil {
-			changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
-		}
+	var change *collection.FreezeInfo
+	if f.test {
+		change = g.freeze.Tested(o.Refused == "" && (o.Signal == law.Succeeded || o.Signal == law.Answered))
+	}
+	if o.Refused != "" {
+		change = g.freeze.Refused(halt.Refusal{ID: f.id, Latest: g.sent, Why: o.Refused, Operator: o.Operator}, &g.clock, now)
+	}
+	if change != nil {
+		changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
 	}
 	if g.mix != nil && g.mix.due != "" && o.Signal == law.Succeeded && f.stream != g.mix.due && f.old == nil && f.way == g.routes[0] {
 		changes, save = append(changes, g.try(now)...), true

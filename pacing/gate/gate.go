@@ -20,6 +20,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate/internal/ceiling"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/inflight"
 	"collect/pacing/law"
@@ -36,8 +37,8 @@ type Gate struct {
 	random  func() float64
 	windows ceiling.Windows
 	clamp   ceiling.Clamp
-	breaker breaker
-	freeze  freeze
+	breaker halt.Breaker
+	freeze  halt.Freeze
 	quotas  []*quota
 	slots   *inflight.Limiter
 	flights flights
@@ -68,7 +69,7 @@ type Gate struct {
 // wrong with p or with name.
 func New(p collection.Provider, name string, longestWait time.Duration, concurrency int) (*Gate, error) {
 	g := &Gate{
-		longestWait: longestWait, breaker: breaker{state: Closed}, declared: int32(min(p.Concurrency.Max, inflight.Most)),
+		longestWait: longestWait, breaker: halt.NewBreaker(nil, nil), declared: int32(min(p.Concurrency.Max, inflight.Most)),
 		share: p.Reserve, unpaced: p.Unpaced, random: rand.Float64,
 	}
 	var err error

@@ -6,6 +6,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/law"
 )
 
@@ -44,7 +45,7 @@ func TestLossesAreTheLawsFirst(t *testing.T) {
 				}
 			}
 		}
-		if got := g.Status(now).Breaker == gate.Open; got != tc.open {
+		if got := g.Status(now).Breaker == halt.Open; got != tc.open {
 			t.Errorf("under %s the breaker is open after 12 lost requests: %t, want %t", tc.law, got, tc.open)
 		}
 		if tc.open {
@@ -59,7 +60,7 @@ func TestLossesAreTheLawsFirst(t *testing.T) {
 			now = now.Add(givenUp)
 			g.Settle(now, p, &failing)
 		}
-		if got := g.Status(now).Breaker; got != gate.Open {
+		if got := g.Status(now).Breaker; got != halt.Open {
 			t.Errorf("after 8 lost probes the breaker is %s", got)
 		}
 	}

@@ -7,35 +7,16 @@ import (
 	"unicode"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/gate/internal/timeline"
 )
 
 // What an operator decided, as events and saved states name it.
 const (
-	ByOperator         = "operator"             // the reason of a freeze, the trigger of a transition
+	ByOperator         = halt.ByOperator        // the reason of a freeze, the trigger of a transition
 	forcedByOperator   = "forced_by_operator"   // the reason of a transition
 	releasedByOperator = "released_by_operator" // of a breaker or a freeze
 )
-
-// A forced is the state in which an operator holds the breaker.
-type forced struct {
-	To   string    `json:"to"` // Open or Closed
-	Note string    `json:"note,omitempty"`
-	At   time.Time `json:"at"`
-}
-
-// same reports whether f is g: of the same order, or none.
-func (f *forced) same(g *forced) bool {
-	return f == g || f != nil && g != nil && f.To == g.To && f.At.Equal(g.At)
-}
-
-// words say that an operator did it.
-func (f *forced) words() string {
-	if f.Note == "" {
-		return "an operator holds the breaker " + f.To
-	}
-	return "an operator holds the breaker " + f.To + ": " + f.Note
-}
 
 // noteBytes bounds the words that an operator leaves behind.
 const noteBytes = 200
@@ -58,14 +39,14 @@ func note(text string) string {
 // state is one of which nothing is known yet. It fails if state cannot be
 // read, and returns no event if nothing changes; so do the others.
 func ForceOpen(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
-	return force(state, now, Open, note)
+	return force(state, now, halt.Open, note)
 }
 
 // ForceClosed returns state with a breaker that stays closed, whatever comes
 // back, until [ReleaseBreaker] or [ForceOpen]. The pace, holds and freezes are
 // as before: it does not let a request out that they hold back.
 func ForceClosed(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
-	return force(state, now, Closed, note)
+	return force(state, now, halt.Closed, note)
 }
 
 // ReleaseBreaker returns state with a breaker that decides for itself again.
@@ -75,10 +56,10 @@ func ReleaseBreaker(state []byte, now time.Time) ([]byte, []collection.Event, er
 		if k.Breaker == nil || k.Breaker.Forced == nil {
 			return nil
 		}
-		was, to := k.Breaker.Forced.To, Open
+		was, to := k.Breaker.Forced.To, halt.Open
 		k.Breaker.Forced = nil
-		if was != Open {
-			k.Breaker, to = nil, Closed
+		if was != halt.Open {
+			k.Breaker, to = nil, halt.Closed
 		}
 		return []collection.Event{turned(now, was, to, releasedByOperator)}
 	})
@@ -86,16 +67,16 @@ func ReleaseBreaker(state []byte, now time.Time) ([]byte, []collection.Event, er
 
 func force(state []byte, now time.Time, to, why string) ([]byte, []collection.Event, error) {
 	return order(state, now, func(k *kept) []collection.Event {
-		was := Closed
+		was := halt.Closed
 		if k.Breaker == nil {
-			k.Breaker = &keptBreaker{Until: timeline.Saved(now)}
-		} else if was = Open; k.Breaker.Forced != nil {
+			k.Breaker = &halt.KeptBreaker{Until: timeline.Saved(now)}
+		} else if was = halt.Open; k.Breaker.Forced != nil {
 			was = k.Breaker.Forced.To
 		}
 		if k.Breaker.Forced != nil && was == to {
 			return nil
 		}
-		k.Breaker.Forced = &forced{To: to, Note: note(why), At: timeline.Saved(now)}
+		k.Breaker.Forced = &halt.Forced{To: to, Note: note(why), At: timeline.Saved(now)}
 		return []collection.Event{turned(now, was, to, forcedByOperator)}
 	})
 }
@@ -109,7 +90,7 @@ func turned(now time.Time, was, to, reason string) collection.Event {
 // ForceFreeze returns state with a freeze that only [Release] ends, and the
 // event to save it with.
 func ForceFreeze(state []byte, now time.Time, why string) ([]byte, []collection.Event, error) {
-	return freezeBy(state, now, keptFreeze{Operator: true, Note: note(why)})
+	return freezeBy(state, now, halt.KeptFreeze{Operator: true, Note: note(why)})
 }
 
 // ForceHold returns state with a freeze until a time, at which one test request
@@ -118,14 +99,14 @@ func ForceHold(state []byte, now, until time.Time, why string) ([]byte, []collec
 	if !until.After(now) {
 		return state, nil, nil
 	}
-	return freezeBy(state, now, keptFreeze{Until: timeline.Saved(until), Note: note(why)})
+	return freezeBy(state, now, halt.KeptFreeze{Until: timeline.Saved(until), Note: note(why)})
 }
 
-func freezeBy(state []byte, now time.Time, f keptFreeze) ([]byte, []collection.Event, error) {
+func freezeBy(state []byte, now time.Time, f halt.KeptFreeze) ([]byte, []collection.Event, error) {
 	return order(state, now, func(k *kept) []collection.Event {
 		f.Strikes, f.Reason, f.Since = 1, ByOperator, timeline.Saved(now)
 		if was := k.Freeze; was != nil {
-			if !was.weaker(&f) {
+			if !was.Weaker(&f) {
 				return nil
 			}
 			f.Strikes = was.Strikes

@@ -8,6 +8,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/law"
 )
 
@@ -54,7 +55,7 @@ func TestForcedOpen(t *testing.T) {
 	if err != nil || len(events) != 1 {
 		t.Fatalf("ForceOpen: %+v, %v", events, err)
 	}
-	want := collection.BreakerInfo{Previous: gate.Closed, State: gate.Open, Reason: "forced_by_operator", Trigger: "operator"}
+	want := collection.BreakerInfo{Previous: halt.Closed, State: halt.Open, Reason: "forced_by_operator", Trigger: "operator"}
 	if *events[0].Breaker != want || !events[0].Time.Equal(t0) {
 		t.Errorf("told as %+v, want %+v", *events[0].Breaker, want)
 	}
@@ -68,7 +69,7 @@ func TestForcedOpen(t *testing.T) {
 		}
 		state = g.Snapshot(now)
 	}
-	if status, err := gate.Inspect(state, t0.Add(1000*time.Hour)); err != nil || !status.Forced || status.Breaker != gate.Open ||
+	if status, err := gate.Inspect(state, t0.Add(1000*time.Hour)); err != nil || !status.Forced || status.Breaker != halt.Open ||
 		!status.ForcedSince.Equal(t0) || status.ForcedNote != "maintenance [31m at acme" || !status.OpenUntil.IsZero() {
 		t.Errorf("status %+v, %v, want forced open", status, err)
 	}
@@ -78,7 +79,7 @@ func TestForcedOpen(t *testing.T) {
 
 	now := t0.Add(2000 * time.Hour)
 	state, events, err = gate.ReleaseBreaker(state, now)
-	if err != nil || len(events) != 1 || events[0].Breaker.Reason != "released_by_operator" || events[0].Breaker.State != gate.Open {
+	if err != nil || len(events) != 1 || events[0].Breaker.Reason != "released_by_operator" || events[0].Breaker.State != halt.Open {
 		t.Fatalf("ReleaseBreaker: %+v, %v", events, err)
 	}
 	g := resume(t, collection.Provider{}, state, now)
@@ -86,7 +87,7 @@ func TestForcedOpen(t *testing.T) {
 	if stop != nil {
 		t.Fatalf("released, and still %+v", stop)
 	}
-	if got := g.Status(now); got.Forced || got.Breaker != gate.Open {
+	if got := g.Status(now); got.Forced || got.Breaker != halt.Open {
 		t.Errorf("after a probe that failed: %+v, want open by itself", got)
 	}
 	if state, events, err := gate.ReleaseBreaker(g.Snapshot(now), now); err != nil || events != nil {
@@ -99,12 +100,12 @@ func TestForcedOpen(t *testing.T) {
 func TestForcedClosed(t *testing.T) {
 	g := open(t, collection.Provider{})
 	now, bad := t0, 0
-	for g.Status(now).Breaker == gate.Closed {
+	for g.Status(now).Breaker == halt.Closed {
 		now, _ = attempt(t, g, now, failing)
 		bad++
 	}
 	state, events, err := gate.ForceClosed(g.Snapshot(now), now, "they fix it by hand")
-	if err != nil || len(events) != 1 || events[0].Breaker.Previous != gate.Open || events[0].Breaker.State != gate.Closed {
+	if err != nil || len(events) != 1 || events[0].Breaker.Previous != halt.Open || events[0].Breaker.State != halt.Closed {
 		t.Fatalf("ForceClosed: %+v, %v", events, err)
 	}
 	g = resume(t, collection.Provider{}, state, now)
@@ -114,7 +115,7 @@ func TestForcedClosed(t *testing.T) {
 			t.Fatalf("stopped: %+v", stop)
 		}
 	}
-	if got := g.Status(now); got.Breaker != gate.Closed || !got.Forced {
+	if got := g.Status(now); got.Breaker != halt.Closed || !got.Forced {
 		t.Errorf("after %d failures: %+v, want forced closed", 3*bad, got)
 	}
 	g.Settle(now, g.Leave(&gate.Request{}, now), &gate.Outcome{Signal: law.Throttled, Hold: time.Hour})
@@ -126,7 +127,7 @@ func TestForcedClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := gate.Inspect(state, now); err != nil || got.Forced || got.Breaker != gate.Closed {
+	if got, err := gate.Inspect(state, now); err != nil || got.Forced || got.Breaker != halt.Closed {
 		t.Errorf("released: %+v, %v, want closed by itself", got, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/gate/internal/timeline"
 )
 
@@ -15,9 +16,21 @@ var ErrStale = errors.New("the state has changed since it was looked at")
 
 // A look is what an operator saw who gave an order.
 type look struct {
-	Breaker *keptBreaker `json:"breaker,omitempty"`
-	Freeze  *keptFreeze  `json:"freeze,omitempty"`
-	Bound   bool         `json:"bound,omitempty"` // a refusal of the account bounds the pace
+	halt.Kept
+	Bound bool `json:"bound,omitempty"` // a refusal of the account bounds the pace
+}
+
+// amend returns what the order o makes of a state that is not the one that its
+// giver saw.
+func (o *kept) amend(is halt.Kept) (halt.Kept, error) {
+	if o.Saw == nil { // by a process that knows no looks
+		return o.Kept, nil
+	}
+	amended, ok := o.Kept.Amend(o.Saw.Kept, is)
+	if !ok {
+		return is, ErrStale
+	}
+	return amended, nil
 }
 
 // order gives an order: it returns state as change leaves it, with what it was
@@ -30,10 +43,9 @@ func order(state []byte, now time.Time, change func(*kept) []collection.Event) (
 			return nil, nil, err
 		}
 	}
-	k.Saw = &look{Freeze: k.Freeze, Bound: k.bounded()}
+	k.Saw = &look{k.Kept, k.bounded()}
 	if k.Breaker != nil {
-		saw := *k.Breaker
-		k.Saw.Breaker = &saw
+		k.Breaker = new(*k.Breaker) // which the order changes
 	}
 	events := change(&k)
 	if len(events) == 0 {
@@ -47,33 +59,6 @@ func order(state []byte, now time.Time, change func(*kept) []collection.Event) (
 	return edited, events, nil
 }
 
-// amend makes of l what the order o changes, as an edit of what stands now: a
-// breaker or a freeze that o does not speak of stays. It fails with [ErrStale],
-// and changes nothing, if o would release anything else than what its giver
-// saw. What o holds back is held back, and nothing that holds longer is lost.
-func (o *kept) amend(l *look) error {
-	if o.Saw == nil { // by a process that knows no looks
-		*l = look{Breaker: o.Breaker, Freeze: o.Freeze}
-		return nil
-	}
-	amended := *l
-	if was, to := o.Saw.Breaker.force(), o.Breaker.force(); !was.same(to) {
-		if is := l.Breaker.force(); to == nil && is != nil && !was.same(is) {
-			return ErrStale
-		}
-		amended.Breaker = o.Breaker
-	}
-	switch was, to, is := o.Saw.Freeze, o.Freeze, l.Freeze; {
-	case was.same(to):
-	case to == nil && is != nil && !was.same(is):
-		return ErrStale
-	case to == nil || is.weaker(to):
-		amended.Freeze = to
-	}
-	*l = amended
-	return nil
-}
-
 // Obey carries out an operator's order. What is in flight says nothing about
 // the breaker after it. It fails if the order cannot be read, and with
 // [ErrStale] if it would release something else than its giver saw: a refusal
@@ -84,23 +69,21 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 		return err
 	}
 	g.clock.Moment(now)
-	was := look{Breaker: g.breaker.snapshot(&g.clock), Freeze: g.freeze.snapshot(&g.clock)}
-	is := was
-	if err := k.amend(&is); err != nil {
+	was := halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)}
+	is, err := k.amend(was)
+	if err != nil {
 		return err
 	}
 	if is.Breaker != was.Breaker {
-		g.breaker = breaker{state: Closed}
-		g.breaker.restore(is.Breaker, &g.clock)
+		g.breaker = halt.NewBreaker(is.Breaker, &g.clock)
 	}
 	if is.Freeze == nil && (was.Freeze != nil || k.forgives()) {
 		g.forgive()
 	}
 	if is.Freeze != was.Freeze {
-		g.freeze = freeze{}
-		g.freeze.restore(is.Freeze, &g.clock)
+		g.freeze = halt.NewFreeze(is.Freeze, &g.clock)
 	}
-	g.breaker.fence, g.freeze.fence = g.sent, g.sent
+	g.breaker.Fence, g.freeze.Fence = g.sent, g.sent
 	g.calm = false
 	return nil
 }
@@ -137,13 +120,13 @@ func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	is := look{Breaker: k.Breaker, Freeze: k.Freeze}
-	if err := o.amend(&is); err != nil {
+	is, err := o.amend(k.Kept)
+	if err != nil {
 		return nil, err
 	}
 	if is.Freeze == nil && (k.Freeze != nil || o.forgives()) {
 		k.forgive()
 	}
-	k.Breaker, k.Freeze, k.Saw, k.RecordedAt = is.Breaker, is.Freeze, nil, timeline.Saved(now)
+	k.Kept, k.Saw, k.RecordedAt = is, nil, timeline.Saved(now)
 	return json.Marshal(k)
 }

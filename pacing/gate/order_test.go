@@ -7,6 +7,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/law"
 )
 
@@ -54,18 +55,18 @@ func TestOrdersAreEdits(t *testing.T) {
 		person  bool // only one ends it
 		breaker string
 	}{
-		{"a freeze that was seen", send(forbidden), nothing, release, false, false, false, gate.Closed},
-		{"one whose test was refused since", send(forbidden), send(forbidden), release, true, true, false, gate.Closed},
-		{"one that ended since", send(forbidden), send(good), release, false, false, false, gate.Closed},
-		{"one that ended, and another began", send(forbidden), both(send(good), send(forbidden)), release, true, true, false, gate.Closed},
-		{"one that an operator made longer", send(forbidden), obey(gate.ForceFreeze), release, true, true, true, gate.Closed},
-		{"a breaker, and a refusal since", nothing, send(forbidden), gate.ForceClosed, false, true, false, gate.Closed},
-		{"a breaker that was seen", obey(gate.ForceOpen), nothing, unhold, false, false, false, gate.Open},
-		{"one that is held otherwise since", obey(gate.ForceClosed), obey(gate.ForceOpen), unhold, true, false, false, gate.Open},
-		{"a freeze, and a breaker since", send(forbidden), obey(gate.ForceOpen), release, false, false, false, gate.Open},
-		{"a breaker that was released since", obey(gate.ForceClosed), obey(unhold), unhold, false, false, false, gate.Closed},
-		{"a breaker that another holds otherwise since", nothing, obey(gate.ForceClosed), gate.ForceOpen, false, false, false, gate.Open},
-		{"a hold, and a longer freeze since", nothing, obey(gate.ForceFreeze), hold, false, true, true, gate.Closed},
+		{"a freeze that was seen", send(forbidden), nothing, release, false, false, false, halt.Closed},
+		{"one whose test was refused since", send(forbidden), send(forbidden), release, true, true, false, halt.Closed},
+		{"one that ended since", send(forbidden), send(good), release, false, false, false, halt.Closed},
+		{"one that ended, and another began", send(forbidden), both(send(good), send(forbidden)), release, true, true, false, halt.Closed},
+		{"one that an operator made longer", send(forbidden), obey(gate.ForceFreeze), release, true, true, true, halt.Closed},
+		{"a breaker, and a refusal since", nothing, send(forbidden), gate.ForceClosed, false, true, false, halt.Closed},
+		{"a breaker that was seen", obey(gate.ForceOpen), nothing, unhold, false, false, false, halt.Open},
+		{"one that is held otherwise since", obey(gate.ForceClosed), obey(gate.ForceOpen), unhold, true, false, false, halt.Open},
+		{"a freeze, and a breaker since", send(forbidden), obey(gate.ForceOpen), release, false, false, false, halt.Open},
+		{"a breaker that was released since", obey(gate.ForceClosed), obey(unhold), unhold, false, false, false, halt.Closed},
+		{"a breaker that another holds otherwise since", nothing, obey(gate.ForceClosed), gate.ForceOpen, false, false, false, halt.Open},
+		{"a hold, and a longer freeze since", nothing, obey(gate.ForceFreeze), hold, false, true, true, halt.Closed},
 	} {
 		g, now := open(t, collection.Provider{Unpaced: true}), t0
 		tc.before(g, now)
@@ -139,7 +140,7 @@ func TestAmend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st, err := gate.Inspect(next, now); err != nil || !st.Frozen || st.Breaker != gate.Open {
+	if st, err := gate.Inspect(next, now); err != nil || !st.Frozen || st.Breaker != halt.Open {
 		t.Errorf("amended it is frozen %t with breaker %s, %v; want both", st.Frozen, st.Breaker, err)
 	}
 	if got := gate.Newest(said, next); string(got) != string(next) {

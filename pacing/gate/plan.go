@@ -7,6 +7,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate/internal/ceiling"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -68,11 +69,11 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 			way.usage.waits = byTime
 		}
 		return Plan{Until: g.clock.When(until), Cause: cause}
-	case g.breaker.probing:
+	case g.breaker.Probing:
 		return Plan{Cause: collection.WaitBreaker}
 	case !g.calm && g.slots.InFlight() > 0 && g.probes():
 		return Plan{}
-	case g.freeze.testing || !open || !g.slots.Room() || !g.parties.of(r).room():
+	case g.freeze.Testing || !open || !g.slots.Room() || !g.parties.of(r).room():
 		way.usage.waits = bySlot
 		return Plan{}
 	}
@@ -113,8 +114,8 @@ func (g *Gate) others(way *route, now, until law.Moment, cause collection.WaitCa
 	}
 	until, cause = longest(until, cause, max(g.reserve, way.reserve), collection.WaitReserve)
 	until, cause = longest(until, cause, max(g.hold, way.hold), collection.WaitRetryAfter)
-	if g.breaker.state == Open { // and not by force: see refuse
-		until, cause = longest(until, cause, g.breaker.until, collection.WaitBreaker)
+	if g.breaker.State == halt.Open { // and not by force: see refuse
+		until, cause = longest(until, cause, g.breaker.Until, collection.WaitBreaker)
 	}
 	return until, cause
 }
@@ -143,7 +144,7 @@ func (g *Gate) clamped() float64 {
 func (g *Gate) isCalm(now law.Moment) bool {
 	way := g.routes[0]
 	return len(g.routes) == 1 && (g.mix == nil || g.mix.due == "") && way.most == 0 && max(g.hold, way.hold, g.reserve, way.reserve) <= now &&
-		g.share == 0 && !slices.ContainsFunc(g.quotas, func(q *quota) bool { return q.open }) && g.clamp.Share() == 1 && !g.freeze.frozen && g.breaker.state == Closed
+		g.share == 0 && !slices.ContainsFunc(g.quotas, func(q *quota) bool { return q.open }) && g.clamp.Share() == 1 && !g.freeze.Frozen && g.breaker.State == halt.Closed
 }
 
 // late reports whether r's run has ended at until.
@@ -162,14 +163,14 @@ func (g *Gate) refuse(r *Request, way *route, now law.Moment) *collection.Stop {
 	}
 	hold, reserve := max(g.hold, way.hold), max(g.reserve, way.reserve)
 	switch {
-	case g.freeze.blocks(now):
+	case g.freeze.Blocks(now):
 		return g.Frozen()
 	case tooLong(hold):
 		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.clock.When(hold)}
-	case g.breaker.state == Open && g.breaker.forced != nil:
-		return &collection.Stop{Reason: collection.CircuitOpen, Detail: g.breaker.forced.words()}
-	case g.breaker.state == Open && g.breaker.until > now && g.late(r, g.breaker.until):
-		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.When(g.breaker.until), Detail: g.breaker.failure.told()}
+	case g.breaker.State == halt.Open && g.breaker.Forced != nil:
+		return &collection.Stop{Reason: collection.CircuitOpen, Detail: g.breaker.Forced.Words()}
+	case g.breaker.State == halt.Open && g.breaker.Until > now && g.late(r, g.breaker.Until):
+		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.When(g.breaker.Until), Detail: g.breaker.Failure.Told()}
 	case tooLong(reserve):
 		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.When(reserve), Detail: g.usedWords()}
 	}
@@ -179,21 +180,21 @@ func (g *Gate) refuse(r *Request, way *route, now law.Moment) *collection.Stop {
 // Frozen returns the stop for everything while the account is frozen; nil if
 // it is not.
 func (g *Gate) Frozen() *collection.Stop {
-	if !g.freeze.frozen {
+	if !g.freeze.Frozen {
 		return nil
 	}
-	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.ends(&g.clock)}
+	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.Ends(&g.clock)}
 	switch {
-	case g.freeze.reason == ByOperator:
+	case g.freeze.Reason == ByOperator:
 		stop.Detail = "an operator froze it"
-		if g.freeze.note != "" {
-			stop.Detail += ": " + g.freeze.note
+		if g.freeze.Note != "" {
+			stop.Detail += ": " + g.freeze.Note
 		}
-	case g.freeze.reason == response.Challenge:
+	case g.freeze.Reason == response.Challenge:
 		stop.Detail = "a firewall answered in its place"
-	case g.freeze.reason == response.AbnormalUsage:
+	case g.freeze.Reason == response.AbnormalUsage:
 		stop.Detail = "it calls this usage abnormal"
-	case g.freeze.operator:
+	case g.freeze.Operator:
 		stop.Detail = "until an operator releases it"
 	}
 	return stop

@@ -9,6 +9,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -364,14 +365,14 @@ func (h *promise) heard(o gate.Outcome) {
 func (h *promise) changed(e collection.Event) {
 	if b := e.Breaker; b != nil {
 		switch b.State {
-		case gate.Open:
+		case halt.Open:
 			h.reached["open"]++
 			if h.open = h.now.Add(time.Minute); h.trips > 0 {
 				h.open = h.asked.Add(90 * time.Second)
 			}
 			h.trips++
 			h.since["open"] = h.process
-		case gate.Closed:
+		case halt.Closed:
 			h.open, h.trips = time.Time{}, 0
 		}
 	}

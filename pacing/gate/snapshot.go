@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collect/pacing/gate/internal/ceiling"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 	"collect/pacing/response"
@@ -17,23 +18,22 @@ const stateVersion = 1
 
 // kept is the saved form of a gate, as JSON.
 type kept struct {
-	Version    int                `json:"version"`
-	RecordedAt time.Time          `json:"recorded_at"`
-	law.Memory                    // of the law
-	Ceiling    float64            `json:"ceiling_per_second,omitempty"`
-	Left       time.Time          `json:"left_at,omitzero"` // the latest request; zero: that is not known
-	Hold       time.Time          `json:"hold_until,omitzero"`
-	Breaker    *keptBreaker       `json:"breaker,omitempty"`
-	Freeze     *keptFreeze        `json:"freeze,omitempty"`
-	Windows    []ceiling.Kept     `json:"windows,omitempty"`
-	Reserve    time.Time          `json:"reserved_until,omitzero"`
-	Share      float64            `json:"reserved_share,omitempty"` // of a limit, which is for people
-	Clamp      *ceiling.KeptClamp `json:"clamp,omitempty"`
-	Routes     []keptRoute        `json:"routes,omitempty"`
-	Quotas     []keptQuota        `json:"quotas,omitempty"`
-	Usage      *keptUsage         `json:"usage,omitempty"`
-	Tried      int                `json:"routes_tried,omitempty"` // that turned out to be none
-	Saw        *look              `json:"saw,omitempty"`          // by the operator who ordered this state, if one did
+	Version    int       `json:"version"`
+	RecordedAt time.Time `json:"recorded_at"`
+	law.Memory           // of the law
+	Ceiling    float64   `json:"ceiling_per_second,omitempty"`
+	Left       time.Time `json:"left_at,omitzero"` // the latest request; zero: that is not known
+	Hold       time.Time `json:"hold_until,omitzero"`
+	halt.Kept
+	Windows []ceiling.Kept     `json:"windows,omitempty"`
+	Reserve time.Time          `json:"reserved_until,omitzero"`
+	Share   float64            `json:"reserved_share,omitempty"` // of a limit, which is for people
+	Clamp   *ceiling.KeptClamp `json:"clamp,omitempty"`
+	Routes  []keptRoute        `json:"routes,omitempty"`
+	Quotas  []keptQuota        `json:"quotas,omitempty"`
+	Usage   *keptUsage         `json:"usage,omitempty"`
+	Tried   int                `json:"routes_tried,omitempty"` // that turned out to be none
+	Saw     *look              `json:"saw,omitempty"`          // by the operator who ordered this state, if one did
 }
 
 // Snapshot returns what must be known of the gate in a later process.
@@ -44,8 +44,7 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		RecordedAt: timeline.Saved(at),
 		Memory:     g.routes[0].keep(&g.clock),
 		Ceiling:    g.ceiling,
-		Breaker:    g.breaker.snapshot(&g.clock),
-		Freeze:     g.freeze.snapshot(&g.clock),
+		Kept:       halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)},
 		Hold:       g.clock.KeptAhead(g.hold, now),
 		Reserve:    g.clock.KeptAhead(g.reserve, now),
 		Share:      g.share,
@@ -113,22 +112,7 @@ func parseState(state []byte, now time.Time) (kept, error) {
 	for i := range k.Quotas {
 		move(&k.Quotas[i].Since, 0)
 	}
-	if k.Breaker != nil {
-		move(&k.Breaker.Until, breakerLongest)
-		if k.Breaker.Forced != nil {
-			move(&k.Breaker.Forced.At, 0)
-		}
-		if k.Breaker.Failure != nil {
-			move(&k.Breaker.Failure.At, 0)
-		}
-	}
-	if k.Freeze != nil {
-		longest := freezeFirst << freezeStrikes
-		if k.Freeze.Reason == ByOperator {
-			longest = response.Believed
-		}
-		move(&k.Freeze.Until, longest)
-	}
+	k.Move(move, response.Believed)
 	return k, nil
 }
 
@@ -186,8 +170,7 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	g.clamp.Restore(k.Clamp, since)
 	g.restoreQuotas(k.Quotas)
 	g.restoreRoutes(k.Routes, k.RecordedAt, now)
-	g.breaker.restore(k.Breaker, &g.clock)
-	g.freeze.restore(k.Freeze, &g.clock)
+	g.breaker, g.freeze = halt.NewBreaker(k.Breaker, &g.clock), halt.NewFreeze(k.Freeze, &g.clock)
 	g.windows.Restore(k.Windows, &g.clock, since)
 	left := since
 	if !k.Left.IsZero() {

@@ -5,8 +5,19 @@ import (
 	"time"
 
 	"collect/pacing/gate/internal/ceiling"
+	"collect/pacing/gate/internal/halt"
 	"collect/pacing/law"
 )
+
+// The states of a breaker.
+const (
+	Closed   = halt.Closed
+	Open     = halt.Open
+	HalfOpen = halt.HalfOpen
+)
+
+// A Failure is what opened a breaker.
+type Failure = halt.Failure
 
 // A Status says how things stand with a provider, for people.
 type Status struct {
@@ -44,7 +55,7 @@ func (g *Gate) Status(at time.Time) Status {
 func (g *Gate) status(p picture, now law.Moment) Status {
 	s := Status{
 		PerSecond: p.rate, HeardAt: g.routes[0].memory(&g.clock).HeardAt, Ceiling: g.perSecond(), HoldUntil: g.clock.Ahead(g.hold, now),
-		Breaker: g.breaker.state, OpenUntil: g.OpenUntil(), Failure: g.breaker.failure,
+		Breaker: g.breaker.State, OpenUntil: g.OpenUntil(), Failure: g.breaker.Failure,
 	}
 	for _, r := range g.routes {
 		s.Learned += r.memory(&g.clock).PerSecond()
@@ -52,11 +63,11 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 	if p.bound > 0 {
 		s.Learned = min(s.Learned, p.bound)
 	}
-	if f := g.breaker.forced; f != nil {
+	if f := g.breaker.Forced; f != nil {
 		s.Forced, s.ForcedNote, s.ForcedSince = true, f.Note, f.At
 	}
-	if g.freeze.frozen {
-		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.reason, g.freeze.note, g.freeze.ends(&g.clock)
+	if g.freeze.Frozen {
+		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.Reason, g.freeze.Note, g.freeze.Ends(&g.clock)
 	}
 	s.Constraints = g.constraints(s, p, now)
 	return s
@@ -78,7 +89,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	g := Gate{ceiling: k.Ceiling, breaker: breaker{state: Closed}}
+	g := Gate{ceiling: k.Ceiling}
 	at := g.clock.Moment(now)
 	g.hold, g.reserve, g.share = g.clock.Of(k.Hold), g.clock.Of(k.Reserve), k.Share
 	g.clamp = k.Clamp.Seen(&g.clock)
@@ -101,8 +112,7 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	for _, r := range g.routes {
 		bound = max(bound, r.kept.Earned())
 	}
-	g.breaker.restore(k.Breaker, &g.clock)
-	g.freeze.restore(k.Freeze, &g.clock)
+	g.breaker, g.freeze = halt.NewBreaker(k.Breaker, &g.clock), halt.NewFreeze(k.Freeze, &g.clock)
 	g.windows = ceiling.Seen(k.Windows, &g.clock, at)
 	return g.status(picture{k.PerSecond(), cmp.Or(k.Ceiling, bound), k.Usage, k.RecordedAt}, at), nil
 }
@@ -133,15 +143,15 @@ func (g *Gate) Most() float64 {
 func (g *Gate) Concurrency() int { return g.slots.Limit() }
 
 // Closed reports whether the breaker is.
-func (g *Gate) Closed() bool { return g.breaker.state == Closed }
+func (g *Gate) Closed() bool { return g.breaker.State == halt.Closed }
 
 // OpenUntil returns when the breaker lets a probe out; the zero time if it is
 // closed, or only an operator does.
 func (g *Gate) OpenUntil() time.Time {
-	if g.Closed() || g.breaker.forced != nil {
+	if g.Closed() || g.breaker.Forced != nil {
 		return time.Time{}
 	}
-	return g.clock.When(g.breaker.until)
+	return g.clock.When(g.breaker.Until)
 }
 
 // HoldUntil returns until when the provider asked for silence; the zero time

@@ -74,7 +74,7 @@ func (all Windows) Next(now law.Moment, n int) (at law.Moment, full *Window) {
 }
 
 // Leave records that a request leaves that counts as n. It reports whether the
-// windows must be saved before it does.
+// Windows must be saved before it does.
 func (all Windows) Leave(now law.Moment, n int) (save bool) {
 	for i := range all {
 		w := &all[i]
@@ -92,7 +92,7 @@ func (all Windows) Settle() {
 }
 
 // TakeOver goes on for a process that died a moment ago. What it sent in the
-// windows that are too short to be saved is not known, so they count as used up.
+// Windows that are too short to be saved is not known, so they count as used up.
 func (all Windows) TakeOver(now law.Moment) {
 	for i := range all {
 		if w := &all[i]; w.Per < longWindow {
@@ -253,7 +253,7 @@ func (w *Window) keep(clock *timeline.Timeline, now law.Moment) Kept {
 	return k
 }
 
-// restore continues a saved window. Requests that may have left after it was
+// Restore continues a saved window. Requests that may have left after it was
 // saved count as leaving now, which is the latest they can have. So do
 // requests of the future: the clock was set back.
 func (w *Window) restore(k Kept, clock *timeline.Timeline, now law.Moment) {

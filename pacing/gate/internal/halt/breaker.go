@@ -1,4 +1,7 @@
-package gate
+// Package halt stops all requests to a provider: a breaker while it does not work,
+// a freeze while it refuses the account, and either of them while an operator
+// wants it.
+package halt
 
 import (
 	"fmt"
@@ -29,7 +32,7 @@ const (
 	HalfOpen = "half_open"
 )
 
-// A breaker stops calls to a provider that does not work:
+// A Breaker stops calls to a provider that does not work:
 //
 //	         half of the outcomes bad             until
 //	closed ──────────────────────────→ open ───────────────→ half_open
@@ -41,17 +44,17 @@ const (
 //
 // An operator can force it open or closed. Then no outcome is counted, and
 // nothing but the operator leaves that state.
-type breaker struct {
-	state    string
-	forced   *forced
+type Breaker struct {
+	State    string
+	Forced   *Forced
 	outcomes uint16 // the last ones, the latest lowest; a set bit is bad
 	counted  int    // outcomes that there are
-	until    law.Moment
+	Until    law.Moment
 	trips    int        // in a row without closing
-	probing  bool       // a probe is in flight
+	Probing  bool       // a probe is in flight
 	asked    law.Moment // when the latest probe left
-	failure  Failure
-	fence    uint64 // the id of the latest request that was sent before the last transition
+	Failure  Failure
+	Fence    uint64 // the id of the latest request that was sent before the last transition
 }
 
 // A Failure is what opened the breaker. It is zero if nobody noted it: an
@@ -84,28 +87,28 @@ func (f Failure) Words(at string) string {
 	return text
 }
 
-// told is what the stop of a run says of it, which outlives the run.
-func (f Failure) told() string { return f.Words(f.At.UTC().Format("2006-01-02 15:04 UTC")) }
+// Told is what the stop of a run says of it, which outlives the run.
+func (f Failure) Told() string { return f.Words(f.At.UTC().Format("2006-01-02 15:04 UTC")) }
 
-// onSend notes that the attempt id leaves. probe says that it is the probe.
-func (b *breaker) onSend(id uint64, now law.Moment) (probe bool, change *collection.BreakerInfo) {
-	if b.state == Closed || b.forced != nil {
+// OnSend notes that the attempt id leaves. probe says that it is the probe.
+func (b *Breaker) OnSend(id uint64, now law.Moment) (probe bool, change *collection.BreakerInfo) {
+	if b.State == Closed || b.Forced != nil {
 		return false, nil
 	}
-	b.probing, b.asked = true, now
-	if b.state == Open {
+	b.Probing, b.asked = true, now
+	if b.State == Open {
 		change = b.turn(HalfOpen, "reset_timeout", "before_request", id-1)
 	}
 	return true, change
 }
 
-// onResult counts the outcome of the attempt id. What left before the last
+// OnResult counts the outcome of the attempt id. What left before the last
 // transition says nothing about the time after it.
-func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now law.Moment) *collection.BreakerInfo {
+func (b *Breaker) OnResult(id uint64, probe bool, s law.Signal, sent uint64, now law.Moment) *collection.BreakerInfo {
 	if probe {
-		b.probing = false
+		b.Probing = false
 	}
-	if id <= b.fence || s == law.Silent || b.forced != nil || b.state != Closed && !probe {
+	if id <= b.Fence || s == law.Silent || b.Forced != nil || b.State != Closed && !probe {
 		return nil
 	}
 	bad := s == law.Throttled || s == law.Failed
@@ -118,14 +121,14 @@ func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now
 	}
 	if probe {
 		if bad {
-			b.failure.Probes++
+			b.Failure.Probes++
 			b.trip(b.asked)
 			return b.turn(Open, why, why, sent)
 		}
-		b.trips, b.failure = 0, Failure{}
+		b.trips, b.Failure = 0, Failure{}
 		return b.turn(Closed, why, why, sent)
 	}
-	b.count()
+	b.Count()
 	if !bad {
 		return nil
 	}
@@ -133,76 +136,99 @@ func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now
 	if b.counted < breakerLeast || 2*bits.OnesCount16(b.outcomes) < b.counted {
 		return nil
 	}
-	b.failure = Failure{Bad: bits.OnesCount16(b.outcomes), Of: b.counted}
+	b.Failure = Failure{Bad: bits.OnesCount16(b.outcomes), Of: b.counted}
 	b.trip(now)
 	return b.turn(Open, why, why, sent)
 }
 
-// count makes room for one more outcome, which is good.
-func (b *breaker) count() {
+// Count makes room for one more outcome, which is good.
+func (b *Breaker) Count() {
 	b.outcomes = b.outcomes << 1 & (1<<breakerWindow - 1)
 	b.counted = min(b.counted+1, breakerWindow)
 }
 
-// blame notes what the latest of the outcomes that opened it was.
-func (b *breaker) blame(change *collection.BreakerInfo, why string, at time.Time) {
+// Blame notes what the latest of the outcomes that opened it was.
+func (b *Breaker) Blame(change *collection.BreakerInfo, why string, at time.Time) {
 	if change.State == Open {
-		b.failure.At, b.failure.Why = timeline.Saved(at), why
+		b.Failure.At, b.Failure.Why = timeline.Saved(at), why
 		change.Detail = why
 	}
 }
 
 // trip opens it for a while from a moment on.
-func (b *breaker) trip(from law.Moment) {
-	b.until = from + min(breakerLongest, breakerOpen<<min(b.trips, 6))
+func (b *Breaker) trip(from law.Moment) {
+	b.Until = from + min(breakerLongest, breakerOpen<<min(b.trips, 6))
 	b.trips++
 }
 
-func (b *breaker) turn(to, reason, trigger string, sent uint64) *collection.BreakerInfo {
-	change := &collection.BreakerInfo{Previous: b.state, State: to, Reason: reason, Trigger: trigger}
-	b.state, b.fence = to, sent
+func (b *Breaker) turn(to, reason, trigger string, sent uint64) *collection.BreakerInfo {
+	change := &collection.BreakerInfo{Previous: b.State, State: to, Reason: reason, Trigger: trigger}
+	b.State, b.Fence = to, sent
 	b.outcomes, b.counted = 0, 0
 	return change
 }
 
-// A keptBreaker is the saved form of a breaker that is not closed, or forced.
-type keptBreaker struct {
+// A Forced is the state in which an operator holds the breaker.
+type Forced struct {
+	To   string    `json:"to"` // Open or Closed
+	Note string    `json:"note,omitempty"`
+	At   time.Time `json:"at"`
+}
+
+// same reports whether f is g: of the same order, or none.
+func (f *Forced) same(g *Forced) bool {
+	return f == g || f != nil && g != nil && f.To == g.To && f.At.Equal(g.At)
+}
+
+// Words say that an operator did it.
+func (f *Forced) Words() string {
+	if f.Note == "" {
+		return "an operator holds the breaker " + f.To
+	}
+	return "an operator holds the breaker " + f.To + ": " + f.Note
+}
+
+// A KeptBreaker is the saved form of a breaker that is not closed, or forced.
+type KeptBreaker struct {
 	Until   time.Time `json:"until"`
 	Trips   int       `json:"trips"`
-	Forced  *forced   `json:"forced,omitempty"`
+	Forced  *Forced   `json:"forced,omitempty"`
 	Failure *Failure  `json:"failure,omitempty"` // nil: not noted
 }
 
 // force returns what an operator holds the breaker by; nil if nobody does.
-func (k *keptBreaker) force() *forced {
+func (k *KeptBreaker) force() *Forced {
 	if k == nil {
 		return nil
 	}
 	return k.Forced
 }
 
-func (b *breaker) snapshot(clock *timeline.Timeline) *keptBreaker {
-	if b.state == Closed && b.forced == nil {
+// Keep returns b as it is saved; nil if it is closed, and not by an operator.
+func (b *Breaker) Keep(clock *timeline.Timeline) *KeptBreaker {
+	if b.State == Closed && b.Forced == nil {
 		return nil
 	}
-	k := &keptBreaker{Until: clock.Kept(b.until), Trips: b.trips, Forced: b.forced}
-	if !b.failure.At.IsZero() {
-		k.Failure = new(b.failure)
+	k := &KeptBreaker{Until: clock.Kept(b.Until), Trips: b.trips, Forced: b.Forced}
+	if !b.Failure.At.IsZero() {
+		k.Failure = new(b.Failure)
 	}
 	return k
 }
 
-// restore continues a breaker that was open, or half open with a probe whose
-// outcome nobody knows: the next request is the probe.
-func (b *breaker) restore(k *keptBreaker, clock *timeline.Timeline) {
-	if k == nil {
-		return
+// NewBreaker returns a breaker that goes on from k: a closed one for nil. If it was
+// open, or half open with a probe whose outcome nobody knows, the next request is
+// the probe.
+func NewBreaker(k *KeptBreaker, clock *timeline.Timeline) Breaker {
+	switch {
+	case k == nil:
+		return Breaker{State: Closed}
+	case k.Forced != nil && k.Forced.To != Open:
+		return Breaker{State: Closed, Forced: k.Forced}
 	}
-	b.state, b.until, b.trips, b.forced = Open, clock.Of(k.Until), min(max(1, k.Trips), 6), k.Forced
+	b := Breaker{State: Open, Until: clock.Of(k.Until), trips: min(max(1, k.Trips), 6), Forced: k.Forced}
 	if k.Failure != nil {
-		b.failure = *k.Failure
+		b.Failure = *k.Failure
 	}
-	if b.forced != nil && b.forced.To != Open {
-		*b = breaker{state: Closed, forced: b.forced}
-	}
+	return b
 }

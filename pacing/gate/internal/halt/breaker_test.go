@@ -1,0 +1,96 @@
+package halt_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate/internal/halt"
+	"collect/pacing/law"
+)
+
+var t0 = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// A breaker is one that is told times.
+type breaker struct{ halt.Breaker }
+
+func newBreaker() *breaker { return &breaker{halt.NewBreaker(nil, nil)} }
+
+func (b *breaker) until() time.Time { return t0.Add(b.Until) }
+
+func (b *breaker) onSend(id uint64, now time.Time) (probe bool, change *collection.BreakerInfo) {
+	return b.OnSend(id, now.Sub(t0))
+}
+
+func (b *breaker) onResult(id uint64, probe bool, s law.Signal, sent uint64, now time.Time) *collection.BreakerInfo {
+	return b.OnResult(id, probe, s, sent, now.Sub(t0))
+}
+
+// TestBreakerNeedsMinimumThroughput plays outcomes: b is bad, t a throttle,
+// g good, n an answer that is no news, o an attempt that was cancelled.
+func TestBreakerNeedsMinimumThroughput(t *testing.T) {
+	for _, tc := range []struct {
+		outcomes string
+		want     string
+	}{
+		{"bbbb", halt.Closed},
+		{"bbbbb", halt.Open},
+		{"tbtbt", halt.Open},
+		{"ggbbg", halt.Closed},          // 2 of 5
+		{"gbgbgb", halt.Open},           // 3 of 6
+		{"nnbbb", halt.Open},            // an answer counts as good: 3 of 5
+		{"oooobbbb", halt.Closed},       // what was cancelled does not count
+		{"ggggggggggbbbb", halt.Closed}, // 4 of the last 10
+		{"ggggggggggbbbbb", halt.Open},
+	} {
+		b := newBreaker()
+		signals := map[rune]law.Signal{'b': law.Failed, 't': law.Throttled, 'g': law.Succeeded, 'n': law.Answered, 'o': law.Silent}
+		for i, c := range tc.outcomes {
+			id := uint64(i + 1)
+			probe, _ := b.onSend(id, t0)
+			b.onResult(id, probe, signals[c], id, t0)
+		}
+		if got := b.State; got != tc.want {
+			t.Errorf("after %s the breaker is %s, want %s", tc.outcomes, got, tc.want)
+		}
+	}
+}
+
+// TestBreakerOpensLonger after a probe that failed, until one is answered.
+func TestBreakerOpensLonger(t *testing.T) {
+	b := newBreaker()
+	now, id := t0, uint64(0)
+	result := func(s law.Signal) *collection.BreakerInfo {
+		id++
+		probe, _ := b.onSend(id, now)
+		return b.onResult(id, probe, s, id, now)
+	}
+	for range 4 {
+		result(law.Failed)
+	}
+	var got []time.Duration
+	for range 7 {
+		result(law.Failed)
+		got = append(got, b.until().Sub(now))
+		now = b.until()
+	}
+	want := []time.Duration{60 * time.Second, 90 * time.Second, 90 * time.Second, 90 * time.Second, 90 * time.Second, 90 * time.Second, 90 * time.Second}
+	if !slices.Equal(got, want) {
+		t.Errorf("open for %v, want %v", got, want)
+	}
+	change := result(law.Succeeded)
+	if change == nil || change.Previous != halt.HalfOpen || change.State != halt.Closed || change.Reason != "success" {
+		t.Errorf("the answered probe is told as %+v", change)
+	}
+	for range 4 {
+		result(law.Failed)
+	}
+	if got := b.State; got != halt.Closed {
+		t.Errorf("4 failures after it closed, it is %s: the outcomes were not cleared", got)
+	}
+	result(law.Failed)
+	if got, want := b.until().Sub(now), time.Minute; got != want {
+		t.Errorf("the next time it is open for %v, want %v", got, want)
+	}
+}
