@@ -6,7 +6,8 @@ import (
 	"collect/collection"
 	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/halt"
-	"collect/pacing/gate/internal/timeline"
+	"collect/pacing/gate/internal/route"
+	"collect/pacing/gate/internal/usage"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -62,9 +63,9 @@ type Constraint struct {
 // A picture is what the constraints of a gate are made from that is not in it:
 // of a gate at work, or of one that was saved.
 type picture struct {
-	rate     float64    // the pace in force
-	bound    float64    // the highest there can be; 0: not known
-	usage    *keptUsage // nil: nothing has left
+	rate     float64     // the pace in force
+	bound    float64     // the highest there can be; 0: not known
+	usage    *usage.Kept // nil: nothing has left
 	recorded time.Time
 }
 
@@ -94,18 +95,18 @@ func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 	if g.ceiling == 0 && p.bound > 0 {
 		all = append(all, Constraint{Name: Undeclared, PerSecond: p.bound})
 	}
-	for i, r := range g.routes {
-		name, way := r.label(), i+1
-		silence(HoldOf, name, way, r.hold)
-		silence(ReserveOf, name, way, r.reserve)
-		for _, c := range r.limits(&g.clock, p.recorded) {
+	for i, r := range g.routes.All {
+		name, way := r.Label(), i+1
+		silence(HoldOf, name, way, r.Hold)
+		silence(ReserveOf, name, way, r.Reserve)
+		for _, c := range g.limits(r, p.recorded) {
 			if c.way = way; i > 0 {
 				c.Route = name
 			}
 			all = append(all, c)
 		}
-		if r.fresh(now) {
-			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.most, Since: g.clock.When(r.told), way: way})
+		if r.Fresh(now) {
+			all = append(all, Constraint{Name: Announced, Route: name, PerSecond: r.Most, Since: g.clock.When(r.Told), way: way})
 		}
 	}
 	all = append(all, g.used(p.usage)...)
@@ -117,14 +118,14 @@ func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 
 // limits returns what the law of r knows of, when it was recorded at a time. What
 // bounds all routes is told apart.
-func (r *route) limits(clock *timeline.Timeline, recorded time.Time) (all []Constraint) {
-	m := r.memory(clock)
-	if b, ok := m.BanBound(ago(&m, recorded, clock.Now())); ok {
-		all = append(all, Constraint{Name: Forbidden, PerSecond: b.PerSecond, Since: clock.Now().Add(-b.Age), Again: clock.Now().Add(b.Rises())})
+func (g *Gate) limits(r *route.Route, recorded time.Time) (all []Constraint) {
+	m := r.Memory(&g.clock)
+	if b, ok := m.BanBound(route.Ago(&m, recorded, g.clock.Now())); ok {
+		all = append(all, Constraint{Name: Forbidden, PerSecond: b.PerSecond, Since: g.clock.Now().Add(-b.Age), Again: g.clock.Now().Add(b.Rises())})
 	}
 	rate := m.PerSecond()
-	if rate == 0 && r.law != nil {
-		rate = r.law.Rate()
+	if rate == 0 && r.Pace != nil {
+		rate = r.Pace.Rate()
 	}
 	if name, ok := boundOf[m.By]; ok && rate > 0 {
 		c := Constraint{Name: name, PerSecond: rate, Since: m.HeardAt}
@@ -137,7 +138,7 @@ func (r *route) limits(clock *timeline.Timeline, recorded time.Time) (all []Cons
 }
 
 // used returns what the requests in flight, and the run itself, make of the pace.
-func (g *Gate) used(u *keptUsage) (all []Constraint) {
+func (g *Gate) used(u *usage.Kept) (all []Constraint) {
 	flying := Constraint{Name: InFlightMax}
 	if g.slots != nil {
 		flying.Count, flying.Used, flying.Blocks = g.slots.Limit(), g.slots.InFlight(), !g.slots.Room()
@@ -150,7 +151,7 @@ func (g *Gate) used(u *keptUsage) (all []Constraint) {
 	if flying.Count > 0 {
 		all = append(all, flying)
 	}
-	if u != nil && u.Held == byNothing {
+	if u != nil && u.Held == usage.ByNothing {
 		all = append(all, Constraint{Name: Unused, PerSecond: u.PerSecond})
 	}
 	return all
@@ -172,8 +173,8 @@ func (g *Gate) window(w *ceiling.Window, now law.Moment) Constraint {
 // is the one that lets nothing out for the longest time, a person longer than
 // any time. Where requests leave, it is what most of them waited for: the lowest
 // pace, the slots in flight, or nothing.
-func (g *Gate) binding(all []Constraint, u *keptUsage, now law.Moment) int {
-	held, route := unknown, 0
+func (g *Gate) binding(all []Constraint, u *usage.Kept, now law.Moment) int {
+	held, route := usage.Unknown, 0
 	if u != nil {
 		held, route = u.Held, u.Route
 	}
@@ -181,10 +182,10 @@ func (g *Gate) binding(all []Constraint, u *keptUsage, now law.Moment) int {
 	for i, c := range all {
 		// What limits one of several routes limits all only if it is what they wait for.
 		ofAnother := c.way > 0 && c.Route != ""
-		if held == byTime {
+		if held == usage.ByTime {
 			ofAnother = c.way > 0 && c.way-1 != route
 		}
-		if ofAnother && len(g.routes) > 1 {
+		if ofAnother && len(g.routes.All) > 1 {
 			continue
 		}
 		switch {
@@ -205,9 +206,9 @@ func (g *Gate) binding(all []Constraint, u *keptUsage, now law.Moment) int {
 	switch {
 	case block >= 0:
 		return block
-	case held == bySlot && flying >= 0:
+	case held == usage.BySlot && flying >= 0:
 		return flying
-	case held == byNothing:
+	case held == usage.ByNothing:
 		return unused
 	case pace >= 0:
 		return pace
@@ -256,4 +257,9 @@ func (g *Gate) nameBinding(changes []collection.Event, at time.Time) {
 			e.Rate.Binds = g.Status(at).Binding()
 		}
 	}
+}
+
+// boundOf names what a law is limited by.
+var boundOf = map[law.Limit]Bound{
+	"": Learned, law.Rising: Rising, law.Refusals: Learned, law.LateAnswers: Slow, law.Headers: Announced, law.Places: Places,
 }

@@ -24,9 +24,9 @@ func (g *Gate) LeavesAt(now time.Time) time.Time {
 // Probe reports whether the attempt is the breaker's probe.
 func (g *Gate) Probe(p Pass) bool { return g.flights.of(p).probe }
 
-func (g *Gate) Routes() int                  { return len(g.routes) }
-func (g *Gate) RouteOf(stream string) int    { return g.laneOf(stream).route }
-func (g *Gate) RateOf(stream string) float64 { return g.routes[g.laneOf(stream).route].law.Rate() }
+func (g *Gate) Routes() int                  { return len(g.routes.All) }
+func (g *Gate) RouteOf(stream string) int    { return g.routes.Lane(stream).Route }
+func (g *Gate) RateOf(stream string) float64 { return g.routes.By(stream).Pace.Rate() }
 
 // Calm reports whether g asks only those who always have a say, and Alarm makes
 // it ask all of them again.

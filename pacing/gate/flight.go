@@ -5,6 +5,8 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate/internal/halt"
+	"collect/pacing/gate/internal/route"
+	"collect/pacing/gate/internal/usage"
 	"collect/pacing/inflight"
 	"collect/pacing/law"
 )
@@ -26,21 +28,16 @@ type flight struct {
 	slot   inflight.Slot
 	party  *party // whose it is; nil: of the only process
 	stream string
-	way    *route
-	old    *paused // the law that its route had when it left; nil: it has it still
+	way    *route.Route
+	pace   *route.Pace // that its route had when it left
 	left   law.Moment
 	retry  bool
 	probe  bool // of the breaker
 	test   bool // of the freeze
 }
 
-// law returns the law that it left under.
-func (f *flight) law() law.Law {
-	if f.old != nil {
-		return f.old
-	}
-	return f.way.law
-}
+// current reports whether its route still has the pace that it left under.
+func (f *flight) current() bool { return f.pace == f.way.Pace }
 
 // flights are kept by the index of their slot in flight.
 type flights []flight
@@ -64,23 +61,22 @@ func (f flights) of(p Pass) *flight {
 // Leave records that r leaves at now, after a plan that was ready.
 func (g *Gate) Leave(r *Request, at time.Time) Pass {
 	now := g.clock.Moment(at)
-	l := g.laneOf(r.Stream)
+	l := g.routes.Lane(r.Stream)
 	g.sent++
 	slot := g.slots.Take()
 	p := Pass{ID: g.sent, slot: int32(slot.Index())}
 	f := g.flights.at(slot.Index())
-	if l.route == 0 && (g.mix != nil || f.left > 0 && f.stream != r.Stream) {
-		g.sends(r.Stream)
+	if l.Route == 0 {
+		g.routes.Mixes(r.Stream, f.left > 0 && f.stream != r.Stream)
 	}
-	f.id, f.slot, f.stream, f.way = g.sent, slot, r.Stream, g.routes[l.route]
-	f.left, f.old = now, nil
+	f.id, f.slot, f.stream, f.way = g.sent, slot, r.Stream, g.routes.All[l.Route]
+	f.left, f.pace = now, f.way.Pace
 	f.party = g.parties.of(r)
 	f.party.count(1)
-	f.ticket = f.way.onSend(l.weight, now)
+	f.ticket = f.way.Leave(l.Weight, now)
 	p.Save, g.settled, g.left = g.settled, false, now
-	f.way.usage.leave()
-	g.pulse.leave(g.sent, now)
-	if g.windows.Leave(now, l.units) {
+	g.pulse.Leave(g.sent, now)
+	if g.windows.Leave(now, l.Units) {
 		p.Save = true
 	}
 	f.retry, f.probe, f.test = r.Retry, false, false
@@ -110,11 +106,13 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		o, news = g.suppose(f, o, now)
 	}
 	if len(o.Windows) > 0 || o.Signal == law.Throttled {
-		o = f.way.empty.suppose(o, f.left, now)
+		if windows, reset := f.way.Believe(o.Signal, o.Windows, f.left, now); reset >= 0 {
+			o = o.without(windows, reset)
+		}
 	}
 	g.slots.Release(f.slot, flown(o), took)
 	if o.Signal == law.Succeeded {
-		g.pulse.answer(took)
+		g.pulse.Answer(took)
 	}
 	if g.calm && o.isPlain() {
 		changes, save = g.answered(f, o, now)
@@ -137,8 +135,8 @@ func (o *Outcome) isPlain() bool {
 
 // answered settles a flight in the calm, with an outcome that is plain.
 func (g *Gate) answered(f *flight, o *Outcome, now law.Moment) (changes []collection.Event, save bool) {
-	f.way.heard, f.way.spoke = now, true
-	f.law().OnResult(f.ticket, o.forLaw(f.retry), now)
+	f.way.Hears(now)
+	f.pace.OnResult(f.ticket, o.forLaw(f.retry), now)
 	if f.id > g.breaker.Fence {
 		g.breaker.Count()
 	}
@@ -155,36 +153,37 @@ func (g *Gate) answered(f *flight, o *Outcome, now law.Moment) (changes []collec
 func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (changes []collection.Event, save bool) {
 	way := f.way
 	if o.Signal != law.Silent && o.Signal != law.Failed {
-		way.heard, way.spoke = now, true
+		way.Hears(now)
 	}
 	fresh, was := false, 0.0 // of a refusal: it begins an episode, and the pace before it
 	if o.Signal == law.Throttled || o.Signal == law.Failed {
-		fresh, was = !f.law().Known(f.ticket, o.forLaw(f.retry)), f.law().Rate()
+		fresh, was = !f.pace.Known(f.ticket, o.forLaw(f.retry)), f.pace.Rate()
 	}
 	shown := o.Signal == law.Throttled && !o.Weak && o.Key == "" // a refusal of the stream, or of all
-	if shown && g.mix != nil && f.old == nil && f.way == g.routes[0] {
-		g.blame(f)
+	ofAll := f.current() && f.way == g.routes.All[0]
+	if shown && ofAll {
+		g.routes.Refused(f.id, g.sent, f.stream)
 	}
-	hold := f.law().OnResult(f.ticket, o.forLaw(f.retry), now)
-	if was > 0 && f.law().Rate() < was && f.old == nil {
-		way.usage = usage{} // of a faster pace
+	hold := f.pace.OnResult(f.ticket, o.forLaw(f.retry), now)
+	if was > 0 && f.pace.Rate() < was && f.current() {
+		way.Usage = usage.Usage{} // of a faster pace
 		reason := "throttled"
 		if o.Signal == law.Failed {
 			reason = "not answered"
 		}
 		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
-			Learned: f.law().Rate(), Previous: was, Reason: reason,
+			Learned: f.pace.Rate(), Previous: was, Reason: reason,
 		}})
 	}
 	if o.Key != "" {
-		way = g.learn(f.stream, way, o)
+		way = g.routes.Learn(f.stream, way, o.Key, o.Signal)
 	}
 	if o.MaxRate > 0 {
-		way.announce(o.MaxRate, o.Signal != law.Succeeded, now)
+		way.Announce(o.MaxRate, o.Signal != law.Succeeded, now)
 	}
 	if hold >= 0 || g.share > 0 {
 		save = g.silence(way, o, hold, now)
-		if own := g.routes[g.laneOf(f.stream).route]; own != way {
+		if own := g.routes.By(f.stream); own != way {
 			save = g.silence(own, o, hold, now) || save
 		}
 	}
@@ -207,12 +206,15 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 	if change != nil {
 		changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
 	}
-	if g.mix != nil && g.mix.due != "" && o.Signal == law.Succeeded && f.stream != g.mix.due && f.old == nil && f.way == g.routes[0] {
-		changes, save = append(changes, g.try(now)...), true
+	var told []collection.RouteInfo
+	if ofAll && o.Signal == law.Succeeded {
+		told = g.routes.Try(f.stream, now)
 	}
-	if f.old == nil {
-		told := g.tell(f, o.Signal, shown && fresh, now)
-		changes, save = append(changes, told...), save || len(told) > 0
+	if f.current() {
+		told = append(told, g.routes.Tell(f.way, f.ticket.Cost(), o.Signal, shown && fresh, now)...)
+	}
+	for _, r := range told {
+		changes, save = append(changes, collection.Event{Kind: collection.RouteChanged, Route: &r}), true
 	}
 	g.nameBinding(changes, at)
 	return changes, save

@@ -21,7 +21,9 @@ import (
 	"collect/collection"
 	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/halt"
+	"collect/pacing/gate/internal/route"
 	"collect/pacing/gate/internal/timeline"
+	"collect/pacing/gate/internal/usage"
 	"collect/pacing/inflight"
 	"collect/pacing/law"
 )
@@ -30,10 +32,7 @@ import (
 // changed by a request that leaves and by an attempt that ends, at times it is
 // told. It has no clock and no goroutine. The law inside is exchangeable.
 type Gate struct {
-	routes  []*route        // the first is the route of all that have no other
-	lanes   map[string]lane // by stream
-	mix     *mix            // of the streams of that one; nil: there is one
-	newLaw  func() law.Law
+	routes  route.Table
 	random  func() float64
 	windows ceiling.Windows
 	clamp   ceiling.Clamp
@@ -50,12 +49,11 @@ type Gate struct {
 	share   float64    // of a long limit, which is for people
 	ceiling float64    // the strictest pace the owner allows; 0: none declared
 	sent    uint64
-	pulse   pulse
+	pulse   usage.Pulse
 
-	usedBefore *keptUsage // by the runs before; nil: that is not known
-	left       law.Moment // when the latest request left, of whichever process
-	declared   int32      // requests in flight at most; 0: that is not declared
-	tried      int8       // routes nobody declared that turned out to be none
+	usedBefore *usage.Kept // by the runs before; nil: that is not known
+	left       law.Moment  // when the latest request left, of whichever process
+	declared   int32       // requests in flight at most; 0: that is not declared
 	unpaced    bool
 	settled    bool // what left last is saved: nothing has left since
 	calm       bool // nothing has a say but the pace, the ceilings and the slots: see [Gate.isCalm]
@@ -95,22 +93,16 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 	}
 	most := g.ceiling
 	name = cmp.Or(name, p.Law)
-	first, err := law.New(name, start, most, g.random)
-	if err != nil {
+	if _, err := law.New(name, start, most, g.random); err != nil {
 		return nil, err
 	}
-	g.newLaw = func() law.Law {
-		l, _ := law.New(name, start, most, g.random) // as the first
+	g.routes = route.New(p, func() law.Law {
 		if p.Unpaced {
-			l = law.Unpaced()
+			return law.Unpaced()
 		}
+		l, _ := law.New(name, start, most, g.random) // as before
 		return l
-	}
-	if p.Unpaced {
-		first = law.Unpaced()
-	}
-	g.routes = []*route{{law: first}}
-	g.declare(p)
+	})
 	g.slots, err = limiter(&p, concurrency)
 	return g, err
 }
@@ -120,9 +112,7 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 // before g is used.
 func (g *Gate) Draw(random func() float64) {
 	g.random = random
-	for _, way := range g.routes {
-		way.law = g.newLaw()
-	}
+	g.routes.Renew()
 }
 
 // limiter returns the bound of the requests in flight. What only the user asked

@@ -8,6 +8,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing/gate/internal/halt"
+	"collect/pacing/gate/internal/route"
 	"collect/pacing/gate/internal/timeline"
 )
 
@@ -132,7 +133,7 @@ func (k *kept) bounded() bool {
 	if _, ok := k.BanBound(0); ok {
 		return true
 	}
-	return slices.ContainsFunc(k.Routes, func(r keptRoute) bool {
+	return slices.ContainsFunc(k.Routes, func(r route.Kept) bool {
 		if r.Memory == nil {
 			return false
 		}

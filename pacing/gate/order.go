@@ -90,10 +90,8 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 
 // forgive forgets the paces at which the account was refused.
 func (g *Gate) forgive() {
-	for _, r := range g.routes {
-		if l, ok := r.law.(interface{ Forgive() }); ok {
-			l.Forgive()
-		}
+	for _, r := range g.routes.All {
+		r.Pace.Forgive()
 	}
 }
 

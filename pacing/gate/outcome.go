@@ -3,6 +3,7 @@ package gate
 import (
 	"time"
 
+	"collect/pacing/gate/internal/route"
 	"collect/pacing/inflight"
 	"collect/pacing/law"
 	"collect/pacing/response"
@@ -32,6 +33,16 @@ func (o *Outcome) forLaw(retry bool) law.Outcome {
 	return law.Outcome{Signal: o.Signal, Weak: o.Weak, Overdue: o.Overdue && !retry, Refused: o.Refused != "", Hold: o.Hold, Windows: o.Windows, MaxRate: o.MaxRate}
 }
 
+// without returns o with the windows that are believed, and without the silence
+// until the others reset.
+func (o *Outcome) without(believed []response.Quota, reset time.Duration) *Outcome {
+	c := *o
+	if c.Windows = believed; c.Hold <= reset {
+		c.Hold = -1
+	}
+	return &c
+}
+
 // Retry-After is whole seconds, and many clients are told the same one: a
 // little later is polite, earlier is never.
 const (
@@ -41,12 +52,12 @@ const (
 
 // silence notes the silence that o asks for, of its route or of all, and until when
 // nothing is left of a limit. It reports whether it changed.
-func (g *Gate) silence(way *route, o *Outcome, wait time.Duration, now law.Moment) (changed bool) {
+func (g *Gate) silence(way *route.Route, o *Outcome, wait time.Duration, now law.Moment) (changed bool) {
 	hold, reserve := &g.hold, &g.reserve
 	if o.Key != "" {
-		reserve = &way.reserve
+		reserve = &way.Reserve
 		if !o.Wide {
-			hold = &way.hold
+			hold = &way.Hold
 		}
 	}
 	reach := g.reach(o)

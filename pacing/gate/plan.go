@@ -8,6 +8,8 @@ import (
 	"collect/collection"
 	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/halt"
+	"collect/pacing/gate/internal/route"
+	"collect/pacing/gate/internal/usage"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -33,16 +35,16 @@ type Request struct {
 // Plan decides for r at now.
 func (g *Gate) Plan(r *Request, at time.Time) Plan {
 	now := g.clock.Moment(at)
-	l := g.laneOf(r.Stream)
-	way := g.routes[l.route]
+	l := g.routes.Lane(r.Stream)
+	way := g.routes.All[l.Route]
 	if !g.calm {
 		if stop := g.refuse(r, way, now); stop != nil {
 			return Plan{Stop: stop}
 		}
 	}
-	until, open := way.law.Next(now)
+	until, open := way.Pace.Next(now)
 	cause, paced := collection.WaitPacing, max(until, now)
-	next, full := g.windows.Next(now, l.units)
+	next, full := g.windows.Next(now, l.Units)
 	if full != nil && next > until {
 		until, cause = next, collection.WaitWindow
 		if until-paced > g.longestWait {
@@ -66,7 +68,7 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 			return Plan{Stop: stop}
 		}
 		if cause != collection.WaitBackoff { // which is its own
-			way.usage.waits = byTime
+			way.Usage.Waits = usage.ByTime
 		}
 		return Plan{Until: g.clock.When(until), Cause: cause}
 	case g.breaker.Probing:
@@ -74,7 +76,7 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 	case !g.calm && g.slots.InFlight() > 0 && g.probes():
 		return Plan{}
 	case g.freeze.Testing || !open || !g.slots.Room() || !g.parties.of(r).room():
-		way.usage.waits = bySlot
+		way.Usage.Waits = usage.BySlot
 		return Plan{}
 	}
 	return Plan{Ready: true}
@@ -82,12 +84,12 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 
 // slow says what holds back a request that would leave too late; "" for what
 // holds for this run alone.
-func (g *Gate) slow(cause collection.WaitCause, full *ceiling.Window, way *route) string {
+func (g *Gate) slow(cause collection.WaitCause, full *ceiling.Window, way *route.Route) string {
 	switch {
 	case cause == collection.WaitWindow && full != nil:
 		return full.UsedUp()
-	case cause == collection.WaitPacing && way.law.Rate() > 0:
-		return "the pace is one request every " + ceiling.InWords(time.Duration(float64(time.Second)/way.law.Rate()))
+	case cause == collection.WaitPacing && way.Pace.Rate() > 0:
+		return "the pace is one request every " + ceiling.InWords(time.Duration(float64(time.Second)/way.Pace.Rate()))
 	case cause == collection.WaitReserve:
 		return g.usedWords()
 	}
@@ -103,17 +105,17 @@ func longest(a law.Moment, why collection.WaitCause, b law.Moment, because colle
 }
 
 // others asks those who seldom have a say, of which the longest wait is returned.
-func (g *Gate) others(way *route, now, until law.Moment, cause collection.WaitCause) (law.Moment, collection.WaitCause) {
-	if way.most > 0 {
-		until, cause = longest(until, cause, way.earliest(now), collection.WaitPacing)
+func (g *Gate) others(way *route.Route, now, until law.Moment, cause collection.WaitCause) (law.Moment, collection.WaitCause) {
+	if way.Most > 0 {
+		until, cause = longest(until, cause, way.Earliest(now), collection.WaitPacing)
 	}
 	if most := g.spread(); most > 0 {
-		for _, r := range g.routes {
-			until, cause = longest(until, cause, r.last.then(most), collection.WaitWindow)
+		for _, r := range g.routes.All {
+			until, cause = longest(until, cause, r.Then(most), collection.WaitWindow)
 		}
 	}
-	until, cause = longest(until, cause, max(g.reserve, way.reserve), collection.WaitReserve)
-	until, cause = longest(until, cause, max(g.hold, way.hold), collection.WaitRetryAfter)
+	until, cause = longest(until, cause, max(g.reserve, way.Reserve), collection.WaitReserve)
+	until, cause = longest(until, cause, max(g.hold, way.Hold), collection.WaitRetryAfter)
 	if g.breaker.State == halt.Open { // and not by force: see refuse
 		until, cause = longest(until, cause, g.breaker.Until, collection.WaitBreaker)
 	}
@@ -123,7 +125,7 @@ func (g *Gate) others(way *route, now, until law.Moment, cause collection.WaitCa
 // spread returns the rate that all requests together must not exceed, in
 // addition to what each law says; 0 if the one law sees to it.
 func (g *Gate) spread() float64 {
-	if (g.ceiling == 0 || g.clamp.Share() == 1) && (len(g.routes) == 1 || g.unpaced) {
+	if (g.ceiling == 0 || g.clamp.Share() == 1) && (len(g.routes.All) == 1 || g.unpaced) {
 		return 0
 	}
 	return cmp.Or(g.ceiling, g.Most()) * g.clamped()
@@ -142,8 +144,8 @@ func (g *Gate) clamped() float64 {
 // happens that ends the calm: an outcome that says more than that all is well,
 // an order, or a state.
 func (g *Gate) isCalm(now law.Moment) bool {
-	way := g.routes[0]
-	return len(g.routes) == 1 && (g.mix == nil || g.mix.due == "") && way.most == 0 && max(g.hold, way.hold, g.reserve, way.reserve) <= now &&
+	way := g.routes.All[0]
+	return g.routes.One() && way.Most == 0 && max(g.hold, way.Hold, g.reserve, way.Reserve) <= now &&
 		g.share == 0 && !slices.ContainsFunc(g.quotas, func(q *quota) bool { return q.open }) && g.clamp.Share() == 1 && !g.freeze.Frozen && g.breaker.State == halt.Closed
 }
 
@@ -154,14 +156,14 @@ func (g *Gate) late(r *Request, until law.Moment) bool {
 
 // Refuse returns the stop for a request whose wait would not help.
 func (g *Gate) Refuse(r *Request, now time.Time) *collection.Stop {
-	return g.refuse(r, g.routes[g.laneOf(r.Stream).route], g.clock.Moment(now))
+	return g.refuse(r, g.routes.By(r.Stream), g.clock.Moment(now))
 }
 
-func (g *Gate) refuse(r *Request, way *route, now law.Moment) *collection.Stop {
+func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.Stop {
 	tooLong := func(until law.Moment) bool {
 		return until > now && (until-now > g.longestWait+holdLeast+holdSpread || g.late(r, until))
 	}
-	hold, reserve := max(g.hold, way.hold), max(g.reserve, way.reserve)
+	hold, reserve := max(g.hold, way.Hold), max(g.reserve, way.Reserve)
 	switch {
 	case g.freeze.Blocks(now):
 		return g.Frozen()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"collect/pacing/gate/internal/route"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -36,7 +37,7 @@ func (g *Gate) suppose(f *flight, o *Outcome, now law.Moment) (meant *Outcome, n
 	if !o.QuotaUsed {
 		if o.Signal == law.Succeeded || o.Signal == law.Answered {
 			for _, q := range g.quotas {
-				news = q.end(f.left, f.way.key, now) || news
+				news = q.end(f.left, f.way.Key(), now) || news
 			}
 		}
 		return o, news
@@ -136,7 +137,7 @@ func (g *Gate) keepQuotas() (all []keptQuota) {
 // say for how long one lasted.
 func (g *Gate) restoreQuotas(all []keptQuota) {
 	for _, k := range all[:min(len(all), mostQuotas)] {
-		if len(k.Code) > keyBytes || len(k.Key) > keyBytes {
+		if len(k.Code) > route.KeyBytes || len(k.Key) > route.KeyBytes {
 			continue
 		}
 		q := &quota{code: k.Code, key: k.Key, brief: k.Brief, open: !k.Since.IsZero()}

@@ -7,7 +7,9 @@ import (
 
 	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/halt"
+	"collect/pacing/gate/internal/route"
 	"collect/pacing/gate/internal/timeline"
+	"collect/pacing/gate/internal/usage"
 	"collect/pacing/law"
 	"collect/pacing/response"
 )
@@ -29,9 +31,9 @@ type kept struct {
 	Reserve time.Time          `json:"reserved_until,omitzero"`
 	Share   float64            `json:"reserved_share,omitempty"` // of a limit, which is for people
 	Clamp   *ceiling.KeptClamp `json:"clamp,omitempty"`
-	Routes  []keptRoute        `json:"routes,omitempty"`
+	Routes  []route.Kept       `json:"routes,omitempty"`
 	Quotas  []keptQuota        `json:"quotas,omitempty"`
-	Usage   *keptUsage         `json:"usage,omitempty"`
+	Usage   *usage.Kept        `json:"usage,omitempty"`
 	Tried   int                `json:"routes_tried,omitempty"` // that turned out to be none
 	Saw     *look              `json:"saw,omitempty"`          // by the operator who ordered this state, if one did
 }
@@ -42,19 +44,19 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 	k := kept{
 		Version:    stateVersion,
 		RecordedAt: timeline.Saved(at),
-		Memory:     g.routes[0].keep(&g.clock),
+		Memory:     g.routes.All[0].Memory(&g.clock),
 		Ceiling:    g.ceiling,
 		Kept:       halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)},
 		Hold:       g.clock.KeptAhead(g.hold, now),
 		Reserve:    g.clock.KeptAhead(g.reserve, now),
 		Share:      g.share,
 		Clamp:      g.clamp.Keep(&g.clock),
-		Routes:     g.keepRoutes(now),
+		Routes:     g.routes.Keep(&g.clock, now),
 		Quotas:     g.keepQuotas(),
 		Usage:      g.usage(),
 		Windows:    g.windows.Keep(&g.clock, now),
 	}
-	if k.Tried = int(g.tried); g.settled {
+	if k.Tried = g.routes.Tried(); g.settled {
 		k.Left = g.clock.Kept(g.left)
 	}
 	state, err := json.Marshal(k)
@@ -130,15 +132,15 @@ const firstWait = time.Second
 // before a request leaves, what is saved must not say any more that none has.
 func (g *Gate) follow(left, now law.Moment) {
 	g.left = left
-	for _, r := range g.routes {
-		rate := r.law.Rate()
+	for _, r := range g.routes.All {
+		rate := r.Pace.Rate()
 		if rate == 0 || rate >= 1/firstWait.Seconds() {
 			continue
 		}
 		// A law knows no request of before it: it waits an interval from when it
 		// is first asked.
 		interval := law.Moment(float64(time.Second) / rate)
-		r.law.Next(now - min(now-left, interval-firstWait))
+		r.Pace.Next(now - min(now-left, interval-firstWait))
 		g.settled = g.settled || left < now
 	}
 }
@@ -157,7 +159,7 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	}
 	since := g.clock.Moment(now)
 	g.calm, g.usedBefore = false, k.Usage
-	g.routes[0].restore(k.Memory, &g.clock, k.RecordedAt, now)
+	g.routes.All[0].Restore(k.Memory, &g.clock, k.RecordedAt, now)
 	g.hold = g.clock.Of(k.Hold)
 	if g.share < k.Share { // less is for people now
 		k.Reserve = time.Time{}
@@ -165,11 +167,10 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 			k.Routes[i].Reserve = time.Time{}
 		}
 	}
-	g.tried = int8(max(0, min(k.Tried, mostTried)))
 	g.reserve = g.clock.Of(k.Reserve)
 	g.clamp.Restore(k.Clamp, since)
 	g.restoreQuotas(k.Quotas)
-	g.restoreRoutes(k.Routes, k.RecordedAt, now)
+	g.routes.Restore(k.Routes, k.Tried, &g.clock, k.RecordedAt, now)
 	g.breaker, g.freeze = halt.NewBreaker(k.Breaker, &g.clock), halt.NewFreeze(k.Freeze, &g.clock)
 	g.windows.Restore(k.Windows, &g.clock, since)
 	left := since

@@ -6,6 +6,8 @@ import (
 
 	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/halt"
+	"collect/pacing/gate/internal/route"
+	"collect/pacing/gate/internal/usage"
 	"collect/pacing/law"
 )
 
@@ -54,11 +56,11 @@ func (g *Gate) Status(at time.Time) Status {
 
 func (g *Gate) status(p picture, now law.Moment) Status {
 	s := Status{
-		PerSecond: p.rate, HeardAt: g.routes[0].memory(&g.clock).HeardAt, Ceiling: g.perSecond(), HoldUntil: g.clock.Ahead(g.hold, now),
+		PerSecond: p.rate, HeardAt: g.routes.All[0].Memory(&g.clock).HeardAt, Ceiling: g.perSecond(), HoldUntil: g.clock.Ahead(g.hold, now),
 		Breaker: g.breaker.State, OpenUntil: g.OpenUntil(), Failure: g.breaker.Failure,
 	}
-	for _, r := range g.routes {
-		s.Learned += r.memory(&g.clock).PerSecond()
+	for _, r := range g.routes.All {
+		s.Learned += r.Memory(&g.clock).PerSecond()
 	}
 	if p.bound > 0 {
 		s.Learned = min(s.Learned, p.bound)
@@ -93,24 +95,11 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	at := g.clock.Moment(now)
 	g.hold, g.reserve, g.share = g.clock.Of(k.Hold), g.clock.Of(k.Reserve), k.Share
 	g.clamp = k.Clamp.Seen(&g.clock)
+	g.routes = route.Seen(k.Routes, &k.Memory, &g.clock)
 	bound := 0.0
-	for i, kr := range k.Routes {
-		r := &route{name: kr.Name, key: kr.Key, hold: g.clock.Of(kr.Hold), reserve: g.clock.Of(kr.Reserve),
-			most: kr.Most, told: g.clock.Of(kr.Told), kept: kr.Memory}
-		if kr.Stream != "" {
-			r.trial = &trial{stream: kr.Stream}
-		}
-		if i == 0 || r.kept == nil {
-			r.kept = &law.Memory{}
-		}
-		g.routes = append(g.routes, r)
-	}
-	if len(g.routes) == 0 {
-		g.routes = []*route{{}}
-	}
-	g.routes[0].kept = &k.Memory
-	for _, r := range g.routes {
-		bound = max(bound, r.kept.Earned())
+	for _, r := range g.routes.All {
+		m := r.Memory(&g.clock)
+		bound = max(bound, m.Earned())
 	}
 	g.breaker, g.freeze = halt.NewBreaker(k.Breaker, &g.clock), halt.NewFreeze(k.Freeze, &g.clock)
 	g.windows = ceiling.Seen(k.Windows, &g.clock, at)
@@ -121,20 +110,20 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 // requests left by; 0 if there is none.
 func (g *Gate) Rate() float64 {
 	sum := 0.0
-	for _, r := range g.routes {
-		if r.used {
-			sum += r.law.Rate()
+	for _, r := range g.routes.All {
+		if r.Used {
+			sum += r.Pace.Rate()
 		}
 	}
-	return min(cmp.Or(sum, g.routes[0].law.Rate()), g.Most())
+	return min(cmp.Or(sum, g.routes.All[0].Pace.Rate()), g.Most())
 }
 
 // Most returns the highest rate there can be now. Where none is declared, it is
 // the highest that any route earned.
 func (g *Gate) Most() float64 {
 	most := 0.0
-	for _, r := range g.routes {
-		most = max(most, r.law.Most())
+	for _, r := range g.routes.All {
+		most = max(most, r.Pace.Most())
 	}
 	return most
 }
@@ -159,3 +148,33 @@ func (g *Gate) OpenUntil() time.Time {
 func (g *Gate) HoldUntil(now time.Time) time.Time {
 	return g.clock.Ahead(g.hold, g.clock.Moment(now))
 }
+
+// usage returns how the latest requests used what they were allowed. Of several
+// routes it is the slowest that is held back.
+func (g *Gate) usage() *usage.Kept {
+	if g.sent == 0 || g.sent < usage.Least && g.usedBefore != nil {
+		return g.usedBefore
+	}
+	k := &usage.Kept{PerSecond: g.pulse.PerSecond(g.sent, g.left), InFlight: g.slots.Limit(), Latency: g.pulse.Latency}
+	slowest := 0.0
+	for i, r := range g.routes.All {
+		held := r.Usage.Held()
+		switch rate := r.Pace.Rate(); {
+		case held == usage.Unknown:
+		case held == usage.ByTime && (k.Held != usage.ByTime || rate < slowest):
+			k.Held, k.Route, slowest = usage.ByTime, i, rate
+		case held == usage.BySlot && k.Held != usage.ByTime, k.Held == usage.Unknown:
+			k.Held = held
+		}
+	}
+	// Where there are as many workers as slots, none waits for one. What is in
+	// flight is how many leave times how long each is on its way (Little's law).
+	if k.Held == usage.ByNothing && k.PerSecond*k.Latency.Seconds() >= full*float64(g.slots.Max()) {
+		k.Held = usage.BySlot
+	}
+	return k
+}
+
+// full is the share of the slots that are in use on average when they are what
+// limits the pace.
+const full = 0.8

@@ -1,4 +1,4 @@
-package gate
+package route
 
 import (
 	"slices"
@@ -25,45 +25,35 @@ type empty struct {
 	told int8       // announcements in a row, not counting those before its end; negative: believed longer
 }
 
-// suppose returns what o, the outcome of a request that left at a moment, means
-// after what is known of the announcement.
-func (e *empty) suppose(o *Outcome, left, now law.Moment) *Outcome {
-	switch o.Signal {
-	case law.Succeeded, law.Answered:
-	case law.Throttled:
-		if e.doubted() && e.told < emptyProven {
-			e.told = -emptyTrusted
-		}
-		return o
-	default:
-		return o
-	}
-	if len(o.Windows) == 0 {
-		return o
-	}
+// believe returns those of the windows that an answer with the signal s announced
+// which are to be believed, and until when the others reset; a negative time if
+// there are none. The answer is to a request that left at a moment.
+func (e *empty) believe(s law.Signal, windows []response.Quota, left, now law.Moment) ([]response.Quota, time.Duration) {
 	reset := time.Duration(-1)
-	for i := range o.Windows {
-		if q := &o.Windows[i]; isEmpty(q) {
+	switch {
+	case s == law.Throttled && e.doubted() && e.told < emptyProven:
+		e.told = -emptyTrusted
+		return windows, -1
+	case s != law.Succeeded && s != law.Answered || len(windows) == 0:
+		return windows, -1
+	}
+	for i := range windows {
+		if q := &windows[i]; isEmpty(q) {
 			reset = max(reset, q.Reset)
 		}
 	}
 	if reset < 0 {
 		*e = empty{}
-		return o
+		return windows, -1
 	}
 	if e.ends == 0 || left >= e.ends || e.doubted() {
 		e.told = min(e.told+1, emptyProven)
 	}
 	e.ends = now + reset
 	if !e.doubted() {
-		return o
+		return windows, -1
 	}
-	c := *o
-	c.Windows = slices.DeleteFunc(slices.Clone(o.Windows), func(q response.Quota) bool { return isEmpty(&q) })
-	if c.Hold <= reset {
-		c.Hold = -1
-	}
-	return &c
+	return slices.DeleteFunc(slices.Clone(windows), func(q response.Quota) bool { return isEmpty(&q) }), reset
 }
 
 func (e *empty) doubted() bool { return e.told >= emptyDoubted }

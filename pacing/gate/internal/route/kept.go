@@ -1,0 +1,145 @@
+package route
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"collect/pacing/gate/internal/timeline"
+	"collect/pacing/law"
+)
+
+// Kept is the saved form of a route, or of what only the first has
+// beside its law.
+type Kept struct {
+	Name    string      `json:"name,omitempty"`
+	Key     string      `json:"key,omitempty"`
+	Stream  string      `json:"stream,omitempty"`           // whose refusals showed it
+	Tried   float64     `json:"tried_per_second,omitempty"` // the pace before the trial; 0: it is kept
+	Streams []string    `json:"streams,omitempty"`          // that were found to belong to it
+	Memory  *law.Memory `json:"memory,omitempty"`           // nil for the first
+	Hold    time.Time   `json:"hold_until,omitzero"`
+	Reserve time.Time   `json:"reserved_until,omitzero"`
+	Most    float64     `json:"announced_per_second,omitempty"`
+	Told    time.Time   `json:"announced_at,omitzero"`
+	Empty   int8        `json:"told_empty,omitempty"` // how often in a row it was announced that nothing is left
+}
+
+// plain reports whether there is nothing to be kept of r but its law.
+func (r *Route) plain(now law.Moment) bool {
+	return r.key == "" && r.Hold <= now && r.Reserve <= now && !r.Fresh(now) && r.empty.told == 0
+}
+
+// Keep returns what is known of the routes.
+func (t *Table) Keep(clock *timeline.Timeline, now law.Moment) []Kept {
+	if len(t.All) == 1 && t.All[0].plain(now) {
+		return nil
+	}
+	all := make([]Kept, len(t.All))
+	for i, r := range t.All {
+		all[i] = Kept{Name: r.name, Key: r.key, Hold: clock.KeptAhead(r.Hold, now), Reserve: clock.KeptAhead(r.Reserve, now), Empty: r.empty.told}
+		if r.trial != nil {
+			all[i].Stream = r.trial.stream
+			if !r.trial.sure {
+				all[i].Tried = r.trial.pace
+			}
+		}
+		if r.Fresh(now) {
+			all[i].Most, all[i].Told = r.Most, clock.Kept(r.Told)
+		}
+		if i > 0 {
+			m := r.keep(clock)
+			all[i].Memory = &m
+		}
+	}
+	for stream, l := range t.lanes {
+		if l.Route > 0 {
+			all[l.Route].Streams = append(all[l.Route].Streams, stream)
+		}
+	}
+	for i := range all {
+		slices.Sort(all[i].Streams)
+	}
+	return all
+}
+
+// Restore continues routes. The first is that of all. A route that is
+// declared no more is forgotten, but for the silence it was asked for, which
+// then is that of all.
+func (t *Table) Restore(all []Kept, tried int, clock *timeline.Timeline, recorded, now time.Time) {
+	t.tried = int8(max(0, min(tried, mostTried)))
+	for i, k := range all {
+		if len(k.Key) > KeyBytes {
+			k.Key = ""
+		}
+		at := 0
+		if i > 0 {
+			at = t.placeOf(k, clock)
+		}
+		r := t.All[at]
+		if k.Name == r.name {
+			r.key = k.Key
+		}
+		r.Hold = max(r.Hold, clock.Of(k.Hold))
+		r.Reserve = max(r.Reserve, clock.Of(k.Reserve))
+		if k.Most >= announcedSlowest && !math.IsInf(k.Most, 1) {
+			r.Most, r.Told = k.Most, clock.Of(k.Told)
+		}
+		if k.Empty != 0 {
+			r.empty = empty{clock.Latest(), max(-emptyTrusted, min(k.Empty, emptyProven))} // what leaves from now on has waited
+		}
+		if at == 0 {
+			continue
+		}
+		if k.Memory != nil {
+			r.Restore(*k.Memory, clock, recorded, now)
+		}
+		for _, stream := range k.Streams {
+			if l := t.Lane(stream); l.Route == 0 || k.Name == "" {
+				l.Route = at
+				t.assign(stream, l)
+			}
+		}
+	}
+}
+
+// placeOf returns the index of the route of k.
+func (t *Table) placeOf(k Kept, clock *timeline.Timeline) int {
+	if k.Stream != "" && k.Name == "" && k.Key == "" {
+		if t.Lane(k.Stream).Route > 0 { // it has a route for another reason
+			return 0
+		}
+		return t.add(&Route{trial: &trial{stream: k.Stream, sure: k.Tried == 0, pace: k.Tried, began: clock.Latest(), long: trialLong}})
+	}
+	same := func(r *Route) bool { return k.Name != "" && r.name == k.Name || k.Name == "" && r.key == k.Key }
+	if i := slices.IndexFunc(t.All, same); i >= 0 {
+		return i
+	}
+	if k.Name != "" || k.Key == "" {
+		return 0
+	}
+	return t.add(&Route{key: k.Key})
+}
+
+// Tried returns how many routes that nobody declared turned out to be none.
+func (t *Table) Tried() int { return int(t.tried) }
+
+// Seen returns saved routes to be looked at, and what is known of the first.
+func Seen(all []Kept, first *law.Memory, clock *timeline.Timeline) (t Table) {
+	for _, k := range all {
+		r := &Route{name: k.Name, key: k.Key, Hold: clock.Of(k.Hold), Reserve: clock.Of(k.Reserve),
+			Most: k.Most, Told: clock.Of(k.Told), kept: k.Memory}
+		if k.Stream != "" {
+			r.trial = &trial{stream: k.Stream}
+		}
+		if r.kept == nil {
+			r.kept = &law.Memory{}
+		}
+		t.All = append(t.All, r)
+	}
+	if len(t.All) == 0 {
+		t.All = []*Route{{}}
+	}
+	t.All[0].kept = first
+	return t
+}

@@ -1,0 +1,146 @@
+// Package route keeps apart the requests of a provider that it counts apart: a
+// [Route] is such a class of requests, and a [Table] says which one a stream
+// leaves by. A connector declares routes, the provider names them in its answers,
+// or refusals show them, which come on one stream only.
+package route
+
+import (
+	"cmp"
+	"time"
+
+	"collect/pacing/gate/internal/timeline"
+	"collect/pacing/gate/internal/usage"
+	"collect/pacing/law"
+	"collect/pacing/response"
+)
+
+// A Route is a class of requests that the provider counts apart: its own pace,
+// and its own silence. The breaker, the freeze, the ceilings and a hold that
+// names no route belong to the account, and so to all.
+//
+// A connector declares routes, or the provider names them in its answers: the
+// first name belongs to the route of all, each other one begins a route.
+type Route struct {
+	name  string // declared; "" for the route of all, and those that were learned
+	key   string // the provider's name; "": not known
+	trial *trial // of a stream that may be counted apart; nil: it is another route
+	Pace  *Pace
+	kept  *law.Memory // of a route that is only looked at, and has no pace
+	Used  bool        // a request left
+	spoke bool        // the provider said something about its pace,
+	heard law.Moment  // and when it last did
+
+	Hold    law.Moment // the provider asked for silence until then
+	Reserve law.Moment // what is left until then is for people
+	Most    float64    // requests per second that the provider announced last; 0: none
+	Told    law.Moment // when it did
+	empty   empty
+	last    departed
+	Usage   usage.Usage
+}
+
+// Key returns the provider's name of r; "": not known.
+func (r *Route) Key() string { return r.key }
+
+// Label returns what people know r by; "" for that of all.
+func (r *Route) Label() string {
+	if r.trial != nil && r.key == "" {
+		return r.trial.stream
+	}
+	return cmp.Or(r.name, r.key)
+}
+
+// A departed is a request that left, and what it counts as.
+type departed struct {
+	at     law.Moment
+	weight float64 // 0: none left
+}
+
+// then returns when the next request may leave at rate.
+func (d departed) then(rate float64) law.Moment {
+	return d.at + law.Moment(float64(time.Second)/rate*d.weight)
+}
+
+// The pace that a provider announces is believed for so long, and for so many
+// of its intervals. It is never believed to be slower than one in an hour.
+const (
+	announcedFor     = time.Minute
+	announcedSlots   = 10
+	announcedSlowest = 1.0 / 3600
+)
+
+// Announce notes the pace that the provider announced. An error only lowers it.
+func (r *Route) Announce(most float64, failed bool, now law.Moment) {
+	most = max(announcedSlowest, most)
+	if failed && r.Fresh(now) {
+		most = min(most, r.Most)
+	}
+	r.Most, r.Told = most, now
+}
+
+// Fresh reports whether an announced pace is in force.
+func (r *Route) Fresh(now law.Moment) bool {
+	return r.Most > 0 && now-r.Told <= max(announcedFor, time.Duration(announcedSlots*float64(time.Second)/r.Most))
+}
+
+// Earliest returns when the next request may leave under the announced pace.
+func (r *Route) Earliest(now law.Moment) law.Moment {
+	if !r.Fresh(now) {
+		return now
+	}
+	return r.last.then(r.Most)
+}
+
+// Leave records that a request leaves.
+func (r *Route) Leave(weight float64, now law.Moment) law.Ticket {
+	r.Used = true
+	r.Usage.Leave()
+	r.last = departed{now, weight}
+	return r.Pace.OnSend(now, weight)
+}
+
+// Hears notes that the provider said something about the pace.
+func (r *Route) Hears(now law.Moment) { r.heard, r.spoke = now, true }
+
+// Then returns when the next request may leave at a rate.
+func (r *Route) Then(rate float64) law.Moment { return r.last.then(rate) }
+
+// Believe returns what is to be believed of the limits that an answer with the
+// signal s announced, and until when the others reset; a negative time if there
+// are none. The answer is to a request that left at a moment.
+func (r *Route) Believe(s law.Signal, windows []response.Quota, left, now law.Moment) ([]response.Quota, time.Duration) {
+	return r.empty.believe(s, windows, left, now)
+}
+
+// keep returns what a later process should know of the pace of r.
+func (r *Route) keep(clock *timeline.Timeline) law.Memory {
+	m := r.Pace.Keep()
+	if r.spoke {
+		m.HeardAt = clock.Kept(r.heard)
+	}
+	return m
+}
+
+// Memory returns what is known of the pace of r, which may only be looked at.
+func (r *Route) Memory(clock *timeline.Timeline) law.Memory {
+	if r.Pace == nil {
+		return *r.kept
+	}
+	return r.keep(clock)
+}
+
+// Ago returns how long ago the provider was heard, as m tells that was recorded
+// at a time. What a law knows without having heard of it counts from there.
+func Ago(m *law.Memory, recorded, now time.Time) time.Duration {
+	if m.HeardAt.IsZero() {
+		return now.Sub(recorded)
+	}
+	return now.Sub(m.HeardAt)
+}
+
+// Restore continues with it, as it was recorded at a time.
+func (r *Route) Restore(m law.Memory, clock *timeline.Timeline, recorded, now time.Time) {
+	if r.Pace.Restore(m, Ago(&m, recorded, now)) {
+		r.heard, r.spoke = clock.Of(m.HeardAt), true
+	}
+}
