@@ -38,7 +38,7 @@ type Gate struct {
 	clamp   ceiling.Clamp
 	breaker halt.Breaker
 	freeze  halt.Freeze
-	quotas  []*quota
+	quotas  quotas
 	slots   *inflight.Limiter
 	flights flights
 	parties *parties // the processes that share it; nil: there is one
@@ -82,7 +82,7 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 		if c.Count <= 0 || c.Per <= 0 {
 			return nil, fmt.Errorf("ceiling of %d in %v", c.Count, c.Per)
 		}
-		ceilings = append(ceilings, g.reserved(c))
+		ceilings = append(ceilings, ceiling.Reserved(c, g.share))
 	}
 	for _, c := range ceilings {
 		g.windows.Allow(c)

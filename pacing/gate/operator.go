@@ -1,14 +1,12 @@
 package gate
 
 import (
-	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"collect/collection"
 	"collect/pacing/gate/internal/halt"
-	"collect/pacing/gate/internal/route"
 	"collect/pacing/gate/internal/timeline"
 )
 
@@ -117,33 +115,6 @@ func freezeBy(state []byte, now time.Time, f halt.KeptFreeze) ([]byte, []collect
 			Freeze: &collection.FreezeInfo{Frozen: true, Reason: ByOperator, Until: f.Until}}}
 	})
 }
-
-// forgive forgets the paces at which the account was refused.
-func (k *kept) forgive() {
-	k.Forgive()
-	for i := range k.Routes {
-		if m := k.Routes[i].Memory; m != nil {
-			m.Forgive()
-		}
-	}
-}
-
-// bounded reports whether a refusal of the account bounds a pace.
-func (k *kept) bounded() bool {
-	if _, ok := k.BanBound(0); ok {
-		return true
-	}
-	return slices.ContainsFunc(k.Routes, func(r route.Kept) bool {
-		if r.Memory == nil {
-			return false
-		}
-		_, ok := r.Memory.BanBound(0)
-		return ok
-	})
-}
-
-// forgives reports whether k orders that no refusal bounds the pace any more.
-func (k *kept) forgives() bool { return k.Saw != nil && k.Saw.Bound && !k.bounded() }
 
 // Release returns state without its freeze, and without the bound that a refusal
 // left on the pace, as an operator wants it, and the

@@ -1,9 +1,9 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
-	"collect/pacing/gate/internal/route"
 	"collect/pacing/inflight"
 	"collect/pacing/law"
 	"collect/pacing/response"
@@ -43,45 +43,6 @@ func (o *Outcome) without(believed []response.Quota, reset time.Duration) *Outco
 	return &c
 }
 
-// Retry-After is whole seconds, and many clients are told the same one: a
-// little later is polite, earlier is never.
-const (
-	holdLeast  = 50 * time.Millisecond
-	holdSpread = 100 * time.Millisecond
-)
-
-// silence notes the silence that o asks for, of its route or of all, and until when
-// nothing is left of a limit. It reports whether it changed.
-func (g *Gate) silence(way *route.Route, o *Outcome, wait time.Duration, now law.Moment) (changed bool) {
-	hold, reserve := &g.hold, &g.reserve
-	if o.Key != "" {
-		reserve = &way.Reserve
-		if !o.Wide {
-			hold = &way.Hold
-		}
-	}
-	reach := g.reach(o)
-	if o.Signal == law.Succeeded && wait <= reach {
-		wait = -1 // what was asked for was answered, and no more is to be had
-	}
-	changed = g.lengthen(hold, wait, now)
-	return g.lengthen(reserve, reach, now) || changed
-}
-
-// lengthen moves until to the end of wait, and reports whether it moved. A
-// negative wait is none.
-func (g *Gate) lengthen(until *law.Moment, wait time.Duration, now law.Moment) bool {
-	if wait < 0 {
-		return false
-	}
-	to := now + wait + holdLeast + time.Duration(g.random()*float64(holdSpread))
-	if to <= *until {
-		return false
-	}
-	*until = to
-	return true
-}
-
 // flown returns what the bound of the requests in flight is told.
 func flown(o *Outcome) inflight.Outcome {
 	switch {
@@ -93,15 +54,14 @@ func flown(o *Outcome) inflight.Outcome {
 	return inflight.Silent
 }
 
-// evidence returns the signal that the breaker counts for an attempt. What is
-// bad counts once: neither the retries of one request, which may be broken on
-// its own, nor what was in flight when the provider refused, or lost, the first
-// of it says more about the provider than that first one. The probe always
-// counts.
-func evidence(f *flight, s law.Signal, fresh bool) law.Signal {
-	bad := s == law.Throttled || s == law.Failed
-	if !f.probe && bad && (f.retry || !fresh) {
-		return law.Silent
-	}
-	return s
+// isPlain reports whether o says that all is well, and no more than a law reads.
+func (o *Outcome) isPlain() bool {
+	return o.Signal == law.Succeeded && o.Hold < 0 && o.Key == "" && o.MaxRate <= 0 && o.Refused == "" && !o.QuotaUsed
+}
+
+// tellsEnd reports whether a limit is announced that is used up, and until when.
+func (o *Outcome) tellsEnd() bool {
+	return slices.ContainsFunc(o.Windows, func(q response.Quota) bool {
+		return q.Remaining == 0 && q.Reset >= 0 && max(q.Window, q.Reset) >= response.BudgetFrom
+	})
 }

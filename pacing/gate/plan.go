@@ -2,7 +2,6 @@ package gate
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"collect/collection"
@@ -73,9 +72,9 @@ func (g *Gate) Plan(r *Request, at time.Time) Plan {
 		return Plan{Until: g.clock.When(until), Cause: cause}
 	case g.breaker.Probing:
 		return Plan{Cause: collection.WaitBreaker}
-	case !g.calm && g.slots.InFlight() > 0 && g.probes():
+	case !g.calm && g.slots.InFlight() > 0 && g.quotas.probes():
 		return Plan{}
-	case g.freeze.Testing || !open || !g.slots.Room() || !g.parties.of(r).room():
+	case g.freeze.Testing || !open || !g.slots.Room() || !g.parties.of(r.Party).room():
 		way.Usage.Waits = usage.BySlot
 		return Plan{}
 	}
@@ -146,7 +145,7 @@ func (g *Gate) clamped() float64 {
 func (g *Gate) isCalm(now law.Moment) bool {
 	way := g.routes.All[0]
 	return g.routes.One() && way.Most == 0 && max(g.hold, way.Hold, g.reserve, way.Reserve) <= now &&
-		g.share == 0 && !slices.ContainsFunc(g.quotas, func(q *quota) bool { return q.open }) && g.clamp.Share() == 1 && !g.freeze.Frozen && g.breaker.State == halt.Closed
+		g.share == 0 && !g.quotas.open() && g.clamp.Share() == 1 && !g.freeze.Frozen && g.breaker.State == halt.Closed
 }
 
 // late reports whether r's run has ended at until.
@@ -187,7 +186,7 @@ func (g *Gate) Frozen() *collection.Stop {
 	}
 	stop := &collection.Stop{Reason: collection.Frozen, NotBefore: g.freeze.Ends(&g.clock)}
 	switch {
-	case g.freeze.Reason == ByOperator:
+	case g.freeze.Reason == halt.ByOperator:
 		stop.Detail = "an operator froze it"
 		if g.freeze.Note != "" {
 			stop.Detail += ": " + g.freeze.Note

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"collect/pacing/gate/internal/route"
+	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
-	"collect/pacing/response"
 )
 
 // The constants of quotas that are used up.
@@ -31,13 +31,17 @@ type quota struct {
 	since law.Moment // since then
 }
 
-// suppose returns what o, the outcome of f, means after what is known of quotas,
-// and notes what it says of them. It reports whether that is news.
-func (g *Gate) suppose(f *flight, o *Outcome, now law.Moment) (meant *Outcome, news bool) {
+// quotas are those that a provider called used up.
+type quotas []*quota
+
+// suppose returns what o means after what is known of quotas, and notes what it
+// says of them. It reports whether that is news. The request left at a moment, by
+// the route of key.
+func (all *quotas) suppose(o *Outcome, key string, left, now law.Moment) (meant *Outcome, news bool) {
 	if !o.QuotaUsed {
 		if o.Signal == law.Succeeded || o.Signal == law.Answered {
-			for _, q := range g.quotas {
-				news = q.end(f.left, f.way.Key(), now) || news
+			for _, q := range *all {
+				news = q.end(left, key, now) || news
 			}
 		}
 		return o, news
@@ -45,7 +49,7 @@ func (g *Gate) suppose(f *flight, o *Outcome, now law.Moment) (meant *Outcome, n
 	if o.tellsEnd() {
 		return o, false
 	}
-	c, q := *o, g.quotaOf(o)
+	c, q := *o, all.of(o)
 	was := *q
 	c.Hold = q.refuse(o, now)
 	if q.brief {
@@ -54,28 +58,21 @@ func (g *Gate) suppose(f *flight, o *Outcome, now law.Moment) (meant *Outcome, n
 	return &c, *q != was
 }
 
-// tellsEnd reports whether a limit is announced that is used up, and until when.
-func (o *Outcome) tellsEnd() bool {
-	return slices.ContainsFunc(o.Windows, func(q response.Quota) bool {
-		return q.Remaining == 0 && q.Reset >= 0 && max(q.Window, q.Reset) >= response.BudgetFrom
-	})
-}
-
-// quotaOf returns the quota that o calls used up.
-func (g *Gate) quotaOf(o *Outcome) *quota {
+// of returns the quota that o calls used up.
+func (all *quotas) of(o *Outcome) *quota {
 	key := o.Key
 	if o.Wide {
 		key = ""
 	}
-	for _, q := range g.quotas {
+	for _, q := range *all {
 		if q.code == o.Code && q.key == key {
 			return q
 		}
 	}
-	if len(g.quotas) < mostQuotas {
-		g.quotas = append(g.quotas, &quota{code: o.Code, key: key})
+	if len(*all) < mostQuotas {
+		*all = append(*all, &quota{code: o.Code, key: key})
 	}
-	return g.quotas[len(g.quotas)-1]
+	return (*all)[len(*all)-1]
 }
 
 // refuse notes a refusal, and returns for how long to leave the quota alone.
@@ -106,10 +103,15 @@ func (q *quota) end(left law.Moment, key string, now law.Moment) (news bool) {
 	return true
 }
 
+// open reports whether a quota is used up.
+func (all quotas) open() bool {
+	return slices.ContainsFunc(all, func(q *quota) bool { return q.open })
+}
+
 // probes reports whether a quota of the account is used up, so that one request
 // at a time asks whether it still is.
-func (g *Gate) probes() bool {
-	return slices.ContainsFunc(g.quotas, func(q *quota) bool { return q.open && !q.brief && q.key == "" })
+func (all quotas) probes() bool {
+	return slices.ContainsFunc(all, func(q *quota) bool { return q.open && !q.brief && q.key == "" })
 }
 
 // A keptQuota is the saved form of a quota.
@@ -120,30 +122,30 @@ type keptQuota struct {
 	Since time.Time `json:"used_up_since,omitzero"` // zero: it is not
 }
 
-func (g *Gate) keepQuotas() (all []keptQuota) {
-	for _, q := range g.quotas {
+func (all quotas) keep(clock *timeline.Timeline) (kept []keptQuota) {
+	for _, q := range all {
 		k := keptQuota{Code: q.code, Key: q.key, Brief: q.brief}
 		if q.open {
-			k.Since = g.clock.Kept(q.since)
+			k.Since = clock.Kept(q.since)
 		}
 		if q.open || q.brief {
-			all = append(all, k)
+			kept = append(kept, k)
 		}
 	}
-	return all
+	return kept
 }
 
-// restoreQuotas continues quotas. An answer after a pause between runs does not
-// say for how long one lasted.
-func (g *Gate) restoreQuotas(all []keptQuota) {
-	for _, k := range all[:min(len(all), mostQuotas)] {
+// restore continues quotas. An answer after a pause between runs does not say for
+// how long one lasted.
+func (all *quotas) restore(kept []keptQuota, clock *timeline.Timeline) {
+	for _, k := range kept[:min(len(kept), mostQuotas)] {
 		if len(k.Code) > route.KeyBytes || len(k.Key) > route.KeyBytes {
 			continue
 		}
 		q := &quota{code: k.Code, key: k.Key, brief: k.Brief, open: !k.Since.IsZero()}
 		if q.open {
-			q.since = g.clock.Of(k.Since)
+			q.since = clock.Of(k.Since)
 		}
-		g.quotas = append(g.quotas, q)
+		*all = append(*all, q)
 	}
 }

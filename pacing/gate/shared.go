@@ -1,42 +1,12 @@
 package gate
 
 import (
-	"encoding/json"
 	"time"
 
 	"collect/collection"
 	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/law"
 )
-
-// A party is a process that uses the gate, and what it has in flight.
-type party struct {
-	most, inFlight int
-	asked          bool // for most: nobody else has a part of it
-}
-
-// parties are the processes that use a gate, by what their requests say.
-type parties struct {
-	now    map[int]*party
-	joined int // that ever did
-}
-
-// of returns the party of a request; nil if there are none.
-func (p *parties) of(r *Request) *party {
-	if p == nil {
-		return nil
-	}
-	return p.now[r.Party]
-}
-
-// room reports whether another request of its own may be in flight.
-func (p *party) room() bool { return p == nil || p.inFlight < p.most }
-
-func (p *party) count(n int) {
-	if p != nil {
-		p.inFlight += n
-	}
-}
 
 // Share lets a process use the gate, which asks for concurrency requests in
 // flight, 0 for nothing in particular: its ceilings hold for all, and what it
@@ -56,7 +26,7 @@ func (g *Gate) Share(ceilings []collection.Ceiling, concurrency int) (who int) {
 		if c.Count <= 0 || c.Per <= 0 {
 			continue
 		}
-		c = g.reserved(c)
+		c = ceiling.Reserved(c, g.share)
 		usable = append(usable, c)
 		g.windows.Allow(c)
 	}
@@ -98,21 +68,4 @@ func (g *Gate) divide() {
 // save counts as the most that it can have been.
 func (g *Gate) TakeOver(at time.Time) {
 	g.windows.TakeOver(g.clock.Moment(at))
-}
-
-// Newest returns the state that was saved last; one that cannot be read is
-// older than any other.
-func Newest(a, b []byte) []byte {
-	if recordedAt(b).After(recordedAt(a)) {
-		return b
-	}
-	return a
-}
-
-func recordedAt(state []byte) time.Time {
-	var k kept
-	if json.Unmarshal(state, &k) != nil {
-		return time.Time{}
-	}
-	return k.RecordedAt
 }

@@ -2,41 +2,12 @@ package gate
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
-	"collect/pacing/gate/internal/ceiling"
 	"collect/pacing/gate/internal/halt"
-	"collect/pacing/gate/internal/route"
 	"collect/pacing/gate/internal/timeline"
-	"collect/pacing/gate/internal/usage"
 	"collect/pacing/law"
-	"collect/pacing/response"
 )
-
-// stateVersion is the version of the saved form. Fields are only ever added to
-// a version.
-const stateVersion = 1
-
-// kept is the saved form of a gate, as JSON.
-type kept struct {
-	Version    int       `json:"version"`
-	RecordedAt time.Time `json:"recorded_at"`
-	law.Memory           // of the law
-	Ceiling    float64   `json:"ceiling_per_second,omitempty"`
-	Left       time.Time `json:"left_at,omitzero"` // the latest request; zero: that is not known
-	Hold       time.Time `json:"hold_until,omitzero"`
-	halt.Kept
-	Windows []ceiling.Kept     `json:"windows,omitempty"`
-	Reserve time.Time          `json:"reserved_until,omitzero"`
-	Share   float64            `json:"reserved_share,omitempty"` // of a limit, which is for people
-	Clamp   *ceiling.KeptClamp `json:"clamp,omitempty"`
-	Routes  []route.Kept       `json:"routes,omitempty"`
-	Quotas  []keptQuota        `json:"quotas,omitempty"`
-	Usage   *usage.Kept        `json:"usage,omitempty"`
-	Tried   int                `json:"routes_tried,omitempty"` // that turned out to be none
-	Saw     *look              `json:"saw,omitempty"`          // by the operator who ordered this state, if one did
-}
 
 // Snapshot returns what must be known of the gate in a later process.
 func (g *Gate) Snapshot(at time.Time) []byte {
@@ -52,7 +23,7 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 		Share:      g.share,
 		Clamp:      g.clamp.Keep(&g.clock),
 		Routes:     g.routes.Keep(&g.clock, now),
-		Quotas:     g.keepQuotas(),
+		Quotas:     g.quotas.keep(&g.clock),
 		Usage:      g.usage(),
 		Windows:    g.windows.Keep(&g.clock, now),
 	}
@@ -71,51 +42,6 @@ func (g *Gate) Snapshot(at time.Time) []byte {
 func (g *Gate) SettleUp() {
 	g.settled = true
 	g.windows.Settle()
-}
-
-// parseState reads a saved state. If the clock has been set back since, times
-// to come are moved with it: no hold gets longer than it was. Times that no
-// process can have saved are cut to the longest that one can.
-func parseState(state []byte, now time.Time) (kept, error) {
-	var k kept
-	if err := json.Unmarshal(state, &k); err != nil {
-		return kept{}, err
-	}
-	if k.Version != stateVersion {
-		return kept{}, fmt.Errorf("version %d is not known", k.Version)
-	}
-	back := min(0, now.Sub(k.RecordedAt))
-	k.RecordedAt = k.RecordedAt.Add(back)
-	move := func(t *time.Time, longest time.Duration) {
-		if t.IsZero() {
-			return
-		}
-		if *t = t.Add(back); t.Sub(now) > longest {
-			*t = now.Add(longest)
-		}
-	}
-	move(&k.HeardAt, 0)
-	move(&k.Left, 0)
-	if k.Clamp != nil {
-		move(&k.Clamp.Since, 0)
-	}
-	const longestHold = response.Believed + holdLeast + holdSpread
-	move(&k.Hold, longestHold)
-	move(&k.Reserve, longestHold)
-	for i := range k.Routes {
-		r := &k.Routes[i]
-		move(&r.Hold, longestHold)
-		move(&r.Reserve, longestHold)
-		move(&r.Told, 0)
-		if r.Memory != nil {
-			move(&r.Memory.HeardAt, 0)
-		}
-	}
-	for i := range k.Quotas {
-		move(&k.Quotas[i].Since, 0)
-	}
-	k.Move(move, response.Believed)
-	return k, nil
 }
 
 // longAgo is before anything that matters to a pace.
@@ -169,7 +95,7 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	}
 	g.reserve = g.clock.Of(k.Reserve)
 	g.clamp.Restore(k.Clamp, since)
-	g.restoreQuotas(k.Quotas)
+	g.quotas.restore(k.Quotas, &g.clock)
 	g.routes.Restore(k.Routes, k.Tried, &g.clock, k.RecordedAt, now)
 	g.breaker, g.freeze = halt.NewBreaker(k.Breaker, &g.clock), halt.NewFreeze(k.Freeze, &g.clock)
 	g.windows.Restore(k.Windows, &g.clock, since)
@@ -179,4 +105,40 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	}
 	g.follow(left, since)
 	return nil
+}
+
+// Obey carries out an operator's order. What is in flight says nothing about
+// the breaker after it. It fails if the order cannot be read, and with
+// [ErrStale] if it would release something else than its giver saw: a refusal
+// that came after the look is not lifted.
+func (g *Gate) Obey(order []byte, now time.Time) error {
+	k, err := parseState(order, now)
+	if err != nil {
+		return err
+	}
+	g.clock.Moment(now)
+	was := halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)}
+	is, err := k.amend(was)
+	if err != nil {
+		return err
+	}
+	if is.Breaker != was.Breaker {
+		g.breaker = halt.NewBreaker(is.Breaker, &g.clock)
+	}
+	if is.Freeze == nil && (was.Freeze != nil || k.forgives()) {
+		g.forgive()
+	}
+	if is.Freeze != was.Freeze {
+		g.freeze = halt.NewFreeze(is.Freeze, &g.clock)
+	}
+	g.breaker.Fence, g.freeze.Fence = g.sent, g.sent
+	g.calm = false
+	return nil
+}
+
+// forgive forgets the paces at which the account was refused.
+func (g *Gate) forgive() {
+	for _, r := range g.routes.All {
+		r.Pace.Forgive()
+	}
 }

@@ -5,6 +5,7 @@ package ceiling
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"collect/collection"
@@ -279,4 +280,16 @@ func Strictest(ceilings []collection.Ceiling) time.Duration {
 		}
 	}
 	return interval
+}
+
+// reservedFrom is the length from which a ceiling leaves a share for people: the
+// quotas that people and programs share are counted by the hour or the day.
+const reservedFrom = time.Hour
+
+// Reserved returns c without the share that is for people.
+func Reserved(c collection.Ceiling, share float64) collection.Ceiling {
+	if c.Per >= reservedFrom {
+		c.Count = max(1, int(math.Floor(float64(c.Count)*(1-share))))
+	}
+	return c
 }

@@ -1,0 +1,115 @@
+package gate
+
+import (
+	"time"
+
+	"collect/pacing/gate/internal/halt"
+)
+
+// The states of a breaker.
+const (
+	Closed   = halt.Closed
+	Open     = halt.Open
+	HalfOpen = halt.HalfOpen
+)
+
+// A Failure is what opened a breaker.
+type Failure = halt.Failure
+
+// A Status says how things stand with a provider, for people.
+type Status struct {
+	PerSecond float64   // the pace in force; 0: not paced, or not known
+	Learned   float64   // the pace that a later process goes on from; 0: not known
+	Ceiling   *float64  // the strictest pace the owner allows; nil: none declared
+	HeardAt   time.Time // when the provider last confirmed the pace; zero: never
+	HoldUntil time.Time // the provider asked for silence until then; zero: it did not
+
+	Breaker     string    // closed, open or half_open
+	OpenUntil   time.Time // when the breaker lets a probe out; zero: it is closed, or only an operator does
+	Failure     Failure   // what opened it; zero: it is closed, or that was not noted
+	Forced      bool      // an operator holds the breaker in this state
+	ForcedNote  string    // why, in the operator's words
+	ForcedSince time.Time
+
+	Frozen       bool
+	FreezeReason string    // "operator" if an operator did it
+	FreezeNote   string    // why, in the operator's words
+	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
+
+	Constraints []Constraint // all that limit the pace, in a fixed order; one of them binds
+}
+
+// A Bound names one of the reasons why requests leave no faster. These names are
+// in states, events and JSON.
+type Bound string
+
+// All bounds there are.
+const (
+	FreezeOf    Bound = "freeze"     // the account was refused, or an operator stopped all calls
+	BreakerOf   Bound = "breaker"    // most of the latest requests failed, or an operator stopped all calls
+	HoldOf      Bound = "hold"       // the provider asked for silence
+	ReserveOf   Bound = "reserve"    // nothing is left of an announced quota, or only what is for people
+	CeilingOf   Bound = "ceiling"    // a window of the owner
+	ClampOf     Bound = "clamp"      // the strictest ceiling, lowered because too much was refused under it
+	Undeclared  Bound = "undeclared" // the bound of a provider without a ceiling, which rises with clean answers
+	Forbidden   Bound = "forbidden"  // the account was refused at a faster pace
+	Announced   Bound = "announced"  // the pace that answers tell
+	Learned     Bound = "learned"    // a faster pace was refused
+	Slow        Bound = "slow"       // answers came late at a faster pace
+	Rising      Bound = "rising"     // nothing yet: the start looks for the limit
+	Places      Bound = "places"     // the provider refused when more were in flight
+	InFlightMax Bound = "in_flight"  // the requests that may be in flight at once
+	Unused      Bound = "unused"     // the run asks for no more
+)
+
+// Bounds returns all bounds, those first that leave no choice.
+func Bounds() []Bound {
+	return []Bound{FreezeOf, BreakerOf, HoldOf, ReserveOf, CeilingOf, ClampOf, Undeclared, Forbidden, Announced, Learned, Slow, Rising,
+		Places, InFlightMax, Unused}
+}
+
+// A Constraint is a bound with its figures: a rate, a time before which nothing
+// leaves, or a number in flight.
+type Constraint struct {
+	Name      Bound
+	Route     string        // that it is of; "": it is of all requests
+	Window    time.Duration // of a ceiling
+	Count     int           // requests in the window, or in flight; 0: not known
+	Used      int           // of Count, now
+	PerSecond float64       // the highest pace under it; 0: it is no pace
+	Latency   time.Duration // of an answer, which makes a pace of what is in flight; 0: not known
+	Until     time.Time     // nothing leaves before; zero: something may, or a person must act
+	Since     time.Time     // when it was learned or decided; zero: not known
+	Again     time.Time     // when more is tried; zero: with the answers that come, or never
+	Blocks    bool          // nothing leaves now because of it
+	Binds     bool          // it is what limits the pace now
+
+	way int // the route that it is of, from 1; 0: it is of the account
+}
+
+// outlasts reports whether c blocks for longer than d. What a person must end
+// lasts longest.
+func (c *Constraint) outlasts(d *Constraint) bool {
+	if c.Until.IsZero() || d.Until.IsZero() {
+		return c.Until.IsZero() && !d.Until.IsZero()
+	}
+	return c.Until.After(d.Until)
+}
+
+// Limit returns what limits the pace; nil if nothing is known to.
+func (s *Status) Limit() *Constraint {
+	for i := range s.Constraints {
+		if s.Constraints[i].Binds {
+			return &s.Constraints[i]
+		}
+	}
+	return nil
+}
+
+// Binding names what limits the pace; "" if nothing is known to.
+func (s Status) Binding() string {
+	if limit := s.Limit(); limit != nil {
+		return string(limit.Name)
+	}
+	return ""
+}

@@ -1,0 +1,186 @@
+package gate
+
+import (
+	"time"
+
+	"collect/collection"
+	"collect/pacing/gate/internal/halt"
+	"collect/pacing/gate/internal/usage"
+	"collect/pacing/law"
+)
+
+// Leave records that r leaves at now, after a plan that was ready.
+func (g *Gate) Leave(r *Request, at time.Time) Pass {
+	now := g.clock.Moment(at)
+	l := g.routes.Lane(r.Stream)
+	g.sent++
+	slot := g.slots.Take()
+	p := Pass{ID: g.sent, slot: int32(slot.Index())}
+	f := g.flights.at(slot.Index())
+	if l.Route == 0 {
+		g.routes.Mixes(r.Stream, f.left > 0 && f.stream != r.Stream)
+	}
+	f.id, f.slot, f.stream, f.way = g.sent, slot, r.Stream, g.routes.All[l.Route]
+	f.left, f.pace = now, f.way.Pace
+	f.party = g.parties.of(r.Party)
+	f.party.count(1)
+	f.ticket = f.way.Leave(l.Weight, now)
+	p.Save, g.settled, g.left = g.settled, false, now
+	g.pulse.Leave(g.sent, now)
+	if g.windows.Leave(now, l.Units) {
+		p.Save = true
+	}
+	f.retry, f.probe, f.test = r.Retry, false, false
+	if !g.calm {
+		f.test = g.freeze.OnSend()
+		var change *collection.BreakerInfo
+		if f.probe, change = g.breaker.OnSend(p.ID, now); change != nil {
+			p.Save = true
+			p.Change = &collection.Event{Kind: collection.BreakerChanged, Breaker: change}
+		}
+	}
+	return p
+}
+
+// Settle records the end of an attempt, once. save says that the new state must
+// be saved before anything else leaves.
+func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Event, save bool) {
+	now := g.clock.Moment(at)
+	f := g.flights.of(p)
+	if f == nil {
+		return nil, false
+	}
+	took := now - f.left
+	f.party.count(-1)
+	news := false
+	if !g.calm || o.QuotaUsed {
+		o, news = g.quotas.suppose(o, f.way.Key(), f.left, now)
+	}
+	if len(o.Windows) > 0 || o.Signal == law.Throttled {
+		if windows, reset := f.way.Believe(o.Signal, o.Windows, f.left, now); reset >= 0 {
+			o = o.without(windows, reset)
+		}
+	}
+	g.slots.Release(f.slot, flown(o), took)
+	if o.Signal == law.Succeeded {
+		g.pulse.Answer(took)
+	}
+	if g.calm && o.isPlain() {
+		changes, save = g.answered(f, o, now)
+	} else {
+		g.calm = false
+		changes, save = g.weigh(f, o, at, now)
+	}
+	save = save || news
+	if g.slots.Paced() {
+		g.slots.Pace(g.Rate())
+	}
+	f.id = 0
+	return changes, save
+}
+
+// answered settles a flight in the calm, with an outcome that is plain.
+func (g *Gate) answered(f *flight, o *Outcome, now law.Moment) (changes []collection.Event, save bool) {
+	f.way.Hears(now)
+	f.pace.OnResult(f.ticket, o.forLaw(f.retry), now)
+	if f.id > g.breaker.Fence {
+		g.breaker.Count()
+	}
+	if g.ceiling > 0 {
+		if change := g.clamp.Observe(law.Succeeded, false, now); change != nil {
+			g.calm = false
+			return []collection.Event{g.clampChanged(change)}, true
+		}
+	}
+	return nil, false
+}
+
+// weigh settles any flight.
+func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (changes []collection.Event, save bool) {
+	way := f.way
+	if o.Signal != law.Silent && o.Signal != law.Failed {
+		way.Hears(now)
+	}
+	fresh, was := false, 0.0 // of a refusal: it begins an episode, and the pace before it
+	if o.Signal == law.Throttled || o.Signal == law.Failed {
+		fresh, was = !f.pace.Known(f.ticket, o.forLaw(f.retry)), f.pace.Rate()
+	}
+	shown := o.Signal == law.Throttled && !o.Weak && o.Key == "" // a refusal of the stream, or of all
+	ofAll := f.current() && f.way == g.routes.All[0]
+	if shown && ofAll {
+		g.routes.Refused(f.id, g.sent, f.stream)
+	}
+	hold := f.pace.OnResult(f.ticket, o.forLaw(f.retry), now)
+	if was > 0 && f.pace.Rate() < was && f.current() {
+		way.Usage = usage.Usage{} // of a faster pace
+		reason := "throttled"
+		if o.Signal == law.Failed {
+			reason = "not answered"
+		}
+		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
+			Learned: f.pace.Rate(), Previous: was, Reason: reason,
+		}})
+	}
+	if o.Key != "" {
+		way = g.routes.Learn(f.stream, way, o.Key, o.Signal)
+	}
+	if o.MaxRate > 0 {
+		way.Announce(o.MaxRate, o.Signal != law.Succeeded, now)
+	}
+	if hold >= 0 || g.share > 0 {
+		save = g.silence(way, o, hold, now)
+		if own := g.routes.By(f.stream); own != way {
+			save = g.silence(own, o, hold, now) || save
+		}
+	}
+	if g.ceiling > 0 && o.Signal != law.Silent {
+		if change := g.clamp.Observe(o.Signal, fresh && o.Signal == law.Throttled, now); change != nil {
+			changes, save = append(changes, g.clampChanged(change)), true
+		}
+	}
+	if change := g.breaker.OnResult(f.id, f.probe, evidence(f, o.Signal, fresh), g.sent, now); change != nil {
+		g.breaker.Blame(change, o.Why, at)
+		changes, save = append(changes, collection.Event{Kind: collection.BreakerChanged, Breaker: change}), true
+	}
+	var change *collection.FreezeInfo
+	if f.test {
+		change = g.freeze.Tested(o.Refused == "" && (o.Signal == law.Succeeded || o.Signal == law.Answered))
+	}
+	if o.Refused != "" {
+		change = g.freeze.Refused(halt.Refusal{ID: f.id, Latest: g.sent, Why: o.Refused, Operator: o.Operator}, &g.clock, now)
+	}
+	if change != nil {
+		changes, save = append(changes, collection.Event{Kind: collection.FreezeChanged, Freeze: change}), true
+	}
+	var told []collection.RouteInfo
+	if ofAll && o.Signal == law.Succeeded {
+		told = g.routes.Try(f.stream, now)
+	}
+	if f.current() {
+		told = append(told, g.routes.Tell(f.way, f.ticket.Cost(), o.Signal, shown && fresh, now)...)
+	}
+	for _, r := range told {
+		changes, save = append(changes, collection.Event{Kind: collection.RouteChanged, Route: &r}), true
+	}
+	g.nameBinding(changes, at)
+	return changes, save
+}
+
+// clampChanged tells of a move of the clamp.
+func (g *Gate) clampChanged(change *collection.ClampInfo) collection.Event {
+	change.Ceiling = change.Ratio * g.ceiling
+	return collection.Event{Kind: collection.ClampChanged, Clamp: change}
+}
+
+// evidence returns the signal that the breaker counts for an attempt. What is
+// bad counts once: neither the retries of one request, which may be broken on
+// its own, nor what was in flight when the provider refused, or lost, the first
+// of it says more about the provider than that first one. The probe always
+// counts.
+func evidence(f *flight, s law.Signal, fresh bool) law.Signal {
+	bad := s == law.Throttled || s == law.Failed
+	if !f.probe && bad && (f.retry || !fresh) {
+		return law.Silent
+	}
+	return s
+}
