@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/collection"
+	"collect/engine"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
@@ -86,7 +87,7 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 	if err != nil {
 		return err
 	}
-	audit := store.Audit{Who: whoami(), Why: why, Holder: thisProcess()}
+	audit := store.Audit{Who: engine.WhoAmI(), Why: why, Holder: engine.ThisProcess()}
 	kept, err := sqlite.Restore(ctx, settings.State, file, audit)
 	if err != nil {
 		return a.exit(&problem.RestoreError{Err: err}, problem.Scene{State: settings.State})

@@ -3,9 +3,11 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/engine/registry"
 	"collect/internal/texttest"
 	"collect/internal/yamlfile"
 	"collect/report/problem"
@@ -193,19 +196,19 @@ connectors:
 	if err != nil {
 		t.Fatal(err)
 	}
-	tickets := config.Connector{
+	tickets := registry.Entry{
 		Use:     filepath.Join(dir, "work/connectors/acme.yaml"),
 		Params:  map[string]string{"Org": "acme", "since": "2024-09-01", "n": "007", "quoted": "a b"},
 		Streams: []string{"issues", "comments"},
 		Origin:  "~/work/collect.yaml:7",
 	}
-	if got := s.Connectors["Tickets"]; !reflect.DeepEqual(got, tickets) {
+	if got := s.Entries["Tickets"]; !reflect.DeepEqual(got, tickets) {
 		t.Errorf("connector = %+v, want %+v", got, tickets)
 	}
-	if got := s.Connectors["github"]; got.Use != "github" || got.Streams != nil {
+	if got := s.Entries["github"]; got.Use != "github" || got.Streams != nil {
 		t.Errorf("a connector with nothing under it = %+v, want the built-in one with all streams", got)
 	}
-	if got, want := s.ConnectorNames(), []string{"Tickets", "github"}; !reflect.DeepEqual(got, want) {
+	if got, want := slices.Sorted(maps.Keys(s.Entries)), []string{"Tickets", "github"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("names = %q, want %q", got, want)
 	}
 	secret := s.SecretSource("Acme", declarative.Secret{Name: "token", Env: "ACME_TOKEN", Optional: true})
@@ -389,54 +392,6 @@ func FuzzParseConfig(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestTokensAreBound: a token goes to the origins beside it and to those of a
-// built-in connector of its provider, in every spelling of them.
-func TestTokensAreBound(t *testing.T) {
-	const file = "connector: x\nparams: {at: {default: other.test}}\nsecrets: {token: {env: T}, key: {env: K}}\nprovider: {name: %s, base_url: %q, origins: [%s], auth: {bearer: \"${secrets.%s}\"}}\nstreams: {a: {get: /x, key: id, page: {none: true}}}\n"
-	s := config.Settings{Providers: map[string]config.Provider{
-		"github": {TokenEnv: "G"}, "acme": {TokenFile: "f", Origins: []string{"https://api.acme.test"}}, "silent": {PerDay: 1},
-	}}
-	for _, tc := range []struct {
-		provider, base, more, secret string
-		refused                      string
-	}{
-		{"github", "https://api.github.com", "", "token", ""},
-		{"github", "https://API.github.com.:443/v3", "", "token", ""},
-		{"github", "http://api.github.com", "", "token", "http://api.github.com"},
-		{"github", "https://api.github.com:8443", "", "token", "https://api.github.com:8443"},
-		{"github", "https://api.github.com", `"https://evil.test"`, "token", "https://evil.test"},
-		{"github", "https://${params.at}", "", "token", "https://other.test"},
-		{"github", "https://evil.test", "", "key", ""}, // which collect.yaml does not hold
-		{"acme", "https://api.acme.test/v1", "", "token", ""},
-		{"acme", "https://api.github.com", "", "token", "https://api.github.com"},
-		{"silent", "https://evil.test", "", "token", ""},
-		{"unknown", "https://evil.test", "", "token", ""},
-	} {
-		spec, err := declarative.Parse("x.yaml", fmt.Appendf(nil, file, tc.provider, tc.base, tc.more, tc.secret))
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = s.MayReceive(spec, nil)
-		unbound, _ := errors.AsType[*problem.UnboundError](err)
-		if tc.refused == "" && err != nil || tc.refused != "" && (unbound == nil || unbound.Origin != tc.refused) {
-			t.Errorf("%s at %s, with %s: %v, want %q refused", tc.provider, tc.base, tc.more, err, tc.refused)
-		}
-	}
-}
-
-// TestReadable: a secret that goes over plain HTTP to a machine elsewhere is a
-// warning.
-func TestReadable(t *testing.T) {
-	for origin, want := range map[string]bool{
-		"http://api.acme.test": true, "http://8.8.8.8:80": true, "http://[2606:4700::1]": true, "https://api.acme.test": false,
-		"http://localhost:8090": false, "http://127.0.0.1": false, "http://192.168.1.5": false, "http://[::1]:1": false, "http://x.localhost": false,
-	} {
-		if got := config.Readable(origin); got != want {
-			t.Errorf("%s: %t, want %t", origin, got, want)
-		}
-	}
 }
 
 // environ returns an environment of NAME=value words.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
+	"collect/engine/registry"
 	"collect/internal/jsonout"
 )
 
@@ -26,7 +26,7 @@ func (a *app) connectorsCommand() *cobra.Command {
 			}
 			rows := []row{}
 			for _, name := range catalog.List() {
-				spec, err := config.BuiltIn(name)
+				spec, err := registry.BuiltIn(name)
 				if err != nil {
 					return err
 				}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/live"
 	"collect/collection"
+	"collect/engine"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/runner"
@@ -22,12 +22,7 @@ import (
 type display struct {
 	*live.Display
 	session  *session
-	warned   problem.Warnings
 	deadline time.Time // zero: no time limit
-
-	mu     sync.Mutex
-	runner *runner.Runner // nil until it works
-	first  float64        // the pace at the start
 }
 
 // newDisplay starts the display that the flags, the configuration and the
@@ -43,7 +38,7 @@ func (s *session) newDisplay(ctx context.Context) (*display, error) {
 	if s.flags.json {
 		mode = config.ProgressJSON
 	}
-	states, err := s.store.Streams(ctx, s.target.name)
+	states, err := s.store.Streams(ctx, s.target.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -76,35 +71,13 @@ func totalsOf(states []store.StreamState, lane collection.Lane) []live.StreamTot
 	return totals
 }
 
-// watch lets the display read the tally and pace of the runner.
-func (d *display) watch(r *runner.Runner) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.runner, d.first = r, r.Pace().PerSecond
-}
-
-// observe takes in an event of the run.
-func (d *display) observe(e collection.Event) {
-	if e.Time.IsZero() {
-		e.Time = time.Now()
-	}
-	if e.Run == "" {
-		e.Run, e.Connector = d.session.record.ID, d.session.target.name
-		e.Provider = d.session.target.connector.Provider().Name
-	}
-	d.warned.Add(e)
-	d.Observe(e)
-}
-
 // totals returns what the events of the run do not carry.
 func (d *display) totals() live.Totals {
 	s := d.session
-	t := live.Totals{RequestCap: s.options.maxRequests, Requests: s.budget.Tally().Requests, Deadline: d.deadline}
-	t.Retries, t.RetryCap = s.budget.RetryTokens()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.runner != nil {
-		t.Metrics, t.Pace = d.runner.Metrics(), d.runner.Pace()
+	t := live.Totals{RequestCap: s.options.maxRequests, Requests: s.run.Budget().Tally().Requests, Deadline: d.deadline}
+	t.Retries, t.RetryCap = s.run.Budget().RetryTokens()
+	if pace, metrics, _, works := s.run.Pace(); works {
+		t.Metrics, t.Pace = metrics, pace
 		t.LimitedBy = limitName(&t.Pace)
 	}
 	return t
@@ -112,16 +85,17 @@ func (d *display) totals() live.Totals {
 
 // conclude says how the run ended: the last event, the problems that need
 // somebody, and the summary.
-func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []runner.Stopped, runErr error) error {
+func (s *session) conclude(ctx context.Context, ended engine.Ended) error {
+	run, owed, stops := ended.Run, ended.Owed, ended.Stops
 	s.show.Close()
-	sum, err := s.summary(ctx, owed)
+	sum, err := s.summary(ctx, run, owed)
 	if err != nil {
 		return err
 	}
 	s.nothing = sum.All.Records == sum.All.Rejected
-	sum.Held, sum.NextAt = s.heldBack(stops)
-	sum.Trouble, sum.Lost = troubleOf(stops), lostWords(runErr)
-	problems := s.problems(stops, owed, runErr)
+	sum.Held, sum.NextAt = heldBack(run, stops)
+	sum.Trouble, sum.Lost = troubleOf(stops), lostWords(ended.Err)
+	problems := s.problems(ended)
 	if events := s.show.Events(); events != nil {
 		for _, p := range problems {
 			s.say(p)
@@ -135,7 +109,7 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 		return nil
 	}
 	if s.options.quiet > 0 {
-		return s.concludeQuietly(ctx, problems, stops)
+		return s.concludeQuietly(ctx, run, problems, stops)
 	}
 	for _, p := range problems {
 		if p.Level == problem.LevelPaused { // a pause is what the summary says first
@@ -149,9 +123,9 @@ func (s *session) conclude(ctx context.Context, owed []store.OwnedGap, stops []r
 }
 
 // heldBack returns what ended a run as planned and outlasts it, and until when.
-func (s *session) heldBack(stops []runner.Stopped) (why string, until time.Time) {
+func heldBack(run collection.Run, stops []runner.Stopped) (why string, until time.Time) {
 	for _, met := range stops {
-		if met.Stop.Reason == s.record.Reason {
+		if met.Stop.Reason == run.Reason {
 			return met.Stop.Detail, met.Stop.NotBefore
 		}
 	}
@@ -172,22 +146,21 @@ func lostWords(err error) string {
 }
 
 // summary gathers what there is to say when the run is over.
-func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, error) {
-	runs, all, err := s.store.Totals(ctx, s.record.Connector)
+func (s *session) summary(ctx context.Context, run collection.Run, owed []store.OwnedGap) (summary, error) {
+	runs, all, err := s.store.Totals(ctx, run.Connector)
 	if err != nil {
 		return summary{}, err
 	}
-	sum := summaryOf(s.record, owed, runs, all)
-	sum.Provider, sum.Flags = s.target.connector.Provider().Name, s.repeat()
+	sum := summaryOf(run, owed, runs, all)
+	sum.Provider, sum.Flags = s.target.Connector.Provider().Name, s.repeat()
 	sum.RequestCap, sum.State = s.options.maxRequests, words.Home(s.settings.State, s.env)
-	if s.show.runner != nil {
-		pace := s.show.runner.Pace()
-		sum.RateStart, sum.RateEnd, sum.Learned, sum.Limit = s.show.first, pace.PerSecond, pace.Learned, pace
+	if pace, _, first, works := s.run.Pace(); works {
+		sum.RateStart, sum.RateEnd, sum.Learned, sum.Limit = first, pace.PerSecond, pace.Learned, pace
 		if pace.Ceiling != nil {
 			sum.Ceiling = *pace.Ceiling
 		}
 	}
-	streams, err := s.store.Streams(ctx, s.record.Connector)
+	streams, err := s.store.Streams(ctx, run.Connector)
 	if err != nil {
 		return summary{}, err
 	}
@@ -195,17 +168,18 @@ func (s *session) summary(ctx context.Context, owed []store.OwnedGap) (summary, 
 	for _, stream := range streams {
 		sum.Views = append(sum.Views, stream.View)
 	}
-	sum.Doubts = doubtsOf(streams, s.record.Lane)
-	success := s.record.Outcome == collection.Complete || s.record.Outcome == collection.NothingNew
-	if s.record.Lane == collection.Incremental && success {
-		sum.Left = leftFor(connectorStatus{Streams: streams, Selected: s.streams()}.selected(), sum.Ended)
+	sum.Doubts = doubtsOf(streams, run.Lane)
+	success := run.Outcome == collection.Complete || run.Outcome == collection.NothingNew
+	if run.Lane == collection.Incremental && success {
+		sum.Left = leftFor(connectorStatus{Streams: streams, Selected: s.run.Streams()}.selected(), sum.Ended)
 	}
 	return sum, nil
 }
 
 // problems explains what ended the run, what it had to leave, and what is
 // stuck since earlier runs: one problem for each reason.
-func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr error) []problem.Problem {
+func (s *session) problems(ended engine.Ended) []problem.Problem {
+	run, owed, stops := ended.Run, ended.Owed, ended.Stops
 	var problems []problem.Problem
 	inThisRun := len(stops)
 	met := map[collection.Reason]bool{collection.Gone: true} // declared, shown by gaps, and nobody's to mend
@@ -213,7 +187,7 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 		met[stopped.Stop.Reason] = true
 	}
 	for _, gap := range owed {
-		if runner.OfBefore(s.record, gap.Gap) || (s.options.quiet > 0 || onePiece(gap.Gap)) && knownBefore(gap, s.record) {
+		if runner.OfBefore(run, gap.Gap) || (s.options.quiet > 0 || onePiece(gap.Gap)) && knownBefore(gap, run) {
 			continue
 		}
 		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck {
@@ -222,9 +196,9 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 		}
 	}
 	sc := s.scene()
-	if runErr != nil {
-		p := problem.Of(runErr, sc)
-		p.ExitCode = s.record.ExitCode
+	if ended.Err != nil {
+		p := problem.Of(ended.Err, sc)
+		p.ExitCode = run.ExitCode
 		problems = append(problems, p)
 	}
 	for i, stopped := range stops {
@@ -235,15 +209,15 @@ func (s *session) problems(stops []runner.Stopped, owed []store.OwnedGap, runErr
 		sc.Passed = i < inThisRun && !stopped.Stands && !stopped.Stop.Reason.EndsRun()
 		sc.Pieces, sc.Of = s.piecesOf(stopped, owed)
 		p := problem.Of(stopped.Stop, sc)
-		p.ExitCode = s.record.ExitCode
+		p.ExitCode = run.ExitCode
 		problems = append(problems, p)
 	}
-	if p, ok := problem.Quarantined(s.record, s.states, s.scene()); ok {
-		p.ExitCode = s.record.ExitCode
+	if p, ok := problem.Quarantined(run, s.states, s.scene()); ok {
+		p.ExitCode = run.ExitCode
 		problems = append(problems, p)
 	}
-	for _, p := range s.show.warned.Problems(s.scene()) {
-		p.ExitCode = s.record.ExitCode
+	for _, p := range s.run.Warnings().Problems(s.scene()) {
+		p.ExitCode = run.ExitCode
 		problems = append(problems, p)
 	}
 	return problems
@@ -258,7 +232,7 @@ func (s *session) piecesOf(met runner.Stopped, owed []store.OwnedGap) (pieces, o
 			partitions[gap.Partition] = true
 		}
 	}
-	states, err := s.store.Streams(context.Background(), s.record.Connector)
+	states, err := s.store.Streams(context.Background(), s.target.Name)
 	if err != nil {
 		return 0, 0
 	}

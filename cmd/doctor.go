@@ -14,7 +14,10 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/engine"
+	"collect/engine/registry"
 	"collect/internal/jsonout"
+	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store/sqlite/salvage"
@@ -263,9 +266,9 @@ func (d *diagnosis) checkConfig() bool {
 // checkConnectors builds each connector that is configured, and each that was
 // collected, as its next run will.
 func (d *diagnosis) checkConnectors(ctx context.Context) {
-	names := d.settings.ConnectorNames()
+	names := slices.Collect(maps.Keys(d.settings.Entries))
 	for name := range d.runs {
-		if _, configured := d.settings.Connectors[name]; !configured {
+		if _, configured := d.settings.Entries[name]; !configured {
 			names = append(names, name)
 		}
 	}
@@ -289,8 +292,8 @@ func (d *diagnosis) checkConnectors(ctx context.Context) {
 // cannot be built.
 func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 	what := "connector " + name
-	defer d.checkSecretFiles(name)
-	target, err := d.resolve(ctx, d.settings, name, paramsOf(d.settings, d.runs[name]))
+	defer d.checkSecretFiles(ctx, name)
+	target, err := d.settings.Resolve(ctx, name, engine.ParamsOf(&d.settings.Registry, d.runs[name]))
 	if remembered, ok := errors.AsType[*problem.RememberedError](err); ok {
 		d.note(finding{Mark: nothing, What: what, Text: "not checked: " + remembered.Error(), Do: remembered.Remedy(d.repeat()), quotes: true})
 		return ""
@@ -299,15 +302,15 @@ func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 		d.fail(what, err, problem.Scene{Connector: name})
 		return ""
 	}
-	provider := target.connector.Provider()
+	provider := target.Connector.Provider()
 	d.noteAccount(name, target)
-	d.add(well, what, fmt.Sprintf("%s of %s", words.Counted(int64(len(target.connector.Streams())), "stream", "streams"), provider.Name))
-	if target.discloses != "" {
+	d.add(well, what, fmt.Sprintf("%s of %s", words.Counted(int64(len(target.Connector.Streams())), "stream", "streams"), provider.Name))
+	if target.Discloses != "" {
 		mark := well
-		if strings.Contains(target.discloses, config.Unencrypted) {
+		if strings.Contains(target.Discloses, registry.Unencrypted) {
 			mark = look
 		}
-		d.note(finding{Mark: mark, What: "secrets " + name, Text: target.discloses, quotes: true})
+		d.note(finding{Mark: mark, What: "secrets " + name, Text: target.Discloses, quotes: true})
 	}
 	if provider.Credential == "" {
 		return provider.Name
@@ -324,14 +327,14 @@ func (d *diagnosis) checkConnector(ctx context.Context, name string) string {
 // checkSecretFiles looks at each file that may hold a secret of a connector,
 // also one that another place is asked instead of: what is in it may be the
 // secret all the same.
-func (d *diagnosis) checkSecretFiles(name string) {
-	_, spec, err := d.find(d.settings, name)
+func (d *diagnosis) checkSecretFiles(ctx context.Context, name string) {
+	_, spec, err := d.settings.Find(ctx, name)
 	if err != nil {
 		return // it was said
 	}
 	for _, secret := range spec.Secrets() {
 		for _, file := range []string{secret.File, d.settings.SecretSource(spec.ProviderName(), secret).File} {
-			path := config.Expand(file, d.env)
+			path := userfile.Expand(file, d.env)
 			if file == "" || d.secretFiles[path] || !openToOthers(path) {
 				continue
 			}
@@ -339,20 +342,6 @@ func (d *diagnosis) checkSecretFiles(name string) {
 			d.note(finding{Mark: look, What: "secret " + secret.Name, Text: "other users can read " + words.Home(path, d.env), Do: "chmod 600 " + words.Quoted(path)})
 		}
 	}
-}
-
-// paramsOf returns the parameters of a run of a connector that is not
-// configured, as flags: they were given as flags then.
-func paramsOf(s config.Settings, run collection.Run) (flags []string) {
-	if _, configured := s.Connectors[run.Connector]; configured {
-		return nil
-	}
-	for param, value := range run.Params {
-		if isParam(param) {
-			flags = append(flags, param+"="+value)
-		}
-	}
-	return flags
 }
 
 // checkLocks says who collects now.
@@ -366,7 +355,7 @@ func (d *diagnosis) checkLocks() {
 		held = true
 		who := fmt.Sprintf("%s: run %s, pid %d on %s", name, run.ID, run.Holder.PID, run.Holder.Host)
 		switch {
-		case died(run):
+		case engine.Died(run):
 			d.add(well, "lock", who+", died; the next run takes over by itself")
 		case d.now.Sub(run.BeatAt) > silentAfter:
 			d.add(look, "lock", who+", last gave a sign of life "+words.Ago(run.BeatAt, d.now))

@@ -14,6 +14,7 @@ import (
 
 	"collect/cmd/internal/config"
 	"collect/collection"
+	"collect/engine/registry"
 )
 
 // bundledEvents is how many of the newest events a bundle holds.
@@ -135,8 +136,8 @@ func bundledConfigOf(s config.Settings) bundledConfig {
 		}
 		c.Providers[name] = bundledProvider{token, p.PerSecond, p.StartPerSecond, p.PerDay, p.Forbidden}
 	}
-	for name, of := range s.Connectors {
-		c.Connectors[name] = bundledConnector{config.IsFile(of.Use), slices.Sorted(maps.Keys(of.Params)), of.Streams}
+	for name, of := range s.Entries {
+		c.Connectors[name] = bundledConnector{registry.IsFile(of.Use), slices.Sorted(maps.Keys(of.Params)), of.Streams}
 	}
 	return c
 }

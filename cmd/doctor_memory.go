@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"collect/collection"
+	"collect/engine"
 	"collect/pacing/gate"
 	"collect/store"
 	"collect/store/sqlite"
@@ -22,7 +23,7 @@ type memory struct {
 
 // openMemory opens the database to write to what is remembered of an account.
 func (d *diagnosis) openMemory(ctx context.Context, of probed) (*memory, error) {
-	m := &memory{of: of, author: store.Audit{Who: whoami(), Why: "collect doctor --online", Holder: thisProcess()}}
+	m := &memory{of: of, author: store.Audit{Who: engine.WhoAmI(), Why: "collect doctor --online", Holder: engine.ThisProcess()}}
 	if _, ran := d.runs[of.connector]; !ran {
 		return m, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing/gate"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -43,4 +44,29 @@ func TestMemoryGivesWay(t *testing.T) {
 		t.Error(err)
 	}
 	stands(newer, "after another run")
+}
+
+// gateState returns what a gate that nothing happened to saves.
+func gateState(t *testing.T, p collection.Provider, now time.Time) []byte {
+	t.Helper()
+	g, err := gate.New(p, "", time.Hour, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.Snapshot(now)
+}
+
+// runWith does something as a run of acme.
+func runWith(t *testing.T, db *sqlite.Store, id string, do func(store.Ledger) error) {
+	t.Helper()
+	l, err := db.Begin(t.Context(), collection.Run{ID: id, Connector: "acme", Domain: "acme/1", StartedAt: time.Now()}, nil)
+	if err == nil {
+		err = do(l)
+	}
+	if err == nil {
+		err = l.Finish(t.Context(), collection.Run{Outcome: collection.Complete})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"collect/collection"
 	"collect/connectors"
+	"collect/engine"
+	"collect/engine/registry"
 	"collect/internal/words"
 	"collect/pacing"
 	"collect/pacing/share"
@@ -23,13 +25,13 @@ const onlinePatience = 30 * time.Second
 // and of all others that share it.
 type probed struct {
 	connector string
-	target    target
+	target    registry.Target
 	domain    string
 }
 
 // noteAccount notes the account of a connector that can be built.
-func (d *diagnosis) noteAccount(name string, t target) {
-	provider := t.connector.Provider()
+func (d *diagnosis) noteAccount(name string, t registry.Target) {
+	provider := t.Connector.Provider()
 	domain := pacing.Domain(provider.Name, provider.Credential, d.salt)
 	if !slices.ContainsFunc(d.accounts, func(a probed) bool { return a.domain == domain }) {
 		d.accounts = append(d.accounts, probed{name, t, domain})
@@ -43,10 +45,10 @@ func (d *diagnosis) noteAccount(name string, t target) {
 // database uses is left to it.
 func (d *diagnosis) checkOnline(ctx context.Context) {
 	for _, a := range d.accounts {
-		what := "online " + a.target.connector.Provider().Name
+		what := "online " + a.target.Connector.Provider().Name
 		user := ""
 		for _, run := range d.runs {
-			if uses(run, a.domain) {
+			if engine.Uses(run, a.domain) {
 				user = run.ID
 			}
 		}
@@ -72,12 +74,12 @@ func (d *diagnosis) visit(ctx context.Context, what string, a probed) {
 		return
 	}
 	defer known.close()
-	provider := a.target.connector.Provider()
+	provider := a.target.Connector.Provider()
 	wire := &watch{trouble: "a passing fault"}
-	line, err := d.join(ctx, provider, share.Config{Known: d.learned[a.domain], Concurrency: 1}, wire.observe)
+	line, err := engine.Join(ctx, meetingPlace(d.env), provider, share.Config{Known: d.learned[a.domain], Concurrency: 1}, wire.observe)
 	switch {
 	case err != nil:
-		notAsked("it cannot take turns with the runs of this account: " + plainError(err))
+		notAsked("it cannot take turns with the runs of this account: " + words.Cause(err))
 		return
 	case line == nil:
 		notAsked("there is no folder where the runs of this account meet: set HOME, or XDG_STATE_HOME")
@@ -89,7 +91,7 @@ func (d *diagnosis) visit(ctx context.Context, what string, a probed) {
 
 // ask sends the request of an account, and tells what came of it.
 func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch, c pacing.Config) {
-	streams := a.target.connector.Streams()
+	streams := a.target.Connector.Streams()
 	i := slices.IndexFunc(streams, func(s collection.Stream) bool { return s.Parent == "" })
 	if i < 0 {
 		return // the language has no such connector
@@ -108,11 +110,11 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 	client := *governor.Client()
 	wire.next, client.Transport = client.Transport, wire
 	answered := at.Stream
-	if prober, ok := a.target.connector.(connectors.Prober); ok {
+	if prober, ok := a.target.Connector.(connectors.Prober); ok {
 		err = prober.Probe(ctx, &client) // it tells more than a page, which strangers may see
 	}
 	if err == nil && c.Budget.Tally().Requests == 0 {
-		for _, err = range a.target.connector.Slices(ctx, &client, at, collection.Cursor{}) {
+		for _, err = range a.target.Connector.Slices(ctx, &client, at, collection.Cursor{}) {
 			break // one page
 		}
 	} else {
@@ -135,7 +137,7 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 
 // refused tells why there was no page, after a request or without one.
 func (d *diagnosis) refused(what string, a probed, place collection.Place, err error, asked bool, wire *watch) {
-	provider, stop := a.target.connector.Provider(), problem.StopIn(err)
+	provider, stop := a.target.Connector.Provider(), problem.StopIn(err)
 	until := ""
 	if stop != nil && !stop.NotBefore.IsZero() {
 		until = " until " + words.At(stop.NotBefore, d.now)
@@ -201,7 +203,7 @@ const clockTolerance = 2 * time.Second
 // seconds, and is of some moment between the question and the answer: only what
 // lies outside of all that is a difference.
 func (d *diagnosis) compareClocks(a probed, w *watch) {
-	name := a.target.connector.Provider().Name
+	name := a.target.Connector.Provider().Name
 	if w.date.IsZero() {
 		d.add(nothing, "clock", name+" sends no Date header")
 		return

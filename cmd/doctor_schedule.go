@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
+	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
 )
@@ -43,7 +44,7 @@ func (d *diagnosis) schedules(ctx context.Context) (where []string) {
 				continue
 			}
 			seen[real] = true
-			if text, err := config.ReadAtMost(file, yamlfile.Longest); err == nil && startsRun(text) {
+			if text, err := userfile.ReadAtMost(file, yamlfile.Longest); err == nil && startsRun(text) {
 				where = append(where, words.Home(file, d.env))
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"collect/cmd/internal/config"
 	"collect/collection"
+	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
@@ -83,7 +83,7 @@ func (d *diagnosis) checkBeside(path string) {
 			continue
 		case !info.Mode().IsRegular():
 			err = errors.New("is not a regular file")
-		case config.OwnerOf(info) != config.OwnerOf(main):
+		case userfile.OwnerOf(info) != userfile.OwnerOf(main):
 			err = errors.New("has another owner than the database")
 		case info.Mode().Perm()&0o200 == 0 && main.Mode().Perm()&0o200 != 0:
 			err = fmt.Errorf("has the mode %#o, so that no run can write to it", info.Mode().Perm())

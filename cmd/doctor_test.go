@@ -13,6 +13,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/engine/registry"
 	"collect/report/problem"
 	"collect/store/sqlite/salvage"
 )
@@ -131,7 +132,7 @@ func TestCompareClocks(t *testing.T) {
 		{-4 * s, s, "3s ahead"}, {-time.Hour, s, "59m59s ahead"}, {4 * s, s, "3s behind"},
 	} {
 		d := &diagnosis{app: &app{}}
-		sim := target{connector: named("acme")}
+		sim := registry.Target{Connector: named("acme")}
 		d.compareClocks(probed{target: sim}, &watch{asked: noon, took: c.took, date: noon.Add(c.date)})
 		if got := d.findings[0]; !strings.HasPrefix(got.Text, c.want) || (got.Mark == well) != (c.want == "agrees") {
 			t.Errorf("date %v from the question, answer after %v: %s %q, want %q", c.date, c.took, got.Mark, got.Text, c.want)

@@ -12,6 +12,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/engine"
 	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/pacing/gate"
@@ -39,7 +40,7 @@ nothing is changed.`,
 func (a *app) explain(ctx context.Context, arg string) error {
 	words, isWord := problem.MeaningOf(arg)
 	gap, isGap := gapNumber(arg)
-	if isRun := isRunID(arg); (isWord || isGap || isRun) && !a.collected(ctx, arg) {
+	if isRun := engine.IsRunID(arg); (isWord || isGap || isRun) && !a.collected(ctx, arg) {
 		switch {
 		case isWord:
 			return a.explainWord(words)
@@ -153,13 +154,13 @@ func (a *app) allowances(name string) (allowed, caps []allowance) {
 	if s.MaxTime > 0 {
 		caps = append(caps, allowance{What: words.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
 	}
-	t, spec, err := a.find(s, name)
+	t, spec, err := s.Find(context.Background(), name)
 	if err != nil {
 		return nil, caps
 	}
 	origin := "the connector file"
-	if t.source != "" {
-		origin = words.Home(t.source, a.env)
+	if t.Source != "" {
+		origin = words.Home(t.Source, a.env)
 	}
 	own := spec.Provider(s.Overrides(""))
 	for _, c := range own.Ceilings {
@@ -188,11 +189,6 @@ func (e explained) originOf(c gate.Constraint) string {
 	return ""
 }
 
-// isRunID reports whether arg has the form of the id of a run.
-func isRunID(arg string) bool {
-	return len(arg) == 16 && strings.Trim(arg, crockford) == ""
-}
-
 // explainRun tells one run.
 func (a *app) explainRun(ctx context.Context, v looked, id string) error {
 	runs, err := v.runs(ctx, everyRun)
@@ -204,7 +200,7 @@ func (a *app) explainRun(ctx context.Context, v looked, id string) error {
 		return problem.Usage("collect explain: there is no run %s here; see `collect runs%s`", id, v.flags)
 	}
 	run := runs[i]
-	if died(run) {
+	if engine.Died(run) {
 		run.Outcome = collection.Abandoned
 	}
 	if a.flags.json {

@@ -10,6 +10,7 @@ import (
 
 	"collect/cmd/internal/config"
 	"collect/collection"
+	"collect/engine"
 	"collect/internal/similar"
 	"collect/internal/words"
 	"collect/pacing/gate"
@@ -35,12 +36,12 @@ known here, nothing is changed and the way out is said.`,
 		means:   "This lets requests to %s out again. The first one that is answered 403 freezes it again.",
 		done:    "released: the next run of %[2]s asks %[1]s again, at a careful pace",
 		idle:    "%s is not frozen, and no 403 bounds its pace",
-		apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
+		Order: engine.Order{Apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
 			if state == nil {
 				return nil, nil, nil
 			}
 			return gate.Release(state, now)
-		},
+		}},
 	})
 	c.AddCommand(a.freezeOnCommand(), release)
 	return c
@@ -63,11 +64,11 @@ func (a *app) freezeOnCommand() *cobra.Command {
 				means:   "This stops all calls to %s by this account until you release it.",
 				done:    "frozen: no request to %[1]s leaves. To end it: collect freeze release %[2]s%[3]s --reason WHY",
 				idle:    "%s is frozen already, for as long or longer",
-				apply:   gate.ForceFreeze,
+				Order:   engine.Order{Apply: gate.ForceFreeze},
 			}
 			if how > 0 {
 				what.means = "This stops all calls to %s by this account for " + words.Span(how) + "; then one test request may go out."
-				what.apply = func(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
+				what.Apply = func(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
 					return gate.ForceHold(state, now, now.Add(how), note)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/collection"
+	"collect/engine"
 	"collect/internal/jsonout"
 	"collect/internal/similar"
 	"collect/internal/words"
@@ -115,7 +116,7 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 			if err := a.agree(o.operatorOptions, retryMeans(name, dead)); err != nil {
 				return err
 			}
-			audit := store.Audit{Who: whoami(), Why: words.Clean(o.reason), Holder: thisProcess()}
+			audit := store.Audit{Who: engine.WhoAmI(), Why: words.Clean(o.reason), Holder: engine.ThisProcess()}
 			if revived, err = db.Revive(ctx, name, idsOf(dead), audit); err != nil {
 				return err
 			}

@@ -127,24 +127,10 @@ func TestTheOrderIsNamed(t *testing.T) {
 }
 
 // What no run tries is a person's, whatever its reason: time does not help. What
-// a person had tried again waits for the next run, and for nobody else; but a run that did
-// not try it does not end as if all were well.
+// a person had tried again waits for the next run alone.
 func TestWhoActsOnADeadGap(t *testing.T) {
-	for _, reason := range []collection.Reason{collection.Auth, collection.Frozen} {
-		refused := revivedGap(31, reason) // a run that could not try it
-		if outcome, code := verdictCode(ending{Owed: []store.OwnedGap{refused}}); outcome != collection.Blocked || code != problem.ExitRefused {
-			t.Errorf("a revived gap that %s keeps from being tried ends a run as %s with %d", reason, outcome, code)
-		}
-	}
 	for _, reason := range []collection.Reason{collection.UpstreamPressure, collection.RateLimited, collection.BadPage, collection.Forbidden} {
 		dead, revived := leftOver(31, reason), revivedGap(31, reason)
-		outcome, code := verdictCode(ending{Owed: []store.OwnedGap{dead}})
-		if outcome != collection.Blocked || code == problem.ExitLater || code == problem.ExitOK {
-			t.Errorf("a dead gap for %s ends a run as %s with %d, want blocked", reason, outcome, code)
-		}
-		if outcome, code := verdictCode(ending{Owed: []store.OwnedGap{revived}}); outcome == collection.Deferred || code == problem.ExitOK {
-			t.Errorf("a run that did not try a revived gap for %s ends as %s with %d, as if nothing was owed", reason, outcome, code)
-		}
 		for _, test := range []struct {
 			gap     store.OwnedGap
 			health  health
@@ -155,7 +141,7 @@ func TestWhoActsOnADeadGap(t *testing.T) {
 			{dead, isStuck, "you: " + problem.Brief(reason), "you", problem.NeedsOperator},
 			{revived, isBehind, "the next run continues", "next run", problem.NeedsNothing},
 		} {
-			s := connectorStatus{Name: "tickets", Owed: []store.OwnedGap{test.gap}, Runs: []collection.Run{{Outcome: outcome, EndedAt: noon}}}
+			s := connectorStatus{Name: "tickets", Owed: []store.OwnedGap{test.gap}, Runs: []collection.Run{{Outcome: collection.Blocked, EndedAt: noon}}}
 			if st := s.stands(noon); st.State != test.health || st.Next != test.next || st.Needs != test.needs {
 				t.Errorf("%s, %s: %+v, want %s, %q", test.gap.State, reason, st, test.health, test.next)
 			}

@@ -10,7 +10,6 @@ import (
 
 	"collect/cmd/internal/config"
 	"collect/collection"
-	"collect/connectors/catalog"
 	"collect/export"
 	"collect/internal/words"
 	"collect/pacing/law"
@@ -140,10 +139,8 @@ func (a *app) completeArgs(c *cobra.Command, args []string, _ string) (values []
 // namesToType returns the connectors there are: configured, collected, built in.
 // What goes wrong, the command says when it is given.
 func (a *app) namesToType(c *cobra.Command) []string {
-	names := catalog.List()
-	if s, err := a.settings(); err == nil {
-		names = append(names, s.ConnectorNames()...)
-	}
+	s, _ := a.settings()
+	names := s.Names()
 	_ = a.look(c.Context(), nil, func(v looked) error {
 		if v.db == nil {
 			return nil
@@ -170,7 +167,7 @@ func (a *app) streamsToType(c *cobra.Command, args []string) (names []string) {
 	})
 	if names == nil {
 		if s, err := a.settings(); err == nil {
-			if _, spec, err := a.find(s, args[0]); err == nil {
+			if _, spec, err := s.Find(c.Context(), args[0]); err == nil {
 				names = spec.StreamNames()
 			}
 		}

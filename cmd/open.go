@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
-	"collect/connectors/catalog"
+	"collect/engine/registry"
 	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite"
@@ -85,7 +85,7 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 	}
 	v := looked{now: time.Now().In(settings.Zone), flags: a.repeat(), settings: settings}
 	if len(args) == 1 {
-		if v.name, err = a.nameOf(args[0]); err != nil {
+		if v.name, err = registry.NameOf(args[0]); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 	}
 	if db == nil {
 		if v.name != "" {
-			return &problem.UnknownConnectorError{Name: v.name, Known: append(settings.ConnectorNames(), catalog.List()...)}
+			return &problem.UnknownConnectorError{Name: v.name, Known: settings.Names()}
 		}
 		return show(v)
 	}
@@ -123,7 +123,7 @@ func (a *app) change(ctx context.Context, arg string, do func(db *sqlite.Store, 
 	if err != nil {
 		return err
 	}
-	name, err := a.nameOf(arg)
+	name, err := registry.NameOf(arg)
 	if err != nil {
 		return err
 	}

@@ -23,27 +23,27 @@ import (
 const sayAgainAfter = 24 * time.Hour
 
 // concludeQuietly says how a run ended, if somebody must hear of it.
-func (s *session) concludeQuietly(ctx context.Context, problems []problem.Problem, stops []runner.Stopped) error {
+func (s *session) concludeQuietly(ctx context.Context, run collection.Run, problems []problem.Problem, stops []runner.Stopped) error {
 	var said []string
-	calm := s.record.ExitCode == problem.ExitOK || s.record.ExitCode == problem.ExitPaused
+	calm := run.ExitCode == problem.ExitOK || run.ExitCode == problem.ExitPaused
 	for _, p := range problems {
 		if calm && p.Level != problem.LevelWarning || p.Level == problem.LevelPaused || p.Needs != problem.NeedsOperator {
 			continue
 		}
 		said = append(said, renderProblem(p, s.width(), s.caps()))
 	}
-	if line := s.gotNothing(stops); line != "" && len(said) == 0 {
+	if line := s.gotNothing(run, stops); line != "" && len(said) == 0 {
 		said = append(said, s.caps().Text(words.Clean(line)))
 	}
 	if s.options.quiet > 1 {
-		before, err := s.streak(ctx)
+		before, err := s.streak(ctx, run)
 		switch {
 		case err != nil:
 			return err
 		case len(said) == 0 && len(before) > 0 && calm:
-			said = []string{fmt.Sprintf("recovered: %s; since %s: %s", words.Clean(s.record.Connector),
-				words.At(before[len(before)-1].EndedAt, s.record.EndedAt.In(s.settings.Zone)), troubleWords(before[0]))}
-		case len(said) > 0 && !sayAgain(s.record, before):
+			said = []string{fmt.Sprintf("recovered: %s; since %s: %s", words.Clean(run.Connector),
+				words.At(before[len(before)-1].EndedAt, run.EndedAt.In(s.settings.Zone)), troubleWords(before[0]))}
+		case len(said) > 0 && !sayAgain(run, before):
 			said = nil
 		}
 	}
@@ -78,14 +78,14 @@ func trouble(run collection.Run) (name string, passing bool) {
 
 // streak returns the runs before this one that had the same trouble, the newest
 // first; for a run that went well, those of the trouble that is over.
-func (s *session) streak(ctx context.Context) ([]collection.Run, error) {
-	own, _ := trouble(s.record)
+func (s *session) streak(ctx context.Context, run collection.Run) ([]collection.Run, error) {
+	own, _ := trouble(run)
 	for n := 100; ; n *= 10 {
-		runs, err := s.store.Runs(ctx, s.record.Connector, n)
+		runs, err := s.store.Runs(ctx, run.Connector, n)
 		if err != nil {
 			return nil, err
 		}
-		runs = slices.DeleteFunc(runs, func(r collection.Run) bool { return r.ID == s.record.ID })
+		runs = slices.DeleteFunc(runs, func(r collection.Run) bool { return r.ID == run.ID })
 		same, whole := sameTrouble(own, runs)
 		if whole || len(runs) < n-1 {
 			return same, nil

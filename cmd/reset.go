@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/engine"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
@@ -91,7 +91,7 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 			}
 		}
 		at := collection.Place{Stream: o.stream, Lane: collection.Lane(o.lane)}
-		audit := store.Audit{Who: whoami(), Why: o.why, Holder: thisProcess()}
+		audit := store.Audit{Who: engine.WhoAmI(), Why: o.why, Holder: engine.ThisProcess()}
 		kept := ""
 		if !o.noBackup {
 			if kept, err = a.keepBefore(ctx, db); err != nil {
@@ -140,7 +140,7 @@ func (a *app) checkFrom(ctx context.Context, db store.Store, name string, o rese
 	if err != nil {
 		return err
 	}
-	_, spec, err := a.find(settings, o.name)
+	_, spec, err := settings.Find(ctx, o.name)
 	if err != nil {
 		return err
 	}
@@ -185,13 +185,4 @@ func (a *app) confirm(name, from string, stream store.StreamState) error {
 		return problem.Usage("not confirmed; nothing was changed (--yes skips the question)")
 	}
 	return nil
-}
-
-// whoami names the person at the keyboard, for the record.
-func whoami() string {
-	u, err := user.Current()
-	if err != nil {
-		return "unknown"
-	}
-	return u.Username
 }

@@ -97,7 +97,11 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	target, err := a.resolve(ctx, settings, o.name, o.params)
+	params, err := parseParams(o.params)
+	if err != nil {
+		return err
+	}
+	target, err := settings.Resolve(ctx, o.name, params)
 	if err != nil {
 		return err
 	}
@@ -105,7 +109,7 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	o.maxTime = config.Stricter(o.maxTime, settings.MaxTime)
 	db, created, err := a.openForWriting(ctx, settings, o.create)
 	if err != nil {
-		return a.exit(err, problem.Scene{Connector: target.name, State: settings.State})
+		return a.exit(err, problem.Scene{Connector: target.Name, State: settings.State})
 	}
 	defer db.Close()
 
@@ -113,7 +117,7 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	if created && o.quiet == 0 && !a.flags.json {
 		fmt.Fprintf(a.err, "collect: made the database %s\n", words.Home(settings.State, a.env))
 	}
-	code, err := s.run(ctx)
+	code, err := s.collect(ctx)
 	if err != nil {
 		if p := problem.Of(err, s.scene()); o.quiet > 0 && p.Needs != problem.NeedsOperator { // time ends it
 			return &exitError{p.ExitCode}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"collect/engine/registry"
 	"collect/export"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -20,7 +21,7 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 	if err != nil {
 		return err
 	}
-	name, err := a.nameOf(o.name)
+	name, err := registry.NameOf(o.name)
 	if err != nil {
 		return err
 	}

@@ -232,7 +232,7 @@ func (a *app) allowed(name string) (*collection.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, spec, err := a.find(settings, name)
+	_, spec, err := settings.Find(context.Background(), name)
 	if err != nil {
 		return nil, err
 	}

@@ -3,16 +3,14 @@ package cmd
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"collect/collection"
+	"collect/engine"
 	"collect/internal/jsonout"
 	"collect/pacing/gate"
 	"collect/report/problem"
@@ -97,7 +95,7 @@ func (a *app) runsCommand() *cobra.Command {
 					return err
 				}
 				for i := range runs {
-					if died(runs[i]) {
+					if engine.Died(runs[i]) {
 						runs[i].Outcome = collection.Abandoned
 					}
 				}
@@ -147,7 +145,7 @@ func (a *app) statuses(ctx context.Context, v looked) ([]connectorStatus, error)
 			s.Account = accountOf(s.newest().Domain, pace, v.now)
 			s.Account.Shared = true
 		}
-		if entry, configured := v.settings.Connectors[name]; configured {
+		if entry, configured := v.settings.Entries[name]; configured {
 			s.Selected = entry.Streams
 		}
 		all = append(all, s)
@@ -170,7 +168,7 @@ func (a *app) paceOf(ctx context.Context, v looked, run collection.Run) (pace ga
 		pace, err = gate.Inspect(state, v.now)
 		known = err == nil
 	}
-	others := a.kept(ctx, v.db, run)
+	others := a.meeting(&v.settings).Kept(ctx, v.db, run)
 	if bytes.Equal(gate.Newest(state, others), state) {
 		return pace, known, false, nil
 	}
@@ -192,7 +190,7 @@ func statusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 	if s.Runs, err = db.Runs(ctx, name, 1); err != nil || len(s.Runs) == 0 {
 		return s, err
 	}
-	if died(s.Runs[0]) {
+	if engine.Died(s.Runs[0]) {
 		s.Runs[0].Outcome = collection.Abandoned // as the next run will find
 	}
 	if s.Count, s.All, err = db.Totals(ctx, name); err != nil {
@@ -243,15 +241,4 @@ func (v looked) runs(ctx context.Context, n int) ([]collection.Run, error) {
 		return nil, nil
 	}
 	return v.db.Runs(ctx, v.name, n)
-}
-
-// died reports whether a run that is not over has no process any more, as far
-// as this host can tell.
-func died(run collection.Run) bool {
-	here := thisProcess()
-	if run.Outcome != collection.Running || run.Holder.Host != here.Host {
-		return false
-	}
-	process, err := os.FindProcess(run.Holder.PID)
-	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }

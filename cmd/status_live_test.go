@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/engine"
 	"collect/store/sqlite"
 )
 
@@ -17,7 +18,7 @@ func TestStatusOfARunUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	run := collection.Run{ID: "01JD8Z6Q00000000", Connector: "tickets", Lane: collection.Incremental, Domain: "acme/1", Holder: thisProcess(), StartedAt: time.Now()}
+	run := collection.Run{ID: "01JD8Z6Q00000000", Connector: "tickets", Lane: collection.Incremental, Domain: "acme/1", Holder: engine.ThisProcess(), StartedAt: time.Now()}
 	ledger, err := db.Begin(t.Context(), run, []collection.Stream{{Name: "tickets", Role: collection.List}})
 	if err != nil {
 		t.Fatal(err)

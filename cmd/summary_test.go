@@ -216,3 +216,11 @@ func TestGitHub(t *testing.T) {
 		t.Error("GITHUB_ACTIONS is misread")
 	}
 }
+
+// gaps returns open gaps of tickets, one for each reason.
+func gaps(reasons ...collection.Reason) (owed []store.OwnedGap) {
+	for i, reason := range reasons {
+		owed = append(owed, store.OwnedGap{Connector: "tickets", Gap: collection.Gap{ID: int64(i + 1), Reason: reason, State: collection.GapOpen}})
+	}
+	return owed
+}

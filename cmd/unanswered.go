@@ -29,8 +29,8 @@ func noneOf(n int64) string {
 // gotNothing is what cron hears of a run that got not one answer and goes on by
 // itself: one line, with what stood in the way; "" if there is nothing to hear.
 // A provider that asks us to wait has answered, and is heard.
-func (s *session) gotNothing(stops []runner.Stopped) string {
-	run, provider := s.record, s.target.connector.Provider()
+func (s *session) gotNothing(run collection.Run, stops []runner.Stopped) string {
+	provider := s.target.Connector.Provider()
 	trouble := troubleOf(stops)
 	if len(provider.Origins) == 1 {
 		trouble = strings.TrimPrefix(trouble+", at "+provider.Origins[0], ", ")

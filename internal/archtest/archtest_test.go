@@ -17,9 +17,12 @@ var rules = archtest.Rules{
 		"cmd": {"*"},
 
 		"cmd/internal/chart":  {"cmd/internal/term", "collection", "internal/words", "pacing/sim"},
-		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/words", "internal/yamlfile", "report/problem"},
+		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/declarative", "engine/registry", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report", "report/problem"},
 		"cmd/internal/term":   {},
+
+		"engine":          {"collection", "connectors/declarative", "engine/registry", "internal/words", "pacing", "pacing/gate", "pacing/share", "report/problem", "runner", "store"},
+		"engine/registry": {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 
 		"collection":               {},
 		"pacing":                   {"collection", "pacing/desk", "pacing/gate", "pacing/law", "pacing/meter", "pacing/response"},
@@ -76,6 +79,7 @@ var rules = archtest.Rules{
 		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock"},
 		"internal/provider/cmd": {"internal/provider"},
 		"internal/similar":      {},
+		"internal/userfile":     {},
 		"internal/words":        {"collection"},
 		"internal/yamlfile":     {"internal/similar"},
 	},

@@ -3,7 +3,9 @@
 package words
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
@@ -179,4 +181,13 @@ func Quoted(text string) string {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// Cause is what went wrong with a file, without its path: that says nothing to
+// those who watch, and something to those who read along.
+func Cause(err error) string {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err.Error()
+	}
+	return err.Error()
 }

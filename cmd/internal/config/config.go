@@ -16,7 +16,8 @@ import (
 
 	"github.com/spf13/viper"
 
-	"collect/connectors/declarative"
+	"collect/engine/registry"
+	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
 	"collect/report/problem"
@@ -37,35 +38,11 @@ type Settings struct {
 	Every       time.Duration // of heartbeats; 0: the default
 	Zone        *time.Location
 
-	Providers  map[string]Provider
-	Connectors map[string]Connector
+	registry.Registry // of the connectors that collect.yaml names, and their providers
 
 	// Origin says where a global value came from, by key, for people:
 	// "collect.yaml:3", "env COLLECT_STATE", "flag --state", "built in".
 	Origin map[string]string
-}
-
-// A Provider is what collect.yaml says of a provider over its connector file.
-// Zero fields say nothing.
-type Provider struct {
-	TokenEnv       string
-	TokenFile      string
-	TokenCommand   string
-	Origins        []string // that may be sent the token, beside those of a built-in connector
-	PerSecond      float64  // ceiling
-	StartPerSecond float64
-	PerDay         int64 // ceiling
-	Forbidden      string
-	Pace           declarative.Pace
-	Origin         map[string]string // where each ceiling came from
-}
-
-// A Connector is one connector, under the name that the user gave it.
-type Connector struct {
-	Use     string // path of a connector file, or the name of a built-in one
-	Params  map[string]string
-	Streams []string // nil: all
-	Origin  string   // file:line
 }
 
 // A Source is where configuration comes from. Zero fields select the
@@ -115,8 +92,11 @@ func Load(src Source) (Settings, error) {
 	src.Dir = cmp.Or(src.Dir, ".")
 	src.System = cmp.Or(src.System, "/etc/collect")
 	m := &merger{
-		viper:  viper.New(),
-		result: Settings{Providers: map[string]Provider{}, Connectors: map[string]Connector{}, Origin: map[string]string{}},
+		viper: viper.New(),
+		result: Settings{
+			Registry: registry.Registry{Entries: map[string]registry.Entry{}, Providers: map[string]registry.Provider{}, Env: src.Env},
+			Origin:   map[string]string{},
+		},
 	}
 	m.set("defaults.timezone", "UTC", "built in")
 	m.set("defaults.max_time", "none", "built in")
@@ -129,7 +109,7 @@ func Load(src Source) (Settings, error) {
 
 	paths, required := src.files()
 	for i, path := range paths {
-		if why := Distrust(path); why != "" && !required && i == len(paths)-1 {
+		if why := userfile.Distrust(path); why != "" && !required && i == len(paths)-1 {
 			return Settings{}, &problem.UntrustedError{Path: words.Home(path, src.Env), Why: why, Name: "to use it all the same: --config " + words.Quoted(path)}
 		}
 		file, err := readConfigFile(path, src.Env)
@@ -160,7 +140,7 @@ func Load(src Source) (Settings, error) {
 // of the working directory, which must be this user's: see [distrust].
 func (src Source) files() (paths []string, required bool) {
 	if named := cmp.Or(src.Config, src.Env("COLLECT_CONFIG")); named != "" {
-		return []string{Expand(named, src.Env)}, true
+		return []string{userfile.Expand(named, src.Env)}, true
 	}
 	paths = append(paths, filepath.Join(src.System, configName))
 	if dir := Xdg(src.Env, "XDG_CONFIG_HOME", ".config"); dir != "" {
@@ -194,17 +174,9 @@ func defaultState(env func(string) string) string {
 	return "" // a place that depends on the working directory would be found again by chance only
 }
 
-// Expand returns path with a leading ~ replaced by the user's home.
-func Expand(path string, env func(string) string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && env("HOME") != "" {
-		return filepath.Join(env("HOME"), rest)
-	}
-	return path
-}
-
 // beside returns path as seen from the file that names it.
 func beside(file, path string, env func(string) string) string {
-	if path = Expand(path, env); filepath.IsAbs(path) {
+	if path = userfile.Expand(path, env); filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(filepath.Dir(file), path)
@@ -263,14 +235,14 @@ func (m *merger) add(file configFile) {
 		m.set(key, g.Value, g.Origin)
 	}
 	for name, p := range file.Providers {
-		m.result.Providers[name] = m.result.Providers[name].under(p)
+		m.result.Providers[name] = under(m.result.Providers[name], p)
 	}
-	maps.Copy(m.result.Connectors, file.Connectors)
+	maps.Copy(m.result.Entries, file.Connectors)
 }
 
 // under returns p as overridden by top, which outranks it, but for ceilings.
-func (p Provider) under(top Provider) Provider {
-	merged := Provider{
+func under(p, top registry.Provider) registry.Provider {
+	merged := registry.Provider{
 		PerSecond:      Stricter(p.PerSecond, top.PerSecond),
 		PerDay:         Stricter(p.PerDay, top.PerDay),
 		StartPerSecond: cmp.Or(top.StartPerSecond, p.StartPerSecond),
@@ -322,7 +294,7 @@ func (m *merger) settle(env func(string) string) (Settings, error) {
 	if s.Progress = g.Progress; !slices.Contains(ProgressModes, s.Progress) {
 		return Settings{}, wrong("progress", g.Progress, "one of "+strings.Join(ProgressModes, ", "))
 	}
-	s.State, s.StateNamed = Expand(g.State, env), g.State != ""
+	s.State, s.StateNamed = userfile.Expand(g.State, env), g.State != ""
 	if !s.StateNamed {
 		s.State = defaultState(env)
 		s.Origin["state"] = "built in"
@@ -336,18 +308,15 @@ func (m *merger) settle(env func(string) string) (Settings, error) {
 	return s, nil
 }
 
-// ConnectorNames returns the names that the user gave to connectors, sorted.
-func (s Settings) ConnectorNames() []string { return slices.Sorted(maps.Keys(s.Connectors)) }
-
 // readConfigFile reads one file; its error wraps fs.ErrNotExist if there is
 // none.
 func readConfigFile(path string, env func(string) string) (configFile, error) {
-	src, err := ReadAtMost(path, yamlfile.Longest)
+	src, err := userfile.ReadAtMost(path, yamlfile.Longest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return configFile{}, err
 	}
 	if err != nil {
-		return configFile{}, &problem.FileError{Path: words.Home(path, env), Message: "the configuration cannot be read: " + reason(err)}
+		return configFile{}, &problem.FileError{Path: words.Home(path, env), Message: "the configuration cannot be read: " + words.Cause(err)}
 	}
 	return Parse(path, src, env)
 }

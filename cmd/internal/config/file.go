@@ -9,6 +9,7 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/engine/registry"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
 	"collect/report/problem"
@@ -44,8 +45,8 @@ import (
 type configFile struct {
 	Path       string
 	Globals    map[string]globalValue
-	Providers  map[string]Provider
-	Connectors map[string]Connector
+	Providers  map[string]registry.Provider
+	Connectors map[string]registry.Entry
 }
 
 // A globalValue is the value of a global key as it was written.
@@ -105,7 +106,7 @@ func Parse(path string, src []byte, env func(string) string) (configFile, error)
 	r.faults = yamlfile.Decode(src, &block)
 	file := configFile{
 		Path: path, Globals: map[string]globalValue{},
-		Providers: map[string]Provider{}, Connectors: map[string]Connector{},
+		Providers: map[string]registry.Provider{}, Connectors: map[string]registry.Entry{},
 	}
 	if len(r.faults) == 0 {
 		r.globals(&block, file.Globals)
@@ -186,8 +187,8 @@ func (r *configReader) check(s yamlfile.Scalar, key, text string) {
 	}
 }
 
-func (r *configReader) provider(name yamlfile.Scalar, b providerBlock) Provider {
-	p := Provider{Origin: map[string]string{}, Origins: r.origins(b.Origins)}
+func (r *configReader) provider(name yamlfile.Scalar, b providerBlock) registry.Provider {
+	p := registry.Provider{Origin: map[string]string{}, Origins: r.origins(b.Origins)}
 	pace, faults := b.PaceSpec.Read()
 	p.Pace, r.faults = pace, append(r.faults, faults...)
 
@@ -225,17 +226,17 @@ func (r *configReader) provider(name yamlfile.Scalar, b providerBlock) Provider 
 }
 
 // said returns what stands under a key, and notes where.
-func (r *configReader) said(p *Provider, key string, s yamlfile.Scalar) string {
+func (r *configReader) said(p *registry.Provider, key string, s yamlfile.Scalar) string {
 	if s.Set {
 		p.Origin[key] = r.origin(s)
 	}
 	return strings.TrimSpace(s.Text)
 }
 
-func (r *configReader) connector(name yamlfile.Scalar, b connectorBlock) Connector {
-	c := Connector{Use: name.Text, Params: map[string]string{}, Origin: r.origin(name)}
+func (r *configReader) connector(name yamlfile.Scalar, b connectorBlock) registry.Entry {
+	c := registry.Entry{Use: name.Text, Params: map[string]string{}, Origin: r.origin(name)}
 	if b.Use.Set {
-		if c.Use = strings.TrimSpace(b.Use.Text); IsFile(c.Use) {
+		if c.Use = strings.TrimSpace(b.Use.Text); registry.IsFile(c.Use) {
 			c.Use = beside(r.path, c.Use, r.env)
 		}
 	}

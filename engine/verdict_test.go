@@ -1,10 +1,11 @@
-package cmd
+package engine
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"collect/collection"
 	"collect/report/problem"
@@ -69,7 +70,7 @@ func TestVerdict(t *testing.T) {
 		if test.name != "nothing new" && test.e.Run.Tally == (collection.Tally{}) {
 			test.e.Run.Tally = work
 		}
-		outcome, code := verdictCode(test.e)
+		outcome, code := verdict(test.e)
 		if outcome != test.outcome || code != test.code {
 			t.Errorf("%s: verdict = %s, %d, want %s, %d", test.name, outcome, code, test.outcome, test.code)
 		}
@@ -94,7 +95,7 @@ func TestNoFalseSuccess(t *testing.T) {
 					if first != "" {
 						e.Owed = gaps(first, second)
 					}
-					outcome, code := verdictCode(e)
+					outcome, code := verdict(e)
 					want := planned(reason) && reason != collection.CircuitOpen && reason != collection.Interrupted &&
 						planned(first) && planned(second) && rejected == 0
 					input := fmt.Sprintf("stopped for %q with gaps %q, %q, %d in quarantine", reason, first, second, rejected)
@@ -116,5 +117,31 @@ func TestNoFalseSuccess(t *testing.T) {
 	}
 	if zero == 0 || other == 0 {
 		t.Errorf("%d endings were a success and %d were not, want both", zero, other)
+	}
+}
+
+// A gap that no run tries needs a person, whatever its reason. One that a person
+// had revived waits for the next run, but a run that did not try it does not end
+// as if all were well.
+func TestVerdictOnADeadGap(t *testing.T) {
+	revived := func(reason collection.Reason) ending {
+		owed := gaps(reason)
+		owed[0].TriedAt = time.Unix(1e9, 0) // before its attempts were set back
+		return ending{Owed: owed}
+	}
+	for _, reason := range []collection.Reason{collection.Auth, collection.Frozen} {
+		if outcome, code := verdict(revived(reason)); outcome != collection.Blocked || code != problem.ExitRefused {
+			t.Errorf("a revived gap that %s keeps from being tried ends a run as %s with %d", reason, outcome, code)
+		}
+	}
+	for _, reason := range []collection.Reason{collection.UpstreamPressure, collection.RateLimited, collection.BadPage, collection.Forbidden} {
+		dead := gaps(reason)
+		dead[0].State, dead[0].Attempts = collection.GapDead, collection.MaxGapAttempts
+		if outcome, code := verdict(ending{Owed: dead}); outcome != collection.Blocked || code == problem.ExitLater || code == problem.ExitOK {
+			t.Errorf("a dead gap for %s ends a run as %s with %d, want blocked", reason, outcome, code)
+		}
+		if outcome, code := verdict(revived(reason)); outcome == collection.Deferred || code == problem.ExitOK {
+			t.Errorf("a run that did not try a revived gap for %s ends as %s with %d, as if nothing was owed", reason, outcome, code)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package cmd
+package engine
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"collect/collection"
+	"collect/engine/registry"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -15,12 +16,20 @@ import (
 // identity returns what a checkpoint means nothing without: the parameters,
 // where the provider is, and what each stream is made of. It is kept with each
 // run. The names of what is not a parameter are told by isParam.
-func (t target) identity() map[string]string {
-	identity := mergeParams(t.meaning, t.params)
-	if origins := t.connector.Provider().Origins; len(origins) > 0 {
+func identity(t registry.Target) map[string]string {
+	identity := merged(t.Meaning, t.Params)
+	if origins := t.Connector.Provider().Origins; len(origins) > 0 {
 		identity["base_url"] = origins[0]
 	}
 	return identity
+}
+
+// merged returns base as overridden by over.
+func merged(base, over map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, base)
+	maps.Copy(all, over)
+	return all
 }
 
 // isParam reports whether a name in an identity is that of a parameter.
@@ -31,28 +40,28 @@ func isParam(name string) bool { return name != "base_url" && !strings.Contains(
 // something else: records would be skipped, or mixed, in silence. A stream that
 // has stored nothing is started over instead, unless this run holds the lease
 // already: another one came between.
-func (s *session) sameAsBefore(ctx context.Context, leased bool) (err error) {
-	if s.before, err = s.newestThatWorked(ctx); err != nil || s.before == nil || s.options.newParams {
+func (r *Run) sameAsBefore(ctx context.Context, leased bool) (err error) {
+	if r.before, err = r.newestThatWorked(ctx); err != nil || r.before == nil || r.Options.NewParams {
 		return err
 	}
-	was, now := s.before.Params, s.target.identity()
-	moved := &problem.ParamsError{Connector: s.target.name, Was: ofProvider(was), Now: ofProvider(now)}
+	was, now := r.before.Params, identity(r.Target)
+	moved := &problem.ParamsError{Connector: r.Target.Name, Was: ofProvider(was), Now: ofProvider(now)}
 	elsewhere, changes := !maps.Equal(moved.Was, moved.Now), changedStreams(was, now)
 	if !elsewhere && len(changes) == 0 {
 		return nil
 	}
-	streams, err := s.store.Streams(ctx, s.target.name)
+	streams, err := r.Store.Streams(ctx, r.Target.Name)
 	if err != nil {
 		return err
 	}
 	if elsewhere && slices.ContainsFunc(streams, hasRecords) {
 		return moved
 	}
-	reset, err := s.resetSince(ctx, streams)
+	reset, err := r.resetSince(ctx, streams)
 	if err != nil {
 		return err
 	}
-	refused := &problem.MeaningError{Connector: s.target.name}
+	refused := &problem.MeaningError{Connector: r.Target.Name}
 	for _, st := range streams {
 		i := slices.IndexFunc(changes, func(c problem.StreamChange) bool { return c.Stream == st.Name })
 		switch {
@@ -67,7 +76,7 @@ func (s *session) sameAsBefore(ctx context.Context, leased bool) (err error) {
 		case leased:
 			refused.Changes = append(refused.Changes, changes[i])
 		default:
-			if err := s.startOver(ctx, st); err != nil {
+			if err := r.startOver(ctx, st); err != nil {
 				return err
 			}
 		}
@@ -83,13 +92,13 @@ func hasRecords(s store.StreamState) bool { return s.Records > 0 }
 // newestThatWorked returns the run before this one; nil if there is none. One
 // that was refused worked under nothing, and there may be any number of them:
 // a timer goes on.
-func (s *session) newestThatWorked(ctx context.Context) (*collection.Run, error) {
+func (r *Run) newestThatWorked(ctx context.Context) (*collection.Run, error) {
 	for n := 10; ; n *= 10 {
-		runs, err := s.store.Runs(ctx, s.target.name, n)
+		runs, err := r.Store.Runs(ctx, r.Target.Name, n)
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(runs, func(r collection.Run) bool { return r.ID != s.record.ID && r.ExitCode != problem.ExitConfig })
+		i := slices.IndexFunc(runs, func(run collection.Run) bool { return run.ID != r.record.ID && run.ExitCode != problem.ExitConfig })
 		switch {
 		case i >= 0:
 			return &runs[i], nil
@@ -133,9 +142,9 @@ func mixing(c problem.StreamChange, was map[string]string) problem.StreamChange 
 func changedStreams(was, now map[string]string) []problem.StreamChange {
 	before, after := byStream(was), byStream(now)
 	var changes []problem.StreamChange
-	for _, stream := range sortedKeys(before) {
+	for _, stream := range slices.Sorted(maps.Keys(before)) {
 		change := problem.StreamChange{Stream: stream}
-		for _, key := range sortedKeys(mergeParams(before[stream], after[stream])) {
+		for _, key := range slices.Sorted(maps.Keys(merged(before[stream], after[stream]))) {
 			_, noted := before[stream][key]
 			if old, fresh := before[stream][key], after[stream][key]; old != fresh && (noted || key != "records" && key != "page") {
 				change.Keys = append(change.Keys, problem.KeyChange{Key: key, Was: old, Now: fresh})
@@ -171,20 +180,20 @@ const operations = 200
 
 // resetSince returns the streams that were reset since the run before in each
 // lane that they have, or have none: nothing is left to misread.
-func (s *session) resetSince(ctx context.Context, streams []store.StreamState) (map[string]bool, error) {
-	events, err := s.store.Events(ctx, s.target.name, operations)
+func (r *Run) resetSince(ctx context.Context, streams []store.StreamState) (map[string]bool, error) {
+	events, err := r.Store.Events(ctx, r.Target.Name, operations)
 	if err != nil {
 		return nil, err
 	}
 	done := map[collection.Place]bool{}
 	for _, e := range events {
-		if e.Kind == collection.CheckpointReset && !e.Time.Before(s.before.StartedAt) {
+		if e.Kind == collection.CheckpointReset && !e.Time.Before(r.before.StartedAt) {
 			done[collection.Place{Stream: e.Stream, Partition: e.Partition, Lane: e.Lane}] = true
 		}
 	}
 	reset := map[string]bool{}
 	for _, stream := range streams {
-		lanes, err := s.lanesOf(ctx, stream)
+		lanes, err := r.lanesOf(ctx, stream)
 		if err != nil {
 			return nil, err
 		}
@@ -196,12 +205,12 @@ func (s *session) resetSince(ctx context.Context, streams []store.StreamState) (
 }
 
 // lanesOf returns the lanes in which a stream has checkpoints or owes something.
-func (s *session) lanesOf(ctx context.Context, stream store.StreamState) ([]collection.Lane, error) {
+func (r *Run) lanesOf(ctx context.Context, stream store.StreamState) ([]collection.Lane, error) {
 	var lanes []collection.Lane
 	for _, lane := range stream.Lanes {
 		lanes = append(lanes, lane.Lane)
 	}
-	owed, err := s.store.Gaps(ctx, s.target.name)
+	owed, err := r.Store.Gaps(ctx, r.Target.Name)
 	for _, gap := range owed {
 		if gap.Stream == stream.Name && !slices.Contains(lanes, gap.Lane) {
 			lanes = append(lanes, gap.Lane)
@@ -212,18 +221,18 @@ func (s *session) lanesOf(ctx context.Context, stream store.StreamState) ([]coll
 
 // startOver forgets where the walks of a stream stand that has stored nothing,
 // and what it owes. Another run that is on now is waited for as by any run.
-func (s *session) startOver(ctx context.Context, stream store.StreamState) error {
-	lanes, err := s.lanesOf(ctx, stream)
+func (r *Run) startOver(ctx context.Context, stream store.StreamState) error {
+	lanes, err := r.lanesOf(ctx, stream)
 	if err != nil {
 		return err
 	}
-	audit := store.Audit{Who: whoami(), Why: "the connector file was corrected, and nothing was stored before", Holder: thisProcess()}
+	audit := store.Audit{Who: WhoAmI(), Why: "the connector file was corrected, and nothing was stored before", Holder: ThisProcess()}
 	for _, lane := range lanes {
-		err := s.store.Reset(ctx, s.target.name, collection.Place{Stream: stream.Name, Lane: lane}, collection.Cursor{}, audit)
+		err := r.Store.Reset(ctx, r.Target.Name, collection.Place{Stream: stream.Name, Lane: lane}, collection.Cursor{}, audit)
 		if _, held := errors.AsType[*store.HeldError](err); err != nil && !held {
 			return err
 		}
 	}
-	s.corrected = append(s.corrected, stream.Name)
+	r.corrected = append(r.corrected, stream.Name)
 	return nil
 }

@@ -1,4 +1,4 @@
-package cmd
+package engine
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ type ending struct {
 	Strict      bool // say planned pauses, warnings and doubts with codes of their own
 }
 
-// verdictCode returns the verdict on a run and the exit code that says it.
+// verdict returns the verdict on a run and the exit code that says it.
 //
 // The code is problem.ExitOK only if everything is stored, or what is left is in
 // planned gaps. An older gap counts like a new one: what is owed does not
@@ -34,7 +34,7 @@ type ending struct {
 //
 // An interruption speaks for itself, whatever else is owed: the run was not
 // there to see the end of it.
-func verdictCode(e ending) (collection.Outcome, int) {
+func verdict(e ending) (collection.Outcome, int) {
 	if interrupted(e) {
 		return collection.RunInterrupted, cmp.Or(e.Interrupted, problem.ExitInterrupt)
 	}

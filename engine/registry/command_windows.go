@@ -1,4 +1,4 @@
-package cmd
+package registry
 
 import "os/exec"
 

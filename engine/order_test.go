@@ -1,7 +1,6 @@
-package cmd
+package engine
 
 import (
-	"io"
 	"path/filepath"
 	"testing"
 	"time"
@@ -36,12 +35,12 @@ func TestOrdersEditWhatStands(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		stood bool // a freeze, when the operator looked
-		order order
+		order Order
 		code  int
 		held  string // the breaker afterwards
 	}{
-		{"hold the breaker", false, order{apply: gate.ForceOpen}, problem.ExitOK, gate.Open},
-		{"release a freeze", true, order{apply: release}, problem.ExitLater, gate.Closed},
+		{"hold the breaker", false, Order{Apply: gate.ForceOpen}, problem.ExitOK, gate.Open},
+		{"release a freeze", true, Order{Apply: release}, problem.ExitLater, gate.Closed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
@@ -56,22 +55,22 @@ func TestOrdersEditWhatStands(t *testing.T) {
 			}
 			runWith(t, db, "run-1", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", first) })
 
-			a := &app{env: func(string) string { return "" }, err: io.Discard}
-			given, err := a.prepare(t.Context(), db, "acme", operatorOptions{name: "acme"}, tc.order)
-			if err != nil || len(given.events) != 1 {
-				t.Fatalf("prepare = %+v, %v, want an order", given, err)
+			var alone Meeting
+			given, err := alone.Prepare(t.Context(), db, "acme", "acme", "settled", tc.order)
+			if err != nil || !given.Changes {
+				t.Fatalf("Prepare = %+v, %v, want an order", given, err)
 			}
 			// The freeze of now, or after the first one's end.
 			again := refused(first, now.Add(20*time.Minute))
 			runWith(t, db, "run-2", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", again) })
 
-			err = a.carryOut(t.Context(), db, "acme", operatorOptions{name: "acme", reason: "settled"}, given)
+			_, err = alone.CarryOut(t.Context(), db, given)
 			code := problem.ExitOK
 			if err != nil {
 				code = problem.Of(err, problem.Scene{}).ExitCode
 			}
 			if code != tc.code {
-				t.Errorf("carryOut = %v, exit code %d, want %d", err, code, tc.code)
+				t.Errorf("CarryOut = %v, exit code %d, want %d", err, code, tc.code)
 			}
 			state, err := db.Provider(t.Context(), "acme/1")
 			if err != nil {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package config_test
+package userfile_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"collect/cmd/internal/config"
+	"collect/internal/userfile"
 )
 
 // TestDistrust: what another user can have written is not ours, nor is a link
@@ -33,7 +33,7 @@ func TestDistrust(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range []string{path, link} {
-			if got := config.Distrust(p); tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+			if got := userfile.Distrust(p); tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("%v: %q, want %q", tc.mode, got, tc.want)
 			}
 		}
@@ -43,17 +43,17 @@ func TestDistrust(t *testing.T) {
 		if err := os.Lchown(link, 1234, 1234); err != nil {
 			t.Fatal(err)
 		}
-		if got := config.Distrust(link); !strings.Contains(got, "uid 1234") {
+		if got := userfile.Distrust(link); !strings.Contains(got, "uid 1234") {
 			t.Errorf("a link of another user: %q", got)
 		}
 		if err := os.Chown(path, 1234, 1234); err != nil {
 			t.Fatal(err)
 		}
-		if got := config.Distrust(path); !strings.Contains(got, "uid 1234") {
+		if got := userfile.Distrust(path); !strings.Contains(got, "uid 1234") {
 			t.Errorf("a file of another user: %q", got)
 		}
 	}
-	if got := config.Distrust(filepath.Join(t.TempDir(), "none")); got != "" {
+	if got := userfile.Distrust(filepath.Join(t.TempDir(), "none")); got != "" {
 		t.Errorf("no file: %q", got)
 	}
 }

@@ -1,7 +1,7 @@
-package config
+// Package userfile reads files that people write, and says whose they are.
+package userfile
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,21 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 )
-
-// IsFile reports whether arg is the path of a connector file, rather than a
-// name.
-func IsFile(arg string) bool {
-	ext := filepath.Ext(arg)
-	return strings.ContainsRune(arg, filepath.Separator) || ext == ".yaml" || ext == ".yml"
-}
-
-// reason is the innermost cause of an error of the file system.
-func reason(err error) string {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Err.Error()
-	}
-	return err.Error()
-}
 
 // ReadAtMost is [os.ReadFile] for files of people, which are small: a path may
 // lead to a device that has no end. Its error is a *[fs.PathError].
@@ -38,4 +23,12 @@ func ReadAtMost(path string, limit int) ([]byte, error) {
 		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("it is larger than %d KiB", limit>>10)}
 	}
 	return data, err
+}
+
+// Expand returns path with a leading ~ replaced by the user's home.
+func Expand(path string, env func(string) string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && env("HOME") != "" {
+		return filepath.Join(env("HOME"), rest)
+	}
+	return path
 }

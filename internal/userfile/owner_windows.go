@@ -1,4 +1,4 @@
-package config
+package userfile
 
 import "io/fs"
 

@@ -1,4 +1,4 @@
-package config
+package registry
 
 import (
 	"errors"
@@ -10,18 +10,39 @@ import (
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
 	"collect/internal/similar"
+	"collect/internal/userfile"
+	"collect/internal/words"
 	"collect/internal/yamlfile"
 	"collect/report/problem"
 )
 
-// ReadSpec reads a connector file.
-func ReadSpec(path string) (*declarative.Spec, error) {
-	src, err := ReadAtMost(path, yamlfile.Longest)
+// IsFile reports whether arg is the path of a connector file, rather than a
+// name.
+func IsFile(arg string) bool {
+	ext := filepath.Ext(arg)
+	return strings.ContainsRune(arg, filepath.Separator) || ext == ".yaml" || ext == ".yml"
+}
+
+// readEntry reads the connector file that an entry uses.
+func readEntry(entry Entry) (*declarative.Spec, error) {
+	if IsFile(entry.Use) {
+		spec, err := readSpec(entry.Use)
+		if missing, ok := errors.AsType[*problem.NoFileError](err); ok {
+			missing.Named = entry.Origin
+		}
+		return spec, err
+	}
+	return BuiltIn(entry.Use)
+}
+
+// readSpec reads a connector file.
+func readSpec(path string) (*declarative.Spec, error) {
+	src, err := userfile.ReadAtMost(path, yamlfile.Longest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &problem.NoFileError{Path: path, Near: nearFile(path)}
 	}
 	if err != nil {
-		return nil, &problem.FileError{Path: path, Message: "the connector file cannot be read: " + reason(err)}
+		return nil, &problem.FileError{Path: path, Message: "the connector file cannot be read: " + words.Cause(err)}
 	}
 	return declarative.Parse(path, src)
 }

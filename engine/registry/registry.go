@@ -1,0 +1,170 @@
+// Package registry finds the connector that a name or a path stands for, and
+// builds it with its parameters and its secrets.
+package registry
+
+import (
+	"context"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"collect/collection"
+	"collect/connectors"
+	"collect/connectors/catalog"
+	"collect/connectors/declarative"
+	"collect/report/problem"
+)
+
+// A Registry knows connectors: files that people write, the entries of
+// collect.yaml, and those that come with collect.
+type Registry struct {
+	Entries   map[string]Entry    // connectors, under the names that the user gave them
+	Providers map[string]Provider // what collect.yaml says of each, over its connector files
+
+	Env     func(string) string
+	Stderr  io.Writer         // of the commands that print secrets
+	Printed map[string]string // by those commands: each runs once
+
+	// Remembered returns the connector file that a connector was last collected
+	// with, and the names that are known besides; "" for no file.
+	Remembered func(ctx context.Context, name string) (path string, known []string, err error)
+}
+
+// An Entry is one connector of collect.yaml.
+type Entry struct {
+	Use     string // path of a connector file, or the name of a built-in one
+	Params  map[string]string
+	Streams []string // nil: all
+	Origin  string   // file:line
+}
+
+// A Provider is what collect.yaml says of a provider over its connector file.
+// Zero fields say nothing.
+type Provider struct {
+	TokenEnv       string
+	TokenFile      string
+	TokenCommand   string
+	Origins        []string // that may be sent the token, beside those of a built-in connector
+	PerSecond      float64  // ceiling
+	StartPerSecond float64
+	PerDay         int64 // ceiling
+	Forbidden      string
+	Pace           declarative.Pace
+	Origin         map[string]string // where each ceiling came from
+}
+
+// A Target is what a name or a path stands for, ready to be collected.
+type Target struct {
+	Name      string // in the store
+	Source    string // the full path of the connector file; "" if it is built in
+	Params    map[string]string
+	Streams   []string // those that the configuration selects; nil: all
+	Connector connectors.Connector
+	Discloses string            // what it reads of this user, and where it sends that
+	Meaning   map[string]string // of its streams: declarative.Spec.Meaning
+}
+
+// Names returns the names that can be collected, as far as files tell.
+func (r *Registry) Names() []string {
+	return append(slices.Sorted(maps.Keys(r.Entries)), catalog.List()...)
+}
+
+// NameOf returns the name in the store that arg stands for, which need not be
+// a connector that can be built: its records are there all the same.
+func NameOf(arg string) (string, error) {
+	if !IsFile(arg) {
+		return arg, nil
+	}
+	spec, err := readSpec(arg)
+	if err != nil {
+		return "", err
+	}
+	return spec.Name(), nil
+}
+
+// Resolve builds the connector that arg stands for: a connector file, an entry
+// of collect.yaml, or a built-in one, in this order. Params outrank those of
+// the entry.
+func (r *Registry) Resolve(ctx context.Context, arg string, params map[string]string) (Target, error) {
+	t, spec, err := r.Find(ctx, arg)
+	if err != nil {
+		return Target{}, err
+	}
+	merged := map[string]string{}
+	maps.Copy(merged, t.Params)
+	maps.Copy(merged, params)
+	t.Params, t.Meaning = merged, spec.Meaning()
+	t.Discloses = r.discloses(spec, t.Params)
+	if err := r.mayReceive(spec, t.Params); err != nil {
+		return Target{}, err
+	}
+	secrets, err := r.secrets(ctx, spec)
+	if err != nil {
+		return Target{}, err
+	}
+	t.Connector, err = spec.Build(declarative.Options{Params: t.Params, Secrets: secrets, Provider: r.Overrides(spec.ProviderName())})
+	return t, err
+}
+
+// Find reads the file of the connector that arg stands for. It looks up no
+// secret.
+func (r *Registry) Find(ctx context.Context, arg string) (t Target, spec *declarative.Spec, err error) {
+	entry, configured := r.Entries[arg]
+	t.Name = arg
+	switch {
+	case IsFile(arg):
+		if spec, err = readSpec(arg); err == nil {
+			t.Name = spec.Name()
+			t.Source, err = filepath.Abs(arg)
+		}
+	case configured:
+		t.Streams, t.Params = entry.Streams, entry.Params
+		spec, err = readEntry(entry)
+	case slices.Contains(catalog.List(), arg):
+		spec, err = BuiltIn(arg)
+	default:
+		if t.Source, err = r.sourceOf(ctx, arg); err == nil {
+			spec, err = readSpec(t.Source)
+		}
+		if err == nil {
+			err = r.mayUse(t.Source, spec)
+		}
+	}
+	return t, spec, err
+}
+
+// sourceOf returns the connector file that a connector was last collected
+// with, so that the names which messages print can be typed.
+func (r *Registry) sourceOf(ctx context.Context, name string) (string, error) {
+	known := r.Names()
+	if r.Remembered != nil {
+		path, others, err := r.Remembered(ctx, name)
+		if err != nil || path != "" {
+			return path, err
+		}
+		known = append(known, others...)
+	}
+	unknown := &problem.UnknownConnectorError{Name: name, Known: known}
+	if info, err := os.Stat(name + ".yaml"); err == nil && info.Mode().IsRegular() {
+		unknown.File = info.Name()
+	}
+	return "", unknown
+}
+
+// Overrides returns what collect.yaml says of a provider.
+func (r *Registry) Overrides(provider string) declarative.Overrides {
+	p := r.Providers[provider]
+	o := declarative.Overrides{
+		CeilingPerSecond: p.PerSecond,
+		StartPerSecond:   p.StartPerSecond,
+		On403:            collection.ForbiddenPolicy(p.Forbidden),
+		Pace:             p.Pace,
+	}
+	if p.PerDay > 0 {
+		o.Ceilings = []collection.Ceiling{{Count: int(p.PerDay), Per: 24 * time.Hour}}
+	}
+	return o
+}

@@ -1,0 +1,129 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"strings"
+	"time"
+
+	"collect/connectors/declarative"
+	"collect/internal/tokenfile"
+	"collect/internal/userfile"
+	"collect/internal/words"
+)
+
+// secretTimeout bounds the wait for a secret: for the command that prints it, or
+// for who writes it into a pipe.
+const secretTimeout = 30 * time.Second
+
+// secrets fetches the secrets of a connector from where its file, or
+// collect.yaml, says they are. A secret that is not found is left out: the
+// connector says so if it needs it.
+func (r *Registry) secrets(ctx context.Context, spec *declarative.Spec) (map[string]declarative.SecretValue, error) {
+	values := map[string]declarative.SecretValue{}
+	for _, secret := range spec.Secrets() {
+		source := r.SecretSource(spec.ProviderName(), secret)
+		value, from, err := r.secret(ctx, source)
+		if err != nil {
+			return nil, err
+		}
+		if value != "" {
+			values[secret.Name] = declarative.SecretValue{Value: value, From: from, Replace: r.replacer(source)}
+		}
+	}
+	return values, nil
+}
+
+// secret fetches one secret, and says where it came from. A value that does
+// not exist is "".
+func (r *Registry) secret(ctx context.Context, from declarative.Secret) (value, source string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, secretTimeout, errSecretLate)
+	defer cancel()
+	switch {
+	case from.Env != "":
+		return r.Env(from.Env), "env " + from.Env, nil
+	case from.File != "":
+		path := userfile.Expand(from.File, r.Env)
+		raw, err := readFile(ctx, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", "", nil
+		}
+		if err != nil && ctx.Err() != nil {
+			return "", "", fmt.Errorf("the file for secret %s, %s: %w", from.Name, words.Home(path, r.Env), err)
+		}
+		return strings.TrimSpace(string(raw)), "file " + words.Home(path, r.Env), err
+	case from.Command != "":
+		out, ran := r.Printed[from.Command]
+		if !ran {
+			if out, err = commandOutput(ctx, from.Command, r.Stderr); err != nil {
+				return "", "", fmt.Errorf("the command for secret %s: %w", from.Name, err)
+			}
+			r.Printed[from.Command] = out
+		}
+		return strings.TrimSpace(out), "a command", nil
+	}
+	return "", "", nil
+}
+
+// errSecretLate: what a secret is read from says nothing.
+var errSecretLate = fmt.Errorf("it printed nothing within %s", words.Span(secretTimeout))
+
+// readFile reads the file at path like [readAtMost]. It may be a pipe that
+// nobody writes to, which only the end of ctx ends the wait for; its reader is
+// left behind, in a process that is about to end.
+func readFile(ctx context.Context, path string) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		data, err := userfile.ReadAtMost(path, secretLimit)
+		read <- result{data, err}
+	}()
+	select {
+	case r := <-read:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// commandOutput returns what a command prints. With the end of ctx all of it
+// ends: every process of a pipeline, and the wait for one that is still there.
+func commandOutput(ctx context.Context, line string, stderr io.Writer) (string, error) {
+	command := exec.CommandContext(ctx, "sh", "-c", line) // #nosec G204 -- the user's own, see docs/security.md
+	endWhole(command)
+	command.WaitDelay = time.Second
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, stderr
+	err := command.Run()
+	switch {
+	case errors.Is(err, exec.ErrWaitDelay):
+		err = nil // it ended well, and left somebody behind who holds its output
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	return out.String(), err
+}
+
+// secretLimit bounds a secret: it goes into a header, which servers bound to 8
+// or 16 KiB. A private key may be longer.
+const secretLimit = 64 << 10
+
+// replacer returns what keeps a secret that its provider replaces; nil for one
+// that stays.
+func (r *Registry) replacer(secret declarative.Secret) func(context.Context, func(string) (string, error)) error {
+	if !secret.Rotate || secret.File == "" {
+		return nil
+	}
+	path := userfile.Expand(secret.File, r.Env)
+	return func(ctx context.Context, spend func(string) (string, error)) error {
+		return tokenfile.Replace(ctx, path, spend)
+	}
+}

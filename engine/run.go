@@ -1,0 +1,279 @@
+// Package engine is what can be done with collect, for any front: the command
+// line, a console, a worker, another Go program. A front asks and shows; what a
+// run does, how it ends and what an order changes is decided here.
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"collect/collection"
+	"collect/engine/registry"
+	"collect/pacing"
+	"collect/pacing/gate"
+	"collect/report/problem"
+	"collect/runner"
+	"collect/store"
+)
+
+// Options are what a front lets people say of one run. Zero fields mean none.
+type Options struct {
+	Mode        collection.Mode
+	Lane        collection.Lane
+	Streams     []string // nil: those of the target
+	MaxRequests int64
+	MaxTime     time.Duration
+	Concurrency int           // requests in flight at once; 0: what the pace needs
+	Wait        time.Duration // for another run of the connector to end
+	Strict      bool          // planned pauses, warnings and doubts have exit codes of their own
+	NewParams   bool          // go on with other parameters, or streams, than the last run had
+	Trace       bool          // observers are told of each step of each request, too
+}
+
+// A Config says what to collect, where to, and who looks on.
+type Config struct {
+	Target  registry.Target
+	Store   store.Store
+	Options Options
+
+	Meeting   string                   // the folder where the runs of this user share their pace; "": this one paces itself alone
+	Begun     func() error             // called once the run has the lease, before anybody observes; nil: nothing
+	Observers []func(collection.Event) // called from several goroutines
+	Signal    func() int               // the exit code of the signal that came; nil: none comes
+}
+
+// A Run is one run of one connector, from the lease to the verdict.
+type Run struct {
+	Config
+	before    *collection.Run // the newest run that worked before this one; nil for none
+	corrected []string        // streams that had stored nothing, and are begun anew after an edit
+	salt      []byte
+	id        string // of the run, once it has the lease
+	budget    *pacing.Budget
+	warned    problem.Warnings
+
+	mu     sync.Mutex
+	record collection.Run
+	work   *runner.Runner // nil until it works
+	first  float64        // the pace at the start
+}
+
+// New returns a run that is to be done once.
+func New(c Config) *Run {
+	return &Run{Config: c, budget: pacing.NewBudget(pacing.BudgetLimits{MaxRequests: c.Options.MaxRequests, MaxTime: c.Options.MaxTime})}
+}
+
+// An Ended is a run that is over, with all that can be said of it.
+type Ended struct {
+	Run   collection.Run // with its verdict and exit code
+	Owed  []store.OwnedGap
+	Stops []runner.Stopped
+	Err   error // what ended it, unless it came to its end as planned
+}
+
+// Do takes the lease, works, and ends with the verdict. An error is one that
+// kept the run from beginning; what happens later is part of the verdict.
+func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
+	if r.salt, err = r.Store.Salt(ctx); err != nil {
+		return Ended{}, err
+	}
+	if err := r.sameAsBefore(ctx, false); err != nil {
+		return Ended{}, err // before it waits for anything
+	}
+	provider := r.Target.Connector.Provider()
+	domain := pacing.Domain(provider.Name, provider.Credential, r.salt)
+	ledger, err := r.begin(ctx, domain)
+	if err != nil {
+		return Ended{}, err
+	}
+	// Whatever happens, the lease is given back; after the verdict this does
+	// nothing.
+	defer func() {
+		if err != nil {
+			r.record.Outcome, r.record.ExitCode = verdict(ending{Run: r.record, Err: err, Interrupted: r.signal()})
+		}
+		_ = ledger.Finish(context.WithoutCancel(ctx), r.record)
+	}()
+
+	// Not before the lease: a run that was waited for may have been another
+	// one, and it learns until it ends.
+	if err := r.sameAsBefore(ctx, true); err != nil {
+		return Ended{}, err
+	}
+	learned, err := r.Store.Provider(ctx, domain)
+	if err != nil {
+		return Ended{}, err
+	}
+	if r.Begun != nil {
+		if err := r.Begun(); err != nil {
+			return Ended{}, err
+		}
+	}
+	config := runner.Config{
+		Connector: r.Target.Connector, Ledger: ledger, Run: r.record,
+		Streams: r.Streams(), Concurrency: r.Options.Concurrency, Budget: r.budget,
+		Domain: domain, Learned: learned, Observe: r.observe, Trace: r.Options.Trace,
+	}
+	var hears obedience
+	if shared := r.share(ctx, provider, learned, hears.obeyed); shared != nil {
+		config.Desk = shared
+		defer func() { _ = shared.Close() }() // what it saves is in the database as well
+	}
+	work, err := runner.New(config)
+	if err != nil {
+		return Ended{}, err
+	}
+	hears.goTo(context.WithoutCancel(ctx), work)
+	r.mu.Lock()
+	r.work, r.first = work, work.Pace().PerSecond
+	r.mu.Unlock()
+
+	r.observe(collection.Event{Kind: collection.RunStarted, Lane: r.record.Lane})
+	done, runErr := work.Do(ctx)
+	r.mu.Lock()
+	r.record = done
+	r.mu.Unlock()
+	return r.finish(context.WithoutCancel(ctx), ledger, work.Stops(), runErr), nil
+}
+
+// Interrupt ends the run with the page in flight.
+func (r *Run) Interrupt() { r.budget.Interrupt() }
+
+// Record returns the run as it stands.
+func (r *Run) Record() collection.Run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.record
+}
+
+// Before returns the newest run that worked before this one, and the streams that
+// had stored nothing and are begun anew after an edit of the connector file.
+func (r *Run) Before() (run *collection.Run, corrected []string) { return r.before, r.corrected }
+
+// Salt returns what the store hashes credentials with.
+func (r *Run) Salt() []byte { return r.salt }
+
+// Budget returns what the run may still do.
+func (r *Run) Budget() *pacing.Budget { return r.budget }
+
+// Warnings returns what the run warned of.
+func (r *Run) Warnings() *problem.Warnings { return &r.warned }
+
+// Pace returns how the run paces its requests, how they fare, and the pace that
+// it began with; ok is false before it works.
+func (r *Run) Pace() (now gate.Status, metrics collection.Metrics, first float64, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.work == nil {
+		return now, metrics, 0, false
+	}
+	return r.work.Pace(), r.work.Metrics(), r.first, true
+}
+
+// Streams returns the streams to collect; nil for all.
+func (r *Run) Streams() []string {
+	if len(r.Options.Streams) > 0 {
+		return r.Options.Streams
+	}
+	return r.Target.Streams
+}
+
+// observe tells all who look on of an event of the run.
+func (r *Run) observe(e collection.Event) {
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	if e.Run == "" {
+		e.Run, e.Connector, e.Provider = r.id, r.Target.Name, r.Target.Connector.Provider().Name
+	}
+	r.warned.Add(e)
+	for _, observe := range r.Observers {
+		observe(e)
+	}
+}
+
+func (r *Run) signal() int {
+	if r.Signal == nil {
+		return 0
+	}
+	return r.Signal()
+}
+
+// begin takes the lease, waiting for another run as long as the options allow.
+func (r *Run) begin(ctx context.Context, domain string) (store.Ledger, error) {
+	now := time.Now()
+	r.record = collection.Run{
+		ID: newRunID(now), Connector: r.Target.Name, Mode: r.Options.Mode, Lane: r.Options.Lane,
+		Params: identity(r.Target), Domain: domain, Source: r.Target.Source, Holder: ThisProcess(), StartedAt: now,
+	}
+	r.id = r.record.ID
+	for {
+		ledger, err := r.Store.Begin(ctx, r.record, r.Target.Connector.Streams())
+		if _, held := errors.AsType[*store.HeldError](err); !held || time.Since(now) >= r.Options.Wait {
+			return ledger, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(min(time.Second, r.Options.Wait)):
+		}
+	}
+}
+
+// finish reads what is owed, and ends the run with its verdict.
+func (r *Run) finish(ctx context.Context, ledger store.Ledger, stops []runner.Stopped, runErr error) Ended {
+	owed, err := r.Store.Gaps(ctx, r.record.Connector)
+	if runErr == nil {
+		runErr = err
+	}
+	end := ending{
+		Run: r.record, Owed: owed, Err: runErr, Unreached: r.unreached(stops),
+		Interrupted: r.signal(), Strict: r.Options.Strict,
+	}
+	end.Warnings, end.Doubted = r.warned.Tell()
+	r.record.EndedAt = time.Now()
+	r.record.Outcome, r.record.ExitCode = verdict(end)
+	if err := ledger.Finish(ctx, r.record); err != nil && end.Err == nil {
+		end.Err = err
+		r.record.Outcome, r.record.ExitCode = verdict(end)
+	}
+	return Ended{Run: r.record, Owed: owed, Stops: stops, Err: end.Err}
+}
+
+// unreached reports whether no request of the run got as far as an answer.
+func (r *Run) unreached(stops []runner.Stopped) bool {
+	return r.record.Tally.Slices == 0 && slices.ContainsFunc(stops, func(stopped runner.Stopped) bool {
+		return problem.Unreachable(stopped.Stop)
+	})
+}
+
+// An obedience passes what an operator ordered during a run to what records it.
+// Orders that come before there is something to record them wait for it.
+type obedience struct {
+	mu      sync.Mutex
+	record  func([]collection.Event)
+	waiting [][]collection.Event
+}
+
+func (o *obedience) obeyed(events []collection.Event) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.record == nil {
+		o.waiting = append(o.waiting, events)
+		return
+	}
+	o.record(events)
+}
+
+func (o *obedience) goTo(ctx context.Context, work *runner.Runner) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	// After an error nothing leaves, and the run ends with it.
+	o.record = func(events []collection.Event) { _ = work.Obeyed(ctx, events...) }
+	for _, events := range o.waiting {
+		o.record(events)
+	}
+}
