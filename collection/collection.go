@@ -1,5 +1,5 @@
-// Package collection holds the nouns of collect: what is collected, where a
-// walk stands, what is owed, and why it stopped.
+// Package collection holds the nouns of collect: the things that are collected, the
+// position of a walk, the gaps that are owed, and the reasons of a stop.
 //
 // The words are meant literally and used everywhere, in code, help and JSON:
 //
@@ -212,14 +212,15 @@ type Parent struct {
 }
 
 // A Rejected is a record that cannot be stored under a key. It is kept in
-// quarantine, counted and never dropped; see [Shortened] for what is too large.
+// quarantine, counted and never dropped. Of one that is too large only a part is
+// kept: see [Shortened].
 type Rejected struct {
 	Data   []byte
 	Reason string // no_key, bad_key, key_collision, too_large, too_deep, not_an_object
 }
 
-// mostRejected bounds what is kept of a reject that is larger than a record may
-// be, or that is none: a server could have 64 MiB stored for 64 KiB on the wire.
+// mostRejected is how many bytes are kept of a reject that is larger than a record may
+// be, or that is no record: a server could have 64 MiB stored for 64 KiB on the wire.
 const mostRejected = 64 << 10
 
 // Shortened returns what quarantine keeps of data: all of it up to 64 KiB, or

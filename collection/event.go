@@ -118,7 +118,7 @@ const (
 	WaitRetryAfter WaitCause = "retry_after"
 	WaitBackoff    WaitCause = "backoff"
 	WaitBreaker    WaitCause = "breaker"
-	WaitReserve    WaitCause = "reserve" // nothing is left of a limit, or only what is for people
+	WaitReserve    WaitCause = "reserve" // nothing is left of a limit, or only the share for people
 )
 
 // WaitInfo describes a wait before an attempt.

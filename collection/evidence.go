@@ -37,8 +37,8 @@ const (
 	EndOne   End = "one_page"   // the list is not cut into pages
 )
 
-// Evidence is what is known of the newest pass of a place: what was delivered,
-// and what the provider said of the whole. It is stored in the transaction of
+// Evidence tells of the newest pass of a place: how many records were delivered, and
+// what the provider said of the whole. It is stored in the transaction of
 // each slice, so that a walk that is resumed knows what its pages told before.
 //
 // A pass is a sequence of pages that were asked for one after the other from
@@ -118,7 +118,7 @@ func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidenc
 	e.Records += int64(len(sl.Records) + len(sl.Rejected))
 	e.Stored = stored
 	if len(sl.Rejected) > 0 {
-		e.Whole = 0 // what is in quarantine is not stored
+		e.Whole = 0 // a record in quarantine is not stored
 	}
 	e.Again += again
 	e.Replaced += replaced
@@ -128,8 +128,8 @@ func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidenc
 	return e
 }
 
-// Judged returns where the checkpoint moves after sl, of which e has the
-// evidence: to its Next, or to its Else if the evidence speaks against it.
+// Judged returns where the checkpoint moves after sl, whose evidence is in e: to its
+// Next, or to its Else if the evidence speaks against Next.
 func (e Evidence) Judged(sl *Slice) (Evidence, Cursor) {
 	switch {
 	case sl.Else == nil:
@@ -188,7 +188,7 @@ func (e Evidence) Contradiction() string {
 		return fmt.Sprintf("%d of %d records with the same mark came twice, unchanged: the provider sends records with equal marks in a changing order, so that others may have been left out. Sort the list by an id (`query`), and give `since` order: none and a lookback",
 			e.Again-e.Replaced, e.Records)
 	case e.End == "":
-		return "" // the total is of what is still to come, too
+		return "" // the total also counts records that are still to come
 	case moved != "":
 		return moved
 	}

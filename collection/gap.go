@@ -33,7 +33,7 @@ type Kind string
 
 // The kinds of gap.
 const (
-	Planned  Kind = "planned"  // nobody: the next run continues
+	Planned  Kind = "planned"  // no person: the next run continues
 	Pressure Kind = "provider" // time: the source is under pressure, tried again later
 	Stuck    Kind = "stuck"    // a person
 )

@@ -9,9 +9,9 @@ import (
 // connector binds begins with a letter.
 const UnmadePrefix = `{"_parent":`
 
-// Unmade returns the partition that stands for a parent, by the key of its
-// record, of which no partition can be made. It has gaps, so that the parent is
-// not skipped in silence; nothing is ever collected there.
+// Unmade returns the partition that stands for a parent, by the key of its record, if
+// no partition can be made of that record. Its gaps show that the parent was skipped;
+// nothing is ever collected there.
 func Unmade(key string) Partition {
 	quoted, _ := json.Marshal(key) // a string always marshals
 	return Partition(UnmadePrefix + string(quoted) + "}")

@@ -10,7 +10,7 @@ const (
 	FarFewer      WarningCode = "W0604" // far fewer records than the walks before had
 	MaybeOnePage  WarningCode = "W0605" // as many records as one page holds, and no second page
 	Overwritten   WarningCode = "W0611" // many records of one walk replaced another one of it
-	MarkIgnored   WarningCode = "W0612" // the provider sends what is older than it was asked for
+	MarkIgnored   WarningCode = "W0612" // the provider sends records that are older than the run asked for
 	RefusedBeside WarningCode = "W0613" // a page with records that says that something failed
 )
 

@@ -153,7 +153,7 @@ func (t *table) put() error {
 	return t.csv.Write(t.row)
 }
 
-// flush writes what is buffered.
+// flush writes the buffered rows.
 func (t *table) flush() error {
 	t.csv.Flush()
 	return t.csv.Error()

@@ -88,7 +88,8 @@ func (g asker) Admit(t *desk.Turn, retries bool, now time.Time) error {
 	return nil
 }
 
-// Waits notes what t waits for, and tells it if nobody's wait is told.
+// Waits notes what t waits for, and tells it unless the wait of another turn is
+// told already.
 func (g asker) Waits(t *desk.Turn, p gate.Plan, now time.Time) {
 	g.mu.Lock()
 	defer g.unlockLater()

@@ -21,7 +21,7 @@ type BudgetLimits struct {
 // success, is Finagle's retry budget; the capacity without a cap is half of
 // pdpp's 100. A bucket without a bound would be no bucket.
 const (
-	retryShare  = 5 // a token for each so many requests
+	retryShare  = 5 // requests of the cap for each token
 	freeTokens  = 50
 	tokenParts  = 1000
 	tokenRefill = tokenParts / 5
@@ -45,7 +45,7 @@ type Budget struct {
 	told        map[collection.Reason]bool
 }
 
-// NewBudget returns a budget of which nothing is spent.
+// NewBudget returns a budget that is not used yet.
 func NewBudget(l BudgetLimits) *Budget {
 	b := &Budget{
 		limits: l,

@@ -65,9 +65,9 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 	return a
 }
 
-// wide reports whether a silence that r asks for concerns more than its route:
-// unless the provider names the route that it holds, or what is used up is the
-// quota of the route, it concerns the account.
+// wide reports whether a silence that r asks for concerns more than its route. It
+// concerns the account, unless the provider names the route that it holds, or the
+// quota that is used up is that of the route.
 func wide(r response.Reading) bool {
 	if r.Key != "" {
 		return r.Key != r.Route

@@ -41,7 +41,7 @@ type Config struct {
 	// Observe is told of waits over half a second, throttles, changes of the
 	// rate, the breaker and the freeze, and of a budget that is used up: in
 	// order, and never of two at once. It must return quickly and not call
-	// Close. nil: nobody looks.
+	// Close. nil: events are not told.
 	Observe func(collection.Event)
 
 	// Random is what jitter is drawn from, in [0, 1); it may be called from
@@ -89,8 +89,8 @@ type Governor struct {
 	reported   float64            // the rate that was last told
 	ceiling    *float64           // the strictest pace the owner allows; nil: none declared
 	pending    []collection.Event // told after mu is released
-	telling    bool               // somebody is telling
-	told       *sync.Cond         // nobody is any more
+	telling    bool               // a goroutine is telling them
+	told       *sync.Cond         // signalled when none is any more
 	probe      func(waits int)    // for tests: the waits of each attempt
 }
 
@@ -301,7 +301,7 @@ func (g *Governor) unlockLater() {
 	}
 }
 
-// tellAll tells what is pending. g.mu is held, but not while Observe is called.
+// tellAll tells the pending events. g.mu is held, but not while Observe is called.
 func (g *Governor) tellAll() {
 	for len(g.pending) > 0 {
 		events := g.pending

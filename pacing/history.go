@@ -31,8 +31,8 @@ func (g *Governor) remember(e collection.Event) {
 	g.unsaved = append(g.unsaved, e)
 }
 
-// history returns events with the changes of the rate since the last save, so
-// that whoever asks later can be told.
+// history returns events with the changes of the rate since the last save, so that
+// they are stored, and `collect explain` can show them.
 func (g *Governor) history(events []collection.Event) []collection.Event {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -130,9 +130,9 @@ func leads(resp *http.Response, from *url.URL) error {
 	return nil
 }
 
-// checkRedirect bounds redirects, and lets none of them lower https to http
-// while there is a credential: even the request without it tells a listener
-// what is asked.
+// checkRedirect bounds redirects. While there is a credential it lets none of them
+// lower https to http: even a request without the credential tells a listener its
+// address.
 func (g *Governor) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > mostRedirects {
 		return &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf("more than %d redirects", mostRedirects)}

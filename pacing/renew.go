@@ -46,8 +46,8 @@ func (g *Governor) renew(ctx context.Context) answer {
 	return a
 }
 
-// ask sends a request for a credential. Answers that may be better later are an
-// error of its own; what the others say is read by whoever asked.
+// ask sends a request for a credential. An answer that may be better later becomes
+// an error here; the caller reads all other answers.
 func (g *Governor) ask(req *http.Request) answer {
 	out := req.Clone(req.Context())
 	out.Header.Set("User-Agent", userAgent())

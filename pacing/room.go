@@ -31,7 +31,7 @@ type room struct {
 	next      int64
 	collected time.Time     // when memory was last looked through for answers that are not needed
 	left      time.Time     // when the last answer left
-	changed   chan struct{} // closed when there is more room; nil: nobody waits
+	changed   chan struct{} // closed when there is more room; nil: no answer waits for room
 }
 
 // A tenant is the part of a room that one answer has.

@@ -14,8 +14,8 @@ import (
 	"collect/collection"
 )
 
-// mostSaid bounds what is kept of the words of a refusal, in bytes; mostParsed
-// bounds the body in which they are looked for.
+// mostSaid is how many bytes of the words of a refusal are kept; mostParsed is how
+// many bytes of its body are searched for them.
 const (
 	mostSaid   = 300
 	mostParsed = 64 << 10

@@ -17,7 +17,7 @@ func (g *Governor) trace(kind collection.EventKind, stream string, r collection.
 	}
 	g.mu.Lock()
 	defer g.unlock()
-	told := r // only what is told is on the heap
+	told := r // so that r is on the heap only if it is told
 	told.QueueDepth = int(g.waiting.Load())
 	g.tell(collection.Event{Kind: kind, Request: &told}, time.Now(), stream)
 }

@@ -92,9 +92,8 @@ func (g *Governor) refused(err error, stream string) error {
 	return err
 }
 
-// because returns err, a stop of which says why the attempt before got no answer,
-// if one did not: that is why there was another, and more than what that one had to
-// wait for.
+// because returns err. If err is a stop, and the attempt before got no answer, the
+// stop says why it got none: that tells more than what this attempt waited for.
 func because(err error, why string) error {
 	if stop, ok := errors.AsType[*collection.Stop](err); ok {
 		stop.Detail = cmp.Or(why, stop.Detail)

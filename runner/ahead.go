@@ -22,8 +22,7 @@ type fetched struct {
 
 // sideBySide yields the slices of a place in order while it fetches those
 // behind them, at cursors that the connector foretells. They are yielded, and
-// so committed, in order only: the checkpoint is the low-water mark of what is
-// finished without a hole.
+// so committed, in order only: up to the checkpoint all slices are finished.
 //
 // What the provider says wins: if a slice names another next cursor than was
 // foretold, everything fetched behind it is dropped. The number of slices in

@@ -17,8 +17,8 @@
 // is one walk, a stream with parents is a pass over its partitions, several
 // side by side. Recovery takes the gaps that are due, page after page, until
 // none is left. A run does a stream's forward work and then its gaps; a resume
-// does all gaps first. Both go on with what is unfinished before they begin
-// anything anew.
+// does all gaps first. Both finish the walks that were begun before they begin
+// another one.
 package runner
 
 import (
@@ -62,7 +62,7 @@ type Config struct {
 	Learned []byte                 // what the ledger remembers of Domain; nil: nothing
 	Desk    pacing.Desk            // gives the turns; nil: one of this run alone, which goes on with Learned
 	Base    http.RoundTripper      // what sends; nil: the network
-	Observe func(collection.Event) // called from several goroutines; nil: nobody looks
+	Observe func(collection.Event) // called from several goroutines; nil: events are not told
 	Trace   bool                   // Observe is told of each request, too
 	Random  func() float64         // what jitter is drawn from; nil: math/rand/v2
 }
@@ -160,7 +160,7 @@ func (r *Runner) Do(ctx context.Context) (collection.Run, error) {
 		err = nil
 	}
 
-	// What was learned and what is owed is kept whatever ended the run.
+	// The learned pace and the gaps are kept, whatever ended the run.
 	after := context.WithoutCancel(ctx)
 	if flushed := r.governor.Flush(after); err == nil {
 		err = flushed
@@ -265,7 +265,7 @@ func (r *Runner) probe(ctx context.Context) error {
 // stream has not come to its end, those that have are not walked again: the
 // work that is unfinished comes first, whatever it costs in runs. Only when
 // all have come to their ends does a run begin all of them anew. A stream that
-// stands at a gap waits for recovery, and holds up nobody.
+// stands at a gap waits for recovery, and holds up no other stream.
 //
 // A pass that came to its end is looked at again all the same: partitions may
 // have joined it since, from what its parents' walk was late to find, and a
@@ -295,9 +295,9 @@ func (r *Runner) goOn(ctx context.Context) error {
 	return nil
 }
 
-// lookAgain asks once for what is new in the streams that came to their ends
-// when, or before, the run finished what an earlier one had begun: without it, the
-// run would call itself complete as of then. It asks from the marks of streams that
+// lookAgain asks once for new records in the streams that came to their ends when, or
+// before, the run finished what an earlier one had begun: without it, the run would
+// call itself complete as of then. It asks from the marks of streams that
 // have one; a list without a mark would be walked whole.
 func (r *Runner) lookAgain(ctx context.Context) error {
 	if r.Run.Lane == collection.Backfill {
@@ -348,7 +348,7 @@ func (r *Runner) forward(ctx context.Context, stream collection.Stream) error {
 	}
 	switch {
 	case stream.Parent != "": // partitions may have joined
-	case r.lost(state): // what is owed there was of another list
+	case r.lost(state): // its gaps were those of another list
 	case state.Checkpoint.Done && !r.anew:
 		return nil
 	case state.Owed:

@@ -9,7 +9,7 @@ import "collect/collection"
 // nothing but planned gaps is owed. So no outcome that scripts read as success
 // hides a hole: a provider gap makes it [collection.Waiting], a stuck gap or a
 // record in quarantine makes it [collection.Blocked]. What ended the run counts
-// like a gap, and an open breaker like pressure: nobody chose that end. A gap
+// like a gap, and an open breaker like pressure: no person chose that end. A gap
 // that is dead counts as stuck, whatever its reason; one that was revived counts
 // as before, until a run has tried it. A refusal that another run met is no more
 // than a piece to be tried; see [OfBefore]. A piece that a rule of the connector

@@ -74,9 +74,9 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 	}
 }
 
-// startAt returns what a walk asks from when it is taken on from a checkpoint.
-// One that was finished begins anew, asking from its high-water mark; one whose
-// cursor means nothing any more, from what is left of that.
+// startAt returns the cursor that a walk asks from when it is taken on from a
+// checkpoint. A walk that was finished begins anew and asks from its high-water mark.
+// One whose cursor lost its meaning begins anew, from the marks that still have one.
 func (r *Runner) startAt(stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string) collection.Cursor {
 	anew, lost := r.restart(at, checkpoint)
 	if lost {
@@ -109,7 +109,7 @@ func (r *Runner) beginAnew(at collection.Place) bool {
 	return !again
 }
 
-// inStream says of which stream an error is; err may be nil.
+// inStream adds the name of the stream to err, which may be nil.
 func inStream(stream collection.Stream, err error) error {
 	if err == nil {
 		return nil
@@ -194,8 +194,8 @@ func asStop(ctx context.Context, err error) (*collection.Stop, error) {
 // leads in circles.
 //
 // Where the connector counts, the first such page is one too many: it stands in
-// the place of another, which the next number would pass by. Elsewhere what is
-// sent says itself what follows it.
+// the place of another, which the next number would pass by. Elsewhere each page
+// says itself which one follows it.
 type repeats struct {
 	limit int
 	seed  maphash.Seed
@@ -305,8 +305,8 @@ func (r *Runner) discreet(err error) error {
 	return err
 }
 
-// save moves a checkpoint, and tells what became of the gaps there. Who calls it
-// says of which stream an error is.
+// save moves a checkpoint, and tells what became of the gaps there. The caller adds
+// the name of the stream to an error.
 func (r *Runner) save(slice collection.Slice) (collection.Committed, error) {
 	done, err := r.commits.commit(slice)
 	if err != nil {

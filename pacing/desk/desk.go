@@ -1,8 +1,7 @@
 // Package desk gives turns at one gate, in order of arrival.
 //
-// Attempts that ask to leave stand in one line, whatever they wait for, and
-// whoever asks: the requests of one run, or of every process that shares an
-// account. A [Desk] asks the gate for each of them, sleeps for all of them with
+// Attempts that ask to leave stand in one line, whatever they wait for: those of
+// one run, or of all processes that share an account. A [Desk] asks the gate for each of them, sleeps for all of them with
 // one timer, and lets them go:
 //
 //	Enter ──→ line ──plan──→ (the one wait) ──→ Pass ──→ … ──→ Settle
@@ -125,8 +124,8 @@ func (d *Desk) withdraw(ctx context.Context, t *Turn) (gate.Pass, error) {
 	return gate.Pass{}, context.Cause(ctx)
 }
 
-// End ends the wait of everybody in line, and of all who come, with err: the
-// gate decides for nobody any more.
+// End ends the wait of every turn in line, and of those that come later, with err:
+// the gate decides for none of them any more.
 func (d *Desk) End(err error) {
 	d.mu.Lock()
 	d.ended = err

@@ -32,7 +32,7 @@ const Needed = "needed"
 // records that grants more is known.
 const Most = 512
 
-// A Limiter bounds what is in flight. It is not safe for concurrent use.
+// A Limiter bounds the requests in flight. It is not safe for concurrent use.
 type Limiter struct {
 	law      mover   // nil: the limit stays
 	needed   *needed // the law, if it is that; nil: it is another
@@ -43,7 +43,7 @@ type Limiter struct {
 	fence    uint64 // of them before the last decrease
 
 	grants []uint64 // by slot: the grant that holds it; 0: none does
-	free   []int    // slots nobody holds
+	free   []int    // slots that are not held
 }
 
 // A mover moves a limit. It is told of answers and refusals.
@@ -54,8 +54,8 @@ type mover interface {
 	refused()
 }
 
-// New returns a limiter of at most most in flight that moves by the law called
-// name, or stays if it is "". An error names what is wrong.
+// New returns a limiter of at most most requests in flight. The law called name
+// moves it; it stays if name is "". An error says which argument is wrong.
 func New(name string, most int) (*Limiter, error) {
 	if most < 1 || most > Most {
 		return nil, fmt.Errorf("%d requests in flight: there can be 1 to %d", most, Most)
@@ -108,7 +108,7 @@ func (l *Limiter) Max() int      { return l.most }
 // Room reports whether a slot can be had.
 func (l *Limiter) Room() bool { return l.inFlight == 0 || l.inFlight < l.Limit() }
 
-// Bound makes most the highest limit: what is in flight beyond it stays there.
+// Bound makes most the highest limit. Requests in flight beyond it are not recalled.
 func (l *Limiter) Bound(most int) {
 	if most = max(1, min(most, Most)); most == l.most {
 		return

@@ -7,7 +7,7 @@ import (
 
 const (
 	neededEMA    = 0.1 // weight of one answer in the mean latency
-	neededSpread = 2.0 // standard deviations of what is in flight that have room as well
+	neededSpread = 2.0 // standard deviations of the requests in flight that have room as well
 )
 
 // needed allows as many as the pace needs at the latency that is seen. By

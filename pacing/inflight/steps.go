@@ -2,7 +2,8 @@ package inflight
 
 import "time"
 
-// A run of so many answers raises the limit: promptfoo's scheduler.
+// stepAfter is how many answers in a row raise the limit, as in promptfoo's
+// scheduler.
 const stepAfter = 5
 
 // steps is the law of promptfoo's scheduler, which starts at the maximum: a

@@ -17,8 +17,8 @@ const lowShare = 0.1
 // handful; one that makes up names is not told of for ever.
 const mostLimits = 16
 
-// Announced tells what is new in the limits that a provider announces. Its
-// zero value has heard of none. It is not safe for concurrent use.
+// Announced tells which limits a provider announces for the first time, and which
+// are low now. Its zero value has heard of none. It is not safe for concurrent use.
 type Announced struct {
 	low map[string]bool // by name of the limit: whether it was low when last seen
 }

@@ -106,7 +106,7 @@ func (m *Meter) Read() collection.Metrics {
 	return m.counts
 }
 
-// percentile returns the value at index floor((n−1)·p) of what is sorted, p in
+// percentile returns the value at index floor((n−1)·p) of sorted, where p is in
 // hundredths: a latency that was measured, never one between two.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[(len(sorted)-1)*p/100]

@@ -112,8 +112,8 @@ func (f *found) kraken(errors []any) {
 	}
 }
 
-// stackExchange reads what is left of the day's requests, and how long to leave
-// a method alone: in every body, and in no header.
+// stackExchange reads how many requests of the day are left, and how long to leave
+// a method alone. Both stand in each body, and in no header.
 func (f *found) stackExchange(o map[string]any) {
 	most, left := count(o, "quota_max"), count(o, "quota_remaining")
 	if most < 0 || left < 0 {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// mostCodes is the longest body that is searched for codes. A refusal is
-// short; what is longer carries records.
+// mostCodes is the longest body that is searched for codes. A refusal is short; a
+// longer body carries records.
 const mostCodes = 64 << 10
 
 // AbnormalUsage is the problem type that comes nearest to the warning of a
@@ -119,7 +119,7 @@ func wordedCode(code string) Class {
 // metaClass returns what the number n of an error of Meta's Graph API says.
 // Too many calls are those of an app, a user, a page, by custom limits, or,
 // from 80000 to 80014, of a business use case; 341 is too many for a while,
-// 130429 is WhatsApp's, and 368 blocks whoever goes on.
+// 130429 is WhatsApp's, and 368 blocks a client that goes on.
 func metaClass(n float64) Class {
 	switch n {
 	case 4, 17, 32, 341, 613, 130429:

@@ -52,7 +52,7 @@ type place struct {
 	role      string
 	dimension []string
 	relative  bool          // a reset is a time to wait
-	inFlight  bool          // what is limited are requests at once
+	inFlight  bool          // the limit is one of requests at once
 	unit      time.Duration // of an interval or a reset
 }
 

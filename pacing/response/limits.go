@@ -21,7 +21,7 @@ const concurrentRequests = "concurrent-requests"
 //	x-ratelimit-remaining-requests      a dimension after the role, or before it
 //	X-MinLimit-Remaining                a family per window
 //	X-Rate-Limit-Interval: 1s           the window of a limit
-//	X-Gorgias-Account-Api-Call-Limit: 1/40   what is used of it
+//	X-Gorgias-Account-Api-Call-Limit: 1/40   how much of the limit is used
 //
 // and a handful of vendors have one of their own.
 func readLimits(r *Reading, h http.Header, now time.Time) (blocked time.Duration) {
@@ -180,7 +180,7 @@ func (l *limits) set(name string, in place, value string) {
 	case "used":
 		put(&l.used, name, n)
 	case "share":
-		if used, ok := parseNumber(value); ok && used.float() <= 2 { // of 1: what is used may be more than there is
+		if used, ok := parseNumber(value); ok && used.float() <= 2 { // of 1; more than the whole limit may be used
 			l.percent(name, 100*used.float())
 		} else if ok {
 			l.percent(name, used.float())
@@ -240,7 +240,7 @@ func windowOf(value string, limit float64) time.Duration {
 }
 
 // complete fills in what other headers tell of a limit: its window, its size
-// by another name, and its size from what is used and what remains. A limit
+// by another name, and its size as the sum of the used and the remaining part. A limit
 // with its interval is a pace that is announced, as a policy is.
 func (l *limits) complete(r *Reading) {
 	for name, total := range l.total {

@@ -216,7 +216,7 @@ func parseWait(s string, now time.Time, unit time.Duration) (time.Duration, bool
 	return 0, false
 }
 
-// capped replaces a wait that nobody can mean.
+// capped replaces a wait that is too long to be meant.
 func capped(d time.Duration) time.Duration {
 	if d > Believed {
 		return absurd

@@ -11,7 +11,7 @@ import (
 // used, and not its size. What remains is told of a hundred.
 const Percent = "percent"
 
-// usages are the headers of Meta's Graph API that tell what is used in percent,
+// usages are the headers of Meta's Graph API that tell the used part in percent,
 // by account and kind of call. Each kind of call counts calls, time and processor
 // time, and the fullest of them binds:
 //
@@ -51,7 +51,7 @@ func (l *limits) readUsage(h http.Header) (blocked time.Duration) {
 	return blocked
 }
 
-// usage reads one object that tells what is used, or those inside of it. It
+// usage reads one object that tells the used part, or the objects inside of it. It
 // returns the longest time for which access is blocked.
 func (l *limits) usage(told any, name string, window time.Duration) (blocked time.Duration) {
 	blocked = -1

@@ -34,7 +34,7 @@ const (
 //
 // perDay finds the same behind a colon: Rate limit exceeded: free-models-per-day
 // (OpenRouter), Quota exceeded for ... limit 'Queries per day' (Google). If the
-// sentence has a shorter period, too, it lists what is allowed.
+// sentence has a shorter period, too, it lists the limits there are.
 var (
 	longUsedUp = regexp.MustCompile(`(?i)\b(exceeded|reached) [^.]{0,30}\b(daily|monthly) [^.]{0,20}\b(limit|quota)\b` +
 		`|\b(daily|day|monthly|month) [^.]{0,20}\b(limit|quota)[^.]{0,30} (exceeded|reached)\b`)

@@ -232,7 +232,7 @@ func (g *guest) admit(t *desk.Turn, p *passed) (gate.Pass, error) {
 	return gate.Pass{ID: p.ID, Save: p.Save, Change: p.Change}, nil
 }
 
-// drop gives back a pass that nobody uses.
+// drop gives back a pass that no request uses.
 func (g *guest) drop(id uint64) { _, _ = g.ask(call{Do: settle, Pass: id, Outcome: &unused}) }
 
 func (g *guest) adopt() (gate.Pass, error) {

@@ -68,8 +68,8 @@ func lead(c Config, lock *filelock.Lock, path string, deposed bool) (*leader, er
 }
 
 // watch ends the leading of a process that was deposed, for itself and for its
-// guests, whatever they wait for: what is in flight of those that left for the
-// new one, its gate does not hear of.
+// guests, whatever they wait for. A guest that has left for the new leader may have
+// requests in flight, and this gate does not hear how they end.
 func (l *leader) watch() {
 	ticker := time.NewTicker(beatEvery)
 	defer ticker.Stop()
@@ -161,7 +161,7 @@ func (l *leader) deposed() bool {
 	return err != nil || !current
 }
 
-// unused is what becomes of a pass that nobody uses. Its slot is lost.
+// unused is the outcome of a pass that no request uses. Its slot is lost.
 var unused = gate.Outcome{Signal: law.Silent, Hold: -1}
 
 func (l *leader) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {

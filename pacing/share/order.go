@@ -14,8 +14,8 @@ import (
 // Order tells those who share an account what an operator wants, by the state
 // that the order makes of the one that he saw: see [gate.Gate.Obey]. A process
 // that leads obeys before its next request leaves, and all record the events: it
-// was heard. If none leads, the next one goes on with the state. Where nobody
-// ever met, there is nobody to tell.
+// was heard. If none leads, the next one goes on with the state. If no process ever
+// shared an account in dir, there is none to tell.
 func Order(ctx context.Context, dir, account string, state []byte, events ...collection.Event) (heard bool, err error) {
 	err = meet(ctx, dir, account,
 		func(path string) error { return hand(path, state) },
@@ -29,7 +29,7 @@ func Order(ctx context.Context, dir, account string, state []byte, events ...col
 
 // Present returns the processes that share an account now, and its state as
 // they have it. If there are none, it is the state that the next one goes on
-// with; nil where nobody ever met.
+// with; nil if no process ever shared an account in dir.
 func Present(ctx context.Context, dir, account string) (state []byte, pids []int, err error) {
 	err = meet(ctx, dir, account,
 		func(path string) (err error) {
@@ -44,14 +44,14 @@ func Present(ctx context.Context, dir, account string) (state []byte, pids []int
 	return state, pids, err
 }
 
-// Kept returns the state of an account that was saved last, by whoever leads or
-// led; nil where nobody ever met. It asks nobody, and changes nothing.
+// Kept returns the state of an account that a leader, of now or of before, saved
+// last; nil if there was none. It asks no process, and changes nothing.
 func Kept(dir, account string) ([]byte, error) {
 	return readState(lockFile(dir, account))
 }
 
 // meet calls there with the process that leads, or alone, under its lock, if
-// none does. Where nobody ever met it calls neither.
+// none does. If no process ever shared an account in dir, it calls neither.
 func meet(ctx context.Context, dir, account string, alone func(path string) error, there func(*guest) error) error {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -2,9 +2,9 @@
 //
 // The first process that asks for an account leads: it has the gate, and its
 // line. The others are guests: they stand in the same line, over a socket, and
-// are told of their turn. So a slot is reserved and never polled for, whoever
-// comes first leaves first, and a refusal that one process sees slows all of
-// them down, once.
+// are told of their turn. So a slot is reserved and never polled for, requests
+// leave in the order in which they came, and a refusal that one process sees slows
+// all of them down, once.
 //
 //	process ──┐
 //	process ──┼── socket ──→ leader: line ──→ gate ──→ file
@@ -36,7 +36,8 @@ import (
 	"collect/pacing/gate"
 )
 
-// Config describes what is shared. All fields are needed, except as they say.
+// Config describes the account that is shared. Each field is needed, unless its
+// comment says what holds without it.
 type Config struct {
 	Dir     string // where the accounts of this user are; made if need be
 	Account string // names the account, and is part of file names
@@ -54,7 +55,7 @@ type Config struct {
 
 	// Obeyed is told of an operator's order that all obey already, with the
 	// events that belong to it, so that it can be recorded. It may be called
-	// until the process has left, and at any time. nil: nobody records it.
+	// until the process has left, and at any time. nil: it is not recorded.
 	Obeyed func(events []collection.Event)
 }
 
@@ -137,8 +138,8 @@ func (d *Desk) Leads() bool {
 }
 
 // Temporary reports whether the processes of the account meet in a temporary
-// folder, since there can be no socket beside their files: one that has another
-// temporary folder finds nobody there, and deposes who leads.
+// folder, since there can be no socket beside their files. A process with another
+// temporary folder does not find the leader there, and deposes it.
 func (d *Desk) Temporary() bool {
 	name, err := os.ReadFile(lockFile(d.config.Dir, d.config.Account))
 	return err == nil && filepath.IsAbs(string(name))
@@ -188,7 +189,7 @@ func (d *Desk) lost() {
 // find leads, or becomes a guest of who does.
 func (d *Desk) find(ctx context.Context) (place, error) {
 	path := lockFile(d.config.Dir, d.config.Account)
-	var silent time.Time // since when nobody answers
+	var silent time.Time // since when no leader answers
 	deposed := false
 	for {
 		lock, err := filelock.Acquire(path)

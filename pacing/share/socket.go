@@ -39,7 +39,7 @@ func listen(lock string) (l net.Listener, name string, err error) {
 		return err
 	})
 	if err != nil {
-		dir, err := os.MkdirTemp("", socketPrefix) // nobody else can look inside
+		dir, err := os.MkdirTemp("", socketPrefix) // no other user can look inside
 		if err != nil {
 			return nil, "", err
 		}

@@ -100,7 +100,7 @@ func (v *visitor) leave() {
 	}
 }
 
-// drop ends a request of which nobody will tell what became of it.
+// drop ends a request whose outcome the guest will not tell.
 func (v *visitor) drop(p gate.Pass) {
 	if s, err := v.leader.settle(p, unused, gate.Request{}); err == nil && s.Save {
 		v.leader.saved()

@@ -111,7 +111,7 @@ func (b *debt) take(now, cost float64) float64 {
 // point in the mean, and of four in one of fifty.
 func bySize(rng *rand.Rand) float64 { return math.Exp(0.8*rng.NormFloat64() - 0.32) }
 
-// A crowdedBucket counts what is in flight as well.
+// A crowdedBucket counts the requests in flight as well.
 type crowdedBucket struct {
 	counting
 	most int

@@ -28,13 +28,13 @@ type Family struct {
 // A draw is where an instance takes its parameters from.
 type draw struct {
 	rng   *rand.Rand
-	idle  float64                  // seconds a request takes when nobody waits
+	idle  float64                  // seconds a request takes when no other one waits
 	paths []string                 // that are asked for
 	cost  func(*rand.Rand) float64 // of a request; nil: 1
 	cut   float64                  // when the limit falls, in seconds
 	back  float64                  // when an outage ends, in seconds
 	long  float64                  // seconds of work that tell; 0: an hour
-	job   Schedule                 // what is asked for; zero: the most there is
+	job   Schedule                 // the requests that are asked for; zero: as many as there can be
 	owner collection.Provider      // what the owner allows
 	sound bool                     // nothing goes wrong for no reason
 }

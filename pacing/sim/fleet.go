@@ -8,10 +8,10 @@ import (
 	"collect/pacing/desk"
 )
 
-// Fleet is so many processes of one account that share a pace: each has a
-// governor of its own, and all stand in one line. It is what the processes of
-// one host have through package share, without the socket between them. The
-// answers that each process got are counted in answered.
+// Fleet is len(answered) processes of one account that share a pace: each has a
+// governor of its own, and all stand in one line, as the processes of one host do
+// with package share, but without the socket between them. The answers that each
+// process got are counted in answered.
 func Fleet(law string, answered []atomic.Int64) Client {
 	return Client{law, func(p *Provider, state *[]byte) ([]http.RoundTripper, func()) {
 		described := lab()

@@ -7,8 +7,8 @@ import (
 	"collect/collection"
 )
 
-// A Schedule is a job that is run again and again: so many requests each time,
-// and so long from the beginning of one run to that of the next.
+// A Schedule is a job that is run again and again: the requests of each run, and the
+// time from the beginning of one run to that of the next.
 type Schedule struct {
 	Requests int
 	Every    time.Duration

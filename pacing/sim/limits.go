@@ -8,8 +8,8 @@ type limiter interface {
 	// until it might fit.
 	take(now, cost float64) (wait float64)
 
-	// left returns what is announced: the limit, what remains of it, and the
-	// seconds until there is more.
+	// left returns what the provider announces: the limit, how much of it remains,
+	// and the seconds until there is more.
 	left(now float64) (limit, remaining, reset, window float64)
 }
 

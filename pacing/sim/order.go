@@ -11,10 +11,9 @@ import (
 // Goroutines that wake at the same instant go on in any order, and a virtual
 // clock makes such instants common: its times are exact, and models have round
 // ones. Then the scheduler would decide which request came first, and one seed
-// would have many histories. So whoever acts has a nanosecond of each
-// microsecond to itself, and begins when all that others do at that instant is
-// done. What one act leads to, at the same instant, the line of the client puts
-// in order.
+// would have many histories. So each actor has a nanosecond of each microsecond to
+// itself, and begins when all that others do at that instant is done. The line of
+// the client puts in order what one act leads to at the same instant.
 //
 // A request that comes from elsewhere than [Play] has no place, and is answered
 // without regard to others.
@@ -31,7 +30,7 @@ const (
 
 type placeKey struct{}
 
-// standing returns a context for what is done at s.
+// standing returns a context for the acts of the actor at s.
 func (s place) standing(ctx context.Context) context.Context {
 	return context.WithValue(ctx, placeKey{}, s)
 }

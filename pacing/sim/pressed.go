@@ -30,7 +30,7 @@ func (s *serving) answer(now, cost float64, _ int) reply {
 	return reply{status: 200, latency: queue + 1/s.rate + jitter(s.rng, s.idle-1/s.rate)}
 }
 
-// A tarpit answers what is above its rate, late.
+// A tarpit answers requests above its rate late.
 type tarpit struct {
 	allowed bucket
 	late    float64 // seconds
@@ -48,7 +48,7 @@ func (t *tarpit) answer(now, cost float64, _ int) reply {
 	return r
 }
 
-// A crowded provider counts what is in flight and nothing else.
+// A crowded provider counts the requests in flight and nothing else.
 type crowded struct {
 	most   int
 	status int // of a refusal; 0: 429
@@ -87,7 +87,7 @@ func step(rate, at float64) func(float64) float64 {
 
 // A delaying provider lets a request wait until it is its turn, at a rate, and
 // refuses with a bare 503 when burst of them wait: nginx's limit_req with a
-// burst, and the status that it answers with if nobody chose another.
+// burst, and the status that it answers with unless limit_req_status says another.
 type delaying struct {
 	rate, burst float64
 	rng         *rand.Rand

@@ -36,8 +36,8 @@ import (
 	"collect/collection"
 )
 
-// What is common to all instances. Noise is what any provider on the internet
-// has; an owner allows more than these providers do, because nobody knows.
+// These hold for all instances. Every provider on the internet has some noise. The
+// owner allows more than these providers do, because he does not know their limits.
 const (
 	Ceiling = 20 // requests per second that the owner allows
 	Workers = 32 // requests in flight at most

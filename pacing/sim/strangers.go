@@ -65,8 +65,8 @@ func counters() []Family {
 	}
 }
 
-// words returns providers that say otherwise that it was too fast, or what is
-// left.
+// words returns providers that use other words, or other headers, for a refusal or
+// for how much of a limit is left.
 func words() []Family {
 	return []Family{
 		{"after-minute", "token bucket, Retry-After: 60 whatever the wait is", true, false, func(d *draw) model {

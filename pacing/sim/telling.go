@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// always asks for silence of so many seconds, however long the wait is.
+// always asks for a silence of this many seconds, however long the wait is.
 func always(seconds int) func(*reply, float64, float64) {
 	return func(r *reply, _, wait float64) {
 		if wait > 0 {
@@ -83,7 +83,7 @@ func (c clock) asDate(r *reply, now, wait float64) {
 	}
 }
 
-// asEpoch tells what is left of l, and until when, as GitHub does.
+// asEpoch tells how much of l is left, and until when, as GitHub does.
 func (c clock) asEpoch(l limiter) func(*reply, float64, float64) {
 	return func(r *reply, now, _ float64) {
 		limit, remaining, reset, _ := l.left(now)
@@ -122,7 +122,7 @@ func (g *growing) answer(now, cost float64, inFlight int) reply {
 
 // A visited window is announced, and others take a part of it: much of it when
 // it begins, because their jobs are at the full minute, and twice a little at
-// any time. They are visited by nobody's fault.
+// any time. The client cannot prevent their visits.
 type visited struct {
 	counting
 	window *fixedWindow
@@ -143,14 +143,14 @@ func (d *draw) visited() *visited {
 	return v
 }
 
-// first returns what others take at the beginning of a window. It is the same
-// whoever asks, and in any order.
+// first returns what others take at the beginning of a window. It is the same for
+// every call, in any order.
 func (v *visited) first(index float64) float64 {
 	return math.Floor(v.window.n * v.early * (0.5 + 0.5*math.Sin(2.4*index)))
 }
 
-// capacity is what is left when the first ones were there: who is quicker than
-// the later ones has it.
+// capacity is the part of the window that the first visitors leave. A client that is
+// quicker than the later visitors gets all of it.
 func (v *visited) capacity(now float64) float64 {
 	return (v.window.n - v.first(math.Floor(now/v.window.w))) / v.window.w
 }

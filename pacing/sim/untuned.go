@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Untuned returns kinds of providers that the law was never tuned on: what is
-// ordinary, what lasts longer than an hour, and what vendors document. Who works
-// on the law looks at the figures of them, and not at their seeds.
+// Untuned returns kinds of providers that the law was never tuned on: ordinary ones,
+// limits that last longer than an hour, and limits that vendors document. Those who
+// work on the law look at their figures, and not at their seeds.
 func Untuned() []Family {
 	return slices.Concat(latencies(), lasting(), spoken(), vendors())
 }
@@ -141,9 +141,9 @@ func (d *draw) outage(said reply) model {
 	return a
 }
 
-// hours draws a quota of n for some hours, which began some time ago. What tells is
-// the rest of it and so many after it, of the last of which some hours; nobody is
-// quicker than pace.
+// hours draws a quota of n requests for some hours, whose window began some time ago.
+// The work of the rest of that window tells, and that of the next windows, as many as
+// after says, where the last one ends after last hours. No client is quicker than pace.
 func (d *draw) hours(n, hours, pace float64, after int, last float64) *counting {
 	w := 3600 * hours
 	left := w * d.rng.Float64()

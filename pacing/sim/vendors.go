@@ -133,14 +133,14 @@ func vendors() []Family {
 			every, length := 300+600*d.rng.Float64(), 30+90*d.rng.Float64()
 			return &lagging{counting: *d.unlimited(), every: every, length: length}
 		}},
-		// "limit_req zone=api burst=n nodelay" refuses with 503 what is more than the
+		// "limit_req zone=api burst=n nodelay" refuses with 503 the requests beyond the
 		// burst above the rate: nginx.org/en/docs/http/ngx_http_limit_req_module.html.
 		{"limit-req", "nginx, limit_req with a burst and nodelay, 503", true, false, func(d *draw) model {
 			rate := math.Ceil(d.limit())
 			burst := math.Round(d.between(1, 30))
 			return d.telling(d.counting(bare, steady(rate), &bucket{rate: steady(rate), burst: 1 + burst, tokens: 1 + burst}), unavailable)
 		}},
-		// "limit_conn addr n" refuses with 503 what is more than n at once:
+		// "limit_conn addr n" refuses with 503 the requests beyond n at once:
 		// nginx.org/en/docs/http/ngx_http_limit_conn_module.html.
 		{"limit-conn", "nginx, limit_conn, 503", true, false, func(d *draw) model {
 			d.idle = d.between(0.3, 2)
@@ -169,8 +169,8 @@ func (d *draw) crowd() int { return int(min(float64(2+d.rng.IntN(9)), 0.7*Ceilin
 
 func whole(n float64) string { return strconv.FormatFloat(math.Floor(n), 'f', 0, 64) }
 
-// github tells what is left of an hour, and until when, and says so when it is
-// used up.
+// github tells how much of an hour's limit is left, and until when, and says so when
+// nothing is.
 func github(clock clock, l limiter) func(*reply, float64, float64) {
 	return all(clock.asEpoch(l), func(r *reply, now, wait float64) {
 		limit, remaining, _, _ := l.left(now)
