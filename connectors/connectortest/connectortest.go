@@ -343,7 +343,7 @@ func (s suite) severalAtOnce(t *testing.T, places []collection.Place) {
 	group.Wait()
 }
 
-// same compares slices by what is stored of them.
+// same compares slices by the parts of them that are stored.
 func same(a, b []collection.Slice) bool {
 	return slices.EqualFunc(a, b, func(a, b collection.Slice) bool {
 		return a.Place == b.Place && a.From == b.From && a.Next == b.Next &&

@@ -156,8 +156,8 @@ func (s *Spec) Recipients(secret string, params map[string]string) ([]string, er
 	return origins, nil
 }
 
-// Provider returns what the file and o say of the provider, for who wants to
-// know what is allowed: without its address, credential and rules.
+// Provider returns what the file and o say of the provider's limits, for a caller
+// that only shows them: without its address, credential and rules.
 func (s *Spec) Provider(o Overrides) collection.Provider {
 	p := s.file.Provider
 	p.Ceilings = append(slices.Clone(p.Ceilings), o.Ceilings...)

@@ -12,9 +12,10 @@
 // In a connector, three things are exact. Records are parts of the body as it
 // came: they are never decoded and written again. Tokens of pages are what the
 // provider sent, so that a walk goes on after any interruption with the same
-// request. And a page is accepted whole or not at all: what is not JSON, has
-// no records where they should be, lacks what the file says leads on, or leads
-// to a page that was there before, ends in a *[collection.Stop] and is owed.
+// request. And a page is accepted whole or not at all. A page ends in a
+// *[collection.Stop], and is owed, if it is not JSON, has no records where they
+// should be, lacks the field by which the file goes on, or leads to a page that was
+// there before.
 package declarative
 
 import (

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// CheckMark checks a mark that a person wants a stream to go on from: whether
-// it is of the form of its records' marks, of which sample is one, if there is
-// any. It returns the time that the mark stands for; zero if it is no time.
+// CheckMark checks a mark that a person wants a stream to go on from: whether it has
+// the form of its records' marks. sample is one of them; empty if there is none. It
+// returns the time that the mark stands for; zero if it is no time.
 func (s *Spec) CheckMark(stream, text string, sample []byte) (time.Time, error) {
 	st := s.file.Stream(stream)
 	switch {

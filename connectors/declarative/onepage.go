@@ -10,8 +10,8 @@ import (
 	"collect/connectors/declarative/internal/paging"
 )
 
-// usualSizes are how many records a page has where nobody asks for another
-// number, or for the most.
+// usualSizes are how many records the pages of common APIs have by default, or at
+// most.
 var usualSizes = []int{20, 25, 30, 50, 100, 200, 250, 500, 1000}
 
 // manySizes are those of usualSizes that a list which is whole seldom has: of

@@ -10,8 +10,8 @@ const (
 )
 
 // deepest is how many objects and arrays a record may have inside each other,
-// itself included. The JSON functions of SQLite, with which people read what is
-// stored, refuse more (https://sqlite.org/json1.html: JSON_MAX_DEPTH is 1000).
+// itself included. The JSON functions of SQLite, with which people read stored
+// records, refuse more (https://sqlite.org/json1.html: JSON_MAX_DEPTH is 1000).
 const deepest = 1000
 
 // nestsDeeper reports whether a JSON document has more than n objects and

@@ -5,7 +5,7 @@ import (
 	"collect/connectors/declarative/internal/since"
 )
 
-// shortsAt returns what is known of short pages where a page is asked for.
+// shortsAt returns the facts about short pages at the place of the walk.
 func (w *walk) shortsAt(f since.Footing) paging.Shorts {
 	if w.at.Partition != "" {
 		f.Short = w.c.ofPartitions.Get(w.st.Name)
@@ -25,7 +25,7 @@ func (w *walk) reached(p *paging.Page, token string) bool {
 	return ok && told.By != "" && !told.Pages && told.Total == int64(seen)
 }
 
-// noteShort returns what is known of short pages behind p, which leads to next.
+// noteShort returns the facts about short pages after p, which leads to next.
 func (w *walk) noteShort(p *paging.Page, next string, known paging.Shorts) paging.Shorts {
 	size := 0
 	if pg, ok := w.st.Page.(paging.Counted); ok {

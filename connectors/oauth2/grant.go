@@ -39,7 +39,7 @@ func (s *Source) ask(ctx context.Context, refresh string, send func(*http.Reques
 	switch {
 	case err != nil || g.refresh == refresh:
 	case g.refresh == "" || s.config.Refresh == "":
-		g.refresh = refresh // it goes on; or nobody asked for one
+		g.refresh = refresh // it goes on; or the file declares none
 	case s.config.Replace == nil:
 		return grant{}, stop(resp.StatusCode, "the provider replaces the refresh token, and the connector file does not say where to keep the new one: "+
 			"keep it in a file, and declare that with rotate: true")
@@ -82,8 +82,8 @@ type grant struct {
 	life            time.Duration // 0: not said
 }
 
-// refusals are the errors of RFC 6749, section 5.2, in the words for whoever
-// has to act. Others are not quoted: they may hold anything.
+// refusals are the errors of RFC 6749, section 5.2, in words for the person who has to
+// act. Others are not quoted: they may hold anything.
 var refusals = map[string]string{
 	"invalid_grant":          "the refresh token is no longer valid: it was used before, has expired, or was revoked",
 	"invalid_client":         "the client id or the client secret is not accepted",
@@ -134,17 +134,16 @@ func lifetime(written json.RawMessage) time.Duration {
 	return time.Duration(math.Min(seconds, year.Seconds()) * float64(time.Second))
 }
 
-// The margin: a token is renewed while a minute of its life is left, the time
-// that a request may take at most if nobody says otherwise, so that none
-// reaches the provider with a token that expired on the way. Of a short life it
-// is a fifth.
+// The margin: a token is renewed while a minute of its life is left. That is the
+// default of the longest time for a request, so that no request reaches the provider
+// with a token that expired on the way. Of a short life it is a fifth.
 const (
 	margin = time.Minute
 	part   = 5
 )
 
 // renewAt returns when a token that was asked for at a time is renewed; the
-// zero time if nobody said. The clock starts when it was asked for, which is
+// zero time if the provider did not say how long it lives. The clock starts when it was asked for, which is
 // before the provider's does.
 func (g grant) renewAt(asked time.Time) time.Time {
 	if g.life == 0 {

@@ -19,8 +19,8 @@ import (
 )
 
 // Rules describe a module. Folders are slash-separated and relative to its
-// root, which is "."; what is said of any other folder holds for those inside
-// it that have no entry of their own.
+// root, which is "."; the entry of any other folder also holds for those inside it
+// that have none of their own.
 type Rules struct {
 	// Module is the module's path.
 	Module string

@@ -1,9 +1,9 @@
 // Package atomicfile writes files that are there as a whole or not at all.
 //
-// What is written goes beside the file, is synced, is given the file's name,
-// and the folder is synced. A path may also name what is no regular file, such
-// as /dev/null, /dev/stdout or a pipe: that cannot be replaced, and is written
-// to. A link is followed, so that it stays one.
+// The bytes go into a new file beside the old one. It is synced and gets the name of
+// the old one, and the folder is synced. A path may also name something other than a
+// regular file, such as /dev/null, /dev/stdout or a pipe: that cannot be replaced, and
+// is written to. A link is followed, so that it stays one.
 package atomicfile
 
 import (
@@ -41,7 +41,7 @@ func Write(path string, write func(io.Writer) error) error {
 	return f.Commit()
 }
 
-// writeTo writes to what is no regular file, or cannot be replaced.
+// writeTo writes to something that is no regular file, or that cannot be replaced.
 func writeTo(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -124,8 +124,8 @@ func (f *File) Abort() {
 // mostLinks is how many links may lead to a file, as on Linux.
 const mostLinks = 40
 
-// Resolve follows the links at path. special reports whether what is there is
-// written to, because it is no regular file, or is one that another process
+// Resolve follows the links at path. special reports whether the file there must be
+// written to and not replaced: it is no regular file, or is one that another process
 // holds open for us, as /dev/stdout is.
 func Resolve(path string) (at string, special bool, err error) {
 	named := path

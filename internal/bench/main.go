@@ -74,7 +74,7 @@ func (b *bench) collect(state, file string, args ...string) (cost, error) {
 // process runs the binary.
 func (b *bench) process(args ...string) (cost, error) {
 	c := exec.Command(b.binary, args...)
-	c.Env = append(c.Environ(), "XDG_STATE_HOME="+b.dir) // shares its pace with nobody
+	c.Env = append(c.Environ(), "XDG_STATE_HOME="+b.dir) // shares its pace with no other process
 	var stderr strings.Builder
 	c.Stderr = &stderr
 	start := time.Now()
@@ -188,9 +188,10 @@ func (b *bench) memory(many int) error {
 	return nil
 }
 
-// goOn goes on with a pass of which the last partitions are left: of a tenth of
-// many, and of many. It measures a run of one request, and status. Their memory is
-// less than that of this process, which holds all that it serves.
+// goOn goes on with a pass that has only its last partitions left: once among a tenth
+// of many partitions, and once among many. It measures a run of one request, and
+// status. Their memory is less than that of this process, which holds all that it
+// serves.
 func (b *bench) goOn(many int) error {
 	for _, n := range []int{many / 10, many} {
 		p, file, err := b.serve(provider.Script{Seed: 1, Tickets: n}, "behind", treeStream)

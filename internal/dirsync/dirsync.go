@@ -1,5 +1,5 @@
-// Package dirsync makes the names in a directory survive a power cut. The sync
-// of a file flushes what is in it, and not that it is there.
+// Package dirsync makes the names in a directory survive a power cut. The sync of a
+// file flushes its content, and not its name in the directory.
 package dirsync
 
 import (

@@ -1,5 +1,5 @@
 // Package jsonout writes JSON for programs: every object says its version,
-// times are RFC 3339 in UTC, and what is not known is null.
+// times are RFC 3339 in UTC, and a value that is not known is null.
 package jsonout
 
 import (

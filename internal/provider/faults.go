@@ -167,7 +167,7 @@ func compressed(next http.Handler) http.Handler {
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
 		next.ServeHTTP(&zipWriter{ResponseWriter: w, body: z}, r)
-		z.Close() // to a client that went away; its error tells nobody
+		z.Close() // the client may have gone away, and cannot be told of an error
 	})
 }
 

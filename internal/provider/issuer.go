@@ -103,7 +103,7 @@ func (s *Server) Refreshes(token string) bool {
 	return t.refreshes(token)
 }
 
-// Relied reports whether the latest access token was used: whoever did that
+// Relied reports whether the latest access token was used: the client that did that
 // should have kept the refresh token that came with it.
 func (s *Server) Relied() bool {
 	t := s.issuer()

@@ -63,7 +63,7 @@ func ParseMode(text string) (Mode, error) {
 	return m, nil
 }
 
-// settings are the settings of one mode that nobody has read yet.
+// settings are the settings of one mode that are not read yet.
 type settings map[string]string
 
 func (s settings) mode(name string) (Mode, error) {

@@ -28,8 +28,8 @@
 //
 // # Misbehaviour
 //
-// A [Mode] stands between the client and the records: [Limit] refuses what is
-// too fast, [SlowDown] queues it, [Refuse] singles out records, [Instead]
+// A [Mode] stands between the client and the records: [Limit] refuses requests that
+// come too fast, [SlowDown] queues them, [Refuse] singles out records, [Instead]
 // answers with one of the named [Faults]. [During] confines modes to paths,
 // to a range of requests, or to a span of time. The same faults can be asked
 // for by name at /bad/{fault}. [ParseMode] reads a mode from text.
@@ -71,7 +71,7 @@ type Script struct {
 	Parents int     // how many parents there are (25)
 	Flat    int     // how many flat records there are (20,000)
 	Token   string  // the bearer token to ask for; "": none is needed
-	Issuer  *Issuer // grants the tokens to ask for; nil: nobody does
+	Issuer  *Issuer // grants the tokens to ask for; nil: none are granted
 	Modes   []Mode  // the outermost first
 }
 
@@ -86,7 +86,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	handler http.Handler // the modes around the routes
-	tokens  *tokens      // nil: nobody grants any
+	tokens  *tokens      // nil: none are granted
 	server  *http.Server
 	url     string
 }

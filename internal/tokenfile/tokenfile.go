@@ -25,8 +25,8 @@ import (
 	"collect/internal/filelock"
 )
 
-// patience is how long another process may take to replace the token: longer
-// than a request does, if nobody says otherwise.
+// patience is how long another process may take to replace the token: longer than the
+// default of the longest time for a request.
 const patience = 2 * time.Minute
 
 // room is taken for a token before it is known. No token is longer: it is sent

@@ -35,5 +35,5 @@ func TooNested(src []byte) (line, column int) {
 	return 0, 0
 }
 
-// nested is what is said of a file that nests too deep.
+// nested is the mistake of a file that nests too deep.
 var nested = fmt.Sprintf("more than %d brackets or dashes are open here", MostNested)

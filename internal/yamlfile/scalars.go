@@ -117,8 +117,8 @@ func (v *Duration) Read(d *Decoder, n ast.Node) {
 
 var errDuration = errors.New("not a duration")
 
-// ParseDuration reads a duration as people write them: one of Go, or whole days
-// such as 7d, of which there are at most 36500. It is above 0.
+// ParseDuration reads a duration as people write them: one of Go, or whole days, such
+// as 7d, up to 36500. It is above 0.
 func ParseDuration(text string) (span time.Duration, err error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n int

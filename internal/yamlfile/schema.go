@@ -229,7 +229,7 @@ func With(key string, value Keywords) Keywords {
 	return Keywords{"required": []string{key}, "properties": Keywords{key: value}}
 }
 
-// In holds for a mapping that has another under key, of which k holds.
+// In holds for a mapping that has another mapping under key, for which k holds.
 func In(key string, k Keywords) Keywords {
 	return With(key, Keywords{"type": "object", "allOf": []Keywords{k}})
 }
@@ -239,7 +239,7 @@ func InEach(key string, k Keywords) Keywords {
 	return Keywords{"properties": Keywords{key: Keywords{"additionalProperties": k}}}
 }
 
-// NonEmpty is k without what is empty.
+// NonEmpty is k without empty values.
 func NonEmpty(k Keywords) Keywords {
 	return Keywords{"allOf": []Keywords{k, Not(Keywords{"enum": []any{"", nil}})}}
 }

@@ -51,7 +51,7 @@ func mutate(ctx context.Context, pattern string, sample int, seed uint64, only *
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { // some tests run themselves as nobody
+	if err := os.Chmod(dir, 0o755); err != nil { // some tests run themselves as the user nobody
 		return 0, err
 	}
 	began := time.Now()

@@ -74,7 +74,7 @@ func (r *rewriter) file(file *ast.File, src []byte) []byte {
 	return []byte(f.text(0, len(src)))
 }
 
-// constant reports whether what is in n must stay constant.
+// constant reports whether everything in n must stay constant.
 func constant(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:

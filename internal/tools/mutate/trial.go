@@ -33,10 +33,10 @@ const (
 
 const (
 	quick    = 300 * time.Millisecond // tests that take less run together
-	patience = 8 * time.Second        // of a processor, and so many times what a test takes alone
-	times    = 8
-	shared   = 4       // of the time of a clock, which others on the machine take their part of
-	memory   = 8 << 20 // KiB of address space, so that a loop that allocates ends
+	patience = 8 * time.Second        // of a processor that tests may use with a mutant,
+	times    = 8                      // and this many times what they use without one
+	shared   = 4                      // of the time of a clock, which others on the machine take their part of
+	memory   = 8 << 20                // KiB of address space, so that a loop that allocates ends
 )
 
 // A bench is the tests of a package with all mutants in them.
@@ -259,9 +259,9 @@ func (b *bench) run(ctx context.Context, m mutant, tests []string, limit time.Du
 	return "", fmt.Errorf("%s: %w", out, err)
 }
 
-// command returns the tests with args, in their directory, in a group of
-// processes that ends with ctx, and of which each ends when it has had its
-// limit of a processor.
+// command returns the tests with args, in their directory, in a group of processes.
+// The group ends with ctx, and each process of it when it has used its limit of a
+// processor.
 func (b *bench) command(ctx context.Context, limit time.Duration, env []string, args ...string) *exec.Cmd {
 	limited := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$@"`, memory, 1+limit/time.Second)
 	cmd := exec.CommandContext(ctx, "sh", slices.Concat([]string{"-c", limited, "sh", b.binary}, args, b.flags)...)

@@ -14,7 +14,7 @@ import (
 	"collect/internal/yamlfile"
 )
 
-// Document compiles a connector file, or returns what is wrong with it.
+// Document compiles a connector file, or returns its mistakes.
 func Document(doc *language.Document) (*File, []yamlfile.Fault) {
 	c := &checker{doc: doc, spec: &File{}}
 	c.check()

@@ -11,7 +11,7 @@ import (
 	"collect/internal/yamlfile"
 )
 
-// A checker compiles a document into a File and collects what is wrong.
+// A checker compiles a document into a File and collects its mistakes.
 type checker struct {
 	yamlfile.Decoder
 	doc    *language.Document

@@ -16,8 +16,8 @@ const (
 	badKey = "bad_key"
 )
 
-// longestKey bounds the key of a record. Identifiers, and even URLs, are
-// shorter; what is longer is not a key but a document.
+// longestKey bounds the key of a record, in bytes. Identifiers, and even URLs, are
+// shorter; a longer value is no key but a document.
 const longestKey = 4096
 
 // KeyOf returns the key of a record: the text of a string, the digits of a

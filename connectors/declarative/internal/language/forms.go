@@ -14,8 +14,8 @@ import (
 // What is written in a form of its own: names, and blocks that may be a single
 // value instead.
 
-// names are what a connector, provider, stream, parameter, secret or binding
-// may be called: what is also an identifier in predicates and in SQL.
+// names are the names that a connector, provider, stream, parameter, secret or
+// binding may have: each is also an identifier in predicates and in SQL.
 var names = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
 // A name is what a thing of the file is called.

@@ -17,7 +17,7 @@ type Pace struct {
 	Reserve     float64 // of a quota
 }
 
-// Read returns what the spec says, and what is wrong with it.
+// Read returns the pace that the spec describes, and its mistakes.
 func (spec PaceSpec) Read() (Pace, []yamlfile.Fault) {
 	d := &yamlfile.Decoder{}
 	return spec.Pace(d), d.Faults
@@ -50,7 +50,7 @@ func (p Pace) clampUnder(top collection.Clamp) collection.Clamp {
 	}
 }
 
-// Pace returns what the spec says; d notes what is wrong with it.
+// Pace returns the pace that the spec describes; d notes its mistakes.
 func (spec PaceSpec) Pace(d *yamlfile.Decoder) Pace {
 	d.OneOf(spec.Law, laws[:]...)
 	flight := spec.Concurrency

@@ -239,7 +239,8 @@ func fields(k yamlfile.Keywords) yamlfile.Keywords {
 // headerName matches what isToken accepts.
 const headerName = `^[!#$%&'*+\-.^_` + "`" + `|~0-9A-Za-z]+$`
 
-// headerFields are headers: templates by their names, some of which are ours.
+// headerFields are headers: templates by their names. Some names are reserved for the
+// client.
 func headerFields(k yamlfile.Keywords) yamlfile.Keywords {
 	ours := make([]string, len(Reserved))
 	for i, name := range Reserved {
@@ -254,7 +255,7 @@ func headerFields(k yamlfile.Keywords) yamlfile.Keywords {
 	return k
 }
 
-// verdictRules are rules of which each says its verdict.
+// verdictRules are rules that must each say a verdict.
 func verdictRules(k yamlfile.Keywords) yamlfile.Keywords {
 	k["items"] = yamlfile.Keywords{"allOf": []yamlfile.Keywords{k["items"].(yamlfile.Keywords), {"required": []string{"verdict"}}}}
 	return k

@@ -133,9 +133,9 @@ func Parse(doc []byte) gjson.Result {
 	return gjson.Parse(unsafe.String(unsafe.SliceData(doc), len(doc))) // #nosec G103 -- as it says above
 }
 
-// TextOf returns a string without its quotes and escapes, and any other
-// scalar as it was sent. ok is false for what is missing, null, an array or an
-// object, and for a string with half of a surrogate pair, which has no text.
+// TextOf returns a string without its quotes and escapes, and any other scalar as it
+// was sent. ok is false for a value that is missing, null, an array or an object, and
+// for a string with half of a surrogate pair, which has no text.
 func TextOf(value gjson.Result) (text string, ok bool) {
 	switch value.Type {
 	case gjson.String:
@@ -147,7 +147,8 @@ func TextOf(value gjson.Result) (text string, ok bool) {
 	return "", false
 }
 
-// Step is one name of a path, of which a backslash may hide the dot.
+// Step is one name of a path. A backslash in front of a dot makes the dot a part of
+// the name.
 const Step = `([^.\\]|\\.)+`
 
 func (*Path) Shape(yamlfile.Schemas) yamlfile.Keywords {

@@ -13,7 +13,7 @@ const (
 	recheck = 100
 )
 
-// A Shorts is what is known of the short pages of a stream. It is kept in the
+// A Shorts holds the facts about the short pages of a stream. It is kept in the
 // cursor of a stream without partitions; the partitions of a stream, which may
 // be a hundred thousand, share one for as long as a run lasts.
 type Shorts struct {
@@ -44,7 +44,7 @@ type OfPartitions struct {
 	shorts map[string]int
 }
 
-// Get returns what is known of the short pages of a stream.
+// Get returns the facts about the short pages of a stream.
 func (o *OfPartitions) Get(stream string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -85,6 +85,6 @@ type bound struct {
 
 	// First is the highest mark on the first page: whatever was updated after
 	// that page was made has a later one, be it the number of an update or a
-	// time of a zone that nobody names. "" if the page had no marks.
+	// time without a zone. "" if the page had no marks.
 	First string `json:"first,omitempty"`
 }

@@ -83,8 +83,8 @@ func (m mark) compare(o mark) int {
 
 // of returns the mark as the store keeps it with a record: text that sorts as
 // compare does. Text other than a number or a time, which need not sort in the
-// order of versions, and numbers and years that nobody means, have none: then
-// the version delivered last is the one that stays.
+// order of versions, and absurd numbers and years, have none: then the version that
+// was delivered last stays.
 func (m mark) of(field notation.Path) collection.Mark {
 	value, kind := "", ""
 	switch m.kind {

@@ -224,8 +224,8 @@ func (s *Since) anchor(w Window, m Marks, inclusive bool) (string, error) {
 	return "", nil
 }
 
-// Check checks a mark that a person wants a stream to go on from: whether it is
-// of the form of its records' marks, of which sample is one, if there is any. It
+// Check checks a mark that a person wants a stream to go on from: whether it has the
+// form of its records' marks. sample is one of them; empty if there is none. It
 // returns the time that the mark stands for; zero if it is no time.
 func (s *Since) Check(stream, text string, sample []byte) (time.Time, error) {
 	m, want := newMark(text), s.kindOf(sample)

@@ -18,7 +18,7 @@ type Window struct {
 	promise
 	had   string // the tie that the walk before ended with
 	Left  string // the tie that ends with the page
-	Asked string // what is sent; "" asks for everything
+	Asked string // the mark that is sent; "" asks for everything
 }
 
 func (w Window) cursorHigh() string {
