@@ -78,7 +78,6 @@ func (d *display) totals() live.Totals {
 	t.Retries, t.RetryCap = s.run.Budget().RetryTokens()
 	if pace, metrics, _, works := s.run.Pace(); works {
 		t.Metrics, t.Pace = metrics, pace
-		t.LimitedBy = limitName(&t.Pace)
 	}
 	return t
 }

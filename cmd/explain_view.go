@@ -10,6 +10,7 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report/limit"
 	"collect/report/problem"
 )
 
@@ -95,9 +96,9 @@ func (e explained) constraints() []explainedConstraint {
 
 // words says one constraint: its number, and what it is.
 func (e explained) words(k *gate.Constraint) (what, why string) {
-	held := heldBy(&e.Pace, k)
-	row := limitFor(k, held)
-	what, why = limitFigure(k, e.Now), row.Name+": "+row.Is
+	held := limit.HeldBy(&e.Pace, k)
+	row := limit.For(k, held)
+	what, why = limit.Figure(k, e.Now), row.Name+": "+row.Is
 	switch {
 	case k.Name == gate.CeilingOf:
 		return e.ceilingWords(k)
@@ -110,7 +111,7 @@ func (e explained) words(k *gate.Constraint) (what, why string) {
 	case k.Name == gate.BreakerOf:
 		why = row.Name + ": " + failureWords(e.Pace.Failure, e.Now) + "; then one goes out as a probe"
 	}
-	if detail := limitDetail(k, e.Now); detail != "" {
+	if detail := limit.Detail(k, e.Now); detail != "" {
 		why += "; " + detail
 	}
 	return what, why
@@ -122,11 +123,11 @@ func (e explained) ceilingWords(k *gate.Constraint) (what, why string) {
 	if k.PerSecond > 0 {
 		what = words.Rate(k.PerSecond)
 	}
-	why = limitFor(k, false).Name + ": " + words.Ceiling(collection.Ceiling{Count: k.Count, Per: k.Window})
+	why = limit.For(k, false).Name + ": " + words.Ceiling(collection.Ceiling{Count: k.Count, Per: k.Window})
 	if origin := e.originOf(*k); origin != "" {
 		why += ", set in " + words.Clean(origin)
 	}
-	if detail := limitDetail(k, e.Now); detail != "" {
+	if detail := limit.Detail(k, e.Now); detail != "" {
 		why += "; " + detail
 	}
 	if k.Blocks {
@@ -228,7 +229,7 @@ func (e explained) faster() string {
 	case b == nil:
 		return "Nothing on our side: requests are not paced."
 	}
-	text := strings.ReplaceAll(limitFor(b, heldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
+	text := strings.ReplaceAll(limit.For(b, limit.HeldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
 	if refused := e.newest().Tally.Throttled; b.Name == gate.Learned && refused > 0 {
 		text += fmt.Sprintf(" In the last run it did so %s.", words.Counted(refused, "time", "times"))
 	}

@@ -13,6 +13,7 @@ import (
 	"collect/engine"
 	"collect/internal/jsonout"
 	"collect/pacing/gate"
+	"collect/report/limit"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -172,7 +173,7 @@ func (a *app) paceOf(ctx context.Context, v looked, run collection.Run) (pace ga
 	if bytes.Equal(gate.Newest(state, others), state) {
 		return pace, known, false, nil
 	}
-	if told, err := gate.Inspect(others, v.now); err == nil && !(known && sameWords(&pace, &told, v.now)) {
+	if told, err := gate.Inspect(others, v.now); err == nil && !(known && limit.Same(&pace, &told, v.now)) {
 		return told, true, true, nil
 	}
 	return pace, known, false, nil

@@ -10,6 +10,7 @@ import (
 	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
+	"collect/report/limit"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -47,7 +48,7 @@ func statusDetail(s connectorStatus, now time.Time, columns int, c term.Caps) st
 	}
 	if s.Account != nil {
 		fact("provider", s.Account.words(now))
-		if text := limitText(&s.Account.Pace, now); text != "" {
+		if text := limit.Text(&s.Account.Pace, now); text != "" {
 			fact("limited by", text)
 		}
 		if !s.Account.Failure.At.IsZero() {

@@ -13,6 +13,7 @@ import (
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/report"
+	"collect/report/limit"
 	"collect/report/problem"
 	"collect/runner"
 	"collect/store"
@@ -95,7 +96,7 @@ func (s summary) render(columns int, c term.Caps) string {
 	}
 	fact("time", s.timeWords())
 	fact("rate", s.rateWords())
-	fact("limited by", limitText(&s.Limit, s.now()))
+	fact("limited by", limit.Text(&s.Limit, s.now()))
 	fact("gaps", s.gapWords())
 	fact("saved to", s.savedWords())
 	if next := s.next(); next != "" {

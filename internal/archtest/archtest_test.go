@@ -18,7 +18,7 @@ var rules = archtest.Rules{
 
 		"cmd/internal/chart":  {"cmd/internal/term", "collection", "internal/words", "pacing/sim"},
 		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/declarative", "engine/registry", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
-		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report", "report/problem"},
+		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report", "report/limit", "report/problem"},
 		"cmd/internal/term":   {},
 
 		"engine":          {"collection", "connectors/declarative", "engine/registry", "internal/words", "pacing", "pacing/gate", "pacing/share", "report/problem", "runner", "store"},
@@ -44,6 +44,7 @@ var rules = archtest.Rules{
 		"store/storetest":          {"collection", "store"},
 		"store/sqlite":             {"collection", "store", "internal/filelock", "store/sqlite/internal/backup", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/format", "store/sqlite/internal/lanes"},
 		"migrations":               {},
+		"report/limit":             {"collection", "internal/words", "pacing/gate", "report/problem"},
 		"report/problem":           {"collection", "connectors", "connectors/declarative", "connectors/oauth2", "internal/jsonout", "internal/similar", "internal/tokenfile", "internal/words", "pacing/gate", "store"},
 		"export":                   {"collection", "store"},
 		"report":                   {"collection", "internal/jsonout", "internal/words", "pacing/gate"},

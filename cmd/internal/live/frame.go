@@ -7,6 +7,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report/limit"
 )
 
 // The widths at which the block gives something up, and the height below
@@ -134,8 +135,8 @@ func rateLines(f Frame, wide bool, c term.Caps) []string {
 		learned += " · ceiling " + paces[2]
 	}
 	now := paces[0]
-	if f.Limited != "" {
-		now += ", limited by " + f.Limited
+	if name := limit.Name(&f.Limit); name != "" {
+		now += ", limited by " + name
 	}
 	if !wide {
 		return []string{

@@ -10,6 +10,8 @@ import (
 	"collect/collection"
 	"collect/internal/texttest"
 	"collect/internal/words"
+	"collect/pacing/gate"
+	"collect/report/limit"
 )
 
 func TestBlock(t *testing.T) {
@@ -179,3 +181,15 @@ var asciiLetters = func() string {
 	}
 	return b.String()
 }()
+
+// What limits the pace fits into the block, whatever it is.
+func TestBlockNamesTheLimit(t *testing.T) {
+	for _, bound := range gate.Bounds() {
+		k := gate.Constraint{Name: bound, Binds: true}
+		f := Frame{Connector: "acme", RateNow: 99.4, Limit: gate.Status{Constraints: []gate.Constraint{k}}}
+		want := "limited by " + limit.For(&k, false).Name + "\n"
+		if lines := strings.Join(f.Block(80, 24, term.Caps{}), "\n"); !strings.Contains(lines, want) {
+			t.Errorf("%q is not in\n%s", want, lines)
+		}
+	}
+}

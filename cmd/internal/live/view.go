@@ -19,7 +19,6 @@ type Totals struct {
 	Deadline   time.Time // when the time limit ends the run
 	Metrics    collection.Metrics
 	Pace       gate.Status // how things stand with the provider
-	LimitedBy  string      // what limits the pace, in words; "" if that is not known
 }
 
 // A StreamTotal counts one stream, over all runs.
@@ -108,7 +107,6 @@ type Frame struct {
 	Learned  float64     // what a later run goes on from; 0: not known
 	Ceiling  float64     // 0: none
 	Limit    gate.Status // of the pace
-	Limited  string      // by what, in words
 	Breaker  string
 	Failure  string // what opened it; "" if that is not known
 	Requests int64
@@ -200,7 +198,6 @@ func (v *View) Sample(now time.Time, t Totals) {
 	m.Requests, m.Cap = t.Requests, t.RequestCap
 	m.Retries, m.RetryCap, m.Metrics = t.Retries, t.RetryCap, t.Metrics
 	m.Pace, m.Learned, m.Ceiling, m.Limit = t.Pace.PerSecond, t.Pace.Learned, 0, t.Pace
-	m.Limited = t.LimitedBy
 	if t.Pace.Ceiling != nil {
 		m.Ceiling = *t.Pace.Ceiling
 	}

@@ -1,4 +1,5 @@
-package cmd
+// Package limit says what limits a pace, in the same words wherever it is said.
+package limit
 
 import (
 	"fmt"
@@ -12,9 +13,9 @@ import (
 	"collect/report/problem"
 )
 
-// A limitRow is all there is to say of one thing that limits the pace, wherever
-// it is said: by explain, status, the summary, the block and docs/events.md.
-type limitRow struct {
+// Words are all there is to say of one thing that limits the pace: by explain,
+// status, the summary, the block and docs/events.md.
+type Words struct {
 	Bound  gate.Bound
 	Held   bool   // by an operator's order: then these are the words
 	Name   string // after "limited by"
@@ -24,8 +25,8 @@ type limitRow struct {
 	Do     string // the line to write or the command to run; NAME stands for the connector
 }
 
-// limitTable holds the words for each bound.
-var limitTable = []limitRow{
+// table holds the words for each bound.
+var table = []Words{
 	{
 		Bound: gate.FreezeOf, Name: "the freeze",
 		Is:     "the provider refused the account, so it is frozen until one test request was answered",
@@ -114,10 +115,10 @@ var limitTable = []limitRow{
 	},
 }
 
-// limitFor returns the words for k, which an operator may hold.
-func limitFor(k *gate.Constraint, held bool) limitRow {
-	words := limitRow{Bound: k.Name, Name: words.Clean(string(k.Name))}
-	for _, row := range limitTable {
+// For returns the words for k, which an operator may hold.
+func For(k *gate.Constraint, held bool) Words {
+	words := Words{Bound: k.Name, Name: words.Clean(string(k.Name))}
+	for _, row := range table {
 		if row.Bound == k.Name && (row.Held == held || !row.Held) {
 			words = row
 		}
@@ -125,8 +126,8 @@ func limitFor(k *gate.Constraint, held bool) limitRow {
 	return words
 }
 
-// heldBy reports whether an operator's order is what k comes from.
-func heldBy(s *gate.Status, k *gate.Constraint) bool {
+// HeldBy reports whether an operator's order is what k comes from.
+func HeldBy(s *gate.Status, k *gate.Constraint) bool {
 	switch k.Name {
 	case gate.BreakerOf:
 		return s.Forced
@@ -136,8 +137,8 @@ func heldBy(s *gate.Status, k *gate.Constraint) bool {
 	return false
 }
 
-// limitFigure says the number of k with its unit: 3.5/s, until 12:09, 8 at once.
-func limitFigure(k *gate.Constraint, now time.Time) string {
+// Figure says the number of k with its unit: 3.5/s, until 12:09, 8 at once.
+func Figure(k *gate.Constraint, now time.Time) string {
 	switch {
 	case k.Blocks && !k.Until.IsZero() && k.Name != gate.InFlightMax:
 		return "until " + words.At(k.Until, now)
@@ -151,9 +152,9 @@ func limitFigure(k *gate.Constraint, now time.Time) string {
 	return words.Rate(k.PerSecond)
 }
 
-// limitDetail says since when k is so, when more is tried, and what makes a pace
+// Detail says since when k is so, when more is tried, and what makes a pace
 // of it; "" if there is nothing to add to its figure.
-func limitDetail(k *gate.Constraint, now time.Time) string {
+func Detail(k *gate.Constraint, now time.Time) string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	switch k.Name {
@@ -194,36 +195,36 @@ func latencyWords(d time.Duration) string {
 	return words.Span(d.Truncate(100 * time.Millisecond))
 }
 
-// limitText says what limits the pace in one line, in the same words everywhere:
+// Text says what limits the pace in one line, in the same words everywhere:
 // "late answers: 3.5/s, last confirmed 2 min ago".
-func limitText(s *gate.Status, now time.Time) string {
+func Text(s *gate.Status, now time.Time) string {
 	k := s.Limit()
 	if k == nil {
 		return ""
 	}
-	text := limitFor(k, heldBy(s, k)).Name
+	text := For(k, HeldBy(s, k)).Name
 	if k.Route != "" {
 		text += " (route " + words.Clean(k.Route) + ")"
 	}
-	text += ": " + limitFigure(k, now)
-	if detail := limitDetail(k, now); detail != "" {
+	text += ": " + Figure(k, now)
+	if detail := Detail(k, now); detail != "" {
 		text += ", " + detail
 	}
 	return text
 }
 
-// sameWords reports whether the same is said of a and of b: runs of one database
+// Same reports whether the same is said of a and of b: runs of one database
 // share what they save, too, and a moment later.
-func sameWords(a, b *gate.Status, now time.Time) bool {
+func Same(a, b *gate.Status, now time.Time) bool {
 	return slices.EqualFunc(a.Constraints, b.Constraints, func(k, l gate.Constraint) bool {
-		return k.Name == l.Name && k.Route == l.Route && k.Binds == l.Binds && limitFigure(&k, now) == limitFigure(&l, now)
+		return k.Name == l.Name && k.Route == l.Route && k.Binds == l.Binds && Figure(&k, now) == Figure(&l, now)
 	})
 }
 
-// limitName is what limits the pace in as few words; "" if nothing is known to.
-func limitName(s *gate.Status) string {
+// Name is what limits the pace in as few words; "" if nothing is known to.
+func Name(s *gate.Status) string {
 	if k := s.Limit(); k != nil {
-		return limitFor(k, heldBy(s, k)).Name
+		return For(k, HeldBy(s, k)).Name
 	}
 	return ""
 }

@@ -1,0 +1,101 @@
+package limit
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"collect/pacing/gate"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// bound returns a status that k limits.
+func bound(k gate.Constraint) gate.Status {
+	k.Binds = true
+	return gate.Status{Breaker: gate.Closed, Constraints: []gate.Constraint{{Name: gate.InFlightMax, Count: 8}, k}}
+}
+
+// TestEveryBoundHasWords: what it is called, what it is, what its figure means,
+// who can change it and how.
+func TestEveryBoundHasWords(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range gate.Bounds() {
+		k := gate.Constraint{Name: name}
+		for _, held := range []bool{false, true} {
+			w := For(&k, held)
+			if w.Is == "" || w.Name == "" || w.Figure == "" || w.Who == "" || w.Do == "" {
+				t.Errorf("%s, held %t: there are no words for it: %+v", name, held, w)
+			}
+			seen[fmt.Sprint(name, w.Held)] = true
+		}
+	}
+	for _, row := range table {
+		if !seen[fmt.Sprint(row.Bound, row.Held)] {
+			t.Errorf("the words for %s are of no bound, or double", row.Bound)
+		}
+	}
+}
+
+// TestLimitText says each bound with its figure.
+func TestLimitText(t *testing.T) {
+	later, earlier := noon.Add(9*time.Minute), noon.Add(-2*time.Minute)
+	for _, tc := range []struct {
+		k    gate.Constraint
+		want string
+	}{
+		{gate.Constraint{Name: gate.FreezeOf, Blocks: true, Until: later, Since: earlier}, "the freeze: until 12:09 UTC, since 11:58 UTC"},
+		{gate.Constraint{Name: gate.FreezeOf, Blocks: true}, "the freeze: until you release it"},
+		{gate.Constraint{Name: gate.BreakerOf, Blocks: true, Until: later}, "the open breaker: until 12:09 UTC"},
+		{gate.Constraint{Name: gate.HoldOf, Blocks: true, Until: later}, "a requested pause: until 12:09 UTC"},
+		{gate.Constraint{Name: gate.ReserveOf, Blocks: true, Until: later}, "a used up quota: until 12:09 UTC"},
+		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 4, PerSecond: 4}, "your ceiling: 4 a second"},
+		{gate.Constraint{Name: gate.CeilingOf, Window: 24 * time.Hour, Count: 1000, Used: 1000, Blocks: true, Until: later}, "your ceiling: until 12:09 UTC, 1,000 used"},
+		{gate.Constraint{Name: gate.ClampOf, PerSecond: 2, Since: earlier}, "a lowered ceiling: 2.0/s, since 11:58 UTC"},
+		{gate.Constraint{Name: gate.Undeclared, PerSecond: 8}, "a missing ceiling: 8.0/s, earned so far"},
+		{gate.Constraint{Name: gate.Forbidden, PerSecond: 0.5, Since: noon.Add(-50 * time.Hour), Again: noon.Add(22 * time.Hour)},
+			"an unexplained 403: 30/min, since 2026-11-19 10:00 UTC, a quarter more is tried in 22 h"},
+		{gate.Constraint{Name: gate.Announced, PerSecond: 1.4, Since: earlier}, "an announced limit: 1.4/s, heard 2 min ago"},
+		{gate.Constraint{Name: gate.Learned, PerSecond: 3.5, Since: earlier}, "refusals: 3.5/s, last confirmed 2 min ago"},
+		{gate.Constraint{Name: gate.Learned, Route: "search", PerSecond: 3.5, Since: earlier}, "refusals (route search): 3.5/s, last confirmed 2 min ago"},
+		{gate.Constraint{Name: gate.Slow, PerSecond: 3.5, Since: earlier}, "late answers: 3.5/s, last confirmed 2 min ago"},
+		{gate.Constraint{Name: gate.Rising, PerSecond: 2}, "the rising start: 2.0/s"},
+		{gate.Constraint{Name: gate.Places, Count: 3, Since: earlier}, "refusals in flight: 3 at once, last confirmed 2 min ago"},
+		{gate.Constraint{Name: gate.InFlightMax, Count: 8, Latency: 400 * time.Millisecond, PerSecond: 20, Blocks: true}, "requests in flight: 8 at once, 400 ms an answer, so 20.0/s"},
+		{gate.Constraint{Name: gate.InFlightMax, Count: 8}, "requests in flight: 8 at once"},
+		{gate.Constraint{Name: gate.Unused, PerSecond: 1.2}, "the run itself: 1.2/s"},
+	} {
+		s := bound(tc.k)
+		if got := Text(&s, noon); got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.k.Name, got, tc.want)
+		}
+	}
+	none := gate.Status{}
+	if got := Text(&none, noon) + Name(&none); got != "" {
+		t.Errorf("nothing limits: %q", got)
+	}
+}
+
+// TestLimitsAreDocumented: docs/events.md has the table, as it is here.
+func TestLimitsAreDocumented(t *testing.T) {
+	var want strings.Builder
+	want.WriteString("| `binds` | limited by | what it is | figure | who can change it | by what |\n|---|---|---|---|---|---|\n")
+	for _, row := range table {
+		name := "`" + string(row.Bound) + "`"
+		if row.Held {
+			name += ", ordered"
+		}
+		fmt.Fprintf(&want, "| %s | %s | %s | %s | %s | %s |\n", name, row.Name, row.Is, row.Figure, row.Who, row.Do)
+	}
+	text, err := os.ReadFile("../../docs/events.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- limits -->\n", "<!-- end -->"
+	_, rest, _ := strings.Cut(string(text), begin)
+	if got, _, ok := strings.Cut(rest, end); !ok || got != want.String() {
+		t.Errorf("between %q and %q stands\n%s\nwant\n%s", begin, end, got, want.String())
+	}
+}
