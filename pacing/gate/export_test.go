@@ -21,6 +21,9 @@ func (g *Gate) LeavesAt(now time.Time) time.Time {
 	return until
 }
 
+// Concurrency returns how many requests may be in flight at once.
+func (g *Gate) Concurrency() int { return g.slots.Limit() }
+
 // Probe reports whether the attempt is the breaker's probe.
 func (g *Gate) Probe(p Pass) bool { return g.flights.of(p).probe }
 

@@ -116,10 +116,9 @@ func freezeBy(state []byte, now time.Time, f halt.KeptFreeze) ([]byte, []collect
 	})
 }
 
-// Release returns state without its freeze, and without the bound that a refusal
-// left on the pace, as an operator wants it, and the
-// event to save it with. It fails if state cannot be read, and returns state
-// as it is and no event if there is neither.
+// Release returns state without its freeze and without the bound that a refusal
+// left on the pace, and the event to save it with. It fails if state cannot be
+// read, and returns state as it is and no event if there is neither.
 func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
 	return order(state, now, func(k *kept) []collection.Event {
 		if k.Freeze == nil && !k.bounded() {

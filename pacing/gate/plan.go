@@ -103,7 +103,7 @@ func longest(a law.Moment, why collection.WaitCause, b law.Moment, because colle
 	return a, why
 }
 
-// others asks those who seldom have a say, of which the longest wait is returned.
+// others returns the longest wait of the constraints that rarely apply.
 func (g *Gate) others(way *route.Route, now, until law.Moment, cause collection.WaitCause) (law.Moment, collection.WaitCause) {
 	if way.Most > 0 {
 		until, cause = longest(until, cause, way.Earliest(now), collection.WaitPacing)

@@ -57,7 +57,7 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		o, news = g.quotas.suppose(o, f.way.Key(), f.left, now)
 	}
 	if len(o.Windows) > 0 || o.Signal == law.Throttled {
-		if windows, reset := f.way.Believe(o.Signal, o.Windows, f.left, now); reset >= 0 {
+		if windows, reset := f.way.Empty.Believe(o.Signal, o.Windows, f.left, now); reset >= 0 {
 			o = o.without(windows, reset)
 		}
 	}

@@ -23,8 +23,11 @@ func (g *Gate) Status(at time.Time) Status {
 
 func (g *Gate) status(p picture, now law.Moment) Status {
 	s := Status{
-		PerSecond: p.rate, HeardAt: g.routes.All[0].Memory(&g.clock).HeardAt, Ceiling: g.perSecond(), HoldUntil: g.clock.Ahead(g.hold, now),
+		PerSecond: p.rate, HeardAt: g.routes.All[0].Memory(&g.clock).HeardAt, HoldUntil: g.clock.Ahead(g.hold, now),
 		Breaker: g.breaker.State, OpenUntil: g.OpenUntil(), Failure: g.breaker.Failure,
+	}
+	if g.ceiling > 0 {
+		s.Ceiling = new(g.ceiling)
 	}
 	for _, r := range g.routes.All {
 		s.Learned += r.Memory(&g.clock).PerSecond()
@@ -40,15 +43,6 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 	}
 	s.Constraints = g.constraints(s, p, now)
 	return s
-}
-
-// perSecond returns the ceiling; nil if there is none.
-func (g *Gate) perSecond() *float64 {
-	if g.ceiling == 0 {
-		return nil
-	}
-	ceiling := g.ceiling
-	return &ceiling
 }
 
 // Inspect returns how things stood when state was saved, seen at now. It
@@ -72,9 +66,6 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	g.windows = ceiling.Seen(k.Windows, &g.clock, at)
 	return g.status(picture{k.PerSecond(), cmp.Or(k.Ceiling, bound), k.Usage, k.RecordedAt}, at), nil
 }
-
-// Concurrency returns how many requests may be in flight at once.
-func (g *Gate) Concurrency() int { return g.slots.Limit() }
 
 // Closed reports whether the breaker is.
 func (g *Gate) Closed() bool { return g.breaker.State == halt.Closed }

@@ -1,17 +1,11 @@
-// Package ceiling holds the bounds that the owner of an account declares: windows
-// with a count of requests, and a clamp that lowers the strictest of them while
-// the provider refuses too much.
 package ceiling
 
 import (
 	"fmt"
-	"math"
 	"time"
 
-	"collect/collection"
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
-	"collect/pacing/response"
 )
 
 // exactDepartures is how many departures a window remembers one by one. Beyond
@@ -45,92 +39,6 @@ type Window struct {
 	latest law.Moment // of the requests in log
 	ended  law.Moment // of those of the group before the newest
 	credit int        // requests that may leave before the window is saved again
-}
-
-// Windows are all ceilings of an account.
-type Windows []Window
-
-// Allow adds c, or lowers the window of the same length to it.
-func (all *Windows) Allow(c collection.Ceiling) {
-	for i := range *all {
-		if w := &(*all)[i]; w.Per == c.Per {
-			w.Count = min(w.Count, c.Count)
-			return
-		}
-	}
-	*all = append(*all, Window{Count: c.Count, Per: c.Per})
-}
-
-// Next returns when a request fits all windows that counts as n, and which of
-// them is the last to let it pass; nil if it fits.
-func (all Windows) Next(now law.Moment, n int) (at law.Moment, full *Window) {
-	for i := range all {
-		if w := &all[i]; !w.fits(n) {
-			if next := w.Next(now, n); next > now && next > at {
-				at, full = next, w
-			}
-		}
-	}
-	return at, full
-}
-
-// Leave records that a request leaves that counts as n. It reports whether the
-// Windows must be saved before it does.
-func (all Windows) Leave(now law.Moment, n int) (save bool) {
-	for i := range all {
-		w := &all[i]
-		w.add(now, n)
-		save = w.spend(n) || save
-	}
-	return save
-}
-
-// Settle gives back what was saved as spent and is not, because the process ends.
-func (all Windows) Settle() {
-	for i := range all {
-		all[i].credit = 0
-	}
-}
-
-// TakeOver goes on for a process that died a moment ago. What it sent in the
-// Windows that are too short to be saved is not known, so they count as used up.
-func (all Windows) TakeOver(now law.Moment) {
-	for i := range all {
-		if w := &all[i]; w.Per < longWindow {
-			w.expire(now)
-			w.add(now, max(0, w.Count-w.total))
-		}
-	}
-}
-
-// Keep returns all windows as they are saved.
-func (all Windows) Keep(clock *timeline.Timeline, now law.Moment) (kept []Kept) {
-	for i := range all {
-		kept = append(kept, all[i].keep(clock, now))
-	}
-	return kept
-}
-
-// Restore continues those of the windows that were saved.
-func (all Windows) Restore(kept []Kept, clock *timeline.Timeline, now law.Moment) {
-	for i := range all {
-		for _, k := range kept {
-			if k.Per == all[i].Per {
-				all[i].restore(k, clock, now)
-				break
-			}
-		}
-	}
-}
-
-// Seen returns saved windows to be looked at.
-func Seen(kept []Kept, clock *timeline.Timeline, now law.Moment) (all Windows) {
-	for _, k := range kept {
-		w := Window{Count: k.Count, Per: k.Per}
-		w.restore(k, clock, now)
-		all = append(all, w)
-	}
-	return all
 }
 
 // fits reports whether a request that counts as n fits, even if nothing has
@@ -254,7 +162,7 @@ func (w *Window) keep(clock *timeline.Timeline, now law.Moment) Kept {
 	return k
 }
 
-// Restore continues a saved window. Requests that may have left after it was
+// restore continues a saved window. Requests that may have left after it was
 // saved count as leaving now, which is the latest they can have. So do
 // requests of the future: the clock was set back.
 func (w *Window) restore(k Kept, clock *timeline.Timeline, now law.Moment) {
@@ -268,28 +176,4 @@ func (w *Window) restore(k Kept, clock *timeline.Timeline, now law.Moment) {
 		w.add(now, k.Ahead)
 	}
 	w.expire(now)
-}
-
-// Strictest returns the interval of the strictest ceiling that is a pace; 0 if
-// there is none.
-func Strictest(ceilings []collection.Ceiling) time.Duration {
-	var interval time.Duration
-	for _, c := range ceilings {
-		if c.Per < response.BudgetFrom {
-			interval = max(interval, c.Per/time.Duration(c.Count))
-		}
-	}
-	return interval
-}
-
-// reservedFrom is the length from which a ceiling leaves a share for people: the
-// quotas that people and programs share are counted by the hour or the day.
-const reservedFrom = time.Hour
-
-// Reserved returns c without the share that is for people.
-func Reserved(c collection.Ceiling, share float64) collection.Ceiling {
-	if c.Per >= reservedFrom {
-		c.Count = max(1, int(math.Floor(float64(c.Count)*(1-share))))
-	}
-	return c
 }

@@ -63,7 +63,7 @@ type Failure struct {
 	At     time.Time `json:"at"`            // of the latest bad outcome that counted
 	Why    string    `json:"why,omitempty"` // what that was, in a few words without secrets; "": not said
 	Bad    int       `json:"bad"`           // outcomes that were bad
-	Of     int       `json:"of"`            // of so many
+	Of     int       `json:"of"`            // outcomes in all
 	Probes int       `json:"probes,omitempty"`
 }
 

@@ -15,20 +15,20 @@ const (
 	emptyTrusted = 32 // announcements that are believed longer after such a refusal
 )
 
-// An empty is the announcement that nothing is left of a limit. A request that
+// Empty is the announcement that nothing is left of a limit. A request that
 // waited for the end of the window and is told again that nothing is left finds
 // it contradicted, for its limit allows more than one. After some in a row, the
 // field means something else or is broken, and nothing waits for it any more
 // until it says that something is left.
-type empty struct {
+type Empty struct {
 	ends law.Moment // of the window
 	told int8       // announcements in a row, not counting those before its end; negative: believed longer
 }
 
-// believe returns those of the windows that an answer with the signal s announced
+// Believe returns those of the windows that an answer with the signal s announced
 // which are to be believed, and until when the others reset; a negative time if
 // there are none. The answer is to a request that left at a moment.
-func (e *empty) believe(s law.Signal, windows []response.Quota, left, now law.Moment) ([]response.Quota, time.Duration) {
+func (e *Empty) Believe(s law.Signal, windows []response.Quota, left, now law.Moment) ([]response.Quota, time.Duration) {
 	reset := time.Duration(-1)
 	switch {
 	case s == law.Throttled && e.doubted() && e.told < emptyProven:
@@ -43,7 +43,7 @@ func (e *empty) believe(s law.Signal, windows []response.Quota, left, now law.Mo
 		}
 	}
 	if reset < 0 {
-		*e = empty{}
+		*e = Empty{}
 		return windows, -1
 	}
 	if e.ends == 0 || left >= e.ends || e.doubted() {
@@ -56,7 +56,7 @@ func (e *empty) believe(s law.Signal, windows []response.Quota, left, now law.Mo
 	return slices.DeleteFunc(slices.Clone(windows), func(q response.Quota) bool { return isEmpty(&q) }), reset
 }
 
-func (e *empty) doubted() bool { return e.told >= emptyDoubted }
+func (e *Empty) doubted() bool { return e.told >= emptyDoubted }
 
 // isEmpty reports whether q says that nothing is left, though it should not after
 // the first request since it last was granted. Of a limit that is granted one by

@@ -27,7 +27,7 @@ type Kept struct {
 
 // plain reports whether there is nothing to be kept of r but its law.
 func (r *Route) plain(now law.Moment) bool {
-	return r.key == "" && r.Hold <= now && r.Reserve <= now && !r.Fresh(now) && r.empty.told == 0
+	return r.key == "" && r.Hold <= now && r.Reserve <= now && !r.Fresh(now) && r.Empty.told == 0
 }
 
 // Keep returns what is known of the routes.
@@ -37,7 +37,7 @@ func (t *Table) Keep(clock *timeline.Timeline, now law.Moment) []Kept {
 	}
 	all := make([]Kept, len(t.All))
 	for i, r := range t.All {
-		all[i] = Kept{Name: r.name, Key: r.key, Hold: clock.KeptAhead(r.Hold, now), Reserve: clock.KeptAhead(r.Reserve, now), Empty: r.empty.told}
+		all[i] = Kept{Name: r.name, Key: r.key, Hold: clock.KeptAhead(r.Hold, now), Reserve: clock.KeptAhead(r.Reserve, now), Empty: r.Empty.told}
 		if r.trial != nil {
 			all[i].Stream = r.trial.stream
 			if !r.trial.sure {
@@ -48,7 +48,7 @@ func (t *Table) Keep(clock *timeline.Timeline, now law.Moment) []Kept {
 			all[i].Most, all[i].Told = r.Most, clock.Kept(r.Told)
 		}
 		if i > 0 {
-			m := r.keep(clock)
+			m := r.Memory(clock)
 			all[i].Memory = &m
 		}
 	}
@@ -86,7 +86,7 @@ func (t *Table) Restore(all []Kept, tried int, clock *timeline.Timeline, recorde
 			r.Most, r.Told = k.Most, clock.Of(k.Told)
 		}
 		if k.Empty != 0 {
-			r.empty = empty{clock.Latest(), max(-emptyTrusted, min(k.Empty, emptyProven))} // what leaves from now on has waited
+			r.Empty = Empty{clock.Latest(), max(-emptyTrusted, min(k.Empty, emptyProven))} // what leaves from now on has waited
 		}
 		if at == 0 {
 			continue

@@ -11,7 +11,6 @@ import (
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/gate/internal/usage"
 	"collect/pacing/law"
-	"collect/pacing/response"
 )
 
 // A Route is a class of requests that the provider counts apart: its own pace,
@@ -34,9 +33,11 @@ type Route struct {
 	Reserve law.Moment // what is left until then is for people
 	Most    float64    // requests per second that the provider announced last; 0: none
 	Told    law.Moment // when it did
-	empty   empty
-	last    departed
 	Usage   usage.Usage
+	Empty   Empty
+
+	left   law.Moment // when the latest request left,
+	weight float64    // and what it counts as; 0: none left
 }
 
 // Key returns the provider's name of r; "": not known.
@@ -48,17 +49,6 @@ func (r *Route) Label() string {
 		return r.trial.stream
 	}
 	return cmp.Or(r.name, r.key)
-}
-
-// A departed is a request that left, and what it counts as.
-type departed struct {
-	at     law.Moment
-	weight float64 // 0: none left
-}
-
-// then returns when the next request may leave at rate.
-func (d departed) then(rate float64) law.Moment {
-	return d.at + law.Moment(float64(time.Second)/rate*d.weight)
 }
 
 // The pace that a provider announces is believed for so long, and for so many
@@ -88,14 +78,14 @@ func (r *Route) Earliest(now law.Moment) law.Moment {
 	if !r.Fresh(now) {
 		return now
 	}
-	return r.last.then(r.Most)
+	return r.Then(r.Most)
 }
 
 // Leave records that a request leaves.
 func (r *Route) Leave(weight float64, now law.Moment) law.Ticket {
 	r.Used = true
 	r.Usage.Leave()
-	r.last = departed{now, weight}
+	r.left, r.weight = now, weight
 	return r.Pace.OnSend(now, weight)
 }
 
@@ -103,30 +93,21 @@ func (r *Route) Leave(weight float64, now law.Moment) law.Ticket {
 func (r *Route) Hears(now law.Moment) { r.heard, r.spoke = now, true }
 
 // Then returns when the next request may leave at a rate.
-func (r *Route) Then(rate float64) law.Moment { return r.last.then(rate) }
-
-// Believe returns what is to be believed of the limits that an answer with the
-// signal s announced, and until when the others reset; a negative time if there
-// are none. The answer is to a request that left at a moment.
-func (r *Route) Believe(s law.Signal, windows []response.Quota, left, now law.Moment) ([]response.Quota, time.Duration) {
-	return r.empty.believe(s, windows, left, now)
+func (r *Route) Then(rate float64) law.Moment {
+	return r.left + law.Moment(float64(time.Second)/rate*r.weight)
 }
 
-// keep returns what a later process should know of the pace of r.
-func (r *Route) keep(clock *timeline.Timeline) law.Memory {
+// Memory returns what a later process should know of the pace of r, which may
+// only be looked at.
+func (r *Route) Memory(clock *timeline.Timeline) law.Memory {
+	if r.Pace == nil {
+		return *r.kept
+	}
 	m := r.Pace.Keep()
 	if r.spoke {
 		m.HeardAt = clock.Kept(r.heard)
 	}
 	return m
-}
-
-// Memory returns what is known of the pace of r, which may only be looked at.
-func (r *Route) Memory(clock *timeline.Timeline) law.Memory {
-	if r.Pace == nil {
-		return *r.kept
-	}
-	return r.keep(clock)
 }
 
 // Ago returns how long ago the provider was heard, as m tells that was recorded
