@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -136,7 +137,7 @@ func lostWords(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case problem.Is(store.ErrMissing)(err):
+	case errors.Is(err, store.ErrMissing):
 		return "its database was removed or replaced"
 	case damaged(err):
 		return "its database is damaged"

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -137,7 +138,8 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 
 // refused tells why there was no page, after a request or without one.
 func (d *diagnosis) refused(what string, a probed, place collection.Place, err error, asked bool, wire *watch) {
-	provider, stop := a.target.Connector.Provider(), problem.StopIn(err)
+	provider := a.target.Connector.Provider()
+	stop, _ := errors.AsType[*collection.Stop](err)
 	until := ""
 	if stop != nil && !stop.NotBefore.IsZero() {
 		until = " until " + words.At(stop.NotBefore, d.now)

@@ -103,8 +103,8 @@ func (e explainedGap) render(columns int, c term.Caps) string {
 }
 
 func (e explainedGap) meaning() string {
-	if known, ok := problem.ReasonMeanings[e.Reason]; ok {
-		return known[0]
+	if known, ok := problem.MeaningOf(string(e.Reason)); ok {
+		return known.Meaning
 	}
 	return problem.Brief(e.Reason)
 }
@@ -129,6 +129,7 @@ func (e explainedGap) unmade() bool {
 func (e explainedGap) next() (say string, commands []string) {
 	command := func(verb string) string { return e.command(verb, e.Connector) }
 	resume := problem.ResumeCommand(e.Connector, e.flags, e.Lane)
+	known, _ := problem.MeaningOf(string(e.Reason))
 	retry := problem.RetryCommand(e.Connector, e.flags, e.ID)
 	switch {
 	case e.State == collection.GapLeased:
@@ -145,13 +146,13 @@ func (e explainedGap) next() (say string, commands []string) {
 		return "the provider no longer has that place; to collect the stream again:",
 			[]string{command("reset") + " --stream " + words.Clean(words.Quoted(e.Stream)) + problem.LaneFlag(e.Lane) + " --reason WHY"}
 	case e.State == collection.GapDead && e.Reason.Kind() == collection.Stuck:
-		return problem.ReasonMeanings[e.Reason][1] + "; then:", []string{retry, resume}
+		return known.Next + "; then:", []string{retry, resume}
 	case e.State == collection.GapDead:
 		return "no run tries it again by itself; when the provider answers again:", []string{retry, resume}
 	case e.Reason == collection.Frozen || e.Reason == collection.Suspended:
 		return "settle it with the provider, or, if it is only about some records, write `on_403: gap` under `provider:` in the connector file; then:", []string{command("freeze release") + ` --reason WHY`, resume}
 	case e.Reason.Kind() == collection.Stuck:
-		return problem.ReasonMeanings[e.Reason][1] + "; then:", []string{resume}
+		return known.Next + "; then:", []string{resume}
 	case e.Reason.Kind() == collection.Pressure && e.NotBefore.After(e.now):
 		return "a run after " + words.At(e.NotBefore, e.now) + " tries it again; before that none does:", []string{resume}
 	}

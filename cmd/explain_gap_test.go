@@ -46,7 +46,7 @@ func TestExplainStuckGap(t *testing.T) {
 
 // Every gap says who acts, and gives a command, unless nothing is to be done.
 func TestExplainEveryGap(t *testing.T) {
-	for reason := range problem.ReasonMeanings {
+	for _, reason := range collection.Reasons() {
 		for _, state := range []collection.GapState{collection.GapOpen, collection.GapLeased, collection.GapDead} {
 			e := owedGap(reason)
 			if e.State = state; state == collection.GapDead {

@@ -209,9 +209,9 @@ func (e explained) refusal() string {
 		if gap.Reason != collection.Auth {
 			continue
 		}
-		meaning := problem.ReasonMeanings[gap.Reason]
+		auth, _ := problem.MeaningOf(string(gap.Reason))
 		return fmt.Sprintf("auth: %s, since %s. You act: %s; then: %s",
-			meaning[0], words.At(gap.OpenedAt, e.Now), meaning[1], e.command("resume"))
+			auth.Meaning, words.At(gap.OpenedAt, e.Now), auth.Next, e.command("resume"))
 	}
 	return ""
 }

@@ -123,7 +123,7 @@ func (a *app) completeArgs(c *cobra.Command, args []string, _ string) (values []
 		if strings.Contains(c.Use, "gap id") {
 			values = append(values, a.gapsToType(c, "")...)
 			values = append(values, a.runsToType(c)...)
-			for reason := range problem.ReasonMeanings {
+			for _, reason := range collection.Reasons() {
 				values = append(values, string(reason))
 			}
 			values = append(values, string(collection.DetailGap), string(collection.SliceGap))

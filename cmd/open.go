@@ -114,7 +114,9 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 }
 
 // damaged reports whether the database is what an error is about.
-func damaged(err error) bool { return problem.Is(store.ErrDamaged, store.ErrDoubtful)(err) }
+func damaged(err error) bool {
+	return errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrDoubtful)
+}
 
 // change opens the database for an operator's change and calls do with the
 // name that arg stands for. A connector that was never collected is an error.

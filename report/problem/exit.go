@@ -3,8 +3,6 @@ package problem
 import (
 	"slices"
 	"strings"
-
-	"collect/collection"
 )
 
 // The exit codes. Scripts rely on them: they are only ever added to, and a
@@ -13,7 +11,7 @@ import (
 const (
 	ExitOK         = 0
 	ExitFailure    = 1
-	exitUsage      = 2
+	ExitUsage      = 2
 	ExitPaused     = 10
 	ExitWarned     = 11
 	ExitOwed       = 65
@@ -57,7 +55,7 @@ var ExitCodes = []ExitCode{
 	{ExitBug, "SOFTWARE", "a bug in collect", "us", "no", "fail"},
 	{ExitStorage, "IOERR", "disk full, database damaged or missing, output not writable", "you", "after repair", "fail"},
 	{ExitConfig, "CONFIG", "unknown connector, mistake in a file, newer database", "you", "no", "fail"},
-	{exitUsage, "INVALIDARGUMENT", "bad flag or argument", "you", "no", "fail"},
+	{ExitUsage, "INVALIDARGUMENT", "bad flag or argument", "you", "no", "fail"},
 	{ExitRefused, "NOPERM", "token missing or rejected, frozen after a 403, account suspended", "you", "no", "fail"},
 	{ExitProtocol, "PROTOCOL", "schema drift, unreadable page, cursor expired; with --strict also data that may not be all", "you", "no", "fail"},
 	{ExitOwed, "DATAERR", "finished, but gaps need you or records are in quarantine", "you", "after a look", "fail"},
@@ -89,36 +87,4 @@ func Worst(codes ...int) int {
 		}
 	}
 	return decides
-}
-
-// ExitOfGap returns the exit code of a run that leaves a gap. What no run tries
-// again is not a matter of time, whatever its reason.
-func ExitOfGap(gap collection.Gap) int {
-	switch kind := gap.Kind(); kind {
-	case collection.Planned:
-		return ExitPaused
-	case gap.Reason.Kind():
-		return ExitOfReason(gap.Reason)
-	}
-	return ExitOwed
-}
-
-// ExitOfReason returns the exit code of a run that stopped for r.
-//
-// The gaps that an open breaker leaves are planned, so that they arm no
-// cooldown, but the run that it stopped is no success: nobody chose it.
-func ExitOfReason(r collection.Reason) int {
-	switch r {
-	case "", collection.Gone:
-		return ExitOK
-	case collection.Interrupted, collection.RequestCap, collection.WallClock, collection.RetryBudget:
-		return ExitPaused
-	case collection.CircuitOpen, collection.RateLimited, collection.UpstreamPressure, collection.RetryAfter:
-		return ExitLater
-	case collection.Auth, collection.Frozen, collection.Suspended:
-		return ExitRefused
-	case collection.SchemaDrift, collection.BadPage, collection.CursorExpired:
-		return ExitProtocol
-	}
-	return ExitOwed
 }

@@ -1,7 +1,6 @@
 package problem
 
 import (
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,29 +21,6 @@ var shapeMeanings = map[collection.Shape]Meaning{
 		Who:     "by its kind: the next run (planned), a later run (provider) or you (stuck)",
 		Next:    "see which, and why: collect gaps; when and by whom it is tried again: collect explain g_31",
 	},
-}
-
-// ReasonMeanings says, for each reason of the closed set, what it means and
-// what comes next.
-var ReasonMeanings = map[collection.Reason][2]string{
-	collection.RequestCap:       {"the run used all the requests that it was allowed", "nothing to do; a higher --max-requests takes more at once"},
-	collection.WallClock:        {"the run used all the time that it was allowed", "nothing to do; a longer --max-time takes more at once"},
-	collection.RetryBudget:      {"the run used all the retries that it was allowed: more would only have added to the load of the provider", "nothing to do; if it comes back, look at the provider's status page"},
-	collection.Interrupted:      {"a signal ended the run, after the page in flight was saved", "nothing to do"},
-	collection.CircuitOpen:      {"most of the latest requests failed, so calls were stopped for a while, and the wait did not fit in the run; or an operator stopped them", "nothing to do, unless an operator holds the breaker: collect breaker release"},
-	collection.RateLimited:      {"the provider throttled every attempt", "nothing to do; the pace is lower now"},
-	collection.UpstreamPressure: {"the provider failed, timed out or could not be reached, after every attempt", "nothing to do; if it comes back, look at the network and the provider's status page"},
-	collection.RetryAfter:       {"the provider asked for a longer silence than the run may wait", "nothing to do; no request leaves before that time, in any run"},
-	collection.Auth:             {"the provider does not accept the credential", "put a valid one where the connector looks for it"},
-	collection.Frozen:           {"the provider answered 403 for a reason that collect does not know, or an operator froze it: no request leaves, because going on could make a ban permanent", "settle it with the provider; then: collect freeze release. If it is only about what was asked for, declare that in the connector file: " + RecordRule},
-	collection.Suspended:        {"the provider says that the account is suspended", "settle it with the provider; then: collect freeze release"},
-	collection.Forbidden:        {"the provider refuses this one piece; the others are collected", "give the account access to it, or leave it: no run tries it again by itself. If it is usual here, declare it in the connector file: " + goneRule + ", which is shown and not owed"},
-	collection.SchemaDrift:      {"records do not look as the connector says", "look at what the provider changed, and correct the connector file"},
-	collection.BadPage:          {"an answer could not be read as a page, so none of it was taken", "look at it once; if it comes back, correct the connector file"},
-	collection.CursorExpired:    {"the provider no longer knows the place where the walk stood", "each run begins the walk anew, once; if cursors never last as long as a walk, collect it faster or in smaller parts"},
-	collection.TooLarge:         {"an answer was larger than the connector allows", "ask for smaller pages, or raise the limit in the connector file"},
-	collection.NotFound:         {"the provider says that this piece is not there, and no rule explains it", "if that is normal, declare it in the connector file: `on: [{status: [404], verdict: gone}]`"},
-	collection.Gone:             {"the provider says that this piece is gone for good, and the connector file says that this is normal", "nothing: it is shown, and not owed"},
 }
 
 // warningMeanings says, for each code of a warning, what it means and what to do.
@@ -69,7 +45,7 @@ type Meaning struct {
 // MeaningOf explains an exit code, the code of a message or a reason; ok is
 // false for other words.
 func MeaningOf(arg string) (e Meaning, ok bool) {
-	if e, ok := wordsForCode(arg); ok {
+	if e, ok := meaningOfCode(arg); ok {
 		return e, true
 	}
 	if code, err := strconv.Atoi(arg); err == nil {
@@ -87,32 +63,34 @@ func MeaningOf(arg string) (e Meaning, ok bool) {
 	if meaning, ok := warningMeanings[collection.WarningCode(arg)]; ok {
 		return Meaning{"warning " + arg, meaning[0], "you, with a look", jsonout.OrNull(NeedsOperator), meaning[1]}, true
 	}
-	meaning, ok := ReasonMeanings[collection.Reason(arg)]
+	reason := collection.Reason(arg)
+	known, ok := reasons[reason]
 	if !ok {
 		return Meaning{}, false
 	}
-	reason := collection.Reason(arg)
 	needs := NeedsOf(reason.Kind())
 	if reason == collection.Gone {
 		needs = NeedsNothing
 	}
-	return Meaning{"reason " + arg, meaning[0], WhoActs(reason), jsonout.OrNull(needs), meaning[1]}, true
+	return Meaning{"reason " + arg, known.meaning, WhoActs(reason), jsonout.OrNull(needs), known.next}, true
 }
 
-// wordsForCode explains the code that a message begins with: by the reason that
+// meaningOfCode explains the code that a message begins with: by the reason that
 // it stands for, if that is one, or else by the exit code of a command that
 // says it.
-func wordsForCode(code string) (e Meaning, ok bool) {
-	i := slices.IndexFunc(explanations, func(row explanation) bool { return row.code == code })
-	if i < 0 {
-		return Meaning{}, false
+func meaningOfCode(code string) (e Meaning, ok bool) {
+	word := ""
+	if i := slices.IndexFunc(rows, func(r errorRow) bool { return r.code == code }); i >= 0 {
+		word = strconv.Itoa(rows[i].exit)
 	}
-	word := strconv.Itoa(explanations[i].exit)
 	var of []collection.Reason
-	for reason := range ReasonMeanings {
-		if classify(&collection.Stop{Reason: reason, Status: http.StatusServiceUnavailable}).code == code {
-			of = append(of, reason)
+	for reason, known := range reasons {
+		if known.code == code {
+			of, word = append(of, reason), strconv.Itoa(known.exit)
 		}
+	}
+	if word == "" {
+		return Meaning{}, false
 	}
 	if len(of) == 1 {
 		word = string(of[0])
@@ -120,72 +98,4 @@ func wordsForCode(code string) (e Meaning, ok bool) {
 	e, ok = MeaningOf(word)
 	e.Word = code + ", " + e.Word
 	return e, ok
-}
-
-// WhoActs says who ends a gap with reason r.
-func WhoActs(r collection.Reason) string {
-	switch {
-	case r == collection.Gone:
-		return "no one"
-	case r.Kind() == collection.Planned:
-		return "the next run, by itself"
-	case r.Kind() == collection.Pressure:
-		return "a later run, by itself"
-	}
-	return "you"
-}
-
-// Brief says a reason the way a person would, in at most 24 columns: the
-// tables have no more.
-func Brief(r collection.Reason) string {
-	switch r {
-	case collection.RequestCap:
-		return "run reached request cap"
-	case collection.WallClock:
-		return "run reached time limit"
-	case collection.RetryBudget:
-		return "run used all retries"
-	case collection.Interrupted:
-		return "run was interrupted"
-	case collection.CircuitOpen:
-		return "breaker was open"
-	case collection.RateLimited:
-		return "provider was throttling"
-	case collection.UpstreamPressure:
-		return "provider kept failing"
-	case collection.RetryAfter:
-		return "provider asked to wait"
-	case collection.Auth:
-		return "token was rejected"
-	case collection.Frozen:
-		return "provider is frozen"
-	case collection.Suspended:
-		return "account is suspended"
-	case collection.Forbidden:
-		return "provider refuses it"
-	case collection.SchemaDrift:
-		return "records do not match"
-	case collection.BadPage:
-		return "page cannot be read"
-	case collection.CursorExpired:
-		return "cursor has expired"
-	case collection.TooLarge:
-		return "answer is too large"
-	case collection.NotFound:
-		return "not found"
-	case collection.Gone:
-		return "gone for good"
-	}
-	return strings.ReplaceAll(string(r), "_", " ")
-}
-
-// NeedsOf says who acts on a gap of kind k.
-func NeedsOf(k collection.Kind) string {
-	switch k {
-	case collection.Planned:
-		return NeedsNothing
-	case collection.Pressure:
-		return NeedsTime
-	}
-	return NeedsOperator
 }

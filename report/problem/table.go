@@ -3,16 +3,12 @@ package problem
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -27,127 +23,92 @@ import (
 	"collect/store"
 )
 
-// A Scene is what the commands know of the situation in which an error is
-// explained. Every field may be empty.
-type Scene struct {
-	Connector  string
-	Command    string // what was typed: "collect run"
-	Flags      string // what commands to copy must repeat: " --state x.db"
-	Provider   string
-	Address    string // where it is asked, if that is one place
-	Stream     string
-	Partition  collection.Partition
-	Pieces, Of int64          // partitions of Stream that owe a gap for the same reason, and all of them; 0: not known
-	Run        collection.Run // the run that met the error; ID "" if none began
-	Nothing    bool           // no run of the connector has stored a record
-	Stands     bool           // the walk of Stream stands at the problem
-	Passed     bool           // the run went on without what the problem is about
-	Credential string         // where it came from: "env ACME_TOKEN"
-	Mark       string         // its fingerprint
-	State      string         // path of the database
-	Usual      bool           // nobody named that path
-	ByHand     bool           // a person waits for it, and no schedule comes back
-	RequestCap int64
-	MaxTime    time.Duration
-	Retries    int64 // the run's retry tokens
-	Now        time.Time
-}
-
-// Fingerprint returns four hexadecimal digits that tell one credential from
-// another, and nothing about either: a MAC under the store's own salt.
-func Fingerprint(salt []byte, credential string) string {
-	mac := hmac.New(sha256.New, salt)
-	mac.Write([]byte(credential))
-	return hex.EncodeToString(mac.Sum(nil)[:2])
-}
-
-// An explanation is one row of the table that turns errors into problems.
-type explanation struct {
+// A row says what is made of an error.
+type row struct {
 	code      string
 	level     Level
 	exit      int
 	needs     string
 	retryable bool
-	is        func(error) bool
 	write     func(*Problem, error, Scene)
 }
 
-// explanations turns errors into problems. The first match wins, so what
-// decides over a whole run stands above what costs one slice.
-var explanations = []explanation{
-	{"E0901", LevelError, ExitBug, NeedsOperator, false, as[*PanicError], writeBug},
-	{"E0101", LevelError, exitUsage, NeedsOperator, false, as[*UsageError], writeUsage},
-	{"E0101", LevelError, exitUsage, NeedsOperator, false, as[*WhichStreamError], writeWhichStream},
-	{"E0201", LevelError, ExitConfig, NeedsOperator, false, as[*UnknownConnectorError], writeUnknownConnector},
-	{"E0202", LevelError, ExitConfig, NeedsOperator, false, as[*declarative.MissingParamError], writeMissingParam},
-	{"E0202", LevelError, ExitConfig, NeedsOperator, false, as[*declarative.BadParamError], writeBadParam},
-	{"E0203", LevelError, ExitConfig, NeedsOperator, false, as[*declarative.SpecError], writeSpec},
-	{"E0203", LevelError, ExitConfig, NeedsOperator, false, as[*FileError], writeFile},
-	{"E0208", LevelError, ExitConfig, NeedsOperator, false, Is(ErrNoHome), writeNoHome},
-	{"E0204", LevelError, ExitConfig, NeedsOperator, false, as[*connectors.UnknownStreamError], writeUnknownStream},
-	{"E0206", LevelError, ExitConfig, NeedsOperator, false, as[*ParamsError], writeParams},
-	{"E0209", LevelError, ExitConfig, NeedsOperator, false, as[*MeaningError], writeMeaning},
-	{"E0207", LevelError, ExitConfig, NeedsOperator, false, as[*NoFileError], writeNoFile},
-	{"E0210", LevelError, ExitConfig, NeedsOperator, false, as[*UntrustedError], writeUntrusted},
-	{"E0211", LevelError, ExitConfig, NeedsOperator, false, as[*RememberedError], writeRemembered},
-	{"E0302", LevelError, ExitRefused, NeedsOperator, false, as[*declarative.MissingSecretError], writeMissingSecret},
-	{"E0302", LevelError, ExitRefused, NeedsOperator, false, as[*declarative.BadSecretError], writeBadSecret},
-	{"E0308", LevelError, ExitRefused, NeedsOperator, false, as[*UnboundError], writeUnbound},
-	{"E0701", LevelWaiting, ExitLater, NeedsTime, true, as[*store.HeldError], writeHeld},
-	{"E0715", LevelWaiting, ExitLater, NeedsOperator, true, Is(store.ErrInUse), writeInUse},
-	{"E0714", LevelError, exitUsage, NeedsOperator, false, as[*TakenError], writeTaken},
-	{"E0716", LevelError, ExitStorage, NeedsOperator, false, as[*RestoreError], writeRestore},
-	{"E0721", LevelError, ExitLater, NeedsOperator, true, as[*BusyError], writeBusy},
-	{"E0722", LevelError, ExitLater, NeedsOperator, true, Is(gate.ErrStale), writeStale},
-	{"E0710", LevelError, ExitStorage, NeedsOperator, false, as[*OutputError], writeOutput},
-	{"E0306", LevelError, ExitStorage, NeedsOperator, true, as[*tokenfile.Error], writeTokenFile},
-	{"E0702", LevelError, ExitStorage, NeedsOperator, true, full, writeFull},
-	{"E0703", LevelError, ExitConfig, NeedsOperator, false, Is(store.ErrNewer), writeNewer},
-	{"E0711", LevelWaiting, ExitLater, NeedsTime, true, Is(store.ErrOlder), writeOlder},
-	{"E0712", LevelError, ExitStorage, NeedsOperator, false, Is(store.ErrDoubtful), writeDoubtful},
-	{"E0713", LevelError, ExitStorage, NeedsOperator, false, as[*LostError], writeLost},
-	{"E0713", LevelError, ExitStorage, NeedsOperator, false, as[*NothingFoundError], writeNothingFound},
-	{"E0704", LevelError, ExitStorage, NeedsOperator, false, Is(store.ErrDamaged), writeDamaged},
-	{"E0705", LevelError, ExitStorage, NeedsOperator, false, Is(store.ErrMissing), writeMissing},
-	{"E0705", LevelError, ExitStorage, NeedsOperator, false, as[*NoFolderError], writeNoFolder},
-	{"E0708", LevelError, ExitStorage, NeedsOperator, false, Is(store.ErrNotDatabase), writeNotDatabase},
-	{"E0709", LevelError, ExitStorage, NeedsOperator, false, Is(store.ErrNoAccess), writeNoAccess},
-	{"E0717", LevelError, ExitStorage, NeedsOperator, true, Is(store.ErrDisk), writeDisk},
-	{"E0718", LevelError, ExitStorage, NeedsOperator, true, Is(store.ErrLocked), writeLocked},
-	{"E0706", LevelWaiting, ExitLater, NeedsTime, true, Is(collection.ErrFenced, collection.ErrCursorMoved), writeFenced},
-	{"E0707", LevelError, ExitStorage, NeedsOperator, true, Is(collection.ErrUnknown), writeUnknownCommit},
-	{"E0305", LevelError, ExitRefused, NeedsOperator, false, Is(oauth2.ErrRefused), writeNoToken},
-	{"E0307", LevelWaiting, ExitLater, NeedsTime, true, Is(tokenfile.ErrBusy), writeTokenBusy},
-	{"E0308", LevelError, ExitRefused, NeedsOperator, false, Is(connectors.ErrProbe), writeProbe},
-	{"E0301", LevelError, ExitRefused, NeedsOperator, false, stopped(collection.Auth), writeAuth},
-	{"E0303", LevelError, ExitRefused, NeedsOperator, false, stopped(collection.Frozen), writeFrozen},
-	{"E0304", LevelError, ExitRefused, NeedsOperator, false, stopped(collection.Suspended), writeSuspended},
-	{"E0601", LevelError, ExitProtocol, NeedsOperator, false, stopped(collection.SchemaDrift), writeDrift},
-	{"E0610", LevelError, ExitProtocol, NeedsOperator, false, as[*collection.UnlistedError], writeUnlisted},
-	{"E0602", LevelError, ExitProtocol, NeedsOperator, false, stopped(collection.BadPage), writeBadPage},
-	{"E0603", LevelError, ExitProtocol, NeedsOperator, false, stopped(collection.CursorExpired), writeCursor},
-	{"E0608", LevelError, ExitOwed, NeedsOperator, false, stopped(collection.Forbidden, collection.NotFound, collection.TooLarge), writePiece},
-	{"E0401", LevelWaiting, ExitLater, NeedsTime, true, stopped(collection.CircuitOpen), writeBreaker},
-	{"E0402", LevelWaiting, ExitLater, NeedsTime, true, stopped(collection.RetryAfter), writeLongWait},
-	{"E0403", LevelWaiting, ExitLater, NeedsTime, true, stopped(collection.RateLimited), writeThrottled},
-	{"E0404", LevelError, ExitUnreached, NeedsTime, true, Unreachable, writeUnreachable},
-	{"E0405", LevelWaiting, ExitLater, NeedsTime, true, stopped(collection.UpstreamPressure), writePressure},
-	{"P0501", LevelPaused, ExitOK, NeedsNothing, true, stopped(collection.RequestCap), writeRequestCap},
-	{"P0502", LevelPaused, ExitOK, NeedsNothing, true, stopped(collection.WallClock), writeWallClock},
-	{"P0503", LevelPaused, ExitOK, NeedsNothing, true, stopped(collection.RetryBudget), writeRetryBudget},
-	{"P0504", LevelPaused, ExitInterrupt, NeedsNothing, true, interruption, writeInterrupted},
-	{"W0609", LevelWarning, ExitOK, NeedsNothing, false, stopped(collection.Gone), writePiece},
-	{"E0001", LevelError, ExitFailure, NeedsOperator, true, func(error) bool { return true }, writeOther},
+// An errorRow is the row of the errors that is holds of.
+type errorRow struct {
+	is func(error) bool
+	row
 }
 
+// rows turns errors into problems. The first match wins, so what decides over a
+// whole run stands above what costs one slice, and above its [reasons].
+var rows = []errorRow{
+	{as[*PanicError], row{"E0901", LevelError, ExitBug, NeedsOperator, false, writeBug}},
+	{as[*UsageError], row{"E0101", LevelError, ExitUsage, NeedsOperator, false, writeUsage}},
+	{as[*WhichStreamError], row{"E0101", LevelError, ExitUsage, NeedsOperator, false, writeWhichStream}},
+	{as[*UnknownConnectorError], row{"E0201", LevelError, ExitConfig, NeedsOperator, false, writeUnknownConnector}},
+	{as[*declarative.MissingParamError], row{"E0202", LevelError, ExitConfig, NeedsOperator, false, writeMissingParam}},
+	{as[*declarative.BadParamError], row{"E0202", LevelError, ExitConfig, NeedsOperator, false, writeBadParam}},
+	{as[*declarative.SpecError], row{"E0203", LevelError, ExitConfig, NeedsOperator, false, writeSpec}},
+	{as[*FileError], row{"E0203", LevelError, ExitConfig, NeedsOperator, false, writeFile}},
+	{is(ErrNoHome), row{"E0208", LevelError, ExitConfig, NeedsOperator, false, writeNoHome}},
+	{as[*connectors.UnknownStreamError], row{"E0204", LevelError, ExitConfig, NeedsOperator, false, writeUnknownStream}},
+	{as[*ParamsError], row{"E0206", LevelError, ExitConfig, NeedsOperator, false, writeParams}},
+	{as[*MeaningError], row{"E0209", LevelError, ExitConfig, NeedsOperator, false, writeMeaning}},
+	{as[*NoFileError], row{"E0207", LevelError, ExitConfig, NeedsOperator, false, writeNoFile}},
+	{as[*UntrustedError], row{"E0210", LevelError, ExitConfig, NeedsOperator, false, writeUntrusted}},
+	{as[*RememberedError], row{"E0211", LevelError, ExitConfig, NeedsOperator, false, writeRemembered}},
+	{as[*declarative.MissingSecretError], row{"E0302", LevelError, ExitRefused, NeedsOperator, false, writeMissingSecret}},
+	{as[*declarative.BadSecretError], row{"E0302", LevelError, ExitRefused, NeedsOperator, false, writeBadSecret}},
+	{as[*UnboundError], row{"E0308", LevelError, ExitRefused, NeedsOperator, false, writeUnbound}},
+	{as[*store.HeldError], row{"E0701", LevelWaiting, ExitLater, NeedsTime, true, writeHeld}},
+	{is(store.ErrInUse), row{"E0715", LevelWaiting, ExitLater, NeedsOperator, true, writeInUse}},
+	{as[*TakenError], row{"E0714", LevelError, ExitUsage, NeedsOperator, false, writeTaken}},
+	{as[*RestoreError], row{"E0716", LevelError, ExitStorage, NeedsOperator, false, writeRestore}},
+	{as[*BusyError], row{"E0721", LevelError, ExitLater, NeedsOperator, true, writeBusy}},
+	{is(gate.ErrStale), row{"E0722", LevelError, ExitLater, NeedsOperator, true, writeStale}},
+	{as[*OutputError], row{"E0710", LevelError, ExitStorage, NeedsOperator, false, writeOutput}},
+	{as[*tokenfile.Error], row{"E0306", LevelError, ExitStorage, NeedsOperator, true, writeTokenFile}},
+	{full, row{"E0702", LevelError, ExitStorage, NeedsOperator, true, writeFull}},
+	{is(store.ErrNewer), row{"E0703", LevelError, ExitConfig, NeedsOperator, false, writeNewer}},
+	{is(store.ErrOlder), row{"E0711", LevelWaiting, ExitLater, NeedsTime, true, writeOlder}},
+	{is(store.ErrDoubtful), row{"E0712", LevelError, ExitStorage, NeedsOperator, false, writeDoubtful}},
+	{as[*LostError], row{"E0713", LevelError, ExitStorage, NeedsOperator, false, writeLost}},
+	{as[*NothingFoundError], row{"E0713", LevelError, ExitStorage, NeedsOperator, false, writeNothingFound}},
+	{is(store.ErrDamaged), row{"E0704", LevelError, ExitStorage, NeedsOperator, false, writeDamaged}},
+	{is(store.ErrMissing), row{"E0705", LevelError, ExitStorage, NeedsOperator, false, writeMissing}},
+	{as[*NoFolderError], row{"E0705", LevelError, ExitStorage, NeedsOperator, false, writeNoFolder}},
+	{is(store.ErrNotDatabase), row{"E0708", LevelError, ExitStorage, NeedsOperator, false, writeNotDatabase}},
+	{is(store.ErrNoAccess), row{"E0709", LevelError, ExitStorage, NeedsOperator, false, writeNoAccess}},
+	{is(store.ErrDisk), row{"E0717", LevelError, ExitStorage, NeedsOperator, true, writeDisk}},
+	{is(store.ErrLocked), row{"E0718", LevelError, ExitStorage, NeedsOperator, true, writeLocked}},
+	{is(collection.ErrFenced, collection.ErrCursorMoved), row{"E0706", LevelWaiting, ExitLater, NeedsTime, true, writeFenced}},
+	{is(collection.ErrUnknown), row{"E0707", LevelError, ExitStorage, NeedsOperator, true, writeUnknownCommit}},
+	{is(oauth2.ErrRefused), row{"E0305", LevelError, ExitRefused, NeedsOperator, false, writeNoToken}},
+	{is(tokenfile.ErrBusy), row{"E0307", LevelWaiting, ExitLater, NeedsTime, true, writeTokenBusy}},
+	{is(connectors.ErrProbe), row{"E0308", LevelError, ExitRefused, NeedsOperator, false, writeProbe}},
+	{as[*collection.UnlistedError], row{"E0610", LevelError, ExitProtocol, NeedsOperator, false, writeUnlisted}},
+	{Unreachable, row{"E0404", LevelError, ExitUnreached, NeedsTime, true, writeUnreachable}},
+}
+
+// other is the row of what nobody foresaw.
+var other = row{"E0001", LevelError, ExitFailure, NeedsOperator, true, writeOther}
+
 // classify returns the row for err, which is not nil.
-func classify(err error) explanation {
-	for _, row := range explanations {
-		if row.is(err) {
-			return row
+func classify(err error) row {
+	for _, known := range rows {
+		if known.is(err) {
+			return known.row
 		}
 	}
-	return explanations[len(explanations)-1]
+	if stop := stopIn(err); stop != nil {
+		if known, ok := reasons[stop.Reason]; ok {
+			return known.row
+		}
+	}
+	if errors.Is(err, context.Canceled) {
+		return reasons[collection.Interrupted].row
+	}
+	return other
 }
 
 // ExitOf returns the exit code of a command that err ends.
@@ -164,6 +125,9 @@ func Of(err error, sc Scene) Problem {
 	}
 	row := classify(err)
 	p := Problem{Code: row.code, Level: row.level, ExitCode: row.exit, Needs: row.needs, Retryable: row.retryable}
+	if p.ExitCode == ExitPaused { // which only a run with --strict says
+		p.ExitCode = ExitOK
+	}
 	row.write(&p, err, sc)
 	return p
 }
@@ -192,8 +156,8 @@ func Quarantined(run collection.Run, streams []store.StreamState, sc Scene) (p P
 	}, true
 }
 
-// Is returns a test for any of targets.
-func Is(targets ...error) func(error) bool {
+// is returns a test for any of targets.
+func is(targets ...error) func(error) bool {
 	return func(err error) bool {
 		for _, target := range targets {
 			if errors.Is(err, target) {
@@ -210,29 +174,14 @@ func as[E error](err error) bool {
 	return ok
 }
 
-// stopped returns a test for a stop with any of reasons.
-func stopped(reasons ...collection.Reason) func(error) bool {
-	return func(err error) bool {
-		stop, ok := errors.AsType[*collection.Stop](err)
-		if !ok {
-			return false
-		}
-		return slices.Contains(reasons, stop.Reason)
-	}
-}
-
 // full reports whether the disk is the problem, whoever noticed.
-func full(err error) bool { return Is(collection.ErrFull, syscall.ENOSPC, syscall.EDQUOT)(err) }
+func full(err error) bool { return is(collection.ErrFull, syscall.ENOSPC, syscall.EDQUOT)(err) }
 
 // Unreachable reports whether no request got as far as an answer: a stop for
 // pressure without a status.
 func Unreachable(err error) bool {
 	stop, ok := errors.AsType[*collection.Stop](err)
 	return ok && stop.Reason == collection.UpstreamPressure && stop.Status == 0
-}
-
-func interruption(err error) bool {
-	return stopped(collection.Interrupted)(err) || Is(context.Canceled)(err)
 }
 
 // obstacle says, without naming addresses, what kept us from the provider.

@@ -66,14 +66,36 @@ func TestEveryErrorIsExplained(t *testing.T) {
 				t.Errorf("%q: %d steps, want at most three", err, len(p.Do))
 			}
 		}
-		if stop, ok := errors.AsType[*collection.Stop](err); ok && row.level != LevelPaused && row.exit != ExitOfReason(stop.Reason) && row.code != "E0404" {
-			t.Errorf("%s: the table says exit %d, the verdict %d", stop.Reason, row.exit, ExitOfReason(stop.Reason))
-		}
 	}
-	for _, row := range explanations {
+	for _, row := range rows {
 		if !used[row.code] {
 			t.Errorf("no error here leads to %s", row.code)
 		}
+	}
+}
+
+// Every reason has its row, and every row says everything.
+func TestEveryReasonIsExplained(t *testing.T) {
+	for _, reason := range collection.Reasons() {
+		r, ok := reasons[reason]
+		if !ok || r.code == "" || r.level == "" || r.needs == "" || r.write == nil || r.meaning == "" || r.next == "" {
+			t.Errorf("%s: something is missing in %+v", reason, r)
+		}
+		if n := len(r.brief); n == 0 || n > 24 {
+			t.Errorf("%s: %q has %d columns, want 1 to 24", reason, r.brief, n)
+		}
+		if (r.exit == ExitOK) != (reason == collection.Gone) {
+			t.Errorf("%s: a run that stopped for it exits %d", reason, r.exit)
+		}
+		if got := classify(&collection.Stop{Reason: reason, Status: 500}).code; got != r.code {
+			t.Errorf("%s is explained by %s, want %s", reason, got, r.code)
+		}
+		if p := Of(&collection.Stop{Reason: reason}, wholeScene); p.ExitCode == ExitPaused {
+			t.Errorf("%s: exit code %d is for --strict alone", reason, p.ExitCode)
+		}
+	}
+	if len(reasons) != len(collection.Reasons()) {
+		t.Errorf("there are rows for %d reasons, want %d", len(reasons), len(collection.Reasons()))
 	}
 }
 
@@ -143,9 +165,9 @@ func TestWorst(t *testing.T) {
 
 // Every code that anything can exit with is in the table once.
 func TestExitCodesAreListed(t *testing.T) {
-	used := []int{ExitOK, ExitFailure, exitUsage, ExitPaused, ExitWarned, ExitOwed, ExitUnreached, ExitBug, ExitStorage,
+	used := []int{ExitOK, ExitFailure, ExitUsage, ExitPaused, ExitWarned, ExitOwed, ExitUnreached, ExitBug, ExitStorage,
 		ExitLater, ExitProtocol, ExitRefused, ExitConfig, ExitInterrupt, ExitTerminated}
-	for _, row := range explanations {
+	for _, row := range rows {
 		used = append(used, row.exit)
 	}
 	for _, reason := range collection.Reasons() {

@@ -18,64 +18,8 @@ import (
 	"collect/store"
 )
 
-// place names where a problem was met: tickets/issues repo=acme/api.
-func (sc Scene) place() string {
-	where := sc.Connector
-	if sc.Stream != "" {
-		where += "/" + sc.Stream
-	}
-	if sc.Partition != "" {
-		where += " " + sc.Partition.String()
-	}
-	return where
-}
-
-// saved says what is safe.
-func (sc Scene) saved() string {
-	work := sc.Run.Tally
-	stored := work.Records - work.Rejected - work.Older
-	switch {
-	case sc.Run.ID == "":
-		return "nothing was started"
-	case sc.Nothing:
-		return "nothing yet: no record has been stored"
-	case work.Slices == 0:
-		return "what earlier runs saved; the checkpoint did not move"
-	case stored <= 0:
-		return "what earlier runs saved; no record of this run was stored"
-	}
-	return fmt.Sprintf("%s in %s of this run", words.Counted(stored, "record", "records"), words.Counted(work.Slices, "slice", "slices"))
-}
-
-// savedBut says what is safe, and what becomes of the piece that is not.
-func (sc Scene) savedBut(owed string) string {
-	text := sc.saved() + "; " + owed
-	switch {
-	case sc.Stands && sc.Partition != "":
-		text += ", and the rest of " + sc.Stream + " was not asked for"
-	case sc.Stands && sc.Stream != "":
-		text += ", and " + sc.Stream + " goes no further until it is filled"
-	case sc.Passed && sc.Pieces > 1:
-		text += ", and the run went on without them"
-	case sc.Passed:
-		text += ", and the run went on without it"
-	}
-	return text
-}
-
-// resume is the command that goes on.
-func (sc Scene) resume(say string) Step { return Step{say, sc.command("resume")} }
-
-// command returns a command on the connector, to be copied.
-func (sc Scene) command(verb string) string { return "collect " + verb + " " + sc.Connector + sc.Flags }
-
-// release is the command that ends a freeze.
-func (sc Scene) release(why string) Step {
-	return Step{"then:", sc.command("freeze release") + fmt.Sprintf(" --reason %q", why)}
-}
-
-// StopIn returns the stop that err is known to hold.
-func StopIn(err error) *collection.Stop {
+// stopIn returns the stop that err holds; nil if there is none.
+func stopIn(err error) *collection.Stop {
 	stop, _ := errors.AsType[*collection.Stop](err)
 	return stop
 }
@@ -174,17 +118,17 @@ func writeUnknownCommit(p *Problem, _ error, sc Scene) {
 }
 
 func writeAuth(p *Problem, err error, sc Scene) {
-	if StopIn(err).Status == http.StatusProxyAuthRequired {
+	if stopIn(err).Status == http.StatusProxyAuthRequired {
 		p.Headline = fmt.Sprintf("the proxy on the way to %s asks for a user and a password (407)", sc.Provider)
 		p.At = sc.place()
 		p.Saved = sc.saved()
 		p.Do = []Step{{Say: "put them into HTTP_PROXY or HTTPS_PROXY, before the host"}, sc.resume("then:")}
 		return
 	}
-	p.Why = StopIn(err).Detail
-	p.Headline = fmt.Sprintf("%s rejected the token%s", sc.Provider, answered(StopIn(err)))
+	p.Why = stopIn(err).Detail
+	p.Headline = fmt.Sprintf("%s rejected the token%s", sc.Provider, answered(stopIn(err)))
 	if sc.Credential == "" {
-		p.Headline = fmt.Sprintf("%s asks for a token%s, and the connector sends none", sc.Provider, answered(StopIn(err)))
+		p.Headline = fmt.Sprintf("%s asks for a token%s, and the connector sends none", sc.Provider, answered(stopIn(err)))
 	}
 	p.At = sc.place()
 	if sc.Credential != "" {
@@ -198,7 +142,7 @@ func writeAuth(p *Problem, err error, sc Scene) {
 }
 
 func writeProbe(p *Problem, err error, sc Scene) {
-	stop := StopIn(err)
+	stop := stopIn(err)
 	p.Headline = sc.Provider + " does not answer the probe as it would the right account"
 	p.At = sc.place()
 	p.Why = stop.Detail + ": without the right account it may show fewer records, which would pass for all of them"
@@ -213,7 +157,7 @@ func writeProbe(p *Problem, err error, sc Scene) {
 }
 
 func writeNoToken(p *Problem, err error, sc Scene) {
-	stop := StopIn(err)
+	stop := stopIn(err)
 	p.Headline = fmt.Sprintf("%s grants no access token%s", sc.Provider, answered(stop))
 	p.At = sc.place()
 	p.Why = stop.Detail
@@ -248,7 +192,7 @@ const RecordRule = "`on_403: gap` under `provider:`, or `on: [{status: [403], ve
 const goneRule = "`on: [{status: [403], verdict: gone}]`"
 
 func writeFrozen(p *Problem, err error, sc Scene) {
-	stop := StopIn(err)
+	stop := stopIn(err)
 	p.Headline = fmt.Sprintf("%s answered %d, so collect stopped all calls to it", sc.Provider, stop.Status)
 	p.At = sc.place()
 	p.Why = "a 403 can mean a ban. Going on could make it permanent"
@@ -276,7 +220,7 @@ func writeFrozen(p *Problem, err error, sc Scene) {
 }
 
 func writeSuspended(p *Problem, err error, sc Scene) {
-	stop := StopIn(err)
+	stop := stopIn(err)
 	p.Headline = fmt.Sprintf("%s says that this account is suspended%s", sc.Provider, answered(stop))
 	p.At = sc.place()
 	p.Why = stop.Detail
@@ -290,7 +234,7 @@ func writeDrift(p *Problem, err error, sc Scene) {
 		p.Headline = fmt.Sprintf("%s changed the shape of `%s`", sc.Provider, sc.Stream)
 	}
 	p.At = sc.place()
-	p.Why = StopIn(err).Detail
+	p.Why = stopIn(err).Detail
 	p.Saved = sc.savedBut("the page is kept as a gap")
 	p.Do = []Step{{"look:", sc.command("gaps")}}
 	if _, unmade := sc.Partition.Unmade(); !unmade && sc.Stream != "" { // of a parent no partition can be made, whatever is accepted
@@ -300,7 +244,7 @@ func writeDrift(p *Problem, err error, sc Scene) {
 }
 
 func writeBadPage(p *Problem, err error, sc Scene) {
-	stop := StopIn(err)
+	stop := stopIn(err)
 	p.Headline = fmt.Sprintf("a page of %s is not what the connector expects%s", sc.Provider, answered(stop))
 	p.At = sc.place()
 	p.Why = stop.Detail
@@ -348,70 +292,51 @@ func writeUnlisted(p *Problem, err error, sc Scene) {
 }
 
 func writeCursor(p *Problem, err error, sc Scene) {
-	p.Headline = fmt.Sprintf("%s no longer accepts its own cursor%s", sc.Provider, answered(StopIn(err)))
+	p.Headline = fmt.Sprintf("%s no longer accepts its own cursor%s", sc.Provider, answered(stopIn(err)))
 	p.At = sc.place()
-	p.Why = StopIn(err).Detail
+	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()
 	p.Note = "this run has started the walk over once already; starting over repeats requests, and stores no record twice"
 	p.Do = []Step{sc.resume("to start over once more:")}
 }
 
-func writePiece(p *Problem, err error, sc Scene) {
-	stop := StopIn(err)
-	what := sc.pieces()
-	switch stop.Reason {
-	case collection.Forbidden:
-		p.Headline = fmt.Sprintf("%s refused %s%s", sc.Provider, what, answered(stop))
-	case collection.NotFound:
-		p.Headline = fmt.Sprintf("%s does not know %s%s", sc.Provider, what, answered(stop))
-	case collection.TooLarge:
-		p.Headline = fmt.Sprintf("%s answered with more than the limit for %s%s", sc.Provider, what, answered(stop))
-	default:
-		p.Headline = fmt.Sprintf("%s says that %s is gone for good%s", sc.Provider, what, answered(stop))
+// piece returns what writes of a piece that cannot be had. Headline is a format
+// for the provider, the piece and the status.
+func piece(headline string) func(*Problem, error, Scene) {
+	return func(p *Problem, err error, sc Scene) {
+		stop := stopIn(err)
+		p.Headline = fmt.Sprintf(headline, sc.Provider, sc.pieces(), answered(stop))
+		p.At = sc.place()
+		p.Why = stop.Detail
+		pieces := "the missing piece is kept as a gap"
+		if sc.Pieces > 1 {
+			pieces = "the missing pieces are kept as gaps"
+		}
+		p.Saved = sc.savedBut(pieces)
+		p.Do = []Step{{"look:", sc.command("gaps")}}
+		list := stop.Reason == collection.NotFound && sc.Partition == ""
+		if stop.Reason != collection.Gone && !list {
+			p.Do = append(p.Do, Step{"when it is settled:", RetryCommand(sc.Connector, sc.Flags)})
+		}
+		switch {
+		case sc.Stands && !list && stop.Reason != collection.TooLarge:
+			p.Note = "none of them could be had: look at the stream's `get` in the connector file, and at what the account may see"
+		case stop.Reason == collection.Forbidden && errors.Is(err, collection.ErrDeclared):
+			p.Note = "a rule of the connector file (`verdict: gap`) keeps it owed; if that is usual for this stream, let the rule say `verdict: gone`, which is shown and not owed"
+		case stop.Reason == collection.Forbidden:
+			p.Note = "if that is usual for this stream, declare it: " + goneRule + ", which is shown and not owed"
+		case stop.Reason != collection.NotFound:
+		case list:
+			p.Do = append(p.Do, sc.resume("after correcting the connector file:"))
+			p.Note = "it is the whole list: look at `base_url` and at the stream's `get` in the connector file"
+		default:
+			p.Note = "if that is usual for this provider, declare it: `on: [{status: [404], verdict: gone}]`"
+		}
 	}
-	p.At = sc.place()
-	p.Why = stop.Detail
-	pieces := "the missing piece is kept as a gap"
-	if sc.Pieces > 1 {
-		pieces = "the missing pieces are kept as gaps"
-	}
-	p.Saved = sc.savedBut(pieces)
-	p.Do = []Step{{"look:", sc.command("gaps")}}
-	list := stop.Reason == collection.NotFound && sc.Partition == ""
-	if stop.Reason != collection.Gone && !list {
-		p.Do = append(p.Do, Step{"when it is settled:", RetryCommand(sc.Connector, sc.Flags)})
-	}
-	switch {
-	case sc.Stands && !list && stop.Reason != collection.TooLarge:
-		p.Note = "none of them could be had: look at the stream's `get` in the connector file, and at what the account may see"
-	case stop.Reason == collection.Forbidden && errors.Is(err, collection.ErrDeclared):
-		p.Note = "a rule of the connector file (`verdict: gap`) keeps it owed; if that is usual for this stream, let the rule say `verdict: gone`, which is shown and not owed"
-	case stop.Reason == collection.Forbidden:
-		p.Note = "if that is usual for this stream, declare it: " + goneRule + ", which is shown and not owed"
-	case stop.Reason != collection.NotFound:
-	case list:
-		p.Do = append(p.Do, sc.resume("after correcting the connector file:"))
-		p.Note = "it is the whole list: look at `base_url` and at the stream's `get` in the connector file"
-	default:
-		p.Note = "if that is usual for this provider, declare it: `on: [{status: [404], verdict: gone}]`"
-	}
-}
-
-// pieces says what of a stream a problem is about: "2 of 50 details".
-func (sc Scene) pieces() string {
-	switch {
-	case sc.Pieces > 0 && sc.Of >= sc.Pieces && sc.Partition != "":
-		return fmt.Sprintf("%s of %s %s", words.Count(sc.Pieces), words.Count(sc.Of), sc.Stream)
-	case sc.Partition != "":
-		return "a piece of " + sc.Stream
-	case sc.Stream != "":
-		return "the list of " + sc.Stream
-	}
-	return "a piece"
 }
 
 func writeBreaker(p *Problem, err error, sc Scene) {
-	stop := StopIn(err)
+	stop := stopIn(err)
 	p.Headline = fmt.Sprintf("the breaker for %s is open", sc.Provider)
 	p.Why = stop.Detail
 	p.Saved = sc.saved()
@@ -424,7 +349,7 @@ func writeBreaker(p *Problem, err error, sc Scene) {
 }
 
 func writeLongWait(p *Problem, err error, sc Scene) {
-	stop := StopIn(err)
+	stop := stopIn(err)
 	p.Headline = fmt.Sprintf("%s asks for a longer wait than this run may take%s", sc.Provider, answered(stop))
 	p.At = sc.place()
 	p.Saved = sc.saved()
@@ -435,9 +360,9 @@ func writeLongWait(p *Problem, err error, sc Scene) {
 }
 
 func writeThrottled(p *Problem, err error, sc Scene) {
-	p.Headline = fmt.Sprintf("%s kept throttling%s after every attempt", sc.Provider, answered(StopIn(err)))
+	p.Headline = fmt.Sprintf("%s kept throttling%s after every attempt", sc.Provider, answered(stopIn(err)))
 	p.At = sc.place()
-	p.Why = StopIn(err).Detail
+	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()
 	p.Next = "the missing piece is kept as a gap; a later run fills it"
 }
@@ -461,16 +386,16 @@ func writeUnreachable(p *Problem, err error, sc Scene) {
 }
 
 func writePressure(p *Problem, err error, sc Scene) {
-	p.Headline = fmt.Sprintf("%s kept failing%s after every attempt", sc.Provider, answered(StopIn(err)))
+	p.Headline = fmt.Sprintf("%s kept failing%s after every attempt", sc.Provider, answered(stopIn(err)))
 	p.At = sc.place()
-	p.Why = StopIn(err).Detail
+	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()
 	p.Next = "the missing piece is kept as a gap; a later run fills it"
 }
 
 func writeRequestCap(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s reached its request cap", sc.Connector)
-	stop := StopIn(err)
+	stop := stopIn(err)
 	if stop != nil && stop.Detail != "" && !stop.NotBefore.IsZero() { // of the provider's quota, and not of this run
 		p.Headline = fmt.Sprintf("%s paused: %s", sc.Connector, stop.Detail)
 		p.Saved = sc.saved()
@@ -491,7 +416,7 @@ func writeWallClock(p *Problem, err error, sc Scene) {
 	}
 	p.Saved = sc.saved()
 	p.Next = "the next run continues by itself"
-	if stop := StopIn(err); stop != nil && !stop.NotBefore.IsZero() {
+	if stop := stopIn(err); stop != nil && !stop.NotBefore.IsZero() {
 		p.Why = stop.Detail
 		p.Next = fmt.Sprintf("no request leaves before %s; a run after that continues by itself", words.At(stop.NotBefore, sc.Now))
 	}
@@ -502,7 +427,7 @@ func writeRetryBudget(p *Problem, err error, sc Scene) {
 	if sc.Retries > 0 {
 		p.Headline = fmt.Sprintf("%s used all its retries (%s), so it stopped trying", sc.Connector, words.Count(sc.Retries))
 	}
-	p.Why = StopIn(err).Detail
+	p.Why = stopIn(err).Detail
 	p.Saved = sc.saved()
 	p.Next = fmt.Sprintf("the next run continues; if this repeats, %s is in trouble", sc.Provider)
 }

@@ -1,0 +1,169 @@
+package problem
+
+import (
+	"strings"
+
+	"collect/collection"
+)
+
+// A reasonRow is all that is said of a reason, beside what [collection] makes
+// of it.
+type reasonRow struct {
+	row
+	brief   string // as a person says it, in at most 24 columns: the tables have no more
+	meaning string
+	next    string
+}
+
+// reasons holds the row of each reason there is.
+//
+// The gaps that an open breaker leaves are planned, so that they arm no
+// cooldown, but the run that it stopped is no success: nobody chose it.
+var reasons = map[collection.Reason]reasonRow{
+	collection.RequestCap: {
+		row{"P0501", LevelPaused, ExitPaused, NeedsNothing, true, writeRequestCap}, "run reached request cap",
+		"the run used all the requests that it was allowed",
+		"nothing to do; a higher --max-requests takes more at once",
+	},
+	collection.WallClock: {
+		row{"P0502", LevelPaused, ExitPaused, NeedsNothing, true, writeWallClock}, "run reached time limit",
+		"the run used all the time that it was allowed",
+		"nothing to do; a longer --max-time takes more at once",
+	},
+	collection.RetryBudget: {
+		row{"P0503", LevelPaused, ExitPaused, NeedsNothing, true, writeRetryBudget}, "run used all retries",
+		"the run used all the retries that it was allowed: more would only have added to the load of the provider",
+		"nothing to do; if it comes back, look at the provider's status page",
+	},
+	collection.Interrupted: {
+		row{"P0504", LevelPaused, ExitInterrupt, NeedsNothing, true, writeInterrupted}, "run was interrupted",
+		"a signal ended the run, after the page in flight was saved",
+		"nothing to do",
+	},
+	collection.CircuitOpen: {
+		row{"E0401", LevelWaiting, ExitLater, NeedsTime, true, writeBreaker}, "breaker was open",
+		"most of the latest requests failed, so calls were stopped for a while, and the wait did not fit in the run; or an operator stopped them",
+		"nothing to do, unless an operator holds the breaker: collect breaker release",
+	},
+	collection.RateLimited: {
+		row{"E0403", LevelWaiting, ExitLater, NeedsTime, true, writeThrottled}, "provider was throttling",
+		"the provider throttled every attempt",
+		"nothing to do; the pace is lower now",
+	},
+	collection.UpstreamPressure: {
+		row{"E0405", LevelWaiting, ExitLater, NeedsTime, true, writePressure}, "provider kept failing",
+		"the provider failed, timed out or could not be reached, after every attempt",
+		"nothing to do; if it comes back, look at the network and the provider's status page",
+	},
+	collection.RetryAfter: {
+		row{"E0402", LevelWaiting, ExitLater, NeedsTime, true, writeLongWait}, "provider asked to wait",
+		"the provider asked for a longer silence than the run may wait",
+		"nothing to do; no request leaves before that time, in any run",
+	},
+	collection.Auth: {
+		row{"E0301", LevelError, ExitRefused, NeedsOperator, false, writeAuth}, "token was rejected",
+		"the provider does not accept the credential",
+		"put a valid one where the connector looks for it",
+	},
+	collection.Frozen: {
+		row{"E0303", LevelError, ExitRefused, NeedsOperator, false, writeFrozen}, "provider is frozen",
+		"the provider answered 403 for a reason that collect does not know, or an operator froze it: no request leaves, because going on could make a ban permanent",
+		"settle it with the provider; then: collect freeze release. If it is only about what was asked for, declare that in the connector file: " + RecordRule,
+	},
+	collection.Suspended: {
+		row{"E0304", LevelError, ExitRefused, NeedsOperator, false, writeSuspended}, "account is suspended",
+		"the provider says that the account is suspended",
+		"settle it with the provider; then: collect freeze release",
+	},
+	collection.Forbidden: {
+		row{"E0608", LevelError, ExitOwed, NeedsOperator, false, piece("%s refused %s%s")}, "provider refuses it",
+		"the provider refuses this one piece; the others are collected",
+		"give the account access to it, or leave it: no run tries it again by itself. If it is usual here, declare it in the connector file: " + goneRule + ", which is shown and not owed",
+	},
+	collection.SchemaDrift: {
+		row{"E0601", LevelError, ExitProtocol, NeedsOperator, false, writeDrift}, "records do not match",
+		"records do not look as the connector says",
+		"look at what the provider changed, and correct the connector file",
+	},
+	collection.BadPage: {
+		row{"E0602", LevelError, ExitProtocol, NeedsOperator, false, writeBadPage}, "page cannot be read",
+		"an answer could not be read as a page, so none of it was taken",
+		"look at it once; if it comes back, correct the connector file",
+	},
+	collection.CursorExpired: {
+		row{"E0603", LevelError, ExitProtocol, NeedsOperator, false, writeCursor}, "cursor has expired",
+		"the provider no longer knows the place where the walk stood",
+		"each run begins the walk anew, once; if cursors never last as long as a walk, collect it faster or in smaller parts",
+	},
+	collection.TooLarge: {
+		row{"E0608", LevelError, ExitOwed, NeedsOperator, false, piece("%s answered with more than the limit for %s%s")}, "answer is too large",
+		"an answer was larger than the connector allows",
+		"ask for smaller pages, or raise the limit in the connector file",
+	},
+	collection.NotFound: {
+		row{"E0608", LevelError, ExitOwed, NeedsOperator, false, piece("%s does not know %s%s")}, "not found",
+		"the provider says that this piece is not there, and no rule explains it",
+		"if that is normal, declare it in the connector file: `on: [{status: [404], verdict: gone}]`",
+	},
+	collection.Gone: {
+		row{"W0609", LevelWarning, ExitOK, NeedsNothing, false, piece("%s says that %s is gone for good%s")}, "gone for good",
+		"the provider says that this piece is gone for good, and the connector file says that this is normal",
+		"nothing: it is shown, and not owed",
+	},
+}
+
+// Brief says a reason the way a person would, in at most 24 columns.
+func Brief(r collection.Reason) string {
+	if known, ok := reasons[r]; ok {
+		return known.brief
+	}
+	return strings.ReplaceAll(string(r), "_", " ")
+}
+
+// WhoActs says who ends a gap with reason r.
+func WhoActs(r collection.Reason) string {
+	switch {
+	case r == collection.Gone:
+		return "no one"
+	case r.Kind() == collection.Planned:
+		return "the next run, by itself"
+	case r.Kind() == collection.Pressure:
+		return "a later run, by itself"
+	}
+	return "you"
+}
+
+// NeedsOf says who acts on a gap of kind k.
+func NeedsOf(k collection.Kind) string {
+	switch k {
+	case collection.Planned:
+		return NeedsNothing
+	case collection.Pressure:
+		return NeedsTime
+	}
+	return NeedsOperator
+}
+
+// ExitOfGap returns the exit code of a run that leaves a gap. What no run tries
+// again is not a matter of time, whatever its reason.
+func ExitOfGap(gap collection.Gap) int {
+	switch kind := gap.Kind(); kind {
+	case collection.Planned:
+		return ExitPaused
+	case gap.Reason.Kind():
+		return ExitOfReason(gap.Reason)
+	}
+	return ExitOwed
+}
+
+// ExitOfReason returns the exit code of a run that stopped for r, and of one that
+// came to its end for "".
+func ExitOfReason(r collection.Reason) int {
+	if known, ok := reasons[r]; ok {
+		return known.exit
+	}
+	if r == "" {
+		return ExitOK
+	}
+	return ExitOwed // a reason of a later version
+}

@@ -1,0 +1,115 @@
+package problem
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"collect/collection"
+	"collect/internal/words"
+)
+
+// A Scene is what a front knows of the situation in which an error is
+// explained. Every field may be empty.
+type Scene struct {
+	Connector  string
+	Command    string // what was typed: "collect run"
+	Flags      string // what commands to copy must repeat: " --state x.db"
+	Provider   string
+	Address    string // where it is asked, if that is one place
+	Stream     string
+	Partition  collection.Partition
+	Pieces, Of int64          // partitions of Stream that owe a gap for the same reason, and all of them; 0: not known
+	Run        collection.Run // the run that met the error; ID "" if none began
+	Nothing    bool           // no run of the connector has stored a record
+	Stands     bool           // the walk of Stream stands at the problem
+	Passed     bool           // the run went on without what the problem is about
+	Credential string         // where it came from: "env ACME_TOKEN"
+	Mark       string         // its fingerprint
+	State      string         // path of the database
+	Usual      bool           // nobody named that path
+	ByHand     bool           // a person waits for it, and no schedule comes back
+	RequestCap int64
+	MaxTime    time.Duration
+	Retries    int64 // the run's retry tokens
+	Now        time.Time
+}
+
+// place names where a problem was met: tickets/issues repo=acme/api.
+func (sc Scene) place() string {
+	where := sc.Connector
+	if sc.Stream != "" {
+		where += "/" + sc.Stream
+	}
+	if sc.Partition != "" {
+		where += " " + sc.Partition.String()
+	}
+	return where
+}
+
+// saved says what is safe.
+func (sc Scene) saved() string {
+	work := sc.Run.Tally
+	stored := work.Records - work.Rejected - work.Older
+	switch {
+	case sc.Run.ID == "":
+		return "nothing was started"
+	case sc.Nothing:
+		return "nothing yet: no record has been stored"
+	case work.Slices == 0:
+		return "what earlier runs saved; the checkpoint did not move"
+	case stored <= 0:
+		return "what earlier runs saved; no record of this run was stored"
+	}
+	return fmt.Sprintf("%s in %s of this run", words.Counted(stored, "record", "records"), words.Counted(work.Slices, "slice", "slices"))
+}
+
+// savedBut says what is safe, and what becomes of the piece that is not.
+func (sc Scene) savedBut(owed string) string {
+	text := sc.saved() + "; " + owed
+	switch {
+	case sc.Stands && sc.Partition != "":
+		text += ", and the rest of " + sc.Stream + " was not asked for"
+	case sc.Stands && sc.Stream != "":
+		text += ", and " + sc.Stream + " goes no further until it is filled"
+	case sc.Passed && sc.Pieces > 1:
+		text += ", and the run went on without them"
+	case sc.Passed:
+		text += ", and the run went on without it"
+	}
+	return text
+}
+
+// resume is the command that goes on.
+func (sc Scene) resume(say string) Step { return Step{say, sc.command("resume")} }
+
+// command returns a command on the connector, to be copied.
+func (sc Scene) command(verb string) string { return "collect " + verb + " " + sc.Connector + sc.Flags }
+
+// release is the command that ends a freeze.
+func (sc Scene) release(why string) Step {
+	return Step{"then:", sc.command("freeze release") + fmt.Sprintf(" --reason %q", why)}
+}
+
+// pieces says what of a stream a problem is about: "2 of 50 details".
+func (sc Scene) pieces() string {
+	switch {
+	case sc.Pieces > 0 && sc.Of >= sc.Pieces && sc.Partition != "":
+		return fmt.Sprintf("%s of %s %s", words.Count(sc.Pieces), words.Count(sc.Of), sc.Stream)
+	case sc.Partition != "":
+		return "a piece of " + sc.Stream
+	case sc.Stream != "":
+		return "the list of " + sc.Stream
+	}
+	return "a piece"
+}
+
+// Fingerprint returns four hexadecimal digits that tell one credential from
+// another, and nothing about either: a MAC under the store's own salt.
+func Fingerprint(salt []byte, credential string) string {
+	mac := hmac.New(sha256.New, salt)
+	mac.Write([]byte(credential))
+	return hex.EncodeToString(mac.Sum(nil)[:2])
+}
