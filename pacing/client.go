@@ -1,6 +1,7 @@
 package pacing
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -261,9 +262,10 @@ func (g *Governor) keep(ctx context.Context, state func() []byte, events ...coll
 	return err
 }
 
-// tell notes an event for Observe. g.mu is held.
+// tell notes an event for Observe. It is about stream, unless it says another. g.mu
+// is held.
 func (g *Governor) tell(e collection.Event, now time.Time, stream string) collection.Event {
-	e.Time, e.Provider, e.Stream = now, g.provider.Name, stream
+	e.Time, e.Provider, e.Stream = now, g.provider.Name, cmp.Or(e.Stream, stream)
 	if e.Breaker != nil {
 		elapsed, requests, tokens := g.budget.spent(now)
 		e.Breaker.ElapsedSeconds, e.Breaker.Requests, e.Breaker.RetryTokensLeft = elapsed.Seconds(), int(requests), tokens

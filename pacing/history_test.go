@@ -2,6 +2,7 @@ package pacing_test
 
 import (
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,6 +115,70 @@ func TestFewRateChangesAreKept(t *testing.T) {
 		}
 		if got := len(d.events) - before; got != 64 {
 			t.Errorf("the last save brought %d events, want 64", got)
+		}
+	})
+}
+
+// TestRouteOfAStreamIsToldAndKept: the provider counts one stream apart, ten times as
+// strictly, and says nothing of it. What becomes of its pace is told as an event of
+// that stream, whichever request led to it, and saved.
+func TestRouteOfAStreamIsToldAndKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type bucket struct {
+			rate, tokens float64
+			at           time.Time
+		}
+		var mu sync.Mutex
+		buckets := map[string]*bucket{"/issues": {rate: 10, at: time.Now()}, "/search": {rate: 1, at: time.Now()}}
+		provider := serve(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			b := buckets[r.URL.Path]
+			b.tokens = min(3, b.tokens+time.Since(b.at).Seconds()*b.rate)
+			if b.at = time.Now(); b.tokens < 1 {
+				w.WriteHeader(429)
+				return
+			}
+			b.tokens--
+		})
+		var d disk
+		var j journal
+		g := govern(t, pacing.Config{Base: provider, Save: d.save, Observe: j.observe,
+			Provider: collection.Provider{Ceilings: []collection.Ceiling{{Count: 20, Per: time.Second}}}})
+		var group sync.WaitGroup
+		for _, stream := range []string{"issues", "search"} {
+			group.Go(func() {
+				ctx := collection.WithPlace(t.Context(), collection.Place{Stream: stream})
+				for end := time.Now().Add(30 * time.Minute); time.Now().Before(end); {
+					req, err := http.NewRequestWithContext(ctx, http.MethodGet, acme+"/"+stream, nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if resp, err := g.Client().Do(req); err == nil {
+						resp.Body.Close()
+					}
+				}
+			})
+		}
+		group.Wait()
+		var kept []collection.Event
+		for _, e := range d.events {
+			if e.Route != nil {
+				kept = append(kept, e)
+			}
+		}
+		told := j.of(collection.RouteChanged)
+		if len(told) < 2 || len(kept) != len(told) {
+			t.Fatalf("%d changes of a route were told, and %d kept; want the same, and at least a trial and its end", len(told), len(kept))
+		}
+		for i, e := range kept {
+			if *e.Route != *told[i].Route || e.Stream != "search" || e.Route.Stream != "search" || e.Provider != "acme" {
+				t.Errorf("kept %+v %+v, told %+v", e, *e.Route, *told[i].Route)
+			}
+		}
+		if last := told[len(told)-1]; last.Route.State != collection.RouteKept {
+			t.Errorf("in the end the route is %s", last.Route.State)
 		}
 	})
 }

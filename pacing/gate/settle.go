@@ -160,7 +160,7 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 		told = append(told, g.routes.Tell(f.way, f.ticket.Cost(), o.Signal, shown && fresh, now)...)
 	}
 	for _, r := range told {
-		changes, save = append(changes, collection.Event{Kind: collection.RouteChanged, Route: &r}), true
+		changes, save = append(changes, collection.Event{Kind: collection.RouteChanged, Stream: r.Stream, Route: &r}), true
 	}
 	g.nameBinding(changes, at)
 	return changes, save
