@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/pacing"
+	"collect/pacing/law"
 )
 
 // TestSingleWait sets up several reasons to wait at once. The wait is the
@@ -113,8 +114,8 @@ func TestRetryAfterIsAMinimumAcrossRestart(t *testing.T) {
 // the disk, other requests wait, however short the hold is.
 func TestRetryAfterIsSavedBeforeAnythingLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := disk{slow: 30 * time.Second}
-		m := serve(retryAfter("1"))
+		var d disk
+		m := serve(d.degrade(30*time.Second, nil, retryAfter("1")))
 		g := govern(t, pacing.Config{Base: m, Save: d.save, Concurrency: 4})
 		start := time.Now()
 		var wg sync.WaitGroup
@@ -219,7 +220,8 @@ func TestRemainingZeroIsASuccess(t *testing.T) {
 func TestCancelledWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := serve(ok)
-		g := govern(t, pacing.Config{Base: m})
+		g := govern(t, pacing.Config{Base: m, Law: law.AIMD})
+		mustFetch(t, g)
 		enough := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(300*ms, func() { cancel(enough) })
@@ -232,8 +234,8 @@ func TestCancelledWait(t *testing.T) {
 			t.Errorf("a context that has ended: %v, want %v", err, enough)
 		}
 		mustFetch(t, g)
-		if got := m.gaps(start); len(got) != 1 || got[0] != time.Second {
-			t.Errorf("the next request left after %v, want 1s", got)
+		if got := m.gaps(start); len(got) != 2 || got[1] != 900*ms {
+			t.Errorf("the next request left after %v, want 900ms", got)
 		}
 	})
 }
@@ -273,8 +275,9 @@ func TestInFlightIsBounded(t *testing.T) {
 func TestFailedSaveClosesTheGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("disk full")
-		m := serve(retryAfter("1"))
-		g := govern(t, pacing.Config{Base: m, Save: (&disk{err: full}).save})
+		var d disk
+		m := serve(d.degrade(0, full, retryAfter("1")))
+		g := govern(t, pacing.Config{Base: m, Save: d.save})
 		for range 2 {
 			if _, err := fetch(t, g); !errors.Is(err, full) {
 				t.Errorf("fetch: %v, want %v", err, full)

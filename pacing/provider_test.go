@@ -125,7 +125,10 @@ type disk struct {
 }
 
 func (d *disk) save(_ context.Context, state []byte, events ...collection.Event) error {
-	time.Sleep(d.slow)
+	d.mu.Lock()
+	slow := d.slow
+	d.mu.Unlock()
+	time.Sleep(slow)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.err != nil {
@@ -135,6 +138,16 @@ func (d *disk) save(_ context.Context, state []byte, events ...collection.Event)
 	d.state = slices.Clone(state)
 	d.events = append(d.events, events...)
 	return nil
+}
+
+// degrade makes d slow, or broken, from the first request that h answers.
+func (d *disk) degrade(slow time.Duration, err error, h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		d.mu.Lock()
+		d.slow, d.err = slow, err
+		d.mu.Unlock()
+		h(w, r)
+	}
 }
 
 // A journal keeps what was observed.

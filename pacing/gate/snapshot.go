@@ -47,26 +47,22 @@ func (g *Gate) SettleUp() {
 // longAgo is before anything that matters to a pace.
 const longAgo = 24 * time.Hour
 
-// firstWait is how long the first request of a run waits in any case, unless
-// the pace is faster: so a process that dies and is started again and again is
-// not faster than that, whatever it forgot.
-const firstWait = time.Second
-
-// follow makes a pace that is slower than firstWait go on after left, when the
-// latest request of the runs before left: a run need not last an interval for
-// something to leave in it. It is now if that is not known, as after a crash. So
-// before a request leaves, what is saved must not say any more that none has.
+// follow makes the pace go on after left, when the latest request of the runs
+// before left: the first of this one waits for no more. It is now if that is not
+// known, as after a crash: a process that dies and is started again and again is
+// no faster than the pace. So before a request leaves, what is saved must not say
+// any more that none has.
 func (g *Gate) follow(left, now law.Moment) {
 	g.left = left
 	for _, r := range g.routes.All {
 		rate := r.Pace.Rate()
-		if rate == 0 || rate >= 1/firstWait.Seconds() {
+		if rate == 0 {
 			continue
 		}
 		// A law knows no request of before it: it waits an interval from when it
 		// is first asked.
 		interval := law.Moment(float64(time.Second) / rate)
-		r.Pace.Next(now - min(now-left, interval-firstWait))
+		r.Pace.Next(now - min(now-left, interval))
 		g.settled = g.settled || left < now
 	}
 }

@@ -11,8 +11,12 @@ import (
 // to have been set back; less is two callers that overtook each other.
 const setBack = time.Second
 
-// A Timeline counts moments since the first time that it was told. When the
-// clock is set back, time has stood still. So a wait that had begun goes on for
+// before is when a timeline begins: so long before the first time that it was
+// told, so that no moment is zero.
+const before = 24 * time.Hour
+
+// A Timeline counts moments since a day before the first time that it was told.
+// When the clock is set back, time has stood still. So a wait that had begun goes on for
 // as long as it would have, and nobody waits until the old time comes again.
 // When the clock jumps forward, or the machine has slept, the time has passed,
 // and an idle time earns nothing. What is saved, and what a caller sees, are
@@ -34,7 +38,7 @@ func (l *Timeline) Moment(now time.Time) law.Moment {
 		return l.latest
 	}
 	if l.epoch.IsZero() {
-		l.epoch = now
+		l.epoch = now.Add(-before)
 	}
 	m := now.Sub(l.epoch)
 	if m < l.latest {
