@@ -176,29 +176,6 @@ func (p *plateau) recover(now Moment) {
 		p.mode = steady
 		p.done.begin(now)
 	default:
-		// A refusal for which a time is told is meant.
-		tells := !p.weak && p.asked == 0 && (p.was == steady || p.was == recovering || p.was == probing)
-		v, since := p.random.judge(tells, p.was == probing, p.tries > 0)
-		if since { // what made probes rare and fine was chance
-			p.every, p.step = probeLeast, stepFirst
-		}
-		p.conclude(v, now)
-	}
-}
-
-// conclude ends an episode that is one of the pace.
-func (p *plateau) conclude(v verdict, now Moment) {
-	switch v {
-	case byChance:
-		if rate := p.random.forgive(p.target, p.counted(now)); rate > 0 {
-			p.climb(rate)
-		} else {
-			p.resume()
-		}
-		p.done.begin(now)
-	case early:
-		p.climb(chanceLess * p.target) // a count of so few says less
-	case meant:
 		p.dear = p.lasted
 		p.measure()
 		p.slowBeyond = false // the refusal tells of another limit

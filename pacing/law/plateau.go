@@ -76,13 +76,12 @@ type plateau struct {
 
 	// Detectors. Each has its own state, is told what happened, and says what it
 	// makes of it. None of them knows the controller.
-	departures departures     // that the pace is what holds requests back
-	done       delivered      // what was answered
-	late       lateAnswers    // that answers take longer for the pace
-	losses     losses         // that requests are dropped for it
-	inFlight   inFlightCap    // that what is in flight is counted
-	random     randomRefusals // that some are refused for nothing
-	trust      trust          // that a provider whose owner declared nothing bears more
+	departures departures  // that the pace is what holds requests back
+	done       delivered   // what was answered
+	late       lateAnswers // that answers take longer for the pace
+	losses     losses      // that requests are dropped for it
+	inFlight   inFlightCap // that what is in flight is counted
+	trust      trust       // that a provider whose owner declared nothing bears more
 }
 
 // newPlateau returns a plateau that begins at start, under a ceiling; 0: none is
@@ -210,7 +209,6 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	p.done.observe(d.weight, p.idle, now)
 	p.suspicion *= suspicionFade
 	p.losses.answered()
-	p.random.answered()
 	p.inFlight.answered(d)
 	if d.ID <= p.fence {
 		return

@@ -66,7 +66,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 		}
 	case steady:
 		p.since++
-		if p.target < p.bound() && !p.random.testing() && p.due(now) {
+		if p.target < p.bound() && p.due(now) {
 			p.search(now)
 			p.raise(now)
 		}
