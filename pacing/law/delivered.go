@@ -15,13 +15,12 @@ const (
 // A delivered is what was answered: in all, in the count that is under way, and
 // lately.
 type delivered struct {
-	work    float64       // of all answers there ever were,
-	before  float64       // and of those before the count
-	began   Moment        // of the count
-	answers int           // since then
-	hushed  time.Duration // silence that was asked for, in the count
-	latest  []served      // answers: a ring
-	head    int           // its oldest, when it is full
+	work    float64  // of all answers there ever were,
+	before  float64  // and of those before the count
+	began   Moment   // of the count
+	answers int      // since then
+	latest  []served // answers: a ring
+	head    int      // its oldest, when it is full
 }
 
 // A served is an answer and what it cost.
@@ -47,7 +46,7 @@ func (d *delivered) observe(work float64, idle time.Duration, now Moment) {
 }
 
 // begin begins a new count.
-func (d *delivered) begin(now Moment) { d.began, d.answers, d.before, d.hushed = now, 0, d.work, 0 }
+func (d *delivered) begin(now Moment) { d.began, d.answers, d.before = now, 0, d.work }
 
 // counted returns the work of the count.
 func (d *delivered) counted() float64 { return d.work - d.before }

@@ -179,7 +179,7 @@ func (p *plateau) recover(now Moment) {
 		p.dear = p.lasted
 		p.measure()
 		p.slowBeyond = false // the refusal tells of another limit
-		p.climb(p.learnHushed(now))
+		p.climb(p.learn(now))
 		// A refusal of the first few requests may be left over from an earlier
 		// run, so the start goes on once.
 		p.restart = p.was == startup && p.guesses == 1
