@@ -1,9 +1,6 @@
 package cmd
 
 import (
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,10 +8,8 @@ import (
 	"collect/cmd/internal/config"
 	"collect/collection"
 	"collect/engine"
-	"collect/internal/similar"
 	"collect/internal/words"
 	"collect/pacing/gate"
-	"collect/report/problem"
 )
 
 func (a *app) freezeCommand() *cobra.Command {
@@ -78,18 +73,4 @@ func (a *app) freezeOnCommand() *cobra.Command {
 	o.addFlags(c)
 	c.Flags().Var((*config.DurationFlag)(&how), "for", "freeze for this `duration` (30m, 2h, 7d) (default: until it is released)")
 	return c
-}
-
-// oneOfCommands refuses what is none of the commands that there are.
-func oneOfCommands(names ...string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		message := fmt.Sprintf("%s: there is no %q", c.CommandPath(), args[0])
-		if near := similar.To(args[0], names); near != "" && !slices.Contains(names, args[0]) {
-			return problem.Usage("%s; there is %q", message, near)
-		}
-		return problem.Usage("%s; there are %s", message, strings.Join(names, ", "))
-	}
 }

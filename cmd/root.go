@@ -16,16 +16,12 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	xterm "golang.org/x/term"
 
 	"collect/cmd/internal/term"
 	"collect/internal/jsonout"
-	"collect/internal/similar"
 	"collect/internal/words"
 	"collect/report/problem"
 )
@@ -205,18 +201,6 @@ func (a *app) rootCommand() *cobra.Command {
 	return root
 }
 
-// knownCommand refuses what is no command, and names one with a similar name.
-func knownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	message := fmt.Sprintf("there is no command %q", args[0])
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		message += fmt.Sprintf("; there is `%s %s`", c.CommandPath(), near[0])
-	}
-	return problem.Usage("%s", message)
-}
-
 // helpCommand is cobra's, except that what there is no help about is an error.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
@@ -235,58 +219,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// inFiles are flags that people look for, and where that is said instead: what
-// all runs of an account must agree on is not for one of them to say.
-var inFiles = map[string]string{ // #nosec G101 -- it says where a credential is named
-	"law":     "`law:` in the connector file, or under `providers:` in collect.yaml",
-	"ceiling": "`ceiling:` in the connector file, or `ceiling_per_second:` under `providers:` in collect.yaml",
-	"clamp":   "`clamp:` in the connector file, or under `providers:` in collect.yaml",
-	"since":   "`since:` of a stream in the connector file; what it starts with may be a param: --param NAME=VALUE",
-	"from":    "`start:` in the `since:` of a stream in the connector file, which may be a param: --param NAME=VALUE",
-	"token":   "`secrets:` in the connector file, or `token_env:` under `providers:` in collect.yaml",
-}
-
-// unknownFlag says what is wrong with a flag, and names one with a similar name.
-func unknownFlag(c *cobra.Command, err error) error {
-	message := err.Error()
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		name := unknown.GetSpecifiedName()
-		if near := similar.To(name, names); near != "" {
-			message += "; there is --" + near
-		} else if elsewhere := inFiles[name]; elsewhere != "" {
-			message += "; it is said by " + elsewhere
-		}
-	}
-	if number, ok := errors.AsType[*strconv.NumError](err); ok {
-		message = strings.Replace(message, number.Error(), "not a number that fits", 1)
-	}
-	return problem.Usage("%s", message)
-}
-
 // exitCodesHelp is the topic that "collect help exit-codes" prints.
 func exitCodesHelp() *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "The exit codes, and who acts on each", Long: exitCodeHelp()}
-}
-
-// exactArgs is cobra.ExactArgs with our exit code and words.
-func exactArgs(names ...string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) < len(names) {
-			return problem.Usage("%s: missing %s", c.CommandPath(), names[len(args)])
-		}
-		if len(args) > len(names) {
-			return problem.Usage("%s: unexpected argument %q", c.CommandPath(), args[len(names)])
-		}
-		return nil
-	}
-}
-
-// atMostOneArg takes an optional argument.
-func atMostOneArg(c *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return problem.Usage("%s: unexpected argument %q", c.CommandPath(), args[1])
-	}
-	return nil
 }

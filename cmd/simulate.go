@@ -20,7 +20,6 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/jsonout"
-	"collect/internal/similar"
 	"collect/pacing/law"
 	"collect/pacing/sim"
 	"collect/report/problem"
@@ -213,15 +212,6 @@ func (o *simulateOptions) check() ([]sim.Family, error) {
 		return nil, problem.Usage("--svg: a picture is of one family under one law")
 	}
 	return families, nil
-}
-
-// oneOf says that a flag has a value it cannot have, and what it can.
-func oneOf(flag, value string, allowed []string) error {
-	message := fmt.Sprintf("%s: there is no %q", flag, value)
-	if near := similar.To(value, allowed); near != "" {
-		return problem.Usage("%s; there is %q", message, near)
-	}
-	return problem.Usage("%s; there are %s", message, strings.Join(allowed, ", "))
 }
 
 // allowed returns what the owner of a connector allows, from its file and
