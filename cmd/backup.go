@@ -57,7 +57,7 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 	}
 	what := words.Home(file, a.env)
 	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-		what += ", " + size(info.Size())
+		what += ", " + words.Size(info.Size())
 	}
 	fmt.Fprintf(a.err, "backed up: %s, examined\n", what)
 	return nil
@@ -98,20 +98,4 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 	}
 	fmt.Fprintf(a.err, "  next   the next run goes on from where the backup ends\n")
 	return nil
-}
-
-// size returns a number of bytes as people write it: 212 MB.
-func size(bytes int64) string {
-	switch b := float64(bytes); {
-	case b < 999.5:
-		return fmt.Sprintf("%d bytes", bytes)
-	case b < 999.5e3:
-		return fmt.Sprintf("%.0f kB", b/1e3)
-	case b < 999.5e6:
-		return fmt.Sprintf("%.0f MB", b/1e6)
-	case b < 9.95e9:
-		return fmt.Sprintf("%.1f GB", b/1e9)
-	default:
-		return fmt.Sprintf("%s GB", words.Count(int64(b/1e9+0.5)))
-	}
 }

@@ -1,153 +1,39 @@
 package cmd
 
 import (
-	"context"
-	"iter"
-	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"collect/cmd/internal/term"
-	"collect/collection"
-	"collect/engine/registry"
+	"collect/engine/doctor"
 	"collect/report/problem"
-	"collect/store/sqlite/salvage"
 )
-
-func TestStartsRun(t *testing.T) {
-	for text, want := range map[string]bool{
-		"*/15 * * * *  collect run --all -q":              true,
-		"0 3 * * * root /usr/bin/collect resume acme":     true,
-		"[Service]\nExecStart=/usr/bin/collect run acme":  true,
-		"0 3 * * * TOKEN=x /opt/collect run acme":         true,
-		"# 0 3 * * * collect run acme":                    false,
-		"0 3 * * * collect status":                        false,
-		"0 3 * * * recollect run acme":                    false,
-		"0 3 * * * collect":                               false,
-		"":                                                false,
-		"ExecStart=/usr/bin/backup --of collect --run no": false,
-	} {
-		if got := startsRun([]byte(text)); got != want {
-			t.Errorf("startsRun(%q) = %t, want %t", text, got, want)
-		}
-	}
-}
-
-// TestSchedules looks for units in a file system of its own.
-func TestSchedules(t *testing.T) {
-	root := t.TempDir()
-	unit := filepath.Join(root, "etc", "systemd", "system", "collect.service")
-	if err := os.MkdirAll(filepath.Dir(unit), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	d := &diagnosis{app: &app{env: func(string) string { return "" }}, root: root}
-	t.Setenv("PATH", root) // no crontab of whoever runs the tests
-	if got := d.schedules(t.Context()); len(got) != 0 {
-		t.Errorf("schedules = %q, want none", got)
-	}
-	if err := os.WriteFile(unit, []byte("[Service]\nExecStart=/usr/bin/collect run --all\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := d.schedules(t.Context()); !slices.Equal(got, []string{unit}) {
-		t.Errorf("schedules = %q, want %q", got, unit)
-	}
-}
-
-// TestGrowth estimates what a database gains a day.
-func TestGrowth(t *testing.T) {
-	run := func(age time.Duration, changed int64) collection.Run {
-		return collection.Run{StartedAt: noon.Add(-age), Tally: collection.Tally{Changed: changed}}
-	}
-	const day = 24 * time.Hour
-	for _, c := range []struct {
-		name string
-		runs []collection.Run
-		want float64
-	}{
-		{"no runs", nil, 0},
-		{"too short to tell", []collection.Run{run(time.Hour, 1000)}, 0},
-		{"ten days", []collection.Run{run(time.Hour, 500), run(10*day, 500)}, 100 * 50},
-		{"an old run does not count", []collection.Run{run(10*day, 1000), run(60*day, 1e6)}, 100 * 50},
-	} {
-		d := &diagnosis{now: noon, recent: c.runs, state: salvage.Report{Size: 50_000, Records: 1000}}
-		if got := d.growth(); got != c.want {
-			t.Errorf("%s: growth = %v bytes a day, want %v", c.name, got, c.want)
-		}
-	}
-}
-
-// TestLibraryIsRefused: a SQLite that can lose commits is a problem.
-func TestLibraryIsRefused(t *testing.T) {
-	for version, want := range map[string]int64{"3.51.3": 0, "3.53.4": 0, "4.0.0": 0, "3.51.2": 1, "3.46.1": 1, "2.9.99": 1, "": 1} {
-		d := &diagnosis{state: salvage.Report{Library: version}}
-		if d.checkLibrary(); d.count(broken) != want {
-			t.Errorf("SQLite %q: %d problems, want %d", version, d.count(broken), want)
-		}
-	}
-}
 
 // TestDiagnosisFits: lines hang under their text, at every width, and the
 // worst decides the exit code.
 func TestDiagnosisFits(t *testing.T) {
-	d := &diagnosis{app: &app{}, findings: []finding{
-		{Mark: well, What: "config", Text: "collect.yaml is valid"},
-		{Mark: broken, What: "token acme", Text: strings.Repeat("long ", 30), Do: "put it there", exit: problem.ExitRefused},
-		{Mark: broken, What: "state", Text: "damaged", exit: problem.ExitStorage},
-		{Mark: look, What: "schedule", Text: "none"},
+	d := &doctor.Diagnosis{Findings: []doctor.Finding{
+		{Mark: doctor.Well, What: "config", Text: "collect.yaml is valid"},
+		{Mark: doctor.Broken, What: "token acme", Text: strings.Repeat("long ", 30), Do: "put it there", Exit: problem.ExitRefused},
+		{Mark: doctor.Broken, What: "state", Text: "damaged", Exit: problem.ExitStorage},
+		{Mark: doctor.Look, What: "schedule", Text: "none"},
 	}}
 	for _, limit := range []int{40, 80, 100} {
-		for line := range strings.Lines(d.render(limit, term.Caps{UTF8: true})) {
+		for line := range strings.Lines(renderDiagnosis(d, limit, term.Caps{UTF8: true})) {
 			if term.Width(strings.TrimSuffix(line, "\n")) > max(limit, 70) { // the last line is one command to copy
 				t.Errorf("at %d columns: %q", limit, line)
 			}
 		}
 	}
 	want := " ✓ config      collect.yaml is valid\n × token acme  long"
-	if got := d.render(80, term.Caps{UTF8: true}); !strings.HasPrefix(got, want) || !strings.Contains(got, "\n2 problems, 1 warning.") {
+	if got := renderDiagnosis(d, 80, term.Caps{UTF8: true}); !strings.HasPrefix(got, want) || !strings.Contains(got, "\n2 problems, 1 warning.") {
 		t.Errorf("render = %q, want it to begin with %q", got, want)
 	}
-	if got := d.exit(); got != problem.ExitStorage {
+	if got := d.Exit(); got != problem.ExitStorage {
 		t.Errorf("exit = %d, want %d", got, problem.ExitStorage)
 	}
-	d.findings = d.findings[:1]
-	if got := d.exit(); got != problem.ExitOK {
+	d.Findings = d.Findings[:1]
+	if got := d.Exit(); got != problem.ExitOK {
 		t.Errorf("exit = %d with nothing broken, want 0", got)
 	}
-}
-
-// TestCompareClocks: only what no rounding and no delay explains is a
-// difference.
-func TestCompareClocks(t *testing.T) {
-	const s = time.Second
-	for _, c := range []struct {
-		date time.Duration // of the answer, from when it was asked for
-		took time.Duration
-		want string
-	}{
-		{0, s, "agrees"}, {-3 * s, s, "agrees"}, {3 * s, s, "agrees"}, {20 * s, 30 * s, "agrees"},
-		{-4 * s, s, "3s ahead"}, {-time.Hour, s, "59m59s ahead"}, {4 * s, s, "3s behind"},
-	} {
-		d := &diagnosis{app: &app{}}
-		sim := registry.Target{Connector: named("acme")}
-		d.compareClocks(probed{target: sim}, &watch{asked: noon, took: c.took, date: noon.Add(c.date)})
-		if got := d.findings[0]; !strings.HasPrefix(got.Text, c.want) || (got.Mark == well) != (c.want == "agrees") {
-			t.Errorf("date %v from the question, answer after %v: %s %q, want %q", c.date, c.took, got.Mark, got.Text, c.want)
-		}
-	}
-}
-
-// named is a connector of which only the name of the provider matters.
-type named string
-
-func (n named) Provider() collection.Provider { return collection.Provider{Name: string(n)} }
-func (named) Streams() []collection.Stream    { return nil }
-func (named) Partition(string, collection.Parent) (collection.Partition, string, bool, error) {
-	return "", "", false, nil
-}
-func (named) Slices(context.Context, *http.Client, collection.Place, collection.Cursor) iter.Seq2[collection.Slice, error] {
-	return nil
 }

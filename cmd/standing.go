@@ -103,7 +103,7 @@ func (s connectorStatus) stands(now time.Time) standing {
 	case s.Account != nil && s.Account.heldOpen():
 		return you(isBlocked, problem.ExitRefused, "breaker is held open")
 	case running:
-		st := standing{State: isCollecting, Needs: problem.NeedsNothing, Next: "alive " + words.Ago(latest(last.BeatAt, last.StartedAt), now)}
+		st := standing{State: isCollecting, Needs: problem.NeedsNothing, Next: "alive " + words.Ago(last.SeenAt(), now)}
 		if wait := last.Metrics.Wait; wait != nil && wait.Until.Sub(now) > shortWait {
 			st = s.waits(wait.Cause, wait.Until, now)
 		} else if cause, until := s.held(now); !until.IsZero() {
@@ -276,7 +276,7 @@ func (s connectorStatus) held(now time.Time) (cause collection.WaitCause, until 
 // running reports whether a run is alive.
 func (s connectorStatus) running(now time.Time) bool {
 	last := s.Runs[0]
-	return last.Outcome == collection.Running && now.Sub(latest(last.BeatAt, last.StartedAt)) < aliveWithin
+	return last.Outcome == collection.Running && now.Sub(last.SeenAt()) < aliveWithin
 }
 
 // unfinished reports whether a walk of a stream was begun, or reset, and has

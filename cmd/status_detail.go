@@ -94,14 +94,14 @@ func runWords(s connectorStatus, now time.Time) string {
 	run := s.Runs[0]
 	if run.Outcome == collection.Running {
 		text := fmt.Sprintf(" (run %s since %s, pid %d on %s", words.Clean(run.ID), words.At(run.StartedAt, now), run.Holder.PID, words.Clean(run.Holder.Host))
-		seen := latest(run.BeatAt, run.StartedAt)
+		seen := run.SeenAt()
 		if s.running(now) {
 			return text + ", alive " + words.Ago(seen, now) + ")"
 		}
 		return text + ", no sign of life for " + words.Span(now.Sub(seen).Truncate(time.Second)) + ")"
 	}
 	if run.Outcome == collection.Abandoned {
-		return fmt.Sprintf(" (run %s: its process died after %s)", words.Clean(run.ID), words.At(latest(run.BeatAt, run.StartedAt), now))
+		return fmt.Sprintf(" (run %s: its process died after %s)", words.Clean(run.ID), words.At(run.SeenAt(), now))
 	}
 	text := fmt.Sprintf(" (run %s %s %s", words.Clean(run.ID), outcomeWords(run.Outcome), words.Ago(run.EndedAt, now))
 	if run.Reason != "" {

@@ -49,18 +49,13 @@ func (a *accountStatus) heldOpen() bool { return a.Forced && a.Breaker == gate.O
 // command returns a command on the connector, to be copied.
 func (s connectorStatus) command(verb string) string { return problem.Command(verb, s.Name, s.Flags) }
 
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // savedAt returns the time of the newest commit.
 func (s connectorStatus) savedAt() (newest time.Time) {
 	for _, stream := range s.Streams {
 		for _, lane := range stream.Lanes {
-			newest = latest(newest, lane.SavedAt)
+			if lane.SavedAt.After(newest) {
+				newest = lane.SavedAt
+			}
 		}
 	}
 	return newest

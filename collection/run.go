@@ -49,6 +49,14 @@ type Run struct {
 	Metrics   Metrics
 }
 
+// SeenAt returns when the run gave its last sign of life.
+func (r *Run) SeenAt() time.Time {
+	if r.BeatAt.After(r.StartedAt) {
+		return r.BeatAt
+	}
+	return r.StartedAt
+}
+
 // A Holder is the process that runs.
 type Holder struct {
 	Host string

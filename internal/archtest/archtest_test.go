@@ -22,6 +22,7 @@ var rules = archtest.Rules{
 		"cmd/internal/term":   {},
 
 		"engine":          {"collection", "connectors/declarative", "engine/registry", "internal/words", "pacing", "pacing/gate", "pacing/share", "report/problem", "runner", "store"},
+		"engine/doctor":   {"collection", "connectors", "engine", "engine/registry", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
 		"engine/registry": {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 
 		"collection":               {},

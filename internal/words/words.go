@@ -191,3 +191,19 @@ func Cause(err error) string {
 	}
 	return err.Error()
 }
+
+// Size returns a number of bytes as people write it: 212 MB.
+func Size(bytes int64) string {
+	switch b := float64(bytes); {
+	case b < 999.5:
+		return fmt.Sprintf("%d bytes", bytes)
+	case b < 999.5e3:
+		return fmt.Sprintf("%.0f kB", b/1e3)
+	case b < 999.5e6:
+		return fmt.Sprintf("%.0f MB", b/1e6)
+	case b < 9.95e9:
+		return fmt.Sprintf("%.1f GB", b/1e9)
+	default:
+		return fmt.Sprintf("%s GB", Count(int64(b/1e9+0.5)))
+	}
+}

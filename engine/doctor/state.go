@@ -1,11 +1,9 @@
-package cmd
+package doctor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,23 +14,24 @@ import (
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
+	"collect/store/sqlite"
 	"collect/store/sqlite/salvage"
 )
 
 // checkState examines the database and reads what the other checks need of
 // it. It reports whether there is one.
-func (d *diagnosis) checkState(ctx context.Context) bool {
-	path := d.settings.State
+func (d *Diagnosis) checkState(ctx context.Context) bool {
+	path := d.State
 	sc := problem.Scene{State: path}
 	d.checkBeside(path)
 	var err error
 	d.state, err = salvage.Examine(ctx, path)
 	switch {
-	case errors.Is(err, store.ErrMissing) && !d.settings.StateNamed:
-		d.add(nothing, "state", "there is no database yet: the first run makes "+words.Home(path, d.env))
+	case errors.Is(err, store.ErrMissing) && !d.StateNamed:
+		d.add(NotChecked, "state", "there is no database yet: the first run makes "+words.Home(path, d.Env))
 		return false
 	case errors.Is(err, store.ErrOlder):
-		d.add(look, "state", words.Home(path, d.env)+" was made by an older version: the next run upgrades it")
+		d.add(Look, "state", words.Home(path, d.Env)+" was made by an older version: the next run upgrades it")
 		return true
 	case err != nil:
 		if ctx.Err() == nil {
@@ -42,27 +41,27 @@ func (d *diagnosis) checkState(ctx context.Context) bool {
 	}
 	for i, damage := range d.state.Problems {
 		if i == problemsShown {
-			d.note(finding{Mark: broken, What: "state", Text: fmt.Sprintf("and %d more", len(d.state.Problems)-i), exit: problem.ExitStorage})
+			d.note(Finding{Mark: Broken, What: "state", Text: fmt.Sprintf("and %d more", len(d.state.Problems)-i), Exit: problem.ExitStorage})
 			break
 		}
-		f := finding{Mark: broken, What: "state", Text: "damaged: " + damage, exit: problem.ExitStorage}
+		f := Finding{Mark: Broken, What: "state", Text: "damaged: " + damage, Exit: problem.ExitStorage}
 		if i == 0 {
-			f.Text = words.Home(path, d.env) + " is " + f.Text
-			f.Do = "collect restore FILE" + d.repeat() + " --reason WHY, or collect export NAME STREAM --salvage" + d.repeat()
+			f.Text = words.Home(path, d.Env) + " is " + f.Text
+			f.Do = "collect restore FILE" + d.Flags + " --reason WHY, or collect export NAME STREAM --salvage" + d.Flags
 		}
 		d.note(f)
 	}
 	if len(d.state.Problems) == 0 {
-		text := fmt.Sprintf("%s, %s, schema %d, %s, every one checked", words.Home(path, d.env), size(d.state.Size),
+		text := fmt.Sprintf("%s, %s, schema %d, %s, every one checked", words.Home(path, d.Env), words.Size(d.state.Size),
 			d.state.Schema, words.Counted(d.state.Records, "record", "records"))
 		if d.state.Log > 0 {
-			text += fmt.Sprintf("; %s not merged yet", size(d.state.Log))
+			text += fmt.Sprintf("; %s not merged yet", words.Size(d.state.Log))
 		}
-		d.add(well, "state", text)
+		d.add(Well, "state", text)
 	}
 	d.checkLibrary()
 	if openToOthers(path) {
-		d.note(finding{Mark: look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + words.Quoted(path)})
+		d.note(Finding{Mark: Look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + words.Quoted(path)})
 	}
 	d.read(ctx)
 	return true
@@ -71,7 +70,7 @@ func (d *diagnosis) checkState(ctx context.Context) bool {
 // checkBeside looks at the files that the users of the database share: one that
 // was left by another user, or by a run that might not write, keeps every later
 // run from writing.
-func (d *diagnosis) checkBeside(path string) {
+func (d *Diagnosis) checkBeside(path string) {
 	main, err := os.Stat(path)
 	if err != nil {
 		return
@@ -90,7 +89,7 @@ func (d *diagnosis) checkBeside(path string) {
 		default:
 			continue
 		}
-		d.note(finding{Mark: broken, What: "state", Text: words.Home(path+end, d.env) + " " + err.Error(), exit: problem.ExitStorage,
+		d.note(Finding{Mark: Broken, What: "state", Text: words.Home(path+end, d.Env) + " " + err.Error(), Exit: problem.ExitStorage,
 			Do: "when no run uses the database: give the file the owner and the mode of the database; do not delete a -wal, which holds commits"})
 	}
 }
@@ -101,22 +100,25 @@ const problemsShown = 5
 
 // checkLibrary refuses a SQLite that can lose commits when its log begins anew
 // while a reader merges it: that was mended in 3.51.3.
-func (d *diagnosis) checkLibrary() {
+func (d *Diagnosis) checkLibrary() {
 	var major, minor, patch int
 	_, err := fmt.Sscanf(d.state.Library, "%d.%d.%d", &major, &minor, &patch)
 	have := []int{major, minor, patch}
 	if err != nil || slices.Compare(have, []int{3, 51, 3}) < 0 {
 		text := fmt.Sprintf("SQLite %s can lose commits", d.state.Library)
-		d.note(finding{Mark: broken, What: "sqlite", Text: text, Do: "install a build with SQLite 3.51.3 or newer", exit: problem.ExitBug})
+		d.note(Finding{Mark: Broken, What: "sqlite", Text: text, Do: "install a build with SQLite 3.51.3 or newer", Exit: problem.ExitBug})
 	}
 }
 
 // read takes what the other checks need out of the database. Of a damaged one
 // it takes what it can: what is damaged was said.
-func (d *diagnosis) read(ctx context.Context) {
+func (d *Diagnosis) read(ctx context.Context) {
 	d.runs, d.learned = map[string]collection.Run{}, map[string][]byte{}
-	db, err := d.openForReading(ctx, d.settings)
-	if err != nil || db == nil {
+	if err := salvage.CheckLog(d.State); err != nil {
+		return
+	}
+	db, err := sqlite.Open(ctx, d.State, sqlite.Options{ReadOnly: true})
+	if err != nil {
 		return
 	}
 	defer db.Close()
@@ -147,14 +149,14 @@ const (
 
 // checkDisk says how much room is left, and for how long if the runs of the
 // last month tell.
-func (d *diagnosis) checkDisk() {
-	dir := filepath.Dir(d.settings.State)
+func (d *Diagnosis) checkDisk() {
+	dir := filepath.Dir(d.State)
 	free, err := freeSpace(dir)
 	if err != nil {
-		d.add(nothing, "disk", "not measured: "+problem.PlainText(err))
+		d.add(NotChecked, "disk", "not measured: "+problem.PlainText(err))
 		return
 	}
-	text := fmt.Sprintf("%s free at %s", size(free), words.Home(dir, d.env))
+	text := fmt.Sprintf("%s free at %s", words.Size(free), words.Home(dir, d.Env))
 	days, known := float64(0), false
 	if perDay := d.growth(); perDay > 0 {
 		days, known = float64(free)/perDay, true
@@ -162,29 +164,29 @@ func (d *diagnosis) checkDisk() {
 	}
 	switch {
 	case free < fewBytes:
-		d.note(finding{Mark: broken, What: "disk", Text: text, Do: "free some space", exit: problem.ExitStorage})
+		d.note(Finding{Mark: Broken, What: "disk", Text: text, Do: "free some space", Exit: problem.ExitStorage})
 	case known && days < fewDays:
-		d.add(look, "disk", text)
+		d.add(Look, "disk", text)
 	default:
-		d.add(well, "disk", text)
+		d.add(Well, "disk", text)
 	}
 }
 
 // growth returns the bytes that the database gains a day, by the records that
 // the runs of the last 30 days stored; 0 if they span less than a day.
-func (d *diagnosis) growth() float64 {
+func (d *Diagnosis) growth() float64 {
 	const month = 30 * 24 * time.Hour
 	var changed int64
-	first := d.now
+	first := d.Now
 	for _, run := range d.recent {
-		if d.now.Sub(run.StartedAt) < month {
+		if d.Now.Sub(run.StartedAt) < month {
 			changed += run.Tally.Changed
 			if run.StartedAt.Before(first) {
 				first = run.StartedAt
 			}
 		}
 	}
-	days := d.now.Sub(first).Hours() / 24
+	days := d.Now.Sub(first).Hours() / 24
 	if days < 1 || d.state.Records == 0 {
 		return 0
 	}
@@ -196,7 +198,3 @@ func openToOthers(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().Perm()&0o077 != 0
 }
-
-func sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.SortedFunc(maps.Keys(m), cmp.Compare) }

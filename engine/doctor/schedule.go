@@ -1,4 +1,4 @@
-package cmd
+package doctor
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"collect/cmd/internal/config"
 	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
@@ -19,21 +18,21 @@ import (
 const crontabTimeout = 5 * time.Second
 
 // schedules names the places that start a run: crontabs and systemd units.
-func (d *diagnosis) schedules(ctx context.Context) (where []string) {
+func (d *Diagnosis) schedules(ctx context.Context) (where []string) {
 	ctx, cancel := context.WithTimeout(ctx, crontabTimeout)
 	defer cancel()
 	if own, err := exec.CommandContext(ctx, "crontab", "-l").Output(); err == nil && startsRun(own) {
 		where = append(where, "your crontab")
 	}
 	places := []string{
-		filepath.Join(d.root, "etc", "crontab"),
-		filepath.Join(d.root, "etc", "cron.*", "*"),
-		filepath.Join(d.root, "etc", "systemd", "system", "*.service"),
-		filepath.Join(d.root, "lib", "systemd", "system", "*.service"),
-		filepath.Join(d.root, "usr", "lib", "systemd", "system", "*.service"),
+		filepath.Join(d.Root, "etc", "crontab"),
+		filepath.Join(d.Root, "etc", "cron.*", "*"),
+		filepath.Join(d.Root, "etc", "systemd", "system", "*.service"),
+		filepath.Join(d.Root, "lib", "systemd", "system", "*.service"),
+		filepath.Join(d.Root, "usr", "lib", "systemd", "system", "*.service"),
 	}
-	if own := config.Xdg(d.env, "XDG_CONFIG_HOME", ".config"); own != "" {
-		places = append(places, filepath.Join(own, "systemd", "user", "*.service"))
+	if d.Units != "" {
+		places = append(places, filepath.Join(d.Units, "*.service"))
 	}
 	seen := map[string]bool{}
 	for _, pattern := range places {
@@ -45,7 +44,7 @@ func (d *diagnosis) schedules(ctx context.Context) (where []string) {
 			}
 			seen[real] = true
 			if text, err := userfile.ReadAtMost(file, yamlfile.Longest); err == nil && startsRun(text) {
-				where = append(where, words.Home(file, d.env))
+				where = append(where, words.Home(file, d.Env))
 			}
 		}
 	}

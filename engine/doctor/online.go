@@ -1,4 +1,4 @@
-package cmd
+package doctor
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type probed struct {
 }
 
 // noteAccount notes the account of a connector that can be built.
-func (d *diagnosis) noteAccount(name string, t registry.Target) {
+func (d *Diagnosis) noteAccount(name string, t registry.Target) {
 	provider := t.Connector.Provider()
 	domain := pacing.Domain(provider.Name, provider.Credential, d.salt)
 	if !slices.ContainsFunc(d.accounts, func(a probed) bool { return a.domain == domain }) {
@@ -44,7 +44,7 @@ func (d *diagnosis) noteAccount(name string, t registry.Target) {
 // all that is remembered of the provider. Of the answer nothing is stored; what
 // it says of the account is, as a run does. An account that a run of this
 // database uses is left to it.
-func (d *diagnosis) checkOnline(ctx context.Context) {
+func (d *Diagnosis) checkOnline(ctx context.Context) {
 	for _, a := range d.accounts {
 		what := "online " + a.target.Connector.Provider().Name
 		user := ""
@@ -55,9 +55,9 @@ func (d *diagnosis) checkOnline(ctx context.Context) {
 		}
 		switch {
 		case user != "":
-			d.add(nothing, what, fmt.Sprintf("not asked: run %s is asking it", user))
+			d.add(NotChecked, what, fmt.Sprintf("not asked: run %s is asking it", user))
 		case d.unread:
-			d.add(nothing, what, "not asked: the state of the account in the database cannot be read")
+			d.add(NotChecked, what, "not asked: the state of the account in the database cannot be read")
 		default:
 			d.visit(ctx, what, a)
 		}
@@ -67,8 +67,8 @@ func (d *diagnosis) checkOnline(ctx context.Context) {
 // visit takes part in an account for the time of one request. Without a place
 // in its line it is not asked: what an answer says of the account could be
 // forgotten, or would not be known to a run that asks at the same time.
-func (d *diagnosis) visit(ctx context.Context, what string, a probed) {
-	notAsked := func(why string) { d.add(look, what, "not asked: "+why) }
+func (d *Diagnosis) visit(ctx context.Context, what string, a probed) {
+	notAsked := func(why string) { d.add(Look, what, "not asked: "+why) }
 	known, err := d.openMemory(ctx, a)
 	if err != nil {
 		notAsked("the state of the account after the answer could not be saved: " + problem.Of(err, problem.Scene{}).Headline)
@@ -77,7 +77,7 @@ func (d *diagnosis) visit(ctx context.Context, what string, a probed) {
 	defer known.close()
 	provider := a.target.Connector.Provider()
 	wire := &watch{trouble: "a passing fault"}
-	line, err := engine.Join(ctx, meetingPlace(d.env), provider, share.Config{Known: d.learned[a.domain], Concurrency: 1}, wire.observe)
+	line, err := engine.Join(ctx, d.Meeting, provider, share.Config{Known: d.learned[a.domain], Concurrency: 1}, wire.observe)
 	switch {
 	case err != nil:
 		notAsked("it cannot take turns with the runs of this account: " + words.Cause(err))
@@ -91,7 +91,7 @@ func (d *diagnosis) visit(ctx context.Context, what string, a probed) {
 }
 
 // ask sends the request of an account, and tells what came of it.
-func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch, c pacing.Config) {
+func (d *Diagnosis) ask(ctx context.Context, what string, a probed, wire *watch, c pacing.Config) {
 	streams := a.target.Connector.Streams()
 	i := slices.IndexFunc(streams, func(s collection.Stream) bool { return s.Parent == "" })
 	if i < 0 {
@@ -129,7 +129,7 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 		return
 	}
 	if err == nil {
-		d.add(well, what, fmt.Sprintf("answered for %s in %s; 1 request, no record stored", answered, wire.took.Round(time.Millisecond)))
+		d.add(Well, what, fmt.Sprintf("answered for %s in %s; 1 request, no record stored", answered, wire.took.Round(time.Millisecond)))
 		d.compareClocks(a, wire)
 		return
 	}
@@ -137,35 +137,35 @@ func (d *diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 }
 
 // refused tells why there was no page, after a request or without one.
-func (d *diagnosis) refused(what string, a probed, place collection.Place, err error, asked bool, wire *watch) {
+func (d *Diagnosis) refused(what string, a probed, place collection.Place, err error, asked bool, wire *watch) {
 	provider := a.target.Connector.Provider()
 	stop, _ := errors.AsType[*collection.Stop](err)
 	until := ""
 	if stop != nil && !stop.NotBefore.IsZero() {
-		until = " until " + words.At(stop.NotBefore, d.now)
+		until = " until " + words.At(stop.NotBefore, d.Now)
 	}
 	passes := stop != nil && stop.Reason.Kind() != collection.Stuck && !problem.Unreachable(stop)
 	switch {
 	case passes && asked:
-		d.add(look, what, "no page now: "+wire.trouble+until+"; no record was stored")
+		d.add(Look, what, "no page now: "+wire.trouble+until+"; no record was stored")
 	case passes:
-		d.add(look, what, "not asked: it would have to wait"+until+". See: collect explain "+a.connector+d.repeat())
+		d.add(Look, what, "not asked: it would have to wait"+until+". See: collect explain "+a.connector+d.Flags)
 	case stop != nil && stop.Reason == collection.Frozen:
 		text := "answered 403, which can mean a ban: frozen for every run of this account"
 		if !asked {
 			text = "frozen, not asked: " + stop.Detail
 		}
 		if until != "" {
-			text += "; one test request may leave after " + words.At(stop.NotBefore, d.now)
+			text += "; one test request may leave after " + words.At(stop.NotBefore, d.Now)
 		}
 		do := "check the account at " + provider.Name
 		if _, ran := d.runs[a.connector]; ran { // and so there is something to release
-			do += ", then: collect freeze release " + a.connector + d.repeat() + " --reason WHY"
+			do += ", then: collect freeze release " + a.connector + d.Flags + " --reason WHY"
 		}
-		d.note(finding{Mark: broken, What: what, exit: problem.ExitRefused, quotes: true, Text: text, Do: do})
+		d.note(Finding{Mark: Broken, What: what, Exit: problem.ExitRefused, quotes: true, Text: text, Do: do})
 	default:
 		d.fail(what, err, problem.Scene{Connector: a.connector, Provider: provider.Name,
-			Stream: place.Stream, Credential: provider.CredentialFrom, Now: d.now})
+			Stream: place.Stream, Credential: provider.CredentialFrom, Now: d.Now})
 	}
 }
 
@@ -190,7 +190,7 @@ func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 // through.
 func (w *watch) observe(e collection.Event) {
 	if e.Request != nil && e.Request.Latency != nil {
-		w.took = seconds(*e.Request.Latency)
+		w.took = time.Duration(*e.Request.Latency * float64(time.Second))
 		w.asked = e.Time.Add(-w.took)
 	}
 	if e.Throttle != nil {
@@ -204,38 +204,38 @@ const clockTolerance = 2 * time.Second
 // compareClocks compares our clock with the provider's. A date has whole
 // seconds, and is of some moment between the question and the answer: only what
 // lies outside of all that is a difference.
-func (d *diagnosis) compareClocks(a probed, w *watch) {
+func (d *Diagnosis) compareClocks(a probed, w *watch) {
 	name := a.target.Connector.Provider().Name
 	if w.date.IsZero() {
-		d.add(nothing, "clock", name+" sends no Date header")
+		d.add(NotChecked, "clock", name+" sends no Date header")
 		return
 	}
 	ahead := w.asked.Sub(w.date.Add(time.Second)) // at least
 	behind := w.date.Sub(w.asked.Add(w.took))     // at least
 	switch {
 	case ahead > clockTolerance:
-		d.add(look, "clock", fmt.Sprintf("%s ahead of that of %s; times to wait until may be off", ahead.Round(time.Second), name))
+		d.add(Look, "clock", fmt.Sprintf("%s ahead of that of %s; times to wait until may be off", ahead.Round(time.Second), name))
 	case behind > clockTolerance:
-		d.add(look, "clock", fmt.Sprintf("%s behind that of %s; times to wait until may be off", behind.Round(time.Second), name))
+		d.add(Look, "clock", fmt.Sprintf("%s behind that of %s; times to wait until may be off", behind.Round(time.Second), name))
 	default:
-		d.add(well, "clock", "agrees with that of "+name)
+		d.add(Well, "clock", "agrees with that of "+name)
 	}
 }
 
 // checkClock looks for times in the database that have not come: the clock was
 // ahead when they were written, or is behind now. What was learned by one clock
 // is then read by another.
-func (d *diagnosis) checkClock() {
+func (d *Diagnosis) checkClock() {
 	var newest time.Time
 	for _, run := range d.recent {
-		newest = latest(newest, latest(run.StartedAt, latest(run.BeatAt, run.EndedAt)))
+		newest = slices.MaxFunc([]time.Time{newest, run.SeenAt(), run.EndedAt}, time.Time.Compare)
 	}
 	for _, e := range d.events {
-		newest = latest(newest, e.Time)
+		newest = slices.MaxFunc([]time.Time{newest, e.Time}, time.Time.Compare)
 	}
-	if ahead := newest.Sub(d.now); ahead > clockTolerance {
-		d.note(finding{Mark: look, What: "clock", Text: fmt.Sprintf("the database has times up to %s, which is %s ahead",
-			newest.In(d.now.Location()).Format(time.DateTime), ahead.Round(time.Second)),
+	if ahead := newest.Sub(d.Now); ahead > clockTolerance {
+		d.note(Finding{Mark: Look, What: "clock", Text: fmt.Sprintf("the database has times up to %s, which is %s ahead",
+			newest.In(d.Now.Location()).Format(time.DateTime), ahead.Round(time.Second)),
 			Do: "set the clock: every wait goes by this one"})
 	}
 }

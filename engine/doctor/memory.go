@@ -1,4 +1,4 @@
-package cmd
+package doctor
 
 import (
 	"context"
@@ -22,13 +22,13 @@ type memory struct {
 }
 
 // openMemory opens the database to write to what is remembered of an account.
-func (d *diagnosis) openMemory(ctx context.Context, of probed) (*memory, error) {
+func (d *Diagnosis) openMemory(ctx context.Context, of probed) (*memory, error) {
 	m := &memory{of: of, author: store.Audit{Who: engine.WhoAmI(), Why: "collect doctor --online", Holder: engine.ThisProcess()}}
 	if _, ran := d.runs[of.connector]; !ran {
 		return m, nil
 	}
 	var err error
-	m.db, err = sqlite.Open(ctx, d.settings.State, sqlite.Options{})
+	m.db, err = sqlite.Open(ctx, d.State, sqlite.Options{})
 	return m, err
 }
 
