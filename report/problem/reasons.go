@@ -46,12 +46,12 @@ var reasons = map[collection.Reason]reasonRow{
 		"nothing to do, unless an operator holds the breaker: collect breaker release",
 	},
 	collection.RateLimited: {
-		row{"E0403", LevelWaiting, ExitLater, NeedsTime, true, writeThrottled}, "provider was throttling",
+		row{"E0403", LevelWaiting, ExitLater, NeedsTime, true, pressed("%s kept throttling%s after every attempt")}, "provider was throttling",
 		"the provider throttled every attempt",
 		"nothing to do; the pace is lower now",
 	},
 	collection.UpstreamPressure: {
-		row{"E0405", LevelWaiting, ExitLater, NeedsTime, true, writePressure}, "provider kept failing",
+		row{"E0405", LevelWaiting, ExitLater, NeedsTime, true, pressed("%s kept failing%s after every attempt")}, "provider kept failing",
 		"the provider failed, timed out or could not be reached, after every attempt",
 		"nothing to do; if it comes back, look at the network and the provider's status page",
 	},

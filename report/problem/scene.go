@@ -106,6 +106,17 @@ func (sc Scene) pieces() string {
 	return "a piece"
 }
 
+// token says which credential was sent; "" if none was.
+func (sc Scene) token() string {
+	switch {
+	case sc.Credential == "":
+		return ""
+	case sc.Mark == "":
+		return "from " + sc.Credential
+	}
+	return "from " + sc.Credential + ", fingerprint " + sc.Mark
+}
+
 // Fingerprint returns four hexadecimal digits that tell one credential from
 // another, and nothing about either: a MAC under the store's own salt.
 func Fingerprint(salt []byte, credential string) string {

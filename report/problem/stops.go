@@ -32,6 +32,14 @@ func answered(stop *collection.Stop) string {
 	return fmt.Sprintf(" (%d)", stop.Status)
 }
 
+// met fills in what is so of every stop: where and why, and what is safe.
+// Headline is a format for the provider and the status.
+func (p *Problem) met(headline string, err error, sc Scene) {
+	stop := stopIn(err)
+	p.Headline = fmt.Sprintf(headline, sc.Provider, answered(stop))
+	p.At, p.Why, p.Saved = sc.place(), stop.Detail, sc.saved()
+}
+
 func writeBug(p *Problem, err error, _ Scene) {
 	p.Headline = "collect has a bug: " + err.Error()
 	p.Saved = "everything that was committed; the slice in flight will replay"
@@ -125,19 +133,10 @@ func writeAuth(p *Problem, err error, sc Scene) {
 		p.Do = []Step{{Say: "put them into HTTP_PROXY or HTTPS_PROXY, before the host"}, sc.resume("then:")}
 		return
 	}
-	p.Why = stopIn(err).Detail
-	p.Headline = fmt.Sprintf("%s rejected the token%s", sc.Provider, answered(stopIn(err)))
-	if sc.Credential == "" {
-		p.Headline = fmt.Sprintf("%s asks for a token%s, and the connector sends none", sc.Provider, answered(stopIn(err)))
+	p.met("%s rejected the token%s", err, sc)
+	if p.Token = sc.token(); p.Token == "" {
+		p.met("%s asks for a token%s, and the connector sends none", err, sc)
 	}
-	p.At = sc.place()
-	if sc.Credential != "" {
-		p.Token = "from " + sc.Credential
-		if sc.Mark != "" {
-			p.Token += ", fingerprint " + sc.Mark
-		}
-	}
-	p.Saved = sc.saved()
 	p.Do = []Step{{Say: "put a valid token there"}, sc.resume("then:")}
 }
 
@@ -146,23 +145,14 @@ func writeProbe(p *Problem, err error, sc Scene) {
 	p.Headline = sc.Provider + " does not answer the probe as it would the right account"
 	p.At = sc.place()
 	p.Why = stop.Detail + ": without the right account it may show fewer records, which would pass for all of them"
-	if sc.Credential != "" {
-		p.Token = "from " + sc.Credential
-		if sc.Mark != "" {
-			p.Token += ", fingerprint " + sc.Mark
-		}
-	}
+	p.Token = sc.token()
 	p.Saved = sc.saved()
 	p.Do = []Step{{Say: "put a valid token there, or correct `probe` in the connector file"}, sc.resume("then:")}
 }
 
 func writeNoToken(p *Problem, err error, sc Scene) {
-	stop := stopIn(err)
-	p.Headline = fmt.Sprintf("%s grants no access token%s", sc.Provider, answered(stop))
-	p.At = sc.place()
-	p.Why = stop.Detail
+	p.met("%s grants no access token%s", err, sc)
 	p.Token = "from " + sc.Credential
-	p.Saved = sc.saved()
 	p.Do = []Step{{Say: "sign in again at " + sc.Provider + ", or correct the client id and secret, and put the new token there"}, sc.resume("then:")}
 }
 
@@ -220,11 +210,8 @@ func writeFrozen(p *Problem, err error, sc Scene) {
 }
 
 func writeSuspended(p *Problem, err error, sc Scene) {
-	stop := stopIn(err)
-	p.Headline = fmt.Sprintf("%s says that this account is suspended%s", sc.Provider, answered(stop))
-	p.At = sc.place()
-	p.Why = stop.Detail
-	p.Saved = sc.saved() + ". All calls are stopped, schedules too"
+	p.met("%s says that this account is suspended%s", err, sc)
+	p.Saved += ". All calls are stopped, schedules too"
 	p.Do = []Step{{Say: "settle it with " + sc.Provider}, sc.release("support ticket")}
 }
 
@@ -245,9 +232,7 @@ func writeDrift(p *Problem, err error, sc Scene) {
 
 func writeBadPage(p *Problem, err error, sc Scene) {
 	stop := stopIn(err)
-	p.Headline = fmt.Sprintf("a page of %s is not what the connector expects%s", sc.Provider, answered(stop))
-	p.At = sc.place()
-	p.Why = stop.Detail
+	p.met("a page of %s is not what the connector expects%s", err, sc)
 	p.Saved = sc.savedBut("the page is kept as a gap")
 	p.Do = []Step{{"look:", sc.command("gaps")}, sc.resume("after correcting the connector file:")}
 	switch stop.Status {
@@ -292,10 +277,7 @@ func writeUnlisted(p *Problem, err error, sc Scene) {
 }
 
 func writeCursor(p *Problem, err error, sc Scene) {
-	p.Headline = fmt.Sprintf("%s no longer accepts its own cursor%s", sc.Provider, answered(stopIn(err)))
-	p.At = sc.place()
-	p.Why = stopIn(err).Detail
-	p.Saved = sc.saved()
+	p.met("%s no longer accepts its own cursor%s", err, sc)
 	p.Note = "this run has started the walk over once already; starting over repeats requests, and stores no record twice"
 	p.Do = []Step{sc.resume("to start over once more:")}
 }
@@ -359,14 +341,6 @@ func writeLongWait(p *Problem, err error, sc Scene) {
 	}
 }
 
-func writeThrottled(p *Problem, err error, sc Scene) {
-	p.Headline = fmt.Sprintf("%s kept throttling%s after every attempt", sc.Provider, answered(stopIn(err)))
-	p.At = sc.place()
-	p.Why = stopIn(err).Detail
-	p.Saved = sc.saved()
-	p.Next = "the missing piece is kept as a gap; a later run fills it"
-}
-
 func writeUnreachable(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s is not reachable", sc.Provider)
 	p.At = sc.place()
@@ -385,12 +359,12 @@ func writeUnreachable(p *Problem, err error, sc Scene) {
 	}
 }
 
-func writePressure(p *Problem, err error, sc Scene) {
-	p.Headline = fmt.Sprintf("%s kept failing%s after every attempt", sc.Provider, answered(stopIn(err)))
-	p.At = sc.place()
-	p.Why = stopIn(err).Detail
-	p.Saved = sc.saved()
-	p.Next = "the missing piece is kept as a gap; a later run fills it"
+// pressed returns what writes of a provider that gave nothing, whatever was tried.
+func pressed(headline string) func(*Problem, error, Scene) {
+	return func(p *Problem, err error, sc Scene) {
+		p.met(headline, err, sc)
+		p.Next = "the missing piece is kept as a gap; a later run fills it"
+	}
 }
 
 func writeRequestCap(p *Problem, err error, sc Scene) {
