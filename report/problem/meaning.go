@@ -79,19 +79,21 @@ func MeaningOf(arg string) (e Meaning, ok bool) {
 // it stands for, if that is one, or else by the exit code of a command that
 // says it.
 func meaningOfCode(code string) (e Meaning, ok bool) {
-	word := ""
-	if i := slices.IndexFunc(rows, func(r errorRow) bool { return r.code == code }); i >= 0 {
-		word = strconv.Itoa(rows[i].exit)
+	all := []row{other, quarantined}
+	for _, known := range rows {
+		all = append(all, known.row)
 	}
 	var of []collection.Reason
 	for reason, known := range reasons {
-		if known.code == code {
-			of, word = append(of, reason), strconv.Itoa(known.exit)
+		if all = append(all, known.row); known.code == code {
+			of = append(of, reason)
 		}
 	}
-	if word == "" {
+	i := slices.IndexFunc(all, func(r row) bool { return r.code == code })
+	if i < 0 {
 		return Meaning{}, false
 	}
+	word := strconv.Itoa(all[i].exit)
 	if len(of) == 1 {
 		word = string(of[0])
 	}

@@ -90,8 +90,12 @@ var rows = []errorRow{
 	{Unreachable, row{"E0404", LevelError, ExitUnreached, NeedsTime, true, writeUnreachable}},
 }
 
-// other is the row of what nobody foresaw.
-var other = row{"E0001", LevelError, ExitFailure, NeedsOperator, true, writeOther}
+// The rows that no error leads to: of what was not foreseen, and of records in
+// quarantine.
+var (
+	other       = row{"E0001", LevelError, ExitFailure, NeedsOperator, true, writeOther}
+	quarantined = row{"E0607", LevelError, ExitOwed, NeedsOperator, false, nil}
+)
 
 // classify returns the row for err, which is not nil.
 func classify(err error) row {
@@ -124,12 +128,16 @@ func Of(err error, sc Scene) Problem {
 		sc.Provider = "the provider"
 	}
 	row := classify(err)
-	p := Problem{Code: row.code, Level: row.level, ExitCode: row.exit, Needs: row.needs, Retryable: row.retryable}
+	p := row.problem()
 	if p.ExitCode == ExitPaused { // which only a run with --strict says
 		p.ExitCode = ExitOK
 	}
 	row.write(&p, err, sc)
 	return p
+}
+
+func (r row) problem() Problem {
+	return Problem{Code: r.code, Level: r.level, ExitCode: r.exit, Needs: r.needs, Retryable: r.retryable}
 }
 
 // Quarantined explains records that a run put into quarantine. ok is false if
@@ -147,13 +155,12 @@ func Quarantined(run collection.Run, streams []store.StreamState, sc Scene) (p P
 			break
 		}
 	}
-	return Problem{
-		Code: "E0607", Level: LevelError, ExitCode: ExitOwed, Needs: NeedsOperator,
-		Headline: fmt.Sprintf("%s of %s could not be stored", words.Counted(n, "record", "records"), sc.Connector),
-		Why:      "each of them has no usable key, or shares its key with another record of the page, or is too large",
-		Saved:    "every other record; these are in quarantine, none dropped",
-		Do:       []Step{{"see which and why:", fmt.Sprintf("sqlite3 %s 'select reason, data from quarantine'", cmp.Or(sc.State, "STATE"))}, mend},
-	}, true
+	p = quarantined.problem()
+	p.Headline = fmt.Sprintf("%s of %s could not be stored", words.Counted(n, "record", "records"), sc.Connector)
+	p.Why = "each of them has no usable key, or shares its key with another record of the page, or is too large"
+	p.Saved = "every other record; these are in quarantine, none dropped"
+	p.Do = []Step{{"see which and why:", fmt.Sprintf("sqlite3 %s 'select reason, data from quarantine'", cmp.Or(sc.State, "STATE"))}, mend}
+	return p, true
 }
 
 // is returns a test for any of targets.

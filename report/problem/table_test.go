@@ -74,6 +74,22 @@ func TestEveryErrorIsExplained(t *testing.T) {
 	}
 }
 
+// Every code that a message can begin with has a meaning.
+func TestEveryCodeHasAMeaning(t *testing.T) {
+	codes := []string{"E0001", "E0607"}
+	for _, r := range rows {
+		codes = append(codes, r.code)
+	}
+	for _, r := range reasons {
+		codes = append(codes, r.code)
+	}
+	for _, code := range codes {
+		if m, ok := MeaningOf(code); !ok || m.Meaning == "" || !strings.HasPrefix(m.Word, code+", ") {
+			t.Errorf("%s means %+v", code, m)
+		}
+	}
+}
+
 // Every reason has its row, and every row says everything.
 func TestEveryReasonIsExplained(t *testing.T) {
 	for _, reason := range collection.Reasons() {
