@@ -35,5 +35,6 @@ type Committed struct {
 // A PlaceState is what a run must know of a place before it works there.
 type PlaceState struct {
 	Checkpoint Checkpoint
-	Owed       bool // a gap at the checkpoint is open, leased or dead whose reason does not end runs: only recovery works here
+	Left       Reason // of the gap that marks the checkpoint, if it ended a run: forward work goes on there
+	Owed       bool   // a gap at the checkpoint is open, leased or dead whose reason does not end runs: only recovery works here
 }

@@ -252,9 +252,13 @@ func (m *memory) Places(ctx context.Context, at []collection.Place) ([]collectio
 	for i, place := range at {
 		c := m.at[place]
 		states[i].Checkpoint = c
-		states[i].Owed = slices.ContainsFunc(m.gaps, func(g collection.Gap) bool {
-			return owed(g) && g.Place == place && g.Cursor == c.Cursor && !g.Reason.EndsRun()
-		})
+		for _, g := range m.gaps {
+			if owed(g) && g.Place == place && g.Cursor == c.Cursor {
+				if states[i].Owed = !g.Reason.EndsRun(); !states[i].Owed {
+					states[i].Left = g.Reason
+				}
+			}
+		}
 	}
 	return states, nil
 }

@@ -94,7 +94,7 @@ type passage struct {
 // stand moves the checkpoint of a pass to the parent whose partition was sent last.
 // It is where the next run begins, and promises nothing about the parents before it.
 func (r *Runner) stand(p *passage) error {
-	if p.sent == "" || p.at.Done {
+	if p.sent == "" || p.at.Done || r.unsent() {
 		return nil
 	}
 	next := p.at

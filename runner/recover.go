@@ -137,6 +137,9 @@ func (r *Runner) failAgain(ctx context.Context, stream collection.Stream, gap co
 		return inStream(stream, err)
 	}
 	r.met(gap.Place, stop)
+	if r.unsent() {
+		return nil
+	}
 	if err := r.unread(ctx, gap.Place, stop); err != nil {
 		return inStream(stream, err)
 	}

@@ -387,7 +387,7 @@ func (r *Runner) leaveRest(ctx context.Context) error {
 			return err
 		}
 		done := r.Run.Lane == collection.Backfill && state.Checkpoint.Done
-		if done || state.Owed || r.settled(at) {
+		if done || state.Owed || r.unsent() && state.Left == r.ended().Reason || r.settled(at) {
 			continue
 		}
 		gaps = append(gaps, r.gap(stream, at, state.Checkpoint.Cursor, r.ended()))
@@ -433,6 +433,11 @@ func (r *Runner) stands(at collection.Place, stop *collection.Stop) {
 		r.stops[i].Stands = true
 	}
 }
+
+// unsent reports whether the run ended before any request left. Then it knows no
+// more of any piece than the run before it, and leaves the ledger as it is, but
+// for streams that were not left for this reason before.
+func (r *Runner) unsent() bool { return r.ended() != nil && r.Budget.Tally().Requests == 0 }
 
 // ended returns what ends the run, or nil while it goes on.
 func (r *Runner) ended() *collection.Stop {

@@ -60,6 +60,9 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 			continue
 		}
 		r.met(at, stop)
+		if r.unsent() {
+			return nil
+		}
 		gap := r.gap(stream, at, reached, stop)
 		gap.Version = version
 		next, ok := r.behind(at, reached, stop)

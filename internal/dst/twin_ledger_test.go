@@ -54,6 +54,9 @@ func (l *twinLedger) Places(ctx context.Context, at []collection.Place) ([]colle
 		cp.Place = place
 		g := l.twin.owedAt(place, cp.Cursor)
 		states[i] = collection.PlaceState{Checkpoint: cp, Owed: g != nil && !g.Reason.EndsRun()}
+		if g != nil && g.Reason.EndsRun() {
+			states[i].Left = g.Reason
+		}
 	}
 	return states, nil
 }

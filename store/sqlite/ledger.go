@@ -180,7 +180,9 @@ func scanPlace(row database.Scanner, state *collection.PlaceState, before ...any
 	if err := row.Scan(dest...); err != nil {
 		return err
 	}
-	state.Owed = reason != "" && !reason.EndsRun()
+	if state.Owed = reason != "" && !reason.EndsRun(); !state.Owed {
+		state.Left = reason
+	}
 	return format.CheckCursor(cp.Cursor, sum)
 }
 
