@@ -73,7 +73,7 @@ func (e explainedGap) render(columns int, c term.Caps) string {
 		lines = append(lines, term.Wrap(fmt.Sprintf("  %-8s  ", label), text, columns)...)
 	}
 	fact("why", string(e.Reason)+": "+e.meaning())
-	if e.Detail != "" {
+	if e.Detail != "" && !e.waits() {
 		fact("said", words.Clean(e.Detail))
 	}
 	fact("since", words.At(e.OpenedAt, e.now)+", run "+words.Clean(e.Run))
@@ -103,6 +103,9 @@ func (e explainedGap) render(columns int, c term.Caps) string {
 }
 
 func (e explainedGap) meaning() string {
+	if e.waits() && e.Detail != "" {
+		return words.Clean(e.Detail)
+	}
 	if known, ok := problem.MeaningOf(string(e.Reason)); ok {
 		return known.Meaning
 	}
@@ -116,7 +119,16 @@ func (e explainedGap) who() string {
 	case e.State == collection.GapDead && e.Reason != collection.Gone:
 		return "you"
 	}
+	if e.waits() {
+		return "time; after that the next run, by itself"
+	}
 	return problem.WhoActs(e.Reason)
+}
+
+// waits reports whether a quota or a ceiling that is used up holds the gap back:
+// the cap of a run alone holds back no other run.
+func (e explainedGap) waits() bool {
+	return e.Kind() == collection.Planned && !e.Revived() && e.NotBefore.After(e.now)
 }
 
 // unmade reports whether the gap stands for a parent that has no partition.
@@ -153,7 +165,7 @@ func (e explainedGap) next() (say string, commands []string) {
 		return "settle it with the provider, or, if it is only about some records, write `on_403: gap` under `provider:` in the connector file; then:", []string{command("freeze release") + ` --reason WHY`, resume}
 	case e.Reason.Kind() == collection.Stuck:
 		return known.Next + "; then:", []string{resume}
-	case e.Reason.Kind() == collection.Pressure && e.NotBefore.After(e.now):
+	case e.Reason.Kind() != collection.Stuck && e.NotBefore.After(e.now):
 		return "a run after " + words.At(e.NotBefore, e.now) + " tries it again; before that none does:", []string{resume}
 	}
 	return "the next run goes on there; to begin it now:", []string{resume}

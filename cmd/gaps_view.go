@@ -63,9 +63,14 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	tried := func(g store.OwnedGap) bool {
 		return g.State != collection.GapDead && (g.Reason != collection.Gone || g.Revived())
 	}
-	if i := slices.IndexFunc(gaps, tried); i >= 0 {
-		say("To try what is due now: " + problem.ResumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
+	due := func(g store.OwnedGap) bool { return tried(g) && !g.NotBefore.After(v.now) }
+	if slices.ContainsFunc(gaps, tried) {
 		that = words.Count(int64(len(left))) + " of them"
+	}
+	if i := slices.IndexFunc(gaps, due); i >= 0 {
+		say("To try what is due now: " + problem.ResumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
+	} else if first := firstWait(gaps, v.now); !first.IsZero() {
+		say("Nothing is due before " + words.At(first, v.now) + "; a run after that continues by itself.")
 	}
 	if len(left) == 1 {
 		that = words.GapName(left[0].ID)

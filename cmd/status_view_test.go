@@ -197,7 +197,7 @@ GAP  WHERE                 KIND      WHY                      TRIES  NEXT
 g_3  comments n=12 repo=…  × stuck   page cannot be read          8  you
 g_6  comments              × stuck   not found                    0  you
 g_2  comments              provider  provider was throttling      1  12:30 UTC
-g_1  comments (backfill)   planned   run reached request cap      0  next run
+g_1  comments (backfill)   planned   requests were used up        0  next run
 g_5  comments              planned   run was interrupted          0  being tried
 g_4  comments              gone      gone for good                0  nothing
 

@@ -21,9 +21,9 @@ type reasonRow struct {
 // cooldown, but the run that it stopped is no success: nobody chose it.
 var reasons = map[collection.Reason]reasonRow{
 	collection.RequestCap: {
-		row{"P0501", LevelPaused, ExitPaused, NeedsNothing, true, writeRequestCap}, "run reached request cap",
-		"the run used all the requests that it was allowed",
-		"nothing to do; a higher --max-requests takes more at once",
+		row{"P0501", LevelPaused, ExitPaused, NeedsNothing, true, writeRequestCap}, "requests were used up",
+		"all the requests were used that the run, a ceiling or the provider's quota allowed",
+		"nothing to do: a quota and a ceiling give more when their window ends, and the run after that continues; where it was the run's own cap, a higher --max-requests takes more at once",
 	},
 	collection.WallClock: {
 		row{"P0502", LevelPaused, ExitPaused, NeedsNothing, true, writeWallClock}, "run reached time limit",
