@@ -46,7 +46,7 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			continue
 		}
 		p.trust.spoke = true
-		g := p.gauge(q)
+		g := p.gauge(q, now)
 		if g == nil {
 			continue
 		}
@@ -81,7 +81,14 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 			if mine {
 				p.short = p.short.see(d, q, g.length, now)
 			}
-			rate = shortPace(q.Limit, g.length.Seconds(), mine && p.endKnown(now))
+			switch {
+			case g.measured(d, q):
+				rate = shortPace(q.Limit, g.length.Seconds(), mine && p.endKnown(now))
+			case q.Remaining == 0: // silence is asked for, and then there is one at least
+				rate = margin / q.Reset.Seconds()
+			default:
+				rate = min(rate, margin*q.Limit/g.length.Seconds())
+			}
 		case q.Limit > 0:
 			rate = min(rate, response.AboveAverage*q.Limit/g.length.Seconds())
 		}

@@ -30,6 +30,7 @@ type gauge struct {
 	limit  float64
 	told   time.Duration // the window that is named, or the longest reset that was seen
 	length time.Duration // the time in which the limit is granted anew: at most told
+	ends   Moment        // when the window that was told first ends, at the latest
 	latest Moment        // departure of the latest request whose answer was read,
 	id     uint64        // its id,
 	level  float64       // and what remained after it
@@ -51,7 +52,7 @@ type gauge struct {
 }
 
 // gauge returns the limit q; nil if it says nothing about the pace.
-func (p *plateau) gauge(q *response.Quota) *gauge {
+func (p *plateau) gauge(q *response.Quota, now Moment) *gauge {
 	if q.Unit != "" || q.Remaining < 0 || q.Reset <= 0 && (q.Window <= 0 || q.Limit < 1) {
 		return nil
 	}
@@ -60,14 +61,19 @@ func (p *plateau) gauge(q *response.Quota) *gauge {
 		if i = len(p.gauges); i == mostGauges {
 			return nil
 		}
-		p.gauges = append(p.gauges, &gauge{name: q.Name})
+		p.gauges = append(p.gauges, &gauge{name: q.Name, ends: now + q.Reset})
 	}
 	g := p.gauges[i]
 	if told := cmp.Or(q.Window, max(g.told, q.Reset)); told != g.told || q.Limit != g.limit {
-		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told}
+		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends}
 	}
 	return g
 }
+
+// measured reports whether the length of the window is known from the answer to
+// d: it is named, or another one has begun. Before that, its last seconds look
+// like a short window.
+func (g *gauge) measured(d *Ticket, q *response.Quota) bool { return q.Window > 0 || d.at >= g.ends }
 
 // left returns the time until the limit is granted anew, of which reset is told.
 func (g *gauge) left(reset time.Duration, now Moment) time.Duration {
