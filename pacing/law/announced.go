@@ -18,19 +18,21 @@ const (
 	holdMore        = 0.1         // seconds that a hold is longer than was asked, about
 	restLeast       = 0.3         // requests that remain are at least counted as this
 	nameMost        = 128         // bytes of the name of a limit that is kept
+	emptiedMost     = 3           // windows in a row that may be used up by others
 )
 
 // A bulletin is what headers last said.
 type bulletin struct {
-	news    float64  // the pace that uses up what remains until it resets
-	told    Moment   // when they said so
-	gauges  []*gauge // the limits that are announced
-	usages  []*usage // those that are told in percent
-	thrift  float64  // the pace that the last of a budget allows; 0: any
-	thrifty Moment   // until then
-	doubted Moment   // they are not followed before
-	strikes int      // refusals while they were
-	short   *short   // the strictest of a few seconds; nil: none is known
+	news     float64  // the pace that uses up what remains until it resets
+	told     Moment   // when they said so
+	followed float64  // the highest pace that they led to since they were last doubted
+	gauges   []*gauge // the limits that are announced
+	usages   []*usage // those that are told in percent
+	thrift   float64  // the pace that the last of a budget allows; 0: any
+	thrifty  Moment   // until then
+	doubted  Moment   // they are not followed before
+	strikes  int      // refusals while they were
+	short    *short   // the strictest of a few seconds; nil: none is known
 }
 
 // announce reads the limits that o, the answer to d, announced: the pace that
@@ -188,8 +190,8 @@ func (p *plateau) follow(now Moment) bool {
 	}
 	p.mode = following
 	was := p.pace()
-	p.r = max(slowest, min(2*p.r, b.news))
-	p.target = p.r
+	p.r = max(slowest, min(max(2*p.r, b.followed), b.news))
+	p.target, b.followed = p.r, max(b.followed, p.r)
 	if wait := p.tat - now; wait > 0 {
 		p.tat = now + scale(wait, was/p.pace())
 	}
@@ -202,7 +204,43 @@ func (p *plateau) disbelieve(now Moment) {
 	span := max(disbelieved, disbelievedFor*interval(max(p.from, slowest)))
 	b.doubted = now + min(disbelievedMost, span<<min(b.strikes, 12))
 	b.strikes++
+	b.followed = 0
 	for _, g := range b.gauges {
 		g.length, g.raised = g.told, false
 	}
+}
+
+// usedUp reports whether the refusal o says that a window is used up, and so
+// nothing of the pace: we followed what was left of it, and others were quicker.
+// If that happens in one window after the other, the announcement is wrong.
+func (p *plateau) usedUp(o *Outcome, now Moment) bool {
+	if now < p.doubted {
+		return false
+	}
+	for i := range o.Windows {
+		q := &o.Windows[i]
+		if q.Remaining != 0 || q.Reset <= 0 {
+			continue
+		}
+		if g := p.gauge(q, now); g != nil && g.told > shortWindow {
+			if now > g.empty+g.told {
+				g.emptied = 0
+			}
+			g.emptied, g.empty = g.emptied+1, now+q.Reset
+			return g.emptied <= emptiedMost
+		}
+	}
+	return false
+}
+
+// announcedPace returns the pace that the announced limits grant in the long
+// run; +Inf if none is.
+func (b *bulletin) announcedPace() float64 {
+	pace := math.Inf(1)
+	for _, g := range b.gauges {
+		if g.limit > 0 && g.told < response.BudgetFrom {
+			pace = min(pace, margin*g.limit/g.length.Seconds())
+		}
+	}
+	return pace
 }

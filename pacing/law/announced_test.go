@@ -73,3 +73,40 @@ func TestLateInAWindow(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptiedByOthers: a window that somebody else used up costs its rest, and
+// nothing of those after it.
+func TestEmptiedByOthers(t *testing.T) {
+	const hour = time.Hour
+	for _, tc := range []struct {
+		name  string
+		takes []float64 // requests of others, at each 100 ms from the 40th second on
+	}{
+		{"at once", []float64{300}},
+		{"one after the other", []float64{20, 20, 20, 20, 20, 20, 20, 20, 20, 20}},
+		{"all but one", []float64{50, 20, 10}},
+	} {
+		p := &provider{}
+		r := begin(t, p, law.Memory{}, hour)
+		r.until(hour + 40*s)
+		for i, n := range tc.takes {
+			p.used = min(300, p.used+n)
+			r.until(hour + 40*s + time.Duration(i+1)*100*ms)
+		}
+		r.until(hour + time.Minute - 50*ms)
+		if by := r.law.Keep().By; by != law.Headers {
+			t.Errorf("%s: it is limited by %q, want %q", tc.name, by, law.Headers)
+		}
+		kept := r.law.Keep().PerSecond()
+		if kept < 4 || kept > 7.5 {
+			t.Errorf("%s: %.3v/s are kept, want about 5", tc.name, kept)
+		}
+		r.until(hour + 61*s)
+		if got := r.until(hour + 111*s); got < 230 {
+			t.Errorf("%s: %d requests in 50 s of the window after it, want about 250", tc.name, got)
+		}
+		if r.refused > 2 {
+			t.Errorf("%s: %d refused, want one or two", tc.name, r.refused)
+		}
+	}
+}

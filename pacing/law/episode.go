@@ -29,7 +29,7 @@ type episode struct {
 	blocked   bool          // it is open
 	weak      bool          // nothing but bare 503s, or losses
 	slow      bool          // answers took nearly as long as what was lost: the provider is not away
-	spent     bool          // it began when the last of a budget was spared: it says nothing of the pace
+	spent     bool          // it began when nothing, or the last of a budget, was left: it says nothing of the pace
 	was       mode          // the mode in which it began,
 	tries     int32         // probes that were refused
 	from      float64       // and the pace
@@ -70,7 +70,7 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 
 // block begins an episode.
 func (p *plateau) block(o *Outcome, now Moment) {
-	p.spent = p.spares()
+	p.spent = p.spares() || p.usedUp(o, now)
 	p.from, p.was, p.goalWas = max(p.pace(), p.doubt), p.mode, p.goal
 	if p.spent {
 		p.from = min(p.r, p.bound())
@@ -79,7 +79,7 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
 	p.weak, p.slow, p.tries, p.blocked = o.Weak, false, 0, true
-	if p.was == following && !o.Weak {
+	if p.was == following && !o.Weak && !p.spent {
 		p.disbelieve(now)
 	}
 	p.fence = p.sent
@@ -168,6 +168,7 @@ func (p *plateau) recover(now Moment) {
 	}
 	switch {
 	case p.spent:
+		p.done.begin(now)
 		p.resume()
 	case p.away():
 		p.done.begin(now)

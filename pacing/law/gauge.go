@@ -39,6 +39,9 @@ type gauge struct {
 	from  Moment // departure of the last request before the first of some rises in a row
 	rises int    // since then
 
+	emptied int    // windows in a row that were used up by others,
+	empty   Moment // the last of them until then
+
 	// The look at what remains that has begun.
 	since   Moment
 	answers int

@@ -30,12 +30,12 @@ func (p *plateau) limitedBy() Limit {
 		return Ban
 	case p.inFlight.capped():
 		return Places
-	case p.blocked || p.doubt > 0:
+	case p.blocked && !p.spent || p.doubt > 0:
 		return Refusals
+	case p.mode == following && p.r <= p.most() || p.spares(): // what is announced may be all that was earned
+		return Headers
 	case p.pace() >= p.most():
 		return Most
-	case p.mode == following || p.spares():
-		return Headers
 	case p.mode == drain || p.slowBeyond:
 		return LateAnswers
 	case p.mode == startup || p.restart || p.limit() == 0 && p.ended == 0:

@@ -125,6 +125,8 @@ func (m Memory) Doubted(rate float64) Memory {
 // found above it may be credit, as long as the probe is not over.
 func (p *plateau) heldPace() float64 {
 	switch known := margin * p.limit(); {
+	case p.mode == following: // which may be slow only because little is left just now
+		return max(p.target, min(p.followed, p.announcedPace()))
 	case known == 0:
 	case p.mode == probing:
 		return max(p.base, min(p.target, known))

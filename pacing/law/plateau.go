@@ -215,7 +215,9 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	}
 	if p.blocked {
 		p.recover(now)
-		p.announce(d, o, false, now)
+		if p.announce(d, o, false, now); p.spent && p.was == following {
+			p.follow(now)
+		}
 		return
 	}
 	if len(o.Windows) > 0 {

@@ -37,15 +37,15 @@ type probe struct {
 	tooFast float64       // the pace that was refused last; 0: the limit is confirmed
 	every   int           // answers between two
 	since   int           // answers at the plateau, or at the level
-	missed  int32         // probes refused in a row
 	carried int           // at the plateau, in the run before
 	calm    time.Duration // in which runs before did not look for more
 	base    float64
 	held    Moment // since when the pace was that
 	levels  []level
-	fresh   bool // what the run before found is believed
-	restart bool // startup goes on when the pace is back
-	reprobe bool // the probe does
+	missed  int32 // probes refused in a row
+	fresh   bool  // what the run before found is believed
+	restart bool  // startup goes on when the pace is back
+	reprobe bool  // the probe does
 }
 
 // advance moves the pace after an answer that used it. The step in the
