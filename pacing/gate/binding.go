@@ -71,7 +71,8 @@ func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 // bounds all routes is told apart.
 func (g *Gate) limits(r *route.Route, recorded time.Time) (all []Constraint) {
 	m := r.Memory(&g.clock)
-	if b, ok := m.BanBound(route.Ago(&m, recorded, g.clock.Now())); ok {
+	ago := route.Ago(&m, recorded, g.clock.Now())
+	if b, ok := m.BanBound(ago); ok {
 		all = append(all, Constraint{Name: Forbidden, PerSecond: b.PerSecond, Since: g.clock.Now().Add(-b.Age), Again: g.clock.Now().Add(b.Rises())})
 	}
 	rate := m.PerSecond()
@@ -82,6 +83,9 @@ func (g *Gate) limits(r *route.Route, recorded time.Time) (all []Constraint) {
 		c := Constraint{Name: name, PerSecond: rate, Since: m.HeardAt}
 		if name == Places {
 			c.Count, c.PerSecond = m.InFlight(), 0
+		}
+		if wait := m.Backoff(ago); wait > passes {
+			c.Until, c.Blocks = g.clock.Now().Add(wait), true
 		}
 		all = append(all, c)
 	}

@@ -87,6 +87,8 @@ func (g *Gate) slow(cause collection.WaitCause, full *ceiling.Window, way *route
 	switch {
 	case cause == collection.WaitWindow && full != nil:
 		return full.UsedUp()
+	case cause == collection.WaitPacing && way.Pace.Keep().Refused() > passes:
+		return "the provider refused every request for " + ceiling.InWords(way.Pace.Keep().Refused())
 	case cause == collection.WaitPacing && way.Pace.Rate() > 0:
 		return "the pace is one request every " + ceiling.InWords(time.Duration(float64(time.Second)/way.Pace.Rate()))
 	case cause == collection.WaitReserve:

@@ -111,6 +111,9 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 		g.routes.Refused(f.id, g.sent, f.stream)
 	}
 	hold := f.pace.OnResult(f.ticket, o.forLaw(f.retry), now)
+	if o.Signal == law.Throttled && f.pace.Keep().Backoff(0) > passes {
+		save = true // no slice may come for long that it is saved with
+	}
 	if was > 0 && f.pace.Rate() < was && f.current() {
 		way.Usage = usage.Usage{} // of a faster pace
 		reason := "throttled"
@@ -128,7 +131,7 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 		way.Announce(o.MaxRate, o.Signal != law.Succeeded, now)
 	}
 	if hold >= 0 || g.share > 0 {
-		save = g.silence(way, o, hold, now)
+		save = g.silence(way, o, hold, now) || save
 		if own := g.routes.By(f.stream); own != way {
 			save = g.silence(own, o, hold, now) || save
 		}

@@ -6,17 +6,18 @@ import (
 
 // The constants of episodes: chosen, and judged together by docs/pacing-score.md.
 const (
-	pauseLeast    = 250 * time.Millisecond // before the first probe of an episode
-	pauseMost     = 5 * time.Second        // and at most, when no window is known
-	pauseCap      = time.Hour              // before any probe
-	pauseSilent   = 90 * time.Second       // after the one before left, where nothing but silence or 503 speaks
-	pauseWindow   = 1.0 / 16               // of the window that is known
-	pauseLast     = 0.4                    // of the length of the last episode
-	pauseJitter   = 0.3                    // 0.85 to 1.15
-	sameSooner    = 0.75                   // of the length of the last episode, when this one may be over,
-	sameAgain     = 1.05                   // and when it is, if it is as long
-	sameApart     = 0.1                    // of it, between two probes
-	suspicionMost = 2                      // lone refusals in that time that are taken for chance
+	pauseLeast     = 250 * time.Millisecond // before the first probe of an episode
+	pauseMost      = 5 * time.Second        // and at most, when no window is known
+	pauseCap       = time.Hour              // before any probe
+	pauseSilent    = 90 * time.Second       // after the one before left, where nothing but silence or 503 speaks
+	pauseWindow    = 1.0 / 16               // of the window that is known
+	pauseLast      = 0.4                    // of the length of the last episode
+	pauseJitter    = 0.3                    // 0.85 to 1.15
+	pauseDoublings = 12                     // at most
+	sameSooner     = 0.75                   // of the length of the last episode, when this one may be over,
+	sameAgain      = 1.05                   // and when it is, if it is as long
+	sameApart      = 0.1                    // of it, between two probes
+	suspicionMost  = 2                      // lone refusals in that time that are taken for chance
 
 	weakOutage = 30 * time.Second // a weak episode that lasts longer is an outage
 	longOutage = 10 * time.Minute // and any that lasts longer is, or a quota
@@ -27,6 +28,7 @@ const (
 // after it.
 type episode struct {
 	blocked   bool          // it is open
+	inherited bool          // it began in a run before, and nothing was refused in this one
 	weak      bool          // nothing but bare 503s, or losses
 	slow      bool          // answers took nearly as long as what was lost: the provider is not away
 	spent     bool          // it began when nothing, or the last of a budget, was left: it says nothing of the pace
@@ -95,7 +97,7 @@ func (p *plateau) block(o *Outcome, now Moment) {
 // tryAgain rests after a probe that was refused or lost.
 func (p *plateau) tryAgain(now Moment) {
 	p.tries++
-	p.failed = now
+	p.failed, p.inherited = now, false
 	p.rest(now)
 }
 
@@ -130,7 +132,7 @@ func (p *plateau) rest(now Moment) {
 	if !p.weak {
 		first = max(first, scale(p.window, pauseWindow), scale(min(p.lasted, longOutage), pauseLast))
 	}
-	pause := scale(min(pauseCap, first<<min(p.tries, 12)), 1-pauseJitter/2+pauseJitter*p.draw())
+	pause := scale(min(pauseCap, first<<min(p.tries, pauseDoublings)), 1-pauseJitter/2+pauseJitter*p.draw())
 	until := now + pause
 	for _, share := range [...]float64{sameSooner, sameAgain} {
 		end := p.at + scale(p.lasted, share)
@@ -161,6 +163,10 @@ func (p *plateau) spread(ratio float64) float64 {
 func (p *plateau) recover(now Moment) {
 	p.blocked, p.pause = false, 0
 	p.lasted, p.ended = now-p.at, now
+	if p.inherited {
+		p.recoverLater(now)
+		return
+	}
 	if p.weak && !p.losses.drops() && p.tries == 0 && p.suspicion < suspicionMost {
 		p.suspicion++
 		p.resume()

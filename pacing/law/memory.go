@@ -26,20 +26,21 @@ const countMost = 1 << 20
 
 // A keptPlateau is the saved form of what a plateau knows.
 type keptPlateau struct {
-	Target float64       `json:"target_per_second,omitempty"`
-	Limit  float64       `json:"limit_per_second,omitempty"` // 0: the target is not confirmed
-	Banned float64       `json:"banned_per_second,omitempty"`
-	Held   time.Duration `json:"banned_held_ns,omitempty"` // for how long that held when the provider was last heard, since it last changed
-	Age    time.Duration `json:"banned_age_ns,omitempty"`  // and since the account was refused
-	Window time.Duration `json:"window_ns,omitempty"`
-	Agreed int32         `json:"confirmed,omitempty"` // how often the limit was
-	Every  int           `json:"probe_every,omitempty"`
-	Since  int           `json:"probe_since,omitempty"` // answers at the plateau
-	Calm   time.Duration `json:"calm_ns,omitempty"`     // in which runs were too short to look for more
-	Crowd  int           `json:"in_flight,omitempty"`
-	Slow   bool          `json:"slow_beyond,omitempty"`
-	Earned float64       `json:"earned_per_second,omitempty"` // the bound, where the owner declared no ceiling
-	Spoke  bool          `json:"spoke,omitempty"`             // the provider said once that it had enough, or when it would
+	Target  float64       `json:"target_per_second,omitempty"`
+	Limit   float64       `json:"limit_per_second,omitempty"` // 0: the target is not confirmed
+	Banned  float64       `json:"banned_per_second,omitempty"`
+	Held    time.Duration `json:"banned_held_ns,omitempty"` // for how long that held when the provider was last heard, since it last changed
+	Age     time.Duration `json:"banned_age_ns,omitempty"`  // and since the account was refused
+	Window  time.Duration `json:"window_ns,omitempty"`
+	Agreed  int32         `json:"confirmed,omitempty"` // how often the limit was
+	Every   int           `json:"probe_every,omitempty"`
+	Since   int           `json:"probe_since,omitempty"` // answers at the plateau
+	Calm    time.Duration `json:"calm_ns,omitempty"`     // in which runs were too short to look for more
+	Crowd   int           `json:"in_flight,omitempty"`
+	Slow    bool          `json:"slow_beyond,omitempty"`
+	Earned  float64       `json:"earned_per_second,omitempty"` // the bound, where the owner declared no ceiling
+	Spoke   bool          `json:"spoke,omitempty"`             // the provider said once that it had enough, or when it would
+	Backoff *keptBackoff  `json:"backoff,omitempty"`           // everything was refused
 	budget
 }
 
@@ -72,6 +73,7 @@ func (p *plateau) Keep() Memory {
 		}
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
 		kp.Earned, kp.Spoke = p.trust.earned, p.trust.spoke
+		kp.Backoff = p.backoff()
 		if kp.Limit > 0 {
 			kp.Agreed = min(p.agreed, confirmed)
 		}
@@ -93,7 +95,7 @@ func (m Memory) Part(of float64) Memory {
 	}
 	if m.Plateau != nil {
 		kp := *m.Plateau
-		kp.Target, kp.Limit = of*kp.Target, of*kp.Limit
+		kp.Target, kp.Limit, kp.Backoff = of*kp.Target, of*kp.Limit, nil
 		m.Plateau = &kp
 	}
 	return m
@@ -173,6 +175,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 		p.gauges = append(p.gauges, &gauge{name: kp.Name, told: kp.Long})
 	}
 	p.believe(kp, age <= fullFor)
+	p.goOn(kp.Backoff, age)
 	if kp.Limit == 0 && kp.Target <= p.start && !kp.Slow {
 		return true
 	}

@@ -130,6 +130,9 @@ func (p *plateau) Known(d Ticket, o Outcome) bool {
 func (p *plateau) Next(now Moment) (at Moment, open bool) {
 	if p.tat == 0 {
 		p.tat, p.done.began, p.first = now+interval(p.pace()), now, now
+		if p.inherited {
+			p.at, p.failed, p.pause = p.at+now, p.failed+now, p.pause+now
+		}
 	}
 	if p.thrift > 0 && now >= p.thrifty {
 		p.thrift = 0

@@ -92,7 +92,7 @@ func (m *mix) blame(id, latest uint64, stream string, way *Route, tried int8) {
 	}
 	known := way.Pace.Keep()
 	if s.odds == 0 {
-		s.before, s.pace = known, 0
+		s.before, s.pace = known.Part(1), 0 // without a back-off
 	}
 	if known.Confirmed() {
 		s.pace = max(s.pace, way.Pace.Rate())

@@ -121,7 +121,11 @@ func Ago(m *law.Memory, recorded, now time.Time) time.Duration {
 
 // Restore continues with it, as it was recorded at a time.
 func (r *Route) Restore(m law.Memory, clock *timeline.Timeline, recorded, now time.Time) {
-	if r.Pace.Restore(m, Ago(&m, recorded, now)) {
+	ago := Ago(&m, recorded, now)
+	if r.Pace.Restore(m, ago) {
 		r.heard, r.spoke = clock.Of(m.HeardAt), true
+	}
+	if m.Backoff(ago) > 0 {
+		r.Pace.Next(clock.Latest()) // what is left of it counts from now
 	}
 }
