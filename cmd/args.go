@@ -95,3 +95,26 @@ func oneOf(taker, value string, allowed []string) error {
 	}
 	return problem.Usage("%s; there are %s", message, strings.Join(allowed, ", "))
 }
+
+// A countFlag counts how often it is given. Help calls its value nothing, as
+// that of a switch.
+type countFlag int
+
+func (n *countFlag) Set(text string) error {
+	if text == "true" {
+		*n++
+		return nil
+	}
+	value, err := strconv.Atoi(text)
+	*n = countFlag(value)
+	return err
+}
+
+func (n *countFlag) String() string { return strconv.Itoa(int(*n)) }
+func (*countFlag) Type() string     { return "bool" }
+
+// countVar adds a flag that may be repeated: -qq.
+func countVar(flags *pflag.FlagSet, n *int, name, short, usage string) {
+	f := flags.VarPF((*countFlag)(n), name, short, usage)
+	f.NoOptDefVal, f.DefValue = "true", "false"
+}

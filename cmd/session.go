@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
+	"collect/cmd/internal/live"
 	"collect/collection"
 	"collect/engine"
 	"collect/engine/registry"
@@ -23,7 +24,7 @@ type session struct {
 	target   registry.Target
 	store    store.Store
 	run      *engine.Run
-	show     *display
+	show     *live.Display
 
 	nothing bool                // no run has stored a record, this one included
 	states  []store.StreamState // once the work is over
