@@ -200,6 +200,39 @@ func (s Schema) Accept(field string, kind JSONKind) (Schema, bool) {
 	return s, true
 }
 
+// A Learned is what a store knows of the records of a stream. It is learned in
+// the transaction that stores them, and held against what came before: a slice
+// whose records all changed their nature is not stored.
+type Learned struct {
+	Schema  Schema
+	Changed bool // the schema is not what is stored
+
+	pending *Sample // records of slices that are too small to be news; nil: none
+}
+
+// With takes in a sample of the records that a slice changed; whole says that it
+// had no others. It returns a [*Stop] if all of them are of another nature than
+// the records before.
+//
+// Details come one by one: they are held against the schema when there are
+// enough of them. Where a slice has records that did not change, its records are
+// as they were before.
+func (l Learned) With(sample *Sample, whole bool) (Learned, error) {
+	if l.pending != nil || sample.Few() {
+		sample = l.pending.Plus(sample)
+	}
+	if whole && sample.Few() {
+		l.pending = sample
+		return l, nil
+	}
+	if drift := l.Schema.Changes(sample); whole && len(drift) > 0 {
+		err := &SchemaDriftError{Changes: drift, Of: sample.Records}
+		return l, &Stop{Reason: SchemaDrift, Detail: err.Error(), Err: err}
+	}
+	next, other := l.Schema.With(sample)
+	return Learned{Schema: next, Changed: l.Changed || other}, nil
+}
+
 // A Sample is what the top-level fields of some records are.
 type Sample struct {
 	Records int

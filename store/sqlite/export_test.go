@@ -9,8 +9,11 @@ import (
 
 	"collect/store"
 	"collect/store/sqlite/internal/backup"
+	"collect/store/sqlite/internal/checkpoints"
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/disk"
+	"collect/store/sqlite/internal/gaps"
+	"collect/store/sqlite/internal/records"
 )
 
 // The steps of a transaction that can fail.
@@ -94,14 +97,14 @@ func OccupyReaders(ctx context.Context, s *Store) (waiting func() bool, release 
 		}
 	}
 	for range database.PoolSize {
-		c, err := s.db.DB.Conn(ctx)
+		c, err := s.db.Readers.DB.Conn(ctx)
 		if err != nil {
 			release()
 			return nil, nil, err
 		}
 		held = append(held, c)
 	}
-	return func() bool { return s.db.DB.Stats().WaitCount > 0 }, release, nil
+	return func() bool { return s.db.Readers.DB.Stats().WaitCount > 0 }, release, nil
 }
 
 // Migrate makes or upgrades the store at path. It calls at at each step, and
@@ -129,13 +132,13 @@ var (
 
 // Queries are those that run for each slice or page.
 var Queries = map[string]string{
-	"place":    placeQuery,
-	"places":   placesQuery,
-	"stand":    standQuery,
-	"gap":      gapQuery + owedHere,
-	"planned":  gapQuery + plannedHere,
-	"eligible": gapQuery + eligible,
-	"leased":   gapQuery + leasedHere,
-	"page":     fmt.Sprintf(pageQuery, ">"),
-	"parents":  parentsQuery,
+	"place":    checkpoints.PlaceQuery,
+	"places":   checkpoints.PlacesQuery,
+	"stand":    checkpoints.StandQuery,
+	"gap":      gaps.Query + gaps.OwedHere,
+	"planned":  gaps.Query + gaps.PlannedHere,
+	"eligible": gaps.Query + gaps.Eligible,
+	"leased":   gaps.Query + gaps.LeasedHere,
+	"page":     fmt.Sprintf(records.PageQuery, ">"),
+	"parents":  records.ParentsQuery,
 }

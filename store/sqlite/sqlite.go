@@ -35,7 +35,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"collect/internal/filelock"
@@ -59,10 +58,9 @@ type Options struct {
 
 // A Store is a store.Store in a SQLite file. It is safe for concurrent use.
 type Store struct {
-	db *database.DB
-
-	mu     sync.Mutex
-	leases map[*filelock.Lock]bool // held by ledgers that are not finished
+	reader
+	db    *database.DB
+	locks locks
 }
 
 var _ store.Store = (*Store)(nil)
@@ -82,31 +80,22 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{leases: map[*filelock.Lock]bool{}}
+	var db *database.DB
 	if o.ReadOnly {
-		s.db, err = database.Look(ctx, path)
+		db, err = database.Look(ctx, path)
 	} else {
-		s.db, err = database.Open(ctx, path, o.Create)
+		db, err = database.Open(ctx, path, o.Create)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &Store{reader: reader{db.Readers}, db: db, locks: locks{db: db, held: map[*filelock.Lock]bool{}}}, nil
 }
 
 // Close closes the store. The last one to close it merges the WAL, so that
 // one file is left. Ledgers that are not finished are left as after a crash:
 // the next Begin finds them abandoned.
-func (s *Store) Close() error {
-	errs := []error{s.db.Close()}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for l := range s.leases {
-		errs = append(errs, l.Abandon())
-	}
-	clear(s.leases)
-	return errors.Join(errs...)
-}
+func (s *Store) Close() error { return errors.Join(s.db.Close(), s.locks.abandonAll()) }
 
 // Backup copies the store to a file of its own at path, as it is at one moment,
 // while others write to it. The copy is examined before it gets its name, so

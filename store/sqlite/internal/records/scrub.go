@@ -1,4 +1,4 @@
-package sqlite
+package records
 
 import (
 	"database/sql"
@@ -28,9 +28,9 @@ const scrubQuery = `SELECT count(*), coalesce(max(id), 0), coalesce(min(CASE WHE
 	FROM records r NOT INDEXED LEFT JOIN partitions p ON p.id = r.partition_id LEFT JOIN slices c ON c.id = r.slice_id
 	WHERE r.id > ?1 ORDER BY r.id LIMIT ?2)`
 
-// scrub compares the next records with their sums, and notes how far it came. It
+// Scrub compares the next records with their sums, and notes how far it came. It
 // is part of the transaction that begins a run, which has a connection for sure.
-func scrub(t database.Tx) error {
+func Scrub(t database.Tx) error {
 	var at []byte
 	err := t.Row(`SELECT value FROM meta WHERE name = 'scrubbed'`).Scan(&at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -1,17 +1,12 @@
-package sqlite
+package streams
 
 import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"unsafe"
 
-	"github.com/tidwall/gjson"
-
-	"collect/store"
 	"collect/store/sqlite/internal/database"
 	"collect/store/sqlite/internal/format"
 )
@@ -30,59 +25,6 @@ const maxColumns = 200
 type field struct {
 	name    string
 	escaped bool // some records spell the name with an escape
-}
-
-// newFields returns the top-level fields of a record that s does not know, or
-// not with an escape in their names. They are added to seen, and all fields to
-// the sample of s.
-func (s *stream) newFields(data []byte, seen map[string]bool) (fresh []field) {
-	s.sample.Begin()
-	// The string shares the bytes of data, which no one changes meanwhile.
-	// #nosec G103
-	gjson.Parse(unsafe.String(unsafe.SliceData(data), len(data))).ForEach(func(key, value gjson.Result) bool {
-		s.sample.Saw(key.Str, kindOf(value))
-		escaped, known := s.fields[key.Str]
-		again, noted := seen[key.Str]
-		spelled := strings.IndexByte(key.Raw, '\\') >= 0
-		switch {
-		case spelled && (known || noted) && !escaped && !again:
-		case !known && !noted && len(s.fields)+len(seen) < store.MostFields:
-		default:
-			return true
-		}
-		name := strings.Clone(key.Str)
-		seen[name] = spelled
-		fresh = append(fresh, field{name, spelled})
-		return true
-	})
-	return fresh
-}
-
-// addFields records fields of a stream and shows them in its view.
-func addFields(t database.Tx, s *stream, fresh []field) error {
-	known, err := fieldsOf(t, s.id)
-	if err != nil {
-		return err
-	}
-	shown := known[:min(len(known), maxColumns)]
-	changed := len(shown) < maxColumns
-	for _, f := range fresh {
-		if i := slices.IndexFunc(known, func(k field) bool { return k.name == f.name }); i >= 0 {
-			known[i].escaped = known[i].escaped || f.escaped
-			changed = changed || i < len(shown)
-			err = t.Exec(`UPDATE fields SET escaped = ? WHERE stream_id = ? AND position = ?`, known[i].escaped, s.id, i)
-		} else {
-			err = t.Exec(`INSERT INTO fields (stream_id, position, name, escaped) VALUES (?, ?, ?, ?)`, s.id, len(known), f.name, f.escaped)
-			known = append(known, f)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !changed {
-		return nil // the view is full
-	}
-	return createView(t, s, known)
 }
 
 // freeViewName returns the name of the view for a new stream:
@@ -107,25 +49,25 @@ func freeViewName(t database.Tx, connector, name string) (string, error) {
 }
 
 // renewView makes the view of a stream anew if another version made it.
-func renewView(t database.Tx, s *stream, fields []field) error {
+func renewView(t database.Tx, stream int64, view string, fields []field) error {
 	var is string
-	err := t.Row(`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?`, s.view).Scan(&is)
-	if err == nil && is == viewSQL(s.id, s.view, fields) {
+	err := t.Row(`SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?`, view).Scan(&is)
+	if err == nil && is == viewSQL(stream, view, fields) {
 		return nil
 	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	return createView(t, s, fields)
+	return createView(t, stream, view, fields)
 }
 
 // createView makes the view of a stream anew with the given fields.
-func createView(t database.Tx, s *stream, fields []field) error {
+func createView(t database.Tx, stream int64, view string, fields []field) error {
 	// Statements for views are used once: they are not kept.
-	if err := t.Once(`DROP VIEW IF EXISTS ` + format.Identifier(s.view)); err != nil {
+	if err := t.Once(`DROP VIEW IF EXISTS ` + format.Identifier(view)); err != nil {
 		return err
 	}
-	return t.Once(viewSQL(s.id, s.view, fields))
+	return t.Once(viewSQL(stream, view, fields))
 }
 
 // viewSQL returns the statement that makes a view.

@@ -1,4 +1,4 @@
-package sqlite
+package gaps
 
 import (
 	"database/sql"
@@ -9,18 +9,18 @@ import (
 	"collect/store/sqlite/internal/format"
 )
 
-// moveBack moves what the gaps of the connector wait for, if the clock was set
+// MoveBack moves what the gaps of the connector wait for, if the clock was set
 // back since its last run: their times were read from the clock as it was, and
 // would come as much too late, by years if that clock was years ahead. The
 // newest time that the last run left, or a gap, tells by how much at least, so
 // that no wait gets shorter than it was when that run was last heard of. Gaps
 // tell it once: what is later than now in them becomes now.
-func (l *ledger) moveBack(t database.Tx) error {
+func (b Book) MoveBack(t database.Tx) error {
 	var last time.Time
 	err := t.Row(`SELECT max(beat_at, coalesce(ended_at, ''),
 			coalesce((SELECT max(max(g.opened_at, coalesce(g.tried_at, ''))) FROM gaps g `+waitingHere+`), ''))
 		FROM runs WHERE connector = ? ORDER BY number DESC LIMIT 1`,
-		l.connector, l.connector).Scan(format.TimeTo(&last))
+		b.Connector, b.Connector).Scan(format.TimeTo(&last))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (l *ledger) moveBack(t database.Tx) error {
 	if err != nil || back <= 0 {
 		return err
 	}
-	gaps, err := gapsWhere(t, waitingHere, l.connector)
+	gaps, err := gapsWhere(t, waitingHere, b.Connector)
 	if err != nil {
 		return err
 	}
@@ -40,21 +40,21 @@ func (l *ledger) moveBack(t database.Tx) error {
 	}
 	now := format.Time(t.Now)
 	return t.Exec(`UPDATE gaps SET opened_at = min(opened_at, ?), tried_at = min(tried_at, ?)
-		WHERE state IN ('open', 'leased', 'dead') AND stream_id IN (SELECT id FROM streams WHERE connector = ?)`, now, now, l.connector)
+		WHERE state IN ('open', 'leased', 'dead') AND stream_id IN (SELECT id FROM streams WHERE connector = ?)`, now, now, b.Connector)
 }
 
-// moveBackIfAhead does the same when the run was heard of later than now: the
+// MoveBackIfAhead does the same when the run was heard of later than now: the
 // clock was set back under it. It comes before anything that is written by the
 // new clock: a beat takes the place of what tells by how much, and a gap that
 // waits by the new clock must not be moved with those that wait by the old one.
-func (l *ledger) moveBackIfAhead(t database.Tx, now time.Time) error {
+func (b Book) MoveBackIfAhead(t database.Tx, now time.Time) error {
 	var heard time.Time
-	err := t.Row(`SELECT beat_at FROM runs WHERE id = ?`, l.run).Scan(format.TimeTo(&heard))
+	err := t.Row(`SELECT beat_at FROM runs WHERE id = ?`, b.Run).Scan(format.TimeTo(&heard))
 	if err != nil || !heard.After(now) {
 		return err
 	}
-	if err := l.moveBack(t); err != nil {
+	if err := b.MoveBack(t); err != nil {
 		return err
 	}
-	return t.Exec(`UPDATE runs SET beat_at = ? WHERE id = ?`, format.Time(now), l.run)
+	return t.Exec(`UPDATE runs SET beat_at = ? WHERE id = ?`, format.Time(now), b.Run)
 }

@@ -1,0 +1,38 @@
+package store
+
+import (
+	"encoding/json"
+
+	"collect/collection"
+)
+
+// EventInfo returns what of an event belongs to its kind, as JSON. A store keeps
+// it beside the time, the kind and the place of the event.
+func EventInfo(e collection.Event) ([]byte, error) {
+	return json.Marshal(eventInfo{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Clamp, e.Route, e.Gap, e.Budget, e.Metrics, e.Message})
+}
+
+// AddEventInfo sets in e what EventInfo returned.
+func AddEventInfo(e *collection.Event, text []byte) error {
+	var in eventInfo
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze = in.Rate, in.Throttle, in.Wait, in.Breaker, in.Freeze
+	e.Clamp, e.Route, e.Gap, e.Budget, e.Metrics, e.Message = in.Clamp, in.Route, in.Gap, in.Budget, in.Metrics, in.Message
+	return nil
+}
+
+type eventInfo struct {
+	Rate     *collection.RateInfo     `json:"rate,omitempty"`
+	Throttle *collection.ThrottleInfo `json:"throttle,omitempty"`
+	Wait     *collection.WaitInfo     `json:"wait,omitempty"`
+	Breaker  *collection.BreakerInfo  `json:"breaker,omitempty"`
+	Freeze   *collection.FreezeInfo   `json:"freeze,omitempty"`
+	Clamp    *collection.ClampInfo    `json:"clamp,omitempty"`
+	Route    *collection.RouteInfo    `json:"route,omitempty"`
+	Gap      *collection.GapInfo      `json:"gap,omitempty"`
+	Budget   *collection.BudgetInfo   `json:"budget,omitempty"`
+	Metrics  *collection.Metrics      `json:"metrics,omitempty"`
+	Message  string                   `json:"message,omitempty"`
+}

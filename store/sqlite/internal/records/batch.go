@@ -1,0 +1,224 @@
+// Package records keeps the records of streams, each with a sum of its row, and
+// finds out when one is not what was stored.
+package records
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"slices"
+
+	"collect/collection"
+	"collect/store/sqlite/internal/database"
+	"collect/store/sqlite/internal/format"
+	"collect/store/sqlite/internal/streams"
+)
+
+// A Batch is the records of one transaction.
+type Batch struct {
+	Commit int64 // the commit whose records are being stored
+
+	tx     database.Tx
+	newest int64 // the newest record
+	news   *streams.News
+}
+
+// NewBatch returns a batch behind the newest record.
+func NewBatch(t database.Tx, newest int64, news *streams.News) *Batch {
+	return &Batch{tx: t, newest: newest, news: news}
+}
+
+// A Count says what became of the records of a slice that its pass follows.
+type Count struct{ Inserted, Again, Replaced int64 }
+
+// Store stores the records and the rejected records of a slice, and counts them.
+// pass is the commit that began the pass that the slice belongs to; 0 if none is
+// followed.
+func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.Slice, result *collection.Committed) (n Count, err error) {
+	newest := b.newest
+	b.news.Begin(s)
+	unchanged, err := b.upsert(s, partition, pass, sl.Records)
+	if err != nil {
+		return n, err
+	}
+	if err := b.news.Learn(s, len(sl.Records)-len(unchanged), len(sl.Records)); err != nil {
+		return n, err
+	}
+	result.Changed = len(sl.Records) - len(unchanged)
+	if result.Changed > 0 {
+		if err := b.count(s); err != nil {
+			return n, err
+		}
+	}
+	n.Inserted = b.newest - newest
+	if pass != 0 && n.Inserted < int64(len(sl.Records)) {
+		if err := b.notePass(s, partition, pass, newest, sl.Records, unchanged, &n); err != nil {
+			return n, err
+		}
+	}
+	alone := s.Parent == "" && sl.Partition == "" // there is no other partition
+	rejected := sl.Rejected
+	for _, i := range unchanged {
+		r := &sl.Records[i]
+		if alone && r.Mark == (collection.Mark{}) {
+			continue // it has the same bytes
+		}
+		collides, older, err := b.leave(s, partition, r)
+		if err != nil {
+			return n, err
+		}
+		if collides {
+			rejected = append(slices.Clip(rejected), collection.Rejected{Data: r.Data, Reason: collection.KeyCollision})
+		}
+		if older {
+			result.Older++
+		}
+	}
+	for _, r := range rejected {
+		if err := b.quarantine(s, partition, r.Reason, r.Data); err != nil {
+			return n, err
+		}
+	}
+	result.Rejected = len(rejected)
+	return n, nil
+}
+
+// notePass notes that pass delivered records which the store had, newest being
+// the newest record before the slice, and counts those that the pass had
+// delivered before. Inserted records are noted already.
+func (b *Batch) notePass(s *streams.Stream, partition, pass, newest int64, records []collection.Record, unchanged []int, n *Count) error {
+	onlyInserted := int64(len(records)-len(unchanged)) == n.Inserted
+	for i := range records {
+		_, same := slices.BinarySearch(unchanged, i)
+		if !same && onlyInserted {
+			continue
+		}
+		key := records[i].Key
+		noted, err := b.tx.Change(`UPDATE records SET pass = ?1 WHERE stream_id = ?2 AND key = ?3 AND partition_id = ?4 AND pass <> ?1`,
+			pass, s.ID, key, partition)
+		if err != nil {
+			return err
+		}
+		if noted > 0 {
+			continue
+		}
+		var again bool
+		err = b.tx.Row(`SELECT partition_id = ? AND id <= ? FROM records WHERE stream_id = ? AND key = ?`,
+			partition, newest, s.ID, key).Scan(&again)
+		if err != nil {
+			return err
+		}
+		if again {
+			n.Again++
+			if !same {
+				n.Replaced++
+			}
+		}
+	}
+	return nil
+}
+
+// leave tells why a record was not stored: its key is that of a record of
+// another partition, it is older than what is stored, or it has the same bytes.
+// Those may have been stored without their mark.
+func (b *Batch) leave(s *streams.Stream, partition int64, r *collection.Record) (collides, older bool, err error) {
+	var id, owner, slice, sum int64
+	var same bool
+	var is collection.Mark
+	err = b.tx.Row(`SELECT id, partition_id, slice_id, sum, mark_scale, mark, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
+		format.Shared(r.Data), s.ID, r.Key).Scan(&id, &owner, &slice, &sum, &is.Scale, &is.Value, &same)
+	if err != nil {
+		return false, false, err
+	}
+	switch {
+	case owner != partition:
+		return !same, false, nil
+	case is.After(r.Mark):
+		return false, true, nil
+	case !same || is == r.Mark || r.Mark == (collection.Mark{}):
+		return false, false, nil
+	}
+	if sum != format.RecordSum(s.ID, owner, slice, r.Key, format.Shared(r.Data), is) {
+		return false, false, format.ChangedRecord(id) // a new sum would make it whole
+	}
+	return false, false, b.tx.Exec(`UPDATE records SET mark_scale = ?, mark = ?, sum = ? WHERE id = ?`,
+		r.Mark.Scale, r.Mark.Value, format.RecordSum(s.ID, owner, slice, r.Key, format.Shared(r.Data), r.Mark), id)
+}
+
+// upsert stores a record if it is new or has other bytes, unless its key
+// belongs to another partition or what is stored is of a later version.
+const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark, pass) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data, sum = excluded.sum,
+		mark_scale = excluded.mark_scale, mark = excluded.mark
+	WHERE data IS NOT excluded.data AND partition_id = excluded.partition_id
+		AND NOT (mark_scale = excluded.mark_scale AND mark > excluded.mark)`
+
+// upsert stores the records that are new or have other bytes, unless they are
+// older, and returns the indexes of the others.
+func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []collection.Record) (unchanged []int, err error) {
+	args := [...]driver.NamedValue{
+		{Ordinal: 1, Value: s.ID}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.Commit}, {Ordinal: 5}, {Ordinal: 6},
+		{Ordinal: 7}, {Ordinal: 8}, {Ordinal: 9, Value: pass},
+	}
+	err = b.tx.Inner(upsert, func(stmt driver.StmtExecContext) error {
+		for i := range records {
+			r := &records[i]
+			data := format.Shared(r.Data)
+			args[1].Value, args[4].Value, args[5].Value = r.Key, data, format.RecordSum(s.ID, partition, b.Commit, r.Key, data, r.Mark)
+			args[6].Value, args[7].Value = r.Mark.Scale, r.Mark.Value
+			done, err := stmt.ExecContext(context.Background(), args[:])
+			if err != nil {
+				return err
+			}
+			n, err := done.RowsAffected()
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				unchanged = append(unchanged, i)
+			} else {
+				b.news.Look(s, r.Data)
+			}
+		}
+		return nil
+	})
+	return unchanged, err
+}
+
+// count adds the records that a slice inserted to those of its stream. Rows of
+// records are never deleted, so that they are numbered without a hole.
+func (b *Batch) count(s *streams.Stream) error {
+	err := b.tx.Row(`UPDATE streams SET records = records + (SELECT max(id) FROM records) - ?1
+		WHERE id = ?2 AND (SELECT max(id) FROM records) > ?1
+		RETURNING (SELECT max(id) FROM records)`, b.newest, s.ID).Scan(&b.newest)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // all that changed was there before
+	}
+	return err
+}
+
+// quarantine keeps bytes that cannot be stored under a key. The same bytes are
+// kept once, however often a slice is repeated.
+func (b *Batch) quarantine(s *streams.Stream, partition int64, reason string, data []byte) error {
+	sum := sha256.Sum256(data)
+	if data == nil {
+		data = []byte{} // nil would be NULL
+	}
+	return b.tx.Exec(`INSERT INTO quarantine
+			(stream_id, partition_id, reason, digest, data, seen, first_slice, last_slice)
+		VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?6)
+		ON CONFLICT (stream_id, partition_id, reason, digest) DO UPDATE SET seen = seen + 1, last_slice = ?6`,
+		s.ID, partition, reason, sum[:], data, b.Commit)
+}
+
+// ForgetMarks forgets which versions the records of a partition have, or those
+// of the whole stream. Who resets a walk wants what it brings, also where the
+// provider once said of a record that it is of the year 9999.
+func ForgetMarks(t database.Tx, stream, partition int64, all bool) error {
+	// A record that was changed by a disk keeps its sum, and is found out.
+	return t.Exec(`UPDATE records SET mark_scale = '', mark = '', sum = record_sum(stream_id, partition_id, slice_id, key, data)
+		WHERE stream_id = ?1 AND (?3 OR partition_id = ?2) AND mark_scale <> ''
+			AND sum = record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark)`, stream, partition, all)
+}

@@ -1,0 +1,79 @@
+// Package streams keeps what is known of the streams of a connector: what they
+// are, what their records are like, and the views that show those.
+package streams
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"collect/collection"
+	"collect/store/sqlite/internal/database"
+)
+
+// A Stream is what a run knows of a stream.
+type Stream struct {
+	collection.Stream
+	ID int64
+
+	view    string
+	fields  map[string]bool // the top-level fields that are recorded; true: some records spell the name with an escape
+	learned collection.Learned
+	sample  collection.Sample // of the slice that is being stored
+}
+
+// Declare records the streams of a run, with an empty view for each new one, and
+// returns what is known of them, by name.
+func Declare(t database.Tx, connector string, declared []collection.Stream) (map[string]*Stream, error) {
+	all := map[string]*Stream{}
+	for position, s := range declared {
+		known, err := declareOne(t, connector, position, s)
+		if err != nil {
+			return nil, fmt.Errorf("stream %s: %w", s.Name, err)
+		}
+		all[s.Name] = known
+	}
+	return all, nil
+}
+
+func declareOne(t database.Tx, connector string, position int, s collection.Stream) (*Stream, error) {
+	known := &Stream{Stream: s, fields: map[string]bool{}}
+	err := t.Row(`SELECT id, view FROM streams WHERE connector = ? AND name = ?`, connector, s.Name).
+		Scan(&known.ID, &known.view)
+	if errors.Is(err, sql.ErrNoRows) {
+		if known.view, err = freeViewName(t, connector, s.Name); err != nil {
+			return nil, err
+		}
+		known.ID, err = t.Insert(`INSERT INTO streams (connector, name, role, parent, refresh, ordered, position, view, records)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`, connector, s.Name, s.Role, s.Parent, s.Refresh, s.Ordered, position, known.view)
+		if err != nil {
+			return nil, err
+		}
+		return known, createView(t, known.ID, known.view, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = t.Exec(`UPDATE streams SET role = ?, parent = ?, refresh = ?, ordered = ?, position = ? WHERE id = ?`,
+		s.Role, s.Parent, s.Refresh, s.Ordered, position, known.ID)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := fieldsOf(t, known.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range fields {
+		known.fields[f.name] = f.escaped
+	}
+	if known.learned.Schema, err = schemaOf(t, known.ID); err != nil {
+		return nil, err
+	}
+	return known, renewView(t, known.ID, known.view, fields)
+}
+
+// Find returns the number of a stream.
+func Find(t database.Tx, connector, name string) (id int64, err error) {
+	err = t.Row(`SELECT id FROM streams WHERE connector = ? AND name = ?`, connector, name).Scan(&id)
+	return id, err
+}
