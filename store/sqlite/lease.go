@@ -16,7 +16,7 @@ import (
 type lease struct {
 	events.Author
 	epoch  int64
-	writes int64 // the number of the newest write; for who has the writer's turn
+	writes int64 // the number of the newest write; for the holder of the writer's turn
 }
 
 // take signs the lease with a new epoch. The caller has the lock.

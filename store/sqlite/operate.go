@@ -37,7 +37,7 @@ func (s *Store) Reset(ctx context.Context, connector string, at collection.Place
 	return nil
 }
 
-// Override changes what is remembered of a pacing domain; see store.Store.
+// Override changes the state of a pacing domain; see store.Store.
 func (s *Store) Override(ctx context.Context, connector, domain string, edit store.Edit, audit store.Audit, events ...collection.Event) error {
 	err := s.operate(ctx, connector, audit, func(l *lease, t database.Tx) error {
 		var stands []byte

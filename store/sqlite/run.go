@@ -170,8 +170,8 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 	return errors.Join(err, l.db.Classify(l.locks.drop(l.lock)))
 }
 
-// keptEvents and keptGaps bound what is kept of the past of a connector: about
-// a year of hourly runs, in a few megabytes.
+// keptEvents and keptGaps bound the past of a connector: about a year of hourly
+// runs, in a few megabytes.
 const (
 	keptEvents = 20_000
 	keptGaps   = 20_000

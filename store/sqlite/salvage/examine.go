@@ -51,7 +51,7 @@ func Examine(ctx context.Context, path string) (Report, error) {
 	}
 	x.Size, x.Log = file.Size(), max(0, disk.LogSize(path))
 	if err := CheckLog(path); err != nil {
-		return x.Report, x.found(err) // opening it would lose what is known of the log
+		return x.Report, x.found(err) // opening it would lose what the shared memory knows of the log
 	}
 	d, err := database.Look(ctx, path)
 	if err != nil {
@@ -313,7 +313,7 @@ func (x *examination) column(ctx context.Context, query string, args ...any) (al
 	return all, err
 }
 
-// ExamineCopy returns store.ErrDamaged if a copy that nobody else knows of is
+// ExamineCopy returns store.ErrDamaged if a copy that only the caller knows is
 // not whole.
 func ExamineCopy(ctx context.Context, path string) error {
 	s := database.OpenReaders(&disk.File{Path: path}, "immutable")

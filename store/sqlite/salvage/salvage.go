@@ -171,8 +171,8 @@ func asRecord(v []any) (r foundRecord, ok bool) {
 	return r, v[6].(int64) == format.RecordSum(r.stream, r.partition, r.slice, r.key, r.data, r.mark)
 }
 
-// Streams returns the streams of which something was found, or that had
-// records, as connector and name, in their order.
+// Streams returns the streams that had records, or some of whose records were
+// found, as connector and name, in their order.
 func (s *Reader) Streams() (names [][2]string) {
 	for id, stream := range s.streams {
 		if s.found[id] > 0 || stream.records > 0 {
@@ -253,7 +253,7 @@ func (s *Reader) Records(ctx context.Context, connector, stream string) iter.Seq
 	}
 }
 
-// stored returns a record with what is known of its commit.
+// stored returns a record with its commit, as far as that is known.
 func (s *Reader) stored(r foundRecord) store.Stored {
 	commit := s.commits[r.slice]
 	return store.Stored{

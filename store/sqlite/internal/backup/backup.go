@@ -61,28 +61,36 @@ func Write(ctx context.Context, s *database.Readers, path string, replace bool, 
 			disk.Remove(partial)
 		}
 	}()
-	if err := at(backupBegun); err != nil {
-		return err
+	return play(at,
+		part{func() error { return nil }, backupBegun},
+		part{func() error { return s.CopyTo(ctx, partial) }, backupCopied},
+		part{func() error {
+			if err := salvage.ExamineCopy(ctx, partial); err != nil {
+				return err
+			}
+			return flush(partial, path)
+		}, backupOnDisk},
+		part{func() error { return publish(partial, path, replace) }, backupVisible},
+	)
+}
+
+// A part is one part of the work, and the step that it ends with.
+type part struct {
+	do      func() error
+	reached database.Step
+}
+
+// play does one part after another. A test may fail a step by at.
+func play(at func(database.Step) error, parts ...part) error {
+	for _, s := range parts {
+		if err := s.do(); err != nil {
+			return err
+		}
+		if err := at(s.reached); err != nil {
+			return err
+		}
 	}
-	if err := s.CopyTo(ctx, partial); err != nil {
-		return err
-	}
-	if err := at(backupCopied); err != nil {
-		return err
-	}
-	if err := salvage.ExamineCopy(ctx, partial); err != nil {
-		return err
-	}
-	if err := syncFile(partial); err != nil {
-		return disk.NoAccess(path, err)
-	}
-	if err := at(backupOnDisk); err != nil {
-		return err
-	}
-	if err := publish(partial, path, replace); err != nil {
-		return err
-	}
-	return at(backupVisible)
+	return nil
 }
 
 // backupInto writes a backup to what is no regular file, such as a pipe or
@@ -143,11 +151,14 @@ func publish(partial, path string, replace bool) error {
 	return disk.NoAccess(path, err)
 }
 
-// syncFile waits until a file is on the disk.
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
+// flush waits until a file, which is for the store at path, is on the disk.
+func flush(file, path string) error {
+	f, err := os.Open(file)
+	if err == nil {
+		err = errors.Join(f.Sync(), f.Close())
 	}
-	return errors.Join(f.Sync(), f.Close())
+	if err != nil {
+		return disk.NoAccess(path, err)
+	}
+	return nil
 }

@@ -41,35 +41,17 @@ func Restore(ctx context.Context, path, from string, audit store.Audit, at func(
 		return "", err
 	}
 	defer func() { err = errors.Join(err, r.close(err != nil)) }()
-	if err := r.lock(ctx); err != nil {
+	err = play(at,
+		part{func() error { return r.lock(ctx) }, restoreBegun},
+		part{func() error { return r.stage(ctx, from, audit) }, restoreStaged},
+		part{func() error { return r.closeOld(ctx) }, RestoreClosed},
+		part{r.keepOld, RestoreKept},
+		part{r.switchOver, restoreSwitched},
+	)
+	if !r.switched {
 		return "", err
 	}
-	if err := at(restoreBegun); err != nil {
-		return "", err
-	}
-	if err := r.stage(ctx, from, audit); err != nil {
-		return "", err
-	}
-	if err := at(restoreStaged); err != nil {
-		return "", err
-	}
-	if err := r.closeOld(ctx); err != nil {
-		return "", err
-	}
-	if err := at(RestoreClosed); err != nil {
-		return "", err
-	}
-	if err := r.keepOld(); err != nil {
-		return "", err
-	}
-	if err := at(RestoreKept); err != nil {
-		return "", err
-	}
-	if err := publish(r.staged, r.path, true); err != nil {
-		return "", err
-	}
-	r.switched = true
-	return r.kept, at(restoreSwitched)
+	return r.kept, err
 }
 
 // A restoring is one in progress.
@@ -256,11 +238,11 @@ func (r *restoring) unlessDamaged(err error) error {
 	return err
 }
 
-// closeOld merges the log of the old store and makes sure that nobody has it
-// open: two databases must never share a log.
+// closeOld merges the log of the old store and makes sure that no other process
+// has it open: two databases must never share a log.
 func (r *restoring) closeOld(ctx context.Context) error {
 	if r.file == nil || errors.Is(salvage.CheckLog(r.path), store.ErrDamaged) {
-		return nil // nobody can use it; its log goes with it
+		return nil // it cannot be used; its log goes with it
 	}
 	var err error
 	if r.old, err = database.TakeAlone(ctx, r.path); errors.Is(err, store.ErrInUse) {
@@ -293,6 +275,13 @@ func (r *restoring) keepOld() error {
 		}
 	}
 	return nil
+}
+
+// switchOver gives the copy the name of the store.
+func (r *restoring) switchOver() error {
+	err := publish(r.staged, r.path, true)
+	r.switched = err == nil
+	return err
 }
 
 // secondName makes to the same file as from, or a copy of it where a file can

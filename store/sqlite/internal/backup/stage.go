@@ -33,10 +33,7 @@ func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) e
 	if err := salvage.ExamineCopy(ctx, r.staged); err != nil {
 		return fmt.Errorf("backup %s: %w", from, err)
 	}
-	if err := syncFile(r.staged); err != nil {
-		return disk.NoAccess(r.staged, err)
-	}
-	return nil
+	return flush(r.staged, r.staged)
 }
 
 // copyBackup copies a backup, with a log if it has one, without touching it.

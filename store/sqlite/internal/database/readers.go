@@ -15,10 +15,10 @@ import (
 type Readers struct {
 	File  *disk.File
 	DB    *sql.DB
-	guard func() error // says what is wrong with what was read
+	guard func() error // returns an error if the file changed while it was read
 
 	mu      sync.Mutex
-	queries map[string]*sql.Stmt // by their text, of which there is a fixed number
+	queries map[string]*sql.Stmt // by their text; the number of texts is fixed
 }
 
 // OpenReaders returns connections to a file that have not connected yet. The

@@ -10,7 +10,7 @@ import (
 )
 
 // A Tx is a transaction that writes. Its statements do not end with a context:
-// what is begun takes milliseconds, and an interrupted commit would leave its
+// each takes milliseconds, and an interrupted commit would leave its
 // outcome open.
 type Tx struct {
 	w   *Writer

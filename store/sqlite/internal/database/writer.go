@@ -20,7 +20,7 @@ type Writer struct {
 	ended bool
 	db    *sql.DB
 	Conn  *sql.Conn
-	stmts map[string]*sql.Stmt // by their text, of which there is a fixed number
+	stmts map[string]*sql.Stmt // by their text; the number of texts is fixed
 
 	plain map[string]driver.StmtExecContext // those that are the driver's own
 

@@ -193,8 +193,8 @@ func beWritable(path string) error {
 const Patience = time.Second
 
 // othersAreSeen returns store.ErrInUse if somebody has the store open, and the
-// log or the shared memory is not at its path any more: whoever opens the store
-// now would make new ones, and not see the locks of the other. One that opens or
+// log or the shared memory is not at its path any more: to open the store now
+// would make new ones, in which the locks of the other are not seen. One that opens or
 // closes the store at this moment is waited for.
 func othersAreSeen(path string) error {
 	for deadline := time.Now().Add(Patience); Missing(path+"-wal") || Missing(path+"-shm"); {

@@ -89,7 +89,7 @@ func CanWrite(path string) bool { return unix.Access(path, unix.W_OK) == nil }
 func isOpen(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
-		return false // whoever opens it says why
+		return false // the next open says why
 	}
 	defer f.Close() // it was only looked at
 	const sharedFirst, sharedSize = 0x40000000 + 2, 510

@@ -44,8 +44,7 @@ func Missing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Remove removes a database that nobody has open, and the files beside
-// it.
+// Remove removes a database that is not open, and the files beside it.
 func Remove(path string) {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
 		os.Remove(path + suffix)

@@ -29,15 +29,15 @@ const (
 	afterExpansion = 92
 )
 
-// Whoever closes a file ends the locks that SQLite holds on it: no function of
-// this package may be called while this process has the database open.
+// To close a file ends the locks that SQLite holds on it in this process: no
+// function of this package may be called while the process has the database open.
 
 // readHeader returns the header of the database at path; nil if the file is
 // too short to have one.
 func readHeader(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // whoever opens it says why
+		return nil // the next open says why
 	}
 	defer f.Close() // it was only read
 	header := make([]byte, headerSize)

@@ -1,6 +1,6 @@
-// Package gaps keeps what is owed: it opens, leases, renews and closes gaps, in
-// the transactions of what they tell of. When a gap may be tried and when it is
-// dead is said by [collection.Gap].
+// Package gaps keeps the ledger of gaps: it opens, leases, renews and closes
+// them, in the transaction that is the reason. When a gap may be tried, and when
+// it is dead, [collection.Gap] decides.
 package gaps
 
 import (
@@ -16,7 +16,7 @@ import (
 	"collect/store/sqlite/internal/format"
 )
 
-// A Book is what is owed, as one run may change it.
+// A Book is the ledger of gaps as one lease may change it.
 type Book struct {
 	events.Author
 	Epoch int64
@@ -180,7 +180,7 @@ func (b Book) Lease(t database.Tx, lane collection.Lane, streams []int64, now ti
 	return gaps, nil
 }
 
-// Supersede closes the gaps of a place, which nobody owes any more; with all
+// Supersede closes the gaps of a place, which a reset makes pointless; with all
 // set, those of all partitions of its stream in its lane.
 func (b Book) Supersede(t database.Tx, p Place, all bool) error {
 	gaps, err := gapsWhere(t, `WHERE g.stream_id = ?1 AND (?4 OR g.partition_id = ?2) AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead')`,

@@ -1,5 +1,5 @@
-// Package streams keeps what is known of the streams of a connector: what they
-// are, what their records are like, and the views that show those.
+// Package streams describes the streams of a connector: their fields, the schema
+// that their records follow, and the views that show those.
 package streams
 
 import (
@@ -23,7 +23,7 @@ type Stream struct {
 }
 
 // Declare records the streams of a run, with an empty view for each new one, and
-// returns what is known of them, by name.
+// returns them by name.
 func Declare(t database.Tx, connector string, declared []collection.Stream) (map[string]*Stream, error) {
 	all := map[string]*Stream{}
 	for position, s := range declared {
