@@ -13,6 +13,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -29,11 +30,12 @@ func main() {
 	sample := flag.Int("sample", 1, "try one mutant of so many")
 	seed := flag.Uint64("seed", 1, "of the sample")
 	only := flag.String("only", "", "try those whose file:line:column matches")
+	tests := flag.String("tests", "", "the package whose tests are asked, if not the one that is changed")
 	least := flag.Float64("least", 85, "fail below so many of 100")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	score, err := mutate(ctx, flag.Arg(0), *sample, *seed, regexp.MustCompile(*only))
+	score, err := mutate(ctx, flag.Arg(0), cmp.Or(*tests, flag.Arg(0)), *sample, *seed, regexp.MustCompile(*only))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
@@ -44,8 +46,8 @@ func main() {
 }
 
 // mutate prints what becomes of the mutants of a package, and returns how many
-// of 100 were noticed.
-func mutate(ctx context.Context, pattern string, sample int, seed uint64, only *regexp.Regexp) (float64, error) {
+// of 100 the tests of a package noticed.
+func mutate(ctx context.Context, pattern, tests string, sample int, seed uint64, only *regexp.Regexp) (float64, error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return 0, err
@@ -56,7 +58,7 @@ func mutate(ctx context.Context, pattern string, sample int, seed uint64, only *
 	}
 	began := time.Now()
 	chosen := func(m mutant) bool { return only.MatchString(m.place()) }
-	b, err := build(ctx, pattern, dir, chosen)
+	b, err := build(ctx, pattern, tests, dir, chosen)
 	if err != nil {
 		return 0, err
 	}

@@ -44,6 +44,7 @@ type bench struct {
 	*rewriter
 	binary string
 	dir    string // of the package
+	home   string // of the tests
 	work   string
 	flags  []string
 	tests  []test // the quick ones first
@@ -56,8 +57,8 @@ type test struct {
 	reaches map[int]bool
 }
 
-// build builds the tests of a package with those of its mutants that compile.
-func build(ctx context.Context, pattern, work string, only func(mutant) bool) (*bench, error) {
+// build builds the tests for a package with those of its mutants that compile.
+func build(ctx context.Context, pattern, tests, work string, only func(mutant) bool) (*bench, error) {
 	loaded, err := packages.Load(&packages.Config{Context: ctx, Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles |
 		packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps | packages.NeedExportFile}, pattern)
 	if err != nil {
@@ -68,6 +69,12 @@ func build(ctx context.Context, pattern, work string, only func(mutant) bool) (*
 	}
 	pkg := loaded[0]
 	b := &bench{binary: filepath.Join(work, "mutated.test"), dir: filepath.Dir(pkg.GoFiles[0]), work: work}
+	b.home = b.dir
+	if tests != pattern {
+		if b.home, err = filepath.Abs(tests); err != nil {
+			return nil, err
+		}
+	}
 	skip := map[int]bool{}
 	for {
 		b.rewriter = &rewriter{pkg: pkg, skip: skip, only: only, imports: map[string]int{}}
@@ -75,7 +82,7 @@ func build(ctx context.Context, pattern, work string, only func(mutant) bool) (*
 		if err != nil {
 			return nil, err
 		}
-		out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.binary, pattern).CombinedOutput()
+		out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", b.binary, tests).CombinedOutput()
 		if err == nil {
 			break
 		}
@@ -265,7 +272,7 @@ func (b *bench) run(ctx context.Context, m mutant, tests []string, limit time.Du
 func (b *bench) command(ctx context.Context, limit time.Duration, env []string, args ...string) *exec.Cmd {
 	limited := fmt.Sprintf(`ulimit -v %d; ulimit -t %d; exec "$@"`, memory, 1+limit/time.Second)
 	cmd := exec.CommandContext(ctx, "sh", slices.Concat([]string{"-c", limited, "sh", b.binary}, args, b.flags)...)
-	cmd.Dir = b.dir
+	cmd.Dir = b.home
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
