@@ -2,6 +2,7 @@ package collection_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -124,6 +125,29 @@ func TestSchemaAccept(t *testing.T) {
 	}
 	if _, ok := schema.Accept("no", text); ok {
 		t.Error("a field that there is not was accepted")
+	}
+}
+
+// TestLearned: details that come one by one are held against the schema when
+// there are enough of them; a slice with records as they were is no news.
+func TestLearned(t *testing.T) {
+	usual, other := sample(100, "id=number"), sample(1, "id=string")
+	var known collection.Learned
+	var err error
+	if known, err = known.With(usual, true); err != nil || !known.Changed {
+		t.Fatalf("after the first slice: changed %t, %v", known.Changed, err)
+	}
+	if _, err := known.With(sample(50, "id=string"), false); err != nil {
+		t.Errorf("a slice with unchanged records: %v", err)
+	}
+	for n := 1; ; n++ {
+		var stop *collection.Stop
+		if known, err = known.With(other, true); errors.As(err, &stop) && stop.Reason == collection.SchemaDrift && n == 10 {
+			return
+		}
+		if err != nil || n == 10 {
+			t.Fatalf("after %d details: %v, want a stop after 10", n, err)
+		}
 	}
 }
 
