@@ -28,12 +28,6 @@ func moreMistakes(err error) string {
 	return words.Counted(int64(len(joined.Unwrap())-1), "more mistake in this file", "more mistakes in this file")
 }
 
-func writeNoHome(p *Problem, err error, _ Scene) {
-	p.Headline = err.Error()
-	p.Saved = "nothing was started"
-	p.Do = []Step{{Say: "name one: --state PATH --create, or set HOME"}}
-}
-
 func writeSpec(p *Problem, err error, _ Scene) {
 	e, _ := errors.AsType[*declarative.SpecError](err)
 	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
@@ -47,12 +41,6 @@ func writeMissingParam(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("the connector needs a value for `%s`", e.Name)
 	p.Saved = "nothing was started"
 	p.Do = []Step{{Say: fmt.Sprintf("add --param %s=VALUE, or `params: {%s: VALUE}` in collect.yaml", e.Name, e.Name)}}
-}
-
-func writeBadParam(p *Problem, err error, _ Scene) {
-	p.Headline = err.Error()
-	p.Saved = "nothing was started"
-	p.Do = []Step{{Say: "correct it in --param, or under `params:` in collect.yaml"}}
 }
 
 func writeUnknownStream(p *Problem, err error, sc Scene) {
@@ -102,12 +90,6 @@ func writeMeaning(p *Problem, err error, sc Scene) {
 		}
 	}
 	p.Do = append(p.Do, Step{Say: "or go on all the same: --new-params"})
-}
-
-func writeBadSecret(p *Problem, err error, _ Scene) {
-	p.Headline = err.Error()
-	p.Saved = "nothing was started"
-	p.Do = []Step{{Say: "correct it where it is kept, or name another place under `providers:` in collect.yaml"}}
 }
 
 func writeUnbound(p *Problem, err error, _ Scene) {

@@ -19,9 +19,7 @@ func writeOlder(p *Problem, _ error, sc Scene) {
 }
 
 func writeDamaged(p *Problem, err error, sc Scene) {
-	p.Headline = "the database is damaged"
-	p.At = sc.State
-	p.Why = PlainText(err)
+	p.database("the database is damaged", err, sc)
 	p.Saved = "nothing was changed since; keep a copy of the file, and of its -wal and -shm"
 	p.Do = []Step{
 		{"see how much:", "collect doctor" + sc.Flags},
@@ -31,9 +29,7 @@ func writeDamaged(p *Problem, err error, sc Scene) {
 }
 
 func writeDoubtful(p *Problem, err error, sc Scene) {
-	p.Headline = "the database may have lost its newest commits"
-	p.At = sc.State
-	p.Why = PlainText(err)
+	p.database("the database may have lost its newest commits", err, sc)
 	p.Saved = "everything before them; nothing was changed by this command"
 	p.Do = []Step{
 		{Say: "after a power cut: nothing, the next run goes on from the last commit"},
@@ -50,17 +46,6 @@ func writeLost(p *Problem, err error, sc Scene) {
 		{"go back to a backup:", "collect restore FILE" + sc.Flags + " --reason WHY"},
 		{Say: "or collect again: name a new database with --state and --create"},
 	}
-}
-
-func writeNothingFound(p *Problem, err error, _ Scene) {
-	p.Headline = err.Error()
-	p.Saved = "nothing was changed"
-}
-
-func writeTaken(p *Problem, err error, _ Scene) {
-	p.Headline = err.Error()
-	p.Saved = "everything; no file was written over"
-	p.Do = []Step{{Say: "name another file, or add --force to replace it"}}
 }
 
 func writeInUse(p *Problem, err error, sc Scene) {

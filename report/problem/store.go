@@ -9,6 +9,11 @@ import (
 	"collect/store"
 )
 
+// database fills in where the database is, and what is said of it.
+func (p *Problem) database(headline string, err error, sc Scene) {
+	p.Headline, p.At, p.Why = headline, sc.State, PlainText(err)
+}
+
 func writeFull(p *Problem, _ error, sc Scene) {
 	p.Headline = "no space left for " + cmp.Or(sc.State, "the database")
 	p.At = sc.place()
@@ -31,9 +36,7 @@ func writeNewer(p *Problem, _ error, sc Scene) {
 
 func writeMissing(p *Problem, err error, sc Scene) {
 	if errors.Is(err, store.ErrLogGone) {
-		p.Headline = "a file beside the database was removed or replaced while this run used it"
-		p.At = sc.State
-		p.Why = PlainText(err)
+		p.database("a file beside the database was removed or replaced while this run used it", err, sc)
 		p.Saved = "everything up to the last commit; nothing was written since"
 		p.Do = []Step{{Say: "wait until no run uses this database"}, {"see whether it is whole:", "collect doctor" + sc.Flags}}
 		return
@@ -72,25 +75,20 @@ func writeNotDatabase(p *Problem, _ error, sc Scene) {
 }
 
 func writeNoAccess(p *Problem, err error, sc Scene) {
-	p.Headline = "the database cannot be opened or written"
-	p.At = sc.State
-	p.Why = PlainText(err)
+	p.database("the database cannot be opened or written", err, sc)
 	p.Saved = "nothing was started"
 	p.Do = []Step{{Say: "look at who owns the file and its directory, or name another path with --state"}}
 }
 
 func writeDisk(p *Problem, err error, sc Scene) {
-	p.Headline = "the disk of the database does not work as it should"
-	p.At = sc.State
-	p.Why = PlainText(err)
+	p.database("the disk of the database does not work as it should", err, sc)
 	p.Saved = sc.saved()
 	p.Do = []Step{{Say: "look at what the system's log says of the disk"}, sc.resume("then:")}
 }
 
 func writeLocked(p *Problem, err error, sc Scene) {
-	p.Headline = "the database stays locked"
-	p.At = sc.State
-	p.Why = "another program writes to it and does not end, or its disk does not give a lock back: " + PlainText(err)
+	p.database("the database stays locked", err, sc)
+	p.Why = "another program writes to it and does not end, or its disk does not give a lock back: " + p.Why
 	p.Saved = sc.saved()
 	p.Do = []Step{{Say: "close what has the database open; if nothing has, look at what the system's log says of the disk"}, sc.resume("then:")}
 }

@@ -47,10 +47,10 @@ var rows = []errorRow{
 	{as[*WhichStreamError], row{"E0101", LevelError, ExitUsage, NeedsOperator, false, writeWhichStream}},
 	{as[*UnknownConnectorError], row{"E0201", LevelError, ExitConfig, NeedsOperator, false, writeUnknownConnector}},
 	{as[*declarative.MissingParamError], row{"E0202", LevelError, ExitConfig, NeedsOperator, false, writeMissingParam}},
-	{as[*declarative.BadParamError], row{"E0202", LevelError, ExitConfig, NeedsOperator, false, writeBadParam}},
+	{as[*declarative.BadParamError], row{"E0202", LevelError, ExitConfig, NeedsOperator, false, says("nothing was started", Step{Say: "correct it in --param, or under `params:` in collect.yaml"})}},
 	{as[*declarative.SpecError], row{"E0203", LevelError, ExitConfig, NeedsOperator, false, writeSpec}},
 	{as[*FileError], row{"E0203", LevelError, ExitConfig, NeedsOperator, false, writeFile}},
-	{is(ErrNoHome), row{"E0208", LevelError, ExitConfig, NeedsOperator, false, writeNoHome}},
+	{is(ErrNoHome), row{"E0208", LevelError, ExitConfig, NeedsOperator, false, says("nothing was started", Step{Say: "name one: --state PATH --create, or set HOME"})}},
 	{as[*connectors.UnknownStreamError], row{"E0204", LevelError, ExitConfig, NeedsOperator, false, writeUnknownStream}},
 	{as[*ParamsError], row{"E0206", LevelError, ExitConfig, NeedsOperator, false, writeParams}},
 	{as[*MeaningError], row{"E0209", LevelError, ExitConfig, NeedsOperator, false, writeMeaning}},
@@ -58,11 +58,11 @@ var rows = []errorRow{
 	{as[*UntrustedError], row{"E0210", LevelError, ExitConfig, NeedsOperator, false, writeUntrusted}},
 	{as[*RememberedError], row{"E0211", LevelError, ExitConfig, NeedsOperator, false, writeRemembered}},
 	{as[*declarative.MissingSecretError], row{"E0302", LevelError, ExitRefused, NeedsOperator, false, writeMissingSecret}},
-	{as[*declarative.BadSecretError], row{"E0302", LevelError, ExitRefused, NeedsOperator, false, writeBadSecret}},
+	{as[*declarative.BadSecretError], row{"E0302", LevelError, ExitRefused, NeedsOperator, false, says("nothing was started", Step{Say: "correct it where it is kept, or name another place under `providers:` in collect.yaml"})}},
 	{as[*UnboundError], row{"E0308", LevelError, ExitRefused, NeedsOperator, false, writeUnbound}},
 	{as[*store.HeldError], row{"E0701", LevelWaiting, ExitLater, NeedsTime, true, writeHeld}},
 	{is(store.ErrInUse), row{"E0715", LevelWaiting, ExitLater, NeedsOperator, true, writeInUse}},
-	{as[*TakenError], row{"E0714", LevelError, ExitUsage, NeedsOperator, false, writeTaken}},
+	{as[*TakenError], row{"E0714", LevelError, ExitUsage, NeedsOperator, false, says("everything; no file was written over", Step{Say: "name another file, or add --force to replace it"})}},
 	{as[*RestoreError], row{"E0716", LevelError, ExitStorage, NeedsOperator, false, writeRestore}},
 	{as[*BusyError], row{"E0721", LevelError, ExitLater, NeedsOperator, true, writeBusy}},
 	{is(gate.ErrStale), row{"E0722", LevelError, ExitLater, NeedsOperator, true, writeStale}},
@@ -73,7 +73,7 @@ var rows = []errorRow{
 	{is(store.ErrOlder), row{"E0711", LevelWaiting, ExitLater, NeedsTime, true, writeOlder}},
 	{is(store.ErrDoubtful), row{"E0712", LevelError, ExitStorage, NeedsOperator, false, writeDoubtful}},
 	{as[*LostError], row{"E0713", LevelError, ExitStorage, NeedsOperator, false, writeLost}},
-	{as[*NothingFoundError], row{"E0713", LevelError, ExitStorage, NeedsOperator, false, writeNothingFound}},
+	{as[*NothingFoundError], row{"E0713", LevelError, ExitStorage, NeedsOperator, false, says("nothing was changed")}},
 	{is(store.ErrDamaged), row{"E0704", LevelError, ExitStorage, NeedsOperator, false, writeDamaged}},
 	{is(store.ErrMissing), row{"E0705", LevelError, ExitStorage, NeedsOperator, false, writeMissing}},
 	{as[*NoFolderError], row{"E0705", LevelError, ExitStorage, NeedsOperator, false, writeNoFolder}},
@@ -88,6 +88,12 @@ var rows = []errorRow{
 	{is(connectors.ErrProbe), row{"E0308", LevelError, ExitRefused, NeedsOperator, false, writeProbe}},
 	{as[*collection.UnlistedError], row{"E0610", LevelError, ExitProtocol, NeedsOperator, false, writeUnlisted}},
 	{Unreachable, row{"E0404", LevelError, ExitUnreached, NeedsTime, true, writeUnreachable}},
+}
+
+// says returns what writes an error in its own words, what is safe, and what to
+// do.
+func says(saved string, do ...Step) func(*Problem, error, Scene) {
+	return func(p *Problem, err error, _ Scene) { p.Headline, p.Saved, p.Do = err.Error(), saved, do }
 }
 
 // The rows that no error leads to: of what was not foreseen, and of records in
