@@ -59,6 +59,7 @@ type View struct {
 	wait     collection.WaitInfo
 	throttle collection.ThrottleInfo // the last one
 
+	freed    time.Time // when the last wait ended in which nothing could leave
 	cells    []cell
 	cellAt   int64 // number of the newest cell, counted from the epoch
 	samples  []sample
@@ -75,8 +76,7 @@ type cell struct {
 type sample struct {
 	at       time.Time
 	requests int64
-	stream   string
-	done     int64 // partitions of stream
+	done     int64 // partitions of all streams
 }
 
 // A Frame is what a view shows at one moment: all that drawing depends on.
@@ -175,8 +175,17 @@ func (v *View) observeWait(e collection.Event) {
 	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Until.After(v.wait.Until):
 		v.wait = *e.Wait
 	case e.Kind == collection.WaitEnded && (e.Wait == nil || !e.Wait.Until.Before(v.wait.Until)):
+		if standsStill(v.wait) {
+			v.freed = e.Time
+		}
 		v.wait = collection.WaitInfo{}
 	}
+}
+
+// standsStill reports whether nothing leaves during a wait, so that the pace
+// before it says nothing about what comes.
+func standsStill(wait collection.WaitInfo) bool {
+	return wait.Seconds >= longWait.Seconds() && wait.Cause != collection.WaitPacing && wait.Cause != collection.WaitWindow
 }
 
 // Stopping says that the first interruption was heard.
@@ -202,13 +211,14 @@ func (v *View) Sample(now time.Time, t Totals) {
 		m.Ceiling = *t.Pace.Ceiling
 	}
 	m.Saved, m.Total = 0, StreamTotal{}
+	var done int64
 	for _, s := range t.Streams {
-		m.Saved += s.Records
+		m.Saved, done = m.Saved+s.Records, done+s.Done
 		if s.Stream == m.Stream {
 			m.Total = s
 		}
 	}
-	v.samples = append(v.samples, sample{now, t.Requests, m.Stream, m.Total.Done})
+	v.samples = append(v.samples, sample{now, t.Requests, done})
 	for len(v.samples) > 2 && now.Sub(v.samples[1].at) >= paceOver {
 		v.samples = v.samples[1:]
 	}
@@ -265,8 +275,9 @@ func (v *View) rateNow(now time.Time) float64 {
 }
 
 // ends predicts what ends the run, from the pace of the last [paceOver]. It
-// predicts nothing from less than [paceAfter] of work, except the time limit,
-// which needs no prediction.
+// predicts nothing from less than [paceAfter] of work, while nothing can leave,
+// or while far less leaves than before, except the time limit, which needs no
+// prediction.
 func (v *View) ends(now time.Time, t Totals) ends {
 	var e ends
 	sooner := func(reason collection.Reason, in time.Duration) {
@@ -278,25 +289,41 @@ func (v *View) ends(now time.Time, t Totals) ends {
 		sooner(collection.WallClock, t.Deadline.Sub(now))
 	}
 	first, last := v.samples[0], v.samples[len(v.samples)-1]
-	worked, requests := last.at.Sub(first.at), last.requests-first.requests
-	if t.RequestCap > 0 && worked >= paceAfter && requests > 0 {
-		sooner(collection.RequestCap, scale(worked, t.RequestCap-t.Requests, requests))
-	}
-	for _, s := range v.samples { // the pace in this stream alone
-		if s.stream == last.stream {
-			first = s
+	for _, s := range v.samples {
+		if first = s; !s.at.Before(v.freed) {
 			break
 		}
 	}
-	worked = last.at.Sub(first.at)
-	done, total := last.done-first.done, v.shown.Total
-	if total.Final && worked >= paceAfter && done > 0 {
-		sooner("", scale(worked, total.Parents-total.Done, done))
-		if e.Reason != "" {
+	worked, requests := last.at.Sub(first.at), last.requests-first.requests
+	still := v.shown.Breaker == string(gate.Open) || v.wait.Until.After(now) && standsStill(v.wait)
+	if still || worked < paceAfter || requests == 0 || v.shown.RateNow*worked.Seconds() < float64(requests)/2 {
+		return e
+	}
+	if t.RequestCap > 0 {
+		sooner(collection.RequestCap, scale(worked, t.RequestCap-t.Requests, requests))
+	}
+	left, known := remaining(t.Streams)
+	if done := last.done - first.done; known && done > 0 {
+		sooner("", scale(worked, left, done))
+		if total := v.shown.Total; e.Reason != "" && left == total.Parents-total.Done {
 			e.Near = min(total.Parents, total.Done+int64(float64(done)*float64(e.In)/float64(worked)))
 		}
 	}
 	return e
+}
+
+// remaining counts the partitions that are not walked yet; known is false while a
+// list is under way, which does not say how long it is.
+func remaining(streams []StreamTotal) (left int64, known bool) {
+	for _, s := range streams {
+		switch {
+		case s.Parent != "" && s.Final:
+			left += max(0, s.Parents-s.Done)
+		case !s.Complete:
+			return 0, false
+		}
+	}
+	return left, true
 }
 
 // scale returns the time that left takes if per took d.

@@ -37,7 +37,7 @@ func worked(d time.Duration, totals Totals) *View {
 		t.Requests += requests
 		t.Pace = gate.Status{PerSecond: 3.2, Learned: 3.5, Ceiling: new(4.0)}
 		t.Streams = []StreamTotal{
-			{Stream: "issues", Records: 812},
+			{Stream: "issues", Records: 812, Complete: true},
 			{Stream: "comments", Parent: "issues", Records: 1_175_691, Done: done, Parents: 812, Final: true},
 		}
 		v.Sample(now, t)
@@ -153,6 +153,47 @@ func TestEnds(t *testing.T) {
 			t.Errorf("%s: ends = %+v, want %+v", test.name, got, test.want)
 		}
 	}
+}
+
+// How much longer the work takes is said only if it can be known: of all
+// streams, and not while nothing can leave, nor by the pace before that.
+func TestTimeLeftIsKnownOrNotSaid(t *testing.T) {
+	streams := func(details, users int64) []StreamTotal {
+		return []StreamTotal{
+			{Stream: "items", Complete: true}, {Stream: "details", Parent: "items", Done: details, Parents: 1000, Final: true},
+			{Stream: "users", Complete: true}, {Stream: "profiles", Parent: "users", Done: users, Parents: 500, Final: true},
+		}
+	}
+	v, now := &View{}, noon
+	work := func(d time.Duration, perSecond int64, of func(n int64) []StreamTotal) ends {
+		for end := now.Add(d); now.Before(end); now = now.Add(time.Second) {
+			n := v.requests + perSecond
+			v.Sample(now, Totals{Requests: n, Streams: of(n)})
+		}
+		return v.shown.Ends
+	}
+	all := func(n int64) []StreamTotal { return streams(n, 0) }
+	wait := func(kind collection.EventKind, cause collection.WaitCause, d time.Duration) {
+		v.Observe(collection.Event{Time: now, Kind: kind, Stream: "details", Wait: &collection.WaitInfo{Cause: cause, Seconds: d.Seconds(), Until: now.Add(d)}})
+	}
+	near := func(what string, got ends, want time.Duration) {
+		t.Helper()
+		if got.In < want-2*time.Second || got.In > want+2*time.Second {
+			t.Errorf("%s: %v is left, want %v", what, got.In, want)
+		}
+	}
+	near("two streams", work(100*time.Second, 2, all), 650*time.Second)
+	wait(collection.WaitStarted, collection.WaitBackoff, time.Minute)
+	near("while it waits", work(time.Minute, 0, all), 0)
+	wait(collection.WaitEnded, collection.WaitBackoff, 0)
+	near("just after a wait", work(30*time.Second, 2, all), 0)
+	near("a minute after a wait", work(40*time.Second, 2, all), 580*time.Second)
+	v.Observe(collection.Event{Time: now, Kind: collection.BreakerChanged, Breaker: &collection.BreakerInfo{State: "open"}})
+	near("the breaker is open", work(time.Second, 2, all), 0)
+	v.Observe(collection.Event{Time: now, Kind: collection.BreakerChanged, Breaker: &collection.BreakerInfo{State: "closed"}})
+	near("far slower than before", work(40*time.Second, 0, all), 0)
+	listing := func(n int64) []StreamTotal { return append(streams(n, 0), StreamTotal{Stream: "teams"}) }
+	near("a list is under way", work(100*time.Second, 2, listing), 0)
 }
 
 // A wait is shown until it ends, and only if it is worth a word.
