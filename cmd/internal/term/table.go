@@ -22,10 +22,14 @@ type Table struct {
 const cutTo = 12
 
 // Render returns the table in at most limit columns, one line per row, each
-// with its newline. A limit of 0 means none. It is "" without rows.
+// with its newline. A limit of 0 means none, and an output without a width has
+// none. It is "" without rows.
 func (t Table) Render(limit int, c Caps) string {
 	if len(t.Rows) == 0 {
 		return ""
+	}
+	if c.Wide {
+		limit = 0
 	}
 	widths := t.widths(limit)
 	var b strings.Builder

@@ -15,6 +15,7 @@ import (
 type Caps struct {
 	UTF8  bool
 	Color bool
+	Wide  bool // a file or a pipe: it has no width that a table must fit
 }
 
 // CapsOf returns the abilities of an output, by the environment's customs:
@@ -29,7 +30,7 @@ func CapsOf(env func(string) string, terminal bool) Caps {
 		}
 	}
 	locale = strings.ToLower(locale)
-	c := Caps{UTF8: strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")}
+	c := Caps{UTF8: strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8"), Wide: !terminal}
 	switch {
 	case env("NO_COLOR") != "":
 	case Truthy(env("CLICOLOR_FORCE")) || Truthy(env("FORCE_COLOR")):

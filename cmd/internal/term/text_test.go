@@ -58,13 +58,13 @@ func TestCaps(t *testing.T) {
 	}{
 		{"LANG=C", true, Caps{Color: true}},
 		{"LANG=de_DE.UTF-8", true, Caps{UTF8: true, Color: true}},
-		{"LANG=C.utf8", false, Caps{UTF8: true}},
+		{"LANG=C.utf8", false, Caps{UTF8: true, Wide: true}},
 		{"LANG=C.utf8 LC_ALL=C", true, Caps{Color: true}},
 		{"LANG=C LC_CTYPE=C.UTF-8", true, Caps{UTF8: true, Color: true}},
 		{"LANG=C.utf8 NO_COLOR=1", true, Caps{UTF8: true}},
 		{"LANG=C.utf8 NO_COLOR=1 FORCE_COLOR=1", true, Caps{UTF8: true}},
-		{"LANG=C.utf8 CLICOLOR_FORCE=1", false, Caps{UTF8: true, Color: true}},
-		{"LANG=C.utf8 FORCE_COLOR=0", false, Caps{UTF8: true}},
+		{"LANG=C.utf8 CLICOLOR_FORCE=1", false, Caps{UTF8: true, Color: true, Wide: true}},
+		{"LANG=C.utf8 FORCE_COLOR=0", false, Caps{UTF8: true, Wide: true}},
 		{"LANG=C.utf8 TERM=dumb", true, Caps{UTF8: true}},
 	}
 	for _, test := range tests {
