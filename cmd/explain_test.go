@@ -130,7 +130,8 @@ func TestExplainUnknown(t *testing.T) {
   ?          nothing is known of the pace yet: no run has ended
 
 What stops a run first?
-  1.         the end of the work (no request cap and no time limit is set)
+  1.         the end of the work (the files set no request cap and no time
+             limit)
 
 What would make it faster?
   A run: the pace is learned from what comes back.
@@ -140,7 +141,7 @@ What would make it faster?
 		t.Fatal(err)
 	}
 	texttest.Same(t, "fresh", string(raw), `{"connector":"fresh","provider":null,"learned_per_second":null,"ceiling_per_second":null,"confirmed_at":null,"from_shared_pace":false,`+
-		`"binds":null,"blocked":false,"constraints":[],"changes":[],"stops_first":["the end of the work (no request cap and no time limit is set)"],"requests_left":null,"seconds_left":null,`+
+		`"binds":null,"blocked":false,"constraints":[],"changes":[],"stops_first":["the end of the work (the files set no request cap and no time limit)"],"requests_left":null,"seconds_left":null,`+
 		`"faster":"A run: the pace is learned from what comes back."}`)
 }
 

@@ -197,7 +197,7 @@ func (e explained) stops() []string {
 	}
 	all = append(all, end)
 	if len(e.Caps) == 0 {
-		all[len(all)-1] += " (no request cap and no time limit is set)"
+		all[len(all)-1] += " (the files set no request cap and no time limit)"
 	}
 	return all
 }
