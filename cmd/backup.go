@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/engine"
+	"collect/internal/process"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
@@ -87,7 +88,7 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 	if err != nil {
 		return err
 	}
-	audit := store.Audit{Who: engine.WhoAmI(), Why: why, Holder: engine.ThisProcess()}
+	audit := store.Audit{Who: engine.WhoAmI(), Why: why, Holder: process.This()}
 	kept, err := sqlite.Restore(ctx, settings.State, file, audit)
 	if err != nil {
 		return a.exit(&problem.RestoreError{Err: err}, problem.Scene{State: settings.State})

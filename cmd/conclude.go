@@ -11,6 +11,7 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 	"collect/runner"
 	"collect/store"
@@ -101,10 +102,10 @@ func (s *session) summary(ctx context.Context, run collection.Run, owed []store.
 	for _, stream := range streams {
 		sum.Views = append(sum.Views, stream.View)
 	}
-	sum.Doubts = doubtsOf(streams, run.Lane)
+	sum.Doubts = report.Doubts(streams, run.Lane)
 	success := run.Outcome == collection.Complete || run.Outcome == collection.NothingNew
 	if run.Lane == collection.Incremental && success {
-		sum.Left = leftFor(connectorStatus{Streams: streams, Selected: s.run.Streams()}.selected(), sum.Ended)
+		sum.Left = report.LeftToNext(report.Status{Streams: streams, Selected: s.run.Streams()}.Collected(), sum.Ended)
 	}
 	return sum, nil
 }
@@ -171,7 +172,7 @@ func (s *session) piecesOf(met runner.Stopped, owed []store.OwnedGap) (pieces, o
 	}
 	for _, state := range states {
 		if state.Name == met.At.Stream {
-			of = laneOf(state, met.At.Lane).Partitions
+			of = report.LaneOf(state, met.At.Lane).Partitions
 		}
 	}
 	return int64(len(partitions)), of

@@ -9,6 +9,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/live"
 	"collect/collection"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -52,7 +53,7 @@ func (a *app) size() func() (columns, rows int) {
 func totalsOf(states []store.StreamState, lane collection.Lane) []live.StreamTotal {
 	totals := make([]live.StreamTotal, len(states))
 	for i, state := range states {
-		own := laneOf(state, lane)
+		own := report.LaneOf(state, lane)
 		totals[i] = live.StreamTotal{Stream: state.Name, Parent: state.Parent, Records: state.Records, Done: own.Done, Complete: own.Complete}
 	}
 	return totals

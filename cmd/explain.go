@@ -14,8 +14,10 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/internal/jsonout"
+	"collect/internal/process"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report"
 	"collect/report/problem"
 )
 
@@ -92,7 +94,7 @@ func (a *app) explainWord(words problem.Meaning) error {
 
 // An explained is all that the pace of a connector is explained from.
 type explained struct {
-	connectorStatus
+	report.Status
 	Now     time.Time
 	Known   bool // of the pace, which then is Pace
 	Shared  bool // Pace is of the runs that share the account, and newer than the database
@@ -121,10 +123,10 @@ func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
 	if v.db == nil {
 		return e, &problem.UnknownConnectorError{Name: v.name}
 	}
-	if e.connectorStatus, err = statusOf(ctx, v.db, v.name, v.now); err != nil {
+	if e.Status, err = report.StatusOf(ctx, v.db, v.name, v.now); err != nil {
 		return e, err
 	}
-	if e.Pace, e.Known, e.Shared, err = a.paceOf(ctx, v, e.newest()); err != nil {
+	if e.Pace, e.Known, e.Shared, err = a.paceOf(ctx, v, e.Newest()); err != nil {
 		return e, err
 	}
 	events, err := v.db.Events(ctx, v.name, historyEvents)
@@ -200,11 +202,11 @@ func (a *app) explainRun(ctx context.Context, v looked, id string) error {
 		return problem.Usage("collect explain: there is no run %s here; see `collect runs%s`", id, v.flags)
 	}
 	run := runs[i]
-	if engine.Died(run) {
+	if process.Died(run) {
 		run.Outcome = collection.Abandoned
 	}
 	if a.flags.json {
-		return jsonout.Print(a.out, runsJSON(runs[i : i+1])[0])
+		return jsonout.Print(a.out, report.RunLines(runs[i : i+1])[0])
 	}
 	fmt.Fprint(a.out, runStory(run, v.now, a.width(), a.caps()))
 	return nil

@@ -11,6 +11,7 @@ import (
 	"collect/collection"
 	"collect/internal/jsonout"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -51,7 +52,7 @@ type explainedGap struct {
 
 // An explainedGapLine is one in JSON.
 type explainedGapLine struct {
-	gapJSON
+	report.GapLine
 	Meaning string   `json:"meaning"`
 	Who     string   `json:"who_acts"`
 	Next    string   `json:"next"`
@@ -60,7 +61,7 @@ type explainedGapLine struct {
 
 func (e explainedGap) line() explainedGapLine {
 	next, commands := e.next()
-	return explainedGapLine{gapsJSON([]store.OwnedGap{e.OwnedGap})[0], e.meaning(), e.who(), next, commands}
+	return explainedGapLine{report.GapLines([]store.OwnedGap{e.OwnedGap})[0], e.meaning(), e.who(), next, commands}
 }
 
 func (e explainedGap) render(columns int, c term.Caps) string {

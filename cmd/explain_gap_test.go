@@ -9,6 +9,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/texttest"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -56,7 +57,7 @@ func TestExplainEveryGap(t *testing.T) {
 			if next == "" || e.who() == "" || len(commands) == 0 && reason != collection.Gone {
 				t.Errorf("%s, %s: %q by %q: %q", reason, state, next, e.who(), commands)
 			}
-			if acts := e.who() == "you"; acts != (gapsJSON([]store.OwnedGap{e.OwnedGap})[0].Needs == problem.NeedsOperator) {
+			if acts := e.who() == "you"; acts != (report.GapLines([]store.OwnedGap{e.OwnedGap})[0].Needs == problem.NeedsOperator) {
 				t.Errorf("%s, %s: %q acts, unlike in collect gaps", reason, state, e.who())
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report"
 	"collect/store"
 )
 
@@ -27,14 +28,14 @@ func (e explained) left() *workLeft {
 	var l workLeft
 	lane := e.Runs[0].Lane
 	for _, s := range e.Streams {
-		own := laneOf(s, lane)
+		own := report.LaneOf(s, lane)
 		switch {
 		case own.Complete:
 		case s.Parent == "":
 			return nil
 		default:
 			parent := e.stream(s.Parent)
-			if parent == nil || !laneOf(*parent, lane).Complete {
+			if parent == nil || !report.LaneOf(*parent, lane).Complete {
 				return nil
 			}
 			l.Requests += max(0, parent.Records-own.Done)
@@ -73,16 +74,6 @@ func (e explained) takes(requests int64) time.Duration {
 func seconds(n float64) time.Duration {
 	const most = 100 * 365 * 24 * 3600
 	return time.Duration(min(n, most) * float64(time.Second))
-}
-
-// laneOf returns how a lane of a stream stands; zero if nothing was walked there.
-func laneOf(s store.StreamState, lane collection.Lane) store.LaneState {
-	for _, l := range s.Lanes {
-		if l.Lane == lane {
-			return l
-		}
-	}
-	return store.LaneState{}
 }
 
 func (e explained) stream(name string) *store.StreamState {

@@ -11,6 +11,7 @@ import (
 	"collect/collection"
 	"collect/internal/texttest"
 	"collect/pacing/gate"
+	"collect/report"
 	"collect/report/problem"
 )
 
@@ -18,8 +19,8 @@ import (
 func paced() explained {
 	four := 4.0
 	return explained{
-		connectorStatus: connectorStatus{Name: "tickets", Runs: []collection.Run{{ID: "01JD8Z", Tally: collection.Tally{Throttled: 3}}},
-			Owed: gaps(collection.RequestCap), Account: &accountStatus{Provider: "acme"}},
+		Status: report.Status{Name: "tickets", Runs: []collection.Run{{ID: "01JD8Z", Tally: collection.Tally{Throttled: 3}}},
+			Owed: gaps(collection.RequestCap), Account: &report.Account{Provider: "acme"}},
 		Now: noon, Known: true,
 		Pace: gate.Status{PerSecond: 3.4, Learned: 3.4, Ceiling: &four, HeardAt: noon.Add(-2 * time.Minute), Breaker: gate.Closed, Constraints: []gate.Constraint{
 			{Name: gate.CeilingOf, Window: time.Second, Count: 4, Used: 1, PerSecond: 4},
@@ -125,7 +126,7 @@ func TestExplainWhatBinds(t *testing.T) {
 
 // What is not known is said to be not known.
 func TestExplainUnknown(t *testing.T) {
-	e := explained{connectorStatus: connectorStatus{Name: "fresh"}, Now: noon}
+	e := explained{Status: report.Status{Name: "fresh"}, Now: noon}
 	texttest.Same(t, "fresh", e.render(80, term.Caps{}), `fresh: what limits the pace?
   ?          nothing is known of the pace yet: no run has ended
 

@@ -10,6 +10,7 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/pacing/gate"
+	"collect/report"
 	"collect/report/limit"
 	"collect/report/problem"
 )
@@ -178,7 +179,7 @@ func (e explained) stops() []string {
 	}
 	if refusal := e.refusal(); refusal != "" {
 		all = append(all, refusal)
-	} else if run := e.newest(); unanswered(run) {
+	} else if run := e.Newest(); unanswered(run) {
 		all = append(all, words.WithReason("no usable answer: none of "+words.Counted(run.Tally.Requests, "request", "requests")+" of the last run got one", lastTrouble(e.Owed)))
 	}
 	for _, c := range e.Caps {
@@ -192,8 +193,8 @@ func (e explained) stops() []string {
 	if left := e.left(); left != nil {
 		end += ", " + left.words()
 	}
-	if owed := owedCount(e.Owed); owed > 0 {
-		end += ", with " + words.Counted(int64(owed), "gap", "gaps") + " owed: " + e.command("gaps")
+	if owed := report.OwedCount(e.Owed); owed > 0 {
+		end += ", with " + words.Counted(int64(owed), "gap", "gaps") + " owed: " + e.Command("gaps")
 	}
 	all = append(all, end)
 	if len(e.Caps) == 0 {
@@ -211,7 +212,7 @@ func (e explained) refusal() string {
 		}
 		auth, _ := problem.MeaningOf(string(gap.Reason))
 		return fmt.Sprintf("auth: %s, since %s. You act: %s; then: %s",
-			auth.Meaning, words.At(gap.OpenedAt, e.Now), auth.Next, e.command("resume"))
+			auth.Meaning, words.At(gap.OpenedAt, e.Now), auth.Next, e.Command("resume"))
 	}
 	return ""
 }
@@ -224,13 +225,13 @@ func (e explained) faster() string {
 		return "A run: the pace is learned from what comes back."
 	case e.refusal() != "":
 		return "Nothing before the provider accepts the credential: see above."
-	case b == nil && unanswered(e.newest()):
+	case b == nil && unanswered(e.Newest()):
 		return "An answer: the provider gave none to the last run."
 	case b == nil:
 		return "Nothing on our side: requests are not paced."
 	}
 	text := strings.ReplaceAll(limit.For(b, limit.HeldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
-	if refused := e.newest().Tally.Throttled; b.Name == gate.Learned && refused > 0 {
+	if refused := e.Newest().Tally.Throttled; b.Name == gate.Learned && refused > 0 {
 		text += fmt.Sprintf(" In the last run it did so %s.", words.Counted(refused, "time", "times"))
 	}
 	return text
@@ -238,7 +239,7 @@ func (e explained) faster() string {
 
 // runStory tells one run in a few sentences.
 func runStory(run collection.Run, now time.Time, columns int, c term.Caps) string {
-	s := connectorStatus{Name: run.Connector, Runs: []collection.Run{run}}
+	s := report.Status{Name: run.Connector, Runs: []collection.Run{run}}
 	lines := term.Wrap("", words.Clean(run.Connector)+runWords(s, now), columns)
 	fact := func(label, text string) {
 		lines = append(lines, term.Wrap(fmt.Sprintf("  %-10s  ", label), text, columns)...)

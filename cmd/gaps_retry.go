@@ -11,8 +11,10 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/internal/jsonout"
+	"collect/internal/process"
 	"collect/internal/similar"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 	"collect/store/sqlite"
@@ -116,7 +118,7 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 			if err := a.agree(o.operatorOptions, retryMeans(name, dead)); err != nil {
 				return err
 			}
-			audit := store.Audit{Who: engine.WhoAmI(), Why: words.Clean(o.reason), Holder: engine.ThisProcess()}
+			audit := store.Audit{Who: engine.WhoAmI(), Why: words.Clean(o.reason), Holder: process.This()}
 			if revived, err = db.Revive(ctx, name, idsOf(dead), audit); err != nil {
 				return err
 			}
@@ -128,7 +130,7 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 			fmt.Fprintln(a.err, idle+"; nothing was changed")
 		}
 		if a.flags.json {
-			return jsonout.Print(a.out, gapsJSON(ownedBy(name, revived)))
+			return jsonout.Print(a.out, report.GapLines(ownedBy(name, revived)))
 		}
 		return nil
 	})

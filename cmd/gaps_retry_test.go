@@ -8,6 +8,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/report"
 	"collect/report/problem"
 	"collect/runner"
 	"collect/store"
@@ -106,12 +107,12 @@ func TestTheOrderIsNamed(t *testing.T) {
 		for _, gap := range []store.OwnedGap{leftOver(31, reason), revivedGap(31, reason), owedGap(reason).OwnedGap} {
 			want := gap.State == collection.GapDead && reason != collection.Gone
 			run := collection.Run{Connector: "tickets", Outcome: runner.Verdict(collection.Run{}, []collection.Gap{gap.Gap}), EndedAt: noon}
-			status := connectorStatus{Name: "tickets", Flags: " --state s", Owed: []store.OwnedGap{gap}, Runs: []collection.Run{run}}
+			status := report.Status{Name: "tickets", Flags: " --state s", Owed: []store.OwnedGap{gap}, Runs: []collection.Run{run}}
 			sum := summaryOf(run, status.Owed, 1, collection.Tally{})
 			sum.Flags = " --state s"
 			for where, text := range map[string]string{
 				"gaps":    gapsTable(looked{name: "tickets", now: noon, flags: " --state s"}, status.Owed, 0, 80, term.Caps{}),
-				"status":  statusTable([]connectorStatus{status}, noon, 80, term.Caps{}),
+				"status":  statusTable([]report.Status{status}, noon, 80, term.Caps{}),
 				"detail":  statusDetail(status, noon, 80, term.Caps{}),
 				"a run":   sum.render(80, term.Caps{}),
 				"one gap": strings.ReplaceAll(explainedGap{gap, looked{now: noon, flags: " --state s"}}.render(80, term.Caps{}), "tickets g_31 --state", "tickets --state"),
@@ -133,22 +134,22 @@ func TestWhoActsOnADeadGap(t *testing.T) {
 		dead, revived := leftOver(31, reason), revivedGap(31, reason)
 		for _, test := range []struct {
 			gap     store.OwnedGap
-			health  health
+			health  report.Health
 			next    string
 			nextTry string
 			needs   string
 		}{
-			{dead, isStuck, "you: " + problem.Brief(reason), "you", problem.NeedsOperator},
-			{revived, isBehind, "the next run continues", "next run", problem.NeedsNothing},
+			{dead, report.Stuck, "you: " + problem.Brief(reason), "you", problem.NeedsOperator},
+			{revived, report.Behind, "the next run continues", "next run", problem.NeedsNothing},
 		} {
-			s := connectorStatus{Name: "tickets", Owed: []store.OwnedGap{test.gap}, Runs: []collection.Run{{Outcome: collection.Blocked, EndedAt: noon}}}
-			if st := s.stands(noon); st.State != test.health || st.Next != test.next || st.Needs != test.needs {
+			s := report.Status{Name: "tickets", Owed: []store.OwnedGap{test.gap}, Runs: []collection.Run{{Outcome: collection.Blocked, EndedAt: noon}}}
+			if st := s.Stands(noon); st.State != test.health || st.Next != test.next || st.Needs != test.needs {
 				t.Errorf("%s, %s: %+v, want %s, %q", test.gap.State, reason, st, test.health, test.next)
 			}
 			if got := nextTry(test.gap, noon); got != test.nextTry {
 				t.Errorf("%s, %s: tried next by %q, want %q", test.gap.State, reason, got, test.nextTry)
 			}
-			if got := gapsJSON(s.Owed)[0].Needs; got != test.needs {
+			if got := report.GapLines(s.Owed)[0].Needs; got != test.needs {
 				t.Errorf("%s, %s: needs %q, want %q", test.gap.State, reason, got, test.needs)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
-	"collect/internal/jsonout"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -56,7 +56,7 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 		say(line)
 	}
 	say(summary{Owed: gaps}.gapWords() + shapeWords(gaps) + ".")
-	if owedCount(gaps) == 0 {
+	if report.OwedCount(gaps) == 0 {
 		return b.String()
 	}
 	left, that := leftToYou(gaps), "that"
@@ -69,7 +69,7 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	}
 	if i := slices.IndexFunc(gaps, due); i >= 0 {
 		say("To try what is due now: " + problem.ResumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
-	} else if first := firstWait(gaps, v.now); !first.IsZero() {
+	} else if first := report.FirstWait(gaps, v.now); !first.IsZero() {
 		say("Nothing is due before " + words.At(first, v.now) + "; a run after that continues by itself.")
 	}
 	if len(left) == 1 {
@@ -191,42 +191,4 @@ func nextTry(gap store.OwnedGap, now time.Time) string {
 		return words.At(gap.NotBefore, now)
 	}
 	return "next run"
-}
-
-// gapJSON is a gap for --json. It holds no cursor: a checkpoint is told from
-// another by its digest, in status.
-type gapJSON struct {
-	ID        string              `json:"id"`
-	Connector string              `json:"connector"`
-	Stream    string              `json:"stream"`
-	Partition *string             `json:"partition"`
-	Lane      collection.Lane     `json:"lane"`
-	Shape     collection.Shape    `json:"shape"`
-	State     collection.GapState `json:"state"`
-	Reason    collection.Reason   `json:"reason"`
-	Kind      collection.Kind     `json:"kind"`
-	Needs     string              `json:"needs"`
-	Detail    *string             `json:"detail"`
-	Attempts  int                 `json:"attempts"`
-	NotBefore jsonout.Time        `json:"not_before"`
-	OpenedAt  jsonout.Time        `json:"opened_at"`
-	TriedAt   jsonout.Time        `json:"tried_at"`
-	Run       string              `json:"run_id"`
-}
-
-// gapsJSON returns the gaps for --json, oldest first; an empty list is [].
-func gapsJSON(gaps []store.OwnedGap) []gapJSON {
-	lines := []gapJSON{}
-	for _, g := range gaps {
-		needs := problem.NeedsOf(g.Kind())
-		if g.Reason == collection.Gone || g.Revived() {
-			needs = problem.NeedsNothing
-		}
-		lines = append(lines, gapJSON{
-			words.GapName(g.ID), g.Connector, g.Stream, jsonout.Text(g.Partition.String()), g.Lane, g.Shape, g.State,
-			g.Reason, g.Reason.Kind(), needs, jsonout.Text(g.Detail), g.Attempts,
-			jsonout.Time(g.NotBefore), jsonout.Time(g.OpenedAt), jsonout.Time(g.TriedAt), g.Run,
-		})
-	}
-	return lines
 }

@@ -8,6 +8,7 @@ import (
 	"collect/cmd/internal/live"
 	"collect/cmd/internal/term"
 	"collect/pacing/gate"
+	"collect/report"
 	"collect/report/limit"
 )
 
@@ -33,12 +34,12 @@ func TestTheLimitIsSaidTheSameEverywhere(t *testing.T) {
 		if s.Learned = 1.4; row.Held {
 			s.Forced, s.FreezeReason = row.Bound == gate.BreakerOf, gate.ByOperator
 		}
-		e := explained{connectorStatus: connectorStatus{Name: "acme"}, Now: noon, Known: true, Pace: s}
+		e := explained{Status: report.Status{Name: "acme"}, Now: noon, Known: true, Pace: s}
 		m := live.Frame{Now: noon, Connector: "acme", RateNow: 1.4, Learned: 1.4, Limit: s}
 		text := limit.Text(&s, noon)
 		for where, got := range map[string]string{
 			"explain": e.render(200, term.Caps{}),
-			"status":  statusDetail(connectorStatus{Name: "acme", Account: &accountStatus{Provider: "acme", Pace: s}}, noon, 200, term.Caps{}),
+			"status":  statusDetail(report.Status{Name: "acme", Account: &report.Account{Provider: "acme", Pace: s}}, noon, 200, term.Caps{}),
 			"summary": summary{Connector: "acme", Now: noon, Limit: s}.render(80, term.Caps{}),
 			"block":   strings.Join(m.Block(100, 24, term.Caps{}), "\n"),
 			"line":    m.Line(live.Stamped),

@@ -15,6 +15,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/engine"
+	"collect/internal/process"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
@@ -91,7 +92,7 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 			}
 		}
 		at := collection.Place{Stream: o.stream, Lane: collection.Lane(o.lane)}
-		audit := store.Audit{Who: engine.WhoAmI(), Why: o.why, Holder: engine.ThisProcess()}
+		audit := store.Audit{Who: engine.WhoAmI(), Why: o.why, Holder: process.This()}
 		kept := ""
 		if !o.noBackup {
 			if kept, err = a.keepBefore(ctx, db); err != nil {

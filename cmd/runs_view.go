@@ -7,8 +7,8 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
-	"collect/internal/jsonout"
 	"collect/internal/words"
+	"collect/report"
 )
 
 // runsTable returns runs as a table, in their order. name is the connector
@@ -36,7 +36,7 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 	}
 	for _, run := range runs {
 		exit := fmt.Sprint(run.ExitCode)
-		if !said(run) {
+		if !report.Said(run) {
 			exit = "-"
 		}
 		t.Rows = append(t.Rows, []string{
@@ -45,12 +45,6 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 		})
 	}
 	return t.Render(columns, c)
-}
-
-// said reports whether a run came to say its exit code: not if it goes on, and
-// not if its process died.
-func said(run collection.Run) bool {
-	return !run.EndedAt.IsZero() && run.Outcome != collection.Abandoned
 }
 
 func startedWords(t, now time.Time) string { return t.In(now.Location()).Format("01-02 15:04") }
@@ -73,39 +67,4 @@ func runOutcome(run collection.Run) string {
 		return "paused"
 	}
 	return string(run.Outcome)
-}
-
-// runLine is a run for --json.
-type runLine struct {
-	Run       string             `json:"run_id"`
-	Connector string             `json:"connector"`
-	Mode      collection.Mode    `json:"mode"`
-	Lane      collection.Lane    `json:"lane"`
-	Outcome   collection.Outcome `json:"outcome"`
-	Reason    *string            `json:"stop_reason"`
-	ExitCode  *int               `json:"exit_code"`
-	Host      string             `json:"host"`
-	PID       int                `json:"pid"`
-	StartedAt jsonout.Time       `json:"started_at"`
-	BeatAt    jsonout.Time       `json:"alive_at"`
-	EndedAt   jsonout.Time       `json:"ended_at"`
-	Waited    map[string]float64 `json:"waited"`
-	Tally     tallyLine          `json:"tally"`
-}
-
-// runsJSON returns the runs for --json; an empty list is [].
-func runsJSON(runs []collection.Run) []runLine {
-	lines := []runLine{}
-	for _, run := range runs {
-		line := runLine{
-			run.ID, run.Connector, run.Mode, run.Lane, run.Outcome, jsonout.Text(string(run.Reason)), nil,
-			run.Holder.Host, run.Holder.PID, jsonout.Time(run.StartedAt), jsonout.Time(run.BeatAt), jsonout.Time(run.EndedAt),
-			waitedLine(run.Waited), tallyLineOf(run.Tally),
-		}
-		if said(run) {
-			line.ExitCode = &run.ExitCode
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }

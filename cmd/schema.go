@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/engine"
+	"collect/internal/process"
 	"collect/internal/similar"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -90,7 +91,7 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		if err := a.agree(o.operatorOptions, acceptMeans(name, o)); err != nil {
 			return err
 		}
-		audit := store.Audit{Who: engine.WhoAmI(), Why: words.Clean(o.reason), Holder: engine.ThisProcess()}
+		audit := store.Audit{Who: engine.WhoAmI(), Why: words.Clean(o.reason), Holder: process.This()}
 		_, err = db.AcceptSchema(ctx, name, o.stream, fields, audit)
 		if unknown, ok := errors.AsType[*store.UnknownFieldError](err); ok {
 			message := fmt.Sprintf("%s: no record of %s had a field %q; nothing was changed", command, o.stream, unknown.Field)

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"collect/collection"
-	"collect/engine"
 	"collect/internal/jsonout"
+	"collect/internal/process"
 	"collect/pacing/gate"
+	"collect/report"
 	"collect/report/limit"
 	"collect/report/problem"
 	"collect/store"
@@ -31,12 +30,12 @@ func (a *app) statusCommand() *cobra.Command {
 				case err != nil:
 					return err
 				case check:
-					if code := checkCode(all, v.now); code != problem.ExitOK {
+					if code := report.CheckCode(all, v.now); code != problem.ExitOK {
 						return &exitError{code}
 					}
 					return nil
 				case a.flags.json:
-					return jsonout.Print(a.out, statusJSON(all, v.now))
+					return jsonout.Print(a.out, report.StatusLines(all, v.now))
 				case len(args) == 1:
 					fmt.Fprint(a.out, statusDetail(all[0], v.now, a.width(), a.caps()))
 				default:
@@ -67,7 +66,7 @@ func (a *app) gapsCommand() *cobra.Command {
 					return err
 				}
 				if a.flags.json {
-					return jsonout.Print(a.out, gapsJSON(gaps))
+					return jsonout.Print(a.out, report.GapLines(gaps))
 				}
 				most := gapsShown
 				if all {
@@ -96,12 +95,12 @@ func (a *app) runsCommand() *cobra.Command {
 					return err
 				}
 				for i := range runs {
-					if engine.Died(runs[i]) {
+					if process.Died(runs[i]) {
 						runs[i].Outcome = collection.Abandoned
 					}
 				}
 				if a.flags.json {
-					return jsonout.Print(a.out, runsJSON(runs))
+					return jsonout.Print(a.out, report.RunLines(runs))
 				}
 				fmt.Fprint(a.out, runsTable(v.name, runs, v.now, a.width(), a.caps()))
 				return nil
@@ -120,7 +119,7 @@ func (v looked) gaps(ctx context.Context) ([]store.OwnedGap, error) {
 }
 
 // statuses returns the status of the connector, or of all of them.
-func (a *app) statuses(ctx context.Context, v looked) ([]connectorStatus, error) {
+func (a *app) statuses(ctx context.Context, v looked) ([]report.Status, error) {
 	if v.db == nil {
 		return nil, nil
 	}
@@ -131,19 +130,19 @@ func (a *app) statuses(ctx context.Context, v looked) ([]connectorStatus, error)
 			return nil, err
 		}
 	}
-	var all []connectorStatus
+	var all []report.Status
 	for _, name := range names {
-		s, err := statusOf(ctx, v.db, name, v.now)
+		s, err := report.StatusOf(ctx, v.db, name, v.now)
 		if err != nil {
 			return nil, err
 		}
 		s.Flags = v.flags
-		pace, known, shared, err := a.paceOf(ctx, v, s.newest())
+		pace, known, shared, err := a.paceOf(ctx, v, s.Newest())
 		if err != nil {
 			return nil, err
 		}
 		if known && shared {
-			s.Account = accountOf(s.newest().Domain, pace, v.now)
+			s.Account = report.AccountOf(s.Newest().Domain, pace, v.now)
 			s.Account.Shared = true
 		}
 		if entry, configured := v.settings.Entries[name]; configured {
@@ -177,64 +176,6 @@ func (a *app) paceOf(ctx context.Context, v looked, run collection.Run) (pace ga
 		return told, true, true, nil
 	}
 	return pace, known, false, nil
-}
-
-// statusOf reads what the store knows of a connector.
-func statusOf(ctx context.Context, db store.Reader, name string, now time.Time) (s connectorStatus, err error) {
-	s.Name = name
-	if s.Streams, err = db.Streams(ctx, name); err != nil {
-		return s, err
-	}
-	if s.Owed, err = db.Gaps(ctx, name); err != nil {
-		return s, err
-	}
-	if s.Runs, err = db.Runs(ctx, name, 1); err != nil || len(s.Runs) == 0 {
-		return s, err
-	}
-	if engine.Died(s.Runs[0]) {
-		s.Runs[0].Outcome = collection.Abandoned // as the next run will find
-	}
-	if s.Count, s.All, err = db.Totals(ctx, name); err != nil {
-		return s, err
-	}
-	if s.Runs[0].Metrics, err = metricsOf(ctx, db, s.Runs[0]); err != nil {
-		return s, err
-	}
-	state, err := db.Provider(ctx, s.Runs[0].Domain)
-	if err != nil || state == nil {
-		return s, err
-	}
-	// A state that cannot be read is a cold start for a run, and nothing known
-	// for a reader.
-	if pace, err := gate.Inspect(state, now); err == nil {
-		s.Account = accountOf(s.Runs[0].Domain, pace, now)
-	}
-	return s, nil
-}
-
-// accountOf describes what is known of the pace with an account, for people.
-func accountOf(domain string, pace gate.Status, now time.Time) *accountStatus {
-	provider, _, _ := strings.Cut(domain, "/")
-	a := &accountStatus{Provider: provider, Learned: pace.Learned, Forced: pace.Forced, Frozen: pace.Frozen, Pace: pace}
-	if pace.Ceiling != nil {
-		a.Ceiling = *pace.Ceiling
-	}
-	if pace.Breaker != "closed" {
-		a.Breaker, a.Failure = pace.Breaker, pace.Failure
-	}
-	for _, k := range pace.Constraints {
-		soon := k.Until.Sub(now) <= shortWait && (k.Name == gate.CeilingOf || k.Name == gate.ReserveOf)
-		if k.Route == "" && k.Until.After(a.Until) && !soon {
-			a.Until, a.Cause = k.Until, waitCauseOf[k.Name]
-		}
-	}
-	return a
-}
-
-// waitCauseOf names the wait that each constraint makes.
-var waitCauseOf = map[gate.Bound]collection.WaitCause{
-	gate.HoldOf: collection.WaitRetryAfter, gate.BreakerOf: collection.WaitBreaker,
-	gate.CeilingOf: collection.WaitWindow, gate.ReserveOf: collection.WaitReserve,
 }
 
 func (v looked) runs(ctx context.Context, n int) ([]collection.Run, error) {

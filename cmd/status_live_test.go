@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/engine"
+	"collect/internal/process"
+	"collect/report"
 	"collect/store/sqlite"
 )
 
@@ -18,7 +19,7 @@ func TestStatusOfARunUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	run := collection.Run{ID: "01JD8Z6Q00000000", Connector: "tickets", Lane: collection.Incremental, Domain: "acme/1", Holder: engine.ThisProcess(), StartedAt: time.Now()}
+	run := collection.Run{ID: "01JD8Z6Q00000000", Connector: "tickets", Lane: collection.Incremental, Domain: "acme/1", Holder: process.This(), StartedAt: time.Now()}
 	ledger, err := db.Begin(t.Context(), run, []collection.Stream{{Name: "tickets", Role: collection.List}})
 	if err != nil {
 		t.Fatal(err)
@@ -28,11 +29,11 @@ func TestStatusOfARunUnderWay(t *testing.T) {
 		if err := ledger.Beat(t.Context(), time.Now(), collection.Tally{}, collection.Metrics{TotalRequests: want, ActiveRequests: 1}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := statusOf(t.Context(), db, "tickets", time.Now())
+		s, err := report.StatusOf(t.Context(), db, "tickets", time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := statusJSON([]connectorStatus{s}, time.Now())[0].Metrics
+		line := report.StatusLines([]report.Status{s}, time.Now())[0].Metrics
 		if want == 0 && line != nil || want > 0 && (line == nil || line.Total != want || line.Active != 1 || line.Key != "acme/1") {
 			t.Errorf("after %d requests: metrics %+v", want, line)
 		}

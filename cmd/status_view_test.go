@@ -9,6 +9,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/texttest"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -16,7 +17,7 @@ import (
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // fleet is one connector in each state.
-func fleet() []connectorStatus {
+func fleet() []report.Status {
 	run := func(outcome collection.Outcome, beat time.Duration) []collection.Run {
 		r := collection.Run{ID: "01JD8Z", Outcome: outcome, StartedAt: noon.Add(-18 * time.Minute), BeatAt: noon.Add(-beat), Holder: collection.Holder{Host: "nas", PID: 48121}}
 		if outcome != collection.Running {
@@ -41,14 +42,14 @@ func fleet() []connectorStatus {
 	}
 	later := gaps(collection.RateLimited)
 	later[0].NotBefore = noon.Add(9 * time.Minute)
-	all := []connectorStatus{
+	all := []report.Status{
 		{Name: "prices", Streams: streams(true), Runs: run(collection.NothingNew, 5*time.Minute), Count: 9},
 		{Name: "tickets", Streams: streams(false), Runs: run(collection.Running, 3*time.Second), Count: 4,
-			Account: &accountStatus{Provider: "acme", Learned: 3.5, Ceiling: 4}, All: collection.Tally{Requests: 43_790, Records: 1_719_914, Changed: 1_719_000, Throttled: 22}},
+			Account: &report.Account{Provider: "acme", Learned: 3.5, Ceiling: 4}, All: collection.Tally{Requests: 43_790, Records: 1_719_914, Changed: 1_719_000, Throttled: 22}},
 		{Name: "orders", Streams: streams(true), Runs: run(collection.Blocked, time.Minute), Owed: gaps(collection.SchemaDrift, collection.RequestCap, collection.Gone)},
 		{Name: "chain", Streams: streams(true), Runs: run(collection.Waiting, time.Minute), Owed: later},
 		{Name: "mailbox", Streams: streams(true), Runs: run(collection.Blocked, 2*time.Hour), Owed: gaps(collection.Frozen),
-			Account: &accountStatus{Provider: "mailco", Frozen: true, Until: noon.Add(15 * time.Minute)}},
+			Account: &report.Account{Provider: "mailco", Frozen: true, Until: noon.Add(15 * time.Minute)}},
 		{Name: "events", Streams: streams(false), Runs: run(collection.Deferred, time.Hour), Owed: gaps(collection.RequestCap)},
 		{Name: "killed", Streams: streams(false), Runs: run(collection.Running, 6*time.Minute)},
 		{Name: "people", Streams: streams(true), Runs: run(collection.Blocked, time.Minute), Owed: gaps(collection.Auth)},
@@ -130,33 +131,33 @@ func TestReleasedIsNotFrozen(t *testing.T) {
 	s := fleet()[4]
 	s.Account.Frozen = false
 	s.Account.Until = time.Time{}
-	if got := s.stands(noon).State; got != isBehind {
-		t.Errorf("health after the release = %q, want %q", got, isBehind)
+	if got := s.Stands(noon).State; got != report.Behind {
+		t.Errorf("health after the release = %q, want %q", got, report.Behind)
 	}
 }
 
 func TestCheckCode(t *testing.T) {
 	want := map[string]int{"prices": 0, "tickets": 0, "orders": 76, "chain": 75, "mailbox": 77, "events": 0, "killed": 0, "people": 77, "fresh": 0}
 	for _, s := range fleet() {
-		if got := checkCode([]connectorStatus{s}, noon); got != want[s.Name] {
+		if got := report.CheckCode([]report.Status{s}, noon); got != want[s.Name] {
 			t.Errorf("check of %s = %d, want %d", s.Name, got, want[s.Name])
 		}
 	}
-	if got := checkCode(fleet(), noon); got != problem.ExitRefused {
+	if got := report.CheckCode(fleet(), noon); got != problem.ExitRefused {
 		t.Errorf("check of all = %d, want 77", got)
 	}
-	failed := connectorStatus{Runs: []collection.Run{{Outcome: collection.Failed, ExitCode: problem.ExitStorage}}}
-	if got := checkCode([]connectorStatus{failed}, noon); got != problem.ExitStorage {
+	failed := report.Status{Runs: []collection.Run{{Outcome: collection.Failed, ExitCode: problem.ExitStorage}}}
+	if got := report.CheckCode([]report.Status{failed}, noon); got != problem.ExitStorage {
 		t.Errorf("check after a failed run = %d, want 74", got)
 	}
-	open := connectorStatus{Runs: []collection.Run{{Outcome: collection.Waiting}}, Account: &accountStatus{Breaker: "open"}}
-	if got := checkCode([]connectorStatus{open}, noon); got != problem.ExitLater {
+	open := report.Status{Runs: []collection.Run{{Outcome: collection.Waiting}}, Account: &report.Account{Breaker: "open"}}
+	if got := report.CheckCode([]report.Status{open}, noon); got != problem.ExitLater {
 		t.Errorf("check with an open breaker = %d, want 75", got)
 	}
 }
 
 func TestStatusJSON(t *testing.T) {
-	got, err := json.Marshal(statusJSON(fleet()[1:2], noon))
+	got, err := json.Marshal(report.StatusLines(fleet()[1:2], noon))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func TestStatusJSON(t *testing.T) {
 		`{"lane":"backfill","complete":false,"partitions":0,"partitions_done":0,"complete_as_of":null,"unseen":false,"saved_at":null,"gaps_owed":0,"checkpoint_digest":null,"evidence":null}]}],` +
 		`"provider":{"provider":"acme","learned_per_second":3.5,"ceiling_per_second":4,"breaker":null,"breaker_forced":false,"breaker_opened_by":null,"frozen":false,"held_until":null,"limit":null,"from_shared_pace":false},"metrics":null}]`
 	texttest.Same(t, "json", string(got), want)
-	if got, _ := json.Marshal(statusJSON(nil, noon)); string(got) != "[]" {
+	if got, _ := json.Marshal(report.StatusLines(nil, noon)); string(got) != "[]" {
 		t.Errorf("no connectors in JSON = %s, want []", got)
 	}
 }
@@ -224,7 +225,7 @@ When that is done: collect gaps retry tickets --reason WHY
 }
 
 func TestGapsJSON(t *testing.T) {
-	got, err := json.Marshal(gapsJSON(owedToday()[2:4]))
+	got, err := json.Marshal(report.GapLines(owedToday()[2:4]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +236,7 @@ func TestGapsJSON(t *testing.T) {
 		`"state":"open","reason":"gone","kind":"stuck","needs":"nothing","detail":null,"attempts":0,` +
 		`"not_before":null,"opened_at":"2026-11-21T11:00:00.000Z","tried_at":null,"run_id":"01JD8Z"}]`
 	texttest.Same(t, "json", string(got), want)
-	if got, _ := json.Marshal(gapsJSON(nil)); string(got) != "[]" {
+	if got, _ := json.Marshal(report.GapLines(nil)); string(got) != "[]" {
 		t.Errorf("no gaps in JSON = %s, want []", got)
 	}
 }
@@ -279,18 +280,18 @@ RUN               OUTCOME  EXIT
 			t.Errorf("a line takes more than 80 columns: %q", line)
 		}
 	}
-	got, err := json.Marshal(runsJSON(runs[1:2]))
+	got, err := json.Marshal(report.RunLines(runs[1:2]))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(string(got), `[{"run_id":"01JD7X","connector":"tickets","mode":"","lane":"","outcome":"deferred","stop_reason":"request_cap","exit_code":0,`) {
 		t.Errorf("runs in JSON = %s", got)
 	}
-	running, _ := json.Marshal(runsJSON(runs[:1]))
+	running, _ := json.Marshal(report.RunLines(runs[:1]))
 	if !strings.Contains(string(running), `"exit_code":null`) {
 		t.Errorf("a run that goes on has no exit code yet: %s", running)
 	}
-	if got, _ := json.Marshal(runsJSON(nil)); string(got) != "[]" {
+	if got, _ := json.Marshal(report.RunLines(nil)); string(got) != "[]" {
 		t.Errorf("no runs in JSON = %s, want []", got)
 	}
 }

@@ -174,7 +174,7 @@ func (s summary) outcomeWords() string {
 	case collection.Blocked:
 		why := s.leftWords()
 		if since := s.allRestSince(); !since.IsZero() {
-			left := words.Counted(int64(owedCount(s.Owed)), "gap is", "gaps are")
+			left := words.Counted(int64(report.OwedCount(s.Owed)), "gap is", "gaps are")
 			return fmt.Sprintf("owed: %s has all the rest; %s left to you since %s.", name, left, words.At(since, s.now()))
 		}
 		if s.Reason != "" && s.Reason.Kind() == collection.Stuck {
@@ -224,13 +224,13 @@ func (s summary) allRestSince() (since time.Time) {
 // leftWords says what is left to a person: gaps, or records of this run.
 func (s summary) leftWords() string {
 	var parts []string
-	if n := owedKinds(s.Owed)[collection.Stuck]; n == 1 {
+	if n := report.OwedKinds(s.Owed)[collection.Stuck]; n == 1 {
 		parts = append(parts, "1 gap is stuck")
 	} else if n > 1 {
 		parts = append(parts, words.Count(int64(n))+" gaps are stuck")
 	}
 	if s.This.Rejected > 0 {
-		parts = append(parts, quarantineWords(s.This.Rejected))
+		parts = append(parts, report.QuarantineWords(s.This.Rejected))
 	}
 	if parts == nil {
 		return "the last run was refused"
@@ -255,12 +255,6 @@ func (s summary) allRuns() string {
 		return "all runs (1)"
 	}
 	return fmt.Sprintf("all %s runs", words.Count(int64(s.Runs)))
-}
-
-// waitCauses lists the causes of waits in the order they are told.
-var waitCauses = []collection.WaitCause{
-	collection.WaitPacing, collection.WaitWindow, collection.WaitRetryAfter,
-	collection.WaitBackoff, collection.WaitBreaker, collection.WaitReserve,
 }
 
 // waitCauseWords says what a time was spent on.
@@ -292,7 +286,7 @@ func (s summary) timeWords() string {
 	}
 	var parts []string
 	rest := took
-	for _, cause := range waitCauses {
+	for _, cause := range report.WaitCauses {
 		if d := s.Waited[cause]; d >= 100*time.Millisecond {
 			parts = append(parts, s.waitCauseWords(cause)+" "+words.Span(words.Tenth(d)))
 		}
@@ -332,7 +326,7 @@ func (s summary) gapWords() string {
 	if len(s.Owed) == 0 {
 		return "none"
 	}
-	byKind, owed := owedKinds(s.Owed), owedCount(s.Owed)
+	byKind, owed := report.OwedKinds(s.Owed), report.OwedCount(s.Owed)
 	var parts []string
 	for _, kind := range []collection.Kind{collection.Stuck, collection.Pressure, collection.Planned} {
 		if n := byKind[kind]; n > 0 {
@@ -385,7 +379,7 @@ func (s summary) next() string {
 		}
 		return "the next run continues by itself; now: " + resume
 	case collection.Waiting:
-		if until := firstWait(s.Owed, s.now()); !until.IsZero() {
+		if until := report.FirstWait(s.Owed, s.now()); !until.IsZero() {
 			return fmt.Sprintf("a run after %s continues by itself", words.At(until, s.now()))
 		}
 		if slices.ContainsFunc(s.Owed, func(g store.OwnedGap) bool { return g.Reason == collection.CircuitOpen && g.NotBefore.IsZero() }) {
@@ -393,7 +387,7 @@ func (s summary) next() string {
 		}
 		return "a later run continues by itself"
 	case collection.Blocked:
-		if owedCount(s.Owed) == 0 {
+		if report.OwedCount(s.Owed) == 0 {
 			return "correct the cause that is named above; then: " + resume
 		}
 		return "see what and why: " + s.command("gaps")
@@ -411,38 +405,10 @@ func (s summary) now() time.Time {
 	return s.Now
 }
 
-// tallyLine is a tally in JSON.
-type tallyLine struct {
-	Runs        *int  `json:"runs,omitempty"`
-	Slices      int64 `json:"slices"`
-	Records     int64 `json:"records"`
-	Changed     int64 `json:"records_changed"`
-	Quarantined int64 `json:"records_quarantined"`
-	Older       int64 `json:"records_older"` // not stored, because a later version is
-	Requests    int64 `json:"requests"`
-	Retries     int64 `json:"retries"`
-	Throttled   int64 `json:"throttled"`
-	GapsOpened  int64 `json:"gaps_opened"`
-	GapsFilled  int64 `json:"gaps_filled"`
-}
-
-func tallyLineOf(t collection.Tally) tallyLine {
-	return tallyLine{nil, t.Slices, t.Records, t.Changed, t.Rejected, t.Older, t.Requests, t.Retries, t.Throttled, t.GapsOpen, t.GapsShut}
-}
-
-// waitedLine returns waits in JSON: seconds by cause.
-func waitedLine(waited map[collection.WaitCause]time.Duration) map[string]float64 {
-	line := map[string]float64{}
-	for _, cause := range waitCauses {
-		line[string(cause)+"_seconds"] = waited[cause].Seconds()
-	}
-	return line
-}
-
 // MarshalJSON returns the summary with raw numbers and stable names; what is
 // not known is null.
 func (s summary) MarshalJSON() ([]byte, error) {
-	overall := tallyLineOf(s.All)
+	overall := report.TallyLineOf(s.All)
 	overall.Runs = &s.Runs
 	return json.Marshal(struct {
 		Outcome   collection.Outcome      `json:"outcome"`
@@ -454,8 +420,8 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		Ended     jsonout.Time            `json:"ended_at"`
 		Took      float64                 `json:"duration_seconds"`
 		Waited    map[string]float64      `json:"waited"`
-		This      tallyLine               `json:"this_run"`
-		Overall   tallyLine               `json:"overall"`
+		This      report.TallyLine        `json:"this_run"`
+		Overall   report.TallyLine        `json:"overall"`
 		Owed      map[collection.Kind]int `json:"gaps_owed"`
 		Gone      int                     `json:"gone"`
 		RateStart *float64                `json:"rate_start_per_second"`
@@ -469,7 +435,7 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		Left      *string                 `json:"left_for_next_run"` // where an earlier run began what this one finished
 	}{
 		s.Outcome, jsonout.Text(string(s.Reason)), jsonout.Time(s.NextAt), s.ExitCode, s.Mode, jsonout.Time(s.Started), jsonout.Time(s.Ended),
-		s.Ended.Sub(s.Started).Seconds(), waitedLine(s.Waited), tallyLineOf(s.This), overall, owedKinds(s.Owed), len(s.Owed) - owedCount(s.Owed),
+		s.Ended.Sub(s.Started).Seconds(), report.WaitedLine(s.Waited), report.TallyLineOf(s.This), overall, report.OwedKinds(s.Owed), len(s.Owed) - report.OwedCount(s.Owed),
 		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), report.Limit(&s.Limit), report.MetricsOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
 		jsonout.Text(s.Left),
 	})

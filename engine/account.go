@@ -15,6 +15,7 @@ import (
 	"collect/collection"
 	"collect/connectors/declarative"
 	"collect/engine/registry"
+	"collect/internal/process"
 	"collect/internal/words"
 	"collect/pacing"
 	"collect/pacing/gate"
@@ -127,7 +128,7 @@ func (m Meeting) reach(ctx context.Context, db store.Store, name string, used *a
 		return nil, busy(used.runs[0], words.Cause(err))
 	}
 	for _, run := range used.runs {
-		if run.Holder.Host != ThisProcess().Host || !slices.Contains(pids, run.Holder.PID) {
+		if run.Holder.Host != process.This().Host || !slices.Contains(pids, run.Holder.PID) {
 			return nil, busy(run, "it does not share its pace")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/process"
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/pacing/share"
@@ -95,7 +96,7 @@ func (m Meeting) stateNow(ctx context.Context, db store.Store, typed string, use
 // record, too. Runs that use it now obey at once and record it themselves. The
 // note says why runs with another database do not hear of it yet; nil: they do.
 func (m Meeting) CarryOut(ctx context.Context, db store.Store, p Prepared) (note, err error) {
-	audit := store.Audit{Who: WhoAmI(), Why: words.Clean(p.reason), Holder: ThisProcess()}
+	audit := store.Audit{Who: WhoAmI(), Why: words.Clean(p.reason), Holder: process.This()}
 	for i := range p.events {
 		p.events[i].Provider, p.events[i].Message = p.Provider, audit.Who+": "+audit.Why
 	}
@@ -153,7 +154,7 @@ func accountOfNewest(ctx context.Context, db store.Store, name string) (accountI
 
 // Uses reports whether a run uses a pacing domain now.
 func Uses(run collection.Run, domain string) bool {
-	return run.Domain == domain && run.Outcome == collection.Running && !Died(run)
+	return run.Domain == domain && run.Outcome == collection.Running && !process.Died(run)
 }
 
 // WhoAmI names the person at the keyboard, for the record.

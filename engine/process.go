@@ -2,13 +2,8 @@ package engine
 
 import (
 	"crypto/rand"
-	"errors"
-	"os"
 	"strings"
-	"syscall"
 	"time"
-
-	"collect/collection"
 )
 
 // crockford is the alphabet of Douglas Crockford's base 32: no letter looks
@@ -29,26 +24,6 @@ func newRunID(now time.Time) string {
 		id[i] = crockford[id[i]&31]
 	}
 	return string(id)
-}
-
-// ThisProcess names the process that runs.
-func ThisProcess() collection.Holder {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "this host"
-	}
-	return collection.Holder{Host: host, PID: os.Getpid()}
-}
-
-// Died reports whether a run that is not over has no process any more, as far
-// as this host can tell.
-func Died(run collection.Run) bool {
-	here := ThisProcess()
-	if run.Outcome != collection.Running || run.Holder.Host != here.Host {
-		return false
-	}
-	process, err := os.FindProcess(run.Holder.PID)
-	return err != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // IsRunID reports whether text has the form of the id of a run.

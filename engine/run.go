@@ -12,6 +12,7 @@ import (
 
 	"collect/collection"
 	"collect/engine/registry"
+	"collect/internal/process"
 	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/report/problem"
@@ -207,7 +208,7 @@ func (r *Run) begin(ctx context.Context, domain string) (store.Ledger, error) {
 	now := time.Now()
 	r.record = collection.Run{
 		ID: newRunID(now), Connector: r.Target.Name, Mode: r.Options.Mode, Lane: r.Options.Lane,
-		Params: identity(r.Target), Domain: domain, Source: r.Target.Source, Holder: ThisProcess(), StartedAt: now,
+		Params: identity(r.Target), Domain: domain, Source: r.Target.Source, Holder: process.This(), StartedAt: now,
 	}
 	r.id = r.record.ID
 	for {

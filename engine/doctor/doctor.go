@@ -14,6 +14,7 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/engine/registry"
+	"collect/internal/process"
 	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -281,7 +282,7 @@ func (d *Diagnosis) checkLocks() {
 		held = true
 		who := fmt.Sprintf("%s: run %s, pid %d on %s", name, run.ID, run.Holder.PID, run.Holder.Host)
 		switch {
-		case engine.Died(run):
+		case process.Died(run):
 			d.add(Well, "lock", who+", died; the next run takes over by itself")
 		case d.Now.Sub(run.BeatAt) > silentAfter:
 			d.add(Look, "lock", who+", last gave a sign of life "+words.Ago(run.BeatAt, d.Now))

@@ -6,6 +6,7 @@ import (
 
 	"collect/collection"
 	"collect/engine"
+	"collect/internal/process"
 	"collect/pacing/gate"
 	"collect/store"
 	"collect/store/sqlite"
@@ -23,7 +24,7 @@ type memory struct {
 
 // openMemory opens the database to write to what is remembered of an account.
 func (d *Diagnosis) openMemory(ctx context.Context, of probed) (*memory, error) {
-	m := &memory{of: of, author: store.Audit{Who: engine.WhoAmI(), Why: "collect doctor --online", Holder: engine.ThisProcess()}}
+	m := &memory{of: of, author: store.Audit{Who: engine.WhoAmI(), Why: "collect doctor --online", Holder: process.This()}}
 	if _, ran := d.runs[of.connector]; !ran {
 		return m, nil
 	}

@@ -21,8 +21,8 @@ var rules = archtest.Rules{
 		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report", "report/limit", "report/problem"},
 		"cmd/internal/term":   {},
 
-		"engine":          {"collection", "connectors/declarative", "engine/registry", "internal/words", "pacing", "pacing/gate", "pacing/share", "report/problem", "runner", "store"},
-		"engine/doctor":   {"collection", "connectors", "engine", "engine/registry", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
+		"engine":          {"collection", "connectors/declarative", "engine/registry", "internal/process", "internal/words", "pacing", "pacing/gate", "pacing/share", "report/problem", "runner", "store"},
+		"engine/doctor":   {"collection", "connectors", "engine", "engine/registry", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
 		"engine/registry": {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 
 		"collection":               {},
@@ -48,7 +48,7 @@ var rules = archtest.Rules{
 		"report/limit":             {"collection", "internal/words", "pacing/gate", "report/problem"},
 		"report/problem":           {"collection", "connectors", "connectors/declarative", "connectors/oauth2", "internal/jsonout", "internal/similar", "internal/tokenfile", "internal/words", "pacing/gate", "store"},
 		"export":                   {"collection", "store"},
-		"report":                   {"collection", "internal/jsonout", "internal/words", "pacing/gate"},
+		"report":                   {"collection", "internal/jsonout", "internal/process", "internal/words", "pacing/gate", "report/limit", "report/problem", "store"},
 
 		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
 		"connectors/declarative/internal/language": {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/since", "internal/yamlfile"},
@@ -81,6 +81,7 @@ var rules = archtest.Rules{
 		"internal/dirsync":      {},
 		"internal/filelock":     {},
 		"internal/jsonout":      {"internal/words"},
+		"internal/process":      {"collection"},
 		"internal/provider":     {},
 		"internal/texttest":     {},
 		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock"},

@@ -1,4 +1,4 @@
-package cmd
+package report
 
 import (
 	"fmt"
@@ -44,9 +44,9 @@ func evidenceLineOf(e collection.Evidence) *evidenceLine {
 	return line
 }
 
-// evidenceWords says what the newest pass of a stream rests on; "" if there is
+// EvidenceWords says what the newest pass of a stream rests on; "" if there is
 // nothing to be said.
-func evidenceWords(stream store.StreamState, lane store.LaneState) string {
+func EvidenceWords(stream store.StreamState, lane store.LaneState) string {
 	e := lane.Evidence
 	if e.Pages == 0 || !lane.Complete || stream.Parent != "" { // a pass has no pages
 		return ""
@@ -67,13 +67,13 @@ func evidenceWords(stream store.StreamState, lane store.LaneState) string {
 	return text
 }
 
-// leftFor says which streams the newest run did not walk from their beginning, and
+// LeftToNext says which streams the newest run did not walk from their beginning, and
 // since when their changes are left to the next run; "" if there are none.
-func leftFor(streams []store.StreamState, now time.Time) string {
+func LeftToNext(streams []store.StreamState, now time.Time) string {
 	var names []string
 	var since time.Time
 	for _, stream := range streams {
-		if lane := laneOf(stream, collection.Incremental); unseen(stream, streams) {
+		if lane := LaneOf(stream, collection.Incremental); unseen(stream, streams) {
 			names = append(names, words.Clean(stream.Name))
 			if since.IsZero() || lane.Began.Before(since) {
 				since = lane.Began
@@ -91,19 +91,19 @@ func leftFor(streams []store.StreamState, now time.Time) string {
 // Details that are collected once, or when their parent changed, are as new as
 // their parents. Only the incremental lane counts: a backfill looks for no changes.
 func unseen(stream store.StreamState, streams []store.StreamState) bool {
-	lane := laneOf(stream, collection.Incremental)
+	lane := LaneOf(stream, collection.Incremental)
 	if !lane.Complete || lane.Began.IsZero() || stream.Parent != "" && stream.Refresh != collection.EachRun {
 		return false
 	}
-	return slices.ContainsFunc(streams, func(s store.StreamState) bool { return laneOf(s, collection.Incremental).Epoch > lane.BeganEpoch })
+	return slices.ContainsFunc(streams, func(s store.StreamState) bool { return LaneOf(s, collection.Incremental).Epoch > lane.BeganEpoch })
 }
 
-// doubtsOf says what cannot be known of the complete walks of a lane; "" if
+// Doubts says what cannot be known of the complete walks of a lane; "" if
 // nothing is left open.
-func doubtsOf(streams []store.StreamState, lane collection.Lane) string {
+func Doubts(streams []store.StreamState, lane collection.Lane) string {
 	var doubts []string
 	for _, stream := range streams {
-		if l := laneOf(stream, lane); l.Complete && l.Evidence.Doubt() != "" {
+		if l := LaneOf(stream, lane); l.Complete && l.Evidence.Doubt() != "" {
 			doubts = append(doubts, words.Clean(stream.Name)+" has "+l.Evidence.Doubt())
 		}
 	}

@@ -1,11 +1,10 @@
-package cmd
+package report
 
 import (
 	"slices"
 	"strings"
 	"time"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/words"
 	"collect/pacing/gate"
@@ -13,56 +12,32 @@ import (
 	"collect/runner"
 )
 
-// A health is what a connector does, or why it does nothing, in one word.
-type health string
+// A Health is what a connector does, or why it does nothing, in one word.
+type Health string
 
 // The states of a connector.
 const (
-	isFrozen     health = "frozen"
-	isBlocked    health = "blocked"
-	isStuck      health = "stuck"
-	isWaiting    health = "waiting"
-	isBehind     health = "behind"
-	isCollecting health = "collecting"
-	isUnmeasured health = "not_measured"
-	isUpToDate   health = "up_to_date"
+	Frozen     Health = "frozen"
+	Blocked    Health = "blocked"
+	Stuck      Health = "stuck"
+	Waiting    Health = "waiting"
+	Behind     Health = "behind"
+	Collecting Health = "collecting"
+	Unmeasured Health = "not_measured"
+	UpToDate   Health = "up_to_date"
 )
 
-// healths holds the order, the glyph and the color of each state. The glyph
-// never stands without its word.
-var healths = []struct {
-	health
-	glyph, color string
-}{
-	{isFrozen, "×", term.Red},
-	{isBlocked, "×", term.Red},
-	{isStuck, "×", term.Red},
-	{isWaiting, "‖", term.Yellow},
-	{isBehind, "…", ""},
-	{isCollecting, "▸", term.Green},
-	{isUnmeasured, "?", ""},
-	{isUpToDate, "✓", term.Green},
-}
+// healths are the states in their order: what needs a person first.
+var Healths = []Health{Frozen, Blocked, Stuck, Waiting, Behind, Collecting, Unmeasured, UpToDate}
 
-// rank returns the place of h in the order of states.
-func (h health) rank() int {
-	for i, row := range healths {
-		if row.health == h {
-			return i
-		}
-	}
-	return len(healths)
-}
+// Words says a state: up to date.
+func (h Health) Words() string { return strings.ReplaceAll(string(h), "_", " ") }
 
-func (h health) words() string  { return strings.ReplaceAll(string(h), "_", " ") }
-func (h health) String() string { return healths[h.rank()].glyph + " " + h.words() }
-func (h health) color() string  { return healths[h.rank()].color }
-
-// A standing is where a connector stands, by one reading of the facts. What a
+// A Standing is where a connector stands, by one reading of the facts. What a
 // person reads, what JSON says and what --check exits with all come from it,
 // so that they cannot disagree.
-type standing struct {
-	State health
+type Standing struct {
+	State Health
 	Needs string               // who acts: nothing, time or operator
 	Code  int                  // what --check exits with: 0 if nothing is needed
 	Next  string               // what happens next, in words
@@ -70,12 +45,12 @@ type standing struct {
 	Until time.Time            // when the wait ends; zero: no time is known
 }
 
-// urgency orders standings: what needs a person first, then by state.
-func (st standing) urgency() int {
+// Urgency orders standings: what needs a person first, then by state.
+func (st Standing) Urgency() int {
 	if st.Needs == problem.NeedsOperator {
-		return st.State.rank() - len(healths)
+		return slices.Index(Healths, st.State) - len(Healths)
 	}
-	return st.State.rank()
+	return slices.Index(Healths, st.State)
 }
 
 const (
@@ -87,23 +62,23 @@ const (
 	shortWait = 5 * time.Second
 )
 
-// stands says how a connector stands at now.
-func (s connectorStatus) stands(now time.Time) standing {
+// Stands says how a connector stands at now.
+func (s Status) Stands(now time.Time) Standing {
 	if len(s.Runs) == 0 {
-		return standing{State: isUnmeasured, Needs: problem.NeedsNothing, Next: "never collected"}
+		return Standing{State: Unmeasured, Needs: problem.NeedsNothing, Next: "never collected"}
 	}
-	last, running := s.Runs[0], s.running(now)
+	last, running := s.Runs[0], s.Running(now)
 	reason, code := s.yours(running)
-	you := func(h health, code int, why string) standing {
-		return standing{State: h, Needs: problem.NeedsOperator, Code: code, Next: "you: " + why}
+	you := func(h Health, code int, why string) Standing {
+		return Standing{State: h, Needs: problem.NeedsOperator, Code: code, Next: "you: " + why}
 	}
 	switch {
 	case s.Account != nil && s.Account.Frozen, s.Account == nil && reason == collection.Frozen:
 		return s.frozen(reason, now)
 	case s.Account != nil && s.Account.heldOpen():
-		return you(isBlocked, problem.ExitRefused, "breaker is held open")
+		return you(Blocked, problem.ExitRefused, "breaker is held open")
 	case running:
-		st := standing{State: isCollecting, Needs: problem.NeedsNothing, Next: "alive " + words.Ago(last.SeenAt(), now)}
+		st := Standing{State: Collecting, Needs: problem.NeedsNothing, Next: "alive " + words.Ago(last.SeenAt(), now)}
 		if wait := last.Metrics.Wait; wait != nil && wait.Until.Sub(now) > shortWait {
 			st = s.waits(wait.Cause, wait.Until, now)
 		} else if cause, until := s.held(now); !until.IsZero() {
@@ -114,22 +89,22 @@ func (s connectorStatus) stands(now time.Time) standing {
 		}
 		return st
 	case reason == collection.Auth || reason == collection.Suspended:
-		return you(isBlocked, code, problem.Brief(reason))
+		return you(Blocked, code, problem.Brief(reason))
 	case reason != "":
-		return you(isStuck, code, problem.Brief(reason))
+		return you(Stuck, code, problem.Brief(reason))
 	case last.Outcome == collection.Failed:
-		return you(isStuck, forPerson(last.ExitCode), "the last run failed")
+		return you(Stuck, forPerson(last.ExitCode), "the last run failed")
 	case last.Outcome == collection.Blocked && last.Tally.Rejected > 0:
-		return you(isStuck, problem.ExitOwed, quarantineWords(quarantinedIn(s.Streams)))
+		return you(Stuck, problem.ExitOwed, QuarantineWords(QuarantinedIn(s.Streams)))
 	case last.Outcome == collection.Blocked && s.refusedAndUndone():
-		return you(isStuck, forPerson(last.ExitCode), problem.Brief(last.Reason))
+		return you(Stuck, forPerson(last.ExitCode), problem.Brief(last.Reason))
 	}
 	return s.atRest(now)
 }
 
 // atRest says how a connector stands that needs nobody, and that no run
 // collects now.
-func (s connectorStatus) atRest(now time.Time) standing {
+func (s Status) atRest(now time.Time) Standing {
 	if cause, until := s.held(now); !until.IsZero() || s.Account != nil && s.Account.Breaker == gate.Open {
 		return s.waits(cause, until, now)
 	}
@@ -138,7 +113,7 @@ func (s connectorStatus) atRest(now time.Time) standing {
 		switch {
 		case gap.Reason == collection.Gone:
 		case gap.Kind() == collection.Pressure && !gap.Revived():
-			return s.waits("", firstWait(s.Owed, now), now)
+			return s.waits("", FirstWait(s.Owed, now), now)
 		default:
 			planned = true
 		}
@@ -147,22 +122,22 @@ func (s connectorStatus) atRest(now time.Time) standing {
 	switch s.Runs[0].Outcome {
 	case collection.Complete, collection.NothingNew:
 	case collection.Blocked, collection.Waiting, collection.Deferred: // what it left was filled since
-		done = done && s.complete() == len(s.selected())
+		done = done && s.Complete() == len(s.Collected())
 	default:
 		done = false
 	}
-	if left := leftFor(s.selected(), now); done && left != "" {
-		return standing{State: isBehind, Needs: problem.NeedsNothing, Next: "the walk that was begun is complete; " + left}
+	if left := LeftToNext(s.Collected(), now); done && left != "" {
+		return Standing{State: Behind, Needs: problem.NeedsNothing, Next: "the walk that was begun is complete; " + left}
 	}
 	if done {
-		return standing{State: isUpToDate, Needs: problem.NeedsNothing, Next: "nothing"}
+		return Standing{State: UpToDate, Needs: problem.NeedsNothing, Next: "nothing"}
 	}
-	return standing{State: isBehind, Needs: problem.NeedsNothing, Next: "the next run continues"}
+	return Standing{State: Behind, Needs: problem.NeedsNothing, Next: "the next run continues"}
 }
 
 // waits is the standing of a connector that goes on by itself.
-func (s connectorStatus) waits(cause collection.WaitCause, until, now time.Time) standing {
-	st := standing{State: isWaiting, Needs: problem.NeedsTime, Code: problem.ExitLater, Cause: cause, Until: until}
+func (s Status) waits(cause collection.WaitCause, until, now time.Time) Standing {
+	st := Standing{State: Waiting, Needs: problem.NeedsTime, Code: problem.ExitLater, Cause: cause, Until: until}
 	why := s.whyItWaits(cause)
 	switch {
 	case until.IsZero() && cause == collection.WaitBreaker:
@@ -178,7 +153,7 @@ func (s connectorStatus) waits(cause collection.WaitCause, until, now time.Time)
 }
 
 // whyItWaits says a cause in words; without one, for what a gap is owed.
-func (s connectorStatus) whyItWaits(cause collection.WaitCause) string {
+func (s Status) whyItWaits(cause collection.WaitCause) string {
 	provider := "the provider"
 	if s.Account != nil {
 		provider = words.Clean(s.Account.Provider)
@@ -206,8 +181,8 @@ func (s connectorStatus) whyItWaits(cause collection.WaitCause) string {
 }
 
 // frozen is the standing of a connector whose provider is frozen.
-func (s connectorStatus) frozen(reason collection.Reason, now time.Time) standing {
-	st := standing{State: isFrozen, Needs: problem.NeedsOperator, Code: problem.ExitRefused, Next: "you: check the account"}
+func (s Status) frozen(reason collection.Reason, now time.Time) Standing {
+	st := Standing{State: Frozen, Needs: problem.NeedsOperator, Code: problem.ExitRefused, Next: "you: check the account"}
 	switch {
 	case reason == collection.Suspended:
 		st.Next = "you: " + problem.Brief(reason)
@@ -220,7 +195,7 @@ func (s connectorStatus) frozen(reason collection.Reason, now time.Time) standin
 // yours returns the worst reason of what is owed that a person must act on, and
 // the exit code of it; "" if there is nothing. A freeze that was released needs
 // nobody, and neither does what a run may fill that is under way.
-func (s connectorStatus) yours(running bool) (reason collection.Reason, code int) {
+func (s Status) yours(running bool) (reason collection.Reason, code int) {
 	for _, gap := range s.Owed {
 		if len(s.Runs) > 0 && runner.OfBefore(s.Runs[0], gap.Gap) {
 			continue
@@ -242,7 +217,7 @@ func (s connectorStatus) yours(running bool) (reason collection.Reason, code int
 // refusedAndUndone reports whether the newest run was refused for good, and
 // nothing that happened since has mended it: what it stopped at is not owed any
 // more only if it was reset or filled.
-func (s connectorStatus) refusedAndUndone() bool {
+func (s Status) refusedAndUndone() bool {
 	last := s.Runs[0]
 	released := (last.Reason == collection.Frozen || last.Reason == collection.Suspended) && s.Account != nil && !s.Account.Frozen
 	return last.Reason != "" && last.Reason.Kind() == collection.Stuck && len(s.Owed) == 0 && !released && !s.unfinished()
@@ -260,7 +235,7 @@ func forPerson(code int) int {
 
 // held returns why and until when no request of the account may leave; zero if
 // one may.
-func (s connectorStatus) held(now time.Time) (cause collection.WaitCause, until time.Time) {
+func (s Status) held(now time.Time) (cause collection.WaitCause, until time.Time) {
 	if s.Account == nil {
 		return "", time.Time{}
 	}
@@ -273,16 +248,16 @@ func (s connectorStatus) held(now time.Time) (cause collection.WaitCause, until 
 	return "", time.Time{}
 }
 
-// running reports whether a run is alive.
-func (s connectorStatus) running(now time.Time) bool {
+// Running reports whether a run is alive.
+func (s Status) Running(now time.Time) bool {
 	last := s.Runs[0]
 	return last.Outcome == collection.Running && now.Sub(last.SeenAt()) < aliveWithin
 }
 
 // unfinished reports whether a walk of a stream was begun, or reset, and has
 // not come to its end. A stream that no run was asked for was never begun.
-func (s connectorStatus) unfinished() bool {
-	for _, stream := range s.selected() {
+func (s Status) unfinished() bool {
+	for _, stream := range s.Collected() {
 		if len(stream.Lanes) > 0 && !reachedEnd(stream) {
 			return true
 		}
@@ -290,11 +265,11 @@ func (s connectorStatus) unfinished() bool {
 	return false
 }
 
-// checkCode is what "collect status --check" exits with: the worst of all.
-func checkCode(all []connectorStatus, now time.Time) int {
+// CheckCode is what "collect status --check" exits with: the worst of all.
+func CheckCode(all []Status, now time.Time) int {
 	var codes []int
 	for _, s := range all {
-		codes = append(codes, s.stands(now).Code)
+		codes = append(codes, s.Stands(now).Code)
 	}
 	return problem.Worst(codes...)
 }

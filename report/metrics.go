@@ -1,11 +1,10 @@
-package cmd
+package report
 
 import (
 	"context"
 	"slices"
 
 	"collect/collection"
-	"collect/report"
 	"collect/store"
 )
 
@@ -29,13 +28,13 @@ func metricsOf(ctx context.Context, db store.Reader, run collection.Run) (collec
 // An accountMetrics says which account the metrics are of.
 type accountMetrics struct {
 	Key string `json:"rate_limit_key"` // the pacing domain: provider, and account by a salted hash
-	*report.Metrics
+	*Metrics
 }
 
 // accountMetricsOf returns nil for a run that asked for nothing, as far as is
 // known.
 func accountMetricsOf(run collection.Run) *accountMetrics {
-	line := report.MetricsOf(run.Metrics)
+	line := MetricsOf(run.Metrics)
 	if line == nil {
 		return nil
 	}

@@ -1,0 +1,278 @@
+package report
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/internal/process"
+	"collect/internal/words"
+	"collect/pacing/gate"
+	"collect/report/problem"
+	"collect/store"
+)
+
+// A Status is what the store knows of one connector.
+type Status struct {
+	Name    string
+	Flags   string // what commands to copy must repeat
+	Streams []store.StreamState
+	Owed    []store.OwnedGap
+	Runs    []collection.Run // newest first; the newest is enough
+	Count   int              // of all runs
+	All     collection.Tally // of all runs
+	Account *Account         // nil: nothing is known of it
+
+	Selected []string // the streams that collect.yaml selects; nil: all
+}
+
+// An Account is what is known of the pace with a provider.
+type Account struct {
+	Provider string
+	Learned  float64      // requests a second; 0: not known
+	Ceiling  float64      // 0: none
+	Breaker  string       // its state; "" for closed
+	Failure  gate.Failure // what opened it
+	Forced   bool         // an operator holds it there
+	Frozen   bool
+	Until    time.Time            // before it no request leaves; zero: nothing is held back, or only an operator ends it
+	Cause    collection.WaitCause // what holds them back until then; "" for a freeze
+	Pace     gate.Status
+	Shared   bool // Pace is newer than the database; the runs that share the account saved it
+}
+
+// heldOpen reports whether an operator stops all calls with the breaker.
+func (a *Account) heldOpen() bool { return a.Forced && a.Breaker == gate.Open }
+
+// Command returns a command on the connector, to be copied.
+func (s Status) Command(verb string) string { return problem.Command(verb, s.Name, s.Flags) }
+
+// SavedAt returns the time of the newest commit.
+func (s Status) SavedAt() (newest time.Time) {
+	for _, stream := range s.Streams {
+		for _, lane := range stream.Lanes {
+			if lane.SavedAt.After(newest) {
+				newest = lane.SavedAt
+			}
+		}
+	}
+	return newest
+}
+
+// Collected returns the streams that are collected: those that collect.yaml
+// selects, or all.
+func (s Status) Collected() []store.StreamState {
+	if s.Selected == nil {
+		return s.Streams
+	}
+	return slices.DeleteFunc(slices.Clone(s.Streams), func(st store.StreamState) bool { return !s.selects(st.Name) })
+}
+
+func (s Status) selects(stream string) bool {
+	return s.Selected == nil || slices.Contains(s.Selected, stream)
+}
+
+// reachedEnd reports whether a stream was walked to its end, in any lane.
+func reachedEnd(stream store.StreamState) bool {
+	return slices.ContainsFunc(stream.Lanes, func(l store.LaneState) bool { return l.Complete })
+}
+
+// unseen reports whether the newest run did not walk a lane from its beginning.
+func (s Status) unseen(stream store.StreamState, lane store.LaneState) bool {
+	return lane.Lane == collection.Incremental && s.selects(stream.Name) && unseen(stream, s.Collected())
+}
+
+// Complete returns how many streams were walked to their end and owe nothing.
+func (s Status) Complete() int {
+	n := 0
+	for _, stream := range s.Collected() {
+		if reachedEnd(stream) && s.owedIn(stream.Name, "") == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// owedIn counts the gaps that are owed in a lane of a stream; "" for all lanes.
+func (s Status) owedIn(stream string, lane collection.Lane) int {
+	n := 0
+	for _, gap := range s.Owed {
+		if gap.Stream == stream && (lane == "" || gap.Lane == lane) && gap.Reason != collection.Gone {
+			n++
+		}
+	}
+	return n
+}
+
+// OwedCount counts the gaps that are really owed: what is gone for good is not.
+func OwedCount(gaps []store.OwnedGap) int {
+	n := 0
+	for _, gap := range gaps {
+		if gap.Reason != collection.Gone {
+			n++
+		}
+	}
+	return n
+}
+
+// OwedKinds counts the same by kind, with those of which there is none.
+func OwedKinds(gaps []store.OwnedGap) map[collection.Kind]int {
+	n := map[collection.Kind]int{collection.Planned: 0, collection.Pressure: 0, collection.Stuck: 0}
+	for _, gap := range gaps {
+		if gap.Reason != collection.Gone {
+			n[gap.Kind()]++
+		}
+	}
+	return n
+}
+
+// FirstWait returns when the first gap may be tried that must wait; zero if
+// none must.
+func FirstWait(gaps []store.OwnedGap, now time.Time) (first time.Time) {
+	for _, gap := range gaps {
+		if gap.State != collection.GapDead && gap.NotBefore.After(now) && (first.IsZero() || gap.NotBefore.Before(first)) {
+			first = gap.NotBefore
+		}
+	}
+	return first
+}
+
+// StatusOf reads what the store knows of a connector.
+func StatusOf(ctx context.Context, db store.Reader, name string, now time.Time) (s Status, err error) {
+	s.Name = name
+	if s.Streams, err = db.Streams(ctx, name); err != nil {
+		return s, err
+	}
+	if s.Owed, err = db.Gaps(ctx, name); err != nil {
+		return s, err
+	}
+	if s.Runs, err = db.Runs(ctx, name, 1); err != nil || len(s.Runs) == 0 {
+		return s, err
+	}
+	if process.Died(s.Runs[0]) {
+		s.Runs[0].Outcome = collection.Abandoned // as the next run will find
+	}
+	if s.Count, s.All, err = db.Totals(ctx, name); err != nil {
+		return s, err
+	}
+	if s.Runs[0].Metrics, err = metricsOf(ctx, db, s.Runs[0]); err != nil {
+		return s, err
+	}
+	state, err := db.Provider(ctx, s.Runs[0].Domain)
+	if err != nil || state == nil {
+		return s, err
+	}
+	// A state that cannot be read is a cold start for a run, and nothing known
+	// for a reader.
+	if pace, err := gate.Inspect(state, now); err == nil {
+		s.Account = AccountOf(s.Runs[0].Domain, pace, now)
+	}
+	return s, nil
+}
+
+// AccountOf describes what is known of the pace with an account, for people.
+func AccountOf(domain string, pace gate.Status, now time.Time) *Account {
+	provider, _, _ := strings.Cut(domain, "/")
+	a := &Account{Provider: provider, Learned: pace.Learned, Forced: pace.Forced, Frozen: pace.Frozen, Pace: pace}
+	if pace.Ceiling != nil {
+		a.Ceiling = *pace.Ceiling
+	}
+	if pace.Breaker != "closed" {
+		a.Breaker, a.Failure = pace.Breaker, pace.Failure
+	}
+	for _, k := range pace.Constraints {
+		soon := k.Until.Sub(now) <= shortWait && (k.Name == gate.CeilingOf || k.Name == gate.ReserveOf)
+		if k.Route == "" && k.Until.After(a.Until) && !soon {
+			a.Until, a.Cause = k.Until, waitCauseOf[k.Name]
+		}
+	}
+	return a
+}
+
+// waitCauseOf names the wait that each constraint makes.
+var waitCauseOf = map[gate.Bound]collection.WaitCause{
+	gate.HoldOf: collection.WaitRetryAfter, gate.BreakerOf: collection.WaitBreaker,
+	gate.CeilingOf: collection.WaitWindow, gate.ReserveOf: collection.WaitReserve,
+}
+
+// Newest returns the newest run; the zero run if there is none.
+func (s Status) Newest() collection.Run {
+	if len(s.Runs) == 0 {
+		return collection.Run{}
+	}
+	return s.Runs[0]
+}
+
+func (s Status) LaneWords(stream store.StreamState, lane store.LaneState, now time.Time) string {
+	owed := s.owedIn(stream.Name, lane.Lane)
+	text := "under way"
+	switch {
+	case lane.SavedAt.IsZero() && owed == 0 && !s.selects(stream.Name):
+		return "not selected"
+	case lane.SavedAt.IsZero() && owed == 0:
+		return "not begun"
+	case lane.Complete && owed == 0 && s.unseen(stream, lane):
+		return "complete as of " + words.At(lane.Began, now)
+	case lane.Complete && owed == 0:
+		return "complete"
+	case lane.Complete:
+		return words.Count(int64(owed)) + " owed"
+	case owed > 0:
+		text += ", " + words.Count(int64(owed)) + " owed"
+	}
+	return text
+}
+
+func (a Account) Words(now time.Time) string {
+	text := words.Clean(a.Provider)
+	if a.Learned > 0 {
+		text += " · learned " + words.Rates(a.Learned, a.Ceiling)[0]
+	} else {
+		text += " · learned rate: not known, no signal yet"
+	}
+	if a.Ceiling > 0 {
+		text += " · ceiling " + words.Rates(a.Learned, a.Ceiling)[1]
+	}
+	breaker := a.Breaker
+	if breaker == "" {
+		breaker = "closed"
+	}
+	text += " · breaker " + breaker
+	if a.Forced {
+		text += " (held by an operator)"
+	}
+	if a.Frozen {
+		text += " · frozen"
+	}
+	if a.Until.After(now) {
+		text += " · no request before " + words.At(a.Until, now)
+	}
+	return text
+}
+
+func QuarantinedIn(streams []store.StreamState) (n int64) {
+	for _, stream := range streams {
+		n += stream.Quarantined
+	}
+	return n
+}
+
+// LaneOf returns how a lane of a stream stands; zero if nothing was walked there.
+func LaneOf(s store.StreamState, lane collection.Lane) store.LaneState {
+	for _, l := range s.Lanes {
+		if l.Lane == lane {
+			return l
+		}
+	}
+	return store.LaneState{}
+}
+
+// QuarantineWords says how many records are in quarantine.
+func QuarantineWords(n int64) string {
+	if n == 1 {
+		return "1 record is in quarantine"
+	}
+	return words.Count(n) + " records are in quarantine"
+}

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"time"
+
+	"collect/collection"
+	"collect/internal/jsonout"
+	"collect/store"
+)
+
+// StatusLine is a connector in JSON. What is not known is null.
+type StatusLine struct {
+	Connector   string       `json:"connector"`
+	State       Health       `json:"state"`
+	Needs       string       `json:"needs"`
+	ExitCode    int          `json:"exit_code"` // of --check
+	Next        string       `json:"next"`
+	WaitCause   *string      `json:"wait_cause"`
+	WaitUntil   jsonout.Time `json:"wait_until"`
+	Run         *string      `json:"run_id"`
+	Outcome     *string      `json:"last_outcome"`
+	SavedAt     jsonout.Time `json:"saved_at"`
+	Complete    int          `json:"streams_complete"`
+	Owed        int          `json:"gaps_owed"`
+	Gone        int          `json:"gone"`
+	Quarantined int64        `json:"records_quarantined"`
+	Overall     TallyLine    `json:"overall"`
+	Streams     []streamLine `json:"streams"`
+	Provider    *accountLine `json:"provider"`
+
+	Metrics *accountMetrics `json:"metrics"` // of the newest run, as of its last sign of life
+}
+
+type streamLine struct {
+	Stream      string     `json:"stream"`
+	Selected    bool       `json:"selected"`
+	Parent      *string    `json:"parent"`
+	Records     int64      `json:"records"`
+	Quarantined int64      `json:"records_quarantined"`
+	View        *string    `json:"view"`
+	Lanes       []laneLine `json:"lanes"`
+}
+
+type laneLine struct {
+	Lane       collection.Lane `json:"lane"`
+	Complete   bool            `json:"complete"`
+	Partitions int64           `json:"partitions"`
+	Done       int64           `json:"partitions_done"`
+	AsOf       jsonout.Time    `json:"complete_as_of"` // when its walk began
+	Unseen     bool            `json:"unseen"`         // an earlier run began the walk; changes since then are left to the next run
+	SavedAt    jsonout.Time    `json:"saved_at"`
+	Owed       int             `json:"gaps_owed"`
+	Digest     *string         `json:"checkpoint_digest"`
+	Evidence   *evidenceLine   `json:"evidence"` // null: the stream's own walk did not begin
+}
+
+type accountLine struct {
+	Provider string       `json:"provider"`
+	Learned  *float64     `json:"learned_per_second"`
+	Ceiling  *float64     `json:"ceiling_per_second"`
+	Breaker  *string      `json:"breaker"`
+	Forced   bool         `json:"breaker_forced"`
+	Failure  *string      `json:"breaker_opened_by"`
+	Frozen   bool         `json:"frozen"`
+	Until    jsonout.Time `json:"held_until"`
+
+	Limit  *Constraint `json:"limit"`            // what limits the pace; null: nothing is known to
+	Shared bool        `json:"from_shared_pace"` // newer than the database
+}
+
+// StatusLines returns the connectors for --json; an empty list is [].
+func StatusLines(all []Status, now time.Time) []StatusLine {
+	lines := []StatusLine{}
+	for _, s := range all {
+		overall := TallyLineOf(s.All)
+		overall.Runs = &s.Count
+		st := s.Stands(now)
+		line := StatusLine{
+			Connector: s.Name, State: st.State, Needs: st.Needs, ExitCode: st.Code, Next: st.Next,
+			WaitCause: jsonout.Text(string(st.Cause)), WaitUntil: jsonout.Time(st.Until), SavedAt: jsonout.Time(s.SavedAt()), Complete: s.Complete(),
+			Owed: OwedCount(s.Owed), Gone: len(s.Owed) - OwedCount(s.Owed), Quarantined: QuarantinedIn(s.Streams),
+			Overall: overall, Streams: []streamLine{},
+		}
+		if len(s.Runs) > 0 {
+			line.Metrics = accountMetricsOf(s.Runs[0])
+			line.Run, line.Outcome = &s.Runs[0].ID, jsonout.Text(string(s.Runs[0].Outcome))
+		}
+		for _, stream := range s.Streams {
+			line.Streams = append(line.Streams, s.streamLineOf(stream))
+		}
+		if a := s.Account; a != nil {
+			line.Provider = &accountLine{a.Provider, jsonout.OrNull(a.Learned), jsonout.OrNull(a.Ceiling), jsonout.Text(a.Breaker), a.Forced, jsonout.Text(a.Failure.Why), a.Frozen, jsonout.Time(a.Until), Limit(&a.Pace), a.Shared}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (s Status) streamLineOf(of store.StreamState) streamLine {
+	line := streamLine{of.Name, s.selects(of.Name), jsonout.Text(of.Parent), of.Records, of.Quarantined, jsonout.Text(of.View), []laneLine{}}
+	for _, l := range of.Lanes {
+		asOf := time.Time{}
+		if l.Complete {
+			asOf = l.Began
+		}
+		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, jsonout.Time(asOf), s.unseen(of, l), jsonout.Time(l.SavedAt), s.owedIn(of.Name, l.Lane), jsonout.Text(l.Digest), evidenceLineOf(l.Evidence)})
+	}
+	return line
+}
