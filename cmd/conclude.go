@@ -121,7 +121,7 @@ func (s *session) problems(ended engine.Ended) []problem.Problem {
 		met[stopped.Stop.Reason] = true
 	}
 	for _, gap := range owed {
-		if runner.OfBefore(run, gap.Gap) || (s.options.quiet > 0 || onePiece(gap.Gap)) && knownBefore(gap, run) {
+		if collection.OfBefore(run, gap.Gap) || (s.options.quiet > 0 || onePiece(gap.Gap)) && knownBefore(gap, run) {
 			continue
 		}
 		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck {

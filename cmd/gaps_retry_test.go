@@ -10,7 +10,6 @@ import (
 	"collect/collection"
 	"collect/report"
 	"collect/report/problem"
-	"collect/runner"
 	"collect/store"
 )
 
@@ -106,7 +105,7 @@ func TestTheOrderIsNamed(t *testing.T) {
 	for _, reason := range []collection.Reason{collection.Forbidden, collection.UpstreamPressure, collection.BadPage, collection.Gone} {
 		for _, gap := range []store.OwnedGap{leftOver(31, reason), revivedGap(31, reason), owedGap(reason).OwnedGap} {
 			want := gap.State == collection.GapDead && reason != collection.Gone
-			run := collection.Run{Connector: "tickets", Outcome: runner.Verdict(collection.Run{}, []collection.Gap{gap.Gap}), EndedAt: noon}
+			run := collection.Run{Connector: "tickets", Outcome: collection.OutcomeOf(collection.Run{}, []collection.Gap{gap.Gap}), EndedAt: noon}
 			status := report.Status{Name: "tickets", Flags: " --state s", Owed: []store.OwnedGap{gap}, Runs: []collection.Run{run}}
 			sum := summaryOf(run, status.Owed, 1, collection.Tally{})
 			sum.Flags = " --state s"

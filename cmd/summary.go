@@ -15,7 +15,6 @@ import (
 	"collect/report"
 	"collect/report/limit"
 	"collect/report/problem"
-	"collect/runner"
 	"collect/store"
 )
 
@@ -341,7 +340,7 @@ func (s summary) gapWords() string {
 		text += fmt.Sprintf("; %s gone for good", words.Count(int64(gone)))
 	}
 	old := func(g store.OwnedGap) bool {
-		return runner.OfBefore(collection.Run{Reason: s.Reason, Tally: s.This}, g.Gap)
+		return collection.OfBefore(collection.Run{Reason: s.Reason, Tally: s.This}, g.Gap)
 	}
 	if i := slices.IndexFunc(s.Owed, old); i >= 0 {
 		text += fmt.Sprintf("; not tried since an earlier run (%s)", problem.Brief(s.Owed[i].Reason))

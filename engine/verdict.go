@@ -6,7 +6,6 @@ import (
 
 	"collect/collection"
 	"collect/report/problem"
-	"collect/runner"
 	"collect/store"
 )
 
@@ -40,7 +39,7 @@ func verdict(e ending) (collection.Outcome, int) {
 	}
 	codes := []int{endCode(e)}
 	for _, gap := range e.Owed {
-		if runner.OfBefore(e.Run, gap.Gap) {
+		if collection.OfBefore(e.Run, gap.Gap) {
 			codes = append(codes, problem.ExitPaused)
 			continue
 		}
@@ -99,5 +98,5 @@ func outcomeOf(e ending) collection.Outcome {
 		}
 		run.Reason = collection.RetryAfter // it is time that helps
 	}
-	return runner.Verdict(run, owed)
+	return collection.OutcomeOf(run, owed)
 }

@@ -9,7 +9,6 @@ import (
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/report/problem"
-	"collect/runner"
 )
 
 // A Health is what a connector does, or why it does nothing, in one word.
@@ -197,7 +196,7 @@ func (s Status) frozen(reason collection.Reason, now time.Time) Standing {
 // nobody, and neither does what a run may fill that is under way.
 func (s Status) yours(running bool) (reason collection.Reason, code int) {
 	for _, gap := range s.Owed {
-		if len(s.Runs) > 0 && runner.OfBefore(s.Runs[0], gap.Gap) {
+		if len(s.Runs) > 0 && collection.OfBefore(s.Runs[0], gap.Gap) {
 			continue
 		}
 		released := (gap.Reason == collection.Frozen || gap.Reason == collection.Suspended) && s.Account != nil && !s.Account.Frozen

@@ -212,7 +212,7 @@ func TestVerdict(t *testing.T) {
 		{collection.Run{Tally: collection.Tally{Changed: 1, Rejected: 1}}, nil, collection.Blocked},
 		{collection.Run{Reason: collection.Interrupted}, gap(collection.Forbidden), collection.RunInterrupted},
 	} {
-		if got := runner.Verdict(test.run, test.owed); got != test.want {
+		if got := collection.OutcomeOf(test.run, test.owed); got != test.want {
 			t.Errorf("Verdict(%+v, %+v) = %s, want %s", test.run, test.owed, got, test.want)
 		}
 	}

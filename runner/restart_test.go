@@ -86,7 +86,7 @@ func TestAnEditedConnectorBeginsAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := runner.Verdict(run, m.owes()), collection.Deferred; got != want {
+		if got, want := collection.OutcomeOf(run, m.owes()), collection.Deferred; got != want {
 			t.Errorf("Verdict = %s, want %s", got, want)
 		}
 		rest, warned := edition("3", pacing.BudgetLimits{})

@@ -70,7 +70,7 @@ func TestCollectsEverything(t *testing.T) {
 					t.Fatalf("Do = %q, %v", run.Reason, err)
 				}
 				checkAll(t, m, p)
-				if got, want := runner.Verdict(run, m.owes()), collection.Complete; got != want {
+				if got, want := collection.OutcomeOf(run, m.owes()), collection.Complete; got != want {
 					t.Errorf("Verdict = %s, want %s", got, want)
 				}
 			})
@@ -93,7 +93,7 @@ func TestSecondRunAsksOnlyForWhatMayBeNew(t *testing.T) {
 		if got, want := p.requests()-first, 3+2*7; got != want {
 			t.Errorf("second run sent %d requests, want %d", got, want)
 		}
-		if got, want := runner.Verdict(run, m.owes()), collection.NothingNew; got != want {
+		if got, want := collection.OutcomeOf(run, m.owes()), collection.NothingNew; got != want {
 			t.Errorf("Verdict = %s, want %s", got, want)
 		}
 	})
@@ -171,7 +171,7 @@ func TestRequestCapLeavesPlannedGapsAndResumeFinishes(t *testing.T) {
 				if run.Reason != collection.RequestCap || int64(p.requests()) != limit {
 					t.Errorf("reason %q after %d requests, want request_cap after %d", run.Reason, p.requests(), limit)
 				}
-				if got, want := runner.Verdict(run, m.owes()), collection.Deferred; got != want {
+				if got, want := collection.OutcomeOf(run, m.owes()), collection.Deferred; got != want {
 					t.Errorf("Verdict = %s, want %s", got, want)
 				}
 				for _, stream := range (shelf{}).Streams() {
@@ -215,7 +215,7 @@ func TestOneDetailRefused(t *testing.T) {
 		if got := len(m.records["details"]); got != 6 {
 			t.Errorf("%d details stored, want 6", got)
 		}
-		if got, want := runner.Verdict(run, owes), collection.Blocked; got != want {
+		if got, want := collection.OutcomeOf(run, owes), collection.Blocked; got != want {
 			t.Errorf("Verdict = %s, want %s", got, want)
 		}
 
@@ -280,7 +280,7 @@ func TestParentWithoutPartition(t *testing.T) {
 		if len(owes) != 2 || owes[0].Reason != collection.SchemaDrift || owes[0].Detail != errUnbound.Error() {
 			t.Fatalf("owed %+v, want one gap for each stream below it", owes)
 		}
-		if got, want := runner.Verdict(run, owes), collection.Blocked; got != want {
+		if got, want := collection.OutcomeOf(run, owes), collection.Blocked; got != want {
 			t.Errorf("Verdict = %s, want %s", got, want)
 		}
 	})
@@ -341,7 +341,7 @@ func TestProviderDownIsRecoveredLater(t *testing.T) {
 		if len(owes) != 1 || owes[0].Reason != collection.UpstreamPressure || owes[0].Attempts != 1 || owes[0].Shape != collection.SliceGap {
 			t.Fatalf("owed %+v, want one upstream_pressure SLICE_GAP with one attempt", owes)
 		}
-		if got, want := runner.Verdict(run, owes), collection.Waiting; got != want {
+		if got, want := collection.OutcomeOf(run, owes), collection.Waiting; got != want {
 			t.Errorf("Verdict = %s, want %s", got, want)
 		}
 		p.mend()
@@ -373,7 +373,7 @@ func TestBadPageIsLeftBehind(t *testing.T) {
 			if len(owes) != 2 || owes[0].Reason != collection.BadPage || owes[0].Cursor.Token != "2" {
 				t.Fatalf("owed %+v, want two bad pages", owes)
 			}
-			if got, want := runner.Verdict(run, owes), collection.Blocked; got != want {
+			if got, want := collection.OutcomeOf(run, owes), collection.Blocked; got != want {
 				t.Errorf("Verdict = %s, want %s", got, want)
 			}
 			p.mend()
@@ -404,7 +404,7 @@ func TestLateParentsAreNotForgotten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := runner.Verdict(run, m.owes()), collection.Complete; got != want {
+		if got, want := collection.OutcomeOf(run, m.owes()), collection.Complete; got != want {
 			t.Errorf("Verdict = %s, want %s", got, want)
 		}
 		checkAll(t, m, p)
@@ -420,7 +420,7 @@ func TestEndlessPagesEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := runner.Verdict(run, m.owes()), collection.Blocked; got != want {
+		if got, want := collection.OutcomeOf(run, m.owes()), collection.Blocked; got != want {
 			t.Errorf("Verdict = %s, want %s", got, want)
 		}
 		if got := p.requests(); got != 1+3 {
@@ -444,7 +444,7 @@ func TestRepeatedPagesAreOwed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, want := runner.Verdict(run, m.owes()), collection.Blocked; got != want || len(m.keys("items")) != 3 {
+				if got, want := collection.OutcomeOf(run, m.owes()), collection.Blocked; got != want || len(m.keys("items")) != 3 {
 					t.Errorf("Verdict = %s with %d records, want %s with 3", got, len(m.keys("items")), want)
 				}
 				m = m.reopen()
@@ -455,7 +455,7 @@ func TestRepeatedPagesAreOwed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := runner.Verdict(run, m.owes()), collection.Complete; got != want || len(m.keys("items")) != p.n {
+			if got, want := collection.OutcomeOf(run, m.owes()), collection.Complete; got != want || len(m.keys("items")) != p.n {
 				t.Errorf("Verdict = %s with %d records, want %s with %d", got, len(m.keys("items")), want, p.n)
 			}
 		})

@@ -152,7 +152,7 @@ func (p *process) run(ctx context.Context, db keeper, mayBeHeld bool) end {
 			gaps = append(gaps, gap.Gap)
 		}
 	}
-	done.Outcome = runner.Verdict(done, gaps)
+	done.Outcome = collection.OutcomeOf(done, gaps)
 	if err != nil {
 		done.Outcome = collection.Failed
 		p.checkError(err)

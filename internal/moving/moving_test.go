@@ -345,7 +345,7 @@ func run(t *testing.T, db *sqlite.Store, c connectors.Connector, id string) (out
 	for _, g := range owned {
 		gaps = append(gaps, g.Gap)
 	}
-	done.Outcome, done.EndedAt = runner.Verdict(done, gaps), time.Now()
+	done.Outcome, done.EndedAt = collection.OutcomeOf(done, gaps), time.Now()
 	if err := errors.Join(ledger.Finish(t.Context(), done)); err != nil {
 		t.Fatal(err)
 	}
