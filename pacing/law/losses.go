@@ -7,11 +7,10 @@ import (
 )
 
 // The constants of lost requests: chosen, and judged together by
-// docs/pacing-score.md. A loss fades like a suspicion.
+// docs/pacing-score.md.
 const (
-	lossesFirst = 2.0  // lately, which are not by chance: two in a row, or three of 65 requests;
-	lossesMost  = 1.5  // or two of 46, if the last episode was one of them
-	lossesOf    = 66.0 // requests that lately are: 1 / (1 - suspicionFade)
+	lossesMost = 1.5  // lately, where the latest episode was one of losses: two of 46 requests
+	lossesOf   = 66.0 // requests that lately are: 1 / (1 - suspicionFade)
 
 	faultsOf     = 16        // latest outcomes, in which several faults at once are looked for
 	faultsEMA    = 1.0 / 256 // weight of one outcome in the usual share
@@ -28,7 +27,7 @@ const (
 // share. A server with too much to do loses several at once, or has somebody on
 // the way give up waiting for it.
 type losses struct {
-	lately float64 // requests that were never answered
+	lately float64 // requests that were never answered, which fades like a suspicion
 	latest uint16  // outcomes, the latest lowest; a set bit is a fault: lost, or given up on the way
 	often  float64 // usual share of faults, where the pace had been the same for long
 
@@ -57,13 +56,9 @@ func (l *losses) failed(lost, usual bool) bool {
 		l.lately++
 	}
 	share := min(faultsMost, l.often)
-	atOnce := faultsOf * max(faultsLeast, share)
-	least, expected := lossesFirst, lossesOf*share
-	if l.drops() {
-		least = lossesMost
-	}
+	atOnce, expected := faultsOf*max(faultsLeast, share), lossesOf*share
 	return float64(bits.OnesCount16(l.latest)) >= 1+atOnce+faultsSpread*math.Sqrt(atOnce) ||
-		l.lately >= max(least, expected+lossesSpread*math.Sqrt(expected/2)) // the variance of a count that fades is half of it
+		l.drops() && l.lately >= max(lossesMost, expected+lossesSpread*math.Sqrt(expected/2)) // the variance of a count that fades is half of it
 }
 
 // began notes that an episode began with a loss that was noticed after so long.

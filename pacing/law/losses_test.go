@@ -139,11 +139,11 @@ func TestLossesAreOneEpisode(t *testing.T) {
 		known := w.Known(sent, lost)
 		w.lose(sent)
 		switch {
-		case i < 1 && (w.Rate() < before || known):
+		case i < 2 && (w.Rate() < before || known):
 			t.Errorf("loss %d: known: %t, and the pace goes from %v to %v", i+1, known, before, w.Rate())
-		case i == 1 && known, i > 1 && !known:
+		case i == 2 && known, i > 2 && !known:
 			t.Errorf("loss %d is known: %t", i+1, known)
-		case i >= 1 && w.Rate() != before/2:
+		case i >= 2 && w.Rate() != before/2:
 			t.Errorf("loss %d makes %v/s of %v/s, want half of it", i+1, w.Rate(), before)
 		}
 	}
@@ -176,12 +176,13 @@ func TestSlowIsNotLost(t *testing.T) {
 		w := &watched{law.NewLearner(1, 20), t0}
 		w.answers(8, 100*ms)
 		w.answers(slow, 6*s)
-		sent := [2]law.Sent{w.send(), w.send()}
+		sent := [3]law.Sent{w.send(), w.send(), w.send()}
 		w.now = w.now.Add(givenUp)
-		w.lose(sent[0])
-		w.lose(sent[1])
+		for _, s := range sent {
+			w.lose(s)
+		}
 		if w.Known(sent[0], lost) {
-			t.Errorf("after %d slow answers, two lost requests begin an episode", slow)
+			t.Errorf("after %d slow answers, three lost requests begin an episode", slow)
 		}
 	}
 }
@@ -200,7 +201,7 @@ func TestLossesAreKnown(t *testing.T) {
 			t.Errorf("known before: %t; the pace goes from %v to %v", known, before, w.Rate())
 		}
 		w.answers(300, 100*ms)
-		w.loseTwo()
+		w.loseThree()
 		w.answers(300, 100*ms)
 		before = w.Rate()
 	}
@@ -212,7 +213,7 @@ func TestLossesAreKnown(t *testing.T) {
 func TestProbesWaitForLosses(t *testing.T) {
 	w := &watched{law.NewLearner(1, 20), t0}
 	w.answers(30, 100*ms)
-	w.loseTwo()
+	w.loseThree()
 	type level struct {
 		rate float64
 		at   time.Time
@@ -236,34 +237,20 @@ func TestProbesWaitForLosses(t *testing.T) {
 	for w.now.Sub(levels[3].at) < 10*s {
 		w.answers(1, 100*ms)
 	}
-	w.loseTwo()
+	w.loseThree()
 	w.answers(1, 100*ms)
 	if got, most := w.Plateau(), levels[2].rate; got > most {
 		t.Errorf("a level that was held for 10 s and 30 s in which its losses were not noticed makes a plateau of %v/s, want at most %v/s, which is the level before", got, most)
 	}
 }
 
-// loseTwo sends two requests that are lost.
-func (w *watched) loseTwo() {
-	sent := [2]law.Sent{w.send(), w.send()}
+// loseThree sends three requests that are lost.
+func (w *watched) loseThree() {
+	sent := [3]law.Sent{w.send(), w.send(), w.send()}
 	for end := w.now.Add(givenUp); w.now.Before(end); {
 		w.answers(1, 100*ms)
 	}
-	w.lose(sent[0])
-	w.lose(sent[1])
-}
-
-// TestOtherLawsTakeLossesForFailures: they have no episode that it could be of.
-func TestOtherLawsTakeLossesForFailures(t *testing.T) {
-	for _, name := range []string{law.AIMD, law.IntervalStep} {
-		l, err := law.New(name, 1, 4, func() float64 { return 0.5 })
-		if err != nil {
-			t.Fatal(err)
-		}
-		first := l.OnSend(0, 1)
-		l.OnResult(l.OnSend(s, 1), granted(false), 2*s)
-		if l.Known(first, lost) || !l.Known(first, granted(false)) {
-			t.Errorf("%s: a failure is known: %t; a refusal: %t", name, l.Known(first, lost), l.Known(first, granted(false)))
-		}
+	for _, s := range sent {
+		w.lose(s)
 	}
 }
