@@ -1,6 +1,8 @@
 package law
 
-import "time"
+import (
+	"time"
+)
 
 // slowestInterval is the longest interval of the additive laws. It is well
 // above pdpp's 30 s, because providers that grant one request a minute exist.
@@ -160,4 +162,15 @@ func (p *pacer) Restore(m Memory, age time.Duration) bool {
 	}
 	p.interval, p.heard = min(max(m.Interval, p.floor), p.slowest), true
 	return true
+}
+
+// limitedBy returns what keeps the pace from being faster.
+func (p *pacer) limitedBy() Limit {
+	switch {
+	case p.interval <= p.floor:
+		return Most
+	case p.fence > 0:
+		return Refusals
+	}
+	return Rising
 }

@@ -1,7 +1,9 @@
 package law
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"collect/pacing/response"
@@ -9,10 +11,9 @@ import (
 
 // The constants of announced limits.
 const (
-	disbelieved     = time.Minute // after a refusal while following, at least,
-	disbelievedFor  = 100         // or the time of so many requests,
-	disbelievedMost = 4 * time.Hour
-	freshest        = time.Minute // headers older than it are not followed
+	disbelievedFor  = 100           // requests: what is announced is disbelieved for their time after a refusal, at least,
+	disbelievedMost = 4 * time.Hour // and at most
+	freshest        = time.Minute   // headers older than it are not followed
 	shortWindow     = 10 * time.Second
 	budgetLast      = time.Minute // what is left of a budget lasts for it at least, or until its reset
 	holdMore        = 0.1         // seconds that a hold is longer than was asked, about
@@ -109,6 +110,25 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 	p.news, p.told = pace, now
 }
 
+// gauge returns the limit q; nil if it says nothing about the pace.
+func (b *bulletin) gauge(q *response.Quota, now Moment) *gauge {
+	if q.Unit != "" || q.Remaining < 0 || q.Reset <= 0 && (q.Window <= 0 || q.Limit < 1) {
+		return nil
+	}
+	i := slices.IndexFunc(b.gauges, func(g *gauge) bool { return g.name == q.Name })
+	if i < 0 {
+		if i = len(b.gauges); i == mostGauges {
+			return nil
+		}
+		b.gauges = append(b.gauges, &gauge{name: q.Name, ends: now + q.Reset})
+	}
+	g := b.gauges[i]
+	if told := cmp.Or(q.Window, max(g.told, q.Reset)); told != g.told || q.Limit != g.limit {
+		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends}
+	}
+	return g
+}
+
 // allot bounds the pace by what is left of a budget: an hour's requests may be
 // used in some minutes, at the pace that the provider bears, but the last of them
 // one by one. So what is left never ends sooner than in a minute, as far as is
@@ -125,6 +145,33 @@ func (p *plateau) allot(g *gauge, q *response.Quota, refused bool, now Moment) {
 		p.trust.vouch(margin * rest / q.Reset.Seconds())
 	}
 	p.bind(g, rest/last.Seconds(), max(last, q.Reset), refused, now)
+}
+
+// ration bounds the pace by what is left of a limit that is told in percent. It
+// never raises it. What is left is spread over a sixth of the window. So a pace
+// that the limit sustains for ever uses six sevenths of it, and what was used in a
+// hurry leaves the window before the last of it is gone.
+func (p *plateau) ration(d *Ticket, q *response.Quota, refused bool, now Moment) {
+	if q.Window < response.BudgetFrom {
+		return // nobody says how long what is used counts
+	}
+	used := q.Limit - q.Remaining
+	i := slices.IndexFunc(p.usages, func(u *usage) bool { return u.name == q.Name })
+	if i < 0 {
+		if len(p.gauges) == mostGauges {
+			return
+		}
+		g := &gauge{name: q.Name}
+		p.gauges = append(p.gauges, g)
+		i, p.usages = len(p.usages), append(p.usages, &usage{gauge: g, start: now, sent: d.ID, used: used})
+	}
+	u := p.usages[i]
+	if !refused {
+		u.look(d, used, q.Window, now)
+	}
+	rest := max(restLeast, (q.Remaining-0.5)/max(u.cost, 1e-6)-p.afloat) // percents are whole
+	last := q.Window / usageLasts
+	p.bind(u.gauge, rest/last.Seconds(), last, refused, now)
 }
 
 // bind takes most as what g allows for a time, and the least of all that is
@@ -175,6 +222,27 @@ func shortPace(limit, window float64, known bool) float64 {
 	last := math.Ceil(slot) + holdMore
 	all := limit / max(window, (limit-1)*slot+last)
 	return max(margin*(limit-1)/window, min(margin*limit/window, all))
+}
+
+// endKnown reports whether the departures tell when the window ends.
+func (p *plateau) endKnown(now Moment) bool {
+	return p.short != nil && now >= p.short.others && p.strikes == 0
+}
+
+// silence returns how long to send nothing after o, which asks for some: as long as it
+// asks for, or not at all if all that it says is that a short window is used up
+// of which we know the end.
+func (p *plateau) silence(o *Outcome, now Moment) time.Duration {
+	s := p.short
+	if o.Signal != Succeeded || p.mode != following || !p.endKnown(now) || s.free == 0 {
+		return o.Hold
+	}
+	for _, q := range o.Windows {
+		if q.Remaining == 0 && (q.Name != s.name || q.Unit != "" || q.Reset != o.Hold) {
+			return o.Hold
+		}
+	}
+	return -1
 }
 
 // follow moves the pace to what headers said, if that is fresh and they have

@@ -8,7 +8,6 @@ import (
 const (
 	pauseLeast     = 250 * time.Millisecond // before the first probe of an episode
 	pauseMost      = 5 * time.Second        // and at most, when no window is known
-	pauseCap       = time.Hour              // before any probe
 	pauseSilent    = 90 * time.Second       // after the one before left, where nothing but silence or 503 speaks
 	pauseWindow    = 1.0 / 16               // of the window that is known
 	pauseLast      = 0.4                    // of the length of the last episode

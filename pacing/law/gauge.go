@@ -1,8 +1,6 @@
 package law
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"collect/pacing/response"
@@ -52,25 +50,6 @@ type gauge struct {
 
 	most  float64 // the pace that it allows, if it is a budget,
 	until Moment  // until then
-}
-
-// gauge returns the limit q; nil if it says nothing about the pace.
-func (p *plateau) gauge(q *response.Quota, now Moment) *gauge {
-	if q.Unit != "" || q.Remaining < 0 || q.Reset <= 0 && (q.Window <= 0 || q.Limit < 1) {
-		return nil
-	}
-	i := slices.IndexFunc(p.gauges, func(g *gauge) bool { return g.name == q.Name })
-	if i < 0 {
-		if i = len(p.gauges); i == mostGauges {
-			return nil
-		}
-		p.gauges = append(p.gauges, &gauge{name: q.Name, ends: now + q.Reset})
-	}
-	g := p.gauges[i]
-	if told := cmp.Or(q.Window, max(g.told, q.Reset)); told != g.told || q.Limit != g.limit {
-		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends}
-	}
-	return g
 }
 
 // measured reports whether the length of the window is known from the answer to

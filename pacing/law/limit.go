@@ -19,42 +19,6 @@ const (
 	Places      Limit = "places"       // the provider refused when more were in flight
 )
 
-// limitedBy returns what keeps the pace from being faster.
-func (p *plateau) limitedBy() Limit {
-	aim := p.pace()
-	if p.mode == recovering {
-		aim = max(aim, p.goal)
-	}
-	switch {
-	case p.banned > 0 && p.banned < p.most() && aim >= p.banned:
-		return Ban
-	case p.inFlight.capped():
-		return Places
-	case p.blocked && !p.spent || p.doubt > 0:
-		return Refusals
-	case p.mode == following && p.r <= p.most() || p.spares(): // what is announced may be all that was earned
-		return Headers
-	case p.pace() >= p.most():
-		return Most
-	case p.mode == drain || p.slowBeyond:
-		return LateAnswers
-	case p.mode == startup || p.restart || p.limit() == 0 && p.ended == 0:
-		return Rising
-	}
-	return Refusals
-}
-
-// limitedBy returns what keeps the pace from being faster.
-func (p *pacer) limitedBy() Limit {
-	switch {
-	case p.interval <= p.floor:
-		return Most
-	case p.fence > 0:
-		return Refusals
-	}
-	return Rising
-}
-
 // A bound that a 403 left rises by a quarter for each day in which it held, so
 // that it is tried gently, and after a week or two binds no more.
 const (

@@ -102,24 +102,3 @@ func (s *short) next(weight float64) Moment {
 	}
 	return 0
 }
-
-// endKnown reports whether the departures tell when the window ends.
-func (p *plateau) endKnown(now Moment) bool {
-	return p.short != nil && now >= p.short.others && p.strikes == 0
-}
-
-// silence returns how long to send nothing after o, which asks for some: as long as it
-// asks for, or not at all if all that it says is that a short window is used up
-// of which we know the end.
-func (p *plateau) silence(o *Outcome, now Moment) time.Duration {
-	s := p.short
-	if o.Signal != Succeeded || p.mode != following || !p.endKnown(now) || s.free == 0 {
-		return o.Hold
-	}
-	for _, q := range o.Windows {
-		if q.Remaining == 0 && (q.Name != s.name || q.Unit != "" || q.Reset != o.Hold) {
-			return o.Hold
-		}
-	}
-	return -1
-}

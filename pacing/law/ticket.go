@@ -73,11 +73,13 @@ const (
 
 // The constants that several parts share.
 const (
-	slowest       = 1.0 / 600 // requests per second; a limit below one in ten minutes is a quota
-	enough        = 8         // successes from which a count is an estimate
-	suspicionFade = 0.985     // of what is suspected, for each answer, so that it lasts for about 66
-	probeLeast    = 64        // answers before more is tried,
-	probeMost     = 4096      // at first and at most
+	slowest       = 1.0 / 600   // requests per second; a limit below one in ten minutes is a quota
+	enough        = 8           // successes from which a count is an estimate
+	suspicionFade = 0.985       // of what is suspected, for each answer, so that it lasts for about 66
+	probeLeast    = 64          // answers before more is tried,
+	probeMost     = 4096        // at first and at most
+	pauseCap      = time.Hour   // the longest pause before a probe of an episode, but for its jitter
+	disbelieved   = time.Minute // what is announced, at least, after a refusal or if others use it too
 )
 
 func interval(rate float64) time.Duration { return time.Duration(float64(time.Second) / rate) }

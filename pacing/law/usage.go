@@ -1,10 +1,7 @@
 package law
 
 import (
-	"slices"
 	"time"
-
-	"collect/pacing/response"
 )
 
 // The constants of a usage in percent.
@@ -27,33 +24,6 @@ type usage struct {
 	start Moment
 	sent  uint64 // id of the request with whose answer it began
 	used  float64
-}
-
-// ration bounds the pace by what is left of a limit that is told in percent. It
-// never raises it. What is left is spread over a sixth of the window. So a pace
-// that the limit sustains for ever uses six sevenths of it, and what was used in a
-// hurry leaves the window before the last of it is gone.
-func (p *plateau) ration(d *Ticket, q *response.Quota, refused bool, now Moment) {
-	if q.Window < response.BudgetFrom {
-		return // nobody says how long what is used counts
-	}
-	used := q.Limit - q.Remaining
-	i := slices.IndexFunc(p.usages, func(u *usage) bool { return u.name == q.Name })
-	if i < 0 {
-		if len(p.gauges) == mostGauges {
-			return
-		}
-		g := &gauge{name: q.Name}
-		p.gauges = append(p.gauges, g)
-		i, p.usages = len(p.usages), append(p.usages, &usage{gauge: g, start: now, sent: d.ID, used: used})
-	}
-	u := p.usages[i]
-	if !refused {
-		u.look(d, used, q.Window, now)
-	}
-	rest := max(restLeast, (q.Remaining-0.5)/max(u.cost, 1e-6)-p.afloat) // percents are whole
-	last := q.Window / usageLasts
-	p.bind(u.gauge, rest/last.Seconds(), last, refused, now)
 }
 
 // look takes what the answer to d says.

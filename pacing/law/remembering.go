@@ -1,0 +1,189 @@
+package law
+
+import (
+	"cmp"
+	"time"
+
+	"collect/pacing/response"
+)
+
+// The share of a plateau at which the next run begins, by its age.
+const (
+	fullFor   = 2 * time.Hour
+	mostlyFor = 24 * time.Hour
+	halfFor   = 7 * 24 * time.Hour
+	mostly    = 0.8
+	half      = 0.5
+)
+
+// calmFor is how long a run looks for no more than the one before it found:
+// what was right half an hour ago is not doubted first.
+const calmFor = 5 * time.Minute
+
+// countMost bounds a count that was kept.
+const countMost = 1 << 20
+
+// Keep returns what a later process should know. A pace that one bad evening
+// left behind is worth nothing: only a plateau that is an estimate, or at which
+// answers became quick again, is kept when it is slower than the start.
+func (p *plateau) Keep() Memory {
+	m := Memory{By: p.limitedBy()}
+	kp := keptPlateau{Banned: p.banned, budget: p.longest()}
+	if p.banned > 0 {
+		held := cmp.Or(p.heardAt, p.settled) - max(p.first, p.bannedAt) // less than nothing: it came later
+		kp.Held, kp.Age = p.bannedFor+held, p.bannedAge+held
+	}
+	if p.heard {
+		target := p.heldPace()
+		if len(p.limits) == 0 && !p.slowBeyond {
+			target = max(target, p.start)
+		}
+		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.inFlight.places
+		if p.inFlight.capped() {
+			kp.Every = p.inFlight.every
+		}
+		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
+		kp.Earned, kp.Spoke = p.trust.earned, p.trust.spoke
+		kp.Backoff = p.backoff()
+		if kp.Limit > 0 {
+			kp.Agreed = min(p.agreed, confirmed)
+		}
+		if kp.Limit > 0 || kp.Crowd > 0 || kp.Slow {
+			kp.Since = p.atPlateau()
+		}
+		m.Interval = interval(target)
+	}
+	if kp != (keptPlateau{}) {
+		m.Plateau = &kp
+	}
+	return m
+}
+
+// limitedBy returns what keeps the pace from being faster.
+func (p *plateau) limitedBy() Limit {
+	aim := p.pace()
+	if p.mode == recovering {
+		aim = max(aim, p.goal)
+	}
+	switch {
+	case p.banned > 0 && p.banned < p.most() && aim >= p.banned:
+		return Ban
+	case p.inFlight.capped():
+		return Places
+	case p.blocked && !p.spent || p.doubt > 0:
+		return Refusals
+	case p.mode == following && p.r <= p.most() || p.spares(): // what is announced may be all that was earned
+		return Headers
+	case p.pace() >= p.most():
+		return Most
+	case p.mode == drain || p.slowBeyond:
+		return LateAnswers
+	case p.mode == startup || p.restart || p.limit() == 0 && p.ended == 0:
+		return Rising
+	}
+	return Refusals
+}
+
+// heldPace returns the plateau, or the pace where none is known. What a probe
+// found above it may be credit, as long as the probe is not over.
+func (p *plateau) heldPace() float64 {
+	switch known := margin * p.limit(); {
+	case p.mode == following: // which may be slow only because little is left just now
+		return max(p.target, min(p.followed, p.announcedPace()))
+	case known == 0:
+	case p.mode == probing:
+		return max(p.base, min(p.target, known))
+	}
+	return p.plateauOr(p.r)
+}
+
+// atPlateau returns the answers since the last probe, of the pace or of what is
+// in flight.
+func (p *plateau) atPlateau() int {
+	switch {
+	case p.inFlight.capped():
+		return p.inFlight.used
+	case p.mode == steady:
+		return p.since
+	}
+	return p.carried
+}
+
+// Restore continues with it. Age lowers the pace at which a run begins, and not
+// what is known: the climb back to that takes seconds, and it is kept as it was.
+// A limit that few episodes confirmed begins at half. Where nothing was ever
+// refused, the start goes on where the run before left it.
+func (p *plateau) Restore(m Memory, age time.Duration) bool {
+	kp := keptPlateau{Target: 0}
+	if m.Plateau != nil {
+		kp = *m.Plateau
+	}
+	if b, banned := m.BanBound(age); banned {
+		p.banned, p.bannedFor, p.bannedAge = b.PerSecond, b.Held, b.Age
+		p.r = min(p.r, p.banned)
+	}
+	if !sane(kp.Target) || age > halfFor {
+		return false
+	}
+	p.heard, p.slowBeyond, p.trust.spoke = true, kp.Slow, kp.Spoke
+	if p.trust.earned > 0 && sane(kp.Earned) {
+		p.trust.earned = max(p.trust.earned, kp.Earned)
+	}
+	if kp.Window > 0 && kp.Window <= longOutage {
+		p.window = kp.Window
+	}
+	if kp.Long >= response.BudgetFrom {
+		p.gauges = append(p.gauges, &gauge{name: kp.Name, told: kp.Long})
+	}
+	p.believe(kp, age <= fullFor)
+	p.goOn(kp.Backoff, age)
+	if kp.Limit == 0 && kp.Target <= p.start && !kp.Slow {
+		return true
+	}
+	p.climb(min(kp.Target, p.bound()))
+	share := 1.0
+	switch {
+	case age > mostlyFor:
+		share = half
+	case age > fullFor:
+		share = mostly
+	}
+	p.restart = kp.Limit == 0 && !kp.Slow
+	if !p.restart && !kp.Slow && kp.Agreed < confirmed {
+		share *= decrease
+	}
+	p.r = max(slowest, share*p.goal)
+	if p.restart {
+		p.r = max(p.r, min(p.start, p.goal))
+	}
+	return true
+}
+
+// believe takes it for as sure as it was. Only what is fresh is not doubted for
+// the first minutes.
+func (p *plateau) believe(kp keptPlateau, fresh bool) {
+	if sane(kp.Limit) {
+		p.limits, p.agreed = []float64{kp.Limit}, max(1, min(kp.Agreed, confirmed))
+	}
+	if kp.Crowd > 0 && kp.Crowd < 1<<16 {
+		p.inFlight.places = kp.Crowd
+	}
+	if p.agreed > 0 || p.inFlight.capped() || p.slowBeyond {
+		p.every = max(probeLeast, min(kp.Every, probeMost))
+		p.carried = max(0, min(kp.Since, countMost))
+	}
+	if p.inFlight.capped() {
+		p.inFlight.used, p.inFlight.every, p.carried = p.carried, p.every, 0
+	}
+	p.calm = min(max(0, kp.Calm), calmFor)
+	p.fresh = fresh && (p.inFlight.capped() || p.agreed > 0 && kp.Target*(1+stepMost) >= kp.Limit)
+}
+
+// calmed returns for how long a run has looked for no more, with those before it
+// that were too short to; 0 once it may.
+func (p *plateau) calmed(now Moment) time.Duration {
+	if was := p.calm + now - p.first; p.fresh && was < calmFor {
+		return was
+	}
+	return 0
+}
