@@ -89,16 +89,16 @@ func (g asker) Admit(t *desk.Turn, retries bool, now time.Time) error {
 }
 
 // Waits notes what t waits for, and tells it unless the wait of another turn is
-// told already.
+// told already. A wait that became longer is told again.
 func (g asker) Waits(t *desk.Turn, p gate.Plan, now time.Time) {
 	g.mu.Lock()
 	defer g.unlockLater()
-	if p.Cause != t.Cause {
+	if p.Cause != t.Cause || g.announced == t && p.Until.Sub(g.ends) > toldWait {
 		g.endWait(t, now)
 		t.Cause, t.From = p.Cause, now
 	}
 	if g.announced == nil && p.Cause != "" && p.Until.Sub(now) > toldWait {
-		g.announced = t
+		g.announced, g.ends = t, p.Until
 		g.tell(collection.Event{Kind: collection.WaitStarted, Wait: &collection.WaitInfo{
 			Cause: p.Cause, Seconds: p.Until.Sub(now).Seconds(), Until: p.Until,
 		}}, now, t.Stream)

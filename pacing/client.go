@@ -81,7 +81,8 @@ type Governor struct {
 
 	mu         sync.Mutex // taken after the desk's own
 	broken     error      // of a save: nothing leaves any more
-	announced  *desk.Turn // whose wait was told
+	announced  *desk.Turn // whose wait was told,
+	ends       time.Time  // and until when it was to last
 	accounted  time.Time
 	unsaved    []collection.Event // changes of the rate, the newest of them
 	backoff    *collection.BackoffInfo

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/pacing"
 	"collect/runner"
 )
 
@@ -15,10 +16,14 @@ import (
 type heard struct {
 	*memory
 	beats []*collection.WaitInfo
+	beat  func(*collection.WaitInfo) // nil: nobody else looks
 }
 
 func (h *heard) Beat(_ context.Context, _ time.Time, _ collection.Tally, m collection.Metrics) error {
 	h.beats = append(h.beats, m.Wait)
+	if h.beat != nil {
+		h.beat(m.Wait)
+	}
 	return nil
 }
 
@@ -58,6 +63,49 @@ func TestBeatSaysWhatIsWaitedFor(t *testing.T) {
 			if wait != nil && !wait.Until.After(until.Add(time.Second)) {
 				t.Errorf("beat %d says it waits for %+v, which was over", i+4, wait)
 			}
+		}
+	})
+}
+
+// refusesForLong answers with a 429 that says no more, from its 10th request on.
+type refusesForLong struct {
+	provider
+	n int
+}
+
+func (p *refusesForLong) RoundTrip(req *http.Request) (*http.Response, error) {
+	if p.n++; p.n >= 10 {
+		return &http.Response{StatusCode: 429, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+	}
+	return p.provider.RoundTrip(req)
+}
+
+// TestBeatSaysThatAWaitGrew: what was to be a wait of a second is told anew when
+// the next refusal makes it one of minutes.
+func TestBeatSaysThatAWaitGrew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ledger := &heard{memory: newMemory()}
+		slow := &refusesForLong{provider: provider{n: 40}}
+		asked, silent, said := 0, 0, 0
+		slow.before = func(int) { time.Sleep(20 * time.Millisecond) }
+		ledger.beat = func(wait *collection.WaitInfo) {
+			if quiet := slow.n == asked; quiet {
+				silent++
+				if wait != nil && wait.Until.After(time.Now().Add(-time.Second)) {
+					said++
+				}
+			}
+			asked = slow.n
+		}
+		_, err := do(t, ledger.memory, slow, func(c *runner.Config) {
+			c.Ledger, c.Concurrency = ledger, 4
+			c.Budget = pacing.NewBudget(pacing.BudgetLimits{MaxTime: 4 * time.Minute})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if silent < 10 || said < silent-2 {
+			t.Errorf("of %d beats in a silence, %d say what is waited for, want 10 or more, and all but 2", silent, said)
 		}
 	})
 }
