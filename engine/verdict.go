@@ -26,7 +26,7 @@ type ending struct {
 // The code is problem.ExitOK only if everything is stored, or what is left is in
 // planned gaps. An older gap counts like a new one: what is owed does not
 // become less owed by a second run. But that a credential was refused is true
-// of the run that met it; see [runner.OfBefore]. Quarantined records count in the run that
+// of the run that met it; see [collection.OfBefore]. Quarantined records count in the run that
 // put them there, since quarantine keeps them for good. A piece that its
 // provider declared gone is shown and does not count: there is nothing left
 // to store. A 404 that no rule explains does.
