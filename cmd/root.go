@@ -9,20 +9,15 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	xterm "golang.org/x/term"
 
-	"collect/cmd/internal/term"
-	"collect/internal/jsonout"
-	"collect/internal/words"
 	"collect/report/problem"
 )
 
@@ -44,28 +39,6 @@ func Main() {
 // works harder. What is needed is had all the same.
 const memoryTarget = 128 << 20
 
-// An app is one invocation of the command line with what it may touch of the
-// world.
-type app struct {
-	in         io.Reader
-	out, err   io.Writer // results; everything else
-	env        func(string) string
-	signals    <-chan os.Signal
-	interrupts interrupts
-	terminal   bool       // err is a terminal
-	shown      bool       // out is one
-	columns    func() int // its width
-	flags      globalFlags
-	printed    map[string]string // by commands for secrets: each runs once
-}
-
-// globalFlags are the flags of every command that has a state.
-type globalFlags struct {
-	config string
-	state  string
-	json   bool
-}
-
 // terminalColumns returns the width of the terminal that stderr is, or 80.
 func terminalColumns() int {
 	if width, _, err := xterm.GetSize(int(os.Stderr.Fd())); err == nil && width > 0 {
@@ -73,12 +46,6 @@ func terminalColumns() int {
 	}
 	return 80
 }
-
-// An exitError ends a command with a code, after it has said all there is to
-// say.
-type exitError struct{ code int }
-
-func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
 // execute runs a command line and returns its exit code. A panic is a bug of
 // ours, and is said to be one.
@@ -106,62 +73,6 @@ func (a *app) execute(ctx context.Context, args []string) (code int) {
 		return exit.code
 	}
 	return a.report(err, problem.Scene{Command: typed.CommandPath()})
-}
-
-// Results remember that something of them could not be written: half a result
-// must not look like a whole one.
-type results struct {
-	io.Writer
-	err error
-}
-
-func (o *results) Write(b []byte) (int, error) {
-	n, err := o.Writer.Write(b)
-	o.err = cmp.Or(o.err, err)
-	return n, err
-}
-
-// report says what went wrong and returns the exit code of it.
-func (a *app) report(err error, sc problem.Scene) int {
-	sc.Flags = a.repeat()
-	p := problem.Of(err, sc)
-	if p.ExitCode == problem.ExitInterrupt {
-		p.ExitCode = a.interrupts.code()
-	}
-	a.say(p)
-	return p.ExitCode
-}
-
-// say prints a problem: text for people, one line of JSON with --json.
-func (a *app) say(p problem.Problem) {
-	if a.flags.json {
-		jsonout.Print(a.err, p)
-		return
-	}
-	fmt.Fprint(a.err, renderProblem(p, a.width(), a.caps()))
-}
-
-// repeat returns the global flags that a command to copy must repeat.
-func (a *app) repeat() string {
-	flags := ""
-	if a.flags.state != "" {
-		flags += " --state " + words.Quoted(a.flags.state)
-	}
-	if a.flags.config != "" {
-		flags += " --config " + words.Quoted(a.flags.config)
-	}
-	return flags
-}
-
-func (a *app) caps() term.Caps { return term.CapsOf(a.env, a.terminal) }
-
-// width returns the columns that text may take: those of the terminal, at most
-// 100, and 80 where there is none.
-func (a *app) width() int {
-	if !a.terminal {
-		return 80
-	}
-	return min(max(a.columns(), 40), 100)
 }
 
 func (a *app) rootCommand() *cobra.Command {

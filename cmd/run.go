@@ -130,9 +130,6 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	return nil
 }
 
-// exit reports err and returns the *exitError of its code.
-func (a *app) exit(err error, sc problem.Scene) error { return &exitError{a.report(err, sc)} }
-
 // check refuses what cannot be meant.
 func (o *runOptions) check() error {
 	switch {
