@@ -301,7 +301,7 @@ func (s summary) timeWords() string {
 }
 
 func (s summary) rateWords() string {
-	if s.RateEnd <= 0 {
+	if s.RateEnd <= 0 || s.This.Requests == 0 {
 		return ""
 	}
 	paces := words.Rates(s.RateStart, s.RateEnd, s.Ceiling, s.Learned)

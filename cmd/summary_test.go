@@ -126,6 +126,15 @@ func TestVerdictSentences(t *testing.T) {
 	}
 }
 
+// A run that sent nothing has no pace of its own to tell.
+func TestNoPaceWithoutRequests(t *testing.T) {
+	s := paused()
+	s.This = collection.Tally{}
+	if got := s.render(80, term.Caps{}); strings.Contains(got, "  rate ") {
+		t.Errorf("a run without requests tells a rate:\n%s", got)
+	}
+}
+
 // TestNobodyAnswered: a run that goes on later says so when it got nothing at
 // all, because a provider that is gone looks like a pause.
 func TestNobodyAnswered(t *testing.T) {
