@@ -144,3 +144,34 @@ func TestProbeIsNotKept(t *testing.T) {
 		t.Errorf("at %v/s it keeps %v/s, want the plateau, 2/s", l.Rate(), got)
 	}
 }
+
+// TestTrustOfShortRuns: the answers that earn a higher bound are counted across
+// runs, so that a job of a few requests a day gets beyond the first one as well. A
+// build that does not keep the count is none the worse.
+func TestTrustOfShortRuns(t *testing.T) {
+	var m law.Memory
+	bounds := []float64{}
+	for range 14 {
+		l, now := law.NewLearner(1, 0), t0
+		l.Restore(m, 24*time.Hour)
+		for range 52 {
+			at, _ := l.Next(now)
+			now = later(now, at)
+			sent := l.Send(now)
+			now = now.Add(10 * ms)
+			l.Result(sent, law.Result{Signal: law.Succeeded}, now)
+		}
+		m = l.Keep()
+		bounds = append(bounds, m.Earned())
+	}
+	if bounds[1] != 4 || bounds[4] != 8 || bounds[13] < 16 {
+		t.Errorf("after each of 14 runs of 52 answers the bound is %v, want 8 from the fifth on, and 16 in the end", bounds)
+	}
+	for _, clean := range []string{`-1`, `0`, `199`, `2000000000`} {
+		l := law.NewLearner(1, 0)
+		l.Restore(remembered(t, `"target_per_second": 4, "earned_per_second": 4, "earned_clean": `+clean), time.Hour)
+		if got := l.Keep(); got.Earned() != 4 {
+			t.Errorf("with %s answers that were kept the bound is %v, want 4", clean, got.Earned())
+		}
+	}
+}

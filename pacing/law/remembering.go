@@ -43,7 +43,7 @@ func (p *plateau) Keep() Memory {
 			kp.Every = p.inFlight.every
 		}
 		kp.Slow, kp.Calm = p.slowBeyond, p.calmed(p.settled)
-		kp.Earned, kp.Spoke = p.trust.earned, p.trust.spoke
+		kp.Earned, kp.Clean, kp.Spoke = p.trust.earned, p.trust.clean, p.trust.spoke
 		kp.Backoff = p.backoff()
 		if kp.Limit > 0 {
 			kp.Agreed = min(p.agreed, confirmed)
@@ -127,7 +127,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 	}
 	p.heard, p.slowBeyond, p.trust.spoke = true, kp.Slow, kp.Spoke
 	if p.trust.earned > 0 && sane(kp.Earned) {
-		p.trust.earned = max(p.trust.earned, kp.Earned)
+		p.trust.earned, p.trust.clean = max(p.trust.earned, kp.Earned), max(0, min(kp.Clean, trustEach))
 	}
 	if kp.Window > 0 && kp.Window <= longOutage {
 		p.window = kp.Window
