@@ -15,11 +15,11 @@ const (
 	disbelievedMost = 4 * time.Hour // and at most
 	freshest        = time.Minute   // headers older than it are not followed
 	shortWindow     = 10 * time.Second
-	budgetLast      = time.Minute // what is left of a budget lasts for it at least, or until its reset
-	holdMore        = 0.1         // seconds that a hold is longer than was asked, about
-	restLeast       = 0.3         // requests that remain are at least counted as this
-	nameMost        = 128         // bytes of the name of a limit that is kept
-	emptiedMost     = 3           // windows in a row that may be used up by others
+	budgetLast      = 5 * time.Second // what is left of a budget lasts for it at least, or until its reset
+	holdMore        = 0.1             // seconds that a hold is longer than was asked, about
+	restLeast       = 0.3             // requests that remain are at least counted as this
+	nameMost        = 128             // bytes of the name of a limit that is kept
+	emptiedMost     = 3               // windows in a row that may be used up by others
 )
 
 // A bulletin is what headers last said.
@@ -131,10 +131,10 @@ func (b *bulletin) gauge(q *response.Quota, now Moment) *gauge {
 
 // allot bounds the pace by what is left of a budget: an hour's requests may be
 // used in some minutes, at the pace that the provider bears, but the last of them
-// one by one. So what is left never ends sooner than in a minute, as far as is
-// known: whoever shares the budget sees it coming, what is in flight does not
-// end in a refusal, and there is no moment from which on a run is slow for an
-// hour although a part is left.
+// one by one. So what is left never ends sooner than in some seconds: what is in
+// flight does not end in a refusal, and if somebody else uses the budget as well,
+// the next answer tells so in time. The end of it is no crawl: a share that is for
+// others is a declared reserve.
 func (p *plateau) allot(g *gauge, q *response.Quota, refused bool, now Moment) {
 	last := budgetLast
 	if q.Reset > 0 {

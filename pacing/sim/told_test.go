@@ -153,7 +153,9 @@ func TestBudgets(t *testing.T) {
 		{"all of a day, without a reset", perSecond(15), func() []sim.Limiter { return []sim.Limiter{sim.Window(1000, 86400)} }, dayWithoutReset, 1000, 15 * time.Minute},
 		{"an hour's limit, which the owner declared as well", collection.Provider{Ceilings: []collection.Ceiling{{Count: 900, Per: time.Minute}, {Count: 5000, Per: time.Hour}}}, hour, hourly, 300, 40 * time.Second},
 		{"an hour's limit that the owner declared alone", collection.Provider{Ceilings: []collection.Ceiling{{Count: 5000, Per: time.Hour}}}, hour, quietly, 300, 80 * time.Second},
-		{"a quarter of an hour, in a policy", perSecond(15), func() []sim.Limiter { return []sim.Limiter{sim.Window(100, 900)} }, policy, 80, 2 * time.Minute},
+		{"a quarter of an hour, in a policy", perSecond(15), func() []sim.Limiter { return []sim.Limiter{sim.Window(100, 900)} }, policy, 80, 30 * time.Second},
+		{"nearly all of it, and nothing declared", collection.Provider{}, func() []sim.Limiter { return []sim.Limiter{sim.Window(100, 900)} }, policy, 90, 35 * time.Second},
+		{"all of it, and nothing declared", collection.Provider{}, func() []sim.Limiter { return []sim.Limiter{sim.Window(100, 900)} }, policy, 100, time.Minute},
 		{"nothing declared", collection.Provider{}, hour, hourly, 1000, 160 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
