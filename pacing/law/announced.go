@@ -75,8 +75,11 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 		}
 		rate := math.Inf(1)
 		if q.Reset > 0 {
-			rest := max(restLeast, q.Remaining-p.afloat)
-			rate = margin * rest / g.left(q.Reset, now).Seconds()
+			rest, left := max(restLeast, q.Remaining-p.afloat), g.left(q.Reset, now)
+			if !g.measured(d, q) { // no more than a second's worth is known of it
+				left = max(left, time.Second)
+			}
+			rate = margin * rest / left.Seconds()
 		}
 		switch {
 		case isShort:

@@ -8,10 +8,10 @@ import (
 )
 
 // minute answers as a provider of 300 requests a minute does, which tells what is
-// left and until when, and not that it is a minute.
+// left and until when, to the millisecond, and not that it is a minute.
 func minute(p *provider) (law.Outcome, time.Duration) {
 	ok, left, reset := p.fixed(300, time.Minute)
-	o := announced(granted(ok), 300, left, (reset + s - 1).Truncate(s), 0)
+	o := announced(granted(ok), 300, left, reset.Truncate(ms), 0)
 	if left == 0 {
 		o.Hold = o.Windows[0].Reset
 	}
@@ -71,6 +71,22 @@ func TestLateInAWindow(t *testing.T) {
 		if rate := r.law.Keep().PerSecond(); r.refused > 0 || rate < 4 || rate > 7.5 {
 			t.Errorf("%v left for %v: %d refused, and %.3v/s are kept, want none, and about 5", tc.left, tc.before, r.refused, rate)
 		}
+	}
+}
+
+// TestLastMomentOfAWindow: the few requests that are left in the last part of a
+// second are no pace of many a second.
+func TestLastMomentOfAWindow(t *testing.T) {
+	l, now, resets := law.NewLearner(1, 0), t0, t0.Add(5*s)
+	for {
+		at, _ := l.Next(now)
+		if now = later(now, at); !now.Before(resets) {
+			break
+		}
+		l.Result(l.Send(now), law.Result{Signal: law.Succeeded, Limit: 300, Remaining: 9, Reset: resets.Sub(now)}, now)
+	}
+	if l.Bound() > 10 {
+		t.Errorf("9 left for less than a second: %.3v/s are taken for earned, want 10 at most", l.Bound())
 	}
 }
 
