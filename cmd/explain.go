@@ -16,7 +16,6 @@ import (
 	"collect/internal/jsonout"
 	"collect/internal/process"
 	"collect/internal/words"
-	"collect/pacing/gate"
 	"collect/report"
 	"collect/report/problem"
 )
@@ -57,9 +56,9 @@ func (a *app) explain(ctx context.Context, arg string) error {
 		case err != nil:
 			return err
 		case a.flags.json:
-			return jsonout.Print(a.out, e.line())
+			return jsonout.Print(a.out, e.Line())
 		}
-		fmt.Fprint(a.out, e.render(a.width(), a.caps()))
+		fmt.Fprint(a.out, renderExplanation(e, a.width(), a.caps()))
 		if isWord { // and was perhaps meant
 			fmt.Fprintln(a.out)
 			return a.explainWord(words)
@@ -92,33 +91,11 @@ func (a *app) explainWord(words problem.Meaning) error {
 	return nil
 }
 
-// An explained is all that the pace of a connector is explained from.
-type explained struct {
-	report.Status
-	Now     time.Time
-	Known   bool // of the pace, which then is Pace
-	Shared  bool // Pace is of the runs that share the account, and newer than the database
-	Pace    gate.Status
-	History []collection.Event // changes of pace, breaker and freeze, oldest first
-	Allowed []allowance        // what the files say now
-	Caps    []allowance        // of a run
-}
-
-// An allowance is what a file allows, and where it says so.
-type allowance struct {
-	collection.Ceiling
-	What, Origin string
-}
-
-// historyEvents is how far back events are read, and historyShown how many
-// changes a person is shown.
-const (
-	historyEvents = 500
-	historyShown  = 5
-)
+// historyEvents is how far back events are read.
+const historyEvents = 500
 
 // gather reads what is known of a connector.
-func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
+func (a *app) gather(ctx context.Context, v looked) (e report.Explanation, err error) {
 	e.Now = v.now
 	if v.db == nil {
 		return e, &problem.UnknownConnectorError{Name: v.name}
@@ -145,16 +122,16 @@ func (a *app) gather(ctx context.Context, v looked) (e explained, err error) {
 
 // allowances returns what the files say that a connector may do. A file that
 // is gone or broken says nothing: the run that needs it will complain.
-func (a *app) allowances(name string) (allowed, caps []allowance) {
+func (a *app) allowances(name string) (allowed, caps []report.Allowance) {
 	s, err := a.settings()
 	if err != nil {
 		return nil, nil
 	}
 	if s.MaxRequests > 0 {
-		caps = append(caps, allowance{What: words.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
+		caps = append(caps, report.Allowance{What: words.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
 	}
 	if s.MaxTime > 0 {
-		caps = append(caps, allowance{What: words.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
+		caps = append(caps, report.Allowance{What: words.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
 	}
 	t, spec, err := s.Find(context.Background(), name)
 	if err != nil {
@@ -166,7 +143,7 @@ func (a *app) allowances(name string) (allowed, caps []allowance) {
 	}
 	own := spec.Provider(s.Overrides(""))
 	for _, c := range own.Ceilings {
-		allowed = append(allowed, allowance{Ceiling: c, Origin: origin})
+		allowed = append(allowed, report.Allowance{Ceiling: c, Origin: origin})
 	}
 	p := s.Providers[spec.ProviderName()]
 	all := spec.Provider(s.Overrides(spec.ProviderName())).Ceilings[len(own.Ceilings):]
@@ -175,20 +152,9 @@ func (a *app) allowances(name string) (allowed, caps []allowance) {
 		if p.PerDay > 0 && c.Per == 24*time.Hour && int64(c.Count) == p.PerDay {
 			key = config.KeyPerDay
 		}
-		allowed = append(allowed, allowance{Ceiling: c, Origin: p.Origin[key]})
+		allowed = append(allowed, report.Allowance{Ceiling: c, Origin: p.Origin[key]})
 	}
 	return allowed, caps
-}
-
-// originOf returns where a window of the saved state is allowed; "" if no file
-// says so any more.
-func (e explained) originOf(c gate.Constraint) string {
-	for _, a := range e.Allowed {
-		if a.Per == c.Window && a.Count == c.Count {
-			return a.Origin
-		}
-	}
-	return ""
 }
 
 // explainRun tells one run.

@@ -16,9 +16,9 @@ import (
 )
 
 // paced is a connector whose pace was learned under two ceilings.
-func paced() explained {
+func paced() report.Explanation {
 	four := 4.0
-	return explained{
+	return report.Explanation{
 		Status: report.Status{Name: "tickets", Runs: []collection.Run{{ID: "01JD8Z", Tally: collection.Tally{Throttled: 3}}},
 			Owed: gaps(collection.RequestCap), Account: &report.Account{Provider: "acme"}},
 		Now: noon, Known: true,
@@ -27,11 +27,11 @@ func paced() explained {
 			{Name: gate.CeilingOf, Window: 24 * time.Hour, Count: 20000, Used: 5860},
 			{Name: gate.Learned, PerSecond: 3.4, Since: noon.Add(-2 * time.Minute), Binds: true},
 		}},
-		Allowed: []allowance{
+		Allowed: []report.Allowance{
 			{Ceiling: collection.Ceiling{Count: 4, Per: time.Second}, Origin: "~/collect.yaml:12"},
 			{Ceiling: collection.Ceiling{Count: 20000, Per: 24 * time.Hour}, Origin: "acme.yaml"},
 		},
-		Caps: []allowance{{What: "20,000 requests a run", Origin: "~/collect.yaml:4"}},
+		Caps: []report.Allowance{{What: "20,000 requests a run", Origin: "~/collect.yaml:4"}},
 		History: []collection.Event{
 			{Time: noon.Add(-40 * time.Minute), Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 4, Learned: 2, Reason: "throttled"}},
 			{Time: noon.Add(-5 * time.Minute), Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 2, Learned: 3.4, Reason: "answered without complaint"}},
@@ -40,7 +40,7 @@ func paced() explained {
 }
 
 func TestExplain(t *testing.T) {
-	texttest.Same(t, "80 columns", paced().render(80, term.Caps{UTF8: true}), `tickets: what limits the pace (3.4/s now)?
+	texttest.Same(t, "80 columns", renderExplanation(paced(), 80, term.Caps{UTF8: true}), `tickets: what limits the pace (3.4/s now)?
   4.0/s      your ceiling: 4 a second, set in ~/collect.yaml:12
   ceiling    your ceiling: 20,000 a day, set in acme.yaml; 5,860 used
   3.4/s      refusals: the provider refused, or did not answer, when it was
@@ -59,7 +59,7 @@ What would make it faster?
   little more is tried from time to time; a higher ceiling would not be used. In
   the last run it did so 3 times.
 `)
-	texttest.Same(t, "50 columns", paced().render(50, term.Caps{}), `tickets: what limits the pace (3.4/s now)?
+	texttest.Same(t, "50 columns", renderExplanation(paced(), 50, term.Caps{}), `tickets: what limits the pace (3.4/s now)?
   4.0/s      your ceiling: 4 a second, set in
              ~/collect.yaml:12
   ceiling    your ceiling: 20,000 a day, set in
@@ -112,7 +112,7 @@ func TestExplainWhatBinds(t *testing.T) {
 		e.Pace.Constraints[2].Binds = false
 		e.Pace.Constraints = append(e.Pace.Constraints, test.bind)
 		e.Pace.Forced = test.forced
-		got := e.render(200, term.Caps{})
+		got := renderExplanation(e, 200, term.Caps{})
 		for _, want := range []string{"tickets: " + test.question, test.faster, "1.         " + test.stops} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: %q is not in\n%s", test.bind.Name, want, got)
@@ -126,8 +126,8 @@ func TestExplainWhatBinds(t *testing.T) {
 
 // What is not known is said to be not known.
 func TestExplainUnknown(t *testing.T) {
-	e := explained{Status: report.Status{Name: "fresh"}, Now: noon}
-	texttest.Same(t, "fresh", e.render(80, term.Caps{}), `fresh: what limits the pace?
+	e := report.Explanation{Status: report.Status{Name: "fresh"}, Now: noon}
+	texttest.Same(t, "fresh", renderExplanation(e, 80, term.Caps{}), `fresh: what limits the pace?
   ?          nothing is known of the pace yet: no run has ended
 
 What stops a run first?
@@ -137,7 +137,7 @@ What stops a run first?
 What would make it faster?
   A run: the pace is learned from what comes back.
 `)
-	raw, err := json.Marshal(e.line())
+	raw, err := json.Marshal(e.Line())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,11 +156,11 @@ func TestExplainIsClean(t *testing.T) {
 	}
 	e.Pace.Forced, e.Pace.ForcedNote, e.Pace.FreezeReason, e.Pace.FreezeNote = true, hostile, gate.ByOperator, hostile
 	e.History = []collection.Event{{Time: noon, Breaker: &collection.BreakerInfo{Reason: hostile}, Message: hostile}}
-	raw, err := json.Marshal(e.line())
+	raw, err := json.Marshal(e.Line())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, got := range []string{e.render(80, term.Caps{UTF8: true}), string(raw)} {
+	for _, got := range []string{renderExplanation(e, 80, term.Caps{UTF8: true}), string(raw)} {
 		if strings.ContainsAny(got, "\x1b\x07\u202e") || strings.Contains(got, `\u001b`) {
 			t.Errorf("%q", got)
 		}

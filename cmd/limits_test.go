@@ -34,11 +34,11 @@ func TestTheLimitIsSaidTheSameEverywhere(t *testing.T) {
 		if s.Learned = 1.4; row.Held {
 			s.Forced, s.FreezeReason = row.Bound == gate.BreakerOf, gate.ByOperator
 		}
-		e := explained{Status: report.Status{Name: "acme"}, Now: noon, Known: true, Pace: s}
+		e := report.Explanation{Status: report.Status{Name: "acme"}, Now: noon, Known: true, Pace: s}
 		m := live.Frame{Now: noon, Connector: "acme", RateNow: 1.4, Learned: 1.4, Limit: s}
 		text := limit.Text(&s, noon)
 		for where, got := range map[string]string{
-			"explain": e.render(200, term.Caps{}),
+			"explain": renderExplanation(e, 200, term.Caps{}),
 			"status":  statusDetail(report.Status{Name: "acme", Account: &report.Account{Provider: "acme", Pace: s}}, noon, 200, term.Caps{}),
 			"summary": summary{Connector: "acme", Now: noon, Limit: s}.render(80, term.Caps{}),
 			"block":   strings.Join(m.Block(100, 24, term.Caps{}), "\n"),

@@ -51,11 +51,11 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 			fact("limited by", text)
 		}
 		if !s.Account.Failure.At.IsZero() {
-			fact("breaker", failureWords(s.Account.Failure, now))
+			fact("breaker", report.FailureWords(s.Account.Failure, now))
 		}
 	}
-	if run := s.Newest(); unanswered(run) {
-		fact("last run", words.WithReason(noneOf(run.Tally.Requests), lastTrouble(s.Owed)))
+	if run := s.Newest(); report.Unanswered(run) {
+		fact("last run", words.WithReason(report.NoneOf(run.Tally.Requests), report.LastTrouble(s.Owed)))
 	}
 	for _, stream := range s.Streams {
 		for _, lane := range stream.Lanes {

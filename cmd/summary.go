@@ -119,8 +119,8 @@ func (s summary) render(columns int, c term.Caps) string {
 func (s summary) verdict() string {
 	verdict := s.outcomeWords()
 	goesOn := s.Outcome == collection.Deferred || s.Outcome == collection.Waiting
-	if goesOn && unanswered(collection.Run{Metrics: s.Metrics, Tally: s.This}) {
-		verdict += " But " + words.WithReason(noneOf(s.This.Requests), words.Clean(s.Trouble)) + "."
+	if goesOn && report.Unanswered(collection.Run{Metrics: s.Metrics, Tally: s.This}) {
+		verdict += " But " + words.WithReason(report.NoneOf(s.This.Requests), words.Clean(s.Trouble)) + "."
 	}
 	return verdict
 }

@@ -1,11 +1,10 @@
-package cmd
+package report
 
 import (
 	"time"
 
 	"collect/collection"
 	"collect/internal/words"
-	"collect/report"
 	"collect/store"
 )
 
@@ -16,26 +15,26 @@ type workLeft struct {
 	In       time.Duration
 }
 
-// left returns how long what is left takes at the pace that binds now, or
+// Left returns how long what is left takes at the pace that binds now, or
 // nothing if that is not known: while a list without a parent is walked, nobody
 // knows how long it is; and where nothing leaves, there is no pace.
 //
 // One request is counted for each parent that was not walked yet.
-func (e explained) left() *workLeft {
+func (e Explanation) Left() *workLeft {
 	if len(e.Runs) == 0 || !e.Known {
 		return nil
 	}
 	var l workLeft
 	lane := e.Runs[0].Lane
 	for _, s := range e.Streams {
-		own := report.LaneOf(s, lane)
+		own := LaneOf(s, lane)
 		switch {
 		case own.Complete:
 		case s.Parent == "":
 			return nil
 		default:
 			parent := e.stream(s.Parent)
-			if parent == nil || !report.LaneOf(*parent, lane).Complete {
+			if parent == nil || !LaneOf(*parent, lane).Complete {
 				return nil
 			}
 			l.Requests += max(0, parent.Records-own.Done)
@@ -53,7 +52,7 @@ func (e explained) left() *workLeft {
 
 // takes returns how long so many requests take under what limits the pace; 0
 // if nothing leaves, or nothing is paced.
-func (e explained) takes(requests int64) time.Duration {
+func (e Explanation) takes(requests int64) time.Duration {
 	var longest time.Duration
 	for _, k := range e.Pace.Constraints {
 		switch {
@@ -76,7 +75,7 @@ func seconds(n float64) time.Duration {
 	return time.Duration(min(n, most) * float64(time.Second))
 }
 
-func (e explained) stream(name string) *store.StreamState {
+func (e Explanation) stream(name string) *store.StreamState {
 	for i := range e.Streams {
 		if e.Streams[i].Name == name {
 			return &e.Streams[i]
@@ -85,8 +84,8 @@ func (e explained) stream(name string) *store.StreamState {
 	return nil
 }
 
-// words says how long it takes: in about 38 min.
-func (l workLeft) words() string {
+// Words says how long it takes: in about 38 min.
+func (l workLeft) Words() string {
 	least := ""
 	if l.Least {
 		least = " at least"

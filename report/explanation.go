@@ -1,0 +1,220 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/internal/words"
+	"collect/pacing/gate"
+	"collect/report/limit"
+	"collect/report/problem"
+)
+
+// An Explanation is all that the pace of a connector is explained from.
+type Explanation struct {
+	Status
+	Now     time.Time
+	Known   bool // of the pace, which then is Pace
+	Shared  bool // Pace is of the runs that share the account, and newer than the database
+	Pace    gate.Status
+	History []collection.Event // changes of pace, breaker and freeze, oldest first
+	Allowed []Allowance        // what the files say now
+	Caps    []Allowance        // of a run
+}
+
+// An Allowance is what a file allows, and where it says so.
+type Allowance struct {
+	collection.Ceiling
+	What, Origin string
+}
+
+// originOf returns where a window of the saved state is allowed; "" if no file
+// says so any more.
+func (e Explanation) originOf(c gate.Constraint) string {
+	for _, a := range e.Allowed {
+		if a.Per == c.Window && a.Count == c.Count {
+			return a.Origin
+		}
+	}
+	return ""
+}
+
+// Question is what there is to explain.
+func (e Explanation) Question() string {
+	name := words.Clean(e.Name)
+	switch b := e.Pace.Limit(); {
+	case b != nil && b.Blocks && b.Name != gate.InFlightMax:
+		return name + ": why does no request leave now?"
+	case e.Known && e.Pace.Learned > 0:
+		return name + ": what limits the pace (" + words.Rate(e.Pace.Learned) + " now)?"
+	}
+	return name + ": what limits the pace?"
+}
+
+// A ConstraintWords is a constraint in words.
+type ConstraintWords struct {
+	What, Why string
+	Binds     bool
+}
+
+// Constraints says what limits the pace.
+func (e Explanation) Constraints() []ConstraintWords {
+	var all []ConstraintWords
+	for i := range e.Pace.Constraints {
+		k := &e.Pace.Constraints[i]
+		what, why := e.words(k)
+		if k.Route != "" {
+			why += " (route " + words.Clean(k.Route) + ")"
+		}
+		all = append(all, ConstraintWords{what, why, k.Binds})
+	}
+	return all
+}
+
+// words says one constraint: its number, and what it is.
+func (e Explanation) words(k *gate.Constraint) (what, why string) {
+	held := limit.HeldBy(&e.Pace, k)
+	row := limit.For(k, held)
+	what, why = limit.Figure(k, e.Now), row.Name+": "+row.Is
+	switch {
+	case k.Name == gate.CeilingOf:
+		return e.ceilingWords(k)
+	case k.Name == gate.FreezeOf && held:
+		why += ": " + words.Clean(e.Pace.FreezeNote)
+	case k.Name == gate.FreezeOf:
+		why = fmt.Sprintf("%s: the provider refused the account (%s), so it is frozen; one test request may go out then", row.Name, spaced(e.Pace.FreezeReason))
+	case k.Name == gate.BreakerOf && held:
+		why += ": " + words.Clean(e.Pace.ForcedNote)
+	case k.Name == gate.BreakerOf:
+		why = row.Name + ": " + FailureWords(e.Pace.Failure, e.Now) + "; then one goes out as a probe"
+	}
+	if detail := limit.Detail(k, e.Now); detail != "" {
+		why += "; " + detail
+	}
+	return what, why
+}
+
+// ceilingWords says a window of the owner, and how much of a long one is used.
+func (e Explanation) ceilingWords(k *gate.Constraint) (what, why string) {
+	what = "ceiling"
+	if k.PerSecond > 0 {
+		what = words.Rate(k.PerSecond)
+	}
+	why = limit.For(k, false).Name + ": " + words.Ceiling(collection.Ceiling{Count: k.Count, Per: k.Window})
+	if origin := e.originOf(*k); origin != "" {
+		why += ", set in " + words.Clean(origin)
+	}
+	if detail := limit.Detail(k, e.Now); detail != "" {
+		why += "; " + detail
+	}
+	if k.Blocks {
+		why += ", so nothing leaves before " + words.At(k.Until, e.Now)
+	}
+	return what, why
+}
+
+// A Change is something that changed the pace.
+type Change struct{ When, What string }
+
+// historyShown is how many changes a person is shown.
+const historyShown = 5
+
+// Changes says what happened last, newest first.
+func (e Explanation) Changes() []Change {
+	var all []Change
+	for i := len(e.History) - 1; i >= 0 && len(all) < historyShown; i-- {
+		event := e.History[i]
+		what := ""
+		switch {
+		case event.Rate != nil:
+			what = words.RateChange(event.Rate.Previous, event.Rate.Learned) + ": " + words.Clean(event.Rate.Reason)
+		case event.Breaker != nil:
+			what = words.WithReason(fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason)), words.Clean(event.Breaker.Detail))
+		case event.Clamp != nil:
+			what = "ceiling " + words.Clamp(event.Clamp)
+		case event.Route != nil:
+			what = words.Route(event.Route)
+		case event.Freeze != nil && event.Freeze.Frozen:
+			what = "frozen: " + spaced(event.Freeze.Reason)
+		case event.Freeze != nil:
+			what = "no longer frozen: " + spaced(event.Freeze.Reason)
+		}
+		if event.Message != "" {
+			what += " (" + words.Clean(event.Message) + ")"
+		}
+		all = append(all, Change{words.At(event.Time, e.Now), what})
+	}
+	return all
+}
+
+// spaced returns a name of ours as words.
+func spaced(name string) string { return strings.ReplaceAll(words.Clean(name), "_", " ") }
+
+// Stops says what ends a run, the first first.
+func (e Explanation) Stops() []string {
+	var all []string
+	if b := e.Pace.Limit(); b != nil && b.Blocks && b.Name != gate.InFlightMax {
+		all = append(all, "it does not begin: no request leaves now")
+	}
+	if refusal := e.refusal(); refusal != "" {
+		all = append(all, refusal)
+	} else if run := e.Newest(); Unanswered(run) {
+		all = append(all, words.WithReason("no usable answer: none of "+words.Counted(run.Tally.Requests, "request", "requests")+" of the last run got one", LastTrouble(e.Owed)))
+	}
+	for _, c := range e.Caps {
+		text := c.What
+		if c.Origin != "" {
+			text += ", set in " + words.Clean(c.Origin)
+		}
+		all = append(all, text)
+	}
+	end := "the end of the work"
+	if left := e.Left(); left != nil {
+		end += ", " + left.Words()
+	}
+	if owed := OwedCount(e.Owed); owed > 0 {
+		end += ", with " + words.Counted(int64(owed), "gap", "gaps") + " owed: " + e.Command("gaps")
+	}
+	all = append(all, end)
+	if len(e.Caps) == 0 {
+		all[len(all)-1] += " (the files set no request cap and no time limit)"
+	}
+	return all
+}
+
+// refusal says that a provider does not accept the credential, and who acts: a
+// run ends with its first request.
+func (e Explanation) refusal() string {
+	for _, gap := range slices.Backward(e.Owed) {
+		if gap.Reason != collection.Auth {
+			continue
+		}
+		auth, _ := problem.MeaningOf(string(gap.Reason))
+		return fmt.Sprintf("auth: %s, since %s. You act: %s; then: %s",
+			auth.Meaning, words.At(gap.OpenedAt, e.Now), auth.Next, e.Command("resume"))
+	}
+	return ""
+}
+
+// Faster says what would help, by what binds.
+func (e Explanation) Faster() string {
+	b := e.Pace.Limit()
+	switch {
+	case !e.Known:
+		return "A run: the pace is learned from what comes back."
+	case e.refusal() != "":
+		return "Nothing before the provider accepts the credential: see above."
+	case b == nil && Unanswered(e.Newest()):
+		return "An answer: the provider gave none to the last run."
+	case b == nil:
+		return "Nothing on our side: requests are not paced."
+	}
+	text := strings.ReplaceAll(limit.For(b, limit.HeldBy(&e.Pace, b)).Do, "NAME", words.Clean(e.Name+e.Flags))
+	if refused := e.Newest().Tally.Throttled; b.Name == gate.Learned && refused > 0 {
+		text += fmt.Sprintf(" In the last run it did so %s.", words.Counted(refused, "time", "times"))
+	}
+	return text
+}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"collect/collection"
+	"collect/internal/jsonout"
+	"collect/internal/words"
+)
+
+// An ExplanationLine is an explanation in JSON: raw numbers, and null for what
+// is not known.
+type ExplanationLine struct {
+	Connector   string       `json:"connector"`
+	Provider    *string      `json:"provider"`
+	Learned     *float64     `json:"learned_per_second"`
+	Ceiling     *float64     `json:"ceiling_per_second"`
+	HeardAt     jsonout.Time `json:"confirmed_at"`
+	Shared      bool         `json:"from_shared_pace"` // newer than the database
+	Binds       *string      `json:"binds"`
+	Blocked     bool         `json:"blocked"`
+	Constraints []Constraint `json:"constraints"`
+	Changes     []changeLine `json:"changes"`
+	StopsFirst  []string     `json:"stops_first"`
+	Requests    *int64       `json:"requests_left"` // that are known of
+	Seconds     *float64     `json:"seconds_left"`  // that they take at this pace
+	Faster      string       `json:"faster"`
+}
+
+type changeLine struct {
+	Time    jsonout.Time            `json:"ts"`
+	Event   collection.EventKind    `json:"event"`
+	Rate    *collection.RateInfo    `json:"rate,omitempty"`
+	Breaker *collection.BreakerInfo `json:"breaker,omitempty"`
+	Freeze  *Freeze                 `json:"freeze,omitempty"`
+	Clamp   *collection.ClampInfo   `json:"clamp,omitempty"`
+	Route   *collection.RouteInfo   `json:"route,omitempty"`
+	Message *string                 `json:"message"`
+}
+
+func (e Explanation) Line() ExplanationLine {
+	line := ExplanationLine{
+		Connector: e.Name, Learned: jsonout.OrNull(e.Pace.Learned), Ceiling: e.Pace.Ceiling, HeardAt: jsonout.Time(e.Pace.HeardAt), Shared: e.Shared,
+		Constraints: []Constraint{}, Changes: []changeLine{}, StopsFirst: e.Stops(), Faster: e.Faster(),
+	}
+	if e.Account != nil {
+		line.Provider = &e.Account.Provider
+	}
+	if left := e.Left(); left != nil {
+		in := left.In.Seconds()
+		line.Requests, line.Seconds = &left.Requests, &in
+	}
+	if b := e.Pace.Limit(); b != nil {
+		line.Binds, line.Blocked = jsonout.Text(string(b.Name)), b.Blocks
+	}
+	for i := range e.Pace.Constraints {
+		k := &e.Pace.Constraints[i]
+		c := ConstraintOf(k)
+		c.Origin = jsonout.Text(words.Clean(e.originOf(*k)))
+		line.Constraints = append(line.Constraints, c)
+	}
+	for _, event := range e.History {
+		c := changeLine{Time: jsonout.Time(event.Time), Event: event.Kind, Rate: event.Rate, Freeze: FreezeOf(event.Freeze), Clamp: event.Clamp, Route: event.Route, Message: jsonout.Text(words.Clean(event.Message))}
+		if b := event.Breaker; b != nil {
+			shown := *b
+			shown.Reason, shown.Detail = words.Clean(b.Reason), words.Clean(b.Detail)
+			c.Breaker = &shown
+		}
+		line.Changes = append(line.Changes, c)
+	}
+	return line
+}

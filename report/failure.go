@@ -1,0 +1,39 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"collect/collection"
+	"collect/internal/words"
+	"collect/pacing/gate"
+	"collect/store"
+)
+
+// Unanswered reports whether a run asked, and not one of its requests got an
+// answer that it can use.
+func Unanswered(r collection.Run) bool {
+	return r.Metrics.FailedRequests > 0 && r.Metrics.CompletedRequests == 0 && r.Tally.Requests > 0
+}
+
+// NoneOf says it of a run that sent n requests.
+func NoneOf(n int64) string {
+	return "none of " + words.Counted(n, "request", "requests") + " got a usable answer"
+}
+
+// LastTrouble says what stood in the way of a run that got no answer: it filled
+// no gap, so that what is owed and not stuck is owed for that.
+func LastTrouble(owed []store.OwnedGap) string {
+	for _, gap := range slices.Backward(owed) {
+		if gap.Detail != "" && gap.Reason.Kind() != collection.Stuck {
+			return words.Clean(gap.Detail)
+		}
+	}
+	return ""
+}
+
+// FailureWords says what opened the breaker.
+func FailureWords(f gate.Failure, now time.Time) string {
+	return cmp.Or(words.Clean(f.Words(words.At(f.At, now))), "too many of the latest requests failed")
+}
