@@ -14,7 +14,6 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/internal/jsonout"
-	"collect/internal/process"
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/problem"
@@ -168,9 +167,6 @@ func (a *app) explainRun(ctx context.Context, v looked, id string) error {
 		return problem.Usage("collect explain: there is no run %s here; see `collect runs%s`", id, v.flags)
 	}
 	run := runs[i]
-	if process.Died(run) {
-		run.Outcome = collection.Abandoned
-	}
 	if a.flags.json {
 		return jsonout.Print(a.out, report.RunLines(runs[i : i+1])[0])
 	}

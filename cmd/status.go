@@ -9,12 +9,10 @@ import (
 
 	"collect/collection"
 	"collect/internal/jsonout"
-	"collect/internal/process"
 	"collect/pacing/gate"
 	"collect/report"
 	"collect/report/limit"
 	"collect/report/problem"
-	"collect/store"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -47,75 +45,6 @@ func (a *app) statusCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&check, "check", false, "print nothing; only the exit code says how it stands")
 	return c
-}
-
-// gapsShown is how many gaps a person is shown; --json and --all have no bound.
-const gapsShown = 40
-
-func (a *app) gapsCommand() *cobra.Command {
-	var all bool
-	c := &cobra.Command{
-		Use:        "gaps [name | file.yaml]",
-		Short:      "What is owed, and why",
-		Args:       gapsOrShow,
-		SuggestFor: []string{"retry", "revive"},
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c.Context(), args, func(v looked) error {
-				gaps, err := v.gaps(c.Context())
-				if err != nil {
-					return err
-				}
-				if a.flags.json {
-					return jsonout.Print(a.out, report.GapLines(gaps))
-				}
-				most := gapsShown
-				if all {
-					most = 0
-				}
-				fmt.Fprint(a.out, gapsTable(v, gaps, most, a.width(), a.caps()))
-				return nil
-			})
-		},
-	}
-	c.Flags().BoolVar(&all, "all", false, "show every gap")
-	c.AddCommand(a.gapsRetryCommand())
-	return c
-}
-
-func (a *app) runsCommand() *cobra.Command {
-	limit := 20
-	c := &cobra.Command{
-		Use:   "runs [name | file.yaml]",
-		Short: "The newest runs",
-		Args:  atMostOneArg,
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c.Context(), args, func(v looked) error {
-				runs, err := v.runs(c.Context(), limit)
-				if err != nil {
-					return err
-				}
-				for i := range runs {
-					if process.Died(runs[i]) {
-						runs[i].Outcome = collection.Abandoned
-					}
-				}
-				if a.flags.json {
-					return jsonout.Print(a.out, report.RunLines(runs))
-				}
-				fmt.Fprint(a.out, runsTable(v.name, runs, v.now, a.width(), a.caps()))
-				return nil
-			})
-		},
-	}
-	c.Flags().IntVarP(&limit, "limit", "n", limit, "show at most `n` runs")
-	return c
-}
-
-func (v looked) gaps(ctx context.Context) ([]store.OwnedGap, error) {
-	if v.db == nil {
-		return nil, nil
-	}
-	return v.db.Gaps(ctx, v.name)
 }
 
 // statuses returns the status of the connector, or of all of them.
@@ -176,11 +105,4 @@ func (a *app) paceOf(ctx context.Context, v looked, run collection.Run) (pace ga
 		return told, true, true, nil
 	}
 	return pace, known, false, nil
-}
-
-func (v looked) runs(ctx context.Context, n int) ([]collection.Run, error) {
-	if v.db == nil {
-		return nil, nil
-	}
-	return v.db.Runs(ctx, v.name, n)
 }

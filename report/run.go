@@ -1,11 +1,26 @@
 package report
 
 import (
+	"context"
 	"time"
 
 	"collect/collection"
 	"collect/internal/jsonout"
+	"collect/internal/process"
+	"collect/store"
 )
+
+// Runs returns the newest runs of a connector, or of all with "". A run whose
+// process died is abandoned, as the next run will find.
+func Runs(ctx context.Context, db store.Reader, name string, n int) ([]collection.Run, error) {
+	runs, err := db.Runs(ctx, name, n)
+	for i := range runs {
+		if process.Died(runs[i]) {
+			runs[i].Outcome = collection.Abandoned
+		}
+	}
+	return runs, err
+}
 
 // Said reports whether a run came to say its exit code: not if it goes on, and
 // not if its process died.

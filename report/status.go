@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/internal/process"
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/report/problem"
@@ -148,11 +147,8 @@ func StatusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 	if s.Owed, err = db.Gaps(ctx, name); err != nil {
 		return s, err
 	}
-	if s.Runs, err = db.Runs(ctx, name, 1); err != nil || len(s.Runs) == 0 {
+	if s.Runs, err = Runs(ctx, db, name, 1); err != nil || len(s.Runs) == 0 {
 		return s, err
-	}
-	if process.Died(s.Runs[0]) {
-		s.Runs[0].Outcome = collection.Abandoned // as the next run will find
 	}
 	if s.Count, s.All, err = db.Totals(ctx, name); err != nil {
 		return s, err

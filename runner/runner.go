@@ -143,7 +143,7 @@ func New(c Config) (*Runner, error) {
 }
 
 // Do runs until the work is done, a budget ends, or the provider refuses. It
-// returns the run with its reason, tally and waits; the outcome is [Verdict]'s
+// returns the run with its reason, tally and waits; the outcome is that of [collection.OutcomeOf]
 // to say. It may be called once.
 //
 // The error is nil for everything that left a gap, planned stops and refusals

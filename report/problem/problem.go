@@ -23,7 +23,7 @@ const (
 	LevelWarning Level = "warning"
 )
 
-// Who must act on a
+// Who must act on a problem.
 const (
 	NeedsNothing  = "nothing"
 	NeedsTime     = "time"

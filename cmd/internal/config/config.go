@@ -86,8 +86,8 @@ type ValueError struct{ Message string }
 
 func (e *ValueError) Error() string { return e.Message }
 
-// Load reads the settings. Mistakes in a file are *fileError, others
-// *valueError.
+// Load reads the settings. Mistakes in a file are *problem.FileError, others
+// *ValueError.
 func Load(src Source) (Settings, error) {
 	src.Dir = cmp.Or(src.Dir, ".")
 	src.System = cmp.Or(src.System, "/etc/collect")

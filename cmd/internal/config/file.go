@@ -98,7 +98,7 @@ type (
 	}
 )
 
-// Parse reads a collect.yaml. Every mistake is a *fileError that names
+// Parse reads a collect.yaml. Every mistake is a *problem.FileError that names
 // its line; nothing that is not understood is passed over.
 func Parse(path string, src []byte, env func(string) string) (configFile, error) {
 	var block configBlock

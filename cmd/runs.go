@@ -1,15 +1,50 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
 )
+
+func (a *app) runsCommand() *cobra.Command {
+	limit := 20
+	c := &cobra.Command{
+		Use:   "runs [name | file.yaml]",
+		Short: "The newest runs",
+		Args:  atMostOneArg,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.look(c.Context(), args, func(v looked) error {
+				runs, err := v.runs(c.Context(), limit)
+				if err != nil {
+					return err
+				}
+				if a.flags.json {
+					return jsonout.Print(a.out, report.RunLines(runs))
+				}
+				fmt.Fprint(a.out, runsTable(v.name, runs, v.now, a.width(), a.caps()))
+				return nil
+			})
+		},
+	}
+	c.Flags().IntVarP(&limit, "limit", "n", limit, "show at most `n` runs")
+	return c
+}
+
+func (v looked) runs(ctx context.Context, n int) ([]collection.Run, error) {
+	if v.db == nil {
+		return nil, nil
+	}
+	return report.Runs(ctx, v.db, v.name, n)
+}
 
 // runsTable returns runs as a table, in their order. name is the connector
 // that was asked for, "" for all.

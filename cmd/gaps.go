@@ -1,18 +1,61 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/spf13/cobra"
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
+
+// gapsShown is how many gaps a person is shown; --json and --all have no bound.
+const gapsShown = 40
+
+func (a *app) gapsCommand() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:        "gaps [name | file.yaml]",
+		Short:      "What is owed, and why",
+		Args:       gapsOrShow,
+		SuggestFor: []string{"retry", "revive"},
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.look(c.Context(), args, func(v looked) error {
+				gaps, err := v.gaps(c.Context())
+				if err != nil {
+					return err
+				}
+				if a.flags.json {
+					return jsonout.Print(a.out, report.GapLines(gaps))
+				}
+				most := gapsShown
+				if all {
+					most = 0
+				}
+				fmt.Fprint(a.out, gapsTable(v, gaps, most, a.width(), a.caps()))
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "show every gap")
+	c.AddCommand(a.gapsRetryCommand())
+	return c
+}
+
+func (v looked) gaps(ctx context.Context) ([]store.OwnedGap, error) {
+	if v.db == nil {
+		return nil, nil
+	}
+	return v.db.Gaps(ctx, v.name)
+}
 
 // gapsTable returns what is owed as a table of at most most rows (0: all),
 // what needs a person first and what is gone for good last, as v looks at them.
@@ -124,71 +167,4 @@ func shapeWords(gaps []store.OwnedGap) string {
 		return ""
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
-}
-
-// leftToYou returns the gaps that are owed and that no run tries again by
-// itself.
-func leftToYou(gaps []store.OwnedGap) (left []store.OwnedGap) {
-	for _, gap := range gaps {
-		if gap.State == collection.GapDead && gap.Reason != collection.Gone {
-			left = append(left, gap)
-		}
-	}
-	return left
-}
-
-// urgency orders gaps by who acts.
-func urgency(gap store.OwnedGap) int {
-	switch {
-	case gap.Revived():
-		return 2
-	case gap.Reason == collection.Gone:
-		return 3
-	case gap.Kind() == collection.Stuck:
-		return 0
-	case gap.Kind() == collection.Pressure:
-		return 1
-	}
-	return 2
-}
-
-func whereOwed(name string, gap store.OwnedGap) string {
-	where := words.Clean(gap.Stream)
-	if name == "" {
-		where = words.Clean(gap.Connector) + "/" + where
-	}
-	if gap.Partition != "" {
-		where += " " + words.Clean(gap.Partition.String())
-	}
-	if gap.Lane == collection.Backfill {
-		where += " (backfill)"
-	}
-	return where
-}
-
-func kindWords(gap store.OwnedGap) string {
-	switch urgency(gap) {
-	case 0:
-		return "× stuck"
-	case 3:
-		return "gone"
-	}
-	return string(gap.Kind())
-}
-
-// nextTry says who tries the gap again, and when.
-func nextTry(gap store.OwnedGap, now time.Time) string {
-	switch {
-	case gap.State == collection.GapLeased:
-		return "being tried"
-	case gap.Revived():
-		return "next run"
-	case gap.Reason == collection.Gone:
-		return "nothing"
-	case gap.Kind() == collection.Stuck:
-		return "you"
-	case gap.NotBefore.After(now):
-		return words.At(gap.NotBefore, now)
-	}
-	return "next run"
 }

@@ -1,0 +1,52 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"collect/engine"
+	"collect/internal/process"
+	"collect/internal/words"
+	"collect/report/problem"
+	"collect/store"
+	"collect/store/sqlite"
+)
+
+func (a *app) restoreCommand() *cobra.Command {
+	var why string
+	c := &cobra.Command{
+		Use:   "restore <file> --reason WHY",
+		Short: "Put a backup in the place of the database",
+		Long: `Restore examines a backup and puts a copy of it in the place of the database.
+What was there is kept beside it. Nothing is replaced while a run collects, or
+by a backup that is not whole. The next run goes on from where the backup ends;
+a freeze, or a wait that a provider asked for since, is not forgotten.`,
+		Args: exactArgs("<file>"),
+		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], why) },
+	}
+	reasonFlag(c.Flags(), &why)
+	return c
+}
+
+func (a *app) restore(ctx context.Context, file, why string) error {
+	if err := needReason("collect restore", why); err != nil {
+		return err
+	}
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	audit := store.Audit{Who: engine.WhoAmI(), Why: why, Holder: process.This()}
+	kept, err := sqlite.Restore(ctx, settings.State, file, audit)
+	if err != nil {
+		return a.exit(&problem.RestoreError{Err: err}, problem.Scene{State: settings.State})
+	}
+	fmt.Fprintf(a.err, "restored: %s\n", words.Home(settings.State, a.env))
+	if kept != "" {
+		fmt.Fprintf(a.err, "  kept   %s is the database as it was before\n", words.Home(kept, a.env))
+	}
+	fmt.Fprintf(a.err, "  next   the next run goes on from where the backup ends\n")
+	return nil
+}
