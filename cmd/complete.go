@@ -27,7 +27,7 @@ func (a *app) completes(c *cobra.Command) {
 		"lane": func(*cobra.Command, []string) []string {
 			return []string{string(collection.Incremental), string(collection.Backfill)}
 		},
-		"format":    func(*cobra.Command, []string) []string { return []string{string(export.JSONL), string(export.CSV)} },
+		"format":    func(*cobra.Command, []string) []string { return export.Formats() },
 		"progress":  func(*cobra.Command, []string) []string { return config.ProgressModes },
 		"connector": func(c *cobra.Command, _ []string) []string { return a.namesToType(c) },
 	} {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,7 @@ comes out that was not stored.`,
 			return a.export(c.Context(), o)
 		},
 	}
-	c.Flags().StringVar(&o.format, "format", "jsonl", "the `format`: jsonl or csv")
+	c.Flags().StringVar(&o.format, "format", "jsonl", "the `format`: "+strings.Join(export.Formats(), " or "))
 	c.Flags().StringVarP(&o.output, "output", "o", "", "write to this `file` instead of standard output")
 	c.Flags().BoolVar(&o.salvage, "salvage", false, "take what can be read out of a damaged database")
 	c.Flags().BoolVar(&o.withMeta, "with-meta", false, "add _key, _committed_at and _run")
@@ -58,8 +59,8 @@ comes out that was not stored.`,
 
 func (a *app) export(ctx context.Context, o exportOptions) error {
 	format := export.Format(o.format)
-	if format != export.JSONL && format != export.CSV {
-		return problem.Usage("--format: %q is neither jsonl nor csv", o.format)
+	if !slices.Contains(export.Formats(), o.format) {
+		return problem.Usage("--format: %q is not %s", o.format, strings.Join(export.Formats(), " or "))
 	}
 	if o.salvage {
 		return a.salvage(ctx, o, format)

@@ -48,6 +48,9 @@ type Source interface {
 	Records(ctx context.Context, connector, stream string) iter.Seq2[store.Stored, error]
 }
 
+// Formats returns the names of all formats.
+func Formats() []string { return []string{string(JSONL), string(CSV)} }
+
 // Write writes the records of a stream to w and returns their number. With
 // withMeta each has its key, the time its version was stored, in RFC 3339,
 // and the id of the run that stored it, in front of its own fields.
