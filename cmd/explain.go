@@ -110,9 +110,7 @@ func (a *app) gather(ctx context.Context, v looked) (e report.Explanation, err e
 		return e, err
 	}
 	for _, event := range events {
-		if event.Rate != nil || event.Breaker != nil || event.Freeze != nil || event.Clamp != nil || event.Route != nil {
-			e.History = append(e.History, event)
-		}
+		e.Hear(event)
 	}
 	e.Flags = v.flags
 	e.Allowed, e.Caps = a.allowances(v.name)

@@ -36,6 +36,9 @@ func renderExplanation(e report.Explanation, columns int, c term.Caps) string {
 	if !e.Known {
 		item("?", "nothing is known of the pace yet: no run has ended")
 	}
+	for _, limit := range e.Announced() {
+		item("announced", limit)
+	}
 	if e.Shared {
 		lines = append(lines, term.Wrap("  ", "This is as the runs that share the account on this host left it, and newer than the database.", columns)...)
 	}

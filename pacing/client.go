@@ -273,6 +273,8 @@ func (g *Governor) tell(e collection.Event, now time.Time, stream string) collec
 	}
 	if e.Rate != nil {
 		g.describe(e.Rate)
+	}
+	if e.Rate != nil || e.Limit != nil {
 		g.remember(e)
 	}
 	if g.observe != nil {

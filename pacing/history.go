@@ -6,8 +6,9 @@ import (
 	"collect/collection"
 )
 
-// mostUnsaved bounds the changes of the rate that one save brings: what a
-// person asks later is how the pace came to be what it is, not every step.
+// mostUnsaved bounds the changes of the rate and the announced limits that one
+// save brings: what a person asks later is how the pace came to be what it is, not
+// every step.
 const mostUnsaved = 64
 
 // describe completes a change of the rate with what it is measured by. g.mu is
@@ -20,7 +21,7 @@ func (g *Governor) describe(r *collection.RateInfo) {
 	r.LastBackoff = g.backoff
 }
 
-// remember keeps a change of the rate for the next save. g.mu is held.
+// remember keeps a change of the rate, or an announced limit, for the next save. g.mu is held.
 func (g *Governor) remember(e collection.Event) {
 	if g.save == nil {
 		return
@@ -31,8 +32,9 @@ func (g *Governor) remember(e collection.Event) {
 	g.unsaved = append(g.unsaved, e)
 }
 
-// history returns events with the changes of the rate since the last save, so that
-// they are stored, and `collect explain` can show them.
+// history returns events with the changes of the rate, and the limits that were
+// announced, since the last save, so that they are stored, and `collect explain`
+// can show them.
 func (g *Governor) history(events []collection.Event) []collection.Event {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -62,6 +62,35 @@ func TestRateChangesAreKept(t *testing.T) {
 	})
 }
 
+// TestAnnouncedLimitsAreKept: what a provider announced is stored, once for each
+// limit of a run, so that somebody can ask for it later.
+func TestAnnouncedLimitsAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d disk
+		announcing := func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-RateLimit-Limit", "300")
+			w.Header().Set("X-RateLimit-Remaining", "212")
+			w.Header().Set("X-RateLimit-Reset", "41")
+		}
+		g := govern(t, pacing.Config{Base: serve(announcing), Save: d.save})
+		for range 3 {
+			mustFetch(t, g)
+		}
+		if err := g.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var kept []collection.LimitInfo
+		for _, e := range d.events {
+			if e.Limit != nil {
+				kept = append(kept, *e.Limit)
+			}
+		}
+		if len(kept) != 1 || kept[0].Limit != 300 || kept[0].Remaining != 212 {
+			t.Errorf("kept %+v, want the limit of 300 with 212 left, once", kept)
+		}
+	})
+}
+
 // TestRateChangesSayWhatBinds, as whoever asks at that moment is told.
 func TestRateChangesSayWhatBinds(t *testing.T) {
 	silence := func(w http.ResponseWriter, _ *http.Request) {

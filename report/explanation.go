@@ -21,6 +21,7 @@ type Explanation struct {
 	Shared  bool // Pace is of the runs that share the account, and newer than the database
 	Pace    gate.Status
 	History []collection.Event // changes of pace, breaker and freeze, oldest first
+	Limits  []collection.Event // what the provider announced last: one for each of its limits
 	Allowed []Allowance        // what the files say now
 	Caps    []Allowance        // of a run
 }
@@ -114,6 +115,36 @@ func (e Explanation) ceilingWords(k *gate.Constraint) (what, why string) {
 		why += ", so nothing leaves before " + words.At(k.Until, e.Now)
 	}
 	return what, why
+}
+
+// Hear takes in an event of the past: a change of the pace, or a limit that was
+// announced. They come oldest first.
+func (e *Explanation) Hear(event collection.Event) {
+	switch {
+	case event.Limit != nil:
+		i := slices.IndexFunc(e.Limits, func(l collection.Event) bool {
+			return l.Limit.Name == event.Limit.Name && l.Limit.Unit == event.Limit.Unit
+		})
+		if i < 0 {
+			e.Limits = append(e.Limits, event)
+		} else {
+			e.Limits[i] = event
+		}
+	case event.Rate != nil || event.Breaker != nil || event.Freeze != nil || event.Clamp != nil || event.Route != nil:
+		e.History = append(e.History, event)
+	}
+}
+
+// Announced says the limits that the provider announced last, with when.
+func (e Explanation) Announced() (said []string) {
+	for _, event := range e.Limits {
+		text := words.Limit(event.Limit) + " at " + words.At(event.Time, e.Now)
+		if name := words.Clean(event.Limit.Name); name != "" {
+			text += " (" + name + ")"
+		}
+		said = append(said, text)
+	}
+	return said
 }
 
 // A Change is something that changed the pace.

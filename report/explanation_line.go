@@ -18,11 +18,18 @@ type ExplanationLine struct {
 	Binds       *string      `json:"binds"`
 	Blocked     bool         `json:"blocked"`
 	Constraints []Constraint `json:"constraints"`
+	Announced   []limitLine  `json:"announced"` // one for each limit of the provider
 	Changes     []changeLine `json:"changes"`
 	StopsFirst  []string     `json:"stops_first"`
 	Requests    *int64       `json:"requests_left"` // that are known of
 	Seconds     *float64     `json:"seconds_left"`  // that they take at this pace
 	Faster      string       `json:"faster"`
+}
+
+// A limitLine is a limit as the provider announced it last.
+type limitLine struct {
+	Time jsonout.Time `json:"ts"`
+	collection.LimitInfo
 }
 
 type changeLine struct {
@@ -39,7 +46,7 @@ type changeLine struct {
 func (e Explanation) Line() ExplanationLine {
 	line := ExplanationLine{
 		Connector: e.Name, Learned: jsonout.OrNull(e.Pace.Learned), Ceiling: e.Pace.Ceiling, HeardAt: jsonout.Time(e.Pace.HeardAt), Shared: e.Shared,
-		Constraints: []Constraint{}, Changes: []changeLine{}, StopsFirst: e.Stops(), Faster: e.Faster(),
+		Constraints: []Constraint{}, Announced: []limitLine{}, Changes: []changeLine{}, StopsFirst: e.Stops(), Faster: e.Faster(),
 	}
 	if e.Account != nil {
 		line.Provider = &e.Account.Provider
@@ -56,6 +63,11 @@ func (e Explanation) Line() ExplanationLine {
 		c := ConstraintOf(k)
 		c.Origin = jsonout.Text(words.Clean(e.originOf(*k)))
 		line.Constraints = append(line.Constraints, c)
+	}
+	for _, event := range e.Limits {
+		shown := *event.Limit
+		shown.Name, shown.Unit = words.Clean(shown.Name), words.Clean(shown.Unit)
+		line.Announced = append(line.Announced, limitLine{jsonout.Time(event.Time), shown})
 	}
 	for _, event := range e.History {
 		c := changeLine{Time: jsonout.Time(event.Time), Event: event.Kind, Rate: event.Rate, Freeze: FreezeOf(event.Freeze), Clamp: event.Clamp, Route: event.Route, Message: jsonout.Text(words.Clean(event.Message))}

@@ -9,7 +9,7 @@ import (
 // EventInfo returns what of an event belongs to its kind, as JSON. A store keeps
 // it beside the time, the kind and the place of the event.
 func EventInfo(e collection.Event) ([]byte, error) {
-	return json.Marshal(eventInfo{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Clamp, e.Route, e.Gap, e.Budget, e.Metrics, e.Message})
+	return json.Marshal(eventInfo{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Clamp, e.Route, e.Limit, e.Gap, e.Budget, e.Metrics, e.Message})
 }
 
 // AddEventInfo sets in e what EventInfo returned.
@@ -19,7 +19,7 @@ func AddEventInfo(e *collection.Event, text []byte) error {
 		return err
 	}
 	e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze = in.Rate, in.Throttle, in.Wait, in.Breaker, in.Freeze
-	e.Clamp, e.Route, e.Gap, e.Budget, e.Metrics, e.Message = in.Clamp, in.Route, in.Gap, in.Budget, in.Metrics, in.Message
+	e.Clamp, e.Route, e.Limit, e.Gap, e.Budget, e.Metrics, e.Message = in.Clamp, in.Route, in.Limit, in.Gap, in.Budget, in.Metrics, in.Message
 	return nil
 }
 
@@ -31,6 +31,7 @@ type eventInfo struct {
 	Freeze   *collection.FreezeInfo   `json:"freeze,omitempty"`
 	Clamp    *collection.ClampInfo    `json:"clamp,omitempty"`
 	Route    *collection.RouteInfo    `json:"route,omitempty"`
+	Limit    *collection.LimitInfo    `json:"limit,omitempty"`
 	Gap      *collection.GapInfo      `json:"gap,omitempty"`
 	Budget   *collection.BudgetInfo   `json:"budget,omitempty"`
 	Metrics  *collection.Metrics      `json:"metrics,omitempty"`

@@ -42,3 +42,12 @@ func Clamp(c *collection.ClampInfo) string {
 	}
 	return fmt.Sprintf("%s of the declared ceiling, was %s: %s", ShareOf(c.Ratio), ShareOf(c.Previous), why)
 }
+
+// Limit says a limit that a provider announces: 5,000 requests in 60 min, 38 left.
+func Limit(l *collection.LimitInfo) string {
+	text := Count(int64(l.Limit)) + " " + Clean(l.Unit)
+	if l.Window != nil {
+		text += " in " + Span(time.Duration(*l.Window*float64(time.Second)))
+	}
+	return text + fmt.Sprintf(", %s left", Count(int64(l.Remaining)))
+}

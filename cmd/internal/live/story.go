@@ -187,22 +187,13 @@ func storyOf(e collection.Event) string {
 	case e.Budget != nil:
 		return budgetWords(e.Budget)
 	case e.Kind == collection.LimitLearned:
-		return provider + " announces " + limitWords(e.Limit)
+		return provider + " announces " + words.Limit(e.Limit)
 	case e.Kind == collection.WarningRaised && e.Code != "":
 		return fmt.Sprintf("%s[%s] in %s: %s", e.Kind, e.Code, words.Clean(e.Stream), words.Clean(e.Message))
 	case e.Kind == collection.WarningRaised, e.Kind == collection.ErrorRaised:
 		return string(e.Kind) + ": " + words.Clean(e.Message)
 	}
 	return ""
-}
-
-// limitWords says an announced limit: 5,000 requests in 60 min.
-func limitWords(l *collection.LimitInfo) string {
-	text := words.Count(int64(l.Limit)) + " " + words.Clean(l.Unit)
-	if l.Window != nil {
-		text += " in " + words.Span(time.Duration(*l.Window*float64(time.Second)))
-	}
-	return text + fmt.Sprintf(", %s left", words.Count(int64(l.Remaining)))
 }
 
 func budgetWords(b *collection.BudgetInfo) string {
