@@ -1,10 +1,12 @@
 package pacing_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -174,6 +176,42 @@ func TestAWitnessThatSaysNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A run that is stopped while the witness is asked has heard nothing: the account
+// is not frozen for that, and the next run asks for the record again.
+func TestAWitnessThatIsCutShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		m := serve(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/records/2" {
+				w.WriteHeader(403)
+				return
+			}
+			if asked.Add(1) > 1 {
+				<-r.Context().Done() // it answers after the end of the run
+			}
+			ok(w, r)
+		})
+		g := govern(t, pacing.Config{Base: m, Provider: collection.Provider{Ceilings: []collection.Ceiling{{Count: 20, Per: time.Second}}}})
+		if stop := record(t, g, 1); stop != nil {
+			t.Fatal(stop)
+		}
+		over := errors.New("the run is over")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(2*time.Second, func() { cancel(over) })
+		ctx = collection.WithPlace(ctx, collection.Place{Stream: "records", Partition: `{"id":2}`})
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, acme+"/records/2", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Client().Do(req); !errors.Is(err, over) || asked.Load() != 2 {
+			t.Errorf("ended with %v after the witness was asked %d times, want the end of the run", err, asked.Load()-1)
+		}
+		if st := g.Status(); st.Frozen {
+			t.Errorf("the account is frozen: %s", st.FreezeReason)
+		}
+	})
 }
 
 // TestAListIsNoPrivateRecord: who may not read it any more is refused as a whole.

@@ -63,10 +63,11 @@ func (g *Governor) private(ctx context.Context, refused *collection.Stop, known 
 	}
 	g.meter.Leave(false)
 	a := g.attempt(known.Clone(ctx), p, 1, mostRenewals)
-	readable := a.err == nil
-	if readable {
+	readable, stopped := a.err == nil, ctx.Err() != nil
+	switch {
+	case readable:
 		g.held = time.Now()
-	} else {
+	case !stopped: // the end of the run is no word of the provider
 		a.err, a.outcome.Refused = refused, unexplained
 	}
 	_, err = g.settle(ctx, p, a, &desk.Turn{Stream: turn.Stream, Request: gate.Request{Stream: turn.Stream}})
@@ -75,6 +76,8 @@ func (g *Governor) private(ctx context.Context, refused *collection.Stop, known 
 		return err
 	case readable:
 		return alone
+	case stopped:
+		return context.Cause(ctx)
 	}
 	return refused
 }
