@@ -140,10 +140,10 @@ func version(ctx context.Context, path string, db *sql.DB) (int64, error) {
 	}
 	var v int64
 	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&v)
-	if err != nil {
-		return 0, errors.Join(store.ErrDamaged, err)
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(store.ErrDamaged, err)
 	}
-	return v, nil
+	return v, err
 }
 
 // Newest returns the version that the migrations make.
