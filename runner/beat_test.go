@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,11 +71,11 @@ func TestBeatSaysWhatIsWaitedFor(t *testing.T) {
 // refusesForLong answers with a 429 that says no more, from its 10th request on.
 type refusesForLong struct {
 	provider
-	n int
+	n atomic.Int32
 }
 
 func (p *refusesForLong) RoundTrip(req *http.Request) (*http.Response, error) {
-	if p.n++; p.n >= 10 {
+	if p.n.Add(1) >= 10 {
 		return &http.Response{StatusCode: 429, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 	}
 	return p.provider.RoundTrip(req)
@@ -89,13 +90,13 @@ func TestBeatSaysThatAWaitGrew(t *testing.T) {
 		asked, silent, said := 0, 0, 0
 		slow.before = func(int) { time.Sleep(20 * time.Millisecond) }
 		ledger.beat = func(wait *collection.WaitInfo) {
-			if quiet := slow.n == asked; quiet {
+			if quiet := int(slow.n.Load()) == asked; quiet {
 				silent++
 				if wait != nil && wait.Until.After(time.Now().Add(-time.Second)) {
 					said++
 				}
 			}
-			asked = slow.n
+			asked = int(slow.n.Load())
 		}
 		_, err := do(t, ledger.memory, slow, func(c *runner.Config) {
 			c.Ledger, c.Concurrency = ledger, 4

@@ -78,7 +78,8 @@ func (m *memory) step(commit bool, effect func() error) error {
 		return effect()
 	}
 	m.steps++
-	if m.steps != m.failAt {
+	full := m.failAt > 0 && m.steps > m.failAt && errors.Is(m.answer, collection.ErrFull) // and it stays full
+	if m.steps != m.failAt && !full {
 		return effect()
 	}
 	if m.afterEffect {
