@@ -116,7 +116,7 @@ func (s *session) problems(ended engine.Ended) []problem.Problem {
 	run, owed, stops := ended.Run, ended.Owed, ended.Stops
 	var problems []problem.Problem
 	inThisRun := len(stops)
-	met := map[collection.Reason]bool{collection.Gone: true} // declared, shown by gaps, and nobody's to mend
+	met := map[collection.Reason]bool{collection.Gone: true} // a rule declares it: `gaps` shows it, and there is nothing to mend
 	for _, stopped := range stops {
 		met[stopped.Stop.Reason] = true
 	}

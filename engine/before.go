@@ -99,7 +99,7 @@ func (r *Run) newestThatWorked(ctx context.Context) (*collection.Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(runs, func(run collection.Run) bool { return run.ID != r.record.ID && run.ExitCode != problem.ExitConfig })
+		i := slices.IndexFunc(runs, func(run collection.Run) bool { return run.ID != r.id && run.ExitCode != problem.ExitConfig })
 		switch {
 		case i >= 0:
 			return &runs[i], nil

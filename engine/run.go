@@ -93,10 +93,12 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 	// Whatever happens, the lease is given back; after the verdict this does
 	// nothing.
 	defer func() {
+		run := r.Record()
 		if err != nil {
-			r.record.Outcome, r.record.ExitCode = verdict(ending{Run: r.record, Err: err, Interrupted: r.signal()})
+			run.Outcome, run.ExitCode = verdict(ending{Run: run, Err: err, Interrupted: r.signal()})
 		}
-		_ = ledger.Finish(context.WithoutCancel(ctx), r.record)
+		_ = ledger.Finish(context.WithoutCancel(ctx), run)
+		r.set(run)
 	}()
 
 	// Not before the lease: a run that was waited for may have been another
@@ -114,7 +116,7 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		}
 	}
 	config := runner.Config{
-		Connector: r.Target.Connector, Ledger: ledger, Run: r.record,
+		Connector: r.Target.Connector, Ledger: ledger, Run: r.Record(),
 		Streams: r.Streams(), Concurrency: r.Options.Concurrency, Budget: r.budget,
 		Domain: domain, Learned: learned, Observe: r.observe, Trace: r.Options.Trace,
 	}
@@ -132,12 +134,9 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 	r.work, r.first = work, work.Pace().PerSecond
 	r.mu.Unlock()
 
-	r.observe(collection.Event{Kind: collection.RunStarted, Lane: r.record.Lane})
+	r.observe(collection.Event{Kind: collection.RunStarted, Lane: r.Options.Lane})
 	done, runErr := work.Do(ctx)
-	r.mu.Lock()
-	r.record = done
-	r.mu.Unlock()
-	return r.finish(context.WithoutCancel(ctx), ledger, work.Stops(), runErr), nil
+	return r.finish(context.WithoutCancel(ctx), ledger, done, work.Stops(), runErr), nil
 }
 
 // Interrupt ends the run with the page in flight.
@@ -148,6 +147,12 @@ func (r *Run) Record() collection.Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.record
+}
+
+func (r *Run) set(run collection.Run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.record = run
 }
 
 // Before returns the newest run that worked before this one, and the streams that
@@ -206,13 +211,14 @@ func (r *Run) signal() int {
 // begin takes the lease, waiting for another run as long as the options allow.
 func (r *Run) begin(ctx context.Context, domain string) (store.Ledger, error) {
 	now := time.Now()
-	r.record = collection.Run{
+	run := collection.Run{
 		ID: newRunID(now), Connector: r.Target.Name, Mode: r.Options.Mode, Lane: r.Options.Lane,
 		Params: identity(r.Target), Domain: domain, Source: r.Target.Source, Holder: process.This(), StartedAt: now,
 	}
-	r.id = r.record.ID
+	r.id = run.ID
+	r.set(run)
 	for {
-		ledger, err := r.Store.Begin(ctx, r.record, r.Target.Connector.Streams())
+		ledger, err := r.Store.Begin(ctx, run, r.Target.Connector.Streams())
 		if _, held := errors.AsType[*store.HeldError](err); !held || time.Since(now) >= r.Options.Wait {
 			return ledger, err
 		}
@@ -224,29 +230,30 @@ func (r *Run) begin(ctx context.Context, domain string) (store.Ledger, error) {
 	}
 }
 
-// finish reads what is owed, and ends the run with its verdict.
-func (r *Run) finish(ctx context.Context, ledger store.Ledger, stops []runner.Stopped, runErr error) Ended {
-	owed, err := r.Store.Gaps(ctx, r.record.Connector)
+// finish reads what is owed, and ends the run that is done with its verdict.
+func (r *Run) finish(ctx context.Context, ledger store.Ledger, run collection.Run, stops []runner.Stopped, runErr error) Ended {
+	owed, err := r.Store.Gaps(ctx, run.Connector)
 	if runErr == nil {
 		runErr = err
 	}
 	end := ending{
-		Run: r.record, Owed: owed, Err: runErr, Unreached: r.unreached(stops),
+		Run: run, Owed: owed, Err: runErr, Unreached: unreached(run, stops),
 		Interrupted: r.signal(), Strict: r.Options.Strict,
 	}
 	end.Warnings, end.Doubted = r.warned.Tell()
-	r.record.EndedAt = time.Now()
-	r.record.Outcome, r.record.ExitCode = verdict(end)
-	if err := ledger.Finish(ctx, r.record); err != nil && end.Err == nil {
+	run.EndedAt = time.Now()
+	run.Outcome, run.ExitCode = verdict(end)
+	if err := ledger.Finish(ctx, run); err != nil && end.Err == nil {
 		end.Err = err
-		r.record.Outcome, r.record.ExitCode = verdict(end)
+		run.Outcome, run.ExitCode = verdict(end)
 	}
-	return Ended{Run: r.record, Owed: owed, Stops: stops, Err: end.Err}
+	r.set(run)
+	return Ended{Run: run, Owed: owed, Stops: stops, Err: end.Err}
 }
 
 // unreached reports whether no request of the run got as far as an answer.
-func (r *Run) unreached(stops []runner.Stopped) bool {
-	return r.record.Tally.Slices == 0 && slices.ContainsFunc(stops, func(stopped runner.Stopped) bool {
+func unreached(run collection.Run, stops []runner.Stopped) bool {
+	return run.Tally.Slices == 0 && slices.ContainsFunc(stops, func(stopped runner.Stopped) bool {
 		return problem.Unreachable(stopped.Stop)
 	})
 }

@@ -19,7 +19,7 @@ import (
 const bundledEvents = 200
 
 // Bundle writes what a report of a bug needs. Everything in it is chosen by
-// name: what is not known to be harmless is left out, so that a new field of
+// name: a field that is not listed here is left out, so that a new field of
 // the configuration, or of an event, is not in it by itself.
 func (d *Diagnosis) Bundle(w io.Writer) error {
 	versions := maps.Clone(d.Version)

@@ -208,7 +208,7 @@ func (d *Diagnosis) checkConnectors(ctx context.Context) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Registry.Providers)) {
-		if all && !used[name] { // a limit under a mistyped name limits nobody
+		if all && !used[name] { // a limit under a mistyped name has no effect
 			d.note(Finding{Mark: Look, What: "provider " + name, Text: "no connector here uses what collect.yaml says of it",
 				Do: "write it as the connector file does: provider: {name: …}, or else the connector's name"})
 		}

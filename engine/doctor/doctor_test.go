@@ -45,7 +45,7 @@ func TestSchedules(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &Diagnosis{Config: Config{Env: func(string) string { return "" }, Root: root}}
-	t.Setenv("PATH", root) // no crontab of whoever runs the tests
+	t.Setenv("PATH", root) // not the crontab of the user who runs the tests
 	if got := d.schedules(t.Context()); len(got) != 0 {
 		t.Errorf("schedules = %q, want none", got)
 	}
@@ -111,7 +111,7 @@ func TestCompareClocks(t *testing.T) {
 	}
 }
 
-// named is a connector of which only the name of the provider matters.
+// named is a connector with a provider name and nothing else.
 type named string
 
 func (n named) Provider() collection.Provider { return collection.Provider{Name: string(n)} }

@@ -73,9 +73,9 @@ func (r *Registry) secret(ctx context.Context, from declarative.Secret) (value, 
 // errSecretLate: what a secret is read from says nothing.
 var errSecretLate = fmt.Errorf("it printed nothing within %s", words.Span(secretTimeout))
 
-// readFile reads the file at path like [readAtMost]. It may be a pipe that
-// nobody writes to, which only the end of ctx ends the wait for; its reader is
-// left behind, in a process that is about to end.
+// readFile reads the file at path like [userfile.ReadAtMost]. It may be a pipe without
+// a writer: then the wait ends with ctx, and the reader is left behind, in a
+// process that is about to end.
 func readFile(ctx context.Context, path string) ([]byte, error) {
 	type result struct {
 		data []byte
