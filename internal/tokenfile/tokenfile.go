@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"collect/internal/atomicfile"
 	"collect/internal/dirsync"
 	"collect/internal/filelock"
+	"collect/internal/words"
 )
 
 // patience is how long another process may take to replace the token: longer than the
@@ -45,23 +45,12 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.Spent {
-		return "the new token is lost: it could not be written to its file: " + cause(e.Err).Error()
+		return "the new token is lost: it could not be written to its file: " + words.Cause(e.Err)
 	}
-	return "the file of the token cannot be used: " + cause(e.Err).Error()
+	return "the file of the token cannot be used: " + words.Cause(e.Err)
 }
 
 func (e *Error) Unwrap() error { return e.Err }
-
-// cause is what went wrong, without the paths on the way.
-func cause(err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Err
-	}
-	if link, ok := errors.AsType[*os.LinkError](err); ok {
-		return link.Err
-	}
-	return err
-}
 
 // Replace calls spend with the token in the file at path, and keeps what it
 // returns, in this order and alone among all processes of this host. After an

@@ -189,6 +189,9 @@ func Cause(err error) string {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err.Error()
 	}
+	if link, ok := errors.AsType[*os.LinkError](err); ok {
+		return link.Err.Error()
+	}
 	return err.Error()
 }
 

@@ -1,6 +1,10 @@
 package words
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -80,5 +84,19 @@ func home(dir string) func(string) string {
 			return dir
 		}
 		return ""
+	}
+}
+
+// The paths of a file, and both of a link or of a new name, are left out.
+func TestCause(t *testing.T) {
+	for _, err := range []error{
+		errors.New("no space"),
+		&fs.PathError{Op: "open", Path: "/secret", Err: errors.New("no space")},
+		&os.LinkError{Op: "rename", Old: "/secret", New: "/other", Err: errors.New("no space")},
+		fmt.Errorf("/secret: %w", &os.LinkError{Op: "rename", Old: "/secret", New: "/other", Err: errors.New("no space")}),
+	} {
+		if got, want := Cause(err), "no space"; got != want {
+			t.Errorf("Cause(%v) = %q, want %q", err, got, want)
+		}
 	}
 }
