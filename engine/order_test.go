@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/engine/enginetest"
 	"collect/pacing/gate"
 	"collect/pacing/law"
 	"collect/report/problem"
@@ -49,11 +50,11 @@ func TestOrdersEditWhatStands(t *testing.T) {
 			}
 			defer db.Close()
 			now := time.Now()
-			first := gateState(t, unpaced, now)
+			first := enginetest.GateState(t, unpaced, now)
 			if tc.stood {
 				first = refused(first, now)
 			}
-			runWith(t, db, "run-1", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", first) })
+			enginetest.Run(t, db, "run-1", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", first) })
 
 			var alone Meeting
 			given, err := alone.Prepare(t.Context(), db, "acme", "acme", "settled", tc.order)
@@ -62,7 +63,7 @@ func TestOrdersEditWhatStands(t *testing.T) {
 			}
 			// The freeze of now, or after the first one's end.
 			again := refused(first, now.Add(20*time.Minute))
-			runWith(t, db, "run-2", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", again) })
+			enginetest.Run(t, db, "run-2", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", again) })
 
 			_, err = alone.CarryOut(t.Context(), db, given)
 			code := problem.ExitOK
@@ -80,30 +81,5 @@ func TestOrdersEditWhatStands(t *testing.T) {
 				t.Errorf("left is frozen %t with breaker %s, %v; want the freeze and breaker %s", got.Frozen, got.Breaker, err, tc.held)
 			}
 		})
-	}
-}
-
-// gateState returns what a gate that nothing happened to saves.
-func gateState(t *testing.T, p collection.Provider, now time.Time) []byte {
-	t.Helper()
-	g, err := gate.New(p, "", time.Hour, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g.Snapshot(now)
-}
-
-// runWith does something as a run of acme.
-func runWith(t *testing.T, db *sqlite.Store, id string, do func(store.Ledger) error) {
-	t.Helper()
-	l, err := db.Begin(t.Context(), collection.Run{ID: id, Connector: "acme", Domain: "acme/1", StartedAt: time.Now()}, nil)
-	if err == nil {
-		err = do(l)
-	}
-	if err == nil {
-		err = l.Finish(t.Context(), collection.Run{Outcome: collection.Complete})
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }

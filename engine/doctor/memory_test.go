@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/pacing/gate"
+	"collect/engine/enginetest"
 	"collect/store"
 	"collect/store/sqlite"
 )
@@ -20,7 +20,7 @@ func TestMemoryGivesWay(t *testing.T) {
 	}
 	defer db.Close()
 	p, now := collection.Provider{Name: "acme"}, time.Now()
-	older, learned, newer := gateState(t, p, now), gateState(t, p, now.Add(time.Second)), gateState(t, p, now.Add(time.Minute))
+	older, learned, newer := enginetest.GateState(t, p, now), enginetest.GateState(t, p, now.Add(time.Second)), enginetest.GateState(t, p, now.Add(time.Minute))
 	m := &memory{db: db, of: probed{connector: "acme", domain: "acme/1"}, author: store.Audit{Who: "doctor", Why: "asked"}}
 	stands := func(want []byte, when string) {
 		t.Helper()
@@ -28,7 +28,7 @@ func TestMemoryGivesWay(t *testing.T) {
 			t.Errorf("%s: what is remembered is %s, %v, want %s", when, got, err, want)
 		}
 	}
-	runWith(t, db, "run-1", func(l store.Ledger) error {
+	enginetest.Run(t, db, "run-1", func(l store.Ledger) error {
 		if err := l.SaveProvider(t.Context(), "acme/1", older); err != nil {
 			return err
 		}
@@ -39,34 +39,9 @@ func TestMemoryGivesWay(t *testing.T) {
 		t.Error(err)
 	}
 	stands(learned, "after it")
-	runWith(t, db, "run-2", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", newer) })
+	enginetest.Run(t, db, "run-2", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", newer) })
 	if err := m.save(t.Context(), learned); err != nil {
 		t.Error(err)
 	}
 	stands(newer, "after another run")
-}
-
-// gateState returns what a gate that nothing happened to saves.
-func gateState(t *testing.T, p collection.Provider, now time.Time) []byte {
-	t.Helper()
-	g, err := gate.New(p, "", time.Hour, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g.Snapshot(now)
-}
-
-// runWith does something as a run of acme.
-func runWith(t *testing.T, db *sqlite.Store, id string, do func(store.Ledger) error) {
-	t.Helper()
-	l, err := db.Begin(t.Context(), collection.Run{ID: id, Connector: "acme", Domain: "acme/1", StartedAt: time.Now()}, nil)
-	if err == nil {
-		err = do(l)
-	}
-	if err == nil {
-		err = l.Finish(t.Context(), collection.Run{Outcome: collection.Complete})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }

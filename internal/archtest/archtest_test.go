@@ -21,9 +21,10 @@ var rules = archtest.Rules{
 		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report", "report/limit", "report/problem"},
 		"cmd/internal/term":   {},
 
-		"engine":          {"collection", "connectors/declarative", "engine/registry", "internal/process", "internal/words", "pacing", "pacing/gate", "pacing/share", "report/problem", "runner", "store"},
-		"engine/doctor":   {"collection", "connectors", "engine", "engine/registry", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
-		"engine/registry": {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
+		"engine":            {"collection", "connectors/declarative", "engine/registry", "internal/process", "internal/words", "pacing", "pacing/gate", "pacing/share", "report/problem", "runner", "store"},
+		"engine/doctor":     {"collection", "connectors", "engine", "engine/registry", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
+		"engine/enginetest": {"collection", "pacing/gate", "store"},
+		"engine/registry":   {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 
 		"collection":               {},
 		"pacing":                   {"collection", "pacing/desk", "pacing/gate", "pacing/law", "pacing/meter", "pacing/response"},
