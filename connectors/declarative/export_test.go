@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/answer"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
@@ -34,12 +35,12 @@ func PageReader(s *Spec, name string) func(body []byte, from collection.Cursor) 
 	c := &connector{spec: s.file, limits: collection.Limits{}.WithDefaults()}
 	w := &walk{c: c, st: s.file.Stream(name)}
 	return func(body []byte, from collection.Cursor) (int, error) {
-		body, err := paging.CheckJSON(body)
+		body, err := answer.CheckJSON(body)
 		if err != nil {
 			return 0, err
 		}
 		p := &paging.Page{Body: body}
-		if p.Elements, err = paging.Elements(body, notation.Path{}, false, 1<<20); err != nil {
+		if p.Elements, err = answer.Elements(body, notation.Path{}, false, 1<<20); err != nil {
 			return 0, err
 		}
 		var s collection.Slice

