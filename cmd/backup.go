@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/collection"
+	"collect/engine/storage"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
@@ -37,7 +38,7 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 		return err
 	}
 	sc := problem.Scene{State: settings.State, Usual: !settings.StateNamed}
-	db, err := a.openForReading(ctx, settings)
+	db, err := openForReading(ctx, settings)
 	if err == nil && db == nil {
 		err = fmt.Errorf("store %s %w", settings.State, store.ErrMissing)
 	}
@@ -45,7 +46,11 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 		return a.exit(err, sc)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	switch err := db.Backup(ctx, file, force); {
+	copier, ok := db.(storage.Copier)
+	if !ok {
+		return notFile("collect backup", "")
+	}
+	switch err := copier.Backup(ctx, file, force); {
 	case errors.Is(err, fs.ErrExist):
 		return a.exit(&problem.TakenError{Path: file}, sc)
 	case errors.Is(err, collection.ErrFull), errors.Is(err, store.ErrNoAccess):

@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/collection"
+	"collect/engine/storage"
 	"collect/internal/provider"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
-	"collect/store/sqlite"
 )
 
 // demoConnector is the connector file of the demo, with the URL of its
@@ -184,7 +184,7 @@ func (a *app) demoGaps(ctx context.Context) error {
 
 // demoCompare compares the store with the provider, byte for byte.
 func (a *app) demoCompare(ctx context.Context, p *provider.Server) error {
-	db, err := sqlite.Open(ctx, a.flags.state, sqlite.Options{ReadOnly: true})
+	db, err := storage.Look(ctx, a.flags.state)
 	if err != nil {
 		return err
 	}

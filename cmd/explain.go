@@ -74,7 +74,7 @@ func (a *app) collected(ctx context.Context, arg string) bool {
 	if err != nil {
 		return false
 	}
-	db, err := a.openForReading(ctx, settings)
+	db, err := openForReading(ctx, settings)
 	if err != nil || db == nil {
 		return false
 	}

@@ -17,7 +17,6 @@ import (
 	"collect/report"
 	"collect/report/problem"
 	"collect/store"
-	"collect/store/sqlite"
 )
 
 // retryOptions say which gaps are to be tried again: those that are named, or
@@ -97,7 +96,7 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 	if len(o.named) > 0 && (o.stream != "" || o.gone) {
 		return problem.Usage("collect gaps retry: name gaps, or give --stream or --gone, not both")
 	}
-	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
+	return a.change(ctx, o.name, func(db store.Store, name string) error {
 		owed, err := db.Gaps(ctx, "")
 		if err != nil {
 			return err

@@ -3,49 +3,35 @@ package cmd
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"collect/cmd/internal/config"
 	"collect/engine/registry"
+	"collect/engine/storage"
 	"collect/report/problem"
 	"collect/store"
-	"collect/store/sqlite"
-	"collect/store/sqlite/salvage"
 )
 
-// openForWriting opens the database of a run, and makes it at the default
-// place or where create allows it. The folders of the default place are made,
-// too. One that was named must be there, like that of a backup: a mistyped one,
-// or a disk that is not mounted, must not come to be.
-//
-// Where the newest commits may be lost it goes on from the last that is there,
-// and collects the others again: nobody has to come after a power cut.
-func (a *app) openForWriting(ctx context.Context, s config.Settings, create bool) (db *sqlite.Store, created bool, err error) {
-	if err := salvage.CheckLog(s.State); err != nil && !errors.Is(err, store.ErrDoubtful) {
-		return nil, false, err
+// openForRun opens the database of a run, and makes it at the default place or
+// where create allows it. The folders of the default place are made, too. One that
+// was named must be there, like that of a backup: a mistyped one, or a disk that is
+// not mounted, must not come to be.
+func openForRun(ctx context.Context, s config.Settings, create bool) (db store.Store, created bool, err error) {
+	missing := storage.MustExist
+	switch {
+	case !s.StateNamed:
+		missing = storage.CreateAll
+	case create:
+		missing = storage.CreateInFolder
 	}
-	_, err = os.Stat(s.State)
-	created = errors.Is(err, fs.ErrNotExist)
-	if dir := filepath.Dir(s.State); created && create && s.StateNamed {
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return nil, false, &problem.NoFolderError{Dir: dir}
-		}
-	}
-	db, err = sqlite.Open(ctx, s.State, sqlite.Options{Create: create || !s.StateNamed})
-	return db, created, err
+	return storage.OpenForRun(ctx, s.State, missing)
 }
 
 // openForReading opens the database to look at it. At the default place there
 // may be none yet: then it returns nil.
-func (a *app) openForReading(ctx context.Context, s config.Settings) (*sqlite.Store, error) {
-	if err := salvage.CheckLog(s.State); err != nil {
-		return nil, err
-	}
-	db, err := sqlite.Open(ctx, s.State, sqlite.Options{ReadOnly: true})
+func openForReading(ctx context.Context, s config.Settings) (store.Store, error) {
+	db, err := storage.Look(ctx, s.State)
 	if errors.Is(err, store.ErrMissing) && !s.StateNamed {
 		return nil, nil
 	}
@@ -89,7 +75,7 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 			return err
 		}
 	}
-	db, err := a.openForReading(ctx, settings)
+	db, err := openForReading(ctx, settings)
 	if err != nil {
 		return a.exit(err, problem.Scene{Connector: v.name, State: settings.State})
 	}
@@ -120,7 +106,7 @@ func damaged(err error) bool {
 
 // change opens the database for an operator's change and calls do with the
 // name that arg stands for. A connector that was never collected is an error.
-func (a *app) change(ctx context.Context, arg string, do func(db *sqlite.Store, name string) error) error {
+func (a *app) change(ctx context.Context, arg string, do func(db store.Store, name string) error) error {
 	settings, err := a.settings()
 	if err != nil {
 		return err
@@ -130,10 +116,7 @@ func (a *app) change(ctx context.Context, arg string, do func(db *sqlite.Store, 
 		return err
 	}
 	sc := problem.Scene{Connector: name, State: settings.State, Usual: !settings.StateNamed, ByHand: true}
-	if err := salvage.CheckLog(settings.State); err != nil {
-		return a.exit(err, sc)
-	}
-	db, err := sqlite.Open(ctx, settings.State, sqlite.Options{})
+	db, err := storage.Open(ctx, settings.State)
 	if err != nil {
 		return a.exit(err, sc)
 	}
@@ -145,4 +128,9 @@ func (a *app) change(ctx context.Context, arg string, do func(db *sqlite.Store, 
 		return a.exit(err, sc)
 	}
 	return nil
+}
+
+// notFile says that only a store that is a file can do what was asked for.
+func notFile(command, instead string) error {
+	return problem.Usage("%s: the state is kept on a database server, whose own tools do that%s", command, instead)
 }

@@ -13,7 +13,7 @@ import (
 	"collect/engine"
 	"collect/internal/words"
 	"collect/report/problem"
-	"collect/store/sqlite"
+	"collect/store"
 )
 
 // operatorOptions are the flags of every change that an operator makes to what
@@ -66,7 +66,7 @@ func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
 		return err
 	}
 	meeting := a.meeting(&settings)
-	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
+	return a.change(ctx, o.name, func(db store.Store, name string) error {
 		given, err := meeting.Prepare(ctx, db, name, o.name, o.reason, what.Order)
 		if err != nil {
 			return err

@@ -15,11 +15,11 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/engine"
+	"collect/engine/storage"
 	"collect/internal/process"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
-	"collect/store/sqlite"
 )
 
 type resetOptions struct {
@@ -69,7 +69,7 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 	if err := needReason("collect reset", o.why); err != nil {
 		return err
 	}
-	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
+	return a.change(ctx, o.name, func(db store.Store, name string) error {
 		streams, err := db.Streams(ctx, name)
 		if err != nil {
 			return err
@@ -116,13 +116,18 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 
 // keepBefore makes a backup beside the database, and returns where; "" if the
 // database is damaged, since a reset may be the way out of that.
-func (a *app) keepBefore(ctx context.Context, db *sqlite.Store) (string, error) {
+func (a *app) keepBefore(ctx context.Context, db store.Store) (string, error) {
 	settings, err := a.settings()
 	if err != nil {
 		return "", err
 	}
-	path := sqlite.Beside(settings.State, "before-reset", time.Now())
-	switch err := db.Backup(ctx, path, false); {
+	file := storage.FileOf(settings.State)
+	copier, ok := db.(storage.Copier)
+	if file == nil || !ok {
+		return "", notFile("collect reset", "; make a backup with them, then add --no-backup")
+	}
+	path := file.Beside("before-reset", time.Now())
+	switch err := copier.Backup(ctx, path, false); {
 	case err == nil:
 		return path, nil
 	case errors.Is(err, store.ErrDamaged):

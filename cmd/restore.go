@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/engine"
+	"collect/engine/storage"
 	"collect/internal/process"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
-	"collect/store/sqlite"
 )
 
 func (a *app) restoreCommand() *cobra.Command {
@@ -39,7 +39,11 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 		return err
 	}
 	audit := store.Audit{Who: engine.WhoAmI(), Why: why, Holder: process.This()}
-	kept, err := sqlite.Restore(ctx, settings.State, file, audit)
+	replaced := storage.FileOf(settings.State)
+	if replaced == nil {
+		return notFile("collect restore", "")
+	}
+	kept, err := replaced.Restore(ctx, file, audit)
 	if err != nil {
 		return a.exit(&problem.RestoreError{Err: err}, problem.Scene{State: settings.State})
 	}

@@ -107,7 +107,7 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	}
 	o.maxRequests = config.Stricter(o.maxRequests, settings.MaxRequests)
 	o.maxTime = config.Stricter(o.maxTime, settings.MaxTime)
-	db, created, err := a.openForWriting(ctx, settings, o.create)
+	db, created, err := openForRun(ctx, settings, o.create)
 	if err != nil {
 		return a.exit(err, problem.Scene{Connector: target.Name, State: settings.State})
 	}

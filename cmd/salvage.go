@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"collect/engine/registry"
+	"collect/engine/storage"
 	"collect/export"
 	"collect/internal/words"
 	"collect/report/problem"
-	"collect/store/sqlite/salvage"
 )
 
 // salvage exports what a damaged database still holds. It is no success unless
@@ -26,7 +26,11 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 		return err
 	}
 	sc := problem.Scene{Connector: name, Stream: o.stream, State: settings.State}
-	s, err := salvage.Open(ctx, settings.State)
+	file := storage.FileOf(settings.State)
+	if file == nil {
+		return notFile("collect export --salvage", "")
+	}
+	s, err := file.Salvage(ctx)
 	if err != nil {
 		return a.exit(err, sc)
 	}

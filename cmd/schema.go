@@ -16,7 +16,6 @@ import (
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
-	"collect/store/sqlite"
 )
 
 func (a *app) schemaCommand() *cobra.Command {
@@ -80,7 +79,7 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		}
 		fields[field[:at]] |= kind
 	}
-	return a.change(ctx, o.name, func(db *sqlite.Store, name string) error {
+	return a.change(ctx, o.name, func(db store.Store, name string) error {
 		streams, err := db.Streams(ctx, name)
 		if err != nil {
 			return err

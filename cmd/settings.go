@@ -32,7 +32,7 @@ func (a *app) settings() (config.Settings, error) {
 // remembered returns the connector file that a connector was last collected
 // with, and the names that the database knows.
 func (a *app) remembered(ctx context.Context, s config.Settings, name string) (path string, known []string, err error) {
-	db, err := a.openForReading(ctx, s)
+	db, err := openForReading(ctx, s)
 	if errors.Is(err, store.ErrDamaged) {
 		return "", nil, err // it knows the name, perhaps
 	}

@@ -14,11 +14,11 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/engine/registry"
+	"collect/engine/storage"
 	"collect/internal/process"
 	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/report/problem"
-	"collect/store/sqlite/salvage"
 )
 
 // A Config says what to look at.
@@ -80,7 +80,7 @@ type Diagnosis struct {
 
 	secretFiles map[string]bool // that other users can read, and that were said
 
-	state  salvage.Report
+	state  storage.Report
 	salt   []byte
 	runs   map[string]collection.Run // the newest of each connector
 	recent []collection.Run          // of all

@@ -13,7 +13,7 @@ import (
 
 	"collect/collection"
 	"collect/engine/registry"
-	"collect/store/sqlite/salvage"
+	"collect/engine/storage"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -73,7 +73,7 @@ func TestGrowth(t *testing.T) {
 		{"ten days", []collection.Run{run(time.Hour, 500), run(10*day, 500)}, 100 * 50},
 		{"an old run does not count", []collection.Run{run(10*day, 1000), run(60*day, 1e6)}, 100 * 50},
 	} {
-		d := &Diagnosis{Config: Config{Now: noon}, recent: c.runs, state: salvage.Report{Size: 50_000, Records: 1000}}
+		d := &Diagnosis{Config: Config{Now: noon}, recent: c.runs, state: storage.Report{Size: 50_000, Records: 1000}}
 		if got := d.growth(); got != c.want {
 			t.Errorf("%s: growth = %v bytes a day, want %v", c.name, got, c.want)
 		}
@@ -83,7 +83,7 @@ func TestGrowth(t *testing.T) {
 // TestLibraryIsRefused: a SQLite that can lose commits is a problem.
 func TestLibraryIsRefused(t *testing.T) {
 	for version, want := range map[string]int64{"3.51.3": 0, "3.53.4": 0, "4.0.0": 0, "3.51.2": 1, "3.46.1": 1, "2.9.99": 1, "": 1} {
-		d := &Diagnosis{state: salvage.Report{Library: version}}
+		d := &Diagnosis{state: storage.Report{Library: version}}
 		if d.checkLibrary(); d.Count(Broken) != want {
 			t.Errorf("SQLite %q: %d problems, want %d", version, d.Count(Broken), want)
 		}
@@ -121,4 +121,12 @@ func (named) Partition(string, collection.Parent) (collection.Partition, string,
 }
 func (named) Slices(context.Context, *http.Client, collection.Place, collection.Cursor) iter.Seq2[collection.Slice, error] {
 	return nil
+}
+
+// A store that is no file is not examined, and that is said.
+func TestServerIsNotExamined(t *testing.T) {
+	d := &Diagnosis{Config: Config{State: "postgres://server/db", StateNamed: true}}
+	if d.checkState(t.Context()) || len(d.Findings) != 1 || d.Findings[0].Mark != NotChecked {
+		t.Errorf("found %+v, want one that says so", d.Findings)
+	}
 }

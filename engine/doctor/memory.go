@@ -6,10 +6,10 @@ import (
 
 	"collect/collection"
 	"collect/engine"
+	"collect/engine/storage"
 	"collect/internal/process"
 	"collect/pacing/gate"
 	"collect/store"
-	"collect/store/sqlite"
 )
 
 // A memory keeps what a request of --online taught of an account, where runs
@@ -17,7 +17,7 @@ import (
 // is known of its account is with those who share it, where its first run finds
 // it.
 type memory struct {
-	db     *sqlite.Store // nil: it never ran
+	db     store.Store // nil: it never ran
 	of     probed
 	author store.Audit
 }
@@ -29,7 +29,7 @@ func (d *Diagnosis) openMemory(ctx context.Context, of probed) (*memory, error) 
 		return m, nil
 	}
 	var err error
-	m.db, err = sqlite.Open(ctx, d.State, sqlite.Options{})
+	m.db, _, err = storage.OpenForRun(ctx, d.State, storage.MustExist)
 	return m, err
 }
 

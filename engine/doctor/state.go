@@ -10,22 +10,28 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/engine/storage"
 	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
-	"collect/store/sqlite"
-	"collect/store/sqlite/salvage"
 )
 
 // checkState examines the database and reads what the other checks need of
-// it. It reports whether there is one.
+// it. It reports whether there is a file, whose
+// disk can be full.
 func (d *Diagnosis) checkState(ctx context.Context) bool {
 	path := d.State
 	sc := problem.Scene{State: path}
+	file := storage.FileOf(path)
+	if file == nil {
+		d.add(NotChecked, "state", "not examined: it is kept on a database server, whose own tools do that")
+		d.read(ctx)
+		return false
+	}
 	d.checkBeside(path)
 	var err error
-	d.state, err = salvage.Examine(ctx, path)
+	d.state, err = file.Examine(ctx)
 	switch {
 	case errors.Is(err, store.ErrMissing) && !d.StateNamed:
 		d.add(NotChecked, "state", "there is no database yet: the first run makes "+words.Home(path, d.Env))
@@ -114,17 +120,16 @@ func (d *Diagnosis) checkLibrary() {
 // it takes what it can: what is damaged was said.
 func (d *Diagnosis) read(ctx context.Context) {
 	d.runs, d.learned = map[string]collection.Run{}, map[string][]byte{}
-	if err := salvage.CheckLog(d.State); err != nil {
-		return
-	}
-	db, err := sqlite.Open(ctx, d.State, sqlite.Options{ReadOnly: true})
+	db, err := storage.Look(ctx, d.State)
 	if err != nil {
 		return
 	}
 	defer db.Close()
 	d.salt, _ = db.Salt(ctx)
 	d.recent, _ = db.Runs(ctx, "", recentRuns)
-	d.schema, _ = db.Schema(ctx)
+	if made, ok := db.(storage.Describer); ok {
+		d.schema, _ = made.Schema(ctx)
+	}
 	names, _ := db.Connectors(ctx)
 	for _, name := range names {
 		if runs, err := db.Runs(ctx, name, 1); err == nil && len(runs) == 1 {

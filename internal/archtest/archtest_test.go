@@ -17,13 +17,14 @@ var rules = archtest.Rules{
 		"cmd": {"*"},
 
 		"cmd/internal/chart":  {"cmd/internal/term", "collection", "internal/words", "pacing/sim"},
-		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/declarative", "engine/registry", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
+		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/declarative", "engine/registry", "engine/storage", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report", "report/limit", "report/problem"},
 		"cmd/internal/term":   {},
 
 		"engine":            {"collection", "connectors/declarative", "engine/registry", "internal/process", "internal/words", "pacing", "pacing/gate", "pacing/share", "report/problem", "runner", "store"},
-		"engine/doctor":     {"collection", "connectors", "engine", "engine/registry", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
+		"engine/doctor":     {"collection", "connectors", "engine", "engine/registry", "engine/storage", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store"},
 		"engine/enginetest": {"collection", "pacing/gate", "store"},
+		"engine/storage":    {"export", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
 		"engine/registry":   {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 
 		"collection":               {},
@@ -124,6 +125,10 @@ var rules = archtest.Rules{
 		"net/http.Head":          {"cmd"},
 		"net/http.Post":          {"cmd"},
 		"net/http.PostForm":      {"cmd"},
+
+		"collect/store/sqlite.Open":         {"engine/storage"}, // everything else works with a store of any kind
+		"collect/store/sqlite.Restore":      {"engine/storage"},
+		"collect/store/sqlite/salvage.Open": {"engine/storage", "store"},
 	},
 }
 

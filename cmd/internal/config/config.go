@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/viper"
 
 	"collect/engine/registry"
+	"collect/engine/storage"
 	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
@@ -302,7 +303,7 @@ func (m *merger) settle(env func(string) string) (Settings, error) {
 			s.Origin["state"] = "env STATE_DIRECTORY"
 		}
 	}
-	if strings.HasPrefix(s.State, "postgres:") || strings.HasPrefix(s.State, "postgresql:") {
+	if !storage.IsFile(s.State) {
 		return Settings{}, &ValueError{fmt.Sprintf("%s: state: only a file can hold the state, not a database server", s.Origin["state"])}
 	}
 	return s, nil

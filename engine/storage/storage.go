@@ -1,0 +1,78 @@
+// Package storage opens the store that a name stands for, which today is the path
+// of a SQLite file. It alone knows which kinds of store there are. Everything else
+// works with [store.Store], and asks for what not every kind has: [Copier],
+// [Describer], and [FileOf].
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"collect/report/problem"
+	"collect/store"
+	"collect/store/sqlite"
+	"collect/store/sqlite/salvage"
+)
+
+// IsFile reports whether a name is that of a file, and not of a database server.
+func IsFile(name string) bool {
+	return !strings.HasPrefix(name, "postgres:") && !strings.HasPrefix(name, "postgresql:")
+}
+
+// Look opens a store to read from it. Like the others here, it must be called
+// while no store of this process is open there; see [salvage.CheckLog].
+func Look(ctx context.Context, name string) (store.Store, error) {
+	return open(ctx, name, false, sqlite.Options{ReadOnly: true})
+}
+
+// Open opens a store for a change that a person orders.
+func Open(ctx context.Context, name string) (store.Store, error) {
+	return open(ctx, name, false, sqlite.Options{})
+}
+
+// A Missing says what becomes of a store that does not exist yet.
+type Missing int
+
+// What becomes of it.
+const (
+	MustExist      Missing = iota // it is store.ErrMissing
+	CreateInFolder                // it is created in a folder that exists; else it is a *[problem.NoFolderError]
+	CreateAll                     // it is created, and so are the folders it is in
+)
+
+// OpenForRun opens a store for a run, and reports whether it was created.
+//
+// Where the newest commits may be lost, the run goes on from the last that is
+// there, and collects the others again: nobody has to come after a power cut.
+func OpenForRun(ctx context.Context, name string, missing Missing) (db store.Store, created bool, err error) {
+	_, err = os.Stat(name)
+	created = errors.Is(err, fs.ErrNotExist)
+	if dir := filepath.Dir(name); created && missing == CreateInFolder {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return nil, false, &problem.NoFolderError{Dir: dir}
+		}
+	}
+	db, err = open(ctx, name, true, sqlite.Options{Create: missing != MustExist})
+	return db, created, err
+}
+
+// open opens a store. With doubtful it does so also where the newest commits may
+// be lost.
+func open(ctx context.Context, name string, doubtful bool, o sqlite.Options) (store.Store, error) {
+	if !IsFile(name) {
+		return nil, fmt.Errorf("a store on a database server is %w", errors.ErrUnsupported)
+	}
+	if err := salvage.CheckLog(name); err != nil && !(doubtful && errors.Is(err, store.ErrDoubtful)) {
+		return nil, err
+	}
+	db, err := sqlite.Open(ctx, name, o)
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
+}

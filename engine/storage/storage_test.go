@@ -1,0 +1,69 @@
+package storage_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"collect/engine/storage"
+	"collect/report/problem"
+	"collect/store"
+)
+
+func TestOpen(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "state.db")
+	db, created, err := storage.OpenForRun(t.Context(), there, storage.CreateInFolder)
+	if err != nil || !created {
+		t.Fatalf("OpenForRun = created %t, %v", created, err)
+	}
+	if _, ok := db.(storage.Copier); !ok {
+		t.Error("a store that is a file cannot be copied")
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, open := range map[string]func(context.Context, string) (store.Store, error){"Look": storage.Look, "Open": storage.Open} {
+		db, err := open(t.Context(), there)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+		if db, err := open(t.Context(), there+"?"); !errors.Is(err, store.ErrMissing) || db != nil {
+			t.Errorf("%s of a store that is not there = %v, %v", name, db, err)
+		}
+		if db, err := open(t.Context(), "postgres://server/db"); !errors.Is(err, errors.ErrUnsupported) || db != nil {
+			t.Errorf("%s of a server = %v, %v", name, db, err)
+		}
+	}
+	elsewhere := filepath.Join(t.TempDir(), "new", "state.db")
+	if _, _, err := storage.OpenForRun(t.Context(), elsewhere, storage.MustExist); !errors.Is(err, store.ErrMissing) {
+		t.Errorf("MustExist: %v", err)
+	}
+	if _, _, err := storage.OpenForRun(t.Context(), elsewhere, storage.CreateInFolder); !isNoFolder(err) {
+		t.Errorf("CreateInFolder: %v", err)
+	}
+	db, created, err = storage.OpenForRun(t.Context(), elsewhere, storage.CreateAll)
+	if err != nil || !created {
+		t.Fatalf("CreateAll: created %t, %v", created, err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func isNoFolder(err error) bool {
+	_, ok := errors.AsType[*problem.NoFolderError](err)
+	return ok
+}
+
+func TestFileOf(t *testing.T) {
+	if storage.FileOf("state.db") == nil {
+		t.Error("a path is no file")
+	}
+	if file := storage.FileOf("postgresql://server/db"); file != nil {
+		t.Errorf("FileOf a server = %v", file)
+	}
+}
