@@ -1,5 +1,6 @@
-// Package catalog holds the connectors that collect knows by name. They are
-// files in the language of package declarative, and the best examples of it.
+// Package catalog holds the connectors that collect knows by name: a folder for
+// each, with its file in the language of package declarative, and in testdata the
+// answers that it was tried on.
 package catalog
 
 import (
@@ -7,18 +8,22 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 )
 
-//go:embed *.yaml
+//go:embed */connector.yaml
 var files embed.FS
+
+// live names the servers that the end-to-end tests run a connector against, from
+// the first page to the last. The other connectors were tried on the answers that
+// the documentation of their providers shows.
+var live = map[string]string{}
 
 // List returns the names of the built-in connectors, sorted.
 func List() []string {
-	entries, _ := fs.Glob(files, "*.yaml") // the pattern is sound
-	names := make([]string, len(entries))
-	for i, entry := range entries {
-		names[i] = strings.TrimSuffix(path.Base(entry), ".yaml")
+	found, _ := fs.Glob(files, "*/connector.yaml") // the pattern is sound
+	names := make([]string, len(found))
+	for i, file := range found {
+		names[i] = path.Dir(file)
 	}
 	return names
 }
@@ -26,9 +31,13 @@ func List() []string {
 // Open returns the file of a built-in connector. For a name that is not in
 // [List] the error is [fs.ErrNotExist].
 func Open(name string) ([]byte, error) {
-	src, err := files.ReadFile(name + ".yaml")
+	src, err := files.ReadFile(name + "/connector.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("no built-in connector `%s`: %w", name, fs.ErrNotExist)
 	}
 	return src, nil
 }
+
+// LiveAgainst returns the server that a connector is tested against; "" if it
+// was tried on documented answers only.
+func LiveAgainst(name string) string { return live[name] }

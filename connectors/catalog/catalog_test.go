@@ -1,123 +1,197 @@
 package catalog_test
 
 import (
+	"bufio"
+	"bytes"
+	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
-	"slices"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"golang.org/x/tools/txtar"
+
+	"collect/collection"
+	"collect/connectors"
+	"collect/connectors/cassette"
 	"collect/connectors/catalog"
 	"collect/connectors/connectortest"
 	"collect/connectors/declarative"
+	"collect/pacing/response"
 )
 
-// options are what each connector needs to be built.
-var options = map[string]map[string]string{
-	"github":     {"org": "acme"},
-	"pocketbase": {"collection": "posts", "url": "https://pb.test"},
-	"stripe":     {},
+func TestOpen(t *testing.T) {
+	if _, err := catalog.Open("githbu"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open of a name that is not there: %v, want fs.ErrNotExist", err)
+	}
+	if len(catalog.List()) == 0 {
+		t.Error("the catalogue is empty")
+	}
 }
 
-func TestEveryFileIsSound(t *testing.T) {
+// TestWalks walks each connector against the answers in testdata/walk.txtar of its
+// folder. Lines before the first exchange say what the walk is given, and what it
+// finds:
+//
+//	param org=acme
+//	records repos 2
+func TestWalks(t *testing.T) {
 	for _, name := range catalog.List() {
-		src, err := catalog.Open(name)
-		if err != nil {
-			t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			src := read(t, name, "walk.txtar")
+			params, want := settings(t, src)
+			exchanges, err := cassette.Parse(src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			player := cassette.NewPlayer(exchanges)
+			client := &http.Client{Transport: player}
+			c := build(t, name, params)
+			connectortest.Test(t, c, client)
+			for _, e := range player.Unplayed() {
+				t.Errorf("no walk asked for %s %s", e.Method, e.URL)
+			}
+			got := count(t, c, client)
+			for _, st := range c.Streams() {
+				if got[st.Name] != want[st.Name] || want[st.Name] == 0 {
+					t.Errorf("%s has %d records, want %d and at least 1", st.Name, got[st.Name], want[st.Name])
+				}
+			}
+		})
+	}
+}
+
+// TestRefusals reads the refusals in testdata/refusals.txtar of each folder that
+// has one. Read-As in the header of each says what it means: a verdict of the
+// file, or a class of package response; Of, the stream that met it.
+func TestRefusals(t *testing.T) {
+	for _, name := range catalog.List() {
+		src, err := os.ReadFile(filepath.Join(name, "testdata", "refusals.txtar"))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
-		spec, err := declarative.Parse(name+".yaml", src)
+		exchanges, err := cassette.Parse(src)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if spec.Name() != name {
-			t.Errorf("%s.yaml is of the connector %s", name, spec.Name())
+		params, _ := settings(t, src)
+		judge := build(t, name, params).Provider().Judge
+		for _, e := range exchanges {
+			want, stream := e.Header.Get("Read-As"), e.Header.Get("Of")
+			e.Header.Del("Read-As")
+			e.Header.Del("Of")
+			got := string(response.Read(time.Now(), e.Status, e.Header, e.Body).Class)
+			if judge != nil {
+				if v := judge(collection.Response{Stream: stream, Status: e.Status, Header: e.Header, Body: e.Body}); v != collection.NoVerdict && got != string(response.QuotaUsed) {
+					got = string(v)
+				}
+			}
+			if got != want {
+				t.Errorf("%s: %d to %s is read as %q, want %q", name, e.Status, e.URL, got, want)
+			}
 		}
-		secrets := map[string]declarative.SecretValue{}
-		for _, s := range spec.Secrets() {
-			secrets[s.Name] = declarative.SecretValue{Value: "t0k"}
-		}
-		if _, err := spec.Build(declarative.Options{Params: options[name], Secrets: secrets}); err != nil {
-			t.Errorf("%s: Build: %v", name, err)
-		}
-	}
-	if want := []string{"github", "pocketbase", "stripe"}; !slices.Equal(catalog.List(), want) {
-		t.Errorf("List() = %v, want %v", catalog.List(), want)
-	}
-	if _, err := catalog.Open("githbu"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Open of a name that is not there: %v, want fs.ErrNotExist", err)
 	}
 }
 
-// TestAgainstProviders walks each connector against a server that answers as
-// the provider's documentation says.
-func TestAgainstProviders(t *testing.T) {
-	servers := map[string]http.HandlerFunc{
-		"github": func(w http.ResponseWriter, r *http.Request) {
-			q := r.URL.Query()
-			if r.Header.Get("X-Github-Api-Version") == "" || q.Get("per_page") != "100" {
-				t.Errorf("github: request %s with %v", r.URL, r.Header)
-			}
-			switch r.URL.Path {
-			case "/orgs/acme/repos":
-				if q.Get("page") == "" {
-					w.Header().Set("Link", `<http://`+r.Host+`/orgs/acme/repos?per_page=100&page=2>; rel="next"`)
-					fmt.Fprint(w, `[{"id":1,"full_name":"acme/api","has_issues":true}]`)
-					return
-				}
-				fmt.Fprint(w, `[{"id":2,"full_name":"acme/site","has_issues":false}]`)
-			case "/repos/acme/api/issues", "/repos/acme/api/issues/comments":
-				if since := q.Get("since"); !strings.HasSuffix(since, "Z") || q.Get("sort") != "updated" || q.Get("direction") != "asc" {
-					t.Errorf("github: %s", r.URL.RawQuery)
-				}
-				fmt.Fprint(w, `[{"id":7,"number":1,"updated_at":"2024-05-06T07:08:09Z"},{"id":8,"number":2,"updated_at":"2024-05-06T07:09:09Z"}]`)
-			default:
-				t.Errorf("github: %s", r.URL.Path)
-			}
-		},
-		"pocketbase": func(w http.ResponseWriter, r *http.Request) {
-			q := r.URL.Query()
-			if r.URL.Path != "/api/collections/posts/records" || q.Get("perPage") != "200" || q.Get("skipTotal") != "1" {
-				t.Errorf("pocketbase: %s", r.URL)
-			}
-			since := strings.TrimSuffix(strings.TrimPrefix(q.Get("filter"), `updated >= "`), `"`)
-			var items []string
-			for i := range 450 {
-				if at := fmt.Sprintf("2024-05-06 07:%02d:%02d.123Z", i/60, i%60); at >= since && q.Get("page") == "1" && len(items) < 200 {
-					items = append(items, fmt.Sprintf(`{"id":"r%014d","updated":"%s"}`, i, at))
-				}
-			}
-			fmt.Fprintf(w, `{"page":1,"perPage":200,"totalItems":-1,"totalPages":-1,"items":[%s]}`, strings.Join(items, ","))
-		},
-		"stripe": func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Query().Get("starting_after") == "" {
-				fmt.Fprint(w, `{"object":"list","data":[{"id":"x_3","created":1706659203},{"id":"x_2","created":1706659202}],"has_more":true}`)
-				return
-			}
-			fmt.Fprint(w, `{"object":"list","data":[{"id":"x_1","created":1706659201}],"has_more":false}`)
-		},
+func read(t *testing.T, name, file string) []byte {
+	t.Helper()
+	src, err := os.ReadFile(filepath.Join(name, "testdata", file))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range catalog.List() {
-		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(servers[name])
-			defer server.Close()
-			src, _ := catalog.Open(name)
-			spec, err := declarative.Parse(name+".yaml", src)
+	return src
+}
+
+// settings reads the lines before the first exchange of a cassette.
+func settings(t *testing.T, src []byte) (params map[string]string, records map[string]int) {
+	t.Helper()
+	params, records = map[string]string{}, map[string]int{}
+	lines := bufio.NewScanner(bytes.NewReader(txtar.Parse(src).Comment))
+	for lines.Scan() {
+		verb, rest, _ := strings.Cut(lines.Text(), " ")
+		switch verb {
+		case "param":
+			key, value, _ := strings.Cut(rest, "=")
+			params[key] = value
+		case "records":
+			stream, number, _ := strings.Cut(rest, " ")
+			n, err := strconv.Atoi(number)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%q: %v", lines.Text(), err)
 			}
-			secrets := map[string]declarative.SecretValue{}
-			for _, s := range spec.Secrets() {
-				secrets[s.Name] = declarative.SecretValue{Value: "t0k"}
-			}
-			c, err := spec.Build(declarative.Options{Params: options[name], Secrets: secrets, Provider: declarative.Overrides{BaseURL: server.URL}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			connectortest.Test(t, c, server.Client())
-		})
+			records[stream] = n
+		case "#", "":
+		default:
+			t.Fatalf("%q is neither a param, nor records, nor a comment", lines.Text())
+		}
 	}
+	return params, records
+}
+
+func build(t *testing.T, name string, params map[string]string) connectors.Connector {
+	t.Helper()
+	src, err := catalog.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := declarative.Parse(name+"/connector.yaml", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spec.Name() != name {
+		t.Errorf("the folder %s has the connector %s", name, spec.Name())
+	}
+	secrets := map[string]declarative.SecretValue{}
+	for _, s := range spec.Secrets() {
+		secrets[s.Name] = declarative.SecretValue{Value: "t0k"}
+	}
+	c, err := spec.Build(declarative.Options{Params: params, Secrets: secrets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// count walks everything, and returns how many records each stream has.
+func count(t *testing.T, c connectors.Connector, client *http.Client) map[string]int {
+	t.Helper()
+	had := map[string][]collection.Parent{}
+	n := map[string]int{}
+	seen := map[[3]string]bool{} // one that comes again is no other record
+	for _, st := range c.Streams() {
+		places := []collection.Place{{Stream: st.Name, Lane: collection.Incremental}}
+		if st.Parent != "" {
+			places = nil
+			for _, parent := range had[st.Parent] {
+				if p, _, ok, err := c.Partition(st.Name, parent); err != nil {
+					t.Fatal(err)
+				} else if ok {
+					places = append(places, collection.Place{Stream: st.Name, Partition: p, Lane: collection.Incremental})
+				}
+			}
+		}
+		for _, at := range places {
+			for slice, err := range c.Slices(context.Background(), client, at, collection.Cursor{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range slice.Records {
+					id := [3]string{st.Name, at.Partition.String(), r.Key}
+					if seen[id] {
+						continue
+					}
+					seen[id] = true
+					n[st.Name]++
+					had[st.Name] = append(had[st.Name], collection.Parent{Partition: at.Partition, Record: r})
+				}
+			}
+		}
+	}
+	return n
 }

@@ -41,6 +41,7 @@ var rules = archtest.Rules{
 		"connectors/connectortest": {"collection", "connectors"},
 		"connectors/declarative":   {"collection", "connectors", "connectors/oauth2", "connectors/declarative/internal/answer", "connectors/declarative/internal/compile", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
 		"connectors/oauth2":        {"collection"},
+		"connectors/cassette":      {},
 		"connectors/catalog":       {"collection", "connectors"},
 		"runner":                   {"collection", "connectors", "pacing", "pacing/gate"},
 		"store":                    {"collection", "migrations"},
