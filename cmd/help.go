@@ -12,6 +12,7 @@ var groups = []*cobra.Group{
 	{ID: "look", Title: "See how it stands:"},
 	{ID: "records", Title: "Take records out, and keep them safe:"},
 	{ID: "operate", Title: "Give orders:"},
+	{ID: "author", Title: "Write a connector:"},
 	{ID: "other", Title: "Try and learn:"},
 }
 
@@ -36,7 +37,8 @@ var pages = map[string]struct{ group, example string }{
 	"collect freeze":            {"operate", "collect freeze on tickets --for 2h --reason 'they asked us to'\ncollect freeze release tickets --reason 'settled with them'"},
 	"collect freeze on":         {"", "collect freeze on tickets --for 2h --reason 'they asked us to'"},
 	"collect breaker":           {"operate", "collect breaker open tickets --reason 'maintenance at noon'\ncollect breaker release tickets --reason 'maintenance is over'"},
-	"collect connectors":        {"other", "collect connectors\ncollect connectors --json"},
+	"collect check":             {"author", "collect check tickets.yaml\ncollect check tickets.yaml --strict"},
+	"collect connectors":        {"author", "collect connectors\ncollect connectors --json"},
 	"collect demo":              {"other", "collect demo\ncollect demo --keep demo"},
 	"collect simulate":          {"other", "collect simulate\ncollect simulate --ceiling 8 --family window --seeds 5\ncollect simulate --connector tickets.yaml --family bucket --requests 600 --every 1d"},
 	"collect version":           {"other", "collect version --json"},

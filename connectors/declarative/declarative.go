@@ -47,26 +47,78 @@ type (
 //
 // The error joins up to 10 *SpecError, in the order of the file.
 func Parse(path string, src []byte) (*Spec, error) {
-	var doc language.Document
-	faults := yamlfile.Decode(src, &doc)
-	if len(faults) == 0 && reflect.ValueOf(doc).IsZero() {
-		faults = []yamlfile.Fault{{At: yamlfile.Span{Line: 1, Column: 1, Length: 1}, Message: "the file is empty"}}
-	}
+	f, _, faults := read(src)
 	if len(faults) == 0 {
-		var f *compile.File
-		if f, faults = compile.Document(&doc); len(faults) == 0 {
-			return &Spec{f}, nil
-		}
+		return &Spec{f}, nil
 	}
-	slices.SortStableFunc(faults, func(a, b yamlfile.Fault) int { return a.At.Compare(b.At) })
 	var errs []error
-	for _, f := range faults[:min(len(faults), maxFaults)] {
-		errs = append(errs, &SpecError{
-			Path: path, Line: f.At.Line, Column: f.At.Column,
-			Message: f.Message, Note: f.Note, Source: f.Excerpt(src),
-		})
+	for _, e := range specErrors(path, src, faults[:min(len(faults), maxFaults)]) {
+		errs = append(errs, e)
 	}
 	return nil, errors.Join(errs...)
+}
+
+// Check reads a connector file for the person who writes it: it returns all of its
+// mistakes, each once, and what is probably not meant, such as a parameter that
+// nothing uses. Credentials that are written into the file are mistakes here.
+// The Spec is nil if [Parse] would refuse the file. Doubts are told of a file
+// without mistakes only: a misspelt name leaves another one unused.
+func Check(path string, src []byte) (spec *Spec, mistakes, doubts []*SpecError) {
+	f, doc, faults := read(src)
+	if len(faults) == 0 {
+		spec = &Spec{f}
+	}
+	written, perhaps := compile.WrittenCredentials(doc)
+	for _, w := range written {
+		if !slices.ContainsFunc(faults, func(f yamlfile.Fault) bool { return f.At == w.At }) {
+			faults = append(faults, w)
+		}
+	}
+	sortFaults(faults)
+	if len(faults) == 0 {
+		perhaps = append(perhaps, compile.Doubts(doc)...)
+		sortFaults(perhaps)
+		doubts = specErrors(path, src, perhaps)
+	}
+	return spec, specErrors(path, src, faults), doubts
+}
+
+// read compiles a connector file, and returns its mistakes in their order. Of what
+// a block lacks nothing is said where a mistake stands in that block: it is most
+// often the key that is misspelt.
+func read(src []byte) (*compile.File, *language.Document, []yamlfile.Fault) {
+	doc := &language.Document{}
+	faults := yamlfile.Decode(src, doc)
+	if reflect.ValueOf(*doc).IsZero() {
+		if len(faults) == 0 {
+			faults = []yamlfile.Fault{{At: yamlfile.Span{Line: 1, Column: 1, Length: 1}, Message: "the file is empty"}}
+		}
+		return nil, doc, faults // it is no YAML, or nothing of it could be read
+	}
+	f, more := compile.Document(doc)
+	shape := faults
+	for _, fault := range more {
+		if !slices.ContainsFunc(shape, func(s yamlfile.Fault) bool { return s.At == fault.At || yamlfile.Within(src, fault.At, s.At) }) {
+			faults = append(faults, fault)
+		}
+	}
+	sortFaults(faults)
+	return f, doc, faults
+}
+
+func sortFaults(faults []yamlfile.Fault) {
+	slices.SortStableFunc(faults, func(a, b yamlfile.Fault) int { return a.At.Compare(b.At) })
+}
+
+func specErrors(path string, src []byte, faults []yamlfile.Fault) []*SpecError {
+	errs := make([]*SpecError, len(faults))
+	for i, f := range faults {
+		errs[i] = &SpecError{
+			Path: path, Line: f.At.Line, Column: f.At.Column,
+			Message: f.Message, Note: f.Note, Source: f.Excerpt(src),
+		}
+	}
+	return errs
 }
 
 // Name returns the name of the connector.

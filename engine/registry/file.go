@@ -1,10 +1,12 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"collect/connectors/catalog"
@@ -37,6 +39,15 @@ func readEntry(entry Entry) (*declarative.Spec, error) {
 
 // readSpec reads a connector file.
 func readSpec(path string) (*declarative.Spec, error) {
+	src, err := readFileAt(path)
+	if err != nil {
+		return nil, err
+	}
+	return declarative.Parse(path, src)
+}
+
+// readFileAt returns the text of a connector file.
+func readFileAt(path string) ([]byte, error) {
 	src, err := userfile.ReadAtMost(path, yamlfile.Longest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &problem.NoFileError{Path: path, Near: nearFile(path)}
@@ -44,16 +55,43 @@ func readSpec(path string) (*declarative.Spec, error) {
 	if err != nil {
 		return nil, &problem.FileError{Path: path, Message: "the connector file cannot be read: " + words.Cause(err)}
 	}
-	return declarative.Parse(path, src)
+	return src, nil
 }
 
 // BuiltIn reads a connector that comes with collect.
 func BuiltIn(name string) (*declarative.Spec, error) {
-	src, err := catalog.Open(name)
+	path, src, err := builtIn(name)
 	if err != nil {
 		return nil, err
 	}
-	return declarative.Parse(name+".yaml (built in)", src)
+	return declarative.Parse(path, src)
+}
+
+func builtIn(name string) (path string, src []byte, err error) {
+	src, err = catalog.Open(name)
+	return name + ".yaml (built in)", src, err
+}
+
+// Text returns the text of the connector file that arg stands for, whether it is
+// sound or not, and the path by which messages call it.
+func (r *Registry) Text(ctx context.Context, arg string) (path string, src []byte, err error) {
+	entry, configured := r.Entries[arg]
+	path = arg
+	switch {
+	case IsFile(arg):
+	case configured && !IsFile(entry.Use):
+		return builtIn(entry.Use)
+	case configured:
+		path = entry.Use
+	case slices.Contains(catalog.List(), arg):
+		return builtIn(arg)
+	default:
+		if path, err = r.sourceOf(ctx, arg); err != nil {
+			return "", nil, err
+		}
+	}
+	src, err = readFileAt(path)
+	return path, src, err
 }
 
 // nearFile returns the connector file that was probably meant by a path where

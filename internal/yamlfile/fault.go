@@ -31,6 +31,9 @@ func (s Span) Compare(t Span) int {
 // to hold a credential. A reference to one, and an address, may be seen.
 var inlineSecret = regexp.MustCompile(`(?i)((?:bearer|passw|token|secret|authorization|api_?key|value)[a-z_]*)["']?[ \t]*:[ \t]+`)
 
+// inlineQuery matches the same in the query of an address.
+var inlineQuery = regexp.MustCompile(`(?i)([?&][^=&\s]*(?:passw|token|secret|key|sig)[^=&\s]*=)[^&\s"'$]+`)
+
 // Excerpt draws the line of at and the one before it, as
 //
 //	3 |   acme:
@@ -64,7 +67,7 @@ func (f Fault) Excerpt(src []byte) string {
 func masked(line string) string {
 	line = strings.TrimRight(strings.ReplaceAll(line, "\t", " "), "\r")
 	const longest = 200 // characters; an excerpt is for people
-	line = cut(line, longest)
+	line = inlineQuery.ReplaceAllString(cut(line, longest), "$1…")
 	for _, at := range inlineSecret.FindAllStringSubmatchIndex(line, -1) {
 		key, value := line[at[2]:at[3]], line[at[1]:]
 		named := strings.HasPrefix(value, "{") || strings.HasPrefix(value, "#") || strings.HasPrefix(strings.TrimLeft(value, `"'`), "${")

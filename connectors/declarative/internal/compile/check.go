@@ -39,9 +39,7 @@ func (c *checker) check() {
 		c.spec.Streams = append(c.spec.Streams, c.stream(e.Key, e.Value))
 		c.route(e.Key.Text, e.Value)
 	}
-	if len(c.Faults) == 0 {
-		c.parentsFirst()
-	}
+	c.parentsFirst()
 }
 
 func (c *checker) checkParams() {

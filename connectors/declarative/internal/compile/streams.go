@@ -27,8 +27,10 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	st.Refresh = refresh(st)
 
 	inPath := known{names: slices.Clone(c.params.names), where: "in this stream"}
-	for _, b := range st.Each {
-		inPath.names = append(inPath.names, b.Name)
+	for _, name := range spec.Each.Keys() { // also those of a parent that is misspelt
+		if name != "when" && name != "changed" {
+			inPath.names = append(inPath.names, name)
+		}
 	}
 	inQuery := inPath
 	if spec.Since != nil {
