@@ -420,7 +420,7 @@ func ratchet(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 		ts.Check(json.Unmarshal([]byte(line), &e))
-		if e.Rate == nil || e.Rate.Reason == "answered without complaint" {
+		if e.Rate == nil || e.Rate.Reason == "answered without complaint" || e.Rate.Reason == "announced" { // a limit
 			continue
 		}
 		if e.Rate.Learned > e.Rate.Previous {

@@ -34,6 +34,7 @@ func paced() report.Explanation {
 		Caps: []report.Allowance{{What: "20,000 requests a run", Origin: "~/collect.yaml:4"}},
 		History: []collection.Event{
 			{Time: noon.Add(-40 * time.Minute), Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 4, Learned: 2, Reason: "throttled"}},
+			{Time: noon.Add(-20 * time.Minute), Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 6, Learned: 2, Reason: string(gate.Announced)}},
 			{Time: noon.Add(-5 * time.Minute), Kind: collection.RateChanged, Rate: &collection.RateInfo{Previous: 2, Learned: 3.4, Reason: "answered without complaint"}},
 		},
 	}
@@ -48,6 +49,7 @@ func TestExplain(t *testing.T) {
 
 What changed it?
   11:55 UTC  2.0/s -> 3.4/s: answered without complaint
+  11:40 UTC  6.0/s -> 2.0/s: an announced limit
   11:20 UTC  4.0/s -> 2.0/s: throttled
 
 What stops a run first?
@@ -72,6 +74,7 @@ What would make it faster?
 What changed it?
   11:55 UTC  2.0/s -> 3.4/s: answered without
              complaint
+  11:40 UTC  6.0/s -> 2.0/s: an announced limit
   11:20 UTC  4.0/s -> 2.0/s: throttled
 
 What stops a run first?

@@ -110,8 +110,8 @@ func TestOneRefusalInFlightIsOneStrike(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if len(d.events) != 1 {
-			t.Errorf("%d freezes were saved, want 1", len(d.events))
+		if n := d.freezes(); n != 1 {
+			t.Errorf("%d freezes were saved, want 1", n)
 		}
 	})
 }

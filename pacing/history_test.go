@@ -123,6 +123,67 @@ func TestRateChangesSayWhatBinds(t *testing.T) {
 	}
 }
 
+// TestEachChangeOfThePaceIsTold: whatever moves the pace, what is told leads from
+// one pace to the next, and each step has its cause.
+func TestEachChangeOfThePaceIsTold(t *testing.T) {
+	const late = 300 // requests before the provider changes
+	for _, tc := range []struct {
+		name   string
+		answer func(n int, w http.ResponseWriter)
+		want   gate.Bound // of the fall
+	}{
+		{"an announced limit", func(n int, w http.ResponseWriter) {
+			if n > late {
+				w.Header().Set("X-RateLimit-Limit", "120")
+				w.Header().Set("X-RateLimit-Remaining", "60")
+				w.Header().Set("X-RateLimit-Reset", "30")
+			}
+		}, gate.Announced},
+		{"late answers", func(n int, w http.ResponseWriter) {
+			took := 20 * time.Millisecond
+			if n > late {
+				took = 3 * time.Second
+			}
+			time.Sleep(took)
+		}, gate.Slow},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var j journal
+				n := 0
+				g := govern(t, pacing.Config{Observe: j.observe,
+					Provider: collection.Provider{Ceilings: []collection.Ceiling{{Count: 40, Per: time.Second}}},
+					Base: serve(func(w http.ResponseWriter, _ *http.Request) {
+						n++
+						tc.answer(n, w)
+					})})
+				first := g.Status().PerSecond
+				for range 2 * late {
+					mustFetch(t, g)
+				}
+				was, fell := first, false
+				for _, e := range j.of(collection.RateChanged) {
+					if apart(e.Rate.Previous, was) {
+						t.Errorf("%.2f/s -> %.2f/s (%s) was told after a pace of %.2f/s", e.Rate.Previous, e.Rate.Learned, e.Rate.Reason, was)
+					}
+					if was = e.Rate.Learned; was < e.Rate.Previous {
+						fell = true
+						if e.Rate.Reason != string(tc.want) {
+							t.Errorf("a fall to %.2f/s is by %q, want %q", was, e.Rate.Reason, tc.want)
+						}
+					}
+				}
+				if now := g.Status().PerSecond; apart(now, was) || !fell {
+					t.Errorf("the pace is %.2f/s; the last that was told is %.2f/s, of %d changes", now, was, len(j.of(collection.RateChanged)))
+				}
+			})
+		})
+	}
+}
+
+// apart reports whether a person would see that one pace is not the other.
+func apart(a, b float64) bool { return max(a, b) >= 1.5*min(a, b) }
+
 // TestFewRateChangesAreKept: one save brings the newest ones, not all.
 func TestFewRateChangesAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -144,8 +144,8 @@ func TestABanIsStillABan(t *testing.T) {
 			if status, err := gate.Inspect(d.state, time.Now()); err != nil || !status.Frozen {
 				t.Errorf("saved as %+v, %v, want frozen", status, err)
 			}
-			if len(d.events) != 1 {
-				t.Errorf("%d freezes were saved, want 1", len(d.events))
+			if n := d.freezes(); n != 1 {
+				t.Errorf("%d freezes were saved, want 1", n)
 			}
 		})
 	}

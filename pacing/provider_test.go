@@ -150,6 +150,16 @@ func (d *disk) degrade(slow time.Duration, err error, h http.HandlerFunc) http.H
 	}
 }
 
+// freezes returns how many freezes were saved.
+func (d *disk) freezes() (n int) {
+	for _, e := range d.events {
+		if e.Freeze != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // A journal keeps what was observed.
 type journal struct {
 	mu     sync.Mutex

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"collect/collection"
@@ -215,13 +216,13 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 	for i, e := range settled.Changes {
 		settled.Changes[i] = g.tell(e, now, next.Stream)
 	}
-	grown := g.grown(settled)
+	moved := g.moved(settled)
 	for _, e := range g.heard.Note(a.outcome.Windows) {
 		g.tell(e, now, next.Stream)
 	}
 	g.unlock()
-	if grown != nil {
-		g.tellRate(grown, next.Stream)
+	if moved != nil {
+		g.tellRate(moved, next.Stream)
 	}
 	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && stop.Reason == collection.Frozen && settled.Frozen != nil {
 		said := stop.Detail
@@ -234,28 +235,36 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 	return settled, nil
 }
 
-// rateStep is the change of the rate that is told. Every success changes it a
-// little.
-const rateStep = 1.25
+// The changes of the pace that are told: every answer changes it a little, and
+// limits that are announced move it up and down.
+const (
+	rateRise = 1.25
+	rateFall = 1 / 1.5
+)
 
-// grown returns how far the pace has grown since it was last told, if it is to
-// be told again. A decrease is told when it happens. g.mu is held.
-func (g *Governor) grown(s desk.Settled) *collection.RateInfo {
+// moved returns how far the pace has moved since it was last told, if it is to be
+// told again. A decrease by a refusal is told when it happens. g.mu is held.
+func (g *Governor) moved(s desk.Settled) *collection.RateInfo {
 	rate, was := s.Rate, g.reported
 	switch {
-	case rate < was:
+	case slices.ContainsFunc(s.Changes, func(e collection.Event) bool { return e.Rate != nil }):
 		g.reported = rate
-	case rate > was && (rate >= was*rateStep || rate >= s.Most):
+	case rate == was:
+	case rate <= was*rateFall, rate >= was*rateRise, rate > was && rate >= s.Most:
 		g.reported = rate
-		return &collection.RateInfo{Learned: rate, Previous: was, Reason: "answered without complaint"}
+		return &collection.RateInfo{Learned: rate, Previous: was}
 	}
 	return nil
 }
 
-// tellRate tells that the pace has grown, and what binds now. The desk is asked
+// tellRate tells that the pace has moved, why, and what binds now. The desk is asked
 // for that, so g.mu is not held.
 func (g *Governor) tellRate(r *collection.RateInfo, stream string) {
-	r.Binds = g.desk.Status().Binding()
+	status := g.desk.Status()
+	r.Binds, r.Reason = status.Binding(), "answered without complaint"
+	if by := status.PacedBy(); r.Learned < r.Previous || by == gate.Announced {
+		r.Reason = string(by)
+	}
 	g.mu.Lock()
 	defer g.unlock()
 	g.tell(collection.Event{Kind: collection.RateChanged, Rate: r}, time.Now(), stream)

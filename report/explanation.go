@@ -161,7 +161,7 @@ func (e Explanation) Changes() []Change {
 		what := ""
 		switch {
 		case event.Rate != nil:
-			what = words.RateChange(event.Rate.Previous, event.Rate.Learned) + ": " + words.Clean(event.Rate.Reason)
+			what = words.RateChange(event.Rate.Previous, event.Rate.Learned) + ": " + limit.Cause(event.Rate.Reason)
 		case event.Breaker != nil:
 			what = words.WithReason(fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason)), words.Clean(event.Breaker.Detail))
 		case event.Clamp != nil:

@@ -113,3 +113,15 @@ func (s Status) Binding() string {
 	}
 	return ""
 }
+
+// PacedBy names what keeps the pace from being higher, whatever requests wait for;
+// "" if nothing is known to.
+func (s Status) PacedBy() (by Bound) {
+	lowest := 0.0
+	for _, c := range s.Constraints {
+		if c.Name != InFlightMax && c.Name != Unused && c.PerSecond > 0 && (by == "" || c.PerSecond <= same*lowest) {
+			by, lowest = c.Name, c.PerSecond
+		}
+	}
+	return by
+}

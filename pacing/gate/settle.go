@@ -101,9 +101,9 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 	if o.Signal != law.Silent && o.Signal != law.Failed {
 		way.Hears(now)
 	}
-	fresh, was := false, 0.0 // of a refusal: it begins an episode, and the pace before it
+	fresh, was, all := false, 0.0, 0.0 // of a refusal: it begins an episode, and the pace before it, of the route and of all
 	if o.Signal == law.Throttled || o.Signal == law.Failed {
-		fresh, was = !f.pace.Known(f.ticket, o.forLaw(f.retry)), f.pace.Rate()
+		fresh, was, all = !f.pace.Known(f.ticket, o.forLaw(f.retry)), f.pace.Rate(), g.Rate()
 	}
 	shown := o.Signal == law.Throttled && !o.Weak && o.Key == "" // a refusal of the stream, or of all
 	ofAll := f.current() && f.way == g.routes.All[0]
@@ -121,7 +121,7 @@ func (g *Gate) weigh(f *flight, o *Outcome, at time.Time, now law.Moment) (chang
 			reason = "not answered"
 		}
 		changes = append(changes, collection.Event{Kind: collection.RateChanged, Rate: &collection.RateInfo{
-			Learned: f.pace.Rate(), Previous: was, Reason: reason,
+			Learned: g.Rate(), Previous: all, Reason: reason,
 		}})
 	}
 	if o.Key != "" {

@@ -126,6 +126,11 @@ func For(k *gate.Constraint, held bool) Words {
 	return words
 }
 
+// Cause says why the pace changed, in the words of what limits it, if that is why.
+func Cause(reason string) string {
+	return For(&gate.Constraint{Name: gate.Bound(reason)}, false).Name
+}
+
 // HeldBy reports whether an operator's order is what k comes from.
 func HeldBy(s *gate.Status, k *gate.Constraint) bool {
 	switch k.Name {

@@ -7,6 +7,7 @@ import (
 
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report/limit"
 	"collect/report/problem"
 )
 
@@ -155,7 +156,7 @@ func (s *story) slowed() []string {
 			text += ". Rate " + change
 		}
 	case change != "":
-		text = fmt.Sprintf("rate %s (%s)", change, words.Clean(s.slower.Reason))
+		text = fmt.Sprintf("rate %s (%s)", change, limit.Cause(s.slower.Reason))
 	default:
 		return nil
 	}
