@@ -300,24 +300,28 @@ func (s summary) timeWords() string {
 	return text + ": " + strings.Join(parts, ", ")
 }
 
+// rateWords says three figures, with what each is of: what the run sent, the pace
+// that it was allowed, and the pace that the next run goes on from.
 func (s summary) rateWords() string {
 	if s.RateEnd <= 0 || s.This.Requests == 0 {
 		return ""
 	}
-	paces := words.Rates(s.RateStart, s.RateEnd, s.Ceiling, s.Learned)
-	text := "ended " + paces[1]
-	if s.RateStart > 0 {
-		text = "started " + paces[0] + ", " + text
+	sent := 0.0
+	if took := s.Ended.Sub(s.Started); took > 0 {
+		sent = float64(s.This.Requests) / took.Seconds()
+	}
+	paces := words.Rates(sent, s.RateStart, s.RateEnd, s.Learned, s.Ceiling)
+	text := fmt.Sprintf("%s sent on average; allowed %s at the start, %s at the end", paces[0], paces[1], paces[2])
+	switch {
+	case s.Learned > 0 && paces[3] == paces[2]:
+		text += " (kept for the next run)"
+	case s.Learned > 0:
+		text += "; " + paces[3] + " is kept for the next run"
 	}
 	if s.Ceiling > 0 {
-		text += ", ceiling " + paces[2]
-	} else {
-		text += ", no ceiling declared"
+		return text + "; ceiling " + paces[4]
 	}
-	if s.Learned > 0 {
-		text += "; learned " + paces[3] + " (kept for next time)"
-	}
-	return text
+	return text + "; no ceiling declared"
 }
 
 // gapWords counts what is owed by kind, what needs a person first.

@@ -44,8 +44,8 @@ paused: tickets reached its request cap (20,000). What was saved is safe.
 
   time        83 min: fetching and saving 41 min, pacing 24 min, acme asked us
               to wait 9 min, breaker open 9 min
-  rate        started 3.2/s, ended 1.8/s, ceiling 4.0/s; learned 3.6/s (kept for
-              next time)
+  rate        2.9/s sent on average; allowed 3.2/s at the start, 1.8/s at the
+              end; 3.6/s is kept for the next run; ceiling 4.0/s
   gaps        1 owed: 1 planned
   saved to    ~/.local/state/collect/state.db (view tickets_issues)
 
@@ -123,6 +123,16 @@ func TestVerdictSentences(t *testing.T) {
 		if got := s.next(); got != test.after {
 			t.Errorf("%s %s: next = %q, want %q", test.outcome, test.reason, got, test.after)
 		}
+	}
+}
+
+// The pace at the end and the one that is kept are said once if they are the same.
+func TestRateOfTheEndIsKept(t *testing.T) {
+	s := paused()
+	s.Learned, s.Ceiling = 1.8, 0
+	want := "2.9/s sent on average; allowed 3.2/s at the start, 1.8/s at the end (kept for the next run); no ceiling declared"
+	if got := s.rateWords(); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
