@@ -181,16 +181,10 @@ func AccountOf(domain string, pace gate.Status, now time.Time) *Account {
 	for _, k := range pace.Constraints {
 		soon := k.Until.Sub(now) <= shortWait && (k.Name == gate.CeilingOf || k.Name == gate.ReserveOf)
 		if k.Route == "" && k.Until.After(a.Until) && !soon {
-			a.Until, a.Cause = k.Until, waitCauseOf[k.Name]
+			a.Until, a.Cause = k.Until, k.Cause()
 		}
 	}
 	return a
-}
-
-// waitCauseOf names the wait that each constraint makes.
-var waitCauseOf = map[gate.Bound]collection.WaitCause{
-	gate.HoldOf: collection.WaitRetryAfter, gate.BreakerOf: collection.WaitBreaker,
-	gate.CeilingOf: collection.WaitWindow, gate.ReserveOf: collection.WaitReserve,
 }
 
 // Newest returns the newest run; the zero run if there is none.

@@ -1,8 +1,10 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
+	"collect/collection"
 	"collect/pacing/gate/internal/halt"
 )
 
@@ -116,12 +118,57 @@ func (s Status) Binding() string {
 
 // PacedBy names what keeps the pace from being higher, whatever requests wait for;
 // "" if nothing is known to.
-func (s Status) PacedBy() (by Bound) {
-	lowest := 0.0
-	for _, c := range s.Constraints {
-		if c.Name != InFlightMax && c.Name != Unused && c.PerSecond > 0 && (by == "" || c.PerSecond <= same*lowest) {
-			by, lowest = c.Name, c.PerSecond
+func (s Status) PacedBy() Bound {
+	if i := s.paced(); i >= 0 {
+		return s.Constraints[i].Name
+	}
+	return ""
+}
+
+// paced returns the index of the constraint with the lowest pace; -1 if there is none.
+func (s *Status) paced() int {
+	lowest := -1
+	for i, c := range s.Constraints {
+		if c.Name != InFlightMax && c.Name != Unused && c.PerSecond > 0 && (lowest < 0 || c.PerSecond <= same*s.Constraints[lowest].PerSecond) {
+			lowest = i
 		}
 	}
-	return by
+	return lowest
+}
+
+// waitOf names the wait that a bound makes, if it is one of its own.
+var waitOf = map[Bound]collection.WaitCause{
+	HoldOf: collection.WaitRetryAfter, BreakerOf: collection.WaitBreaker, CeilingOf: collection.WaitWindow, ReserveOf: collection.WaitReserve,
+}
+
+// Cause names the wait that c makes; "" if that is none of its own.
+func (c *Constraint) Cause() collection.WaitCause { return waitOf[c.Name] }
+
+// Waiting returns s as it is for a run that waits for cause, which is what binds
+// then. What waits for a retry of its own is bound by nothing that others are.
+func (s Status) Waiting(cause collection.WaitCause) Status {
+	binds := -1
+	if cause == collection.WaitPacing {
+		binds = s.paced()
+	}
+	s.Constraints = slices.Clone(s.Constraints)
+	for i := range s.Constraints {
+		c := &s.Constraints[i]
+		if c.Binds = false; c.Cause() == cause && (binds < 0 || c.holdsLonger(&s.Constraints[binds])) {
+			binds = i
+		}
+	}
+	if binds >= 0 {
+		s.Constraints[binds].Binds = true
+	}
+	return s
+}
+
+// holdsLonger reports whether c, rather than d, is what a wait is for: it ends
+// later, or more of its window is used.
+func (c *Constraint) holdsLonger(d *Constraint) bool {
+	if c.Blocks && d.Blocks {
+		return c.outlasts(d)
+	}
+	return c.Blocks || !d.Blocks && c.Used*d.Count > d.Used*c.Count
 }

@@ -237,7 +237,7 @@ func (v *View) Frame(now time.Time) Frame {
 	m.Now = now
 	m.Throttle = v.throttle
 	if left := v.wait.Until.Sub(now); left > 0 && v.wait.Seconds >= longWait.Seconds() {
-		m.Waiting, m.Cause = left, v.wait.Cause
+		m.Waiting, m.Cause, m.Limit = left, v.wait.Cause, m.Limit.Waiting(v.wait.Cause)
 	}
 	if m.Started.IsZero() {
 		m.Started = now

@@ -75,6 +75,38 @@ func TestSparkIsBlankWithoutRequests(t *testing.T) {
 	}
 }
 
+// While a run waits, what limits it is what it waits for, in every form.
+func TestWhatARunWaitsForLimitsIt(t *testing.T) {
+	until := noon.Add(4 * time.Second)
+	pace := gate.Status{Constraints: []gate.Constraint{
+		{Name: gate.BreakerOf, Until: until, Blocks: true},
+		{Name: gate.HoldOf, Route: "search", Until: until, Blocks: true},
+		{Name: gate.ReserveOf, Until: until, Blocks: true},
+		{Name: gate.CeilingOf, Window: time.Second, Count: 20, Used: 3, PerSecond: 20},
+		{Name: gate.CeilingOf, Window: time.Minute, Count: 100, Used: 100, PerSecond: 1.7},
+		{Name: gate.Learned, PerSecond: 1.5},
+		{Name: gate.InFlightMax, Count: 8, PerSecond: 0.5, Binds: true},
+	}}
+	for cause, want := range map[collection.WaitCause]gate.Bound{
+		collection.WaitBreaker: gate.BreakerOf, collection.WaitRetryAfter: gate.HoldOf, collection.WaitReserve: gate.ReserveOf,
+		collection.WaitWindow: gate.CeilingOf, collection.WaitPacing: gate.Learned, collection.WaitBackoff: "",
+	} {
+		v := &View{}
+		v.Sample(noon, Totals{Pace: pace})
+		v.Observe(collection.Event{Time: noon, Kind: collection.WaitStarted, Wait: &collection.WaitInfo{Cause: cause, Seconds: 4, Until: until}})
+		f := v.Frame(noon)
+		if got := f.Limit.Binding(); got != string(want) {
+			t.Errorf("a wait for %s is limited by %q, want %q", cause, got, want)
+		}
+		if k := f.Limit.Limit(); cause == collection.WaitWindow && k.Window != time.Minute {
+			t.Errorf("the window of %v limits it, want the one that is used up", k.Window)
+		}
+		if f = v.Frame(until); f.Limit.Binding() != string(gate.InFlightMax) {
+			t.Errorf("after a wait for %s it is limited by %q", cause, f.Limit.Binding())
+		}
+	}
+}
+
 func TestBar(t *testing.T) {
 	tests := []struct {
 		done, total int64
