@@ -14,6 +14,7 @@ import (
 	"collect/connectors/declarative/internal/compile"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/request"
 	"collect/internal/similar"
 )
 
@@ -268,14 +269,14 @@ func (c *connector) named() []string {
 	for _, st := range c.spec.Streams {
 		var known strings.Builder
 		whole := true
-		for _, p := range st.Get.Parts {
+		for _, p := range st.Path.Parts {
 			param, isParam := strings.CutPrefix(p.Name, "params.")
 			if whole = p.Name == "" || isParam; !whole {
 				break
 			}
 			known.WriteString(p.Text + c.params[param])
 		}
-		if !compile.IsAbsolute(known.String()) {
+		if !request.IsAbsolute(known.String()) {
 			continue
 		}
 		scheme, address, _ := strings.Cut(known.String(), "://")
@@ -325,7 +326,7 @@ func (c *connector) authorize(given map[string]SecretValue) error {
 		pair := notation.EscapeQuery(name) + "=" + notation.EscapeQuery(auth.APIKey.Prefix.Text+p.Credential)
 		p.Authorize = func(req *http.Request) {
 			u := *req.URL // the caller's URL stays as it is
-			without := withoutParams("?"+u.RawQuery, func(param, _ string) bool { return param == name })
+			without := request.WithoutParams("?"+u.RawQuery, func(param, _ string) bool { return param == name })
 			u.RawQuery = strings.TrimPrefix(without+"&"+pair, "?")
 			u.RawQuery = strings.TrimPrefix(u.RawQuery, "&")
 			req.URL = &u

@@ -11,6 +11,7 @@ import (
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/request"
 	"collect/connectors/declarative/internal/since"
 	"collect/internal/yamlfile"
 )
@@ -71,11 +72,11 @@ func keysOf(t reflect.Type) (keys []string) {
 }
 
 // Resolve returns the URL of a link.
-var Resolve = resolve
+var Resolve = request.Resolve
 
 // WithoutParam takes a parameter out of a link.
 func WithoutParam(link, name string) string {
-	return withoutParams(link, func(n, _ string) bool { return n == name })
+	return request.WithoutParams(link, func(n, _ string) bool { return n == name })
 }
 
 // Advance reads a page of records in the window of a cursor, as a walk with

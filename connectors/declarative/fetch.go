@@ -21,12 +21,9 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	req, err := w.st.New(ctx, target, w.scope)
 	if err != nil {
-		return nil, paging.BadPage("the request cannot be built: look at `get`, `query` and `headers` in the connector file") // the cause would show the URL
-	}
-	for _, h := range w.st.Headers {
-		req.Header.Set(h.Name, h.Value.Expand(w.scope))
+		return nil, err
 	}
 	sent := time.Now()
 	resp, err := w.client.Do(req)

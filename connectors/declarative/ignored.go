@@ -17,7 +17,7 @@ func (w *walk) ignored(win since.Window, m since.Marks, token string) *collectio
 	if w.warned || !s.Ignored(win, m) {
 		return nil
 	}
-	if token != "" && slices.ContainsFunc(w.st.Page.Ask(token), func(f paging.Field) bool { return f.Name == s.Param }) {
+	if token != "" && s.Param != "" && slices.ContainsFunc(w.st.Page.Ask(token), func(f paging.Field) bool { return f.Name == s.Param }) {
 		return nil // asked for without the mark
 	}
 	w.warned = true

@@ -10,7 +10,6 @@ import (
 	"collect/connectors"
 	"collect/connectors/declarative/internal/compile"
 	"collect/connectors/declarative/internal/notation"
-	"collect/connectors/declarative/internal/paging"
 )
 
 var _ connectors.Prober = (*connector)(nil)
@@ -22,17 +21,14 @@ func (c *connector) Probe(ctx context.Context, client *http.Client) error {
 	if p == nil || c.provider.Authorize == nil && c.provider.Renewal == nil {
 		return nil
 	}
-	w := &walk{c: c, st: &compile.Stream{Get: p.Get, Page: paging.OnePage{Detail: true}}, client: client, scope: notation.Scope{Params: c.params}}
-	target, err := w.target("")
+	scope := notation.Scope{Params: c.params}
+	target, err := p.URL(c.baseURL, scope, nil)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	req, err := p.New(ctx, target, scope)
 	if err != nil {
-		return paging.BadPage("the request of the probe cannot be built: look at its `get`, and at `headers`") // the cause would show the URL
-	}
-	for _, h := range p.Headers {
-		req.Header.Set(h.Name, h.Value.Expand(w.scope))
+		return err
 	}
 	resp, err := client.Do(req)
 	if err != nil {

@@ -204,7 +204,7 @@ func TestSchemaTakesEverySoundFile(t *testing.T) {
 // beyondShape matches the faults that no schema can find: what one part of a
 // file says of another, expressions, days, and YAML itself.
 var beyondShape = regexp.MustCompile(`unknown name|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
-	`must come from one stream|is the same for all records|is set here and by|rotate is for the secret|has no .param., and nothing|anchors, aliases|already defined|a secret may be used`)
+	`must come from one stream|is the same for all records|is set here and by|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|the place of a page stands in|anchors, aliases|already defined|a secret may be used`)
 
 // TestSchemaRefusesWhatTheReaderRefuses, if it is a matter of shape.
 func TestSchemaRefusesWhatTheReaderRefuses(t *testing.T) {

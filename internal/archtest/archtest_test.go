@@ -39,7 +39,7 @@ var rules = archtest.Rules{
 		"pacing/sim":               {"collection", "pacing", "pacing/desk", "pacing/gate", "pacing/law"},
 		"connectors":               {"collection"},
 		"connectors/connectortest": {"collection", "connectors"},
-		"connectors/declarative":   {"collection", "connectors", "connectors/oauth2", "connectors/declarative/internal/answer", "connectors/declarative/internal/compile", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
+		"connectors/declarative":   {"collection", "connectors", "connectors/oauth2", "connectors/declarative/internal/answer", "connectors/declarative/internal/compile", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
 		"connectors/oauth2":        {"collection"},
 		"connectors/cassette":      {},
 		"connectors/catalog":       {"collection", "connectors"},
@@ -54,10 +54,11 @@ var rules = archtest.Rules{
 		"report":                   {"collection", "internal/jsonout", "internal/process", "internal/words", "pacing/gate", "report/limit", "report/problem", "store"},
 
 		"connectors/declarative/internal/answer":   {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
-		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
+		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
 		"connectors/declarative/internal/language": {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/since", "internal/yamlfile"},
 		"connectors/declarative/internal/notation": {"internal/yamlfile"},
 		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation"},
+		"connectors/declarative/internal/request":  {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
 		"connectors/declarative/internal/since":    {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
 
 		"pacing/gate/internal/ceiling":  {"collection", "pacing/gate/internal/timeline", "pacing/law", "pacing/response"},

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"net/url"
 	"slices"
-	"strings"
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/request"
 	"collect/connectors/declarative/internal/since"
 )
 
@@ -40,9 +40,7 @@ func (f *File) Stream(name string) *Stream {
 // A Stream is a stream of the file, compiled.
 type Stream struct {
 	collection.Stream
-	Get     notation.Template
-	Query   []templated
-	Headers []templated
+	request.Request
 	Records notation.Path
 	Key     []keyPart
 	Page    paging.Kind
@@ -55,12 +53,6 @@ type Stream struct {
 
 	IgnoreTotal bool // what the provider tells as a total counts something else
 	Means       meanings
-}
-
-// A templated is a parameter of a query, or a header.
-type templated struct {
-	Name  string
-	Value notation.Template
 }
 
 // A Param is a value that a user gives to a connector.
@@ -106,12 +98,6 @@ func BaseAddress(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// IsAbsolute reports whether an address is a whole URL.
-func IsAbsolute(address string) bool {
-	lower := strings.ToLower(address[:min(len(address), 8)])
-	return strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://")
-}
-
 // Secret returns the secret of that name; the zero one if there is none.
 func (f *File) Secret(name string) Secret {
 	i := slices.IndexFunc(f.Secrets, func(secret Secret) bool { return secret.Name == name })
@@ -147,9 +133,8 @@ type meanings struct {
 // everyone, and the account with more, says nothing of a key that it does not
 // know: what strangers may see would pass for everything.
 type probe struct {
-	Get     notation.Template
-	Headers []templated
-	When    *notation.Predicate // nil: any page will do
+	request.Request
+	When *notation.Predicate // nil: any page will do
 }
 
 // A rule gives a verdict on a response. All of its conditions must hold, and

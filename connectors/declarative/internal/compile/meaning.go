@@ -12,7 +12,7 @@ import (
 
 // Meaning returns what gives the records of the stream their meaning, by key.
 func (st *Stream) Meaning() map[string]string {
-	meaning := map[string]string{"get": digestOf(st.Get.Text)}
+	meaning := map[string]string{"get": digestOf(st.Path.Text)}
 	var key []string
 	for _, part := range st.Key {
 		key = append(key, part.Path.Text)
@@ -71,7 +71,7 @@ func (st *Stream) meanings() meanings {
 	for _, k := range st.Key {
 		parts = append(parts, "key "+k.Path.Text)
 	}
-	parts = append(parts, "get "+st.Get.Text, "records "+st.Records.Text)
+	parts = append(parts, "get "+st.Path.Text, "records "+st.Records.Text)
 	tokens := paging.TokensOf(st.Page)
 	if st.Since != nil {
 		tokens += ", since " + st.Since.Param // what pages behind a mark were asked for with

@@ -3,6 +3,7 @@ package compile
 import (
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/request"
 )
 
 func (c *checker) checkProbe(spec *language.ProbeSpec) {
@@ -13,10 +14,10 @@ func (c *checker) checkProbe(spec *language.ProbeSpec) {
 	switch {
 	case spec.Get.Text == "":
 		c.Fail(spec.At, "a probe needs a `get`: a path that only the right account may ask for", "")
-	case IsAbsolute(spec.Get.Text):
+	case request.IsAbsolute(spec.Get.Text):
 		c.Fail(spec.Get.At, "a probe is a path below `base_url`", "")
 	}
-	c.spec.Probe = &probe{Get: spec.Get, Headers: c.headers(c.params, c.doc.Provider.Headers)}
+	c.spec.Probe = &probe{Request: request.Request{Path: spec.Get, Headers: c.headers(c.params, c.doc.Provider.Headers)}}
 	if spec.When.Set {
 		c.spec.Probe.When = notation.PredicateOf(&c.Decoder, spec.When, bodyNames)
 	}

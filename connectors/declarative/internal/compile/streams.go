@@ -6,12 +6,12 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
-	"unicode"
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/request"
 	"collect/connectors/declarative/internal/since"
 	"collect/internal/yamlfile"
 )
@@ -20,7 +20,7 @@ import (
 // says itself.
 func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream {
 	def := c.doc.Defaults
-	st := &Stream{Get: spec.Get, Records: spec.Records.Path}
+	st := &Stream{Request: request.Request{Path: spec.Get}, Records: spec.Records.Path}
 	st.Name = key.Text
 	c.role(key, spec, st)
 	c.each(spec, st)
@@ -32,6 +32,7 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 			inPath.names = append(inPath.names, name)
 		}
 	}
+	inPath.names = append(inPath.names, "page")
 	inQuery := inPath
 	if spec.Since != nil {
 		inQuery.names = append(slices.Clone(inPath.names), "since")
@@ -120,6 +121,7 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 			f.Note = "add `page`; if it is never cut: page: {none: true}"
 			c.Faults = append(c.Faults, f)
 		}
+		c.placed(key.At, st)
 		return
 	}
 	ways := 0
@@ -139,11 +141,10 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		set(true, paging.ByURL{At: s.Path, Optional: s.Optional.Value})
 	}
 	if s := p.Cursor; s != nil {
-		c.need(p.At, "cursor", s.Param, s.From.Scalar)
+		c.need(p.At, "cursor", s.From.Scalar)
 		set(true, paging.ByCursor{From: s.From, Param: s.Param.Text, More: s.More, Optional: s.Optional.Value})
 	}
 	if s := p.Number; s != nil {
-		c.need(p.At, "number", s.Param)
 		if s.SizeParam.Set && !s.Size.Set {
 			c.Fail(s.SizeParam.At, "`size_param` needs a `size`", "")
 		}
@@ -154,19 +155,34 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		set(true, paging.ByNumber{Param: s.Param.Text, Start: start, SizeParam: s.SizeParam.Text, Size: s.Size.Value, Total: s.TotalPages, Short: c.lastPage(s.LastPage)})
 	}
 	if s := p.Offset; s != nil {
-		c.need(p.At, "offset", s.Param)
 		if s.LimitParam.Set && !s.Limit.Set {
 			c.Fail(s.LimitParam.At, "`limit_param` needs a `limit`", "")
 		}
 		set(true, paging.ByOffset{Param: s.Param.Text, LimitParam: s.LimitParam.Text, Limit: s.Limit.Value, Total: s.Total, Short: c.lastPage(s.LastPage), Apart: s.Apart.Value})
 	}
 	if s := p.LastID; s != nil {
-		c.need(p.At, "last_id", s.Param, s.Field.Scalar)
+		c.need(p.At, "last_id", s.Field.Scalar)
 		set(true, paging.ByLastID{Param: s.Param.Text, Field: s.Field, More: s.More})
 	}
 	if ways != 1 {
 		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, number, offset, last_id", "")
 		st.Page = paging.OnePage{}
+		return
+	}
+	c.placed(p.At, st)
+}
+
+// placed sees to it that what asks for a page stands in one place: the parameter
+// that `page` names, or where ${page} is.
+func (c *checker) placed(at yamlfile.Span, st *Stream) {
+	ask, here := st.Page.Ask("1"), st.Refers("page")
+	switch {
+	case len(ask) == 0 && here:
+		c.Fail(at, fmt.Sprintf("`%s` has ${page}, and with this `page` nothing stands for it", st.Name), "")
+	case len(ask) > 0 && ask[0].Name == "" && !here:
+		c.Fail(at, "`page` needs a `param`, or ${page} in the request: where the place of a page stands", "")
+	case len(ask) > 0 && ask[0].Name != "" && here:
+		c.Fail(at, fmt.Sprintf("the place of a page stands in `%s`, which `page` names, or where ${page} is: not in both", ask[0].Name), "")
 	}
 }
 
@@ -202,7 +218,7 @@ func (c *checker) since(spec *language.SinceSpec, st *Stream) {
 	c.OneOf(spec.Order, language.Orders[:]...)
 	c.OneOf(spec.Format, since.Formats[:]...)
 	c.template(spec.Start, c.params)
-	used := slices.ContainsFunc(st.Query, func(q templated) bool { return q.Value.Refers("since") })
+	used := slices.ContainsFunc(st.Query, func(q request.Field) bool { return q.Value.Refers("since") })
 	switch {
 	case !spec.Param.Set && !used:
 		c.Fail(spec.At, "`since` has no `param`, and nothing in the query uses ${since}", "")
@@ -229,9 +245,9 @@ func (c *checker) unique(spec language.StreamSpec, st *Stream) {
 		at       yamlfile.Span
 	}
 	var set []setter
-	for _, name := range st.Get.QueryNames() {
+	for _, name := range st.Path.QueryNames() {
 		if !slices.ContainsFunc(spec.Query, func(e yamlfile.Entry[yamlfile.Scalar]) bool { return e.Key.Text == name }) {
-			st.Query = slices.DeleteFunc(st.Query, func(q templated) bool { return q.Name == name })
+			st.Query = slices.DeleteFunc(st.Query, func(q request.Field) bool { return q.Name == name })
 		}
 		set = append(set, setter{name, "get", spec.Get.At})
 	}
@@ -243,6 +259,9 @@ func (c *checker) unique(spec language.StreamSpec, st *Stream) {
 	}
 	always := st.Page.Ask("")
 	for _, f := range st.Page.Ask("1") {
+		if f.Name == "" {
+			continue // it is where ${page} is
+		}
 		set = append(set, setter{f.Name, "page", cmp.Or(spec.Page, c.doc.Defaults.Page).At})
 	}
 	if auth := c.doc.Provider.Auth; auth != nil && auth.APIKey != nil && auth.APIKey.Query.Text != "" {
@@ -262,8 +281,8 @@ func (c *checker) unique(spec language.StreamSpec, st *Stream) {
 }
 
 // headers merges the headers of a stream: the nearer declaration wins.
-func (c *checker) headers(k known, lists ...yamlfile.Ordered[yamlfile.Scalar]) []templated {
-	merged := []templated{}
+func (c *checker) headers(k known, lists ...yamlfile.Ordered[yamlfile.Scalar]) []request.Field {
+	merged := []request.Field{}
 	for _, list := range lists {
 		for _, e := range list {
 			name := textproto.CanonicalMIMEHeaderKey(e.Key.Text)
@@ -273,35 +292,31 @@ func (c *checker) headers(k known, lists ...yamlfile.Ordered[yamlfile.Scalar]) [
 			if slices.Contains(language.Reserved, name) {
 				c.Fail(e.Key.At, fmt.Sprintf("the header %s cannot be set here", name), "")
 			}
-			merged = slices.DeleteFunc(merged, func(t templated) bool { return t.Name == name })
+			merged = slices.DeleteFunc(merged, func(t request.Field) bool { return t.Name == name })
 			if !e.Value.Null {
 				value := c.checkedTemplate(e.Value, k)
-				if slices.ContainsFunc(value.Parts, func(p notation.Part) bool { return strings.ContainsFunc(p.Text, unsendable) }) {
+				if slices.ContainsFunc(value.Parts, func(p notation.Part) bool { return strings.ContainsFunc(p.Text, request.Unsendable) }) {
 					c.Fail(e.Value.At, "a header holds no line break, and no other control character", "")
 				}
-				merged = append(merged, templated{name, value})
+				merged = append(merged, request.Field{Name: name, Value: value})
 			}
 		}
 	}
-	if !slices.ContainsFunc(merged, func(t templated) bool { return t.Name == "Accept" }) {
-		merged = append(merged, templated{"Accept", notation.Template{Parts: []notation.Part{{Text: "application/json"}}}})
+	if !slices.ContainsFunc(merged, func(t request.Field) bool { return t.Name == "Accept" }) {
+		merged = append(merged, request.Field{Name: "Accept", Value: notation.Template{Parts: []notation.Part{{Text: "application/json"}}}})
 	}
 	return merged
 }
 
-// unsendable reports whether r is a character that no header may hold (RFC 9110,
-// 5.5).
-func unsendable(r rune) bool { return r != '\t' && unicode.IsControl(r) && r < 0x80 }
-
 // query merges the query of a stream: the nearer declaration wins, and one
 // with no value takes a default away.
-func (c *checker) query(k known, lists ...yamlfile.Ordered[yamlfile.Scalar]) []templated {
-	merged := []templated{}
+func (c *checker) query(k known, lists ...yamlfile.Ordered[yamlfile.Scalar]) []request.Field {
+	merged := []request.Field{}
 	for _, list := range lists {
 		for _, e := range list {
-			merged = slices.DeleteFunc(merged, func(t templated) bool { return t.Name == e.Key.Text })
+			merged = slices.DeleteFunc(merged, func(t request.Field) bool { return t.Name == e.Key.Text })
 			if !e.Value.Null {
-				merged = append(merged, templated{e.Key.Text, c.checkedTemplate(e.Value, k)})
+				merged = append(merged, request.Field{Name: e.Key.Text, Value: c.checkedTemplate(e.Value, k)})
 			}
 		}
 	}

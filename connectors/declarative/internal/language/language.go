@@ -217,14 +217,14 @@ type nextURLSpec struct {
 type cursorSpec struct {
 	_        struct{}        `block:"page: cursor" like:"cursor: {from: next_cursor, param: cursor}"`
 	From     notation.Path   `yaml:"from" about:"the path of the token in the body"`
-	Param    yamlfile.Scalar `yaml:"param" about:"the parameter that takes it"`
+	Param    yamlfile.Scalar `yaml:"param" about:"the parameter that takes it; or use '${page}'"`
 	More     notation.Path   `yaml:"more" about:"the path of a value that is true while there is more"`
 	Optional yamlfile.Flag   `yaml:"optional" about:"true: the last page may have nothing at the path"`
 }
 
 type numberSpec struct {
 	_          struct{}         `block:"page: number" like:"number: {param: page}"`
-	Param      yamlfile.Scalar  `yaml:"param" about:"the parameter that takes the number"`
+	Param      yamlfile.Scalar  `yaml:"param" about:"the parameter that takes the number; or use '${page}'"`
 	Start      yamlfile.Natural `yaml:"start" default:"'1'" about:"the number of the first page"`
 	SizeParam  yamlfile.Scalar  `yaml:"size_param" about:"the parameter that takes the size"`
 	Size       yamlfile.Count   `yaml:"size" about:"records on a page"`
@@ -234,7 +234,7 @@ type numberSpec struct {
 
 type offsetSpec struct {
 	_          struct{}        `block:"page: offset" like:"offset: {param: offset, limit_param: limit, limit: 100}"`
-	Param      yamlfile.Scalar `yaml:"param" about:"the parameter that takes the offset"`
+	Param      yamlfile.Scalar `yaml:"param" about:"the parameter that takes the offset; or use '${page}'"`
 	LimitParam yamlfile.Scalar `yaml:"limit_param" about:"the parameter that takes the limit"`
 	Limit      yamlfile.Count  `yaml:"limit" about:"records on a page"`
 	Total      notation.Path   `yaml:"total" about:"the path of how many records there are"`
@@ -244,7 +244,7 @@ type offsetSpec struct {
 
 type lastIDSpec struct {
 	_     struct{}        `block:"page: last_id" like:"last_id: {param: after, field: id}"`
-	Param yamlfile.Scalar `yaml:"param" about:"the parameter that takes the last id"`
+	Param yamlfile.Scalar `yaml:"param" about:"the parameter that takes the last id; or use '${page}'"`
 	Field notation.Path   `yaml:"field" about:"the path of the id in a record"`
 	More  notation.Path   `yaml:"more" about:"the path of a value that is true while there is more"`
 }

@@ -158,29 +158,21 @@ func (*pageSpec) Refine(k yamlfile.Keywords) {
 
 func (*nextURLSpec) Refine(k yamlfile.Keywords) { k.Need("path") }
 
-func (*cursorSpec) Refine(k yamlfile.Keywords) {
-	k.Need("from", "param")
-	k.Set("param", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
-}
+func (*cursorSpec) Refine(k yamlfile.Keywords) { k.Need("from") }
 
 func (*numberSpec) Refine(k yamlfile.Keywords) {
-	k.Need("param")
-	k.Set("param", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
+	k["type"] = "object"
 	k.Set("last_page", yamlfile.OneOf(LastPages[:]...))
 	k["dependencies"] = yamlfile.Keywords{"size_param": []string{"size"}}
 }
 
 func (*offsetSpec) Refine(k yamlfile.Keywords) {
-	k.Need("param")
-	k.Set("param", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
+	k["type"] = "object"
 	k.Set("last_page", yamlfile.OneOf(LastPages[:]...))
 	k["dependencies"] = yamlfile.Keywords{"limit_param": []string{"limit"}}
 }
 
-func (*lastIDSpec) Refine(k yamlfile.Keywords) {
-	k.Need("param", "field")
-	k.Set("param", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
-}
+func (*lastIDSpec) Refine(k yamlfile.Keywords) { k.Need("field") }
 
 func (*RuleSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"
@@ -247,7 +239,7 @@ func headerFields(k yamlfile.Keywords) yamlfile.Keywords {
 		ours[i] = folded(name)
 	}
 	k["additionalProperties"] = yamlfile.Keywords{"allOf": []yamlfile.Keywords{
-		plain(), yamlfile.Not(yamlfile.Keywords{"type": "string", "pattern": `[\x00-\x08\x0a-\x1f\x7f]`}), // see unsendable
+		plain(), yamlfile.Not(yamlfile.Keywords{"type": "string", "pattern": `[\x00-\x08\x0a-\x1f\x7f]`}), // see request.Unsendable
 	}}
 	k["propertyNames"] = yamlfile.Keywords{"allOf": []yamlfile.Keywords{
 		{"pattern": headerName}, yamlfile.Not(yamlfile.Keywords{"pattern": `^(` + strings.Join(ours, "|") + `)$`}),

@@ -78,6 +78,7 @@ type Scope struct {
 	Secrets map[string]string
 	Vars    map[string]string // of the partition
 	Since   string
+	Page    string // the place of a page; "" for the first, unless it is counted
 }
 
 func (s Scope) value(name string) string {
@@ -87,17 +88,21 @@ func (s Scope) value(name string) string {
 	if secret, ok := strings.CutPrefix(name, "secrets."); ok {
 		return s.Secrets[secret]
 	}
-	if name == "since" {
+	switch name {
+	case "since":
 		return s.Since
+	case "page":
+		return s.Page
 	}
 	return s.Vars[name]
 }
 
-// Lacks reports whether t refers to a parameter that is not set, or to a mark
-// where there is none yet. Such a part of a query is left out.
+// Lacks reports whether t refers to a parameter that is not set, to a mark where
+// there is none yet, or to the place of a page on the first one. Such a part of a
+// request is left out.
 func (s Scope) Lacks(t Template) bool {
 	for _, p := range t.Parts {
-		if (p.Name == "since" || strings.HasPrefix(p.Name, "params.")) && s.value(p.Name) == "" {
+		if (p.Name == "since" || p.Name == "page" || strings.HasPrefix(p.Name, "params.")) && s.value(p.Name) == "" {
 			return true
 		}
 	}
@@ -118,13 +123,18 @@ func (t Template) Expand(s Scope) string {
 
 var errPathValue = errors.New("a value that stands in the path is empty, or has a `.` or `..` between slashes")
 
+// missing stands where a value does that is not there: no other value holds it.
+const missing = "\x00"
+
 // Target returns the template as the path of a URL, and the query after its
 // first literal `?`. Values are escaped for where they stand. A slash in a
 // value stays one, so that acme/api can name a repository in a path, but a
-// value that would climb out of the path is refused.
+// value that would climb out of the path is refused. The place of a page is one
+// segment, whatever it holds; on a page that has none, its segment of the path,
+// or its parameter of the query, is left out.
 func (t Template) Target(s Scope) (path, query string, err error) {
 	var b strings.Builder
-	inQuery := false
+	inQuery, left := false, false
 	for _, p := range t.Parts {
 		if p.Name == "" {
 			inQuery = inQuery || strings.Contains(p.Text, "?")
@@ -132,21 +142,38 @@ func (t Template) Target(s Scope) (path, query string, err error) {
 			continue
 		}
 		value := s.value(p.Name)
+		if p.Name == "page" && value == "" {
+			left = true
+			b.WriteString(missing)
+			continue
+		}
 		if inQuery {
 			b.WriteString(EscapeQuery(value))
 			continue
 		}
 		segments := strings.Split(value, "/")
 		for i, segment := range segments {
-			if segment == "" || segment == "." || segment == ".." {
+			if segment == "." || segment == ".." || segment == "" && p.Name != "page" {
 				return "", "", errPathValue
 			}
 			segments[i] = url.PathEscape(segment)
 		}
-		b.WriteString(strings.Join(segments, "/"))
+		between := "/"
+		if p.Name == "page" {
+			between = "%2F"
+		}
+		b.WriteString(strings.Join(segments, between))
 	}
 	path, query, _ = strings.Cut(b.String(), "?")
+	if left {
+		path, query = withoutMissing(path, "/"), withoutMissing(query, "&")
+	}
 	return path, query, nil
+}
+
+// withoutMissing takes what lacks a value out of a list.
+func withoutMissing(list, between string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(list, between), func(part string) bool { return strings.Contains(part, missing) }), between)
 }
 
 // EscapeQuery escapes text for a query, a space as %20: that is a space to every
@@ -159,11 +186,10 @@ func EscapeQuery(text string) string {
 // QueryNames returns the parameters that are set behind the `?` of the template
 // of a path, by their own text.
 func (t Template) QueryNames() []string {
-	const value = "\x00" // stands for a value, which is escaped
 	var b strings.Builder
 	for _, p := range t.Parts {
 		if p.Name != "" {
-			b.WriteString(value)
+			b.WriteString(missing)
 		}
 		b.WriteString(p.Text)
 	}
@@ -171,7 +197,7 @@ func (t Template) QueryNames() []string {
 	var names []string
 	for pair := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
-		if name = Unescaped(name); name != "" && !strings.Contains(name, value) {
+		if name = Unescaped(name); name != "" && !strings.Contains(name, missing) {
 			names = append(names, name)
 		}
 	}

@@ -65,8 +65,28 @@ type Overlapping interface {
 	Overlap(token string) int
 }
 
-// A Field is a parameter of a query, not escaped.
+// A Field is a parameter of a query, not escaped. Without a name it stands where
+// the file has ${page}.
 type Field struct{ Name, Value string }
+
+// Place returns what stands for ${page} in a request that is asked for with
+// fields; "" if nothing does.
+func Place(fields []Field) string {
+	for _, f := range fields {
+		if f.Name == "" {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// String names the field, for people.
+func (f Field) String() string {
+	if f.Name == "" {
+		return "${page}"
+	}
+	return f.Name
+}
 
 // OnePage is a list that is not cut into pages, or one detail.
 type OnePage struct{ Detail bool }

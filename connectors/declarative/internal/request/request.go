@@ -1,0 +1,102 @@
+// Package request makes the requests of a stream from what its connector file
+// says, the values of a place and the token of a page.
+package request
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/paging"
+)
+
+// A Request is a request as a connector file writes it.
+type Request struct {
+	Path    notation.Template // below the base, or a whole URL
+	Query   []Field
+	Headers []Field
+}
+
+// A Field is a parameter of a query, or a header.
+type Field struct {
+	Name  string
+	Value notation.Template
+}
+
+// Refers reports whether any part of the request uses the value of that name.
+func (r Request) Refers(name string) bool {
+	uses := func(f Field) bool { return f.Value.Refers(name) }
+	return r.Path.Refers(name) || slices.ContainsFunc(r.Query, uses) || slices.ContainsFunc(r.Headers, uses)
+}
+
+// URL returns the whole address of a page: below base, with the query in the
+// order of the file, and then the parameters that ask for the page. Of those, one
+// without a name stands where the file has ${page}, and not here.
+func (r Request) URL(base string, s notation.Scope, page []paging.Field) (*url.URL, error) {
+	path, query, err := r.Path.Target(s)
+	if err != nil {
+		return nil, paging.BadPage("%s", err)
+	}
+	address := path
+	if !IsAbsolute(path) {
+		address = strings.TrimSuffix(base, "/") + "/" + strings.TrimPrefix(path, "/")
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, paging.BadPage("`base_url` and `get` do not make a valid URL") // the cause would show it
+	}
+	var b strings.Builder
+	b.WriteString(query)
+	add := func(name, value string) {
+		if b.Len() > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(notation.EscapeQuery(name) + "=" + notation.EscapeQuery(value))
+	}
+	for _, q := range r.Query {
+		if !s.Lacks(q.Value) {
+			add(q.Name, q.Value.Expand(s))
+		}
+	}
+	for _, f := range page {
+		if f.Name != "" {
+			add(f.Name, f.Value)
+		}
+	}
+	u.RawQuery = b.String()
+	return u, nil
+}
+
+// New returns the request for an address. A header that lacks a value is left
+// out.
+func (r Request) New(ctx context.Context, u *url.URL, s notation.Scope) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, paging.BadPage("the request cannot be built: look at `get`, `query` and `headers` in the connector file") // the cause would show the URL
+	}
+	for _, h := range r.Headers {
+		if s.Lacks(h.Value) {
+			continue
+		}
+		value := h.Value.Expand(s)
+		if strings.ContainsFunc(value, Unsendable) {
+			return nil, paging.BadPage("the value of the header %s has a line break, or another control character", h.Name)
+		}
+		req.Header.Set(h.Name, value)
+	}
+	return req, nil
+}
+
+// Unsendable reports whether r is a character that no header may hold (RFC 9110,
+// 5.5).
+func Unsendable(r rune) bool { return r != '\t' && unicode.IsControl(r) && r < 0x80 }
+
+// IsAbsolute reports whether an address is a whole URL.
+func IsAbsolute(address string) bool {
+	lower := strings.ToLower(address[:min(len(address), 8)])
+	return strings.HasPrefix(lower, "https://") || strings.HasPrefix(lower, "http://")
+}
