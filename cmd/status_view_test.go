@@ -156,6 +156,41 @@ func TestCheckCode(t *testing.T) {
 	}
 }
 
+// A pause until a known time, of a run that goes on by itself or that ended as
+// planned, is no failure; it says until when. An open breaker is one.
+func TestAPlannedPauseIsNoFailure(t *testing.T) {
+	until := noon.Add(time.Hour)
+	for _, test := range []struct {
+		name  string
+		last  collection.Outcome
+		held  bool
+		cause collection.WaitCause
+		want  int
+	}{
+		{"a run that waits for its ceiling", collection.Running, false, collection.WaitWindow, problem.ExitOK},
+		{"a run that was asked to wait", collection.Running, false, collection.WaitRetryAfter, problem.ExitOK},
+		{"a run that waits as another one was asked to", collection.Running, true, collection.WaitRetryAfter, problem.ExitOK},
+		{"a run whose breaker is open", collection.Running, false, collection.WaitBreaker, problem.ExitLater},
+		{"a used up ceiling", collection.Deferred, true, collection.WaitWindow, problem.ExitOK},
+		{"a quota that is used up", collection.Deferred, true, collection.WaitReserve, problem.ExitOK},
+		{"a time limit before the end of a requested pause", collection.Deferred, true, collection.WaitRetryAfter, problem.ExitOK},
+		{"a pause that was too long for the run", collection.Waiting, true, collection.WaitRetryAfter, problem.ExitLater},
+		{"an open breaker", collection.Deferred, true, collection.WaitBreaker, problem.ExitLater},
+	} {
+		run := collection.Run{ID: "01JD8Z", Outcome: test.last, StartedAt: noon.Add(-time.Minute), BeatAt: noon}
+		s := report.Status{Name: "tickets", Runs: []collection.Run{run}}
+		if test.held {
+			s.Account = &report.Account{Provider: "acme", Until: until, Cause: test.cause}
+		} else {
+			s.Runs[0].Metrics.Wait = &collection.WaitInfo{Cause: test.cause, Until: until}
+		}
+		st := s.Stands(noon)
+		if got := report.CheckCode([]report.Status{s}, noon); got != test.want || st.State != report.Waiting || !strings.HasPrefix(st.Next, "until 13:00 UTC") {
+			t.Errorf("%s: check = %d, %s, %q; want %d, waiting until 13:00 UTC", test.name, got, st.State, st.Next, test.want)
+		}
+	}
+}
+
 func TestStatusJSON(t *testing.T) {
 	got, err := json.Marshal(report.StatusLines(fleet()[1:2], noon))
 	if err != nil {

@@ -38,7 +38,7 @@ func (h Health) Words() string { return strings.ReplaceAll(string(h), "_", " ") 
 type Standing struct {
 	State Health
 	Needs string               // who acts: nothing, time or operator
-	Code  int                  // what --check exits with: 0 if nothing is needed
+	Code  int                  // what --check exits with: 0 if nothing is needed but a planned pause
 	Next  string               // what happens next, in words
 	Cause collection.WaitCause // why nothing leaves; "" if something may, or that is not known
 	Until time.Time            // when the wait ends; zero: no time is known
@@ -134,9 +134,13 @@ func (s Status) atRest(now time.Time) Standing {
 	return Standing{State: Behind, Needs: problem.NeedsNothing, Next: "the next run continues"}
 }
 
-// waits is the standing of a connector that goes on by itself.
+// waits is the standing of a connector that goes on by itself. A pause until a known
+// time is as planned, unless the provider fails or the last run could not wait for it.
 func (s Status) waits(cause collection.WaitCause, until, now time.Time) Standing {
 	st := Standing{State: Waiting, Needs: problem.NeedsTime, Code: problem.ExitLater, Cause: cause, Until: until}
+	if cause != "" && cause != collection.WaitBreaker && !until.IsZero() && s.Runs[0].Outcome != collection.Waiting {
+		st.Code = problem.ExitOK
+	}
 	why := s.whyItWaits(cause)
 	switch {
 	case until.IsZero() && cause == collection.WaitBreaker:
