@@ -41,7 +41,7 @@ func PageReader(s *Spec, name string) func(body []byte, from collection.Cursor) 
 			return 0, err
 		}
 		p := &paging.Page{Body: body}
-		if p.Elements, err = answer.Elements(body, notation.Path{}, false, 1<<20); err != nil {
+		if p.Elements, _, err = (answer.Shape{}).Elements(body, false, 1<<28); err != nil {
 			return 0, err
 		}
 		var s collection.Slice

@@ -49,14 +49,10 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	if p.Body == nil {
 		return nil, paging.BadPage("the answer has no body")
 	}
-	p.Elements, err = answer.Elements(p.Body, w.st.Records, w.st.Role == collection.Detail, max(answer.FewElements, int(w.c.limits.Body/answer.ElementCost)))
+	p.Elements, p.Single, err = w.st.Records.Elements(p.Body, w.st.Role == collection.Detail, w.c.limits.Body)
 	warning, refused := w.refusal(resp, p)
 	if refused != nil {
 		return nil, refused // it says more than that the records are missing
-	}
-	if err == nil {
-		p.Single = w.st.Role == collection.Detail && answer.IsObject(p.Body, w.st.Records)
-		err = answer.ScalarsOnly(p.Body, p.Elements, w.st.Records)
 	}
 	if warning != nil {
 		p.Warnings = append(p.Warnings, *warning)

@@ -141,7 +141,7 @@ func FuzzPage(f *testing.F) {
 		if err != nil || body == nil {
 			return
 		}
-		spec, err := reader.Elements(body, declarative.Path(""), false, 1<<20)
+		spec, _, err := reader.Shape{}.Elements(body, false, 1<<28)
 		var want []json.RawMessage
 		if json.Unmarshal(body, &want) != nil || body[0] != '[' {
 			if err == nil {
@@ -149,7 +149,7 @@ func FuzzPage(f *testing.F) {
 			}
 		}
 		same(t, src, spec, want)
-		got, err := reader.Elements(body, declarative.Path("items"), false, 1<<20)
+		got, _, err := reader.Shape{Path: declarative.Path("items"), Whole: "items"}.Elements(body, false, 1<<28)
 		var object struct{ Items []json.RawMessage }
 		if err == nil && json.Unmarshal(body, &object) == nil && bytes.Count(body, []byte("tems")) == 1 && !bytes.ContainsAny(body, `\`) {
 			same(t, src, got, object.Items)

@@ -89,7 +89,7 @@ func (g *guard) check(p *paging.Page, st *compile.Stream, token, next string) (s
 		if len(p.Elements) > 0 {
 			return "", noProgress("the same page came %d times in a row", g.without+1)
 		}
-		return "", noProgress("%d pages in a row have no records, and each leads to another one%s", g.without, paging.ListNames(p.Body, st.Records))
+		return "", noProgress("%d pages in a row have no records, and each leads to another one%s", g.without, paging.ListNames(p.Body, st.Records.Path))
 	}
 	if g.again(next) {
 		if asked := st.Page.Ask(next); len(asked) > 0 {

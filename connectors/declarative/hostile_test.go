@@ -67,7 +67,7 @@ func TestPagesThatAreNone(t *testing.T) {
 		{"null", array, 200, `null`, collection.BadPage, "the page is not an array"},
 		{"no records", under, 200, `{"data":{}}`, collection.BadPage, "the page has no `data.items`"},
 		{"records are null", under, 200, `{"data":{"items":null}}`, collection.BadPage, "`data.items` is not an array"},
-		{"records are an object", under, 200, `{"data":{"items":{"1":2}}}`, collection.BadPage, "`data.items` is not an array"},
+		{"records are an object", under, 200, `{"data":{"items":{"1":2}}}`, collection.BadPage, "`data.items` is an object, not an array: if it is one record, records: {at: data.items, one: true}; if each of its members is one, records: {at: data.items, map: NAME}"},
 		{"records of another case", under, 200, `{"data":{"Items":[]}}`, collection.BadPage, "the page has no `data.items`"},
 		{"too large", array, 200, "[" + strings.Repeat(" ", 5000) + "]", collection.TooLarge, "the page is larger than `body` under `limits` allows"},
 		{"an error", array, 500, secret, collection.BadPage, "an answer with this status is not a page"},

@@ -16,7 +16,7 @@ func TestMistakesNameWhatIsThere(t *testing.T) {
 	const url, one = "records: items, page: {next_url: next}", "page: {none: true}"
 	tests := []struct{ stream, body, want string }{
 		{"records: columns, " + one, `{"columns":["id"],"rows":[{"id":1}]}`, "`columns` is a list of text, not of records: correct `records`; the page has a list of objects at `rows`"},
-		{"records: columns, " + one, `{"columns":["id"]}`, "`columns` is a list of text, not of records: correct `records`"},
+		{"records: columns, " + one, `{"columns":["id"]}`, "`columns` is a list of text, not of records: correct `records`, or name the field that each becomes: records: {at: columns, value: NAME}"},
 		{"records: data, " + one, `{"data":{"items":[{"id":1}],"more":[{"id":1}]},"a b":[{"id":1}]}`, "`data` is not an array; the page has lists of objects at `data.items`, `data.more`"},
 		{"records: items, " + one, `{"v1.items":[{"id":1}]}`, "the page has no `items`; the page has a list of objects at `v1\\.items`"},
 		{one, `{"rows":[{"id":1}]}`, "the page is an object, not an array: say with `records` where its records are; the page has a list of objects at `rows`"},

@@ -26,7 +26,7 @@ func (w *walk) maybeCut(p *paging.Page) *collection.Warning {
 		return nil
 	}
 	n := len(p.Elements)
-	if name := paging.LeadsOn(p.Body, w.st.Records); name != "" {
+	if name := paging.LeadsOn(p.Body, w.st.Records.Path); name != "" {
 		if w.c.secrets.in(name) {
 			name = "…"
 		}

@@ -23,7 +23,7 @@ import (
 // the records are, the body holds records and nothing else, and in a record all
 // of these are ordinary.
 func (w *walk) refusal(resp *http.Response, p *paging.Page) (*collection.Warning, error) {
-	name, rule, resource := paging.SaysFailed(p.Body, w.st.Records)
+	name, rule, resource := paging.SaysFailed(p.Body, w.st.Records.Path)
 	if name == "" || w.c.judge(collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Header: resp.Header, Body: p.Body}) != collection.NoVerdict {
 		return nil, nil
 	}

@@ -137,6 +137,11 @@ streams:
     page: {number: {param: page, start: 0, size_param: size, size: 50, total_pages: pages, last_page: short}}
     since: {field: updated, param: since, start: "${params.n}", order: none, lookback: 1m, format: unix}
     on: [{header: {X-Gone: "1"}, verdict: gap}]
+  me: {get: /me, records: {at: user, one: true}}
+  rates: {get: /rates, records: {at: "pages[].rates", map: currency, value: rate, with: [base, meta.date]}, key: [date, currency]}
+  bars: {get: /bars, records: {at: rows, columns: [time, open], with: [symbol]}, key: time}
+  named: {get: /named, records: {at: rows, columns: first}}
+  tags: {get: /tags, records: {value: name}, key: name}
 `
 
 // otherAuth are the ways to send a credential that rich does not use.
@@ -204,7 +209,7 @@ func TestSchemaTakesEverySoundFile(t *testing.T) {
 // beyondShape matches the faults that no schema can find: what one part of a
 // file says of another, expressions, days, and YAML itself.
 var beyondShape = regexp.MustCompile(`unknown name|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
-	`must come from one stream|is the same for all records|is set here and by|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|the place of a page stands in|anchors, aliases|already defined|a secret may be used`)
+	`must come from one stream|gives two fields the name|is the same for all records|is set here and by|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|the place of a page stands in|anchors, aliases|already defined|a secret may be used`)
 
 // TestSchemaRefusesWhatTheReaderRefuses, if it is a matter of shape.
 func TestSchemaRefusesWhatTheReaderRefuses(t *testing.T) {

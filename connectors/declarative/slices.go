@@ -182,7 +182,7 @@ func (w *walk) end(p *paging.Page, next string) error {
 			return paging.BadPage("%d records came, exactly as many as `%s` asks for, but `page` says that the list is one page: say with `page` how to read the next one", p.Had(), name)
 		}
 	}
-	if name := paging.SaysMore(p.Body, w.st.Records); name != "" {
+	if name := paging.SaysMore(p.Body, w.st.Records.Path); name != "" {
 		return paging.BadPage("`%s` is true, so there is another page, but `page` in the connector file does not find it: correct `page`", name)
 	}
 	if link, _ := paging.LinkTarget(p.Header.Values("Link"), "next"); link != "" {

@@ -54,7 +54,7 @@ var rules = archtest.Rules{
 		"report":                   {"collection", "internal/jsonout", "internal/process", "internal/words", "pacing/gate", "report/limit", "report/problem", "store"},
 
 		"connectors/declarative/internal/answer":   {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
-		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
+		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/answer", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
 		"connectors/declarative/internal/language": {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/since", "internal/yamlfile"},
 		"connectors/declarative/internal/notation": {"internal/yamlfile"},
 		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation"},

@@ -34,6 +34,7 @@ func (c *checker) check() {
 		c.Fail(start, "the file has no `streams`", "")
 	}
 	c.spec.Throttle = c.rules(c.doc.Provider.Throttle, collection.Throttle)
+	c.usual = c.records(c.doc.Defaults.Records)
 	for _, e := range c.doc.Streams {
 		language.CheckName(&c.Decoder, e.Key)
 		c.spec.Streams = append(c.spec.Streams, c.stream(e.Key, e.Value))

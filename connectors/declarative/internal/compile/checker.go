@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"collect/connectors/declarative/internal/answer"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/internal/similar"
@@ -17,6 +18,8 @@ type checker struct {
 	doc    *language.Document
 	spec   *File
 	params known
+
+	usual answer.Shape // of the records of streams that do not say otherwise
 }
 
 // A known says which names a template may use, and where.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/answer"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
@@ -41,7 +42,7 @@ func (f *File) Stream(name string) *Stream {
 type Stream struct {
 	collection.Stream
 	request.Request
-	Records notation.Path
+	Records answer.Shape
 	Key     []keyPart
 	Page    paging.Kind
 	Total   notation.Path // of how many records the list has

@@ -34,7 +34,7 @@ func (st *Stream) Meaning() map[string]string {
 	}
 	slices.Sort(query)
 	slices.Sort(each)
-	meaning["records"] = st.Records.Text
+	meaning["records"] = st.Records.String()
 	meaning["page"] = st.Means.Paging
 	meaning["query"] = digestOf(strings.Join(query, "\n"))
 	meaning["each"] = strings.Join(each, ", ")
@@ -71,7 +71,7 @@ func (st *Stream) meanings() meanings {
 	for _, k := range st.Key {
 		parts = append(parts, "key "+k.Path.Text)
 	}
-	parts = append(parts, "get "+st.Path.Text, "records "+st.Records.Text)
+	parts = append(parts, "get "+st.Path.Text, "records "+st.Records.String())
 	tokens := paging.TokensOf(st.Page)
 	if st.Since != nil {
 		tokens += ", since " + st.Since.Param // what pages behind a mark were asked for with

@@ -20,7 +20,7 @@ import (
 // says itself.
 func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream {
 	def := c.doc.Defaults
-	st := &Stream{Request: request.Request{Path: spec.Get}, Records: spec.Records.Path}
+	st := &Stream{Request: request.Request{Path: spec.Get}}
 	st.Name = key.Text
 	c.role(key, spec, st)
 	c.each(spec, st)
@@ -43,11 +43,16 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	c.template(spec.Get, inPath)
 	st.Query = c.query(inQuery, def.Query, spec.Query)
 	st.Headers = c.headers(inPath, c.doc.Provider.Headers, def.Headers, spec.Headers)
-	if !st.Records.Set && !spec.Records.Null {
-		st.Records = def.Records
+	st.Records = c.usual
+	if spec.Records.Given() {
+		st.Records = c.records(spec.Records)
 	}
 	c.key(key, spec, st)
-	c.page(key, spec, st)
+	if st.Records.One {
+		c.onePage(spec, st)
+	} else {
+		c.page(key, spec, st)
+	}
 	if st.Total = spec.Total; spec.Total.Text == ignoreTotal {
 		st.IgnoreTotal, st.Total = true, notation.Path{}
 	}

@@ -69,16 +69,44 @@ func (p *ProbeSpec) Read(d *yamlfile.Decoder, n ast.Node) {
 	d.Block(n, reflect.ValueOf(p).Elem())
 }
 
-// A recordsPath is the path of the records of a stream. Null is the body, as
-// where nothing stands, and undoes what the defaults say.
-type recordsPath struct{ notation.Path }
-
-func (p *recordsPath) Read(d *yamlfile.Decoder, n ast.Node) {
-	if n.Type() == ast.NullType {
-		p.Null = true
+// Read takes a path alone for the whole block. Null is the body, as where nothing
+// stands, and undoes what the defaults say.
+func (r *RecordsSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	if _, single := n.(ast.ScalarNode); single {
+		r.At = yamlfile.SpanOf(n.GetToken())
+		r.Path.Read(d, n)
 		return
 	}
-	p.Path.Read(d, n)
+	d.Block(n, reflect.ValueOf(r).Elem())
+}
+
+// Given reports whether anything stands there.
+func (r RecordsSpec) Given() bool { return r.At.Line > 0 }
+
+// A ColumnsSpec is a list of names, or a text.
+type ColumnsSpec struct {
+	yamlfile.Scalar
+	Names []yamlfile.Scalar
+}
+
+func (c *ColumnsSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	list, ok := n.(*ast.SequenceNode)
+	if !ok {
+		c.Scalar.Read(d, n)
+		return
+	}
+	c.At = yamlfile.SpanOf(n.GetToken())
+	for _, item := range list.Values {
+		var name yamlfile.Scalar
+		name.Read(d, item)
+		if name.Text == "" {
+			d.Fail(yamlfile.SpanOf(item.GetToken()), "a column needs a name", "")
+		}
+		c.Names = append(c.Names, name)
+	}
+	if len(c.Names) == 0 {
+		d.Fail(c.At, "`columns` needs at least one name", "")
+	}
 }
 
 // Read takes a path alone for the whole block.

@@ -163,14 +163,14 @@ type defaultsSpec struct {
 	Headers yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" about:"headers of every request"`
 	Page    *pageSpec                         `yaml:"page" about:"how lists are cut into pages"`
 	Key     keySpec                           `yaml:"key" about:"the path of the value that is unique to a record"`
-	Records notation.Path                     `yaml:"records" default:"the body" about:"the path of the array of records"`
+	Records RecordsSpec                       `yaml:"records" default:"the body" about:"the path of the array of records"`
 	On      []RuleSpec                        `yaml:"on" about:"rules for what a response means"`
 }
 
 type StreamSpec struct {
 	_       struct{}                          `block:"a stream"`
 	Get     notation.Template                 `yaml:"get" default:"required" about:"the path below 'base_url', or a whole URL"`
-	Records recordsPath                       `yaml:"records" default:"the body" about:"the path of the array of records. With 'role: detail' it may be one object" more:". 'null' is the body, where 'defaults' names a path"`
+	Records RecordsSpec                       `yaml:"records" default:"the body" about:"the path of the array of records. With 'role: detail' it may be one object" more:". 'null' is the body, where 'defaults' names a path. For other shapes, see records"`
 	Key     keySpec                           `yaml:"key" default:"required" about:"the path of the value that is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
 	Query   yamlfile.Ordered[yamlfile.Scalar] `yaml:"query" default:"none" about:"parameters: '{state: all}'; a value of 'null' takes a default away"`
 	Headers yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" default:"none" about:"sent with every request of the stream, as in 'provider'"`
@@ -182,6 +182,18 @@ type StreamSpec struct {
 	Route   name                              `yaml:"route" default:"the route of all" about:"the name of what the provider counts this stream under" more:": 'search'"`
 	Weight  yamlfile.Number                   `yaml:"weight" default:"'1'" about:"how many requests one of this stream counts as, up to 1000. A ceiling counts it rounded up"`
 	On      []RuleSpec                        `yaml:"on" default:"none" about:"rules for what a response means" more:"; see Rules"`
+}
+
+// A RecordsSpec is also written as its path alone.
+type RecordsSpec struct {
+	_       struct{}        `block:"records" like:"records: data.items, or records: {at: rates, map: currency}"`
+	At      yamlfile.Span   // where it stands
+	Path    yamlfile.Scalar `yaml:"at" default:"the body" about:"the path; '[]' behind a name goes into each element of an array" more:": 'pages[].revisions'"`
+	One     yamlfile.Flag   `yaml:"one" default:"'false'" about:"true: what stands there is one record, and no list"`
+	Map     yamlfile.Scalar `yaml:"map" default:"none" about:"what stands there is an object, and each member a record: the field that gets the member's name"`
+	Columns ColumnsSpec     `yaml:"columns" default:"none" about:"the records are arrays: the names of their values, 'first' for those in the first one, or the path of an array of names"`
+	Value   yamlfile.Scalar `yaml:"value" default:"none" about:"the records are text or numbers, or with 'map' anything: the field that gets it"`
+	With    []notation.Path `yaml:"with" default:"none" about:"fields beside the list that belong to each record" more:": '[base, meta.date]' become 'base' and 'date'"`
 }
 
 type SinceSpec struct {

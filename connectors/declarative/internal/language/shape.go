@@ -24,7 +24,7 @@ func (*Document) Refine(k yamlfile.Keywords) {
 
 	// A stream has a key, and a list pages, or the defaults have.
 	key := yamlfile.Keywords{"required": []string{"key"}}
-	page := yamlfile.Given("page")
+	page := yamlfile.AnyOf(yamlfile.Given("page"), oneRecord())
 	detail := yamlfile.Keywords{"required": []string{"role"}, "properties": yamlfile.Keywords{"role": yamlfile.Keywords{"const": "detail"}}}
 	k.And(yamlfile.AnyOf(yamlfile.In("defaults", key), yamlfile.InEach("streams", key)))
 	k.And(yamlfile.AnyOf(yamlfile.In("defaults", page), yamlfile.InEach("streams", yamlfile.AnyOf(page, detail))))
@@ -131,10 +131,29 @@ func (*StreamSpec) Refine(k yamlfile.Keywords) {
 	))
 	k.Set("on", verdictRules(k.Property("on")))
 	k.Set("each", bindings())
+	cut := yamlfile.With("page", yamlfile.Keywords{"type": "object", "not": yamlfile.With("none", yamlfile.OneOf("true"))})
+	k.And(yamlfile.Not(yamlfile.Keywords{"allOf": []yamlfile.Keywords{oneRecord(), cut}}))
 	k.And(yamlfile.Keywords{
 		"if":   yamlfile.Keywords{"required": []string{"role"}, "properties": yamlfile.Keywords{"role": yamlfile.Keywords{"const": "detail"}}},
 		"then": yamlfile.With("each", yamlfile.Keywords{"type": "object", "minProperties": 1}),
 	})
+}
+
+func (*RecordsSpec) Refine(k yamlfile.Keywords) {
+	field := yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()})
+	k.Set("at", yamlfile.AnyOf((&notation.Path{}).Shape(nil), yamlfile.Keywords{"type": "null"}))
+	k.Set("map", field)
+	k.Set("value", field)
+	columns, named := yamlfile.Given("columns"), yamlfile.AnyOf(yamlfile.Given("map"), yamlfile.Given("value"))
+	one := yamlfile.With("one", yamlfile.OneOf("true"))
+	for _, pair := range [][2]yamlfile.Keywords{{one, columns}, {one, named}, {columns, named}} {
+		k.And(yamlfile.Not(yamlfile.Keywords{"type": "object", "allOf": pair[:]}))
+	}
+}
+
+// oneRecord holds for a stream, and for defaults, whose records are one object.
+func oneRecord() yamlfile.Keywords {
+	return yamlfile.In("records", yamlfile.With("one", yamlfile.OneOf("true")))
 }
 
 func (*SinceSpec) Refine(k yamlfile.Keywords) {
@@ -289,8 +308,14 @@ func (*name) Shape(yamlfile.Schemas) yamlfile.Keywords {
 	return yamlfile.Keywords{"type": []string{"string", "boolean"}, "pattern": names.String()} // true is a name, too
 }
 
-func (*recordsPath) Shape(s yamlfile.Schemas) yamlfile.Keywords {
-	return yamlfile.AnyOf(s.Of(reflect.TypeFor[notation.Path]()), yamlfile.Keywords{"type": "null"})
+func (*RecordsSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(s.Of(reflect.TypeFor[notation.Path]()), s.Block(reflect.TypeFor[RecordsSpec]()))
+}
+
+func (*ColumnsSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	name := yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()})
+	return yamlfile.AnyOf(s.Of(reflect.TypeFor[notation.Path]()), yamlfile.Keywords{"type": "null"},
+		yamlfile.Keywords{"type": "array", "items": name, "minItems": 1, "uniqueItems": true})
 }
 
 func (k *keySpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
