@@ -149,7 +149,10 @@ func build(t *testing.T, name string, params map[string]string) connectors.Conne
 	}
 	secrets := map[string]declarative.SecretValue{}
 	for _, s := range spec.Secrets() {
-		secrets[s.Name] = declarative.SecretValue{Value: "t0k"}
+		secrets[s.Name] = declarative.SecretValue{
+			Value:   "t0k",
+			Replace: func(context.Context, func(string) (string, error)) error { return nil },
+		}
 	}
 	c, err := spec.Build(declarative.Options{Params: params, Secrets: secrets})
 	if err != nil {
