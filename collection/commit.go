@@ -5,7 +5,8 @@ import "errors"
 // What a commit can answer other than committed. The first two, and ErrFull,
 // mean that nothing was written.
 var (
-	// ErrFenced: another run holds the connector now, and this one must stop.
+	// ErrFenced: another run holds the connector now, or may before long, and this
+	// one must stop.
 	ErrFenced = errors.New("another run took over")
 
 	// ErrCursorMoved: the checkpoint is not where the slice started.

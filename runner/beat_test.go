@@ -2,6 +2,8 @@ package runner_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -107,6 +109,44 @@ func TestBeatSaysThatAWaitGrew(t *testing.T) {
 		}
 		if silent < 10 || said < silent-2 {
 			t.Errorf("of %d beats in a silence, %d say what is waited for, want 10 or more, and all but 2", silent, said)
+		}
+	})
+}
+
+// mute is a ledger whose beats fail.
+type mute struct {
+	*memory
+	err error
+}
+
+func (l *mute) Beat(context.Context, time.Time, collection.Tally, collection.Metrics) error {
+	return l.err
+}
+
+// TestLostLeaseEndsTheRun: a beat that says that the lease is lost, or ends before
+// it could be renewed, ends the run: the request that is in flight is given up, and
+// no other leaves. A beat that fails for another reason costs nothing.
+func TestLostLeaseEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func() *provider { return &provider{n: 7, before: func(int) { time.Sleep(3 * time.Second) }} }
+		for _, failure := range []error{nil, errors.New("the disk does not answer")} {
+			m := newMemory()
+			run, err := do(t, m, slow(), func(c *runner.Config) { c.Ledger = &mute{m, failure} })
+			if err != nil || run.Tally.Records != 35 {
+				t.Errorf("with beats that answer %v: %d records, %v", failure, run.Tally.Records, err)
+			}
+		}
+		m, started := newMemory(), time.Now()
+		lost := fmt.Errorf("not renewed in time: %w", collection.ErrFenced)
+		run, err := do(t, m, slow(), func(c *runner.Config) { c.Ledger = &mute{m, lost} })
+		if !errors.Is(err, collection.ErrFenced) || run.Reason != "" {
+			t.Errorf("Do = stopped for %q, %v, want %v", run.Reason, err, collection.ErrFenced)
+		}
+		if took := time.Since(started); took > 9*time.Second || run.Tally.Requests > 2 {
+			t.Errorf("the run went on for %v, with %d requests, after its lease was lost at 5 s", took, run.Tally.Requests)
+		}
+		if len(m.gaps) > 0 {
+			t.Errorf("gaps %+v were left without a lease", m.gaps)
 		}
 	})
 }

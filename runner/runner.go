@@ -68,7 +68,7 @@ type Config struct {
 }
 
 // beatEvery is how often a run says that it is alive. People read it ("alive
-// 3 s ago"); nothing is decided by it.
+// 3 s ago"), and a store whose leases end by themselves renews the lease with it.
 const beatEvery = 5 * time.Second
 
 // A Runner is one execution of a connector.
@@ -152,10 +152,14 @@ func New(c Config) (*Runner, error) {
 // safe then, too.
 func (r *Runner) Do(ctx context.Context) (collection.Run, error) {
 	defer r.governor.Close()
-	stopBeating := r.beat(ctx)
-	err := r.work(ctx)
+	leased, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	stopBeating := r.beat(ctx, lose)
+	err := r.work(leased)
 	stopBeating()
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if lost := context.Cause(leased); errors.Is(lost, collection.ErrFenced) {
+		err = lost
+	} else if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		r.met(collection.Place{}, &collection.Stop{Reason: collection.Interrupted, Err: err})
 		err = nil
 	}
@@ -474,8 +478,9 @@ func (r *Runner) settled(at collection.Place) bool {
 }
 
 // beat keeps saying that the run is alive until the returned function is
-// called.
-func (r *Runner) beat(ctx context.Context) (stop func()) {
+// called, and calls lose if the ledger answers that the lease is lost. A beat that
+// fails otherwise costs nothing.
+func (r *Runner) beat(ctx context.Context, lose context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
@@ -489,8 +494,10 @@ func (r *Runner) beat(ctx context.Context) (stop func()) {
 			case now := <-tick.C:
 				metrics := r.Metrics()
 				metrics.Wait = r.waiting()
-				// A beat that fails costs nothing: the lease is the kernel's.
-				_ = r.Ledger.Beat(ctx, now, r.Tally(), metrics)
+				if err := r.Ledger.Beat(ctx, now, r.Tally(), metrics); errors.Is(err, collection.ErrFenced) {
+					lose(err)
+					return
+				}
 			}
 		}
 	}()

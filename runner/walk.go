@@ -180,9 +180,12 @@ var (
 	errEnd   = errors.New("the connector ended without saying that the walk is done")
 )
 
-// asStop returns the stop in err. Cancelling the run is one; any other error
-// is returned as it is.
+// asStop returns the stop in err. Cancelling the run is one, unless that was done
+// because its lease is lost; any other error is returned as it is.
 func asStop(ctx context.Context, err error) (*collection.Stop, error) {
+	if lost := context.Cause(ctx); errors.Is(lost, collection.ErrFenced) {
+		return nil, lost
+	}
 	if stop, ok := errors.AsType[*collection.Stop](err); ok {
 		return stop, nil
 	}

@@ -203,6 +203,11 @@ type Ledger interface {
 	// Beat says that the run is alive, with its tally so far. How its requests
 	// fare is kept as an event, of which a run has one: each takes the place of
 	// the one before, and the end of the run that of the last.
+	//
+	// A lease that ends by itself is renewed with it. It returns
+	// collection.ErrFenced if the lease is lost, or could not be renewed and ends
+	// before the next beat could do so: then the run ends. After any other error it
+	// goes on.
 	Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error
 
 	// Finish ends the run, keeps its verdict, its metrics with the event of its
