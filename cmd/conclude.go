@@ -116,7 +116,7 @@ func (s *session) problems(ended engine.Ended) []problem.Problem {
 	run, owed, stops := ended.Run, ended.Owed, ended.Stops
 	var problems []problem.Problem
 	inThisRun := len(stops)
-	met := map[collection.Reason]bool{collection.Gone: true} // a rule declares it: `gaps` shows it, and there is nothing to mend
+	met := map[collection.Reason]bool{}
 	for _, stopped := range stops {
 		met[stopped.Stop.Reason] = true
 	}
@@ -124,7 +124,7 @@ func (s *session) problems(ended engine.Ended) []problem.Problem {
 		if collection.OfBefore(run, gap.Gap) || (s.options.quiet > 0 || onePiece(gap.Gap)) && knownBefore(gap, run) {
 			continue
 		}
-		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck {
+		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck && !gap.Reason.Settled() {
 			met[gap.Reason] = true
 			stops = append(stops, runner.Stopped{At: gap.Place, Stop: &collection.Stop{Reason: gap.Reason, Detail: gap.Detail}})
 		}
@@ -136,7 +136,7 @@ func (s *session) problems(ended engine.Ended) []problem.Problem {
 		problems = append(problems, p)
 	}
 	for i, stopped := range stops {
-		if stopped.Stop.Reason == collection.Gone {
+		if stopped.Stop.Reason.Settled() {
 			continue
 		}
 		sc.Stream, sc.Partition, sc.Stands = stopped.At.Stream, stopped.At.Partition, stopped.Stands

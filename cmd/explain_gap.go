@@ -117,7 +117,7 @@ func (e explainedGap) who() string {
 	switch {
 	case e.Revived():
 		return "the next run, by itself"
-	case e.State == collection.GapDead && e.Reason != collection.Gone:
+	case e.State == collection.GapDead && !e.Reason.Settled():
 		return "you"
 	}
 	if e.waits() {
@@ -149,7 +149,7 @@ func (e explainedGap) next() (say string, commands []string) {
 		return "a run tries it now", []string{command("status")}
 	case e.Revived():
 		return "the next run tries it again; to begin it now:", []string{resume}
-	case e.Reason == collection.Gone:
+	case e.Reason.Settled():
 		return "nothing; if it came back:", []string{retry, resume}
 	case e.Reason == collection.SchemaDrift && !e.unmade():
 		sc := problem.Scene{Connector: e.Connector, Stream: e.Stream, Flags: e.flags}
@@ -162,7 +162,7 @@ func (e explainedGap) next() (say string, commands []string) {
 		return known.Next + "; then:", []string{retry, resume}
 	case e.State == collection.GapDead:
 		return "no run tries it again by itself; when the provider answers again:", []string{retry, resume}
-	case e.Reason == collection.Frozen || e.Reason == collection.Suspended:
+	case e.Reason.Freezes():
 		return "settle it with the provider, or, if it is only about some records, write `on_403: gap` under `provider:` in the connector file; then:", []string{command("freeze release") + ` --reason WHY`, resume}
 	case e.Reason.Kind() == collection.Stuck:
 		return known.Next + "; then:", []string{resume}

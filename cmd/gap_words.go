@@ -12,7 +12,7 @@ import (
 // itself.
 func leftToYou(gaps []store.OwnedGap) (left []store.OwnedGap) {
 	for _, gap := range gaps {
-		if gap.State == collection.GapDead && gap.Reason != collection.Gone {
+		if gap.State == collection.GapDead && !gap.Reason.Settled() {
 			left = append(left, gap)
 		}
 	}
@@ -24,7 +24,7 @@ func urgency(gap store.OwnedGap) int {
 	switch {
 	case gap.Revived():
 		return 2
-	case gap.Reason == collection.Gone:
+	case gap.Reason.Settled():
 		return 3
 	case gap.Kind() == collection.Stuck:
 		return 0
@@ -65,7 +65,7 @@ func nextTry(gap store.OwnedGap, now time.Time) string {
 		return "being tried"
 	case gap.Revived():
 		return "next run"
-	case gap.Reason == collection.Gone:
+	case gap.Reason.Settled():
 		return "nothing"
 	case gap.Kind() == collection.Stuck:
 		return "you"

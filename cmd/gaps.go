@@ -104,7 +104,7 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	}
 	left, that := leftToYou(gaps), "that"
 	tried := func(g store.OwnedGap) bool {
-		return g.State != collection.GapDead && (g.Reason != collection.Gone || g.Revived())
+		return g.State != collection.GapDead && (!g.Reason.Settled() || g.Revived())
 	}
 	due := func(g store.OwnedGap) bool { return tried(g) && !g.NotBefore.After(v.now) }
 	if slices.ContainsFunc(gaps, tried) {
@@ -153,7 +153,7 @@ func stuckDetails(gaps []store.OwnedGap) (lines []string) {
 func shapeWords(gaps []store.OwnedGap) string {
 	n := map[collection.Shape]int64{}
 	for _, gap := range gaps {
-		if gap.Reason != collection.Gone {
+		if !gap.Reason.Settled() {
 			n[gap.Shape]++
 		}
 	}

@@ -154,7 +154,7 @@ func (o retryOptions) choose(name string, owed []store.OwnedGap, flags string) (
 	for _, gap := range asked {
 		switch {
 		case gap.State != collection.GapDead:
-		case gap.Reason == collection.Gone && !o.gone && len(o.named) == 0:
+		case gap.Reason.Settled() && !o.gone && len(o.named) == 0:
 			gone++
 		default:
 			dead = append(dead, gap)

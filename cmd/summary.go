@@ -210,7 +210,7 @@ func (s summary) allRestSince() (since time.Time) {
 	}
 	for _, gap := range s.Owed {
 		switch {
-		case gap.Reason == collection.Gone:
+		case gap.Reason.Settled():
 		case !onePiece(gap.Gap) || !knownBefore(gap, collection.Run{StartedAt: s.Started}):
 			return time.Time{}
 		case since.IsZero() || gap.OpenedAt.Before(since):

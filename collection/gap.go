@@ -44,6 +44,11 @@ type rule struct {
 	kind      Kind
 	endsRun   bool
 	permanent bool
+	account   bool
+	freezes   bool
+	settled   bool
+	ofPage    bool
+	withheld  bool
 }
 
 // reasons holds the rule of each reason there is.
@@ -56,16 +61,16 @@ var reasons = []rule{
 	{reason: RateLimited, kind: Pressure},
 	{reason: UpstreamPressure, kind: Pressure},
 	{reason: RetryAfter, kind: Pressure, endsRun: true},
-	{reason: Auth, kind: Stuck, endsRun: true},
-	{reason: Frozen, kind: Stuck, endsRun: true},
-	{reason: Suspended, kind: Stuck, endsRun: true},
-	{reason: Forbidden, kind: Stuck, permanent: true},
-	{reason: SchemaDrift, kind: Stuck},
-	{reason: BadPage, kind: Stuck},
+	{reason: Auth, kind: Stuck, endsRun: true, account: true},
+	{reason: Frozen, kind: Stuck, endsRun: true, account: true, freezes: true},
+	{reason: Suspended, kind: Stuck, endsRun: true, account: true, freezes: true},
+	{reason: Forbidden, kind: Stuck, permanent: true, withheld: true},
+	{reason: SchemaDrift, kind: Stuck, ofPage: true},
+	{reason: BadPage, kind: Stuck, ofPage: true},
 	{reason: CursorExpired, kind: Stuck},
-	{reason: TooLarge, kind: Stuck, permanent: true},
-	{reason: NotFound, kind: Stuck, permanent: true},
-	{reason: Gone, kind: Stuck, permanent: true},
+	{reason: TooLarge, kind: Stuck, permanent: true, ofPage: true},
+	{reason: NotFound, kind: Stuck, permanent: true, withheld: true},
+	{reason: Gone, kind: Stuck, permanent: true, settled: true, withheld: true},
 }
 
 // Reasons returns every reason there is.
@@ -99,6 +104,26 @@ func (r Reason) EndsRun() bool { return r.rule().endsRun }
 // Permanent reports whether the provider said for good that there is nothing
 // to fetch: such a gap is recorded, shown, and not tried again by itself.
 func (r Reason) Permanent() bool { return r.rule().permanent }
+
+// RefusesAccount reports whether r is a refusal of the credential or of the account,
+// and not of a piece.
+func (r Reason) RefusesAccount() bool { return r.rule().account }
+
+// Freezes reports whether r stops all requests of the account until the freeze ends
+// or a person releases it.
+func (r Reason) Freezes() bool { return r.rule().freezes }
+
+// Settled reports whether nothing is owed for r: the piece is gone, and was declared
+// to be. It is shown, and no one acts.
+func (r Reason) Settled() bool { return r.rule().settled }
+
+// OfPage reports whether something came for r that could not be taken, so that what
+// is behind it may be better.
+func (r Reason) OfPage() bool { return r.rule().ofPage }
+
+// Withheld reports whether the provider answered that the piece is not there, or not
+// for this account.
+func (r Reason) Withheld() bool { return r.rule().withheld }
 
 // Permanent reports whether nothing is to be had there for good; see
 // [Reason.Permanent]. A whole list that is not there is another matter: its

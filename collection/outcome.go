@@ -19,16 +19,16 @@ func OutcomeOf(run Run, owed []Gap) Outcome {
 	kinds := map[Kind]bool{}
 	for _, gap := range owed {
 		switch {
-		case gap.Reason == Gone:
+		case gap.Reason.Settled():
 		case OfBefore(run, gap):
 			kinds[Planned] = true
 		default:
 			kinds[gap.Kind()] = true
 		}
 	}
-	switch run.Reason {
-	case "", Gone:
-	case CircuitOpen:
+	switch {
+	case run.Reason == "", run.Reason.Settled():
+	case run.Reason == CircuitOpen:
 		kinds[Pressure] = true
 	default:
 		kinds[run.Reason.Kind()] = true
@@ -50,8 +50,5 @@ func OutcomeOf(run Run, owed []Gap) Outcome {
 // account that an earlier run met, and this one, which was answered, did not: it
 // has not tried the piece, and nothing says that it would be refused again.
 func OfBefore(run Run, gap Gap) bool {
-	refusal := func(r Reason) bool {
-		return r == Auth || r == Frozen || r == Suspended
-	}
-	return refusal(gap.Reason) && gap.State != GapDead && !refusal(run.Reason) && run.Tally.Slices > 0
+	return gap.Reason.RefusesAccount() && gap.State != GapDead && !run.Reason.RefusesAccount() && run.Tally.Slices > 0
 }

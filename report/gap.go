@@ -34,7 +34,7 @@ func GapLines(gaps []store.OwnedGap) []GapLine {
 	lines := []GapLine{}
 	for _, g := range gaps {
 		needs := problem.NeedsOf(g.Kind())
-		if g.Reason == collection.Gone || g.Revived() {
+		if g.Reason.Settled() || g.Revived() {
 			needs = problem.NeedsNothing
 		}
 		lines = append(lines, GapLine{

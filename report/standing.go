@@ -87,7 +87,7 @@ func (s Status) Stands(now time.Time) Standing {
 			st.Needs, st.Code, st.Next = problem.NeedsOperator, code, "you: "+problem.Brief(reason)+"; "+st.Next
 		}
 		return st
-	case reason == collection.Auth || reason == collection.Suspended:
+	case reason.RefusesAccount():
 		return you(Blocked, code, problem.Brief(reason))
 	case reason != "":
 		return you(Stuck, code, problem.Brief(reason))
@@ -110,7 +110,7 @@ func (s Status) atRest(now time.Time) Standing {
 	planned := false
 	for _, gap := range s.Owed {
 		switch {
-		case gap.Reason == collection.Gone:
+		case gap.Reason.Settled():
 		case gap.Kind() == collection.Pressure && !gap.Revived():
 			return s.waits("", FirstWait(s.Owed, now), now)
 		default:
@@ -203,9 +203,9 @@ func (s Status) yours(running bool) (reason collection.Reason, code int) {
 		if len(s.Runs) > 0 && collection.OfBefore(s.Runs[0], gap.Gap) {
 			continue
 		}
-		released := (gap.Reason == collection.Frozen || gap.Reason == collection.Suspended) && s.Account != nil && !s.Account.Frozen
+		released := gap.Reason.Freezes() && s.Account != nil && !s.Account.Frozen
 		switch {
-		case gap.Reason == collection.Gone, gap.Revived(), gap.Kind() != collection.Stuck:
+		case gap.Reason.Settled(), gap.Revived(), gap.Kind() != collection.Stuck:
 			continue
 		case gap.State != collection.GapDead && (released || running):
 			continue
@@ -222,7 +222,7 @@ func (s Status) yours(running bool) (reason collection.Reason, code int) {
 // more only if it was reset or filled.
 func (s Status) refusedAndUndone() bool {
 	last := s.Runs[0]
-	released := (last.Reason == collection.Frozen || last.Reason == collection.Suspended) && s.Account != nil && !s.Account.Frozen
+	released := last.Reason.Freezes() && s.Account != nil && !s.Account.Frozen
 	return last.Reason != "" && last.Reason.Kind() == collection.Stuck && len(s.Owed) == 0 && !released && !s.unfinished()
 }
 

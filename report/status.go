@@ -98,7 +98,7 @@ func (s Status) Complete() int {
 func (s Status) owedIn(stream string, lane collection.Lane) int {
 	n := 0
 	for _, gap := range s.Owed {
-		if gap.Stream == stream && (lane == "" || gap.Lane == lane) && gap.Reason != collection.Gone {
+		if gap.Stream == stream && (lane == "" || gap.Lane == lane) && !gap.Reason.Settled() {
 			n++
 		}
 	}
@@ -109,7 +109,7 @@ func (s Status) owedIn(stream string, lane collection.Lane) int {
 func OwedCount(gaps []store.OwnedGap) int {
 	n := 0
 	for _, gap := range gaps {
-		if gap.Reason != collection.Gone {
+		if !gap.Reason.Settled() {
 			n++
 		}
 	}
@@ -120,7 +120,7 @@ func OwedCount(gaps []store.OwnedGap) int {
 func OwedKinds(gaps []store.OwnedGap) map[collection.Kind]int {
 	n := map[collection.Kind]int{collection.Planned: 0, collection.Pressure: 0, collection.Stuck: 0}
 	for _, gap := range gaps {
-		if gap.Reason != collection.Gone {
+		if !gap.Reason.Settled() {
 			n[gap.Kind()]++
 		}
 	}

@@ -35,9 +35,9 @@ func (r *Runner) unread(ctx context.Context, at collection.Place, stop *collecti
 	r.mu.Lock()
 	s := r.streaks[at.Stream]
 	switch {
-	case stop.Reason == collection.BadPage || stop.Reason == collection.SchemaDrift:
+	case stop.Reason.OfPage() && !stop.Reason.Permanent():
 		s.n++
-	case (stop.Reason == collection.NotFound || stop.Reason == collection.Forbidden) && !errors.Is(stop, collection.ErrDeclared):
+	case stop.Reason.Withheld() && !stop.Reason.Settled() && !errors.Is(stop, collection.ErrDeclared):
 		s.absent++
 	default:
 		r.mu.Unlock()

@@ -346,14 +346,11 @@ func (r *Runner) leave(ctx context.Context, gap collection.Gap, stop *collection
 // connector can name it without the slice and the fault is the slice's own.
 func (r *Runner) behind(at collection.Place, checkpoint collection.Cursor, stop *collection.Stop) (collection.Cursor, bool) {
 	ahead, ok := r.Connector.(connectors.Aheader)
-	if !ok || errors.Is(stop, collection.ErrNoProgress) {
+	if !ok || errors.Is(stop, collection.ErrNoProgress) || !stop.Reason.OfPage() {
 		return collection.Cursor{}, false
 	}
-	switch stop.Reason {
-	case collection.BadPage, collection.SchemaDrift, collection.TooLarge:
-		if next := ahead.Ahead(at, checkpoint, 1); len(next) == 1 {
-			return next[0], true
-		}
+	if next := ahead.Ahead(at, checkpoint, 1); len(next) == 1 {
+		return next[0], true
 	}
 	return collection.Cursor{}, false
 }

@@ -59,8 +59,7 @@ func notTheAccount(err error) error {
 	if !ok {
 		return err
 	}
-	switch stop.Reason {
-	case collection.NotFound, collection.Gone, collection.Forbidden, collection.BadPage:
+	if stop.Reason.Withheld() || stop.Reason == collection.BadPage {
 		return refusedProbe(stop.Status, fmt.Sprintf("the probe was answered %d", stop.Status))
 	}
 	return err

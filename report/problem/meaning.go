@@ -69,7 +69,7 @@ func MeaningOf(arg string) (e Meaning, ok bool) {
 		return Meaning{}, false
 	}
 	needs := NeedsOf(reason.Kind())
-	if reason == collection.Gone {
+	if reason.Settled() {
 		needs = NeedsNothing
 	}
 	return Meaning{"reason " + arg, known.meaning, WhoActs(reason), jsonout.OrNull(needs), known.next}, true

@@ -123,7 +123,7 @@ func Brief(r collection.Reason) string {
 // WhoActs says who ends a gap with reason r.
 func WhoActs(r collection.Reason) string {
 	switch {
-	case r == collection.Gone:
+	case r.Settled():
 		return "no one"
 	case r.Kind() == collection.Planned:
 		return "the next run, by itself"

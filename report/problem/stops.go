@@ -297,7 +297,7 @@ func piece(headline string) func(*Problem, error, Scene) {
 		p.Saved = sc.savedBut(pieces)
 		p.Do = []Step{{"look:", sc.command("gaps")}}
 		list := stop.Reason == collection.NotFound && sc.Partition == ""
-		if stop.Reason != collection.Gone && !list {
+		if !stop.Reason.Settled() && !list {
 			p.Do = append(p.Do, Step{"when it is settled:", RetryCommand(sc.Connector, sc.Flags)})
 		}
 		switch {
