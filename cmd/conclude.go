@@ -130,10 +130,10 @@ func (s *session) problems(ended engine.Ended) []problem.Problem {
 		}
 	}
 	sc := s.scene()
+	sc.Ended = true
+	whole := sc
 	if ended.Err != nil {
-		p := problem.Of(ended.Err, sc)
-		p.ExitCode = run.ExitCode
-		problems = append(problems, p)
+		problems = append(problems, problem.Of(ended.Err, sc))
 	}
 	for i, stopped := range stops {
 		if stopped.Stop.Reason.Settled() {
@@ -142,19 +142,12 @@ func (s *session) problems(ended engine.Ended) []problem.Problem {
 		sc.Stream, sc.Partition, sc.Stands = stopped.At.Stream, stopped.At.Partition, stopped.Stands
 		sc.Passed = i < inThisRun && !stopped.Stands && !stopped.Stop.Reason.EndsRun()
 		sc.Pieces, sc.Of = s.piecesOf(stopped, owed)
-		p := problem.Of(stopped.Stop, sc)
-		p.ExitCode = run.ExitCode
+		problems = append(problems, problem.Of(stopped.Stop, sc))
+	}
+	if p, ok := problem.Quarantined(run, s.states, whole); ok {
 		problems = append(problems, p)
 	}
-	if p, ok := problem.Quarantined(run, s.states, s.scene()); ok {
-		p.ExitCode = run.ExitCode
-		problems = append(problems, p)
-	}
-	for _, p := range s.run.Warnings().Problems(s.scene()) {
-		p.ExitCode = run.ExitCode
-		problems = append(problems, p)
-	}
-	return problems
+	return append(problems, s.run.Warnings().Problems(whole)...)
 }
 
 // piecesOf counts the partitions of a stream that are owed for the reason of a

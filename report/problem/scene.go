@@ -23,6 +23,7 @@ type Scene struct {
 	Partition  collection.Partition
 	Pieces, Of int64          // partitions of Stream that owe a gap for the same reason, and all of them; 0: not known
 	Run        collection.Run // the run that met the error; ID "" if none began
+	Ended      bool           // it is over, and its verdict is the exit code of whatever it met
 	Nothing    bool           // no run of the connector has stored a record
 	Stands     bool           // the walk of Stream stands at the problem
 	Passed     bool           // the run went on without what the problem is about
@@ -35,6 +36,18 @@ type Scene struct {
 	MaxTime    time.Duration
 	Retries    int64 // the run's retry tokens
 	Now        time.Time
+}
+
+// exit returns the exit code of a command that ends with a problem whose own code
+// is own.
+func (sc Scene) exit(own int) int {
+	switch {
+	case sc.Ended:
+		return sc.Run.ExitCode
+	case own == ExitPaused: // which only a run with --strict says
+		return ExitOK
+	}
+	return own
 }
 
 // place names where a problem was met: tickets/issues repo=acme/api.

@@ -124,8 +124,7 @@ func classify(err error) row {
 // ExitOf returns the exit code of a command that err ends.
 func ExitOf(err error) int { return classify(err).exit }
 
-// Of explains err, which is not nil. Where a whole run ended, its
-// verdict decides the exit code; the caller then replaces the one given here.
+// Of explains err, which is not nil.
 func Of(err error, sc Scene) Problem {
 	if sc.Now.IsZero() {
 		sc.Now = time.Now().UTC()
@@ -134,16 +133,13 @@ func Of(err error, sc Scene) Problem {
 		sc.Provider = "the provider"
 	}
 	row := classify(err)
-	p := row.problem()
-	if p.ExitCode == ExitPaused { // which only a run with --strict says
-		p.ExitCode = ExitOK
-	}
+	p := row.problem(sc)
 	row.write(&p, err, sc)
 	return p
 }
 
-func (r row) problem() Problem {
-	return Problem{Code: r.code, Level: r.level, ExitCode: r.exit, Needs: r.needs, Retryable: r.retryable}
+func (r row) problem(sc Scene) Problem {
+	return Problem{Code: r.code, Level: r.level, ExitCode: sc.exit(r.exit), Needs: r.needs, Retryable: r.retryable}
 }
 
 // Quarantined explains records that a run put into quarantine. ok is false if
@@ -161,7 +157,7 @@ func Quarantined(run collection.Run, streams []store.StreamState, sc Scene) (p P
 			break
 		}
 	}
-	p = quarantined.problem()
+	p = quarantined.problem(sc)
 	p.Headline = fmt.Sprintf("%s of %s could not be stored", words.Counted(n, "record", "records"), sc.Connector)
 	p.Why = "each of them has no usable key, or shares its key with another record of the page, or is too large"
 	p.Saved = "every other record; these are in quarantine, none dropped"

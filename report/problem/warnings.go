@@ -64,7 +64,7 @@ func (w *Warnings) Problems(sc Scene) []Problem {
 		}
 		sc.Stream, sc.Partition = e.Stream, e.Partition
 		p := Problem{
-			Code: string(e.Code), Level: LevelWarning, Needs: NeedsOperator,
+			Code: string(e.Code), Level: LevelWarning, ExitCode: sc.exit(ExitOK), Needs: NeedsOperator,
 			Headline: e.Message, At: sc.place(), Saved: "every record that was sent",
 		}
 		if kind.times > 1 {
