@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -176,8 +175,9 @@ func (a *app) explainRun(ctx context.Context, v looked, id string) error {
 const everyRun = 1 << 30
 
 func renderMeaning(e problem.Meaning, columns int, c term.Caps) string {
-	lines := term.Wrap("", e.Word+": "+e.Meaning+".", columns)
-	lines = append(lines, term.Wrap("  acts  ", e.Who, columns)...)
-	lines = append(lines, term.Wrap("  next  ", e.Next, columns)...)
-	return c.Text(strings.Join(lines, "\n") + "\n")
+	page := term.Page{Columns: columns, Label: 6}
+	page.Say(e.Word + ": " + e.Meaning + ".")
+	page.Fact("acts", e.Who)
+	page.Fact("next", e.Next)
+	return page.Render(c)
 }

@@ -69,7 +69,7 @@ func (e explainedGap) render(columns int, c term.Caps) string {
 	if e.Shape == collection.DetailGap {
 		what = "one detail (" + string(collection.DetailGap) + ")"
 	}
-	lines := term.Wrap("", fmt.Sprintf("%s: %s is owed: %s", words.GapName(e.ID), what, whereOwed("", e.OwnedGap)), columns)
+	lines := term.Wrap("", fmt.Sprintf("%s: %s is owed: %s", words.GapName(e.ID), what, report.WhereOwed("", e.OwnedGap)), columns)
 	fact := func(label, text string) {
 		lines = append(lines, term.Wrap(fmt.Sprintf("  %-8s  ", label), text, columns)...)
 	}

@@ -15,49 +15,40 @@ import (
 // renderExplanation answers, for a person, why the pace is what it is, what changed it,
 // what stops a run first, and what would make it faster.
 func renderExplanation(e report.Explanation, columns int, c term.Caps) string {
-	var lines []string
-	head := func(text string) {
-		if len(lines) > 0 {
-			lines = append(lines, "")
-		}
-		lines = append(lines, term.Wrap("", text, columns)...)
-	}
-	item := func(lead, text string) {
-		lines = append(lines, term.Wrap(fmt.Sprintf("  %-10s ", lead), text, columns)...)
-	}
-	head(e.Question())
+	page := term.Page{Columns: columns, Label: 11}
+	page.Say(e.Question())
 	for _, k := range e.Constraints() {
 		text := k.Why
 		if k.Binds {
 			text += " " + strings.ReplaceAll(thisOne, " ", "_") // so that it stays on one line
 		}
-		item(k.What, text)
+		page.Fact(k.What, text)
 	}
 	if !e.Known {
-		item("?", "nothing is known of the pace yet: no run has ended")
+		page.Fact("?", "nothing is known of the pace yet: no run has ended")
 	}
 	for _, limit := range e.Announced() {
-		item("announced", limit)
+		page.Fact("announced", limit)
 	}
 	if e.Shared {
-		lines = append(lines, term.Wrap("  ", "This is as the runs that share the account on this host left it, and newer than the database.", columns)...)
+		page.Indented("This is as the runs that share the account on this host left it, and newer than the database.")
 	}
 	if changes := e.Changes(); len(changes) > 0 {
-		head("What changed it?")
+		page.Add("")
+		page.Say("What changed it?")
 		for _, change := range changes {
-			item(change.When, change.What)
+			page.Fact(change.When, change.What)
 		}
 	}
-	head("What stops a run first?")
+	page.Add("")
+	page.Say("What stops a run first?")
 	for i, stop := range e.Stops() {
-		item(fmt.Sprintf("%d.", i+1), stop)
+		page.Fact(fmt.Sprintf("%d.", i+1), stop)
 	}
-	head("What would make it faster?")
-	lines = append(lines, term.Wrap("  ", e.Faster(), columns)...)
-	for i, line := range lines {
-		lines[i] = c.Text(strings.ReplaceAll(strings.TrimRight(line, " "), strings.ReplaceAll(thisOne, " ", "_"), thisOne))
-	}
-	return strings.Join(lines, "\n") + "\n"
+	page.Add("")
+	page.Say("What would make it faster?")
+	page.Indented(e.Faster())
+	return strings.ReplaceAll(page.Render(c), strings.ReplaceAll(thisOne, " ", "_"), thisOne)
 }
 
 // thisOne marks what limits the pace.
@@ -66,30 +57,25 @@ const thisOne = "<- this one"
 // runStory tells one run in a few sentences.
 func runStory(run collection.Run, now time.Time, columns int, c term.Caps) string {
 	s := report.Status{Name: run.Connector, Runs: []collection.Run{run}}
-	lines := term.Wrap("", words.Clean(run.Connector)+runWords(s, now), columns)
-	fact := func(label, text string) {
-		lines = append(lines, term.Wrap(fmt.Sprintf("  %-10s  ", label), text, columns)...)
-	}
+	page := term.Page{Columns: columns, Label: 12}
+	page.Say(words.Clean(run.Connector) + runWords(s, now))
 	t := run.Tally
-	fact("started", words.At(run.StartedAt, now)+", as "+string(run.Mode)+" in the "+string(run.Lane)+" lane")
-	fact("saved", fmt.Sprintf("%s in %s, %s new or changed", words.Counted(t.Records, "record", "records"),
+	page.Fact("started", words.At(run.StartedAt, now)+", as "+string(run.Mode)+" in the "+string(run.Lane)+" lane")
+	page.Fact("saved", fmt.Sprintf("%s in %s, %s new or changed", words.Counted(t.Records, "record", "records"),
 		words.Counted(t.Slices, "slice", "slices"), words.Count(t.Changed)))
-	fact("requests", fmt.Sprintf("%s, of them %s; throttled %s", words.Count(t.Requests),
+	page.Fact("requests", fmt.Sprintf("%s, of them %s; throttled %s", words.Count(t.Requests),
 		words.Counted(t.Retries, "retry", "retries"), words.Counted(t.Throttled, "time", "times")))
 	if !run.EndedAt.IsZero() {
-		fact("time", summaryOf(run, nil, 0, t).timeWords())
+		page.Fact("time", report.SummaryOf(run, nil, 0, t).TimeWords())
 	}
 	if t.Rejected > 0 {
-		fact("quarantine", words.Counted(t.Rejected, "record", "records")+", none dropped")
+		page.Fact("quarantine", words.Counted(t.Rejected, "record", "records")+", none dropped")
 	}
-	fact("gaps", fmt.Sprintf("%s opened, %s filled", words.Count(t.GapsOpen), words.Count(t.GapsShut)))
+	page.Fact("gaps", fmt.Sprintf("%s opened, %s filled", words.Count(t.GapsOpen), words.Count(t.GapsShut)))
 	if words, ok := problem.MeaningOf(string(run.Reason)); ok {
-		fact("stopped", words.Meaning)
-		fact("acts", words.Who)
-		fact("next", words.Next)
+		page.Fact("stopped", words.Meaning)
+		page.Fact("acts", words.Who)
+		page.Fact("next", words.Next)
 	}
-	for i, line := range lines {
-		lines[i] = c.Text(line)
-	}
-	return strings.Join(lines, "\n") + "\n"
+	return page.Render(c)
 }

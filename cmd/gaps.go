@@ -67,7 +67,7 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 		return "nothing is owed\n"
 	}
 	gaps = slices.Clone(gaps)
-	slices.SortStableFunc(gaps, func(a, b store.OwnedGap) int { return urgency(a) - urgency(b) })
+	slices.SortStableFunc(gaps, func(a, b store.OwnedGap) int { return int(report.UrgencyOf(a) - report.UrgencyOf(b)) })
 	shown := gaps
 	if most > 0 && len(gaps) > most {
 		shown = gaps[:most]
@@ -76,7 +76,7 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 		Head:  []string{"GAP", "WHERE", "KIND", "WHY", "TRIES", "NEXT"},
 		Right: []int{4}, Give: []int{1}, Drop: []int{4, 2, 5},
 		Paint: func(row, column int) string {
-			if column == 2 && urgency(shown[row]) == 0 {
+			if column == 2 && report.UrgencyOf(shown[row]) == report.ByPerson {
 				return term.Red
 			}
 			return ""
@@ -84,8 +84,8 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	}
 	for _, gap := range shown {
 		t.Rows = append(t.Rows, []string{
-			words.GapName(gap.ID), whereOwed(v.name, gap), kindWords(gap), problem.Brief(gap.Reason),
-			fmt.Sprint(gap.Attempts), nextTry(gap, v.now),
+			words.GapName(gap.ID), report.WhereOwed(v.name, gap), kindWords(gap), problem.Brief(gap.Reason),
+			fmt.Sprint(gap.Attempts), report.NextTry(gap, v.now),
 		})
 	}
 	var b strings.Builder
@@ -98,11 +98,11 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	for _, line := range stuckDetails(shown) {
 		say(line)
 	}
-	say(summary{Owed: gaps}.gapWords() + shapeWords(gaps) + ".")
+	say(report.OwedWords(gaps) + shapeWords(gaps) + ".")
 	if report.OwedCount(gaps) == 0 {
 		return b.String()
 	}
-	left, that := leftToYou(gaps), "that"
+	left, that := report.LeftToYou(gaps), "that"
 	tried := func(g store.OwnedGap) bool {
 		return g.State != collection.GapDead && (!g.Reason.Settled() || g.Revived())
 	}
@@ -136,7 +136,7 @@ func stuckDetails(gaps []store.OwnedGap) (lines []string) {
 		n[gap.Detail]++
 	}
 	for _, gap := range gaps {
-		if gap.Detail == "" || n[gap.Detail] == 0 || urgency(gap) != 0 || len(lines) == mostDetails {
+		if gap.Detail == "" || n[gap.Detail] == 0 || report.UrgencyOf(gap) != report.ByPerson || len(lines) == mostDetails {
 			continue
 		}
 		who := words.GapName(gap.ID)
@@ -167,4 +167,26 @@ func shapeWords(gaps []store.OwnedGap) string {
 		return ""
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+func kindWords(gap store.OwnedGap) string {
+	switch report.UrgencyOf(gap) {
+	case report.ByPerson:
+		return "× stuck"
+	case report.ByNoOne:
+		return "gone"
+	}
+	return string(gap.Kind())
+}
+
+// settled stands before the order where something is left to a person.
+const settled = "when the cause is settled, to retry what no run retries by itself:"
+
+// toRetry says with which command gaps are retried that are left to a person, if
+// there are any.
+func toRetry(page *term.Page, gaps []store.OwnedGap, command string) {
+	if len(report.LeftToYou(gaps)) > 0 {
+		page.Fact("then", settled)
+		page.Fact("", command)
+	}
 }

@@ -198,9 +198,6 @@ func gapsNamed(names []string, connector string, owed []store.OwnedGap, flags st
 	return gaps, nil
 }
 
-// settled stands before the order where something is left to a person.
-const settled = "when the cause is settled, to retry what no run retries by itself:"
-
 // retryMeans says what the order will do.
 func retryMeans(name string, dead []store.OwnedGap) string {
 	return fmt.Sprintf("This lets the next run of %s ask again for %s: %s.", words.Clean(name), words.Counted(int64(len(dead)), "gap", "gaps"), reasonsOf(dead))

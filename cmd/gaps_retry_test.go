@@ -107,13 +107,13 @@ func TestTheOrderIsNamed(t *testing.T) {
 			want := gap.State == collection.GapDead && reason != collection.Gone
 			run := collection.Run{Connector: "tickets", Outcome: collection.OutcomeOf(collection.Run{}, []collection.Gap{gap.Gap}), EndedAt: noon}
 			status := report.Status{Name: "tickets", Flags: " --state s", Owed: []store.OwnedGap{gap}, Runs: []collection.Run{run}}
-			sum := summaryOf(run, status.Owed, 1, collection.Tally{})
+			sum := report.SummaryOf(run, status.Owed, 1, collection.Tally{})
 			sum.Flags = " --state s"
 			for where, text := range map[string]string{
 				"gaps":    gapsTable(looked{name: "tickets", now: noon, flags: " --state s"}, status.Owed, 0, 80, term.Caps{}),
 				"status":  statusTable([]report.Status{status}, noon, 80, term.Caps{}),
 				"detail":  statusDetail(status, noon, 80, term.Caps{}),
-				"a run":   sum.render(80, term.Caps{}),
+				"a run":   renderSummary(sum, 80, term.Caps{}),
 				"one gap": strings.ReplaceAll(explainedGap{gap, looked{now: noon, flags: " --state s"}}.render(80, term.Caps{}), "tickets g_31 --state", "tickets --state"),
 			} {
 				switch named := strings.Contains(text, order); {
@@ -145,7 +145,7 @@ func TestWhoActsOnADeadGap(t *testing.T) {
 			if st := s.Stands(noon); st.State != test.health || st.Next != test.next || st.Needs != test.needs {
 				t.Errorf("%s, %s: %+v, want %s, %q", test.gap.State, reason, st, test.health, test.next)
 			}
-			if got := nextTry(test.gap, noon); got != test.nextTry {
+			if got := report.NextTry(test.gap, noon); got != test.nextTry {
 				t.Errorf("%s, %s: tried next by %q, want %q", test.gap.State, reason, got, test.nextTry)
 			}
 			if got := report.GapLines(s.Owed)[0].Needs; got != test.needs {

@@ -6,6 +6,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 )
 
@@ -59,10 +60,10 @@ func githubGroup(title, text string) string {
 	return "::group::" + githubData(title) + "\n" + text + "::endgroup::\n"
 }
 
-// markdown returns the summary for $GITHUB_STEP_SUMMARY.
-func (s summary) markdown() string {
+// githubSummary returns the summary for $GITHUB_STEP_SUMMARY.
+func githubSummary(s report.Summary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**\n\n| | this run | all runs |\n|---|---:|---:|\n", markdownText(s.verdict()))
+	fmt.Fprintf(&b, "**%s**\n\n| | this run | all runs |\n|---|---:|---:|\n", markdownText(s.Verdict()))
 	row := func(label string, this, all int64) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", label, words.Count(this), words.Count(all))
 	}
@@ -75,7 +76,7 @@ func (s summary) markdown() string {
 	}
 	row("requests", s.This.Requests, s.All.Requests)
 	row("throttled", s.This.Throttled, s.All.Throttled)
-	fmt.Fprintf(&b, "\ngaps: %s\n", markdownText(s.gapWords()))
+	fmt.Fprintf(&b, "\ngaps: %s\n", markdownText(s.GapWords()))
 	return b.String()
 }
 

@@ -93,15 +93,10 @@ func (a *app) look(ctx context.Context, args []string, show func(looked) error) 
 		}
 	}
 	err = show(v)
-	if damaged(err) {
+	if problem.Damaged(err) {
 		return a.exit(err, problem.Scene{Connector: v.name, State: settings.State})
 	}
 	return err
-}
-
-// damaged reports whether the database is what an error is about.
-func damaged(err error) bool {
-	return errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrDoubtful)
 }
 
 // change opens the database for an operator's change and calls do with the

@@ -119,10 +119,10 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	}
 	code, err := s.collect(ctx)
 	if err != nil {
-		if p := problem.Of(err, s.scene()); o.quiet > 0 && p.Needs != problem.NeedsOperator { // time ends it
+		if p := problem.Of(err, s.run.Scene()); o.quiet > 0 && p.Needs != problem.NeedsOperator { // time ends it
 			return &exitError{p.ExitCode}
 		}
-		return a.exit(err, s.scene())
+		return a.exit(err, s.run.Scene())
 	}
 	if code != problem.ExitOK {
 		return &exitError{code}

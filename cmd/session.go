@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/live"
@@ -25,9 +24,6 @@ type session struct {
 	store    store.Store
 	run      *engine.Run
 	show     *live.Display
-
-	nothing bool                // no run has stored a record, this one included
-	states  []store.StreamState // once the work is over
 }
 
 // collect does the run and tells how it ended. An error is one that kept the run
@@ -36,6 +32,7 @@ func (s *session) collect(ctx context.Context) (code int, err error) {
 	s.run = engine.New(engine.Config{
 		Target: s.target, Store: s.store, Meeting: meetingPlace(s.env), Begun: func() error { return s.begun(ctx) },
 		Observers: []func(collection.Event){func(e collection.Event) { s.show.Observe(e) }}, Signal: s.interrupts.code,
+		State: s.settings.State, Flags: s.repeat(),
 		Options: engine.Options{
 			Mode: s.options.mode, Lane: collection.Lane(s.options.lane), Streams: s.options.streams,
 			MaxRequests: s.options.maxRequests, MaxTime: s.options.maxTime, Concurrency: s.options.concurrency,
@@ -92,19 +89,4 @@ func goesOn(target registry.Target, before *collection.Run, corrected []string) 
 		return fmt.Sprintf("%s: continuing run %s: %s", target.Name, before.ID, problem.Brief(before.Reason))
 	}
 	return ""
-}
-
-func (s *session) scene() problem.Scene {
-	provider := s.target.Connector.Provider()
-	sc := problem.Scene{
-		Connector: s.target.Name, Provider: provider.Name, Run: s.run.Record(), State: s.settings.State,
-		Flags: s.repeat(), Nothing: s.nothing, Credential: provider.CredentialFrom, RequestCap: s.options.maxRequests, MaxTime: s.options.maxTime, Now: time.Now(),
-	}
-	if len(provider.Origins) == 1 {
-		sc.Address = provider.Origins[0]
-	}
-	if provider.Credential != "" {
-		sc.Mark = problem.Fingerprint(s.run.Salt(), provider.Credential)
-	}
-	return sc
 }

@@ -21,12 +21,9 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	if len(s.Runs) > 0 {
 		head += runWords(s, now)
 	}
-	lines := term.Wrap("", head, columns)
-	for i := range lines {
-		lines[i] = c.Text(lines[i])
-	}
-	lines[0] = strings.Replace(lines[0], st.State.Words(), c.Paint(healthMarks[st.State].color, st.State.Words()), 1)
-	lines = append(lines, "")
+	page := term.Page{Columns: columns, Label: 12}
+	page.Say(head)
+	page.Add("")
 
 	t := term.Table{Head: []string{"  STREAM", "LANE", "RECORDS", "PARTITIONS DONE", "STATE", "SAVED"}, Right: []int{2, 3, 5}, Give: []int{0}, Drop: []int{3, 1}}
 	for _, stream := range s.Streams {
@@ -38,46 +35,33 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	lines = append(lines, strings.TrimRight(t.Render(columns, c), "\n"))
-	lines = append(lines, "")
-	fact := func(label, text string) {
-		for _, line := range term.Wrap(fmt.Sprintf("  %-10s  ", label), text, columns) {
-			lines = append(lines, c.Text(line))
-		}
-	}
+	page.Add(strings.TrimRight(t.Render(columns, c), "\n"), "")
 	if s.Account != nil {
-		fact("provider", s.Account.Words(now))
-		if text := limit.Text(&s.Account.Pace, now); text != "" {
-			fact("limited by", text)
-		}
+		page.Fact("provider", s.Account.Words(now))
+		page.Fact("limited by", limit.Text(&s.Account.Pace, now))
 		if !s.Account.Failure.At.IsZero() {
-			fact("breaker", report.FailureWords(s.Account.Failure, now))
+			page.Fact("breaker", report.FailureWords(s.Account.Failure, now))
 		}
 	}
 	if run := s.Newest(); report.Unanswered(run) {
-		fact("last run", words.WithReason(report.NoneOf(run.Tally.Requests), report.LastTrouble(s.Owed)))
+		page.Fact("last run", words.WithReason(report.NoneOf(run.Tally.Requests), report.LastTrouble(s.Owed)))
 	}
 	for _, stream := range s.Streams {
 		for _, lane := range stream.Lanes {
-			if words := report.EvidenceWords(stream, lane); words != "" {
-				fact("evidence", words)
-			}
+			page.Fact("evidence", report.EvidenceWords(stream, lane))
 		}
 	}
-	fact("owed", owedWords(s))
+	page.Fact("owed", owedWords(s))
 	if quarantined := report.QuarantinedIn(s.Streams); quarantined > 0 {
-		fact("quarantine", words.Counted(quarantined, "record", "records")+", none dropped")
+		page.Fact("quarantine", words.Counted(quarantined, "record", "records")+", none dropped")
 	}
-	fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s", words.Counted(int64(s.Count), "run", "runs"),
+	page.Fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s", words.Counted(int64(s.Count), "run", "runs"),
 		words.Counted(s.All.Requests, "request", "requests"), words.Counted(s.All.Records, "record", "records"), words.Count(s.All.Changed), words.Counted(s.All.Throttled, "time", "times")))
 	if st.Next != "nothing" {
-		fact("next", st.Next)
+		page.Fact("next", st.Next)
 	}
-	if len(leftToYou(s.Owed)) > 0 {
-		fact("then", settled)
-		fact("", problem.RetryCommand(s.Name, s.Flags))
-	}
-	return strings.Join(lines, "\n") + "\n"
+	toRetry(&page, s.Owed, problem.RetryCommand(s.Name, s.Flags))
+	return strings.Replace(page.Render(c), st.State.Words(), c.Paint(healthMarks[st.State].color, st.State.Words()), 1)
 }
 
 // runWords says what the newest run did, or does.
@@ -133,7 +117,7 @@ func partitionWords(stream store.StreamState, lane store.LaneState) string {
 }
 
 func owedWords(s report.Status) string {
-	text := summary{Owed: s.Owed}.gapWords()
+	text := report.OwedWords(s.Owed)
 	if text == "none" {
 		return "nothing"
 	}

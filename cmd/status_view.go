@@ -54,7 +54,7 @@ func statusTable(all []report.Status, now time.Time, columns int, c term.Caps) s
 		}
 		text += fmt.Sprintf("\n%d of %d %s you. See why: %s\n", needy, len(all), verb, all[0].Command("gaps"))
 	}
-	left := func(s report.Status) bool { return len(leftToYou(s.Owed)) > 0 }
+	left := func(s report.Status) bool { return len(report.LeftToYou(s.Owed)) > 0 }
 	if i := slices.IndexFunc(all, left); i >= 0 {
 		text += strings.Join(term.Wrap("", "When"+settled[len("when"):], columns), "\n") + "\n  " + problem.RetryCommand(all[i].Name, all[i].Flags) + "\n"
 	}

@@ -1,80 +1,26 @@
 package cmd
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"collect/cmd/internal/term"
 	"collect/collection"
-	"collect/internal/jsonout"
 	"collect/internal/words"
-	"collect/pacing/gate"
 	"collect/report"
 	"collect/report/limit"
 	"collect/report/problem"
-	"collect/store"
 )
 
-// A summary is what there is to say when a run is over. Zero means not known.
-type summary struct {
-	Connector string
-	Flags     string // what commands to copy must repeat
-	Provider  string
-	Run       string
-	Mode      collection.Mode
-	Outcome   collection.Outcome
-	Reason    collection.Reason // why it stopped before the end
-	ExitCode  int
-	Started   time.Time
-	Ended     time.Time
-	Now       time.Time // for gaps; the zero time means Ended
-
-	This   collection.Tally
-	All    collection.Tally // of all runs, this one included
-	Runs   int              // all runs, this one included
-	Waited map[collection.WaitCause]time.Duration
-	Owed   []store.OwnedGap
-
-	Metrics collection.Metrics // of this run
-	Trouble string             // what stood in its way, if it got no answer
-	Held    string             // what holds back the next request, if the run ended for that
-	NextAt  time.Time          // when it may leave
-	Lost    string             // what is wrong with the database, if that ended the run: nothing of it is called safe
-
-	RateStart  float64 // requests a second
-	RateEnd    float64
-	Learned    float64 // what the next run goes on from
-	Ceiling    float64
-	Limit      gate.Status // of the pace, at the end
-	RequestCap int64
-	State      string   // path of the database, as people write it
-	Views      []string // SQL views of the streams
-	Doubts     string   // what cannot be known of a complete walk
-	Left       string   // the changes left to the next run, if an earlier run began what this one finished
-}
-
-// summaryOf returns the summary of run; what the run does not know is left to
-// the caller.
-func summaryOf(run collection.Run, owed []store.OwnedGap, runs int, all collection.Tally) summary {
-	return summary{
-		Connector: run.Connector, Run: run.ID, Mode: run.Mode, Outcome: run.Outcome, Reason: run.Reason,
-		ExitCode: run.ExitCode, Started: run.StartedAt, Ended: run.EndedAt,
-		This: run.Tally, All: all, Runs: runs, Waited: run.Waited, Owed: owed, Metrics: run.Metrics,
-	}
-}
-
-// render returns the summary for people, verdict first.
-func (s summary) render(columns int, c term.Caps) string {
-	columns = max(40, min(columns, 80))
-	var lines []string
-	lines = append(lines, term.Wrap("", s.verdict(), columns)...)
-	lines = append(lines, "", fmt.Sprintf("  %-10s  %-16s  %s", "", "this run", s.allRuns()))
+// renderSummary returns the summary for people, verdict first.
+func renderSummary(s report.Summary, columns int, c term.Caps) string {
+	page := term.Page{Columns: max(40, min(columns, 80)), Label: 12}
+	page.Say(s.Verdict())
 	pair := func(label, this, all string) {
-		lines = append(lines, fmt.Sprintf("  %-10s  %-16s  %s", label, this, all))
+		page.Add(fmt.Sprintf("  %-10s  %-16s  %s", label, this, all))
 	}
+	page.Add("")
+	pair("", "this run", allRuns(s.Runs))
 	pair("slices", words.Count(s.This.Slices), words.Count(s.All.Slices))
 	pair("received", words.Count(s.This.Records), words.Count(s.All.Records))
 	pair("changed", words.Count(s.This.Changed), words.Count(s.All.Changed))
@@ -86,155 +32,27 @@ func (s summary) render(columns int, c term.Caps) string {
 	}
 	pair("requests", words.Count(s.This.Requests), words.Count(s.All.Requests))
 	pair("throttled", words.Counted(s.This.Throttled, "time", "times"), words.Counted(s.All.Throttled, "time", "times"))
-	lines = append(lines, "")
+	page.Add("")
 
-	fact := func(label, text string) {
-		if text != "" {
-			lines = append(lines, term.Wrap(fmt.Sprintf("  %-10s  ", label), text, columns)...)
-		}
+	page.Fact("time", s.TimeWords())
+	page.Fact("rate", s.RateWords())
+	page.Fact("limited by", limit.Text(&s.Limit, s.At()))
+	page.Fact("gaps", s.GapWords())
+	page.Fact("saved to", s.SavedWords())
+	if next := s.Next(); next != "" {
+		page.Add("")
+		page.Fact("next", next)
 	}
-	fact("time", s.timeWords())
-	fact("rate", s.rateWords())
-	fact("limited by", limit.Text(&s.Limit, s.now()))
-	fact("gaps", s.gapWords())
-	fact("saved to", s.savedWords())
-	if next := s.next(); next != "" {
-		lines = append(lines, "")
-		fact("next", next)
-	}
-	if len(leftToYou(s.Owed)) > 0 {
-		fact("then", settled)
-		fact("", problem.RetryCommand(s.Connector, s.Flags))
-	}
-	for i, line := range lines {
-		lines[i] = c.Text(strings.TrimRight(line, " "))
-	}
-	text := strings.Join(lines, "\n") + "\n"
-	word, rest, _ := strings.Cut(text, ":")
+	toRetry(&page, s.Owed, problem.RetryCommand(s.Connector, s.Flags))
+	word, rest, _ := strings.Cut(page.Render(c), ":")
 	return c.Paint(outcomeColor(s.Outcome), word) + ":" + rest
 }
 
-// verdict is what is said first: what the run came to, and that nobody
-// answered, if a later run is to go on as if nothing had been wrong.
-func (s summary) verdict() string {
-	verdict := s.outcomeWords()
-	goesOn := s.Outcome == collection.Deferred || s.Outcome == collection.Waiting
-	if goesOn && report.Unanswered(collection.Run{Metrics: s.Metrics, Tally: s.This}) {
-		verdict += " But " + words.WithReason(report.NoneOf(s.This.Requests), words.Clean(s.Trouble)) + "."
+func allRuns(n int) string {
+	if n == 1 {
+		return "all runs (1)"
 	}
-	return verdict
-}
-
-func (s summary) outcomeWords() string {
-	name, provider := words.Clean(s.Connector), words.Clean(s.Provider)
-	if provider == "" {
-		provider = "the provider"
-	}
-	switch s.Outcome {
-	case collection.Complete:
-		if s.Left != "" {
-			return fmt.Sprintf("complete: %s finished the walk that was begun, %s new or changed; %s.", name, words.Counted(s.This.Changed, "record", "records"), s.Left)
-		}
-		if s.Doubts != "" {
-			return fmt.Sprintf("complete as far as %s can tell: %s. %s new or changed.", provider, s.Doubts, words.Counted(s.This.Changed, "record", "records"))
-		}
-		return fmt.Sprintf("complete: %s is up to date, %s new or changed.", name, words.Counted(s.This.Changed, "record", "records"))
-	case collection.NothingNew:
-		if s.Left != "" {
-			return fmt.Sprintf("nothing new: %s finished the walk that was begun; %s.", name, s.Left)
-		}
-		return s.nothingNew(provider)
-	case collection.Deferred:
-		if s.Held != "" && !s.NextAt.IsZero() {
-			why := words.Clean(s.Held)
-			if s.Reason == collection.WallClock {
-				why = "nothing more can leave before its time limit: " + why
-			}
-			return fmt.Sprintf("paused: %s goes on later: %s. What was saved is safe.", name, why)
-		}
-		switch s.Reason {
-		case collection.RequestCap:
-			if s.RequestCap > 0 {
-				return fmt.Sprintf("paused: %s reached its request cap (%s). What was saved is safe.", name, words.Count(s.RequestCap))
-			}
-			return fmt.Sprintf("paused: %s reached its request cap. What was saved is safe.", name)
-		case collection.WallClock:
-			return fmt.Sprintf("paused: %s reached its time limit. What was saved is safe.", name)
-		case collection.RetryBudget:
-			return fmt.Sprintf("paused: %s used all its retries. What was saved is safe.", name)
-		}
-		return fmt.Sprintf("paused: %s has planned work left. What was saved is safe.", name)
-	case collection.Waiting:
-		why := "pieces are owed that " + provider + " could not give now"
-		if s.Reason != "" {
-			why = problem.Brief(s.Reason)
-		}
-		return fmt.Sprintf("waiting: %s goes on later: %s. What was saved is safe.", name, why)
-	case collection.Blocked:
-		why := s.leftWords()
-		if since := s.allRestSince(); !since.IsZero() {
-			left := words.Counted(int64(report.OwedCount(s.Owed)), "gap is", "gaps are")
-			return fmt.Sprintf("owed: %s has all the rest; %s left to you since %s.", name, left, words.At(since, s.now()))
-		}
-		if s.Reason != "" && s.Reason.Kind() == collection.Stuck {
-			why = problem.Brief(s.Reason)
-		}
-		return fmt.Sprintf("blocked: %s needs you: %s.", name, why)
-	case collection.RunInterrupted:
-		return fmt.Sprintf("interrupted: %s was asked to stop. What was saved is safe.", name)
-	}
-	if s.Lost != "" {
-		return fmt.Sprintf("failed: %s did not come to its end, and %s.", name, s.Lost)
-	}
-	return fmt.Sprintf("failed: %s did not come to its end. What was saved is safe.", name)
-}
-
-// nothingNew says that a run found nothing to store.
-func (s summary) nothingNew(provider string) string {
-	if s.All.Records == 0 {
-		said := " returned no record"
-		if s.Runs > 1 {
-			said = " has returned no record in any run"
-		}
-		return "nothing came: " + provider + said + ". If it has some, look at `get`, `records` and `query` in the connector file: an API may answer a parameter that it does not know with an empty list."
-	}
-	return "nothing new: no records changed since the last run."
-}
-
-// allRestSince returns since when all that is owed is left to a person, if the
-// run came to its end and lacks nothing but pieces that an earlier run named;
-// else zero.
-func (s summary) allRestSince() (since time.Time) {
-	if s.Reason != "" || s.This.Rejected > 0 {
-		return time.Time{}
-	}
-	for _, gap := range s.Owed {
-		switch {
-		case gap.Reason.Settled():
-		case !onePiece(gap.Gap) || !knownBefore(gap, collection.Run{StartedAt: s.Started}):
-			return time.Time{}
-		case since.IsZero() || gap.OpenedAt.Before(since):
-			since = gap.OpenedAt
-		}
-	}
-	return since
-}
-
-// leftWords says what is left to a person: gaps, or records of this run.
-func (s summary) leftWords() string {
-	var parts []string
-	if n := report.OwedKinds(s.Owed)[collection.Stuck]; n == 1 {
-		parts = append(parts, "1 gap is stuck")
-	} else if n > 1 {
-		parts = append(parts, words.Count(int64(n))+" gaps are stuck")
-	}
-	if s.This.Rejected > 0 {
-		parts = append(parts, report.QuarantineWords(s.This.Rejected))
-	}
-	if parts == nil {
-		return "the last run was refused"
-	}
-	return strings.Join(parts, ", and ")
+	return fmt.Sprintf("all %s runs", words.Count(int64(n)))
 }
 
 func outcomeColor(o collection.Outcome) string {
@@ -247,199 +65,4 @@ func outcomeColor(o collection.Outcome) string {
 		return term.Yellow
 	}
 	return ""
-}
-
-func (s summary) allRuns() string {
-	if s.Runs == 1 {
-		return "all runs (1)"
-	}
-	return fmt.Sprintf("all %s runs", words.Count(int64(s.Runs)))
-}
-
-// waitCauseWords says what a time was spent on.
-func (s summary) waitCauseWords(cause collection.WaitCause) string {
-	switch cause {
-	case collection.WaitWindow:
-		return "ceiling used up"
-	case collection.WaitRetryAfter:
-		if s.Provider != "" {
-			return words.Clean(s.Provider) + " asked us to wait"
-		}
-		return "asked to wait"
-	case collection.WaitBackoff:
-		return "before retries"
-	case collection.WaitBreaker:
-		return "breaker open"
-	case collection.WaitReserve:
-		return "quota used up"
-	}
-	return string(cause)
-}
-
-// timeWords says where the time went. Waits of requests side by side add up to
-// more than the run took; then the rest is not known and not shown.
-func (s summary) timeWords() string {
-	took := s.Ended.Sub(s.Started)
-	if s.Started.IsZero() || took < 0 {
-		return ""
-	}
-	var parts []string
-	rest := took
-	for _, cause := range report.WaitCauses {
-		if d := s.Waited[cause]; d >= 100*time.Millisecond {
-			parts = append(parts, s.waitCauseWords(cause)+" "+words.Span(words.Tenth(d)))
-		}
-		rest -= s.Waited[cause]
-	}
-	text := words.Span(words.Tenth(took))
-	if rest >= 0 {
-		parts = append([]string{"fetching and saving " + words.Span(words.Tenth(rest))}, parts...)
-	} else {
-		text += ", side by side"
-	}
-	return text + ": " + strings.Join(parts, ", ")
-}
-
-// rateWords says three figures, with what each is of: what the run sent, the pace
-// that it was allowed, and the pace that the next run goes on from.
-func (s summary) rateWords() string {
-	if s.RateEnd <= 0 || s.This.Requests == 0 {
-		return ""
-	}
-	sent := 0.0
-	if took := s.Ended.Sub(s.Started); took > 0 {
-		sent = float64(s.This.Requests) / took.Seconds()
-	}
-	paces := words.Rates(sent, s.RateStart, s.RateEnd, s.Learned, s.Ceiling)
-	text := fmt.Sprintf("%s sent on average; allowed %s at the start, %s at the end", paces[0], paces[1], paces[2])
-	switch {
-	case s.Learned > 0 && paces[3] == paces[2]:
-		text += " (kept for the next run)"
-	case s.Learned > 0:
-		text += "; " + paces[3] + " is kept for the next run"
-	}
-	if s.Ceiling > 0 {
-		return text + "; ceiling " + paces[4]
-	}
-	return text + "; no ceiling declared"
-}
-
-// gapWords counts what is owed by kind, what needs a person first.
-func (s summary) gapWords() string {
-	if len(s.Owed) == 0 {
-		return "none"
-	}
-	byKind, owed := report.OwedKinds(s.Owed), report.OwedCount(s.Owed)
-	var parts []string
-	for _, kind := range []collection.Kind{collection.Stuck, collection.Pressure, collection.Planned} {
-		if n := byKind[kind]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", words.Count(int64(n)), kind))
-		}
-	}
-	text := "none owed"
-	if owed > 0 {
-		text = fmt.Sprintf("%s owed: %s", words.Count(int64(owed)), strings.Join(parts, ", "))
-	}
-	if gone := len(s.Owed) - owed; gone > 0 {
-		text += fmt.Sprintf("; %s gone for good", words.Count(int64(gone)))
-	}
-	old := func(g store.OwnedGap) bool {
-		return collection.OfBefore(collection.Run{Reason: s.Reason, Tally: s.This}, g.Gap)
-	}
-	if i := slices.IndexFunc(s.Owed, old); i >= 0 {
-		text += fmt.Sprintf("; not tried since an earlier run (%s)", problem.Brief(s.Owed[i].Reason))
-	}
-	return text
-}
-
-func (s summary) savedWords() string {
-	if s.State == "" || s.Lost != "" {
-		return ""
-	}
-	if len(s.Views) == 0 {
-		return words.Clean(s.State)
-	}
-	views := slices.Clone(s.Views)
-	if len(views) > 3 {
-		views = append(views[:3], "and more")
-	}
-	noun := "views "
-	if len(s.Views) == 1 {
-		noun = "view "
-	}
-	return fmt.Sprintf("%s (%s%s)", words.Clean(s.State), noun, words.Clean(strings.Join(views, ", ")))
-}
-
-// next says who goes on, and how. A run that is complete needs no word.
-func (s summary) next() string {
-	resume := s.command("resume")
-	switch s.Outcome {
-	case collection.Complete, collection.NothingNew:
-		return ""
-	case collection.Deferred:
-		if !s.NextAt.IsZero() {
-			return fmt.Sprintf("no request leaves before %s; a run after that continues by itself", words.At(s.NextAt, s.now()))
-		}
-		return "the next run continues by itself; now: " + resume
-	case collection.Waiting:
-		if until := report.FirstWait(s.Owed, s.now()); !until.IsZero() {
-			return fmt.Sprintf("a run after %s continues by itself", words.At(until, s.now()))
-		}
-		if slices.ContainsFunc(s.Owed, func(g store.OwnedGap) bool { return g.Reason == collection.CircuitOpen && g.NotBefore.IsZero() }) {
-			return "no time ends this: an operator holds the breaker; once it is released: " + resume
-		}
-		return "a later run continues by itself"
-	case collection.Blocked:
-		if report.OwedCount(s.Owed) == 0 {
-			return "correct the cause that is named above; then: " + resume
-		}
-		return "see what and why: " + s.command("gaps")
-	}
-	return resume
-}
-
-// command returns a command on the connector, to be copied.
-func (s summary) command(verb string) string { return problem.Command(verb, s.Connector, s.Flags) }
-
-func (s summary) now() time.Time {
-	if s.Now.IsZero() {
-		return s.Ended
-	}
-	return s.Now
-}
-
-// MarshalJSON returns the summary with raw numbers and stable names; what is
-// not known is null.
-func (s summary) MarshalJSON() ([]byte, error) {
-	overall := report.TallyLineOf(s.All)
-	overall.Runs = &s.Runs
-	return json.Marshal(struct {
-		Outcome   collection.Outcome      `json:"outcome"`
-		Reason    *string                 `json:"stop_reason"`
-		NextAt    jsonout.Time            `json:"next_at"`
-		ExitCode  int                     `json:"exit_code"`
-		Mode      collection.Mode         `json:"mode"`
-		Started   jsonout.Time            `json:"started_at"`
-		Ended     jsonout.Time            `json:"ended_at"`
-		Took      float64                 `json:"duration_seconds"`
-		Waited    map[string]float64      `json:"waited"`
-		This      report.TallyLine        `json:"this_run"`
-		Overall   report.TallyLine        `json:"overall"`
-		Owed      map[collection.Kind]int `json:"gaps_owed"`
-		Gone      int                     `json:"gone"`
-		RateStart *float64                `json:"rate_start_per_second"`
-		RateEnd   *float64                `json:"rate_end_per_second"`
-		Ceiling   *float64                `json:"ceiling_per_second"`
-		Learned   *float64                `json:"learned_per_second"`
-		Limit     *report.Constraint      `json:"limit"`
-		Metrics   *report.Metrics         `json:"metrics"`
-		Resume    string                  `json:"resume_command"`
-		Moved     bool                    `json:"checkpoint_moved"`
-		Left      *string                 `json:"left_for_next_run"` // where an earlier run began what this one finished
-	}{
-		s.Outcome, jsonout.Text(string(s.Reason)), jsonout.Time(s.NextAt), s.ExitCode, s.Mode, jsonout.Time(s.Started), jsonout.Time(s.Ended),
-		s.Ended.Sub(s.Started).Seconds(), report.WaitedLine(s.Waited), report.TallyLineOf(s.This), overall, report.OwedKinds(s.Owed), len(s.Owed) - report.OwedCount(s.Owed),
-		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), report.Limit(&s.Limit), report.MetricsOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
-		jsonout.Text(s.Left),
-	})
 }

@@ -9,13 +9,14 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/internal/texttest"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
 
 // paused is the summary of a run that reached its request cap.
-func paused() summary {
-	return summary{
+func paused() report.Summary {
+	return report.Summary{
 		Connector: "tickets", Provider: "acme", Run: "01JD8Z", Mode: collection.Forward,
 		Outcome: collection.Deferred, Reason: collection.RequestCap, RequestCap: 20_000,
 		Started: noon, Ended: noon.Add(83 * time.Minute),
@@ -32,7 +33,7 @@ func paused() summary {
 }
 
 func TestSummary(t *testing.T) {
-	texttest.Same(t, "paused", "\n"+paused().render(80, term.Caps{UTF8: true}), `
+	texttest.Same(t, "paused", "\n"+renderSummary(paused(), 80, term.Caps{UTF8: true}), `
 paused: tickets reached its request cap (20,000). What was saved is safe.
 
               this run          all 4 runs
@@ -51,9 +52,9 @@ paused: tickets reached its request cap (20,000). What was saved is safe.
 
   next        the next run continues by itself; now: collect resume tickets
 `)
-	texttest.Same(t, "first and empty", "\n"+summary{
+	texttest.Same(t, "first and empty", "\n"+renderSummary(report.Summary{
 		Connector: "tickets", Outcome: collection.NothingNew, Started: noon, Ended: noon.Add(2100 * time.Millisecond), Runs: 1,
-	}.render(80, term.Caps{}), `
+	}, 80, term.Caps{}), `
 nothing came: the provider returned no record. If it has some, look at `+"`get`,\n`records` and `query`"+` in the connector file: an API may answer a parameter that
 it does not know with an empty list.
 
@@ -72,7 +73,7 @@ it does not know with an empty list.
 	s.Owed = gaps(collection.Forbidden, collection.BadPage, collection.RateLimited, collection.RequestCap, collection.Gone)
 	s.This.Rejected, s.All.Rejected = 2, 5
 	s.State, s.RateEnd = "", 0
-	texttest.Same(t, "blocked, side by side, 50 columns", "\n"+s.render(50, term.Caps{}), `
+	texttest.Same(t, "blocked, side by side, 50 columns", "\n"+renderSummary(s, 50, term.Caps{}), `
 blocked: tickets needs you: 2 gaps are stuck, and
 2 records are in quarantine.
 
@@ -117,10 +118,10 @@ func TestVerdictSentences(t *testing.T) {
 	for _, test := range tests {
 		s := paused()
 		s.Outcome, s.Reason, s.Owed, s.Now = test.outcome, test.reason, []store.OwnedGap{late}, noon
-		if got := s.verdict(); got != test.want {
+		if got := s.Verdict(); got != test.want {
 			t.Errorf("%s %s: verdict = %q, want %q", test.outcome, test.reason, got, test.want)
 		}
-		if got := s.next(); got != test.after {
+		if got := s.Next(); got != test.after {
 			t.Errorf("%s %s: next = %q, want %q", test.outcome, test.reason, got, test.after)
 		}
 	}
@@ -131,7 +132,7 @@ func TestRateOfTheEndIsKept(t *testing.T) {
 	s := paused()
 	s.Learned, s.Ceiling = 1.8, 0
 	want := "2.9/s sent on average; allowed 3.2/s at the start, 1.8/s at the end (kept for the next run); no ceiling declared"
-	if got := s.rateWords(); got != want {
+	if got := s.RateWords(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -140,7 +141,7 @@ func TestRateOfTheEndIsKept(t *testing.T) {
 func TestNoPaceWithoutRequests(t *testing.T) {
 	s := paused()
 	s.This = collection.Tally{}
-	if got := s.render(80, term.Caps{}); strings.Contains(got, "  rate ") {
+	if got := renderSummary(s, 80, term.Caps{}); strings.Contains(got, "  rate ") {
 		t.Errorf("a run without requests tells a rate:\n%s", got)
 	}
 }
@@ -158,14 +159,14 @@ func TestNobodyAnswered(t *testing.T) {
 		{collection.Metrics{FailedRequests: 3, CompletedRequests: 1}, "paused: tickets reached its time limit. What was saved is safe."},
 		{collection.Metrics{}, "paused: tickets reached its time limit. What was saved is safe."}, // not known
 	} {
-		if s.Metrics = test.metrics; s.verdict() != test.want {
-			t.Errorf("%+v: %q, want %q", test.metrics, s.verdict(), test.want)
+		if s.Metrics = test.metrics; s.Verdict() != test.want {
+			t.Errorf("%+v: %q, want %q", test.metrics, s.Verdict(), test.want)
 		}
 	}
 }
 
 func TestSummaryJSON(t *testing.T) {
-	got, err := json.Marshal(paused())
+	got, err := json.Marshal(paused().Line())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestSummaryJSON(t *testing.T) {
 		`"resume_command":"collect resume tickets","checkpoint_moved":true,"left_for_next_run":null}`
 	texttest.Same(t, "json", string(got), want)
 
-	unknown, err := json.Marshal(summary{})
+	unknown, err := json.Marshal(report.Summary{}.Line())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestSummaryFits(t *testing.T) {
 	for _, outcome := range []collection.Outcome{collection.Complete, collection.Deferred, collection.Blocked, collection.Waiting, collection.Failed} {
 		s.Outcome = outcome
 		for _, columns := range []int{50, 80, 100} {
-			text := s.render(columns, term.Caps{})
+			text := renderSummary(s, columns, term.Caps{})
 			for line := range strings.Lines(text) {
 				if got := term.Width(strings.TrimSuffix(line, "\n")); got > min(columns, 80) {
 					t.Errorf("%s at %d columns: a line takes %d: %q", outcome, columns, got, line)
@@ -225,7 +226,7 @@ func TestGitHub(t *testing.T) {
 	}
 	s := paused()
 	s.Connector = "a|b<c>_d"
-	if got, want := s.markdown(), "**paused: a\\|b&lt;c>\\_d reached its request cap (20,000). What was saved is safe.**"; !strings.HasPrefix(got, want) {
+	if got, want := githubSummary(s), "**paused: a\\|b&lt;c>\\_d reached its request cap (20,000). What was saved is safe.**"; !strings.HasPrefix(got, want) {
 		t.Errorf("markdown = %q, want %q...", got, want)
 	}
 	if got, want := githubGroup("tickets\n", "lines\n"), "::group::tickets\nlines\n::endgroup::\n"; got != want {

@@ -44,6 +44,9 @@ type Config struct {
 	Begun     func() error             // called once the run has the lease, before anybody observes; nil: nothing
 	Observers []func(collection.Event) // called from several goroutines
 	Signal    func() int               // the exit code of the signal that came; nil: none comes
+
+	State string // where the store is, as a person writes it
+	Flags string // what commands to copy must repeat
 }
 
 // A Run is one run of one connector, from the lease to the verdict.
@@ -55,6 +58,7 @@ type Run struct {
 	id        string // of the run, once it has the lease
 	budget    *pacing.Budget
 	warned    problem.Warnings
+	nothing   bool // no run has stored a record, this one included
 
 	mu     sync.Mutex
 	record collection.Run

@@ -9,6 +9,11 @@ import (
 	"collect/store"
 )
 
+// Damaged reports whether an error is that the database is damaged, or may be.
+func Damaged(err error) bool {
+	return errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrDoubtful)
+}
+
 // database fills in where the database is, and what is said of it.
 func (p *Problem) database(headline string, err error, sc Scene) {
 	p.Headline, p.At, p.Why = headline, sc.State, PlainText(err)

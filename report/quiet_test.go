@@ -1,4 +1,4 @@
-package cmd
+package report
 
 import (
 	"testing"
@@ -11,6 +11,7 @@ import (
 // The same problem speaks once, then once a day; a run that was asked to wait,
 // or died, neither ends it nor begins it anew.
 func TestSayAgain(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var before []collection.Run // newest first
 	spoke := map[int]bool{}
 	for i := range 3 * 24 * 4 { // every 15 minutes of three days; run 192 is asked to wait
@@ -20,7 +21,7 @@ func TestSayAgain(t *testing.T) {
 		} else {
 			own, _ := trouble(run)
 			same, _ := sameTrouble(own, before)
-			spoke[i] = sayAgain(run, same)
+			spoke[i] = SayAgain(run, same)
 		}
 		before = append([]collection.Run{run}, before...)
 	}
@@ -36,12 +37,12 @@ func TestSayAgain(t *testing.T) {
 	// Another problem speaks at once, and so does the same one after it was over.
 	other := collection.Run{ExitCode: problem.ExitOwed, EndedAt: noon.Add(73 * time.Hour)}
 	own, _ := trouble(other)
-	if same, whole := sameTrouble(own, before); !sayAgain(other, same) || !whole {
+	if same, whole := sameTrouble(own, before); !SayAgain(other, same) || !whole {
 		t.Errorf("another problem is not told: %d runs had it, %t", len(same), whole)
 	}
 	well := collection.Run{ExitCode: problem.ExitOK, Tally: collection.Tally{Slices: 1}}
 	own, _ = trouble(before[0])
-	if same, _ := sameTrouble(own, append([]collection.Run{well}, before...)); len(same) != 0 || !sayAgain(before[0], same) {
+	if same, _ := sameTrouble(own, append([]collection.Run{well}, before...)); len(same) != 0 || !SayAgain(before[0], same) {
 		t.Errorf("a problem that came back is not told: %d runs had it", len(same))
 	}
 	// What is over is told to have been.

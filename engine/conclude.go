@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/report"
+	"collect/report/problem"
+	"collect/runner"
+	"collect/store"
+)
+
+// A Conclusion is what there is to say of a run that is over.
+type Conclusion struct {
+	Summary report.Summary
+
+	// Problems are what ended the run, what it had to leave, and what is stuck since
+	// earlier runs: one for each reason.
+	Problems []problem.Problem
+
+	stops []runner.Stopped
+}
+
+// Conclude gathers what there is to say of a run that is over. Without again it
+// leaves out what an earlier run left to a person, and said.
+func (r *Run) Conclude(ctx context.Context, ended Ended, again bool) (Conclusion, error) {
+	run := ended.Run
+	runs, all, err := r.Store.Totals(ctx, run.Connector)
+	if err != nil {
+		return Conclusion{}, err
+	}
+	streams, err := r.Store.Streams(ctx, run.Connector)
+	if err != nil {
+		return Conclusion{}, err
+	}
+	r.nothing = all.Records == all.Rejected
+	sum := report.SummaryOf(run, ended.Owed, runs, all)
+	sum.Provider, sum.RequestCap = r.Target.Connector.Provider().Name, r.Options.MaxRequests
+	sum.Flags, sum.State = r.Flags, r.State
+	sum.Held, sum.NextAt = heldBack(run, ended.Stops)
+	sum.Trouble, sum.Lost = trouble(ended.Stops), lost(ended.Err)
+	if pace, _, first, works := r.Pace(); works {
+		sum.RateStart, sum.RateEnd, sum.Learned, sum.Limit = first, pace.PerSecond, pace.Learned, pace
+		if pace.Ceiling != nil {
+			sum.Ceiling = *pace.Ceiling
+		}
+	}
+	for _, stream := range streams {
+		sum.Views = append(sum.Views, stream.View)
+	}
+	sum.Doubts = report.Doubts(streams, run.Lane)
+	success := run.Outcome == collection.Complete || run.Outcome == collection.NothingNew
+	if run.Lane == collection.Incremental && success {
+		sum.Left = report.LeftToNext(report.Status{Streams: streams, Selected: r.Streams()}.Collected(), sum.Ended)
+	}
+	return Conclusion{sum, r.problems(ended, streams, again), ended.Stops}, nil
+}
+
+// Scene is what is known of the situation in which an error of the run is
+// explained.
+func (r *Run) Scene() problem.Scene {
+	provider := r.Target.Connector.Provider()
+	sc := problem.Scene{
+		Connector: r.Target.Name, Provider: provider.Name, Run: r.Record(), State: r.State, Flags: r.Flags, Nothing: r.nothing,
+		Credential: provider.CredentialFrom, RequestCap: r.Options.MaxRequests, MaxTime: r.Options.MaxTime, Now: time.Now(),
+	}
+	if len(provider.Origins) == 1 {
+		sc.Address = provider.Origins[0]
+	}
+	if provider.Credential != "" {
+		sc.Mark = problem.Fingerprint(r.salt, provider.Credential)
+	}
+	return sc
+}
+
+func (r *Run) problems(ended Ended, streams []store.StreamState, again bool) []problem.Problem {
+	run, owed, stops := ended.Run, ended.Owed, ended.Stops
+	inThisRun := len(stops)
+	met := map[collection.Reason]bool{}
+	for _, stopped := range stops {
+		met[stopped.Stop.Reason] = true
+	}
+	for _, gap := range owed {
+		if collection.OfBefore(run, gap.Gap) || (!again || report.OnePiece(gap.Gap)) && report.KnownBefore(gap, run) {
+			continue
+		}
+		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck && !gap.Reason.Settled() {
+			met[gap.Reason] = true
+			stops = append(stops, runner.Stopped{At: gap.Place, Stop: &collection.Stop{Reason: gap.Reason, Detail: gap.Detail}})
+		}
+	}
+	var problems []problem.Problem
+	whole := r.Scene()
+	whole.Ended = true
+	if ended.Err != nil {
+		problems = append(problems, problem.Of(ended.Err, whole))
+	}
+	for i, stopped := range stops {
+		if stopped.Stop.Reason.Settled() {
+			continue
+		}
+		sc := whole
+		sc.Stream, sc.Partition, sc.Stands = stopped.At.Stream, stopped.At.Partition, stopped.Stands
+		sc.Passed = i < inThisRun && !stopped.Stands && !stopped.Stop.Reason.EndsRun()
+		sc.Pieces, sc.Of = piecesOf(stopped, owed, streams)
+		problems = append(problems, problem.Of(stopped.Stop, sc))
+	}
+	if p, ok := problem.Quarantined(run, streams, whole); ok {
+		problems = append(problems, p)
+	}
+	return append(problems, r.warned.Problems(whole)...)
+}
+
+// piecesOf counts the partitions of a stream that are owed for the reason of a
+// stop, and all that there are; 0 if that is not known.
+func piecesOf(met runner.Stopped, owed []store.OwnedGap, streams []store.StreamState) (pieces, of int64) {
+	partitions := map[collection.Partition]bool{}
+	for _, gap := range owed {
+		if gap.Stream == met.At.Stream && gap.Lane == met.At.Lane && gap.Reason == met.Stop.Reason && gap.Partition != "" {
+			partitions[gap.Partition] = true
+		}
+	}
+	for _, stream := range streams {
+		if stream.Name == met.At.Stream {
+			of = report.LaneOf(stream, met.At.Lane).Partitions
+		}
+	}
+	return int64(len(partitions)), of
+}
+
+// heldBack returns what ended a run as planned and outlasts it, and until when.
+func heldBack(run collection.Run, stops []runner.Stopped) (why string, until time.Time) {
+	for _, met := range stops {
+		if met.Stop.Reason == run.Reason {
+			return met.Stop.Detail, met.Stop.NotBefore
+		}
+	}
+	return "", time.Time{}
+}
+
+// trouble says what stood in the way of a run that ended with stops.
+func trouble(stops []runner.Stopped) string {
+	for _, met := range stops {
+		if met.Stop.Detail != "" {
+			return met.Stop.Detail
+		}
+	}
+	for _, met := range stops {
+		if met.Stop.Status != 0 {
+			return fmt.Sprintf("answered %d", met.Stop.Status)
+		}
+	}
+	return ""
+}
+
+// lost says what is wrong with the database, if err is that.
+func lost(err error) string {
+	switch {
+	case errors.Is(err, store.ErrMissing):
+		return "its database was removed or replaced"
+	case problem.Damaged(err):
+		return "its database is damaged"
+	}
+	return ""
+}
+
+// A Hearing is what somebody must hear of a run who wants to hear of nothing else:
+// cron, say. Both are empty if that is nothing.
+type Hearing struct {
+	Problems []problem.Problem // that need a person
+	Line     string            // that a run got not one answer, or what is over
+}
+
+// Hear says what must be heard of a run. With onceADay the same problem is told
+// once, then once a day, and that it is over; what was told before is known from
+// the runs that the store has. Times are told in the zone of where.
+func (r *Run) Hear(ctx context.Context, run collection.Run, c Conclusion, onceADay bool, where *time.Location) (h Hearing, err error) {
+	calm := run.ExitCode == problem.ExitOK || run.ExitCode == problem.ExitPaused
+	h.Problems = slices.DeleteFunc(slices.Clone(c.Problems), func(p problem.Problem) bool {
+		return calm && p.Level != problem.LevelWarning || p.Level == problem.LevelPaused || p.Needs != problem.NeedsOperator
+	})
+	if len(h.Problems) == 0 {
+		h.Line = r.gotNothing(run, c.stops)
+	}
+	if !onceADay {
+		return h, nil
+	}
+	before, err := report.Streak(ctx, r.Store, run)
+	switch said := len(h.Problems) > 0 || h.Line != ""; {
+	case err != nil:
+		return h, err
+	case !said && len(before) > 0 && calm:
+		h.Line = report.Recovered(run, before, where)
+	case said && !report.SayAgain(run, before):
+		return Hearing{}, nil
+	}
+	return h, nil
+}
+
+// gotNothing says in one line of a run that got not one answer, and goes on by
+// itself, what stood in its way; "" if there is nothing to hear. A provider that
+// asks us to wait has answered, and is heard.
+func (r *Run) gotNothing(run collection.Run, stops []runner.Stopped) string {
+	why := trouble(stops)
+	if origins := r.Target.Connector.Provider().Origins; len(origins) == 1 {
+		why = strings.TrimPrefix(why+", at "+origins[0], ", ")
+	}
+	asked := slices.ContainsFunc(stops, func(met runner.Stopped) bool {
+		return met.Stop.Reason == collection.RetryAfter || met.Stop.Reason == collection.RateLimited
+	})
+	see := "see: " + problem.Command("explain", run.Connector, r.Flags)
+	switch {
+	case asked:
+		return ""
+	case report.Unanswered(run):
+		return fmt.Sprintf("%s: %s: %s. The next run tries again; %s", run.Connector, report.NoneOf(run.Tally.Requests), why, see)
+	case run.Reason == collection.CircuitOpen && run.Tally.Requests == 0:
+		return fmt.Sprintf("%s: nothing was sent, the breaker is open: %s. A later run tries again; %s", run.Connector, why, see)
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/internal/words"
+	"collect/store"
+)
+
+// LeftToYou returns the gaps that are owed and that no run tries again by
+// itself.
+func LeftToYou(gaps []store.OwnedGap) (left []store.OwnedGap) {
+	for _, gap := range gaps {
+		if gap.State == collection.GapDead && !gap.Reason.Settled() {
+			left = append(left, gap)
+		}
+	}
+	return left
+}
+
+// An Urgency says who acts on a gap; the lowest is shown first.
+type Urgency int
+
+// Who acts.
+const (
+	ByPerson Urgency = iota
+	ByTime
+	ByNextRun
+	ByNoOne
+)
+
+// UrgencyOf says who acts on a gap.
+func UrgencyOf(gap store.OwnedGap) Urgency {
+	switch {
+	case gap.Revived():
+		return ByNextRun
+	case gap.Reason.Settled():
+		return ByNoOne
+	case gap.Kind() == collection.Stuck:
+		return ByPerson
+	case gap.Kind() == collection.Pressure:
+		return ByTime
+	}
+	return ByNextRun
+}
+
+// WhereOwed says what piece a gap is of. name is the connector that all gaps are of,
+// "" if that is to be said.
+func WhereOwed(name string, gap store.OwnedGap) string {
+	where := words.Clean(gap.Stream)
+	if name == "" {
+		where = words.Clean(gap.Connector) + "/" + where
+	}
+	if gap.Partition != "" {
+		where += " " + words.Clean(gap.Partition.String())
+	}
+	if gap.Lane == collection.Backfill {
+		where += " (backfill)"
+	}
+	return where
+}
+
+// NextTry says who tries the gap again, and when.
+func NextTry(gap store.OwnedGap, now time.Time) string {
+	switch {
+	case gap.State == collection.GapLeased:
+		return "being tried"
+	case gap.Revived():
+		return "next run"
+	case gap.Reason.Settled():
+		return "nothing"
+	case gap.Kind() == collection.Stuck:
+		return "you"
+	case gap.NotBefore.After(now):
+		return words.At(gap.NotBefore, now)
+	}
+	return "next run"
+}
+
+// OwedWords counts gaps by kind, what needs a person first.
+func OwedWords(gaps []store.OwnedGap) string {
+	if len(gaps) == 0 {
+		return "none"
+	}
+	byKind, owed := OwedKinds(gaps), OwedCount(gaps)
+	var parts []string
+	for _, kind := range []collection.Kind{collection.Stuck, collection.Pressure, collection.Planned} {
+		if n := byKind[kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", words.Count(int64(n)), kind))
+		}
+	}
+	text := "none owed"
+	if owed > 0 {
+		text = fmt.Sprintf("%s owed: %s", words.Count(int64(owed)), strings.Join(parts, ", "))
+	}
+	if gone := len(gaps) - owed; gone > 0 {
+		text += fmt.Sprintf("; %s gone for good", words.Count(int64(gone)))
+	}
+	return text
+}
+
+// KnownBefore reports whether a gap was left to a person by a run before run,
+// which said so.
+func KnownBefore(gap store.OwnedGap, run collection.Run) bool {
+	return gap.State == collection.GapDead && gap.OpenedAt.Before(run.StartedAt)
+}
+
+// OnePiece reports whether a gap is a single piece that its provider does not
+// give: nothing else waits for it, and no run tries it again.
+func OnePiece(gap collection.Gap) bool { return gap.Permanent() && gap.Partition != "" }
