@@ -226,6 +226,7 @@ func complete(resp *http.Response, req *http.Request, body []byte) *http.Respons
 		resp.Uncompressed = true
 	}
 	resp.Request = req
+	resp.Close = resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 // the end of the connection alone ended the body
 	resp.TransferEncoding = nil
 	if req.Method != http.MethodHead {
 		resp.ContentLength = int64(len(body))

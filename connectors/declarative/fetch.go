@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/connectors/declarative/internal/answer"
 	"collect/connectors/declarative/internal/compile"
 	"collect/connectors/declarative/internal/paging"
 	"collect/connectors/declarative/internal/since"
@@ -43,7 +42,7 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	case resp.StatusCode == http.StatusNoContent, resp.StatusCode < 200, resp.StatusCode > 299:
 		return p, nil // there is nothing, or a rule says that the status means so
 	}
-	if p.Body, err = answer.CheckJSON(body); err != nil {
+	if p.Body, err = w.st.Format.Document(body, openEnd(resp), w.c.limits.Body); err != nil {
 		return nil, err
 	}
 	if p.Body == nil {
@@ -99,6 +98,12 @@ func (w *walk) lacking(resp *http.Response, token string) *collection.Stop {
 		return nil
 	}
 	return stop
+}
+
+// openEnd reports whether nothing but the end of the connection told where the
+// body of resp ends.
+func openEnd(resp *http.Response) bool {
+	return resp.Close && resp.Header.Get("Content-Length") == "" && len(resp.TransferEncoding) == 0 && !resp.Uncompressed
 }
 
 // withoutURL takes the URL, which may hold a cursor or a key, out of an error

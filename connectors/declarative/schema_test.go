@@ -142,6 +142,9 @@ streams:
   bars: {get: /bars, records: {at: rows, columns: [time, open], with: [symbol]}, key: time}
   named: {get: /named, records: {at: rows, columns: first}}
   tags: {get: /tags, records: {value: name}, key: name}
+  prices: {get: /prices, format: {as: csv, separator: ";", skip: 2}, archive: {as: zip, entry: "*.csv"}, key: date}
+  feed: {get: /feed, format: xml, records: feed.entry}
+  log: {get: /log, format: jsonl, archive: gzip}
 `
 
 // otherAuth are the ways to send a credential that rich does not use.
@@ -209,7 +212,7 @@ func TestSchemaTakesEverySoundFile(t *testing.T) {
 // beyondShape matches the faults that no schema can find: what one part of a
 // file says of another, expressions, days, and YAML itself.
 var beyondShape = regexp.MustCompile(`unknown name|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
-	`must come from one stream|gives two fields the name|is the same for all records|is set here and by|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|the place of a page stands in|anchors, aliases|already defined|a secret may be used`)
+	`must come from one stream|gives two fields the name|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|the place of a page stands in|anchors, aliases|already defined|a secret may be used`)
 
 // TestSchemaRefusesWhatTheReaderRefuses, if it is a matter of shape.
 func TestSchemaRefusesWhatTheReaderRefuses(t *testing.T) {

@@ -75,7 +75,7 @@ func TestShapes(t *testing.T) {
 		{"key: time, records: {columns: first}" + none, `[["time","time"],[1,2]]`, nil, "the first row of the page does not name the columns: it is no array of different texts"},
 		{"key: time, records: {columns: first}" + none, `[[1,2],[1,2]]`, nil, "the first row of the page does not name the columns: it is no array of different texts"},
 		{"key: time, records: {at: rows, columns: meta.fields, with: [s]}" + none, `{"s":"X","meta":{"fields":["time","open"]},"rows":[[1,2]]}`, []string{`1 {"s":"X","time":1,"open":2}`}, ""},
-		{"key: time, records: {at: rows, columns: fields}" + none, `{"fields":[],"rows":[["a"]]}`, []string{`not_an_object ["a"]`}, ""},
+		{"key: time, records: {at: rows, columns: fields}" + none, `{"fields":["time"],"rows":[["a",1]]}`, []string{`not_an_object ["a",1]`}, ""},
 		{"key: time, records: {at: rows, columns: fields}" + none, `{"rows":[[1,2]]}`, nil, "there is no array of different texts at `fields`, where `columns` looks for the names"},
 
 		{"key: name, records: {at: tags, value: name}" + none, `{"tags":["v\"1",2,null]}`, []string{`v"1 {"name":"v\"1"}`, `2 {"name":2}`, `no_key {"name":null}`}, ""},
@@ -134,7 +134,7 @@ func TestShapesAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 10_000)
 	for name, test := range map[string]struct{ stream, body string }{
 		"a field beside the list that each record gets": {"key: id, records: {at: l, with: [long]}", `{"long":"` + long + `","l":[{}` + strings.Repeat(",{}", 9_000) + `]}`},
-		"a long name of a column":                       {"key: id, records: {columns: first}", `[["` + long + `"]` + strings.Repeat(",[1]", 9_000) + `]`},
+		"a long name of a column":                       {"key: id, records: {columns: first}", `[["id","` + long + `"]` + strings.Repeat(",[1,2]", 9_000) + `]`},
 		"more elements than fit":                        {"key: id, records: {value: id}", `[1` + strings.Repeat(",1", 300_000) + `]`},
 		"more inner elements than fit":                  {"key: id, records: 'a[].b'", `{"a":[` + strings.Repeat(`{"b":[{},{},{},{}]},`, 80_000) + `{}]}`},
 	} {

@@ -31,7 +31,7 @@ func (r *reading) lists(raw []byte, inner []notation.Path, holders [][]byte) err
 	if len(inner) == 0 {
 		return r.fill(holders, func() error { return r.list(raw) })
 	}
-	if raw[0] != '[' {
+	if raw[0] != '[' && !r.Lone {
 		return r.notAList(raw)
 	}
 	return each(raw, func(element []byte) error {
@@ -80,18 +80,23 @@ func (r *reading) list(raw []byte) error {
 	if r.Map != "" {
 		return r.members(raw)
 	}
-	if raw[0] != '[' {
+	if raw[0] != '[' && !r.Lone {
 		return r.notAList(raw)
 	}
 	columns, first := r.columns, r.Columns.First
+	if columns != nil {
+		if err := r.wanted(columns); err != nil {
+			return err
+		}
+	}
 	return each(raw, func(element []byte) (err error) {
 		switch {
 		case first:
 			columns, first, err = columnsOf(element), false, nil
 			if columns == nil {
-				err = paging.BadPage("the first row of %s does not name the columns: it is no array of different texts", r.where())
+				return paging.BadPage("the first row of %s does not name the columns: it is no array of different texts", r.where())
 			}
-			return err
+			return r.wanted(columns)
 		case columns != nil:
 			return r.row(columns, element)
 		case r.Value != "" && element[0] == '{':
@@ -101,6 +106,18 @@ func (r *reading) list(raw []byte) error {
 		}
 		return r.record(element)
 	})
+}
+
+// wanted returns an error if a column is missing by which the file goes on. What
+// was sent is another table then, or the text of an error.
+func (r *reading) wanted(columns [][]byte) error {
+	for _, name := range r.Wants {
+		is := func(column []byte) bool { return bytes.Equal(column, member(name)) }
+		if !slices.ContainsFunc(columns, is) && !slices.Contains(r.names, name) {
+			return paging.BadPage("there is no column `%s`%s", name, paging.FieldNames(slices.Concat([]byte{'{'}, bytes.Join(columns, []byte("0,")), []byte("0}"))))
+		}
+	}
+	return nil
 }
 
 // members reads an object as a list: each member is a record, with its name as
@@ -212,8 +229,11 @@ func (r *reading) notAList(raw []byte) error {
 }
 
 // each calls read with the elements of an array, as parts of it, until it
-// returns an error.
+// returns an error. What is no array is one element.
 func each(array []byte, read func(element []byte) error) (err error) {
+	if array[0] != '[' {
+		return read(array)
+	}
 	notation.Parse(array).ForEach(func(_, value gjson.Result) bool {
 		err = read(within(array, value))
 		return err == nil

@@ -22,6 +22,8 @@ type Shape struct {
 	Columns       Columns         // the elements are arrays
 	Value         string          // the field that gets an element which is no object
 	With          []notation.Path // of what stands beside the list and belongs to each record
+	Lone          bool            // a list of one stands there without an array, and nothing if it is empty
+	Wants         []string        // columns that must be there, so that the records have a key
 }
 
 // String names the shape, for comparison with another one.
@@ -59,6 +61,9 @@ const elementCost = 256
 // fewElements are allowed whatever the limit of a body.
 const fewElements = 10_000
 
+// mostElements is how many elements a page may have.
+func mostElements(limit int64) int { return max(fewElements, int(limit/elementCost)) }
+
 // Elements finds the records of a document, which is valid JSON or nil. What it
 // makes of them takes limit bytes at most. A detail may be one object in place of
 // an array; single is whether there is one object.
@@ -68,10 +73,10 @@ func (s Shape) Elements(doc []byte, detail bool, limit int64) (elements [][]byte
 	if doc == nil {
 		return nil, false, nil
 	}
-	r := &reading{Shape: s, doc: doc, room: limit, most: max(fewElements, int(limit/elementCost))}
+	r := &reading{Shape: s, doc: doc, room: limit, most: mostElements(limit)}
 	raw := doc
 	if s.Set {
-		if raw, err = r.found(s.Path, doc); err != nil {
+		if raw, err = r.found(s.Path, doc); err != nil || raw == nil {
 			return nil, false, err
 		}
 	}
@@ -135,14 +140,19 @@ func scalarsOf(raw []byte) string {
 	return "numbers"
 }
 
-// found returns the bytes at a path of doc.
+// found returns the bytes at a path of doc; nil if they are a list without
+// elements.
 func (r *reading) found(at notation.Path, doc []byte) ([]byte, error) {
 	where := r.where()
 	if at.Twice(doc) {
 		return nil, paging.BadPage("the page has %s twice", where)
 	}
 	value := at.In(doc)
-	if !value.Exists() {
+	switch {
+	case value.Exists():
+	case r.Lone && !at.Holder().Absent(doc):
+		return nil, nil // the list is empty
+	default:
 		return nil, paging.BadPage("the page has no %s%s", where, paging.ListNames(r.doc, r.Path))
 	}
 	return within(doc, value), nil

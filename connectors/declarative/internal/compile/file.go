@@ -42,6 +42,7 @@ func (f *File) Stream(name string) *Stream {
 type Stream struct {
 	collection.Stream
 	request.Request
+	Format  answer.Format
 	Records answer.Shape
 	Key     []keyPart
 	Page    paging.Kind

@@ -72,6 +72,9 @@ func (st *Stream) meanings() meanings {
 		parts = append(parts, "key "+k.Path.Text)
 	}
 	parts = append(parts, "get "+st.Path.Text, "records "+st.Records.String())
+	if format := st.Format.String(); format != "" {
+		parts = append(parts, "format "+format)
+	}
 	tokens := paging.TokensOf(st.Page)
 	if st.Since != nil {
 		tokens += ", since " + st.Since.Param // what pages behind a mark were asked for with

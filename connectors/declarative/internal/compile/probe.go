@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"collect/connectors/declarative/internal/answer"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/request"
@@ -17,7 +18,7 @@ func (c *checker) checkProbe(spec *language.ProbeSpec) {
 	case request.IsAbsolute(spec.Get.Text):
 		c.Fail(spec.Get.At, "a probe is a path below `base_url`", "")
 	}
-	c.spec.Probe = &probe{Request: request.Request{Path: spec.Get, Headers: c.headers(c.params, c.doc.Provider.Headers)}}
+	c.spec.Probe = &probe{Request: request.Request{Path: spec.Get, Headers: accepting(c.headers(c.params, c.doc.Provider.Headers), answer.Format{})}}
 	if spec.When.Set {
 		c.spec.Probe.When = notation.PredicateOf(&c.Decoder, spec.When, bodyNames)
 	}

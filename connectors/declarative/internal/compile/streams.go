@@ -59,6 +59,8 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	if spec.Since != nil {
 		c.since(spec.Since, st)
 	}
+	c.format(spec, st)
+	st.Headers = accepting(st.Headers, st.Format)
 	c.unique(spec, st)
 	st.Means = st.meanings()
 	st.On = append(c.rules(spec.On, ""), c.rules(def.On, "")...)
@@ -306,9 +308,6 @@ func (c *checker) headers(k known, lists ...yamlfile.Ordered[yamlfile.Scalar]) [
 				merged = append(merged, request.Field{Name: name, Value: value})
 			}
 		}
-	}
-	if !slices.ContainsFunc(merged, func(t request.Field) bool { return t.Name == "Accept" }) {
-		merged = append(merged, request.Field{Name: "Accept", Value: notation.Template{Parts: []notation.Part{{Text: "application/json"}}}})
 	}
 	return merged
 }

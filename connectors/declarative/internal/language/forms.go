@@ -80,6 +80,49 @@ func (r *RecordsSpec) Read(d *yamlfile.Decoder, n ast.Node) {
 	d.Block(n, reflect.ValueOf(r).Elem())
 }
 
+// Read takes the name alone for the whole block.
+func (f *FormatSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	if _, single := n.(ast.ScalarNode); single && n.Type() != ast.NullType {
+		f.At = yamlfile.SpanOf(n.GetToken())
+		f.As.Read(d, n)
+		return
+	}
+	d.Block(n, reflect.ValueOf(f).Elem())
+}
+
+// Read takes the name alone for the whole block.
+func (a *ArchiveSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	if n.Type() == ast.NullType {
+		return
+	}
+	a.At = yamlfile.SpanOf(n.GetToken())
+	if _, single := n.(ast.ScalarNode); single {
+		a.As.Read(d, n)
+	} else {
+		d.Block(n, reflect.ValueOf(a).Elem())
+	}
+}
+
+// Paths returns where the block looks for something in the body of a page.
+func (p *pageSpec) Paths() (paths []notation.Path) {
+	if p.NextURL != nil {
+		paths = append(paths, p.NextURL.Path)
+	}
+	if p.Cursor != nil {
+		paths = append(paths, p.Cursor.From, p.Cursor.More)
+	}
+	if p.Number != nil {
+		paths = append(paths, p.Number.TotalPages)
+	}
+	if p.Offset != nil {
+		paths = append(paths, p.Offset.Total)
+	}
+	if p.LastID != nil {
+		paths = append(paths, p.LastID.More)
+	}
+	return paths
+}
+
 // Given reports whether anything stands there.
 func (r RecordsSpec) Given() bool { return r.At.Line > 0 }
 

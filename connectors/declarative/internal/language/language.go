@@ -171,6 +171,8 @@ type StreamSpec struct {
 	_       struct{}                          `block:"a stream"`
 	Get     notation.Template                 `yaml:"get" default:"required" about:"the path below 'base_url', or a whole URL"`
 	Records RecordsSpec                       `yaml:"records" default:"the body" about:"the path of the array of records. With 'role: detail' it may be one object" more:". 'null' is the body, where 'defaults' names a path. For other shapes, see records"`
+	Format  FormatSpec                        `yaml:"format" default:"'json'" about:"how a page is written: 'json', 'jsonl', 'csv' or 'xml'" more:"; see format"`
+	Archive ArchiveSpec                       `yaml:"archive" default:"none" about:"what a page is packed in: 'gzip' or 'zip'" more:". Where an answer is gzip by its header, nothing need be said"`
 	Key     keySpec                           `yaml:"key" default:"required" about:"the path of the value that is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
 	Query   yamlfile.Ordered[yamlfile.Scalar] `yaml:"query" default:"none" about:"parameters: '{state: all}'; a value of 'null' takes a default away"`
 	Headers yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" default:"none" about:"sent with every request of the stream, as in 'provider'"`
@@ -182,6 +184,23 @@ type StreamSpec struct {
 	Route   name                              `yaml:"route" default:"the route of all" about:"the name of what the provider counts this stream under" more:": 'search'"`
 	Weight  yamlfile.Number                   `yaml:"weight" default:"'1'" about:"how many requests one of this stream counts as, up to 1000. A ceiling counts it rounded up"`
 	On      []RuleSpec                        `yaml:"on" default:"none" about:"rules for what a response means" more:"; see Rules"`
+}
+
+// A FormatSpec is also written as its name alone.
+type FormatSpec struct {
+	_         struct{}         `block:"a format" like:"format: csv, or format: {as: csv, separator: ';'}"`
+	At        yamlfile.Span    // where it stands
+	As        yamlfile.Scalar  `yaml:"as" default:"'json'" about:"'json', 'jsonl' (a record on each line), 'csv' or 'xml'"`
+	Separator yamlfile.Scalar  `yaml:"separator" default:"a comma" about:"of CSV: the character between two values, or 'tab'"`
+	Skip      yamlfile.Natural `yaml:"skip" default:"'0'" about:"of CSV: how many lines stand above the first row"`
+}
+
+// An ArchiveSpec is also written as its name alone.
+type ArchiveSpec struct {
+	_     struct{}        `block:"an archive" like:"archive: gzip, or archive: {as: zip, entry: '*.csv'}"`
+	At    yamlfile.Span   // where it stands
+	As    yamlfile.Scalar `yaml:"as" default:"required" about:"'gzip' or 'zip'"`
+	Entry yamlfile.Scalar `yaml:"entry" default:"the only one" about:"of zip: the name of the file in it, or a pattern for it" more:": '*.csv'"`
 }
 
 // A RecordsSpec is also written as its path alone.

@@ -139,6 +139,20 @@ func (*StreamSpec) Refine(k yamlfile.Keywords) {
 	})
 }
 
+func (*FormatSpec) Refine(k yamlfile.Keywords) {
+	k.Set("as", yamlfile.OneOf(Formats[:]...))
+	k.Set("separator", yamlfile.Keywords{"type": []string{"string", "number"}, "pattern": `^([^"\r\n]|tab)$`})
+	csv := yamlfile.With("as", yamlfile.Keywords{"const": "csv"})
+	k["dependencies"] = yamlfile.Keywords{"separator": csv, "skip": csv}
+}
+
+func (*ArchiveSpec) Refine(k yamlfile.Keywords) {
+	k.Need("as")
+	k["type"] = []string{"object", "null"}
+	k.Set("as", yamlfile.OneOf(Archives[:]...))
+	k["dependencies"] = yamlfile.Keywords{"entry": yamlfile.With("as", yamlfile.Keywords{"const": "zip"})}
+}
+
 func (*RecordsSpec) Refine(k yamlfile.Keywords) {
 	field := yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()})
 	k.Set("at", yamlfile.AnyOf((&notation.Path{}).Shape(nil), yamlfile.Keywords{"type": "null"}))
@@ -310,6 +324,14 @@ func (*name) Shape(yamlfile.Schemas) yamlfile.Keywords {
 
 func (*RecordsSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
 	return yamlfile.AnyOf(s.Of(reflect.TypeFor[notation.Path]()), s.Block(reflect.TypeFor[RecordsSpec]()))
+}
+
+func (*FormatSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(yamlfile.OneOf(Formats[:]...), s.Block(reflect.TypeFor[FormatSpec]()))
+}
+
+func (*ArchiveSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(yamlfile.OneOf(Archives[:]...), s.Block(reflect.TypeFor[ArchiveSpec]()))
 }
 
 func (*ColumnsSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {

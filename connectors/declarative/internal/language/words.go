@@ -58,4 +58,6 @@ var (
 	Roles      = [...]string{string(collection.List), string(collection.Detail)}
 	Orders     = [...]string{"none", "asc"}
 	LastPages  = [...]string{"short"}
+	Formats    = [...]string{"json", "jsonl", "csv", "xml"}
+	Archives   = [...]string{"gzip", "zip"}
 )

@@ -76,6 +76,13 @@ func (p Path) After() Path {
 	return rest
 }
 
+// Holder returns the path of what holds p; the zero path is the document.
+func (p Path) Holder() Path {
+	holder := Path{Scalar: p.Scalar, Steps: p.Steps[:len(p.Steps)-1]}
+	holder.Set = len(holder.Steps) > 0
+	return holder
+}
+
 // In returns the value at p in doc, which is valid JSON.
 func (p Path) In(doc []byte) gjson.Result {
 	return gjson.GetBytes(doc, p.query)

@@ -217,10 +217,10 @@ func moreAt(at notation.Path, body []byte, def bool) (bool, error) {
 	if at.Twice(body) {
 		return false, BadPage("the page has `%s` twice", at.Text)
 	}
-	switch at.In(body).Type {
-	case gjson.True:
+	switch more := at.In(body); {
+	case more.Type == gjson.True, more.Str == "true": // XML has texts only
 		return true, nil
-	case gjson.False:
+	case more.Type == gjson.False, more.Str == "false":
 		return false, nil
 	}
 	return false, BadPage("the value at `%s` is neither true nor false", at.Text)
