@@ -14,17 +14,17 @@ import (
 	"collect/store"
 )
 
-func owedGap(reason collection.Reason) explainedGap {
-	return explainedGap{store.OwnedGap{Connector: "tickets", Gap: collection.Gap{
+func owedGap(reason collection.Reason) report.GapExplanation {
+	return report.GapExplanation{OwnedGap: store.OwnedGap{Connector: "tickets", Gap: collection.Gap{
 		ID: 31, Place: collection.Place{Stream: "issues", Lane: collection.Incremental}, Shape: collection.SliceGap, Reason: reason,
 		State: collection.GapOpen, OpenedAt: noon.Add(-3 * time.Hour), Run: "01JD8Z6Q00000000",
-	}}, looked{now: noon}}
+	}}, Now: noon}
 }
 
 func TestExplainGap(t *testing.T) {
 	e := owedGap(collection.RetryAfter)
 	e.Attempts, e.TriedAt, e.NotBefore, e.Detail = 2, noon.Add(-time.Minute), noon.Add(10*time.Minute), "429"
-	texttest.Same(t, "80 columns", e.render(80, term.Caps{}), `g_31: a piece of the list (SLICE_GAP) is owed: tickets/issues
+	texttest.Same(t, "80 columns", renderGap(e, 80, term.Caps{}), `g_31: a piece of the list (SLICE_GAP) is owed: tickets/issues
   why       retry_after: the provider asked for a longer silence than the run
             may wait
   said      429
@@ -40,7 +40,7 @@ func TestExplainGap(t *testing.T) {
 func TestExplainStuckGap(t *testing.T) {
 	e := owedGap(collection.BadPage)
 	e.Attempts = 2
-	if got, want := e.render(80, term.Caps{}), "tried     2 times\n"; !strings.Contains(got, want) {
+	if got, want := renderGap(e, 80, term.Caps{}), "tried     2 times\n"; !strings.Contains(got, want) {
 		t.Errorf("%q is not in\n%s", want, got)
 	}
 }
@@ -53,22 +53,22 @@ func TestExplainEveryGap(t *testing.T) {
 			if e.State = state; state == collection.GapDead {
 				e.Attempts = collection.MaxGapAttempts
 			}
-			next, commands := e.next()
-			if next == "" || e.who() == "" || len(commands) == 0 && reason != collection.Gone {
-				t.Errorf("%s, %s: %q by %q: %q", reason, state, next, e.who(), commands)
+			next, commands := e.Next()
+			if next == "" || e.Who() == "" || len(commands) == 0 && reason != collection.Gone {
+				t.Errorf("%s, %s: %q by %q: %q", reason, state, next, e.Who(), commands)
 			}
-			if acts := e.who() == "you"; acts != (report.GapLines([]store.OwnedGap{e.OwnedGap})[0].Needs == problem.NeedsOperator) {
-				t.Errorf("%s, %s: %q acts, unlike in collect gaps", reason, state, e.who())
+			if acts := e.Who() == "you"; acts != (report.GapLines([]store.OwnedGap{e.OwnedGap})[0].Needs == problem.NeedsOperator) {
+				t.Errorf("%s, %s: %q acts, unlike in collect gaps", reason, state, e.Who())
 			}
 		}
 	}
 	hostile := owedGap(collection.BadPage)
 	hostile.Detail, hostile.Stream = "boo\x1b[2J\x07\u202e", "boo\x1b[2J"
-	raw, err := json.Marshal(hostile.line())
+	raw, err := json.Marshal(hostile.Line())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := hostile.render(80, term.Caps{UTF8: true}); strings.ContainsAny(got, "\x1b\x07\u202e") || strings.ContainsAny(string(raw), "\x1b\x07") {
+	if got := renderGap(hostile, 80, term.Caps{UTF8: true}); strings.ContainsAny(got, "\x1b\x07\u202e") || strings.ContainsAny(string(raw), "\x1b\x07") {
 		t.Errorf("not clean: %q\n%q", got, raw)
 	}
 }

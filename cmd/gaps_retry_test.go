@@ -114,7 +114,7 @@ func TestTheOrderIsNamed(t *testing.T) {
 				"status":  statusTable([]report.Status{status}, noon, 80, term.Caps{}),
 				"detail":  statusDetail(status, noon, 80, term.Caps{}),
 				"a run":   renderSummary(sum, 80, term.Caps{}),
-				"one gap": strings.ReplaceAll(explainedGap{gap, looked{now: noon, flags: " --state s"}}.render(80, term.Caps{}), "tickets g_31 --state", "tickets --state"),
+				"one gap": strings.ReplaceAll(renderGap(report.GapExplanation{OwnedGap: gap, Now: noon, Flags: " --state s"}, 80, term.Caps{}), "tickets g_31 --state", "tickets --state"),
 			} {
 				switch named := strings.Contains(text, order); {
 				case where == "one gap" && reason == collection.Gone:
