@@ -66,15 +66,15 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 		return a.salvage(ctx, o, format)
 	}
 	return a.look(ctx, []string{o.name}, func(v looked) error {
-		streams, err := v.db.Streams(ctx, v.name)
-		if err != nil {
-			return err
-		}
 		if o.stream == "" {
+			streams, err := v.db.Streams(ctx, v.name)
+			if err != nil {
+				return err
+			}
 			return &problem.WhichStreamError{Connector: o.name, Known: namesOf(streams)}
 		}
-		if !slices.ContainsFunc(streams, func(s store.StreamState) bool { return s.Name == o.stream }) {
-			return unknownStream(o.stream, streams)
+		if _, err := findStream(ctx, v.db, v.name, o.stream); err != nil {
+			return err
 		}
 		return a.writeTo(o.output, func(w io.Writer) error {
 			_, err := export.Write(ctx, w, v.db, v.name, o.stream, format, o.withMeta)
@@ -142,9 +142,18 @@ func (o output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// unknownStream is the error for a stream that a connector does not have.
-func unknownStream(stream string, streams []store.StreamState) error {
-	return &connectors.UnknownStreamError{Stream: stream, Known: namesOf(streams)}
+// findStream returns a stream of a connector, or the error that says which there are.
+func findStream(ctx context.Context, db store.Reader, connector, stream string) (store.StreamState, error) {
+	streams, err := db.Streams(ctx, connector)
+	if err != nil {
+		return store.StreamState{}, err
+	}
+	for _, s := range streams {
+		if s.Name == stream {
+			return s, nil
+		}
+	}
+	return store.StreamState{}, &connectors.UnknownStreamError{Stream: stream, Known: namesOf(streams)}
 }
 
 func namesOf(streams []store.StreamState) []string {

@@ -11,7 +11,6 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/internal/jsonout"
-	"collect/internal/process"
 	"collect/internal/similar"
 	"collect/internal/words"
 	"collect/report"
@@ -23,7 +22,7 @@ import (
 // else all that no run tries by itself.
 type retryOptions struct {
 	operatorOptions
-	named  []string
+	gaps   []int64
 	stream string // "": all
 	gone   bool   // also what is gone for good
 }
@@ -46,7 +45,11 @@ is left to you again. Who did it, when and why is kept. While a run of the
 connector is under way, nothing is changed.`,
 		Args: someGaps,
 		RunE: func(c *cobra.Command, args []string) error {
-			o.name, o.named = args[0], args[1:]
+			o.name = args[0]
+			for _, arg := range args[1:] {
+				id, _ := gapNumber(arg)
+				o.gaps = append(o.gaps, id)
+			}
 			return a.retryGaps(c.Context(), o)
 		},
 	}
@@ -87,13 +90,12 @@ func gapsOrShow(c *cobra.Command, args []string) error {
 	return atMostOneArg(c, args)
 }
 
-// retryGaps has gaps tried again by the next run. Which ones is decided once:
-// what dies while a person thinks was not agreed to.
+// retryGaps has gaps tried again by the next run.
 func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 	if err := needReason("collect gaps retry", o.reason); err != nil {
 		return err
 	}
-	if len(o.named) > 0 && (o.stream != "" || o.gone) {
+	if len(o.gaps) > 0 && (o.stream != "" || o.gone) {
 		return problem.Usage("collect gaps retry: name gaps, or give --stream or --gone, not both")
 	}
 	return a.change(ctx, o.name, func(db store.Store, name string) error {
@@ -101,24 +103,22 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 		if err != nil {
 			return err
 		}
-		streams, err := db.Streams(ctx, name)
+		if o.stream != "" {
+			if _, err := findStream(ctx, db, name, o.stream); err != nil {
+				return err
+			}
+		}
+		order := engine.Retry{Connector: name, Gaps: o.gaps, Stream: o.stream, Gone: o.gone, Flags: a.repeat()}
+		dead, idle, err := order.Choose(owed)
 		if err != nil {
 			return err
 		}
-		if o.stream != "" && !slices.Contains(namesOf(streams), o.stream) {
-			return unknownStream(o.stream, streams)
-		}
-		dead, idle, err := o.choose(name, owed, a.repeat())
-		if err != nil {
-			return err
-		}
-		var revived []collection.Gap
+		var revived []store.OwnedGap
 		if len(dead) > 0 {
 			if err := a.agree(o.operatorOptions, retryMeans(name, dead)); err != nil {
 				return err
 			}
-			audit := store.Audit{Who: engine.WhoAmI(), Why: words.Clean(o.reason), Holder: process.This()}
-			if revived, err = db.Revive(ctx, name, idsOf(dead), audit); err != nil {
+			if revived, err = engine.Revive(ctx, db, name, o.reason, dead); err != nil {
 				return err
 			}
 			idle = "a run, or another order, came before this one"
@@ -129,73 +129,10 @@ func (a *app) retryGaps(ctx context.Context, o retryOptions) error {
 			fmt.Fprintln(a.err, idle+"; nothing was changed")
 		}
 		if a.flags.json {
-			return jsonout.Print(a.out, report.GapLines(ownedBy(name, revived)))
+			return jsonout.Print(a.out, report.GapLines(revived))
 		}
 		return nil
 	})
-}
-
-// choose returns those of all gaps that are owed which the order is for, and if
-// there are none, why. A gap that is named and not owed by the connector is an
-// error.
-func (o retryOptions) choose(name string, owed []store.OwnedGap, flags string) (dead []store.OwnedGap, idle string, err error) {
-	var asked []store.OwnedGap
-	if len(o.named) > 0 {
-		asked, err = gapsNamed(o.named, name, owed, flags)
-	} else {
-		asked = slices.DeleteFunc(slices.Clone(owed), func(g store.OwnedGap) bool {
-			return g.Connector != name || o.stream != "" && g.Stream != o.stream
-		})
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	gone := 0
-	for _, gap := range asked {
-		switch {
-		case gap.State != collection.GapDead:
-		case gap.Reason.Settled() && !o.gone && len(o.named) == 0:
-			gone++
-		default:
-			dead = append(dead, gap)
-		}
-	}
-	what := words.Clean(name)
-	if o.stream != "" {
-		what += "/" + words.Clean(o.stream)
-	}
-	switch {
-	case len(asked) == 0:
-		idle = "nothing is owed for " + what
-	case len(o.named) == 1:
-		idle = o.named[0] + " needs no order: runs try it by themselves"
-	case len(o.named) > 1:
-		idle = "these gaps need no order: runs try them by themselves"
-	case gone == len(asked):
-		idle = "all that is left of " + what + " is gone for good, which --gone retries, too"
-	default:
-		idle = "no gap of " + what + " needs an order: runs retry what is owed by themselves"
-	}
-	return dead, idle, nil
-}
-
-// gapsNamed returns the gaps with these names, each once.
-func gapsNamed(names []string, connector string, owed []store.OwnedGap, flags string) (gaps []store.OwnedGap, err error) {
-	for _, gap := range names {
-		id, _ := gapNumber(gap)
-		i := slices.IndexFunc(owed, func(g store.OwnedGap) bool { return g.ID == id })
-		switch {
-		case i < 0:
-			return nil, problem.Usage("collect gaps retry: no gap %s is owed: it was filled, or there was none; nothing was changed; see `%s`",
-				gap, problem.Command("gaps", connector, flags))
-		case owed[i].Connector != connector:
-			return nil, problem.Usage("collect gaps retry: %s is a gap of %s; nothing was changed; for it: %s",
-				gap, words.Clean(owed[i].Connector), problem.RetryCommand(owed[i].Connector, flags, id))
-		case !slices.ContainsFunc(gaps, func(g store.OwnedGap) bool { return g.ID == id }):
-			gaps = append(gaps, owed[i])
-		}
-	}
-	return gaps, nil
 }
 
 // retryMeans says what the order will do.
@@ -221,30 +158,16 @@ func reasonsOf(gaps []store.OwnedGap) string {
 
 // retryDone says what the order did, and how what comes next begins: each lane
 // has runs of its own.
-func retryDone(name string, revived []collection.Gap, flags string) string {
+func retryDone(name string, revived []store.OwnedGap, flags string) string {
 	what, them := words.Counted(int64(len(revived)), "gap", "gaps"), "them"
 	if len(revived) == 1 {
 		what, them = words.GapName(revived[0].ID), "it"
 	}
 	var begin []string
 	for _, lane := range []collection.Lane{collection.Incremental, collection.Backfill} {
-		if slices.ContainsFunc(revived, func(g collection.Gap) bool { return g.Lane == lane }) {
+		if slices.ContainsFunc(revived, func(g store.OwnedGap) bool { return g.Lane == lane }) {
 			begin = append(begin, problem.ResumeCommand(name, flags, lane))
 		}
 	}
 	return fmt.Sprintf("revived: %s of %s. The next run tries %s again; to begin it now: %s", what, words.Clean(name), them, strings.Join(begin, "; and: "))
-}
-
-func idsOf(gaps []store.OwnedGap) (ids []int64) {
-	for _, gap := range gaps {
-		ids = append(ids, gap.ID)
-	}
-	return ids
-}
-
-func ownedBy(connector string, gaps []collection.Gap) (owned []store.OwnedGap) {
-	for _, gap := range gaps {
-		owned = append(owned, store.OwnedGap{Connector: connector, Gap: gap})
-	}
-	return owned
 }

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,58 +33,16 @@ func revivedGap(id int64, reason collection.Reason) store.OwnedGap {
 	return gap
 }
 
-func TestChooseGapsToRetry(t *testing.T) {
-	open := owedGap(collection.BadPage).OwnedGap
-	open.ID = 4
-	theirs := leftOver(5, collection.Forbidden)
-	theirs.Connector = "other"
-	notes := leftOver(6, collection.NotFound)
-	notes.Stream = "notes"
-	owed := []store.OwnedGap{leftOver(1, collection.UpstreamPressure), leftOver(2, collection.Forbidden), leftOver(3, collection.Gone), open, theirs, notes}
-	for _, test := range []struct {
-		name   string
-		o      retryOptions
-		of     []store.OwnedGap
-		want   []int64
-		idle   string // of what it says if there are none
-		refuse string // of the error
-	}{
-		{name: "all but what is gone, and others'", of: owed, want: []int64{1, 2, 6}},
-		{name: "what is gone, too", o: retryOptions{gone: true}, of: owed, want: []int64{1, 2, 3, 6}},
-		{name: "of a stream", o: retryOptions{stream: "notes"}, of: owed, want: []int64{6}},
-		{name: "by name", o: retryOptions{named: []string{"g_2", "g_3", "g_2"}}, of: owed, want: []int64{2, 3}},
-		{name: "by name, one of them lives", o: retryOptions{named: []string{"g_4", "g_1"}}, of: owed, want: []int64{1}},
-		{name: "by name, it lives", o: retryOptions{named: []string{"g_4"}}, of: owed, idle: "g_4 needs no order"},
-		{name: "by name, it is not there", o: retryOptions{named: []string{"g_1", "g_9"}}, of: owed, refuse: "no gap g_9 is owed"},
-		{name: "by name, it is another's", o: retryOptions{named: []string{"g_5"}}, of: owed, refuse: "for it: collect gaps retry other g_5 --state s --reason WHY"},
-		{name: "nothing is dead", of: owed[3:5], idle: "no gap of tickets needs an order"},
-		{name: "nothing is owed", of: owed[4:5], idle: "nothing is owed for tickets"},
-		{name: "nothing of the stream", o: retryOptions{stream: "none"}, of: owed, idle: "nothing is owed for tickets/none"},
-		{name: "only what is gone", of: owed[2:3], idle: "gone for good, which --gone retries"},
-	} {
-		dead, idle, err := test.o.choose("tickets", test.of, " --state s")
-		if got := idsOf(dead); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
-		if len(dead) == 0 && err == nil && (test.idle == "" || !strings.Contains(idle, test.idle)) {
-			t.Errorf("%s: it says %q, want %q", test.name, idle, test.idle)
-		}
-		if (err != nil) != (test.refuse != "") || err != nil && !strings.Contains(err.Error(), test.refuse) {
-			t.Errorf("%s: error = %v, want %q", test.name, err, test.refuse)
-		}
-	}
-}
-
 func TestRetrySaysWhatItDoes(t *testing.T) {
-	forward, back := revivedGap(31, collection.Forbidden).Gap, revivedGap(32, collection.BadPage).Gap
+	forward, back := revivedGap(31, collection.Forbidden), revivedGap(32, collection.BadPage)
 	back.Lane = collection.Backfill
 	for _, test := range []struct {
-		revived []collection.Gap
+		revived []store.OwnedGap
 		want    string
 	}{
-		{[]collection.Gap{forward}, "revived: g_31 of tickets. The next run tries it again; to begin it now: collect resume tickets --state s"},
-		{[]collection.Gap{back}, "revived: g_32 of tickets. The next run tries it again; to begin it now: collect resume tickets --state s --lane backfill"},
-		{[]collection.Gap{back, forward}, "revived: 2 gaps of tickets. The next run tries them again; to begin it now: " +
+		{[]store.OwnedGap{forward}, "revived: g_31 of tickets. The next run tries it again; to begin it now: collect resume tickets --state s"},
+		{[]store.OwnedGap{back}, "revived: g_32 of tickets. The next run tries it again; to begin it now: collect resume tickets --state s --lane backfill"},
+		{[]store.OwnedGap{back, forward}, "revived: 2 gaps of tickets. The next run tries them again; to begin it now: " +
 			"collect resume tickets --state s; and: collect resume tickets --state s --lane backfill"},
 	} {
 		if got := retryDone("tickets", test.revived, " --state s"); got != test.want {

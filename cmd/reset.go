@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/engine/storage"
-	"collect/internal/process"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
@@ -70,13 +68,9 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 		return err
 	}
 	return a.change(ctx, o.name, func(db store.Store, name string) error {
-		streams, err := db.Streams(ctx, name)
+		stream, err := findStream(ctx, db, name, o.stream)
 		if err != nil {
 			return err
-		}
-		i := slices.IndexFunc(streams, func(s store.StreamState) bool { return s.Name == o.stream })
-		if i < 0 {
-			return unknownStream(o.stream, streams)
 		}
 		if o.from != "" {
 			if err := a.checkFrom(ctx, db, name, o); err != nil {
@@ -87,26 +81,25 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 			return problem.Usage("not confirmed; nothing was changed. No question may be asked here: add --yes")
 		}
 		if !o.yes {
-			if err := a.confirm(fmt.Sprintf("%s %s", name, o.stream), o.from, streams[i]); err != nil {
+			if err := a.confirm(fmt.Sprintf("%s %s", name, o.stream), o.from, stream); err != nil {
 				return err
 			}
 		}
 		at := collection.Place{Stream: o.stream, Lane: collection.Lane(o.lane)}
-		audit := store.Audit{Who: engine.WhoAmI(), Why: o.why, Holder: process.This()}
 		kept := ""
 		if !o.noBackup {
 			if kept, err = a.keepBefore(ctx, db); err != nil {
 				return err
 			}
 		}
-		if err := db.Reset(ctx, name, at, cursorFrom(o.from), audit); err != nil {
+		if err := db.Reset(ctx, name, at, cursorFrom(o.from), engine.AuditOf(o.why)); err != nil {
 			if kept != "" {
 				err = errors.Join(err, os.Remove(kept)) // of what was not changed
 			}
 			return err
 		}
 		fmt.Fprintf(a.err, "reset: %s/%s. The next run collects it again; %s records stay until they are replaced\n",
-			name, o.stream, words.Count(streams[i].Records))
+			name, o.stream, words.Count(stream.Records))
 		if kept != "" {
 			fmt.Fprintf(a.err, "  kept   %s is the database as it was before\n  back   collect restore %s%s --reason WHY\n", words.Home(kept, a.env), words.Quoted(kept), a.repeat())
 		}

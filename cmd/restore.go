@@ -8,10 +8,8 @@ import (
 
 	"collect/engine"
 	"collect/engine/storage"
-	"collect/internal/process"
 	"collect/internal/words"
 	"collect/report/problem"
-	"collect/store"
 )
 
 func (a *app) restoreCommand() *cobra.Command {
@@ -38,12 +36,11 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 	if err != nil {
 		return err
 	}
-	audit := store.Audit{Who: engine.WhoAmI(), Why: why, Holder: process.This()}
 	replaced := storage.FileOf(settings.State)
 	if replaced == nil {
 		return notFile("collect restore", "")
 	}
-	kept, err := replaced.Restore(ctx, file, audit)
+	kept, err := replaced.Restore(ctx, file, engine.AuditOf(why))
 	if err != nil {
 		return a.exit(&problem.RestoreError{Err: err}, problem.Scene{State: settings.State})
 	}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"collect/collection"
 	"collect/engine"
-	"collect/internal/process"
 	"collect/internal/similar"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -80,18 +78,13 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		fields[field[:at]] |= kind
 	}
 	return a.change(ctx, o.name, func(db store.Store, name string) error {
-		streams, err := db.Streams(ctx, name)
-		if err != nil {
+		if _, err := findStream(ctx, db, name, o.stream); err != nil {
 			return err
-		}
-		if !slices.Contains(namesOf(streams), o.stream) {
-			return unknownStream(o.stream, streams)
 		}
 		if err := a.agree(o.operatorOptions, acceptMeans(name, o)); err != nil {
 			return err
 		}
-		audit := store.Audit{Who: engine.WhoAmI(), Why: words.Clean(o.reason), Holder: process.This()}
-		_, err = db.AcceptSchema(ctx, name, o.stream, fields, audit)
+		_, err := db.AcceptSchema(ctx, name, o.stream, fields, engine.AuditOf(o.reason))
 		if unknown, ok := errors.AsType[*store.UnknownFieldError](err); ok {
 			message := fmt.Sprintf("%s: no record of %s had a field %q; nothing was changed", command, o.stream, unknown.Field)
 			if near := similar.To(unknown.Field, unknown.Known); near != "" {

@@ -9,7 +9,6 @@ import (
 
 	"collect/collection"
 	"collect/engine/registry"
-	"collect/internal/process"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -227,7 +226,7 @@ func (r *Run) startOver(ctx context.Context, stream store.StreamState) error {
 	if err != nil {
 		return err
 	}
-	audit := store.Audit{Who: WhoAmI(), Why: "the connector file was corrected, and nothing was stored before", Holder: process.This()}
+	audit := AuditOf("the connector file was corrected, and nothing was stored before")
 	for _, lane := range lanes {
 		err := r.Store.Reset(ctx, r.Target.Name, collection.Place{Stream: stream.Name, Lane: lane}, collection.Cursor{}, audit)
 		if _, held := errors.AsType[*store.HeldError](err); err != nil && !held {

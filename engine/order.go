@@ -96,7 +96,7 @@ func (m Meeting) stateNow(ctx context.Context, db store.Store, typed string, use
 // record, too. Runs that use it now obey at once and record it themselves. The
 // note says why runs with another database do not hear of it yet; nil: they do.
 func (m Meeting) CarryOut(ctx context.Context, db store.Store, p Prepared) (note, err error) {
-	audit := store.Audit{Who: WhoAmI(), Why: words.Clean(p.reason), Holder: process.This()}
+	audit := AuditOf(p.reason)
 	for i := range p.events {
 		p.events[i].Provider, p.events[i].Message = p.Provider, audit.Who+": "+audit.Why
 	}
@@ -157,11 +157,11 @@ func Uses(run collection.Run, domain string) bool {
 	return run.Domain == domain && run.Outcome == collection.Running && !process.Died(run)
 }
 
-// WhoAmI names the person at the keyboard, for the record.
-func WhoAmI() string {
-	u, err := user.Current()
-	if err != nil {
-		return "unknown"
+// AuditOf says that the person at the keyboard changes something by hand, and why.
+func AuditOf(why string) store.Audit {
+	who := "unknown"
+	if u, err := user.Current(); err == nil {
+		who = u.Username
 	}
-	return u.Username
+	return store.Audit{Who: who, Why: words.Clean(why), Holder: process.This()}
 }

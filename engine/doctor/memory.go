@@ -7,7 +7,6 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/engine/storage"
-	"collect/internal/process"
 	"collect/pacing/gate"
 	"collect/store"
 )
@@ -24,7 +23,7 @@ type memory struct {
 
 // openMemory opens the database to write to what is remembered of an account.
 func (d *Diagnosis) openMemory(ctx context.Context, of probed) (*memory, error) {
-	m := &memory{of: of, author: store.Audit{Who: engine.WhoAmI(), Why: "collect doctor --online", Holder: process.This()}}
+	m := &memory{of: of, author: engine.AuditOf("collect doctor --online")}
 	if _, ran := d.runs[of.connector]; !ran {
 		return m, nil
 	}
