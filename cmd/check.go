@@ -7,7 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/connectors/declarative"
+	"collect/engine/author"
 	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -16,6 +19,8 @@ import (
 // checkOptions are the flags of check.
 type checkOptions struct {
 	name   string
+	params []string
+	online bool
 	strict bool
 }
 
@@ -23,10 +28,16 @@ func (a *app) checkCommand() *cobra.Command {
 	var o checkOptions
 	c := &cobra.Command{
 		Use:   "check <name | file.yaml>",
-		Short: "Find all mistakes of a connector file, without a request",
+		Short: "Find all mistakes of a connector file",
 		Long: `Check reads a connector file and prints all of its mistakes, each with its line,
 and what is probably not meant: params, secrets and names that nothing uses,
-rules that are never reached, credentials that are written into the file.
+rules that are never reached, credentials that are written into the file. It
+sends nothing.
+
+With --online it also sends one request for the first page of each stream, in
+the line of the runs that use the account, and says what came of it. For a
+stream with a parent that is the first parent found. No record is stored, and no
+checkpoint moves.
 
 The exit code is 78 for a file with a mistake. What is probably not meant is a
 warning; with --strict the exit code is then 11.`,
@@ -36,6 +47,8 @@ warning; with --strict the exit code is then 11.`,
 			return a.check(c.Context(), o)
 		},
 	}
+	c.Flags().BoolVar(&o.online, "online", false, "also send one request for each stream")
+	addParam(c, &o.params)
 	c.Flags().BoolVar(&o.strict, "strict", false, "exit 11 on warnings")
 	return c
 }
@@ -64,10 +77,15 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 	if err := a.showFindings(path, spec, mistakes, doubts); err != nil {
 		return err
 	}
-	switch {
-	case len(mistakes) > 0:
+	if len(mistakes) > 0 {
 		return &exitError{problem.ExitConfig}
-	case len(doubts) > 0 && o.strict:
+	}
+	if o.online {
+		if err := a.checkOnline(ctx, settings, o, spec.StreamNames()); err != nil {
+			return err
+		}
+	}
+	if len(doubts) > 0 && o.strict {
 		return &exitError{problem.ExitWarned}
 	}
 	return nil
@@ -105,4 +123,81 @@ func (a *app) showFindings(path string, spec *declarative.Spec, mistakes, doubts
 	}
 	fmt.Fprintln(a.out, verdict)
 	return nil
+}
+
+// checkOnline asks for the first page of each stream.
+func (a *app) checkOnline(ctx context.Context, settings config.Settings, o checkOptions, streams []string) error {
+	t, err := a.begin(ctx, settings, o.name, o.params, int64(len(streams))+trialExtra)
+	if err != nil {
+		return err
+	}
+	var pages []author.Page
+	codes := []int{problem.ExitOK}
+	if err := t.Account(ctx); err != nil {
+		t.Close(ctx)
+		return err
+	}
+	for _, stream := range streams {
+		page := t.Pages(ctx, stream, 1)[0]
+		pages = append(pages, page)
+		if page.Err != nil {
+			codes = append(codes, problem.ExitOf(page.Err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	t.Close(ctx)
+	if a.flags.json {
+		for _, page := range pages {
+			if err := jsonout.Print(a.out, pageJSON(page)); err != nil {
+				return err
+			}
+		}
+	} else {
+		a.showVisits(pages, t)
+	}
+	if code := problem.Worst(codes...); code != problem.ExitOK {
+		return &exitError{code}
+	}
+	return nil
+}
+
+// showVisits prints what came of the first page of each stream.
+func (a *app) showVisits(pages []author.Page, t *author.Trial) {
+	table := term.Table{Head: []string{"STREAM", "ANSWER", "RECORDS", "KEYS", "NEXT PAGE"}, Right: []int{2}, Give: []int{3, 4}, Drop: []int{4}}
+	for _, p := range pages {
+		row := []string{p.Stream, answerOf(p), "-", "-", "-"}
+		if p.Err == nil {
+			row[2], row[3] = words.Count(int64(len(p.Records))), fewOf(p.Keys())
+			if row[4] = "none: this is all"; !p.Done {
+				row[4] = nextOf(p)
+			}
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	fmt.Fprint(a.out, "\n"+table.Render(a.width(), a.caps()))
+	for _, p := range pages {
+		if len(p.Rejected) > 0 {
+			fmt.Fprintf(a.out, "%s: %s could not be stored: %s\n", p.Stream, words.Counted(int64(len(p.Rejected)), "record", "records"), p.Rejected[0].Reason)
+		}
+		for _, w := range p.Warnings {
+			fmt.Fprintf(a.out, "%s: warning: %s\n", p.Stream, words.Clean(w))
+		}
+		if p.Err != nil {
+			fmt.Fprintf(a.out, "%s: %s\n", p.Stream, words.Clean(p.Why))
+		}
+	}
+	a.showLimits(t)
+	fmt.Fprintf(a.out, "%s sent; nothing was stored\n", words.Counted(t.Requests(), "request", "requests"))
+}
+
+// fewOf lists the first of some keys.
+func fewOf(keys []string) string {
+	const few = 3
+	text := strings.Join(keys[:min(len(keys), few)], ", ")
+	if len(keys) > few {
+		text += ", …"
+	}
+	return words.CleanLine(text)
 }

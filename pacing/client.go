@@ -144,7 +144,7 @@ func New(c Config) (*Governor, error) {
 		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
 	}
 	if g.base == nil {
-		g.base = newTransport(g.concurrency, g.limits)
+		g.base = NewTransport(g.concurrency, g.limits)
 	}
 	g.told = sync.NewCond(&g.mu)
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}

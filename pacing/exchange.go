@@ -31,9 +31,9 @@ var (
 	errOver   = errors.New("the time of the run was up before there was a credential")
 )
 
-// newTransport returns a transport that keeps as many connections as are
+// NewTransport returns a transport that keeps as many connections as are
 // used. It leaves inflating to us, who have limits for it.
-func newTransport(concurrency int, l collection.Limits) *http.Transport {
+func NewTransport(concurrency int, l collection.Limits) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,

@@ -11,11 +11,10 @@ import (
 // What the tests of the parts need to see.
 
 var (
-	Backoff      = backoff
-	Repeatable   = repeatable
-	Describe     = describe
-	NewTransport = newTransport
-	Wide         = wide
+	Backoff    = backoff
+	Repeatable = repeatable
+	Describe   = describe
+	Wide       = wide
 )
 
 func (b *Budget) Reserve() bool       { return b.reserve(false) }

@@ -65,6 +65,7 @@ type Target struct {
 	Connector connectors.Connector
 	Discloses string            // what it reads of this user, and where it sends that
 	Meaning   map[string]string // of its streams: declarative.Spec.Meaning
+	Secrets   []string          // the values of its secrets, for who has to keep them out of what is written
 }
 
 // Names returns the names that can be collected, as far as files tell.
@@ -104,6 +105,9 @@ func (r *Registry) Resolve(ctx context.Context, arg string, params map[string]st
 	secrets, err := r.secrets(ctx, spec)
 	if err != nil {
 		return Target{}, err
+	}
+	for _, secret := range secrets {
+		t.Secrets = append(t.Secrets, secret.Value)
 	}
 	t.Connector, err = spec.Build(declarative.Options{Params: t.Params, Secrets: secrets, Provider: r.Overrides(spec.ProviderName())})
 	return t, err
