@@ -37,12 +37,13 @@ func (g *Governor) listed(req *http.Request) error {
 	return collection.Unlisted(req.URL, g.holdsSecret)
 }
 
-// prepare returns the request that leaves as attempt n of req: with the
-// credential if that is for its origin, and else without whatever may hold one. The request of the caller never holds it, so that nothing that copies
-// from it (a redirect, a log) can leak it.
-func (g *Governor) prepare(req *http.Request, n int) (*http.Request, error) {
+// prepare returns the request that leaves as an attempt of req: with a body that
+// no other attempt has read, and with the credential if that is for its origin,
+// and else without whatever may hold one. The request of the caller never holds
+// it, so that nothing that copies from it (a redirect, a log) can leak it.
+func (g *Governor) prepare(req *http.Request) (*http.Request, error) {
 	out := req.Clone(req.Context())
-	if n > 1 && req.GetBody != nil {
+	if req.GetBody != nil {
 		body, err := req.GetBody()
 		if err != nil {
 			return nil, fmt.Errorf("request body: %w", err)
@@ -132,13 +133,18 @@ func leads(resp *http.Response, from *url.URL) error {
 
 // checkRedirect bounds redirects. While there is a credential it lets none of them
 // lower https to http: even a request without the credential tells a listener its
-// address.
+// address. A POST stays one, unless the answer to it is to be had by GET (303): a
+// client may make a GET of it after 301 and 302 (RFC 9110, 15.4), which has no body
+// and asks for something else.
 func (g *Governor) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > mostRedirects {
 		return &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf("more than %d redirects", mostRedirects)}
 	}
 	if g.provider.Authorize != nil && req.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https" {
 		return &collection.Stop{Reason: collection.BadPage, Detail: "redirected from https to http"}
+	}
+	if was := via[len(via)-1].Method; req.Method != was && req.Response.StatusCode != http.StatusSeeOther {
+		return &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf("a %s was redirected by %d, which loses its body: the address has changed", was, req.Response.StatusCode)}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -120,21 +121,18 @@ var (
 	masks   = regexp.MustCompile(`[*•…]+|\.{2,}|[xX]{3,}`) // what a provider hides the middle of a token with
 )
 
-// leastToken is the shortest value of a query that is taken for a token.
-const leastToken = 12
+// leastToken is the shortest value of a query that is taken for a token, and
+// leastSegment the shortest part of a path.
+const (
+	leastToken   = 12
+	leastSegment = 20
+)
 
 // redacted returns text without queries, without what this request was sent with
 // that may be a cursor, and without words that begin or end as a credential does.
 func (g *Governor) redacted(out *http.Request, text string) string {
 	text = queries.ReplaceAllString(text, "?…")
-	var tokens []string
-	for _, values := range out.URL.Query() {
-		for _, value := range values {
-			if len(value) >= leastToken && !strings.ContainsAny(value, " ") {
-				tokens = append(tokens, value)
-			}
-		}
-	}
+	tokens := tokensSent(out)
 	secrets := g.secretsSent()
 	return words.ReplaceAllStringFunc(text, func(word string) string {
 		if slices.ContainsFunc(tokens, func(token string) bool {
@@ -151,6 +149,67 @@ func (g *Governor) redacted(out *http.Request, text string) string {
 		}
 		return word
 	})
+}
+
+// tokensSent returns what may be a cursor in a request: long values without a
+// space of its query, its body and the headers that are not the client's, and what
+// of its path has a digit in it and is as long as no name.
+func tokensSent(out *http.Request) (tokens []string) {
+	add := func(value string) {
+		if len(value) >= leastToken && !strings.Contains(value, " ") {
+			tokens = append(tokens, value)
+		}
+	}
+	sent := []url.Values{out.URL.Query()}
+	if out.GetBody != nil {
+		if from, err := out.GetBody(); err == nil {
+			body, _ := io.ReadAll(from)
+			var decoded any
+			if json.Unmarshal(body, &decoded) == nil {
+				eachText(decoded, add)
+			} else if form, err := url.ParseQuery(string(body)); err == nil {
+				sent = append(sent, form)
+			}
+		}
+	}
+	for name, values := range out.Header {
+		if !slices.Contains(ordinary, name) {
+			sent = append(sent, url.Values{name: values})
+		}
+	}
+	for _, values := range sent {
+		for _, value := range values {
+			for _, v := range value {
+				add(v)
+			}
+		}
+	}
+	for segment := range strings.SplitSeq(out.URL.Path, "/") {
+		if len(segment) >= leastSegment && strings.ContainsAny(segment, "0123456789") {
+			add(segment)
+		}
+	}
+	return tokens
+}
+
+// ordinary are headers whose values are no cursors. The credential is looked for
+// by itself.
+var ordinary = []string{"Accept", "Accept-Encoding", "Authorization", "Content-Type", "User-Agent"}
+
+// eachText calls add with each text in a decoded document.
+func eachText(v any, add func(string)) {
+	switch v := v.(type) {
+	case string:
+		add(v)
+	case []any:
+		for _, e := range v {
+			eachText(e, add)
+		}
+	case map[string]any:
+		for _, e := range v {
+			eachText(e, add)
+		}
+	}
 }
 
 // secretsSent returns the credential in each form in which requests carry it,

@@ -45,7 +45,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		sent = true
 		t.meter.Leave(turn.Request.Retry)
 		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
-		a := t.attempt(req, p, n, renewals)
+		a := t.attempt(req, p, renewals)
 		known := t.doubts(req, &a)
 		if known != nil {
 			a.outcome.Refused = "" // as far as that is known now
@@ -117,7 +117,7 @@ type answer struct {
 
 // attempt sends req once, after the save that its departure needs. If there is
 // no credential for it, it sends the request for one instead.
-func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answer {
+func (g *Governor) attempt(req *http.Request, p gate.Pass, renewals int) answer {
 	if p.Save {
 		var changes []collection.Event
 		if p.Change != nil {
@@ -132,7 +132,7 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, n, renewals int) answ
 			return a
 		}
 	}
-	out, err := g.prepare(req, n)
+	out, err := g.prepare(req)
 	if err != nil {
 		return answer{err: err, outcome: gate.Outcome{Hold: -1}}
 	}

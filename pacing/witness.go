@@ -21,7 +21,7 @@ const stillReadable = "what was readable before still is"
 
 // readable notes that req was answered well.
 func (g *Governor) readable(req *http.Request) {
-	if req.Method == http.MethodGet && g.origins[collection.Origin(req.URL)] {
+	if repeatable(req) && g.origins[collection.Origin(req.URL)] {
 		g.witness.Store(req)
 	}
 }
@@ -62,7 +62,7 @@ func (g *Governor) private(ctx context.Context, refused *collection.Stop, known 
 		return err
 	}
 	g.meter.Leave(false)
-	a := g.attempt(known.Clone(ctx), p, 1, mostRenewals)
+	a := g.attempt(known.Clone(ctx), p, mostRenewals)
 	readable, stopped := a.err == nil, ctx.Err() != nil
 	switch {
 	case readable:
