@@ -101,15 +101,16 @@ type Key struct{ Name, Default, Form, About, More string }
 // Blocks returns the keys of all blocks that are supported, by the names of the
 // blocks.
 func Blocks() map[string][]Key {
-	blocks := map[string][]Key{}
+	blocks, seen := map[string][]Key{}, map[reflect.Type]bool{}
 	var visit func(t reflect.Type)
 	visit = func(t reflect.Type) {
 		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 			t = t.Elem()
 		}
-		if t.Kind() != reflect.Struct {
+		if t.Kind() != reflect.Struct || seen[t] {
 			return
 		}
+		seen[t] = true
 		name := strings.ToLower(strings.TrimSuffix(t.Name(), "Spec"))
 		if blocks[name] != nil {
 			return

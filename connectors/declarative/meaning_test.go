@@ -28,6 +28,11 @@ streams:
     query: {state: all}
     since: {field: updated_at, param: since, start: "${params.start}", lookback: 1m}
     page: {link_header: next}
+  found:
+    post: /search
+    json: {state: all, limit: 100}
+    key: id
+    page: {none: true}
 `
 	was := meaning(t, file)
 	if was["issues.key"] != "repo, number" || was["issues.since"] != "updated_at" || was["repos.key"] != "id" {
@@ -39,7 +44,9 @@ streams:
 		{"field: updated_at", "field: created_at", "issues.since"},
 		{`start: "${params.start}"`, `start: "2023-01-01"`, "issues.start"},
 		{"state: all", "state: open", "issues.query"},
-		{"per_page: 100", "per_page: 50", "issues.query repos.query"},
+		{"per_page: 100", "per_page: 50", "issues.query found.query repos.query"},
+		{"{state: all, limit: 100}", "{state: open, limit: 100}", "found.body"},
+		{"post: /search", "put: /search", "found.body"},
 		{"/repos/${repo}/issues", "/repos/${repo}/pulls", "issues.get"},
 		{"repo: repos.name", "repo: repos.full_name", "issues.each"},
 		{"repos.open > 0", "repos.open > 1", "issues.when"},
@@ -51,7 +58,7 @@ streams:
 		now := meaning(t, strings.Replace(file, change.old, change.with, 1))
 		var changed []string
 		for _, name := range []string{"issues.each", "issues.get", "issues.key", "issues.query", "issues.since", "issues.start", "issues.when",
-			"repos.get", "repos.key", "repos.query"} {
+			"found.body", "found.get", "found.query", "repos.get", "repos.key", "repos.query"} {
 			if was[name] != now[name] {
 				changed = append(changed, name)
 			}

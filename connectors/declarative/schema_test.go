@@ -145,6 +145,9 @@ streams:
   prices: {get: /prices, format: {as: csv, separator: ";", skip: 2}, archive: {as: zip, entry: "*.csv"}, key: date}
   feed: {get: /feed, format: xml, records: feed.entry}
   log: {get: /log, format: jsonl, archive: gzip}
+  found: {post: /search, query: {tag: [a, b]}, json: {n: 3, more: {list: [x, 2.5, null, true]}, at: "${page}"}, page: {offset: {limit: 100}}}
+  formed: {put: /found, form: {a: 1, b: [c, "${params.org}"]}}
+  asked: {post: /graphql, graphql: {query: "query($n: Int) { things(first: $n) { id } }", variables: {n: "${params.n}"}}, records: data.things}
 `
 
 // otherAuth are the ways to send a credential that rich does not use.

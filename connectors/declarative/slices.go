@@ -95,6 +95,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		}
 	}
 	w.scope.Since = win.Asked
+	w.scope.Type("since", win.Asked, w.st.Since != nil && w.st.Since.Numeric())
 	p, err := w.fetch(ctx, from.Token)
 	if err != nil {
 		return s, err
@@ -161,7 +162,7 @@ func (w *walk) next(p *paging.Page, from collection.Cursor, known paging.Shorts)
 			}
 		}
 	}
-	if w.c.secrets.in(token) {
+	if w.c.secrets.in(token) || w.c.secrets.in(w.sent(token)) {
 		return "", paging.BadPage("the cursor of the next page contains the credential, so it is not stored")
 	}
 	next, err := w.guard.check(p, w.st, from.Token, token)

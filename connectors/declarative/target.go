@@ -16,7 +16,9 @@ import (
 // against the first page, which every page of a walk has in common.
 func (w *walk) target(token string) (*url.URL, error) {
 	page := w.st.Page.Ask(token)
-	w.scope.Page = paging.Place(page)
+	number := false
+	w.scope.Page, number = paging.Place(page)
+	w.scope.Type("page", w.scope.Page, number)
 	if s := w.st.Since; s != nil && s.Param != "" && w.scope.Since != "" {
 		if !slices.ContainsFunc(page, func(f paging.Field) bool { return f.Name == s.Param }) { // the page's value is further on
 			page = append(page, paging.Field{Name: s.Param, Value: w.scope.Since})

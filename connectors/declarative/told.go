@@ -46,6 +46,7 @@ func (w *walk) numbered(p *paging.Page, token, next string) bool {
 	case paging.Linked:
 		return numberedURL(token) || numberedURL(next)
 	}
+	token, next = w.sent(token), w.sent(next)
 	from, err := strconv.Atoi("0" + token) // "" is the first page
 	to, err2 := strconv.Atoi(next)
 	n := len(p.Elements)
@@ -55,6 +56,14 @@ func (w *walk) numbered(p *paging.Page, token, next string) bool {
 	// Some records of the page may be left out; and a cursor that is the key of the
 	// last record counts nothing.
 	return to-from >= n && to-from <= 2*n && w.nameOf(p.Elements[n-1]) != next
+}
+
+// sent returns what a page is asked for with.
+func (w *walk) sent(token string) string {
+	if asked := w.st.Page.Ask(token); len(asked) > 0 {
+		return asked[0].Value
+	}
+	return token
 }
 
 // numberNames are parameters that number pages or records in the URLs of next

@@ -35,13 +35,16 @@ func (c *connector) walk(client *http.Client, at collection.Place) (*walk, error
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{c: c, st: st, client: client, at: at, vars: vars, scope: notation.Scope{Params: c.params, Vars: map[string]string{}}}
+	w := &walk{c: c, st: st, client: client, at: at, vars: vars, scope: notation.Scope{Params: c.params, Vars: map[string]string{}, Raw: map[string]json.RawMessage{}}}
 	for _, b := range st.Each {
 		text, ok := compile.RawText(vars[b.Name])
 		if !ok {
 			return nil, fmt.Errorf("the partition does not bind `%s`", b.Name)
 		}
-		w.scope.Vars[b.Name] = text
+		w.scope.Vars[b.Name], w.scope.Raw[b.Name] = text, vars[b.Name]
+	}
+	for _, p := range c.spec.Params {
+		w.scope.Type("params."+p.Name, c.params[p.Name], p.Type == "int" || p.Type == "number" || p.Type == "bool")
 	}
 	return w, nil
 }

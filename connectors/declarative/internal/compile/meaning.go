@@ -36,6 +36,9 @@ func (st *Stream) Meaning() map[string]string {
 	slices.Sort(each)
 	meaning["records"] = st.Records.String()
 	meaning["page"] = st.Means.Paging
+	if st.Method != "" {
+		meaning["body"] = digestOf(st.Method + " " + st.Body.Source())
+	}
 	meaning["query"] = digestOf(strings.Join(query, "\n"))
 	meaning["each"] = strings.Join(each, ", ")
 	return meaning
@@ -74,6 +77,9 @@ func (st *Stream) meanings() meanings {
 	parts = append(parts, "get "+st.Path.Text, "records "+st.Records.String())
 	if format := st.Format.String(); format != "" {
 		parts = append(parts, "format "+format)
+	}
+	if st.Method != "" {
+		parts = append(parts, st.Method+" "+st.Body.Source())
 	}
 	tokens := paging.TokensOf(st.Page)
 	if st.Since != nil {

@@ -3,9 +3,7 @@ package compile
 import (
 	"cmp"
 	"fmt"
-	"net/textproto"
 	"slices"
-	"strings"
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/language"
@@ -20,7 +18,7 @@ import (
 // says itself.
 func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream {
 	def := c.doc.Defaults
-	st := &Stream{Request: request.Request{Path: spec.Get}}
+	st := &Stream{}
 	st.Name = key.Text
 	c.role(key, spec, st)
 	c.each(spec, st)
@@ -37,11 +35,8 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	if spec.Since != nil {
 		inQuery.names = append(slices.Clone(inPath.names), "since")
 	}
-	if spec.Get.Text == "" {
-		c.Fail(key.At, fmt.Sprintf("the stream `%s` has no `get`: the path of its records", st.Name), "")
-	}
-	c.template(spec.Get, inPath)
-	st.Query = c.query(inQuery, def.Query, spec.Query)
+	st.Request = c.request(key.At, fmt.Sprintf("the stream `%s`", st.Name), spec.RequestSpec, inPath, inQuery)
+	st.Query = c.fields(inQuery, def.Query, spec.Query)
 	st.Headers = c.headers(inPath, c.doc.Provider.Headers, def.Headers, spec.Headers)
 	st.Records = c.usual
 	if spec.Records.Given() {
@@ -149,7 +144,7 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 	}
 	if s := p.Cursor; s != nil {
 		c.need(p.At, "cursor", s.From.Scalar)
-		set(true, paging.ByCursor{From: s.From, Param: s.Param.Text, More: s.More, Optional: s.Optional.Value})
+		set(true, paging.ByCursor{From: s.From, Param: s.Param.Text, More: s.More, Optional: s.Optional.Value, AsJSON: st.Body.Types("page")})
 	}
 	if s := p.Number; s != nil {
 		if s.SizeParam.Set && !s.Size.Set {
@@ -169,7 +164,7 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 	}
 	if s := p.LastID; s != nil {
 		c.need(p.At, "last_id", s.Field.Scalar)
-		set(true, paging.ByLastID{Param: s.Param.Text, Field: s.Field, More: s.More})
+		set(true, paging.ByLastID{Param: s.Param.Text, Field: s.Field, More: s.More, AsJSON: st.Body.Types("page")})
 	}
 	if ways != 1 {
 		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, number, offset, last_id", "")
@@ -225,10 +220,10 @@ func (c *checker) since(spec *language.SinceSpec, st *Stream) {
 	c.OneOf(spec.Order, language.Orders[:]...)
 	c.OneOf(spec.Format, since.Formats[:]...)
 	c.template(spec.Start, c.params)
-	used := slices.ContainsFunc(st.Query, func(q request.Field) bool { return q.Value.Refers("since") })
+	used := st.Refers("since")
 	switch {
 	case !spec.Param.Set && !used:
-		c.Fail(spec.At, "`since` has no `param`, and nothing in the query uses ${since}", "")
+		c.Fail(spec.At, "`since` has no `param`, and nothing in the request uses ${since}", "")
 	case spec.Param.Set && spec.Param.Text == "":
 		c.Fail(spec.Param.At, "this must be the name of a parameter", "")
 	}
@@ -253,10 +248,10 @@ func (c *checker) unique(spec language.StreamSpec, st *Stream) {
 	}
 	var set []setter
 	for _, name := range st.Path.QueryNames() {
-		if !slices.ContainsFunc(spec.Query, func(e yamlfile.Entry[yamlfile.Scalar]) bool { return e.Key.Text == name }) {
+		if !slices.ContainsFunc(spec.Query, func(e yamlfile.Entry[language.Values]) bool { return e.Key.Text == name }) {
 			st.Query = slices.DeleteFunc(st.Query, func(q request.Field) bool { return q.Name == name })
 		}
-		set = append(set, setter{name, "get", spec.Get.At})
+		set = append(set, setter{name, "get", st.Path.At})
 	}
 	for _, q := range st.Query {
 		set = append(set, setter{q.Name, "query", q.Value.At})
@@ -277,7 +272,7 @@ func (c *checker) unique(spec language.StreamSpec, st *Stream) {
 	for i, first := range set {
 		for _, second := range set[i+1:] {
 			replaced := first.by == "since" && second.by == "page" && !slices.ContainsFunc(always, func(f paging.Field) bool { return f.Name == second.name })
-			list := first.by == "get" && second.by == "get" // such as tag=a&tag=b
+			list := first.by == second.by && (first.by == "get" || first.by == "query") // such as tag=a&tag=b
 			if first.name != second.name || replaced || list {
 				continue
 			}
@@ -285,51 +280,4 @@ func (c *checker) unique(spec language.StreamSpec, st *Stream) {
 			break
 		}
 	}
-}
-
-// headers merges the headers of a stream: the nearer declaration wins.
-func (c *checker) headers(k known, lists ...yamlfile.Ordered[yamlfile.Scalar]) []request.Field {
-	merged := []request.Field{}
-	for _, list := range lists {
-		for _, e := range list {
-			name := textproto.CanonicalMIMEHeaderKey(e.Key.Text)
-			if !isToken(e.Key.Text) {
-				c.Fail(e.Key.At, "not the name of a header", "")
-			}
-			if slices.Contains(language.Reserved, name) {
-				c.Fail(e.Key.At, fmt.Sprintf("the header %s cannot be set here", name), "")
-			}
-			merged = slices.DeleteFunc(merged, func(t request.Field) bool { return t.Name == name })
-			if !e.Value.Null {
-				value := c.checkedTemplate(e.Value, k)
-				if slices.ContainsFunc(value.Parts, func(p notation.Part) bool { return strings.ContainsFunc(p.Text, request.Unsendable) }) {
-					c.Fail(e.Value.At, "a header holds no line break, and no other control character", "")
-				}
-				merged = append(merged, request.Field{Name: name, Value: value})
-			}
-		}
-	}
-	return merged
-}
-
-// query merges the query of a stream: the nearer declaration wins, and one
-// with no value takes a default away.
-func (c *checker) query(k known, lists ...yamlfile.Ordered[yamlfile.Scalar]) []request.Field {
-	merged := []request.Field{}
-	for _, list := range lists {
-		for _, e := range list {
-			merged = slices.DeleteFunc(merged, func(t request.Field) bool { return t.Name == e.Key.Text })
-			if !e.Value.Null {
-				merged = append(merged, request.Field{Name: e.Key.Text, Value: c.checkedTemplate(e.Value, k)})
-			}
-		}
-	}
-	return merged
-}
-
-// isToken reports whether s can name a header (RFC 9110, section 5.1).
-func isToken(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
-	})
 }

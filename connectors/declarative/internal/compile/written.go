@@ -69,9 +69,17 @@ func entries(v reflect.Value, each func(name string, value yamlfile.Scalar)) {
 			entries(v.Index(i), each)
 		}
 	case reflect.Struct:
-		if e, ok := v.Interface().(yamlfile.Entry[yamlfile.Scalar]); ok {
+		switch e := v.Interface().(type) {
+		case yamlfile.Entry[yamlfile.Scalar]:
 			each(e.Key.Text, e.Value)
 			return
+		case yamlfile.Entry[language.Values]:
+			for _, value := range e.Value.All {
+				each(e.Key.Text, value)
+			}
+			return
+		case yamlfile.Entry[language.JSON]:
+			each(e.Key.Text, e.Value.Text)
 		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {

@@ -159,7 +159,7 @@ type limitsSpec struct {
 
 type defaultsSpec struct {
 	_       struct{}                          `block:"defaults"`
-	Query   yamlfile.Ordered[yamlfile.Scalar] `yaml:"query" about:"parameters of every request"`
+	Query   yamlfile.Ordered[Values]          `yaml:"query" about:"parameters of every request"`
 	Headers yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" about:"headers of every request"`
 	Page    *pageSpec                         `yaml:"page" about:"how lists are cut into pages"`
 	Key     keySpec                           `yaml:"key" about:"the path of the value that is unique to a record"`
@@ -168,14 +168,12 @@ type defaultsSpec struct {
 }
 
 type StreamSpec struct {
-	_       struct{}                          `block:"a stream"`
-	Get     notation.Template                 `yaml:"get" default:"required" about:"the path below 'base_url', or a whole URL"`
+	_ struct{} `block:"a stream"`
+	RequestSpec
 	Records RecordsSpec                       `yaml:"records" default:"the body" about:"the path of the array of records. With 'role: detail' it may be one object" more:". 'null' is the body, where 'defaults' names a path. For other shapes, see records"`
 	Format  FormatSpec                        `yaml:"format" default:"'json'" about:"how a page is written: 'json', 'jsonl', 'csv' or 'xml'" more:"; see format"`
 	Archive ArchiveSpec                       `yaml:"archive" default:"none" about:"what a page is packed in: 'gzip' or 'zip'" more:". Where an answer is gzip by its header, nothing need be said"`
 	Key     keySpec                           `yaml:"key" default:"required" about:"the path of the value that is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
-	Query   yamlfile.Ordered[yamlfile.Scalar] `yaml:"query" default:"none" about:"parameters: '{state: all}'; a value of 'null' takes a default away"`
-	Headers yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" default:"none" about:"sent with every request of the stream, as in 'provider'"`
 	Since   *SinceSpec                        `yaml:"since" default:"none" about:"how to ask for changes only"`
 	Page    *pageSpec                         `yaml:"page" default:"required for a list" about:"how the list is cut into pages"`
 	Total   notation.Path                     `yaml:"total" default:"found" about:"the path of how many records the list has, or 'ignore'" more:"; see What shows that nothing is missing"`
@@ -213,6 +211,25 @@ type RecordsSpec struct {
 	Columns ColumnsSpec     `yaml:"columns" default:"none" about:"the records are arrays: the names of their values, 'first' for those in the first one, or the path of an array of names"`
 	Value   yamlfile.Scalar `yaml:"value" default:"none" about:"the records are text or numbers, or with 'map' anything: the field that gets it"`
 	With    []notation.Path `yaml:"with" default:"none" about:"fields beside the list that belong to each record" more:": '[base, meta.date]' become 'base' and 'date'"`
+}
+
+// A RequestSpec is what is asked for.
+type RequestSpec struct {
+	Get     notation.Template                 `yaml:"get" default:"required, one of three" about:"the path below 'base_url', or a whole URL"`
+	Post    notation.Template                 `yaml:"post" default:"required, one of three" about:"the same, asked for with POST" more:"; see Requests with a body"`
+	Put     notation.Template                 `yaml:"put" default:"required, one of three" about:"the same, asked for with PUT"`
+	Query   yamlfile.Ordered[Values]          `yaml:"query" default:"none" about:"parameters: '{state: all}'; a list is sent as one parameter several times, 'null' takes a default away"`
+	Headers yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" default:"none" about:"sent with every request of the stream, as in 'provider'"`
+	JSON    *bodySpec                         `yaml:"json" default:"none" about:"a mapping or a list that is sent as JSON; its texts may hold '${…}'"`
+	Form    yamlfile.Ordered[Values]          `yaml:"form" default:"none" about:"fields that are sent as a form, written as 'query' is"`
+	GraphQL *GraphQLSpec                      `yaml:"graphql" default:"none" about:"a query and its variables" more:": '{query: …, variables: {…}}'"`
+}
+
+type GraphQLSpec struct {
+	_         struct{}               `block:"graphql" like:"graphql: {query: '{ viewer { login } }'}"`
+	At        yamlfile.Span          // where it stands
+	Query     yamlfile.Scalar        `yaml:"query" default:"required" about:"the document, with nothing replaced in it"`
+	Variables yamlfile.Ordered[JSON] `yaml:"variables" default:"none" about:"the values of its variables, written as 'json' is"`
 }
 
 type SinceSpec struct {

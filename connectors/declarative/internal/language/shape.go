@@ -114,16 +114,12 @@ func (*clampSpec) Refine(k yamlfile.Keywords) {
 }
 
 func (*defaultsSpec) Refine(k yamlfile.Keywords) {
-	k.Set("query", fields(k.Property("query")))
 	k.Set("headers", headerFields(k.Property("headers")))
 	k.Set("on", verdictRules(k.Property("on")))
 }
 
 func (*StreamSpec) Refine(k yamlfile.Keywords) {
-	k.Need("get")
-	k.Set("get", yamlfile.NonEmpty(plain()))
-	k.Set("query", fields(k.Property("query")))
-	k.Set("headers", headerFields(k.Property("headers")))
+	requested(k)
 	k.Set("role", yamlfile.OneOf(Roles[:]...))
 	k.Set("weight", yamlfile.AnyOf(
 		yamlfile.Keywords{"type": "number", "exclusiveMinimum": 0, "maximum": Heaviest},
@@ -168,6 +164,31 @@ func (*RecordsSpec) Refine(k yamlfile.Keywords) {
 // oneRecord holds for a stream, and for defaults, whose records are one object.
 func oneRecord() yamlfile.Keywords {
 	return yamlfile.In("records", yamlfile.With("one", yamlfile.OneOf("true")))
+}
+
+// requested is what holds for a request: it has one method, and at most one body,
+// for a method that has any.
+func requested(k yamlfile.Keywords) {
+	k["type"] = "object"
+	var methods, bodies []yamlfile.Keywords
+	for _, method := range []string{"get", "post", "put"} {
+		k.Set(method, plain())
+		methods = append(methods, yamlfile.Given(method))
+	}
+	k["oneOf"] = methods
+	k.Set("headers", headerFields(k.Property("headers")))
+	for _, body := range []string{"json", "graphql"} {
+		bodies = append(bodies, yamlfile.With(body, yamlfile.Not(yamlfile.Keywords{"type": "null"})))
+	}
+	bodies = append(bodies, yamlfile.With("form", yamlfile.Keywords{"type": "object", "minProperties": 1}))
+	k.And(yamlfile.AnyOf(yamlfile.Not(yamlfile.AnyOf(bodies...)), yamlfile.Keywords{"oneOf": bodies, "anyOf": methods[1:]}))
+}
+
+func (*GraphQLSpec) Refine(k yamlfile.Keywords) {
+	k.Need("query")
+	k.Set("query", yamlfile.Keywords{"type": yamlfile.Single(), "allOf": []yamlfile.Keywords{
+		yamlfile.Not(yamlfile.Keywords{"enum": []any{"", nil}}), yamlfile.Not(yamlfile.Keywords{"type": "string", "pattern": `\$\{`}),
+	}})
 }
 
 func (*SinceSpec) Refine(k yamlfile.Keywords) {

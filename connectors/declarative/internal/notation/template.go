@@ -1,6 +1,7 @@
 package notation
 
 import (
+	"encoding/json"
 	"errors"
 	"net/url"
 	"slices"
@@ -79,6 +80,18 @@ type Scope struct {
 	Vars    map[string]string // of the partition
 	Since   string
 	Page    string // the place of a page; "" for the first, unless it is counted
+
+	// Raw has the values as JSON writes them, but for those that are text.
+	Raw map[string]json.RawMessage
+}
+
+// Type notes whether the value of that name is bare in JSON, as numbers are. One
+// that does not read as such is text all the same.
+func (s Scope) Type(name, text string, bare bool) {
+	delete(s.Raw, name)
+	if raw := []byte(strings.TrimPrefix(text, "+")); bare && json.Valid(raw) {
+		s.Raw[name] = raw
+	}
 }
 
 func (s Scope) value(name string) string {
@@ -165,6 +178,7 @@ func (t Template) Target(s Scope) (path, query string, err error) {
 		b.WriteString(strings.Join(segments, between))
 	}
 	path, query, _ = strings.Cut(b.String(), "?")
+	query = strings.ReplaceAll(query, " ", "%20") // a space would end the request line
 	if left {
 		path, query = withoutMissing(path, "/"), withoutMissing(query, "&")
 	}

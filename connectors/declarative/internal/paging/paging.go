@@ -67,17 +67,34 @@ type Overlapping interface {
 
 // A Field is a parameter of a query, not escaped. Without a name it stands where
 // the file has ${page}.
-type Field struct{ Name, Value string }
+type Field struct {
+	Name, Value string
+	Number      bool // it is one, and no text
+}
 
 // Place returns what stands for ${page} in a request that is asked for with
-// fields; "" if nothing does.
-func Place(fields []Field) string {
+// fields, and whether that is a number; "" if nothing does.
+func Place(fields []Field) (value string, number bool) {
 	for _, f := range fields {
 		if f.Name == "" {
-			return f.Value
+			return f.Value, f.Number
 		}
 	}
-	return ""
+	return "", false
+}
+
+// placed returns the field for a token, which as JSON has kept its quotes if it
+// was a text.
+func placed(param, token string, asJSON bool) []Field {
+	f := Field{Name: param, Value: token}
+	if asJSON {
+		value := gjson.Parse(token)
+		f.Number = value.Type == gjson.Number
+		if value.Type == gjson.String {
+			f.Value = value.Str
+		}
+	}
+	return []Field{f}
 }
 
 // String names the field, for people.
@@ -162,13 +179,14 @@ type ByCursor struct {
 	Param    string
 	More     notation.Path
 	Optional bool // the last page may have nothing at from
+	AsJSON   bool // the token is kept as JSON wrote it, so that a number is sent as one
 }
 
 func (b ByCursor) Ask(token string) []Field {
 	if token == "" {
 		return nil
 	}
-	return []Field{{b.Param, token}}
+	return placed(b.Param, token, b.AsJSON)
 }
 
 func (ByCursor) End(*Page) collection.End { return collection.EndMark }
@@ -184,6 +202,9 @@ func (b ByCursor) Next(p *Page, _ string) (string, error) {
 		err = BadPage("`%s` says that there is more, but there is no cursor at `%s`", b.More.Text, b.From.Text)
 	default:
 		err = p.ends(b.From, b.Optional, "optional: true")
+	}
+	if b.AsJSON && token != "" {
+		token = b.From.In(p.Body).Raw
 	}
 	return token, err
 }
@@ -228,16 +249,17 @@ func moreAt(at notation.Path, body []byte, def bool) (bool, error) {
 
 // ByLastID asks for what follows the last record.
 type ByLastID struct {
-	Param string
-	Field notation.Path
-	More  notation.Path
+	Param  string
+	Field  notation.Path
+	More   notation.Path
+	AsJSON bool // as with a cursor
 }
 
 func (b ByLastID) Ask(token string) []Field {
 	if token == "" {
 		return nil
 	}
-	return []Field{{b.Param, token}}
+	return placed(b.Param, token, b.AsJSON)
 }
 
 func (b ByLastID) End(*Page) collection.End {
@@ -264,6 +286,9 @@ func (b ByLastID) Next(p *Page, _ string) (string, error) {
 	if !ok || text == "" {
 		return "", BadPage("the last record has no text or number at `%s`, by which the next page is asked for", b.Field.Text)
 	}
+	if b.AsJSON {
+		text = b.Field.In(p.Last).Raw
+	}
 	return text, nil
 }
 
@@ -281,9 +306,9 @@ func (b ByNumber) Ask(token string) []Field {
 	if token == "" {
 		token = strconv.Itoa(b.Start)
 	}
-	fields := []Field{{b.Param, token}}
+	fields := []Field{{b.Param, token, true}}
 	if b.SizeParam != "" {
-		fields = append(fields, Field{b.SizeParam, strconv.Itoa(b.Size)})
+		fields = append(fields, Field{b.SizeParam, strconv.Itoa(b.Size), true})
 	}
 	return fields
 }
@@ -336,9 +361,9 @@ func (b ByOffset) Ask(token string) []Field {
 	if n, err := strconv.Atoi(token); err == nil {
 		token = strconv.Itoa(n - b.Overlap(token))
 	}
-	fields := []Field{{b.Param, token}}
+	fields := []Field{{b.Param, token, true}}
 	if b.LimitParam != "" {
-		fields = append(fields, Field{b.LimitParam, strconv.Itoa(b.Limit)})
+		fields = append(fields, Field{b.LimitParam, strconv.Itoa(b.Limit), true})
 	}
 	return fields
 }
@@ -473,13 +498,20 @@ func TokensOf(pg Kind) string {
 	case ByURL:
 		return "next_url " + pg.At.Text
 	case ByCursor:
-		return "cursor " + pg.From.Text
+		return "cursor " + pg.From.Text + asJSON(pg.AsJSON)
 	case ByLastID:
-		return "last_id " + pg.Field.Text
+		return "last_id " + pg.Field.Text + asJSON(pg.AsJSON)
 	case ByNumber:
 		return fmt.Sprintf("number from %d of %d", pg.Start, pg.Size)
 	case ByOffset:
 		return "offset"
 	}
 	return "none"
+}
+
+func asJSON(is bool) string {
+	if is {
+		return " as JSON"
+	}
+	return ""
 }

@@ -3,6 +3,7 @@
 package request
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/url"
@@ -14,14 +15,17 @@ import (
 	"collect/connectors/declarative/internal/paging"
 )
 
-// A Request is a request as a connector file writes it.
+// A Request is a request as a connector file writes it. It only reads, whatever
+// its method: it is sent again when there was no answer.
 type Request struct {
+	Method  string            // "" is GET
 	Path    notation.Template // below the base, or a whole URL
 	Query   []Field
 	Headers []Field
+	Body    Body
 }
 
-// A Field is a parameter of a query, or a header.
+// A Field is a parameter of a query or a form, or a header.
 type Field struct {
 	Name  string
 	Value notation.Template
@@ -30,14 +34,14 @@ type Field struct {
 // Refers reports whether any part of the request uses the value of that name.
 func (r Request) Refers(name string) bool {
 	uses := func(f Field) bool { return f.Value.Refers(name) }
-	return r.Path.Refers(name) || slices.ContainsFunc(r.Query, uses) || slices.ContainsFunc(r.Headers, uses)
+	return r.Path.Refers(name) || slices.ContainsFunc(r.Query, uses) || slices.ContainsFunc(r.Headers, uses) || r.Body.Refers(name)
 }
 
 // URL returns the whole address of a page: below base, with the query in the
 // order of the file, and then the parameters that ask for the page. Of those, one
 // without a name stands where the file has ${page}, and not here.
 func (r Request) URL(base string, s notation.Scope, page []paging.Field) (*url.URL, error) {
-	path, query, err := r.Path.Target(s)
+	path, literal, err := r.Path.Target(s)
 	if err != nil {
 		return nil, paging.BadPage("%s", err)
 	}
@@ -49,34 +53,50 @@ func (r Request) URL(base string, s notation.Scope, page []paging.Field) (*url.U
 	if err != nil {
 		return nil, paging.BadPage("`base_url` and `get` do not make a valid URL") // the cause would show it
 	}
-	var b strings.Builder
-	b.WriteString(query)
-	add := func(name, value string) {
-		if b.Len() > 0 {
-			b.WriteByte('&')
-		}
-		b.WriteString(notation.EscapeQuery(name) + "=" + notation.EscapeQuery(value))
-	}
-	for _, q := range r.Query {
-		if !s.Lacks(q.Value) {
-			add(q.Name, q.Value.Expand(s))
-		}
-	}
+	var q query
+	q.WriteString(literal)
+	q.fields(r.Query, s)
 	for _, f := range page {
 		if f.Name != "" {
-			add(f.Name, f.Value)
+			q.add(f.Name, f.Value)
 		}
 	}
-	u.RawQuery = b.String()
+	u.RawQuery = q.String()
 	return u, nil
+}
+
+// A query is parameters, as in a URL or in a form.
+type query struct{ strings.Builder }
+
+func (q *query) add(name, value string) {
+	if q.Len() > 0 {
+		q.WriteByte('&')
+	}
+	q.WriteString(notation.EscapeQuery(name) + "=" + notation.EscapeQuery(value))
+}
+
+// fields adds the parameters that lack no value.
+func (q *query) fields(fields []Field, s notation.Scope) {
+	for _, f := range fields {
+		if !s.Lacks(f.Value) {
+			q.add(f.Name, f.Value.Expand(s))
+		}
+	}
 }
 
 // New returns the request for an address. A header that lacks a value is left
 // out.
 func (r Request) New(ctx context.Context, u *url.URL, s notation.Scope) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	body, kind := r.Body.bytes(s)
+	req, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, paging.BadPage("the request cannot be built: look at `get`, `query` and `headers` in the connector file") // the cause would show the URL
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	if r.Method == http.MethodPost {
+		req.Header["Idempotency-Key"] = nil // it may be repeated; the key itself is not sent
 	}
 	for _, h := range r.Headers {
 		if s.Lacks(h.Value) {

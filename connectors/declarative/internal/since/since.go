@@ -53,6 +53,9 @@ const (
 // Formats are all of them.
 var Formats = [...]string{asRFC3339, asDate, asUnix, asUnixMilli}
 
+// Numeric reports whether a mark is sent as a number.
+func (s *Since) Numeric() bool { return s.Format == asUnix || s.Format == asUnixMilli }
+
 // Open reads the window from a cursor and its footing.
 //
 // The lookback belongs to the first anchor of a walk: applied at each, the
@@ -86,7 +89,7 @@ func (s *Since) form(text string) (string, error) {
 	}
 	m := newMark(text)
 	if m.kind == numberMark {
-		if s.Format == asUnix || s.Format == asUnixMilli {
+		if s.Numeric() {
 			return text, nil
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
