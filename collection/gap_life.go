@@ -67,6 +67,12 @@ func (g Gap) Due(found bool, now time.Time) bool {
 	return g.State == GapOpen && (kind == Planned || !g.NotBefore.After(now) && (kind != Stuck || !found))
 }
 
+// Event returns the event that tells of what happened to g.
+func (g Gap) Event(kind EventKind) Event {
+	info := &GapInfo{ID: g.ID, Shape: g.Shape, Reason: g.Reason, Kind: g.Reason.Kind(), Attempts: g.Attempts}
+	return Event{Kind: kind, Stream: g.Stream, Partition: g.Partition, Lane: g.Lane, Gap: info}
+}
+
 // Reopened returns a dead gap as a person has it tried again. When it was tried
 // last stays known; see [Gap.Revived].
 func (g Gap) Reopened() Gap {

@@ -73,15 +73,6 @@ type warningKind struct {
 	code   collection.WarningCode
 }
 
-func (r *Runner) observeGap(kind collection.EventKind, gap collection.Gap) {
-	r.observe(collection.Event{
-		Kind: kind, Stream: gap.Stream, Partition: gap.Partition, Lane: gap.Lane,
-		Gap: &collection.GapInfo{
-			ID: gap.ID, Shape: gap.Shape, Reason: gap.Reason, Kind: gap.Reason.Kind(), Attempts: gap.Attempts,
-		},
-	})
-}
-
 // saveProvider stores what was learned of the provider.
 func (r *Runner) saveProvider(ctx context.Context, state []byte, events ...collection.Event) error {
 	for i := range events {

@@ -327,10 +327,10 @@ func (r *Runner) save(slice collection.Slice) (collection.Committed, error) {
 	}
 	r.mu.Unlock()
 	if slice.Leaves != nil {
-		r.observeGap(collection.GapOpened, done.Left)
+		r.observe(done.Left.Event(collection.GapOpened))
 	}
 	for _, gap := range done.Closed {
-		r.observeGap(collection.GapClosed, gap)
+		r.observe(gap.Event(collection.GapClosed))
 	}
 	return done, nil
 }
@@ -370,7 +370,7 @@ func (r *Runner) deferGaps(ctx context.Context, worked bool, gaps ...collection.
 	}
 	r.mu.Unlock()
 	for _, gap := range opened {
-		r.observeGap(collection.GapOpened, gap)
+		r.observe(gap.Event(collection.GapOpened))
 	}
 	return nil
 }

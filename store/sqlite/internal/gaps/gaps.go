@@ -138,17 +138,8 @@ func (b Book) close(t database.Tx, end collection.GapState, gaps []collection.Ga
 
 // record records an event of a gap.
 func (b Book) record(t database.Tx, kind collection.EventKind, gap collection.Gap) error {
-	_, err := b.Record(t, gapEvent(kind, gap))
+	_, err := b.Record(t, gap.Event(kind))
 	return err
-}
-
-func gapEvent(kind collection.EventKind, gap collection.Gap) collection.Event {
-	return collection.Event{
-		Kind: kind, Stream: gap.Stream, Partition: gap.Partition, Lane: gap.Lane,
-		Gap: &collection.GapInfo{
-			ID: gap.ID, Shape: gap.Shape, Reason: gap.Reason, Kind: gap.Reason.Kind(), Attempts: gap.Attempts,
-		},
-	}
 }
 
 // Lease marks up to n gaps leased that may be tried, of the streams with the
@@ -204,7 +195,7 @@ func (b Book) Revive(t database.Tx, id int64, audit store.Audit) (collection.Gap
 	if err != nil {
 		return gap, err
 	}
-	told := gapEvent(collection.GapRevived, gap)
+	told := gap.Event(collection.GapRevived)
 	told.Message = audit.Who + ": " + audit.Why
 	_, err = b.Record(t, told)
 	return gap, err
