@@ -23,7 +23,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -77,13 +78,8 @@ func NewPartition(vars map[string]json.RawMessage) Partition {
 	if len(vars) == 0 {
 		return ""
 	}
-	names := make([]string, 0, len(vars))
-	for name := range vars {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	var b strings.Builder
-	for i, name := range names {
+	for i, name := range slices.Sorted(maps.Keys(vars)) {
 		b.WriteByte("{,"[min(i, 1)])
 		quoted, _ := json.Marshal(name) // a string always marshals
 		b.Write(quoted)
@@ -113,20 +109,16 @@ func (p Partition) String() string {
 	if err != nil {
 		return string(p)
 	}
-	names := make([]string, 0, len(vars))
-	for name := range vars {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for i, name := range names {
+	bound := slices.Sorted(maps.Keys(vars))
+	for i, name := range bound {
 		value := string(vars[name])
 		var text string
 		if json.Unmarshal(vars[name], &text) == nil {
 			value = text
 		}
-		names[i] = name + "=" + value
+		bound[i] = name + "=" + value
 	}
-	return strings.Join(names, " ")
+	return strings.Join(bound, " ")
 }
 
 // A Place is where a checkpoint lives: one lane of one partition of a stream.

@@ -45,7 +45,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	r.read(stream.Name) // what recovery met does not count
 	p := &passage{stream: stream, home: home, at: current}
 	tasks := make(chan task)
-	busy := &busy{at: map[collection.Partition]bool{}}
+	busy := &sync.Map{} // the partitions in flight
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		defer close(tasks)
@@ -60,7 +60,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 				if err := r.walk(ctx, stream, t.at, t.checkpoint, t.version); err != nil {
 					return err
 				}
-				busy.remove(t.at.Partition)
+				busy.Delete(t.at.Partition)
 			}
 			return nil
 		})
@@ -106,7 +106,7 @@ func (r *Runner) stand(p *passage) error {
 
 // plan sends the partitions that are to be walked, in the order of their
 // parents' keys: those behind the checkpoint of the pass first.
-func (r *Runner) plan(ctx context.Context, p *passage, busy *busy, tasks chan<- task) error {
+func (r *Runner) plan(ctx context.Context, p *passage, busy *sync.Map, tasks chan<- task) error {
 	begin := p.at.Token
 	if err := r.planFrom(ctx, p, begin, "", busy, tasks); err != nil || begin == "" {
 		return err
@@ -115,7 +115,7 @@ func (r *Runner) plan(ctx context.Context, p *passage, busy *busy, tasks chan<- 
 }
 
 // planFrom does so for the parents behind after, up to last; "" is all of them.
-func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, busy *busy, tasks chan<- task) error {
+func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, busy *sync.Map, tasks chan<- task) error {
 	over := func() bool { return r.ended() != nil || r.givenUp(p.stream.Name) }
 	for !over() && (last == "" || after < last) {
 		parents, err := r.Ledger.Parents(ctx, p.stream.Parent, after, parentsPage)
@@ -128,7 +128,7 @@ func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, b
 			return err
 		}
 		for _, t := range page {
-			busy.add(t.at.Partition)
+			busy.Store(t.at.Partition, true)
 			select {
 			case tasks <- t:
 				p.sent = t.parent
@@ -148,7 +148,7 @@ func (r *Runner) planFrom(ctx context.Context, p *passage, after, last string, b
 
 // unsettled returns the partitions of parents that are neither collected in
 // the version wanted, and for the bytes that the parent has, nor owed by a gap, which is recovery's to fill.
-func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass string, busy *busy, parents []collection.Parent) ([]task, error) {
+func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass string, busy *sync.Map, parents []collection.Parent) ([]task, error) {
 	var tasks []task
 	var places []collection.Place
 	seen := map[collection.Partition]bool{}
@@ -161,7 +161,7 @@ func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass s
 			continue
 		}
 		// A partition in flight is not looked at: its checkpoint is moving.
-		if !ok || seen[partition] || busy.has(partition) {
+		if _, moving := busy.Load(partition); moving || !ok || seen[partition] {
 			continue
 		}
 		seen[partition] = true
@@ -235,28 +235,4 @@ func (r *Runner) parent(ctx context.Context, stream, key string) (parent collect
 		}
 		after = page[len(page)-1].Key
 	}
-}
-
-// busy is the set of partitions in flight.
-type busy struct {
-	mu sync.Mutex
-	at map[collection.Partition]bool
-}
-
-func (b *busy) add(p collection.Partition) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.at[p] = true
-}
-
-func (b *busy) remove(p collection.Partition) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.at, p)
-}
-
-func (b *busy) has(p collection.Partition) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.at[p]
 }
