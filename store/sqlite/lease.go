@@ -37,12 +37,7 @@ func (l *lease) take(t database.Tx, holder collection.Holder) error {
 // They died after they last said that they were alive; when is not known.
 func (l *lease) takeOver(t database.Tx) error {
 	var dead []string
-	err := t.Each(func(row database.Scanner) error {
-		var id string
-		err := row.Scan(&id)
-		dead = append(dead, id)
-		return err
-	}, `UPDATE runs SET outcome = ?, ended_at = beat_at WHERE connector = ? AND outcome = ? RETURNING id`,
+	err := t.Each(database.Texts(&dead), `UPDATE runs SET outcome = ?, ended_at = beat_at WHERE connector = ? AND outcome = ? RETURNING id`,
 		collection.Abandoned, l.Connector, collection.Running)
 	if err != nil {
 		return err

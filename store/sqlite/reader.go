@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"strings"
 
 	"collect/collection"
 	"collect/store"
@@ -37,11 +38,7 @@ func (r reader) Provider(ctx context.Context, domain string) (state []byte, err 
 // Connectors returns the names of all connectors that ever ran; see
 // store.Reader.
 func (r reader) Connectors(ctx context.Context) (names []string, err error) {
-	err = r.readers.Query(ctx, func(row database.Scanner) error {
-		var name string
-		defer func() { names = append(names, name) }()
-		return row.Scan(&name)
-	}, `SELECT connector FROM leases ORDER BY connector`)
+	err = r.readers.Query(ctx, database.Texts(&names), `SELECT connector FROM leases ORDER BY connector`)
 	return names, err
 }
 
@@ -71,11 +68,7 @@ func (r reader) Streams(ctx context.Context, connector string) (states []store.S
 // Fields returns the top-level fields of the records of a stream, in the order
 // first seen. Of a stream with more than 2000 it returns the first 2000.
 func (r reader) Fields(ctx context.Context, connector, stream string) (names []string, err error) {
-	err = r.readers.Query(ctx, func(row database.Scanner) error {
-		var name string
-		defer func() { names = append(names, name) }()
-		return row.Scan(&name)
-	}, `SELECT f.name FROM fields f JOIN streams s ON s.id = f.stream_id
+	err = r.readers.Query(ctx, database.Texts(&names), `SELECT f.name FROM fields f JOIN streams s ON s.id = f.stream_id
 		WHERE s.connector = ? AND s.name = ? ORDER BY f.position`, connector, stream)
 	return names, err
 }
@@ -127,12 +120,9 @@ func (r reader) Records(ctx context.Context, connector, stream string) iter.Seq2
 
 // Schema returns the statements that made the tables and indexes, without the
 // views: those name fields of records.
-func (r reader) Schema(ctx context.Context) (schema string, err error) {
-	err = r.readers.Query(ctx, func(row database.Scanner) error {
-		var statement string
-		err := row.Scan(&statement)
-		schema += statement + ";\n"
-		return err
-	}, `SELECT sql FROM sqlite_schema WHERE type IN ('table', 'index') AND sql IS NOT NULL ORDER BY name`)
-	return schema, err
+func (r reader) Schema(ctx context.Context) (string, error) {
+	var statements []string
+	err := r.readers.Query(ctx, database.Texts(&statements), `SELECT sql || ';' || char(10) FROM sqlite_schema
+		WHERE type IN ('table', 'index') AND sql IS NOT NULL ORDER BY name`)
+	return strings.Join(statements, ""), err
 }

@@ -304,12 +304,7 @@ func (x *examination) each(ctx context.Context, query string, scan func(database
 // column returns the one column of a query.
 func (x *examination) column(ctx context.Context, query string, args ...any) (all []string, err error) {
 	rows, err := x.tx.QueryContext(ctx, query, args...)
-	err = database.Each(rows, err, func(row database.Scanner) error {
-		var s string
-		err := row.Scan(&s)
-		all = append(all, s)
-		return err
-	})
+	err = database.Each(rows, err, database.Texts(&all))
 	return all, err
 }
 

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -151,9 +148,8 @@ func Newest() int64 {
 	names, _ := fs.Glob(migrations.SQLite, "sqlite/*.sql") // the pattern is well formed
 	var n int64
 	for _, name := range names {
-		number, _, _ := strings.Cut(path.Base(name), "_")
-		if v, err := strconv.ParseInt(number, 10, 64); err == nil {
-			n = max(n, v)
+		if version, err := goose.NumericComponent(name); err == nil {
+			n = max(n, version)
 		}
 	}
 	return n

@@ -16,6 +16,16 @@ func Each(rows *sql.Rows, err error, scan func(Scanner) error) error {
 	return rows.Err()
 }
 
+// Texts scans rows of one text into all.
+func Texts(all *[]string) func(Scanner) error {
+	return func(row Scanner) error {
+		var text string
+		err := row.Scan(&text)
+		*all = append(*all, text)
+		return err
+	}
+}
+
 // A Scanner is a row.
 type Scanner interface{ Scan(dest ...any) error }
 

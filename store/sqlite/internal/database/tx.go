@@ -78,28 +78,24 @@ func (t Tx) Once(query string) error {
 
 // Change runs a statement and returns the number of rows it changed.
 func (t Tx) Change(query string, args ...any) (int64, error) {
-	result, err := t.run(query, args)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
+	return t.run(query, args, sql.Result.RowsAffected)
 }
 
 // Insert runs a statement and returns the number of the row it inserted.
 func (t Tx) Insert(query string, args ...any) (int64, error) {
-	result, err := t.run(query, args)
+	return t.run(query, args, sql.Result.LastInsertId)
+}
+
+func (t Tx) run(query string, args []any, number func(sql.Result) (int64, error)) (int64, error) {
+	stmt, err := t.w.stmt(query)
 	if err != nil {
 		return 0, err
 	}
-	return result.LastInsertId()
-}
-
-func (t Tx) run(query string, args []any) (sql.Result, error) {
-	stmt, err := t.w.stmt(query)
+	result, err := stmt.ExecContext(context.Background(), args...)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return stmt.ExecContext(context.Background(), args...)
+	return number(result)
 }
 
 // Inner calls do with the statement with text query as the driver's own, which
