@@ -90,7 +90,7 @@ var rules = archtest.Rules{
 		"internal/process":      {"collection"},
 		"internal/provider":     {},
 		"internal/texttest":     {},
-		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock", "internal/words"},
+		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock", "internal/userfile", "internal/words"},
 		"internal/provider/cmd": {"internal/provider"},
 		"internal/similar":      {},
 		"internal/userfile":     {},

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"collect/internal/atomicfile"
 	"collect/internal/dirsync"
 	"collect/internal/filelock"
+	"collect/internal/userfile"
 	"collect/internal/words"
 )
 
@@ -76,7 +76,7 @@ func Replace(ctx context.Context, path string, spend func(token string) (next st
 	}
 	defer func() { _ = lock.Release() }() // the kernel frees what this cannot
 
-	token, err := read(path)
+	token, err := userfile.ReadAtMost(path, room)
 	if err != nil {
 		return &Error{Path: path, Err: err}
 	}
@@ -95,21 +95,6 @@ func Replace(ctx context.Context, path string, spend func(token string) (next st
 		return &Error{Path: path, Spent: true, Err: err}
 	}
 	return nil
-}
-
-// read returns the content of the file at path, which has room for a token and
-// no more: a path may lead to a device that has no end.
-func read(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	token, err := io.ReadAll(io.LimitReader(file, room+1))
-	if err == nil && len(token) > room {
-		err = fmt.Errorf("it is longer than %d bytes", room)
-	}
-	return token, err
 }
 
 // reserve makes a file for the one at path that has room for a token.
@@ -131,7 +116,7 @@ func reserve(path string) (*atomicfile.File, error) {
 func keep(next *atomicfile.File, token string) error {
 	line := token + "\n"
 	if len(line) > room {
-		return fmt.Errorf("it is longer than %d bytes", room)
+		return fmt.Errorf("it is larger than %d KiB", room>>10)
 	}
 	_, err := next.WriteAt([]byte(line), 0)
 	if err = errors.Join(err, next.Truncate(int64(len(line)))); err != nil {
