@@ -64,7 +64,7 @@ func New(name string, most int) (*Limiter, error) {
 	switch name {
 	case "", Fixed:
 	case AIMD, MIMD:
-		l.law = newSteps(1, most, name == MIMD)
+		l.law = &steps{most: most, now: most, multiply: name == MIMD}
 	case Gradient:
 		l.law = newGradient(most)
 	case Needed:
@@ -119,16 +119,8 @@ func (l *Limiter) Bound(most int) {
 	}
 }
 
-// Acquire takes a slot. It reports false, and takes none, if there is no room.
-func (l *Limiter) Acquire() (Slot, bool) {
-	if !l.Room() {
-		return Slot{}, false
-	}
-	return l.Take(), true
-}
-
-// Take takes a slot, whether there is room or not: for a request that is on its
-// way already.
+// Take takes a slot, whether there is room or not: a request may be on its way
+// already.
 func (l *Limiter) Take() Slot {
 	l.sent++
 	l.inFlight++

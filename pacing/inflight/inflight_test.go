@@ -23,11 +23,10 @@ func limiter(tb testing.TB, law string, most int) *inflight.Limiter {
 // one sends one request alone and settles it.
 func one(tb testing.TB, l *inflight.Limiter, o inflight.Outcome) {
 	tb.Helper()
-	s, ok := l.Acquire()
-	if !ok {
+	if !l.Room() {
 		tb.Fatal("no room for the only request")
 	}
-	l.Release(s, o, time.Millisecond)
+	l.Release(l.Take(), o, time.Millisecond)
 }
 
 // TestRefusalsHalve: the vectors of promptfoo's scheduler.
@@ -143,13 +142,10 @@ func TestOneDecreaseForWhatFlewTogether(t *testing.T) {
 
 func fill(l *inflight.Limiter) []inflight.Slot {
 	var slots []inflight.Slot
-	for {
-		s, ok := l.Acquire()
-		if !ok {
-			return slots
-		}
-		slots = append(slots, s)
+	for l.Room() {
+		slots = append(slots, l.Take())
 	}
+	return slots
 }
 
 // TestGradient: the vectors of throttlekit.
@@ -251,15 +247,15 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 			before := l.Limit()
 			switch rapid.IntRange(0, 8).Draw(t, "what") {
 			case 0, 1, 2, 3:
-				s, ok := l.Acquire()
-				if ok != (len(held) < before) {
-					t.Fatalf("%d of %d in flight, and a slot was granted: %v", len(held), before, ok)
+				room := l.Room()
+				if room != (len(held) < before) {
+					t.Fatalf("%d of %d in flight, and there is room: %v", len(held), before, room)
 				}
-				if !ok {
+				if !room {
 					full++
 					break
 				}
-				held = append(held, s)
+				held = append(held, l.Take())
 			case 4, 5:
 				if len(held) == 0 {
 					break
@@ -309,14 +305,13 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func BenchmarkAcquireRelease(b *testing.B) {
+func BenchmarkTakeRelease(b *testing.B) {
 	for _, law := range inflight.Laws() {
 		b.Run(law, func(b *testing.B) {
 			l := limiter(b, law, 16)
 			b.ReportAllocs()
 			for b.Loop() {
-				s, _ := l.Acquire()
-				l.Release(s, inflight.Answered, time.Millisecond)
+				l.Release(l.Take(), inflight.Answered, time.Millisecond)
 			}
 		})
 	}

@@ -11,14 +11,10 @@ const stepAfter = 5
 // additive increase that its description promises), or half of it, rounded up
 // (what its code does).
 type steps struct {
-	least, most int
-	multiply    bool
-	now         int
-	run         int // answers since the limit last changed, or was refused
-}
-
-func newSteps(least, most int, multiply bool) *steps {
-	return &steps{least: min(least, most), most: most, multiply: multiply, now: most}
+	most     int
+	multiply bool
+	now      int
+	run      int // answers since the limit last changed, or was refused
 }
 
 func (s *steps) limit() int     { return s.now }
@@ -38,5 +34,5 @@ func (s *steps) answered(time.Duration, int) {
 
 func (s *steps) refused() {
 	s.run = 0
-	s.now = max(s.least, s.now/2)
+	s.now = max(1, s.now/2)
 }
