@@ -1,4 +1,4 @@
-// Collect pulls records from HTTP APIs whose rate limits nobody knows, and
+// Collect pulls records from HTTP APIs with unknown rate limits, and
 // resumes where it stopped.
 package main
 

@@ -205,7 +205,7 @@ func (s Schema) Accept(field string, kind JSONKind) (Schema, bool) {
 // whose records all changed their nature is not stored.
 type Learned struct {
 	Schema  Schema
-	Changed bool // the schema is not what is stored
+	Changed bool // the schema differs from the stored one
 
 	pending *Sample // records of slices that are too small to be news; nil: none
 }

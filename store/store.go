@@ -26,7 +26,7 @@ var (
 	// what was stored.
 	ErrDamaged = errors.New("damaged")
 
-	// ErrInUse: somebody else has open what is needed for oneself.
+	// ErrInUse: another process has a file open that the caller needs alone.
 	ErrInUse = errors.New("is in use")
 
 	// ErrDoubtful: the newest commits may be lost, to damage or to a power cut
@@ -41,7 +41,7 @@ var (
 	// its users share was taken away. What another wrote meanwhile is not seen.
 	ErrLogGone = fmt.Errorf("lacks its log: it %w any more", ErrMissing)
 
-	// ErrNotDatabase: what is at the path was never a store.
+	// ErrNotDatabase: the file at the path was never a store.
 	ErrNotDatabase = errors.New("is not a database of collect")
 
 	// ErrDisk: the operating system did not read, write or lock what it should
@@ -112,12 +112,12 @@ type Store interface {
 	// Begin.
 	AcceptSchema(ctx context.Context, connector, stream string, fields map[string]collection.JSONKind, audit Audit) ([]collection.Gap, error)
 
-	// Override changes what is remembered of a pacing domain, as an operator
-	// wants it, with the events that tell of it; the last of them says who and
-	// why. edit is given what stands there at that moment, nil for nothing, and
-	// returns what is to stand there: what a run said since the operator looked
-	// is not lost. After an error of it, which is returned, nothing was changed.
-	// It may be called again, and must not use the store.
+	// Override changes the state of a pacing domain as an operator wants it, and
+	// stores the events that tell of it; the last of them says who and why. edit
+	// gets the state as it is at that moment, nil for none, and returns the new
+	// one, so that nothing is lost that a run stored since the operator looked.
+	// If edit fails, Override returns its error and changes nothing. edit may be
+	// called again, and must not use the store.
 	//
 	// It takes the lease of connector for the moment it needs, and fails
 	// with a *HeldError like Begin: a run in progress would overwrite it.
@@ -193,16 +193,16 @@ type Ledger interface {
 	Parents(ctx context.Context, parent string, after string, n int) ([]collection.Parent, error)
 
 	// Places returns the state of the given places, in their order, in one
-	// read: the checkpoint and what is owed there.
+	// read: the checkpoint and whether a gap is owed there.
 	Places(ctx context.Context, at []collection.Place) ([]collection.PlaceState, error)
 
 	// SaveProvider stores what was learned of a pacing domain, as JSON, with
 	// the events that led to it.
 	SaveProvider(ctx context.Context, domain string, state []byte, events ...collection.Event) error
 
-	// Beat says that the run is alive, with its tally so far. How its requests
-	// fare is kept as an event, of which a run has one: each takes the place of
-	// the one before, and the end of the run that of the last.
+	// Beat says that the run is alive, with its tally so far. Its metrics are
+	// kept as an event: each replaces the one before, and the end of the run
+	// replaces the last.
 	//
 	// A lease that ends by itself is renewed with it. It returns
 	// collection.ErrFenced if the lease is lost, or could not be renewed and ends

@@ -10,8 +10,8 @@ const (
 	sectorSize = 512  // what a disk writes without a break
 )
 
-// A content is the bytes of a file: those that programs read, and what is
-// known of those that would be there without power.
+// A content is the bytes of a file: those that programs read, and those that
+// would be there after a power cut, as far as that is known.
 type content struct {
 	now  []byte
 	kept []byte // as of the last sync

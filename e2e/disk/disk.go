@@ -41,9 +41,9 @@ const (
 
 // A Loss counts what a cut took away.
 type Loss struct {
-	Names int // that were made or removed in vain
-	Pages int // of which the newest version did not survive
-	Torn  int // of which a part survived
+	Names int // names that were made or removed in vain
+	Pages int // pages whose newest version did not survive
+	Torn  int // pages that survived in part
 }
 
 // A Disk is a file system in memory. It is safe for concurrent use.

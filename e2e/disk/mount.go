@@ -13,8 +13,8 @@ import (
 // Mount shows the disk at a directory until the returned function is called,
 // which takes it away. It needs root.
 func (d *Disk) Mount(dir string) (unmount func() error, err error) {
-	// Only the kernel changes what is here, so that it may believe what it
-	// knows for as long as the disk is mounted.
+	// Only the kernel changes the files here, so that it may believe its caches
+	// for as long as the disk is mounted.
 	forever := time.Hour
 	server, err := fs.Mount(dir, &file{disk: d, node: d.root}, &fs.Options{
 		EntryTimeout: &forever, AttrTimeout: &forever,
@@ -170,7 +170,7 @@ func (f *file) Rename(_ context.Context, name string, to fs.InodeEmbedder, newNa
 	switch {
 	case errno != 0:
 		return errno
-	case flags != 0 || n.names != nil: // nobody needs an exchange, or directories that move
+	case flags != 0 || n.names != nil: // an exchange, or a directory that moves: no test needs them
 		return syscall.EINVAL
 	}
 	delete(f.node.names.now, name)

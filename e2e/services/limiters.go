@@ -43,7 +43,7 @@ const (
 )
 
 // The doors of nginx. limit_req is a leaky bucket with a burst; with nodelay
-// what is in the burst goes through at once, without it waits.
+// the requests of the burst go through at once, and without it they wait.
 const nginxDoors = `daemon off;
 master_process off;
 pid {dir}/nginx.pid;
@@ -104,7 +104,7 @@ http {
 `
 
 // The doors of HAProxy: http_req_rate is a sliding window, kept as two fixed
-// ones of which the older is weighted.
+// ones; the older is weighted.
 const haproxyDoors = `global
 	log stdout format raw local0 info
 defaults

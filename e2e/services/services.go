@@ -1,4 +1,4 @@
-// Package services runs servers that nobody of this project wrote, on
+// Package services runs servers that others wrote, on
 // loopback, to collect from: PocketBase in the process itself; nginx, a server
 // of recorded GitHub answers, WordPress, Datasette and json-server as children.
 //

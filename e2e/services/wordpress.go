@@ -127,8 +127,8 @@ func (w *WordPress) sql(statements string, out io.Writer) error {
 
 func (w *WordPress) URL() string { return w.url }
 
-// Zone sets the zone of the site to so many hours east of Greenwich: that of
-// `modified`, and of what `modified_after` is compared with. Fill it then.
+// Zone sets the zone of the site, in hours east of Greenwich: that of `modified`,
+// and of the times that `modified_after` is compared with. Fill it then.
 func (w *WordPress) Zone(hours int) error {
 	w.offset = time.Duration(hours) * time.Hour
 	return w.sql(fmt.Sprintf("UPDATE wordpress.wp_options SET option_value = '%d' WHERE option_name = 'gmt_offset'", hours), nil)

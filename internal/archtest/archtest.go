@@ -147,8 +147,8 @@ func localName(spec *ast.ImportSpec, imported string) string {
 	return base
 }
 
-// checkImport says what is wrong with importing a path in folder, "" if
-// nothing is.
+// checkImport returns the rule that importing a path in folder breaks, "" for
+// none.
 func (r Rules) checkImport(folder, imported string) string {
 	if inside, ok := strings.CutPrefix(imported, r.Module+"/"); ok {
 		return r.checkInside(folder, inside)
@@ -205,7 +205,7 @@ func list(folders []string) string {
 	return strings.Join(folders, ", ")
 }
 
-// checkName says what is wrong with a qualified name, "" if nothing is.
+// checkName returns the rule that a qualified name breaks, "" for none.
 func (r Rules) checkName(folder string, packages map[string]string, sel *ast.SelectorExpr) string {
 	x, ok := sel.X.(*ast.Ident)
 	if !ok {

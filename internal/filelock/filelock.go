@@ -26,9 +26,9 @@ var ErrLocked = errors.New("locked")
 // Acquire locks the file at path, making it if need be. It returns ErrLocked
 // if another holder has it.
 //
-// A holder removes the file before it lets go. Whoever opened it before, and
-// gets the lock after, holds a file that no one else will find; so the lock
-// counts only if the path still leads to the file that is locked.
+// A holder removes the file before it lets go. A process that opened it before,
+// and gets the lock after, holds a file that no other will find; so the lock
+// counts only if the path still leads to the locked file.
 func Acquire(path string) (*Lock, error) {
 	for {
 		l := &Lock{path, flock.New(path, flock.SetPermissions(0o600))}

@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// Distrust says why what is written in the file at path may be another user's
-// wish; "" if only this user or root can have written it. A link counts as much
+// Distrust says why the content of the file at path may be another user's wish; "" if only this user or root can have written it. A link counts as much
 // as what it leads to.
 //
 // A file that its group may write is ours if the group is this user's alone,
@@ -19,7 +18,7 @@ func Distrust(path string) string {
 	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
 		info, err := look(path)
 		if err != nil {
-			return "" // whoever reads it tells
+			return "" // the next read reports the error
 		}
 		stat, ok := info.Sys().(*syscall.Stat_t)
 		link := info.Mode()&fs.ModeSymlink != 0 // its own mode means nothing

@@ -3,8 +3,8 @@ package yamlfile
 import "strings"
 
 // Within reports whether inner stands in the block that begins at outer: at its
-// bracket, at the key above it, or at its first key. What a block lacks may be
-// what is misspelt in it.
+// bracket, at the key above it, or at its first key. A key that a block lacks may
+// be one that is misspelt in it.
 func Within(src []byte, outer, inner Span) bool {
 	if outer.Line < 1 || outer.Line == 1 && outer.Column == 1 {
 		return true // of the file, or of what could not be read

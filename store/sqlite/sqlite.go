@@ -134,6 +134,5 @@ func Restore(ctx context.Context, path, from string, audit store.Audit) (kept st
 	return backup.Restore(ctx, path, from, audit, database.Never)
 }
 
-// Beside returns a path beside path that nothing has, and that says what is
-// kept there and since when.
+// Beside returns a free path beside path, with what and the date in its name.
 func Beside(path, what string, now time.Time) string { return disk.Beside(path, what, now) }

@@ -83,7 +83,7 @@ func quarantine(t *testing.T, open opener) {
 	if got, want := commit(t, l, sl)[0].Rejected, 3; got != want {
 		t.Errorf("Rejected = %d, want %d", got, want)
 	}
-	// A repeated page does not multiply what is kept.
+	// A repeated page multiplies no kept reject.
 	sl.From, sl.Next = token("2"), token("3")
 	if got, want := commit(t, l, sl)[0].Rejected, 3; got != want {
 		t.Errorf("Rejected again = %d, want %d", got, want)

@@ -167,7 +167,7 @@ func describe(t *testing.T, open opener) {
 	}
 
 	// A partition that owes a gap is not done, and is one also before its first
-	// slice; what is gone for good is none.
+	// slice, unless its piece is gone for good.
 	deferGap(t, l, true, collection.Gap{Place: part("issues", "x"), Cursor: token("9"), Reason: collection.BadPage})
 	deferGap(t, l, true, collection.Gap{Place: part("issues", "z"), Reason: collection.Forbidden})
 	deferGap(t, l, true, collection.Gap{Place: part("issues", "gone"), Reason: collection.Gone})
@@ -378,8 +378,8 @@ func override(t *testing.T, open opener) {
 	}
 	finish(t, l)
 
-	// What stands there at that moment is what is edited, and an edit that
-	// fails changes nothing.
+	// An edit gets the state as it is at that moment, and one that fails changes
+	// nothing.
 	refused := errors.New("not what was seen")
 	err = s.Override(t.Context(), connector, "d", func([]byte) ([]byte, error) { return []byte(`{}`), refused }, audit, release...)
 	if !errors.Is(err, refused) {

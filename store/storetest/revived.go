@@ -123,7 +123,7 @@ func gapNotRevived(t *testing.T, open opener) {
 	}
 	checkRevivals(t, s)
 
-	// Twice is once, and what is not dead does not keep it from the others.
+	// Twice is once, and a gap that is alive does not keep the others from it.
 	if got := revive(t, s, living.ID, dead.ID, dead.ID); len(got) != 1 || got[0].ID != dead.ID {
 		t.Errorf("Revive = %+v, want gap %d once", got, dead.ID)
 	}

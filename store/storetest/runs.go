@@ -142,8 +142,8 @@ func abandoned(t *testing.T, open opener) {
 }
 
 // clockSetBack leaves a gap that waits for an hour under a clock that is a year
-// ahead. When that is set right, the gap still waits for what is left of the
-// hour: no year longer, and no minute shorter. A run that ended says when it
+// ahead. When that is set right, the gap still waits for the rest of the hour: no
+// year longer, and no minute shorter. A run that ended says when it
 // did, and one that died when it was last alive.
 func clockSetBack(t *testing.T, open opener) {
 	for _, after := range []string{"ends", "dies", "dies later", "goes on"} { // the clock is set when it has

@@ -32,7 +32,7 @@ func schemaDrift(t *testing.T, open opener) {
 
 	changed := alike(at, token("4"), token("5"), 200, 12, `"priority":"high"`)
 	refusesDrift(t, l, "priority", collection.JSONString, changed)
-	refusesDrift(t, l, "priority", collection.JSONString, page(home("issues"), collection.Cursor{}, token("2"), "a"), changed) // nor what is beside it
+	refusesDrift(t, l, "priority", collection.JSONString, page(home("issues"), collection.Cursor{}, token("2"), "a"), changed) // nor another field
 	checkCursor(t, l, at, token("4"))
 	checkCursor(t, l, home("issues"), collection.Cursor{})
 	refusesDrift(t, l, "priority", collection.JSONMissing, alike(at, token("4"), token("5"), 200, 12, `"other":1`))

@@ -34,7 +34,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: disk DIR")
 		os.Exit(2)
 	}
-	// Whoever interrupts the tests means them; their end is the end of our input.
+	// An interrupt is meant for the tests; their end is the end of our input.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	if err := serve(os.Args[1], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "disk:", err)
@@ -80,7 +80,7 @@ func (s *server) watch() {
 func (s *server) say(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintln(s.out, line) // whoever does not listen ends us soon
+	fmt.Fprintln(s.out, line) // a reader that has gone ends this process soon
 }
 
 func (s *server) do(command []string) (answer string, err error) {

@@ -53,7 +53,7 @@ func mutate(ctx context.Context, pattern, tests string, sample int, seed uint64,
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil { // some tests run themselves as the user nobody
+	if err := os.Chmod(dir, 0o755); err != nil { // some tests run themselves as an unprivileged user
 		return 0, err
 	}
 	began := time.Now()

@@ -25,8 +25,8 @@ type Report struct {
 	Library string // version of SQLite
 	Records int64
 
-	// Problems says what is damaged, for people; none: it is well. They name
-	// no keys and hold no bytes of records.
+	// Problems describes the damage, for people; none: the database is whole.
+	// They name no keys and hold no bytes of records.
 	Problems []string
 }
 

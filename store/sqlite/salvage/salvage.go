@@ -103,7 +103,7 @@ func (s *Reader) scan(ctx context.Context, row func(number int64, values []any))
 }
 
 // collect takes in a row. Tables are told apart by the kinds of their columns,
-// since the tree that says which page is whose may be what is broken.
+// since the tree that assigns pages to tables may be broken.
 func (s *Reader) collect(number int64, v []any) {
 	if r, ok := asRecord(v); ok {
 		id := idOf(r.stream, r.key)

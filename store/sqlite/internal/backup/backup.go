@@ -93,8 +93,8 @@ func play(at func(database.Step) error, parts ...part) error {
 	return nil
 }
 
-// backupInto writes a backup to what is no regular file, such as a pipe or
-// /dev/stdout. The copy is made and examined beside the store before its first
+// backupInto writes a backup to something other than a regular file, such as a
+// pipe or /dev/stdout. The copy is made and examined beside the store before its first
 // byte goes there.
 func backupInto(ctx context.Context, s *database.Readers, path string) error {
 	partial := s.File.Path + ".backup-" + rand.Text()[:8] + ".partial"
@@ -120,7 +120,7 @@ func backupInto(ctx context.Context, s *database.Readers, path string) error {
 	return nil
 }
 
-// mayReplace refuses to write over what is no backup.
+// mayReplace refuses to write over anything but a backup.
 func mayReplace(from *disk.File, path string, replace bool) error {
 	info, err := os.Stat(path)
 	switch {

@@ -72,8 +72,7 @@ func LockPath(path, connector string) string {
 	return path + "." + name + ".lock"
 }
 
-// Beside returns a path beside path that nothing has, and that says what is
-// kept there and since when.
+// Beside returns a free path beside path, with what and the date in its name.
 func Beside(path, what string, now time.Time) string {
 	dated := path + "." + what + "-" + now.UTC().Format("20060102T150405Z")
 	name := dated

@@ -15,9 +15,9 @@ import (
 // The log of a database (-wal) holds its newest commits until they are merged.
 // SQLite reads it up to the first frame whose checksum is wrong and takes that
 // for its end, as after a power cut: a bit that flips there takes commits away
-// without a word. What is left is an earlier state, whole in itself, from
-// which a run collects again what is missing; but to a person who only looks it
-// must not pass for the newest. Opening the database makes SQLite forget what it
+// without a word. The rest is an earlier state, whole in itself. A run collects
+// the missing records again from there; but to a person who only looks it must
+// not pass for the newest. Opening the database makes SQLite forget what it
 // had, so the log is looked at before.
 //
 // The formats are those of https://sqlite.org/fileformat2.html#walformat and

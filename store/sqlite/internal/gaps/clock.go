@@ -14,7 +14,7 @@ import (
 // would come as much too late, by years if that clock was years ahead. The
 // newest time that the last run left, or a gap, tells by how much at least, so
 // that no wait gets shorter than it was when that run was last heard of. Gaps
-// tell it once: what is later than now in them becomes now.
+// tell it once: each of their times that is later than now becomes now.
 func (b Book) MoveBack(t database.Tx) error {
 	var last time.Time
 	err := t.Row(`SELECT max(beat_at, coalesce(ended_at, ''),

@@ -121,7 +121,7 @@ func (b *Batch) notePass(s *streams.Stream, partition, pass, newest int64, recor
 }
 
 // leave tells why a record was not stored: its key is that of a record of
-// another partition, it is older than what is stored, or it has the same bytes.
+// another partition, it is older than the stored one, or it has the same bytes.
 // Those may have been stored without their mark.
 func (b *Batch) leave(s *streams.Stream, partition int64, r *collection.Record) (collides, older bool, err error) {
 	var id, owner, slice, sum int64
@@ -148,7 +148,7 @@ func (b *Batch) leave(s *streams.Stream, partition int64, r *collection.Record) 
 }
 
 // upsert stores a record if it is new or has other bytes, unless its key
-// belongs to another partition or what is stored is of a later version.
+// belongs to another partition or the stored record is of a later version.
 const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark, pass) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data, sum = excluded.sum,
 		mark_scale = excluded.mark_scale, mark = excluded.mark
