@@ -1,8 +1,10 @@
 package archtest_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -142,6 +144,23 @@ func TestShape(t *testing.T) {
 	}
 	for _, v := range got {
 		t.Error(v)
+	}
+}
+
+// TestPage: the tour names each folder of the table, by its path or its last part.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder := range rules.Imports {
+		if info, err := os.Stat("../../" + folder); err != nil || !info.IsDir() {
+			t.Errorf("the table has %s, which is no folder", folder)
+		}
+		path, last := "`"+folder+"`", "`"+filepath.Base(folder)+"`"
+		if folder != "." && !bytes.Contains(page, []byte(path)) && !bytes.Contains(page, []byte(last)) {
+			t.Errorf("docs/architecture.md does not name %s", folder)
+		}
 	}
 }
 
