@@ -136,8 +136,8 @@ func TestTheStrictestLimitHolds(t *testing.T) {
 			if texts[0] == strict {
 				strictFile = "~/etc/collect.yaml:2"
 			}
-			if p.Origin[config.KeyPerSecond] != strictFile {
-				t.Errorf("the ceiling is said to come from %s, want %s", p.Origin[config.KeyPerSecond], strictFile)
+			if p.Origin[registry.KeyPerSecond] != strictFile {
+				t.Errorf("the ceiling is said to come from %s, want %s", p.Origin[registry.KeyPerSecond], strictFile)
 			}
 		}
 	}

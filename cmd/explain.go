@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/engine"
@@ -89,68 +87,20 @@ func (a *app) explainWord(words problem.Meaning) error {
 	return nil
 }
 
-// historyEvents is how far back events are read.
-const historyEvents = 500
-
 // gather reads what is known of a connector.
 func (a *app) gather(ctx context.Context, v looked) (e report.Explanation, err error) {
-	e.Now = v.now
 	if v.db == nil {
 		return e, &problem.UnknownConnectorError{Name: v.name}
 	}
-	if e.Status, err = report.StatusOf(ctx, v.db, v.name, v.now); err != nil {
-		return e, err
-	}
-	if e.Pace, e.Known, e.Shared, err = a.paceOf(ctx, v, e.Newest()); err != nil {
-		return e, err
-	}
-	events, err := v.db.Events(ctx, v.name, historyEvents)
-	if err != nil {
-		return e, err
-	}
-	for _, event := range events {
-		e.Hear(event)
-	}
+	e, err = a.meeting(&v.settings).Explain(ctx, v.db, v.name, v.now)
 	e.Flags = v.flags
-	e.Allowed, e.Caps = a.allowances(v.name)
-	return e, nil
-}
-
-// allowances returns what the files say that a connector may do. A file that
-// is gone or broken says nothing: the run that needs it will complain.
-func (a *app) allowances(name string) (allowed, caps []report.Allowance) {
-	s, err := a.settings()
-	if err != nil {
-		return nil, nil
+	if s := v.settings; s.MaxRequests > 0 {
+		e.Caps = append(e.Caps, report.Allowance{What: words.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
 	}
-	if s.MaxRequests > 0 {
-		caps = append(caps, report.Allowance{What: words.Count(s.MaxRequests) + " requests a run", Origin: s.Origin["defaults.max_requests"]})
+	if s := v.settings; s.MaxTime > 0 {
+		e.Caps = append(e.Caps, report.Allowance{What: words.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
 	}
-	if s.MaxTime > 0 {
-		caps = append(caps, report.Allowance{What: words.Span(s.MaxTime) + " a run", Origin: s.Origin["defaults.max_time"]})
-	}
-	t, spec, err := s.Find(context.Background(), name)
-	if err != nil {
-		return nil, caps
-	}
-	origin := "the connector file"
-	if t.Source != "" {
-		origin = words.Home(t.Source, a.env)
-	}
-	own := spec.Provider(s.Overrides(""))
-	for _, c := range own.Ceilings {
-		allowed = append(allowed, report.Allowance{Ceiling: c, Origin: origin})
-	}
-	p := s.Providers[spec.ProviderName()]
-	all := spec.Provider(s.Overrides(spec.ProviderName())).Ceilings[len(own.Ceilings):]
-	for _, c := range all {
-		key := config.KeyPerSecond
-		if p.PerDay > 0 && c.Per == 24*time.Hour && int64(c.Count) == p.PerDay {
-			key = config.KeyPerDay
-		}
-		allowed = append(allowed, report.Allowance{Ceiling: c, Origin: p.Origin[key]})
-	}
-	return allowed, caps
+	return e, err
 }
 
 // explainRun tells one run.

@@ -1,17 +1,13 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"collect/collection"
 	"collect/internal/jsonout"
-	"collect/pacing/gate"
 	"collect/report"
-	"collect/report/limit"
 	"collect/report/problem"
 )
 
@@ -59,50 +55,9 @@ func (a *app) statuses(ctx context.Context, v looked) ([]report.Status, error) {
 			return nil, err
 		}
 	}
-	var all []report.Status
-	for _, name := range names {
-		s, err := report.StatusOf(ctx, v.db, name, v.now)
-		if err != nil {
-			return nil, err
-		}
-		s.Flags = v.flags
-		pace, known, shared, err := a.paceOf(ctx, v, s.Newest())
-		if err != nil {
-			return nil, err
-		}
-		if known && shared {
-			s.Account = report.AccountOf(s.Newest().Domain, pace, v.now)
-			s.Account.Shared = true
-		}
-		if entry, configured := v.settings.Entries[name]; configured {
-			s.Selected = entry.Streams
-		}
-		all = append(all, s)
+	all, err := a.meeting(&v.settings).Statuses(ctx, v.db, names, v.now)
+	for i := range all {
+		all[i].Flags = v.flags
 	}
-	return all, nil
-}
-
-// paceOf returns how things stand with the account that a run used: as the
-// database has it, or as the runs that share the account left it, if that is newer
-// and says something else. One that cannot be read is nothing known.
-func (a *app) paceOf(ctx context.Context, v looked, run collection.Run) (pace gate.Status, known, shared bool, err error) {
-	if run.ID == "" {
-		return pace, false, false, nil
-	}
-	state, err := v.db.Provider(ctx, run.Domain)
-	if err != nil {
-		return pace, false, false, err
-	}
-	if state != nil {
-		pace, err = gate.Inspect(state, v.now)
-		known = err == nil
-	}
-	others := a.meeting(&v.settings).Kept(ctx, v.db, run)
-	if bytes.Equal(gate.Newest(state, others), state) {
-		return pace, known, false, nil
-	}
-	if told, err := gate.Inspect(others, v.now); err == nil && !(known && limit.Same(&pace, &told, v.now)) {
-		return told, true, true, nil
-	}
-	return pace, known, false, nil
+	return all, err
 }

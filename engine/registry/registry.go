@@ -53,8 +53,14 @@ type Provider struct {
 	PerDay         int64 // ceiling
 	Forbidden      string
 	Pace           declarative.Pace
-	Origin         map[string]string // where each ceiling came from
+	Origin         map[string]string // where each ceiling came from, by its key
 }
+
+// The keys of the ceilings of a provider in collect.yaml.
+const (
+	KeyPerSecond = "ceiling_per_second"
+	KeyPerDay    = "requests_per_day"
+)
 
 // A Target is what a name or a path stands for, ready to be collected.
 type Target struct {

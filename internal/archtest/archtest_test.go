@@ -23,7 +23,7 @@ var rules = archtest.Rules{
 		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report", "report/limit", "report/problem"},
 		"cmd/internal/term":   {},
 
-		"engine":            {"collection", "connectors/declarative", "engine/registry", "internal/process", "internal/words", "pacing", "pacing/gate", "pacing/share", "report", "report/problem", "runner", "store"},
+		"engine":            {"collection", "connectors/declarative", "engine/registry", "internal/process", "internal/words", "pacing", "pacing/gate", "pacing/share", "report", "report/limit", "report/problem", "runner", "store"},
 		"engine/author":     {"collection", "connectors", "connectors/cassette", "engine", "engine/registry", "pacing", "pacing/share", "store"},
 		"engine/doctor":     {"collection", "connectors", "engine", "engine/registry", "engine/storage", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store"},
 		"engine/enginetest": {"collection", "pacing/gate", "store"},

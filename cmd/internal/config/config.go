@@ -257,7 +257,7 @@ func under(p, top registry.Provider) registry.Provider {
 	}
 	maps.Copy(merged.Origin, p.Origin)
 	for key, origin := range top.Origin {
-		loser := key == KeyPerSecond && merged.PerSecond != top.PerSecond || key == KeyPerDay && merged.PerDay != top.PerDay
+		loser := key == registry.KeyPerSecond && merged.PerSecond != top.PerSecond || key == registry.KeyPerDay && merged.PerDay != top.PerDay
 		if !loser {
 			merged.Origin[key] = origin
 		}

@@ -52,12 +52,6 @@ type configFile struct {
 // A globalValue is the value of a global key as it was written.
 type globalValue struct{ Value, Origin string }
 
-// Two keys are told apart where sources are put together.
-const (
-	KeyPerSecond = "ceiling_per_second"
-	KeyPerDay    = "requests_per_day"
-)
-
 var policies = []string{"freeze", "hold", "gap"}
 
 // The blocks of the file, as [yamlfile.Decode] reads them.
@@ -212,9 +206,9 @@ func (r *configReader) provider(name yamlfile.Scalar, b providerBlock) registry.
 	}
 
 	p.PerSecond, p.StartPerSecond, p.PerDay = b.PerSecond.Value, b.StartPerSecond.Value, int64(b.PerDay.Value)
-	r.said(&p, KeyPerSecond, b.PerSecond.Scalar)
+	r.said(&p, registry.KeyPerSecond, b.PerSecond.Scalar)
 	r.said(&p, "start_per_second", b.StartPerSecond.Scalar)
-	r.said(&p, KeyPerDay, b.PerDay.Scalar)
+	r.said(&p, registry.KeyPerDay, b.PerDay.Scalar)
 	if p.PerSecond > 0 && p.StartPerSecond > p.PerSecond {
 		r.fail(b.StartPerSecond.Scalar, "`start_per_second` is above `ceiling_per_second`", "")
 	}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"collect/collection"
+	"collect/engine/registry"
+	"collect/internal/words"
+	"collect/pacing/gate"
+	"collect/report"
+	"collect/report/limit"
+	"collect/store"
+)
+
+// historyEvents is how far back an explanation reads events.
+const historyEvents = 500
+
+// Statuses returns how connectors stand, by what the store knows and by what the
+// runs that share their accounts left since.
+func (m Meeting) Statuses(ctx context.Context, db store.Reader, names []string, now time.Time) ([]report.Status, error) {
+	var all []report.Status
+	for _, name := range names {
+		s, err := report.StatusOf(ctx, db, name, now)
+		if err != nil {
+			return nil, err
+		}
+		pace, known, shared, err := m.paceOf(ctx, db, s.Newest(), now)
+		if err != nil {
+			return nil, err
+		}
+		if known && shared {
+			s.Account = report.AccountOf(s.Newest().Domain, pace, now)
+			s.Account.Shared = true
+		}
+		s.Selected = m.Registry.Entries[name].Streams
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// Explain gathers what the pace of a connector is explained from.
+func (m Meeting) Explain(ctx context.Context, db store.Reader, name string, now time.Time) (e report.Explanation, err error) {
+	e.Now = now
+	if e.Status, err = report.StatusOf(ctx, db, name, now); err != nil {
+		return e, err
+	}
+	if e.Pace, e.Known, e.Shared, err = m.paceOf(ctx, db, e.Newest(), now); err != nil {
+		return e, err
+	}
+	events, err := db.Events(ctx, name, historyEvents)
+	if err != nil {
+		return e, err
+	}
+	for _, event := range events {
+		e.Hear(event)
+	}
+	e.Allowed = m.allowed(ctx, name)
+	return e, nil
+}
+
+// paceOf returns how things stand with the account that a run used: as the
+// database has it, or as the runs that share the account left it, if that is newer
+// and says something else. One that cannot be read is nothing known.
+func (m Meeting) paceOf(ctx context.Context, db store.Reader, run collection.Run, now time.Time) (pace gate.Status, known, shared bool, err error) {
+	if run.ID == "" {
+		return pace, false, false, nil
+	}
+	state, err := db.Provider(ctx, run.Domain)
+	if err != nil {
+		return pace, false, false, err
+	}
+	if state != nil {
+		pace, err = gate.Inspect(state, now)
+		known = err == nil
+	}
+	others := m.Kept(ctx, db, run)
+	if bytes.Equal(gate.Newest(state, others), state) {
+		return pace, known, false, nil
+	}
+	if told, err := gate.Inspect(others, now); err == nil && !(known && limit.Same(&pace, &told, now)) {
+		return told, true, true, nil
+	}
+	return pace, known, false, nil
+}
+
+// allowed returns the ceilings that the files say of a connector. A file that is
+// gone or broken says nothing: the run that needs it will complain.
+func (m Meeting) allowed(ctx context.Context, name string) (allowed []report.Allowance) {
+	t, spec, err := m.Registry.Find(ctx, name)
+	if err != nil {
+		return nil
+	}
+	origin := "the connector file"
+	if t.Source != "" {
+		origin = words.Home(t.Source, m.Registry.Env)
+	}
+	own := spec.Provider(m.Registry.Overrides("")).Ceilings
+	for _, c := range own {
+		allowed = append(allowed, report.Allowance{Ceiling: c, Origin: origin})
+	}
+	p := m.Registry.Providers[spec.ProviderName()]
+	for _, c := range spec.Provider(m.Registry.Overrides(spec.ProviderName())).Ceilings[len(own):] {
+		key := registry.KeyPerSecond
+		if p.PerDay > 0 && c.Per == 24*time.Hour && int64(c.Count) == p.PerDay {
+			key = registry.KeyPerDay
+		}
+		allowed = append(allowed, report.Allowance{Ceiling: c, Origin: p.Origin[key]})
+	}
+	return allowed
+}
