@@ -36,6 +36,10 @@ type Provider struct {
 	Credential     string
 	CredentialFrom string
 
+	// Secrets are parts of the credential that must not be shown either, each by
+	// itself: the password of a user, the keys of several.
+	Secrets []string
+
 	// Judge applies the connector's own rules to a response, before the
 	// client's: see [Verdict]. It is nil if there are none.
 	Judge func(Response) Verdict

@@ -82,23 +82,16 @@ func (g *Governor) strip(out *http.Request) error {
 	return nil
 }
 
-// leastPassword is the shortest password that is looked for by itself: a
-// shorter one is found in what has nothing to do with it.
-const leastPassword = 8
-
 // HoldsSecret reports whether a text that came from the provider holds the
 // credential, so that it must not be shown.
 func (g *Governor) HoldsSecret(text string) bool { return g.holdsSecret(text) }
 
-// holdsSecret reports whether text holds the credential, the password of a
-// user:password, or what was got by a renewal, as it is or escaped for a URL,
-// in letters of either case, since hosts have but one.
+// holdsSecret reports whether text holds the credential, a part of it, or what
+// was got by a renewal, as it is or escaped for a URL, in letters of either case,
+// since hosts have but one.
 func (g *Governor) holdsSecret(text string) bool {
 	text = strings.ToLower(text)
-	secrets := []string{g.provider.Credential}
-	if _, password, ok := strings.Cut(g.provider.Credential, ":"); ok && len(password) >= leastPassword {
-		secrets = append(secrets, password)
-	}
+	secrets := append([]string{g.provider.Credential}, g.provider.Secrets...)
 	if g.provider.Renewal != nil {
 		secrets = g.provider.Renewal.Secrets()
 	}

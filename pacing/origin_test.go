@@ -78,7 +78,7 @@ func TestOtherOriginsAreNotAsked(t *testing.T) {
 				})
 				b := pacing.NewBudget(pacing.BudgetLimits{})
 				g := govern(t, pacing.Config{Base: m, Budget: b, Provider: collection.Provider{
-					Unpaced: true, Authorize: authorize, Credential: "someone:" + secretHost, Others: []string{"https://bare.test"},
+					Unpaced: true, Authorize: authorize, Credential: "someone:" + secretHost, Secrets: []string{secretHost}, Others: []string{"https://bare.test"},
 				}})
 				resp, err := g.Client().Get(acme + "/start")
 				if err == nil {
@@ -161,7 +161,7 @@ func TestPasswordAlone(t *testing.T) {
 		})
 		var j journal
 		g := govern(t, pacing.Config{Base: m, Observe: j.observe, Provider: collection.Provider{
-			Unpaced: true, Credential: "someone:" + secret, Others: []string{"https://other.test"}, Authorize: func(r *http.Request) { r.SetBasicAuth("someone", secret) },
+			Unpaced: true, Credential: "someone:" + secret, Secrets: []string{secret}, Others: []string{"https://other.test"}, Authorize: func(r *http.Request) { r.SetBasicAuth("someone", secret) },
 		}})
 		_, err := fetch(t, g)
 		if stop := asStop(err); stop == nil || stop.Reason != collection.BadPage || m.count() != 1 {

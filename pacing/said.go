@@ -212,10 +212,14 @@ func eachText(v any, add func(string)) {
 	}
 }
 
+// leastPassword is the shortest word that is looked for by itself: a shorter
+// one is found in what has nothing to do with it.
+const leastPassword = 8
+
 // secretsSent returns the credential in each form in which requests carry it,
 // word by word, where a part of it can be told from ordinary text.
 func (g *Governor) secretsSent() []string {
-	texts := []string{g.provider.Credential}
+	texts := append([]string{g.provider.Credential}, g.provider.Secrets...)
 	if g.provider.Renewal != nil {
 		texts = append(texts, g.provider.Renewal.Secrets()...)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -88,13 +87,13 @@ func (e *BadSecretError) Error() string { return fmt.Sprintf("the secret `%s` %s
 // A connector is a Spec with the values of one user. It does not change, and
 // is safe for concurrent use.
 type connector struct {
-	spec       *compile.File
-	params     map[string]string
-	baseURL    string
-	provider   collection.Provider
-	limits     collection.Limits
-	keyInQuery string // the parameter that carries the credential; "" if none does
-	secrets    credentials
+	spec        *compile.File
+	params      map[string]string
+	baseURL     string
+	provider    collection.Provider
+	limits      collection.Limits
+	keysInQuery []string // the parameters that carry a credential
+	secrets     credentials
 
 	ofPartitions paging.OfPartitions
 }
@@ -290,77 +289,4 @@ func (c *connector) named() []string {
 		}
 	}
 	return origins
-}
-
-// authorize fills in how requests get their credential.
-func (c *connector) authorize(given map[string]SecretValue) error {
-	auth := c.spec.Auth
-	if auth == nil {
-		return nil
-	}
-	secrets, from, err := c.resolveSecrets(given)
-	if err != nil || secrets == nil {
-		return err
-	}
-	values := notation.Scope{Params: c.params, Secrets: secrets}
-	c.secrets = newCredentials(secrets)
-	p := &c.provider
-	p.CredentialFrom = from
-	switch {
-	case auth.OAuth2 != nil:
-		return c.renew(auth.OAuth2, values, given)
-	case auth.Bearer.Set:
-		p.Credential = auth.Bearer.Expand(values)
-		p.Authorize = setHeader("Authorization", "Bearer "+p.Credential)
-	case auth.Basic != nil:
-		user, password := auth.Basic.User.Expand(values), auth.Basic.Password.Expand(values)
-		p.Credential = user + ":" + password
-		p.Authorize = func(req *http.Request) { req.SetBasicAuth(user, password) }
-	case auth.APIKey.Header.Text != "":
-		p.Credential = auth.APIKey.Value.Expand(values)
-		p.Authorize = setHeader(auth.APIKey.Header.Text, auth.APIKey.Prefix.Text+p.Credential)
-	default:
-		p.Credential = auth.APIKey.Value.Expand(values)
-		name := auth.APIKey.Query.Text
-		c.keyInQuery = name
-		pair := notation.EscapeQuery(name) + "=" + notation.EscapeQuery(auth.APIKey.Prefix.Text+p.Credential)
-		p.Authorize = func(req *http.Request) {
-			u := *req.URL // the caller's URL stays as it is
-			without := request.WithoutParams("?"+u.RawQuery, func(param, _ string) bool { return param == name })
-			u.RawQuery = strings.TrimPrefix(without+"&"+pair, "?")
-			u.RawQuery = strings.TrimPrefix(u.RawQuery, "&")
-			req.URL = &u
-		}
-	}
-	return nil
-}
-
-func setHeader(name, value string) func(*http.Request) {
-	return func(req *http.Request) { req.Header.Set(name, value) }
-}
-
-// resolveSecrets returns the values of all secrets that auth uses, and where
-// they are from. It returns nil if one that is optional is missing.
-func (c *connector) resolveSecrets(given map[string]SecretValue) (values map[string]string, from string, err error) {
-	values = map[string]string{}
-	var places []string
-	for _, secret := range c.spec.Secrets {
-		if !c.spec.Auth.Uses(secret.Name) {
-			continue
-		}
-		v := given[secret.Name]
-		switch {
-		case v.Value == "" && secret.Optional:
-			return nil, "", nil
-		case v.Value == "":
-			return nil, "", &MissingSecretError{Name: secret.Name, Looked: []string{secret.From()}}
-		case strings.ContainsFunc(v.Value, func(r rune) bool { return r < ' ' || r == 0x7f }):
-			return nil, "", &BadSecretError{Name: secret.Name, Problem: "contains a line break or another control character"}
-		}
-		values[secret.Name] = v.Value
-		if v.From != "" && !slices.Contains(places, v.From) {
-			places = append(places, v.From)
-		}
-	}
-	return values, strings.Join(places, ", "), nil
 }

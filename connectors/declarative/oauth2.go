@@ -20,6 +20,13 @@ func (c *connector) renew(o *language.Oauth2Spec, values notation.Scope, given m
 		URL: address, ClientID: o.ClientID.Expand(values), ClientSecret: o.ClientSecret.Expand(values),
 		InBody: o.ClientAuth.Text == language.ClientBody, Refresh: o.RefreshToken.Expand(values),
 	}
+	if o.Assertion != nil {
+		tokens, err := newTokens(o.Assertion, values)
+		if err != nil {
+			return err
+		}
+		config.Assertion = tokens.Token
+	}
 	if scope := o.Scope.Expand(values); scope != "" {
 		config.Fields = append(config.Fields, [2]string{"scope", scope})
 	}
@@ -39,6 +46,9 @@ func (c *connector) renew(o *language.Oauth2Spec, values notation.Scope, given m
 	p := &c.provider
 	p.Authorize, p.Renewal = source.Authorize, source
 	p.Credential = strings.Join([]string{"oauth2", address, config.ClientID, name}, "\n")
+	if o.Assertion != nil {
+		p.Credential += "\n" + o.Assertion.Key.Expand(values)
+	}
 	c.secrets.renewed = source.Secrets
 	return nil
 }

@@ -224,6 +224,8 @@ func TestCredentials(t *testing.T) {
 		{`{basic: {user: me, password: "${secrets.token}"}}`, "Authorization", "Basic bWU6dDBr", "me:t0k"},
 		{`{basic: {user: "${secrets.token}"}}`, "Authorization", "Basic dDBrOg==", "t0k:"},
 		{`{api_key: {header: x-key, value: "${secrets.token}", prefix: "Key "}}`, "X-Key", "Key t0k", "t0k"},
+		{`{api_key: {cookie: session, value: "${secrets.token}"}}`, "Cookie", "session=t0k", "t0k"},
+		{`{api_key: [{header: x-a, value: "${secrets.token}"}, {cookie: b, value: "${secrets.token}2"}]}`, "Cookie", "b=t0k2", "t0k\nt0k2"},
 	}
 	for _, test := range tests {
 		c, err := build(t, "connector: test\nsecrets: {token: {env: TOK}}\nprovider: {base_url: \"https://API.test:443/v1\", origins: [\"http://up.test:80\", \"https://up.test:8443\"], auth: "+test.auth+"}\nstreams: {things: {get: /x, key: id, page: {none: true}}}\n",

@@ -152,9 +152,13 @@ streams:
 
 // otherAuth are the ways to send a credential that rich does not use.
 func otherAuth() []string {
-	return []string{"none", "{none: true}", `{bearer: "${secrets.token}"}`, `{api_key: {header: X-Key, value: "${secrets.token}", prefix: "Key "}}`, `{api_key: {query: key, value: "${secrets.token}"}}`,
+	return []string{"none", "{none: true}", `{bearer: "${secrets.token}"}`, `{api_key: {header: X-Key, value: "${secrets.token}", prefix: "Key "}}`, `{api_key: {query: key, value: "${secrets.token}"}}`, `{api_key: [{cookie: session, value: "${secrets.token}"}, {header: X-Other, value: "${secrets.token}"}]}`,
 		`{oauth2: {token_url: https://auth.acme.test/token, client_id: app, client_secret: "${secrets.token}", client_auth: body, scope: read all, fields: {audience: x}}}`,
-		`{oauth2: {token_url: https://auth.acme.test/token, client_id: app, refresh_token: "${secrets.token}"}}`}
+		`{oauth2: {token_url: https://auth.acme.test/token, client_id: app, refresh_token: "${secrets.token}"}}`,
+		`{oauth2: {token_url: https://auth.acme.test/token, assertion: {key: "${secrets.token}", claims: {iss: app}}}}`,
+		`{jwt: {key: "${secrets.token}", algorithm: ES256, key_id: "${params.org}", claims: {iss: app, sub: "${params.org}"}, lifetime: 10m}}`,
+		`{hmac: {recipe: coinbase, key: "${secrets.token}", secret: "${secrets.token}", passphrase: "${secrets.token}"}}`,
+		`{aws: {access_key: "${secrets.token}", secret_key: "${secrets.token}", session_token: "${secrets.token}", region: eu-central-1, service: s3}}`}
 }
 
 func yamlBlocks(t *testing.T, name string) (blocks []string) {
@@ -215,7 +219,7 @@ func TestSchemaTakesEverySoundFile(t *testing.T) {
 // beyondShape matches the faults that no schema can find: what one part of a
 // file says of another, expressions, days, and YAML itself.
 var beyondShape = regexp.MustCompile(`unknown name|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
-	`must come from one stream|gives two fields the name|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|the place of a page stands in|anchors, aliases|already defined|a secret may be used`)
+	`must come from one stream|gives two fields the name|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|two keys are sent as|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|the place of a page stands in|anchors, aliases|already defined|a secret may be used`)
 
 // TestSchemaRefusesWhatTheReaderRefuses, if it is a matter of shape.
 func TestSchemaRefusesWhatTheReaderRefuses(t *testing.T) {

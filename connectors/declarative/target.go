@@ -42,7 +42,7 @@ func (w *walk) target(token string) (*url.URL, error) {
 // its links is asked for the mended one.
 func (w *walk) link(token, page string) (string, error) {
 	token = request.WithoutParams(token, func(name, value string) bool {
-		return name == w.c.keyInQuery && name != "" || w.c.secrets.are(value)
+		return slices.Contains(w.c.keysInQuery, name) || w.c.secrets.are(value)
 	})
 	here, err := w.target(page)
 	if err != nil {

@@ -54,11 +54,21 @@ func (s *Source) request(ctx context.Context, refresh string) (*http.Request, er
 	if c.Refresh != "" {
 		form = url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}}
 	}
+	if c.Assertion != nil {
+		assertion, err := c.Assertion()
+		if err != nil {
+			return nil, errors.New("the token that is asked with cannot be signed")
+		}
+		s.mu.Lock()
+		s.hide(assertion)
+		s.mu.Unlock()
+		form = url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}}
+	}
 	for _, field := range c.Fields {
 		form.Set(field[0], field[1])
 	}
 	basic := c.ClientSecret != "" && !c.InBody
-	if !basic {
+	if !basic && c.ClientID != "" {
 		form.Set("client_id", c.ClientID)
 		if c.ClientSecret != "" {
 			form.Set("client_secret", c.ClientSecret)

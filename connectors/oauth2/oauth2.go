@@ -1,5 +1,5 @@
-// Package oauth2 gets the access tokens of a connector, by client credentials or
-// by a refresh token (RFC 6749, sections 4.4 and 6).
+// Package oauth2 gets the access tokens of a connector, by client credentials,
+// by a refresh token (RFC 6749, sections 4.4 and 6), or by an assertion (RFC 7523).
 //
 // It sends nothing by itself: the client that governs all requests gives it
 // the means to send one, and so decides when it leaves and what a passing
@@ -35,6 +35,10 @@ type Config struct {
 	ClientSecret string      // "": a public client, which only names itself
 	InBody       bool        // the client's id and secret are sent as fields, and not by HTTP Basic
 	Fields       [][2]string // further fields of the request: scope, audience
+
+	// Assertion returns a token that is signed for each request, and that the
+	// access token is granted for (RFC 7523). nil: none.
+	Assertion func() (string, error)
 
 	// Refresh is the refresh token; "": the client's own credentials are
 	// enough.

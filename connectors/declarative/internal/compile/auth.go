@@ -2,31 +2,93 @@ package compile
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/signing"
+	"collect/internal/yamlfile"
 )
 
-// checkOAuth2 returns the parts that may hold a secret.
-func (c *checker) checkOAuth2(o *language.Oauth2Spec) (used []notation.Template) {
-	c.template(o.TokenURL, c.params)
-	if _, err := BaseAddress(o.TokenURL.Text); err != nil && !o.TokenURL.Refers("params.") {
-		c.Fail(o.Place(o.TokenURL.Scalar), "token_url "+err.Error(), "")
+// wants notes the keys that a block lacks.
+func (c *checker) wants(at yamlfile.Span, block string, keys map[string]yamlfile.Scalar) {
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		if keys[name].Text == "" {
+			c.Fail(at, fmt.Sprintf("%s needs the key `%s`", block, name), "")
+		}
 	}
-	if o.ClientID.Text == "" {
-		c.Fail(o.Place(o.ClientID.Scalar), "oauth2 needs the `client_id`", "")
-	}
-	for _, t := range []notation.Template{o.ClientSecret, o.RefreshToken} {
+}
+
+// fromSecret notes what is written into the file and must not be.
+func (c *checker) fromSecret(used ...notation.Template) {
+	for _, t := range used {
 		if t.Set && !t.Refers("secrets.") {
 			c.writtenCredential(t.At)
 		}
 	}
+}
+
+func (c *checker) checkJWT(j *language.JWTSpec) {
+	c.wants(j.At, "jwt", map[string]yamlfile.Scalar{"key": j.Key.Scalar})
+	c.fromSecret(j.Key)
+	c.OneOf(j.Algorithm, signing.Algorithms[:]...)
+	for _, claim := range j.Claims {
+		if claim.Key.Text == "iat" || claim.Key.Text == "exp" {
+			c.Fail(claim.Key.At, fmt.Sprintf("`%s` is set by collect", claim.Key.Text), "")
+		}
+	}
+}
+
+func (c *checker) checkKeys(keys []language.APIKeySpec) {
+	var names []string
+	for _, k := range keys {
+		if len(keys) > 1 { // of one, it is said of auth
+			c.wants(k.At, "an API key", map[string]yamlfile.Scalar{"value": k.Value.Scalar})
+			c.fromSecret(k.Value)
+		}
+		var where []string
+		for _, s := range []yamlfile.Scalar{k.Header, k.Query, k.Cookie} {
+			if s.Text != "" {
+				where = append(where, s.Text)
+			}
+		}
+		switch {
+		case len(where) != 1:
+			c.Fail(k.At, "an API key needs one of header, query and cookie: the name it is sent under", "")
+		case slices.Contains(names, where[0]):
+			c.Fail(k.At, fmt.Sprintf("two keys are sent as `%s`", where[0]), "")
+		}
+		names = append(names, where...)
+		if k.Header.Set && !isToken(k.Header.Text) {
+			c.Fail(k.Header.At, "not the name of a header", "")
+		}
+		if k.Cookie.Set && !isToken(k.Cookie.Text) {
+			c.Fail(k.Cookie.At, "not the name of a cookie", "")
+		}
+	}
+}
+
+func (c *checker) checkOAuth2(o *language.Oauth2Spec) {
+	c.template(o.TokenURL, c.params)
+	if _, err := BaseAddress(o.TokenURL.Text); err != nil && !o.TokenURL.Refers("params.") {
+		c.Fail(o.Place(o.TokenURL.Scalar), "token_url "+err.Error(), "")
+	}
+	if o.Assertion != nil {
+		c.checkJWT(o.Assertion)
+		if o.RefreshToken.Set {
+			c.Fail(o.RefreshToken.At, "an access token is granted for one of `assertion` and `refresh_token`", "")
+		}
+	}
+	if o.ClientID.Text == "" && o.Assertion == nil {
+		c.Fail(o.Place(o.ClientID.Scalar), "oauth2 needs the `client_id`", "")
+	}
+	c.fromSecret(o.ClientSecret, o.RefreshToken)
 	if o.RefreshToken.Set && o.Refresh() == "" {
 		c.Fail(o.RefreshToken.At, "a refresh_token is one secret, as it is", "")
 	}
-	if o.ClientSecret.Text == "" && o.RefreshToken.Text == "" {
-		c.Fail(o.At, "oauth2 needs a `client_secret`, a `refresh_token`, or both", "")
+	if o.ClientSecret.Text == "" && o.RefreshToken.Text == "" && o.Assertion == nil {
+		c.Fail(o.At, "oauth2 needs a `client_secret`, a `refresh_token`, or both, or an `assertion`", "")
 	}
 	c.OneOf(o.ClientAuth, language.ClientAuths[:]...)
 	c.template(o.Scope, c.params)
@@ -36,7 +98,6 @@ func (c *checker) checkOAuth2(o *language.Oauth2Spec) (used []notation.Template)
 			c.Fail(f.Key.At, fmt.Sprintf("`%s` has a key of its own, or is set by collect", f.Key.Text), "")
 		}
 	}
-	return []notation.Template{o.ClientID, o.ClientSecret, o.RefreshToken}
 }
 
 // checkRotated sees to it that a secret that changes is one that can: it is

@@ -11,6 +11,7 @@ import (
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/since"
+	"collect/connectors/signing"
 	"collect/internal/yamlfile"
 )
 
@@ -161,29 +162,29 @@ func (c *checker) checkAuth(spec *language.AuthSpec) {
 	for _, s := range c.spec.Secrets {
 		secrets = append(secrets, "secrets."+s.Name)
 	}
-	var used []notation.Template
+	used := spec.Templates()
 	ways := 0
-	if spec.Bearer.Set {
-		ways++
-		used = append(used, spec.Bearer)
-	}
-	if spec.Basic != nil {
-		ways++
-		used = append(used, spec.Basic.User, spec.Basic.Password)
-	}
-	if k := spec.APIKey; k != nil {
-		ways++
-		used = append(used, k.Value)
-		if (k.Header.Text == "") == (k.Query.Text == "") {
-			c.Fail(k.At, "an API key needs one of header and query: the name it is sent under", "")
-		}
-		if k.Header.Set && !isToken(k.Header.Text) {
-			c.Fail(k.Header.At, "not the name of a header", "")
+	for _, given := range []bool{spec.Bearer.Set, spec.Basic != nil, spec.APIKey != nil, spec.OAuth2 != nil, spec.JWT != nil, spec.HMAC != nil, spec.AWS != nil} {
+		if given {
+			ways++
 		}
 	}
+	c.checkKeys(spec.APIKey)
 	if spec.OAuth2 != nil {
-		ways++
-		used = append(used, c.checkOAuth2(spec.OAuth2)...)
+		c.checkOAuth2(spec.OAuth2)
+	}
+	if spec.JWT != nil {
+		c.checkJWT(spec.JWT)
+	}
+	if h := spec.HMAC; h != nil {
+		c.OneOf(h.Recipe, signing.Recipes[:]...)
+		c.wants(h.At, "hmac", map[string]yamlfile.Scalar{"recipe": h.Recipe, "key": h.Key.Scalar, "secret": h.Secret.Scalar})
+		c.fromSecret(h.Secret, h.Passphrase)
+	}
+	if w := spec.AWS; w != nil {
+		c.template(w.Region, c.params)
+		c.wants(w.At, "aws", map[string]yamlfile.Scalar{"access_key": w.AccessKey.Scalar, "secret_key": w.SecretKey.Scalar, "region": w.Region.Scalar, "service": w.Service})
+		c.fromSecret(w.SecretKey, w.SessionToken)
 	}
 	secret, before := false, len(c.Faults)
 	for _, t := range used {
@@ -192,8 +193,8 @@ func (c *checker) checkAuth(spec *language.AuthSpec) {
 	}
 	switch {
 	case ways != 1:
-		c.Fail(spec.At, "auth needs one of none, bearer, basic, api_key and oauth2", "")
-	case !secret && spec.OAuth2 == nil &&
+		c.Fail(spec.At, "auth needs one of none, bearer, basic, api_key, oauth2, jwt, hmac and aws", "")
+	case !secret && spec.OAuth2 == nil && len(used) > 0 &&
 		(slices.ContainsFunc(used, notation.Template.Writes) || len(c.Faults) == before): // else it is the unknown name that was said
 		c.writtenCredential(written(used))
 	default:

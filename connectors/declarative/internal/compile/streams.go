@@ -266,8 +266,12 @@ func (c *checker) unique(spec language.StreamSpec, st *Stream) {
 		}
 		set = append(set, setter{f.Name, "page", cmp.Or(spec.Page, c.doc.Defaults.Page).At})
 	}
-	if auth := c.doc.Provider.Auth; auth != nil && auth.APIKey != nil && auth.APIKey.Query.Text != "" {
-		set = append(set, setter{auth.APIKey.Query.Text, "auth", auth.APIKey.Query.At})
+	if auth := c.doc.Provider.Auth; auth != nil {
+		for _, key := range auth.APIKey {
+			if key.Query.Text != "" {
+				set = append(set, setter{key.Query.Text, "auth", key.Query.At})
+			}
+		}
 	}
 	for i, first := range set {
 		for _, second := range set[i+1:] {

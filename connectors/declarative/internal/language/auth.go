@@ -26,17 +26,56 @@ func (o *Oauth2Spec) Refresh() string {
 	return name
 }
 
-// Uses reports whether a secret is part of the credential.
-func (a *AuthSpec) Uses(secret string) bool {
-	used := []notation.Template{a.Bearer}
+// Templates returns the parts of the credential that may hold a secret.
+func (a *AuthSpec) Templates() []notation.Template {
+	var used []notation.Template
+	if a.Bearer.Set {
+		used = append(used, a.Bearer)
+	}
 	if a.Basic != nil {
 		used = append(used, a.Basic.User, a.Basic.Password)
 	}
-	if a.APIKey != nil {
-		used = append(used, a.APIKey.Value)
+	for _, key := range a.APIKey {
+		used = append(used, key.Value)
 	}
 	if o := a.OAuth2; o != nil {
 		used = append(used, o.ClientID, o.ClientSecret, o.RefreshToken)
 	}
+	for _, j := range a.jwts() {
+		used = append(used, j.Key, j.KeyID)
+		for _, claim := range j.Claims {
+			used = append(used, claim.Value)
+		}
+	}
+	if h := a.HMAC; h != nil {
+		used = append(used, h.Key, h.Secret, h.Passphrase)
+	}
+	if w := a.AWS; w != nil {
+		used = append(used, w.AccessKey, w.SecretKey, w.SessionToken)
+	}
+	return used
+}
+
+// jwts returns the tokens that are signed here.
+func (a *AuthSpec) jwts() (all []*JWTSpec) {
+	if a.JWT != nil {
+		all = append(all, a.JWT)
+	}
+	if a.OAuth2 != nil && a.OAuth2.Assertion != nil {
+		all = append(all, a.OAuth2.Assertion)
+	}
+	return all
+}
+
+// Uses reports whether a secret is part of the credential.
+func (a *AuthSpec) Uses(secret string) bool { return refers(a.Templates(), secret) }
+
+// Signs reports whether a secret is a key to sign with, which is never sent, and
+// so may have several lines.
+func (a *AuthSpec) Signs(secret string) bool {
+	return slices.ContainsFunc(a.jwts(), func(j *JWTSpec) bool { return refers([]notation.Template{j.Key}, secret) })
+}
+
+func refers(used []notation.Template, secret string) bool {
 	return slices.ContainsFunc(used, func(t notation.Template) bool { return t.Refers("secrets." + secret) })
 }

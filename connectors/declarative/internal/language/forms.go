@@ -185,6 +185,25 @@ func (k *keySpec) Read(d *yamlfile.Decoder, n ast.Node) {
 	}
 }
 
+// apiKeys are one key, or a list of several.
+type apiKeys []APIKeySpec
+
+func (k *apiKeys) Read(d *yamlfile.Decoder, n ast.Node) {
+	nodes := []ast.Node{n}
+	if list, ok := n.(*ast.SequenceNode); ok {
+		nodes = list.Values
+	}
+	*k = nil
+	for _, n := range nodes {
+		key := APIKeySpec{At: yamlfile.SpanOf(n.GetToken())}
+		d.Block(n, reflect.ValueOf(&key).Elem())
+		*k = append(*k, key)
+	}
+	if len(*k) == 0 {
+		d.Fail(yamlfile.SpanOf(n.GetToken()), "api_key needs at least one key", "")
+	}
+}
+
 func (h *headerSpec) Read(d *yamlfile.Decoder, n ast.Node) {
 	if _, single := n.(ast.ScalarNode); single {
 		h.Is.Read(d, n)

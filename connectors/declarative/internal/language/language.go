@@ -50,7 +50,7 @@ type ProviderSpec struct {
 	Name           name                              `yaml:"name" default:"the connector's" about:"rate, budgets, breaker and freeze belong to a provider and account"`
 	BaseURL        notation.Template                 `yaml:"base_url" default:"required" about:"where the API is; may hold params, or be one" more:": 'https://api.acme.test/v1'"`
 	Origins        []notation.Template               `yaml:"origins" default:"none" about:"further origins that may see the credential" more:": '[https://uploads.acme.test]'"`
-	Auth           *AuthSpec                         `yaml:"auth" default:"'none'" about:"how requests are authenticated" more:": '{bearer: \"${secrets.token}\"}', '{basic: {user: …, password: …}}', '{api_key: {header: X-Key, value: …, prefix: \"Key \"}}' (or 'query:' instead of 'header:'), or '{oauth2: …}'; see OAuth 2. Beside it, 'probe: /me'; see Probe"`
+	Auth           *AuthSpec                         `yaml:"auth" default:"'none'" about:"how requests are authenticated" more:": '{bearer: \"${secrets.token}\"}', or another way; see Authentication. Beside it, 'probe: /me'; see Probe"`
 	Headers        yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" default:"'Accept: application/json'" about:"sent with every request, also to other origins; credentials cannot stand here"`
 	Ceiling        CeilingSpec                       `yaml:"ceiling" default:"none" about:"the most that is ever asked for; all its windows hold at once" more:": '{per_second: 2.5, per_minute: 100, per_hour: 5000, per_day: 100000}'"`
 	StartPerSecond yamlfile.Number                   `yaml:"start_per_second" default:"the client's" about:"the pace of the first run, in requests a second"`
@@ -75,8 +75,11 @@ type AuthSpec struct {
 	None   yamlfile.Flag     `yaml:"none" about:"true: no authentication"` // also written auth: none
 	Bearer notation.Template `yaml:"bearer" about:"the token after \"Authorization: Bearer\""`
 	Basic  *basicSpec        `yaml:"basic" about:"user and password"`
-	APIKey *apiKeySpec       `yaml:"api_key" about:"a key in a header or in the query"`
+	APIKey apiKeys           `yaml:"api_key" about:"a key in a header, in the query or in a cookie, or a list of keys that are sent together"`
 	OAuth2 *Oauth2Spec       `yaml:"oauth2" about:"access tokens that are got when they are needed, and renewed"`
+	JWT    *JWTSpec          `yaml:"jwt" about:"a token that is signed here, after \"Authorization: Bearer\""`
+	HMAC   *HMACSpec         `yaml:"hmac" about:"a signature over each request, by the recipe of a provider"`
+	AWS    *AWSSpec          `yaml:"aws" about:"Signature Version 4 of Amazon Web Services"`
 	Probe  *ProbeSpec        `yaml:"probe" about:"what only the right account may ask for: it is asked once a run, before the first page"`
 }
 
@@ -94,22 +97,57 @@ type basicSpec struct {
 	Password notation.Template `yaml:"password" about:"the password, a secret"`
 }
 
-type apiKeySpec struct {
+// An APIKeySpec is one key, and where it stands in a request.
+type APIKeySpec struct {
 	_      struct{}          `block:"an API key"`
 	At     yamlfile.Span     // where it stands
 	Header yamlfile.Scalar   `yaml:"header" about:"the header that carries the key"`
 	Query  yamlfile.Scalar   `yaml:"query" about:"the parameter that carries the key"`
+	Cookie yamlfile.Scalar   `yaml:"cookie" about:"the cookie that carries the key"`
 	Value  notation.Template `yaml:"value" about:"the key, a secret"`
 	Prefix yamlfile.Scalar   `yaml:"prefix" about:"what stands before the key"`
+}
+
+// A JWTSpec is a token that is signed here.
+type JWTSpec struct {
+	_         struct{}                            `block:"jwt" like:"jwt: {key: '${secrets.key}', claims: {iss: app}}"`
+	At        yamlfile.Span                       // where it stands
+	Key       notation.Template                   `yaml:"key" default:"required" about:"a secret, as it is: a private key in PEM, or with 'HS256' what both sides know"`
+	Algorithm yamlfile.Scalar                     `yaml:"algorithm" default:"'RS256'" about:"'RS256', 'ES256' or 'HS256'"`
+	KeyID     notation.Template                   `yaml:"key_id" default:"none" about:"which key it is: 'kid' in the header of the token"`
+	Claims    yamlfile.Ordered[notation.Template] `yaml:"claims" default:"none" about:"what the token says beside 'iat' and 'exp'" more:": '{iss: my-app, aud: https://api.acme.test}'"`
+	Lifetime  yamlfile.Duration                   `yaml:"lifetime" default:"'5m'" about:"how long a token is valid; another one is signed after half of it"`
+}
+
+// An HMACSpec is a signature over each request.
+type HMACSpec struct {
+	_          struct{}          `block:"hmac" like:"hmac: {recipe: binance, key: '${secrets.key}', secret: '${secrets.secret}'}"`
+	At         yamlfile.Span     // where it stands
+	Recipe     yamlfile.Scalar   `yaml:"recipe" default:"required" about:"'binance' or 'coinbase'"`
+	Key        notation.Template `yaml:"key" default:"required" about:"the key, which is sent"`
+	Secret     notation.Template `yaml:"secret" default:"required" about:"the secret, which is not"`
+	Passphrase notation.Template `yaml:"passphrase" default:"none" about:"the passphrase, for 'coinbase'"`
+}
+
+// An AWSSpec is a signature of Amazon Web Services.
+type AWSSpec struct {
+	_            struct{}          `block:"aws" like:"aws: {access_key: '${secrets.id}', secret_key: '${secrets.key}', region: eu-central-1, service: execute-api}"`
+	At           yamlfile.Span     // where it stands
+	AccessKey    notation.Template `yaml:"access_key" default:"required" about:"the id of the key"`
+	SecretKey    notation.Template `yaml:"secret_key" default:"required" about:"the key, a secret"`
+	SessionToken notation.Template `yaml:"session_token" default:"none" about:"a secret, for keys that do not last"`
+	Region       notation.Template `yaml:"region" default:"required" about:"the region, such as 'eu-central-1'"`
+	Service      yamlfile.Scalar   `yaml:"service" default:"required" about:"the name that the service signs by, such as 'execute-api' or 's3'"`
 }
 
 type Oauth2Spec struct {
 	_            struct{}                            `block:"oauth2"`
 	At           yamlfile.Span                       // where it stands
 	TokenURL     notation.Template                   `yaml:"token_url" default:"required" about:"where tokens are granted; it may be another host than the API's, and hold params"`
-	ClientID     notation.Template                   `yaml:"client_id" default:"required" about:"the id of the client: text, a param or a secret"`
+	ClientID     notation.Template                   `yaml:"client_id" default:"required, or 'assertion'" about:"the id of the client: text, a param or a secret"`
 	ClientSecret notation.Template                   `yaml:"client_secret" default:"none" about:"a secret. A public client has none, and then needs a 'refresh_token'"`
 	RefreshToken notation.Template                   `yaml:"refresh_token" default:"none" about:"a secret, as it is. Without it the client asks for itself (the grant 'client_credentials')"`
+	Assertion    *JWTSpec                            `yaml:"assertion" default:"none" about:"a token that is signed here is what an access token is granted for (RFC 7523), with the keys of 'jwt'; then no 'client_id' is needed"`
 	ClientAuth   yamlfile.Scalar                     `yaml:"client_auth" default:"'basic'" about:"'basic' sends id and secret by HTTP Basic, 'body' as fields"`
 	Scope        notation.Template                   `yaml:"scope" default:"none" about:"what to ask for, with spaces between"`
 	Fields       yamlfile.Ordered[notation.Template] `yaml:"fields" default:"none" about:"further fields of the request for a token" more:", such as '{audience: https://api.books.test}'"`

@@ -7,6 +7,7 @@ import (
 
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/since"
+	"collect/connectors/signing"
 	"collect/internal/yamlfile"
 )
 
@@ -62,7 +63,7 @@ func (*AuthSpec) Refine(k yamlfile.Keywords) {
 	k.Set("bearer", fromSecret())
 	k.And(yamlfile.AnyOf(
 		yamlfile.Keywords{"required": []string{"none"}, "properties": yamlfile.Keywords{"none": yamlfile.OneOf("true")}},
-		yamlfile.Keywords{"oneOf": []yamlfile.Keywords{yamlfile.Given("bearer"), yamlfile.Given("basic"), yamlfile.Given("api_key"), yamlfile.Given("oauth2")}},
+		yamlfile.Keywords{"oneOf": []yamlfile.Keywords{yamlfile.Given("bearer"), yamlfile.Given("basic"), yamlfile.Given("api_key"), yamlfile.Given("oauth2"), yamlfile.Given("jwt"), yamlfile.Given("hmac"), yamlfile.Given("aws")}},
 	))
 }
 
@@ -77,16 +78,45 @@ func (*basicSpec) Refine(k yamlfile.Keywords) {
 	k.And(yamlfile.AnyOf(yamlfile.With("user", fromSecret()), yamlfile.With("password", fromSecret())))
 }
 
-func (*apiKeySpec) Refine(k yamlfile.Keywords) {
+func (*APIKeySpec) Refine(k yamlfile.Keywords) {
 	k.Need("value")
 	k.Set("value", fromSecret())
 	k.Set("header", yamlfile.Keywords{"type": yamlfile.Single(), "pattern": headerName})
-	k["oneOf"] = []yamlfile.Keywords{yamlfile.Given("header"), yamlfile.Given("query")}
+	k.Set("cookie", yamlfile.Keywords{"type": yamlfile.Single(), "pattern": headerName})
+	k["oneOf"] = []yamlfile.Keywords{yamlfile.Given("header"), yamlfile.Given("query"), yamlfile.Given("cookie")}
+}
+
+func (*JWTSpec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	k.Need("key")
+	k.Set("key", fromSecret())
+	k.Set("algorithm", yamlfile.OneOf(signing.Algorithms[:]...))
+	claims := k.Property("claims")
+	claims["propertyNames"] = yamlfile.Keywords{"allOf": []any{claims["propertyNames"], yamlfile.Not(yamlfile.OneOf("iat", "exp"))}}
+}
+
+func (*HMACSpec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	k.Need("recipe", "key", "secret")
+	k.Set("recipe", yamlfile.OneOf(signing.Recipes[:]...))
+	k.Set("key", yamlfile.NonEmpty(k.Property("key")))
+	k.Set("secret", fromSecret())
+	k.Set("passphrase", fromSecret())
+}
+
+func (*AWSSpec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	k.Need("access_key", "secret_key", "region", "service")
+	for _, name := range []string{"access_key", "region", "service"} {
+		k.Set(name, yamlfile.NonEmpty(k.Property(name)))
+	}
+	k.Set("secret_key", fromSecret())
+	k.Set("session_token", fromSecret())
 }
 
 func (*Oauth2Spec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"
-	k.Need("token_url", "client_id")
+	k.Need("token_url")
 	k.Set("token_url", address())
 	k.Set("client_id", yamlfile.NonEmpty(k.Property("client_id")))
 	k.Set("refresh_token", yamlfile.Keywords{"type": "string", "pattern": `^\$\{\s*secrets\.[^}]*\}$`})
@@ -96,7 +126,9 @@ func (*Oauth2Spec) Refine(k yamlfile.Keywords) {
 	further := fields(k.Property("fields"))
 	further["propertyNames"] = yamlfile.Keywords{"allOf": []any{further["propertyNames"], yamlfile.Not(yamlfile.OneOf(OwnFields[:]...))}}
 	k.Set("fields", further)
-	k["anyOf"] = []yamlfile.Keywords{yamlfile.Given("client_secret"), yamlfile.Given("refresh_token")}
+	k["anyOf"] = []yamlfile.Keywords{yamlfile.Given("client_secret"), yamlfile.Given("refresh_token"), yamlfile.Given("assertion")}
+	k.And(yamlfile.AnyOf(yamlfile.Given("client_id"), yamlfile.Given("assertion")))
+	k.And(yamlfile.Not(yamlfile.Keywords{"allOf": []yamlfile.Keywords{yamlfile.Given("assertion"), yamlfile.Given("refresh_token")}}))
 }
 
 func (*CeilingSpec) Refine(k yamlfile.Keywords) {
@@ -363,6 +395,11 @@ func (*ColumnsSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
 
 func (k *keySpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
 	one := s.Of(reflect.TypeFor[notation.Path]())
+	return yamlfile.AnyOf(one, yamlfile.Keywords{"type": "array", "items": one, "minItems": 1})
+}
+
+func (*apiKeys) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	one := s.Of(reflect.TypeFor[APIKeySpec]())
 	return yamlfile.AnyOf(one, yamlfile.Keywords{"type": "array", "items": one, "minItems": 1})
 }
 

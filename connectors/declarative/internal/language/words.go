@@ -30,7 +30,7 @@ const (
 // have a key of their own, or are set by collect.
 var (
 	ClientAuths = [...]string{clientBasic, ClientBody}
-	OwnFields   = [...]string{"grant_type", "refresh_token", "client_id", "client_secret", "scope"}
+	OwnFields   = [...]string{"grant_type", "assertion", "refresh_token", "client_id", "client_secret", "scope"}
 )
 
 // The most that a file may ask for. More in flight is a load test; a request
