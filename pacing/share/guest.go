@@ -3,10 +3,8 @@ package share
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -46,14 +44,6 @@ func greet(conn net.Conn, c Config) (*guest, error) {
 		return nil, err
 	}
 	return g, nil
-}
-
-// pid returns what others know this process by; 0 if it takes no part.
-func (c Config) pid() int {
-	if c.Open == nil {
-		return 0
-	}
-	return os.Getpid()
 }
 
 // listen hands the replies on, until the leader is gone.
@@ -143,17 +133,6 @@ func (g *guest) ask(c call) (reply, error) {
 	}
 }
 
-// err returns the error that r tells.
-func (r reply) err() error {
-	switch {
-	case r.Stop != nil:
-		return r.Stop.back()
-	case r.Error != "":
-		return errors.New(r.Error)
-	}
-	return nil
-}
-
 func (g *guest) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 	if err := ended(t.Asker); err != nil {
 		return gate.Pass{}, err
@@ -240,9 +219,7 @@ func (g *guest) adopt() (gate.Pass, error) {
 	if err != nil || r.Pass == nil {
 		return gate.Pass{}, errGone
 	}
-	var pass gate.Pass
-	pass.ID = r.Pass.ID
-	return pass, nil
+	return gate.Pass{ID: r.Pass.ID}, nil
 }
 
 func (g *guest) settle(p gate.Pass, o gate.Outcome, next gate.Request) (desk.Settled, error) {

@@ -4,22 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"collect/collection"
-	"collect/internal/atomicfile"
 	"collect/internal/filelock"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
-	"collect/pacing/law"
 )
 
 // A leader has the gate of an account, and lets guests use it.
@@ -38,21 +33,6 @@ type leader struct {
 	closed bool
 
 	saveOrder sync.Mutex
-}
-
-// lockFile returns where the lock of an account is.
-func lockFile(dir, account string) string { return filepath.Join(dir, account+".lock") }
-
-// stateFile returns where the state is that belongs to a lock.
-func stateFile(lock string) string { return strings.TrimSuffix(lock, ".lock") + ".json" }
-
-// readState returns the state that belongs to a lock; nil if none was saved.
-func readState(lock string) ([]byte, error) {
-	state, err := os.ReadFile(stateFile(lock))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	return state, err
 }
 
 // lead begins to lead, after one that was deposed if that is so. The lock file
@@ -160,9 +140,6 @@ func (l *leader) deposed() bool {
 	current, err := l.lock.Current()
 	return err != nil || !current
 }
-
-// unused is the outcome of a pass that no request uses. Its slot is lost.
-var unused = gate.Outcome{Signal: law.Silent, Hold: -1}
 
 func (l *leader) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 	return l.enterFor(ctx, t, l.own)
@@ -301,15 +278,6 @@ func (l *leader) save(last bool) error {
 		}
 	}
 	return err
-}
-
-// replace makes data the content of the file at path: after a crash it has
-// either the old one or the new one.
-func replace(path string, data []byte) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
 }
 
 // close ends leading: the guests are sent away, what was learned is saved, and

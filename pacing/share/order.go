@@ -8,7 +8,6 @@ import (
 
 	"collect/collection"
 	"collect/internal/filelock"
-	"collect/pacing/gate"
 )
 
 // Order tells those who share an account what an operator wants, by the state
@@ -77,18 +76,4 @@ func meet(ctx context.Context, dir, account string, alone func(path string) erro
 		case <-time.After(lookEvery):
 		}
 	}
-}
-
-// hand leaves an order for the next process that leads.
-func hand(lock string, order []byte) error {
-	file := stateFile(lock)
-	kept, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	next, err := gate.Hand(kept, order, time.Now())
-	if err != nil {
-		return err
-	}
-	return replace(file, next)
 }

@@ -36,43 +36,6 @@ import (
 	"collect/pacing/gate"
 )
 
-// Config describes the account that is shared. Each field is needed, unless its
-// comment says what holds without it.
-type Config struct {
-	Dir     string // where the accounts of this user are; made if need be
-	Account string // names the account, and is part of file names
-	Known   []byte // a state from elsewhere; the newer of it and the file counts. nil: none
-
-	// Open returns a gate that continues with state, which may be nil or
-	// unreadable.
-	Open func(state []byte) (*gate.Gate, error)
-
-	// Ceilings and Concurrency are what this process allows. As long as it
-	// takes part, the ceilings hold for all, and as many requests of its own may
-	// be in flight: see [gate.Gate.Share].
-	Ceilings    []collection.Ceiling
-	Concurrency int
-
-	// Obeyed is told of an operator's order that all obey already, with the
-	// events that belong to it, so that it can be recorded. It may be called
-	// until the process has left, and at any time. nil: it is not recorded.
-	Obeyed func(events []collection.Event)
-}
-
-// How long a leader may be silent. A process that lives answers in
-// milliseconds; one that was stopped never does.
-const (
-	beatEvery  = 500 * time.Millisecond
-	beatLonger = 3 * time.Second
-	lookEvery  = 20 * time.Millisecond // for a leader that has begun to lead
-)
-
-// Why something cannot be asked.
-var (
-	errGone = errors.New("the process that led is gone") // there may be another one
-	errLeft = errors.New("this process takes no more part")
-)
-
 // A place is where a process stands: it leads, or is a guest. Its errors wrap
 // errGone if another place must be found.
 type place interface {
@@ -322,21 +285,17 @@ func (d *Desk) State(last bool) []byte {
 
 // Status returns how things stand, or stood when that was last known.
 func (d *Desk) Status() gate.Status {
-	d.mu.Lock()
-	at := d.place
-	last := d.last
-	d.mu.Unlock()
-	if at == nil {
-		return last
-	}
-	now, err := at.status()
-	if err != nil {
-		return last
+	var now gate.Status
+	at, err := d.here(), errGone
+	if at != nil {
+		now, err = at.status()
 	}
 	d.mu.Lock()
-	d.last = now
-	d.mu.Unlock()
-	return now
+	defer d.mu.Unlock()
+	if err == nil {
+		d.last = now
+	}
+	return d.last
 }
 
 // here returns the place of this process; nil while it is lost.

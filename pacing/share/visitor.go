@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"collect/collection"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
 )
@@ -145,14 +144,6 @@ func (v *visitor) enter(c call) {
 	default:
 		_ = v.line.send(reply{ID: c.ID, Pass: &passed{ID: c.ID, Save: pass.Save, Closed: t.closed, Change: pass.Change}})
 	}
-}
-
-// failed is the reply of a call that ended with err.
-func failed(id uint64, err error) reply {
-	if s, ok := errors.AsType[*collection.Stop](err); ok {
-		return reply{ID: id, Stop: stopOf(s)}
-	}
-	return reply{ID: id, Error: err.Error()}
 }
 
 // answer does what takes no time. ok says that there is a reply.

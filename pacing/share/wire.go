@@ -2,6 +2,7 @@ package share
 
 import (
 	"encoding/json"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"collect/collection"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
+	"collect/pacing/law"
 )
 
 // What a guest asks for.
@@ -24,6 +26,15 @@ const (
 	status   = "status"   // asks how things stand
 	beat     = "beat"     // asks whether anybody is there
 )
+
+// Why something cannot be asked.
+var (
+	errGone = errors.New("the process that led is gone") // there may be another one
+	errLeft = errors.New("this process takes no more part")
+)
+
+// unused is the outcome of a pass that no request uses. Its slot is lost.
+var unused = gate.Outcome{Signal: law.Silent, Hold: -1}
 
 // A call is one line of JSON from a guest to the leader.
 type call struct {
@@ -55,6 +66,25 @@ type reply struct {
 
 	PIDs   []int              `json:"pids,omitempty"`
 	Events []collection.Event `json:"events,omitempty"`
+}
+
+// err returns the error that r tells.
+func (r reply) err() error {
+	switch {
+	case r.Stop != nil:
+		return r.Stop.back()
+	case r.Error != "":
+		return errors.New(r.Error)
+	}
+	return nil
+}
+
+// failed is the reply of a call that ended with err.
+func failed(id uint64, err error) reply {
+	if s, ok := errors.AsType[*collection.Stop](err); ok {
+		return reply{ID: id, Stop: stopOf(s)}
+	}
+	return reply{ID: id, Error: err.Error()}
 }
 
 // A waiting says what a turn waits for.
@@ -113,6 +143,14 @@ func (s *stop) back() *collection.Stop {
 	}
 	return &collection.Stop{Reason: s.Reason, NotBefore: s.NotBefore, Detail: s.Detail, Status: s.Status}
 }
+
+// How long a leader may be silent. A process that lives answers in
+// milliseconds; one that was stopped never does.
+const (
+	beatEvery  = 500 * time.Millisecond
+	beatLonger = 3 * time.Second
+	lookEvery  = 20 * time.Millisecond // for a leader that has begun to lead
+)
 
 // A line sends values of JSON, one after the other. It is safe for concurrent
 // use.
