@@ -43,6 +43,8 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 		}
 	}
 	r.read(stream.Name) // what recovery met does not count
+	r.passes(stream.Name, !current.Done)
+	defer r.passes(stream.Name, false)
 	p := &passage{stream: stream, home: home, at: current}
 	tasks := make(chan task)
 	busy := &sync.Map{} // the partitions in flight
@@ -81,6 +83,22 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	}
 	r.finish(home)
 	return nil
+}
+
+// passes notes whether a pass is made that finds again what was not finished.
+func (r *Runner) passes(stream string, finds bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.passing[stream] = finds
+}
+
+// goesOn reports whether the pass that a partition belongs to finds it again, so
+// that a stop in it that ends the run is no gap of its own: the pass itself is
+// left with one. What a person must see is.
+func (r *Runner) goesOn(at collection.Place, stop *collection.Stop) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return at.Partition != "" && r.passing[at.Stream] && stop.Reason.EndsRun() && stop.Reason.Kind() != collection.Stuck
 }
 
 // A passage is one run's way through a pass.

@@ -84,3 +84,35 @@ func TestAPassComesRound(t *testing.T) {
 		})
 	}
 }
+
+// TestAStopLeavesOneGapOfAPass: what was in flight when a run ended is where its
+// pass goes on, so that runs that end early do not make gaps of the pass, one for
+// each request in flight.
+func TestAStopLeavesOneGapOfAPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, p := newMemory(), &provider{n: 60}
+		const list = 20 // pages of items
+		for _, requests := range []int64{list + 5, 2, 2, 3} {
+			if _, err := do(t, m, p, func(c *runner.Config) { capped(requests)(c); c.Concurrency = 8 }); err != nil {
+				t.Fatal(err)
+			}
+			owes := m.owes()
+			for _, gap := range owes {
+				if gap.Partition != "" || gap.Reason != collection.RequestCap {
+					t.Errorf("after %d requests %s is owed (%s), want what a pass goes on with", p.requests(), gap.Place, gap.Reason)
+				}
+			}
+			if len(owes) != 2 {
+				t.Errorf("after %d requests %d gaps are owed, want one of each stream that is left", p.requests(), len(owes))
+			}
+			m = m.reopen()
+		}
+		if _, err := do(t, m, p, func(c *runner.Config) { c.Run.Mode = collection.Resume }); err != nil {
+			t.Fatal(err)
+		}
+		checkAll(t, m, p)
+		if got, want := p.requests(), list+60+2*60; got != want {
+			t.Errorf("all runs sent %d requests, want %d: nothing twice", got, want)
+		}
+	})
+}

@@ -90,6 +90,7 @@ type Runner struct {
 	done        map[collection.Place]bool // homes that need nothing more in this run
 	begunBefore map[string]bool           // streams that the run went on with, or left as they were
 	begun       map[collection.Place]bool // places whose walk began anew though it was not finished
+	passing     map[string]bool           // streams whose pass finds again what was not finished
 
 	warned  map[warningKind]int
 	streaks map[string]streak // by stream
@@ -110,7 +111,7 @@ func New(c Config) (*Runner, error) {
 	}
 	provider, asked := c.Connector.Provider(), c.Concurrency
 	c.Concurrency = provider.InFlight(asked)
-	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}}
+	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passing: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}}
 
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {

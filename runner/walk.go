@@ -59,7 +59,7 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 			continue
 		}
 		r.met(at, stop)
-		if r.unsent() {
+		if r.unsent() || r.goesOn(at, stop) {
 			return nil
 		}
 		gap := r.gap(stream, at, reached, stop)
