@@ -222,6 +222,9 @@ func (f *found) failure(v any) {
 		for _, name := range []string{"message", "error_message", "reason"} {
 			f.longQuota(text(o, name))
 		}
+		for _, name := range []string{"message", "error", "detail"} {
+			f.limit(text(o, name))
+		}
 	}
 	if f.Hold > PaceLimit && text(o, "nextAccessTime")+text(fault, "nextAccessTime") != "" { // WSO2: of no pace
 		f.class = QuotaUsed

@@ -172,7 +172,8 @@ func readCodes(r *Reading, now time.Time, status int, h http.Header, body []byte
 		return f.class
 	}
 	if body[0] != '{' && body[0] != '[' {
-		return ""
+		f.limit(string(bytes.TrimSpace(body)))
+		return f.class
 	}
 	var v any
 	if json.Unmarshal(body, &v) != nil {

@@ -42,6 +42,43 @@ var (
 	shorter = regexp.MustCompile(`(?i)\b(second|sec|minute|min|hour)\b`)
 )
 
+// limitInWords finds a limit that a refusal tells in its words alone, which are no
+// more than that: 2 per 1 minute (Flask-Limiter), Rate limit exceeded: 5 per 1 minute
+// (slowapi), API calls quota exceeded! maximum admitted 6000 per 1d (AspNetCoreRateLimit),
+// You have exceeded your limit of 30 requests per minute (Akamai CloudTest),
+// The /rates API allows 10 requests per 60s to avoid overloading our servers (MetaApi).
+var limitInWords = regexp.MustCompile(`(?i)^(?:rate ?limit exceeded:? |api calls quota exceeded! maximum admitted |you have exceeded your limit of |the \S+ api allows )?` +
+	`(\d{1,9}) (?:requests )?per (?:(\d{1,5}) ?)?(s|second|m|minute|h|hour|d|day|month)s?(?:\.?$| to avoid overloading our servers\b)`)
+
+// limit takes what the words of a refusal tell for an announced limit of which
+// nothing is left. Fields that announce one say more.
+func (f *found) limit(said string) {
+	words := limitInWords.FindStringSubmatch(said)
+	if words == nil || len(f.Windows) > 0 || f.class != Throttle && (f.class != "" || f.status != http.StatusTooManyRequests) {
+		return
+	}
+	most, _ := parseNumber(words[1])
+	times, counted := parseNumber(words[2])
+	if !counted {
+		times.whole = 1
+	}
+	window := times.times(unitsInWords[strings.ToLower(words[3])[0]])
+	if strings.EqualFold(words[3], "month") {
+		window = times.times(30 * day)
+	}
+	if most.whole == 0 || window == 0 {
+		return
+	}
+	f.Windows = append(f.Windows, Quota{Name: "words", Limit: most.float(), Reset: -1, Window: capped(window)})
+	f.announce(most.float(), window)
+	if window > PaceLimit {
+		f.class, f.Period = QuotaUsed, window
+	}
+}
+
+// unitsInWords are the periods of such limits, by their first letters.
+var unitsInWords = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': day}
+
 // say reads the words of a limit that has no code.
 func (f *found) say(said string) {
 	for _, s := range sayings {
@@ -59,13 +96,20 @@ func (f *found) say(said string) {
 	}
 }
 
-// page reads the title of a refusal for people.
+// page reads the title of a refusal for people, and its first paragraph.
 func (f *found) page(body []byte) {
-	_, title, _ := bytes.Cut(body, []byte("<title>"))
-	title, _, ok := bytes.Cut(title, []byte("</title>"))
-	if ok {
-		f.say(string(bytes.TrimSpace(title)))
+	f.say(within(body, "title"))
+	f.limit(within(body, "p"))
+}
+
+// within returns the text of the first element of a page with that name.
+func within(body []byte, name string) string {
+	_, text, _ := bytes.Cut(body, []byte("<"+name+">"))
+	text, _, ok := bytes.Cut(text, []byte("</"+name+">"))
+	if !ok {
+		return ""
 	}
+	return string(bytes.TrimSpace(text))
 }
 
 // longQuota takes a throttle for a quota that is used up, if said says so.
