@@ -27,8 +27,6 @@ type repeats struct {
 // is not noticed: a budget ends it.
 const mostSeen = 1 << 16
 
-func (r *Runner) newRepeats() *repeats { return &repeats{limit: r.limits.PagesWithout} }
-
 // see returns a stop when slice is one page too many without a new record. Where
 // a walk is anchored anew, it may meet the pages before it once more: what was
 // seen was seen from another anchor.
