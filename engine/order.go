@@ -98,7 +98,7 @@ func (m Meeting) stateNow(ctx context.Context, db store.Store, typed string, use
 func (m Meeting) CarryOut(ctx context.Context, db store.Store, p Prepared) (note, err error) {
 	audit := AuditOf(p.reason)
 	for i := range p.events {
-		p.events[i].Provider, p.events[i].Message = p.Provider, audit.Who+": "+audit.Why
+		p.events[i].Provider, p.events[i].Message = p.Provider, audit.String()
 	}
 	if len(p.used.runs) > 0 {
 		heard, err := share.Order(ctx, m.Dir, p.used.shared, p.state, p.events...)

@@ -137,6 +137,9 @@ type Audit struct {
 	Holder collection.Holder
 }
 
+// String returns who and why, as events say it.
+func (a Audit) String() string { return a.Who + ": " + a.Why }
+
 // A Ledger is the write side of a store while one run holds its lease. It is
 // safe for concurrent use. After [collection.ErrFenced] it writes nothing more.
 type Ledger interface {

@@ -61,7 +61,7 @@ func (g *Gate) constraints(s Status, p picture, now law.Moment) []Constraint {
 		}
 	}
 	all = append(all, g.used(p.usage)...)
-	if i := g.binding(all, p.usage, now); i >= 0 {
+	if i := g.binding(all, p.usage); i >= 0 {
 		all[i].Binds = true
 	}
 	return all
@@ -128,7 +128,7 @@ func (g *Gate) window(w *ceiling.Window, now law.Moment) Constraint {
 // is the one that lets nothing out for the longest time, a person longer than
 // any time. Where requests leave, it is what most of them waited for: the lowest
 // pace, the slots in flight, or nothing.
-func (g *Gate) binding(all []Constraint, u *usage.Kept, now law.Moment) int {
+func (g *Gate) binding(all []Constraint, u *usage.Kept) int {
 	held, route := usage.Unknown, 0
 	if u != nil {
 		held, route = u.Held, u.Route

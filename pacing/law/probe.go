@@ -62,7 +62,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 		gap := 1/p.goal - 1/p.r
 		p.r = 1 / (1/p.r + climbShare*gap)
 		if math.Abs(p.r-p.goal) <= 0.02*p.goal {
-			p.arrive(now)
+			p.arrive()
 		}
 	case steady:
 		p.since++
@@ -116,7 +116,7 @@ func (p *plateau) settleAt(rate float64) {
 }
 
 // arrive is the end of a climb.
-func (p *plateau) arrive(now Moment) {
+func (p *plateau) arrive() {
 	p.doubt = 0
 	p.r = p.goal
 	switch {

@@ -51,7 +51,7 @@ func (s *Store) Override(ctx context.Context, connector, domain string, edit sto
 		}
 		if n := len(events); n > 0 {
 			events = slices.Clone(events)
-			events[n-1].Message = audit.Who + ": " + audit.Why
+			events[n-1].Message = audit.String()
 		}
 		return l.saveProvider(t, domain, state, events)
 	})
@@ -120,7 +120,7 @@ func (l *lease) reset(t database.Tx, at collection.Place, to collection.Cursor, 
 	}
 	return l.record(t, collection.Event{
 		Kind: collection.CheckpointReset, Stream: at.Stream, Partition: at.Partition, Lane: at.Lane,
-		Message: audit.Who + ": " + audit.Why,
+		Message: audit.String(),
 	})
 }
 
@@ -161,7 +161,7 @@ func (s *Store) AcceptSchema(ctx context.Context, connector, name string, fields
 		if err := streams.Accept(t, id, fields); err != nil {
 			return err
 		}
-		err = l.record(t, collection.Event{Kind: collection.SchemaAccepted, Stream: name, Message: audit.Who + ": " + audit.Why})
+		err = l.record(t, collection.Event{Kind: collection.SchemaAccepted, Stream: name, Message: audit.String()})
 		if err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func Parse(path string, src []byte, env func(string) string) (configFile, error)
 	if len(r.faults) == 0 {
 		r.globals(&block, file.Globals)
 		for _, p := range block.Providers {
-			file.Providers[p.Key.Text] = r.provider(p.Key, p.Value)
+			file.Providers[p.Key.Text] = r.provider(p.Value)
 		}
 		for _, c := range block.Connectors {
 			file.Connectors[c.Key.Text] = r.connector(c.Key, c.Value)
@@ -181,7 +181,7 @@ func (r *configReader) check(s yamlfile.Scalar, key, text string) {
 	}
 }
 
-func (r *configReader) provider(name yamlfile.Scalar, b providerBlock) registry.Provider {
+func (r *configReader) provider(b providerBlock) registry.Provider {
 	p := registry.Provider{Origin: map[string]string{}, Origins: r.origins(b.Origins)}
 	pace, faults := b.PaceSpec.Read()
 	p.Pace, r.faults = pace, append(r.faults, faults...)

@@ -20,7 +20,7 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	def := c.doc.Defaults
 	st := &Stream{}
 	st.Name = key.Text
-	c.role(key, spec, st)
+	c.role(spec, st)
 	c.each(spec, st)
 	st.Refresh = refresh(st)
 
@@ -62,7 +62,7 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	return st
 }
 
-func (c *checker) role(key yamlfile.Scalar, spec language.StreamSpec, st *Stream) {
+func (c *checker) role(spec language.StreamSpec, st *Stream) {
 	c.OneOf(spec.Role, language.Roles[:]...)
 	st.Role = collection.List
 	if spec.Role.Text == string(collection.Detail) {

@@ -83,7 +83,7 @@ func (r *restoring) carryOver(ctx context.Context, db *sql.DB, audit store.Audit
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO events (at, kind, connector, run, provider, stream, partition, lane, info)
 		SELECT ?1, ?2, connector, '', '', '', '', '', json_object('message', ?3) FROM leases`,
-		format.Time(r.now), string(collection.StoreRestored), audit.Who+": "+audit.Why)
+		format.Time(r.now), string(collection.StoreRestored), audit.String())
 	if err != nil {
 		return err
 	}

@@ -56,14 +56,6 @@ func (t Tx) commit() error {
 // itself after some errors and then answers with another, which says nothing.
 func (t Tx) rollback() { _ = t.Exec("ROLLBACK") }
 
-// settled looks up whether a transaction took effect.
-func (t Tx) settled(done func(Tx) (bool, error)) (bool, error) {
-	if err := t.w.at(ReadBack); err != nil {
-		return false, err
-	}
-	return done(t)
-}
-
 // Exec runs a statement.
 func (t Tx) Exec(query string, args ...any) error {
 	_, err := t.Change(query, args...)

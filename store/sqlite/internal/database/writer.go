@@ -148,7 +148,10 @@ func (w *Writer) UpdateWithin(ctx context.Context, patience time.Duration, do fu
 		return nil
 	}
 	t.rollback()
-	committed, err := t.settled(done)
+	committed, err := false, w.at(ReadBack)
+	if err == nil {
+		committed, err = done(t)
+	}
 	switch {
 	case err != nil:
 		// The cause is told, not wrapped: it may be ErrFull, which promises

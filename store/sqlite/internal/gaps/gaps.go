@@ -196,7 +196,7 @@ func (b Book) Revive(t database.Tx, id int64, audit store.Audit) (collection.Gap
 		return gap, err
 	}
 	told := gap.Event(collection.GapRevived)
-	told.Message = audit.Who + ": " + audit.Why
+	told.Message = audit.String()
 	_, err = b.Record(t, told)
 	return gap, err
 }
