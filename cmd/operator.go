@@ -94,7 +94,7 @@ func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
 	})
 }
 
-// agree asks a person whether to go on. Where nobody can be asked, --yes must
+// agree asks a person whether to go on. Without a terminal, --yes must
 // have said so.
 func (a *app) agree(o operatorOptions, means string) error {
 	if o.yes {

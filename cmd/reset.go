@@ -178,7 +178,7 @@ func (a *app) confirm(name, from string, stream store.StreamState) error {
 		stream.Name, words.Count(stream.Records), from, name)
 	line, err := bufio.NewReader(a.in).ReadString('\n')
 	if strings.TrimSpace(line) != name {
-		if err != nil || !a.terminal { // nobody pressed Enter here
+		if err != nil || !a.terminal { // the line of the question has no end yet
 			fmt.Fprintln(a.err)
 		}
 		return problem.Usage("not confirmed; nothing was changed (--yes skips the question)")

@@ -20,7 +20,7 @@ import (
 const lastWords = 2 * time.Second
 
 // notify returns the signals that end a command early. A hangup does, unless
-// nohup, or whoever started us, has it ignored.
+// nohup, or the process that started this one, has it ignored.
 func notify() <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -83,9 +83,8 @@ func (i *interrupts) code() int {
 	return signalCode(i.first)
 }
 
-// ownSignals marks a command of which a signal asks more than to end at once: a
-// run saves the page in flight first. Before it has something to save, it ends
-// at once, too.
+// ownSignals marks a command that a signal does not end at once: a run saves the
+// page in flight first, if there is one.
 const ownSignals = "own signals"
 
 // endBySignal ends the context of a command by a signal. If that is not enough,
@@ -124,7 +123,7 @@ func (a *app) abandon(undo func()) {
 	}()
 	select {
 	case <-said:
-	case <-time.After(lastWords / 4): // nobody reads what it says
+	case <-time.After(lastWords / 4): // its output is not read
 	}
 	os.Exit(a.interrupts.code())
 }

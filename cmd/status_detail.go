@@ -104,7 +104,7 @@ func lanesOf(stream store.StreamState) []store.LaneState {
 }
 
 // partitionWords counts the partitions that are done. As long as a walk over
-// them goes on, nobody knows how many there are.
+// them goes on, their number is not known.
 func partitionWords(stream store.StreamState, lane store.LaneState) string {
 	if stream.Parent == "" || lane.Partitions == 0 && !lane.Complete {
 		return ""

@@ -15,9 +15,9 @@ type workLeft struct {
 	In       time.Duration
 }
 
-// Left returns how long what is left takes at the pace that binds now, or
-// nothing if that is not known: while a list without a parent is walked, nobody
-// knows how long it is; and where nothing leaves, there is no pace.
+// Left returns how long the rest takes at the pace that binds now, or nothing if
+// that is not known: a list without a parent has no known length while it is
+// walked, and where nothing leaves there is no pace.
 //
 // One request is counted for each parent that was not walked yet.
 func (e Explanation) Left() *workLeft {
@@ -50,8 +50,8 @@ func (e Explanation) Left() *workLeft {
 	return &l
 }
 
-// takes returns how long so many requests take under what limits the pace; 0
-// if nothing leaves, or nothing is paced.
+// takes returns how long requests take under the limits of the pace; 0 if none
+// leaves, or nothing is paced.
 func (e Explanation) takes(requests int64) time.Duration {
 	var longest time.Duration
 	for _, k := range e.Pace.Constraints {

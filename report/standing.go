@@ -101,7 +101,7 @@ func (s Status) Stands(now time.Time) Standing {
 	return s.atRest(now)
 }
 
-// atRest says how a connector stands that needs nobody, and that no run
+// atRest says how a connector stands that needs no person, and that no run
 // collects now.
 func (s Status) atRest(now time.Time) Standing {
 	if cause, until := s.held(now); !until.IsZero() || s.Account != nil && s.Account.Breaker == gate.Open {
@@ -195,9 +195,9 @@ func (s Status) frozen(reason collection.Reason, now time.Time) Standing {
 	return st
 }
 
-// yours returns the worst reason of what is owed that a person must act on, and
-// the exit code of it; "" if there is nothing. A freeze that was released needs
-// nobody, and neither does what a run may fill that is under way.
+// yours returns the worst reason of the owed gaps that a person must act on, and
+// its exit code; "" for none. A freeze that was released needs no person, and
+// neither does a gap that a run under way may fill.
 func (s Status) yours(running bool) (reason collection.Reason, code int) {
 	for _, gap := range s.Owed {
 		if len(s.Runs) > 0 && collection.OfBefore(s.Runs[0], gap.Gap) {

@@ -116,7 +116,7 @@ func OwedCount(gaps []store.OwnedGap) int {
 	return n
 }
 
-// OwedKinds counts the same by kind, with those of which there is none.
+// OwedKinds counts the same by kind, with a zero for each kind that is not owed.
 func OwedKinds(gaps []store.OwnedGap) map[collection.Kind]int {
 	n := map[collection.Kind]int{collection.Planned: 0, collection.Pressure: 0, collection.Stuck: 0}
 	for _, gap := range gaps {

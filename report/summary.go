@@ -62,8 +62,8 @@ func SummaryOf(run collection.Run, owed []store.OwnedGap, runs int, all collecti
 	}
 }
 
-// Verdict is what is said first: what the run came to, and that nobody
-// answered, if a later run is to go on as if nothing had been wrong.
+// Verdict is the first line: the outcome of the run, and that no person answered,
+// if a later run is to go on as if nothing had been wrong.
 func (s Summary) Verdict() string {
 	verdict := s.outcomeWords()
 	goesOn := s.Outcome == collection.Deferred || s.Outcome == collection.Waiting

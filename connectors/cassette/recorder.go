@@ -63,7 +63,7 @@ func (r *Recorder) Noted() []Noted {
 	return slices.Clone(r.noted)
 }
 
-// again is a body of which the first part was read before.
+// again is a body whose first part was read before.
 type again struct {
 	io.Reader
 	io.Closer

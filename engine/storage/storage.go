@@ -48,7 +48,7 @@ const (
 // OpenForRun opens a store for a run, and reports whether it was created.
 //
 // Where the newest commits may be lost, the run goes on from the last that is
-// there, and collects the others again: nobody has to come after a power cut.
+// there, and collects the others again: a power cut needs no person.
 func OpenForRun(ctx context.Context, name string, missing Missing) (db store.Store, created bool, err error) {
 	_, err = os.Stat(name)
 	created = errors.Is(err, fs.ErrNotExist)

@@ -50,8 +50,8 @@ var (
 var limitInWords = regexp.MustCompile(`(?i)^(?:rate ?limit exceeded:? |api calls quota exceeded! maximum admitted |you have exceeded your limit of |the \S+ api allows )?` +
 	`(\d{1,9}) (?:requests )?per (?:(\d{1,5}) ?)?(s|second|m|minute|h|hour|d|day|month)s?(?:\.?$| to avoid overloading our servers\b)`)
 
-// limit takes what the words of a refusal tell for an announced limit of which
-// nothing is left. Fields that announce one say more.
+// limit takes the limit that the words of a refusal name for an announced one
+// that is used up. Fields that announce one say more.
 func (f *found) limit(said string) {
 	words := limitInWords.FindStringSubmatch(said)
 	if words == nil || len(f.Windows) > 0 || f.class != Throttle && (f.class != "" || f.status != http.StatusTooManyRequests) {

@@ -124,7 +124,7 @@ type WhichStreamError struct {
 
 func (e *WhichStreamError) Error() string { return "which stream: " + strings.Join(e.Known, ", ") }
 
-// ErrNoHome: nobody named a database, and there is no place for one.
+// ErrNoHome: no database was named, and there is no place for one.
 var ErrNoHome = errors.New("there is no place for the database: neither HOME nor XDG_STATE_HOME is set")
 
 // A NoFolderError says that the database was to be made in a folder that is
@@ -162,7 +162,7 @@ func (e *LostError) Error() string {
 }
 
 // A NothingFoundError says that a salvage found no record of a stream.
-type NothingFoundError struct{ Streams [][2]string } // of which it found some
+type NothingFoundError struct{ Streams [][2]string } // the streams it found
 
 func (e *NothingFoundError) Error() string {
 	if len(e.Streams) == 0 {

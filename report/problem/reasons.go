@@ -18,7 +18,7 @@ type reasonRow struct {
 // reasons holds the row of each reason there is.
 //
 // The gaps that an open breaker leaves are planned, so that they arm no
-// cooldown, but the run that it stopped is no success: nobody chose it.
+// cooldown, but the run that it stopped is no success: no person chose it.
 var reasons = map[collection.Reason]reasonRow{
 	collection.RequestCap: {
 		row{"P0501", LevelPaused, ExitPaused, NeedsNothing, true, writeRequestCap}, "requests were used up",

@@ -30,7 +30,7 @@ type Scene struct {
 	Credential string         // where it came from: "env ACME_TOKEN"
 	Mark       string         // its fingerprint
 	State      string         // path of the database
-	Usual      bool           // nobody named that path
+	Usual      bool           // the path is the usual one, and was not named
 	ByHand     bool           // a person waits for it, and no schedule comes back
 	RequestCap int64
 	MaxTime    time.Duration

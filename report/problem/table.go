@@ -183,7 +183,7 @@ func as[E error](err error) bool {
 	return ok
 }
 
-// full reports whether the disk is the problem, whoever noticed.
+// full reports whether the disk is full, by the store or the operating system.
 func full(err error) bool { return is(collection.ErrFull, syscall.ENOSPC, syscall.EDQUOT)(err) }
 
 // Unreachable reports whether no request got as far as an answer: a stop for
