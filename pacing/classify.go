@@ -16,13 +16,13 @@ import (
 // shorter one is that of the minute's quota, which Gemini names beside it.
 const dayWait = 5 * time.Minute
 
-// judge turns a complete response into an answer: by the connector's own
+// judge turns a complete response to req into an answer: by the connector's own
 // rules, or else by status, headers and the codes of known providers.
-func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer {
+func (g *Governor) judge(resp *http.Response, body []byte, req *http.Request) answer {
 	verdict := collection.NoVerdict
 	if g.provider.Judge != nil {
 		verdict = g.provider.Judge(collection.Response{
-			Stream: stream, Status: resp.StatusCode, Header: resp.Header, Body: body,
+			Stream: collection.StreamOf(req.Context()), Status: resp.StatusCode, Header: resp.Header, Body: body,
 		})
 	}
 	r := response.Read(time.Now(), resp.StatusCode, resp.Header, body)
@@ -56,11 +56,13 @@ func (g *Governor) judge(resp *http.Response, body []byte, stream string) answer
 	a.outcome.Overdue = resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusBadGateway
 	a.outcome.Windows, a.outcome.MaxRate = r.Windows, r.Pace
 	a.outcome.Key, a.outcome.Wide = r.Route, wide(r)
-	switch verdict {
-	case collection.OpenGap, collection.IsGone, collection.Fail, collection.StopRun:
+	switch {
+	case slices.Contains(ends, verdict):
 		a.ruled(verdict)
+	case r.Class == response.Forbidden:
+		g.forbidden(&a, req)
 	default:
-		a.classed(g.provider.Forbidden)
+		a.classed()
 	}
 	return a
 }
@@ -92,6 +94,9 @@ func signalOf(c response.Class, status int) law.Signal {
 	return law.Answered
 }
 
+// ends are the verdicts that end the slice or the run.
+var ends = []collection.Verdict{collection.OpenGap, collection.IsGone, collection.Fail, collection.StopRun}
+
 // ruled applies a verdict that ends the slice or the run.
 func (a *answer) ruled(v collection.Verdict) {
 	reason := collection.BadPage
@@ -112,7 +117,7 @@ func (a *answer) ruled(v collection.Verdict) {
 }
 
 // classed applies the class of a response that no rule ended.
-func (a *answer) classed(policy collection.ForbiddenPolicy) {
+func (a *answer) classed() {
 	stop := &collection.Stop{Status: a.status}
 	a.err = stop
 	switch a.reading.Class {
@@ -130,24 +135,10 @@ func (a *answer) classed(policy collection.ForbiddenPolicy) {
 		stop.Reason, stop.Detail = collection.RateLimited, "the provider says that a quota is used up"
 	case response.Auth:
 		stop.Reason = collection.Auth
-	case response.Forbidden:
-		stop.Reason = collection.Frozen
-		a.outcome.Operator = policy == collection.Hold
-		switch {
-		case a.reading.Reason == response.AbnormalUsage, a.reading.Reason == response.Challenge:
-			a.outcome.Refused = a.reading.Reason // it is about us, and no record, whatever the policy
-		case policy == collection.GapRecord:
-			stop.Reason = collection.Forbidden
-		default:
-			a.outcome.Refused = unexplained
-		}
 	default:
 		stop.Reason = rejected(a.status)
 	}
 }
-
-// unexplained is why an account is frozen after a 403 that says no more.
-const unexplained = "forbidden"
 
 // rejected returns the reason of a refusal that concerns only the request.
 func rejected(status int) collection.Reason {

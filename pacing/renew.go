@@ -83,7 +83,7 @@ func (g *Governor) weigh(resp *http.Response, body []byte, req *http.Request) an
 	if a.outcome.Signal == law.Throttled && !g.origins[collection.Origin(req.URL)] {
 		a.outcome.Signal = law.Failed // which is no news about the pace of the API
 	}
-	a.classed(g.provider.Forbidden)
+	a.classed()
 	return a
 }
 

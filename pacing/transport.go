@@ -46,10 +46,6 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		t.meter.Leave(turn.Request.Retry)
 		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
 		a := t.attempt(req, p, renewals)
-		known := t.doubts(req, &a)
-		if known != nil {
-			a.outcome.Refused = "" // as far as that is known now
-		}
 		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
 		next.Request.Retry = true
 		next.Request.NotBefore = time.Now().Add(backoff(n-1, t.random()))
@@ -68,8 +64,8 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			t.readable(req)
 			return a.resp, nil
 		}
-		if stop, ok := errors.AsType[*collection.Stop](a.err); ok && known != nil {
-			a.err = t.private(ctx, stop, known)
+		if a.witness != nil {
+			a.err = t.private(ctx, &a)
 		}
 		if !a.again {
 			return nil, t.refused(a.err, turn.Stream)
@@ -113,6 +109,7 @@ type answer struct {
 	took    time.Duration // from sending to the end of the body; 0: it was not sent
 	reading response.Reading
 	outcome gate.Outcome
+	witness *http.Request // tells whether a 403 is about the account; nil: nothing can, or that is known
 }
 
 // attempt sends req once, after the save that its departure needs. If there is
@@ -145,7 +142,7 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, renewals int) answer 
 	var a answer
 	if err != nil {
 		a = g.failure(req.Context(), resp, err)
-	} else if a = g.judge(resp, body, collection.StreamOf(req.Context())); a.err == nil {
+	} else if a = g.judge(resp, body, req); a.err == nil {
 		a.resp = complete(resp, req, body)
 	} else {
 		a.outcome.Why = a.trouble() // without the words of the provider, since it is kept with the pace

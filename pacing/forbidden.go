@@ -1,0 +1,113 @@
+package pacing
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"collect/collection"
+	"collect/pacing/desk"
+	"collect/pacing/gate"
+	"collect/pacing/response"
+)
+
+// What a 403 means is decided in this order:
+//
+//	a rule of the connector speaks of it                 what the rule says
+//	a header or a known code asks for less               a throttle, or a quota
+//	it is about us: a firewall's riddle, abnormal usage  frozen
+//	the provider uses 403 for single records             a gap
+//	it came for a detail, or the list of a parent        the witness is asked
+//	anything else                                        frozen
+//
+// The witness is what was readable a moment ago. If it can still be read, the account
+// is fine, and the record is private. It is a request like any other: it waits its
+// turn and is charged. See docs/decisions/0016.
+
+// unexplained is why an account is frozen after a 403 that says no more.
+const unexplained = "forbidden"
+
+// stillReadable says why a 403 is about one record.
+const stillReadable = "what was readable before still is"
+
+// readable notes that req was answered well.
+func (g *Governor) readable(req *http.Request) {
+	if repeatable(req) && g.origins[collection.Origin(req.URL)] {
+		g.witness.Store(req)
+	}
+}
+
+// forbidden decides about a, the answer to req, whose class is that: the account is
+// frozen, the record is a gap, or a witness has to be asked.
+func (g *Governor) forbidden(a *answer, req *http.Request) {
+	stop := &collection.Stop{Reason: collection.Frozen, Status: a.status}
+	a.err, a.outcome.Operator = stop, g.provider.Forbidden == collection.Hold
+	switch reason := a.reading.Reason; {
+	case reason == response.AbnormalUsage, reason == response.Challenge:
+		a.outcome.Refused = reason // whatever the policy
+	case g.provider.Forbidden == collection.GapRecord:
+		stop.Reason = collection.Forbidden
+	default:
+		if a.witness = g.witnessOf(req); a.witness == nil || a.outcome.Operator {
+			a.outcome.Refused, a.witness = unexplained, nil
+		}
+	}
+}
+
+// witnessOf returns what can tell whether a refusal of req is about the account; nil
+// if nothing can: a list is no private record.
+func (g *Governor) witnessOf(req *http.Request) *http.Request {
+	known := g.witness.Load()
+	if collection.PlaceOf(req.Context()).Partition == "" || known == nil || known.URL.String() == req.URL.String() {
+		return nil
+	}
+	return known
+}
+
+// private finds out whether a refusal that came just now is about one record: it
+// asks for the witness. It returns the stop of that record, that of the freeze, or
+// what keeps it from asking.
+func (g *Governor) private(ctx context.Context, refusal *answer) error {
+	came, known := time.Now(), refusal.witness
+	refused, _ := errors.AsType[*collection.Stop](refusal.err)
+	select {
+	case g.asking <- struct{}{}:
+		defer func() { <-g.asking }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	alone := &collection.Stop{Reason: collection.Forbidden, Status: refused.Status, Detail: stillReadable}
+	if refused.Detail != "" {
+		alone.Detail = refused.Detail + "; " + stillReadable
+	}
+	if g.held.After(came) { // somebody else has found out since
+		return alone
+	}
+	ctx = collection.WithPlace(ctx, collection.PlaceOf(known.Context()))
+	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
+	turn.Request.Stream = turn.Stream
+	p, err := g.enter(ctx, turn)
+	if err != nil {
+		return err
+	}
+	g.meter.Leave(false)
+	a := g.attempt(known.Clone(ctx), p, mostRenewals)
+	readable, stopped := a.err == nil, ctx.Err() != nil
+	switch {
+	case readable:
+		g.held = time.Now()
+	case !stopped: // the end of the run is no word of the provider
+		a.err, a.outcome.Refused = refused, unexplained
+	}
+	_, err = g.settle(ctx, p, a, &desk.Turn{Stream: turn.Stream, Request: gate.Request{Stream: turn.Stream}})
+	switch {
+	case err != nil:
+		return err
+	case readable:
+		return alone
+	case stopped:
+		return context.Cause(ctx)
+	}
+	return refused
+}
