@@ -3,12 +3,10 @@ package pacing
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"collect/collection"
 	"collect/pacing/gate"
-	"collect/pacing/law"
 	"collect/pacing/response"
 )
 
@@ -75,90 +73,4 @@ func wide(r response.Reading) bool {
 		return r.Key != r.Route
 	}
 	return !slices.ContainsFunc(r.Windows, func(q response.Quota) bool { return q.Name == r.Route && q.Remaining == 0 })
-}
-
-func signalOf(c response.Class, status int) law.Signal {
-	switch c {
-	case response.OK:
-		if status >= 400 {
-			return law.Answered // accepted by a rule, and still no reason to speed up
-		}
-		return law.Succeeded
-	case response.Throttle:
-		return law.Throttled
-	case response.Transient:
-		return law.Failed
-	case response.QuotaUsed, response.Auth, response.Forbidden:
-		return law.Silent
-	}
-	return law.Answered
-}
-
-// ends are the verdicts that end the slice or the run.
-var ends = []collection.Verdict{collection.OpenGap, collection.IsGone, collection.Fail, collection.StopRun}
-
-// ruled applies a verdict that ends the slice or the run.
-func (a *answer) ruled(v collection.Verdict) {
-	reason := collection.BadPage
-	switch {
-	case v == collection.StopRun:
-		reason = collection.Suspended
-		a.outcome.Refused, a.outcome.Operator = "suspended", true
-		a.outcome.Signal = law.Silent
-	case v == collection.IsGone:
-		reason = collection.Gone
-	case v == collection.OpenGap && a.status == http.StatusForbidden:
-		reason = collection.Forbidden
-	}
-	if a.outcome.Signal == law.Succeeded {
-		a.outcome.Signal = law.Answered
-	}
-	a.err = &collection.Stop{Reason: reason, Status: a.status, Err: collection.ErrDeclared}
-}
-
-// classed applies the class of a response that no rule ended.
-func (a *answer) classed() {
-	stop := &collection.Stop{Status: a.status}
-	a.err = stop
-	switch a.reading.Class {
-	case response.OK:
-		a.err = nil
-	case response.Throttle, response.Transient, response.Conflict:
-		a.again = true
-		stop.Reason = collection.RateLimited
-		if a.status >= 500 || a.reading.Class != response.Throttle {
-			stop.Reason = collection.UpstreamPressure
-		}
-	case response.QuotaUsed:
-		a.again, a.outcome.QuotaUsed = true, true
-		a.outcome.Code, a.outcome.Period = a.reading.Reason, a.reading.Period
-		stop.Reason, stop.Detail = collection.RateLimited, "the provider says that a quota is used up"
-	case response.Auth:
-		stop.Reason = collection.Auth
-	default:
-		stop.Reason = rejected(a.status)
-	}
-}
-
-// rejected returns the reason of a refusal that concerns only the request.
-func rejected(status int) collection.Reason {
-	switch status {
-	case http.StatusNotFound:
-		return collection.NotFound
-	case http.StatusGone:
-		return collection.Gone
-	case http.StatusRequestEntityTooLarge:
-		return collection.TooLarge
-	}
-	return collection.BadPage
-}
-
-// throttleInfo describes an answer that asks for less.
-func throttleInfo(a answer) *collection.ThrottleInfo {
-	info := &collection.ThrottleInfo{Signal: strconv.Itoa(a.status)}
-	if a.reading.Hold >= 0 {
-		seconds := a.reading.Hold.Seconds()
-		info.RetryAfter = &seconds
-	}
-	return info
 }

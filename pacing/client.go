@@ -1,7 +1,6 @@
 package pacing
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -56,17 +55,14 @@ type Config struct {
 // A Governor lets the requests to one provider out, one gate for all of them.
 // It is safe for concurrent use.
 type Governor struct {
-	provider    collection.Provider
+	guard
 	limits      collection.Limits
-	origins     map[string]bool
-	others      map[string]bool
 	budget      *Budget
 	base        http.RoundTripper
 	client      *http.Client
 	random      func() float64
 	room        room
 	save        func(ctx context.Context, state []byte, events ...collection.Event) error
-	observe     func(collection.Event)
 	traced      bool
 	meter       meter.Meter
 	waiting     atomic.Int64 // attempts in line
@@ -79,21 +75,15 @@ type Governor struct {
 	desk      Desk
 	saveOrder sync.Mutex // states are saved in their order
 
-	mu         sync.Mutex // taken after the desk's own
+	teller                // whose mu guards what follows
 	broken     error      // of a save: nothing leaves any more
 	announced  *desk.Turn // whose wait was told,
 	ends       time.Time  // and until when it was to last
 	accounted  time.Time
-	unsaved    []collection.Event // changes of the rate, the newest of them
-	backoff    *collection.BackoffInfo
-	heard      meter.Announced    // limits of the provider that were told
-	remembered time.Time          // when what was learned was last saved though all was well
-	reported   float64            // the rate that was last told
-	ceiling    *float64           // the strictest pace the owner allows; nil: none declared
-	pending    []collection.Event // told after mu is released
-	telling    bool               // a goroutine is telling them
-	told       *sync.Cond         // signalled when none is any more
-	probe      func(waits int)    // for tests: the waits of each attempt
+	heard      meter.Announced // limits of the provider that were told
+	remembered time.Time       // when what was learned was last saved though all was well
+	reported   float64         // the rate that was last told
+	probe      func(waits int) // for tests: the waits of each attempt
 }
 
 // A Desk gives turns at a gate: see [desk.Desk], which is that of one process.
@@ -112,14 +102,12 @@ type Desk interface {
 // is wrong with c.
 func New(c Config) (*Governor, error) {
 	g := &Governor{
-		provider:    c.Provider,
 		limits:      c.Provider.Limits.WithDefaults(),
 		budget:      c.Budget,
 		base:        c.Base,
 		concurrency: c.Provider.InFlight(c.Concurrency),
 		random:      c.Random,
 		save:        c.Save,
-		observe:     c.Observe,
 		traced:      c.Trace && c.Observe != nil,
 		asking:      make(chan struct{}, 1),
 	}
@@ -130,7 +118,7 @@ func New(c Config) (*Governor, error) {
 		g.random = rand.Float64
 	}
 	var err error
-	if g.origins, err = originSet(c.Provider.Origins); err != nil {
+	if g.guard, err = newGuard(c.Provider); err != nil {
 		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
 	}
 	if g.desk = c.Desk; g.desk == nil {
@@ -140,17 +128,15 @@ func New(c Config) (*Governor, error) {
 		}
 		g.desk = desk.New(own)
 	}
-	if g.others, err = originSet(c.Provider.Others); err != nil {
-		return nil, fmt.Errorf("provider %s: %w", c.Provider.Name, err)
-	}
 	if g.base == nil {
 		g.base = NewTransport(g.concurrency, g.limits)
 	}
-	g.told = sync.NewCond(&g.mu)
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}
 	g.remembered = time.Now()
 	status := g.desk.Status()
-	g.reported, g.ceiling = status.PerSecond, status.Ceiling
+	g.reported = status.PerSecond
+	g.name, g.observe, g.spent, g.ceiling, g.saves = c.Provider.Name, c.Observe, g.budget.spent, status.Ceiling, c.Save != nil
+	g.told = sync.NewCond(&g.mu)
 	return g, nil
 }
 
@@ -179,6 +165,10 @@ func NewGate(c Config) (*gate.Gate, error) {
 // An error of it wraps a *[collection.Stop], the cause of the request's
 // context, or the error of a save.
 func (g *Governor) Client() *http.Client { return g.client }
+
+// HoldsSecret reports whether a text that came from the provider holds the
+// credential, so that it must not be shown.
+func (g *Governor) HoldsSecret(text string) bool { return g.holdsSecret(text) }
 
 // Flush saves what was learned.
 func (g *Governor) Flush(ctx context.Context) error {
@@ -219,11 +209,7 @@ func (g *Governor) Metrics() collection.Metrics {
 // Close frees idle connections. When it returns, Observe has been told of
 // everything.
 func (g *Governor) Close() {
-	g.mu.Lock()
-	for g.telling {
-		g.told.Wait()
-	}
-	g.mu.Unlock()
+	g.wait()
 	if base, ok := g.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}
@@ -261,62 +247,4 @@ func (g *Governor) keep(ctx context.Context, state func() []byte, events ...coll
 		g.broken = err
 	}
 	return err
-}
-
-// tell notes an event for Observe. It is about stream, unless it says another. g.mu
-// is held.
-func (g *Governor) tell(e collection.Event, now time.Time, stream string) collection.Event {
-	e.Time, e.Provider, e.Stream = now, g.provider.Name, cmp.Or(e.Stream, stream)
-	if e.Breaker != nil {
-		elapsed, requests, tokens := g.budget.spent(now)
-		e.Breaker.ElapsedSeconds, e.Breaker.Requests, e.Breaker.RetryTokensLeft = elapsed.Seconds(), int(requests), tokens
-	}
-	if e.Rate != nil {
-		g.describe(e.Rate)
-	}
-	if e.Rate != nil || e.Limit != nil {
-		g.remember(e)
-	}
-	if g.observe != nil {
-		g.pending = append(g.pending, e)
-	}
-	return e
-}
-
-// unlock releases g.mu and tells what happened under it, in order: if somebody
-// is telling, this is told by them, after what they have.
-func (g *Governor) unlock() {
-	defer g.mu.Unlock()
-	if !g.telling {
-		g.telling = true
-		g.tellAll()
-	}
-}
-
-// unlockLater is unlock for those who must not wait for Observe.
-func (g *Governor) unlockLater() {
-	defer g.mu.Unlock()
-	if !g.telling && len(g.pending) > 0 {
-		g.telling = true
-		go func() {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			g.tellAll()
-		}()
-	}
-}
-
-// tellAll tells the pending events. g.mu is held, but not while Observe is called.
-func (g *Governor) tellAll() {
-	for len(g.pending) > 0 {
-		events := g.pending
-		g.pending = nil
-		g.mu.Unlock()
-		for _, e := range events {
-			g.observe(e)
-		}
-		g.mu.Lock()
-	}
-	g.telling = false
-	g.told.Broadcast()
 }

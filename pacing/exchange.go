@@ -4,31 +4,17 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/textproto"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"collect/collection"
-)
-
-// Why an attempt was given up by us.
-var (
-	errSilent = errors.New("no answer in time")
-	errSlow   = errors.New("the answer did not end in time")
-	errShort  = errors.New("the body ended early")
-	errOver   = errors.New("the time of the run was up before there was a credential")
 )
 
 // NewTransport returns a transport that keeps as many connections as are
@@ -46,15 +32,6 @@ func NewTransport(concurrency int, l collection.Limits) *http.Transport {
 		MaxResponseHeaderBytes: 2 * l.Headers, // up to here it is counted and told; see exchange
 	}
 }
-
-// userAgent names us and our version to the provider.
-var userAgent = sync.OnceValue(func() string {
-	version := "devel"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = strings.Trim(info.Main.Version, "()v")
-	}
-	return "collect/" + version
-})
 
 // exchange sends out and reads the whole answer, within the limits of time and
 // size. The response may be set beside an error.
@@ -210,13 +187,6 @@ func tooLarge(limit int64) error {
 	return &collection.Stop{Reason: collection.TooLarge, Detail: "the body is larger than " + size(limit)}
 }
 
-func size(n int64) string {
-	if n >= 1<<20 && n%(1<<20) == 0 {
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
-	return fmt.Sprintf("%d bytes", n)
-}
-
 // complete returns resp with its body in memory, as the answer to the request
 // of the caller, which has no credential.
 func complete(resp *http.Response, req *http.Request, body []byte) *http.Response {
@@ -243,86 +213,3 @@ type whole struct {
 
 func (whole) Close() error    { return nil }
 func (w whole) Bytes() []byte { return w.body }
-
-// describe says in a few fixed words why there is no usable answer. It quotes
-// nothing: an error of the network may hold addresses and bytes of a body.
-func describe(err error) string {
-	if why := unconnected(err); why != "" {
-		if proxied(err) {
-			return "no connection to the proxy: " + why
-		}
-		return "no connection: " + why
-	}
-	switch {
-	case errors.Is(err, errSilent), errors.Is(err, errSlow), errors.Is(err, errShort):
-		return err.Error()
-	case timedOut(err):
-		return "timed out"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "the connection was closed before the answer"
-	case errors.As(err, new(textproto.ProtocolError)):
-		return "its header is malformed, or was cut off"
-	}
-	return "the connection failed"
-}
-
-// timedOut reports whether an answer was waited for in vain.
-func timedOut(err error) bool {
-	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
-		return true
-	}
-	return errors.Is(err, errSilent) || errors.Is(err, errSlow)
-}
-
-// certificateFault says what is wrong with the certificate of a provider; "" if
-// that is not why there was no connection.
-func certificateFault(err error) string {
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
-		return ""
-	}
-	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "the TLS certificate is for another host"
-	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "the TLS certificate is signed by an authority that is not trusted here"
-	}
-	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return "the TLS certificate has expired or is not valid yet, by the clock of this machine"
-	}
-	return "the TLS certificate is not valid"
-}
-
-// unconnected says why there was no connection; "" if there was one.
-func unconnected(err error) string {
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		if dns.IsNotFound {
-			return "no such host"
-		}
-		return "the name cannot be looked up"
-	}
-	if fault := certificateFault(err); fault != "" {
-		return fault
-	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return "it does not speak TLS"
-	}
-	if _, ok := errors.AsType[tls.AlertError](err); ok {
-		return "TLS was refused"
-	}
-	op, ok := errors.AsType[*net.OpError](err)
-	switch {
-	case !ok || op.Op != "dial" && !proxied(err):
-		return ""
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "connection refused"
-	case op.Timeout():
-		return "timed out"
-	}
-	return "network unreachable"
-}
-
-// proxied reports whether it is the proxy that there was no connection to.
-func proxied(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "proxyconnect"
-}

@@ -3,12 +3,27 @@ package pacing
 import (
 	"compress/flate"
 	"compress/gzip"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
 	"strings"
+	"syscall"
 
 	"collect/collection"
 	"collect/pacing/gate"
 	"collect/pacing/law"
+)
+
+// Why an attempt was given up by us.
+var (
+	errSilent = errors.New("no answer in time")
+	errSlow   = errors.New("the answer did not end in time")
+	errShort  = errors.New("the body ended early")
+	errOver   = errors.New("the time of the run was up before there was a credential")
 )
 
 // Faults of the protocol for which net/http and crypto/tls have no type: words
@@ -32,13 +47,13 @@ func says(err error, words []string) bool {
 
 // faulty returns the answer to an attempt that failed for a fault which another
 // attempt would meet again; ok is false for what time may help with.
-func (g *Governor) faulty(err error) (a answer, ok bool) {
+func faulty(err error, headers int64) (a answer, ok bool) {
 	a.outcome = gate.Outcome{Signal: law.Failed, Hold: -1}
 	stop := &collection.Stop{Reason: collection.BadPage, Err: err}
 	corrupt, isCorrupt := errors.AsType[flate.CorruptInputError](err)
 	switch {
 	case says(err, headerTooLarge):
-		stop.Reason, stop.Detail = collection.TooLarge, "the header is larger than "+size(g.limits.Headers)
+		stop.Reason, stop.Detail = collection.TooLarge, "the header is larger than "+size(headers)
 		a.outcome.Signal = law.Answered
 	case errors.Is(err, gzip.ErrChecksum), isCorrupt && corrupt >= 0:
 		stop.Detail = "the body is damaged: it is not valid gzip, or its checksum is wrong"
@@ -60,4 +75,94 @@ func (g *Governor) faulty(err error) (a answer, ok bool) {
 	}
 	a.err = stop
 	return a, true
+}
+
+// describe says in a few fixed words why there is no usable answer. It quotes
+// nothing: an error of the network may hold addresses and bytes of a body.
+func describe(err error) string {
+	if why := unconnected(err); why != "" {
+		if proxied(err) {
+			return "no connection to the proxy: " + why
+		}
+		return "no connection: " + why
+	}
+	switch {
+	case errors.Is(err, errSilent), errors.Is(err, errSlow), errors.Is(err, errShort):
+		return err.Error()
+	case timedOut(err):
+		return "timed out"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "the connection was closed before the answer"
+	case errors.As(err, new(textproto.ProtocolError)):
+		return "its header is malformed, or was cut off"
+	}
+	return "the connection failed"
+}
+
+// timedOut reports whether an answer was waited for in vain.
+func timedOut(err error) bool {
+	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
+		return true
+	}
+	return errors.Is(err, errSilent) || errors.Is(err, errSlow)
+}
+
+// certificateFault says what is wrong with the certificate of a provider; "" if
+// that is not why there was no connection.
+func certificateFault(err error) string {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
+		return ""
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "the TLS certificate is for another host"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "the TLS certificate is signed by an authority that is not trusted here"
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return "the TLS certificate has expired or is not valid yet, by the clock of this machine"
+	}
+	return "the TLS certificate is not valid"
+}
+
+// unconnected says why there was no connection; "" if there was one.
+func unconnected(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		if dns.IsNotFound {
+			return "no such host"
+		}
+		return "the name cannot be looked up"
+	}
+	if fault := certificateFault(err); fault != "" {
+		return fault
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return "it does not speak TLS"
+	}
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
+		return "TLS was refused"
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	switch {
+	case !ok || op.Op != "dial" && !proxied(err):
+		return ""
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case op.Timeout():
+		return "timed out"
+	}
+	return "network unreachable"
+}
+
+// proxied reports whether it is the proxy that there was no connection to.
+func proxied(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "proxyconnect"
+}
+
+func size(n int64) string {
+	if n >= 1<<20 && n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"collect/collection"
 )
@@ -13,6 +15,23 @@ import (
 // mostRedirects is how many redirects a request may take, as in a browserless
 // [http.Client].
 const mostRedirects = 10
+
+// A guard knows the credential of a provider, and sees to it that it goes to no other
+// origin and is shown to nobody.
+type guard struct {
+	provider collection.Provider
+	origins  map[string]bool // that are sent the credential,
+	others   map[string]bool // and those that are asked without it
+}
+
+// newGuard returns the guard of p. An error names the origin that is none.
+func newGuard(p collection.Provider) (g guard, err error) {
+	g.provider = p
+	if g.origins, err = originSet(p.Origins); err == nil {
+		g.others, err = originSet(p.Others)
+	}
+	return g, err
+}
 
 // originSet returns origins in one spelling.
 func originSet(origins []string) (map[string]bool, error) {
@@ -30,7 +49,7 @@ func originSet(origins []string) (map[string]bool, error) {
 
 // listed refuses a request to an origin that only a response named. It sees
 // each redirect, too.
-func (g *Governor) listed(req *http.Request) error {
+func (g *guard) listed(req *http.Request) error {
 	if origin := collection.Origin(req.URL); g.origins[origin] || g.others[origin] {
 		return nil
 	}
@@ -41,7 +60,7 @@ func (g *Governor) listed(req *http.Request) error {
 // no other attempt has read, and with the credential if that is for its origin,
 // and else without whatever may hold one. The request of the caller never holds
 // it, so that nothing that copies from it (a redirect, a log) can leak it.
-func (g *Governor) prepare(req *http.Request) (*http.Request, error) {
+func (g *guard) prepare(req *http.Request) (*http.Request, error) {
 	out := req.Clone(req.Context())
 	if req.GetBody != nil {
 		body, err := req.GetBody()
@@ -65,8 +84,17 @@ func (g *Governor) prepare(req *http.Request) (*http.Request, error) {
 	return out, g.strip(out)
 }
 
+// userAgent names us and our version to the provider.
+var userAgent = sync.OnceValue(func() string {
+	version := "devel"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		version = strings.Trim(info.Main.Version, "()v")
+	}
+	return "collect/" + version
+})
+
 // strip removes from a request what may hold a credential. It refuses a request that holds it in its URL.
-func (g *Governor) strip(out *http.Request) error {
+func (g *guard) strip(out *http.Request) error {
 	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "Referer"} {
 		out.Header.Del(name)
 	}
@@ -82,14 +110,10 @@ func (g *Governor) strip(out *http.Request) error {
 	return nil
 }
 
-// HoldsSecret reports whether a text that came from the provider holds the
-// credential, so that it must not be shown.
-func (g *Governor) HoldsSecret(text string) bool { return g.holdsSecret(text) }
-
 // holdsSecret reports whether text holds the credential, a part of it, or what
 // was got by a renewal, as it is or escaped for a URL, in letters of either case,
 // since hosts have but one.
-func (g *Governor) holdsSecret(text string) bool {
+func (g *guard) holdsSecret(text string) bool {
 	text = strings.ToLower(text)
 	secrets := append([]string{g.provider.Credential}, g.provider.Secrets...)
 	if g.provider.Renewal != nil {
@@ -129,7 +153,7 @@ func leads(resp *http.Response, from *url.URL) error {
 // address. A POST stays one, unless the answer to it is to be had by GET (303): a
 // client may make a GET of it after 301 and 302 (RFC 9110, 15.4), which has no body
 // and asks for something else.
-func (g *Governor) checkRedirect(req *http.Request, via []*http.Request) error {
+func (g *guard) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > mostRedirects {
 		return &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf("more than %d redirects", mostRedirects)}
 	}

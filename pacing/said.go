@@ -1,9 +1,7 @@
 package pacing
 
 import (
-	"cmp"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"collect/collection"
 )
 
 // mostSaid is how many bytes of the words of a refusal are kept; mostParsed is how
@@ -22,18 +18,10 @@ const (
 	mostParsed = 64 << 10
 )
 
-// quote adds what a refusal says to the stop that it became, where nothing of
-// ours says more.
-func (g *Governor) quote(a *answer, out *http.Request, header http.Header, body []byte) {
-	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && a.status >= 400 {
-		stop.Detail = cmp.Or(stop.Detail, g.said(out, header, body))
-	}
-}
-
 // said returns what a refusal of out says for people, in one line that begins
 // with "it said: "; "" if it says nothing that can be shown. It holds no
 // credential, not even a part of one, no query of a URL and no cursor.
-func (g *Governor) said(out *http.Request, header http.Header, body []byte) string {
+func (g *guard) said(out *http.Request, header http.Header, body []byte) string {
 	if len(body) == 0 || len(body) > mostParsed {
 		return ""
 	}
@@ -130,7 +118,7 @@ const (
 
 // redacted returns text without queries, without what this request was sent with
 // that may be a cursor, and without words that begin or end as a credential does.
-func (g *Governor) redacted(out *http.Request, text string) string {
+func (g *guard) redacted(out *http.Request, text string) string {
 	text = queries.ReplaceAllString(text, "?…")
 	tokens := tokensSent(out)
 	secrets := g.secretsSent()
@@ -218,7 +206,7 @@ const leastPassword = 8
 
 // secretsSent returns the credential in each form in which requests carry it,
 // word by word, where a part of it can be told from ordinary text.
-func (g *Governor) secretsSent() []string {
+func (g *guard) secretsSent() []string {
 	texts := append([]string{g.provider.Credential}, g.provider.Secrets...)
 	if g.provider.Renewal != nil {
 		texts = append(texts, g.provider.Renewal.Secrets()...)

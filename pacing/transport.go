@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"collect/pacing/desk"
 	"collect/pacing/gate"
 	"collect/pacing/law"
-	"collect/pacing/response"
 )
 
 // A transport sends the requests of a Governor's client.
@@ -98,20 +96,6 @@ func because(err error, why string) error {
 	return err
 }
 
-// An answer is what became of an attempt: a response for the connector, or an
-// error, after which it may be tried again.
-type answer struct {
-	resp    *http.Response
-	err     error
-	again   bool
-	renewed bool // it got a credential, and no answer for the connector
-	status  int
-	took    time.Duration // from sending to the end of the body; 0: it was not sent
-	reading response.Reading
-	outcome gate.Outcome
-	witness *http.Request // tells whether a 403 is about the account; nil: nothing can, or that is known
-}
-
 // attempt sends req once, after the save that its departure needs. If there is
 // no credential for it, it sends the request for one instead.
 func (g *Governor) attempt(req *http.Request, p gate.Pass, renewals int) answer {
@@ -156,18 +140,12 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, renewals int) answer 
 	return a
 }
 
-// trouble says in a few fixed words what went wrong with an attempt.
-func (a *answer) trouble() string {
-	stop, ok := errors.AsType[*collection.Stop](a.err)
-	switch {
-	case !ok || !a.again:
-		return ""
-	case a.status == 0:
-		return stop.Detail
-	case stop.Detail == "":
-		return fmt.Sprintf("answered %d", a.status)
+// quote adds what a refusal says to the stop that it became, where nothing of
+// ours says more.
+func (g *Governor) quote(a *answer, out *http.Request, header http.Header, body []byte) {
+	if stop, ok := errors.AsType[*collection.Stop](a.err); ok && a.status >= 400 {
+		stop.Detail = cmp.Or(stop.Detail, g.said(out, header, body))
 	}
-	return fmt.Sprintf("answered %d: %s", a.status, stop.Detail)
 }
 
 // failure is the answer to an attempt without a usable response.
@@ -189,7 +167,7 @@ func (g *Governor) failure(ctx context.Context, resp *http.Response, err error) 
 		a.err = &collection.Stop{Reason: collection.WallClock, Detail: err.Error()}
 		return a
 	}
-	if fault, ok := g.faulty(err); ok {
+	if fault, ok := faulty(err, g.limits.Headers); ok {
 		fault.status = a.status
 		return fault
 	}
