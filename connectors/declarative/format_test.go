@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"collect/collection"
+	"collect/connectors/connectortest"
 	"collect/connectors/declarative"
 )
 
@@ -235,6 +236,61 @@ func TestFormatsOfAFile(t *testing.T) {
 		_, err := declarative.Parse("test.yaml", []byte(stream("key: id, "+text)))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestEveryFormatInPages walks lists in other formats and shapes, page by page.
+func TestEveryFormatInPages(t *testing.T) {
+	rows := func(from int, row string) string {
+		var b strings.Builder
+		for id := from + 1; id <= min(from+5, total); id++ {
+			b.WriteString(strings.ReplaceAll(row, "ID", fmt.Sprint(id)))
+		}
+		return b.String()
+	}
+	for text, body := range map[string]func(from int) string{
+		"format: csv, page: {number: {param: page, total_pages: {header: X-Pages}}}": func(from int) string { return "id,name\r\n" + rows(from, "ID,\"n, ID\"\r\n") },
+		"format: csv, page: {offset: {param: offset, limit_param: limit, limit: 5}}": func(from int) string { return "id\n" + rows(from, "ID\n") },
+		"format: jsonl, page: {link_header: next}":                                   func(from int) string { return rows(from, "{\"id\":ID}\n") },
+		"format: xml, records: r.item, page: {cursor: {from: r.next, param: offset, more: r.more}}": func(from int) string {
+			return fmt.Sprintf("<r><more>%t</more><next>%d</next>%s</r>", from+5 < total, from+5, rows(from, "<item><id>ID</id></item>"))
+		},
+		"records: {at: all, map: id}, page: {cursor: {from: next, param: offset}}": func(from int) string {
+			next := "null"
+			if from+5 < total {
+				next = fmt.Sprint(from + 5)
+			}
+			return `{"next":` + next + `,"all":{` + strings.TrimSuffix(rows(from, `"ID":{"n":1},`), ",") + `}}`
+		},
+		"records: {columns: [id, n]}, page: {last_id: {param: offset, field: id}}": func(from int) string {
+			return `[` + strings.TrimSuffix(rows(from, `[ID,2],`), ",") + `]`
+		},
+		"records: '[].m', page: {number: {param: page}}": func(from int) string {
+			return `[{"m":[` + strings.TrimSuffix(rows(from, `{"id":ID},`), ",") + `]}]`
+		},
+	} {
+		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			from := number(r, "offset", 5*(number(r, "page", 1)-1))
+			w.Header().Set("X-Pages", "5")
+			if strings.Contains(text, "link_header") && from+5 < total {
+				w.Header().Set("Link", fmt.Sprintf(`</things?offset=%d>; rel="next"`, from+5))
+			}
+			_, _ = io.WriteString(w, body(from))
+		})
+		c := open(t, server, stream("key: id, "+text))
+		connectortest.Test(t, c, server.Client())
+		seen := map[string]bool{}
+		for slice, err := range c.Slices(t.Context(), server.Client(), things0, collection.Cursor{}) {
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			for _, r := range slice.Records {
+				seen[r.Key] = true
+			}
+		}
+		if len(seen) != total {
+			t.Errorf("%s: %d records, want %d", text, len(seen), total)
 		}
 	}
 }

@@ -81,6 +81,7 @@ func TestPagesThatAreNone(t *testing.T) {
 		{"more twice", "page: {cursor: {from: next, param: c, more: more}}, records: items", 200, `{"items":[],"more":false,"more":true}`, collection.BadPage, "the page has `more` twice"},
 		{"a total twice", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":0,"n":9}`, collection.BadPage, "the page has `n` twice"},
 		{"no total", "page: {number: {param: page, total_pages: pages}}, records: items", 200, `{"items":[]}`, collection.BadPage, "there is no whole number at `pages`, where `page` looks for the total"},
+		{"no total in the header", "page: {number: {param: page, total_pages: {header: X-Pages}}}", 200, `[]`, collection.BadPage, "there is no whole number at `X-Pages`, where `page` looks for the total"},
 		{"a negative total", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":-1}`, collection.BadPage, "there is no whole number at `n`, where `page` looks for the total"},
 		{"an endless promise", "page: {offset: {param: o, total: n}}, records: items", 200, `{"items":[],"n":9}`, collection.BadPage, "`n` says that there are more records, but the page is empty"},
 		{"a cursor that is an object", "page: {cursor: {from: next, param: c}}, records: items", 200, `{"items":[],"next":{}}`, collection.BadPage, "the value at `next` is neither text nor a number"},

@@ -85,7 +85,7 @@ func soundFiles(t *testing.T) map[string]string {
 			}
 		}
 	}
-	long := []string{"{next_url: {path: links.next, optional: true}}", "{offset: {param: offset, limit_param: limit, limit: 100, total: total, apart: true}}"}
+	long := []string{"{next_url: {path: links.next, optional: true}}", "{offset: {param: offset, limit_param: limit, limit: 100, total: total, apart: true}}", "{offset: {param: offset, total: {header: X-Total-Count}}}"}
 	for i, form := range append(pageForms(t), long...) {
 		files[fmt.Sprintf("page form %d", i+1)] = strings.Replace(sound, "{link_header: next}", form, 1)
 	}

@@ -33,6 +33,14 @@ func TestTotalsThatAreTold(t *testing.T) {
 		{"page: {cursor: {from: next, param: c}}, records: items, total: ignore", `{` + items + `,"next":null,"total":9}`, nil, 0, ""},
 		{"page: {number: {param: p, total_pages: n}}, records: items", `{` + items + `,"n":4}`, nil, 4, "`n`"},
 		{"page: {offset: {param: o, total: n}}, records: items", `{` + items + `,"n":4}`, nil, 4, "`n`"},
+		{"page: {number: {param: p, total_pages: {header: x-pages}}}", `[{"id":1}]`, []string{"X-Pages", "4"}, 4, "`x-pages`"},
+		{"page: {offset: {param: o, total: {header: X-All}}}", `[{"id":1}]`, []string{"X-All", "4"}, 4, "`X-All`"},
+		{"page: {link_header: next}, total: {header: X-All}", `[{"id":1}]`, []string{"X-All", "4", "X-Total", "9"}, 4, "`X-All`"},
+		{"page: {link_header: next}", `[{"id":1}]`, []string{"X-WP-TotalPages", "7"}, 7, "the header X-WP-TotalPages"},
+		{"page: {link_header: next}", `[{"id":1}]`, []string{"X-Total-Pages", "7", "X-Total", "9"}, 9, "the header X-Total"},
+		{"page: {link_header: next}, records: items", `{` + items + `,"total":9}`, []string{"X-Total-Pages", "7"}, 9, "`total`"},
+		{"page: {link_header: next}, records: items", `{` + items + `,"count":3}`, []string{"X-Total-Pages", "7"}, 7, "the header X-Total-Pages"},
+		{"page: {link_header: next}, records: items, total: ignore", `{` + items + `}`, []string{"X-Total-Pages", "7"}, 0, ""},
 	}
 	for _, test := range tests {
 		slice, err := first(t, answer(200, test.body, test.header...), test.stream)

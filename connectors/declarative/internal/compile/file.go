@@ -46,7 +46,7 @@ type Stream struct {
 	Records answer.Shape
 	Key     []keyPart
 	Page    paging.Kind
-	Total   notation.Path // of how many records the list has
+	Total   paging.Source // of how many records the list has
 	Since   *since.Since  // nil: everything, always
 	Each    []binding
 	When    *notation.Predicate

@@ -84,7 +84,7 @@ func (c *checker) rows(spec language.StreamSpec, st *Stream) {
 			c.Fail(page.At, fmt.Sprintf("`page` looks for `%s`, and a page of %s is its rows and nothing else", p.Text, st.Format.Kind), "")
 		}
 	}
-	if st.Total.Set {
+	if st.Total.Set && st.Total.Header == "" {
 		c.Fail(spec.Total.At, fmt.Sprintf("`total` is a path, and a page of %s is its rows and nothing else", st.Format.Kind), "")
 	}
 }

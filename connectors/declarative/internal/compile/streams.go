@@ -48,8 +48,8 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	} else {
 		c.page(key, spec, st)
 	}
-	if st.Total = spec.Total; spec.Total.Text == ignoreTotal {
-		st.IgnoreTotal, st.Total = true, notation.Path{}
+	if st.Total = source(spec.Total); spec.Total.Path.Text == ignoreTotal {
+		st.IgnoreTotal, st.Total = true, paging.Source{}
 	}
 	if spec.Since != nil {
 		c.since(spec.Since, st)
@@ -154,13 +154,13 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		if s.Start.Set {
 			start = s.Start.Value
 		}
-		set(true, paging.ByNumber{Param: s.Param.Text, Start: start, SizeParam: s.SizeParam.Text, Size: s.Size.Value, Total: s.TotalPages, Short: c.lastPage(s.LastPage)})
+		set(true, paging.ByNumber{Param: s.Param.Text, Start: start, SizeParam: s.SizeParam.Text, Size: s.Size.Value, Total: source(s.TotalPages), Short: c.lastPage(s.LastPage)})
 	}
 	if s := p.Offset; s != nil {
 		if s.LimitParam.Set && !s.Limit.Set {
 			c.Fail(s.LimitParam.At, "`limit_param` needs a `limit`", "")
 		}
-		set(true, paging.ByOffset{Param: s.Param.Text, LimitParam: s.LimitParam.Text, Limit: s.Limit.Value, Total: s.Total, Short: c.lastPage(s.LastPage), Apart: s.Apart.Value})
+		set(true, paging.ByOffset{Param: s.Param.Text, LimitParam: s.LimitParam.Text, Limit: s.Limit.Value, Total: source(s.Total), Short: c.lastPage(s.LastPage), Apart: s.Apart.Value})
 	}
 	if s := p.LastID; s != nil {
 		c.need(p.At, "last_id", s.Field.Scalar)
@@ -186,6 +186,14 @@ func (c *checker) placed(at yamlfile.Span, st *Stream) {
 	case len(ask) > 0 && ask[0].Name != "" && here:
 		c.Fail(at, fmt.Sprintf("the place of a page stands in `%s`, which `page` names, or where ${page} is: not in both", ask[0].Name), "")
 	}
+}
+
+// source compiles where a number is told.
+func source(s language.SourceSpec) paging.Source {
+	if s.Header.Set {
+		return paging.Source{Path: notation.Path{Scalar: s.Header}, Header: s.Header.Text}
+	}
+	return paging.Source{Path: s.Path}
 }
 
 // ignoreTotal is written for a total that counts something else.

@@ -112,10 +112,10 @@ func (p *pageSpec) Paths() (paths []notation.Path) {
 		paths = append(paths, p.Cursor.From, p.Cursor.More)
 	}
 	if p.Number != nil {
-		paths = append(paths, p.Number.TotalPages)
+		paths = append(paths, p.Number.TotalPages.Path)
 	}
 	if p.Offset != nil {
-		paths = append(paths, p.Offset.Total)
+		paths = append(paths, p.Offset.Total.Path)
 	}
 	if p.LastID != nil {
 		paths = append(paths, p.LastID.More)
@@ -159,6 +159,19 @@ func (s *nextURLSpec) Read(d *yamlfile.Decoder, n ast.Node) {
 		return
 	}
 	d.Block(n, reflect.ValueOf(s).Elem())
+}
+
+// Read takes a path alone for the whole block.
+func (s *SourceSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+	s.At = yamlfile.SpanOf(n.GetToken())
+	if _, single := n.(ast.ScalarNode); single {
+		s.Path.Read(d, n)
+		return
+	}
+	d.Block(n, reflect.ValueOf(s).Elem())
+	if s.Header.Text == "" {
+		d.Fail(s.At, "a total needs a path, or the name of a `header`", "")
+	}
 }
 
 // A keySpec is a path, or a list of paths for a composite key.

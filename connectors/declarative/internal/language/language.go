@@ -214,7 +214,7 @@ type StreamSpec struct {
 	Key     keySpec                           `yaml:"key" default:"required" about:"the path of the value that is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
 	Since   *SinceSpec                        `yaml:"since" default:"none" about:"how to ask for changes only"`
 	Page    *pageSpec                         `yaml:"page" default:"required for a list" about:"how the list is cut into pages"`
-	Total   notation.Path                     `yaml:"total" default:"found" about:"the path of how many records the list has, or 'ignore'" more:"; see What shows that nothing is missing"`
+	Total   SourceSpec                        `yaml:"total" default:"found" about:"the path of how many records the list has, '{header: X-Count}', or 'ignore'" more:"; see What shows that nothing is missing"`
 	Each    yamlfile.Ordered[yamlfile.Scalar] `yaml:"each" default:"none" about:"one walk for each record of another stream: names, and the fields of the parent they are bound to"`
 	Role    yamlfile.Scalar                   `yaml:"role" default:"'list'" about:"'list', or 'detail': a failure costs one detail, never the stream"`
 	Route   name                              `yaml:"route" default:"the route of all" about:"the name of what the provider counts this stream under" more:": 'search'"`
@@ -289,8 +289,8 @@ type pageSpec struct {
 	LinkHeader yamlfile.Scalar `yaml:"link_header" form:"{link_header: next}" about:"the 'Link' header with that relation"`
 	NextURL    *nextURLSpec    `yaml:"next_url" form:"{next_url: links.next}" about:"the URL at a path of the body" more:"; in full, '{next_url: {path: links.next, optional: true}}'"`
 	Cursor     *cursorSpec     `yaml:"cursor" form:"{cursor: {from: meta.next, param: cursor}}" about:"the token at 'from', sent as 'param'; with 'more: path', only while that is true" more:"; with 'optional: true', see below"`
-	Number     *numberSpec     `yaml:"number" form:"{number: {param: page, start: 1, size_param: per_page, size: 100}}" about:"counted from 'start' (default 1); with 'total_pages: path', up to that"`
-	Offset     *offsetSpec     `yaml:"offset" form:"{offset: {param: offset, limit_param: limit, limit: 100}}" about:"counted in records, from 0; with 'total: path', up to that"`
+	Number     *numberSpec     `yaml:"number" form:"{number: {param: page, start: 1, size_param: per_page, size: 100}}" about:"counted from 'start' (default 1); with 'total_pages: path' or '{header: X-Total-Pages}', up to that"`
+	Offset     *offsetSpec     `yaml:"offset" form:"{offset: {param: offset, limit_param: limit, limit: 100}}" about:"counted in records, from 0; with 'total: path' or '{header: X-Total-Count}', up to that"`
 	LastID     *lastIDSpec     `yaml:"last_id" form:"{last_id: {param: starting_after, field: id}}" about:"after the last record; with 'more: path', while that is true, else until a page is empty"`
 }
 
@@ -314,8 +314,16 @@ type numberSpec struct {
 	Start      yamlfile.Natural `yaml:"start" default:"'1'" about:"the number of the first page"`
 	SizeParam  yamlfile.Scalar  `yaml:"size_param" about:"the parameter that takes the size"`
 	Size       yamlfile.Count   `yaml:"size" about:"records on a page"`
-	TotalPages notation.Path    `yaml:"total_pages" about:"the path of how many pages there are"`
+	TotalPages SourceSpec       `yaml:"total_pages" about:"the path of how many pages there are, or '{header: X-Total-Pages}'"`
 	LastPage   yamlfile.Scalar  `yaml:"last_page" default:"learned" about:"'short' if a page that is shorter than 'size' is the last one"`
+}
+
+// A SourceSpec is also written as a path of the body.
+type SourceSpec struct {
+	_      struct{}        `block:"a total" like:"total: meta.total, or total: {header: X-Total-Count}"`
+	At     yamlfile.Span   // where it stands
+	Path   notation.Path   // written as a single value instead of a block
+	Header yamlfile.Scalar `yaml:"header" default:"required" about:"the name of the header that tells the number"`
 }
 
 type offsetSpec struct {
@@ -323,7 +331,7 @@ type offsetSpec struct {
 	Param      yamlfile.Scalar `yaml:"param" about:"the parameter that takes the offset; or use '${page}'"`
 	LimitParam yamlfile.Scalar `yaml:"limit_param" about:"the parameter that takes the limit"`
 	Limit      yamlfile.Count  `yaml:"limit" about:"records on a page"`
-	Total      notation.Path   `yaml:"total" about:"the path of how many records there are"`
+	Total      SourceSpec      `yaml:"total" about:"the path of how many records there are, or '{header: X-Total-Count}'"`
 	LastPage   yamlfile.Scalar `yaml:"last_page" default:"learned" about:"'short' if a page that is shorter than 'limit' is the last one"`
 	Apart      yamlfile.Flag   `yaml:"apart" default:"'false'" about:"true: do not begin a page with the last record of the page before"`
 }

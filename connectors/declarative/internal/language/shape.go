@@ -167,6 +167,11 @@ func (*StreamSpec) Refine(k yamlfile.Keywords) {
 	})
 }
 
+func (*SourceSpec) Refine(k yamlfile.Keywords) {
+	k.Need("header")
+	k.Set("header", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
+}
+
 func (*FormatSpec) Refine(k yamlfile.Keywords) {
 	k.Set("as", yamlfile.OneOf(Formats[:]...))
 	k.Set("separator", yamlfile.Keywords{"type": []string{"string", "number"}, "pattern": `^([^"\r\n]|tab)$`})
@@ -409,6 +414,10 @@ func (c *clampSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
 
 func (a *AuthSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
 	return yamlfile.AnyOf(yamlfile.Keywords{"const": "none"}, s.Block(reflect.TypeFor[AuthSpec]()))
+}
+
+func (*SourceSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(s.Of(reflect.TypeFor[notation.Path]()), s.Block(reflect.TypeFor[SourceSpec]()))
 }
 
 func (n *nextURLSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {

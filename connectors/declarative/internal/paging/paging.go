@@ -297,9 +297,9 @@ type ByNumber struct {
 	Param     string
 	Start     int
 	SizeParam string
-	Size      int // 0: not known
-	Total     notation.Path
-	Short     bool // a short page is the last one
+	Size      int    // 0: not known
+	Total     Source // of how many pages there are
+	Short     bool   // a short page is the last one
 }
 
 func (b ByNumber) Ask(token string) []Field {
@@ -349,7 +349,7 @@ type ByOffset struct {
 	Param      string
 	LimitParam string
 	Limit      int // 0: not known
-	Total      notation.Path
+	Total      Source
 	Short      bool // a short page is the last one
 	Apart      bool // a page does not begin with the last record of the page before
 }
@@ -423,10 +423,10 @@ func (b ByOffset) Overlap(token string) int {
 
 // following returns token, of the next page, if there is one: more says so of
 // the token and the total, if the page has a total, or else how long the page is.
-func (p *Page) following(token string, at notation.Path, size int, short bool, more func(n, total int) (bool, error)) (string, error) {
+func (p *Page) following(token string, at Source, size int, short bool, more func(n, total int) (bool, error)) (string, error) {
 	is := !p.isLast(size, short)
 	if at.Set {
-		total, err := totalAt(at, p.Body)
+		total, err := p.totalAt(at)
 		if err != nil {
 			return "", err
 		}
@@ -473,20 +473,6 @@ func count64(token string, start, step int) (string, error) {
 		return "", BadPage("the number of the page is out of range")
 	}
 	return strconv.Itoa(n + step), nil
-}
-
-// totalAt returns the total at a path. A total that is missing is an error:
-// without it, whether something is missing cannot be known.
-func totalAt(at notation.Path, body []byte) (int, error) {
-	if at.Twice(body) {
-		return 0, BadPage("the page has `%s` twice", at.Text)
-	}
-	text, ok := notation.TextOf(at.In(body))
-	total, err := strconv.Atoi(text)
-	if !ok || err != nil || total < 0 {
-		return 0, BadPage("there is no whole number at `%s`, where `page` looks for the total", at.Text)
-	}
-	return total, nil
 }
 
 // TokensOf says what the tokens of a paging stand for. An offset counts records,

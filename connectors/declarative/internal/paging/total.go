@@ -12,9 +12,9 @@ import (
 )
 
 // totals are headers that tell how many records a list has: those of
-// WordPress, of json-server and many others, of Kinto, and of Discourse and
-// others.
-var totals = []string{"X-WP-Total", "X-Total-Count", "Total-Records", "X-Total"}
+// WordPress, of json-server and many others, of Kinto, of Discourse and others,
+// and of Yii.
+var totals = []string{"X-WP-Total", "X-Total-Count", "Total-Records", "X-Total", "X-Pagination-Total-Count"}
 
 // members of a body that are named for the number of records of a list: of
 // GitHub and Redmine, of many that spell it otherwise, of SCIM (RFC 7644), of
@@ -24,8 +24,36 @@ var (
 	wrappers = []string{"", "meta", "pagination", "paging", "page", "_meta"}
 )
 
+// pageCounts are headers that tell how many pages a list has: those of WordPress,
+// of GitLab and others, and of Yii.
+var pageCounts = []string{"X-WP-TotalPages", "X-Total-Pages", "X-Pagination-Page-Count"}
+
+// A Source is where a file says that a page tells a number: at a path of the body,
+// or in a header.
+type Source struct {
+	notation.Path
+	Header string // "" for a path; else the text of the path is its name, for messages
+}
+
+// totalAt returns the total at a place. A total that is missing is an error:
+// without it, whether something is missing cannot be known.
+func (p *Page) totalAt(at Source) (int, error) {
+	text, ok := p.Header.Get(at.Header), true
+	if at.Header == "" {
+		if at.Twice(p.Body) {
+			return 0, BadPage("the page has `%s` twice", at.Text)
+		}
+		text, ok = notation.TextOf(at.In(p.Body))
+	}
+	total, err := strconv.Atoi(text)
+	if !ok || err != nil || total < 0 {
+		return 0, BadPage("there is no whole number at `%s`, where `page` looks for the total", at.Text)
+	}
+	return total, nil
+}
+
 // TotalOf returns the total that p tells, which is looked for once.
-func TotalOf(p *Page, list Kind, declared notation.Path) collection.Told {
+func TotalOf(p *Page, list Kind, declared Source) collection.Told {
 	if p.total == nil {
 		told := findTotal(p, list, declared)
 		p.total = &told
@@ -36,9 +64,9 @@ func TotalOf(p *Page, list Kind, declared notation.Path) collection.Told {
 // findTotal finds the total that p tells: where the file says, in a header, or in a
 // member of the body that other APIs tell it with. A number that is no more than
 // what stands on a page that is not the only one counts the page.
-func findTotal(p *Page, list Kind, declared notation.Path) (told collection.Told) {
+func findTotal(p *Page, list Kind, declared Source) (told collection.Told) {
 	if pg, ok := list.(ByNumber); ok && pg.Total.Set {
-		if n, err := totalAt(pg.Total, p.Body); err == nil {
+		if n, err := p.totalAt(pg.Total); err == nil {
 			return collection.Told{Total: int64(n), By: "`" + pg.Total.Text + "`", Pages: true}
 		}
 	}
@@ -46,28 +74,37 @@ func findTotal(p *Page, list Kind, declared notation.Path) (told collection.Told
 		declared = pg.Total
 	}
 	if declared.Set {
-		if n, err := totalAt(declared, p.Body); err == nil && n > p.Had() {
+		if n, err := p.totalAt(declared); err == nil && n > p.Had() {
 			told.Total, told.By = int64(n), "`"+declared.Text+"`"
 		}
 		return told
 	}
-	for _, name := range totals {
-		if n, err := strconv.ParseInt(p.Header.Get(name), 10, 64); err == nil && n >= 0 {
-			return collection.Told{Total: n, By: "the header " + name}
-		}
+	if told = inHeader(p, totals); told.By != "" {
+		return told
 	}
 	if _, whole, ok := strings.Cut(p.Header.Get("Content-Range"), "/"); ok {
 		if n, err := strconv.ParseInt(whole, 10, 64); err == nil && n >= 0 {
 			return collection.Told{Total: n, By: "the header Content-Range"}
 		}
 	}
-	if len(p.Body) == 0 || p.Body[0] != '{' {
-		return told
+	if len(p.Body) > 0 && p.Body[0] == '{' {
+		if told = member(p); told.Total > int64(p.Had()) {
+			return told
+		}
 	}
-	if told = member(p); told.Total <= int64(p.Had()) {
-		return collection.Told{}
-	}
+	told = inHeader(p, pageCounts)
+	told.Pages = true
 	return told
+}
+
+// inHeader returns the first of some headers that is a whole number.
+func inHeader(p *Page, names []string) collection.Told {
+	for _, name := range names {
+		if n, err := strconv.ParseInt(p.Header.Get(name), 10, 64); err == nil && n >= 0 {
+			return collection.Told{Total: n, By: "the header " + name}
+		}
+	}
+	return collection.Told{}
 }
 
 // member returns the first of members in the body of p, or in one of its
@@ -100,10 +137,10 @@ func member(p *Page) (told collection.Told) {
 
 // TellsAll reports whether p says, where the file does or in a member that other
 // APIs tell it with, that its records are all there are.
-func TellsAll(p *Page, declared notation.Path) bool {
+func TellsAll(p *Page, declared Source) bool {
 	told := member(p)
 	if declared.Set {
-		n, err := totalAt(declared, p.Body)
+		n, err := p.totalAt(declared)
 		told = collection.Told{Total: int64(n), By: declared.Text}
 		if err != nil {
 			told.By = ""
