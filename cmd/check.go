@@ -171,7 +171,7 @@ func (a *app) showVisits(pages []author.Page, t *author.Trial) {
 		if p.Err == nil {
 			row[2], row[3] = words.Count(int64(len(p.Records))), fewOf(p.Keys())
 			if row[4] = "none: this is all"; !p.Done {
-				row[4] = nextOf(p)
+				row[4] = words.Plain(nextOf(p))
 			}
 		}
 		table.Rows = append(table.Rows, row)

@@ -38,6 +38,8 @@ var pages = map[string]struct{ group, example string }{
 	"collect freeze on":         {"", "collect freeze on tickets --for 2h --reason 'they asked us to'"},
 	"collect breaker":           {"operate", "collect breaker open tickets --reason 'maintenance at noon'\ncollect breaker release tickets --reason 'maintenance is over'"},
 	"collect check":             {"author", "collect check tickets.yaml\ncollect check tickets.yaml --online --param org=acme"},
+	"collect record":            {"author", "collect record tickets.yaml\ncollect record tickets.yaml --out testdata --pages 2"},
+	"collect test":              {"author", "collect test tickets.yaml\ncollect test tickets.yaml --cassette testdata/walk.txtar"},
 	"collect preview":           {"author", "collect preview tickets.yaml issues\ncollect preview tickets.yaml issues --pages 3 --param org=acme --json"},
 	"collect connectors":        {"author", "collect connectors\ncollect connectors --json"},
 	"collect demo":              {"other", "collect demo\ncollect demo --keep demo"},

@@ -146,7 +146,7 @@ func (a *app) showPage(p author.Page) {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}
 	for line := range strings.Lines(b.String()) {
-		fmt.Fprintln(a.out, a.caps().Text(words.CleanLine(strings.TrimSuffix(line, "\n"))))
+		fmt.Fprintln(a.out, a.caps().Text(words.Plain(strings.TrimSuffix(line, "\n"))))
 	}
 	fmt.Fprint(a.out, recordTable(p, a.width(), a.caps()))
 	switch {
@@ -154,7 +154,7 @@ func (a *app) showPage(p author.Page) {
 	case p.Done:
 		fmt.Fprintln(a.out, "next: none, this was the last page")
 	default:
-		fmt.Fprintln(a.out, "next: "+words.CleanLine(nextOf(p)))
+		fmt.Fprintln(a.out, "next: "+words.Plain(nextOf(p)))
 	}
 	fmt.Fprintln(a.out)
 }

@@ -44,7 +44,8 @@ type Trial struct {
 	line      *share.Desk
 	recorder  *cassette.Recorder
 	secrets   []string
-	parents   map[string][]collection.Parent // the records of the first page of each stream that was asked for
+	parents   map[string][]collection.Parent  // the records of the first page of each stream that was asked for
+	of        map[string]collection.Partition // of the parent that was asked for, by stream
 
 	mu     sync.Mutex
 	limits []collection.LimitInfo
@@ -63,7 +64,7 @@ func Begin(ctx context.Context, c Config) (*Trial, error) {
 	}
 	t := &Trial{
 		connector: c.Target.Connector, recorder: &cassette.Recorder{Next: c.Base, Most: limits.Body}, secrets: c.Target.Secrets,
-		budget: pacing.NewBudget(pacing.BudgetLimits{MaxRequests: c.Requests, MaxTime: c.Patience}), parents: map[string][]collection.Parent{},
+		budget: pacing.NewBudget(pacing.BudgetLimits{MaxRequests: c.Requests, MaxTime: c.Patience}), parents: map[string][]collection.Parent{}, of: map[string]collection.Partition{},
 	}
 	config := pacing.Config{Provider: provider, Budget: t.budget, Base: t.recorder, Restore: c.Known, Concurrency: 1, Observe: t.observe}
 	var err error
@@ -234,7 +235,7 @@ func (t *Trial) place(ctx context.Context, stream string) (collection.Place, col
 	for _, record := range t.parents[parent] {
 		partition, version, wanted, err := t.connector.Partition(stream, record)
 		if err == nil && wanted {
-			at.Partition = partition
+			at.Partition, t.of[stream] = partition, partition
 			return at, collection.Cursor{Version: version}, nil
 		}
 		last = err

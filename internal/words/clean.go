@@ -25,8 +25,18 @@ const cleanLimit = 300
 // terminal escapes, no control or bidirectional characters, no credentials or
 // queries of URLs, and no more than 300 characters.
 func Clean(s string) string {
+	s = urlSecrets.ReplaceAllString(Plain(s), "$1$2")
+	if utf8.RuneCountInString(s) > cleanLimit {
+		s = string([]rune(s)[:cleanLimit-1]) + "…"
+	}
+	return strings.TrimSpace(s)
+}
+
+// Plain is [Clean] for text from which the credentials were taken out already: of
+// any length, and with the queries of URLs.
+func Plain(s string) string {
 	s = Escapes.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
-	s = strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\r' || r == '\t' || r == '\u2028' || r == '\u2029':
 			return ' '
@@ -35,11 +45,6 @@ func Clean(s string) string {
 		}
 		return r
 	}, s)
-	s = urlSecrets.ReplaceAllString(s, "$1$2")
-	if utf8.RuneCountInString(s) > cleanLimit {
-		s = string([]rune(s)[:cleanLimit-1]) + "…"
-	}
-	return strings.TrimSpace(s)
 }
 
 // CleanLine is [Clean] for a line whose spaces matter: one of an excerpt.
