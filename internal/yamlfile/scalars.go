@@ -11,6 +11,20 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
+// parsed reads a scalar whose text parse accepts, and must names in messages. It
+// returns zero for any other, and for none.
+func parsed[T any](d *Decoder, s *Scalar, n ast.Node, must string, parse func(text string) (T, bool)) (value T) {
+	s.Read(d, n)
+	if !s.Set {
+		return value
+	}
+	if got, ok := parse(s.Text); ok {
+		return got
+	}
+	d.Fail(s.At, "this must be "+must, "")
+	return value
+}
+
 // A Flag is true or false.
 type Flag struct {
 	Scalar
@@ -18,14 +32,9 @@ type Flag struct {
 }
 
 func (v *Flag) Read(d *Decoder, n ast.Node) {
-	v.Scalar.Read(d, n)
-	if !v.Set {
-		return
-	}
-	if v.Text != "true" && v.Text != "false" {
-		d.Fail(v.At, "this must be true or false", "")
-	}
-	v.Value = v.Text == "true"
+	v.Value = parsed(d, &v.Scalar, n, "true or false", func(text string) (bool, bool) {
+		return text == "true", text == "true" || text == "false"
+	})
 }
 
 // A Count is a whole number from 1 on, and a Natural one from 0 on.
@@ -43,16 +52,11 @@ type (
 func (v *Count) Read(d *Decoder, n ast.Node)   { v.Value = d.whole(&v.Scalar, n, 1) }
 func (v *Natural) Read(d *Decoder, n ast.Node) { v.Value = d.whole(&v.Scalar, n, 0) }
 
-func (d *Decoder) whole(s *Scalar, n ast.Node, lowest int) int {
-	s.Read(d, n)
-	if !s.Set {
-		return 0
-	}
-	value, err := ParseWhole(s.Text)
-	if err != nil || value < int64(lowest) || value > math.MaxInt32 {
-		d.Fail(s.At, fmt.Sprintf("this must be a whole number from %d on", lowest), "")
-	}
-	return int(value)
+func (d *Decoder) whole(s *Scalar, n ast.Node, lowest int64) int {
+	return parsed(d, s, n, fmt.Sprintf("a whole number from %d on", lowest), func(text string) (int, bool) {
+		value, err := ParseWhole(text)
+		return int(value), err == nil && value >= lowest && value <= math.MaxInt32
+	})
 }
 
 // ParseWhole reads a whole number such as 20000 or 20_000.
@@ -67,15 +71,10 @@ type Number struct {
 }
 
 func (v *Number) Read(d *Decoder, n ast.Node) {
-	v.Scalar.Read(d, n)
-	if !v.Set {
-		return
-	}
-	value, err := strconv.ParseFloat(v.Text, 64)
-	if err != nil || !(value > 0) || math.IsInf(value, 0) {
-		d.Fail(v.At, "this must be a number above 0", "")
-	}
-	v.Value = value
+	v.Value = parsed(d, &v.Scalar, n, "a number above 0", func(text string) (float64, bool) {
+		value, err := strconv.ParseFloat(text, 64)
+		return value, err == nil && value > 0 && !math.IsInf(value, 0)
+	})
 }
 
 // A Percent is a share such as 20%, above 0 and below 100.
@@ -85,17 +84,11 @@ type Percent struct {
 }
 
 func (v *Percent) Read(d *Decoder, n ast.Node) {
-	v.Scalar.Read(d, n)
-	if !v.Set {
-		return
-	}
-	digits, ok := strings.CutSuffix(v.Text, "%")
-	value, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-	if !ok || err != nil || !(value > 0 && value < 100) {
-		d.Fail(v.At, "this must be a share such as 20%, above 0% and below 100%", "")
-		return
-	}
-	v.Value = value / 100
+	v.Value = parsed(d, &v.Scalar, n, "a share such as 20%, above 0% and below 100%", func(text string) (float64, bool) {
+		digits, ok := strings.CutSuffix(text, "%")
+		value, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+		return value / 100, ok && err == nil && value > 0 && value < 100
+	})
 }
 
 // A Duration is a span of time such as 90s, 5m, 2h or 7d.
@@ -105,14 +98,10 @@ type Duration struct {
 }
 
 func (v *Duration) Read(d *Decoder, n ast.Node) {
-	v.Scalar.Read(d, n)
-	if !v.Set {
-		return
-	}
-	var err error
-	if v.Value, err = ParseDuration(v.Text); err != nil {
-		d.Fail(v.At, "this must be a duration such as 90s, 5m, 2h or 7d", "")
-	}
+	v.Value = parsed(d, &v.Scalar, n, "a duration such as 90s, 5m, 2h or 7d", func(text string) (time.Duration, bool) {
+		value, err := ParseDuration(text)
+		return value, err == nil
+	})
 }
 
 var errDuration = errors.New("not a duration")
@@ -145,17 +134,11 @@ type Size struct {
 }
 
 func (v *Size) Read(d *Decoder, n ast.Node) {
-	v.Scalar.Read(d, n)
-	if !v.Set {
-		return
-	}
-	digits := strings.TrimRight(v.Text, "KMGiB ")
-	units := map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-	unit, known := units[strings.TrimSpace(v.Text[len(digits):])]
-	value, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || !known || value < 1 || value > mostBytes/unit {
-		d.Fail(v.At, "this must be a size such as 64KiB or 8MiB", "")
-		return
-	}
-	v.Value = value * unit
+	v.Value = parsed(d, &v.Scalar, n, "a size such as 64KiB or 8MiB", func(text string) (int64, bool) {
+		digits := strings.TrimRight(text, "KMGiB ")
+		units := map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+		unit, known := units[strings.TrimSpace(text[len(digits):])]
+		value, err := strconv.ParseInt(digits, 10, 64)
+		return value * unit, known && err == nil && value >= 1 && value <= mostBytes/unit
+	})
 }

@@ -83,3 +83,11 @@ func (d *Desk) Stop() (wake func()) {
 		}
 	}
 }
+
+// Leads reports whether this process leads.
+func (d *Desk) Leads() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, leads := d.place.(*leader)
+	return leads
+}

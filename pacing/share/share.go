@@ -92,14 +92,6 @@ func (d *Desk) Close() error {
 	return err
 }
 
-// Leads reports whether this process leads.
-func (d *Desk) Leads() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, leads := d.place.(*leader)
-	return leads
-}
-
 // Temporary reports whether the processes of the account meet in a temporary
 // folder, since there can be no socket beside their files. A process with another
 // temporary folder does not find the leader there, and deposes it.
