@@ -1,6 +1,9 @@
 package sim
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // A limiter counts. Times are seconds since the start of the provider.
 type limiter interface {
@@ -108,3 +111,5 @@ func (b *bucket) left(now float64) (limit, remaining, reset, window float64) {
 	b.fill(now)
 	return b.burst, math.Floor(b.tokens), 1 / b.rate(now), b.burst / b.rate(now)
 }
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }

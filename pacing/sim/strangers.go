@@ -175,16 +175,3 @@ func tides() []Family {
 		}},
 	}
 }
-
-// minutes draws a window of one of the spans, by the clock.
-func (d *draw) minutes(spans ...float64) *counting {
-	w := spans[d.rng.IntN(len(spans))]
-	n := max(2, math.Round(w*d.limit()))
-	return d.counting(bare, steady(n/w), &fixedWindow{n: n, w: w})
-}
-
-// telling returns c, which tells in its own way.
-func (d *draw) telling(c *counting, tell func(r *reply, now, wait float64)) *counting {
-	c.tell = tell
-	return c
-}
