@@ -53,6 +53,16 @@ func (o *results) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// result prints what a command found: text for people, what becomes JSON with
+// --json.
+func (a *app) result(line any, text string) error {
+	if a.flags.json {
+		return jsonout.Print(a.out, line)
+	}
+	_, err := io.WriteString(a.out, text)
+	return err
+}
+
 // report says what went wrong and returns the exit code of it.
 func (a *app) report(err error, sc problem.Scene) int {
 	sc.Flags = a.repeat()

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,7 +9,6 @@ import (
 	"collect/connectors/catalog"
 	"collect/connectors/declarative"
 	"collect/engine/registry"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 )
 
@@ -28,9 +26,6 @@ func (a *app) connectorsCommand() *cobra.Command {
 				}
 				rows = append(rows, rowOf(spec))
 			}
-			if a.flags.json {
-				return jsonout.Print(a.out, rows)
-			}
 			t := term.Table{Head: []string{"NAME", "NEEDS", "LIMITS", "TESTED", "STREAMS"}, Give: []int{4, 2}}
 			for _, r := range rows {
 				tested := "documented answers"
@@ -39,8 +34,7 @@ func (a *app) connectorsCommand() *cobra.Command {
 				}
 				t.Rows = append(t.Rows, []string{r.Name, strings.Join(r.needs, ", "), strings.Join(r.Limits, ", "), tested, strings.Join(r.Streams, ", ")})
 			}
-			fmt.Fprint(a.out, t.Render(a.width(), a.caps()))
-			return nil
+			return a.result(rows, t.Render(a.width(), a.caps()))
 		},
 	}
 	c.AddCommand(&cobra.Command{

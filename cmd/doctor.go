@@ -13,7 +13,6 @@ import (
 
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report/problem"
 )
@@ -51,12 +50,8 @@ func (a *app) doctor(ctx context.Context, bundle string, online bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if a.flags.json {
-		if err := jsonout.Print(a.out, d.Report()); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprint(a.out, renderDiagnosis(d, a.width(), a.caps()))
+	if err := a.result(d.Report(), renderDiagnosis(d, a.width(), a.caps())); err != nil {
+		return err
 	}
 	if bundle != "" {
 		if err := a.writeTo(bundle, d.Bundle); err != nil {

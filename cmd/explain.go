@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -10,7 +9,6 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/engine"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/problem"
@@ -40,7 +38,7 @@ func (a *app) explain(ctx context.Context, arg string) error {
 	if isRun := engine.IsRunID(arg); (isWord || isGap || isRun) && !a.collected(ctx, arg) {
 		switch {
 		case isWord:
-			return a.explainWord(words)
+			return a.result(words, renderMeaning(words, a.width(), a.caps()))
 		case isGap:
 			return a.look(ctx, nil, func(v looked) error { return a.explainGap(ctx, v, gap) })
 		}
@@ -48,18 +46,14 @@ func (a *app) explain(ctx context.Context, arg string) error {
 	}
 	return a.look(ctx, []string{arg}, func(v looked) error {
 		e, err := a.gather(ctx, v)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case a.flags.json:
-			return jsonout.Print(a.out, e.Line())
 		}
-		fmt.Fprint(a.out, renderExplanation(e, a.width(), a.caps()))
+		text := renderExplanation(e, a.width(), a.caps())
 		if isWord { // and was perhaps meant
-			fmt.Fprintln(a.out)
-			return a.explainWord(words)
+			text += "\n" + renderMeaning(words, a.width(), a.caps())
 		}
-		return nil
+		return a.result(e.Line(), text)
 	})
 }
 
@@ -77,14 +71,6 @@ func (a *app) collected(ctx context.Context, arg string) bool {
 	}
 	defer db.Close()
 	return known(ctx, db, arg) == nil
-}
-
-func (a *app) explainWord(words problem.Meaning) error {
-	if a.flags.json {
-		return jsonout.Print(a.out, words)
-	}
-	fmt.Fprint(a.out, renderMeaning(words, a.width(), a.caps()))
-	return nil
 }
 
 // gather reads what is known of a connector.
@@ -113,12 +99,7 @@ func (a *app) explainRun(ctx context.Context, v looked, id string) error {
 	if i < 0 {
 		return problem.Usage("collect explain: there is no run %s here; see `collect runs%s`", id, v.flags)
 	}
-	run := runs[i]
-	if a.flags.json {
-		return jsonout.Print(a.out, report.RunLines(runs[i : i+1])[0])
-	}
-	fmt.Fprint(a.out, runStory(run, v.now, a.width(), a.caps()))
-	return nil
+	return a.result(report.RunLines(runs[i : i+1])[0], runStory(runs[i], v.now, a.width(), a.caps()))
 }
 
 // everyRun is more runs than a database has.

@@ -2,13 +2,11 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"collect/cmd/internal/term"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/problem"
@@ -36,11 +34,7 @@ func (a *app) explainGap(ctx context.Context, v looked, id int64) error {
 		return problem.Usage("collect explain: no gap %s is owed here: it was filled, or there was none; see `collect gaps%s`", words.GapName(id), v.flags)
 	}
 	e := report.GapExplanation{OwnedGap: gaps[i], Now: v.now, Flags: v.flags}
-	if a.flags.json {
-		return jsonout.Print(a.out, e.Line())
-	}
-	fmt.Fprint(a.out, renderGap(e, a.width(), a.caps()))
-	return nil
+	return a.result(e.Line(), renderGap(e, a.width(), a.caps()))
 }
 
 func renderGap(e report.GapExplanation, columns int, c term.Caps) string {

@@ -10,7 +10,6 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/problem"
@@ -33,15 +32,11 @@ func (a *app) gapsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.flags.json {
-					return jsonout.Print(a.out, report.GapLines(gaps))
-				}
 				most := gapsShown
 				if all {
 					most = 0
 				}
-				fmt.Fprint(a.out, gapsTable(v, gaps, most, a.width(), a.caps()))
-				return nil
+				return a.result(report.GapLines(gaps), gapsTable(v, gaps, most, a.width(), a.caps()))
 			})
 		},
 	}

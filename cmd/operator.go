@@ -94,13 +94,18 @@ func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
 	})
 }
 
+// mustNotAsk reports whether no question may be asked, even where a person is.
+func (a *app) mustNotAsk(o operatorOptions) bool {
+	return o.noInput || term.Truthy(a.env("COLLECT_NO_INPUT"))
+}
+
 // agree asks a person whether to go on. Without a terminal, --yes must
 // have said so.
 func (a *app) agree(o operatorOptions, means string) error {
 	if o.yes {
 		return nil
 	}
-	if !a.terminal || o.noInput || term.Truthy(a.env("COLLECT_NO_INPUT")) {
+	if !a.terminal || a.mustNotAsk(o) {
 		return problem.Usage("not confirmed; nothing was changed. No terminal: add --yes")
 	}
 	fmt.Fprintf(a.err, "%s\nGo on? [y/N] ", means)

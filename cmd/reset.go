@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/engine"
 	"collect/engine/storage"
@@ -21,13 +20,12 @@ import (
 )
 
 type resetOptions struct {
-	name, stream string
-	from         string
-	lane         string
-	why          string
-	yes, force   bool
-	noInput      bool
-	noBackup     bool
+	operatorOptions
+	stream   string
+	from     string
+	lane     string
+	future   bool // from may be in it
+	noBackup bool
 }
 
 func (a *app) resetCommand() *cobra.Command {
@@ -49,11 +47,9 @@ and why is kept, and so is a backup of the database, beside it.`,
 	c.Flags().StringVar(&o.stream, "stream", "", "the `stream` to reset")
 	c.Flags().StringVar(&o.from, "from", "", "go on from this `mark`, such as a date, instead of the start")
 	c.Flags().StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane` to reset: incremental or backfill")
-	reasonFlag(c.Flags(), &o.why)
-	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
-	c.Flags().BoolVar(&o.noInput, "no-input", false, "never ask: without --yes, change nothing")
+	o.addFlags(c)
 	c.Flags().BoolVar(&o.noBackup, "no-backup", false, "do not keep a backup of the database, which takes as much space as it has")
-	c.Flags().BoolVar(&o.force, "future", false, "allow --from to be in the future: changes until then are not collected")
+	c.Flags().BoolVar(&o.future, "future", false, "allow --from to be in the future: changes until then are not collected")
 	return c
 }
 
@@ -64,7 +60,7 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 	if o.lane != string(collection.Incremental) && o.lane != string(collection.Backfill) {
 		return problem.Usage("--lane: %q is neither incremental nor backfill", o.lane)
 	}
-	if err := needReason("collect reset", o.why); err != nil {
+	if err := needReason("collect reset", o.reason); err != nil {
 		return err
 	}
 	return a.change(ctx, o.name, func(db store.Store, name string) error {
@@ -77,7 +73,7 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 				return err
 			}
 		}
-		if !o.yes && (o.noInput || term.Truthy(a.env("COLLECT_NO_INPUT"))) {
+		if !o.yes && a.mustNotAsk(o.operatorOptions) {
 			return problem.Usage("not confirmed; nothing was changed. No question may be asked here: add --yes")
 		}
 		if !o.yes {
@@ -92,7 +88,7 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 				return err
 			}
 		}
-		if err := db.Reset(ctx, name, at, cursorFrom(o.from), engine.AuditOf(o.why)); err != nil {
+		if err := db.Reset(ctx, name, at, cursorFrom(o.from), engine.AuditOf(o.reason)); err != nil {
 			if kept != "" {
 				err = errors.Join(err, os.Remove(kept)) // of what was not changed
 			}
@@ -157,7 +153,7 @@ func (a *app) checkFrom(ctx context.Context, db store.Store, name string, o rese
 	if err != nil {
 		return problem.Usage("--from: %v; nothing was changed", err)
 	}
-	if at.After(time.Now()) && !o.force {
+	if at.After(time.Now()) && !o.future {
 		return problem.Usage("--from: %s is in the future: changes until then would not be collected; nothing was changed (--future allows it)", o.from)
 	}
 	return nil

@@ -50,33 +50,28 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 }
 
 func (a *app) runCommand() *cobra.Command {
-	o := runOptions{mode: collection.Forward}
-	c := &cobra.Command{
-		Use:         "run <name | file.yaml>",
-		Annotations: map[string]string{ownSignals: ""},
-		Short:       "Start or continue collecting",
-		Long: `Run collects with an entry of collect.yaml, a connector file, or a built-in
+	c := a.collectCommand("run", collection.Forward)
+	c.Short = "Start or continue collecting"
+	c.Long = `Run collects with an entry of collect.yaml, a connector file, or a built-in
 connector. It continues what is unfinished and never starts over; "collect
 reset" does. Forward work comes first, then the gaps that are due.
 
 Ctrl-C finishes and saves the page in flight. A second Ctrl-C stops at once;
-the page is fetched again by the next run.`,
-		Args: exactArgs("<name | file.yaml>"),
-		RunE: func(c *cobra.Command, args []string) error {
-			o.name = args[0]
-			return a.collect(c.Context(), o)
-		},
-	}
-	o.addFlags(c)
+the page is fetched again by the next run.`
 	return c
 }
 
 func (a *app) resumeCommand() *cobra.Command {
-	o := runOptions{mode: collection.Resume}
+	c := a.collectCommand("resume", collection.Resume)
+	c.Short = "Continue: gaps first, then the rest"
+	return c
+}
+
+func (a *app) collectCommand(name string, mode collection.Mode) *cobra.Command {
+	o := runOptions{mode: mode}
 	c := &cobra.Command{
-		Use:         "resume <name | file.yaml>",
+		Use:         name + " <name | file.yaml>",
 		Annotations: map[string]string{ownSignals: ""},
-		Short:       "Continue: gaps first, then the rest",
 		Args:        exactArgs("<name | file.yaml>"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = args[0]

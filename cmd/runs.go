@@ -10,7 +10,6 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
 )
@@ -27,11 +26,7 @@ func (a *app) runsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.flags.json {
-					return jsonout.Print(a.out, report.RunLines(runs))
-				}
-				fmt.Fprint(a.out, runsTable(v.name, runs, v.now, a.width(), a.caps()))
-				return nil
+				return a.result(report.RunLines(runs), runsTable(v.name, runs, v.now, a.width(), a.caps()))
 			})
 		},
 	}

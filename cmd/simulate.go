@@ -19,7 +19,6 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/collection"
-	"collect/internal/jsonout"
 	"collect/pacing/law"
 	"collect/pacing/sim"
 	"collect/report/problem"
@@ -164,11 +163,7 @@ func (a *app) simulate(ctx context.Context, o simulateOptions, lawGiven bool) er
 			return err
 		}
 	}
-	if a.flags.json {
-		return jsonout.Print(a.out, chart.JSON(results))
-	}
-	fmt.Fprint(a.out, chart.Text(results, setup, o.seeds, a.width(), a.caps()))
-	return nil
+	return a.result(chart.JSON(results), chart.Text(results, setup, o.seeds, a.width(), a.caps()))
 }
 
 // check refuses what cannot be meant, and returns the families.

@@ -2,11 +2,9 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"collect/internal/jsonout"
 	"collect/report"
 	"collect/report/problem"
 )
@@ -28,14 +26,12 @@ func (a *app) statusCommand() *cobra.Command {
 						return &exitError{code}
 					}
 					return nil
-				case a.flags.json:
-					return jsonout.Print(a.out, report.StatusLines(all, v.now))
-				case len(args) == 1:
-					fmt.Fprint(a.out, statusDetail(all[0], v.now, a.width(), a.caps()))
-				default:
-					fmt.Fprint(a.out, statusTable(all, v.now, a.width(), a.caps()))
 				}
-				return nil
+				text := statusTable(all, v.now, a.width(), a.caps())
+				if len(args) == 1 {
+					text = statusDetail(all[0], v.now, a.width(), a.caps())
+				}
+				return a.result(report.StatusLines(all, v.now), text)
 			})
 		},
 	}

@@ -5,8 +5,6 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-
-	"collect/internal/jsonout"
 )
 
 func (a *app) versionCommand() *cobra.Command {
@@ -15,12 +13,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
-			if a.flags.json {
-				version, revision, goVersion := build()
-				return jsonout.Print(a.out, map[string]string{"version": version, "revision": revision, "go": goVersion})
-			}
-			fmt.Fprintln(a.out, versionLine())
-			return nil
+			version, revision, goVersion := build()
+			return a.result(map[string]string{"version": version, "revision": revision, "go": goVersion}, versionLine()+"\n")
 		},
 	}
 }
