@@ -106,6 +106,15 @@ type Ceiling struct {
 	Per   time.Duration
 }
 
+// PerSecond returns the ceiling of a rate. One that is not whole allows one
+// request in the time that it takes, never more.
+func PerSecond(rate float64) Ceiling {
+	if whole := int(rate); float64(whole) == rate {
+		return Ceiling{Count: whole, Per: time.Second}
+	}
+	return Ceiling{Count: 1, Per: time.Duration(float64(time.Second)/rate) + 1}
+}
+
 // A Concurrency bounds the requests in flight.
 type Concurrency struct {
 	Max int    // 0: as many as the user asks for; see Of

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/engine/registry"
+	"collect/connectors/declarative"
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/report"
@@ -96,17 +96,11 @@ func (m Meeting) allowed(ctx context.Context, name string) (allowed []report.All
 	if t.Source != "" {
 		origin = words.Home(t.Source, m.Registry.Env)
 	}
-	own := spec.Provider(m.Registry.Overrides("")).Ceilings
-	for _, c := range own {
+	for _, c := range spec.Provider(declarative.Overrides{}).Ceilings {
 		allowed = append(allowed, report.Allowance{Ceiling: c, Origin: origin})
 	}
-	p := m.Registry.Providers[spec.ProviderName()]
-	for _, c := range spec.Provider(m.Registry.Overrides(spec.ProviderName())).Ceilings[len(own):] {
-		key := registry.KeyPerSecond
-		if p.PerDay > 0 && c.Per == 24*time.Hour && int64(c.Count) == p.PerDay {
-			key = registry.KeyPerDay
-		}
-		allowed = append(allowed, report.Allowance{Ceiling: c, Origin: p.Origin[key]})
+	for _, c := range m.Registry.Providers[spec.ProviderName()].Ceilings() {
+		allowed = append(allowed, report.Allowance{Ceiling: c.Ceiling, Origin: c.Origin})
 	}
 	return allowed
 }

@@ -38,13 +38,12 @@ type SecretValue struct {
 // file says. Ceilings are added to those of the file: all hold at once, so
 // that the strictest does.
 type Overrides struct {
-	BaseURL          string
-	CeilingPerSecond float64
-	StartPerSecond   float64
-	Ceilings         []collection.Ceiling
-	On403            collection.ForbiddenPolicy
-	Unpaced          bool
-	Pace             Pace
+	BaseURL        string
+	StartPerSecond float64
+	Ceilings       []collection.Ceiling
+	On403          collection.ForbiddenPolicy
+	Unpaced        bool
+	Pace           Pace
 }
 
 // A MissingParamError says that a required parameter has no value.
@@ -161,9 +160,6 @@ func (s *Spec) Recipients(secret string, params map[string]string) ([]string, er
 func (s *Spec) Provider(o Overrides) collection.Provider {
 	p := s.file.Provider
 	p.Ceilings = append(slices.Clone(p.Ceilings), o.Ceilings...)
-	if rate := o.CeilingPerSecond; rate > 0 {
-		p.Ceilings = append(p.Ceilings, compile.PerSecond(rate))
-	}
 	if o.StartPerSecond > 0 {
 		p.StartPerSecond = o.StartPerSecond
 	}

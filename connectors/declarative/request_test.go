@@ -295,7 +295,7 @@ provider:
   on_403: hold
   limits: {request_timeout: 1m, header_timeout: 10s, body: 1MiB, record: 2KB, headers: 3B, cursor: 4KiB, pages_without_new_record: 7, attempts: 2, longest_retry_after: 1d}
 streams: {things: {get: /x, key: id, page: {none: true}}}
-`, declarative.Options{Provider: declarative.Overrides{CeilingPerSecond: 4, StartPerSecond: 2, Ceilings: []collection.Ceiling{{Count: 9, Per: time.Hour}}, On403: collection.GapRecord}})
+`, declarative.Options{Provider: declarative.Overrides{StartPerSecond: 2, Ceilings: []collection.Ceiling{{Count: 9, Per: time.Hour}, {Count: 4, Per: time.Second}}, On403: collection.GapRecord}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,6 +62,23 @@ const (
 	KeyPerDay    = "requests_per_day"
 )
 
+// A Ceiling is one of a provider in collect.yaml, with where it came from.
+type Ceiling struct {
+	collection.Ceiling
+	Origin string
+}
+
+// Ceilings returns those of p.
+func (p Provider) Ceilings() (all []Ceiling) {
+	if p.PerDay > 0 {
+		all = append(all, Ceiling{collection.Ceiling{Count: int(p.PerDay), Per: 24 * time.Hour}, p.Origin[KeyPerDay]})
+	}
+	if p.PerSecond > 0 {
+		all = append(all, Ceiling{collection.PerSecond(p.PerSecond), p.Origin[KeyPerSecond]})
+	}
+	return all
+}
+
 // A Target is what a name or a path stands for, ready to be collected.
 type Target struct {
 	Name      string // in the store
@@ -167,14 +184,9 @@ func (r *Registry) sourceOf(ctx context.Context, name string) (string, error) {
 // Overrides returns what collect.yaml says of a provider.
 func (r *Registry) Overrides(provider string) declarative.Overrides {
 	p := r.Providers[provider]
-	o := declarative.Overrides{
-		CeilingPerSecond: p.PerSecond,
-		StartPerSecond:   p.StartPerSecond,
-		On403:            collection.ForbiddenPolicy(p.Forbidden),
-		Pace:             p.Pace,
-	}
-	if p.PerDay > 0 {
-		o.Ceilings = []collection.Ceiling{{Count: int(p.PerDay), Per: 24 * time.Hour}}
+	o := declarative.Overrides{StartPerSecond: p.StartPerSecond, On403: collection.ForbiddenPolicy(p.Forbidden), Pace: p.Pace}
+	for _, c := range p.Ceilings() {
+		o.Ceilings = append(o.Ceilings, c.Ceiling)
 	}
 	return o
 }

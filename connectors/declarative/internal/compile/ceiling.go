@@ -34,7 +34,7 @@ func (c *checker) rate(n yamlfile.Number) float64 {
 func ceilings(spec language.CeilingSpec) []collection.Ceiling {
 	var list []collection.Ceiling
 	if spec.PerSecond.Value > 0 {
-		list = append(list, PerSecond(spec.PerSecond.Value))
+		list = append(list, collection.PerSecond(spec.PerSecond.Value))
 	}
 	for _, w := range []struct {
 		count int
@@ -45,15 +45,6 @@ func ceilings(spec language.CeilingSpec) []collection.Ceiling {
 		}
 	}
 	return list
-}
-
-// PerSecond returns the ceiling of a rate. One that is not whole allows one
-// request in the time that it takes, never more.
-func PerSecond(rate float64) collection.Ceiling {
-	if whole := int(rate); float64(whole) == rate {
-		return collection.Ceiling{Count: whole, Per: time.Second}
-	}
-	return collection.Ceiling{Count: 1, Per: time.Duration(float64(time.Second)/rate) + 1}
 }
 
 // route compiles how the provider counts the requests of a stream.
