@@ -81,15 +81,14 @@ func (r *Runner) goOn(ctx context.Context) error {
 		return err
 	}
 	unfinished := func(s collection.PlaceState) bool { return !s.Checkpoint.Done && !s.Owed || r.lost(s) }
-	if !slices.ContainsFunc(states, unfinished) {
-		r.anew = r.Run.Lane != collection.Backfill // a backfill is finished once
-		return nil
-	}
+	anew := !slices.ContainsFunc(states, unfinished)
+	r.anew = anew && r.Run.Lane != collection.Backfill // a backfill is finished once
 	for i, state := range states {
-		if state.Checkpoint.Done && r.streams[i].Parent == "" && !r.lost(state) {
+		begun := state.Checkpoint.Cursor != (collection.Cursor{}) && !r.lost(state)
+		if !anew && begun && state.Checkpoint.Done && r.streams[i].Parent == "" {
 			r.finish(homes[i])
 		}
-		if state.Checkpoint.Cursor != (collection.Cursor{}) && !r.lost(state) {
+		if begun && (!anew || !state.Checkpoint.Done) { // else this run begins it
 			r.begunBefore[r.streams[i].Name] = true
 		}
 	}
