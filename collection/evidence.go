@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -14,6 +15,8 @@ type Told struct {
 	Pages   bool   // Total counts pages
 	First   bool   // the page was asked for without a token: it begins a pass
 	Partial bool   // the page was asked for from a mark: the total may count what the mark leaves out
+	Cut     string // why the list, which ends here, seems to lack records; "" if nothing says so
+	Window  bool   // the list is one window of time of several
 	Counted bool   // the pages are numbered, and records can move between them unseen
 	Tie     bool   // the walk leaves records of one mark here, which took several pages
 	End     End    // on the last page of a walk: how its end is known
@@ -56,6 +59,9 @@ type Evidence struct {
 	Fell     int64  `json:"fell,omitempty"`     // how often it became less
 	InPages  bool   `json:"in_pages,omitempty"` // the total counts pages
 	Partial  bool   `json:"partial,omitempty"`  // the last page was asked for from a mark
+	Window   bool   `json:"window,omitempty"`   // the pass is one window of time of several
+	Unsure   bool   `json:"unsure,omitempty"`   // of a window before, in the same walk, it is not known
+	Cut      string `json:"cut,omitempty"`      // why it seems to lack records, though it came to its end
 	Counted  bool   `json:"counted,omitempty"`  // the pages are numbered
 	Tied     bool   `json:"tied,omitempty"`     // the last page left records of one mark behind
 	Seams    int64  `json:"seams,omitempty"`    // pages that were to begin with the last record of the page before
@@ -86,7 +92,11 @@ func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidenc
 		if sl.From.Done || !sl.Told.Partial {
 			whole = 0
 		}
-		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted}
+		if sl.Told.Window {
+			before = 0 // one window says nothing of another
+		}
+		unsure := sl.Told.Window && !sl.From.Done && e.Doubt() != ""
+		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure}
 	}
 	if e.Pass == 0 {
 		e.Holes++ // the pages before this one are not known
@@ -113,6 +123,7 @@ func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidenc
 		e.Holes++
 	}
 	e.Counted = e.Counted || sl.Told.Counted // the last page leads nowhere, and does not show it
+	e.Cut = sl.Told.Cut
 	e.Partial, e.Tied, e.End = sl.Told.Partial, sl.Told.Tie, sl.Told.End
 	e.Pages++
 	e.Records += int64(len(sl.Records) + len(sl.Rejected))
@@ -192,7 +203,7 @@ func (e Evidence) Contradiction() string {
 	case moved != "":
 		return moved
 	}
-	return e.short()
+	return cmp.Or(e.Cut, e.short())
 }
 
 // moved says that records moved between the pages while they were read.
@@ -236,8 +247,10 @@ func (e Evidence) short() string {
 // told; "" if its end is sure.
 func (e Evidence) Doubt() string {
 	switch {
-	case e.End != "" && e.Records == 0 && !e.Partial && e.By == "":
+	case e.End != "" && e.Records == 0 && !e.Partial && !e.Window && e.By == "":
 		return "no records at all"
+	case e.Unsure:
+		return "no total"
 	case !e.Counted || e.Pages <= 1 || e.Seams > 0 || e.By != "":
 		return ""
 	}

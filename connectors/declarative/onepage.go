@@ -22,7 +22,7 @@ const manySizes = 100
 // cut into several: its envelope leads on to another one, or it has exactly as
 // many records as a page.
 func (w *walk) maybeCut(p *paging.Page) *collection.Warning {
-	if one, ok := w.st.Page.(paging.OnePage); !ok || one.Detail || p.Body == nil {
+	if one, ok := w.st.Page.(paging.OnePage); !ok || one.Detail || p.Body == nil || w.st.Windows != nil && w.st.Windows.Full(len(p.Elements)) {
 		return nil
 	}
 	n := len(p.Elements)

@@ -148,6 +148,10 @@ streams:
   found: {post: /search, query: {tag: [a, b]}, json: {n: 3, more: {list: [x, 2.5, null, true]}, at: "${page}"}, page: {offset: {limit: 100}}}
   formed: {put: /found, form: {a: 1, b: [c, "${params.org}"]}}
   asked: {post: /graphql, graphql: {query: "query($n: Int) { things(first: $n) { id } }", variables: {n: "${params.n}"}}, records: data.things}
+  calls:
+    get: /calls
+    query: {after: "${window.from}", before: "${window.to}"}
+    windows: {from: "2024-01-01", until: "2025-01-01", step: 7d, lookback: 1d, cap: 1000, least: 1d, format: date}
 `
 
 // otherAuth are the ways to send a credential that rich does not use.
@@ -219,7 +223,7 @@ func TestSchemaTakesEverySoundFile(t *testing.T) {
 // beyondShape matches the faults that no schema can find: what one part of a
 // file says of another, expressions, days, and YAML itself.
 var beyondShape = regexp.MustCompile(`unknown name|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
-	`must come from one stream|gives two fields the name|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|two keys are sent as|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|the place of a page stands in|anchors, aliases|already defined|a secret may be used`)
+	`must come from one stream|gives two fields the name|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|two keys are sent as|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|the place of a page stands in|anchors, aliases|already defined|a secret may be used|nothing in the request uses|neither a date|whole multiples of|no window is narrower`)
 
 // TestSchemaRefusesWhatTheReaderRefuses, if it is a matter of shape.
 func TestSchemaRefusesWhatTheReaderRefuses(t *testing.T) {

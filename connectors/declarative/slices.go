@@ -11,6 +11,7 @@ import (
 	"collect/connectors/declarative/internal/compile"
 	"collect/connectors/declarative/internal/paging"
 	"collect/connectors/declarative/internal/since"
+	"collect/connectors/declarative/internal/windows"
 )
 
 // Slices yields the pages of a place, as [connectors.Connector] says.
@@ -69,7 +70,7 @@ func (c *connector) Before(at collection.Place, from collection.Cursor) (before 
 // counted returns the paging whose tokens at from we count; nil if we do not.
 func (c *connector) counted(at collection.Place, from collection.Cursor) paging.Counted {
 	st := c.spec.Stream(at.Stream)
-	if st == nil || st.Since != nil || from.Done {
+	if st == nil || st.Since != nil || st.Windows != nil || from.Done {
 		return nil
 	}
 	pg, _ := st.Page.(paging.Counted)
@@ -84,7 +85,14 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		w.guard = newGuard(w.c.limits)
 		w.guard.reset(from.Token)
 	}
-	f, err := since.FootingOf(from.High)
+	var f since.Footing
+	var window windows.Window
+	var err error
+	if w.st.Windows == nil {
+		f, err = since.FootingOf(from.High)
+	} else if window, err = w.openWindow(from); err == nil {
+		f.Shorts = window.Shorts
+	}
 	if err != nil {
 		return s, err
 	}
@@ -123,6 +131,11 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		s.Else = f.Restart(w.st.Since, win, from, token == "")
 	}
 	known = w.noteShort(p, token, known)
+	if w.st.Windows != nil {
+		window.Shorts = known
+		w.leaveWindow(window, p, token, &s)
+		return s, nil
+	}
 	if w.st.Since == nil {
 		f.Shorts = known
 		s.Next = collection.Cursor{Token: token, Since: from.Since, High: f.Text(), Version: from.Version, Done: token == ""}
@@ -175,7 +188,8 @@ func (w *walk) next(p *paging.Page, from collection.Cursor, known paging.Shorts)
 func (w *walk) end(p *paging.Page, next string) error {
 	_, byHeader := w.st.Page.(paging.ByHeader)
 	_, one := w.st.Page.(paging.OnePage)
-	if next != "" || byHeader || p.Reached || w.st.Role == collection.Detail || len(p.Elements) == 0 && !one {
+	capped := w.st.Windows != nil && w.st.Windows.Full(len(p.Elements)) // it is halved, and the rest asked for
+	if next != "" || byHeader || p.Reached || capped || w.st.Role == collection.Detail || len(p.Elements) == 0 && !one {
 		return nil
 	}
 	if one && !paging.TellsAll(p, w.st.Total) {

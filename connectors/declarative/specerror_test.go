@@ -38,6 +38,14 @@ func (m mistake) file() string { return strings.Replace(sound, m.old, m.planted,
 
 func mistakes() []mistake {
 	return []mistake{
+		{"{get: /orgs}", `{get: "/orgs?a=${window.from}&b=${window.to}", windows: {from: 2024-01-01, step: 7d}}`, "16:65: `windows` needs `lookback`", ""},
+		{"{get: /orgs}", `{get: "/orgs?a=${window.from}", windows: {from: 2024-01-01, step: 7d, lookback: 1h}}`, "16:50: nothing in the request uses ${window.to}", ""},
+		{"{get: /orgs}", `{get: "/orgs?a=${window.from}&b=${window.end}", windows: {from: 2024-01-01, step: 7d, lookback: 1h}}`, "16:43: unknown name `window.end`", "there is a similar name: `window.to`"},
+		{"{get: /orgs}", `{get: "/orgs?a=${window.from}&b=${window.to}"}`, "16:26: unknown name `window.from`", ""},
+		{"{get: /orgs}", `{get: "/orgs?a=${window.from}&b=${window.to}", windows: {from: yesterday, step: 7d, lookback: 1h}}`, "16:72: this is neither a date such as 2024-01-31 nor a time such as 2024-01-31T12:00:00Z", ""},
+		{"{get: /orgs}", `{get: "/orgs?a=${window.from}&b=${window.to}", windows: {from: 2024-01-01, step: 12h, lookback: 1h, format: date}}`, "16:65: the `step` and the `least` of these windows are whole multiples of a day", ""},
+		{"{get: /orgs}", `{get: "/orgs?a=${window.from}&b=${window.to}", windows: {from: 2024-01-01, step: 1m, least: 1h, lookback: 1h}}`, "16:90: no window is narrower than `least`", ""},
+		{"    since: {field: updated", "    windows: {from: 2024-01-01, step: 7d, lookback: 1h}\n    query: {a: \"${window.from}\", b: \"${window.to}\"}\n    since: {field: updated", "15:14: a stream has `since` or `windows`, and not both: each says where the next walk begins", ""},
 		{"per_second: 2.5", "per_secnd: 2.5", "7:13: unknown key `per_secnd`", "a ceiling has a similar key: `per_second`"},
 		{"connector: acme", "conector: acme", "1:1: unknown key `conector`", "a connector file has a similar key: `connector`"},
 		{"connector: acme", "connector: Acme Inc", "1:12: `Acme Inc` cannot be a name", ""},

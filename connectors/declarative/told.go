@@ -16,7 +16,7 @@ func (w *walk) told(p *paging.Page, asked, token, next string) collection.Told {
 		return collection.Told{First: token == ""}
 	}
 	told := w.total(p)
-	told.First, told.Partial = token == "", asked != ""
+	told.First, told.Partial, told.Window = token == "", asked != "", w.st.Windows != nil
 	told.Counted = w.numbered(p, token, next)
 	if next == "" {
 		told.End = w.st.Page.End(p)

@@ -23,6 +23,8 @@ type walk struct {
 	scope  notation.Scope
 	guard  *guard
 	warned bool      // that the mark is ignored
+	asked  time.Time // when the last page was asked for, by our clock
+	window uint64    // the digest of the window before, if it was one page
 	began  time.Time // by the clock of the provider; zero: it did not say
 }
 

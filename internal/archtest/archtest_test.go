@@ -42,7 +42,7 @@ var rules = archtest.Rules{
 		"pacing/sim":               {"collection", "pacing", "pacing/desk", "pacing/gate", "pacing/law"},
 		"connectors":               {"collection"},
 		"connectors/connectortest": {"collection", "connectors"},
-		"connectors/declarative":   {"collection", "connectors", "connectors/oauth2", "connectors/signing", "connectors/declarative/internal/answer", "connectors/declarative/internal/compile", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "internal/similar", "internal/yamlfile"},
+		"connectors/declarative":   {"collection", "connectors", "connectors/oauth2", "connectors/signing", "connectors/declarative/internal/answer", "connectors/declarative/internal/compile", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "internal/similar", "internal/yamlfile"},
 		"connectors/oauth2":        {"collection"},
 		"connectors/signing":       {},
 		"connectors/cassette":      {},
@@ -58,11 +58,12 @@ var rules = archtest.Rules{
 		"report":                   {"collection", "internal/jsonout", "internal/process", "internal/words", "pacing/gate", "report/limit", "report/problem", "store"},
 
 		"connectors/declarative/internal/answer":   {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
-		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/answer", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "internal/similar", "connectors/signing", "internal/yamlfile"},
-		"connectors/declarative/internal/language": {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/since", "connectors/signing", "internal/yamlfile"},
+		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/answer", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "internal/similar", "connectors/signing", "internal/yamlfile"},
+		"connectors/declarative/internal/language": {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "connectors/signing", "internal/yamlfile"},
 		"connectors/declarative/internal/notation": {"internal/yamlfile"},
 		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation"},
 		"connectors/declarative/internal/request":  {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
+		"connectors/declarative/internal/windows":  {"collection", "connectors/declarative/internal/paging", "connectors/declarative/internal/since"},
 		"connectors/declarative/internal/since":    {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
 
 		"pacing/gate/internal/ceiling":  {"collection", "pacing/gate/internal/timeline", "pacing/law", "pacing/response"},

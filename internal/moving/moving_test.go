@@ -15,9 +15,11 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +35,7 @@ const size = 10 // records on a page, at most
 // A plan is one history.
 type plan struct {
 	paging  string // a key of pagings
-	since   string // "", "asc" or "none"
+	since   string // "", "asc", "none" or "windows"
 	total   string // "", "header" or "body"
 	ties    int    // records that share a mark
 	loose   bool   // no one orders the records of one mark
@@ -59,6 +61,7 @@ type record struct {
 	Updated string `json:"updated_at"`
 
 	mark  int
+	made  int // the second; windows are asked for by it
 	alive bool
 }
 
@@ -75,12 +78,16 @@ type server struct {
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (s *server) stamp(r *record, mark int) {
-	r.mark, r.Updated = mark, epoch.Add(time.Duration(mark)*time.Second).Format(time.RFC3339)
+	r.mark, r.Updated = mark, stamp(mark)
 	r.Version++
 }
 
+func stamp(second int) string {
+	return epoch.Add(time.Duration(second) * time.Second).Format(time.RFC3339)
+}
+
 func (s *server) add() {
-	r := &record{ID: len(s.records) + 1, alive: true}
+	r := &record{ID: len(s.records) + 1, made: s.clock, alive: true}
 	s.stamp(r, s.clock)
 	s.records = append(s.records, r)
 }
@@ -110,12 +117,14 @@ func (s *server) change() {
 	}
 }
 
-// listed returns the records that match since, in the order of the list. Of a
+// listed returns the records that match a query, in the order of the list. Of a
 // loose order, each page has one of its own.
-func (s *server) listed(since string, page int) []*record {
+func (s *server) listed(q url.Values, page int) []*record {
+	since, from, to := q.Get("since"), q.Get("from"), cmp.Or(q.Get("to"), "9999")
 	var list []*record
 	for _, r := range s.records {
-		if r.alive && (r.Updated > since || r.Updated == since && !s.after) {
+		made := stamp(r.made)
+		if r.alive && (r.Updated > since || r.Updated == since && !s.after) && from <= made && made < to {
 			list = append(list, r)
 		}
 	}
@@ -140,7 +149,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if page, err := strconv.Atoi(q.Get("page")); err == nil {
 		at = (page - 1) * size
 	}
-	list := s.listed(q.Get("since"), at/size)
+	list := s.listed(q, at/size)
 	total := len(list)
 	if after, err := strconv.Atoi(q.Get("after")); err == nil { // a position in the order, which is that of ids or marks
 		at = slices.IndexFunc(list, func(r *record) bool { return s.position(r) > after })
@@ -159,9 +168,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if end < len(list) {
 		switch s.paging {
 		case "link":
-			w.Header().Set("Link", fmt.Sprintf(`<http://%s/items?since=%s&page=%d>; rel="next"`, r.Host, q.Get("since"), end/size+1))
+			w.Header().Set("Link", fmt.Sprintf(`<http://%s/items?%s&page=%d>; rel="next"`, r.Host, kept(q), end/size+1))
 		case "next":
-			body["next"] = fmt.Sprintf("/items?since=%s&offset=%d", q.Get("since"), end)
+			body["next"] = fmt.Sprintf("/items?%s&offset=%d", kept(q), end)
 		case "disguise":
 			body["next"] = end
 		case "keyset":
@@ -188,6 +197,17 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// kept returns what the links of a list have of the query that they belong to.
+func kept(q url.Values) string {
+	kept := url.Values{}
+	for _, name := range []string{"since", "from", "to"} {
+		if q.Has(name) {
+			kept.Set(name, q.Get(name))
+		}
+	}
+	return kept.Encode()
+}
+
 func (s *server) position(r *record) int {
 	if s.since == "asc" {
 		return r.mark*10_000 + r.ID
@@ -201,6 +221,8 @@ func (p plan) file(url string) string {
 	since := map[string]string{
 		"asc":  "    since: {field: updated_at, param: since, order: asc}\n",
 		"none": "    since: {field: updated_at, param: since, lookback: 1s}\n",
+		// Updates of records that were made long ago would need a lookback of all.
+		"windows": "    query: {from: \"${window.from}\", to: \"${window.to}\"}\n    windows: {from: 2026-01-01, step: 15s, lookback: 1d, cap: 25}\n",
 	}[p.since]
 	return fmt.Sprintf("connector: moving\nprovider: {base_url: %q, pace: off}\nstreams:\n  items:\n    get: /items\n    records: items\n    key: id\n    page: %s\n%s", url, pagings[p.paging], since)
 }
@@ -210,7 +232,7 @@ func TestMovingLists(t *testing.T) {
 	counts := map[string]int{}
 	for _, paging := range []string{"number", "offset", "link", "next", "disguise", "keyset", "last"} {
 		for seed := range uint64(8) {
-			for _, since := range []string{"", "asc", "none"} {
+			for _, since := range []string{"", "asc", "none", "windows"} {
 				if paging == "last" && since == "asc" {
 					continue // it follows ids, and the list is sorted by marks
 				}
@@ -246,19 +268,7 @@ func play(t *testing.T, p plan, random *rand.Rand, counts map[string]int) {
 	s.clock += 5
 	web := httptest.NewServer(s)
 	defer web.Close()
-	spec, err := declarative.Parse("moving.yaml", []byte(p.file(web.URL)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := spec.Build(declarative.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	c, db := open(t, s, web.URL)
 	unseen := map[int]bool{} // missed by a walk that could not know; from its mark, no later one asks for them
 	for n := range 3 {
 		before := map[int]int{} // versions
@@ -315,6 +325,25 @@ func (p plan) notices() bool {
 		return true
 	}
 	return p.since == "asc"
+}
+
+// open returns the connector of a server at url, and a new store.
+func open(t *testing.T, s *server, url string) (connectors.Connector, *sqlite.Store) {
+	t.Helper()
+	spec, err := declarative.Parse("moving.yaml", []byte(s.file(url)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := spec.Build(declarative.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return c, db
 }
 
 func run(t *testing.T, db *sqlite.Store, c connectors.Connector, id string) (outcome collection.Outcome, again bool) {
@@ -375,4 +404,40 @@ func evidenceOf(t *testing.T, db *sqlite.Store) collection.Evidence {
 		t.Fatalf("%v, %v", streams, err)
 	}
 	return streams[0].Lanes[0].Evidence
+}
+
+// TestWindowThatIsFull: a walk stands at a second with more records than an answer
+// has, with the numbers, and goes on when it has fewer.
+func TestWindowThatIsFull(t *testing.T) {
+	s := &server{plan: plan{paging: "keyset", since: "windows", ties: 40}, random: rand.New(rand.NewPCG(1, 1))}
+	for i := range 90 {
+		s.clock = i / s.ties * 20
+		s.add()
+	}
+	s.clock += 5
+	web := httptest.NewServer(s)
+	defer web.Close()
+	c, db := open(t, s, web.URL)
+	if outcome, _ := run(t, db, c, "run-0"); outcome != collection.Blocked {
+		t.Errorf("with a full window the run is %s, want %s", outcome, collection.Blocked)
+	}
+	gaps, err := db.Gaps(t.Context(), "moving")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "from 2026-01-01T00:00:00Z to 2026-01-01T00:00:01Z has 40 records, and `cap` says that an answer has no more than 25"; len(gaps) != 1 || !strings.Contains(gaps[0].Detail, want) {
+		t.Errorf("the gaps are %+v, want one that says: %s", gaps, want)
+	}
+	if n := len(contents(t, db)); n != 40 {
+		t.Errorf("%d records are stored, want the 40 that came", n)
+	}
+	for _, r := range s.records[:80] {
+		r.alive = r.ID%2 == 0
+	}
+	if outcome, _ := run(t, db, c, "run-1"); outcome != collection.Complete {
+		t.Errorf("when windows have no more than an answer, the run is %s, want %s", outcome, collection.Complete)
+	}
+	if n := len(contents(t, db)); n != 40+20+10 {
+		t.Errorf("%d records are stored, want 40 of before, 20 and 10", n)
+	}
 }

@@ -20,6 +20,7 @@ type checker struct {
 	params known
 
 	usual answer.Shape // of the records of streams that do not say otherwise
+	used  []string     // names that the templates of the stream use that is being compiled
 }
 
 // A known says which names a template may use, and where.
@@ -30,6 +31,7 @@ type known struct {
 
 func (c *checker) template(t notation.Template, k known) {
 	for _, p := range t.Parts {
+		c.used = append(c.used, p.Name)
 		if p.Name == "" || slices.Contains(k.names, p.Name) {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"collect/connectors/declarative/internal/paging"
 	"collect/connectors/declarative/internal/request"
 	"collect/connectors/declarative/internal/since"
+	"collect/connectors/declarative/internal/windows"
 )
 
 // A File is a connector file that was found to be sound.
@@ -48,6 +49,7 @@ type Stream struct {
 	Page    paging.Kind
 	Total   paging.Source // of how many records the list has
 	Since   *since.Since  // nil: everything, always
+	Windows *Windows      // nil: the list is asked for as a whole
 	Each    []binding
 	When    *notation.Predicate
 	Changed *binding
@@ -55,6 +57,12 @@ type Stream struct {
 
 	IgnoreTotal bool // what the provider tells as a total counts something else
 	Means       meanings
+}
+
+// Windows are the windows of time of a stream, with the texts of its user.
+type Windows struct {
+	windows.Windows
+	From, Until notation.Template
 }
 
 // A Param is a value that a user gives to a connector.

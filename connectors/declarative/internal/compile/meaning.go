@@ -32,6 +32,9 @@ func (st *Stream) Meaning() map[string]string {
 		meaning["since"] = st.Since.Field.Text
 		meaning["start"] = digestOf(st.Since.Start.Text)
 	}
+	if st.Windows != nil {
+		meaning["windows"] = digestOf(st.Windows.From.Text)
+	}
 	slices.Sort(query)
 	slices.Sort(each)
 	meaning["records"] = st.Records.String()
@@ -85,6 +88,9 @@ func (st *Stream) meanings() meanings {
 	if st.Since != nil {
 		tokens += ", since " + st.Since.Param // what pages behind a mark were asked for with
 		parts = append(parts, "since "+st.Since.Field.Text, "start "+st.Since.Start.Text)
+	}
+	if st.Windows != nil {
+		parts = append(parts, "windows from "+st.Windows.From.Text)
 	}
 	return meanings{digestOf(strings.Join(parts, "\n")), digestOf(tokens)}
 }

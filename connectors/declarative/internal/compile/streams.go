@@ -20,6 +20,7 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	def := c.doc.Defaults
 	st := &Stream{}
 	st.Name = key.Text
+	c.used = nil
 	c.role(spec, st)
 	c.each(spec, st)
 	st.Refresh = refresh(st)
@@ -31,6 +32,9 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 		}
 	}
 	inPath.names = append(inPath.names, "page")
+	if spec.Windows != nil {
+		inPath.names = append(inPath.names, windowNames[:]...)
+	}
 	inQuery := inPath
 	if spec.Since != nil {
 		inQuery.names = append(slices.Clone(inPath.names), "since")
@@ -56,6 +60,9 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	}
 	c.format(spec, st)
 	st.Headers = accepting(st.Headers, st.Format)
+	if spec.Windows != nil {
+		c.windows(spec, st)
+	}
 	c.unique(spec, st)
 	st.Means = st.meanings()
 	st.On = append(c.rules(spec.On, ""), c.rules(def.On, "")...)

@@ -213,6 +213,7 @@ type StreamSpec struct {
 	Archive ArchiveSpec                       `yaml:"archive" default:"none" about:"what a page is packed in: 'gzip' or 'zip'" more:". Where an answer is gzip by its header, nothing need be said"`
 	Key     keySpec                           `yaml:"key" default:"required" about:"the path of the value that is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
 	Since   *SinceSpec                        `yaml:"since" default:"none" about:"how to ask for changes only"`
+	Windows *WindowsSpec                      `yaml:"windows" default:"none" about:"how to ask for the list in windows of time, one after the other"`
 	Page    *pageSpec                         `yaml:"page" default:"required for a list" about:"how the list is cut into pages"`
 	Total   SourceSpec                        `yaml:"total" default:"found" about:"the path of how many records the list has, '{header: X-Count}', or 'ignore'" more:"; see What shows that nothing is missing"`
 	Each    yamlfile.Ordered[yamlfile.Scalar] `yaml:"each" default:"none" about:"one walk for each record of another stream: names, and the fields of the parent they are bound to"`
@@ -279,6 +280,18 @@ type SinceSpec struct {
 	Order    yamlfile.Scalar   `yaml:"order" default:"'none'" about:"'asc' if the list is sorted by 'field', oldest first"` // none (the default) or asc
 	Lookback yamlfile.Duration `yaml:"lookback" default:"none" about:"ask from that much earlier, once a walk; required with 'order: none'. Numbers are seconds, above 1e11 milliseconds"`
 	Format   yamlfile.Scalar   `yaml:"format" default:"as received" about:"send the mark as 'rfc3339', 'date', 'unix' (seconds) or 'unix_ms'"`
+}
+
+type WindowsSpec struct {
+	_        struct{}          `block:"windows" like:"windows: {from: 2024-01-01, step: 7d, lookback: 1h}"`
+	At       yamlfile.Span     // where it stands
+	From     notation.Template `yaml:"from" default:"required" about:"the start of the first window" more:": a date or a time, or '\"${params.start}\"'"`
+	Until    notation.Template `yaml:"until" default:"'now'" about:"the end of the last window: a date or a time, or 'now', which is when the walk begins"`
+	Step     yamlfile.Duration `yaml:"step" default:"required" about:"how wide a window is"`
+	Lookback yamlfile.Duration `yaml:"lookback" default:"required" about:"how much before the end of the last finished window the next walk begins"`
+	Cap      yamlfile.Count    `yaml:"cap" default:"none" about:"how many records the provider gives for one window at most: a window that has as many, or whose total says more, is halved"`
+	Least    yamlfile.Duration `yaml:"least" default:"'1s'" about:"the narrowest window that is asked for" more:"; with 'format: date' it is '1d'"`
+	Format   yamlfile.Scalar   `yaml:"format" default:"'rfc3339'" about:"send times as 'rfc3339', 'date', 'unix' (seconds) or 'unix_ms'"`
 }
 
 // A pageSpec has exactly one of its fields.

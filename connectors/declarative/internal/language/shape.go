@@ -8,6 +8,7 @@ import (
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/since"
 	"collect/connectors/signing"
+	"collect/connectors/declarative/internal/windows"
 	"collect/internal/yamlfile"
 )
 
@@ -161,6 +162,7 @@ func (*StreamSpec) Refine(k yamlfile.Keywords) {
 	k.Set("each", bindings())
 	cut := yamlfile.With("page", yamlfile.Keywords{"type": "object", "not": yamlfile.With("none", yamlfile.OneOf("true"))})
 	k.And(yamlfile.Not(yamlfile.Keywords{"allOf": []yamlfile.Keywords{oneRecord(), cut}}))
+	k.And(yamlfile.Not(yamlfile.Keywords{"required": []string{"since", "windows"}}))
 	k.And(yamlfile.Keywords{
 		"if":   yamlfile.Keywords{"required": []string{"role"}, "properties": yamlfile.Keywords{"role": yamlfile.Keywords{"const": "detail"}}},
 		"then": yamlfile.With("each", yamlfile.Keywords{"type": "object", "minProperties": 1}),
@@ -235,6 +237,13 @@ func (*SinceSpec) Refine(k yamlfile.Keywords) {
 	k.Set("order", yamlfile.OneOf(Orders[:]...))
 	k.Set("format", yamlfile.OneOf(since.Formats[:]...))
 	k.And(yamlfile.AnyOf(yamlfile.With("order", yamlfile.Keywords{"const": "asc"}), yamlfile.Keywords{"required": []string{"lookback"}}))
+}
+
+func (*WindowsSpec) Refine(k yamlfile.Keywords) {
+	k.Need("from", "step", "lookback")
+	k.Set("from", plain())
+	k.Set("until", plain())
+	k.Set("format", yamlfile.OneOf(windows.Formats[:]...))
 }
 
 func (*pageSpec) Refine(k yamlfile.Keywords) {

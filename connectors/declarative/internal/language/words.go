@@ -12,7 +12,7 @@ import (
 var Reserved = []string{"Authorization", "Proxy-Authorization", "Cookie", "Host", "Accept-Encoding", "Content-Length", "Connection", "Transfer-Encoding", "Range"}
 
 // Unbindable are names with a meaning of their own.
-var Unbindable = [...]string{"params", "secrets", "since", "page", "text", "body"}
+var Unbindable = [...]string{"params", "secrets", "since", "page", "window", "text", "body"}
 
 // Verdicts are what a rule may say of a response.
 var Verdicts = []collection.Verdict{

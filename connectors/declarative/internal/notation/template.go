@@ -80,6 +80,8 @@ type Scope struct {
 	Vars    map[string]string // of the partition
 	Since   string
 	Page    string // the place of a page; "" for the first, unless it is counted
+	From    string // where the window of time begins that is asked for
+	To      string // and where it ends
 
 	// Raw has the values as JSON writes them, but for those that are text.
 	Raw map[string]json.RawMessage
@@ -106,6 +108,10 @@ func (s Scope) value(name string) string {
 		return s.Since
 	case "page":
 		return s.Page
+	case "window.from":
+		return s.From
+	case "window.to":
+		return s.To
 	}
 	return s.Vars[name]
 }
