@@ -11,6 +11,10 @@ import (
 // behind such a page is no better, so that it is not looked for.
 var ErrNoProgress = errors.New("no progress")
 
+// ErrMarkExpired is the cause of a [Stop] for [CursorExpired] if the provider also
+// refuses what the walk began with: only a walk of everything has what it missed.
+var ErrMarkExpired = errors.New("the mark expired")
+
 // ErrContradicted is the cause of a [Stop] for a walk that came to its end twice,
 // and what came contradicts each time that this was all; see [Evidence]. It is an
 // ErrNoProgress.

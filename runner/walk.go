@@ -53,9 +53,13 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 			return inStream(stream, err)
 		}
 		if stop.Reason == collection.CursorExpired && r.beginAnew(at) {
-			r.warn(at, collection.Warning{Text: fmt.Sprintf("the provider no longer accepts its own cursor (%d), so the walk of %s starts over", stop.Status, stream.Name)})
-			checkpoint, guard, skipped = reached, r.newRepeats(), 0
 			from = collection.Cursor{Since: reached.Since, Version: version}
+			over := "starts over"
+			if errors.Is(stop, collection.ErrMarkExpired) {
+				from.Since, over = "", "reads everything again"
+			}
+			r.warn(at, collection.Warning{Text: fmt.Sprintf("the provider no longer accepts its own cursor (%d), so the walk of %s %s", stop.Status, stream.Name, over)})
+			checkpoint, guard, skipped = reached, r.newRepeats(), 0
 			continue
 		}
 		r.met(at, stop)

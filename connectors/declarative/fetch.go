@@ -70,8 +70,11 @@ func (w *walk) missing(err error, token string) error {
 	_, counts := w.st.Page.(paging.Counted)
 	declared := w.at.Partition != "" && token == "" && errors.Is(stop, collection.ErrDeclared)
 	switch {
-	case token != "" && !counts:
+	case !counts && (token != "" || w.scope.Resume != ""):
 		stop.Reason = collection.CursorExpired
+		if _, ok := w.st.Page.(paging.Resuming); ok {
+			stop.Err = errors.Join(stop.Err, collection.ErrMarkExpired)
+		}
 	case stop.Reason == collection.Gone && !declared:
 		stop.Reason = collection.NotFound
 	}

@@ -2,6 +2,7 @@ package declarative
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -83,7 +84,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	s := collection.Slice{Place: w.at, From: from}
 	if w.guard == nil {
 		w.guard = newGuard(w.c.limits)
-		w.guard.reset(from.Token)
+		w.guard.reset(w.resumed(from).Token)
 	}
 	var f since.Footing
 	var window windows.Window
@@ -104,7 +105,8 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	}
 	w.scope.Since = win.Asked
 	w.scope.Type("since", win.Asked, w.st.Since != nil && w.st.Since.Numeric())
-	p, err := w.fetch(ctx, from.Token)
+	at := w.resumed(from)
+	p, err := w.fetch(ctx, at.Token)
 	if err != nil {
 		return s, err
 	}
@@ -122,11 +124,11 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	}
 	s.Warnings = p.Warnings
 	known := w.shortsAt(f)
-	token, err := w.next(p, from, known)
+	token, err := w.next(p, at, known)
 	if err != nil {
 		return s, err
 	}
-	s.Told = w.told(p, win.Asked, from.Token, token)
+	s.Told = w.told(p, cmp.Or(win.Asked, w.scope.Resume), from.Token, token)
 	if w.st.Role == collection.List && (token == "" || w.st.Since != nil) {
 		s.Else = f.Restart(w.st.Since, win, from, token == "")
 	}
@@ -135,6 +137,10 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		window.Shorts = known
 		w.leaveWindow(window, p, token, &s)
 		return s, nil
+	}
+	if pg, ok := w.st.Page.(paging.Resuming); ok && token == "" {
+		s.Next, err = w.resume(pg, p, at)
+		return s, err
 	}
 	if w.st.Since == nil {
 		f.Shorts = known
@@ -230,6 +236,7 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 	s.Records = make([]collection.Record, 0, len(p.Elements))
 	had := make(map[string]int, len(p.Elements))
 	again := false
+	_, feed := w.st.Page.(paging.Resuming) // where a record may have changed twice
 	for _, data := range p.Elements {
 		reject := ""
 		key := ""
@@ -263,7 +270,7 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 				s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: collection.KeyCollision})
 				continue
 			}
-			if !same {
+			if !same && !feed {
 				s.Rejected = append(s.Rejected, collection.Rejected{Data: s.Records[at].Data, Reason: collection.KeyCollision})
 			}
 			s.Records[at].Data, again = nil, true

@@ -24,6 +24,9 @@ func (w *walk) target(token string) (*url.URL, error) {
 			page = append(page, paging.Field{Name: s.Param, Value: w.scope.Since})
 		}
 	}
+	if pg, ok := w.st.Page.(paging.Resuming); ok && !pg.Begins() && w.scope.Resume != "" {
+		page = append(page, pg.Since(w.scope.Resume))
+	}
 	first, err := w.st.URL(w.c.baseURL, w.scope, page)
 	if _, ok := w.st.Page.(paging.Linked); err == nil && ok && token != "" {
 		return request.Resolve(first, token)

@@ -92,5 +92,8 @@ func (st *Stream) meanings() meanings {
 	if st.Windows != nil {
 		parts = append(parts, "windows from "+st.Windows.From.Text)
 	}
+	if _, ok := st.Page.(paging.Resuming); ok {
+		parts = append(parts, tokens) // a resume token stands for all changes before it
+	}
 	return meanings{digestOf(strings.Join(parts, "\n")), digestOf(tokens)}
 }

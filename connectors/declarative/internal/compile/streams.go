@@ -63,6 +63,7 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	if spec.Windows != nil {
 		c.windows(spec, st)
 	}
+	c.ownMark(spec, st)
 	c.unique(spec, st)
 	st.Means = st.meanings()
 	st.On = append(c.rules(spec.On, ""), c.rules(def.On, "")...)
@@ -173,8 +174,11 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		c.need(p.At, "last_id", s.Field.Scalar)
 		set(true, paging.ByLastID{Param: s.Param.Text, Field: s.Field, More: s.More, AsJSON: st.Body.Types("page")})
 	}
+	if s := p.Delta; s != nil {
+		set(true, c.delta(s, p.At, st))
+	}
 	if ways != 1 {
-		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, number, offset, last_id", "")
+		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, number, offset, last_id, delta", "")
 		st.Page = paging.OnePage{}
 		return
 	}
@@ -275,7 +279,11 @@ func (c *checker) unique(spec language.StreamSpec, st *Stream) {
 		set = append(set, setter{st.Since.Param, "since", spec.Since.Param.At})
 	}
 	always := st.Page.Ask("")
-	for _, f := range st.Page.Ask("1") {
+	ask := st.Page.Ask("1")
+	if pg, ok := st.Page.(paging.Resuming); ok && !pg.Begins() {
+		ask = append(ask, pg.Since("1"))
+	}
+	for _, f := range ask {
 		if f.Name == "" {
 			continue // it is where ${page} is
 		}

@@ -305,6 +305,7 @@ type pageSpec struct {
 	Number     *numberSpec     `yaml:"number" form:"{number: {param: page, start: 1, size_param: per_page, size: 100}}" about:"counted from 'start' (default 1); with 'total_pages: path' or '{header: X-Total-Pages}', up to that"`
 	Offset     *offsetSpec     `yaml:"offset" form:"{offset: {param: offset, limit_param: limit, limit: 100}}" about:"counted in records, from 0; with 'total: path' or '{header: X-Total-Count}', up to that"`
 	LastID     *lastIDSpec     `yaml:"last_id" form:"{last_id: {param: starting_after, field: id}}" about:"after the last record; with 'more: path', while that is true, else until a page is empty"`
+	Delta      *DeltaSpec      `yaml:"delta" form:"{delta: {next: nextPageToken, param: pageToken, resume: nextSyncToken, resume_param: syncToken}}" about:"changes only, from where the provider's own token says that the walk before ended" more:"; see below"`
 }
 
 type nextURLSpec struct {
@@ -347,6 +348,15 @@ type offsetSpec struct {
 	Total      SourceSpec      `yaml:"total" about:"the path of how many records there are, or '{header: X-Total-Count}'"`
 	LastPage   yamlfile.Scalar `yaml:"last_page" default:"learned" about:"'short' if a page that is shorter than 'limit' is the last one"`
 	Apart      yamlfile.Flag   `yaml:"apart" default:"'false'" about:"true: do not begin a page with the last record of the page before"`
+}
+
+type DeltaSpec struct {
+	_           struct{}        `block:"page: delta" like:"delta: {next: nextPageToken, param: pageToken, resume: nextSyncToken, resume_param: syncToken}"`
+	Next        notation.Path   `yaml:"next" about:"the path of the token of the next page; without it 'resume' leads on, until a page is empty"`
+	Param       yamlfile.Scalar `yaml:"param" about:"the parameter that takes it; without one, and without '${page}' in the request, tokens are URLs"`
+	Resume      notation.Path   `yaml:"resume" about:"the path, on the last page, of the token with which the next walk begins"`
+	ResumeParam yamlfile.Scalar `yaml:"resume_param" default:"that of 'param'" about:"the parameter that takes it on all pages of that walk"`
+	More        notation.Path   `yaml:"more" about:"the path of a value that is true while there is more"`
 }
 
 type lastIDSpec struct {

@@ -7,8 +7,8 @@ import (
 
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/since"
-	"collect/connectors/signing"
 	"collect/connectors/declarative/internal/windows"
+	"collect/connectors/signing"
 	"collect/internal/yamlfile"
 )
 
@@ -249,7 +249,7 @@ func (*WindowsSpec) Refine(k yamlfile.Keywords) {
 func (*pageSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"
 	ways := []yamlfile.Keywords{{"required": []string{"none"}, "properties": yamlfile.Keywords{"none": yamlfile.OneOf("true")}}}
-	for _, way := range []string{"link_header", "next_url", "cursor", "number", "offset", "last_id"} {
+	for _, way := range []string{"link_header", "next_url", "cursor", "number", "offset", "last_id", "delta"} {
 		ways = append(ways, yamlfile.Given(way))
 	}
 	k["oneOf"] = ways
@@ -270,6 +270,11 @@ func (*offsetSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"
 	k.Set("last_page", yamlfile.OneOf(LastPages[:]...))
 	k["dependencies"] = yamlfile.Keywords{"limit_param": []string{"limit"}}
+}
+
+func (*DeltaSpec) Refine(k yamlfile.Keywords) {
+	k.Need("resume")
+	k["dependencies"] = yamlfile.Keywords{"resume_param": []string{"param"}}
 }
 
 func (*lastIDSpec) Refine(k yamlfile.Keywords) { k.Need("field") }

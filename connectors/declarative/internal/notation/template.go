@@ -79,6 +79,7 @@ type Scope struct {
 	Secrets map[string]string
 	Vars    map[string]string // of the partition
 	Since   string
+	Resume  string // the provider's own token, with which the walk began
 	Page    string // the place of a page; "" for the first, unless it is counted
 	From    string // where the window of time begins that is asked for
 	To      string // and where it ends

@@ -487,6 +487,10 @@ func TokensOf(pg Kind) string {
 		return "cursor " + pg.From.Text + asJSON(pg.AsJSON)
 	case ByLastID:
 		return "last_id " + pg.Field.Text + asJSON(pg.AsJSON)
+	case ByDelta:
+		return "delta " + pg.From.Text + ", " + pg.To.Text
+	case ByDeltaURL:
+		return "delta " + pg.From.Text + ", " + pg.To.Text
 	case ByNumber:
 		return fmt.Sprintf("number from %d of %d", pg.Start, pg.Size)
 	case ByOffset:

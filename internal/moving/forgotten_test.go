@@ -1,0 +1,77 @@
+package moving_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"collect/collection"
+	"collect/connectors/declarative"
+	"collect/store/sqlite"
+)
+
+// TestForgottenToken: when a provider no longer knows the token that it gave for the
+// next walk, that one reads everything again, and is complete.
+func TestForgottenToken(t *testing.T) {
+	var asked []string
+	made, forgot := 5, false
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var since int
+		token := r.URL.Query().Get("since")
+		asked = append(asked, token)
+		if _, err := fmt.Sscanf(token, "t%d", &since); err == nil && forgot {
+			w.WriteHeader(http.StatusGone)
+			forgot = false
+			return
+		}
+		var list []string
+		end := min(since+3, made)
+		for id := since; id < end; id++ {
+			list = append(list, fmt.Sprintf(`{"id":%d,"v":1}`, id+1))
+		}
+		fmt.Fprintf(w, `{"items":[%s],"last_seq":"t%d"}`, strings.Join(list, ","), end)
+	}))
+	defer web.Close()
+	spec, err := declarative.Parse("moving.yaml", fmt.Appendf(nil, `
+connector: moving
+provider: {base_url: %q, pace: off}
+streams:
+  items: {get: /items, records: items, key: id, page: {delta: {param: since, resume: last_seq}}}
+`, web.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := spec.Build(declarative.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for n, want := range []struct {
+		made    int
+		forgot  bool
+		outcome collection.Outcome
+		asked   string
+	}{
+		{5, false, collection.Complete, ",t3,t5"},
+		{5, false, collection.NothingNew, "t5"},
+		{7, false, collection.Complete, "t5,t7"},
+		{8, true, collection.Complete, "t7,,t3,t6,t8"},
+		{8, false, collection.NothingNew, "t8"},
+	} {
+		made, forgot, asked = want.made, want.forgot, nil
+		outcome, _ := run(t, db, c, fmt.Sprint("run-", n))
+		if got := strings.Join(asked, ","); outcome != want.outcome || got != want.asked {
+			t.Errorf("run %d is %s and asked for %q, want %s and %q", n, outcome, got, want.outcome, want.asked)
+		}
+		if got := len(contents(t, db)); got != made {
+			t.Errorf("after run %d there are %d records, want %d", n, got, made)
+		}
+	}
+}
