@@ -176,7 +176,10 @@ func (*SourceSpec) Refine(k yamlfile.Keywords) {
 
 func (*FormatSpec) Refine(k yamlfile.Keywords) {
 	k.Set("as", yamlfile.OneOf(Formats[:]...))
-	k.Set("separator", yamlfile.Keywords{"type": []string{"string", "number"}, "pattern": `^([^"\r\n]|tab)$`})
+	k.Set("separator", yamlfile.AnyOf(
+		yamlfile.Keywords{"type": "string", "pattern": `^([^"\r\n]|tab)$`},
+		yamlfile.Keywords{"type": "integer", "minimum": 0, "maximum": 9},
+	))
 	csv := yamlfile.With("as", yamlfile.Keywords{"const": "csv"})
 	k["dependencies"] = yamlfile.Keywords{"separator": csv, "skip": csv}
 }
