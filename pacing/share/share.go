@@ -127,15 +127,6 @@ func (d *Desk) at(ctx context.Context) (place, int, error) {
 	return d.place, d.era, nil
 }
 
-// leave notes that the place of an era is lost.
-func (d *Desk) leave(era int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.place != nil && d.era == era {
-		d.lost()
-	}
-}
-
 func (d *Desk) lost() {
 	_ = d.place.close() // it is gone
 	d.place = nil
@@ -194,64 +185,70 @@ func depose(ctx context.Context, path string, seen os.FileInfo) error {
 	return errors.Join(err, only.Release())
 }
 
-// Enter waits for the turn of t: see [desk.Desk.Enter].
-func (d *Desk) Enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
+// with calls do with the place of this process and its era, and again with the next
+// one as long as do finds that the place is gone.
+func (d *Desk) with(ctx context.Context, do func(at place, era int) error) error {
 	for {
-		p, era, err := d.at(ctx)
+		at, era, err := d.at(ctx)
 		if err != nil {
-			return gate.Pass{}, err
+			return err
 		}
-		pass, err := p.enter(ctx, t)
-		if errors.Is(err, errGone) {
-			d.leave(era)
-			continue
-		}
-		if err != nil {
-			return gate.Pass{}, err
+		if err = do(at, era); !errors.Is(err, errGone) {
+			return err
 		}
 		d.mu.Lock()
+		if d.place != nil && d.era == era {
+			d.lost()
+		}
+		d.mu.Unlock()
+	}
+}
+
+// Enter waits for the turn of t: see [desk.Desk.Enter].
+func (d *Desk) Enter(ctx context.Context, t *desk.Turn) (pass gate.Pass, err error) {
+	err = d.with(ctx, func(at place, era int) (err error) {
+		if pass, err = at.enter(ctx, t); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
 		d.serial++
 		d.flights[d.serial] = flight{era, pass}
 		pass.ID = d.serial
-		d.mu.Unlock()
-		return pass, nil
-	}
+		return nil
+	})
+	return pass, err
 }
 
 // Settle records what became of an attempt: see [desk.Desk.Settle]. What was
 // seen is told to the next leader if this one is gone.
-func (d *Desk) Settle(p gate.Pass, o gate.Outcome, next gate.Request) desk.Settled {
-	for {
-		at, era, err := d.at(context.Background())
-		if err != nil {
-			return unshared(err)
-		}
+func (d *Desk) Settle(p gate.Pass, o gate.Outcome, next gate.Request) (settled desk.Settled) {
+	err := d.with(context.Background(), func(at place, era int) (err error) {
 		d.mu.Lock()
 		f, ok := d.flights[p.ID]
 		d.mu.Unlock()
 		if !ok {
-			return desk.Settled{Closed: true}
+			settled = desk.Settled{Closed: true}
+			return nil
 		}
 		if f.era != era {
 			// It left while the place was lost, so it is not known there yet.
 			if f.pass, err = at.adopt(); err != nil {
-				d.leave(era)
-				continue
+				return errGone
 			}
 		}
-		settled, err := at.settle(f.pass, o, next)
-		if errors.Is(err, errGone) {
-			d.leave(era)
-			continue
+		if settled, err = at.settle(f.pass, o, next); errors.Is(err, errGone) {
+			return err
 		}
 		d.mu.Lock()
+		defer d.mu.Unlock()
 		delete(d.flights, p.ID)
-		d.mu.Unlock()
-		if err != nil {
-			return unshared(err)
-		}
-		return settled
+		return err
+	})
+	if err != nil {
+		return unshared(err)
 	}
+	return settled
 }
 
 // unshared is the end of an attempt whose news cannot be told: nothing follows.
@@ -261,18 +258,17 @@ func unshared(err error) desk.Settled {
 }
 
 // State returns what must be known in a later process: see [desk.Desk.State].
-func (d *Desk) State(last bool) []byte {
-	for {
-		at, era, err := d.at(context.Background())
-		if err != nil {
-			return d.config.Known
+func (d *Desk) State(last bool) (state []byte) {
+	err := d.with(context.Background(), func(at place, _ int) (err error) {
+		if state, err = at.state(last); err != nil {
+			return errGone
 		}
-		state, err := at.state(last)
-		if err == nil {
-			return state
-		}
-		d.leave(era)
+		return nil
+	})
+	if err != nil {
+		return d.config.Known
 	}
+	return state
 }
 
 // Status returns how things stand, or stood when that was last known.
