@@ -12,6 +12,7 @@ import (
 	"collect/internal/words"
 	"collect/pacing/law"
 	"collect/pacing/sim"
+	"collect/report"
 	"collect/report/problem"
 )
 
@@ -130,7 +131,7 @@ func (a *app) runsToType(c *cobra.Command) (names []string) {
 	_ = a.look(c.Context(), nil, func(v looked) error {
 		runs, err := v.runs(c.Context(), gapsShown)
 		for _, run := range runs {
-			names = append(names, run.ID+"\t"+run.Connector+" "+runOutcome(run))
+			names = append(names, run.ID+"\t"+run.Connector+" "+report.OutcomeWords(run.Outcome))
 		}
 		return err
 	})

@@ -58,7 +58,7 @@ const thisOne = "<- this one"
 func runStory(run collection.Run, now time.Time, columns int, c term.Caps) string {
 	s := report.Status{Name: run.Connector, Runs: []collection.Run{run}}
 	page := term.Page{Columns: columns, Label: 12}
-	page.Say(words.Clean(run.Connector) + runWords(s, now))
+	page.Say(words.Clean(run.Connector) + s.RunWords(now))
 	t := run.Tally
 	page.Fact("started", words.At(run.StartedAt, now)+", as "+string(run.Mode)+" in the "+string(run.Lane)+" lane")
 	page.Fact("saved", fmt.Sprintf("%s in %s, %s new or changed", words.Counted(t.Records, "record", "records"),

@@ -90,10 +90,10 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	}
 	say := func(text string) { b.WriteString(c.Text(strings.Join(term.Wrap("", text, columns), "\n")) + "\n") }
 	b.WriteString("\n")
-	for _, line := range stuckDetails(shown) {
+	for _, line := range report.StuckDetails(shown) {
 		say(line)
 	}
-	say(report.OwedWords(gaps) + shapeWords(gaps) + ".")
+	say(report.OwedWords(gaps) + report.ShapeWords(gaps) + ".")
 	if report.OwedCount(gaps) == 0 {
 		return b.String()
 	}
@@ -118,50 +118,6 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 		say("When that is done: " + problem.RetryCommand(left[0].Connector, v.flags))
 	}
 	return b.String()
-}
-
-// mostDetails bounds the details that stand below a table of gaps.
-const mostDetails = 3
-
-// stuckDetails returns what is known of gaps that need a person, a line for the
-// gaps that have it in common.
-func stuckDetails(gaps []store.OwnedGap) (lines []string) {
-	n := map[string]int{}
-	for _, gap := range gaps {
-		n[gap.Detail]++
-	}
-	for _, gap := range gaps {
-		if gap.Detail == "" || n[gap.Detail] == 0 || report.UrgencyOf(gap) != report.ByPerson || len(lines) == mostDetails {
-			continue
-		}
-		who := words.GapName(gap.ID)
-		if more := n[gap.Detail] - 1; more > 0 {
-			who += fmt.Sprintf(" and %s more", words.Count(int64(more)))
-		}
-		n[gap.Detail] = 0
-		lines = append(lines, who+": "+words.Clean(gap.Detail))
-	}
-	return lines
-}
-
-// shapeWords counts what is owed by its shape.
-func shapeWords(gaps []store.OwnedGap) string {
-	n := map[collection.Shape]int64{}
-	for _, gap := range gaps {
-		if !gap.Reason.Settled() {
-			n[gap.Shape]++
-		}
-	}
-	var parts []string
-	for _, shape := range []collection.Shape{collection.DetailGap, collection.SliceGap} {
-		if n[shape] > 0 {
-			parts = append(parts, words.Count(n[shape])+" "+string(shape))
-		}
-	}
-	if parts == nil {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 func kindWords(gap store.OwnedGap) string {

@@ -70,7 +70,7 @@ func runsTable(name string, runs []collection.Run, now time.Time, columns int, c
 			exit = "-"
 		}
 		t.Rows = append(t.Rows, []string{
-			words.Clean(run.ID), words.Clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), runOutcome(run),
+			words.Clean(run.ID), words.Clean(run.Connector), startedWords(run.StartedAt, now), tookWords(run, now), report.OutcomeWords(run.Outcome),
 			words.Count(run.Tally.Records), words.Count(run.Tally.Requests), exit,
 		})
 	}
@@ -87,14 +87,4 @@ func tookWords(run collection.Run, now time.Time) string {
 		return words.Span(max(0, now.Sub(run.StartedAt)).Round(time.Second))
 	}
 	return "?"
-}
-
-func runOutcome(run collection.Run) string {
-	switch run.Outcome {
-	case collection.NothingNew:
-		return "nothing new"
-	case collection.Deferred:
-		return "paused"
-	}
-	return string(run.Outcome)
 }

@@ -19,7 +19,7 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	st := s.Stands(now)
 	head := words.Clean(s.Name) + " · " + healthWords(st.State)
 	if len(s.Runs) > 0 {
-		head += runWords(s, now)
+		head += s.RunWords(now)
 	}
 	page := term.Page{Columns: columns, Label: 12}
 	page.Say(head)
@@ -28,7 +28,7 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	t := term.Table{Head: []string{"  STREAM", "LANE", "RECORDS", "PARTITIONS DONE", "STATE", "SAVED"}, Right: []int{2, 3, 5}, Give: []int{0}, Drop: []int{3, 1}}
 	for _, stream := range s.Streams {
 		for i, lane := range lanesOf(stream) {
-			row := []string{"  " + words.Clean(stream.Name), string(lane.Lane), words.Count(stream.Records), partitionWords(stream, lane), s.LaneWords(stream, lane, now), words.Ago(lane.SavedAt, now)}
+			row := []string{"  " + words.Clean(stream.Name), string(lane.Lane), words.Count(stream.Records), report.PartitionWords(stream, lane), s.LaneWords(stream, lane, now), words.Ago(lane.SavedAt, now)}
 			if i > 0 {
 				row[0], row[2] = "", ""
 			}
@@ -64,56 +64,11 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	return strings.Replace(page.Render(c), st.State.Words(), c.Paint(healthMarks[st.State].color, st.State.Words()), 1)
 }
 
-// runWords says what the newest run did, or does.
-func runWords(s report.Status, now time.Time) string {
-	run := s.Runs[0]
-	if run.Outcome == collection.Running {
-		text := fmt.Sprintf(" (run %s since %s, pid %d on %s", words.Clean(run.ID), words.At(run.StartedAt, now), run.Holder.PID, words.Clean(run.Holder.Host))
-		seen := run.SeenAt()
-		if s.Running(now) {
-			return text + ", alive " + words.Ago(seen, now) + ")"
-		}
-		return text + ", no sign of life for " + words.Span(now.Sub(seen).Truncate(time.Second)) + ")"
-	}
-	if run.Outcome == collection.Abandoned {
-		return fmt.Sprintf(" (run %s: its process died after %s)", words.Clean(run.ID), words.At(run.SeenAt(), now))
-	}
-	text := fmt.Sprintf(" (run %s %s %s", words.Clean(run.ID), outcomeWords(run.Outcome), words.Ago(run.EndedAt, now))
-	if run.Reason != "" {
-		text += ": " + problem.Brief(run.Reason)
-	}
-	return text + ")"
-}
-
-// outcomeWords says an outcome in the words of the summary.
-func outcomeWords(o collection.Outcome) string {
-	switch o {
-	case collection.Deferred:
-		return "paused"
-	case collection.NothingNew:
-		return "found nothing new"
-	}
-	return string(o)
-}
-
 func lanesOf(stream store.StreamState) []store.LaneState {
 	if len(stream.Lanes) == 0 {
 		return []store.LaneState{{Lane: collection.Incremental}}
 	}
 	return stream.Lanes
-}
-
-// partitionWords counts the partitions that are done. As long as a walk over
-// them goes on, their number is not known.
-func partitionWords(stream store.StreamState, lane store.LaneState) string {
-	if stream.Parent == "" || lane.Partitions == 0 && !lane.Complete {
-		return ""
-	}
-	text := fmt.Sprintf("%s of %s", words.Count(lane.Done), words.Count(lane.Partitions))
-	if !lane.Complete {
-		text += " so far"
-	}
-	return text
 }
 
 func owedWords(s report.Status) string {

@@ -102,6 +102,50 @@ func OwedWords(gaps []store.OwnedGap) string {
 	return text
 }
 
+// mostDetails bounds the details that are told of many gaps.
+const mostDetails = 3
+
+// StuckDetails returns what is known of gaps that need a person, a line for the
+// gaps that have it in common.
+func StuckDetails(gaps []store.OwnedGap) (lines []string) {
+	n := map[string]int{}
+	for _, gap := range gaps {
+		n[gap.Detail]++
+	}
+	for _, gap := range gaps {
+		if gap.Detail == "" || n[gap.Detail] == 0 || UrgencyOf(gap) != ByPerson || len(lines) == mostDetails {
+			continue
+		}
+		who := words.GapName(gap.ID)
+		if more := n[gap.Detail] - 1; more > 0 {
+			who += fmt.Sprintf(" and %s more", words.Count(int64(more)))
+		}
+		n[gap.Detail] = 0
+		lines = append(lines, who+": "+words.Clean(gap.Detail))
+	}
+	return lines
+}
+
+// ShapeWords counts what is owed by its shape.
+func ShapeWords(gaps []store.OwnedGap) string {
+	n := map[collection.Shape]int64{}
+	for _, gap := range gaps {
+		if !gap.Reason.Settled() {
+			n[gap.Shape]++
+		}
+	}
+	var parts []string
+	for _, shape := range []collection.Shape{collection.DetailGap, collection.SliceGap} {
+		if n[shape] > 0 {
+			parts = append(parts, words.Count(n[shape])+" "+string(shape))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
 // KnownBefore reports whether a gap was left to a person by a run before run,
 // which said so.
 func KnownBefore(gap store.OwnedGap, run collection.Run) bool {

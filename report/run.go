@@ -28,6 +28,17 @@ func Said(run collection.Run) bool {
 	return !run.EndedAt.IsZero() && run.Outcome != collection.Abandoned
 }
 
+// OutcomeWords says how a run ended: paused, nothing new.
+func OutcomeWords(o collection.Outcome) string {
+	switch o {
+	case collection.NothingNew:
+		return "nothing new"
+	case collection.Deferred:
+		return "paused"
+	}
+	return string(o)
+}
+
 // RunLine is a run for --json.
 type RunLine struct {
 	Run       string             `json:"run_id"`

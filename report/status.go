@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -213,6 +214,44 @@ func (s Status) LaneWords(stream store.StreamState, lane store.LaneState, now ti
 		text += ", " + words.Count(int64(owed)) + " owed"
 	}
 	return text
+}
+
+// PartitionWords counts the partitions that are done. As long as a walk over
+// them goes on, their number is not known.
+func PartitionWords(stream store.StreamState, lane store.LaneState) string {
+	if stream.Parent == "" || lane.Partitions == 0 && !lane.Complete {
+		return ""
+	}
+	text := fmt.Sprintf("%s of %s", words.Count(lane.Done), words.Count(lane.Partitions))
+	if !lane.Complete {
+		text += " so far"
+	}
+	return text
+}
+
+// RunWords says what the newest run did, or does.
+func (s Status) RunWords(now time.Time) string {
+	run := s.Runs[0]
+	if run.Outcome == collection.Running {
+		text := fmt.Sprintf(" (run %s since %s, pid %d on %s", words.Clean(run.ID), words.At(run.StartedAt, now), run.Holder.PID, words.Clean(run.Holder.Host))
+		seen := run.SeenAt()
+		if s.Running(now) {
+			return text + ", alive " + words.Ago(seen, now) + ")"
+		}
+		return text + ", no sign of life for " + words.Span(now.Sub(seen).Truncate(time.Second)) + ")"
+	}
+	if run.Outcome == collection.Abandoned {
+		return fmt.Sprintf(" (run %s: its process died after %s)", words.Clean(run.ID), words.At(run.SeenAt(), now))
+	}
+	did := OutcomeWords(run.Outcome)
+	if run.Outcome == collection.NothingNew {
+		did = "found " + did
+	}
+	text := fmt.Sprintf(" (run %s %s %s", words.Clean(run.ID), did, words.Ago(run.EndedAt, now))
+	if run.Reason != "" {
+		text += ": " + problem.Brief(run.Reason)
+	}
+	return text + ")"
 }
 
 func (a Account) Words(now time.Time) string {
