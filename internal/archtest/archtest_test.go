@@ -24,7 +24,7 @@ var rules = archtest.Rules{
 		"cmd/internal/term":   {},
 
 		"engine":            {"collection", "connectors/declarative", "engine/registry", "internal/process", "internal/words", "pacing", "pacing/gate", "pacing/share", "report", "report/limit", "report/problem", "runner", "store"},
-		"engine/author":     {"collection", "connectors", "connectors/cassette", "connectors/declarative", "engine", "engine/registry", "engine/storage", "pacing", "pacing/share", "runner", "store"},
+		"engine/author":     {"collection", "connectors", "connectors/cassette", "connectors/declarative", "engine", "engine/registry", "engine/storage", "internal/words", "pacing", "pacing/share", "runner", "store"},
 		"engine/doctor":     {"collection", "connectors", "engine", "engine/registry", "engine/storage", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store"},
 		"engine/enginetest": {"collection", "pacing/gate", "store"},
 		"engine/storage":    {"export", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},

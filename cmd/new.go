@@ -1,0 +1,83 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"collect/collection"
+	"collect/connectors/declarative"
+	"collect/engine/author"
+	"collect/internal/words"
+	"collect/report/problem"
+)
+
+// newOptions are the flags of new.
+type newOptions struct{ name, url, tokenEnv string }
+
+func (a *app) newCommand() *cobra.Command {
+	var o newOptions
+	c := &cobra.Command{
+		Use:   "new <name>",
+		Short: "Begin a connector file",
+		Long: `New writes NAME.yaml: a commented file to fill in. With --url it sends one or two
+requests to that list, and drafts what it sees: where the records are, their key,
+how the list is cut into pages, when records changed, and what limits are
+announced. What was guessed says why. A file that is there is never replaced.`,
+		Args: exactArgs("<name>"),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.name = args[0]
+			return a.newConnector(c.Context(), o)
+		},
+	}
+	c.Flags().StringVar(&o.url, "url", "", "look at this `address` of a list")
+	c.Flags().StringVar(&o.tokenEnv, "token-env", "", "send the bearer token that is in this environment `variable`")
+	return c
+}
+
+func (a *app) newConnector(ctx context.Context, o newOptions) error {
+	text := author.Skeleton(o.name)
+	path := o.name + ".yaml"
+	// Before anything is sent: is it a name?
+	if _, mistakes, _ := declarative.Check(path, text); len(mistakes) > 0 {
+		return problem.Usage("collect new: %s", mistakes[0].Message)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return problem.Usage("collect new: there is a file %s already, which is not replaced", path)
+	}
+	if o.url != "" {
+		d := author.Draft{Name: o.name, URL: o.url, TokenEnv: o.tokenEnv}
+		if o.tokenEnv != "" {
+			if d.Token = a.env(o.tokenEnv); d.Token == "" {
+				return &declarative.MissingSecretError{Name: "token", Looked: []string{"env " + o.tokenEnv}}
+			}
+		}
+		drafted, err := d.Write(ctx)
+		if _, stop := errors.AsType[*collection.Stop](err); err != nil && !stop {
+			return problem.Usage("--url: %s", words.Cause(err))
+		}
+		if err != nil {
+			return err
+		}
+		if _, mistakes, _ := declarative.Check(path, drafted); len(mistakes) > 0 {
+			return mistakes[0]
+		}
+		text = drafted
+	}
+	if err := a.writeTo(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}); err != nil {
+		return err
+	}
+	next := "fill it in, then: collect check " + path
+	if o.url != "" {
+		next = "look at it, then: collect check " + path + " --online"
+	}
+	fmt.Fprintf(a.out, "%s is written; %s\n", path, next)
+	return nil
+}

@@ -1,0 +1,423 @@
+package author
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"collect/collection"
+	"collect/connectors/cassette"
+	"collect/internal/words"
+	"collect/pacing"
+)
+
+// A Draft is asked for with the address of a list, and at most two requests.
+type Draft struct {
+	Name     string
+	URL      string
+	TokenEnv string // the environment variable of a bearer token; "": none
+	Token    string // its value
+	Base     http.RoundTripper
+}
+
+// Skeleton returns a connector file to fill in.
+func Skeleton(name string) []byte {
+	return fmt.Appendf(nil, `# Every key is described in docs/connectors.md. To check this file: collect check %[1]s.yaml
+connector: %[1]s
+
+# What a user may or must give: --param org=acme. Use it as ${params.org}.
+# params:
+#   org: {required: true}
+
+# Where the credential comes from. It is never written into this file.
+# secrets:
+#   token: {env: %[2]s_TOKEN}
+
+provider:
+  base_url: https://api.example.com
+  # auth: {bearer: "${secrets.token}"}
+  # The most that the provider allows, if its documentation says so. Else it is learned.
+  # ceiling: {per_second: 5}
+
+streams:
+  items:
+    get: /items          # the path below base_url
+    # records: data      # where the array of records is, if it is not the whole answer
+    key: id              # what is unique to a record
+    page: {none: true}   # how the list is cut into pages: link_header, next_url, cursor, number, offset, last_id
+    # since: {field: updated_at, param: since, lookback: 1m}   # how to ask for changes only
+`, name, strings.ToUpper(name))
+}
+
+// Write asks for the list, and perhaps for its second page, and returns a connector
+// file that says what was seen.
+func (d Draft) Write(ctx context.Context) ([]byte, error) {
+	u, err := url.Parse(d.URL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		return nil, errors.New("not the address of a list, such as https://api.example.com/items")
+	}
+	w := &drafter{Draft: d, url: u, query: u.Query()}
+	if err := w.connect(); err != nil {
+		return nil, err
+	}
+	defer w.governor.Close()
+	first, err := w.ask(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.readList(first); err != nil {
+		return nil, err
+	}
+	w.readPaging(ctx, first)
+	w.governor.Close() // now all limits were told
+	return w.text(), nil
+}
+
+type drafter struct {
+	Draft
+	url      *url.URL
+	query    url.Values
+	governor *pacing.Governor
+	limits   []collection.LimitInfo
+	requests int
+
+	records string         // path
+	items   []gjson.Result // of the first page
+	key     string
+	mark    string
+	page    string // the block
+	why     string
+	seen    []string // what else was noticed
+}
+
+// An answer is what came for an address.
+type answer struct {
+	header http.Header
+	body   gjson.Result
+}
+
+func (w *drafter) connect() (err error) {
+	limits := collection.Limits{Attempts: 1}
+	p := collection.Provider{Name: w.Name, Origins: []string{collection.Origin(w.url)}, Limits: limits, Credential: w.Token}
+	if w.Token != "" {
+		p.Authorize = func(req *http.Request) { req.Header.Set("Authorization", "Bearer "+w.Token) }
+	}
+	w.governor, err = pacing.New(pacing.Config{Provider: p, Base: w.Base, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 2, MaxTime: time.Minute}), Concurrency: 1,
+		Observe: func(e collection.Event) {
+			if e.Limit != nil {
+				w.limits = append(w.limits, *e.Limit)
+			}
+		}})
+	return err
+}
+
+func (w *drafter) ask(ctx context.Context, u *url.URL) (*answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, errors.New("the address cannot be asked for")
+	}
+	req.Header.Set("Accept", "application/json")
+	w.requests++
+	resp, err := w.governor.Client().Do(req)
+	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err // without the address, which may hold a key
+		}
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	if !gjson.ValidBytes(body) {
+		return nil, &collection.Stop{Reason: collection.BadPage, Status: resp.StatusCode, Detail: "the answer is not JSON; write the file by hand, with `format`"}
+	}
+	return &answer{resp.Header, gjson.ParseBytes(body)}, nil
+}
+
+// readList finds the records, their key, and when they changed.
+func (w *drafter) readList(a *answer) error {
+	w.records, w.items = longest(a.body, "", 0)
+	if len(w.items) == 0 {
+		return &collection.Stop{Reason: collection.BadPage, Detail: "the answer has no array of objects, so that it is no list of records"}
+	}
+	for _, name := range fieldsOf(w.items) {
+		switch {
+		case w.key == "" && unique(w.items, name) && likelyKey.MatchString(name):
+			w.key = name
+		case w.mark == "" && likelyMark.MatchString(name) && times(w.items, name):
+			w.mark = name
+		}
+	}
+	for _, name := range fieldsOf(w.items) {
+		if w.key == "" && unique(w.items, name) {
+			w.key = name
+		}
+	}
+	if w.key == "" {
+		w.key = "id"
+		w.seen = append(w.seen, "no field is there in all records and unique: correct `key`")
+	}
+	for _, name := range []string{"X-Total-Count", "X-Total", "X-WP-Total", "Total-Records"} {
+		if total := a.header.Get(name); total != "" {
+			w.seen = append(w.seen, fmt.Sprintf("the header %s tells a total of %s", name, words.Clean(total)))
+		}
+	}
+	for _, name := range []string{"total", "total_count", "totalCount", "meta.total", "pagination.total", "paging.total"} {
+		if total := a.body.Get(name); a.body.IsObject() && total.Type == gjson.Number {
+			w.seen = append(w.seen, fmt.Sprintf("`%s` tells a total of %s", name, total.Raw))
+		}
+	}
+	return nil
+}
+
+var (
+	likelyKey  = regexp.MustCompile(`(?i)^(id|_id|uuid|guid|key|sha|slug|number|code|name|[a-z]+_?id)$`)
+	likelyMark = regexp.MustCompile(`(?i)^(date_)?(updated|modified|changed|last_?modified|last_?updated)(_?(at|on|time|date|gmt))?$`)
+	escapeStep = strings.NewReplacer(".", `\.`, `\`, `\\`)
+)
+
+// longest returns the path of the array with the most objects, three names deep
+// at most.
+func longest(value gjson.Result, path string, depth int) (at string, items []gjson.Result) {
+	if value.IsArray() {
+		for _, item := range value.Array() {
+			if item.IsObject() {
+				items = append(items, item)
+			}
+		}
+		return path, items
+	}
+	if !value.IsObject() || depth == 3 {
+		return path, nil
+	}
+	value.ForEach(func(name, inner gjson.Result) bool {
+		step := escapeStep.Replace(name.Str)
+		if path != "" {
+			step = path + "." + step
+		}
+		if deeper, found := longest(inner, step, depth+1); len(found) > len(items) {
+			at, items = deeper, found
+		}
+		return true
+	})
+	return at, items
+}
+
+// fieldsOf returns the names in the first record, in its order.
+func fieldsOf(items []gjson.Result) (names []string) {
+	items[0].ForEach(func(name, _ gjson.Result) bool {
+		names = append(names, name.Str)
+		return true
+	})
+	return names
+}
+
+func unique(items []gjson.Result, name string) bool {
+	had := map[string]bool{}
+	for _, item := range items {
+		value := item.Get(gjson.Escape(name))
+		if value.Type != gjson.String && value.Type != gjson.Number || value.String() == "" || had[value.Raw] {
+			return false
+		}
+		had[value.Raw] = true
+	}
+	return true
+}
+
+func times(items []gjson.Result, name string) bool {
+	for _, item := range items {
+		text := item.Get(gjson.Escape(name)).String()
+		if len(text) < 10 || text[4] != '-' && strings.Trim(text, "0123456789.") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Where answers have the address of the next page, or its token, and the
+// parameters that take one.
+var (
+	nextURLs   = []string{"next", "links.next", "_links.next.href", "paging.next", "pagination.next", "pagination.next_url", "next_page_url", "next_url", "meta.next", `@odata\.nextLink`, "nextRecordsUrl"}
+	nextTokens = map[string]string{
+		"next_cursor": "cursor", "nextCursor": "cursor", "cursor": "cursor", "meta.next_cursor": "cursor", "pagination.next_cursor": "cursor", "response_metadata.next_cursor": "cursor",
+		"nextPageToken": "pageToken", "next_page_token": "page_token", "meta.next_token": "pagination_token", "paging.cursors.after": "after", "paging.next.after": "after", "next": "cursor",
+	}
+	tokenOrder  = []string{"next_cursor", "nextCursor", "meta.next_cursor", "pagination.next_cursor", "response_metadata.next_cursor", "nextPageToken", "next_page_token", "meta.next_token", "paging.cursors.after", "paging.next.after", "cursor", "next"}
+	numberNames = []string{"page", "page_number", "pageNumber", "p"}
+	offsetNames = []string{"offset", "skip", "startAt", "start"}
+	sizeNames   = []string{"per_page", "limit", "page_size", "pageSize", "size", "count", "maxResults", "max_results"}
+)
+
+// readPaging finds out how the list is cut, with one more request if that shows it.
+func (w *drafter) readPaging(ctx context.Context, a *answer) {
+	if link := a.header.Get("Link"); strings.Contains(strings.ReplaceAll(link, `"`, ""), "rel=next") {
+		w.page, w.why = "{link_header: next}", "the answer has a Link to the next page"
+		return
+	}
+	if a.body.IsObject() {
+		for _, path := range nextURLs {
+			if next := a.body.Get(path).String(); strings.HasPrefix(next, "/") || strings.HasPrefix(next, "?") || strings.Contains(next, "://") {
+				w.page, w.why = fmt.Sprintf("{next_url: {path: %s, optional: true}}", quote(path)), fmt.Sprintf("`%s` is the address of the next page", path)
+				return
+			}
+		}
+		for _, path := range tokenOrder {
+			if token := a.body.Get(path); (token.Type == gjson.String || token.Type == gjson.Number) && token.String() != "" {
+				param := nextTokens[path]
+				w.page = fmt.Sprintf("{cursor: {from: %s, param: %s, optional: true}}", path, param)
+				w.why = fmt.Sprintf("`%s` has a token", path) + w.second(ctx, param, token.String())
+				return
+			}
+		}
+		for _, more := range []string{"has_more", "hasMore"} {
+			if a.body.Get(more).Bool() {
+				w.page, w.why = fmt.Sprintf("{last_id: {param: starting_after, field: %s, more: %s}}", quote(w.key), more), fmt.Sprintf("`%s` is true, and there is no token: look up the parameter", more)
+				return
+			}
+		}
+	}
+	size, limit := w.given(sizeNames), ""
+	if param := w.given(offsetNames); param != "" {
+		if size != "" {
+			limit = fmt.Sprintf(", limit_param: %s, limit: %s", size, w.query.Get(size))
+		}
+		w.page, w.why = fmt.Sprintf("{offset: {param: %s%s}}", param, limit), "the address has an offset"
+		w.query.Del(param)
+		w.query.Del(size)
+		return
+	}
+	if size != "" {
+		limit = fmt.Sprintf(", size_param: %s, size: %s", size, w.query.Get(size))
+	}
+	param := w.given(numberNames)
+	if param == "" {
+		param = "page"
+	}
+	if tried := w.second(ctx, param, "2"); strings.Contains(tried, "other records") {
+		w.page, w.why = fmt.Sprintf("{number: {param: %s%s}}", param, limit), "by number"+tried
+		w.query.Del(param)
+		w.query.Del(size)
+		return
+	}
+	w.page, w.why = "{none: true}", fmt.Sprintf("nothing leads to another page than this one of %s", words.Counted(int64(len(w.items)), "record", "records"))
+}
+
+func (w *drafter) given(names []string) string {
+	for _, name := range names {
+		if digits := w.query.Get(name); digits != "" && strings.Trim(digits, "0123456789") == "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// second asks for the second page, and says what came.
+func (w *drafter) second(ctx context.Context, param, value string) string {
+	u := *w.url
+	query := u.Query()
+	query.Set(param, value)
+	u.RawQuery = query.Encode()
+	a, err := w.ask(ctx, &u)
+	if err != nil {
+		return fmt.Sprintf("; but with `%s` there was no second page: look up the parameter", param)
+	}
+	_, items := longest(a.body, "", 0)
+	for _, item := range items {
+		if slices.ContainsFunc(w.items, func(had gjson.Result) bool { return had.Raw == item.Raw }) {
+			return fmt.Sprintf("; but with `%s` the same records came again: look up the parameter", param)
+		}
+	}
+	if len(items) == 0 {
+		return fmt.Sprintf("; with `%s` there was no second page", param)
+	}
+	return fmt.Sprintf("; with `%s` there came %d other records", param, len(items))
+}
+
+// secretParam matches the parameters of an address that carry a credential.
+var secretParam = regexp.MustCompile(`(?i)(key|token|secret|passw|sig)`)
+
+// text returns the file.
+func (w *drafter) text() []byte {
+	var b strings.Builder
+	origin := collection.Origin(w.url)
+	fmt.Fprintf(&b, "# Drafted from %s to %s. What was guessed says why: compare it with the documentation.\n", words.Counted(int64(w.requests), "request", "requests"), origin)
+	fmt.Fprintf(&b, "connector: %s\n", w.Name)
+	auth, env := "", w.TokenEnv
+	if env != "" {
+		auth = `{bearer: "${secrets.token}"}`
+	}
+	for name := range w.query {
+		if secretParam.MatchString(name) && auth == "" {
+			auth, env = fmt.Sprintf(`{api_key: {query: %s, value: "${secrets.token}"}}`, quote(name)), strings.ToUpper(w.Name)+"_TOKEN"
+		}
+		if secretParam.MatchString(name) {
+			w.query.Del(name)
+		}
+	}
+	if auth != "" {
+		fmt.Fprintf(&b, "secrets: {token: {env: %s}}\n", env)
+	}
+	fmt.Fprintf(&b, "\nprovider:\n  base_url: %s\n", origin)
+	if auth != "" {
+		fmt.Fprintf(&b, "  auth: %s\n", auth)
+	}
+	for _, l := range w.limits {
+		fmt.Fprintf(&b, "  # it announces a limit of %s; collect keeps to it by itself\n", words.Limit(&l))
+	}
+	fmt.Fprintf(&b, "\nstreams:\n  %s:\n    get: %s\n", streamName(w.url.Path), quote(strings.ReplaceAll(w.url.EscapedPath(), "${", "%24%7B")))
+	if names := slices.Sorted(maps.Keys(w.query)); len(names) > 0 {
+		b.WriteString("    query:\n")
+		for _, name := range names {
+			fmt.Fprintf(&b, "      %s: %s\n", quote(name), quote(w.query.Get(name)))
+		}
+	}
+	if w.records != "" {
+		fmt.Fprintf(&b, "    records: %s  # an array of %s\n", quote(w.records), words.Counted(int64(len(w.items)), "object", "objects"))
+	}
+	fmt.Fprintf(&b, "    key: %s  # in all of the %s that came, and never twice\n", quote(escapeStep.Replace(w.key)), words.Counted(int64(len(w.items)), "record", "records"))
+	fmt.Fprintf(&b, "    page: %s  # %s\n", w.page, w.why)
+	if w.mark != "" {
+		fmt.Fprintf(&b, "    # `%[1]s` is a time in all records. If the API can be asked for what changed since, look up by which parameter:\n    # since: {field: %[1]s, param: since, lookback: 1m}\n", w.mark)
+	}
+	for _, text := range w.seen {
+		fmt.Fprintf(&b, "    # %s\n", text)
+	}
+	return []byte(cassette.NewScrubber(w.Token).Text(b.String()))
+}
+
+var (
+	plainValue = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_/.-]*$`)
+	notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+// quote returns a text as a value of YAML.
+func quote(text string) string {
+	if plainValue.MatchString(text) && text != "true" && text != "false" && text != "null" && text != "yes" && text != "no" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(text, "'", "''"), "\n", " ") + "'"
+}
+
+// streamName returns the last word of a path as a name.
+func streamName(path string) string {
+	parts := strings.Split(path, "/")
+	for _, part := range slices.Backward(parts) {
+		name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(part), "_"), "_")
+		if name != "" && name[0] >= 'a' && name[0] <= 'z' && len(name) <= 40 {
+			return strings.TrimSuffix(name, "_json")
+		}
+	}
+	return "items"
+}

@@ -1,0 +1,95 @@
+package author_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"collect/connectors/declarative"
+	"collect/engine/author"
+)
+
+// an api answers addresses below https://a.test by their path and query.
+type api map[string]struct{ link, body string }
+
+func (a api) RoundTrip(req *http.Request) (*http.Response, error) {
+	answer, ok := a[req.URL.RequestURI()]
+	status := http.StatusOK
+	if !ok {
+		status, answer.body = http.StatusNotFound, "{}"
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "X-Ratelimit-Limit": {"60"}, "X-Ratelimit-Remaining": {"59"}, "X-Ratelimit-Reset": {"3600"}}
+	if answer.link != "" {
+		header.Set("Link", answer.link)
+	}
+	return &http.Response{StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header,
+		Body: io.NopCloser(strings.NewReader(answer.body)), ContentLength: int64(len(answer.body)), Request: req}, nil
+}
+
+func items(from, to int) string {
+	var list []string
+	for i := from; i <= to; i++ {
+		list = append(list, fmt.Sprintf(`{"kind": "a", "id": %d, "updated_at": "2026-01-%02dT00:00:00Z"}`, i, i))
+	}
+	return "[" + strings.Join(list, ", ") + "]"
+}
+
+// TestDraft: what each kind of API shows of itself is in the draft, which is sound;
+// and nothing of a credential is.
+func TestDraft(t *testing.T) {
+	for _, tc := range []struct {
+		name, url string
+		api       api
+		want      []string
+	}{
+		{"link", "https://a.test/v1/things", api{"/v1/things": {`<https://a.test/v1/things?page=2>; rel="next"`, items(1, 3)}},
+			[]string{"  things:", "get: /v1/things", "key: id  # in all of the 3 records", "page: {link_header: next}", "# since: {field: updated_at,", "limit of 60 "}},
+		{"next_url", "https://a.test/things", api{"/things": {"", `{"data": {"rows": ` + items(1, 3) + `}, "links": {"next": "/things?page=2"}}`}},
+			[]string{"records: data.rows", "page: {next_url: {path: links.next, optional: true}}"}},
+		{"odata", "https://a.test/Things", api{"/Things": {"", `{"value": ` + items(1, 3) + `, "@odata.nextLink": "https://a.test/Things?$skip=3"}`}},
+			[]string{"records: value", `next_url: {path: '@odata\.nextLink', optional: true}`}},
+		{"cursor", "https://a.test/things?state=all", api{"/things?state=all": {"", `{"items": ` + items(1, 3) + `, "meta": {"next_cursor": "n"}}`}, "/things?cursor=n&state=all": {"", `{"items": ` + items(4, 5) + `}`}},
+			[]string{"page: {cursor: {from: meta.next_cursor, param: cursor, optional: true}}", "there came 2 other records", "      state: all"}},
+		{"unknown parameter", "https://a.test/things", api{"/things": {"", `{"items": ` + items(1, 3) + `, "nextPageToken": "n"}`}, "/things?pageToken=n": {"", `{"items": ` + items(1, 3) + `}`}},
+			[]string{"the same records came again: look up the parameter"}},
+		{"number", "https://a.test/things?per_page=3", api{"/things?per_page=3": {"", items(1, 3)}, "/things?page=2&per_page=3": {"", items(4, 6)}},
+			[]string{"page: {number: {param: page, size_param: per_page, size: 3}}"}},
+		{"offset", "https://a.test/things?limit=3&offset=0", api{"/things?limit=3&offset=0": {"", items(1, 3)}},
+			[]string{"page: {offset: {param: offset, limit_param: limit, limit: 3}}"}},
+		{"last id", "https://a.test/things", api{"/things": {"", `{"data": ` + items(1, 3) + `, "has_more": true, "total": 7}`}},
+			[]string{"page: {last_id: {param: starting_after, field: id, more: has_more}}", "`total` tells a total of 7"}},
+		{"one page", "https://a.test/things?api_key=s3cr3tX9s3cr3t", api{"/things?api_key=s3cr3tX9s3cr3t": {"", items(1, 3)}},
+			[]string{"page: {none: true}", `auth: {api_key: {query: api_key, value: "${secrets.token}"}}`, "secrets: {token: {env: A_TOKEN}}"}},
+		{"hostile", "https://a.test/x's", api{"/x's": {"", `[{"a'\n: b": "1"}]`}},
+			[]string{"key: 'a"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			text, err := author.Draft{Name: "a", URL: tc.url, Base: tc.api}.Write(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, mistakes, doubts := declarative.Check("a.yaml", text); len(mistakes)+len(doubts) > 0 {
+				t.Errorf("the draft is not sound: %v %v\n%s", mistakes, doubts, text)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(string(text), want) {
+					t.Errorf("no %q in\n%s", want, text)
+				}
+			}
+			if strings.Contains(string(text), "s3cr3t") {
+				t.Errorf("the credential is in\n%s", text)
+			}
+		})
+	}
+	for name, body := range map[string]string{"no list": `{"a": 1}`, "no JSON": `<html>`, "empty": `[]`} {
+		if _, err := (author.Draft{Name: "a", URL: "https://a.test/x", Base: api{"/x": {"", body}}}).Write(context.Background()); err == nil {
+			t.Errorf("%s: a draft", name)
+		}
+	}
+	if _, mistakes, doubts := declarative.Check("a.yaml", author.Skeleton("a")); len(mistakes)+len(doubts) > 0 {
+		t.Errorf("the skeleton: %v %v", mistakes, doubts)
+	}
+}
