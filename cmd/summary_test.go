@@ -135,6 +135,12 @@ func TestRateOfTheEndIsKept(t *testing.T) {
 	if got := s.RateWords(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	// A slow start is told by the minute, and the end is not: "limited by" has it, too.
+	s.RateStart = 0.8
+	want = "2.9/s sent on average; allowed 48/min at the start, 1.8/s at the end (kept for the next run); no ceiling declared"
+	if got := s.RateWords(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // A run that sent nothing has no pace of its own to tell.

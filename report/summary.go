@@ -239,16 +239,17 @@ func (s Summary) RateWords() string {
 	if took := s.Ended.Sub(s.Started); took > 0 {
 		sent = float64(s.This.Requests) / took.Seconds()
 	}
-	paces := words.Rates(sent, s.RateStart, s.RateEnd, s.Learned, s.Ceiling)
-	text := fmt.Sprintf("%s sent on average; allowed %s at the start, %s at the end", paces[0], paces[1], paces[2])
+	// Each is in the unit of its own that every other screen has for it.
+	start, end, learned := words.Rate(s.RateStart), words.Rate(s.RateEnd), words.Rate(s.Learned)
+	text := fmt.Sprintf("%s sent on average; allowed %s at the start, %s at the end", words.Rate(sent), start, end)
 	switch {
-	case s.Learned > 0 && paces[3] == paces[2]:
+	case s.Learned > 0 && learned == end:
 		text += " (kept for the next run)"
 	case s.Learned > 0:
-		text += "; " + paces[3] + " is kept for the next run"
+		text += "; " + learned + " is kept for the next run"
 	}
 	if s.Ceiling > 0 {
-		return text + "; ceiling " + paces[4]
+		return text + "; ceiling " + words.Rate(s.Ceiling)
 	}
 	return text + "; no ceiling declared"
 }
