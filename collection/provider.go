@@ -180,20 +180,15 @@ type Limits struct {
 // 16 KiB a cursor, 3 pages without a new record, 5 attempts, 5 min of
 // Retry-After.
 func (l Limits) WithDefaults() Limits {
-	def := Limits{
-		Request: 60 * time.Second, Header: 30 * time.Second,
-		Body: 64 << 20, Record: 8 << 20, Headers: 1 << 20, Cursor: 16 << 10,
-		PagesWithout: 3, Attempts: 5, LongestWait: 5 * time.Minute,
-	}
-	l.Request = cmp.Or(l.Request, def.Request)
-	l.Header = cmp.Or(l.Header, def.Header)
-	l.Body = cmp.Or(l.Body, def.Body)
-	l.Record = cmp.Or(l.Record, def.Record)
-	l.Headers = cmp.Or(l.Headers, def.Headers)
-	l.Cursor = cmp.Or(l.Cursor, def.Cursor)
-	l.PagesWithout = cmp.Or(l.PagesWithout, def.PagesWithout)
-	l.Attempts = cmp.Or(l.Attempts, def.Attempts)
-	l.LongestWait = cmp.Or(l.LongestWait, def.LongestWait)
+	l.Request = cmp.Or(l.Request, 60*time.Second)
+	l.Header = cmp.Or(l.Header, 30*time.Second)
+	l.Body = cmp.Or(l.Body, 64<<20)
+	l.Record = cmp.Or(l.Record, 8<<20)
+	l.Headers = cmp.Or(l.Headers, 1<<20)
+	l.Cursor = cmp.Or(l.Cursor, 16<<10)
+	l.PagesWithout = cmp.Or(l.PagesWithout, 3)
+	l.Attempts = cmp.Or(l.Attempts, 5)
+	l.LongestWait = cmp.Or(l.LongestWait, 5*time.Minute)
 	return l
 }
 
