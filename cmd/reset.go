@@ -57,8 +57,8 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 	if o.stream == "" {
 		return problem.Usage("collect reset: missing --stream")
 	}
-	if o.lane != string(collection.Incremental) && o.lane != string(collection.Backfill) {
-		return problem.Usage("--lane: %q is neither incremental nor backfill", o.lane)
+	if err := checkLane(o.lane); err != nil {
+		return err
 	}
 	if err := needReason("collect reset", o.reason); err != nil {
 		return err

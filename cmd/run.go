@@ -127,11 +127,15 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 
 // check refuses what cannot be meant.
 func (o *runOptions) check() error {
-	switch {
-	case o.lane != string(collection.Incremental) && o.lane != string(collection.Backfill):
-		return problem.Usage("--lane: %q is neither incremental nor backfill", o.lane)
-	case o.concurrency < 0 || o.concurrency > maxConcurrency:
+	if o.concurrency < 0 || o.concurrency > maxConcurrency {
 		return problem.Usage("--concurrency: %d is not between 1 and %d", o.concurrency, maxConcurrency)
+	}
+	return checkLane(o.lane)
+}
+
+func checkLane(lane string) error {
+	if lane != string(collection.Incremental) && lane != string(collection.Backfill) {
+		return problem.Usage("--lane: %q is neither incremental nor backfill", lane)
 	}
 	return nil
 }
