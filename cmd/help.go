@@ -41,6 +41,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect record":            {"author", "collect record tickets.yaml\ncollect record tickets.yaml --out testdata --pages 2"},
 	"collect test":              {"author", "collect test tickets.yaml\ncollect test tickets.yaml --cassette testdata/walk.txtar"},
 	"collect new":               {"author", "collect new tickets\ncollect new tickets --url https://api.example.com/tickets --token-env TICKETS_TOKEN"},
+	"collect plan":              {"look", "collect plan tickets\ncollect plan tickets.yaml --json"},
 	"collect preview":           {"author", "collect preview tickets.yaml issues\ncollect preview tickets.yaml issues --pages 3 --param org=acme --json"},
 	"collect connectors":        {"author", "collect connectors\ncollect connectors --json"},
 	"collect demo":              {"other", "collect demo\ncollect demo --keep demo"},

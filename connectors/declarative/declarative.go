@@ -23,6 +23,7 @@ import (
 	"reflect"
 	"slices"
 
+	"collect/collection"
 	"collect/connectors/declarative/internal/compile"
 	"collect/connectors/declarative/internal/language"
 	"collect/internal/yamlfile"
@@ -140,6 +141,17 @@ func (s *Spec) StreamNames() []string {
 		names[i] = st.Name
 	}
 	return names
+}
+
+// Streams returns the streams of these names, parents before their children; nil
+// stands for all.
+func (s *Spec) Streams(names []string) (streams []collection.Stream) {
+	for _, st := range s.file.Streams {
+		if names == nil || slices.Contains(names, st.Name) {
+			streams = append(streams, st.Stream)
+		}
+	}
+	return streams
 }
 
 // Schema returns the JSON Schema of the connector language, for editors and

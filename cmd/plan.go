@@ -1,0 +1,77 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"collect/cmd/internal/term"
+	"collect/collection"
+	"collect/internal/jsonout"
+	"collect/internal/words"
+	"collect/report"
+	"collect/report/problem"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "plan <name | file.yaml>",
+		Short: "Say what the next run would do, without a request",
+		Long: `Plan says of each stream from where the next run would go on, which gaps it would
+try again, and at what pace. It sends nothing and changes nothing. How many pages
+a list has is not known before it is walked.`,
+		Args: exactArgs("<name | file.yaml>"),
+		RunE: func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0]) },
+	}
+}
+
+func (a *app) plan(ctx context.Context, name string) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	target, spec, err := settings.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	var e report.Explanation
+	err = a.look(ctx, []string{name}, func(v looked) error {
+		e, err = a.gather(ctx, v)
+		return err
+	})
+	if unknown, ok := errors.AsType[*problem.UnknownConnectorError](err); ok && unknown.Name == target.Name {
+		e, err = report.Explanation{}, nil // it never ran
+	}
+	if err != nil {
+		return err
+	}
+	plan := report.PlanOf(e, spec.Streams(target.Streams), collection.Incremental)
+	if a.flags.json {
+		return jsonout.Print(a.out, plan)
+	}
+	t := term.Table{Head: []string{"STREAM", "OF EACH", "GOES ON FROM", "SAVED", "GAPS", "LATER"}, Right: []int{3, 4, 5}, Give: []int{2}, Drop: []int{5, 1}}
+	for _, s := range plan.Streams {
+		t.Rows = append(t.Rows, []string{s.Stream, s.Parent, s.Begins, words.Count(s.Records), words.Count(int64(s.Gaps)), words.Count(int64(s.Later))})
+	}
+	fmt.Fprint(a.out, t.Render(a.width(), a.caps())+"\n")
+	var pace []string
+	if plan.Pace != nil {
+		pace = append(pace, "learned pace: "+words.Rate(*plan.Pace))
+	}
+	for _, c := range spec.Provider(settings.Overrides(spec.ProviderName())).Ceilings {
+		pace = append(pace, "at most "+words.Ceiling(c))
+	}
+	if len(pace) == 0 {
+		pace = append(pace, "the pace is learned by the first run")
+	}
+	fmt.Fprintln(a.out, strings.Join(pace, "; "))
+	if left := e.Left(); left != nil {
+		fmt.Fprintln(a.out, "what is known to be left takes "+strings.TrimPrefix(left.Words(), "at this pace in "))
+	} else {
+		fmt.Fprintln(a.out, "how many requests it takes is not known: each list has at least one page")
+	}
+	return nil
+}
