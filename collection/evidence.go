@@ -37,6 +37,7 @@ const (
 	EndTotal End = "total"      // the total was reached
 	EndEmpty End = "empty_page" // the page behind the last one is empty
 	EndShort End = "short_page" // the last page is shorter than a full one
+	EndKnown End = "known"      // the rest was had by the walks before
 	EndOne   End = "one_page"   // the list is not cut into pages
 )
 
@@ -202,6 +203,8 @@ func (e Evidence) Contradiction() string {
 		return "" // the total also counts records that are still to come
 	case moved != "":
 		return moved
+	case e.End == EndKnown:
+		return "" // the total counts the rest, too
 	}
 	return cmp.Or(e.Cut, e.short())
 }

@@ -33,7 +33,7 @@ func (w *walk) ignored(win since.Window, m since.Marks, token string) *collectio
 // even given that one.
 func (w *walk) unanswered(win since.Window, p *paging.Page, next string) *collection.Warning {
 	s := w.st.Since
-	if !p.First || next != "" || len(p.Elements) > 0 || win.Since == "" || s.Lookback <= 0 {
+	if !p.First || next != "" || len(p.Elements) > 0 || win.Since == "" || s.Newest || s.Lookback <= 0 {
 		return nil
 	}
 	return &collection.Warning{Code: collection.MarkIgnored, Text: fmt.Sprintf("`%s` asked for changes from %s before the newest record on, and not even that record came: the provider may read the time in another time zone", s.Sent(), s.Lookback)}

@@ -347,3 +347,45 @@ func TestCursorOfALongWalkIsSmall(t *testing.T) {
 		}
 	}
 }
+
+// TestNewestFirstUntilKnown holds what a walk asks for, and that its mark moves only
+// when it came to what is known.
+func TestNewestFirstUntilKnown(t *testing.T) {
+	f := &feed{size: 3, unsorted: true, marks: map[int]int{}}
+	for id := range 20 {
+		f.marks[id] = 1_700_000_000 + 10*id
+	}
+	c := open(t, &httptest.Server{}, strings.Replace(feedFile("order: desc, lookback: 15s"), "param: since, ", "", 1))
+	stored := map[string]string{}
+	walk := pull(t, c, f, collection.Cursor{}, stored)
+	end := walk[len(walk)-1].Next
+	if len(stored) != 20 || len(walk) != 7 || end.Since != stamp(1_700_000_190) {
+		t.Fatalf("the first walk has %d records on %d pages, and leaves the mark %s", len(stored), len(walk), end.Since)
+	}
+	for _, slice := range walk[:len(walk)-1] {
+		if slice.Next.Since != "" {
+			t.Errorf("behind a page with more the mark is %q", slice.Next.Since)
+		}
+	}
+	for id := 20; id < 24; id++ {
+		f.marks[id] = 1_700_000_000 + 10*id
+	}
+	f.asked, f.anew = nil, 0
+	walk = pull(t, c, f, collection.Cursor{Since: end.Since, High: end.High}, stored)
+	// 23 22 21, 20 19 18, 17 16 15: the third page is the first with nothing above the mark less 15s.
+	if len(walk) != 3 || len(stored) != 24 || walk[2].Told.End != collection.EndKnown || walk[2].Next.Since != stamp(1_700_000_230) {
+		t.Errorf("the second walk has %d pages, ends by %q and leaves the mark %s", len(walk), walk[len(walk)-1].Told.End, walk[len(walk)-1].Next.Since)
+	}
+	if len(walk) > 1 && walk[1].Next.Since != end.Since {
+		t.Errorf("before it came to what is known, the mark is %s, want %s", walk[1].Next.Since, end.Since)
+	}
+	if i := slices.IndexFunc(f.asked, func(since string) bool { return since != "" }); i >= 0 {
+		t.Errorf("a mark was sent: %s", f.asked[i])
+	}
+
+	// A list that is not sorted is read to its end.
+	f.unsorted = false
+	if walk = pull(t, c, f, collection.Cursor{Since: end.Since, High: end.High}, stored); len(walk) != 8 {
+		t.Errorf("of a list that is sorted otherwise %d pages were read, want all 8", len(walk))
+	}
+}

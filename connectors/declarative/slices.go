@@ -128,7 +128,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	if err != nil {
 		return s, err
 	}
-	s.Told = w.told(p, cmp.Or(win.Asked, w.scope.Resume), from.Token, token)
+	s.Told = w.told(p, cmp.Or(win.Asked, win.Floor, w.scope.Resume), from.Token, token)
 	if w.st.Role == collection.List && (token == "" || w.st.Since != nil) {
 		s.Else = f.Restart(w.st.Since, win, from, token == "")
 	}
@@ -156,6 +156,9 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		s.Warnings = append(s.Warnings, *warning)
 	}
 	s.Next, err = w.st.Since.Advance(&win, from, marks, token, p.Clock)
+	if s.Next.Done && token != "" {
+		s.Told.End = collection.EndKnown
+	}
 	if s.Told.Tie = win.Left != ""; !s.Told.Tie && !s.Next.Done {
 		s.Else = nil
 	}

@@ -35,7 +35,7 @@ const size = 10 // records on a page, at most
 // A plan is one history.
 type plan struct {
 	paging  string // a key of pagings
-	since   string // "", "asc", "none" or "windows"
+	since   string // "", "asc", "desc", "none" or "windows"
 	total   string // "", "header" or "body"
 	ties    int    // records that share a mark
 	loose   bool   // no one orders the records of one mark
@@ -129,12 +129,15 @@ func (s *server) listed(q url.Values, page int) []*record {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *record) int {
-		if s.since != "asc" {
+		if s.since != "asc" && s.since != "desc" {
 			return a.ID - b.ID
 		}
 		loose := 0
 		if s.loose {
 			loose = cmp.Compare(hash(a.ID, page), hash(b.ID, page))
+		}
+		if s.since == "desc" {
+			return cmp.Or(b.mark-a.mark, loose, b.ID-a.ID)
 		}
 		return cmp.Or(a.mark-b.mark, loose, a.ID-b.ID)
 	})
@@ -209,8 +212,11 @@ func kept(q url.Values) string {
 }
 
 func (s *server) position(r *record) int {
-	if s.since == "asc" {
+	switch s.since {
+	case "asc":
 		return r.mark*10_000 + r.ID
+	case "desc":
+		return -r.mark*10_000 - r.ID
 	}
 	return r.ID
 }
@@ -220,6 +226,7 @@ func hidden(r *record) bool { return r.ID%7 == 0 }
 func (p plan) file(url string) string {
 	since := map[string]string{
 		"asc":  "    since: {field: updated_at, param: since, order: asc}\n",
+		"desc": "    since: {field: updated_at, order: desc, lookback: 5s}\n",
 		"none": "    since: {field: updated_at, param: since, lookback: 1s}\n",
 		// Updates of records that were made long ago would need a lookback of all.
 		"windows": "    query: {from: \"${window.from}\", to: \"${window.to}\"}\n    windows: {from: 2026-01-01, step: 15s, lookback: 1d, cap: 25}\n",
@@ -232,8 +239,8 @@ func TestMovingLists(t *testing.T) {
 	counts := map[string]int{}
 	for _, paging := range []string{"number", "offset", "link", "next", "disguise", "keyset", "last"} {
 		for seed := range uint64(8) {
-			for _, since := range []string{"", "asc", "none", "windows"} {
-				if paging == "last" && since == "asc" {
+			for _, since := range []string{"", "asc", "none", "windows", "desc"} {
+				if paging == "last" && (since == "asc" || since == "desc") {
 					continue // it follows ids, and the list is sorted by marks
 				}
 				random := rand.New(rand.NewPCG(seed, 7))
@@ -284,7 +291,9 @@ func play(t *testing.T, p plan, random *rand.Rand, counts map[string]int) {
 		missing := 0
 		var missed []int
 		for id, version := range before {
-			if r := s.records[id-1]; r.alive && stored[id] < version && !unseen[id] {
+			r := s.records[id-1]
+			moved := p.since == "desc" && r.Version > version // to a page that was read: the next run has it
+			if r.alive && stored[id] < version && !unseen[id] && !moved {
 				missing, missed = missing+1, append(missed, id)
 			}
 		}

@@ -229,7 +229,7 @@ func (c *checker) need(at yamlfile.Span, what string, values ...yamlfile.Scalar)
 func (c *checker) since(spec *language.SinceSpec, st *Stream) {
 	st.Since = &since.Since{
 		Field: spec.Field, Param: spec.Param.Text, Start: spec.Start,
-		Ordered: spec.Order.Text == "asc", Lookback: spec.Lookback.Value, Format: spec.Format.Text,
+		Ordered: spec.Order.Text == "asc", Newest: spec.Order.Text == "desc", Lookback: spec.Lookback.Value, Format: spec.Format.Text,
 	}
 	st.Ordered = st.Since.Ordered
 	_, st.Since.Counted = st.Page.(paging.Counted)
@@ -241,6 +241,9 @@ func (c *checker) since(spec *language.SinceSpec, st *Stream) {
 	c.template(spec.Start, c.params)
 	used := st.Refers("since")
 	switch {
+	case st.Since.Newest && (spec.Param.Set || used):
+		c.Fail(spec.At, "with `order: desc` the list is read from its newest record on, and no mark is sent: leave `param` and ${since} away", "")
+	case st.Since.Newest:
 	case !spec.Param.Set && !used:
 		c.Fail(spec.At, "`since` has no `param`, and nothing in the request uses ${since}", "")
 	case spec.Param.Set && spec.Param.Text == "":

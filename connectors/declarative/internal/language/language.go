@@ -277,8 +277,8 @@ type SinceSpec struct {
 	Field    notation.Path     `yaml:"field" default:"required" about:"the path in a record of when it changed: a time, a number, or text that sorts"`
 	Param    yamlfile.Scalar   `yaml:"param" default:"none" about:"the parameter that takes the mark; or use '${since}' in 'query'"`
 	Start    notation.Template `yaml:"start" default:"everything" about:"the mark of the first walk" more:": '\"${params.start}\"'"`
-	Order    yamlfile.Scalar   `yaml:"order" default:"'none'" about:"'asc' if the list is sorted by 'field', oldest first"` // none (the default) or asc
-	Lookback yamlfile.Duration `yaml:"lookback" default:"none" about:"ask from that much earlier, once a walk; required with 'order: none'. Numbers are seconds, above 1e11 milliseconds"`
+	Order    yamlfile.Scalar   `yaml:"order" default:"'none'" about:"'asc' if the list is sorted by 'field', oldest first; 'desc' if newest first, and read until what is known"` // none (the default) or asc
+	Lookback yamlfile.Duration `yaml:"lookback" default:"none" about:"ask from that much earlier, once a walk; required unless 'order: asc'. Numbers are seconds, above 1e11 milliseconds"`
 	Format   yamlfile.Scalar   `yaml:"format" default:"as received" about:"send the mark as 'rfc3339', 'date', 'unix' (seconds) or 'unix_ms'"`
 }
 

@@ -56,7 +56,7 @@ var (
 	ParamTypes = [...]string{"string", "int", "number", "bool", "date"}
 	Forbidden  = [...]string{string(collection.Freeze), string(collection.Hold), string(collection.GapRecord)}
 	Roles      = [...]string{string(collection.List), string(collection.Detail)}
-	Orders     = [...]string{"none", "asc"}
+	Orders     = [...]string{"none", "asc", "desc"}
 	LastPages  = [...]string{"short"}
 	Formats    = [...]string{"json", "jsonl", "csv", "xml"}
 	Archives   = [...]string{"gzip", "zip"}

@@ -21,8 +21,9 @@ type Footing struct {
 	tie
 	paging.Shorts
 	promise
-	All bool   `json:"all,omitempty"` // the walk asked for everything at its start
-	Had string `json:"had,omitempty"`
+	All   bool   `json:"all,omitempty"`   // the walk asked for everything at its start
+	Loose bool   `json:"loose,omitempty"` // see Window
+	Had   string `json:"had,omitempty"`
 }
 
 // A promise is what a page with more behind it said before the walk was anchored

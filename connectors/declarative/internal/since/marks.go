@@ -9,17 +9,20 @@ import (
 type Marks struct {
 	low, high, second string // the lowest, the highest, and the highest below that; "" if there is none
 	sorted            bool   // none is before the one in front of it
+	falling           bool   // none is after the one in front of it
+	marked            bool   // there are records, and each has a mark
 	absent            bool   // there are records, and none has the field, not even as null
 	records           []collection.Record
 }
 
 // MarksOf sums up the marks of records, which are at field.
 func MarksOf(field notation.Path, records []collection.Record) Marks {
-	sum := Marks{sorted: true, absent: len(records) > 0, records: records}
+	sum := Marks{sorted: true, falling: true, marked: len(records) > 0, absent: len(records) > 0, records: records}
 	var low, high, second, last mark
 	for _, r := range records {
 		sum.absent = sum.absent && field.Absent(r.Data)
 		text, ok := notation.TextOf(field.In(r.Data))
+		sum.marked = sum.marked && ok && text != ""
 		if !ok || text == "" || text == last.text {
 			continue
 		}
@@ -34,6 +37,7 @@ func MarksOf(field notation.Path, records []collection.Record) Marks {
 		}
 		if last.text != "" {
 			sum.sorted = sum.sorted && last.compare(m) <= 0
+			sum.falling = sum.falling && last.compare(m) >= 0
 			if m.compare(low) < 0 {
 				low = m
 			}

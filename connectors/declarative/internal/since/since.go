@@ -28,6 +28,10 @@ import (
 // (more records changed at one time than fit on it) the provider's own token
 // is followed; where that is the number of a page, see [tie].
 //
+// A walk of a list that is sorted newest first asks for no mark. It ends at the first
+// page that has nothing but what the walks before had, and moves the mark only then,
+// or at the end of the list: one that is cut short leaves the mark where it was.
+//
 // An anchor only ever grows in a walk, so that an ordered walk ends; the mark
 // that the next walk begins with never goes back. Should the records
 // show that the provider does not sort, or ignores what it is asked, the rest
@@ -37,6 +41,7 @@ type Since struct {
 	Param    string
 	Start    notation.Template
 	Ordered  bool
+	Newest   bool // the list is sorted by the marks, newest first
 	Counted  bool // pages have numbers: that there is a next one is no promise
 	Lookback time.Duration
 	Format   string
@@ -61,7 +66,7 @@ func (s *Since) Numeric() bool { return s.Format == asUnix || s.Format == asUnix
 // The lookback belongs to the first anchor of a walk: applied at each, the
 // walk would turn in circles inside it. It never reaches before the start.
 func (s *Since) Open(from collection.Cursor, f Footing, start string) (Window, error) {
-	w := Window{Since: from.Since, Anchor: f.From, high: f.High, bound: f.bound, tie: f.tie, had: f.Had, Shorts: f.Shorts, promise: f.promise, all: f.All}
+	w := Window{Since: from.Since, Anchor: f.From, high: f.High, bound: f.bound, tie: f.tie, had: f.Had, Shorts: f.Shorts, promise: f.promise, all: f.All, Loose: f.Loose}
 	asked := w.Anchor
 	switch {
 	case asked != "" || w.Owed:
@@ -75,6 +80,9 @@ func (s *Since) Open(from collection.Cursor, f Footing, start string) (Window, e
 		asked = latest(earlier.text, start)
 	default:
 		asked = w.Since
+	}
+	if s.Newest {
+		w.Floor, asked = asked, ""
 	}
 	w.all = w.all || from.Token == "" && asked == ""
 	var err error
@@ -153,7 +161,12 @@ func (s *Since) Advance(w *Window, from collection.Cursor, m Marks, token string
 	ignored := m.low != "" && later(w.Asked, low)
 	if !s.Ordered || w.high != "" || !m.sorted || ignored {
 		w.high = latest(w.high, m.high)
-		if next.High = w.cursorHigh(); token == "" {
+		w.Loose = w.Loose || s.Newest && !m.falling
+		known := s.Newest && w.knows(m)
+		if known {
+			next.Token = ""
+		}
+		if next.High = w.cursorHigh(); token == "" || known {
 			next.Done, next.Since, next.High = true, latest(w.Since, s.until(w.bound, w.high)), w.done()
 		}
 		return next, nil

@@ -16,16 +16,28 @@ type Window struct {
 	all    bool // the walk asked for everything at its start
 	Shorts paging.Shorts
 	promise
+	Floor string // the mark up to which the walks before have everything, of a list with the newest first
+	Loose bool   // such a list turned out not to be sorted
 	had   string // the tie that the walk before ended with
 	Left  string // the tie that ends with the page
 	Asked string // the mark that is sent; "" asks for everything
 }
 
 func (w Window) cursorHigh() string {
-	return Footing{w.Anchor, w.high, w.bound, w.tie, w.Shorts, w.promise, w.all, w.had}.Text()
+	return Footing{w.Anchor, w.high, w.bound, w.tie, w.Shorts, w.promise, w.all, w.Loose, w.had}.Text()
 }
 
 // done returns the High of a cursor at the end of the walk.
 func (w Window) done() string {
 	return Footing{Had: cmp.Or(w.Left, w.had), Shorts: paging.Shorts{Short: w.Shorts.Short}}.Text()
+}
+
+// knows reports whether the walks before had all that a page with the marks m has, and
+// with it all that is behind it: the page is sorted, each of its records has a mark, and none
+// is later than the floor. What has the very mark of a start may go on behind the page.
+func (w Window) knows(m Marks) bool {
+	if w.Floor == "" || w.Loose || !m.marked {
+		return false
+	}
+	return later(w.Floor, m.high) || w.Since != "" && CompareMarks(w.Floor, m.high) == 0
 }
