@@ -110,9 +110,9 @@ func (a *app) keepBefore(ctx context.Context, db store.Store) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file := storage.FileOf(settings.State)
-	copier, ok := db.(storage.Copier)
-	if file == nil || !ok {
+	file, isFile := storage.FileOf(settings.State)
+	copier, copies := db.(storage.Copier)
+	if !isFile || !copies {
 		return "", notFile("collect reset", "; make a backup with them, then add --no-backup")
 	}
 	path := file.Beside("before-reset", time.Now())

@@ -36,8 +36,8 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 	if err != nil {
 		return err
 	}
-	replaced := storage.FileOf(settings.State)
-	if replaced == nil {
+	replaced, ok := storage.FileOf(settings.State)
+	if !ok {
 		return notFile("collect restore", "")
 	}
 	kept, err := replaced.Restore(ctx, file, engine.AuditOf(why))

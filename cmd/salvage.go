@@ -26,8 +26,8 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 		return err
 	}
 	sc := problem.Scene{Connector: name, Stream: o.stream, State: settings.State}
-	file := storage.FileOf(settings.State)
-	if file == nil {
+	file, ok := storage.FileOf(settings.State)
+	if !ok {
 		return notFile("collect export --salvage", "")
 	}
 	s, err := file.Salvage(ctx)

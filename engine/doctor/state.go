@@ -23,8 +23,8 @@ import (
 func (d *Diagnosis) checkState(ctx context.Context) bool {
 	path := d.State
 	sc := problem.Scene{State: path}
-	file := storage.FileOf(path)
-	if file == nil {
+	file, ok := storage.FileOf(path)
+	if !ok {
 		d.add(NotChecked, "state", "not examined: it is kept on a database server, whose own tools do that")
 		d.read(ctx)
 		return false

@@ -60,10 +60,9 @@ func isNoFolder(err error) bool {
 }
 
 func TestFileOf(t *testing.T) {
-	if storage.FileOf("state.db") == nil {
-		t.Error("a path is no file")
-	}
-	if file := storage.FileOf("postgresql://server/db"); file != nil {
-		t.Errorf("FileOf a server = %v", file)
+	for name, want := range map[string]bool{"state.db": true, "postgresql://server/db": false} {
+		if _, ok := storage.FileOf(name); ok != want {
+			t.Errorf("FileOf(%s) = %t, want %t", name, ok, want)
+		}
 	}
 }
