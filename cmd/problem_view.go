@@ -10,46 +10,36 @@ import (
 	"collect/report/problem"
 )
 
-// labelled is one line of a problem's text with its label.
-type labelled struct{ label, text string }
-
 // renderProblem returns p as text of at most limit columns, with its last
 // newline. Commands and excerpts are never broken.
 func renderProblem(p problem.Problem, limit int, c term.Caps) string {
-	limit = max(40, min(limit, 80))
-	var lines []string
+	page := term.Page{Columns: max(40, min(limit, 80)), Label: 7}
 	tag := string(p.Level)
 	if p.Code != "" {
 		tag += "[" + p.Code + "]"
 	}
-	lines = append(lines, term.Wrap(tag+": ", words.Clean(p.Headline), limit)...)
-	for _, l := range []labelled{{"at", p.At}, {"", p.Excerpt}, {"by", p.By}, {"why", p.Why},
-		{"token", p.Token}, {"note", p.Note}, {"saved", p.Saved}, {"next", p.Next}} {
-		switch {
-		case l.text == "":
-		case l.label == "":
-			for line := range strings.Lines(l.text) {
-				lines = append(lines, strings.TrimRight(strings.Repeat(" ", 9)+words.CleanLine(line), " "))
-			}
-		default:
-			lines = append(lines, term.Wrap("  "+term.Pad(l.label, 7, false), words.Clean(l.text), limit)...)
-		}
+	page.Add(term.Wrap(tag+": ", words.Clean(p.Headline), page.Columns)...)
+	fact := func(label, text string) { page.Fact(label, words.Clean(text)) }
+	fact("at", p.At)
+	for line := range strings.Lines(p.Excerpt) {
+		page.Add(strings.Repeat(" ", 9) + words.CleanLine(line))
 	}
+	fact("by", p.By)
+	fact("why", p.Why)
+	fact("token", p.Token)
+	fact("note", p.Note)
+	fact("saved", p.Saved)
+	fact("next", p.Next)
 	label := "do"
 	for _, s := range p.Do {
-		lead := "  " + term.Pad(label, 7, false)
 		if s.Command == "" {
-			lines = append(lines, term.Wrap(lead, words.Clean(s.Say), limit)...)
+			fact(label, s.Say)
 		} else {
-			lines = append(lines, strings.TrimRight(lead+strings.TrimLeft(words.Clean(s.Say)+" ", " ")+words.Clean(s.Command), " "))
+			page.Add("  " + term.Pad(label, 7, false) + strings.TrimLeft(words.Clean(s.Say)+" ", " ") + words.Clean(s.Command))
 		}
 		label = ""
 	}
-	for i, line := range lines {
-		lines[i] = c.Text(line)
-	}
-	text := strings.Join(lines, "\n") + "\n"
-	return c.Paint(levelColor(p.Level), string(p.Level)) + strings.TrimPrefix(text, string(p.Level))
+	return c.Paint(levelColor(p.Level), string(p.Level)) + strings.TrimPrefix(page.Render(c), string(p.Level))
 }
 
 func levelColor(l problem.Level) string {
