@@ -232,3 +232,34 @@ func TestDeltaWithoutItsToken(t *testing.T) {
 		}
 	}
 }
+
+// TestDeltaThatDoesNotEnd: a token that comes again, pages without records that lead
+// on for ever, and a token that is too long end the walk, and none is stored.
+func TestDeltaThatDoesNotEnd(t *testing.T) {
+	for name, hostile := range map[string]struct {
+		way    string
+		body   func(n int) string
+		reason collection.Reason
+	}{
+		"circle":    {"feed", func(n int) string { return fmt.Sprintf(`{"items":[{"id":%d}],"last_seq":"t%d"}`, n, n%3) }, collection.BadPage},
+		"empty":     {"cursor", func(n int) string { return fmt.Sprintf(`{"items":[],"cursor":"t%d","has_more":true}`, n) }, collection.BadPage},
+		"long":      {"one", func(int) string { return `{"items":[],"newStartPageToken":"` + strings.Repeat("t", 20_000) + `"}` }, collection.TooLarge},
+		"elsewhere": {"links", func(int) string { return `{"items":[],"@odata.deltaLink":"https://other.test/x"}` }, collection.BadPage},
+	} {
+		n := 0
+		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			n++
+			fmt.Fprint(w, hostile.body(n))
+		})
+		c := open(t, server, (&ledger{way: hostile.way}).file())
+		var last error
+		for slice, err := range c.Slices(t.Context(), server.Client(), things0, collection.Cursor{}) {
+			if last = err; slice.Next.Done || n > 100 {
+				break
+			}
+		}
+		if stop, ok := errors.AsType[*collection.Stop](last); !ok || stop.Reason != hostile.reason {
+			t.Errorf("%s: after %d pages the error is %v, want %s", name, n, last, hostile.reason)
+		}
+	}
+}
