@@ -82,6 +82,7 @@ func (p *plateau) counted(now Moment) float64 {
 // learn returns the plateau that the episode which has just ended calls for.
 func (p *plateau) learn(now Moment) float64 {
 	idle := float64(p.lasted) > blockShare*float64(now-p.done.began)
+	cut := p.done.began == p.first && p.at-p.first < max(p.window, usualWindow(p.lasted)) // what the run before used of the window is not counted
 	est := p.estimated(now)
 	if p.slow && est > 0 { // in the episode, the provider worked on what was given up
 		est = max(est, p.burst)
@@ -92,6 +93,9 @@ func (p *plateau) learn(now Moment) float64 {
 	}
 	p.lone = known == 0 && !p.weak
 	was := p.was
+	if cut && est < (1-agrees)*known {
+		return p.plateauOr(p.from)
+	}
 	if est == 0 {
 		return p.guess(was)
 	}

@@ -132,6 +132,34 @@ func TestPlacesAreCalm(t *testing.T) {
 	}
 }
 
+// TestAWindowThatTheRunBeforeUsed: a run that is refused soon after it began has
+// counted a part of a window, and that is no lower limit: what the run before used of
+// it is not in the count. The window after it is a whole one.
+func TestAWindowThatTheRunBeforeUsed(t *testing.T) {
+	l := law.NewLearner(1, 20)
+	l.Restore(remembered(t, `"target_per_second": 1.6, "limit_per_second": 1.63, "window_ns": 60000000000, "confirmed": 1`), time.Second)
+	const window, left = 100, 9 // of which the run before left nine for its last 30 s
+	now, in, used, answered := t0, t0.Add(-30*time.Second), window-left, 0
+	for ends := t0.Add(5 * time.Minute); now.Before(ends); {
+		at, _ := l.Next(now)
+		now = later(now, at)
+		sent := l.Send(now)
+		now = now.Add(20 * time.Millisecond)
+		for now.Sub(in) >= time.Minute {
+			in, used = in.Add(time.Minute), 0
+		}
+		if used++; used > window {
+			l.Result(sent, law.Result{Signal: law.Throttled}, now)
+			continue
+		}
+		l.Result(sent, law.Result{Signal: law.Succeeded}, now)
+		answered++
+	}
+	if want := 0.8 * (left + 4.5*window); float64(answered) < want || l.Keep().Plateau.Limit < 1.5 {
+		t.Errorf("%d answers in five minutes, want at least %.0f; the limit is %.2f/s", answered, want, l.Keep().Plateau.Limit)
+	}
+}
+
 // TestProbeIsNotKept: a probe that is under way when a run ends may live on
 // credit, and has found nothing yet.
 func TestProbeIsNotKept(t *testing.T) {
