@@ -33,9 +33,9 @@ func TestBodiesAreWrittenAsTheFileSays(t *testing.T) {
 		{`post: /x, json: {a: "${since}"}, since: {field: at, start: "1704067200", order: asc, format: rfc3339}`, "POST", "application/json", `{"a":"2024-01-01T00:00:00Z"}`},
 		{`post: /x, form: {a: "1 2+&=", b: [x, "${params.text}", "${params.unset}"], c: "${params.unset}"}`, "POST", "application/x-www-form-urlencoded", `a=1%202%2B%26%3D&b=x&b=8`},
 		{`post: /x, headers: {Content-Type: application/vnd.api+json}, json: {}`, "POST", "application/vnd.api+json", `{}`},
-		{`post: /x, graphql: {query: "query($n: Int) { a(n: $n) }", variables: {n: "${params.int}", m: "${params.unset}"}}`, "POST", "application/json",
+		{`post: /x, graphql: {query: "query($n: Int) { a(n: $n) }", variables: {n: "${params.int}", m: "${params.unset}"}}, records: data`, "POST", "application/json",
 			`{"query":"query($n: Int) { a(n: $n) }","variables":{"n":7}}`},
-		{`post: /x, graphql: {query: "{ a }"}`, "POST", "application/json", `{"query":"{ a }"}`},
+		{`post: /x, graphql: {query: "{ a }"}, records: data`, "POST", "application/json", `{"query":"{ a }"}`},
 	} {
 		c, err := build(t, `
 connector: test
@@ -50,6 +50,9 @@ streams:
 			t.Fatal(err)
 		}
 		r := &recorder{body: "[]"}
+		if strings.Contains(test.stream, "records") {
+			r.body = `{"data":[]}`
+		}
 		at := collection.Place{Stream: "things", Partition: `{"n":1.50,"s":"2","t":true}`}
 		for _, err := range c.Slices(t.Context(), &http.Client{Transport: r}, at, collection.Cursor{}) {
 			if err != nil {

@@ -40,6 +40,21 @@ func (c credentials) all() []string {
 // are reports whether text is one of them.
 func (c credentials) are(text string) bool { return slices.Contains(c.all(), text) }
 
+// leastPart is the shortest part of a secret that a text may not show.
+const leastPart = 6
+
+// partly reports whether text holds a part of one of them.
+func (c credentials) partly(text string) bool {
+	return slices.ContainsFunc(c.all(), func(secret string) bool {
+		for i := range len(secret) - leastPart + 1 {
+			if strings.Contains(text, secret[i:i+leastPart]) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // in reports whether text holds one of them, as it is or escaped for a URL, in
 // letters of either case.
 func (c credentials) in(text string) bool {

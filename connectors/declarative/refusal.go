@@ -3,6 +3,11 @@ package declarative
 import (
 	"fmt"
 	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/paging"
@@ -27,12 +32,36 @@ func (w *walk) refusal(resp *http.Response, p *paging.Page) (*collection.Warning
 	if name == "" || w.c.judge(collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Header: resp.Header, Body: p.Body}) != collection.NoVerdict {
 		return nil, nil
 	}
-	said := fmt.Sprintf("`%s` on the page says that something failed, although the status is %d; the page has %s. If that is normal for this API: on: [{status: [%d], body: '%s', verdict: ok}]",
-		name, resp.StatusCode, records(len(p.Elements)), resp.StatusCode, rule)
+	said := fmt.Sprintf("`%s` on the page says that something failed, although the status is %d%s; the page has %s. If that is normal for this API: on: [{status: [%d], body: '%s', verdict: ok}]",
+		name, resp.StatusCode, w.graphQLError(p), records(len(p.Elements)), resp.StatusCode, rule)
 	if resource || name == "status" && len(p.Elements) > 0 {
 		return &collection.Warning{Code: collection.RefusedBeside, Text: said}, nil
 	}
 	return nil, paging.BadPage("%s", said)
+}
+
+// mostSaid is how many bytes of the words of an error are shown.
+const mostSaid = 300
+
+// graphQLError returns the words of the first error of a GraphQL answer, behind a
+// message: a query that is wrong is answered with 200, and what is wrong stands
+// there alone. It returns "" if there are none that can be shown: they must hold
+// neither the cursor nor a part of a credential.
+func (w *walk) graphQLError(p *paging.Page) string {
+	if !w.st.Body.GraphQL {
+		return ""
+	}
+	text := gjson.GetBytes(p.Body, "errors.0.message").String()
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == utf8.RuneError
+	}), " ")
+	if text == "" || w.c.secrets.partly(text) || w.scope.Page != "" && strings.Contains(text, w.scope.Page) {
+		return ""
+	}
+	if len(text) > mostSaid {
+		text = strings.ToValidUTF8(text[:mostSaid], "") + "…"
+	}
+	return ", it said: " + text
 }
 
 // records says how many records there are.

@@ -91,6 +91,9 @@ func soundFiles(t *testing.T) map[string]string {
 		if strings.HasPrefix(form, "{delta:") { // it has no `since` beside it
 			file = strings.Replace(sound, "{get: /orgs}", "{get: /orgs, page: "+form+"}", 1)
 		}
+		if strings.Contains(form, "relay") {
+			file = strings.Replace(file, form, form+`, query: {at: "${page}"}`, 1)
+		}
 		files[fmt.Sprintf("page form %d", i+1)] = file
 	}
 	others, err := filepath.Glob("../../testdata/connectors/*.yaml")
@@ -151,6 +154,7 @@ streams:
   log: {get: /log, format: jsonl, archive: gzip}
   found: {post: /search, query: {tag: [a, b]}, json: {n: 3, more: {list: [x, 2.5, null, true]}, at: "${page}"}, page: {offset: {limit: 100}}}
   formed: {put: /found, form: {a: 1, b: [c, "${params.org}"]}}
+  headed: {get: /headed, query: {at: "${page}"}, page: {cursor: {header: X-Next, more: more}}}
   asked: {post: /graphql, graphql: {query: "query($n: Int) { things(first: $n) { id } }", variables: {n: "${params.n}"}}, records: data.things}
   files: {get: /files, page: {delta: {next: next, param: at, resume: resume, resume_param: since, more: more}}}
   calls:
@@ -192,8 +196,8 @@ func pageForms(t *testing.T) (forms []string) {
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\{.*?\\})` \\|").FindAllStringSubmatch(string(src), -1) {
 		forms = append(forms, m[1])
 	}
-	if len(forms) != 8 {
-		t.Errorf("the reference has %d ways of paging, want 8: %q", len(forms), forms)
+	if len(forms) != 9 {
+		t.Errorf("the reference has %d ways of paging, want 9: %q", len(forms), forms)
 	}
 	return forms
 }
@@ -228,7 +232,7 @@ func TestSchemaTakesEverySoundFile(t *testing.T) {
 // beyondShape matches the faults that no schema can find: what one part of a
 // file says of another, expressions, days, and YAML itself.
 var beyondShape = regexp.MustCompile(`unknown name|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
-	`must come from one stream|gives two fields the name|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|two keys are sent as|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|the place of a page stands in|anchors, aliases|already defined|a secret may be used|says where the next walk begins|no mark is sent|nothing in the request uses|neither a date|whole multiples of|no window is narrower`)
+	`must come from one stream|gives two fields the name|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|two keys are sent as|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|records of a GraphQL answer|the place of a page stands in|anchors, aliases|already defined|a secret may be used|says where the next walk begins|no mark is sent|nothing in the request uses|neither a date|whole multiples of|no window is narrower`)
 
 // TestSchemaRefusesWhatTheReaderRefuses, if it is a matter of shape.
 func TestSchemaRefusesWhatTheReaderRefuses(t *testing.T) {

@@ -48,7 +48,7 @@ func (c *checker) request(at yamlfile.Span, what string, spec language.RequestSp
 	}
 	if spec.GraphQL != nil {
 		bodies++
-		r.Body.JSON = c.graphQL(spec.GraphQL, k)
+		r.Body.JSON, r.Body.GraphQL = c.graphQL(spec.GraphQL, k), true
 	}
 	switch {
 	case bodies > 1:

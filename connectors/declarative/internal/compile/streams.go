@@ -46,6 +46,9 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	if spec.Records.Given() {
 		st.Records = c.records(spec.Records)
 	}
+	if spec.GraphQL != nil && !st.Records.Path.Set {
+		c.Fail(spec.GraphQL.At, "the records of a GraphQL answer stand below `data`: say where with `records`, such as records: data.viewer.issues.nodes", "")
+	}
 	c.key(key, spec, st)
 	if st.Records.One {
 		c.onePage(spec, st)
@@ -151,8 +154,11 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		set(true, paging.ByURL{At: s.Path, Optional: s.Optional.Value})
 	}
 	if s := p.Cursor; s != nil {
-		c.need(p.At, "cursor", s.From.Scalar)
-		set(true, paging.ByCursor{From: s.From, Param: s.Param.Text, More: s.More, Optional: s.Optional.Value, AsJSON: st.Body.Types("page")})
+		c.cursor(p.At, s)
+		set(true, paging.ByCursor{From: s.From, Header: s.Header.Text, Param: s.Param.Text, More: s.More, Optional: s.Optional.Value, AsJSON: st.Body.Types("page")})
+	}
+	if p.Relay.Set {
+		set(true, paging.ByCursor{From: p.Relay.Below("pageInfo", "endCursor"), More: p.Relay.Below("pageInfo", "hasNextPage"), AsJSON: st.Body.Types("page")})
 	}
 	if s := p.Number; s != nil {
 		if s.SizeParam.Set && !s.Size.Set {
@@ -178,11 +184,23 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		set(true, c.delta(s, p.At, st))
 	}
 	if ways != 1 {
-		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, number, offset, last_id, delta", "")
+		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, relay, number, offset, last_id, delta", "")
 		st.Page = paging.OnePage{}
 		return
 	}
 	c.placed(p.At, st)
+}
+
+// cursor checks where a cursor comes from.
+func (c *checker) cursor(at yamlfile.Span, s *language.CursorSpec) {
+	switch {
+	case s.From.Set && s.Header.Set:
+		c.Fail(s.Header.At, "the cursor comes out of the body (`from`) or out of a header (`header`): not out of both", "")
+	case !s.Header.Set:
+		c.need(at, "cursor", s.From.Scalar)
+	case !isToken(s.Header.Text):
+		c.Fail(s.Header.At, "not the name of a header", "")
+	}
 }
 
 // placed sees to it that what asks for a page stands in one place: the parameter

@@ -252,7 +252,7 @@ func (*WindowsSpec) Refine(k yamlfile.Keywords) {
 func (*pageSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"
 	ways := []yamlfile.Keywords{{"required": []string{"none"}, "properties": yamlfile.Keywords{"none": yamlfile.OneOf("true")}}}
-	for _, way := range []string{"link_header", "next_url", "cursor", "number", "offset", "last_id", "delta"} {
+	for _, way := range []string{"link_header", "next_url", "cursor", "relay", "number", "offset", "last_id", "delta"} {
 		ways = append(ways, yamlfile.Given(way))
 	}
 	k["oneOf"] = ways
@@ -261,7 +261,11 @@ func (*pageSpec) Refine(k yamlfile.Keywords) {
 
 func (*nextURLSpec) Refine(k yamlfile.Keywords) { k.Need("path") }
 
-func (*cursorSpec) Refine(k yamlfile.Keywords) { k.Need("from") }
+func (*CursorSpec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	k.Set("header", yamlfile.Keywords{"type": yamlfile.Single(), "pattern": headerName})
+	k["oneOf"] = []yamlfile.Keywords{{"required": []string{"from"}}, {"required": []string{"header"}}}
+}
 
 func (*numberSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"

@@ -64,6 +64,13 @@ func PathOf(d *yamlfile.Decoder, s yamlfile.Scalar) Path {
 	return p
 }
 
+// Below returns the path of what stands at steps below p.
+func (p Path) Below(steps ...string) Path {
+	s := p.Scalar
+	s.Text = strings.Join(append([]string{s.Text}, steps...), ".")
+	return PathOf(&yamlfile.Decoder{}, s)
+}
+
 // After returns the path below its first step.
 func (p Path) After() Path {
 	rest := Path{Scalar: p.Scalar, Steps: p.Steps[1:], quoted: p.quoted[1:]}

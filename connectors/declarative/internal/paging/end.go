@@ -1,7 +1,9 @@
 package paging
 
 import (
+	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -67,6 +69,22 @@ func beside(p notation.Path, doc []byte) (holder string, names []string) {
 		return len(names) < mostNames
 	})
 	return strings.Join(p.Steps[:last], "."), names
+}
+
+// headersLeadingOn names the headers that seem to lead to the next page, behind a
+// message; "" if there are none.
+func headersLeadingOn(h http.Header) string {
+	var names []string
+	for name := range h {
+		if (leadingOn.MatchString(name) || strings.Contains(name, "Cursor")) && !leadingAway.MatchString(name) && plainName.MatchString(name) && h.Get(name) != "" {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	slices.Sort(names)
+	return " and has " + strings.Join(names[:min(len(names), mostNames)], ", ")
 }
 
 // hasValue reports whether a value says anything but that there is none.

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -173,9 +174,10 @@ func (b ByURL) Next(p *Page, _ string) (string, error) {
 	return token, err
 }
 
-// ByCursor hands back the token in the body.
+// ByCursor hands back the token in the body, or in a header.
 type ByCursor struct {
 	From     notation.Path
+	Header   string // that has the token; "" for the body
 	Param    string
 	More     notation.Path
 	Optional bool // the last page may have nothing at from
@@ -195,6 +197,9 @@ func (b ByCursor) Next(p *Page, _ string) (string, error) {
 	if more, err := moreAt(b.More, p.Body, true); err != nil || !more {
 		return "", err
 	}
+	if b.Header != "" {
+		return b.fromHeader(p)
+	}
 	token, err := tokenAt(b.From, p.Body)
 	switch {
 	case err != nil || token != "":
@@ -207,6 +212,24 @@ func (b ByCursor) Next(p *Page, _ string) (string, error) {
 		token = b.From.In(p.Body).Raw
 	}
 	return token, err
+}
+
+// fromHeader returns the token of a header. One that is not there ends the walk,
+// unless the first page looks full: its name may be wrong.
+func (b ByCursor) fromHeader(p *Page) (string, error) {
+	values := p.Header.Values(b.Header)
+	token := strings.TrimSpace(p.Header.Get(b.Header))
+	switch {
+	case len(values) > 1:
+		return "", BadPage("the answer has the header %s %d times", b.Header, len(values))
+	case !utf8.ValidString(token):
+		return "", BadPage("the header %s is not UTF-8 text", b.Header)
+	case token == "" && b.More.Set:
+		return "", BadPage("`%s` says that there is more, but there is no cursor in the header %s", b.More.Text, b.Header)
+	case len(values) == 0 && p.First && isRound(len(p.Elements)) && !b.Optional:
+		return "", BadPage("the answer has no header %s, but the page looks full (%d records)%s; if this API leaves it out on the last page: optional: true", b.Header, len(p.Elements), headersLeadingOn(p.Header))
+	}
+	return token, nil
 }
 
 // tokenAt returns the token at a path: the text of a string or the digits of
@@ -484,6 +507,9 @@ func TokensOf(pg Kind) string {
 	case ByURL:
 		return "next_url " + pg.At.Text
 	case ByCursor:
+		if pg.Header != "" {
+			return "cursor in the header " + pg.Header
+		}
 		return "cursor " + pg.From.Text + asJSON(pg.AsJSON)
 	case ByLastID:
 		return "last_id " + pg.Field.Text + asJSON(pg.AsJSON)

@@ -9,8 +9,9 @@ import (
 
 // A Body is what a request is sent with. It is a JSON document or a form.
 type Body struct {
-	JSON *Node
-	Form []Field
+	JSON    *Node
+	Form    []Field
+	GraphQL bool // JSON is a query with its variables
 }
 
 // A Node is a value of a JSON body: an object, an array, a text, or a constant as
