@@ -124,3 +124,22 @@ func TestTapeGivesBackWhatWasWritten(t *testing.T) {
 		t.Error("a misspelt line is no mistake")
 	}
 }
+
+// TestRehearseWithoutCredentials: a tape that somebody wrote may leave out what a
+// credential adds to the exchanges.
+func TestRehearseWithoutCredentials(t *testing.T) {
+	for _, auth := range []string{
+		`{api_key: {query: key, value: "${secrets.t}"}}`,
+		`{oauth2: {token_url: "https://a.test/token", client_id: c, refresh_token: "${secrets.t}"}}`,
+	} {
+		spec, err := declarative.Parse("a.yaml", []byte("connector: a\nsecrets: {t: {file: /nowhere, rotate: "+fmt.Sprint(strings.Contains(auth, "oauth2"))+"}}\nprovider: {base_url: \"https://a.test\", auth: "+auth+"}\nstreams: {x: "+kinds["cursor"].stream+"}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, tape := tapeOf(t, "cursor")
+		got, err := author.Rehearse(t.Context(), spec, tape, t.TempDir(), true)
+		if err != nil || got.Failed() || got.Plain.Records != 6 || len(got.Missing) > 0 {
+			t.Errorf("%s: %+v, %v", auth, got, err)
+		}
+	}
+}

@@ -121,9 +121,11 @@ func (t *Trial) scrubber() *cassette.Scrubber {
 }
 
 func scrubberOf(p collection.Provider, secrets []string) *cassette.Scrubber {
-	all := append(slices.Clone(secrets), p.Credential)
+	all := slices.Clone(secrets)
 	if p.Renewal != nil {
-		all = append(all, p.Renewal.Secrets()...)
+		all = append(all, p.Renewal.Secrets()...) // its Credential is only the name of the account
+	} else {
+		all = append(all, p.Credential)
 	}
 	return cassette.NewScrubber(all...)
 }
