@@ -75,8 +75,8 @@ func mistakes() []mistake {
 		{"{env: ACME_TOKEN}", "{env: ACME_TOKEN, rotate: true}", "3:44: a secret that is replaced is in a `file`", ""},
 		{"{env: ACME_TOKEN}", "{file: a, rotate: true}", "3:36: rotate is for the secret that is a refresh_token", ""},
 		{"{env: ACME_TOKEN}", "s3cr3t", "3:18: this must be a mapping: a secret", "it is written like this: token: {env: ACME_TOKEN}"},
-		{"{env: ACME_TOKEN}", "{keyring: acme}", "3:28: keyring: not yet supported", ""},
-		{"{env: ACME_TOKEN}", "{env: A, file: b}", "3:11: the secret `token` needs one of env, file and command", ""},
+		{"{env: ACME_TOKEN}", "{env: A, keyring: acme}", "3:11: the secret `token` needs one of env, file, keyring and command", ""},
+		{"{env: ACME_TOKEN}", "{env: A, file: b}", "3:11: the secret `token` needs one of env, file, keyring and command", ""},
 		{"type: date", "type: dat", "2:47: unknown type `dat`", ""},
 		{"default: 2024-01-01", "default: 2024-13-01", "2:62: the default is not a date such as 2024-01-31, or a time such as 2024-01-31T12:00:00Z", ""},
 		{"base_url: https", "base_url: ftp", "", ""}, // only known when built: it has a parameter

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zalando/go-keyring"
+
 	"collect/connectors/declarative"
 	"collect/internal/tokenfile"
 	"collect/internal/userfile"
@@ -57,6 +59,12 @@ func (r *Registry) secret(ctx context.Context, from declarative.Secret) (value, 
 			return "", "", fmt.Errorf("the file for secret %s, %s: %w", from.Name, words.Home(path, r.Env), err)
 		}
 		return strings.TrimSpace(string(raw)), "file " + words.Home(path, r.Env), err
+	case from.Keyring != "":
+		value, err := fromKeyring(ctx, from.Keyring)
+		if err != nil {
+			return "", "", fmt.Errorf("the keyring, for secret %s: %w", from.Name, err)
+		}
+		return value, from.From(), nil
 	case from.Command != "":
 		out, ran := r.Printed[from.Command]
 		if !ran {
@@ -70,27 +78,47 @@ func (r *Registry) secret(ctx context.Context, from declarative.Secret) (value, 
 	return "", "", nil
 }
 
+// keyringService is what the entries of collect in a keyring are filed under, so
+// that a connector file can name no entry of another program.
+const keyringService = "collect"
+
+// fromKeyring returns the entry of that name in the keyring of the user; "" if
+// there is none. The keyring may wait for somebody to unlock it: that wait ends with ctx.
+func fromKeyring(ctx context.Context, name string) (string, error) {
+	value, err := untilDone(ctx, func() (string, error) { return keyring.Get(keyringService, name) })
+	if errors.Is(err, keyring.ErrNotFound) {
+		return "", nil
+	}
+	return value, err
+}
+
 // errSecretLate: what a secret is read from says nothing.
 var errSecretLate = fmt.Errorf("it printed nothing within %s", words.Span(secretTimeout))
 
-// readFile reads the file at path like [userfile.ReadAtMost]. It may be a pipe without
-// a writer: then the wait ends with ctx, and the reader is left behind, in a
-// process that is about to end.
+// readFile reads the file at path like [userfile.ReadAtMost]. It may be a pipe
+// without a writer: then the wait ends with ctx.
 func readFile(ctx context.Context, path string) ([]byte, error) {
+	return untilDone(ctx, func() ([]byte, error) { return userfile.ReadAtMost(path, secretLimit) })
+}
+
+// untilDone returns what read returns. If ctx ends before, what reads is left
+// behind, in a process that is about to end.
+func untilDone[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type result struct {
-		data []byte
-		err  error
+		value T
+		err   error
 	}
-	read := make(chan result, 1)
+	done := make(chan result, 1)
 	go func() {
-		data, err := userfile.ReadAtMost(path, secretLimit)
-		read <- result{data, err}
+		value, err := read()
+		done <- result{value, err}
 	}()
 	select {
-	case r := <-read:
-		return r.data, r.err
+	case r := <-done:
+		return r.value, r.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		var none T
+		return none, context.Cause(ctx)
 	}
 }
 

@@ -108,6 +108,7 @@ var rules = archtest.Rules{
 		"github.com/schollz/progressbar": "cmd/internal/live",
 		"github.com/rivo/uniseg":         "cmd/internal/term",
 		"github.com/expr-lang/expr":      "connectors/declarative/internal/notation",
+		"github.com/zalando/go-keyring":  "engine/registry",
 		"github.com/golang-jwt/jwt":      "connectors/signing",
 		"github.com/aws/aws-sdk-go-v2":   "connectors/signing",
 		"github.com/gofrs/flock":         "internal/filelock",

@@ -95,9 +95,9 @@ func (p Param) Problem(value string) string {
 func (c *checker) checkSecrets() {
 	for _, e := range c.doc.Secrets {
 		language.CheckName(&c.Decoder, e.Key)
-		s := Secret{Name: e.Key.Text, Env: e.Value.Env.Text, File: e.Value.File.Text, Command: e.Value.Command.Text, Optional: e.Value.Optional.Value, Rotate: e.Value.Rotate.Value}
+		s := Secret{Name: e.Key.Text, Env: e.Value.Env.Text, File: e.Value.File.Text, Keyring: e.Value.Keyring.Text, Command: e.Value.Command.Text, Optional: e.Value.Optional.Value, Rotate: e.Value.Rotate.Value}
 		given := 0
-		for _, source := range []string{s.Env, s.File, s.Command} {
+		for _, source := range []string{s.Env, s.File, s.Keyring, s.Command} {
 			if source != "" {
 				given++
 			}
@@ -107,11 +107,8 @@ func (c *checker) checkSecrets() {
 			f.Note = "env: " + strings.Trim(name, "{}")
 			c.Faults = append(c.Faults, f)
 		}
-		switch {
-		case e.Value.Keyring.Set:
-			c.Fail(e.Value.Keyring.At, "keyring: not yet supported", "use env, file or command")
-		case given != 1:
-			c.Fail(e.Key.At, fmt.Sprintf("the secret `%s` needs one of env, file and command", s.Name), "")
+		if given != 1 {
+			c.Fail(e.Key.At, fmt.Sprintf("the secret `%s` needs one of env, file, keyring and command", s.Name), "")
 		}
 		c.spec.Secrets = append(c.spec.Secrets, s)
 	}

@@ -74,12 +74,13 @@ type Param struct {
 	About    string
 }
 
-// A Secret is where a credential comes from: one of Env, File and Command is
-// set. Who resolves it decides how.
+// A Secret is where a credential comes from: one of Env, File, Keyring and
+// Command is set. Who resolves it decides how.
 type Secret struct {
 	Name     string
 	Env      string // the name of an environment variable
 	File     string
+	Keyring  string // the name of an entry in the keyring of the user
 	Command  string
 	Rotate   bool // its provider replaces it, and the new one is kept in File
 	Optional bool // without it, requests are sent without a credential
@@ -92,6 +93,8 @@ func (s Secret) From() string {
 		return "env " + s.Env
 	case s.File != "":
 		return "file " + s.File
+	case s.Keyring != "":
+		return "keyring " + s.Keyring
 	}
 	return "command" // its text may hold a secret of its own
 }

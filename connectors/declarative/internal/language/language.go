@@ -37,10 +37,10 @@ type paramSpec struct {
 
 type secretSpec struct {
 	_        struct{}        `block:"a secret" like:"token: {env: ACME_TOKEN}"`
-	Env      yamlfile.Scalar `yaml:"env" default:"required, one of three" about:"the environment variable that holds it"`
-	File     yamlfile.Scalar `yaml:"file" default:"required, one of three" about:"the file that holds it"`
-	Command  yamlfile.Scalar `yaml:"command" default:"required, one of three" about:"the command that prints it"`
-	Keyring  yamlfile.Scalar `yaml:"keyring" about:"not supported yet"`
+	Env      yamlfile.Scalar `yaml:"env" default:"required, one of four" about:"the environment variable that holds it"`
+	File     yamlfile.Scalar `yaml:"file" default:"required, one of four" about:"the file that holds it"`
+	Command  yamlfile.Scalar `yaml:"command" default:"required, one of four" about:"the command that prints it"`
+	Keyring  yamlfile.Scalar `yaml:"keyring" default:"required, one of four" about:"the name of the entry of collect in the keyring of the user that holds it" more:"; see below"`
 	Rotate   yamlfile.Flag   `yaml:"rotate" default:"'false'" about:"its provider replaces it when it is used, and the new one is written to its 'file'" more:"; see OAuth 2"`
 	Optional yamlfile.Flag   `yaml:"optional" default:"'false'" about:"without it, requests go out without a credential"`
 }

@@ -37,9 +37,8 @@ func (*paramSpec) Refine(k yamlfile.Keywords) {
 }
 
 func (*secretSpec) Refine(k yamlfile.Keywords) {
-	delete(k["properties"].(map[string]any), "keyring") // a key only for the sake of its message
 	k["type"] = "object"
-	k["oneOf"] = []yamlfile.Keywords{yamlfile.Given("env"), yamlfile.Given("file"), yamlfile.Given("command")}
+	k["oneOf"] = []yamlfile.Keywords{yamlfile.Given("env"), yamlfile.Given("file"), yamlfile.Given("keyring"), yamlfile.Given("command")}
 	k.And(yamlfile.Not(yamlfile.With("env", yamlfile.Keywords{"type": "string", "pattern": `^\$`})))
 	k.And(yamlfile.AnyOf(yamlfile.Not(yamlfile.With("rotate", yamlfile.OneOf("true"))), yamlfile.Given("file")))
 }
