@@ -51,6 +51,19 @@ func PageReader(s *Spec, name string) func(body []byte, from collection.Cursor) 
 	}
 }
 
+// Filter returns what applies a filter to one record.
+func Filter(field, drop string) func(record []byte) []byte {
+	var fields, drops []notation.Path
+	if field != "" {
+		fields = append(fields, Path(field))
+	}
+	if drop != "" {
+		drops = append(drops, Path(drop))
+	}
+	f := answer.NewFilter(fields, drops)
+	return func(record []byte) []byte { return f.Apply([][]byte{record})[0] }
+}
+
 // Keys returns every key of the language.
 func Keys() []string { return keysOf(reflect.TypeFor[language.Document]()) }
 

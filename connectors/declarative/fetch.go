@@ -49,6 +49,7 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 		return nil, paging.BadPage("the answer has no body")
 	}
 	p.Elements, p.Single, err = w.st.Records.Elements(p.Body, w.st.Role == collection.Detail, w.c.limits.Body)
+	p.Elements = w.st.Filter.Apply(p.Elements) // nothing of the rest is seen from here on
 	warning, refused := w.refusal(resp, p)
 	if refused != nil {
 		return nil, refused // it says more than that the records are missing

@@ -151,7 +151,7 @@ streams:
   tags: {get: /tags, records: {value: name}, key: name}
   prices: {get: /prices, format: {as: csv, separator: ";", skip: 2}, archive: {as: zip, entry: "*.csv"}, key: date}
   feed: {get: /feed, format: xml, records: feed.entry}
-  log: {get: /log, format: jsonl, archive: gzip}
+  log: {get: /log, format: jsonl, archive: gzip, fields: [id, part, user], drop: [user.email]}
   found: {post: /search, query: {tag: [a, b]}, json: {n: 3, more: {list: [x, 2.5, null, true]}, at: "${page}"}, page: {offset: {limit: 100}}}
   formed: {put: /found, form: {a: 1, b: [c, "${params.org}"]}}
   headed: {get: /headed, query: {at: "${page}"}, page: {cursor: {header: X-Next, more: more}}}
@@ -232,7 +232,7 @@ func TestSchemaTakesEverySoundFile(t *testing.T) {
 // beyondShape matches the faults that no schema can find: what one part of a
 // file says of another, expressions, days, and YAML itself.
 var beyondShape = regexp.MustCompile(`unknown name|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
-	`must come from one stream|gives two fields the name|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|two keys are sent as|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|records of a GraphQL answer|the place of a page stands in|anchors, aliases|already defined|a secret may be used|says where the next walk begins|no mark is sent|nothing in the request uses|neither a date|whole multiples of|no window is narrower`)
+	`must come from one stream|gives two fields the name|take away|leave out the number|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|two keys are sent as|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|records of a GraphQL answer|the place of a page stands in|anchors, aliases|already defined|a secret may be used|says where the next walk begins|no mark is sent|nothing in the request uses|neither a date|whole multiples of|no window is narrower`)
 
 // TestSchemaRefusesWhatTheReaderRefuses, if it is a matter of shape.
 func TestSchemaRefusesWhatTheReaderRefuses(t *testing.T) {

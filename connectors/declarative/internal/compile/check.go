@@ -41,6 +41,7 @@ func (c *checker) check() {
 		c.spec.Streams = append(c.spec.Streams, c.stream(e.Key, e.Value))
 		c.route(e.Key.Text, e.Value)
 	}
+	c.boundFields()
 	c.parentsFirst()
 }
 

@@ -45,6 +45,7 @@ type Stream struct {
 	request.Request
 	Format  answer.Format
 	Records answer.Shape
+	Filter  answer.Filter // what of the records may be stored
 	Key     []keyPart
 	Page    paging.Kind
 	Total   paging.Source // of how many records the list has

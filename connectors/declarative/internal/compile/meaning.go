@@ -78,6 +78,9 @@ func (st *Stream) meanings() meanings {
 		parts = append(parts, "key "+k.Path.Text)
 	}
 	parts = append(parts, "get "+st.Path.Text, "records "+st.Records.String())
+	if filter := st.Filter.String(); filter != "" {
+		parts = append(parts, "filter "+filter)
+	}
 	if format := st.Format.String(); format != "" {
 		parts = append(parts, "format "+format)
 	}

@@ -62,6 +62,7 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 		c.since(spec.Since, st)
 	}
 	c.format(spec, st)
+	c.filter(key, spec, st)
 	st.Headers = accepting(st.Headers, st.Format)
 	if spec.Windows != nil {
 		c.windows(spec, st)

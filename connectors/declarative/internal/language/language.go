@@ -211,6 +211,8 @@ type StreamSpec struct {
 	Records RecordsSpec                       `yaml:"records" default:"the body" about:"the path of the array of records. With 'role: detail' it may be one object" more:". 'null' is the body, where 'defaults' names a path. For other shapes, see records"`
 	Format  FormatSpec                        `yaml:"format" default:"'json'" about:"how a page is written: 'json', 'jsonl', 'csv' or 'xml'" more:"; see format"`
 	Archive ArchiveSpec                       `yaml:"archive" default:"none" about:"what a page is packed in: 'gzip' or 'zip'" more:". Where an answer is gzip by its header, nothing need be said"`
+	Fields  []notation.Path                   `yaml:"fields" default:"all" about:"the paths that are kept of each record; the rest is never stored" more:"; see fields and drop"`
+	Drop    []notation.Path                   `yaml:"drop" default:"none" about:"the paths that are taken out of each record before anything is stored"`
 	Key     keySpec                           `yaml:"key" default:"required" about:"the path of the value that is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
 	Since   *SinceSpec                        `yaml:"since" default:"none" about:"how to ask for changes only"`
 	Windows *WindowsSpec                      `yaml:"windows" default:"none" about:"how to ask for the list in windows of time, one after the other"`
