@@ -144,6 +144,7 @@ streams:
     page: {number: {param: page, start: 0, size_param: size, size: 50, total_pages: pages, last_page: short}}
     since: {field: updated, param: since, start: "${params.n}", order: none, lookback: 1m, format: unix}
     on: [{header: {X-Gone: "1"}, verdict: gap}]
+  all: {get: /all, page: {cursor: {from: next, param: cursor, first: "*"}}}
   me: {get: /me, records: {at: user, one: true}}
   rates: {get: /rates, records: {at: "pages[].rates", map: currency, value: rate, with: [base, meta.date]}, key: [date, currency]}
   bars: {get: /bars, records: {at: rows, columns: [time, open], with: [symbol]}, key: time}

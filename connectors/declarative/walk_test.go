@@ -94,6 +94,19 @@ var styles = []struct {
 		records, more := pages(number(r, "cursor", 0))
 		fmt.Fprintf(w, `{"items": %s, "next": %d, "more": %t}`, records, number(r, "cursor", 0)+5, more)
 	}},
+	{"cursor with a first one", `{cursor: {from: next, param: cursor, first: "*"}}`, "records: items", func(w http.ResponseWriter, r *http.Request) {
+		asked := r.URL.Query().Get("cursor")
+		n, err := strconv.Atoi(strings.TrimPrefix(asked, "at"))
+		if err != nil && asked != "*" {
+			http.Error(w, "a cursor is wanted", http.StatusBadRequest)
+			return
+		}
+		records, _ := pages(n)
+		if n < total {
+			n += 5 // behind the end it is the cursor that was asked for, as of Solr
+		}
+		fmt.Fprintf(w, `{"items": %s, "next": "at%d"}`, records, n)
+	}},
 	{"number", "{number: {param: page, size_param: per_page, size: 5}}", "", func(w http.ResponseWriter, r *http.Request) {
 		records, _ := pages((number(r, "page", 0) - 1) * number(r, "per_page", 0))
 		fmt.Fprint(w, records)

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -156,7 +157,12 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 	}
 	if s := p.Cursor; s != nil {
 		c.cursor(p.At, s)
-		set(true, paging.ByCursor{From: s.From, Header: s.Header.Text, Param: s.Param.Text, More: s.More, Optional: s.Optional.Value, AsJSON: st.Body.Types("page")})
+		pg := paging.ByCursor{From: s.From, Header: s.Header.Text, Param: s.Param.Text, More: s.More, Optional: s.Optional.Value, First: s.First.Text, AsJSON: st.Body.Types("page")}
+		if pg.AsJSON && pg.First != "" {
+			quoted, _ := json.Marshal(pg.First) // a text always encodes
+			pg.First = string(quoted)
+		}
+		set(true, pg)
 	}
 	if p.Relay.Set {
 		set(true, paging.ByCursor{From: p.Relay.Below("pageInfo", "endCursor"), More: p.Relay.Below("pageInfo", "hasNextPage"), AsJSON: st.Body.Types("page")})

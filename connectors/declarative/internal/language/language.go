@@ -303,7 +303,7 @@ type pageSpec struct {
 	None       yamlfile.Flag   `yaml:"none" form:"{none: true}" about:"there is one page only"`
 	LinkHeader yamlfile.Scalar `yaml:"link_header" form:"{link_header: next}" about:"the 'Link' header with that relation"`
 	NextURL    *nextURLSpec    `yaml:"next_url" form:"{next_url: links.next}" about:"the URL at a path of the body" more:"; in full, '{next_url: {path: links.next, optional: true}}'"`
-	Cursor     *CursorSpec     `yaml:"cursor" form:"{cursor: {from: meta.next, param: cursor}}" about:"the token at 'from', sent as 'param'; with 'more: path', only while that is true" more:"; '{header: X-Next, param: cursor}' where a header has it; with 'optional: true', see below"`
+	Cursor     *CursorSpec     `yaml:"cursor" form:"{cursor: {from: meta.next, param: cursor}}" about:"the token at 'from', sent as 'param'; with 'more: path', only while that is true" more:"; '{header: X-Next, param: cursor}' where a header has it; with 'first: \"*\"', asked for with that at first; with 'optional: true', see below"`
 	Relay      notation.Path   `yaml:"relay" form:"{relay: data.viewer.issues}" about:"the connection of a GraphQL answer there: 'endCursor' of its 'pageInfo', while 'hasNextPage' is true, stands where '${page}' does"`
 	Number     *numberSpec     `yaml:"number" form:"{number: {param: page, start: 1, size_param: per_page, size: 100}}" about:"counted from 'start' (default 1); with 'total_pages: path' or '{header: X-Total-Pages}', up to that"`
 	Offset     *offsetSpec     `yaml:"offset" form:"{offset: {param: offset, limit_param: limit, limit: 100}}" about:"counted in records, from 0; with 'total: path' or '{header: X-Total-Count}', up to that"`
@@ -324,6 +324,7 @@ type CursorSpec struct {
 	Param    yamlfile.Scalar `yaml:"param" about:"the parameter that takes it; or use '${page}'"`
 	More     notation.Path   `yaml:"more" about:"the path of a value that is true while there is more"`
 	Optional yamlfile.Flag   `yaml:"optional" about:"true: the last page may have nothing at the path"`
+	First    yamlfile.Scalar `yaml:"first" about:"what the first page is asked for with, such as '*'"`
 }
 
 type numberSpec struct {

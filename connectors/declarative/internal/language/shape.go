@@ -262,7 +262,7 @@ func (*nextURLSpec) Refine(k yamlfile.Keywords) { k.Need("path") }
 
 func (*CursorSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"
-	k.Set("header", yamlfile.Keywords{"type": yamlfile.Single(), "pattern": headerName})
+	k.Set("header", yamlfile.Keywords{"type": []string{"string", "number", "boolean"}, "pattern": headerName})
 	k["oneOf"] = []yamlfile.Keywords{{"required": []string{"from"}}, {"required": []string{"header"}}}
 }
 

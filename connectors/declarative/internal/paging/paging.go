@@ -7,6 +7,7 @@
 package paging
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -180,12 +181,13 @@ type ByCursor struct {
 	Header   string // that has the token; "" for the body
 	Param    string
 	More     notation.Path
-	Optional bool // the last page may have nothing at from
-	AsJSON   bool // the token is kept as JSON wrote it, so that a number is sent as one
+	Optional bool   // the last page may have nothing at from
+	First    string // what the first page is asked for with; "": nothing
+	AsJSON   bool   // the token is kept as JSON wrote it, so that a number is sent as one
 }
 
 func (b ByCursor) Ask(token string) []Field {
-	if token == "" {
+	if token = cmp.Or(token, b.First); token == "" {
 		return nil
 	}
 	return placed(b.Param, token, b.AsJSON)
