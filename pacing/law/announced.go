@@ -41,6 +41,9 @@ type bulletin struct {
 // average of the whole window, because what remains at its end says more than
 // the window sustains.
 func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
+	if p.short != nil && now-p.short.counted > freshest {
+		p.short = nil // it is of other requests: no answer tells of it any more
+	}
 	pace, counted := math.Inf(1), true
 	for i := range o.Windows {
 		q := &o.Windows[i]
