@@ -9,6 +9,7 @@ const (
 	pauseLeast     = 250 * time.Millisecond // before the first probe of an episode
 	pauseMost      = 5 * time.Second        // and at most, when no window is known
 	pauseSilent    = 90 * time.Second       // after the one before left, where nothing but silence or 503 speaks
+	pauseShort     = time.Minute            // from there on, half of what the episode has lasted
 	pauseWindow    = 1.0 / 16               // of the window that is known
 	pauseLast      = 0.4                    // of the length of the last episode
 	pauseJitter    = 0.3                    // 0.85 to 1.15
@@ -131,7 +132,8 @@ func (p *plateau) rest(now Moment) {
 	if !p.weak {
 		first = max(first, scale(p.window, pauseWindow), scale(min(p.lasted, longOutage), pauseLast))
 	}
-	pause := scale(min(pauseCap, first<<min(p.tries, pauseDoublings)), 1-pauseJitter/2+pauseJitter*p.draw())
+	longest := max(first, pauseShort, (now-p.at)/2)
+	pause := scale(min(pauseCap, longest, first<<min(p.tries, pauseDoublings)), 1-pauseJitter/2+pauseJitter*p.draw())
 	until := now + pause
 	for _, share := range [...]float64{sameSooner, sameAgain} {
 		end := p.at + scale(p.lasted, share)
@@ -193,11 +195,12 @@ func (p *plateau) recover(now Moment) {
 }
 
 // away reports whether the episode that has just ended says nothing about the
-// pace: the provider was away, or a quota was used up. The next refusal at a pace
-// that is no slower, which is followed by as long a block, refutes that.
+// pace: the provider was away, or a quota was used up. A block that lasted longer
+// than the work before it refutes that, and so does the next refusal at a pace that
+// is no slower, which is followed by as long a block.
 func (p *plateau) away() bool {
 	long := p.lasted > longOutage
-	again := long && !p.weak && (p.dear > longOutage || p.awayFrom > 0 && p.from > (1-agrees)*p.awayFrom)
+	again := long && !p.weak && (p.lasted > p.at-p.done.began || p.dear > longOutage || p.awayFrom > 0 && p.from > (1-agrees)*p.awayFrom)
 	if long {
 		p.awayFrom = p.from
 	}
@@ -223,7 +226,10 @@ func (p *plateau) climb(target float64) {
 	p.target = max(slowest, min(target, p.most()))
 	p.goal, p.mode = p.target, recovering
 	p.restart, p.reprobe = false, false
-	p.r = min(p.r, p.goal)
+	if p.r > p.goal {
+		p.r = p.goal
+		p.tat = max(p.tat, p.left+interval(p.pace()))
+	}
 	p.since, p.doubt = 0, 0
 }
 

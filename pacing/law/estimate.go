@@ -96,14 +96,15 @@ func (p *plateau) learn(now Moment) float64 {
 	if cut && est < (1-agrees)*known {
 		return p.plateauOr(p.from)
 	}
+	if p.lasted > longOutage {
+		return p.between(est)
+	}
 	if est == 0 {
 		return p.guess(was)
 	}
 	p.guesses = 0
 	safe := min(margin*est, margin*p.from)
 	switch {
-	case p.lasted > longOutage:
-		return p.between(est)
 	case known == 0 || est >= (1+agrees)*known:
 		p.limits, p.every, p.agreed, p.lower = []float64{est}, probeLeast, 0, 0
 		switch was {
@@ -137,15 +138,19 @@ func (p *plateau) learn(now Moment) float64 {
 }
 
 // between returns the plateau after a block that is longer than any window, and
-// that came again. The count says more of the block than of the limit, and is
-// too low; the pace that was refused is too high. Half way is tried, in ratio.
+// that came again, or after less work than it lasted. The count says more of the
+// block than of the limit, and is too low; the pace that was refused is too high.
+// Half way is tried, in ratio.
 func (p *plateau) between(est float64) float64 {
-	p.limits, p.agreed = []float64{est}, 0
+	p.limits, p.agreed = nil, 0
+	if est > 0 {
+		p.limits = []float64{est}
+	}
 	if p.was == probing {
 		p.refine()
 		return max(est, p.proven())
 	}
-	return math.Sqrt(est * p.from)
+	return max(math.Sqrt(est*p.from), p.from/4)
 }
 
 // startupShare is how much of the pace that was refused first is tried, when
@@ -229,5 +234,7 @@ func (p *plateau) refine() {
 	if gap <= fineProbe {
 		p.agreed++
 		p.every = min(probeMost, p.every*4/3)
+	} else {
+		p.tooFast = p.from
 	}
 }

@@ -15,14 +15,13 @@ const (
 	stepMost     = 0.25             //
 	stepDoubtful = 1.0              // where one refusal is all that speaks for a limit
 	farApart     = 1.5              // a pace that was refused and a plateau
+	windowsHeld  = 2.1              // of a level, so that a whole one is among them
 	stepGrow     = 1.6              // from one level to the next
 	probeTime    = 10 * time.Minute // and the time that is enough,
 	probeSure    = 20 * time.Minute // or where several episodes agreed
 	dwellLeast   = 30 * time.Second // at a level
 	dwellMost    = 400              // or answers, if they take less time
 	dwellCount   = 20               // answers at a level
-	probeCost    = 30.0             // lengths of the last episode between two of them,
-	missedCost   = 4                // or fewer, as a power of those that were refused in a row
 )
 
 // A level is a pace that a probe tried, and since when.
@@ -73,7 +72,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 	case probing:
 		p.since++
 		held := now - p.levels[len(p.levels)-1].at
-		answers, dwell, most := dwellCount, max(p.dwell(), scale(p.window, 1.2))+p.losses.unseen, stepMost
+		answers, dwell, most := dwellCount, p.dwell()+p.losses.unseen, stepMost
 		if p.doubtful() {
 			answers, dwell, most = enough, doubleTime, stepDoubtful
 		}
@@ -83,6 +82,10 @@ func (p *plateau) advance(weight float64, now Moment) {
 		p.target, p.missed = p.r, 0
 		if p.r >= p.bound() {
 			p.settleAt(p.bound())
+			return
+		}
+		if !p.pays(now) {
+			p.settleAt(p.r)
 			return
 		}
 		if !p.losses.drops() { // what that costs is seen late
@@ -95,12 +98,12 @@ func (p *plateau) advance(weight float64, now Moment) {
 // doubtful reports whether the limit is of a single count, after a pace that
 // nothing was known of: that one refusal may have had another reason.
 func (p *plateau) doubtful() bool {
-	return p.lone && p.agreed == 0 && p.window == 0 && !p.losses.drops()
+	return p.lone && p.agreed == 0 && p.window == 0 && p.dear < windowLeast && !p.losses.drops()
 }
 
-// dwell returns how long a level is held when no window is known.
+// dwell returns how long a level is held: longer where a refusal is dear.
 func (p *plateau) dwell() time.Duration {
-	return max(min(dwellLeast, dwellMost*interval(p.pace())), min(p.dear, longOutage))
+	return max(min(dwellLeast, dwellMost*interval(p.pace())), scale(p.window, windowsHeld), min(p.dear, longOutage))
 }
 
 // bound returns the highest pace worth trying.
@@ -130,16 +133,10 @@ func (p *plateau) arrive() {
 	p.restart, p.reprobe = false, false
 }
 
-// due reports whether it is time for a probe. One that was refused is paid for
-// with the length of its episode, and the more often, the more were in a row. A
-// plateau that is far from the pace that was refused, and that nothing has
-// confirmed, does not wait for long.
+// due reports whether it is time for a probe. A plateau that is far from the pace
+// that was refused, and that nothing has confirmed, does not wait for long.
 func (p *plateau) due(now Moment) bool {
-	cost := probeCost
-	if p.agreed == 0 {
-		cost = min(cost, math.Pow(missedCost, float64(p.missed)))
-	}
-	if now-p.ended <= scale(p.dear, cost) {
+	if !p.pays(now) {
 		return false
 	}
 	if p.agreed == 0 && (p.tooFast > farApart*p.target || p.doubtful()) {
@@ -159,12 +156,24 @@ func (p *plateau) search(now Moment) {
 }
 
 // raise begins a level.
-func (p *plateau) raise(now Moment) {
-	step := p.step
-	if p.agreed == 0 && p.tooFast > p.r {
-		step = max(step, math.Sqrt(p.tooFast/p.r)-1)
+func (p *plateau) raise(now Moment) { p.try(p.r*(1+p.stride()), now) }
+
+// stride returns the step to the next level: half way to what was refused, if that
+// is known.
+func (p *plateau) stride() float64 {
+	if p.tooFast > p.r {
+		return max(p.step, math.Sqrt(p.tooFast/p.r)-1)
 	}
-	p.try(p.r*(1+step), now)
+	return p.step
+}
+
+// pays reports whether a step up is worth the refusal that it may end in, which
+// costs what the last one did, and is the more likely the more were refused in a
+// row. The time that is left to gain by it is taken to be as long as the one that
+// is over.
+func (p *plateau) pays(now Moment) bool {
+	cost := scale(p.dear, float64(p.missed+2)/2)
+	return now-p.ended > cost && now-p.first > scale(cost, 1/p.stride())
 }
 
 // try begins a level at rate.
@@ -175,11 +184,11 @@ func (p *plateau) try(rate float64, now Moment) {
 }
 
 // proven returns the highest pace that was held for long enough before the
-// episode: more than two windows, so that a whole one is among them.
+// episode.
 func (p *plateau) proven() float64 {
 	proven := p.base
 	for _, l := range p.levels {
-		if p.at-p.losses.unseen-l.at >= max(p.dwell(), scale(p.window, 2.1)) {
+		if p.at-p.losses.unseen-l.at >= p.dwell() {
 			proven = max(proven, l.rate)
 		}
 	}
