@@ -15,14 +15,21 @@ import (
 // TestARunThatSendsNothingLeavesAllAsItIs: neither the gaps nor the checkpoints
 // move while the provider has asked for silence, however often a run begins.
 func TestARunThatSendsNothingLeavesAllAsItIs(t *testing.T) {
-	for _, mode := range []collection.Mode{collection.Forward, collection.Resume} {
-		bubble(t, string(mode), func(t *testing.T) {
+	for _, test := range []struct {
+		mode    collection.Mode
+		refused string
+	}{
+		{collection.Forward, "item-004"}, {collection.Resume, "item-004"},
+		{collection.Forward, "item-029"}, {collection.Resume, "item-029"}, // nothing else is left then
+	} {
+		mode := test.mode
+		bubble(t, string(mode)+" "+test.refused, func(t *testing.T) {
 			m, p := newMemory(), &provider{n: 30}
 			if _, err := do(t, m, p, capped(12)); err != nil {
 				t.Fatal(err)
 			}
 			m = m.reopen()
-			p.answer = map[string]*http.Response{"/details/item-004?page=": {StatusCode: 429, Header: http.Header{"Retry-After": {"86400"}}}}
+			p.answer = map[string]*http.Response{"/details/" + test.refused + "?page=": {StatusCode: 429, Header: http.Header{"Retry-After": {"86400"}}}}
 			run, err := do(t, m, p, func(c *runner.Config) { c.Concurrency = 4 })
 			if err != nil || run.Reason != collection.RetryAfter {
 				t.Fatalf("ended with %q, %v, want %s", run.Reason, err, collection.RetryAfter)

@@ -111,8 +111,9 @@ type passage struct {
 
 // stand moves the checkpoint of a pass to the parent whose partition was sent last.
 // It is where the next run begins, and promises nothing about the parents before it.
+// A run that has asked for nothing yet leaves it where it is.
 func (r *Runner) stand(p *passage) error {
-	if p.sent == "" || p.at.Done || r.unsent() {
+	if p.sent == "" || p.at.Done || r.Budget.Tally().Requests == 0 {
 		return nil
 	}
 	next := p.at

@@ -63,7 +63,7 @@ func TestAPassComesRound(t *testing.T) {
 			delete(m.at, lost)
 			m = m.reopen()
 			if crash {
-				m.failAt = 4
+				m.failAt = 3
 				if _, err := do(t, m, p, nil); err == nil {
 					t.Fatal("it did not crash")
 				}
