@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -85,12 +86,8 @@ func (a *app) recordPages(ctx context.Context, o recordOptions) error {
 	}
 	t.Close(ctx)
 	params := map[string]string{}
-	for name, value := range target.Params {
-		params[name] = value
-	}
-	for name, value := range given {
-		params[name] = value
-	}
+	maps.Copy(params, target.Params)
+	maps.Copy(params, given)
 	tape := t.Tape(params)
 	if len(tape.Exchanges) == 0 {
 		return failed
@@ -179,9 +176,7 @@ func (a *app) test(ctx context.Context, o rehearseOptions) error {
 	if err != nil {
 		return err
 	}
-	for name, value := range given {
-		tape.Params[name] = value
-	}
+	maps.Copy(tape.Params, given)
 	result, err := a.rehearse(ctx, spec, tape, true)
 	if err != nil {
 		return err

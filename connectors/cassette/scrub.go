@@ -43,12 +43,12 @@ func (s *Scrubber) add(secret string) {
 	enc := json.NewEncoder(&bare)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(secret)
-	escaped := ""
+	var escaped strings.Builder
 	for _, b := range of {
-		escaped += "%" + strings.ToUpper(hex.EncodeToString([]byte{b}))
+		escaped.WriteString("%" + strings.ToUpper(hex.EncodeToString([]byte{b})))
 	}
 	spellings := []string{
-		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.ReplaceAll(url.QueryEscape(secret), "+", "%20"), escaped, strings.ToLower(escaped),
+		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.ReplaceAll(url.QueryEscape(secret), "+", "%20"), escaped.String(), strings.ToLower(escaped.String()),
 		strings.Trim(string(quoted), `"`), strings.Trim(strings.TrimSpace(bare.String()), `"`), hex.EncodeToString(of), strings.ToUpper(hex.EncodeToString(of)),
 	}
 	for _, spelling := range slices.Clone(spellings) {

@@ -72,20 +72,20 @@ func TestNoSecretIsLeft(t *testing.T) {
 	}
 	scrubber := cassette.NewScrubber(secrets...)
 	var exchanges []cassette.Exchange
-	shown := ""
+	var shown strings.Builder
 	for _, noted := range recorder.Noted() {
 		if !strings.Contains(string(noted.Body), "hunter2") {
 			t.Fatal("what is noted has no secret: this proves nothing")
 		}
 		noted = scrubber.Scrub(noted)
 		exchanges = append(exchanges, noted.Exchange)
-		shown += fmt.Sprint(noted.Asked)
+		shown.WriteString(fmt.Sprint(noted.Asked))
 	}
 	file, err := cassette.Format(exchanges)
 	if err != nil || len(exchanges) < 20 {
 		t.Fatal(len(exchanges), err)
 	}
-	for _, text := range []string{string(file), shown} {
+	for _, text := range []string{string(file), shown.String()} {
 		readings := readings(text)
 		for _, secret := range []string{"s3cr3t/T+k=n?ä", "hunter2", "line one", "line two 77", "unknown-to-us"} {
 			for how, read := range readings {

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"strings"
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/notation"
@@ -28,21 +29,22 @@ type Shape struct {
 
 // String names the shape, for comparison with another one.
 func (s Shape) String() string {
-	text := s.Whole
+	var text strings.Builder
+	text.WriteString(s.Whole)
 	if s.One {
-		text += " one"
+		text.WriteString(" one")
 	}
 	if s.Map != "" {
-		text += " map " + s.Map
+		text.WriteString(" map " + s.Map)
 	}
-	text += s.Columns.String()
+	text.WriteString(s.Columns.String())
 	if s.Value != "" {
-		text += " value " + s.Value
+		text.WriteString(" value " + s.Value)
 	}
 	for _, p := range s.With {
-		text += " with " + p.Text
+		text.WriteString(" with " + p.Text)
 	}
-	return text
+	return text.String()
 }
 
 // where names the place of the list in a message.
