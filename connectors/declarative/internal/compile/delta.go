@@ -27,7 +27,7 @@ func (c *checker) delta(s *language.DeltaSpec, at yamlfile.Span, st *Stream) pag
 // ownMark refuses a second mark beside the provider's own token.
 func (c *checker) ownMark(spec language.StreamSpec, st *Stream) {
 	if _, ok := st.Page.(paging.Resuming); ok && (spec.Since != nil || spec.Windows != nil) {
-		at := yamlfile.Span{}
+		var at yamlfile.Span
 		if spec.Since != nil {
 			at = spec.Since.At
 		} else {
