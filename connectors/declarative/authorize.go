@@ -121,7 +121,7 @@ func (c *connector) keys(keys []language.APIKeySpec, values notation.Scope) {
 		case key.Header.Text != "":
 			attach = append(attach, setHeader(key.Header.Text, sent))
 		case key.Cookie.Text != "":
-			attach = append(attach, func(req *http.Request) { req.AddCookie(&http.Cookie{Name: key.Cookie.Text, Value: sent}) })
+			attach = append(attach, func(req *http.Request) { req.AddCookie(&http.Cookie{Name: key.Cookie.Text, Value: sent}) }) // #nosec G124 -- a request has no attributes of cookies
 		default:
 			c.keysInQuery = append(c.keysInQuery, key.Query.Text)
 			attach = append(attach, setParam(key.Query.Text, sent))
