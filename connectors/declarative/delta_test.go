@@ -31,6 +31,7 @@ var deltas = map[string]string{
 	"tokens":  "{next: nextPageToken, param: pageToken, resume: nextSyncToken, resume_param: syncToken}", // Google Calendar
 	"one":     "{next: nextPageToken, param: pageToken, resume: newStartPageToken}",                      // Google Drive
 	"feed":    "{param: since, resume: last_seq}",                                                        // CouchDB
+	"no next": "{next: next, param: since, resume: last_seq}",                                            // the same, by somebody who took it for another
 	"cursor":  "{param: cursor, resume: cursor, more: has_more}",                                         // Dropbox
 	"in path": "{resume: cursor, more: has_more}",
 }
@@ -62,7 +63,7 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		read(q.Get("syncToken"), &since)
 		at = since
 		read(q.Get("pageToken"), &at)
-	case "feed":
+	case "feed", "no next":
 		read(q.Get("since"), &at)
 	case "cursor":
 		read(q.Get("cursor"), &at)
@@ -92,7 +93,7 @@ func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body["newStartPageToken"] = quote(token)
 	case l.way == "tokens", l.way == "one":
 		body["nextPageToken"] = quote(token)
-	case l.way == "feed":
+	case l.way == "feed", l.way == "no next":
 		body["last_seq"] = quote(token)
 	default:
 		body["cursor"], body["has_more"] = quote(token), fmt.Sprint(!last)

@@ -55,3 +55,23 @@ func TestOnePageThatMayBeCut(t *testing.T) {
 		}
 	}
 }
+
+// TestMoreBesideTheRecords: what says that there is another page may stand beside
+// the records, deep in the body. What stands in a record is about another list.
+func TestMoreBesideTheRecords(t *testing.T) {
+	const stream = "records: data.repo.things.nodes, page: {none: true}"
+	body := func(inside, beside string) string {
+		return `{"data":{"repo":{"things":{"nodes":[{"id":1` + inside + `}]` + beside + `}}}}`
+	}
+	for text, want := range map[string]bool{
+		body("", `,"pageInfo":{"hasNextPage":true}`):              true,
+		body("", `,"has_more":true`):                              true,
+		body("", `,"pageInfo":{"hasNextPage":false}`):             false,
+		body(`,"comments":{"pageInfo":{"hasNextPage":true}}`, ""): false,
+	} {
+		_, err := first(t, answer(200, text), stream)
+		if stop, ok := errors.AsType[*collection.Stop](err); (ok && stop.Reason == collection.BadPage) != want || !ok && err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

@@ -58,6 +58,8 @@ func (b ByDelta) End(*Page) collection.End {
 
 // Next returns the token of the next page. Where the resume token of a page leads
 // on, too, a page without records is the last one: it names where to go on later.
+// So it does where a page with records names no next one: if From is wrong, there
+// are more behind it, and if it is right, the answer is empty.
 func (b ByDelta) Next(p *Page, _ string) (string, error) {
 	more, err := moreAt(b.More, p.Body, b.From.Set || len(p.Elements) > 0)
 	if err != nil || !more {
@@ -68,6 +70,9 @@ func (b ByDelta) Next(p *Page, _ string) (string, error) {
 		at = b.From
 	}
 	token, err := tokenAt(at, p.Body)
+	if err == nil && token == "" && b.From.Set && !b.More.Set && b.Begins() && len(p.Elements) > 0 {
+		return tokenAt(b.To, p.Body)
+	}
 	if err == nil && token == "" && (b.More.Set || !b.From.Set) {
 		err = BadPage("the page has no `%s`, by which the next one is asked for", at.Text)
 	}

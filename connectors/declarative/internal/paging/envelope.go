@@ -48,25 +48,36 @@ func LeadsOn(body []byte, records notation.Path) (name string) {
 }
 
 // inEnvelope calls see with the members of the envelope of a list, and of the
-// objects in it that say how it goes on, until it returns false.
+// objects in it that say how it goes on, until it returns false. An envelope is the
+// body, and the object that the list stands in.
 func inEnvelope(body []byte, records notation.Path, see func(key, value gjson.Result) bool) {
 	if !records.Set || body[0] != '{' {
 		return
 	}
 	on := true
-	notation.Parse(body).ForEach(func(key, value gjson.Result) bool {
-		switch {
-		case key.Str == records.Steps[0]:
-		case slices.Contains(holders, key.Str) && value.IsObject():
-			value.ForEach(func(key, value gjson.Result) bool {
+	look := func(object gjson.Result, list string) {
+		object.ForEach(func(key, value gjson.Result) bool {
+			switch {
+			case key.Str == list:
+			case slices.Contains(holders, key.Str) && value.IsObject():
+				value.ForEach(func(key, value gjson.Result) bool {
+					on = see(key, value)
+					return on
+				})
+			default:
 				on = see(key, value)
-				return on
-			})
-		default:
-			on = see(key, value)
-		}
-		return on
-	})
+			}
+			return on
+		})
+	}
+	object, last := notation.Parse(body), len(records.Steps)-1
+	look(object, records.Steps[0])
+	for _, step := range records.Steps[:last] {
+		object = object.Get(gjson.Escape(step))
+	}
+	if on && last > 0 && object.IsObject() {
+		look(object, records.Steps[last])
+	}
 }
 
 // SaysFailed returns the name of a member of the envelope of a list that says
