@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"collect/collection"
@@ -22,7 +23,9 @@ type ledger struct {
 	changes []int  // the record of each change
 	size    int
 	forgot  int // tokens for fewer changes are not known any more
-	asked   []string
+
+	mu    sync.Mutex
+	asked []string
 }
 
 // deltas are the ways in which providers hand out their tokens.
@@ -51,7 +54,9 @@ streams:
 
 func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
+	l.mu.Lock()
 	l.asked = append(l.asked, strings.TrimPrefix(r.URL.RequestURI(), "/things"))
+	l.mu.Unlock()
 	since, at := 0, 0 // the walk has the changes after since, and the page those after at
 	read := func(text string, into *int) {
 		if _, err := fmt.Sscanf(text, "t%d", into); text != "" && err != nil {
