@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -123,7 +123,7 @@ func (a *app) showPage(p author.Page) {
 		fmt.Fprintf(&b, "%s, of %s\n", p.Stream, p.Parent)
 	}
 	fmt.Fprintf(&b, "%s %s\n", p.Method, p.URL)
-	for _, name := range headerNames(p.Header) {
+	for _, name := range slices.Sorted(maps.Keys(p.Header)) {
 		fmt.Fprintf(&b, "  %s: %s\n", name, strings.Join(p.Header[name], ", "))
 	}
 	if p.Body != "" {
@@ -211,15 +211,6 @@ func recordTable(p author.Page, limit int, c term.Caps) string {
 		text += fmt.Sprintf("and %s more: all of them are in --json\n", words.Count(int64(more)))
 	}
 	return text
-}
-
-func headerNames(h http.Header) []string {
-	var names []string
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // showLimits prints the limits that a provider announced.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,11 +109,7 @@ func without(query string, names ...string) string {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
 		plain, err := url.QueryUnescape(name)
-		drop := pair == ""
-		for _, n := range names {
-			drop = drop || err == nil && plain == n
-		}
-		if !drop {
+		if pair != "" && (err != nil || !slices.Contains(names, plain)) {
 			kept = append(kept, pair)
 		}
 	}
