@@ -60,24 +60,23 @@ func (a *AuthSpec) Read(d *yamlfile.Decoder, n ast.Node) {
 }
 
 // Read takes a path alone for the whole block.
-func (p *ProbeSpec) Read(d *yamlfile.Decoder, n ast.Node) {
+func (p *ProbeSpec) Read(d *yamlfile.Decoder, n ast.Node) { shortOrBlock(d, n, p, &p.At, p.Get.Read) }
+
+// shortOrBlock reads a single value by short, where one may stand for the whole
+// block, and anything else as the block.
+func shortOrBlock(d *yamlfile.Decoder, n ast.Node, block any, at *yamlfile.Span, short func(*yamlfile.Decoder, ast.Node)) {
 	if _, single := n.(ast.ScalarNode); single {
-		p.At = yamlfile.SpanOf(n.GetToken())
-		p.Get.Read(d, n)
+		*at = yamlfile.SpanOf(n.GetToken())
+		short(d, n)
 		return
 	}
-	d.Block(n, reflect.ValueOf(p).Elem())
+	d.Block(n, reflect.ValueOf(block).Elem())
 }
 
 // Read takes a path alone for the whole block. Null is the body, as where nothing
 // stands, and undoes what the defaults say.
 func (r *RecordsSpec) Read(d *yamlfile.Decoder, n ast.Node) {
-	if _, single := n.(ast.ScalarNode); single {
-		r.At = yamlfile.SpanOf(n.GetToken())
-		r.Path.Read(d, n)
-		return
-	}
-	d.Block(n, reflect.ValueOf(r).Elem())
+	shortOrBlock(d, n, r, &r.At, r.Path.Read)
 }
 
 // Read takes the name alone for the whole block.
