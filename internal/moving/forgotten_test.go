@@ -4,13 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"collect/collection"
-	"collect/connectors/declarative"
-	"collect/store/sqlite"
 )
 
 // TestForgottenToken: when a provider no longer knows the token that it gave for the
@@ -35,24 +32,12 @@ func TestForgottenToken(t *testing.T) {
 		fmt.Fprintf(w, `{"items":[%s],"last_seq":"t%d"}`, strings.Join(list, ","), end)
 	}))
 	defer web.Close()
-	spec, err := declarative.Parse("moving.yaml", fmt.Appendf(nil, `
+	c, db := openFile(t, fmt.Sprintf(`
 connector: moving
 provider: {base_url: %q, pace: off}
 streams:
   items: {get: /items, records: items, key: id, page: {delta: {param: since, resume: last_seq}}}
 `, web.URL))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := spec.Build(declarative.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
 	for n, want := range []struct {
 		made    int
 		forgot  bool

@@ -339,7 +339,13 @@ func (p plan) notices() bool {
 // open returns the connector of a server at url, and a new store.
 func open(t *testing.T, s *server, url string) (connectors.Connector, *sqlite.Store) {
 	t.Helper()
-	spec, err := declarative.Parse("moving.yaml", []byte(s.file(url)))
+	return openFile(t, s.file(url))
+}
+
+// openFile builds the connector of a file, and makes a store for it.
+func openFile(t *testing.T, text string) (connectors.Connector, *sqlite.Store) {
+	t.Helper()
+	spec, err := declarative.Parse("moving.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
