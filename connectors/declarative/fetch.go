@@ -48,6 +48,9 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	if p.Body == nil {
 		return nil, paging.BadPage("the answer has no body")
 	}
+	if pg, ok := w.st.Page.(paging.ByContinue); ok && pg.Nothing(p.Body, w.st.Records.Path) {
+		return p, nil
+	}
 	p.Elements, p.Single, err = w.st.Records.Elements(p.Body, w.st.Role == collection.Detail, w.c.limits.Body)
 	p.Elements = w.st.Filter.Apply(p.Elements) // nothing of the rest is seen from here on
 	warning, refused := w.refusal(resp, p)

@@ -106,7 +106,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	w.scope.Since = win.Asked
 	w.scope.Type("since", win.Asked, w.st.Since != nil && w.st.Since.Numeric())
 	at := w.resumed(from)
-	p, err := w.fetch(ctx, at.Token)
+	p, err := w.page(ctx, at.Token)
 	if err != nil {
 		return s, err
 	}
@@ -184,11 +184,23 @@ func (w *walk) next(p *paging.Page, from collection.Cursor, known paging.Shorts)
 			}
 		}
 	}
-	if w.c.secrets.in(token) || w.c.secrets.in(w.sent(token)) {
-		return "", paging.BadPage("the cursor of the next page contains the credential, so it is not stored")
+	if err := w.storable(token); err != nil {
+		return "", err
 	}
 	next, err := w.guard.check(p, w.st, from.Token, token)
 	return next, w.discreet(err)
+}
+
+// storable refuses a token that has the credential in it, or that would be sent in
+// its place.
+func (w *walk) storable(token string) error {
+	credential := func(f paging.Field) bool {
+		return w.c.secrets.in(f.Value) || slices.Contains(w.c.keysInQuery, f.Name)
+	}
+	if w.c.secrets.in(token) || slices.ContainsFunc(w.sent(token), credential) {
+		return paging.BadPage("the cursor of the next page contains the credential, so it is not stored")
+	}
+	return nil
 }
 
 // end refuses a page that is the last one, by what the file says, and shows that

@@ -2,6 +2,7 @@ package declarative
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,24 +47,28 @@ func (w *walk) numbered(p *paging.Page, token, next string) bool {
 	case paging.Linked:
 		return numberedURL(token) || numberedURL(next)
 	}
-	token, next = w.sent(token), w.sent(next)
-	from, err := strconv.Atoi("0" + token) // "" is the first page
-	to, err2 := strconv.Atoi(next)
-	n := len(p.Elements)
-	if err != nil || err2 != nil || n == 0 {
-		return false
-	}
-	// Some records of the page may be left out; and a cursor that is the key of the
-	// last record counts nothing.
-	return to-from >= n && to-from <= 2*n && w.nameOf(p.Elements[n-1]) != next
+	n, before := len(p.Elements), w.sent(token)
+	return n > 0 && slices.ContainsFunc(w.sent(next), func(f paging.Field) bool {
+		at := 0 // on the first page
+		if i := slices.IndexFunc(before, func(b paging.Field) bool { return b.Name == f.Name && b.Value != "" }); i >= 0 {
+			var err error
+			if at, err = strconv.Atoi(before[i].Value); err != nil {
+				return false
+			}
+		}
+		to, err := strconv.Atoi(f.Value)
+		// Some records of the page may be left out; and a cursor that is the key of the
+		// last record counts nothing.
+		return err == nil && to-at >= n && to-at <= 2*n && w.nameOf(p.Elements[n-1]) != f.Value
+	})
 }
 
 // sent returns what a page is asked for with.
-func (w *walk) sent(token string) string {
+func (w *walk) sent(token string) []paging.Field {
 	if asked := w.st.Page.Ask(token); len(asked) > 0 {
-		return asked[0].Value
+		return asked
 	}
-	return token
+	return []paging.Field{{Value: token}}
 }
 
 // numberNames are parameters that number pages or records in the URLs of next

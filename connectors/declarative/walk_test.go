@@ -107,6 +107,14 @@ var styles = []struct {
 		}
 		fmt.Fprintf(w, `{"items": %s, "next": "at%d"}`, records, n)
 	}},
+	{"continue", "{continue: {from: continue}}", "records: items", func(w http.ResponseWriter, r *http.Request) {
+		records, more := pages(number(r, "from", 0))
+		next := ""
+		if more {
+			next = fmt.Sprintf(`, "continue": {"from": %d, "continue": "-||"}`, number(r, "from", 0)+5)
+		}
+		fmt.Fprintf(w, `{"items": %s%s}`, records, next)
+	}},
 	{"number", "{number: {param: page, size_param: per_page, size: 5}}", "", func(w http.ResponseWriter, r *http.Request) {
 		records, _ := pages((number(r, "page", 0) - 1) * number(r, "per_page", 0))
 		fmt.Fprint(w, records)

@@ -164,6 +164,10 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		}
 		set(true, pg)
 	}
+	if s := p.Continue; s != nil {
+		c.need(p.At, "continue", s.From.Scalar)
+		set(true, paging.ByContinue{From: s.From, Complete: s.Complete})
+	}
 	if p.Relay.Set {
 		set(true, paging.ByCursor{From: p.Relay.Below("pageInfo", "endCursor"), More: p.Relay.Below("pageInfo", "hasNextPage"), AsJSON: st.Body.Types("page")})
 	}
@@ -191,7 +195,7 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		set(true, c.delta(s, p.At, st))
 	}
 	if ways != 1 {
-		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, relay, number, offset, last_id, delta", "")
+		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, continue, relay, number, offset, last_id, delta", "")
 		st.Page = paging.OnePage{}
 		return
 	}

@@ -110,6 +110,9 @@ func (p *pageSpec) Paths() (paths []notation.Path) {
 	if p.Cursor != nil {
 		paths = append(paths, p.Cursor.From, p.Cursor.More)
 	}
+	if p.Continue != nil {
+		paths = append(paths, p.Continue.From, p.Continue.Complete)
+	}
 	if p.Number != nil {
 		paths = append(paths, p.Number.TotalPages.Path)
 	}

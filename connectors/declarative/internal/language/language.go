@@ -304,6 +304,7 @@ type pageSpec struct {
 	LinkHeader yamlfile.Scalar `yaml:"link_header" form:"{link_header: next}" about:"the 'Link' header with that relation"`
 	NextURL    *nextURLSpec    `yaml:"next_url" form:"{next_url: links.next}" about:"the URL at a path of the body" more:"; in full, '{next_url: {path: links.next, optional: true}}'"`
 	Cursor     *CursorSpec     `yaml:"cursor" form:"{cursor: {from: meta.next, param: cursor}}" about:"the token at 'from', sent as 'param'; with 'more: path', only while that is true" more:"; '{header: X-Next, param: cursor}' where a header has it; with 'first: \"*\"', asked for with that at first; with 'optional: true', see below"`
+	Continue   *ContinueSpec   `yaml:"continue" form:"{continue: {from: continue, complete: batchcomplete}}" about:"each member of the object at 'from' is a parameter of the next request; with 'complete', an answer without that member is a part of a page" more:"; see below"`
 	Relay      notation.Path   `yaml:"relay" form:"{relay: data.viewer.issues}" about:"the connection of a GraphQL answer there: 'endCursor' of its 'pageInfo', while 'hasNextPage' is true, stands where '${page}' does"`
 	Number     *numberSpec     `yaml:"number" form:"{number: {param: page, start: 1, size_param: per_page, size: 100}}" about:"counted from 'start' (default 1); with 'total_pages: path' or '{header: X-Total-Pages}', up to that"`
 	Offset     *offsetSpec     `yaml:"offset" form:"{offset: {param: offset, limit_param: limit, limit: 100}}" about:"counted in records, from 0; with 'total: path' or '{header: X-Total-Count}', up to that"`
@@ -325,6 +326,12 @@ type CursorSpec struct {
 	More     notation.Path   `yaml:"more" about:"the path of a value that is true while there is more"`
 	Optional yamlfile.Flag   `yaml:"optional" about:"true: the last page may have nothing at the path"`
 	First    yamlfile.Scalar `yaml:"first" about:"what the first page is asked for with, such as '*'"`
+}
+
+type ContinueSpec struct {
+	_        struct{}      `block:"page: continue" like:"continue: {from: continue, complete: batchcomplete}"`
+	From     notation.Path `yaml:"from" about:"the path of an object whose members are parameters of the next request"`
+	Complete notation.Path `yaml:"complete" about:"the path of what an answer has that completes a page; one without it is a part of a page"`
 }
 
 type numberSpec struct {

@@ -251,7 +251,7 @@ func (*WindowsSpec) Refine(k yamlfile.Keywords) {
 func (*pageSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"
 	ways := []yamlfile.Keywords{{"required": []string{"none"}, "properties": yamlfile.Keywords{"none": yamlfile.OneOf("true")}}}
-	for _, way := range []string{"link_header", "next_url", "cursor", "relay", "number", "offset", "last_id", "delta"} {
+	for _, way := range []string{"link_header", "next_url", "cursor", "continue", "relay", "number", "offset", "last_id", "delta"} {
 		ways = append(ways, yamlfile.Given(way))
 	}
 	k["oneOf"] = ways
@@ -265,6 +265,8 @@ func (*CursorSpec) Refine(k yamlfile.Keywords) {
 	k.Set("header", yamlfile.Keywords{"type": []string{"string", "number", "boolean"}, "pattern": headerName})
 	k["oneOf"] = []yamlfile.Keywords{{"required": []string{"from"}}, {"required": []string{"header"}}}
 }
+
+func (*ContinueSpec) Refine(k yamlfile.Keywords) { k.Need("from") }
 
 func (*numberSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"

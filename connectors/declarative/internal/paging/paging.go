@@ -515,6 +515,8 @@ func TokensOf(pg Kind) string {
 		return "cursor " + pg.From.Text + asJSON(pg.AsJSON)
 	case ByLastID:
 		return "last_id " + pg.Field.Text + asJSON(pg.AsJSON)
+	case ByContinue:
+		return "continue " + pg.From.Text + ", " + pg.Complete.Text
 	case ByDelta:
 		return "delta " + pg.From.Text + ", " + pg.To.Text
 	case ByDeltaURL:

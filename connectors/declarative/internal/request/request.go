@@ -39,7 +39,8 @@ func (r Request) Refers(name string) bool {
 
 // URL returns the whole address of a page: below base, with the query in the
 // order of the file, and then the parameters that ask for the page. Of those, one
-// without a name stands where the file has ${page}, and not here.
+// without a name stands where the file has ${page}, and not here. One with the name
+// of a parameter of the file replaces that.
 func (r Request) URL(base string, s notation.Scope, page []paging.Field) (*url.URL, error) {
 	path, literal, err := r.Path.Target(s)
 	if err != nil {
@@ -53,9 +54,12 @@ func (r Request) URL(base string, s notation.Scope, page []paging.Field) (*url.U
 	if err != nil {
 		return nil, paging.BadPage("`base_url` and `get` do not make a valid URL") // the cause would show it
 	}
+	asked := func(name string) bool {
+		return slices.ContainsFunc(page, func(f paging.Field) bool { return f.Name == name })
+	}
 	var q query
-	q.WriteString(literal)
-	q.fields(r.Query, s)
+	q.WriteString(strings.TrimPrefix(WithoutParams("?"+literal, func(name, _ string) bool { return asked(name) }), "?"))
+	q.fields(slices.DeleteFunc(slices.Clone(r.Query), func(f Field) bool { return asked(f.Name) }), s)
 	for _, f := range page {
 		if f.Name != "" {
 			q.add(f.Name, f.Value)
