@@ -107,6 +107,9 @@ func TestCheckFindsWrittenCredentials(t *testing.T) {
 		if got := strings.Join(found(mistakes), "\n"); got != tc.want {
 			t.Errorf("%s:\n got %q\nwant %q", tc.planted, got, tc.want)
 		}
+		if _, err := declarative.Parse("acme.yaml", []byte(src)); (err == nil) != (tc.want == "") || err != nil && strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%s: Parse says %v, so that a run takes another file than check", tc.planted, err)
+		}
 		for _, e := range mistakes {
 			if strings.Contains(e.Source+e.Message+e.Note, "s3cr3t") {
 				t.Errorf("%s: the secret is shown:\n%s", tc.planted, e.Source)

@@ -61,25 +61,15 @@ func Parse(path string, src []byte) (*Spec, error) {
 
 // Check reads a connector file for the person who writes it: it returns all of its
 // mistakes, each once, and what is probably not meant, such as a parameter that
-// nothing uses. Credentials that are written into the file are mistakes here.
-// The Spec is nil if [Parse] would refuse the file. Doubts are told of a file
-// without mistakes only: a misspelt name leaves another one unused.
+// nothing uses. The Spec is nil if [Parse] would refuse the file, which it does for
+// the same mistakes. Doubts are told of a file without mistakes only: a misspelt name
+// leaves another one unused.
 func Check(path string, src []byte) (spec *Spec, mistakes, doubts []*SpecError) {
 	f, doc, faults := read(src)
 	if len(faults) == 0 {
-		spec = &Spec{f}
-	}
-	written, perhaps := compile.WrittenCredentials(doc)
-	for _, w := range written {
-		if !slices.ContainsFunc(faults, func(f yamlfile.Fault) bool { return f.At == w.At }) {
-			faults = append(faults, w)
-		}
-	}
-	sortFaults(faults)
-	if len(faults) == 0 {
-		perhaps = append(perhaps, compile.Doubts(doc)...)
-		sortFaults(perhaps)
-		doubts = specErrors(path, src, perhaps)
+		more := compile.Doubts(doc)
+		sortFaults(more)
+		spec, doubts = &Spec{f}, specErrors(path, src, more)
 	}
 	return spec, specErrors(path, src, faults), doubts
 }

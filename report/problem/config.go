@@ -28,12 +28,14 @@ func moreMistakes(err error) string {
 	return words.Counted(int64(len(joined.Unwrap())-1), "more mistake in this file", "more mistakes in this file")
 }
 
-func writeSpec(p *Problem, err error, _ Scene) {
+func writeSpec(p *Problem, err error, sc Scene) {
 	e, _ := errors.AsType[*declarative.SpecError](err)
 	p.Headline, p.Note, p.Excerpt = e.Message, e.Note, e.Source
 	p.At = fmt.Sprintf("%s:%d:%d", e.Path, e.Line, e.Column)
 	p.Saved = "nothing was started"
-	p.Next = moreMistakes(err)
+	if moreMistakes(err) != "" { // Parse tells of the first ten
+		p.Do = []Step{{"it has more mistakes; to see all of them:", Command("check", words.Quoted(e.Path), sc.Flags)}}
+	}
 }
 
 func writeMissingParam(p *Problem, err error, sc Scene) {

@@ -19,6 +19,12 @@ import (
 func Document(doc *language.Document) (*File, []yamlfile.Fault) {
 	c := &checker{doc: doc, spec: &File{}}
 	c.check()
+	written, _ := credentials(doc)
+	for _, w := range written {
+		if !slices.ContainsFunc(c.Faults, func(f yamlfile.Fault) bool { return f.At == w.At }) {
+			c.Faults = append(c.Faults, w)
+		}
+	}
 	return c.spec, c.Faults
 }
 

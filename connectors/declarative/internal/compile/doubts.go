@@ -12,9 +12,10 @@ import (
 )
 
 // Doubts returns what a sound file has that is probably not meant: names that
-// nothing uses, and rules that never decide.
+// nothing uses, rules that never decide, and what looks like a credential.
 func Doubts(doc *language.Document) []yamlfile.Fault {
 	d := &yamlfile.Decoder{}
+	_, d.Faults = credentials(doc)
 	unused(d, doc)
 	for _, list := range [][]language.RuleSpec{doc.Provider.Throttle, doc.Defaults.On} {
 		unreachable(d, list)

@@ -10,10 +10,10 @@ import (
 	"collect/internal/yamlfile"
 )
 
-// WrittenCredentials returns the credentials that stand in a file as they are, in
+// credentials returns the credentials that stand in a file as they are, in
 // the places that become a part of a request, or of a parameter's default. Those
 // of perhaps only look like one.
-func WrittenCredentials(doc *language.Document) (written, perhaps []yamlfile.Fault) {
+func credentials(doc *language.Document) (written, perhaps []yamlfile.Fault) {
 	tell := func(s yamlfile.Scalar, offset, length int, sure bool) {
 		f := yamlfile.Fault{At: s.Inside(offset, length), Hide: true}
 		if sure {
