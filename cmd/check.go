@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/connectors/declarative"
 	"collect/engine/author"
@@ -81,7 +80,7 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 		return &exitError{problem.ExitConfig}
 	}
 	if o.online {
-		if err := a.checkOnline(ctx, settings, o, spec.StreamNames()); err != nil {
+		if err := a.checkOnline(ctx, o, spec.StreamNames()); err != nil {
 			return err
 		}
 	}
@@ -126,8 +125,12 @@ func (a *app) showFindings(path string, spec *declarative.Spec, mistakes, doubts
 }
 
 // checkOnline asks for the first page of each stream.
-func (a *app) checkOnline(ctx context.Context, settings config.Settings, o checkOptions, streams []string) error {
-	t, err := a.begin(ctx, settings, o.name, o.params, int64(len(streams))+trialExtra)
+func (a *app) checkOnline(ctx context.Context, o checkOptions, streams []string) error {
+	target, err := a.resolve(ctx, o.name, o.params)
+	if err != nil {
+		return err
+	}
+	t, err := a.begin(ctx, target, int64(len(streams))+trialExtra)
 	if err != nil {
 		return err
 	}
@@ -185,7 +188,7 @@ func (a *app) showVisits(pages []author.Page, t *author.Trial) {
 			fmt.Fprintf(a.out, "%s: warning: %s\n", p.Stream, words.Clean(w))
 		}
 		if p.Err != nil {
-			fmt.Fprintf(a.out, "%s: %s\n", p.Stream, words.Clean(p.Why))
+			fmt.Fprintf(a.out, "%s: %s\n", p.Stream, words.Clean(a.whyOf(p)))
 		}
 	}
 	a.showLimits(t)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/collection"
 	"collect/connectors/declarative"
 	"collect/engine/author"
 	"collect/internal/words"
@@ -50,21 +49,9 @@ func (a *app) newConnector(ctx context.Context, o newOptions) error {
 		return problem.Usage("collect new: there is a file %s already, which is not replaced", path)
 	}
 	if o.url != "" {
-		d := author.Draft{Name: o.name, URL: o.url, TokenEnv: o.tokenEnv}
-		if o.tokenEnv != "" {
-			if d.Token = a.env(o.tokenEnv); d.Token == "" {
-				return &declarative.MissingSecretError{Name: "token", Looked: []string{"env " + o.tokenEnv}}
-			}
-		}
-		drafted, err := d.Write(ctx)
-		if _, stop := errors.AsType[*collection.Stop](err); err != nil && !stop {
-			return problem.Usage("--url: %s", words.Cause(err))
-		}
+		drafted, err := a.draft(ctx, o, path)
 		if err != nil {
 			return err
-		}
-		if _, mistakes, _ := declarative.Check(path, drafted); len(mistakes) > 0 {
-			return mistakes[0]
 		}
 		text = drafted
 	}
@@ -80,4 +67,27 @@ func (a *app) newConnector(ctx context.Context, o newOptions) error {
 	}
 	fmt.Fprintf(a.out, "%s is written; %s\n", path, next)
 	return nil
+}
+
+// draft looks at a list, and returns the connector file for what it sees.
+func (a *app) draft(ctx context.Context, o newOptions, path string) ([]byte, error) {
+	d, err := author.NewDraft(o.name, o.url, o.tokenEnv, a.env)
+	if _, missing := errors.AsType[*declarative.MissingSecretError](err); err != nil && !missing {
+		return nil, problem.Usage("collect new: %s", words.Cause(err))
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.begin(ctx, d.Target(), author.DraftRequests)
+	if err != nil {
+		return nil, err
+	}
+	text, failed := d.Write(ctx, t)
+	if failed != nil {
+		return nil, a.showPages(t, []author.Page{*failed})
+	}
+	if _, mistakes, _ := declarative.Check(path, text); len(mistakes) > 0 {
+		return nil, mistakes[0]
+	}
+	return text, nil
 }

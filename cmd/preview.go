@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,9 +13,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tidwall/gjson"
 
-	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
+	"collect/collection"
 	"collect/engine/author"
+	"collect/engine/registry"
 	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -55,16 +57,22 @@ func addParam(c *cobra.Command, params *[]string) {
 // for: an access token, a probe of the account, and parents.
 const trialExtra = 6
 
-// begin opens a trial of a connector.
-func (a *app) begin(ctx context.Context, settings config.Settings, name string, given []string, requests int64) (*author.Trial, error) {
+// resolve builds the connector that name stands for, with the parameters that were
+// given.
+func (a *app) resolve(ctx context.Context, name string, given []string) (registry.Target, error) {
 	params, err := parseParams(given)
 	if err != nil {
-		return nil, err
+		return registry.Target{}, err
 	}
-	target, err := settings.Resolve(ctx, name, params)
+	settings, err := a.settings()
 	if err != nil {
-		return nil, err
+		return registry.Target{}, err
 	}
+	return settings.Resolve(ctx, name, params)
+}
+
+// begin opens a trial of a connector, in the line of the runs that use its account.
+func (a *app) begin(ctx context.Context, target registry.Target, requests int64) (_ *author.Trial, err error) {
 	c := author.Config{Target: target, Meeting: meetingPlace(a.env), Requests: requests}
 	if err := a.look(ctx, nil, func(v looked) error {
 		if v.db == nil {
@@ -82,20 +90,25 @@ func (a *app) preview(ctx context.Context, o previewOptions) error {
 	if o.pages < 1 {
 		return problem.Usage("--pages: at least one page is needed")
 	}
-	settings, err := a.settings()
+	target, err := a.resolve(ctx, o.name, o.params)
 	if err != nil {
 		return err
 	}
-	t, err := a.begin(ctx, settings, o.name, o.params, int64(o.pages)+trialExtra)
+	t, err := a.begin(ctx, target, int64(o.pages)+trialExtra)
 	if err != nil {
 		return err
 	}
 	pages := t.Pages(ctx, o.stream, o.pages)
 	t.Close(ctx)
 	last := pages[len(pages)-1]
-	if last.Err != nil && last.URL == "" && len(pages) == 1 {
+	if _, stop := errors.AsType[*collection.Stop](last.Err); last.Err != nil && last.URL == "" && len(pages) == 1 && !stop {
 		return last.Err
 	}
+	return a.showPages(t, pages)
+}
+
+// showPages prints the pages of a trial, and returns the exit code of the last one.
+func (a *app) showPages(t *author.Trial, pages []author.Page) error {
 	if a.flags.json {
 		list := make([]any, len(pages))
 		for i, p := range pages {
@@ -110,8 +123,8 @@ func (a *app) preview(ctx context.Context, o previewOptions) error {
 		}
 		a.showLimits(t)
 	}
-	if last.Err != nil {
-		return &exitError{problem.ExitOf(last.Err)}
+	if err := pages[len(pages)-1].Err; err != nil {
+		return &exitError{problem.ExitOf(err)}
 	}
 	return nil
 }
@@ -122,14 +135,19 @@ func (a *app) showPage(p author.Page) {
 	if p.Parent != "" {
 		fmt.Fprintf(&b, "%s, of %s\n", p.Stream, p.Parent)
 	}
-	fmt.Fprintf(&b, "%s %s\n", p.Method, p.URL)
+	if p.URL != "" {
+		fmt.Fprintf(&b, "%s %s\n", p.Method, p.URL)
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Header)) {
 		fmt.Fprintf(&b, "  %s: %s\n", name, strings.Join(p.Header[name], ", "))
 	}
 	if p.Body != "" {
 		fmt.Fprintf(&b, "  %s\n", p.Body)
 	}
-	fmt.Fprintf(&b, "\n%s", answerOf(p))
+	if p.URL != "" {
+		b.WriteString("\n")
+	}
+	b.WriteString(answerOf(p))
 	if p.Err == nil {
 		fmt.Fprintf(&b, " in %s: %s", time.Duration(p.Seconds*float64(time.Second)).Round(time.Millisecond), words.Counted(int64(len(p.Records)), "record", "records"))
 		if len(p.Rejected) > 0 {
@@ -139,7 +157,7 @@ func (a *app) showPage(p author.Page) {
 			fmt.Fprintf(&b, "; the provider tells a total of %s", words.Count(*p.Total))
 		}
 	} else {
-		b.WriteString(": " + p.Why)
+		b.WriteString(": " + a.whyOf(p))
 	}
 	b.WriteString("\n")
 	for _, w := range p.Warnings {
@@ -157,6 +175,19 @@ func (a *app) showPage(p author.Page) {
 		fmt.Fprintln(a.out, "next: "+words.Plain(nextOf(p)))
 	}
 	fmt.Fprintln(a.out)
+}
+
+// whyOf says why there is no page.
+func (a *app) whyOf(p author.Page) string {
+	stop, ok := errors.AsType[*collection.Stop](p.Err)
+	if !ok || p.Why != "" || stop.NotBefore.IsZero() {
+		return p.Why
+	}
+	now := time.Now()
+	if settings, err := a.settings(); err == nil {
+		now = now.In(settings.Zone)
+	}
+	return "no request may leave before " + words.At(stop.NotBefore, now)
 }
 
 // answerOf says how a page was answered: 200 ok.

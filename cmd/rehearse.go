@@ -57,20 +57,13 @@ func (a *app) recordPages(ctx context.Context, o recordOptions) error {
 	if o.pages < 1 {
 		return problem.Usage("--pages: at least one page is needed")
 	}
-	settings, err := a.settings()
+	target, err := a.resolve(ctx, o.name, o.params)
 	if err != nil {
 		return err
 	}
-	target, spec, err := settings.Find(ctx, o.name)
-	if err != nil {
-		return err
-	}
-	given, err := parseParams(o.params)
-	if err != nil {
-		return err
-	}
+	spec := target.Spec
 	streams := spec.StreamNames()
-	t, err := a.begin(ctx, settings, o.name, o.params, int64(len(streams)*o.pages)+trialExtra)
+	t, err := a.begin(ctx, target, int64(len(streams)*o.pages)+trialExtra)
 	if err != nil {
 		return err
 	}
@@ -85,10 +78,7 @@ func (a *app) recordPages(ctx context.Context, o recordOptions) error {
 		}
 	}
 	t.Close(ctx)
-	params := map[string]string{}
-	maps.Copy(params, target.Params)
-	maps.Copy(params, given)
-	tape := t.Tape(params)
+	tape := t.Tape(target.Params)
 	if len(tape.Exchanges) == 0 {
 		return failed
 	}

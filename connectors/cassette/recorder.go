@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type Noted struct {
 // RoundTrip passes a request on.
 func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	n := Noted{Exchange: Exchange{Method: req.Method, URL: req.URL.String()}, Asked: req.Header.Clone()}
+	maps.DeleteFunc(n.Asked, func(_ string, values []string) bool { return len(values) == 0 }) // a note to the client, which is not sent
 	if req.Body != nil {
 		sent, err := io.ReadAll(req.Body)
 		_ = req.Body.Close()

@@ -11,23 +11,78 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
 	"collect/collection"
-	"collect/connectors/cassette"
+	"collect/connectors/declarative"
+	"collect/engine/registry"
 	"collect/internal/words"
-	"collect/pacing"
 )
 
 // A Draft is asked for with the address of a list, and at most two requests.
 type Draft struct {
-	Name     string
-	URL      string
-	TokenEnv string // the environment variable of a bearer token; "": none
-	Token    string // its value
-	Base     http.RoundTripper
+	name     string
+	tokenEnv string // the environment variable of the credential; "": there is none
+	auth     string // how it is sent, as a connector file says it
+	url      *url.URL
+	query    url.Values // without credentials
+	target   registry.Target
+}
+
+// DraftRequests is how many requests a draft sends at most.
+const DraftRequests = 2
+
+// NewDraft begins a connector file for the list at address. The bearer token is in
+// the environment variable tokenEnv; "" for none. A credential in the query is one of
+// the account, too.
+func NewDraft(name, address, tokenEnv string, env func(string) string) (*Draft, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		return nil, errors.New("not the address of a list, such as https://api.example.com/items")
+	}
+	d := &Draft{name: name, url: u, query: u.Query(), tokenEnv: tokenEnv}
+	token := env(tokenEnv)
+	if tokenEnv != "" {
+		d.auth = `{bearer: "${secrets.token}"}`
+	}
+	for _, param := range slices.Sorted(maps.Keys(d.query)) {
+		if !secretParam.MatchString(param) {
+			continue
+		}
+		value := d.query.Get(param)
+		if d.auth == "" && value != "" {
+			d.auth = fmt.Sprintf(`{api_key: {query: %s, value: "${secrets.token}"}}`, quote(param))
+			d.tokenEnv, token = strings.ToUpper(name)+"_TOKEN", value
+		}
+		d.target.Secrets = append(d.target.Secrets, value)
+		d.query.Del(param)
+	}
+	d.target.Secrets = append(d.target.Secrets, token)
+	spec, err := declarative.Parse(name+".yaml", []byte(d.head()+"streams: {list: {get: /, key: id, page: {none: true}}}\n"))
+	if err != nil {
+		return nil, err
+	}
+	secrets := map[string]declarative.SecretValue{"token": {Value: token, From: "env " + d.tokenEnv}}
+	d.target.Connector, err = spec.Build(declarative.Options{Secrets: secrets})
+	return d, err
+}
+
+// Target returns the account that the list belongs to, for a [Trial] of it.
+func (d *Draft) Target() registry.Target { return d.target }
+
+// head returns the part of the file that says whom to ask, and with what credential.
+func (d *Draft) head() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "connector: %s\n", d.name)
+	if d.auth != "" {
+		fmt.Fprintf(&b, "secrets: {token: {env: %s}}\n", d.tokenEnv)
+	}
+	fmt.Fprintf(&b, "\nprovider:\n  base_url: %s\n", collection.Origin(d.url))
+	if d.auth != "" {
+		fmt.Fprintf(&b, "  auth: %s\n", d.auth)
+	}
+	return b.String()
 }
 
 // Skeleton returns a connector file to fill in.
@@ -60,36 +115,26 @@ streams:
 }
 
 // Write asks for the list, and perhaps for its second page, and returns a connector
-// file that says what was seen.
-func (d Draft) Write(ctx context.Context) ([]byte, error) {
-	u, err := url.Parse(d.URL)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-		return nil, errors.New("not the address of a list, such as https://api.example.com/items")
+// file that says what was seen, or the page with the error if there was no list. It
+// ends the trial.
+func (d *Draft) Write(ctx context.Context, t *Trial) (text []byte, failed *Page) {
+	w := &drafter{Draft: d, trial: t}
+	defer t.Close(ctx)
+	first, page := w.ask(ctx, d.url)
+	if page.Err == nil {
+		page = w.failedBy(page, w.readList(first))
 	}
-	w := &drafter{Draft: d, url: u, query: u.Query()}
-	if err := w.connect(); err != nil {
-		return nil, err
-	}
-	defer w.governor.Close()
-	first, err := w.ask(ctx, u)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.readList(first); err != nil {
-		return nil, err
+	if page.Err != nil {
+		return nil, &page
 	}
 	w.readPaging(ctx, first)
-	w.governor.Close() // now all limits were told
+	t.Close(ctx) // now all limits were told
 	return w.text(), nil
 }
 
 type drafter struct {
-	Draft
-	url      *url.URL
-	query    url.Values
-	governor *pacing.Governor
-	limits   []collection.LimitInfo
-	requests int
+	*Draft
+	trial *Trial
 
 	records string         // path
 	items   []gjson.Result // of the first page
@@ -106,29 +151,30 @@ type answer struct {
 	body   gjson.Result
 }
 
-func (w *drafter) connect() (err error) {
-	limits := collection.Limits{Attempts: 1}
-	p := collection.Provider{Name: w.Name, Origins: []string{collection.Origin(w.url)}, Limits: limits, Credential: w.Token}
-	if w.Token != "" {
-		p.Authorize = func(req *http.Request) { req.Header.Set("Authorization", "Bearer "+w.Token) }
-	}
-	w.governor, err = pacing.New(pacing.Config{Provider: p, Base: w.Base, Budget: pacing.NewBudget(pacing.BudgetLimits{MaxRequests: 2, MaxTime: time.Minute}), Concurrency: 1,
-		Observe: func(e collection.Event) {
-			if e.Limit != nil {
-				w.limits = append(w.limits, *e.Limit)
-			}
-		}})
-	return err
+// ask sends one request, and returns what came. The page has an Err if it is nothing
+// to read.
+func (w *drafter) ask(ctx context.Context, u *url.URL) (*answer, Page) {
+	before := len(w.trial.recorder.Noted())
+	a, err := w.trial.get(ctx, u)
+	return a, w.failedBy(w.trial.answered(before), err)
 }
 
-func (w *drafter) ask(ctx context.Context, u *url.URL) (*answer, error) {
+// failedBy returns the page with err, if that is one.
+func (w *drafter) failedBy(p Page, err error) Page {
+	if err == nil {
+		return p
+	}
+	return w.trial.failed(collection.Place{}, p, err)
+}
+
+// get asks for an address that is to be answered with JSON.
+func (t *Trial) get(ctx context.Context, u *url.URL) (*answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, errors.New("the address cannot be asked for")
 	}
 	req.Header.Set("Accept", "application/json")
-	w.requests++
-	resp, err := w.governor.Client().Do(req)
+	resp, err := t.client.Do(req)
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // without the address, which may hold a key
@@ -329,8 +375,8 @@ func (w *drafter) second(ctx context.Context, param, value string) string {
 	query := u.Query()
 	query.Set(param, value)
 	u.RawQuery = query.Encode()
-	a, err := w.ask(ctx, &u)
-	if err != nil {
+	a, page := w.ask(ctx, &u)
+	if page.Err != nil {
 		return fmt.Sprintf("; but with `%s` there was no second page: look up the parameter", param)
 	}
 	_, items := longest(a.body, "", 0)
@@ -351,29 +397,9 @@ var secretParam = regexp.MustCompile(`(?i)(key|token|secret|passw|sig)`)
 // text returns the file.
 func (w *drafter) text() []byte {
 	var b strings.Builder
-	origin := collection.Origin(w.url)
-	fmt.Fprintf(&b, "# Drafted from %s to %s. What was guessed says why: compare it with the documentation.\n", words.Counted(int64(w.requests), "request", "requests"), origin)
-	fmt.Fprintf(&b, "connector: %s\n", w.Name)
-	auth, env := "", w.TokenEnv
-	if env != "" {
-		auth = `{bearer: "${secrets.token}"}`
-	}
-	for name := range w.query {
-		if secretParam.MatchString(name) && auth == "" {
-			auth, env = fmt.Sprintf(`{api_key: {query: %s, value: "${secrets.token}"}}`, quote(name)), strings.ToUpper(w.Name)+"_TOKEN"
-		}
-		if secretParam.MatchString(name) {
-			w.query.Del(name)
-		}
-	}
-	if auth != "" {
-		fmt.Fprintf(&b, "secrets: {token: {env: %s}}\n", env)
-	}
-	fmt.Fprintf(&b, "\nprovider:\n  base_url: %s\n", origin)
-	if auth != "" {
-		fmt.Fprintf(&b, "  auth: %s\n", auth)
-	}
-	for _, l := range w.limits {
+	fmt.Fprintf(&b, "# Drafted from %s to %s. What was guessed says why: compare it with the documentation.\n", words.Counted(w.trial.Requests(), "request", "requests"), collection.Origin(w.url))
+	b.WriteString(w.head())
+	for _, l := range w.trial.Limits() {
 		fmt.Fprintf(&b, "  # it announces a limit of %s; collect keeps to it by itself\n", words.Limit(&l))
 	}
 	fmt.Fprintf(&b, "\nstreams:\n  %s:\n    get: %s\n", streamName(w.url.Path), quote(strings.ReplaceAll(w.url.EscapedPath(), "${", "%24%7B")))
@@ -394,7 +420,7 @@ func (w *drafter) text() []byte {
 	for _, text := range w.seen {
 		fmt.Fprintf(&b, "    # %s\n", text)
 	}
-	return []byte(cassette.NewScrubber(w.Token).Text(b.String()))
+	return w.trial.scrubber().Bytes([]byte(b.String()))
 }
 
 var (

@@ -1,7 +1,6 @@
 package author_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,6 +36,20 @@ func items(from, to int) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
+// drafted returns the draft for the list at address, which provider answers.
+func drafted(t *testing.T, address string, provider http.RoundTripper) ([]byte, *author.Page) {
+	t.Helper()
+	d, err := author.NewDraft("a", address, "", func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial, err := author.Begin(t.Context(), author.Config{Target: d.Target(), Requests: author.DraftRequests, Base: provider})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Write(t.Context(), trial)
+}
+
 // TestDraft: what each kind of API shows of itself is in the draft, which is sound;
 // and nothing of a credential is.
 func TestDraft(t *testing.T) {
@@ -67,9 +80,9 @@ func TestDraft(t *testing.T) {
 			[]string{"key: 'a"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			text, err := author.Draft{Name: "a", URL: tc.url, Base: tc.api}.Write(context.Background())
-			if err != nil {
-				t.Fatal(err)
+			text, failed := drafted(t, tc.url, tc.api)
+			if failed != nil {
+				t.Fatal(failed.Err)
 			}
 			if _, mistakes, doubts := declarative.Check("a.yaml", text); len(mistakes)+len(doubts) > 0 {
 				t.Errorf("the draft is not sound: %v %v\n%s", mistakes, doubts, text)
@@ -85,9 +98,12 @@ func TestDraft(t *testing.T) {
 		})
 	}
 	for name, body := range map[string]string{"no list": `{"a": 1}`, "no JSON": `<html>`, "empty": `[]`} {
-		if _, err := (author.Draft{Name: "a", URL: "https://a.test/x", Base: api{"/x": {"", body}}}).Write(context.Background()); err == nil {
-			t.Errorf("%s: a draft", name)
+		if _, failed := drafted(t, "https://a.test/x", api{"/x": {"", body}}); failed == nil || failed.Verdict != "bad_page" || failed.Status != 200 {
+			t.Errorf("%s: a draft, or %+v", name, failed)
 		}
+	}
+	if _, failed := drafted(t, "https://a.test/x?api_key=s3cr3tX9s3cr3t", api{}); failed == nil || failed.Status != 404 || failed.URL != "https://a.test/x?api_key=REDACTED" {
+		t.Errorf("what is not there: %+v", failed)
 	}
 	if _, mistakes, doubts := declarative.Check("a.yaml", author.Skeleton("a")); len(mistakes)+len(doubts) > 0 {
 		t.Errorf("the skeleton: %v %v", mistakes, doubts)

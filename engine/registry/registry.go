@@ -86,6 +86,7 @@ type Target struct {
 	Params    map[string]string
 	Streams   []string // those that the configuration selects; nil: all
 	Connector connectors.Connector
+	Spec      *declarative.Spec // that the connector was built of
 	Discloses string            // what it reads of this user, and where it sends that
 	Meaning   map[string]string // of its streams: declarative.Spec.Meaning
 	Secrets   []string          // the values of its secrets, for who has to keep them out of what is written
@@ -120,7 +121,7 @@ func (r *Registry) Resolve(ctx context.Context, arg string, params map[string]st
 	merged := map[string]string{}
 	maps.Copy(merged, t.Params)
 	maps.Copy(merged, params)
-	t.Params, t.Meaning = merged, spec.Meaning()
+	t.Params, t.Spec, t.Meaning = merged, spec, spec.Meaning()
 	t.Discloses = r.discloses(spec, t.Params)
 	if err := r.mayReceive(spec, t.Params); err != nil {
 		return Target{}, err
