@@ -28,6 +28,8 @@ func (c *connector) authorize(given map[string]SecretValue) error {
 	switch {
 	case auth.OAuth2 != nil:
 		return c.renew(auth.OAuth2, values, given)
+	case auth.Session != nil:
+		return c.login(auth.Session, values)
 	case auth.Bearer.Set:
 		p.Credential = auth.Bearer.Expand(values)
 		p.Authorize = setHeader("Authorization", "Bearer "+p.Credential)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -129,7 +130,7 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 }
 
 // Recipients returns the origins that are sent a secret, or what is got for it,
-// under these parameters: those of the API, then that of the token endpoint. It
+// under these parameters: those of the API, then that of the token endpoint or of the login. It
 // fails where Build does because of an address.
 func (s *Spec) Recipients(secret string, params map[string]string) ([]string, error) {
 	if s.file.Auth == nil || !s.file.Auth.Uses(secret) {
@@ -143,14 +144,21 @@ func (s *Spec) Recipients(secret string, params map[string]string) ([]string, er
 		return nil, err
 	}
 	origins := c.provider.Origins
-	if o := s.file.Auth.OAuth2; o != nil {
-		u, err := compile.BaseAddress(o.TokenURL.Expand(notation.Scope{Params: c.params}))
-		if err != nil {
+	var asked *url.URL // for a token
+	var err error
+	scope := notation.Scope{Params: c.params}
+	switch auth := s.file.Auth; {
+	case auth.OAuth2 != nil:
+		if asked, err = compile.BaseAddress(auth.OAuth2.TokenURL.Expand(scope)); err != nil {
 			return nil, &BadParamError{Name: "token_url", Problem: err.Error()}
 		}
-		if at := collection.Origin(u); !slices.Contains(origins, at) {
-			origins = append(origins, at)
+	case auth.Session != nil:
+		if asked, err = s.file.Login.URL(c.baseURL, scope, nil); err != nil {
+			return nil, &BadParamError{Name: "post", Problem: err.Error()}
 		}
+	}
+	if asked != nil && !slices.Contains(origins, collection.Origin(asked)) {
+		origins = append(origins, collection.Origin(asked))
 	}
 	return origins, nil
 }

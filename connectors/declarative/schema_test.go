@@ -170,6 +170,10 @@ func otherAuth() []string {
 		`{oauth2: {token_url: https://auth.acme.test/token, client_id: app, client_secret: "${secrets.token}", client_auth: body, scope: read all, fields: {audience: x}}}`,
 		`{oauth2: {token_url: https://auth.acme.test/token, client_id: app, refresh_token: "${secrets.token}"}}`,
 		`{oauth2: {token_url: https://auth.acme.test/token, assertion: {key: "${secrets.token}", claims: {iss: app}}}}`,
+		`{session: {post: /login, json: {user: me, auth: {password: "${secrets.token}"}}, token: data.token, lifetime: 1h}}`,
+		`{session: {post: "https://login.acme.test/${params.org}", form: {user: me, password: "${secrets.token}"}, header: X-Token, send: {header: X-Token, prefix: "T "}}}`,
+		`{session: {post: /login, form: {password: "${secrets.token}"}, cookie: sid, send: cookie}}`,
+		`{session: {post: /login, form: {password: "${secrets.token}"}, token: t, send: {cookie: sid}}}`,
 		`{jwt: {key: "${secrets.token}", algorithm: ES256, key_id: "${params.org}", claims: {iss: app, sub: "${params.org}"}, lifetime: 10m}}`,
 		`{hmac: {recipe: coinbase, key: "${secrets.token}", secret: "${secrets.token}", passphrase: "${secrets.token}"}}`,
 		`{aws: {access_key: "${secrets.token}", secret_key: "${secrets.token}", session_token: "${secrets.token}", region: eu-central-1, service: s3}}`}
@@ -232,7 +236,7 @@ func TestSchemaTakesEverySoundFile(t *testing.T) {
 
 // beyondShape matches the faults that no schema can find: what one part of a
 // file says of another, expressions, days, and YAML itself.
-var beyondShape = regexp.MustCompile(`unknown name|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
+var beyondShape = regexp.MustCompile(`unknown name|a password is never written|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
 	`must come from one stream|gives two fields the name|take away|leave out the number|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|two keys are sent as|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|records of a GraphQL answer|the place of a page stands in|anchors, aliases|already defined|a secret may be used|says where the next walk begins|no mark is sent|nothing in the request uses|neither a date|whole multiples of|no window is narrower`)
 
 // TestSchemaRefusesWhatTheReaderRefuses, if it is a matter of shape.

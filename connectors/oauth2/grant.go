@@ -11,14 +11,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"collect/connectors/renewal"
 )
 
 // ask sends the request for a token and reads the answer. The tokens in it are
 // known as secrets before it returns.
 func (s *Source) ask(ctx context.Context, refresh string, send func(*http.Request) (*http.Response, error)) (grant, error) {
-	s.mu.Lock()
-	s.hide(refresh)
-	s.mu.Unlock()
+	s.Hide(refresh)
 	req, err := s.request(ctx, refresh)
 	if err != nil {
 		return grant{}, err
@@ -33,9 +33,7 @@ func (s *Source) ask(ctx context.Context, refresh string, send func(*http.Reques
 		return grant{}, err
 	}
 	g, err := read(resp.StatusCode, body)
-	s.mu.Lock()
-	s.hide(g.access, g.refresh)
-	s.mu.Unlock()
+	s.Hide(g.access, g.refresh)
 	switch {
 	case err != nil || g.refresh == refresh:
 	case g.refresh == "" || s.config.Refresh == "":
@@ -59,9 +57,7 @@ func (s *Source) request(ctx context.Context, refresh string) (*http.Request, er
 		if err != nil {
 			return nil, errors.New("the token that is asked with cannot be signed")
 		}
-		s.mu.Lock()
-		s.hide(assertion)
-		s.mu.Unlock()
+		s.Hide(assertion)
 		form = url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {assertion}}
 	}
 	for _, field := range c.Fields {
@@ -121,16 +117,10 @@ func read(status int, body []byte) (grant, error) {
 		return grant{}, stop(status, "it grants no token, and does not say why in words of the standard")
 	case err != nil || answer.Access == "":
 		return grant{}, stop(status, "its answer holds no access token")
-	case !sendable(answer.Access) || !sendable(answer.Refresh):
+	case !renewal.Sendable(answer.Access) || !renewal.Sendable(answer.Refresh):
 		return grant{}, stop(status, "its answer holds a token that cannot be sent")
 	}
 	return grant{answer.Access, answer.Refresh, lifetime(answer.Life)}, nil
-}
-
-// sendable reports whether a token has only characters that one may have
-// (RFC 6749, appendix A).
-func sendable(token string) bool {
-	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
 // lifetime reads expires_in: seconds, which some providers write as text. What

@@ -15,17 +15,22 @@ import (
 
 // ways are the ways in which the requests of these runs are authorized.
 var ways = map[string]string{
-	"bearer": `{bearer: "${secrets.token}"}`,
-	"header": `{api_key: {header: X-Key, value: "${secrets.token}", prefix: "Key "}}`,
-	"query":  `{api_key: {query: key, value: "${secrets.token}"}}`,
-	"basic":  `{basic: {user: someone, password: "${secrets.token}"}}`,
-	"oauth2": `{oauth2: {token_url: $ISSUER/token, client_id: someone, client_secret: "${secrets.token}"}}`,
+	"bearer":  `{bearer: "${secrets.token}"}`,
+	"header":  `{api_key: {header: X-Key, value: "${secrets.token}", prefix: "Key "}}`,
+	"query":   `{api_key: {query: key, value: "${secrets.token}"}}`,
+	"basic":   `{basic: {user: someone, password: "${secrets.token}"}}`,
+	"oauth2":  `{oauth2: {token_url: $ISSUER/token, client_id: someone, client_secret: "${secrets.token}"}}`,
+	"session": `{session: {post: $ISSUER/login, json: {user: someone, password: "${secrets.token}"}, token: access_token, send: {header: X-Session}}}`,
+	"cookie":  `{session: {post: $ISSUER/login, form: {user: someone, password: "${secrets.token}"}, cookie: sid}}`,
 }
+
+// granting are the ways that get another credential for the one that they have.
+var granting = []string{"oauth2", "session", "cookie"}
 
 // lent returns what the requests of these runs carry: the credential or, where
 // that gets another one, the other.
 func lent(way, token string) string {
-	if way != "oauth2" {
+	if !slices.Contains(granting, way) {
 		return token
 	}
 	other := []byte(token)
@@ -76,7 +81,7 @@ func TestSecretsDoNotShow(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				elsewhere := listen(t, nil, nil, ok(page(101, 102, `"next":null`)))
-				p, issuer := listen(t, nil, nil, sends), listen(t, nil, nil, ok(`{"access_token":"$SECRET","expires_in":3600}`))
+				p, issuer := listen(t, nil, nil, sends), listen(t, nil, nil, ok(`{"access_token":"$SECRET","expires_in":3600}`, "Set-Cookie: sid=$SECRET"))
 				write(t, filepath.Join(dir, "hostile.yaml"), fmt.Sprintf(`connector: hostile
 secrets: {token: {env: TOKEN}}
 provider:
@@ -93,7 +98,7 @@ streams:
 					p.restart(strings.NewReplacer("$BASE", p.base, "$OTHER", elsewhere.base, "$SECRET", carried))
 					issuer.restart(strings.NewReplacer("$SECRET", carried))
 					told[i] = tell(t, dir, token, carried, commands)
-					if way == "oauth2" && issuer.requests == 0 {
+					if slices.Contains(granting, way) && issuer.requests == 0 {
 						t.Error("no token was asked for: this proves nothing")
 					}
 				}

@@ -156,6 +156,12 @@ func writeNoToken(p *Problem, err error, sc Scene) {
 	p.Do = []Step{{Say: "sign in again at " + sc.Provider + ", or correct the client id and secret, and put the new token there"}, sc.resume("then:")}
 }
 
+func writeNoSession(p *Problem, err error, sc Scene) {
+	p.met("%s opens no session%s", err, sc)
+	p.Token = "from " + sc.Credential
+	p.Do = []Step{{Say: "correct the user or the password there; a few wrong logins may lock the account, so try them at " + sc.Provider + " first"}, sc.resume("then:")}
+}
+
 func writeTokenFile(p *Problem, err error, sc Scene) {
 	e, _ := errors.AsType[*tokenfile.Error](err)
 	p.Headline = e.Error()

@@ -84,6 +84,7 @@ var rows = []errorRow{
 	{is(collection.ErrFenced, collection.ErrCursorMoved), row{"E0706", LevelWaiting, ExitLater, NeedsTime, true, writeFenced}},
 	{is(collection.ErrUnknown), row{"E0707", LevelError, ExitStorage, NeedsOperator, true, writeUnknownCommit}},
 	{is(oauth2.ErrRefused), row{"E0305", LevelError, ExitRefused, NeedsOperator, false, writeNoToken}},
+	{is(declarative.ErrLogin), row{"E0305", LevelError, ExitRefused, NeedsOperator, false, writeNoSession}},
 	{is(tokenfile.ErrBusy), row{"E0307", LevelWaiting, ExitLater, NeedsTime, true, writeTokenBusy}},
 	{is(connectors.ErrProbe), row{"E0308", LevelError, ExitRefused, NeedsOperator, false, writeProbe}},
 	{as[*collection.UnlistedError], row{"E0610", LevelError, ExitProtocol, NeedsOperator, false, writeUnlisted}},

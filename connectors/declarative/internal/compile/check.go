@@ -168,7 +168,7 @@ func (c *checker) checkAuth(spec *language.AuthSpec) {
 	}
 	used := spec.Templates()
 	ways := 0
-	for _, given := range []bool{spec.Bearer.Set, spec.Basic != nil, spec.APIKey != nil, spec.OAuth2 != nil, spec.JWT != nil, spec.HMAC != nil, spec.AWS != nil} {
+	for _, given := range []bool{spec.Bearer.Set, spec.Basic != nil, spec.APIKey != nil, spec.OAuth2 != nil, spec.Session != nil, spec.JWT != nil, spec.HMAC != nil, spec.AWS != nil} {
 		if given {
 			ways++
 		}
@@ -176,6 +176,9 @@ func (c *checker) checkAuth(spec *language.AuthSpec) {
 	c.checkKeys(spec.APIKey)
 	if spec.OAuth2 != nil {
 		c.checkOAuth2(spec.OAuth2)
+	}
+	if spec.Session != nil {
+		c.checkSession(spec.Session, secrets)
 	}
 	if spec.JWT != nil {
 		c.checkJWT(spec.JWT)
@@ -197,9 +200,13 @@ func (c *checker) checkAuth(spec *language.AuthSpec) {
 	}
 	switch {
 	case ways != 1:
-		c.Fail(spec.At, "auth needs one of none, bearer, basic, api_key, oauth2, jwt, hmac and aws", "")
+		c.Fail(spec.At, "auth needs one of none, bearer, basic, api_key, oauth2, session, jwt, hmac and aws", "")
 	case !secret && spec.OAuth2 == nil && len(used) > 0 &&
 		(slices.ContainsFunc(used, notation.Template.Writes) || len(c.Faults) == before): // else it is the unknown name that was said
+		if spec.Session != nil {
+			c.writtenPassword(written(used))
+			break
+		}
 		c.writtenCredential(written(used))
 	default:
 		c.spec.Auth = spec

@@ -24,6 +24,7 @@ type File struct {
 	BaseURL  notation.Template
 	Origins  []notation.Template
 	Auth     *language.AuthSpec // nil: none
+	Login    request.Request    // of a session
 	Probe    *probe             // nil: none
 	Throttle []rule
 	Provider collection.Provider // what the file alone says of it

@@ -41,6 +41,11 @@ func (a *AuthSpec) Templates() []notation.Template {
 	if o := a.OAuth2; o != nil {
 		used = append(used, o.ClientID, o.ClientSecret, o.RefreshToken)
 	}
+	if a.Session != nil {
+		for _, f := range a.Session.Fields() {
+			used = append(used, f.Value)
+		}
+	}
 	for _, j := range a.jwts() {
 		used = append(used, j.Key, j.KeyID)
 		for _, claim := range j.Claims {
@@ -54,6 +59,20 @@ func (a *AuthSpec) Templates() []notation.Template {
 		used = append(used, w.AccessKey, w.SecretKey, w.SessionToken)
 	}
 	return used
+}
+
+// Fields returns what a login sends: the fields of its form, or the texts of its
+// JSON by the names of their members.
+func (s *SessionSpec) Fields() yamlfile.Ordered[notation.Template] {
+	fields := s.Form
+	if s.JSON != nil {
+		s.JSON.Texts("", func(name string, text yamlfile.Scalar) {
+			f := yamlfile.Entry[notation.Template]{Value: notation.TemplateOf(&yamlfile.Decoder{}, text)} // its mistakes are told when it is compiled
+			f.Key.Text = name
+			fields = append(fields, f)
+		})
+	}
+	return fields
 }
 
 // jwts returns the tokens that are signed here.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"collect/connectors/declarative/internal/notation"
 	"collect/internal/yamlfile"
 )
 
@@ -97,15 +98,44 @@ func (b *bodySpec) Read(d *yamlfile.Decoder, n ast.Node) {
 	}
 }
 
+// A loginBody is a JSON body that may hold secrets.
+type loginBody struct{ bodySpec }
+
+func (*loginBody) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	const name = "loginJSON"
+	self := yamlfile.Keywords{"$ref": "#/definitions/" + name}
+	s[name] = jsonOf(self, (&notation.Template{}).Shape(s))
+	return yamlfile.Keywords{"allOf": []yamlfile.Keywords{self, {"type": []string{"object", "array"}}}}
+}
+
+// Texts calls see with each text of a value, and the name of its member; "" for an
+// element of a list.
+func (j JSON) Texts(name string, see func(name string, text yamlfile.Scalar)) {
+	for _, m := range j.Members {
+		m.Value.Texts(m.Key.Text, see)
+	}
+	for _, item := range j.Items {
+		item.Texts("", see)
+	}
+	if j.Text.Set {
+		see(name, j.Text)
+	}
+}
+
 func (*Values) Shape(yamlfile.Schemas) yamlfile.Keywords {
 	item := yamlfile.Keywords{"allOf": []yamlfile.Keywords{plain(), yamlfile.Not(yamlfile.Keywords{"type": "null"})}}
 	return yamlfile.AnyOf(plain(), yamlfile.Keywords{"type": "array", "items": item, "minItems": 1})
 }
 
 func (*JSON) Shape(yamlfile.Schemas) yamlfile.Keywords {
-	self := yamlfile.Keywords{"$ref": "#/definitions/jSONValue"}
+	return jsonOf(yamlfile.Keywords{"$ref": "#/definitions/jSONValue"}, plain())
+}
+
+// jsonOf returns the schema self of a value of a JSON body, with these single values
+// in it.
+func jsonOf(self, single yamlfile.Keywords) yamlfile.Keywords {
 	return yamlfile.AnyOf(
-		plain(),
+		single,
 		yamlfile.Keywords{"type": "array", "items": self},
 		yamlfile.Keywords{"type": "object", "additionalProperties": self, "propertyNames": yamlfile.Keywords{"minLength": 1}},
 	)

@@ -70,17 +70,18 @@ type PaceSpec struct {
 }
 
 type AuthSpec struct {
-	_      struct{}          `block:"auth" like:"auth: {bearer: '${secrets.token}'}"`
-	At     yamlfile.Span     // where it stands
-	None   yamlfile.Flag     `yaml:"none" about:"true: no authentication"` // also written auth: none
-	Bearer notation.Template `yaml:"bearer" about:"the token after \"Authorization: Bearer\""`
-	Basic  *basicSpec        `yaml:"basic" about:"user and password"`
-	APIKey apiKeys           `yaml:"api_key" about:"a key in a header, in the query or in a cookie, or a list of keys that are sent together"`
-	OAuth2 *Oauth2Spec       `yaml:"oauth2" about:"access tokens that are got when they are needed, and renewed"`
-	JWT    *JWTSpec          `yaml:"jwt" about:"a token that is signed here, after \"Authorization: Bearer\""`
-	HMAC   *HMACSpec         `yaml:"hmac" about:"a signature over each request, by the recipe of a provider"`
-	AWS    *AWSSpec          `yaml:"aws" about:"Signature Version 4 of Amazon Web Services"`
-	Probe  *ProbeSpec        `yaml:"probe" about:"what only the right account may ask for: it is asked once a run, before the first page"`
+	_       struct{}          `block:"auth" like:"auth: {bearer: '${secrets.token}'}"`
+	At      yamlfile.Span     // where it stands
+	None    yamlfile.Flag     `yaml:"none" about:"true: no authentication"` // also written auth: none
+	Bearer  notation.Template `yaml:"bearer" about:"the token after \"Authorization: Bearer\""`
+	Basic   *basicSpec        `yaml:"basic" about:"user and password"`
+	APIKey  apiKeys           `yaml:"api_key" about:"a key in a header, in the query or in a cookie, or a list of keys that are sent together"`
+	OAuth2  *Oauth2Spec       `yaml:"oauth2" about:"access tokens that are got when they are needed, and renewed"`
+	Session *SessionSpec      `yaml:"session" about:"the token of a session that a user and a password open"`
+	JWT     *JWTSpec          `yaml:"jwt" about:"a token that is signed here, after \"Authorization: Bearer\""`
+	HMAC    *HMACSpec         `yaml:"hmac" about:"a signature over each request, by the recipe of a provider"`
+	AWS     *AWSSpec          `yaml:"aws" about:"Signature Version 4 of Amazon Web Services"`
+	Probe   *ProbeSpec        `yaml:"probe" about:"what only the right account may ask for: it is asked once a run, before the first page"`
 }
 
 // A ProbeSpec is also written as its path alone.
@@ -151,6 +152,30 @@ type Oauth2Spec struct {
 	ClientAuth   yamlfile.Scalar                     `yaml:"client_auth" default:"'basic'" about:"'basic' sends id and secret by HTTP Basic, 'body' as fields"`
 	Scope        notation.Template                   `yaml:"scope" default:"none" about:"what to ask for, with spaces between"`
 	Fields       yamlfile.Ordered[notation.Template] `yaml:"fields" default:"none" about:"further fields of the request for a token" more:", such as '{audience: https://api.books.test}'"`
+}
+
+// A SessionSpec is a login, and what becomes of the token that it gives.
+type SessionSpec struct {
+	_        struct{}                            `block:"session" like:"session: {post: /login, json: {user: me, password: '${secrets.password}'}, token: data.token}"`
+	At       yamlfile.Span                       // where it stands
+	Post     notation.Template                   `yaml:"post" default:"required" about:"the path of the login below 'base_url', or a whole URL; may hold params"`
+	JSON     *loginBody                          `yaml:"json" default:"required, one of two" about:"a mapping or a list that is sent as JSON; its texts may hold params and secrets"`
+	Form     yamlfile.Ordered[notation.Template] `yaml:"form" default:"required, one of two" about:"fields that are sent as a form; they may hold params and secrets"`
+	Token    notation.Path                       `yaml:"token" default:"required, one of three" about:"the path of the token in the answer"`
+	Header   yamlfile.Scalar                     `yaml:"header" default:"required, one of three" about:"the header of the answer that has the token"`
+	Cookie   yamlfile.Scalar                     `yaml:"cookie" default:"required, one of three" about:"the cookie of the answer that is the token"`
+	Send     SendSpec                            `yaml:"send" default:"'bearer', or the cookie that it was" about:"how the token is sent: 'bearer', '{header: X-Token}' or '{cookie: NAME}'"`
+	Lifetime yamlfile.Duration                   `yaml:"lifetime" default:"until a 401" about:"how long a session is good for at most; then another one is opened"`
+}
+
+// A SendSpec is also written as the word bearer, or cookie.
+type SendSpec struct {
+	_      struct{}        `block:"send" like:"send: bearer, or send: {header: X-Token}"`
+	At     yamlfile.Span   // where it stands
+	Word   yamlfile.Scalar // written instead of a block
+	Header yamlfile.Scalar `yaml:"header" about:"the header that carries the token"`
+	Prefix yamlfile.Scalar `yaml:"prefix" about:"what stands before it there"`
+	Cookie yamlfile.Scalar `yaml:"cookie" about:"the cookie that carries the token"`
 }
 
 type CeilingSpec struct {

@@ -63,7 +63,7 @@ func (*AuthSpec) Refine(k yamlfile.Keywords) {
 	k.Set("bearer", fromSecret())
 	k.And(yamlfile.AnyOf(
 		yamlfile.Keywords{"required": []string{"none"}, "properties": yamlfile.Keywords{"none": yamlfile.OneOf("true")}},
-		yamlfile.Keywords{"oneOf": []yamlfile.Keywords{yamlfile.Given("bearer"), yamlfile.Given("basic"), yamlfile.Given("api_key"), yamlfile.Given("oauth2"), yamlfile.Given("jwt"), yamlfile.Given("hmac"), yamlfile.Given("aws")}},
+		yamlfile.Keywords{"oneOf": []yamlfile.Keywords{yamlfile.Given("bearer"), yamlfile.Given("basic"), yamlfile.Given("api_key"), yamlfile.Given("oauth2"), yamlfile.Given("session"), yamlfile.Given("jwt"), yamlfile.Given("hmac"), yamlfile.Given("aws")}},
 	))
 }
 
@@ -129,6 +129,28 @@ func (*Oauth2Spec) Refine(k yamlfile.Keywords) {
 	k["anyOf"] = []yamlfile.Keywords{yamlfile.Given("client_secret"), yamlfile.Given("refresh_token"), yamlfile.Given("assertion")}
 	k.And(yamlfile.AnyOf(yamlfile.Given("client_id"), yamlfile.Given("assertion")))
 	k.And(yamlfile.Not(yamlfile.Keywords{"allOf": []yamlfile.Keywords{yamlfile.Given("assertion"), yamlfile.Given("refresh_token")}}))
+}
+
+func (*SessionSpec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	k.Need("post")
+	k.Set("post", yamlfile.NonEmpty(plain()))
+	for _, name := range []string{"header", "cookie"} {
+		k.Set(name, yamlfile.Keywords{"type": yamlfile.Single(), "pattern": headerName})
+	}
+	k["oneOf"] = []yamlfile.Keywords{yamlfile.Given("token"), yamlfile.Given("header"), yamlfile.Given("cookie")}
+	body := yamlfile.With("json", yamlfile.Not(yamlfile.Keywords{"type": "null"}))
+	form := yamlfile.With("form", yamlfile.Keywords{"type": "object", "minProperties": 1})
+	k.And(yamlfile.Keywords{"oneOf": []yamlfile.Keywords{body, form}})
+	k.And(yamlfile.AnyOf(yamlfile.Not(yamlfile.With("send", yamlfile.OneOf(SendCookie))), yamlfile.Given("cookie")))
+}
+
+func (*SendSpec) Refine(k yamlfile.Keywords) {
+	k["type"] = "object"
+	for _, name := range []string{"header", "cookie"} {
+		k.Set(name, yamlfile.Keywords{"type": yamlfile.Single(), "pattern": headerName})
+	}
+	k["oneOf"] = []yamlfile.Keywords{yamlfile.Given("header"), yamlfile.Given("cookie")}
 }
 
 func (*CeilingSpec) Refine(k yamlfile.Keywords) {
@@ -448,6 +470,10 @@ func (n *nextURLSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
 
 func (p *ProbeSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
 	return yamlfile.AnyOf(belowBase(), s.Block(reflect.TypeFor[ProbeSpec]()))
+}
+
+func (*SendSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(yamlfile.OneOf(Sends[:]...), s.Block(reflect.TypeFor[SendSpec]()))
 }
 
 func (h *headerSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {

@@ -33,6 +33,15 @@ var (
 	OwnFields   = [...]string{"grant_type", "assertion", "refresh_token", "client_id", "client_secret", "scope"}
 )
 
+// How the token of a session is sent: as a bearer, or as the cookie that it was.
+const (
+	SendBearer = "bearer"
+	SendCookie = "cookie"
+)
+
+// Sends are both.
+var Sends = [...]string{SendBearer, SendCookie}
+
 // The most that a file may ask for. More in flight is a load test; a request
 // that counts as more is a mistake in a unit.
 const (
