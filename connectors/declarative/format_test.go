@@ -221,17 +221,21 @@ func TestOpenEnd(t *testing.T) {
 func TestFormatsOfAFile(t *testing.T) {
 	const none = ", page: {none: true}"
 	for text, want := range map[string]string{
-		"format: cvs" + none:                                  "unknown value `cvs`",
-		"format: {as: xml, separator: ';'}" + none:            "only CSV has a separator",
-		"format: {as: csv, separator: ab}" + none:             "a separator is one character, or `tab`",
-		"format: csv, records: rows" + none:                   "a page of csv is its rows and nothing else: `records` can name its `columns`",
-		"format: jsonl, records: {one: true}":                 "a page of jsonl is its rows and nothing else",
-		"format: csv, page: {cursor: {from: next, param: c}}": "`page` looks for `next`, and a page of csv is its rows and nothing else",
-		"format: csv, total: n" + none:                        "`total` is a path, and a page of csv",
-		"archive: rar" + none:                                 "unknown value `rar`",
-		"archive: {as: gzip, entry: a}" + none:                "only a zip file has entries",
-		"archive: {as: zip, entry: '[a'}" + none:              "not a pattern for the name of an entry",
-		"archive: {entry: a}" + none:                          "an archive needs `as`: gzip or zip",
+		"format: cvs" + none:                                         "unknown value `cvs`",
+		"format: {as: xml, separator: ';'}" + none:                   "only CSV has a separator",
+		"format: {as: csv, separator: ab}" + none:                    "a separator is one character, or `tab`",
+		"format: csv, records: rows" + none:                          "a page of csv is its rows and nothing else: `records` can name its `columns`",
+		"format: jsonl, records: {one: true}":                        "a page of jsonl is its rows and nothing else",
+		"format: csv, page: {cursor: {from: next, param: c}}":        "`page` looks for `next`, and a page of csv is its rows and nothing else",
+		"format: csv, page: {delta: {next: a, param: c, resume: b}}": "`page` looks for `a`, and a page of csv is its rows and nothing else",
+		"format: csv, page: {delta: {param: c, resume: b}}":          "`page` looks for `b`, and a page of csv is its rows and nothing else",
+		"format: csv, query: {c: '${page}'}, page: {relay: data.x}":  "`page` looks for `data.x.pageInfo.endCursor`, and a page of csv is its rows and nothing else",
+		"format: csv, page: {number: {param: c, total_pages: n}}":    "`page` looks for `n`, and a page of csv is its rows and nothing else",
+		"format: csv, total: n" + none:                               "`total` is a path, and a page of csv",
+		"archive: rar" + none:                                        "unknown value `rar`",
+		"archive: {as: gzip, entry: a}" + none:                       "only a zip file has entries",
+		"archive: {as: zip, entry: '[a'}" + none:                     "not a pattern for the name of an entry",
+		"archive: {entry: a}" + none:                                 "an archive needs `as`: gzip or zip",
 	} {
 		_, err := declarative.Parse("test.yaml", []byte(stream("key: id, "+text)))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -79,7 +79,7 @@ func (c *checker) rows(spec language.StreamSpec, st *Stream) {
 	if page == nil {
 		return
 	}
-	for _, p := range page.Paths() {
+	for _, p := range st.Page.Reads() {
 		if p.Set {
 			c.Fail(page.At, fmt.Sprintf("`page` looks for `%s`, and a page of %s is its rows and nothing else", p.Text, st.Format.Kind), "")
 		}

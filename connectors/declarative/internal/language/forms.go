@@ -105,29 +105,6 @@ func (a *ArchiveSpec) Read(d *yamlfile.Decoder, n ast.Node) {
 	}
 }
 
-// Paths returns where the block looks for something in the body of a page.
-func (p *pageSpec) Paths() (paths []notation.Path) {
-	if p.NextURL != nil {
-		paths = append(paths, p.NextURL.Path)
-	}
-	if p.Cursor != nil {
-		paths = append(paths, p.Cursor.From, p.Cursor.More)
-	}
-	if p.Continue != nil {
-		paths = append(paths, p.Continue.From, p.Continue.Complete)
-	}
-	if p.Number != nil {
-		paths = append(paths, p.Number.TotalPages.Path)
-	}
-	if p.Offset != nil {
-		paths = append(paths, p.Offset.Total.Path)
-	}
-	if p.LastID != nil {
-		paths = append(paths, p.LastID.More)
-	}
-	return paths
-}
-
 // Given reports whether anything stands there.
 func (r RecordsSpec) Given() bool { return r.At.Line > 0 }
 

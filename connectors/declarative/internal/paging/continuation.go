@@ -38,6 +38,8 @@ func (b ByContinue) Ask(token string) (fields []Field) {
 
 func (ByContinue) End(*Page) collection.End { return collection.EndMark }
 
+func (b ByContinue) Reads() []notation.Path { return []notation.Path{b.From, b.Complete} }
+
 // Next returns the token of the next answer, be it a part of the same page or the
 // next page.
 func (b ByContinue) Next(p *Page, _ string) (string, error) {

@@ -56,6 +56,8 @@ func (b ByDelta) End(*Page) collection.End {
 	return collection.EndMark
 }
 
+func (b ByDelta) Reads() []notation.Path { return []notation.Path{b.From, b.To, b.More} }
+
 // Next returns the token of the next page. Where the resume token of a page leads
 // on, too, a page without records is the last one: it names where to go on later.
 // So it does where a page with records names no next one: if From is wrong, there

@@ -33,6 +33,10 @@ type Kind interface {
 
 	// End says how it is known that p, which leads nowhere, is the last page.
 	End(p *Page) collection.End
+
+	// Reads returns where it looks for something in the body of a page, besides the
+	// records. Paths that are not set count for nothing.
+	Reads() []notation.Path
 }
 
 // A Linked paging has tokens that are URLs.
@@ -113,6 +117,7 @@ type OnePage struct{ Detail bool }
 func (OnePage) Ask(string) []Field       { return nil }
 func (OnePage) End(*Page) collection.End { return collection.EndOne }
 func (OnePage) bare()                    {}
+func (OnePage) Reads() []notation.Path   { return nil }
 
 // Next refuses a list that says that there is more of it: a file that says
 // there is none, or a provider that began to cut, would cost all the rest.
@@ -145,6 +150,7 @@ func (ByHeader) linked()                  {}
 func (ByHeader) Ask(string) []Field       { return nil }
 func (ByHeader) End(*Page) collection.End { return collection.EndMark }
 func (ByHeader) bare()                    {}
+func (ByHeader) Reads() []notation.Path   { return nil }
 func (b ByHeader) Next(p *Page, _ string) (string, error) {
 	links := p.Header.Values("Link")
 	target, ok := LinkTarget(links, b.Rel)
@@ -167,6 +173,7 @@ type ByURL struct {
 func (ByURL) linked()                  {}
 func (ByURL) Ask(string) []Field       { return nil }
 func (ByURL) End(*Page) collection.End { return collection.EndMark }
+func (b ByURL) Reads() []notation.Path { return []notation.Path{b.At} }
 func (b ByURL) Next(p *Page, _ string) (string, error) {
 	token, err := tokenAt(b.At, p.Body)
 	if err == nil && token == "" {
@@ -194,6 +201,8 @@ func (b ByCursor) Ask(token string) []Field {
 }
 
 func (ByCursor) End(*Page) collection.End { return collection.EndMark }
+
+func (b ByCursor) Reads() []notation.Path { return []notation.Path{b.From, b.More} }
 
 func (b ByCursor) Next(p *Page, _ string) (string, error) {
 	if more, err := moreAt(b.More, p.Body, true); err != nil || !more {
@@ -294,6 +303,8 @@ func (b ByLastID) End(*Page) collection.End {
 	return collection.EndEmpty
 }
 
+func (b ByLastID) Reads() []notation.Path { return []notation.Path{b.More} }
+
 func (b ByLastID) Next(p *Page, _ string) (string, error) {
 	if more, err := moreAt(b.More, p.Body, len(p.Elements) > 0); err != nil || !more {
 		return "", err
@@ -357,6 +368,8 @@ func (b ByNumber) Ahead(token string) (string, error) {
 }
 
 func (b ByNumber) End(p *Page) collection.End { return endOf(p, b.Total.Set) }
+
+func (b ByNumber) Reads() []notation.Path { return b.Total.inBody() }
 
 func (b ByNumber) Most() int { return b.Size }
 
@@ -427,6 +440,8 @@ func (b ByOffset) Before(token string) (string, bool) {
 }
 
 func (b ByOffset) End(p *Page) collection.End { return endOf(p, b.Total.Set) }
+
+func (b ByOffset) Reads() []notation.Path { return b.Total.inBody() }
 
 func (b ByOffset) Most() int { return b.Limit }
 

@@ -35,6 +35,14 @@ type Source struct {
 	Header string // "" for a path; else the text of the path is its name, for messages
 }
 
+// inBody returns the path, if it is one of the body.
+func (s Source) inBody() []notation.Path {
+	if s.Header != "" {
+		return nil
+	}
+	return []notation.Path{s.Path}
+}
+
 // totalAt returns the total at a place. A total that is missing is an error:
 // without it, whether something is missing cannot be known.
 func (p *Page) totalAt(at Source) (int, error) {
