@@ -27,6 +27,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect gaps":              {"look", "collect gaps\ncollect gaps tickets --all\ncollect gaps tickets --json"},
 	"collect gaps retry":        {"", "collect gaps retry tickets g_31 --reason 'access was granted'\ncollect gaps retry tickets --stream details --reason 'mended' --yes"},
 	"collect runs":              {"look", "collect runs\ncollect runs tickets --limit 5"},
+	"collect verify":            {"look", "collect verify tickets\ncollect verify tickets --stream issues --max-requests 500\ncollect verify tickets --sample 20 --repair"},
 	"collect doctor":            {"look", "collect doctor\ncollect doctor --online\ncollect doctor --bundle report.tar.gz"},
 	"collect export":            {"records", "collect export tickets details > details.jsonl\ncollect export tickets details --format csv --output details.csv"},
 	"collect backup":            {"records", "collect backup state-backup.db"},

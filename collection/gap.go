@@ -26,6 +26,7 @@ const (
 	TooLarge         Reason = "too_large"
 	NotFound         Reason = "not_found"
 	Gone             Reason = "gone"
+	Differs          Reason = "differs" // what is stored there is not what the provider has
 )
 
 // A Kind says who acts on a gap.
@@ -71,6 +72,7 @@ var reasons = []rule{
 	{reason: TooLarge, kind: Stuck, permanent: true, ofPage: true},
 	{reason: NotFound, kind: Stuck, permanent: true, withheld: true},
 	{reason: Gone, kind: Stuck, permanent: true, settled: true, withheld: true},
+	{reason: Differs, kind: Planned},
 }
 
 // Reasons returns every reason there is.

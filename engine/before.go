@@ -41,7 +41,7 @@ func isParam(name string) bool { return name != "base_url" && !strings.Contains(
 // has stored nothing is started over instead, unless this run holds the lease
 // already: another one came between.
 func (r *Run) sameAsBefore(ctx context.Context, leased bool) (err error) {
-	if r.before, err = r.newestThatWorked(ctx); err != nil || r.before == nil || r.Options.NewParams {
+	if r.before, err = newestThatWorked(ctx, r.Store, r.Target.Name, r.id); err != nil || r.before == nil || r.Options.NewParams {
 		return err
 	}
 	was, now := r.before.Params, identity(r.Target)
@@ -89,16 +89,39 @@ func (r *Run) sameAsBefore(ctx context.Context, leased bool) (err error) {
 
 func hasRecords(s store.StreamState) bool { return s.Records > 0 }
 
-// newestThatWorked returns the run before this one; nil if there is none. One
-// that was refused worked under nothing, and there may be any number of them:
-// a timer goes on.
-func (r *Run) newestThatWorked(ctx context.Context) (*collection.Run, error) {
+// Comparable refuses a target that is not what the stored records of its connector
+// were collected with: what it delivers says nothing about them.
+func Comparable(ctx context.Context, db store.Reader, t registry.Target) error {
+	before, err := newestThatWorked(ctx, db, t.Name, "")
+	if err != nil || before == nil {
+		return err
+	}
+	was, now := before.Params, identity(t)
+	if moved := (&problem.ParamsError{Connector: t.Name, Was: ofProvider(was), Now: ofProvider(now)}); !maps.Equal(moved.Was, moved.Now) {
+		return moved
+	}
+	refused := &problem.MeaningError{Connector: t.Name}
+	for _, change := range changedStreams(was, now) {
+		if mixed := mixing(change, was); change.Gone() || !mixed.Gone() {
+			refused.Changes = append(refused.Changes, mixed)
+		}
+	}
+	if len(refused.Changes) > 0 {
+		return refused
+	}
+	return nil
+}
+
+// newestThatWorked returns the newest run of a connector but the one with that id;
+// nil if there is none. One that was refused worked under nothing, and there may be
+// any number of them: a timer goes on.
+func newestThatWorked(ctx context.Context, db store.Reader, connector, id string) (*collection.Run, error) {
 	for n := 10; ; n *= 10 {
-		runs, err := r.Store.Runs(ctx, r.Target.Name, n)
+		runs, err := db.Runs(ctx, connector, n)
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(runs, func(run collection.Run) bool { return run.ID != r.id && run.ExitCode != problem.ExitConfig })
+		i := slices.IndexFunc(runs, func(run collection.Run) bool { return run.ID != id && run.ExitCode != problem.ExitConfig })
 		switch {
 		case i >= 0:
 			return &runs[i], nil

@@ -103,6 +103,14 @@ type Store interface {
 	// fails with a *HeldError like Begin.
 	Revive(ctx context.Context, connector string, gaps []int64, audit Audit) ([]collection.Gap, error)
 
+	// Redo opens a gap at the start of each of the given places, which are
+	// different, and moves their checkpoints there, so that the next run walks
+	// them from the start. Older gaps of the places are superseded, and the
+	// marks of their records are forgotten, as by Reset. Nothing that is stored
+	// is lost. It returns the gaps, takes the lease for the moment it needs, and
+	// fails with a *HeldError like Begin.
+	Redo(ctx context.Context, connector string, gaps []collection.Gap, audit Audit) ([]collection.Gap, error)
+
 	// AcceptSchema lets fields of the records of a stream be of kinds that they
 	// were not of before, too, or be missing; without fields it forgets what the records were like, and learns it anew. Gaps of
 	// the stream that are dead with [collection.SchemaDrift] are revived, as

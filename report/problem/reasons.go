@@ -110,6 +110,11 @@ var reasons = map[collection.Reason]reasonRow{
 		"the provider says that this piece is gone for good, and the connector file says that this is normal",
 		"nothing: it is shown, and not owed",
 	},
+	collection.Differs: {
+		row{"P0505", LevelPaused, ExitPaused, NeedsNothing, true, piece("%s has other records than are stored: %s%s")}, "stored records differ",
+		"a verification found records that are missing or stale, and was told to have them collected again",
+		"nothing: the next run walks there from the start",
+	},
 }
 
 // Brief says a reason the way a person would, in at most 24 columns.

@@ -86,42 +86,83 @@ func (s *Store) operate(ctx context.Context, connector string, audit store.Audit
 
 // reset moves the checkpoint of a place, whatever it is.
 func (l *lease) reset(t database.Tx, at collection.Place, to collection.Cursor, audit store.Audit) error {
-	p, all := gaps.Place{Place: at}, at.Partition == ""
-	var err error
-	if p.StreamID, err = streams.Find(t, l.Connector, at.Stream); err != nil {
+	p, err := l.moveBack(t, at, to, at.Partition == "")
+	if err != nil {
 		return err
-	}
-	if p.PartitionID, err = checkpoints.Partition(t, p.StreamID, at.Partition); err != nil {
-		return err
-	}
-	// Where the place stood is not looked at: to reset is the way out where
-	// that is damaged.
-	cp := collection.Checkpoint{Cursor: to, Epoch: l.epoch}
-	err = t.Row(`SELECT slice_id FROM checkpoints WHERE partition_id = ? AND lane = ?`, p.PartitionID, string(at.Lane)).Scan(&cp.Commit)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	if err := checkpoints.Save(t, p.PartitionID, at, cp); err != nil {
-		return err
-	}
-	if err := records.ForgetMarks(t, p.StreamID, p.PartitionID, all); err != nil {
-		return err
-	}
-	if all {
-		if err := checkpoints.ResetAll(t, p.StreamID, at.Lane, to, l.epoch); err != nil {
-			return err
-		}
 	}
 	if err := lanes.Recount(t, p.StreamID, at.Lane); err != nil {
-		return err
-	}
-	if err := l.book().Supersede(t, p, all); err != nil {
 		return err
 	}
 	return l.record(t, collection.Event{
 		Kind: collection.CheckpointReset, Stream: at.Stream, Partition: at.Partition, Lane: at.Lane,
 		Message: audit.String(),
 	})
+}
+
+// moveBack moves the checkpoint of a place, or those of the whole lane of its
+// stream, so that what is delivered from there on is stored, and closes the gaps.
+// The partitions of the lane are to be counted anew.
+func (l *lease) moveBack(t database.Tx, at collection.Place, to collection.Cursor, all bool) (p gaps.Place, err error) {
+	p.Place = at
+	if p.StreamID, err = streams.Find(t, l.Connector, at.Stream); err != nil {
+		return p, err
+	}
+	if p.PartitionID, err = checkpoints.Partition(t, p.StreamID, at.Partition); err != nil {
+		return p, err
+	}
+	// Where the place stood is not looked at: to reset is the way out where
+	// that is damaged.
+	cp := collection.Checkpoint{Cursor: to, Epoch: l.epoch}
+	err = t.Row(`SELECT slice_id FROM checkpoints WHERE partition_id = ? AND lane = ?`, p.PartitionID, string(at.Lane)).Scan(&cp.Commit)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return p, err
+	}
+	if err := checkpoints.Save(t, p.PartitionID, at, cp); err != nil {
+		return p, err
+	}
+	if err := records.ForgetMarks(t, p.StreamID, p.PartitionID, all); err != nil {
+		return p, err
+	}
+	if all {
+		if err := checkpoints.ResetAll(t, p.StreamID, at.Lane, to, l.epoch); err != nil {
+			return p, err
+		}
+	}
+	return p, l.book().Supersede(t, p, all)
+}
+
+// Redo has places walked from the start; see store.Store. It says with no event of
+// its own that checkpoints moved: the next run may go on only as what collected the
+// records so far, which after a reset need not be so.
+func (s *Store) Redo(ctx context.Context, connector string, due []collection.Gap, audit store.Audit) (opened []collection.Gap, err error) {
+	err = s.operate(ctx, connector, audit, func(l *lease, t database.Tx) error {
+		type lane struct {
+			stream int64
+			name   collection.Lane
+		}
+		moved := map[lane]bool{}
+		for _, gap := range due {
+			gap.Cursor = collection.Cursor{}
+			p, err := l.moveBack(t, gap.Place, gap.Cursor, false)
+			if err != nil {
+				return err
+			}
+			if gap, err = l.book().Defer(t, p, gap, false, false); err != nil {
+				return err
+			}
+			opened, moved[lane{p.StreamID, gap.Lane}] = append(opened, gap), true
+		}
+		for of := range moved {
+			if err := lanes.Recount(t, of.stream, of.name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("have places of %s walked again: %w", connector, err)
+	}
+	return opened, nil
 }
 
 // Revive opens gaps that are dead, by hand; see store.Store. When each was
