@@ -49,11 +49,11 @@ func TestProblems(t *testing.T) {
 		want string
 	}{
 		{"bad token", fmt.Errorf("issues: %w", stop(collection.Auth, 401, "")), here, `
-error[E0301]: acme rejected the token (401)
+error[E0301]: acme rejected the credential (401)
   at     tickets/issues
-  token  from env ACME_TOKEN, fingerprint 7c1e
+  secret from env ACME_TOKEN, fingerprint 7c1e
   saved  40,400 records in 404 slices of this run
-  do     put a valid token there
+  do     put a valid one there
          then: collect resume tickets
 `},
 		{"a proxy", stop(collection.Auth, 407, ""), here, `
@@ -64,10 +64,10 @@ error[E0301]: the proxy on the way to acme asks for a user and a password (407)
          then: collect resume tickets
 `},
 		{"no token at all", stop(collection.Auth, 401, ""), problem.Scene{Connector: "tickets", Provider: "acme", Run: collection.Run{ID: "01JD8Z"}}, `
-error[E0301]: acme asks for a token (401), and the connector sends none
+error[E0301]: acme asks for a credential (401), and the connector sends none
   at     tickets
   saved  what earlier runs saved; the checkpoint did not move
-  do     put a valid token there
+  do     put a valid one there
          then: collect resume tickets
 `},
 		{"403", stop(collection.Frozen, 403, ""), here, `
@@ -182,7 +182,7 @@ error[E0404]: acme is not reachable
 error[E0305]: acme grants no access token (400)
   at     tickets/issues
   why    the refresh token was taken back
-  token  from file ~/acme.refresh
+  secret from file ~/acme.refresh
   saved  40,400 records in 404 slices of this run
   do     sign in again at acme, or correct the client id and secret, and put the
          new token there

@@ -26,7 +26,7 @@ func renderProblem(p problem.Problem, limit int, c term.Caps) string {
 	}
 	fact("by", p.By)
 	fact("why", p.Why)
-	fact("token", p.Token)
+	fact("secret", p.Token)
 	fact("note", p.Note)
 	fact("saved", p.Saved)
 	fact("next", p.Next)

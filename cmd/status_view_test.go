@@ -67,7 +67,7 @@ func TestStatusTable(t *testing.T) {
 	texttest.Same(t, "status", "\n"+statusTable(fleet(), noon, 80, term.Caps{UTF8: true}), `
 CONNECTOR  STATE           NEXT                          COMPLETE  OWED    SAVED
 mailbox    × frozen        you; one test request after…    1 of 2     1  4 s ago
-people     × blocked       you: token was rejected         1 of 2     1  4 s ago
+people     × blocked       you: credential was rejected    1 of 2     1  4 s ago
 orders     × stuck         you: records do not match       1 of 2     2  4 s ago
 chain      ‖ waiting       until 12:09 UTC: provider w…    1 of 2     1  4 s ago
 events     … behind        the next run continues          1 of 2     1  4 s ago

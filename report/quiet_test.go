@@ -46,7 +46,7 @@ func TestSayAgain(t *testing.T) {
 		t.Errorf("a problem that came back is not told: %d runs had it", len(same))
 	}
 	// What is over is told to have been.
-	if same, _ := sameTrouble("", before); len(same) == 0 || troubleWords(same[0]) != "token was rejected" {
+	if same, _ := sameTrouble("", before); len(same) == 0 || troubleWords(same[0]) != "credential was rejected" {
 		t.Errorf("what is over is not told: %+v", same)
 	}
 }

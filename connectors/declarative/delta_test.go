@@ -239,6 +239,20 @@ func TestDeltaWithoutItsToken(t *testing.T) {
 	}
 }
 
+// TestDeltaWithoutItsParam: a token that is no URL needs a parameter, and that is
+// said, and not that the provider forgot the token.
+func TestDeltaWithoutItsParam(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"items":[{"id":1}],"nextPageToken":"CiAKGjBpNDd2Nmp2Zml2cXRwYjBpOXA"}`: "`nextPageToken` is a token and no URL: name the parameter that takes it, with `param` in `delta`",
+		`{"items":[{"id":1}],"nextSyncToken":"CPDAlvWDx70CEPDA"}`:                "`nextSyncToken` is a token and no URL: name the parameter that takes it, with `param` in `delta`",
+	} {
+		records, stop := walkAll(t, replay("", body), file("records: items, page: {delta: {next: nextPageToken, resume: nextSyncToken}}"))
+		ends(t, records, 0, stop, want)
+	}
+	records, stop := walkAll(t, replay("", `{"items":[{"id":1}],"next":"more?t=1"}`, `{"items":[{"id":2}],"resume":"/x"}`, `{"items":[],"resume":"/x"}`), file("records: items, page: {delta: {next: next, resume: resume}}"))
+	ends(t, records, 2, stop, "")
+}
+
 // TestDeltaThatDoesNotEnd: a token that comes again, pages without records that lead
 // on for ever, and a token that is too long end the walk, and none is stored.
 func TestDeltaThatDoesNotEnd(t *testing.T) {

@@ -77,7 +77,7 @@ func (g *guard) check(p *paging.Page, st *compile.Stream, token, next string) (s
 		if link, _ := paging.LinkTarget(p.Header.Values("Link"), "next"); link != "" {
 			also = "; its answers have a Link to the next page: page: {link_header: next}"
 		}
-		return "", noProgress("two pages in a row are the same: this API may not know the parameter `%s`, or may repeat its last page after the end%s", pg.Ask(token)[0], also)
+		return "", noProgress("two pages in a row are the same: %s, or may repeat its last page after the end%s", unheeded(pg.Ask(token)[0]), also)
 	}
 	if next == "" || next == token && len(p.Elements) == 0 {
 		return "", nil // a feed of changes names where to go on later
@@ -93,11 +93,19 @@ func (g *guard) check(p *paging.Page, st *compile.Stream, token, next string) (s
 	}
 	if g.again(next) {
 		if asked := st.Page.Ask(next); len(asked) > 0 {
-			return "", noProgress("the same cursor came twice, so that the walk would go in circles: this API may not know the parameter `%s`", asked[0])
+			return "", noProgress("the same cursor came twice, so that the walk would go in circles: %s", unheeded(asked[0]))
 		}
 		return "", noProgress("the same link to the next page came twice, so that the walk would go in circles")
 	}
 	return next, nil
+}
+
+// unheeded says why a page may not be the one that was asked for by f.
+func unheeded(f paging.Field) string {
+	if f.Name == "" {
+		return "this API may not look for the page where the request has ${page}"
+	}
+	return "this API may not know the parameter `" + f.Name + "`"
 }
 
 func noProgress(format string, args ...any) error {

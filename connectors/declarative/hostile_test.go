@@ -328,6 +328,7 @@ func TestWalksEnd(t *testing.T) {
 			fmt.Fprintf(w, `{"items":[],"n":%d}`, number(r, "page", 1)+5)
 		}, 3, "3 pages in a row have no records, and each leads to another one"},
 		{"the last id stays", "{last_id: {param: a, field: id}}", answer(200, `{"items":[{"id":7}]}`), 2, "the same cursor came twice, so that the walk would go in circles: this API may not know the parameter `a`"},
+		{"the last id stays, in the body", "{last_id: {field: id}}, query: {where: 'id > ${page}'}", answer(200, `{"items":[{"id":7}]}`), 2, "the same cursor came twice, so that the walk would go in circles: this API may not look for the page where the request has ${page}"},
 		{"a relative link to itself", "{next_url: next}", answer(200, `{"items":[{"id":7}],"next":"?a"}`), 2, "the same link to the next page came twice, so that the walk would go in circles"},
 	}
 	for _, test := range tests {

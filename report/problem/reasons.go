@@ -61,7 +61,7 @@ var reasons = map[collection.Reason]reasonRow{
 		"nothing to do; no request leaves before that time, in any run",
 	},
 	collection.Auth: {
-		row{"E0301", LevelError, ExitRefused, NeedsOperator, false, writeAuth}, "token was rejected",
+		row{"E0301", LevelError, ExitRefused, NeedsOperator, false, writeAuth}, "credential was rejected",
 		"the provider does not accept the credential",
 		"put a valid one where the connector looks for it",
 	},

@@ -133,11 +133,11 @@ func writeAuth(p *Problem, err error, sc Scene) {
 		p.Do = []Step{{Say: "put them into HTTP_PROXY or HTTPS_PROXY, before the host"}, sc.resume("then:")}
 		return
 	}
-	p.met("%s rejected the token%s", err, sc)
+	p.met("%s rejected the credential%s", err, sc)
 	if p.Token = sc.token(); p.Token == "" {
-		p.met("%s asks for a token%s, and the connector sends none", err, sc)
+		p.met("%s asks for a credential%s, and the connector sends none", err, sc)
 	}
-	p.Do = []Step{{Say: "put a valid token there"}, sc.resume("then:")}
+	p.Do = []Step{{Say: "put a valid one there"}, sc.resume("then:")}
 }
 
 func writeProbe(p *Problem, err error, sc Scene) {
@@ -147,7 +147,7 @@ func writeProbe(p *Problem, err error, sc Scene) {
 	p.Why = stop.Detail + ": without the right account it may show fewer records, which would pass for all of them"
 	p.Token = sc.token()
 	p.Saved = sc.saved()
-	p.Do = []Step{{Say: "put a valid token there, or correct `probe` in the connector file"}, sc.resume("then:")}
+	p.Do = []Step{{Say: "put a valid one there, or correct `probe` in the connector file"}, sc.resume("then:")}
 }
 
 func writeNoToken(p *Problem, err error, sc Scene) {

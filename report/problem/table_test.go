@@ -120,9 +120,9 @@ func TestProblemJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"code":"E0301","level":"error","message":"acme rejected the token (401)","where":"tickets/issues","why":null,"note":null,` +
+	want := `{"code":"E0301","level":"error","message":"acme rejected the credential (401)","where":"tickets/issues","why":null,"note":null,` +
 		`"token":"from env ACME_TOKEN, fingerprint 7c1e","saved":"40,400 records in 404 slices of this run",` +
-		`"help":["put a valid token there"],"commands":["collect resume tickets"],"retryable":false,"needs":"operator","exit_code":77,"url":null}`
+		`"help":["put a valid one there"],"commands":["collect resume tickets"],"retryable":false,"needs":"operator","exit_code":77,"url":null}`
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

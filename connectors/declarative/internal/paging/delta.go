@@ -1,6 +1,9 @@
 package paging
 
 import (
+	"cmp"
+	"strings"
+
 	"collect/collection"
 	"collect/connectors/declarative/internal/notation"
 )
@@ -90,7 +93,31 @@ func (b ByDelta) Resume(p *Page) (string, error) {
 		return resume, err
 	}
 	if b.From.Set {
-		return "", BadPage("the page has neither `%s`, which leads to the next page, nor `%s`, with which the next walk begins", b.From.Text, b.To.Text)
+		return "", BadPage("the page has neither `%s`, which leads to the next page, nor `%s`, with which the next walk begins%s", b.From.Text, b.To.Text, cmp.Or(besides(b.From, p.Body), besides(b.To, p.Body)))
 	}
-	return "", BadPage("the last page has no `%s`, with which the next walk begins", b.To.Text)
+	return "", BadPage("the last page has no `%s`, with which the next walk begins%s", b.To.Text, besides(b.To, p.Body))
+}
+
+// Next and Resume refuse what is a token: without a parameter it would be asked for
+// as the name of a page.
+func (b ByDeltaURL) Next(p *Page, token string) (string, error) {
+	next, err := b.ByDelta.Next(p, token)
+	at := b.From
+	if !at.Set || at.Absent(p.Body) {
+		at = b.To // which may lead on, too
+	}
+	return aLink(next, at, err)
+}
+
+func (b ByDeltaURL) Resume(p *Page) (string, error) {
+	resume, err := b.ByDelta.Resume(p)
+	return aLink(resume, b.To, err)
+}
+
+// aLink refuses a token from a path that is no link.
+func aLink(token string, at notation.Path, err error) (string, error) {
+	if err != nil || token == "" || strings.HasPrefix(token, "/") || strings.Contains(token, "?") || strings.Contains(token, "://") {
+		return token, err
+	}
+	return "", BadPage("`%s` is a token and no URL: name the parameter that takes it, with `param` in `delta`", at.Text)
 }

@@ -16,6 +16,7 @@ import (
 // null, "" or false at the path says that it is the last one. That nothing is
 // there may also mean that the path is wrong:
 //
+//   - The name differs in small and large letters.
 //   - What would lead on stands beside the path, under another name. MediaWiki
 //     names it after what it lists: {"continue": {"rvcontinue": "…"}}.
 //   - The first page of a walk looks full. For an API that ends without a word
@@ -25,6 +26,9 @@ import (
 func (p *Page) ends(at notation.Path, optional bool, remedy string) error {
 	if !at.Absent(p.Body) {
 		return nil
+	}
+	if is := OtherCase(at, p.Body); is != "" {
+		return BadPage("the page has no `%s`, but it has `%s`: a path has the letters of the name, large and small; correct it in `page`", at.Text, is)
 	}
 	holder, names := beside(at, p.Body)
 	full := p.First && isRound(len(p.Elements))

@@ -76,6 +76,37 @@ func ListNames(body []byte, records notation.Path) string {
 	return "; the page has lists of objects at " + strings.Join(names, ", ")
 }
 
+// OtherCase returns the path at which doc has a value, if it differs from p in small
+// and large letters alone; "" if there is none.
+func OtherCase(p notation.Path, doc []byte) string {
+	object, steps := notation.Parse(doc), make([]string, len(p.Steps))
+	for i, step := range p.Steps {
+		next, name := object.Get(gjson.Escape(step)), step
+		if !next.Exists() && object.IsObject() {
+			object.ForEach(func(key, value gjson.Result) bool {
+				if strings.EqualFold(key.Str, step) && plainName.MatchString(key.Str) {
+					next, name = value, key.Str
+				}
+				return !next.Exists()
+			})
+		}
+		object, steps[i] = next, pathTo(name)
+	}
+	if at := strings.Join(steps, "."); at != p.Text && hasValue(object) {
+		return at
+	}
+	return ""
+}
+
+// besides names the path that differs from p in small and large letters alone, behind
+// a message.
+func besides(p notation.Path, doc []byte) string {
+	if at := OtherCase(p, doc); at != "" {
+		return "; the page has `" + at + "`"
+	}
+	return ""
+}
+
 // pathTo returns a member's name as a path has it.
 func pathTo(name string) string { return strings.ReplaceAll(name, ".", `\.`) }
 

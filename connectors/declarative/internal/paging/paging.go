@@ -103,14 +103,6 @@ func placed(param, token string, asJSON bool) []Field {
 	return []Field{f}
 }
 
-// String names the field, for people.
-func (f Field) String() string {
-	if f.Name == "" {
-		return "${page}"
-	}
-	return f.Name
-}
-
 // OnePage is a list that is not cut into pages, or one detail.
 type OnePage struct{ Detail bool }
 
@@ -278,7 +270,7 @@ func moreAt(at notation.Path, body []byte, def bool) (bool, error) {
 	case more.Type == gjson.False, more.Str == "false":
 		return false, nil
 	}
-	return false, BadPage("the value at `%s` is neither true nor false", at.Text)
+	return false, BadPage("the value at `%s` is neither true nor false%s", at.Text, besides(at, body))
 }
 
 // ByLastID asks for what follows the last record.

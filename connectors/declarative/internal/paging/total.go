@@ -55,7 +55,11 @@ func (p *Page) totalAt(at Source) (int, error) {
 	}
 	total, err := strconv.Atoi(text)
 	if !ok || err != nil || total < 0 {
-		return 0, BadPage("there is no whole number at `%s`, where `page` looks for the total", at.Text)
+		also := ""
+		if at.Header == "" {
+			also = besides(at.Path, p.Body)
+		}
+		return 0, BadPage("there is no whole number at `%s`, where `page` looks for the total%s", at.Text, also)
 	}
 	return total, nil
 }
