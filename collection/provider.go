@@ -171,6 +171,7 @@ type Limits struct {
 	Headers      int64         // bytes of the response's header
 	Cursor       int           // bytes of a cursor
 	PagesWithout int           // pages in a row without a new record
+	Pages        int           // pages of one walk in one run; 0: any number
 	Attempts     int           // attempts per request
 	LongestWait  time.Duration // longest Retry-After that is waited for inside a run
 }
@@ -191,6 +192,17 @@ func (l Limits) WithDefaults() Limits {
 	l.LongestWait = cmp.Or(l.LongestWait, 5*time.Minute)
 	return l
 }
+
+type smallerKey struct{}
+
+// WithSmaller returns a context for a request that its caller can make smaller: one
+// that took the provider too long (504) is not sent again as it is.
+func WithSmaller(ctx context.Context) context.Context {
+	return context.WithValue(ctx, smallerKey{}, true)
+}
+
+// HasSmaller reports whether ctx is one of [WithSmaller].
+func HasSmaller(ctx context.Context) bool { return ctx.Value(smallerKey{}) != nil }
 
 type placeKey struct{}
 

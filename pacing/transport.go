@@ -248,7 +248,8 @@ func (g *Governor) tellRate(r *collection.RateInfo, stream string) {
 // retry prepares the turn of the next attempt, or returns the stop that ends
 // the request. It decides before anybody sleeps.
 func (g *Governor) retry(req *http.Request, a answer, n int, settled desk.Settled, next *desk.Turn) error {
-	if !repeatable(req) || n >= g.limits.Attempts {
+	smaller := a.status == http.StatusGatewayTimeout && collection.HasSmaller(req.Context())
+	if !repeatable(req) || smaller || n >= g.limits.Attempts {
 		return final(a, settled)
 	}
 	var stop *collection.Stop

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"hash/maphash"
 
 	"collect/collection"
@@ -15,6 +16,8 @@ import (
 // says itself which one follows it.
 type repeats struct {
 	limit int
+	most  int // pages of a walk; 0: any number
+	pages int // that were seen
 	seed  maphash.Seed
 	seen  map[uint64]struct{} // pages, by the keys of their records; at most mostSeen
 	times int                 // pages in a row that were seen before
@@ -26,6 +29,17 @@ type repeats struct {
 // mostSeen bounds the memory for pages, at about 2 MiB. A circle of more pages
 // is not noticed: a budget ends it.
 const mostSeen = 1 << 16
+
+// full returns a stop when a walk has had as many pages as it may have.
+func (g *repeats) full() *collection.Stop {
+	if g.pages++; g.most == 0 || g.pages < g.most {
+		return nil
+	}
+	return &collection.Stop{
+		Reason: collection.BadPage, Err: collection.ErrNoProgress,
+		Detail: fmt.Sprintf("the walk is not at its end after %d pages, the most that `pages` under `limits` allows in one run", g.pages),
+	}
+}
 
 // see returns a stop when slice is one page too many without a new record. Where
 // a walk is anchored anew, it may meet the pages before it once more: what was

@@ -116,7 +116,7 @@ func (r *Runner) beginAnew(at collection.Place) bool {
 }
 
 // newRepeats returns a guard that has seen no page.
-func (r *Runner) newRepeats() *repeats { return &repeats{limit: r.limits.PagesWithout} }
+func (r *Runner) newRepeats() *repeats { return &repeats{limit: r.limits.PagesWithout, most: r.limits.Pages} }
 
 // inStream adds the name of the stream to err, which may be nil.
 func inStream(stream collection.Stream, err error) error {
@@ -160,6 +160,9 @@ func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint, fr
 			return checkpoint, nil
 		}
 		if stop := r.ended(); stop != nil {
+			return checkpoint, stop
+		}
+		if stop := guard.full(); stop != nil {
 			return checkpoint, stop
 		}
 	}

@@ -68,6 +68,8 @@ func (p *parts) leadsTo(pg paging.ByContinue, next string) error {
 	switch {
 	case p.seen[next]:
 		return noProgress("the same cursor came twice among the parts of one page, so that it would never be complete (`%s`)", pg.Complete.Text)
+	case limits.Pages > 0 && len(p.seen) >= limits.Pages:
+		return noProgress("a page is not complete after %d parts, the most that `pages` under `limits` allows", len(p.seen))
 	case len(next) > limits.Cursor:
 		return &collection.Stop{Reason: collection.TooLarge, Detail: fmt.Sprintf("the cursor of the next part is longer than %d bytes", limits.Cursor)}
 	case p.without >= limits.PagesWithout:

@@ -293,7 +293,7 @@ provider:
   start_per_second: 0.25
   pace: off
   on_403: hold
-  limits: {request_timeout: 1m, header_timeout: 10s, body: 1MiB, record: 2KB, headers: 3B, cursor: 4KiB, pages_without_new_record: 7, attempts: 2, longest_retry_after: 1d}
+  limits: {request_timeout: 1m, header_timeout: 10s, body: 1MiB, record: 2KB, headers: 3B, cursor: 4KiB, pages_without_new_record: 7, pages: 900, attempts: 2, longest_retry_after: 1d}
 streams: {things: {get: /x, key: id, page: {none: true}}}
 `, declarative.Options{Provider: declarative.Overrides{StartPerSecond: 2, Ceilings: []collection.Ceiling{{Count: 9, Per: time.Hour}, {Count: 4, Per: time.Second}}, On403: collection.GapRecord}})
 	if err != nil {
@@ -308,7 +308,7 @@ streams: {things: {get: /x, key: id, page: {none: true}}}
 		},
 		Limits: collection.Limits{
 			Request: time.Minute, Header: 10 * time.Second, Body: 1 << 20, Record: 2000, Headers: 3, Cursor: 4096,
-			PagesWithout: 7, Attempts: 2, LongestWait: 24 * time.Hour,
+			PagesWithout: 7, Pages: 900, Attempts: 2, LongestWait: 24 * time.Hour,
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -41,7 +41,8 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 }
 
 // Ahead returns cursors by number or offset. It returns none for a stream with
-// a high-water mark, whose cursors depend on the records before them.
+// a high-water mark, whose cursors depend on the records before them, and where the
+// size of a page can change: a cursor would stand for other records later.
 func (c *connector) Ahead(at collection.Place, from collection.Cursor, n int) []collection.Cursor {
 	pg := c.counted(at, from)
 	if pg == nil {
@@ -71,7 +72,7 @@ func (c *connector) Before(at collection.Place, from collection.Cursor) (before 
 // counted returns the paging whose tokens at from we count; nil if we do not.
 func (c *connector) counted(at collection.Place, from collection.Cursor) paging.Counted {
 	st := c.spec.Stream(at.Stream)
-	if st == nil || st.Since != nil || st.Windows != nil || from.Done {
+	if st == nil || st.Since != nil || st.Windows != nil || st.Size != nil || from.Done {
 		return nil
 	}
 	pg, _ := st.Page.(paging.Counted)
@@ -105,8 +106,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	}
 	w.scope.Since = win.Asked
 	w.scope.Type("since", win.Asked, w.st.Since != nil && w.st.Since.Numeric())
-	at := w.resumed(from)
-	p, err := w.page(ctx, at.Token)
+	p, at, err := w.sizedPage(ctx, w.resumed(from))
 	if err != nil {
 		return s, err
 	}

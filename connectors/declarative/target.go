@@ -3,6 +3,7 @@ package declarative
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"collect/collection"
@@ -26,6 +27,9 @@ func (w *walk) target(token string) (*url.URL, error) {
 	}
 	if pg, ok := w.st.Page.(paging.Resuming); ok && !pg.Begins() && w.scope.Resume != "" {
 		page = append(page, pg.Since(w.scope.Resume))
+	}
+	if w.st.Size != nil && w.st.SizeParam != "" {
+		page = append(page, paging.Field{Name: w.st.SizeParam, Value: strconv.Itoa(w.size), Number: true})
 	}
 	first, err := w.st.URL(w.c.baseURL, w.scope, page)
 	if _, ok := w.st.Page.(paging.Linked); err == nil && ok && token != "" {

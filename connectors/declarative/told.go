@@ -34,7 +34,11 @@ func (w *walk) total(p *paging.Page) collection.Told {
 	if w.st.IgnoreTotal {
 		return collection.Told{}
 	}
-	return paging.TotalOf(p, w.st.Page, w.st.Total)
+	told := paging.TotalOf(p, w.st.Page, w.st.Total)
+	if told.Pages && w.st.Size != nil {
+		return collection.Told{} // it counts pages of one size
+	}
+	return told
 }
 
 // numbered reports whether the pages are cut by numbers, so that a record that

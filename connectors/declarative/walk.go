@@ -16,7 +16,9 @@ import (
 // A walk is one call of Slices.
 type walk struct {
 	c      *connector
-	st     *compile.Stream
+	st     *compile.Stream // of this walk: its paging changes with the size of a page
+	kind   paging.Kind     // the paging that the file names
+	size   int             // of the page that is asked for, where it can change
 	client *http.Client
 	at     collection.Place
 	vars   map[string]json.RawMessage
@@ -37,7 +39,8 @@ func (c *connector) walk(client *http.Client, at collection.Place) (*walk, error
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{c: c, st: st, client: client, at: at, vars: vars, scope: notation.Scope{Params: c.params, Vars: map[string]string{}, Raw: map[string]json.RawMessage{}}}
+	own := *st
+	w := &walk{c: c, st: &own, kind: st.Page, client: client, at: at, vars: vars, scope: notation.Scope{Params: c.params, Vars: map[string]string{}, Raw: map[string]json.RawMessage{}}}
 	for _, b := range st.Each {
 		text, ok := compile.RawText(vars[b.Name])
 		if !ok {

@@ -153,7 +153,7 @@ func (c *checker) checkProvider() {
 	p.Limits = collection.Limits{
 		Request: l.RequestTimeout.Value, Header: l.HeaderTimeout.Value,
 		Body: l.Body.Value, Record: l.Record.Value, Headers: l.Headers.Value, Cursor: int(l.Cursor.Value),
-		PagesWithout: l.PagesWithoutNew.Value, Attempts: l.Attempts.Value, LongestWait: l.LongestRetryWait.Value,
+		PagesWithout: l.PagesWithoutNew.Value, Pages: l.Pages.Value, Attempts: l.Attempts.Value, LongestWait: l.LongestRetryWait.Value,
 	}
 }
 

@@ -49,6 +49,7 @@ type Stream struct {
 	Filter  answer.Filter // what of the records may be stored
 	Key     []keyPart
 	Page    paging.Kind
+	Size    *paging.Sizing // of a page, where it can change; nil: it cannot
 	Total   paging.Source // of how many records the list has
 	Since   *since.Since  // nil: everything, always
 	Windows *Windows      // nil: the list is asked for as a whole
@@ -57,6 +58,7 @@ type Stream struct {
 	Changed *binding
 	On      []rule
 
+	SizeParam   string // the parameter that takes Size; "": the paging or the request has it
 	IgnoreTotal bool // what the provider tells as a total counts something else
 	Means       meanings
 }

@@ -88,6 +88,9 @@ func (st *Stream) meanings() meanings {
 		parts = append(parts, st.Method+" "+st.Body.Source())
 	}
 	tokens := paging.TokensOf(st.Page)
+	if _, ok := st.Page.(paging.Counted); ok && st.Size != nil {
+		tokens += " of any size" // a gap behind a walk is one page, of the size that pages had
+	}
 	if st.Since != nil {
 		tokens += ", since " + st.Since.Param // what pages behind a mark were asked for with
 		parts = append(parts, "since "+st.Since.Field.Text, "start "+st.Since.Start.Text)

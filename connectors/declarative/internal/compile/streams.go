@@ -36,6 +36,9 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	if spec.Windows != nil {
 		inPath.names = append(inPath.names, windowNames[:]...)
 	}
+	if c.sized(spec) {
+		inPath.names = append(inPath.names, "size")
+	}
 	inQuery := inPath
 	if spec.Since != nil {
 		inQuery.names = append(slices.Clone(inPath.names), "since")
@@ -179,7 +182,10 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		if s.Start.Set {
 			start = s.Start.Value
 		}
-		set(true, paging.ByNumber{Param: s.Param.Text, Start: start, SizeParam: s.SizeParam.Text, Size: s.Size.Value, Total: source(s.TotalPages), Short: c.lastPage(s.LastPage)})
+		pg := paging.ByNumber{Param: s.Param.Text, Start: start, SizeParam: s.SizeParam.Text, Size: s.Size.Value, Total: source(s.TotalPages), Short: c.lastPage(s.LastPage)}
+		if set(true, pg); p.Size != nil {
+			st.Page = paging.BySize{ByNumber: pg}
+		}
 	}
 	if s := p.Offset; s != nil {
 		if s.LimitParam.Set && !s.Limit.Set {
@@ -198,6 +204,9 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, continue, relay, number, offset, last_id, delta", "")
 		st.Page = paging.OnePage{}
 		return
+	}
+	if p.Size != nil {
+		c.size(p.Size, st)
 	}
 	c.placed(p.At, st)
 }
@@ -320,6 +329,9 @@ func (c *checker) unique(spec language.StreamSpec, st *Stream) {
 			continue // it is where ${page} is
 		}
 		set = append(set, setter{f.Name, "page", cmp.Or(spec.Page, c.doc.Defaults.Page).At})
+	}
+	if st.SizeParam != "" {
+		set = append(set, setter{st.SizeParam, "size", cmp.Or(spec.Page, c.doc.Defaults.Page).Size.At})
 	}
 	if auth := c.doc.Provider.Auth; auth != nil {
 		for _, key := range auth.APIKey {

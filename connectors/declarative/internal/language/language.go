@@ -216,6 +216,7 @@ type limitsSpec struct {
 	Headers          yamlfile.Size     `yaml:"headers" default:"'1MiB'" about:"the largest header of an answer"`
 	Cursor           yamlfile.Size     `yaml:"cursor" default:"'16KiB'" about:"the longest cursor"`
 	PagesWithoutNew  yamlfile.Count    `yaml:"pages_without_new_record" default:"'3'" about:"after this many pages in a row without a new record a walk ends"`
+	Pages            yamlfile.Count    `yaml:"pages" default:"any number" about:"the most pages of one walk in one run"`
 	Attempts         yamlfile.Count    `yaml:"attempts" default:"'5'" about:"how often one request is sent at most"`
 	LongestRetryWait yamlfile.Duration `yaml:"longest_retry_after" default:"'5m'" about:"a longer wait that the provider asks for, or for a ceiling that is used up, ends the run"`
 }
@@ -334,6 +335,7 @@ type pageSpec struct {
 	Number     *numberSpec     `yaml:"number" form:"{number: {param: page, start: 1, size_param: per_page, size: 100}}" about:"counted from 'start' (default 1); with 'total_pages: path' or '{header: X-Total-Pages}', up to that"`
 	Offset     *offsetSpec     `yaml:"offset" form:"{offset: {param: offset, limit_param: limit, limit: 100}}" about:"counted in records, from 0; with 'total: path' or '{header: X-Total-Count}', up to that"`
 	LastID     *lastIDSpec     `yaml:"last_id" form:"{last_id: {param: starting_after, field: id}}" about:"after the last record; with 'more: path', while that is true, else until a page is empty"`
+	Size       *SizeSpec       `yaml:"size" form:"{cursor: …, size: {param: limit, from: 100}}" about:"beside one of the others: how many records a page is asked for, and fewer where that is too much" more:"; see below"`
 	Delta      *DeltaSpec      `yaml:"delta" form:"{delta: {next: nextPageToken, param: pageToken, resume: nextSyncToken, resume_param: syncToken}}" about:"changes only, from where the provider's own token says that the walk before ended" more:"; see below"`
 }
 
@@ -394,6 +396,14 @@ type DeltaSpec struct {
 	Resume      notation.Path   `yaml:"resume" about:"the path, on the last page, of the token with which the next walk begins"`
 	ResumeParam yamlfile.Scalar `yaml:"resume_param" default:"that of 'param'" about:"the parameter that takes it on all pages of that walk"`
 	More        notation.Path   `yaml:"more" about:"the path of a value that is true while there is more"`
+}
+
+type SizeSpec struct {
+	_     struct{}        `block:"page: size" like:"size: {param: limit, from: 100, least: 10}"`
+	At    yamlfile.Span   // where it stands
+	Param yamlfile.Scalar `yaml:"param" default:"that of 'number' or 'offset'" about:"the parameter that takes the size; or use '${size}' in the request"`
+	From  yamlfile.Count  `yaml:"from" default:"that of 'number' or 'offset'" about:"how many records a page is asked for at first"`
+	Least yamlfile.Count  `yaml:"least" default:"'1'" about:"the fewest that it is asked for"`
 }
 
 type lastIDSpec struct {

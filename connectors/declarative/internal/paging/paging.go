@@ -530,6 +530,8 @@ func TokensOf(pg Kind) string {
 		return "delta " + pg.From.Text + ", " + pg.To.Text
 	case ByNumber:
 		return fmt.Sprintf("number from %d of %d", pg.Start, pg.Size)
+	case BySize:
+		return fmt.Sprintf("number from %d", pg.Start)
 	case ByOffset:
 		return "offset"
 	}
