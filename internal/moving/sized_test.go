@@ -88,6 +88,82 @@ streams:
 	}
 }
 
+// TestTooMuchIsAskedOnce: where the provider always bears as much, each size that is too
+// much is asked for once, and once more when it is tried again.
+func TestTooMuchIsAskedOnce(t *testing.T) {
+	var asked []string
+	v := &victim{file: `
+connector: once
+provider: {base_url: %q, pace: off}
+streams:
+  items: {get: /items, records: items, key: id, page: {cursor: {from: next, param: after}, size: {param: size, from: 64}}}
+`}
+	s := &bearing{records: 100, most: 12, random: rand.New(rand.NewPCG(1, 4)), refused: map[string]int{}}
+	v.serve = func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		asked = append(asked, q.Get("size"))
+		if size, _ := strconv.Atoi(q.Get("size")); size > s.most {
+			w.WriteHeader(http.StatusGatewayTimeout)
+			return
+		}
+		s.asked = 0 // it bears as much at all times
+		s.ServeHTTP(w, r)
+	}
+	v.start(t, rand.New(rand.NewPCG(1, 1)))
+	code, _, stderr := v.run(t, 0, "run", filepath.Join(v.dir, "c.yaml"), "--create")
+	if got, want := strings.Join(asked, " "), "64 32 16 8 8 8 8 8 8 8 8 8 8 16 8 8 8"; code != 0 || got != want {
+		t.Errorf("the run ends with %d and asked for pages of %s, want %s\n%s", code, got, want, stderr)
+	}
+}
+
+// TestPageThatIsTooMuchForNow: a page that cannot be had in any size is owed as a
+// whole, and is had as a whole when a smaller one can be.
+func TestPageThatIsTooMuchForNow(t *testing.T) {
+	for name, page := range map[string]string{
+		"offset": "{offset: {param: after, limit_param: size, limit: 64}, size: {least: 8}}",
+		"number": "{number: {param: page, size_param: size, size: 64}, size: {least: 8}}",
+	} {
+		s := &bearing{records: 307, most: 64, random: rand.New(rand.NewPCG(1, 4)), refused: map[string]int{}}
+		ill := true
+		v := &victim{file: `
+connector: ill
+provider: {base_url: %q, pace: off, concurrency: {max: 4}}
+streams:
+  items: {get: /items, records: items, key: id, page: ` + page + `}
+`}
+		v.serve = func(w http.ResponseWriter, r *http.Request) {
+			s.mu.Lock()
+			q := r.URL.Query()
+			size, _ := strconv.Atoi(q.Get("size"))
+			from, _ := strconv.Atoi(q.Get("after"))
+			if page, err := strconv.Atoi(q.Get("page")); err == nil {
+				from = (page - 1) * size
+			}
+			here := from+size > 90 && from < 130
+			s.asked = 0
+			s.mu.Unlock()
+			if here && (ill || size > 16) {
+				w.WriteHeader(http.StatusRequestEntityTooLarge)
+				return
+			}
+			s.ServeHTTP(w, r)
+		}
+		v.start(t, rand.New(rand.NewPCG(1, 1)))
+		connector := filepath.Join(v.dir, "c.yaml")
+		if code, _, stderr := v.run(t, 0, "run", connector, "--create"); code == 0 {
+			t.Errorf("%s: a run that lacks a page is a success: %s", name, stderr)
+		}
+		ill = false
+		if code, _, stderr := v.run(t, 0, "gaps", "retry", connector, "--yes", "--reason", "mended"); code != 0 {
+			t.Errorf("%s: gaps retry ends with %d: %s", name, code, stderr)
+		}
+		code, _, stderr := v.run(t, 0, "run", connector)
+		if got := v.exported(t, "items"); code != 0 || len(got) != s.records {
+			t.Errorf("%s: the second run ends with %d, and %d records are stored, want 0 and %d\n%s", name, code, len(got), s.records, stderr)
+		}
+	}
+}
+
 // TestPagesOfAWalk: a walk of more pages than `limits` allows is a gap that says so, and
 // the next run goes on where it stands.
 func TestPagesOfAWalk(t *testing.T) {
