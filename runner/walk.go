@@ -116,7 +116,9 @@ func (r *Runner) beginAnew(at collection.Place) bool {
 }
 
 // newRepeats returns a guard that has seen no page.
-func (r *Runner) newRepeats() *repeats { return &repeats{limit: r.limits.PagesWithout, most: r.limits.Pages} }
+func (r *Runner) newRepeats() *repeats {
+	return &repeats{limit: r.limits.PagesWithout, most: r.limits.Pages}
+}
 
 // inStream adds the name of the stream to err, which may be nil.
 func inStream(stream collection.Stream, err error) error {

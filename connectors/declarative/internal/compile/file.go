@@ -50,16 +50,16 @@ type Stream struct {
 	Key     []keyPart
 	Page    paging.Kind
 	Size    *paging.Sizing // of a page, where it can change; nil: it cannot
-	Total   paging.Source // of how many records the list has
-	Since   *since.Since  // nil: everything, always
-	Windows *Windows      // nil: the list is asked for as a whole
+	Total   paging.Source  // of how many records the list has
+	Since   *since.Since   // nil: everything, always
+	Windows *Windows       // nil: the list is asked for as a whole
 	Each    []binding
 	When    *notation.Predicate
 	Changed *binding
 	On      []rule
 
 	SizeParam   string // the parameter that takes Size; "": the paging or the request has it
-	IgnoreTotal bool // what the provider tells as a total counts something else
+	IgnoreTotal bool   // what the provider tells as a total counts something else
 	Means       meanings
 }
 
