@@ -291,6 +291,7 @@ type LaneState struct {
 	Complete   bool      // the stream's own walk, or pass over partitions, reached its end
 	SavedAt    time.Time // of the newest commit
 	Digest     string    // of the checkpoint, for comparison; never the cursor
+	Since      string    // the high-water mark that the next walk of the stream's own asks from; "" for none
 
 	Evidence collection.Evidence // of the newest pass of the stream's own walk
 

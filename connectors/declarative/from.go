@@ -3,7 +3,13 @@ package declarative
 import (
 	"fmt"
 	"time"
+
+	"collect/connectors/declarative/internal/since"
 )
+
+// MarkValue returns the high-water mark of a cursor as the Value of a
+// [collection.Mark]; "" if marks of its kind do not compare.
+func MarkValue(mark string) string { return since.Sortable(mark) }
 
 // CheckMark checks a mark that a person wants a stream to go on from: whether it has
 // the form of its records' marks. sample is one of them; empty if there is none. It

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors/declarative"
 	"collect/report"
 	"collect/store"
 )
@@ -27,7 +28,7 @@ type comparison struct {
 	distinct  int64 // keys that were delivered
 	differing map[uint64]different
 	rejected  int64
-	highest   map[string]string             // the highest stored mark of each scale
+	mark      string                        // that the next walk asks from, as the Value of a mark; "": none
 	owed      map[collection.Partition]bool // places with a gap
 	newer     map[collection.Partition]bool // whose parents were stored since the newest pass began
 
@@ -53,20 +54,20 @@ type different struct {
 func newComparison(state store.StreamState, began time.Time) *comparison {
 	c := &comparison{
 		stream: state.Stream, began: began, seed: maphash.MakeSeed(), keys: map[uint64]one{}, differing: map[uint64]different{},
-		highest: map[string]string{}, owed: map[collection.Partition]bool{}, newer: map[collection.Partition]bool{},
+		owed: map[collection.Partition]bool{}, newer: map[collection.Partition]bool{},
 		wrong: map[collection.Partition]int64{},
 	}
 	c.lane = state.Lanes[0]
 	if i := slices.IndexFunc(state.Lanes, func(l store.LaneState) bool { return l.Lane == collection.Incremental }); i >= 0 {
 		c.lane = state.Lanes[i]
 	}
+	c.mark = declarative.MarkValue(c.lane.Since)
 	return c
 }
 
 // know takes in a stored record.
 func (c *comparison) know(r store.Stored) {
 	c.keys[c.hash(r.Key)] = one{stored: c.hash(string(r.Data)), partition: c.hash(string(r.Partition))}
-	c.highest[r.Mark.Scale] = max(c.highest[r.Mark.Scale], r.Mark.Value)
 }
 
 // hash returns a hash of text that is not 0.
@@ -161,19 +162,21 @@ func name(keys []string, key string) []string {
 const clocks = time.Minute
 
 // ahead reports whether the next run has a record, or this version of it, by
-// itself: it was made or changed since the newest walk began, or that walk is
-// still on its way.
+// itself: it is behind the mark that the next walk asks from, it was made or changed
+// since the newest walk began, or that walk is still on its way.
 func (c *comparison) ahead(d different) bool {
 	switch {
 	case !c.lane.Complete, c.newer[d.partition]:
 		return true
 	case d.mark == (collection.Mark{}):
 		return d.touched
+	case c.mark != "" && d.mark.Value > c.mark:
+		return true
 	}
 	if at, err := time.Parse(time.RFC3339Nano, d.mark.Value); err == nil {
 		return c.since(lastMoment(at, d.mark.Value))
 	}
-	return d.touched || d.mark.Value > c.highest[d.mark.Scale]
+	return d.touched
 }
 
 // since reports whether a time is not before the newest walk began, as far as two

@@ -27,7 +27,7 @@ var rules = archtest.Rules{
 		"engine/author":     {"collection", "connectors", "connectors/cassette", "connectors/declarative", "engine", "engine/registry", "engine/storage", "internal/words", "pacing", "pacing/share", "runner", "store"},
 		"engine/doctor":     {"collection", "connectors", "engine", "engine/registry", "engine/storage", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store"},
 		"engine/enginetest": {"collection", "pacing/gate", "store"},
-		"engine/verify":     {"collection", "connectors", "engine", "engine/registry", "internal/jsonout", "internal/words", "pacing", "pacing/share", "report", "report/problem", "runner", "store"},
+		"engine/verify":     {"collection", "connectors", "connectors/declarative", "engine", "engine/registry", "internal/jsonout", "internal/words", "pacing", "pacing/share", "report", "report/problem", "runner", "store"},
 		"engine/storage":    {"report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
 		"engine/registry":   {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 

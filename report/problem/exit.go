@@ -57,7 +57,7 @@ var ExitCodes = []ExitCode{
 	{ExitConfig, "CONFIG", "unknown connector, mistake in a file, newer database", "you", "no", "fail"},
 	{ExitUsage, "INVALIDARGUMENT", "bad flag or argument", "you", "no", "fail"},
 	{ExitRefused, "NOPERM", "token missing or rejected, frozen after a 403, account suspended", "you", "no", "fail"},
-	{ExitProtocol, "PROTOCOL", "schema drift, unreadable page, cursor expired; with --strict also data that may not be all", "you", "no", "fail"},
+	{ExitProtocol, "PROTOCOL", "schema drift, unreadable page, cursor expired; with --strict also data that may not be all; of verify, stored records that differ", "you", "no", "fail"},
 	{ExitOwed, "DATAERR", "finished, but gaps need you or records are in quarantine", "you", "after a look", "fail"},
 	{ExitFailure, "FAILURE", "a failure with no better class", "you", "maybe", "fail"},
 	{ExitUnreached, "UNAVAILABLE", "provider not reachable at all (DNS, TLS, refused)", "time, then you", "yes", "log"},

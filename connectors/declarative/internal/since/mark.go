@@ -257,6 +257,10 @@ func smallInt(s string) (int, bool) {
 // CompareMarks returns -1, 0 or +1 as a is before, equal to or after b.
 func CompareMarks(a, b string) int { return newMark(a).compare(newMark(b)) }
 
+// Sortable returns the text by which the store orders a mark; "" for one that it
+// does not order.
+func Sortable(text string) string { return newMark(text).of(notation.Path{}).Value }
+
 // later reports whether a is a later mark than b; any mark is later than none.
 func later(a, b string) bool {
 	switch {

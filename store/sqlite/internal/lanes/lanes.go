@@ -102,11 +102,11 @@ func Read(ctx context.Context, r *database.Readers, stream int64) (lanes []store
 	err = r.Query(ctx, func(row database.Scanner) error {
 		var l store.LaneState
 		var sum []byte
-		err := row.Scan(&l.Lane, &l.Complete, &sum, format.TimeTo(&l.SavedAt), &l.Epoch, format.EvidenceTo(&l.Evidence), format.TimeTo(&l.Began), &l.BeganEpoch)
+		err := row.Scan(&l.Lane, &l.Complete, &sum, format.TimeTo(&l.SavedAt), &l.Epoch, format.EvidenceTo(&l.Evidence), format.TimeTo(&l.Began), &l.BeganEpoch, format.TextTo(&l.Since))
 		l.Digest = string(sum)
 		*of(l.Lane) = l
 		return err
-	}, `SELECT c.lane, c.done, c.digest, c.saved_at, c.epoch, c.evidence, s.committed_at, coalesce(s.epoch, 0)
+	}, `SELECT c.lane, c.done, c.digest, c.saved_at, c.epoch, c.evidence, s.committed_at, coalesce(s.epoch, 0), c.since
 		FROM partitions p CROSS JOIN checkpoints c ON c.partition_id = p.id
 		LEFT JOIN slices s ON s.id = CASE WHEN json_valid(c.evidence) THEN json_extract(c.evidence, '$.pass') END
 		WHERE p.stream_id = ? AND p.partition = '' ORDER BY c.lane DESC`, stream) // incremental comes first
