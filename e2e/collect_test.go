@@ -38,11 +38,12 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// A user runs collect with one connector file and one database.
+// A user runs collect with one connector and one database.
 type user struct {
-	file  string
-	state string
-	env   []string
+	file   string // of the connector, or the name of one of the catalogue
+	state  string
+	config []string // the flags that name a configuration
+	env    []string
 }
 
 // newUser returns a user of testdata/NAME.yaml with an empty home.
@@ -60,11 +61,26 @@ func newUser(t *testing.T, name string, env ...string) user {
 	}
 }
 
+// fast lets a run of the catalogue begin at a pace that a server of our own bears.
+const fast = "version: 1\nproviders: {%s: {start_per_second: 50, ceiling_per_second: 200}}\n"
+
+// catalogUser returns a user of a connector of the catalogue with an empty home.
+func catalogUser(t *testing.T, name string, env ...string) user {
+	t.Helper()
+	home := t.TempDir()
+	config := filepath.Join(home, "collect.yaml")
+	must(t, os.WriteFile(config, fmt.Appendf(nil, fast, name), 0o600))
+	return user{
+		file:   name,
+		state:  filepath.Join(home, "state.db"),
+		config: []string{"--config", config},
+		env:    append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, env...),
+	}
+}
+
 // command prepares collect VERB FILE ARGS….
 func (u user) command(verb string, args ...string) *exec.Cmd {
-	c := exec.Command(binary, append([]string{verb, u.file, "--state", u.state}, args...)...)
-	c.Env = u.env
-	return c
+	return u.bare(slices.Concat([]string{verb, u.file, "--state", u.state}, u.config, args)...)
 }
 
 // bare prepares collect ARGS….

@@ -17,7 +17,7 @@ func TestNginx(t *testing.T) {
 	t.Cleanup(func() { nginx.Close() })
 	for door, refusal := range map[string]int{nginx.URL503: 503, nginx.URL429: 429} {
 		u := pocketUser(t, pb)
-		r := u.collect(t, "run", "--param", "url="+door)
+		r := u.collect(t, "run", pocketArgs(door)...)
 		r.wantCode(t, 0)
 		statuses, err := nginx.Statuses(door)
 		if err != nil {
@@ -27,6 +27,6 @@ func TestNginx(t *testing.T) {
 		if statuses[refusal] == 0 {
 			t.Errorf("answers = %v: nginx refused nothing, and this proves nothing", statuses)
 		}
-		u.wantRecords(t, "tickets", records(t, pb))
+		u.wantRecords(t, "records", records(t, pb))
 	}
 }
