@@ -14,9 +14,15 @@ import (
 var files embed.FS
 
 // live names the servers that the end-to-end tests run a connector against, from
-// the first page to the last. The other connectors were tried on the answers that
-// the documentation of their providers shows.
-var live = map[string]string{}
+// the first page to the last, while records change and are deleted. TestCatalog of
+// e2e fails for a name that it does not run, and for another version. The other
+// connectors were tried on the answers that their providers document.
+var live = map[string]string{
+	"couchdb":    "PouchDB Server 4.2",
+	"pocketbase": "PocketBase 0.36",
+	"registry":   "distribution 2.8",
+	"wordpress":  "WordPress 6.1",
+}
 
 // List returns the names of the built-in connectors, sorted.
 func List() []string {

@@ -21,15 +21,20 @@ type JSONServer struct {
 // StartJSONServer starts json-server from npm, where scripts/services install
 // put it.
 func StartJSONServer(npm string) (*JSONServer, error) {
+	if _, err := os.Stat(filepath.Join(npm, "node_modules", "json-server")); err != nil {
+		return nil, fmt.Errorf("json-server %w", errMissing)
+	}
+	return startNode(filepath.Join(npm, "jsonserver.mjs"))
+}
+
+// startNode starts a script of e2e that prints its URL.
+func startNode(script string) (*JSONServer, error) {
 	node, err := find("node")
 	if err != nil {
 		return nil, err
 	}
-	script := filepath.Join(npm, "jsonserver.mjs")
-	for _, path := range []string{script, filepath.Join(npm, "node_modules", "json-server")} {
-		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("%s %w", filepath.Base(path), errMissing)
-		}
+	if _, err := os.Stat(script); err != nil {
+		return nil, fmt.Errorf("%s %w", filepath.Base(script), errMissing)
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -39,12 +44,12 @@ func StartJSONServer(npm string) (*JSONServer, error) {
 	c, err := spawn(w, node, script)
 	w.Close()
 	if err != nil {
-		return nil, fmt.Errorf("json-server: %w", err)
+		return nil, fmt.Errorf("%s: %w", filepath.Base(script), err)
 	}
 	url, err := firstLine(r)
 	if err != nil {
 		c.Close()
-		return nil, fmt.Errorf("json-server: %w: %s", err, c.stderr)
+		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(script), err, c.stderr)
 	}
 	return &JSONServer{url, c}, nil
 }

@@ -1,6 +1,7 @@
 // Package services runs servers that others wrote, on
 // loopback, to collect from: PocketBase in the process itself; nginx, a server
-// of recorded GitHub answers, WordPress, Datasette and json-server as children.
+// of recorded GitHub answers, WordPress, Datasette, json-server, a container registry
+// and PouchDB Server as children.
 //
 // The programs it starts are brought by scripts/services install. Where one
 // is missing, the error says so.

@@ -1,0 +1,32 @@
+package services
+
+import "fmt"
+
+// A Shelf is a server that a connector of the catalogue reads, whose storage can
+// be read beside its API.
+type Shelf interface {
+	// URL is where the server is.
+	URL() string
+	// Version is the name and version of the server, as it says itself.
+	Version() (string, error)
+	// Stored returns what the storage of the server holds.
+	Stored() (Stored, error)
+	// Change adds, changes and deletes some of it. Rounds count from 1.
+	Change(round int) error
+	Close() error
+}
+
+// Stored is the content of a storage: streams, their records by [Key], and of each
+// the part that tells an older state from a newer one.
+type Stored map[string]map[string]any
+
+// Key is the identity of a record as text.
+func Key(parts ...any) string { return fmt.Sprint(parts...) }
+
+// put adds a record.
+func (s Stored) put(stream string, content any, key ...any) {
+	if s[stream] == nil {
+		s[stream] = map[string]any{}
+	}
+	s[stream][Key(key...)] = content
+}
