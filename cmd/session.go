@@ -11,6 +11,7 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/engine/registry"
+	"collect/engine/storage"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -32,7 +33,7 @@ func (s *session) collect(ctx context.Context) (code int, err error) {
 	s.run = engine.New(engine.Config{
 		Target: s.target, Store: s.store, Meeting: meetingPlace(s.env), Begun: func() error { return s.begun(ctx) },
 		Observers: []func(collection.Event){func(e collection.Event) { s.show.Observe(e) }}, Signal: s.interrupts.code,
-		State: s.settings.State, Flags: s.repeat(),
+		State: s.settings.State, Flags: s.repeat(), Spool: storage.Spool(s.settings.State),
 		Options: engine.Options{
 			Mode: s.options.mode, Lane: collection.Lane(s.options.lane), Streams: s.options.streams,
 			MaxRequests: s.options.maxRequests, MaxTime: s.options.maxTime, Concurrency: s.options.concurrency,

@@ -13,6 +13,8 @@ type Told struct {
 	Total   int64  // how many records the provider says the list has; see By
 	By      string // where it says so, for people: "the header X-WP-Total"; "" if it does not
 	Pages   bool   // Total counts pages
+	Within  bool   // the page is the one of the slice before, whose rows go on here
+	Parts   bool   // the rows of the page go on in the slice behind this one
 	First   bool   // the page was asked for without a token: it begins a pass
 	Partial bool   // the page was asked for from a mark: the total may count what the mark leaves out
 	Cut     string // why the list, which ends here, seems to lack records; "" if nothing says so
@@ -26,6 +28,15 @@ type Told struct {
 	Overlap bool
 	Seam    string
 	Last    string // names the last record, as Seam would
+}
+
+// Part returns what a part of a page tells. Pages that are counted are whole ones.
+func (t Told) Part(within bool) Told {
+	t.First, t.Within = t.First && !within, within
+	if t.Pages {
+		t.Total, t.By, t.Pages = 0, "", false
+	}
+	return t
 }
 
 // An End says how the end of a walk is known.
@@ -170,12 +181,12 @@ func (s *Slice) BeginsPass() bool {
 	if s.Partition == "" && s.Next.Version != "" {
 		return s.From.Version != s.Next.Version
 	}
-	return s.Told.First || s.From.Token == "" || s.From.Done
+	return s.Told.First || s.From.Token == "" && !s.Told.Within || s.From.Done
 }
 
 // Tracked reports whether the keys of the slice are told from those that its
 // pass delivered before: a pass of one page has no page before.
-func (s *Slice) Tracked() bool { return !s.BeginsPass() || s.Next.Token != "" }
+func (s *Slice) Tracked() bool { return !s.BeginsPass() || s.Next.Token != "" || s.Told.Parts }
 
 // AsksStored reports whether the evidence wants to know how many records the
 // stream has: a page that ends a walk was asked for from a mark.

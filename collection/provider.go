@@ -218,5 +218,17 @@ func PlaceOf(ctx context.Context) Place {
 	return at
 }
 
+type spillKey struct{}
+
+// WithSpill returns a context for requests whose answer may lie in a file instead
+// of memory if it is large: its body is then an [io.ReaderAt] with a Size, and must
+// be closed. Rules see the first part of such an answer.
+func WithSpill(ctx context.Context) context.Context {
+	return context.WithValue(ctx, spillKey{}, true)
+}
+
+// Spills reports whether ctx was made by [WithSpill].
+func Spills(ctx context.Context) bool { return ctx.Value(spillKey{}) != nil }
+
 // StreamOf returns the stream that ctx was made for, or "".
 func StreamOf(ctx context.Context) string { return PlaceOf(ctx).Stream }

@@ -6,6 +6,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"collect/collection"
 	"collect/engine/registry"
 	"collect/internal/process"
+	"collect/internal/spool"
 	"collect/pacing"
 	"collect/pacing/gate"
 	"collect/report/problem"
@@ -40,6 +42,7 @@ type Config struct {
 	Store   store.Store
 	Options Options
 
+	Spool     string                   // the folder for answers that are too large for memory, one for each connector in it; "": they are in memory
 	Meeting   string                   // the folder where the runs of this user share their pace; "": this one paces itself alone
 	Begun     func() error             // called once the run has the lease, before anybody observes; nil: nothing
 	Observers []func(collection.Event) // called from several goroutines
@@ -123,6 +126,12 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		Connector: r.Target.Connector, Ledger: ledger, Run: r.Record(),
 		Streams: r.Streams(), Concurrency: r.Options.Concurrency, Budget: r.budget,
 		Domain: domain, Learned: learned, Observe: r.observe, Trace: r.Options.Trace,
+	}
+	if r.Spool != "" {
+		folder := spool.Folder{Dir: filepath.Join(r.Spool, r.Target.Name)}
+		_ = folder.Clear() // what a run left that was killed; the lease says that no other one is at work
+		defer func() { _ = folder.Clear() }()
+		config.Spill = func() (pacing.Spill, error) { return folder.New() }
 	}
 	var hears obedience
 	if shared := r.share(ctx, provider, learned, hears.obeyed); shared != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -44,6 +45,10 @@ type Config struct {
 	// Close. nil: events are not told.
 	Observe func(collection.Event)
 
+	// Spill returns a file for an answer that is too large for memory, if its
+	// request allows for one; see [collection.WithSpill]. nil: all are in memory.
+	Spill func() (Spill, error)
+
 	// Random is what jitter is drawn from, in [0, 1); it may be called from
 	// several goroutines. nil: math/rand/v2. With a Desk, that one has its own.
 	Random func() float64
@@ -62,6 +67,7 @@ type Governor struct {
 	client      *http.Client
 	random      func() float64
 	room        room
+	spill       func() (Spill, error)
 	save        func(ctx context.Context, state []byte, events ...collection.Event) error
 	traced      bool
 	meter       meter.Meter
@@ -107,6 +113,7 @@ func New(c Config) (*Governor, error) {
 		base:        c.Base,
 		concurrency: c.Provider.InFlight(c.Concurrency),
 		random:      c.Random,
+		spill:       c.Spill,
 		save:        c.Save,
 		traced:      c.Trace && c.Observe != nil,
 		asking:      make(chan struct{}, 1),
@@ -140,6 +147,13 @@ func New(c Config) (*Governor, error) {
 	return g, nil
 }
 
+// A Spill is a file that an answer is written to and read from. Close removes it.
+type Spill interface {
+	io.Writer
+	io.ReaderAt
+	io.Closer
+}
+
 // NewGate returns the gate that c describes, which continues with c.Restore.
 // c.Observe is told if that cannot be read, and the gate then knows nothing.
 func NewGate(c Config) (*gate.Gate, error) {
@@ -160,7 +174,7 @@ func NewGate(c Config) (*gate.Gate, error) {
 
 // Client returns the client that connectors send with. Its requests wait as
 // long as they must; the context of a request ends its wait. Its responses are
-// complete: the body is in memory, inflated, within the provider's limits.
+// complete: the body is in memory, or in a spill, inflated, within the provider's limits.
 //
 // An error of it wraps a *[collection.Stop], the cause of the request's
 // context, or the error of a save.

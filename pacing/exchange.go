@@ -35,7 +35,7 @@ func NewTransport(concurrency int, l collection.Limits) *http.Transport {
 
 // exchange sends out and reads the whole answer, within the limits of time and
 // size. The response may be set beside an error.
-func (g *Governor) exchange(out *http.Request) (*http.Response, []byte, error) {
+func (g *Governor) exchange(out *http.Request) (*http.Response, content, error) {
 	ctx, cancel := context.WithCancelCause(out.Context())
 	defer cancel(nil)
 	start := time.Now()
@@ -51,7 +51,7 @@ func (g *Governor) exchange(out *http.Request) (*http.Response, []byte, error) {
 
 	resp, err := g.base.RoundTrip(out.WithContext(ctx))
 	if err != nil {
-		return nil, nil, causeOf(ctx, err)
+		return nil, content{}, causeOf(ctx, err)
 	}
 	defer resp.Body.Close()
 	headed.Store(true)
@@ -60,14 +60,18 @@ func (g *Governor) exchange(out *http.Request) (*http.Response, []byte, error) {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		// Its body is the connection itself, which net/http reads without the
 		// context: nothing but its end would end that.
-		return resp, nil, &collection.Stop{Reason: collection.BadPage, Detail: "it switched to another protocol, which was not asked for"}
+		return resp, content{}, &collection.Stop{Reason: collection.BadPage, Detail: "it switched to another protocol, which was not asked for"}
 	}
 	if headerBytes(resp.Header) > g.limits.Headers {
-		return resp, nil, &collection.Stop{Reason: collection.TooLarge, Detail: "the header is larger than " + size(g.limits.Headers)}
+		return resp, content{}, &collection.Stop{Reason: collection.TooLarge, Detail: "the header is larger than " + size(g.limits.Headers)}
 	}
 	tenant := g.room.enter()
 	var waited time.Duration // for room, which is no time of the provider
-	body, err := readBody(resp, out.Method, g.limits.Body, func(n int64) error {
+	spill := g.spill
+	if !collection.Spills(ctx) || resp.StatusCode < 200 || resp.StatusCode > 299 {
+		spill = nil
+	}
+	body, err := readBody(resp, out.Method, g.limits.Body, spill, func(n int64) error {
 		if tenant.grow(n, time.Now()) {
 			return nil
 		}
@@ -79,11 +83,12 @@ func (g *Governor) exchange(out *http.Request) (*http.Response, []byte, error) {
 		return err
 	})
 	if err != nil {
-		body = nil
+		body.discard()
+		body = content{}
 	}
-	tenant.read(body)
+	tenant.read(body.head)
 	if err != nil {
-		return resp, nil, causeOf(ctx, err)
+		return resp, content{}, causeOf(ctx, err)
 	}
 	return resp, body, nil
 }
@@ -113,10 +118,10 @@ const smallBody = 16 << 10
 
 // readBody reads the body of resp to its end, inflated. It returns a stop if
 // that is over limit, and an error if the body is not all there. It asks before
-// it takes more memory, which is at most that of limit.
-func readBody(resp *http.Response, method string, limit int64, more func(bytes int64) error) ([]byte, error) {
+// it takes more memory, which is at most that of limit, or of spillAt with a spill.
+func readBody(resp *http.Response, method string, limit int64, spill func() (Spill, error), more func(bytes int64) error) (content, error) {
 	if method == http.MethodHead || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified {
-		return nil, nil
+		return content{}, nil
 	}
 	var from io.Reader = resp.Body
 	switch encoding := strings.ToLower(resp.Header.Get("Content-Encoding")); {
@@ -127,29 +132,35 @@ func readBody(resp *http.Response, method string, limit int64, more func(bytes i
 		}
 		inflate, err := newGzipReader(resp.Body)
 		if err != nil {
-			return nil, shortened(err)
+			return content{}, shortened(err)
 		}
 		defer gzipReaders.Put(inflate)
 		from = inflate
 	default:
-		return nil, &collection.Stop{Reason: collection.BadPage, Detail: "the body has an encoding that was not asked for"}
+		return content{}, &collection.Stop{Reason: collection.BadPage, Detail: "the body has an encoding that was not asked for"}
 	}
 	inflated := from != io.Reader(resp.Body)
 
 	expected := int64(smallBody)
 	if resp.ContentLength > 0 && !inflated {
 		if resp.ContentLength > limit {
-			return nil, tooLarge(limit)
+			return content{}, tooLarge(limit)
 		}
 		expected = min(resp.ContentLength, 1<<20) + 1 // a lie costs no more than this
 	}
 	var b []byte
 	for {
+		if len(b) == cap(b) && len(b) >= spillAt && spill != nil {
+			return spillRest(resp, b, from, !inflated && !resp.Uncompressed, limit, spill)
+		}
 		if len(b) == cap(b) {
 			next := min(max(expected, 2*int64(cap(b))), limit+1) // one more byte tells that it is too large
+			if spill != nil {
+				next = min(next, spillAt)
+			}
 			if grown := next - int64(cap(b)); next > smallBody {
 				if err := more(grown); err != nil {
-					return nil, err
+					return content{}, err
 				}
 			}
 			b = append(make([]byte, 0, next), b...)
@@ -158,13 +169,13 @@ func readBody(resp *http.Response, method string, limit int64, more func(bytes i
 		b = b[:len(b)+n]
 		switch {
 		case int64(len(b)) > limit:
-			return nil, tooLarge(limit)
+			return content{}, tooLarge(limit)
 		case err == io.EOF && !inflated && !resp.Uncompressed && resp.ContentLength > int64(len(b)):
-			return nil, errShort
+			return content{}, errShort
 		case err == io.EOF:
-			return b, nil
+			return content{head: b}, nil
 		case err != nil:
-			return nil, shortened(err)
+			return content{}, shortened(err)
 		}
 	}
 }
@@ -187,9 +198,9 @@ func tooLarge(limit int64) error {
 	return &collection.Stop{Reason: collection.TooLarge, Detail: "the body is larger than " + size(limit)}
 }
 
-// complete returns resp with its body in memory, as the answer to the request
+// complete returns resp with its whole body, as the answer to the request
 // of the caller, which has no credential.
-func complete(resp *http.Response, req *http.Request, body []byte) *http.Response {
+func complete(resp *http.Response, req *http.Request, body content) *http.Response {
 	if slices.Contains(resp.Header["Content-Encoding"], "gzip") || resp.Header.Get("Content-Encoding") == "x-gzip" {
 		resp.Header.Del("Content-Encoding")
 		resp.Header.Del("Content-Length")
@@ -199,9 +210,11 @@ func complete(resp *http.Response, req *http.Request, body []byte) *http.Respons
 	resp.Close = resp.Close && resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 // the end of the connection alone ended the body
 	resp.TransferEncoding = nil
 	if req.Method != http.MethodHead {
-		resp.ContentLength = int64(len(body))
+		resp.ContentLength = body.size()
 	}
-	resp.Body = whole{bytes.NewReader(body), body}
+	if resp.Body = (whole{bytes.NewReader(body.head), body.head}); body.spill != nil {
+		resp.Body = spilled{io.NewSectionReader(body.spill, 0, body.length), body.spill}
+	}
 	return resp
 }
 

@@ -53,7 +53,7 @@ func (g *Governor) ask(req *http.Request) answer {
 	out.Header.Set("User-Agent", userAgent())
 	out.Header.Set("Accept-Encoding", "gzip")
 	sent := time.Now()
-	resp, body, err := g.exchange(out)
+	resp, content, err := g.exchange(out)
 	took := time.Since(sent)
 	var a answer
 	if err != nil {
@@ -62,7 +62,7 @@ func (g *Governor) ask(req *http.Request) answer {
 			stop.Reason = collection.Auth // an answer that cannot be read costs no slice, but the run
 		}
 	} else {
-		a = g.weigh(resp, body, req)
+		a = g.weigh(resp, content.head, req)
 	}
 	a.took = took
 	return a
@@ -74,7 +74,7 @@ func (g *Governor) weigh(resp *http.Response, body []byte, req *http.Request) an
 	a := answer{status: resp.StatusCode, reading: r, outcome: gate.Outcome{Hold: -1}}
 	switch r.Class {
 	case response.OK, response.Auth, response.Forbidden, response.Rejected:
-		a.resp, a.renewed = complete(resp, req, body), true
+		a.resp, a.renewed = complete(resp, req, content{head: body}), true
 		return a
 	}
 	// What it announces holds for who gives credentials. That without one

@@ -118,7 +118,7 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, renewals int) answer 
 		return answer{err: err, outcome: gate.Outcome{Hold: -1}}
 	}
 	sent := time.Now()
-	resp, body, err := g.exchange(out)
+	resp, content, err := g.exchange(out)
 	took := time.Since(sent)
 	if err == nil {
 		err = leads(resp, out.URL)
@@ -126,14 +126,17 @@ func (g *Governor) attempt(req *http.Request, p gate.Pass, renewals int) answer 
 	var a answer
 	if err != nil {
 		a = g.failure(req.Context(), resp, err)
-	} else if a = g.judge(resp, body, req); a.err == nil {
-		a.resp = complete(resp, req, body)
+	} else if a = g.judge(resp, content.head, req); a.err == nil {
+		a.resp = complete(resp, req, content)
 	} else {
 		a.outcome.Why = a.trouble() // without the words of the provider, since it is kept with the pace
-		g.quote(&a, out, resp.Header, body)
+		g.quote(&a, out, resp.Header, content.head)
 		if renewals < mostRenewals {
 			g.renewable(&a, out)
 		}
+	}
+	if a.resp == nil {
+		content.discard()
 	}
 	a.took = took
 	a.outcome.Why = cmp.Or(a.outcome.Why, a.trouble())
@@ -161,6 +164,10 @@ func (g *Governor) failure(ctx context.Context, resp *http.Response, err error) 
 	}
 	if ctx.Err() != nil {
 		a.err = context.Cause(ctx)
+		return a
+	}
+	if own, ok := errors.AsType[*spillError](err); ok { // which says nothing about the provider
+		a.err = own
 		return a
 	}
 	if errors.Is(err, errOver) { // which says nothing about the provider

@@ -58,13 +58,14 @@ type Config struct {
 	Concurrency int            // requests in flight at once; 0: see collection.Concurrency
 	Budget      *pacing.Budget // nil: nothing ends the run but its work
 
-	Domain  string                 // names the provider's account in the ledger
-	Learned []byte                 // what the ledger remembers of Domain; nil: nothing
-	Desk    pacing.Desk            // gives the turns; nil: one of this run alone, which goes on with Learned
-	Base    http.RoundTripper      // what sends; nil: the network
-	Observe func(collection.Event) // called from several goroutines; nil: events are not told
-	Trace   bool                   // Observe is told of each request, too
-	Random  func() float64         // what jitter is drawn from; nil: math/rand/v2
+	Domain  string                       // names the provider's account in the ledger
+	Learned []byte                       // what the ledger remembers of Domain; nil: nothing
+	Desk    pacing.Desk                  // gives the turns; nil: one of this run alone, which goes on with Learned
+	Base    http.RoundTripper            // what sends; nil: the network
+	Observe func(collection.Event)       // called from several goroutines; nil: events are not told
+	Trace   bool                         // Observe is told of each request, too
+	Spill   func() (pacing.Spill, error) // a file for an answer that is too large for memory; nil: all are in memory
+	Random  func() float64               // what jitter is drawn from; nil: math/rand/v2
 }
 
 // beatEvery is how often a run says that it is alive. People read it ("alive
@@ -133,6 +134,7 @@ func New(c Config) (*Runner, error) {
 		Desk:        c.Desk,
 		Observe:     r.observe,
 		Random:      c.Random,
+		Spill:       c.Spill,
 		Trace:       c.Trace,
 		Save:        r.saveProvider,
 	})

@@ -217,7 +217,7 @@ func (r *Runner) counted(at collection.Place, from collection.Cursor) bool {
 // side by side where the connector can name cursors ahead.
 func (r *Runner) slices(ctx context.Context, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error] {
 	ahead, ok := r.Connector.(connectors.Aheader)
-	if ok && r.Concurrency > 1 && at.Partition == "" {
+	if ok && r.Concurrency > 1 && at.Partition == "" && r.counted(at, from) {
 		return r.sideBySide(ctx, ahead, at, from)
 	}
 	return r.Connector.Slices(ctx, r.client, at, from)

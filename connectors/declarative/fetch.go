@@ -9,13 +9,18 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/answer"
 	"collect/connectors/declarative/internal/compile"
 	"collect/connectors/declarative/internal/paging"
 	"collect/connectors/declarative/internal/since"
 )
 
-// fetch requests the page at token and reads it.
+// fetch requests the page at token and reads it. One that is large may be open
+// then; see [walk.openRows].
 func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
+	if w.inRows() {
+		ctx = collection.WithSpill(ctx)
+	}
 	target, err := w.target(token)
 	if err != nil {
 		return nil, err
@@ -29,7 +34,11 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	if err != nil {
 		return nil, w.missing(withoutURL(err), token)
 	}
-	defer resp.Body.Close()
+	defer func() {
+		if w.open == nil {
+			_ = resp.Body.Close()
+		}
+	}()
 	clock := since.ClockOf(resp.Header, time.Since(sent))
 	body, err := readBody(resp, w.c.limits.Body)
 	if err != nil {
@@ -42,7 +51,12 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	case resp.StatusCode == http.StatusNoContent, resp.StatusCode < 200, resp.StatusCode > 299:
 		return p, nil // there is nothing, or a rule says that the status means so
 	}
-	if p.Body, err = w.st.Format.Document(body, openEnd(resp), w.c.limits.Body); err != nil {
+	if w.inRows() && (body == nil || len(body) > partSize || w.st.Format.Archive != "" || w.behind.rows > 0) {
+		err = w.openRows(resp, bodyOf(resp, body), p)
+		if err != nil || w.open != nil {
+			return p, err
+		}
+	} else if p.Body, err = w.st.Format.Document(body, openEnd(resp), w.c.limits.Body, w.c.limits.Record); err != nil {
 		return nil, err
 	}
 	if p.Body == nil {
@@ -132,6 +146,9 @@ func readBody(resp *http.Response, limit int64) ([]byte, error) {
 			return body, nil
 		}
 		return nil, tooLarge
+	}
+	if _, file := resp.Body.(answer.Body); file {
+		return nil, nil // of the governed client, which knows the limit
 	}
 	if n := resp.ContentLength; n > 0 && n <= 1<<20 {
 		body := make([]byte, n) // the usual page in one piece

@@ -62,6 +62,9 @@ func (g *guard) again(token string) bool {
 // the token to go on with.
 func (g *guard) check(p *paging.Page, st *compile.Stream, token, next string) (string, error) {
 	digest := g.digestOf(p.Overlapped, p.Elements)
+	if p.Digest != "" {
+		digest = maphash.String(g.seed, p.Digest)
+	}
 	switch {
 	case len(p.Elements) == 0:
 		g.without++

@@ -24,6 +24,7 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 			return
 		}
 		ctx, from := collection.WithPlace(ctx, at), from // each range begins at from
+		defer w.close()
 		for {
 			slice, err := w.slice(ctx, from)
 			w.st.Means.Note(&slice)
@@ -87,9 +88,12 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		w.guard = newGuard(w.c.limits)
 		w.guard.reset(w.resumed(from).Token)
 	}
+	behind, from, err := partOf(from)
+	if err != nil {
+		return s, err
+	}
 	var f since.Footing
 	var window windows.Window
-	var err error
 	if w.st.Windows == nil {
 		f, err = since.FootingOf(from.High)
 	} else if window, err = w.openWindow(from); err == nil {
@@ -106,29 +110,41 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	}
 	w.scope.Since = win.Asked
 	w.scope.Type("since", win.Asked, w.st.Since != nil && w.st.Since.Numeric())
-	p, at, err := w.sizedPage(ctx, w.resumed(from))
-	if err != nil {
+	at := w.resumed(from)
+	var p *paging.Page
+	if w.behind = behind; w.open != nil {
+		p = w.open.Page
+	} else if p, at, err = w.sizedPage(ctx, at); err != nil {
 		return s, err
 	}
 	if w.began.IsZero() {
 		w.began = p.Clock
 	}
 	p.First = from.Token == "" && win.Anchor == "" // an anchor is from a page before
-	w.cutOverlap(p, from.Token)
-	w.split(p, &s)
-	if warning := w.maybeCut(p); warning != nil {
-		p.Warnings = append(p.Warnings, *warning)
+	inParts := w.open != nil
+	if !inParts {
+		w.cutOverlap(p, from.Token)
+		w.split(p, &s)
+		if warning := w.maybeCut(p); warning != nil {
+			p.Warnings = append(p.Warnings, *warning)
+		}
+	} else if last, err := w.nextPart(p, from, &s); err != nil || !last {
+		return s, err
 	}
 	if err := w.keyless(p, &s); err != nil {
 		return s, w.discreet(err)
 	}
-	s.Warnings = p.Warnings
+	s.Warnings, p.Warnings = p.Warnings, nil
 	known := w.shortsAt(f)
 	token, err := w.next(p, at, known)
 	if err != nil {
 		return s, err
 	}
+	within := s.Told.Within
 	s.Told = w.told(p, cmp.Or(win.Asked, win.Floor, w.scope.Resume), from.Token, token)
+	if inParts {
+		s.Told = s.Told.Part(within)
+	}
 	if w.st.Role == collection.List && (token == "" || w.st.Since != nil) {
 		s.Else = f.Restart(w.st.Since, win, from, token == "")
 	}
@@ -148,6 +164,9 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		return s, nil
 	}
 	marks := since.MarksOf(w.st.Since.Field, s.Records)
+	if inParts {
+		marks = w.marks
+	}
 	if warning := w.ignored(win, marks, from.Token); warning != nil {
 		s.Warnings = append(s.Warnings, *warning)
 	}
@@ -302,7 +321,7 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 // its records has the key: then it is the file that names another one, and page
 // after page would go into quarantine.
 func (w *walk) keyless(p *paging.Page, s *collection.Slice) error {
-	if w.st.Role == collection.Detail || !p.First || s.From.Since != "" || len(s.Records) > 0 || len(s.Rejected) == 0 {
+	if w.st.Role == collection.Detail || !p.First || s.From.Since != "" || s.Told.Within || len(s.Records) > 0 || len(s.Rejected) == 0 {
 		return nil
 	}
 	for _, part := range w.st.Key {

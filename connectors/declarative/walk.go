@@ -11,6 +11,7 @@ import (
 	"collect/connectors/declarative/internal/compile"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
+	"collect/connectors/declarative/internal/since"
 )
 
 // A walk is one call of Slices.
@@ -24,10 +25,13 @@ type walk struct {
 	vars   map[string]json.RawMessage
 	scope  notation.Scope
 	guard  *guard
-	warned bool      // that the mark is ignored
-	asked  time.Time // when the last page was asked for, by our clock
-	window uint64    // the digest of the window before, if it was one page
-	began  time.Time // by the clock of the provider; zero: it did not say
+	warned bool        // that the mark is ignored
+	asked  time.Time   // when the last page was asked for, by our clock
+	window uint64      // the digest of the window before, if it was one page
+	marks  since.Marks // of the parts of the open page that were read
+	behind part        // the place inside the page to begin at
+	open   *openPage   // nil: none is read in parts
+	began  time.Time   // by the clock of the provider; zero: it did not say
 }
 
 func (c *connector) walk(client *http.Client, at collection.Place) (*walk, error) {

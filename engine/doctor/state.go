@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/engine/storage"
+	"collect/internal/freespace"
 	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -156,7 +157,7 @@ const (
 // last month tell.
 func (d *Diagnosis) checkDisk() {
 	dir := filepath.Dir(d.State)
-	free, err := freeSpace(dir)
+	free, err := freespace.Of(dir)
 	if err != nil {
 		d.add(NotChecked, "disk", "not measured: "+problem.PlainText(err))
 		return

@@ -46,3 +46,12 @@ func (f File) Restore(ctx context.Context, backup string, audit store.Audit) (ke
 
 // Beside returns a path beside the file that is free; see [sqlite.Beside].
 func (f File) Beside(what string, now time.Time) string { return sqlite.Beside(string(f), what, now) }
+
+// Spool returns the folder beside a store for answers that are too large for memory;
+// "" if it is kept on a database server.
+func Spool(name string) string {
+	if !IsFile(name) {
+		return ""
+	}
+	return name + "-spool"
+}

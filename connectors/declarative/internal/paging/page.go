@@ -19,6 +19,7 @@ type Page struct {
 	Single   bool      // the page is one object, the detail of a parent, and no list
 	Warnings []collection.Warning
 
+	Digest      string   // of its rows, if Elements are some of many
 	Overlapped  [][]byte // elements of the page before, in front of Elements
 	Seam        string   // names the element that the page begins with, if it overlaps
 	LastName    string   // names the last element, as Seam would

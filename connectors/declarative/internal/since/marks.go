@@ -1,6 +1,8 @@
 package since
 
 import (
+	"slices"
+
 	"collect/collection"
 	"collect/connectors/declarative/internal/notation"
 )
@@ -13,6 +15,22 @@ type Marks struct {
 	marked            bool   // there are records, and each has a mark
 	absent            bool   // there are records, and none has the field, not even as null
 	records           []collection.Record
+}
+
+// And returns the marks of a page whose records are those of m, and then those of o.
+func (m Marks) And(o Marks) Marks {
+	if len(m.records) == 0 {
+		return o
+	}
+	sum := Marks{
+		sorted: m.sorted && o.sorted && !later(m.high, o.low), falling: m.falling && o.falling && !later(o.high, m.low),
+		marked: m.marked && o.marked, absent: m.absent && o.absent, records: slices.Clone(m.records[:1]),
+		low: m.low, high: latest(m.high, o.high), second: latest(m.second, o.second),
+	}
+	if m.low == "" || o.low != "" && later(m.low, o.low) {
+		sum.low = o.low
+	}
+	return sum
 }
 
 // MarksOf sums up the marks of records, which are at field.

@@ -1,10 +1,10 @@
-package doctor
+package freespace
 
 import "golang.org/x/sys/windows"
 
-// freeSpace returns how many bytes this user may still write to the disk of
+// Of returns how many bytes this user may still write to the disk of
 // dir.
-func freeSpace(dir string) (int64, error) {
+func Of(dir string) (int64, error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, err

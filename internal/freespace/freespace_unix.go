@@ -1,12 +1,13 @@
 //go:build unix
 
-package doctor
+// Package freespace asks how much may still be written to a disk.
+package freespace
 
 import "golang.org/x/sys/unix"
 
-// freeSpace returns how many bytes this user may still write to the disk of
+// Of returns how many bytes this user may still write to the disk of
 // dir.
-func freeSpace(dir string) (int64, error) {
+func Of(dir string) (int64, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, err
