@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"collect/collection"
 	"collect/internal/freespace"
@@ -23,8 +24,13 @@ const askEvery = 16 << 20
 // has its lease.
 type Folder struct{ Dir string }
 
-// Clear removes the folder with what a run left in it that was killed.
-func (f Folder) Clear() error { return os.RemoveAll(f.Dir) }
+// Clear removes the folder with what a run left in it that was killed, and the one
+// around it if that is empty then.
+func (f Folder) Clear() error {
+	err := os.RemoveAll(f.Dir)
+	_ = os.Remove(filepath.Dir(f.Dir)) // which fails while another folder is in it
+	return err
+}
 
 // New returns an empty file of the folder, which only this user can read.
 func (f Folder) New() (*File, error) {
