@@ -15,6 +15,11 @@ var ErrNoProgress = errors.New("no progress")
 // refuses what the walk began with: only a walk of everything has what it missed.
 var ErrMarkExpired = errors.New("the mark expired")
 
+// ErrWindow is a cause of a [Stop] for the first page of a window of time that the
+// provider refused as a bad request. Nothing led to that page, so that its refusal is
+// never the end of a list.
+var ErrWindow = errors.New("the window was refused")
+
 // ErrContradicted is the cause of a [Stop] for a walk that came to its end twice,
 // and what came contradicts each time that this was all; see [Evidence]. It is an
 // ErrNoProgress.

@@ -74,7 +74,7 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	if warning != nil {
 		p.Warnings = append(p.Warnings, *warning)
 	}
-	return p, w.discreet(err)
+	return p, w.discreet(w.firstLine(err, p))
 }
 
 // missing returns err, the refusal of the page at token. A piece may be missing
@@ -82,6 +82,10 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 // its cursor. Nor is a whole list, whatever a rule for its details says.
 func (w *walk) missing(err error, token string) error {
 	stop, ok := errors.AsType[*collection.Stop](err)
+	if ok && w.st.Windows != nil && token == "" && (stop.Status == http.StatusBadRequest || stop.Status == http.StatusUnprocessableEntity) {
+		stop.Err = errors.Join(stop.Err, collection.ErrWindow)
+		return err
+	}
 	if !ok || w.st.Role == collection.Detail || stop.Reason != collection.NotFound && stop.Reason != collection.Gone {
 		return err
 	}

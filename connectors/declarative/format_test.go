@@ -217,6 +217,40 @@ func TestOpenEnd(t *testing.T) {
 	}
 }
 
+// TestAnotherFormatThanExpected: what came is named, or quoted where it is the words
+// of an error, but never with a credential in it.
+func TestAnotherFormatThanExpected(t *testing.T) {
+	for _, test := range []struct{ stream, body, want string }{
+		{"format: csv", "error: invalid api key\n", "there is no column `id`; the first line is: error: invalid api key"},
+		{"format: csv", "error:\tno\x1b[31m access  to this\n1,2\n", "there is no column `id`; the first line is: error: no [31m access to this"},
+		{"format: csv", strings.Repeat("no access ", 100), "there is no column `id`; the first line is: " + strings.Repeat("no access ", 30) + "…"},
+		{"format: csv", "no access with s3cr3t-t0ken\n", "there is no column `id`"},
+		{"format: csv", "code,name\n1,a\n", "there is no column `id`; the records have: code, name"},
+		{"format: {as: csv, separator: ';'}", "no access; ask us\n", "there is no column `id`; the first line is: no access; ask us"},
+		{"records: items", "id,name\n1,a\n2,b\n", "the page is not valid JSON; it looks like CSV: format: csv"},
+		{"records: items", "id;name\n1;a\n", "the page is not valid JSON; it looks like CSV: format: {as: csv, separator: ';'}"},
+		{"records: items", "id\tname\n1\ta\n", "the page is not valid JSON; it looks like CSV: format: {as: csv, separator: tab}"},
+		{"records: items", "{\"id\":1}\n{\"id\":2}\n", "the page is not valid JSON; it looks like lines of JSON: format: jsonl"},
+		{"records: items", "no, you may not\nnever\n", "the page is not valid JSON"},
+		{"records: items", "{\"id\":1,\n\"a\":2", "the page is not valid JSON"},
+	} {
+		src := "connector: test\nsecrets: {t: {env: T}}\nprovider: {base_url: \"https://api.test\", auth: {bearer: \"${secrets.t}\"}}\nstreams: {things: {get: /things, key: id, page: {none: true}, " + test.stream + "}}\n"
+		spec, err := declarative.Parse("f", []byte(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := spec.Build(declarative.Options{Secrets: map[string]declarative.SecretValue{"t": {Value: "s3cr3t-t0ken"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range c.Slices(t.Context(), &http.Client{Transport: direct{answer(200, test.body)}}, things0, collection.Cursor{}) {
+			if stop, ok := errors.AsType[*collection.Stop](err); !ok || stop.Reason != collection.BadPage || stop.Detail != test.want {
+				t.Errorf("%q: %v\nwant %s", test.body, err, test.want)
+			}
+		}
+	}
+}
+
 // TestFormatsOfAFile: what a format cannot have is a mistake at its place.
 func TestFormatsOfAFile(t *testing.T) {
 	const none = ", page: {none: true}"

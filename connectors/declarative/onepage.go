@@ -37,6 +37,10 @@ func (w *walk) maybeCut(p *paging.Page) *collection.Warning {
 	if !usual || paging.TellsAll(p, w.st.Total) {
 		return nil
 	}
+	if w.st.Windows != nil {
+		return &collection.Warning{Code: collection.MaybeOnePage, Text: fmt.Sprintf(
+			"exactly %[1]d records came for one window of time, which is a common bound: if the provider gives no more at once, say so in `windows` with cap: %[1]d, or take a smaller `step`", n)}
+	}
 	return &collection.Warning{Code: collection.MaybeOnePage, Text: fmt.Sprintf(
 		"exactly %d records came, which is a common page size, and `page` says that the list is one page: if there are more, say with `page` how to read the next one", n)}
 }

@@ -32,6 +32,8 @@ func TestOnePageThatMayBeCut(t *testing.T) {
 		{none, list(1, 7, `,"next":"/things?page=2"`), "7 records came, and `next` seems to lead to more"},
 		{none, list(1, 7, `,"continue":{"rvcontinue":"x"}`), "7 records came, and `continue` seems to lead to more"},
 		{none, list(1, 7, `,"has_more":false,"next":null,"links":{"self":"/things"},"nextSyncToken":"x"`), ""},
+		{"query: {a: '${window.from}', b: '${window.to}'}, windows: {from: 2024-01-01, until: 2024-02-01, step: 7d, lookback: 1h, format: date}, " + none, list(1, 100, ""), "exactly 100 records came for one window of time, which is a common bound: if the provider gives no more at once, say so in `windows` with cap: 100, or"},
+		{"query: {a: '${window.from}', b: '${window.to}'}, windows: {from: 2024-01-01, until: 2024-02-01, step: 7d, lookback: 1h, cap: 100}, " + none, list(1, 100, ""), ""},
 		{"page: {cursor: {from: next, param: c}}, records: items", list(1, 100, `,"next":null`), ""},
 	}
 	full, err := first(t, answer(200, list(1, 15, "")), "query: {limit: 15}, "+none)

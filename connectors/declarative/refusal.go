@@ -1,6 +1,8 @@
 package declarative
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/answer"
 	"collect/connectors/declarative/internal/paging"
 )
 
@@ -45,13 +48,32 @@ const mostSaid = 300
 
 // graphQLError returns the words of the first error of a GraphQL answer, behind a
 // message: a query that is wrong is answered with 200, and what is wrong stands
-// there alone. It returns "" if there are none that can be shown: they must hold
-// neither the cursor nor a part of a credential.
+// there alone.
 func (w *walk) graphQLError(p *paging.Page) string {
 	if !w.st.Body.GraphQL {
 		return ""
 	}
-	text := gjson.GetBytes(p.Body, "errors.0.message").String()
+	return w.quoted(", it said: ", gjson.GetBytes(p.Body, "errors.0.message").String())
+}
+
+// firstLine adds the first row of a table that has none of the names of columns that
+// it should have to err.
+func (w *walk) firstLine(err error, p *paging.Page) error {
+	stop, ok := errors.AsType[*collection.Stop](err)
+	if !ok || !errors.Is(err, answer.ErrNoNames) || !w.st.Format.Header {
+		return err
+	}
+	var row []string
+	for _, value := range gjson.GetBytes(p.Body, "0").Array() {
+		row = append(row, value.String())
+	}
+	stop.Detail += w.quoted("; the first line is: ", strings.Join(row, string(cmp.Or(w.st.Format.Separator, ','))))
+	return stop
+}
+
+// quoted returns words of the provider behind intro, or "" if there are none that can
+// be shown: they must hold neither the cursor nor a part of a credential.
+func (w *walk) quoted(intro, text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == utf8.RuneError
 	}), " ")
@@ -61,7 +83,7 @@ func (w *walk) graphQLError(p *paging.Page) string {
 	if len(text) > mostSaid {
 		text = strings.ToValidUTF8(text[:mostSaid], "") + "…"
 	}
-	return ", it said: " + text
+	return intro + text
 }
 
 // records says how many records there are.

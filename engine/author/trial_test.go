@@ -1,13 +1,18 @@
 package author_test
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"collect/collection"
 	"collect/connectors/declarative"
 	"collect/engine/author"
 	"collect/engine/registry"
+	"collect/report/problem"
 )
 
 // try returns the first page of the stream x of a connector, which handler answers.
@@ -29,6 +34,28 @@ func try(t *testing.T, stream string, handler http.HandlerFunc) author.Page {
 	}
 	defer trial.Close(t.Context())
 	return trial.Pages(t.Context(), "x", 1)[0]
+}
+
+// TestAWindowThatIsRefused: what is wrong is the window, and no rule may take its
+// refusal for the end of the list. On a later page it may be that end.
+func TestAWindowThatIsRefused(t *testing.T) {
+	for _, test := range []struct {
+		stream string
+		want   bool
+	}{
+		{"{get: /x, query: {from: '${window.from}', to: '${window.to}'}, windows: {from: 2026-01-01, step: 7d, lookback: 1h}, key: id, page: {number: {param: p}}}", true},
+		{"{get: /x, key: id, page: {number: {param: p}}}", false},
+	} {
+		page := try(t, test.stream, func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, "from is no date", http.StatusUnprocessableEntity)
+		})
+		scene := problem.Scene{Provider: "a", Connector: "a", Stream: "x", Stands: true}
+		told := problem.Of(page.Err, scene)
+		advised := strings.Contains(fmt.Sprint(told.Do), "verdict: ok")
+		if page.Status != 422 || errors.Is(page.Err, collection.ErrWindow) != test.want || advised == test.want || strings.Contains(told.Note, "`format` of `windows`") != test.want {
+			t.Errorf("%s: %v, and the advice is %q, %v", test.stream, page.Err, told.Note, told.Do)
+		}
+	}
 }
 
 // TestTrialShowsWhatIsSent: and no header that only tells the client something.

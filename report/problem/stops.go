@@ -243,7 +243,10 @@ func writeBadPage(p *Problem, err error, sc Scene) {
 	p.Do = []Step{{"look:", sc.command("gaps")}, sc.resume("after correcting the connector file:")}
 	switch stop.Status {
 	case http.StatusBadRequest, http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity:
-		if sc.Stands && !sc.Nothing { // some refuse the page behind their last one
+		switch {
+		case errors.Is(err, collection.ErrWindow):
+			p.Note = "it is the first page of a window of time: the provider may want the times otherwise (`format` of `windows`), in other parameters, or a smaller `step`"
+		case sc.Stands && !sc.Nothing: // some refuse the page behind their last one
 			p.Do = append(p.Do, Step{Say: fmt.Sprintf("if the list ends before this page, give the stream: on: [{status: [%d], body: %s, verdict: ok}]", stop.Status, testOf(stop))})
 		}
 	}

@@ -2,6 +2,8 @@ package answer
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -29,7 +31,13 @@ type reading struct {
 // lists reads the lists that raw leads to. holders are the elements on the way.
 func (r *reading) lists(raw []byte, inner []notation.Path, holders [][]byte) error {
 	if len(inner) == 0 {
+		if len(holders) > 0 && raw[0] == '{' && r.Map == "" && !r.Lone {
+			return r.oneInEach()
+		}
 		return r.fill(holders, func() error { return r.list(raw) })
+	}
+	if raw[0] == '{' && len(holders) == 0 && !r.Lone {
+		return paging.BadPage("`%[1]s` is an object, not an array, so that %s leads into no element; if each of its members is a record: records: {at: %[1]s, map: NAME}", r.Path.Text, r.where())
 	}
 	if raw[0] != '[' && !r.Lone {
 		return r.notAList(raw)
@@ -108,13 +116,22 @@ func (r *reading) list(raw []byte) error {
 	})
 }
 
+// ErrNoNames is the cause of a bad page whose first row has none of the names that it
+// should have, nor any other: it may be the words of an error.
+var ErrNoNames = errors.New("the first row has no names of columns")
+
 // wanted returns an error if a column is missing by which the file goes on. What
 // was sent is another table then, or the text of an error.
 func (r *reading) wanted(columns [][]byte) error {
 	for _, name := range r.Wants {
 		is := func(column []byte) bool { return bytes.Equal(column, member(name)) }
 		if !slices.ContainsFunc(columns, is) && !slices.Contains(r.names, name) {
-			return paging.BadPage("there is no column `%s`%s", name, paging.FieldNames(slices.Concat([]byte{'{'}, bytes.Join(columns, []byte("0,")), []byte("0}"))))
+			names := paging.FieldNames(slices.Concat([]byte{'{'}, bytes.Join(columns, []byte("0,")), []byte("0}")))
+			stop := &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf("there is no column `%s`%s", name, names)}
+			if names == "" {
+				stop.Err = ErrNoNames
+			}
+			return stop
 		}
 	}
 	return nil
@@ -226,6 +243,16 @@ func (r *reading) notAList(raw []byte) error {
 		return paging.BadPage("the page is an object, not an array: say with `records` where its records are%s", lists)
 	}
 	return paging.BadPage("%s is an object, not an array: if it is one record, records: {%sone: true}; if each of its members is one, records: {%smap: NAME}", r.where(), r.at(), r.at())
+}
+
+// oneInEach is the error for elements on the way that have one object each where a list
+// should be.
+func (r *reading) oneInEach() error {
+	way, last := r.Path.Text, len(r.Inner)-1
+	for _, inner := range r.Inner[:last] {
+		way += "[]." + inner.Text
+	}
+	return paging.BadPage("%s is an object in each element, and no list: take the elements as they are, with records: %s and paths below `%[3]s`, such as key: %[3]s.id", r.where(), way, r.Inner[last].Text)
 }
 
 // each calls read with the elements of an array, as parts of it, until it
