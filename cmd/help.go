@@ -41,6 +41,8 @@ var pages = map[string]struct{ group, example string }{
 	"collect check":             {"author", "collect check tickets.yaml\ncollect check tickets.yaml --online --param org=acme"},
 	"collect record":            {"author", "collect record tickets.yaml\ncollect record tickets.yaml --out testdata --pages 2"},
 	"collect test":              {"author", "collect test tickets.yaml\ncollect test tickets.yaml --cassette testdata/walk.txtar"},
+	"collect import":            {"author", "collect import airbyte source-tickets/manifest.yaml"},
+	"collect import airbyte":    {"", "collect import airbyte source-tickets/manifest.yaml --name tickets"},
 	"collect new":               {"author", "collect new tickets\ncollect new tickets --url https://api.example.com/tickets --token-env TICKETS_TOKEN"},
 	"collect plan":              {"look", "collect plan tickets\ncollect plan tickets.yaml --json"},
 	"collect preview":           {"author", "collect preview tickets.yaml issues\ncollect preview tickets.yaml issues --pages 3 --param org=acme --json"},

@@ -18,6 +18,7 @@ import (
 	"collect/connectors/declarative"
 	"collect/engine/registry"
 	"collect/internal/words"
+	"collect/internal/yamlfile"
 )
 
 // A Draft is asked for with the address of a list, and at most two requests.
@@ -52,7 +53,7 @@ func NewDraft(name, address, tokenEnv string, env func(string) string) (*Draft, 
 		}
 		value := d.query.Get(param)
 		if d.auth == "" && value != "" {
-			d.auth = fmt.Sprintf(`{api_key: {query: %s, value: "${secrets.token}"}}`, quote(param))
+			d.auth = fmt.Sprintf(`{api_key: {query: %s, value: "${secrets.token}"}}`, yamlfile.Quote(param))
 			d.tokenEnv, token = strings.ToUpper(name)+"_TOKEN", value
 		}
 		d.target.Secrets = append(d.target.Secrets, value)
@@ -315,7 +316,7 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 	if a.body.IsObject() {
 		for _, path := range nextURLs {
 			if next := a.body.Get(path).String(); strings.HasPrefix(next, "/") || strings.HasPrefix(next, "?") || strings.Contains(next, "://") {
-				w.page, w.why = fmt.Sprintf("{next_url: {path: %s, optional: true}}", quote(path)), fmt.Sprintf("`%s` is the address of the next page", path)
+				w.page, w.why = fmt.Sprintf("{next_url: {path: %s, optional: true}}", yamlfile.Quote(path)), fmt.Sprintf("`%s` is the address of the next page", path)
 				return
 			}
 		}
@@ -329,7 +330,7 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 		}
 		for _, more := range []string{"has_more", "hasMore"} {
 			if a.body.Get(more).Bool() {
-				w.page, w.why = fmt.Sprintf("{last_id: {param: starting_after, field: %s, more: %s}}", quote(w.key), more), fmt.Sprintf("`%s` is true, and there is no token: look up the parameter", more)
+				w.page, w.why = fmt.Sprintf("{last_id: {param: starting_after, field: %s, more: %s}}", yamlfile.Quote(w.key), more), fmt.Sprintf("`%s` is true, and there is no token: look up the parameter", more)
 				return
 			}
 		}
@@ -402,17 +403,17 @@ func (w *drafter) text() []byte {
 	for _, l := range w.trial.Limits() {
 		fmt.Fprintf(&b, "  # it announces a limit of %s; collect keeps to it by itself\n", words.Limit(&l))
 	}
-	fmt.Fprintf(&b, "\nstreams:\n  %s:\n    get: %s\n", streamName(w.url.Path), quote(strings.ReplaceAll(w.url.EscapedPath(), "${", "%24%7B")))
+	fmt.Fprintf(&b, "\nstreams:\n  %s:\n    get: %s\n", streamName(w.url.Path), yamlfile.Quote(strings.ReplaceAll(w.url.EscapedPath(), "${", "%24%7B")))
 	if names := slices.Sorted(maps.Keys(w.query)); len(names) > 0 {
 		b.WriteString("    query:\n")
 		for _, name := range names {
-			fmt.Fprintf(&b, "      %s: %s\n", quote(name), quote(w.query.Get(name)))
+			fmt.Fprintf(&b, "      %s: %s\n", yamlfile.Quote(name), yamlfile.Quote(w.query.Get(name)))
 		}
 	}
 	if w.records != "" {
-		fmt.Fprintf(&b, "    records: %s  # an array of %s\n", quote(w.records), words.Counted(int64(len(w.items)), "object", "objects"))
+		fmt.Fprintf(&b, "    records: %s  # an array of %s\n", yamlfile.Quote(w.records), words.Counted(int64(len(w.items)), "object", "objects"))
 	}
-	fmt.Fprintf(&b, "    key: %s  # in all of the %s that came, and never twice\n", quote(escapeStep.Replace(w.key)), words.Counted(int64(len(w.items)), "record", "records"))
+	fmt.Fprintf(&b, "    key: %s  # in all of the %s that came, and never twice\n", yamlfile.Quote(escapeStep.Replace(w.key)), words.Counted(int64(len(w.items)), "record", "records"))
 	fmt.Fprintf(&b, "    page: %s  # %s\n", w.page, w.why)
 	if w.mark != "" {
 		fmt.Fprintf(&b, "    # `%[1]s` is a time in all records. If the API can be asked for what changed since, look up by which parameter:\n    # since: {field: %[1]s, param: since, lookback: 1m}\n", w.mark)
@@ -423,18 +424,7 @@ func (w *drafter) text() []byte {
 	return w.trial.scrubber().Bytes([]byte(b.String()))
 }
 
-var (
-	plainValue = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_/.-]*$`)
-	notInNames = regexp.MustCompile(`[^a-z0-9]+`)
-)
-
-// quote returns a text as a value of YAML.
-func quote(text string) string {
-	if plainValue.MatchString(text) && text != "true" && text != "false" && text != "null" && text != "yes" && text != "no" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(strings.ReplaceAll(text, "'", "''"), "\n", " ") + "'"
-}
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // streamName returns the last word of a path as a name.
 func streamName(path string) string {
