@@ -77,7 +77,7 @@ func TestDraft(t *testing.T) {
 		{"one page", "https://a.test/things?api_key=s3cr3tX9s3cr3t", api{"/things?api_key=s3cr3tX9s3cr3t": {"", items(1, 3)}},
 			[]string{"page: {none: true}", `auth: {api_key: {query: api_key, value: "${secrets.token}"}}`, "secrets: {token: {env: A_TOKEN}}"}},
 		{"hostile", "https://a.test/x's", api{"/x's": {"", `[{"a'\n: b": "1"}]`}},
-			[]string{"key: 'a"}},
+			[]string{`key: "a'\n: b"`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			text, failed := drafted(t, tc.url, tc.api)

@@ -3,6 +3,7 @@ package airbyte
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -282,13 +283,7 @@ func (n *node) word(names ...string) string {
 
 // is tells whether the component has that type, or none is said.
 func (n *node) is(types ...string) bool {
-	has := n.word("type")
-	for _, t := range types {
-		if has == t {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(types, n.word("type"))
 }
 
 // use notes that all of n was read.
