@@ -3,7 +3,9 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +89,41 @@ var shelves = []shelf{
 			return r["doc"].(map[string]any)["title"]
 		},
 	},
+	{
+		"mediawiki", func(t *testing.T) services.Shelf {
+			w, err := services.StartMediaWiki(t.TempDir())
+			must(t, err)
+			return w
+		},
+		[]string{"start=2020-01-01", "contact=ann@example.test"}, 7,
+		func(stream string, r map[string]any) []any {
+			if stream == "revisions" {
+				return []any{r["revid"]}
+			}
+			return []any{r["pageid"]}
+		},
+		func(stream string, r map[string]any) any {
+			switch stream {
+			case "pages":
+				return r["title"]
+			case "revisions":
+				return fmt.Sprint(r["title"], base36(r["sha1"].(string)))
+			}
+			var names []string
+			categories, _ := r["categories"].([]any) // a page may have none
+			for _, c := range categories {
+				names = append(names, strings.TrimPrefix(c.(map[string]any)["title"].(string), "Category:"))
+			}
+			slices.Sort(names)
+			return fmt.Sprint(r["lastrevid"], strings.Join(names, ","))
+		},
+	},
+}
+
+// base36 writes a SHA-1 as MediaWiki stores it.
+func base36(hex string) string {
+	n, _ := new(big.Int).SetString(hex, 16)
+	return fmt.Sprintf("%031s", n.Text(36))
 }
 
 // Every connector that `collect connectors` calls live-tested is run here against

@@ -1,6 +1,6 @@
 // Package services runs servers that others wrote, on
 // loopback, to collect from: PocketBase in the process itself; nginx, a server
-// of recorded GitHub answers, WordPress, Datasette, json-server, a container registry
+// of recorded GitHub answers, WordPress, MediaWiki, Datasette, json-server, a container registry
 // and PouchDB Server as children.
 //
 // The programs it starts are brought by scripts/services install. Where one
@@ -94,7 +94,13 @@ type child struct {
 // spawn starts a program. The kernel (Linux; the servers are Debian's) ends it
 // when this process dies, however that happens.
 func spawn(stdout io.Writer, name string, args ...string) (*child, error) {
+	return spawnEnv(nil, stdout, name, args...)
+}
+
+// spawnEnv starts a program with more in its environment than this process has.
+func spawnEnv(env []string, stdout io.Writer, name string, args ...string) (*child, error) {
 	c := &child{cmd: exec.Command(name, args...), exited: make(chan struct{}), stderr: new(tail)}
+	c.cmd.Env = append(os.Environ(), env...)
 	c.cmd.Stdout, c.cmd.Stderr = stdout, c.stderr
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.cmd.Start(); err != nil {
