@@ -70,8 +70,58 @@ func (w *walk) credential(a *node) (any, bool) {
 		return w.apiKey(a, at)
 	case a.is("OAuthAuthenticator"):
 		return w.oauth(a, text)
+	case a.is("SessionTokenAuthenticator"):
+		return w.session(a)
 	}
 	return nil, false
+}
+
+// session translates a login whose answer has a token.
+func (w *walk) session(a *node) (any, bool) {
+	login := a.get("login_requester")
+	base, ok := w.text(login.get("url_base"), place{})
+	rest, ok2 := w.text(login.get("path"), place{})
+	if !ok || !ok2 || login.word("http_method") != "POST" {
+		return nil, false
+	}
+	login.get("authenticator").use()
+	login.get("error_handler").use()
+	address := "/" + strings.TrimPrefix(rest, "/")
+	if base = strings.TrimSuffix(base, "/"); base != w.base {
+		address = base + address
+	}
+	var m yamlfile.Map
+	m.Set("post", address)
+	was := w.place
+	w.place = place{secret: true}
+	defer func() { w.place = was }()
+	if body := login.get("request_body_json"); body != nil {
+		value, ok := w.value(body)
+		if !ok {
+			return nil, false
+		}
+		m.Set("json", value)
+	} else {
+		var form yamlfile.Map
+		w.fields(login.get("request_body_data"), &form)
+		m.Set("form", form)
+	}
+	var steps []string
+	for _, step := range a.get("session_token_path").list() {
+		steps = append(steps, step.text)
+	}
+	m.Set("token", path(steps))
+	switch how := a.get("request_authentication"); {
+	case how.is("Bearer"):
+	case how.is("ApiKey") && how.word("inject_into", "inject_into") == "header":
+		m.Set("send", yamlfile.Map{{Key: "header", Value: how.word("inject_into", "field_name")}})
+	default:
+		return nil, false
+	}
+	if lifetime, ok := duration(a.word("expiration_duration")); ok {
+		m.Set("lifetime", lifetime)
+	}
+	return yamlfile.Map{{Key: "session", Value: m}}, secret(yamlfile.Flow(m))
 }
 
 // secret tells whether text is made of a secret: a credential is never written into
