@@ -195,10 +195,10 @@ func (s *Slice) AsksStored() bool {
 }
 
 // Kept reports whether the evidence is worth storing for a place whose
-// checkpoint is next: most partitions have one page that says nothing of the
-// whole.
+// checkpoint is next: most partitions have one short page, with which the next walk
+// is not compared.
 func (e Evidence) Kept(at Place, next Cursor) bool {
-	return at.Partition == "" || !next.Done || e.Pages > 1 || e.By != ""
+	return at.Partition == "" || !next.Done || e.Pages > 1 || e.By != "" || e.Distinct() >= fewerOf
 }
 
 // Contradiction says what speaks against the pass having delivered all there
@@ -278,7 +278,7 @@ const fewerOf = 20
 // Warnings returns what a person should look at after a complete walk.
 func (e Evidence) Warnings() (warnings []Warning) {
 	// A list that shrinks is told of once: the next walk is compared with this one.
-	if n := e.Distinct(); !e.Partial && e.Holes == 0 && e.Before >= fewerOf && 4*n < e.Before {
+	if n := e.Distinct(); !e.Partial && e.Holes == 0 && e.Before >= fewerOf && 2*n < e.Before {
 		warnings = append(warnings, Warning{FarFewer, fmt.Sprintf("the walk before had %d records, and this one has %d", e.Before, n)})
 	}
 	// Moves and updates during a walk explain a few.

@@ -40,6 +40,9 @@ func TestEvidence(t *testing.T) {
 		{"from a mark, more than is stored", collection.Evidence{Pages: 1, Records: 3, Partial: true, By: "x", First: 2401, Total: 2401, Stored: 2371, End: end}, "x says 2401, but only 2371 are stored", "", ""},
 		{"from a mark, the total of what was asked for", collection.Evidence{Pages: 2, Records: 100, Partial: true, By: "x", First: 130, Total: 130, Stored: 2371, End: end}, "x says 130, but only 100 came", "", ""},
 		{"a key that is not unique", collection.Evidence{Pages: 3, Records: 300, Again: 40, Replaced: 40, End: collection.EndMark}, "", "", collection.Overwritten},
+		{"less than half", collection.Evidence{Pages: 1, Records: 29, Before: 60, End: end}, "", "", collection.FarFewer},
+		{"half", collection.Evidence{Pages: 1, Records: 30, Before: 60, End: end}, "", "", ""},
+		{"few, and then none", collection.Evidence{Pages: 1, Before: 19, By: "x", End: end}, "", "", ""},
 		{"a few records that moved", collection.Evidence{Pages: 3, Records: 300, Again: 9, Replaced: 9, End: collection.EndMark}, "", "", ""},
 	}
 	for _, test := range tests {

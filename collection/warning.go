@@ -7,7 +7,7 @@ type WarningCode string
 // The warnings about what was collected. What each is about is stored all the
 // same, and the walk goes on.
 const (
-	FarFewer      WarningCode = "W0604" // far fewer records than the walks before had
+	FarFewer      WarningCode = "W0604" // less than half of the records that the walk before had
 	MaybeOnePage  WarningCode = "W0605" // as many records as one page holds, and no second page
 	Overwritten   WarningCode = "W0611" // many records of one walk replaced another one of it
 	MarkIgnored   WarningCode = "W0612" // the provider sends records that are older than the run asked for
