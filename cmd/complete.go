@@ -65,7 +65,7 @@ func (a *app) completeArgs(c *cobra.Command, args []string, _ string) (values []
 			}
 			values = append(values, string(collection.DetailGap), string(collection.SliceGap))
 		}
-	case len(args) == 1 && strings.Contains(c.Use, "<stream>"):
+	case len(args) == 1 && strings.Contains(c.Use, "stream"):
 		values = a.streamsToType(c, args)
 	case len(args) > 0 && strings.Contains(c.Use, "[gap]"):
 		values = a.gapsToType(c, args[0])

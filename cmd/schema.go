@@ -2,14 +2,17 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"collect/collection"
 	"collect/engine"
+	"collect/export"
 	"collect/internal/similar"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -18,13 +21,64 @@ import (
 
 func (a *app) schemaCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "schema accept <name | file.yaml> <stream>",
-		Short: "Accept that the records of a stream have changed their nature",
-		Args:  oneOfCommands("accept"),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:   "schema <name | file.yaml> [stream]",
+		Short: "Print a JSON Schema of the stored records, or accept that they changed",
+		Long: `Schema reads the stored records and prints the JSON Schema (2020-12) that all of
+them are valid by: the types of each field, the fields that every record has, and
+which texts are dates with a time throughout. Without a stream it describes all,
+each under $defs. It sends nothing and changes nothing. The schema of connector
+files is that of "collect connectors schema".
+
+"collect schema accept" is for records that have changed their nature (E0601).`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return exactArgs("<name | file.yaml>")(c, args)
+			}
+			return exactArgs("<name | file.yaml>", "[stream]")(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.schema(c.Context(), args) },
 	}
 	c.AddCommand(a.schemaAcceptCommand())
 	return c
+}
+
+// schema prints what the records of a stream, or of all streams, are like.
+func (a *app) schema(ctx context.Context, args []string) error {
+	return a.look(ctx, args[:1], func(v looked) error {
+		if len(args) > 1 {
+			if _, err := findStream(ctx, v.db, v.name, args[1]); err != nil {
+				return err
+			}
+			schema, _, err := export.Describe(ctx, v.db, v.name, args[1])
+			if err != nil {
+				return err
+			}
+			return a.printSchema(schema)
+		}
+		streams, err := v.db.Streams(ctx, v.name)
+		if err != nil {
+			return err
+		}
+		defs := map[string]any{}
+		for _, s := range streams {
+			schema, _, err := export.Describe(ctx, v.db, v.name, s.Name)
+			if err != nil {
+				return err
+			}
+			defs[s.Name] = schema
+		}
+		return a.printSchema(map[string]any{"$schema": export.SchemaVersion, "title": v.name, "$defs": defs})
+	})
+}
+
+// printSchema writes a schema, in lines for people who read it.
+func (a *app) printSchema(schema map[string]any) error {
+	return a.writeTo("", func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(schema)
+	})
 }
 
 // acceptOptions say which changes of a stream's records are accepted.
