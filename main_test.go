@@ -95,6 +95,7 @@ func TestScripts(t *testing.T) {
 			"settle":     settle,
 			"smalldisk":  smallDisk,
 			"serve":      serveFiles,
+			"browse":     browse,
 		},
 	})
 }
@@ -459,4 +460,29 @@ func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(run("mount", "-t", "tmpfs", "-o", options, "tmpfs", dir))
 	ts.Defer(func() { _ = run("umount", dir) })
+}
+
+// browse opens the first address that stands alone on a line of a file, as a person
+// does who signs in. It waits for the file to have one.
+func browse(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: browse FILE")
+	}
+	for range 600 {
+		text, _ := os.ReadFile(ts.MkAbs(args[0]))
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, "http") || !strings.HasSuffix(line, "\n") {
+				continue
+			}
+			resp, err := (&http.Client{Timeout: 10 * time.Second}).Get(strings.TrimSpace(line))
+			ts.Check(err)
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				ts.Fatalf("the browser was answered %s", resp.Status)
+			}
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("%s has no address", args[0])
 }

@@ -70,6 +70,7 @@ func (e *BadParamError) Error() string {
 type MissingSecretError struct {
 	Name   string
 	Looked []string
+	SignIn string // the name to sign in by, which gets it; "": that cannot be
 }
 
 func (e *MissingSecretError) Error() string {

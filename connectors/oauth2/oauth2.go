@@ -10,6 +10,7 @@ package oauth2
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"collect/collection"
@@ -17,8 +18,12 @@ import (
 )
 
 // ErrRefused is the cause of a stop for a token that is not granted, which a
-// person has to see to.
-var ErrRefused = errors.New("the provider grants no access token")
+// person has to see to. It is ErrSignIn where signing in again may help, and is
+// something that collect can do.
+var (
+	ErrRefused = errors.New("the provider grants no access token")
+	ErrSignIn  = fmt.Errorf("%w: sign in again", ErrRefused)
+)
 
 // Config says who asks for tokens, and where.
 type Config struct {
@@ -35,6 +40,9 @@ type Config struct {
 	// Refresh is the refresh token; "": the client's own credentials are
 	// enough.
 	Refresh string
+
+	// SignsIn: a person can get another refresh token by a [Login].
+	SignsIn bool
 
 	// Replace calls spend with the refresh token as it is kept now, while no
 	// other process spends it, and keeps what spend returns before it returns.
@@ -73,6 +81,9 @@ func (s *Source) grant(ctx context.Context, send renewal.Send) (renewal.Token, e
 		err = s.config.Replace(ctx, spend)
 	} else {
 		_, err = spend(s.config.Refresh)
+	}
+	if stop, ok := errors.AsType[*collection.Stop](err); ok && stop.Err == ErrRefused && s.config.SignsIn {
+		stop.Err = ErrSignIn
 	}
 	if err != nil {
 		return renewal.Token{}, err

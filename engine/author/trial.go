@@ -178,6 +178,20 @@ func (t *Trial) Account(ctx context.Context) error {
 	return nil
 }
 
+// Try asks for as little as shows that the credential is accepted: the probe, or else
+// a page of the first stream that needs no parent. It returns what it asked for.
+func (t *Trial) Try(ctx context.Context) (asked string, err error) {
+	if err := t.Account(ctx); err != nil || t.Requests() > 0 {
+		return "the probe", err
+	}
+	for _, stream := range t.connector.Streams() {
+		if stream.Parent == "" {
+			return stream.Name, t.Pages(ctx, stream.Name, 1)[0].Err
+		}
+	}
+	return "", nil // the language has no such connector
+}
+
 // Pages returns the first n pages of a stream. The pages of a stream with a parent
 // are those of the first parent that it wants, for which the first page of the
 // parent is asked. The last page has an Err if there was none.

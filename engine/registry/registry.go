@@ -4,6 +4,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -134,7 +135,40 @@ func (r *Registry) Resolve(ctx context.Context, arg string, params map[string]st
 		t.Secrets = append(t.Secrets, secret.Value)
 	}
 	t.Connector, err = spec.Build(declarative.Options{Params: t.Params, Secrets: secrets, Provider: r.Overrides(spec.ProviderName())})
+	if missing, ok := errors.AsType[*declarative.MissingSecretError](err); ok && missing.Name == spec.SignsIn() {
+		missing.SignIn = arg
+	}
 	return t, err
+}
+
+// SignIn returns how a person signs in for the connector that arg stands for, and
+// the connector. ok is false if its file does not say how. Params outrank those of the
+// entry.
+func (r *Registry) SignIn(ctx context.Context, arg string, params map[string]string) (t Target, in declarative.SignIn, ok bool, err error) {
+	t, spec, err := r.Find(ctx, arg)
+	if err != nil || spec.SignsIn() == "" {
+		return t, in, false, err
+	}
+	t.Params = merge(t.Params, params)
+	if err := r.mayReceive(spec, t.Params); err != nil {
+		return t, in, true, err
+	}
+	secrets, err := r.secrets(ctx, spec)
+	if err != nil {
+		return t, in, true, err
+	}
+	if in, ok, err = spec.SignIn(declarative.Options{Params: t.Params, Secrets: secrets}); err == nil {
+		in.Secret = r.SecretSource(spec.ProviderName(), in.Secret)
+	}
+	return t, in, ok, err
+}
+
+// merge returns the parameters of an entry as overridden by those that were given.
+func merge(params, given map[string]string) map[string]string {
+	merged := map[string]string{}
+	maps.Copy(merged, params)
+	maps.Copy(merged, given)
+	return merged
 }
 
 // Find reads the file of the connector that arg stands for. It looks up no

@@ -98,7 +98,7 @@ var errSecretLate = fmt.Errorf("it printed nothing within %s", words.Span(secret
 // readFile reads the file at path like [userfile.ReadAtMost]. It may be a pipe
 // without a writer: then the wait ends with ctx.
 func readFile(ctx context.Context, path string) ([]byte, error) {
-	return untilDone(ctx, func() ([]byte, error) { return userfile.ReadAtMost(path, secretLimit) })
+	return untilDone(ctx, func() ([]byte, error) { return userfile.ReadAtMost(path, LongestSecret) })
 }
 
 // untilDone returns what read returns. If ctx ends before, what reads is left
@@ -140,9 +140,9 @@ func commandOutput(ctx context.Context, line string, stderr io.Writer) (string, 
 	return out.String(), err
 }
 
-// secretLimit bounds a secret: it goes into a header, which servers bound to 8
+// LongestSecret bounds a secret: it goes into a header, which servers bound to 8
 // or 16 KiB. A private key may be longer.
-const secretLimit = 64 << 10
+const LongestSecret = 64 << 10
 
 // replacer returns what keeps a secret that its provider replaces; nil for one
 // that stays.

@@ -78,7 +78,7 @@ func (r *Registry) SecretSource(provider string, secret declarative.Secret) decl
 	if !ok || secret.Name != tokenSecret || p.TokenEnv+p.TokenFile+p.TokenCommand == "" {
 		return secret
 	}
-	secret.Env, secret.File, secret.Command = p.TokenEnv, p.TokenFile, p.TokenCommand
+	secret.Env, secret.File, secret.Command, secret.Keyring = p.TokenEnv, p.TokenFile, p.TokenCommand, ""
 	return secret
 }
 

@@ -31,6 +31,7 @@ var rules = archtest.Rules{
 		"engine/verify":         {"collection", "connectors", "connectors/declarative", "engine", "engine/registry", "internal/jsonout", "internal/words", "pacing", "pacing/share", "report", "report/problem", "runner", "store"},
 		"engine/storage":        {"report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
 		"engine/registry":       {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
+		"engine/signin":         {"connectors/declarative", "connectors/oauth2", "engine/registry", "pacing", "report/problem"},
 
 		"collection":               {},
 		"pacing":                   {"collection", "pacing/desk", "pacing/gate", "pacing/law", "pacing/meter", "pacing/response"},

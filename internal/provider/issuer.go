@@ -20,11 +20,15 @@ type Issuer struct {
 	Strict  bool          // a refresh token is dead when it was used, and not when the one after it was
 	Life    time.Duration // what expires_in says; 0: nothing
 	Uses    int           // requests that an access token is good for; 0: any number
+
+	Person string        // what a person does who should sign in: agrees, denies or stays away; "": nobody can sign in
+	Poll   time.Duration // between two polls of a device; 0: 5 s
+	Slow   time.Duration // by which the first poll of a device is told to slow down; 0: it is not
 }
 
 // ParseIssuer reads an issuer from settings, separated by spaces:
 //
-//	client=app:s3cret refresh=r0 strict=true life=1h uses=3
+//	client=app:s3cret refresh=r0 strict=true life=1h uses=3 person=agrees poll=1s
 func ParseIssuer(text string) (*Issuer, error) {
 	is := &Issuer{}
 	for field := range strings.FieldsSeq(text) {
@@ -39,6 +43,10 @@ func ParseIssuer(text string) (*Issuer, error) {
 			is.Strict, err = strconv.ParseBool(value)
 		case "life":
 			is.Life, err = time.ParseDuration(value)
+		case "person":
+			is.Person = value
+		case "poll":
+			is.Poll, err = time.ParseDuration(value)
 		case "uses":
 			is.Uses, err = strconv.Atoi(value)
 		default:
@@ -62,6 +70,9 @@ type tokens struct {
 	access  map[string]int // uses of each
 	latest  string         // of them
 	relied  bool           // the latest was used
+
+	codes   map[string]code    // of browsers
+	devices map[string]*device // that wait
 }
 
 // Issue grants tokens from now on as the issuer says; nil: none, and none is
@@ -70,7 +81,7 @@ func (s *Server) Issue(is *Issuer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tokens = nil; is != nil {
-		s.tokens = &tokens{Issuer: *is, refresh: is.Refresh, access: map[string]int{}}
+		s.tokens = &tokens{Issuer: *is, refresh: is.Refresh, access: map[string]int{}, codes: map[string]code{}, devices: map[string]*device{}}
 	}
 }
 
@@ -141,16 +152,17 @@ func (t *tokens) refreshes(token string) bool {
 func (t *tokens) grant(w http.ResponseWriter, r *http.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	id, secret, _ := r.BasicAuth()
-	if id == "" {
-		id, secret = r.PostFormValue("client_id"), r.PostFormValue("client_secret")
-	}
+	grant := r.PostFormValue("grant_type")
 	switch presented := r.PostFormValue("refresh_token"); {
-	case t.Client != "" && t.Client != id+":"+secret:
+	case !t.isClient(r):
 		answer(w, http.StatusUnauthorized, `{"error":"invalid_client"}`)
-	case t.Refresh == "" && r.PostFormValue("grant_type") == "client_credentials":
+	case t.Person != "" && grant == "authorization_code":
+		t.redeem(w, r)
+	case t.Person != "" && grant == "urn:ietf:params:oauth:grant-type:device_code":
+		t.poll(w, r)
+	case t.Refresh == "" && grant == "client_credentials":
 		t.write(w, "")
-	case t.Refresh == "" || r.PostFormValue("grant_type") != "refresh_token":
+	case t.Refresh == "" && t.Person == "" || grant != "refresh_token":
 		answer(w, http.StatusBadRequest, `{"error":"unsupported_grant_type"}`)
 	case !t.refreshes(presented):
 		answer(w, http.StatusBadRequest, `{"error":"invalid_grant"}`)

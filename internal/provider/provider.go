@@ -20,6 +20,7 @@
 //	/parents/{id}/children?page=       likewise; some parents have none, some fill their last page
 //	/flat?page=&per_page=              likewise; 20,000 small records, rendered before they are asked for
 //	/oauth/token                       access tokens, if the script has an [Issuer]
+//	/oauth/authorize, device, revoke   where a person signs in and out, if the issuer has one
 //
 // A page holds 100 records unless per_page (or limit) asks for fewer. The
 // ticket lists take updated_since=TIME, which returns tickets updated at that
@@ -145,6 +146,9 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 		}
 		if tokens != nil && r.URL.Path == "/oauth/token" {
 			tokens.grant(w, r)
+			return
+		}
+		if tokens != nil && tokens.Person != "" && tokens.signIn(w, r) {
 			return
 		}
 		if !accepts(r.Header.Get("Authorization")) {

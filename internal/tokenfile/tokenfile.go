@@ -56,45 +56,51 @@ func (e *Error) Unwrap() error { return e.Err }
 // returns, in this order and alone among all processes of this host. After an
 // error of spend, which it returns, the file is as it was. Other errors are
 // [ErrBusy], an [*Error], and the cause of ctx.
-func Replace(ctx context.Context, path string, spend func(token string) (next string, err error)) (err error) {
-	named := path
-	path, err = filepath.EvalSymlinks(named) // a link to the file stays one
+func Replace(ctx context.Context, path string, spend func(token string) (next string, err error)) error {
+	return alone(ctx, path, func(path string) error {
+		token, err := userfile.ReadAtMost(path, room)
+		if err != nil {
+			return &Error{Path: path, Err: err}
+		}
+		next, err := reserve(path)
+		if err != nil {
+			return &Error{Path: path, Err: err}
+		}
+		defer next.Close() // for the second time, if all went well
+		old := strings.TrimSpace(string(token))
+		new, err := spend(old)
+		if err != nil || new == old {
+			_ = os.Remove(next.Name()) // or the next one does
+			return err
+		}
+		if err := keep(next, new); err != nil {
+			return &Error{Path: path, Spent: true, Err: err}
+		}
+		return nil
+	})
+}
+
+// alone calls do with the path that the links at path lead to, so that a link to the
+// file stays one, while no other process of this host changes the token there.
+func alone(ctx context.Context, path string, do func(path string) error) error {
+	at, special, err := atomicfile.Resolve(path)
+	if err == nil && special { // a pipe may never end
+		err = errors.New("it is not a regular file")
+	}
 	if err != nil {
-		return &Error{Path: named, Err: err}
+		return &Error{Path: path, Err: err}
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a pipe may never end
-		return &Error{Path: path, Err: errors.New("it is not a regular file")}
-	}
-	lock, err := filelock.AcquireWait(ctx, path+".lock", patience)
+	lock, err := filelock.AcquireWait(ctx, at+".lock", patience)
 	switch {
 	case errors.Is(err, filelock.ErrLocked):
 		return ErrBusy
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return &Error{Path: path, Err: err}
+		return &Error{Path: at, Err: err}
 	}
 	defer func() { _ = lock.Release() }() // the kernel frees what this cannot
-
-	token, err := userfile.ReadAtMost(path, room)
-	if err != nil {
-		return &Error{Path: path, Err: err}
-	}
-	next, err := reserve(path)
-	if err != nil {
-		return &Error{Path: path, Err: err}
-	}
-	defer next.Close() // for the second time, if all went well
-	old := strings.TrimSpace(string(token))
-	new, err := spend(old)
-	if err != nil || new == old {
-		_ = os.Remove(next.Name()) // or the next one does
-		return err
-	}
-	if err := keep(next, new); err != nil {
-		return &Error{Path: path, Spent: true, Err: err}
-	}
-	return nil
+	return do(at)
 }
 
 // reserve makes a file for the one at path that has room for a token.

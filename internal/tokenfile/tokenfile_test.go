@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -170,5 +171,66 @@ func TestCalledOff(t *testing.T) {
 	cancel(called)
 	if err := tokenfile.Replace(ctx, path, to("two")); err != called || read(t, path) != "one\n" {
 		t.Errorf("called off: %v, %q", err, read(t, path))
+	}
+}
+
+// TestPut: the first token is its owner's alone, in a folder that is, too; another one
+// takes its place whole, and a link stays one. It waits for who spends the token.
+func TestPut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "folder", "token")
+	for _, token := range []string{"one", "another, longer one", "3"} {
+		if err := tokenfile.Put(t.Context(), path, token); err != nil || read(t, path) != token+"\n" {
+			t.Errorf("%v, and %q is in the file, want %s", err, read(t, path), token)
+		}
+	}
+	alone(t, path)
+	if runtime.GOOS != "windows" {
+		for at, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700 | os.ModeDir} {
+			if info, err := os.Stat(at); err != nil || info.Mode() != want {
+				t.Errorf("%s has mode %v, %v; want %v", filepath.Base(at), info.Mode(), err, want)
+			}
+		}
+		link := filepath.Join(t.TempDir(), "link")
+		if err := os.Symlink(path, link); err != nil {
+			t.Fatal(err)
+		}
+		if err := tokenfile.Put(t.Context(), link, "four"); err != nil || read(t, path) != "four\n" {
+			t.Errorf("by a link: %v, %q", err, read(t, path))
+		}
+		if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("the link is %v, %v", info.Mode(), err)
+		}
+	}
+
+	spending, spent, put := make(chan bool), make(chan error), make(chan error)
+	go func() {
+		spent <- tokenfile.Replace(t.Context(), path, func(string) (string, error) {
+			spending <- true
+			<-spending
+			return "replaced", nil
+		})
+	}()
+	<-spending
+	go func() { put <- tokenfile.Put(t.Context(), path, "five") }()
+	select {
+	case err := <-put:
+		t.Errorf("a token was put while another process spent the one before: %v", err)
+	case spending <- true:
+		if err := errors.Join(<-spent, <-put); err != nil || read(t, path) != "five\n" {
+			t.Errorf("%v, and %q is in the file, want five", err, read(t, path))
+		}
+	}
+}
+
+// TestRemove: what is gone is gone, and to remove it again is no mistake.
+func TestRemove(t *testing.T) {
+	path := holding(t, "one")
+	for _, want := range []bool{true, false} {
+		if there, err := tokenfile.Remove(t.Context(), path); there != want || err != nil {
+			t.Errorf("removed %t, %v; want %t", there, err, want)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 0 {
+		t.Errorf("still there: %v, %v", entries, err)
 	}
 }

@@ -111,6 +111,10 @@ func writeMissingSecret(p *Problem, err error, sc Scene) {
 	}
 	p.Saved = "nothing was started"
 	p.Do = []Step{{Say: "put it there, or name another place under `providers:` in collect.yaml"}}
+	if e.SignIn != "" {
+		p.Do = []Step{{"sign in, which puts it there:", Command("auth login", words.Quoted(e.SignIn), sc.Flags)}}
+		return
+	}
 	if len(e.Looked) != 1 {
 		return
 	}

@@ -63,6 +63,13 @@ func (e *RememberedError) Remedy(flags string) string {
 	return "name it under `connectors:` in collect.yaml, or give its path: collect run " + words.Quoted(e.Path) + flags
 }
 
+// A ReadOnlyError says that a secret is somewhere where collect cannot write it.
+type ReadOnlyError struct{ Secret, From string }
+
+func (e *ReadOnlyError) Error() string {
+	return fmt.Sprintf("the secret `%s` comes from %s, where collect writes nothing", e.Secret, e.From)
+}
+
 // An UnboundError says that a connector would have sent the token that
 // collect.yaml holds for its provider to an origin that it is not for.
 type UnboundError struct {

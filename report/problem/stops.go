@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/connectors/oauth2"
 	"collect/internal/tokenfile"
 	"collect/internal/words"
 	"collect/store"
@@ -153,7 +154,18 @@ func writeProbe(p *Problem, err error, sc Scene) {
 func writeNoToken(p *Problem, err error, sc Scene) {
 	p.met("%s grants no access token%s", err, sc)
 	p.Token = "from " + sc.Credential
+	if errors.Is(err, oauth2.ErrSignIn) {
+		p.Do = []Step{{"sign in again, or correct the client id and secret:", sc.command("auth login")}, sc.resume("then:")}
+		return
+	}
 	p.Do = []Step{{Say: "sign in again at " + sc.Provider + ", or correct the client id and secret, and put the new token there"}, sc.resume("then:")}
+}
+
+func writeSignIn(p *Problem, err error, sc Scene) {
+	e, _ := errors.AsType[*oauth2.SignInError](err)
+	p.Headline = "the provider was asked for a token, and there is none: " + e.Detail
+	p.Saved = "nothing was changed"
+	p.Do = []Step{{"look at `oauth2` in the connector file and at the app that you registered there; then try again:", sc.command("auth login")}}
 }
 
 func writeNoSession(p *Problem, err error, sc Scene) {

@@ -39,7 +39,7 @@ func TestEveryErrorIsExplained(t *testing.T) {
 		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &FileError{Path: "x.yaml", Message: "no"},
 		&connectors.UnknownStreamError{Stream: "x"}, &ParamsError{Connector: "x"}, &MeaningError{Connector: "x"}, &NoFileError{Path: "x.yaml"}, ErrNoHome,
 		&declarative.MissingSecretError{Name: "token"}, &UntrustedError{Path: "collect.yaml", Why: "x", Name: "y"}, &RememberedError{Path: "/x.yaml", Secret: "token"}, &UnboundError{Provider: "acme", Origin: "https://api.acme.test", Origins: []string{"https://api.acme.test"}, Written: "collect.yaml:4"},
-		&collection.Stop{Reason: collection.Auth, Err: oauth2.ErrRefused}, &collection.Stop{Reason: collection.Auth, Err: declarative.ErrLogin}, &tokenfile.Error{Path: "/t", Err: syscall.ENOSPC}, tokenfile.ErrBusy,
+		&collection.Stop{Reason: collection.Auth, Err: oauth2.ErrRefused}, &oauth2.SignInError{Detail: "denied"}, &ReadOnlyError{"token", "env T"}, &collection.Stop{Reason: collection.Auth, Err: declarative.ErrLogin}, &tokenfile.Error{Path: "/t", Err: syscall.ENOSPC}, tokenfile.ErrBusy,
 		&store.HeldError{}, &NoFolderError{}, &BusyError{}, gate.ErrStale, collection.ErrFull, store.ErrNewer, store.ErrOlder, store.ErrDoubtful, &LostError{3, 5}, &NothingFoundError{}, store.ErrInUse, &TakenError{"x"}, &RestoreError{errors.New("x")}, store.ErrDamaged, store.ErrMissing, store.ErrNotDatabase, store.ErrNoAccess, store.ErrDisk, store.ErrLocked, &OutputError{syscall.EIO},
 		collection.ErrFenced, collection.ErrCursorMoved, collection.ErrUnknown, syscall.ENOSPC, context.Canceled, errors.New("x"),
 		&collection.Stop{Reason: collection.UpstreamPressure, Status: 503},

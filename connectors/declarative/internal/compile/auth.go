@@ -3,7 +3,9 @@ package compile
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
@@ -90,6 +92,7 @@ func (c *checker) checkOAuth2(o *language.Oauth2Spec) {
 	if o.ClientSecret.Text == "" && o.RefreshToken.Text == "" && o.Assertion == nil {
 		c.Fail(o.At, "oauth2 needs a `client_secret`, a `refresh_token`, or both, or an `assertion`", "")
 	}
+	c.checkSignIn(o)
 	c.OneOf(o.ClientAuth, language.ClientAuths[:]...)
 	c.template(o.Scope, c.params)
 	for _, f := range o.Fields {
@@ -97,6 +100,36 @@ func (c *checker) checkOAuth2(o *language.Oauth2Spec) {
 		if slices.Contains(language.OwnFields[:], f.Key.Text) {
 			c.Fail(f.Key.At, fmt.Sprintf("`%s` has a key of its own, or is set by collect", f.Key.Text), "")
 		}
+	}
+}
+
+var redirects = regexp.MustCompile(language.Redirects)
+
+// checkSignIn checks how a person signs in. What they get is kept where it can be
+// written: in a file, or in the keyring.
+func (c *checker) checkSignIn(o *language.Oauth2Spec) {
+	for name, address := range map[string]notation.Template{"authorize_url": o.AuthorizeURL, "device_url": o.DeviceURL, "revoke_url": o.RevokeURL} {
+		if !address.Set {
+			continue
+		}
+		c.template(address, c.params)
+		base, _, _ := strings.Cut(address.Text, "?")
+		if name != "authorize_url" {
+			base = address.Text
+		}
+		if _, err := BaseAddress(base); (err != nil || strings.Contains(address.Text, "#")) && !address.Refers("params.") {
+			c.Fail(address.At, name+" is not an HTTP address such as https://login.example.com/authorize", "")
+		}
+		if !o.RefreshToken.Set {
+			c.Fail(address.At, fmt.Sprintf("%s is for the secret that is the `refresh_token`, which oauth2 has not", name), "")
+		}
+	}
+	if o.Redirect.Set && !redirects.MatchString(o.Redirect.Text) {
+		c.Fail(o.Redirect.At, "a browser comes back to this machine: http://127.0.0.1:PORT/PATH, or localhost in its place", "")
+	}
+	c.OneOf(o.PKCE, language.PKCEs[:]...)
+	if s := c.spec.Secret(o.Refresh()); s.Name != "" && o.SignsIn() && s.File == "" && s.Keyring == "" {
+		c.Fail(o.RefreshToken.At, "what a person gets who signs in has to be kept: in a `file`, or in the `keyring`", "")
 	}
 }
 

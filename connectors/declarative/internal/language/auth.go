@@ -26,6 +26,9 @@ func (o *Oauth2Spec) Refresh() string {
 	return name
 }
 
+// SignsIn reports whether a person can sign in, to get the refresh token.
+func (o *Oauth2Spec) SignsIn() bool { return o.AuthorizeURL.Text != "" || o.DeviceURL.Text != "" }
+
 // Templates returns the parts of the credential that may hold a secret.
 func (a *AuthSpec) Templates() []notation.Template {
 	var used []notation.Template

@@ -152,6 +152,13 @@ type Oauth2Spec struct {
 	ClientAuth   yamlfile.Scalar                     `yaml:"client_auth" default:"'basic'" about:"'basic' sends id and secret by HTTP Basic, 'body' as fields"`
 	Scope        notation.Template                   `yaml:"scope" default:"none" about:"what to ask for, with spaces between"`
 	Fields       yamlfile.Ordered[notation.Template] `yaml:"fields" default:"none" about:"further fields of the request for a token" more:", such as '{audience: https://api.books.test}'"`
+
+	// How a person signs in, for the first refresh token.
+	AuthorizeURL notation.Template `yaml:"authorize_url" default:"none" about:"where a person signs in with a browser; it may hold params, and a query" more:"; see Signing in"`
+	DeviceURL    notation.Template `yaml:"device_url" default:"none" about:"where a code for any device is asked for; it may hold params" more:"; see Signing in"`
+	RevokeURL    notation.Template `yaml:"revoke_url" default:"none" about:"where a refresh token is taken back; it may hold params" more:"; see Signing in"`
+	Redirect     yamlfile.Scalar   `yaml:"redirect" default:"'http://127.0.0.1/callback'" about:"where the browser comes back, on this machine; without a port, at any that is free"`
+	PKCE         yamlfile.Scalar   `yaml:"pkce" default:"'on'" about:"'off' for a provider that refuses RFC 7636"`
 }
 
 // A SessionSpec is a login, and what becomes of the token that it gives.

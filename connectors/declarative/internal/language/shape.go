@@ -123,6 +123,16 @@ func (*Oauth2Spec) Refine(k yamlfile.Keywords) {
 	k.Set("client_secret", fromSecret())
 	k.Set("client_auth", yamlfile.OneOf(ClientAuths[:]...))
 	k.Set("scope", plain())
+	k.Set("device_url", address())
+	k.Set("revoke_url", address())
+	k.Set("authorize_url", yamlfile.Keywords{"type": "string", "allOf": []yamlfile.Keywords{plain(), yamlfile.AnyOf(
+		yamlfile.Keywords{"pattern": `^` + folded("http") + `[Ss]?://[^/?#@\s]+([/?][^#]*)?$`}, yamlfile.Keywords{"pattern": `\$\{\s*params\.`},
+	)}})
+	k.Set("redirect", yamlfile.Keywords{"type": "string", "pattern": Redirects})
+	k.Set("pkce", yamlfile.OneOf(PKCEs[:]...))
+	for _, way := range []string{"authorize_url", "device_url", "revoke_url"} {
+		k.And(yamlfile.AnyOf(yamlfile.Not(yamlfile.Given(way)), yamlfile.Given("refresh_token")))
+	}
 	further := fields(k.Property("fields"))
 	further["propertyNames"] = yamlfile.Keywords{"allOf": []any{further["propertyNames"], yamlfile.Not(yamlfile.OneOf(OwnFields[:]...))}}
 	k.Set("fields", further)

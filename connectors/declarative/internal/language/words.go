@@ -33,6 +33,13 @@ var (
 	OwnFields   = [...]string{"grant_type", "assertion", "refresh_token", "client_id", "client_secret", "scope"}
 )
 
+// Redirects matches where a browser may come back: this machine, by a loopback
+// address (RFC 8252, section 7.3) or its name.
+const Redirects = `^http://(127\.0\.0\.1|\[::1\]|localhost)(:[1-9][0-9]{0,4})?(/[^?#\s]*)?$`
+
+// PKCEs are what pkce may be; YAML knows more than one way to write on and off.
+var PKCEs = [...]string{"on", "off", "true", "false"}
+
 // How the token of a session is sent: as a bearer, or as the cookie that it was.
 const (
 	SendBearer = "bearer"

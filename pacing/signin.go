@@ -1,0 +1,28 @@
+package pacing
+
+import (
+	"net/http"
+
+	"collect/collection"
+)
+
+// NewSignInClient returns a client for the few requests of a person who signs in.
+// They are no requests of an account, which there is not before them, so that no gate
+// paces them. The client follows no redirect: what it sends is for one address.
+func NewSignInClient() *http.Client {
+	limits := collection.Limits{}.WithDefaults()
+	return &http.Client{
+		Transport:     named{NewTransport(1, limits)},
+		Timeout:       limits.Request,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// A named transport says who asks.
+type named struct{ next http.RoundTripper }
+
+func (n named) RoundTrip(req *http.Request) (*http.Response, error) {
+	out := req.Clone(req.Context())
+	out.Header.Set("User-Agent", userAgent())
+	return n.next.RoundTrip(out)
+}
