@@ -174,7 +174,7 @@ func (a *app) test(ctx context.Context, o rehearseOptions) error {
 	if a.flags.json {
 		err = jsonout.Print(a.out, append([]author.Played{result.Plain}, result.Faults...))
 	} else {
-		a.showRehearsal(result)
+		a.showRehearsal(o.name, result)
 	}
 	if err == nil && result.Failed() {
 		return &exitError{problem.ExitFailure}
@@ -216,7 +216,7 @@ func (a *app) rehearse(ctx context.Context, spec *declarative.Spec, tape *author
 }
 
 // showRehearsal prints one line for each fault.
-func (a *app) showRehearsal(r *author.Rehearsal) {
+func (a *app) showRehearsal(file string, r *author.Rehearsal) {
 	wide := 0
 	for _, p := range r.Faults {
 		wide = max(wide, term.Width(p.Name))
@@ -242,6 +242,6 @@ func (a *app) showRehearsal(r *author.Rehearsal) {
 		line(p, text)
 	}
 	if n := len(r.Missing); n > 0 {
-		fmt.Fprintf(a.out, "the recording ends at %s, such as %s\n", words.Counted(int64(n), "request", "requests"), words.Plain(r.Missing[0]))
+		fmt.Fprintf(a.out, "the recording ends at %s, such as %s; what is behind it was not played. To record more: collect record %s --pages N\n", words.Counted(int64(n), "request", "requests"), words.Plain(r.Missing[0]), words.Quoted(file))
 	}
 }

@@ -68,6 +68,23 @@ func TestRelay(t *testing.T) {
 	}
 }
 
+// TestRelayTellsATotal: the totalCount of a connection, if the query asks for it, is held
+// against what came.
+func TestRelayTellsATotal(t *testing.T) {
+	for count, want := range map[string]string{`"totalCount":7,`: "`data.repo.things.totalCount`", `"totalCount":1,`: "", "": ""} {
+		body := `{"data":{"repo":{"things":{` + count + `"nodes":[{"id":1}],"pageInfo":{"hasNextPage":false,"endCursor":null}}}}}`
+		c, err := build(t, relayed, declarative.Options{Secrets: map[string]declarative.SecretValue{"key": {Value: "s3cr3t-key"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for slice, err := range c.Slices(t.Context(), &http.Client{Transport: direct{answer(200, body)}}, things0, collection.Cursor{}) {
+			if err != nil || slice.Told.By != want || want != "" && slice.Told.Total != 7 {
+				t.Errorf("%s: %+v, %v, want a total by %q", count, slice.Told, err, want)
+			}
+		}
+	}
+}
+
 // TestGraphQLPagesThatAreNone: an answer with errors is no page, whatever else it
 // has, and its words are told if they can be.
 func TestGraphQLPagesThatAreNone(t *testing.T) {

@@ -66,6 +66,9 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 		c.since(spec.Since, st)
 	}
 	c.format(spec, st)
+	if page := cmp.Or(spec.Page, c.doc.Defaults.Page); page != nil && page.Relay.Set && !st.Total.Set {
+		st.Total = paging.Source{Path: page.Relay.Below("totalCount")} // if the query asks for it
+	}
 	c.filter(key, spec, st)
 	st.Headers = accepting(st.Headers, st.Format)
 	if spec.Windows != nil {
