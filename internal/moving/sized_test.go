@@ -157,7 +157,7 @@ streams:
 		if code, _, stderr := v.run(t, 0, "gaps", "retry", connector, "--yes", "--reason", "mended"); code != 0 {
 			t.Errorf("%s: gaps retry ends with %d: %s", name, code, stderr)
 		}
-		code, _, stderr := v.run(t, 0, "run", connector)
+		code, _, stderr := v.run(t, 0, "resume", connector)
 		if got := v.exported(t, "items"); code != 0 || len(got) != s.records {
 			t.Errorf("%s: the second run ends with %d, and %d records are stored, want 0 and %d\n%s", name, code, len(got), s.records, stderr)
 		}
