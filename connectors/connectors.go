@@ -42,7 +42,8 @@ type Connector interface {
 	// It ends after a slice whose Next is Done, or after yielding an error.
 	// An error of the client is wrapped, never replaced. It may be called for
 	// several places at once, and with the cursor of any slice it yielded,
-	// also by an earlier process.
+	// also by an earlier process; where a provider keeps the place of a walk itself,
+	// and gives no page twice, the error is then a stop for [collection.CursorExpired].
 	Slices(ctx context.Context, client *http.Client, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error]
 }
 

@@ -58,7 +58,11 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 			if errors.Is(stop, collection.ErrMarkExpired) {
 				from.Since, over = "", "reads everything again"
 			}
-			r.warn(at, collection.Warning{Text: fmt.Sprintf("the provider no longer accepts its own cursor (%d), so the walk of %s %s", stop.Status, stream.Name, over)})
+			why := fmt.Sprintf("the provider no longer accepts its own cursor (%d)", stop.Status)
+			if stop.Status == 0 {
+				why = stop.Detail // the connector knows it without asking
+			}
+			r.warn(at, collection.Warning{Text: fmt.Sprintf("%s, so the walk of %s %s", why, stream.Name, over)})
 			checkpoint, guard, skipped = reached, r.newRepeats(), 0
 			continue
 		}

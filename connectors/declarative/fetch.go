@@ -25,9 +25,12 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := w.st.New(ctx, target, w.scope)
+	req, err := w.requestAt(token).New(ctx, target, w.scope)
 	if err != nil {
 		return nil, err
+	}
+	if w.st.Scroll != nil && token != "" {
+		req.Header.Del("Idempotency-Key") // see scrolled
 	}
 	sent := time.Now()
 	resp, err := w.client.Do(req)

@@ -31,6 +31,9 @@ func (w *walk) target(token string) (*url.URL, error) {
 	if w.st.Size != nil && w.st.SizeParam != "" {
 		page = append(page, paging.Field{Name: w.st.SizeParam, Value: strconv.Itoa(w.size), Number: true})
 	}
+	if w.st.Scroll != nil && token != "" {
+		return w.st.Scroll.URL(w.c.baseURL, w.scope, nil)
+	}
 	first, err := w.st.URL(w.c.baseURL, w.scope, page)
 	if _, ok := w.st.Page.(paging.Linked); err == nil && ok && token != "" {
 		return request.Resolve(first, token)

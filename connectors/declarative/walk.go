@@ -16,22 +16,23 @@ import (
 
 // A walk is one call of Slices.
 type walk struct {
-	c      *connector
-	st     *compile.Stream // of this walk: its paging changes with the size of a page
-	kind   paging.Kind     // the paging that the file names
-	size   int             // of the page that is asked for, where it can change
-	client *http.Client
-	at     collection.Place
-	vars   map[string]json.RawMessage
-	scope  notation.Scope
-	guard  *guard
-	warned bool        // that the mark is ignored
-	asked  time.Time   // when the last page was asked for, by our clock
-	window uint64      // the digest of the window before, if it was one page
-	marks  since.Marks // of the parts of the open page that were read
-	behind part        // the place inside the page to begin at
-	open   *openPage   // nil: none is read in parts
-	began  time.Time   // by the clock of the provider; zero: it did not say
+	c         *connector
+	st        *compile.Stream // of this walk: its paging changes with the size of a page
+	kind      paging.Kind     // the paging that the file names
+	size      int             // of the page that is asked for, where it can change
+	client    *http.Client
+	at        collection.Place
+	vars      map[string]json.RawMessage
+	scope     notation.Scope
+	guard     *guard
+	scrolling bool        // a scroll was begun by this walk
+	warned    bool        // that the mark is ignored
+	asked     time.Time   // when the last page was asked for, by our clock
+	window    uint64      // the digest of the window before, if it was one page
+	marks     since.Marks // of the parts of the open page that were read
+	behind    part        // the place inside the page to begin at
+	open      *openPage   // nil: none is read in parts
+	began     time.Time   // by the clock of the provider; zero: it did not say
 }
 
 func (c *connector) walk(client *http.Client, at collection.Place) (*walk, error) {

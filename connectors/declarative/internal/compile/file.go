@@ -49,10 +49,11 @@ type Stream struct {
 	Filter  answer.Filter // what of the records may be stored
 	Key     []keyPart
 	Page    paging.Kind
-	Size    *paging.Sizing // of a page, where it can change; nil: it cannot
-	Total   paging.Source  // of how many records the list has
-	Since   *since.Since   // nil: everything, always
-	Windows *Windows       // nil: the list is asked for as a whole
+	Size    *paging.Sizing   // of a page, where it can change; nil: it cannot
+	Scroll  *request.Request // for all pages but the first; nil: they are asked for as that
+	Total   paging.Source    // of how many records the list has
+	Since   *since.Since     // nil: everything, always
+	Windows *Windows         // nil: the list is asked for as a whole
 	Each    []binding
 	When    *notation.Predicate
 	Changed *binding

@@ -203,8 +203,11 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 	if s := p.Delta; s != nil {
 		set(true, c.delta(s, p.At, st))
 	}
+	if s := p.Scroll; s != nil {
+		set(true, c.scroll(s, st))
+	}
 	if ways != 1 {
-		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, continue, relay, number, offset, last_id, delta", "")
+		c.Fail(p.At, "page needs one of none, link_header, next_url, cursor, continue, relay, number, offset, last_id, delta, scroll", "")
 		st.Page = paging.OnePage{}
 		return
 	}
@@ -229,7 +232,7 @@ func (c *checker) cursor(at yamlfile.Span, s *language.CursorSpec) {
 // placed sees to it that what asks for a page stands in one place: the parameter
 // that `page` names, or where ${page} is.
 func (c *checker) placed(at yamlfile.Span, st *Stream) {
-	ask, here := st.Page.Ask("1"), st.Refers("page")
+	ask, here := st.Page.Ask("1:1"), st.Refers("page") || st.Scroll != nil && st.Scroll.Refers("page")
 	switch {
 	case len(ask) == 0 && here:
 		c.Fail(at, fmt.Sprintf("`%s` has ${page}, and with this `page` nothing stands for it", st.Name), "")

@@ -342,6 +342,7 @@ type pageSpec struct {
 	Number     *numberSpec     `yaml:"number" form:"{number: {param: page, start: 1, size_param: per_page, size: 100}}" about:"counted from 'start' (default 1); with 'total_pages: path' or '{header: X-Total-Pages}', up to that"`
 	Offset     *offsetSpec     `yaml:"offset" form:"{offset: {param: offset, limit_param: limit, limit: 100}}" about:"counted in records, from 0; with 'total: path' or '{header: X-Total-Count}', up to that"`
 	LastID     *lastIDSpec     `yaml:"last_id" form:"{last_id: {param: starting_after, field: id}}" about:"after the last record; with 'more: path', while that is true, else until a page is empty"`
+	Scroll     *ScrollSpec     `yaml:"scroll" form:"{scroll: {from: _scroll_id, post: /_search/scroll, json: {scroll: 1m, scroll_id: \"${page}\"}}}" about:"a scroll that the provider keeps: all pages but the first are asked for by that request, until one is empty" more:"; see below"`
 	Size       *SizeSpec       `yaml:"size" form:"{cursor: …, size: {param: limit, from: 100}}" about:"beside one of the others: how many records a page is asked for, and fewer where that is too much" more:"; see below"`
 	Delta      *DeltaSpec      `yaml:"delta" form:"{delta: {next: nextPageToken, param: pageToken, resume: nextSyncToken, resume_param: syncToken}}" about:"changes only, from where the provider's own token says that the walk before ended" more:"; see below"`
 }
@@ -403,6 +404,14 @@ type DeltaSpec struct {
 	Resume      notation.Path   `yaml:"resume" about:"the path, on the last page, of the token with which the next walk begins"`
 	ResumeParam yamlfile.Scalar `yaml:"resume_param" default:"that of 'param'" about:"the parameter that takes it on all pages of that walk"`
 	More        notation.Path   `yaml:"more" about:"the path of a value that is true while there is more"`
+}
+
+type ScrollSpec struct {
+	_    struct{}          `block:"page: scroll" like:"scroll: {from: _scroll_id, post: /_search/scroll, json: {scroll: 1m, scroll_id: '${page}'}}"`
+	At   yamlfile.Span     // where it stands
+	From notation.Path     `yaml:"from" about:"the path of the id of the scroll, which may be another one on each page"`
+	Post notation.Template `yaml:"post" about:"the path below 'base_url' that is asked for with POST"`
+	JSON *bodySpec         `yaml:"json" about:"the body of that request, with the id as '${page}'"`
 }
 
 type SizeSpec struct {

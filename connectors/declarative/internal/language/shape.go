@@ -283,7 +283,7 @@ func (*WindowsSpec) Refine(k yamlfile.Keywords) {
 func (*pageSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"
 	ways := []yamlfile.Keywords{{"required": []string{"none"}, "properties": yamlfile.Keywords{"none": yamlfile.OneOf("true")}}}
-	for _, way := range []string{"link_header", "next_url", "cursor", "continue", "relay", "number", "offset", "last_id", "delta"} {
+	for _, way := range []string{"link_header", "next_url", "cursor", "continue", "relay", "number", "offset", "last_id", "delta", "scroll"} {
 		ways = append(ways, yamlfile.Given(way))
 	}
 	k["oneOf"] = ways
@@ -296,6 +296,11 @@ func (*CursorSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"
 	k.Set("header", yamlfile.Keywords{"type": []string{"string", "number", "boolean"}, "pattern": headerName})
 	k["oneOf"] = []yamlfile.Keywords{{"required": []string{"from"}}, {"required": []string{"header"}}}
+}
+
+func (*ScrollSpec) Refine(k yamlfile.Keywords) {
+	k.Need("from", "post")
+	k.Set("post", plain())
 }
 
 func (*ContinueSpec) Refine(k yamlfile.Keywords) { k.Need("from") }

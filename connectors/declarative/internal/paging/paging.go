@@ -522,6 +522,8 @@ func TokensOf(pg Kind) string {
 		return "cursor " + pg.From.Text + asJSON(pg.AsJSON)
 	case ByLastID:
 		return "last_id " + pg.Field.Text + asJSON(pg.AsJSON)
+	case ByScroll:
+		return "scroll " + pg.From.Text
 	case ByContinue:
 		return "continue " + pg.From.Text + ", " + pg.Complete.Text
 	case ByDelta:
