@@ -73,11 +73,13 @@ streams:
 // TestScrollLosesNoPage: a run that was killed begins its scroll anew, since the page at
 // which it stood may have been sent and lost.
 func TestScrollLosesNoPage(t *testing.T) {
-	s := &searcher{records: 53, page: 10, at: map[string]int{}}
-	v := &victim{kills: 8, serve: s.ServeHTTP, file: scrollFile}
-	v.runKilled(t, rand.New(rand.NewPCG(3, 4)))
-	if got := v.exported(t, "docs"); len(got) != s.records {
-		t.Errorf("%d records are stored after %d kills, want %d", len(got), v.killed, s.records)
+	for seed := range uint64(8) { // one kill each: another whole walk would have what this one lost
+		s := &searcher{records: 53, page: 10, at: map[string]int{}}
+		v := &victim{kills: 1, serve: s.ServeHTTP, file: scrollFile}
+		v.runKilled(t, rand.New(rand.NewPCG(seed, 4)))
+		if got := v.exported(t, "docs"); len(got) != s.records {
+			t.Errorf("seed %d: %d records are stored after %d kills, want %d", seed, len(got), v.killed, s.records)
+		}
 	}
 }
 
