@@ -130,7 +130,7 @@ func mistakes() []mistake {
 		{"{link_header: next}", "{next_url: {optional: true}}", "9:27: page: next_url lacks a key; see the reference", ""},
 		{"{link_header: next}", "{next_url: {path: next, optonal: true}}", "9:51: unknown key `optonal`", "page: next_url has a similar key: `optional`"},
 		{"{link_header: next}", "{cursor: {from: a, param: b, optional: maybe}}", "9:66: this must be true or false", ""},
-		{"{link_header: next}", "{link_header: next, none: true}", "9:27: page needs one of none, link_header, next_url, cursor, relay, number, offset, last_id, delta", ""},
+		{"{link_header: next}", "{link_header: next, none: true}", "9:27: page needs one of none, link_header, next_url, cursor, continue, relay, number, offset, last_id, delta, scroll", ""},
 		{"{link_header: next}", "{cursor: {from: a}}", "9:27: `page` needs a `param`, or ${page} in the request: where the place of a page stands", ""},
 		{"{link_header: next}", "{cursor: {param: a}}", "9:27: page: cursor lacks a key; see the reference", ""},
 		{"{link_header: next}", "{cursor: {from: a, param: \"\"}}", "9:27: `page` needs a `param`, or ${page} in the request: where the place of a page stands", ""},

@@ -343,7 +343,7 @@ type pageSpec struct {
 	Offset     *offsetSpec     `yaml:"offset" form:"{offset: {param: offset, limit_param: limit, limit: 100}}" about:"counted in records, from 0; with 'total: path' or '{header: X-Total-Count}', up to that"`
 	LastID     *lastIDSpec     `yaml:"last_id" form:"{last_id: {param: starting_after, field: id}}" about:"after the last record; with 'more: path', while that is true, else until a page is empty"`
 	Scroll     *ScrollSpec     `yaml:"scroll" form:"{scroll: {from: _scroll_id, post: /_search/scroll, json: {scroll: 1m, scroll_id: \"${page}\"}}}" about:"a scroll that the provider keeps: all pages but the first are asked for by that request, until one is empty" more:"; see below"`
-	Size       *SizeSpec       `yaml:"size" form:"{cursor: …, size: {param: limit, from: 100}}" about:"beside one of the others: how many records a page is asked for, and fewer where that is too much" more:"; see below"`
+	Size       *SizeSpec       `yaml:"size" form:"{cursor: {from: meta.next, param: cursor}, size: {param: limit, from: 100}}" about:"beside one of the others: how many records a page is asked for, and fewer where that is too much" more:"; see below"`
 	Delta      *DeltaSpec      `yaml:"delta" form:"{delta: {next: nextPageToken, param: pageToken, resume: nextSyncToken, resume_param: syncToken}}" about:"changes only, from where the provider's own token says that the walk before ended" more:"; see below"`
 }
 
