@@ -13,6 +13,7 @@ type Told struct {
 	Total   int64  // how many records the provider says the list has; see By
 	By      string // where it says so, for people: "the header X-WP-Total"; "" if it does not
 	Pages   bool   // Total counts pages
+	Left    int64  // how many more records the page has than the slice: those of which the connector makes none, less those that it makes beside others
 	Within  bool   // the page is the one of the slice before, whose rows go on here
 	Parts   bool   // the rows of the page go on in the slice behind this one
 	First   bool   // the page was asked for without a token: it begins a pass
@@ -138,7 +139,7 @@ func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidenc
 	e.Cut = sl.Told.Cut
 	e.Partial, e.Tied, e.End = sl.Told.Partial, sl.Told.Tie, sl.Told.End
 	e.Pages++
-	e.Records += int64(len(sl.Records) + len(sl.Rejected))
+	e.Records += int64(len(sl.Records)+len(sl.Rejected)) + sl.Told.Left
 	e.Stored = stored
 	if len(sl.Rejected) > 0 {
 		e.Whole = 0 // a record in quarantine is not stored

@@ -8,7 +8,7 @@ import (
 
 // spillAt is how much of an answer is in memory before the rest goes to a spill,
 // and how much of it rules then see.
-const spillAt = 1 << 20
+const spillAt = 256 << 10
 
 // A content is the body of an answer.
 type content struct {

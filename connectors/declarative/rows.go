@@ -16,7 +16,7 @@ import (
 )
 
 // partSize is how many bytes of rows are one slice of a page that is larger.
-const partSize = 1 << 20
+const partSize = 256 << 10
 
 // inRows reports whether a large page of the stream is stored in several slices: it
 // is rows, and nothing else goes by the page as a whole.
@@ -174,6 +174,7 @@ func (w *walk) nextPart(p *paging.Page, from collection.Cursor, s *collection.Sl
 	}
 	s.Warnings, p.Warnings = p.Warnings, nil
 	s.Told = collection.Told{First: from.Token == "", Parts: true}.Part(s.Told.Within)
+	s.Told.Left = w.delivered(p, s)
 	s.Next = part{rows, digest}.in(from)
 	return false, nil
 }

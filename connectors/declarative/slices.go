@@ -145,6 +145,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	if inParts {
 		s.Told = s.Told.Part(within)
 	}
+	s.Told.Left = w.delivered(p, &s)
 	if w.st.Role == collection.List && (token == "" || w.st.Since != nil) {
 		s.Else = f.Restart(w.st.Since, win, from, token == "")
 	}
@@ -271,10 +272,10 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 	had := make(map[string]int, len(p.Elements))
 	again := false
 	_, feed := w.st.Page.(paging.Resuming) // where a record may have changed twice
-	for _, data := range p.Elements {
-		reject := ""
+	add := func(data []byte, reject string) {
 		key := ""
 		switch {
+		case reject != "":
 		case data[0] != '{':
 			reject = notAnObject
 		case int64(len(data)) > w.c.limits.Record:
@@ -284,15 +285,12 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 		default:
 			key, reject = w.st.KeyOf(data, w.vars)
 		}
-		if data[0] == '{' {
-			p.Last = data
-		}
 		if reject != "" {
 			if reject == tooLarge || reject == notAnObject {
 				data = collection.Shortened(data)
 			}
 			s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: reject})
-			continue
+			return
 		}
 		r := collection.Record{Key: key, Data: data}
 		if w.st.Since != nil {
@@ -302,7 +300,7 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 			same := bytes.Equal(s.Records[at].Data, data)
 			if !same && s.Records[at].Mark.After(r.Mark) {
 				s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: collection.KeyCollision})
-				continue
+				return
 			}
 			if !same && !feed {
 				s.Rejected = append(s.Rejected, collection.Rejected{Data: s.Records[at].Data, Reason: collection.KeyCollision})
@@ -311,6 +309,12 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 		}
 		had[key] = len(s.Records)
 		s.Records = append(s.Records, r)
+	}
+	for _, data := range p.Elements {
+		if data[0] == '{' {
+			p.Last = data
+		}
+		w.mapped(data, add)
 	}
 	if again {
 		s.Records = slices.DeleteFunc(s.Records, func(r collection.Record) bool { return r.Data == nil })

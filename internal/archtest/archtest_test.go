@@ -62,8 +62,9 @@ var rules = archtest.Rules{
 		"report":                   {"collection", "internal/jsonout", "internal/process", "internal/words", "pacing/gate", "report/limit", "report/problem", "store"},
 
 		"connectors/declarative/internal/answer":   {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
-		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/answer", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "internal/similar", "connectors/signing", "internal/yamlfile"},
+		"connectors/declarative/internal/compile":  {"collection", "connectors/declarative/internal/answer", "connectors/declarative/internal/jq", "connectors/declarative/internal/language", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging", "connectors/declarative/internal/request", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "internal/similar", "connectors/signing", "internal/yamlfile"},
 		"connectors/declarative/internal/language": {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/since", "connectors/declarative/internal/windows", "connectors/signing", "internal/yamlfile"},
+		"connectors/declarative/internal/jq":       {},
 		"connectors/declarative/internal/notation": {"internal/yamlfile"},
 		"connectors/declarative/internal/paging":   {"collection", "connectors/declarative/internal/notation"},
 		"connectors/declarative/internal/request":  {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
@@ -114,6 +115,7 @@ var rules = archtest.Rules{
 		"github.com/schollz/progressbar": "cmd/internal/live",
 		"github.com/rivo/uniseg":         "cmd/internal/term",
 		"github.com/expr-lang/expr":      "connectors/declarative/internal/notation",
+		"github.com/itchyny/gojq":        "connectors/declarative/internal/jq",
 		"github.com/zalando/go-keyring":  "engine/registry",
 		"github.com/golang-jwt/jwt":      "connectors/signing",
 		"github.com/aws/aws-sdk-go-v2":   "connectors/signing",

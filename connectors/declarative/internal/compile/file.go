@@ -7,6 +7,7 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/answer"
+	"collect/connectors/declarative/internal/jq"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
@@ -47,6 +48,7 @@ type Stream struct {
 	Format  answer.Format
 	Records answer.Shape
 	Filter  answer.Filter // what of the records may be stored
+	Map     *jq.Program   // makes the records of those that were sent; nil: they are stored as they came
 	Key     []keyPart
 	Page    paging.Kind
 	Size    *paging.Sizing   // of a page, where it can change; nil: it cannot

@@ -1,10 +1,12 @@
 package compile
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
 	"collect/connectors/declarative/internal/answer"
+	"collect/connectors/declarative/internal/jq"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
@@ -23,7 +25,7 @@ func (c *checker) filter(key yamlfile.Scalar, spec language.StreamSpec, st *Stre
 	}
 	st.Filter = answer.NewFilter(spec.Fields, spec.Drop)
 	for _, part := range st.Key {
-		if part.Binding == "" {
+		if part.Binding == "" && st.Map == nil {
 			c.kept(key.At, st, part.Path, "`key`")
 		}
 	}
@@ -33,6 +35,19 @@ func (c *checker) filter(key yamlfile.Scalar, spec language.StreamSpec, st *Stre
 	if pg, ok := st.Page.(paging.ByLastID); ok {
 		c.kept(key.At, st, pg.Field, "`page`")
 	}
+}
+
+// program compiles what makes the records that are stored.
+func (c *checker) program(s yamlfile.Scalar, st *Stream) {
+	if !s.Set || s.Null {
+		return
+	}
+	program, err := jq.Compile(s.Text)
+	if fault, ok := errors.AsType[*jq.SyntaxError](err); ok {
+		c.Fail(s.Inside(min(fault.Offset, len(s.Text)), fault.Length), "not a program of jq: "+fault.Message, "")
+		return
+	}
+	st.Map = program
 }
 
 // kept reports a path that is not stored although something goes by it.

@@ -97,7 +97,7 @@ func wants(st *Stream) {
 		}
 	}
 	for _, part := range st.Key {
-		if part.Binding == "" {
+		if part.Binding == "" && st.Map == nil {
 			note(part.Path)
 		}
 	}

@@ -81,6 +81,9 @@ func (st *Stream) meanings() meanings {
 	if filter := st.Filter.String(); filter != "" {
 		parts = append(parts, "filter "+filter)
 	}
+	if st.Map != nil {
+		parts = append(parts, "map "+st.Map.Text)
+	}
 	if format := st.Format.String(); format != "" {
 		parts = append(parts, "format "+format)
 	}

@@ -65,6 +65,7 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	if spec.Since != nil {
 		c.since(spec.Since, st)
 	}
+	c.program(spec.Map, st)
 	c.format(spec, st)
 	if page := cmp.Or(spec.Page, c.doc.Defaults.Page); page != nil && page.Relay.Set && !st.Total.Set {
 		st.Total = paging.Source{Path: page.Relay.Below("totalCount")} // if the query asks for it

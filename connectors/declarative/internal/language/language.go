@@ -246,6 +246,7 @@ type StreamSpec struct {
 	Archive ArchiveSpec                       `yaml:"archive" default:"none" about:"what a page is packed in: 'gzip' or 'zip'" more:". Where an answer is gzip by its header, nothing need be said"`
 	Fields  []notation.Path                   `yaml:"fields" default:"all" about:"the paths that are kept of each record; the rest is never stored" more:"; see fields and drop"`
 	Drop    []notation.Path                   `yaml:"drop" default:"none" about:"the paths that are taken out of each record before anything is stored"`
+	Map     yamlfile.Scalar                   `yaml:"map" default:"none" about:"a program of jq that makes the records that are stored of each one that was sent" more:"; see map"`
 	Key     keySpec                           `yaml:"key" default:"required" about:"the path of the value that is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
 	Since   *SinceSpec                        `yaml:"since" default:"none" about:"how to ask for changes only"`
 	Windows *WindowsSpec                      `yaml:"windows" default:"none" about:"how to ask for the list in windows of time, one after the other"`

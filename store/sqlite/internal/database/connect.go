@@ -24,11 +24,11 @@ const (
 	busyTimeout = 30 * time.Second
 
 	// writerCache and readerCache bound the page cache of a connection, in
-	// KiB. 32 MiB hold the inner pages of the key index at ten million
+	// KiB. 24 MiB hold the inner pages of the key index at seven million
 	// records, so that an upsert by a random key costs one page read. They fill
 	// as the store grows, which is why a run of a million records takes some
-	// 45 MB more than a small one, all of it by the first 200,000.
-	writerCache = 32 << 10
+	// 35 MB more than a small one, all of it by the first 200,000.
+	writerCache = 24 << 10
 	readerCache = 8 << 10
 
 	// walLimit is the size in bytes to which a WAL that had to grow, because
