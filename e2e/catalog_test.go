@@ -90,6 +90,24 @@ var shelves = []shelf{
 		},
 	},
 	{
+		"gitea", func(t *testing.T) services.Shelf {
+			g, err := services.StartGitea("../.cache/gitea", t.TempDir())
+			must(t, err)
+			return g
+		},
+		[]string{"org=acme"}, 8,
+		func(_ string, r map[string]any) []any { return []any{r["id"]} },
+		func(stream string, r map[string]any) any {
+			switch stream {
+			case "repos":
+				return r["name"]
+			case "comments":
+				return r["body"]
+			}
+			return fmt.Sprint(r["title"], " ", r["state"])
+		},
+	},
+	{
 		"mediawiki", func(t *testing.T) services.Shelf {
 			w, err := services.StartMediaWiki(t.TempDir())
 			must(t, err)

@@ -19,6 +19,7 @@ var files embed.FS
 // connectors were tried on the answers that their providers document.
 var live = map[string]string{
 	"couchdb":    "PouchDB Server 4.2",
+	"gitea":      "Gitea 1.25",
 	"mediawiki":  "MediaWiki 1.39",
 	"pocketbase": "PocketBase 0.36",
 	"registry":   "distribution 2.8",

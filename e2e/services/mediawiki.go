@@ -12,8 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	_ "modernc.org/sqlite" // the wiki's database
 )
 
 // A MediaWiki is MediaWiki from Debian, in the server of PHP, on SQLite.
@@ -117,24 +115,12 @@ func (w *MediaWiki) Stored() (stored Stored, err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	stored = Stored{}
 	for stream, query := range map[string]string{
-		"pages": "SELECT page_id, page_title FROM page WHERE page_namespace = 0",
+		"pages": "SELECT page_id, replace(page_title, '_', ' ') FROM page WHERE page_namespace = 0",
 		"categories": `SELECT page_id, page_latest || coalesce((SELECT group_concat(cl_to) FROM (
-			SELECT cl_to FROM categorylinks WHERE cl_from = page_id ORDER BY cl_to)), '') FROM page WHERE page_namespace = 0`,
-		"revisions": "SELECT rev_id, page_title || rev_sha1 FROM revision JOIN page ON page_id = rev_page WHERE page_namespace = 0",
+			SELECT replace(cl_to, '_', ' ') AS cl_to FROM categorylinks WHERE cl_from = page_id ORDER BY cl_to)), '') FROM page WHERE page_namespace = 0`,
+		"revisions": "SELECT rev_id, replace(page_title, '_', ' ') || rev_sha1 FROM revision JOIN page ON page_id = rev_page WHERE page_namespace = 0",
 	} {
-		rows, err := db.Query(query)
-		if err != nil {
-			return nil, err
-		}
-		for rows.Next() {
-			var id int
-			var content string
-			if err := rows.Scan(&id, &content); err != nil {
-				return nil, err
-			}
-			stored.put(stream, strings.ReplaceAll(content, "_", " "), id)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		if err := stored.query(db, stream, query); err != nil {
 			return nil, err
 		}
 	}

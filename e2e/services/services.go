@@ -1,6 +1,6 @@
 // Package services runs servers that others wrote, on
 // loopback, to collect from: PocketBase in the process itself; nginx, a server
-// of recorded GitHub answers, WordPress, MediaWiki, Datasette, json-server, a container registry
+// of recorded GitHub answers, WordPress, MediaWiki, Gitea, Datasette, json-server, a container registry
 // and PouchDB Server as children.
 //
 // The programs it starts are brought by scripts/services install. Where one

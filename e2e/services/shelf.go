@@ -1,6 +1,12 @@
 package services
 
-import "fmt"
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	_ "modernc.org/sqlite" // the databases of MediaWiki and Gitea
+)
 
 // A Shelf is a server that a connector of the catalogue reads, whose storage can
 // be read beside its API.
@@ -29,4 +35,21 @@ func (s Stored) put(stream string, content any, key ...any) {
 		s[stream] = map[string]any{}
 	}
 	s[stream][Key(key...)] = content
+}
+
+// query adds the rows of a table: an ID and the content.
+func (s Stored) query(db *sql.DB, stream, query string) error {
+	rows, err := db.Query(query)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		var id int
+		var content string
+		if err := rows.Scan(&id, &content); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		s.put(stream, content, id)
+	}
+	return errors.Join(rows.Err(), rows.Close())
 }
