@@ -23,6 +23,7 @@ type Told struct {
 	Counted bool   // the pages are numbered, and records can move between them unseen
 	Tie     bool   // the walk leaves records of one mark here, which took several pages
 	End     End    // on the last page of a walk: how its end is known
+	Expect  Expectation
 
 	// Overlap is asked for where the page is to begin with the last record of
 	// the page before it; Seam then names the record that it does begin with.
@@ -39,6 +40,25 @@ func (t Told) Part(within bool) Told {
 	}
 	return t
 }
+
+// An Expectation is what a person knows of the length of a list. The zero
+// Expectation says nothing.
+type Expectation struct {
+	Least   int64 `json:"least,omitempty"`    // records that a walk of the whole list has at least
+	Drops   bool  `json:"drops,omitempty"`    // Drop is said, and holds for short lists, too
+	Drop    int   `json:"drop,omitempty"`     // by how many percent a walk may have fewer records than the one before
+	AnyDrop bool  `json:"any_drop,omitempty"` // by any
+	Zero    Zero  `json:"zero,omitempty"`
+}
+
+// A Zero says what a walk without a record is, after one that had some.
+type Zero string
+
+// What it may be, beside a drop like another.
+const (
+	ZeroIsError Zero = "error" // the walk is not taken for whole
+	ZeroIsFine  Zero = "off"
+)
 
 // An End says how the end of a walk is known.
 type End string
@@ -86,6 +106,8 @@ type Evidence struct {
 	Whole    int64  `json:"whole,omitempty"`   // the total as told when the walk asked for everything; 0: it did not, or was not told
 	Stored   int64  `json:"stored,omitempty"`  // records that the stream has, where that is asked for; 0: not known
 	Refuted  int64  `json:"refuted,omitempty"` // passes in a row that ended in a contradiction
+
+	Expect Expectation `json:"expect,omitzero"` // as the last page was asked for with
 }
 
 // Distinct returns the number of distinct records that the pass delivered.
@@ -136,7 +158,7 @@ func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidenc
 		e.Holes++
 	}
 	e.Counted = e.Counted || sl.Told.Counted // the last page leads nowhere, and does not show it
-	e.Cut = sl.Told.Cut
+	e.Cut, e.Expect = sl.Told.Cut, sl.Told.Expect
 	e.Partial, e.Tied, e.End = sl.Told.Partial, sl.Told.Tie, sl.Told.End
 	e.Pages++
 	e.Records += int64(len(sl.Records)+len(sl.Rejected)) + sl.Told.Left
@@ -199,7 +221,7 @@ func (s *Slice) AsksStored() bool {
 // checkpoint is next: most partitions have one short page, with which the next walk
 // is not compared.
 func (e Evidence) Kept(at Place, next Cursor) bool {
-	return at.Partition == "" || !next.Done || e.Pages > 1 || e.By != "" || e.Distinct() >= fewerOf
+	return at.Partition == "" || !next.Done || e.Pages > 1 || e.By != "" || e.Distinct() >= fewerOf || e.Expect != (Expectation{}) && e.Records > 0
 }
 
 // Contradiction says what speaks against the pass having delivered all there
@@ -218,7 +240,35 @@ func (e Evidence) Contradiction() string {
 	case e.End == EndKnown:
 		return "" // the total counts the rest, too
 	}
-	return cmp.Or(e.Cut, e.short())
+	return cmp.Or(e.Cut, e.short(), e.unexpected())
+}
+
+// unexpected says that a walk of the whole list has fewer records than a person who
+// knows it expects.
+func (e Evidence) unexpected() string {
+	n := e.Distinct()
+	switch {
+	case e.Partial, e.Window:
+		return ""
+	case n == 0 && e.Before > 0 && e.Expect.Zero == ZeroIsError:
+		return fmt.Sprintf("the list has no records, the walk before had %d, and `expect` says that this is an error", e.Before)
+	case n < e.Expect.Least:
+		return fmt.Sprintf("the list has %d of at least %d records that `expect` asks for", n, e.Expect.Least)
+	}
+	return ""
+}
+
+// farFewer reports whether the walk has so many records less than the one before that
+// a person should hear of it.
+func (e Evidence) farFewer() bool {
+	n, least, drop := e.Distinct(), int64(fewerOf), int64(50)
+	if e.Expect.Drops {
+		least, drop = 1, int64(e.Expect.Drop)
+	}
+	if e.Partial || e.Holes > 0 || e.Before < least || e.Expect.AnyDrop || n == 0 && e.Expect.Zero == ZeroIsFine {
+		return false
+	}
+	return 100*n < (100-drop)*e.Before
 }
 
 // moved says that records moved between the pages while they were read.
@@ -279,8 +329,8 @@ const fewerOf = 20
 // Warnings returns what a person should look at after a complete walk.
 func (e Evidence) Warnings() (warnings []Warning) {
 	// A list that shrinks is told of once: the next walk is compared with this one.
-	if n := e.Distinct(); !e.Partial && e.Holes == 0 && e.Before >= fewerOf && 2*n < e.Before {
-		warnings = append(warnings, Warning{FarFewer, fmt.Sprintf("the walk before had %d records, and this one has %d", e.Before, n)})
+	if e.farFewer() {
+		warnings = append(warnings, Warning{FarFewer, fmt.Sprintf("the walk before had %d records, and this one has %d", e.Before, e.Distinct())})
 	}
 	// Moves and updates during a walk explain a few.
 	if e.Replaced >= 10 && 20*e.Replaced >= e.Records {

@@ -43,6 +43,15 @@ func TestEvidence(t *testing.T) {
 		{"less than half", collection.Evidence{Pages: 1, Records: 29, Before: 60, End: end}, "", "", collection.FarFewer},
 		{"half", collection.Evidence{Pages: 1, Records: 30, Before: 60, End: end}, "", "", ""},
 		{"few, and then none", collection.Evidence{Pages: 1, Before: 19, By: "x", End: end}, "", "", ""},
+		{"half, where less is expected", collection.Evidence{Pages: 1, Records: 9, Before: 10, Expect: collection.Expectation{Drops: true, Drop: 5}, End: end}, "", "", collection.FarFewer},
+		{"as few as may be", collection.Evidence{Pages: 1, Records: 9, Before: 10, Expect: collection.Expectation{Drops: true, Drop: 10}, End: end}, "", "", ""},
+		{"any drop", collection.Evidence{Pages: 1, Records: 1, Before: 60, Expect: collection.Expectation{AnyDrop: true}, End: end}, "", "", ""},
+		{"none, which is fine", collection.Evidence{Pages: 1, Before: 60, By: "x", Expect: collection.Expectation{Zero: collection.ZeroIsFine}, End: end}, "", "", ""},
+		{"none, which is an error", collection.Evidence{Pages: 1, Before: 1, By: "x", Expect: collection.Expectation{Zero: collection.ZeroIsError}, End: end}, "the list has no records, the walk before had 1", "", ""},
+		{"none, and none before", collection.Evidence{Pages: 1, By: "x", Expect: collection.Expectation{Zero: collection.ZeroIsError}, End: end}, "", "", ""},
+		{"fewer than expected", collection.Evidence{Pages: 1, Records: 4, Expect: collection.Expectation{Least: 5}, End: end}, "the list has 4 of at least 5 records", "", ""},
+		{"as many as expected", collection.Evidence{Pages: 1, Records: 5, Expect: collection.Expectation{Least: 5}, End: end}, "", "", ""},
+		{"few that are new", collection.Evidence{Pages: 1, Records: 4, Partial: true, Expect: collection.Expectation{Least: 5}, End: end}, "", "", ""},
 		{"a few records that moved", collection.Evidence{Pages: 3, Records: 300, Again: 9, Replaced: 9, End: collection.EndMark}, "", "", ""},
 	}
 	for _, test := range tests {

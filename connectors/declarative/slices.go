@@ -29,6 +29,9 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 			slice, err := w.slice(ctx, from)
 			w.st.Means.Note(&slice)
 			settle(w.st, &slice, w.began)
+			if err == nil {
+				err = w.asExpected(slice.Records)
+			}
 			if err != nil {
 				yield(collection.Slice{}, err)
 				return
@@ -39,6 +42,16 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 			from = slice.Next
 		}
 	}
+}
+
+// asExpected refuses records that are not what the file expects of them.
+func (w *walk) asExpected(records []collection.Record) error {
+	for i := range records {
+		if drift := w.st.Expect.Drift(records[i].Data); drift != "" {
+			return w.discreet(&collection.Stop{Reason: collection.SchemaDrift, Detail: drift})
+		}
+	}
+	return nil
 }
 
 // Ahead returns cursors by number or offset. It returns none for a stream with

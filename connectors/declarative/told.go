@@ -17,6 +17,7 @@ func (w *walk) told(p *paging.Page, asked, token, next string) collection.Told {
 		return collection.Told{First: token == ""}
 	}
 	told := w.total(p)
+	told.Expect = w.st.Expect.Expectation
 	told.First, told.Partial, told.Window = token == "", asked != "", w.st.Windows != nil
 	told.Counted = w.numbered(p, token, next)
 	if next == "" {

@@ -62,7 +62,8 @@ type Stream struct {
 	On      []rule
 
 	SizeParam   string // the parameter that takes Size; "": the paging or the request has it
-	IgnoreTotal bool   // what the provider tells as a total counts something else
+	Expect      Expected
+	IgnoreTotal bool // what the provider tells as a total counts something else
 	Means       meanings
 }
 

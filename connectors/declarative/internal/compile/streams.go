@@ -76,6 +76,7 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 		c.windows(spec, st)
 	}
 	c.ownMark(spec, st)
+	c.expect(spec, st)
 	c.unique(spec, st)
 	st.Means = st.meanings()
 	st.On = append(c.rules(spec.On, ""), c.rules(def.On, "")...)

@@ -252,6 +252,7 @@ type StreamSpec struct {
 	Windows *WindowsSpec                      `yaml:"windows" default:"none" about:"how to ask for the list in windows of time, one after the other"`
 	Page    *pageSpec                         `yaml:"page" default:"required for a list" about:"how the list is cut into pages"`
 	Total   SourceSpec                        `yaml:"total" default:"found" about:"the path of how many records the list has, '{header: X-Count}', or 'ignore'" more:"; see What shows that nothing is missing"`
+	Expect  *ExpectSpec                       `yaml:"expect" default:"none" about:"what a walk has at least, and which fields are what: '{records: \">= 1\", fields: {id: string}}'" more:"; see Records that change their nature"`
 	Each    yamlfile.Ordered[yamlfile.Scalar] `yaml:"each" default:"none" about:"one walk for each record of another stream: names, and the fields of the parent they are bound to"`
 	Role    yamlfile.Scalar                   `yaml:"role" default:"'list'" about:"'list', or 'detail': a failure costs one detail, never the stream"`
 	Route   name                              `yaml:"route" default:"the route of all" about:"the name of what the provider counts this stream under" more:": 'search'"`
@@ -328,6 +329,16 @@ type WindowsSpec struct {
 	Cap      yamlfile.Count    `yaml:"cap" default:"none" about:"how many records the provider gives for one window at most: a window that has as many, or whose total says more, is halved"`
 	Least    yamlfile.Duration `yaml:"least" default:"'1s'" about:"the narrowest window that is asked for" more:"; with 'format: date' it is '1d'"`
 	Format   yamlfile.Scalar   `yaml:"format" default:"'rfc3339'" about:"send times as 'rfc3339', 'date', 'unix' (seconds) or 'unix_ms'"`
+}
+
+// An ExpectSpec says what the records of a stream are like, for who knows it.
+type ExpectSpec struct {
+	_       struct{}                          `block:"expect" like:"expect: {records: '>= 1', fields: {id: string}, drop: 50%, zero: error}"`
+	At      yamlfile.Span                     // where it stands
+	Records yamlfile.Scalar                   `yaml:"records" default:"none" about:"how many records a walk of the whole list has at least: '>= 1'. With fewer it is walked again, and then a 'bad_page' gap"`
+	Fields  yamlfile.Ordered[yamlfile.Scalar] `yaml:"fields" default:"none" about:"top-level fields that each record has, and what they are: 'string', 'number', 'boolean', 'object' or 'array'. A page with another record is a 'schema_drift' gap"`
+	Drop    yamlfile.Scalar                   `yaml:"drop" default:"'50%' of 20 or more" about:"by how much a walk may have fewer records than the walk before without the warning 'W0604'; 'off': by any"`
+	Zero    yamlfile.Scalar                   `yaml:"zero" default:"as 'drop'" about:"a walk without a record, after one that had some: 'error' walks it again and leaves a 'bad_page' gap, 'off' says nothing"`
 }
 
 // A pageSpec has exactly one of its fields.

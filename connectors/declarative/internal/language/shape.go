@@ -273,6 +273,13 @@ func (*SinceSpec) Refine(k yamlfile.Keywords) {
 	k.And(yamlfile.AnyOf(yamlfile.With("order", yamlfile.Keywords{"const": "asc"}), yamlfile.Keywords{"required": []string{"lookback"}}))
 }
 
+func (*ExpectSpec) Refine(k yamlfile.Keywords) {
+	k.Set("records", yamlfile.Text(AtLeast.String()))
+	k.Set("drop", yamlfile.Text(Share.String()))
+	k.Set("zero", yamlfile.OneOf(ZeroError, Off))
+	k.Set("fields", yamlfile.Keywords{"type": "object", "additionalProperties": yamlfile.OneOf(Kinds[:]...)})
+}
+
 func (*WindowsSpec) Refine(k yamlfile.Keywords) {
 	k.Need("from", "step", "lookback")
 	k.Set("from", plain())
