@@ -21,8 +21,8 @@ type exportOptions struct {
 	name, stream string
 	format       string
 	output       string
-	withMeta     bool
-	salvage      bool
+	export.Options
+	salvage bool
 }
 
 func (a *app) exportCommand() *cobra.Command {
@@ -33,6 +33,10 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: `Export prints the records of a stream in the order of their keys: one JSON
 object a line, with numbers and strings as the provider sent them, or CSV.
 It changes nothing, and may run while a run collects.
+
+Records that the provider deleted are left out. With --deleted they come, too, with
+the data that they had: _deleted_at says of each record when it was marked so, null
+if it was not. One that was deleted before it was ever seen has no data.
 
 With --salvage it reads what a damaged database still holds, page by page, in
 no particular order, and says how many records it could not read. No record
@@ -53,7 +57,8 @@ comes out that was not stored.`,
 	c.Flags().StringVar(&o.format, "format", "jsonl", "the `format`: "+strings.Join(export.Formats(), " or "))
 	c.Flags().StringVarP(&o.output, "output", "o", "", "write to this `file` instead of standard output")
 	c.Flags().BoolVar(&o.salvage, "salvage", false, "take what can be read out of a damaged database")
-	c.Flags().BoolVar(&o.withMeta, "with-meta", false, "add _key, _committed_at and _run")
+	c.Flags().BoolVar(&o.Meta, "with-meta", false, "add _key, _committed_at and _run")
+	c.Flags().BoolVar(&o.Deleted, "deleted", false, "the records that the provider deleted, too, with _deleted_at")
 	return c
 }
 
@@ -77,7 +82,7 @@ func (a *app) export(ctx context.Context, o exportOptions) error {
 			return err
 		}
 		return a.writeTo(o.output, func(w io.Writer) error {
-			_, err := export.Write(ctx, w, v.db, v.name, o.stream, format, o.withMeta)
+			_, err := export.Write(ctx, w, v.db, v.name, o.stream, format, o.Options)
 			return err
 		})
 	})

@@ -74,6 +74,9 @@ func githubSummary(s report.Summary) string {
 	if s.All.Older > 0 {
 		row("older, not stored", s.This.Older, s.All.Older)
 	}
+	if s.All.Deleted > 0 {
+		row("marked as deleted", s.This.Deleted, s.All.Deleted)
+	}
 	row("requests", s.This.Requests, s.All.Requests)
 	row("throttled", s.This.Throttled, s.All.Throttled)
 	fmt.Fprintf(&b, "\ngaps: %s\n", markdownText(s.GapWords()))

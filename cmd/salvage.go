@@ -50,7 +50,7 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 		return &problem.NothingFoundError{Streams: s.Streams()}
 	}
 	err = a.writeTo(o.output, func(w io.Writer) error {
-		_, err := export.Write(ctx, w, s, name, o.stream, format, o.withMeta)
+		_, err := export.Write(ctx, w, s, name, o.stream, format, o.Options)
 		return err
 	})
 	if err != nil {

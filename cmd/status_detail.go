@@ -55,6 +55,9 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	if quarantined := report.QuarantinedIn(s.Streams); quarantined > 0 {
 		page.Fact("quarantine", words.Counted(quarantined, "record", "records")+", none dropped")
 	}
+	if deleted := report.DeletedIn(s.Streams); deleted > 0 {
+		page.Fact("deleted", words.Counted(deleted, "record", "records")+" by the provider, with their data kept")
+	}
 	page.Fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s", words.Counted(int64(s.Count), "run", "runs"),
 		words.Counted(s.All.Requests, "request", "requests"), words.Counted(s.All.Records, "record", "records"), words.Count(s.All.Changed), words.Counted(s.All.Throttled, "time", "times")))
 	if st.Next != "nothing" {

@@ -30,6 +30,9 @@ func renderSummary(s report.Summary, columns int, c term.Caps) string {
 	if s.All.Older > 0 {
 		pair("older", words.Count(s.This.Older)+" not stored", words.Count(s.All.Older)+" not stored")
 	}
+	if s.All.Deleted > 0 {
+		pair("deleted", words.Count(s.This.Deleted)+" marked", words.Count(s.All.Deleted)+" marked")
+	}
 	pair("requests", words.Count(s.This.Requests), words.Count(s.All.Requests))
 	pair("throttled", words.Counted(s.This.Throttled, "time", "times"), words.Counted(s.All.Throttled, "time", "times"))
 	page.Add("")

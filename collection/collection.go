@@ -36,6 +36,7 @@ type Stream struct {
 	Parent  string // the stream whose records are its partitions; "" for none
 	Refresh Refresh
 	Ordered bool // records arrive oldest first; see [Cursor]
+	Sweeps  bool // a complete walk marks the records as deleted that it did not show
 }
 
 // A Role says what a failure costs: a list's walk, or one detail.
@@ -183,6 +184,10 @@ type Record struct {
 	Key  string // unique in the stream
 	Data []byte // one JSON object, exactly as the provider sent it
 	Mark Mark   // of this version; the zero Mark if the provider does not say
+
+	// Deleted: the provider says that it deleted the record. Data is what it says so
+	// with, and is not stored: the data that came before is kept.
+	Deleted bool
 }
 
 // A Mark tells of two versions of a record which is the later one. The

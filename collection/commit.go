@@ -26,6 +26,7 @@ type Committed struct {
 	Changed  int // records that were new or different from what was stored
 	Rejected int // records put in quarantine
 	Older    int // records that were not stored, because a later version of them is; see [Mark]
+	Deleted  int // records that were marked as deleted: tombstones, and what a sweep found missing
 	Closed   []Gap
 	Left     Gap // what the slice Leaves, as it is owed now
 

@@ -82,6 +82,7 @@ type SliceInfo struct {
 	Changed  int   `json:"changed"`  // new, or different from what was stored
 	Rejected int   `json:"rejected"` // put in quarantine
 	Older    int   `json:"older"`    // not stored, because a later version is
+	Deleted  int   `json:"deleted"`  // marked as deleted
 	Done     bool  `json:"done"`     // the walk of its place reached its end
 }
 

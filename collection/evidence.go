@@ -105,6 +105,11 @@ type Evidence struct {
 	Before   int64  `json:"before,omitempty"`  // distinct records of the complete walk before
 	Whole    int64  `json:"whole,omitempty"`   // the total as told when the walk asked for everything; 0: it did not, or was not told
 	Stored   int64  `json:"stored,omitempty"`  // records that the stream has, where that is asked for; 0: not known
+	Sweeps   bool   `json:"sweeps,omitempty"`  // the pass asked for everything, in a stream that sweeps; see Sweep
+	Hidden   int64  `json:"hidden,omitempty"`  // records in quarantine that may be stored ones
+	Prior    int64  `json:"prior,omitempty"`   // the commit that began the walk before, if that one was sound, too
+	Lost     int64  `json:"lost,omitempty"`    // records that a sweep would mark, and a person has to accept
+	Living   int64  `json:"living,omitempty"`  // of how many that the stream has
 	Refuted  int64  `json:"refuted,omitempty"` // passes in a row that ended in a contradiction
 
 	Expect Expectation `json:"expect,omitzero"` // as the last page was asked for with
@@ -130,8 +135,15 @@ func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidenc
 		if sl.Told.Window {
 			before = 0 // one window says nothing of another
 		}
+		prior := e.Prior
+		if sl.From.Done {
+			prior = 0
+			if _, sound := e.Sweep(); sound {
+				prior = e.Pass
+			}
+		}
 		unsure := sl.Told.Window && !sl.From.Done && e.Doubt() != ""
-		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure}
+		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure, Prior: prior}
 	}
 	if e.Pass == 0 {
 		e.Holes++ // the pages before this one are not known
@@ -188,6 +200,38 @@ func (e Evidence) Judged(sl *Slice) (Evidence, Cursor) {
 	return e, *sl.Else
 }
 
+// Following returns e, which has sl already, for a stream that sweeps or not.
+func (e Evidence) Following(sl *Slice, sweeps bool) Evidence {
+	whole := sweeps && !sl.Told.Partial && !sl.Told.Window
+	e.Sweeps = whole && (e.Sweeps || sl.BeginsPass())
+	for _, r := range sl.Rejected {
+		if e.Sweeps && r.Reason != KeyCollision { // of two with one key, the other one is stored
+			e.Hidden++
+		}
+	}
+	return e
+}
+
+// Sweep returns the commit before which a record was seen last that the provider
+// does not have any more, if the pass came to its end and left nothing out; sound
+// reports whether it did.
+//
+// A record may move between numbered pages unseen, and another one take its place,
+// so that nothing contradicts: then two walks in a row must lack it.
+func (e Evidence) Sweep() (before int64, sound bool) {
+	numbered := e.Counted && e.Pages > 1
+	sound = e.Sweeps && e.End != "" && e.Pass != 0 && e.Holes == 0 && e.Hidden == 0 && (!numbered || e.Again == 0)
+	if numbered {
+		return e.Prior, sound
+	}
+	return e.Pass, sound
+}
+
+// MaySweep reports whether a sweep may mark n records, besides those that were
+// marked in the same pass, of a stream that has as many living: no more than half
+// of them. A provider that leaves out most of a list is more often out of order.
+func MaySweep(n, marked, living int64) bool { return 2*(marked+n) <= living+marked }
+
 // shows reports whether the record of that hash is on the page. Records that were
 // made in front of it move it back, and cost nothing.
 func (s *Slice) shows(last string) bool {
@@ -239,6 +283,8 @@ func (e Evidence) Contradiction() string {
 		return moved
 	case e.End == EndKnown:
 		return "" // the total counts the rest, too
+	case e.Lost > 0:
+		return fmt.Sprintf("%d of %d records did not come any more: more than half is not marked as deleted unless a person accepts it", e.Lost, e.Living)
 	}
 	return cmp.Or(e.Cut, e.short(), e.unexpected())
 }

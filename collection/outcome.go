@@ -40,7 +40,7 @@ func OutcomeOf(run Run, owed []Gap) Outcome {
 		return Waiting
 	case kinds[Planned]:
 		return Deferred
-	case run.Tally.Changed == 0:
+	case run.Tally.Changed == 0 && run.Tally.Deleted == 0:
 		return NothingNew
 	}
 	return Complete

@@ -73,6 +73,7 @@ type Tally struct {
 	Changed   int64 // new, or different from what was stored
 	Rejected  int64 // put in quarantine
 	Older     int64 // not stored, because a later version is
+	Deleted   int64 // marked as deleted
 	GapsOpen  int64 // opened
 	GapsShut  int64 // recovered
 }

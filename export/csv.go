@@ -19,20 +19,23 @@ import (
 
 // A table writes records as CSV.
 type table struct {
-	out      io.Writer
-	csv      *csv.Writer // buffers for out
-	withMeta bool
-	column   map[string]int // of a field
-	row      []string       // used again for each record
+	Options
+	out    io.Writer
+	csv    *csv.Writer    // buffers for out
+	column map[string]int // of a field
+	row    []string       // used again for each record
 }
 
 // newTable writes the header. A stream without fields has none.
-func newTable(w io.Writer, fields []string, withMeta bool) (*table, error) {
+func newTable(w io.Writer, fields []string, o Options) (*table, error) {
 	var header []string
-	if withMeta {
+	if o.Meta {
 		header = append(header, "_key", "_committed_at", "_run")
 	}
-	t := &table{out: w, csv: csv.NewWriter(w), withMeta: withMeta, column: make(map[string]int, len(fields))}
+	if o.Deleted {
+		header = append(header, "_deleted_at")
+	}
+	t := &table{out: w, csv: csv.NewWriter(w), Options: o, column: make(map[string]int, len(fields))}
 	for _, field := range fields {
 		t.column[field] = len(header)
 		header = append(header, guarded(field))
@@ -50,8 +53,13 @@ var errNewField = errors.New("it has a field that is not in the header: the stre
 
 func (t *table) write(r store.Stored) error {
 	clear(t.row)
-	if t.withMeta {
-		t.row[0], t.row[1], t.row[2] = guarded(r.Key), r.CommittedAt.UTC().Format(time.RFC3339Nano), r.Run
+	lead := t.row
+	if t.Meta {
+		lead[0], lead[1], lead[2] = guarded(r.Key), r.CommittedAt.UTC().Format(time.RFC3339Nano), r.Run
+		lead = lead[3:]
+	}
+	if t.Deleted && r.Deleted {
+		lead[0] = r.DeletedAt.UTC().Format(time.RFC3339Nano)
 	}
 	var err error
 	// The string shares the bytes of the record, which do not change.

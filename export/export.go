@@ -51,22 +51,27 @@ type Source interface {
 // Formats returns the names of all formats.
 func Formats() []string { return []string{string(JSONL), string(CSV)} }
 
-// Write writes the records of a stream to w and returns their number. With
-// withMeta each has its key, the time its version was stored, in RFC 3339,
-// and the id of the run that stored it, in front of its own fields.
+// Options say what is written beside the records.
+type Options struct {
+	Meta    bool // _key, _committed_at and _run: its key, when its version was stored, in RFC 3339, and by which run
+	Deleted bool // the records that the provider deleted, too, and of each _deleted_at: when it was marked so, or null
+}
+
+// Write writes the records of a stream to w and returns their number. What the
+// options add stands in front of the fields of a record.
 //
 // The records written before an error are whole lines, unless w itself failed.
-func Write(ctx context.Context, w io.Writer, r Source, connector, stream string, format Format, withMeta bool) (n int64, err error) {
+func Write(ctx context.Context, w io.Writer, r Source, connector, stream string, format Format, o Options) (n int64, err error) {
 	var write func(store.Stored) error
 	switch format {
 	case JSONL:
-		write = (&lines{w: w, withMeta: withMeta}).write
+		write = (&lines{w: w, Options: o}).write
 	case CSV:
 		fields, err := r.Fields(ctx, connector, stream)
 		if err != nil {
 			return 0, err
 		}
-		c, err := newTable(w, fields, withMeta)
+		c, err := newTable(w, fields, o)
 		if err != nil {
 			return 0, err
 		}
@@ -82,6 +87,9 @@ func Write(ctx context.Context, w io.Writer, r Source, connector, stream string,
 	for record, err := range r.Records(ctx, connector, stream) {
 		if err != nil {
 			return n, err
+		}
+		if record.Deleted && !o.Deleted {
+			continue
 		}
 		if err := write(record); err != nil {
 			return n, fmt.Errorf("export: record %d: %w", n+1, err)

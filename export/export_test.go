@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 )
 
 // exported stores records in pages of one and exports them.
-func exported(t *testing.T, format export.Format, withMeta bool, records ...collection.Record) (string, error) {
+func exported(t *testing.T, format export.Format, o export.Options, records ...collection.Record) (string, error) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
 	if err != nil {
@@ -43,7 +44,7 @@ func exported(t *testing.T, format export.Format, withMeta bool, records ...coll
 		from = next
 	}
 	var out strings.Builder
-	n, err := export.Write(t.Context(), &out, s, "acme", "issues", format, withMeta)
+	n, err := export.Write(t.Context(), &out, s, "acme", "issues", format, o)
 	if err == nil && n != int64(len(records)) {
 		t.Errorf("Write = %d, want %d", n, len(records))
 	}
@@ -55,7 +56,7 @@ func record(key, data string) collection.Record {
 }
 
 func TestJSONL(t *testing.T) {
-	got, err := exported(t, export.JSONL, false,
+	got, err := exported(t, export.JSONL, export.Options{},
 		record("b", `{"big":12345678901234567890.10, "e":1E+2,"s":"a<&>\u2028\/é"}`),
 		record("a10", "{\r\n  \"n\" : [ 1.0, 2 ],\n\t\"s\" : \"two  spaces \\n\"\n}\n"),
 		record("a9", ` {"keeps": "its spaces"} `),
@@ -72,7 +73,7 @@ func TestJSONL(t *testing.T) {
 }
 
 func TestJSONLWithMeta(t *testing.T) {
-	got, err := exported(t, export.JSONL, true,
+	got, err := exported(t, export.JSONL, export.Options{Meta: true},
 		record("a\"<é", `{"n":1.0}`), record("b", "{ }"), record("c", " \n{\n\"n\":2}"))
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +99,7 @@ func TestJSONLWithMeta(t *testing.T) {
 }
 
 func TestCSV(t *testing.T) {
-	got, err := exported(t, export.CSV, false,
+	got, err := exported(t, export.CSV, export.Options{},
 		record("1", `{"id":10.50,"title":"a, \"b\"","user":{"login": "operator", "n":[1.0]},"open":true}`),
 		record("2", `{"title":null,"=new":-5,"id":-7}`),
 		record("3", `{"title":"two\nlines","id":"007"}`),
@@ -133,7 +134,7 @@ func TestCSVIsNoProgram(t *testing.T) {
 		records = append(records, record(k, `{"x":`+k+`}`))
 	}
 	for _, withMeta := range []bool{false, true} {
-		got, err := exported(t, export.CSV, withMeta, records...)
+		got, err := exported(t, export.CSV, export.Options{Meta: withMeta}, records...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,11 +155,11 @@ func TestCSVIsNoProgram(t *testing.T) {
 
 func TestNothing(t *testing.T) {
 	for _, format := range []export.Format{export.JSONL, export.CSV} {
-		if got, err := exported(t, format, false); got != "" || err != nil {
+		if got, err := exported(t, format, export.Options{}); got != "" || err != nil {
 			t.Errorf("%s of no records = %q, %v, want nothing", format, got, err)
 		}
 	}
-	if _, err := exported(t, "xml", false); err == nil {
+	if _, err := exported(t, "xml", export.Options{}); err == nil {
 		t.Error("Write as xml succeeded")
 	}
 }
@@ -191,7 +192,7 @@ func (m many) Records(context.Context, string, string) iter.Seq2[store.Stored, e
 func TestMemoryIsFlat(t *testing.T) {
 	for _, format := range []export.Format{export.JSONL, export.CSV} {
 		out := &watermark{}
-		n, err := export.Write(t.Context(), out, many{n: 1_000_000, fields: []string{"id", "title"}}, "acme", "issues", format, false)
+		n, err := export.Write(t.Context(), out, many{n: 1_000_000, fields: []string{"id", "title"}}, "acme", "issues", format, export.Options{})
 		if n != 1_000_000 || err != nil {
 			t.Errorf("Write as %s = %d, %v", format, n, err)
 		}
@@ -222,20 +223,20 @@ func TestErrors(t *testing.T) {
 	full := errors.New("disk full")
 	for _, format := range []export.Format{export.JSONL, export.CSV} {
 		m := many{n: 10_000, fields: []string{"id", "title"}, err: full}
-		if n, err := export.Write(t.Context(), io.Discard, m, "acme", "issues", format, true); n != 10_000 || !errors.Is(err, full) {
+		if n, err := export.Write(t.Context(), io.Discard, m, "acme", "issues", format, export.Options{Meta: true}); n != 10_000 || !errors.Is(err, full) {
 			t.Errorf("%s: Write = %d, %v, want %v after 10000 records", format, n, err, full)
 		}
-		if _, err := export.Write(t.Context(), closed{}, m, "acme", "issues", format, true); !errors.Is(err, io.ErrClosedPipe) {
+		if _, err := export.Write(t.Context(), closed{}, m, "acme", "issues", format, export.Options{Meta: true}); !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("%s: error = %v, want %v", format, err, io.ErrClosedPipe)
 		}
 	}
 	m := many{n: 1, fields: []string{"id"}}
-	if _, err := export.Write(t.Context(), io.Discard, m, "acme", "issues", export.CSV, false); err == nil || strings.Contains(err.Error(), "title") {
+	if _, err := export.Write(t.Context(), io.Discard, m, "acme", "issues", export.CSV, export.Options{}); err == nil || strings.Contains(err.Error(), "title") {
 		t.Errorf("a field beyond the header: error = %v, want one that does not quote the record", err)
 	}
 	for _, data := range []string{"secret", "[\n\"secret\"", "\n{\"secret\":}"} {
 		for _, format := range []export.Format{export.JSONL, export.CSV} {
-			if _, err := exported(t, format, true, record("1", data)); err != nil && strings.Contains(err.Error(), "secret") {
+			if _, err := exported(t, format, export.Options{Meta: true}, record("1", data)); err != nil && strings.Contains(err.Error(), "secret") {
 				t.Errorf("%s of %q: error = %v, which quotes the record", format, data, err)
 			}
 		}
@@ -251,10 +252,57 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(string(format), func(b *testing.B) {
 			m := many{n: 1000, fields: []string{"id", "title"}}
 			for b.Loop() {
-				if _, err := export.Write(b.Context(), io.Discard, m, "acme", "issues", format, false); err != nil {
+				if _, err := export.Write(b.Context(), io.Discard, m, "acme", "issues", format, export.Options{}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
+	}
+}
+
+// TestDeleted leaves out what the provider deleted, unless it is asked for.
+func TestDeleted(t *testing.T) {
+	gone := func(key string) collection.Record { return collection.Record{Key: key, Deleted: true} }
+	records := []collection.Record{record("a", `{"id":"a"}`), record("b", `{"id":"b"}`), gone("b"), gone("c")}
+	store := func(format export.Format, o export.Options) string {
+		t.Helper()
+		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		l, err := s.Begin(t.Context(), collection.Run{ID: "run-1", Connector: "acme", Lane: collection.Incremental, StartedAt: time.Now()}, []collection.Stream{{Name: "issues"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := collection.Cursor{}
+		for i, r := range records {
+			next := collection.Cursor{Token: fmt.Sprint(i + 1)}
+			if _, err := l.Commit(t.Context(), collection.Slice{Place: collection.Place{Stream: "issues", Lane: collection.Incremental}, From: from, Next: next, Records: []collection.Record{r}}); err != nil {
+				t.Fatal(err)
+			}
+			from = next
+		}
+		var out strings.Builder
+		if _, err := export.Write(t.Context(), &out, s, "acme", "issues", format, o); err != nil {
+			t.Fatal(err)
+		}
+		return regexp.MustCompile(`2\d{3}-\d\d-\d\dT[\d:.]+Z`).ReplaceAllString(out.String(), "T")
+	}
+	for _, test := range []struct {
+		format export.Format
+		o      export.Options
+		want   string
+	}{
+		{export.JSONL, export.Options{}, "{\"id\":\"a\"}\n"},
+		{export.JSONL, export.Options{Deleted: true}, "{\"_deleted_at\":null,\"id\":\"a\"}\n{\"_deleted_at\":\"T\",\"id\":\"b\"}\n{\"_deleted_at\":\"T\"}\n"},
+		{export.JSONL, export.Options{Meta: true}, "{\"_key\":\"a\",\"_committed_at\":\"T\",\"_run\":\"run-1\",\"id\":\"a\"}\n"},
+		{export.CSV, export.Options{}, "id\na\n"},
+		{export.CSV, export.Options{Deleted: true}, "_deleted_at,id\n,a\nT,b\nT,\n"},
+		{export.CSV, export.Options{Meta: true, Deleted: true}, "_key,_committed_at,_run,_deleted_at,id\na,T,run-1,,a\nb,T,run-1,T,b\nc,T,run-1,T,\n"},
+	} {
+		if got := store(test.format, test.o); got != test.want {
+			t.Errorf("%s with %+v = %q, want %q", test.format, test.o, got, test.want)
+		}
 	}
 }

@@ -54,7 +54,7 @@ func FuzzJSONL(f *testing.F) {
 			return
 		}
 		var out strings.Builder
-		if _, err := export.Write(t.Context(), &out, one{record: record(key, string(data))}, "c", "s", export.JSONL, withMeta); err != nil {
+		if _, err := export.Write(t.Context(), &out, one{record: record(key, string(data))}, "c", "s", export.JSONL, export.Options{Meta: withMeta}); err != nil {
 			t.Fatalf("%q: %v", data, err)
 		}
 		line, ok := strings.CutSuffix(out.String(), "\n")
@@ -97,7 +97,7 @@ func FuzzCSV(f *testing.F) {
 			return
 		}
 		var out strings.Builder
-		if _, err := export.Write(t.Context(), &out, one{record: record("k", string(data))}, "c", "s", export.CSV, false); err != nil {
+		if _, err := export.Write(t.Context(), &out, one{record: record("k", string(data))}, "c", "s", export.CSV, export.Options{}); err != nil {
 			t.Fatalf("%q: %v", data, err)
 		}
 		rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()

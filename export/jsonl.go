@@ -13,10 +13,10 @@ import (
 // lines writes records as JSON, one a line. Its buffers are used again for
 // each record.
 type lines struct {
-	w        io.Writer
-	withMeta bool
-	line     bytes.Buffer
-	flat     bytes.Buffer
+	Options
+	w    io.Writer
+	line bytes.Buffer
+	flat bytes.Buffer
 }
 
 var errNotObject = errors.New("not a JSON object")
@@ -31,7 +31,7 @@ func (l *lines) write(r store.Stored) error {
 		data = l.flat.Bytes()
 	}
 	l.line.Reset()
-	if l.withMeta {
+	if l.Options != (Options{}) {
 		rest, err := l.lead(r, data)
 		if err != nil {
 			return err
@@ -44,6 +44,18 @@ func (l *lines) write(r store.Stored) error {
 	return err
 }
 
+// What the options add to a record.
+type (
+	meta struct {
+		Key         string `json:"_key"`
+		CommittedAt string `json:"_committed_at"`
+		Run         string `json:"_run"`
+	}
+	deletion struct {
+		At *string `json:"_deleted_at"`
+	}
+)
+
 // lead begins the line with what the store knows of the record, and returns
 // what of data follows.
 func (l *lines) lead(r store.Stored, data []byte) (rest []byte, err error) {
@@ -53,12 +65,21 @@ func (l *lines) lead(r store.Stored, data []byte) (rest []byte, err error) {
 	}
 	about := json.NewEncoder(&l.line)
 	about.SetEscapeHTML(false)
-	err = about.Encode(struct {
-		Key         string `json:"_key"`
-		CommittedAt string `json:"_committed_at"`
-		Run         string `json:"_run"`
-	}{r.Key, r.CommittedAt.UTC().Format(time.RFC3339Nano), r.Run})
-	if err != nil {
+	var is struct { // of what is nil, there is no member
+		*meta
+		*deletion
+	}
+	if l.Meta {
+		is.meta = &meta{r.Key, r.CommittedAt.UTC().Format(time.RFC3339Nano), r.Run}
+	}
+	if l.Deleted {
+		is.deletion = &deletion{}
+	}
+	if l.Deleted && r.Deleted {
+		at := r.DeletedAt.UTC().Format(time.RFC3339Nano)
+		is.At = &at
+	}
+	if err := about.Encode(is); err != nil {
 		return nil, err
 	}
 	l.line.Truncate(l.line.Len() - len("}\n"))

@@ -81,7 +81,8 @@ type TallyLine struct {
 	Records     int64 `json:"records"`
 	Changed     int64 `json:"records_changed"`
 	Quarantined int64 `json:"records_quarantined"`
-	Older       int64 `json:"records_older"` // not stored, because a later version is
+	Older       int64 `json:"records_older"`   // not stored, because a later version is
+	Deleted     int64 `json:"records_deleted"` // marked as deleted
 	Requests    int64 `json:"requests"`
 	Retries     int64 `json:"retries"`
 	Throttled   int64 `json:"throttled"`
@@ -90,7 +91,7 @@ type TallyLine struct {
 }
 
 func TallyLineOf(t collection.Tally) TallyLine {
-	return TallyLine{nil, t.Slices, t.Records, t.Changed, t.Rejected, t.Older, t.Requests, t.Retries, t.Throttled, t.GapsOpen, t.GapsShut}
+	return TallyLine{nil, t.Slices, t.Records, t.Changed, t.Rejected, t.Older, t.Deleted, t.Requests, t.Retries, t.Throttled, t.GapsOpen, t.GapsShut}
 }
 
 // WaitedLine returns waits in JSON: seconds by cause.

@@ -288,6 +288,14 @@ func QuarantinedIn(streams []store.StreamState) (n int64) {
 	return n
 }
 
+// DeletedIn counts the records of streams that the provider deleted.
+func DeletedIn(streams []store.StreamState) (n int64) {
+	for _, stream := range streams {
+		n += stream.Deleted
+	}
+	return n
+}
+
 // LaneOf returns how a lane of a stream stands; zero if nothing was walked there.
 func LaneOf(s store.StreamState, lane collection.Lane) store.LaneState {
 	for _, l := range s.Lanes {

@@ -36,6 +36,7 @@ type streamLine struct {
 	Selected    bool       `json:"selected"`
 	Parent      *string    `json:"parent"`
 	Records     int64      `json:"records"`
+	Deleted     int64      `json:"records_deleted"` // of records
 	Quarantined int64      `json:"records_quarantined"`
 	View        *string    `json:"view"`
 	Lanes       []laneLine `json:"lanes"`
@@ -97,7 +98,7 @@ func StatusLines(all []Status, now time.Time) []StatusLine {
 }
 
 func (s Status) streamLineOf(of store.StreamState) streamLine {
-	line := streamLine{of.Name, s.selects(of.Name), jsonout.Text(of.Parent), of.Records, of.Quarantined, jsonout.Text(of.View), []laneLine{}}
+	line := streamLine{of.Name, s.selects(of.Name), jsonout.Text(of.Parent), of.Records, of.Deleted, of.Quarantined, jsonout.Text(of.View), []laneLine{}}
 	for _, l := range of.Lanes {
 		asOf := time.Time{}
 		if l.Complete {

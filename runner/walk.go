@@ -183,6 +183,9 @@ const mostRefuted = 2
 // all there is: errAgain is its cause if it may be made again.
 func refuted(e collection.Evidence) error {
 	stop := &collection.Stop{Reason: collection.BadPage, Detail: e.Contradiction(), Err: collection.ErrContradicted}
+	if e.Lost > 0 {
+		stop.Reason = collection.SchemaDrift // a person can accept it
+	}
 	if e.Refuted < mostRefuted {
 		stop.Err = errAgain
 	}
@@ -239,6 +242,7 @@ func (r *Runner) commit(slice collection.Slice) (collection.Committed, error) {
 	r.tally.Changed += int64(done.Changed)
 	r.tally.Rejected += int64(done.Rejected)
 	r.tally.Older += int64(done.Older)
+	r.tally.Deleted += int64(done.Deleted)
 	if slice.Partition != "" {
 		delete(r.streaks, slice.Stream)
 	}
@@ -247,7 +251,7 @@ func (r *Runner) commit(slice collection.Slice) (collection.Committed, error) {
 		Kind: collection.SliceCommitted, Stream: slice.Stream, Partition: slice.Partition, Lane: slice.Lane,
 		Slice: &collection.SliceInfo{
 			Commit: done.Commit, Records: len(slice.Records), Changed: done.Changed,
-			Rejected: done.Rejected, Older: done.Older, Done: done.Next.Done,
+			Rejected: done.Rejected, Older: done.Older, Deleted: done.Deleted, Done: done.Next.Done,
 		},
 	})
 	for _, warning := range slice.Warnings {

@@ -277,7 +277,8 @@ type Reader interface {
 // A StreamState describes a stream for people.
 type StreamState struct {
 	collection.Stream
-	Records     int64
+	Records     int64 // those that are deleted included
+	Deleted     int64
 	Quarantined int64
 	View        string // the SQL view of its records
 	Lanes       []LaneState
@@ -314,4 +315,6 @@ type Stored struct {
 	Partition   collection.Partition
 	Run         string
 	CommittedAt time.Time
+	DeletedAt   time.Time // of a record that is deleted: when it was marked so
+	DeletedBy   string    // by which run
 }

@@ -69,6 +69,7 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 		return p, nil
 	}
 	p.Elements, p.Single, err = w.st.Records.Elements(p.Body, w.st.Role == collection.Detail, w.c.limits.Body)
+	w.noteDeleted(p)
 	p.Elements = w.st.Filter.Apply(p.Elements) // nothing of the rest is seen from here on
 	warning, refused := w.refusal(resp, p)
 	if refused != nil {
@@ -78,6 +79,18 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 		p.Warnings = append(p.Warnings, *warning)
 	}
 	return p, w.discreet(w.firstLine(err, p))
+}
+
+// noteDeleted notes which elements of p say that a record was deleted, which what
+// is stored of them need not show.
+func (w *walk) noteDeleted(p *paging.Page) {
+	if w.st.Deleted == nil {
+		return
+	}
+	p.Deleted = make([]bool, len(p.Elements))
+	for i, e := range p.Elements {
+		p.Deleted[i] = w.st.IsDeleted(e)
+	}
 }
 
 // missing returns err, the refusal of the page at token. A piece may be missing

@@ -177,7 +177,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 		s.Next = collection.Cursor{Token: token, Since: from.Since, High: f.Text(), Version: from.Version, Done: token == ""}
 		return s, nil
 	}
-	marks := since.MarksOf(w.st.Since.Field, s.Records)
+	marks := since.MarksOf(w.st.Since.Field, speaking(s.Records))
 	if inParts {
 		marks = w.marks
 	}
@@ -272,6 +272,9 @@ func (w *walk) cutOverlap(p *paging.Page, token string) {
 		p.Seam = w.nameOf(p.Elements[0])
 		over := min(n, o.Overlap(token))
 		p.Overlapped, p.Elements = p.Elements[:over], p.Elements[over:]
+		if p.Deleted != nil {
+			p.Deleted = p.Deleted[over:]
+		}
 	}
 }
 
@@ -285,6 +288,7 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 	had := make(map[string]int, len(p.Elements))
 	again := false
 	_, feed := w.st.Page.(paging.Resuming) // where a record may have changed twice
+	deleted := false // what is made of the element is
 	add := func(data []byte, reject string) {
 		key := ""
 		switch {
@@ -305,7 +309,7 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 			s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: reject})
 			return
 		}
-		r := collection.Record{Key: key, Data: data}
+		r := collection.Record{Key: key, Data: data, Deleted: deleted}
 		if w.st.Since != nil {
 			r.Mark = w.st.Since.MarkOf(data)
 		}
@@ -323,15 +327,26 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 		had[key] = len(s.Records)
 		s.Records = append(s.Records, r)
 	}
-	for _, data := range p.Elements {
+	for i, data := range p.Elements {
 		if data[0] == '{' {
 			p.Last = data
 		}
+		deleted = p.Deleted != nil && p.Deleted[i]
 		w.mapped(data, add)
 	}
 	if again {
 		s.Records = slices.DeleteFunc(s.Records, func(r collection.Record) bool { return r.Data == nil })
 	}
+}
+
+// speaking returns the records without those that only say that one was deleted,
+// and not when.
+func speaking(records []collection.Record) []collection.Record {
+	silent := func(r collection.Record) bool { return r.Deleted && r.Mark == (collection.Mark{}) }
+	if !slices.ContainsFunc(records, silent) {
+		return records
+	}
+	return slices.DeleteFunc(slices.Clone(records), silent)
 }
 
 // keyless refuses the first page of a list that has nothing stored yet if none of

@@ -242,6 +242,10 @@ func writeDrift(p *Problem, err error, sc Scene) {
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.savedBut("the page is kept as a gap")
 	p.Do = []Step{{"look:", sc.command("gaps")}}
+	if errors.Is(err, collection.ErrContradicted) { // what came was taken, and what did not come is more than half
+		p.Headline = fmt.Sprintf("%s has lost most of a list, in two passes", sc.Provider)
+		p.Saved = sc.saved() + "; nothing was marked as deleted"
+	}
 	if _, unmade := sc.Partition.Unmade(); !unmade && sc.Stream != "" { // of a parent no partition can be made, whatever is accepted
 		drift, _ := errors.AsType[*collection.SchemaDriftError](err)
 		p.Do = append(p.Do, Step{"if it is right:", AcceptCommand(sc, drift)}, sc.resume("then:"))

@@ -98,7 +98,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	}
 	next := here.At
 	if moves {
-		if next, err = b.move(s.ID, here, sl, n); err != nil {
+		if next, err = b.move(s, here, sl, n, result); err != nil {
 			return err
 		}
 	}
@@ -107,10 +107,10 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 		return err
 	}
 	return b.tx.Exec(`INSERT INTO slices
-			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, older, done, committed_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, older, deleted, done, committed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		b.last, here.Partition, string(sl.Lane), b.ledger.Run, b.ledger.epoch, here.At.Commit, sl.Fills,
-		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, moves && next.Done, format.Time(b.tx.Now))
+		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, result.Deleted, moves && next.Done, format.Time(b.tx.Now))
 }
 
 // pass returns the commit that began the pass that a slice belongs to, 0 if none
@@ -127,22 +127,54 @@ func (b *batch) pass(here checkpoints.Standing, sl *collection.Slice, moves bool
 
 // move moves the checkpoint of a place in a stream to where the evidence of its
 // pass leads.
-func (b *batch) move(stream int64, here checkpoints.Standing, sl *collection.Slice, n records.Count) (collection.Checkpoint, error) {
+func (b *batch) move(s *streams.Stream, here checkpoints.Standing, sl *collection.Slice, n records.Count, result *collection.Committed) (collection.Checkpoint, error) {
 	next := collection.Checkpoint{Commit: b.last, Epoch: b.ledger.epoch}
 	stored := int64(0)
 	if sl.AsksStored() {
-		if err := b.tx.Row(`SELECT records FROM streams WHERE id = ?`, stream).Scan(&stored); err != nil {
+		if err := b.tx.Row(`SELECT records - (SELECT count(*) FROM records WHERE stream_id = ?1 AND deleted <> 0) FROM streams WHERE id = ?1`, s.ID).Scan(&stored); err != nil {
 			return next, err
 		}
 	}
-	evidence := here.At.Evidence.With(sl, b.last, stored, n.Again, n.Replaced)
-	next.Evidence, next.Cursor = evidence.Judged(sl)
+	evidence := here.At.Evidence.With(sl, b.last, stored, n.Again, n.Replaced).Following(sl, s.Sweeps)
+	var err error
+	if next.Evidence, next.Cursor, err = b.sweep(s, here, sl, evidence, result); err != nil {
+		return next, err
+	}
 	var from *collection.Cursor
 	if here.Begun {
 		from = &here.At.Cursor
 	}
-	b.moves.Move(stream, sl.Place, from, next.Cursor)
+	b.moves.Move(s.ID, sl.Place, from, next.Cursor)
 	return next, checkpoints.Save(b.tx, here.Partition, sl.Place, next)
+}
+
+// sweep judges the evidence of a pass that sl belongs to. Where it is the end of a
+// walk that was complete, the records that it did not show are marked as deleted,
+// unless they are so many that it is the provider that is doubted.
+func (b *batch) sweep(s *streams.Stream, here checkpoints.Standing, sl *collection.Slice, e collection.Evidence, result *collection.Committed) (collection.Evidence, collection.Cursor, error) {
+	before, sound := e.Sweep()
+	if !sound || !sl.Next.Done || e.Contradiction() != "" {
+		judged, next := e.Judged(sl)
+		return judged, next, nil
+	}
+	w := records.Sweep{Stream: s.ID, Partition: here.Partition, Before: before}
+	begun := e.Pass
+	var err error
+	if sl.Partition != "" {
+		if begun, err = checkpoints.Begun(b.tx, s.ID, sl.Lane); err != nil {
+			return e, sl.Next, err
+		}
+	}
+	if e.Lost, e.Living, err = w.Lost(b.tx, begun); err != nil {
+		return e, sl.Next, err
+	}
+	e, next := e.Judged(sl)
+	if e.Lost > 0 {
+		return e, next, nil
+	}
+	marked, err := w.Mark(b.tx, b.last)
+	result.Deleted += marked
+	return e, next, err
 }
 
 // settle closes the gaps that a slice passes, and opens the one that it leaves.
@@ -181,12 +213,13 @@ func (b *batch) tally(slices []collection.Slice) error {
 		n.Changed += int64(b.results[i].Changed)
 		n.Rejected += int64(b.results[i].Rejected)
 		n.Older += int64(b.results[i].Older)
+		n.Deleted += int64(b.results[i].Deleted)
 	}
 	if n == (collection.Tally{}) {
 		return nil
 	}
 	return b.tx.Exec(`UPDATE runs SET slices = slices + ?, records = records + ?, changed = changed + ?, rejected = rejected + ?,
-		older = older + ?,
+		older = older + ?, deleted = deleted + ?,
 		requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?) WHERE id = ?`,
-		n.Slices, n.Records, n.Changed, n.Rejected, n.Older, spent.Requests, spent.Retries, spent.Throttled, b.ledger.Run)
+		n.Slices, n.Records, n.Changed, n.Rejected, n.Older, n.Deleted, spent.Requests, spent.Retries, spent.Throttled, b.ledger.Run)
 }

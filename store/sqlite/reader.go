@@ -48,10 +48,11 @@ func (r reader) Streams(ctx context.Context, connector string) (states []store.S
 	err = r.readers.Query(ctx, func(row database.Scanner) error {
 		var id int64
 		var st store.StreamState
-		err := row.Scan(&id, &st.Name, &st.Role, &st.Parent, &st.Refresh, &st.Ordered, &st.View, &st.Records, &st.Quarantined)
+		err := row.Scan(&id, &st.Name, &st.Role, &st.Parent, &st.Refresh, &st.Ordered, &st.View, &st.Records, &st.Deleted, &st.Quarantined)
 		ids, states = append(ids, id), append(states, st)
 		return err
 	}, `SELECT id, name, role, parent, refresh, ordered, view, records,
+			(SELECT count(*) FROM records WHERE stream_id = s.id AND deleted <> 0),
 			(SELECT count(*) FROM quarantine WHERE stream_id = s.id)
 		FROM streams s NOT INDEXED WHERE connector = ? ORDER BY position, id`, connector)
 	if err != nil {
@@ -84,7 +85,7 @@ func (r reader) Events(ctx context.Context, connector string, n int) ([]collecti
 }
 
 const runColumns = `id, connector, mode, lane, params, domain, source, outcome, reason, host, pid, epoch, started_at, beat_at, ended_at,
-	exit_code, waited, requests, retries, throttled, slices, records, changed, rejected, older, gaps_open, gaps_shut`
+	exit_code, waited, requests, retries, throttled, slices, records, changed, rejected, older, deleted, gaps_open, gaps_shut`
 
 // Runs returns the newest runs; see store.Reader.
 func (r reader) Runs(ctx context.Context, connector string, n int) (runs []collection.Run, err error) {
@@ -107,7 +108,7 @@ func (r reader) Runs(ctx context.Context, connector string, n int) (runs []colle
 func (r reader) Totals(ctx context.Context, connector string) (runs int, t collection.Tally, err error) {
 	_, err = r.readers.One(ctx, append([]any{&runs}, format.TallyColumns(&t)...), `SELECT count(*),
 		coalesce(sum(requests), 0), coalesce(sum(retries), 0), coalesce(sum(throttled), 0), coalesce(sum(slices), 0),
-		coalesce(sum(records), 0), coalesce(sum(changed), 0), coalesce(sum(rejected), 0), coalesce(sum(older), 0),
+		coalesce(sum(records), 0), coalesce(sum(changed), 0), coalesce(sum(rejected), 0), coalesce(sum(older), 0), coalesce(sum(deleted), 0),
 		coalesce(sum(gaps_open), 0), coalesce(sum(gaps_shut), 0) FROM runs WHERE connector = ?`, connector)
 	return runs, t, err
 }

@@ -106,7 +106,7 @@ func (l *ledger) beat(t database.Tx, now time.Time, tally collection.Tally, metr
 	// What commits counted may be newer than the tally.
 	err = t.Exec(`UPDATE runs SET beat_at = ?, requests = max(requests, ?), retries = max(retries, ?), throttled = max(throttled, ?),
 		slices = max(slices, ?), records = max(records, ?), changed = max(changed, ?), rejected = max(rejected, ?), older = max(older, ?),
-		gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.Run)...)
+		deleted = max(deleted, ?), gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.Run)...)
 	if err != nil || metrics == (collection.Metrics{}) {
 		return 0, err
 	}
@@ -144,7 +144,7 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 		args := append([]any{run.Outcome, run.Reason, format.Time(ended), run.ExitCode, string(waited)}, format.TallyArgs(run.Tally)...)
 		err := t.Exec(`UPDATE runs SET outcome = ?, reason = ?, ended_at = ?, exit_code = ?, waited = ?,
 			requests = ?, retries = ?, throttled = ?, slices = ?, records = ?,
-			changed = ?, rejected = ?, older = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.Run)...)
+			changed = ?, rejected = ?, older = ?, deleted = ?, gaps_open = ?, gaps_shut = ? WHERE id = ?`, append(args, l.Run)...)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func TestView(t *testing.T) {
 	if view != "acme_issues" {
 		t.Errorf("the view is %q, want acme_issues", view)
 	}
-	want := []string{"_key", "id", "title", "open", "user", "labels", "none", "late", "_partition", "_committed_at", "_run", "_data"}
+	want := []string{"_key", "id", "title", "open", "user", "labels", "none", "late", "_partition", "_committed_at", "_run", "_deleted_at", "_data"}
 	if got := columns(t, db, view); !slices.Equal(got, want) {
 		t.Errorf("columns = %q, want %q", got, want)
 	}
@@ -82,7 +82,7 @@ func TestView(t *testing.T) {
 
 func TestViewBeforeFirstRecord(t *testing.T) {
 	db, view := viewed(t, "acme", "issues")
-	want := []string{"_key", "_partition", "_committed_at", "_run", "_data"}
+	want := []string{"_key", "_partition", "_committed_at", "_run", "_deleted_at", "_data"}
 	if got := columns(t, db, view); !slices.Equal(got, want) {
 		t.Errorf("columns = %q, want %q", got, want)
 	}
@@ -109,7 +109,7 @@ func TestViewOfHostileNames(t *testing.T) {
 			t.Errorf("the view of %q is %q", name, view)
 		}
 		names := columns(t, db, view)
-		if got, want := len(names), len(fields)+5; got != want {
+		if got, want := len(names), len(fields)+6; got != want {
 			t.Errorf("%d columns, want %d: %q", got, want, names)
 		}
 		seen := map[string]bool{}
@@ -208,7 +208,7 @@ func TestViewOfManyFields(t *testing.T) {
 		records = append(records, "{"+strings.Join(fields, ",")+"}")
 	}
 	db, view := viewed(t, "acme", "maps", records...)
-	if got, want := len(columns(t, db, view)), 205; got != want {
+	if got, want := len(columns(t, db, view)), 206; got != want {
 		t.Errorf("%d columns, want %d", got, want)
 	}
 	if got := queryRows(t, db, `SELECT count(*) FROM fields`); got[0] != "2000" {

@@ -29,7 +29,7 @@ func TestEventLines(t *testing.T) {
 	const tail = `","run_id":"01JD8Z","connector":"tickets","provider":"acme","stream":"issues"`
 	want := []string{
 		`{"v":1,"seq":1,` + head + `run.started","run_id":"01JD8Z","connector":"tickets","provider":"acme","lane":"incremental"}`,
-		`{"v":1,"seq":2,` + head + `slice.committed` + tail + `,"slice":{"commit":0,"records":100,"changed":0,"rejected":0,"older":0,"done":false}}`,
+		`{"v":1,"seq":2,` + head + `slice.committed` + tail + `,"slice":{"commit":0,"records":100,"changed":0,"rejected":0,"older":0,"deleted":0,"done":false}}`,
 		`{"v":1,"seq":3,` + head + `throttled` + tail + `,"rate":{"learned_per_second":3.5,"previous_per_second":4,"ceiling_per_second":4,"reason":"429"},"throttle":{"signal":"429","retry_after_seconds":6}}`,
 		`{"v":1,"seq":4,` + head + `rate.changed` + tail + `,"rate":{"learned_per_second":2,"previous_per_second":4,"ceiling_per_second":null,"reason":"slow answers"}}`,
 		`{"v":1,"seq":5,` + head + `rate.changed` + tail + `,"rate":{"learned_per_second":4,"previous_per_second":2,"ceiling_per_second":null,"reason":"success"}}`,

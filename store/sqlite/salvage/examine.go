@@ -211,7 +211,7 @@ func (x *examination) records(ctx context.Context) error {
 	n := 0
 	var numbers []string
 	err := x.each(ctx, `SELECT id FROM records NOT INDEXED
-		WHERE sum IS NOT record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark)`, func(row database.Scanner) error {
+		WHERE sum IS NOT record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark, deleted)`, func(row database.Scanner) error {
 		var id string
 		if n++; n <= most {
 			defer func() { numbers = append(numbers, id) }()

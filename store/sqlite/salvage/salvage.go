@@ -111,7 +111,7 @@ func (s *Reader) collect(number int64, v []any) {
 		if !again {
 			s.found[r.stream]++
 		}
-		s.newest[id] = max(old, r.slice)
+		s.newest[id] = max(old, r.version())
 		return
 	}
 	switch {
@@ -121,7 +121,7 @@ func (s *Reader) collect(number int64, v []any) {
 		}
 	case kinds(v, "-is"): // partitions
 		s.partitions[number] = v[2].(string)
-	case kinds(v, "-issiiiiiiis"), kinds(v, "-issiiiiiiisi"): // slices, before and after they counted older records
+	case kinds(v, "-issiiiiiiis"), kinds(v, "-issiiiiiiisi"), kinds(v, "-issiiiiiiisii"): // slices, before and after they counted older records, and deleted ones
 		if at, err := time.Parse(time.RFC3339Nano, v[11].(string)); err == nil {
 			s.commits[number] = foundCommit{v[3].(string), at}
 		}
@@ -156,11 +156,17 @@ type foundRecord struct {
 	stream, partition, slice int64
 	key, data                string
 	mark                     collection.Mark
+	deleted                  int64 // the commit that marked it so; 0: it is not
 }
+
+// version is higher in the newer one of two copies of a record.
+func (r foundRecord) version() int64 { return max(r.slice, r.deleted) }
 
 func asRecord(v []any) (r foundRecord, ok bool) {
 	// Marks came with a later version of the schema, and the pass with the next.
-	unmarked, marked := kinds(v, "-isiisi"), kinds(v, "-isiisiss") || kinds(v, "-isiisissi")
+	// What may be deleted has a column more.
+	deletable := kinds(v, "-isiisissii")
+	unmarked, marked := kinds(v, "-isiisi"), deletable || kinds(v, "-isiisiss") || kinds(v, "-isiisissi")
 	if !unmarked && !marked {
 		return r, false
 	}
@@ -168,7 +174,10 @@ func asRecord(v []any) (r foundRecord, ok bool) {
 	if marked {
 		r.mark = collection.Mark{Scale: v[7].(string), Value: v[8].(string)}
 	}
-	return r, v[6].(int64) == format.RecordSum(r.stream, r.partition, r.slice, r.key, r.data, r.mark)
+	if deletable {
+		r.deleted = v[10].(int64)
+	}
+	return r, v[6].(int64) == format.RecordSum(r.stream, r.partition, r.slice, r.key, r.data, r.mark, r.deleted)
 }
 
 // Streams returns the streams that had records, or some of whose records were
@@ -239,7 +248,7 @@ func (s *Reader) Records(ctx context.Context, connector, stream string) iter.Seq
 				return
 			}
 			key := idOf(r.stream, r.key)
-			if done[key] || s.newest[key] != r.slice {
+			if done[key] || s.newest[key] != r.version() {
 				return
 			}
 			done[key] = true
@@ -255,10 +264,11 @@ func (s *Reader) Records(ctx context.Context, connector, stream string) iter.Seq
 
 // stored returns a record with its commit, as far as that is known.
 func (s *Reader) stored(r foundRecord) store.Stored {
-	commit := s.commits[r.slice]
+	commit, deleted := s.commits[r.slice], s.commits[r.deleted]
 	return store.Stored{
-		Record:    collection.Record{Key: r.key, Data: []byte(r.data), Mark: r.mark},
+		Record:    collection.Record{Key: r.key, Data: []byte(r.data), Mark: r.mark, Deleted: r.deleted != 0},
 		Partition: collection.Partition(s.partitions[r.partition]),
 		Run:       commit.run, CommittedAt: commit.at,
+		DeletedBy: deleted.run, DeletedAt: deleted.at,
 	}
 }

@@ -47,8 +47,9 @@ type Stream struct {
 	request.Request
 	Format  answer.Format
 	Records answer.Shape
-	Filter  answer.Filter // what of the records may be stored
-	Map     *jq.Program   // makes the records of those that were sent; nil: they are stored as they came
+	Filter  answer.Filter       // what of the records may be stored
+	Map     *jq.Program         // makes the records of those that were sent; nil: they are stored as they came
+	Deleted *notation.Predicate // holds for a record that says it was deleted; nil: none does
 	Key     []keyPart
 	Page    paging.Kind
 	Size    *paging.Sizing   // of a page, where it can change; nil: it cannot

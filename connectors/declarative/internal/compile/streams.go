@@ -71,6 +71,7 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 		st.Total = paging.Source{Path: page.Relay.Below("totalCount")} // if the query asks for it
 	}
 	c.filter(key, spec, st)
+	c.deletes(spec, st)
 	st.Headers = accepting(st.Headers, st.Format)
 	if spec.Windows != nil {
 		c.windows(spec, st)

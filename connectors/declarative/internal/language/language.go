@@ -248,6 +248,8 @@ type StreamSpec struct {
 	Drop    []notation.Path                   `yaml:"drop" default:"none" about:"the paths that are taken out of each record before anything is stored"`
 	Map     yamlfile.Scalar                   `yaml:"map" default:"none" about:"a program of jq that makes the records that are stored of each one that was sent" more:"; see map"`
 	Key     keySpec                           `yaml:"key" default:"required" about:"the path of the value that is unique to a record; a list for a composite key, '[repo, number]'" more:". A name that 'each' binds means that binding"`
+	Deleted yamlfile.Scalar                   `yaml:"deleted" default:"none" about:"a predicate on 'record': such a record says that it was deleted" more:", such as 'record.deleted == true'; see Deleted records"`
+	Deletes yamlfile.Scalar                   `yaml:"deletes" default:"not told" about:"'sweep': what a complete walk no longer has is marked as deleted" more:"; see Deleted records"`
 	Since   *SinceSpec                        `yaml:"since" default:"none" about:"how to ask for changes only"`
 	Windows *WindowsSpec                      `yaml:"windows" default:"none" about:"how to ask for the list in windows of time, one after the other"`
 	Page    *pageSpec                         `yaml:"page" default:"required for a list" about:"how the list is cut into pages"`

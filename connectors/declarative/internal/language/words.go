@@ -74,6 +74,7 @@ var (
 	Roles      = [...]string{string(collection.List), string(collection.Detail)}
 	Orders     = [...]string{"none", "asc", "desc"}
 	LastPages  = [...]string{"short"}
+	Deletes    = [...]string{"sweep"}
 	Formats    = [...]string{"json", "jsonl", "csv", "xml"}
 	Archives   = [...]string{"gzip", "zip"}
 )

@@ -15,6 +15,7 @@ type Page struct {
 	First    bool      // of a walk: no page before it led here
 	Body     []byte    // nil if the response had none
 	Elements [][]byte  // of the array of records, as they were sent; parts of Body
+	Deleted  []bool    // of each of Elements: it says that its record was deleted; nil: none does
 	Last     []byte    // the last element that is an object
 	Single   bool      // the page is one object, the detail of a parent, and no list
 	Warnings []collection.Warning

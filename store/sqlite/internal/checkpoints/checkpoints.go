@@ -66,6 +66,18 @@ func Save(t database.Tx, partition int64, at collection.Place, cp collection.Che
 			meaning = ?8, digest = ?9, slice_id = ?10, epoch = ?11, saved_at = ?12, evidence = ?13`, args...)
 }
 
+// Begun returns the commit that began the newest pass of a stream in a lane; 0 if
+// that is not known.
+func Begun(t database.Tx, stream int64, lane collection.Lane) (int64, error) {
+	var e collection.Evidence
+	err := t.Row(`SELECT c.evidence FROM partitions p JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?2
+		WHERE p.stream_id = ?1 AND p.partition = ''`, stream, string(lane)).Scan(format.EvidenceTo(&e))
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return e.Pass, err
+}
+
 // ResetAll moves every checkpoint of the lane of a stream. What stood for
 // a parent that no partition could be made of has none any more: nothing walks
 // there, so that it would stay unfinished for good.

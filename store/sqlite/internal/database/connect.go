@@ -91,15 +91,21 @@ func (c connector) Driver() driver.Driver                        { return c.driv
 
 // newDriver returns the driver with the functions record_sum and checkpoint_sum,
 // which SQL uses where it goes through all records or checkpoints. The mark of a
-// record may be left out.
+// record may be left out, and whether it is deleted.
 func newDriver() *sqlite.Driver {
 	d := &sqlite.Driver{}
 	d.MustRegisterDeterministicScalarFunction("record_sum", -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		var n [3]int64
 		var s [4]string
-		ok := len(args) == 5 || len(args) == len(n)+len(s)
-		if !ok {
-			return nil, errors.New("record_sum takes 5 or 7 arguments")
+		var deleted int64
+		ok := true
+		switch len(args) {
+		case 5, len(n) + len(s):
+		case len(n) + len(s) + 1:
+			deleted, ok = args[len(args)-1].(int64)
+			args = args[:len(args)-1]
+		default:
+			return nil, errors.New("record_sum takes 5, 7 or 8 arguments")
 		}
 		for i := range args {
 			var is bool
@@ -113,7 +119,7 @@ func newDriver() *sqlite.Driver {
 		if !ok {
 			return nil, nil // a value that no record has equals no sum
 		}
-		return format.RecordSum(n[0], n[1], n[2], s[0], s[1], collection.Mark{Scale: s[2], Value: s[3]}), nil
+		return format.RecordSum(n[0], n[1], n[2], s[0], s[1], collection.Mark{Scale: s[2], Value: s[3]}, deleted), nil
 	})
 	d.MustRegisterDeterministicScalarFunction("checkpoint_sum", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		partition, text := args[0].(string)

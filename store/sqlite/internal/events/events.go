@@ -37,7 +37,7 @@ func Read(ctx context.Context, r *database.Readers, connector string, n int) (ev
 		var slice collection.SliceInfo
 		var place, id int64
 		err := row.Scan(format.TimeTo(&e.Time), &e.Kind, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &info,
-			&slice.Commit, &slice.Records, &slice.Changed, &slice.Rejected, &slice.Older, &slice.Done, &place, &id)
+			&slice.Commit, &slice.Records, &slice.Changed, &slice.Rejected, &slice.Older, &slice.Deleted, &slice.Done, &place, &id)
 		if err != nil {
 			return err
 		}
@@ -48,12 +48,12 @@ func Read(ctx context.Context, r *database.Readers, connector string, n int) (ev
 		return store.AddEventInfo(&events[len(events)-1], info)
 	}, `
 		SELECT * FROM (
-			SELECT at, kind, run, provider, stream, partition, lane, info, 0, 0, 0, 0, 0, 0, 1 AS place, id
+			SELECT at, kind, run, provider, stream, partition, lane, info, 0, 0, 0, 0, 0, 0, 0, 1 AS place, id
 			FROM (SELECT * FROM events WHERE connector = ?1 ORDER BY id DESC LIMIT ?2)
 			UNION ALL
 			SELECT * FROM (
 				SELECT c.committed_at, 'slice.committed', c.run, '', s.name, p.partition, c.lane, '{}',
-					c.id, c.records, c.changed, c.rejected, c.older, c.done, 0, c.id
+					c.id, c.records, c.changed, c.rejected, c.older, c.deleted, c.done, 0, c.id
 				FROM slices c CROSS JOIN partitions p ON p.id = c.partition_id CROSS JOIN streams s ON s.id = p.stream_id
 				WHERE s.connector = ?1 ORDER BY c.id DESC LIMIT ?2)
 			ORDER BY 1 DESC, place DESC, id DESC LIMIT ?2

@@ -117,10 +117,10 @@ func Identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`,
 
 // TallyArgs returns the columns requests to gaps_shut of runs.
 func TallyArgs(n collection.Tally) []any {
-	return []any{n.Requests, n.Retries, n.Throttled, n.Slices, n.Records, n.Changed, n.Rejected, n.Older, n.GapsOpen, n.GapsShut}
+	return []any{n.Requests, n.Retries, n.Throttled, n.Slices, n.Records, n.Changed, n.Rejected, n.Older, n.Deleted, n.GapsOpen, n.GapsShut}
 }
 
 // TallyColumns returns what scans the columns of TallyArgs.
 func TallyColumns(n *collection.Tally) []any {
-	return []any{&n.Requests, &n.Retries, &n.Throttled, &n.Slices, &n.Records, &n.Changed, &n.Rejected, &n.Older, &n.GapsOpen, &n.GapsShut}
+	return []any{&n.Requests, &n.Retries, &n.Throttled, &n.Slices, &n.Records, &n.Changed, &n.Rejected, &n.Older, &n.Deleted, &n.GapsOpen, &n.GapsShut}
 }

@@ -21,8 +21,8 @@ import (
 // RecordSum returns the sum of a row of records: CRC-32C, which finds every
 // error of up to 32 bits in a row, over the columns in the order of the table,
 // with the length of the key in front of it. A row of before there were marks
-// has the sum that it had.
-func RecordSum(stream, partition, slice int64, key, data string, mark collection.Mark) int64 {
+// has the sum that it had; so has a record that is not deleted.
+func RecordSum(stream, partition, slice int64, key, data string, mark collection.Mark, deleted int64) int64 {
 	var head [32]byte
 	binary.LittleEndian.PutUint64(head[0:], uint64(stream))
 	binary.LittleEndian.PutUint64(head[8:], uint64(partition))
@@ -35,6 +35,10 @@ func RecordSum(stream, partition, slice int64, key, data string, mark collection
 	if mark != (collection.Mark{}) {
 		sum = crc32.Update(sum, table, bytesOf(mark.Scale))
 		sum = crc32.Update(sum, table, bytesOf(mark.Value))
+	}
+	if deleted != 0 {
+		binary.LittleEndian.PutUint64(head[0:], uint64(deleted))
+		sum = crc32.Update(sum, table, head[:8])
 	}
 	return int64(sum)
 }

@@ -43,8 +43,17 @@ func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.S
 	if err != nil {
 		return n, err
 	}
-	if err := b.news.Learn(s, len(sl.Records)-len(unchanged), len(sl.Records)); err != nil {
+	living := len(sl.Records) - tombstones(sl.Records)
+	if err := b.news.Learn(s, living-len(unchanged), living); err != nil {
 		return n, err
+	}
+	if unchanged, err = b.bury(s, partition, pass, sl.Records, unchanged, result); err != nil {
+		return n, err
+	}
+	if s.Sweeps {
+		if err := b.sight(s, partition, sl.Records); err != nil {
+			return n, err
+		}
 	}
 	result.Changed = len(sl.Records) - len(unchanged)
 	if result.Changed > 0 {
@@ -124,39 +133,40 @@ func (b *Batch) notePass(s *streams.Stream, partition, pass, newest int64, recor
 // another partition, it is older than the stored one, or it has the same bytes.
 // Those may have been stored without their mark.
 func (b *Batch) leave(s *streams.Stream, partition int64, r *collection.Record) (collides, older bool, err error) {
-	var id, owner, slice, sum int64
+	var id, owner, slice, sum, deleted int64
 	var same bool
 	var is collection.Mark
-	err = b.tx.Row(`SELECT id, partition_id, slice_id, sum, mark_scale, mark, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
-		format.Shared(r.Data), s.ID, r.Key).Scan(&id, &owner, &slice, &sum, &is.Scale, &is.Value, &same)
+	err = b.tx.Row(`SELECT id, partition_id, slice_id, sum, mark_scale, mark, deleted, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
+		format.Shared(r.Data), s.ID, r.Key).Scan(&id, &owner, &slice, &sum, &is.Scale, &is.Value, &deleted, &same)
 	if err != nil {
 		return false, false, err
 	}
 	switch {
 	case owner != partition:
-		return !same, false, nil
+		return !same && (!r.Deleted || deleted == 0), false, nil
 	case is.After(r.Mark):
 		return false, true, nil
-	case !same || is == r.Mark || r.Mark == (collection.Mark{}):
+	case r.Deleted, !same || is == r.Mark || r.Mark == (collection.Mark{}):
 		return false, false, nil
 	}
-	if sum != format.RecordSum(s.ID, owner, slice, r.Key, format.Shared(r.Data), is) {
+	if sum != format.RecordSum(s.ID, owner, slice, r.Key, format.Shared(r.Data), is, deleted) {
 		return false, false, format.ChangedRecord(id) // a new sum would make it whole
 	}
 	return false, false, b.tx.Exec(`UPDATE records SET mark_scale = ?, mark = ?, sum = ? WHERE id = ?`,
-		r.Mark.Scale, r.Mark.Value, format.RecordSum(s.ID, owner, slice, r.Key, format.Shared(r.Data), r.Mark), id)
+		r.Mark.Scale, r.Mark.Value, format.RecordSum(s.ID, owner, slice, r.Key, format.Shared(r.Data), r.Mark, deleted), id)
 }
 
-// upsert stores a record if it is new or has other bytes, unless its key
-// belongs to another partition or the stored record is of a later version.
+// upsert stores a record if it is new, has other bytes or is deleted, unless its
+// key belongs to another partition or the stored record is of a later version. A
+// record that is deleted belongs to whichever partition has it again.
 const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark, pass) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data, sum = excluded.sum,
-		mark_scale = excluded.mark_scale, mark = excluded.mark
-	WHERE data IS NOT excluded.data AND partition_id = excluded.partition_id
+		mark_scale = excluded.mark_scale, mark = excluded.mark, partition_id = excluded.partition_id, deleted = 0
+	WHERE (deleted <> 0 OR data IS NOT excluded.data AND partition_id = excluded.partition_id)
 		AND NOT (mark_scale = excluded.mark_scale AND mark > excluded.mark)`
 
 // upsert stores the records that are new or have other bytes, unless they are
-// older, and returns the indexes of the others.
+// older, and returns the indexes of the others. Tombstones are not its affair.
 func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []collection.Record) (unchanged []int, err error) {
 	args := [...]driver.NamedValue{
 		{Ordinal: 1, Value: s.ID}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.Commit}, {Ordinal: 5}, {Ordinal: 6},
@@ -165,8 +175,11 @@ func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []colle
 	err = b.tx.Inner(upsert, func(stmt driver.StmtExecContext) error {
 		for i := range records {
 			r := &records[i]
+			if r.Deleted {
+				continue
+			}
 			data := format.Shared(r.Data)
-			args[1].Value, args[4].Value, args[5].Value = r.Key, data, format.RecordSum(s.ID, partition, b.Commit, r.Key, data, r.Mark)
+			args[1].Value, args[4].Value, args[5].Value = r.Key, data, format.RecordSum(s.ID, partition, b.Commit, r.Key, data, r.Mark, 0)
 			args[6].Value, args[7].Value = r.Mark.Scale, r.Mark.Value
 			done, err := stmt.ExecContext(context.Background(), args[:])
 			if err != nil {
@@ -218,7 +231,7 @@ func (b *Batch) quarantine(s *streams.Stream, partition int64, reason string, da
 // provider once said of a record that it is of the year 9999.
 func ForgetMarks(t database.Tx, stream, partition int64, all bool) error {
 	// A record that was changed by a disk keeps its sum, and is found out.
-	return t.Exec(`UPDATE records SET mark_scale = '', mark = '', sum = record_sum(stream_id, partition_id, slice_id, key, data)
+	return t.Exec(`UPDATE records SET mark_scale = '', mark = '', sum = record_sum(stream_id, partition_id, slice_id, key, data, '', '', deleted)
 		WHERE stream_id = ?1 AND (?3 OR partition_id = ?2) AND mark_scale <> ''
-			AND sum = record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark)`, stream, partition, all)
+			AND sum = record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark, deleted)`, stream, partition, all)
 }

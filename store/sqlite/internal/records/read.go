@@ -64,21 +64,26 @@ func Read(ctx context.Context, r *database.Readers, connector, stream string) it
 // lost it.
 const streamQuery = `SELECT id, records FROM streams NOT INDEXED WHERE connector = ? AND name = ?`
 
-const PageQuery = `SELECT r.id, r.key, r.data, r.partition_id, r.slice_id, r.sum, r.mark_scale, r.mark, p.partition, c.run, c.committed_at
+const PageQuery = `SELECT r.id, r.key, r.data, r.partition_id, r.slice_id, r.sum, r.mark_scale, r.mark, p.partition, c.run, c.committed_at,
+		r.deleted, d.run, d.committed_at
 	FROM records r CROSS JOIN partitions p ON p.id = r.partition_id CROSS JOIN slices c ON c.id = r.slice_id
+		LEFT JOIN slices d ON d.id = r.deleted
 	WHERE r.stream_id = ? AND r.key %s ? ORDER BY r.key LIMIT ?`
 
 func page(ctx context.Context, r *database.Readers, stream int64, beyond, after string) (page []store.Stored, err error) {
 	size := 0
 	err = r.Query(ctx, func(row database.Scanner) error {
 		var rec store.Stored
-		var id, partition, slice, sum int64
-		err := row.Scan(&id, &rec.Key, &rec.Data, &partition, &slice, &sum, &rec.Mark.Scale, &rec.Mark.Value, format.TextTo((*string)(&rec.Partition)), &rec.Run, format.TimeTo(&rec.CommittedAt))
+		var id, partition, slice, sum, deleted int64
+		err := row.Scan(&id, &rec.Key, &rec.Data, &partition, &slice, &sum, &rec.Mark.Scale, &rec.Mark.Value, format.TextTo((*string)(&rec.Partition)), &rec.Run, format.TimeTo(&rec.CommittedAt),
+			&deleted, format.TextTo(&rec.DeletedBy), format.TimeTo(&rec.DeletedAt))
 		if err != nil {
 			return err
 		}
 		ordered := beyond == ">=" || rec.Key > after
-		if !ordered || sum != format.RecordSum(stream, partition, slice, rec.Key, format.Shared(rec.Data), rec.Mark) {
+		rec.Deleted = deleted != 0
+		whole := sum == format.RecordSum(stream, partition, slice, rec.Key, format.Shared(rec.Data), rec.Mark, deleted)
+		if !ordered || !whole || rec.Deleted == rec.DeletedAt.IsZero() {
 			return format.ChangedRecord(id)
 		}
 		page, beyond, after = append(page, rec), ">", rec.Key
@@ -90,8 +95,9 @@ func page(ctx context.Context, r *database.Readers, stream int64, beyond, after 
 	return page, err
 }
 
+// ParentsQuery leaves out what is deleted: there is nothing below it to ask for.
 const ParentsQuery = `SELECT r.id, r.partition_id, r.slice_id, r.sum, r.mark_scale, r.mark, p.partition, r.key, r.data FROM records r CROSS JOIN partitions p ON p.id = r.partition_id
-	WHERE r.stream_id = ? AND r.key > ? ORDER BY r.key LIMIT ?`
+	WHERE r.stream_id = ? AND r.key > ? AND r.deleted = 0 ORDER BY r.key LIMIT ?`
 
 // Parents returns up to n records of a stream by key; see store.Ledger.
 func Parents(ctx context.Context, r *database.Readers, stream int64, after string, n int) (parents []collection.Parent, err error) {
@@ -101,7 +107,7 @@ func Parents(ctx context.Context, r *database.Readers, stream int64, after strin
 		if err := row.Scan(&id, &partition, &p.Commit, &sum, &p.Mark.Scale, &p.Mark.Value, &p.Partition, &p.Key, &p.Data); err != nil {
 			return err
 		}
-		if sum != format.RecordSum(stream, partition, p.Commit, p.Key, format.Shared(p.Data), p.Mark) {
+		if sum != format.RecordSum(stream, partition, p.Commit, p.Key, format.Shared(p.Data), p.Mark, 0) {
 			return format.ChangedRecord(id)
 		}
 		parents = append(parents, p)

@@ -22,7 +22,7 @@ const (
 // scrubQuery compares the records after a number with their sums, and looks
 // for what an export needs beside them.
 const scrubQuery = `SELECT count(*), coalesce(max(id), 0), coalesce(min(CASE WHEN NOT sound THEN id END), 0) FROM (
-	SELECT r.id AS id, r.sum IS record_sum(r.stream_id, r.partition_id, r.slice_id, r.key, r.data, r.mark_scale, r.mark)
+	SELECT r.id AS id, r.sum IS record_sum(r.stream_id, r.partition_id, r.slice_id, r.key, r.data, r.mark_scale, r.mark, r.deleted)
 		AND p.id IS NOT NULL AND c.run IS NOT NULL AND c.committed_at IS NOT NULL
 		AND r.id IS (SELECT i.id FROM records i WHERE i.stream_id = r.stream_id AND i.key = r.key) AS sound
 	FROM records r NOT INDEXED LEFT JOIN partitions p ON p.id = r.partition_id LEFT JOIN slices c ON c.id = r.slice_id

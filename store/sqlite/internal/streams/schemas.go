@@ -38,6 +38,9 @@ func schemaOf(t database.Tx, stream int64) (schema collection.Schema, err error)
 // Accept changes the schema of a stream; see store.Store.
 func Accept(t database.Tx, stream int64, fields map[string]collection.JSONKind) error {
 	if len(fields) == 0 {
+		if err := t.Exec(`UPDATE sweeps SET accepted = 1 WHERE stream_id = ?`, stream); err != nil {
+			return err
+		}
 		return t.Exec(`DELETE FROM schemas WHERE stream_id = ?`, stream)
 	}
 	schema, err := schemaOf(t, stream)

@@ -49,6 +49,9 @@ func declareOne(t database.Tx, connector string, position int, s collection.Stre
 		if err != nil {
 			return nil, err
 		}
+		if err := sweeps(t, known.ID, s.Sweeps); err != nil {
+			return nil, err
+		}
 		return known, createView(t, known.ID, known.view, nil)
 	}
 	if err != nil {
@@ -57,6 +60,9 @@ func declareOne(t database.Tx, connector string, position int, s collection.Stre
 	err = t.Exec(`UPDATE streams SET role = ?, parent = ?, refresh = ?, ordered = ?, position = ? WHERE id = ?`,
 		s.Role, s.Parent, s.Refresh, s.Ordered, position, known.ID)
 	if err != nil {
+		return nil, err
+	}
+	if err := sweeps(t, known.ID, s.Sweeps); err != nil {
 		return nil, err
 	}
 	fields, err := fieldsOf(t, known.ID)
@@ -70,6 +76,24 @@ func declareOne(t database.Tx, connector string, position int, s collection.Stre
 		return nil, err
 	}
 	return known, renewView(t, known.ID, known.view, fields)
+}
+
+// sweeps notes whether a complete walk of a stream marks what it did not show. Where
+// that is new, each of its records counts as shown before the next walk.
+func sweeps(t database.Tx, stream int64, on bool) error {
+	if !on {
+		n, err := t.Change(`DELETE FROM sweeps WHERE stream_id = ?`, stream)
+		if err != nil || n == 0 {
+			return err
+		}
+		return t.Exec(`DELETE FROM sightings WHERE record_id IN (SELECT id FROM records WHERE stream_id = ?)`, stream)
+	}
+	n, err := t.Change(`INSERT INTO sweeps (stream_id, accepted) VALUES (?, 0) ON CONFLICT DO NOTHING`, stream)
+	if err != nil || n == 0 {
+		return err
+	}
+	return t.Exec(`INSERT INTO sightings (record_id, partition_id, seen)
+		SELECT id, partition_id, 0 FROM records WHERE stream_id = ? AND deleted = 0`, stream)
 }
 
 // Find returns the number of a stream.

@@ -14,7 +14,8 @@ import (
 // A view shows the records of a stream with their top-level fields as columns,
 // for people and their tools. Numbers and text come as themselves, true and
 // false as 1 and 0, objects and arrays as JSON text. Next to them stand
-// _key, _partition, _committed_at, _run, and _data, the record as it came:
+// _key, _partition, _committed_at, _run, _deleted_at, which is NULL for a record
+// that is not deleted, and _data, the record as it came:
 // where a number has more digits than SQLite keeps, _data still has them all.
 
 // maxColumns bounds the columns of a view. A person reads fewer, and SQLite
@@ -74,7 +75,7 @@ func createView(t database.Tx, stream int64, view string, fields []field) error 
 func viewSQL(stream int64, view string, fields []field) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE VIEW %s AS SELECT\n    r.key AS _key", format.Identifier(view))
-	taken := map[string]bool{"_key": true, "_partition": true, "_committed_at": true, "_run": true, "_data": true}
+	taken := map[string]bool{"_key": true, "_partition": true, "_committed_at": true, "_run": true, "_deleted_at": true, "_data": true}
 	for _, f := range fields[:min(len(fields), maxColumns)] {
 		fmt.Fprintf(&b, ",\n    %s AS %s", fieldSQL(f), format.Identifier(freeColumn(f.name, taken)))
 	}
@@ -82,10 +83,12 @@ func viewSQL(stream int64, view string, fields []field) string {
     p.partition AS _partition,
     s.committed_at AS _committed_at,
     s.run AS _run,
+    d.committed_at AS _deleted_at,
     r.data AS _data
 FROM records r
 JOIN partitions p ON p.id = r.partition_id
 JOIN slices s ON s.id = r.slice_id
+LEFT JOIN slices d ON d.id = r.deleted
 WHERE r.stream_id = %d`, stream)
 	return b.String()
 }

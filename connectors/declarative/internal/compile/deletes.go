@@ -1,0 +1,43 @@
+package compile
+
+import (
+	"collect/collection"
+	"collect/connectors/declarative/internal/language"
+	"collect/connectors/declarative/internal/notation"
+)
+
+// deletedNames are the names that `deleted` may use, with examples of their types.
+var deletedNames = map[string]any{"record": map[string]any(nil)}
+
+// deletes compiles how it becomes known that the provider deleted a record: by
+// what it sends, or by what a complete walk lacks.
+func (c *checker) deletes(spec language.StreamSpec, st *Stream) {
+	if spec.Deleted.Set {
+		st.Deleted = notation.PredicateOf(&c.Decoder, spec.Deleted, deletedNames)
+	}
+	if !spec.Deletes.Set {
+		return
+	}
+	c.OneOf(spec.Deletes, language.Deletes[:]...)
+	st.Sweeps = true
+	switch {
+	case st.Role == collection.Detail:
+		c.Fail(spec.Deletes.At, "a detail is one record: `deletes: sweep` belongs to the list that it comes from", "")
+	case spec.Since != nil || spec.Windows != nil:
+		c.Fail(spec.Deletes.At, "`deletes: sweep` needs walks of the whole list: with `since` or `windows` a walk shows a part of it", "")
+	}
+}
+
+// IsDeleted reports whether an element of a page says that its record was deleted.
+// Where the predicate cannot be computed, it does not hold.
+func (st *Stream) IsDeleted(element []byte) bool {
+	if element[0] != '{' {
+		return false
+	}
+	record, err := notation.DecodeJSON(element)
+	if err != nil {
+		return false
+	}
+	yes, err := st.Deleted.Holds(map[string]any{"record": record})
+	return err == nil && yes
+}
