@@ -79,6 +79,9 @@ func (c *comparison) delivered(sl *collection.Slice, pass int64) (again, replace
 	c.rejected += int64(len(sl.Rejected))
 	for i := range sl.Records {
 		r := &sl.Records[i]
+		if r.Deleted {
+			continue // it is not there, and what is stored of it has vanished
+		}
 		h, sum := c.hash(r.Key), max(1, maphash.Bytes(c.seed, r.Data))
 		at := c.keys[h]
 		if at.delivered == 0 {

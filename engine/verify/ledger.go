@@ -52,6 +52,9 @@ func (v *verification) open(ctx context.Context, state store.StreamState) (*ledg
 		if err != nil {
 			return nil, err
 		}
+		if record.Deleted {
+			continue // the provider is not expected to have it
+		}
 		if _, read := l.versions[record.Partition]; state.Parent != "" && !read {
 			continue
 		}
@@ -68,6 +71,9 @@ func (v *verification) draw(ctx context.Context, l *ledger) error {
 	for record, err := range v.Store.Records(ctx, v.Target.Name, l.stream.Parent) {
 		if err != nil {
 			return err
+		}
+		if record.Deleted {
+			continue
 		}
 		parent := collection.Parent{Partition: record.Partition, Record: record.Record}
 		partition, version, wanted, err := v.Target.Connector.Partition(l.stream.Name, parent)

@@ -55,7 +55,9 @@ func (v *verification) tell(ctx context.Context, l *ledger, told *report.Verific
 			if err != nil {
 				return err
 			}
-			l.lookAgain(record, whole, told)
+			if !record.Deleted {
+				l.lookAgain(record, whole, told)
+			}
 		}
 		l.tellMissing(told)
 	}
