@@ -135,7 +135,7 @@ func (w *walk) skip(rows int64) error {
 		}
 		var s collection.Slice
 		w.split(w.open.Page, &s)
-		w.marks = w.marks.And(since.MarksOf(w.st.Since.Field, s.Records))
+		w.marks = w.marks.And(since.MarksOf(w.st.Since.Field, speaking(s.Records)))
 	}
 }
 
@@ -144,6 +144,7 @@ func (w *walk) partOfPage(doc []byte) (err error) {
 	p := w.open.Page
 	p.Body = doc
 	p.Elements, p.Single, err = w.st.Records.Elements(doc, false, w.c.limits.Body)
+	w.noteDeleted(p)
 	p.Elements = w.st.Filter.Apply(p.Elements)
 	return w.discreet(err)
 }
@@ -160,7 +161,7 @@ func (w *walk) nextPart(p *paging.Page, from collection.Cursor, s *collection.Sl
 	}
 	w.split(p, s)
 	if w.st.Since != nil {
-		w.marks = w.marks.And(since.MarksOf(w.st.Since.Field, s.Records))
+		w.marks = w.marks.And(since.MarksOf(w.st.Since.Field, speaking(s.Records)))
 	}
 	rows, digest := w.open.rows.At()
 	p.Digest = digest

@@ -4,6 +4,7 @@ import (
 	"collect/collection"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/declarative/internal/paging"
 )
 
 // deletedNames are the names that `deleted` may use, with examples of their types.
@@ -14,6 +15,9 @@ var deletedNames = map[string]any{"record": map[string]any(nil)}
 func (c *checker) deletes(spec language.StreamSpec, st *Stream) {
 	if spec.Deleted.Set {
 		st.Deleted = notation.PredicateOf(&c.Decoder, spec.Deleted, deletedNames)
+		if pg, ok := st.Page.(paging.ByContinue); ok && pg.Complete.Set {
+			c.Fail(spec.Deleted.At, "the parts of a page that `complete` ends are merged, and none of them says alone that a record was deleted", "")
+		}
 	}
 	if !spec.Deletes.Set {
 		return
