@@ -288,7 +288,7 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 	had := make(map[string]int, len(p.Elements))
 	again := false
 	_, feed := w.st.Page.(paging.Resuming) // where a record may have changed twice
-	deleted := false // what is made of the element is
+	deleted := false                       // what is made of the element is
 	add := func(data []byte, reject string) {
 		key := ""
 		switch {
