@@ -121,9 +121,8 @@ func TestAllFunctions(t *testing.T) {
 // FuzzMap: whatever the program and the record, what comes out is JSON within the
 // bounds, and a program that leaves the record alone leaves its bytes alone.
 func FuzzMap(f *testing.F) {
-	for _, program := range runaways {
-		f.Add(program, `{"a":[1,"x",{"b":null}]}`)
-	}
+	f.Add(`reduce range(9) as $i ("x"; . + .) | {a: .}`, `{"a":[1,"x",{"b":null}]}`)
+	f.Add(`def f($x; g): {x: $x, g: g}; f(1; .a) | .b[2] = ("y" * 3)`, `{"a":[1,"x",{"b":null}]}`)
 	f.Add(`.a[.b:.c] as [$x, {y: $z}] ?// $q | try error("x") catch {a: .}`, `{"a":1e400}`)
 	f.Add(`label $out | foreach .[] as $x (0; . + 1; if . > 2 then ., break $out else empty end)`, `{"a":1,"b":2}`)
 	f.Add(`{(.a, "b"): ..} | .c += 1 | @html "x\(.)"`, `{"a":"q"}`)
