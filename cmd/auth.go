@@ -47,6 +47,17 @@ func (o *authOptions) addParams(c *cobra.Command) {
 	c.Flags().StringArrayVar(&o.params, "param", nil, "set a parameter of the connector: `name=value`; repeat for more")
 }
 
+// of makes c a command on one connector with parameters.
+func (o *authOptions) of(c *cobra.Command, do func(context.Context, authOptions) error) *cobra.Command {
+	c.Args = exactArgs("<name | file.yaml>")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		o.name = args[0]
+		return do(c.Context(), *o)
+	}
+	o.addParams(c)
+	return c
+}
+
 func (a *app) authLoginCommand() *cobra.Command {
 	var o authOptions
 	c := &cobra.Command{
@@ -57,16 +68,10 @@ authorize_url or a device_url. It prints an address to open in a browser on
 this machine, and waits for the answer; with --device, a code to type on any
 device. The token is written where the file says that the secret is, and runs
 renew it from there.`,
-		Args: exactArgs("<name | file.yaml>"),
-		RunE: func(c *cobra.Command, args []string) error {
-			o.name = args[0]
-			return a.authLogin(c.Context(), o)
-		},
 	}
-	o.addParams(c)
 	c.Flags().BoolVar(&o.device, "device", false, "type a code on any device, in place of a browser on this machine")
 	c.Flags().BoolVar(&o.noInput, "no-input", false, "never ask: without --yes, change nothing")
-	return c
+	return o.of(c, a.authLogin)
 }
 
 func (a *app) authLogin(ctx context.Context, o authOptions) error {
@@ -256,14 +261,8 @@ func (a *app) authTestCommand() *cobra.Command {
 		Short: "Ask the provider for one page, or the probe, with the secrets",
 		Long: `Test asks for the probe of the connector, or else for one page of its first
 stream, in the line of the runs that use the account. It stores no record.`,
-		Args: exactArgs("<name | file.yaml>"),
-		RunE: func(c *cobra.Command, args []string) error {
-			o.name = args[0]
-			return a.authTest(c.Context(), o)
-		},
 	}
-	o.addParams(c)
-	return c
+	return o.of(c, a.authTest)
 }
 
 func (a *app) authTest(ctx context.Context, o authOptions) error {
@@ -297,14 +296,8 @@ func (a *app) authLogoutCommand() *cobra.Command {
 		Long: `Logout asks the provider to take the refresh token back, if the connector file
 has a revoke_url, and then removes it here. If the provider does not take it
 back, it stays, so that you can try again. No record is touched.`,
-		Args: exactArgs("<name | file.yaml>"),
-		RunE: func(c *cobra.Command, args []string) error {
-			o.name = args[0]
-			return a.authLogout(c.Context(), o)
-		},
 	}
-	o.addParams(c)
-	return c
+	return o.of(c, a.authLogout)
 }
 
 func (a *app) authLogout(ctx context.Context, o authOptions) error {
