@@ -17,7 +17,7 @@ import (
 
 // A comparison holds what is delivered of one stream against what is stored. It
 // knows keys and bytes by their hashes, so that a stream of a million records
-// takes some 50 MB; only keys that differ are kept.
+// takes some 100 MB; only keys that differ are kept.
 type comparison struct {
 	stream collection.Stream
 	lane   store.LaneState
