@@ -193,6 +193,19 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
+type notBeforeKey struct{}
+
+// WithNotBefore returns a context for a request that leaves at t at the earliest.
+func WithNotBefore(ctx context.Context, t time.Time) context.Context {
+	return context.WithValue(ctx, notBeforeKey{}, t)
+}
+
+// NotBefore returns when a request may leave at the earliest; the zero time: now.
+func NotBefore(ctx context.Context) time.Time {
+	t, _ := ctx.Value(notBeforeKey{}).(time.Time)
+	return t
+}
+
 type smallerKey struct{}
 
 // WithSmaller returns a context for a request that its caller can make smaller: one

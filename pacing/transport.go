@@ -28,7 +28,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	}
 	ctx := req.Context()
 	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
-	turn.Request.Stream = turn.Stream
+	turn.Request.Stream, turn.Request.NotBefore = turn.Stream, collection.NotBefore(ctx)
 	id, n := t.meter.Ask(), 1
 	why := ""     // the attempt before this one got no answer
 	renewals := 0 // of the credential

@@ -271,6 +271,13 @@ func (c *connector) address(override string) error {
 func (c *connector) named() []string {
 	var origins []string
 	for _, st := range c.spec.Streams {
+		if st.Job != nil {
+			for _, o := range st.Job.Origins {
+				if u, err := compile.BaseAddress(o.Expand(notation.Scope{Params: c.params})); err == nil {
+					origins = append(origins, collection.Origin(u))
+				}
+			}
+		}
 		var known strings.Builder
 		whole := true
 		for _, p := range st.Path.Parts {

@@ -15,6 +15,9 @@ import (
 // The parts of a page are accepted together or not at all. A walk that is cut off
 // between two of them begins the page again: the cursor stands at its first answer.
 func (w *walk) page(ctx context.Context, token string) (*paging.Page, error) {
+	if w.st.Job != nil {
+		return w.jobPage(ctx, token)
+	}
 	if w.st.Scroll != nil {
 		return w.scrolled(ctx, token)
 	}

@@ -133,7 +133,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	if w.began.IsZero() {
 		w.began = p.Clock
 	}
-	p.First = from.Token == "" && win.Anchor == "" // an anchor is from a page before
+	p.First = w.first(from.Token) && win.Anchor == "" // an anchor is from a page before
 	inParts := w.open != nil
 	if !inParts {
 		w.cutOverlap(p, from.Token)

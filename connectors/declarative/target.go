@@ -34,6 +34,9 @@ func (w *walk) target(token string) (*url.URL, error) {
 	if w.st.Scroll != nil && token != "" {
 		return w.st.Scroll.URL(w.c.baseURL, w.scope, nil)
 	}
+	if w.result != nil {
+		return w.result, nil
+	}
 	first, err := w.st.URL(w.c.baseURL, w.scope, page)
 	if _, ok := w.st.Page.(paging.Linked); err == nil && ok && token != "" {
 		return request.Resolve(first, token)

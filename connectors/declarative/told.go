@@ -16,6 +16,9 @@ func (w *walk) told(p *paging.Page, asked, token, next string) collection.Told {
 	if w.st.Role == collection.Detail {
 		return collection.Told{First: token == ""}
 	}
+	if w.creates(token) {
+		return collection.Told{First: true, Partial: asked != ""}
+	}
 	told := w.total(p)
 	told.Expect = w.st.Expect.Expectation
 	told.First, told.Partial, told.Window = token == "", asked != "", w.st.Windows != nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"collect/collection"
@@ -25,6 +26,9 @@ type walk struct {
 	vars      map[string]json.RawMessage
 	scope     notation.Scope
 	guard     *guard
+	created   bool        // the job of the walk was created by it
+	ready     string      // the id of the job that is done
+	result    *url.URL    // of it; nil: the stream has its address
 	scrolling bool        // a scroll was begun by this walk
 	warned    bool        // that the mark is ignored
 	asked     time.Time   // when the last page was asked for, by our clock

@@ -16,7 +16,6 @@ import (
 // more and now fewer.
 type bearing struct {
 	records int
-	paging  string
 
 	mu      sync.Mutex
 	random  *rand.Rand

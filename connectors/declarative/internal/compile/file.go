@@ -53,6 +53,7 @@ type Stream struct {
 	Key     []keyPart
 	Page    paging.Kind
 	Size    *paging.Sizing   // of a page, where it can change; nil: it cannot
+	Job     *Job             // that makes what the stream is; nil: none
 	Scroll  *request.Request // for all pages but the first; nil: they are asked for as that
 	Total   paging.Source    // of how many records the list has
 	Since   *since.Since     // nil: everything, always

@@ -39,6 +39,9 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	if c.sized(spec) {
 		inPath.names = append(inPath.names, "size")
 	}
+	if spec.Job != nil {
+		inPath.names = append(inPath.names, "job", "result")
+	}
 	inQuery := inPath
 	if spec.Since != nil {
 		inQuery.names = append(slices.Clone(inPath.names), "since")
@@ -66,6 +69,9 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 		c.since(spec.Since, st)
 	}
 	c.program(spec.Map, st)
+	if spec.Job != nil {
+		c.job(spec.Job, spec, inPath, inQuery, st)
+	}
 	c.format(spec, st)
 	if page := cmp.Or(spec.Page, c.doc.Defaults.Page); page != nil && page.Relay.Set && !st.Total.Set {
 		st.Total = paging.Source{Path: page.Relay.Below("totalCount")} // if the query asks for it

@@ -251,6 +251,7 @@ type StreamSpec struct {
 	Deleted yamlfile.Scalar                   `yaml:"deleted" default:"none" about:"a predicate on 'record': such a record says that it was deleted" more:", such as 'record.deleted == true'; see Deleted records"`
 	Deletes yamlfile.Scalar                   `yaml:"deletes" default:"not told" about:"'sweep': what a complete walk no longer has is marked as deleted" more:"; see Deleted records"`
 	Since   *SinceSpec                        `yaml:"since" default:"none" about:"how to ask for changes only"`
+	Job     *JobSpec                          `yaml:"job" default:"none" about:"a job of the provider that makes the records: it is created, asked for until it is done, and its result read" more:"; see job"`
 	Windows *WindowsSpec                      `yaml:"windows" default:"none" about:"how to ask for the list in windows of time, one after the other"`
 	Page    *pageSpec                         `yaml:"page" default:"required for a list" about:"how the list is cut into pages"`
 	Total   SourceSpec                        `yaml:"total" default:"found" about:"the path of how many records the list has, '{header: X-Count}', or 'ignore'" more:"; see What shows that nothing is missing"`
@@ -260,6 +261,20 @@ type StreamSpec struct {
 	Route   name                              `yaml:"route" default:"the route of all" about:"the name of what the provider counts this stream under" more:": 'search'"`
 	Weight  yamlfile.Number                   `yaml:"weight" default:"'1'" about:"how many requests one of this stream counts as, up to 1000. A ceiling counts it rounded up"`
 	On      []RuleSpec                        `yaml:"on" default:"none" about:"rules for what a response means" more:"; see Rules"`
+}
+
+// A JobSpec is a job of the provider, which makes what a stream is.
+type JobSpec struct {
+	_  struct{}      `block:"a job" like:"job: {post: /exports, id: id, poll: '/exports/${job}', done: 'body.state == \"done\"'}"`
+	At yamlfile.Span // where it stands
+	RequestSpec
+	ID      notation.Path       `yaml:"id" default:"required" about:"the path of the id of the job, in the answer that creates it"`
+	Poll    notation.Template   `yaml:"poll" default:"required" about:"the path that says how far the job is" more:": '/exports/${job}'"`
+	Done    yamlfile.Scalar     `yaml:"done" default:"required" about:"a predicate on the answer to a poll, with the names of a rule's 'body': the result is there"`
+	Failed  yamlfile.Scalar     `yaml:"failed" default:"none" about:"another one: there will be no result"`
+	Every   yamlfile.Duration   `yaml:"every" default:"'30s'" about:"the least time between two polls"`
+	Result  notation.Path       `yaml:"result" default:"none" about:"the path of the address of the result, in the answer to the last poll; then the stream has 'get: ${result}'"`
+	Origins []notation.Template `yaml:"origins" default:"none" about:"where a result may be besides the API; no credential is sent there"`
 }
 
 // A FormatSpec is also written as its name alone.

@@ -305,6 +305,14 @@ func (*CursorSpec) Refine(k yamlfile.Keywords) {
 	k["oneOf"] = []yamlfile.Keywords{{"required": []string{"from"}}, {"required": []string{"header"}}}
 }
 
+func (*JobSpec) Refine(k yamlfile.Keywords) {
+	requested(k)
+	k.Need("id", "poll", "done")
+	k.Set("poll", plain())
+	k.Set("done", predicateText())
+	k.Set("failed", predicateText())
+}
+
 func (*ScrollSpec) Refine(k yamlfile.Keywords) {
 	k.Need("from", "post")
 	k.Set("post", plain())

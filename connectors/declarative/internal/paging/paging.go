@@ -522,6 +522,8 @@ func TokensOf(pg Kind) string {
 		return "cursor " + pg.From.Text + asJSON(pg.AsJSON)
 	case ByLastID:
 		return "last_id " + pg.Field.Text + asJSON(pg.AsJSON)
+	case ByJob:
+		return "job " + pg.ID.Text + ", " + TokensOf(pg.Kind)
 	case ByScroll:
 		return "scroll " + pg.From.Text
 	case ByContinue:
