@@ -301,12 +301,12 @@ func (t *text) Read(p []byte) (int, error) {
 func (t *text) see(p []byte) error {
 	if !t.wide {
 		for len(p) > 0 {
-			end := bytes.IndexByte(p, '\n')
-			if end < 0 {
+			_, after, ok := bytes.Cut(p, []byte{'\n'})
+			if !ok {
 				t.row += int64(len(p))
 				break
 			}
-			t.row, p = 0, p[end+1:]
+			t.row, p = 0, after
 		}
 		if t.row > t.longest {
 			return t.tooLong()
