@@ -150,7 +150,7 @@ streams:
   rates: {get: /rates, records: {at: "pages[].rates", map: currency, value: rate, with: [base, meta.date]}, key: [date, currency]}
   bars: {get: /bars, records: {at: rows, columns: [time, open], with: [symbol]}, key: time}
   named: {get: /named, records: {at: rows, columns: first}}
-  tags: {get: /tags, records: {value: name}, key: name}
+  tags: {get: /tags, records: {value: name}, key: name, expect: {records: ">= 1", fields: {name: string}, drop: 20%, zero: error}}
   prices: {get: /prices, format: {as: csv, separator: ";", skip: 2}, archive: {as: zip, entry: "*.csv"}, key: date}
   feed: {get: /feed, format: xml, records: feed.entry}
   log: {get: /log, format: jsonl, archive: gzip, fields: [id, part, user], drop: [user.email]}

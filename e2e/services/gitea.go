@@ -2,7 +2,6 @@ package services
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -140,23 +139,12 @@ func (g *Gitea) Version() (string, error) {
 	return "Gitea " + is.Version, err
 }
 
-func (g *Gitea) Stored() (stored Stored, err error) {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(g.dir, "gitea.db")+"?mode=ro")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	stored = Stored{}
-	for stream, query := range map[string]string{
+func (g *Gitea) Stored() (Stored, error) {
+	return storedIn(filepath.Join(g.dir, "gitea.db"), map[string]string{
 		"repos":    "SELECT id, name FROM repository",
 		"issues":   "SELECT id, name || ' ' || CASE is_closed WHEN 1 THEN 'closed' ELSE 'open' END FROM issue",
 		"comments": "SELECT id, content FROM comment WHERE type = 0",
-	} {
-		if err := stored.query(db, stream, query); err != nil {
-			return nil, err
-		}
-	}
-	return stored, nil
+	})
 }
 
 // Change renames, closes, deletes and adds issues, edits and deletes comments, and

@@ -2,7 +2,6 @@ package services
 
 import (
 	"bytes"
-	"database/sql"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -107,24 +106,13 @@ func (w *MediaWiki) Version() (string, error) {
 	return "MediaWiki " + version, err
 }
 
-func (w *MediaWiki) Stored() (stored Stored, err error) {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.dir, "wiki.sqlite")+"?mode=ro")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	stored = Stored{}
-	for stream, query := range map[string]string{
+func (w *MediaWiki) Stored() (Stored, error) {
+	return storedIn(filepath.Join(w.dir, "wiki.sqlite"), map[string]string{
 		"pages": "SELECT page_id, replace(page_title, '_', ' ') FROM page WHERE page_namespace = 0",
 		"categories": `SELECT page_id, page_latest || coalesce((SELECT group_concat(cl_to) FROM (
 			SELECT replace(cl_to, '_', ' ') AS cl_to FROM categorylinks WHERE cl_from = page_id ORDER BY cl_to)), '') FROM page WHERE page_namespace = 0`,
 		"revisions": "SELECT rev_id, replace(page_title, '_', ' ') || rev_sha1 FROM revision JOIN page ON page_id = rev_page WHERE page_namespace = 0",
-	} {
-		if err := stored.query(db, stream, query); err != nil {
-			return nil, err
-		}
-	}
-	return stored, nil
+	})
 }
 
 // Change edits pages of both answers, deletes some of both, and adds one.

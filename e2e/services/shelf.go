@@ -37,6 +37,22 @@ func (s Stored) put(stream string, content any, key ...any) {
 	s[stream][Key(key...)] = content
 }
 
+// storedIn returns what a database of SQLite has, by a query for each stream.
+func storedIn(path string, queries map[string]string) (stored Stored, err error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	stored = Stored{}
+	for stream, query := range queries {
+		if err := stored.query(db, stream, query); err != nil {
+			return nil, err
+		}
+	}
+	return stored, nil
+}
+
 // query adds the rows of a table: an ID and the content.
 func (s Stored) query(db *sql.DB, stream, query string) error {
 	rows, err := db.Query(query)

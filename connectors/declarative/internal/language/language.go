@@ -353,9 +353,9 @@ type ExpectSpec struct {
 	_       struct{}                          `block:"expect" like:"expect: {records: '>= 1', fields: {id: string}, drop: 50%, zero: error}"`
 	At      yamlfile.Span                     // where it stands
 	Records yamlfile.Scalar                   `yaml:"records" default:"none" about:"how many records a walk of the whole list has at least: '>= 1'. With fewer it is walked again, and then a 'bad_page' gap"`
-	Fields  yamlfile.Ordered[yamlfile.Scalar] `yaml:"fields" default:"none" about:"top-level fields that each record has, and what they are: 'string', 'number', 'boolean', 'object' or 'array'. A page with another record is a 'schema_drift' gap"`
+	Fields  yamlfile.Ordered[yamlfile.Scalar] `yaml:"fields" default:"none" about:"fields that each record has, and what they are: 'string', 'number', 'boolean', 'object' or 'array'" more:". They are members of the record itself. A page with another record is a 'schema_drift' gap"`
 	Drop    yamlfile.Scalar                   `yaml:"drop" default:"'50%' of 20 or more" about:"by how much a walk may have fewer records than the walk before without the warning 'W0604'; 'off': by any"`
-	Zero    yamlfile.Scalar                   `yaml:"zero" default:"as 'drop'" about:"a walk without a record, after one that had some: 'error' walks it again and leaves a 'bad_page' gap, 'off' says nothing"`
+	Zero    yamlfile.Scalar                   `yaml:"zero" default:"as 'drop'" about:"a walk without a record, after one that had some: 'error' leaves a 'bad_page' gap, 'off' says nothing" more:". With 'error' the list is walked again first"`
 }
 
 // A pageSpec has exactly one of its fields.

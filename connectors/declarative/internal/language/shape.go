@@ -277,7 +277,7 @@ func (*ExpectSpec) Refine(k yamlfile.Keywords) {
 	k.Set("records", yamlfile.Text(AtLeast.String()))
 	k.Set("drop", yamlfile.Text(Share.String()))
 	k.Set("zero", yamlfile.OneOf(ZeroError, Off))
-	k.Set("fields", yamlfile.Keywords{"type": "object", "additionalProperties": yamlfile.OneOf(Kinds[:]...)})
+	k.Property("fields")["additionalProperties"] = yamlfile.OneOf(Kinds[:]...)
 }
 
 func (*WindowsSpec) Refine(k yamlfile.Keywords) {
