@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/connectors/declarative"
 	"collect/engine/author/airbyte"
 	"collect/internal/jsonout"
 	"collect/internal/words"
@@ -68,13 +66,7 @@ func (a *app) importAirbyte(manifest, name string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return problem.Usage("collect import: there is a file %s already, which is not replaced; choose another --name", path)
 	}
-	got, err := airbyte.Translate(name, src, func(file []byte) error {
-		_, mistakes, _ := declarative.Check(path, file)
-		if len(mistakes) > 0 {
-			return errors.New(mistakes[0].Message)
-		}
-		return nil
-	})
+	got, err := airbyte.Translate(name, src, checked(path))
 	if err != nil {
 		return problem.Usage("collect import: %s: %s", manifest, err)
 	}

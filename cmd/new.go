@@ -11,12 +11,18 @@ import (
 
 	"collect/connectors/declarative"
 	"collect/engine/author"
+	"collect/engine/author/openapi"
+	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/report/problem"
 )
 
 // newOptions are the flags of new.
-type newOptions struct{ name, url, tokenEnv string }
+type newOptions struct {
+	name, url, tokenEnv string
+	openAPI             string
+	streams             []string
+}
 
 func (a *app) newCommand() *cobra.Command {
 	var o newOptions
@@ -26,7 +32,9 @@ func (a *app) newCommand() *cobra.Command {
 		Long: `New writes NAME.yaml: a commented file to fill in. With --url it sends one or two
 requests to that list, and drafts what it sees: where the records are, their key,
 how the list is cut into pages, when records changed, and what limits are
-announced. What was guessed says why. A file that is there is never replaced.`,
+announced. With --openapi it drafts a stream for each list that a description of the
+API has (OpenAPI 3 or Swagger 2.0, in JSON or YAML), and sends nothing. What was
+guessed says why. A file that is there is never replaced.`,
 		Args: exactArgs("<name>"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = args[0]
@@ -35,6 +43,9 @@ announced. What was guessed says why. A file that is there is never replaced.`,
 	}
 	c.Flags().StringVar(&o.url, "url", "", "look at this `address` of a list")
 	c.Flags().StringVar(&o.tokenEnv, "token-env", "", "send the bearer token that is in this environment `variable`")
+	c.Flags().StringVar(&o.openAPI, "openapi", "", "read this `file` that describes the API")
+	c.Flags().StringSliceVar(&o.streams, "stream", nil, "of --openapi, draft this `stream` and those above it only")
+	c.MarkFlagsMutuallyExclusive("url", "openapi")
 	return c
 }
 
@@ -55,15 +66,23 @@ func (a *app) newConnector(ctx context.Context, o newOptions) error {
 		}
 		text = drafted
 	}
+	next := "fill it in, then: collect check " + path
+	if o.url != "" || o.openAPI != "" {
+		next = "look at it, then: collect check " + path + " --online"
+	}
+	if o.openAPI != "" {
+		drafted, err := draftOpenAPI(o, path)
+		if err != nil {
+			return err
+		}
+		text = drafted.File
+		next = fmt.Sprintf("it has %s, and says at its end what is left out; %s", words.Counted(int64(drafted.Streams), "stream", "streams"), next)
+	}
 	if err := a.writeTo(path, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	}); err != nil {
 		return err
-	}
-	next := "fill it in, then: collect check " + path
-	if o.url != "" {
-		next = "look at it, then: collect check " + path + " --online"
 	}
 	fmt.Fprintf(a.out, "%s is written; %s\n", path, next)
 	return nil
@@ -90,4 +109,27 @@ func (a *app) draft(ctx context.Context, o newOptions, path string) ([]byte, err
 		return nil, mistakes[0]
 	}
 	return text, nil
+}
+
+// draftOpenAPI returns the connector file for what a description has.
+func draftOpenAPI(o newOptions, path string) (*openapi.Draft, error) {
+	src, err := userfile.ReadAtMost(o.openAPI, openapi.Longest)
+	if err != nil {
+		return nil, problem.Usage("collect new: %s", words.Cause(err))
+	}
+	d, err := openapi.New(o.name, src, o.streams, checked(path))
+	if err != nil {
+		return nil, problem.Usage("collect new: %s: %s", o.openAPI, err)
+	}
+	return d, nil
+}
+
+// checked returns the check that what is drafted has to pass.
+func checked(path string) func(file []byte) error {
+	return func(file []byte) error {
+		if _, mistakes, _ := declarative.Check(path, file); len(mistakes) > 0 {
+			return errors.New(mistakes[0].Message)
+		}
+		return nil
+	}
 }

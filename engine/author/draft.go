@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/engine/author/internal/sketch"
 	"collect/engine/registry"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
@@ -48,7 +48,7 @@ func NewDraft(name, address, tokenEnv string, env func(string) string) (*Draft, 
 		d.auth = `{bearer: "${secrets.token}"}`
 	}
 	for _, param := range slices.Sorted(maps.Keys(d.query)) {
-		if !secretParam.MatchString(param) {
+		if !sketch.SecretParam.MatchString(param) {
 			continue
 		}
 		value := d.query.Get(param)
@@ -201,9 +201,9 @@ func (w *drafter) readList(a *answer) error {
 	}
 	for _, name := range fieldsOf(w.items) {
 		switch {
-		case w.key == "" && unique(w.items, name) && likelyKey.MatchString(name):
+		case w.key == "" && unique(w.items, name) && sketch.LikelyKey.MatchString(name):
 			w.key = name
-		case w.mark == "" && likelyMark.MatchString(name) && times(w.items, name):
+		case w.mark == "" && sketch.LikelyMark.MatchString(name) && times(w.items, name):
 			w.mark = name
 		}
 	}
@@ -229,12 +229,6 @@ func (w *drafter) readList(a *answer) error {
 	return nil
 }
 
-var (
-	likelyKey  = regexp.MustCompile(`(?i)^(id|_id|uuid|guid|key|sha|slug|number|code|name|[a-z]+_?id)$`)
-	likelyMark = regexp.MustCompile(`(?i)^(date_)?(updated|modified|changed|last_?modified|last_?updated)(_?(at|on|time|date|gmt))?$`)
-	escapeStep = strings.NewReplacer(".", `\.`, `\`, `\\`)
-)
-
 // longest returns the path of the array with the most objects, three names deep
 // at most.
 func longest(value gjson.Result, path string, depth int) (at string, items []gjson.Result) {
@@ -250,11 +244,7 @@ func longest(value gjson.Result, path string, depth int) (at string, items []gjs
 		return path, nil
 	}
 	value.ForEach(func(name, inner gjson.Result) bool {
-		step := escapeStep.Replace(name.Str)
-		if path != "" {
-			step = path + "." + step
-		}
-		if deeper, found := longest(inner, step, depth+1); len(found) > len(items) {
+		if deeper, found := longest(inner, sketch.Below(path, name.Str), depth+1); len(found) > len(items) {
 			at, items = deeper, found
 		}
 		return true
@@ -293,20 +283,6 @@ func times(items []gjson.Result, name string) bool {
 	return true
 }
 
-// Where answers have the address of the next page, or its token, and the
-// parameters that take one.
-var (
-	nextURLs   = []string{"next", "links.next", "_links.next.href", "paging.next", "pagination.next", "pagination.next_url", "next_page_url", "next_url", "meta.next", `@odata\.nextLink`, "nextRecordsUrl"}
-	nextTokens = map[string]string{
-		"next_cursor": "cursor", "nextCursor": "cursor", "cursor": "cursor", "meta.next_cursor": "cursor", "pagination.next_cursor": "cursor", "response_metadata.next_cursor": "cursor",
-		"nextPageToken": "pageToken", "next_page_token": "page_token", "meta.next_token": "pagination_token", "paging.cursors.after": "after", "paging.next.after": "after", "next": "cursor",
-	}
-	tokenOrder  = []string{"next_cursor", "nextCursor", "meta.next_cursor", "pagination.next_cursor", "response_metadata.next_cursor", "nextPageToken", "next_page_token", "meta.next_token", "paging.cursors.after", "paging.next.after", "cursor", "next"}
-	numberNames = []string{"page", "page_number", "pageNumber", "p"}
-	offsetNames = []string{"offset", "skip", "startAt", "start"}
-	sizeNames   = []string{"per_page", "limit", "page_size", "pageSize", "size", "count", "maxResults", "max_results"}
-)
-
 // readPaging finds out how the list is cut, with one more request if that shows it.
 func (w *drafter) readPaging(ctx context.Context, a *answer) {
 	if link := a.header.Get("Link"); strings.Contains(strings.ReplaceAll(link, `"`, ""), "rel=next") {
@@ -314,29 +290,29 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 		return
 	}
 	if a.body.IsObject() {
-		for _, path := range nextURLs {
+		for _, path := range sketch.NextURLs {
 			if next := a.body.Get(path).String(); strings.HasPrefix(next, "/") || strings.HasPrefix(next, "?") || strings.Contains(next, "://") {
 				w.page, w.why = fmt.Sprintf("{next_url: {path: %s, optional: true}}", yamlfile.Quote(path)), fmt.Sprintf("`%s` is the address of the next page", path)
 				return
 			}
 		}
-		for _, path := range tokenOrder {
+		for _, path := range sketch.TokenOrder {
 			if token := a.body.Get(path); (token.Type == gjson.String || token.Type == gjson.Number) && token.String() != "" {
-				param := nextTokens[path]
+				param := sketch.NextTokens[path]
 				w.page = fmt.Sprintf("{cursor: {from: %s, param: %s, optional: true}}", path, param)
 				w.why = fmt.Sprintf("`%s` has a token", path) + w.second(ctx, param, token.String())
 				return
 			}
 		}
-		for _, more := range []string{"has_more", "hasMore"} {
+		for _, more := range sketch.MoreNames {
 			if a.body.Get(more).Bool() {
 				w.page, w.why = fmt.Sprintf("{last_id: {param: starting_after, field: %s, more: %s}}", yamlfile.Quote(w.key), more), fmt.Sprintf("`%s` is true, and there is no token: look up the parameter", more)
 				return
 			}
 		}
 	}
-	size, limit := w.given(sizeNames), ""
-	if param := w.given(offsetNames); param != "" {
+	size, limit := w.given(sketch.SizeNames), ""
+	if param := w.given(sketch.OffsetNames); param != "" {
 		if size != "" {
 			limit = fmt.Sprintf(", limit_param: %s, limit: %s", size, w.query.Get(size))
 		}
@@ -348,7 +324,7 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 	if size != "" {
 		limit = fmt.Sprintf(", size_param: %s, size: %s", size, w.query.Get(size))
 	}
-	param := w.given(numberNames)
+	param := w.given(sketch.NumberNames)
 	if param == "" {
 		param = "page"
 	}
@@ -392,9 +368,6 @@ func (w *drafter) second(ctx context.Context, param, value string) string {
 	return fmt.Sprintf("; with `%s` there came %d other records", param, len(items))
 }
 
-// secretParam matches the parameters of an address that carry a credential.
-var secretParam = regexp.MustCompile(`(?i)(key|token|secret|passw|sig)`)
-
 // text returns the file.
 func (w *drafter) text() []byte {
 	var b strings.Builder
@@ -403,7 +376,7 @@ func (w *drafter) text() []byte {
 	for _, l := range w.trial.Limits() {
 		fmt.Fprintf(&b, "  # it announces a limit of %s; collect keeps to it by itself\n", words.Limit(&l))
 	}
-	fmt.Fprintf(&b, "\nstreams:\n  %s:\n    get: %s\n", streamName(w.url.Path), yamlfile.Quote(strings.ReplaceAll(w.url.EscapedPath(), "${", "%24%7B")))
+	fmt.Fprintf(&b, "\nstreams:\n  %s:\n    get: %s\n", sketch.StreamName(w.url.Path), yamlfile.Quote(strings.ReplaceAll(w.url.EscapedPath(), "${", "%24%7B")))
 	if names := slices.Sorted(maps.Keys(w.query)); len(names) > 0 {
 		b.WriteString("    query:\n")
 		for _, name := range names {
@@ -413,7 +386,7 @@ func (w *drafter) text() []byte {
 	if w.records != "" {
 		fmt.Fprintf(&b, "    records: %s  # an array of %s\n", yamlfile.Quote(w.records), words.Counted(int64(len(w.items)), "object", "objects"))
 	}
-	fmt.Fprintf(&b, "    key: %s  # in all of the %s that came, and never twice\n", yamlfile.Quote(escapeStep.Replace(w.key)), words.Counted(int64(len(w.items)), "record", "records"))
+	fmt.Fprintf(&b, "    key: %s  # in all of the %s that came, and never twice\n", yamlfile.Quote(sketch.Step(w.key)), words.Counted(int64(len(w.items)), "record", "records"))
 	fmt.Fprintf(&b, "    page: %s  # %s\n", w.page, w.why)
 	if w.mark != "" {
 		fmt.Fprintf(&b, "    # `%[1]s` is a time in all records. If the API can be asked for what changed since, look up by which parameter:\n    # since: {field: %[1]s, param: since, lookback: 1m}\n", w.mark)
@@ -422,18 +395,4 @@ func (w *drafter) text() []byte {
 		fmt.Fprintf(&b, "    # %s\n", text)
 	}
 	return w.trial.scrubber().Bytes([]byte(b.String()))
-}
-
-var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
-
-// streamName returns the last word of a path as a name.
-func streamName(path string) string {
-	parts := strings.Split(path, "/")
-	for _, part := range slices.Backward(parts) {
-		name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(part), "_"), "_")
-		if name != "" && name[0] >= 'a' && name[0] <= 'z' && len(name) <= 40 {
-			return strings.TrimSuffix(name, "_json")
-		}
-	}
-	return "items"
 }

@@ -1,0 +1,66 @@
+package sketch
+
+import (
+	"regexp"
+	"strings"
+)
+
+// What fields and parameters are mostly called.
+var (
+	LikelyKey  = regexp.MustCompile(`(?i)^(id|_id|uuid|guid|key|sha|slug|number|code|name|[a-z]+_?id)$`)
+	LikelyMark = regexp.MustCompile(`(?i)^(date_)?(updated|modified|changed|last_?modified|last_?updated)(_?(at|on|time|date|gmt))?$`)
+
+	// SecretParam matches the parameters of an address that carry a credential.
+	SecretParam = regexp.MustCompile(`(?i)(key|token|secret|passw|sig)`)
+)
+
+// Where answers have the address of the next page, or its token, and the
+// parameters that take one.
+var (
+	NextURLs   = []string{"next", "links.next", "_links.next.href", "paging.next", "pagination.next", "pagination.next_url", "next_page_url", "next_url", "meta.next", `@odata\.nextLink`, "nextRecordsUrl"}
+	NextTokens = map[string]string{
+		"next_cursor": "cursor", "nextCursor": "cursor", "cursor": "cursor", "meta.next_cursor": "cursor", "pagination.next_cursor": "cursor", "response_metadata.next_cursor": "cursor",
+		"nextPageToken": "pageToken", "next_page_token": "page_token", "meta.next_token": "pagination_token", "paging.cursors.after": "after", "paging.next.after": "after", "next": "cursor",
+	}
+	TokenOrder  = []string{"next_cursor", "nextCursor", "meta.next_cursor", "pagination.next_cursor", "response_metadata.next_cursor", "nextPageToken", "next_page_token", "meta.next_token", "paging.cursors.after", "paging.next.after", "cursor", "next"}
+	MoreNames   = []string{"has_more", "hasMore"}
+	NumberNames = []string{"page", "page_number", "pageNumber", "p"}
+	OffsetNames = []string{"offset", "skip", "startAt", "start"}
+	SizeNames   = []string{"per_page", "limit", "page_size", "pageSize", "size", "count", "maxResults", "max_results"}
+)
+
+var (
+	escapeStep = strings.NewReplacer(".", `\.`, `\`, `\\`)
+	notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+	humps      = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+)
+
+// Step returns the name of a member as a path has it.
+func Step(name string) string { return escapeStep.Replace(name) }
+
+// Below returns the path of the member called name of what is at path.
+func Below(path, name string) string {
+	if path == "" {
+		return Step(name)
+	}
+	return path + "." + Step(name)
+}
+
+// Name returns text as a name of the connector language; "" if it has no letters.
+func Name(text string) string {
+	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(humps.ReplaceAllString(text, "${1}_$2")), "_"), "_")
+	name = strings.TrimLeft(name, "0123456789_")
+	return strings.TrimRight(name[:min(len(name), 63)], "_")
+}
+
+// StreamName returns the last word of a path as a name.
+func StreamName(path string) string {
+	parts := strings.Split(path, "/")
+	for i := len(parts) - 1; i >= 0; i-- {
+		name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(parts[i]), "_"), "_")
+		if name != "" && name[0] >= 'a' && name[0] <= 'z' && len(name) <= 40 {
+			return strings.TrimSuffix(name, "_json")
+		}
+	}
+	return "items"
+}
