@@ -24,16 +24,15 @@ const (
 
 // A bulletin is what headers last said.
 type bulletin struct {
-	news     float64  // the pace that uses up what remains until it resets
-	told     Moment   // when they said so
-	followed float64  // the highest pace that they led to since they were last doubted
-	gauges   []*gauge // the limits that are announced
-	usages   []*usage // those that are told in percent
-	thrift   float64  // the pace that the last of a budget allows; 0: any
-	thrifty  Moment   // until then
-	doubted  Moment   // they are not followed before
-	strikes  int      // refusals while they were
-	short    *short   // the strictest of a few seconds; nil: none is known
+	news    float64  // the pace that uses up what remains until it resets
+	told    Moment   // when they said so
+	gauges  []*gauge // the limits that are announced
+	usages  []*usage // those that are told in percent
+	thrift  float64  // the pace that the last of a budget allows; 0: any
+	thrifty Moment   // until then
+	doubted Moment   // they are not followed before
+	strikes int      // refusals while they were
+	short   *short   // the strictest of a few seconds; nil: none is known
 }
 
 // announce reads the limits that o, the answer to d, announced: the pace that
@@ -55,6 +54,9 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 		g := p.gauge(q, now)
 		if g == nil {
 			continue
+		}
+		if !refused {
+			g.resets = now + q.Reset
 		}
 		if g.told >= response.BudgetFrom {
 			if q.Remaining > 0 {
@@ -129,8 +131,8 @@ func (b *bulletin) gauge(q *response.Quota, now Moment) *gauge {
 		b.gauges = append(b.gauges, &gauge{name: q.Name, ends: now + q.Reset})
 	}
 	g := b.gauges[i]
-	if told := cmp.Or(q.Window, max(g.told, q.Reset)); told != g.told || q.Limit != g.limit {
-		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends}
+	if told := cmp.Or(max(0, q.Window), max(g.told, q.Reset)); told != g.told || q.Limit != g.limit {
+		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends, resets: g.resets}
 	}
 	return g
 }
@@ -258,14 +260,14 @@ func (p *plateau) follow(now Moment) bool {
 	if now-b.told > freshest || now < b.doubted {
 		if p.mode == following {
 			p.climb(p.r)
-			p.restart = p.limit() == 0 // nothing was refused
+			p.restart = p.known == 0 // nothing was refused
 		}
 		return false
 	}
 	p.mode = following
 	was := p.pace()
-	p.r = max(slowest, min(max(2*p.r, b.followed), b.news))
-	p.target, b.followed = p.r, max(b.followed, p.r)
+	p.r = max(slowest, b.news)
+	p.target = p.r
 	if wait := p.tat - now; wait > 0 {
 		p.tat = now + scale(wait, was/p.pace())
 	}
@@ -278,7 +280,6 @@ func (p *plateau) disbelieve(now Moment) {
 	span := max(disbelieved, disbelievedFor*interval(max(p.from, slowest)))
 	b.doubted = now + min(disbelievedMost, span<<min(b.strikes, 12))
 	b.strikes++
-	b.followed = 0
 	for _, g := range b.gauges {
 		g.length, g.raised = g.told, false
 	}

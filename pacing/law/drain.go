@@ -11,13 +11,8 @@ const (
 // reports whether a drain is under way.
 func (p *plateau) slowAnswer(d *Ticket, now Moment) bool {
 	draining := p.mode == drain
-	advice := p.late.observe(1e-9*float64(max(quickest, now-d.at)), d.inFlight == 1, draining)
-	if advice == inTime {
-		return draining
-	}
-	emptying := draining && !p.late.trial
-	p.heed(advice, now)
-	return emptying || p.mode == drain
+	p.heed(p.late.observe(1e-9*float64(max(quickest, now-d.at)), d.inFlight == 1, draining), now)
+	return draining || p.mode == drain
 }
 
 // unanswered does what a request of the start calls for that failed after longer
@@ -33,7 +28,7 @@ func (p *plateau) heed(advice lateness, now Moment) {
 	switch advice {
 	case queued, someLate:
 		if p.mode != following {
-			p.slowDown(advice == someLate, now)
+			p.slowDown(advice == queued, now)
 		}
 	case helped:
 		p.slowBeyond = true
@@ -41,19 +36,14 @@ func (p *plateau) heed(advice lateness, now Moment) {
 	case inVain:
 		p.climb(p.preCut)
 		p.restart = p.started // nothing has objected to it after all
-	case slower:
-		p.deepen(drainPace, false)
 	case halved:
-		p.deepen(0.5, false)
-	case refilled:
-		p.deepen(0.5, true)
-		p.fence = p.sent
+		p.r, p.target, p.fence = max(slowest, p.r/2), max(slowest, p.target/2), p.sent
 	}
 }
 
-// slowDown begins a drain: slower than what is delivered, until the queue that
-// must be somewhere is empty. A trial that meets one goes on as such a drain.
-func (p *plateau) slowDown(trial bool, now Moment) {
+// slowDown begins a drain: slower than what is delivered in time, until the queue
+// that must be somewhere is empty.
+func (p *plateau) slowDown(most bool, now Moment) {
 	_, busy := p.done.rates(p.idle, now)
 	delivered := min(busy, p.pace())
 	if delivered == 0 && p.mode == startup {
@@ -65,12 +55,10 @@ func (p *plateau) slowDown(trial bool, now Moment) {
 		return
 	}
 	p.trust.object(trustEach)
-	if p.mode != drain {
-		p.started = p.mode == startup || p.mode == recovering && p.restart
-		p.preCut = p.plateauOr(p.pace())
-	}
+	p.started = p.mode == startup || p.mode == recovering && p.restart
+	p.preCut = p.plateauOr(p.pace())
 	target := drainTarget * delivered
-	if trial {
+	if !most {
 		target *= 1 - min(0.5, lateOff*p.late.late)
 	}
 	probed := p.mode == probing || p.mode == recovering && p.reprobe
@@ -78,31 +66,16 @@ func (p *plateau) slowDown(trial bool, now Moment) {
 	case probed:
 		p.at = now
 		target = min(p.proven(), p.preCut)
-	case p.mode == recovering && !trial: // what is delivered is the pace and not the limit
+	case p.mode == recovering && most: // what is delivered is the pace and not the limit
 		target = max(target, min(drainTarget*p.goal, p.preCut))
 	}
 	p.target = max(slowest, target)
-	p.r = max(slowest, min(p.r, drainPace*delivered))
-	if trial {
-		p.r = min(p.r, max(slowest, drainPace*p.target))
-	}
-	if p.mode == drain {
-		p.late.empty()
-	} else {
-		p.late.drain(trial, p.mode == startup, probed || p.restart)
-	}
-	p.mode, p.fence = drain, p.sent
-	p.tooFast = 0
-	if !trial || probed { // a trial may be for nothing
+	p.r = max(slowest, min(p.r, drainPace*min(delivered, p.target)))
+	p.late.drain(most, p.started)
+	p.mode, p.fence, p.tooFast = drain, p.sent, 0
+	if probed { // otherwise it may be for nothing
 		p.every = min(probeMost, 2*p.every)
 		p.step = max(stepLeast, p.step/2)
 	}
 	p.tat = max(p.tat, now+interval(p.r))
-}
-
-// deepen goes on with a drain at a share of its pace, for less in the end.
-func (p *plateau) deepen(share float64, full bool) {
-	p.late.deepen(full)
-	p.r = max(slowest, share*p.r)
-	p.target = max(slowest, share*p.target)
 }

@@ -126,7 +126,7 @@ func (p *plateau) suspect(now Moment) {
 }
 
 // rest pauses before the next probe: longer for each that was refused, and for
-// as long as a window or the last episode lets expect.
+// as long as a window or the last episode lets expect, but not beyond the end of one that was announced.
 func (p *plateau) rest(now Moment) {
 	first := max(pauseLeast, min(2*interval(p.from), pauseMost))
 	if !p.weak {
@@ -139,6 +139,11 @@ func (p *plateau) rest(now Moment) {
 		end := p.at + scale(p.lasted, share)
 		if !p.weak && end > now+scale(p.lasted, sameApart) && end < until {
 			until = end // the best guess for the length of this episode is that of the last
+		}
+	}
+	for _, g := range p.gauges {
+		if g.resets > now {
+			until = min(until, g.resets)
 		}
 	}
 	if p.weak {
@@ -268,7 +273,7 @@ func (p *plateau) lose(d *Ticket, o *Outcome, now Moment) {
 	case d.ID <= p.fence || !lost && !o.Overdue:
 	case p.blocked:
 		p.tryAgain(now)
-	case p.losses.failed(lost, p.mode == steady && float64(p.since) > took.Seconds()*p.r):
+	case p.losses.failed(p.mode == steady && float64(p.since) > took.Seconds()*p.r):
 		p.block(&Outcome{Weak: true, Hold: -1}, now)
 		p.losses.began(took)
 		if p.slow = !lost; p.slow {

@@ -20,7 +20,7 @@ var usualWindows = [...]time.Duration{10 * time.Second, 30 * time.Second, time.M
 
 // An estimate is what is known of the limit.
 type estimate struct {
-	limits []float64     // estimates that agree, at most four
+	known  float64       // the limit that is believed; 0: none is
 	window time.Duration // that the provider counts in; 0: none was seen
 	banned float64       // not faster than it; 0: nothing was forbidden
 
@@ -30,9 +30,9 @@ type estimate struct {
 
 	first   Moment // when the first request was asked for
 	guesses int32  // episodes in a row without an estimate
+	refuted bool   // a plateau that a probe seemed to prove was refused
 	lower   int32  // episodes in a row that found less
 	agreed  int32  // episodes in a row that found the same
-	refuted bool   // a plateau that a probe seemed to prove was refused
 	lone    bool   // the limit is of one count, and nothing was known before
 }
 
@@ -87,7 +87,7 @@ func (p *plateau) learn(now Moment) float64 {
 	if p.slow && est > 0 { // in the episode, the provider worked on what was given up
 		est = max(est, p.burst)
 	}
-	known := p.limit()
+	known := p.known
 	if p.tooFast = 0; est == 0 || idle && !p.slow {
 		p.tooFast = p.from // the count may say little
 	}
@@ -106,7 +106,7 @@ func (p *plateau) learn(now Moment) float64 {
 	safe := min(margin*est, margin*p.from)
 	switch {
 	case known == 0 || est >= (1+agrees)*known:
-		p.limits, p.every, p.agreed, p.lower = []float64{est}, probeLeast, 0, 0
+		p.known, p.every, p.agreed, p.lower = est, probeLeast, 0, 0
 		switch was {
 		case probing:
 			p.refine()
@@ -125,12 +125,11 @@ func (p *plateau) learn(now Moment) float64 {
 		p.refine()
 		return p.proven()
 	}
-	p.lower++
-	if p.lower == 1 && p.agreed >= confirmed {
+	if p.lower++; p.lower == 1 && p.agreed >= confirmed {
 		p.every = max(probeLeast, p.every/doubted)
 		return max(safe, 0.9*p.from) // one count against several
 	}
-	p.limits, p.every, p.agreed = []float64{est}, probeLeast, 0
+	p.known, p.every, p.agreed = est, probeLeast, 0
 	if p.lower == 1 && p.lasted < windowLeast {
 		return max(safe, 0.9*p.from)
 	}
@@ -142,10 +141,7 @@ func (p *plateau) learn(now Moment) float64 {
 // block than of the limit, and is too low; the pace that was refused is too high.
 // Half way is tried, in ratio.
 func (p *plateau) between(est float64) float64 {
-	p.limits, p.agreed = nil, 0
-	if est > 0 {
-		p.limits = []float64{est}
-	}
+	p.known, p.agreed = est, 0
 	if p.was == probing {
 		p.refine()
 		return max(est, p.proven())
@@ -163,15 +159,6 @@ func (p *plateau) burstRate(now Moment) float64 {
 	return p.done.within(now-span, now) / span.Seconds()
 }
 
-// limit returns the limit that is believed; 0 if none is.
-func (k *estimate) limit() float64 {
-	known := 0.0
-	for _, l := range k.limits {
-		known = max(known, l)
-	}
-	return known
-}
-
 // guess returns a plateau when there is too little to estimate one from.
 func (p *plateau) guess(was mode) float64 {
 	p.guesses++
@@ -179,37 +166,24 @@ func (p *plateau) guess(was mode) float64 {
 	case was == probing:
 		p.refine()
 		return p.proven()
-	case p.guesses == 1 && was == recovering && p.from < (1-agrees)*p.limit():
+	case p.guesses == 1 && was == recovering && p.from < (1-agrees)*p.known:
 		return p.goalWas // below what is known to work: by chance, or soon again
 	case p.guesses > 1:
 		p.agreed = 0 // on a limit that is another now
 		return 0.5 * p.from
 	case was == startup:
-		return min(0.85*p.from, p.refilled())
+		return 0.85 * p.from
 	case was == steady:
 		return 0.9 * p.from
 	}
 	return 0.7 * p.from
 }
 
-// refilled returns the most that a bucket gives which had nothing left when the
-// episode began, and still nothing when a probe was refused; +Inf if it may be
-// something else. What was answered up to now is not too much, though.
-func (p *plateau) refilled() float64 {
-	if p.tries == 0 || p.lasted >= windowLeast {
-		return math.Inf(1)
-	}
-	return max(margin*p.counted(p.ended), 1/(p.failed-p.at).Seconds())
-}
-
 // confirm takes an estimate that agrees with the others.
 func (p *plateau) confirm(est float64) float64 {
-	p.limits = append(p.limits, est)
-	if len(p.limits) > estimates {
-		p.limits = p.limits[1:]
-	}
+	p.known = max(est, p.known+(est-p.known)/4) // a count is a lower bound
 	p.lower, p.tooFast = 0, 0
-	target := margin * p.limit()
+	target := margin * p.known
 	if p.was != probing {
 		p.refuted = true
 		p.agreed++

@@ -10,17 +10,16 @@ import (
 // a share or a factor.
 const (
 	latencyLeast  = 11                     // answers, of which a mean is worth a look
-	quickest      = 100 * time.Microsecond // no answer takes less
-	slowTimes     = 2                      // the usual latency
 	aloneTimes    = 3                      // the longest of the first alone, which may be quick by chance
 	aloneFirst    = 3                      // of them: a list is often quicker than its details
 	aloneSlow     = 5                      // as slow as before, after which slowing down has not helped
+	quickest      = 100 * time.Microsecond // no answer takes less
+	slowTimes     = 2                      // the usual latency
 	slowSpread    = 1                      // times the usual dispersion, which the mean of 21 exceeds once in thousands
 	farthest      = 1.5                    // what an answer adds to the dispersion at most
 	slowBy        = 50 * time.Millisecond  // and at least so much more
 	lateLeast     = 0.06                   // share of answers that are late, over the usual share
 	lateSpread    = 0.35                   // and three and a half standard deviations of a share that is such an average
-	lateSame      = 0.85                   // of the share: slower has not helped
 	lateEMA       = 0.02                   // weight of one answer in that share
 	lateTimes     = 4                      // the usual latency
 	lateBy        = 500 * time.Millisecond // and at least so much more
@@ -33,14 +32,9 @@ const (
 	drainGain     = 0.9                    // of the typical: what counts as having helped
 	patienceLeast = 2 * time.Second        // for a probe that is not answered
 	patienceTimes = 8                      // the usual latency, if that is longer
-	longerStill   = 2                      // times as long as was waited in vain an answer would have taken
-	halvesMost    = 3                      // halves in a drain, if most answers are late in it as well
-
-	trialProof  = 4    // late answers that were to come, if slower has not helped
-	trialHelped = 1    // and as many that did, if it has
-	trialDeep   = 0.15 // a share that is no scatter: it is not slow enough
-	trialMore   = 1.5  // times as many as expected, too: the share was only growing
-	trialLess   = 0.5  // of the share, if slower has helped, and not enough
+	halvesMost    = 3                      // halves in a drain from a pace of which nothing is known
+	lateProof     = 4.0                    // late answers that were to come, if slower has not helped:
+	lateHelped    = 0.25                   // it has, if so many of them did at most
 )
 
 // A lateAnswers finds out whether answers take longer because requests leave too
@@ -49,10 +43,8 @@ const (
 //
 // If most answers are slow, there is a queue, which has to be emptied. If only a
 // share of them is late, it may be because of the pace, or because the latencies
-// of the provider scatter. Chance looks like the one as well as the other, so
-// that drain is a trial. It ends when enough late answers were to come, and
-// unless the pace is one of which nothing is known yet, it is made twice: what
-// came before it was looked at because it was bad, and is better the next time.
+// of the provider scatter. Either way a drain is an experiment: once answers are
+// quick, it goes on until enough late ones were to come.
 type lateAnswers struct {
 	recent     recentLatencies // of requests that left after the last decrease
 	usual      float64         // geometric mean; 0: not known
@@ -64,15 +56,12 @@ type lateAnswers struct {
 	usualLate  float64         // what of it does not come from the pace
 
 	// Of a drain:
-	before     float64 // the typical latency when it began
+	before     float64 // the typical latency when it began,
 	lateBefore float64 // and the share of late answers
 	waited     int32   // answers since
-	halves     int32   // that may still be tried, if it is for a queue,
-	deeper     int8    // and if it is a trial
-	trial      bool    // it is for a share of late answers
-	lates      int32   // of them, in the trial
-	again      bool    // slower has helped once
-	surely     bool    // and need not help again
+	calm       int32   // of these, those since answers are quick,
+	lates      int32   // and late ones among them
+	halves     int32   // that may still be tried
 }
 
 // A lateness is what late answers call for.
@@ -81,12 +70,10 @@ type lateness uint8
 const (
 	inTime   lateness = iota // nothing new
 	queued                   // a drain: most answers are slow
-	someLate                 // a trial: a share of them is late
+	someLate                 // a drain: a share of them is late
 	helped                   // answers are quick again, so the slower pace is the plateau
 	inVain                   // slower does not help: the plateau is what it was
-	slower                   // the drain helps, and is not slow enough
 	halved                   // it does not help, and may be much too fast
-	refilled                 // the same, with a queue that is full of what left before
 )
 
 // observe takes an answer, to a request that left as the only one in flight or
@@ -99,8 +86,6 @@ func (l *lateAnswers) observe(took float64, alone, draining bool) lateness {
 		l.lone++
 	}
 	switch {
-	case draining && l.trial:
-		return l.tried(took)
 	case l.recent.n < latencyLeast:
 		return inTime
 	case draining:
@@ -114,16 +99,10 @@ func (l *lateAnswers) observe(took float64, alone, draining bool) lateness {
 // a start that only answers slow down would go on against it. An answer would
 // have taken longer still, so that it counts as twice that.
 func (l *lateAnswers) unanswered(waited float64) lateness {
-	took := longerStill * waited
-	if !l.isSlow(took) {
+	if !l.isSlow(2 * waited) {
 		return inTime
 	}
-	log := logOf(took)
-	l.recent.add(log)
-	if l.recent.n < latencyLeast {
-		return inTime
-	}
-	return l.compare(took, log)
+	return l.observe(2*waited, false, false)
 }
 
 // compare looks at how the latest answer, and those before it, compare with
@@ -160,112 +139,77 @@ func (l *lateAnswers) compare(took float64, log logarithm) lateness {
 	return inTime
 }
 
-// drain notes that a drain begins, from a pace of which nothing is known, or from
-// one that was only tried.
-func (l *lateAnswers) drain(trial, unknown, tried bool) {
+// drain notes that a drain begins: because most answers are slow, or a share of
+// them, and from a pace of which nothing is known, or another.
+func (l *lateAnswers) drain(most, unknown bool) {
 	l.halves = 0
 	if unknown { // nothing says that this pace was ever right
 		l.halves = halvesMost
 	}
-	if !trial {
-		l.empty()
-		return
+	l.before, l.lateBefore = l.recent.typical().seconds(), l.late
+	if most {
+		l.lateBefore = 1
 	}
-	l.before, l.waited, l.trial = l.recent.typical().seconds(), 0, true
-	l.lates, l.lateBefore, l.late = 0, l.late, l.usualLate
-	l.surely, l.deeper = unknown || tried, halvesMost
+	l.begin()
+}
+
+// begin begins a drain, or a slower part of one.
+func (l *lateAnswers) begin() {
+	l.waited, l.calm, l.lates, l.lone, l.late = 0, 0, 0, 0, l.usualLate
 	l.recent.clear()
 }
 
-// empty notes that a drain is for a queue, also if it was a trial.
-func (l *lateAnswers) empty() {
-	l.before, l.waited, l.lone, l.trial = l.recent.typical().seconds(), 0, 0, false
-	l.lateBefore = l.lateShare()
-	l.recent.clear()
-}
-
-// deepen notes that a drain goes on at a slower pace.
-func (l *lateAnswers) deepen(full bool) {
-	l.waited, l.lates = 0, 0
-	if full {
-		l.recent.clear()
-	}
-}
-
-// drained looks at a drain for a queue. It ends when answers are quick again, or
-// when it turns out that slowing down does not make them quicker: then they are
-// slow for another reason, which is the usual from now on. A limit far below the
-// start looks like that as well, for a while: there, a few halves are tried
-// first. A request that left alone waited for no other of ours, so a few of them
-// are enough to tell.
+// drained looks at an answer of a drain. If slowing down does not make answers
+// quicker, they are slow for another reason, which is the usual from now on. A limit
+// far below the start looks like that as well, for a while: there, a few halves
+// are tried first. A request that left alone waited for no other of ours, so a few
+// of them are enough to tell.
 func (l *lateAnswers) drained(took float64, alone bool) lateness {
-	typical := l.recent.typical().seconds()
 	l.waited++
 	if alone && took > drainGain*l.before {
 		l.lone++
 	}
-	quick := typical <= drainedTimes*l.usual
-	switch {
-	case quick && l.recent.above(l.lateBeyond()) < 2:
-		l.late = l.usualLate
-		return helped
-	case l.waited >= drainAnswers && quick:
-		if share := l.lateShare(); share < lateSame*l.lateBefore {
-			l.lateBefore = share
-			return slower
+	typical := l.recent.typical().seconds()
+	if typical > drainedTimes*max(l.usual, quickest.Seconds()) {
+		l.calm, l.lates = 0, 0
+		switch slow := typical > drainGain*l.before; {
+		case l.lone >= aloneSlow:
+			l.usual = typical
+			return inVain
+		case l.halves > 0 && (l.recent.n == latencies && typical > l.lateBeyond() || l.waited >= 2*drainAnswers):
+			return l.halve()
+		case l.waited >= drainAnswers && slow || l.waited >= 2*drainAnswers: // as quick as they get
+			l.usual = typical
+			if slow {
+				return inVain
+			}
+			return helped
 		}
-		l.usualLate = max(l.usualLate, l.late)
-		l.late = l.usualLate
-		return inVain
-	case l.lone >= aloneSlow:
-		l.usual = typical
-		return inVain
-	case l.halves > 0 && l.recent.n == latencies && typical > l.lateBeyond():
-		l.halves--
-		return refilled
-	case l.waited >= drainAnswers && typical > drainGain*l.before:
-		l.usual = typical
-		return inVain
-	case l.waited >= 2*drainAnswers: // as quick as they get
-		l.usual = typical
-		return helped
+		return inTime
 	}
-	return inTime
-}
-
-// tried looks at one answer of a trial, which ends when enough came. If most of
-// them are slow, it is a queue that has to be emptied.
-func (l *lateAnswers) tried(took float64) lateness {
-	if l.recent.n == latencies && l.slowFor(l.recent.typical().seconds()) {
-		return queued
-	}
-	l.waited++
-	if took > lateBeside(max(l.usual, l.before)) {
+	l.calm++
+	if took > l.lateBeyond() {
 		l.lates++
 	}
-	n, lates := float64(l.waited), float64(l.lates)
-	expected := l.lateBefore * n
+	expected, lates := l.lateBefore*float64(l.calm), float64(l.lates)
 	switch {
-	case l.waited < latencies && 2*lates > n: // the typical latency will say it
-	case expected < trialProof && (l.lates < trialProof || l.waited < latencyLeast):
-	case expected >= trialProof && l.lates <= trialHelped:
-		if l.again = !l.surely && !l.again; l.again {
-			return inVain
-		}
-		l.usualLate = min(l.usualLate, lates/n)
-		l.late = l.usualLate
+	case expected < lateProof:
+		return inTime
+	case lates <= lateHelped*expected:
 		return helped
-	case l.deeper > 0 && lates > max(trialDeep*n, trialMore*expected):
-		l.deeper--
-		return halved
-	case lates <= trialLess*expected:
-		return slower
-	default:
-		l.usualLate = max(l.usualLate, l.lateBefore)
-		l.late, l.again = l.usualLate, false
-		return inVain
+	case l.halves > 0:
+		return l.halve()
 	}
-	return inTime
+	l.usualLate = max(l.usualLate, l.lateBefore, lates/float64(l.calm))
+	l.late = l.usualLate
+	return inVain
+}
+
+// halve tries half the pace.
+func (l *lateAnswers) halve() lateness {
+	l.halves--
+	l.begin()
+	return halved
 }
 
 // longer reports whether answers take longer now than they did: a server that
@@ -290,12 +234,6 @@ func (l *lateAnswers) patience() time.Duration { return patienceFor(l.usual) }
 // patienceFor returns that where so many seconds are usual.
 func patienceFor(usual float64) time.Duration {
 	return max(patienceLeast, time.Duration(patienceTimes*usual*float64(time.Second)))
-}
-
-// lateShare returns the share of the recent answers that took much longer than
-// usual.
-func (l *lateAnswers) lateShare() float64 {
-	return float64(l.recent.above(l.lateBeyond())) / float64(max(1, l.recent.n))
 }
 
 // isSlow reports whether what took so long took longer than usual.

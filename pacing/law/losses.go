@@ -9,15 +9,12 @@ import (
 // The constants of lost requests: chosen, and judged together by
 // docs/pacing-score.md.
 const (
-	lossesMost = 1.5  // lately, where the latest episode was one of losses: two of 46 requests
-	lossesOf   = 66.0 // requests that lately are: 1 / (1 - suspicionFade)
-
-	faultsOf     = 16        // latest outcomes, in which several faults at once are looked for
+	faultsOf     = 16        // latest outcomes, in which several faults at once are looked for,
+	lossesOf     = 32        // and where the latest episode was one of losses
 	faultsEMA    = 1.0 / 256 // weight of one outcome in the usual share
 	faultsLeast  = 0.01      // usual share that any provider is granted
 	faultsMost   = 0.05      // highest that counts as usual
-	faultsSpread = 3.5       // standard deviations above the usual share in the latest outcomes,
-	lossesSpread = 2.5       // and in the losses lately
+	faultsSpread = 3.5       // standard deviations above the usual share in the latest outcomes
 )
 
 // A losses finds out whether what is above the limit is dropped, by the provider
@@ -27,8 +24,7 @@ const (
 // share. A server with too much to do loses several at once, or has somebody on
 // the way give up waiting for it.
 type losses struct {
-	lately float64 // requests that were never answered, which fades like a suspicion
-	latest uint16  // outcomes, the latest lowest; a set bit is a fault: lost, or given up on the way
+	latest uint32  // outcomes, the latest lowest; a set bit is a fault: lost, or given up on the way
 	often  float64 // usual share of faults, where the pace had been the same for long
 
 	// How long it took to notice the one that began the latest episode; 0: that
@@ -38,7 +34,6 @@ type losses struct {
 
 // answered counts an answer.
 func (l *losses) answered() {
-	l.lately *= suspicionFade
 	l.latest <<= 1
 	l.often -= faultsEMA * l.often
 }
@@ -46,26 +41,26 @@ func (l *losses) answered() {
 // failed counts a fault: a request that was lost, or given up on the way. usual
 // says that the pace is not what made it. It reports whether there are more than
 // chance makes, which is a refusal.
-func (l *losses) failed(lost, usual bool) bool {
+func (l *losses) failed(usual bool) bool {
 	l.latest = l.latest<<1 | 1
 	l.often -= faultsEMA * l.often
 	if usual {
 		l.often += faultsEMA
 	}
-	if lost {
-		l.lately++
-	}
 	share := min(faultsMost, l.often)
-	atOnce, expected := faultsOf*max(faultsLeast, share), lossesOf*share
-	return float64(bits.OnesCount16(l.latest)) >= 1+atOnce+faultsSpread*math.Sqrt(atOnce) ||
-		l.drops() && l.lately >= max(lossesMost, expected+lossesSpread*math.Sqrt(expected/2)) // the variance of a count that fades is half of it
+	expected := faultsOf * max(faultsLeast, share)
+	if float64(bits.OnesCount16(uint16(l.latest))) >= 1+expected+faultsSpread*math.Sqrt(expected) {
+		return true
+	}
+	expected = lossesOf * share
+	return l.drops() && bits.OnesCount32(l.latest) >= max(2, int(1+expected+faultsSpread*math.Sqrt(expected)))
 }
 
 // began notes that an episode began with a loss that was noticed after so long.
-func (l *losses) began(unseen time.Duration) { l.lately, l.latest, l.unseen = 0, 0, unseen }
+func (l *losses) began(unseen time.Duration) { l.latest, l.unseen = 0, unseen }
 
 // forget notes that another kind of episode began.
-func (l *losses) forget() { l.lately, l.unseen = 0, 0 }
+func (l *losses) forget() { l.unseen = 0 }
 
 // drops reports whether the latest episode is one of lost requests.
 func (l *losses) drops() bool { return l.unseen > 0 }

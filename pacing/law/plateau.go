@@ -12,7 +12,6 @@ const (
 	margin    = 0.98 // how much of an estimated limit is used
 	slotLeast = 0.97 // a slot is 0.97 to 1.03 intervals, so that clients do not march in step
 	slotSpan  = 0.06
-	estimates = 4    // episodes that are remembered to confirm a limit
 	agrees    = 0.07 // two estimates within it are the same
 )
 

@@ -210,7 +210,7 @@ func (p *plateau) earn() {
 	if !p.trust.earn(p.r) || !held {
 		return
 	}
-	if known := margin * p.limit(); known > p.target { // a count below what was held for so many answers was wrong
+	if known := margin * p.known; known > p.target { // a count below what was held for so many answers was wrong
 		p.climb(min(known, p.bound()))
 		return
 	}

@@ -35,10 +35,10 @@ func (p *plateau) Keep() Memory {
 	}
 	if p.heard {
 		target := p.heldPace()
-		if len(p.limits) == 0 && !p.slowBeyond {
+		if p.known == 0 && !p.slowBeyond {
 			target = max(target, p.start)
 		}
-		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.limit(), p.window, p.every, p.inFlight.places
+		kp.Target, kp.Limit, kp.Window, kp.Every, kp.Crowd = target, p.known, p.window, p.every, p.inFlight.places
 		if p.inFlight.capped() {
 			kp.Every = p.inFlight.every
 		}
@@ -78,21 +78,17 @@ func (p *plateau) limitedBy() Limit {
 		return Most
 	case p.mode == drain || p.slowBeyond:
 		return LateAnswers
-	case p.mode == startup || p.restart || p.limit() == 0 && p.ended == 0:
+	case p.mode == startup || p.restart || p.known == 0 && p.ended == 0:
 		return Rising
 	}
 	return Refusals
 }
 
-// heldPace returns the plateau, or the pace where none is known. What a probe
-// found above it may be credit, as long as the probe is not over.
+// heldPace returns the plateau, or the pace where none is known. A level that a
+// probe held for long enough is one.
 func (p *plateau) heldPace() float64 {
-	switch known := margin * p.limit(); {
-	case p.mode == following: // which may be slow only because little is left just now
-		return max(p.target, min(p.followed, p.announcedPace()))
-	case known == 0:
-	case p.mode == probing:
-		return max(p.base, min(p.target, known))
+	if p.mode == following { // which may be slow only because little is left just now
+		return max(p.target, min(p.bound(), p.announcedPace()))
 	}
 	return p.plateauOr(p.r)
 }
@@ -163,7 +159,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 // the first minutes.
 func (p *plateau) believe(kp keptPlateau, fresh bool) {
 	if sane(kp.Limit) {
-		p.limits, p.agreed = []float64{kp.Limit}, max(1, min(kp.Agreed, confirmed))
+		p.known, p.agreed = kp.Limit, max(1, min(kp.Agreed, confirmed))
 	}
 	if kp.Crowd > 0 && kp.Crowd < 1<<16 {
 		p.inFlight.places = kp.Crowd

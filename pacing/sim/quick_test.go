@@ -49,7 +49,7 @@ func TestQuickBeforeSlow(t *testing.T) {
 		{"a hundred", 0.001, 0.2, 100, 0, sim.Workers, 2 * time.Second},
 		// At first, so slow may be a queue as well, which a slower pace would empty.
 		{"ten of 20 ms", 0.02, 0.4, 10, 0, sim.Workers, 20 * time.Second},
-		{"ten, 0.6 s", 0.001, 0.6, 10, 0, sim.Workers, 30 * time.Second},
+		{"ten, 0.6 s", 0.001, 0.6, 10, 0, sim.Workers, 33 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			want := job(t, tc.flying, func(int) float64 { return tc.slow })
