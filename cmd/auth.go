@@ -270,7 +270,7 @@ func (a *app) authTest(ctx context.Context, o authOptions) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.begin(ctx, target, trialExtra)
+	t, err := a.begin(ctx, target, trialExtra, nil)
 	if err != nil {
 		return err
 	}

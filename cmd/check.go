@@ -21,6 +21,7 @@ type checkOptions struct {
 	params []string
 	online bool
 	strict bool
+	trace  string // the file for the requests
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -47,6 +48,7 @@ warning; with --strict the exit code is then 11.`,
 		},
 	}
 	c.Flags().BoolVar(&o.online, "online", false, "also send one request for each stream")
+	addTraceHTTP(c.Flags(), &o.trace)
 	addParam(c, &o.params)
 	c.Flags().BoolVar(&o.strict, "strict", false, "exit 11 on warnings")
 	return c
@@ -67,6 +69,9 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 	settings, err := a.settings()
 	if err != nil {
 		return err
+	}
+	if o.trace != "" && !o.online {
+		return problem.Usage("--trace-http: without --online nothing is sent")
 	}
 	path, src, err := settings.Text(ctx, o.name)
 	if err != nil {
@@ -130,7 +135,12 @@ func (a *app) checkOnline(ctx context.Context, o checkOptions, streams []string)
 	if err != nil {
 		return err
 	}
-	t, err := a.begin(ctx, target, int64(len(streams))+trialExtra)
+	trace, end, err := a.traceHTTP(o.trace, a.flags.json)
+	if err != nil {
+		return err
+	}
+	defer end()
+	t, err := a.begin(ctx, target, int64(len(streams))+trialExtra, trace)
 	if err != nil {
 		return err
 	}

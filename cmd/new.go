@@ -97,7 +97,7 @@ func (a *app) draft(ctx context.Context, o newOptions, path string) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.begin(ctx, d.Target(), author.DraftRequests)
+	t, err := a.begin(ctx, d.Target(), author.DraftRequests, nil)
 	if err != nil {
 		return nil, err
 	}

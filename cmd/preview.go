@@ -16,6 +16,7 @@ import (
 	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/engine/author"
+	"collect/engine/har"
 	"collect/engine/registry"
 	"collect/internal/jsonout"
 	"collect/internal/words"
@@ -27,6 +28,7 @@ type previewOptions struct {
 	name, stream string
 	params       []string
 	pages        int
+	traceHTTP    string
 }
 
 func (a *app) previewCommand() *cobra.Command {
@@ -45,6 +47,7 @@ it shows the first parent found. No record is stored, and no checkpoint moves.`,
 		},
 	}
 	addParam(c, &o.params)
+	addTraceHTTP(c.Flags(), &o.traceHTTP)
 	c.Flags().IntVar(&o.pages, "pages", 1, "ask for the first `n` pages")
 	return c
 }
@@ -72,8 +75,8 @@ func (a *app) resolve(ctx context.Context, name string, given []string) (registr
 }
 
 // begin opens a trial of a connector, in the line of the runs that use its account.
-func (a *app) begin(ctx context.Context, target registry.Target, requests int64) (_ *author.Trial, err error) {
-	c := author.Config{Target: target, Meeting: meetingPlace(a.env), Requests: requests}
+func (a *app) begin(ctx context.Context, target registry.Target, requests int64, trace *har.File) (_ *author.Trial, err error) {
+	c := author.Config{Target: target, Meeting: meetingPlace(a.env), Requests: requests, Trace: trace}
 	if err := a.look(ctx, nil, func(v looked) error {
 		if v.db == nil {
 			return nil
@@ -94,7 +97,12 @@ func (a *app) preview(ctx context.Context, o previewOptions) error {
 	if err != nil {
 		return err
 	}
-	t, err := a.begin(ctx, target, int64(o.pages)+trialExtra)
+	trace, end, err := a.traceHTTP(o.traceHTTP, a.flags.json)
+	if err != nil {
+		return err
+	}
+	defer end()
+	t, err := a.begin(ctx, target, int64(o.pages)+trialExtra, trace)
 	if err != nil {
 		return err
 	}

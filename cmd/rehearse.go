@@ -63,7 +63,7 @@ func (a *app) recordPages(ctx context.Context, o recordOptions) error {
 	}
 	spec := target.Spec
 	streams := spec.StreamNames()
-	t, err := a.begin(ctx, target, int64(len(streams)*o.pages)+trialExtra)
+	t, err := a.begin(ctx, target, int64(len(streams)*o.pages)+trialExtra, nil)
 	if err != nil {
 		return err
 	}

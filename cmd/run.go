@@ -28,6 +28,7 @@ type runOptions struct {
 	create      bool
 	newParams   bool
 	trace       bool
+	traceHTTP   string
 	progress    string
 	mode        collection.Mode
 }
@@ -46,6 +47,7 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.BoolVar(&o.create, "create", false, "create the database that --state, COLLECT_STATE or a file names")
 	flags.BoolVar(&o.newParams, "new-params", false, "go on with other parameters, or streams, than the last run had")
 	flags.BoolVar(&o.trace, "trace", false, "with --json: an event for each step of each request, too")
+	addTraceHTTP(flags, &o.traceHTTP)
 	flags.StringVar(&o.progress, "progress", "", "how to show progress: auto, live, plain or none (default: `mode` of the configuration, or else auto)")
 }
 
@@ -107,8 +109,13 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 		return a.exit(err, problem.Scene{Connector: target.Name, State: settings.State})
 	}
 	defer db.Close()
+	requests, end, err := a.traceHTTP(o.traceHTTP, o.quiet > 0 || a.flags.json)
+	if err != nil {
+		return a.exit(err, problem.Scene{Connector: target.Name, State: settings.State})
+	}
+	defer end()
 
-	s := &session{app: a, options: o, settings: settings, target: target, store: db}
+	s := &session{app: a, options: o, settings: settings, target: target, store: db, requests: requests}
 	if created && o.quiet == 0 && !a.flags.json {
 		fmt.Fprintf(a.err, "collect: made the database %s\n", words.Home(settings.State, a.env))
 	}

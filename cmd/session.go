@@ -10,6 +10,7 @@ import (
 	"collect/cmd/internal/live"
 	"collect/collection"
 	"collect/engine"
+	"collect/engine/har"
 	"collect/engine/registry"
 	"collect/engine/storage"
 	"collect/report/problem"
@@ -23,6 +24,7 @@ type session struct {
 	settings config.Settings
 	target   registry.Target
 	store    store.Store
+	requests *har.File // nil: they are not written
 	run      *engine.Run
 	show     *live.Display
 }
@@ -33,7 +35,7 @@ func (s *session) collect(ctx context.Context) (code int, err error) {
 	s.run = engine.New(engine.Config{
 		Target: s.target, Store: s.store, Meeting: meetingPlace(s.env), Begun: func() error { return s.begun(ctx) },
 		Observers: []func(collection.Event){func(e collection.Event) { s.show.Observe(e) }}, Signal: s.interrupts.code,
-		State: s.settings.State, Flags: s.repeat(), Spool: storage.Spool(s.settings.State),
+		Requests: s.requests, State: s.settings.State, Flags: s.repeat(), Spool: storage.Spool(s.settings.State),
 		Options: engine.Options{
 			Mode: s.options.mode, Lane: collection.Lane(s.options.lane), Streams: s.options.streams,
 			MaxRequests: s.options.maxRequests, MaxTime: s.options.maxTime, Concurrency: s.options.concurrency,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -72,6 +73,14 @@ func (p *Provider) InFlight(n int) int {
 		return UndeclaredInFlight
 	}
 	return p.Concurrency.Of(n)
+}
+
+// Hidden returns the secrets of p that must not be in what is written, as of now.
+func (p Provider) Hidden() []string {
+	if p.Renewal != nil {
+		return append(slices.Clone(p.Secrets), p.Renewal.Secrets()...) // its Credential is only the name of the account
+	}
+	return append(slices.Clone(p.Secrets), p.Credential)
 }
 
 // A Renewal gets credentials that do not last, such as access tokens. It is

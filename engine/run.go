@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/engine/har"
 	"collect/engine/registry"
 	"collect/internal/process"
 	"collect/internal/spool"
@@ -45,6 +46,7 @@ type Config struct {
 	Spool     string                   // the folder for answers that are too large for memory, one for each connector in it; "": they are in memory
 	Meeting   string                   // the folder where the runs of this user share their pace; "": this one paces itself alone
 	Begun     func() error             // called once the run has the lease, before anybody observes; nil: nothing
+	Requests  *har.File                // is told of each request; nil: none is
 	Observers []func(collection.Event) // called from several goroutines
 	Signal    func() int               // the exit code of the signal that came; nil: none comes
 
@@ -126,6 +128,10 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		Connector: r.Target.Connector, Ledger: ledger, Run: r.Record(),
 		Streams: r.Streams(), Concurrency: r.Options.Concurrency, Budget: r.budget,
 		Domain: domain, Learned: learned, Observe: r.observe, Trace: r.Options.Trace,
+	}
+	if r.Requests != nil {
+		send := pacing.NewTransport(provider.InFlight(r.Options.Concurrency), provider.Limits.WithDefaults())
+		config.Base = r.Requests.Transport(send, r.Target.Hidden)
 	}
 	if r.Spool != "" {
 		folder := spool.Folder{Dir: filepath.Join(r.Spool, r.Target.Name)}

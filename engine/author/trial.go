@@ -17,6 +17,7 @@ import (
 	"collect/connectors"
 	"collect/connectors/cassette"
 	"collect/engine"
+	"collect/engine/har"
 	"collect/engine/registry"
 	"collect/pacing"
 	"collect/pacing/share"
@@ -32,6 +33,7 @@ type Config struct {
 	Patience time.Duration // for all of it; 0: a minute
 	Attempts int           // of each request; 0: one
 	Base     http.RoundTripper
+	Trace    *har.File // of the requests; nil: none is written
 }
 
 // A Trial asks a provider for pages, in the line of the runs that use the account,
@@ -61,6 +63,9 @@ func Begin(ctx context.Context, c Config) (*Trial, error) {
 	}
 	if c.Base == nil {
 		c.Base = pacing.NewTransport(1, limits)
+	}
+	if c.Trace != nil {
+		c.Base = c.Trace.Transport(c.Base, c.Target.Hidden)
 	}
 	t := &Trial{
 		connector: c.Target.Connector, recorder: &cassette.Recorder{Next: c.Base, Most: limits.Body}, secrets: c.Target.Secrets,
@@ -121,13 +126,7 @@ func (t *Trial) scrubber() *cassette.Scrubber {
 }
 
 func scrubberOf(p collection.Provider, secrets []string) *cassette.Scrubber {
-	all := slices.Clone(secrets)
-	if p.Renewal != nil {
-		all = append(all, p.Renewal.Secrets()...) // its Credential is only the name of the account
-	} else {
-		all = append(all, p.Credential)
-	}
-	return cassette.NewScrubber(all...)
+	return cassette.NewScrubber(append(slices.Clone(secrets), p.Hidden()...)...)
 }
 
 // A Page is a page of a stream as it was asked for and answered. It holds no

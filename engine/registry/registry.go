@@ -93,6 +93,12 @@ type Target struct {
 	Secrets   []string          // the values of its secrets, for who has to keep them out of what is written
 }
 
+// Hidden returns what must not be in anything that is written of t, as of now: its
+// secrets, and what was granted for them.
+func (t Target) Hidden() []string {
+	return append(slices.Clone(t.Secrets), t.Connector.Provider().Hidden()...)
+}
+
 // Names returns the names that can be collected, as far as files tell.
 func (r *Registry) Names() []string {
 	return append(slices.Sorted(maps.Keys(r.Entries)), catalog.List()...)
