@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"math/big"
@@ -22,7 +23,11 @@ type shelf struct {
 	pages     int                                                   // a walk has at least as many
 	key       func(stream string, record map[string]any) []any      // what identifies a record
 	content   func(stream string, record map[string]any) (text any) // what the storage is compared with
+	deletes   bool                                                  // the server tells what was deleted
+	long      bool                                                  // it takes minutes to bring: scripts/live runs it
 }
+
+var long = flag.Bool("long", false, "also run against the servers that scripts/live brings")
 
 var shelves = []shelf{
 	{
@@ -35,6 +40,7 @@ var shelves = []shelf{
 		[]string{"collection=tickets"}, 20,
 		func(_ string, r map[string]any) []any { return []any{r["id"]} },
 		func(_ string, r map[string]any) any { return r["title"] },
+		false, false,
 	},
 	{
 		"wordpress", func(t *testing.T) services.Shelf {
@@ -53,6 +59,7 @@ var shelves = []shelf{
 			}
 			return r["title"].(map[string]any)["rendered"]
 		},
+		false, false,
 	},
 	{
 		"registry", func(t *testing.T) services.Shelf {
@@ -73,6 +80,7 @@ var shelves = []shelf{
 			}
 			return r["name"]
 		},
+		false, false,
 	},
 	{
 		"couchdb", func(t *testing.T) services.Shelf {
@@ -82,12 +90,8 @@ var shelves = []shelf{
 		},
 		[]string{"database=desk"}, 3,
 		func(_ string, r map[string]any) []any { return []any{r["id"]} },
-		func(_ string, r map[string]any) any {
-			if r["deleted"] == true {
-				return "deleted"
-			}
-			return r["doc"].(map[string]any)["title"]
-		},
+		func(_ string, r map[string]any) any { return r["doc"].(map[string]any)["title"] },
+		true, false,
 	},
 	{
 		"gitea", func(t *testing.T) services.Shelf {
@@ -106,6 +110,7 @@ var shelves = []shelf{
 			}
 			return fmt.Sprint(r["title"], " ", r["state"])
 		},
+		false, true,
 	},
 	{
 		"mediawiki", func(t *testing.T) services.Shelf {
@@ -135,6 +140,7 @@ var shelves = []shelf{
 			slices.Sort(names)
 			return fmt.Sprint(r["lastrevid"], strings.Join(names, ","))
 		},
+		false, false,
 	},
 }
 
@@ -145,7 +151,8 @@ func base36(hex string) string {
 }
 
 // Every connector that `collect connectors` calls live-tested is run here against
-// the server that it names, and no other one is.
+// the server that it names, and no other one is. Those that take minutes to bring
+// are run by scripts/live alone.
 func TestCatalog(t *testing.T) {
 	home := t.TempDir()
 	listed := finish(t, user{env: []string{"HOME=" + home}}.bare("connectors", "--json"))
@@ -164,6 +171,9 @@ func TestCatalog(t *testing.T) {
 	var run []string
 	for _, s := range shelves {
 		run = append(run, s.connector)
+		if s.long && !*long {
+			continue
+		}
 		t.Run(s.connector, func(t *testing.T) {
 			t.Parallel()
 			s.test(t, live[s.connector])
@@ -249,7 +259,8 @@ func (s shelf) remember(t *testing.T, server services.Shelf, once services.Store
 }
 
 // compare fails the test unless collect has every record that the server has now,
-// with its content, and beside them only those that the server once had.
+// with its content, and beside them only those that the server once had, and none
+// where it tells what was deleted.
 func (s shelf) compare(t *testing.T, step string, u user, once services.Stored, server services.Shelf) {
 	t.Helper()
 	now := s.remember(t, server, once)
@@ -272,7 +283,7 @@ func (s shelf) compare(t *testing.T, step string, u user, once services.Stored, 
 		}
 		for key := range have {
 			_, was := once[stream][key]
-			if _, there := want[key]; !there && !was {
+			if _, there := want[key]; !there && (!was || s.deletes) {
 				unknown = append(unknown, key)
 			}
 		}

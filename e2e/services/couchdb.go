@@ -59,7 +59,9 @@ func (c *CouchDB) Stored() (Stored, error) {
 	}
 	s := Stored{}
 	for _, d := range all {
-		s.put("changes", d.Content, d.ID)
+		if d.Content != "deleted" {
+			s.put("changes", d.Content, d.ID)
+		}
 	}
 	return s, nil
 }
