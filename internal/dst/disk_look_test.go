@@ -32,9 +32,13 @@ func (s *disk) look() (rest, []commit, error) {
 				r.gaps = append(r.gaps, g)
 				return err
 			}),
-		s.rows(`SELECT s.name, r.key, r.data FROM records r JOIN streams s ON s.id = r.stream_id`, func(scan func(...any) error) error {
+		s.rows(`SELECT s.name, r.key, r.data, r.deleted FROM records r JOIN streams s ON s.id = r.stream_id`, func(scan func(...any) error) error {
 			var stream, key, data string
-			err := scan(&stream, &key, &data)
+			var deleted int64
+			err := scan(&stream, &key, &data, &deleted)
+			if deleted != 0 {
+				r.deleted[key] = deleted
+			}
 			if r.records[stream] == nil {
 				r.records[stream] = map[string]int{}
 			}

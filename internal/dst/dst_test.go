@@ -9,7 +9,7 @@
 // it is not known; no space is left; it is interrupted, capped, timed out;
 // another process starts beside it, or takes its lock; it is stopped for days,
 // and wakes; the clock is set before it starts, or while it runs. Meanwhile
-// items are created and updated. The runner, the governed client, the connector
+// items are created and updated, and in histories that sweep deleted, and there again. The runner, the governed client, the connector
 // language and the store are the real ones; time is virtual (testing/synctest),
 // the network is a function call, and the database is on a file system in memory.
 //
@@ -27,7 +27,7 @@
 // once by key, I4 monotone, I5 opaque cursors, I6 one writer, I7 no orphan, I9
 // planned stops, I10 budgets, I12 silence, I13 ends, I14 the life of gaps, I15
 // two lanes, I16 no wait is longer for a clock that was set, I17 confluence,
-// I23 unknown commits, I24 no false success.
+// I23 unknown commits, I24 no false success, I25 what is marked as deleted was deleted.
 //
 // # What it does not show
 //
@@ -184,6 +184,7 @@ func branches() []string {
 		"hold", "freeze", "refused, and asked for another", "gap forbidden", "released by an operator", "reset by an operator", "revived by an operator",
 		"clock set back", "clock set forward", "clock set back under a run", "clock set forward under a run",
 		"stopped", "fenced after a sleep", "beat", "beat lost", "gap leased, backfill",
+		"sweep", "sweep of a walk of several processes", "there again", "walk with a hole, not swept",
 		"killed beside another run", "disk full beside another run", "unknown commit of a run that lost its lease",
 	}
 	for _, f := range faultOrder {

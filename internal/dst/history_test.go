@@ -51,6 +51,8 @@ type history struct {
 	cursors  map[collection.Place]collection.Cursor
 	asked    map[collection.Place]time.Time // when the newest walk of a place was begun
 	walks    map[collection.Place]time.Time // the same, once its first slice was committed
+
+	deletions deletions
 }
 
 // play plays a plan, then lets everything come to its end without
@@ -66,7 +68,7 @@ func play(t *testing.T, p plan, on stage, b bug) *history {
 		records: map[string]map[string]int{}, rejected: map[string]bool{},
 		cursors: map[collection.Place]collection.Cursor{},
 		asked:   map[collection.Place]time.Time{}, walks: map[collection.Place]time.Time{},
-		waits: waits{due: map[int64]limit{}}, revived: map[collection.Place]bool{},
+		deletions: newDeletions(), waits: waits{due: map[int64]limit{}}, revived: map[collection.Place]bool{},
 	}
 	props := on.props()
 	h.connector = props.connector(p)
@@ -132,7 +134,7 @@ func (h *history) finish() {
 		}
 		time.Sleep(7 * time.Hour)
 		h.operate()
-		done := true
+		done := !h.deletesStill(round)
 		for _, lane := range lanes {
 			s := session{mode: collection.Resume, lane: lane, concurrency: 1 + round%3}
 			before := h.rest()
@@ -285,6 +287,7 @@ func (h *history) took(group []collection.Slice, done []collection.Committed) {
 				h.walks[s.Place] = h.asked[s.Place]
 			}
 		}
+		h.tookOfList(s, done[i], begins, at == s.From)
 		if h.records[s.Stream] == nil {
 			h.records[s.Stream] = map[string]int{}
 		}

@@ -67,6 +67,7 @@ func (h *history) checkRest(before rest, s session, e end) {
 			}
 		}
 	}
+	h.checkDeletions(before, now)
 	h.checkGaps(before, now, e)
 	h.checkCovered(now)
 	h.checkVerdict(now, e)
@@ -146,7 +147,7 @@ func (h *history) coveredItems(now rest, where collection.Place, began time.Time
 		reached, _ = w.position("/items", c.Token)
 	}
 	for _, i := range w.items {
-		if i.id == "" || i.number > reached.number {
+		if i.id == "" || i.number > reached.number || i.deletedSince(began) {
 			continue
 		}
 		if got, want := now.records["items"][i.id], i.versionAt(began); got < want {
@@ -270,6 +271,18 @@ func (h *history) checkEnd() {
 	want := map[string]map[string]int{"items": {}, "details": {}, "notes": {}}
 	loose := map[string]bool{} // details that are fetched once may be older
 	for _, i := range h.wire.world.items {
+		if i.deleted() {
+			version := now.records["items"][i.id]
+			if want["items"][i.id] = version; version == 0 {
+				delete(want["items"], i.id) // it was deleted before it was seen
+			} else if i.id != "" && now.deleted[i.id] == 0 && !h.plan.keyless {
+				h.violate("I17: item %s is deleted, and not marked", i.id)
+			}
+			continue
+		}
+		if now.deleted[i.id] != 0 {
+			h.violate("I17: item %s is marked as deleted, and is there", i.id)
+		}
 		if i.id == "" {
 			if body := string(i.thing().data); !now.bodies[body] {
 				h.violate("I17: an item without a key is not in quarantine: %s", body)

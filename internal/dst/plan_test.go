@@ -42,6 +42,7 @@ type plan struct {
 	gone     bool // some details are gone
 	drift    bool // some items lack what their details are asked by, until they are updated
 	backfill bool // some runs walk the other lane
+	sweep    bool // what a complete walk lacks is marked as deleted, and the provider deletes
 	changes  float64
 	faults   map[fault]float64 // by request, in order of faultOrder
 	outage   [2]int            // arrivals, counted from 0, that all get a 503
@@ -131,6 +132,7 @@ func newPlan(seed uint64) plan {
 		p.sessions = append(p.sessions, s)
 	}
 	p.addRareTroubles(scale)
+	p.addDeletions()
 	return p
 }
 
@@ -171,6 +173,16 @@ func (p *plan) addRareTroubles(scale int) {
 			s.clock = steps[r.IntN(len(steps))]
 		}
 		s.doubt = s.steal && r.IntN(2) == 0
+	}
+}
+
+// addDeletions makes the provider delete records, in some histories of lists that
+// are walked as a whole and have nothing below them.
+func (p *plan) addDeletions() {
+	r := rand.New(rand.NewPCG(p.seed, 0xde1e))
+	p.sweep = r.IntN(3) < 2 && !p.kind.sinceMark() && p.details == "" && !p.notes
+	if p.sweep && p.changes == 0 {
+		p.changes = 0.1
 	}
 }
 
@@ -294,6 +306,9 @@ streams:
 	case unordered:
 		b.WriteString("    since: {field: updated_at, param: since, lookback: 1s}\n")
 	}
+	if p.sweep {
+		b.WriteString("    deletes: sweep\n")
+	}
 	if p.details != "" {
 		each := "{id: items.id}"
 		if p.details == "changed" {
@@ -324,8 +339,8 @@ streams:
 // String describes the plan for people who look for a fault.
 func (p plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d items by %d, details %q, notes %t, keyless %t, gone %t, drift %t, changes %g, outage %v, faults %v",
-		p.kind, p.items, p.pageSize, p.details, p.notes, p.keyless, p.gone, p.drift, p.changes, p.outage, p.faults)
+	fmt.Fprintf(&b, "%s, %d items by %d, details %q, notes %t, keyless %t, gone %t, drift %t, sweep %t, changes %g, outage %v, faults %v",
+		p.kind, p.items, p.pageSize, p.details, p.notes, p.keyless, p.gone, p.drift, p.sweep, p.changes, p.outage, p.faults)
 	for i, s := range p.sessions {
 		fmt.Fprintf(&b, "\n  %d: %+v", i+1, s)
 	}

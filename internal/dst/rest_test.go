@@ -11,12 +11,13 @@ type rest struct {
 	cursors map[collection.Place]collection.Cursor
 	records map[string]map[string]int
 	gaps    []gap
-	bodies  map[string]bool // in quarantine
-	twice   []string        // records that are there more than once
+	bodies  map[string]bool  // in quarantine
+	deleted map[string]int64 // the commits that marked items as deleted, by their keys
+	twice   []string         // records that are there more than once
 }
 
 func newRest() rest {
-	return rest{cursors: map[collection.Place]collection.Cursor{}, records: map[string]map[string]int{}, bodies: map[string]bool{}}
+	return rest{cursors: map[collection.Place]collection.Cursor{}, records: map[string]map[string]int{}, bodies: map[string]bool{}, deleted: map[string]int64{}}
 }
 
 // A commit is a row of the audit trail.

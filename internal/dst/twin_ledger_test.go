@@ -112,7 +112,8 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 	result.Changed, result.Rejected, result.Older, seen = l.put(sl, l.passOf(at, sl, moves, result.Commit))
 	if moves {
 		to := collection.Checkpoint{Place: sl.Place, Commit: result.Commit, Epoch: l.epoch, SavedAt: now}
-		to.Evidence, to.Cursor = at.Evidence.With(&sl, result.Commit, l.stored(&sl), seen.again, seen.replaced).Judged(&sl)
+		evidence := at.Evidence.With(&sl, result.Commit, l.stored(&sl), seen.again, seen.replaced)
+		to.Evidence, to.Cursor, result.Deleted = s.shelves[sl.Stream].sweep(&sl, evidence, result.Commit)
 		if sl.Next = to.Cursor; !to.Evidence.Kept(sl.Place, to.Cursor) {
 			to.Evidence = collection.Evidence{}
 		}
@@ -148,7 +149,8 @@ func (l *twinLedger) stored(sl *collection.Slice) int64 {
 	if !sl.AsksStored() {
 		return 0
 	}
-	return int64(len(l.twin.shelves[sl.Stream].keys))
+	shelf := l.twin.shelves[sl.Stream]
+	return int64(len(shelf.keys) - shelf.deleted)
 }
 
 // delivered counts the records of a slice as its evidence does.
@@ -177,6 +179,8 @@ func (l *twinLedger) put(sl collection.Slice, pass int64) (changed, rejected, ol
 		case !known:
 			i, _ := slices.BinarySearch(shelf.keys, r.Key)
 			shelf.keys = slices.Insert(shelf.keys, i, r.Key)
+		case was.deleted != 0 && !was.mark.After(r.Mark):
+			shelf.deleted--
 		case was.partition != sl.Partition:
 			same = append(same, r)
 			continue
@@ -192,13 +196,14 @@ func (l *twinLedger) put(sl collection.Slice, pass int64) (changed, rejected, ol
 			}
 			continue
 		}
-		is := shelved{sl.Partition, string(r.Data), r.Mark, pass, int64(len(l.twin.commits) + 1)}
+		is := shelved{sl.Partition, string(r.Data), r.Mark, pass, int64(len(l.twin.commits) + 1), 0}
 		if known && pass == 0 {
 			is.pass = was.pass
 		}
 		shelf.records[r.Key] = is
 		shelf.versions[r.Key] = versionOf(r.Data)
 	}
+	shelf.sight(sl.Records, int64(len(l.twin.commits)+1))
 	changed, rejected = len(sl.Records)-len(same), len(sl.Rejected)
 	for _, r := range sl.Rejected {
 		l.twin.rejected[string(r.Data)] = true

@@ -14,7 +14,7 @@ func (s *twin) look() (rest, []commit, error) {
 	defer s.mu.Unlock()
 	r := rest{
 		cursors: make(map[collection.Place]collection.Cursor, len(s.at)), records: make(map[string]map[string]int, len(s.shelves)),
-		bodies: maps.Clone(s.rejected), gaps: slices.Grow([]gap(nil), len(s.gaps)),
+		deleted: map[string]int64{}, bodies: maps.Clone(s.rejected), gaps: slices.Grow([]gap(nil), len(s.gaps)),
 	}
 	for at, cp := range s.at {
 		r.cursors[at] = cp.Cursor
@@ -27,6 +27,14 @@ func (s *twin) look() (rest, []commit, error) {
 	for stream, shelf := range s.shelves {
 		if len(shelf.records) > 0 {
 			r.records[stream] = maps.Clone(shelf.versions)
+		}
+		if shelf.deleted == 0 {
+			continue
+		}
+		for key, is := range shelf.records {
+			if is.deleted != 0 {
+				r.deleted[key] = is.deleted
+			}
 		}
 	}
 	return r, s.commits, nil

@@ -44,8 +44,11 @@ type twinRun struct {
 // A shelf has the records of a stream.
 type shelf struct {
 	records  map[string]shelved
-	versions map[string]int // of the records
-	keys     []string       // in order
+	versions map[string]int   // of the records
+	keys     []string         // in order
+	deleted  int              // how many of the records are
+	sweeps   bool             // what a complete walk lacks is marked
+	seen     map[string]int64 // the commit that showed a record last, in a stream that sweeps
 }
 
 type shelved struct {
@@ -54,6 +57,7 @@ type shelved struct {
 	mark      collection.Mark
 	pass      int64 // that delivered it last; 0: of one page
 	commit    int64 // that stored these bytes
+	deleted   int64 // the commit that marked it; 0: none
 }
 
 func newTwin() *twin {
@@ -112,8 +116,9 @@ func (s *twin) Begin(ctx context.Context, run collection.Run, streams []collecti
 	for _, stream := range streams {
 		l.parents[stream.Name] = stream.Parent != ""
 		if s.shelves[stream.Name] == nil {
-			s.shelves[stream.Name] = &shelf{records: map[string]shelved{}, versions: map[string]int{}}
+			s.shelves[stream.Name] = &shelf{records: map[string]shelved{}, versions: map[string]int{}, seen: map[string]int64{}}
 		}
+		s.shelves[stream.Name].sweeps = stream.Sweeps
 	}
 	return l, nil
 }

@@ -18,6 +18,7 @@ import (
 type world struct {
 	plan   plan
 	random *rand.Rand
+	fates  *rand.Rand               // of what is deleted
 	items  []*item                  // by number
 	order  []*item                  // in the order of the list; nil: it has changed
 	byID   map[string]*item         // those that have one
@@ -40,6 +41,7 @@ type item struct {
 	notes   []time.Time // when each was written
 	gone    bool        // its detail is
 	drift   bool        // its first version has no time of change
+	turns   []time.Time // when it was deleted, came again, was deleted again …
 }
 
 // sent is how the newest version of an item is sent.
@@ -61,7 +63,8 @@ func (i *item) versionAt(t time.Time) int {
 }
 
 func newWorld(p plan, now time.Time) *world {
-	w := &world{plan: p, random: rand.New(rand.NewPCG(p.seed, 0x3041d)), byID: map[string]*item{}, tokens: map[string]map[string]at{}}
+	w := &world{plan: p, random: rand.New(rand.NewPCG(p.seed, 0x3041d)), fates: rand.New(rand.NewPCG(p.seed, 0xfa7e)),
+		byID: map[string]*item{}, tokens: map[string]map[string]at{}}
 	for range p.items {
 		w.create(w.tick(now))
 	}
@@ -102,15 +105,16 @@ func (w *world) change(now time.Time) {
 	for range 1 + w.random.IntN(4) {
 		i := w.items[w.random.IntN(len(w.items))]
 		switch what := w.random.IntN(3); {
-		case what == 0 && len(w.items) < 2*w.plan.items+4:
+		case what == 0 && len(w.items) < 2*w.plan.items+4 && !w.shortened():
 			w.create(t)
-		case what == 1 && i.changed() != t:
+		case what == 1 && i.changed() != t && !i.deleted():
 			i.history = append(i.history, t)
 			w.order = nil
 		case what == 2:
 			i.notes = append(i.notes, t)
 		}
 	}
+	w.turn(t)
 }
 
 // mend updates what drifted and was not updated since.
@@ -183,8 +187,9 @@ func (w *world) list(path string, q url.Values) (body []byte, next string, ok bo
 		} else {
 			begin, _ = strconv.Atoi(q.Get("offset"))
 		}
-		begin = min(max(0, begin), len(w.items))
-		return w.page(path, w.items[begin:min(begin+size, len(w.items))], ""), "", true
+		listed := w.items[:w.length()]
+		begin = min(max(0, begin), len(listed))
+		return w.page(path, listed[begin:min(begin+size, len(listed))], ""), "", true
 	}
 	start, ok := w.position(path, q.Get("cursor"))
 	if !ok {
@@ -211,6 +216,9 @@ func (w *world) behind(start at, since string, n int) (listed []*item) {
 	for _, i := range w.order[begin:] {
 		if len(listed) == n {
 			break
+		}
+		if i.deleted() {
+			continue
 		}
 		if !w.plan.kind.sinceMark() || since == "" || i.newest().stamp > since || w.plan.kind == from && i.newest().stamp == since {
 			listed = append(listed, i)
