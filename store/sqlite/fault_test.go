@@ -25,6 +25,44 @@ var (
 	faultGap   = collection.Gap{Place: faultPlace, Cursor: collection.Cursor{Token: "2"}, Reason: collection.RequestCap}
 )
 
+// The stream that sweeps, and the partition whose walk is at its last page.
+var (
+	sweeping  = append(slices.Clip(streams), collection.Stream{Name: "projects", Sweeps: true})
+	sweptPart = collection.Place{Stream: "projects", Partition: `{"org":"x"}`, Lane: collection.Incremental}
+)
+
+// listed is a page of a list that is read by the provider's own cursor.
+func listed(at collection.Place, from, next string, keys ...string) collection.Slice {
+	sl := collection.Slice{Place: at, From: collection.Cursor{Token: from, Done: from == "done"}, Next: collection.Cursor{Token: next, Done: next == "done"}}
+	if sl.From.Done {
+		sl.From.Token = ""
+	}
+	sl.Told.First = from == "" || sl.From.Done
+	if sl.Next.Done {
+		sl.Next.Token, sl.Told.End = "", collection.EndMark
+	}
+	for _, key := range keys {
+		sl.Records = append(sl.Records, collection.Record{Key: key, Data: []byte(`{"id":"` + key + `"}`)})
+	}
+	return sl
+}
+
+// beginSweeping begins a run at whose next page a sweep marks the record b, which is
+// gone, and hands over c, which another partition has shown.
+func beginSweeping(t *testing.T, s *sqlite.Store) store.Ledger {
+	t.Helper()
+	l, err := s.Begin(t.Context(), newRun("acme", "run-1"), sweeping)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := sweptPart
+	other.Partition = `{"org":"y"}`
+	mustCommit(t, l, listed(sweptPart, "", "done", "a", "b", "c"))
+	mustCommit(t, l, listed(other, "", "done", "c", "d", "e"))
+	mustCommit(t, l, listed(sweptPart, "done", "2", "a"))
+	return l
+}
+
 // writes are all that a run and an operator write.
 var writes = map[string]func(*testing.T, *sqlite.Store, store.Ledger) error{
 	"Commit": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
@@ -36,6 +74,25 @@ var writes = map[string]func(*testing.T, *sqlite.Store, store.Ledger) error{
 		if err == nil && (len(done) != 1 || done[0].Changed != 1) {
 			t.Errorf("Commit = %+v, want one change", done)
 		}
+		return err
+	},
+	"Sweep": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
+		done, err := l.Commit(t.Context(), listed(sweptPart, "2", "done", "f"))
+		if err == nil && (len(done) != 1 || done[0].Deleted != 1) {
+			t.Errorf("Commit = %+v, want one record marked", done)
+		}
+		return err
+	},
+	"Redo": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
+		due := collection.Gap{Place: faultPlace, Reason: collection.Differs}
+		opened, err := s.Redo(t.Context(), "done", []collection.Gap{due}, store.Audit{Who: "operator", Why: "repaired"})
+		if n := map[bool]int{true: 1}[err == nil]; len(opened) != n {
+			t.Errorf("Redo = %+v, %v, want %d gaps", opened, err, n)
+		}
+		return err
+	},
+	"AcceptSchema": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
+		_, err := s.AcceptSchema(t.Context(), "done", "issues", nil, store.Audit{Who: "operator"})
 		return err
 	},
 	"Defer": func(t *testing.T, _ *sqlite.Store, l store.Ledger) error {
@@ -262,14 +319,15 @@ func failWrite(t *testing.T, write func(*testing.T, *sqlite.Store, store.Ledger)
 	s := open(t, path, sqlite.Options{Create: true})
 	defer s.Close()
 	done := begin(t, s, "done", "run-0")
-	mustCommit(t, done, collection.Slice{Place: faultPlace, Next: collection.Cursor{Token: "2"}})
+	mustCommit(t, done, collection.Slice{Place: faultPlace, Next: collection.Cursor{Token: "2"},
+		Records: []collection.Record{{Key: "a", Data: []byte(`{}`), Mark: collection.Mark{Scale: "number at", Value: "9"}}}})
 	if _, err := done.Defer(t.Context(), true, collection.Gap{Place: faultPlace, Reason: collection.Forbidden}); err != nil {
 		t.Fatal(err)
 	}
 	if err := done.Finish(t.Context(), collection.Run{}); err != nil {
 		t.Fatal(err)
 	}
-	l := begin(t, s, "acme", "run-1")
+	l := beginSweeping(t, s)
 	mustCommit(t, l, collection.Slice{Place: faultPlace, Next: collection.Cursor{Token: "2"},
 		Records: []collection.Record{{Key: "a", Data: []byte(`{}`)}}})
 	if _, err := l.Defer(t.Context(), false, faultGap); err != nil {
