@@ -30,7 +30,7 @@ type Provider struct {
 	// lasts.
 	Renewal Renewal
 
-	// Credential is the whole secret; with a Renewal, whose secrets change, it
+	// Credential is the whole secret, unless that is a client certificate; with a Renewal, whose secrets change, it
 	// is what names the account instead. It identifies the account, by a
 	// salted hash, and what holds it does not go to another origin.
 	// CredentialFrom says where it came from, for people: "env ACME_TOKEN".
@@ -40,6 +40,10 @@ type Provider struct {
 	// Secrets are parts of the credential that must not be shown either, each by
 	// itself: the password of a user, the keys of several.
 	Secrets []string
+
+	// TLS is what connections need beside what this machine has, such as a client
+	// certificate. nil: nothing.
+	TLS *TLS
 
 	// Judge applies the connector's own rules to a response, before the
 	// client's: see [Verdict]. It is nil if there are none.

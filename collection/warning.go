@@ -18,6 +18,10 @@ const (
 // they have the same temporary folder. It is about no data.
 const MeetsApart WarningCode = "W0614"
 
+// CertificateEnds is the warning of a run whose client certificate ends soon. It is
+// about no data.
+const CertificateEnds WarningCode = "W0615"
+
 // Contradicts reports whether a warning is about data that may not be what the
 // provider has, so that a run which has to be sure of it is no success.
 func (c WarningCode) Contradicts() bool {

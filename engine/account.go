@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"collect/collection"
 	"collect/connectors/declarative"
@@ -45,6 +46,11 @@ func (r *Run) share(ctx context.Context, p collection.Provider, learned []byte, 
 				"Put XDG_STATE_HOME on a file system that has sockets"})
 	}
 	return desk
+}
+
+// CertificateEnds says that a client certificate ends soon, and what to do.
+func CertificateEnds(ends time.Time) string {
+	return fmt.Sprintf("the client certificate ends on %s: get a new one from the provider, and put it where `provider.tls` of the connector file says", ends.UTC().Format(time.DateOnly))
 }
 
 // Join takes part in the account of p in the folder dir; nil if that is "". What
@@ -108,7 +114,7 @@ func sameAccount(ctx context.Context, db store.Reader, dir string, p collection.
 	if err != nil {
 		return "", err
 	}
-	if pacing.Domain(p.Name, p.Credential, salt) != domain {
+	if pacing.Domain(p.Name, p.Account(), salt) != domain {
 		return "", errors.New("it has another credential than this process")
 	}
 	return account(dir, p)
@@ -181,7 +187,7 @@ func account(dir string, p collection.Provider) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	domain := pacing.Domain("", strings.Join(append([]string{p.Name, p.Credential}, p.Origins...), "\n"), salt)
+	domain := pacing.Domain("", strings.Join(append([]string{p.Name, p.Account()}, p.Origins...), "\n"), salt)
 	_, hash, _ := strings.Cut(domain, "/")
 	return hash, nil
 }

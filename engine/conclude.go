@@ -72,8 +72,8 @@ func (r *Run) Scene() problem.Scene {
 	if len(provider.Origins) == 1 {
 		sc.Address = provider.Origins[0]
 	}
-	if provider.Credential != "" {
-		sc.Mark = problem.Fingerprint(r.salt, provider.Credential)
+	if provider.Account() != "" {
+		sc.Mark = problem.Fingerprint(r.salt, provider.Account())
 	}
 	return sc
 }

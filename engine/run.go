@@ -94,7 +94,7 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		return Ended{}, err // before it waits for anything
 	}
 	provider := r.Target.Connector.Provider()
-	domain := pacing.Domain(provider.Name, provider.Credential, r.salt)
+	domain := pacing.Domain(provider.Name, provider.Account(), r.salt)
 	ledger, err := r.begin(ctx, domain)
 	if err != nil {
 		return Ended{}, err
@@ -154,6 +154,10 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 	r.mu.Unlock()
 
 	r.observe(collection.Event{Kind: collection.RunStarted, Lane: r.Options.Lane})
+	if ends, soon := provider.CertificateEnds(time.Now()); soon {
+		r.observe(collection.Event{Kind: collection.WarningRaised, Provider: provider.Name, Code: collection.CertificateEnds,
+			Message: CertificateEnds(ends)})
+	}
 	done, runErr := work.Do(ctx)
 	return r.finish(context.WithoutCancel(ctx), ledger, done, work.Stops(), runErr), nil
 }

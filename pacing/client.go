@@ -136,7 +136,7 @@ func New(c Config) (*Governor, error) {
 		g.desk = desk.New(own)
 	}
 	if g.base == nil {
-		g.base = NewTransport(g.concurrency, g.limits)
+		g.base = NewTransport(c.Provider, g.concurrency)
 	}
 	g.client = &http.Client{Transport: transport{g}, CheckRedirect: g.checkRedirect}
 	g.remembered = time.Now()

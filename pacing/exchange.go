@@ -17,9 +17,9 @@ import (
 	"collect/collection"
 )
 
-// NewTransport returns a transport that keeps as many connections as are
+// newTransport returns a transport that keeps as many connections as are
 // used. It leaves inflating to us, who have limits for it.
-func NewTransport(concurrency int, l collection.Limits) *http.Transport {
+func newTransport(concurrency int, l collection.Limits) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,

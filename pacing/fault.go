@@ -33,8 +33,33 @@ var (
 	headerTooLarge = []string{"server response headers exceeded", "response header list larger", "too many 1xx informational responses"}
 	noHTTP         = []string{"malformed HTTP"} // a malformed field may be one that was cut off
 	oldTLS         = []string{"server selected unsupported protocol version", "tls: protocol version not supported"}
+	tlsRefused     = []string{"remote error: tls: "}
+	noHandshake    = []string{"remote error: tls: handshake failure"} // TLS 1.2 has no other word for a certificate that is missing
 	ownHeader      = []string{"net/http: invalid header field"}
 )
+
+// certificateAlerts are the alerts of TLS that are about the certificate of a client,
+// with what each means.
+var certificateAlerts = map[string]string{
+	"certificate required":          "it asks for a client certificate, and was shown none",
+	"bad certificate":               "it does not accept the client certificate",
+	"unsupported certificate":       "it does not accept client certificates of this kind",
+	"revoked certificate":           "the client certificate was revoked",
+	"expired certificate":           "the client certificate has expired",
+	"unknown certificate":           "it does not accept the client certificate",
+	"unknown certificate authority": "it does not trust the authority that signed the client certificate",
+	"access denied":                 "the client certificate has no access",
+}
+
+// certificateAlert says what a server has against the certificate of this client; "" if
+// that is not why it ended the connection.
+func certificateAlert(err error) string {
+	if !says(err, tlsRefused) {
+		return ""
+	}
+	text := err.Error()
+	return certificateAlerts[text[strings.LastIndex(text, tlsRefused[0])+len(tlsRefused[0]):]]
+}
 
 func says(err error, words []string) bool {
 	for _, w := range words {
@@ -65,6 +90,12 @@ func faulty(err error, headers int64) (a answer, ok bool) {
 		stop.Detail = "the answer is not HTTP that can be read: its first line is malformed"
 	case certificateFault(err) != "":
 		stop.Reason, stop.Detail = collection.UpstreamPressure, "no connection: "+certificateFault(err)
+	case certificateAlert(err) != "":
+		stop.Reason, stop.Detail, stop.Err = collection.Auth, certificateAlert(err), collection.ErrClientCertificate
+		a.outcome.Signal = law.Silent
+	case errors.Is(err, errTLSProxy):
+		stop.Reason, stop.Detail = collection.UpstreamPressure, "no connection: "+errTLSProxy.Error()
+		a.outcome.Signal = law.Silent
 	case says(err, oldTLS):
 		stop.Reason, stop.Detail = collection.UpstreamPressure, "no connection: it speaks no TLS newer than 1.1, which is not safe"
 	case says(err, ownHeader):
@@ -139,7 +170,10 @@ func unconnected(err error) string {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return "it does not speak TLS"
 	}
-	if _, ok := errors.AsType[tls.AlertError](err); ok {
+	if says(err, noHandshake) {
+		return "TLS was refused: it asks for a client certificate, or has no cipher in common with us"
+	}
+	if says(err, tlsRefused) {
 		return "TLS was refused"
 	}
 	op, ok := errors.AsType[*net.OpError](err)

@@ -157,7 +157,7 @@ func (g *guard) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > mostRedirects {
 		return &collection.Stop{Reason: collection.BadPage, Detail: fmt.Sprintf("more than %d redirects", mostRedirects)}
 	}
-	if g.provider.Authorize != nil && req.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https" {
+	if !g.provider.Anonymous() && req.URL.Scheme == "http" && via[len(via)-1].URL.Scheme == "https" {
 		return &collection.Stop{Reason: collection.BadPage, Detail: "redirected from https to http"}
 	}
 	if was := via[len(via)-1].Method; req.Method != was && req.Response.StatusCode != http.StatusSeeOther {

@@ -8,12 +8,12 @@ import (
 
 // NewSignInClient returns a client for the few requests of a person who signs in.
 // They are no requests of an account, which there is not before them, so that no gate
-// paces them. The client follows no redirect: what it sends is for one address.
-func NewSignInClient() *http.Client {
-	limits := collection.Limits{}.WithDefaults()
+// paces them. The client follows no redirect: what it sends is for one address. t is
+// what connections need; nil: nothing.
+func NewSignInClient(t *collection.TLS) *http.Client {
 	return &http.Client{
-		Transport:     named{NewTransport(1, limits)},
-		Timeout:       limits.Request,
+		Transport:     named{NewTransport(collection.Provider{TLS: t}, 1)},
+		Timeout:       collection.Limits{}.WithDefaults().Request,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -25,4 +25,10 @@ func (n named) RoundTrip(req *http.Request) (*http.Response, error) {
 	out := req.Clone(req.Context())
 	out.Header.Set("User-Agent", userAgent())
 	return n.next.RoundTrip(out)
+}
+
+func (n named) CloseIdleConnections() {
+	if next, ok := n.next.(interface{ CloseIdleConnections() }); ok {
+		next.CloseIdleConnections()
+	}
 }

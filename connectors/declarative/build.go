@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -121,6 +120,9 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 	if err := c.authorize(o.Secrets); err != nil {
 		return nil, err
 	}
+	if err := c.secure(o.Secrets); err != nil {
+		return nil, err
+	}
 	p := &c.provider
 	p.Others = c.named()
 	c.limits = p.Limits.WithDefaults()
@@ -130,11 +132,11 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 	return c, nil
 }
 
-// Recipients returns the origins that are sent a secret, or what is got for it,
-// under these parameters: those of the API, then that of the token endpoint or of the login. It
+// Recipients returns the origins that are sent a secret, what is got for it, or what it
+// signs, under these parameters: those of the API, then that of the token endpoint or of the login. It
 // fails where Build does because of an address.
 func (s *Spec) Recipients(secret string, params map[string]string) ([]string, error) {
-	if s.file.Auth == nil || !s.file.Auth.Uses(secret) {
+	if !(s.file.Auth != nil && s.file.Auth.Uses(secret)) && !(s.file.TLS != nil && s.file.TLS.Uses(secret)) {
 		return nil, nil
 	}
 	c := &connector{spec: s.file, params: map[string]string{}}
@@ -144,24 +146,12 @@ func (s *Spec) Recipients(secret string, params map[string]string) ([]string, er
 	if err := c.address(""); err != nil {
 		return nil, err
 	}
-	origins := c.provider.Origins
-	var asked *url.URL // for a token
-	var err error
-	scope := notation.Scope{Params: c.params}
-	switch auth := s.file.Auth; {
-	case auth.OAuth2 != nil:
-		if asked, err = compile.BaseAddress(auth.OAuth2.TokenURL.Expand(scope)); err != nil {
-			return nil, &BadParamError{Name: "token_url", Problem: err.Error()}
-		}
-	case auth.Session != nil:
-		if asked, err = s.file.Login.URL(c.baseURL, scope, nil); err != nil {
-			return nil, &BadParamError{Name: "post", Problem: err.Error()}
-		}
-	}
-	if asked != nil && !slices.Contains(origins, collection.Origin(asked)) {
-		origins = append(origins, collection.Origin(asked))
-	}
-	return origins, nil
+	return c.trusted()
+}
+
+// Signs reports whether a secret is a key to sign with, which itself is not sent.
+func (s *Spec) Signs(secret string) bool {
+	return s.file.Auth != nil && s.file.Auth.Signs(secret) || s.file.TLS != nil && s.file.TLS.Key.Refers("secrets."+secret)
 }
 
 // Provider returns what the file and o say of the provider's limits, for a caller

@@ -18,7 +18,7 @@ var _ connectors.Prober = (*connector)(nil)
 // credential, which may be optional, there is no account to ask for.
 func (c *connector) Probe(ctx context.Context, client *http.Client) error {
 	p := c.spec.Probe
-	if p == nil || c.provider.Authorize == nil && c.provider.Renewal == nil {
+	if p == nil || c.provider.Anonymous() {
 		return nil
 	}
 	scope := notation.Scope{Params: c.params}

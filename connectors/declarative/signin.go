@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 
+	"collect/collection"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/oauth2"
 )
@@ -11,7 +12,8 @@ import (
 // A SignIn is how a person gets a refresh token for a connector.
 type SignIn struct {
 	oauth2.Login
-	Secret Secret // that the refresh token is
+	Secret Secret          // that the refresh token is
+	TLS    *collection.TLS // what connections need; nil: nothing
 }
 
 // SignsIn returns the name of the secret that a person gets by signing in; "" if the
@@ -34,6 +36,12 @@ func (s *Spec) SignIn(o Options) (in SignIn, ok bool, err error) {
 	if c.params, err = c.resolveParams(o.Params); err != nil {
 		return SignIn{}, true, err
 	}
+	if err := c.address(o.Provider.BaseURL); err != nil {
+		return SignIn{}, true, err
+	}
+	if err := c.secure(o.Secrets); err != nil {
+		return SignIn{}, true, err
+	}
 	auth := s.file.Auth.OAuth2
 	values := notation.Scope{Params: c.params, Secrets: map[string]string{}}
 	for _, secret := range s.file.Secrets {
@@ -45,7 +53,7 @@ func (s *Spec) SignIn(o Options) (in SignIn, ok bool, err error) {
 		}
 		values.Secrets[secret.Name] = o.Secrets[secret.Name].Value
 	}
-	in = SignIn{Secret: s.file.Secret(name)}
+	in = SignIn{Secret: s.file.Secret(name), TLS: c.provider.TLS}
 	if in.Config, err = configOf(auth, values); err != nil {
 		return SignIn{}, true, err
 	}

@@ -62,7 +62,7 @@ func Begin(ctx context.Context, c Config) (*Trial, error) {
 		c.Patience = time.Minute
 	}
 	if c.Base == nil {
-		c.Base = pacing.NewTransport(1, limits)
+		c.Base = pacing.NewTransport(provider, 1)
 	}
 	if c.Trace != nil {
 		c.Base = c.Trace.Transport(c.Base, c.Target.Hidden)
@@ -319,5 +319,5 @@ func Known(ctx context.Context, db store.Reader, target registry.Target) ([]byte
 		return nil, err
 	}
 	provider := target.Connector.Provider()
-	return db.Provider(ctx, pacing.Domain(provider.Name, provider.Credential, salt))
+	return db.Provider(ctx, pacing.Domain(provider.Name, provider.Account(), salt))
 }

@@ -239,13 +239,16 @@ func (d *Diagnosis) checkConnector(ctx context.Context, name string) string {
 		}
 		d.note(Finding{Mark: Mark, What: "secrets " + name, Text: target.Discloses, quotes: true})
 	}
-	if provider.Credential == "" {
+	if ends, soon := provider.CertificateEnds(time.Now()); soon {
+		d.add(Look, "certificate "+provider.Name, engine.CertificateEnds(ends))
+	}
+	if provider.Account() == "" {
 		return provider.Name
 	}
 	token := "token " + provider.Name
 	text := "found in " + provider.CredentialFrom
 	if len(d.salt) > 0 {
-		text += ", fingerprint " + problem.Fingerprint(d.salt, provider.Credential)
+		text += ", fingerprint " + problem.Fingerprint(d.salt, provider.Account())
 	}
 	d.add(Well, token, text)
 	return provider.Name

@@ -33,7 +33,7 @@ type probed struct {
 // noteAccount notes the account of a connector that can be built.
 func (d *Diagnosis) noteAccount(name string, t registry.Target) {
 	provider := t.Connector.Provider()
-	domain := pacing.Domain(provider.Name, provider.Credential, d.salt)
+	domain := pacing.Domain(provider.Name, provider.Account(), d.salt)
 	if !slices.ContainsFunc(d.accounts, func(a probed) bool { return a.domain == domain }) {
 		d.accounts = append(d.accounts, probed{name, t, domain})
 	}

@@ -62,7 +62,11 @@ func (r *Registry) discloses(spec *declarative.Spec, params map[string]string) s
 		if said != "" {
 			said += ", "
 		}
-		said += fmt.Sprintf("secret %s (%s) goes to %s", secret.Name, r.SecretSource(spec.ProviderName(), secret).From(), strings.Join(to, " and "))
+		verb := "goes to"
+		if spec.Signs(secret.Name) {
+			verb = "signs for"
+		}
+		said += fmt.Sprintf("secret %s (%s) %s %s", secret.Name, r.SecretSource(spec.ProviderName(), secret).From(), verb, strings.Join(to, " and "))
 	}
 	return said
 }

@@ -65,7 +65,7 @@ func In(ctx context.Context, r *registry.Registry, arg string, params map[string
 	} else if strings.ContainsAny(was, " \t\r\n") {
 		return Kept{}, problem.Usage("what is in %s is no token; it is not replaced", in.Secret.From())
 	}
-	client := pacing.NewSignInClient()
+	client := pacing.NewSignInClient(in.TLS)
 	defer client.CloseIdleConnections()
 	var token string
 	if way == Browser {
@@ -95,7 +95,7 @@ func Out(ctx context.Context, r *registry.Registry, arg string, params map[strin
 		return Kept{}, err
 	}
 	if in.RevokeURL != "" && token != "" {
-		client := pacing.NewSignInClient()
+		client := pacing.NewSignInClient(in.TLS)
 		defer client.CloseIdleConnections()
 		if err := in.Revoke(ctx, client, token); err != nil {
 			return Kept{}, err

@@ -133,7 +133,7 @@ func (v *verification) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v.domain = pacing.Domain(v.provider.Name, v.provider.Credential, salt)
+	v.domain = pacing.Domain(v.provider.Name, v.provider.Account(), salt)
 	if v.learned, err = v.Store.Provider(ctx, v.domain); err != nil {
 		return err
 	}

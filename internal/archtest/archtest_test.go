@@ -96,6 +96,7 @@ var rules = archtest.Rules{
 		"internal/archtest":     {},
 		"internal/bench":        {"internal/provider"},
 		"internal/atomicfile":   {"internal/dirsync"},
+		"internal/certtest":     {},
 		"internal/dirsync":      {},
 		"internal/filelock":     {},
 		"internal/freespace":    {},

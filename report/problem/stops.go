@@ -135,6 +135,12 @@ func writeAuth(p *Problem, err error, sc Scene) {
 		return
 	}
 	p.met("%s rejected the credential%s", err, sc)
+	if errors.Is(err, collection.ErrClientCertificate) {
+		p.met("%s does not accept this client%s", err, sc)
+		p.Token = sc.token()
+		p.Do = []Step{{Say: "see to `provider.tls` in the connector file: `certificate` and `key` are secrets, which have to be there and be valid, and a `certificate` is followed by those of the authorities between"}, sc.resume("then:")}
+		return
+	}
 	if p.Token = sc.token(); p.Token == "" {
 		p.met("%s asks for a credential%s, and the connector sends none", err, sc)
 	}
@@ -378,7 +384,7 @@ func writeUnreachable(p *Problem, err error, sc Scene) {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		p.Needs, p.Retryable = NeedsOperator, false
 		p.Do = []Step{
-			{Say: "if a proxy or an authority of your own signs it: name its certificates in SSL_CERT_FILE; else " + sc.Provider + " must renew it"},
+			{Say: "if a proxy or an authority of your own signs it: name its certificates in `provider.tls.ca` of the connector file, or in SSL_CERT_FILE; else " + sc.Provider + " must renew it"},
 			sc.resume("then:"),
 		}
 	}

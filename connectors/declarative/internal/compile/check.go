@@ -146,6 +146,7 @@ func (c *checker) checkProvider() {
 		}
 	}
 	c.checkAuth(spec.Auth)
+	c.checkTLS(spec.TLS)
 	c.checkPace(spec, p)
 	c.OneOf(spec.On403, language.Forbidden[:]...)
 	p.Forbidden = collection.ForbiddenPolicy(spec.On403.Text)

@@ -37,7 +37,7 @@ func (c *checker) template(t notation.Template, k known) {
 		}
 		f := yamlfile.Fault{At: t.Inside(p.Offset, max(1, len(p.Name))), Message: fmt.Sprintf("unknown name `%s`", p.Name), Label: "not known " + k.where}
 		if strings.HasPrefix(p.Name, "secrets.") {
-			f.Message, f.Label = "a secret may be used in auth only", ""
+			f.Message, f.Label = "a secret may be used in auth and tls only", ""
 		} else if near := similar.To(p.Name, k.names); near != "" {
 			f.Note = fmt.Sprintf("there is a similar name: `%s`", near)
 		}

@@ -25,6 +25,7 @@ type File struct {
 	BaseURL  notation.Template
 	Origins  []notation.Template
 	Auth     *language.AuthSpec // nil: none
+	TLS      *language.TLSSpec  // nil: as this machine connects
 	Login    request.Request    // of a session
 	Probe    *probe             // nil: none
 	Throttle []rule

@@ -98,6 +98,21 @@ func (a *AuthSpec) Signs(secret string) bool {
 	return slices.ContainsFunc(a.jwts(), func(j *JWTSpec) bool { return refers([]notation.Template{j.Key}, secret) })
 }
 
+// Templates returns the parts that are secrets.
+func (t *TLSSpec) Templates() (used []notation.Template) {
+	for _, part := range []notation.Template{t.Certificate, t.Key, t.CA} {
+		if part.Set {
+			used = append(used, part)
+		}
+	}
+	return used
+}
+
+// Uses reports whether a secret is the certificate or its key.
+func (t *TLSSpec) Uses(secret string) bool {
+	return refers([]notation.Template{t.Certificate, t.Key}, secret)
+}
+
 func refers(used []notation.Template, secret string) bool {
 	return slices.ContainsFunc(used, func(t notation.Template) bool { return t.Refers("secrets." + secret) })
 }

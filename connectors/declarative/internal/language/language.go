@@ -51,6 +51,7 @@ type ProviderSpec struct {
 	BaseURL        notation.Template                 `yaml:"base_url" default:"required" about:"where the API is; may hold params, or be one" more:": 'https://api.acme.test/v1'"`
 	Origins        []notation.Template               `yaml:"origins" default:"none" about:"further origins that may see the credential" more:": '[https://uploads.acme.test]'"`
 	Auth           *AuthSpec                         `yaml:"auth" default:"'none'" about:"how requests are authenticated" more:": '{bearer: \"${secrets.token}\"}', or another way; see Authentication. Beside it, 'probe: /me'; see Probe"`
+	TLS            *TLSSpec                          `yaml:"tls" default:"none" about:"a client certificate, and authorities that a server's may be signed by beside those of this machine" more:": '{certificate: \"${secrets.cert}\", key: \"${secrets.key}\", ca: \"${secrets.ca}\"}'; see Client certificates"`
 	Headers        yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" default:"'Accept: application/json'" about:"sent with every request, also to other origins; credentials cannot stand here"`
 	Ceiling        CeilingSpec                       `yaml:"ceiling" default:"none" about:"the most that is ever asked for; all its windows hold at once" more:": '{per_second: 2.5, per_minute: 100, per_hour: 5000, per_day: 100000}'"`
 	StartPerSecond yamlfile.Number                   `yaml:"start_per_second" default:"the client's" about:"the pace of the first run, in requests a second"`
@@ -82,6 +83,16 @@ type AuthSpec struct {
 	HMAC    *HMACSpec         `yaml:"hmac" about:"a signature over each request, by the recipe of a provider"`
 	AWS     *AWSSpec          `yaml:"aws" about:"Signature Version 4 of Amazon Web Services"`
 	Probe   *ProbeSpec        `yaml:"probe" about:"what only the right account may ask for: it is asked once a run, before the first page"`
+}
+
+// A TLSSpec is what connections to the origins of the provider need, and to where
+// its tokens are got.
+type TLSSpec struct {
+	_           struct{}          `block:"tls" like:"tls: {certificate: '${secrets.cert}', key: '${secrets.key}'}"`
+	At          yamlfile.Span     // where it stands
+	Certificate notation.Template `yaml:"certificate" default:"none" about:"a secret, as it is: the client's certificate in PEM, and behind it those of the authorities between"`
+	Key         notation.Template `yaml:"key" default:"none" about:"a secret, as it is: the private key of the certificate in PEM, without a passphrase"`
+	CA          notation.Template `yaml:"ca" default:"those of this machine" about:"a secret, as it is: certificates of authorities in PEM that may have signed the server's, too"`
 }
 
 // A ProbeSpec is also written as its path alone.

@@ -67,6 +67,15 @@ func (*AuthSpec) Refine(k yamlfile.Keywords) {
 	))
 }
 
+// Each part is a secret, and a certificate has its key.
+func (*TLSSpec) Refine(k yamlfile.Keywords) {
+	for _, part := range []string{"certificate", "key", "ca"} {
+		k.Set(part, alone())
+	}
+	certificate, key := yamlfile.Given("certificate"), yamlfile.Given("key")
+	k.And(yamlfile.AnyOf(yamlfile.Keywords{"allOf": []yamlfile.Keywords{certificate, key}}, yamlfile.Keywords{"allOf": []yamlfile.Keywords{yamlfile.Given("ca"), yamlfile.Not(certificate), yamlfile.Not(key)}}))
+}
+
 func (*ProbeSpec) Refine(k yamlfile.Keywords) {
 	k.Need("get")
 	k.Set("get", belowBase())
@@ -119,7 +128,7 @@ func (*Oauth2Spec) Refine(k yamlfile.Keywords) {
 	k.Need("token_url")
 	k.Set("token_url", address())
 	k.Set("client_id", yamlfile.NonEmpty(k.Property("client_id")))
-	k.Set("refresh_token", yamlfile.Keywords{"type": "string", "pattern": `^\$\{\s*secrets\.[^}]*\}$`})
+	k.Set("refresh_token", alone())
 	k.Set("client_secret", fromSecret())
 	k.Set("client_auth", yamlfile.OneOf(ClientAuths[:]...))
 	k.Set("scope", plain())
@@ -367,6 +376,11 @@ func plain() yamlfile.Keywords {
 // fromSecret is a template that refers to a secret.
 func fromSecret() yamlfile.Keywords {
 	return yamlfile.Keywords{"type": "string", "pattern": `\$\{\s*secrets\.[^}]*\}`, "not": notation.Unended()}
+}
+
+// alone is a template that is one secret, as it is.
+func alone() yamlfile.Keywords {
+	return yamlfile.Keywords{"type": "string", "pattern": `^\$\{\s*secrets\.[^}]*\}$`}
 }
 
 // address is the address of a server, or a template of one.
