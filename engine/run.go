@@ -130,7 +130,7 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		Domain: domain, Learned: learned, Observe: r.observe, Trace: r.Options.Trace,
 	}
 	if r.Requests != nil {
-		send := pacing.NewTransport(provider.InFlight(r.Options.Concurrency), provider.Limits.WithDefaults())
+		send := pacing.NewTransport(provider, provider.InFlight(r.Options.Concurrency))
 		config.Base = r.Requests.Transport(send, r.Target.Hidden)
 	}
 	if r.Spool != "" {
