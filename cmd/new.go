@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"collect/connectors/declarative"
 	"collect/engine/author"
+	"collect/engine/author/har"
 	"collect/engine/author/openapi"
 	"collect/internal/userfile"
 	"collect/internal/words"
@@ -20,7 +22,7 @@ import (
 // newOptions are the flags of new.
 type newOptions struct {
 	name, url, tokenEnv string
-	openAPI             string
+	openAPI, har        string
 	streams             []string
 }
 
@@ -33,8 +35,10 @@ func (a *app) newCommand() *cobra.Command {
 requests to that list, and drafts what it sees: where the records are, their key,
 how the list is cut into pages, when records changed, and what limits are
 announced. With --openapi it drafts a stream for each list that a description of the
-API has (OpenAPI 3 or Swagger 2.0, in JSON or YAML), and sends nothing. What was
-guessed says why. A file that is there is never replaced.`,
+API has (OpenAPI 3 or Swagger 2.0, in JSON or YAML), and sends nothing; with
+--from-har, for each list that a browser asked for while it recorded an HTTP Archive,
+of which no credential is taken over. What was guessed says why. A file that is
+there is never replaced.`,
 		Args: exactArgs("<name>"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = args[0]
@@ -45,11 +49,17 @@ guessed says why. A file that is there is never replaced.`,
 	c.Flags().StringVar(&o.tokenEnv, "token-env", "", "send the bearer token that is in this environment `variable`")
 	c.Flags().StringVar(&o.openAPI, "openapi", "", "read this `file` that describes the API")
 	c.Flags().StringSliceVar(&o.streams, "stream", nil, "of --openapi, draft this `stream` and those above it only")
-	c.MarkFlagsMutuallyExclusive("url", "openapi")
+	c.Flags().StringVar(&o.har, "from-har", "", "read this `file` that a browser recorded")
 	return c
 }
 
 func (a *app) newConnector(ctx context.Context, o newOptions) error {
+	if given := slices.DeleteFunc([]string{o.url, o.openAPI, o.har}, func(s string) bool { return s == "" }); len(given) > 1 {
+		return problem.Usage("collect new: one of --url, --openapi and --from-har")
+	}
+	if len(o.streams) > 0 && o.openAPI == "" {
+		return problem.Usage("collect new: --stream chooses from what --openapi names")
+	}
 	text := author.Skeleton(o.name)
 	path := o.name + ".yaml"
 	// Before anything is sent: is it a name?
@@ -67,16 +77,16 @@ func (a *app) newConnector(ctx context.Context, o newOptions) error {
 		text = drafted
 	}
 	next := "fill it in, then: collect check " + path
-	if o.url != "" || o.openAPI != "" {
+	if o.url != "" || o.openAPI != "" || o.har != "" {
 		next = "look at it, then: collect check " + path + " --online"
 	}
-	if o.openAPI != "" {
-		drafted, err := draftOpenAPI(o, path)
+	if o.openAPI != "" || o.har != "" {
+		drafted, streams, err := readDraft(o, path)
 		if err != nil {
 			return err
 		}
-		text = drafted.File
-		next = fmt.Sprintf("it has %s, and says at its end what is left out; %s", words.Counted(int64(drafted.Streams), "stream", "streams"), next)
+		text = drafted
+		next = fmt.Sprintf("it has %s, and says at its end what is left out; %s", words.Counted(int64(streams), "stream", "streams"), next)
 	}
 	if err := a.writeTo(path, func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -111,17 +121,29 @@ func (a *app) draft(ctx context.Context, o newOptions, path string) ([]byte, err
 	return text, nil
 }
 
-// draftOpenAPI returns the connector file for what a description has.
-func draftOpenAPI(o newOptions, path string) (*openapi.Draft, error) {
-	src, err := userfile.ReadAtMost(o.openAPI, openapi.Longest)
+// readDraft returns the connector file for what a description or an archive has,
+// and the number of its streams.
+func readDraft(o newOptions, path string) ([]byte, int, error) {
+	file, longest := o.openAPI, openapi.Longest
+	if o.har != "" {
+		file, longest = o.har, har.Longest
+	}
+	src, err := userfile.ReadAtMost(file, longest)
 	if err != nil {
-		return nil, problem.Usage("collect new: %s", words.Cause(err))
+		return nil, 0, problem.Usage("collect new: %s", words.Cause(err))
+	}
+	if o.har != "" {
+		d, err := har.New(o.name, src, checked(path))
+		if err != nil {
+			return nil, 0, problem.Usage("collect new: %s: %s", file, err)
+		}
+		return d.File, d.Streams, nil
 	}
 	d, err := openapi.New(o.name, src, o.streams, checked(path))
 	if err != nil {
-		return nil, problem.Usage("collect new: %s: %s", o.openAPI, err)
+		return nil, 0, problem.Usage("collect new: %s: %s", file, err)
 	}
-	return d, nil
+	return d.File, d.Streams, nil
 }
 
 // checked returns the check that what is drafted has to pass.

@@ -195,20 +195,20 @@ func (t *Trial) get(ctx context.Context, u *url.URL) (*answer, error) {
 
 // readList finds the records, their key, and when they changed.
 func (w *drafter) readList(a *answer) error {
-	w.records, w.items = longest(a.body, "", 0)
+	w.records, w.items = sketch.Longest(a.body)
 	if len(w.items) == 0 {
 		return &collection.Stop{Reason: collection.BadPage, Detail: "the answer has no array of objects, so that it is no list of records"}
 	}
-	for _, name := range fieldsOf(w.items) {
+	for _, name := range sketch.Fields(w.items) {
 		switch {
-		case w.key == "" && unique(w.items, name) && sketch.LikelyKey.MatchString(name):
+		case w.key == "" && sketch.Unique(w.items, name) && sketch.LikelyKey.MatchString(name):
 			w.key = name
 		case w.mark == "" && sketch.LikelyMark.MatchString(name) && times(w.items, name):
 			w.mark = name
 		}
 	}
-	for _, name := range fieldsOf(w.items) {
-		if w.key == "" && unique(w.items, name) {
+	for _, name := range sketch.Fields(w.items) {
+		if w.key == "" && sketch.Unique(w.items, name) {
 			w.key = name
 		}
 	}
@@ -227,50 +227,6 @@ func (w *drafter) readList(a *answer) error {
 		}
 	}
 	return nil
-}
-
-// longest returns the path of the array with the most objects, three names deep
-// at most.
-func longest(value gjson.Result, path string, depth int) (at string, items []gjson.Result) {
-	if value.IsArray() {
-		for _, item := range value.Array() {
-			if item.IsObject() {
-				items = append(items, item)
-			}
-		}
-		return path, items
-	}
-	if !value.IsObject() || depth == 3 {
-		return path, nil
-	}
-	value.ForEach(func(name, inner gjson.Result) bool {
-		if deeper, found := longest(inner, sketch.Below(path, name.Str), depth+1); len(found) > len(items) {
-			at, items = deeper, found
-		}
-		return true
-	})
-	return at, items
-}
-
-// fieldsOf returns the names in the first record, in its order.
-func fieldsOf(items []gjson.Result) (names []string) {
-	items[0].ForEach(func(name, _ gjson.Result) bool {
-		names = append(names, name.Str)
-		return true
-	})
-	return names
-}
-
-func unique(items []gjson.Result, name string) bool {
-	had := map[string]bool{}
-	for _, item := range items {
-		value := item.Get(gjson.Escape(name))
-		if value.Type != gjson.String && value.Type != gjson.Number || value.String() == "" || had[value.Raw] {
-			return false
-		}
-		had[value.Raw] = true
-	}
-	return true
 }
 
 func times(items []gjson.Result, name string) bool {
@@ -356,7 +312,7 @@ func (w *drafter) second(ctx context.Context, param, value string) string {
 	if page.Err != nil {
 		return fmt.Sprintf("; but with `%s` there was no second page: look up the parameter", param)
 	}
-	_, items := longest(a.body, "", 0)
+	_, items := sketch.Longest(a.body)
 	for _, item := range items {
 		if slices.ContainsFunc(w.items, func(had gjson.Result) bool { return had.Raw == item.Raw }) {
 			return fmt.Sprintf("; but with `%s` the same records came again: look up the parameter", param)

@@ -26,6 +26,7 @@ var rules = archtest.Rules{
 		"engine":                        {"collection", "connectors/declarative", "engine/har", "engine/registry", "internal/process", "internal/spool", "internal/words", "pacing", "pacing/gate", "pacing/share", "report", "report/limit", "report/problem", "runner", "store"},
 		"engine/author/airbyte":         {"internal/yamlfile"},
 		"engine/author/openapi":         {"engine/author/internal/sketch", "internal/words", "internal/yamlfile"},
+		"engine/author/har":             {"engine/author/internal/sketch", "internal/words", "internal/yamlfile"},
 		"engine/author/internal/sketch": {"internal/words", "internal/yamlfile"},
 		"engine/author":                 {"collection", "connectors", "connectors/cassette", "connectors/declarative", "engine", "engine/author/internal/sketch", "engine/har", "engine/registry", "engine/storage", "internal/words", "internal/yamlfile", "pacing", "pacing/share", "runner", "store"},
 		"engine/har":                    {"collection", "connectors/cassette", "internal/atomicfile"},

@@ -198,7 +198,7 @@ func (d *drafter) value(example, schema any, name, about string) (any, bool) {
 	if s.kind == "object" {
 		return nil, false
 	}
-	if given := text(s.own["default"]); given != "" {
+	if given := text(s.own["default"]); given != "" && !sketch.SecretParam.MatchString(name) {
 		return typed(s.own["default"]), true
 	}
 	if only := list(s.own["enum"]); len(only) == 1 && text(only[0]) != "" {
