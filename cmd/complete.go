@@ -55,6 +55,9 @@ func (a *app) completeArgs(c *cobra.Command, args []string, _ string) (values []
 	switch {
 	case strings.Contains(c.Use, "<file>"):
 		return nil, cobra.ShellCompDirectiveDefault
+	case len(args) > 0 && strings.Contains(c.Use, "name | file.yaml>..."):
+		values, how = a.namesToType(c), cobra.ShellCompDirectiveDefault
+		values = slices.DeleteFunc(values, func(name string) bool { return slices.Contains(args, name) })
 	case len(args) == 0 && strings.Contains(c.Use, "name | file.yaml"):
 		values, how = a.namesToType(c), cobra.ShellCompDirectiveDefault
 		if strings.Contains(c.Use, "gap id") {

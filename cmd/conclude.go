@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"collect/collection"
 	"collect/engine"
 	"collect/internal/words"
-	"collect/report"
 	"collect/report/problem"
 )
 
@@ -37,12 +37,8 @@ func (s *session) conclude(ctx context.Context, ended engine.Ended) error {
 	}
 	problems := c.Problems
 	if s.options.quiet > 0 {
-		must, err := s.run.Hear(ctx, ended.Run, c, s.options.quiet > 1, s.settings.Zone)
-		if err != nil {
+		if problems, err = s.heard(ctx, s.run, c, s.options.quiet, s.settings.Zone); err != nil {
 			return err
-		}
-		if problems = must.Problems; must.Line != "" {
-			fmt.Fprintln(s.err, s.caps().Text(words.Clean(must.Line)))
 		}
 	}
 	for _, p := range problems {
@@ -55,17 +51,27 @@ func (s *session) conclude(ctx context.Context, ended engine.Ended) error {
 		return nil
 	}
 	fmt.Fprint(s.err, renderSummary(c.Summary, s.width(), s.caps()))
-	return s.stepSummary(c.Summary, c.Problems)
+	return s.stepSummary(githubSummary(c.Summary), c.Problems)
 }
 
-// stepSummary appends the summary to the page of a GitHub workflow step, and
-// puts its problems beside the lines of files.
-func (s *session) stepSummary(sum report.Summary, problems []problem.Problem) error {
-	if !underGitHub(s.env) {
+// heard returns the problems of a run that must be heard with -q, and says the
+// line that must be.
+func (a *app) heard(ctx context.Context, run *engine.Run, c engine.Conclusion, quiet int, zone *time.Location) ([]problem.Problem, error) {
+	must, err := run.Hear(ctx, run.Record(), c, quiet > 1, zone)
+	if err == nil && must.Line != "" {
+		fmt.Fprintln(a.err, a.caps().Text(words.Clean(must.Line)))
+	}
+	return must.Problems, err
+}
+
+// stepSummary appends a summary to the page of a GitHub workflow step, and puts
+// problems beside the lines of files.
+func (a *app) stepSummary(text string, problems []problem.Problem) error {
+	if !underGitHub(a.env) {
 		return nil
 	}
-	fmt.Fprint(s.err, githubAnnotations(problems))
-	path := s.env("GITHUB_STEP_SUMMARY")
+	fmt.Fprint(a.err, githubAnnotations(problems))
+	path := a.env("GITHUB_STEP_SUMMARY")
 	if path == "" {
 		return nil
 	}
@@ -73,7 +79,7 @@ func (s *session) stepSummary(sum report.Summary, problems []problem.Problem) er
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(file, githubSummary(sum))
+	_, err = io.WriteString(file, text)
 	if closed := file.Close(); err == nil {
 		err = closed
 	}

@@ -118,7 +118,7 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 		"bare 429, 503, and slowness.\n\n"+
 		"1. Collect, and stop on purpose after %d requests\n\n$ collect run demo.yaml --max-requests %d\n", u.Host, demoCap, demoCap)
 	run := runOptions{
-		name: file, lane: string(collection.Incremental), concurrency: demoWorkers,
+		names: []string{file}, lane: string(collection.Incremental), concurrency: demoWorkers,
 		maxRequests: demoCap, create: true, mode: collection.Forward,
 	}
 	if err := a.collect(ctx, run); err != nil {

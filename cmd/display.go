@@ -17,15 +17,9 @@ import (
 // newDisplay starts the display that the flags, the configuration and the
 // terminal call for.
 func (s *session) newDisplay(ctx context.Context) (*live.Display, error) {
-	mode, err := live.Mode(cmp.Or(s.options.progress, s.settings.Progress), s.env, s.terminal)
+	show, err := s.displayConfig(s.options, s.settings)
 	if err != nil {
-		return nil, problem.Usage("%s", err.Error())
-	}
-	if s.options.quiet > 0 {
-		mode = config.ProgressNone
-	}
-	if s.flags.json {
-		mode = config.ProgressJSON
+		return nil, err
 	}
 	states, err := s.store.Streams(ctx, s.target.Name)
 	if err != nil {
@@ -35,10 +29,26 @@ func (s *session) newDisplay(ctx context.Context) (*live.Display, error) {
 	if s.options.maxTime > 0 {
 		deadline = time.Now().Add(s.options.maxTime)
 	}
-	return live.Start(live.Config{
-		Mode: mode, Every: s.settings.Every, Out: s.out, Err: s.err, Size: s.size(), Caps: s.caps(), Style: live.StyleOf(s.env),
-		Streams: totalsOf(states, collection.Lane(s.options.lane)), Totals: func() live.Totals { return s.totals(deadline) },
-	}), nil
+	show.Streams, show.Totals = totalsOf(states, collection.Lane(s.options.lane)), func() live.Totals { return s.totals(deadline) }
+	return live.Start(show), nil
+}
+
+// displayConfig returns how runs are shown, by the flags, the configuration and the
+// terminal.
+func (a *app) displayConfig(o runOptions, settings config.Settings) (live.Config, error) {
+	mode, err := live.Mode(cmp.Or(o.progress, settings.Progress), a.env, a.terminal)
+	if err != nil {
+		return live.Config{}, problem.Usage("%s", err.Error())
+	}
+	if o.quiet > 0 {
+		mode = config.ProgressNone
+	}
+	if a.flags.json {
+		mode = config.ProgressJSON
+	}
+	return live.Config{
+		Mode: mode, Every: settings.Every, Out: a.out, Err: a.err, Size: a.size(), Caps: a.caps(), Style: live.StyleOf(a.env),
+	}, nil
 }
 
 // size measures the terminal that stderr is.

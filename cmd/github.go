@@ -83,6 +83,19 @@ func githubSummary(s report.Summary) string {
 	return b.String()
 }
 
+// githubEnds returns the summary of several connectors for $GITHUB_STEP_SUMMARY.
+func githubEnds(ends []report.End) string {
+	var b strings.Builder
+	b.WriteString("| connector | verdict | records | requests | gaps | next |\n|---|---|---:|---:|---:|---|\n")
+	for _, end := range ends {
+		for _, cell := range endCells(end) {
+			b.WriteString("| " + markdownText(cell) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	return b.String()
+}
+
 // markdownText escapes what Markdown and HTML would act on.
 func markdownText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "|", `\|`, "[", `\[`, "<", "&lt;", "&", "&amp;").Replace(s)

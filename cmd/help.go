@@ -20,8 +20,8 @@ var groups = []*cobra.Group{
 // is in, and an example that can be typed.
 var pages = map[string]struct{ group, example string }{
 	"collect":                   {"", "collect run tickets.yaml\ncollect status\ncollect explain tickets"},
-	"collect run":               {"collect", "collect run tickets.yaml --param org=acme --max-time 30m\ncollect run github --stream issues --max-requests 1000"},
-	"collect resume":            {"collect", "collect resume tickets\ncollect resume tickets --max-requests 100"},
+	"collect run":               {"collect", "collect run tickets.yaml --param org=acme --max-time 30m\ncollect run github --stream issues --max-requests 1000\ncollect run --all --max-time 14m"},
+	"collect resume":            {"collect", "collect resume tickets\ncollect resume tickets --max-requests 100\ncollect resume tickets orders"},
 	"collect status":            {"look", "collect status\ncollect status tickets\ncollect status --check; echo $?"},
 	"collect explain":           {"look", "collect explain tickets\ncollect explain g_31\ncollect explain E0301\ncollect explain DETAIL_GAP"},
 	"collect gaps":              {"look", "collect gaps\ncollect gaps tickets --all\ncollect gaps tickets --json"},

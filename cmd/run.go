@@ -11,11 +11,13 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/report/problem"
+	"collect/store"
 )
 
 // runOptions are the flags of run and resume.
 type runOptions struct {
-	name        string
+	names       []string
+	all         bool
 	params      []string
 	streams     []string
 	lane        string
@@ -35,11 +37,12 @@ type runOptions struct {
 
 func (o *runOptions) addFlags(c *cobra.Command) {
 	flags := c.Flags()
+	flags.BoolVar(&o.all, "all", false, "collect with all connectors that collect.yaml names")
 	flags.StringArrayVar(&o.params, "param", nil, "set a parameter of the connector, as `name=value`; repeatable")
 	flags.StringArrayVar(&o.streams, "stream", nil, "collect only this `stream`; repeatable")
 	flags.StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane` to walk, incremental or backfill: each has checkpoints of its own")
-	flags.Var((*config.CapFlag)(&o.maxRequests), "max-requests", "end as a planned pause after `n` requests, retries included (default none)")
-	flags.Var((*config.DurationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight is finished first (default none)")
+	flags.Var((*config.CapFlag)(&o.maxRequests), "max-requests", "end as a planned pause after `n` requests, retries included; of several connectors each has n (default none)")
+	flags.Var((*config.DurationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight is finished first; several connectors end together (default none)")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (default: what the pace needs, up to 8)")
 	countVar(flags, &o.quiet, "quiet", "q", "print nothing unless it needs you; -qq says the same problem once, then once a day, and that it is over")
 	flags.Var((*config.DurationFlag)(&o.wait), "wait", "wait up to this `duration` for another run of the connector to end (default: do not wait)")
@@ -58,8 +61,13 @@ func (a *app) runCommand() *cobra.Command {
 connector. It continues what is unfinished and never starts over; "collect
 reset" does. Forward work comes first, then the gaps that are due.
 
+Several connectors run side by side, at most 8 at a time; --all takes those
+that collect.yaml names. --max-time is for all of them together: they end when
+it is up. --max-requests is for each. One that cannot begin keeps none of the
+others from running. The exit code is that of the worst.
+
 Ctrl-C finishes and saves the page in flight. A second Ctrl-C stops at once;
-the page is fetched again by the next run.`
+the page is fetched again by the next run. Of several connectors, all end.`
 	return c
 }
 
@@ -72,11 +80,13 @@ func (a *app) resumeCommand() *cobra.Command {
 func (a *app) collectCommand(name string, mode collection.Mode) *cobra.Command {
 	o := runOptions{mode: mode}
 	c := &cobra.Command{
-		Use:         name + " <name | file.yaml>",
+		Use:         name + " <name | file.yaml>...",
 		Annotations: map[string]string{ownSignals: ""},
-		Args:        exactArgs("<name | file.yaml>"),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.name = args[0]
+			if len(args) == 0 && !o.all {
+				return exactArgs("<name | file.yaml>")(c, args)
+			}
+			o.names = args
 			return a.collect(c.Context(), o)
 		},
 	}
@@ -84,8 +94,7 @@ func (a *app) collectCommand(name string, mode collection.Mode) *cobra.Command {
 	return c
 }
 
-// collect runs one connector and returns an *exitError with its code, or nil
-// for 0.
+// collect runs connectors and returns an *exitError with its code, or nil for 0.
 func (a *app) collect(ctx context.Context, o runOptions) error {
 	if err := o.check(); err != nil {
 		return err
@@ -94,19 +103,32 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	o.maxRequests = config.Stricter(o.maxRequests, settings.MaxRequests)
+	o.maxTime = config.Stricter(o.maxTime, settings.MaxTime)
+	if o.all {
+		if o.names, err = settings.Configured(); err != nil {
+			return err
+		}
+	}
+	if len(o.names) > 1 {
+		return a.collectSeveral(ctx, o, settings)
+	}
+	return a.collectOne(ctx, o, settings)
+}
+
+// collectOne runs one connector.
+func (a *app) collectOne(ctx context.Context, o runOptions, settings config.Settings) error {
 	params, err := parseParams(o.params)
 	if err != nil {
 		return err
 	}
-	target, err := settings.Resolve(ctx, o.name, params)
+	target, err := settings.Resolve(ctx, o.names[0], params)
 	if err != nil {
 		return err
 	}
-	o.maxRequests = config.Stricter(o.maxRequests, settings.MaxRequests)
-	o.maxTime = config.Stricter(o.maxTime, settings.MaxTime)
-	db, created, err := openForRun(ctx, settings, o.create)
+	db, err := a.openToCollect(ctx, o, settings, target.Name)
 	if err != nil {
-		return a.exit(err, problem.Scene{Connector: target.Name, State: settings.State})
+		return err
 	}
 	defer db.Close()
 	requests, end, err := a.traceHTTP(o.traceHTTP, o.quiet > 0 || a.flags.json)
@@ -116,9 +138,6 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 	defer end()
 
 	s := &session{app: a, options: o, settings: settings, target: target, store: db, requests: requests}
-	if created && o.quiet == 0 && !a.flags.json {
-		fmt.Fprintf(a.err, "collect: made the database %s\n", words.Home(settings.State, a.env))
-	}
 	code, err := s.collect(ctx)
 	if err != nil {
 		if p := problem.Of(err, s.run.Scene()); o.quiet > 0 && p.Needs != problem.NeedsOperator { // time ends it
@@ -126,16 +145,42 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 		}
 		return a.exit(err, s.run.Scene())
 	}
-	if code != problem.ExitOK {
-		return &exitError{code}
+	return exitWith(code)
+}
+
+// openToCollect opens the database, and says so if it had to be made. connector is
+// whom it is opened for; "" for several.
+func (a *app) openToCollect(ctx context.Context, o runOptions, settings config.Settings, connector string) (store.Store, error) {
+	db, created, err := openForRun(ctx, settings, o.create)
+	if err != nil {
+		return nil, a.exit(err, problem.Scene{Connector: connector, State: settings.State})
 	}
-	return nil
+	if created && o.quiet == 0 && !a.flags.json {
+		fmt.Fprintf(a.err, "collect: made the database %s\n", words.Home(settings.State, a.env))
+	}
+	return db, nil
+}
+
+// exitWith returns the *exitError of a code; nil for 0.
+func exitWith(code int) error {
+	if code == problem.ExitOK {
+		return nil
+	}
+	return &exitError{code}
 }
 
 // check refuses what cannot be meant.
 func (o *runOptions) check() error {
 	if o.concurrency < 0 || o.concurrency > maxConcurrency {
 		return problem.Usage("--concurrency: %d is not between 1 and %d", o.concurrency, maxConcurrency)
+	}
+	switch {
+	case o.all && len(o.names) > 0:
+		return problem.Usage("--all is all connectors that collect.yaml names; leave out %s", words.Quoted(o.names[0]))
+	case (o.all || len(o.names) > 1) && len(o.params) > 0:
+		return problem.Usage("--param is of one connector; of several each has `params:` in collect.yaml")
+	case (o.all || len(o.names) > 1) && len(o.streams) > 0:
+		return problem.Usage("--stream is of one connector; of several each has `streams:` in collect.yaml")
 	}
 	return checkLane(o.lane)
 }

@@ -32,16 +32,10 @@ type session struct {
 // collect does the run and tells how it ended. An error is one that kept the run
 // from beginning.
 func (s *session) collect(ctx context.Context) (code int, err error) {
-	s.run = engine.New(engine.Config{
-		Target: s.target, Store: s.store, Meeting: meetingPlace(s.env), Begun: func() error { return s.begun(ctx) },
-		Observers: []func(collection.Event){func(e collection.Event) { s.show.Observe(e) }}, Signal: s.interrupts.code,
-		Requests: s.requests, State: s.settings.State, Flags: s.repeat(), Spool: storage.Spool(s.settings.State),
-		Options: engine.Options{
-			Mode: s.options.mode, Lane: collection.Lane(s.options.lane), Streams: s.options.streams,
-			MaxRequests: s.options.maxRequests, MaxTime: s.options.maxTime, Concurrency: s.options.concurrency,
-			Wait: s.options.wait, Strict: s.options.strict, NewParams: s.options.newParams, Trace: s.options.trace,
-		},
-	})
+	c := s.runConfig(s.options, s.settings, s.store)
+	c.Target, c.Requests, c.Begun = s.target, s.requests, func() error { return s.begun(ctx) }
+	c.Observers = []func(collection.Event){func(e collection.Event) { s.show.Observe(e) }}
+	s.run = engine.New(c)
 	defer func() {
 		if s.show != nil {
 			s.interrupts.gentle(nil, nil)
@@ -53,6 +47,19 @@ func (s *session) collect(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	return ended.Run.ExitCode, s.conclude(context.WithoutCancel(ctx), ended)
+}
+
+// runConfig returns what every run of this command is told.
+func (a *app) runConfig(o runOptions, settings config.Settings, db store.Store) engine.Config {
+	return engine.Config{
+		Store: db, Meeting: meetingPlace(a.env), Signal: a.interrupts.code,
+		State: settings.State, Flags: a.repeat(), Spool: storage.Spool(settings.State),
+		Options: engine.Options{
+			Mode: o.mode, Lane: collection.Lane(o.lane), Streams: o.streams,
+			MaxRequests: o.maxRequests, MaxTime: o.maxTime, Concurrency: o.concurrency,
+			Wait: o.wait, Strict: o.strict, NewParams: o.newParams, Trace: o.trace,
+		},
+	}
 }
 
 // begun starts the display once the run has the lease. From then on the first

@@ -32,6 +32,7 @@ const (
 	WarningRaised   EventKind = "warning"
 	ErrorRaised     EventKind = "error"
 	RunFinished     EventKind = "run.finished"
+	AllFinished     EventKind = "all.finished" // of several connectors that one command collected; never stored
 )
 
 // The events of single requests. There are as many as requests, so they are

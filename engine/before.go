@@ -116,12 +116,17 @@ func Comparable(ctx context.Context, db store.Reader, t registry.Target) error {
 // nil if there is none. One that was refused worked under nothing, and there may be
 // any number of them: a timer goes on.
 func newestThatWorked(ctx context.Context, db store.Reader, connector, id string) (*collection.Run, error) {
+	return newest(ctx, db, connector, func(run collection.Run) bool { return run.ID != id && run.ExitCode != problem.ExitConfig })
+}
+
+// newest returns the newest run of a connector that is meant; nil if there is none.
+func newest(ctx context.Context, db store.Reader, connector string, meant func(collection.Run) bool) (*collection.Run, error) {
 	for n := 10; ; n *= 10 {
 		runs, err := db.Runs(ctx, connector, n)
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(runs, func(run collection.Run) bool { return run.ID != id && run.ExitCode != problem.ExitConfig })
+		i := slices.IndexFunc(runs, meant)
 		switch {
 		case i >= 0:
 			return &runs[i], nil

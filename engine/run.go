@@ -30,6 +30,7 @@ type Options struct {
 	Streams     []string // nil: those of the target
 	MaxRequests int64
 	MaxTime     time.Duration
+	Since       time.Time     // when MaxTime began; zero: with the first request
 	Concurrency int           // requests in flight at once; 0: what the pace needs
 	Wait        time.Duration // for another run of the connector to end
 	Strict      bool          // planned pauses, warnings and doubts have exit codes of their own
@@ -73,7 +74,9 @@ type Run struct {
 
 // New returns a run that is to be done once.
 func New(c Config) *Run {
-	return &Run{Config: c, budget: pacing.NewBudget(pacing.BudgetLimits{MaxRequests: c.Options.MaxRequests, MaxTime: c.Options.MaxTime})}
+	return &Run{Config: c, budget: pacing.NewBudget(pacing.BudgetLimits{
+		MaxRequests: c.Options.MaxRequests, MaxTime: c.Options.MaxTime, Since: c.Options.Since,
+	})}
 }
 
 // An Ended is a run that is over, with all that can be said of it.
@@ -240,15 +243,19 @@ func (r *Run) begin(ctx context.Context, domain string) (store.Ledger, error) {
 	}
 	r.id = run.ID
 	r.set(run)
+	wait := r.Options.Wait
+	if o := r.Options; !o.Since.IsZero() && o.MaxTime > 0 {
+		wait = min(wait, o.Since.Add(o.MaxTime).Sub(now))
+	}
 	for {
 		ledger, err := r.Store.Begin(ctx, run, r.Target.Connector.Streams())
-		if _, held := errors.AsType[*store.HeldError](err); !held || time.Since(now) >= r.Options.Wait {
+		if _, held := errors.AsType[*store.HeldError](err); !held || time.Since(now) >= wait {
 			return ledger, err
 		}
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(min(time.Second, r.Options.Wait)):
+		case <-time.After(min(time.Second, wait)):
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 // the default: 20 % of MaxRequests, at least 1, or 50 if there is no cap.
 type BudgetLimits struct {
 	MaxRequests int64         // attempts, retries included
-	MaxTime     time.Duration // from the first attempt that is asked for
+	MaxTime     time.Duration // from Since, or else from the first attempt that is asked for
+	Since       time.Time
 	RetryTokens int64         // retries before the first success; see [Budget]
 }
 
@@ -48,10 +49,11 @@ type Budget struct {
 // NewBudget returns a budget that is not used yet.
 func NewBudget(l BudgetLimits) *Budget {
 	b := &Budget{
-		limits: l,
-		ended:  make(chan struct{}),
-		waited: map[collection.WaitCause]time.Duration{},
-		told:   map[collection.Reason]bool{},
+		limits:  l,
+		ended:   make(chan struct{}),
+		started: l.Since,
+		waited:  map[collection.WaitCause]time.Duration{},
+		told:    map[collection.Reason]bool{},
 	}
 	tokens := l.RetryTokens
 	if tokens <= 0 {

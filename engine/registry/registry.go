@@ -104,6 +104,14 @@ func (r *Registry) Names() []string {
 	return append(slices.Sorted(maps.Keys(r.Entries)), catalog.List()...)
 }
 
+// Configured returns the names that collect.yaml has, which must be some.
+func (r *Registry) Configured() ([]string, error) {
+	if len(r.Entries) == 0 {
+		return nil, problem.Usage("--all: no collect.yaml names a connector under `connectors:`")
+	}
+	return slices.Sorted(maps.Keys(r.Entries)), nil
+}
+
 // NameOf returns the name in the store that arg stands for, which need not be
 // a connector that can be built: its records are there all the same.
 func NameOf(arg string) (string, error) {

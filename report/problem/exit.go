@@ -48,6 +48,17 @@ func (c ExitCode) needs() string {
 	return NeedsOperator
 }
 
+// NeedsOfExit returns who must act on an exit code, in the words of JSON. A code
+// that is not in the table is a failure.
+func NeedsOfExit(code int) string {
+	for _, c := range ExitCodes {
+		if c.Code == code {
+			return c.needs()
+		}
+	}
+	return NeedsOperator
+}
+
 // ExitCodes lists all exit codes, worst first: of several problems, the worst
 // decides. A bug outranks everything; what needs a person
 // outranks what passes by itself.

@@ -35,13 +35,14 @@ const (
 // A Block is the block at the bottom of a terminal. It redraws itself twice a
 // second; lines scroll above it.
 type Block struct {
-	out  io.Writer
-	size func() (columns, rows int)
-	caps term.Caps
-	view *View
-	tale *story
+	out   io.Writer
+	size  func() (columns, rows int)
+	caps  term.Caps
+	view  *View // nil: the block is of several runs
+	frame func(now time.Time, columns, rows int) []string
 
 	mu      sync.Mutex
+	tales   []*story
 	said    []string
 	unsaid  int   // lines that did not fit into the frame
 	drawn   []int // widths of the lines of the block on the screen
@@ -54,11 +55,15 @@ var _ Progress = (*Block)(nil)
 
 // StartBlock draws v on out, which is a terminal, until it is closed.
 func StartBlock(out io.Writer, size func() (columns, rows int), c term.Caps, v *View) *Block {
-	b := &Block{
-		out: out, size: size, caps: c, view: v, tale: &story{},
-		stop: make(chan struct{}), stopped: make(chan struct{}),
-	}
-	io.WriteString(out, cursorHide)
+	return startBlock(&Block{
+		out: out, size: size, caps: c, view: v, tales: []*story{{}},
+		frame: func(now time.Time, columns, rows int) []string { return v.Frame(now).Block(columns, rows, c) },
+	})
+}
+
+func startBlock(b *Block) *Block {
+	b.stop, b.stopped = make(chan struct{}), make(chan struct{})
+	io.WriteString(b.out, cursorHide)
 	go b.redraw()
 	return b
 }
@@ -80,9 +85,14 @@ func (b *Block) redraw() {
 // Observe takes in what happened.
 func (b *Block) Observe(e collection.Event) {
 	b.view.Observe(e)
+	b.tell(b.tales[0], e)
+}
+
+// tell writes what a story has to say of e.
+func (b *Block) tell(tale *story, e collection.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, line := range b.tale.tell(e) {
+	for _, line := range tale.tell(e) {
 		b.say(line)
 	}
 }
@@ -131,11 +141,12 @@ func (b *Block) draw(now time.Time) {
 	var text strings.Builder
 	text.WriteString(syncBegin)
 	text.WriteString(erase(min(b.height(columns), rows-1)))
-	gathered := b.tale.due(now)
-	if b.closed {
-		gathered = append(gathered, b.tale.rest(now)...)
+	for _, tale := range b.tales {
+		b.said = append(b.said, tale.due(now)...)
+		if b.closed {
+			b.said = append(b.said, tale.rest(now)...)
+		}
 	}
-	b.said = append(b.said, gathered...)
 	for _, line := range b.said {
 		text.WriteString(b.caps.Text(line) + "\n")
 	}
@@ -146,7 +157,7 @@ func (b *Block) draw(now time.Time) {
 	if b.closed {
 		text.WriteString(cursorShow)
 	} else {
-		for _, line := range b.view.Frame(now).Block(columns, rows, b.caps) {
+		for _, line := range b.frame(now, columns, rows) {
 			text.WriteString(line + "\n")
 			b.drawn = append(b.drawn, term.Width(words.Escapes.ReplaceAllString(line, "")))
 		}

@@ -49,13 +49,7 @@ var _ Progress = (*Display)(nil)
 
 // Start shows a run until the display is closed.
 func Start(c Config) *Display {
-	d := &Display{
-		totals: c.Totals, every: c.Every, streams: slices.Clone(c.Streams),
-		stop: make(chan struct{}), stopped: make(chan struct{}),
-	}
-	if d.every <= 0 {
-		d.every = config.PlainEvery
-	}
+	d := newDisplay(c)
 	switch c.Mode {
 	case config.ProgressJSON:
 		d.events = NewEvents(c.Out)
@@ -65,6 +59,17 @@ func Start(c Config) *Display {
 		d.shown = StartPlain(c.Err, c.Style, d.every, &d.view)
 	}
 	go d.sample(time.Now())
+	return d
+}
+
+func newDisplay(c Config) *Display {
+	d := &Display{
+		totals: c.Totals, every: c.Every, streams: slices.Clone(c.Streams),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	if d.every <= 0 {
+		d.every = config.PlainEvery
+	}
 	return d
 }
 
@@ -149,11 +154,15 @@ func (d *Display) sample(start time.Time) {
 // Stopping says that sig asked the run to end, and what another one does.
 func (d *Display) Stopping(sig os.Signal) {
 	d.view.Stopping()
-	again := "ctrl-c again"
+	d.Say("stopping after the current page; " + again(sig) + " stops at once")
+}
+
+// again says what a person does who sends a signal a second time.
+func again(sig os.Signal) string {
 	if sig != os.Interrupt {
-		again = "another signal"
+		return "another signal"
 	}
-	d.Say("stopping after the current page; " + again + " stops at once")
+	return "ctrl-c again"
 }
 
 // Say says a line to a person who watches.

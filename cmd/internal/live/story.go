@@ -22,6 +22,8 @@ const (
 // gathers: saved slices, and throttles with the slower rate that follows each.
 // It is not safe for concurrent use.
 type story struct {
+	name string // what its lines begin with; "" where only one run is shown
+
 	slices  int64 // not yet told, of stream, since
 	records int64
 	stream  string
@@ -50,7 +52,12 @@ func (o *inOrder) at(t time.Time) time.Time {
 }
 
 // line returns a line that was met at t.
-func (s *story) line(t time.Time, text string) string { return clockTime(s.last.at(t)) + "  " + text }
+func (s *story) line(t time.Time, text string) string {
+	if s.name != "" {
+		text = s.name + ": " + text
+	}
+	return clockTime(s.last.at(t)) + "  " + text
+}
 
 // tell returns the lines for e, of what was gathered before it first.
 func (s *story) tell(e collection.Event) []string {

@@ -1,0 +1,236 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"collect/cmd/internal/config"
+	"collect/cmd/internal/live"
+	"collect/cmd/internal/term"
+	"collect/collection"
+	"collect/engine"
+	"collect/internal/words"
+	"collect/report"
+	"collect/report/problem"
+	"collect/store"
+)
+
+// Several are the runs of several connectors as the command line shows them.
+type several struct {
+	*app
+	options  runOptions
+	settings config.Settings
+	store    store.Store
+	group    *engine.Group
+	show     *live.Together
+	deadline time.Time
+	displays map[*engine.Member]*live.Display // of those that began
+}
+
+// collectSeveral runs several connectors side by side.
+func (a *app) collectSeveral(ctx context.Context, o runOptions, settings config.Settings) error {
+	show, err := a.displayConfig(o, settings)
+	if err != nil {
+		return err
+	}
+	db, err := a.openToCollect(ctx, o, settings, "")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	requests, end, err := a.traceHTTP(o.traceHTTP, o.quiet > 0 || a.flags.json)
+	if err != nil {
+		return a.exit(err, problem.Scene{State: settings.State})
+	}
+	defer end()
+
+	each := a.runConfig(o, settings, db)
+	each.Requests = requests
+	s := &several{app: a, options: o, settings: settings, store: db, displays: map[*engine.Member]*live.Display{}}
+	s.group, err = engine.NewGroup(ctx, engine.GroupConfig{
+		Names: o.names, Registry: &s.settings.Registry, Each: each, Again: o.quiet == 0,
+		Observe: func(m *engine.Member, e collection.Event) { s.displays[m].Observe(e) },
+		Moved:   func(m *engine.Member) error { return s.moved(context.WithoutCancel(ctx), m) },
+	})
+	if err != nil {
+		return err
+	}
+	if o.maxTime > 0 {
+		s.deadline = time.Now().Add(o.maxTime)
+	}
+	var names []string
+	for _, m := range s.group.Members() {
+		names = append(names, m.Name)
+	}
+	s.show = live.StartTogether(show, names)
+	defer s.show.Close()
+	s.interrupts.gentle(func(sig os.Signal) {
+		s.group.Interrupt()
+		s.show.Stopping(sig)
+	}, s.show.Close)
+	err = s.group.Do(ctx)
+	s.interrupts.gentle(nil, nil)
+	s.show.Close()
+	if err != nil {
+		return a.exit(err, problem.Scene{State: settings.State})
+	}
+	return s.conclude(context.WithoutCancel(ctx))
+}
+
+// moved shows that a run has come to another state.
+func (s *several) moved(ctx context.Context, m *engine.Member) error {
+	i := slices.Index(s.group.Members(), m)
+	switch m.State {
+	case engine.Queued:
+		s.show.Moved(i, live.Queued)
+	case engine.Starting:
+		s.show.Moved(i, live.Starting)
+	case engine.Working:
+		states, err := s.store.Streams(ctx, m.Name)
+		if err != nil {
+			return err
+		}
+		one := &session{app: s.app, options: s.options, settings: s.settings, target: m.Target, store: s.store, run: m.Run}
+		s.displays[m] = s.show.Begin(i, totalsOf(states, collection.Lane(s.options.lane)), func() live.Totals { return one.totals(s.deadline) })
+		if line := one.goesOn(); line != "" {
+			s.show.Say(line)
+		}
+	case engine.Over:
+		end := s.group.End(m)
+		why := ""
+		if !end.Began {
+			why = end.Problems[0].Headline
+		}
+		s.show.End(i, end.Words(), why, end.NeedsYou(), end.Next())
+		s.finished(end)
+	}
+	return nil
+}
+
+// finished writes the last lines of a run for --json.
+func (s *several) finished(end report.End) {
+	events := s.show.Events()
+	if events == nil {
+		return
+	}
+	for _, p := range end.Problems {
+		s.say(p)
+	}
+	if sum := end.Summary; end.Began {
+		events.Finish(collection.Event{
+			Time: sum.Ended, Kind: collection.RunFinished, Run: sum.Run, Connector: sum.Connector, Provider: sum.Provider,
+		}, sum.Line())
+	}
+}
+
+// conclude says how all of them ended, and returns the *exitError of the worst.
+func (s *several) conclude(ctx context.Context) error {
+	var ends []report.End
+	var codes []int
+	for _, m := range s.group.Members() {
+		end := s.group.End(m)
+		ends, codes = append(ends, end), append(codes, end.Summary.ExitCode)
+	}
+	code := problem.Worst(codes...)
+	if events := s.show.Events(); events != nil {
+		events.Finish(collection.Event{Time: time.Now(), Kind: collection.AllFinished}, report.EndsLineOf(ends, code))
+		if err := events.Err(); err != nil {
+			return &problem.OutputError{Err: err}
+		}
+		return exitWith(code)
+	}
+	if s.options.quiet > 0 {
+		if err := s.quietly(ctx, ends); err != nil {
+			return err
+		}
+		return exitWith(code)
+	}
+	fmt.Fprint(s.err, renderEnds(ends, words.Home(s.settings.State, s.env), s.width(), s.caps()))
+	var problems []problem.Problem
+	for _, end := range ends {
+		problems = append(problems, end.Problems...)
+	}
+	s.printNeeded(problems)
+	if err := s.stepSummary(githubEnds(ends), problems); err != nil {
+		return err
+	}
+	return exitWith(code)
+}
+
+// quietly says what must be heard with -q.
+func (s *several) quietly(ctx context.Context, ends []report.End) error {
+	for i, m := range s.group.Members() {
+		problems := ends[i].Problems
+		if ends[i].Began {
+			var err error
+			if problems, err = s.heard(ctx, m.Run, m.Conclusion, s.options.quiet, s.settings.Zone); err != nil {
+				return err
+			}
+		}
+		s.printNeeded(problems)
+	}
+	return nil
+}
+
+// printNeeded prints the problems that a person must know of. What passes by itself the
+// table says.
+func (s *several) printNeeded(problems []problem.Problem) {
+	for _, p := range problems {
+		if p.Needs == problem.NeedsOperator || p.Level == problem.LevelWarning {
+			fmt.Fprintln(s.err, "\n"+strings.TrimSuffix(renderProblem(p, s.width(), s.caps()), "\n"))
+		}
+	}
+}
+
+// renderEnds returns the summary of several runs for people: how many need them, and
+// a line for each.
+func renderEnds(ends []report.End, state string, columns int, c term.Caps) string {
+	columns = min(columns, 80)
+	t := term.Table{
+		Head:  []string{"CONNECTOR", "VERDICT", "RECORDS", "REQUESTS", "GAPS", "NEXT"},
+		Right: []int{2, 3, 4}, Give: []int{0, 5}, Drop: []int{3, 2},
+		Paint: func(row, column int) string {
+			switch {
+			case column != 1:
+				return ""
+			case ends[row].NeedsYou():
+				return term.Red
+			}
+			return outcomeColor(ends[row].Summary.Outcome)
+		},
+	}
+	needy := 0
+	for _, end := range ends {
+		if end.NeedsYou() {
+			needy++
+		}
+		t.Rows = append(t.Rows, endCells(end))
+	}
+	text := "\n"
+	switch {
+	case needy == 1:
+		text += fmt.Sprintf("1 of %d connectors needs you. ", len(ends))
+	case needy > 1:
+		text += fmt.Sprintf("%d of %d connectors need you. ", needy, len(ends))
+	default:
+		text += fmt.Sprintf("none of %d connectors needs you. ", len(ends))
+	}
+	text += "Saved to " + words.Clean(state) + "\n\n"
+	return c.Text(text) + t.Render(columns, c)
+}
+
+// endCells returns the cells of the line of one connector.
+func endCells(end report.End) []string {
+	s := end.Summary
+	if !end.Began {
+		return []string{words.Clean(s.Connector), end.Words(), "-", "-", "-", end.Next()}
+	}
+	return []string{
+		words.Clean(s.Connector), end.Words(), words.Count(s.This.Records), words.Count(s.This.Requests),
+		words.Count(int64(report.OwedCount(s.Owed))), end.Next(),
+	}
+}
