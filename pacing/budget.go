@@ -15,7 +15,7 @@ type BudgetLimits struct {
 	MaxRequests int64         // attempts, retries included
 	MaxTime     time.Duration // from Since, or else from the first attempt that is asked for
 	Since       time.Time
-	RetryTokens int64         // retries before the first success; see [Budget]
+	RetryTokens int64 // retries before the first success; see [Budget]
 }
 
 // The retry bucket. A fifth of the cap, and a fifth of a token back for each
