@@ -52,7 +52,7 @@ func TestLateFarBelowTheStart(t *testing.T) {
 		least float64 // of the pace after half an hour
 		most  float64
 	}{
-		{"tarpit", 0.25, 0.15, 0.4},
+		{"tarpit", 0.25, 0.15, 0.3},
 		{"slow from now on", 0, 4, 20},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
