@@ -25,6 +25,7 @@ const (
 	LeaseTaken      EventKind = "lease.taken"
 	SchemaAccepted  EventKind = "schema.accepted" // by a person: fields are what they were not before
 	CheckpointReset EventKind = "checkpoint.reset"
+	HistoryPruned   EventKind = "history.pruned" // by a person: old events, runs or rejected records are gone
 	StoreRestored   EventKind = "store.restored"
 	BudgetExhausted EventKind = "budget.exhausted"
 	LimitLearned    EventKind = "limit.learned" // the provider announces a limit, told once
@@ -71,6 +72,7 @@ type Event struct {
 	Budget   *BudgetInfo   `json:",omitempty"`
 	Limit    *LimitInfo    `json:",omitempty"`
 	Request  *RequestInfo  `json:",omitempty"`
+	Pruned   *PrunedInfo   `json:",omitempty"`
 	Metrics  *Metrics      `json:",omitempty"` // of a run, so far or in the end
 	Message  string        `json:",omitempty"` // for warning and error
 	Code     WarningCode   `json:",omitempty"` // for warning: what kind; "" for one that has no code
@@ -85,6 +87,16 @@ type SliceInfo struct {
 	Older    int   `json:"older"`    // not stored, because a later version is
 	Deleted  int   `json:"deleted"`  // marked as deleted
 	Done     bool  `json:"done"`     // the walk of its place reached its end
+}
+
+// PrunedInfo describes what was removed of the past, and what the runs among it add
+// up to.
+type PrunedInfo struct {
+	Events      int64 `json:"events"`
+	Runs        int64 `json:"runs"`
+	Quarantined int64 `json:"quarantined"`
+	Bytes       int64 `json:"bytes"`
+	Tally       Tally `json:"tally"`
 }
 
 // RateInfo describes the pace with one provider.

@@ -77,3 +77,12 @@ type Tally struct {
 	GapsOpen  int64 // opened
 	GapsShut  int64 // recovered
 }
+
+// Add returns the sum of t and u.
+func (t Tally) Add(u Tally) Tally {
+	return Tally{
+		Requests: t.Requests + u.Requests, Retries: t.Retries + u.Retries, Throttled: t.Throttled + u.Throttled, Slices: t.Slices + u.Slices,
+		Records: t.Records + u.Records, Changed: t.Changed + u.Changed, Rejected: t.Rejected + u.Rejected, Older: t.Older + u.Older,
+		Deleted: t.Deleted + u.Deleted, GapsOpen: t.GapsOpen + u.GapsOpen, GapsShut: t.GapsShut + u.GapsShut,
+	}
+}

@@ -131,8 +131,38 @@ type Store interface {
 	// with a *HeldError like Begin: a run in progress would overwrite it.
 	Override(ctx context.Context, connector, domain string, edit Edit, audit Audit, events ...collection.Event) error
 
+	// Prune removes a bounded part of what [Reader.Prunable] counts, in one
+	// transaction, and returns what it removed: nothing, once all of it is gone. An
+	// event says who did it and why, and has what the removed runs add up to. It
+	// takes no lease, so that it works beside a run.
+	Prune(ctx context.Context, connector string, what Prune, audit Audit) (Pruned, error)
+
 	Reader
 	Close() error
+}
+
+// A Prune says what of the past of a connector may go. Records, checkpoints, commits
+// and what is owed never do; nor does an event of what a person ordered, the newest run
+// of each exit code, or one that is on.
+type Prune struct {
+	Events     time.Time // events before that time; zero: none
+	Runs       time.Time // runs that ended before it; zero: none
+	Quarantine time.Time // rejected records that came last before it; zero: none
+	Room       int64     // bytes of rejected records that are kept, the newest; 0, or with Quarantine: all
+}
+
+// Pruned counts what was removed, or may be. Bytes is about how many they took.
+type Pruned struct {
+	Events, Runs, Quarantined int64
+	Bytes                     int64
+}
+
+// Rows returns how many there are.
+func (p Pruned) Rows() int64 { return p.Events + p.Runs + p.Quarantined }
+
+// Add returns the sum of p and q.
+func (p Pruned) Add(q Pruned) Pruned {
+	return Pruned{p.Events + q.Events, p.Runs + q.Runs, p.Quarantined + q.Quarantined, p.Bytes + q.Bytes}
 }
 
 // An Edit makes a new state of the one that stands.
@@ -264,7 +294,10 @@ type Reader interface {
 	// are among them. The metrics of a run are those of its run.finished.
 	Events(ctx context.Context, connector string, n int) ([]collection.Event, error)
 
-	// Totals adds up all runs of a connector.
+	// Prunable counts what may be removed of the past of a connector.
+	Prunable(ctx context.Context, connector string, what Prune) (Pruned, error)
+
+	// Totals adds up all runs of a connector, those included that were pruned.
 	Totals(ctx context.Context, connector string) (runs int, t collection.Tally, err error)
 
 	// Records yields the records of a stream in the bytewise order of their

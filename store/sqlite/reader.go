@@ -106,10 +106,23 @@ func (r reader) Runs(ctx context.Context, connector string, n int) (runs []colle
 
 // Totals adds up all runs of a connector; see store.Reader.
 func (r reader) Totals(ctx context.Context, connector string) (runs int, t collection.Tally, err error) {
-	_, err = r.readers.One(ctx, append([]any{&runs}, format.TallyColumns(&t)...), `SELECT count(*),
-		coalesce(sum(requests), 0), coalesce(sum(retries), 0), coalesce(sum(throttled), 0), coalesce(sum(slices), 0),
-		coalesce(sum(records), 0), coalesce(sum(changed), 0), coalesce(sum(rejected), 0), coalesce(sum(older), 0), coalesce(sum(deleted), 0),
-		coalesce(sum(gaps_open), 0), coalesce(sum(gaps_shut), 0) FROM runs WHERE connector = ?`, connector)
+	if _, err = r.readers.One(ctx, append([]any{&runs}, format.TallyColumns(&t)...), `SELECT count(*), `+tallySums+` FROM runs WHERE connector = ?`, connector); err != nil {
+		return runs, t, err
+	}
+	// What pruned runs add up to stands in the events that tell of it.
+	err = r.readers.Query(ctx, func(row database.Scanner) error {
+		var e collection.Event
+		var info []byte
+		if err := row.Scan(&info); err != nil {
+			return err
+		}
+		if err := store.AddEventInfo(&e, info); err != nil || e.Pruned == nil {
+			return err
+		}
+		runs += int(e.Pruned.Runs)
+		t = t.Add(e.Pruned.Tally)
+		return nil
+	}, `SELECT info FROM events WHERE connector = ? AND kind = 'history.pruned'`, connector)
 	return runs, t, err
 }
 

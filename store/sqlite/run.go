@@ -179,7 +179,7 @@ const (
 
 // trim forgets the oldest events and closed gaps of a connector.
 func trim(t database.Tx, connector string) error {
-	err := t.Exec(`DELETE FROM events WHERE connector = ?1 AND id <= (
+	err := t.Exec(`DELETE FROM events WHERE connector = ?1 AND kind <> 'history.pruned' AND id <= (
 		SELECT id FROM events WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, connector, keptEvents)
 	if err != nil {
 		return err

@@ -67,6 +67,8 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I14 gaps cool down", gapCooldown},
 		{"records that all change their nature are refused", schemaDrift},
 		{"what is accepted is no drift", schemaAccepted},
+		{"what is old goes when it is ordered", pruned},
+		{"the newest of what was rejected is kept", prunedToRoom},
 		{"I15 two checkpoints", twoLanes},
 		{"I16 clocks decide nothing", clocks},
 		{"I16 a clock set back makes no wait longer", clockSetBack},

@@ -1,0 +1,203 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"collect/cmd/internal/config"
+	"collect/engine"
+	"collect/engine/registry"
+	"collect/engine/storage"
+	"collect/internal/jsonout"
+	"collect/internal/words"
+	"collect/report/problem"
+	"collect/store"
+)
+
+// pruneOptions are the flags of prune.
+type pruneOptions struct {
+	operatorOptions
+	all          bool
+	events, runs time.Duration
+	quarantine   string
+	dryRun       bool
+}
+
+func (a *app) pruneCommand() *cobra.Command {
+	var o pruneOptions
+	c := &cobra.Command{
+		Use:   "prune [name | file.yaml]",
+		Short: "Remove old events, runs and rejected records",
+		Long: `Prune removes what is old of the past of a connector: events, runs, and records
+that were rejected. It says first what that is, and removes nothing that is not
+named by a flag. Records, checkpoints, commits, gaps, the orders of people, and
+the newest run of each exit code are never removed, and what the runs add up to
+stays in the totals. Who did it, when and why is kept.
+
+It may be used while a run is under way. The room is used by what is stored next;
+the file does not become smaller.`,
+		Args: atMostOneArg,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.name = args[0]
+			}
+			return a.prune(c.Context(), o)
+		},
+	}
+	o.addFlags(c)
+	flags := c.Flags()
+	flags.BoolVar(&o.all, "all", false, "of all connectors")
+	flags.Var((*config.DurationFlag)(&o.events), "events", "events that are older than this `duration` (90d)")
+	flags.Var((*config.DurationFlag)(&o.runs), "runs", "runs that ended longer ago than this `duration` (90d)")
+	flags.StringVar(&o.quarantine, "quarantine", "", "rejected records that came last longer ago than this `duration or size` (90d), or all but the newest of each connector that take that much (64MB)")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be removed, and remove nothing")
+	return c
+}
+
+// what returns the order that the flags give.
+func (o *pruneOptions) what(now time.Time) (p store.Prune, err error) {
+	if o.all == (o.name != "") {
+		return p, problem.Usage("collect prune: name a connector, or give --all")
+	}
+	if o.events > 0 {
+		p.Events = now.Add(-o.events)
+	}
+	if o.runs > 0 {
+		p.Runs = now.Add(-o.runs)
+	}
+	if o.quarantine != "" {
+		if age, err := config.ParseDuration(o.quarantine); err == nil && age > 0 {
+			p.Quarantine = now.Add(-age)
+		} else if p.Room, err = parseSize(o.quarantine); err != nil {
+			return p, problem.Usage("--quarantine: %q is neither a duration such as 90d nor a size such as 64MB", o.quarantine)
+		}
+	}
+	if p == (store.Prune{}) {
+		return p, problem.Usage("collect prune: say what is old: --events 90d, --runs 90d, --quarantine 90d")
+	}
+	if !o.dryRun {
+		return p, needReason("collect prune", o.reason)
+	}
+	return p, nil
+}
+
+// parseSize reads a size as people write it, in the units of [words.Size].
+func parseSize(text string) (int64, error) {
+	units := []string{"kb", "mb", "gb", "tb"}
+	low := strings.ToLower(strings.ReplaceAll(text, " ", ""))
+	factor := int64(1000)
+	for _, unit := range units {
+		if number, ok := strings.CutSuffix(low, unit); ok {
+			n, err := strconv.ParseInt(number, 10, 32)
+			if err != nil || n <= 0 {
+				break
+			}
+			return n * factor, nil
+		}
+		factor *= 1000
+	}
+	return 0, errors.New("not a size")
+}
+
+func (a *app) prune(ctx context.Context, o pruneOptions) error {
+	what, err := o.what(time.Now())
+	if err != nil {
+		return err
+	}
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	sc := problem.Scene{State: settings.State, Usual: !settings.StateNamed, ByHand: true}
+	db, err := storage.Open(ctx, settings.State)
+	if err != nil {
+		return a.exit(err, sc)
+	}
+	defer db.Close()
+	names, err := db.Connectors(ctx)
+	if err == nil && !o.all {
+		var name string
+		if name, err = registry.NameOf(o.name); err == nil {
+			sc.Connector, names = name, []string{name}
+			err = known(ctx, db, name)
+		}
+	}
+	if err != nil {
+		return a.exit(err, sc)
+	}
+	found, err := engine.Prunable(ctx, db, names, what)
+	if err != nil {
+		return a.exit(err, sc)
+	}
+	var sum store.Pruned
+	for _, n := range found {
+		sum = sum.Add(n)
+	}
+	if o.dryRun || sum.Rows() == 0 {
+		return a.pruned("would remove", names, found)
+	}
+	if err := a.agree(o.operatorOptions, fmt.Sprintf("This removes %s, for good.", prunedWords(sum))); err != nil {
+		return err
+	}
+	removed := make([]store.Pruned, len(names))
+	err = engine.Prune(ctx, db, names, what, o.reason, func(name string, gone store.Pruned) { removed[slices.Index(names, name)] = gone })
+	if shown := a.pruned("removed", names, removed); shown != nil || err == nil {
+		return shown
+	}
+	return a.exit(err, sc)
+}
+
+// A prunedLine says what was removed of one connector, for programs.
+type prunedLine struct {
+	Connector   string `json:"connector"`
+	Events      int64  `json:"events"`
+	Runs        int64  `json:"runs"`
+	Quarantined int64  `json:"quarantined"`
+	Bytes       int64  `json:"bytes"`
+}
+
+// pruned says what was removed of each connector, or would be.
+func (a *app) pruned(verb string, names []string, of []store.Pruned) error {
+	if a.flags.json {
+		lines := []prunedLine{}
+		for i, n := range of {
+			lines = append(lines, prunedLine{names[i], n.Events, n.Runs, n.Quarantined, n.Bytes})
+		}
+		return jsonout.Print(a.out, lines)
+	}
+	none := true
+	for i, n := range of {
+		if n.Rows() > 0 {
+			none = false
+			fmt.Fprintf(a.err, "%s: %s %s\n", words.Clean(names[i]), verb, prunedWords(n))
+		}
+	}
+	switch {
+	case none:
+		fmt.Fprintln(a.err, "nothing is that old; nothing was removed")
+	case verb == "removed":
+		fmt.Fprintln(a.err, "the room is used by what is stored next; the file keeps its size")
+	}
+	return nil
+}
+
+// prunedWords lists what there is: 1,200 events, 3 runs, about 1.2 MB.
+func prunedWords(n store.Pruned) string {
+	var parts []string
+	for _, part := range []struct {
+		n         int64
+		one, many string
+	}{{n.Events, "event", "events"}, {n.Runs, "run", "runs"}, {n.Quarantined, "rejected record", "rejected records"}} {
+		if part.n > 0 {
+			parts = append(parts, words.Counted(part.n, part.one, part.many))
+		}
+	}
+	return strings.Join(append(parts, "about "+words.Size(n.Bytes)), ", ")
+}
