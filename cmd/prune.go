@@ -54,8 +54,8 @@ the file does not become smaller.`,
 	o.addFlags(c)
 	flags := c.Flags()
 	flags.BoolVar(&o.all, "all", false, "of all connectors")
-	flags.Var((*config.DurationFlag)(&o.events), "events", "events that are older than this `duration` (90d)")
-	flags.Var((*config.DurationFlag)(&o.runs), "runs", "runs that ended longer ago than this `duration` (90d)")
+	flags.Var((*config.DurationFlag)(&o.events), "events", "events that are older than this `duration`, as 90d (default none)")
+	flags.Var((*config.DurationFlag)(&o.runs), "runs", "runs that ended longer ago than this `duration`, as 90d (default none)")
 	flags.StringVar(&o.quarantine, "quarantine", "", "rejected records that came last longer ago than this `duration or size` (90d), or all but the newest of each connector that take that much (64MB)")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be removed, and remove nothing")
 	return c
