@@ -25,7 +25,7 @@ func (a *app) gapsCommand() *cobra.Command {
 		Use:        "gaps [name | file.yaml]",
 		Short:      "What is owed, and why",
 		Args:       gapsOrShow,
-		SuggestFor: []string{"retry", "revive"},
+		SuggestFor: []string{"retry", "revive", "waive"},
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c.Context(), args, func(v looked) error {
 				gaps, err := v.gaps(c.Context())
@@ -40,8 +40,8 @@ func (a *app) gapsCommand() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "show every gap")
-	c.AddCommand(a.gapsRetryCommand())
+	c.Flags().BoolVar(&all, "all", false, "show every gap, and those that were waived")
+	c.AddCommand(a.gapsRetryCommand(), a.gapsWaiveCommand())
 	return c
 }
 
@@ -54,14 +54,16 @@ func (v looked) gaps(ctx context.Context) ([]store.OwnedGap, error) {
 
 // gapsTable returns what is owed as a table of at most most rows (0: all),
 // what needs a person first and what is gone for good last, as v looks at them.
-func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) string {
+// Those that were waived stand apart, behind it.
+func gapsTable(v looked, all []store.OwnedGap, most, columns int, c term.Caps) string {
+	gaps := slices.DeleteFunc(slices.Clone(all), func(g store.OwnedGap) bool { return g.Waived() })
+	apart := waivedLines(v, report.Waived(all), most > 0, columns, c)
 	if len(gaps) == 0 {
 		if v.name != "" {
-			return fmt.Sprintf("nothing is owed for %s\n", words.Clean(v.name))
+			return fmt.Sprintf("nothing is owed for %s\n", words.Clean(v.name)) + apart
 		}
-		return "nothing is owed\n"
+		return "nothing is owed\n" + apart
 	}
-	gaps = slices.Clone(gaps)
 	slices.SortStableFunc(gaps, func(a, b store.OwnedGap) int { return int(report.UrgencyOf(a) - report.UrgencyOf(b)) })
 	shown := gaps
 	if most > 0 && len(gaps) > most {
@@ -95,11 +97,11 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 	}
 	say(report.OwedWords(gaps) + report.ShapeWords(gaps) + ".")
 	if report.OwedCount(gaps) == 0 {
-		return b.String()
+		return b.String() + apart
 	}
 	left, that := report.LeftToYou(gaps), "that"
 	tried := func(g store.OwnedGap) bool {
-		return g.State != collection.GapDead && (!g.Reason.Settled() || g.Revived())
+		return g.State != collection.GapDead && (!g.Settled() || g.Revived())
 	}
 	due := func(g store.OwnedGap) bool { return tried(g) && !g.NotBefore.After(v.now) }
 	if slices.ContainsFunc(gaps, tried) {
@@ -117,6 +119,29 @@ func gapsTable(v looked, gaps []store.OwnedGap, most, columns int, c term.Caps) 
 		say(fmt.Sprintf("No run tries %s again. What to do: %s", that, v.command("explain", words.GapName(left[0].ID))))
 		say("When that is done: " + problem.RetryCommand(left[0].Connector, v.flags))
 	}
+	return b.String() + apart
+}
+
+// waivedLines says how many gaps were waived; unless brief, each with who did it,
+// when and why.
+func waivedLines(v looked, waived []store.OwnedGap, brief bool, columns int, c term.Caps) string {
+	if len(waived) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	say := func(indent, text string) {
+		b.WriteString(c.Text(strings.Join(term.Wrap(indent, text, columns), "\n")) + "\n")
+	}
+	total := words.Counted(int64(len(waived)), "gap was waived: not owed, and not tried", "gaps were waived: not owed, and not tried")
+	if brief {
+		say("", total+"; to see who did it, and why: --all")
+		return b.String()
+	}
+	say("", total+".")
+	for _, gap := range waived {
+		say("  ", fmt.Sprintf("%s %s (%s), %s", words.GapName(gap.ID), report.WhereOwed(v.name, gap), problem.Brief(gap.Reason), report.WaiverWords(gap, v.now)))
+	}
+	say("", "To take it back: "+problem.RetryCommand(waived[0].Connector, v.flags, waived[0].ID))
 	return b.String()
 }
 

@@ -181,7 +181,7 @@ func TestSummaryJSON(t *testing.T) {
 		`"waited":{"backoff_seconds":0,"breaker_seconds":540,"ceiling_seconds":0,"pacing_seconds":1440,"reserve_seconds":0,"retry_after_seconds":540},` +
 		`"this_run":{"slices":193,"records":559702,"records_changed":559000,"records_quarantined":0,"records_older":0,"records_deleted":0,"requests":14269,"retries":0,"throttled":9,"gaps_opened":0,"gaps_filled":0},` +
 		`"overall":{"runs":4,"slices":591,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"records_deleted":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
-		`"gaps_owed":{"planned":1,"provider":0,"stuck":0},"gone":0,` +
+		`"gaps_owed":{"planned":1,"provider":0,"stuck":0},"gone":0,"waived":0,` +
 		`"rate_start_per_second":3.2,"rate_end_per_second":1.8,"ceiling_per_second":4,"learned_per_second":3.6,"limit":null,"metrics":null,` +
 		`"resume_command":"collect resume tickets","checkpoint_moved":true,"left_for_next_run":null}`
 	texttest.Same(t, "json", string(got), want)

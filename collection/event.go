@@ -22,6 +22,7 @@ const (
 	GapOpened       EventKind = "gap.opened"
 	GapClosed       EventKind = "gap.closed"
 	GapRevived      EventKind = "gap.revived" // by a person: runs try it again
+	GapWaived       EventKind = "gap.waived"  // by a person: it is owed no more
 	LeaseTaken      EventKind = "lease.taken"
 	SchemaAccepted  EventKind = "schema.accepted" // by a person: fields are what they were not before
 	CheckpointReset EventKind = "checkpoint.reset"

@@ -149,6 +149,8 @@ const (
 //	↑ ↑         │   ├─→ superseded   a newer gap or a reset covers it
 //	│ └─────────┘   └─→ dead         nothing will try it again by itself
 //	└────────────────────┘           unless a person revives it
+//
+// A gap that a person waived is dead, too; its Waiver says so.
 type GapState string
 
 // The states of a gap.
@@ -176,7 +178,27 @@ type Gap struct {
 	OpenedAt  time.Time
 	TriedAt   time.Time // zero: never
 	Run       string    // the run that opened it
+	Behind    bool      // the walk of the place went on behind it
+	Waiver    Waiver    // the zero Waiver: none
 }
+
+// A Waiver says that a person gave up a piece: it is not owed, and not tried.
+type Waiver struct {
+	Who, Why string
+	At       time.Time
+}
+
+// Waived reports whether a person gave up the piece.
+func (g Gap) Waived() bool { return !g.Waiver.At.IsZero() }
+
+// Settled reports whether nothing is owed: the piece is gone, or a person gave it
+// up. It is shown, and no one acts.
+func (g Gap) Settled() bool { return g.Reason.Settled() || g.Waived() }
+
+// Waivable reports whether a person may give up the piece: it is a partition, or
+// the walk went on behind it. Where the walk of a whole list stands at a gap, all
+// that follows would never be collected, and no gap would say so.
+func (g Gap) Waivable() bool { return g.Partition != "" || g.Behind }
 
 // Kind returns the kind of g: that of its reason, but stuck if it is dead, since
 // then no run tries it and time does not help.

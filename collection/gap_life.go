@@ -35,8 +35,10 @@ const (
 func (g Gap) Owed(was *Gap, worked bool, now time.Time) Gap {
 	if was != nil {
 		g.ID, g.Attempts, g.OpenedAt, g.TriedAt, g.Run = was.ID, was.Attempts, was.OpenedAt, was.TriedAt, was.Run
+		g.Waiver = was.Waiver
+		g.Behind = g.Behind || was.Behind
 	} else {
-		g.ID, g.Attempts, g.TriedAt = 0, 0, time.Time{}
+		g.ID, g.Attempts, g.TriedAt, g.Waiver = 0, 0, time.Time{}, Waiver{}
 		if g.OpenedAt.IsZero() {
 			g.OpenedAt = now
 		}
@@ -47,7 +49,7 @@ func (g Gap) Owed(was *Gap, worked bool, now time.Time) Gap {
 		g.TriedAt = now
 	}
 	g.State = GapOpen
-	if g.Attempts >= MaxGapAttempts || g.Permanent() {
+	if g.Attempts >= MaxGapAttempts || g.Permanent() || g.Waived() {
 		g.State = GapDead
 	}
 	if g.Reason.Kind() == Pressure {
@@ -76,6 +78,12 @@ func (g Gap) Event(kind EventKind) Event {
 // Reopened returns a dead gap as a person has it tried again. When it was tried
 // last stays known; see [Gap.Revived].
 func (g Gap) Reopened() Gap {
-	g.State, g.Attempts, g.NotBefore = GapOpen, 0, time.Time{}
+	g.State, g.Attempts, g.NotBefore, g.Waiver = GapOpen, 0, time.Time{}, Waiver{}
+	return g
+}
+
+// GivenUp returns a gap as a person waives it.
+func (g Gap) GivenUp(by Waiver) Gap {
+	g.State, g.NotBefore, g.Waiver = GapDead, time.Time{}, by
 	return g
 }

@@ -9,7 +9,7 @@ package collection
 // record in quarantine makes it [Blocked]. What ended the run counts
 // like a gap, and an open breaker like pressure: no person chose that end. A gap
 // that is dead counts as stuck, whatever its reason; one that was revived counts
-// as before, until a run has tried it. A refusal that another run met is no more
+// as before, until a run has tried it. One that was waived does not count. A refusal that another run met is no more
 // than a piece to be tried; see [OfBefore]. A piece that a rule of the connector
 // or the provider declared gone is not owed.
 func OutcomeOf(run Run, owed []Gap) Outcome {
@@ -19,7 +19,7 @@ func OutcomeOf(run Run, owed []Gap) Outcome {
 	kinds := map[Kind]bool{}
 	for _, gap := range owed {
 		switch {
-		case gap.Reason.Settled():
+		case gap.Settled():
 		case OfBefore(run, gap):
 			kinds[Planned] = true
 		default:

@@ -89,7 +89,7 @@ func (r *Run) problems(ended Ended, streams []store.StreamState, again bool) []p
 		if collection.OfBefore(run, gap.Gap) || (!again || report.OnePiece(gap.Gap)) && report.KnownBefore(gap, run) {
 			continue
 		}
-		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck && !gap.Reason.Settled() {
+		if !met[gap.Reason] && gap.Reason.Kind() == collection.Stuck && !gap.Settled() {
 			met[gap.Reason] = true
 			stops = append(stops, runner.Stopped{At: gap.Place, Stop: &collection.Stop{Reason: gap.Reason, Detail: gap.Detail}})
 		}

@@ -27,6 +27,9 @@ type GapLine struct {
 	OpenedAt  jsonout.Time        `json:"opened_at"`
 	TriedAt   jsonout.Time        `json:"tried_at"`
 	Run       string              `json:"run_id"`
+	WaivedAt  jsonout.Time        `json:"waived_at"` // null: it is not
+	WaivedBy  *string             `json:"waived_by"`
+	WaivedWhy *string             `json:"waived_reason"`
 }
 
 // GapLines returns the gaps for --json, oldest first; an empty list is [].
@@ -34,13 +37,14 @@ func GapLines(gaps []store.OwnedGap) []GapLine {
 	lines := []GapLine{}
 	for _, g := range gaps {
 		needs := problem.NeedsOf(g.Kind())
-		if g.Reason.Settled() || g.Revived() {
+		if g.Settled() || g.Revived() {
 			needs = problem.NeedsNothing
 		}
 		lines = append(lines, GapLine{
 			words.GapName(g.ID), g.Connector, g.Stream, jsonout.Text(g.Partition.String()), g.Lane, g.Shape, g.State,
 			g.Reason, g.Reason.Kind(), needs, jsonout.Text(g.Detail), g.Attempts,
 			jsonout.Time(g.NotBefore), jsonout.Time(g.OpenedAt), jsonout.Time(g.TriedAt), g.Run,
+			jsonout.Time(g.Waiver.At), jsonout.Text(g.Waiver.Who), jsonout.Text(g.Waiver.Why),
 		})
 	}
 	return lines

@@ -39,7 +39,11 @@ func (e GapExplanation) What() string {
 	if e.Shape == collection.DetailGap {
 		what = "one detail (" + string(collection.DetailGap) + ")"
 	}
-	return fmt.Sprintf("%s: %s is owed: %s", words.GapName(e.ID), what, WhereOwed("", e.OwnedGap))
+	is := "is owed"
+	if e.Waived() {
+		is = "was waived"
+	}
+	return fmt.Sprintf("%s: %s %s: %s", words.GapName(e.ID), what, is, WhereOwed("", e.OwnedGap))
 }
 
 // Said is what was said of the piece, if that is no part of the meaning.
@@ -81,6 +85,8 @@ func (e GapExplanation) Meaning() string {
 // Who says who acts.
 func (e GapExplanation) Who() string {
 	switch {
+	case e.Waived():
+		return "no one: " + WaiverWords(e.OwnedGap, e.Now)
 	case e.Revived():
 		return "the next run, by itself"
 	case e.State == collection.GapDead && !e.Reason.Settled():
@@ -113,6 +119,8 @@ func (e GapExplanation) Next() (say string, commands []string) {
 	switch {
 	case e.State == collection.GapLeased:
 		return "a run tries it now", []string{command("status")}
+	case e.Waived():
+		return "nothing; to have it tried after all:", []string{retry, resume}
 	case e.Revived():
 		return "the next run tries it again; to begin it now:", []string{resume}
 	case e.Reason.Settled():

@@ -10,11 +10,16 @@ import (
 	"collect/store"
 )
 
+// WaiverWords says who gave up a gap, when and why.
+func WaiverWords(gap store.OwnedGap, now time.Time) string {
+	return fmt.Sprintf("waived by %s (%s): %s", words.Clean(gap.Waiver.Who), words.At(gap.Waiver.At, now), words.Clean(gap.Waiver.Why))
+}
+
 // LeftToYou returns the gaps that are owed and that no run tries again by
 // itself.
 func LeftToYou(gaps []store.OwnedGap) (left []store.OwnedGap) {
 	for _, gap := range gaps {
-		if gap.State == collection.GapDead && !gap.Reason.Settled() {
+		if gap.State == collection.GapDead && !gap.Settled() {
 			left = append(left, gap)
 		}
 	}
@@ -37,7 +42,7 @@ func UrgencyOf(gap store.OwnedGap) Urgency {
 	switch {
 	case gap.Revived():
 		return ByNextRun
-	case gap.Reason.Settled():
+	case gap.Settled():
 		return ByNoOne
 	case gap.Kind() == collection.Stuck:
 		return ByPerson
@@ -70,7 +75,7 @@ func NextTry(gap store.OwnedGap, now time.Time) string {
 		return "being tried"
 	case gap.Revived():
 		return "next run"
-	case gap.Reason.Settled():
+	case gap.Settled():
 		return "nothing"
 	case gap.Kind() == collection.Stuck:
 		return "you"
@@ -96,8 +101,11 @@ func OwedWords(gaps []store.OwnedGap) string {
 	if owed > 0 {
 		text = fmt.Sprintf("%s owed: %s", words.Count(int64(owed)), strings.Join(parts, ", "))
 	}
-	if gone := len(gaps) - owed; gone > 0 {
+	if gone := GoneCount(gaps); gone > 0 {
 		text += fmt.Sprintf("; %s gone for good", words.Count(int64(gone)))
+	}
+	if waived := len(Waived(gaps)); waived > 0 {
+		text += fmt.Sprintf("; %s waived", words.Count(int64(waived)))
 	}
 	return text
 }
@@ -130,7 +138,7 @@ func StuckDetails(gaps []store.OwnedGap) (lines []string) {
 func ShapeWords(gaps []store.OwnedGap) string {
 	n := map[collection.Shape]int64{}
 	for _, gap := range gaps {
-		if !gap.Reason.Settled() {
+		if !gap.Settled() {
 			n[gap.Shape]++
 		}
 	}

@@ -110,7 +110,7 @@ func (s Status) atRest(now time.Time) Standing {
 	planned := false
 	for _, gap := range s.Owed {
 		switch {
-		case gap.Reason.Settled():
+		case gap.Settled():
 		case gap.Kind() == collection.Pressure && !gap.Revived():
 			return s.waits("", FirstWait(s.Owed, now), now)
 		default:
@@ -205,7 +205,7 @@ func (s Status) yours(running bool) (reason collection.Reason, code int) {
 		}
 		released := gap.Reason.Freezes() && s.Account != nil && !s.Account.Frozen
 		switch {
-		case gap.Reason.Settled(), gap.Revived(), gap.Kind() != collection.Stuck:
+		case gap.Settled(), gap.Revived(), gap.Kind() != collection.Stuck:
 			continue
 		case gap.State != collection.GapDead && (released || running):
 			continue

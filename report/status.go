@@ -99,18 +99,34 @@ func (s Status) Complete() int {
 func (s Status) owedIn(stream string, lane collection.Lane) int {
 	n := 0
 	for _, gap := range s.Owed {
-		if gap.Stream == stream && (lane == "" || gap.Lane == lane) && !gap.Reason.Settled() {
+		if gap.Stream == stream && (lane == "" || gap.Lane == lane) && !gap.Settled() {
 			n++
 		}
 	}
 	return n
 }
 
-// OwedCount counts the gaps that are really owed: what is gone for good is not.
+// Waived returns the gaps that a person gave up.
+func Waived(gaps []store.OwnedGap) (waived []store.OwnedGap) {
+	for _, gap := range gaps {
+		if gap.Waived() {
+			waived = append(waived, gap)
+		}
+	}
+	return waived
+}
+
+// GoneCount counts the pieces that are gone for good, and were not waived before.
+func GoneCount(gaps []store.OwnedGap) int {
+	return len(gaps) - OwedCount(gaps) - len(Waived(gaps))
+}
+
+// OwedCount counts the gaps that are really owed: what is gone for good, or was
+// waived, is not.
 func OwedCount(gaps []store.OwnedGap) int {
 	n := 0
 	for _, gap := range gaps {
-		if !gap.Reason.Settled() {
+		if !gap.Settled() {
 			n++
 		}
 	}
@@ -121,7 +137,7 @@ func OwedCount(gaps []store.OwnedGap) int {
 func OwedKinds(gaps []store.OwnedGap) map[collection.Kind]int {
 	n := map[collection.Kind]int{collection.Planned: 0, collection.Pressure: 0, collection.Stuck: 0}
 	for _, gap := range gaps {
-		if !gap.Reason.Settled() {
+		if !gap.Settled() {
 			n[gap.Kind()]++
 		}
 	}

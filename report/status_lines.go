@@ -23,6 +23,7 @@ type StatusLine struct {
 	Complete    int          `json:"streams_complete"`
 	Owed        int          `json:"gaps_owed"`
 	Gone        int          `json:"gone"`
+	Waived      int          `json:"waived"`
 	Quarantined int64        `json:"records_quarantined"`
 	Overall     TallyLine    `json:"overall"`
 	Streams     []streamLine `json:"streams"`
@@ -79,7 +80,7 @@ func StatusLines(all []Status, now time.Time) []StatusLine {
 		line := StatusLine{
 			Connector: s.Name, State: st.State, Needs: st.Needs, ExitCode: st.Code, Next: st.Next,
 			WaitCause: jsonout.Text(string(st.Cause)), WaitUntil: jsonout.Time(st.Until), SavedAt: jsonout.Time(s.SavedAt()), Complete: s.Complete(),
-			Owed: OwedCount(s.Owed), Gone: len(s.Owed) - OwedCount(s.Owed), Quarantined: QuarantinedIn(s.Streams),
+			Owed: OwedCount(s.Owed), Gone: GoneCount(s.Owed), Waived: len(Waived(s.Owed)), Quarantined: QuarantinedIn(s.Streams),
 			Overall: overall, Streams: []streamLine{},
 		}
 		if len(s.Runs) > 0 {

@@ -158,7 +158,7 @@ func (s Summary) allRestSince() (since time.Time) {
 	}
 	for _, gap := range s.Owed {
 		switch {
-		case gap.Reason.Settled():
+		case gap.Settled():
 		case !OnePiece(gap.Gap) || !KnownBefore(gap, collection.Run{StartedAt: s.Started}):
 			return time.Time{}
 		case since.IsZero() || gap.OpenedAt.Before(since):
@@ -339,6 +339,7 @@ type SummaryLine struct {
 	Overall   TallyLine               `json:"overall"`
 	Owed      map[collection.Kind]int `json:"gaps_owed"`
 	Gone      int                     `json:"gone"`
+	Waived    int                     `json:"waived"`
 	RateStart *float64                `json:"rate_start_per_second"`
 	RateEnd   *float64                `json:"rate_end_per_second"`
 	Ceiling   *float64                `json:"ceiling_per_second"`
@@ -356,7 +357,7 @@ func (s Summary) Line() SummaryLine {
 	overall.Runs = &s.Runs
 	return SummaryLine{
 		s.Outcome, jsonout.Text(string(s.Reason)), jsonout.Time(s.NextAt), s.ExitCode, s.Mode, jsonout.Time(s.Started), jsonout.Time(s.Ended),
-		s.Ended.Sub(s.Started).Seconds(), WaitedLine(s.Waited), TallyLineOf(s.This), overall, OwedKinds(s.Owed), len(s.Owed) - OwedCount(s.Owed),
+		s.Ended.Sub(s.Started).Seconds(), WaitedLine(s.Waited), TallyLineOf(s.This), overall, OwedKinds(s.Owed), GoneCount(s.Owed), len(Waived(s.Owed)),
 		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), Limit(&s.Limit), MetricsOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
 		jsonout.Text(s.Left),
 	}

@@ -98,10 +98,18 @@ type Store interface {
 
 	// Revive opens those of the gaps, by their ids, that belong to the connector
 	// and are dead, so that they may be tried at any time, with no attempts, and
-	// returns them. Each gets an event that says who did it and why. Every other
+	// returns them. What was waived is owed again. Each gets an event that says who did it and why. Every other
 	// one is left as it is. It takes the lease for the moment it needs, and
 	// fails with a *HeldError like Begin.
 	Revive(ctx context.Context, connector string, gaps []int64, audit Audit) ([]collection.Gap, error)
+
+	// Waive gives up those of the gaps, by their ids, that belong to the connector,
+	// are owed and [collection.Gap.Waivable], and returns them. They stay among the
+	// gaps, dead and with their Waiver, until they are revived, or their place is
+	// reset. Each gets an event that says who did it and why. Every other one is
+	// left as it is. It takes the lease for the moment it needs, and fails with a
+	// *HeldError like Begin.
+	Waive(ctx context.Context, connector string, gaps []int64, audit Audit) ([]collection.Gap, error)
 
 	// Redo opens a gap at the start of each of the given places, which are
 	// different, and moves their checkpoints there, so that the next run walks
@@ -113,7 +121,7 @@ type Store interface {
 
 	// AcceptSchema lets fields of the records of a stream be of kinds that they
 	// were not of before, too, or be missing; without fields it forgets what the records were like, and learns it anew. Gaps of
-	// the stream that are dead with [collection.SchemaDrift] are revived, as
+	// the stream that are dead with [collection.SchemaDrift], and not waived, are revived, as
 	// Revive does, and returned. An event says who did it and why. It returns an
 	// *UnknownFieldError, and changes nothing, for a field that no record had. It
 	// takes the lease for the moment it needs, and fails with a *HeldError like

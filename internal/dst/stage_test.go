@@ -31,5 +31,6 @@ type keeper interface {
 	Gaps(ctx context.Context, connector string) ([]store.OwnedGap, error)
 	Reset(ctx context.Context, connector string, at collection.Place, to collection.Cursor, audit store.Audit) error
 	Revive(ctx context.Context, connector string, gaps []int64, audit store.Audit) ([]collection.Gap, error)
+	Waive(ctx context.Context, connector string, gaps []int64, audit store.Audit) ([]collection.Gap, error)
 	Override(ctx context.Context, connector, domain string, edit store.Edit, audit store.Audit, events ...collection.Event) error
 }

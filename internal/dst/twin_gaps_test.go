@@ -12,7 +12,6 @@ import (
 // A twinGap is a gap as a twin keeps it.
 type twinGap struct {
 	collection.Gap
-	behind        bool  // the walk went on behind it
 	deferredUnder int64 // the lease it was last opened or renewed under
 	leasedUnder   int64 // the lease it was last tried under; 0: never
 }
@@ -52,7 +51,7 @@ func (l *twinLedger) owe(gap collection.Gap, worked, behind bool, now time.Time)
 		l.twin.gaps, l.twin.owed = append(l.twin.gaps, g), append(l.twin.owed, g)
 	}
 	g.Gap = gap.Owed(&g.Gap, worked, now)
-	g.behind, g.deferredUnder = g.behind || behind, l.epoch
+	g.Behind, g.deferredUnder = g.Behind || behind, l.epoch
 	if !g.NotBefore.IsZero() {
 		g.NotBefore = rounded(g.NotBefore)
 	}
@@ -87,7 +86,7 @@ func (s *twin) pass(sl collection.Slice, moves bool) (closed []collection.Gap) {
 			continue
 		}
 		here := g.Cursor == sl.From && sl.Leaves == nil
-		onTheWay := sl.Next.Done && moves && g.Cursor != sl.From && !g.behind && g.Reason.Kind() == collection.Planned
+		onTheWay := sl.Next.Done && moves && g.Cursor != sl.From && !g.Behind && g.Reason.Kind() == collection.Planned
 		if here || onTheWay || sl.Fills == g.ID && (g.Cursor != sl.From || sl.Leaves == nil) {
 			closed = append(closed, s.close(g, collection.GapRecovered))
 		}

@@ -235,6 +235,20 @@ func (s *twin) Revive(_ context.Context, _ string, gaps []int64, _ store.Audit) 
 	return revived, err
 }
 
+func (s *twin) Waive(_ context.Context, _ string, gaps []int64, audit store.Audit) (waived []collection.Gap, err error) {
+	err = s.operate(func(_ *twinLedger, now time.Time) {
+		for _, id := range gaps {
+			for _, g := range s.owed {
+				if g.ID == id && !g.Waived() && g.Waivable() {
+					g.Gap = g.GivenUp(collection.Waiver{Who: audit.Who, Why: audit.Why, At: now})
+					waived = append(waived, g.Gap)
+				}
+			}
+		}
+	})
+	return waived, err
+}
+
 func (s *twin) Override(_ context.Context, _, domain string, edit store.Edit, _ store.Audit, _ ...collection.Event) error {
 	var edited error
 	held := s.operate(func(*twinLedger, time.Time) {

@@ -16,11 +16,16 @@ func Command(verb, what, flags string) string {
 // RetryCommand is the order, to be copied, for all gaps of a connector or for
 // some.
 func RetryCommand(connector, flags string, gaps ...int64) string {
+	return GapCommand("retry", connector, flags, gaps...)
+}
+
+// GapCommand is an order for gaps, by its verb: retry or waive.
+func GapCommand(verb, connector, flags string, gaps ...int64) string {
 	what := []string{connector}
 	for _, id := range gaps {
 		what = append(what, words.GapName(id))
 	}
-	return Command("gaps retry", strings.Join(what, " "), flags) + " --reason WHY"
+	return Command("gaps "+verb, strings.Join(what, " "), flags) + " --reason WHY"
 }
 
 // AcceptCommand is the order, to be copied, for the changes of a drift, or for

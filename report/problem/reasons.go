@@ -150,8 +150,11 @@ func NeedsOf(k collection.Kind) string {
 }
 
 // ExitOfGap returns the exit code of a run that leaves a gap. What no run tries
-// again is not a matter of time, whatever its reason.
+// again is not a matter of time, whatever its reason. What was waived is not owed.
 func ExitOfGap(gap collection.Gap) int {
+	if gap.Waived() {
+		return ExitOK
+	}
 	switch kind := gap.Kind(); kind {
 	case collection.Planned:
 		return ExitPaused

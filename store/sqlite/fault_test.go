@@ -133,6 +133,17 @@ var writes = map[string]func(*testing.T, *sqlite.Store, store.Ledger) error{
 		}
 		return err
 	},
+	"Waive": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
+		owed, err := s.Gaps(t.Context(), "done")
+		if err != nil {
+			t.Fatal(err)
+		}
+		waived, err := s.Waive(t.Context(), "done", []int64{owed[0].ID}, store.Audit{Who: "operator", Why: "not ours"})
+		if n := map[bool]int{true: 1}[err == nil]; len(waived) != n {
+			t.Errorf("Waive = %+v, %v, want %d gaps", waived, err, n)
+		}
+		return err
+	},
 	"Override": func(t *testing.T, s *sqlite.Store, _ store.Ledger) error {
 		edit := func([]byte) ([]byte, error) { return []byte(`{}`), nil }
 		return s.Override(t.Context(), "done", "d", edit, store.Audit{Who: "operator"}, collection.Event{Kind: collection.FreezeChanged})
@@ -321,7 +332,8 @@ func failWrite(t *testing.T, write func(*testing.T, *sqlite.Store, store.Ledger)
 	done := begin(t, s, "done", "run-0")
 	mustCommit(t, done, collection.Slice{Place: faultPlace, Next: collection.Cursor{Token: "2"},
 		Records: []collection.Record{{Key: "a", Data: []byte(`{}`), Mark: collection.Mark{Scale: "number at", Value: "9"}}}})
-	if _, err := done.Defer(t.Context(), true, collection.Gap{Place: faultPlace, Reason: collection.Forbidden}); err != nil {
+	refused := collection.Place{Stream: faultPlace.Stream, Partition: `{"id":"7"}`, Lane: faultPlace.Lane} // it can be waived
+	if _, err := done.Defer(t.Context(), true, collection.Gap{Place: refused, Reason: collection.Forbidden}); err != nil {
 		t.Fatal(err)
 	}
 	if err := done.Finish(t.Context(), collection.Run{}); err != nil {

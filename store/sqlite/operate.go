@@ -168,24 +168,35 @@ func (s *Store) Redo(ctx context.Context, connector string, due []collection.Gap
 // Revive opens gaps that are dead, by hand; see store.Store. When each was
 // tried last stays known, by which one that was revived is told from one that
 // was never tried.
-func (s *Store) Revive(ctx context.Context, connector string, dead []int64, audit store.Audit) (revived []collection.Gap, err error) {
+func (s *Store) Revive(ctx context.Context, connector string, dead []int64, audit store.Audit) ([]collection.Gap, error) {
+	return s.orderGaps(ctx, "revive", connector, dead, audit, gaps.Book.Revive)
+}
+
+// Waive gives up gaps, by hand; see store.Store.
+func (s *Store) Waive(ctx context.Context, connector string, owed []int64, audit store.Audit) ([]collection.Gap, error) {
+	return s.orderGaps(ctx, "waive", connector, owed, audit, gaps.Book.Waive)
+}
+
+// orderGaps gives an order on gaps, and returns those that it changed.
+func (s *Store) orderGaps(ctx context.Context, what, connector string, ids []int64, audit store.Audit,
+	order func(gaps.Book, database.Tx, int64, store.Audit) (collection.Gap, error)) (changed []collection.Gap, err error) {
 	err = s.operate(ctx, connector, audit, func(l *lease, t database.Tx) error {
-		for _, id := range dead {
-			gap, err := l.book().Revive(t, id, audit)
+		for _, id := range ids {
+			gap, err := order(l.book(), t, id, audit)
 			if errors.Is(err, sql.ErrNoRows) {
-				continue // it has ended, or lives
+				continue // it has ended, or the order is not for it
 			}
 			if err != nil {
 				return err
 			}
-			revived = append(revived, gap)
+			changed = append(changed, gap)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("revive gaps of %s: %w", connector, err)
+		return nil, fmt.Errorf("%s gaps of %s: %w", what, connector, err)
 	}
-	return revived, nil
+	return changed, nil
 }
 
 // AcceptSchema lets fields of a stream be what they were not before; see

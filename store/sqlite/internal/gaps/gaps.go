@@ -44,17 +44,17 @@ func (b Book) Defer(t database.Tx, p Place, gap collection.Gap, worked, behind b
 	default:
 		return gap, err
 	}
-	gap.NotBefore = format.NotBefore(gap.NotBefore)
+	gap.NotBefore, gap.Behind = format.NotBefore(gap.NotBefore), gap.Behind || behind
 
 	if gap.ID != 0 {
-		err = t.Exec(`UPDATE gaps SET covers = ?, shape = ?, reason = ?, kind = ?, detail = ?, state = ?, behind = max(behind, ?),
+		err = t.Exec(`UPDATE gaps SET covers = ?, shape = ?, reason = ?, kind = ?, detail = ?, state = ?, behind = ?,
 				attempts = ?, not_before = ?, tried_at = ?, deferred_epoch = ? WHERE id = ?`,
-			[]byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()), gap.Detail, string(gap.State), behind,
+			[]byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()), gap.Detail, string(gap.State), gap.Behind,
 			gap.Attempts, format.NullTime(gap.NotBefore), format.NullTime(gap.TriedAt), b.Epoch, gap.ID)
 	} else {
 		args := append([]any{p.StreamID, p.PartitionID, string(p.Lane)}, format.CursorArgs(gap.Cursor)...)
 		args = append(args, gap.Cursor.Digest(), []byte(gap.Version), string(gap.Shape), string(gap.Reason), string(gap.Reason.Kind()),
-			gap.Detail, string(gap.State), behind, gap.Attempts, format.NullTime(gap.NotBefore), format.Time(gap.OpenedAt),
+			gap.Detail, string(gap.State), gap.Behind, gap.Attempts, format.NullTime(gap.NotBefore), format.Time(gap.OpenedAt),
 			format.NullTime(gap.TriedAt), gap.Run, b.Epoch)
 		gap.ID, err = t.Insert(`INSERT INTO gaps (stream_id, partition_id, lane, token, since, high, version, done, meaning,
 				digest, covers, shape, reason, kind, detail, state, behind, attempts, not_before, opened_at,
@@ -185,26 +185,51 @@ func (b Book) Supersede(t database.Tx, p Place, all bool) error {
 // Revive opens one gap. It returns sql.ErrNoRows if no such gap of the
 // connector is dead.
 func (b Book) Revive(t database.Tx, id int64, audit store.Audit) (collection.Gap, error) {
-	gap, err := scanGap(t.Row(Query+`WHERE g.id = ? AND s.connector = ? AND g.state = 'dead'`, id, b.Connector))
+	gap, err := b.owed(t, id)
+	if err == nil && gap.State != collection.GapDead {
+		err = sql.ErrNoRows
+	}
 	if err != nil {
 		return gap, err
 	}
-	gap = gap.Reopened()
-	err = t.Exec(`UPDATE gaps SET state = ?, attempts = ?, not_before = ? WHERE id = ?`,
-		string(gap.State), gap.Attempts, format.NullTime(gap.NotBefore), gap.ID)
+	return b.order(t, collection.GapRevived, gap.Reopened(), audit)
+}
+
+// Waive gives up one gap. It returns sql.ErrNoRows if the connector owes no such
+// gap, or it cannot be given up.
+func (b Book) Waive(t database.Tx, id int64, audit store.Audit) (collection.Gap, error) {
+	gap, err := b.owed(t, id)
+	if err == nil && (gap.Waived() || !gap.Waivable()) {
+		err = sql.ErrNoRows
+	}
 	if err != nil {
 		return gap, err
 	}
-	told := gap.Event(collection.GapRevived)
+	return b.order(t, collection.GapWaived, gap.GivenUp(collection.Waiver{Who: audit.Who, Why: audit.Why, At: t.Now.UTC().Truncate(time.Microsecond)}), audit)
+}
+
+// owed returns a gap of the connector that did not end, or sql.ErrNoRows.
+func (b Book) owed(t database.Tx, id int64) (collection.Gap, error) {
+	return scanGap(t.Row(Query+`WHERE g.id = ? AND s.connector = ? AND g.state IN ('open', 'leased', 'dead')`, id, b.Connector))
+}
+
+// order stores a gap as a person ordered it to be, with the event that says so.
+func (b Book) order(t database.Tx, kind collection.EventKind, gap collection.Gap, audit store.Audit) (collection.Gap, error) {
+	err := t.Exec(`UPDATE gaps SET state = ?, attempts = ?, not_before = ?, waived_at = ?, waived_by = ?, waived_why = ? WHERE id = ?`,
+		string(gap.State), gap.Attempts, format.NullTime(gap.NotBefore), format.NullTime(gap.Waiver.At), gap.Waiver.Who, gap.Waiver.Why, gap.ID)
+	if err != nil {
+		return gap, err
+	}
+	told := gap.Event(kind)
 	told.Message = audit.String()
 	_, err = b.Record(t, told)
 	return gap, err
 }
 
 // ReviveDrifted opens the gaps of a stream that are dead because its schema
-// drifted.
+// drifted, but for those that were waived.
 func (b Book) ReviveDrifted(t database.Tx, stream int64, audit store.Audit) ([]collection.Gap, error) {
-	gaps, err := gapsWhere(t, `WHERE g.stream_id = ? AND g.reason = ? AND g.state = 'dead'`, stream, string(collection.SchemaDrift))
+	gaps, err := gapsWhere(t, `WHERE g.stream_id = ? AND g.reason = ? AND g.state = 'dead' AND g.waived_at IS NULL`, stream, string(collection.SchemaDrift))
 	for i := 0; i < len(gaps) && err == nil; i++ {
 		gaps[i], err = b.Revive(t, gaps[i].ID, audit)
 	}

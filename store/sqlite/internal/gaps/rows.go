@@ -12,7 +12,8 @@ import (
 // gapColumns and gapTables select what scanGap scans.
 const (
 	gapColumns = `g.id, s.name, p.partition, g.lane, g.token, g.since, g.high, g.version, g.done, g.meaning, g.digest, g.covers, g.shape,
-		g.reason, g.detail, g.state, g.attempts, g.not_before, g.opened_at, g.tried_at, g.run`
+		g.reason, g.detail, g.state, g.attempts, g.not_before, g.opened_at, g.tried_at, g.run,
+		g.behind, g.waived_at, g.waived_by, g.waived_why`
 	gapTables = `
 	FROM gaps g CROSS JOIN partitions p ON p.id = g.partition_id CROSS JOIN streams s ON s.id = g.stream_id `
 	Query = `SELECT ` + gapColumns + gapTables
@@ -48,7 +49,8 @@ func scanGap(row database.Scanner, before ...any) (g collection.Gap, err error) 
 	dest = append(dest, format.CursorColumns(&g.Cursor)...)
 	var sum []byte
 	dest = append(dest, &sum, format.TextTo(&g.Version), &g.Shape, &g.Reason, &g.Detail, &g.State, &g.Attempts,
-		format.TimeTo(&g.NotBefore), format.TimeTo(&g.OpenedAt), format.TimeTo(&g.TriedAt), &g.Run)
+		format.TimeTo(&g.NotBefore), format.TimeTo(&g.OpenedAt), format.TimeTo(&g.TriedAt), &g.Run,
+		&g.Behind, format.TimeTo(&g.Waiver.At), &g.Waiver.Who, &g.Waiver.Why)
 	if err := row.Scan(dest...); err != nil {
 		return g, err
 	}
