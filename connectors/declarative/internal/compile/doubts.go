@@ -147,14 +147,15 @@ func scalars(v reflect.Value, each func(yamlfile.Scalar)) {
 			scalars(it.Value(), each)
 		}
 	case reflect.Struct:
-		if s, ok := v.Interface().(yamlfile.Scalar); ok {
-			if s.Text != "" {
+		if v.Type() == reflect.TypeFor[yamlfile.Scalar]() {
+			if s := v.Interface().(yamlfile.Scalar); s.Text != "" {
 				each(s)
 			}
 			return
 		}
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			// What an embedded block holds is exported, though its type may not be.
+			if field := v.Type().Field(i); field.IsExported() || field.Anonymous {
 				scalars(v.Field(i), each)
 			}
 		}
