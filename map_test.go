@@ -18,11 +18,12 @@ import (
 func TestMapMakesTheRecords(t *testing.T) {
 	binary := build(t)
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("X-Total-Count", "4")
+		w.Header().Set("X-Total-Count", "5") // more than there are made
 		fmt.Fprint(w, `[{"id":9007199254740993,"price":0.10,"state":"open","lines":[{"n":1},{"n":2}]},
 			{"id":2,"price":1e400,"state":"draft","lines":[]},
 			{"id":3,"price":-0.0,"state":"open","lines":[{"n":1}]},
-			{"id":4,"price":1,"state":"open","lines":7}]`)
+			{"id":4,"price":1,"state":"open","lines":7},
+			{"id":5,"price":1,"state":"draft","lines":[{"n":1}]}]`)
 	}))
 	defer provider.Close()
 	dir := t.TempDir()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"collect/collection"
+	"collect/connectors"
 	"collect/connectors/connectortest"
 )
 
@@ -182,6 +183,21 @@ func TestSmallestPageThatIsTooMuch(t *testing.T) {
 		}
 		if got := strings.Join(asked, " "); got != test.asked {
 			t.Errorf("%s: pages of %s were asked for, want %s", name, got, test.asked)
+		}
+	}
+}
+
+// TestSizedPagesAreNotNamedAhead: a page whose number or offset is counted before it is
+// asked for would be another one once the size has changed.
+func TestSizedPagesAreNotNamedAhead(t *testing.T) {
+	at := collection.Place{Stream: "things", Lane: collection.Incremental}
+	for _, kind := range []string{"offset", "apart", "number"} {
+		for size, want := range map[string]int{", size: {least: 1}": 0, "": 3} {
+			file := strings.Replace(sizedFile(kind), ", size: {least: 1}", size, 1)
+			c := open(t, &httptest.Server{}, file).(connectors.Aheader)
+			if ahead := c.Ahead(at, collection.Cursor{}, 3); len(ahead) != want {
+				t.Errorf("%s%s: %d pages are named ahead, want %d", kind, size, len(ahead), want)
+			}
 		}
 	}
 }

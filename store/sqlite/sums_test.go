@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"collect/collection"
@@ -98,4 +99,42 @@ func TestResetOfADamagedCheckpoint(t *testing.T) {
 	if err != nil || cp.Cursor != (collection.Cursor{}) || cp.Commit != 3 {
 		t.Errorf("Checkpoint = %+v, %v, want the start, after commit 3", cp, err)
 	}
+}
+
+// TestSweepOverChangedRecords: a sweep that hands over or marks a record, and a tombstone,
+// make no sum anew for one that was changed on the disk: it is found out afterwards.
+func TestSweepOverChangedRecords(t *testing.T) {
+	for name, key := range map[string]string{"marked": "b", "handed over": "c"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "state.db")
+			s := open(t, path, sqlite.Options{Create: true})
+			l := beginSweeping(t, s)
+			execute(`UPDATE records SET data = '{"id":"x"}' WHERE key = '`+key+`'`)(t, path)
+			mustCommit(t, l, listed(sweptPart, "2", "done", "f"))
+			checkChanged(t, s)
+		})
+	}
+	t.Run("tombstone", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "state.db")
+		s := open(t, path, sqlite.Options{Create: true})
+		l := beginSweeping(t, s)
+		execute(`UPDATE records SET data = '{"id":"x"}' WHERE key = 'a'`)(t, path)
+		sl := listed(sweptPart, "2", "3", "a")
+		sl.Records[0].Deleted = true
+		if _, err := l.Commit(t.Context(), sl); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("Commit = %v, want that the store is damaged", err)
+		}
+		checkChanged(t, s)
+	})
+}
+
+// checkChanged finds out that a record is not what was stored.
+func checkChanged(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	for _, err := range s.Records(t.Context(), "acme", "projects") {
+		if errors.Is(err, store.ErrDamaged) {
+			return
+		}
+	}
+	t.Error("a record that was changed passes for what was stored")
 }

@@ -125,6 +125,33 @@ func buried(t *testing.T, open opener) {
 	if done := commit(t, l, version(x, token("3"), token("4"), `{"v":3}`, "", ""))[0]; done.Rejected != 1 {
 		t.Errorf("in the partition that had it: Rejected = %d, want 1", done.Rejected)
 	}
+
+	// Two tombstones say the same, whichever partition the later one is of, and the
+	// earlier one says since when.
+	commit(t, l, tombstone(y, token("3"), token("4"), "time", "1"))
+	if done := commit(t, l, tombstone(x, token("4"), token("5"), "", ""))[0]; done.Rejected != 0 || done.Deleted != 0 {
+		t.Errorf("deleted twice: Rejected = %d, Deleted = %d, want 0 and 0", done.Rejected, done.Deleted)
+	}
+	finish(t, l)
+	l = begin(t, s, "run-2")
+	if done := commit(t, l, tombstone(y, token("4"), token("5"), "time", "2"))[0]; done.Deleted != 0 {
+		t.Errorf("deleted later, too: Deleted = %d, want 0", done.Deleted)
+	}
+	for r, err := range s.Records(t.Context(), connector, "issues") {
+		if err != nil || r.DeletedBy != "run-1" {
+			t.Errorf("%s was deleted by %q, %v, want run-1", r.Key, r.DeletedBy, err)
+		}
+	}
+	finish(t, l)
+
+	// Where the stream begins to sweep, a partition has not shown what is deleted: no
+	// other hands it over.
+	l = sweeper(t, s, "run-3")
+	list(t, l, part("issues", "z"), 9, 0, "a", "b", "c")
+	if done := list(t, l, part("issues", "z"), 9, 0, "b", "c"); done.Deleted != 1 {
+		t.Errorf("gone from where it was there again: %d were marked, want 1", done.Deleted)
+	}
+	finish(t, l)
 }
 
 // sweeper begins a run whose streams sweep.
@@ -222,10 +249,15 @@ func swept(t *testing.T, open opener) {
 	// A stream that does not sweep marks nothing, nor does the walk that it began.
 	finish(t, l)
 	l = begin(t, s, "run-3")
-	check("it does not sweep", list(t, l, at, 1, 1, "b", "a"), 0, "de")
+	check("it does not sweep", list(t, l, at, 1, 1, "b", "a", "c"), 0, "de")
 	finish(t, l)
 	l = sweeper(t, s, "run-4")
-	check("it does from now on", list(t, l, at, 1, 0, "b", "a"), 0, "de")
+	check("it does from now on", list(t, l, at, 1, 0, "b", "a", "c"), 0, "de")
+	check("it did at the start", list(t, l, at, 1, 1, "b", "a", "c"), 0, "de")
+	finish(t, l)
+	finish(t, begin(t, s, "run-5")) // it does not, and no slice is stored
+	l = sweeper(t, s, "run-6")
+	check("and from the second page on", list(t, l, at, 1, 0, "b", "a", "c"), 0, "de")
 	check("with the next walk", list(t, l, at, 1, 0, "b", "a"), 1, "cde")
 }
 
@@ -346,6 +378,14 @@ func sweptApart(t *testing.T, open opener) {
 	}
 	if want := []int{1, 1, 0}; !slices.Equal(marked, want) {
 		t.Errorf("in one pass %v were marked, want %v", marked, want)
+	}
+
+	// However many move, the provider is not doubted for them.
+	x, y = part("repos", "x"), part("repos", "y")
+	list(t, l, x, 9, 0, "a", "b", "c", "d")
+	list(t, l, y, 9, 0, "a", "b", "c", "d", "e")
+	if done := list(t, l, x, 9, 0); done.Deleted != 0 || !done.Next.Done {
+		t.Errorf("most of the stream moved: %d were marked, and the walk stands at %+v", done.Deleted, done.Next)
 	}
 }
 

@@ -79,7 +79,8 @@ func declareOne(t database.Tx, connector string, position int, s collection.Stre
 }
 
 // sweeps notes whether a complete walk of a stream marks what it did not show. Where
-// that is new, each of its records counts as shown before the next walk.
+// that is new, each of its records counts as shown just now: a walk that is under way
+// may have shown it before, and the next one will tell.
 func sweeps(t database.Tx, stream int64, on bool) error {
 	if !on {
 		n, err := t.Change(`DELETE FROM sweeps WHERE stream_id = ?`, stream)
@@ -93,7 +94,7 @@ func sweeps(t database.Tx, stream int64, on bool) error {
 		return err
 	}
 	return t.Exec(`INSERT INTO sightings (record_id, partition_id, seen)
-		SELECT id, partition_id, 0 FROM records WHERE stream_id = ? AND deleted = 0`, stream)
+		SELECT id, partition_id, (SELECT coalesce(max(id), 0) FROM slices) FROM records WHERE stream_id = ? AND deleted = 0`, stream)
 }
 
 // Find returns the number of a stream.
