@@ -48,6 +48,13 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	}
 	for _, stream := range s.Streams {
 		for _, lane := range stream.Lanes {
+			if covered := s.CoverageOf(stream, lane); covered != nil {
+				page.Fact("covered", words.Clean(stream.Name)+laneName(lane.Lane)+": "+covered.Words())
+			}
+		}
+	}
+	for _, stream := range s.Streams {
+		for _, lane := range stream.Lanes {
 			page.Fact("evidence", report.EvidenceWords(stream, lane))
 		}
 	}
@@ -80,4 +87,12 @@ func owedWords(s report.Status) string {
 		return "nothing"
 	}
 	return text + ": " + s.Command("gaps")
+}
+
+// laneName names a lane beside its stream, unless it is the usual one.
+func laneName(lane collection.Lane) string {
+	if lane == collection.Backfill {
+		return " (backfill)"
+	}
+	return ""
 }

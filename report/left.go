@@ -75,10 +75,10 @@ func seconds(n float64) time.Duration {
 	return time.Duration(min(n, most) * float64(time.Second))
 }
 
-func (e Explanation) stream(name string) *store.StreamState {
-	for i := range e.Streams {
-		if e.Streams[i].Name == name {
-			return &e.Streams[i]
+func (s Status) stream(name string) *store.StreamState {
+	for i := range s.Streams {
+		if s.Streams[i].Name == name {
+			return &s.Streams[i]
 		}
 	}
 	return nil

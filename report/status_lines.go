@@ -53,6 +53,7 @@ type laneLine struct {
 	SavedAt    jsonout.Time    `json:"saved_at"`
 	Owed       int             `json:"gaps_owed"`
 	Digest     *string         `json:"checkpoint_digest"`
+	Coverage   *Coverage       `json:"coverage"` // null: nothing of it was counted
 	Evidence   *evidenceLine   `json:"evidence"` // null: the stream's own walk did not begin
 }
 
@@ -105,7 +106,7 @@ func (s Status) streamLineOf(of store.StreamState) streamLine {
 		if l.Complete {
 			asOf = l.Began
 		}
-		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, jsonout.Time(asOf), s.unseen(of, l), jsonout.Time(l.SavedAt), s.owedIn(of.Name, l.Lane), jsonout.Text(l.Digest), evidenceLineOf(l.Evidence)})
+		line.Lanes = append(line.Lanes, laneLine{l.Lane, l.Complete, l.Partitions, l.Done, jsonout.Time(asOf), s.unseen(of, l), jsonout.Time(l.SavedAt), s.owedIn(of.Name, l.Lane), jsonout.Text(l.Digest), s.CoverageOf(of, l), evidenceLineOf(l.Evidence)})
 	}
 	return line
 }

@@ -1,0 +1,138 @@
+package report
+
+import (
+	"collect/collection"
+	"collect/internal/words"
+	"collect/store"
+)
+
+// A Coverage says how much of a lane of a stream is stored, in the unit in which
+// the stream can be counted:
+//
+//	planned = committed + owed + waived + gone + ahead
+//
+// What is not known is null, and never 0. Of a list it is about the newest walk.
+type Coverage struct {
+	Unit      string `json:"unit"`      // partitions, pages or records
+	Planned   *int64 `json:"planned"`   // null: not known
+	AtMost    bool   `json:"at_most"`   // planned and ahead count parents, too, of which no partition may be wanted
+	Committed int64  `json:"committed"` // partitions that were walked to their end; pages or records that are stored
+	Owed      int64  `json:"owed"`      // as gaps; of a list that is counted in records, in pages
+	Waived    int64  `json:"waived"`
+	Gone      int64  `json:"gone"`
+	Ahead     *int64 `json:"ahead"` // of the checkpoint; null: not known
+}
+
+// CoverageOf returns how much of a lane of a stream is stored; nil if nothing of it
+// was counted yet.
+func (s Status) CoverageOf(stream store.StreamState, lane store.LaneState) *Coverage {
+	c := s.settledAndOwed(stream, lane.Lane)
+	if stream.Parent != "" {
+		c.Unit, c.Committed = "partitions", lane.Done
+		if parent := s.stream(stream.Parent); !lane.Complete && parent != nil && LaneOf(*parent, lane.Lane).Complete {
+			c.plan(parent.Records - parent.Deleted)
+			c.AtMost = c.Planned != nil
+		}
+	} else {
+		e := lane.Evidence
+		c.Unit, c.Committed = "pages", max(0, e.Pages-e.Holes)
+		switch whole := e.Pages > 0 && e.By != "" && !e.Partial && !e.Window; {
+		case whole && e.InPages:
+			c.plan(e.Total)
+		case whole && c.Owed+c.Waived+c.Gone > 0:
+			c.Unit, c.Committed, c.Planned = "records", e.Distinct(), &e.Total // how many records a page that is owed has is not known
+			return &c
+		case whole:
+			c.Unit, c.Committed = "records", e.Distinct()
+			c.plan(e.Total)
+		}
+	}
+	if lane.Complete {
+		c.Planned, c.Ahead = nil, nil // what was told meanwhile may have changed
+		c.plan(c.accounted())
+	}
+	if c.accounted() == 0 && (c.Ahead == nil || *c.Ahead == 0) {
+		return nil // a lane that was not begun, or whose pages were not counted
+	}
+	return &c
+}
+
+// settledAndOwed counts what is left of a lane of a stream. Of one that is made of
+// parents, a gap counts that is of a partition: another only marks where the next
+// run goes on.
+func (s Status) settledAndOwed(stream store.StreamState, lane collection.Lane) (c Coverage) {
+	rank := map[collection.Partition]int{} // a partition counts once, by its worst gap
+	for _, gap := range s.Owed {
+		if gap.Stream != stream.Name || gap.Lane != lane || stream.Parent != "" && gap.Partition == "" {
+			continue
+		}
+		of := 3
+		switch {
+		case gap.Waived():
+			of = 2
+		case gap.Settled():
+			of = 1
+		}
+		if stream.Parent == "" {
+			c.count(of)
+			continue
+		}
+		rank[gap.Partition] = max(rank[gap.Partition], of)
+	}
+	for _, of := range rank {
+		c.count(of)
+	}
+	return c
+}
+
+func (c *Coverage) count(of int) {
+	switch of {
+	case 3:
+		c.Owed++
+	case 2:
+		c.Waived++
+	default:
+		c.Gone++
+	}
+}
+
+func (c *Coverage) accounted() int64 { return c.Committed + c.Owed + c.Waived + c.Gone }
+
+// plan says how much there is in all, unless more than that is accounted for: then
+// the provider, or the parents, changed since.
+func (c *Coverage) plan(n int64) {
+	if ahead := n - c.accounted(); ahead >= 0 {
+		c.Planned, c.Ahead = &n, &ahead
+	}
+}
+
+// Words says it, nothing of nil: 404 of 812 partitions committed, 3 owed, 405 ahead.
+func (c *Coverage) Words() string {
+	if c == nil {
+		return ""
+	}
+	text := words.Count(c.Committed) + " " + c.Unit + " committed"
+	if c.Planned != nil {
+		most := ""
+		if c.AtMost {
+			most = "at most "
+		}
+		text = words.Count(c.Committed) + " of " + most + words.Count(*c.Planned) + " " + c.Unit + " committed"
+	}
+	owed := " owed"
+	if c.Unit == "records" {
+		owed = " pages owed"
+	}
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{c.Owed, owed}, {c.Waived, " waived"}, {c.Gone, " gone"}} {
+		if part.n > 0 {
+			text += ", " + words.Count(part.n) + part.what
+		}
+	}
+	if c.Ahead == nil {
+		return text + "; how much is ahead is not known"
+	}
+	return text + ", " + words.Count(*c.Ahead) + " ahead"
+}

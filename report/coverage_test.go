@@ -1,0 +1,70 @@
+package report_test
+
+import (
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/report"
+	"collect/store"
+)
+
+// What is planned is committed, owed, given up, gone or ahead; and what is not
+// known is not 0.
+func TestCoverage(t *testing.T) {
+	gap := func(stream, partition string, reason collection.Reason, waived bool) store.OwnedGap {
+		g := collection.Gap{Reason: reason}
+		g.Stream, g.Partition, g.Lane = stream, collection.Partition(partition), collection.Incremental
+		if waived {
+			g.Waiver.At = time.Unix(1, 0)
+		}
+		return store.OwnedGap{Gap: g}
+	}
+	gaps := []store.OwnedGap{
+		gap("details", "a", collection.Forbidden, false), gap("details", "a", collection.BadPage, false), gap("details", "b", collection.Forbidden, true),
+		gap("details", "c", collection.Gone, false), gap("details", "", collection.RequestCap, false), gap("list", "", collection.BadPage, false),
+	}
+	details := store.StreamState{Stream: collection.Stream{Name: "details", Parent: "parents"}}
+	parents := func(complete bool) store.StreamState {
+		return store.StreamState{Stream: collection.Stream{Name: "parents"}, Records: 21, Deleted: 1, Lanes: []store.LaneState{{Lane: collection.Incremental, Complete: complete}}}
+	}
+	list, other := store.StreamState{Stream: collection.Stream{Name: "list"}}, store.StreamState{Stream: collection.Stream{Name: "other"}}
+	told := collection.Evidence{Pages: 4, Records: 40, By: "total", First: 100, Total: 100}
+	inPages := told
+	inPages.InPages, inPages.Total = true, 10
+	fewer := told
+	fewer.Total = 30
+	mark := told
+	mark.Partial = true
+	for _, test := range []struct {
+		name   string
+		stream store.StreamState
+		of     store.StreamState // the parent
+		lane   store.LaneState
+		want   string
+	}{
+		{"partitions, all parents known", details, parents(true), store.LaneState{Done: 5}, "5 of at most 20 partitions committed, 1 owed, 1 waived, 1 gone, 12 ahead"},
+		{"partitions, parents still come", details, parents(false), store.LaneState{Done: 5}, "5 partitions committed, 1 owed, 1 waived, 1 gone; how much is ahead is not known"},
+		{"partitions, more than parents", details, parents(true), store.LaneState{Done: 18}, "18 partitions committed, 1 owed, 1 waived, 1 gone; how much is ahead is not known"},
+		{"partitions, the pass is over", details, parents(true), store.LaneState{Done: 5, Complete: true}, "5 of 8 partitions committed, 1 owed, 1 waived, 1 gone, 0 ahead"},
+		{"a list of records", other, parents(true), store.LaneState{Evidence: told}, "40 of 100 records committed, 60 ahead"},
+		{"a list of records, and a page is owed", list, parents(true), store.LaneState{Evidence: told}, "40 of 100 records committed, 1 pages owed; how much is ahead is not known"},
+		{"a list of pages", list, parents(true), store.LaneState{Evidence: inPages}, "4 of 10 pages committed, 1 owed, 5 ahead"},
+		{"a list without a total", other, parents(true), store.LaneState{Evidence: collection.Evidence{Pages: 4}}, "4 pages committed; how much is ahead is not known"},
+		{"a list without a total, at its end", other, parents(true), store.LaneState{Complete: true, Evidence: collection.Evidence{Pages: 4}}, "4 of 4 pages committed, 0 ahead"},
+		{"a total that was passed", other, parents(true), store.LaneState{Evidence: fewer}, "40 records committed; how much is ahead is not known"},
+		{"a total from a mark", other, parents(true), store.LaneState{Evidence: mark}, "4 pages committed; how much is ahead is not known"},
+		{"a list of which nothing was counted, at its end", other, parents(true), store.LaneState{Complete: true}, ""},
+		{"nothing yet", other, parents(true), store.LaneState{}, ""},
+	} {
+		test.lane.Lane = collection.Incremental
+		s := report.Status{Streams: []store.StreamState{test.of, test.stream}, Owed: gaps}
+		c := s.CoverageOf(test.stream, test.lane)
+		if got := c.Words(); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+		if c != nil && c.Ahead != nil && *c.Planned != c.Committed+c.Owed+c.Waived+c.Gone+*c.Ahead {
+			t.Errorf("%s: %+v does not add up", test.name, c)
+		}
+	}
+}
