@@ -107,3 +107,60 @@ func TestLiveBlock(t *testing.T) {
 		})
 	}
 }
+
+// TestLiveBlockOfSeveral watches more connectors than fit, in a terminal that is
+// made lower, and ends them with Ctrl-C: those that wait are shown, the block keeps
+// to its place, and each is saved.
+func TestLiveBlockOfSeveral(t *testing.T) {
+	p := provider.New(provider.Script{Seed: 1, Tickets: 2000, Parents: 2000, Modes: []provider.Mode{provider.Latency(10 * time.Millisecond)}})
+	url, err := p.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	dir := t.TempDir()
+	text, err := os.ReadFile(connectorFile(t, dir, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for i := range 10 {
+		name := fmt.Sprintf("tickets%d", i)
+		files = append(files, filepath.Join(dir, name+".yaml"))
+		named := strings.Replace(string(text), "connector: tickets", "connector: "+name, 1)
+		if err := os.WriteFile(files[i], []byte(named), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := fmt.Sprintf("env -u CI XDG_STATE_HOME=%s LANG=C.UTF-8 %s run %s nowhere --create --state %s; echo exit=$?; sleep 60",
+		dir, build(t), strings.Join(files, " "), filepath.Join(dir, "state.db"))
+	term := openTerminal(t, 80, 24, run)
+	for _, want := range []string{"CONNECTOR", "collecting", "waits for its turn", "1 needs you"} {
+		term.await(want)
+	}
+	for line := range strings.Lines(term.screen()) {
+		if got := uniseg.StringWidth(strings.TrimRight(line, " \n")); got > 80 {
+			t.Errorf("a line of %d columns: %q", got, line)
+		}
+	}
+	term.tmux("resize-window", "-x", "70", "-y", "14")
+	screen := term.await("and ")
+	if !strings.Contains(screen, "nowhere") {
+		t.Errorf("the one that needs a person is not shown:\n%s", screen)
+	}
+	time.Sleep(3 * time.Second)
+	if history := term.tmux("capture-pane", "-p", "-S", "-500"); strings.Count(history, "CONNECTOR") > 2 {
+		t.Errorf("made lower, the terminal has old frames:\n%s", history)
+	}
+	term.tmux("resize-window", "-x", "80", "-y", "40")
+	term.tmux("send-keys", "C-c")
+	screen = term.await("exit=")
+	for _, want := range []string{"1 of 11 connectors needs you", "tickets0   interrupted", "tickets9", "not begun", "E0201", "exit=78"} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("no %q at the end:\n%s", want, screen)
+		}
+	}
+	if got := strings.TrimSpace(term.tmux("display-message", "-p", "#{cursor_flag}")); got != "1" {
+		t.Errorf("cursor flag %s at the end, want it shown", got)
+	}
+}

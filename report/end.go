@@ -19,8 +19,8 @@ type End struct {
 // Words says in a word or two how it ended.
 func (e End) Words() string {
 	switch s := e.Summary; {
-	case !e.Began && s.ExitCode == problem.ExitInterrupt:
-		return "not begun"
+	case !e.Began && problem.NeedsOfExit(s.ExitCode) == problem.NeedsNothing:
+		return "not begun" // a signal came before its turn
 	case !e.Began && e.NeedsYou():
 		return "failed"
 	case !e.Began:
