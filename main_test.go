@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // only, such as that with the race detector, which sees no more in the others.
 var busy = []string{
 	"an_operator_stops_a_provider", "an_order_reaches_a_run_under_way", "circuit_changes_are_observable",
-	"concurrent_pages_commit_in_order", "second_sigint_stops_at_once", "sigint_saves_the_page_in_flight",
+	"concurrent_pages_commit_in_order", "second_sigint_stops_at_once", "several_are_stopped", "sigint_saves_the_page_in_flight",
 	"sigterm_saves_and_says_143", "two_runs_at_once",
 }
 
