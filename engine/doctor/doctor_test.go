@@ -66,15 +66,22 @@ func TestGrowth(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		runs []collection.Run
-		want float64
+		want float64 // -1: not known
 	}{
-		{"no runs", nil, 0},
-		{"too short to tell", []collection.Run{run(time.Hour, 1000)}, 0},
+		{"no runs", nil, -1},
+		{"too short to tell", []collection.Run{run(time.Hour, 1000)}, -1},
+		{"less than two days", []collection.Run{run(time.Hour, 10), run(2*day-time.Minute, 1000)}, -1},
+		{"two days", []collection.Run{run(time.Hour, 100), run(2*day, 100)}, 100 * 50},
+		{"nothing was stored", []collection.Run{run(time.Hour, 0), run(5*day, 0)}, 0},
 		{"ten days", []collection.Run{run(time.Hour, 500), run(10*day, 500)}, 100 * 50},
 		{"an old run does not count", []collection.Run{run(10*day, 1000), run(60*day, 1e6)}, 100 * 50},
 	} {
 		d := &Diagnosis{Config: Config{Now: noon}, recent: c.runs, state: storage.Report{Size: 50_000, Records: 1000}}
-		if got := d.growth(); got != c.want {
+		got, known := d.growth()
+		if !known {
+			got = -1
+		}
+		if got != c.want {
 			t.Errorf("%s: growth = %v bytes a day, want %v", c.name, got, c.want)
 		}
 	}

@@ -164,7 +164,10 @@ func (d *Diagnosis) checkDisk() {
 	}
 	text := fmt.Sprintf("%s free at %s", words.Size(free), words.Home(dir, d.Env))
 	days, known := float64(0), false
-	if perDay := d.growth(); perDay > 0 {
+	switch perDay, measured := d.growth(); {
+	case !measured:
+		text += "; for how long is not known before there are runs of two days"
+	case perDay > 0:
 		days, known = float64(free)/perDay, true
 		text += fmt.Sprintf(", about %s at the usual growth", words.Span(time.Duration(min(days, 10_000)*24*float64(time.Hour))))
 	}
@@ -179,8 +182,9 @@ func (d *Diagnosis) checkDisk() {
 }
 
 // growth returns the bytes that the database gains a day, by the records that
-// the runs of the last 30 days stored; 0 if they span less than a day.
-func (d *Diagnosis) growth() float64 {
+// the runs of the last 30 days stored. It is not known if they span less than two
+// days: the first run collects everything there is, and says nothing of the next ones.
+func (d *Diagnosis) growth() (perDay float64, known bool) {
 	const month = 30 * 24 * time.Hour
 	var changed int64
 	first := d.Now
@@ -193,10 +197,10 @@ func (d *Diagnosis) growth() float64 {
 		}
 	}
 	days := d.Now.Sub(first).Hours() / 24
-	if days < 1 || d.state.Records == 0 {
-		return 0
+	if days < 2 || d.state.Records == 0 {
+		return 0, false
 	}
-	return float64(changed) / days * float64(d.state.Size) / float64(d.state.Records)
+	return float64(changed) / days * float64(d.state.Size) / float64(d.state.Records), true
 }
 
 // openToOthers reports whether anybody but its owner can read a file.
