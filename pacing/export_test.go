@@ -42,3 +42,6 @@ func (r *room) Enter() *tenant                            { return r.enter() }
 func (t *tenant) Grow(n int64) bool                       { return t.grow(n, time.Now()) }
 func (t *tenant) Wait(ctx context.Context, n int64) error { return t.wait(ctx, n) }
 func (t *tenant) Read(body []byte)                        { t.read(body) }
+
+// PlainProxy lets through what a transport with a client certificate may use.
+var PlainProxy = plainProxy

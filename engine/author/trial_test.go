@@ -1,17 +1,22 @@
 package author_test
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"collect/collection"
 	"collect/connectors/declarative"
 	"collect/engine/author"
 	"collect/engine/registry"
+	"collect/internal/certtest"
 	"collect/report/problem"
 )
 
@@ -72,5 +77,38 @@ func TestTrialShowsWhatIsSent(t *testing.T) {
 		if _, ok := sent[name]; !ok {
 			t.Errorf("the header %s is shown, and was not sent", name)
 		}
+	}
+}
+
+// TestTrialShowsTheClientCertificate: a file is tried by the connections that a run has.
+func TestTrialShowsTheClientCertificate(t *testing.T) {
+	ours := certtest.New(t)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `[{"id":1}]`) }))
+	server.TLS = ours.Server(t, tls.RequireAndVerifyClientCert)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	spec, err := declarative.Parse("a.yaml", []byte(`connector: a
+secrets: {cert: {env: CERT, optional: true}, key: {env: KEY, optional: true}, ca: {env: CA}}
+provider: {base_url: `+server.URL+`, tls: {certificate: "${secrets.cert}", key: "${secrets.key}", ca: "${secrets.ca}"}}
+streams: {x: {get: /x, key: id, page: {none: true}}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := ours.Pair(t, time.Now().Add(time.Hour))
+	for _, test := range []struct{ cert, key, want string }{{pair.Certificate, pair.Key, "ok"}, {"", "", "auth"}} {
+		connector, err := spec.Build(declarative.Options{Secrets: map[string]declarative.SecretValue{"cert": {Value: test.cert}, "key": {Value: test.key}, "ca": {Value: ours.PEM}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial, err := author.Begin(t.Context(), author.Config{Target: registry.Target{Connector: connector, Spec: spec}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page := trial.Pages(t.Context(), "x", 1)[0]; page.Verdict != test.want {
+			t.Errorf("the page is %s, %v; want %s", page.Verdict, page.Err, test.want)
+		}
+		trial.Close(t.Context())
 	}
 }
