@@ -124,6 +124,8 @@ func FuzzScroll(f *testing.F) {
 	f.Add([]byte{5, 5, 3, 0})
 	f.Add([]byte{5, 0x45, 0x83, 7, 0x20, 5, 1, 0})
 	f.Add([]byte{2, 0x62, 4, 0xa2, 0})
+	f.Add([]byte{5, 0x15, 5, 0})
+	f.Add([]byte{5, 4, 0xc4, 5, 0})
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		plan := script(sent)
 		if len(plan) > 60 {
@@ -151,6 +153,9 @@ func FuzzScroll(f *testing.F) {
 					return nil, &collection.Stop{Reason: collection.RateLimited, Status: http.StatusTooManyRequests}
 				case b&0xc0 == 0x80:
 					return nil, &collection.Stop{Reason: collection.NotFound, Status: http.StatusNotFound}
+				case b&0xc0 == 0xc0: // the answer is lost, and the scroll has moved
+					given += int(b & 0x0f)
+					return nil, &collection.Stop{Reason: collection.UpstreamPressure}
 				}
 			}
 			if b&0x20 != 0 {
@@ -171,7 +176,8 @@ func FuzzScroll(f *testing.F) {
 					had = append(had, r.Key)
 				}
 				if at = slice.Next; !at.Done && len(plan) > 0 && plan[0]&0x10 != 0 {
-					c = open(t, &httptest.Server{}, scrollFile) // another process
+					c = open(t, &httptest.Server{}, scrollFile) // another process; this one was killed
+					given += 3                                  // after it had asked for a page
 					break
 				}
 			}
