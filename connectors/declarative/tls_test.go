@@ -223,7 +223,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 			t.Errorf("%s: %v, want %s", tc.name, err, tc.want)
 			continue
 		}
-		for _, line := range strings.Split(strings.TrimSpace(right.Key+another.Key+past.Key+damaged), "\n") {
+		for line := range strings.SplitSeq(strings.TrimSpace(right.Key+another.Key+past.Key+damaged), "\n") {
 			if strings.Contains(err.Error(), line) && !strings.HasPrefix(line, "-----BEGIN PRIVATE KEY") {
 				t.Errorf("%s: the error quotes a secret: %v", tc.name, err)
 			}

@@ -118,7 +118,7 @@ streams:
 		if r.code != 77 || !strings.Contains(string(r.printed), "E0302") || p.total() != 0 {
 			t.Errorf("%s: exit code %d after %d requests:\n%s", name, r.code, p.total(), r.printed)
 		}
-		for _, line := range strings.Split(pair.Key, "\n") {
+		for line := range strings.SplitSeq(pair.Key, "\n") {
 			if len(line) > 20 && !strings.Contains(line, "-----") {
 				hidden(t, line, "printed", r.printed)
 			}
