@@ -48,7 +48,7 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 func (w *walk) asExpected(records []collection.Record) error {
 	for i := range records {
 		if drift := w.st.Expect.Drift(records[i].Data); drift != "" {
-			return w.discreet(&collection.Stop{Reason: collection.SchemaDrift, Detail: drift})
+			return w.discreet(&collection.Stop{Reason: collection.SchemaDrift, Detail: drift, Err: collection.ErrDeclared})
 		}
 	}
 	return nil

@@ -60,3 +60,42 @@ streams:
 		}
 	}
 }
+
+// TestDeletedWhileForgotten: what the provider deleted while it no longer knew the
+// token is told by no tombstone. The walk that reads everything again lacks it.
+func TestDeletedWhileForgotten(t *testing.T) {
+	gone, forgot := 0, false
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := r.URL.Query().Get("since")
+		switch {
+		case token != "" && forgot:
+			forgot = false
+			w.WriteHeader(http.StatusGone)
+		case token == "":
+			var list []string
+			for id := gone; id < 10; id++ {
+				list = append(list, fmt.Sprintf(`{"id":%d}`, id))
+			}
+			fmt.Fprintf(w, `{"items":[%s],"last_seq":"t"}`, strings.Join(list, ","))
+		default:
+			fmt.Fprint(w, `{"items":[],"last_seq":"t"}`)
+		}
+	}))
+	defer web.Close()
+	c, db := openFile(t, fmt.Sprintf(`
+connector: moving
+provider: {base_url: %q, pace: off}
+streams:
+  items: {get: /items, records: items, key: id, deleted: record.gone == true, page: {delta: {param: since, resume: last_seq}}}
+`, web.URL))
+	run(t, db, c, "run-1")
+	gone, forgot = 2, true
+	run(t, db, c, "run-2")
+	states, err := db.Streams(t.Context(), "moving")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := states[0].Deleted; got != 2 {
+		t.Errorf("%d records are marked as deleted, want the 2 that are gone", got)
+	}
+}

@@ -252,6 +252,10 @@ func writeDrift(p *Problem, err error, sc Scene) {
 		p.Headline = fmt.Sprintf("%s has lost most of a list, in two passes", sc.Provider)
 		p.Saved = sc.saved() + "; nothing was marked as deleted"
 	}
+	if errors.Is(err, collection.ErrDeclared) { // `expect` asks for it, whatever is accepted
+		p.Do = append(p.Do, sc.resume("correct `expect` in the connector file if this is right, then:"))
+		return
+	}
 	if _, unmade := sc.Partition.Unmade(); !unmade && sc.Stream != "" { // of a parent no partition can be made, whatever is accepted
 		drift, _ := errors.AsType[*collection.SchemaDriftError](err)
 		p.Do = append(p.Do, Step{"if it is right:", AcceptCommand(sc, drift)}, sc.resume("then:"))

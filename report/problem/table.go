@@ -153,16 +153,16 @@ func Quarantined(run collection.Run, streams []store.StreamState, sc Scene) (p P
 	if n == 0 {
 		return Problem{}, false
 	}
-	mend := sc.resume("then correct `key` in the connector file, and:")
+	mend := sc.resume("then correct `key` or `map` in the connector file, and:")
 	for _, st := range streams {
 		if st.Quarantined > 0 && st.Records > 0 {
-			mend = Step{"then correct `key` in the connector file, and start the stream over:", sc.command("reset") + " --stream " + words.Quoted(st.Name) + " --reason WHY"}
+			mend = Step{"then correct `map` in the connector file, or correct `key` and start the stream over:", sc.command("reset") + " --stream " + words.Quoted(st.Name) + " --reason WHY"}
 			break
 		}
 	}
 	p = quarantined.problem(sc)
 	p.Headline = fmt.Sprintf("%s of %s could not be stored", words.Counted(n, "record", "records"), sc.Connector)
-	p.Why = "each of them has no usable key, or shares its key with another record of the page, or is too large"
+	p.Why = "each of them has no usable key, or shares its key with another record, or is too large, or `map` failed on it"
 	p.Saved = "every other record; these are in quarantine, none dropped"
 	p.Do = []Step{{"see which and why:", fmt.Sprintf("sqlite3 %s 'select reason, data from quarantine'", cmp.Or(sc.State, "STATE"))}, mend}
 	return p, true

@@ -19,6 +19,9 @@ func (c *checker) deletes(spec language.StreamSpec, st *Stream) {
 			c.Fail(spec.Deleted.At, "the parts of a page that `complete` ends are merged, and none of them says alone that a record was deleted", "")
 		}
 	}
+	// A provider that no longer knows its token has told nothing of what it deleted
+	// meanwhile. The walk that then reads everything lacks it.
+	st.Sweeps = spec.Deleted.Set && isDelta(st.Page)
 	if !spec.Deletes.Set {
 		return
 	}
@@ -44,4 +47,12 @@ func (st *Stream) IsDeleted(element []byte) bool {
 	}
 	yes, err := st.Deleted.Holds(map[string]any{"record": record})
 	return err == nil && yes
+}
+
+func isDelta(page paging.Kind) bool {
+	switch page.(type) {
+	case paging.ByDelta, paging.ByDeltaURL:
+		return true
+	}
+	return false
 }
