@@ -205,7 +205,11 @@ func (t *translator) write(streams []*stream) []byte {
 	if secrets := t.used(body.String(), true); len(secrets) > 0 {
 		head.WriteString("secrets:\n")
 		for _, p := range secrets {
-			fmt.Fprintf(&head, "  %s: {env: %s}\n", p.name, strings.ToUpper(t.connector+"_"+p.name))
+			from := fmt.Sprintf("{env: %s}", strings.ToUpper(t.connector+"_"+p.name))
+			if p.rotates {
+				from = fmt.Sprintf("{file: ~/.config/collect/%s.%s, rotate: true}", t.connector, p.name)
+			}
+			fmt.Fprintf(&head, "  %s: %s\n", p.name, from)
 		}
 	}
 	return []byte(head.String() + body.String())

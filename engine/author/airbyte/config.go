@@ -16,6 +16,7 @@ type param struct {
 	fallback string
 	about    string
 	secret   bool
+	rotates  bool // its provider replaces it when it is used
 }
 
 func (p *param) block() yamlfile.Map {

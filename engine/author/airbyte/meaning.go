@@ -157,8 +157,17 @@ func (w *walk) apiKey(a *node, at place) (any, bool) {
 }
 
 func (w *walk) oauth(a *node, text func(string) string) (any, bool) {
-	for _, name := range []string{"access_token_name", "expires_in_name", "token_expiry_date", "token_expiry_date_format", "refresh_token_updater", "access_token_value", "token_expiry_is_time_of_expiration", "profile_assertion", "grant_type", "grant_type_name", "client_id_name", "client_secret_name", "refresh_token_name"} {
+	for _, name := range []string{"access_token_name", "expires_in_name", "token_expiry_date", "token_expiry_date_format", "access_token_value", "token_expiry_is_time_of_expiration", "profile_assertion", "grant_type", "grant_type_name", "client_id_name", "client_secret_name", "refresh_token_name"} {
 		a.get(name).use()
+	}
+	if updater := a.get("refresh_token_updater"); updater != nil {
+		updater.use()
+		w.note(updater, "refresh_token_updater: the provider replaces the refresh token, so that it is kept in a file")
+		if expr, ok := expression(a.get("refresh_token").orEmpty()); ok {
+			if r, ok := refer(expr); ok && r.root == "config" && len(r.steps) > 0 {
+				w.configured(r, true).rotates = true
+			}
+		}
 	}
 	m := yamlfile.Map{{Key: "token_url", Value: text("token_refresh_endpoint")}, {Key: "client_id", Value: text("client_id")}, {Key: "client_secret", Value: text("client_secret")}}
 	if a.word("grant_type") != "client_credentials" && a.get("refresh_token") != nil {

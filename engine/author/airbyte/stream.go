@@ -360,7 +360,7 @@ func (w *walk) records(selector *node) {
 	}
 	if filter := selector.get("record_filter"); filter != nil {
 		filter.use()
-		w.note(filter, "record_filter: all records are kept, also those that `%s` leaves out; select them when you read", short(filter.or("condition")))
+		w.note(filter, "record_filter: all records are kept, also those that `%s` leaves out; select them by `map`, or when you read", short(filter.or("condition")))
 	}
 	selector.get("schema_normalization").use()
 	selector.get("transform_before_filtering").use()
@@ -434,7 +434,7 @@ func (w *walk) transformations(list *node) {
 	var drop []any
 	for _, tr := range list.list() {
 		if !tr.is("RemoveFields") {
-			w.note(tr, "%s of stream %s: records are stored as the provider sends them; do it when you read", tr.word("type"), w.name)
+			w.note(tr, "%s of stream %s: records are stored as the provider sends them; write it as `map`, or do it when you read", tr.word("type"), w.name)
 			tr.use()
 			continue
 		}
