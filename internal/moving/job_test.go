@@ -44,7 +44,7 @@ func (s *exporter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.times = append(s.times, time.Now())
 		switch {
 		case n <= s.fails:
-			fmt.Fprint(w, `{"state":"failed","error":{"message":"the table is locked"}}`)
+			fmt.Fprint(w, `{"job":{"state":"failed","error":{"message":"the table is locked"}}}`)
 		case s.asked[id] < s.polls:
 			fmt.Fprint(w, `{"state":"running"}`)
 		default:
@@ -76,7 +76,7 @@ secrets: {token: {env: HOME}}
 provider: {base_url: %q, pace: off, auth: {bearer: "${secrets.token}"}}
 streams:
   things:
-    job: {post: /exports, json: {of: things}, id: id, poll: "/exports/${job}", done: 'body.state == "done"', failed: 'body.state == "failed"', every: 50ms, result: url, origins: ["` + host.URL + `"]}
+    job: {post: /exports, json: {of: things}, id: id, poll: "/exports/${job}", done: 'body.state == "done"', failed: 'body.job?.state == "failed"', every: 50ms, result: url, origins: ["` + host.URL + `"]}
     get: "${result}"
     format: csv
     key: id

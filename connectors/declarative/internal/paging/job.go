@@ -57,9 +57,27 @@ var wordsAt = []string{"errorMessage", "error_message", "error.message", "messag
 const mostWords = 300
 
 // Words returns what an answer says of a failure, in one line; "" if it says nothing.
+// Some providers put all of an answer into one member, {"export": {"state": …}}.
 func Words(body []byte) string {
+	if said := words(body); said != "" {
+		return said
+	}
+	var only gjson.Result
+	members := 0
+	gjson.ParseBytes(body).ForEach(func(_, value gjson.Result) bool {
+		only = value
+		members++
+		return members < 2
+	})
+	if members != 1 || !only.IsObject() {
+		return ""
+	}
+	return words([]byte(only.Raw))
+}
+
+func words(object []byte) string {
 	for _, at := range wordsAt {
-		said := gjson.GetBytes(body, at)
+		said := gjson.GetBytes(object, at)
 		text := strings.Join(strings.FieldsFunc(said.Str, func(r rune) bool {
 			return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == utf8.RuneError
 		}), " ")
