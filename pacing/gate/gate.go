@@ -97,7 +97,7 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 		return nil, err
 	}
 	g.routes = route.New(p, func() law.Law {
-		if p.Unpaced {
+		if g.unpaced { // not of p, which would be kept whole
 			return law.Unpaced()
 		}
 		l, _ := law.New(name, start, most, g.random) // as before
