@@ -21,6 +21,7 @@ type Told struct {
 	Cut     string // why the list, which ends here, seems to lack records; "" if nothing says so
 	Window  bool   // the list is one window of time of several
 	Counted bool   // the pages are numbered, and records can move between them unseen
+	Open    bool   // nothing but the end of the connection told where the page ends: rows behind it may be missing
 	Tie     bool   // the walk leaves records of one mark here, which took several pages
 	End     End    // on the last page of a walk: how its end is known
 	Expect  Expectation
@@ -96,6 +97,7 @@ type Evidence struct {
 	Unsure   bool   `json:"unsure,omitempty"`   // of a window before, in the same walk, it is not known
 	Cut      string `json:"cut,omitempty"`      // why it seems to lack records, though it came to its end
 	Counted  bool   `json:"counted,omitempty"`  // the pages are numbered
+	Open     bool   `json:"open,omitempty"`     // an answer did not say where it ends
 	Tied     bool   `json:"tied,omitempty"`     // the last page left records of one mark behind
 	Seams    int64  `json:"seams,omitempty"`    // pages that were to begin with the last record of the page before
 	Torn     int64  `json:"torn,omitempty"`     // of these, pages that do not have it
@@ -170,6 +172,7 @@ func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidenc
 		e.Holes++
 	}
 	e.Counted = e.Counted || sl.Told.Counted // the last page leads nowhere, and does not show it
+	e.Open = e.Open || sl.Told.Open
 	e.Cut, e.Expect = sl.Told.Cut, sl.Told.Expect
 	e.Partial, e.Tied, e.End = sl.Told.Partial, sl.Told.Tie, sl.Told.End
 	e.Pages++
@@ -220,7 +223,7 @@ func (e Evidence) Following(sl *Slice, sweeps bool) Evidence {
 // so that nothing contradicts: then two walks in a row must lack it.
 func (e Evidence) Sweep() (before int64, sound bool) {
 	numbered := e.Counted && e.Pages > 1
-	sound = e.Sweeps && e.End != "" && e.Pass != 0 && e.Holes == 0 && e.Hidden == 0 && (!numbered || e.Again == 0)
+	sound = e.Sweeps && e.End != "" && !e.Open && e.Pass != 0 && e.Holes == 0 && e.Hidden == 0 && (!numbered || e.Again == 0)
 	if numbered {
 		return e.Prior, sound
 	}
@@ -360,6 +363,8 @@ func (e Evidence) Doubt() string {
 	switch {
 	case e.End != "" && e.Records == 0 && !e.Partial && !e.Window && e.By == "":
 		return "no records at all"
+	case e.Open && (e.By == "" || e.InPages):
+		return "an answer that does not say where it ends"
 	case e.Unsure:
 		return "no total"
 	case !e.Counted || e.Pages <= 1 || e.Seams > 0 || e.By != "":

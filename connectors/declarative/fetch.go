@@ -47,7 +47,7 @@ func (w *walk) fetch(ctx context.Context, token string) (*paging.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &paging.Page{Header: resp.Header, Clock: clock}
+	p := &paging.Page{Header: resp.Header, Clock: clock, Open: w.st.Format.IsRows() && w.st.Format.Archive == "" && openEnd(resp)}
 	switch stop := w.lacking(resp, token); {
 	case stop != nil && compile.Judge(w.st.On, collection.Response{Stream: w.at.Stream, Status: resp.StatusCode, Header: resp.Header, Body: body}) != collection.Accept:
 		return nil, stop

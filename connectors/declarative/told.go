@@ -29,7 +29,7 @@ func (w *walk) told(p *paging.Page, asked, token, next string) collection.Told {
 	if o, ok := w.st.Page.(paging.Overlapping); ok && o.Overlap(token) > 0 {
 		told.Overlap, told.Seam = true, p.Seam
 	}
-	told.Last = p.LastName
+	told.Last, told.Open = p.LastName, p.Open
 	return told
 }
 
