@@ -28,7 +28,7 @@ type several struct {
 	group    *engine.Group
 	show     *live.Together
 	deadline time.Time
-	displays map[*engine.Member]*live.Display // of those that began
+	displays []*live.Display // of each member, set before the first event of its run
 }
 
 // collectSeveral runs several connectors side by side.
@@ -50,10 +50,10 @@ func (a *app) collectSeveral(ctx context.Context, o runOptions, settings config.
 
 	each := a.runConfig(o, settings, db)
 	each.Requests = requests
-	s := &several{app: a, options: o, settings: settings, store: db, displays: map[*engine.Member]*live.Display{}}
+	s := &several{app: a, options: o, settings: settings, store: db}
 	s.group, err = engine.NewGroup(ctx, engine.GroupConfig{
 		Names: o.names, Registry: &s.settings.Registry, Each: each, Again: o.quiet == 0,
-		Observe: func(m *engine.Member, e collection.Event) { s.displays[m].Observe(e) },
+		Observe: func(m *engine.Member, e collection.Event) { s.displays[s.place(m)].Observe(e) },
 		Moved:   func(m *engine.Member) error { return s.moved(context.WithoutCancel(ctx), m) },
 	})
 	if err != nil {
@@ -66,6 +66,7 @@ func (a *app) collectSeveral(ctx context.Context, o runOptions, settings config.
 	for _, m := range s.group.Members() {
 		names = append(names, m.Name)
 	}
+	s.displays = make([]*live.Display, len(names))
 	s.show = live.StartTogether(show, names)
 	defer s.show.Close()
 	s.interrupts.gentle(func(sig os.Signal) {
@@ -83,7 +84,7 @@ func (a *app) collectSeveral(ctx context.Context, o runOptions, settings config.
 
 // moved shows that a run has come to another state.
 func (s *several) moved(ctx context.Context, m *engine.Member) error {
-	i := slices.Index(s.group.Members(), m)
+	i := s.place(m)
 	switch m.State {
 	case engine.Queued:
 		s.show.Moved(i, live.Queued)
@@ -95,7 +96,7 @@ func (s *several) moved(ctx context.Context, m *engine.Member) error {
 			return err
 		}
 		one := &session{app: s.app, options: s.options, settings: s.settings, target: m.Target, store: s.store, run: m.Run}
-		s.displays[m] = s.show.Begin(i, totalsOf(states, collection.Lane(s.options.lane)), func() live.Totals { return one.totals(s.deadline) })
+		s.displays[i] = s.show.Begin(i, totalsOf(states, collection.Lane(s.options.lane)), func() live.Totals { return one.totals(s.deadline) })
 		if line := one.goesOn(); line != "" {
 			s.show.Say(line)
 		}
@@ -110,6 +111,9 @@ func (s *several) moved(ctx context.Context, m *engine.Member) error {
 	}
 	return nil
 }
+
+// place returns the place of a member in the group.
+func (s *several) place(m *engine.Member) int { return slices.Index(s.group.Members(), m) }
 
 // finished writes the last lines of a run for --json.
 func (s *several) finished(end report.End) {

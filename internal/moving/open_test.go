@@ -16,12 +16,13 @@ import (
 func TestRowsWithoutALength(t *testing.T) {
 	rows, told := 10, true
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		body := "id\n"
+		var body strings.Builder
+		body.WriteString("id\n")
 		for id := range rows {
-			body += fmt.Sprintln(id)
+			body.WriteString(fmt.Sprintln(id))
 		}
 		if told {
-			fmt.Fprint(w, body)
+			fmt.Fprint(w, body.String())
 			return
 		}
 		conn, buffer, err := w.(http.Hijacker).Hijack()
@@ -29,7 +30,7 @@ func TestRowsWithoutALength(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		fmt.Fprintf(buffer, "HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nConnection: close\r\n\r\n%s", body)
+		fmt.Fprintf(buffer, "HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\nConnection: close\r\n\r\n%s", body.String())
 		_ = buffer.Flush()
 		_ = conn.Close()
 	}))
