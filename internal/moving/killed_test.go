@@ -49,7 +49,8 @@ type victim struct {
 
 	mu      sync.Mutex
 	process *os.Process
-	left    int // requests until the process is killed
+	left    int           // requests until the process is killed
+	dying   chan struct{} // closed when it is killed; nil: nothing is about to kill it
 	killed  int
 	dir     string
 	web     *httptest.Server
@@ -69,14 +70,26 @@ func (v *victim) start(t *testing.T, random *rand.Rand) {
 		kill := v.left == 0
 		before := kill && random.IntN(2) == 0
 		after := time.Duration(random.IntN(8)) * time.Millisecond
-		process := v.process
+		process, dying := v.process, v.dying
+		killed := make(chan struct{})
+		if kill {
+			v.dying = killed
+		}
 		v.mu.Unlock()
+		if dying != nil {
+			<-dying // a run that is faster than its kill waits for it
+			return
+		}
 		if before {
 			_ = process.Kill()
+			close(killed)
 		}
 		v.serve(w, r)
 		if kill && !before {
-			time.AfterFunc(after, func() { _ = process.Kill() }) // while the answer is read, or stored
+			time.AfterFunc(after, func() { // while the answer is read, or stored
+				_ = process.Kill()
+				close(killed)
+			})
 		}
 	}))
 	t.Cleanup(v.web.Close)
@@ -100,7 +113,7 @@ func (v *victim) run(t *testing.T, left int, args ...string) (code int, stdout, 
 	command.Stdout, command.Stderr = &out, &errs
 	v.mu.Lock()
 	err = command.Start()
-	v.process, v.left = command.Process, left
+	v.process, v.left, v.dying = command.Process, left, nil
 	v.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +137,7 @@ func (v *victim) runKilled(t *testing.T, random *rand.Rand) {
 	for n := 0; ; n++ {
 		left := 0
 		if v.killed < v.kills {
-			left = 1 + random.IntN(6)
+			left = 1 + random.IntN(5) // each of the lists takes six requests or more
 		}
 		code, _, stderr := v.run(t, left, "run", filepath.Join(v.dir, "c.yaml"), "--create", "-q")
 		switch {
