@@ -22,7 +22,7 @@ type limit struct {
 	Name      string   `json:"name"`
 	PerSecond *float64 `json:"per_second"`
 	Count     *int     `json:"count"`
-	Until     *string  `json:"until"`
+	NextAt    *string  `json:"next_at"`
 	Since     *string  `json:"since"`
 	Binds     bool     `json:"binds"`
 }

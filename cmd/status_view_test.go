@@ -197,7 +197,7 @@ func TestStatusJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `[{"connector":"tickets","state":"collecting","needs":"nothing","exit_code":0,"next":"alive 3 s ago","wait_cause":null,"wait_until":null,"run_id":"01JD8Z","last_outcome":"running",` +
+	want := `[{"connector":"tickets","state":"collecting","needs":"nothing","exit_code":0,"next":"alive 3 s ago","wait_cause":null,"next_at":null,"run_id":"01JD8Z","last_outcome":"running",` +
 		`"saved_at":"2026-11-21T11:59:56.000Z","streams_complete":1,"gaps_owed":0,"gone":0,"waived":0,"records_quarantined":3,` +
 		`"overall":{"runs":4,"slices":0,"records":1719914,"records_changed":1719000,"records_quarantined":0,"records_older":0,"records_deleted":0,"requests":43790,"retries":0,"throttled":22,"gaps_opened":0,"gaps_filled":0},` +
 		`"streams":[{"stream":"issues","selected":true,"parent":null,"records":812,"records_deleted":0,"records_quarantined":0,"view":"x_issues",` +
@@ -267,10 +267,10 @@ func TestGapsJSON(t *testing.T) {
 	}
 	want := `[{"id":"g_3","connector":"tickets","stream":"comments","partition":"n=12 repo=acme/api","lane":"incremental","shape":"SLICE_GAP",` +
 		`"state":"dead","reason":"bad_page","kind":"stuck","needs":"operator","detail":"the page is HTML, not JSON","attempts":8,` +
-		`"not_before":null,"opened_at":"2026-11-21T11:00:00.000Z","tried_at":null,"run_id":"01JD8Z","waived_at":null,"waived_by":null,"waived_reason":null},` +
+		`"next_at":null,"opened_at":"2026-11-21T11:00:00.000Z","tried_at":null,"run_id":"01JD8Z","waived_at":null,"waived_by":null,"waived_reason":null},` +
 		`{"id":"g_4","connector":"tickets","stream":"comments","partition":null,"lane":"incremental","shape":"SLICE_GAP",` +
 		`"state":"open","reason":"gone","kind":"stuck","needs":"nothing","detail":null,"attempts":0,` +
-		`"not_before":null,"opened_at":"2026-11-21T11:00:00.000Z","tried_at":null,"run_id":"01JD8Z","waived_at":null,"waived_by":null,"waived_reason":null}]`
+		`"next_at":null,"opened_at":"2026-11-21T11:00:00.000Z","tried_at":null,"run_id":"01JD8Z","waived_at":null,"waived_by":null,"waived_reason":null}]`
 	texttest.Same(t, "json", string(got), want)
 	if got, _ := json.Marshal(report.GapLines(nil)); string(got) != "[]" {
 		t.Errorf("no gaps in JSON = %s, want []", got)

@@ -23,7 +23,7 @@ type GapLine struct {
 	Needs     string              `json:"needs"`
 	Detail    *string             `json:"detail"`
 	Attempts  int                 `json:"attempts"`
-	NotBefore jsonout.Time        `json:"not_before"`
+	NextAt    jsonout.Time        `json:"next_at"` // no run tries it before
 	OpenedAt  jsonout.Time        `json:"opened_at"`
 	TriedAt   jsonout.Time        `json:"tried_at"`
 	Run       string              `json:"run_id"`

@@ -19,7 +19,7 @@ type Constraint struct {
 	Count     *int         `json:"count"`
 	Used      *int         `json:"used"`
 	Latency   *float64     `json:"latency_seconds"`
-	Until     jsonout.Time `json:"until"`
+	NextAt    jsonout.Time `json:"next_at"`
 	Since     jsonout.Time `json:"since"`
 	Again     jsonout.Time `json:"again_at"` // when more is tried
 	Blocks    bool         `json:"blocks"`
@@ -31,7 +31,7 @@ type Constraint struct {
 func ConstraintOf(k *gate.Constraint) Constraint {
 	c := Constraint{
 		Name: string(k.Name), Route: jsonout.OrNull(words.Clean(k.Route)), PerSecond: jsonout.OrNull(k.PerSecond), Window: jsonout.OrNull(k.Window.Seconds()),
-		Latency: jsonout.OrNull(k.Latency.Seconds()), Until: jsonout.Time(k.Until), Since: jsonout.Time(k.Since), Again: jsonout.Time(k.Again), Blocks: k.Blocks, Binds: k.Binds,
+		Latency: jsonout.OrNull(k.Latency.Seconds()), NextAt: jsonout.Time(k.Until), Since: jsonout.Time(k.Since), Again: jsonout.Time(k.Again), Blocks: k.Blocks, Binds: k.Binds,
 	}
 	if k.Count > 0 {
 		c.Count, c.Used = &k.Count, &k.Used
@@ -78,7 +78,7 @@ func MetricsOf(m collection.Metrics) *Metrics {
 type Freeze struct {
 	Frozen bool         `json:"frozen"`
 	Reason string       `json:"reason"`
-	Until  jsonout.Time `json:"until"`
+	NextAt jsonout.Time `json:"next_at"`
 }
 
 // FreezeOf returns f; nil for none.

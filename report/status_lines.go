@@ -16,7 +16,7 @@ type StatusLine struct {
 	ExitCode    int          `json:"exit_code"` // of --check
 	Next        string       `json:"next"`
 	WaitCause   *string      `json:"wait_cause"`
-	WaitUntil   jsonout.Time `json:"wait_until"`
+	NextAt      jsonout.Time `json:"next_at"` // of the wait: when it goes on
 	Run         *string      `json:"run_id"`
 	Outcome     *string      `json:"last_outcome"`
 	SavedAt     jsonout.Time `json:"saved_at"`
@@ -80,7 +80,7 @@ func StatusLines(all []Status, now time.Time) []StatusLine {
 		st := s.Stands(now)
 		line := StatusLine{
 			Connector: s.Name, State: st.State, Needs: st.Needs, ExitCode: st.Code, Next: st.Next,
-			WaitCause: jsonout.Text(string(st.Cause)), WaitUntil: jsonout.Time(st.Until), SavedAt: jsonout.Time(s.SavedAt()), Complete: s.Complete(),
+			WaitCause: jsonout.Text(string(st.Cause)), NextAt: jsonout.Time(st.Until), SavedAt: jsonout.Time(s.SavedAt()), Complete: s.Complete(),
 			Owed: OwedCount(s.Owed), Gone: GoneCount(s.Owed), Waived: len(Waived(s.Owed)), Quarantined: QuarantinedIn(s.Streams),
 			Overall: overall, Streams: []streamLine{},
 		}

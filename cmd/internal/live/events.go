@@ -62,7 +62,7 @@ type eventLine struct {
 type waitLine struct {
 	Cause   collection.WaitCause `json:"cause"`
 	Seconds float64              `json:"seconds"`
-	Until   jsonout.Time         `json:"until"`
+	NextAt  jsonout.Time         `json:"next_at"`
 }
 
 type gapLine struct {

@@ -121,7 +121,7 @@ func plainLine(e collection.Event, style Style) string {
 		return line(priorityNotice, "slower").add("rate", strings.ReplaceAll(words.RateChange(e.Rate.Previous, e.Rate.Learned), " ", "")).add("reason", e.Rate.Reason).String()
 	case e.Kind == collection.WaitStarted && e.Wait != nil && e.Wait.Seconds >= config.PlainEvery.Seconds():
 		return line(priorityInfo, "waiting").add("cause", string(e.Wait.Cause)).add("seconds", words.Decimal(float64(int64(e.Wait.Seconds)))).
-			add("until", e.Wait.Until.UTC().Format(time.RFC3339)).String()
+			add("next_at", e.Wait.Until.UTC().Format(time.RFC3339)).String()
 	case e.Breaker != nil:
 		w := line(priorityWarning, "breaker").add("state", e.Breaker.Previous+"->"+e.Breaker.State).add("reason", e.Breaker.Reason)
 		if e.Breaker.Detail != "" {

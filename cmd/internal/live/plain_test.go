@@ -55,7 +55,7 @@ func TestPlainLines(t *testing.T) {
 	want := `2026-11-21T12:03:25Z tickets start run=01JD8Z lane=incremental
 2026-11-21T12:03:25Z tickets throttled stream=issues signal=429 retry_after=6s rate=4.0/s->3.5/s
 2026-11-21T12:03:25Z tickets slower rate=4.0/s->2.0/s reason="slow answers"
-2026-11-21T12:03:25Z tickets waiting cause=retry_after seconds=90 until=2026-11-21T12:04:55Z
+2026-11-21T12:03:25Z tickets waiting cause=retry_after seconds=90 next_at=2026-11-21T12:04:55Z
 2026-11-21T12:03:25Z tickets breaker state=closed->open reason="6 of 10 failed"
 2026-11-21T12:03:25Z tickets frozen provider=acme reason=403
 2026-11-21T12:03:25Z tickets released provider=acme reason=released
