@@ -164,3 +164,47 @@ func TestLiveBlockOfSeveral(t *testing.T) {
 		t.Errorf("cursor flag %s at the end, want it shown", got)
 	}
 }
+
+// TestWatchStatus watches the status, sees a connector appear, and quits: the terminal
+// is as it was, with the last status on it.
+func TestWatchStatus(t *testing.T) {
+	p := provider.New(provider.Script{Seed: 1, Tickets: 20})
+	url, err := p.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	dir := t.TempDir()
+	binary, file := build(t), connectorFile(t, dir, url)
+	environment := "env -u CI XDG_STATE_HOME=" + dir + " LANG=C.UTF-8 "
+	term := openTerminal(t, 80, 10, environment+binary+" status --watch --wide; echo exit=$?; read line; echo read=$line; sleep 60")
+	screen := term.await("q quits")
+	if !strings.Contains(screen, "nothing was collected yet") {
+		t.Errorf("before the first run:\n%s", screen)
+	}
+	run := exec.Command(binary, "run", file, "-q")
+	run.Env = append(os.Environ(), "XDG_STATE_HOME="+dir)
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	term.await("tickets")
+	term.tmux("resize-window", "-x", "60", "-y", "4")
+	for range 2 { // the first may still be the old one
+		time.Sleep(2 * time.Second)
+		screen = term.screen()
+	}
+	if lines := strings.Split(strings.TrimRight(screen, "\n"), "\n"); len(lines) != 4 || !strings.HasSuffix(lines[3], "q quits") {
+		t.Errorf("after a resize, the last line says not how to quit:\n%s", screen)
+	}
+	term.tmux("resize-window", "-x", "80", "-y", "10")
+	term.tmux("send-keys", "q")
+	screen = term.await("exit=0")
+	if !strings.Contains(screen, "tickets") || strings.Contains(screen, "q quits") {
+		t.Errorf("after q:\n%s", screen)
+	}
+	term.tmux("send-keys", "echoed", "Enter")
+	term.await("read=echoed")
+	if got := strings.TrimSpace(term.tmux("display-message", "-p", "#{cursor_flag}#{alternate_on}")); got != "10" {
+		t.Errorf("cursor and other screen are %s at the end, want 10", got)
+	}
+}

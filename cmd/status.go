@@ -5,38 +5,76 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/live"
 	"collect/report"
 	"collect/report/problem"
 )
 
+// A statusView is how the status is shown.
+type statusView struct {
+	names              []string // one connector; none: all
+	check, watch, wide bool
+}
+
 func (a *app) statusCommand() *cobra.Command {
-	var check bool
+	var o statusView
 	c := &cobra.Command{
 		Use:   "status [name | file.yaml]",
 		Short: "Where each connector stands, what happens next, and who acts",
 		Args:  atMostOneArg,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.look(c.Context(), args, func(v looked) error {
-				all, err := a.statuses(c.Context(), v)
-				switch {
-				case err != nil:
-					return err
-				case check:
-					if code := report.CheckCode(all, v.now); code != problem.ExitOK {
-						return &exitError{code}
-					}
-					return nil
-				}
-				text := statusTable(all, v.now, a.width(), a.caps())
-				if len(args) == 1 {
-					text = statusDetail(all[0], v.now, a.width(), a.caps())
-				}
-				return a.result(report.StatusLines(all, v.now), text)
-			})
+			o.names = args
+			if o.watch {
+				return a.watchStatus(c.Context(), o)
+			}
+			return a.status(c.Context(), o, func(lines []report.StatusLine, text string) error { return a.result(lines, text) })
 		},
 	}
-	c.Flags().BoolVar(&check, "check", false, "print nothing; only the exit code says how it stands")
+	c.Flags().BoolVar(&o.check, "check", false, "print nothing; only the exit code says how it stands")
+	c.Flags().BoolVar(&o.watch, "watch", false, "draw it anew every 2 s, until q is pressed")
+	c.Flags().BoolVar(&o.wide, "wide", false, "all connectors: also the pace, what limits it, the breaker, and who collects")
 	return c
+}
+
+// status looks at the database, and shows how the connectors stand.
+func (a *app) status(ctx context.Context, o statusView, show func(lines []report.StatusLine, text string) error) error {
+	return a.look(ctx, o.names, func(v looked) error {
+		all, err := a.statuses(ctx, v)
+		switch {
+		case err != nil:
+			return err
+		case o.check:
+			if code := report.CheckCode(all, v.now); code != problem.ExitOK {
+				return &exitError{code}
+			}
+			return nil
+		case len(o.names) == 1:
+			return show(report.StatusLines(all, v.now), statusDetail(all[0], v.now, a.width(), a.caps()))
+		case o.wide:
+			return show(report.StatusLines(all, v.now), statusWide(all, v.now, a.columns(), a.caps()))
+		}
+		return show(report.StatusLines(all, v.now), statusTable(all, v.now, a.width(), a.caps()))
+	})
+}
+
+// watchStatus draws the status until somebody quits, and prints it once more below
+// the command: the screen that was watched is gone then. If it cannot be had any more,
+// the words of that are printed there, too.
+func (a *app) watchStatus(ctx context.Context, o statusView) error {
+	switch {
+	case o.check:
+		return problem.Usage("--check prints nothing, so there is nothing to --watch")
+	case a.flags.json || !a.terminal || !a.shown:
+		return problem.Usage("--watch draws on a terminal, and here is none; a program asks again with: collect status --json")
+	}
+	err := live.Watch(ctx, a.in, a.out, a.size(), func() (text string, err error) {
+		err = a.status(ctx, o, func(_ []report.StatusLine, t string) error { text = t; return nil })
+		return text, err
+	})
+	if ctx.Err() != nil {
+		return err
+	}
+	return a.status(ctx, o, func(lines []report.StatusLine, text string) error { return a.result(lines, text) })
 }
 
 // statuses returns the status of the connector, or of all of them.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,12 +10,41 @@ import (
 	"collect/cmd/internal/term"
 	"collect/internal/words"
 	"collect/report"
+	"collect/report/limit"
 	"collect/report/problem"
 )
 
 // statusTable returns all connectors as a table, what needs a person first,
 // and one closing sentence if something does.
 func statusTable(all []report.Status, now time.Time, columns int, c term.Caps) string {
+	return statusText(all, now, columns, c, nil)
+}
+
+// A statusColumn is a column that only the wide table has.
+type statusColumn struct {
+	head string
+	cell func(report.Status, time.Time) string
+}
+
+// statusWide is the table with all that is known of the pace and of the runs.
+func statusWide(all []report.Status, now time.Time, columns int, c term.Caps) string {
+	account := func(words func(a *report.Account, now time.Time) string) func(report.Status, time.Time) string {
+		return func(s report.Status, now time.Time) string {
+			if s.Account == nil {
+				return ""
+			}
+			return words(s.Account, now)
+		}
+	}
+	return statusText(all, now, columns, c, []statusColumn{
+		{"PACE", account(func(a *report.Account, _ time.Time) string { return a.PaceWords() })},
+		{"BREAKER", account(func(a *report.Account, _ time.Time) string { return a.BreakerWords() })},
+		{"COLLECTED BY", func(s report.Status, now time.Time) string { return s.HolderWords(now) }},
+		{"LIMITED BY", account(func(a *report.Account, now time.Time) string { return limit.Text(&a.Pace, now) })},
+	})
+}
+
+func statusText(all []report.Status, now time.Time, columns int, c term.Caps, more []statusColumn) string {
 	if len(all) == 0 {
 		return c.Text("nothing was collected yet. To begin: collect run <name | file.yaml>\n")
 	}
@@ -35,16 +65,25 @@ func statusTable(all []report.Status, now time.Time, columns int, c term.Caps) s
 			return healthMarks[all[row].Stands(now).State].color
 		},
 	}
+	for _, column := range more {
+		t.Head = append(t.Head, column.head)
+		t.Give = append(t.Give, len(t.Head)-1)
+		t.Drop = append(t.Drop, len(t.Head)-1)
+	}
 	needy := 0
 	for _, s := range all {
 		st := s.Stands(now)
 		if st.Needs == problem.NeedsOperator {
 			needy++
 		}
-		t.Rows = append(t.Rows, []string{
+		row := []string{
 			words.Clean(s.Name), healthWords(st.State), st.Next, fmt.Sprintf("%d of %d", s.Complete(), len(s.Collected())),
 			words.Count(int64(report.OwedCount(s.Owed))), words.Ago(s.SavedAt(), now),
-		})
+		}
+		for _, column := range more {
+			row = append(row, cmp.Or(column.cell(s, now), "-"))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	text := t.Render(columns, c)
 	if needy > 0 {

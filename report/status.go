@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -270,6 +271,39 @@ func (s Status) RunWords(now time.Time) string {
 	return text + ")"
 }
 
+// HolderWords says which process collects now; "" if none does.
+func (s Status) HolderWords(now time.Time) string {
+	if !s.Running(now) {
+		return ""
+	}
+	holder := s.Newest().Holder
+	return fmt.Sprintf("pid %d on %s", holder.PID, words.Clean(holder.Host))
+}
+
+// PaceWords is the pace that was learned, and the ceiling: "3.5/s of 10/s".
+func (a Account) PaceWords() string {
+	rates := words.Rates(a.Learned, a.Ceiling)
+	switch {
+	case a.Learned > 0 && a.Ceiling > 0:
+		return rates[0] + " of " + rates[1]
+	case a.Learned > 0:
+		return rates[0]
+	}
+	return ""
+}
+
+// BreakerWords is the state of the breaker, or that the account is frozen.
+func (a Account) BreakerWords() string {
+	state := cmp.Or(a.Breaker, gate.Closed)
+	if a.Forced {
+		state += " (held by an operator)"
+	}
+	if a.Frozen {
+		state += " · frozen"
+	}
+	return state
+}
+
 func (a Account) Words(now time.Time) string {
 	text := words.Clean(a.Provider)
 	if a.Learned > 0 {
@@ -280,17 +314,7 @@ func (a Account) Words(now time.Time) string {
 	if a.Ceiling > 0 {
 		text += " · ceiling " + words.Rates(a.Learned, a.Ceiling)[1]
 	}
-	breaker := a.Breaker
-	if breaker == "" {
-		breaker = "closed"
-	}
-	text += " · breaker " + breaker
-	if a.Forced {
-		text += " (held by an operator)"
-	}
-	if a.Frozen {
-		text += " · frozen"
-	}
+	text += " · breaker " + a.BreakerWords()
 	if a.Until.After(now) {
 		text += " · no request before " + words.At(a.Until, now)
 	}
