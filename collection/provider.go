@@ -222,7 +222,7 @@ func NotBefore(ctx context.Context) time.Time {
 type smallerKey struct{}
 
 // WithSmaller returns a context for a request that its caller can make smaller: one
-// that took the provider too long (504) is not sent again as it is.
+// that took the provider too long ([ErrLate], or a 504) is not sent again as it is.
 func WithSmaller(ctx context.Context) context.Context {
 	return context.WithValue(ctx, smallerKey{}, true)
 }

@@ -28,6 +28,10 @@ var ErrContradicted = fmt.Errorf("what came is not all: %w", ErrNoProgress)
 // ErrDeclared is the cause of a [Stop] that a rule of the connector asks for.
 var ErrDeclared = errors.New("a rule of the connector says so")
 
+// ErrLate is the cause of a [Stop] for an answer that did not come in time, or did not
+// end in time.
+var ErrLate = errors.New("late")
+
 // ErrClientCertificate is the cause of a [Stop] for a connection that a provider ends
 // because of the certificate of this client, or for want of one.
 var ErrClientCertificate = errors.New("the provider does not accept the client certificate")

@@ -20,8 +20,8 @@ import (
 
 // Why an attempt was given up by us.
 var (
-	errSilent = errors.New("no answer in time")
-	errSlow   = errors.New("the answer did not end in time")
+	errSilent = error(lateError("no answer in time"))
+	errSlow   = error(lateError("the answer did not end in time"))
 	errShort  = errors.New("the body ended early")
 	errOver   = errors.New("the time of the run was up before there was a credential")
 )
@@ -130,12 +130,18 @@ func describe(err error) string {
 	return "the connection failed"
 }
 
+// A lateError is why we gave an attempt up that took too long.
+type lateError string
+
+func (e lateError) Error() string        { return string(e) }
+func (e lateError) Is(target error) bool { return target == collection.ErrLate }
+
 // timedOut reports whether an answer was waited for in vain.
 func timedOut(err error) bool {
 	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
 		return true
 	}
-	return errors.Is(err, errSilent) || errors.Is(err, errSlow)
+	return errors.Is(err, collection.ErrLate)
 }
 
 // certificateFault says what is wrong with the certificate of a provider; "" if

@@ -255,7 +255,8 @@ func (g *Governor) tellRate(r *collection.RateInfo, stream string) {
 // retry prepares the turn of the next attempt, or returns the stop that ends
 // the request. It decides before anybody sleeps.
 func (g *Governor) retry(req *http.Request, a answer, n int, settled desk.Settled, next *desk.Turn) error {
-	smaller := a.status == http.StatusGatewayTimeout && collection.HasSmaller(req.Context())
+	late := a.status == http.StatusGatewayTimeout || errors.Is(a.err, collection.ErrLate)
+	smaller := late && collection.HasSmaller(req.Context())
 	if !repeatable(req) || smaller || n >= g.limits.Attempts {
 		return final(a, settled)
 	}

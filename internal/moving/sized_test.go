@@ -90,10 +90,27 @@ streams:
 // TestTooMuchIsAskedOnce: where the provider always bears as much, each size that is too
 // much is asked for once, and once more when it is tried again.
 func TestTooMuchIsAskedOnce(t *testing.T) {
+	for name, refuse := range map[string]http.HandlerFunc{
+		"gateway timeout": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGatewayTimeout) },
+		"no answer":       func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"no end": func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, `{"items":[`)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits most of its time
+			askTooMuch(t, refuse)
+		})
+	}
+}
+
+func askTooMuch(t *testing.T, refuse http.HandlerFunc) {
 	var asked []string
 	v := &victim{file: `
 connector: once
-provider: {base_url: %q, pace: off}
+provider: {base_url: %q, pace: off, limits: {header_timeout: 2s, request_timeout: 3s}}
 streams:
   items: {get: /items, records: items, key: id, page: {cursor: {from: next, param: after}, size: {param: size, from: 64}}}
 `}
@@ -102,7 +119,7 @@ streams:
 		q := r.URL.Query()
 		asked = append(asked, q.Get("size"))
 		if size, _ := strconv.Atoi(q.Get("size")); size > s.most {
-			w.WriteHeader(http.StatusGatewayTimeout)
+			refuse(w, r)
 			return
 		}
 		s.asked = 0 // it bears as much at all times

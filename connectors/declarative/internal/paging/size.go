@@ -1,6 +1,7 @@
 package paging
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -181,8 +182,9 @@ func (b BySize) Seen(token string, n int) (int, bool) {
 var _ = []Sized{ByOffset{}, BySize{}}
 
 // TooMuch reports whether err says that a page was too much at once, so that a
-// smaller one may be had: the provider took too long for it (504), or would not
-// make it (413), or it is larger than a body may be.
+// smaller one may be had: the provider took too long for it (504, or longer than we
+// wait), or would not make it (413), or it is larger than a body may be.
 func TooMuch(stop *collection.Stop) bool {
-	return stop.Reason == collection.TooLarge || stop.Status == 413 || stop.Status == 504 && stop.Reason == collection.UpstreamPressure
+	late := stop.Status == 504 || errors.Is(stop, collection.ErrLate)
+	return stop.Reason == collection.TooLarge || stop.Status == 413 || late && stop.Reason == collection.UpstreamPressure
 }
