@@ -189,10 +189,8 @@ func TestWatchStatus(t *testing.T) {
 	}
 	term.await("tickets")
 	term.tmux("resize-window", "-x", "60", "-y", "4")
-	for range 2 { // the first may still be the old one
-		time.Sleep(2 * time.Second)
-		screen = term.screen()
-	}
+	time.Sleep(4 * time.Second) // the first frame after it may still be of the old size
+	screen = term.screen()
 	if lines := strings.Split(strings.TrimRight(screen, "\n"), "\n"); len(lines) != 4 || !strings.HasSuffix(lines[3], "q quits") {
 		t.Errorf("after a resize, the last line says not how to quit:\n%s", screen)
 	}

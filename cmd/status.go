@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if o.watch {
 				return a.watchStatus(c.Context(), o)
 			}
-			return a.status(c.Context(), o, func(lines []report.StatusLine, text string) error { return a.result(lines, text) })
+			return a.printStatus(c.Context(), o)
 		},
 	}
 	c.Flags().BoolVar(&o.check, "check", false, "print nothing; only the exit code says how it stands")
@@ -36,24 +37,37 @@ func (a *app) statusCommand() *cobra.Command {
 	return c
 }
 
-// status looks at the database, and shows how the connectors stand.
-func (a *app) status(ctx context.Context, o statusView, show func(lines []report.StatusLine, text string) error) error {
+// status looks at the database, and calls show with how the connectors stand.
+func (a *app) status(ctx context.Context, o statusView, show func(all []report.Status, now time.Time) error) error {
 	return a.look(ctx, o.names, func(v looked) error {
 		all, err := a.statuses(ctx, v)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case o.check:
-			if code := report.CheckCode(all, v.now); code != problem.ExitOK {
-				return &exitError{code}
-			}
-			return nil
-		case len(o.names) == 1:
-			return show(report.StatusLines(all, v.now), statusDetail(all[0], v.now, a.width(), a.caps()))
-		case o.wide:
-			return show(report.StatusLines(all, v.now), statusWide(all, v.now, a.columns(), a.caps()))
 		}
-		return show(report.StatusLines(all, v.now), statusTable(all, v.now, a.width(), a.caps()))
+		return show(all, v.now)
+	})
+}
+
+// statusText returns the status for people.
+func (a *app) statusText(o statusView, all []report.Status, now time.Time) string {
+	switch {
+	case len(o.names) == 1:
+		return statusDetail(all[0], now, a.width(), a.caps())
+	case o.wide:
+		return statusWide(all, now, a.columns(), a.caps())
+	}
+	return statusTable(all, now, a.width(), a.caps())
+}
+
+func (a *app) printStatus(ctx context.Context, o statusView) error {
+	return a.status(ctx, o, func(all []report.Status, now time.Time) error {
+		if !o.check {
+			return a.result(report.StatusLines(all, now), a.statusText(o, all, now))
+		}
+		if code := report.CheckCode(all, now); code != problem.ExitOK {
+			return &exitError{code}
+		}
+		return nil
 	})
 }
 
@@ -68,13 +82,16 @@ func (a *app) watchStatus(ctx context.Context, o statusView) error {
 		return problem.Usage("--watch draws on a terminal, and here is none; a program asks again with: collect status --json")
 	}
 	err := live.Watch(ctx, a.in, a.out, a.size(), func() (text string, err error) {
-		err = a.status(ctx, o, func(_ []report.StatusLine, t string) error { text = t; return nil })
+		err = a.status(ctx, o, func(all []report.Status, now time.Time) error {
+			text = a.statusText(o, all, now)
+			return nil
+		})
 		return text, err
 	})
 	if ctx.Err() != nil {
 		return err
 	}
-	return a.status(ctx, o, func(lines []report.StatusLine, text string) error { return a.result(lines, text) })
+	return a.printStatus(ctx, o)
 }
 
 // statuses returns the status of the connector, or of all of them.

@@ -14,12 +14,6 @@ import (
 	"collect/report/problem"
 )
 
-// statusTable returns all connectors as a table, what needs a person first,
-// and one closing sentence if something does.
-func statusTable(all []report.Status, now time.Time, columns int, c term.Caps) string {
-	return statusText(all, now, columns, c, nil)
-}
-
 // A statusColumn is a column that only the wide table has.
 type statusColumn struct {
 	head string
@@ -36,15 +30,17 @@ func statusWide(all []report.Status, now time.Time, columns int, c term.Caps) st
 			return words(s.Account, now)
 		}
 	}
-	return statusText(all, now, columns, c, []statusColumn{
-		{"PACE", account(func(a *report.Account, _ time.Time) string { return a.PaceWords() })},
-		{"BREAKER", account(func(a *report.Account, _ time.Time) string { return a.BreakerWords() })},
-		{"COLLECTED BY", func(s report.Status, now time.Time) string { return s.HolderWords(now) }},
-		{"LIMITED BY", account(func(a *report.Account, now time.Time) string { return limit.Text(&a.Pace, now) })},
-	})
+	return statusTable(all, now, columns, c,
+		statusColumn{"PACE", account(func(a *report.Account, _ time.Time) string { return a.PaceWords() })},
+		statusColumn{"BREAKER", account(func(a *report.Account, _ time.Time) string { return a.BreakerWords() })},
+		statusColumn{"COLLECTED BY", report.Status.HolderWords},
+		statusColumn{"LIMITED BY", account(func(a *report.Account, now time.Time) string { return limit.Text(&a.Pace, now) })},
+	)
 }
 
-func statusText(all []report.Status, now time.Time, columns int, c term.Caps, more []statusColumn) string {
+// statusTable returns all connectors as a table, what needs a person first,
+// and one closing sentence if something does. more stand behind its own columns.
+func statusTable(all []report.Status, now time.Time, columns int, c term.Caps, more ...statusColumn) string {
 	if len(all) == 0 {
 		return c.Text("nothing was collected yet. To begin: collect run <name | file.yaml>\n")
 	}

@@ -95,7 +95,7 @@ func (g *Governor) exchange(out *http.Request) (*http.Response, content, error) 
 
 // causeOf prefers our own reason for giving up to what became of it.
 func causeOf(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause == errSilent || cause == errSlow {
+	if cause := context.Cause(ctx); errors.Is(cause, collection.ErrLate) {
 		return cause
 	}
 	return err

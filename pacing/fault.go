@@ -118,7 +118,7 @@ func describe(err error) string {
 		return "no connection: " + why
 	}
 	switch {
-	case errors.Is(err, errSilent), errors.Is(err, errSlow), errors.Is(err, errShort):
+	case errors.Is(err, collection.ErrLate), errors.Is(err, errShort):
 		return err.Error()
 	case timedOut(err):
 		return "timed out"

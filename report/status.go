@@ -250,7 +250,7 @@ func PartitionWords(stream store.StreamState, lane store.LaneState) string {
 func (s Status) RunWords(now time.Time) string {
 	run := s.Runs[0]
 	if run.Outcome == collection.Running {
-		text := fmt.Sprintf(" (run %s since %s, pid %d on %s", words.Clean(run.ID), words.At(run.StartedAt, now), run.Holder.PID, words.Clean(run.Holder.Host))
+		text := fmt.Sprintf(" (run %s since %s, %s", words.Clean(run.ID), words.At(run.StartedAt, now), holderWords(run.Holder))
 		seen := run.SeenAt()
 		if s.Running(now) {
 			return text + ", alive " + words.Ago(seen, now) + ")"
@@ -276,8 +276,11 @@ func (s Status) HolderWords(now time.Time) string {
 	if !s.Running(now) {
 		return ""
 	}
-	holder := s.Newest().Holder
-	return fmt.Sprintf("pid %d on %s", holder.PID, words.Clean(holder.Host))
+	return holderWords(s.Newest().Holder)
+}
+
+func holderWords(h collection.Holder) string {
+	return fmt.Sprintf("pid %d on %s", h.PID, words.Clean(h.Host))
 }
 
 // PaceWords is the pace that was learned, and the ceiling: "3.5/s of 10/s".
