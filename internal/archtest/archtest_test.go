@@ -20,7 +20,7 @@ var rules = archtest.Rules{
 
 		"cmd/internal/chart":  {"cmd/internal/term", "collection", "internal/words", "pacing/sim"},
 		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/declarative", "engine/registry", "engine/storage", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
-		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/words", "pacing/gate", "report", "report/limit", "report/problem"},
+		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/picture", "internal/words", "pacing/gate", "report", "report/limit", "report/problem"},
 		"cmd/internal/term":   {},
 
 		"engine":                        {"collection", "connectors/declarative", "engine/har", "engine/registry", "internal/process", "internal/spool", "internal/words", "pacing", "pacing/gate", "pacing/share", "report", "report/limit", "report/problem", "runner", "store"},
@@ -102,6 +102,7 @@ var rules = archtest.Rules{
 		"internal/filelock":     {},
 		"internal/freespace":    {},
 		"internal/jsonout":      {"internal/words"},
+		"internal/picture":      {"internal/words"},
 		"internal/process":      {"collection"},
 		"internal/provider":     {},
 		"internal/texttest":     {},

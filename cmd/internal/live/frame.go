@@ -140,13 +140,13 @@ func rateLines(f Frame, wide bool, c term.Caps) []string {
 	}
 	if !wide {
 		return []string{
-			"rate      " + spark(f.Cells, 12, c) + " " + now,
+			"rate      " + f.Spark.Bars(12, c.UTF8) + " " + now,
 			"          " + learned,
 		}
 	}
 	return []string{
-		"rate      " + spark(f.Cells, 30, c) + " " + now,
-		"          " + marks(f.Cells, 30, c) + " " + learned,
+		"rate      " + f.Spark.Bars(30, c.UTF8) + " " + now,
+		"          " + f.Spark.Marks(30, c.UTF8) + " " + learned,
 	}
 }
 

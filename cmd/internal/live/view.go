@@ -1,10 +1,12 @@
 package live
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"collect/collection"
+	"collect/internal/picture"
 	"collect/pacing/gate"
 )
 
@@ -60,16 +62,10 @@ type View struct {
 	throttle collection.ThrottleInfo // the last one
 
 	freed    time.Time // when the last wait ended in which nothing could leave
-	cells    []cell
+	cells    []picture.Moment
 	cellAt   int64 // number of the newest cell, counted from the epoch
 	samples  []sample
 	requests int64 // of the last sample
-}
-
-// A cell is one column of the sparkline.
-type cell struct {
-	Requests  int64
-	Throttled bool
 }
 
 // A sample is where the work stood at a time.
@@ -101,7 +97,7 @@ type Frame struct {
 	Total                       StreamTotal // of Stream
 	Saved                       int64       // records of all streams, all runs; 0 for not known
 
-	Cells    []cell // oldest first
+	Spark    picture.Spark
 	RateNow  float64
 	Pace     float64     // in force; 0: not paced, or not known
 	Learned  float64     // what a later run goes on from; 0: not known
@@ -243,19 +239,19 @@ func (v *View) Frame(now time.Time) Frame {
 		m.Started = now
 	}
 	v.cell(now)
-	m.Cells = append([]cell(nil), v.cells...)
+	m.Spark = picture.Spark{Moments: slices.Clone(v.cells), Unit: "5 s"}
 	return m
 }
 
 // cell returns the column of the sparkline for now, after making it and the
 // empty ones before it. A clock that steps back writes into the newest.
-func (v *View) cell(now time.Time) *cell {
+func (v *View) cell(now time.Time) *picture.Moment {
 	number := now.UnixNano() / int64(sparkCell)
 	if len(v.cells) == 0 || number > v.cellAt+sparkCells {
-		v.cells, v.cellAt = append(v.cells[:0], cell{}), number
+		v.cells, v.cellAt = append(v.cells[:0], picture.Moment{}), number
 	}
 	for ; v.cellAt < number; v.cellAt++ {
-		v.cells = append(v.cells, cell{})
+		v.cells = append(v.cells, picture.Moment{})
 	}
 	if over := len(v.cells) - sparkCells; over > 0 {
 		v.cells = append(v.cells[:0], v.cells[over:]...)

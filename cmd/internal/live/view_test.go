@@ -53,28 +53,6 @@ func throttled(now time.Time) collection.Event {
 	}
 }
 
-// A blank in the sparkline is a time without requests, and only that.
-func TestSparkIsBlankWithoutRequests(t *testing.T) {
-	cells := []cell{{Requests: 1}, {}, {Requests: 1000}, {Throttled: true}, {Requests: 500}}
-	tests := []struct {
-		n            int
-		c            term.Caps
-		spark, marks string
-	}{
-		{7, term.Caps{UTF8: true}, "▁ █ ▄  ", "···×·  "},
-		{3, term.Caps{UTF8: true}, "█ ▄", "·×·"},
-		{5, term.Caps{}, "_ @ =", "...x."},
-	}
-	for _, test := range tests {
-		if got := spark(cells, test.n, test.c); got != test.spark {
-			t.Errorf("spark(%v, %d, %+v) = %q, want %q", cells, test.n, test.c, got, test.spark)
-		}
-		if got := marks(cells, test.n, test.c); got != test.marks {
-			t.Errorf("marks(%v, %d, %+v) = %q, want %q", cells, test.n, test.c, got, test.marks)
-		}
-	}
-}
-
 // While a run waits, what limits it is what it waits for, in every form.
 func TestWhatARunWaitsForLimitsIt(t *testing.T) {
 	until := noon.Add(4 * time.Second)
@@ -135,7 +113,7 @@ func TestCellsFollowTheClock(t *testing.T) {
 	v := &View{}
 	v.Sample(noon, Totals{Requests: 3})
 	v.Sample(noon.Add(4*sparkCell), Totals{Requests: 5})
-	if got, want := spark(v.Frame(noon.Add(6*sparkCell)).Cells, 8, term.Caps{UTF8: true}), "█   ▆   "; got != want {
+	if got, want := v.Frame(noon.Add(6*sparkCell)).Spark.Bars(8, true), "█   ▆   "; got != want {
 		t.Errorf("cells = %q, want %q", got, want)
 	}
 	v.Sample(noon.Add(-time.Hour), Totals{Requests: 9}) // the clock stepped back
@@ -143,7 +121,7 @@ func TestCellsFollowTheClock(t *testing.T) {
 	for i := range 3 * sparkCells {
 		v.Sample(noon.Add(24*time.Hour+time.Duration(i)*sparkCell), Totals{Requests: int64(9 + i)})
 	}
-	if got := len(v.Frame(noon.Add(24*time.Hour + (3*sparkCells-1)*sparkCell)).Cells); got != sparkCells {
+	if got := len(v.Frame(noon.Add(24*time.Hour + (3*sparkCells-1)*sparkCell)).Spark.Moments); got != sparkCells {
 		t.Errorf("%d cells are kept, want %d", got, sparkCells)
 	}
 }
