@@ -20,4 +20,6 @@ type Metrics struct {
 	P99Latency        float64 `json:"p99_latency_seconds"`
 
 	Wait *WaitInfo `json:"wait,omitempty"` // under way at that moment; nil: none that is worth telling
+
+	Traffic *Traffic `json:"-"` // of the run so far, for the store to add to that of the runs before it; nil: not known
 }

@@ -27,6 +27,23 @@ type answer struct {
 	witness *http.Request // tells whether a 403 is about the account; nil: nothing can, or that is known
 }
 
+// fate returns what became of the attempt; asked says that the provider asked for
+// less.
+func (a *answer) fate(asked bool) collection.Fate {
+	_, stopped := errors.AsType[*collection.Stop](a.err)
+	switch {
+	case asked:
+		return collection.FateThrottled
+	case a.err == nil:
+		return collection.FateOK
+	case a.outcome.Signal == law.Failed:
+		return collection.FateFailed
+	case stopped && a.took > 0:
+		return collection.FateRefused
+	}
+	return collection.FateCancelled
+}
+
 // trouble says in a few fixed words what went wrong with an attempt.
 func (a *answer) trouble() string {
 	stop, ok := errors.AsType[*collection.Stop](a.err)

@@ -219,6 +219,24 @@ func (b *Budget) spent(now time.Time) (elapsed time.Duration, requests int64, to
 	return elapsed, b.requests, float64(b.tokens) / tokenParts
 }
 
+// used returns the share of each budget that is used up, from 0 to 1; without those
+// that have no limit.
+func (b *Budget) used(now time.Time) map[collection.Reason]float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	used := map[collection.Reason]float64{}
+	if most := b.limits.MaxRequests; most > 0 {
+		used[collection.RequestCap] = min(1, float64(b.requests)/float64(most))
+	}
+	if most := b.limits.MaxTime; most > 0 && !b.started.IsZero() {
+		used[collection.WallClock] = min(1, now.Sub(b.started).Seconds()/most.Seconds())
+	}
+	if b.capacity > 0 {
+		used[collection.RetryBudget] = 1 - float64(b.tokens)/float64(b.capacity)
+	}
+	return used
+}
+
 // RetryTokens returns how many retries are left, and how many there can be.
 func (b *Budget) RetryTokens() (left, capacity float64) {
 	b.mu.Lock()

@@ -221,6 +221,17 @@ func (g *Governor) Metrics() collection.Metrics {
 	return m
 }
 
+// Traffic returns what became of all requests so far, and what they waited for.
+func (g *Governor) Traffic() collection.Traffic {
+	t := g.meter.Traffic()
+	t.Waited = map[collection.WaitCause]float64{}
+	for cause, d := range g.budget.Waited() {
+		t.Waited[cause] = d.Seconds()
+	}
+	t.Used = g.budget.used(time.Now())
+	return t
+}
+
 // Close frees idle connections. When it returns, Observe has been told of
 // everything.
 func (g *Governor) Close() {

@@ -29,7 +29,7 @@ func (g *Governor) ended(id int64, attempt int, sent bool, stream string, err er
 	if err != nil && !sent && !stopped && errors.Is(err, context.Canceled) {
 		g.meter.Withdraw()
 	} else {
-		g.meter.Answer(err == nil)
+		g.meter.Answer(err == nil, callEnd(sent, err))
 	}
 	r := collection.RequestInfo{ID: id, Attempt: attempt}
 	if err == nil {
@@ -41,6 +41,18 @@ func (g *Governor) ended(id int64, attempt int, sent bool, stream string, err er
 		r.Reason = string(stop.Reason)
 	}
 	g.trace(collection.RequestFailed, stream, r)
+}
+
+// callEnd returns how a request ended whose attempts, if any were sent, ended with err.
+func callEnd(sent bool, err error) collection.CallEnd {
+	stop, stopped := errors.AsType[*collection.Stop](err)
+	switch {
+	case err == nil, errors.Is(err, collection.ErrDeclared) && !stop.Reason.Freezes():
+		return collection.CallAnswered
+	case !sent, !stopped, stop.Reason.Kind() == collection.Planned:
+		return collection.CallStopped
+	}
+	return collection.CallFailed
 }
 
 // released tells that the attempt a has ended.

@@ -189,7 +189,7 @@ func (g *Governor) settle(ctx context.Context, p gate.Pass, a answer, next *desk
 	asked := a.outcome.Signal == law.Throttled || a.outcome.QuotaUsed
 	g.budget.record(a.outcome.Signal, asked)
 	settled := g.desk.Settle(p, a.outcome, next.Request)
-	g.meter.Settle(a.took, asked)
+	g.meter.Settle(a.took, a.fate(asked), a.status)
 	g.mu.Lock()
 	now := time.Now()
 	if asked {

@@ -66,6 +66,10 @@ type Config struct {
 	Trace   bool                         // Observe is told of each request, too
 	Spill   func() (pacing.Spill, error) // a file for an answer that is too large for memory; nil: all are in memory
 	Random  func() float64               // what jitter is drawn from; nil: math/rand/v2
+
+	// Exemplars returns attempts that a trace has, one for each bucket of durations at
+	// most. nil: none has one.
+	Exemplars func() map[int]collection.DurationExemplar
 }
 
 // beatEvery is how often a run says that it is alive. People read it ("alive
@@ -178,7 +182,7 @@ func (r *Runner) Do(ctx context.Context) (collection.Run, error) {
 		}
 	}
 	run := r.Run
-	run.Tally, run.Waited, run.Metrics = r.Tally(), r.Budget.Waited(), r.Metrics()
+	run.Tally, run.Waited, run.Metrics = r.Tally(), r.Budget.Waited(), r.measured()
 	if stop := r.ended(); stop != nil {
 		run.Reason = stop.Reason
 	}
@@ -195,6 +199,19 @@ func (r *Runner) Obeyed(ctx context.Context, events ...collection.Event) error {
 
 // Metrics returns how the requests fare so far.
 func (r *Runner) Metrics() collection.Metrics { return r.governor.Metrics() }
+
+// measured returns the same with what the store adds up over all runs.
+func (r *Runner) measured() collection.Metrics {
+	m := r.Metrics()
+	if m.TotalRequests > 0 {
+		traffic := r.governor.Traffic()
+		if r.Exemplars != nil {
+			traffic.Exemplars = r.Exemplars()
+		}
+		m.Traffic = &traffic
+	}
+	return m
+}
 
 // Tally returns the work so far.
 func (r *Runner) Tally() collection.Tally {
@@ -299,7 +316,7 @@ func (r *Runner) beat(ctx context.Context, lose context.CancelCauseFunc) (stop f
 			case <-ctx.Done():
 				return
 			case now := <-tick.C:
-				metrics := r.Metrics()
+				metrics := r.measured()
 				metrics.Wait = r.waiting()
 				if err := r.Ledger.Beat(ctx, now, r.Tally(), metrics); errors.Is(err, collection.ErrFenced) {
 					lose(err)

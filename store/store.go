@@ -251,7 +251,7 @@ type Ledger interface {
 
 	// Beat says that the run is alive, with its tally so far. Its metrics are
 	// kept as an event: each replaces the one before, and the end of the run
-	// replaces the last.
+	// replaces the last. Their traffic is added to that of the runs before.
 	//
 	// A lease that ends by itself is renewed with it. It returns
 	// collection.ErrFenced if the lease is lost, or could not be renewed and ends
@@ -301,6 +301,10 @@ type Reader interface {
 	// Events returns the newest n events of a connector, oldest first. Commits
 	// are among them. The metrics of a run are those of its run.finished.
 	Events(ctx context.Context, connector string, n int) ([]collection.Event, error)
+
+	// Traffic returns what became of all that a connector ever asked for, as of the
+	// last beat of each run.
+	Traffic(ctx context.Context, connector string) (collection.Traffic, error)
 
 	// Prunable counts what may be removed of the past of a connector.
 	Prunable(ctx context.Context, connector string, what Prune) (Pruned, error)

@@ -28,6 +28,7 @@ type Meter struct {
 	latencies [latest]time.Duration
 	measured  int // latencies there ever were
 	sorted    int // how many there were when those of counts were computed
+	traffic   collection.Traffic
 }
 
 // Ask notes that a connector asks for something, and numbers the request.
@@ -48,7 +49,7 @@ func (m *Meter) Withdraw() {
 }
 
 // Answer notes that a request is over, ok if the connector has an answer.
-func (m *Meter) Answer(ok bool) {
+func (m *Meter) Answer(ok bool, end collection.CallEnd) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ok {
@@ -56,6 +57,7 @@ func (m *Meter) Answer(ok bool) {
 	} else {
 		m.counts.FailedRequests++
 	}
+	m.traffic.Calls = count(m.traffic.Calls, end)
 }
 
 // Leave notes that an attempt is sent; retry says that it is not the first of
@@ -70,18 +72,38 @@ func (m *Meter) Leave(retry bool) {
 }
 
 // Settle notes the end of an attempt that took d; 0 for one that was never
-// sent, which says nothing about the provider. hit says that it was throttled.
-func (m *Meter) Settle(d time.Duration, hit bool) {
+// sent, which says nothing about the provider. The status is of the answer of one
+// that was throttled.
+func (m *Meter) Settle(d time.Duration, fate collection.Fate, status int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.counts.ActiveRequests--
-	if hit {
+	m.traffic.Attempts = count(m.traffic.Attempts, fate)
+	if fate == collection.FateThrottled {
 		m.counts.RateLimitHits++
+		m.traffic.Throttles = count(m.traffic.Throttles, collection.Signal(status))
 	}
 	if d > 0 {
 		m.latencies[m.measured%latest] = d
 		m.measured++
+		m.traffic.Durations.Took(d)
 	}
+}
+
+// count returns n with one more of k.
+func count[K comparable](n map[K]int64, k K) map[K]int64 {
+	if n == nil {
+		n = map[K]int64{}
+	}
+	n[k]++
+	return n
+}
+
+// Traffic returns what became of all attempts and requests so far.
+func (m *Meter) Traffic() collection.Traffic {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.traffic.Clone()
 }
 
 // Read returns the counts so far. What others know better, MaxConcurrency and

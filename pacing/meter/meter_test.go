@@ -17,12 +17,12 @@ func TestCounts(t *testing.T) {
 	var m meter.Meter
 	m.Ask()
 	m.Leave(false)
-	m.Settle(300*time.Millisecond, true)
+	m.Settle(300*time.Millisecond, collection.FateThrottled, 429)
 	m.Leave(true)
-	m.Settle(100*time.Millisecond, false)
-	m.Answer(true)
+	m.Settle(100*time.Millisecond, collection.FateOK, 200)
+	m.Answer(true, collection.CallAnswered)
 	m.Ask()
-	m.Answer(false) // stopped before it left
+	m.Answer(false, collection.CallFailed) // stopped before it left
 	m.Ask()
 	m.Leave(false)
 	want := collection.Metrics{
@@ -52,7 +52,7 @@ func TestPercentiles(t *testing.T) {
 			var m meter.Meter
 			for i := range test.sent {
 				m.Leave(false)
-				m.Settle(time.Duration(i+1)*time.Second, false)
+				m.Settle(time.Duration(i+1)*time.Second, collection.FateOK, 200)
 				m.Read() // what is read changes nothing of what is read next
 			}
 			got := m.Read()
@@ -68,9 +68,9 @@ func TestPercentiles(t *testing.T) {
 func TestUnsentIsNotMeasured(t *testing.T) {
 	var m meter.Meter
 	m.Leave(false)
-	m.Settle(time.Second, false)
+	m.Settle(time.Second, collection.FateOK, 200)
 	m.Leave(false)
-	m.Settle(0, false)
+	m.Settle(0, collection.FateCancelled, 0)
 	if got := m.Read(); got.AvgLatency != 1 || got.ActiveRequests != 0 {
 		t.Errorf("Read() = %+v, want a latency of 1 s and nothing active", got)
 	}
@@ -82,14 +82,14 @@ func TestHistories(t *testing.T) {
 	retried, throttled := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		var m meter.Meter
-		open, active := 0, 0
+		open, active, settled := 0, 0, int64(0)
 		for range rapid.IntRange(0, 300).Draw(t, "steps") {
 			switch step := rapid.IntRange(0, 3).Draw(t, "step"); {
 			case step == 0:
 				m.Ask()
 				open++
 			case step == 1 && open > 0:
-				m.Answer(rapid.Bool().Draw(t, "ok"))
+				m.Answer(rapid.Bool().Draw(t, "ok"), collection.CallAnswered)
 				open--
 			case step == 2:
 				retry := rapid.Bool().Draw(t, "retry")
@@ -99,8 +99,12 @@ func TestHistories(t *testing.T) {
 					retried++
 				}
 			case step == 3 && active > 0:
-				hit := rapid.Bool().Draw(t, "hit")
-				m.Settle(time.Duration(rapid.IntRange(0, 1e10).Draw(t, "took")), hit)
+				hit, fate := rapid.Bool().Draw(t, "hit"), collection.FateOK
+				if hit {
+					fate = collection.FateThrottled
+				}
+				settled++
+				m.Settle(time.Duration(rapid.IntRange(0, 1e10).Draw(t, "took")), fate, 429)
 				active--
 				if hit {
 					throttled++
@@ -114,6 +118,10 @@ func TestHistories(t *testing.T) {
 		if got.P50Latency > got.P99Latency {
 			t.Fatalf("the percentiles are out of order: %+v", got)
 		}
+		traffic := m.Traffic()
+		if ok, hits := traffic.Attempts[collection.FateOK], traffic.Attempts[collection.FateThrottled]; ok+hits != settled || hits != traffic.Throttles["429"] {
+			t.Fatalf("%d attempts ended, and %+v were counted", settled, traffic)
+		}
 	})
 	if retried == 0 || throttled == 0 {
 		t.Errorf("%d retries and %d throttles were drawn: this proves nothing", retried, throttled)
@@ -125,6 +133,6 @@ func BenchmarkAttempt(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.Leave(false)
-		m.Settle(time.Millisecond, false)
+		m.Settle(time.Millisecond, collection.FateOK, 200)
 	}
 }

@@ -28,6 +28,8 @@ type ledger struct {
 	live     atomic.Int64               // the event with the metrics so far; 0: none
 	finished atomic.Bool
 
+	trafficBefore collection.Traffic // of all runs before this one
+
 	committing sync.Mutex // guards what the streams know
 }
 

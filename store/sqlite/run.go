@@ -42,6 +42,9 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, declared []collec
 		if err := l.start(t, run); err != nil {
 			return err
 		}
+		if l.trafficBefore, err = trafficOf(t, run.Connector); err != nil {
+			return err
+		}
 		if l.streams, err = streams.Declare(t, run.Connector, declared); err != nil {
 			return err
 		}
@@ -110,6 +113,9 @@ func (l *ledger) beat(t database.Tx, now time.Time, tally collection.Tally, metr
 	if err != nil || metrics == (collection.Metrics{}) {
 		return 0, err
 	}
+	if err := l.addTraffic(t, metrics.Traffic); err != nil {
+		return 0, err
+	}
 	if err := l.forgetLive(t); err != nil {
 		return 0, err
 	}
@@ -152,6 +158,9 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 			return err
 		}
 		if err := l.end(t); err != nil {
+			return err
+		}
+		if err := l.addTraffic(t, run.Metrics.Traffic); err != nil {
 			return err
 		}
 		finished := collection.Event{Kind: collection.RunFinished, Lane: run.Lane}

@@ -419,6 +419,53 @@ func live(t *testing.T, open opener) {
 	told("when it has ended")
 }
 
+// traffic adds up over runs, those included whose process died, and never goes back.
+func traffic(t *testing.T, open opener) {
+	s := open(t)
+	total := func(when string, want int64) {
+		t.Helper()
+		got, err := s.Traffic(t.Context(), connector)
+		if err != nil || got.Attempts[collection.FateOK] != want || got.Durations.Count != want || got.Waited[collection.WaitPacing] != float64(want) {
+			t.Errorf("%s: Traffic = %+v, %v, want %d of each", when, got, err, want)
+		}
+	}
+	sent := func(n int64) collection.Metrics {
+		return collection.Metrics{TotalRequests: n, Traffic: &collection.Traffic{
+			Attempts:  map[collection.Fate]int64{collection.FateOK: n},
+			Waited:    map[collection.WaitCause]float64{collection.WaitPacing: float64(n)},
+			Durations: collection.Durations{Count: n, Sum: float64(n), Buckets: map[int]int64{3: n}},
+		}}
+	}
+	beat := func(l store.Ledger, n int64) {
+		t.Helper()
+		if err := l.Beat(t.Context(), time.Now(), collection.Tally{}, sent(n)); err != nil {
+			t.Fatalf("Beat: %v", err)
+		}
+	}
+	total("before any run", 0)
+	l := begin(t, s, "run-1")
+	beat(l, 2)
+	beat(l, 5)
+	total("a run counts from its start", 5)
+	closeStore(t, s)
+	s = opened(t, open)
+	l = begin(t, s, "run-2")
+	total("after a run that died", 5)
+	beat(l, 1)
+	total("while the next one goes on", 6)
+	run := newRun("run-2")
+	run.Outcome, run.Metrics = collection.Complete, sent(4)
+	if err := l.Finish(t.Context(), run); err != nil {
+		t.Fatalf("Finish: %v", err)
+	}
+	total("at its end", 9)
+	finish(t, begin(t, s, "run-3"))
+	total("after a run that asked for nothing", 9)
+	if got, err := s.Traffic(t.Context(), "nobody"); err != nil || got.Attempts != nil {
+		t.Errorf("Traffic of nobody = %+v, %v, want nothing", got, err)
+	}
+}
+
 func runs(t *testing.T, open opener) {
 	s := opened(t, open)
 	ended := time.Now().UTC().Truncate(time.Millisecond)

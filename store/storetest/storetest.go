@@ -83,6 +83,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"parents come in pages", parents},
 		{"places are read together", places},
 		{"metrics of a run that goes on", live},
+		{"traffic of all runs", traffic},
 		{"runs are added up", runs},
 		{"provider state is kept", providerState},
 		{"fields are noted in the order seen", fields},
