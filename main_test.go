@@ -24,7 +24,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"collect/cmd"
 	"collect/internal/provider"
 )
 
@@ -33,7 +32,7 @@ var root string
 
 func TestMain(m *testing.M) {
 	root, _ = os.Getwd()
-	testscript.Main(m, map[string]func(){"collect": cmd.Main})
+	testscript.Main(m, map[string]func(){"collect": collect})
 }
 
 // busy are the scripts in which a process does several things at once: signals
@@ -65,6 +64,8 @@ func TestScripts(t *testing.T) {
 		}
 		dir = ""
 	}
+	printed := t.TempDir()
+	t.Cleanup(func() { heldAgainstSchemas(t, printed) }) // when the last script has ended
 	testscript.Run(t, testscript.Params{
 		Dir:   dir,
 		Files: files,
@@ -73,6 +74,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("NO_PROXY", "127.0.0.1")
+			env.Setenv("COLLECT_TEST_PRINTED", printed)
 			env.Values["providers"] = &providers{byName: map[string]*provider.Server{}, marks: map[string]int{}}
 			env.Defer(env.Values["providers"].(*providers).close)
 			return nil

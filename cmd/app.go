@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
+	"collect/cmd/internal/output"
 	"collect/cmd/internal/term"
 	"collect/internal/jsonout"
 	"collect/internal/words"
@@ -31,7 +33,9 @@ type app struct {
 type globalFlags struct {
 	config string
 	state  string
-	json   bool
+	json   bool // print JSON for programs
+	list   bool // only list the fields of that
+	format output.Format
 }
 
 // An exitError ends a command with a code, after it has said all there is to
@@ -57,9 +61,18 @@ func (o *results) Write(b []byte) (int, error) {
 // --json.
 func (a *app) result(line any, text string) error {
 	if a.flags.json {
-		return jsonout.Print(a.out, line)
+		return a.print(line)
 	}
 	_, err := io.WriteString(a.out, text)
+	return err
+}
+
+// print writes what a command found for programs, in the form that was asked for.
+func (a *app) print(found any) error {
+	err := a.flags.format.Print(a.out, found)
+	if mistake, ok := errors.AsType[*output.MistakeError](err); ok {
+		return problem.Usage("%s", mistake.Message)
+	}
 	return err
 }
 

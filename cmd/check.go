@@ -105,7 +105,7 @@ func (a *app) showFindings(path string, spec *declarative.Spec, mistakes, doubts
 		}
 		note(problem.LevelError, mistakes)
 		note(problem.LevelWarning, doubts)
-		return jsonout.Print(a.out, found)
+		return a.print(found)
 	}
 	for _, e := range mistakes {
 		p := problem.Of(e, problem.Scene{})
@@ -163,7 +163,7 @@ func (a *app) checkOnline(ctx context.Context, o checkOptions, streams []string)
 	t.Close(ctx)
 	if a.flags.json {
 		for _, page := range pages {
-			if err := jsonout.Print(a.out, pageJSON(page)); err != nil {
+			if err := a.print(pageJSON(page)); err != nil {
 				return err
 			}
 		}

@@ -97,7 +97,7 @@ func (a *app) writeTo(path string, write func(io.Writer) error) error {
 		if a.shown {
 			out = harmless{out}
 		}
-		w := bufio.NewWriterSize(output{out}, 1<<16)
+		w := bufio.NewWriterSize(ownErrors{out}, 1<<16)
 		if err := write(w); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (a *app) writeTo(path string, write func(io.Writer) error) error {
 	}
 	var failed error // of what was to be written
 	err := atomicfile.Write(path, func(to io.Writer) error {
-		w := bufio.NewWriterSize(output{to}, 1<<16)
+		w := bufio.NewWriterSize(ownErrors{to}, 1<<16)
 		if failed = write(w); failed == nil {
 			failed = w.Flush()
 		}
@@ -136,10 +136,10 @@ func (h harmless) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// output is a writer whose errors are known to be its own.
-type output struct{ io.Writer }
+// ownErrors is a writer whose errors are known to be those of the output.
+type ownErrors struct{ io.Writer }
 
-func (o output) Write(p []byte) (int, error) {
+func (o ownErrors) Write(p []byte) (int, error) {
 	n, err := o.Writer.Write(p)
 	if err != nil {
 		err = &problem.OutputError{Err: err}

@@ -10,7 +10,6 @@ import (
 
 	"collect/collection"
 	"collect/engine"
-	"collect/internal/jsonout"
 	"collect/internal/similar"
 	"collect/internal/words"
 	"collect/report"
@@ -161,7 +160,7 @@ func (a *app) orderGaps(ctx context.Context, command string, o gapOptions) error
 			fmt.Fprintln(a.err, idle+"; nothing was changed")
 		}
 		if a.flags.json {
-			return jsonout.Print(a.out, report.GapLines(changed))
+			return a.print(report.GapLines(changed))
 		}
 		return nil
 	})

@@ -35,7 +35,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect restore":           {"records", "collect restore state-backup.db --reason 'the disk failed'"},
 	"collect reset":             {"operate", "collect reset tickets --stream details --reason 'collect it again'\ncollect reset tickets --stream issues --from 2026-01-01T00:00:00Z"},
 	"collect prune":             {"operate", "collect prune tickets --events 90d --dry-run\ncollect prune --all --events 90d --runs 365d --quarantine 64MB --reason 'as every month' --yes"},
-	"collect schema":            {"records", "collect schema tickets issues > issues.schema.json\ncollect schema accept tickets issues --reason 'they renamed it'"},
+	"collect schema":            {"records", "collect schema\ncollect schema status > status.schema.json\ncollect schema tickets issues > issues.schema.json\ncollect schema accept tickets issues --reason 'they renamed it'"},
 	"collect schema accept":     {"", "collect schema accept tickets issues --reason 'they renamed it'"},
 	"collect freeze":            {"operate", "collect freeze on tickets --for 2h --reason 'they asked us to'\ncollect freeze release tickets --reason 'settled with them'"},
 	"collect freeze on":         {"", "collect freeze on tickets --for 2h --reason 'they asked us to'"},
@@ -86,6 +86,7 @@ func (a *app) dressOne(c *cobra.Command) {
 		c.Example = "  " + strings.ReplaceAll(page.example, "\n", "\n  ")
 	}
 	a.completes(c)
+	a.printsFacts(c)
 	for _, child := range c.Commands() {
 		a.dressOne(child)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/engine/author/airbyte"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report/problem"
 )
@@ -79,7 +78,7 @@ func (a *app) importAirbyte(manifest, name string) error {
 		}
 	}
 	if a.flags.json {
-		err = jsonout.Print(a.out, got)
+		err = a.print(got)
 	} else {
 		a.printTranslation(manifest, path, got)
 	}

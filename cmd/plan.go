@@ -10,7 +10,6 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/problem"
@@ -50,7 +49,7 @@ func (a *app) plan(ctx context.Context, name string) error {
 	}
 	plan := report.PlanOf(e, spec.Streams(target.Streams), collection.Incremental)
 	if a.flags.json {
-		return jsonout.Print(a.out, plan)
+		return a.print(plan)
 	}
 	t := term.Table{Head: []string{"STREAM", "OF EACH", "GOES ON FROM", "SAVED", "GAPS", "LATER"}, Right: []int{3, 4, 5}, Give: []int{2}, Drop: []int{5, 1}}
 	for _, s := range plan.Streams {

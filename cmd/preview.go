@@ -18,7 +18,6 @@ import (
 	"collect/engine/author"
 	"collect/engine/har"
 	"collect/engine/registry"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report/problem"
 )
@@ -122,7 +121,7 @@ func (a *app) showPages(t *author.Trial, pages []author.Page) error {
 		for i, p := range pages {
 			list[i] = pageJSON(p)
 		}
-		if err := jsonout.Print(a.out, list); err != nil {
+		if err := a.print(list); err != nil {
 			return err
 		}
 	} else {

@@ -15,7 +15,6 @@ import (
 	"collect/engine"
 	"collect/engine/registry"
 	"collect/engine/storage"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
@@ -170,7 +169,7 @@ func (a *app) pruned(verb string, names []string, of []store.Pruned) error {
 		for i, n := range of {
 			lines = append(lines, prunedLine{names[i], n.Events, n.Runs, n.Quarantined, n.Bytes})
 		}
-		return jsonout.Print(a.out, lines)
+		return a.print(lines)
 	}
 	none := true
 	for i, n := range of {

@@ -15,7 +15,6 @@ import (
 	"collect/cmd/internal/term"
 	"collect/connectors/declarative"
 	"collect/engine/author"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report/problem"
 )
@@ -172,7 +171,7 @@ func (a *app) test(ctx context.Context, o rehearseOptions) error {
 		return err
 	}
 	if a.flags.json {
-		err = jsonout.Print(a.out, append([]author.Played{result.Plain}, result.Faults...))
+		err = a.print(append([]author.Played{result.Plain}, result.Faults...))
 	} else {
 		a.showRehearsal(o.name, result)
 	}

@@ -99,7 +99,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.flags.config, "config", "", "read this `file` instead of the usual collect.yaml")
 	flags.StringVar(&a.flags.state, "state", "", "keep records and checkpoints in this database `file`")
-	flags.BoolVar(&a.flags.json, "json", false, "print JSON for programs")
+	a.addFormat(flags)
 	root.SetFlagErrorFunc(unknownFlag)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(

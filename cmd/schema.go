@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/config"
 	"collect/collection"
+	"collect/connectors/declarative"
 	"collect/engine"
 	"collect/export"
 	"collect/internal/similar"
@@ -20,24 +23,43 @@ import (
 )
 
 func (a *app) schemaCommand() *cobra.Command {
+	var records bool
 	c := &cobra.Command{
-		Use:   "schema <name | file.yaml> [stream]",
-		Short: "Print a JSON Schema of the stored records, or accept that they changed",
-		Long: `Schema reads the stored records and prints the JSON Schema (2020-12) that all of
-them are valid by: the types of each field, the fields that every record has, and
-which texts are dates with a time throughout. Without a stream it describes all,
-each under $defs. It sends nothing and changes nothing. The schema of connector
-files is that of "collect connectors schema".
+		Use:   "schema [fact | name | file.yaml] [stream]",
+		Short: "Print a JSON Schema: of what commands print, of files, or of the stored records",
+		Long: `Schema prints the JSON Schema (2020-12) of what a command prints with --json, of
+collect.yaml ("config") or of connector files ("connector"). Without a name it
+lists what there is. Within a version ("v") fields are only added, so a program
+passes over those that it does not know.
 
-"collect schema accept" is for records that have changed their nature (E0601).`,
+With the name of a connector it reads the stored records, and prints the schema
+that all of them are valid by: the types of each field, the fields that every
+record has, and which texts are dates with a time throughout. Without a stream it
+describes all, each under $defs. A connector that is called as one of the facts is
+meant with a stream, with its file, or with --records.
+
+It sends nothing and changes nothing. "collect schema accept" is for records that
+have changed their nature (E0601).`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) < 2 {
-				return exactArgs("<name | file.yaml>")(c, args)
+			if len(args) > 2 {
+				return exactArgs("[fact | name | file.yaml]", "[stream]")(c, args)
 			}
-			return exactArgs("<name | file.yaml>", "[stream]")(c, args)
+			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.schema(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && !records {
+				if s := factSchema(args[0]); s != nil {
+					return a.writeSchema(s)
+				}
+			}
+			if len(args) == 0 {
+				_, err := fmt.Fprintln(a.out, strings.Join(schemaNames(), "\n"))
+				return err
+			}
+			return a.schema(c.Context(), args)
+		},
 	}
+	c.Flags().BoolVar(&records, "records", false, "the name is one of a connector, whatever facts are called")
 	c.AddCommand(a.schemaAcceptCommand())
 	return c
 }
@@ -53,7 +75,7 @@ func (a *app) schema(ctx context.Context, args []string) error {
 			if err != nil {
 				return err
 			}
-			return a.printSchema(schema)
+			return a.writeSchema(schema)
 		}
 		streams, err := v.db.Streams(ctx, v.name)
 		if err != nil {
@@ -67,12 +89,35 @@ func (a *app) schema(ctx context.Context, args []string) error {
 			}
 			defs[s.Name] = schema
 		}
-		return a.printSchema(map[string]any{"$schema": export.SchemaVersion, "title": v.name, "$defs": defs})
+		return a.writeSchema(map[string]any{"$schema": export.SchemaVersion, "title": v.name, "$defs": defs})
 	})
 }
 
-// printSchema writes a schema, in lines for people who read it.
-func (a *app) printSchema(schema map[string]any) error {
+// schemaNames are the names of all schemas but those of stored records.
+func schemaNames() []string {
+	names := []string{"config", "connector"}
+	for _, f := range facts {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// factSchema returns the schema of a fact or of a kind of file; nil for another name.
+func factSchema(name string) any {
+	switch name {
+	case "config":
+		return json.RawMessage(config.Schema())
+	case "connector":
+		return json.RawMessage(declarative.Schema())
+	}
+	if i := slices.IndexFunc(facts, func(f fact) bool { return f.name == name }); i >= 0 {
+		return facts[i].schema()
+	}
+	return nil
+}
+
+// writeSchema writes a schema, in lines for people who read it.
+func (a *app) writeSchema(schema any) error {
 	return a.writeTo("", func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetEscapeHTML(false)

@@ -12,7 +12,6 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/engine/verify"
-	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/problem"
@@ -104,7 +103,7 @@ func (a *app) verify(ctx context.Context, o verifyOptions) error {
 		refused = a.change(ctx, o.name, func(db store.Store, _ string) error { return result.Repair(ctx, db) })
 	}
 	if a.flags.json {
-		err = jsonout.Print(a.out, result.Verification)
+		err = a.print(result.Verification)
 	} else {
 		a.showVerification(result, o.repair && refused == nil)
 	}

@@ -14,9 +14,16 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			version, revision, goVersion := build()
-			return a.result(map[string]string{"version": version, "revision": revision, "go": goVersion}, versionLine()+"\n")
+			return a.result(versionFacts{version, revision, goVersion}, versionLine()+"\n")
 		},
 	}
+}
+
+// versionFacts are the version in JSON.
+type versionFacts struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"`
+	Go       string `json:"go"`
 }
 
 func versionLine() string {

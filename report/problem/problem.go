@@ -60,6 +60,24 @@ type Problem struct {
 	Retryable bool   // the same command may work later
 }
 
+// A Line is a problem as --json writes it to stderr. What is not known is null.
+type Line struct {
+	Code      *string  `json:"code"`
+	Level     Level    `json:"level"`
+	Message   string   `json:"message"`
+	Where     *string  `json:"where"`
+	Why       *string  `json:"why"`
+	Note      *string  `json:"note"`
+	Token     *string  `json:"token"`
+	Saved     *string  `json:"saved"`
+	Help      []string `json:"help"`
+	Commands  []string `json:"commands"`
+	Retryable bool     `json:"retryable"`
+	Needs     string   `json:"needs"`
+	ExitCode  int      `json:"exit_code"`
+	URL       *string  `json:"url"`
+}
+
 // MarshalJSON returns the problem as the one line that --json writes to
 // stderr. Fields are only ever added; what is not known is null.
 func (p Problem) MarshalJSON() ([]byte, error) {
@@ -76,22 +94,7 @@ func (p Problem) MarshalJSON() ([]byte, error) {
 	if p.Next != "" {
 		help = append(help, words.Clean(p.Next))
 	}
-	return json.Marshal(struct {
-		Code      *string  `json:"code"`
-		Level     Level    `json:"level"`
-		Message   string   `json:"message"`
-		Where     *string  `json:"where"`
-		Why       *string  `json:"why"`
-		Note      *string  `json:"note"`
-		Token     *string  `json:"token"`
-		Saved     *string  `json:"saved"`
-		Help      []string `json:"help"`
-		Commands  []string `json:"commands"`
-		Retryable bool     `json:"retryable"`
-		Needs     string   `json:"needs"`
-		ExitCode  int      `json:"exit_code"`
-		URL       *string  `json:"url"`
-	}{
+	return json.Marshal(Line{
 		jsonout.Text(p.Code), p.Level, words.Clean(p.Headline), jsonout.Text(p.At), jsonout.Text(p.Why), jsonout.Text(p.Note),
 		jsonout.Text(p.Token), jsonout.Text(p.Saved), help, commands, p.Retryable, p.Needs, p.ExitCode, nil,
 	})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -264,3 +265,6 @@ func (r *configReader) origins(list []yamlfile.Scalar) []string {
 func (r *configReader) origin(s yamlfile.Scalar) string {
 	return fmt.Sprintf("%s:%d", words.Home(r.path, r.env), s.At.Line)
 }
+
+// Schema returns the JSON Schema of collect.yaml, for editors.
+func Schema() []byte { return yamlfile.SchemaOf(reflect.TypeFor[configBlock]()) }

@@ -29,9 +29,9 @@ func NewEvents(out io.Writer) *Events {
 	return &Events{out: out, finished: map[string]bool{}}
 }
 
-// eventLine is the JSON form of an event. The partition is not in it: its
+// An EventLine is the JSON form of an event. The partition is not in it: its
 // values are the provider's.
-type eventLine struct {
+type EventLine struct {
 	Version   int                      `json:"v"`
 	Seq       int64                    `json:"seq"`
 	Time      jsonout.Time             `json:"ts"`
@@ -56,7 +56,7 @@ type eventLine struct {
 	Progress  *progressLine            `json:"progress,omitempty"`
 	Code      collection.WarningCode   `json:"code,omitempty"`
 	Message   string                   `json:"message,omitempty"`
-	Summary   any                      `json:"summary,omitempty"`
+	Summary   any                      `json:"summary,omitempty"` // of run.finished a report.SummaryLine, of all.finished a report.EndsLine
 }
 
 type waitLine struct {
@@ -154,7 +154,7 @@ func (w *Events) Err() error {
 	return w.err
 }
 
-func (w *Events) write(line eventLine) {
+func (w *Events) write(line EventLine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil || w.finished[line.Run] {
@@ -169,8 +169,8 @@ func (w *Events) write(line eventLine) {
 }
 
 // lineOf returns the parts of e that are the same for every kind.
-func lineOf(e collection.Event) eventLine {
-	line := eventLine{
+func lineOf(e collection.Event) EventLine {
+	line := EventLine{
 		Time: jsonout.Time(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider,
 		Stream: e.Stream, Lane: e.Lane,
 		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,

@@ -7,13 +7,13 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/answer"
-	"collect/connectors/declarative/internal/jq"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
 	"collect/connectors/declarative/internal/request"
 	"collect/connectors/declarative/internal/since"
 	"collect/connectors/declarative/internal/windows"
+	"collect/internal/jq"
 )
 
 // A File is a connector file that was found to be sound.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 
 	"collect/connectors/declarative/internal/answer"
-	"collect/connectors/declarative/internal/jq"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
+	"collect/internal/jq"
 	"collect/internal/yamlfile"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"collect/connectors/declarative/internal/jq"
+	"collect/internal/jq"
 )
 
 const most = 1 << 20

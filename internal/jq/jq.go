@@ -1,6 +1,7 @@
-// Package jq makes records of records by programs of jq, as gojq reads them.
+// Package jq runs programs of jq, as gojq reads them: a [Program] of a connector file
+// makes records of a record, and a [Filter] of a person chooses what a command prints.
 //
-// A program can reach nothing but its record: it has no environment, no files, no
+// A Program can reach nothing but its record: it has no environment, no files, no
 // clock and no other input. What it may take is bounded by counts alone, so that a
 // slow machine comes to the same records as a fast one: the steps of a program, and
 // the bytes that it makes. What could make much of little in one step, such as
