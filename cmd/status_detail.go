@@ -71,7 +71,7 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 		page.Fact("next", st.Next)
 	}
 	toRetry(&page, s.Owed, problem.RetryCommand(s.Name, s.Flags))
-	return strings.Replace(page.Render(c), st.State.Words(), c.Paint(healthMarks[st.State].color, st.State.Words()), 1)
+	return strings.Replace(page.Render(c), st.State.Words(), c.Paint(healthColors[st.State], st.State.Words()), 1)
 }
 
 func lanesOf(stream store.StreamState) []store.LaneState {

@@ -44,13 +44,7 @@ func statusTable(all []report.Status, now time.Time, columns int, c term.Caps, m
 	if len(all) == 0 {
 		return c.Text("nothing was collected yet. To begin: collect run <name | file.yaml>\n")
 	}
-	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b report.Status) int {
-		if d := a.Stands(now).Urgency() - b.Stands(now).Urgency(); d != 0 {
-			return d
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
+	o := report.OverviewOf(all, now)
 	t := term.Table{
 		Head:  []string{"CONNECTOR", "STATE", "NEXT", "COMPLETE", "OWED", "SAVED"},
 		Right: []int{3, 4, 5}, Give: []int{0, 2}, Drop: []int{3, 5},
@@ -58,7 +52,7 @@ func statusTable(all []report.Status, now time.Time, columns int, c term.Caps, m
 			if column != 1 {
 				return ""
 			}
-			return healthMarks[all[row].Stands(now).State].color
+			return healthColors[o.All[row].State]
 		},
 	}
 	for _, column := range more {
@@ -66,32 +60,27 @@ func statusTable(all []report.Status, now time.Time, columns int, c term.Caps, m
 		t.Give = append(t.Give, len(t.Head)-1)
 		t.Drop = append(t.Drop, len(t.Head)-1)
 	}
-	needy := 0
-	for _, s := range all {
-		st := s.Stands(now)
-		if st.Needs == problem.NeedsOperator {
-			needy++
-		}
+	for _, s := range o.All {
 		row := []string{
-			words.Clean(s.Name), healthWords(st.State), st.Next, fmt.Sprintf("%d of %d", s.Complete(), len(s.Collected())),
+			words.Clean(s.Name), healthWords(s.State), s.Next, fmt.Sprintf("%d of %d", s.Complete(), len(s.Collected())),
 			words.Count(int64(report.OwedCount(s.Owed))), words.Ago(s.SavedAt(), now),
 		}
 		for _, column := range more {
-			row = append(row, cmp.Or(column.cell(s, now), "-"))
+			row = append(row, cmp.Or(column.cell(s.Status, now), "-"))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	text := t.Render(columns, c)
-	if needy > 0 {
+	if o.Needy > 0 {
 		verb := "need"
-		if needy == 1 {
+		if o.Needy == 1 {
 			verb = "needs"
 		}
-		text += fmt.Sprintf("\n%d of %d %s you. See why: %s\n", needy, len(all), verb, all[0].Command("gaps"))
+		text += fmt.Sprintf("\n%d of %d %s you. See why: %s\n", o.Needy, len(all), verb, o.All[0].Command("gaps"))
 	}
-	left := func(s report.Status) bool { return len(report.LeftToYou(s.Owed)) > 0 }
-	if i := slices.IndexFunc(all, left); i >= 0 {
-		text += strings.Join(term.Wrap("", "When"+settled[len("when"):], columns), "\n") + "\n  " + problem.RetryCommand(all[i].Name, all[i].Flags) + "\n"
+	left := func(s report.Stood) bool { return len(report.LeftToYou(s.Owed)) > 0 }
+	if i := slices.IndexFunc(o.All, left); i >= 0 {
+		text += strings.Join(term.Wrap("", "When"+settled[len("when"):], columns), "\n") + "\n  " + problem.RetryCommand(o.All[i].Name, o.All[i].Flags) + "\n"
 	}
 	return text
 }

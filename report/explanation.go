@@ -158,25 +158,7 @@ func (e Explanation) Changes() []Change {
 	var all []Change
 	for i := len(e.History) - 1; i >= 0 && len(all) < historyShown; i-- {
 		event := e.History[i]
-		what := ""
-		switch {
-		case event.Rate != nil:
-			what = words.RateChange(event.Rate.Previous, event.Rate.Learned) + ": " + limit.Cause(event.Rate.Reason)
-		case event.Breaker != nil:
-			what = words.WithReason(fmt.Sprintf("breaker %s -> %s: %s", event.Breaker.Previous, event.Breaker.State, spaced(event.Breaker.Reason)), words.Clean(event.Breaker.Detail))
-		case event.Clamp != nil:
-			what = "ceiling " + words.Clamp(event.Clamp)
-		case event.Route != nil:
-			what = words.Route(event.Route)
-		case event.Freeze != nil && event.Freeze.Frozen:
-			what = "frozen: " + spaced(event.Freeze.Reason)
-		case event.Freeze != nil:
-			what = "no longer frozen: " + spaced(event.Freeze.Reason)
-		}
-		if event.Message != "" {
-			what += " (" + words.Clean(event.Message) + ")"
-		}
-		all = append(all, Change{words.At(event.Time, e.Now), what})
+		all = append(all, Change{words.At(event.Time, e.Now), EventWords(event)})
 	}
 	return all
 }

@@ -205,28 +205,48 @@ func (s Summary) waitCauseWords(cause collection.WaitCause) string {
 	return string(cause)
 }
 
-// TimeWords says where the time went. Waits of requests side by side add up to
-// more than the run took; then the rest is not known and not shown.
+// A TimePart is a part of the time of a run.
+type TimePart struct {
+	Cause string        `json:"cause"` // a collection.WaitCause, or "work"
+	What  string        `json:"what"`
+	Took  time.Duration `json:"-"`
+}
+
+// TimeParts says where the time went. Waits of requests side by side add up to more
+// than the run took; then the rest is not known and not among them.
+func (s Summary) TimeParts() (parts []TimePart) {
+	rest := s.Ended.Sub(s.Started)
+	if s.Started.IsZero() || rest < 0 {
+		return nil
+	}
+	for _, cause := range WaitCauses {
+		if d := s.Waited[cause]; d >= 100*time.Millisecond {
+			parts = append(parts, TimePart{string(cause), s.waitCauseWords(cause), d})
+		}
+		rest -= s.Waited[cause]
+	}
+	if rest >= 0 {
+		parts = append([]TimePart{{"work", "fetching and saving", rest}}, parts...)
+	}
+	return parts
+}
+
+// TimeWords says where the time went.
 func (s Summary) TimeWords() string {
 	took := s.Ended.Sub(s.Started)
 	if s.Started.IsZero() || took < 0 {
 		return ""
 	}
-	var parts []string
-	rest := took
-	for _, cause := range WaitCauses {
-		if d := s.Waited[cause]; d >= 100*time.Millisecond {
-			parts = append(parts, s.waitCauseWords(cause)+" "+words.Span(words.Tenth(d)))
-		}
-		rest -= s.Waited[cause]
+	text, known := words.Span(words.Tenth(took)), false
+	var said []string
+	for _, part := range s.TimeParts() {
+		known = known || part.Cause == "work"
+		said = append(said, part.What+" "+words.Span(words.Tenth(part.Took)))
 	}
-	text := words.Span(words.Tenth(took))
-	if rest >= 0 {
-		parts = append([]string{"fetching and saving " + words.Span(words.Tenth(rest))}, parts...)
-	} else {
+	if !known {
 		text += ", side by side"
 	}
-	return text + ": " + strings.Join(parts, ", ")
+	return text + ": " + strings.Join(said, ", ")
 }
 
 // RateWords says three figures, with what each is of: what the run sent, the pace

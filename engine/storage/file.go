@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"collect/store"
@@ -54,4 +56,20 @@ func Spool(name string) string {
 		return ""
 	}
 	return name + "-spool"
+}
+
+// Stamp returns a text that is another one after each change of a store that is a
+// file. It opens nothing: it is made of the sizes and times of the file and its log.
+// For any other store it is another text each second.
+func Stamp(name string) string {
+	if !IsFile(name) {
+		return time.Now().Truncate(time.Second).String()
+	}
+	text := ""
+	for _, path := range []string{name, name + "-wal"} {
+		if info, err := os.Stat(path); err == nil {
+			text += fmt.Sprintf("%d %d;", info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return text
 }

@@ -1,0 +1,55 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/internal/words"
+)
+
+// A Provider is an account of a provider with the connectors that use it.
+type Provider struct {
+	Domain     string // the pacing domain: provider, and account by a salted hash
+	Name       string
+	Account    *Account // nil: nothing is known of it
+	Connectors []string
+}
+
+// ProvidersOf groups connectors by the account that their newest run used, by name.
+func ProvidersOf(all []Status) (providers []Provider) {
+	for _, s := range all {
+		domain := s.Newest().Domain
+		if domain == "" {
+			continue
+		}
+		i := slices.IndexFunc(providers, func(p Provider) bool { return p.Domain == domain })
+		if i < 0 {
+			name, _, _ := strings.Cut(domain, "/")
+			providers = append(providers, Provider{Domain: domain, Name: words.Clean(name)})
+			i = len(providers) - 1
+		}
+		p := &providers[i]
+		p.Connectors = append(p.Connectors, s.Name)
+		if p.Account == nil || s.Account != nil && s.Account.Pace.HeardAt.After(p.Account.Pace.HeardAt) {
+			p.Account = s.Account
+		}
+	}
+	slices.SortStableFunc(providers, func(a, b Provider) int { return strings.Compare(a.Domain, b.Domain) })
+	return providers
+}
+
+// RefusedPerMinute returns how many refusals a minute a run met on average, as of its
+// last sign of life; ok is false if it sent nothing.
+func RefusedPerMinute(run collection.Run) (perMinute float64, ok bool) {
+	end := run.EndedAt
+	if end.IsZero() {
+		end = run.SeenAt()
+	}
+	took := end.Sub(run.StartedAt)
+	if run.Tally.Requests == 0 || took <= 0 {
+		return 0, false
+	}
+	return float64(run.Tally.Throttled) / max(took, time.Minute).Minutes(), true
+}
