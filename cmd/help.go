@@ -23,6 +23,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect run":               {"collect", "collect run tickets.yaml --param org=acme --max-time 30m\ncollect run github --stream issues --max-requests 1000\ncollect run --all --max-time 14m"},
 	"collect resume":            {"collect", "collect resume tickets\ncollect resume tickets --max-requests 100\ncollect resume tickets orders"},
 	"collect status":            {"look", "collect status\ncollect status tickets\ncollect status --check; echo $?"},
+	"collect serve":             {"look", "collect serve\ncollect serve --read-only --listen 127.0.0.1:0\ncollect serve --url https://ops.example/collect"},
 	"collect explain":           {"look", "collect explain tickets\ncollect explain g_31\ncollect explain E0301\ncollect explain DETAIL_GAP"},
 	"collect gaps":              {"look", "collect gaps\ncollect gaps tickets --all\ncollect gaps tickets --json"},
 	"collect gaps retry":        {"", "collect gaps retry tickets g_31 --reason 'access was granted'\ncollect gaps retry tickets --stream details --reason 'mended' --yes"},

@@ -1,0 +1,54 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"collect/internal/words"
+	"collect/report"
+)
+
+func providers(ctx context.Context, l lookup) (any, error) {
+	all, err := l.statuses(ctx)
+	return report.ProvidersOf(all), err
+}
+
+// A providerPage is all there is to say of one account of a provider. What explains
+// its pace is that of the connector which heard of it last.
+type providerPage struct {
+	report.Provider
+	report.Explanation
+	Refused  float64 // a minute, in the newest run
+	Measured bool
+}
+
+func (p providerPage) Title() string { return p.Provider.Name }
+
+func provider(ctx context.Context, l lookup) (any, error) {
+	all, err := l.statuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	domain := l.PathValue("domain")
+	found := report.ProvidersOf(all)
+	i := slices.IndexFunc(found, func(p report.Provider) bool { return p.Domain == domain })
+	if i < 0 {
+		return nil, &unknownError{
+			What: fmt.Sprintf("No account of a provider is named %q here", words.Clean(domain)),
+			Why:  "An account is known once a run used it.",
+			Do:   []step{{Say: "see all providers", Href: l.server.path("providers")}},
+		}
+	}
+	page := providerPage{Provider: found[i]}
+	newest := page.Connectors[0]
+	for _, s := range all {
+		if run := s.Newest(); slices.Contains(page.Connectors, s.Name) && run.StartedAt.After(page.Explanation.Newest().StartedAt) {
+			newest, page.Explanation.Status = s.Name, s
+		}
+	}
+	page.Explanation, err = l.server.Meeting.Explain(ctx, l.db, newest, l.now)
+	page.Flags = l.server.Flags
+	page.Refused, page.Measured = report.RefusedPerMinute(page.Newest())
+	return page, err
+}

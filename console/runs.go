@@ -1,0 +1,150 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"collect/collection"
+	"collect/internal/words"
+	"collect/report"
+	"collect/report/problem"
+)
+
+// runsOnPage is how many runs are shown at once.
+const runsOnPage = 50
+
+// A runRow is a run in a list.
+type runRow struct {
+	collection.Run
+	now time.Time
+}
+
+// Took says how long it took, or takes.
+func (r runRow) Took() string {
+	switch {
+	case !r.EndedAt.IsZero():
+		return words.Span(r.EndedAt.Sub(r.StartedAt).Round(time.Second))
+	case r.Outcome == collection.Running:
+		return words.Span(max(0, r.now.Sub(r.StartedAt)).Round(time.Second))
+	}
+	return "?"
+}
+
+// OutcomeWords says how it ended: paused, nothing new.
+func (r runRow) OutcomeWords() string { return report.OutcomeWords(r.Outcome) }
+
+// Why says briefly why it stopped before its end; "" if it did not.
+func (r runRow) Why() string {
+	if r.Reason == "" {
+		return ""
+	}
+	return problem.Brief(r.Reason)
+}
+
+// A runsPage is a part of the list of runs, newest first.
+type runsPage struct {
+	Runs  []runRow
+	From  int // of the first that is shown
+	Older int // of the first that is not; 0: there is none
+}
+
+func runs(ctx context.Context, l lookup) (any, error) {
+	page := runsPage{}
+	if l.db == nil {
+		return page, nil
+	}
+	page.From = offset(l)
+	found, err := report.Runs(ctx, l.db, "", page.From+runsOnPage+1)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range found[min(page.From, len(found)):] {
+		page.Runs = append(page.Runs, runRow{r, l.now})
+	}
+	if len(page.Runs) > runsOnPage {
+		page.Runs, page.Older = page.Runs[:runsOnPage], page.From+runsOnPage
+	}
+	return page, nil
+}
+
+// offset is how many rows the page leaves out at the top.
+func offset(l lookup) int {
+	n, err := strconv.Atoi(l.FormValue("from"))
+	if err != nil || n < 0 || n > 1e6 {
+		return 0
+	}
+	return n
+}
+
+// everyRun is more runs than a store has.
+const everyRun = 1 << 30
+
+// eventsOfRun is how many of the newest events of its connector are looked through
+// for those of a run, and eventsShown how many of these are shown.
+const (
+	eventsOfRun = 5000
+	eventsShown = 200
+)
+
+// A runPage is all there is to say of one run.
+type runPage struct {
+	report.Summary
+	Row    runRow
+	Parts  []report.TimePart
+	Events []collection.Event // of the run, newest first, without commits
+	Cut    bool               // there are more
+}
+
+func (p runPage) Title() string { return "Run " + p.Summary.Run }
+
+// EventWords says what happened.
+func (runPage) EventWords(e collection.Event) string { return report.EventWords(e) }
+
+func run(ctx context.Context, l lookup) (any, error) {
+	id := l.PathValue("id")
+	var found []collection.Run
+	if l.db != nil {
+		var err error
+		if found, err = report.Runs(ctx, l.db, "", everyRun); err != nil {
+			return nil, err
+		}
+	}
+	i := slices.IndexFunc(found, func(r collection.Run) bool { return r.ID == id })
+	if i < 0 {
+		return nil, &unknownError{
+			What: fmt.Sprintf("There is no run %q here", words.Clean(id)),
+			Why:  "Old runs may have been removed by collect prune.",
+			Do:   []step{{Say: "see the newest runs", Href: l.server.path("runs")}},
+		}
+	}
+	r := found[i]
+	count, all, err := l.db.Totals(ctx, r.Connector)
+	if err != nil {
+		return nil, err
+	}
+	events, err := l.db.Events(ctx, r.Connector, eventsOfRun)
+	if err != nil {
+		return nil, err
+	}
+	page := runPage{Row: runRow{r, l.now}}
+	for _, e := range slices.Backward(events) {
+		if e.Run != id {
+			continue
+		}
+		if e.Metrics != nil {
+			r.Metrics = *e.Metrics
+		}
+		if e.Kind != collection.SliceCommitted && e.Kind != collection.Progress {
+			page.Events = append(page.Events, e)
+		}
+	}
+	page.Cut = len(page.Events) > eventsShown
+	page.Events = first(page.Events, eventsShown)
+	page.Summary = report.SummaryOf(r, nil, count, all)
+	page.Summary.Now, page.Summary.Flags = l.now, l.server.Flags
+	page.Parts = page.Summary.TimeParts()
+	return page, nil
+}
