@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"collect/collection"
 	"collect/engine"
@@ -17,11 +16,12 @@ import (
 // somebody, and the summary.
 func (s *session) conclude(ctx context.Context, ended engine.Ended) error {
 	s.show.Close()
-	c, err := s.run.Conclude(ctx, ended, s.options.quiet == 0)
+	c, err := s.run.Conclude(ctx, ended)
 	if err != nil {
 		return err
 	}
 	c.Summary.State = words.Home(s.settings.State, s.env)
+	s.audience.ran(s.given, s.run.Hear(c, true), s.run.Hear(c, false))
 	if events := s.show.Events(); events != nil {
 		for _, p := range c.Problems {
 			s.say(p)
@@ -35,33 +35,17 @@ func (s *session) conclude(ctx context.Context, ended engine.Ended) error {
 		}
 		return nil
 	}
-	problems := c.Problems
 	if s.options.quiet > 0 {
-		if problems, err = s.heard(ctx, s.run, c, s.options.quiet, s.settings.Zone); err != nil {
-			return err
-		}
+		return nil
 	}
-	for _, p := range problems {
+	for _, p := range c.Problems {
 		if p.Level == problem.LevelPaused { // a pause is what the summary says first
 			continue
 		}
 		fmt.Fprintln(s.err, renderProblem(p, s.width(), s.caps()))
 	}
-	if s.options.quiet > 0 {
-		return nil
-	}
 	fmt.Fprint(s.err, renderSummary(c.Summary, s.width(), s.caps()))
 	return s.stepSummary(githubSummary(c.Summary), c.Problems)
-}
-
-// heard returns the problems of a run that must be heard with -q, and says the
-// line that must be.
-func (a *app) heard(ctx context.Context, run *engine.Run, c engine.Conclusion, quiet int, zone *time.Location) ([]problem.Problem, error) {
-	must, err := run.Hear(ctx, run.Record(), c, quiet > 1, zone)
-	if err == nil && must.Line != "" {
-		fmt.Fprintln(a.err, a.caps().Text(words.Clean(must.Line)))
-	}
-	return must.Problems, err
 }
 
 // stepSummary appends a summary to the page of a GitHub workflow step, and puts

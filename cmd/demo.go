@@ -119,7 +119,7 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 		"1. Collect, and stop on purpose after %d requests\n\n$ collect run demo.yaml --max-requests %d\n", u.Host, demoCap, demoCap)
 	run := runOptions{
 		names: []string{file}, lane: string(collection.Incremental), concurrency: demoWorkers,
-		maxRequests: demoCap, create: true, mode: collection.Forward,
+		maxRequests: demoCap, create: true, mode: collection.Forward, unheard: true,
 	}
 	if err := a.collect(ctx, run); err != nil {
 		return a.demoEnds(o, err)

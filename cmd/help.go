@@ -41,6 +41,8 @@ var pages = map[string]struct{ group, example string }{
 	"collect freeze":            {"operate", "collect freeze on tickets --for 2h --reason 'they asked us to'\ncollect freeze release tickets --reason 'settled with them'"},
 	"collect freeze on":         {"", "collect freeze on tickets --for 2h --reason 'they asked us to'"},
 	"collect breaker":           {"operate", "collect breaker open tickets --reason 'maintenance at noon'\ncollect breaker release tickets --reason 'maintenance is over'"},
+	"collect notify":            {"collect", "collect notify test"},
+	"collect notify test":       {"", "collect notify test"},
 	"collect auth":              {"collect", "collect auth login google_calendar --param client_id=ID\ncollect auth list"},
 	"collect auth login":        {"", "collect auth login google_calendar --param client_id=ID\ncollect auth login acme.yaml --device"},
 	"collect auth list":         {"", "collect auth list\ncollect auth list github --json"},

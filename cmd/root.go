@@ -28,7 +28,7 @@ func Main() {
 	}
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		env: os.Getenv, signals: notify(), columns: terminalColumns,
+		env: os.Getenv, signals: endings(), columns: terminalColumns,
 	}
 	a.terminal = a.env("COLLECT_FORCE_TTY") != "" || xterm.IsTerminal(int(os.Stderr.Fd()))
 	a.shown = xterm.IsTerminal(int(os.Stdout.Fd()))
@@ -106,7 +106,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.runCommand(), a.resumeCommand(), a.demoCommand(), a.simulateCommand(),
 		a.statusCommand(), a.serveCommand(), a.explainCommand(), a.gapsCommand(), a.runsCommand(), a.exportCommand(),
 		a.doctorCommand(), a.backupCommand(), a.restoreCommand(),
-		a.resetCommand(), a.pruneCommand(), a.freezeCommand(), a.breakerCommand(), a.schemaCommand(), a.verifyCommand(), a.authCommand(), a.connectorsCommand(), a.checkCommand(), a.planCommand(), a.newCommand(), a.importCommand(), a.previewCommand(), a.recordCommand(), a.testCommand(), a.versionCommand(), exitCodesHelp(),
+		a.resetCommand(), a.pruneCommand(), a.freezeCommand(), a.breakerCommand(), a.schemaCommand(), a.verifyCommand(), a.notifyCommand(), a.authCommand(), a.connectorsCommand(), a.checkCommand(), a.planCommand(), a.newCommand(), a.importCommand(), a.previewCommand(), a.recordCommand(), a.testCommand(), a.versionCommand(), exitCodesHelp(),
 	)
 	a.dress(root)
 	return root

@@ -16,6 +16,7 @@ import (
 
 // runOptions are the flags of run and resume.
 type runOptions struct {
+	command     string // what was typed: "collect run"
 	names       []string
 	all         bool
 	params      []string
@@ -33,6 +34,7 @@ type runOptions struct {
 	traceHTTP   string
 	progress    string
 	mode        collection.Mode
+	unheard     bool // nobody but who reads stderr hears of it
 }
 
 func (o *runOptions) addFlags(c *cobra.Command) {
@@ -86,7 +88,7 @@ func (a *app) collectCommand(name string, mode collection.Mode) *cobra.Command {
 			if len(args) == 0 && !o.all {
 				return exactArgs("<name | file.yaml>")(c, args)
 			}
-			o.names = args
+			o.names, o.command = args, c.CommandPath()
 			return a.collect(c.Context(), o)
 		},
 	}
@@ -96,11 +98,25 @@ func (a *app) collectCommand(name string, mode collection.Mode) *cobra.Command {
 
 // collect runs connectors and returns an *exitError with its code, or nil for 0.
 func (a *app) collect(ctx context.Context, o runOptions) error {
-	if err := o.check(); err != nil {
+	h := a.audience(o)
+	settings, err := a.settings()
+	if err == nil {
+		h.knows(settings)
+		err = a.collectFor(ctx, h, o, settings)
+	}
+	if err != nil {
+		err = h.refuse(ctx, "", err, problem.Scene{})
+	}
+	if o.unheard {
 		return err
 	}
-	settings, err := a.settings()
-	if err != nil {
+	return h.end(ctx, err)
+}
+
+// collectFor runs connectors for an audience. An error that is no *exitError kept all
+// of them from beginning, and is still to be told.
+func (a *app) collectFor(ctx context.Context, h *audience, o runOptions, settings config.Settings) (err error) {
+	if err := o.check(); err != nil {
 		return err
 	}
 	o.maxRequests = config.Stricter(o.maxRequests, settings.MaxRequests)
@@ -111,49 +127,47 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 		}
 	}
 	if len(o.names) > 1 {
-		return a.collectSeveral(ctx, o, settings)
+		return a.collectSeveral(ctx, h, o, settings)
 	}
-	return a.collectOne(ctx, o, settings)
+	return a.collectOne(ctx, h, o, settings)
 }
 
 // collectOne runs one connector.
-func (a *app) collectOne(ctx context.Context, o runOptions, settings config.Settings) error {
+func (a *app) collectOne(ctx context.Context, h *audience, o runOptions, settings config.Settings) error {
+	given := o.names[0]
 	params, err := parseParams(o.params)
 	if err != nil {
 		return err
 	}
-	target, err := settings.Resolve(ctx, o.names[0], params)
+	target, err := settings.Resolve(ctx, given, params)
 	if err != nil {
-		return err
+		return h.refuse(ctx, given, err, problem.Scene{})
 	}
-	db, err := a.openToCollect(ctx, o, settings, target.Name)
+	sc := problem.Scene{Connector: target.Name, State: settings.State}
+	db, err := a.openToCollect(ctx, o, settings)
 	if err != nil {
-		return err
+		return h.refuse(ctx, given, err, sc)
 	}
 	defer db.Close()
 	requests, end, err := a.traceHTTP(o.traceHTTP, o.quiet > 0 || a.flags.json)
 	if err != nil {
-		return a.exit(err, problem.Scene{Connector: target.Name, State: settings.State})
+		return h.refuse(ctx, given, err, sc)
 	}
 	defer end()
 
-	s := &session{app: a, options: o, settings: settings, target: target, store: db, requests: requests}
+	s := &session{app: a, audience: h, given: given, options: o, settings: settings, target: target, store: db, requests: requests}
 	code, err := s.collect(ctx)
 	if err != nil {
-		if p := problem.Of(err, s.run.Scene()); o.quiet > 0 && p.Needs != problem.NeedsOperator { // time ends it
-			return &exitError{p.ExitCode}
-		}
-		return a.exit(err, s.run.Scene())
+		return h.refuse(ctx, given, err, s.run.Scene())
 	}
 	return exitWith(code)
 }
 
-// openToCollect opens the database, and says so if it had to be made. connector is
-// whom it is opened for; "" for several.
-func (a *app) openToCollect(ctx context.Context, o runOptions, settings config.Settings, connector string) (store.Store, error) {
+// openToCollect opens the database, and says so if it had to be made.
+func (a *app) openToCollect(ctx context.Context, o runOptions, settings config.Settings) (store.Store, error) {
 	db, created, err := openForRun(ctx, settings, o.create)
 	if err != nil {
-		return nil, a.exit(err, problem.Scene{Connector: connector, State: settings.State})
+		return nil, err
 	}
 	if created && o.quiet == 0 && !a.flags.json {
 		fmt.Fprintf(a.err, "collect: made the database %s\n", words.Home(settings.State, a.env))

@@ -20,6 +20,8 @@ import (
 // A session is one run as the command line shows it.
 type session struct {
 	*app
+	audience *audience
+	given    string // what the connector was called by
 	options  runOptions
 	settings config.Settings
 	target   registry.Target
@@ -68,6 +70,7 @@ func (s *session) begun(ctx context.Context) (err error) {
 	if s.show, err = s.newDisplay(ctx); err != nil {
 		return err
 	}
+	s.audience.began(ctx)
 	s.interrupts.gentle(func(sig os.Signal) {
 		s.run.Interrupt()
 		s.show.Stopping(sig)

@@ -22,6 +22,7 @@ import (
 // Several are the runs of several connectors as the command line shows them.
 type several struct {
 	*app
+	audience *audience
 	options  runOptions
 	settings config.Settings
 	store    store.Store
@@ -32,27 +33,28 @@ type several struct {
 }
 
 // collectSeveral runs several connectors side by side.
-func (a *app) collectSeveral(ctx context.Context, o runOptions, settings config.Settings) error {
+func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, settings config.Settings) error {
 	show, err := a.displayConfig(o, settings)
 	if err != nil {
 		return err
 	}
-	db, err := a.openToCollect(ctx, o, settings, "")
+	sc := problem.Scene{State: settings.State}
+	db, err := a.openToCollect(ctx, o, settings)
 	if err != nil {
-		return err
+		return h.refuse(ctx, "", err, sc)
 	}
 	defer db.Close()
 	requests, end, err := a.traceHTTP(o.traceHTTP, o.quiet > 0 || a.flags.json)
 	if err != nil {
-		return a.exit(err, problem.Scene{State: settings.State})
+		return h.refuse(ctx, "", err, sc)
 	}
 	defer end()
 
 	each := a.runConfig(o, settings, db)
 	each.Requests = requests
-	s := &several{app: a, options: o, settings: settings, store: db}
+	s := &several{app: a, audience: h, options: o, settings: settings, store: db}
 	s.group, err = engine.NewGroup(ctx, engine.GroupConfig{
-		Names: o.names, Registry: &s.settings.Registry, Each: each, Again: o.quiet == 0,
+		Names: o.names, Registry: &s.settings.Registry, Each: each,
 		Observe: func(m *engine.Member, e collection.Event) { s.displays[s.place(m)].Observe(e) },
 		Moved:   func(m *engine.Member) error { return s.moved(context.WithoutCancel(ctx), m) },
 	})
@@ -77,9 +79,9 @@ func (a *app) collectSeveral(ctx context.Context, o runOptions, settings config.
 	s.interrupts.gentle(nil, nil)
 	s.show.Close()
 	if err != nil {
-		return a.exit(err, problem.Scene{State: settings.State})
+		return h.refuse(ctx, "", err, sc)
 	}
-	return s.conclude(context.WithoutCancel(ctx))
+	return s.conclude()
 }
 
 // moved shows that a run has come to another state.
@@ -95,6 +97,7 @@ func (s *several) moved(ctx context.Context, m *engine.Member) error {
 		if err != nil {
 			return err
 		}
+		s.audience.began(ctx)
 		one := &session{app: s.app, options: s.options, settings: s.settings, target: m.Target, store: s.store, run: m.Run}
 		s.displays[i] = s.show.Begin(i, totalsOf(states, collection.Lane(s.options.lane)), func() live.Totals { return one.totals(s.deadline) })
 		if line := one.goesOn(); line != "" {
@@ -132,7 +135,8 @@ func (s *several) finished(end report.End) {
 }
 
 // conclude says how all of them ended, and returns the *exitError of the worst.
-func (s *several) conclude(ctx context.Context) error {
+func (s *several) conclude() error {
+	s.tellAudience()
 	var ends []report.End
 	var codes []int
 	for _, m := range s.group.Members() {
@@ -148,9 +152,6 @@ func (s *several) conclude(ctx context.Context) error {
 		return exitWith(code)
 	}
 	if s.options.quiet > 0 {
-		if err := s.quietly(ctx, ends); err != nil {
-			return err
-		}
 		return exitWith(code)
 	}
 	fmt.Fprint(s.err, renderEnds(ends, words.Home(s.settings.State, s.env), s.width(), s.caps()))
@@ -165,19 +166,17 @@ func (s *several) conclude(ctx context.Context) error {
 	return exitWith(code)
 }
 
-// quietly says what must be heard with -q.
-func (s *several) quietly(ctx context.Context, ends []report.End) error {
+// tellAudience tells who hears of trouble how each run ended.
+func (s *several) tellAudience() {
 	for i, m := range s.group.Members() {
-		problems := ends[i].Problems
-		if ends[i].Began {
-			var err error
-			if problems, err = s.heard(ctx, m.Run, m.Conclusion, s.options.quiet, s.settings.Zone); err != nil {
-				return err
-			}
+		all, news := s.group.Hear(m, true), s.group.Hear(m, false)
+		if m.Err != nil {
+			all.Connector, news.Connector = s.options.names[i], s.options.names[i]
+			s.audience.hear(all, news)
+		} else {
+			s.audience.ran(s.options.names[i], all, news)
 		}
-		s.printNeeded(problems)
 	}
-	return nil
 }
 
 // printNeeded prints the problems that a person must know of. What passes by itself the

@@ -19,9 +19,9 @@ import (
 // that: whatever moment a process is killed at, the next one goes on.
 const lastWords = 2 * time.Second
 
-// notify returns the signals that end a command early. A hangup does, unless
+// endings returns the signals that end a command early. A hangup does, unless
 // nohup, or the process that started this one, has it ignored.
-func notify() <-chan os.Signal {
+func endings() <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -20,15 +20,15 @@ type Conclusion struct {
 	Summary report.Summary
 
 	// Problems are what ended the run, what it had to leave, and what is stuck since
-	// earlier runs: one for each reason.
-	Problems []problem.Problem
+	// earlier runs: one for each reason. New are those without what an earlier run
+	// left to a person, and said.
+	Problems, New []problem.Problem
 
 	stops []runner.Stopped
 }
 
-// Conclude gathers what there is to say of a run that is over. Without again it
-// leaves out what an earlier run left to a person, and said.
-func (r *Run) Conclude(ctx context.Context, ended Ended, again bool) (Conclusion, error) {
+// Conclude gathers what there is to say of a run that is over.
+func (r *Run) Conclude(ctx context.Context, ended Ended) (Conclusion, error) {
 	run := ended.Run
 	runs, all, err := r.Store.Totals(ctx, run.Connector)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *Run) Conclude(ctx context.Context, ended Ended, again bool) (Conclusion
 	if run.Lane == collection.Incremental && success {
 		sum.Left = report.LeftToNext(report.Status{Streams: streams, Selected: r.Streams()}.Collected(), sum.Ended)
 	}
-	return Conclusion{sum, r.problems(ended, streams, again), ended.Stops}, nil
+	return Conclusion{sum, r.problems(ended, streams, true), r.problems(ended, streams, false), ended.Stops}, nil
 }
 
 // Scene is what is known of the situation in which an error of the run is
@@ -169,37 +169,72 @@ func lost(err error) string {
 	return ""
 }
 
-// A Hearing is what somebody must hear of a run who wants to hear of nothing else:
-// cron, say. Both are empty if that is nothing.
+// A Hearing is what somebody must hear of one connector who wants to hear of nothing
+// else: cron, say. Problems and Line are empty if that is nothing.
 type Hearing struct {
-	Problems []problem.Problem // that need a person
-	Line     string            // that a run got not one answer, or what is over
+	Connector string
+	Run       string // "" if none began
+	ExitCode  int
+	Problems  []problem.Problem // that need a person
+	Line      string            // what there is to say besides
+	Trouble   report.Trouble    // by which one who was told knows it again
 }
 
-// Hear says what must be heard of a run. With onceADay the same problem is told
-// once, then once a day, and that it is over; what was told before is known from
-// the runs that the store has. Times are told in the zone of where.
-func (r *Run) Hear(ctx context.Context, run collection.Run, c Conclusion, onceADay bool, where *time.Location) (h Hearing, err error) {
-	calm := run.ExitCode == problem.ExitOK || run.ExitCode == problem.ExitPaused
-	h.Problems = slices.DeleteFunc(slices.Clone(c.Problems), func(p problem.Problem) bool {
+// Hear says what must be heard of a run that is over. Without again it leaves out
+// what an earlier run left to a person, and said.
+func (r *Run) Hear(c Conclusion, again bool) Hearing {
+	run := r.Record()
+	calm := slices.Contains([]int{problem.ExitOK, problem.ExitPaused, problem.ExitWarned}, run.ExitCode)
+	problems := c.Problems
+	if !again {
+		problems = c.New
+	}
+	h := Hearing{Connector: run.Connector, Run: run.ID, ExitCode: run.ExitCode}
+	h.Problems = slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool {
 		return calm && p.Level != problem.LevelWarning || p.Level == problem.LevelPaused || p.Needs != problem.NeedsOperator
 	})
 	if len(h.Problems) == 0 {
 		h.Line = r.gotNothing(run, c.stops)
 	}
-	if !onceADay {
-		return h, nil
+	needy := problem.NeedsOfExit(run.ExitCode) == problem.NeedsOperator && !calm
+	if again && needy && len(h.Problems) == 0 && h.Line == "" {
+		h.Line = fmt.Sprintf("%s: %s; see: %s", run.Connector, report.TroubleWords(run), problem.Command("gaps", run.Connector, r.Flags))
 	}
-	before, err := report.Streak(ctx, r.Store, run)
-	switch said := len(h.Problems) > 0 || h.Line != ""; {
-	case err != nil:
-		return h, err
-	case !said && len(before) > 0 && calm:
-		h.Line = report.Recovered(run, before, where)
-	case said && !report.SayAgain(run, before):
-		return Hearing{}, nil
+	name := fmt.Sprintf("%d %s", run.ExitCode, run.Reason)
+	switch {
+	case calm && len(h.Problems) > 0:
+		h.Trouble = report.Trouble{Name: codesOf(h.Problems), Words: h.Problems[0].Headline}
+	case needy || h.Line != "":
+		h.Trouble = report.Trouble{Name: name, Words: report.TroubleWords(run)}
+	default:
+		asked := run.Tally.Slices == 0 && run.Tally.Requests > 0 && run.Outcome == collection.Deferred
+		h.Trouble.Passing = asked || !calm
 	}
-	return h, nil
+	return h
+}
+
+// HearRefusal says what must be heard of a connector, or of the whole command if
+// connector is "", that a problem kept from beginning.
+func HearRefusal(connector string, p problem.Problem) Hearing {
+	h := Hearing{Connector: connector, ExitCode: p.ExitCode}
+	if p.Needs != problem.NeedsOperator {
+		h.Trouble.Passing = true
+		return h
+	}
+	h.Problems = []problem.Problem{p}
+	h.Trouble = report.Trouble{Name: fmt.Sprintf("%d %s", p.ExitCode, p.Code), Words: p.Headline}
+	return h
+}
+
+// codesOf returns the codes of problems, each once, in their order.
+func codesOf(problems []problem.Problem) string {
+	var codes []string
+	for _, p := range problems {
+		if !slices.Contains(codes, p.Code) {
+			codes = append(codes, p.Code)
+		}
+	}
+	return strings.Join(codes, " ")
 }
 
 // gotNothing says in one line of a run that got not one answer, and goes on by

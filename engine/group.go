@@ -38,8 +38,7 @@ type GroupConfig struct {
 	// Each is the configuration of every run. Its request cap is that of each run,
 	// and its time limit that of the group: all runs end when it is up. Target, Begun
 	// and Observers are of each member.
-	Each  Config
-	Again bool // conclusions tell what an earlier run left to a person, too
+	Each Config
 
 	Observe func(m *Member, e collection.Event) // called from several goroutines
 
@@ -220,7 +219,7 @@ func (g *Group) run(ctx context.Context, m *Member) {
 		return
 	}
 	if m.Ended, m.Err = m.Run.Do(work); m.Err == nil {
-		m.Conclusion, m.Err = m.Run.Conclude(context.WithoutCancel(ctx), m.Ended, g.config.Again)
+		m.Conclusion, m.Err = m.Run.Conclude(context.WithoutCancel(ctx), m.Ended)
 	}
 }
 
@@ -261,6 +260,16 @@ func (g *Group) End(m *Member) report.End {
 		}
 	}
 	return report.End{Began: true, Summary: m.Conclusion.Summary, Problems: ofMember(m, m.Conclusion.Problems...)}
+}
+
+// Hear returns what must be heard of a member that is over, as [Run.Hear] does.
+func (g *Group) Hear(m *Member, again bool) Hearing {
+	if m.Err != nil {
+		return HearRefusal(m.Name, g.End(m).Problems[0])
+	}
+	h := m.Run.Hear(m.Conclusion, again)
+	h.Problems = ofMember(m, h.Problems...)
+	return h
 }
 
 // ofMember returns problems that say whose they are: they are told among those of

@@ -2,6 +2,7 @@ package pacing
 
 import (
 	"net/http"
+	"time"
 
 	"collect/collection"
 )
@@ -11,9 +12,17 @@ import (
 // paces them. The client follows no redirect: what it sends is for one address. t is
 // what connections need; nil: nothing.
 func NewSignInClient(t *collection.TLS) *http.Client {
+	return ungoverned(t, collection.Limits{}.WithDefaults().Request)
+}
+
+// NewNoticeClient returns a client for a message to a service that its user named: that
+// is no provider, and gets one request or two from a command. It follows no redirect.
+func NewNoticeClient(patience time.Duration) *http.Client { return ungoverned(nil, patience) }
+
+func ungoverned(t *collection.TLS, patience time.Duration) *http.Client {
 	return &http.Client{
 		Transport:     named{NewTransport(collection.Provider{TLS: t}, 1)},
-		Timeout:       collection.Limits{}.WithDefaults().Request,
+		Timeout:       patience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -10,76 +9,76 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/report/problem"
-	"collect/store"
 )
 
-// Somebody who wants to hear of nothing but trouble is told the same once, then
-// once a day, and that it is over. What was told before is known from the runs that
-// the store has.
+// Somebody who wants to hear of nothing but trouble is told when something breaks,
+// once a day while it is broken, and once when it is over.
 
-// sayAgainAfter is how long nothing is said of a problem that was told.
+// sayAgainAfter is how long nothing is said of trouble that was told.
 const sayAgainAfter = 24 * time.Hour
 
-// trouble names what a run has to say to somebody who wants to hear of nothing
-// else; "" if it went well. passing reports whether it says neither: it was
-// asked to wait, was interrupted or died, and what was wrong may still be.
-func trouble(run collection.Run) (name string, passing bool) {
-	switch run.ExitCode {
-	case problem.ExitOK, problem.ExitPaused, problem.ExitWarned:
-		return "", run.Tally.Slices == 0 && run.Tally.Requests > 0 && run.Outcome == collection.Deferred
-	case problem.ExitLater, problem.ExitInterrupt, problem.ExitTerminated, -1:
-		return "", true
-	}
-	return fmt.Sprintf("%d %s", run.ExitCode, run.Reason), false
+// A Turn says why somebody is told of a connector.
+type Turn string
+
+// The turns; "" is none, and nothing is told.
+const (
+	Broke     Turn = "broke"
+	Still     Turn = "still" // broken, as it was a day ago
+	Recovered Turn = "recovered"
+)
+
+// A Trouble is what one command has to say of one connector to somebody who wants to
+// hear of nothing else.
+type Trouble struct {
+	Name  string // tells one trouble from another; "" if all is well
+	Words string // says it in a few words, without a secret
+
+	// Passing: neither well nor in trouble. It was asked to wait, was interrupted or
+	// died, and what was wrong may still be.
+	Passing bool
 }
 
-// Streak returns the runs before this one that had the same trouble, the newest
-// first; for a run that went well, those of the trouble that is over.
-func Streak(ctx context.Context, db store.Reader, run collection.Run) ([]collection.Run, error) {
-	own, _ := trouble(run)
-	for n := 100; ; n *= 10 {
-		runs, err := db.Runs(ctx, run.Connector, n)
-		if err != nil {
-			return nil, err
-		}
-		runs = slices.DeleteFunc(runs, func(r collection.Run) bool { return r.ID == run.ID })
-		same, whole := sameTrouble(own, runs)
-		if whole || len(runs) < n-1 {
-			return same, nil
-		}
-	}
+// Told is what somebody was told of a connector; the zero Told is nothing.
+type Told struct {
+	Trouble string    `json:"trouble"`
+	Words   string    `json:"words"`
+	Since   time.Time `json:"since"` // told for the first time
+	At      time.Time `json:"at"`    // told for the last time
 }
 
-// sameTrouble returns the newest runs that had trouble name; "" stands for what
-// the newest of them had. whole reports whether their beginning is among runs.
-func sameTrouble(name string, runs []collection.Run) (same []collection.Run, whole bool) {
-	for _, run := range runs {
-		had, passing := trouble(run)
-		switch {
-		case passing:
-			continue
-		case had == "" || name != "" && had != name:
-			return same, true
-		}
-		name = had
-		same = append(same, run)
+// Hear returns what somebody is to be told now who was told t, and what they will
+// have been told after it.
+//
+// A clock that was set back does not make it silent: what was told in the future
+// is told again.
+func (t Told) Hear(of Trouble, now time.Time) (Turn, Told) {
+	switch {
+	case of.Passing:
+		return "", t
+	case of.Name == "" && t.Trouble == "":
+		return "", t
+	case of.Name == "":
+		return Recovered, Told{}
+	case of.Name != t.Trouble:
+		return Broke, Told{Trouble: of.Name, Words: of.Words, Since: now, At: now}
 	}
-	return same, false
+	day := func(at time.Time) int64 { return int64(at.Sub(t.Since) / sayAgainAfter) }
+	if now.Before(t.At) {
+		return Still, Told{Trouble: t.Trouble, Words: of.Words, Since: now, At: now}
+	}
+	if day(now) > day(t.At) {
+		return Still, Told{Trouble: t.Trouble, Words: of.Words, Since: t.Since, At: now}
+	}
+	return "", t
 }
 
-// SayAgain reports whether a problem is told that runs had before: on each day
-// since it began for the first time.
-func SayAgain(run collection.Run, before []collection.Run) bool {
-	if len(before) == 0 {
-		return true
-	}
-	began := before[len(before)-1].EndedAt
-	day := func(t time.Time) int64 { return int64(t.Sub(began) / sayAgainAfter) }
-	return day(run.EndedAt) > day(before[0].EndedAt)
+// Over says of what was told that it is over, as of now and in its zone.
+func (t Told) Over(what string, now time.Time) string {
+	return fmt.Sprintf("recovered: %s; since %s: %s", what, words.At(t.Since.In(now.Location()), now), t.Words)
 }
 
-// troubleWords says what was wrong with a run.
-func troubleWords(run collection.Run) string {
+// TroubleWords says in a few words what was wrong with a run.
+func TroubleWords(run collection.Run) string {
 	if run.Reason != "" {
 		return problem.Brief(run.Reason)
 	}
@@ -88,11 +87,4 @@ func troubleWords(run collection.Run) string {
 		return fmt.Sprintf("exit code %d", run.ExitCode)
 	}
 	return cmp.Or(problem.ExitCodes[i].When, "it failed")
-}
-
-// Recovered says that the trouble of the runs before is over. Times are told in the
-// zone of where.
-func Recovered(run collection.Run, before []collection.Run, where *time.Location) string {
-	since := words.At(before[len(before)-1].EndedAt, run.EndedAt.In(where))
-	return fmt.Sprintf("recovered: %s; since %s: %s", run.Connector, since, troubleWords(before[0]))
 }

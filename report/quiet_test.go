@@ -1,52 +1,88 @@
-package report
+package report_test
 
 import (
 	"testing"
 	"time"
 
 	"collect/collection"
+	"collect/report"
 	"collect/report/problem"
 )
 
-// The same problem speaks once, then once a day; a run that was asked to wait,
-// or died, neither ends it nor begins it anew.
-func TestSayAgain(t *testing.T) {
+// The same trouble is told once, then once a day, and that it is over; a run that was
+// asked to wait, or died, neither ends it nor begins it anew.
+func TestHear(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	var before []collection.Run // newest first
-	spoke := map[int]bool{}
+	auth := report.Trouble{Name: "77 auth", Words: "credential was rejected"}
+	var told report.Told
 	for i := range 3 * 24 * 4 { // every 15 minutes of three days; run 192 is asked to wait
-		run := collection.Run{ExitCode: problem.ExitRefused, Reason: collection.Auth, EndedAt: noon.Add(time.Duration(i) * 15 * time.Minute)}
+		now, of := noon.Add(time.Duration(i)*15*time.Minute), auth
 		if i%7 == 3 {
-			run.ExitCode, run.Reason = problem.ExitLater, collection.RetryAfter
-		} else {
-			own, _ := trouble(run)
-			same, _ := sameTrouble(own, before)
-			spoke[i] = SayAgain(run, same)
+			of = report.Trouble{Passing: true}
 		}
-		before = append([]collection.Run{run}, before...)
-	}
-	for i, said := range spoke {
-		if want := i == 0 || i == 96 || i == 193; said != want {
-			t.Errorf("run %d, after %v: spoke %t, want %t", i, time.Duration(i)*15*time.Minute, said, want)
+		got, after := told.Hear(of, now)
+		want := report.Turn("")
+		switch i {
+		case 0:
+			want = report.Broke
+		case 96, 193:
+			want = report.Still
 		}
-	}
-	if spoke[0] != true || len(before) != 288 {
-		t.Fatalf("%d runs", len(before))
+		if got != want {
+			t.Errorf("run %d, after %v: %q, want %q", i, now.Sub(noon), got, want)
+		}
+		told = after
 	}
 
-	// Another problem speaks at once, and so does the same one after it was over.
-	other := collection.Run{ExitCode: problem.ExitOwed, EndedAt: noon.Add(73 * time.Hour)}
-	own, _ := trouble(other)
-	if same, whole := sameTrouble(own, before); !SayAgain(other, same) || !whole {
-		t.Errorf("another problem is not told: %d runs had it, %t", len(same), whole)
+	now := noon.Add(73 * time.Hour)
+	if got, after := told.Hear(report.Trouble{Name: "65 forbidden", Words: "refused"}, now); got != report.Broke || after.Since != now {
+		t.Errorf("another trouble: %q since %v", got, after.Since)
 	}
-	well := collection.Run{ExitCode: problem.ExitOK, Tally: collection.Tally{Slices: 1}}
-	own, _ = trouble(before[0])
-	if same, _ := sameTrouble(own, append([]collection.Run{well}, before...)); len(same) != 0 || !SayAgain(before[0], same) {
-		t.Errorf("a problem that came back is not told: %d runs had it", len(same))
+	got, after := told.Hear(report.Trouble{}, now)
+	if got != report.Recovered || after != (report.Told{}) {
+		t.Errorf("what is over: %q, then %+v", got, after)
 	}
-	// What is over is told to have been.
-	if same, _ := sameTrouble("", before); len(same) == 0 || troubleWords(same[0]) != "credential was rejected" {
-		t.Errorf("what is over is not told: %+v", same)
+	if got, want := told.Over("tickets", now), "recovered: tickets; since 2026-11-21 12:00 UTC: credential was rejected"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, _ := after.Hear(report.Trouble{}, now); got != "" {
+		t.Errorf("well, and told nothing: %q", got)
+	}
+	if got, _ := after.Hear(auth, now); got != report.Broke {
+		t.Errorf("the same that came back: %q", got)
+	}
+}
+
+// A clock that ran ahead for a while does not make trouble silent until it is there
+// again.
+func TestHearWithAClockThatWasSetBack(t *testing.T) {
+	ahead := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	trouble := report.Trouble{Name: "77 auth"}
+	_, told := report.Told{}.Hear(trouble, ahead)
+	now := ahead.AddDate(-3, 0, 0)
+	got, told := told.Hear(trouble, now)
+	if got != report.Still {
+		t.Errorf("after the clock was set back: %q", got)
+	}
+	if got, _ := told.Hear(trouble, now.Add(23*time.Hour)); got != "" {
+		t.Errorf("an hour before a day: %q", got)
+	}
+	if got, _ := told.Hear(trouble, now.Add(24*time.Hour)); got != report.Still {
+		t.Errorf("after a day: %q", got)
+	}
+}
+
+func TestTroubleWords(t *testing.T) {
+	for _, tc := range []struct {
+		run  collection.Run
+		want string
+	}{
+		{collection.Run{ExitCode: problem.ExitRefused, Reason: collection.Auth}, "credential was rejected"},
+		{collection.Run{ExitCode: problem.ExitBug}, "a bug in collect"},
+		{collection.Run{ExitCode: 99}, "exit code 99"},
+	} {
+		if got := report.TroubleWords(tc.run); got != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.run, got, tc.want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -33,6 +34,13 @@ func readEntry(entry Entry) (*declarative.Spec, error) {
 			missing.Named = entry.Origin
 		}
 		return spec, err
+	}
+	if names := catalog.List(); !slices.Contains(names, entry.Use) {
+		unknown := &problem.FileError{Path: entry.Origin, Message: fmt.Sprintf("`use` names no file, and there is no built-in connector `%s`", words.Clean(entry.Use))}
+		if near := similar.To(entry.Use, names); near != "" {
+			unknown.Note = fmt.Sprintf("a built-in connector has a similar name: `%s`", near)
+		}
+		return nil, unknown
 	}
 	return BuiltIn(entry.Use)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"collect/connectors/declarative"
+	"collect/internal/process"
 	"collect/internal/tokenfile"
 	"collect/internal/userfile"
 	"collect/internal/words"
@@ -126,7 +127,7 @@ func untilDone[T any](ctx context.Context, read func() (T, error)) (T, error) {
 // ends: every process of a pipeline, and the wait for one that is still there.
 func commandOutput(ctx context.Context, line string, stderr io.Writer) (string, error) {
 	command := exec.CommandContext(ctx, "sh", "-c", line) // #nosec G204 -- the user's own, see docs/security.md
-	endWhole(command)
+	process.EndWhole(command)
 	command.WaitDelay = time.Second
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, stderr

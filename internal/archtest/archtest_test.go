@@ -19,7 +19,7 @@ var rules = archtest.Rules{
 		"cmd": {"*"},
 
 		"cmd/internal/chart":  {"cmd/internal/term", "collection", "internal/words", "pacing/sim"},
-		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/declarative", "engine/registry", "engine/storage", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
+		"cmd/internal/config": {"cmd/internal/term", "collection", "connectors/declarative", "engine/notify", "engine/registry", "engine/storage", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 		"cmd/internal/live":   {"cmd/internal/config", "cmd/internal/term", "collection", "internal/jsonout", "internal/picture", "internal/words", "pacing/gate", "report", "report/limit", "report/problem"},
 		"cmd/internal/output": {"internal/jq", "internal/jsonout", "internal/similar"},
 		"cmd/internal/schema": {"internal/jsonout"},
@@ -34,10 +34,11 @@ var rules = archtest.Rules{
 		"engine/author":                 {"collection", "connectors", "connectors/cassette", "connectors/declarative", "engine", "engine/author/internal/sketch", "engine/har", "engine/registry", "engine/storage", "internal/words", "internal/yamlfile", "pacing", "pacing/share", "runner", "store"},
 		"engine/har":                    {"collection", "connectors/cassette", "internal/atomicfile"},
 		"engine/doctor":                 {"collection", "connectors", "engine", "engine/registry", "engine/storage", "internal/freespace", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store"},
+		"engine/notify":                 {"engine", "internal/atomicfile", "internal/filelock", "internal/jsonout", "internal/process", "internal/userfile", "internal/words", "pacing", "report", "report/problem"},
 		"engine/enginetest":             {"collection", "pacing/gate", "store"},
 		"engine/verify":                 {"collection", "connectors", "connectors/declarative", "engine", "engine/registry", "internal/jsonout", "internal/words", "pacing", "pacing/share", "report", "report/problem", "runner", "store"},
 		"engine/storage":                {"report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
-		"engine/registry":               {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
+		"engine/registry":               {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/process", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 		"engine/signin":                 {"connectors/declarative", "connectors/oauth2", "engine/registry", "pacing", "report/problem"},
 
 		"collection":               {},

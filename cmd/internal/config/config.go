@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/viper"
 
+	"collect/engine/notify"
 	"collect/engine/registry"
 	"collect/engine/storage"
 	"collect/internal/userfile"
@@ -38,6 +39,8 @@ type Settings struct {
 	Progress    string
 	Every       time.Duration // of heartbeats; 0: the default
 	Zone        *time.Location
+
+	Notify notify.Config // who is told how runs end
 
 	registry.Registry // of the connectors that collect.yaml names, and their providers
 
@@ -68,6 +71,9 @@ var environment = map[string]string{
 	"defaults.max_time":     "COLLECT_MAX_TIME",
 	"defaults.max_requests": "COLLECT_MAX_REQUESTS",
 }
+
+// pingVariable names the file that holds the address to ping.
+const pingVariable = "COLLECT_HEALTHCHECK_URL_FILE"
 
 // globals is the shape of the global keys. Viper merges them; it is never
 // given a map with names of the user in it, since it changes their case.
@@ -130,6 +136,9 @@ func Load(src Source) (Settings, error) {
 			m.set(key, value, "env "+environment[key])
 		}
 	}
+	if path := src.Env(pingVariable); path != "" {
+		m.result.Notify.PingURLFile, m.result.Origin[keyPing] = userfile.Expand(path, src.Env), "env "+pingVariable
+	}
 	if src.State != "" {
 		m.set("state", src.State, "flag --state")
 	}
@@ -173,6 +182,15 @@ func defaultState(env func(string) string) string {
 		return filepath.Join(dir, "collect", "state.db")
 	}
 	return "" // a place that depends on the working directory would be found again by chance only
+}
+
+// Told returns the path of the file that remembers what was told of trouble; "" if
+// there is no place for it.
+func Told(env func(string) string) string {
+	if state := defaultState(env); state != "" {
+		return filepath.Join(filepath.Dir(state), "told.json")
+	}
+	return ""
 }
 
 // beside returns path as seen from the file that names it.
@@ -239,6 +257,8 @@ func (m *merger) add(file configFile) {
 		m.result.Providers[name] = under(m.result.Providers[name], p)
 	}
 	maps.Copy(m.result.Entries, file.Connectors)
+	m.result.Notify = overNotify(m.result.Notify, file.Notify)
+	maps.Copy(m.result.Origin, file.Notified)
 }
 
 // under returns p as overridden by top, which outranks it, but for ceilings.

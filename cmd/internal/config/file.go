@@ -10,6 +10,7 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/engine/notify"
 	"collect/engine/registry"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
@@ -43,8 +44,12 @@ import (
 //	    use: ./connectors/acme.yaml         # a file, or the name of a built-in one
 //	    params: {org: acme}
 //	    streams: [issues, comments]
+//	notify:                               # see notify.go
+//	  healthchecks: {url_file: ~/.config/collect/hc-url}
 type configFile struct {
 	Path       string
+	Notify     notify.Config
+	Notified   map[string]string // where each part of Notify stands, by its key
 	Globals    map[string]globalValue
 	Providers  map[string]registry.Provider
 	Connectors map[string]registry.Entry
@@ -66,6 +71,7 @@ type (
 		Defaults   defaultsBlock                    `yaml:"defaults"`
 		Providers  yamlfile.Ordered[providerBlock]  `yaml:"providers"`
 		Connectors yamlfile.Ordered[connectorBlock] `yaml:"connectors"`
+		Notify     notifyBlock                      `yaml:"notify"`
 	}
 	defaultsBlock struct {
 		_           struct{}        `block:"the defaults"`
@@ -111,6 +117,7 @@ func Parse(path string, src []byte, env func(string) string) (configFile, error)
 		for _, c := range block.Connectors {
 			file.Connectors[c.Key.Text] = r.connector(c.Key, c.Value)
 		}
+		file.Notify, file.Notified = r.notify(block.Notify)
 	}
 	if len(r.faults) == 0 {
 		return file, nil

@@ -1,6 +1,6 @@
 //go:build unix
 
-package registry
+package process
 
 import (
 	"os"
@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// endWhole makes the end of a command's context end all of its processes. With a
+// EndWhole makes the end of a command's context end all of its processes. With a
 // terminal they stay in our group, which Ctrl-C ends as a whole: in another one
 // they could not ask there for a passphrase.
-func endWhole(command *exec.Cmd) {
+func EndWhole(command *exec.Cmd) {
 	if terminal, err := os.Open("/dev/tty"); err == nil {
 		_ = terminal.Close()
 		return
