@@ -53,18 +53,26 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 		defer close(tasks)
 		return r.plan(ctx, p, busy, tasks)
 	})
-	for range r.Concurrency {
+	// While as many partitions as are fetched side by side are being stored, as many
+	// others are fetched.
+	places := make(chan struct{}, r.Concurrency)
+	for range 2 * r.Concurrency {
 		group.Go(func() error {
-			for t := range tasks {
-				if r.ended() != nil || r.givenUp(stream.Name) {
-					continue // what was not begun is ahead of the checkpoint
+			for {
+				places <- struct{}{}
+				leave := sync.OnceFunc(func() { <-places })
+				t, ok := <-tasks
+				if !ok {
+					leave()
+					return nil
 				}
-				if err := r.walk(ctx, stream, t.at, t.checkpoint, t.version); err != nil {
+				err := r.take(ctx, course{stream: stream, at: t.at, version: t.version, taken: leave}, t.checkpoint)
+				leave()
+				if err != nil {
 					return err
 				}
 				busy.Delete(t.at.Partition)
 			}
-			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -83,6 +91,16 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	}
 	r.finish(home)
 	return nil
+}
+
+// take walks a partition, unless the run or the stream is at its end: what was not
+// begun is ahead of the checkpoint.
+func (r *Runner) take(ctx context.Context, c course, checkpoint collection.Cursor) error {
+	if r.ended() != nil || r.givenUp(c.stream.Name) {
+		return nil
+	}
+	c.guard = r.newRepeats()
+	return r.walkBehind(collection.WithPlace(ctx, c.at), c, checkpoint)
 }
 
 // passes notes whether a pass is made that finds again what was not finished.

@@ -93,7 +93,7 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 		if err := r.lookBehind(ctx, gap, guard); err != nil {
 			return r.failAgain(ctx, stream, gap, err)
 		}
-		return r.walkBehind(ctx, stream, gap.Place, at.Cursor, gap.Version, guard)
+		return r.walkBehind(ctx, course{stream: stream, at: gap.Place, version: gap.Version, guard: guard}, at.Cursor)
 	}
 	if _, lost := r.restart(gap.Place, gap.Cursor); lost {
 		return r.fillAnew(ctx, stream, gap, at.Cursor)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,17 +24,26 @@ const maxSkipped = 3
 // It returns an error only if the run cannot go on. Whatever else ends the
 // walk becomes a gap.
 func (r *Runner) walk(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string) error {
-	return r.walkBehind(collection.WithPlace(ctx, at), stream, at, checkpoint, version, r.newRepeats())
+	return r.walkBehind(collection.WithPlace(ctx, at), course{stream: stream, at: at, version: version, guard: r.newRepeats()}, checkpoint)
 }
 
-// walkBehind is walk for a guard that has seen pages before the checkpoint. Its
-// ctx names the stream.
-func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at collection.Place, checkpoint collection.Cursor, version string, guard *repeats) error {
+// A course is what a walk takes with it on its way.
+type course struct {
+	stream  collection.Stream
+	at      collection.Place
+	version string   // what it covers
+	guard   *repeats // knows the pages of the walk, and may know some before its checkpoint
+	taken   func()   // called when the last slice that is fetched for now is being stored; nil: nobody waits for that
+}
+
+// walkBehind is walk for a walk that is set up. Its ctx names the stream.
+func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection.Cursor) error {
+	stream, at, version := c.stream, c.at, c.version
 	from := r.startAt(stream, at, checkpoint, version)
 	again := false // a pass was made again, which a run does once in a walk
 	for skipped := 0; ; skipped++ {
-		fresh := guard.fresh
-		reached, err := r.follow(ctx, at, checkpoint, from, guard)
+		fresh := c.guard.fresh
+		reached, err := r.follow(ctx, c, checkpoint, from)
 		if err == nil {
 			if at.Partition == "" {
 				r.finish(at)
@@ -41,11 +51,11 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 			return nil
 		}
 		if errors.Is(err, errAgain) && !again {
-			again, guard = true, r.newRepeats() // which has not seen the pages of this pass
+			again, c.guard = true, r.newRepeats() // which has not seen the pages of this pass
 			checkpoint, from = reached, r.startAt(stream, at, reached, version)
 			continue
 		}
-		if guard.fresh != fresh {
+		if c.guard.fresh != fresh {
 			skipped = 0
 		}
 		stop, err := asStop(ctx, err)
@@ -63,7 +73,7 @@ func (r *Runner) walkBehind(ctx context.Context, stream collection.Stream, at co
 				why = stop.Detail // the connector knows it without asking
 			}
 			r.warn(at, collection.Warning{Text: fmt.Sprintf("%s, so the walk of %s %s", why, stream.Name, over)})
-			checkpoint, guard, skipped = reached, r.newRepeats(), 0
+			checkpoint, c.guard, skipped = reached, r.newRepeats(), 0
 			continue
 		}
 		r.met(at, stop)
@@ -133,46 +143,47 @@ func inStream(stream collection.Stream, err error) error {
 }
 
 // follow commits slice after slice until the walk is done, and returns the
-// checkpoint it reached. The first slice is the one at from. The guard knows the
-// pages of the whole walk.
-func (r *Runner) follow(ctx context.Context, at collection.Place, checkpoint, from collection.Cursor, guard *repeats) (collection.Cursor, error) {
+// checkpoint it reached. The first slice is the one at from.
+//
+// While slices are made durable, those behind them are fetched. If one is not
+// stored, what was fetched behind it is dropped.
+func (r *Runner) follow(ctx context.Context, c course, checkpoint, from collection.Cursor) (collection.Cursor, error) {
 	begins := from != checkpoint
-	for slice, err := range r.slices(ctx, at, from) {
+	ctx, drop := context.WithCancel(ctx)
+	defer drop()
+	under, next := r.landings(checkpoint, drop), checkpoint
+	for slice, err := range r.slices(ctx, c.at, from) {
+		if err == nil {
+			err = under.room(slice)
+		}
 		if err != nil {
-			return checkpoint, err
+			return under.all(err)
 		}
 		if begins {
 			// What the walk asks for is new; where it starts is the checkpoint.
 			slice.From, begins = checkpoint, false
 		}
-		if slice.From != checkpoint {
-			return checkpoint, errChain
+		if slice.From != next {
+			return under.all(errChain)
 		}
-		if stop := guard.see(slice, r.counted(at, slice.From)); stop != nil {
-			return checkpoint, stop
+		if stop := c.guard.see(slice, r.counted(c.at, slice.From)); stop != nil {
+			return under.all(stop)
 		}
-		done, err := r.commit(slice)
-		if err != nil {
-			return checkpoint, err
+		next = slice.Next
+		full := c.guard.full()
+		if goesOn := !next.Done && slice.Else == nil; goesOn && full == nil && r.ended() == nil {
+			under.add(slice, nil)
+			continue
 		}
-		checkpoint = done.Next
-		if checkpoint != slice.Next {
-			return checkpoint, refuted(done.Evidence)
+		under.add(slice, c.taken)
+		if reached, err := under.all(nil); err != nil || reached.Done {
+			return reached, err
 		}
-		if checkpoint.Done {
-			for _, warning := range done.Evidence.Warnings() {
-				r.warn(at, warning)
-			}
-			return checkpoint, nil
-		}
-		if stop := r.ended(); stop != nil {
-			return checkpoint, stop
-		}
-		if stop := guard.full(); stop != nil {
-			return checkpoint, stop
+		if stop := cmp.Or(r.ended(), full); stop != nil {
+			return next, stop
 		}
 	}
-	return checkpoint, errEnd
+	return under.all(errEnd)
 }
 
 // mostRefuted bounds the passes in a row whose evidence speaks against them.
@@ -232,7 +243,13 @@ func (r *Runner) slices(ctx context.Context, at collection.Place, from collectio
 
 // commit stores a slice that came from the provider, and counts it.
 func (r *Runner) commit(slice collection.Slice) (collection.Committed, error) {
-	done, err := r.save(slice)
+	return r.committed(r.commits.begin(&pending{slice: slice}))
+}
+
+// committed returns when a slice that came from the provider is stored, and counts it.
+func (r *Runner) committed(p *pending) (collection.Committed, error) {
+	slice := &p.slice
+	done, err := r.saved(p)
 	if err != nil {
 		return done, r.discreet(err)
 	}
@@ -272,7 +289,12 @@ func (r *Runner) discreet(err error) error {
 // save moves a checkpoint, and tells what became of the gaps there. The caller adds
 // the name of the stream to an error.
 func (r *Runner) save(slice collection.Slice) (collection.Committed, error) {
-	done, err := r.commits.commit(slice)
+	return r.saved(r.commits.begin(&pending{slice: slice}))
+}
+
+func (r *Runner) saved(p *pending) (collection.Committed, error) {
+	slice := &p.slice
+	done, err := p.wait()
 	if err != nil {
 		return done, err
 	}

@@ -262,7 +262,10 @@ func (w watched) Partition(stream string, parent collection.Parent) (collection.
 	return w.Connector.Partition(stream, parent)
 }
 
+// Ahead is asked by a walk for each page before it is stored. It keeps two that were
+// fetched side by side from being ready at the same moment.
 func (w watched) Ahead(at collection.Place, from collection.Cursor, n int) []collection.Cursor {
+	w.p.wait("foretells ", w.p.h.order.name(at), " ", from.Token)
 	return w.Connector.(connectors.Aheader).Ahead(at, from, n)
 }
 
