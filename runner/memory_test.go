@@ -110,9 +110,17 @@ func (m *memory) Checkpoint(_ context.Context, at collection.Place) (collection.
 func (m *memory) Commit(_ context.Context, group ...collection.Slice) ([]collection.Committed, error) {
 	var results []collection.Committed
 	err := m.step(true, func() error {
+		moved := map[collection.Place]collection.Cursor{}
 		for _, s := range group {
-			if s.Fills == 0 && m.at[s.Place].Cursor != s.From {
+			at, ok := moved[s.Place]
+			if !ok {
+				at = m.at[s.Place].Cursor
+			}
+			if s.Fills == 0 && at != s.From {
 				return collection.ErrCursorMoved
+			}
+			if at == s.From {
+				moved[s.Place] = s.Next
 			}
 		}
 		m.commits++

@@ -9,8 +9,10 @@
 //   - A stop that concerns one slice or partition costs that piece, and the
 //     rest goes on; a stop that concerns the provider ends the run, and every
 //     stream that is not finished is left with a gap that says so.
-//   - After a commit with an unknown outcome nothing new starts before the
-//     checkpoint was read back.
+//   - After a commit with an unknown outcome nothing behind it is committed before
+//     the checkpoint was read back.
+//
+// While a slice is committed, the next one is fetched.
 //
 // A run is forward work and recovery. Forward work takes the streams in order,
 // parents first, and walks each from its checkpoint: a stream without parents

@@ -29,6 +29,8 @@
 #define repeated         11
 #define any_epoch        12
 #define any_checkpoint   13
+#define overtakes        14
+#define hasty            15
 #ifndef FAULT
 #define FAULT none
 #endif
@@ -63,8 +65,8 @@ bool told[SLICES];
 bool late, blind, removed, older, back;
 
 typedef process {
-	byte doing, epoch, at, fills, holds, part, writes;
-	bool leaves
+	byte doing, epoch, at, fills, holds, ahead, part, writes;
+	bool leaves, both
 }
 process procs[RUNNERS];
 #define P procs[_pid]
@@ -112,11 +114,11 @@ process procs[RUNNERS];
 #endif
 #define FENCED (FAULT != no_epoch && FAULT != neither && (epoch != P.epoch || owner != _pid + 1))
 
-inline clear() { P.fills = 0; P.leaves = false; P.holds = 0; P.part = 0 }
+inline clear() { P.fills = 0; P.leaves = false; P.holds = 0; P.part = 0; P.both = false }
 
 inline die() {
 	clear();
-	P.doing = dead; P.epoch = 0; P.at = 0; P.writes = 0
+	P.doing = dead; P.epoch = 0; P.at = 0; P.ahead = 0; P.writes = 0
 }
 
 inline release() {
@@ -146,7 +148,7 @@ inline sign() {
 	P.doing = signed_; P.epoch = epoch; P.writes = 1
 }
 
-/* believe goes on as after a commit. */
+/* believe goes on as after a commit: with the slice behind, if it is there already. */
 inline believe() {
 	if
 	:: !P.leaves -> told[SLOT] = true
@@ -157,7 +159,10 @@ inline believe() {
 	:: else
 	fi;
 	clear();
-	P.doing = ready
+	if
+	:: P.ahead > 0 -> P.doing = holding; P.holds = P.ahead; P.ahead = 0
+	:: else -> P.doing = ready
+	fi
 }
 
 inline put_records() {
@@ -214,6 +219,13 @@ inline effect() {
 	P.part++; P.writes++; writes = P.writes
 }
 
+/* effect_behind is what a transaction does with the slice behind. */
+inline effect_behind() {
+	P.at++; h = P.holds; P.holds = P.ahead; P.part = 0;
+	effect();
+	P.at--; P.holds = h; h = 0; P.part = 0
+}
+
 inline select_gap() {
 	if
 	:: gaps[0] == open -> g = 0
@@ -227,9 +239,13 @@ inline select_gap() {
 #define MAY_COMMIT ((FAULT == early_epoch && P.doing == checked) || (FAULT != early_epoch && P.doing == holding && !FENCED))
 #define MOVED (P.fills == 0 && P.part == 0 && cursor != P.at && FAULT != neither)
 
+#define BEHIND ((P.doing == holding || P.doing == unknown || P.doing == unread) && P.fills == 0 && !P.leaves && P.part == 0 && P.ahead == 0 && P.at + 1 < SLICES)
+#define BOTH (P.ahead > 0 && P.part == 0 && !SPLIT)
+#define THERE (P.fills == 0 && (cursor == P.at + 1 || (P.both && cursor == P.at + 2)) && (moved == P.epoch || FAULT == any_checkpoint))
+
 /* The processes are the first to be started, so that they count from 0. */
 active [RUNNERS] proctype runner() {
-	byte g;
+	byte g, h;
 end:	do
 	:: atomic { P.doing == dead && WORK && lock == 0 -> lock = _pid + 1; P.doing = locked }
 	:: atomic { FAULT == aged_lock && P.doing == dead && WORK && lock > 0 && mishaps > 0 ->
@@ -265,19 +281,34 @@ end:	do
 		fi }
 	:: atomic { MAY_COMMIT && !MOVED && mishaps > 0 -> mishaps--; effect(); P.doing = unknown; P.part = 0 }
 	:: atomic { MAY_COMMIT && !MOVED && mishaps > 0 -> mishaps--; P.writes++; P.doing = unknown; P.part = 0 }
+	/* It fetches the slice behind meanwhile, and may commit both. */
+	:: atomic { BEHIND -> P.ahead = version }
+	:: atomic { MAY_COMMIT && !MOVED && BOTH -> effect(); believe(); effect(); believe() }
+	:: atomic { MAY_COMMIT && !MOVED && BOTH && mishaps > 0 -> mishaps--; effect(); effect_behind(); P.doing = unknown; P.both = true }
+	:: atomic { MAY_COMMIT && !MOVED && BOTH && mishaps > 0 -> mishaps--; P.writes++; P.doing = unknown; P.both = true }
+	:: atomic { FAULT == overtakes && MAY_COMMIT && !MOVED && BOTH -> effect_behind(); P.ahead = 0 }
 	/* It finds out what became of a commit. */
 	:: atomic { FAULT == believed && P.doing == unknown -> blind = true; believe() }
-	:: atomic { FAULT == repeated && P.doing == unknown -> blind = true; P.doing = holding }
+	:: atomic { FAULT == repeated && P.doing == unknown -> blind = true; P.doing = holding; P.both = false }
+	:: atomic { FAULT == hasty && P.doing == unknown && P.ahead > 0 -> blind = true; believe() }
 	:: atomic { FAULT != believed && FAULT != repeated && P.doing == unknown ->
 		if
-		:: writes == P.writes && (epoch == P.epoch || FAULT == any_epoch) -> believe()
+		:: writes == P.writes && (epoch == P.epoch || FAULT == any_epoch) ->
+			if
+			:: P.both -> believe(); believe()
+			:: else -> believe()
+			fi
 		:: else -> P.doing = ending
 		fi }
 	:: atomic { FAULT != believed && FAULT != repeated && P.doing == unknown && mishaps > 0 -> mishaps--; P.doing = unread }
 	:: atomic { P.doing == unread ->
 		if
-		:: P.fills == 0 && cursor == P.at + 1 && (moved == P.epoch || FAULT == any_checkpoint) -> believe()
-		:: else -> P.doing = holding
+		:: THERE ->
+			if
+			:: P.both -> believe(); P.doing = unread
+			:: else -> believe()
+			fi
+		:: else -> P.doing = holding; P.both = false
 		fi }
 	/* It ends. */
 	:: atomic { P.doing == ending ->

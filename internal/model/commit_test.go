@@ -45,6 +45,9 @@ func (t turn) commit() {
 			w.believe(p)
 		}
 	})
+	if t.me.ahead > 0 && t.me.part == 0 && len(t.parts(t.me)) == 1 {
+		t.commitBoth()
+	}
 	t.fails("commits and is not told", func(w *world, p *process) {
 		t.effect(w, p)
 		p.doing, p.part = unknown, 0
@@ -53,6 +56,38 @@ func (t turn) commit() {
 		p.writes++
 		p.doing, p.part = unknown, 0
 	})
+}
+
+// commitBoth commits a slice and the one behind it, in one transaction.
+func (t turn) commitBoth() {
+	t.does("commits both", func(w *world, p *process) {
+		for range 2 {
+			t.effect(w, p)
+			w.believe(p)
+		}
+	})
+	t.fails("commits both and is not told", func(w *world, p *process) {
+		t.effect(w, p)
+		t.effectBehind(w, p)
+		p.doing, p.part, p.both = unknown, 0, true
+	})
+	t.fails("commits both in vain and is not told", func(w *world, p *process) {
+		p.writes++
+		p.doing, p.part, p.both = unknown, 0, true
+	})
+	if t.overtakes {
+		t.does("commits the slice behind", func(w *world, p *process) {
+			t.effectBehind(w, p)
+			p.ahead = 0
+		})
+	}
+}
+
+// effectBehind is what a transaction does with the slice behind.
+func (t turn) effectBehind(w *world, p *process) {
+	behind := process{epoch: p.epoch, at: p.at + 1, holds: p.ahead, writes: p.writes}
+	t.effect(w, &behind)
+	p.writes = behind.writes
 }
 
 // effect is what a transaction does.
@@ -86,12 +121,18 @@ func (t turn) look() {
 		t.does("takes the commit for done", func(w *world, p *process) { w.blind = true; w.believe(p) })
 		return
 	case t.repeated:
-		t.does("commits again", func(w *world, p *process) { w.blind = true; p.doing = holding })
+		t.does("commits again", func(w *world, p *process) { w.blind = true; p.doing, p.both = holding, false })
+		return
+	case t.hasty && t.me.ahead > 0:
+		t.does("goes on with the slice behind", func(w *world, p *process) { w.blind = true; w.believe(p) })
 		return
 	}
 	t.does("looks for its write", func(w *world, p *process) {
 		if w.writes == p.writes && (w.epoch == p.epoch || t.anyEpoch) {
-			w.believe(p)
+			both := p.both
+			if w.believe(p); both {
+				w.believe(p)
+			}
 		} else {
 			p.doing = ending // with the error that the commit had
 		}
@@ -101,13 +142,19 @@ func (t turn) look() {
 
 // readCheckpoint asks the checkpoint instead, which is all that the runner can
 // do. A gap that was to be filled has none that would tell: the slice is
-// committed again, as one is whose checkpoint this process has not moved.
+// committed again, as one is whose checkpoint this process has not moved. Of two slices
+// the checkpoint tells of the first one if it is behind either, and then of the
+// second.
 func (t turn) readCheckpoint() {
 	t.does("reads the checkpoint back", func(w *world, p *process) {
-		if p.fills == 0 && w.cursor == p.at+1 && (w.moved == p.epoch || t.anyCheckpoint) {
-			w.believe(p)
-		} else {
+		there := w.cursor == p.at+1 || p.both && w.cursor == p.at+2
+		both := p.both
+		if p.both = false; p.fills > 0 || !there || w.moved != p.epoch && !t.anyCheckpoint {
 			p.doing = holding
+			return
+		}
+		if w.believe(p); both {
+			p.doing = unread
 		}
 	})
 }

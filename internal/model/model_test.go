@@ -16,8 +16,8 @@
 // so that each fault must be refuted.
 //
 // What is modelled: store/sqlite's Begin, Commit, Lease and Finish, each one
-// transaction; the kernel's lock; runner's walk, recovery and settle. What is
-// not: that SQLite makes a transaction whole, and the kernel a lock.
+// transaction; the kernel's lock; runner's walk, which fetches a slice while the one
+// before it is stored, recovery and settle. What is not: that it fetches several, that SQLite makes a transaction whole, and the kernel a lock.
 package model_test
 
 import (
@@ -74,7 +74,7 @@ func TestFaultsAreRefuted(t *testing.T) {
 		{"cursor before data", faults{cursorFirst: true}, "I1 data before cursor", 5},
 		{"cursor before gap", faults{gapOpenedLater: true}, "I1 data before cursor", 5},
 		{"no epoch: older records", faults{noEpoch: true}, "I3 newest version", 16},
-		{"neither epoch nor comparison", faults{noEpoch: true, noCompare: true}, "I4 monotone", 13},
+		{"neither epoch nor comparison", faults{noEpoch: true, noCompare: true}, "I4 monotone", 12},
 		{"no epoch: late write", faults{noEpoch: true}, "I6 one writer", 8},
 		{"epoch asked before the transaction", faults{earlyEpoch: true}, "I6 one writer", 9},
 		{"lock by age: two holders", faults{agedLock: true}, "I6 one holder", 2},
@@ -86,6 +86,8 @@ func TestFaultsAreRefuted(t *testing.T) {
 		{"unknown repeated unread", faults{repeated: true}, "I23 unknown is resolved", 6},
 		{"unknown taken for done: told", faults{believed: true}, "I24 what is told is stored", 6},
 		{"write looked for in any epoch", faults{anyEpoch: true}, "I24 what is told is stored", 12},
+		{"slice before the one before it", faults{overtakes: true}, "I1 data before cursor", 6},
+		{"unknown with a slice behind", faults{hasty: true}, "I23 unknown is resolved", 7},
 		{"checkpoint of anybody", faults{anyCheckpoint: true}, "I24 what is told is stored", 13},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -25,6 +25,8 @@ type faults struct {
 	repeated       bool // a commit with an unknown outcome is done again without a look
 	anyEpoch       bool // the look for a write asks for its number, whatever the lease
 	anyCheckpoint  bool // a checkpoint that is read back counts, whoever moved it
+	overtakes      bool // a slice may be committed before the one before it
+	hasty          bool // a slice is committed though the outcome of the one before it is unknown
 }
 
 func (m protocol) model() model[world] {
@@ -109,12 +111,25 @@ func (t turn) take() {
 	case releasing:
 		t.does("lets the lock go", func(w *world, p *process) { w.release(t.i); *p = process{} })
 	}
+	if t.canFetchBehind() {
+		t.does("fetches the slice behind", func(w *world, p *process) { p.ahead = w.version })
+	}
 	t.fails("is killed", func(w *world, p *process) {
 		if !t.agedLock && !t.keptLock {
 			w.release(t.i) // the kernel does
 		}
 		*p = process{}
 	})
+}
+
+// canFetchBehind reports whether a walk is storing a slice and has not fetched the
+// one behind it.
+func (t turn) canFetchBehind() bool {
+	switch t.me.doing {
+	case holding, unknown, unread:
+		return t.me.fills == 0 && !t.me.leaves && t.me.part == 0 && t.me.ahead == 0 && int(t.me.at)+1 < t.slices
+	}
+	return false
 }
 
 // begin takes the lock, if there is work.

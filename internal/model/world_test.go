@@ -48,6 +48,8 @@ type process struct {
 	fills  uint8 // the gap that it fills (slice plus one; 0: it walks)
 	leaves bool  // it commits a gap in place of the slice
 	holds  uint8 // the version of the records that it fetched
+	ahead  uint8 // that of the slice behind, which it fetched meanwhile; 0: none
+	both   bool  // the commit with an unknown outcome was of both
 	part   uint8 // how many transactions of its commit took effect
 	writes uint8 // the number of its newest write
 }
@@ -77,7 +79,8 @@ func (p process) slot() uint8 {
 	return p.at
 }
 
-// believe makes a process go on as after a commit.
+// believe makes a process go on as after a commit: with the slice behind, if it has
+// that already.
 func (w *world) believe(p *process) {
 	if !p.leaves {
 		w.told |= 1 << p.slot()
@@ -86,7 +89,11 @@ func (w *world) believe(p *process) {
 	if p.fills == 0 {
 		at++
 	}
-	*p = process{doing: ready, epoch: p.epoch, at: at, writes: p.writes}
+	next := process{doing: ready, epoch: p.epoch, at: at, writes: p.writes}
+	if p.ahead > 0 {
+		next.doing, next.holds = holding, p.ahead
+	}
+	*p = next
 }
 
 // owed reports whether there is a gap for a slice.
