@@ -37,6 +37,10 @@ type Stream struct {
 	Refresh Refresh
 	Ordered bool // records arrive oldest first; see [Cursor]
 	Sweeps  bool // a complete walk marks the records as deleted that it did not show
+
+	// Wider is, for people, the key as a connector file would have it that also has what
+	// tells the partitions apart, as [repo, id]; "" if there is none.
+	Wider string
 }
 
 // A Role says what a failure costs: a list's walk, or one detail.
@@ -188,6 +192,16 @@ type Record struct {
 	// Deleted: the provider says that it deleted the record. Data is what it says so
 	// with, and is not stored: the data that came before is kept.
 	Deleted bool
+
+	Sent []byte // the element that Data was made of; nil: Data itself
+}
+
+// Bytes returns what the provider sent for the record.
+func (r *Record) Bytes() []byte {
+	if r.Sent != nil {
+		return r.Sent
+	}
+	return r.Data
 }
 
 // A Mark tells of two versions of a record which is the later one. The
@@ -213,7 +227,20 @@ type Parent struct {
 // kept: see [Shortened].
 type Rejected struct {
 	Data   []byte
-	Reason string // no_key, bad_key, key_collision, too_large, too_deep, not_an_object
+	Reason string // no_key, bad_key, key_collision, too_large, too_deep, not_an_object, schema_drift
+	Key    string // that it would be stored under, if a record that is stored under it later takes its place; "" if not
+}
+
+// Held are records that came, and are in quarantine while their piece is owed.
+type Held struct{ Records []Rejected }
+
+// Drifted holds records that changed their nature.
+func Drifted(records []Record) *Held {
+	held := &Held{make([]Rejected, len(records))}
+	for i, r := range records {
+		held.Records[i] = Rejected{Data: r.Data, Reason: string(SchemaDrift), Key: r.Key}
+	}
+	return held
 }
 
 // mostRejected is how many bytes are kept of a reject that is larger than a record may

@@ -27,6 +27,7 @@ type Committed struct {
 	Rejected int // records put in quarantine
 	Older    int // records that were not stored, because a later version of them is; see [Mark]
 	Deleted  int // records that were marked as deleted: tombstones, and what a sweep found missing
+	Moved    int // records that another partition had before
 	Closed   []Gap
 	Left     Gap // what the slice Leaves, as it is owed now
 

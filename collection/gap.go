@@ -180,6 +180,8 @@ type Gap struct {
 	Run       string    // the run that opened it
 	Behind    bool      // the walk of the place went on behind it
 	Waiver    Waiver    // the zero Waiver: none
+
+	Held *Held // what came of it goes to quarantine with the gap, and is not read back; nil: nothing
 }
 
 // A Waiver says that a person gave up a piece: it is not owed, and not tried.

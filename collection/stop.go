@@ -48,6 +48,8 @@ type Stop struct {
 	Status    int       // the provider's status; 0 if there was no response
 	Detail    string    // one line for people: no secrets, paths and queries of URLs, cursors or bodies
 	Err       error     // the cause, if there is one
+
+	Held *Held // records that came, and are in quarantine while their piece is owed
 }
 
 func (s *Stop) Error() string {

@@ -110,6 +110,11 @@ func (r *Run) problems(ended Ended, streams []store.StreamState, again bool) []p
 		sc.Pieces, sc.Of = piecesOf(stopped, owed, streams)
 		problems = append(problems, problem.Of(stopped.Stop, sc))
 	}
+	for _, declared := range r.Target.Connector.Streams() {
+		if i := slices.IndexFunc(streams, func(st store.StreamState) bool { return st.Name == declared.Name }); i >= 0 {
+			streams[i].Wider = declared.Wider
+		}
+	}
 	if p, ok := problem.Quarantined(run, streams, whole); ok {
 		problems = append(problems, p)
 	}

@@ -251,7 +251,7 @@ func (r *Runner) committed(p *pending) (collection.Committed, error) {
 	slice := &p.slice
 	done, err := r.saved(p)
 	if err != nil {
-		return done, r.discreet(err)
+		return done, r.discreet(slice.Records, err)
 	}
 	r.mu.Lock()
 	r.tally.Slices++
@@ -277,11 +277,17 @@ func (r *Runner) committed(p *pending) (collection.Committed, error) {
 	return done, nil
 }
 
-// discreet returns err, without the names of fields if a provider has put the
-// credential into one.
-func (r *Runner) discreet(err error) error {
-	if stop, ok := errors.AsType[*collection.Stop](err); ok && r.governor.HoldsSecret(stop.Detail) {
+// discreet returns err, which records were refused with. They are held while their page
+// is owed. If a provider has put the credential into the name of a field, neither the
+// name nor the records are kept.
+func (r *Runner) discreet(records []collection.Record, err error) error {
+	stop, ok := errors.AsType[*collection.Stop](err)
+	switch {
+	case !ok:
+	case r.governor.HoldsSecret(stop.Detail):
 		return &collection.Stop{Reason: stop.Reason, Detail: "fields of the records changed, and one of them has the credential in its name"}
+	case stop.Reason == collection.SchemaDrift:
+		stop.Held = collection.Drifted(records)
 	}
 	return err
 }
@@ -363,7 +369,7 @@ func (r *Runner) gap(stream collection.Stream, at collection.Place, cursor colle
 	}
 	gap := collection.Gap{
 		Place: at, Cursor: cursor, Shape: shape,
-		Reason: stop.Reason, Detail: stop.Detail, NotBefore: stop.NotBefore, Run: r.Run.ID,
+		Reason: stop.Reason, Detail: stop.Detail, NotBefore: stop.NotBefore, Run: r.Run.ID, Held: stop.Held,
 	}
 	if stop.Reason == collection.WallClock {
 		gap.NotBefore = time.Time{} // what did not fit in this run holds back no other

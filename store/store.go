@@ -215,8 +215,14 @@ type Ledger interface {
 	// checkpoint moves to Next or there; see [collection.Evidence.Judged]. No
 	// key may stand twice among the records of a slice.
 	//
-	// A record whose key is taken by a record with other bytes in another
-	// partition is rejected with key_collision instead of overwriting it.
+	// A record whose key is that of a record with other bytes in another partition
+	// has moved, and is stored, unless the other one is there still: then it is
+	// rejected with key_collision. It is there still if the pass over all partitions
+	// has shown it, if none was begun, if it has a later mark, and, where its partition is asked from
+	// a mark or not in each pass, if the record was in the slice's partition before.
+	//
+	// A record that is stored ends the quarantine of the same bytes in its partition,
+	// and of what was kept there under its Key.
 	//
 	// Errors: collection.ErrFenced, ErrCursorMoved, ErrFull and ErrUnknown; see
 	// there. A slice that Fills a gap is not compared with the
@@ -226,7 +232,8 @@ type Ledger interface {
 	// Defer opens gaps, or renews the one that is open at the same place and
 	// cursor: its reason, detail, not-before and, with worked, its attempts
 	// (plus one). A gap that reaches [collection.MaxGapAttempts], or whose
-	// reason is permanent, is dead: shown, and not tried by itself.
+	// reason is permanent, is dead: shown, and not tried by itself. What is Held of a
+	// gap goes to quarantine, and does not count as rejected.
 	Defer(ctx context.Context, worked bool, gaps ...collection.Gap) ([]collection.Gap, error)
 
 	// Lease returns up to n gaps that may be tried at now, in the order of
@@ -325,6 +332,7 @@ type StreamState struct {
 	Records     int64 // those that are deleted included
 	Deleted     int64
 	Quarantined int64
+	Collided    int64  // of these, records whose key is that of a record of another partition
 	View        string // the SQL view of its records
 	Lanes       []LaneState
 }

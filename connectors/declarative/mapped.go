@@ -9,20 +9,20 @@ import (
 // nothing; what was wrong follows.
 const mapFailed = "map: "
 
-// mapped calls add with the records that `map` makes of an element, or with the
-// element and the reason why it makes none.
-func (w *walk) mapped(data []byte, add func(data []byte, reject string)) {
+// mapped calls add with the records that `map` makes of an element, which was sent, or
+// with the element and the reason why it makes none.
+func (w *walk) mapped(data []byte, add func(data, sent []byte, reject string)) {
 	if w.st.Map == nil || data[0] != '{' || int64(len(data)) > w.c.limits.Record || nestsDeeper(data, deepest) {
-		add(data, "")
+		add(data, nil, "")
 		return
 	}
 	made, err := w.st.Map.Apply(data, w.c.limits.Record)
 	if err != nil {
-		add(data, mapFailed+err.Error())
+		add(data, nil, mapFailed+err.Error())
 		return
 	}
 	for _, record := range made {
-		add(record, "")
+		add(record, data, "")
 	}
 }
 

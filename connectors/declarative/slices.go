@@ -48,7 +48,7 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 func (w *walk) asExpected(records []collection.Record) error {
 	for i := range records {
 		if drift := w.st.Expect.Drift(records[i].Data); drift != "" {
-			return w.discreet(&collection.Stop{Reason: collection.SchemaDrift, Detail: drift, Err: collection.ErrDeclared})
+			return w.discreet(&collection.Stop{Reason: collection.SchemaDrift, Detail: drift, Err: collection.ErrDeclared, Held: collection.Drifted(records)})
 		}
 	}
 	return nil
@@ -289,7 +289,7 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 	again := false
 	_, feed := w.st.Page.(paging.Resuming) // where a record may have changed twice
 	deleted := false                       // what is made of the element is
-	add := func(data []byte, reject string) {
+	add := func(data, sent []byte, reject string) {
 		key := ""
 		switch {
 		case reject != "":
@@ -309,7 +309,7 @@ func (w *walk) split(p *paging.Page, s *collection.Slice) {
 			s.Rejected = append(s.Rejected, collection.Rejected{Data: data, Reason: reject})
 			return
 		}
-		r := collection.Record{Key: key, Data: data, Deleted: deleted}
+		r := collection.Record{Key: key, Data: data, Deleted: deleted, Sent: sent}
 		if w.st.Since != nil {
 			r.Mark = w.st.Since.MarkOf(data)
 		}

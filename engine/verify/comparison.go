@@ -27,6 +27,7 @@ type comparison struct {
 	keys      map[uint64]one
 	distinct  int64 // keys that were delivered
 	differing map[uint64]different
+	shared    map[uint64]bool // keys of two partitions, each of which delivered a record of its own
 	rejected  int64
 	mark      string                        // that the next walk asks from, as the Value of a mark; "": none
 	owed      map[collection.Partition]bool // places with a gap
@@ -38,7 +39,7 @@ type comparison struct {
 // one is what is known of one key.
 type one struct {
 	stored, delivered uint64 // hashes of the bytes; 0: not stored, not delivered
-	partition         uint64 // a hash of that of the stored record
+	partition, from   uint64 // hashes of that of the stored record, and of the one that delivered it last
 	pass              int64  // the newest pass that delivered it
 }
 
@@ -54,7 +55,8 @@ type different struct {
 func newComparison(state store.StreamState, began time.Time) *comparison {
 	c := &comparison{
 		stream: state.Stream, began: began, seed: maphash.MakeSeed(), keys: map[uint64]one{}, differing: map[uint64]different{},
-		owed: map[collection.Partition]bool{}, newer: map[collection.Partition]bool{},
+		shared: map[uint64]bool{},
+		owed:   map[collection.Partition]bool{}, newer: map[collection.Partition]bool{},
 		wrong: map[collection.Partition]int64{},
 	}
 	c.lane = state.Lanes[0]
@@ -77,6 +79,7 @@ func (c *comparison) hash(text string) uint64 { return max(1, maphash.String(c.s
 // keys the pass had delivered before, and of these the ones with other bytes.
 func (c *comparison) delivered(sl *collection.Slice, pass int64) (again, replaced int64) {
 	c.rejected += int64(len(sl.Rejected))
+	from := c.hash(string(sl.Partition))
 	for i := range sl.Records {
 		r := &sl.Records[i]
 		if r.Deleted {
@@ -92,7 +95,10 @@ func (c *comparison) delivered(sl *collection.Slice, pass int64) (again, replace
 				replaced++
 			}
 		}
-		at.delivered, at.pass = sum, pass
+		if at.delivered != 0 && at.from != from && at.delivered != sum {
+			c.shared[h] = true
+		}
+		at.delivered, at.pass, at.from = sum, pass, from
 		c.keys[h] = at
 		if at.stored == sum {
 			delete(c.differing, h)
@@ -122,7 +128,7 @@ func (c *comparison) lookAgain(r store.Stored, whole func(collection.Partition) 
 	delete(c.differing, h)
 	switch {
 	case c.hash(string(r.Data)) == at.delivered: // a run stored it meanwhile
-	case r.Partition != d.partition:
+	case c.shared[h]:
 		told.Rejected++
 	case r.Mark.After(d.mark):
 		told.Older++

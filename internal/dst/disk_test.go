@@ -77,7 +77,7 @@ func (s *disk) strike(t testing.TB) {
 func (s *disk) sweep(t testing.TB) {
 	t.Helper()
 	_, err := s.eyes.Exec(`BEGIN IMMEDIATE;
-		DELETE FROM checkpoints; DELETE FROM quarantine; DELETE FROM sightings; DELETE FROM sweeps; DELETE FROM records; DELETE FROM slices; DELETE FROM gaps;
+		DELETE FROM checkpoints; DELETE FROM quarantine; DELETE FROM claims; DELETE FROM sightings; DELETE FROM sweeps; DELETE FROM records; DELETE FROM slices; DELETE FROM gaps;
 		DELETE FROM lanes; DELETE FROM partitions; DELETE FROM runs; DELETE FROM leases; DELETE FROM provider_state; DELETE FROM events;
 		DELETE FROM sqlite_sequence; UPDATE streams SET records = 0;
 		COMMIT`)

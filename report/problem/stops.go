@@ -247,6 +247,10 @@ func writeDrift(p *Problem, err error, sc Scene) {
 	p.At = sc.place()
 	p.Why = stopIn(err).Detail
 	p.Saved = sc.savedBut("the page is kept as a gap")
+	if held := stopIn(err).Held; held != nil {
+		n := words.Counted(int64(len(held.Records)), "record", "records")
+		p.Saved = sc.savedBut("the page is kept as a gap, and its " + n + " in quarantine, none dropped")
+	}
 	p.Do = []Step{{"look:", sc.command("gaps")}}
 	if errors.Is(err, collection.ErrContradicted) { // what came was taken, and what did not come is more than half
 		p.Headline = fmt.Sprintf("%s has lost most of a list, in two passes", sc.Provider)

@@ -154,15 +154,21 @@ func Quarantined(run collection.Run, streams []store.StreamState, sc Scene) (p P
 		return Problem{}, false
 	}
 	mend := sc.resume("then correct `key` or `map` in the connector file, and:")
+	why := "each of them has no usable key, or shares its key with another record, or is too large, or `map` failed on it"
 	for _, st := range streams {
-		if st.Quarantined > 0 && st.Records > 0 {
-			mend = Step{"then correct `map` in the connector file, or correct `key` and start the stream over:", sc.command("reset") + " --stream " + words.Quoted(st.Name) + " --reason WHY"}
+		over := sc.command("reset") + " --stream " + words.Quoted(st.Name) + " --reason WHY"
+		if st.Collided > 0 && st.Wider != "" {
+			why = fmt.Sprintf("two %s have records of one key in %s, and each has shown its own", st.Parent, st.Name)
+			mend = Step{"then write `key: " + st.Wider + "` in stream " + st.Name + ", and start it over:", over}
 			break
+		}
+		if st.Quarantined > 0 && st.Records > 0 {
+			mend = Step{"then correct `map` in the connector file, or correct `key` and start the stream over:", over}
 		}
 	}
 	p = quarantined.problem(sc)
 	p.Headline = fmt.Sprintf("%s of %s could not be stored", words.Counted(n, "record", "records"), sc.Connector)
-	p.Why = "each of them has no usable key, or shares its key with another record, or is too large, or `map` failed on it"
+	p.Why = why
 	p.Saved = "every other record; these are in quarantine, none dropped"
 	p.Do = []Step{{"see which and why:", fmt.Sprintf("sqlite3 %s 'select reason, data from quarantine'", cmp.Or(sc.State, "STATE"))}, mend}
 	return p, true

@@ -72,6 +72,7 @@ func (b *batch) sign() error {
 		return collection.ErrFenced
 	}
 	b.records = records.NewBatch(b.tx, newest, b.news)
+	b.records.Begun = checkpoints.Begun
 	return err
 }
 
@@ -136,6 +137,7 @@ func (b *batch) move(s *streams.Stream, here checkpoints.Standing, sl *collectio
 		}
 	}
 	evidence := here.At.Evidence.With(sl, b.last, stored, n.Again, n.Replaced).Following(sl, s.Sweeps)
+	evidence.Moved += n.Moved
 	var err error
 	if next.Evidence, next.Cursor, err = b.sweep(s, here, sl, evidence, result); err != nil {
 		return next, err
@@ -192,6 +194,9 @@ func (b *batch) settle(p gaps.Place, owes bool, sl *collection.Slice, moves bool
 	if sl.Leaves != nil {
 		left := *sl.Leaves
 		left.Place, left.Cursor = sl.Place, sl.From
+		if err := records.Hold(b.tx, b.ledger.streams[sl.Stream], p.PartitionID, left.Held); err != nil {
+			return err
+		}
 		result.Left, err = book.Defer(b.tx, p, left, true, moves && result.Next != sl.From)
 	}
 	return err

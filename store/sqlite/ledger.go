@@ -92,15 +92,18 @@ func (l *ledger) Defer(ctx context.Context, worked bool, owed ...collection.Gap)
 	deferred := make([]collection.Gap, len(owed))
 	err := l.update(ctx, func(t database.Tx) error {
 		for i, gap := range owed {
-			stream, err := l.number(gap.Stream)
+			stream, err := l.stream(gap.Stream)
 			if err != nil {
 				return err
 			}
-			partition, err := checkpoints.Partition(t, stream, gap.Partition)
+			partition, err := checkpoints.Partition(t, stream.ID, gap.Partition)
 			if err != nil {
 				return err
 			}
-			if deferred[i], err = l.book().Defer(t, gaps.Place{Place: gap.Place, StreamID: stream, PartitionID: partition}, gap, worked, false); err != nil {
+			if err := records.Hold(t, stream, partition, gap.Held); err != nil {
+				return err
+			}
+			if deferred[i], err = l.book().Defer(t, gaps.Place{Place: gap.Place, StreamID: stream.ID, PartitionID: partition}, gap, worked, false); err != nil {
 				return err
 			}
 		}

@@ -124,6 +124,9 @@ func (l *lease) moveBack(t database.Tx, at collection.Place, to collection.Curso
 		return p, err
 	}
 	if all {
+		if err := records.ForgetClaims(t, p.StreamID); err != nil {
+			return p, err
+		}
 		if err := checkpoints.ResetAll(t, p.StreamID, at.Lane, to, l.epoch); err != nil {
 			return p, err
 		}

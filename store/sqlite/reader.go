@@ -48,12 +48,13 @@ func (r reader) Streams(ctx context.Context, connector string) (states []store.S
 	err = r.readers.Query(ctx, func(row database.Scanner) error {
 		var id int64
 		var st store.StreamState
-		err := row.Scan(&id, &st.Name, &st.Role, &st.Parent, &st.Refresh, &st.Ordered, &st.View, &st.Records, &st.Deleted, &st.Quarantined)
+		err := row.Scan(&id, &st.Name, &st.Role, &st.Parent, &st.Refresh, &st.Ordered, &st.View, &st.Records, &st.Deleted, &st.Quarantined, &st.Collided)
 		ids, states = append(ids, id), append(states, st)
 		return err
 	}, `SELECT id, name, role, parent, refresh, ordered, view, records,
 			(SELECT count(*) FROM records WHERE stream_id = s.id AND deleted <> 0),
-			(SELECT count(*) FROM quarantine WHERE stream_id = s.id)
+			(SELECT count(*) FROM quarantine WHERE stream_id = s.id),
+			(SELECT count(*) FROM quarantine WHERE stream_id = s.id AND reason = 'key_collision' AND key <> '')
 		FROM streams s NOT INDEXED WHERE connector = ? ORDER BY position, id`, connector)
 	if err != nil {
 		return nil, err

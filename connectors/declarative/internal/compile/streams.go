@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/language"
@@ -128,6 +129,7 @@ func (c *checker) key(key yamlfile.Scalar, spec language.StreamSpec, st *Stream)
 		}
 		st.Key = append(st.Key, part)
 	}
+	st.Wider = wider(st)
 	ofRecord := func(part keyPart) bool { return part.Binding == "" }
 	if st.Role == collection.List && len(st.Key) > 0 && !slices.ContainsFunc(st.Key, ofRecord) {
 		// All records of one parent would be one record, and the last would stay.
@@ -135,6 +137,24 @@ func (c *checker) key(key yamlfile.Scalar, spec language.StreamSpec, st *Stream)
 		f.Note = "bind another name in `each`, or add a field of the record to `key`"
 		c.Faults = append(c.Faults, f)
 	}
+}
+
+// wider returns the key of a stream with the names that its parent binds in front; ""
+// if it has them.
+func wider(st *Stream) string {
+	var names []string
+	for _, b := range st.Each {
+		if !slices.ContainsFunc(st.Key, func(part keyPart) bool { return part.Binding == b.Name }) {
+			names = append(names, b.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	for _, part := range st.Key {
+		names = append(names, cmp.Or(part.Binding, part.Path.Text))
+	}
+	return "[" + strings.Join(names, ", ") + "]"
 }
 
 // page compiles how the stream is cut into pages. A list must say so: where

@@ -4,7 +4,6 @@ package records
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -20,6 +19,10 @@ import (
 type Batch struct {
 	Commit int64 // the commit whose records are being stored
 
+	// Begun returns the commit that began the newest pass over the partitions of a
+	// stream; 0 if that is not known.
+	Begun func(t database.Tx, stream int64, lane collection.Lane) (int64, error)
+
 	tx     database.Tx
 	newest int64 // the newest record
 	news   *streams.News
@@ -31,23 +34,28 @@ func NewBatch(t database.Tx, newest int64, news *streams.News) *Batch {
 }
 
 // A Count says what became of the records of a slice that its pass follows.
-type Count struct{ Inserted, Again, Replaced int64 }
+type Count struct{ Inserted, Again, Replaced, Moved int64 }
 
 // Store stores the records and the rejected records of a slice, and counts them.
 // pass is the commit that began the pass that the slice belongs to; 0 if none is
 // followed.
 func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.Slice, result *collection.Committed) (n Count, err error) {
-	newest := b.newest
+	newest, at := b.newest, place{s, partition, sl.Lane}
 	b.news.Begin(s)
 	unchanged, err := b.upsert(s, partition, pass, sl.Records)
 	if err != nil {
 		return n, err
 	}
+	w := weighing{records: sl.Records, result: result, alone: s.Parent == "" && sl.Partition == ""}
+	if unchanged, err = b.weigh(at, unchanged, &w); err != nil {
+		return n, err
+	}
+	result.Moved, n.Moved = int(w.moved), w.moved
 	living := len(sl.Records) - tombstones(sl.Records)
 	if err := b.news.Learn(s, living-len(unchanged), living); err != nil {
 		return n, err
 	}
-	if unchanged, err = b.bury(s, partition, pass, sl.Records, unchanged, result); err != nil {
+	if unchanged, err = b.bury(at, pass, unchanged, &w); err != nil {
 		return n, err
 	}
 	if s.Sweeps {
@@ -67,31 +75,64 @@ func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.S
 			return n, err
 		}
 	}
-	alone := s.Parent == "" && sl.Partition == "" // there is no other partition
-	rejected := sl.Rejected
+	return n, b.sort(at, sl, &w, result)
+}
+
+// A weighing is what becomes of the records of a slice that were not stored at once.
+type weighing struct {
+	records  []collection.Record
+	result   *collection.Committed
+	alone    bool  // there is no other partition
+	moved    int64 // records that another partition had
+	rejected []int // indexes of records whose key is that of another record
+}
+
+// weigh looks at the records that were not stored, and returns the indexes of those
+// that changed nothing.
+func (b *Batch) weigh(at place, unchanged []int, w *weighing) ([]int, error) {
+	kept := unchanged[:0]
 	for _, i := range unchanged {
-		r := &sl.Records[i]
-		if alone && r.Mark == (collection.Mark{}) {
-			continue // it has the same bytes
+		r := &w.records[i]
+		if w.alone && r.Mark == (collection.Mark{}) {
+			kept = append(kept, i) // it has the same bytes
+			continue
 		}
-		collides, older, err := b.leave(s, partition, r)
+		taken, err := b.leave(at, i, w)
 		if err != nil {
-			return n, err
+			return nil, err
 		}
-		if collides {
-			rejected = append(slices.Clip(rejected), collection.Rejected{Data: r.Data, Reason: collection.KeyCollision})
-		}
-		if older {
-			result.Older++
-		}
-	}
-	for _, r := range rejected {
-		if err := b.quarantine(s, partition, r.Reason, r.Data); err != nil {
-			return n, err
+		if taken {
+			w.moved++
+		} else {
+			kept = append(kept, i)
 		}
 	}
-	result.Rejected = len(rejected)
-	return n, nil
+	return kept, nil
+}
+
+// sort ends the quarantine of the records that are stored, and begins that of the
+// others.
+func (b *Batch) sort(at place, sl *collection.Slice, w *weighing, result *collection.Committed) error {
+	for i := range sl.Records {
+		r := &sl.Records[i]
+		var err error
+		if slices.Contains(w.rejected, i) {
+			result.Rejected++
+			err = b.reject(at.stream, at.partition, collection.Rejected{Data: r.Data, Reason: collection.KeyCollision, Key: r.Key})
+		} else if at.stream.Rejects {
+			err = b.admit(at.stream, at.partition, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, r := range sl.Rejected {
+		if err := b.reject(at.stream, at.partition, r); err != nil {
+			return err
+		}
+		result.Rejected++
+	}
+	return nil
 }
 
 // notePass notes that pass delivered records which the store had, newest being
@@ -129,31 +170,52 @@ func (b *Batch) notePass(s *streams.Stream, partition, pass, newest int64, recor
 	return nil
 }
 
-// leave tells why a record was not stored: its key is that of a record of
-// another partition, it is older than the stored one, or it has the same bytes.
-// Those may have been stored without their mark.
-func (b *Batch) leave(s *streams.Stream, partition int64, r *collection.Record) (collides, older bool, err error) {
-	var id, owner, slice, sum, deleted int64
+// leave looks at why record i was not stored: its key is that of a record of another
+// partition, it is older than the stored one, or it has the same bytes. Those may have
+// been stored without their mark. taken reports that it was stored after all, since
+// it moved here.
+func (b *Batch) leave(at place, i int, w *weighing) (taken bool, err error) {
+	r := &w.records[i]
+	var is stored
 	var same bool
-	var is collection.Mark
-	err = b.tx.Row(`SELECT id, partition_id, slice_id, sum, mark_scale, mark, deleted, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
-		format.Shared(r.Data), s.ID, r.Key).Scan(&id, &owner, &slice, &sum, &is.Scale, &is.Value, &deleted, &same)
+	err = b.tx.Row(`SELECT id, partition_id, slice_id, sum, pass, deleted, mark_scale, mark, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
+		format.Shared(r.Data), at.stream.ID, r.Key).Scan(&is.id, &is.owner, &is.slice, &is.sum, &is.pass, &is.deleted, &is.mark.Scale, &is.mark.Value, &same)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	switch {
-	case owner != partition:
-		return !same && (!r.Deleted || deleted == 0), false, nil
-	case is.After(r.Mark):
-		return false, true, nil
-	case r.Deleted, !same || is == r.Mark || r.Mark == (collection.Mark{}):
-		return false, false, nil
+	case same && !r.Deleted:
+		if err := b.agree(at, r.Key, &is); err != nil {
+			return false, err
+		}
+	case same, is.owner == at.partition, r.Deleted && is.deleted != 0:
+	case r.Deleted:
+		left, err := b.left(at, &is)
+		if err == nil && !left {
+			w.rejected = append(w.rejected, i)
+		}
+		return false, err
+	default:
+		taken, err := b.contest(at, r, &is)
+		if err == nil && !taken {
+			w.rejected = append(w.rejected, i)
+		}
+		return taken, err
 	}
-	if sum != format.RecordSum(s.ID, owner, slice, r.Key, format.Shared(r.Data), is, deleted) {
-		return false, false, format.ChangedRecord(id) // a new sum would make it whole
+	switch {
+	case is.owner != at.partition:
+		return false, nil
+	case is.mark.After(r.Mark):
+		w.result.Older++
+		return false, nil
+	case r.Deleted, !same || is.mark == r.Mark || r.Mark == (collection.Mark{}):
+		return false, nil
 	}
-	return false, false, b.tx.Exec(`UPDATE records SET mark_scale = ?, mark = ?, sum = ? WHERE id = ?`,
-		r.Mark.Scale, r.Mark.Value, format.RecordSum(s.ID, owner, slice, r.Key, format.Shared(r.Data), r.Mark, deleted), id)
+	if is.sum != format.RecordSum(at.stream.ID, is.owner, is.slice, r.Key, format.Shared(r.Data), is.mark, is.deleted) {
+		return false, format.ChangedRecord(is.id) // a new sum would make it whole
+	}
+	return false, b.tx.Exec(`UPDATE records SET mark_scale = ?, mark = ?, sum = ? WHERE id = ?`,
+		r.Mark.Scale, r.Mark.Value, format.RecordSum(at.stream.ID, is.owner, is.slice, r.Key, format.Shared(r.Data), r.Mark, is.deleted), is.id)
 }
 
 // upsert stores a record if it is new, has other bytes or is deleted, unless its
@@ -210,20 +272,6 @@ func (b *Batch) count(s *streams.Stream) error {
 		return nil // all that changed was there before
 	}
 	return err
-}
-
-// quarantine keeps bytes that cannot be stored under a key. The same bytes are
-// kept once, however often a slice is repeated.
-func (b *Batch) quarantine(s *streams.Stream, partition int64, reason string, data []byte) error {
-	sum := sha256.Sum256(data)
-	if data == nil {
-		data = []byte{} // nil would be NULL
-	}
-	return b.tx.Exec(`INSERT INTO quarantine
-			(stream_id, partition_id, reason, digest, data, seen, first_slice, last_slice)
-		VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?6)
-		ON CONFLICT (stream_id, partition_id, reason, digest) DO UPDATE SET seen = seen + 1, last_slice = ?6`,
-		s.ID, partition, reason, sum[:], data, b.Commit)
 }
 
 // ForgetMarks forgets which versions the records of a partition have, or those

@@ -25,22 +25,25 @@ func tombstones(records []collection.Record) (n int) {
 
 // bury marks the records as deleted that the provider says it deleted, and adds
 // the indexes of tombstones that changed nothing to unchanged.
-func (b *Batch) bury(s *streams.Stream, partition, pass int64, records []collection.Record, unchanged []int, result *collection.Committed) ([]int, error) {
-	for i := range records {
-		r := &records[i]
+func (b *Batch) bury(at place, pass int64, unchanged []int, w *weighing) ([]int, error) {
+	for i := range w.records {
+		r := &w.records[i]
 		if !r.Deleted {
 			continue
 		}
-		buried, err := b.buryOne(s, partition, pass, r)
+		buried, err := b.buryOne(at.stream, at.partition, pass, r)
 		if err != nil {
 			return nil, err
 		}
 		if buried {
-			result.Deleted++
+			w.result.Deleted++
 			continue
 		}
-		at, _ := slices.BinarySearch(unchanged, i)
-		unchanged = slices.Insert(unchanged, at, i)
+		n, _ := slices.BinarySearch(unchanged, i)
+		unchanged = slices.Insert(unchanged, n, i)
+		if _, err := b.weigh(at, []int{i}, w); err != nil {
+			return nil, err
+		}
 	}
 	return unchanged, nil
 }

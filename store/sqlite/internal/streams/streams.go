@@ -16,6 +16,9 @@ type Stream struct {
 	collection.Stream
 	ID int64
 
+	Claims  bool // it has records that several partitions brought
+	Rejects bool // it has records in quarantine
+
 	view    string
 	fields  map[string]bool // the top-level fields that are recorded; true: some records spell the name with an escape
 	learned collection.Learned
@@ -63,6 +66,11 @@ func declareOne(t database.Tx, connector string, position int, s collection.Stre
 		return nil, err
 	}
 	if err := sweeps(t, known.ID, s.Sweeps); err != nil {
+		return nil, err
+	}
+	err = t.Row(`SELECT EXISTS (SELECT 1 FROM claims c CROSS JOIN records r ON r.id = c.record_id WHERE r.stream_id = ?1),
+		EXISTS (SELECT 1 FROM quarantine WHERE stream_id = ?1)`, known.ID).Scan(&known.Claims, &known.Rejects)
+	if err != nil {
 		return nil, err
 	}
 	fields, err := fieldsOf(t, known.ID)
