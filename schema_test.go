@@ -103,6 +103,8 @@ func schemasOf(args []string) []string {
 		case strings.HasPrefix(verb, "-"):
 		case verb == "run", verb == "resume", verb == "demo":
 			return []string{"event"}
+		case verb == "gaps" && slices.Contains(args, "--calendar"):
+			return []string{"calendar"}
 		case verb == "check":
 			return []string{"check", "preview"} // --online: a page for each stream, too
 		default:

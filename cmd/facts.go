@@ -32,6 +32,7 @@ type fact struct {
 var facts = []fact{
 	{"status", []any{[]report.StatusLine{}}, []string{"status"}},
 	{"gaps", []any{[]report.GapLine{}}, []string{"gaps", "gaps retry", "gaps waive"}},
+	{"calendar", []any{[]report.TimelineLine{}}, []string{"gaps --calendar"}},
 	{"runs", []any{[]report.RunLine{}}, []string{"runs"}},
 	{"explain", []any{report.ExplanationLine{}, report.GapExplanationLine{}, report.RunLine{}, problem.Meaning{}}, []string{"explain"}},
 	{"plan", []any{report.Plan{}}, []string{"plan"}},
@@ -56,8 +57,11 @@ var facts = []fact{
 func (f fact) schema() *schema.Schema { return schema.Of("collect "+f.name, f.of...) }
 
 // factOf returns what a command prints for programs; nil if it has no fields to choose.
-func factOf(command string) *fact {
-	command = strings.TrimPrefix(command, "collect ")
+func factOf(c *cobra.Command) *fact {
+	command := strings.TrimPrefix(c.CommandPath(), "collect ")
+	if c.Flags().Changed("calendar") {
+		command += " --calendar"
+	}
 	i := slices.IndexFunc(facts, func(f fact) bool { return slices.Contains(f.commands, command) })
 	if i < 0 {
 		return nil
@@ -128,7 +132,7 @@ func (a *app) printsFacts(c *cobra.Command) {
 		if !a.flags.list && a.flags.format.Plain() {
 			return run(c, given)
 		}
-		f := factOf(c.CommandPath())
+		f := factOf(c)
 		if f == nil {
 			return problem.Usage("%s: it prints no facts whose fields could be chosen; see `collect schema`", c.CommandPath())
 		}

@@ -20,7 +20,7 @@ import (
 const gapsShown = 40
 
 func (a *app) gapsCommand() *cobra.Command {
-	var all bool
+	var all, calendar bool
 	c := &cobra.Command{
 		Use:        "gaps [name | file.yaml]",
 		Short:      "What is owed, and why",
@@ -28,6 +28,13 @@ func (a *app) gapsCommand() *cobra.Command {
 		SuggestFor: []string{"retry", "revive", "waive"},
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.look(c.Context(), args, func(v looked) error {
+				if calendar {
+					timelines, err := a.timelines(c.Context(), v)
+					if err != nil {
+						return err
+					}
+					return a.result(report.TimelineLines(timelines), calendarText(timelines, a.width(), a.caps()))
+				}
 				gaps, err := v.gaps(c.Context())
 				if err != nil {
 					return err
@@ -41,6 +48,7 @@ func (a *app) gapsCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "show every gap, and those that were waived")
+	c.Flags().BoolVar(&calendar, "calendar", false, "show which days are complete, of streams that are walked in windows of time")
 	c.AddCommand(a.gapsRetryCommand(), a.gapsWaiveCommand())
 	return c
 }

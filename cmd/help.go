@@ -25,7 +25,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect status":            {"look", "collect status\ncollect status tickets\ncollect status --check; echo $?"},
 	"collect serve":             {"look", "collect serve\ncollect serve --read-only --listen 127.0.0.1:0\ncollect serve --url https://ops.example/collect"},
 	"collect explain":           {"look", "collect explain tickets\ncollect explain g_31\ncollect explain E0301\ncollect explain DETAIL_GAP"},
-	"collect gaps":              {"look", "collect gaps\ncollect gaps tickets --all\ncollect gaps tickets --json"},
+	"collect gaps":              {"look", "collect gaps\ncollect gaps tickets --all\ncollect gaps tickets --calendar\ncollect gaps tickets --json"},
 	"collect gaps retry":        {"", "collect gaps retry tickets g_31 --reason 'access was granted'\ncollect gaps retry tickets --stream details --reason 'mended' --yes"},
 	"collect gaps waive":        {"", "collect gaps waive tickets g_31 --reason 'that file is broken at the provider'\ncollect gaps waive tickets --stream details --reason 'not ours' --yes"},
 	"collect runs":              {"look", "collect runs\ncollect runs tickets --limit 5"},

@@ -275,7 +275,8 @@ type Slice struct {
 	Fills      int64 // the id of a gap behind the checkpoint that this slice fills; 0 for forward work
 	Leaves     *Gap  // the gap this slice leaves at From in place of records that cannot be had; nil: none
 	Warnings   []Warning
-	Told       Told // what the page says of the whole list
+	Told       Told  // what the page says of the whole list
+	Span       *Span // the window of time that is whole with this slice; nil: none
 
 	// Else is where the checkpoint moves instead of to Next if the evidence,
 	// this slice included, contradicts that the pass delivered all there is:
@@ -283,4 +284,12 @@ type Slice struct {
 	Else *Cursor
 
 	Spent Tally // what its run had spent by then: requests, retries and throttle signals
+}
+
+// A Span is a window of time whose list was walked to its end, and how many records
+// the provider had for it.
+type Span struct {
+	From    time.Time `json:"from"`
+	To      time.Time `json:"to"` // excluded
+	Records int       `json:"records"`
 }

@@ -296,6 +296,10 @@ type Reader interface {
 	// the order first seen, and only the first [MostFields].
 	Fields(ctx context.Context, connector, stream string) ([]string, error)
 
+	// Spans returns the windows of time of a stream that commits finished, in the
+	// order of the commits. A window may be there several times, and overlap others.
+	Spans(ctx context.Context, connector, stream string) ([]collection.Span, error)
+
 	// Gaps returns the gaps of a connector (of all, if it is "") that are
 	// owed: open, leased or dead; oldest first.
 	Gaps(ctx context.Context, connector string) ([]OwnedGap, error)

@@ -1,6 +1,7 @@
 package declarative
 
 import (
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -37,6 +38,9 @@ func (w *walk) leaveWindow(window windows.Window, p *paging.Page, token string, 
 	}
 	page.Until, _ = windows.Time(w.st.Windows.Until.Expand(w.scope)) // "now" is none
 	s.Next, s.Else, s.Told.Cut = w.st.Windows.Advance(window, s.From, page)
+	if s.Else != nil { // the window ends with this page
+		s.Span = &collection.Span{From: window.From, To: window.To, Records: window.Had + page.Records}
+	}
 	if s.Next.Token != "" {
 		return
 	}
@@ -54,4 +58,54 @@ func (w *walk) sameWindow(digest uint64, p *paging.Page, s *collection.Slice) {
 			Text: "two windows of time in a row have the same records: the provider may ignore ${window.from} and ${window.to}"})
 	}
 	w.window = digest
+}
+
+// A TimeAxis is the time that a stream covers which is walked in windows.
+type TimeAxis struct {
+	From  time.Time
+	Until time.Time // excluded; zero: when a walk begins
+}
+
+// TimeAxis returns the time that a stream covers under these parameters; ok is false for
+// one that is not walked in windows of time, or in those of each parent.
+func (s *Spec) TimeAxis(stream string, params map[string]string) (axis TimeAxis, ok bool) {
+	st := s.file.Stream(stream)
+	if st == nil || st.Windows == nil || len(st.Each) > 0 {
+		return axis, false
+	}
+	c := &connector{spec: s.file}
+	var err error
+	if c.params, err = c.resolveParams(params); err != nil {
+		return axis, false
+	}
+	w, err := c.walk(nil, collection.Place{Stream: stream})
+	if err != nil {
+		return axis, false
+	}
+	if axis.From, err = windows.Time(st.Windows.From.Expand(w.scope)); err != nil {
+		return axis, false
+	}
+	axis.Until, _ = windows.Time(st.Windows.Until.Expand(w.scope)) // "now" is none
+	return axis, true
+}
+
+// WindowAt returns the window of time that a cursor of such a stream stands in; ok is
+// false for the start of a walk.
+func WindowAt(c collection.Cursor) (from, to time.Time, ok bool) {
+	var w windows.Window
+	if json.Unmarshal([]byte(c.High), &w) != nil || w.To.IsZero() {
+		return from, to, false
+	}
+	return w.From, w.To, true
+}
+
+// MarkTime returns the time that a mark of a stream stands for; ok is false for one
+// that is no time.
+func (s *Spec) MarkTime(stream, mark string) (at time.Time, ok bool) {
+	st := s.file.Stream(stream)
+	if st == nil || mark == "" || st.Since == nil && st.Windows == nil {
+		return at, false
+	}
+	at, err := windows.Time(mark)
+	return at, err == nil
 }

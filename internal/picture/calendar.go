@@ -2,6 +2,7 @@ package picture
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -57,6 +58,28 @@ func (c Calendar) Count(of Day) (n int) {
 		}
 	}
 	return n
+}
+
+// A Range is days in a row that are in one state.
+type Range struct {
+	State Day
+	Count int
+}
+
+// Ranges yields the ranges of the calendar, each with its first day.
+func (c Calendar) Ranges() iter.Seq2[time.Time, Range] {
+	return func(yield func(time.Time, Range) bool) {
+		for from := 0; from < len(c.days); {
+			to := from + 1
+			for to < len(c.days) && c.days[to] == c.days[from] {
+				to++
+			}
+			if !yield(c.First.AddDate(0, 0, from), Range{c.days[from], to - from}) {
+				return
+			}
+			from = to
+		}
+	}
 }
 
 // A month is a row of a calendar.

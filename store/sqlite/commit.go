@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 
 	"collect/collection"
@@ -107,11 +108,25 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	if err := b.settle(gaps.Place{Place: sl.Place, StreamID: s.ID, PartitionID: here.Partition}, here.Owes, sl, moves, result); err != nil {
 		return err
 	}
+	span, err := spanText(sl, result)
+	if err != nil {
+		return err
+	}
 	return b.tx.Exec(`INSERT INTO slices
-			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, older, deleted, done, committed_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, older, deleted, done, committed_at, span)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		b.last, here.Partition, string(sl.Lane), b.ledger.Run, b.ledger.epoch, here.At.Commit, sl.Fills,
-		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, result.Deleted, moves && next.Done, format.Time(b.tx.Now))
+		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, result.Deleted, moves && next.Done, format.Time(b.tx.Now), span)
+}
+
+// spanText returns the window of time that a slice finished: "" if it finished none,
+// or if its walk begins the window anew.
+func spanText(sl *collection.Slice, result *collection.Committed) (string, error) {
+	if sl.Span == nil || sl.Fills == 0 && result.Next != sl.Next {
+		return "", nil
+	}
+	text, err := json.Marshal(sl.Span)
+	return string(text), err
 }
 
 // pass returns the commit that began the pass that a slice belongs to, 0 if none

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -73,6 +74,24 @@ func (r reader) Fields(ctx context.Context, connector, stream string) (names []s
 	err = r.readers.Query(ctx, database.Texts(&names), `SELECT f.name FROM fields f JOIN streams s ON s.id = f.stream_id
 		WHERE s.connector = ? AND s.name = ? ORDER BY f.position`, connector, stream)
 	return names, err
+}
+
+// Spans returns the windows of time that commits finished; see store.Reader.
+func (r reader) Spans(ctx context.Context, connector, stream string) (spans []collection.Span, err error) {
+	err = r.readers.Query(ctx, func(row database.Scanner) error {
+		var text []byte
+		if err := row.Scan(&text); err != nil {
+			return err
+		}
+		var span collection.Span
+		if err := json.Unmarshal(text, &span); err != nil {
+			return fmt.Errorf("%w: the span of a commit: %w", store.ErrDamaged, err)
+		}
+		spans = append(spans, span)
+		return nil
+	}, `SELECT c.span FROM slices c JOIN partitions p ON p.id = c.partition_id JOIN streams s ON s.id = p.stream_id
+		WHERE s.connector = ? AND s.name = ? AND c.span <> '' ORDER BY c.id`, connector, stream)
+	return spans, err
 }
 
 // Gaps returns the gaps that are owed; see store.Reader.

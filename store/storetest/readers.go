@@ -413,3 +413,41 @@ func override(t *testing.T, open opener) {
 	}
 	begin(t, s, "run-2")
 }
+
+// A window of time is noted with the slice that finishes it, and not if its walk
+// begins the window anew.
+func spans(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	at := home("repos")
+	day := func(n int) time.Time { return time.Date(2026, 3, n, 0, 0, 0, 0, time.UTC) }
+	first := page(at, collection.Cursor{}, token("2"), "a")
+	first.Told = collection.Told{Total: 9, By: "the total", Counted: true}
+	commit(t, l, first)
+	second := page(at, token("2"), token("3"))
+	second.Span = &collection.Span{From: day(1), To: day(2), Records: 1}
+	commit(t, l, second)
+	other := page(home("issues"), collection.Cursor{}, token("2"), "b")
+	other.Span = &collection.Span{From: day(5), To: day(6)}
+	commit(t, l, other)
+	gap := deferGap(t, l, true, collection.Gap{Place: at, Cursor: token("9"), Reason: collection.BadPage, Behind: true})
+	filled := page(at, token("9"), token("10"))
+	filled.Fills, filled.Span = gap.ID, &collection.Span{From: day(8), To: day(9)}
+	commit(t, l, filled)
+	got, err := s.Spans(t.Context(), connector, "repos")
+	if want := []collection.Span{*second.Span, *filled.Span}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("Spans = %v, %v, want %v", got, err, want)
+	}
+	if got, err := s.Spans(t.Context(), connector, "nothing"); err != nil || len(got) != 0 {
+		t.Errorf("Spans of no stream = %v, %v, want none", got, err)
+	}
+
+	anew := page(at, token("3"), collection.Cursor{Done: true})
+	anew.Told = collection.Told{Total: 9, By: "the total", Counted: true, End: collection.EndEmpty}
+	anew.Else, anew.Span = &collection.Cursor{Since: "again"}, &collection.Span{From: day(2), To: day(3)}
+	if done := commit(t, l, anew); done[0].Next.Done {
+		t.Fatal("the walk came to its end, and this test is about one that begins anew")
+	}
+	if got, err := s.Spans(t.Context(), connector, "repos"); err != nil || len(got) != 2 {
+		t.Errorf("Spans after a window that is asked for again = %v, %v, want no more", got, err)
+	}
+}

@@ -84,6 +84,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I21 changes leave evidence", evidence},
 		{"I22 looking changes nothing", looking},
 		{"streams are described", describe},
+		{"windows of time that are whole are noted", spans},
 		{"a walk is as new as its beginning", begun},
 		{"parents come in pages", parents},
 		{"places are read together", places},
