@@ -121,7 +121,7 @@ func (s *Reader) collect(number int64, v []any) {
 		}
 	case kinds(v, "-is"): // partitions
 		s.partitions[number] = v[2].(string)
-	case kinds(v, "-issiiiiiiis"), kinds(v, "-issiiiiiiisi"), kinds(v, "-issiiiiiiisii"): // slices, before and after they counted older records, and deleted ones
+	case kinds(v, "-issiiiiiiis"), kinds(v, "-issiiiiiiisi"), kinds(v, "-issiiiiiiisii"), kinds(v, "-issiiiiiiisiis"): // slices, before and after they counted older records, and deleted ones, and noted windows
 		if at, err := time.Parse(time.RFC3339Nano, v[11].(string)); err == nil {
 			s.commits[number] = foundCommit{v[3].(string), at}
 		}
