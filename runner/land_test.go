@@ -57,14 +57,15 @@ func TestPagesThatAreReadyShareATransaction(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		m, p := newMemory(), &provider{n: 60}
 		l := &slow{memory: m}
-		stored, most := 0, 0
-		p.before = func(asked int) { most = max(most, asked-stored) }
+		var stored atomic.Int64
+		most := 0
+		p.before = func(asked int) { most = max(most, asked-int(stored.Load())) }
 		_, err := do(t, m, p, func(c *runner.Config) {
 			items(c)
 			c.Ledger = l
 			c.Observe = func(e collection.Event) {
 				if e.Kind == collection.SliceCommitted {
-					stored++
+					stored.Add(1)
 				}
 			}
 		})

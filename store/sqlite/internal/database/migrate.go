@@ -56,6 +56,14 @@ func Migrate(ctx context.Context, path string, create bool, at func(Step) error)
 	if _, err := db.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
+	if have == 0 {
+		// Nothing is stored yet. The log is flushed once, when it is merged into the
+		// file: by the close of db, or before the first commit of a run, which flushes
+		// all of it. After a power cut the versions are applied again.
+		if _, err := db.ExecContext(ctx, "PRAGMA synchronous=NORMAL"); err != nil {
+			return err
+		}
+	}
 	return applyMissing(ctx, db, at)
 }
 
