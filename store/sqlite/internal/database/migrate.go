@@ -69,11 +69,11 @@ func Migrate(ctx context.Context, path string, create bool, at func(Step) error)
 
 // applyMissing applies the migrations that db has not seen, one by one.
 func applyMissing(ctx context.Context, db *sql.DB, at func(Step) error) error {
-	files, err := fs.Sub(migrations.SQLite, "sqlite")
+	versions, err := versions()
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, nil, goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(versions...))
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
@@ -92,6 +92,33 @@ func applyMissing(ctx context.Context, db *sql.DB, at func(Step) error) error {
 			return err
 		}
 	}
+}
+
+// versions returns the migrations. SQLite splits a file into its statements: the
+// parser of goose does so in three buffers of 4 MiB, which it keeps, and which are more
+// than all else that a small run has in memory.
+func versions() ([]*goose.Migration, error) {
+	files, err := fs.Glob(migrations.SQLite, "sqlite/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	versions := make([]*goose.Migration, len(files))
+	for i, file := range files {
+		version, err := goose.NumericComponent(file)
+		if err != nil {
+			return nil, err
+		}
+		up := func(ctx context.Context, tx *sql.Tx) error {
+			text, err := fs.ReadFile(migrations.SQLite, file)
+			if err != nil {
+				return err
+			}
+			_, err = tx.ExecContext(ctx, string(text))
+			return err
+		}
+		versions[i] = goose.NewGoMigration(version, &goose.GoFunc{RunTx: up}, nil)
+	}
+	return versions, nil
 }
 
 // Never fails no step.
