@@ -1,13 +1,9 @@
 package cmd
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 
-	"collect/collection"
 	"collect/engine"
-	"collect/pacing/gate"
 )
 
 func (a *app) breakerCommand() *cobra.Command {
@@ -26,40 +22,15 @@ known here, nothing is changed and the way out is said.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
-		a.orderCommand("open", "Let no request out until it is released", order{
-			command: "collect breaker open",
-			means:   "This stops all calls to %s by this account until you release it. The work that is left becomes gaps.",
-			done:    "held open: no request to %[1]s leaves. To end it: collect breaker release %[2]s%[3]s --reason WHY",
-			idle:    "the breaker of %s is held open already",
-			Order:   engine.Order{Apply: gate.ForceOpen},
-		}),
-		a.orderCommand("close", "Let requests out even if they fail, until it is released", order{
-			command: "collect breaker close",
-			means:   "This lets requests to %s out even if they fail. Going on against refusals may bring a ban.",
-			done:    "held closed: no failure of %[1]s stops a run. To end it: collect breaker release %[2]s%[3]s --reason WHY",
-			idle:    "the breaker of %s is held closed already",
-			Order: engine.Order{Apply: gate.ForceClosed, Refuse: func(s gate.Status) string {
-				if s.Frozen {
-					return "%s is frozen, and a freeze outranks the breaker; first: collect freeze release"
-				}
-				return ""
-			}},
-		}),
-		a.orderCommand("release", "Let the breaker decide for itself again", order{
-			command: "collect breaker release",
-			means:   "This lets the breaker of %s decide for itself again.",
-			done:    "released: the breaker of %[1]s decides for itself again, from the next run of %[2]s on",
-			idle:    "no operator holds the breaker of %s",
-			Order: engine.Order{Apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
-				return gate.ReleaseBreaker(state, now)
-			}},
-		}),
+		a.orderCommand("open", "Let no request out until it is released", engine.BreakerOpen),
+		a.orderCommand("close", "Let requests out even if they fail, until it is released", engine.BreakerClose),
+		a.orderCommand("release", "Let the breaker decide for itself again", engine.BreakerRelease),
 	)
 	return c
 }
 
 // orderCommand returns the command that gives an order.
-func (a *app) orderCommand(name, short string, what order) *cobra.Command {
+func (a *app) orderCommand(name, short string, what engine.AccountOrder) *cobra.Command {
 	var o operatorOptions
 	c := &cobra.Command{
 		Use:   name + " <name | file.yaml>",

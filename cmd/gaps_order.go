@@ -149,7 +149,7 @@ func (a *app) orderGaps(ctx context.Context, command string, o gapOptions) error
 			if err := a.agree(o.operatorOptions, means(name, chosen)); err != nil {
 				return err
 			}
-			if changed, err = order.CarryOut(ctx, db, o.reason, chosen); err != nil {
+			if changed, err = order.CarryOut(ctx, db, engine.AuditOf(o.reason), chosen); err != nil {
 				return err
 			}
 			idle = "a run, or another order, came before this one"

@@ -46,40 +46,31 @@ func needReason(command, reason string) error {
 	return nil
 }
 
-// An order is a change that an operator makes, with its words.
-type order struct {
-	engine.Order
-	command string
-	means   string // what it will do; %s is the provider
-	done    string // what it did, and what ends it; %[1]s is the provider, %[2]s the connector, %[3]s what commands repeat
-	idle    string // why it changed nothing; %s is the provider
-}
-
 // give carries out an order on the account that the newest run of a connector
 // used. Runs that use it now obey at once and record it themselves.
-func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
-	if err := needReason(what.command, o.reason); err != nil {
+func (a *app) give(ctx context.Context, o operatorOptions, what engine.AccountOrder) error {
+	if err := needReason("collect "+what.Command, o.reason); err != nil {
 		return err
 	}
 	settings, err := a.settings()
 	if err != nil {
 		return err
 	}
-	meeting := a.meeting(&settings)
+	meeting, audit := a.meeting(&settings), engine.AuditOf(o.reason)
 	return a.change(ctx, o.name, func(db store.Store, name string) error {
-		given, err := meeting.Prepare(ctx, db, name, o.name, o.reason, what.Order)
+		given, err := meeting.Prepare(ctx, db, name, o.name, audit, what.Order)
 		if err != nil {
 			return err
 		}
 		if !given.Changes {
-			fmt.Fprintf(a.err, what.idle+"; nothing was changed\n", given.Provider)
+			fmt.Fprintf(a.err, what.Idle+"; nothing was changed\n", given.Provider)
 			return nil
 		}
-		if err := a.agree(o, fmt.Sprintf(what.means, given.Provider)); err != nil {
+		if err := a.agree(o, fmt.Sprintf(what.Means, given.Provider)); err != nil {
 			return err
 		}
 		// While a person thinks, runs begin and end.
-		if given, err = meeting.Prepare(ctx, db, name, o.name, o.reason, what.Order); err != nil {
+		if given, err = meeting.Prepare(ctx, db, name, o.name, audit, what.Order); err != nil {
 			return err
 		}
 		note, err := meeting.CarryOut(ctx, db, given)
@@ -89,7 +80,7 @@ func (a *app) give(ctx context.Context, o operatorOptions, what order) error {
 		if note != nil {
 			fmt.Fprintf(a.err, "note: runs with another database learn of it when %s runs next: %s\n", o.name, words.Cause(note))
 		}
-		fmt.Fprintf(a.err, what.done+"\n", given.Provider, name, a.repeat())
+		fmt.Fprintf(a.err, what.Done+"\n", given.Provider, name, a.repeat())
 		return nil
 	})
 }

@@ -127,10 +127,10 @@ func (o GapOrder) named(owed []store.OwnedGap) (gaps []store.OwnedGap, err error
 	return gaps, nil
 }
 
-// CarryOut gives the order for the gaps that were chosen, for the record, and
-// returns those that it was not too late for. Which ones is decided before: what
+// CarryOut gives the order for the gaps that were chosen, in the name of who the audit
+// says, and returns those that it was not too late for. Which ones is decided before: what
 // dies while a person thinks was not agreed to.
-func (o GapOrder) CarryOut(ctx context.Context, db store.Store, why string, chosen []store.OwnedGap) (changed []store.OwnedGap, err error) {
+func (o GapOrder) CarryOut(ctx context.Context, db store.Store, audit store.Audit, chosen []store.OwnedGap) (changed []store.OwnedGap, err error) {
 	ids := make([]int64, len(chosen))
 	for i, gap := range chosen {
 		ids[i] = gap.ID
@@ -139,7 +139,7 @@ func (o GapOrder) CarryOut(ctx context.Context, db store.Store, why string, chos
 	if o.Waive {
 		do = db.Waive
 	}
-	gaps, err := do(ctx, o.Connector, ids, AuditOf(why))
+	gaps, err := do(ctx, o.Connector, ids, audit)
 	for _, gap := range gaps {
 		changed = append(changed, store.OwnedGap{Connector: o.Connector, Gap: gap})
 	}

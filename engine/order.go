@@ -38,12 +38,16 @@ type Prepared struct {
 	events []collection.Event // none: it changes nothing
 	name   string
 	typed  string
-	reason string
+	audit  store.Audit
 }
 
+// Heard reports whether runs use the account now, which then obey and record the order
+// themselves, a moment later.
+func (p Prepared) Heard() bool { return len(p.used.runs) > 0 }
+
 // Prepare finds out what an order makes of the account that the newest run of a
-// connector used. Typed is the connector as a person named it.
-func (m Meeting) Prepare(ctx context.Context, db store.Store, name, typed, reason string, o Order) (Prepared, error) {
+// connector used, for who gives it. Typed is the connector as a person named it.
+func (m Meeting) Prepare(ctx context.Context, db store.Store, name, typed string, audit store.Audit, o Order) (Prepared, error) {
 	used, err := accountOfNewest(ctx, db, name)
 	if err != nil {
 		return Prepared{}, err
@@ -62,10 +66,10 @@ func (m Meeting) Prepare(ctx context.Context, db store.Store, name, typed, reaso
 			return Prepared{}, &problem.UsageError{Message: fmt.Sprintf("nothing was changed: "+why, used.provider())}
 		}
 	}
-	next, events, err := o.Apply(state, now, reason)
+	next, events, err := o.Apply(state, now, audit.Why)
 	return Prepared{
 		Provider: used.provider(), Changes: len(events) > 0,
-		used: used, state: next, events: events, name: name, typed: typed, reason: reason,
+		used: used, state: next, events: events, name: name, typed: typed, audit: audit,
 	}, err
 }
 
@@ -96,9 +100,8 @@ func (m Meeting) stateNow(ctx context.Context, db store.Store, typed string, use
 // record, too. Runs that use it now obey at once and record it themselves. The
 // note says why runs with another database do not hear of it yet; nil: they do.
 func (m Meeting) CarryOut(ctx context.Context, db store.Store, p Prepared) (note, err error) {
-	audit := AuditOf(p.reason)
 	for i := range p.events {
-		p.events[i].Provider, p.events[i].Message = p.Provider, audit.String()
+		p.events[i].Provider, p.events[i].Message = p.Provider, p.audit.String()
 	}
 	if len(p.used.runs) > 0 {
 		heard, err := share.Order(ctx, m.Dir, p.used.shared, p.state, p.events...)
@@ -107,7 +110,7 @@ func (m Meeting) CarryOut(ctx context.Context, db store.Store, p Prepared) (note
 		}
 	}
 	edit := func(stands []byte) ([]byte, error) { return gate.Amend(stands, p.state, time.Now()) }
-	if err := db.Override(ctx, p.name, p.used.domain, edit, audit, p.events...); err != nil {
+	if err := db.Override(ctx, p.name, p.used.domain, edit, p.audit, p.events...); err != nil {
 		return nil, err
 	}
 	return m.spread(ctx, p.typed, p.state, p.events), nil

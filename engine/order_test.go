@@ -57,7 +57,7 @@ func TestOrdersEditWhatStands(t *testing.T) {
 			enginetest.Run(t, db, "run-1", func(l store.Ledger) error { return l.SaveProvider(t.Context(), "acme/1", first) })
 
 			var alone Meeting
-			given, err := alone.Prepare(t.Context(), db, "acme", "acme", "settled", tc.order)
+			given, err := alone.Prepare(t.Context(), db, "acme", "acme", AuditOf("settled"), tc.order)
 			if err != nil || !given.Changes {
 				t.Fatalf("Prepare = %+v, %v, want an order", given, err)
 			}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"time"
+
+	"collect/collection"
+	"collect/internal/words"
+	"collect/pacing/gate"
+)
+
+// An AccountOrder is an order on an account with its words, which are the same for
+// whoever takes it from a person.
+type AccountOrder struct {
+	Order
+	Command string // breaker open
+	Means   string // what it will do; %s is the provider
+	Done    string // what it did, and what ends it; %[1]s is the provider, %[2]s the connector, %[3]s what commands repeat
+	Idle    string // why it changed nothing; %s is the provider
+}
+
+// BreakerOpen lets no request out until it is released.
+var BreakerOpen = AccountOrder{
+	Command: "breaker open",
+	Means:   "This stops all calls to %s by this account until you release it. The work that is left becomes gaps.",
+	Done:    "held open: no request to %[1]s leaves. To end it: collect breaker release %[2]s%[3]s --reason WHY",
+	Idle:    "the breaker of %s is held open already",
+	Order:   Order{Apply: gate.ForceOpen},
+}
+
+// BreakerClose lets requests out even if they fail, until it is released.
+var BreakerClose = AccountOrder{
+	Command: "breaker close",
+	Means:   "This lets requests to %s out even if they fail. Going on against refusals may bring a ban.",
+	Done:    "held closed: no failure of %[1]s stops a run. To end it: collect breaker release %[2]s%[3]s --reason WHY",
+	Idle:    "the breaker of %s is held closed already",
+	Order: Order{Apply: gate.ForceClosed, Refuse: func(s gate.Status) string {
+		if s.Frozen {
+			return "%s is frozen, and a freeze outranks the breaker; first: collect freeze release"
+		}
+		return ""
+	}},
+}
+
+// BreakerRelease lets the breaker decide for itself again.
+var BreakerRelease = AccountOrder{
+	Command: "breaker release",
+	Means:   "This lets the breaker of %s decide for itself again.",
+	Done:    "released: the breaker of %[1]s decides for itself again, from the next run of %[2]s on",
+	Idle:    "no operator holds the breaker of %s",
+	Order: Order{Apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
+		return gate.ReleaseBreaker(state, now)
+	}},
+}
+
+// FreezeRelease ends a freeze.
+var FreezeRelease = AccountOrder{
+	Command: "freeze release",
+	Means:   "This lets requests to %s out again. The first one that is answered 403 freezes it again.",
+	Done:    "released: the next run of %[2]s asks %[1]s again, at a careful pace",
+	Idle:    "%s is not frozen, and no 403 bounds its pace",
+	Order: Order{Apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
+		if state == nil {
+			return nil, nil, nil
+		}
+		return gate.Release(state, now)
+	}},
+}
+
+// FreezeOn stops all calls, for a time or, with 0, until it is released.
+func FreezeOn(lasts time.Duration) AccountOrder {
+	o := AccountOrder{
+		Command: "freeze on",
+		Means:   "This stops all calls to %s by this account until you release it.",
+		Done:    "frozen: no request to %[1]s leaves. To end it: collect freeze release %[2]s%[3]s --reason WHY",
+		Idle:    "%s is frozen already, for as long or longer",
+		Order:   Order{Apply: gate.ForceFreeze},
+	}
+	if lasts > 0 {
+		o.Means = "This stops all calls to %s by this account for " + words.Span(lasts) + "; then one test request may go out."
+		o.Apply = func(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
+			return gate.ForceHold(state, now, now.Add(lasts), note)
+		}
+	}
+	return o
+}
