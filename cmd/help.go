@@ -38,6 +38,8 @@ var pages = map[string]struct{ group, example string }{
 	"collect prune":             {"operate", "collect prune tickets --events 90d --dry-run\ncollect prune --all --events 90d --runs 365d --quarantine 64MB --reason 'as every month' --yes"},
 	"collect schema":            {"records", "collect schema\ncollect schema status > status.schema.json\ncollect schema tickets issues > issues.schema.json\ncollect schema accept tickets issues --reason 'they renamed it'"},
 	"collect schema accept":     {"", "collect schema accept tickets issues --reason 'they renamed it'"},
+	"collect pause":             {"operate", "collect pause tickets --reason 'they migrate until Monday'"},
+	"collect unpause":           {"operate", "collect unpause tickets --reason 'they are done'"},
 	"collect freeze":            {"operate", "collect freeze on tickets --for 2h --reason 'they asked us to'\ncollect freeze release tickets --reason 'settled with them'"},
 	"collect freeze on":         {"", "collect freeze on tickets --for 2h --reason 'they asked us to'"},
 	"collect breaker":           {"operate", "collect breaker open tickets --reason 'maintenance at noon'\ncollect breaker release tickets --reason 'maintenance is over'"},

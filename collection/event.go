@@ -8,33 +8,36 @@ type EventKind string
 // The events, version 1. Names and fields are a contract: within a version
 // they are only ever added to.
 const (
-	RunStarted      EventKind = "run.started"
-	Progress        EventKind = "progress"
-	SliceCommitted  EventKind = "slice.committed"
-	RateChanged     EventKind = "rate.changed"
-	Throttled       EventKind = "throttled"
-	WaitStarted     EventKind = "wait.started"
-	WaitEnded       EventKind = "wait.ended"
-	BreakerChanged  EventKind = "breaker.changed"
-	FreezeChanged   EventKind = "freeze.changed"
-	ClampChanged    EventKind = "clamp.changed"
-	RouteChanged    EventKind = "route.changed" // a stream gets a pace of its own, or loses it
-	GapOpened       EventKind = "gap.opened"
-	GapClosed       EventKind = "gap.closed"
-	GapRevived      EventKind = "gap.revived" // by a person: runs try it again
-	GapWaived       EventKind = "gap.waived"  // by a person: it is owed no more
-	LeaseTaken      EventKind = "lease.taken"
-	SchemaAccepted  EventKind = "schema.accepted" // by a person: fields are what they were not before
-	CheckpointReset EventKind = "checkpoint.reset"
-	HistoryPruned   EventKind = "history.pruned" // by a person: old events, runs or rejected records are gone
-	StoreRestored   EventKind = "store.restored"
-	BudgetExhausted EventKind = "budget.exhausted"
-	LimitLearned    EventKind = "limit.learned" // the provider announces a limit, told once
-	LimitLow        EventKind = "limit.low"     // little is left of an announced limit
-	WarningRaised   EventKind = "warning"
-	ErrorRaised     EventKind = "error"
-	RunFinished     EventKind = "run.finished"
-	AllFinished     EventKind = "all.finished" // of several connectors that one command collected; never stored
+	RunStarted        EventKind = "run.started"
+	Progress          EventKind = "progress"
+	SliceCommitted    EventKind = "slice.committed"
+	RateChanged       EventKind = "rate.changed"
+	Throttled         EventKind = "throttled"
+	WaitStarted       EventKind = "wait.started"
+	WaitEnded         EventKind = "wait.ended"
+	BreakerChanged    EventKind = "breaker.changed"
+	FreezeChanged     EventKind = "freeze.changed"
+	ClampChanged      EventKind = "clamp.changed"
+	RouteChanged      EventKind = "route.changed" // a stream gets a pace of its own, or loses it
+	GapOpened         EventKind = "gap.opened"
+	GapClosed         EventKind = "gap.closed"
+	GapRevived        EventKind = "gap.revived" // by a person: runs try it again
+	GapWaived         EventKind = "gap.waived"  // by a person: it is owed no more
+	LeaseTaken        EventKind = "lease.taken"
+	SchemaAccepted    EventKind = "schema.accepted" // by a person: fields are what they were not before
+	CheckpointReset   EventKind = "checkpoint.reset"
+	HistoryPruned     EventKind = "history.pruned" // by a person: old events, runs or rejected records are gone
+	StoreRestored     EventKind = "store.restored"
+	BudgetOrdered     EventKind = "budget.ordered"     // by a person: less may be used of an account, or again what its files allow
+	ConnectorPaused   EventKind = "connector.paused"   // by a person: no run of it begins
+	ConnectorUnpaused EventKind = "connector.unpaused" // by a person: its runs begin again
+	BudgetExhausted   EventKind = "budget.exhausted"
+	LimitLearned      EventKind = "limit.learned" // the provider announces a limit, told once
+	LimitLow          EventKind = "limit.low"     // little is left of an announced limit
+	WarningRaised     EventKind = "warning"
+	ErrorRaised       EventKind = "error"
+	RunFinished       EventKind = "run.finished"
+	AllFinished       EventKind = "all.finished" // of several connectors that one command collected; never stored
 )
 
 // The events of single requests. There are as many as requests, so they are

@@ -93,6 +93,9 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 	if r.salt, err = r.Store.Salt(ctx); err != nil {
 		return Ended{}, err
 	}
+	if err := r.mayBegin(ctx); err != nil {
+		return Ended{}, err
+	}
 	if err := r.sameAsBefore(ctx, false); err != nil {
 		return Ended{}, err // before it waits for anything
 	}

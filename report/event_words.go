@@ -57,12 +57,14 @@ func happened(e collection.Event) string {
 
 // eventNames are the events that need no more words.
 var eventNames = map[collection.EventKind]string{
-	collection.RunStarted:      "the run began",
-	collection.RunFinished:     "the run ended",
-	collection.LeaseTaken:      "the run took the lease of its connector",
-	collection.SchemaAccepted:  "accepted what the provider changed",
-	collection.CheckpointReset: "moved a checkpoint by hand",
-	collection.StoreRestored:   "restored the store from a backup",
+	collection.RunStarted:        "the run began",
+	collection.RunFinished:       "the run ended",
+	collection.LeaseTaken:        "the run took the lease of its connector",
+	collection.SchemaAccepted:    "accepted what the provider changed",
+	collection.CheckpointReset:   "moved a checkpoint by hand",
+	collection.ConnectorPaused:   "paused: no run begins",
+	collection.ConnectorUnpaused: "no longer paused: runs begin again",
+	collection.StoreRestored:     "restored the store from a backup",
 }
 
 func throttleWords(t *collection.ThrottleInfo) string {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -74,6 +75,8 @@ func (s Status) Stands(now time.Time) Standing {
 	switch {
 	case s.Account != nil && s.Account.Frozen, s.Account == nil && reason == collection.Frozen:
 		return s.frozen(reason, now)
+	case !s.Pause.At.IsZero() && !running: // on purpose, whatever else there is
+		return Standing{State: Waiting, Needs: problem.NeedsNothing, Next: s.PauseWords(now)}
 	case s.Account != nil && s.Account.heldOpen():
 		return you(Blocked, problem.ExitRefused, "breaker is held open")
 	case running:
@@ -99,6 +102,11 @@ func (s Status) Stands(now time.Time) Standing {
 		return you(Stuck, forPerson(last.ExitCode), problem.Brief(last.Reason))
 	}
 	return s.atRest(now)
+}
+
+// PauseWords says who keeps the runs of the connector from beginning.
+func (s Status) PauseWords(now time.Time) string {
+	return fmt.Sprintf("paused by %s %s: %s", words.Clean(s.Pause.Who), words.Ago(s.Pause.At, now), words.Clean(s.Pause.Why))
 }
 
 // atRest says how a connector stands that needs no person, and that no run

@@ -25,6 +25,7 @@ type Status struct {
 	Count   int              // of all runs
 	All     collection.Tally // of all runs
 	Account *Account         // nil: nothing is known of it
+	Pause   store.Pause      // who keeps its runs from beginning; zero: nobody does
 
 	Selected []string // the streams that collect.yaml selects; nil: all
 }
@@ -163,6 +164,9 @@ func StatusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 		return s, err
 	}
 	if s.Owed, err = db.Gaps(ctx, name); err != nil {
+		return s, err
+	}
+	if s.Pause, err = db.Paused(ctx, name); err != nil {
 		return s, err
 	}
 	if s.Runs, err = Runs(ctx, db, name, 1); err != nil || len(s.Runs) == 0 {

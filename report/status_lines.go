@@ -25,6 +25,9 @@ type StatusLine struct {
 	Gone        int          `json:"gone"`
 	Waived      int          `json:"waived"`
 	Quarantined int64        `json:"records_quarantined"`
+	PausedAt    jsonout.Time `json:"paused_at"` // null: it is not
+	PausedBy    *string      `json:"paused_by"`
+	PausedWhy   *string      `json:"paused_reason"`
 	Overall     TallyLine    `json:"overall"`
 	Streams     []streamLine `json:"streams"`
 	Provider    *accountLine `json:"provider"`
@@ -82,6 +85,7 @@ func StatusLines(all []Status, now time.Time) []StatusLine {
 			Connector: s.Name, State: st.State, Needs: st.Needs, ExitCode: st.Code, Next: st.Next,
 			WaitCause: jsonout.Text(string(st.Cause)), NextAt: jsonout.Time(st.Until), SavedAt: jsonout.Time(s.SavedAt()), Complete: s.Complete(),
 			Owed: OwedCount(s.Owed), Gone: GoneCount(s.Owed), Waived: len(Waived(s.Owed)), Quarantined: QuarantinedIn(s.Streams),
+			PausedAt: jsonout.Time(s.Pause.At), PausedBy: jsonout.Text(s.Pause.Who), PausedWhy: jsonout.Text(s.Pause.Why),
 			Overall: overall, Streams: []streamLine{},
 		}
 		if len(s.Runs) > 0 {

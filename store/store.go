@@ -145,8 +145,19 @@ type Store interface {
 	// takes no lease, so that it works beside a run.
 	Prune(ctx context.Context, connector string, what Prune, audit Audit) (Pruned, error)
 
+	// Pause keeps the runs of a connector from beginning, until they are let begin
+	// again. It reports whether that changed anything; then an event says who did it
+	// and why. It takes no lease: a run that is on goes on to its end.
+	Pause(ctx context.Context, connector string, on bool, audit Audit) (changed bool, err error)
+
 	Reader
 	Close() error
+}
+
+// A Pause says who paused a connector, when and why. The zero Pause is none.
+type Pause struct {
+	At       time.Time
+	Who, Why string
 }
 
 // A Prune says what of the past of a connector may go. Records, checkpoints, commits
@@ -316,6 +327,13 @@ type Reader interface {
 	// Traffic returns what became of all that a connector ever asked for, as of the
 	// last beat of each run.
 	Traffic(ctx context.Context, connector string) (collection.Traffic, error)
+
+	// Orders returns the newest n events of what people ordered of a connector (of all,
+	// if it is ""), newest first.
+	Orders(ctx context.Context, connector string, n int) ([]collection.Event, error)
+
+	// Paused returns who paused a connector; the zero Pause if nobody did.
+	Paused(ctx context.Context, connector string) (Pause, error)
 
 	// Prunable counts what may be removed of the past of a connector.
 	Prunable(ctx context.Context, connector string, what Prune) (Pruned, error)

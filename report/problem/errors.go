@@ -10,6 +10,7 @@ import (
 
 	"collect/collection"
 	"collect/internal/words"
+	"collect/store"
 )
 
 // A FileError is a mistake in a file that a person wrote.
@@ -144,6 +145,14 @@ func (e *NoFolderError) Error() string { return "there is no folder " + e.Dir }
 type TakenError struct{ Path string }
 
 func (e *TakenError) Error() string { return "there is a file at " + e.Path }
+
+// A PausedError says that a person paused a connector, so that no run of it begins.
+type PausedError struct {
+	Connector string
+	Pause     store.Pause
+}
+
+func (e *PausedError) Error() string { return e.Connector + " is paused by " + e.Pause.Who }
 
 // A RestoreError is one that kept a backup from being restored.
 type RestoreError struct{ Err error }

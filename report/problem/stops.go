@@ -65,6 +65,15 @@ func writeHeld(p *Problem, err error, sc Scene) {
 	}
 }
 
+func writePaused(p *Problem, err error, sc Scene) {
+	e, _ := errors.AsType[*PausedError](err)
+	p.Headline = fmt.Sprintf("%s is paused, so no run of it begins", e.Connector)
+	p.By = fmt.Sprintf("%s, %s (%s)", e.Pause.Who, words.At(e.Pause.At, sc.Now), words.Ago(e.Pause.At, sc.Now))
+	p.Why = e.Pause.Why
+	p.Saved = "everything that was committed; nothing was started"
+	p.Do = []Step{{"to let it run again:", "collect unpause " + e.Connector + sc.Flags + " --reason WHY"}}
+}
+
 func writeBusy(p *Problem, err error, _ Scene) {
 	e, _ := errors.AsType[*BusyError](err)
 	run := e.Run

@@ -62,6 +62,7 @@ var rows = []errorRow{
 	{as[*ReadOnlyError], row{"E0302", LevelError, ExitRefused, NeedsOperator, false, says("nothing was changed", Step{Say: "put it there yourself, or name a `file` or a `keyring` for it in the connector file"})}},
 	{as[*UnboundError], row{"E0308", LevelError, ExitRefused, NeedsOperator, false, writeUnbound}},
 	{as[*store.HeldError], row{"E0701", LevelWaiting, ExitLater, NeedsTime, true, writeHeld}},
+	{as[*PausedError], row{"P0504", LevelPaused, ExitPaused, NeedsNothing, false, writePaused}},
 	{is(store.ErrInUse), row{"E0715", LevelWaiting, ExitLater, NeedsOperator, true, writeInUse}},
 	{as[*TakenError], row{"E0714", LevelError, ExitUsage, NeedsOperator, false, says("everything; no file was written over", Step{Say: "name another file, or add --force to replace it"})}},
 	{as[*RestoreError], row{"E0716", LevelError, ExitStorage, NeedsOperator, false, writeRestore}},

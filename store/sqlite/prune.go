@@ -24,7 +24,7 @@ const (
 	newestRuns = `SELECT max(number) FROM runs WHERE connector = ?1 GROUP BY exit_code`
 
 	oldEvents = `SELECT id FROM events WHERE connector = ?1 AND at < ?2
-		AND kind NOT IN ('gap.revived', 'schema.accepted', 'checkpoint.reset', 'store.restored', 'breaker.changed', 'freeze.changed', 'history.pruned')
+		AND NOT (` + events.Ordered + `)
 		AND run NOT IN (SELECT id FROM runs WHERE number IN (` + newestRuns + `) OR connector = ?1 AND outcome = 'running')`
 
 	oldRuns = `SELECT number FROM runs WHERE connector = ?1 AND outcome <> 'running' AND coalesce(ended_at, beat_at) < ?2

@@ -81,6 +81,8 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I16 a clock set back makes no wait of later shorter", clockSetBackUnderGaps},
 		{"I16 a clock that goes on moves no wait", clockGoesOn},
 		{"I17 places do not disturb each other", concurrentPlaces},
+		{"a connector is paused", paused},
+		{"what people order is told by itself", ordered},
 		{"I21 changes leave evidence", evidence},
 		{"I22 looking changes nothing", looking},
 		{"streams are described", describe},

@@ -60,3 +60,28 @@ func Read(ctx context.Context, r *database.Readers, connector string, n int) (ev
 		) ORDER BY at, place, id`, connector, n)
 	return events, err
 }
+
+// Ordered are the kinds of events that people order, as SQL: the index events_ordered
+// has them by the same words.
+const Ordered = `kind IN ('gap.revived', 'gap.waived', 'schema.accepted', 'checkpoint.reset',
+    'store.restored', 'history.pruned', 'breaker.changed', 'freeze.changed', 'budget.ordered', 'connector.paused', 'connector.unpaused')`
+
+// byHand tells an order from a change that came by itself.
+const byHand = `(kind NOT IN ('breaker.changed', 'freeze.changed') OR coalesce(info ->> '$.breaker.trigger', '') = 'operator'
+	OR coalesce(info ->> '$.freeze.reason', '') IN ('operator', 'released_by_operator'))`
+
+// Orders returns the newest n events of what people ordered of a connector, or of all
+// with "", newest first.
+func Orders(ctx context.Context, r *database.Readers, connector string, n int) (all []collection.Event, err error) {
+	err = r.Query(ctx, func(row database.Scanner) error {
+		var e collection.Event
+		var info []byte
+		if err := row.Scan(format.TimeTo(&e.Time), &e.Kind, &e.Connector, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &info); err != nil {
+			return err
+		}
+		all = append(all, e)
+		return store.AddEventInfo(&all[len(all)-1], info)
+	}, `SELECT at, kind, connector, run, provider, stream, partition, lane, info FROM events INDEXED BY events_ordered
+		WHERE `+Ordered+` AND `+byHand+` AND (?1 = '' OR connector = ?1) ORDER BY id DESC LIMIT ?2`, connector, n)
+	return all, err
+}
