@@ -106,6 +106,7 @@ type Evidence struct {
 	End      End    `json:"end,omitempty"`
 	Last     string `json:"last,omitempty"`    // a hash of the key of the last record
 	Before   int64  `json:"before,omitempty"`  // distinct records of the complete walk before
+	Filled   int64  `json:"filled,omitempty"`  // complete walks in a row before that had records; -1: one was without
 	Whole    int64  `json:"whole,omitempty"`   // the total as told when the walk asked for everything; 0: it did not, or was not told
 	Stored   int64  `json:"stored,omitempty"`  // records that the stream has, where that is asked for; 0: not known
 	Sweeps   bool   `json:"sweeps,omitempty"`  // the pass asked for everything, in a stream that sweeps; see Sweep
@@ -127,9 +128,15 @@ func (e Evidence) Distinct() int64 { return e.Records - e.Again }
 // of a walk, or of a new pass, begins anew.
 func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidence {
 	if sl.BeginsPass() {
-		before := e.Before
+		before, filled := e.Before, e.Filled
 		if sl.From.Done {
 			before = e.Distinct()
+			switch {
+			case before == 0:
+				filled = -1
+			case filled >= 0 && !e.Partial && !e.Window:
+				filled++
+			}
 		}
 		whole := e.Whole
 		if sl.From.Done || !sl.Told.Partial {
@@ -146,7 +153,7 @@ func (e Evidence) With(sl *Slice, commit, stored, again, replaced int64) Evidenc
 			}
 		}
 		unsure := sl.Told.Window && !sl.From.Done && e.Doubt() != ""
-		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure, Prior: prior}
+		e = Evidence{Pass: commit, Before: before, Whole: whole, Refuted: e.Refuted, Window: sl.Told.Window, Unsure: unsure, Prior: prior, Filled: filled}
 	}
 	if e.Pass == 0 {
 		e.Holes++ // the pages before this one are not known
@@ -312,6 +319,9 @@ func (e Evidence) unexpected() string {
 // a person should hear of it.
 func (e Evidence) farFewer() bool {
 	n, least, drop := e.Distinct(), int64(fewerOf), int64(50)
+	if n == 0 && e.Filled >= neverEmpty {
+		least = 1
+	}
 	if e.Expect.Drops {
 		least, drop = 1, int64(e.Expect.Drop)
 	}
@@ -377,6 +387,10 @@ func (e Evidence) Doubt() string {
 // fewerOf is how many records a walk has at least whose list may be found to have
 // far fewer: short lists come and go.
 const fewerOf = 20
+
+// neverEmpty is how many complete walks in a row had records in a list that is not
+// one of those that are empty at times.
+const neverEmpty = 3
 
 // Warnings returns what a person should look at after a complete walk.
 func (e Evidence) Warnings() (warnings []Warning) {
