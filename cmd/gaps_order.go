@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,9 +33,12 @@ func (a *app) gapsRetryCommand() *cobra.Command {
 	c.Long = `Retry lets the next run try gaps again that no run tries by itself any more:
 what failed 8 times, and what the provider refused (403, 404) or sent too large.
 It is for when you settled the cause: access was granted, the provider mended
-it, the connector file is corrected. Without the name of a gap it is for all of
-the connector, or of a --stream. What is gone for good is left alone, unless it
-is named or --gone is given, and so is what was waived, with --waived.
+it, the connector file is corrected. What a run would try by itself, but only
+after a pause, is tried without the pause; where the provider said how long to
+wait, or its account is frozen, nothing is sent before that ends. Without the
+name of a gap it is for all of the connector, or of a --stream. What is gone for
+good is left alone, unless it is named or --gone is given, and so is what was
+waived, with --waived.
 
 Nothing is fetched now, and nothing that is stored is fetched again: "collect
 reset" does that. The tries are counted anew, so that a gap that fails as before
@@ -135,7 +139,7 @@ func (a *app) orderGaps(ctx context.Context, command string, o gapOptions) error
 				return err
 			}
 		}
-		order.Connector, order.Flags = name, a.repeat()
+		order.Connector, order.Flags, order.Now = name, a.repeat(), time.Now()
 		chosen, idle, err := order.Choose(owed)
 		if err != nil {
 			return err

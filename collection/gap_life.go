@@ -75,11 +75,22 @@ func (g Gap) Event(kind EventKind) Event {
 	return Event{Kind: kind, Stream: g.Stream, Partition: g.Partition, Lane: g.Lane, Gap: info}
 }
 
-// Reopened returns a dead gap as a person has it tried again. When it was tried
-// last stays known; see [Gap.Revived].
+// Reopened returns a gap as a person has it tried again: one that is dead with its
+// tries counted anew, one that cools at once. When it was tried last stays known; see
+// [Gap.Revived].
 func (g Gap) Reopened() Gap {
+	if g.State == GapOpen {
+		g.NotBefore = time.Time{}
+		return g
+	}
 	g.State, g.Attempts, g.NotBefore, g.Waiver = GapOpen, 0, time.Time{}, Waiver{}
 	return g
+}
+
+// Cools reports whether only our own patience with the provider keeps g from being
+// tried at now. What the provider asked us to wait for is another matter.
+func (g Gap) Cools(now time.Time) bool {
+	return g.State == GapOpen && g.Reason.Kind() == Pressure && g.Reason != RetryAfter && g.NotBefore.After(now)
 }
 
 // GivenUp returns a gap as a person waives it.

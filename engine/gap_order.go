@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"time"
 
 	"collect/collection"
 	"collect/internal/words"
@@ -12,7 +13,7 @@ import (
 
 // A GapOrder is what a person orders for gaps of a connector: that the next run
 // tries them again, or that they are given up. It is for the gaps that are named,
-// or else for all that no run tries by itself.
+// or else for all that no run tries by itself, or not yet.
 type GapOrder struct {
 	Connector string
 	Waive     bool    // give them up; else they are tried again
@@ -21,6 +22,7 @@ type GapOrder struct {
 	Gone      bool    // try again what is gone for good, too; named gaps are in any case
 	Waived    bool    // try again what was waived, too; named gaps are in any case
 	Flags     string  // what commands to copy must repeat
+	Now       time.Time
 }
 
 // verb is the subcommand of the order.
@@ -60,9 +62,13 @@ func (o GapOrder) Choose(owed []store.OwnedGap) (chosen []store.OwnedGap, idle s
 
 // toRetry returns the gaps of those asked for that the next run is to try again.
 func (o GapOrder) toRetry(asked []store.OwnedGap, what string) (dead []store.OwnedGap, idle string) {
-	gone, waived := 0, 0
+	gone, waived, asks := 0, 0, 0
 	for _, gap := range asked {
 		switch {
+		case gap.Cools(o.Now):
+			dead = append(dead, gap)
+		case gap.Reason == collection.RetryAfter && gap.NotBefore.After(o.Now):
+			asks++
 		case gap.State != collection.GapDead:
 		case gap.Waived() && !o.Waived && len(o.Gaps) == 0:
 			waived++
@@ -73,6 +79,8 @@ func (o GapOrder) toRetry(asked []store.OwnedGap, what string) (dead []store.Own
 		}
 	}
 	switch {
+	case asks > 0 && asks == len(asked):
+		idle = "the provider said when it may be asked for that again, and nothing is sent before"
 	case len(o.Gaps) == 1:
 		idle = words.GapName(o.Gaps[0]) + " needs no order: runs try it by themselves"
 	case len(o.Gaps) > 1:

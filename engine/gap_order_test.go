@@ -25,6 +25,11 @@ func TestChooseGapsToRetry(t *testing.T) {
 	notes := leftOver(6, collection.NotFound)
 	notes.Stream = "notes"
 	owed := []store.OwnedGap{leftOver(1, collection.UpstreamPressure), leftOver(2, collection.Forbidden), leftOver(3, collection.Gone), open, theirs, notes}
+	now := time.Now()
+	waiting := []store.OwnedGap{leftOver(7, collection.UpstreamPressure), leftOver(8, collection.RetryAfter)}
+	for i := range waiting {
+		waiting[i].State, waiting[i].NotBefore = collection.GapOpen, now.Add(time.Minute)
+	}
 	for _, test := range []struct {
 		name   string
 		o      GapOrder
@@ -44,9 +49,11 @@ func TestChooseGapsToRetry(t *testing.T) {
 		{name: "nothing is dead", of: owed[3:5], idle: "no gap of tickets needs an order"},
 		{name: "nothing is owed", of: owed[4:5], idle: "nothing is owed for tickets"},
 		{name: "nothing of the stream", o: GapOrder{Stream: "none"}, of: owed, idle: "nothing is owed for tickets/none"},
+		{name: "what cools, and not what the provider asked to wait for", of: waiting, want: []int64{7}},
+		{name: "by name, as the provider asked", o: GapOrder{Gaps: []int64{8}}, of: waiting, idle: "nothing is sent before"},
 		{name: "only what is gone", of: owed[2:3], idle: "gone for good, which --gone retries"},
 	} {
-		test.o.Connector, test.o.Flags = "tickets", " --state s"
+		test.o.Connector, test.o.Flags, test.o.Now = "tickets", " --state s", now
 		dead, idle, err := test.o.Choose(test.of)
 		var got []int64
 		for _, gap := range dead {

@@ -98,7 +98,8 @@ type Store interface {
 
 	// Revive opens those of the gaps, by their ids, that belong to the connector
 	// and are dead, so that they may be tried at any time, with no attempts, and
-	// returns them. What was waived is owed again. Each gets an event that says who did it and why. Every other
+	// returns them. What was waived is owed again. One that [collection.Gap.Cools] may
+	// be tried at any time, too, and keeps its attempts. Each gets an event that says who did it and why. Every other
 	// one is left as it is. It takes the lease for the moment it needs, and
 	// fails with a *HeldError like Begin.
 	Revive(ctx context.Context, connector string, gaps []int64, audit Audit) ([]collection.Gap, error)

@@ -90,7 +90,7 @@ func gapNotRevived(t *testing.T, open opener) {
 	s, l := ledger(t, open)
 	at := home("repos")
 	dead := deferGap(t, l, true, collection.Gap{Place: part("issues", "x"), Reason: collection.NotFound})
-	living := deferGap(t, l, true, collection.Gap{Place: part("issues", "y"), Reason: collection.RateLimited})
+	living := deferGap(t, l, true, collection.Gap{Place: part("issues", "y"), Reason: collection.BadPage})
 	ended := deferGap(t, l, true, collection.Gap{Place: at, Reason: collection.TooLarge})
 	commit(t, l, page(at, collection.Cursor{}, token("2"), "a"))
 
@@ -99,7 +99,7 @@ func gapNotRevived(t *testing.T, open opener) {
 	if held, ok := errors.AsType[*store.HeldError](err); !ok || held.Run.ID != "run-1" {
 		t.Errorf("Revive beside a run: %v, want that run-1 holds it", err)
 	}
-	checkOwed(t, s, "dead not_found 1", "open rate_limited 1")
+	checkOwed(t, s, "dead not_found 1", "open bad_page 1")
 	finish(t, l)
 
 	run := newRun("other-1")
@@ -130,8 +130,31 @@ func gapNotRevived(t *testing.T, open opener) {
 	if got := revive(t, s, dead.ID); len(got) != 0 {
 		t.Errorf("Revive again = %+v, want none", got)
 	}
-	checkOwed(t, s, "open not_found 0", "open rate_limited 1")
+	checkOwed(t, s, "open not_found 0", "open bad_page 1")
 	checkRevivals(t, s, dead.ID)
+}
+
+// gapHastened: what only cools is tried at once, and what the provider asked us to
+// wait for is not.
+func gapHastened(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	cools := deferGap(t, l, true, collection.Gap{Place: part("issues", "x"), Reason: collection.UpstreamPressure})
+	asked := deferGap(t, l, true, collection.Gap{Place: part("issues", "y"), Reason: collection.RetryAfter, NotBefore: time.Now().Add(time.Hour)})
+	if !cools.NotBefore.After(time.Now()) {
+		t.Fatalf("it is tried at %v, and does not cool", cools.NotBefore)
+	}
+	finish(t, l)
+	got := revive(t, s, cools.ID, asked.ID)
+	if len(got) != 1 || got[0].ID != cools.ID || !got[0].NotBefore.IsZero() || got[0].Attempts != 1 || got[0].State != collection.GapOpen {
+		t.Errorf("Revive = %+v, want gap %d at any time, with its attempt", got, cools.ID)
+	}
+	if got := revive(t, s, cools.ID); len(got) != 0 {
+		t.Errorf("Revive again = %+v, want none", got)
+	}
+	l = begin(t, s, "run-2")
+	if got := lease(t, l, time.Now(), 9); len(got) != 1 || got[0].ID != cools.ID {
+		t.Errorf("Lease = %+v, want gap %d alone", got, cools.ID)
+	}
 }
 
 func revive(t *testing.T, s store.Store, gaps ...int64) []collection.Gap {

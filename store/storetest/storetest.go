@@ -66,6 +66,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I14 a gap dies", gapDies},
 		{"I14 a dead gap is revived", gapRevived},
 		{"I14 only a dead gap is revived", gapNotRevived},
+		{"I14 a gap that cools is tried at once", gapHastened},
 		{"I14 a gap is waived", gapWaived},
 		{"I14 a place is walked again", redone},
 		{"I14 a gap is leased once in a run", gapLeasedOnce},
