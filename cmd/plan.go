@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/problem"
+	"collect/store"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -20,8 +22,9 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan <name | file.yaml>",
 		Short: "Say what the next run would do, without a request",
 		Long: `Plan says of each stream from where the next run would go on, which gaps it would
-try again, and at what pace. It sends nothing and changes nothing. How many pages
-a list has is not known before it is walked.`,
+try again, and at what pace. It sends nothing and changes nothing. Windows of time
+and parents are counted. How many pages a list has is not known before it is
+walked, and how often a window is halved is not, either.`,
 		Args: exactArgs("<name | file.yaml>"),
 		RunE: func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0]) },
 	}
@@ -47,13 +50,19 @@ func (a *app) plan(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	plan := report.PlanOf(e, spec.Streams(target.Streams), collection.Incremental)
+	now := time.Now()
+	plan := report.PlanOf(e, spec.Streams(target.Streams), collection.Incremental, func(stream string, at store.LaneState) *report.PlannedWindows {
+		if cut, ok := spec.Cut(stream, target.Params, at.Since, at.Complete, now); ok {
+			return &report.PlannedWindows{Count: cut.Windows, Seconds: cut.Width.Seconds(), Cap: cut.Cap}
+		}
+		return nil
+	})
 	if a.flags.json {
 		return a.print(plan)
 	}
-	t := term.Table{Head: []string{"STREAM", "OF EACH", "GOES ON FROM", "SAVED", "GAPS", "LATER"}, Right: []int{3, 4, 5}, Give: []int{2}, Drop: []int{5, 1}}
+	t := term.Table{Head: []string{"STREAM", "OF EACH", "GOES ON FROM", "AHEAD", "SAVED", "GAPS", "LATER"}, Right: []int{4, 5, 6}, Give: []int{2}, Drop: []int{6, 1}}
 	for _, s := range plan.Streams {
-		t.Rows = append(t.Rows, []string{s.Stream, s.Parent, s.Begins, words.Count(s.Records), words.Count(int64(s.Gaps)), words.Count(int64(s.Later))})
+		t.Rows = append(t.Rows, []string{s.Stream, s.Parent, s.Begins, s.Ahead(), words.Count(s.Records), words.Count(int64(s.Gaps)), words.Count(int64(s.Later))})
 	}
 	fmt.Fprint(a.out, t.Render(a.width(), a.caps())+"\n")
 	var pace []string
@@ -67,10 +76,10 @@ func (a *app) plan(ctx context.Context, name string) error {
 		pace = append(pace, "the pace is learned by the first run")
 	}
 	fmt.Fprintln(a.out, strings.Join(pace, "; "))
-	if left := e.Left(); left != nil {
-		fmt.Fprintln(a.out, "what is known to be left takes "+strings.TrimPrefix(left.Words(), "at this pace in "))
-	} else {
-		fmt.Fprintln(a.out, "how many requests it takes is not known: each list has at least one page")
+	least := "at least " + words.Counted(plan.Least, "request", "requests")
+	if plan.Seconds != nil {
+		least += ", which take " + words.Span(time.Duration(*plan.Seconds*float64(time.Second))) + " at this pace"
 	}
+	fmt.Fprintln(a.out, least+": how many pages a list or a window has is not known before it is read")
 	return nil
 }

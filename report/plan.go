@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 type Plan struct {
 	Streams []PlannedStream `json:"streams"`
 	Pace    *float64        `json:"learned_per_second"` // null: not known
-	Least   *int64          `json:"requests_at_least"`  // null: nobody knows how long the lists are
-	Seconds *float64        `json:"seconds_at_least"`   // null: not known
+	Least   int64           `json:"requests_at_least"`
+	Seconds *float64        `json:"seconds_at_least"` // null: not known
 }
 
 // A PlannedStream is what a run would do about one stream.
@@ -25,18 +26,79 @@ type PlannedStream struct {
 	Records int64  `json:"records"`
 	Gaps    int    `json:"gaps"`  // that the run would try again
 	Later   int    `json:"later"` // that have to wait, or for a person
+
+	Parents *int64          `json:"parents"` // whose lists or details are ahead; null: it has none, or it is not known how many
+	Windows *PlannedWindows `json:"windows"` // of time that each list ahead is asked for in; null: it is not cut by time
+}
+
+// PlannedWindows are the windows of time in front of a list.
+type PlannedWindows struct {
+	Count   int64   `json:"count"`
+	Seconds float64 `json:"seconds"` // of one
+	Cap     int     `json:"cap"`     // records at which one is halved; 0: none is
+}
+
+// requests returns how many requests the stream takes at least; known is false
+// where not even that is known.
+func (s *PlannedStream) requests() (n int64, known bool) {
+	n = 1
+	if s.Windows != nil {
+		n = s.Windows.Count
+	}
+	switch {
+	case s.Parent == "":
+	case s.Parents == nil:
+		return 0, false
+	default:
+		n *= *s.Parents
+	}
+	return n, true
+}
+
+// Ahead says what is in front of the stream, for people.
+func (s *PlannedStream) Ahead() string {
+	of := ""
+	if s.Parent != "" {
+		if s.Parents == nil {
+			return "not known"
+		}
+		of = words.Counted(*s.Parents, "parent", "parents")
+	}
+	if s.Windows == nil {
+		return cmp.Or(of, "not known")
+	}
+	text := words.Counted(s.Windows.Count, "window", "windows") + " of " + words.Span(time.Duration(s.Windows.Seconds*float64(time.Second)))
+	if s.Windows.Cap > 0 {
+		text += " or less"
+	}
+	if of != "" {
+		text = of + ", " + text + " each"
+	}
+	return text
 }
 
 // PlanOf returns the plan of a run of the streams of a connector in a lane, whose
 // state is e. Of a connector that never ran, e is the zero Explanation but for Now.
-func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane) Plan {
+// windows returns those in front of the list of a stream that stands as the lane says;
+// nil if there are none.
+func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, windows func(stream string, at store.LaneState) *PlannedWindows) Plan {
 	var p Plan
 	for _, s := range streams {
 		planned := PlannedStream{Stream: s.Name, Parent: s.Parent, Begins: "its start"}
+		var at store.LaneState
 		if i := slices.IndexFunc(e.Streams, func(st store.StreamState) bool { return st.Name == s.Name }); i >= 0 {
 			st := e.Streams[i]
+			at = LaneOf(st, lane)
 			planned.Records = st.Records
-			planned.Begins = begins(LaneOf(st, lane), s, e.Now)
+			planned.Begins = begins(at, s, e.Now)
+		}
+		planned.Parents = parentsAhead(e, s, at, lane)
+		if s.Parent != "" {
+			at = store.LaneState{} // each parent has a mark of its own
+		}
+		planned.Windows = windows(s.Name, at)
+		if n, known := planned.requests(); known {
+			p.Least += n
 		}
 		for _, gap := range e.Owed {
 			switch {
@@ -54,9 +116,25 @@ func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane) Pl
 	}
 	if left := e.Left(); left != nil {
 		seconds := left.In.Seconds()
-		p.Least, p.Seconds = &left.Requests, &seconds
+		p.Least, p.Seconds = max(p.Least, left.Requests), &seconds
+	} else if takes := e.takes(p.Least).Seconds(); e.Known && takes > 0 {
+		p.Seconds = &takes
 	}
 	return p
+}
+
+// parentsAhead returns how many parents of a stream the run would go to; nil if it has
+// none, or that is not known.
+func parentsAhead(e Explanation, s collection.Stream, at store.LaneState, lane collection.Lane) *int64 {
+	parent := e.stream(s.Parent)
+	if parent == nil || !LaneOf(*parent, lane).Complete || at.Complete && s.Refresh != collection.EachRun {
+		return nil
+	}
+	n := max(0, parent.Records-parent.Deleted)
+	if !at.Complete {
+		n = max(0, n-at.Done)
+	}
+	return &n
 }
 
 // begins says from where the walk of a stream goes on.

@@ -106,6 +106,26 @@ func (s *Windows) Open(from collection.Cursor, start, now time.Time) (w Window, 
 	return w, nil
 }
 
+// Ahead returns how many windows are in front of a walk at now that stands at the mark
+// since, or begins anew from it if the walk before is complete. There is one at least.
+func (s *Windows) Ahead(start time.Time, since string, complete bool, now time.Time) (int64, error) {
+	from := start
+	if since != "" {
+		done, err := Time(since)
+		if err != nil {
+			return 0, err
+		}
+		if complete {
+			done = done.Add(-s.Lookback)
+		}
+		if done.After(start) {
+			from = done
+		}
+	}
+	from = from.UTC().Truncate(Unit(s.Format))
+	return max(1, int64((now.Sub(from)+s.Step-1)/s.Step)), nil
+}
+
 // upTo returns w with that end, before its first page.
 func (w Window) upTo(end time.Time) Window {
 	w.To, w.Had, w.Behind = end, 0, false
