@@ -206,3 +206,82 @@ func TestWatchStatus(t *testing.T) {
 		t.Errorf("cursor and other screen are %s at the end, want 10", got)
 	}
 }
+
+// TestInitAsks answers as a tired person does: a name that is none, a token that is
+// rejected, an amount that is a word. What is typed as a token is never shown, Ctrl-C in
+// the middle leaves nothing behind and a terminal that shows what is typed, and in the end a run has
+// worked.
+func TestInitAsks(t *testing.T) {
+	p := provider.New(provider.Script{Seed: 1, Tickets: 20, Token: "t0ken-c4nary"})
+	url, err := p.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	dir, binary := t.TempDir(), build(t)
+	connector := fmt.Sprintf(`connector: acme
+params: {org: {required: true, about: the organization}, start: {type: date, default: 2024-01-01}}
+secrets: {token: {env: ACME_TOKEN}}
+provider: {base_url: %s, auth: {bearer: "${secrets.token}"}}
+streams:
+  tickets: {get: "/cursor/tickets?org=${params.org}", records: items, key: id, page: {cursor: {from: next_cursor, param: cursor}}}
+`, url)
+	if err := os.WriteFile(filepath.Join(dir, "acme.yaml"), []byte(connector), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	open := func(columns int) *terminal {
+		return openTerminal(t, columns, 40, fmt.Sprintf("cd %s && env -i PATH=$PATH HOME=%s TERM=$TERM LANG=C.UTF-8 %s init; echo exit=$?; cat", dir, dir, binary))
+	}
+	term := open(80)
+	answer := func(question, text string) {
+		term.await(question)
+		term.tmux("send-keys", text, "Enter")
+	}
+	answer("Connector:", "./acne.yaml")
+	term.await("acme.yaml") // that was probably meant
+	answer("Connector:", "./acme.yaml")
+	answer("the organization", "")
+	term.await("it is needed")
+	answer("organization):", "acme")
+	answer("First day to collect [2024-01-01]:", "soon")
+	term.await("a day such as")
+	term.tmux("send-keys", "C-c")
+	term.await("exit=130")
+	term.tmux("send-keys", "seen", "Enter")
+	term.await("seen")
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
+		t.Errorf("Ctrl-C left %q", left)
+	}
+
+	term = open(100)
+	answer("Connector:", "acme.yaml")
+	answer("organization):", "acme")
+	answer("First day", "")
+	answer("Token:", "wr0ng-c4nary")
+	answer("Ask acme once whether it accepts this? [Y/n]:", "")
+	answer("Another token? [Y/n]:", "y")
+	term.await("acme rejected the credential (401)")
+	time.Sleep(time.Second) // the token is asked for once more
+	term.tmux("send-keys", "t0ken-c4nary", "Enter")
+	time.Sleep(time.Second)
+	term.tmux("send-keys", "", "Enter")
+	term.await("ok: acme answered for tickets (1 request sent)")
+	answer("or none [none]:", "fast")
+	term.await("a number above 0")
+	answer("or none [none]:", "20")
+	answer("Write collect.yaml? [Y/n]:", "")
+	answer("Make a first run now", "")
+	screen := term.await("exit=0")
+	for _, want := range []string{"complete: acme is up to date", "next:  collect run acme ", "collect init --cron"} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("no %q at the end:\n%s", want, screen)
+		}
+	}
+	if history := term.tmux("capture-pane", "-p", "-S", "-500"); strings.Contains(history, "c4nary") {
+		t.Errorf("a token is on the screen:\n%s", history)
+	}
+	written, err := os.ReadFile(filepath.Join(dir, "collect.yaml"))
+	if err != nil || !strings.Contains(string(written), "ceiling_per_second: 20") || strings.Contains(string(written), "c4nary") {
+		t.Errorf("%v: collect.yaml:\n%s", err, written)
+	}
+}

@@ -48,6 +48,8 @@ func bundledConfigOf(s config.Settings) bundledConfig {
 			token = "file"
 		case p.TokenCommand != "":
 			token = "command"
+		case p.TokenKeyring != "":
+			token = "keyring"
 		}
 		c.Providers[name] = bundledProvider{token, p.PerSecond, p.StartPerSecond, p.PerDay, p.Forbidden}
 	}

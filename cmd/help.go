@@ -20,6 +20,7 @@ var groups = []*cobra.Group{
 // is in, and an example that can be typed.
 var pages = map[string]struct{ group, example string }{
 	"collect":                   {"", "collect run tickets.yaml\ncollect status\ncollect explain tickets"},
+	"collect init":              {"collect", "collect init github\ncollect init ./tickets.yaml --param org=acme --from 2024-09-01 --token-env ACME_TOKEN --yes --run\ncollect init --cron\ncollect init --systemd --into ~/.config/systemd/user"},
 	"collect run":               {"collect", "collect run tickets.yaml --param org=acme --max-time 30m\ncollect run github --stream issues --max-requests 1000\ncollect run --all --max-time 14m"},
 	"collect resume":            {"collect", "collect resume tickets\ncollect resume tickets --max-requests 100\ncollect resume tickets orders"},
 	"collect status":            {"look", "collect status\ncollect status tickets\ncollect status --check; echo $?"},

@@ -82,7 +82,7 @@ func (a *app) rootCommand() *cobra.Command {
 		Long: `collect pulls records from APIs you do not control and resumes where it stopped.
 
   collect demo            see it work against a provider of its own, 30 seconds
-  collect run FILE.yaml   collect what a connector file describes
+  collect init            set up your first connector
   collect --help          all commands`,
 		SilenceErrors:              true,
 		SuggestionsMinimumDistance: 2,
@@ -103,7 +103,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(unknownFlag)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
-		a.runCommand(), a.resumeCommand(), a.demoCommand(), a.simulateCommand(),
+		a.initCommand(), a.runCommand(), a.resumeCommand(), a.demoCommand(), a.simulateCommand(),
 		a.statusCommand(), a.serveCommand(), a.explainCommand(), a.gapsCommand(), a.runsCommand(), a.exportCommand(),
 		a.doctorCommand(), a.backupCommand(), a.restoreCommand(),
 		a.resetCommand(), a.pruneCommand(), a.freezeCommand(), a.breakerCommand(), a.pauseCommand(), a.unpauseCommand(), a.schemaCommand(), a.verifyCommand(), a.notifyCommand(), a.authCommand(), a.connectorsCommand(), a.checkCommand(), a.planCommand(), a.newCommand(), a.importCommand(), a.previewCommand(), a.recordCommand(), a.testCommand(), a.versionCommand(), exitCodesHelp(),

@@ -74,7 +74,7 @@ func (r *Registry) Forget(ctx context.Context, secret declarative.Secret) (there
 func (r *Registry) inKeyring(ctx context.Context, secret declarative.Secret, do func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, secretTimeout, errSecretLate)
 	defer cancel()
-	if _, err := untilDone(ctx, func() (bool, error) { return true, do() }); err != nil {
+	if _, err := userfile.Await(ctx, func() (bool, error) { return true, do() }); err != nil {
 		return fmt.Errorf("the keyring, for secret %s: %w", secret.Name, err)
 	}
 	return nil

@@ -48,6 +48,7 @@ type Provider struct {
 	TokenEnv       string
 	TokenFile      string
 	TokenCommand   string
+	TokenKeyring   string   // the name of an entry of collect in the keyring
 	Origins        []string // that may be sent the token, beside those of a built-in connector
 	PerSecond      float64  // ceiling
 	StartPerSecond float64

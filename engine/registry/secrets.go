@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -49,7 +50,10 @@ func (r *Registry) secret(ctx context.Context, from declarative.Secret) (value, 
 	defer cancel()
 	switch {
 	case from.Env != "":
-		return r.Env(from.Env), "env " + from.Env, nil
+		if value := r.Env(from.Env); value != "" {
+			return value, "env " + from.Env, nil
+		}
+		return r.credential(ctx, from)
 	case from.File != "":
 		path := userfile.Expand(from.File, r.Env)
 		raw, err := readFile(ctx, path)
@@ -79,6 +83,23 @@ func (r *Registry) secret(ctx context.Context, from declarative.Secret) (value, 
 	return "", "", nil
 }
 
+// credential fetches what systemd hands to a unit in place of an environment variable: a
+// credential with the variable's name in lower case (systemd.exec(5), LoadCredential=).
+func (r *Registry) credential(ctx context.Context, from declarative.Secret) (value, source string, err error) {
+	dir, name := r.Env("CREDENTIALS_DIRECTORY"), strings.ToLower(from.Env)
+	if dir == "" || name != filepath.Base(name) {
+		return "", "", nil
+	}
+	raw, err := readFile(ctx, filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", "", nil
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("the systemd credential for secret %s, %s: %w", from.Name, name, err)
+	}
+	return strings.TrimSpace(string(raw)), "systemd credential " + name, nil
+}
+
 // keyringService is what the entries of collect in a keyring are filed under, so
 // that a connector file can name no entry of another program.
 const keyringService = "collect"
@@ -86,7 +107,7 @@ const keyringService = "collect"
 // fromKeyring returns the entry of that name in the keyring of the user; "" if
 // there is none. The keyring may wait for somebody to unlock it: that wait ends with ctx.
 func fromKeyring(ctx context.Context, name string) (string, error) {
-	value, err := untilDone(ctx, func() (string, error) { return keyring.Get(keyringService, name) })
+	value, err := userfile.Await(ctx, func() (string, error) { return keyring.Get(keyringService, name) })
 	if errors.Is(err, keyring.ErrNotFound) {
 		return "", nil
 	}
@@ -99,28 +120,7 @@ var errSecretLate = fmt.Errorf("it printed nothing within %s", words.Span(secret
 // readFile reads the file at path like [userfile.ReadAtMost]. It may be a pipe
 // without a writer: then the wait ends with ctx.
 func readFile(ctx context.Context, path string) ([]byte, error) {
-	return untilDone(ctx, func() ([]byte, error) { return userfile.ReadAtMost(path, LongestSecret) })
-}
-
-// untilDone returns what read returns. If ctx ends before, what reads is left
-// behind, in a process that is about to end.
-func untilDone[T any](ctx context.Context, read func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := read()
-		done <- result{value, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-ctx.Done():
-		var none T
-		return none, context.Cause(ctx)
-	}
+	return userfile.Await(ctx, func() ([]byte, error) { return userfile.ReadAtMost(path, LongestSecret) })
 }
 
 // commandOutput returns what a command prints. With the end of ctx all of it

@@ -71,18 +71,22 @@ func (r *Registry) discloses(spec *declarative.Spec, params map[string]string) s
 	return said
 }
 
-// tokenSecret is the secret that collect.yaml can say another place for.
-const tokenSecret = "token"
+// TokenSecret is the secret that collect.yaml can say another place for.
+const TokenSecret = "token"
+
+// Movable reports whether collect.yaml can say another place for a secret: its provider
+// does not replace it.
+func Movable(secret declarative.Secret) bool { return secret.Name == TokenSecret && !secret.Rotate }
 
 // SecretSource returns where to look for a secret of a connector: where
 // collect.yaml says the provider's token is, else where the connector's file
 // says.
 func (r *Registry) SecretSource(provider string, secret declarative.Secret) declarative.Secret {
 	p, ok := r.Providers[provider]
-	if !ok || secret.Name != tokenSecret || p.TokenEnv+p.TokenFile+p.TokenCommand == "" {
+	if !ok || secret.Name != TokenSecret || !p.HasToken() {
 		return secret
 	}
-	secret.Env, secret.File, secret.Command, secret.Keyring = p.TokenEnv, p.TokenFile, p.TokenCommand, ""
+	secret.Env, secret.File, secret.Command, secret.Keyring = p.TokenEnv, p.TokenFile, p.TokenCommand, p.TokenKeyring
 	return secret
 }
 
@@ -92,10 +96,10 @@ func (r *Registry) SecretSource(provider string, secret declarative.Secret) decl
 // built-in connector of the provider.
 func (r *Registry) mayReceive(spec *declarative.Spec, params map[string]string) error {
 	name := spec.ProviderName()
-	if p := r.Providers[name]; p.TokenEnv+p.TokenFile+p.TokenCommand == "" {
+	if !r.Providers[name].HasToken() {
 		return nil // its secrets are where its own file says
 	}
-	origins, err := spec.Recipients(tokenSecret, params)
+	origins, err := spec.Recipients(TokenSecret, params)
 	if err != nil {
 		return nil // it cannot be built, which Build tells
 	}
@@ -114,7 +118,7 @@ func builtInOrigins(provider string) []string {
 	var origins []string
 	for _, name := range catalog.List() {
 		if spec, err := BuiltIn(name); err == nil && spec.ProviderName() == provider {
-			if to, err := spec.Recipients(tokenSecret, nil); err == nil {
+			if to, err := spec.Recipients(TokenSecret, nil); err == nil {
 				origins = append(origins, to...)
 			}
 		}
@@ -122,7 +126,12 @@ func builtInOrigins(provider string) []string {
 	return origins
 }
 
+// HasToken reports whether collect.yaml says where the token of the provider is.
+func (p Provider) HasToken() bool {
+	return p.TokenEnv != "" || p.TokenFile != "" || p.TokenCommand != "" || p.TokenKeyring != ""
+}
+
 // tokenOrigin returns where the token is written: "collect.yaml:5".
 func (p Provider) tokenOrigin() string {
-	return cmp.Or(p.Origin["token_env"], p.Origin["token_file"], p.Origin["token_command"])
+	return cmp.Or(p.Origin["token_env"], p.Origin["token_file"], p.Origin["token_command"], p.Origin["token_keyring"])
 }

@@ -35,6 +35,7 @@ var rules = archtest.Rules{
 		"engine/har":                    {"collection", "connectors/cassette", "internal/atomicfile"},
 		"engine/doctor":                 {"collection", "connectors", "engine", "engine/registry", "engine/storage", "internal/freespace", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report/problem", "store"},
 		"engine/notify":                 {"engine", "internal/atomicfile", "internal/filelock", "internal/jsonout", "internal/process", "internal/userfile", "internal/words", "pacing", "report", "report/problem"},
+		"engine/setup":                  {"connectors/catalog", "connectors/declarative", "engine/registry", "internal/atomicfile", "internal/userfile", "internal/words", "internal/yamlfile"},
 		"engine/enginetest":             {"collection", "pacing/gate", "store"},
 		"engine/verify":                 {"collection", "connectors", "connectors/declarative", "engine", "engine/registry", "internal/jsonout", "internal/words", "pacing", "pacing/share", "report", "report/problem", "runner", "store"},
 		"engine/storage":                {"report/problem", "store", "store/sqlite", "store/sqlite/salvage"},

@@ -2,6 +2,7 @@
 package userfile
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -31,4 +32,26 @@ func Expand(path string, env func(string) string) string {
 		return filepath.Join(env("HOME"), rest)
 	}
 	return path
+}
+
+// Await returns what read returns, or why ctx ended before it. What people provide may
+// never come: nobody writes into a pipe, unlocks a keyring, or answers a question. Then
+// what reads is left behind, in a process that is about to end.
+func Await[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := read()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
 }

@@ -60,7 +60,7 @@ type Source struct {
 }
 
 // FileName is the name of the configuration in each of its directories.
-const configName = "collect.yaml"
+const FileName = "collect.yaml"
 
 // The global keys, by where they may come from besides files.
 var environment = map[string]string{
@@ -152,11 +152,11 @@ func (src Source) files() (paths []string, required bool) {
 	if named := cmp.Or(src.Config, src.Env("COLLECT_CONFIG")); named != "" {
 		return []string{userfile.Expand(named, src.Env)}, true
 	}
-	paths = append(paths, filepath.Join(src.System, configName))
+	paths = append(paths, filepath.Join(src.System, FileName))
 	if dir := Xdg(src.Env, "XDG_CONFIG_HOME", ".config"); dir != "" {
-		paths = append(paths, filepath.Join(dir, "collect", configName))
+		paths = append(paths, filepath.Join(dir, "collect", FileName))
 	}
-	return append(paths, filepath.Join(src.Dir, configName)), false
+	return append(paths, filepath.Join(src.Dir, FileName)), false
 }
 
 // Xdg returns a base directory of the XDG specification, which wants relative
@@ -269,11 +269,12 @@ func under(p, top registry.Provider) registry.Provider {
 		StartPerSecond: cmp.Or(top.StartPerSecond, p.StartPerSecond),
 		Forbidden:      cmp.Or(top.Forbidden, p.Forbidden),
 		Pace:           p.Pace.Under(top.Pace),
-		TokenEnv:       p.TokenEnv, TokenFile: p.TokenFile, TokenCommand: p.TokenCommand, Origins: p.Origins,
+		TokenEnv:       p.TokenEnv, TokenFile: p.TokenFile, TokenCommand: p.TokenCommand, TokenKeyring: p.TokenKeyring, Origins: p.Origins,
 		Origin: map[string]string{},
 	}
-	if top.TokenEnv+top.TokenFile+top.TokenCommand != "" {
-		merged.TokenEnv, merged.TokenFile, merged.TokenCommand, merged.Origins = top.TokenEnv, top.TokenFile, top.TokenCommand, top.Origins
+	if top.HasToken() {
+		merged.TokenEnv, merged.TokenFile, merged.TokenCommand, merged.TokenKeyring = top.TokenEnv, top.TokenFile, top.TokenCommand, top.TokenKeyring
+		merged.Origins = top.Origins
 	}
 	maps.Copy(merged.Origin, p.Origin)
 	for key, origin := range top.Origin {

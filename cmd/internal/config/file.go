@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"reflect"
 	"slices"
@@ -29,7 +30,7 @@ import (
 //	  timezone: UTC                 # for people; data and logs are always UTC
 //	providers:
 //	  acme:
-//	    token_command: pass show acme/api   # or token_file, token_env
+//	    token_command: pass show acme/api   # or token_file, token_env, token_keyring
 //	    origins: [https://api.acme.com]     # that may be sent the token
 //	    ceiling_per_second: 4.0             # only the user can raise this
 //	    start_per_second: 1.0               # first run only
@@ -84,6 +85,7 @@ type (
 		TokenCommand   yamlfile.Scalar   `yaml:"token_command"`
 		TokenFile      yamlfile.Scalar   `yaml:"token_file"`
 		TokenEnv       yamlfile.Scalar   `yaml:"token_env"`
+		TokenKeyring   yamlfile.Scalar   `yaml:"token_keyring"`
 		Origins        []yamlfile.Scalar `yaml:"origins"`
 		PerSecond      yamlfile.Number   `yaml:"ceiling_per_second"`
 		StartPerSecond yamlfile.Number   `yaml:"start_per_second"`
@@ -198,7 +200,7 @@ func (r *configReader) provider(b providerBlock) registry.Provider {
 	token := func(key string, s yamlfile.Scalar) string {
 		if text := r.said(&p, key, s); text != "" {
 			if tokens++; tokens > 1 {
-				r.fail(s, "a provider has one token: token_command, token_file or token_env", "one too many")
+				r.fail(s, "a provider has one token: token_command, token_file, token_env or token_keyring", "one too many")
 			}
 			return text
 		}
@@ -209,6 +211,7 @@ func (r *configReader) provider(b providerBlock) registry.Provider {
 		p.TokenFile = beside(r.path, text, r.env)
 	}
 	p.TokenEnv = token("token_env", b.TokenEnv)
+	p.TokenKeyring = token("token_keyring", b.TokenKeyring)
 	if p.Origins != nil && tokens == 0 {
 		r.fail(b.Origins[0], "`origins` belongs to a token, and there is none here", "")
 	}
@@ -275,3 +278,31 @@ func (r *configReader) origin(s yamlfile.Scalar) string {
 
 // Schema returns the JSON Schema of collect.yaml, for editors.
 func Schema() []byte { return yamlfile.SchemaOf(reflect.TypeFor[configBlock]()) }
+
+// Extends returns what keeps a file from being the one it was with a connector and a
+// provider more: nil if it is that.
+func Extends(path string, was, is []byte, env func(string) string) error {
+	before, err := Parse(path, was, env)
+	if err != nil {
+		return err
+	}
+	after, err := Parse(path, is, env)
+	if err != nil {
+		return err
+	}
+	for key, value := range before.Globals {
+		if after.Globals[key].Value != value.Value {
+			return fmt.Errorf("`%s` would change", key)
+		}
+	}
+	for name, c := range before.Connectors {
+		now := after.Connectors[name]
+		if c.Use != now.Use || !maps.Equal(c.Params, now.Params) || !slices.Equal(c.Streams, now.Streams) {
+			return fmt.Errorf("the connector `%s` would change", name)
+		}
+	}
+	if len(after.Connectors) != len(before.Connectors)+1 {
+		return errors.New("the connector would not be read where it is written")
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,12 @@ func ParseCount(s string) (int64, error) {
 		return 0, errValue
 	}
 	return n, nil
+}
+
+// PerSecond reports whether s is a rate that `ceiling_per_second` can have.
+func PerSecond(s string) bool {
+	rate, err := strconv.ParseFloat(s, 64)
+	return err == nil && rate > 0 && !math.IsInf(rate, 0)
 }
 
 // A CapFlag is a flag that takes a number of requests as files do: one at least,
