@@ -32,6 +32,7 @@ type runOptions struct {
 	newParams   bool
 	trace       bool
 	traceHTTP   string
+	metrics     string // the file for them
 	progress    string
 	mode        collection.Mode
 	unheard     bool // nobody but who reads stderr hears of it
@@ -53,6 +54,7 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.BoolVar(&o.newParams, "new-params", false, "go on with other parameters, or streams, than the last run had")
 	flags.BoolVar(&o.trace, "trace", false, "with --json: an event for each step of each request, too")
 	addTraceHTTP(flags, &o.traceHTTP)
+	addMetricsFile(flags, &o.metrics)
 	flags.StringVar(&o.progress, "progress", "", "how to show progress: auto, live, plain or none (default: `mode` of the configuration, or else auto)")
 }
 
@@ -154,6 +156,11 @@ func (a *app) collectOne(ctx context.Context, h *audience, o runOptions, setting
 		return h.refuse(ctx, given, err, sc)
 	}
 	defer end()
+	metricsEnd, err := a.metricsFile(ctx, o.metrics, db, settings)
+	if err != nil {
+		return a.exit(err, problem.Scene{Connector: target.Name, State: settings.State})
+	}
+	defer metricsEnd()
 
 	s := &session{app: a, audience: h, given: given, options: o, settings: settings, target: target, store: db, requests: requests}
 	code, err := s.collect(ctx)

@@ -89,7 +89,8 @@ func (a *app) consoleConfig(settings *config.Settings, public *url.URL, o serveO
 		State: words.Home(settings.State, a.env), Named: settings.StateNamed,
 		URL: public, ReadOnly: o.readOnly, User: engine.AuditOf("").Who, Zone: settings.Zone,
 		Version: version, Flags: a.repeat(),
-		Bug: func(err *problem.PanicError) { a.report(err, problem.Scene{Command: "collect serve"}) },
+		Metrics: a.metricsHandler(*settings),
+		Bug:     func(err *problem.PanicError) { a.report(err, problem.Scene{Command: "collect serve"}) },
 	}
 }
 

@@ -49,6 +49,11 @@ func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, set
 		return h.refuse(ctx, "", err, sc)
 	}
 	defer end()
+	metricsEnd, err := a.metricsFile(ctx, o.metrics, db, settings)
+	if err != nil {
+		return a.exit(err, problem.Scene{State: settings.State})
+	}
+	defer metricsEnd()
 
 	each := a.runConfig(o, settings, db)
 	each.Requests = requests

@@ -261,7 +261,7 @@ func (s Status) held(now time.Time) (cause collection.WaitCause, until time.Time
 
 // Running reports whether a run is alive.
 func (s Status) Running(now time.Time) bool {
-	last := s.Runs[0]
+	last := s.Newest()
 	return last.Outcome == collection.Running && now.Sub(last.SeenAt()) < aliveWithin
 }
 

@@ -63,6 +63,7 @@ var rules = archtest.Rules{
 		"runner":                   {"collection", "connectors", "pacing", "pacing/gate"},
 		"store":                    {"collection", "migrations"},
 		"store/storetest":          {"collection", "store"},
+		"console/telemetry":        {"collection", "engine", "internal/atomicfile", "internal/freespace", "internal/words", "pacing/gate", "report", "report/problem", "store"},
 		"store/sqlite":             {"collection", "store", "internal/filelock", "store/sqlite/internal/backup", "store/sqlite/internal/checkpoints", "store/sqlite/internal/database", "store/sqlite/internal/disk", "store/sqlite/internal/events", "store/sqlite/internal/format", "store/sqlite/internal/gaps", "store/sqlite/internal/lanes", "store/sqlite/internal/records", "store/sqlite/internal/streams"},
 		"migrations":               {},
 		"report/limit":             {"collection", "internal/words", "pacing/gate", "report/problem"},
@@ -113,6 +114,8 @@ var rules = archtest.Rules{
 		"internal/texttest":     {},
 		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock", "internal/userfile", "internal/words"},
 		"internal/provider/cmd": {"internal/provider"},
+		"internal/soak":         {},
+		"internal/soak/cmd":     {"internal/soak"},
 		"internal/similar":      {},
 		"internal/spool":        {"collection", "internal/freespace"},
 		"internal/userfile":     {},
@@ -134,6 +137,8 @@ var rules = archtest.Rules{
 		"github.com/gofrs/flock":          "internal/filelock",
 		"github.com/pressly/goose":        "store/sqlite/internal/database",
 		"modernc.org/sqlite":              "store/sqlite/internal/database",
+		"github.com/prometheus":           "console/telemetry",
+		"google.golang.org/protobuf":      "console/telemetry",
 	},
 	Shared: []string{
 		"golang.org/x", // the standard library's own extensions
@@ -144,10 +149,10 @@ var rules = archtest.Rules{
 		"go.yaml.in/yaml/v3", // for descriptions of several MB, without the place of each value
 	},
 	Names: map[string][]string{
-		"os.Exit":                {"cmd", "internal/bench", "internal/provider/cmd"},
+		"os.Exit":                {"cmd", "internal/bench", "internal/provider/cmd", "internal/soak/cmd"},
 		"os.Getenv":              {"cmd"},
 		"os.LookupEnv":           {"cmd"},
-		"os.Environ":             {"cmd"},
+		"os.Environ":             {"cmd", "internal/soak/cmd"},
 		"log.Fatal":              {"cmd"},
 		"log.Fatalf":             {"cmd"},
 		"log.Fatalln":            {"cmd"},
