@@ -2,12 +2,10 @@ package cmd
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"collect/cmd/internal/term"
-	"collect/collection"
 	"collect/engine"
 	"collect/internal/words"
 	"collect/report"
@@ -42,7 +40,7 @@ func (a *app) explain(ctx context.Context, arg string) error {
 		case isGap:
 			return a.look(ctx, nil, func(v looked) error { return a.explainGap(ctx, v, gap) })
 		}
-		return a.look(ctx, nil, func(v looked) error { return a.explainRun(ctx, v, arg) })
+		return a.look(ctx, nil, func(v looked) error { return a.viewRun(ctx, v, "explain", arg) })
 	}
 	return a.look(ctx, []string{arg}, func(v looked) error {
 		e, err := a.gather(ctx, v)
@@ -88,22 +86,6 @@ func (a *app) gather(ctx context.Context, v looked) (e report.Explanation, err e
 	}
 	return e, err
 }
-
-// explainRun tells one run.
-func (a *app) explainRun(ctx context.Context, v looked, id string) error {
-	runs, err := v.runs(ctx, everyRun)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(runs, func(r collection.Run) bool { return r.ID == id })
-	if i < 0 {
-		return problem.Usage("collect explain: there is no run %s here; see `collect runs%s`", id, v.flags)
-	}
-	return a.result(report.RunLines(runs[i : i+1])[0], runStory(runs[i], v.now, a.width(), a.caps()))
-}
-
-// everyRun is more runs than a database has.
-const everyRun = 1 << 30
 
 func renderMeaning(e problem.Meaning, columns int, c term.Caps) string {
 	page := term.Page{Columns: columns, Label: 6}

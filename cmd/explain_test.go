@@ -203,25 +203,3 @@ wait.
   next  nothing to do; no request leaves before that time, in any run
 `)
 }
-
-func TestRunStory(t *testing.T) {
-	run := collection.Run{
-		ID: "01JD8Z0000000000", Connector: "tickets", Mode: collection.Forward, Lane: collection.Incremental,
-		Outcome: collection.Deferred, Reason: collection.RequestCap, StartedAt: noon.Add(-2 * time.Hour), EndedAt: noon.Add(-37 * time.Minute),
-		Tally:  collection.Tally{Requests: 14269, Retries: 9, Throttled: 9, Slices: 193, Records: 559702, Changed: 559000, GapsOpen: 1},
-		Waited: map[collection.WaitCause]time.Duration{collection.WaitPacing: 24 * time.Minute},
-	}
-	texttest.Same(t, "story", runStory(run, noon, 80, term.Caps{}), `tickets (run 01JD8Z0000000000 paused 37 min ago: requests were used up)
-  started     10:00 UTC, as run in the incremental lane
-  saved       559,702 records in 193 slices, 559,000 new or changed
-  requests    14,269, of them 9 retries; throttled 9 times
-  time        83 min: fetching and saving 59 min, pacing 24 min
-  gaps        1 opened, 0 filled
-  stopped     all the requests were used that the run, a ceiling or the
-              provider's quota allowed
-  acts        the next run, by itself
-  next        nothing to do: a quota and a ceiling give more when their window
-              ends, and the run after that continues; where it was the run's own
-              cap, a higher --max-requests takes more at once
-`)
-}

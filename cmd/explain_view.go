@@ -3,13 +3,9 @@ package cmd
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"collect/cmd/internal/term"
-	"collect/collection"
-	"collect/internal/words"
 	"collect/report"
-	"collect/report/problem"
 )
 
 // renderExplanation answers, for a person, why the pace is what it is, what changed it,
@@ -53,29 +49,3 @@ func renderExplanation(e report.Explanation, columns int, c term.Caps) string {
 
 // thisOne marks what limits the pace.
 const thisOne = "<- this one"
-
-// runStory tells one run in a few sentences.
-func runStory(run collection.Run, now time.Time, columns int, c term.Caps) string {
-	s := report.Status{Name: run.Connector, Runs: []collection.Run{run}}
-	page := term.Page{Columns: columns, Label: 12}
-	page.Say(words.Clean(run.Connector) + s.RunWords(now))
-	t := run.Tally
-	page.Fact("started", words.At(run.StartedAt, now)+", as "+string(run.Mode)+" in the "+string(run.Lane)+" lane")
-	page.Fact("saved", fmt.Sprintf("%s in %s, %s new or changed", words.Counted(t.Records, "record", "records"),
-		words.Counted(t.Slices, "slice", "slices"), words.Count(t.Changed)))
-	page.Fact("requests", fmt.Sprintf("%s, of them %s; throttled %s", words.Count(t.Requests),
-		words.Counted(t.Retries, "retry", "retries"), words.Counted(t.Throttled, "time", "times")))
-	if !run.EndedAt.IsZero() {
-		page.Fact("time", report.SummaryOf(run, nil, 0, t).TimeWords())
-	}
-	if t.Rejected > 0 {
-		page.Fact("quarantine", words.Counted(t.Rejected, "record", "records")+", none dropped")
-	}
-	page.Fact("gaps", fmt.Sprintf("%s opened, %s filled", words.Count(t.GapsOpen), words.Count(t.GapsShut)))
-	if words, ok := problem.MeaningOf(string(run.Reason)); ok {
-		page.Fact("stopped", words.Meaning)
-		page.Fact("acts", words.Who)
-		page.Fact("next", words.Next)
-	}
-	return page.Render(c)
-}

@@ -30,6 +30,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect gaps retry":        {"", "collect gaps retry tickets g_31 --reason 'access was granted'\ncollect gaps retry tickets --stream details --reason 'mended' --yes"},
 	"collect gaps waive":        {"", "collect gaps waive tickets g_31 --reason 'that file is broken at the provider'\ncollect gaps waive tickets --stream details --reason 'not ours' --yes"},
 	"collect runs":              {"look", "collect runs\ncollect runs tickets --limit 5"},
+	"collect run-view":          {"look", "collect run-view tickets\ncollect run-view 01M88WXC0YY8BKSB --json"},
 	"collect verify":            {"look", "collect verify tickets\ncollect verify tickets --stream issues --max-requests 500\ncollect verify tickets --sample 20 --repair"},
 	"collect doctor":            {"look", "collect doctor\ncollect doctor --online\ncollect doctor --bundle report.tar.gz"},
 	"collect export":            {"records", "collect export tickets details > details.jsonl\ncollect export tickets details --format csv --output details.csv"},

@@ -99,19 +99,27 @@ func (c Calendar) months() (months []month) {
 	return months
 }
 
-// notes counts the days of a month that are more than complete: 6 owed, 9 not reached.
-func (m month) notes() string {
+// notes counts the days of a month that are more than complete, what is worst first:
+// 3 stuck; 6 owed. What has no room is left out.
+func (m month) notes(room int) (text string) {
 	var n [len(dayLooks)]int
 	for _, day := range m.days {
 		n[day]++
 	}
-	var parts []string
 	for _, of := range []Day{Stuck, Owed, Empty, NotReached} {
-		if n[of] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[of], dayLooks[of].word))
+		if n[of] == 0 {
+			continue
 		}
+		note := fmt.Sprintf("%d %s", n[of], dayLooks[of].word)
+		if text != "" {
+			note = "; " + note
+		}
+		if len(text)+len(note) > room {
+			break
+		}
+		text += note
 	}
-	return strings.Join(parts, "; ")
+	return text
 }
 
 // whole reports whether all days of the calendar month are complete.
@@ -173,7 +181,7 @@ func (c Calendar) Text(columns int, utf8 bool) string {
 			line += glyphOf(day, utf8)
 		}
 		if columns >= notedFrom {
-			line += "  " + m.notes()
+			line += "  " + m.notes(columns-lead-len(m.days)-2)
 		}
 		lines = append(lines, strings.TrimRight(line, " "))
 	}
@@ -234,8 +242,9 @@ func (c Calendar) SVG(size Size) string {
 			}
 			from = to
 		}
-		if notes := m.notes(); size == Wide && left+31*cell+12+room(notes, smallText) <= float64(size) {
-			pic.text(left+31*cell+12, y+11, smallText, "pic-soft", "start", notes)
+		if size == Wide {
+			beside := left + 31*cell + 12
+			pic.text(beside, y+11, smallText, "pic-soft", "start", m.notes(int((float64(size)-beside)/room("0", smallText))))
 		}
 		y += rowHeight
 	}
