@@ -39,8 +39,11 @@ func (c *checker) job(s *language.JobSpec, spec language.StreamSpec, inPath, inQ
 	j.Create = c.request(s.At, "`job`", s.RequestSpec, without(inPath, "page", "job", "result"), without(inQuery, "page", "job", "result"))
 	j.Create.Query = c.fields(inQuery, s.Query)
 	j.Create.Headers = c.headers(inPath, c.doc.Provider.Headers, c.doc.Defaults.Headers, s.Headers)
-	c.template(s.Poll, without(inPath, "page", "result"))
-	j.Poll = request.Request{Path: s.Poll, Headers: j.Create.Headers}
+	if at := s.Poll.At; at.Line > 0 {
+		j.Poll = c.request(at, "`poll`", s.Poll.RequestSpec, without(inPath, "page", "result"), without(inQuery, "page", "result"))
+		j.Poll.Query = c.fields(inQuery, s.Poll.Query)
+		j.Poll.Headers = c.headers(inPath, c.doc.Provider.Headers, c.doc.Defaults.Headers, s.Headers, s.Poll.Headers)
+	}
 	if s.Done.Set {
 		j.Done = notation.PredicateOf(&c.Decoder, s.Done, bodyNames)
 	}
@@ -53,9 +56,9 @@ func (c *checker) job(s *language.JobSpec, spec language.StreamSpec, inPath, inQ
 	switch {
 	case j.Create.Method == "":
 		c.Fail(s.At, "`job` is created with `post` or `put`", "")
-	case !s.ID.Set, s.Poll.Text == "", !s.Done.Set:
+	case !s.ID.Set, s.Poll.At.Line == 0, !s.Done.Set:
 		c.Fail(s.At, "`job` needs `id`, `poll` and `done`: the path of its id, the path that says how far it is, and what it says then", "")
-	case !s.Poll.Refers("job"):
+	case !j.Poll.Refers("job"):
 		c.Fail(s.Poll.At, "`poll` asks for one job: ${job} is its id", "")
 	case s.Result.Set != (st.Path.Text == resultAlone):
 		c.Fail(s.At, "with `result`, the path of the URL of the result, the stream has get: ${result}; without it, `get` has ${job}", "")

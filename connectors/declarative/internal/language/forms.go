@@ -62,6 +62,9 @@ func (a *AuthSpec) Read(d *yamlfile.Decoder, n ast.Node) {
 // Read takes a path alone for the whole block.
 func (p *ProbeSpec) Read(d *yamlfile.Decoder, n ast.Node) { shortOrBlock(d, n, p, &p.At, p.Get.Read) }
 
+// Read takes a path alone for the whole block.
+func (p *PollSpec) Read(d *yamlfile.Decoder, n ast.Node) { shortOrBlock(d, n, p, &p.At, p.Get.Read) }
+
 // Read takes the word alone for the whole block.
 func (s *SendSpec) Read(d *yamlfile.Decoder, n ast.Node) { shortOrBlock(d, n, s, &s.At, s.Word.Read) }
 

@@ -280,12 +280,19 @@ type JobSpec struct {
 	At yamlfile.Span // where it stands
 	RequestSpec
 	ID      notation.Path       `yaml:"id" default:"required" about:"the path of the id of the job, in the answer that creates it"`
-	Poll    notation.Template   `yaml:"poll" default:"required" about:"the path that says how far the job is" more:": '/exports/${job}'"`
+	Poll    PollSpec            `yaml:"poll" default:"required" about:"the path that says how far the job is" more:": '/exports/${job}'; or a request, '{post: /status, json: {id: \"${job}\"}}'"`
 	Done    yamlfile.Scalar     `yaml:"done" default:"required" about:"a predicate on the answer to a poll, with the names of a rule's 'body': the result is there"`
 	Failed  yamlfile.Scalar     `yaml:"failed" default:"none" about:"another one: there will be no result"`
 	Every   yamlfile.Duration   `yaml:"every" default:"'30s'" about:"the least time between two polls"`
 	Result  notation.Path       `yaml:"result" default:"none" about:"the path of the address of the result, in the answer to the last poll; then the stream has 'get: ${result}'"`
 	Origins []notation.Template `yaml:"origins" default:"none" about:"where a result may be besides the API; no credential is sent there"`
+}
+
+// A PollSpec is also written as the path of a GET alone.
+type PollSpec struct {
+	_  struct{}      `block:"a poll" like:"poll: '/exports/${job}', or poll: {post: /status, json: {id: '${job}'}}"`
+	At yamlfile.Span // where it stands
+	RequestSpec
 }
 
 // A FormatSpec is also written as its name alone.

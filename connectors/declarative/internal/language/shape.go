@@ -317,10 +317,11 @@ func (*CursorSpec) Refine(k yamlfile.Keywords) {
 func (*JobSpec) Refine(k yamlfile.Keywords) {
 	requested(k)
 	k.Need("id", "poll", "done")
-	k.Set("poll", plain())
 	k.Set("done", predicateText())
 	k.Set("failed", predicateText())
 }
+
+func (*PollSpec) Refine(k yamlfile.Keywords) { requested(k) }
 
 func (*ScrollSpec) Refine(k yamlfile.Keywords) {
 	k.Need("from", "post")
@@ -510,6 +511,10 @@ func (*SourceSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
 
 func (n *nextURLSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
 	return yamlfile.AnyOf(s.Of(reflect.TypeFor[notation.Path]()), s.Block(reflect.TypeFor[nextURLSpec]()))
+}
+
+func (p *PollSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
+	return yamlfile.AnyOf(plain(), s.Block(reflect.TypeFor[PollSpec]()))
 }
 
 func (p *ProbeSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {
