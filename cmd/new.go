@@ -12,7 +12,7 @@ import (
 
 	"collect/connectors/declarative"
 	"collect/engine/author"
-	"collect/engine/author/har"
+	"collect/engine/author/browser"
 	"collect/engine/author/openapi"
 	"collect/internal/userfile"
 	"collect/internal/words"
@@ -126,14 +126,14 @@ func (a *app) draft(ctx context.Context, o newOptions, path string) ([]byte, err
 func readDraft(o newOptions, path string) ([]byte, int, error) {
 	file, longest := o.openAPI, openapi.Longest
 	if o.har != "" {
-		file, longest = o.har, har.Longest
+		file, longest = o.har, browser.Longest
 	}
 	src, err := userfile.ReadAtMost(file, longest)
 	if err != nil {
 		return nil, 0, problem.Usage("collect new: %s", words.Cause(err))
 	}
 	if o.har != "" {
-		d, err := har.New(o.name, src, checked(path))
+		d, err := browser.New(o.name, src, checked(path))
 		if err != nil {
 			return nil, 0, problem.Usage("collect new: %s: %s", file, err)
 		}

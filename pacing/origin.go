@@ -120,7 +120,7 @@ func (g *guard) holdsSecret(text string) bool {
 		secrets = g.provider.Renewal.Secrets()
 	}
 	return slices.ContainsFunc(secrets, func(secret string) bool {
-		for _, spelled := range []string{secret, url.QueryEscape(secret), strings.ReplaceAll(url.QueryEscape(secret), "+", "%20"), url.PathEscape(secret)} {
+		for _, spelled := range collection.InURL(secret) {
 			if spelled != "" && strings.Contains(text, strings.ToLower(spelled)) {
 				return true
 			}

@@ -6,9 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
+
+	"collect/collection"
 )
 
 // Redacted stands where a secret was.
@@ -47,10 +48,8 @@ func (s *Scrubber) add(secret string) {
 	for _, b := range of {
 		escaped.WriteString("%" + strings.ToUpper(hex.EncodeToString([]byte{b})))
 	}
-	spellings := []string{
-		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.ReplaceAll(url.QueryEscape(secret), "+", "%20"), escaped.String(), strings.ToLower(escaped.String()),
-		strings.Trim(string(quoted), `"`), strings.Trim(strings.TrimSpace(bare.String()), `"`), hex.EncodeToString(of), strings.ToUpper(hex.EncodeToString(of)),
-	}
+	spellings := append(collection.InURL(secret), escaped.String(), strings.ToLower(escaped.String()),
+		strings.Trim(string(quoted), `"`), strings.Trim(strings.TrimSpace(bare.String()), `"`), hex.EncodeToString(of), strings.ToUpper(hex.EncodeToString(of)))
 	for _, spelling := range slices.Clone(spellings) {
 		spellings = append(spellings, lowerEscapes(spelling))
 	}

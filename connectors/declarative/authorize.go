@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"collect/collection"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/request"
@@ -146,7 +147,7 @@ func setHeader(name, value string) func(*http.Request) {
 
 // setParam replaces a parameter of the query. Others keep every byte.
 func setParam(name, value string) func(*http.Request) {
-	pair := notation.EscapeQuery(name) + "=" + notation.EscapeQuery(value)
+	pair := collection.EscapeQuery(name) + "=" + collection.EscapeQuery(value)
 	return func(req *http.Request) {
 		u := *req.URL // the caller's URL stays as it is
 		without := request.WithoutParams("?"+u.RawQuery, func(param, _ string) bool { return param == name })

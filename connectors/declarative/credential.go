@@ -2,11 +2,10 @@ package declarative
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 
-	"collect/connectors/declarative/internal/notation"
+	"collect/collection"
 )
 
 // leastSecret is the shortest secret that is looked for in what a provider
@@ -60,7 +59,7 @@ func (c credentials) partly(text string) bool {
 func (c credentials) in(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(c.all(), func(secret string) bool {
-		for _, spelled := range []string{secret, url.QueryEscape(secret), notation.EscapeQuery(secret), url.PathEscape(secret)} {
+		for _, spelled := range collection.InURL(secret) {
 			if strings.Contains(text, strings.ToLower(spelled)) {
 				return true
 			}

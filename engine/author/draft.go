@@ -15,6 +15,7 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative"
+	"collect/connectors/usual"
 	"collect/engine/author/internal/sketch"
 	"collect/engine/registry"
 	"collect/internal/words"
@@ -216,14 +217,17 @@ func (w *drafter) readList(a *answer) error {
 		w.key = "id"
 		w.seen = append(w.seen, "no field is there in all records and unique: correct `key`")
 	}
-	for _, name := range []string{"X-Total-Count", "X-Total", "X-WP-Total", "Total-Records"} {
+	for _, name := range usual.TotalHeaders {
 		if total := a.header.Get(name); total != "" {
 			w.seen = append(w.seen, fmt.Sprintf("the header %s tells a total of %s", name, words.Clean(total)))
 		}
 	}
-	for _, name := range []string{"total", "total_count", "totalCount", "meta.total", "pagination.total", "paging.total"} {
-		if total := a.body.Get(name); a.body.IsObject() && total.Type == gjson.Number {
-			w.seen = append(w.seen, fmt.Sprintf("`%s` tells a total of %s", name, total.Raw))
+	for _, name := range usual.Totals {
+		for _, wrapper := range usual.Wrappers {
+			path := strings.TrimPrefix(wrapper+"."+gjson.Escape(name), ".")
+			if total := a.body.Get(path); name != usual.Count && a.body.IsObject() && total.Type == gjson.Number {
+				w.seen = append(w.seen, fmt.Sprintf("`%s` tells a total of %s", path, total.Raw))
+			}
 		}
 	}
 	return nil
@@ -246,29 +250,30 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 		return
 	}
 	if a.body.IsObject() {
-		for _, path := range sketch.NextURLs {
+		for _, path := range usual.NextURLs {
 			if next := a.body.Get(path).String(); strings.HasPrefix(next, "/") || strings.HasPrefix(next, "?") || strings.Contains(next, "://") {
 				w.page, w.why = fmt.Sprintf("{next_url: {path: %s, optional: true}}", yamlfile.Quote(path)), fmt.Sprintf("`%s` is the address of the next page", path)
 				return
 			}
 		}
-		for _, path := range sketch.TokenOrder {
+		for _, known := range usual.NextTokens {
+			path := known.Path
 			if token := a.body.Get(path); (token.Type == gjson.String || token.Type == gjson.Number) && token.String() != "" {
-				param := sketch.NextTokens[path]
+				param := known.Param
 				w.page = fmt.Sprintf("{cursor: {from: %s, param: %s, optional: true}}", path, param)
 				w.why = fmt.Sprintf("`%s` has a token", path) + w.second(ctx, param, token.String())
 				return
 			}
 		}
-		for _, more := range sketch.MoreNames {
+		for _, more := range usual.Mores {
 			if a.body.Get(more).Bool() {
 				w.page, w.why = fmt.Sprintf("{last_id: {param: starting_after, field: %s, more: %s}}", yamlfile.Quote(w.key), more), fmt.Sprintf("`%s` is true, and there is no token: look up the parameter", more)
 				return
 			}
 		}
 	}
-	size, limit := w.given(sketch.SizeNames), ""
-	if param := w.given(sketch.OffsetNames); param != "" {
+	size, limit := w.given(usual.SizeParams), ""
+	if param := w.given(usual.OffsetParams); param != "" {
 		if size != "" {
 			limit = fmt.Sprintf(", limit_param: %s, limit: %s", size, w.query.Get(size))
 		}
@@ -280,7 +285,7 @@ func (w *drafter) readPaging(ctx context.Context, a *answer) {
 	if size != "" {
 		limit = fmt.Sprintf(", size_param: %s, size: %s", size, w.query.Get(size))
 	}
-	param := w.given(sketch.NumberNames)
+	param := w.given(usual.NumberParams)
 	if param == "" {
 		param = "page"
 	}

@@ -197,7 +197,7 @@ func (d *drafter) list(op operation) bool {
 		d.file.Leave("%s: a list of what are no objects; write it with `records: {value: …}`", op.from)
 		return true
 	}
-	if !ok || strings.HasSuffix(op.path, "}") && records.path != "" && !slices.Contains(usual, records.path) {
+	if !ok || strings.HasSuffix(op.path, "}") && records.path != "" && !slices.Contains(holders, records.path) {
 		return false
 	}
 	s := &stream{Stream: &sketch.Stream{From: op.from}, item: records.item}

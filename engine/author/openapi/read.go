@@ -164,8 +164,8 @@ type found struct {
 // mostLooked bounds the schemas that are looked at for the list in one answer.
 const mostLooked = 500
 
-// usual are the names of the array of records.
-var usual = []string{"data", "items", "results", "records", "values", "entries", "list", "content", "rows", "value", "elements", "objects", "hits", "nodes"}
+// holders are the names of the array of records.
+var holders = []string{"data", "items", "results", "records", "values", "entries", "list", "content", "rows", "value", "elements", "objects", "hits", "nodes"}
 
 // records finds the array of records in an answer: the one that is nearest to the
 // top. Of several the one with a usual name or that of the stream is taken.
@@ -197,7 +197,7 @@ func (d *document) records(answer shape, stream string) (found, bool) {
 				}
 			}
 		}
-		for _, name := range append([]string{stream}, usual...) {
+		for _, name := range append([]string{stream}, holders...) {
 			if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 {
 				return arrays[i], true
 			}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"collect/connectors/usual"
 	"collect/engine/author/internal/sketch"
 	"collect/internal/yamlfile"
 )
@@ -38,7 +39,7 @@ func (d *drafter) paging(op operation, records found, key string) paging {
 		}
 		return ""
 	}
-	p := paging{size: has(sketch.SizeNames)}
+	p := paging{size: has(usual.SizeParams)}
 	size := 0
 	if p.size != "" {
 		s := d.shape(names[p.size])
@@ -53,9 +54,10 @@ func (d *drafter) paging(op operation, records found, key string) paging {
 		}
 	}
 	token := has(tokens)
-	for _, path := range sketch.TokenOrder {
+	for _, known := range usual.NextTokens {
+		path := known.Path
 		at, ok := d.property(op.answer, path)
-		param := sketch.NextTokens[path]
+		param := known.Param
 		if _, named := names[param]; !named {
 			param = token
 		}
@@ -66,7 +68,7 @@ func (d *drafter) paging(op operation, records found, key string) paging {
 			return p
 		}
 	}
-	for _, path := range sketch.NextURLs {
+	for _, path := range usual.NextURLs {
 		if at, ok := d.property(op.answer, path); ok && (at.kind == "string" || at.kind == "") {
 			p.block, p.why = yamlfile.Map{{Key: "next_url", Value: yamlfile.Map{{Key: "path", Value: path}, {Key: "optional", Value: true}}}}, fmt.Sprintf("the answer has `%s`", path)
 			sized()
@@ -78,7 +80,7 @@ func (d *drafter) paging(op operation, records found, key string) paging {
 		sized()
 		return p
 	}
-	for _, more := range sketch.MoreNames {
+	for _, more := range usual.Mores {
 		if _, ok := d.property(op.answer, more); ok && token != "" && strings.Contains(strings.ToLower(token), "after") {
 			p.param, p.why = token, fmt.Sprintf("the answer has `%s`, and there is a parameter %s", more, token)
 			p.block = yamlfile.Map{{Key: "last_id", Value: yamlfile.Map{{Key: "param", Value: token}, {Key: "field", Value: sketch.Step(key)}, {Key: "more", Value: more}}}}
@@ -86,11 +88,11 @@ func (d *drafter) paging(op operation, records found, key string) paging {
 			return p
 		}
 	}
-	if p.param = has(sketch.OffsetNames); p.param != "" {
+	if p.param = has(usual.OffsetParams); p.param != "" {
 		p.block, p.why = counted(op, "offset", p, "limit", size, nil), "there is a parameter "+p.param
 		return p
 	}
-	if p.param = has(sketch.NumberNames); p.param != "" {
+	if p.param = has(usual.NumberParams); p.param != "" {
 		var start any
 		s := d.shape(names[p.param])
 		if text(s.own["default"]) == "0" || text(s.own["minimum"]) == "0" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"collect/collection"
 	"collect/internal/yamlfile"
 )
 
@@ -168,7 +169,7 @@ func (t Template) Target(s Scope) (path, query string, err error) {
 			continue
 		}
 		if inQuery {
-			b.WriteString(EscapeQuery(value))
+			b.WriteString(collection.EscapeQuery(value))
 			continue
 		}
 		segments := strings.Split(value, "/")
@@ -195,13 +196,6 @@ func (t Template) Target(s Scope) (path, query string, err error) {
 // withoutMissing takes what lacks a value out of a list.
 func withoutMissing(list, between string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(list, between), func(part string) bool { return strings.Contains(part, missing) }), between)
-}
-
-// EscapeQuery escapes text for a query, a space as %20: that is a space to every
-// server, while a plus is one to those alone that read a query as a form (RFC
-// 3986, section 2.1), and OData refuses it.
-func EscapeQuery(text string) string {
-	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }
 
 // QueryNames returns the parameters that are set behind the `?` of the template

@@ -8,14 +8,12 @@ import (
 	"github.com/tidwall/gjson"
 
 	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/usual"
 )
 
 // holders are the objects of an envelope that say how a list goes on: those that
 // may hold a total, and some more.
-var holders = append(wrappers[1:len(wrappers):len(wrappers)], "links", "_links", "metadata", "page_info", "pageInfo", "response_metadata")
-
-// mores are members that are true while there is more.
-var mores = []string{"has_more", "hasMore", "more", "has_next_page", "hasNextPage"}
+var holders = append(usual.Wrappers[1:len(usual.Wrappers):len(usual.Wrappers)], "links", "_links", "metadata", "page_info", "pageInfo", "response_metadata")
 
 // SaysMore returns the name of a member of the envelope of a list that says that
 // there is more; "" if none does.
@@ -24,7 +22,7 @@ func SaysMore(body []byte, records notation.Path) (name string) {
 		return ""
 	}
 	inEnvelope(body, records, func(key, value gjson.Result) bool {
-		if value.Type == gjson.True && slices.Contains(mores, key.Str) {
+		if value.Type == gjson.True && slices.Contains(usual.Mores, key.Str) {
 			name = key.Str
 		}
 		return name == ""

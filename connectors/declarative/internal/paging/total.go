@@ -9,24 +9,8 @@ import (
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/notation"
+	"collect/connectors/usual"
 )
-
-// totals are headers that tell how many records a list has: those of
-// WordPress, of json-server and many others, of Kinto, of Discourse and others,
-// and of Yii.
-var totals = []string{"X-WP-Total", "X-Total-Count", "Total-Records", "X-Total", "X-Pagination-Total-Count"}
-
-// members of a body that are named for the number of records of a list: of
-// GitHub and Redmine, of many that spell it otherwise, of SCIM (RFC 7644), of
-// PocketBase, of Spring, of OData 4 and of Hydra; and what holds them.
-var (
-	members  = []string{"total_count", "totalCount", "total_results", "totalResults", "totalItems", "totalElements", "@odata.count", "hydra:totalItems", "total", "count"}
-	wrappers = []string{"", "meta", "pagination", "paging", "page", "_meta"}
-)
-
-// pageCounts are headers that tell how many pages a list has: those of WordPress,
-// of GitLab and others, and of Yii.
-var pageCounts = []string{"X-WP-TotalPages", "X-Total-Pages", "X-Pagination-Page-Count"}
 
 // A Source is where a file says that a page tells a number: at a path of the body,
 // or in a header.
@@ -91,7 +75,7 @@ func findTotal(p *Page, list Kind, declared Source) (told collection.Told) {
 		}
 		return told
 	}
-	if told = inHeader(p, totals); told.By != "" {
+	if told = inHeader(p, usual.TotalHeaders); told.By != "" {
 		return told
 	}
 	if _, whole, ok := strings.Cut(p.Header.Get("Content-Range"), "/"); ok {
@@ -104,7 +88,7 @@ func findTotal(p *Page, list Kind, declared Source) (told collection.Told) {
 			return told
 		}
 	}
-	told = inHeader(p, pageCounts)
+	told = inHeader(p, usual.PageHeaders)
 	told.Pages = true
 	return told
 }
@@ -119,24 +103,24 @@ func inHeader(p *Page, names []string) collection.Told {
 	return collection.Told{}
 }
 
-// member returns the first of members in the body of p, or in one of its
-// wrappers, that is a whole number.
+// member returns the first of usual.Totals in the body of p, or in one of its
+// usual.Wrappers, that is a whole number.
 func member(p *Page) (told collection.Told) {
-	best := len(wrappers) * len(members)
+	best := len(usual.Wrappers) * len(usual.Totals)
 	look := func(wrapper int, key, value gjson.Result) {
-		i := slices.Index(members, key.Str)
-		if i < 0 || value.Type != gjson.Number || wrapper*len(members)+i >= best {
+		i := slices.Index(usual.Totals, key.Str)
+		if i < 0 || value.Type != gjson.Number || wrapper*len(usual.Totals)+i >= best {
 			return
 		}
 		if n, err := strconv.ParseInt(value.Raw, 10, 64); err == nil && n >= 0 {
-			best = wrapper*len(members) + i
-			told = collection.Told{Total: n, By: "`" + strings.TrimPrefix(wrappers[wrapper]+"."+key.Str, ".") + "`"}
+			best = wrapper*len(usual.Totals) + i
+			told = collection.Told{Total: n, By: "`" + strings.TrimPrefix(usual.Wrappers[wrapper]+"."+key.Str, ".") + "`"}
 		}
 	}
 	// One reading of the body, which holds the records, too.
 	notation.Parse(p.Body).ForEach(func(key, value gjson.Result) bool {
 		look(0, key, value)
-		if wrapper := slices.Index(wrappers, key.Str); wrapper > 0 && value.IsObject() {
+		if wrapper := slices.Index(usual.Wrappers, key.Str); wrapper > 0 && value.IsObject() {
 			value.ForEach(func(key, value gjson.Result) bool {
 				look(wrapper, key, value)
 				return true

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"collect/collection"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/paging"
 )
@@ -76,7 +77,7 @@ func (q *query) add(name, value string) {
 	if q.Len() > 0 {
 		q.WriteByte('&')
 	}
-	q.WriteString(notation.EscapeQuery(name) + "=" + notation.EscapeQuery(value))
+	q.WriteString(collection.EscapeQuery(name) + "=" + collection.EscapeQuery(value))
 }
 
 // fields adds the parameters that lack no value.

@@ -14,21 +14,6 @@ var (
 	SecretParam = regexp.MustCompile(`(?i)(key|token|secret|passw|sig)`)
 )
 
-// Where answers have the address of the next page, or its token, and the
-// parameters that take one.
-var (
-	NextURLs   = []string{"next", "links.next", "_links.next.href", "paging.next", "pagination.next", "pagination.next_url", "next_page_url", "next_url", "meta.next", `@odata\.nextLink`, "nextRecordsUrl"}
-	NextTokens = map[string]string{
-		"next_cursor": "cursor", "nextCursor": "cursor", "cursor": "cursor", "meta.next_cursor": "cursor", "pagination.next_cursor": "cursor", "response_metadata.next_cursor": "cursor",
-		"nextPageToken": "pageToken", "next_page_token": "page_token", "meta.next_token": "pagination_token", "paging.cursors.after": "after", "paging.next.after": "after", "next": "cursor",
-	}
-	TokenOrder  = []string{"next_cursor", "nextCursor", "meta.next_cursor", "pagination.next_cursor", "response_metadata.next_cursor", "nextPageToken", "next_page_token", "meta.next_token", "paging.cursors.after", "paging.next.after", "cursor", "next"}
-	MoreNames   = []string{"has_more", "hasMore"}
-	NumberNames = []string{"page", "page_number", "pageNumber", "p"}
-	OffsetNames = []string{"offset", "skip", "startAt", "start"}
-	SizeNames   = []string{"per_page", "limit", "page_size", "pageSize", "size", "count", "maxResults", "max_results"}
-)
-
 var (
 	escapeStep = strings.NewReplacer(".", `\.`, `\`, `\\`)
 	notInNames = regexp.MustCompile(`[^a-z0-9]+`)

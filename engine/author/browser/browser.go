@@ -1,8 +1,8 @@
-// Package har drafts connector files from what a browser recorded: an HTTP Archive
+// Package browser drafts connector files from what a browser recorded: an HTTP Archive
 // (HAR 1.2). Answers in JSON with a list of objects become streams; what the requests
 // of one list differ in is how it is cut into pages. No value of a credential is in
 // the draft, whether it was in a header, a cookie or a query.
-package har
+package browser
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"collect/connectors/usual"
 	"collect/engine/author/internal/sketch"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
@@ -390,16 +391,16 @@ func paging(g *group, key string) (block yamlfile.Map, why string, used []string
 	if first.link {
 		return yamlfile.Map{{Key: "link_header", Value: "next"}}, "the answer has a Link to the next page", nil
 	}
-	for _, path := range sketch.NextURLs {
+	for _, path := range usual.NextURLs {
 		if next := first.body.Get(path).String(); first.body.IsObject() && (strings.HasPrefix(next, "/") || strings.HasPrefix(next, "?") || strings.Contains(next, "://")) {
 			return yamlfile.Map{{Key: "next_url", Value: yamlfile.Map{{Key: "path", Value: path}, {Key: "optional", Value: true}}}}, fmt.Sprintf("`%s` is the address of the next page", path), nil
 		}
 	}
-	size := given(first, sketch.SizeNames)
+	size := given(first, usual.SizeParams)
 	for _, form := range []struct {
 		names             []string
 		name, size, param string
-	}{{sketch.OffsetNames, "offset", "limit", "limit_param"}, {sketch.NumberNames, "number", "size", "size_param"}} {
+	}{{usual.OffsetParams, "offset", "limit", "limit_param"}, {usual.NumberParams, "number", "size", "size_param"}} {
 		param, values := "", []string{}
 		for _, v := range g.visits {
 			param = cmp.Or(param, given(v, form.names))
@@ -423,10 +424,11 @@ func paging(g *group, key string) (block yamlfile.Map, why string, used []string
 		}
 		return yamlfile.Map{{Key: form.name, Value: inner}}, fmt.Sprintf("the parameter %s was %s", param, sketch.Short(strings.Join(values, ", "))), used
 	}
-	for _, path := range sketch.TokenOrder {
+	for _, known := range usual.NextTokens {
+		path := known.Path
 		if token := first.body.Get(path); first.body.IsObject() && (token.Type == gjson.String || token.Type == gjson.Number) && token.String() != "" {
-			return yamlfile.Map{{Key: "cursor", Value: yamlfile.Map{{Key: "from", Value: path}, {Key: "param", Value: sketch.NextTokens[path]}, {Key: "optional", Value: true}}}},
-				fmt.Sprintf("`%s` has a token, but no second page was recorded: look up the parameter", path), []string{sketch.NextTokens[path]}
+			return yamlfile.Map{{Key: "cursor", Value: yamlfile.Map{{Key: "from", Value: path}, {Key: "param", Value: known.Param}, {Key: "optional", Value: true}}}},
+				fmt.Sprintf("`%s` has a token, but no second page was recorded: look up the parameter", path), []string{known.Param}
 		}
 	}
 	return yamlfile.Map{{Key: "none", Value: true}}, "nothing that was recorded leads to another page", nil
@@ -434,7 +436,7 @@ func paging(g *group, key string) (block yamlfile.Map, why string, used []string
 
 // counts tells whether a value is likely a count of pages or records.
 func counts(value, param string) bool {
-	return strings.Trim(value, "0123456789") == "" && (slices.Contains(sketch.NumberNames, param) || slices.Contains(sketch.OffsetNames, param))
+	return strings.Trim(value, "0123456789") == "" && (slices.Contains(usual.NumberParams, param) || slices.Contains(usual.OffsetParams, param))
 }
 
 // given returns the first of names that v asked for with a whole number.

@@ -1,4 +1,4 @@
-package har_test
+package browser_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"collect/connectors/declarative"
-	"collect/engine/author/har"
+	"collect/engine/author/browser"
 )
 
 var update = flag.Bool("update", false, "write what comes out into testdata, to be read")
@@ -75,7 +75,7 @@ func TestNew(t *testing.T) {
 			if !strings.Contains(string(a.Files[0].Data), "s3cr3t") {
 				t.Fatal("the archive has no credential to be taken out")
 			}
-			got, err := har.New(name, recorded(t, string(a.Files[0].Data)), check)
+			got, err := browser.New(name, recorded(t, string(a.Files[0].Data)), check)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,19 +106,19 @@ func TestNew(t *testing.T) {
 // quoted.
 func TestRefuses(t *testing.T) {
 	for src, want := range map[string]string{
-		"":                                 "no HTTP Archive",
-		`{"log": "s3cr3t-value"}`:          "no HTTP Archive",
-		`{"log": {"entries": []}}`:         "no request",
-		"s3cr3t-value":                     "no HTTP Archive",
-		strings.Repeat(" ", har.Longest+1): "longer than",
+		"":                                     "no HTTP Archive",
+		`{"log": "s3cr3t-value"}`:              "no HTTP Archive",
+		`{"log": {"entries": []}}`:             "no request",
+		"s3cr3t-value":                         "no HTTP Archive",
+		strings.Repeat(" ", browser.Longest+1): "longer than",
 	} {
-		_, err := har.New("a", []byte(src), check)
+		_, err := browser.New("a", []byte(src), check)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") {
 			t.Errorf("%.60q: %v; want %q", src, err, want)
 		}
 	}
 	one := recorded(t, "GET https://a.test/s3cr3t-one?key=s3cr3t-two\nAuthorization: Bearer s3cr3t-one\n\n"+`[{"text": "a"}]`)
-	if _, err := har.New("a", one, check); err == nil || strings.Contains(err.Error(), "s3cr3t") {
+	if _, err := browser.New("a", one, check); err == nil || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("a list without a key: %v", err)
 	}
 }
