@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"collect/collection"
 	"collect/engine"
 	"collect/internal/similar"
 	"collect/internal/words"
@@ -144,13 +142,9 @@ func (a *app) orderGaps(ctx context.Context, command string, o gapOptions) error
 		if err != nil {
 			return err
 		}
-		means, done := retryMeans, retryDone
-		if order.Waive {
-			means, done = waiveMeans, waiveDone
-		}
 		var changed []store.OwnedGap
 		if len(chosen) > 0 {
-			if err := a.agree(o.operatorOptions, means(name, chosen)); err != nil {
+			if err := a.agree(o.operatorOptions, order.Means(chosen)); err != nil {
 				return err
 			}
 			if changed, err = order.CarryOut(ctx, db, engine.AuditOf(o.reason), chosen); err != nil {
@@ -159,7 +153,7 @@ func (a *app) orderGaps(ctx context.Context, command string, o gapOptions) error
 			idle = "a run, or another order, came before this one"
 		}
 		if len(changed) > 0 {
-			fmt.Fprintln(a.err, done(name, changed, a.repeat()))
+			fmt.Fprintln(a.err, order.Done(changed))
 		} else {
 			fmt.Fprintln(a.err, idle+"; nothing was changed")
 		}
@@ -168,55 +162,4 @@ func (a *app) orderGaps(ctx context.Context, command string, o gapOptions) error
 		}
 		return nil
 	})
-}
-
-// waiveMeans says what the order will do.
-func waiveMeans(name string, owed []store.OwnedGap) string {
-	return fmt.Sprintf("This gives up %s of %s: %s. No run asks for them again.", words.Counted(int64(len(owed)), "gap", "gaps"), words.Clean(name), reasonsOf(owed))
-}
-
-// waiveDone says what the order did, and how it is taken back.
-func waiveDone(name string, waived []store.OwnedGap, flags string) string {
-	what, them, back := words.Counted(int64(len(waived)), "gap", "gaps"), "They are", problem.GapCommand("retry", name, " --waived"+flags)
-	if len(waived) == 1 {
-		what, them, back = words.GapName(waived[0].ID), "It is", problem.RetryCommand(name, flags, waived[0].ID)
-	}
-	return fmt.Sprintf("waived: %s of %s. %s not owed any more, and no run asks again; to take it back: %s", what, words.Clean(name), them, back)
-}
-
-// retryMeans says what the order will do.
-func retryMeans(name string, dead []store.OwnedGap) string {
-	return fmt.Sprintf("This lets the next run of %s ask again for %s: %s.", words.Clean(name), words.Counted(int64(len(dead)), "gap", "gaps"), reasonsOf(dead))
-}
-
-// reasonsOf counts gaps by their reasons, in the order met.
-func reasonsOf(gaps []store.OwnedGap) string {
-	n := map[collection.Reason]int64{}
-	var met []collection.Reason
-	for _, gap := range gaps {
-		if n[gap.Reason]++; n[gap.Reason] == 1 {
-			met = append(met, gap.Reason)
-		}
-	}
-	var parts []string
-	for _, reason := range met {
-		parts = append(parts, fmt.Sprintf("%s (%s)", problem.Brief(reason), words.Count(n[reason])))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// retryDone says what the order did, and how what comes next begins: each lane
-// has runs of its own.
-func retryDone(name string, revived []store.OwnedGap, flags string) string {
-	what, them := words.Counted(int64(len(revived)), "gap", "gaps"), "them"
-	if len(revived) == 1 {
-		what, them = words.GapName(revived[0].ID), "it"
-	}
-	var begin []string
-	for _, lane := range []collection.Lane{collection.Incremental, collection.Backfill} {
-		if slices.ContainsFunc(revived, func(g store.OwnedGap) bool { return g.Lane == lane }) {
-			begin = append(begin, problem.ResumeCommand(name, flags, lane))
-		}
-	}
-	return fmt.Sprintf("revived: %s of %s. The next run tries %s again; to begin it now: %s", what, words.Clean(name), them, strings.Join(begin, "; and: "))
 }

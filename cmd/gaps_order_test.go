@@ -7,6 +7,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/collection"
+	"collect/engine"
 	"collect/report"
 	"collect/report/problem"
 	"collect/store"
@@ -45,11 +46,11 @@ func TestRetrySaysWhatItDoes(t *testing.T) {
 		{[]store.OwnedGap{back, forward}, "revived: 2 gaps of tickets. The next run tries them again; to begin it now: " +
 			"collect resume tickets --state s; and: collect resume tickets --state s --lane backfill"},
 	} {
-		if got := retryDone("tickets", test.revived, " --state s"); got != test.want {
+		if got := (engine.GapOrder{Connector: "tickets", Flags: " --state s"}).Done(test.revived); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
-	got := retryMeans("tickets", []store.OwnedGap{leftOver(1, collection.Forbidden), leftOver(2, collection.BadPage), leftOver(3, collection.Forbidden)})
+	got := (engine.GapOrder{Connector: "tickets"}).Means([]store.OwnedGap{leftOver(1, collection.Forbidden), leftOver(2, collection.BadPage), leftOver(3, collection.Forbidden)})
 	if want := "This lets the next run of tickets ask again for 3 gaps: provider refuses it (2), page cannot be read (1)."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -58,6 +58,7 @@ type Server struct {
 	hosts    map[string]bool
 	sessions sessions
 	pages    templates
+	results  results
 	live     hub
 	handler  http.Handler
 }

@@ -122,6 +122,27 @@ func timeTag(at time.Time, text string, now time.Time) template.HTML {
 // Back returns the path of the page without the prefix, for a form to come back to.
 func (f frame) Back() string { return strings.TrimPrefix(f.Path, f.Server.prefix) }
 
+// Order returns the address of the form of an order, which comes back to the page.
+func (f frame) Order(name, connector string) string {
+	return f.Server.path("orders/"+name) + "?" + url.Values{"connector": {connector}, "back": {f.here()}}.Encode()
+}
+
+// here returns the path of the page without the prefix, and without what became of an
+// order.
+func (f frame) here() string {
+	at, err := url.Parse(f.Back())
+	if err != nil {
+		return "/"
+	}
+	query := at.Query()
+	query.Del("done")
+	at.RawQuery = query.Encode()
+	return at.String()
+}
+
+// To returns the address of a path of the console.
+func (f frame) To(path string) string { return f.Server.prefix + path }
+
 // A link leads to a page of the navigation.
 type link struct {
 	Href, Text string
@@ -131,6 +152,7 @@ type link struct {
 // sections are the pages of the navigation.
 var sections = []struct{ name, page string }{
 	{"Overview", ""}, {"Connectors", "connectors"}, {"Providers", "providers"}, {"Runs", "runs"}, {"Gaps", "gaps"},
+	{"Audit", "audit"}, {"Settings", "settings"},
 }
 
 // Sections returns the links of the navigation.
@@ -245,7 +267,8 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, f frame) 
 // A notice is a page that says what went wrong, or what is missing, and what to do.
 type notice struct {
 	Headline string
-	At, Why  string
+	At, By   string
+	Why      string
 	Note     string
 	Saved    string
 	Next     string
@@ -257,7 +280,7 @@ type step struct{ Say, Command, Href string }
 
 // noticeOf returns a problem as a page.
 func noticeOf(p problem.Problem) notice {
-	n := notice{Headline: p.Headline, At: p.At, Why: p.Why, Note: p.Note, Saved: p.Saved, Next: p.Next}
+	n := notice{Headline: p.Headline, At: p.At, By: p.By, Why: p.Why, Note: p.Note, Saved: p.Saved, Next: p.Next}
 	for _, do := range p.Do {
 		n.Do = append(n.Do, step{Say: do.Say, Command: do.Command})
 	}
@@ -339,6 +362,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, section string, er
 		f.Title = "Not found"
 	} else {
 		n = noticeOf(problem.Of(err, problem.Scene{State: s.State, Flags: s.Flags, Usual: !s.Named, ByHand: true, Now: f.Now}))
+		if _, ok := errors.AsType[*problem.UsageError](err); ok {
+			status = http.StatusBadRequest
+		}
 		if errors.Is(err, store.ErrLocked) {
 			w.Header().Set("Retry-After", "5")
 			n.Next = "this page asks again by itself after 5 s"

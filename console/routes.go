@@ -24,6 +24,14 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /gaps", s.page("gaps", "Gaps", gaps))
 	mux.HandleFunc("GET /gaps/{id}", s.page("gap", "Gaps", gap))
 
+	mux.HandleFunc("GET /audit", s.page("audit", "Audit", audit))
+	mux.HandleFunc("GET /settings", s.page("settings", "Settings", settings))
+	mux.HandleFunc("POST /settings", s.signedIn(s.setSettings))
+	mux.HandleFunc("POST /links", s.ordering(s.makeLink))
+
+	mux.HandleFunc("GET /orders/{order}", s.ordering(s.reviewOrder))
+	mux.HandleFunc("POST /orders/{order}", s.ordering(s.giveOrder))
+
 	mux.HandleFunc("GET /login", s.showLogin)
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", s.signedIn(s.logout))

@@ -153,6 +153,7 @@ func (s *Server) refuseLink(w http.ResponseWriter, r *http.Request) {
 		Why:      "A link works once. This one was used before, or belongs to a console that has ended since.",
 		Do: []step{
 			{Say: "start the console again, which prints new links:", Command: "collect serve" + s.Flags},
+			{Say: "or let an operator who is signed in make a link for you, on the page Settings"},
 		},
 	}
 	if _, ok := s.sessions.of(r); ok {

@@ -70,7 +70,7 @@ for (const command of document.querySelectorAll(".copy")) {
 }
 
 let go = 0;
-const pages = { o: "", c: "connectors", p: "providers", r: "runs", g: "gaps" };
+const pages = { o: "", c: "connectors", p: "providers", r: "runs", g: "gaps", a: "audit", s: "settings" };
 addEventListener("keydown", (e) => {
   if (!("keys" in body.dataset) || e.ctrlKey || e.metaKey || e.altKey || keys?.open || e.target.closest("input, textarea, select")) return;
   const rows = [...document.querySelectorAll(".rows tbody tr")], at = rows.findIndex((r) => r.contains(document.activeElement));

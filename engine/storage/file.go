@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
+	"collect/internal/freespace"
 	"collect/store"
 	"collect/store/sqlite"
 	"collect/store/sqlite/salvage"
@@ -72,4 +74,22 @@ func Stamp(name string) string {
 		}
 	}
 	return text
+}
+
+// A Room is what a store takes of its disk, and what is left there, in bytes.
+type Room struct{ Size, Free int64 }
+
+// RoomOf returns the room of a store; ok is false if that cannot be measured.
+func RoomOf(name string) (r Room, ok bool) {
+	if !IsFile(name) {
+		return r, false
+	}
+	for _, path := range []string{name, name + "-wal"} {
+		if info, err := os.Stat(path); err == nil {
+			r.Size += info.Size()
+		}
+	}
+	var err error
+	r.Free, err = freespace.Of(filepath.Dir(name))
+	return r, err == nil
 }

@@ -25,7 +25,7 @@ var rules = archtest.Rules{
 		"cmd/internal/schema": {"internal/jsonout"},
 		"cmd/internal/term":   {},
 
-		"console":                       {"collection", "engine", "engine/storage", "internal/similar", "internal/words", "report", "report/limit", "report/problem", "store"},
+		"console":                       {"collection", "engine", "engine/storage", "internal/picture", "internal/process", "internal/similar", "internal/words", "report", "report/limit", "report/problem", "store"},
 		"engine":                        {"collection", "connectors/declarative", "engine/har", "engine/registry", "internal/process", "internal/spool", "internal/words", "pacing", "pacing/gate", "pacing/share", "report", "report/limit", "report/problem", "runner", "store"},
 		"engine/author/airbyte":         {"internal/yamlfile"},
 		"engine/author/openapi":         {"connectors/usual", "engine/author/internal/sketch", "internal/words", "internal/yamlfile"},
@@ -38,7 +38,7 @@ var rules = archtest.Rules{
 		"engine/setup":                  {"connectors/catalog", "connectors/declarative", "engine/registry", "internal/atomicfile", "internal/userfile", "internal/words", "internal/yamlfile"},
 		"engine/enginetest":             {"collection", "pacing/gate", "store"},
 		"engine/verify":                 {"collection", "connectors", "connectors/declarative", "engine", "engine/registry", "internal/jsonout", "internal/words", "pacing", "pacing/share", "report", "report/problem", "runner", "store"},
-		"engine/storage":                {"report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
+		"engine/storage":                {"internal/freespace", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
 		"engine/registry":               {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/process", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 		"engine/signin":                 {"connectors/declarative", "connectors/oauth2", "engine/registry", "pacing", "report/problem"},
 
