@@ -110,7 +110,7 @@ type gapOrder struct {
 
 func ofGaps(waive bool) func(*Server, url.Values) (order, bool) {
 	return func(s *Server, v url.Values) (order, bool) {
-		o := gapOrder{engine.GapOrder{Connector: v.Get("connector"), Waive: waive, Flags: s.Flags}, s}
+		o := gapOrder{engine.GapOrder{Connector: v.Get("connector"), Waive: waive, Flags: s.Flags, Now: s.Now()}, s}
 		for _, name := range v["gap"] {
 			id, err := strconv.ParseInt(strings.TrimPrefix(name, "g_"), 10, 64)
 			if err != nil {
