@@ -105,6 +105,8 @@ func schemasOf(args []string) []string {
 			return []string{"event"}
 		case verb == "gaps" && slices.Contains(args, "--calendar"):
 			return []string{"calendar"}
+		case verb == "config":
+			return []string{"settings"}
 		case verb == "check":
 			return []string{"check", "preview"} // --online: a page for each stream, too
 		default:

@@ -39,6 +39,7 @@ var facts = []fact{
 	{"plan", []any{report.Plan{}}, []string{"plan"}},
 	{"doctor", []any{doctor.Report{}}, []string{"doctor"}},
 	{"verify", []any{report.Verification{}}, []string{"verify"}},
+	{"settings", []any{[]settingLine{}}, []string{"config show"}},
 	{"connectors", []any{[]catalogRow{}}, []string{"connectors"}},
 	{"check", []any{[]finding{}}, []string{"check"}},
 	{"preview", []any{[]pageLine{}}, []string{"preview"}},

@@ -47,6 +47,8 @@ type Settings struct {
 	// Origin says where a global value came from, by key, for people:
 	// "collect.yaml:3", "env COLLECT_STATE", "flag --state", "built in".
 	Origin map[string]string
+
+	said []saidKey // by all sources, in the order of their rank
 }
 
 // A Source is where configuration comes from. Zero fields select the
@@ -109,9 +111,9 @@ func Load(src Source) (Settings, error) {
 	m.set("defaults.max_time", "none", "built in")
 	m.set("defaults.max_requests", "none", "built in")
 	m.set("progress", ProgressAuto, "built in")
-	m.set("progress_every", PlainEvery.String(), "built in")
+	m.set("progress_every", shortDuration(PlainEvery), "built in")
 	if Accessible(src.Env) {
-		m.set("progress_every", AccessibleEvery.String(), "built in")
+		m.set("progress_every", shortDuration(AccessibleEvery), "built in")
 	}
 
 	paths, required := src.files()
@@ -138,6 +140,7 @@ func Load(src Source) (Settings, error) {
 	}
 	if path := src.Env(pingVariable); path != "" {
 		m.result.Notify.PingURLFile, m.result.Origin[keyPing] = userfile.Expand(path, src.Env), "env "+pingVariable
+		m.say(keyPing+".url_file", path, "env "+pingVariable)
 	}
 	if src.State != "" {
 		m.set("state", src.State, "flag --state")
@@ -207,8 +210,20 @@ type merger struct {
 	result Settings
 }
 
-// set takes in a global value.
+// say notes what a source says, for who asks where a value came from. A source is a
+// file, and else each of the others.
+func (m *merger) say(key, value, origin string) {
+	m.result.said = append(m.result.said, saidKey{key, Said{value, origin, len(m.result.Files)}})
+}
+
+// set takes in a global value of a source that is no file.
 func (m *merger) set(key, value, origin string) {
+	m.say(key, value, origin)
+	m.take(key, value, origin)
+}
+
+// take takes in a global value.
+func (m *merger) take(key, value, origin string) {
 	if !m.strictest(key, value) {
 		return
 	}
@@ -251,7 +266,10 @@ func (m *merger) add(file configFile) {
 	m.result.Files = append(m.result.Files, file.Path)
 	for _, key := range slices.Sorted(maps.Keys(file.Globals)) {
 		g := file.Globals[key]
-		m.set(key, g.Value, g.Origin)
+		m.take(key, g.Value, g.Origin)
+	}
+	for _, said := range file.Said {
+		m.say(said.key, said.Value, said.Origin)
 	}
 	for name, p := range file.Providers {
 		m.result.Providers[name] = under(m.result.Providers[name], p)
@@ -323,6 +341,7 @@ func (m *merger) settle(env func(string) string) (Settings, error) {
 		if env("STATE_DIRECTORY") != "" {
 			s.Origin["state"] = "env STATE_DIRECTORY"
 		}
+		s.said = append(s.said, saidKey{"state", Said{words.Home(s.State, env), s.Origin["state"], 0}})
 	}
 	if !storage.IsFile(s.State) {
 		return Settings{}, &ValueError{fmt.Sprintf("%s: state: only a file can hold the state, not a database server", s.Origin["state"])}
@@ -340,5 +359,9 @@ func readConfigFile(path string, env func(string) string) (configFile, error) {
 	if err != nil {
 		return configFile{}, &problem.FileError{Path: words.Home(path, env), Message: "the configuration cannot be read: " + words.Cause(err)}
 	}
-	return Parse(path, src, env)
+	file, err := Parse(path, src, env)
+	if err == nil {
+		file.Said = saidIn(path, src, env)
+	}
+	return file, err
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -49,6 +50,7 @@ import (
 //	  healthchecks: {url_file: ~/.config/collect/hc-url}
 type configFile struct {
 	Path       string
+	Said       []saidKey
 	Notify     notify.Config
 	Notified   map[string]string // where each part of Notify stands, by its key
 	Globals    map[string]globalValue
@@ -275,6 +277,11 @@ func (r *configReader) origins(list []yamlfile.Scalar) []string {
 func (r *configReader) origin(s yamlfile.Scalar) string {
 	return fmt.Sprintf("%s:%d", words.Home(r.path, r.env), s.At.Line)
 }
+
+// Example is a collect.yaml that has every key, with its meaning.
+//
+//go:embed example.yaml
+var Example []byte
 
 // Schema returns the JSON Schema of collect.yaml, for editors.
 func Schema() []byte { return yamlfile.SchemaOf(reflect.TypeFor[configBlock]()) }
