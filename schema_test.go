@@ -275,12 +275,28 @@ func losses(at string, before, now any) (lost []string) {
 		case "items", "additionalProperties":
 			lost = append(lost, losses(at+"[]", value, is[key])...)
 		case "type":
-			if !reflect.DeepEqual(value, is[key]) {
+			if !among(is[key], value) { // null may go, and must not come
 				lost = append(lost, fmt.Sprintf("%s is of type %v, and was %v", at, is[key], value))
 			}
 		}
 	}
 	return lost
+}
+
+// among reports whether all types are among others: each is one, or a list.
+func among(types, others any) bool {
+	list := func(v any) []any {
+		if l, ok := v.([]any); ok {
+			return l
+		}
+		return []any{v}
+	}
+	for _, one := range list(types) {
+		if !slices.Contains(list(others), one) {
+			return false
+		}
+	}
+	return true
 }
 
 // A schema that loses something is noticed.
@@ -292,6 +308,7 @@ func TestLossesAreNoticed(t *testing.T) {
 		`{"type": "array", "items": {"properties": {"a": {"type": "string"}, "b": {"type": ["null", "integer"]}}, "required": ["a", "b"]}}`:     1,
 		`{"type": "array", "items": {"properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}}`:                    1,
 		`{"type": "object"}`: 2,
+		`{"type": "array", "items": {"properties": {"a": {"type": "string"}, "b": {"type": ["integer"]}}, "required": ["a", "b"]}}`: 0,
 	} {
 		if got := losses("", before, parsed(t, []byte(doc))); len(got) != want {
 			t.Errorf("%s: %q, want %d losses", doc, got, want)
