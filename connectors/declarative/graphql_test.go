@@ -159,3 +159,29 @@ func TestCursorInAHeader(t *testing.T) {
 		}
 	}
 }
+
+// TestURLInAHeader: the address of the next page stands in a header of its own, as
+// Kinto's does.
+func TestURLInAHeader(t *testing.T) {
+	const file = `
+connector: test
+provider: {base_url: "https://api.test"}
+streams:
+  things: {get: /things, key: id, page: {next_url: {header: next-page%s}}}
+`
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		at := number(r, "after", 0)
+		records, more := pages(at)
+		if more {
+			w.Header().Set("Next-Page", fmt.Sprintf("/things?after=%d", at+5))
+		}
+		fmt.Fprint(w, records)
+	})
+	connectortest.Test(t, open(t, server, fmt.Sprintf(file, "")), server.Client())
+	for more, detail := range map[string]string{"": "the answer has no header next-page, but the page looks full (10 records)", ", optional: true": ""} {
+		records, stop := walkAll(t, answer(200, things(1, 10)), fmt.Sprintf(file, more))
+		if detail == "" && (stop != nil || records != 10) || detail != "" && (stop == nil || !strings.Contains(stop.Detail, detail)) {
+			t.Errorf("next_url%s: %d records, %v", more, records, stop)
+		}
+	}
+}

@@ -187,8 +187,10 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		set(true, paging.ByHeader{Rel: p.LinkHeader.Text})
 	}
 	if s := p.NextURL; s != nil {
-		c.need(p.At, "next_url", s.Path.Scalar)
-		set(true, paging.ByURL{At: s.Path, Optional: s.Optional.Value})
+		if s.Path.Set == s.Header.Set {
+			c.Fail(p.At, "`next_url` needs the path of the URL, or the `header` that has it", "")
+		}
+		set(true, paging.ByURL{At: s.Path, Header: s.Header.Text, Optional: s.Optional.Value})
 	}
 	if s := p.Cursor; s != nil {
 		c.cursor(p.At, s)

@@ -382,7 +382,7 @@ type pageSpec struct {
 	At         yamlfile.Span   // where it stands
 	None       yamlfile.Flag   `yaml:"none" form:"{none: true}" about:"there is one page only"`
 	LinkHeader yamlfile.Scalar `yaml:"link_header" form:"{link_header: next}" about:"the 'Link' header with that relation"`
-	NextURL    *nextURLSpec    `yaml:"next_url" form:"{next_url: links.next}" about:"the URL at a path of the body" more:"; in full, '{next_url: {path: links.next, optional: true}}'"`
+	NextURL    *nextURLSpec    `yaml:"next_url" form:"{next_url: links.next}" about:"the URL at a path of the body" more:"; in full, '{next_url: {path: links.next, optional: true}}'; '{next_url: {header: Next-Page}}' where a header of its own has it"`
 	Cursor     *CursorSpec     `yaml:"cursor" form:"{cursor: {from: meta.next, param: cursor}}" about:"the token at 'from', sent as 'param'; with 'more: path', only while that is true" more:"; '{header: X-Next, param: cursor}' where a header has it; with 'first: \"*\"', asked for with that at first; with 'optional: true', see below"`
 	Continue   *ContinueSpec   `yaml:"continue" form:"{continue: {from: continue, complete: batchcomplete}}" about:"each member of the object at 'from' is a parameter of the next request; with 'complete', an answer without that member is a part of a page" more:"; see below"`
 	Relay      notation.Path   `yaml:"relay" form:"{relay: data.viewer.issues}" about:"the connection of a GraphQL answer there: 'endCursor' of its 'pageInfo', while 'hasNextPage' is true, stands where '${page}' does"`
@@ -395,9 +395,10 @@ type pageSpec struct {
 }
 
 type nextURLSpec struct {
-	_        struct{}      `block:"page: next_url"`
-	Path     notation.Path `yaml:"path" about:"the path of the URL in the body"` // also written next_url: path
-	Optional yamlfile.Flag `yaml:"optional" about:"true: the last page may have nothing at the path"`
+	_        struct{}        `block:"page: next_url"`
+	Path     notation.Path   `yaml:"path" about:"the path of the URL in the body"` // also written next_url: path
+	Header   yamlfile.Scalar `yaml:"header" about:"the header that has the URL"`
+	Optional yamlfile.Flag   `yaml:"optional" about:"true: the last page may have nothing there"`
 }
 
 type CursorSpec struct {

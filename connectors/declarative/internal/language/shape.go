@@ -306,7 +306,9 @@ func (*pageSpec) Refine(k yamlfile.Keywords) {
 	k.Set("link_header", yamlfile.NonEmpty(yamlfile.Keywords{"type": yamlfile.Single()}))
 }
 
-func (*nextURLSpec) Refine(k yamlfile.Keywords) { k.Need("path") }
+func (*nextURLSpec) Refine(k yamlfile.Keywords) {
+	k["oneOf"] = []yamlfile.Keywords{yamlfile.Given("path"), yamlfile.Given("header")}
+}
 
 func (*CursorSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"

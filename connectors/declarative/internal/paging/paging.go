@@ -156,10 +156,11 @@ func (b ByHeader) Next(p *Page, _ string) (string, error) {
 	return target, nil
 }
 
-// ByURL follows the URL in the body.
+// ByURL follows the URL in the body, or in a header of its own.
 type ByURL struct {
 	At       notation.Path
-	Optional bool // the last page may have nothing at the path
+	Header   string // that has the URL; "" for the body
+	Optional bool   // the last page may have nothing there
 }
 
 func (ByURL) linked()                  {}
@@ -167,6 +168,9 @@ func (ByURL) Ask(string) []Field       { return nil }
 func (ByURL) End(*Page) collection.End { return collection.EndMark }
 func (b ByURL) Reads() []notation.Path { return []notation.Path{b.At} }
 func (b ByURL) Next(p *Page, _ string) (string, error) {
+	if b.Header != "" {
+		return ByCursor{Header: b.Header, Optional: b.Optional}.fromHeader(p)
+	}
 	token, err := tokenAt(b.At, p.Body)
 	if err == nil && token == "" {
 		err = p.ends(b.At, b.Optional, "next_url: {path: "+b.At.Text+", optional: true}")
@@ -514,6 +518,9 @@ func TokensOf(pg Kind) string {
 	case ByHeader:
 		return "link_header " + pg.Rel
 	case ByURL:
+		if pg.Header != "" {
+			return "next_url in the header " + pg.Header
+		}
 		return "next_url " + pg.At.Text
 	case ByCursor:
 		if pg.Header != "" {

@@ -190,11 +190,7 @@ func (b *Batch) leave(at place, i int, w *weighing) (taken bool, err error) {
 		}
 	case same, is.owner == at.partition, r.Deleted && is.deleted != 0:
 	case r.Deleted:
-		left, err := b.left(at, &is)
-		if err == nil && !left {
-			w.rejected = append(w.rejected, i)
-		}
-		return false, err
+		return false, b.left(at, r.Key, &is)
 	default:
 		taken, err := b.contest(at, r, &is)
 		if err == nil && !taken {

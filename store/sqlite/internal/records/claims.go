@@ -122,11 +122,13 @@ const endSilent = `DELETE FROM quarantine WHERE stream_id = ?3 AND key = ?4 AND 
 	WHERE c.record_id = ?1 AND c.partition_id <> ?2 AND c.seen < mine.seen
 		AND NOT EXISTS (SELECT 1 FROM checkpoints k WHERE k.partition_id = c.partition_id AND k.since <> x''))`
 
-// left reports whether a record moved away from a partition, which says now that
-// it was deleted there.
-func (b *Batch) left(at place, is *stored) (bool, error) {
-	n, err := b.tx.Change(`DELETE FROM claims WHERE record_id = ? AND partition_id = ?`, is.id, at.partition)
-	return n > 0, err
+// left notes that a partition says of a record that it was deleted there, which
+// another partition has: it moved, or it was another one with its key.
+func (b *Batch) left(at place, key string, is *stored) error {
+	if err := b.unclaim(is.id, at.partition); err != nil || !at.stream.Rejects {
+		return err
+	}
+	return b.tx.Exec(`DELETE FROM quarantine WHERE stream_id = ? AND partition_id = ? AND key = ? AND key <> ''`, at.stream.ID, at.partition, key)
 }
 
 // ForgetClaims forgets which partitions brought the records of a stream: who starts it
