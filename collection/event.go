@@ -60,6 +60,7 @@ type Event struct {
 	Run       string
 	Connector string
 	Provider  string
+	Account   string `json:",omitempty"` // of several: where its credential came from, such as "env ACME_TOKEN"
 	Stream    string
 	Partition Partition // for people's eyes only: not part of the JSON form
 	Lane      Lane

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"time"
 )
 
@@ -41,6 +40,12 @@ type Provider struct {
 	// itself: the password of a user, the keys of several.
 	Secrets []string
 
+	// More are further accounts of the same user, whose requests take turns with those of the
+	// account that the fields above describe. KeepsAccount reports that all requests
+	// of a walk must have one account, because the provider binds cursors to it.
+	More         []Account
+	KeepsAccount bool
+
 	// TLS is what connections need beside what this machine has, such as a client
 	// certificate. nil: nothing.
 	TLS *TLS
@@ -61,6 +66,29 @@ type Provider struct {
 	Limits         Limits
 }
 
+// An Account is what is an account's own; its fields are those of a [Provider].
+type Account struct {
+	Authorize      func(*http.Request)
+	Renewal        Renewal
+	Credential     string
+	CredentialFrom string
+	Secrets        []string
+}
+
+// Each returns p once for each account, and for no other one.
+func (p Provider) Each() []Provider {
+	first, more := p, p.More
+	first.More = nil
+	all := []Provider{first}
+	for _, a := range more {
+		one := first
+		one.Authorize, one.Renewal = a.Authorize, a.Renewal
+		one.Credential, one.CredentialFrom, one.Secrets = a.Credential, a.CredentialFrom, a.Secrets
+		all = append(all, one)
+	}
+	return all
+}
+
 // UndeclaredInFlight is how many requests are in flight at most if neither the
 // connector nor the user says anything. A server that is not paced gets one.
 const UndeclaredInFlight = 8
@@ -71,7 +99,7 @@ func (p *Provider) Undeclared(n int) bool {
 	return p.Concurrency.Max <= 0 && n <= 0 && !p.Unpaced
 }
 
-// InFlight returns how many requests may be in flight for a user who asks for n.
+// InFlight returns how many requests of one account may be in flight for a user who asks for n.
 func (p *Provider) InFlight(n int) int {
 	if p.Undeclared(n) {
 		return UndeclaredInFlight
@@ -80,11 +108,16 @@ func (p *Provider) InFlight(n int) int {
 }
 
 // Hidden returns the secrets of p that must not be in what is written, as of now.
-func (p Provider) Hidden() []string {
-	if p.Renewal != nil {
-		return append(slices.Clone(p.Secrets), p.Renewal.Secrets()...) // its Credential is only the name of the account
+func (p Provider) Hidden() (secrets []string) {
+	for _, one := range p.Each() {
+		secrets = append(secrets, one.Secrets...)
+		if one.Renewal != nil {
+			secrets = append(secrets, one.Renewal.Secrets()...) // its Credential is only the name of the account
+		} else {
+			secrets = append(secrets, one.Credential)
+		}
 	}
-	return append(slices.Clone(p.Secrets), p.Credential)
+	return secrets
 }
 
 // A Renewal gets credentials that do not last, such as access tokens. It is

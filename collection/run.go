@@ -35,6 +35,7 @@ type Run struct {
 	Lane      Lane
 	Params    map[string]string // of the connector; a checkpoint means nothing under others
 	Domain    string            // the pacing domain: provider and account
+	Accounts  []RunAccount      // where several took turns: all of them, that of Domain first
 	Source    string            // the connector file, as a full path; "" if it was not one
 	Outcome   Outcome
 	Reason    Reason // why it stopped before the end; "" if it did not
@@ -47,6 +48,24 @@ type Run struct {
 	Tally     Tally
 	Waited    map[WaitCause]time.Duration
 	Metrics   Metrics
+}
+
+// A RunAccount is one of several accounts that a run sent requests by.
+type RunAccount struct {
+	Domain string `json:"domain"`
+	From   string `json:"from"` // where its credential came from: "env ACME_TOKEN"
+}
+
+// Domains returns the pacing domains of all accounts of the run.
+func (r *Run) Domains() []string {
+	if len(r.Accounts) == 0 {
+		return []string{r.Domain}
+	}
+	domains := make([]string, len(r.Accounts))
+	for i, a := range r.Accounts {
+		domains[i] = a.Domain
+	}
+	return domains
 }
 
 // SeenAt returns when the run gave its last sign of life.

@@ -22,6 +22,10 @@ const MeetsApart WarningCode = "W0614"
 // about no data.
 const CertificateEnds WarningCode = "W0615"
 
+// AccountLeftOut is the warning of a run that goes on without one of several accounts.
+// It is about no data.
+const AccountLeftOut WarningCode = "W0616"
+
 // Contradicts reports whether a warning is about data that may not be what the
 // provider has, so that a run which has to be sure of it is no success.
 func (c WarningCode) Contradicts() bool {

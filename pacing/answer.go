@@ -75,6 +75,13 @@ func signalOf(c response.Class, status int) law.Signal {
 	return law.Answered
 }
 
+// rejected reports whether the credential was refused, and there is no other one. A 407 is
+// about that of a proxy.
+func (a *answer) rejected() bool {
+	stop, ok := errors.AsType[*collection.Stop](a.err)
+	return ok && stop.Reason == collection.Auth && stop.Status != http.StatusProxyAuthRequired && !a.again
+}
+
 // ends are the verdicts that end the slice or the run.
 var ends = []collection.Verdict{collection.OpenGap, collection.IsGone, collection.Fail, collection.StopRun}
 

@@ -28,6 +28,12 @@ func (g *Governor) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 		}
 		g.probe(waits)
 	}
+	g.entered(t, p, err)
+	return p, err
+}
+
+// entered tells what the end of the wait of t led to.
+func (g *Governor) entered(t *desk.Turn, p gate.Pass, err error) {
 	g.mu.Lock()
 	now := time.Now()
 	if p.Change != nil {
@@ -37,7 +43,6 @@ func (g *Governor) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 		g.stopped(stop, now, t.Stream)
 	}
 	g.unlock()
-	return p, err
 }
 
 // stopped tells of a budget that is used up, once in a run. A request cap until a

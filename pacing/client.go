@@ -34,6 +34,10 @@ type Config struct {
 	// well. nil: a desk of its own, which continues with Restore.
 	Desk Desk
 
+	// More is what Restore, Desk and Save are for the further accounts of Provider, in
+	// their order. Accounts that it has no entry for are not used.
+	More []Account
+
 	// Save makes the state durable, with the events that led to it. It is
 	// called before a hold, a freeze, a breaker change or a share of a long
 	// window is relied on, and by Flush; never twice at once. After an error
@@ -58,21 +62,31 @@ type Config struct {
 	Trace bool
 }
 
+// An Account is what a governed client knows and keeps of one account of a provider;
+// see the fields of [Config] with the same names.
+type Account struct {
+	Restore []byte
+	Desk    Desk
+	Save    func(ctx context.Context, state []byte, events ...collection.Event) error
+}
+
 // A Governor lets the requests to one provider out, one gate for all of them.
-// It is safe for concurrent use.
+// It is safe for concurrent use. Where there are several accounts, there is one Governor
+// for each, and the first one sends by all of them: see [accounts].
 type Governor struct {
 	guard
+	several     *accounts // nil: there is one account
 	limits      collection.Limits
 	budget      *Budget
 	base        http.RoundTripper
 	client      *http.Client
 	random      func() float64
-	room        room
+	room        *room
 	spill       func() (Spill, error)
 	save        func(ctx context.Context, state []byte, events ...collection.Event) error
 	traced      bool
 	concurrency int32 // beside a bool, it makes the Governor no larger
-	meter       meter.Meter
+	meter       *meter.Meter
 	waiting     atomic.Int64 // attempts in line
 
 	witness atomic.Pointer[http.Request] // what was readable last; nil: nothing was
@@ -108,7 +122,20 @@ type Desk interface {
 // cannot read is a cold start and a warning, not an error; an error names what
 // is wrong with c.
 func New(c Config) (*Governor, error) {
+	each := c.Provider.Each()
+	each = each[:1+min(len(c.More), len(each)-1)]
+	if len(each) > 1 {
+		return newAccounts(c, each)
+	}
+	c.Provider = each[0]
+	return newGovernor(c)
+}
+
+// newGovernor returns the Governor of the one account of c.Provider.
+func newGovernor(c Config) (*Governor, error) {
 	g := &Governor{
+		room:        &room{},
+		meter:       &meter.Meter{},
 		limits:      c.Provider.Limits.WithDefaults(),
 		budget:      c.Budget,
 		base:        c.Base,
@@ -187,7 +214,22 @@ func (g *Governor) HoldsSecret(text string) bool { return g.holdsSecret(text) }
 
 // Flush saves what was learned.
 func (g *Governor) Flush(ctx context.Context) error {
-	return g.keep(ctx, func() []byte { return g.desk.State(true) })
+	return g.each(func(one *Governor) error {
+		return one.keep(ctx, func() []byte { return one.desk.State(true) })
+	})
+}
+
+// each calls do for the Governor of each account, and returns the first error.
+func (g *Governor) each(do func(*Governor) error) (err error) {
+	if g.several == nil {
+		return do(g)
+	}
+	for _, one := range g.several.all {
+		if failed := do(one); err == nil {
+			err = failed
+		}
+	}
+	return err
 }
 
 // rememberEvery is how often what was learned is saved while all is well.
@@ -198,6 +240,10 @@ const rememberEvery = 2 * time.Second
 // is killed knows the pace of two seconds before. After an error of it no request
 // leaves any more.
 func (g *Governor) Remember(ctx context.Context) error {
+	return g.each(func(one *Governor) error { return one.remember(ctx) })
+}
+
+func (g *Governor) remember(ctx context.Context) error {
 	g.mu.Lock()
 	now := time.Now()
 	due := now.Sub(g.remembered) >= rememberEvery
@@ -211,13 +257,28 @@ func (g *Governor) Remember(ctx context.Context) error {
 	return g.keep(ctx, func() []byte { return g.desk.State(false) })
 }
 
-// Status returns how things stand.
-func (g *Governor) Status() gate.Status { return g.desk.Status() }
+// Status returns how things stand; with several accounts, with the one that has most to
+// give, and the rates and ceilings of those that take part together.
+func (g *Governor) Status() gate.Status {
+	if g.several != nil {
+		return g.several.status()
+	}
+	return g.desk.Status()
+}
+
+// Accounts returns how things stand with each account, in their order.
+func (g *Governor) Accounts() (all []gate.Status) {
+	_ = g.each(func(one *Governor) error { all = append(all, one.desk.Status()); return nil })
+	return all
+}
 
 // Metrics returns how the requests fare so far.
 func (g *Governor) Metrics() collection.Metrics {
 	m := g.meter.Read()
 	m.QueueDepth, m.MaxConcurrency = int(g.waiting.Load()), int(g.concurrency)
+	if g.several != nil {
+		m.MaxConcurrency *= len(g.several.all)
+	}
 	return m
 }
 
@@ -235,7 +296,7 @@ func (g *Governor) Traffic() collection.Traffic {
 // Close frees idle connections. When it returns, Observe has been told of
 // everything.
 func (g *Governor) Close() {
-	g.wait()
+	_ = g.each(func(one *Governor) error { one.wait(); return nil })
 	if base, ok := g.base.(interface{ CloseIdleConnections() }); ok {
 		base.CloseIdleConnections()
 	}

@@ -20,6 +20,7 @@ const mostRedirects = 10
 // origin and is shown to nobody.
 type guard struct {
 	provider collection.Provider
+	besides  func() []string // the secrets of further accounts of the same user, as of now; nil: there are none
 	origins  map[string]bool // that are sent the credential,
 	others   map[string]bool // and those that are asked without it
 }
@@ -118,6 +119,9 @@ func (g *guard) holdsSecret(text string) bool {
 	secrets := append([]string{g.provider.Credential}, g.provider.Secrets...)
 	if g.provider.Renewal != nil {
 		secrets = g.provider.Renewal.Secrets()
+	}
+	if g.besides != nil {
+		secrets = append(secrets, g.besides()...)
 	}
 	return slices.ContainsFunc(secrets, func(secret string) bool {
 		for _, spelled := range collection.InURL(secret) {

@@ -211,6 +211,9 @@ func (g *guard) secretsSent() []string {
 	if g.provider.Renewal != nil {
 		texts = append(texts, g.provider.Renewal.Secrets()...)
 	}
+	if g.besides != nil {
+		texts = append(texts, g.besides()...)
+	}
 	if g.provider.Authorize != nil {
 		bare := &http.Request{Header: http.Header{}, URL: &url.URL{}}
 		g.provider.Authorize(bare)

@@ -15,6 +15,7 @@ import (
 type teller struct {
 	mu      sync.Mutex
 	name    string                 // of the provider
+	account string                 // which of several; "": there is one
 	observe func(collection.Event) // nil: nobody is told
 	spent   func(now time.Time) (elapsed time.Duration, requests int64, tokens float64)
 	ceiling *float64           // the strictest pace the owner allows; nil: none declared
@@ -29,7 +30,7 @@ type teller struct {
 // tell notes an event for Observe. It is about stream, unless it says another. t.mu
 // is held.
 func (t *teller) tell(e collection.Event, now time.Time, stream string) collection.Event {
-	e.Time, e.Provider, e.Stream = now, t.name, cmp.Or(e.Stream, stream)
+	e.Time, e.Provider, e.Account, e.Stream = now, t.name, t.account, cmp.Or(e.Stream, stream)
 	if e.Breaker != nil {
 		elapsed, requests, tokens := t.spent(now)
 		e.Breaker.ElapsedSeconds, e.Breaker.Requests, e.Breaker.RetryTokensLeft = elapsed.Seconds(), int(requests), tokens

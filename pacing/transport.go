@@ -30,24 +30,26 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	turn := &desk.Turn{Stream: collection.StreamOf(ctx)}
 	turn.Request.Stream, turn.Request.NotBefore = turn.Stream, collection.NotBefore(ctx)
 	id, n := t.meter.Ask(), 1
-	why := ""     // the attempt before this one got no answer
-	renewals := 0 // of the credential
+	why := ""          // the attempt before this one got no answer
+	renewals := 0      // of the credential
+	var same *Governor // the account that the next attempt must have; nil: any
 	t.trace(collection.RequestStarted, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
 	sent := false
 	defer func() { t.ended(id, n, sent, turn.Stream, err) }()
 	for ; ; n++ {
-		p, err := t.enter(ctx, turn)
+		g, p, err := t.turn(ctx, turn, same)
 		if err != nil {
 			return nil, because(err, why)
 		}
 		sent = true
 		t.meter.Leave(turn.Request.Retry)
 		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
-		a := t.attempt(req, p, renewals)
+		a := g.attempt(req, p, renewals)
+		a.outcome.Rejected = a.rejected()
 		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
 		next.Request.Retry = true
 		next.Request.NotBefore = time.Now().Add(backoff(n-1, t.random()))
-		settled, err := t.settle(ctx, p, a, next)
+		settled, err := g.settle(ctx, p, a, next)
 		t.released(id, n, turn.Stream, a)
 		if err != nil {
 			return nil, err
@@ -55,25 +57,43 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		if a.renewed { // by this turn, so that the request has another
 			renewals++
 			n--
+			same = g
 			turn = &desk.Turn{Stream: turn.Stream, Request: gate.Request{Stream: turn.Stream}}
 			continue
 		}
 		if a.err == nil {
-			t.readable(req)
+			g.readable(req)
 			return a.resp, nil
 		}
 		if a.witness != nil {
-			a.err = t.private(ctx, &a)
+			a.err = g.private(ctx, &a)
+		}
+		if t.several != nil && repeatable(req) && t.several.moves(g, a, settled, n, next) {
+			renewals, same, turn = 0, nil, next
+			continue
 		}
 		if !a.again {
-			return nil, t.refused(a.err, turn.Stream)
+			return nil, g.refused(a.err, turn.Stream)
 		}
-		if err := t.retry(req, a, n, settled, next); err != nil {
+		if err := g.retry(req, a, n, settled, next); err != nil {
 			return nil, err
 		}
 		t.retrying(id, n+1, a, next)
-		turn, why = next, a.outcome.Why
+		turn, why, same = next, a.outcome.Why, nil
+		if a.status == http.StatusUnauthorized && a.again { // the account has another credential now
+			same = g
+		}
 	}
+}
+
+// turn waits for the turn of an attempt, and returns the account that it has. Same is the one that
+// it must be; nil: any.
+func (t transport) turn(ctx context.Context, turn *desk.Turn, same *Governor) (*Governor, gate.Pass, error) {
+	if t.several != nil {
+		return t.several.enter(ctx, turn, same)
+	}
+	p, err := t.enter(ctx, turn)
+	return t.Governor, p, err
 }
 
 // refused returns err, the end of a request, and tells it if it is that of a

@@ -73,10 +73,12 @@ type warningKind struct {
 	code   collection.WarningCode
 }
 
-// saveProvider stores what was learned of the provider.
-func (r *Runner) saveProvider(ctx context.Context, state []byte, events ...collection.Event) error {
-	for i := range events {
-		events[i] = r.signed(events[i])
+// saving returns what stores the state of a pacing domain.
+func (r *Runner) saving(domain string) func(ctx context.Context, state []byte, events ...collection.Event) error {
+	return func(ctx context.Context, state []byte, events ...collection.Event) error {
+		for i := range events {
+			events[i] = r.signed(events[i])
+		}
+		return r.Ledger.SaveProvider(context.WithoutCancel(ctx), domain, state, events...)
 	}
-	return r.Ledger.SaveProvider(context.WithoutCancel(ctx), r.Domain, state, events...)
 }

@@ -63,6 +63,7 @@ type Config struct {
 	Domain  string                       // names the provider's account in the ledger
 	Learned []byte                       // what the ledger remembers of Domain; nil: nothing
 	Desk    pacing.Desk                  // gives the turns; nil: one of this run alone, which goes on with Learned
+	More    []Account                    // the further accounts of the provider; those that it does not name are not used
 	Base    http.RoundTripper            // what sends; nil: the network
 	Observe func(collection.Event)       // called from several goroutines; nil: events are not told
 	Trace   bool                         // Observe is told of each request, too
@@ -72,6 +73,13 @@ type Config struct {
 	// Exemplars returns attempts that a trace has, one for each bucket of durations at
 	// most. nil: none has one.
 	Exemplars func() map[int]collection.DurationExemplar
+}
+
+// An Account is one of several of a provider; its fields are those of [Config].
+type Account struct {
+	Domain  string
+	Learned []byte
+	Desk    pacing.Desk
 }
 
 // beatEvery is how often a run says that it is alive. People read it ("alive
@@ -117,7 +125,9 @@ func New(c Config) (*Runner, error) {
 		c.Budget = pacing.NewBudget(pacing.BudgetLimits{})
 	}
 	provider, asked := c.Connector.Provider(), c.Concurrency
-	c.Concurrency = provider.InFlight(asked)
+	if c.Concurrency = provider.InFlight(asked); asked <= 0 {
+		c.Concurrency *= 1 + len(c.More)
+	}
 	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passing: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}}
 
 	r.streams = c.Connector.Streams()
@@ -131,6 +141,10 @@ func New(c Config) (*Runner, error) {
 	}
 
 	r.limits = provider.Limits.WithDefaults()
+	more := make([]pacing.Account, len(c.More))
+	for i, a := range c.More {
+		more[i] = pacing.Account{Restore: a.Learned, Desk: a.Desk, Save: r.saving(a.Domain)}
+	}
 	governor, err := pacing.New(pacing.Config{
 		Provider:    provider,
 		Budget:      c.Budget,
@@ -142,7 +156,8 @@ func New(c Config) (*Runner, error) {
 		Random:      c.Random,
 		Spill:       c.Spill,
 		Trace:       c.Trace,
-		Save:        r.saveProvider,
+		Save:        r.saving(c.Domain),
+		More:        more,
 	})
 	if err != nil {
 		return nil, err
@@ -194,9 +209,12 @@ func (r *Runner) Do(ctx context.Context) (collection.Run, error) {
 // Pace returns how things stand with the provider.
 func (r *Runner) Pace() gate.Status { return r.governor.Status() }
 
-// Obeyed records an operator's order that the desk obeys already.
-func (r *Runner) Obeyed(ctx context.Context, events ...collection.Event) error {
-	return r.governor.Obeyed(ctx, events...)
+// Accounts returns how things stand with each account, in the order of [collection.Provider.Each].
+func (r *Runner) Accounts() []gate.Status { return r.governor.Accounts() }
+
+// Obeyed records an operator's order that the desk of an account, 0 for the first, obeys already.
+func (r *Runner) Obeyed(ctx context.Context, account int, events ...collection.Event) error {
+	return r.governor.Obeyed(ctx, account, events...)
 }
 
 // Metrics returns how the requests fare so far.

@@ -25,6 +25,30 @@ func parsed[T any](d *Decoder, s *Scalar, n ast.Node, must string, parse func(te
 	return value
 }
 
+// Texts are one text, or a list of several: the Scalar is the first of All.
+type Texts struct {
+	Scalar
+	All []Scalar
+}
+
+func (v *Texts) Read(d *Decoder, n ast.Node) {
+	nodes := []ast.Node{n}
+	if list, ok := n.(*ast.SequenceNode); ok {
+		if nodes = list.Values; len(nodes) == 0 {
+			d.Fail(SpanOf(n.GetToken()), "this list is empty", "")
+			return
+		}
+	}
+	*v = Texts{All: make([]Scalar, len(nodes))}
+	for i, n := range nodes {
+		v.All[i].Read(d, n)
+		if len(nodes) > 1 && v.All[i].Set && v.All[i].Text == "" {
+			d.Fail(v.All[i].At, "this part of the list is empty", "")
+		}
+	}
+	v.Scalar = v.All[0]
+}
+
 // A Flag is true or false.
 type Flag struct {
 	Scalar

@@ -123,6 +123,11 @@ func Single() []string { return []string{"string", "number", "boolean", "null"} 
 
 func (*Scalar) Shape(Schemas) Keywords { return Keywords{"type": Single()} }
 
+func (*Texts) Shape(Schemas) Keywords {
+	one := Keywords{"type": Single()}
+	return AnyOf(one, Keywords{"type": "array", "items": NonEmpty(one), "minItems": 1})
+}
+
 func (*Flag) Shape(Schemas) Keywords { return OneOf("true", "false") }
 
 func (*Count) Shape(Schemas) Keywords   { return Whole(1, math.MaxInt32) }

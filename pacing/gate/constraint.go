@@ -20,11 +20,12 @@ type Failure = halt.Failure
 
 // A Status says how things stand with a provider, for people.
 type Status struct {
-	PerSecond float64   // the pace in force; 0: not paced, or not known
-	Learned   float64   // the pace that a later process goes on from; 0: not known
-	Ceiling   *float64  // the strictest pace the owner allows; nil: none declared
-	HeardAt   time.Time // when the provider last confirmed the pace; zero: never
-	HoldUntil time.Time // the provider asked for silence until then; zero: it did not
+	PerSecond  float64   // the pace in force; 0: not paced, or not known
+	Learned    float64   // the pace that a later process goes on from; 0: not known
+	Ceiling    *float64  // the strictest pace the owner allows; nil: none declared
+	HeardAt    time.Time // when the provider last confirmed the pace; zero: never
+	HoldUntil  time.Time // the provider asked for silence until then; zero: it did not
+	RejectedAt time.Time // when the provider rejected the credential; zero: it did not, or has answered since
 
 	Breaker     string    // closed, open or half_open
 	OpenUntil   time.Time // when the breaker lets a probe out; zero: it is closed, or only an operator does

@@ -43,13 +43,14 @@ type Gate struct {
 	flights flights
 	parties *parties // the processes that share it; nil: there is one
 
-	clock   timeline.Timeline
-	hold    law.Moment // the provider asked for silence until then
-	reserve law.Moment // what is left until then is for people
-	share   float64    // of a long limit, which is for people
-	ceiling float64    // the strictest pace the owner allows; 0: none declared
-	sent    uint64
-	pulse   usage.Pulse
+	clock    timeline.Timeline
+	rejected time.Time  // when the credential was last rejected, if nothing was answered since
+	hold     law.Moment // the provider asked for silence until then
+	reserve  law.Moment // what is left until then is for people
+	share    float64    // of a long limit, which is for people
+	ceiling  float64    // the strictest pace the owner allows; 0: none declared
+	sent     uint64
+	pulse    usage.Pulse
 
 	usedBefore *usage.Kept // by the runs before; nil: that is not known
 	left       law.Moment  // when the latest request left, of whichever process

@@ -27,6 +27,7 @@ type kept struct {
 	Ceiling    float64   `json:"ceiling_per_second,omitempty"`
 	Left       time.Time `json:"left_at,omitzero"` // the latest request; zero: that is not known
 	Hold       time.Time `json:"hold_until,omitzero"`
+	Rejected   time.Time `json:"rejected_at,omitzero"` // the credential, with no answer since
 	halt.Kept
 	Windows []ceiling.Kept     `json:"windows,omitempty"`
 	Reserve time.Time          `json:"reserved_until,omitzero"`
@@ -62,6 +63,7 @@ func parseState(state []byte, now time.Time) (kept, error) {
 	}
 	move(&k.HeardAt, 0)
 	move(&k.Left, 0)
+	move(&k.Rejected, 0)
 	if k.Clamp != nil {
 		move(&k.Clamp.Since, 0)
 	}

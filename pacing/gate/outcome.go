@@ -24,6 +24,7 @@ type Outcome struct {
 	Windows   []response.Quota // limits that were announced
 	Key       string           // of the requests that the answer speaks of; "": not said
 	Refused   string           // why the account is refused; "" if it is not
+	Rejected  bool             // the credential is
 	Why       string           // what went wrong, for people: a few words without secrets; "" if nothing did
 }
 

@@ -71,12 +71,25 @@ func (g *Gate) Settle(at time.Time, p Pass, o *Outcome) (changes []collection.Ev
 		g.calm = false
 		changes, save = g.weigh(f, o, at, now)
 	}
-	save = save || news
+	save = g.noteRejected(o, at) || save || news
 	if g.slots.Paced() {
 		g.slots.Pace(g.Rate())
 	}
 	f.id = 0
 	return changes, save
+}
+
+// noteRejected notes whether the credential is rejected, and reports whether that is news.
+func (g *Gate) noteRejected(o *Outcome, at time.Time) bool {
+	switch was := !g.rejected.IsZero(); {
+	case o.Rejected && !was:
+		g.rejected = at
+		return true
+	case was && o.Signal == law.Succeeded:
+		g.rejected = time.Time{}
+		return true
+	}
+	return false
 }
 
 // answered settles a flight in the calm, with an outcome that is plain.

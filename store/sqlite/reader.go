@@ -104,24 +104,32 @@ func (r reader) Events(ctx context.Context, connector string, n int) ([]collecti
 	return events.Read(ctx, r.readers, connector, n)
 }
 
-const runColumns = `id, connector, mode, lane, params, domain, source, outcome, reason, host, pid, epoch, started_at, beat_at, ended_at,
+const runColumns = `id, connector, mode, lane, params, domain, accounts, source, outcome, reason, host, pid, epoch, started_at, beat_at, ended_at,
 	exit_code, waited, requests, retries, throttled, slices, records, changed, rejected, older, deleted, gaps_open, gaps_shut`
 
 // Runs returns the newest runs; see store.Reader.
 func (r reader) Runs(ctx context.Context, connector string, n int) (runs []collection.Run, err error) {
 	err = r.readers.Query(ctx, func(row database.Scanner) error {
 		var run collection.Run
-		var params, waited []byte
-		dest := []any{&run.ID, &run.Connector, &run.Mode, &run.Lane, &params, &run.Domain, &run.Source, &run.Outcome, &run.Reason, &run.Holder.Host, &run.Holder.PID,
+		var params, accounts, waited []byte
+		dest := []any{&run.ID, &run.Connector, &run.Mode, &run.Lane, &params, &run.Domain, &accounts, &run.Source, &run.Outcome, &run.Reason, &run.Holder.Host, &run.Holder.PID,
 			&run.Epoch, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt), format.TimeTo(&run.EndedAt), &run.ExitCode, &waited}
 		if err := row.Scan(append(dest, format.TallyColumns(&run.Tally)...)...); err != nil {
 			return err
 		}
 		runs = append(runs, run)
 		last := &runs[len(runs)-1]
-		return errors.Join(json.Unmarshal(params, &last.Params), json.Unmarshal(waited, &last.Waited))
+		return errors.Join(json.Unmarshal(params, &last.Params), accountsOf(accounts, last), json.Unmarshal(waited, &last.Waited))
 	}, `SELECT `+runColumns+` FROM runs WHERE ?1 = '' OR connector = ?1 ORDER BY number DESC LIMIT ?2`, connector, n)
 	return runs, err
+}
+
+// accountsOf reads the accounts of a run that had several.
+func accountsOf(text []byte, run *collection.Run) error {
+	if string(text) == "[]" {
+		return nil
+	}
+	return json.Unmarshal(text, &run.Accounts)
 }
 
 // Totals adds up all runs of a connector; see store.Reader.

@@ -66,15 +66,19 @@ func (l *ledger) start(t database.Tx, run collection.Run) error {
 	if err != nil {
 		return err
 	}
+	accounts, err := json.Marshal(append([]collection.RunAccount{}, run.Accounts...))
+	if err != nil {
+		return err
+	}
 	started := run.StartedAt
 	if started.IsZero() {
 		started = t.Now
 	}
-	err = t.Exec(`INSERT INTO runs (id, connector, mode, lane, params, domain, source, outcome, reason, host, pid, epoch,
+	err = t.Exec(`INSERT INTO runs (id, connector, mode, lane, params, domain, accounts, source, outcome, reason, host, pid, epoch,
 			started_at, beat_at, exit_code,
 			requests, retries, throttled, slices, records, changed, rejected, gaps_open, gaps_shut, waited)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
-		run.ID, run.Connector, run.Mode, run.Lane, string(params), run.Domain, run.Source, collection.Running,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}')`,
+		run.ID, run.Connector, run.Mode, run.Lane, string(params), run.Domain, string(accounts), run.Source, collection.Running,
 		run.Holder.Host, run.Holder.PID, l.epoch, format.Time(started), format.Time(t.Now), unended)
 	if err != nil {
 		return err
