@@ -212,11 +212,11 @@ connectors:
 		t.Errorf("names = %q, want %q", got, want)
 	}
 	secret := s.SecretSource("Acme", declarative.Secret{Name: "token", Env: "ACME_TOKEN", Optional: true})
-	if want := (declarative.Secret{Name: "token", File: filepath.Join(dir, "acme.token"), Optional: true}); secret != want {
+	if want := (declarative.Secret{Name: "token", File: filepath.Join(dir, "acme.token"), Optional: true}); !reflect.DeepEqual(secret, want) {
 		t.Errorf("token = %+v, want %+v", secret, want)
 	}
 	other := declarative.Secret{Name: "password", Env: "ACME_PASSWORD"}
-	if got := s.SecretSource("Acme", other); got != other {
+	if got := s.SecretSource("Acme", other); !reflect.DeepEqual(got, other) {
 		t.Errorf("another secret = %+v, want it unchanged", got)
 	}
 	o := s.Overrides("Acme")
@@ -264,7 +264,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"providers: {a: {quota: {reserve: 0.2}}}", "1:34: this must be a share such as 20%, above 0% and below 100%"},
 		{"providers: {a: {quota: {reserve: NaN%}}}", "1:34: this must be a share"},
 		{"providers: {a: {qouta: {reserve: 20%}}}", "1:17: unknown key `qouta`"},
-		{"providers: {a: {token_env: X, token_file: y}}", "a provider has one token"},
+		{"providers: {a: {token_env: X, token_file: y}}", "a provider has its token in one place"},
 		{"providers: [a]", "1:12: this must be a mapping"},
 		{"connectors: {a: {use: [x]}}", "1:23: this must be a single value"},
 		{"connectors: {a: {streams: x}}", "1:27: this must be a list"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"collect/collection"
+	"collect/connectors"
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/declarative/internal/request"
@@ -51,6 +52,45 @@ func (c *connector) authorize(given map[string]SecretValue) error {
 		c.keys(auth.APIKey, values)
 	}
 	return nil
+}
+
+// takeTurns fills in further accounts. Each has a credential of its own.
+func (c *connector) takeTurns(more []map[string]SecretValue) error {
+	known := []credentials{c.secrets}
+	for _, secrets := range more {
+		one := &connector{spec: c.spec, params: c.params, baseURL: c.baseURL}
+		if err := one.authorize(secrets); err != nil {
+			return err
+		}
+		p := one.provider
+		if p.Renewal != nil { // its name has no secret that would tell one account from another
+			p.Credential += "\n" + p.CredentialFrom
+		}
+		c.provider.More = append(c.provider.More, collection.Account{
+			Authorize: p.Authorize, Renewal: p.Renewal, Credential: p.Credential, CredentialFrom: p.CredentialFrom, Secrets: p.Secrets,
+		})
+		known = append(known, one.secrets)
+	}
+	if len(known) > 1 {
+		c.secrets = credentials{renewed: func() (all []string) {
+			for _, one := range known {
+				all = append(all, one.all()...)
+			}
+			return all
+		}}
+	}
+	return nil
+}
+
+// Accounts returns the connector once for each of its accounts, and for no other one.
+func (c *connector) Accounts() []connectors.Connector {
+	var all []connectors.Connector
+	for _, provider := range c.provider.Each() {
+		all = append(all, &connector{
+			spec: c.spec, params: c.params, baseURL: c.baseURL, provider: provider, limits: c.limits, keysInQuery: c.keysInQuery, secrets: c.secrets,
+		})
+	}
+	return all
 }
 
 // signToken fills in a credential that is a token which is signed here. Its key

@@ -21,6 +21,7 @@ import (
 type Options struct {
 	Params   map[string]string
 	Secrets  map[string]SecretValue
+	More     []map[string]SecretValue // the secrets of further accounts, which take turns with the first
 	Provider Overrides
 }
 
@@ -118,6 +119,9 @@ func (s *Spec) Build(o Options) (connectors.Connector, error) {
 		return nil, err
 	}
 	if err := c.authorize(o.Secrets); err != nil {
+		return nil, err
+	}
+	if err := c.takeTurns(o.More); err != nil {
 		return nil, err
 	}
 	if err := c.secure(o.Secrets); err != nil {

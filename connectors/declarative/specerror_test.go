@@ -77,6 +77,11 @@ func mistakes() []mistake {
 		{"{env: ACME_TOKEN}", "s3cr3t", "3:18: this must be a mapping: a secret", "it is written like this: token: {env: ACME_TOKEN}"},
 		{"{env: ACME_TOKEN}", "{env: A, keyring: acme}", "3:11: the secret `token` needs one of env, file, keyring and command", ""},
 		{"{env: ACME_TOKEN}", "{env: A, file: b}", "3:11: the secret `token` needs one of env, file, keyring and command", ""},
+		{"{env: ACME_TOKEN}", "{env: [A, B, A]}", "3:31: this is in the list already", ""},
+		{"{env: ACME_TOKEN}", "{env: []}", "3:24: this list is empty", ""},
+		{"{env: ACME_TOKEN}", "{env: [A, $B]}", "3:28: an environment variable is named without its `$`", "env: B"},
+		{"{token: {env: ACME_TOKEN}}", "{token: {env: [A, B]}, other: {file: [c, d, e]}}", "3:48: this list has 3 parts, and that of another secret has 2: the first parts belong together, then the second ones", ""},
+		{"ceiling: {per_second: 2.5}", "turns: page", "7:10: unknown value `page`", ""},
 		{"type: date", "type: dat", "2:47: unknown type `dat`", ""},
 		{"default: 2024-01-01", "default: 2024-13-01", "2:62: the default is not a date such as 2024-01-31, or a time such as 2024-01-31T12:00:00Z", ""},
 		{"base_url: https", "base_url: ftp", "", ""}, // only known when built: it has a parameter

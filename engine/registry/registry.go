@@ -49,6 +49,7 @@ type Provider struct {
 	TokenFile      string
 	TokenCommand   string
 	TokenKeyring   string   // the name of an entry of collect in the keyring
+	MoreTokens     []string // further ones, each at a place of the kind of the first; they take turns
 	Origins        []string // that may be sent the token, beside those of a built-in connector
 	PerSecond      float64  // ceiling
 	StartPerSecond float64
@@ -91,6 +92,7 @@ type Target struct {
 	Spec      *declarative.Spec // that the connector was built of
 	Discloses string            // what it reads of this user, and where it sends that
 	Meaning   map[string]string // of its streams: declarative.Spec.Meaning
+	LeftOut   []string          // places of tokens that take no turn, since none is there: "env ACME_TOKEN_2"
 	Secrets   []string          // the values of its secrets, for who has to keep them out of what is written
 }
 
@@ -98,6 +100,23 @@ type Target struct {
 // secrets, and what was granted for them.
 func (t Target) Hidden() []string {
 	return append(slices.Clone(t.Secrets), t.Connector.Provider().Hidden()...)
+}
+
+// Each returns t once for each account whose tokens take turns, and for no other one.
+func (t Target) Each() []Target {
+	several, ok := t.Connector.(interface {
+		Accounts() []connectors.Connector
+	})
+	if !ok {
+		return []Target{t}
+	}
+	var all []Target
+	for _, c := range several.Accounts() {
+		one := t
+		one.Connector = c
+		all = append(all, one)
+	}
+	return all
 }
 
 // Names returns the names that can be collected, as far as files tell.
@@ -142,14 +161,18 @@ func (r *Registry) Resolve(ctx context.Context, arg string, params map[string]st
 	if err := r.mayReceive(spec, t.Params); err != nil {
 		return Target{}, err
 	}
-	secrets, err := r.secrets(ctx, spec)
+	accounts, err := r.accounts(ctx, spec)
 	if err != nil {
 		return Target{}, err
 	}
-	for _, secret := range secrets {
-		t.Secrets = append(t.Secrets, secret.Value)
+	sets, leftOut := takingTurns(accounts)
+	t.LeftOut = leftOut
+	for _, set := range sets {
+		for _, secret := range set {
+			t.Secrets = append(t.Secrets, secret.Value)
+		}
 	}
-	t.Connector, err = spec.Build(declarative.Options{Params: t.Params, Secrets: secrets, Provider: r.Overrides(spec.ProviderName())})
+	t.Connector, err = spec.Build(declarative.Options{Params: t.Params, Secrets: sets[0], More: sets[1:], Provider: r.Overrides(spec.ProviderName())})
 	if missing, ok := errors.AsType[*declarative.MissingSecretError](err); ok && missing.Name == spec.SignsIn() {
 		missing.SignIn = arg
 	}
@@ -168,11 +191,11 @@ func (r *Registry) SignIn(ctx context.Context, arg string, params map[string]str
 	if err := r.mayReceive(spec, t.Params); err != nil {
 		return t, in, true, err
 	}
-	secrets, err := r.secrets(ctx, spec)
+	accounts, err := r.accounts(ctx, spec)
 	if err != nil {
 		return t, in, true, err
 	}
-	if in, ok, err = spec.SignIn(declarative.Options{Params: t.Params, Secrets: secrets}); err == nil {
+	if in, ok, err = spec.SignIn(declarative.Options{Params: t.Params, Secrets: accounts[0].values}); err == nil {
 		in.Secret = r.SecretSource(spec.ProviderName(), in.Secret)
 	}
 	return t, in, ok, err

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,22 +27,73 @@ import (
 // for who writes it into a pipe.
 const secretTimeout = 30 * time.Second
 
-// secrets fetches the secrets of a connector from where its file, or
+// An account is the secrets of one account of a connector.
+type account struct {
+	values  map[string]declarative.SecretValue
+	missing []string // where a secret was looked for that is one of several, and is not there
+}
+
+// accounts fetches the secrets of a connector, for each account, from where its file, or
 // collect.yaml, says they are. A secret that is not found is left out: the
-// connector says so if it needs it.
-func (r *Registry) secrets(ctx context.Context, spec *declarative.Spec) (map[string]declarative.SecretValue, error) {
-	values := map[string]declarative.SecretValue{}
-	for _, secret := range spec.Secrets() {
-		source := r.SecretSource(spec.ProviderName(), secret)
-		value, from, err := r.secret(ctx, source)
-		if err != nil {
-			return nil, err
-		}
-		if value != "" {
-			values[secret.Name] = declarative.SecretValue{Value: value, From: from, Replace: r.replacer(source)}
+// connector says so if it needs it. One that has a single place is that of all accounts.
+func (r *Registry) accounts(ctx context.Context, spec *declarative.Spec) ([]account, error) {
+	secrets := spec.Secrets()
+	n := 1
+	for i, secret := range secrets {
+		secrets[i] = r.SecretSource(spec.ProviderName(), secret)
+		n = max(n, len(secrets[i].Each()))
+	}
+	all := make([]account, n)
+	for i := range all {
+		all[i].values = map[string]declarative.SecretValue{}
+	}
+	for _, secret := range secrets {
+		each := secret.Each()
+		var found declarative.SecretValue
+		for i := range all {
+			if i < len(each) {
+				value, from, err := r.secret(ctx, each[i])
+				if err != nil {
+					return nil, err
+				}
+				found = declarative.SecretValue{Value: value, From: from, Replace: r.replacer(each[i])}
+			}
+			switch {
+			case found.Value != "":
+				all[i].values[secret.Name] = found
+			case len(each) > 1:
+				all[i].missing = append(all[i].missing, each[i].From()+" (not there)")
+			}
 		}
 	}
-	return values, nil
+	return all, nil
+}
+
+// takingTurns returns the secrets of the accounts that take turns, and of the others
+// where they are, and why they take none: a secret is not there, or all of them are
+// those of an account before. At least one account is returned.
+func takingTurns(all []account) (taking []map[string]declarative.SecretValue, leftOut []string) {
+	for _, a := range all {
+		twin := slices.ContainsFunc(taking, func(b map[string]declarative.SecretValue) bool {
+			return maps.EqualFunc(a.values, b, func(v, w declarative.SecretValue) bool { return v.Value == w.Value })
+		})
+		switch {
+		case len(all) > 1 && len(a.missing) > 0:
+			leftOut = append(leftOut, a.missing...)
+		case twin:
+			var from []string
+			for _, name := range slices.Sorted(maps.Keys(a.values)) {
+				from = append(from, a.values[name].From)
+			}
+			leftOut = append(leftOut, strings.Join(slices.Compact(from), ", ")+" (the same as another one)")
+		default:
+			taking = append(taking, a.values)
+		}
+	}
+	if taking == nil {
+		return []map[string]declarative.SecretValue{all[0].values}, nil // which is told of all
+	}
+	return taking, leftOut
 }
 
 // secret fetches one secret, and says where it came from. A value that does

@@ -21,7 +21,7 @@ func (r *Registry) mayUse(path string, spec *declarative.Spec) error {
 		return &problem.UntrustedError{Path: path, Why: why, Name: "give its path in place of the name"}
 	}
 	for _, secret := range spec.Secrets() {
-		if secret.Command != "" && r.SecretSource(spec.ProviderName(), secret) == secret {
+		if source := r.SecretSource(spec.ProviderName(), secret); secret.Command != "" && source.Command == secret.Command {
 			return &problem.RememberedError{Path: path, Secret: secret.Name}
 		}
 	}
@@ -86,7 +86,22 @@ func (r *Registry) SecretSource(provider string, secret declarative.Secret) decl
 	if !ok || secret.Name != TokenSecret || !p.HasToken() {
 		return secret
 	}
-	secret.Env, secret.File, secret.Command, secret.Keyring = p.TokenEnv, p.TokenFile, p.TokenCommand, p.TokenKeyring
+	secret.Env, secret.File, secret.Command, secret.Keyring, secret.Others = p.TokenEnv, p.TokenFile, p.TokenCommand, p.TokenKeyring, nil
+	one := secret
+	for _, place := range p.MoreTokens {
+		next := one
+		switch {
+		case p.TokenEnv != "":
+			next.Env = place
+		case p.TokenFile != "":
+			next.File = place
+		case p.TokenKeyring != "":
+			next.Keyring = place
+		default:
+			next.Command = place
+		}
+		secret.Others = append(secret.Others, next)
+	}
 	return secret
 }
 

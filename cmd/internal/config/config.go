@@ -287,12 +287,12 @@ func under(p, top registry.Provider) registry.Provider {
 		StartPerSecond: cmp.Or(top.StartPerSecond, p.StartPerSecond),
 		Forbidden:      cmp.Or(top.Forbidden, p.Forbidden),
 		Pace:           p.Pace.Under(top.Pace),
-		TokenEnv:       p.TokenEnv, TokenFile: p.TokenFile, TokenCommand: p.TokenCommand, TokenKeyring: p.TokenKeyring, Origins: p.Origins,
+		TokenEnv:       p.TokenEnv, TokenFile: p.TokenFile, TokenCommand: p.TokenCommand, TokenKeyring: p.TokenKeyring, MoreTokens: p.MoreTokens, Origins: p.Origins,
 		Origin: map[string]string{},
 	}
 	if top.HasToken() {
 		merged.TokenEnv, merged.TokenFile, merged.TokenCommand, merged.TokenKeyring = top.TokenEnv, top.TokenFile, top.TokenCommand, top.TokenKeyring
-		merged.Origins = top.Origins
+		merged.MoreTokens, merged.Origins = top.MoreTokens, top.Origins
 	}
 	maps.Copy(merged.Origin, p.Origin)
 	for key, origin := range top.Origin {

@@ -84,10 +84,10 @@ type (
 	}
 	providerBlock struct {
 		_              struct{}          `block:"a provider" like:"acme: {requests_per_day: 20000}"`
-		TokenCommand   yamlfile.Scalar   `yaml:"token_command"`
-		TokenFile      yamlfile.Scalar   `yaml:"token_file"`
-		TokenEnv       yamlfile.Scalar   `yaml:"token_env"`
-		TokenKeyring   yamlfile.Scalar   `yaml:"token_keyring"`
+		TokenCommand   yamlfile.Texts    `yaml:"token_command"`
+		TokenFile      yamlfile.Texts    `yaml:"token_file"`
+		TokenEnv       yamlfile.Texts    `yaml:"token_env"`
+		TokenKeyring   yamlfile.Texts    `yaml:"token_keyring"`
 		Origins        []yamlfile.Scalar `yaml:"origins"`
 		PerSecond      yamlfile.Number   `yaml:"ceiling_per_second"`
 		StartPerSecond yamlfile.Number   `yaml:"start_per_second"`
@@ -199,21 +199,27 @@ func (r *configReader) provider(b providerBlock) registry.Provider {
 	p.Pace, r.faults = pace, append(r.faults, faults...)
 
 	tokens := 0
-	token := func(key string, s yamlfile.Scalar) string {
-		if text := r.said(&p, key, s); text != "" {
-			if tokens++; tokens > 1 {
-				r.fail(s, "a provider has one token: token_command, token_file, token_env or token_keyring", "one too many")
-			}
-			return text
+	token := func(key string, s yamlfile.Texts, place func(string) string) string {
+		text := r.said(&p, key, s.Scalar)
+		if text == "" {
+			return ""
 		}
-		return ""
+		if tokens++; tokens > 1 {
+			r.fail(s.Scalar, "a provider has its token in one place: token_command, token_file, token_env or token_keyring; several tokens are a list there", "one too many")
+		}
+		for i, more := range s.All[1:] {
+			if slices.ContainsFunc(s.All[:i+1], func(t yamlfile.Scalar) bool { return t.Text == more.Text }) {
+				r.fail(more, "this is in the list already", "")
+			}
+			p.MoreTokens = append(p.MoreTokens, place(strings.TrimSpace(more.Text)))
+		}
+		return place(text)
 	}
-	p.TokenCommand = token("token_command", b.TokenCommand)
-	if text := token("token_file", b.TokenFile); text != "" {
-		p.TokenFile = beside(r.path, text, r.env)
-	}
-	p.TokenEnv = token("token_env", b.TokenEnv)
-	p.TokenKeyring = token("token_keyring", b.TokenKeyring)
+	asIs := func(text string) string { return text }
+	p.TokenCommand = token("token_command", b.TokenCommand, asIs)
+	p.TokenFile = token("token_file", b.TokenFile, func(text string) string { return beside(r.path, text, r.env) })
+	p.TokenEnv = token("token_env", b.TokenEnv, asIs)
+	p.TokenKeyring = token("token_keyring", b.TokenKeyring, asIs)
 	if p.Origins != nil && tokens == 0 {
 		r.fail(b.Origins[0], "`origins` belongs to a token, and there is none here", "")
 	}

@@ -100,19 +100,46 @@ func (p Param) Problem(value string) string {
 }
 
 func (c *checker) checkSecrets() {
+	several := 0 // entries of the first list
 	for _, e := range c.doc.Secrets {
 		language.CheckName(&c.Decoder, e.Key)
-		s := Secret{Name: e.Key.Text, Env: e.Value.Env.Text, File: e.Value.File.Text, Keyring: e.Value.Keyring.Text, Command: e.Value.Command.Text, Optional: e.Value.Optional.Value, Rotate: e.Value.Rotate.Value}
+		s := Secret{Name: e.Key.Text, Optional: e.Value.Optional.Value, Rotate: e.Value.Rotate.Value}
 		given := 0
-		for _, source := range []string{s.Env, s.File, s.Keyring, s.Command} {
-			if source != "" {
-				given++
+		for _, source := range []struct {
+			texts yamlfile.Texts
+			set   func(*Secret, string)
+		}{
+			{e.Value.Env, func(s *Secret, text string) { s.Env = text }}, {e.Value.File, func(s *Secret, text string) { s.File = text }},
+			{e.Value.Keyring, func(s *Secret, text string) { s.Keyring = text }}, {e.Value.Command, func(s *Secret, text string) { s.Command = text }},
+		} {
+			if source.texts.Text == "" {
+				continue
+			}
+			given++
+			one := s
+			source.set(&s, source.texts.Text)
+			for i, text := range source.texts.All[1:] {
+				if slices.ContainsFunc(source.texts.All[:i+1], func(t yamlfile.Scalar) bool { return t.Text == text.Text }) {
+					c.Fail(text.At, "this is in the list already", "")
+				}
+				next := one
+				source.set(&next, text.Text)
+				s.Others = append(s.Others, next)
+			}
+			switch n := len(source.texts.All); {
+			case n == 1:
+			case several == 0:
+				several = n
+			case several != n:
+				c.Fail(source.texts.At, fmt.Sprintf("this list has %d parts, and that of another secret has %d: the first parts belong together, then the second ones", n, several), "")
 			}
 		}
-		if name, ok := strings.CutPrefix(s.Env, "$"); ok {
-			f := yamlfile.Fault{At: e.Value.Env.At, Message: "an environment variable is named without its `$`"}
-			f.Note = "env: " + strings.Trim(name, "{}")
-			c.Faults = append(c.Faults, f)
+		for _, env := range e.Value.Env.All {
+			if name, ok := strings.CutPrefix(env.Text, "$"); ok {
+				f := yamlfile.Fault{At: env.At, Message: "an environment variable is named without its `$`"}
+				f.Note = "env: " + strings.Trim(name, "{}")
+				c.Faults = append(c.Faults, f)
+			}
 		}
 		if given != 1 {
 			c.Fail(e.Key.At, fmt.Sprintf("the secret `%s` needs one of env, file, keyring and command", s.Name), "")
@@ -150,6 +177,8 @@ func (c *checker) checkProvider() {
 	c.checkPace(spec, p)
 	c.OneOf(spec.On403, language.Forbidden[:]...)
 	p.Forbidden = collection.ForbiddenPolicy(spec.On403.Text)
+	c.OneOf(spec.Turns, language.Turns[:]...)
+	p.KeepsAccount = spec.Turns.Text == language.TurnsWalk
 	l := spec.Limits
 	p.Limits = collection.Limits{
 		Request: l.RequestTimeout.Value, Header: l.HeaderTimeout.Value,

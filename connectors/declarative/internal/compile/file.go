@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 	"slices"
+	"strings"
 
 	"collect/collection"
 	"collect/connectors/declarative/internal/answer"
@@ -95,10 +96,27 @@ type Secret struct {
 	Command  string
 	Rotate   bool // its provider replaces it, and the new one is kept in File
 	Optional bool // without it, requests are sent without a credential
+
+	Others []Secret // where it is for further accounts, which take turns
 }
 
-// From says where the secret comes from, for people: "env ACME_TOKEN".
+// Each returns s for each account.
+func (s Secret) Each() []Secret {
+	others := s.Others
+	s.Others = nil
+	return append([]Secret{s}, others...)
+}
+
+// From says where the secret comes from, for people: "env ACME_TOKEN"; of several
+// accounts, all places.
 func (s Secret) From() string {
+	if len(s.Others) > 0 {
+		var from []string
+		for _, one := range s.Each() {
+			from = append(from, one.From())
+		}
+		return strings.Join(from, ", ")
+	}
 	switch {
 	case s.Env != "":
 		return "env " + s.Env

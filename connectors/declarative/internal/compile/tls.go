@@ -25,6 +25,9 @@ func (c *checker) checkTLS(t *language.TLSSpec) {
 			c.Fail(part.At, "each part of tls is one secret, as it is", "")
 		default:
 			c.secretTemplate(part, secrets)
+			if name := strings.TrimPrefix(part.Parts[0].Name, "secrets."); len(c.spec.Secret(name).Others) > 0 {
+				c.Fail(part.At, "a certificate cannot take turns with others: its secret has one place", "")
+			}
 		}
 	}
 	switch {

@@ -36,13 +36,13 @@ type paramSpec struct {
 }
 
 type secretSpec struct {
-	_        struct{}        `block:"a secret" like:"token: {env: ACME_TOKEN}"`
-	Env      yamlfile.Scalar `yaml:"env" default:"required, one of four" about:"the environment variable that holds it"`
-	File     yamlfile.Scalar `yaml:"file" default:"required, one of four" about:"the file that holds it"`
-	Command  yamlfile.Scalar `yaml:"command" default:"required, one of four" about:"the command that prints it"`
-	Keyring  yamlfile.Scalar `yaml:"keyring" default:"required, one of four" about:"the name of the entry of collect in the keyring of the user that holds it" more:"; see below"`
-	Rotate   yamlfile.Flag   `yaml:"rotate" default:"'false'" about:"its provider replaces it when it is used, and the new one is written to its 'file'" more:"; see OAuth 2"`
-	Optional yamlfile.Flag   `yaml:"optional" default:"'false'" about:"without it, requests go out without a credential"`
+	_        struct{}       `block:"a secret" like:"token: {env: ACME_TOKEN}"`
+	Env      yamlfile.Texts `yaml:"env" default:"required, one of four" about:"the environment variable that holds it; a list for several accounts" more:"; see Several tokens"`
+	File     yamlfile.Texts `yaml:"file" default:"required, one of four" about:"the file that holds it, or a list"`
+	Command  yamlfile.Texts `yaml:"command" default:"required, one of four" about:"the command that prints it, or a list"`
+	Keyring  yamlfile.Texts `yaml:"keyring" default:"required, one of four" about:"the name of the entry of collect in the keyring of the user that holds it, or a list" more:"; see below"`
+	Rotate   yamlfile.Flag  `yaml:"rotate" default:"'false'" about:"its provider replaces it when it is used, and the new one is written to its 'file'" more:"; see OAuth 2"`
+	Optional yamlfile.Flag  `yaml:"optional" default:"'false'" about:"without it, requests go out without a credential"`
 }
 
 type ProviderSpec struct {
@@ -51,6 +51,7 @@ type ProviderSpec struct {
 	BaseURL        notation.Template                 `yaml:"base_url" default:"required" about:"where the API is; may hold params, or be one" more:": 'https://api.acme.test/v1'"`
 	Origins        []notation.Template               `yaml:"origins" default:"none" about:"further origins that may see the credential" more:": '[https://uploads.acme.test]'"`
 	Auth           *AuthSpec                         `yaml:"auth" default:"'none'" about:"how requests are authenticated" more:": '{bearer: \"${secrets.token}\"}', or another way; see Authentication. Beside it, 'probe: /me'; see Probe"`
+	Turns          yamlfile.Scalar                   `yaml:"turns" default:"'request'" about:"with several tokens, who takes turns: each 'request', or each 'walk' where the provider binds cursors to a token" more:"; see Several tokens"`
 	TLS            *TLSSpec                          `yaml:"tls" default:"none" about:"a client certificate, and authorities that a server's may be signed by beside those of this machine" more:": '{certificate: \"${secrets.cert}\", key: \"${secrets.key}\", ca: \"${secrets.ca}\"}'; see Client certificates"`
 	Headers        yamlfile.Ordered[yamlfile.Scalar] `yaml:"headers" default:"'Accept: application/json'" about:"sent with every request, also to other origins; credentials cannot stand here"`
 	Ceiling        CeilingSpec                       `yaml:"ceiling" default:"none" about:"the most that is ever asked for; all its windows hold at once" more:": '{per_second: 2.5, per_minute: 100, per_hour: 5000, per_day: 100000}'"`

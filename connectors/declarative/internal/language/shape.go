@@ -39,7 +39,9 @@ func (*paramSpec) Refine(k yamlfile.Keywords) {
 func (*secretSpec) Refine(k yamlfile.Keywords) {
 	k["type"] = "object"
 	k["oneOf"] = []yamlfile.Keywords{yamlfile.Given("env"), yamlfile.Given("file"), yamlfile.Given("keyring"), yamlfile.Given("command")}
-	k.And(yamlfile.Not(yamlfile.With("env", yamlfile.Keywords{"type": "string", "pattern": `^\$`})))
+	dollar := yamlfile.Keywords{"type": "string", "pattern": `^\$`}
+	k.And(yamlfile.Not(yamlfile.With("env", dollar)))
+	k.And(yamlfile.Not(yamlfile.With("env", yamlfile.Keywords{"type": "array", "contains": dollar})))
 	k.And(yamlfile.AnyOf(yamlfile.Not(yamlfile.With("rotate", yamlfile.OneOf("true"))), yamlfile.Given("file")))
 }
 
@@ -52,6 +54,7 @@ func (*ProviderSpec) Refine(k yamlfile.Keywords) {
 	k.Set("pace", yamlfile.OneOf(Paces[:]...))
 	k.Set("law", yamlfile.OneOf(laws[:]...))
 	k.Set("on_403", yamlfile.OneOf(Forbidden[:]...))
+	k.Set("turns", yamlfile.OneOf(Turns[:]...))
 	k.And(yamlfile.Not(yamlfile.Keywords{"required": []string{"law", "pace"}, "properties": yamlfile.Keywords{"pace": yamlfile.OneOf("off", "false")}}))
 	rule := k.Property("throttle")["items"].(yamlfile.Keywords)
 	k.Property("throttle")["items"] = yamlfile.Keywords{"allOf": []yamlfile.Keywords{rule, yamlfile.Not(yamlfile.Keywords{"required": []string{"verdict"}})}}

@@ -40,6 +40,15 @@ const Redirects = `^http://(127\.0\.0\.1|\[::1\]|localhost)(:[1-9][0-9]{0,4})?(/
 // PKCEs are what pkce may be; YAML knows more than one way to write on and off.
 var PKCEs = [...]string{"on", "off", "true", "false"}
 
+// Who takes turns with several tokens: requests, or walks.
+const (
+	turnsRequest = "request"
+	TurnsWalk    = "walk"
+)
+
+// Turns are both.
+var Turns = [...]string{turnsRequest, TurnsWalk}
+
 // How the token of a session is sent: as a bearer, or as the cookie that it was.
 const (
 	SendBearer = "bearer"
