@@ -270,6 +270,19 @@ func (a *app) authTest(ctx context.Context, o authOptions) error {
 	if err != nil {
 		return err
 	}
+	for _, one := range target.Each() {
+		if tried := a.tryAccount(ctx, o, one); tried != nil {
+			err = tried // after the others
+		}
+	}
+	for _, left := range target.LeftOut {
+		fmt.Fprintf(a.err, "note: not tried: %s\n", left)
+	}
+	return err
+}
+
+// tryAccount asks for the probe, or a page, with the credential of one account.
+func (a *app) tryAccount(ctx context.Context, o authOptions, target registry.Target) error {
 	t, err := a.begin(ctx, target, trialExtra, nil)
 	if err != nil {
 		return err

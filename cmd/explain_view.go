@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"collect/cmd/internal/term"
+	"collect/internal/words"
 	"collect/report"
 )
 
@@ -25,6 +26,9 @@ func renderExplanation(e report.Explanation, columns int, c term.Caps) string {
 	}
 	for _, limit := range e.Announced() {
 		page.Fact("announced", limit)
+	}
+	for i := range e.Accounts {
+		page.Fact("token", words.Clean(e.Accounts[i].From)+": "+e.Accounts[i].TurnWords(e.Now))
 	}
 	if e.Shared {
 		page.Indented("This is as the runs that share the account on this host left it, and newer than the database.")

@@ -38,6 +38,9 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	page.Add(strings.TrimRight(t.Render(columns, c), "\n"), "")
 	if s.Account != nil {
 		page.Fact("provider", s.Account.Words(now))
+		for i := range s.Accounts {
+			page.Fact("token", words.Clean(s.Accounts[i].From)+": "+s.Accounts[i].TurnWords(now))
+		}
 		page.Fact("limited by", limit.Text(&s.Account.Pace, now))
 		if !s.Account.Failure.At.IsZero() {
 			page.Fact("breaker", report.FailureWords(s.Account.Failure, now))

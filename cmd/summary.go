@@ -40,6 +40,9 @@ func renderSummary(s report.Summary, columns int, c term.Caps) string {
 	page.Fact("time", s.TimeWords())
 	page.Fact("rate", s.RateWords())
 	page.Fact("limited by", limit.Text(&s.Limit, s.At()))
+	for i := range s.Accounts {
+		page.Fact("token", words.Clean(s.Accounts[i].From)+": "+s.Accounts[i].TurnWords(s.At()))
+	}
 	page.Fact("gaps", s.GapWords())
 	page.Fact("saved to", s.SavedWords())
 	if next := s.Next(); next != "" {

@@ -78,7 +78,7 @@ func Join(ctx context.Context, dir string, p collection.Provider, c share.Config
 // what an operator ordered. Without the connector's credential it is not known
 // which account that is: then they hear of it from the next run of this one, and
 // the error says why.
-func (m Meeting) spread(ctx context.Context, name string, state []byte, events []collection.Event) error {
+func (m Meeting) spread(ctx context.Context, db store.Store, name string, c changedAccount) error {
 	if m.Dir == "" {
 		return nil
 	}
@@ -86,11 +86,11 @@ func (m Meeting) spread(ctx context.Context, name string, state []byte, events [
 	if err != nil {
 		return err
 	}
-	shared, err := account(m.Dir, target.Connector.Provider())
+	shared, err := sameAccount(ctx, db, m.Dir, target.Connector.Provider(), c.used.domain)
 	if err != nil {
 		return err
 	}
-	_, err = share.Order(ctx, m.Dir, shared, state, events...)
+	_, err = share.Order(ctx, m.Dir, shared, c.state, c.events...)
 	return err
 }
 
@@ -107,17 +107,19 @@ func (m Meeting) whereShared(ctx context.Context, db store.Store, name, domain s
 	return sameAccount(ctx, db, m.Dir, target.Connector.Provider(), domain)
 }
 
-// sameAccount returns the name in dir of the account that p uses, which must be
-// that of a domain of the database.
+// sameAccount returns the name in dir of the account of p that is that of a domain of the
+// database.
 func sameAccount(ctx context.Context, db store.Reader, dir string, p collection.Provider, domain string) (string, error) {
 	salt, err := db.Salt(ctx)
 	if err != nil {
 		return "", err
 	}
-	if pacing.Domain(p.Name, p.Account(), salt) != domain {
-		return "", errors.New("it has another credential than this process")
+	for _, one := range p.Each() {
+		if pacing.Domain(one.Name, one.Account(), salt) == domain {
+			return account(dir, one)
+		}
 	}
-	return account(dir, p)
+	return "", errors.New("it has another credential than this process")
 }
 
 // reach finds out where the runs that use an account share it, and returns the
@@ -141,10 +143,10 @@ func (m Meeting) reach(ctx context.Context, db store.Store, name string, used *a
 	return state, nil
 }
 
-// Kept returns what the runs of this user that share the account of a connector
+// Kept returns what the runs of this user that share an account of the newest run of a connector
 // saved of it last, whichever database they use; nil where that is not known.
 // Who looks makes no file, asks no run, and runs no command for a secret.
-func (m Meeting) Kept(ctx context.Context, db store.Reader, newest collection.Run) []byte {
+func (m Meeting) Kept(ctx context.Context, db store.Reader, newest collection.Run, domain string) []byte {
 	if _, err := os.Stat(filepath.Join(m.Dir, "salt")); m.Dir == "" || err != nil {
 		return nil
 	}
@@ -158,7 +160,7 @@ func (m Meeting) Kept(ctx context.Context, db store.Reader, newest collection.Ru
 	if err != nil {
 		return nil
 	}
-	shared, err := sameAccount(ctx, db, m.Dir, target.Connector.Provider(), newest.Domain)
+	shared, err := sameAccount(ctx, db, m.Dir, target.Connector.Provider(), domain)
 	if err != nil {
 		return nil
 	}

@@ -50,6 +50,7 @@ func (r *Run) Conclude(ctx context.Context, ended Ended) (Conclusion, error) {
 			sum.Ceiling = *pace.Ceiling
 		}
 	}
+	sum.Accounts = r.accounts(sum.Ended)
 	for _, stream := range streams {
 		sum.Views = append(sum.Views, stream.View)
 	}
@@ -72,10 +73,32 @@ func (r *Run) Scene() problem.Scene {
 	if len(provider.Origins) == 1 {
 		sc.Address = provider.Origins[0]
 	}
-	if provider.Account() != "" {
+	if each := provider.Each(); len(each) > 1 {
+		var from []string
+		for _, one := range each {
+			from = append(from, one.CredentialFrom)
+		}
+		sc.Credential = strings.Join(from, " and ")
+	} else if provider.Account() != "" {
 		sc.Mark = problem.Fingerprint(r.salt, provider.Account())
 	}
 	return sc
+}
+
+// accounts returns how things stand with the accounts that take turns; nil if there is one.
+func (r *Run) accounts(now time.Time) (all []report.Account) {
+	r.mu.Lock()
+	work, run := r.work, r.record
+	r.mu.Unlock()
+	if work == nil || len(run.Accounts) == 0 {
+		return nil
+	}
+	for i, status := range work.Accounts() {
+		a := report.AccountOf(run.Accounts[i].Domain, status, now)
+		a.From = run.Accounts[i].From
+		all = append(all, *a)
+	}
+	return all
 }
 
 func (r *Run) problems(ended Ended, streams []store.StreamState, again bool) []problem.Problem {

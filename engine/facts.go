@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"collect/collection"
@@ -26,13 +27,8 @@ func (m Meeting) Statuses(ctx context.Context, db store.Reader, names []string, 
 		if err != nil {
 			return nil, err
 		}
-		pace, known, shared, err := m.paceOf(ctx, db, s.Newest(), now)
-		if err != nil {
+		if _, err := m.paces(ctx, db, &s, now); err != nil {
 			return nil, err
-		}
-		if known && shared {
-			s.Account = report.AccountOf(s.Newest().Domain, pace, now)
-			s.Account.Shared = true
 		}
 		s.Selected = m.Registry.Entries[name].Streams
 		all = append(all, s)
@@ -46,8 +42,14 @@ func (m Meeting) Explain(ctx context.Context, db store.Reader, name string, now 
 	if e.Status, err = report.StatusOf(ctx, db, name, now); err != nil {
 		return e, err
 	}
-	if e.Pace, e.Known, e.Shared, err = m.paceOf(ctx, db, e.Newest(), now); err != nil {
+	paces, err := m.paces(ctx, db, &e.Status, now)
+	if err != nil {
 		return e, err
+	}
+	for _, p := range paces {
+		if e.Account == nil || e.Account.From == p.from {
+			e.Pace, e.Known, e.Shared = p.Status, p.known, p.shared
+		}
 	}
 	events, err := db.Events(ctx, name, historyEvents)
 	if err != nil {
@@ -60,14 +62,52 @@ func (m Meeting) Explain(ctx context.Context, db store.Reader, name string, now 
 	return e, nil
 }
 
+// A pace is how things stand with an account.
+type pace struct {
+	gate.Status
+	from          string // of several: where its credential came from
+	known, shared bool
+}
+
+// paces returns how things stand with the accounts of the newest run, and notes in s what the runs
+// that share them left since the database was written.
+func (m Meeting) paces(ctx context.Context, db store.Reader, s *report.Status, now time.Time) (all []pace, err error) {
+	run := s.Newest()
+	accounts := slices.Clone(s.Accounts)
+	for i, domain := range run.Domains() {
+		p := pace{}
+		if p.Status, p.known, p.shared, err = m.paceOf(ctx, db, run, domain, now); err != nil {
+			return nil, err
+		}
+		if len(accounts) > 0 {
+			p.from = accounts[i].From
+		}
+		all = append(all, p)
+		if !p.known || !p.shared {
+			continue
+		}
+		told := report.AccountOf(domain, p.Status, now)
+		told.Shared, told.From = true, p.from
+		if len(accounts) > 0 {
+			accounts[i] = *told
+		} else {
+			s.Account = told
+		}
+	}
+	if s.Accounts = accounts; len(accounts) > 0 {
+		s.Account = report.Together(accounts, now)
+	}
+	return all, nil
+}
+
 // paceOf returns how things stand with the account that a run used: as the
 // database has it, or as the runs that share the account left it, if that is newer
 // and says something else. One that cannot be read is nothing known.
-func (m Meeting) paceOf(ctx context.Context, db store.Reader, run collection.Run, now time.Time) (pace gate.Status, known, shared bool, err error) {
+func (m Meeting) paceOf(ctx context.Context, db store.Reader, run collection.Run, domain string, now time.Time) (pace gate.Status, known, shared bool, err error) {
 	if run.ID == "" {
 		return pace, false, false, nil
 	}
-	state, err := db.Provider(ctx, run.Domain)
+	state, err := db.Provider(ctx, domain)
 	if err != nil {
 		return pace, false, false, err
 	}
@@ -75,7 +115,7 @@ func (m Meeting) paceOf(ctx context.Context, db store.Reader, run collection.Run
 		pace, err = gate.Inspect(state, now)
 		known = err == nil
 	}
-	others := m.Kept(ctx, db, run)
+	others := m.Kept(ctx, db, run, domain)
 	if bytes.Equal(gate.Newest(state, others), state) {
 		return pace, known, false, nil
 	}

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,49 +30,71 @@ type Order struct {
 	Refuse func(gate.Status) string
 }
 
-// A Prepared order is one with what it makes of the account as it is now.
+// A Prepared order is one with what it makes of each account as it is now.
 type Prepared struct {
 	Provider string
 	Changes  bool // the order changes something
 
-	used   accountInUse
-	state  []byte
-	events []collection.Event // none: it changes nothing
-	name   string
-	typed  string
-	audit  store.Audit
+	changed []changedAccount
+	name    string
+	typed   string
+	audit   store.Audit
 }
 
-// Heard reports whether runs use the account now, which then obey and record the order
-// themselves, a moment later.
-func (p Prepared) Heard() bool { return len(p.used.runs) > 0 }
+// A changedAccount is what an order makes of one account.
+type changedAccount struct {
+	used   accountInUse
+	state  []byte
+	events []collection.Event
+}
 
-// Prepare finds out what an order makes of the account that the newest run of a
-// connector used, for who gives it. Typed is the connector as a person named it.
+// Heard reports whether runs use one of the accounts now, which then obey and record the order
+// themselves, a moment later.
+func (p Prepared) Heard() bool {
+	return slices.ContainsFunc(p.changed, func(c changedAccount) bool { return len(c.used.runs) > 0 })
+}
+
+// Prepare finds out what an order makes of the accounts that the newest run of a
+// connector used, for who gives it. Typed is the connector as a person named it. An account of several that
+// the order is refused for stays as it is; if it is refused for all of them, that is an
+// error.
 func (m Meeting) Prepare(ctx context.Context, db store.Store, name, typed string, audit store.Audit, o Order) (Prepared, error) {
-	used, err := accountOfNewest(ctx, db, name)
+	all, err := accountsOfNewest(ctx, db, name)
 	if err != nil {
 		return Prepared{}, err
 	}
-	state, err := m.stateNow(ctx, db, typed, &used)
-	if err != nil {
-		return Prepared{}, err
-	}
-	now := time.Now()
-	if o.Refuse != nil && state != nil {
-		st, err := gate.Inspect(state, now)
+	p := Prepared{Provider: all[0].provider(), name: name, typed: typed, audit: audit}
+	why := ""
+	refused := 0
+	for _, used := range all {
+		state, err := m.stateNow(ctx, db, typed, &used)
 		if err != nil {
 			return Prepared{}, err
 		}
-		if why := o.Refuse(st); why != "" {
-			return Prepared{}, &problem.UsageError{Message: fmt.Sprintf("nothing was changed: "+why, used.provider())}
+		now := time.Now()
+		if o.Refuse != nil && state != nil {
+			st, err := gate.Inspect(state, now)
+			if err != nil {
+				return Prepared{}, err
+			}
+			if said := o.Refuse(st); said != "" {
+				why = cmp.Or(why, said)
+				refused++
+				continue
+			}
+		}
+		next, events, err := o.Apply(state, now, audit.Why)
+		if err != nil {
+			return Prepared{}, err
+		}
+		if len(events) > 0 {
+			p.changed, p.Changes = append(p.changed, changedAccount{used, next, events}), true
 		}
 	}
-	next, events, err := o.Apply(state, now, audit.Why)
-	return Prepared{
-		Provider: used.provider(), Changes: len(events) > 0,
-		used: used, state: next, events: events, name: name, typed: typed, audit: audit,
-	}, err
+	if refused == len(all) {
+		return Prepared{}, &problem.UsageError{Message: fmt.Sprintf("nothing was changed: "+why, p.Provider)}
+	}
+	return p, nil
 }
 
 // stateNow returns what is remembered of an account: by the runs that use it,
@@ -96,29 +120,41 @@ func (m Meeting) stateNow(ctx context.Context, db store.Store, typed string, use
 	return gate.Newest(state, shared), nil
 }
 
-// CarryOut makes a prepared order that of all who use the account, for the
-// record, too. Runs that use it now obey at once and record it themselves. The
+// CarryOut makes a prepared order that of all who use the accounts, for the
+// record, too. Runs that use them now obey at once and record it themselves. The
 // note says why runs with another database do not hear of it yet; nil: they do.
 func (m Meeting) CarryOut(ctx context.Context, db store.Store, p Prepared) (note, err error) {
-	for i := range p.events {
-		p.events[i].Provider, p.events[i].Message = p.Provider, p.audit.String()
+	for _, c := range p.changed {
+		said, err := m.carryOut(ctx, db, p, c)
+		if err != nil {
+			return nil, err
+		}
+		note = cmp.Or(note, said)
 	}
-	if len(p.used.runs) > 0 {
-		heard, err := share.Order(ctx, m.Dir, p.used.shared, p.state, p.events...)
+	return note, nil
+}
+
+func (m Meeting) carryOut(ctx context.Context, db store.Store, p Prepared, c changedAccount) (note, err error) {
+	for i := range c.events {
+		c.events[i].Provider, c.events[i].Account, c.events[i].Message = p.Provider, c.used.from, p.audit.String()
+	}
+	if len(c.used.runs) > 0 {
+		heard, err := share.Order(ctx, m.Dir, c.used.shared, c.state, c.events...)
 		if heard || err != nil {
 			return nil, err
 		}
 	}
-	edit := func(stands []byte) ([]byte, error) { return gate.Amend(stands, p.state, time.Now()) }
-	if err := db.Override(ctx, p.name, p.used.domain, edit, p.audit, p.events...); err != nil {
+	edit := func(stands []byte) ([]byte, error) { return gate.Amend(stands, c.state, time.Now()) }
+	if err := db.Override(ctx, p.name, c.used.domain, edit, p.audit, c.events...); err != nil {
 		return nil, err
 	}
-	return m.spread(ctx, p.typed, p.state, p.events), nil
+	return m.spread(ctx, db, p.typed, c), nil
 }
 
 // An accountInUse is a pacing domain with the runs that use it now.
 type accountInUse struct {
 	domain string
+	from   string // where its credential came from, if it is one of several
 	runs   []collection.Run
 	shared string // its name where runs meet, once that is known
 }
@@ -128,36 +164,44 @@ func (u accountInUse) provider() string {
 	return words.Clean(provider)
 }
 
-// accountOfNewest returns the pacing domain that the newest run of a connector
-// used, and who uses it now.
-func accountOfNewest(ctx context.Context, db store.Store, name string) (accountInUse, error) {
+// accountsOfNewest returns the pacing domains that the newest run of a connector
+// used, and who uses them now.
+func accountsOfNewest(ctx context.Context, db store.Store, name string) (all []accountInUse, err error) {
 	runs, err := db.Runs(ctx, name, 1)
 	if err != nil {
-		return accountInUse{}, err
+		return nil, err
 	}
 	if len(runs) == 0 {
-		return accountInUse{}, &problem.UsageError{Message: name + " never ran, so it is not known which account it uses"}
+		return nil, &problem.UsageError{Message: name + " never ran, so it is not known which account it uses"}
 	}
-	used := accountInUse{domain: runs[0].Domain}
+	for i, domain := range runs[0].Domains() {
+		used := accountInUse{domain: domain}
+		if len(runs[0].Accounts) > 0 {
+			used.from = runs[0].Accounts[i].From
+		}
+		all = append(all, used)
+	}
 	names, err := db.Connectors(ctx)
 	if err != nil {
-		return accountInUse{}, err
+		return nil, err
 	}
 	for _, other := range names {
 		newest, err := db.Runs(ctx, other, 1)
 		if err != nil {
-			return accountInUse{}, err
+			return nil, err
 		}
-		if len(newest) == 1 && Uses(newest[0], used.domain) {
-			used.runs = append(used.runs, newest[0])
+		for i := range all {
+			if len(newest) == 1 && Uses(newest[0], all[i].domain) {
+				all[i].runs = append(all[i].runs, newest[0])
+			}
 		}
 	}
-	return used, nil
+	return all, nil
 }
 
 // Uses reports whether a run uses a pacing domain now.
 func Uses(run collection.Run, domain string) bool {
-	return run.Domain == domain && run.Outcome == collection.Running && !process.Died(run)
+	return slices.Contains(run.Domains(), domain) && run.Outcome == collection.Running && !process.Died(run)
 }
 
 // AuditOf says that the person at the keyboard changes something by hand, and why.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -100,8 +101,8 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		return Ended{}, err // before it waits for anything
 	}
 	provider := r.Target.Connector.Provider()
-	domain := pacing.Domain(provider.Name, provider.Account(), r.salt)
-	ledger, err := r.begin(ctx, domain)
+	accounts := accountsOf(provider, r.salt)
+	ledger, err := r.begin(ctx, accounts)
 	if err != nil {
 		return Ended{}, err
 	}
@@ -121,9 +122,11 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 	if err := r.sameAsBefore(ctx, true); err != nil {
 		return Ended{}, err
 	}
-	learned, err := r.Store.Provider(ctx, domain)
-	if err != nil {
-		return Ended{}, err
+	learned := make([][]byte, len(accounts))
+	for i, a := range accounts {
+		if learned[i], err = r.Store.Provider(ctx, a.Domain); err != nil {
+			return Ended{}, err
+		}
 	}
 	if r.Begun != nil {
 		if err := r.Begun(); err != nil {
@@ -133,10 +136,10 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 	config := runner.Config{
 		Connector: r.Target.Connector, Ledger: ledger, Run: r.Record(),
 		Streams: r.Streams(), Concurrency: r.Options.Concurrency, Budget: r.budget,
-		Domain: domain, Learned: learned, Observe: r.observe, Trace: r.Options.Trace,
+		Domain: accounts[0].Domain, Learned: learned[0], Observe: r.observe, Trace: r.Options.Trace,
 	}
 	if r.Requests != nil {
-		send := pacing.NewTransport(provider, provider.InFlight(r.Options.Concurrency))
+		send := pacing.NewTransport(provider, provider.InFlight(r.Options.Concurrency)*len(accounts))
 		config.Base = r.Requests.Transport(send, r.Target.Hidden)
 	}
 	if r.Spool != "" {
@@ -145,27 +148,53 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		defer func() { _ = folder.Clear() }()
 		config.Spill = func() (pacing.Spill, error) { return folder.New() }
 	}
-	var hears obedience
-	if shared := r.share(ctx, provider, learned, hears.obeyed); shared != nil {
-		config.Desk = shared
+	hears := make([]obedience, len(accounts))
+	for i, one := range provider.Each() {
+		if i > 0 {
+			config.More = append(config.More, runner.Account{Domain: accounts[i].Domain, Learned: learned[i]})
+		}
+		shared := r.share(ctx, one, learned[i], hears[i].obeyed)
+		if shared == nil {
+			continue
+		}
 		defer func() { _ = shared.Close() }() // what it saves is in the database as well
+		if i == 0 {
+			config.Desk = shared
+		} else {
+			config.More[i-1].Desk = shared
+		}
 	}
 	work, err := runner.New(config)
 	if err != nil {
 		return Ended{}, err
 	}
-	hears.goTo(context.WithoutCancel(ctx), work)
+	for i := range hears {
+		hears[i].goTo(context.WithoutCancel(ctx), work, i)
+	}
 	r.mu.Lock()
 	r.work, r.first = work, work.Pace().PerSecond
 	r.mu.Unlock()
 
 	r.observe(collection.Event{Kind: collection.RunStarted, Lane: r.Options.Lane})
+	if left := r.Target.LeftOut; len(left) > 0 {
+		r.observe(collection.Event{Kind: collection.WarningRaised, Provider: provider.Name, Code: collection.AccountLeftOut,
+			Message: "of the tokens that take turns, the run goes on without " + strings.Join(left, " and ")})
+	}
 	if ends, soon := provider.CertificateEnds(time.Now()); soon {
 		r.observe(collection.Event{Kind: collection.WarningRaised, Provider: provider.Name, Code: collection.CertificateEnds,
 			Message: CertificateEnds(ends)})
 	}
 	done, runErr := work.Do(ctx)
 	return r.finish(context.WithoutCancel(ctx), ledger, done, work.Stops(), runErr), nil
+}
+
+// accountsOf returns the accounts of p: their pacing domains, and where their credentials
+// came from.
+func accountsOf(p collection.Provider, salt []byte) (accounts []collection.RunAccount) {
+	for _, one := range p.Each() {
+		accounts = append(accounts, collection.RunAccount{Domain: pacing.Domain(one.Name, one.Account(), salt), From: one.CredentialFrom})
+	}
+	return accounts
 }
 
 // Interrupt ends the run with the page in flight.
@@ -238,11 +267,14 @@ func (r *Run) signal() int {
 }
 
 // begin takes the lease, waiting for another run as long as the options allow.
-func (r *Run) begin(ctx context.Context, domain string) (store.Ledger, error) {
+func (r *Run) begin(ctx context.Context, accounts []collection.RunAccount) (store.Ledger, error) {
 	now := time.Now()
 	run := collection.Run{
 		ID: newRunID(now), Connector: r.Target.Name, Mode: r.Options.Mode, Lane: r.Options.Lane,
-		Params: identity(r.Target), Domain: domain, Source: r.Target.Source, Holder: process.This(), StartedAt: now,
+		Params: identity(r.Target), Domain: accounts[0].Domain, Source: r.Target.Source, Holder: process.This(), StartedAt: now,
+	}
+	if len(accounts) > 1 {
+		run.Accounts = accounts
 	}
 	r.id = run.ID
 	r.set(run)
@@ -309,11 +341,11 @@ func (o *obedience) obeyed(events []collection.Event) {
 	o.record(events)
 }
 
-func (o *obedience) goTo(ctx context.Context, work *runner.Runner) {
+func (o *obedience) goTo(ctx context.Context, work *runner.Runner, account int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	// After an error nothing leaves, and the run ends with it.
-	o.record = func(events []collection.Event) { _ = work.Obeyed(ctx, events...) }
+	o.record = func(events []collection.Event) { _ = work.Obeyed(ctx, account, events...) }
 	for _, events := range o.waiting {
 		o.record(events)
 	}

@@ -158,7 +158,11 @@ func (e Explanation) Changes() []Change {
 	var all []Change
 	for i := len(e.History) - 1; i >= 0 && len(all) < historyShown; i-- {
 		event := e.History[i]
-		all = append(all, Change{words.At(event.Time, e.Now), EventWords(event)})
+		what := EventWords(event)
+		if event.Account != "" {
+			what = words.Clean(event.Account) + ": " + what
+		}
+		all = append(all, Change{words.At(event.Time, e.Now), what})
 	}
 	return all
 }

@@ -24,6 +24,7 @@ type ExplanationLine struct {
 	Requests    *int64       `json:"requests_left"` // that are known of
 	Seconds     *float64     `json:"seconds_left"`  // that they take at this pace
 	Faster      string       `json:"faster"`
+	Accounts    []TurnLine   `json:"accounts,omitempty"` // where several take turns
 }
 
 // A limitLine is a limit as the provider announced it last.
@@ -46,7 +47,7 @@ type changeLine struct {
 func (e Explanation) Line() ExplanationLine {
 	line := ExplanationLine{
 		Connector: e.Name, Learned: jsonout.OrNull(e.Pace.Learned), Ceiling: e.Pace.Ceiling, HeardAt: jsonout.Time(e.Pace.HeardAt), Shared: e.Shared,
-		Constraints: []Constraint{}, Announced: []limitLine{}, Changes: []changeLine{}, StopsFirst: e.Stops(), Faster: e.Faster(),
+		Constraints: []Constraint{}, Announced: []limitLine{}, Changes: []changeLine{}, StopsFirst: e.Stops(), Faster: e.Faster(), Accounts: TurnLines(e.Accounts, e.Now),
 	}
 	if e.Account != nil {
 		line.Provider = &e.Account.Provider

@@ -24,8 +24,10 @@ type Status struct {
 	Runs    []collection.Run // newest first; the newest is enough
 	Count   int              // of all runs
 	All     collection.Tally // of all runs
-	Account *Account         // nil: nothing is known of it
+	Account *Account         // nil: nothing is known of it; of several, see [Together]
 	Pause   store.Pause      // who keeps its runs from beginning; zero: nobody does
+
+	Accounts []Account // where several took turns in the newest run: all of them
 
 	Selected []string // the streams that collect.yaml selects; nil: all
 }
@@ -33,12 +35,14 @@ type Status struct {
 // An Account is what is known of the pace with a provider.
 type Account struct {
 	Provider string
+	From     string       // where its credential came from, if it is one of several
 	Learned  float64      // requests a second; 0: not known
 	Ceiling  float64      // 0: none
 	Breaker  string       // its state; "" for closed
 	Failure  gate.Failure // what opened it
 	Forced   bool         // an operator holds it there
 	Frozen   bool
+	Rejected time.Time            // when the provider rejected the credential, and answered nothing since; zero: it did not
 	Until    time.Time            // before it no request leaves; zero: nothing is held back, or only an operator ends it
 	Cause    collection.WaitCause // what holds them back until then; "" for a freeze
 	Pace     gate.Status
@@ -178,22 +182,39 @@ func StatusOf(ctx context.Context, db store.Reader, name string, now time.Time) 
 	if s.Runs[0].Metrics, err = metricsOf(ctx, db, s.Runs[0]); err != nil {
 		return s, err
 	}
-	state, err := db.Provider(ctx, s.Runs[0].Domain)
-	if err != nil || state == nil {
-		return s, err
+	return s, s.readAccounts(ctx, db, now)
+}
+
+// readAccounts reads what is known of the accounts of the newest run. A state that cannot be
+// read is a cold start for a run, and nothing known for a reader.
+func (s *Status) readAccounts(ctx context.Context, db store.Reader, now time.Time) error {
+	for i, domain := range s.Runs[0].Domains() {
+		state, err := db.Provider(ctx, domain)
+		if err != nil {
+			return err
+		}
+		several := len(s.Runs[0].Accounts) > 0
+		pace, unread := gate.Inspect(state, now)
+		if unread != nil && !several {
+			return nil
+		}
+		a := *AccountOf(domain, pace, now)
+		if several {
+			a.From = s.Runs[0].Accounts[i].From
+		}
+		s.Accounts = append(s.Accounts, a)
 	}
-	// A state that cannot be read is a cold start for a run, and nothing known
-	// for a reader.
-	if pace, err := gate.Inspect(state, now); err == nil {
-		s.Account = AccountOf(s.Runs[0].Domain, pace, now)
+	s.Account = Together(s.Accounts, now)
+	if len(s.Runs[0].Accounts) == 0 {
+		s.Accounts = nil
 	}
-	return s, nil
+	return nil
 }
 
 // AccountOf describes what is known of the pace with an account, for people.
 func AccountOf(domain string, pace gate.Status, now time.Time) *Account {
 	provider, _, _ := strings.Cut(domain, "/")
-	a := &Account{Provider: provider, Learned: pace.Learned, Forced: pace.Forced, Frozen: pace.Frozen, Pace: pace}
+	a := &Account{Provider: provider, Learned: pace.Learned, Forced: pace.Forced, Frozen: pace.Frozen, Rejected: pace.RejectedAt, Pace: pace}
 	if pace.Ceiling != nil {
 		a.Ceiling = *pace.Ceiling
 	}

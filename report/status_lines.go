@@ -72,6 +72,8 @@ type accountLine struct {
 
 	Limit  *Constraint `json:"limit"`            // what limits the pace; null: nothing is known to
 	Shared bool        `json:"from_shared_pace"` // newer than the database
+
+	Accounts []TurnLine `json:"accounts,omitempty"` // where several take turns; what stands above is of all of them
 }
 
 // StatusLines returns the connectors for --json; an empty list is [].
@@ -96,7 +98,7 @@ func StatusLines(all []Status, now time.Time) []StatusLine {
 			line.Streams = append(line.Streams, s.streamLineOf(stream))
 		}
 		if a := s.Account; a != nil {
-			line.Provider = &accountLine{a.Provider, jsonout.OrNull(a.Learned), jsonout.OrNull(a.Ceiling), jsonout.Text(a.Breaker), a.Forced, jsonout.Text(a.Failure.Why), a.Frozen, jsonout.Time(a.Until), Limit(&a.Pace), a.Shared}
+			line.Provider = &accountLine{a.Provider, jsonout.OrNull(a.Learned), jsonout.OrNull(a.Ceiling), jsonout.Text(a.Breaker), a.Forced, jsonout.Text(a.Failure.Why), a.Frozen, jsonout.Time(a.Until), Limit(&a.Pace), a.Shared, TurnLines(s.Accounts, now)}
 		}
 		lines = append(lines, line)
 	}

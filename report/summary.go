@@ -45,6 +45,7 @@ type Summary struct {
 	Learned    float64 // what the next run goes on from
 	Ceiling    float64
 	Limit      gate.Status // of the pace, at the end
+	Accounts   []Account   // where several took turns
 	RequestCap int64
 	State      string   // path of the database, as people write it
 	Views      []string // SQL views of the streams
@@ -369,6 +370,7 @@ type SummaryLine struct {
 	Resume    string                  `json:"resume_command"`
 	Moved     bool                    `json:"checkpoint_moved"`
 	Left      *string                 `json:"left_for_next_run"` // where an earlier run began what this one finished
+	Accounts  []TurnLine              `json:"accounts,omitempty"`
 }
 
 // Line returns the summary for --json.
@@ -379,6 +381,6 @@ func (s Summary) Line() SummaryLine {
 		s.Outcome, jsonout.Text(string(s.Reason)), jsonout.Time(s.NextAt), s.ExitCode, s.Mode, jsonout.Time(s.Started), jsonout.Time(s.Ended),
 		s.Ended.Sub(s.Started).Seconds(), WaitedLine(s.Waited), TallyLineOf(s.This), overall, OwedKinds(s.Owed), GoneCount(s.Owed), len(Waived(s.Owed)),
 		jsonout.OrNull(s.RateStart), jsonout.OrNull(s.RateEnd), jsonout.OrNull(s.Ceiling), jsonout.OrNull(s.Learned), Limit(&s.Limit), MetricsOf(s.Metrics), s.command("resume"), s.This.Slices > 0,
-		jsonout.Text(s.Left),
+		jsonout.Text(s.Left), TurnLines(s.Accounts, s.At()),
 	}
 }

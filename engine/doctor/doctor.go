@@ -246,11 +246,16 @@ func (d *Diagnosis) checkConnector(ctx context.Context, name string) string {
 		return provider.Name
 	}
 	token := "token " + provider.Name
-	text := "found in " + provider.CredentialFrom
-	if len(d.salt) > 0 {
-		text += ", fingerprint " + problem.Fingerprint(d.salt, provider.Account())
+	for _, one := range provider.Each() {
+		text := "found in " + one.CredentialFrom
+		if len(d.salt) > 0 {
+			text += ", fingerprint " + problem.Fingerprint(d.salt, one.Account())
+		}
+		d.add(Well, token, text)
 	}
-	d.add(Well, token, text)
+	for _, left := range target.LeftOut {
+		d.note(Finding{Mark: Look, What: token, Text: "takes no turn: " + left, Do: "put it there, or take it out of the list", quotes: true})
+	}
 	return provider.Name
 }
 
@@ -263,7 +268,9 @@ func (d *Diagnosis) checkSecretFiles(ctx context.Context, name string) {
 		return // it was said
 	}
 	for _, secret := range spec.Secrets() {
-		for _, file := range []string{secret.File, d.Registry.SecretSource(spec.ProviderName(), secret).File} {
+		places := append(secret.Each(), d.Registry.SecretSource(spec.ProviderName(), secret).Each()...)
+		for _, place := range places {
+			file := place.File
 			path := userfile.Expand(file, d.Env)
 			if file == "" || d.secretFiles[path] || !openToOthers(path) {
 				continue

@@ -28,14 +28,21 @@ type probed struct {
 	connector string
 	target    registry.Target
 	domain    string
+	what      string // is checked
 }
 
-// noteAccount notes the account of a connector that can be built.
+// noteAccount notes the accounts of a connector that can be built.
 func (d *Diagnosis) noteAccount(name string, t registry.Target) {
-	provider := t.Connector.Provider()
-	domain := pacing.Domain(provider.Name, provider.Account(), d.salt)
-	if !slices.ContainsFunc(d.accounts, func(a probed) bool { return a.domain == domain }) {
-		d.accounts = append(d.accounts, probed{name, t, domain})
+	each := t.Each()
+	for _, one := range each {
+		provider := one.Connector.Provider()
+		a := probed{connector: name, target: one, domain: pacing.Domain(provider.Name, provider.Account(), d.salt), what: "online " + provider.Name}
+		if len(each) > 1 {
+			a.what += " with " + provider.CredentialFrom
+		}
+		if !slices.ContainsFunc(d.accounts, func(b probed) bool { return b.domain == a.domain }) {
+			d.accounts = append(d.accounts, a)
+		}
 	}
 }
 
@@ -46,7 +53,7 @@ func (d *Diagnosis) noteAccount(name string, t registry.Target) {
 // database uses is left to it.
 func (d *Diagnosis) checkOnline(ctx context.Context) {
 	for _, a := range d.accounts {
-		what := "online " + a.target.Connector.Provider().Name
+		what := a.what
 		user := ""
 		for _, run := range d.runs {
 			if engine.Uses(run, a.domain) {

@@ -19,6 +19,7 @@ import (
 	"collect/engine/registry"
 	"collect/internal/jsonout"
 	"collect/pacing"
+	"collect/pacing/gate"
 	"collect/pacing/share"
 	"collect/report"
 	"collect/report/problem"
@@ -133,9 +134,23 @@ func (v *verification) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v.domain = pacing.Domain(v.provider.Name, v.provider.Account(), salt)
-	if v.learned, err = v.Store.Provider(ctx, v.domain); err != nil {
-		return err
+	// Of several accounts, with the first that needs no person.
+	each := v.Target.Each()
+	for i, one := range each {
+		p := one.Connector.Provider()
+		domain := pacing.Domain(p.Name, p.Account(), salt)
+		learned, err := v.Store.Provider(ctx, domain)
+		if err != nil {
+			return err
+		}
+		pace, _ := gate.Inspect(learned, v.began) // what cannot be read is a cold start
+		usable := !pace.Frozen && pace.RejectedAt.IsZero()
+		if i == 0 || usable {
+			v.Target, v.provider, v.domain, v.learned = one, p, domain, learned
+		}
+		if usable {
+			break
+		}
 	}
 	v.desk, err = engine.Join(ctx, v.Meeting, v.provider, share.Config{Known: v.learned}, func(collection.Event) {})
 	return err

@@ -39,6 +39,7 @@ type EventLine struct {
 	Run       string                   `json:"run_id"`
 	Connector string                   `json:"connector"`
 	Provider  string                   `json:"provider,omitempty"`
+	Account   string                   `json:"account,omitempty"`
 	Stream    string                   `json:"stream,omitempty"`
 	Lane      collection.Lane          `json:"lane,omitempty"`
 	Slice     *collection.SliceInfo    `json:"slice,omitempty"`
@@ -171,7 +172,7 @@ func (w *Events) write(line EventLine) {
 // lineOf returns the parts of e that are the same for every kind.
 func lineOf(e collection.Event) EventLine {
 	line := EventLine{
-		Time: jsonout.Time(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider,
+		Time: jsonout.Time(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider, Account: words.Clean(e.Account),
 		Stream: e.Stream, Lane: e.Lane,
 		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,
 		Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp, Route: e.Route,

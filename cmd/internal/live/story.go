@@ -175,6 +175,9 @@ func (s *story) slowed() []string {
 // storyOf returns one event in words, or "" if it is not worth any.
 func storyOf(e collection.Event) string {
 	provider := words.Clean(e.Provider)
+	if e.Account != "" {
+		provider += " with " + words.Clean(e.Account)
+	}
 	switch {
 	case e.Kind == collection.RunStarted:
 		return "started run " + words.Clean(e.Run)
