@@ -20,23 +20,35 @@ type Provider struct {
 // ProvidersOf groups connectors by the account that their newest run used, by name.
 func ProvidersOf(all []Status) (providers []Provider) {
 	for _, s := range all {
-		domain := s.Newest().Domain
-		if domain == "" {
+		newest := s.Newest()
+		if newest.Domain == "" {
 			continue
 		}
-		i := slices.IndexFunc(providers, func(p Provider) bool { return p.Domain == domain })
-		if i < 0 {
-			name, _, _ := strings.Cut(domain, "/")
-			providers = append(providers, Provider{Domain: domain, Name: words.Clean(name)})
-			i = len(providers) - 1
-		}
-		p := &providers[i]
-		p.Connectors = append(p.Connectors, s.Name)
-		if p.Account == nil || s.Account != nil && s.Account.Pace.HeardAt.After(p.Account.Pace.HeardAt) {
-			p.Account = s.Account
+		for n, domain := range newest.Domains() {
+			account := s.Account
+			if n < len(s.Accounts) {
+				account = &s.Accounts[n]
+			}
+			providers = used(providers, domain, s.Name, account)
 		}
 	}
 	slices.SortStableFunc(providers, func(a, b Provider) int { return strings.Compare(a.Domain, b.Domain) })
+	return providers
+}
+
+// used notes that a connector uses an account.
+func used(providers []Provider, domain, connector string, account *Account) []Provider {
+	i := slices.IndexFunc(providers, func(p Provider) bool { return p.Domain == domain })
+	if i < 0 {
+		name, _, _ := strings.Cut(domain, "/")
+		providers = append(providers, Provider{Domain: domain, Name: words.Clean(name)})
+		i = len(providers) - 1
+	}
+	p := &providers[i]
+	p.Connectors = append(p.Connectors, connector)
+	if p.Account == nil || account != nil && account.Pace.HeardAt.After(p.Account.Pace.HeardAt) {
+		p.Account = account
+	}
 	return providers
 }
 

@@ -135,7 +135,9 @@ func (d *Diagnosis) read(ctx context.Context) {
 	for _, name := range names {
 		if runs, err := db.Runs(ctx, name, 1); err == nil && len(runs) == 1 {
 			d.runs[name] = runs[0]
-			d.learned[runs[0].Domain], _ = db.Provider(ctx, runs[0].Domain)
+			for _, domain := range runs[0].Domains() {
+				d.learned[domain], _ = db.Provider(ctx, domain)
+			}
 		}
 		events, _ := db.Events(ctx, name, bundledEvents)
 		d.events = append(d.events, events...)
