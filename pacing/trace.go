@@ -49,10 +49,10 @@ func callEnd(sent bool, err error) collection.CallEnd {
 	switch {
 	case err == nil, errors.Is(err, collection.ErrDeclared) && !stop.Reason.Freezes():
 		return collection.CallAnswered
-	case !sent, !stopped, stop.Reason.Kind() == collection.Planned:
+	case !sent, !stopped, stop.Reason == collection.RequestCap, stop.Reason == collection.WallClock, stop.Reason == collection.Interrupted:
 		return collection.CallStopped
 	}
-	return collection.CallFailed
+	return collection.CallFailed // also where that opened the breaker, or used up the retries
 }
 
 // released tells that the attempt a has ended.

@@ -180,6 +180,11 @@ func TestDay(t *testing.T) {
 					}
 					runs(length, func() bool { return false })
 					d.judge(t)
+					mu.Lock()
+					for end, n := range d.calls {
+						calls[end] += n
+					}
+					mu.Unlock()
 					d.server.Calm()
 					begun = time.Now()
 					runs(3*length, func() bool { return d.left() == 0 })
@@ -187,11 +192,6 @@ func TestDay(t *testing.T) {
 						t.Errorf("%d items never came", n)
 					}
 					t.Logf("%s: all %d items came %v after the last trouble", d.server.Name, d.listed, time.Since(begun).Round(time.Minute))
-					mu.Lock()
-					defer mu.Unlock()
-					for end, n := range d.calls {
-						calls[end] += n
-					}
 				})
 			})
 		}
