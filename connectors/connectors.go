@@ -56,6 +56,12 @@ type Restarter interface {
 	Restart(at collection.Place, from collection.Cursor) (anew collection.Cursor, lost bool)
 }
 
+// A Resumer is a connector some of whose walks end with a token of the provider, with
+// which the next one has only what changed since.
+type Resumer interface {
+	Resumes(stream string) bool
+}
+
 // An Aheader is a connector that can name cursors before the slices in front
 // of them are fetched, as with page numbers and offsets, so that slices of
 // one partition can be fetched side by side.

@@ -39,7 +39,7 @@ type VerificationStream struct {
 	Missing   int64 `json:"missing"`  // the provider has them, and they are not stored
 	Stale     int64 `json:"stale"`    // another version is stored than the provider has
 	Vanished  int64 `json:"vanished"` // they are stored, and the provider no longer lists them
-	Ahead     int64 `json:"ahead"`    // made or changed since the newest walk began: the next run has them
+	Ahead     int64 `json:"ahead"`    // made, changed or deleted since the newest walk began: the next run has them
 	Owed      int64 `json:"owed"`     // not stored, and a gap says so
 	Older     int64 `json:"older"`    // the provider sent an earlier version than the stored one
 	Rejected  int64 `json:"rejected"` // they cannot be stored under a key

@@ -41,3 +41,14 @@ func (w *walk) resume(pg paging.Resuming, p *paging.Page, from collection.Cursor
 	end.Since, end.Done = token, true
 	return end, nil
 }
+
+// Resumes reports whether a walk of a stream ends with a token that the next one begins
+// with.
+func (c *connector) Resumes(stream string) bool {
+	st := c.spec.Stream(stream)
+	if st == nil {
+		return false
+	}
+	_, resumes := st.Page.(paging.Resuming)
+	return resumes
+}

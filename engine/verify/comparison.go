@@ -29,8 +29,10 @@ type comparison struct {
 	differing map[uint64]different
 	shared    map[uint64]bool // keys of two partitions, each of which delivered a record of its own
 	rejected  int64
+	leaving   int64                         // stored records that the next run marks as deleted
 	mark      string                        // that the next walk asks from, as the Value of a mark; "": none
 	owed      map[collection.Partition]bool // places with a gap
+	brought   map[uint64]bool               // keys that the next run has by the token that the newest walk ended with
 	newer     map[collection.Partition]bool // whose parents were stored since the newest pass began
 
 	wrong map[collection.Partition]int64 // missing and stale records
@@ -115,6 +117,11 @@ func (c *comparison) lookAgain(r store.Stored, whole func(collection.Partition) 
 	h := c.hash(r.Key)
 	at := c.keys[h]
 	if at.delivered == 0 {
+		if c.brought[h] {
+			told.Ahead++ // the next run marks it as deleted
+			c.leaving++
+			return
+		}
 		if at.stored != 0 && r.CommittedAt.Before(c.began) && whole(r.Partition) {
 			told.Vanished++
 			told.Keys.Vanished = name(told.Keys.Vanished, r.Key)
@@ -175,7 +182,7 @@ const clocks = time.Minute
 // since the newest walk began, or that walk is still on its way.
 func (c *comparison) ahead(d different) bool {
 	switch {
-	case !c.lane.Complete, c.newer[d.partition]:
+	case !c.lane.Complete, c.newer[d.partition], c.brought[c.hash(d.key)]:
 		return true
 	case d.mark == (collection.Mark{}):
 		return d.touched

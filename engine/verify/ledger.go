@@ -26,6 +26,7 @@ type ledger struct {
 	mu      sync.Mutex
 	commits int64
 	places  map[collection.Place]collection.Checkpoint
+	changes bool // only which keys come is of interest
 	left    []collection.Gap
 	learned []byte
 	warned  []string
@@ -61,6 +62,22 @@ func (v *verification) open(ctx context.Context, state store.StreamState) (*ledg
 		l.know(record)
 	}
 	return l, nil
+}
+
+// looksForChanges reports whether the newest walk of the stream ended with a mark, and
+// something differs that the next one may have.
+func (l *ledger) looksForChanges() bool {
+	return l.stream.Parent == "" && l.lane.Complete && l.lane.Since != "" &&
+		l.looksAgain(func(collection.Partition) bool { return l.places[l.at].Done })
+}
+
+// fromToken returns a ledger that notes what the next run of the stream will have.
+func (l *ledger) fromToken() *ledger {
+	l.brought = map[uint64]bool{}
+	return &ledger{
+		comparison: l.comparison, at: l.at, learned: l.learned, versions: l.versions, changes: true,
+		places: map[collection.Place]collection.Checkpoint{l.at: {Place: l.at, Cursor: collection.Cursor{Since: l.lane.Since, Done: true}}},
+	}
 }
 
 // draw draws the parents whose partitions are read, at random, so that several
@@ -152,7 +169,14 @@ func (l *ledger) Commit(_ context.Context, group ...collection.Slice) ([]collect
 		if sl.BeginsPass() {
 			pass = l.commits
 		}
-		again, replaced := l.delivered(sl, pass)
+		var again, replaced int64
+		if l.changes {
+			for j := range sl.Records {
+				l.brought[l.hash(sl.Records[j].Key)] = true
+			}
+		} else {
+			again, replaced = l.delivered(sl, pass)
+		}
 		c.Evidence, c.Cursor = c.Evidence.With(sl, l.commits, l.distinct, again, replaced).Judged(sl)
 		l.places[sl.Place] = c
 		results[i] = collection.Committed{Commit: l.commits, Rejected: len(sl.Rejected), Next: c.Cursor, Evidence: c.Evidence}

@@ -61,7 +61,7 @@ func (v *verification) tell(ctx context.Context, l *ledger, told *report.Verific
 		}
 		l.tellMissing(told)
 	}
-	told.Equal = l.distinct - told.Missing - told.Stale - told.Ahead - told.Owed - told.Older - (told.Rejected - l.rejected)
+	told.Equal = l.distinct - told.Missing - told.Stale - told.Ahead - told.Owed - told.Older - (told.Rejected - l.rejected) + l.leaving
 	v.repairs(l, told)
 	return nil
 }

@@ -10,6 +10,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -163,8 +164,23 @@ func (v *verification) stream(ctx context.Context, state store.StreamState, told
 	if err != nil {
 		return nil, err
 	}
+	met, err := v.walk(ctx, l, state.Name)
+	if err != nil || met != nil {
+		return met, errors.Join(err, v.tell(ctx, l, told))
+	}
+	if resumer, ok := v.Target.Connector.(connectors.Resumer); ok && l.looksForChanges() && resumer.Resumes(state.Name) {
+		if met, err = v.walk(ctx, l.fromToken(), state.Name); err != nil {
+			return nil, err
+		}
+	}
+	return met, v.tell(ctx, l, told)
+}
+
+// walk walks a stream over a ledger. It returns the stop that ends all work with the
+// provider; nil if the next stream can be asked for.
+func (v *verification) walk(ctx context.Context, l *ledger, stream string) (*collection.Stop, error) {
 	c := runner.Config{
-		Connector: v.Target.Connector, Ledger: l, Streams: []string{state.Name}, Budget: v.budget, Domain: v.domain, Learned: v.learned,
+		Connector: v.Target.Connector, Ledger: l, Streams: []string{stream}, Budget: v.budget, Domain: v.domain, Learned: v.learned,
 		Run:     collection.Run{ID: "verify", Connector: v.Target.Name, Mode: collection.Forward, Lane: l.at.Lane},
 		Observe: l.observe,
 	}
@@ -180,9 +196,6 @@ func (v *verification) stream(ctx context.Context, state store.StreamState, told
 		return nil, err
 	}
 	v.learned = l.learned
-	if err := v.tell(ctx, l, told); err != nil {
-		return nil, err
-	}
 	v.result.Stops = append(v.result.Stops, work.Stops()...)
 	if run.Reason == "" {
 		return nil, nil

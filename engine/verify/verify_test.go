@@ -303,3 +303,64 @@ func TestRepairBesideARun(t *testing.T) {
 		t.Errorf("%v is owed (%v)", gaps, err)
 	}
 }
+
+// TestChangesAhead: of a list whose provider tells changes by a token, what the next run
+// has by it is ahead, and what it has not is stale or vanished.
+func TestChangesAhead(t *testing.T) {
+	type change struct {
+		seq     int
+		id      string
+		v       int
+		deleted bool
+	}
+	var mu sync.Mutex
+	changes := []change{}
+	put := func(id string, v int, deleted bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		changes = slices.DeleteFunc(changes, func(c change) bool { return c.id == id })
+		changes = append(changes, change{len(changes) + 100*v + 1, id, v, deleted})
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		since, _ := strconv.Atoi(r.URL.Query().Get("since"))
+		last, results := since, []map[string]any{}
+		for _, c := range changes {
+			if c.seq > since && (since > 0 || !c.deleted) {
+				results = append(results, map[string]any{"id": c.id, "v": c.v, "deleted": c.deleted})
+			}
+			last = max(last, c.seq)
+		}
+		json.NewEncoder(w).Encode(map[string]any{"results": results, "last": last})
+	}))
+	t.Cleanup(s.Close)
+	w := newWorld(t, 0)
+	path := filepath.Join(t.TempDir(), "acme.yaml")
+	err := os.WriteFile(path, []byte("connector: acme\nprovider: {base_url: "+s.URL+", pace: off}\nstreams:\n"+
+		"  notes: {get: /changes, records: results, key: id, deleted: record.deleted == true, page: {delta: {param: since, resume: last}}}\n"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &registry.Registry{Env: func(string) string { return "" }}
+	if w.target, err = r.Resolve(t.Context(), path, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		put(id, 1, false)
+	}
+	w.run()
+	_, got := w.verify(verify.Config{})
+	w.check(got, "equal 4 missing [] stale [] vanished [] ahead 0 owed 0 whole true")
+	put("a", 2, false)
+	put("b", 2, true)
+	put("e", 2, false)
+	mu.Lock()
+	changes[slices.IndexFunc(changes, func(c change) bool { return c.id == "c" })].v = 9 // and no token tells of it
+	mu.Unlock()
+	_, got = w.verify(verify.Config{})
+	w.check(got, "equal 1 missing [] stale [c] vanished [] ahead 3 owed 0 whole true")
+	w.run()
+	_, got = w.verify(verify.Config{})
+	w.check(got, "equal 3 missing [] stale [c] vanished [] ahead 0 owed 0 whole true")
+}
