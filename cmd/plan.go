@@ -78,7 +78,7 @@ func (a *app) plan(ctx context.Context, name string) error {
 	fmt.Fprintln(a.out, strings.Join(pace, "; "))
 	least := "at least " + words.Counted(plan.Least, "request", "requests")
 	if plan.Seconds != nil {
-		least += ", which take " + words.Span(time.Duration(*plan.Seconds*float64(time.Second))) + " at this pace"
+		least += ", which " + map[bool]string{true: "takes ", false: "take "}[plan.Least == 1] + words.Span(time.Duration(*plan.Seconds*float64(time.Second))) + " at this pace"
 	}
 	fmt.Fprintln(a.out, least+": how many pages a list or a window has is not known before it is read")
 	return nil

@@ -34,6 +34,7 @@ func run() error {
 	runs := flag.Int("n", 5, "runs of each measurement")
 	large := flag.Int("large", 1_000_000, "records of the large collection")
 	many := flag.Int("partitions", 100_000, "partitions of the large pass")
+	pass := flag.Int("pass", 0, "partitions of a pass that is measured in ten parts, and nothing else")
 	flag.Parse()
 	if *binary == "" {
 		return fmt.Errorf("-collect is missing")
@@ -44,6 +45,9 @@ func run() error {
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{binary: *binary, dir: dir, runs: *runs}
+	if *pass > 0 {
+		return b.pass(*pass)
+	}
 	fmt.Print("| what | median | of all | peak memory |\n|---|---:|---|---:|\n")
 	for _, measure := range []func() error{b.flat, b.parents, b.again, func() error { return b.memory(*large) }, func() error { return b.goOn(*many) }} {
 		if err := measure(); err != nil {
@@ -63,6 +67,7 @@ type bench struct {
 // A cost is what one process took.
 type cost struct {
 	wall time.Duration
+	cpu  time.Duration
 	rss  int64 // bytes
 }
 
@@ -87,7 +92,7 @@ func (b *bench) process(args ...string) (cost, error) {
 	if !ok {
 		return cost{}, fmt.Errorf("no resource usage on this system")
 	}
-	return cost{wall, usage.Maxrss * 1024}, nil // kilobytes on Linux, getrusage(2): this process's own at the least
+	return cost{wall, c.ProcessState.UserTime() + c.ProcessState.SystemTime(), usage.Maxrss * 1024}, nil // kilobytes on Linux, getrusage(2): this process's own at the least
 }
 
 // state returns the path of a database that does not exist yet.
@@ -116,6 +121,29 @@ const (
 		"    since: {field: updated_at, param: updated_since, order: asc, start: \"2000-01-01T00:00:00Z\"}\n" +
 		"  details: {each: {id: tickets.id, changed: tickets.updated_at}, get: \"/tickets/${id}\", key: id, role: detail}\n"
 )
+
+// pass collects a detail of each of n parents in ten runs, and prints what each tenth
+// took: how many partitions there are already should make no difference.
+func (b *bench) pass(n int) error {
+	p, file, err := b.serve(provider.Script{Seed: 1, Tickets: n}, "tree", treeStream)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	state := b.state()
+	if _, err := b.collect(state, file, "--stream", "tickets"); err != nil {
+		return err
+	}
+	fmt.Print("| partitions before | partitions per CPU second | wall time |\n|---:|---:|---:|\n")
+	for tenth := range 10 {
+		c, err := b.collect(state, file, "--stream", "details", "--concurrency", "8", "--max-requests", fmt.Sprint(n/10))
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| %d | %.0f | %.1f s |\n", tenth*n/10, float64(n/10)/c.cpu.Seconds(), c.wall.Seconds())
+	}
+	return nil
+}
 
 // flat collects 20,000 records in 200 pages.
 func (b *bench) flat() error {
