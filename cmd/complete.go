@@ -1,12 +1,16 @@
 package cmd
 
 import (
+	"context"
+	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"collect/cmd/internal/config"
+	"collect/cmd/internal/schema"
 	"collect/collection"
 	"collect/export"
 	"collect/internal/words"
@@ -21,6 +25,11 @@ func (a *app) completes(c *cobra.Command) {
 	if c.ValidArgsFunction == nil && c.HasParent() && c.Parent().Name() != "completion" && c.Name() != "completion" && c.Name() != "help" {
 		c.ValidArgsFunction = a.completeArgs
 	}
+	if !c.HasParent() {
+		_ = c.RegisterFlagCompletionFunc("json", func(c *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return fieldsToType(c, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		})
+	}
 	for name, values := range map[string]func(*cobra.Command, []string) []string{
 		"stream": a.streamsToType,
 		"family": func(*cobra.Command, []string) []string { return append([]string{allFamilies}, familyNames()...) },
@@ -34,6 +43,7 @@ func (a *app) completes(c *cobra.Command) {
 	} {
 		if c.Flags().Lookup(name) != nil {
 			_ = c.RegisterFlagCompletionFunc(name, func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+				defer a.quietly(c)()
 				return values(c, args), cobra.ShellCompDirectiveNoFileComp
 			})
 		}
@@ -52,17 +62,23 @@ func familyNames() (names []string) {
 // can be given, files are completed, too.
 func (a *app) completeArgs(c *cobra.Command, args []string, _ string) (values []string, how cobra.ShellCompDirective) {
 	how = cobra.ShellCompDirectiveNoFileComp
+	defer a.quietly(c)()
 	switch {
-	case strings.Contains(c.Use, "<file>"):
+	case strings.Contains(c.Use, "<file>"), strings.Contains(c.Use, "<directory>"):
 		return nil, cobra.ShellCompDirectiveDefault
 	case len(args) > 0 && strings.Contains(c.Use, "name | file.yaml>..."):
 		values, how = a.namesToType(c), cobra.ShellCompDirectiveDefault
 		values = slices.DeleteFunc(values, func(name string) bool { return slices.Contains(args, name) })
 	case len(args) == 0 && strings.Contains(c.Use, "name | file.yaml"):
 		values, how = a.namesToType(c), cobra.ShellCompDirectiveDefault
+		if strings.Contains(c.Use, "fact |") {
+			values = append(values, schemaNames()...)
+		}
+		if strings.Contains(c.Use, "run id") {
+			values = append(values, a.runsToType(c)...)
+		}
 		if strings.Contains(c.Use, "gap id") {
 			values = append(values, a.gapsToType(c, "")...)
-			values = append(values, a.runsToType(c)...)
 			for _, reason := range collection.Reasons() {
 				values = append(values, string(reason))
 			}
@@ -74,6 +90,40 @@ func (a *app) completeArgs(c *cobra.Command, args []string, _ string) (values []
 		values = a.gapsToType(c, args[0])
 	}
 	return values, how
+}
+
+// patience is how long a person who pressed a key waits for what completes.
+const patience = time.Second
+
+// quietly has what completes say nothing of a database that is missing, locked or
+// damaged, and wait for it no longer than patience, until the function that it returns
+// is called.
+func (a *app) quietly(c *cobra.Command) (end func()) {
+	before, said := c.Context(), a.err
+	ctx, cancel := context.WithTimeout(before, patience)
+	c.SetContext(ctx)
+	a.err = io.Discard
+	return func() {
+		cancel()
+		c.SetContext(before)
+		a.err = said
+	}
+}
+
+// fieldsToType returns the fields of what a command prints, behind those that stand
+// there.
+func fieldsToType(c *cobra.Command, typed string) (values []string) {
+	f := factOf(c)
+	if f == nil {
+		return nil
+	}
+	before := typed[:strings.LastIndexByte(typed, ',')+1]
+	for _, field := range append(schema.Fields(f.schema()), "help") {
+		if !slices.Contains(strings.Split(before, ","), field) {
+			values = append(values, before+field)
+		}
+	}
+	return values
 }
 
 // namesToType returns the connectors there are: configured, collected, built in.

@@ -68,6 +68,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect help":              {"other", "collect help run\ncollect help exit-codes"},
 	"collect completion":        {"other", "source <(collect completion bash)"},
 	"collect exit-codes":        {"", "collect help exit-codes"},
+	"collect man":               {"other", "collect man man\nman -l man/collect-run.1"},
 	"collect config":            {"look", "collect config show --origin\ncollect config example > collect.yaml"},
 	"collect config show":       {"", "collect config show\ncollect config show --origin\ncollect config show --jq '.[] | select(.key == \"state\") | .value'"},
 	"collect config example":    {"", "collect config example > collect.yaml"},
