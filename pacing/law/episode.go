@@ -233,7 +233,9 @@ func (p *plateau) climb(target float64) {
 	p.restart, p.reprobe = false, false
 	if p.r > p.goal {
 		p.r = p.goal
-		p.tat = max(p.tat, p.left+interval(p.pace()))
+		if p.tat > 0 { // before the first request there is no slot, and Next begins the count
+			p.tat = max(p.tat, p.left+interval(p.pace()))
+		}
 	}
 	p.since, p.doubt = 0, 0
 }
