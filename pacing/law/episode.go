@@ -188,6 +188,7 @@ func (p *plateau) recover(now Moment) {
 	case p.inFlight.judge(p.weak && p.late.longer()):
 		p.mode = steady
 		p.done.begin(now)
+	case p.vain(now):
 	default:
 		p.dear = p.lasted
 		p.measure()

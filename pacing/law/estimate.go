@@ -28,12 +28,15 @@ type estimate struct {
 	bannedFor time.Duration // for so long, since it was last raised,
 	bannedAge time.Duration // and since the account was refused
 
-	first   Moment // when the first request was asked for
-	guesses int32  // episodes in a row without an estimate
-	refuted bool   // a plateau that a probe seemed to prove was refused
-	lower   int32  // episodes in a row that found less
-	agreed  int32  // episodes in a row that found the same
-	lone    bool   // the limit is of one count, and nothing was known before
+	first   Moment  // when the first request was asked for
+	guesses int32   // episodes in a row without an estimate
+	refuted bool    // a plateau that a probe seemed to prove was refused
+	lower   int32   // episodes in a row that found less
+	agreed  int32   // episodes in a row that found the same
+	slowed  float64 // the plateau before an episode whose block alone made the count less; 0: there was none
+	ignored int32   // such episodes that are to change nothing
+	ignores int32   // how many those were at first
+	lone    bool    // the limit is of one count, and nothing was known before
 }
 
 // measure learns the window from the length of the block: the smallest usual
@@ -136,6 +139,37 @@ func (p *plateau) learn(now Moment) float64 {
 	return safe
 }
 
+// vain reports whether the pace has nothing to do with the episode that has just
+// ended, as where a provider is away for a minute now and then. Such a block alone
+// makes the count less than the plateau. If it is a part of how the provider
+// counts, the slower pace that follows from the count is not refused. If it is
+// refused again, in the same way, slowing down was in vain: the plateau before it
+// is the plateau again, and the next such episodes, each time twice as many, change
+// nothing.
+func (p *plateau) vain(now Moment) bool {
+	span := now - p.done.began
+	least := (1 - agrees) * p.target
+	if p.target == 0 || p.done.answers < enough || p.counted(now) > least || p.done.counted() < least*(span-p.lasted).Seconds() {
+		return false
+	}
+	switch {
+	case p.ignored > 0:
+		p.ignored--
+		p.resume()
+	case p.slowed > 0:
+		p.ignores = max(1, 2*p.ignores)
+		p.ignored = p.ignores
+		p.known = max(p.known, p.slowed)
+		p.climb(p.slowed)
+		p.slowed = 0
+	default:
+		p.slowed = p.target
+		return false
+	}
+	p.done.begin(now)
+	return true
+}
+
 // between returns the plateau after a block that is longer than any window, and
 // that came again, or after less work than it lasted. The count says more of the
 // block than of the limit, and is too low; the pace that was refused is too high.
@@ -182,7 +216,7 @@ func (p *plateau) guess(was mode) float64 {
 // confirm takes an estimate that agrees with the others.
 func (p *plateau) confirm(est float64) float64 {
 	p.known = max(est, p.known+(est-p.known)/4) // a count is a lower bound
-	p.lower, p.tooFast = 0, 0
+	p.lower, p.tooFast, p.slowed = 0, 0, 0
 	target := margin * p.known
 	if p.was != probing {
 		p.refuted = true
