@@ -113,8 +113,7 @@ func (p *plateau) suspect(now Moment) {
 		return
 	}
 	if !p.inFlight.capped() && p.inFlight.judge(p.late.longer()) {
-		p.mode = steady
-		p.done.begin(now)
+		p.crowd(now)
 		return
 	}
 	p.from, p.was, p.goalWas = p.pace(), p.mode, p.goal
@@ -186,8 +185,7 @@ func (p *plateau) recover(now Moment) {
 		p.done.begin(now)
 		p.climb(p.plateauOr(p.from))
 	case p.inFlight.judge(p.weak && p.late.longer()):
-		p.mode = steady
-		p.done.begin(now)
+		p.crowd(now)
 	case p.vain(now):
 	default:
 		p.dear = p.lasted
@@ -198,6 +196,18 @@ func (p *plateau) recover(now Moment) {
 		// run, so the start goes on once.
 		p.restart = p.was == startup && p.guesses == 1
 	}
+}
+
+// crowd goes on after an episode that tells of what is in flight. What was known of
+// the pace may have been that, so the start goes on.
+func (p *plateau) crowd(now Moment) {
+	p.done.begin(now)
+	if p.inFlight.fresh {
+		p.inFlight.fresh = false
+		p.mode, p.target, p.known, p.agreed = startup, 0, 0, 0
+		return
+	}
+	p.resume()
 }
 
 // away reports whether the episode that has just ended says nothing about the

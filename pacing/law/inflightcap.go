@@ -25,10 +25,11 @@ type inFlightCap struct {
 	log    []occupancy // a ring
 	next   uint8       // in log, the oldest once it is full; it wraps with the ring
 	trial  bool
-	places int // in flight; 0: the provider does not count them
-	used   int // answers at most since it was last changed,
-	every  int // and how many there are before one more is tried
-	spare  int // refusals with room to spare
+	fresh  bool // the number was just found
+	places int  // in flight; 0: the provider does not count them
+	used   int  // answers at most since it was last changed,
+	every  int  // and how many there are before one more is tried
+	began  int  // requests in flight when the latest episode began
 }
 
 func (c *inFlightCap) note(inFlight int32, became occupancy) {
@@ -52,6 +53,7 @@ func (c *inFlightCap) refused(d *Ticket, fresh, weak bool) {
 	became := refused
 	if fresh {
 		became |= began
+		c.began = int(d.inFlight)
 	}
 	if weak {
 		became |= weakly
@@ -125,16 +127,12 @@ func (c *inFlightCap) judge(queued bool) bool {
 		if places == 0 || queued {
 			return false
 		}
-		*c = inFlightCap{log: c.log[:0], places: places, every: probeLeast}
+		*c = inFlightCap{log: c.log[:0], places: places, every: probeLeast, fresh: true}
+	case c.began <= c.places: // which others were in before: it is the pace
+		return false
 	case c.trial:
 		c.trial, c.used = false, 0
 		c.every = min(probeMost, 2*c.every)
-	default:
-		if c.spare++; c.spare == 2 { // it turned out to be wrong
-			*c = inFlightCap{}
-			return false
-		}
-		c.places = max(1, c.places-1)
 	}
 	return true
 }

@@ -234,10 +234,8 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	if p.slowAnswer(d, now) {
 		return
 	}
-	if p.inFlight.capped() { // the pace itself is that of the owner then
+	if p.inFlight.capped() {
 		p.inFlight.widen(p.calmed(now) == 0)
-		p.r = min(p.bound(), 2*p.r)
-		return
 	}
 	if p.news > 0 && p.follow(now) || !d.bound || p.spares() {
 		return
