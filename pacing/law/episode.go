@@ -54,7 +54,7 @@ type episode struct {
 func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 	fresh := d.ID > p.fence
 	p.inFlight.refused(d, fresh && !p.blocked, o.Weak)
-	if !fresh {
+	if !fresh || p.inFlight.exceeded(d) {
 		return
 	}
 	if p.blocked {
@@ -108,11 +108,7 @@ func (p *plateau) suspect(now Moment) {
 	if p.mode == drain {
 		return // slower than what there is already
 	}
-	if p.inFlight.trial {
-		p.inFlight.judge(false) // which ends it
-		return
-	}
-	if !p.inFlight.capped() && p.inFlight.judge(p.late.longer()) {
+	if p.inFlight.found(p.late.longer()) {
 		p.crowd(now)
 		return
 	}
@@ -184,7 +180,7 @@ func (p *plateau) recover(now Moment) {
 	case p.away():
 		p.done.begin(now)
 		p.climb(p.plateauOr(p.from))
-	case p.inFlight.judge(p.weak && p.late.longer()):
+	case p.inFlight.found(p.weak && p.late.longer()):
 		p.crowd(now)
 	case p.vain(now):
 	default:
@@ -198,16 +194,11 @@ func (p *plateau) recover(now Moment) {
 	}
 }
 
-// crowd goes on after an episode that tells of what is in flight. What was known of
-// the pace may have been that, so the start goes on.
+// crowd goes on after an episode that told of what is in flight. What was known of
+// the pace was that, so the start goes on.
 func (p *plateau) crowd(now Moment) {
 	p.done.begin(now)
-	if p.inFlight.fresh {
-		p.inFlight.fresh = false
-		p.mode, p.target, p.known, p.agreed = startup, 0, 0, 0
-		return
-	}
-	p.resume()
+	p.mode, p.target, p.known, p.agreed = startup, 0, 0, 0
 }
 
 // away reports whether the episode that has just ended says nothing about the

@@ -33,7 +33,8 @@ type estimate struct {
 	refuted bool    // a plateau that a probe seemed to prove was refused
 	lower   int32   // episodes in a row that found less
 	agreed  int32   // episodes in a row that found the same
-	slowed  float64 // the plateau before an episode whose block alone made the count less; 0: there was none
+	slowed  float64 // the plateau before an episode whose block made the count less; 0: there was none
+	granted float64 // and what was answered since the one before, less what counts scatter by
 	ignored int32   // such episodes that are to change nothing
 	ignores int32   // how many those were at first
 	lone    bool    // the limit is of one count, and nothing was known before
@@ -140,30 +141,33 @@ func (p *plateau) learn(now Moment) float64 {
 }
 
 // vain reports whether the pace has nothing to do with the episode that has just
-// ended, as where a provider is away for a minute now and then. Such a block alone
-// makes the count less than the plateau. If it is a part of how the provider
-// counts, the slower pace that follows from the count is not refused. If it is
-// refused again, in the same way, slowing down was in vain: the plateau before it
-// is the plateau again, and the next such episodes, each time twice as many, change
+// ended, as where a provider is away for a minute now and then. It is mostly the
+// block that makes the count less than the plateau. At the slower pace that follows
+// from the count, whoever counts grants more until he refuses again, or refuses
+// nothing. If it was less, slowing down was in vain: the plateau before it is the
+// plateau again, and the next such episodes, each time twice as many, change
 // nothing.
 func (p *plateau) vain(now Moment) bool {
-	span := now - p.done.began
-	least := (1 - agrees) * p.target
-	if p.target == 0 || p.done.answers < enough || p.counted(now) > least || p.done.counted() < least*(span-p.lasted).Seconds() {
+	if p.target == 0 || p.done.answers < enough {
+		return false
+	}
+	work := p.done.counted()
+	est, apart := p.counted(now), work/max(1e-3, (now-p.lasted-p.done.began).Seconds())
+	if est > (1-agrees)*p.target || p.target-apart > apart-est {
 		return false
 	}
 	switch {
-	case p.ignored > 0:
+	case p.ignored > 0 && work > p.granted/2:
 		p.ignored--
 		p.resume()
-	case p.slowed > 0:
+	case p.slowed > p.target && work < p.granted:
 		p.ignores = max(1, 2*p.ignores)
 		p.ignored = p.ignores
 		p.known = max(p.known, p.slowed)
 		p.climb(p.slowed)
 		p.slowed = 0
 	default:
-		p.slowed = p.target
+		p.slowed, p.granted, p.ignored = p.target, (1-agrees)*work, 0
 		return false
 	}
 	p.done.begin(now)

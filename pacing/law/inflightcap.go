@@ -25,11 +25,10 @@ type inFlightCap struct {
 	log    []occupancy // a ring
 	next   uint8       // in log, the oldest once it is full; it wraps with the ring
 	trial  bool
-	fresh  bool // the number was just found
-	places int  // in flight; 0: the provider does not count them
-	used   int  // answers at most since it was last changed,
-	every  int  // and how many there are before one more is tried
-	began  int  // requests in flight when the latest episode began
+	places int // in flight; 0: the provider does not count them
+	used   int // answers at most since it was last changed,
+	every  int // and how many there are before one more is tried
+	began  int // requests in flight when the latest episode began
 }
 
 func (c *inFlightCap) note(inFlight int32, became occupancy) {
@@ -53,7 +52,6 @@ func (c *inFlightCap) refused(d *Ticket, fresh, weak bool) {
 	became := refused
 	if fresh {
 		became |= began
-		c.began = int(d.inFlight)
 	}
 	if weak {
 		became |= weakly
@@ -118,21 +116,28 @@ func (c *inFlightCap) widen(look bool) {
 	}
 }
 
-// judge looks at an episode that was not by chance, and reports whether it tells
-// of what is in flight. If queued, it may be that of a queue that was too long.
-func (c *inFlightCap) judge(queued bool) bool {
-	switch {
-	case !c.capped():
-		places := c.blame()
-		if places == 0 || queued {
-			return false
-		}
-		*c = inFlightCap{log: c.log[:0], places: places, every: probeLeast, fresh: true}
-	case c.began <= c.places: // which others were in before: it is the pace
+// exceeded reports whether the request d was refused because it was one in flight
+// more than there are places for, which says nothing about the pace.
+func (c *inFlightCap) exceeded(d *Ticket) bool {
+	if !c.capped() || int(d.inFlight) <= c.places {
 		return false
-	case c.trial:
+	}
+	if c.trial {
 		c.trial, c.used = false, 0
 		c.every = min(probeMost, 2*c.every)
 	}
 	return true
+}
+
+// found looks at an episode that was not by chance, and reports whether it tells
+// of what is in flight. If queued, it may be that of a queue that was too long.
+func (c *inFlightCap) found(queued bool) bool {
+	if c.capped() || queued {
+		return false
+	}
+	places := c.blame()
+	if places > 0 {
+		*c = inFlightCap{log: c.log[:0], places: places, every: probeLeast}
+	}
+	return places > 0
 }

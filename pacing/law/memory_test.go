@@ -55,6 +55,32 @@ func TestNextRun(t *testing.T) {
 	}
 }
 
+// TestCountOfNextRun: a run that begins below the start counts what is answered
+// since its first request was asked for, and not since the time that moments count
+// from. What a bucket refuses once is then close to what it was.
+func TestCountOfNextRun(t *testing.T) {
+	var m law.Memory
+	if err := json.Unmarshal([]byte(`{"plateau": {"target_per_second": 0.7, "limit_per_second": 0.715, "confirmed": 2, "probe_every": 64}}`), &m); err != nil {
+		t.Fatal(err)
+	}
+	l, now := law.NewLearner(1, 20), t0
+	l.Restore(m, time.Hour)
+	for i := range 40 {
+		at, _ := l.Next(now)
+		now = later(now, at)
+		s := l.Send(now)
+		signal := law.Succeeded
+		if i == 30 {
+			signal = law.Throttled
+		}
+		now = now.Add(10 * ms)
+		l.Result(s, law.Result{Signal: signal}, now)
+	}
+	if got := l.Keep().Plateau.Limit; got < 0.5 || got > 0.8 {
+		t.Errorf("one refusal later, the limit is %.4f/s, want about 0.7", got)
+	}
+}
+
 // grants lets l go on at a provider that grants everything, and returns how long
 // it took until the pace was above most; d if it never was.
 func grants(l law.Learner, most float64, d time.Duration) time.Duration {
