@@ -9,7 +9,7 @@ import (
 const (
 	doubleLeast  = 8.0              // answers in which the pace doubles at the start,
 	doubleTime   = 2 * time.Second  // and the time in which it does
-	climbShare   = 0.25             // of the way to the goal, in the interval, for each answer
+	climbShare   = 0.5              // of the way to the goal, in the interval, for each answer
 	stepFirst    = 0.05             // of a probe
 	stepLeast    = 0.02             //
 	stepMost     = 0.25             //
