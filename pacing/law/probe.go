@@ -17,7 +17,8 @@ const (
 	farApart     = 1.5              // a pace that was refused and a plateau
 	windowsHeld  = 2.1              // of a level, so that a whole one is among them
 	stepGrow     = 1.6              // from one level to the next
-	probeTime    = 10 * time.Minute // and the time that is enough
+	probeTime    = 10 * time.Minute // and the time that is enough,
+	probeSure    = 20 * time.Minute // or where several episodes agreed
 	dwellLeast   = 30 * time.Second // at a level
 	dwellMost    = 400              // or answers, if they take less time
 	dwellCount   = 20               // answers at a level
@@ -141,7 +142,11 @@ func (p *plateau) due(now Moment) bool {
 	if p.agreed == 0 && (p.tooFast > farApart*p.target || p.doubtful()) {
 		return p.since >= enough && now-p.ended > p.window
 	}
-	return p.since >= min(p.every, max(probeLeast, int(probeTime.Seconds()*p.r))) && p.calmed(now) == 0
+	longest := probeTime
+	if p.agreed >= confirmed {
+		longest = probeSure
+	}
+	return p.since >= min(p.every, max(probeLeast, int(longest.Seconds()*p.r))) && p.calmed(now) == 0
 }
 
 // search begins a probe, which has no level yet.
