@@ -9,7 +9,7 @@ import (
 const (
 	doubleLeast  = 8.0              // answers in which the pace doubles at the start,
 	doubleTime   = 2 * time.Second  // and the time in which it does
-	climbShare   = 0.5              // of the way to the goal, in the interval, for each answer
+	climbShare   = 0.4              // of the way to the goal, in the interval, for each answer
 	stepFirst    = 0.05             // of a probe
 	stepLeast    = 0.02             //
 	stepMost     = 0.25             //
@@ -73,6 +73,9 @@ func (p *plateau) advance(weight float64, now Moment) {
 		p.since++
 		held := now - p.levels[len(p.levels)-1].at
 		answers, dwell, most := dwellCount, p.dwell()+p.losses.unseen, stepMost
+		if p.late.usual*p.r < 1 { // one is answered before the next leaves: nothing queues
+			answers = enough
+		}
 		if p.doubtful() {
 			answers, dwell, most = enough, doubleTime, stepDoubtful
 		}
