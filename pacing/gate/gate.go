@@ -88,11 +88,11 @@ func New(p collection.Provider, name string, longestWait time.Duration, concurre
 	for _, c := range ceilings {
 		g.windows.Allow(c)
 	}
-	start := cmp.Or(p.StartPerSecond, law.Start)
 	if strictest := ceiling.Strictest(ceilings); strictest > 0 {
 		g.ceiling = law.PerSecond(strictest)
 	}
 	most := g.ceiling
+	start := cmp.Or(p.StartPerSecond, min(law.Ceiling, max(law.Start, law.StartShare*most)))
 	name = cmp.Or(name, p.Law)
 	if _, err := law.New(name, start, most, g.random); err != nil {
 		return nil, err

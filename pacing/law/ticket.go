@@ -65,10 +65,12 @@ type Outcome struct {
 
 // Start is the pace of a provider that nobody described, in requests per
 // second, and Ceiling where its bound begins. Both are those PDP-Connect/pdpp arrived
-// at with live providers.
+// at with live providers. An owner who vouches for more than 50 a second vouches for a
+// start at StartShare of it, up to that bound.
 const (
-	Start   = 1.0
-	Ceiling = 4.0
+	Start      = 1.0
+	Ceiling    = 4.0
+	StartShare = 1.0 / 50
 )
 
 // The constants that several parts share.
