@@ -151,3 +151,58 @@ func ends(t *testing.T, c *exec.Cmd, sig os.Signal) int {
 	}
 	return c.ProcessState.ExitCode()
 }
+
+// TestHowItStands: SIGUSR1 has a run say how it stands, one line for each connector,
+// however quiet it is else, and does not end it. A command that is no run goes on, too.
+func TestHowItStands(t *testing.T) {
+	binary := build(t)
+	p := provider.New(provider.Script{Seed: 3, Tickets: 4000, Modes: []provider.Mode{provider.Latency(20 * time.Millisecond)}})
+	url, err := p.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	dir := t.TempDir()
+	var files []string
+	for _, name := range []string{"one", "two"} {
+		text := fmt.Sprintf("connector: %s\nprovider: {base_url: %q}\nstreams: {tickets: {get: /cursor/tickets, records: items, key: id, page: {cursor: {from: next_cursor, param: cursor}}}}\n", name, url)
+		files = append(files, filepath.Join(dir, name+".yaml"))
+		if err := os.WriteFile(files[len(files)-1], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, of := range [][]string{files[:1], files} {
+		said := filepath.Join(dir, fmt.Sprintf("said%d", len(of)))
+		stderr, err := os.Create(said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := exec.Command(binary, append([]string{"run", "-qq", "--create", "--state", filepath.Join(dir, fmt.Sprintf("state%d.db", len(of)))}, of...)...)
+		before := len(p.Log())
+		run.Env, run.Stderr = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}, stderr
+		if err := run.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer run.Process.Kill()
+		lines := func() string {
+			text, _ := os.ReadFile(said)
+			return string(text)
+		}
+		within(t, "each says how it stands", func() bool {
+			if len(p.Log()) > before { // before it has begun, it says nothing, and does not end
+				_ = run.Process.Signal(syscall.SIGUSR1)
+			}
+			time.Sleep(100 * time.Millisecond)
+			for _, name := range []string{"one", "two"}[:len(of)] {
+				if !strings.Contains(lines(), " "+name+" progress ") {
+					return false
+				}
+			}
+			return true
+		})
+		if code := ends(t, run, syscall.SIGINT); code != 130 {
+			t.Errorf("exit code %d, want 130: %s", code, lines())
+		}
+		stderr.Close()
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"collect/cmd/internal/live"
 	"collect/cmd/internal/output"
 	"collect/cmd/internal/term"
 	"collect/internal/jsonout"
@@ -93,7 +94,13 @@ func (a *app) say(p problem.Problem) {
 		jsonout.Print(a.err, p)
 		return
 	}
-	fmt.Fprint(a.err, renderProblem(p, a.width(), a.caps()))
+	fmt.Fprint(a.err, a.rendered(p))
+}
+
+// rendered returns a problem as text for the place where it is read.
+func (a *app) rendered(p problem.Problem) string {
+	text := renderProblem(p, a.width(), a.caps())
+	return live.StyleOf(a.env, a.err).Prioritized(text, p.Level == problem.LevelError)
 }
 
 // repeat returns the global flags that a command to copy must repeat.

@@ -73,6 +73,9 @@ func (h *audience) refuse(ctx context.Context, given string, err error, sc probl
 	hearing := engine.HearRefusal(given, p)
 	if h.quiet == 0 {
 		h.say(p)
+		if underGitHub(h.env) && !h.flags.json {
+			fmt.Fprint(h.err, githubAnnotations([]problem.Problem{p}))
+		}
 	}
 	h.hear(hearing, hearing)
 	return &exitError{p.ExitCode}
@@ -123,7 +126,7 @@ func (h *audience) hear(all, news engine.Hearing) {
 
 func (h *audience) print(of engine.Hearing, line string) {
 	for _, p := range of.Problems {
-		fmt.Fprintln(h.err, renderProblem(p, h.width(), h.caps()))
+		fmt.Fprintln(h.err, h.rendered(p))
 	}
 	if line != "" {
 		fmt.Fprintln(h.err, h.caps().Text(words.Clean(line)))

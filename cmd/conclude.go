@@ -16,6 +16,7 @@ import (
 // somebody, and the summary.
 func (s *session) conclude(ctx context.Context, ended engine.Ended) error {
 	s.show.Close()
+	s.unfold()
 	c, err := s.run.Conclude(ctx, ended)
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func (s *session) conclude(ctx context.Context, ended engine.Ended) error {
 		if p.Level == problem.LevelPaused { // a pause is what the summary says first
 			continue
 		}
-		fmt.Fprintln(s.err, renderProblem(p, s.width(), s.caps()))
+		fmt.Fprintln(s.err, s.rendered(p))
 	}
 	fmt.Fprint(s.err, renderSummary(c.Summary, s.width(), s.caps()))
 	return s.stepSummary(githubSummary(c.Summary), c.Problems)

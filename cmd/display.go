@@ -40,6 +40,9 @@ func (a *app) displayConfig(o runOptions, settings config.Settings) (live.Config
 	if err != nil {
 		return live.Config{}, problem.Usage("%s", err.Error())
 	}
+	if mode == config.ProgressPlain && a.terminal && o.progress == mode && settings.Origin["progress_every"] == config.BuiltIn {
+		settings.Every = config.AccessibleEvery // a person reads along
+	}
 	if o.quiet > 0 {
 		mode = config.ProgressNone
 	}
@@ -47,7 +50,7 @@ func (a *app) displayConfig(o runOptions, settings config.Settings) (live.Config
 		mode = config.ProgressJSON
 	}
 	return live.Config{
-		Mode: mode, Every: settings.Every, Out: a.out, Err: a.err, Size: a.size(), Caps: a.caps(), Style: live.StyleOf(a.env),
+		Mode: mode, Every: settings.Every, Out: a.out, Err: a.err, Size: a.size(), Caps: a.caps(), Style: live.StyleOf(a.env, a.err),
 	}, nil
 }
 

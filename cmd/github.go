@@ -55,9 +55,19 @@ func githubProperty(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(githubData(s))
 }
 
-// githubGroup folds text under a title in the log of a step.
-func githubGroup(title, text string) string {
-	return "::group::" + githubData(title) + "\n" + text + "::endgroup::\n"
+// githubGroup folds what is written until githubGroupEnd under a title in the log of a step.
+func githubGroup(title string) string { return "::group::" + githubData(title) + "\n" }
+
+const githubGroupEnd = "::endgroup::\n"
+
+// fold folds the lines of a run while it goes on, in the log of a step of a GitHub workflow.
+// What is returned ends that.
+func (a *app) fold(title string, o runOptions) (unfold func()) {
+	if !underGitHub(a.env) || o.quiet > 0 || a.flags.json {
+		return func() {}
+	}
+	fmt.Fprint(a.err, githubGroup(title))
+	return func() { fmt.Fprint(a.err, githubGroupEnd) }
 }
 
 // githubSummary returns the summary for $GITHUB_STEP_SUMMARY.

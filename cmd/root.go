@@ -28,7 +28,7 @@ func Main() {
 	}
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		env: os.Getenv, signals: endings(), columns: terminalColumns,
+		env: os.Getenv, signals: taken(), columns: terminalColumns,
 	}
 	a.terminal = a.env("COLLECT_FORCE_TTY") != "" || xterm.IsTerminal(int(os.Stderr.Fd()))
 	a.shown = xterm.IsTerminal(int(os.Stdout.Fd()))

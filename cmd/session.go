@@ -29,6 +29,7 @@ type session struct {
 	requests *har.File // nil: they are not written
 	run      *engine.Run
 	show     *live.Display
+	unfold   func() // ends the group of lines that the run is folded in
 }
 
 // collect does the run and tells how it ended. An error is one that kept the run
@@ -41,6 +42,7 @@ func (s *session) collect(ctx context.Context) (code int, err error) {
 	defer func() {
 		if s.show != nil {
 			s.interrupts.gentle(nil, nil)
+			s.interrupts.standing(nil)
 			s.show.Close()
 		}
 	}()
@@ -67,10 +69,12 @@ func (a *app) runConfig(o runOptions, settings config.Settings, db store.Store) 
 // begun starts the display once the run has the lease. From then on the first
 // signal ends the run with the page in flight, and the second one at once.
 func (s *session) begun(ctx context.Context) (err error) {
+	s.unfold = s.fold("collect "+s.target.Name, s.options)
 	if s.show, err = s.newDisplay(ctx); err != nil {
 		return err
 	}
 	s.audience.began(ctx)
+	s.interrupts.standing(s.show.Now)
 	s.interrupts.gentle(func(sig os.Signal) {
 		s.run.Interrupt()
 		s.show.Stopping(sig)

@@ -74,8 +74,11 @@ func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, set
 		names = append(names, m.Name)
 	}
 	s.displays = make([]*live.Display, len(names))
+	unfold := a.fold("collect "+strings.Join(names, " "), o)
 	s.show = live.StartTogether(show, names)
 	defer s.show.Close()
+	s.interrupts.standing(s.show.Now)
+	defer s.interrupts.standing(nil)
 	s.interrupts.gentle(func(sig os.Signal) {
 		s.group.Interrupt()
 		s.show.Stopping(sig)
@@ -83,6 +86,7 @@ func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, set
 	err = s.group.Do(ctx)
 	s.interrupts.gentle(nil, nil)
 	s.show.Close()
+	unfold()
 	if err != nil {
 		return h.refuse(ctx, "", err, sc)
 	}
@@ -189,7 +193,7 @@ func (s *several) tellAudience() {
 func (s *several) printNeeded(problems []problem.Problem) {
 	for _, p := range problems {
 		if p.Needs == problem.NeedsOperator || p.Level == problem.LevelWarning {
-			fmt.Fprintln(s.err, "\n"+strings.TrimSuffix(renderProblem(p, s.width(), s.caps()), "\n"))
+			fmt.Fprintln(s.err, "\n"+strings.TrimSuffix(s.rendered(p), "\n"))
 		}
 	}
 }

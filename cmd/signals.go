@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -19,11 +20,13 @@ import (
 // that: whatever moment a process is killed at, the next one goes on.
 const lastWords = 2 * time.Second
 
-// endings returns the signals that end a command early. A hangup does, unless
-// nohup, or the process that started this one, has it ignored.
-func endings() <-chan os.Signal {
+// taken returns the signals that end a command early, and those that ask a run how it
+// stands. A hangup ends it, unless nohup, or the process that started this one, has it
+// ignored.
+func taken() <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, questions...)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
@@ -52,6 +55,24 @@ type interrupts struct {
 	first  os.Signal       // nil: none came
 	gently func(os.Signal) // nil: the next signal ends the command at once
 	undo   func()          // before the process ends at once; nil: there is nothing
+	stand  func()          // says how the run stands; nil: there is none
+}
+
+// standing says what a signal does that asks how the run stands.
+func (i *interrupts) standing(stand func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.stand = stand
+}
+
+// asked says how the run stands, if there is one.
+func (i *interrupts) asked() {
+	i.mu.Lock()
+	stand := i.stand
+	i.mu.Unlock()
+	if stand != nil {
+		go stand() // its output may not be read
+	}
 }
 
 // gentle says what the next signal does instead of ending the command at once,
@@ -98,6 +119,10 @@ func (a *app) endBySignal(c *cobra.Command, _ []string) {
 	}
 	go func() {
 		for sig := range a.signals {
+			if slices.Contains(questions, sig) {
+				a.interrupts.asked()
+				continue
+			}
 			gently, undo := a.interrupts.come(sig)
 			if gently != nil {
 				go gently(sig) // it may have to wait, and another signal must not

@@ -235,7 +235,7 @@ func TestGitHub(t *testing.T) {
 	if got, want := githubSummary(s), "**paused: a\\|b&lt;c>\\_d reached its request cap (20,000). What was saved is safe.**"; !strings.HasPrefix(got, want) {
 		t.Errorf("markdown = %q, want %q...", got, want)
 	}
-	if got, want := githubGroup("tickets\n", "lines\n"), "::group::tickets\nlines\n::endgroup::\n"; got != want {
+	if got, want := githubGroup("tickets\n")+"lines\n"+githubGroupEnd, "::group::tickets\nlines\n::endgroup::\n"; got != want {
 		t.Errorf("group = %q, want %q", got, want)
 	}
 	if !underGitHub(environ("GITHUB_ACTIONS=true")) || underGitHub(environ("")) {

@@ -51,6 +51,9 @@ type Settings struct {
 	said []saidKey // by all sources, in the order of their rank
 }
 
+// BuiltIn is the origin of a value that nobody said.
+const BuiltIn = "built in"
+
 // A Source is where configuration comes from. Zero fields select the
 // usual places.
 type Source struct {
@@ -107,13 +110,13 @@ func Load(src Source) (Settings, error) {
 			Origin:   map[string]string{},
 		},
 	}
-	m.set("defaults.timezone", "UTC", "built in")
-	m.set("defaults.max_time", "none", "built in")
-	m.set("defaults.max_requests", "none", "built in")
-	m.set("progress", ProgressAuto, "built in")
-	m.set("progress_every", shortDuration(PlainEvery), "built in")
+	m.set("defaults.timezone", "UTC", BuiltIn)
+	m.set("defaults.max_time", "none", BuiltIn)
+	m.set("defaults.max_requests", "none", BuiltIn)
+	m.set("progress", ProgressAuto, BuiltIn)
+	m.set("progress_every", shortDuration(PlainEvery), BuiltIn)
 	if Accessible(src.Env) {
-		m.set("progress_every", shortDuration(AccessibleEvery), "built in")
+		m.set("progress_every", shortDuration(AccessibleEvery), BuiltIn)
 	}
 
 	paths, required := src.files()
@@ -337,7 +340,7 @@ func (m *merger) settle(env func(string) string) (Settings, error) {
 	s.State, s.StateNamed = userfile.Expand(g.State, env), g.State != ""
 	if !s.StateNamed {
 		s.State = defaultState(env)
-		s.Origin["state"] = "built in"
+		s.Origin["state"] = BuiltIn
 		if env("STATE_DIRECTORY") != "" {
 			s.Origin["state"] = "env STATE_DIRECTORY"
 		}

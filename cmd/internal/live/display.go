@@ -38,6 +38,8 @@ type Display struct {
 	events *Events  // nil: no events
 	totals func() Totals
 	every  time.Duration
+	err    io.Writer
+	style  Style
 
 	mu      sync.Mutex
 	streams []StreamTotal
@@ -64,7 +66,7 @@ func Start(c Config) *Display {
 
 func newDisplay(c Config) *Display {
 	d := &Display{
-		totals: c.Totals, every: c.Every, streams: slices.Clone(c.Streams),
+		totals: c.Totals, every: c.Every, err: c.Err, style: c.Style, streams: slices.Clone(c.Streams),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	if d.every <= 0 {
@@ -169,6 +171,19 @@ func again(sig os.Signal) string {
 func (d *Display) Say(line string) {
 	if d.shown != nil {
 		d.shown.Say(line)
+	}
+}
+
+// Now says where the run stands, to a person who asked, however quiet it is else.
+func (d *Display) Now() {
+	frame := d.view.Frame(time.Now())
+	switch {
+	case d.events != nil:
+		d.events.Progress(frame)
+	case d.shown != nil:
+		d.shown.Say(frame.Line(d.style))
+	default:
+		_, _ = io.WriteString(d.err, frame.Line(d.style)+"\n")
 	}
 }
 

@@ -2,6 +2,8 @@ package live
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -20,12 +22,33 @@ const (
 	Journald Style = "journald" // a priority in front (sd-daemon(3)); journald knows the time
 )
 
-// StyleOf returns the style for the place where stderr goes.
-func StyleOf(env func(string) string) Style {
-	if env("JOURNAL_STREAM") != "" {
+// StyleOf returns the style for the place where out goes. systemd names in JOURNAL_STREAM
+// the device and inode of the stream that it reads (systemd.exec(5)): a unit may write
+// elsewhere.
+func StyleOf(env func(string) string, out io.Writer) Style {
+	if file, ok := out.(*os.File); ok && env("JOURNAL_STREAM") != "" && env("JOURNAL_STREAM") == identity(file) {
 		return Journald
 	}
 	return Stamped
+}
+
+// Prioritized returns lines of text with a priority in front, for journald; as it is for
+// others.
+func (s Style) Prioritized(text string, isError bool) string {
+	if s != Journald {
+		return text
+	}
+	priority := priorityWarning
+	if isError {
+		priority = priorityError
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" {
+			fmt.Fprintf(&b, "<%d>%s", priority, line)
+		}
+	}
+	return b.String()
 }
 
 // The priorities of syslog(3), as far as they are used.

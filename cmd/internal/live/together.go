@@ -126,6 +126,21 @@ func (t *Together) Say(line string) {
 	}
 }
 
+// Now says where each run stands that has begun and is not over, to a person who asked.
+func (t *Together) Now() {
+	t.mu.Lock()
+	var working []*Display
+	for i, d := range t.displays {
+		if d != nil && t.rows[i].Stage == Working {
+			working = append(working, d)
+		}
+	}
+	t.mu.Unlock()
+	for _, d := range working {
+		d.Now()
+	}
+}
+
 // Close ends the display and leaves the terminal as it was; it may be called again.
 func (t *Together) Close() {
 	t.mu.Lock()
