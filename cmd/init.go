@@ -145,6 +145,10 @@ func (s *setting) choose(ctx context.Context) error {
 		if s.examined, err = setup.Examine(ctx, &s.settings.Registry, s.connector); err == nil {
 			break
 		}
+		if unknown, ok := errors.AsType[*problem.UnknownConnectorError](err); ok && unknown.File != "" {
+			s.connector = unknown.File // what else is meant in a folder where it is?
+			continue
+		}
 		if s.dialog == nil || named {
 			return err
 		}
@@ -404,7 +408,7 @@ func (s *setting) next(made bool, ran error) {
 		steps = append(steps, [2]string{"collect plan " + name + flags, "what a run would do, without a request"},
 			[2]string{fmt.Sprintf("collect run %s --max-requests %d%s%s", name, firstRequests, create, flags), "a small run"})
 	case ran == nil:
-		steps = append(steps, [2]string{"collect run " + name + flags, "all of it"}, [2]string{"collect status" + flags, "how it stands"})
+		steps = append(steps, [2]string{"collect run " + name + flags, "what is left, and from then on what is new"}, [2]string{"collect status" + flags, "how it stands"})
 	}
 	steps = append(steps, [2]string{"collect init --cron" + flags, "a line for crontab; --systemd: a timer"})
 	widest := 0

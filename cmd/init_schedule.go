@@ -69,6 +69,9 @@ func (a *app) schedule(ctx context.Context, o initOptions) error {
 	}
 	switch {
 	case o.schedule.cron:
+		for _, c := range s.Credentials {
+			fmt.Fprintf(a.err, "note: cron has an environment of its own, without %s: name a file that holds the secret by `token_file` under `providers:` in collect.yaml\n", strings.ToUpper(c.Name))
+		}
 		a.hint("add this line with: crontab -e")
 		fmt.Fprint(a.out, s.Cron())
 		return nil
@@ -119,9 +122,6 @@ func (a *app) scheduleOf(ctx context.Context, o scheduleOptions, settings config
 	if !s.System {
 		dir = filepath.Join(config.Xdg(a.env, "XDG_CONFIG_HOME", ".config"), "collect")
 	}
-	if !o.systemd && o.into == "" {
-		return s, nil
-	}
 	for _, name := range settings.Names() {
 		if _, configured := settings.Entries[name]; !configured {
 			continue
@@ -165,7 +165,8 @@ func (a *app) writeUnits(s setup.Schedule, into string) error {
 		fmt.Fprintln(a.err, "wrote "+words.Home(path, a.env))
 	}
 	for _, c := range s.Credentials {
-		fmt.Fprintf(a.err, "put the secret that is in %s into %s, readable by you only: the service does not start without it\n", strings.ToUpper(c.Name), words.Home(c.Path, a.env))
+		path := words.Quoted(c.Path)
+		fmt.Fprintf(a.err, "the service does not start without the secret that is in %[1]s: printenv %[1]s | install -D -m 600 /dev/stdin %[2]s\n", strings.ToUpper(c.Name), path)
 	}
 	user := "--user "
 	if s.System {

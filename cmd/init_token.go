@@ -25,6 +25,9 @@ func (s *setting) findToken(ctx context.Context) error {
 	for _, secret := range s.examined.Secrets {
 		if secret.There {
 			fmt.Fprintf(s.err, "The secret %s of %s is in %s.\n", secret.Name, s.entry.Provider, secret.From())
+			if secret.Env != "" {
+				fmt.Fprintln(s.err, "What runs by a schedule has an environment of its own: for that, keep it in a file (--token-file).")
+			}
 		}
 	}
 	switch lacks := s.examined.Lacks(); {

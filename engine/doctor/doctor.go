@@ -323,6 +323,6 @@ func (d *Diagnosis) checkSchedule(ctx context.Context) {
 	case last.IsZero():
 		d.add(NotChecked, "schedule", "no timer or cron entry found; nothing was collected yet")
 	default:
-		d.add(Look, "schedule", "no timer or cron entry found; the last run began "+words.Ago(last, d.Now))
+		d.add(Look, "schedule", "no timer or cron entry found; the last run began "+words.Ago(last, d.Now)+". To make one: collect init --cron, or --systemd")
 	}
 }
