@@ -81,6 +81,40 @@ func TestOnly(t *testing.T) {
 	}
 }
 
+// TestLeavesOut: a stream that check refuses is left out, with the reason and with those
+// below it, and the others stay.
+func TestLeavesOut(t *testing.T) {
+	a, err := txtar.ParseFile("testdata/forge.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := openapi.New("forge", a.Files[0].Data, nil, check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := openapi.New("forge", a.Files[0].Data, nil, func(file []byte) error {
+		if strings.Contains(string(file), "\n  issues:") {
+			return errors.New("a mistake of issues\nand where it is")
+		}
+		return check(file)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := string(got.File)
+	for _, gone := range []string{"\n  issues:", "\n  comments:", "and where it is"} {
+		if strings.Contains(file, gone) {
+			t.Errorf("the draft has %q:\n%s", gone, file)
+		}
+	}
+	if !strings.Contains(file, ": a mistake of issues\n") || !strings.Contains(file, "\n  repos:") || got.Streams >= whole.Streams || got.LeftOut <= whole.LeftOut {
+		t.Errorf("%d of %d streams, %d left out:\n%s", got.Streams, whole.Streams, got.LeftOut, file)
+	}
+	if err := check(got.File); err != nil {
+		t.Errorf("the file is refused: %v", err)
+	}
+}
+
 // TestRefuses: what is no description is refused with a reason.
 func TestRefuses(t *testing.T) {
 	for src, want := range map[string]string{
