@@ -128,3 +128,27 @@ func TestCheckAndParseAgree(t *testing.T) {
 		}
 	}
 }
+
+// TestNoListInTheBody: what leads to the next page stands in the body, so that the body
+// is no list.
+func TestNoListInTheBody(t *testing.T) {
+	for stream, refused := range map[string]bool{
+		"page: {cursor: {from: next, param: c}}":                      true,
+		"page: {next_url: links.next}":                                true,
+		"page: {last_id: {param: after, field: id, more: more}}":      true,
+		"records: items, page: {cursor: {from: next, param: c}}":      false,
+		"page: {cursor: {header: X-Next, param: c}}":                  false,
+		"page: {last_id: {param: after, field: id}}":                  false,
+		"records: {at: items, map: k}, page: {next_url: a.b}":         false,
+		"page: {link_header: next}":                                   false,
+		"records: {map: name}, page: {cursor: {header: N, param: c}}": false,
+	} {
+		_, mistakes, doubts := declarative.Check("f", []byte("connector: test\nprovider: {base_url: 'https://api.test'}\nstreams: {things: {get: /things, key: id, "+stream+"}}\n"))
+		told := slices.ContainsFunc(doubts, func(e *declarative.SpecError) bool {
+			return strings.Contains(e.Message, "which is then an object and no list")
+		})
+		if told != refused || len(mistakes) > 0 {
+			t.Errorf("%s: %v, %v, want a doubt: %t", stream, mistakes, doubts, refused)
+		}
+	}
+}

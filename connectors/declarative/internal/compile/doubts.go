@@ -26,6 +26,28 @@ func Doubts(doc *language.Document) []yamlfile.Fault {
 	return d.Faults
 }
 
+// NoLists returns the streams whose page is read in the body, where the body is to be
+// the list, too: such a body is one record, and nothing leads to the next page.
+func NoLists(doc *language.Document, f *File) []yamlfile.Fault {
+	d := &yamlfile.Decoder{}
+	for _, e := range doc.Streams {
+		st, page := f.Stream(e.Key.Text), e.Value.Page
+		if page == nil {
+			page = doc.Defaults.Page
+		}
+		if page == nil || st.Records.Path.Set || st.Records.Map != "" || st.Records.One || e.Value.Format.At.Line > 0 {
+			continue
+		}
+		for _, path := range st.Page.Reads() {
+			if path.Set {
+				d.Fail(page.At, fmt.Sprintf("`page` reads `%s` in the body, which is then an object and no list: say with `records` where in it the list of `%s` is", path.Text, st.Name), "read as one record")
+				break
+			}
+		}
+	}
+	return d.Faults
+}
+
 // unused looks for the params, secrets and bindings that nothing refers to.
 func unused(d *yamlfile.Decoder, doc *language.Document) {
 	used := map[string]bool{}

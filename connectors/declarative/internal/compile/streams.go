@@ -187,8 +187,13 @@ func (c *checker) page(key yamlfile.Scalar, spec language.StreamSpec, st *Stream
 		set(true, paging.ByHeader{Rel: p.LinkHeader.Text})
 	}
 	if s := p.NextURL; s != nil {
-		if s.Path.Set == s.Header.Set {
-			c.Fail(p.At, "`next_url` needs the path of the URL, or the `header` that has it", "")
+		switch {
+		case s.Path.Set && s.Header.Set:
+			c.Fail(s.Header.At, "the URL comes out of the body (`path`) or out of a header (`header`): not out of both", "")
+		case !s.Header.Set:
+			c.need(p.At, "next_url", s.Path.Scalar)
+		case !isToken(s.Header.Text):
+			c.Fail(s.Header.At, "not the name of a header", "")
 		}
 		set(true, paging.ByURL{At: s.Path, Header: s.Header.Text, Optional: s.Optional.Value})
 	}
