@@ -33,6 +33,7 @@ type runOptions struct {
 	trace       bool
 	traceHTTP   string
 	metrics     string // the file for them
+	traces      string // where they are sent
 	progress    string
 	mode        collection.Mode
 	unheard     bool // nobody but who reads stderr hears of it
@@ -55,6 +56,7 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.BoolVar(&o.trace, "trace", false, "with --json: an event for each step of each request, too")
 	addTraceHTTP(flags, &o.traceHTTP)
 	addMetricsFile(flags, &o.metrics)
+	addTraces(flags, &o.traces)
 	flags.StringVar(&o.progress, "progress", "", "how to show progress: auto, live, plain or none (default: `mode` of the configuration, or else auto)")
 }
 
@@ -161,8 +163,13 @@ func (a *app) collectOne(ctx context.Context, h *audience, o runOptions, setting
 		return a.exit(err, problem.Scene{Connector: target.Name, State: settings.State})
 	}
 	defer metricsEnd()
+	traces, tracesEnd, err := a.traces(ctx, o.traces)
+	if err != nil {
+		return err
+	}
+	defer tracesEnd()
 
-	s := &session{app: a, audience: h, given: given, options: o, settings: settings, target: target, store: db, requests: requests}
+	s := &session{traces: traces, app: a, audience: h, given: given, options: o, settings: settings, target: target, store: db, requests: requests}
 	code, err := s.collect(ctx)
 	if err != nil {
 		return h.refuse(ctx, given, err, s.run.Scene())

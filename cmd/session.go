@@ -9,6 +9,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/live"
 	"collect/collection"
+	"collect/console/telemetry"
 	"collect/engine"
 	"collect/engine/har"
 	"collect/engine/registry"
@@ -26,7 +27,8 @@ type session struct {
 	settings config.Settings
 	target   registry.Target
 	store    store.Store
-	requests *har.File // nil: they are not written
+	requests *har.File         // nil: they are not written
+	traces   *telemetry.Traces // nil: none are sent
 	run      *engine.Run
 	show     *live.Display
 	unfold   func() // ends the group of lines that the run is folded in
@@ -37,7 +39,15 @@ type session struct {
 func (s *session) collect(ctx context.Context) (code int, err error) {
 	c := s.runConfig(s.options, s.settings, s.store)
 	c.Target, c.Requests, c.Begun = s.target, s.requests, func() error { return s.begun(ctx) }
-	c.Observers = []func(collection.Event){func(e collection.Event) { s.show.Observe(e) }}
+	c.Observers = []func(collection.Event){func(e collection.Event) {
+		if e.Request == nil || s.options.trace {
+			s.show.Observe(e)
+		}
+	}}
+	if s.traces != nil {
+		c.Observers = append(c.Observers, s.traces.Observe)
+		c.Options.Trace, c.Exemplars = true, s.traces.Exemplars
+	}
 	s.run = engine.New(c)
 	defer func() {
 		if s.show != nil {

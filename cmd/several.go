@@ -54,14 +54,29 @@ func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, set
 		return a.exit(err, problem.Scene{State: settings.State})
 	}
 	defer metricsEnd()
+	traces, tracesEnd, err := a.traces(ctx, o.traces)
+	if err != nil {
+		return err
+	}
+	defer tracesEnd()
 
 	each := a.runConfig(o, settings, db)
 	each.Requests = requests
+	if traces != nil {
+		each.Options.Trace, each.Exemplars = true, traces.Exemplars
+	}
 	s := &several{app: a, audience: h, options: o, settings: settings, store: db}
 	s.group, err = engine.NewGroup(ctx, engine.GroupConfig{
 		Names: o.names, Registry: &s.settings.Registry, Each: each,
-		Observe: func(m *engine.Member, e collection.Event) { s.displays[s.place(m)].Observe(e) },
-		Moved:   func(m *engine.Member) error { return s.moved(context.WithoutCancel(ctx), m) },
+		Observe: func(m *engine.Member, e collection.Event) {
+			if e.Request == nil || o.trace {
+				s.displays[s.place(m)].Observe(e)
+			}
+			if traces != nil {
+				traces.Observe(e)
+			}
+		},
+		Moved: func(m *engine.Member) error { return s.moved(context.WithoutCancel(ctx), m) },
 	})
 	if err != nil {
 		return err

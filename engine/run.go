@@ -45,12 +45,13 @@ type Config struct {
 	Store   store.Store
 	Options Options
 
-	Spool     string                   // the folder for answers that are too large for memory, one for each connector in it; "": they are in memory
-	Meeting   string                   // the folder where the runs of this user share their pace; "": this one paces itself alone
-	Begun     func() error             // called once the run has the lease, before anybody observes; nil: nothing
-	Requests  *har.File                // is told of each request; nil: none is
-	Observers []func(collection.Event) // called from several goroutines
-	Signal    func() int               // the exit code of the signal that came; nil: none comes
+	Spool     string                                                     // the folder for answers that are too large for memory, one for each connector in it; "": they are in memory
+	Meeting   string                                                     // the folder where the runs of this user share their pace; "": this one paces itself alone
+	Begun     func() error                                               // called once the run has the lease, before anybody observes; nil: nothing
+	Requests  *har.File                                                  // is told of each request; nil: none is
+	Observers []func(collection.Event)                                   // called from several goroutines
+	Exemplars func(connector string) map[int]collection.DurationExemplar // attempts that a trace has; nil: none has
+	Signal    func() int                                                 // the exit code of the signal that came; nil: none comes
 
 	State string // where the store is, as a person writes it
 	Flags string // what commands to copy must repeat
@@ -137,6 +138,9 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		Connector: r.Target.Connector, Ledger: ledger, Run: r.Record(),
 		Streams: r.Streams(), Concurrency: r.Options.Concurrency, Budget: r.budget,
 		Domain: accounts[0].Domain, Learned: learned[0], Observe: r.observe, Trace: r.Options.Trace,
+	}
+	if r.Exemplars != nil {
+		config.Exemplars = func() map[int]collection.DurationExemplar { return r.Exemplars(r.Target.Name) }
 	}
 	if r.Requests != nil {
 		send := pacing.NewTransport(provider, provider.InFlight(r.Options.Concurrency)*len(accounts))

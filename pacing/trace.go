@@ -11,7 +11,7 @@ import (
 )
 
 // trace tells of a moment in the life of a request, if somebody asked for it.
-func (g *Governor) trace(kind collection.EventKind, stream string, r collection.RequestInfo) {
+func (g *Governor) trace(ctx context.Context, kind collection.EventKind, r collection.RequestInfo) {
 	if !g.traced {
 		return
 	}
@@ -19,12 +19,13 @@ func (g *Governor) trace(kind collection.EventKind, stream string, r collection.
 	defer g.unlock()
 	told := r // so that r is on the heap only if it is told
 	told.QueueDepth = int(g.waiting.Load())
-	g.tell(collection.Event{Kind: kind, Request: &told}, time.Now(), stream)
+	at := collection.PlaceOf(ctx)
+	g.tell(collection.Event{Kind: kind, Partition: at.Partition, Lane: at.Lane, Request: &told}, time.Now(), at.Stream)
 }
 
 // ended counts the end of a request and tells it. One that was asked ahead and
 // not needed any more before it left was neither answered nor refused.
-func (g *Governor) ended(id int64, attempt int, sent bool, stream string, err error) {
+func (g *Governor) ended(ctx context.Context, id int64, attempt int, sent bool, err error) {
 	_, stopped := errors.AsType[*collection.Stop](err)
 	if err != nil && !sent && !stopped && errors.Is(err, context.Canceled) {
 		g.meter.Withdraw()
@@ -33,14 +34,14 @@ func (g *Governor) ended(id int64, attempt int, sent bool, stream string, err er
 	}
 	r := collection.RequestInfo{ID: id, Attempt: attempt}
 	if err == nil {
-		g.trace(collection.RequestCompleted, stream, r)
+		g.trace(ctx, collection.RequestCompleted, r)
 		return
 	}
 	r.Reason = "error"
 	if stop, ok := errors.AsType[*collection.Stop](err); ok {
 		r.Reason = string(stop.Reason)
 	}
-	g.trace(collection.RequestFailed, stream, r)
+	g.trace(ctx, collection.RequestFailed, r)
 }
 
 // callEnd returns how a request ended whose attempts, if any were sent, ended with err.
@@ -56,21 +57,21 @@ func callEnd(sent bool, err error) collection.CallEnd {
 }
 
 // released tells that the attempt a has ended.
-func (g *Governor) released(id int64, attempt int, stream string, a answer) {
+func (g *Governor) released(ctx context.Context, id int64, attempt int, a answer) {
 	r := collection.RequestInfo{ID: id, Attempt: attempt}
 	if a.took > 0 {
 		seconds := a.took.Seconds()
 		r.Latency = &seconds
 	}
-	g.trace(collection.SlotReleased, stream, r)
+	g.trace(ctx, collection.SlotReleased, r)
 }
 
 // retrying tells that a request is sent again, not before next allows it.
-func (g *Governor) retrying(id int64, attempt int, a answer, next *desk.Turn) {
+func (g *Governor) retrying(ctx context.Context, id int64, attempt int, a answer, next *desk.Turn) {
 	delay := time.Until(next.Request.NotBefore).Seconds()
 	r := collection.RequestInfo{ID: id, Attempt: attempt, Delay: &delay, Reason: "error"}
 	if a.outcome.Signal == law.Throttled || a.outcome.QuotaUsed {
 		r.Reason = "ratelimit"
 	}
-	g.trace(collection.RequestRetrying, next.Stream, r)
+	g.trace(ctx, collection.RequestRetrying, r)
 }

@@ -33,9 +33,9 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	why := ""          // the attempt before this one got no answer
 	renewals := 0      // of the credential
 	var same *Governor // the account that the next attempt must have; nil: any
-	t.trace(collection.RequestStarted, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
+	t.trace(ctx, collection.RequestStarted, collection.RequestInfo{ID: id, Attempt: n})
 	sent := false
-	defer func() { t.ended(id, n, sent, turn.Stream, err) }()
+	defer func() { t.ended(ctx, id, n, sent, err) }()
 	for ; ; n++ {
 		g, p, err := t.turn(ctx, turn, same)
 		if err != nil {
@@ -43,14 +43,14 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		}
 		sent = true
 		t.meter.Leave(turn.Request.Retry)
-		t.trace(collection.SlotAcquired, turn.Stream, collection.RequestInfo{ID: id, Attempt: n})
+		t.trace(ctx, collection.SlotAcquired, collection.RequestInfo{ID: id, Attempt: n})
 		a := g.attempt(req, p, renewals)
 		a.outcome.Rejected = a.rejected()
 		next := &desk.Turn{Stream: turn.Stream, Request: turn.Request}
 		next.Request.Retry = true
 		next.Request.NotBefore = time.Now().Add(backoff(n-1, t.random()))
 		settled, err := g.settle(ctx, p, a, next)
-		t.released(id, n, turn.Stream, a)
+		t.released(ctx, id, n, a)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		if err := g.retry(req, a, n, settled, next); err != nil {
 			return nil, err
 		}
-		t.retrying(id, n+1, a, next)
+		t.retrying(ctx, id, n+1, a, next)
 		turn, why, same = next, a.outcome.Why, nil
 		if a.status == http.StatusUnauthorized && a.again { // the account has another credential now
 			same = g

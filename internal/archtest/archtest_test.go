@@ -139,6 +139,7 @@ var rules = archtest.Rules{
 		"github.com/pressly/goose":        "store/sqlite/internal/database",
 		"modernc.org/sqlite":              "store/sqlite/internal/database",
 		"github.com/prometheus":           "console/telemetry",
+		"go.opentelemetry.io":             "console/telemetry",
 		"google.golang.org/protobuf":      "console/telemetry",
 	},
 	Shared: []string{
