@@ -239,7 +239,7 @@ func TestSchemaTakesEverySoundFile(t *testing.T) {
 
 // beyondShape matches the faults that no schema can find: what one part of a
 // file says of another, expressions, days, and YAML itself.
-var beyondShape = regexp.MustCompile(`unknown name|.size. needs|a password is never written|what a person gets who signs in|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
+var beyondShape = regexp.MustCompile(`unknown name|that of another secret has|a certificate cannot take turns|.size. needs|a password is never written|what a person gets who signs in|there is a similar|not a predicate|is not a date|the default |unknown stream|form a circle|its own parent|` +
 	`must come from one stream|gives two fields the name|take away|leave out the number|is its rows and nothing else|not a pattern|is the same for all records|is set here and by|two keys are sent as|rotate is for the secret|has no .param., and nothing|.page. needs a .param.|nothing stands for it|records of a GraphQL answer|the place of a page stands in|anchors, aliases|already defined|a secret may be used|says where the next walk begins|no mark is sent|nothing in the request uses|neither a date|whole multiples of|no window is narrower`)
 
 // TestSchemaRefusesWhatTheReaderRefuses, if it is a matter of shape.

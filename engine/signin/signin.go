@@ -57,6 +57,9 @@ func In(ctx context.Context, r *registry.Registry, arg string, params map[string
 		return Kept{}, problem.Usage("the connector file says how to sign in with a browser only: it has no `device_url`")
 	}
 	// Before a person does anything.
+	if in.Secret, err = free(ctx, r, in.Secret); err != nil {
+		return Kept{}, err
+	}
 	if err := r.MayKeep(in.Secret); err != nil {
 		return Kept{}, err
 	}
@@ -89,11 +92,18 @@ func Out(ctx context.Context, r *registry.Registry, arg string, params map[strin
 	if err != nil {
 		return Kept{}, err
 	}
-	kept := Kept{Connector: t.Name, Secret: in.Secret.Name, From: in.Secret.From()}
-	token, err := r.Lookup(ctx, in.Secret)
-	if err != nil {
-		return Kept{}, err
+	// Of several places, one at a time.
+	token := ""
+	for _, place := range in.Secret.Each() {
+		in.Secret = place
+		if token, err = r.Lookup(ctx, place); err != nil {
+			return Kept{}, err
+		}
+		if token != "" {
+			break
+		}
 	}
+	kept := Kept{Connector: t.Name, Secret: in.Secret.Name, From: in.Secret.From()}
 	if in.RevokeURL != "" && token != "" {
 		client := pacing.NewSignInClient(in.TLS)
 		defer client.CloseIdleConnections()
@@ -104,6 +114,21 @@ func Out(ctx context.Context, r *registry.Registry, arg string, params map[strin
 	}
 	kept.There, err = r.Forget(ctx, in.Secret)
 	return kept, err
+}
+
+// free returns the place of a secret that a value is kept at: of several whose tokens take
+// turns, the first that is empty.
+func free(ctx context.Context, r *registry.Registry, secret declarative.Secret) (declarative.Secret, error) {
+	each := secret.Each()
+	if len(each) == 1 {
+		return secret, nil
+	}
+	for _, place := range each {
+		if value, err := r.Lookup(ctx, place); err != nil || value == "" {
+			return place, err
+		}
+	}
+	return secret, problem.Usage("each place of the secret `%s` has a token (%s); nothing was changed. Remove the one that you want to replace", secret.Name, secret.From())
 }
 
 func find(ctx context.Context, r *registry.Registry, arg string, params map[string]string) (registry.Target, declarative.SignIn, error) {
@@ -128,7 +153,10 @@ func Writable(ctx context.Context, r *registry.Registry, arg, name string) (decl
 		names = append(names, source.Name)
 		switch {
 		case name == source.Name:
-			return source, writes(source)
+			if err := writes(source); err != nil {
+				return source, err
+			}
+			return free(ctx, r, source)
 		case source.File != "" || source.Keyring != "":
 			found = source
 			writable = append(writable, source.Name)
@@ -144,7 +172,7 @@ func Writable(ctx context.Context, r *registry.Registry, arg, name string) (decl
 	case len(writable) > 1:
 		return found, problem.Usage("which secret? There are %s", strings.Join(writable, ", "))
 	}
-	return found, nil
+	return free(ctx, r, found)
 }
 
 func writes(secret declarative.Secret) error {
@@ -178,6 +206,8 @@ type Need struct {
 	Settable    bool   `json:"settable"`              // collect auth set writes it
 	Fingerprint string `json:"fingerprint,omitempty"` // tells one value from another; not known without a database
 	Problem     string `json:"problem,omitempty"`     // why it cannot be looked up
+
+	one bool // of several places whose tokens take turns
 }
 
 // Needs returns the secrets of connectors. It never returns a value. Who cannot be
@@ -190,26 +220,33 @@ func Needs(ctx context.Context, r *registry.Registry, names []string, salt []byt
 			return nil, err
 		}
 		for _, secret := range spec.Secrets() {
-			source := r.SecretSource(spec.ProviderName(), secret)
-			n := Need{Connector: t.Name, Named: name, Secret: source.Name, From: source.From(), Optional: source.Optional,
-				SignsIn: spec.SignsIn() == source.Name, Settable: writes(source) == nil}
-			value, err := r.Lookup(ctx, source)
-			if err != nil {
-				n.Problem = problem.PlainText(err)
-			}
-			n.There = value != ""
-			if n.There && len(salt) > 0 {
-				n.Fingerprint = problem.Fingerprint(salt, value)
-			}
-			if !slices.Contains(needs, n) {
-				needs = append(needs, n)
+			each := r.SecretSource(spec.ProviderName(), secret).Each()
+			for _, source := range each {
+				n := Need{Connector: t.Name, Named: name, Secret: source.Name, From: source.From(), Optional: source.Optional,
+					SignsIn: spec.SignsIn() == source.Name, Settable: writes(source) == nil}
+				value, err := r.Lookup(ctx, source)
+				if err != nil {
+					n.Problem = problem.PlainText(err)
+				}
+				n.There = value != ""
+				if n.There && len(salt) > 0 {
+					n.Fingerprint = problem.Fingerprint(salt, value)
+				}
+				n.one = len(each) > 1
+				if !slices.Contains(needs, n) {
+					needs = append(needs, n)
+				}
 			}
 		}
 	}
 	return needs, nil
 }
 
-// Lacking reports whether a connector cannot run for want of one of these secrets.
+// Lacking reports whether a connector cannot run for want of one of these secrets. Of several
+// places whose tokens take turns, one is enough.
 func Lacking(needs []Need) bool {
-	return slices.ContainsFunc(needs, func(n Need) bool { return !n.There && !n.Optional })
+	return slices.ContainsFunc(needs, func(n Need) bool {
+		there := n.There || n.one && slices.ContainsFunc(needs, func(o Need) bool { return o.Connector == n.Connector && o.Secret == n.Secret && o.There })
+		return !there && !n.Optional
+	})
 }

@@ -125,7 +125,7 @@ func (*Scalar) Shape(Schemas) Keywords { return Keywords{"type": Single()} }
 
 func (*Texts) Shape(Schemas) Keywords {
 	one := Keywords{"type": Single()}
-	return AnyOf(one, Keywords{"type": "array", "items": NonEmpty(one), "minItems": 1})
+	return AnyOf(one, Keywords{"type": "array", "items": NonEmpty(one), "minItems": 1, "uniqueItems": true})
 }
 
 func (*Flag) Shape(Schemas) Keywords { return OneOf("true", "false") }
