@@ -76,6 +76,9 @@ func (a *app) plan(ctx context.Context, name string) error {
 		pace = append(pace, "the pace is learned by the first run")
 	}
 	fmt.Fprintln(a.out, strings.Join(pace, "; "))
+	if at := time.Time(plan.NextAt); !at.IsZero() {
+		fmt.Fprintln(a.out, "no request leaves before "+words.At(at, e.Now))
+	}
 	least := "at least " + words.Counted(plan.Least, "request", "requests")
 	if plan.Seconds != nil {
 		least += ", which " + map[bool]string{true: "takes ", false: "take "}[plan.Least == 1] + words.Span(time.Duration(*plan.Seconds*float64(time.Second))) + " at this pace"

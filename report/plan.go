@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/store"
 )
@@ -16,6 +17,7 @@ type Plan struct {
 	Pace    *float64        `json:"learned_per_second"` // null: not known
 	Least   int64           `json:"requests_at_least"`
 	Seconds *float64        `json:"seconds_at_least"` // null: not known
+	NextAt  jsonout.Time    `json:"next_at"`          // null: a request may leave now, or no time is known
 }
 
 // A PlannedStream is what a run would do about one stream.
@@ -111,6 +113,7 @@ func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, wi
 		}
 		p.Streams = append(p.Streams, planned)
 	}
+	p.NextAt = jsonout.Time(e.Stands(e.Now).Until)
 	if e.Known && e.Pace.PerSecond > 0 {
 		p.Pace = &e.Pace.PerSecond
 	}
