@@ -37,7 +37,8 @@ type Connector interface {
 
 	// Slices yields the slices of a place that follow from, each fetched with
 	// client only when it is asked for. The From of the first slice is from,
-	// and the From of each later one is the Next of the slice before it.
+	// and the From of each later one is the Next of the slice before it. A slice that
+	// was yielded is not changed any more: it is stored while the next one is fetched.
 	//
 	// It ends after a slice whose Next is Done, or after yielding an error.
 	// An error of the client is wrapped, never replaced. It may be called for
