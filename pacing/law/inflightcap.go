@@ -28,7 +28,6 @@ type inFlightCap struct {
 	places int // in flight; 0: the provider does not count them
 	used   int // answers at most since it was last changed,
 	every  int // and how many there are before one more is tried
-	began  int // requests in flight when the latest episode began
 }
 
 func (c *inFlightCap) note(inFlight int32, became occupancy) {
