@@ -236,6 +236,10 @@ func (p *plateau) answer(d *Ticket, o *Outcome, now Moment) {
 	}
 	if p.inFlight.capped() {
 		p.inFlight.widen(p.calmed(now) == 0)
+		if p.known == 0 { // no pace was refused: that of the owner is right
+			p.r = min(p.bound(), 2*p.r)
+			return
+		}
 	}
 	if p.news > 0 && p.follow(now) || !d.bound || p.spares() {
 		return
