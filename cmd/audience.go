@@ -61,7 +61,7 @@ func (h *audience) began(ctx context.Context) { h.notifier.Began(ctx) }
 
 // refuse says what kept a connector, by the name that was given, or the whole command
 // if that is "", from beginning, and returns the *exitError for it.
-func (h *audience) refuse(ctx context.Context, given string, err error, sc problem.Scene) error {
+func (h *audience) refuse(given string, err error, sc problem.Scene) error {
 	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit // it was said
 	}

@@ -93,9 +93,9 @@ type setting struct {
 	*app
 	initOptions
 	settings config.Settings
-	path     string            // of collect.yaml
-	dialog   *dialog           // nil: nobody is asked
-	examined setup.Examination //
+	path     string  // of collect.yaml
+	dialog   *dialog // nil: nobody is asked
+	examined setup.Examination
 	answers  map[string]string // parameters
 	secrets  map[string]string // that were typed, by name; they are written at the end
 	entry    setup.Entry

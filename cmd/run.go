@@ -109,7 +109,7 @@ func (a *app) collect(ctx context.Context, o runOptions) error {
 		err = a.collectFor(ctx, h, o, settings)
 	}
 	if err != nil {
-		err = h.refuse(ctx, "", err, problem.Scene{})
+		err = h.refuse("", err, problem.Scene{})
 	}
 	if o.unheard {
 		return err
@@ -145,17 +145,17 @@ func (a *app) collectOne(ctx context.Context, h *audience, o runOptions, setting
 	}
 	target, err := settings.Resolve(ctx, given, params)
 	if err != nil {
-		return h.refuse(ctx, given, err, problem.Scene{})
+		return h.refuse(given, err, problem.Scene{})
 	}
 	sc := problem.Scene{Connector: target.Name, State: settings.State}
 	db, err := a.openToCollect(ctx, o, settings)
 	if err != nil {
-		return h.refuse(ctx, given, err, sc)
+		return h.refuse(given, err, sc)
 	}
 	defer db.Close()
 	requests, end, err := a.traceHTTP(o.traceHTTP, o.quiet > 0 || a.flags.json)
 	if err != nil {
-		return h.refuse(ctx, given, err, sc)
+		return h.refuse(given, err, sc)
 	}
 	defer end()
 	metricsEnd, err := a.metricsFile(ctx, o.metrics, db, settings)
@@ -172,7 +172,7 @@ func (a *app) collectOne(ctx context.Context, h *audience, o runOptions, setting
 	s := &session{traces: traces, app: a, audience: h, given: given, options: o, settings: settings, target: target, store: db, requests: requests}
 	code, err := s.collect(ctx)
 	if err != nil {
-		return h.refuse(ctx, given, err, s.run.Scene())
+		return h.refuse(given, err, s.run.Scene())
 	}
 	return exitWith(code)
 }

@@ -41,12 +41,12 @@ func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, set
 	sc := problem.Scene{State: settings.State}
 	db, err := a.openToCollect(ctx, o, settings)
 	if err != nil {
-		return h.refuse(ctx, "", err, sc)
+		return h.refuse("", err, sc)
 	}
 	defer db.Close()
 	requests, end, err := a.traceHTTP(o.traceHTTP, o.quiet > 0 || a.flags.json)
 	if err != nil {
-		return h.refuse(ctx, "", err, sc)
+		return h.refuse("", err, sc)
 	}
 	defer end()
 	metricsEnd, err := a.metricsFile(ctx, o.metrics, db, settings)
@@ -103,7 +103,7 @@ func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, set
 	s.show.Close()
 	unfold()
 	if err != nil {
-		return h.refuse(ctx, "", err, sc)
+		return h.refuse("", err, sc)
 	}
 	return s.conclude()
 }

@@ -35,7 +35,7 @@ type block struct {
 // step is how far the lines are indented that are added under a key with none.
 const step = 2
 
-// of returns the block of the file.
+// whole returns the block of the file.
 func (d *lines) whole() block { return block{-1, len(d.text) - 1, -step} }
 
 // find returns the line of a key, by the keys above it; -1 if there is none.
@@ -102,9 +102,10 @@ func (d *lines) add(path []string, more ...string) error {
 	for i, key := range path {
 		inner, ok := d.under(b, key)
 		if !ok {
-			return d.insert(b, path[i:], more)
+			d.insert(b, path[i:], more)
+			return nil
 		}
-		rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(d.text[inner.line]), strings.TrimSpace(keyOf(d.text[inner.line]))))
+		rest := strings.TrimSpace(keyLine.FindStringSubmatch(d.text[inner.line])[3])
 		if rest != "" && !strings.HasPrefix(rest, "#") {
 			return &ByHandError{key, nested(0, path, more)}
 		}
@@ -114,30 +115,21 @@ func (d *lines) add(path []string, more ...string) error {
 		_, there := d.under(b, keyName(line))
 		return there
 	})
-	return d.insert(b, nil, fresh)
+	d.insert(b, nil, fresh)
+	return nil
 }
 
-// keyOf returns a line up to the colon of its key.
-func keyOf(line string) string {
-	m := keyLine.FindStringSubmatchIndex(line)
-	if m == nil {
-		return line
-	}
-	return line[:m[5]+strings.Index(line[m[5]:], ":")+1]
-}
-
+// keyName returns the key of a line that is about to be added.
 func keyName(line string) string {
 	name, _, _ := strings.Cut(line, ":")
 	return name
 }
 
 // insert puts keys, each below the one before it, and lines below them at the end of b.
-func (d *lines) insert(b block, keys, more []string) error {
-	if len(more) == 0 {
-		return nil
+func (d *lines) insert(b block, keys, more []string) {
+	if len(more) > 0 {
+		d.text = slices.Insert(d.text, b.last+1, nested(d.childIndent(b), keys, more)...)
 	}
-	d.text = slices.Insert(d.text, b.last+1, nested(d.childIndent(b), keys, more)...)
-	return nil
 }
 
 // nested returns lines below keys.
