@@ -26,7 +26,9 @@ const lastWords = 2 * time.Second
 func taken() <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	signal.Notify(signals, questions...)
+	if len(questions) > 0 { // without one, Notify means all that there are
+		signal.Notify(signals, questions...)
+	}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
