@@ -64,6 +64,13 @@ type connectorPage struct {
 	Gaps     []store.OwnedGap // the first of them, what needs a person first
 	Count    int              // of all
 	Recent   []runRow
+	Days     []days
+}
+
+// A days is the calendar of a stream that is walked in windows of time.
+type days struct {
+	Stream string
+	*drawing
 }
 
 func (p connectorPage) Title() string { return words.Clean(p.Name) }
@@ -83,6 +90,13 @@ func connector(ctx context.Context, l lookup) (any, error) {
 	e.Flags = l.server.Flags
 	page := connectorPage{Explanation: e, Standing: e.Stands(l.now), Count: len(e.Owed)}
 	page.Gaps = first(byUrgency(e.Owed), gapsOnPage)
+	// Without the connector file it is not known which streams have days.
+	timelines, _ := l.server.Meeting.Timelines(ctx, l.db, name, l.now)
+	for _, t := range timelines {
+		if t.Dated {
+			page.Days = append(page.Days, days{words.Clean(t.Stream.Name), draw(t.Calendar())})
+		}
+	}
 	found, err := report.Runs(ctx, l.db, name, runsOfConnector)
 	for _, r := range found {
 		page.Recent = append(page.Recent, runRow{r, l.now})

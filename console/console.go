@@ -59,6 +59,7 @@ type Server struct {
 	sessions sessions
 	pages    templates
 	results  results
+	facts    facts
 	live     hub
 	handler  http.Handler
 }

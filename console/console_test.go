@@ -58,7 +58,7 @@ type site struct {
 }
 
 // start starts a console over the store at path.
-func start(t *testing.T, path string, change func(*console.Config)) site {
+func start(t testing.TB, path string, change func(*console.Config)) site {
 	t.Helper()
 	c := console.Config{
 		Library: console.NewLibrary(path), State: path, Named: true, User: "ana", Version: "test",
@@ -79,7 +79,7 @@ func start(t *testing.T, path string, change func(*console.Config)) site {
 }
 
 // A browser is a client with a jar for cookies that follows no redirects.
-func browser(t *testing.T) *http.Client {
+func browser(t testing.TB) *http.Client {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func browser(t *testing.T) *http.Client {
 }
 
 // signIn returns a browser that is signed in.
-func (s site) signIn(t *testing.T, role console.Role) *http.Client {
+func (s site) signIn(t testing.TB, role console.Role) *http.Client {
 	t.Helper()
 	b := browser(t)
 	if answer := s.post(t, b, strings.TrimPrefix(s.console.Link(s.URL, "ana", role), s.URL), nil); answer.StatusCode != http.StatusSeeOther {
@@ -97,7 +97,7 @@ func (s site) signIn(t *testing.T, role console.Role) *http.Client {
 	return b
 }
 
-func (s site) get(t *testing.T, b *http.Client, path string) *http.Response {
+func (s site) get(t testing.TB, b *http.Client, path string) *http.Response {
 	t.Helper()
 	answer, err := b.Get(s.URL + path)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s site) get(t *testing.T, b *http.Client, path string) *http.Response {
 	return answer
 }
 
-func (s site) post(t *testing.T, b *http.Client, path string, form url.Values) *http.Response {
+func (s site) post(t testing.TB, b *http.Client, path string, form url.Values) *http.Response {
 	t.Helper()
 	answer, err := b.PostForm(s.URL+path, form)
 	if err != nil {

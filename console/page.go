@@ -166,8 +166,10 @@ func (f frame) Sections() (links []link) {
 // Owed counts what a connector owes.
 func (f frame) Owed(s report.Status) int { return report.OwedCount(s.Owed) }
 
-// Yours returns what a person has to do, without "you: " in front.
-func (f frame) Yours(next string) string { return strings.TrimPrefix(next, "you: ") }
+// Yours returns what a person has to do, without "you" in front.
+func (f frame) Yours(next string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(next, "you: "), "you; ")
+}
 
 // A listing is rows for a template, with the frame of the page.
 type listing struct {
@@ -382,20 +384,4 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 		Why:  "The address " + words.Clean(r.URL.Path) + " leads nowhere.",
 		Do:   []step{{Say: "go on with the overview", Href: s.path("")}},
 	})
-}
-
-// statuses returns how all connectors stand.
-func (l lookup) statuses(ctx context.Context) ([]report.Status, error) {
-	if l.db == nil {
-		return nil, nil
-	}
-	names, err := l.db.Connectors(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := l.server.Meeting.Statuses(ctx, l.db, names, l.now)
-	for i := range all {
-		all[i].Flags = l.server.Flags
-	}
-	return all, err
 }

@@ -7,7 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"path"
 
+	"collect/internal/picture"
 	"collect/store"
 )
 
@@ -68,9 +70,10 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 // assetVersion is in the path of the assets, so that a browser may keep them for good.
 var assetVersion = func() string {
 	h := sha256.New()
-	_ = fs.WalkDir(files, "assets", func(path string, d fs.DirEntry, err error) error {
+	_, _ = io.WriteString(h, picture.CSS)
+	_ = fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			text, _ := files.ReadFile(path)
+			text, _ := files.ReadFile(name)
 			h.Write(text)
 		}
 		return err
@@ -90,6 +93,10 @@ func (s *Server) assets() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.PathValue("version") == assetVersion {
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		}
+		if path.Base(r.URL.Path) == "picture.css" {
+			pictureCSS(w)
+			return
 		}
 		http.StripPrefix("/assets/"+r.PathValue("version"), serve).ServeHTTP(w, r)
 	})

@@ -94,6 +94,7 @@ type runPage struct {
 	report.Summary
 	Row    runRow
 	Parts  []report.TimePart
+	Stack  *drawing           // of the parts; nil: there are none
 	Events []collection.Event // of the run, newest first, without commits
 	Cut    bool               // there are more
 }
@@ -146,5 +147,6 @@ func run(ctx context.Context, l lookup) (any, error) {
 	page.Summary = report.SummaryOf(r, nil, count, all)
 	page.Summary.Now, page.Summary.Flags = l.now, l.server.Flags
 	page.Parts = page.Summary.TimeParts()
+	page.Stack = stack(page.Row.Took(), page.Parts)
 	return page, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // GateState returns what a gate that nothing happened to saves.
-func GateState(t *testing.T, p collection.Provider, now time.Time) []byte {
+func GateState(t testing.TB, p collection.Provider, now time.Time) []byte {
 	t.Helper()
 	g, err := gate.New(p, "", time.Hour, 1)
 	if err != nil {

@@ -75,12 +75,16 @@ func owedAt(t database.Tx, p Place, c collection.Cursor) (collection.Gap, error)
 
 // Owed returns the gaps of a connector, of all if it is "", that are owed.
 func Owed(ctx context.Context, r *database.Readers, connector string) (gaps []store.OwnedGap, err error) {
+	of, args := "", []any(nil)
+	if connector != "" {
+		of, args = "AND g.stream_id IN (SELECT id FROM streams WHERE connector = ?) ", []any{connector}
+	}
 	err = r.Query(ctx, func(row database.Scanner) (err error) {
 		var g store.OwnedGap
 		g.Gap, err = scanGap(row, &g.Connector)
 		gaps = append(gaps, g)
 		return err
 	}, `SELECT s.connector, `+gapColumns+gapTables+`WHERE g.state IN ('open', 'leased', 'dead')
-		AND (?1 = '' OR s.connector = ?1) ORDER BY g.opened_at, g.id`, connector)
+		`+of+`ORDER BY g.opened_at, g.id`, args...)
 	return gaps, err
 }

@@ -1,0 +1,71 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/console"
+	"collect/engine/enginetest"
+	"collect/engine/storage"
+)
+
+// large makes a store of many connectors, each with some gaps.
+func large(tb testing.TB, path string, connectors, gaps int) {
+	tb.Helper()
+	db, _, err := storage.OpenForRun(tb.Context(), path, storage.CreateInFolder)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	reasons := []collection.Reason{collection.BadPage, collection.RateLimited, collection.RequestCap, collection.Forbidden}
+	for i := range connectors {
+		name := fmt.Sprintf("connector-%03d", i)
+		domain := fmt.Sprintf("provider-%d/%d", i%20, i%20)
+		run := collection.Run{ID: fmt.Sprintf("01JD7X%010d", i), Connector: name, Mode: collection.Forward, Lane: collection.Incremental, Domain: domain, StartedAt: time.Now()}
+		l, err := db.Begin(tb.Context(), run, []collection.Stream{{Name: "issues"}, {Name: "comments", Parent: "issues"}})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if err := l.SaveProvider(tb.Context(), domain, enginetest.GateState(tb, collection.Provider{Name: "provider", Ceilings: []collection.Ceiling{{Count: 20000, Per: 24 * time.Hour}}}, time.Now())); err != nil {
+			tb.Fatal(err)
+		}
+		var owed []collection.Gap
+		for j := range gaps / connectors {
+			owed = append(owed, collection.Gap{Place: collection.Place{Stream: "comments", Partition: collection.Partition(fmt.Sprint(j)), Lane: collection.Incremental}, Shape: collection.SliceGap, Reason: reasons[j%len(reasons)], OpenedAt: time.Now()})
+		}
+		if len(owed) > 0 {
+			if _, err := l.Defer(tb.Context(), true, owed...); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		run.Outcome, run.ExitCode, run.EndedAt = collection.Blocked, 76, time.Now()
+		if err := l.Finish(tb.Context(), run); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// BenchmarkPages is what the pages of a store with 500 connectors and 10,000 gaps take.
+func BenchmarkPages(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "state.db")
+	large(b, path, 500, 10_000)
+	s := start(b, path, nil)
+	viewer := s.signIn(b, console.Viewer)
+	for _, page := range []string{"/", "/connectors", "/gaps", "/gaps?who=person&q=connector-42", "/runs", "/providers", "/connectors/connector-042"} {
+		b.Run(page, func(b *testing.B) {
+			for b.Loop() {
+				answer := s.get(b, viewer, page)
+				if answer.StatusCode != http.StatusOK {
+					b.Fatal(answer.Status)
+				}
+				answer.Body.Close()
+			}
+		})
+	}
+}
