@@ -87,7 +87,7 @@ type Evidence struct {
 	Records  int64  `json:"records"`            // delivered, those in quarantine included
 	Again    int64  `json:"again,omitempty"`    // of these, records whose key the pass had delivered before
 	Replaced int64  `json:"replaced,omitempty"` // of these, records with other bytes
-	Moved    int64  `json:"moved,omitempty"`    // of all, records that another partition had before
+	Moved    int64  `json:"moved,omitempty"`    // of all, records that took the place of one of another partition, which may still have it
 	By       string `json:"by,omitempty"`       // where the total is told
 	First    int64  `json:"first,omitempty"`    // the total as told first
 	Total    int64  `json:"total,omitempty"`    // the total as told last
@@ -402,9 +402,9 @@ func (e Evidence) Warnings() (warnings []Warning) {
 	if e.Replaced >= 10 && 20*e.Replaced >= e.Records {
 		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records replaced another record of the same walk: `key` may not be unique", e.Replaced, e.Records)})
 	}
-	// Some records move from one parent to another; hardly ever do most of a list.
-	if e.Moved >= 3 && 2*e.Moved >= e.Records && !e.Partial {
-		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records of this list took the place of records of other parents: if these are still there, two parents share keys", e.Moved, e.Records)})
+	// Nothing shows whether these moved, or share their keys with others that are gone now.
+	if e.Moved > 0 {
+		warnings = append(warnings, Warning{Overwritten, fmt.Sprintf("%d of %d records of this list took the place of records of other parents, which are asked for changes only: they moved here, or two parents share keys", e.Moved, e.Records)})
 	}
 	return warnings
 }

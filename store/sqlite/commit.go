@@ -152,7 +152,7 @@ func (b *batch) move(s *streams.Stream, here checkpoints.Standing, sl *collectio
 		}
 	}
 	evidence := here.At.Evidence.With(sl, b.last, stored, n.Again, n.Replaced).Following(sl, s.Sweeps)
-	evidence.Moved += n.Moved
+	evidence.Moved += n.Unproven
 	var err error
 	if next.Evidence, next.Cursor, err = b.sweep(s, here, sl, evidence, result); err != nil {
 		return next, err

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"collect/collection"
@@ -16,6 +17,8 @@ type round struct {
 	pass int
 	at   map[collection.Place]collection.Cursor
 	from string // the high-water mark that partitions are asked from; "": they are asked for everything
+
+	newest collection.Committed // the newest walk
 }
 
 func newRound(t *testing.T, open opener) *round {
@@ -43,9 +46,9 @@ func (r *round) walk(repo string, records ...string) (moved, rejected int) {
 	for _, text := range records {
 		sl.Records = append(sl.Records, record(text[:1], `{"is":"`+text[2:]+`"}`))
 	}
-	done := commit(r.t, r.l, sl)[0]
-	r.at[at] = done.Next
-	return done.Moved, done.Rejected
+	r.newest = commit(r.t, r.l, sl)[0]
+	r.at[at] = r.newest.Next
+	return r.newest.Moved, r.newest.Rejected
 }
 
 // check walks a repo and compares what moved and was rejected.
@@ -55,6 +58,11 @@ func (r *round) check(moved, rejected int, repo string, records ...string) {
 	if gotMoved != moved || gotRejected != rejected {
 		r.t.Errorf("pass %d, %s with %q: %d moved, %d rejected, want %d and %d", r.pass, repo, records, gotMoved, gotRejected, moved, rejected)
 	}
+}
+
+// told reports whether the newest walk warned of keys that parents may share.
+func (r *round) told() bool {
+	return slices.ContainsFunc(r.newest.Evidence.Warnings(), func(w collection.Warning) bool { return w.Code == collection.Overwritten })
 }
 
 // owner returns the partition that has the record of a key.
@@ -91,6 +99,10 @@ func moves(t *testing.T, open opener) {
 							moved = 1
 						}
 						r.check(moved, 0, repo, has[repo]...)
+						asked := from != "" && order[0] == "x" // the old parent was asked from the mark before
+						if told := r.told(); told != (moved > 0 && asked) {
+							t.Errorf("pass %d of %s, asked from %q: it is told that the record may be another one: %t", n, repo, from, told)
+						}
 					}
 				}
 				checkContents(t, r.s, "issues", `1={"is":"a"}`, `2={"is":"moved"}`, `3={"is":"c"}`)
@@ -163,6 +175,9 @@ func sharedSilently(t *testing.T, open opener) {
 		moved, rejected := r.walk(step.repo, step.record)
 		if moved != step.moved || rejected != step.rejected {
 			t.Errorf("step %d: %d moved, %d rejected, want %d and %d", n, moved, rejected, step.moved, step.rejected)
+		}
+		if told := r.told(); told != (moved > 0) {
+			t.Errorf("step %d: it is told that a record took the place of another parent's: %t, want %t", n, told, moved > 0)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func NewBatch(t database.Tx, newest int64, news *streams.News) *Batch {
 }
 
 // A Count says what became of the records of a slice that its pass follows.
-type Count struct{ Inserted, Again, Replaced, Moved int64 }
+type Count struct{ Inserted, Again, Replaced, Unproven int64 }
 
 // Store stores the records and the rejected records of a slice, and counts them.
 // pass is the commit that began the pass that the slice belongs to; 0 if none is
@@ -50,7 +50,7 @@ func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.S
 	if unchanged, err = b.weigh(at, unchanged, &w); err != nil {
 		return n, err
 	}
-	result.Moved, n.Moved = int(w.moved), w.moved
+	result.Moved, n.Unproven = int(w.moved), w.unproven
 	living := len(sl.Records) - tombstones(sl.Records)
 	if err := b.news.Learn(s, living-len(unchanged), living); err != nil {
 		return n, err
@@ -84,6 +84,7 @@ type weighing struct {
 	result   *collection.Committed
 	alone    bool  // there is no other partition
 	moved    int64 // records that another partition had
+	unproven int64 // of these, records that it may still have
 	rejected []int // indexes of records whose key is that of another record
 }
 
@@ -195,6 +196,9 @@ func (b *Batch) leave(at place, i int, w *weighing) (taken bool, err error) {
 		taken, err := b.contest(at, r, &is)
 		if err == nil && !taken {
 			w.rejected = append(w.rejected, i)
+		}
+		if taken && is.silent {
+			w.unproven++
 		}
 		return taken, err
 	}

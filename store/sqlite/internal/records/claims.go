@@ -18,6 +18,7 @@ type place struct {
 type stored struct {
 	id, owner, slice, sum, pass, deleted int64
 	mark                                 collection.Mark
+	silent                               bool // its partition is not asked for what is as it was; known once it is contested
 }
 
 // contest decides what becomes of a record whose key is that of a record with other
@@ -67,15 +68,15 @@ func (b *Batch) bothHave(at place, r *collection.Record, is *stored) (bool, erro
 		return true, err
 	}
 	var shown int64
-	var had, silent bool
+	var had bool
 	err = b.tx.Row(`SELECT max(?1, ?2,
 			coalesce((SELECT seen FROM claims WHERE record_id = ?3 AND partition_id = ?4), 0),
 			coalesce((SELECT seen FROM sightings WHERE record_id = ?3 AND partition_id = ?4), 0)),
 		EXISTS (SELECT 1 FROM claims WHERE record_id = ?3 AND partition_id = ?5),
 		EXISTS (SELECT 1 FROM checkpoints WHERE partition_id = ?4 AND lane = ?6 AND since <> x'')`,
-		is.slice, is.pass, is.id, is.owner, at.partition, string(at.lane)).Scan(&shown, &had, &silent)
-	silent = silent || at.stream.Refresh != collection.EachRun
-	return shown >= begun || had && silent, err
+		is.slice, is.pass, is.id, is.owner, at.partition, string(at.lane)).Scan(&shown, &had, &is.silent)
+	is.silent = is.silent || at.stream.Refresh != collection.EachRun
+	return shown >= begun || had && is.silent, err
 }
 
 // claim notes that partitions brought a record, each with the commit that did so
