@@ -132,7 +132,7 @@ func mistakes() []mistake {
 		{"status: [403]", "status: [403], verdict: gap", "8:39: a throttle rule has no verdict: it always means throttle", ""},
 		{"key: id, ", "", "11:3: the stream `repos` has no `key`: the field that is unique to each record", ""},
 		{", page: {link_header: next}", "", "11:3: the stream `repos` does not say how it is cut into pages", "add `page`; if it is never cut: page: {none: true}"},
-		{"{link_header: next}", "{next_url: {optional: true}}", "9:27: `next_url` needs the path of the URL, or the `header` that has it", ""},
+		{"{link_header: next}", "{next_url: {optional: true}}", "9:27: page: next_url lacks a key; see the reference", ""},
 		{"{link_header: next}", "{next_url: {path: next, optonal: true}}", "9:51: unknown key `optonal`", "page: next_url has a similar key: `optional`"},
 		{"{link_header: next}", "{cursor: {from: a, param: b, optional: maybe}}", "9:66: this must be true or false", ""},
 		{"{link_header: next}", "{link_header: next, none: true}", "9:27: page needs one of none, link_header, next_url, cursor, continue, relay, number, offset, last_id, delta, scroll", ""},

@@ -77,7 +77,7 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	if p.spent {
 		p.from = min(p.r, p.bound())
 	}
-	p.doubt, p.carried = 0, 0
+	p.doubt, p.carried, p.trying = 0, 0, 0
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
 	p.burst = p.burstRate(now)
 	p.weak, p.slow, p.tries, p.blocked = o.Weak, false, 0, true

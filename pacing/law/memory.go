@@ -59,8 +59,10 @@ type keptPlateau struct {
 	Window  time.Duration `json:"window_ns,omitempty"`
 	Agreed  int32         `json:"confirmed,omitempty"` // how often the limit was
 	Every   int           `json:"probe_every,omitempty"`
-	Since   int           `json:"probe_since,omitempty"` // answers at the plateau
-	Calm    time.Duration `json:"calm_ns,omitempty"`     // in which runs were too short to look for more
+	Since   int           `json:"probe_since,omitempty"`       // answers at the plateau, or at the level that is tried
+	Trying  float64       `json:"trying_per_second,omitempty"` // the level of a probe that had not ended
+	Tried   time.Duration `json:"tried_ns,omitempty"`          // for how long it had held
+	Calm    time.Duration `json:"calm_ns,omitempty"`           // in which runs were too short to look for more
 	Crowd   int           `json:"in_flight,omitempty"`
 	Slow    bool          `json:"slow_beyond,omitempty"`
 	Earned  float64       `json:"earned_per_second,omitempty"` // the bound, where the owner declared no ceiling
@@ -85,7 +87,7 @@ func (m Memory) Part(of float64) Memory {
 	}
 	if m.Plateau != nil {
 		kp := *m.Plateau
-		kp.Target, kp.Limit, kp.Backoff = of*kp.Target, of*kp.Limit, nil
+		kp.Target, kp.Limit, kp.Trying, kp.Backoff = of*kp.Target, of*kp.Limit, of*kp.Trying, nil
 		m.Plateau = &kp
 	}
 	return m

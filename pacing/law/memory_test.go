@@ -199,6 +199,29 @@ func TestHeldLevelIsKept(t *testing.T) {
 	}
 }
 
+// TestShortRunsLookForMore: runs of seven answers each, too short for a climb and a level
+// of a probe, go on where the one before ended, so that a plateau that is far too low
+// does not last.
+func TestShortRunsLookForMore(t *testing.T) {
+	m := remembered(t, `"target_per_second": 0.04, "limit_per_second": 0.041, "confirmed": 1, "window_ns": 120000000000, "probe_every": 64`)
+	runs := 0
+	for ; runs < 400 && m.Plateau.Target < 0.1; runs++ {
+		l, now := law.NewLearner(1, 20), t0
+		l.Restore(m, time.Minute)
+		for range 7 {
+			at, _ := l.Next(now)
+			now = later(now, at)
+			sent := l.Send(now)
+			now = now.Add(10 * ms)
+			l.Result(sent, law.Result{Signal: law.Succeeded}, now)
+		}
+		m = l.Keep()
+	}
+	if runs == 400 {
+		t.Errorf("after %d runs of seven answers the pace is %.3f/s, want 0.1/s", runs, m.Plateau.Target)
+	}
+}
+
 // TestTrustOfShortRuns: the answers that earn a higher bound are counted across
 // runs, so that a job of a few requests a day gets beyond the first one as well. A
 // build that does not keep the count is none the worse.

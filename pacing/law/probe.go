@@ -37,6 +37,8 @@ type probe struct {
 	every   int           // answers between two
 	since   int           // answers at the plateau, or at the level
 	carried int           // at the plateau, in the run before
+	trying  float64       // the level that the run before was at when it ended; 0: none
+	tried   time.Duration // for how long it had held
 	calm    time.Duration // in which runs before did not look for more
 	base    float64
 	held    Moment // since when the pace was that
@@ -130,6 +132,8 @@ func (p *plateau) arrive() {
 		p.mode, p.target = startup, 0
 	case p.reprobe && len(p.levels) > 0:
 		p.mode = probing
+	case p.trying > p.target:
+		p.goOnTrying(p.settled)
 	default:
 		p.mode, p.since, p.carried = steady, p.since+p.carried, 0
 	}

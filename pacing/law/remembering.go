@@ -50,6 +50,7 @@ func (p *plateau) Keep() Memory {
 		}
 		if kp.Limit > 0 || kp.Crowd > 0 || kp.Slow {
 			kp.Since = p.atPlateau()
+			kp.Trying, kp.Tried = p.unfinished()
 		}
 		m.Interval = interval(target)
 	}
@@ -101,8 +102,28 @@ func (p *plateau) atPlateau() int {
 		return p.inFlight.used
 	case p.mode == steady:
 		return p.since
+	case p.mode == probing:
+		return p.since
+	case p.mode == recovering: // a short run may end before it is at the plateau
+		return p.carried + p.done.answers
 	}
 	return p.carried
+}
+
+// unfinished returns the level that a probe is at, and for how long it has held; 0 for
+// none. A run that is too short for a level goes on with that of the run before.
+func (p *plateau) unfinished() (rate float64, held time.Duration) {
+	if n := len(p.levels); n > 0 && p.mode == probing {
+		return p.levels[n-1].rate, p.settled - p.levels[n-1].at
+	}
+	return p.trying, p.tried
+}
+
+// goOnTrying goes on with the level that the run before was at when it ended.
+func (p *plateau) goOnTrying(now Moment) {
+	p.search(now)
+	p.try(p.trying, now-p.tried)
+	p.since, p.trying, p.carried = p.carried, 0, 0
 }
 
 // Restore continues with it. Age lowers the pace at which a run begins, and not
@@ -145,7 +166,7 @@ func (p *plateau) Restore(m Memory, age time.Duration) bool {
 		share = mostly
 	}
 	p.restart = kp.Limit == 0 && !kp.Slow
-	if !p.restart && !kp.Slow && kp.Agreed < confirmed {
+	if held := kp.Since >= enough; !p.restart && !kp.Slow && kp.Agreed < confirmed && !held {
 		share *= decrease
 	}
 	p.r = max(slowest, share*p.goal)
@@ -167,6 +188,9 @@ func (p *plateau) believe(kp keptPlateau, fresh bool) {
 	if p.agreed > 0 || p.inFlight.capped() || p.slowBeyond {
 		p.every = max(probeLeast, min(kp.Every, probeMost))
 		p.carried = max(0, min(kp.Since, countMost))
+		if sane(kp.Trying) {
+			p.trying, p.tried = kp.Trying, max(0, min(kp.Tried, longOutage))
+		}
 	}
 	if p.inFlight.capped() {
 		p.inFlight.used, p.inFlight.every, p.carried = p.carried, p.every, 0
