@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -330,19 +331,20 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // flip changes one bit of a file, as a disk does: in a text wherever it stands,
-// since SQLite leaves old copies behind, or some bytes before its end.
+// since SQLite leaves old copies behind; or, of the log of a database, in the last
+// page of the newest commit that was acknowledged.
 //
-//	flip FILE TEXT | flip FILE -n
+//	flip FILE TEXT | flip DATABASE-wal --acknowledged
 func flip(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: flip FILE TEXT | flip FILE -n")
+		ts.Fatalf("usage: flip FILE TEXT | flip DATABASE-wal --acknowledged")
 	}
 	path := ts.MkAbs(args[0])
 	data, err := os.ReadFile(path)
 	ts.Check(err)
 	flipped := slices.Clone(data)
-	if back, err := strconv.Atoi(args[1]); err == nil && back < 0 {
-		flipped[len(data)+back] ^= 1
+	if args[1] == "--acknowledged" {
+		flipped[acknowledged(ts, path, data)] ^= 1
 	} else {
 		changed := []byte(args[1])
 		changed[0] ^= 1
@@ -352,6 +354,24 @@ func flip(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s: %q is not in it", args[0], args[1])
 	}
 	ts.Check(os.WriteFile(path, flipped, 0o600))
+}
+
+// acknowledged returns the offset in a log of the last byte of the newest commit
+// that was acknowledged. The log may go on behind it: with the commit in which a
+// process was killed, and with what is left of an older log. The shared memory
+// knows where it ends: https://sqlite.org/walformat.html.
+func acknowledged(ts *testscript.TestScript, path string, log []byte) int {
+	index, err := os.ReadFile(strings.TrimSuffix(path, "-wal") + "-shm")
+	ts.Check(err)
+	if len(log) < 32 || len(index) < 40 || !bytes.Equal(log[16:24], index[32:40]) {
+		ts.Fatalf("%s: the shared memory is not of this log", path)
+	}
+	pages := int(binary.NativeEndian.Uint32(index[16:]))
+	end := 32 + pages*(24+int(binary.BigEndian.Uint32(log[8:])))
+	if pages == 0 || end > len(log) {
+		ts.Fatalf("%s: %d pages are committed, and it has %d bytes", path, pages, len(log))
+	}
+	return end - 1
 }
 
 // exits runs a command and checks its exit code, which is part of the
