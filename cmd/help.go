@@ -35,7 +35,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect doctor":            {"look", "collect doctor\ncollect doctor --online\ncollect doctor --bundle report.tar.gz"},
 	"collect export":            {"records", "collect export tickets details > details.jsonl\ncollect export tickets details --format csv --output details.csv"},
 	"collect backup":            {"records", "collect backup state-backup.db"},
-	"collect restore":           {"records", "collect restore state-backup.db --reason 'the disk failed'"},
+	"collect restore":           {"records", "collect restore state-backup.db --reason 'the disk failed'\ncollect restore state-backup.db --reason 'the disk failed' --yes"},
 	"collect reset":             {"operate", "collect reset tickets --stream details --reason 'collect it again'\ncollect reset tickets --stream issues --from 2026-01-01T00:00:00Z"},
 	"collect prune":             {"operate", "collect prune tickets --events 90d --dry-run\ncollect prune --all --events 90d --runs 365d --quarantine 64MB --reason 'as every month' --yes"},
 	"collect schema":            {"records", "collect schema\ncollect schema status > status.schema.json\ncollect schema tickets issues > issues.schema.json\ncollect schema accept tickets issues --reason 'they renamed it'"},

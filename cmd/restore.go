@@ -13,23 +13,24 @@ import (
 )
 
 func (a *app) restoreCommand() *cobra.Command {
-	var why string
+	var o operatorOptions
 	c := &cobra.Command{
 		Use:   "restore <file> --reason WHY",
 		Short: "Put a backup in the place of the database",
 		Long: `Restore examines a backup and puts a copy of it in the place of the database.
 What was there is kept beside it. Nothing is replaced while a run collects, or
 by a backup that is not whole. The next run goes on from where the backup ends;
-a freeze, or a wait that a provider asked for since, is not forgotten.`,
+a freeze, or a wait that a provider asked for since, is not forgotten. It asks
+before; without a terminal, --yes must say so.`,
 		Args: exactArgs("<file>"),
-		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], why) },
+		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], o) },
 	}
-	reasonFlag(c.Flags(), &why)
+	o.addFlags(c)
 	return c
 }
 
-func (a *app) restore(ctx context.Context, file, why string) error {
-	if err := needReason("collect restore", why); err != nil {
+func (a *app) restore(ctx context.Context, file string, o operatorOptions) error {
+	if err := needReason("collect restore", o.reason); err != nil {
 		return err
 	}
 	settings, err := a.settings()
@@ -40,7 +41,11 @@ func (a *app) restore(ctx context.Context, file, why string) error {
 	if !ok {
 		return notFile("collect restore", "")
 	}
-	kept, err := replaced.Restore(ctx, file, engine.AuditOf(why))
+	means := fmt.Sprintf("This puts a copy of %s in the place of %s. What is there now is kept beside it.", file, words.Home(settings.State, a.env))
+	if err := a.agree(o, means); err != nil {
+		return err
+	}
+	kept, err := replaced.Restore(ctx, file, engine.AuditOf(o.reason))
 	if err != nil {
 		return a.exit(&problem.RestoreError{Err: err}, problem.Scene{State: settings.State})
 	}
