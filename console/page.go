@@ -115,8 +115,8 @@ func timeTag(at time.Time, text string, now time.Time) template.HTML {
 	if zone := at.In(now.Location()).Format("2006-01-02 15:04:05 MST"); zone != exact {
 		exact += " · " + zone
 	}
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s · %s">%s</time>`,
-		at.UTC().Format(time.RFC3339), exact, words.Ago(at, now), template.HTMLEscapeString(text)))
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s · %s">%s</time>`, // #nosec G203 -- texts are escaped
+		at.UTC().Format(time.RFC3339), template.HTMLEscapeString(exact), words.Ago(at, now), template.HTMLEscapeString(text)))
 }
 
 // Back returns the path of the page without the prefix, for a form to come back to.
@@ -369,7 +369,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, section string, er
 		}
 		if errors.Is(err, store.ErrLocked) {
 			w.Header().Set("Retry-After", "5")
-			n.Next = "this page asks again by itself after 5 s"
+			n.Next = "load this page again in 5 s"
 			f.Live = false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"collect/internal/freespace"
@@ -67,14 +68,14 @@ func Stamp(name string) string {
 	if !IsFile(name) {
 		return time.Now().Truncate(time.Second).String()
 	}
-	text := ""
+	var text strings.Builder
 	for _, path := range []string{name, name + "-wal"} {
 		// Who opens a store to look at it makes an empty log.
 		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-			text += fmt.Sprintf("%d %d;", info.Size(), info.ModTime().UnixNano())
+			fmt.Fprintf(&text, "%d %d;", info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	return text
+	return text.String()
 }
 
 // A Room is what a store takes of its disk, and what is left there, in bytes.
