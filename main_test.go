@@ -94,6 +94,7 @@ func TestScripts(t *testing.T) {
 			"flip":       flip,
 			"export":     exportAll,
 			"lines":      lines,
+			"stored":     stored,
 			"ratchet":    ratchet,
 			"settle":     settle,
 			"smalldisk":  smallDisk,
@@ -420,6 +421,24 @@ func lines(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if got := strings.Count(ts.ReadFile(args[0]), "\n"); got != want {
 		ts.Fatalf("%s has %d lines, want %d", args[0], got, want)
+	}
+}
+
+// stored waits until a stream has n records: when a page is asked for, the one
+// before it may still be on its way to the disk.
+//
+//	stored CONNECTOR STREAM n
+func stored(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: stored CONNECTOR STREAM n")
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		exportAll(ts, false, args[:2])
+		if got := fmt.Sprint(strings.Count(ts.ReadFile(args[1]+".jsonl"), "\n")); got == args[2] {
+			return
+		} else if time.Now().After(deadline) {
+			ts.Fatalf("%s has stored %s records, want %s", args[1], got, args[2])
+		}
 	}
 }
 
