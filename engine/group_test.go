@@ -203,7 +203,7 @@ func TestGroupTimeLimit(t *testing.T) {
 	c := newCrowd(t)
 	c.add("a", "acme")
 	c.add("b", "acme")
-	c.config.Each.Options.MaxTime = 100 * time.Millisecond
+	c.config.Each.Options.MaxTime = time.Second
 	c.before = func(string) { time.Sleep(c.config.Each.Options.MaxTime) } // until it is up
 	c.do()
 	end := c.group.End(c.group.Members()[1])
