@@ -73,8 +73,8 @@ func (d *dialog) yes(ctx context.Context, question string) (bool, error) {
 	}
 }
 
-// hidden asks for what is not shown. The terminal shows again what is typed, however it
-// ends.
+// hidden asks for a secret. Meanwhile the terminal does not echo what is typed; it does
+// again afterwards, also after an error.
 func (d *dialog) hidden(ctx context.Context, question string) (string, error) {
 	file, ok := d.app.in.(*os.File)
 	if !ok {

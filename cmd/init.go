@@ -94,7 +94,7 @@ type setting struct {
 	initOptions
 	settings config.Settings
 	path     string  // of collect.yaml
-	dialog   *dialog // nil: nobody is asked
+	dialog   *dialog // asks a person; nil: it must not ask
 	examined setup.Examination
 	answers  map[string]string // parameters
 	secrets  map[string]string // that were typed, by name; they are written at the end

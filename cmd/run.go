@@ -36,7 +36,7 @@ type runOptions struct {
 	traces      string // where they are sent
 	progress    string
 	mode        collection.Mode
-	unheard     bool // nobody but who reads stderr hears of it
+	unheard     bool // only stderr tells of it: no message is sent
 }
 
 func (o *runOptions) addFlags(c *cobra.Command) {

@@ -9,7 +9,7 @@ import (
 	"collect/store"
 )
 
-// paused is a run that reached its request cap, and of which everything is kept.
+// paused is a run that reached its request cap and lost nothing.
 func pausedRun() report.RunView {
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	run := collection.Run{

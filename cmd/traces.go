@@ -17,8 +17,8 @@ func addTraces(flags *pflag.FlagSet, endpoint *string) {
 	flags.StringVar(endpoint, "traces", "", "send traces to this OTLP `address`, such as http://127.0.0.1:4318: one in ten, and each that failed or took over 1 s (default: COLLECT_TRACES, or else none)")
 }
 
-// traces starts sending traces; nil where nobody asked for them, and then nothing is set
-// up. What ends it sends the rest, and says what could not be sent.
+// traces starts sending traces. It returns nil, and sets nothing up, where none are
+// asked for. What ends it sends the rest, and says what could not be sent.
 func (a *app) traces(ctx context.Context, endpoint string) (traces *telemetry.Traces, end func(), err error) {
 	if endpoint = cmp.Or(endpoint, a.env("COLLECT_TRACES")); endpoint == "" {
 		return nil, func() {}, nil

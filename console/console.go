@@ -47,7 +47,7 @@ type Config struct {
 	Version  string
 	Flags    string                    // what commands to copy must repeat
 	Metrics  http.Handler              // for /metrics; nil: there is no such page
-	Bug      func(*problem.PanicError) // is told of a bug that a page met; nil: nobody is
+	Bug      func(*problem.PanicError) // reports a bug that a page met; nil: it is not reported
 	Now      func() time.Time          // nil: time.Now
 }
 

@@ -51,7 +51,7 @@ type Settings struct {
 	said []saidKey // by all sources, in the order of their rank
 }
 
-// BuiltIn is the origin of a value that nobody said.
+// BuiltIn is the origin of a default.
 const BuiltIn = "built in"
 
 // A Source is where configuration comes from. Zero fields select the

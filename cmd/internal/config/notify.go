@@ -9,7 +9,7 @@ import (
 	"collect/internal/yamlfile"
 )
 
-// The blocks under `notify:`, each of which may be there or not:
+// The blocks under `notify:`. Each is optional:
 //
 //	notify:
 //	  healthchecks: {url_file: ~/.config/collect/hc-url}

@@ -102,8 +102,8 @@ func wholeBlock(key string) (unit string, whole bool) {
 	return "", false
 }
 
-// strictness returns how a limit is measured, the strictest first; nil for a key that is
-// none, of which the source of the highest rank holds.
+// strictness returns how a limit is measured: the smallest is the strictest. It returns
+// nil for a key that is no limit; there the source of the highest rank decides.
 func strictness(key string) func(string) float64 {
 	parts := strings.Split(key, ".")
 	if key == "defaults.max_time" {
