@@ -77,6 +77,9 @@ func smallFacts(each func(report.Status)) {
 // What a person reads, what JSON says and what --check exits with agree in each
 // of many small states; and every state, and every one who acts, is among them.
 func TestStatusAgreesWithItself(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and a minute under the race detector")
+	}
 	seen := map[string]int{}
 	smallFacts(func(s report.Status) {
 		st := s.Stands(noon)

@@ -82,6 +82,9 @@ func TestTogetherBlock(t *testing.T) {
 // TestTogetherBlockFits: whatever the size of the terminal, no line is as wide, and
 // there are fewer lines than rows.
 func TestTogetherBlockFits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and a minute under the race detector")
+	}
 	var rows []Row
 	for i := range 40 {
 		rows = append(rows, Row{Name: fmt.Sprintf("a-connector-with-a-long-name-%d", i), Stage: Stage(i % 4), Word: "complete as it is", Needs: i%3 == 0, Next: strings.Repeat("long ", 30),
