@@ -47,6 +47,7 @@ func removeAll(paths ...string) (err error) {
 // on, and the run cannot be finished: whatever was written now would be lost
 // with the last descriptor of the file.
 func TestTakenAway(t *testing.T) {
+	slow(t)
 	for how, take := range takeAway {
 		t.Run(how, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "in", "state.db")
@@ -156,6 +157,7 @@ func childIsDenied(path string) error {
 
 // TestNoAccess opens stores that the user may not write, read, or make.
 func TestNoAccess(t *testing.T) {
+	slow(t)
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to become another user")
 	}

@@ -439,6 +439,7 @@ func TestRestoreKeepsOthersOut(t *testing.T) {
 // TestRestoreRefused: nothing is replaced that is in use, and nothing takes
 // its place that is not whole.
 func TestRestoreRefused(t *testing.T) {
+	slow(t)
 	held, isHeld := new(store.HeldError), func(err error) bool { _, ok := errors.AsType[*store.HeldError](err); return ok }
 	for _, c := range []struct {
 		name    string

@@ -14,6 +14,7 @@ import (
 // whole: the report says what, and nothing else, and no more of it than it
 // promises.
 func TestExamine(t *testing.T) {
+	slow(t)
 	odd := func(table string) string {
 		return fmt.Sprintf("1 rows of %s hold values that no version of collect writes", table)
 	}

@@ -197,6 +197,7 @@ func TestFaultsInARow(t *testing.T) {
 // is told in the words of the port, and that nothing passes for a full disk
 // that is none.
 func TestErrorsOfTheSystem(t *testing.T) {
+	slow(t)
 	for errno, want := range map[syscall.Errno]error{
 		syscall.EIO: store.ErrDisk, syscall.ENOLCK: store.ErrDisk,
 		syscall.ENOSPC: collection.ErrFull, syscall.EDQUOT: collection.ErrFull,

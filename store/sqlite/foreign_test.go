@@ -14,6 +14,7 @@ import (
 // TestForeignSchema: what collect did not put into a database is told, and a
 // backup with it is not restored.
 func TestForeignSchema(t *testing.T) {
+	slow(t)
 	tests := []struct{ name, change, problem string }{
 		{"nothing", `SELECT 1`, ""},
 		{"a trigger", `CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM gaps; END`, `a trigger that collect did not make: "t"`},

@@ -16,6 +16,7 @@ import (
 // of parents that have a checkpoint. A state that is written whole is rewritten
 // for each of them, until it is larger than the data.
 func TestManyParentsCostNoMore(t *testing.T) {
+	slow(t)
 	path := filepath.Join(t.TempDir(), "state.db")
 	l := begin(t, open(t, path, sqlite.Options{Create: true}), "acme", "run-1")
 	parents := 0

@@ -143,6 +143,7 @@ func TestReadOnlyBesideRun(t *testing.T) {
 // TestReadOnlyAfterKill looks at what a killed run left: its last commits are
 // in the WAL only, and stay there.
 func TestReadOnlyAfterKill(t *testing.T) {
+	slow(t)
 	path := filepath.Join(t.TempDir(), "state.db")
 	pages := killAfter(t, path, 10)
 	wal, err := os.Stat(path + "-wal")
@@ -219,6 +220,7 @@ func lookAsNobody(t *testing.T, path string) string {
 // TestReadOnlyWhereNotWritable looks from a directory that cannot be written,
 // where SQLite can make neither -wal nor -shm.
 func TestReadOnlyWhereNotWritable(t *testing.T) {
+	slow(t)
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to become another user")
 	}

@@ -187,6 +187,7 @@ func goOn(t *testing.T, s *sqlite.Store, run string, n int) {
 // TestEverySchema opens a store of each schema there ever was, and goes on
 // with it.
 func TestEverySchema(t *testing.T) {
+	slow(t)
 	for version := range sqlite.Newest() {
 		version++
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
@@ -331,6 +332,7 @@ func TestOutOfWAL(t *testing.T) {
 // TestUnknownSchema: a store of a version to come is refused as it is, also
 // where it has lost nothing that this version knows.
 func TestUnknownSchema(t *testing.T) {
+	slow(t)
 	path := made(t)
 	execute(fmt.Sprintf(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, 1)`, sqlite.Newest()+1))(t, path)
 	before := hashOf(t, path)

@@ -124,6 +124,7 @@ func childIsUser(path string) error {
 // TestReadOnlyFile: a database that its owner may not write leaves nothing
 // behind that is in the way when the owner may.
 func TestReadOnlyFile(t *testing.T) {
+	slow(t)
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to become another user")
 	}

@@ -91,6 +91,7 @@ func TestViewBeforeFirstRecord(t *testing.T) {
 // TestViewOfHostileNames gives names to connectors, streams and fields that
 // would break out of SQL, or clash.
 func TestViewOfHostileNames(t *testing.T) {
+	slow(t)
 	fields := []string{
 		`a"b`, `a'b`, `a\b`, `$.x`, `[0]`, `x"; DROP TABLE records; --`, `'); DROP TABLE records; --`, "", " ", "nul\x00l", "tab\t", "del\x7f",
 		"é", "😀", "\ufffd", "_key", "_KEY", "Case", "case", "CASE", "case_2", "select", "rowid", "a.b", "a[1]", "%s", "?", ":x", "`",
