@@ -66,15 +66,12 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-// TestRefusals reads the refusals in testdata/refusals.txtar of each folder that
-// has one. Read-As in the header of each says what it means: a verdict of the
-// file, or a class of package response; Of, the stream that met it.
+// TestRefusals reads the refusals in testdata/refusals.txtar of each folder. Read-As
+// in the header of each says what it means: a verdict of the file, or a class of
+// package response; Of, the stream that met it.
 func TestRefusals(t *testing.T) {
 	for _, name := range catalog.List() {
-		src, err := os.ReadFile(filepath.Join(name, "testdata", "refusals.txtar"))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
+		src := read(t, name, "refusals.txtar")
 		exchanges, err := cassette.Parse(src)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
