@@ -70,3 +70,50 @@ func TestJobPolledByPost(t *testing.T) {
 		}
 	})
 }
+
+// TestJobOfChanges: the request that creates a job sends the mark, and the word null
+// in a header ends the pages of its result.
+func TestJobOfChanges(t *testing.T) {
+	var asked, pages []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch r.URL.Path {
+		case "/jobs":
+			asked = append(asked, string(body))
+			fmt.Fprint(w, `{"id": "j"}`)
+		case "/jobs/j":
+			fmt.Fprint(w, `{"state": "done"}`)
+		default:
+			pages = append(pages, r.URL.Query().Get("at"))
+			w.Header().Set("Next", map[string]string{"": "2", "2": "null"}[r.URL.Query().Get("at")])
+			fmt.Fprintf(w, `[{"id": "%d", "changed": "2024-05-0%dT00:00:00Z"}]`, len(pages), len(pages))
+		}
+	}))
+	defer srv.Close()
+	c := open(t, srv, `
+connector: exports
+provider: {base_url: "`+srv.URL+`"}
+streams:
+  things:
+    job: {post: /jobs, json: {changed_after: "${since}"}, id: id, poll: "/jobs/${job}", done: 'body.state == "done"'}
+    get: "/jobs/${job}/result"
+    key: id
+    page: {cursor: {header: Next, param: at}}
+    since: {field: changed, start: 2024-01-01, format: rfc3339, lookback: 24h}
+`)
+	var end collection.Cursor
+	for range 2 {
+		for slice, err := range c.Slices(t.Context(), srv.Client(), collection.Place{Stream: "things"}, end) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			end = slice.Next
+		}
+	}
+	if want := []string{`{"changed_after":"2024-01-01T00:00:00Z"}`, `{"changed_after":"2024-05-01T00:00:00Z"}`}; !slices.Equal(asked, want) {
+		t.Errorf("the jobs were asked for with %v, want %v", asked, want)
+	}
+	if want := []string{"", "2", "", "2"}; !slices.Equal(pages, want) {
+		t.Errorf("the pages at %v were asked for, want %v", pages, want)
+	}
+}

@@ -73,6 +73,9 @@ func (c *checker) stream(key yamlfile.Scalar, spec language.StreamSpec) *Stream 
 	if spec.Job != nil {
 		c.job(spec.Job, spec, inPath, inQuery, st)
 	}
+	if spec.Since != nil {
+		c.mark(spec.Since, st)
+	}
 	c.format(spec, st)
 	if page := cmp.Or(spec.Page, c.doc.Defaults.Page); page != nil && page.Relay.Set && !st.Total.Set {
 		st.Total = paging.Source{Path: page.Relay.Below("totalCount")} // if the query asks for it
@@ -319,7 +322,18 @@ func (c *checker) since(spec *language.SinceSpec, st *Stream) {
 	c.OneOf(spec.Order, language.Orders[:]...)
 	c.OneOf(spec.Format, since.Formats[:]...)
 	c.template(spec.Start, c.params)
-	used := st.Refers("since")
+	// Where nothing else orders the changes, what becomes visible late is asked
+	// for again only within the lookback.
+	if !st.Since.Ordered && st.Since.Lookback <= 0 {
+		c.Fail(spec.At, "`since` without `order: asc` needs a `lookback`",
+			"such as lookback: 1m, longer than a change takes to be shown")
+	}
+}
+
+// mark sees to it that the mark of a stream is sent: by the request for a page, or
+// by the one that creates its job.
+func (c *checker) mark(spec *language.SinceSpec, st *Stream) {
+	used := slices.Contains(c.used, "since")
 	switch {
 	case st.Since.Newest && (spec.Param.Set || used):
 		c.Fail(spec.At, "with `order: desc` the list is read from its newest record on, and no mark is sent: leave `param` and ${since} away", "")
@@ -328,12 +342,6 @@ func (c *checker) since(spec *language.SinceSpec, st *Stream) {
 		c.Fail(spec.At, "`since` has no `param`, and nothing in the request uses ${since}", "")
 	case spec.Param.Set && spec.Param.Text == "":
 		c.Fail(spec.Param.At, "this must be the name of a parameter", "")
-	}
-	// Where nothing else orders the changes, what becomes visible late is asked
-	// for again only within the lookback.
-	if !st.Since.Ordered && st.Since.Lookback <= 0 {
-		c.Fail(spec.At, "`since` without `order: asc` needs a `lookback`",
-			"such as lookback: 1m, longer than a change takes to be shown")
 	}
 }
 

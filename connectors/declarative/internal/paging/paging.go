@@ -226,6 +226,9 @@ func (b ByCursor) Next(p *Page, _ string) (string, error) {
 func (b ByCursor) fromHeader(p *Page) (string, error) {
 	values := p.Header.Values(b.Header)
 	token := strings.TrimSpace(p.Header.Get(b.Header))
+	if token == "null" { // as in a body: Salesforce's Sforce-Locator ends so
+		token = ""
+	}
 	switch {
 	case len(values) > 1:
 		return "", BadPage("the answer has the header %s %d times", b.Header, len(values))
