@@ -179,6 +179,39 @@ streams:
 `, []typo{
 			{"param: id__gt", "param: id__gte"},
 		}},
+		{"graphql", "days delete move tie swap killed resized again", `
+streams:
+  tickets:
+    post: /graphql
+    graphql:
+      query: |
+        query($after: String, $since: String) {
+          tickets(first: 20, after: $after, sort: updated, filter: {updated: {gte: $since}}) {
+            totalCount
+            pageInfo { hasNextPage endCursor }
+            nodes { id title updated }
+          }
+        }
+      variables: {after: "${page}", since: "${since}"}
+    records: data.tickets.nodes
+    key: id
+    page: {relay: data.tickets}
+    since: {field: updated, order: asc}
+`, []typo{
+			{"key: id", "key: updated"},
+			{"records: data.tickets.nodes", "records: data.tickets"},
+			{"records: data.tickets.nodes", "records: tickets.nodes"},
+			{"relay: data.tickets", "relay: data.ticket"},
+			{"relay: data.tickets", "relay: tickets"},
+			{"after: $after, ", ""},
+			{`after: "${page}", `, ""},
+			{"page: {relay: data.tickets}", "page: {none: true}"},
+			{"page: {relay: data.tickets}", "page: {cursor: {from: data.tickets.pageInfo.endCursor, param: after}}"},
+			{"hasNextPage endCursor", "endCursor"},
+			{"hasNextPage endCursor", "hasNextPage"},
+			{"sort: updated", "sort: title"},
+			{"filter: {updated: {gte: $since}}", "filter: {updated: {lte: $since}}"},
+		}},
 	} {
 		t.Run(h.name, func(t *testing.T) { d.play(t, h) })
 	}

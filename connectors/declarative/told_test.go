@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"collect/collection"
@@ -185,4 +188,36 @@ func TestPromisesBehindMarks(t *testing.T) {
 	}
 	records, stop = walkAll(t, http.HandlerFunc(last), src)
 	ends(t, records, 4, stop, "")
+}
+
+// TestTotalOfAPromisedPage: a page that was promised in front of an anchor has the
+// total of the list from the mark before it, and the pass began at the anchor.
+func TestTotalOfAPromisedPage(t *testing.T) {
+	marks := []int{1, 2, 3, 4, 5, 5, 5, 5}
+	list := func(w http.ResponseWriter, r *http.Request) {
+		since, _ := strconv.Atoi(r.URL.Query().Get("since"))
+		at, _ := strconv.Atoi(r.URL.Query().Get("c"))
+		var items []string
+		for i, mark := range marks {
+			if mark >= since {
+				items = append(items, fmt.Sprintf(`{"id":%d,"at":%d}`, i, mark))
+			}
+		}
+		total, next := len(items), "null"
+		if items = items[at:]; len(items) > 6 {
+			items, next = items[:6], strconv.Itoa(at+6)
+		}
+		fmt.Fprintf(w, `{"items":[%s],"next":%s,"total":%d}`, strings.Join(items, ","), next, total)
+	}
+	c := open(t, &httptest.Server{}, file("records: items, page: {cursor: {from: next, param: c}}, since: {field: at, param: since, order: asc}"))
+	var totals []int64
+	for slice, err := range c.Slices(t.Context(), &http.Client{Transport: direct{http.HandlerFunc(list)}}, things0, collection.Cursor{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		totals = append(totals, slice.Told.Total)
+	}
+	if want := []int64{8, 0, 0}; !slices.Equal(totals, want) { // all 5 of the second page are its own total
+		t.Errorf("the pages tell the totals %v, want %v", totals, want)
+	}
 }
