@@ -85,7 +85,7 @@ type weighing struct {
 	alone    bool  // there is no other partition
 	moved    int64 // records that another partition had
 	unproven int64 // of these, records that it may still have
-	rejected []int // indexes of records whose key is that of another record
+	rejected []int // indexes of records whose key is that of another record, in order
 }
 
 // weigh looks at the records that were not stored, and returns the indexes of those
@@ -117,7 +117,7 @@ func (b *Batch) sort(at place, sl *collection.Slice, w *weighing, result *collec
 	for i := range sl.Records {
 		r := &sl.Records[i]
 		var err error
-		if slices.Contains(w.rejected, i) {
+		if _, rejected := slices.BinarySearch(w.rejected, i); rejected {
 			result.Rejected++
 			err = b.reject(at.stream, at.partition, collection.Rejected{Data: r.Data, Reason: collection.KeyCollision, Key: r.Key})
 		} else if at.stream.Rejects {
