@@ -13,6 +13,17 @@ import (
 	"collect/collection"
 )
 
+// A ChangedError is [ErrDamaged], and says that it is one record that is not what
+// was stored: it stops what is done with its connector, and nothing else. The key
+// and the bytes of a record may be secrets; its number finds it.
+type ChangedError struct{ Record int64 }
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%v: record number %d is not what was stored", ErrDamaged, e.Record)
+}
+
+func (*ChangedError) Unwrap() error { return ErrDamaged }
+
 // Errors that a caller acts on.
 var (
 	// ErrNewer: the store was made by a newer version.

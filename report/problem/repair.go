@@ -2,6 +2,7 @@ package problem
 
 import (
 	"errors"
+	"fmt"
 
 	"collect/store"
 )
@@ -21,6 +22,10 @@ func writeOlder(p *Problem, _ error, sc Scene) {
 func writeDamaged(p *Problem, err error, sc Scene) {
 	p.database("the database is damaged", err, sc)
 	p.Saved = "nothing was changed since; keep a copy of the file, and of its -wal and -shm"
+	if one, ok := errors.AsType[*store.ChangedError](err); ok && sc.Connector != "" {
+		p.Headline = "a stored record of " + sc.Connector + " is damaged"
+		p.Why = fmt.Sprintf("record number %d is not what was stored; the runs of other connectors go on", one.Record)
+	}
 	p.Do = []Step{
 		{"see how much:", "collect doctor" + sc.Flags},
 		{"go back to a backup:", "collect restore FILE" + sc.Flags + " --reason WHY"},

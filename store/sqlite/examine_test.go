@@ -19,9 +19,9 @@ func TestExamine(t *testing.T) {
 		return fmt.Sprintf("1 rows of %s hold values that no version of collect writes", table)
 	}
 	for _, c := range []struct{ change, problem string }{
-		{`UPDATE records SET data = 'x' WHERE id = 3`, "records that differ from what was stored: 1 (number 3)"},
-		{`UPDATE records SET data = 'x' WHERE id <= 5`, "records that differ from what was stored: 5 (number 1, 2, 3, 4, 5)"},
-		{`UPDATE records SET data = 'x' WHERE id <= 6`, "records that differ from what was stored: 6 (number 1, 2, 3, 4, 5, …)"},
+		{`UPDATE records SET data = 'x' WHERE id = 3`, "records of acme that differ from what was stored: 1 (number 3)"},
+		{`UPDATE records SET data = 'x' WHERE id <= 5`, "records of acme that differ from what was stored: 5 (number 1, 2, 3, 4, 5)"},
+		{`UPDATE records SET data = 'x' WHERE id <= 6`, "records of acme that differ from what was stored: 6 (number 1, 2, 3, 4, 5, …)"},
 		{`UPDATE streams SET records = 2 WHERE name = 'comments' AND connector = 'acme'`, "1 of 2 records of comments were found"},
 		{`UPDATE lanes SET done = done + 1`, "the partitions of streams are counted wrong in 1 lanes"},
 		{`DELETE FROM lanes`, "the partitions of streams are counted wrong in 1 lanes"},

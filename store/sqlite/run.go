@@ -27,7 +27,7 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, declared []collec
 	}
 	l := &ledger{db: s.db, locks: &s.locks, lock: lock, lease: lease{Author: events.Author{Connector: run.Connector, Run: run.ID}}}
 	err = s.db.Writer.Update(ctx, func(t database.Tx) error {
-		if err := records.Scrub(t); err != nil {
+		if err := records.Scrub(t, run.Connector); err != nil {
 			return err
 		}
 		if err := l.take(t, run.Holder); err != nil {

@@ -3,7 +3,9 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"collect/collection"
@@ -137,4 +139,71 @@ func checkChanged(t *testing.T, s *sqlite.Store) {
 		}
 	}
 	t.Error("a record that was changed passes for what was stored")
+}
+
+// TestADamagedRecordIsOfItsConnector: a record that is not what was stored keeps
+// its connector from running, also after runs of others went past it, until it is
+// what it was.
+func TestADamagedRecordIsOfItsConnector(t *testing.T) {
+	const damage = `UPDATE records SET `
+	for _, c := range []struct {
+		name, change, mend string
+		refused            []string // connectors that may not run
+	}{
+		{"data", damage + `data = replace(data, 'page', 'pbge') WHERE id = 5`, damage + `data = replace(data, 'pbge', 'page') WHERE id = 5`, []string{"acme"}},
+		{"a stream's number", `PRAGMA writable_schema = ON; ` + damage + `stream_id = (SELECT stream_id FROM records WHERE key = 'other') WHERE id = 5`,
+			damage + `stream_id = (SELECT stream_id FROM records WHERE id = 4) WHERE id = 5`, []string{"acme", "globex"}},
+		{"no stream's number", `PRAGMA foreign_keys = OFF; ` + damage + `stream_id = 77, data = 'x' WHERE id = 5`, "", []string{"acme", "globex", "initech"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := fixture(t, sqlite.Newest())
+			runOnce(t, path, "globex")
+			execute(c.change)(t, path)
+			for range 2 { // the first goes past it
+				for _, connector := range []string{"initech", "globex", "acme"} {
+					if connector == "acme" && c.mend != "" { // others went on from there in a larger store
+						execute(`UPDATE meta SET value = x'0000000000000200' WHERE name = 'scrubbed'`)(t, path)
+					}
+					err := runOnce(t, path, connector)
+					if refused := slices.Contains(c.refused, connector); errors.Is(err, store.ErrDamaged) != refused {
+						t.Errorf("Begin of %s = %v, want refused %t", connector, err, refused)
+					}
+				}
+			}
+			if c.mend == "" {
+				return
+			}
+			execute(c.mend)(t, path)
+			for range 2 {
+				for _, connector := range []string{"acme", "globex", "initech"} {
+					if err := runOnce(t, path, connector); err != nil {
+						t.Errorf("after it was mended, Begin of %s = %v", connector, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// runOnce begins and ends a run of a connector, which stores a record where that is
+// not acme, and returns why it could not begin.
+func runOnce(t *testing.T, path, connector string) error {
+	t.Helper()
+	s := open(t, path, sqlite.Options{})
+	defer s.Close()
+	runs, err := s.Runs(t.Context(), connector, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := collection.Place{Stream: "things", Lane: collection.Incremental}
+	run := collection.Run{ID: fmt.Sprint(connector, "-again-", len(runs)), Connector: connector, Mode: collection.Forward, Lane: collection.Incremental}
+	l, err := s.Begin(t.Context(), run, []collection.Stream{{Name: "things"}})
+	if err != nil {
+		return err
+	}
+	if connector != "acme" && len(runs) == 0 {
+		records := []collection.Record{{Key: "other", Data: []byte(`{"id":"other"}`)}}
+		mustCommit(t, l, collection.Slice{Place: place, Next: pageCursor(1), Records: records})
+	}
+	return l.Finish(t.Context(), run)
 }

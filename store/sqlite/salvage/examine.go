@@ -1,11 +1,13 @@
 package salvage
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -204,25 +206,28 @@ func (x *examination) view(ctx context.Context, name string) error {
 	return x.tx.QueryRowContext(ctx, "SELECT "+strings.Join(columns, " + ")+" FROM "+format.Identifier(name)).Scan(&n)
 }
 
-// records compares each record with its sum. The numbers of some that differ
-// are in the report; their keys may be secrets.
+// records compares each record with its sum. The numbers of some that differ, of
+// each connector, are in the report; their keys may be secrets.
 func (x *examination) records(ctx context.Context) error {
 	const most = 5
-	n := 0
-	var numbers []string
-	err := x.each(ctx, `SELECT id FROM records NOT INDEXED
-		WHERE sum IS NOT record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark, deleted)`, func(row database.Scanner) error {
-		var id string
-		if n++; n <= most {
-			defer func() { numbers = append(numbers, id) }()
+	differ, numbers := map[string]int{}, map[string][]string{}
+	err := x.each(ctx, `SELECT r.id, coalesce(s.connector, '') FROM records r NOT INDEXED LEFT JOIN streams s ON s.id = r.stream_id
+		WHERE r.sum IS NOT record_sum(r.stream_id, r.partition_id, r.slice_id, r.key, r.data, r.mark_scale, r.mark, r.deleted)`,
+		func(row database.Scanner) error {
+			var id, connector string
+			err := row.Scan(&id, &connector)
+			if differ[connector]++; len(numbers[connector]) < most {
+				numbers[connector] = append(numbers[connector], id)
+			}
+			return err
+		})
+	for _, connector := range slices.Sorted(maps.Keys(differ)) {
+		n, shown := differ[connector], numbers[connector]
+		if n > most {
+			shown = append(shown, "…")
 		}
-		return row.Scan(&id)
-	})
-	if n > most {
-		numbers = append(numbers, "…")
-	}
-	if n > 0 {
-		x.Problems = append(x.Problems, fmt.Sprintf("records that differ from what was stored: %d (number %s)", n, strings.Join(numbers, ", ")))
+		x.Problems = append(x.Problems, fmt.Sprintf("records of %s that differ from what was stored: %d (number %s)",
+			cmp.Or(connector, "a connector that cannot be told"), n, strings.Join(shown, ", ")))
 	}
 	return err
 }
@@ -270,7 +275,7 @@ func (x *examination) cursors(ctx context.Context) error {
 // words looks for values that no version ever stored.
 func (x *examination) words(ctx context.Context) error {
 	for _, of := range []struct{ table, where string }{
-		{"meta", `name = 'salt' AND length(value) <> 32 OR name = 'scrubbed' AND length(value) <> 8`},
+		{"meta", `name = 'salt' AND length(value) <> 32 OR name GLOB 'scrubbed*' AND length(value) <> 8`},
 		{"streams", `role NOT IN ('', 'list', 'detail') OR ordered NOT IN (0, 1)`},
 		{"partitions", `partition <> '' AND NOT json_valid(partition)`},
 		{"checkpoints", `lane NOT IN ('incremental', 'backfill') OR done NOT IN (0, 1) OR julianday(saved_at) IS NULL

@@ -55,7 +55,7 @@ func CheckCursor(c collection.Cursor, sum []byte) error {
 // ChangedRecord is the error for a record that is not what was stored. Its key
 // and its bytes may be secrets; its number finds it.
 func ChangedRecord(id int64) error {
-	return fmt.Errorf("%w: record number %d is not what was stored", store.ErrDamaged, id)
+	return &store.ChangedError{Record: id}
 }
 
 // Shared returns data as a string that shares its bytes, which no one changes
