@@ -267,8 +267,8 @@ func TestDiskFails(t *testing.T) {
 // they are reported. A power cut must be seen to lose something of theirs: else
 // TestPowerCuts proves nothing.
 var faulty = []struct{ name, file, old, new string }{
-	{"synchronous=OFF", "store/sqlite/internal/database/connect.go", "synchronous(FULL)", "synchronous(OFF)"},
-	{"synchronous=NORMAL", "store/sqlite/internal/database/connect.go", "synchronous(FULL)", "synchronous(NORMAL)"},
+	{"synchronous=OFF", "store/sqlite/internal/connect/connect.go", "synchronous(FULL)", "synchronous(OFF)"},
+	{"synchronous=NORMAL", "store/sqlite/internal/connect/connect.go", "synchronous(FULL)", "synchronous(NORMAL)"},
 	{"directories not synced", "internal/dirsync/dirsync.go", "d.Sync()", "error(nil)"},
 }
 

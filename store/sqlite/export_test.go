@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"collect/store"
+	"collect/store/internal/checkpoints"
+	"collect/store/internal/database"
+	"collect/store/internal/gaps"
+	"collect/store/internal/records"
 	"collect/store/sqlite/internal/backup"
-	"collect/store/sqlite/internal/checkpoints"
-	"collect/store/sqlite/internal/database"
+	"collect/store/sqlite/internal/connect"
 	"collect/store/sqlite/internal/disk"
-	"collect/store/sqlite/internal/gaps"
-	"collect/store/sqlite/internal/records"
 )
 
 // The steps of a transaction that can fail.
@@ -79,7 +80,7 @@ func LimitPages(s *Store, n int) error {
 }
 
 // SetPatience sets how long a write of s waits for others.
-func SetPatience(s *Store, d time.Duration) { s.db.Writer.Most = d }
+func SetPatience(s *Store, d time.Duration) { s.db.Turns.Most = d }
 
 // Patience returns how many milliseconds the newest write of s would have
 // waited for others.
@@ -96,7 +97,7 @@ func OccupyReaders(ctx context.Context, s *Store) (waiting func() bool, release 
 			c.Close()
 		}
 	}
-	for range database.PoolSize {
+	for range connect.PoolSize {
 		c, err := s.db.Readers.DB.Conn(ctx)
 		if err != nil {
 			release()
@@ -110,13 +111,13 @@ func OccupyReaders(ctx context.Context, s *Store) (waiting func() bool, release 
 // Migrate makes or upgrades the store at path. It calls at at each step, and
 // ends with its error.
 func Migrate(ctx context.Context, path string, at func(Step) error) error {
-	return database.Migrate(ctx, path, true, at)
+	return connect.Migrate(ctx, path, true, at)
 }
 
 // BackupSteps and RestoreSteps do as Backup and Restore do. They call at at
 // each step, and end with its error.
 func BackupSteps(ctx context.Context, s *Store, path string, at func(Step) error) error {
-	return backup.Write(ctx, s.db.Readers, path, true, at)
+	return backup.Write(ctx, s.db, path, true, at)
 }
 
 func RestoreSteps(ctx context.Context, path, from string, at func(Step) error) (string, error) {
@@ -126,8 +127,8 @@ func RestoreSteps(ctx context.Context, path, from string, at func(Step) error) (
 // Names, for tests that hold them against each other.
 var (
 	LockPath = disk.LockPath
-	Single   = database.Single
-	Newest   = database.Newest
+	Single   = connect.Single
+	Newest   = connect.Newest
 )
 
 // Queries are those that run for each slice or page.

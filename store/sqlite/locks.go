@@ -10,9 +10,10 @@ import (
 	"collect/collection"
 	"collect/internal/filelock"
 	"collect/store"
-	"collect/store/sqlite/internal/database"
+	"collect/store/internal/format"
+	"collect/store/internal/ledger"
+	"collect/store/sqlite/internal/connect"
 	"collect/store/sqlite/internal/disk"
-	"collect/store/sqlite/internal/format"
 )
 
 // holderPatience is how long Begin waits for a lock whose holder has not
@@ -24,18 +25,14 @@ const (
 
 // locks are the locks of the connectors that this process runs.
 type locks struct {
-	db *database.DB
+	db *connect.DB
 
 	mu   sync.Mutex
 	held map[*filelock.Lock]bool
 }
 
-// take locks a connector. It returns a *store.HeldError if a run has it, and
-// database.ErrReadOnly where nothing can be run.
-func (k *locks) take(ctx context.Context, connector string) (*filelock.Lock, error) {
-	if k.db.Writer == nil {
-		return nil, database.ErrReadOnly
-	}
+// Take locks a connector; see ledger.Locks.
+func (k *locks) Take(ctx context.Context, connector string) (ledger.Lock, error) {
 	path := disk.LockPath(k.db.File.Path, connector)
 	for deadline := time.Now().Add(holderPatience); ; {
 		l, err := filelock.Acquire(path)
@@ -43,7 +40,7 @@ func (k *locks) take(ctx context.Context, connector string) (*filelock.Lock, err
 			k.mu.Lock()
 			k.held[l] = true
 			k.mu.Unlock()
-			return l, nil
+			return lock{k, l}, nil
 		}
 		if !errors.Is(err, filelock.ErrLocked) {
 			return nil, k.db.Classify(err)
@@ -63,13 +60,33 @@ func (k *locks) take(ctx context.Context, connector string) (*filelock.Lock, err
 	}
 }
 
-// drop releases a lock.
-func (k *locks) drop(l *filelock.Lock) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.held, l)
-	return l.Release()
+// A lock is that of one connector.
+type lock struct {
+	of   *locks
+	file *filelock.Lock
 }
+
+// Release releases the lock.
+func (l lock) Release() error {
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	delete(l.of.held, l.file)
+	return l.file.Release()
+}
+
+// Abandon lets go of the lock like a process that dies.
+func (l lock) Abandon() error {
+	l.of.mu.Lock()
+	defer l.of.mu.Unlock()
+	if !l.of.held[l.file] {
+		return nil
+	}
+	delete(l.of.held, l.file)
+	return l.file.Abandon()
+}
+
+// Beat tells how the beat fared: the lock is the kernel's, and has no end.
+func (lock) Beat(_ time.Time, err error) error { return err }
 
 // holder returns what the lease says of its holder, and whether it is signed.
 func (k *locks) holder(ctx context.Context, connector string) (run collection.Run, signed bool, err error) {
@@ -79,17 +96,6 @@ func (k *locks) holder(ctx context.Context, connector string) (run collection.Ru
 		`SELECT run, host, pid, since, beat_at FROM leases WHERE connector = ?`, connector)
 	run.ID = id.String
 	return run, id.Valid, err
-}
-
-// abandon lets go of a lock like a process that dies.
-func (k *locks) abandon(l *filelock.Lock) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !k.held[l] {
-		return nil
-	}
-	delete(k.held, l)
-	return l.Abandon()
 }
 
 // abandonAll lets go of all locks like a process that dies.

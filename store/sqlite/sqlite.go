@@ -35,12 +35,15 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"collect/internal/filelock"
 	"collect/store"
+	"collect/store/internal/database"
+	"collect/store/internal/ledger"
 	"collect/store/sqlite/internal/backup"
-	"collect/store/sqlite/internal/database"
+	"collect/store/sqlite/internal/connect"
 	"collect/store/sqlite/internal/disk"
 )
 
@@ -58,8 +61,8 @@ type Options struct {
 
 // A Store is a store.Store in a SQLite file. It is safe for concurrent use.
 type Store struct {
-	reader
-	db    *database.DB
+	*ledger.Store
+	db    *connect.DB
 	locks locks
 }
 
@@ -80,16 +83,18 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	var db *database.DB
+	var db *connect.DB
 	if o.ReadOnly {
-		db, err = database.Look(ctx, path)
+		db, err = connect.Look(ctx, path)
 	} else {
-		db, err = database.Open(ctx, path, o.Create)
+		db, err = connect.Open(ctx, path, o.Create)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Store{reader: reader{db.Readers}, db: db, locks: locks{db: db, held: map[*filelock.Lock]bool{}}}, nil
+	s := &Store{db: db, locks: locks{db: db, held: map[*filelock.Lock]bool{}}}
+	s.Store = ledger.New(db.Readers, db.Writer, &s.locks)
+	return s, nil
 }
 
 // Close closes the store. The last one to close it merges the WAL, so that
@@ -110,7 +115,7 @@ func (s *Store) Close() error { return errors.Join(s.db.Close(), s.locks.abandon
 // written there, and store.ErrDamaged if the store is damaged: then an older
 // backup stays.
 func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
-	return backup.Write(ctx, s.db.Readers, path, replace, database.Never)
+	return backup.Write(ctx, s.db, path, replace, connect.Never)
 }
 
 // Restore puts the backup at from in the place of the store at path, and
@@ -131,8 +136,17 @@ func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
 // store.ErrNotDatabase if the file at path never was a store. Then nothing was
 // changed.
 func Restore(ctx context.Context, path, from string, audit store.Audit) (kept string, err error) {
-	return backup.Restore(ctx, path, from, audit, database.Never)
+	return backup.Restore(ctx, path, from, audit, connect.Never)
 }
 
 // Beside returns a free path beside path, with what and the date in its name.
 func Beside(path, what string, now time.Time) string { return disk.Beside(path, what, now) }
+
+// Schema returns the statements that made the tables and indexes, without the
+// views: those name fields of records.
+func (s *Store) Schema(ctx context.Context) (string, error) {
+	var statements []string
+	err := s.db.Query(ctx, database.Texts(&statements), `SELECT sql || ';' || char(10) FROM sqlite_schema
+		WHERE type IN ('table', 'index') AND sql IS NOT NULL ORDER BY name`)
+	return strings.Join(statements, ""), err
+}

@@ -13,10 +13,11 @@ import (
 
 	"collect/collection"
 	"collect/store"
-	"collect/store/sqlite/internal/database"
+	"collect/store/internal/database"
+	"collect/store/internal/format"
+	"collect/store/internal/lanes"
+	"collect/store/sqlite/internal/connect"
 	"collect/store/sqlite/internal/disk"
-	"collect/store/sqlite/internal/format"
-	"collect/store/sqlite/internal/lanes"
 )
 
 // A Report says how a database is.
@@ -44,7 +45,7 @@ func Examine(ctx context.Context, path string) (Report, error) {
 		return Report{}, err
 	}
 	x := &examination{path: path}
-	if x.Library, err = database.LibraryVersion(ctx); err != nil {
+	if x.Library, err = connect.LibraryVersion(ctx); err != nil {
 		return Report{}, err
 	}
 	file, err := disk.Find(path)
@@ -55,7 +56,7 @@ func Examine(ctx context.Context, path string) (Report, error) {
 	if err := CheckLog(path); err != nil {
 		return x.Report, x.found(err) // opening it would lose what the shared memory knows of the log
 	}
-	d, err := database.Look(ctx, path)
+	d, err := connect.Look(ctx, path)
 	if err != nil {
 		return x.Report, x.found(err)
 	}
@@ -99,7 +100,7 @@ func (x *examination) all(ctx context.Context, r *database.Readers) (err error) 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if database.IsSQL(err) { // our questions are right, so the schema is not
+		if connect.IsSQL(err) { // our questions are right, so the schema is not
 			err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
 		}
 		if err == nil {
@@ -183,7 +184,7 @@ func (x *examination) views(ctx context.Context) error {
 	}
 	for _, name := range names {
 		err := x.view(ctx, name)
-		if database.IsSQL(err) {
+		if connect.IsSQL(err) {
 			x.Problems = append(x.Problems, fmt.Sprintf("the view %s cannot be read: %v", name, err))
 			continue
 		}
@@ -316,7 +317,7 @@ func (x *examination) column(ctx context.Context, query string, args ...any) (al
 // ExamineCopy returns store.ErrDamaged if a copy that only the caller knows is
 // not whole.
 func ExamineCopy(ctx context.Context, path string) error {
-	s := database.OpenReaders(&disk.File{Path: path}, "immutable")
+	s := connect.OpenReaders(&disk.File{Path: path}, "immutable")
 	x := &examination{path: path}
 	err := errors.Join(x.all(ctx, s), s.DB.Close())
 	if err == nil && len(x.Problems) > 0 {

@@ -6,7 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"collect/store/sqlite/internal/database"
+	"collect/store/internal/database"
+	"collect/store/sqlite/internal/connect"
 )
 
 // A database that somebody handed over may hold more than a store does: a trigger
@@ -19,7 +20,7 @@ var endless = regexp.MustCompile(`(?i)\bwith\s+(recursive\s+)?["'\x60\[\w]+\s*(\
 // foreign reports what no migration and no view of a stream put into the schema.
 // Nothing else is asked of a database that has such a thing.
 func (x *examination) foreign(ctx context.Context) error {
-	ours, err := database.Objects(ctx)
+	ours, err := connect.Objects(ctx)
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,10 @@ import (
 
 	"collect/collection"
 	"collect/store"
-	"collect/store/sqlite/internal/database"
+	"collect/store/internal/database"
+	"collect/store/internal/format"
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/fileformat"
-	"collect/store/sqlite/internal/format"
 )
 
 // A Reader reads the records that a damaged database still holds. It looks at

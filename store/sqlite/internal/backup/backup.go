@@ -14,7 +14,8 @@ import (
 	"collect/internal/atomicfile"
 	"collect/internal/filelock"
 	"collect/store"
-	"collect/store/sqlite/internal/database"
+	"collect/store/internal/database"
+	"collect/store/sqlite/internal/connect"
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/salvage"
 )
@@ -29,7 +30,7 @@ const (
 
 // Write copies the store that readers belong to; see [sqlite.Store.Backup]. A test
 // may fail a step by at.
-func Write(ctx context.Context, s *database.Readers, path string, replace bool, at func(database.Step) error) (err error) {
+func Write(ctx context.Context, s *connect.DB, path string, replace bool, at func(database.Step) error) (err error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() { // a folder is refused below
 		at, special, err := atomicfile.Resolve(path)
 		switch {
@@ -63,7 +64,7 @@ func Write(ctx context.Context, s *database.Readers, path string, replace bool, 
 	}()
 	return play(at,
 		part{func() error { return nil }, backupBegun},
-		part{func() error { return s.CopyTo(ctx, partial) }, backupCopied},
+		part{func() error { return connect.CopyTo(ctx, s.Readers, partial) }, backupCopied},
 		part{func() error {
 			if err := salvage.ExamineCopy(ctx, partial); err != nil {
 				return err
@@ -96,10 +97,10 @@ func play(at func(database.Step) error, parts ...part) error {
 // backupInto writes a backup to something other than a regular file, such as a
 // pipe or /dev/stdout. The copy is made and examined beside the store before its first
 // byte goes there.
-func backupInto(ctx context.Context, s *database.Readers, path string) error {
+func backupInto(ctx context.Context, s *connect.DB, path string) error {
 	partial := s.File.Path + ".backup-" + rand.Text()[:8] + ".partial"
 	defer disk.Remove(partial)
-	if err := s.CopyTo(ctx, partial); err != nil {
+	if err := connect.CopyTo(ctx, s.Readers, partial); err != nil {
 		return err
 	}
 	if err := salvage.ExamineCopy(ctx, partial); err != nil {

@@ -17,10 +17,11 @@ import (
 	"collect/internal/dirsync"
 	"collect/internal/filelock"
 	"collect/store"
-	"collect/store/sqlite/internal/database"
+	"collect/store/internal/database"
+	"collect/store/internal/format"
+	"collect/store/sqlite/internal/connect"
 	"collect/store/sqlite/internal/disk"
 	"collect/store/sqlite/internal/fileformat"
-	"collect/store/sqlite/internal/format"
 	"collect/store/sqlite/salvage"
 )
 
@@ -162,8 +163,8 @@ func (r *restoring) readOld(ctx context.Context) error {
 	if r.file == nil || errors.Is(salvage.CheckLog(r.path), store.ErrDamaged) {
 		return nil
 	}
-	s := database.OpenReaders(&disk.File{Path: r.path}, "ro")
-	have, err := s.Version(ctx)
+	s := connect.OpenReaders(&disk.File{Path: r.path}, "ro")
+	have, err := connect.Version(ctx, s)
 	if r.readable = err == nil && have > 0; r.readable {
 		err = s.Query(ctx, func(row database.Scanner) error {
 			var run collection.Run
@@ -183,7 +184,7 @@ func (r *restoring) readOld(ctx context.Context) error {
 	case errors.Is(err, store.ErrNoAccess):
 		return err
 	case err == nil:
-		return r.unlessDamaged(database.Tidy(r.path))
+		return r.unlessDamaged(connect.Tidy(r.path))
 	}
 	return nil
 }
@@ -232,7 +233,7 @@ func isBlank(path string) (bool, error) {
 // unlessDamaged returns an error about the old store, unless it says that the
 // store is damaged: that is what a backup is for.
 func (r *restoring) unlessDamaged(err error) error {
-	if err = database.Classify(r.file, err); errors.Is(err, store.ErrDamaged) || database.IsSQL(err) {
+	if err = connect.Classify(r.file, err); errors.Is(err, store.ErrDamaged) || connect.IsSQL(err) {
 		return nil
 	}
 	return err
@@ -245,7 +246,7 @@ func (r *restoring) closeOld(ctx context.Context) error {
 		return nil // it cannot be used; its log goes with it
 	}
 	var err error
-	if r.old, err = database.TakeAlone(ctx, r.path); errors.Is(err, store.ErrInUse) {
+	if r.old, err = connect.TakeAlone(ctx, r.path); errors.Is(err, store.ErrInUse) {
 		return err
 	}
 	return r.unlessDamaged(err)

@@ -8,9 +8,9 @@ import (
 
 	"collect/collection"
 	"collect/store"
-	"collect/store/sqlite/internal/database"
+	"collect/store/internal/format"
+	"collect/store/sqlite/internal/connect"
 	"collect/store/sqlite/internal/disk"
-	"collect/store/sqlite/internal/format"
 	"collect/store/sqlite/salvage"
 )
 
@@ -19,16 +19,16 @@ func (r *restoring) stage(ctx context.Context, from string, audit store.Audit) e
 	if err := copyBackup(ctx, from, r.staged); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	if err := database.Migrate(ctx, r.staged, false, database.Never); err != nil {
-		return fmt.Errorf("backup: %w", database.Classify(&disk.File{Path: from}, err))
+	if err := connect.Migrate(ctx, r.staged, false, connect.Never); err != nil {
+		return fmt.Errorf("backup: %w", connect.Classify(&disk.File{Path: from}, err))
 	}
-	db := database.Single(r.staged)
+	db := connect.Single(r.staged)
 	err := r.carryOver(ctx, db, audit)
 	if err == nil {
 		_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("backup: %w", database.Classify(&disk.File{Path: from}, err))
+		return fmt.Errorf("backup: %w", connect.Classify(&disk.File{Path: from}, err))
 	}
 	if err := salvage.ExamineCopy(ctx, r.staged); err != nil {
 		return fmt.Errorf("backup %s: %w", from, err)
@@ -53,17 +53,17 @@ func copyBackup(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	s := database.OpenReaders(file, mode)
-	have, err := s.Version(ctx)
+	s := connect.OpenReaders(file, mode)
+	have, err := connect.Version(ctx, s)
 	switch {
 	case err != nil:
 		err = s.Classify(err)
 	case have == 0:
-		err = database.ErrEmpty(from)
-	case have > database.Newest():
+		err = connect.ErrEmpty(from)
+	case have > connect.Newest():
 		err = fmt.Errorf("it was %w", store.ErrNewer)
 	default:
-		err = s.CopyTo(ctx, to)
+		err = connect.CopyTo(ctx, s, to)
 	}
 	return errors.Join(err, s.DB.Close())
 }
@@ -93,8 +93,8 @@ func (r *restoring) carryOver(ctx context.Context, db *sql.DB, audit store.Audit
 // carryState copies the newer states of providers, and the higher epochs, as
 // far as they can be read.
 func (r *restoring) carryState(ctx context.Context, tx *sql.Tx) (err error) {
-	old := database.OpenReaders(r.file, "ro").DB
-	defer func() { err = errors.Join(err, old.Close(), r.unlessDamaged(database.Tidy(r.path))) }()
+	old := connect.OpenReaders(r.file, "ro").DB
+	defer func() { err = errors.Join(err, old.Close(), r.unlessDamaged(connect.Tidy(r.path))) }()
 	for _, table := range []struct{ read, write string }{
 		{`SELECT domain, state, saved_at FROM provider_state
 			WHERE json_valid(state) AND julianday(saved_at) IS NOT NULL`,

@@ -1,0 +1,87 @@
+// Package events keeps what happened, in the transaction of what it tells of.
+package events
+
+import (
+	"cmp"
+	"context"
+
+	"collect/collection"
+	"collect/store"
+	"collect/store/internal/database"
+	"collect/store/internal/format"
+)
+
+// An Author is the run that records events. Events of another say so.
+type Author struct{ Connector, Run string }
+
+// Record stores an event, and returns its number.
+func (a Author) Record(t database.Tx, e collection.Event) (id int64, err error) {
+	if e.Time.IsZero() {
+		e.Time = t.Now
+	}
+	info, err := store.EventInfo(e)
+	if err != nil {
+		return 0, err
+	}
+	return t.Insert(`INSERT INTO events (at, kind, connector, run, provider, stream, partition, lane, info)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, format.Time(e.Time), string(e.Kind), cmp.Or(e.Connector, a.Connector), cmp.Or(e.Run, a.Run),
+		e.Provider, e.Stream, string(e.Partition), string(e.Lane), string(info))
+}
+
+// Read returns the newest n events of a connector, oldest first. A commit is an
+// event, too.
+func Read(ctx context.Context, r *database.Readers, connector string, n int) (events []collection.Event, err error) {
+	err = r.Query(ctx, func(row database.Scanner) error {
+		e := collection.Event{Connector: connector}
+		var info []byte
+		var slice collection.SliceInfo
+		var place, id int64
+		err := row.Scan(format.TimeTo(&e.Time), &e.Kind, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &info,
+			&slice.Commit, &slice.Records, &slice.Changed, &slice.Rejected, &slice.Older, &slice.Deleted, &slice.Done, &place, &id)
+		if err != nil {
+			return err
+		}
+		if e.Kind == collection.SliceCommitted {
+			e.Slice = &slice
+		}
+		events = append(events, e)
+		return store.AddEventInfo(&events[len(events)-1], info)
+	}, `
+		SELECT * FROM (
+			SELECT at, kind, run, provider, stream, partition, lane, info, 0, 0, 0, 0, 0, 0, 0, 1 AS place, id
+			FROM (SELECT * FROM events WHERE connector = ?1 ORDER BY id DESC LIMIT ?2)
+			UNION ALL
+			SELECT * FROM (
+				SELECT c.committed_at, 'slice.committed', c.run, '', s.name, p.partition, c.lane, '{}',
+					c.id, c.records, c.changed, c.rejected, c.older, c.deleted, c.done, 0, c.id
+				FROM slices c CROSS JOIN partitions p ON p.id = c.partition_id CROSS JOIN streams s ON s.id = p.stream_id
+				WHERE s.connector = ?1 ORDER BY c.id DESC LIMIT ?2)
+			ORDER BY 1 DESC, place DESC, id DESC LIMIT ?2
+		) ORDER BY at, place, id`, connector, n)
+	return events, err
+}
+
+// Ordered are the kinds of events that people order, as SQL: the index events_ordered
+// has them by the same words.
+const Ordered = `kind IN ('gap.revived', 'gap.waived', 'schema.accepted', 'checkpoint.reset',
+    'store.restored', 'history.pruned', 'breaker.changed', 'freeze.changed', 'budget.ordered', 'connector.paused', 'connector.unpaused')`
+
+// byHand tells an order from a change that came by itself.
+const byHand = `(kind NOT IN ('breaker.changed', 'freeze.changed') OR coalesce(info ->> '$.breaker.trigger', '') = 'operator'
+	OR coalesce(info ->> '$.freeze.reason', '') IN ('operator', 'released_by_operator'))`
+
+// Orders returns the newest n events of what people ordered of a connector, or of all
+// with "", newest first.
+func Orders(ctx context.Context, r *database.Readers, connector string, n int) (all []collection.Event, err error) {
+	err = r.Query(ctx, func(row database.Scanner) error {
+		var e collection.Event
+		var info []byte
+		if err := row.Scan(format.TimeTo(&e.Time), &e.Kind, &e.Connector, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &info); err != nil {
+			return err
+		}
+		all = append(all, e)
+		return store.AddEventInfo(&all[len(all)-1], info)
+	}, `SELECT at, kind, connector, run, provider, stream, partition, lane, info FROM events INDEXED BY events_ordered
+		WHERE `+Ordered+` AND `+byHand+` AND (?1 = '' OR connector = ?1) ORDER BY id DESC LIMIT ?2`, connector, n)
+	return all, err
+}

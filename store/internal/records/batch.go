@@ -1,0 +1,285 @@
+// Package records keeps the records of streams, each with a sum of its row, and
+// finds out when one is not what was stored.
+package records
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"slices"
+
+	"collect/collection"
+	"collect/store/internal/database"
+	"collect/store/internal/format"
+	"collect/store/internal/streams"
+)
+
+// A Batch is the records of one transaction.
+type Batch struct {
+	Commit int64 // the commit whose records are being stored
+
+	// Begun returns the commit that began the newest pass over the partitions of a
+	// stream; 0 if that is not known.
+	Begun func(t database.Tx, stream int64, lane collection.Lane) (int64, error)
+
+	tx     database.Tx
+	newest int64 // the newest record
+	news   *streams.News
+}
+
+// NewBatch returns a batch behind the newest record.
+func NewBatch(t database.Tx, newest int64, news *streams.News) *Batch {
+	return &Batch{tx: t, newest: newest, news: news}
+}
+
+// A Count says what became of the records of a slice that its pass follows.
+type Count struct{ Inserted, Again, Replaced, Unproven int64 }
+
+// Store stores the records and the rejected records of a slice, and counts them.
+// pass is the commit that began the pass that the slice belongs to; 0 if none is
+// followed.
+func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.Slice, result *collection.Committed) (n Count, err error) {
+	newest, at := b.newest, place{s, partition, sl.Lane}
+	b.news.Begin(s)
+	unchanged, err := b.upsert(s, partition, pass, sl.Records)
+	if err != nil {
+		return n, err
+	}
+	w := weighing{records: sl.Records, result: result, alone: s.Parent == "" && sl.Partition == ""}
+	if unchanged, err = b.weigh(at, unchanged, &w); err != nil {
+		return n, err
+	}
+	result.Moved, n.Unproven = int(w.moved), w.unproven
+	living := len(sl.Records) - tombstones(sl.Records)
+	if err := b.news.Learn(s, living-len(unchanged), living); err != nil {
+		return n, err
+	}
+	if unchanged, err = b.bury(at, pass, unchanged, &w); err != nil {
+		return n, err
+	}
+	if s.Sweeps {
+		if err := b.sight(s, partition, sl.Records); err != nil {
+			return n, err
+		}
+	}
+	result.Changed = len(sl.Records) - len(unchanged)
+	if result.Changed > 0 {
+		if err := b.count(s); err != nil {
+			return n, err
+		}
+	}
+	n.Inserted = b.newest - newest
+	if pass != 0 && n.Inserted < int64(len(sl.Records)) {
+		if err := b.notePass(s, partition, pass, newest, sl.Records, unchanged, &n); err != nil {
+			return n, err
+		}
+	}
+	return n, b.sort(at, sl, &w, result)
+}
+
+// A weighing is what becomes of the records of a slice that were not stored at once.
+type weighing struct {
+	records  []collection.Record
+	result   *collection.Committed
+	alone    bool  // there is no other partition
+	moved    int64 // records that another partition had
+	unproven int64 // of these, records that it may still have
+	rejected []int // indexes of records whose key is that of another record, in order
+}
+
+// weigh looks at the records that were not stored, and returns the indexes of those
+// that changed nothing.
+func (b *Batch) weigh(at place, unchanged []int, w *weighing) ([]int, error) {
+	kept := unchanged[:0]
+	for _, i := range unchanged {
+		r := &w.records[i]
+		if w.alone && r.Mark == (collection.Mark{}) {
+			kept = append(kept, i) // it has the same bytes
+			continue
+		}
+		taken, err := b.leave(at, i, w)
+		if err != nil {
+			return nil, err
+		}
+		if taken {
+			w.moved++
+		} else {
+			kept = append(kept, i)
+		}
+	}
+	return kept, nil
+}
+
+// sort ends the quarantine of the records that are stored, and begins that of the
+// others.
+func (b *Batch) sort(at place, sl *collection.Slice, w *weighing, result *collection.Committed) error {
+	for i := range sl.Records {
+		r := &sl.Records[i]
+		var err error
+		if _, rejected := slices.BinarySearch(w.rejected, i); rejected {
+			result.Rejected++
+			err = b.reject(at.stream, at.partition, collection.Rejected{Data: r.Data, Reason: collection.KeyCollision, Key: r.Key})
+		} else if at.stream.Rejects {
+			err = b.admit(at.stream, at.partition, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, r := range sl.Rejected {
+		if err := b.reject(at.stream, at.partition, r); err != nil {
+			return err
+		}
+		result.Rejected++
+	}
+	return nil
+}
+
+// notePass notes that pass delivered records which the store had, newest being
+// the newest record before the slice, and counts those that the pass had
+// delivered before. Inserted records are noted already.
+func (b *Batch) notePass(s *streams.Stream, partition, pass, newest int64, records []collection.Record, unchanged []int, n *Count) error {
+	onlyInserted := int64(len(records)-len(unchanged)) == n.Inserted
+	for i := range records {
+		_, same := slices.BinarySearch(unchanged, i)
+		if !same && onlyInserted {
+			continue
+		}
+		key := records[i].Key
+		noted, err := b.tx.Change(`UPDATE records SET pass = ?1 WHERE stream_id = ?2 AND key = ?3 AND partition_id = ?4 AND pass <> ?1`,
+			pass, s.ID, key, partition)
+		if err != nil {
+			return err
+		}
+		if noted > 0 {
+			continue
+		}
+		var again bool
+		err = b.tx.Row(`SELECT partition_id = ? AND id <= ? FROM records WHERE stream_id = ? AND key = ?`,
+			partition, newest, s.ID, key).Scan(&again)
+		if err != nil {
+			return err
+		}
+		if again {
+			n.Again++
+			if !same {
+				n.Replaced++
+			}
+		}
+	}
+	return nil
+}
+
+// leave looks at why record i was not stored: its key is that of a record of another
+// partition, it is older than the stored one, or it has the same bytes. Those may have
+// been stored without their mark. taken reports that it was stored after all, since
+// it moved here.
+func (b *Batch) leave(at place, i int, w *weighing) (taken bool, err error) {
+	r := &w.records[i]
+	var is stored
+	var same bool
+	err = b.tx.Row(`SELECT id, partition_id, slice_id, sum, pass, deleted, mark_scale, mark, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
+		format.Shared(r.Data), at.stream.ID, r.Key).Scan(&is.id, &is.owner, &is.slice, &is.sum, &is.pass, &is.deleted, &is.mark.Scale, &is.mark.Value, &same)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case same && !r.Deleted:
+		if err := b.agree(at, r.Key, &is); err != nil {
+			return false, err
+		}
+	case same, is.owner == at.partition, r.Deleted && is.deleted != 0:
+	case r.Deleted:
+		return false, b.left(at, r.Key, &is)
+	default:
+		taken, err := b.contest(at, r, &is)
+		if err == nil && !taken {
+			w.rejected = append(w.rejected, i)
+		}
+		if taken && is.silent {
+			w.unproven++
+		}
+		return taken, err
+	}
+	switch {
+	case is.owner != at.partition:
+		return false, nil
+	case is.mark.After(r.Mark):
+		w.result.Older++
+		return false, nil
+	case r.Deleted, !same || is.mark == r.Mark || r.Mark == (collection.Mark{}):
+		return false, nil
+	}
+	if is.sum != b.tx.RecordSum(at.stream.ID, is.owner, is.slice, r.Key, format.Shared(r.Data), is.mark, is.deleted) {
+		return false, format.ChangedRecord(is.id) // a new sum would make it whole
+	}
+	return false, b.tx.Exec(`UPDATE records SET mark_scale = ?, mark = ?, sum = ? WHERE id = ?`,
+		r.Mark.Scale, r.Mark.Value, b.tx.RecordSum(at.stream.ID, is.owner, is.slice, r.Key, format.Shared(r.Data), r.Mark, is.deleted), is.id)
+}
+
+// upsert stores a record if it is new, has other bytes or is deleted, unless its
+// key belongs to another partition or the stored record is of a later version. A
+// record that is deleted belongs to whichever partition has it again.
+const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark, pass) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (stream_id, key) DO UPDATE SET slice_id = excluded.slice_id, data = excluded.data, sum = excluded.sum,
+		mark_scale = excluded.mark_scale, mark = excluded.mark, partition_id = excluded.partition_id, deleted = 0
+	WHERE (deleted <> 0 OR data IS NOT excluded.data AND partition_id = excluded.partition_id)
+		AND NOT (mark_scale = excluded.mark_scale AND mark > excluded.mark)`
+
+// upsert stores the records that are new or have other bytes, unless they are
+// older, and returns the indexes of the others. Tombstones are not its affair.
+func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []collection.Record) (unchanged []int, err error) {
+	args := [...]driver.NamedValue{
+		{Ordinal: 1, Value: s.ID}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.Commit}, {Ordinal: 5}, {Ordinal: 6},
+		{Ordinal: 7}, {Ordinal: 8}, {Ordinal: 9, Value: pass},
+	}
+	err = b.tx.Inner(upsert, func(stmt driver.StmtExecContext) error {
+		for i := range records {
+			r := &records[i]
+			if r.Deleted {
+				continue
+			}
+			data := format.Shared(r.Data)
+			args[1].Value, args[4].Value, args[5].Value = r.Key, data, b.tx.RecordSum(s.ID, partition, b.Commit, r.Key, data, r.Mark, 0)
+			args[6].Value, args[7].Value = r.Mark.Scale, r.Mark.Value
+			done, err := stmt.ExecContext(context.Background(), args[:])
+			if err != nil {
+				return err
+			}
+			n, err := done.RowsAffected()
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				unchanged = append(unchanged, i)
+			} else {
+				b.news.Look(s, r.Data)
+			}
+		}
+		return nil
+	})
+	return unchanged, err
+}
+
+// count adds the records that a slice inserted to those of its stream. Rows of
+// records are never deleted, so that they are numbered without a hole.
+func (b *Batch) count(s *streams.Stream) error {
+	err := b.tx.Row(`UPDATE streams SET records = records + (SELECT max(id) FROM records) - ?1
+		WHERE id = ?2 AND (SELECT max(id) FROM records) > ?1
+		RETURNING (SELECT max(id) FROM records)`, b.newest, s.ID).Scan(&b.newest)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // all that changed was there before
+	}
+	return err
+}
+
+// ForgetMarks forgets which versions the records of a partition have, or those
+// of the whole stream. Who resets a walk wants what it brings, also where the
+// provider once said of a record that it is of the year 9999.
+func ForgetMarks(t database.Tx, stream, partition int64, all bool) error {
+	// A record that was changed by a disk keeps its sum, and is found out.
+	return t.Exec(`UPDATE records SET mark_scale = '', mark = '', sum = record_sum(stream_id, partition_id, slice_id, key, data, '', '', deleted)
+		WHERE stream_id = ?1 AND (?3 OR partition_id = ?2) AND mark_scale <> ''
+			AND sum = record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark, deleted)`, stream, partition, all)
+}
