@@ -315,22 +315,6 @@ func (e Evidence) unexpected() string {
 	return ""
 }
 
-// farFewer reports whether the walk has so many records less than the one before that
-// a person should hear of it.
-func (e Evidence) farFewer() bool {
-	n, least, drop := e.Distinct(), int64(fewerOf), int64(50)
-	if n == 0 && e.Filled >= neverEmpty {
-		least = 1
-	}
-	if e.Expect.Drops {
-		least, drop = 1, int64(e.Expect.Drop)
-	}
-	if e.Partial || e.Holes > 0 || e.Before < least || e.Expect.AnyDrop || n == 0 && e.Expect.Zero == ZeroIsFine {
-		return false
-	}
-	return 100*n < (100-drop)*e.Before
-}
-
 // moved says that records moved between the pages while they were read.
 func (e Evidence) moved() string {
 	switch {
@@ -384,19 +368,13 @@ func (e Evidence) Doubt() string {
 	return "no total"
 }
 
-// fewerOf is how many records a walk has at least whose list may be found to have
-// far fewer: short lists come and go.
-const fewerOf = 20
-
-// neverEmpty is how many complete walks in a row had records in a list that is not
-// one of those that are empty at times.
-const neverEmpty = 3
-
 // Warnings returns what a person should look at after a complete walk.
 func (e Evidence) Warnings() (warnings []Warning) {
 	// A list that shrinks is told of once: the next walk is compared with this one.
 	if e.farFewer() {
 		warnings = append(warnings, Warning{FarFewer, fmt.Sprintf("the walk before had %d records, and this one has %d", e.Before, e.Distinct())})
+	} else if text := e.bound(); text != "" {
+		warnings = append(warnings, Warning{MaybeOnePage, text})
 	}
 	// Moves and updates during a walk explain a few.
 	if e.Replaced >= 10 && 20*e.Replaced >= e.Records {

@@ -8,7 +8,7 @@ type WarningCode string
 // same, and the walk goes on.
 const (
 	FarFewer      WarningCode = "W0604" // less than half of the records that the walk before had
-	MaybeOnePage  WarningCode = "W0605" // as many records as one page holds, and no second page
+	MaybeOnePage  WarningCode = "W0605" // as many records as a page, or a whole list of some providers, has at most
 	Overwritten   WarningCode = "W0611" // many records of one walk replaced another one of it, or one that another parent may still have
 	MarkIgnored   WarningCode = "W0612" // the provider sends records that are older than the run asked for
 	RefusedBeside WarningCode = "W0613" // a page with records that says that something failed
