@@ -32,6 +32,7 @@ type fact struct {
 var facts = []fact{
 	{"status", []any{[]report.StatusLine{}}, []string{"status"}},
 	{"gaps", []any{[]report.GapLine{}}, []string{"gaps", "gaps retry", "gaps waive"}},
+	{"budget", []any{[]report.BudgetLine{}}, []string{"budget show"}},
 	{"calendar", []any{[]report.TimelineLine{}}, []string{"gaps --calendar"}},
 	{"runs", []any{[]report.RunLine{}}, []string{"runs"}},
 	{"run-view", []any{report.RunViewLine{}}, []string{"run-view"}},

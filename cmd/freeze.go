@@ -43,6 +43,6 @@ func (a *app) freezeOnCommand() *cobra.Command {
 		},
 	}
 	o.addFlags(c)
-	c.Flags().Var((*config.DurationFlag)(&how), "for", "freeze for this `duration` (30m, 2h, 7d) (default: until it is released)")
+	c.Flags().Var((*config.DurationFlag)(&how), "for", "for this `duration` (30m, 2h, 7d) (default: until it is released)")
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -49,7 +50,17 @@ func needReason(command, reason string) error {
 // give carries out an order on the account that the newest run of a connector
 // used. Runs that use it now obey at once and record it themselves.
 func (a *app) give(ctx context.Context, o operatorOptions, what engine.AccountOrder) error {
-	if err := needReason("collect "+what.Command, o.reason); err != nil {
+	return a.giveAs(ctx, o, what.Command, func(context.Context, engine.Meeting, store.Reader, string, time.Time) (engine.AccountOrder, error) {
+		return what, nil
+	})
+}
+
+// An orderMaker makes an order on the account of a connector of how things stand.
+type orderMaker func(context.Context, engine.Meeting, store.Reader, string, time.Time) (engine.AccountOrder, error)
+
+// giveAs carries out an order that is made of how things stand.
+func (a *app) giveAs(ctx context.Context, o operatorOptions, command string, made orderMaker) error {
+	if err := needReason("collect "+command, o.reason); err != nil {
 		return err
 	}
 	settings, err := a.settings()
@@ -58,6 +69,10 @@ func (a *app) give(ctx context.Context, o operatorOptions, what engine.AccountOr
 	}
 	meeting, audit := a.meeting(&settings), engine.AuditOf(o.reason)
 	return a.change(ctx, o.name, func(db store.Store, name string) error {
+		what, err := made(ctx, meeting, db, name, time.Now().In(settings.Zone))
+		if err != nil {
+			return err
+		}
 		given, err := meeting.Prepare(ctx, db, name, o.name, audit, what.Order)
 		if err != nil {
 			return err

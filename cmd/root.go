@@ -106,7 +106,7 @@ func (a *app) rootCommand() *cobra.Command {
 		a.initCommand(), a.runCommand(), a.resumeCommand(), a.demoCommand(), a.simulateCommand(),
 		a.statusCommand(), a.serveCommand(), a.explainCommand(), a.gapsCommand(), a.runsCommand(), a.runViewCommand(), a.exportCommand(),
 		a.doctorCommand(), a.backupCommand(), a.restoreCommand(),
-		a.resetCommand(), a.pruneCommand(), a.freezeCommand(), a.breakerCommand(), a.pauseCommand(), a.unpauseCommand(), a.schemaCommand(), a.verifyCommand(), a.notifyCommand(), a.authCommand(), a.connectorsCommand(), a.configCommand(), a.manCommand(), a.checkCommand(), a.planCommand(), a.newCommand(), a.importCommand(), a.previewCommand(), a.recordCommand(), a.testCommand(), a.versionCommand(), exitCodesHelp(),
+		a.resetCommand(), a.pruneCommand(), a.freezeCommand(), a.breakerCommand(), a.budgetCommand(), a.pauseCommand(), a.unpauseCommand(), a.schemaCommand(), a.verifyCommand(), a.notifyCommand(), a.authCommand(), a.connectorsCommand(), a.configCommand(), a.manCommand(), a.checkCommand(), a.planCommand(), a.newCommand(), a.importCommand(), a.previewCommand(), a.recordCommand(), a.testCommand(), a.versionCommand(), exitCodesHelp(),
 	)
 	a.dress(root)
 	return root

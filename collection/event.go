@@ -75,6 +75,7 @@ type Event struct {
 	Route    *RouteInfo    `json:",omitempty"`
 	Gap      *GapInfo      `json:",omitempty"`
 	Budget   *BudgetInfo   `json:",omitempty"`
+	Ceiling  *CeilingInfo  `json:",omitempty"`
 	Limit    *LimitInfo    `json:",omitempty"`
 	Request  *RequestInfo  `json:",omitempty"`
 	Pruned   *PrunedInfo   `json:",omitempty"`
@@ -207,6 +208,14 @@ type GapInfo struct {
 type BudgetInfo struct {
 	Axis  Reason  `json:"axis"`
 	Limit float64 `json:"limit"`
+}
+
+// CeilingInfo describes a change of what operators allow of a ceiling.
+type CeilingInfo struct {
+	Window   float64   `json:"window_seconds"`
+	Previous *float64  `json:"previous_count"` // that operators allowed in it before; nil: all that is declared
+	Count    *float64  `json:"count"`          // that they allow now; nil: all that is declared
+	Until    time.Time `json:"until,omitzero"` // when that ends by itself; zero: a person ends it
 }
 
 // LimitInfo describes a limit that a provider announces in its headers.

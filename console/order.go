@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -35,6 +36,23 @@ type review struct {
 	Idle   string // why it would change nothing; "": it would
 	Type   string // what must be typed to agree; "": nothing
 	Stands string // what it was made of: another text if that changes
+	Fields []field
+	Adds   string // what the command has beside the connector: 3/s --for 2h
+}
+
+// A field is a value of an order that is chosen before it is reviewed.
+type field struct {
+	Name, Label, Value, Hint string
+	Wrong                    string // what is wrong with it: then there is nothing to agree to
+	Options                  []option
+}
+
+// An option is one of the values that a field may have.
+type option struct{ Value, Label string }
+
+// Wanting reports whether a field must be chosen, or mended, before the order can be given.
+func (r review) Wanting() bool {
+	return slices.ContainsFunc(r.Fields, func(f field) bool { return f.Wrong != "" || f.Value == "" && f.Options == nil })
 }
 
 // token names what a form was made of, so that an order does not meet what its giver
@@ -202,6 +220,8 @@ func (p *orderPage) check(r *http.Request) int {
 	switch {
 	case p.Idle != "":
 		return http.StatusConflict
+	case p.Wanting():
+		return http.StatusUnprocessableEntity
 	case r.PostFormValue("token") != p.token():
 		p.Notice = &notice{
 			Headline: "Things have changed since this form was made", Saved: "nothing was changed",
@@ -231,7 +251,10 @@ func (s *Server) orderOf(w http.ResponseWriter, r *http.Request) (page orderPage
 		s.notFound(w, r)
 		return page, nil, false
 	}
-	values := url.Values{"connector": r.Form["connector"], "gap": r.Form["gap"]}
+	values := url.Values{}
+	for _, name := range []string{"connector", "gap", "per", "to", "for"} {
+		values[name] = r.Form[name]
+	}
 	return orderPage{
 		orderKind: kind, Reason: r.PostFormValue("reason"), Typed: r.PostFormValue("typed"), Values: values,
 		Back: cmp.Or(r.FormValue("back"), "/connectors/"+url.PathEscape(values.Get("connector"))),

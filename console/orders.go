@@ -28,6 +28,8 @@ var orderKinds = map[string]orderKind{
 	"breaker-open":    {"Force the breaker open", "Force open", true, "breaker open", account(engine.BreakerOpen)},
 	"breaker-close":   {"Force the breaker closed", "Force closed", true, "breaker close", account(engine.BreakerClose)},
 	"breaker-release": {"Let the breaker decide again", "Release", false, "breaker release", account(engine.BreakerRelease)},
+	"budget-set":      {"Lower a budget", "Lower the budget", true, "budget set", settingBudget},
+	"budget-release":  {"Release a budget", "Release", false, "budget release", releasingBudget},
 	"freeze-on":       {"Freeze the provider", "Freeze", true, "freeze on", account(engine.FreezeOn(0))},
 	"freeze-release":  {"Release the freeze", "Release", true, "freeze release", account(engine.FreezeRelease)},
 	"gaps-retry":      {"Retry gaps", "Retry", false, "gaps retry", ofGaps(false)},

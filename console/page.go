@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"collect/engine"
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/limit"
@@ -125,6 +126,11 @@ func (f frame) Back() string { return strings.TrimPrefix(f.Path, f.Server.prefix
 // Order returns the address of the form of an order, which comes back to the page.
 func (f frame) Order(name, connector string) string {
 	return f.Server.path("orders/"+name) + "?" + url.Values{"connector": {connector}, "back": {f.here()}}.Encode()
+}
+
+// BudgetOrder returns the address of the form of an order on a budget.
+func (f frame) BudgetOrder(name, connector string, window time.Duration) string {
+	return f.Order("budget-"+name, connector) + "&" + url.Values{"per": {engine.WindowWords(window)}}.Encode()
 }
 
 // here returns the path of the page without the prefix, and without what became of an

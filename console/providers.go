@@ -21,6 +21,13 @@ type providerPage struct {
 	report.Explanation
 	Refused  float64 // a minute, in the newest run
 	Measured bool
+	Budgeted budgeted
+}
+
+// budgeted are the budgets that the files of a connector declare.
+type budgeted struct {
+	Connector string
+	Declared  []report.Budget
 }
 
 func (p providerPage) Title() string { return p.Provider.Name }
@@ -49,6 +56,13 @@ func provider(ctx context.Context, l lookup) (any, error) {
 	}
 	page.Explanation, err = l.server.Meeting.Explain(ctx, l.db, newest, l.now)
 	page.Flags = l.server.Flags
+	if err != nil {
+		return nil, err
+	}
+	page.Budgeted.Connector = newest
+	if page.Budgeted.Declared, err = l.server.Meeting.Budgets(ctx, l.db, newest, l.now); err != nil {
+		page.Budgeted.Declared, err = page.Account.Budgets(), nil // the file is gone, or broken: its run says so
+	}
 	page.Refused, page.Measured = report.RefusedPerMinute(page.Newest())
 	return page, err
 }

@@ -44,6 +44,8 @@ func happened(e collection.Event) string {
 		return fmt.Sprintf("waits %s: %s", words.Span(time.Duration(e.Wait.Seconds*float64(time.Second))), spaced(string(e.Wait.Cause)))
 	case e.Budget != nil:
 		return "a budget ended the run: " + problem.Brief(e.Budget.Axis)
+	case e.Ceiling != nil:
+		return CeilingWords(e.Ceiling)
 	case e.Limit != nil:
 		return "the provider announces " + words.Limit(e.Limit)
 	case e.Pruned != nil:

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"collect/collection"
 	"collect/internal/words"
 	"collect/report/problem"
 )
@@ -72,34 +71,6 @@ func (o Overview) NeedyWords() string {
 		return text + ", 1 needs you"
 	}
 	return text + ", " + words.Count(int64(o.Needy)) + " need you"
-}
-
-// A Budget is a count that a provider's account may use in a window.
-type Budget struct {
-	Name   string        `json:"name"` // as gate names it
-	Route  string        `json:"route"`
-	Used   int           `json:"used"`
-	Count  int           `json:"count"`
-	Window time.Duration `json:"-"`
-	NextAt time.Time     `json:"-"` // when more may leave; zero: now
-}
-
-// Budgets returns what of the pace is counted in windows.
-func (a *Account) Budgets() (all []Budget) {
-	if a == nil {
-		return nil
-	}
-	for _, k := range a.Pace.Constraints {
-		if k.Count > 0 && k.Window > 0 {
-			all = append(all, Budget{string(k.Name), words.Clean(k.Route), k.Used, k.Count, k.Window, k.Until})
-		}
-	}
-	return all
-}
-
-// Words says a budget: 5,860 of 20,000 a day.
-func (b Budget) Words() string {
-	return words.Count(int64(b.Used)) + " of " + words.Ceiling(collection.Ceiling{Count: b.Count, Per: b.Window})
 }
 
 // glyphs stand beside the word of a state, and never alone.

@@ -9,7 +9,7 @@ import (
 // EventInfo returns what of an event belongs to its kind, as JSON. A store keeps
 // it beside the time, the kind and the place of the event.
 func EventInfo(e collection.Event) ([]byte, error) {
-	return json.Marshal(eventInfo{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Clamp, e.Route, e.Limit, e.Gap, e.Budget, e.Metrics, e.Message, e.Pruned, e.Account})
+	return json.Marshal(eventInfo{e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze, e.Clamp, e.Route, e.Limit, e.Gap, e.Budget, e.Metrics, e.Message, e.Pruned, e.Account, e.Ceiling})
 }
 
 // AddEventInfo sets in e what EventInfo returned.
@@ -19,7 +19,7 @@ func AddEventInfo(e *collection.Event, text []byte) error {
 		return err
 	}
 	e.Rate, e.Throttle, e.Wait, e.Breaker, e.Freeze = in.Rate, in.Throttle, in.Wait, in.Breaker, in.Freeze
-	e.Clamp, e.Route, e.Limit, e.Gap, e.Budget, e.Metrics, e.Message, e.Pruned, e.Account = in.Clamp, in.Route, in.Limit, in.Gap, in.Budget, in.Metrics, in.Message, in.Pruned, in.Account
+	e.Clamp, e.Route, e.Limit, e.Gap, e.Budget, e.Metrics, e.Message, e.Pruned, e.Account, e.Ceiling = in.Clamp, in.Route, in.Limit, in.Gap, in.Budget, in.Metrics, in.Message, in.Pruned, in.Account, in.Ceiling
 	return nil
 }
 
@@ -38,4 +38,5 @@ type eventInfo struct {
 	Message  string                   `json:"message,omitempty"`
 	Pruned   *collection.PrunedInfo   `json:"pruned,omitempty"`
 	Account  string                   `json:"account,omitempty"`
+	Ceiling  *collection.CeilingInfo  `json:"ceiling,omitempty"`
 }

@@ -117,9 +117,13 @@ func (g *Gate) window(w *ceiling.Window, now law.Moment) Constraint {
 	if c.Until.Sub(g.clock.Now()) <= passes { // four a second let nothing out for a quarter of one, which is a pace and no block
 		c.Until = time.Time{}
 	}
+	c.Lowered = g.budgets.Of(w.Per)
 	c.Blocks = !c.Until.IsZero()
 	if w.Count > 0 && w.Per < response.BudgetFrom {
 		c.PerSecond = float64(w.Count) / w.Per.Seconds()
+		if c.Lowered != nil {
+			c.PerSecond = min(c.PerSecond, c.Lowered.PerSecond())
+		}
 	}
 	return c
 }

@@ -33,6 +33,7 @@ type Status struct {
 	Forced      bool      // an operator holds the breaker in this state
 	ForcedNote  string    // why, in the operator's words
 	ForcedSince time.Time
+	ForcedUntil time.Time // when that ends by itself; zero: only an operator releases it
 
 	Frozen       bool
 	FreezeReason string    // "operator" if an operator did it
@@ -79,6 +80,7 @@ type Constraint struct {
 	Window    time.Duration // of a ceiling
 	Count     int           // requests in the window, or in flight; 0: not known
 	Used      int           // of Count, now
+	Lowered   *Lowered      // by an operator; nil: all of the ceiling may be used
 	PerSecond float64       // the highest pace under it; 0: it is no pace
 	Latency   time.Duration // of an answer, which makes a pace of what is in flight; 0: not known
 	Until     time.Time     // nothing leaves before; zero: something may, or a person must act

@@ -36,6 +36,7 @@ type Gate struct {
 	random  func() float64
 	windows ceiling.Windows
 	clamp   ceiling.Clamp
+	budgets ceiling.Orders // what operators allow of the windows
 	breaker halt.Breaker
 	freeze  halt.Freeze
 	quotas  quotas
@@ -49,6 +50,8 @@ type Gate struct {
 	reserve  law.Moment // what is left until then is for people
 	share    float64    // of a long limit, which is for people
 	ceiling  float64    // the strictest pace the owner allows; 0: none declared
+	lowered  float64    // the pace that operators allow of it; 0: they say nothing
+	lifts    law.Moment // when the next order of an operator ends; see [Gate.lift]
 	sent     uint64
 	pulse    usage.Pulse
 

@@ -28,7 +28,7 @@ type kept struct {
 	Left       time.Time `json:"left_at,omitzero"` // the latest request; zero: that is not known
 	Hold       time.Time `json:"hold_until,omitzero"`
 	Rejected   time.Time `json:"rejected_at,omitzero"` // the credential, with no answer since
-	halt.Kept
+	orders
 	Windows []ceiling.Kept     `json:"windows,omitempty"`
 	Reserve time.Time          `json:"reserved_until,omitzero"`
 	Share   float64            `json:"reserved_share,omitempty"` // of a limit, which is for people
@@ -83,6 +83,11 @@ func parseState(state []byte, now time.Time) (kept, error) {
 		move(&k.Quotas[i].Since, 0)
 	}
 	k.Move(move, response.Believed)
+	for i := range k.Budgets {
+		move(&k.Budgets[i].At, 0)
+		move(&k.Budgets[i].Until, response.Believed)
+	}
+	k.orders = k.standing(now)
 	return k, nil
 }
 
@@ -92,21 +97,39 @@ var ErrStale = errors.New("the state has changed since it was looked at")
 
 // A look is what an operator saw who gave an order.
 type look struct {
-	halt.Kept
+	orders
 	Bound bool `json:"bound,omitempty"` // a refusal of the account bounds the pace
 }
 
 // amend returns what the order o makes of a state that is not the one that its
 // giver saw.
-func (o *kept) amend(is halt.Kept) (halt.Kept, error) {
+func (o *kept) amend(is orders) (orders, error) {
 	if o.Saw == nil { // by a process that knows no looks
-		return o.Kept, nil
+		return o.orders, nil
 	}
-	amended, ok := o.Kept.Amend(o.Saw.Kept, is)
+	halted, ok := o.Kept.Amend(o.Saw.Kept, is.Kept)
 	if !ok {
 		return is, ErrStale
 	}
-	return amended, nil
+	budgets, ok := o.Budgets.Amend(o.Saw.Budgets, is.Budgets)
+	if !ok {
+		return is, ErrStale
+	}
+	return orders{halted, budgets}, nil
+}
+
+// orders are what people may order, and what stops everything: it is amended, where
+// the rest of a state is what a provider taught.
+type orders struct {
+	halt.Kept
+	Budgets ceiling.Orders `json:"budgets,omitempty"`
+}
+
+// standing returns o without what has ended by now.
+func (o orders) standing(now time.Time) orders {
+	o.Kept = o.Standing(now)
+	o.Budgets, _ = o.Budgets.Standing(now)
+	return o
 }
 
 // forgive forgets the paces at which the account was refused.

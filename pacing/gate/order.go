@@ -18,7 +18,7 @@ func order(state []byte, now time.Time, change func(*kept) []collection.Event) (
 			return nil, nil, err
 		}
 	}
-	k.Saw = &look{k.Kept, k.bounded()}
+	k.Saw = &look{k.orders, k.bounded()}
 	if k.Breaker != nil {
 		k.Breaker = new(*k.Breaker) // which the order changes
 	}
@@ -57,14 +57,14 @@ func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	is, err := o.amend(k.Kept)
+	is, err := o.amend(k.orders)
 	if err != nil {
 		return nil, err
 	}
 	if is.Freeze == nil && (k.Freeze != nil || o.forgives()) {
 		k.forgive()
 	}
-	k.Kept, k.Saw, k.RecordedAt = is, nil, timeline.Saved(now)
+	k.orders, k.Saw, k.RecordedAt = is, nil, timeline.Saved(now)
 	return json.Marshal(k)
 }
 

@@ -33,7 +33,7 @@ type Request struct {
 
 // Plan decides for r at now.
 func (g *Gate) Plan(r *Request, at time.Time) Plan {
-	now := g.clock.Moment(at)
+	now := g.now(at)
 	l := g.routes.Lane(r.Stream)
 	way := g.routes.All[l.Route]
 	if !g.calm {
@@ -126,10 +126,14 @@ func (g *Gate) others(way *route.Route, now, until law.Moment, cause collection.
 // spread returns the rate that all requests together must not exceed, in
 // addition to what each law says; 0 if the one law sees to it.
 func (g *Gate) spread() float64 {
-	if (g.ceiling == 0 || g.clamp.Share() == 1) && (len(g.routes.All) == 1 || g.unpaced) {
+	if g.lowered == 0 && (g.ceiling == 0 || g.clamp.Share() == 1) && (len(g.routes.All) == 1 || g.unpaced) {
 		return 0
 	}
-	return cmp.Or(g.ceiling, g.Most()) * g.clamped()
+	most := cmp.Or(g.ceiling, g.Most()) * g.clamped()
+	if g.lowered > 0 {
+		most = min(most, g.lowered)
+	}
+	return most
 }
 
 // clamped returns how much of the ceiling is in force. Without a ceiling there
@@ -147,7 +151,7 @@ func (g *Gate) clamped() float64 {
 func (g *Gate) isCalm(now law.Moment) bool {
 	way := g.routes.All[0]
 	return g.routes.One() && way.Most == 0 && max(g.hold, way.Hold, g.reserve, way.Reserve) <= now &&
-		g.share == 0 && !g.quotas.open() && g.clamp.Share() == 1 && !g.freeze.Frozen && g.breaker.State == halt.Closed
+		g.share == 0 && g.lowered == 0 && !g.quotas.open() && g.clamp.Share() == 1 && !g.freeze.Frozen && g.breaker.State == halt.Closed
 }
 
 // late reports whether r's run has ended at until.
@@ -157,7 +161,7 @@ func (g *Gate) late(r *Request, until law.Moment) bool {
 
 // Refuse returns the stop for a request whose wait would not help.
 func (g *Gate) Refuse(r *Request, now time.Time) *collection.Stop {
-	return g.refuse(r, g.routes.By(r.Stream), g.clock.Moment(now))
+	return g.refuse(r, g.routes.By(r.Stream), g.now(now))
 }
 
 func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.Stop {

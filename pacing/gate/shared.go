@@ -30,6 +30,7 @@ func (g *Gate) Share(ceilings []collection.Ceiling, concurrency int) (who int) {
 		usable = append(usable, c)
 		g.windows.Allow(c)
 	}
+	g.lift(g.clock.Moment(g.clock.Now()))
 	if interval := ceiling.Strictest(usable); interval > 0 && (g.ceiling == 0 || law.PerSecond(interval) < g.ceiling) {
 		g.ceiling = law.PerSecond(interval)
 	}

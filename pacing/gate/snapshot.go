@@ -11,13 +11,13 @@ import (
 
 // Snapshot returns what must be known of the gate in a later process.
 func (g *Gate) Snapshot(at time.Time) []byte {
-	now := g.clock.Moment(at)
+	now := g.now(at)
 	k := kept{
 		Version:    stateVersion,
 		RecordedAt: timeline.Saved(at),
 		Memory:     g.routes.All[0].Memory(&g.clock),
 		Ceiling:    g.ceiling,
-		Kept:       halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)},
+		orders:     g.orders(),
 		Hold:       g.clock.KeptAhead(g.hold, now),
 		Reserve:    g.clock.KeptAhead(g.reserve, now),
 		Share:      g.share,
@@ -96,6 +96,8 @@ func (g *Gate) Restore(state []byte, now time.Time) error {
 	g.routes.Restore(k.Routes, k.Tried, &g.clock, k.RecordedAt, now)
 	g.breaker, g.freeze = halt.NewBreaker(k.Breaker, &g.clock), halt.NewFreeze(k.Freeze, &g.clock)
 	g.windows.Restore(k.Windows, &g.clock, since)
+	g.budgets = k.Budgets
+	g.lift(since)
 	left := since
 	if !k.Left.IsZero() {
 		left = g.clock.Of(k.Left)
@@ -113,8 +115,8 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	g.clock.Moment(now)
-	was := halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)}
+	at := g.now(now)
+	was := g.orders()
 	is, err := k.amend(was)
 	if err != nil {
 		return err
@@ -129,8 +131,15 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 		g.freeze = halt.NewFreeze(is.Freeze, &g.clock)
 	}
 	g.breaker.Fence, g.freeze.Fence = g.sent, g.sent
+	g.budgets = is.Budgets
+	g.lift(at)
 	g.calm = false
 	return nil
+}
+
+// orders returns what stands of the orders of operators, and what stops everything.
+func (g *Gate) orders() orders {
+	return orders{halt.Kept{Breaker: g.breaker.Keep(&g.clock), Freeze: g.freeze.Keep(&g.clock)}, g.budgets}
 }
 
 // forgive forgets the paces at which the account was refused.

@@ -13,7 +13,7 @@ import (
 
 // Status returns how things stand at now.
 func (g *Gate) Status(at time.Time) Status {
-	now := g.clock.Moment(at)
+	now := g.now(at)
 	bound := g.Most()
 	if g.unpaced {
 		bound = 0
@@ -27,7 +27,7 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 		RejectedAt: g.rejected, Breaker: g.breaker.State, OpenUntil: g.OpenUntil(), Failure: g.breaker.Failure,
 	}
 	if g.ceiling > 0 {
-		s.Ceiling = new(g.ceiling)
+		s.Ceiling = new(g.allowed())
 	}
 	for _, r := range g.routes.All {
 		s.Learned += r.Memory(&g.clock).PerSecond()
@@ -36,7 +36,7 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 		s.Learned = min(s.Learned, p.bound)
 	}
 	if f := g.breaker.Forced; f != nil {
-		s.Forced, s.ForcedNote, s.ForcedSince = true, f.Note, f.At
+		s.Forced, s.ForcedNote, s.ForcedSince, s.ForcedUntil = true, f.Note, f.At, f.Until
 	}
 	if g.freeze.Frozen {
 		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.Reason, g.freeze.Note, g.freeze.Ends(&g.clock)
@@ -64,6 +64,8 @@ func Inspect(state []byte, now time.Time) (Status, error) {
 	}
 	g.breaker, g.freeze = halt.NewBreaker(k.Breaker, &g.clock), halt.NewFreeze(k.Freeze, &g.clock)
 	g.windows = ceiling.Seen(k.Windows, &g.clock, at)
+	g.budgets = k.Budgets
+	g.lift(at)
 	return g.status(picture{k.PerSecond(), cmp.Or(k.Ceiling, bound), k.Usage, k.RecordedAt}, at), nil
 }
 

@@ -19,6 +19,14 @@ func writeFile(p *Problem, err error, _ Scene) {
 	p.Next = moreMistakes(err)
 }
 
+func writeOutside(p *Problem, err error, _ Scene) {
+	e, _ := errors.AsType[*OutsideError](err)
+	p.Headline = e.What + " is outside of what an operator may allow"
+	p.Why = "the ceiling in " + e.Origin + " is " + e.Most + ", and its clamp goes down to " + e.Least
+	p.Saved = "nothing was changed"
+	p.Do = append(p.Do, Step{Say: "choose a budget between them; to allow more, change " + e.Origin})
+}
+
 // moreMistakes counts the mistakes of a file beside the one that is shown.
 func moreMistakes(err error) string {
 	joined, ok := err.(interface{ Unwrap() []error })

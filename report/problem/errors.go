@@ -101,6 +101,23 @@ func (e *UsageError) Error() string { return e.Message }
 // Usage returns a *[UsageError] whose message is formatted as by [fmt.Sprintf].
 func Usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
 
+// An OutsideError is a budget that no operator may set: the files of the connector
+// allow less, or not so little.
+type OutsideError struct {
+	What        string // acme: 5 a second
+	Least, Most string
+	Origin      string // where the most is declared
+}
+
+func (e *OutsideError) Error() string {
+	return e.What + " is outside of what an operator may allow, " + e.Bounds()
+}
+
+// Bounds says what would not be outside, and where to change that.
+func (e *OutsideError) Bounds() string {
+	return e.Least + " to " + e.Most + "; to allow more, change " + e.Origin
+}
+
 // An UnknownConnectorError is a name that no connector has.
 type UnknownConnectorError struct {
 	Name  string

@@ -49,6 +49,7 @@ var rows = []errorRow{
 	{as[*declarative.MissingParamError], row{"E0202", LevelError, ExitConfig, NeedsOperator, false, writeMissingParam}},
 	{as[*declarative.BadParamError], row{"E0202", LevelError, ExitConfig, NeedsOperator, false, says("nothing was started", Step{Say: "correct it in --param, or under `params:` in collect.yaml"})}},
 	{as[*declarative.SpecError], row{"E0203", LevelError, ExitConfig, NeedsOperator, false, writeSpec}},
+	{as[*OutsideError], row{"E0205", LevelError, ExitConfig, NeedsOperator, false, writeOutside}},
 	{as[*FileError], row{"E0203", LevelError, ExitConfig, NeedsOperator, false, writeFile}},
 	{is(ErrNoHome), row{"E0208", LevelError, ExitConfig, NeedsOperator, false, says("nothing was started", Step{Say: "name one: --state PATH --create, or set HOME"})}},
 	{as[*connectors.UnknownStreamError], row{"E0204", LevelError, ExitConfig, NeedsOperator, false, writeUnknownStream}},

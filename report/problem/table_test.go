@@ -36,7 +36,7 @@ func TestEveryErrorIsExplained(t *testing.T) {
 	errs := []error{
 		&PanicError{Value: "a bug"}, &UsageError{"--x: no"}, &WhichStreamError{"x", []string{"a"}}, &UnknownConnectorError{Name: "x"},
 		&declarative.MissingParamError{Name: "org"}, &declarative.BadParamError{Name: "org", Problem: "is not a date"},
-		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &FileError{Path: "x.yaml", Message: "no"},
+		&declarative.SpecError{Path: "x.yaml", Line: 1, Column: 1, Message: "no"}, &FileError{Path: "x.yaml", Message: "no"}, &OutsideError{What: "x: 9 a day", Least: "2 a day", Most: "4 a day", Origin: "x.yaml:3"},
 		&connectors.UnknownStreamError{Stream: "x"}, &ParamsError{Connector: "x"}, &MeaningError{Connector: "x"}, &NoFileError{Path: "x.yaml"}, ErrNoHome,
 		&declarative.MissingSecretError{Name: "token"}, &UntrustedError{Path: "collect.yaml", Why: "x", Name: "y"}, &RememberedError{Path: "/x.yaml", Secret: "token"}, &UnboundError{Provider: "acme", Origin: "https://api.acme.test", Origins: []string{"https://api.acme.test"}, Written: "collect.yaml:4"},
 		&collection.Stop{Reason: collection.Auth, Err: oauth2.ErrRefused}, &oauth2.SignInError{Detail: "denied"}, &ReadOnlyError{"token", "env T"}, &collection.Stop{Reason: collection.Auth, Err: declarative.ErrLogin}, &tokenfile.Error{Path: "/t", Err: syscall.ENOSPC}, tokenfile.ErrBusy,

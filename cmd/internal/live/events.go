@@ -52,6 +52,7 @@ type EventLine struct {
 	Route     *collection.RouteInfo    `json:"route,omitempty"`
 	Gap       *gapLine                 `json:"gap,omitempty"`
 	Budget    *collection.BudgetInfo   `json:"budget,omitempty"`
+	Ceiling   *collection.CeilingInfo  `json:"ceiling,omitempty"`
 	Limit     *collection.LimitInfo    `json:"limit,omitempty"`
 	Request   *collection.RequestInfo  `json:"request,omitempty"`
 	Progress  *progressLine            `json:"progress,omitempty"`
@@ -174,7 +175,7 @@ func lineOf(e collection.Event) EventLine {
 	line := EventLine{
 		Time: jsonout.Time(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider, Account: words.Clean(e.Account),
 		Stream: e.Stream, Lane: e.Lane,
-		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Breaker: e.Breaker,
+		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Ceiling: e.Ceiling, Breaker: e.Breaker,
 		Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp, Route: e.Route,
 		Code: e.Code, Message: words.Clean(e.Message),
 	}

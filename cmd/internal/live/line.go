@@ -11,6 +11,7 @@ import (
 	"collect/cmd/internal/config"
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report"
 )
 
 // A Style says how lines begin.
@@ -165,6 +166,8 @@ func plainLine(e collection.Event, style Style) string {
 		return plainGap(e, style)
 	case e.Budget != nil:
 		return line(priorityNotice, "paused").add("reason", string(e.Budget.Axis)).add("limit", words.Decimal(e.Budget.Limit)).String()
+	case e.Ceiling != nil:
+		return line(priorityNotice, "budget").add("ordered", report.CeilingWords(e.Ceiling)).String()
 	case e.Kind == collection.WarningRaised:
 		return line(priorityWarning, "warning").add("message", e.Message).String()
 	case e.Kind == collection.ErrorRaised:

@@ -7,6 +7,7 @@ import (
 
 	"collect/collection"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/limit"
 	"collect/report/problem"
 )
@@ -197,6 +198,8 @@ func storyOf(e collection.Event) string {
 		return fmt.Sprintf("gap %s in %s is filled", words.GapName(e.Gap.ID), words.Clean(e.Stream))
 	case e.Budget != nil:
 		return budgetWords(e.Budget)
+	case e.Ceiling != nil:
+		return provider + ": " + report.CeilingWords(e.Ceiling)
 	case e.Kind == collection.LimitLearned:
 		return provider + " announces " + words.Limit(e.Limit)
 	case e.Kind == collection.WarningRaised && e.Code != "":

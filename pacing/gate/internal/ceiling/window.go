@@ -34,6 +34,8 @@ type Window struct {
 	Count int
 	Per   time.Duration
 
+	declared int // what the owner declares, while an operator allows less; 0: it is Count
+
 	log    groups     // all within per, and some that are not any more
 	total  int        // requests in log
 	latest law.Moment // of the requests in log
@@ -149,7 +151,7 @@ type Kept struct {
 
 func (w *Window) keep(clock *timeline.Timeline, now law.Moment) Kept {
 	w.expire(now)
-	k := Kept{Per: w.Per, Count: w.Count, Ahead: w.credit}
+	k := Kept{Per: w.Per, Count: w.Declared(), Ahead: w.credit}
 	for i := w.log.oldest; i < w.log.end; i++ {
 		g := w.log.at(i)
 		d := departure{clock.Kept(g.at), g.n}

@@ -20,7 +20,7 @@ type Windows []Window
 func (all *Windows) Allow(c collection.Ceiling) {
 	for i := range *all {
 		if w := &(*all)[i]; w.Per == c.Per {
-			w.Count = min(w.Count, c.Count)
+			w.Count, w.declared = min(w.Count, c.Count), min(w.declared, c.Count)
 			return
 		}
 	}

@@ -173,11 +173,29 @@ type Forced struct {
 	To   string    `json:"to"` // Open or Closed
 	Note string    `json:"note,omitempty"`
 	At   time.Time `json:"at"`
+
+	Until time.Time `json:"until,omitzero"` // zero: until an operator releases it
+}
+
+// ended reports whether f has ended by itself.
+func (f *Forced) ended(now time.Time) bool { return !f.Until.IsZero() && !f.Until.After(now) }
+
+// Ends returns when the hold on b ends by itself; the zero time if it does not.
+func (b *Breaker) Ends() time.Time {
+	if b.Forced == nil {
+		return time.Time{}
+	}
+	return b.Forced.Until
+}
+
+// Lift ends the hold of an operator. If it was held open, the next request is a probe.
+func (b *Breaker) Lift(now law.Moment) {
+	b.Forced, b.Until = nil, now
 }
 
 // same reports whether f is g: of the same order, or none.
 func (f *Forced) same(g *Forced) bool {
-	return f == g || f != nil && g != nil && f.To == g.To && f.At.Equal(g.At)
+	return f == g || f != nil && g != nil && f.To == g.To && f.At.Equal(g.At) && f.Until.Equal(g.Until)
 }
 
 // Words say that an operator did it.

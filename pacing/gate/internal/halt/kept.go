@@ -34,6 +34,22 @@ func (k Kept) Amend(saw, is Kept) (amended Kept, ok bool) {
 	return amended, true
 }
 
+// Standing returns k without an operator's hold on the breaker that has ended by now.
+// One that was held open goes on as [Breaker] does when its time is up: the next
+// request is a probe.
+func (k Kept) Standing(now time.Time) Kept {
+	if f := k.Breaker.force(); f == nil || !f.ended(now) {
+		return k
+	}
+	if k.Breaker.Forced.To != Open {
+		k.Breaker = nil
+		return k
+	}
+	k.Breaker = new(*k.Breaker)
+	k.Breaker.Until, k.Breaker.Forced = k.Breaker.Forced.Until, nil
+	return k
+}
+
 // Move moves the times of k. None may be further ahead than the longest that a
 // process can have saved; believed is that of an operator.
 func (k Kept) Move(move func(t *time.Time, longest time.Duration), believed time.Duration) {
@@ -41,6 +57,7 @@ func (k Kept) Move(move func(t *time.Time, longest time.Duration), believed time
 		move(&b.Until, breakerLongest)
 		if b.Forced != nil {
 			move(&b.Forced.At, 0)
+			move(&b.Forced.Until, believed)
 		}
 		if b.Failure != nil {
 			move(&b.Failure.At, 0)
