@@ -13,7 +13,6 @@ import (
 	"collect/collection"
 	"collect/internal/words"
 	"collect/pacing/gate"
-	"collect/pacing/response"
 	"collect/report"
 	"collect/report/problem"
 	"collect/store"
@@ -75,7 +74,7 @@ func (m Meeting) Budgets(ctx context.Context, db store.Reader, name string, now 
 	for _, allowed := range m.allowed(ctx, name) {
 		b := report.Budget{Name: string(gate.CeilingOf), Provider: words.Clean(spec.ProviderName()), Count: allowed.Count, Window: allowed.Per,
 			Declared: float64(allowed.Count), Least: max(1, math.Ceil(share*float64(allowed.Count))), Origin: allowed.Origin}
-		if allowed.Per < response.BudgetFrom {
+		if isPace(allowed.Per) {
 			b.Least = share * b.Declared
 		}
 		if i := slices.IndexFunc(budgets, func(o report.Budget) bool { return o.Window == b.Window }); i < 0 {
@@ -93,6 +92,12 @@ func (m Meeting) Budgets(ctx context.Context, db store.Reader, name string, now 
 		}
 	}
 	return budgets, nil
+}
+
+// isPace reports whether a ceiling with a window bounds the pace, so that it need not be a
+// whole number of requests.
+func isPace(window time.Duration) bool {
+	return (&gate.Lowered{Per: window, Count: 1}).PerSecond() > 0
 }
 
 // budget returns the budget of a connector with a window; its error says which there are.
@@ -121,8 +126,8 @@ func (m Meeting) SetBudget(ctx context.Context, db store.Reader, name string, e 
 	if err != nil {
 		return AccountOrder{}, err
 	}
-	whole := e.Per >= response.BudgetFrom && e.To != math.Trunc(e.To)
-	if whole || e.To < was.Least || e.To > was.Declared {
+	broken := !isPace(e.Per) && e.To != math.Trunc(e.To)
+	if broken || e.To < was.Least || e.To > was.Declared {
 		return AccountOrder{}, &problem.OutsideError{What: was.Provider + ": " + was.With(e.To), Least: was.LeastWords(), Most: was.DeclaredWords(), Origin: was.Origin}
 	}
 	until := time.Time{}
@@ -147,7 +152,7 @@ func (m Meeting) SetBudget(ctx context.Context, db store.Reader, name string, e 
 // it begins anew, or is not known.
 func (m Meeting) usedUp(ctx context.Context, db store.Reader, name string, b report.Budget, to float64, now time.Time) string {
 	all, err := m.Statuses(ctx, db, []string{name}, now)
-	if err != nil || !b.Measured || b.Window < response.BudgetFrom || all[0].Account == nil || all[0].Account.Learned <= 0 {
+	if err != nil || !b.Measured || isPace(b.Window) || all[0].Account == nil || all[0].Account.Learned <= 0 {
 		return ""
 	}
 	left := to - float64(b.Used)
