@@ -28,6 +28,10 @@ var ErrContradicted = fmt.Errorf("what came is not all: %w", ErrNoProgress)
 // ErrDeclared is the cause of a [Stop] that a rule of the connector asks for.
 var ErrDeclared = errors.New("a rule of the connector says so")
 
+// ErrGapDeclared is [ErrDeclared] of a rule that makes a gap of this one piece, so that
+// the walk goes on behind it if the next one can be named.
+var ErrGapDeclared = fmt.Errorf("%w (gap)", ErrDeclared)
+
 // ErrLate is the cause of a [Stop] for an answer that did not come in time, or did not
 // end in time.
 var ErrLate = errors.New("late")

@@ -87,7 +87,7 @@ var ends = []collection.Verdict{collection.OpenGap, collection.IsGone, collectio
 
 // ruled applies a verdict that ends the slice or the run.
 func (a *answer) ruled(v collection.Verdict) {
-	reason := collection.BadPage
+	reason, cause := collection.BadPage, collection.ErrDeclared
 	switch {
 	case v == collection.StopRun:
 		reason = collection.Suspended
@@ -95,13 +95,13 @@ func (a *answer) ruled(v collection.Verdict) {
 		a.outcome.Signal = law.Silent
 	case v == collection.IsGone:
 		reason = collection.Gone
-	case v == collection.OpenGap && a.status == http.StatusForbidden:
-		reason = collection.Forbidden
+	case v == collection.OpenGap:
+		reason, cause = owed(a.status), collection.ErrGapDeclared
 	}
 	if a.outcome.Signal == law.Succeeded {
 		a.outcome.Signal = law.Answered
 	}
-	a.err = &collection.Stop{Reason: reason, Status: a.status, Err: collection.ErrDeclared}
+	a.err = &collection.Stop{Reason: reason, Status: a.status, Err: cause}
 }
 
 // classed applies the class of a response that no rule ended.
@@ -139,6 +139,18 @@ func rejected(status int) collection.Reason {
 		return collection.TooLarge
 	}
 	return collection.BadPage
+}
+
+// owed returns the reason of a gap that a rule asks for: what the status says, but
+// never that the piece is gone, since it stays owed.
+func owed(status int) collection.Reason {
+	switch status {
+	case http.StatusForbidden:
+		return collection.Forbidden
+	case http.StatusGone:
+		return collection.NotFound
+	}
+	return rejected(status)
 }
 
 // throttleInfo describes an answer that asks for less.

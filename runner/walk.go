@@ -332,7 +332,7 @@ func (r *Runner) leave(ctx context.Context, gap collection.Gap, stop *collection
 // connector can name it without the slice and the fault is the slice's own.
 func (r *Runner) behind(at collection.Place, checkpoint collection.Cursor, stop *collection.Stop) (collection.Cursor, bool) {
 	ahead, ok := r.Connector.(connectors.Aheader)
-	if !ok || errors.Is(stop, collection.ErrNoProgress) || !stop.Reason.OfPage() {
+	if !ok || errors.Is(stop, collection.ErrNoProgress) || !stop.Reason.OfPage() && !errors.Is(stop, collection.ErrGapDeclared) {
 		return collection.Cursor{}, false
 	}
 	if next := ahead.Ahead(at, checkpoint, 1); len(next) == 1 {

@@ -105,6 +105,9 @@ func (w *walk) missing(err error, token string) error {
 	if !ok || w.st.Role == collection.Detail || stop.Reason != collection.NotFound && stop.Reason != collection.Gone {
 		return err
 	}
+	if errors.Is(stop, collection.ErrGapDeclared) {
+		return err // it is about this page, and not about a cursor
+	}
 	_, counts := w.st.Page.(paging.Counted)
 	declared := w.at.Partition != "" && token == "" && errors.Is(stop, collection.ErrDeclared)
 	switch {

@@ -356,6 +356,9 @@ func piece(headline string) func(*Problem, error, Scene) {
 		case stop.Reason == collection.Forbidden:
 			p.Note = "if that is usual for this stream, declare it: " + goneRule + ", which is shown and not owed"
 		case stop.Reason != collection.NotFound:
+		case list && errors.Is(err, collection.ErrGapDeclared):
+			p.Do = append(p.Do, sc.resume("when it is settled:"))
+			p.Note = "a rule of the connector file (`verdict: gap`) keeps it owed; if nothing is there, let the rule say `verdict: ok`, which is an empty page"
 		case list:
 			p.Do = append(p.Do, sc.resume("after correcting the connector file:"))
 			p.Note = "it is the whole list: look at `base_url` and at the stream's `get` in the connector file"
