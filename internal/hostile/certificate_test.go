@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,7 +81,7 @@ streams:
 					}
 				}
 			}
-			if told[0] != told[1] {
+			if !slices.Equal(lines(told[0]), lines(told[1])) {
 				t.Errorf("what is told depends on the key:\n%s\n%s", told[0], told[1])
 			}
 			if showed > 0 {
