@@ -88,6 +88,27 @@ func (l *Lock) Current() (bool, error) {
 	return os.SameFile(held, named), nil
 }
 
+// Room makes the file n bytes large, so that a disk that is full has room for about
+// as much once it is made smaller. Whatever the size, the file is locked.
+func (l *Lock) Room(n int64) error {
+	current, err := l.Current()
+	if err != nil || !current {
+		return err // what is at the path, if anything, is not ours
+	}
+	f, err := os.OpenFile(l.path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if err = f.Truncate(min(n, lockedByte)); err == nil && n > lockedByte {
+		// A file that was only made longer has no blocks of the disk.
+		_, err = f.WriteAt(make([]byte, n-lockedByte), lockedByte)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// lockedByte is what Windows lets nobody write to, through another handle.
+const lockedByte = 1
+
 // Release removes the file and lets go of the lock. If someone removed the
 // file by hand, the path may lead to the lock of another by now, and stays.
 func (l *Lock) Release() error {

@@ -51,6 +51,16 @@ func FailAt(s *Store, err error, steps ...Step) (left func() int) {
 	return func() int { return len(pending) }
 }
 
+// FailAlways makes s fail at a step with err whenever it reaches it.
+func FailAlways(s *Store, err error, step Step) {
+	s.db.Writer.Fault = func(at Step) error {
+		if at != step {
+			return nil
+		}
+		return err
+	}
+}
+
 // KillAt kills this process, as kill -9 does, when s reaches a step.
 func KillAt(s *Store, step Step) {
 	s.db.Writer.Fault = func(at Step) error {

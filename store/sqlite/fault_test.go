@@ -208,7 +208,7 @@ func TestErrorsOfTheSystem(t *testing.T) {
 			s := open(t, filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Create: true})
 			defer s.Close()
 			l := begin(t, s, "acme", "run-1")
-			sqlite.FailAt(s, errno, sqlite.BeforeCommit)
+			sqlite.FailAlways(s, errno, sqlite.BeforeCommit)
 			err := writes[name](t, s, l)
 			if !errors.Is(err, errno) {
 				t.Errorf("%s: %v, want it to wrap %v", name, err, errno)

@@ -85,6 +85,9 @@ func (l lock) Abandon() error {
 	return l.file.Abandon()
 }
 
+// Room keeps n bytes of the disk in the file of the lock.
+func (l lock) Room(n int64) error { return l.file.Room(n) }
+
 // Beat tells how the beat fared: the lock is the kernel's, and has no end.
 func (lock) Beat(_ time.Time, err error) error { return err }
 

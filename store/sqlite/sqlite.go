@@ -10,8 +10,9 @@
 // The database is in WAL mode with synchronous=FULL: a commit that was
 // acknowledged survives a power cut, at the price of one flush. While a run is
 // on, a -wal and a -shm file stand beside the database, and a .lock file per
-// running connector; a clean close leaves one file. Files are 0600 and
-// created directories 0700.
+// running connector, which keeps room on the disk for what the run says at its
+// end; a clean close leaves one file. Files are 0600 and created directories
+// 0700.
 //
 // # One writer
 //

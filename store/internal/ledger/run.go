@@ -16,6 +16,10 @@ import (
 	"collect/store/internal/streams"
 )
 
+// lastWrite is how many bytes of the disk are kept for the verdict on a run, so that
+// one that a full disk ends can say so; see docs/decisions/0049.
+const lastWrite = 256 << 10
+
 // beatPatience is how long a beat waits for a write of another process.
 const beatPatience = time.Second
 
@@ -24,6 +28,9 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, declared []collec
 	lock, err := s.take(ctx, run.Connector)
 	if err != nil {
 		return nil, err
+	}
+	if err := lock.Room(lastWrite); err != nil {
+		return nil, errors.Join(fmt.Errorf("begin %s: %w", run.Connector, s.readers.Classify(err)), lock.Release())
 	}
 	l := &ledger{store: s, lock: lock, lease: lease{Author: events.Author{Connector: run.Connector, Run: run.ID}}}
 	err = s.writer.Update(ctx, func(t database.Tx) error {
@@ -147,7 +154,7 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 	if err != nil {
 		return err
 	}
-	err = l.update(ctx, func(t database.Tx) error {
+	verdict := func(t database.Tx) error {
 		ended := run.EndedAt
 		if ended.IsZero() {
 			ended = t.Now
@@ -176,7 +183,10 @@ func (l *ledger) Finish(ctx context.Context, run collection.Run) error {
 			return err
 		}
 		return l.record(t, finished)
-	})
+	}
+	if err = l.update(ctx, verdict); errors.Is(err, collection.ErrFull) && l.lock.Room(0) == nil {
+		err = l.update(ctx, verdict)
+	}
 	if err != nil && !errors.Is(err, collection.ErrFenced) {
 		return fmt.Errorf("finish: %w", err)
 	}

@@ -34,6 +34,10 @@ type Lock interface {
 	// Abandon lets go of it like a process that dies.
 	Abandon() error
 
+	// Room keeps n bytes of the disk for the last write of a run, or gives them back
+	// if n is 0. It does nothing where the disk is another machine's.
+	Room(n int64) error
+
 	// Beat is told how a beat of the run fared that began at a time of the
 	// monotonic clock, and returns what the run is to be told.
 	Beat(began time.Time, err error) error
