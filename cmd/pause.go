@@ -12,9 +12,9 @@ import (
 )
 
 func (a *app) pauseCommand() *cobra.Command {
-	return a.pauseOrder(true, "pause", "Let no run of a connector begin, until you unpause it", `Pause lets no run of a connector begin until "collect unpause". A run that is
+	return a.pauseOrder(true, "pause", "Stop the runs of a connector, until you unpause it", `Pause lets no run of a connector begin until "collect unpause". A run that is
 started says so and exits 0, so that a schedule may stay as it is. A run that is
-on goes on to its end. Other connectors of the same provider go on: to stop all
+on stops within 5 s, once what is in flight is stored, and exits 0. Other connectors of the same provider go on: to stop all
 calls to it, "collect breaker open" or "collect freeze on". Who did it, when and
 why is kept.`)
 }

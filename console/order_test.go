@@ -48,7 +48,7 @@ func TestOrders(t *testing.T) {
 		done  string
 		left  string // on record
 	}{
-		{"/orders/pause?connector=acme", "", "No run of it begins", "Paused: no run of acme begins. To end it: collect unpause acme --reason WHY", "connector.paused: ana (console): because"},
+		{"/orders/pause?connector=acme", "", "No run of it begins", "Paused: no run of acme begins; one that is on stops within 5 s, once what is in flight is stored. To end the pause: collect unpause acme --reason WHY", "connector.paused: ana (console): because"},
 		{"/orders/breaker-open?connector=acme", "", "stops all calls to acme", "Held open: no request to acme leaves", "breaker.changed: ana (console): because"},
 		{"/orders/freeze-on?connector=acme", "", "stops all calls to acme", "Frozen: no request to acme leaves", "freeze.changed: ana (console): because"},
 		{"/orders/gaps-waive?connector=acme&gap=g_2", "", "gives up 1 gap of acme", "Waived: g_2 of acme", "gap.waived: ana (console): because"},

@@ -192,7 +192,7 @@ func (o pauseOrder) review(ctx context.Context, l lookup) (r review, err error) 
 	}
 	r.Means = "Its runs begin again, by hand and by schedule."
 	if o.on {
-		r.Means = "No run of it begins until you let it run again; one that is started says so and exits 0. A run that is on goes on to its end."
+		r.Means = "No run of it begins until you let it run again; one that is started says so and exits 0. A run that is on stops within 5 s, once what is in flight is stored."
 	}
 	r.Stands = fmt.Sprint(o.connector, pause.At.UnixMicro())
 	return r, err

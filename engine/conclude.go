@@ -43,6 +43,7 @@ func (r *Run) Conclude(ctx context.Context, ended Ended) (Conclusion, error) {
 	sum.Provider, sum.RequestCap = r.Target.Connector.Provider().Name, r.Options.MaxRequests
 	sum.Flags, sum.State = r.Flags, r.State
 	sum.Held, sum.NextAt = heldBack(run, ended.Stops)
+	sum.Paused = r.pausedBy()
 	sum.Trouble, sum.Lost = trouble(ended.Stops), lost(ended.Err)
 	if pace, _, first, works := r.Pace(); works {
 		sum.RateStart, sum.RateEnd, sum.Learned, sum.Limit = first, pace.PerSecond, pace.Learned, pace
@@ -125,6 +126,10 @@ func (r *Run) problems(ended Ended, streams []store.StreamState, again bool) []p
 	}
 	for i, stopped := range stops {
 		if stopped.Stop.Reason.Settled() {
+			continue
+		}
+		if paused := r.pausedBy(); stopped.Stop.Reason == collection.Interrupted && !paused.At.IsZero() {
+			problems = append(problems, problem.Of(&problem.PausedError{Connector: r.Target.Name, Pause: paused}, whole))
 			continue
 		}
 		sc := whole

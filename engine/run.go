@@ -72,6 +72,8 @@ type Run struct {
 	record collection.Run
 	work   *runner.Runner // nil until it works
 	first  float64        // the pace at the start
+	asked  bool           // to stop, by [Run.Interrupt]
+	paused store.Pause    // of the connector by a person, during the run
 }
 
 // New returns a run that is to be done once.
@@ -188,7 +190,9 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		r.observe(collection.Event{Kind: collection.WarningRaised, Provider: provider.Name, Code: collection.CertificateEnds,
 			Message: CertificateEnds(ends)})
 	}
+	stop := r.heedPause(ctx)
 	done, runErr := work.Do(ctx)
+	stop()
 	return r.finish(context.WithoutCancel(ctx), ledger, done, work.Stops(), runErr), nil
 }
 
@@ -202,7 +206,12 @@ func accountsOf(p collection.Provider, salt []byte) (accounts []collection.RunAc
 }
 
 // Interrupt ends the run with the page in flight.
-func (r *Run) Interrupt() { r.budget.Interrupt() }
+func (r *Run) Interrupt() {
+	r.mu.Lock()
+	r.asked = true
+	r.mu.Unlock()
+	r.budget.Interrupt()
+}
 
 // Record returns the run as it stands.
 func (r *Run) Record() collection.Run {
@@ -307,7 +316,7 @@ func (r *Run) finish(ctx context.Context, ledger store.Ledger, run collection.Ru
 	}
 	end := ending{
 		Run: run, Owed: owed, Err: runErr, Unreached: unreached(run, stops),
-		Interrupted: r.signal(), Strict: r.Options.Strict,
+		Interrupted: r.signal(), Strict: r.Options.Strict, Paused: !r.pausedBy().At.IsZero(),
 	}
 	end.Warnings, end.Doubted = r.warned.Tell()
 	run.EndedAt = time.Now()

@@ -36,6 +36,7 @@ type Summary struct {
 
 	Metrics collection.Metrics // of this run
 	Trouble string             // what stood in its way, if it got no answer
+	Paused  store.Pause        // by a person, which ended the run; zero: that did not
 	Held    string             // what holds back the next request, if the run ended for that
 	NextAt  time.Time          // when it may leave
 	Lost    string             // what is wrong with the database, if that ended the run: nothing of it is called safe
@@ -94,6 +95,9 @@ func (s Summary) outcomeWords() string {
 		}
 		return s.nothingNew(provider)
 	case collection.Deferred:
+		if s.Reason == collection.Interrupted && !s.Paused.At.IsZero() {
+			return fmt.Sprintf("paused: %s was paused by %s. What was saved is safe.", name, words.WithReason(words.Clean(s.Paused.Who), words.Clean(s.Paused.Why)))
+		}
 		if s.Held != "" && !s.NextAt.IsZero() {
 			why := words.Clean(s.Held)
 			if s.Reason == collection.WallClock {
@@ -313,6 +317,9 @@ func (s Summary) Next() string {
 	case collection.Complete, collection.NothingNew:
 		return ""
 	case collection.Deferred:
+		if !s.Paused.At.IsZero() {
+			return "you: " + s.command("unpause") + " --reason WHY"
+		}
 		if !s.NextAt.IsZero() {
 			return fmt.Sprintf("no request leaves before %s; a run after that continues by itself", words.At(s.NextAt, s.At()))
 		}

@@ -163,7 +163,7 @@ type TakenError struct{ Path string }
 
 func (e *TakenError) Error() string { return "there is a file at " + e.Path }
 
-// A PausedError says that a person paused a connector, so that no run of it begins.
+// A PausedError says that a person paused a connector, so that no run of it begins, or goes on.
 type PausedError struct {
 	Connector string
 	Pause     store.Pause

@@ -71,6 +71,10 @@ func writePaused(p *Problem, err error, sc Scene) {
 	p.By = fmt.Sprintf("%s, %s (%s)", e.Pause.Who, words.At(e.Pause.At, sc.Now), words.Ago(e.Pause.At, sc.Now))
 	p.Why = e.Pause.Why
 	p.Saved = "everything that was committed; nothing was started"
+	if sc.Ended {
+		p.Headline = fmt.Sprintf("%s was paused, so this run stopped", e.Connector)
+		p.Saved = sc.saved()
+	}
 	p.Do = []Step{{"to let it run again:", "collect unpause " + e.Connector + sc.Flags + " --reason WHY"}}
 }
 
