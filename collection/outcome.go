@@ -50,5 +50,5 @@ func OutcomeOf(run Run, owed []Gap) Outcome {
 // account that an earlier run met, and this one, which was answered, did not: it
 // has not tried the piece, and nothing says that it would be refused again.
 func OfBefore(run Run, gap Gap) bool {
-	return gap.Reason.RefusesAccount() && gap.State != GapDead && !run.Reason.RefusesAccount() && run.Tally.Slices > 0
+	return gap.Reason.RefusesAccount() && gap.State != GapDead && gap.Run != run.ID && !run.Reason.RefusesAccount() && run.Tally.Slices > 0
 }

@@ -70,6 +70,19 @@ func (s *Stop) Error() string {
 
 func (s *Stop) Unwrap() error { return s.Err }
 
+// EndsRun reports whether s stops all work with the provider, as its reason says, and
+// not only that of one account; see [OneAccountError].
+func (s *Stop) EndsRun() bool {
+	_, one := errors.AsType[*OneAccountError](s.Err)
+	return s.Reason.EndsRun() && !one
+}
+
+// A OneAccountError is the cause of a [Stop] that concerns one of several accounts, and
+// the walks that are bound to it: the walks of the others go on.
+type OneAccountError struct{ From string } // where its credential came from
+
+func (e *OneAccountError) Error() string { return "only the walks of " + e.From + " are stopped" }
+
 // A Verdict is what a response means for the slice that asked.
 type Verdict string
 

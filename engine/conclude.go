@@ -134,7 +134,7 @@ func (r *Run) problems(ended Ended, streams []store.StreamState, again bool) []p
 		}
 		sc := whole
 		sc.Stream, sc.Partition, sc.Stands = stopped.At.Stream, stopped.At.Partition, stopped.Stands
-		sc.Passed = i < inThisRun && !stopped.Stands && !stopped.Stop.Reason.EndsRun()
+		sc.Passed = i < inThisRun && !stopped.Stands && !stopped.Stop.EndsRun()
 		sc.Pieces, sc.Of = piecesOf(stopped, owed, streams)
 		problems = append(problems, problem.Of(stopped.Stop, sc))
 	}

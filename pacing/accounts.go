@@ -88,13 +88,16 @@ func (a *accounts) enter(ctx context.Context, t *desk.Turn, only *Governor) (*Go
 		among = a.candidates(collection.PlaceOf(ctx))
 	}
 	if len(among) == 0 {
-		return a.all[0], gate.Pass{}, a.rejected()
+		return a.all[0], gate.Pass{}, a.rejected(collection.PlaceOf(ctx))
 	}
 	lead := a.all[0]
 	lead.waiting.Add(1)
 	b := &bid{lead: lead, shown: &desk.Turn{Stream: t.Stream}, plans: make([]*gate.Plan, len(among)), by: -1}
 	g, p, err := b.run(ctx, t, among)
 	lead.waiting.Add(-1)
+	if a.keeps {
+		err = a.bound(g, err)
+	}
 	g.entered(t, p, err)
 	if err == nil {
 		a.had(g)
@@ -153,17 +156,31 @@ func (a *accounts) had(g *Governor) {
 	a.last[slices.Index(a.all, g)] = a.turns
 }
 
-// rejected returns why no account may be asked any more.
-func (a *accounts) rejected() error {
+// rejected returns why no account may be asked any more for a place.
+func (a *accounts) rejected(at collection.Place) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, stop := range a.out {
-		if stop != nil {
-			again := *stop
-			return &again
-		}
+	i := slices.IndexFunc(a.out, func(stop *collection.Stop) bool { return stop != nil })
+	if a.keeps {
+		i = a.keeper(at)
 	}
-	return nil
+	again := *a.out[i]
+	if a.keeps && slices.Contains(a.out, nil) {
+		again.Err = errors.Join(again.Err, &collection.OneAccountError{From: a.all[i].account})
+	}
+	return &again
+}
+
+// bound returns err, with which a request of a walk ended that only the account g may
+// have. If that account is refused, it costs the walks of this account, and not the run.
+func (a *accounts) bound(g *Governor, err error) error {
+	stop, ok := errors.AsType[*collection.Stop](err)
+	if !ok || !stop.Reason.RefusesAccount() || !a.without(g, stop) {
+		return err
+	}
+	one := *stop
+	one.Err = errors.Join(one.Err, &collection.OneAccountError{From: g.account})
+	return &one
 }
 
 // moves reports whether a request that the account of g did not answer, in its nth attempt, goes to

@@ -73,6 +73,9 @@ func (t transport) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			continue
 		}
 		if !a.again {
+			if t.several != nil && t.several.keeps {
+				a.err = t.several.bound(g, a.err)
+			}
 			return nil, g.refused(a.err, turn.Stream)
 		}
 		if err := g.retry(req, a, n, settled, next); err != nil {

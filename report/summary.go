@@ -284,7 +284,7 @@ func (s Summary) RateWords() string {
 func (s Summary) GapWords() string {
 	text := OwedWords(s.Owed)
 	old := func(g store.OwnedGap) bool {
-		return collection.OfBefore(collection.Run{Reason: s.Reason, Tally: s.This}, g.Gap)
+		return collection.OfBefore(collection.Run{ID: s.Run, Reason: s.Reason, Tally: s.This}, g.Gap)
 	}
 	if i := slices.IndexFunc(s.Owed, old); i >= 0 {
 		text += fmt.Sprintf("; not tried since an earlier run (%s)", problem.Brief(s.Owed[i].Reason))

@@ -264,7 +264,7 @@ func (r *Runner) names() []string {
 func (r *Runner) met(at collection.Place, stop *collection.Stop) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stop == nil && stop.Reason.EndsRun() {
+	if r.stop == nil && stop.EndsRun() {
 		r.stop = stop
 	}
 	if !slices.ContainsFunc(r.stops, func(s Stopped) bool { return s.Stop.Reason == stop.Reason }) {

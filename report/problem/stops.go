@@ -154,6 +154,10 @@ func writeAuth(p *Problem, err error, sc Scene) {
 		p.Do = []Step{{Say: "see to `provider.tls` in the connector file: `certificate` and `key` are secrets, which have to be there and be valid, and a `certificate` is followed by those of the authorities between"}, sc.resume("then:")}
 		return
 	}
+	if one, ok := errors.AsType[*collection.OneAccountError](err); ok {
+		sc.Credential, sc.Mark = one.From, ""
+		p.Note = "`turns: walk` binds these walks to that token: they are owed, and the others went on"
+	}
 	if p.Token = sc.token(); p.Token == "" {
 		p.met("%s asks for a credential%s, and the connector sends none", err, sc)
 	}
