@@ -13,3 +13,10 @@ import "embed"
 //
 //go:embed sqlite/*.sql
 var SQLite embed.FS
+
+// Postgres holds the migrations of the Postgres store in the folder "postgres". A
+// comment on a table or a column says what a reader of the database should know
+// beside what the same table in SQLite says.
+//
+//go:embed postgres/*.sql
+var Postgres embed.FS

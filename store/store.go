@@ -63,8 +63,12 @@ var (
 	// for another. What was asked for was not written.
 	ErrLocked = errors.New("stays locked")
 
-	// ErrNoAccess: the operating system refuses to open or make the store, or
-	// to write to it.
+	// ErrUnreachable: the server that has the store does not answer, or ended the
+	// connection. What was asked for was not written.
+	ErrUnreachable = errors.New("cannot be reached")
+
+	// ErrNoAccess: the operating system, or the server that has the store, refuses
+	// to open or make it, or to write to it.
 	ErrNoAccess = errors.New("cannot be opened or written")
 )
 

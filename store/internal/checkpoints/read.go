@@ -23,7 +23,7 @@ const PlaceQuery = `
 // PlacesQuery does so for the partitions in a JSON array.
 const PlacesQuery = `
 	SELECT json_each.key, ` + placeColumns + `
-	FROM json_each(?2) CROSS JOIN partitions p ON p.stream_id = ?1 AND p.partition = json_each.value ` + placeTables
+	FROM json_each(?2) AS json_each CROSS JOIN partitions p ON p.stream_id = ?1 AND p.partition = json_each.value ` + placeTables
 
 const (
 	placeColumns = `c.token, c.since, c.high, c.version, coalesce(c.done, 0), c.meaning,

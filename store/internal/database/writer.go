@@ -177,6 +177,23 @@ func (w *Writer) UpdateWithin(ctx context.Context, patience time.Duration, do fu
 	return cause
 }
 
+// Alone runs do in the turn of the writer, and in no transaction.
+func (w *Writer) Alone(ctx context.Context, do func(Tx) error) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-w.turn:
+		defer func() { w.turn <- struct{}{} }()
+	}
+	if w.ended {
+		return errClosed
+	}
+	if err := do(Tx{w, time.Now().UTC().Truncate(time.Microsecond)}); err != nil {
+		return w.failed(err)
+	}
+	return nil
+}
+
 // failed classifies an error, and lets go of a connection that was lost.
 func (w *Writer) failed(err error) error {
 	if w.kind.Lost(err) {

@@ -49,15 +49,15 @@ func Read(ctx context.Context, r *database.Readers, connector string, n int) (ev
 	}, `
 		SELECT * FROM (
 			SELECT at, kind, run, provider, stream, partition, lane, info, 0, 0, 0, 0, 0, 0, 0, 1 AS place, id
-			FROM (SELECT * FROM events WHERE connector = ?1 ORDER BY id DESC LIMIT ?2)
+			FROM (SELECT * FROM events WHERE connector = ?1 ORDER BY id DESC LIMIT ?2) AS told
 			UNION ALL
 			SELECT * FROM (
 				SELECT c.committed_at, 'slice.committed', c.run, '', s.name, p.partition, c.lane, '{}',
 					c.id, c.records, c.changed, c.rejected, c.older, c.deleted, c.done, 0, c.id
 				FROM slices c CROSS JOIN partitions p ON p.id = c.partition_id CROSS JOIN streams s ON s.id = p.stream_id
-				WHERE s.connector = ?1 ORDER BY c.id DESC LIMIT ?2)
+				WHERE s.connector = ?1 ORDER BY c.id DESC LIMIT ?2) AS commits
 			ORDER BY 1 DESC, place DESC, id DESC LIMIT ?2
-		) ORDER BY at, place, id`, connector, n)
+		) AS newest ORDER BY at, place, id`, connector, n)
 	return events, err
 }
 
@@ -67,8 +67,8 @@ const Ordered = `kind IN ('gap.revived', 'gap.waived', 'schema.accepted', 'check
     'store.restored', 'history.pruned', 'breaker.changed', 'freeze.changed', 'budget.ordered', 'connector.paused', 'connector.unpaused')`
 
 // byHand tells an order from a change that came by itself.
-const byHand = `(kind NOT IN ('breaker.changed', 'freeze.changed') OR coalesce(info ->> '$.breaker.trigger', '') = 'operator'
-	OR coalesce(info ->> '$.freeze.reason', '') IN ('operator', 'released_by_operator'))`
+const byHand = `(kind NOT IN ('breaker.changed', 'freeze.changed') OR coalesce(json_extract(info, '$.breaker.trigger'), '') = 'operator'
+	OR coalesce(json_extract(info, '$.freeze.reason'), '') IN ('operator', 'released_by_operator'))`
 
 // Orders returns the newest n events of what people ordered of a connector, or of all
 // with "", newest first.

@@ -17,7 +17,7 @@ import (
 // tell it once: each of their times that is later than now becomes now.
 func (b Book) MoveBack(t database.Tx) error {
 	var last time.Time
-	err := t.Row(`SELECT max(beat_at, coalesce(ended_at, ''),
+	err := t.Row(`SELECT max(max(beat_at, coalesce(ended_at, '')),
 			coalesce((SELECT max(max(g.opened_at, coalesce(g.tried_at, ''))) FROM gaps g `+waitingHere+`), ''))
 		FROM runs WHERE connector = ? ORDER BY number DESC LIMIT 1`,
 		b.Connector, b.Connector).Scan(format.TimeTo(&last))

@@ -174,7 +174,7 @@ func (b Book) Lease(t database.Tx, lane collection.Lane, streams []int64, now ti
 // Supersede closes the gaps of a place, which a reset makes pointless; with all
 // set, those of all partitions of its stream in its lane.
 func (b Book) Supersede(t database.Tx, p Place, all bool) error {
-	gaps, err := gapsWhere(t, `WHERE g.stream_id = ?1 AND (?4 OR g.partition_id = ?2) AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead')`,
+	gaps, err := gapsWhere(t, `WHERE g.stream_id = ?1 AND (?4 = 1 OR g.partition_id = ?2) AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead')`,
 		p.StreamID, p.PartitionID, string(p.Lane), all)
 	if err != nil {
 		return err

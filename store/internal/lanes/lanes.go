@@ -70,7 +70,8 @@ func one(is bool) int64 {
 func (c Changes) Save(t database.Tx) error {
 	for of, n := range c {
 		err := t.Exec(`INSERT INTO lanes (stream_id, lane, partitions, done, sum, saved_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-			ON CONFLICT (stream_id, lane) DO UPDATE SET partitions = partitions + ?3, done = done + ?4, sum = sum + ?5, saved_at = max(saved_at, ?6)`,
+			ON CONFLICT (stream_id, lane) DO UPDATE SET partitions = lanes.partitions + ?3,
+				done = lanes.done + ?4, sum = lanes.sum + ?5, saved_at = max(lanes.saved_at, ?6)`,
 			of.stream, string(of.name), n.partitions, n.done, n.sum, format.Time(t.Now))
 		if err != nil {
 			return err
@@ -108,7 +109,7 @@ func Read(ctx context.Context, r *database.Readers, stream int64) (lanes []store
 		return err
 	}, `SELECT c.lane, c.done, c.digest, c.saved_at, c.epoch, c.evidence, s.committed_at, coalesce(s.epoch, 0), c.since
 		FROM partitions p CROSS JOIN checkpoints c ON c.partition_id = p.id
-		LEFT JOIN slices s ON s.id = CASE WHEN json_valid(c.evidence) THEN json_extract(c.evidence, '$.pass') END
+		LEFT JOIN slices s ON s.id = CASE WHEN json_valid(c.evidence) THEN CAST(json_extract(c.evidence, '$.pass') AS BIGINT) END
 		WHERE p.stream_id = ? AND p.partition = '' ORDER BY c.lane DESC`, stream) // incremental comes first
 	if err != nil {
 		return lanes, err
@@ -155,7 +156,7 @@ func owedPartitions(ctx context.Context, r *database.Readers, stream int64, lane
 			}
 		}
 		return nil
-	}, `SELECT g.lane, sum(c.partition_id IS NULL), coalesce(sum(c.done), 0) FROM
+	}, `SELECT g.lane, count(*) FILTER (WHERE c.partition_id IS NULL), coalesce(sum(c.done), 0) FROM
 			(SELECT DISTINCT partition_id, lane FROM gaps
 				WHERE stream_id = ?1 AND state IN ('open', 'leased', 'dead') AND reason <> 'gone') g
 		JOIN partitions p ON p.id = g.partition_id AND p.partition <> '' AND substr(p.partition, 1, length(?2)) <> ?2

@@ -23,8 +23,8 @@ type lease struct {
 func (l *lease) take(t database.Tx, holder collection.Holder) error {
 	err := t.Row(`INSERT INTO leases (connector, epoch, run, host, pid, since, beat_at, writes)
 		VALUES (?1, 1, ?2, ?3, ?4, ?5, ?5, 1)
-		ON CONFLICT (connector) DO UPDATE SET epoch = epoch + 1, run = ?2, host = ?3, pid = ?4,
-			since = ?5, beat_at = ?5, writes = 1
+		ON CONFLICT (connector) DO UPDATE SET epoch = leases.epoch + 1, run = ?2, host = ?3, pid = ?4,
+			since = ?5, beat_at = ?5, writes = 1`+t.Dialect().Renewal+`
 		RETURNING epoch`, l.Connector, l.Run, holder.Host, holder.PID, format.Time(t.Now)).Scan(&l.epoch)
 	if err != nil {
 		return err

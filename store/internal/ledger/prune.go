@@ -36,7 +36,7 @@ const (
 	// The newest are kept, as many as have room.
 	rejectsBeyond = `SELECT id FROM (
 		SELECT q.id, sum(length(q.data)) OVER (ORDER BY q.last_slice DESC, q.id DESC) AS upto
-		FROM quarantine q JOIN streams s ON s.id = q.stream_id WHERE s.connector = ?1) WHERE upto > ?2`
+		FROM quarantine q JOIN streams s ON s.id = q.stream_id WHERE s.connector = ?1) AS newest WHERE upto > ?2`
 )
 
 // A pruning is one kind of rows that may go.
@@ -94,7 +94,7 @@ func (s *Store) Prune(ctx context.Context, connector string, p store.Prune, audi
 			if left <= 0 {
 				break
 			}
-			some := fmt.Sprintf(`%s IN (SELECT * FROM (%s) ORDER BY 1 LIMIT %d)`, what.key, what.which, left)
+			some := fmt.Sprintf(`%s IN (SELECT * FROM (%s) AS old ORDER BY 1 LIMIT %d)`, what.key, what.which, left)
 			var rows, bytes int64
 			err := t.Row(fmt.Sprintf(`SELECT count(*), coalesce(sum(%s + %d), 0) FROM %s WHERE %s`, what.size, rowBytes, what.table, some), connector, what.bound).Scan(&rows, &bytes)
 			if err != nil {

@@ -179,7 +179,7 @@ func (b *Batch) leave(at place, i int, w *weighing) (taken bool, err error) {
 	r := &w.records[i]
 	var is stored
 	var same bool
-	err = b.tx.Row(`SELECT id, partition_id, slice_id, sum, pass, deleted, mark_scale, mark, data IS ? FROM records WHERE stream_id = ? AND key = ?`,
+	err = b.tx.Row(`SELECT id, partition_id, slice_id, sum, pass, deleted, mark_scale, mark, data IS NOT DISTINCT FROM ? FROM records WHERE stream_id = ? AND key = ?`,
 		format.Shared(r.Data), at.stream.ID, r.Key).Scan(&is.id, &is.owner, &is.slice, &is.sum, &is.pass, &is.deleted, &is.mark.Scale, &is.mark.Value, &same)
 	if err != nil {
 		return false, err
@@ -230,6 +230,9 @@ const upsert = `INSERT INTO records (stream_id, key, partition_id, slice_id, dat
 // upsert stores the records that are new or have other bytes, unless they are
 // older, and returns the indexes of the others. Tombstones are not its affair.
 func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []collection.Record) (unchanged []int, err error) {
+	if b.tx.Dialect().Lists {
+		return b.upsertAll(s, partition, pass, records)
+	}
 	args := [...]driver.NamedValue{
 		{Ordinal: 1, Value: s.ID}, {Ordinal: 2}, {Ordinal: 3, Value: partition}, {Ordinal: 4, Value: b.Commit}, {Ordinal: 5}, {Ordinal: 6},
 		{Ordinal: 7}, {Ordinal: 8}, {Ordinal: 9, Value: pass},
@@ -280,6 +283,6 @@ func (b *Batch) count(s *streams.Stream) error {
 func ForgetMarks(t database.Tx, stream, partition int64, all bool) error {
 	// A record that was changed by a disk keeps its sum, and is found out.
 	return t.Exec(`UPDATE records SET mark_scale = '', mark = '', sum = record_sum(stream_id, partition_id, slice_id, key, data, '', '', deleted)
-		WHERE stream_id = ?1 AND (?3 OR partition_id = ?2) AND mark_scale <> ''
+		WHERE stream_id = ?1 AND (?3 = 1 OR partition_id = ?2) AND mark_scale <> ''
 			AND sum = record_sum(stream_id, partition_id, slice_id, key, data, mark_scale, mark, deleted)`, stream, partition, all)
 }

@@ -69,11 +69,11 @@ func (b *Batch) bothHave(at place, r *collection.Record, is *stored) (bool, erro
 	}
 	var shown int64
 	var had bool
-	err = b.tx.Row(`SELECT max(?1, ?2,
+	err = b.tx.Row(`SELECT max(max(CAST(?1 AS BIGINT), CAST(?2 AS BIGINT)), max(
 			coalesce((SELECT seen FROM claims WHERE record_id = ?3 AND partition_id = ?4), 0),
-			coalesce((SELECT seen FROM sightings WHERE record_id = ?3 AND partition_id = ?4), 0)),
+			coalesce((SELECT seen FROM sightings WHERE record_id = ?3 AND partition_id = ?4), 0))),
 		EXISTS (SELECT 1 FROM claims WHERE record_id = ?3 AND partition_id = ?5),
-		EXISTS (SELECT 1 FROM checkpoints WHERE partition_id = ?4 AND lane = ?6 AND since <> x'')`,
+		EXISTS (SELECT 1 FROM checkpoints WHERE partition_id = ?4 AND lane = ?6 AND length(since) > 0)`,
 		is.slice, is.pass, is.id, is.owner, at.partition, string(at.lane)).Scan(&shown, &had, &is.silent)
 	is.silent = is.silent || at.stream.Refresh != collection.EachRun
 	return shown >= begun || had && is.silent, err
@@ -85,7 +85,7 @@ func (b *Batch) claim(s *streams.Stream, record int64, seen ...int64) error {
 	s.Claims = true
 	for ; len(seen) > 0; seen = seen[2:] {
 		err := b.tx.Exec(`INSERT INTO claims (record_id, partition_id, seen) VALUES (?1, ?2, ?3)
-			ON CONFLICT (record_id, partition_id) DO UPDATE SET seen = max(seen, ?3)`, record, seen[0], seen[1])
+			ON CONFLICT (record_id, partition_id) DO UPDATE SET seen = max(claims.seen, ?3)`, record, seen[0], seen[1])
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (b *Batch) agree(at place, key string, is *stored) error {
 const endSilent = `DELETE FROM quarantine WHERE stream_id = ?3 AND key = ?4 AND key <> '' AND partition_id IN (
 	SELECT c.partition_id FROM claims c JOIN claims mine ON mine.record_id = c.record_id AND mine.partition_id = ?2
 	WHERE c.record_id = ?1 AND c.partition_id <> ?2 AND c.seen < mine.seen
-		AND NOT EXISTS (SELECT 1 FROM checkpoints k WHERE k.partition_id = c.partition_id AND k.since <> x''))`
+		AND NOT EXISTS (SELECT 1 FROM checkpoints k WHERE k.partition_id = c.partition_id AND length(k.since) > 0))`
 
 // left notes that a partition says of a record that it was deleted there, which
 // another partition has: it moved, or it was another one with its key.

@@ -37,7 +37,7 @@ func (b *Batch) reject(s *streams.Stream, partition int64, r collection.Rejected
 	return b.tx.Exec(`INSERT INTO quarantine
 			(stream_id, partition_id, reason, digest, data, seen, first_slice, last_slice, key)
 		VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?6, ?7)
-		ON CONFLICT (stream_id, partition_id, reason, digest) DO UPDATE SET seen = seen + 1, last_slice = ?6, key = ?7`,
+		ON CONFLICT (stream_id, partition_id, reason, digest) DO UPDATE SET seen = quarantine.seen + 1, last_slice = ?6, key = ?7`,
 		s.ID, partition, r.Reason, sum[:], data, b.Commit, r.Key)
 }
 

@@ -35,24 +35,24 @@ const (
 
 // scrubQuery counts the records after a number, and those that differ from
 // their sums or lack what an export needs beside them.
-const scrubQuery = `SELECT count(*), coalesce(max(id), 0), coalesce(sum(NOT sound), 0) FROM (` + soundQuery + `)`
+const scrubQuery = `SELECT count(*), coalesce(max(id), 0), count(*) FILTER (WHERE NOT sound) FROM (` + soundQuery + `) AS r`
 
 // unsoundQuery returns the numbers of those that scrubQuery counts.
-const unsoundQuery = `SELECT id FROM (` + soundQuery + `) WHERE NOT sound`
+const unsoundQuery = `SELECT id FROM (` + soundQuery + `) AS r WHERE NOT sound`
 
 const soundQuery = `
-	SELECT r.id AS id, r.sum IS record_sum(r.stream_id, r.partition_id, r.slice_id, r.key, r.data, r.mark_scale, r.mark, r.deleted)
+	SELECT r.id AS id, r.sum IS NOT DISTINCT FROM record_sum(r.stream_id, r.partition_id, r.slice_id, r.key, r.data, r.mark_scale, r.mark, r.deleted)
 		AND p.id IS NOT NULL AND c.run IS NOT NULL AND c.committed_at IS NOT NULL
-		AND r.id IS (SELECT i.id FROM records i WHERE i.stream_id = r.stream_id AND i.key = r.key) AS sound
+		AND r.id IS NOT DISTINCT FROM (SELECT i.id FROM records i WHERE i.stream_id = r.stream_id AND i.key = r.key) AS sound
 	FROM records r NOT INDEXED LEFT JOIN partitions p ON p.id = r.partition_id LEFT JOIN slices c ON c.id = r.slice_id
 	WHERE r.id > ?1 ORDER BY r.id LIMIT ?2`
 
 // ownersQuery returns the connectors that a record may be of: the one of its
 // stream, and the one for whose stream its sum is right, since the number of the
 // stream may be what has changed.
-const ownersQuery = `SELECT DISTINCT s.connector FROM records r NOT INDEXED CROSS JOIN streams s NOT INDEXED
+const ownersQuery = `SELECT DISTINCT s.connector FROM records r NOT INDEXED CROSS JOIN streams s NOT INDEXED ON 1 = 1
 	WHERE r.id = ? AND (s.id = r.stream_id
-		OR r.sum IS record_sum(s.id, r.partition_id, r.slice_id, r.key, r.data, r.mark_scale, r.mark, r.deleted))`
+		OR r.sum IS NOT DISTINCT FROM record_sum(s.id, r.partition_id, r.slice_id, r.key, r.data, r.mark_scale, r.mark, r.deleted))`
 
 // Scrub compares the next records with their sums for a run of a connector, and
 // notes how far it came. It is part of the transaction that begins the run, which

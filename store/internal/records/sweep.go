@@ -13,7 +13,7 @@ import (
 
 // sight notes which commit showed a record in a partition last.
 const sight = `INSERT INTO sightings (record_id, partition_id, seen)
-	SELECT id, ?1, ?2 FROM records WHERE stream_id = ?3 AND key = ?4
+	SELECT id, CAST(?1 AS BIGINT), CAST(?2 AS BIGINT) FROM records WHERE stream_id = ?3 AND key = ?4
 	ON CONFLICT (record_id, partition_id) DO UPDATE SET seen = excluded.seen`
 
 // sight notes that a slice showed its records. Also one that was not stored, since
@@ -84,7 +84,7 @@ func (w Sweep) Lost(t database.Tx, begun int64) (lost, living int64, err error) 
 	}
 	var marked int64
 	err = t.Row(`SELECT records - (SELECT count(*) FROM records WHERE stream_id = ?1 AND deleted <> 0),
-			(SELECT count(*) FROM records WHERE stream_id = ?1 AND deleted >= max(?2, 1))
+			(SELECT count(*) FROM records WHERE stream_id = ?1 AND deleted >= max(CAST(?2 AS BIGINT), 1))
 		FROM streams WHERE id = ?1`, w.Stream, begun).Scan(&living, &marked)
 	if err != nil || collection.MaySweep(lost, marked, living) {
 		return 0, 0, err

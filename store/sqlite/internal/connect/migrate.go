@@ -5,15 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
-	"github.com/pressly/goose/v3"
-
 	"collect/internal/filelock"
-	"collect/migrations"
 	"collect/store"
 	"collect/store/internal/database"
+	"collect/store/internal/schema"
 	"collect/store/sqlite/internal/fileformat"
 )
 
@@ -29,7 +26,7 @@ func Migrate(ctx context.Context, path string, create bool, at func(database.Ste
 	db := Single(path)
 	defer db.Close() // what matters was committed
 
-	have, wal, err := schema(ctx, path, db)
+	have, wal, err := state(ctx, path, db)
 	if err != nil || have == Newest() && wal {
 		return err
 	}
@@ -42,7 +39,7 @@ func Migrate(ctx context.Context, path string, create bool, at func(database.Ste
 	}
 	defer l.Release() // the kernel frees it in any case
 
-	have, wal, err = schema(ctx, path, db)
+	have, wal, err = state(ctx, path, db)
 	if err != nil || have == Newest() && wal {
 		return err
 	}
@@ -65,69 +62,15 @@ func Migrate(ctx context.Context, path string, create bool, at func(database.Ste
 			return err
 		}
 	}
-	return applyMissing(ctx, db, at)
-}
-
-// applyMissing applies the migrations that db has not seen, one by one.
-func applyMissing(ctx context.Context, db *sql.DB, at func(database.Step) error) error {
-	versions, err := versions()
-	if err != nil {
-		return err
-	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, nil, goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(versions...))
-	if err != nil {
-		return fmt.Errorf("migrations: %w", err)
-	}
-	for {
-		if err := at("before a version"); err != nil {
-			return err
-		}
-		_, err := provider.UpByOne(ctx)
-		if errors.Is(err, goose.ErrNoNextVersion) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("migrations: %w", err)
-		}
-		if err := at("after a version"); err != nil {
-			return err
-		}
-	}
-}
-
-// versions returns the migrations. SQLite splits a file into its statements: the
-// parser of goose does so in three buffers of 4 MiB, which it keeps, and which are more
-// than all else that a small run has in memory.
-func versions() ([]*goose.Migration, error) {
-	files, err := fs.Glob(migrations.SQLite, "sqlite/*.sql")
-	if err != nil {
-		return nil, err
-	}
-	versions := make([]*goose.Migration, len(files))
-	for i, file := range files {
-		version, err := goose.NumericComponent(file)
-		if err != nil {
-			return nil, err
-		}
-		up := func(ctx context.Context, tx *sql.Tx) error {
-			text, err := fs.ReadFile(migrations.SQLite, file)
-			if err != nil {
-				return err
-			}
-			_, err = tx.ExecContext(ctx, string(text))
-			return err
-		}
-		versions[i] = goose.NewGoMigration(version, &goose.GoFunc{RunTx: up}, nil)
-	}
-	return versions, nil
+	return schema.SQLite.Apply(ctx, db, at)
 }
 
 // Never fails no step.
 func Never(database.Step) error { return nil }
 
-// schema returns the version of the schema of db, and whether it is in WAL
+// state returns the version of the schema of db, and whether it is in WAL
 // mode, as it is but for the moment in which a restore replaces it.
-func schema(ctx context.Context, path string, db *sql.DB) (have int64, wal bool, err error) {
+func state(ctx context.Context, path string, db *sql.DB) (have int64, wal bool, err error) {
 	if have, err = version(ctx, path, db); err != nil {
 		return 0, false, err
 	}
@@ -153,7 +96,7 @@ func version(ctx context.Context, path string, db *sql.DB) (int64, error) {
 	var id, tables, known int64
 	var name sql.NullString
 	err := db.QueryRowContext(ctx, `SELECT (SELECT application_id FROM pragma_application_id), count(*), min(name),
-			count(*) FILTER (WHERE name IN ('`+goose.DefaultTablename+`', 'checkpoints', 'slices', 'leases'))
+			count(*) FILTER (WHERE name IN ('`+schema.Table+`', 'checkpoints', 'slices', 'leases'))
 		FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'`).Scan(&id, &tables, &name, &known)
 	if isNotDatabase(err) {
 		// Not wrapped: in a store that was open once, the same is damage.
@@ -164,7 +107,7 @@ func version(ctx context.Context, path string, db *sql.DB) (int64, error) {
 	}
 	// Killed inside its first start, a store has the table of goose and
 	// nothing else.
-	if id == 0 && (tables == 0 || tables == 1 && name.String == goose.DefaultTablename) {
+	if id == 0 && (tables == 0 || tables == 1 && name.String == schema.Table) {
 		return 0, nil
 	}
 	if id != fileformat.ApplicationID && known == 4 {
@@ -174,7 +117,7 @@ func version(ctx context.Context, path string, db *sql.DB) (int64, error) {
 		return 0, fmt.Errorf("store %s %w: it belongs to another program", path, store.ErrNotDatabase)
 	}
 	var v int64
-	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename).Scan(&v)
+	err = db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+schema.Table).Scan(&v)
 	if err != nil && ctx.Err() == nil {
 		err = errors.Join(store.ErrDamaged, err)
 	}
@@ -182,16 +125,7 @@ func version(ctx context.Context, path string, db *sql.DB) (int64, error) {
 }
 
 // Newest returns the version that the migrations make.
-func Newest() int64 {
-	names, _ := fs.Glob(migrations.SQLite, "sqlite/*.sql") // the pattern is well formed
-	var n int64
-	for _, name := range names {
-		if version, err := goose.NumericComponent(name); err == nil {
-			n = max(n, version)
-		}
-	}
-	return n
-}
+func Newest() int64 { return schema.SQLite.Newest() }
 
 // checkVersion returns store.ErrMissing, ErrNotDatabase, ErrDamaged, ErrNewer or
 // ErrOlder if db, at path, does not hold a store, or not one of this version.
@@ -222,7 +156,7 @@ func Objects(ctx context.Context) (map[string]string, error) {
 	db := open(":memory:")
 	db.SetMaxOpenConns(1)
 	defer db.Close() // it holds nothing
-	if err := applyMissing(ctx, db, Never); err != nil {
+	if err := schema.SQLite.Apply(ctx, db, Never); err != nil {
 		return nil, err
 	}
 	kinds := map[string]string{}

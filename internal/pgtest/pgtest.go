@@ -1,0 +1,118 @@
+// Package pgtest starts a PostgreSQL server of Debian for the tests of a package: on a
+// socket in a folder of its own, with its own data, and as a user without rights where
+// the tests are root, as PostgreSQL demands.
+package pgtest
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// bin has the programs of PostgreSQL 15, which scripts/services installs.
+const bin = "/usr/lib/postgresql/15/bin"
+
+// A Server is a running server.
+type Server struct {
+	dir     string
+	as      *syscall.Credential // nil: who runs the tests
+	process *exec.Cmd
+	log     *bytes.Buffer
+}
+
+// Start makes a server and starts it. Its user is collect, without a password. Settings are
+// such as "fsync=off".
+func Start(settings ...string) (*Server, error) {
+	dir, err := os.MkdirTemp("", "pg")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir}
+	if os.Getuid() == 0 {
+		if s.as, err = unprivileged(dir); err != nil {
+			return nil, err
+		}
+	}
+	init := s.command("initdb", "-D", s.data(), "-U", "collect", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
+	if out, err := init.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	if err := s.Begin(settings...); err != nil {
+		s.Remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+// unprivileged gives a folder to the user that Debian has for the server.
+func unprivileged(dir string) (*syscall.Credential, error) {
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, err
+	}
+	uid, _ := strconv.ParseUint(u.Uid, 10, 32) // on Unix they are numbers
+	gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, os.Chown(dir, int(uid), int(gid))
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(bin, program), args...) // #nosec G204 -- the programs of the tests
+	c.Dir = s.dir
+	c.Env = []string{"LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Pdeathsig: syscall.SIGQUIT}
+	return c
+}
+
+// Begin starts the server again after it ended.
+func (s *Server) Begin(settings ...string) error {
+	args := []string{"-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "shared_buffers=16MB", "-c", "max_connections=200"}
+	for _, setting := range settings {
+		args = append(args, "-c", setting)
+	}
+	s.log = &bytes.Buffer{}
+	s.process = s.command("postgres", args...)
+	s.process.Stderr = s.log
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	for begun := time.Now(); time.Since(begun) < 30*time.Second; time.Sleep(20 * time.Millisecond) {
+		if s.command("pg_isready", "-q", "-h", s.dir).Run() == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("the server does not start: %s", s.log)
+}
+
+// End ends the server with a signal: SIGQUIT as at once and without a word to the
+// disk, SIGINT in order, SIGKILL as a machine does that fails. What a killed one leaves
+// running ends by itself.
+func (s *Server) End(how syscall.Signal) {
+	_ = s.process.Process.Signal(how)
+	_ = s.process.Wait() // it was told to end
+}
+
+// Signal sends the server a signal.
+func (s *Server) Signal(sig syscall.Signal) error { return s.process.Process.Signal(sig) }
+
+// Remove ends the server and removes its data.
+func (s *Server) Remove() {
+	if s.process != nil {
+		s.End(syscall.SIGQUIT)
+	}
+	_ = os.RemoveAll(s.dir) // a temporary folder
+}
+
+// Address returns the address of a store in a schema of its own.
+func (s *Server) Address(schema string) string {
+	q := url.Values{"host": {s.dir}, "user": {"collect"}, "dbname": {"postgres"}, "search_path": {schema}}
+	return "postgres:///?" + q.Encode()
+}

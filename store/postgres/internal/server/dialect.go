@@ -1,0 +1,60 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"collect/collection"
+	"collect/store/internal/database"
+	"collect/store/internal/format"
+	"collect/store/postgres/internal/wire"
+)
+
+// Lease is how long a lease lasts after its holder wrote last: six beats. See the
+// column leases.expires_at.
+const Lease = 30 * time.Second
+
+// dialect is what Postgres says in its own words.
+//
+// In a view each field is text: numbers as they are written, objects and arrays as JSON.
+var dialect = database.Dialect{
+	RecordSum: recordSum,
+	Lists:     true,
+	Renewal:   `, expires_at = clock_timestamp() + interval '30 seconds'`,
+	Views: database.Views{
+		Taken:   `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND lower(relname) = lower(?))`,
+		Made:    `SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v' AND relname = ?`,
+		Replace: true,
+		Longest: 63, // bytes, as Postgres is built
+		Field:   func(name string, _ bool) string { return "f.fields ->> " + quoted(name) },
+		From:    "\nLEFT JOIN LATERAL (SELECT record_fields(r.data) AS fields) f ON true",
+		Note: func(view, text string) string {
+			return "COMMENT ON VIEW " + format.Identifier(view) + " IS " + quoted(text)
+		},
+	},
+}
+
+// quoted returns a text as SQL. A NUL is shown as in the fields of records.
+func quoted(text string) string {
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\ufffd"), "\ufffd")
+	return `E'` + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + `'`
+}
+
+// recordSum is the function record_sum of the migrations: the first 8 bytes of the
+// SHA-256 of the row. Postgres computes that fast, and CRC-32C not at all.
+func recordSum(stream, partition, slice int64, key, data string, mark collection.Mark, deleted int64) int64 {
+	key, data = wire.Encode(key), wire.Encode(data)
+	scale, value := wire.Encode(mark.Scale), wire.Encode(mark.Value)
+	var head [56]byte
+	for i, n := range []int64{stream, partition, slice, deleted, int64(len(key)), int64(len(scale)), int64(len(value))} {
+		binary.BigEndian.PutUint64(head[8*i:], uint64(n)) // #nosec G115 -- as bytes
+	}
+	h := sha256.New()
+	h.Write(head[:])
+	for _, text := range []string{key, scale, value, data} {
+		h.Write([]byte(text))
+	}
+	return int64(binary.BigEndian.Uint64(h.Sum(nil))) // #nosec G115 -- as bytes
+}

@@ -1,0 +1,208 @@
+// Package server connects to a Postgres server with the settings that durability
+// rests on, brings the schema of a store up to date, and tells errors of the server in
+// the words of package store.
+package server
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"collect/store"
+	"collect/store/internal/database"
+	"collect/store/internal/format"
+	"collect/store/internal/schema"
+	"collect/store/postgres/internal/wire"
+)
+
+// Settings of every connection, but where the address says otherwise.
+const (
+	// defaultSchema is the schema that has the tables, so that those of other
+	// programs are in nobody's way.
+	defaultSchema = "collect"
+
+	// idleInTransaction ends the transaction of a process that was stopped in the
+	// middle of it, and that keeps all others from writing.
+	idleInTransaction = 30 * time.Second
+
+	// PoolSize is the number of connections that read at once.
+	PoolSize = 4
+)
+
+// An Address says where a store is. It has a password, and is never shown.
+type Address struct {
+	config wire.Config
+	Schema string
+	Name   string // the same for people, without what is secret
+}
+
+// errAddress does not tell what is wrong: the text may have a password in it.
+var errAddress = errors.New("the address of the database server cannot be read: it is written postgres://USER@HOST:PORT/DATABASE")
+
+// Parse reads an address of the form that libpq defines for URIs. What it leaves out is
+// taken from the variables, the password file and the service file of libpq. A
+// search_path names the schema of the store.
+func Parse(address string) (a Address, err error) {
+	c, err := wire.Parse(address)
+	if err != nil {
+		return a, errAddress
+	}
+	a = Address{config: c, Schema: cmp.Or(c.Get("search_path"), defaultSchema), Name: c.Shown()}
+	c.Set("search_path", format.Identifier(a.Schema))
+	c.Set("application_name", cmp.Or(c.Get("application_name"), "collect"))
+	c.Set("idle_in_transaction_session_timeout", fmt.Sprint(idleInTransaction.Milliseconds()))
+	return a, nil
+}
+
+// open returns a pool that has not connected yet.
+func (a Address) open(parameters ...string) *sql.DB {
+	return sql.OpenDB(a.config.Connector(parameters...))
+}
+
+// number is the number of an advisory lock of this store; what says what it is for.
+func (a Address) number(what string) int64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "collect %s %s", a.Schema, what)
+	return int64(h.Sum64()) // #nosec G115 -- any number will do
+}
+
+// A DB is the connections to one store.
+type DB struct {
+	*database.Readers
+	Address Address
+	Writer  *database.Writer // nil: read-only
+	Turns   *Turns           // of the writer
+}
+
+// Open connects to the store to write to it, and brings its schema up to date. If
+// create is set it makes the schema.
+func Open(ctx context.Context, a Address, create bool) (*DB, error) {
+	if err := a.migrate(ctx, create); err != nil {
+		return nil, Classify(a.Name, err)
+	}
+	// A setting that lets commits be lost is not for this store.
+	pool := a.open("synchronous_commit", "on", "default_transaction_isolation", "read committed", "default_transaction_read_only", "off")
+	pool.SetMaxOpenConns(1)
+	turns := &Turns{address: a}
+	w, err := database.NewWriter(ctx, pool, turns, &dialect)
+	if err != nil {
+		return nil, Classify(a.Name, err)
+	}
+	turns.w = w
+	return &DB{a.readers(), a, w, turns}, nil
+}
+
+// Look connects to the store to read it.
+func Look(ctx context.Context, a Address) (*DB, error) {
+	d := &DB{Readers: a.readers(), Address: a}
+	if err := d.check(ctx); err != nil {
+		return nil, errors.Join(Classify(a.Name, err), d.Close())
+	}
+	return d, nil
+}
+
+// readers returns the connections that read. A transaction of theirs sees one state
+// of the database.
+func (a Address) readers() *database.Readers {
+	pool := a.open("default_transaction_read_only", "on", "default_transaction_isolation", "repeatable read")
+	pool.SetMaxOpenConns(PoolSize)
+	pool.SetMaxIdleConns(PoolSize)
+	return database.NewReaders(a.Name, pool, told{a.Name}, &dialect)
+}
+
+// check returns an error if the schema is not of this version.
+func (d *DB) check(ctx context.Context) error {
+	have, err := d.Address.version(ctx, d.DB)
+	newest := schema.Postgres.Newest()
+	switch {
+	case err != nil:
+		return err
+	case have == 0:
+		return errNone(d.Address)
+	case have > newest:
+		return fmt.Errorf("the store was %w", store.ErrNewer)
+	case have < newest:
+		return fmt.Errorf("the store was %w", store.ErrOlder)
+	}
+	return nil
+}
+
+// Close closes all connections.
+func (d *DB) Close() error {
+	err := d.DB.Close()
+	if d.Writer != nil {
+		err = errors.Join(err, d.Writer.Close(func() error { return nil }))
+	}
+	return err
+}
+
+func errNone(a Address) error {
+	return fmt.Errorf("store %s %w: the database has no schema %s", a.Name, store.ErrMissing, a.Schema)
+}
+
+// migrate makes the schema, if create is set, and brings it to the newest version.
+// Processes that start at the same time take turns.
+func (a Address) migrate(ctx context.Context, create bool) error {
+	c := a.config.Connector("synchronous_commit", "on", "default_transaction_read_only", "off")
+	c.Flags = true
+	pool := sql.OpenDB(c)
+	defer pool.Close() // what matters was committed
+	have, err := a.version(ctx, pool)
+	newest := schema.Postgres.Newest()
+	if err != nil || have == newest {
+		return err
+	}
+	if have > newest {
+		return fmt.Errorf("the store was %w", store.ErrNewer)
+	}
+	if have == 0 && !create {
+		return errNone(a)
+	}
+	turn, err := pool.Conn(ctx) // its end frees the lock
+	if err != nil {
+		return err
+	}
+	defer turn.Close()
+	if _, err := turn.ExecContext(ctx, "SELECT pg_advisory_lock(?)", a.number("schema")); err != nil {
+		return err
+	}
+	defer turn.ExecContext(ctx, "SELECT pg_advisory_unlock(?)", a.number("schema"))
+	var there bool
+	if err := turn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ?)", a.Schema).Scan(&there); err != nil {
+		return err
+	}
+	if !there {
+		if _, err := turn.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+format.Identifier(a.Schema)); err != nil {
+			return err
+		}
+	}
+	return schema.Postgres.Apply(ctx, pool, func(database.Step) error { return nil })
+}
+
+// version returns the version of the schema, 0 if there is none. It returns
+// store.ErrNotDatabase if the schema belongs to another program.
+func (a Address) version(ctx context.Context, pool *sql.DB) (v int64, err error) {
+	var encoding string
+	var tables, known int64
+	var begun bool
+	err = pool.QueryRowContext(ctx, `SELECT current_setting('server_encoding'), count(*),
+			count(*) FILTER (WHERE relname IN ('checkpoints', 'slices', 'leases')), coalesce(bool_or(relname = '`+schema.Table+`'), false)
+		FROM pg_class WHERE relkind = 'r' AND relnamespace = to_regnamespace(?)::oid`, format.Identifier(a.Schema)).
+		Scan(&encoding, &tables, &known, &begun)
+	switch {
+	case err != nil:
+		return 0, err
+	case encoding != "UTF8":
+		return 0, fmt.Errorf("store %s %w: the encoding of the database is %s, and must be UTF8", a.Name, store.ErrNotDatabase, encoding)
+	case tables == 0, tables == 1 && begun: // killed inside its first start
+		return 0, nil
+	case known != 3 || !begun:
+		return 0, fmt.Errorf("store %s %w: its schema %s belongs to another program", a.Name, store.ErrNotDatabase, a.Schema)
+	}
+	err = pool.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+schema.Table).Scan(&v)
+	return v, err
+}

@@ -1,0 +1,239 @@
+// Package wire speaks to a Postgres server in the words that all stores have: as a
+// driver of database/sql that translates statements on their way, and values both
+// ways.
+//
+// Statements come with ? and ?1 for arguments, which are $1 on the wire, and with
+// words by which SQLite is told how to go about a query, which Postgres decides
+// itself. A flag is a number, since it is one in the tables.
+//
+// A text of Postgres has no NUL and is UTF-8, and what a provider sent may be neither.
+// So the byte 0 is written as 1 1, the byte 1 as 1 2, and one that is not UTF-8
+// as 1 3 and two hexadecimal digits. Texts without such bytes, which are nearly all, are
+// written as they are, and all of them sort as before, those aside that are not UTF-8.
+package wire
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// A Config says where a server is. It has a password, and is never shown.
+type Config struct{ of *pgx.ConnConfig }
+
+// Parse reads an address in a form of libpq. The error may have a password in it.
+func Parse(address string) (Config, error) {
+	c, err := pgx.ParseConfig(address)
+	if err == nil && c.ConnectTimeout == 0 {
+		c.ConnectTimeout = connectTimeout
+	}
+	return Config{c}, err
+}
+
+// connectTimeout is how long a server may take to answer at first, unless the address
+// says so.
+const connectTimeout = 10 * time.Second
+
+// Set sets a parameter of the session.
+func (c Config) Set(name, value string) { c.of.RuntimeParams[name] = value }
+
+// Get returns a parameter of the session; "" if the address has none.
+func (c Config) Get(name string) string { return c.of.RuntimeParams[name] }
+
+// Shown returns the address for people, without what is secret.
+func (c Config) Shown() string {
+	shown := url.URL{Scheme: "postgres", User: url.User(c.of.User), Host: net.JoinHostPort(c.of.Host, fmt.Sprint(c.of.Port)), Path: "/" + c.of.Database}
+	if strings.HasPrefix(c.of.Host, "/") { // a folder with a socket
+		shown.Host, shown.RawQuery = "", "host="+c.of.Host
+	}
+	return shown.String()
+}
+
+// Connector returns a connector to the server with more parameters, each a name
+// and its value.
+func (c Config) Connector(parameters ...string) Connector {
+	more := Config{c.of.Copy()}
+	for i := 0; i < len(parameters); i += 2 {
+		more.Set(parameters[i], parameters[i+1])
+	}
+	return Connector{of: stdlib.GetConnector(*more.of)}
+}
+
+// A Connector makes connections of database/sql.
+type Connector struct {
+	of driver.Connector
+
+	// Flags: a flag is one of Postgres, as in the table of goose.
+	Flags bool
+}
+
+// Connect makes a connection.
+func (c Connector) Connect(ctx context.Context) (driver.Conn, error) {
+	inner, err := c.of.Connect(ctx)
+	if err != nil {
+		return nil, told(err)
+	}
+	return conn{inner.(*stdlib.Conn), c.Flags}, nil
+}
+
+// Driver returns the driver of pgx.
+func (c Connector) Driver() driver.Driver { return c.of.Driver() }
+
+// A conn is a connection to the server.
+type conn struct {
+	*stdlib.Conn
+	flags bool
+}
+
+// CheckNamedValue puts an argument into the form that the server is told; see
+// [driver.NamedValueChecker].
+func (c conn) CheckNamedValue(v *driver.NamedValue) error {
+	switch value := v.Value.(type) {
+	case nil, int64, []byte, []int64:
+		return nil
+	case string:
+		v.Value = Encode(value)
+	case bool:
+		if !c.flags {
+			v.Value = number(value)
+		}
+	case []string:
+		for i, text := range value {
+			value[i] = Encode(text)
+		}
+	default:
+		of := reflect.ValueOf(value)
+		switch of.Kind() {
+		case reflect.String:
+			v.Value = Encode(of.String())
+		case reflect.Bool:
+			v.Value = number(of.Bool())
+		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+			v.Value = of.Int()
+		default:
+			return fmt.Errorf("an argument is a %T", value)
+		}
+	}
+	return nil
+}
+
+func number(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+func (c conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	s, err := c.Conn.PrepareContext(ctx, Translate(query))
+	if err != nil {
+		return nil, c.stale(err)
+	}
+	return stmt{s.(*stdlib.Stmt), c}, nil
+}
+
+func (c conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	done, err := c.Conn.ExecContext(ctx, Translate(query), args)
+	return done, told(err)
+}
+
+func (c conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	found, err := c.Conn.QueryContext(ctx, Translate(query), args)
+	return c.rowsOf(found, err)
+}
+
+// BeginTx begins a transaction. One of readers sees one state of the database.
+func (c conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.Conn.BeginTx(ctx, o)
+	if err != nil {
+		return nil, c.stale(err)
+	}
+	return tx, nil
+}
+
+// A stmt is a prepared statement.
+type stmt struct {
+	*stdlib.Stmt
+	of conn
+}
+
+func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	done, err := s.Stmt.ExecContext(ctx, args)
+	return done, told(err)
+}
+
+func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	found, err := s.Stmt.QueryContext(ctx, args)
+	return s.of.rowsOf(found, err)
+}
+
+// CheckNamedValue is that of the connection.
+func (s stmt) CheckNamedValue(v *driver.NamedValue) error { return s.of.CheckNamedValue(v) }
+
+func (c conn) rowsOf(found driver.Rows, err error) (driver.Rows, error) {
+	if err != nil {
+		return nil, c.stale(err)
+	}
+	return rows{found}, nil
+}
+
+// stale marks an error of a query that found its connection ended, as a server does that
+// starts again: one of a pool then asks on another. The connection of a writer is
+// no pool's, and does not.
+func (c conn) stale(err error) error {
+	if c.Conn.Conn().IsClosed() && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return driver.ErrBadConn
+	}
+	return told(err)
+}
+
+// rows are the rows of a query.
+type rows struct{ driver.Rows }
+
+func (r rows) Next(dest []driver.Value) error {
+	if err := r.Rows.Next(dest); err != nil {
+		if err == io.EOF {
+			return err
+		}
+		return told(err)
+	}
+	for i, value := range dest {
+		if text, ok := value.(string); ok {
+			dest[i] = Decode(text)
+		}
+	}
+	return nil
+}
+
+// An Error is one of the server, or of the connection to it.
+type Error struct {
+	Code  string // SQLSTATE; "" if it is of the connection
+	Fatal bool   // the connection is of no use any more
+	Err   error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// told marks an error of the driver.
+func told(err error) error {
+	if err == nil || err == driver.ErrBadConn {
+		return err // database/sql knows it by its value
+	}
+	said, is := errors.AsType[*pgconn.PgError](err)
+	if !is {
+		return &Error{"", true, err}
+	}
+	return &Error{said.Code, said.Severity == "FATAL" || said.Severity == "PANIC", err}
+}

@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"collect/collection"
+	"collect/store"
+	"collect/store/internal/format"
+	"collect/store/internal/ledger"
+	"collect/store/postgres/internal/server"
+)
+
+// beatEvery is how often a run beats at least.
+const beatEvery = 5 * time.Second
+
+// locks are the locks of the connectors that this process runs.
+type locks struct{ db *server.DB }
+
+// Take locks a connector; see ledger.Locks. Where another session has the lock, its
+// lease must have ended.
+func (k *locks) Take(ctx context.Context, connector string) (ledger.Lock, error) {
+	for deadline := time.Now().Add(time.Second); ; {
+		began := time.Now()
+		free, err := k.db.Turns.Hold(ctx, connector)
+		if err != nil {
+			return nil, err
+		}
+		if !free {
+			run, held, ended, err := k.holder(ctx, connector)
+			if err != nil {
+				return nil, err
+			}
+			if !ended && (held || time.Now().After(deadline)) {
+				return nil, &store.HeldError{Run: run}
+			}
+			if !ended { // it is about to sign the lease, or has signed off just now
+				select {
+				case <-ctx.Done():
+					return nil, context.Cause(ctx)
+				case <-time.After(5 * time.Millisecond):
+				}
+				continue
+			}
+		}
+		return &lock{db: k.db, connector: connector, start: began}, nil
+	}
+}
+
+// holder returns what the lease says of its holder: whether a run holds it, and whether
+// that has ended by the clock of the server.
+func (k *locks) holder(ctx context.Context, connector string) (run collection.Run, held, ended bool, err error) {
+	var id sql.NullString
+	run.Connector = connector
+	_, err = k.db.One(ctx, []any{&id, &run.Holder.Host, &run.Holder.PID, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt), &ended},
+		`SELECT run, host, pid, since, beat_at, expires_at <= clock_timestamp() FROM leases WHERE connector = ?`, connector)
+	run.ID = id.String
+	return run, id.Valid, ended && id.Valid, err
+}
+
+// A lock is that of one connector.
+type lock struct {
+	db        *server.DB
+	connector string
+
+	start   time.Time
+	renewed atomic.Int64 // when a renewal that succeeded was sent, since start by the monotonic clock
+}
+
+// Release gives the lock back.
+func (l *lock) Release() error { return l.db.Turns.Drop(l.connector) }
+
+// Abandon lets go of the lock like a process that dies.
+func (l *lock) Abandon() error { return l.Release() }
+
+// Beat ends a run whose lease could not be renewed, before it ends: if the next
+// beat fails as well, nothing says any more that nobody else runs the connector.
+func (l *lock) Beat(began time.Time, err error) error {
+	if err == nil {
+		l.renewed.Store(int64(began.Sub(l.start)))
+		return nil
+	}
+	since := time.Since(l.start) - time.Duration(l.renewed.Load())
+	if since+2*beatEvery < server.Lease || errors.Is(err, collection.ErrFenced) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: the lease could not be renewed for %v: %w", collection.ErrFenced, since.Round(time.Second), err)
+}
