@@ -77,6 +77,10 @@ func (l *lock) Release() error { return l.db.Turns.Drop(l.connector) }
 // Abandon lets go of the lock like a process that dies.
 func (l *lock) Abandon() error { return l.Release() }
 
+// Room keeps nothing: the disk is the server's. Its write of a verdict finds room where
+// that of a slice did, or its administrator is needed all the same.
+func (l *lock) Room(int64) error { return nil }
+
 // Beat ends a run whose lease could not be renewed, before it ends: if the next
 // beat fails as well, nothing says any more that nobody else runs the connector.
 func (l *lock) Beat(began time.Time, err error) error {
