@@ -139,3 +139,25 @@ func flipByte(t *testing.T, path string, at int64) {
 		t.Fatal(err)
 	}
 }
+
+// TestTheLogOfALongRunIsMergedLate: the log of a run is merged at 1,000 pages, and
+// after 256 transactions at 4,000, and so never grows much beyond that.
+func TestTheLogOfALongRunIsMergedLate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := open(t, path, sqlite.Options{Create: true})
+	defer s.Close()
+	l := begin(t, s, "acme", "run-1")
+	const frame = 24 + 4096
+	at, data := collection.Place{Stream: "issues", Lane: collection.Incremental}, `{"text":"`+strings.Repeat("a", 16*4096)+`"}`
+	from := collection.Cursor{}
+	for _, stage := range []struct{ commits, least, most int64 }{{240, 1000, 1100}, {300, 4000, 4100}} {
+		for range stage.commits {
+			next := collection.Cursor{Token: from.Token + "1"}
+			mustCommit(t, l, collection.Slice{Place: at, From: from, Next: next, Records: []collection.Record{{Key: next.Token, Data: []byte(data)}}})
+			from = next
+		}
+		if pages := fileSize(t, path+"-wal") / frame; pages < stage.least || pages > stage.most {
+			t.Errorf("after %d transactions more the log has had %d pages at most, want %d to %d", stage.commits, pages, stage.least, stage.most)
+		}
+	}
+}

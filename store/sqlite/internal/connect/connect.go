@@ -31,6 +31,14 @@ const (
 	// a reader held it, is cut back.
 	walLimit = 64 << 20
 
+	// mergesEarly is the number of transactions of a writer after which the log is
+	// merged into the database at lateMerge pages (16 MB) in place of SQLite's 1,000. A
+	// page that many transactions change, as those of an index whose keys come at
+	// random, is then written to the database less often. A run with fewer transactions
+	// would have the whole log to merge at its end, while nothing is fetched.
+	mergesEarly = 256
+	lateMerge   = 4000
+
 	// PoolSize is the number of connections that read at once.
 	PoolSize = 4
 )

@@ -18,6 +18,7 @@ type Turns struct {
 	w      *database.Writer
 	waits  time.Duration // how long the connection does
 	inVain bool          // one did in vain, and none had the lock since
+	begun  int           // transactions
 }
 
 // writer opens the connection that writes.
@@ -63,10 +64,14 @@ func (k *Turns) Begin(t database.Tx, patience time.Duration) error {
 	if err := k.wait(wait); err != nil {
 		return err
 	}
+	if err := k.mergeLate(); err != nil {
+		return err
+	}
 	err := t.Exec("BEGIN IMMEDIATE")
 	switch {
 	case err == nil:
 		k.inVain = false
+		k.begun++
 	case isBusy(err) && patience == database.Patience:
 		k.inVain = true
 	}
@@ -82,6 +87,17 @@ func (k *Turns) wait(patience time.Duration) error {
 	if err == nil {
 		k.waits = patience
 	}
+	return err
+}
+
+// mergeLate lets the log grow longer before it is merged, after [mergesEarly]
+// transactions.
+func (k *Turns) mergeLate() error {
+	if k.begun != mergesEarly {
+		return nil
+	}
+	k.begun++ // once
+	_, err := k.w.Conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", lateMerge))
 	return err
 }
 
