@@ -27,7 +27,9 @@ type fetched struct {
 // What the provider says wins: if a slice names another next cursor than was
 // foretold, everything fetched behind it is dropped. The number of slices in
 // flight starts at one and doubles with each that came as foretold, so that a
-// short list costs few requests beyond its end (at most Concurrency − 1).
+// short list costs few requests beyond its end (at most Concurrency − 1). The next is
+// asked for before a slice is yielded, which may then wait for those before it to be
+// stored.
 func (r *Runner) sideBySide(ctx context.Context, ahead connectors.Aheader, at collection.Place, from collection.Cursor) iter.Seq2[collection.Slice, error] {
 	return func(yield func(collection.Slice, error) bool) {
 		var asked []ask
@@ -42,22 +44,28 @@ func (r *Runner) sideBySide(ctx context.Context, ahead connectors.Aheader, at co
 		}
 		defer drop()
 
+		asked = r.askAhead(ctx, ahead, at, from, asked, 1)
 		for width := 1; ; {
-			asked = r.askAhead(ctx, ahead, at, from, asked, width)
 			head := asked[0]
 			asked = asked[1:]
 			got := <-head.got
 			head.cancel()
-			if !yield(got.slice, got.err) || got.err != nil || got.slice.Next.Done {
+			if got.err != nil || got.slice.Next.Done {
+				yield(got.slice, got.err)
 				return
 			}
+			// Its place is free, also while the slice waits for the disk.
 			from = got.slice.Next
 			if len(asked) > 0 && asked[0].from != from {
 				drop()
 				width = 1
-				continue
+			} else {
+				width = min(2*width, r.Concurrency)
 			}
-			width = min(2*width, r.Concurrency)
+			asked = r.askAhead(ctx, ahead, at, from, asked, width)
+			if !yield(got.slice, nil) {
+				return
+			}
 		}
 	}
 }

@@ -38,6 +38,37 @@ func TestPagesAheadGrowFromOne(t *testing.T) {
 	}
 }
 
+// TestPagesAheadDoNotWaitForTheDisk: while a slice waits for room among the four that
+// are being stored, as many are in flight as may be. So much, and no more, is asked for
+// again after a kill.
+func TestPagesAheadDoNotWaitForTheDisk(t *testing.T) {
+	for _, concurrency := range []int{2, 4, 8} {
+		bubble(t, fmt.Sprint(concurrency), func(t *testing.T) {
+			m, p := newMemory(), &provider{n: 180}
+			var mu sync.Mutex
+			var stored, most int
+			p.before = func(asked int) {
+				mu.Lock()
+				defer mu.Unlock()
+				most = max(most, asked-stored)
+			}
+			_, err := do(t, m, p, func(c *runner.Config) {
+				c.Connector, c.Concurrency, c.Streams, c.Ledger = shelf{ahead: true}, concurrency, []string{"items"}, &slow{memory: m}
+				c.Observe = func(e collection.Event) {
+					if e.Kind == collection.SliceCommitted {
+						mu.Lock()
+						defer mu.Unlock()
+						stored++
+					}
+				}
+			})
+			if want := 4 + 1 + concurrency; err != nil || most != want {
+				t.Errorf("%v; %d pages were asked for and not stored, want %d", err, most, want)
+			}
+		})
+	}
+}
+
 // slow is a ledger whose commits take a second and tell how many slices they
 // were.
 type slow struct {
