@@ -74,16 +74,22 @@ func (a *app) resolve(ctx context.Context, name string, given []string) (registr
 }
 
 // begin opens a trial of a connector, in the line of the runs that use its account.
+// It stores nothing: a database that is not there yet only has nothing to tell of the
+// account, wherever it is to be.
 func (a *app) begin(ctx context.Context, target registry.Target, requests int64, trace *har.File) (_ *author.Trial, err error) {
 	c := author.Config{Target: target, Meeting: meetingPlace(a.env), Requests: requests, Trace: trace}
-	if err := a.look(ctx, nil, func(v looked) error {
-		if v.db == nil {
-			return nil
-		}
-		c.Known, err = author.Known(ctx, v.db, target)
-		return err
-	}); err != nil {
+	settings, err := a.settings()
+	if err != nil {
 		return nil, err
+	}
+	settings.StateNamed = false
+	db, err := openForReading(ctx, settings)
+	if err == nil && db != nil {
+		c.Known, err = author.Known(ctx, db, target)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		return nil, a.exit(err, problem.Scene{State: settings.State})
 	}
 	return author.Begin(ctx, c)
 }
