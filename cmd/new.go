@@ -116,7 +116,8 @@ func (a *app) draft(ctx context.Context, o newOptions, path string) ([]byte, err
 		return nil, a.showPages(t, []author.Page{*failed})
 	}
 	if _, mistakes, _ := declarative.Check(path, text); len(mistakes) > 0 {
-		return nil, mistakes[0]
+		return nil, problem.Usage("collect new: after %s, no file was written: what was seen makes no sound one: %s",
+			words.Counted(t.Requests(), "request", "requests"), mistakes[0].Message)
 	}
 	return text, nil
 }

@@ -329,31 +329,38 @@ func (w *drafter) second(ctx context.Context, param, value string) string {
 	return fmt.Sprintf("; with `%s` there came %d other records", param, len(items))
 }
 
-// text returns the file.
+// longSecret is how many bytes make a secret one by itself. A shorter one, such as
+// "demo", may be the name of a field or of a folder as well, which tells nobody of it.
+const longSecret = 8
+
+// text returns the file. What the provider has said, and what was typed as a value,
+// is without secrets. So are names that came from outside, unless a secret may be one.
 func (w *drafter) text() []byte {
+	value := w.trial.scrubber().Text
+	name := scrubberOf(w.trial.connector.Provider(), w.trial.secrets, longSecret).Text
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Drafted from %s to %s. What was guessed says why: compare it with the documentation.\n", words.Counted(w.trial.Requests(), "request", "requests"), collection.Origin(w.url))
 	b.WriteString(w.head())
 	for _, l := range w.trial.Limits() {
 		fmt.Fprintf(&b, "  # it announces a limit of %s; collect keeps to it by itself\n", words.Limit(&l))
 	}
-	fmt.Fprintf(&b, "\nstreams:\n  %s:\n    get: %s\n", sketch.StreamName(w.url.Path), yamlfile.Quote(strings.ReplaceAll(w.url.EscapedPath(), "${", "%24%7B")))
+	fmt.Fprintf(&b, "\nstreams:\n  %s:\n    get: %s\n", sketch.StreamName(name(w.url.Path)), yamlfile.Quote(strings.ReplaceAll(name(w.url.EscapedPath()), "${", "%24%7B")))
 	if names := slices.Sorted(maps.Keys(w.query)); len(names) > 0 {
 		b.WriteString("    query:\n")
-		for _, name := range names {
-			fmt.Fprintf(&b, "      %s: %s\n", yamlfile.Quote(name), yamlfile.Quote(w.query.Get(name)))
+		for _, param := range names {
+			fmt.Fprintf(&b, "      %s: %s\n", yamlfile.Quote(name(param)), yamlfile.Quote(value(w.query.Get(param))))
 		}
 	}
 	if w.records != "" {
-		fmt.Fprintf(&b, "    records: %s  # an array of %s\n", yamlfile.Quote(w.records), words.Counted(int64(len(w.items)), "object", "objects"))
+		fmt.Fprintf(&b, "    records: %s  # an array of %s\n", yamlfile.Quote(name(w.records)), words.Counted(int64(len(w.items)), "object", "objects"))
 	}
-	fmt.Fprintf(&b, "    key: %s  # in all of the %s that came, and never twice\n", yamlfile.Quote(sketch.Step(w.key)), words.Counted(int64(len(w.items)), "record", "records"))
-	fmt.Fprintf(&b, "    page: %s  # %s\n", w.page, w.why)
+	fmt.Fprintf(&b, "    key: %s  # in all of the %s that came, and never twice\n", yamlfile.Quote(name(sketch.Step(w.key))), words.Counted(int64(len(w.items)), "record", "records"))
+	fmt.Fprintf(&b, "    page: %s  # %s\n", name(w.page), w.why)
 	if w.mark != "" {
-		fmt.Fprintf(&b, "    # `%[1]s` is a time in all records. If the API can be asked for what changed since, look up by which parameter:\n    # since: {field: %[1]s, param: since, lookback: 1m}\n", w.mark)
+		fmt.Fprintf(&b, "    # `%[1]s` is a time in all records. If the API can be asked for what changed since, look up by which parameter:\n    # since: {field: %[1]s, param: since, lookback: 1m}\n", name(w.mark))
 	}
 	for _, text := range w.seen {
-		fmt.Fprintf(&b, "    # %s\n", text)
+		fmt.Fprintf(&b, "    # %s\n", value(text))
 	}
-	return w.trial.scrubber().Bytes([]byte(b.String()))
+	return []byte(b.String())
 }

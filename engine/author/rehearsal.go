@@ -292,7 +292,7 @@ func (r *rehearser) run(ctx context.Context, path string, number int, s *stage, 
 	if err != nil {
 		return err
 	}
-	s.scrubber = func() *cassette.Scrubber { return scrubberOf(c.Provider(), values) }
+	s.scrubber = func() *cassette.Scrubber { return scrubberOf(c.Provider(), values, 0) }
 
 	db, _, err := storage.OpenForRun(ctx, path, storage.CreateInFolder)
 	if err != nil {

@@ -122,11 +122,14 @@ func (t *Trial) Requests() int64 { return t.budget.Tally().Requests }
 // scrubber takes the secrets out of what is shown, those that were granted
 // meanwhile, too.
 func (t *Trial) scrubber() *cassette.Scrubber {
-	return scrubberOf(t.connector.Provider(), t.secrets)
+	return scrubberOf(t.connector.Provider(), t.secrets, 0)
 }
 
-func scrubberOf(p collection.Provider, secrets []string) *cassette.Scrubber {
-	return cassette.NewScrubber(append(slices.Clone(secrets), p.Hidden()...)...)
+// scrubberOf returns what takes out secrets of at least so many bytes.
+func scrubberOf(p collection.Provider, secrets []string, least int) *cassette.Scrubber {
+	return cassette.NewScrubber(slices.DeleteFunc(append(slices.Clone(secrets), p.Hidden()...), func(secret string) bool {
+		return len(secret) < least
+	})...)
 }
 
 // A Page is a page of a stream as it was asked for and answered. It holds no
