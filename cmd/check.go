@@ -10,6 +10,8 @@ import (
 	"collect/cmd/internal/term"
 	"collect/connectors/declarative"
 	"collect/engine/author"
+	"collect/engine/har"
+	"collect/engine/registry"
 	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -129,7 +131,7 @@ func (a *app) showFindings(path string, spec *declarative.Spec, mistakes, doubts
 	return nil
 }
 
-// checkOnline asks for the first page of each stream.
+// checkOnline asks for the first page of each stream, with each of several tokens.
 func (a *app) checkOnline(ctx context.Context, o checkOptions, streams []string) error {
 	target, err := a.resolve(ctx, o.name, o.params)
 	if err != nil {
@@ -140,16 +142,48 @@ func (a *app) checkOnline(ctx context.Context, o checkOptions, streams []string)
 		return err
 	}
 	defer end()
+	codes := []int{problem.ExitOK}
+	each := target.Each()
+	for _, one := range each {
+		if ctx.Err() != nil {
+			break
+		}
+		if len(each) > 1 && !a.flags.json {
+			fmt.Fprintf(a.out, "\nwith the credential from %s:\n", one.Connector.Provider().CredentialFrom)
+		}
+		code, err := a.visit(ctx, one, streams, trace)
+		switch {
+		case err != nil && len(each) == 1:
+			return err
+		case err != nil:
+			provider := one.Connector.Provider()
+			_ = a.exit(err, problem.Scene{Connector: o.name, Provider: provider.Name, Credential: provider.CredentialFrom})
+			code = problem.ExitOf(err)
+		}
+		codes = append(codes, code)
+	}
+	for _, left := range target.LeftOut {
+		fmt.Fprintf(a.err, "note: not tried: %s\n", left)
+	}
+	if code := problem.Worst(codes...); code != problem.ExitOK {
+		return &exitError{code}
+	}
+	return nil
+}
+
+// visit asks for the first page of each stream with one token, and returns the worst exit
+// code of what came.
+func (a *app) visit(ctx context.Context, target registry.Target, streams []string, trace *har.File) (int, error) {
 	t, err := a.begin(ctx, target, int64(len(streams))+trialExtra, trace)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	if err := t.Account(ctx); err != nil {
+		t.Close(ctx)
+		return 0, err
 	}
 	var pages []author.Page
 	codes := []int{problem.ExitOK}
-	if err := t.Account(ctx); err != nil {
-		t.Close(ctx)
-		return err
-	}
 	for _, stream := range streams {
 		page := t.Pages(ctx, stream, 1)[0]
 		pages = append(pages, page)
@@ -161,19 +195,16 @@ func (a *app) checkOnline(ctx context.Context, o checkOptions, streams []string)
 		}
 	}
 	t.Close(ctx)
-	if a.flags.json {
-		for _, page := range pages {
-			if err := a.print(pageJSON(page)); err != nil {
-				return err
-			}
-		}
-	} else {
+	if !a.flags.json {
 		a.showVisits(pages, t)
+		return problem.Worst(codes...), nil
 	}
-	if code := problem.Worst(codes...); code != problem.ExitOK {
-		return &exitError{code}
+	for _, page := range pages {
+		if err := a.print(pageJSON(page, target)); err != nil {
+			return 0, err
+		}
 	}
-	return nil
+	return problem.Worst(codes...), nil
 }
 
 // showVisits prints what came of the first page of each stream.

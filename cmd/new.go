@@ -113,7 +113,7 @@ func (a *app) draft(ctx context.Context, o newOptions, path string) ([]byte, err
 	}
 	text, failed := d.Write(ctx, t)
 	if failed != nil {
-		return nil, a.showPages(t, []author.Page{*failed})
+		return nil, a.showPages(t, []author.Page{*failed}, d.Target())
 	}
 	if _, mistakes, _ := declarative.Check(path, text); len(mistakes) > 0 {
 		return nil, problem.Usage("collect new: after %s, no file was written: what was seen makes no sound one: %s",

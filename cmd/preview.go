@@ -18,6 +18,7 @@ import (
 	"collect/engine/author"
 	"collect/engine/har"
 	"collect/engine/registry"
+	"collect/internal/jsonout"
 	"collect/internal/words"
 	"collect/report/problem"
 )
@@ -117,15 +118,19 @@ func (a *app) preview(ctx context.Context, o previewOptions) error {
 	if _, stop := errors.AsType[*collection.Stop](last.Err); last.Err != nil && last.URL == "" && len(pages) == 1 && !stop {
 		return last.Err
 	}
-	return a.showPages(t, pages)
+	if each := target.Each(); len(each) > 1 {
+		fmt.Fprintf(a.err, "note: asked with the credential from %s, the first of %d; collect check %s --online asks with each\n",
+			each[0].Connector.Provider().CredentialFrom, len(each), words.Quoted(o.name))
+	}
+	return a.showPages(t, pages, target)
 }
 
 // showPages prints the pages of a trial, and returns the exit code of the last one.
-func (a *app) showPages(t *author.Trial, pages []author.Page) error {
+func (a *app) showPages(t *author.Trial, pages []author.Page, target registry.Target) error {
 	if a.flags.json {
 		list := make([]any, len(pages))
 		for i, p := range pages {
-			list[i] = pageJSON(p)
+			list[i] = pageJSON(p, target)
 		}
 		if err := a.print(list); err != nil {
 			return err
@@ -267,8 +272,9 @@ func (a *app) showLimits(t *author.Trial) {
 // A pageLine is a page with its records, for programs.
 type pageLine struct {
 	author.Page
-	Items    []recordLine   `json:"records"`
-	Rejected []rejectedLine `json:"rejected"`
+	Credential *string        `json:"credential"` // where the one that it was asked with came from; null: there is none
+	Items      []recordLine   `json:"records"`
+	Rejected   []rejectedLine `json:"rejected"`
 }
 
 type recordLine struct {
@@ -281,8 +287,8 @@ type rejectedLine struct {
 	Data   string `json:"data"`
 }
 
-func pageJSON(p author.Page) pageLine {
-	line := pageLine{Page: p, Items: []recordLine{}, Rejected: []rejectedLine{}}
+func pageJSON(p author.Page, target registry.Target) pageLine {
+	line := pageLine{Page: p, Credential: jsonout.OrNull(target.Connector.Provider().CredentialFrom), Items: []recordLine{}, Rejected: []rejectedLine{}}
 	for _, r := range p.Records {
 		line.Items = append(line.Items, recordLine{r.Key, r.Data})
 	}
