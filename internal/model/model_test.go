@@ -1,5 +1,5 @@
-// Package model explores every state that the protocols of lease, commit and
-// lock file can come to, and checks in each that their promises hold.
+// Package model explores every state that the protocols of lease, commit, lock
+// file and shared budget can come to, and checks in each that their promises hold.
 //
 // The tests of the code play many histories; a model plays all of them, of a
 // protocol that is small enough: two or three processes, two or three slices,
@@ -10,8 +10,8 @@
 // in between.
 //
 // The states are explored breadth first, so that the way to a broken promise
-// is the shortest. commit.pml says the same in Promela, for Spin, whose
-// exploring nobody here wrote. Both have faults: ways to take a part of the
+// is the shortest. commit.pml and handoff.pml say the same in Promela, for Spin,
+// whose exploring nobody here wrote. Both have faults: ways to take a part of the
 // protocol away. A model that cannot see what is missing then proves nothing,
 // so that each fault must be refuted.
 //
