@@ -42,12 +42,16 @@ func (g *gradient) bound(most int) {
 }
 
 func (g *gradient) answered(rtt time.Duration, inFlight int) {
-	slope := 1.0
 	if rtt > 0 {
 		g.shortest.add(rtt)
-		slope = max(dropped, min(1, tolerance*float64(g.shortest.value())/float64(rtt)))
+		g.move(slope(rtt, g.shortest.value()), inFlight)
+	} else {
+		g.move(1, inFlight)
 	}
-	g.move(slope, inFlight)
+}
+
+func slope(rtt, shortest time.Duration) float64 {
+	return max(dropped, min(1, tolerance*float64(shortest)/float64(rtt)))
 }
 
 func (g *gradient) refused() { g.move(dropped, math.MaxInt32) }

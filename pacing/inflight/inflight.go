@@ -28,6 +28,13 @@ func Laws() []string { return []string{Fixed, AIMD, MIMD, Gradient} }
 // pace must be told to it: see [Limiter.Pace].
 const Needed = "needed"
 
+// The laws that throttlekit has beside, for a budget that processes share
+// (pacing/coordinator); a connector cannot declare them.
+const (
+	LatencyAIMD  = "latency_aimd" // one more for each quick answer, nine tenths after a slow one or a refusal
+	Recalibrated = "recalibrated" // the gradient, whose shortest round-trip time is measured anew without queues
+)
+
 // Most is the highest maximum: a file descriptor for each, and no provider of
 // records that grants more is known.
 const Most = 512
@@ -67,6 +74,10 @@ func New(name string, most int) (*Limiter, error) {
 		l.law = &steps{most: most, now: most, multiply: name == MIMD}
 	case Gradient:
 		l.law = newGradient(most)
+	case Recalibrated:
+		l.law = newRecalibrated(most)
+	case LatencyAIMD:
+		l.law = newLatencySteps(most)
 	case Needed:
 		l.needed = &needed{most: most, now: 1}
 		l.law = l.needed

@@ -113,7 +113,7 @@ func TestScarceLeft(t *testing.T) {
 
 // TestOneDecreaseForWhatFlewTogether, however much of it is refused.
 func TestOneDecreaseForWhatFlewTogether(t *testing.T) {
-	for _, law := range []string{inflight.AIMD, inflight.MIMD, inflight.Gradient} {
+	for _, law := range []string{inflight.AIMD, inflight.MIMD, inflight.Gradient, inflight.LatencyAIMD} {
 		l := limiter(t, law, 64)
 		for l.Limit() < 16 {
 			one(t, l, inflight.Answered)
@@ -202,6 +202,132 @@ func TestGradient(t *testing.T) {
 	}
 }
 
+// TestLatencyAIMD: the vectors of throttlekit.
+func TestLatencyAIMD(t *testing.T) {
+	l := limiter(t, inflight.LatencyAIMD, 100)
+	if got := l.Limit(); got != 4 {
+		t.Errorf("it begins at %d, want 4", got)
+	}
+	one(t, l, inflight.Answered)
+	if got := l.Limit(); got != 4 {
+		t.Errorf("less than half used it moves to %d", got)
+	}
+	for l.Limit() < 10 {
+		l.Take()
+		s := l.Take() // half are in use
+		l.Release(s, inflight.Answered, time.Millisecond)
+	}
+	for l.InFlight() < 5 {
+		l.Take()
+	}
+	if l.Release(l.Take(), inflight.Answered, 2*time.Millisecond); l.Limit() != 11 {
+		t.Errorf("an answer that takes twice the shortest moves 10 to %d, want 11", l.Limit())
+	}
+	for l.Limit() < 100 {
+		l.Release(l.Take(), inflight.Answered, time.Millisecond)
+		l.Take()
+	}
+	if l.Release(l.Take(), inflight.Refused, 0); l.Limit() != 90 {
+		t.Errorf("a refusal moves 100 to %d, want 90", l.Limit())
+	}
+	if l.Release(l.Take(), inflight.Answered, 2*time.Millisecond+1); l.Limit() != 81 {
+		t.Errorf("a slow answer moves 90 to %d, want 81", l.Limit())
+	}
+	for range 100 {
+		l.Release(l.Take(), inflight.Answered, time.Second)
+		l.Release(l.Take(), inflight.Answered, time.Millisecond)
+	}
+	l.Bound(7)
+	if l.Limit() > 7 {
+		t.Errorf("bound to 7 it allows %d", l.Limit())
+	}
+	l.Bound(2)
+	for range 9 {
+		l.Release(l.Take(), inflight.Refused, 0)
+	}
+	if l.Limit() != 2 {
+		t.Errorf("bound to 2 it allows %d after refusals, want 2", l.Limit())
+	}
+}
+
+// TestRecalibration: a queue that never drains raises the shortest time of the
+// window, so that the limit grows without end; measured anew, it does not.
+func TestRecalibration(t *testing.T) {
+	l := limiter(t, inflight.Recalibrated, 512)
+	// The backend serves 8 at once in 10 ms; the others wait.
+	rtt := func(inFlight int) time.Duration { return time.Duration(max(8, inFlight)) * 10 * time.Millisecond / 8 }
+	answers, lows, highest := 0, 0, 0
+	for answers < 20_000 {
+		limit := l.Limit()
+		slots := fill(l)
+		for _, s := range slots {
+			l.Release(s, inflight.Answered, rtt(len(slots)))
+		}
+		answers += len(slots)
+		if limit == 4 && highest > 8 {
+			lows++
+		}
+		if answers > 2000 {
+			highest = max(highest, limit)
+		}
+	}
+	if highest > 64 {
+		t.Errorf("measured anew it comes to %d in flight, of a backend that serves 8", highest)
+	}
+	if lows < 50 {
+		t.Errorf("in %d answers the limit was the least %d times", answers, lows)
+	}
+
+	plain := limiter(t, inflight.Gradient, 512)
+	for answers = 0; answers < 20_000; {
+		slots := fill(plain)
+		for _, s := range slots {
+			plain.Release(s, inflight.Answered, rtt(len(slots)))
+		}
+		answers += len(slots)
+	}
+	if plain.Limit() < 2*highest {
+		t.Errorf("without that it comes to %d, with it to %d: the test shows nothing", plain.Limit(), highest)
+	}
+}
+
+// TestRecalibrationMeasuresWhatLeftAfter: requests that left before the limit
+// was lowered met the queue.
+func TestRecalibrationMeasuresWhatLeftAfter(t *testing.T) {
+	l := limiter(t, inflight.Recalibrated, 100)
+	var before []inflight.Slot
+	for range 2000 {
+		if before = fill(l); l.Limit() > 20 {
+			break
+		}
+		for _, s := range before {
+			l.Release(s, inflight.Answered, time.Millisecond)
+		}
+	}
+	for n := 0; l.Limit() > 4; n++ { // until it recalibrates
+		if n > 2000 {
+			t.Fatal("it does not recalibrate")
+		}
+		l.Release(l.Take(), inflight.Answered, time.Millisecond)
+	}
+	for _, s := range before[4:] {
+		l.Release(s, inflight.Answered, time.Microsecond)
+	}
+	for n := range 50 {
+		if got := l.Limit(); got != 4 {
+			t.Fatalf("after %d answers of 50 it allows %d, want 4", n, got)
+		}
+		for l.InFlight() > 3 {
+			l.Release(before[0], inflight.Silent, 0)
+			before = before[1:]
+		}
+		l.Release(l.Take(), inflight.Answered, time.Millisecond)
+	}
+	if got := l.Limit(); got <= 4 {
+		t.Errorf("after 50 answers it allows %d, want what it was before", got)
+	}
+}
+
 // TestShortestForgets: the shortest of the last 100, against a search. The
 // times drift up, so that the shortest is often the oldest.
 func TestShortestForgets(t *testing.T) {
@@ -238,7 +364,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		checks++
 		most := rapid.IntRange(1, 40).Draw(t, "most")
-		l, err := inflight.New(rapid.SampledFrom(inflight.Laws()).Draw(t, "law"), most)
+		l, err := inflight.New(rapid.SampledFrom(append(inflight.Laws(), inflight.LatencyAIMD, inflight.Recalibrated)).Draw(t, "law"), most)
 		if err != nil {
 			t.Fatal(err)
 		}
