@@ -82,6 +82,11 @@ var rules = archtest.Rules{
 		"connectors/declarative/internal/windows":  {"collection", "connectors/declarative/internal/paging", "connectors/declarative/internal/since"},
 		"connectors/declarative/internal/since":    {"collection", "connectors/declarative/internal/notation", "connectors/declarative/internal/paging"},
 
+		"pacing/coordinator":                 {"pacing/inflight"},
+		"pacing/coordinator/coordinatortest": {"pacing/coordinator", "pacing/inflight"},
+		"pacing/coordinator/postgres":        {"pacing/coordinator"},
+		"pacing/coordinator/redis":           {"pacing/coordinator"},
+
 		"pacing/gate/internal/ceiling":  {"collection", "pacing/gate/internal/timeline", "pacing/law", "pacing/response"},
 		"pacing/gate/internal/halt":     {"collection", "pacing/gate/internal/timeline", "pacing/law"},
 		"pacing/gate/internal/route":    {"collection", "pacing/gate/internal/timeline", "pacing/gate/internal/usage", "pacing/law", "pacing/response"},
@@ -122,6 +127,7 @@ var rules = archtest.Rules{
 		"internal/texttest":     {},
 		"internal/tokenfile":    {"internal/atomicfile", "internal/dirsync", "internal/filelock", "internal/userfile", "internal/words"},
 		"internal/provider/cmd": {"internal/provider"},
+		"internal/redistest":    {},
 		"internal/soak":         {},
 		"internal/soak/cmd":     {"internal/soak"},
 		"internal/similar":      {},
@@ -143,6 +149,7 @@ var rules = archtest.Rules{
 		"github.com/golang-jwt/jwt":       "connectors/signing",
 		"github.com/aws/aws-sdk-go-v2":    "connectors/signing",
 		"github.com/gofrs/flock":          "internal/filelock",
+		"github.com/redis/go-redis":       "pacing/coordinator/redis",
 		"github.com/jackc/pgx":            "store/postgres/internal/wire",
 		"github.com/pressly/goose":        "store/internal/schema",
 		"modernc.org/sqlite":              "store/sqlite/internal/connect",
