@@ -15,7 +15,9 @@ func (a *app) freezeCommand() *cobra.Command {
 		Short: "Freeze a provider, or release one that was frozen after a 403",
 		Long: `Freeze stops all calls to the provider of a connector, as a 403 does that nobody
 can explain: for every connector that uses the same account, and across
-restarts. Who did it, when and why is kept.
+restarts. Who did it, when and why is kept. A release lets one test request out;
+all others wait for what it brings: an answer ends the freeze, and a 403 begins
+it anew.
 
 A run that uses the account hears of it before its next request leaves. Where
 that cannot be, because the run does not share its pace or its credential is not

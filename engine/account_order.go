@@ -52,11 +52,11 @@ var BreakerRelease = AccountOrder{
 	}},
 }
 
-// FreezeRelease ends a freeze.
+// FreezeRelease lets one test request out, which ends a freeze or begins it anew.
 var FreezeRelease = AccountOrder{
 	Command: "freeze release",
-	Means:   "This lets requests to %s out again. The first one that is answered 403 freezes it again.",
-	Done:    "released: the next run of %[2]s asks %[1]s again, at a careful pace",
+	Means:   "This lets one test request to %s out; all others wait for what it brings. An answer lets them out again, and a 403 freezes it again.",
+	Done:    "released: one test request to %[1]s leaves first, of a run that is on or of the next run of %[2]s; what it brings decides",
 	Idle:    "%s is not frozen, and no 403 bounds its pace",
 	Order: Order{Apply: func(state []byte, now time.Time, _ string) ([]byte, []collection.Event, error) {
 		if state == nil {

@@ -62,11 +62,11 @@ func (a *Account) TurnWords(now time.Time) string {
 	case !a.Rejected.IsZero():
 		return fmt.Sprintf("rejected at %s; you: replace it, or take it out of the list", words.At(a.Rejected, now))
 	case a.Frozen && a.Until.After(now):
-		return "frozen; you; one test request after " + words.At(a.Until, now)
+		return "frozen; you: release it, or wait for a test request after " + words.At(a.Until, now)
 	case a.Frozen:
-		return "frozen; you"
+		return "frozen; you: release it"
 	case a.heldOpen():
-		return "held by an operator; you"
+		return "held by an operator; you: release it"
 	case a.Until.After(now):
 		return "goes on at " + words.At(a.Until, now)
 	case a.Breaker == gate.Open:

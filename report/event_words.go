@@ -7,6 +7,7 @@ import (
 
 	"collect/collection"
 	"collect/internal/words"
+	"collect/pacing/gate"
 	"collect/report/limit"
 	"collect/report/problem"
 )
@@ -32,6 +33,8 @@ func happened(e collection.Event) string {
 		return words.Route(e.Route)
 	case e.Freeze != nil && e.Freeze.Frozen:
 		return "frozen: " + spaced(e.Freeze.Reason)
+	case e.Freeze != nil && e.Freeze.Reason == gate.ReleasedByOperator:
+		return "released by an operator: the next request is a test, and what it brings decides"
 	case e.Freeze != nil:
 		return "no longer frozen: " + spaced(e.Freeze.Reason)
 	case e.Throttle != nil:

@@ -198,7 +198,7 @@ func (s Status) frozen(reason collection.Reason, now time.Time) Standing {
 	case reason == collection.Suspended:
 		st.Next = "you: " + problem.Brief(reason)
 	case s.Account != nil && s.Account.Until.After(now):
-		st.Next, st.Until = "you; one test request after "+words.At(s.Account.Until, now), s.Account.Until
+		st.Next, st.Until = "you: release it, or wait for a test request after "+words.At(s.Account.Until, now), s.Account.Until
 	}
 	return st
 }

@@ -35,9 +35,10 @@ type Status struct {
 	ForcedSince time.Time
 	ForcedUntil time.Time // when that ends by itself; zero: only an operator releases it
 
-	Frozen       bool
+	Frozen       bool      // and no person released it
 	FreezeReason string    // "operator" if an operator did it
 	FreezeNote   string    // why, in the operator's words
+	Released     bool      // it was frozen, and an operator released it: the next request is the one test that decides
 	FrozenUntil  time.Time // when one test request may go out; zero: only an operator releases it
 
 	Constraints []Constraint // all that limit the pace, in a fixed order; one of them binds

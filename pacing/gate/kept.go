@@ -125,6 +125,11 @@ type orders struct {
 	Budgets ceiling.Orders `json:"budgets,omitempty"`
 }
 
+// released reports whether o lets a test request out, which was did not.
+func (o orders) released(was orders) bool {
+	return was.Freeze != nil && !was.Freeze.Released && (o.Freeze == nil || o.Freeze.Released)
+}
+
 // standing returns o without what has ended by now.
 func (o orders) standing(now time.Time) orders {
 	o.Kept = o.Standing(now)

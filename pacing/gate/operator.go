@@ -14,7 +14,7 @@ import (
 const (
 	ByOperator         = halt.ByOperator        // the reason of a freeze, the trigger of a transition
 	forcedByOperator   = "forced_by_operator"   // the reason of a transition
-	releasedByOperator = "released_by_operator" // of a breaker or a freeze
+	ReleasedByOperator = "released_by_operator" // of a breaker or a freeze
 )
 
 // noteBytes bounds the words that an operator leaves behind.
@@ -60,7 +60,7 @@ func ReleaseBreaker(state []byte, now time.Time) ([]byte, []collection.Event, er
 		if was != halt.Open {
 			k.Breaker, to = nil, halt.Closed
 		}
-		return []collection.Event{turned(now, was, to, releasedByOperator)}
+		return []collection.Event{turned(now, was, to, ReleasedByOperator)}
 	})
 }
 
@@ -116,17 +116,20 @@ func freezeBy(state []byte, now time.Time, f halt.KeptFreeze) ([]byte, []collect
 	})
 }
 
-// Release returns state without its freeze and without the bound that a refusal
-// left on the pace, and the event to save it with. It fails if state cannot be
+// Release returns state with a freeze that lets one test request out, whose answer ends it
+// or begins it anew, and without the bound that a refusal left on the pace, and the event to
+// save it with. It fails if state cannot be
 // read, and returns state as it is and no event if there is neither.
 func Release(state []byte, now time.Time) ([]byte, []collection.Event, error) {
 	return order(state, now, func(k *kept) []collection.Event {
-		if k.Freeze == nil && !k.bounded() {
+		if (k.Freeze == nil || k.Freeze.Released) && !k.bounded() {
 			return nil
 		}
-		k.Freeze = nil
+		if k.Freeze != nil {
+			k.Freeze = k.Freeze.Release(timeline.Saved(now))
+		}
 		k.forgive()
 		return []collection.Event{{Time: now, Kind: collection.FreezeChanged,
-			Freeze: &collection.FreezeInfo{Reason: releasedByOperator}}}
+			Freeze: &collection.FreezeInfo{Reason: ReleasedByOperator}}}
 	})
 }

@@ -61,7 +61,7 @@ func Amend(state, order []byte, now time.Time) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if is.Freeze == nil && (k.Freeze != nil || o.forgives()) {
+	if is.released(k.orders) || o.forgives() {
 		k.forgive()
 	}
 	k.orders, k.Saw, k.RecordedAt = is, nil, timeline.Saved(now)

@@ -124,11 +124,13 @@ func (g *Gate) Obey(order []byte, now time.Time) error {
 	if is.Breaker != was.Breaker {
 		g.breaker = halt.NewBreaker(is.Breaker, &g.clock)
 	}
-	if is.Freeze == nil && (was.Freeze != nil || k.forgives()) {
+	if is.released(was) || k.forgives() {
 		g.forgive()
 	}
 	if is.Freeze != was.Freeze {
+		testing := g.freeze.Testing
 		g.freeze = halt.NewFreeze(is.Freeze, &g.clock)
+		g.freeze.Testing = testing && g.freeze.Frozen
 	}
 	g.breaker.Fence, g.freeze.Fence = g.sent, g.sent
 	g.budgets = is.Budgets

@@ -38,7 +38,7 @@ func (g *Gate) status(p picture, now law.Moment) Status {
 	if f := g.breaker.Forced; f != nil {
 		s.Forced, s.ForcedNote, s.ForcedSince, s.ForcedUntil = true, f.Note, f.At, f.Until
 	}
-	if g.freeze.Frozen {
+	if s.Released = g.freeze.Released; g.freeze.Frozen && !s.Released {
 		s.Frozen, s.FreezeReason, s.FreezeNote, s.FrozenUntil = true, g.freeze.Reason, g.freeze.Note, g.freeze.Ends(&g.clock)
 	}
 	s.Constraints = g.constraints(s, p, now)

@@ -79,8 +79,8 @@ func TestFreezeEndsWithAnAnswer(t *testing.T) {
 	}
 }
 
-// TestReleasedWhileItIsTested: an operator has ended the freeze, and the answer
-// to its test request ends it no more.
+// TestReleasedWhileItIsTested: an operator releases what is being tested. No second test leaves,
+// and the answer to the first one ends the freeze.
 func TestReleasedWhileItIsTested(t *testing.T) {
 	g, now := open(t, collection.Provider{Unpaced: true}), t0
 	g.Settle(now, g.Leave(&gate.Request{}, now), &forbidden)
@@ -93,8 +93,56 @@ func TestReleasedWhileItIsTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changes, _ := g.Settle(now, test, &good); len(changes) != 0 {
-		t.Errorf("the answer tells %+v, want nothing", changes)
+	if p := g.Plan(&gate.Request{}, now); p.Ready {
+		t.Error("a second test may leave")
+	}
+	if changes, _ := g.Settle(now, test, &good); len(changes) != 1 || changes[0].Freeze == nil || changes[0].Freeze.Frozen {
+		t.Errorf("the answer tells %+v, want that the freeze is over", changes)
+	}
+}
+
+// TestReleaseLetsOneOut: what an operator releases lets one test request out, also in the next
+// process and in one that follows a crash; a 403 freezes it again, for a person, and an answer
+// lets the others out.
+func TestReleaseLetsOneOut(t *testing.T) {
+	p := collection.Provider{Unpaced: true, Concurrency: collection.Concurrency{Max: 4}}
+	hold := gate.Outcome{Signal: law.Answered, Hold: -1, Refused: "forbidden", Operator: true}
+	g, now := open(t, p), t0
+	g.Settle(now, g.Leave(&gate.Request{}, now), &hold)
+	release := func() []byte {
+		order, events, err := gate.Release(g.Snapshot(now), now)
+		if err != nil || len(events) != 1 {
+			t.Fatalf("Release: %v, %v", events, err)
+		}
+		return order
+	}
+	test := func() gate.Pass {
+		t.Helper()
+		if p := g.Plan(&gate.Request{}, now); !p.Ready {
+			t.Fatalf("no test may leave: %+v", p)
+		}
+		pass := g.Leave(&gate.Request{}, now)
+		if p := g.Plan(&gate.Request{}, now); p.Ready || p.Stop != nil {
+			t.Errorf("beside the test: %+v, want a wait for its end", p)
+		}
+		return pass
+	}
+	if err := g.Obey(release(), now); err != nil {
+		t.Fatal(err)
+	}
+	g.Settle(now, test(), &hold)
+	if stop := g.Plan(&gate.Request{}, now.Add(1000*time.Hour)).Stop; stop == nil || stop.Reason != collection.Frozen || !stop.NotBefore.IsZero() {
+		t.Errorf("after a 403, it stops with %+v, want a freeze for a person", stop)
+	}
+	g = resume(t, p, release(), now)
+	test() // and the process dies
+	g = resume(t, p, g.Snapshot(now), now)
+	g.Settle(now, test(), &good)
+	for range 3 {
+		if p := g.Plan(&gate.Request{}, now); !p.Ready {
+			t.Fatalf("after an answer: %+v", p)
+		}
+		g.Settle(now, g.Leave(&gate.Request{}, now), &good)
 	}
 }
 

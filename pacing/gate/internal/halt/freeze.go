@@ -23,7 +23,10 @@ const (
 //	thawed ───────────────────→ frozen ───────────────→ one test request
 //	  ↑                            ↑                        │     │
 //	  │                            └── 403: twice as long ──┘     │
-//	  └──────────────── answered, or an operator ─────────────────┘
+//	  └─────────────────────── answered ──────────────────────────┘
+//
+// An operator who releases it does not thaw it: the test request may go out at once, and
+// what it brings decides.
 type Freeze struct {
 	Frozen   bool
 	Operator bool       // only an operator releases it
@@ -32,6 +35,7 @@ type Freeze struct {
 	Reason   string
 	Note     string    // the operator's own words, if an operator froze it
 	Since    time.Time // when the latest refusal, or the operator, froze it
+	Released bool      // by an operator: the test request may go out
 	Testing  bool      // the test request is in flight
 	Fence    uint64    // the id of the latest request sent before the freeze
 }
@@ -70,7 +74,7 @@ func (f *Freeze) Refused(r Refusal, clock *timeline.Timeline, now law.Moment) *c
 	if f.Frozen && r.ID <= f.Fence && (f.Operator || !r.Operator) {
 		return nil
 	}
-	f.Frozen, f.Reason, f.Fence = true, r.Why, r.Latest
+	f.Frozen, f.Reason, f.Fence, f.Released = true, r.Why, r.Latest, false
 	f.strikes++
 	f.Operator = f.Operator || r.Operator || f.strikes >= freezeStrikes
 	f.Until = now + freezeFirst<<min(f.strikes-1, freezeStrikes)
@@ -95,11 +99,12 @@ type KeptFreeze struct {
 	Reason   string    `json:"reason"`
 	Note     string    `json:"note,omitempty"`
 	Since    time.Time `json:"since,omitzero"` // which tells one from the next
+	Released bool      `json:"released,omitempty"`
 }
 
 // same reports whether k is l: since the same refusal or order, or none.
 func (k *KeptFreeze) same(l *KeptFreeze) bool {
-	return k == l || k != nil && l != nil && k.Since.Equal(l.Since)
+	return k == l || k != nil && l != nil && k.Since.Equal(l.Since) && k.Released == l.Released
 }
 
 // Weaker reports whether k ends before l does, or is none.
@@ -107,12 +112,22 @@ func (k *KeptFreeze) Weaker(l *KeptFreeze) bool {
 	return k == nil || !k.Operator && (l.Operator || l.Until.After(k.Until))
 }
 
+// Release returns k as an operator releases it at now: one test request may go out.
+func (k *KeptFreeze) Release(now time.Time) *KeptFreeze {
+	released := *k
+	released.Operator, released.Released, released.Until = false, true, now
+	return &released
+}
+
+// releases reports whether k is an order to let a test request out.
+func (k *KeptFreeze) releases() bool { return k == nil || k.Released }
+
 // Keep returns f as it is saved; nil if nothing is frozen.
 func (f *Freeze) Keep(clock *timeline.Timeline) *KeptFreeze {
 	if !f.Frozen {
 		return nil
 	}
-	return &KeptFreeze{f.Operator, f.strikes, timeline.Saved(f.Ends(clock)), f.Reason, f.Note, f.Since}
+	return &KeptFreeze{f.Operator, f.strikes, timeline.Saved(f.Ends(clock)), f.Reason, f.Note, f.Since, f.Released}
 }
 
 // NewFreeze returns a freeze that goes on from k: none for nil.
@@ -121,5 +136,5 @@ func NewFreeze(k *KeptFreeze, clock *timeline.Timeline) Freeze {
 		return Freeze{}
 	}
 	return Freeze{Frozen: true, Operator: k.Operator, strikes: max(1, k.Strikes), Until: clock.Of(k.Until),
-		Reason: k.Reason, Note: k.Note, Since: k.Since}
+		Reason: k.Reason, Note: k.Note, Since: k.Since, Released: k.Released}
 }

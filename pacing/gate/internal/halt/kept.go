@@ -26,9 +26,10 @@ func (k Kept) Amend(saw, is Kept) (amended Kept, ok bool) {
 	}
 	switch {
 	case saw.Freeze.same(k.Freeze):
-	case k.Freeze == nil && is.Freeze != nil && !saw.Freeze.same(is.Freeze):
+	case k.Freeze.releases() && !is.Freeze.releases() && !saw.Freeze.same(is.Freeze):
 		return is, false
-	case k.Freeze == nil || is.Freeze.Weaker(k.Freeze):
+	case k.Freeze.releases() && is.Freeze == nil: // it thawed since
+	case k.Freeze.releases() || is.Freeze.Weaker(k.Freeze):
 		amended.Freeze = k.Freeze
 	}
 	return amended, true
