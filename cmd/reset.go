@@ -135,7 +135,11 @@ func (a *app) checkFrom(ctx context.Context, db store.Store, name string, o rese
 	if err != nil {
 		return err
 	}
-	_, spec, err := settings.Find(ctx, o.name)
+	meeting, err := a.meeting(&settings).Reading(ctx, db, name)
+	if err != nil {
+		return err
+	}
+	_, spec, err := meeting.Registry.Find(ctx, o.name)
 	if err != nil {
 		return err
 	}

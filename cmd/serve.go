@@ -6,8 +6,6 @@ import (
 	"net"
 	"net/url"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -86,7 +84,6 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 // consoleConfig returns what the console shows.
 func (a *app) consoleConfig(settings *config.Settings, public *url.URL, o serveOptions) console.Config {
 	version, _, _ := build()
-	settings.Remembered = a.rememberedOnce(*settings)
 	return console.Config{
 		Library: console.NewLibrary(settings.State), Meeting: a.meeting(settings),
 		State: words.Home(settings.State, a.env), Named: settings.StateNamed,
@@ -125,40 +122,4 @@ func listenCause(err error) string {
 		return text[i+2:]
 	}
 	return text
-}
-
-// sourcesFresh is how long the console goes by the connector files that it found.
-const sourcesFresh = time.Minute
-
-// rememberedOnce is remembered for one who asks for many connectors again and again: it
-// opens the database once a minute at most.
-func (a *app) rememberedOnce(s config.Settings) func(context.Context, string) (string, []string, error) {
-	var (
-		mu    sync.Mutex
-		at    time.Time
-		files = map[string]string{}
-		known []string
-	)
-	return func(ctx context.Context, name string) (string, []string, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if time.Since(at) < sourcesFresh {
-			return files[name], known, nil
-		}
-		db, err := openForReading(ctx, s)
-		if err != nil || db == nil {
-			return "", nil, nil
-		}
-		defer db.Close()
-		at = time.Now()
-		if known, err = db.Connectors(ctx); err != nil {
-			return "", nil, nil
-		}
-		for _, other := range known {
-			if runs, err := db.Runs(ctx, other, 1); err == nil && len(runs) == 1 {
-				files[other] = runs[0].Source
-			}
-		}
-		return files[name], known, nil
-	}
 }

@@ -99,14 +99,7 @@ func (a *app) statuses(ctx context.Context, v looked) ([]report.Status, error) {
 	if v.db == nil {
 		return nil, nil
 	}
-	names := []string{v.name}
-	if v.name == "" {
-		var err error
-		if names, err = v.db.Connectors(ctx); err != nil {
-			return nil, err
-		}
-	}
-	all, err := a.meeting(&v.settings).Statuses(ctx, v.db, names, v.now)
+	all, err := a.meeting(&v.settings).Statuses(ctx, v.db, v.name, v.now)
 	for i := range all {
 		all[i].Flags = v.flags
 	}

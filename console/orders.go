@@ -55,7 +55,7 @@ func (o accountOrder) review(ctx context.Context, l lookup) (r review, err error
 	if err := l.known(ctx, o.connector); err != nil {
 		return r, err
 	}
-	all, err := o.server.Meeting.Statuses(ctx, l.db, []string{o.connector}, l.now)
+	all, err := o.server.Meeting.Statuses(ctx, l.db, o.connector, l.now)
 	if err != nil || len(all) != 1 {
 		return r, err
 	}

@@ -82,6 +82,10 @@ func (m Meeting) spread(ctx context.Context, db store.Store, name string, c chan
 	if m.Dir == "" {
 		return nil
 	}
+	m, err := m.Reading(ctx, db, name)
+	if err != nil {
+		return err
+	}
 	target, err := m.Registry.Resolve(ctx, name, nil)
 	if err != nil {
 		return err
@@ -99,6 +103,9 @@ func (m Meeting) spread(ctx context.Context, db store.Store, name string, c chan
 func (m Meeting) whereShared(ctx context.Context, db store.Store, name, domain string) (shared string, err error) {
 	if m.Dir == "" {
 		return "", errors.New("there is no folder for the state of programs (HOME, XDG_STATE_HOME) where the run could be reached")
+	}
+	if m, err = m.Reading(ctx, db, name); err != nil {
+		return "", err
 	}
 	target, err := m.Registry.Resolve(ctx, name, nil)
 	if err != nil {
@@ -150,6 +157,7 @@ func (m Meeting) Kept(ctx context.Context, db store.Reader, newest collection.Ru
 	if _, err := os.Stat(filepath.Join(m.Dir, "salt")); m.Dir == "" || err != nil {
 		return nil
 	}
+	m = m.knowing(newest)
 	_, spec, err := m.Registry.Find(ctx, newest.Connector)
 	if err != nil || slices.ContainsFunc(spec.Secrets(), func(secret declarative.Secret) bool {
 		return m.Registry.SecretSource(spec.ProviderName(), secret).Command != ""

@@ -60,11 +60,15 @@ func ParseWindow(text string) (time.Duration, error) {
 // Budgets returns the budgets of the account that a connector uses: what its files
 // allow, what operators make of that, and what is used, if that is known.
 func (m Meeting) Budgets(ctx context.Context, db store.Reader, name string, now time.Time) ([]report.Budget, error) {
+	m, err := m.Reading(ctx, db, name)
+	if err != nil {
+		return nil, err
+	}
 	_, spec, err := m.Registry.Find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	all, err := m.Statuses(ctx, db, []string{name}, now)
+	all, err := m.Statuses(ctx, db, name, now)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +155,7 @@ func (m Meeting) SetBudget(ctx context.Context, db store.Reader, name string, e 
 // usedUp says when a budget will be used up at the pace of now; "" if that is not before
 // it begins anew, or is not known.
 func (m Meeting) usedUp(ctx context.Context, db store.Reader, name string, b report.Budget, to float64, now time.Time) string {
-	all, err := m.Statuses(ctx, db, []string{name}, now)
+	all, err := m.Statuses(ctx, db, name, now)
 	if err != nil || !b.Measured || isPace(b.Window) || all[0].Account == nil || all[0].Account.Learned <= 0 {
 		return ""
 	}

@@ -18,20 +18,18 @@ import (
 // historyEvents is how far back an explanation reads events.
 const historyEvents = 500
 
-// Statuses returns how connectors stand, by what the store knows and by what the
-// runs that share their accounts left since.
-func (m Meeting) Statuses(ctx context.Context, db store.Reader, names []string, now time.Time) ([]report.Status, error) {
-	var all []report.Status
-	for _, name := range names {
-		s, err := report.StatusOf(ctx, db, name, now)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := m.paces(ctx, db, &s, now); err != nil {
-			return nil, err
-		}
-		s.Selected = m.Registry.Entries[name].Streams
-		all = append(all, s)
+// Statuses returns how a connector stands (all, if it is ""), by what the store knows and
+// by what the runs that share its accounts left since. One that never ran has none.
+func (m Meeting) Statuses(ctx context.Context, db store.Reader, name string, now time.Time) ([]report.Status, error) {
+	states, err := db.States(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]report.Status, len(states))
+	for i, state := range states {
+		all[i] = report.StatusFrom(state, now)
+		m.paces(ctx, db, state, &all[i], now)
+		all[i].Selected = m.Registry.Entries[state.Connector].Streams
 	}
 	return all, nil
 }
@@ -39,14 +37,16 @@ func (m Meeting) Statuses(ctx context.Context, db store.Reader, names []string, 
 // Explain gathers what the pace of a connector is explained from.
 func (m Meeting) Explain(ctx context.Context, db store.Reader, name string, now time.Time) (e report.Explanation, err error) {
 	e.Now = now
-	if e.Status, err = report.StatusOf(ctx, db, name, now); err != nil {
-		return e, err
-	}
-	paces, err := m.paces(ctx, db, &e.Status, now)
+	states, err := db.States(ctx, name)
 	if err != nil {
 		return e, err
 	}
-	for _, p := range paces {
+	state := store.ConnectorState{Connector: name}
+	if len(states) == 1 {
+		state = states[0]
+	}
+	e.Status = report.StatusFrom(state, now)
+	for _, p := range m.paces(ctx, db, state, &e.Status, now) {
 		if e.Account == nil || e.Account.From == p.from {
 			e.Pace, e.Known, e.Shared = p.Status, p.known, p.shared
 		}
@@ -58,7 +58,7 @@ func (m Meeting) Explain(ctx context.Context, db store.Reader, name string, now 
 	for _, event := range events {
 		e.Hear(event)
 	}
-	e.Allowed = m.allowed(ctx, name)
+	e.Allowed = m.knowing(e.Status.Newest()).allowed(ctx, name)
 	return e, nil
 }
 
@@ -71,14 +71,13 @@ type pace struct {
 
 // paces returns how things stand with the accounts of the newest run, and notes in s what the runs
 // that share them left since the database was written.
-func (m Meeting) paces(ctx context.Context, db store.Reader, s *report.Status, now time.Time) (all []pace, err error) {
+func (m Meeting) paces(ctx context.Context, db store.Reader, state store.ConnectorState, s *report.Status, now time.Time) (all []pace) {
 	run := s.Newest()
 	accounts := slices.Clone(s.Accounts)
-	for i, domain := range run.Domains() {
+	for i, kept := range state.Accounts {
+		domain := run.Domains()[i]
 		p := pace{}
-		if p.Status, p.known, p.shared, err = m.paceOf(ctx, db, run, domain, now); err != nil {
-			return nil, err
-		}
+		p.Status, p.known, p.shared = m.paceOf(ctx, db, run, domain, kept, now)
 		if len(accounts) > 0 {
 			p.from = accounts[i].From
 		}
@@ -97,32 +96,50 @@ func (m Meeting) paces(ctx context.Context, db store.Reader, s *report.Status, n
 	if s.Accounts = accounts; len(accounts) > 0 {
 		s.Account = report.Together(accounts, now)
 	}
-	return all, nil
+	return all
 }
 
 // paceOf returns how things stand with the account that a run used: as the
-// database has it, or as the runs that share the account left it, if that is newer
+// database has it, in state, or as the runs that share the account left it, if that is newer
 // and says something else. One that cannot be read is nothing known.
-func (m Meeting) paceOf(ctx context.Context, db store.Reader, run collection.Run, domain string, now time.Time) (pace gate.Status, known, shared bool, err error) {
-	if run.ID == "" {
-		return pace, false, false, nil
-	}
-	state, err := db.Provider(ctx, domain)
-	if err != nil {
-		return pace, false, false, err
-	}
+func (m Meeting) paceOf(ctx context.Context, db store.Reader, run collection.Run, domain string, state []byte, now time.Time) (pace gate.Status, known, shared bool) {
 	if state != nil {
+		var err error
 		pace, err = gate.Inspect(state, now)
 		known = err == nil
 	}
 	others := m.Kept(ctx, db, run, domain)
 	if bytes.Equal(gate.Newest(state, others), state) {
-		return pace, known, false, nil
+		return pace, known, false
 	}
 	if told, err := gate.Inspect(others, now); err == nil && !(known && limit.Same(&pace, &told, now)) {
-		return told, true, true, nil
+		return told, true, true
 	}
-	return pace, known, false, nil
+	return pace, known, false
+}
+
+// Reading returns m with a registry that knows of a connector what db does: the database
+// is open, and must not be opened once more.
+func (m Meeting) Reading(ctx context.Context, db store.Reader, name string) (Meeting, error) {
+	runs, err := db.Runs(ctx, name, 1)
+	if err != nil || len(runs) == 0 {
+		return m, err
+	}
+	return m.knowing(runs[0]), nil
+}
+
+// knowing returns m with a registry that knows with which connector file a run was: it
+// need not ask the database.
+func (m Meeting) knowing(run collection.Run) Meeting {
+	r := *m.Registry
+	r.Remembered = func(_ context.Context, name string) (string, []string, error) {
+		if name == run.Connector {
+			return run.Source, nil, nil
+		}
+		return "", nil, nil
+	}
+	m.Registry = &r
+	return m
 }
 
 // allowed returns the ceilings that the files say of a connector. A file that is

@@ -2,41 +2,12 @@ package report
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"collect/collection"
 	"collect/report/problem"
 	"collect/store"
 )
-
-// endEvents is how many of the newest events are looked at for how the newest
-// run fares: what an operator does later is among them, and the commits since
-// its last sign of life, seconds ago.
-const endEvents = 1000
-
-// nearEvents is how many are looked at first: mostly that is enough.
-const nearEvents = 16
-
-// metricsOf returns how the requests of the newest run of a connector fare, as
-// of its last sign of life; the zero value if there was none yet.
-func metricsOf(ctx context.Context, db store.Reader, run collection.Run) (collection.Metrics, error) {
-	for _, n := range []int{nearEvents, endEvents} {
-		events, err := db.Events(ctx, run.Connector, n)
-		if err != nil {
-			return collection.Metrics{}, err
-		}
-		for _, e := range slices.Backward(events) {
-			if e.Run == run.ID && e.Metrics != nil {
-				return *e.Metrics, nil
-			}
-		}
-		if len(events) < n {
-			break
-		}
-	}
-	return collection.Metrics{}, nil
-}
 
 // Measured is what is counted of one connector, over all of its runs, beside how it
 // stands.

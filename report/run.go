@@ -14,12 +14,16 @@ import (
 // process died is abandoned, as the next run will find.
 func Runs(ctx context.Context, db store.Reader, name string, n int) ([]collection.Run, error) {
 	runs, err := db.Runs(ctx, name, n)
+	return found(runs...), err
+}
+
+func found(runs ...collection.Run) []collection.Run {
 	for i := range runs {
 		if process.Died(runs[i]) {
 			runs[i].Outcome = collection.Abandoned
 		}
 	}
-	return runs, err
+	return runs
 }
 
 // Said reports whether a run came to say its exit code: not if it goes on, and

@@ -162,41 +162,32 @@ func FirstWait(gaps []store.OwnedGap, now time.Time) (first time.Time) {
 }
 
 // StatusOf reads what the store knows of a connector.
-func StatusOf(ctx context.Context, db store.Reader, name string, now time.Time) (s Status, err error) {
-	s.Name = name
-	if s.Streams, err = db.Streams(ctx, name); err != nil {
-		return s, err
+func StatusOf(ctx context.Context, db store.Reader, name string, now time.Time) (Status, error) {
+	states, err := db.States(ctx, name)
+	if err != nil || len(states) != 1 {
+		return Status{Name: name}, err
 	}
-	if s.Owed, err = db.Gaps(ctx, name); err != nil {
-		return s, err
-	}
-	if s.Pause, err = db.Paused(ctx, name); err != nil {
-		return s, err
-	}
-	if s.Runs, err = Runs(ctx, db, name, 1); err != nil || len(s.Runs) == 0 {
-		return s, err
-	}
-	if s.Count, s.All, err = db.Totals(ctx, name); err != nil {
-		return s, err
-	}
-	if s.Runs[0].Metrics, err = metricsOf(ctx, db, s.Runs[0]); err != nil {
-		return s, err
-	}
-	return s, s.readAccounts(ctx, db, now)
+	return StatusFrom(states[0], now), nil
 }
 
-// readAccounts reads what is known of the accounts of the newest run. A state that cannot be
+// StatusFrom says how a connector stands by what the store knows.
+func StatusFrom(state store.ConnectorState, now time.Time) Status {
+	s := Status{Name: state.Connector, Streams: state.Streams, Owed: state.Gaps, Pause: state.Pause, Count: state.Runs, All: state.All}
+	if state.Newest != nil {
+		s.Runs = found(*state.Newest)
+		s.addAccounts(state.Accounts, now)
+	}
+	return s
+}
+
+// addAccounts adds what is known of the accounts of the newest run. A state that cannot be
 // read is a cold start for a run, and nothing known for a reader.
-func (s *Status) readAccounts(ctx context.Context, db store.Reader, now time.Time) error {
+func (s *Status) addAccounts(states [][]byte, now time.Time) {
 	for i, domain := range s.Runs[0].Domains() {
-		state, err := db.Provider(ctx, domain)
-		if err != nil {
-			return err
-		}
 		several := len(s.Runs[0].Accounts) > 0
-		pace, unread := gate.Inspect(state, now)
+		pace, unread := gate.Inspect(states[i], now)
 		if unread != nil && !several {
-			return nil
+			return
 		}
 		a := *AccountOf(domain, pace, now)
 		if several {
@@ -208,7 +199,6 @@ func (s *Status) readAccounts(ctx context.Context, db store.Reader, now time.Tim
 	if len(s.Runs[0].Accounts) == 0 {
 		s.Accounts = nil
 	}
-	return nil
 }
 
 // AccountOf describes what is known of the pace with an account, for people.

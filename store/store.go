@@ -316,6 +316,11 @@ type Reader interface {
 	// Connectors returns the names of all connectors that ever ran, sorted.
 	Connectors(ctx context.Context) ([]string, error)
 
+	// States returns how a connector stands (all, sorted by name, if it is ""), as
+	// Streams, Gaps, Paused, Runs, Totals and Provider say it. One that never ran has
+	// none.
+	States(ctx context.Context, connector string) ([]ConnectorState, error)
+
 	// Streams describes the streams of a connector, in the order declared.
 	Streams(ctx context.Context, connector string) ([]StreamState, error)
 
@@ -362,6 +367,18 @@ type Reader interface {
 	// ErrDamaged if a record is not what was stored, or is not found: never
 	// with fewer records and no error.
 	Records(ctx context.Context, connector, stream string) iter.Seq2[Stored, error]
+}
+
+// A ConnectorState is how a connector stands.
+type ConnectorState struct {
+	Connector string
+	Streams   []StreamState
+	Gaps      []OwnedGap
+	Pause     Pause
+	Newest    *collection.Run  // with its metrics; nil: no run began
+	Runs      int              // all, those included that were pruned
+	All       collection.Tally // of all runs
+	Accounts  [][]byte         // what was learned of each domain of the newest run, as JSON; nil: nothing was
 }
 
 // A StreamState describes a stream for people.

@@ -60,16 +60,12 @@ func Look(ctx context.Context, db store.Reader, meeting engine.Meeting, file str
 	if db == nil {
 		return f, nil
 	}
-	names, err := db.Connectors(ctx)
+	statuses, err := meeting.Statuses(ctx, db, "", now)
 	if err != nil {
 		return f, err
 	}
-	f.All = len(names)
-	statuses, err := meeting.Statuses(ctx, db, names[:min(len(names), MostConnectors)], now)
-	if err != nil {
-		return f, err
-	}
-	for _, s := range statuses {
+	f.All = len(statuses)
+	for _, s := range statuses[:min(f.All, MostConnectors)] {
 		m, err := report.MeasuredOf(ctx, db, s)
 		if err != nil {
 			return f, err

@@ -224,22 +224,16 @@ type crowd struct {
 	n int
 }
 
-func (c crowd) Connectors(context.Context) ([]string, error) {
-	names := make([]string, c.n)
-	for i := range names {
-		names[i] = fmt.Sprintf("%05d-%s\n\x1b[31m\"}", i, strings.Repeat("é", 500))
+func (c crowd) States(context.Context, string) ([]store.ConnectorState, error) {
+	all := make([]store.ConnectorState, c.n)
+	for i := range all {
+		name := fmt.Sprintf("%05d-%s\n\x1b[31m\"}", i, strings.Repeat("é", 500))
+		runs, _ := c.Runs(context.Background(), name, 1)
+		all[i] = store.ConnectorState{Connector: name, Newest: &runs[0], Runs: 1, All: collection.Tally{Requests: 1}, Accounts: make([][]byte, 1)}
 	}
-	return names, nil
+	return all, nil
 }
-func (crowd) Streams(context.Context, string) ([]store.StreamState, error)    { return nil, nil }
-func (crowd) Gaps(context.Context, string) ([]store.OwnedGap, error)          { return nil, nil }
-func (crowd) Events(context.Context, string, int) ([]collection.Event, error) { return nil, nil }
-func (crowd) Provider(context.Context, string) ([]byte, error)                { return nil, nil }
-func (crowd) Paused(context.Context, string) (store.Pause, error)             { return store.Pause{}, nil }
-func (crowd) Salt(context.Context) ([]byte, error)                            { return nil, nil }
-func (crowd) Totals(context.Context, string) (int, collection.Tally, error) {
-	return 1, collection.Tally{Requests: 1}, nil
-}
+func (crowd) Salt(context.Context) ([]byte, error) { return nil, nil }
 func (c crowd) Runs(_ context.Context, name string, _ int) ([]collection.Run, error) {
 	return []collection.Run{{ID: "run-" + name[:5], Connector: name, Domain: "provider-" + name + "/0123456789ab", Outcome: collection.Complete, EndedAt: now}}, nil
 }

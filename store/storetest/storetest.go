@@ -104,6 +104,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		t.Run(strings.ReplaceAll(test.name, " ", "_"), func(t *testing.T) {
 			t.Parallel() // stores are disks, which mostly wait
 			test.test(t, open)
+			statesAgree(t, open(t))
 		})
 	}
 }

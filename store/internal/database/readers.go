@@ -87,6 +87,15 @@ func (r *Readers) Query(ctx context.Context, scan func(Scanner) error, query str
 	return errors.Join(r.Classify(rows.Err()), r.Whole())
 }
 
+// Of returns the condition that column is a connector, with its argument; one that
+// always holds for "". So each has a text, and a plan, of its own.
+func Of(column, connector string) (condition string, args []any) {
+	if connector == "" {
+		return "true", nil
+	}
+	return column + " = ?1", []any{connector}
+}
+
 // Unreadable classifies an error of scanning a row.
 func (r *Readers) Unreadable(err error) error {
 	if err = misread(r.errors, err); errors.Is(err, store.ErrDamaged) {

@@ -66,8 +66,8 @@ func Read(ctx context.Context, r *database.Readers, connector string, n int) (ev
 const Ordered = `kind IN ('gap.revived', 'gap.waived', 'schema.accepted', 'checkpoint.reset',
     'store.restored', 'history.pruned', 'breaker.changed', 'freeze.changed', 'budget.ordered', 'connector.paused', 'connector.unpaused')`
 
-// byHand tells an order from a change that came by itself.
-const byHand = `(kind NOT IN ('breaker.changed', 'freeze.changed') OR coalesce(json_extract(info, '$.breaker.trigger'), '') = 'operator'
+// ByHand are the orders among them: a breaker or a freeze changes by itself, too.
+const ByHand = Ordered + ` AND (kind NOT IN ('breaker.changed', 'freeze.changed') OR coalesce(json_extract(info, '$.breaker.trigger'), '') = 'operator'
 	OR coalesce(json_extract(info, '$.freeze.reason'), '') IN ('operator', 'released_by_operator'))`
 
 // Orders returns the newest n events of what people ordered of a connector, or of all
@@ -82,6 +82,6 @@ func Orders(ctx context.Context, r *database.Readers, connector string, n int) (
 		all = append(all, e)
 		return store.AddEventInfo(&all[len(all)-1], info)
 	}, `SELECT at, kind, connector, run, provider, stream, partition, lane, info FROM events INDEXED BY events_ordered
-		WHERE `+Ordered+` AND `+byHand+` AND (?1 = '' OR connector = ?1) ORDER BY id DESC LIMIT ?2`, connector, n)
+		WHERE `+ByHand+` AND (?1 = '' OR connector = ?1) ORDER BY id DESC LIMIT ?2`, connector, n)
 	return all, err
 }

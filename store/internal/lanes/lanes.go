@@ -89,77 +89,99 @@ func Recount(t database.Tx, stream int64, name collection.Lane) error {
 		AND p.stream_id = ? AND c.lane = ? GROUP BY 1, 2`, stream, string(name))
 }
 
-// Read describes the lanes of a stream: its own walk, and the counts of its
-// partitions.
-func Read(ctx context.Context, r *database.Readers, stream int64) (lanes []store.LaneState, err error) {
-	of := func(name collection.Lane) *store.LaneState {
-		i := slices.IndexFunc(lanes, func(l store.LaneState) bool { return l.Lane == name })
-		if i < 0 {
-			i = len(lanes)
-			lanes = append(lanes, store.LaneState{Lane: name})
+// Read describes the lanes of the streams of a connector, or of all with "", by the
+// number of the stream: its own walk, and the counts of its partitions.
+func Read(ctx context.Context, r *database.Readers, connector string) (map[int64][]store.LaneState, error) {
+	all := reading{}
+	for _, read := range []func(context.Context, *database.Readers, string) error{all.own, all.counts, all.owed} {
+		if err := read(ctx, r, connector); err != nil {
+			return nil, err
 		}
-		return &lanes[i]
 	}
-	err = r.Query(ctx, func(row database.Scanner) error {
+	return all, nil
+}
+
+// reading are the lanes that were read so far, by the number of their stream.
+type reading map[int64][]store.LaneState
+
+func (all reading) of(stream int64, name collection.Lane) *store.LaneState {
+	i := slices.IndexFunc(all[stream], func(l store.LaneState) bool { return l.Lane == name })
+	if i < 0 {
+		i = len(all[stream])
+		all[stream] = append(all[stream], store.LaneState{Lane: name})
+	}
+	return &all[stream][i]
+}
+
+// own reads the own walks of streams.
+func (all reading) own(ctx context.Context, r *database.Readers, connector string) error {
+	of, args := database.Of("s.connector", connector)
+	return r.Query(ctx, func(row database.Scanner) error {
+		var stream int64
 		var l store.LaneState
 		var sum []byte
-		err := row.Scan(&l.Lane, &l.Complete, &sum, format.TimeTo(&l.SavedAt), &l.Epoch, format.EvidenceTo(&l.Evidence), format.TimeTo(&l.Began), &l.BeganEpoch, format.TextTo(&l.Since))
+		err := row.Scan(&stream, &l.Lane, &l.Complete, &sum, format.TimeTo(&l.SavedAt), &l.Epoch, format.EvidenceTo(&l.Evidence), format.TimeTo(&l.Began), &l.BeganEpoch, format.TextTo(&l.Since))
 		l.Digest = string(sum)
-		*of(l.Lane) = l
+		*all.of(stream, l.Lane) = l
 		return err
-	}, `SELECT c.lane, c.done, c.digest, c.saved_at, c.epoch, c.evidence, s.committed_at, coalesce(s.epoch, 0), c.since
-		FROM partitions p CROSS JOIN checkpoints c ON c.partition_id = p.id
-		LEFT JOIN slices s ON s.id = CASE WHEN json_valid(c.evidence) THEN CAST(json_extract(c.evidence, '$.pass') AS BIGINT) END
-		WHERE p.stream_id = ? AND p.partition = '' ORDER BY c.lane DESC`, stream) // incremental comes first
-	if err != nil {
-		return lanes, err
-	}
-	err = r.Query(ctx, func(row database.Scanner) error {
+	}, `SELECT s.id, c.lane, c.done, c.digest, c.saved_at, c.epoch, c.evidence, b.committed_at, coalesce(b.epoch, 0), c.since
+		FROM streams s CROSS JOIN partitions p ON p.stream_id = s.id AND p.partition = ''
+		CROSS JOIN checkpoints c ON c.partition_id = p.id
+		LEFT JOIN slices b ON b.id = CASE WHEN json_valid(c.evidence) THEN CAST(json_extract(c.evidence, '$.pass') AS BIGINT) END
+		WHERE `+of+` ORDER BY c.lane DESC`, args...) // incremental comes first
+}
+
+// counts reads the counts of partitions.
+func (all reading) counts(ctx context.Context, r *database.Readers, connector string) error {
+	of, args := database.Of("s.connector", connector)
+	err := r.Query(ctx, func(row database.Scanner) error {
+		var stream int64
 		var name collection.Lane
 		var n count
 		var saved store.LaneState
-		if err := row.Scan(&name, &n.partitions, &n.done, &n.sum, format.TimeTo(&saved.SavedAt)); err != nil {
+		if err := row.Scan(&stream, &name, &n.partitions, &n.done, &n.sum, format.TimeTo(&saved.SavedAt)); err != nil {
 			return err
 		}
-		l := of(name)
+		l := all.of(stream, name)
 		l.Partitions, l.Done = n.partitions, n.done
 		l.Digest = string(binary.BigEndian.AppendUint64([]byte(l.Digest), uint64(n.sum))) // #nosec G115 -- only compared
 		if saved.SavedAt.After(l.SavedAt) {
 			l.SavedAt = saved.SavedAt
 		}
 		return nil
-	}, `SELECT lane, partitions, done, sum, saved_at FROM lanes WHERE stream_id = ? ORDER BY lane DESC`, stream)
-	if err != nil {
-		return lanes, err
+	}, `SELECT s.id, l.lane, l.partitions, l.done, l.sum, l.saved_at FROM streams s CROSS JOIN lanes l ON l.stream_id = s.id
+		WHERE `+of+` ORDER BY l.lane DESC`, args...)
+	for _, lanes := range all {
+		for i := range lanes {
+			sum := sha256.Sum256([]byte(lanes[i].Digest))
+			lanes[i].Digest = hex.EncodeToString(sum[:8])
+		}
 	}
-	for i := range lanes {
-		sum := sha256.Sum256([]byte(lanes[i].Digest))
-		lanes[i].Digest = hex.EncodeToString(sum[:8])
-	}
-	return lanes, owedPartitions(ctx, r, stream, lanes)
+	return err
 }
 
-// owedPartitions counts the partitions that owe a gap with the others: one
-// without a checkpoint is a partition all the same, and one that was walked to
-// its end is not done.
-func owedPartitions(ctx context.Context, r *database.Readers, stream int64, lanes []store.LaneState) error {
+// owed counts the partitions that owe a gap with the others: one without a checkpoint
+// is a partition all the same, and one that was walked to its end is not done.
+func (all reading) owed(ctx context.Context, r *database.Readers, connector string) error {
+	of, args := database.Of("connector", connector)
 	return r.Query(ctx, func(row database.Scanner) error {
+		var stream, partitions, done int64
 		var lane collection.Lane
-		var partitions, done int64
-		if err := row.Scan(&lane, &partitions, &done); err != nil {
+		if err := row.Scan(&stream, &lane, &partitions, &done); err != nil {
 			return err
 		}
-		for i := range lanes {
-			if lanes[i].Lane == lane {
-				lanes[i].Partitions += partitions
-				lanes[i].Done -= done
+		for i := range all[stream] {
+			if l := &all[stream][i]; l.Lane == lane {
+				l.Partitions += partitions
+				l.Done -= done
 			}
 		}
 		return nil
-	}, `SELECT g.lane, count(*) FILTER (WHERE c.partition_id IS NULL), coalesce(sum(c.done), 0) FROM
-			(SELECT DISTINCT partition_id, lane FROM gaps
-				WHERE stream_id = ?1 AND state IN ('open', 'leased', 'dead') AND reason <> 'gone') g
-		JOIN partitions p ON p.id = g.partition_id AND p.partition <> '' AND substr(p.partition, 1, length(?2)) <> ?2
+	}, `SELECT g.stream_id, g.lane, count(*) FILTER (WHERE c.partition_id IS NULL), coalesce(sum(c.done), 0) FROM
+			(SELECT DISTINCT stream_id, partition_id, lane FROM gaps
+				WHERE stream_id IN (SELECT id FROM streams WHERE `+of+`) AND state IN ('open', 'leased', 'dead') AND reason <> 'gone') g
+		CROSS JOIN partitions p ON p.id = g.partition_id AND p.partition <> ''
+			AND substr(p.partition, 1, length('`+collection.UnmadePrefix+`')) <> '`+collection.UnmadePrefix+`'
 		LEFT JOIN checkpoints c ON c.partition_id = g.partition_id AND c.lane = g.lane
-		GROUP BY g.lane`, stream, collection.UnmadePrefix)
+		GROUP BY g.stream_id, g.lane`, args...)
 }

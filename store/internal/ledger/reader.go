@@ -13,7 +13,6 @@ import (
 	"collect/store/internal/events"
 	"collect/store/internal/format"
 	"collect/store/internal/gaps"
-	"collect/store/internal/lanes"
 	"collect/store/internal/records"
 )
 
@@ -43,28 +42,12 @@ func (r reader) Connectors(ctx context.Context) (names []string, err error) {
 }
 
 // Streams describes the streams of a connector; see store.Reader.
-func (r reader) Streams(ctx context.Context, connector string) (states []store.StreamState, err error) {
-	var ids []int64
-	err = r.readers.Query(ctx, func(row database.Scanner) error {
-		var id int64
-		var st store.StreamState
-		err := row.Scan(&id, &st.Name, &st.Role, &st.Parent, &st.Refresh, &st.Ordered, &st.View, &st.Records, &st.Deleted, &st.Quarantined, &st.Collided)
-		ids, states = append(ids, id), append(states, st)
-		return err
-	}, `SELECT id, name, role, parent, refresh, ordered, view, records,
-			(SELECT count(*) FROM records WHERE stream_id = s.id AND deleted <> 0),
-			(SELECT count(*) FROM quarantine WHERE stream_id = s.id),
-			(SELECT count(*) FROM quarantine WHERE stream_id = s.id AND reason = 'key_collision' AND key <> '')
-		FROM streams s NOT INDEXED WHERE connector = ? ORDER BY position, id`, connector)
-	if err != nil {
-		return nil, err
+func (r reader) Streams(ctx context.Context, connector string) ([]store.StreamState, error) {
+	if connector == "" {
+		return nil, nil
 	}
-	for i, id := range ids {
-		if states[i].Lanes, err = lanes.Read(ctx, r.readers, id); err != nil {
-			return nil, err
-		}
-	}
-	return states, nil
+	states, err := r.streams(ctx, connector)
+	return states[connector], err
 }
 
 // Fields returns the top-level fields of the records of a stream, in the order
@@ -109,18 +92,23 @@ const runColumns = `id, connector, mode, lane, params, domain, accounts, source,
 // Runs returns the newest runs; see store.Reader.
 func (r reader) Runs(ctx context.Context, connector string, n int) (runs []collection.Run, err error) {
 	err = r.readers.Query(ctx, func(row database.Scanner) error {
-		var run collection.Run
-		var params, accounts, waited []byte
-		dest := []any{&run.ID, &run.Connector, &run.Mode, &run.Lane, &params, &run.Domain, &accounts, &run.Source, &run.Outcome, &run.Reason, &run.Holder.Host, &run.Holder.PID,
-			&run.Epoch, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt), format.TimeTo(&run.EndedAt), &run.ExitCode, &waited}
-		if err := row.Scan(append(dest, format.TallyColumns(&run.Tally)...)...); err != nil {
-			return err
-		}
+		run, err := scanRun(row)
 		runs = append(runs, run)
-		last := &runs[len(runs)-1]
-		return errors.Join(json.Unmarshal(params, &last.Params), accountsOf(accounts, last), json.Unmarshal(waited, &last.Waited))
+		return err
 	}, `SELECT `+runColumns+` FROM runs WHERE ?1 = '' OR connector = ?1 ORDER BY number DESC LIMIT ?2`, connector, n)
 	return runs, err
+}
+
+// scanRun scans runColumns, and what follows them to after.
+func scanRun(row database.Scanner, after ...any) (run collection.Run, err error) {
+	var params, accounts, waited []byte
+	dest := []any{&run.ID, &run.Connector, &run.Mode, &run.Lane, &params, &run.Domain, &accounts, &run.Source, &run.Outcome, &run.Reason, &run.Holder.Host, &run.Holder.PID,
+		&run.Epoch, format.TimeTo(&run.StartedAt), format.TimeTo(&run.BeatAt), format.TimeTo(&run.EndedAt), &run.ExitCode, &waited}
+	dest = append(dest, format.TallyColumns(&run.Tally)...)
+	if err := row.Scan(append(dest, after...)...); err != nil {
+		return run, err
+	}
+	return run, errors.Join(json.Unmarshal(params, &run.Params), accountsOf(accounts, &run), json.Unmarshal(waited, &run.Waited))
 }
 
 // accountsOf reads the accounts of a run that had several.
@@ -133,24 +121,9 @@ func accountsOf(text []byte, run *collection.Run) error {
 
 // Totals adds up all runs of a connector; see store.Reader.
 func (r reader) Totals(ctx context.Context, connector string) (runs int, t collection.Tally, err error) {
-	if _, err = r.readers.One(ctx, append([]any{&runs}, format.TallyColumns(&t)...), `SELECT count(*), `+tallySums+` FROM runs WHERE connector = ?`, connector); err != nil {
-		return runs, t, err
-	}
-	// What pruned runs add up to stands in the events that tell of it.
-	err = r.readers.Query(ctx, func(row database.Scanner) error {
-		var e collection.Event
-		var info []byte
-		if err := row.Scan(&info); err != nil {
-			return err
-		}
-		if err := store.AddEventInfo(&e, info); err != nil || e.Pruned == nil {
-			return err
-		}
-		runs += int(e.Pruned.Runs)
-		t = t.Add(e.Pruned.Tally)
-		return nil
-	}, `SELECT info FROM events WHERE connector = ? AND kind = 'history.pruned'`, connector)
-	return runs, t, err
+	var s store.ConnectorState
+	err = r.totals(ctx, connector, map[string]*store.ConnectorState{connector: &s})
+	return s.Runs, s.All, err
 }
 
 // Records yields the records of a stream in the bytewise order of their keys;
