@@ -201,9 +201,10 @@ const (
 	keptGaps   = 20_000
 )
 
-// trim forgets the oldest events and closed gaps of a connector.
+// trim forgets the oldest events and closed gaps of a connector. What a person ordered
+// stays, however long ago: there is little of it, and it is the audit.
 func trim(t database.Tx, connector string) error {
-	err := t.Exec(`DELETE FROM events WHERE connector = ?1 AND kind <> 'history.pruned' AND id <= (
+	err := t.Exec(`DELETE FROM events WHERE connector = ?1 AND NOT (`+events.ByHand+`) AND id <= (
 		SELECT id FROM events WHERE connector = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, connector, keptEvents)
 	if err != nil {
 		return err
