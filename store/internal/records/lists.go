@@ -9,14 +9,15 @@ import (
 
 // upsertQuery does for all records of a slice what upsert does for one. Nobody else
 // writes meanwhile, and no key stands twice in a slice, so that those which are not
-// known are new. They are numbered behind the newest. It returns the indexes of
+// known are new. They are numbered behind the newest. LIMIT has each key looked up by its
+// index, also where the server has not counted the rows of a new table yet. It returns the indexes of
 // those that are known, and whether they are stored.
 const upsertQuery = `WITH
 	slice AS (SELECT * FROM unnest(?6::bigint[], ?7::text[], ?8::text[], ?9::bigint[], ?10::text[], ?11::text[]) AS slice (n, key, data, sum, mark_scale, mark)),
 	known AS (
 		SELECT s.n, r.id, (r.deleted <> 0 OR r.data <> s.data AND r.partition_id = ?2)
 			AND NOT (r.mark_scale = s.mark_scale AND r.mark > s.mark) AS changes
-		FROM slice s JOIN records r ON r.stream_id = ?1 AND r.key = s.key),
+		FROM slice s JOIN LATERAL (SELECT * FROM records WHERE stream_id = ?1 AND key = s.key LIMIT 1) r ON true),
 	added AS (
 		INSERT INTO records (id, stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark, pass)
 		SELECT ?4::bigint + row_number() OVER (ORDER BY s.n), ?1::bigint, s.key, ?2::bigint, ?3::bigint, s.data, s.sum, s.mark_scale, s.mark, ?5::bigint

@@ -84,8 +84,10 @@ func Open(ctx context.Context, a Address, create bool) (*DB, error) {
 	if err := a.migrate(ctx, create); err != nil {
 		return nil, Classify(a.Name, err)
 	}
-	// A setting that lets commits be lost is not for this store.
-	pool := a.open("synchronous_commit", "on", "default_transaction_isolation", "read committed", "default_transaction_read_only", "off")
+	// A setting that lets commits be lost is not for this store. A write has an index for all
+	// it looks for; a server that has not counted the rows of a new table yet would read
+	// all of it.
+	pool := a.open("synchronous_commit", "on", "default_transaction_isolation", "read committed", "default_transaction_read_only", "off", "enable_seqscan", "off")
 	pool.SetMaxOpenConns(1)
 	turns := &Turns{address: a}
 	w, err := database.NewWriter(ctx, pool, turns, &dialect)
