@@ -205,6 +205,53 @@ func TestFence(t *testing.T) {
 	}
 }
 
+// TestLeaseRunsFromTheReport, not from its grant, which may be late.
+func TestLeaseRunsFromTheReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackend(t, coordinator.Rules{}, nil)
+		n := start(t, late{b, 900 * time.Millisecond}, 4, coordinator.Config{ID: "a", Margin: 500 * time.Millisecond})
+		pass(10 * time.Second)
+		granted := b.last() // this report has been computed, whatever becomes of the line
+		b.line(func(b *backend) { b.down = true })
+		fence := granted + 1500*time.Millisecond
+		pass(fence - time.Since(b.started) - 1)
+		if s := n.Stats(); s.Ceiling != 4 {
+			t.Errorf("just before the fence: %+v, want 4", s)
+		}
+		pass(1)
+		if s := n.Stats(); s.Ceiling != 0 {
+			t.Errorf("at the fence: %+v, want 0", s)
+		}
+	})
+}
+
+// late is a line on which each grant takes a while.
+type late struct {
+	*backend
+	by time.Duration
+}
+
+func (l late) Beat(ctx context.Context, key string, r coordinator.Report) (coordinator.Grant, error) {
+	g, err := l.backend.Beat(ctx, key, r)
+	time.Sleep(l.by)
+	return g, err
+}
+
+// TestOwnLimitHolds: a node has no more in flight than it infers, whatever its
+// share.
+func TestOwnLimitHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBackend(t, coordinator.Rules{}, nil)
+		start(t, b, 8, coordinator.Config{ID: "a"})
+		start(t, b, 8, coordinator.Config{ID: "b"})
+		n := start(t, b, 1, coordinator.Config{ID: "c"})
+		pass(time.Minute)
+		if s := n.Stats(); s.Grant.Share != 2 || len(take(n)) != 1 {
+			t.Errorf("%+v, want one request at a time with a share of 2", s)
+		}
+	})
+}
+
 // TestFirstReportFails: what holds in an outage holds for a node that never had
 // a grant.
 func TestFirstReportFails(t *testing.T) {
