@@ -111,7 +111,8 @@ func gapsTable(v looked, all []store.OwnedGap, most, columns int, c term.Caps) s
 	tried := func(g store.OwnedGap) bool {
 		return g.State != collection.GapDead && (!g.Settled() || g.Revived())
 	}
-	due := func(g store.OwnedGap) bool { return tried(g) && !g.NotBefore.After(v.now) }
+	yours := func(g store.OwnedGap) bool { return tried(g) && report.UrgencyOf(g) == report.ByPerson }
+	due := func(g store.OwnedGap) bool { return tried(g) && !yours(g) && !g.NotBefore.After(v.now) }
 	if slices.ContainsFunc(gaps, tried) {
 		that = words.Count(int64(len(left))) + " of them"
 	}
@@ -119,6 +120,10 @@ func gapsTable(v looked, all []store.OwnedGap, most, columns int, c term.Caps) s
 		say("To try what is due now: " + problem.ResumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
 	} else if first := report.FirstWait(gaps, v.now); !first.IsZero() {
 		say("Nothing is due before " + words.At(first, v.now) + "; a run after that continues by itself.")
+	}
+	if i := slices.IndexFunc(gaps, yours); i >= 0 {
+		name := words.GapName(gaps[i].ID)
+		say(fmt.Sprintf("Each run tries %s again, which helps once its cause is settled. What to do: %s", name, v.command("explain", name)))
 	}
 	if len(left) == 1 {
 		that = words.GapName(left[0].ID)

@@ -250,7 +250,9 @@ g_4  comments              gone      gone for good                0  nothing
 
 g_3: the page is HTML, not JSON
 5 owed: 2 stuck, 1 provider, 2 planned; 1 gone for good (5 SLICE_GAP).
-To try what is due now: collect resume tickets
+To try what is due now: collect resume tickets --lane backfill
+Each run tries g_6 again, which helps once its cause is settled. What to do:
+collect explain g_6
 No run tries g_3 again. What to do: collect explain g_3
 When that is done: collect gaps retry tickets --reason WHY
 `)

@@ -62,14 +62,17 @@ func (o GapOrder) Choose(owed []store.OwnedGap) (chosen []store.OwnedGap, idle s
 
 // toRetry returns the gaps of those asked for that the next run is to try again.
 func (o GapOrder) toRetry(asked []store.OwnedGap, what string) (dead []store.OwnedGap, idle string) {
-	gone, waived, asks := 0, 0, 0
+	gone, waived, asks, yours := 0, 0, 0, int64(0)
 	for _, gap := range asked {
 		switch {
 		case gap.Cools(o.Now):
 			dead = append(dead, gap)
 		case gap.Reason == collection.RetryAfter && gap.NotBefore.After(o.Now):
 			asks++
-		case gap.State != collection.GapDead:
+		case !gap.Retriable(o.Now):
+			if gap.Kind() == collection.Stuck && !gap.Revived() {
+				yours = gap.ID
+			}
 		case gap.Waived() && !o.Waived && len(o.Gaps) == 0:
 			waived++
 		case gap.Reason.Settled() && !gap.Waived() && !o.Gone && len(o.Gaps) == 0:
@@ -81,6 +84,9 @@ func (o GapOrder) toRetry(asked []store.OwnedGap, what string) (dead []store.Own
 	switch {
 	case asks > 0 && asks == len(asked):
 		idle = "the provider said when it may be asked for that again, and nothing is sent before"
+	case yours != 0:
+		idle = "runs try " + words.GapName(yours) + " by themselves, which helps once its cause is settled; what to do: `" +
+			problem.Command("explain", words.GapName(yours), o.Flags) + "`"
 	case len(o.Gaps) == 1:
 		idle = words.GapName(o.Gaps[0]) + " needs no order: runs try it by themselves"
 	case len(o.Gaps) > 1:

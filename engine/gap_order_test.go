@@ -18,8 +18,10 @@ func leftOver(id int64, reason collection.Reason) store.OwnedGap {
 }
 
 func TestChooseGapsToRetry(t *testing.T) {
-	open := leftOver(4, collection.BadPage)
+	open := leftOver(4, collection.RequestCap)
 	open.State = collection.GapOpen
+	stuck := leftOver(10, collection.SchemaDrift)
+	stuck.State = collection.GapOpen
 	theirs := leftOver(5, collection.Forbidden)
 	theirs.Connector = "other"
 	notes := leftOver(6, collection.NotFound)
@@ -44,6 +46,8 @@ func TestChooseGapsToRetry(t *testing.T) {
 		{name: "by name", o: GapOrder{Gaps: []int64{2, 3, 2}}, of: owed, want: []int64{2, 3}},
 		{name: "by name, one of them lives", o: GapOrder{Gaps: []int64{4, 1}}, of: owed, want: []int64{1}},
 		{name: "by name, it lives", o: GapOrder{Gaps: []int64{4}}, of: owed, idle: "g_4 needs no order"},
+		{name: "by name, it is yours and lives", o: GapOrder{Gaps: []int64{10}}, of: []store.OwnedGap{stuck}, idle: "what to do: `collect explain g_10 --state s`"},
+		{name: "all, one is yours and lives", of: []store.OwnedGap{stuck}, idle: "runs try g_10 by themselves, which helps once its cause is settled"},
 		{name: "by name, it is not there", o: GapOrder{Gaps: []int64{1, 9}}, of: owed, refuse: "no gap g_9 is owed"},
 		{name: "by name, it is another's", o: GapOrder{Gaps: []int64{5}}, of: owed, refuse: "for it: collect gaps retry other g_5 --state s --reason WHY"},
 		{name: "nothing is dead", of: owed[3:5], idle: "no gap of tickets needs an order"},

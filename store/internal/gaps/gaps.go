@@ -186,7 +186,7 @@ func (b Book) Supersede(t database.Tx, p Place, all bool) error {
 // connector is dead.
 func (b Book) Revive(t database.Tx, id int64, audit store.Audit) (collection.Gap, error) {
 	gap, err := b.owed(t, id)
-	if err == nil && gap.State != collection.GapDead && !gap.Cools(t.Now) {
+	if err == nil && !gap.Retriable(t.Now) {
 		err = sql.ErrNoRows
 	}
 	if err != nil {
