@@ -18,13 +18,19 @@ import (
 // beatEvery is how often a run beats at least.
 const beatEvery = 5 * time.Second
 
+// How long Take waits for a lock that another session has.
+const (
+	unsigned = time.Second            // its holder has not signed the lease yet, or has signed off
+	ending   = 250 * time.Millisecond // its holder may have been killed just now: the server takes some milliseconds to notice
+)
+
 // locks are the locks of the connectors that this process runs.
 type locks struct{ db *server.DB }
 
 // Take locks a connector; see ledger.Locks. Where another session has the lock, its
 // lease must have ended.
 func (k *locks) Take(ctx context.Context, connector string) (ledger.Lock, error) {
-	for deadline := time.Now().Add(time.Second); ; {
+	for begun := time.Now(); ; {
 		began := time.Now()
 		free, err := k.db.Turns.Hold(ctx, connector)
 		if err != nil {
@@ -35,10 +41,14 @@ func (k *locks) Take(ctx context.Context, connector string) (ledger.Lock, error)
 			if err != nil {
 				return nil, err
 			}
-			if !ended && (held || time.Now().After(deadline)) {
+			patience := unsigned
+			if held {
+				patience = ending
+			}
+			if !ended && time.Since(begun) > patience {
 				return nil, &store.HeldError{Run: run}
 			}
-			if !ended { // it is about to sign the lease, or has signed off just now
+			if !ended {
 				select {
 				case <-ctx.Done():
 					return nil, context.Cause(ctx)
