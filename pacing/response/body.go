@@ -219,7 +219,7 @@ func (f *found) failure(v any) {
 		f.waits(o)
 	}
 	for _, o := range []map[string]any{o, e, object(o["status"])} { // the last is CoinMarketCap's
-		for _, name := range []string{"message", "error_message", "reason"} {
+		for _, name := range []string{"message", "error_message", "reason", "error", "detail"} {
 			f.longQuota(text(o, name))
 		}
 		for _, name := range []string{"message", "error", "detail"} {
