@@ -55,9 +55,6 @@ func (p *plateau) announce(d *Ticket, o *Outcome, refused bool, now Moment) {
 		if g == nil {
 			continue
 		}
-		if !refused {
-			g.resets = now + q.Reset
-		}
 		if g.told >= response.BudgetFrom {
 			if q.Remaining > 0 {
 				p.allot(g, q, refused, now)
@@ -132,7 +129,7 @@ func (b *bulletin) gauge(q *response.Quota, now Moment) *gauge {
 	}
 	g := b.gauges[i]
 	if told := cmp.Or(max(0, q.Window), max(g.told, q.Reset)); told != g.told || q.Limit != g.limit {
-		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends, resets: g.resets}
+		*g = gauge{name: q.Name, limit: q.Limit, told: told, length: told, ends: g.ends}
 	}
 	return g
 }

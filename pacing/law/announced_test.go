@@ -127,28 +127,6 @@ func TestEmptiedByOthers(t *testing.T) {
 	}
 }
 
-// TestPauseEndsWithTheWindow: probes of an episode come later and later, but one
-// comes when a window ends that was announced before it.
-func TestPauseEndsWithTheWindow(t *testing.T) {
-	l, now := law.NewLearner(1, 20), t0
-	ask := func(r law.Result) {
-		at, _ := l.Next(now)
-		now = later(now, at)
-		l.Result(l.Send(now), r, now)
-	}
-	for range 20 {
-		ask(law.Result{Signal: law.Succeeded, Name: "a", Limit: 300, Remaining: 250, Reset: 50 * s, Per: time.Minute})
-	}
-	ends, probed := now.Add(50*s), false
-	for range 12 {
-		ask(law.Result{Signal: law.Throttled})
-		probed = probed || !now.Before(ends) && now.Before(ends.Add(s))
-	}
-	if !probed || !now.After(ends) {
-		t.Errorf("nothing is asked in the second after the window has ended, and %v after it the pause is until %v after it", now.Sub(ends), l.Due().Sub(ends))
-	}
-}
-
 // TestSenselessWindow: a window of less than no time is none that was told.
 func TestSenselessWindow(t *testing.T) {
 	l, now := law.NewLearner(1, 20), t0

@@ -121,7 +121,7 @@ func (p *plateau) suspect(now Moment) {
 }
 
 // rest pauses before the next probe: longer for each that was refused, and for
-// as long as a window or the last episode lets expect, but not beyond the end of one that was announced.
+// as long as a window or the last episode lets expect.
 func (p *plateau) rest(now Moment) {
 	first := max(pauseLeast, min(2*interval(p.from), pauseMost))
 	if !p.weak {
@@ -134,11 +134,6 @@ func (p *plateau) rest(now Moment) {
 		end := p.at + scale(p.lasted, share)
 		if !p.weak && end > now+scale(p.lasted, sameApart) && end < until {
 			until = end // the best guess for the length of this episode is that of the last
-		}
-	}
-	for _, g := range p.gauges {
-		if g.resets > now {
-			until = min(until, g.resets)
 		}
 	}
 	if p.weak {

@@ -28,8 +28,7 @@ type gauge struct {
 	limit  float64
 	told   time.Duration // the window that is named, or the longest reset that was seen
 	length time.Duration // the time in which the limit is granted anew: at most told
-	ends   Moment        // when the window that was told first ends, at the latest,
-	resets Moment        // and the latest, as an answer that was no refusal told
+	ends   Moment        // when the window that was told first ends, at the latest
 	latest Moment        // departure of the latest request whose answer was read,
 	id     uint64        // its id,
 	level  float64       // and what remained after it
