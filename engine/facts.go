@@ -46,6 +46,7 @@ func (m Meeting) Explain(ctx context.Context, db store.Reader, name string, now 
 		state = states[0]
 	}
 	e.Status = report.StatusFrom(state, now)
+	e.Status.Selected = m.Registry.Entries[name].Streams
 	for _, p := range m.paces(ctx, db, state, &e.Status, now) {
 		if e.Account == nil || e.Account.From == p.from {
 			e.Pace, e.Known, e.Shared = p.Status, p.known, p.shared

@@ -26,7 +26,7 @@ func (e Explanation) Left() *workLeft {
 	}
 	var l workLeft
 	lane := e.Runs[0].Lane
-	for _, s := range e.Streams {
+	for _, s := range e.Collected() {
 		own := LaneOf(s, lane)
 		switch {
 		case own.Complete:
