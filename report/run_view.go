@@ -165,6 +165,9 @@ func (v RunView) Next() (say string, commands []string) {
 		return "what needs you, and why:", []string{command("gaps", v.Connector)}
 	}
 	resume := command("resume", v.Connector)
+	if st := v.Status.Stands(v.Now); st.Needs == problem.NeedsOperator {
+		return st.Next + "; then:", []string{resume}
+	}
 	if at := v.NextAt(); !at.IsZero() {
 		return fmt.Sprintf("no request leaves before %s; a run after that continues by itself:", words.At(at, v.Now)), []string{resume}
 	}
