@@ -88,7 +88,10 @@ func In(ctx context.Context, r *registry.Registry, arg string, params map[string
 // Out takes the refresh token of a connector back at the provider, if its file says
 // where, and then removes it. If the provider does not take it back, it stays.
 func Out(ctx context.Context, r *registry.Registry, arg string, params map[string]string) (Kept, error) {
-	t, in, err := find(ctx, r, arg, params)
+	t, in, ok, err := r.SignIn(ctx, arg, params)
+	if err == nil && !ok {
+		err = problem.Usage("nobody signs in to this connector: its file has no `authorize_url` and no `device_url` in `oauth2`, so that there is nothing to take back; nothing was changed. To end the access, revoke the token at the provider, and remove it from where `collect auth list %s` says that it is", arg)
+	}
 	if err != nil {
 		return Kept{}, err
 	}
