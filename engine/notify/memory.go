@@ -65,10 +65,15 @@ func (m *Memory) Due(listener, place string, heard []engine.Hearing, now time.Ti
 		return nil, err
 	}
 	var due []Due
+	told := map[string]report.Told{}
 	for _, h := range heard {
-		before := file.find(listener, place, h.Connector)
+		before, known := told[h.Connector]
+		if !known {
+			before = file.find(listener, place, h.Connector)
+		}
 		if turn, after := before.Hear(h.Trouble, now); turn != "" {
 			due = append(due, Due{h, turn, before, after})
+			told[h.Connector] = after // what is heard twice is told once
 		}
 	}
 	return due, nil

@@ -61,7 +61,9 @@ func newMessage(due []Due, now time.Time, host string) Message {
 				continue
 			}
 			m.Items = append(m.Items, itemOf(d, now))
-			m.connectors = append(m.connectors, words.Clean(d.Connector))
+			if d.Connector != "" {
+				m.connectors = append(m.connectors, words.Clean(d.Connector))
+			}
 		}
 	}
 	m.Subject = m.subject()

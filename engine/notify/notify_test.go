@@ -21,6 +21,7 @@ import (
 
 	"collect/engine"
 	"collect/engine/notify"
+	"collect/report"
 	"collect/report/problem"
 )
 
@@ -222,6 +223,24 @@ func TestMessages(t *testing.T) {
 	io.WriteString(mac, first.header.Get("webhook-id")+"."+first.header.Get("webhook-timestamp")+"."+first.body)
 	if got, want := first.header.Get("webhook-signature"), "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)); got != want {
 		t.Errorf("signature %q, want %q", got, want)
+	}
+}
+
+// TestToldOnce: what concerned the whole command is over once, however many of its
+// connectors find that out.
+func TestToldOnce(t *testing.T) {
+	m := &notify.Memory{Path: filepath.Join(t.TempDir(), "told.json")}
+	now := time.Now()
+	broke, _ := m.Due("mail", "here", []engine.Hearing{refused(""), refused("")}, now)
+	if len(broke) != 1 {
+		t.Errorf("broken, %d are due, want 1", len(broke))
+	}
+	if err := m.Told("mail", "here", broke); err != nil {
+		t.Fatal(err)
+	}
+	over, err := m.Due("mail", "here", []engine.Hearing{well("tickets"), well(""), well("prices"), well(""), well("")}, now)
+	if err != nil || len(over) != 1 || over[0].Turn != report.Recovered {
+		t.Errorf("over, there are due %+v, %v, want one that recovered", over, err)
 	}
 }
 
