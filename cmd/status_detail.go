@@ -71,7 +71,11 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 	page.Fact("all runs", fmt.Sprintf("%s: %s, %s received, %s new or changed; throttled %s", words.Counted(int64(s.Count), "run", "runs"),
 		words.Counted(s.All.Requests, "request", "requests"), words.Counted(s.All.Records, "record", "records"), words.Count(s.All.Changed), words.Counted(s.All.Throttled, "time", "times")))
 	if st.Next != "nothing" {
-		page.Fact("next", st.Next)
+		next := st.Next
+		if st.State == report.Collecting && st.Needs == problem.NeedsNothing && st.Cause == "" {
+			next = "the run goes on; it was " + next
+		}
+		page.Fact("next", next)
 	}
 	toRetry(&page, s.Owed, problem.RetryCommand(s.Name, s.Flags))
 	return strings.Replace(page.Render(c), st.State.Words(), c.Paint(healthColors[st.State], st.State.Words()), 1)

@@ -125,7 +125,7 @@ ago)
   quarantine  3 records, none dropped
   all runs    4 runs: 43,790 requests, 1,719,914 records received, 1,719,000 new
               or changed; throttled 22 times
-  next        alive 3 s ago
+  next        the run goes on; it was alive 3 s ago
 `)
 	s = fleet()[6]
 	if got, want := statusDetail(s, noon, 80, term.Caps{}), "pid 48121 on nas, no sign of life\nfor 6 min)"; !strings.Contains(got, want) {

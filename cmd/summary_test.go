@@ -135,6 +135,11 @@ func TestRateOfTheEndIsKept(t *testing.T) {
 	if got := s.RateWords(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	one := s
+	one.This.Requests = 1 // has no average
+	if got, want := one.RateWords(), strings.TrimPrefix(want, "2.9/s sent on average; "); got != want {
+		t.Errorf("of one request: got %q, want %q", got, want)
+	}
 	// A slow start is told by the minute, and the end is not: "limited by" has it, too.
 	s.RateStart = 0.8
 	want = "2.9/s sent on average; allowed 48/min at the start, 1.8/s at the end (kept for the next run); no ceiling declared"

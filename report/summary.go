@@ -267,6 +267,9 @@ func (s Summary) RateWords() string {
 	// Each is in the unit of its own that every other screen has for it.
 	start, end, learned := words.Rate(s.RateStart), words.Rate(s.RateEnd), words.Rate(s.Learned)
 	text := fmt.Sprintf("%s sent on average; allowed %s at the start, %s at the end", words.Rate(sent), start, end)
+	if s.This.Requests == 1 { // which has no average
+		text = fmt.Sprintf("allowed %s at the start, %s at the end", start, end)
+	}
 	switch {
 	case s.Learned > 0 && learned == end:
 		text += " (kept for the next run)"
