@@ -1,11 +1,8 @@
 package cmd
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/config"
 	"collect/engine"
 )
 
@@ -25,26 +22,6 @@ known here, nothing is changed and the way out is said.`,
 		Args: oneOfCommands("on", "release"),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.freezeOnCommand(), a.orderCommand("release", "Let requests go out again, after you settled it with the provider", engine.FreezeRelease))
-	return c
-}
-
-// freezeOnCommand freezes until a person releases it, or for a time.
-func (a *app) freezeOnCommand() *cobra.Command {
-	var (
-		o   operatorOptions
-		how time.Duration
-	)
-	c := &cobra.Command{
-		Use:   "on <name | file.yaml>",
-		Short: "Stop all calls until you release it, or for a time",
-		Args:  exactArgs("<name | file.yaml>"),
-		RunE: func(c *cobra.Command, args []string) error {
-			o.name = args[0]
-			return a.give(c.Context(), o, engine.FreezeOn(how))
-		},
-	}
-	o.addFlags(c)
-	c.Flags().Var((*config.DurationFlag)(&how), "for", "for this `duration` (30m, 2h, 7d) (default: until it is released)")
+	c.AddCommand(a.lastingCommand("on", "Stop all calls until you release it, or for a time", engine.FreezeOn), a.orderCommand("release", "Let requests go out again, after you settled it with the provider", engine.FreezeRelease))
 	return c
 }

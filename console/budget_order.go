@@ -36,11 +36,11 @@ func releasingBudget(s *Server, v url.Values) (order, bool) {
 }
 
 // lasting are the times for which an order may hold, "" being until it is released.
-var lasting = []option{{"", "until it is released"}, {"1h0m0s", "1 hour"}, {"4h0m0s", "4 hours"}, {"24h0m0s", "1 day"}, {"168h0m0s", "7 days"}}
+var lastings = []option{{"", "until it is released"}, {"1h0m0s", "1 hour"}, {"4h0m0s", "4 hours"}, {"24h0m0s", "1 day"}, {"168h0m0s", "7 days"}}
 
 // lastingField is the choice of one of them.
 func lastingField(typed string) field {
-	return field{Name: "for", Label: "For how long", Value: typed, Options: lasting}
+	return field{Name: "for", Label: "For how long", Value: typed, Options: lastings}
 }
 
 // forFlag says a time of lasting as the commands take it: --for 1h.
@@ -53,7 +53,7 @@ func forFlag(typed string) string {
 
 // lasts returns a time of lasting; 0 for one that is none of them.
 func lasts(typed string) time.Duration {
-	for _, o := range lasting {
+	for _, o := range lastings {
 		if o.Value == typed && typed != "" {
 			d, _ := time.ParseDuration(typed)
 			return d
@@ -128,5 +128,5 @@ func (o budgetOrder) give(ctx context.Context, db store.Store, audit store.Audit
 	if err != nil {
 		return "", err
 	}
-	return accountOrder{made, o.server, o.connector}.give(ctx, db, audit)
+	return accountOrder{made, o.server, o.connector, nil}.give(ctx, db, audit)
 }

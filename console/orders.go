@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"collect/engine"
 	"collect/internal/words"
@@ -25,12 +26,12 @@ type orderKind struct {
 
 // orderKinds are the orders, by the last part of their address.
 var orderKinds = map[string]orderKind{
-	"breaker-open":    {"Force the breaker open", "Force open", true, "breaker open", account(engine.BreakerOpen)},
-	"breaker-close":   {"Force the breaker closed", "Force closed", true, "breaker close", account(engine.BreakerClose)},
+	"breaker-open":    {"Force the breaker open", "Force open", true, "breaker open", lasting(engine.BreakerOpen)},
+	"breaker-close":   {"Force the breaker closed", "Force closed", true, "breaker close", lasting(engine.BreakerClose)},
 	"breaker-release": {"Let the breaker decide again", "Release", false, "breaker release", account(engine.BreakerRelease)},
 	"budget-set":      {"Lower a budget", "Lower the budget", true, "budget set", settingBudget},
 	"budget-release":  {"Release a budget", "Release", false, "budget release", releasingBudget},
-	"freeze-on":       {"Freeze the provider", "Freeze", true, "freeze on", account(engine.FreezeOn(0))},
+	"freeze-on":       {"Freeze the provider", "Freeze", true, "freeze on", lasting(engine.FreezeOn)},
 	"freeze-release":  {"Release the freeze", "Release", true, "freeze release", account(engine.FreezeRelease)},
 	"gaps-retry":      {"Retry gaps", "Retry", false, "gaps retry", ofGaps(false)},
 	"gaps-waive":      {"Waive gaps", "Waive", true, "gaps waive", ofGaps(true)},
@@ -43,11 +44,20 @@ type accountOrder struct {
 	engine.AccountOrder
 	server    *Server
 	connector string
+	lasts     *string // for how long, as it was chosen; nil: it has no end
+}
+
+// lasting is an order that holds until a person ends it, or for a time.
+func lasting(o func(time.Duration) engine.AccountOrder) func(*Server, url.Values) (order, bool) {
+	return func(s *Server, v url.Values) (order, bool) {
+		chosen := v.Get("for")
+		return accountOrder{o(lasts(chosen)), s, v.Get("connector"), &chosen}, v.Get("connector") != ""
+	}
 }
 
 func account(o engine.AccountOrder) func(*Server, url.Values) (order, bool) {
 	return func(s *Server, v url.Values) (order, bool) {
-		return accountOrder{o, s, v.Get("connector")}, v.Get("connector") != ""
+		return accountOrder{o, s, v.Get("connector"), nil}, v.Get("connector") != ""
 	}
 }
 
@@ -66,10 +76,13 @@ func (o accountOrder) review(ctx context.Context, l lookup) (r review, err error
 	}
 	provider := words.Clean(a.Provider)
 	r.Means = fmt.Sprintf(o.Means, provider)
+	if o.lasts != nil {
+		r.Fields, r.Adds = []field{lastingField(*o.lasts)}, forFlag(*o.lasts)
+	}
 	if o.Command == engine.FreezeRelease.Command {
 		r.Type = provider
 	}
-	if failures := a.Failure.Why; failures != "" && o.Command == engine.BreakerClose.Command {
+	if failures := a.Failure.Why; failures != "" && o.Command == engine.BreakerClose(0).Command {
 		r.Means = "It was opened by: " + words.Clean(failures) + ". " + r.Means
 	}
 	if o.Refuse != nil {
@@ -78,7 +91,7 @@ func (o accountOrder) review(ctx context.Context, l lookup) (r review, err error
 		}
 	}
 	p := a.Pace
-	r.Stands = fmt.Sprint(all[0].Newest().Domain, p.Breaker, p.Forced, p.ForcedSince.UnixMicro(), p.Frozen, p.FrozenUntil.UnixMicro(), p.FreezeReason)
+	r.Stands = fmt.Sprint(all[0].Newest().Domain, p.Breaker, p.Forced, p.ForcedSince.UnixMicro(), p.ForcedUntil.UnixMicro(), p.Frozen, p.FrozenUntil.UnixMicro(), p.FreezeReason)
 	return r, nil
 }
 

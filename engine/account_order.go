@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"collect/collection"
@@ -18,27 +19,51 @@ type AccountOrder struct {
 	Idle    string // why it changed nothing; %s is the provider
 }
 
-// BreakerOpen lets no request out until it is released.
-var BreakerOpen = AccountOrder{
-	Command: "breaker open",
-	Means:   "This stops all calls to %s by this account until you release it. The work that is left becomes gaps.",
-	Done:    "held open: no request to %[1]s leaves. To end it: collect breaker release %[2]s%[3]s --reason WHY",
-	Idle:    "the breaker of %s is held open already",
-	Order:   Order{Apply: gate.ForceOpen},
+// lasting returns o for a time that ends by itself, with the words that it has then; o
+// itself for none. %s in them is the time.
+func (o AccountOrder) lasting(lasts time.Duration, until func(state []byte, now, until time.Time, note string) ([]byte, []collection.Event, error), means, done string) AccountOrder {
+	if lasts <= 0 {
+		return o
+	}
+	o.Means, o.Done = fmt.Sprintf(means, words.Span(lasts)), fmt.Sprintf(done, words.Span(lasts))
+	o.Apply = func(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
+		return until(state, now, now.Add(lasts), note)
+	}
+	return o
 }
 
-// BreakerClose lets requests out even if they fail, until it is released.
-var BreakerClose = AccountOrder{
-	Command: "breaker close",
-	Means:   "This lets requests to %s out even if they fail. Going on against refusals may bring a ban.",
-	Done:    "held closed: no failure of %[1]s stops a run. To end it: collect breaker release %[2]s%[3]s --reason WHY",
-	Idle:    "the breaker of %s is held closed already",
-	Order: Order{Apply: gate.ForceClosed, Refuse: func(s gate.Status) string {
-		if s.Frozen {
-			return "%s is frozen, and a freeze outranks the breaker; first: collect freeze release"
-		}
-		return ""
-	}},
+// BreakerOpen lets no request out, for a time or, with 0, until it is released.
+func BreakerOpen(lasts time.Duration) AccountOrder {
+	o := AccountOrder{
+		Command: "breaker open",
+		Means:   "This stops all calls to %s by this account until you release it. The work that is left becomes gaps.",
+		Done:    "held open: no request to %[1]s leaves. To end it: collect breaker release %[2]s%[3]s --reason WHY",
+		Idle:    "the breaker of %s is held open already",
+		Order:   Order{Apply: gate.ForceOpen},
+	}
+	return o.lasting(lasts, gate.ForceOpenUntil,
+		"This stops all calls to %%s by this account for %s; then one request may go out as a probe. The work that is left becomes gaps.",
+		"held open for %s: no request to %%[1]s leaves. To end it sooner: collect breaker release %%[2]s%%[3]s --reason WHY")
+}
+
+// BreakerClose lets requests out even if they fail, for a time or, with 0, until it is
+// released.
+func BreakerClose(lasts time.Duration) AccountOrder {
+	o := AccountOrder{
+		Command: "breaker close",
+		Means:   "This lets requests to %s out even if they fail. Going on against refusals may bring a ban.",
+		Done:    "held closed: no failure of %[1]s stops a run. To end it: collect breaker release %[2]s%[3]s --reason WHY",
+		Idle:    "the breaker of %s is held closed already",
+		Order: Order{Apply: gate.ForceClosed, Refuse: func(s gate.Status) string {
+			if s.Frozen {
+				return "%s is frozen, and a freeze outranks the breaker; first: collect freeze release"
+			}
+			return ""
+		}},
+	}
+	return o.lasting(lasts, gate.ForceClosedUntil,
+		"For %s this lets requests to %%s out even if they fail. Going on against refusals may bring a ban.",
+		"held closed for %s: no failure of %%[1]s stops a run. To end it sooner: collect breaker release %%[2]s%%[3]s --reason WHY")
 }
 
 // BreakerRelease lets the breaker decide for itself again.
@@ -75,11 +100,7 @@ func FreezeOn(lasts time.Duration) AccountOrder {
 		Idle:    "%s is frozen already, for as long or longer",
 		Order:   Order{Apply: gate.ForceFreeze},
 	}
-	if lasts > 0 {
-		o.Means = "This stops all calls to %s by this account for " + words.Span(lasts) + "; then one test request may go out."
-		o.Apply = func(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
-			return gate.ForceHold(state, now, now.Add(lasts), note)
-		}
-	}
-	return o
+	return o.lasting(lasts, gate.ForceHold,
+		"This stops all calls to %%s by this account for %s; then one test request may go out.",
+		"frozen for %s: no request to %%[1]s leaves. To end it sooner: collect freeze release %%[2]s%%[3]s --reason WHY")
 }

@@ -49,8 +49,11 @@ type Account struct {
 	Shared   bool // Pace is newer than the database; the runs that share the account saved it
 }
 
-// heldOpen reports whether an operator stops all calls with the breaker.
-func (a *Account) heldOpen() bool { return a.Forced && a.Breaker == gate.Open }
+// heldOpen reports whether an operator stops all calls with the breaker until an
+// operator ends it.
+func (a *Account) heldOpen() bool {
+	return a.Forced && a.Breaker == gate.Open && a.Pace.OpenUntil.IsZero()
+}
 
 // Command returns a command on the connector, to be copied.
 func (s Status) Command(verb string) string { return problem.Command(verb, s.Name, s.Flags) }

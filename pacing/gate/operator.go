@@ -38,14 +38,25 @@ func note(text string) string {
 // state is one of which nothing is known yet. It fails if state cannot be
 // read, and returns no event if nothing changes; so do the others.
 func ForceOpen(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
-	return force(state, now, halt.Open, note)
+	return force(state, now, halt.Forced{To: halt.Open, Note: note})
+}
+
+// ForceOpenUntil is [ForceOpen] up to a time, at which one request may go out as a probe.
+func ForceOpenUntil(state []byte, now, until time.Time, note string) ([]byte, []collection.Event, error) {
+	return force(state, now, halt.Forced{To: halt.Open, Note: note, Until: timeline.Saved(until)})
 }
 
 // ForceClosed returns state with a breaker that stays closed, whatever comes
 // back, until [ReleaseBreaker] or [ForceOpen]. The pace, holds and freezes are
 // as before: it does not let a request out that they hold back.
 func ForceClosed(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
-	return force(state, now, halt.Closed, note)
+	return force(state, now, halt.Forced{To: halt.Closed, Note: note})
+}
+
+// ForceClosedUntil is [ForceClosed] up to a time, from which on failures open the
+// breaker again.
+func ForceClosedUntil(state []byte, now, until time.Time, note string) ([]byte, []collection.Event, error) {
+	return force(state, now, halt.Forced{To: halt.Closed, Note: note, Until: timeline.Saved(until)})
 }
 
 // ReleaseBreaker returns state with a breaker that decides for itself again.
@@ -64,7 +75,7 @@ func ReleaseBreaker(state []byte, now time.Time) ([]byte, []collection.Event, er
 	})
 }
 
-func force(state []byte, now time.Time, to, why string) ([]byte, []collection.Event, error) {
+func force(state []byte, now time.Time, f halt.Forced) ([]byte, []collection.Event, error) {
 	return order(state, now, func(k *kept) []collection.Event {
 		was := halt.Closed
 		if k.Breaker == nil {
@@ -72,11 +83,12 @@ func force(state []byte, now time.Time, to, why string) ([]byte, []collection.Ev
 		} else if was = halt.Open; k.Breaker.Forced != nil {
 			was = k.Breaker.Forced.To
 		}
-		if k.Breaker.Forced != nil && was == to {
+		if is := k.Breaker.Forced; is != nil && is.To == f.To && is.Until.Equal(f.Until) {
 			return nil
 		}
-		k.Breaker.Forced = &halt.Forced{To: to, Note: note(why), At: timeline.Saved(now)}
-		return []collection.Event{turned(now, was, to, forcedByOperator)}
+		f.Note, f.At = note(f.Note), timeline.Saved(now)
+		k.Breaker.Forced = &f
+		return []collection.Event{turned(now, was, f.To, forcedByOperator)}
 	})
 }
 

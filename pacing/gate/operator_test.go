@@ -274,3 +274,51 @@ func TestReleaseLiftsTheBound(t *testing.T) {
 		}
 	}
 }
+
+// TestForcedForATime: at its end one probe leaves and decides, in a process that was
+// there before and in one that was not; a breaker that was held closed decides again.
+func TestForcedForATime(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		state, events, err := gate.ForceOpenUntil(nil, t0, t0.Add(time.Hour), "maintenance")
+		if err != nil || len(events) != 1 {
+			t.Fatalf("ForceOpenUntil: %+v, %v", events, err)
+		}
+		if _, events, err := gate.ForceOpenUntil(state, t0, t0.Add(2*time.Hour), "longer"); err != nil || len(events) != 1 {
+			t.Errorf("for another time: %+v, %v, want a change", events, err)
+		}
+		now := t0.Add(time.Hour - time.Millisecond)
+		g := resume(t, collection.Provider{}, state, now)
+		if _, stop := attempt(t, g, now, good); stop == nil || stop.Reason != collection.CircuitOpen || !stop.NotBefore.Equal(t0.Add(time.Hour)) {
+			t.Errorf("before its end: %+v, want circuit_open until its end", stop)
+		}
+		if got := g.Status(now); !got.Forced || !got.OpenUntil.Equal(t0.Add(time.Hour)) {
+			t.Errorf("before its end: %+v, want forced open until its end", got)
+		}
+		if now = t0.Add(time.Hour); restarted {
+			g = resume(t, collection.Provider{}, state, now)
+		}
+		now, stop := attempt(t, g, now, failing)
+		if got := g.Status(now); stop != nil || got.Forced || got.Breaker != halt.Open {
+			t.Errorf("restarted: %t: at its end %+v, %+v, want a probe that failed", restarted, stop, got)
+		}
+	}
+
+	state, _, err := gate.ForceClosedUntil(nil, t0, t0.Add(time.Hour), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, now := resume(t, collection.Provider{}, state, t0), t0
+	for range 50 {
+		now, _ = attempt(t, g, now, failing)
+	}
+	if got := g.Status(now); got.Breaker != halt.Closed || now.After(t0.Add(time.Hour)) {
+		t.Fatalf("held closed: %+v after %v", got, now.Sub(t0))
+	}
+	now = t0.Add(time.Hour)
+	for range 50 {
+		now, _ = attempt(t, g, now, failing)
+	}
+	if got := g.Status(now); got.Forced || got.Breaker != halt.Open {
+		t.Errorf("after its time: %+v, want open by itself", got)
+	}
+}

@@ -175,7 +175,7 @@ func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.
 	case tooLong(hold):
 		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.clock.When(hold)}
 	case g.breaker.State == halt.Open && g.breaker.Forced != nil:
-		return &collection.Stop{Reason: collection.CircuitOpen, Detail: g.breaker.Forced.Words()}
+		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.breaker.Forced.Until, Detail: g.breaker.Forced.Words()}
 	case g.breaker.State == halt.Open && g.breaker.Until > now && g.late(r, g.breaker.Until):
 		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.When(g.breaker.Until), Detail: g.breaker.Failure.Told()}
 	case tooLong(reserve):

@@ -75,8 +75,11 @@ func (g *Gate) Closed() bool { return g.breaker.State == halt.Closed }
 // OpenUntil returns when the breaker lets a probe out; the zero time if it is
 // closed, or only an operator does.
 func (g *Gate) OpenUntil() time.Time {
-	if g.Closed() || g.breaker.Forced != nil {
+	switch {
+	case g.Closed():
 		return time.Time{}
+	case g.breaker.Forced != nil:
+		return g.breaker.Forced.Until
 	}
 	return g.clock.When(g.breaker.Until)
 }
