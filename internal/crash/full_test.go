@@ -23,7 +23,7 @@ func TestDiskFull(t *testing.T) {
 			}
 			continue
 		}
-		for _, size := range []int{60, 240, 420} {
+		for _, size := range []int{60, 420, 780} {
 			sizes = append(sizes, small{sc, size + 28*i})
 		}
 	}
