@@ -239,6 +239,9 @@ paused[P0504]: tickets was interrupted
   saved  40,400 records in 404 slices of this run
   do     collect resume tickets
 `},
+		{"interrupted, and no run", context.Canceled, problem.Scene{Command: "collect init"}, `
+paused[P0504]: collect init was interrupted
+`},
 	}
 	for _, test := range tests {
 		got := "\n" + renderProblem(problem.Of(test.err, test.sc), 80, term.Caps{UTF8: true})

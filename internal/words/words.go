@@ -139,7 +139,10 @@ func Ago(t, now time.Time) string {
 // At returns t as a time of day, with its date unless it is within 12 hours
 // of now.
 func At(t, now time.Time) string {
-	if d := t.Sub(now).Abs(); d < 12*time.Hour {
+	switch d := t.Sub(now); {
+	case d > 0 && d < 2*time.Minute:
+		return t.In(now.Location()).Add(time.Second - 1).Format("15:04:05 MST") // its minute may be the one that is
+	case d.Abs() < 12*time.Hour:
 		return t.In(now.Location()).Format("15:04 MST")
 	}
 	return t.In(now.Location()).Format("2006-01-02 15:04 MST")

@@ -47,6 +47,8 @@ func TestNumbersForPeople(t *testing.T) {
 		{"ago", Ago(noon.Add(-4700*time.Millisecond), noon), "4 s ago"},
 		{"ago", Ago(noon.Add(time.Hour), noon), "0 s ago"},
 		{"at", At(noon.Add(9*time.Minute), noon), "12:09 UTC"},
+		{"at a moment that is near", At(noon.Add(250*time.Millisecond), noon), "12:00:01 UTC"},
+		{"at a minute that is near", At(noon.Add(61*time.Second), noon), "12:01:01 UTC"},
 		{"at", At(noon.Add(13*time.Hour), noon), "2026-11-22 01:00 UTC"},
 		{"home", Home("/home/ana/x/state.db", home("/home/ana")), "~/x/state.db"},
 		{"home", Home("/home/anabel/state.db", home("/home/ana")), "/home/anabel/state.db"},

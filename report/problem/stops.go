@@ -466,6 +466,10 @@ func writeRetryBudget(p *Problem, err error, sc Scene) {
 }
 
 func writeInterrupted(p *Problem, _ error, sc Scene) {
+	if sc.Connector == "" { // no run: a wizard, a question
+		p.Headline = cmp.Or(sc.Command, "collect") + " was interrupted"
+		return
+	}
 	p.Headline = sc.Connector + " was interrupted"
 	p.Saved = sc.saved()
 	p.Do = []Step{sc.resume("")}
