@@ -44,7 +44,13 @@ type Told struct {
 	Words   string    `json:"words"`
 	Since   time.Time `json:"since"` // told for the first time
 	At      time.Time `json:"at"`    // told for the last time
+
+	// Others are what they were told before, since when all was never well.
+	Others []Told `json:"others,omitempty"`
 }
+
+// mostOthers is how many of them are remembered.
+const mostOthers = 8
 
 // Hear returns what somebody is to be told now who was told t, and what they will
 // have been told after it.
@@ -60,21 +66,36 @@ func (t Told) Hear(of Trouble, now time.Time) (Turn, Told) {
 	case of.Name == "":
 		return Recovered, Told{}
 	case of.Name != t.Trouble:
-		return Broke, Told{Trouble: of.Name, Words: of.Words, Since: now, At: now}
+		var others []Told
+		if t.Trouble != "" {
+			others = append(slices.Clone(t.Others), t)
+			others[len(t.Others)].Others = nil
+		}
+		i := slices.IndexFunc(others, func(o Told) bool { return o.Trouble == of.Name })
+		if i < 0 {
+			return Broke, Told{Trouble: of.Name, Words: of.Words, Since: now, At: now, Others: others[max(0, len(others)-mostOthers):]}
+		}
+		// It is there again, or was hidden by another.
+		t = others[i]
+		t.Others = slices.Delete(others, i, i+1)
 	}
 	day := func(at time.Time) int64 { return int64(at.Sub(t.Since) / sayAgainAfter) }
 	if now.Before(t.At) {
-		return Still, Told{Trouble: t.Trouble, Words: of.Words, Since: now, At: now}
+		t.Since = now
+	} else if day(now) <= day(t.At) {
+		return "", t
 	}
-	if day(now) > day(t.At) {
-		return Still, Told{Trouble: t.Trouble, Words: of.Words, Since: t.Since, At: now}
-	}
-	return "", t
+	t.Words, t.At = of.Words, now
+	return Still, t
 }
 
 // Over says of what was told that it is over, as of now and in its zone.
 func (t Told) Over(what string, now time.Time) string {
-	return fmt.Sprintf("recovered: %s; since %s: %s", what, words.At(t.Since.In(now.Location()), now), t.Words)
+	text := "recovered: " + what
+	for _, told := range append([]Told{t}, t.Others...) {
+		text += fmt.Sprintf("; since %s: %s", words.At(told.Since.In(now.Location()), now), told.Words)
+	}
+	return text
 }
 
 // TroubleWords says in a few words what was wrong with a run.

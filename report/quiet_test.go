@@ -39,7 +39,7 @@ func TestHear(t *testing.T) {
 		t.Errorf("another trouble: %q since %v", got, after.Since)
 	}
 	got, after := told.Hear(report.Trouble{}, now)
-	if got != report.Recovered || after != (report.Told{}) {
+	if got != report.Recovered || after.Trouble != "" || after.Others != nil {
 		t.Errorf("what is over: %q, then %+v", got, after)
 	}
 	if got, want := told.Over("tickets", now), "recovered: tickets; since 2026-11-21 12:00 UTC: credential was rejected"; got != want {
@@ -50,6 +50,39 @@ func TestHear(t *testing.T) {
 	}
 	if got, _ := after.Hear(auth, now); got != report.Broke {
 		t.Errorf("the same that came back: %q", got)
+	}
+}
+
+// Troubles that take turns are each told once a day, and all that were told are named
+// when all is well.
+func TestHearTroublesInTurn(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	forms := report.Trouble{Name: "65", Words: "records are in quarantine"}
+	auth := report.Trouble{Name: "77", Words: "credential was rejected"}
+	var told report.Told
+	for i, step := range []struct {
+		after time.Duration
+		of    report.Trouble
+		want  report.Turn
+	}{
+		{0, forms, report.Broke}, {time.Hour, auth, report.Broke}, {2 * time.Hour, forms, ""}, {3 * time.Hour, auth, ""},
+		{24*time.Hour + time.Minute, forms, report.Still}, {24*time.Hour + 2*time.Minute, auth, ""}, {25 * time.Hour, auth, report.Still},
+		{25 * time.Hour, report.Trouble{}, report.Recovered}, {26 * time.Hour, forms, report.Broke},
+	} {
+		now := noon.Add(step.after)
+		got, after := told.Hear(step.of, now)
+		if got != step.want {
+			t.Errorf("step %d: %q, want %q", i, got, step.want)
+		}
+		if got == report.Recovered {
+			const want = "recovered: desk; since 2026-11-21 13:00 UTC: credential was rejected; since 2026-11-21 12:00 UTC: records are in quarantine"
+			if over := told.Over("desk", now); over != want {
+				t.Errorf("got %q, want %q", over, want)
+			}
+		}
+		if got != "" { // what is told is remembered, as the memory of a notifier does
+			told = after
+		}
 	}
 }
 
