@@ -70,7 +70,7 @@ func runViewText(v report.RunView, columns int, c term.Caps) string {
 		when += " to " + words.At(v.EndedAt, v.Now)
 	}
 	page.Fact("when", when)
-	page.Fact("saved", fmt.Sprintf("%s in %s, %s new or changed", words.Counted(t.Records, "record", "records"), words.Counted(t.Slices, "slice", "slices"), words.Count(t.Changed)))
+	page.Fact("saved", fmt.Sprintf("%s in %s, %s new or changed", words.Counted(t.Stored(), "record", "records"), words.Counted(t.Slices, "slice", "slices"), words.Count(t.Changed)))
 	page.Fact("requests", fmt.Sprintf("%s, of them %s; throttled %s", words.Count(t.Requests), words.Counted(t.Retries, "retry", "retries"), words.Counted(t.Throttled, "time", "times")))
 	if t.Rejected > 0 {
 		page.Fact("quarantine", words.Counted(t.Rejected, "record", "records")+", none dropped")

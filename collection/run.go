@@ -97,6 +97,9 @@ type Tally struct {
 	GapsShut  int64 // recovered
 }
 
+// Stored returns how many of the records that were delivered are stored as they came.
+func (t Tally) Stored() int64 { return t.Records - t.Rejected - t.Older }
+
 // Add returns the sum of t and u.
 func (t Tally) Add(u Tally) Tally {
 	return Tally{

@@ -65,7 +65,7 @@ func (sc Scene) place() string {
 // saved says what is safe.
 func (sc Scene) saved() string {
 	work := sc.Run.Tally
-	stored := work.Records - work.Rejected - work.Older
+	stored := work.Stored()
 	switch {
 	case sc.Run.ID == "":
 		return "nothing was started"
