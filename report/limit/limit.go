@@ -221,9 +221,17 @@ func Text(s *gate.Status, now time.Time) string {
 // Same reports whether the same is said of a and of b: runs of one database
 // share what they save, too, and a moment later.
 func Same(a, b *gate.Status, now time.Time) bool {
-	return slices.EqualFunc(a.Constraints, b.Constraints, func(k, l gate.Constraint) bool {
-		return k.Name == l.Name && k.Route == l.Route && k.Binds == l.Binds && Figure(&k, now) == Figure(&l, now)
+	return a.ForcedSince.Equal(b.ForcedSince) && slices.EqualFunc(a.Constraints, b.Constraints, func(k, l gate.Constraint) bool {
+		return k.Name == l.Name && k.Route == l.Route && k.Binds == l.Binds && Figure(&k, now) == Figure(&l, now) && orderedAt(&k).Equal(orderedAt(&l))
 	})
+}
+
+// orderedAt returns when an operator lowered the ceiling; the zero time if none did.
+func orderedAt(k *gate.Constraint) time.Time {
+	if k.Lowered == nil {
+		return time.Time{}
+	}
+	return k.Lowered.At
 }
 
 // Name is what limits the pace in as few words; "" if nothing is known to.

@@ -99,3 +99,17 @@ func TestLimitsAreDocumented(t *testing.T) {
 		t.Errorf("between %q and %q stands\n%s\nwant\n%s", begin, end, got, want.String())
 	}
 }
+
+// TestSameOrders: what another order says is another thing, though its figures are as
+// they were.
+func TestSameOrders(t *testing.T) {
+	lowered := func(at time.Time) *gate.Status {
+		return &gate.Status{Constraints: []gate.Constraint{{Name: gate.CeilingOf, Count: 10, Window: 24 * time.Hour, Lowered: &gate.Lowered{Count: 10, At: at}}}}
+	}
+	if !Same(lowered(noon), lowered(noon), noon) || Same(lowered(noon), lowered(noon.Add(-time.Second)), noon) {
+		t.Error("two orders that lower a budget are one order if they were given at one time")
+	}
+	if held := (gate.Status{ForcedSince: noon}); Same(&held, &gate.Status{ForcedSince: noon.Add(time.Second)}, noon) {
+		t.Error("two orders that hold the breaker are the same")
+	}
+}
