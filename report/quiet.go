@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"collect/collection"
@@ -91,11 +92,11 @@ func (t Told) Hear(of Trouble, now time.Time) (Turn, Told) {
 
 // Over says of what was told that it is over, as of now and in its zone.
 func (t Told) Over(what string, now time.Time) string {
-	text := "recovered: " + what
+	said := []string{"recovered: " + what}
 	for _, told := range append([]Told{t}, t.Others...) {
-		text += fmt.Sprintf("; since %s: %s", words.At(told.Since.In(now.Location()), now), told.Words)
+		said = append(said, fmt.Sprintf("since %s: %s", words.At(told.Since.In(now.Location()), now), told.Words))
 	}
-	return text
+	return strings.Join(said, "; ")
 }
 
 // TroubleWords says in a few words what was wrong with a run.
