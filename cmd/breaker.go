@@ -35,26 +35,24 @@ known here, nothing is changed and the way out is said.`,
 // lastingCommand returns the command that gives an order which holds until a person
 // ends it, or for a time.
 func (a *app) lastingCommand(name, short string, what func(lasts time.Duration) engine.AccountOrder) *cobra.Command {
-	var (
-		o     operatorOptions
-		lasts time.Duration
-	)
-	c := &cobra.Command{
-		Use:   name + " <name | file.yaml>",
-		Short: short,
-		Args:  exactArgs("<name | file.yaml>"),
-		RunE: func(c *cobra.Command, args []string) error {
-			o.name = args[0]
-			return a.give(c.Context(), o, what(lasts))
-		},
-	}
-	o.addFlags(c)
-	c.Flags().Var((*config.DurationFlag)(&lasts), "for", "for this `duration` (30m, 2h, 7d) (default: until it is released)")
+	var lasts time.Duration
+	c := a.givingCommand(name, short, func() engine.AccountOrder { return what(lasts) })
+	addFor(c, &lasts)
 	return c
+}
+
+// addFor adds the flag that says for how long an order holds.
+func addFor(c *cobra.Command, lasts *time.Duration) {
+	c.Flags().Var((*config.DurationFlag)(lasts), "for", "for this `duration` (30m, 2h, 7d) (default: until it is released)")
 }
 
 // orderCommand returns the command that gives an order.
 func (a *app) orderCommand(name, short string, what engine.AccountOrder) *cobra.Command {
+	return a.givingCommand(name, short, func() engine.AccountOrder { return what })
+}
+
+// givingCommand returns the command that gives the order that its flags make.
+func (a *app) givingCommand(name, short string, what func() engine.AccountOrder) *cobra.Command {
 	var o operatorOptions
 	c := &cobra.Command{
 		Use:   name + " <name | file.yaml>",
@@ -62,7 +60,7 @@ func (a *app) orderCommand(name, short string, what engine.AccountOrder) *cobra.
 		Args:  exactArgs("<name | file.yaml>"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = args[0]
-			return a.give(c.Context(), o, what)
+			return a.give(c.Context(), o, what())
 		},
 	}
 	o.addFlags(c)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"collect/cmd/internal/config"
 	"collect/cmd/internal/term"
 	"collect/engine"
 	"collect/internal/words"
@@ -98,7 +97,7 @@ func (a *app) budgetSetCommand() *cobra.Command {
 		},
 	}
 	o.addFlags(c)
-	c.Flags().Var((*config.DurationFlag)(&lasts), "for", "for this `duration` (30m, 2h, 7d) (default: until it is released)")
+	addFor(c, &lasts)
 	return c
 }
 

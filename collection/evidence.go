@@ -37,8 +37,14 @@ type Told struct {
 func (t Told) Part(within bool) Told {
 	t.First, t.Within = t.First && !within, within
 	if t.Pages {
-		t.Total, t.By, t.Pages = 0, "", false
+		return t.WithoutTotal()
 	}
+	return t
+}
+
+// WithoutTotal returns t without the total that the page tells.
+func (t Told) WithoutTotal() Told {
+	t.Total, t.By, t.Pages = 0, "", false
 	return t
 }
 

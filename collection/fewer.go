@@ -10,8 +10,8 @@ const fewerOf = 20
 // one of those that are empty at times.
 const neverEmpty = 3
 
-// farFewer reports whether the walk has so many records less than the one before that
-// a person should hear of it.
+// farFewer reports whether the walk has so few records beside the one before it that a
+// person should hear of it.
 func (e Evidence) farFewer() bool {
 	n, least, drop := e.Distinct(), int64(fewerOf), int64(50)
 	if n == 0 && e.Filled >= neverEmpty {

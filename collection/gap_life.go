@@ -87,8 +87,8 @@ func (g Gap) Reopened() Gap {
 	return g
 }
 
-// Retriable reports whether a person may order that g is tried again at now. Every
-// other gap is tried by the next run in any case, or is one that nobody may ask for yet.
+// Retriable reports whether a person may order that g is tried again at now. The
+// next run tries every other gap anyway, unless what that waits for is not over yet.
 func (g Gap) Retriable(now time.Time) bool { return g.State == GapDead || g.Cools(now) }
 
 // Cools reports whether only our own patience with the provider keeps g from being

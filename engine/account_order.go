@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"time"
 
 	"collect/collection"
@@ -20,12 +19,12 @@ type AccountOrder struct {
 }
 
 // lasting returns o for a time that ends by itself, with the words that it has then; o
-// itself for none. %s in them is the time.
+// itself for none.
 func (o AccountOrder) lasting(lasts time.Duration, until func(state []byte, now, until time.Time, note string) ([]byte, []collection.Event, error), means, done string) AccountOrder {
 	if lasts <= 0 {
 		return o
 	}
-	o.Means, o.Done = fmt.Sprintf(means, words.Span(lasts)), fmt.Sprintf(done, words.Span(lasts))
+	o.Means, o.Done = means, done
 	o.Apply = func(state []byte, now time.Time, note string) ([]byte, []collection.Event, error) {
 		return until(state, now, now.Add(lasts), note)
 	}
@@ -42,8 +41,8 @@ func BreakerOpen(lasts time.Duration) AccountOrder {
 		Order:   Order{Apply: gate.ForceOpen},
 	}
 	return o.lasting(lasts, gate.ForceOpenUntil,
-		"This stops all calls to %%s by this account for %s; then one request may go out as a probe. The work that is left becomes gaps.",
-		"held open for %s: no request to %%[1]s leaves. To end it sooner: collect breaker release %%[2]s%%[3]s --reason WHY")
+		"This stops all calls to %s by this account for "+words.Span(lasts)+"; then one request may go out as a probe. The work that is left becomes gaps.",
+		"held open for "+words.Span(lasts)+": no request to %[1]s leaves. To end it sooner: collect breaker release %[2]s%[3]s --reason WHY")
 }
 
 // BreakerClose lets requests out even if they fail, for a time or, with 0, until it is
@@ -62,8 +61,8 @@ func BreakerClose(lasts time.Duration) AccountOrder {
 		}},
 	}
 	return o.lasting(lasts, gate.ForceClosedUntil,
-		"For %s this lets requests to %%s out even if they fail. Going on against refusals may bring a ban.",
-		"held closed for %s: no failure of %%[1]s stops a run. To end it sooner: collect breaker release %%[2]s%%[3]s --reason WHY")
+		"For "+words.Span(lasts)+" this lets requests to %s out even if they fail. Going on against refusals may bring a ban.",
+		"held closed for "+words.Span(lasts)+": no failure of %[1]s stops a run. To end it sooner: collect breaker release %[2]s%[3]s --reason WHY")
 }
 
 // BreakerRelease lets the breaker decide for itself again.
@@ -101,6 +100,6 @@ func FreezeOn(lasts time.Duration) AccountOrder {
 		Order:   Order{Apply: gate.ForceFreeze},
 	}
 	return o.lasting(lasts, gate.ForceHold,
-		"This stops all calls to %%s by this account for %s; then one test request may go out.",
-		"frozen for %s: no request to %%[1]s leaves. To end it sooner: collect freeze release %%[2]s%%[3]s --reason WHY")
+		"This stops all calls to %s by this account for "+words.Span(lasts)+"; then one test request may go out.",
+		"frozen for "+words.Span(lasts)+": no request to %[1]s leaves. To end it sooner: collect freeze release %[2]s%[3]s --reason WHY")
 }

@@ -156,7 +156,7 @@ func (w *walk) slice(ctx context.Context, from collection.Cursor) (collection.Sl
 	within := s.Told.Within
 	s.Told = w.told(p, cmp.Or(win.Asked, win.Floor, w.scope.Resume), from.Token, token)
 	if win.Owed { // the page is of a list that begins at another mark than the pass
-		s.Told.Total, s.Told.By, s.Told.Pages = 0, "", false
+		s.Told = s.Told.WithoutTotal()
 	}
 	if inParts {
 		s.Told = s.Told.Part(within)

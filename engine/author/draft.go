@@ -329,8 +329,9 @@ func (w *drafter) second(ctx context.Context, param, value string) string {
 	return fmt.Sprintf("; with `%s` there came %d other records", param, len(items))
 }
 
-// longSecret is how many bytes make a secret one by itself. A shorter one, such as
-// "demo", may be the name of a field or of a folder as well, which tells nobody of it.
+// longSecret is the length, in bytes, from which on a secret is looked for in names. A
+// shorter one, such as "demo", may also be the name of a field or a folder: then the name
+// does not give the secret away.
 const longSecret = 8
 
 // text returns the file. What the provider has said, and what was typed as a value,

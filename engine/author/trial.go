@@ -125,7 +125,7 @@ func (t *Trial) scrubber() *cassette.Scrubber {
 	return scrubberOf(t.connector.Provider(), t.secrets, 0)
 }
 
-// scrubberOf returns what takes out secrets of at least so many bytes.
+// scrubberOf returns a scrubber of the secrets that have at least that many bytes.
 func scrubberOf(p collection.Provider, secrets []string, least int) *cassette.Scrubber {
 	return cassette.NewScrubber(slices.DeleteFunc(append(slices.Clone(secrets), p.Hidden()...), func(secret string) bool {
 		return len(secret) < least
