@@ -87,7 +87,7 @@ func (c *committer) serve() {
 
 // commitAll commits a batch together and, if that fails for one of them, each
 // alone, so that it is known of each what became of it. What stands behind a slice
-// that is not stored is not stored either.
+// that is not stored is not stored either, and nothing is once the lease is lost.
 func (c *committer) commitAll(batch []*pending) {
 	batch = slices.DeleteFunc(batch, (*pending).dropped)
 	if len(batch) == 0 {
@@ -103,7 +103,7 @@ func (c *committer) commitAll(batch []*pending) {
 		case err == nil:
 			p.end(results[i], nil)
 		case p.dropped():
-		case len(batch) > 1 || errors.Is(err, collection.ErrUnknown):
+		case errors.Is(err, collection.ErrUnknown), len(batch) > 1 && !errors.Is(err, collection.ErrFenced):
 			p.end(c.settle(group[i:], err))
 		default:
 			p.end(collection.Committed{}, err)
