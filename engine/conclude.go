@@ -166,10 +166,11 @@ func piecesOf(met runner.Stopped, owed []store.OwnedGap, streams []store.StreamS
 	return int64(len(partitions)), of
 }
 
-// heldBack returns what ended a run as planned and outlasts it, and until when.
+// heldBack returns what ended a run as planned and outlasts it, and until when. What is
+// over within a second is the pace, and no news to a person.
 func heldBack(run collection.Run, stops []runner.Stopped) (why string, until time.Time) {
 	for _, met := range stops {
-		if met.Stop.Reason == run.Reason {
+		if met.Stop.Reason == run.Reason && met.Stop.NotBefore.Sub(run.EndedAt) >= time.Second {
 			return met.Stop.Detail, met.Stop.NotBefore
 		}
 	}

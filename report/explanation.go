@@ -90,7 +90,7 @@ func (e Explanation) words(k *gate.Constraint) (what, why string) {
 	case k.Name == gate.BreakerOf && held:
 		why += ": " + words.Clean(e.Pace.ForcedNote)
 	case k.Name == gate.BreakerOf:
-		why = row.Name + ": " + FailureWords(e.Pace.Failure, e.Now) + "; then one goes out as a probe"
+		why = row.Name + ": " + FailureWords(e.Pace.Failure, e.Now) + "; one request goes out as a probe"
 	}
 	if detail := limit.Detail(k, e.Now); detail != "" {
 		why += "; " + detail

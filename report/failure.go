@@ -33,7 +33,8 @@ func LastTrouble(owed []store.OwnedGap) string {
 	return ""
 }
 
-// FailureWords says what opened the breaker.
+// FailureWords says what opened the breaker. Without a failure it was an operator, whose
+// order is over.
 func FailureWords(f gate.Failure, now time.Time) string {
-	return cmp.Or(words.Clean(f.Words(words.At(f.At, now))), "too many of the latest requests failed")
+	return cmp.Or(words.Clean(f.Words(words.At(f.At, now))), "an operator had stopped all calls, and that is over")
 }

@@ -112,11 +112,11 @@ func (r *Runner) passes(stream string, finds bool) {
 
 // goesOn reports whether the pass that a partition belongs to finds it again, so
 // that a stop in it that ends the run is no gap of its own: the pass itself is
-// left with one. What a person must see is.
+// left with one.
 func (r *Runner) goesOn(at collection.Place, stop *collection.Stop) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return at.Partition != "" && r.passing[at.Stream] && stop.Reason.EndsRun() && stop.Reason.Kind() != collection.Stuck
+	return at.Partition != "" && r.passing[at.Stream] && stop.Reason.EndsRun()
 }
 
 // A passage is one run's way through a pass.

@@ -116,3 +116,23 @@ func TestAStopLeavesOneGapOfAPass(t *testing.T) {
 		}
 	})
 }
+
+// TestARefusedAccountLeavesOneGapOfAPass: a 401 stops everything that was in flight, and
+// is one thing for a person to settle, not one for each request.
+func TestARefusedAccountLeavesOneGapOfAPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const list = 20 // pages of items
+		m, p := newMemory(), &provider{n: 60, refuses: list + 3}
+		if _, err := do(t, m, p, func(c *runner.Config) { c.Concurrency = 8 }); err != nil {
+			t.Fatal(err)
+		}
+		for _, gap := range m.owes() {
+			if gap.Partition != "" || gap.Reason != collection.Auth {
+				t.Errorf("%s is owed (%s), want what the pass goes on with", gap.Place, gap.Reason)
+			}
+		}
+		if p.requests() < list+3 {
+			t.Error("nothing was refused")
+		}
+	})
+}

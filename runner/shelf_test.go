@@ -128,14 +128,15 @@ func get(ctx context.Context, client *http.Client, url string) (page, error) {
 
 // provider serves a shelf of n items, without a network.
 type provider struct {
-	n      int
-	mu     sync.Mutex
-	asked  []string                  // path?query of every request, in order
-	answer map[string]*http.Response // what to answer instead, by path?query
-	before func(asked int)           // called before each answer, outside the lock
-	repeat bool                      // every page of items is the first page, for ever,
-	begins int                       // which begins with this item
-	jump   bool                      // page 1 of items names page 3 as the next
+	n       int
+	mu      sync.Mutex
+	asked   []string                  // path?query of every request, in order
+	answer  map[string]*http.Response // what to answer instead, by path?query
+	before  func(asked int)           // called before each answer, outside the lock
+	refuses int                       // from which request on the credential is refused; 0: never
+	repeat  bool                      // every page of items is the first page, for ever,
+	begins  int                       // which begins with this item
+	jump    bool                      // page 1 of items names page 3 as the next
 }
 
 func (p *provider) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -149,6 +150,9 @@ func (p *provider) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if err := req.Context().Err(); err != nil {
 		return nil, err
+	}
+	if p.refuses != 0 && n >= p.refuses {
+		answer = &http.Response{StatusCode: 401, Header: http.Header{}}
 	}
 	if answer != nil {
 		copied := *answer

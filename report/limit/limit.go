@@ -147,6 +147,8 @@ func Figure(k *gate.Constraint, now time.Time) string {
 	switch {
 	case k.Blocks && !k.Until.IsZero() && k.Name != gate.InFlightMax:
 		return "until " + words.At(k.Until, now)
+	case k.Name == gate.BreakerOf && !k.Blocks:
+		return "a probe is next"
 	case k.Name == gate.FreezeOf || k.Name == gate.BreakerOf:
 		return "until you release it"
 	case k.Name == gate.CeilingOf:

@@ -49,6 +49,7 @@ func TestLimitText(t *testing.T) {
 		{gate.Constraint{Name: gate.FreezeOf, Blocks: true, Until: later, Since: earlier}, "the freeze: until 12:09 UTC, since 11:58 UTC"},
 		{gate.Constraint{Name: gate.FreezeOf, Blocks: true}, "the freeze: until you release it"},
 		{gate.Constraint{Name: gate.BreakerOf, Blocks: true, Until: later}, "the open breaker: until 12:09 UTC"},
+		{gate.Constraint{Name: gate.BreakerOf, Until: earlier}, "the open breaker: a probe is next"},
 		{gate.Constraint{Name: gate.HoldOf, Blocks: true, Until: later}, "a requested pause: until 12:09 UTC"},
 		{gate.Constraint{Name: gate.ReserveOf, Blocks: true, Until: later}, "a used up quota: until 12:09 UTC"},
 		{gate.Constraint{Name: gate.CeilingOf, Window: time.Second, Count: 4, PerSecond: 4}, "your ceiling: 4 a second"},
