@@ -144,7 +144,8 @@ func TestAFailedCommitDropsWhatIsBehind(t *testing.T) {
 }
 
 func failACommit(t *testing.T, l *failing, wait time.Duration) {
-	m, p := l.memory, &provider{n: 60}
+	const pages = 30 // six commits of at most four pages never store them all
+	m, p := l.memory, &provider{n: 3 * pages}
 	began, told := time.Now(), 0
 	_, err := do(t, m, distant{p, wait, func() bool { return l.commits.Load() >= int64(l.failAt) }}, func(c *runner.Config) {
 		items(c)
@@ -178,7 +179,7 @@ func failACommit(t *testing.T, l *failing, wait time.Duration) {
 	if got, want := m.keys("items"), p.want("items"); !slices.Equal(got, want) {
 		t.Errorf("stored %v, want %v", got, want)
 	}
-	if got, want := p.requests(), 20+again; got != want {
+	if got, want := p.requests(), pages+again; got != want {
 		t.Errorf("%d requests, want %d", got, want)
 	}
 }
