@@ -85,7 +85,7 @@ func heldAgainstSchemas(t *testing.T, dir string) {
 		for line := range bytes.Lines(said) {
 			if bytes.HasPrefix(line, []byte("{")) {
 				docs++
-				s.check(t, args, line, "error")
+				s.check(t, args, line, "error", "log")
 			}
 		}
 	}

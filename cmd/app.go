@@ -28,6 +28,7 @@ type app struct {
 	columns    func() int // its width
 	flags      globalFlags
 	printed    map[string]string // by commands for secrets: each runs once
+	logged     logOutput
 }
 
 // globalFlags are the flags of every command that has a state.

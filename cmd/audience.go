@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"collect/cmd/internal/config"
+	"collect/cmd/internal/live"
 	"collect/engine"
 	"collect/engine/notify"
 	"collect/internal/words"
@@ -25,6 +26,7 @@ type audience struct {
 	command  string // what was typed: "collect run"
 	quiet    int    // of -q
 	zone     *time.Location
+	log      live.Log // of who looks for a fault
 	notifier notify.Notifier
 	heard    []engine.Hearing
 }
@@ -71,6 +73,7 @@ func (h *audience) refuse(given string, err error, sc problem.Scene) error {
 		p.ExitCode = h.interrupts.code()
 	}
 	hearing := engine.HearRefusal(given, p)
+	h.log.Refuse(given, p)
 	if h.quiet == 0 {
 		h.say(p)
 		if underGitHub(h.env) && !h.flags.json {

@@ -9,6 +9,7 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 )
 
@@ -22,6 +23,7 @@ func (s *session) conclude(ctx context.Context, ended engine.Ended) error {
 		return err
 	}
 	c.Summary.State = words.Home(s.settings.State, s.env)
+	s.audience.log.Finish(report.End{Summary: c.Summary, Problems: c.Problems, Began: true})
 	s.audience.ran(s.given, s.run.Hear(c, true), s.run.Hear(c, false))
 	if events := s.show.Events(); events != nil {
 		for _, p := range c.Problems {

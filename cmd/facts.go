@@ -51,6 +51,7 @@ var facts = []fact{
 	{"simulate", []any{chart.JSON(nil)}, []string{"simulate"}},
 	{"version", []any{versionFacts{}}, []string{"version"}},
 	{"event", []any{live.EventLine{}}, nil},
+	{"log", []any{live.LogLine{}}, nil},
 	{"summary", []any{report.SummaryLine{}}, nil},
 	{"ends", []any{report.EndsLine{}}, nil},
 	{"error", []any{problem.Line{}}, nil},

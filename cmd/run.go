@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/cmd/internal/config"
+	"collect/cmd/internal/live"
 	"collect/collection"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -103,6 +104,11 @@ func (a *app) collectCommand(name string, mode collection.Mode) *cobra.Command {
 // collect runs connectors and returns an *exitError with its code, or nil for 0.
 func (a *app) collect(ctx context.Context, o runOptions) error {
 	h := a.audience(o)
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
+	h.log = live.Log{Logger: log}
 	settings, err := a.settings()
 	if err == nil {
 		h.knows(settings)
@@ -163,13 +169,13 @@ func (a *app) collectOne(ctx context.Context, h *audience, o runOptions, setting
 		return a.exit(err, problem.Scene{Connector: target.Name, State: settings.State})
 	}
 	defer metricsEnd()
-	traces, tracesEnd, err := a.traces(ctx, o.traces)
+	record, recordEnd, err := a.record(ctx, h, o.traces)
 	if err != nil {
 		return err
 	}
-	defer tracesEnd()
+	defer recordEnd()
 
-	s := &session{traces: traces, app: a, audience: h, given: given, options: o, settings: settings, target: target, store: db, requests: requests}
+	s := &session{record: record, app: a, audience: h, given: given, options: o, settings: settings, target: target, store: db, requests: requests}
 	code, err := s.collect(ctx)
 	if err != nil {
 		return h.refuse(given, err, s.run.Scene())

@@ -49,6 +49,10 @@ that people type with --url. See docs/console.md.`,
 }
 
 func (a *app) serve(ctx context.Context, o serveOptions) error {
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
 	settings, err := a.settings()
 	if err != nil {
 		return err
@@ -68,7 +72,9 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return problem.Usage("collect serve: %s cannot be listened on: %s; another address: collect serve --listen 127.0.0.1:0%s", o.listen, listenCause(err), a.repeat())
 	}
 	who := engine.AuditOf("").Who
-	server, err := console.New(a.consoleConfig(&settings, public, o), listener.Addr())
+	shown := a.consoleConfig(&settings, public, o)
+	shown.Log = log
+	server, err := console.New(shown, listener.Addr())
 	if err != nil {
 		return err
 	}

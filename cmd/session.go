@@ -9,7 +9,6 @@ import (
 	"collect/cmd/internal/config"
 	"collect/cmd/internal/live"
 	"collect/collection"
-	"collect/console/telemetry"
 	"collect/engine"
 	"collect/engine/har"
 	"collect/engine/registry"
@@ -27,8 +26,8 @@ type session struct {
 	settings config.Settings
 	target   registry.Target
 	store    store.Store
-	requests *har.File         // nil: they are not written
-	traces   *telemetry.Traces // nil: none are sent
+	requests *har.File // nil: they are not written
+	record   *record
 	run      *engine.Run
 	show     *live.Display
 	unfold   func() // ends the group of lines that the run is folded in
@@ -39,15 +38,12 @@ type session struct {
 func (s *session) collect(ctx context.Context) (code int, err error) {
 	c := s.runConfig(s.options, s.settings, s.store)
 	c.Target, c.Requests, c.Begun = s.target, s.requests, func() error { return s.begun(ctx) }
-	c.Observers = []func(collection.Event){func(e collection.Event) {
+	c.Observers = []func(collection.Event){s.record.observe, func(e collection.Event) {
 		if e.Request == nil || s.options.trace {
 			s.show.Observe(e)
 		}
 	}}
-	if s.traces != nil {
-		c.Observers = append(c.Observers, s.traces.Observe)
-		c.Options.Trace, c.Exemplars = true, s.traces.Exemplars
-	}
+	s.record.prepare(&c)
 	s.run = engine.New(c)
 	defer func() {
 		if s.show != nil {
@@ -83,6 +79,7 @@ func (s *session) begun(ctx context.Context) (err error) {
 	if s.show, err = s.newDisplay(ctx); err != nil {
 		return err
 	}
+	s.logged.goesTo(s.show)
 	s.audience.began(ctx)
 	s.interrupts.standing(s.show.Now)
 	s.interrupts.gentle(func(sig os.Signal) {

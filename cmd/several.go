@@ -54,17 +54,15 @@ func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, set
 		return a.exit(err, problem.Scene{State: settings.State})
 	}
 	defer metricsEnd()
-	traces, tracesEnd, err := a.traces(ctx, o.traces)
+	record, recordEnd, err := a.record(ctx, h, o.traces)
 	if err != nil {
 		return err
 	}
-	defer tracesEnd()
+	defer recordEnd()
 
 	each := a.runConfig(o, settings, db)
 	each.Requests = requests
-	if traces != nil {
-		each.Options.Trace, each.Exemplars = true, traces.Exemplars
-	}
+	record.prepare(&each)
 	s := &several{app: a, audience: h, options: o, settings: settings, store: db}
 	s.group, err = engine.NewGroup(ctx, engine.GroupConfig{
 		Names: o.names, Registry: &s.settings.Registry, Each: each,
@@ -72,9 +70,7 @@ func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, set
 			if e.Request == nil || o.trace {
 				s.displays[s.place(m)].Observe(e)
 			}
-			if traces != nil {
-				traces.Observe(e)
-			}
+			record.observe(e)
 		},
 		Moved: func(m *engine.Member) error { return s.moved(context.WithoutCancel(ctx), m) },
 	})
@@ -91,6 +87,7 @@ func (a *app) collectSeveral(ctx context.Context, h *audience, o runOptions, set
 	s.displays = make([]*live.Display, len(names))
 	unfold := a.fold("collect "+strings.Join(names, " "), o)
 	s.show = live.StartTogether(show, names)
+	s.logged.goesTo(s.show)
 	defer s.show.Close()
 	s.interrupts.standing(s.show.Now)
 	defer s.interrupts.standing(nil)
@@ -142,8 +139,9 @@ func (s *several) moved(ctx context.Context, m *engine.Member) error {
 // place returns the place of a member in the group.
 func (s *several) place(m *engine.Member) int { return slices.Index(s.group.Members(), m) }
 
-// finished writes the last lines of a run for --json.
+// finished writes the last lines of a run for --json and for the log.
 func (s *several) finished(end report.End) {
+	s.audience.log.Finish(end)
 	events := s.show.Events()
 	if events == nil {
 		return

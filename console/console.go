@@ -22,6 +22,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -49,6 +50,7 @@ type Config struct {
 	Metrics  http.Handler              // for /metrics; nil: there is no such page
 	Bug      func(*problem.PanicError) // reports a bug that a page met; nil: it is not reported
 	Now      func() time.Time          // nil: time.Now
+	Log      *slog.Logger              // has each request; nil: none has
 }
 
 // A Server is the console.
@@ -87,6 +89,9 @@ func New(c Config, listener net.Addr) (*Server, error) {
 		return nil, err
 	}
 	s.handler = s.guard(s.routes())
+	if c.Log != nil {
+		s.handler = s.logged(s.handler)
+	}
 	return s, nil
 }
 

@@ -80,16 +80,21 @@ type EndsLine struct {
 func EndsLineOf(ends []End, code int) EndsLine {
 	line := EndsLine{code, []EndLine{}}
 	for _, e := range ends {
-		s := e.Summary
-		one := EndLine{Connector: words.Clean(s.Connector), ExitCode: s.ExitCode, Needs: problem.NeedsOfExit(s.ExitCode), NextAt: jsonout.Time(time.Time{})}
-		if e.Began {
-			owed := OwedCount(s.Owed)
-			one.Run, one.Outcome, one.Records, one.Requests, one.Owed = &s.Run, &s.Outcome, &s.This.Records, &s.This.Requests, &owed
-			one.NextAt = jsonout.Time(s.NextAt)
-		} else {
-			one.Code = jsonout.Text(e.Problems[0].Code)
-		}
-		line.Connectors = append(line.Connectors, one)
+		line.Connectors = append(line.Connectors, e.Line())
+	}
+	return line
+}
+
+// Line returns the end for programs.
+func (e End) Line() EndLine {
+	s := e.Summary
+	line := EndLine{Connector: words.Clean(s.Connector), ExitCode: s.ExitCode, Needs: problem.NeedsOfExit(s.ExitCode), NextAt: jsonout.Time(time.Time{})}
+	if e.Began {
+		owed := OwedCount(s.Owed)
+		line.Run, line.Outcome, line.Records, line.Requests, line.Owed = &s.Run, &s.Outcome, &s.This.Records, &s.This.Requests, &owed
+		line.NextAt = jsonout.Time(s.NextAt)
+	} else {
+		line.Code = jsonout.Text(e.Problems[0].Code)
 	}
 	return line
 }

@@ -38,10 +38,13 @@ const (
 // request, and sends them to an OTLP endpoint. Each slice is a trace: what happened at
 // its place from one commit to the next, with its requests and its commit. A run is a
 // trace of its own, to which those of its slices link. It is safe for concurrent use.
+//
+// The ids are given when a span begins, so that a log can have them; see
+// [Traces.Observe].
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
-	lost     atomic.Int64 // spans that could not be sent
+	lost     *atomic.Int64 // spans that could not be sent
 
 	mu        sync.Mutex
 	runs      map[string]trace.Span // by id
@@ -58,6 +61,7 @@ type at struct {
 
 // A slice is what happened at a place since its last commit.
 type slice struct {
+	ids      trace.SpanContext
 	begun    time.Time
 	sampled  bool
 	requests []*request
@@ -66,14 +70,21 @@ type slice struct {
 
 // A request is what a connector asked for.
 type request struct {
+	ids          trace.SpanContext // in the trace of the slice during which it began
 	begun, ended time.Time
 	attempts     []attempt
 	why          string // it failed; "" if it was answered
 }
 
 type attempt struct {
+	ids          trace.SpanContext
 	begun, ended time.Time
 	retry        string // why there was another
+}
+
+// NewIDs returns traces that are sent nowhere: they give ids to events.
+func NewIDs() *Traces {
+	return newTraces(sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(given{})))
 }
 
 // NewTraces returns traces that are sent to endpoint, the address of a collector of
@@ -91,13 +102,21 @@ func NewTraces(endpoint, version string) (*Traces, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Traces{runs: map[string]trace.Span{}, last: map[string]time.Time{}, slices: map[at]*slice{}, exemplars: map[string]map[int]collection.DurationExemplar{}}
-	t.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(counting{exporter, &t.lost}),
+	lost := &atomic.Int64{}
+	t := newTraces(sdktrace.NewTracerProvider(
+		sdktrace.WithIDGenerator(given{}),
+		sdktrace.WithBatcher(counting{exporter, lost}),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "collect"), attribute.String("service.version", version))),
-	)
-	t.tracer = t.provider.Tracer("collect")
+	))
+	t.lost = lost
 	return t, nil
+}
+
+func newTraces(provider *sdktrace.TracerProvider) *Traces {
+	return &Traces{
+		provider: provider, tracer: provider.Tracer("collect"), lost: &atomic.Int64{},
+		runs: map[string]trace.Span{}, last: map[string]time.Time{}, slices: map[at]*slice{}, exemplars: map[string]map[int]collection.DurationExemplar{},
+	}
 }
 
 // counting counts the spans that cannot be sent.
@@ -136,53 +155,65 @@ func (t *Traces) Exemplars(connector string) map[int]collection.DurationExemplar
 	return maps.Clone(t.exemplars[connector])
 }
 
-// Observe hears of an event of a run.
-func (t *Traces) Observe(e collection.Event) {
+// Observe hears of an event of a run, and returns the ids of the span that it is in: that
+// of an attempt or a request, else that of the slice at its place, else that of its run.
+func (t *Traces) Observe(e collection.Event) IDs {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last[e.Run] = e.Time
 	where := at{e.Run, collection.Place{Stream: e.Stream, Partition: e.Partition, Lane: e.Lane}}
+	of, s := trace.SpanContext{}, t.slices[where]
+	if s != nil {
+		of = s.ids
+	}
 	switch e.Kind {
 	case collection.RunStarted:
-		_, t.runs[e.Run] = t.tracer.Start(context.Background(), "run", trace.WithTimestamp(e.Time), trace.WithAttributes(
+		_, t.runs[e.Run] = t.start(context.Background(), newIDs(trace.TraceID{}), "run", trace.WithTimestamp(e.Time), trace.WithAttributes(
 			attribute.String("collect.connector", e.Connector), attribute.String("collect.provider", e.Provider)))
 	case collection.SliceCommitted:
 		t.committed(where, e)
 	case collection.RequestStarted, collection.SlotAcquired, collection.SlotReleased, collection.RequestRetrying,
 		collection.RequestCompleted, collection.RequestFailed:
-		t.step(where, e)
+		of = t.step(where, e)
 	}
+	if run := t.runs[e.Run]; !of.IsValid() && run != nil {
+		of = run.SpanContext()
+	}
+	return idsOf(of)
 }
 
-// step notes a step of a request.
-func (t *Traces) step(where at, e collection.Event) {
+// step notes a step of a request, and returns the span that it is in; the zero one if
+// that is not kept.
+func (t *Traces) step(where at, e collection.Event) trace.SpanContext {
 	s := t.slices[where]
 	if s == nil {
 		if len(t.slices) >= mostPlaces {
-			return
+			return trace.SpanContext{}
 		}
-		s = &slice{begun: e.Time, sampled: rand.Float64() < headShare, open: map[int64]*request{}}
+		s = newSlice(e.Time, map[int64]*request{})
 		t.slices[where] = s
 	}
 	r := s.open[e.Request.ID]
 	if e.Kind == collection.RequestStarted && len(s.requests) < mostRequests {
-		r = &request{begun: e.Time}
+		r = &request{begun: e.Time, ids: newIDs(s.ids.TraceID())}
 		s.requests, s.open[e.Request.ID] = append(s.requests, r), r
 	}
 	if r == nil {
-		return
+		return s.ids
 	}
 	last := len(r.attempts) - 1
+	of := r.ids.SpanID()
 	switch e.Kind {
 	case collection.SlotAcquired:
-		r.attempts = append(r.attempts, attempt{begun: e.Time})
+		own := newIDs(s.ids.TraceID())
+		r.attempts, of = append(r.attempts, attempt{begun: e.Time, ids: own}), own.SpanID()
 	case collection.SlotReleased:
 		if last >= 0 {
-			r.attempts[last].ended = e.Time
+			r.attempts[last].ended, of = e.Time, r.attempts[last].ids.SpanID()
 		}
 	case collection.RequestRetrying:
 		if last >= 0 {
-			r.attempts[last].retry = e.Request.Reason
+			r.attempts[last].retry, of = e.Request.Reason, r.attempts[last].ids.SpanID()
 		}
 	case collection.RequestCompleted, collection.RequestFailed:
 		r.ended = e.Time
@@ -193,6 +224,11 @@ func (t *Traces) step(where at, e collection.Event) {
 			delete(t.slices, where)
 		}
 	}
+	return s.ids.WithSpanID(of)
+}
+
+func newSlice(begun time.Time, open map[int64]*request) *slice {
+	return &slice{ids: newIDs(trace.TraceID{}), begun: begun, sampled: rand.Float64() < headShare, open: open}
 }
 
 // ours reports whether a budget, or a person, ended a request: that is no failure.
@@ -213,7 +249,7 @@ func (t *Traces) committed(where at, e collection.Event) {
 	delete(t.slices, where)
 	ended := e.Time
 	fetched := s.begun
-	next := &slice{begun: e.Time, sampled: rand.Float64() < headShare, open: s.open}
+	next := newSlice(e.Time, s.open)
 	var own []*request
 	for _, r := range s.requests {
 		if r.ended.IsZero() {
@@ -254,12 +290,12 @@ func (t *Traces) send(where at, s *slice, e collection.Event, times ...time.Time
 	if run := t.runs[where.run]; run != nil {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: run.SpanContext()}))
 	}
-	ctx, root := t.tracer.Start(context.Background(), "slice", options...)
+	ctx, root := t.start(context.Background(), s.ids, "slice", options...)
 	for _, r := range s.requests {
 		t.request(ctx, r, e.Connector, ended)
 	}
 	if len(times) == 2 {
-		_, commit := t.tracer.Start(ctx, "commit", trace.WithTimestamp(times[0]), trace.WithAttributes(
+		_, commit := t.start(ctx, newIDs(s.ids.TraceID()), "commit", trace.WithTimestamp(times[0]), trace.WithAttributes(
 			attribute.Int("collect.records", e.Slice.Records), attribute.Int("collect.changed", e.Slice.Changed)))
 		commit.End(trace.WithTimestamp(ended))
 	} else {
@@ -284,17 +320,22 @@ func (s *slice) remarkable(ended time.Time) bool {
 }
 
 // request makes the span of a request, with one for each attempt. What is between the
-// attempts is waiting.
+// attempts is waiting. One that began before the commit of the slice before links to the
+// trace of that slice, which is what its lines in a log name until then.
 func (t *Traces) request(ctx context.Context, r *request, connector string, ended time.Time) {
 	if r.ended.IsZero() {
 		r.ended = ended
 	}
-	ctx, span := t.tracer.Start(ctx, "request", trace.WithTimestamp(r.begun), trace.WithAttributes(attribute.Int("collect.attempts", len(r.attempts))))
+	options := []trace.SpanStartOption{trace.WithTimestamp(r.begun), trace.WithAttributes(attribute.Int("collect.attempts", len(r.attempts)))}
+	if r.ids.TraceID() != trace.SpanContextFromContext(ctx).TraceID() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: r.ids}))
+	}
+	ctx, span := t.start(ctx, r.ids, "request", options...)
 	for i, a := range r.attempts {
 		if a.ended.IsZero() {
 			a.ended = r.ended
 		}
-		_, sent := t.tracer.Start(ctx, "attempt", trace.WithTimestamp(a.begun), trace.WithSpanKind(trace.SpanKindClient),
+		_, sent := t.start(ctx, a.ids, "attempt", trace.WithTimestamp(a.begun), trace.WithSpanKind(trace.SpanKindClient),
 			trace.WithAttributes(attribute.Int("collect.attempt", i+1)))
 		if a.retry != "" {
 			sent.SetStatus(codes.Error, a.retry)

@@ -63,15 +63,16 @@ type told struct {
 	*telemetry.Traces
 	now time.Time
 	id  int64
+	run telemetry.IDs
 }
 
-func (d *told) tell(after time.Duration, e collection.Event) {
+func (d *told) tell(after time.Duration, e collection.Event) telemetry.IDs {
 	d.now = d.now.Add(after)
 	e.Time, e.Run, e.Connector, e.Provider = d.now, "run-1", "tickets", "acme"
 	if e.Kind != collection.RunStarted {
 		e.Stream, e.Lane = "issues", collection.Incremental
 	}
-	d.Observe(e)
+	return d.Observe(e)
 }
 
 // slice tells of one that takes a few ms and one answer.
@@ -99,7 +100,7 @@ func begin(t *testing.T, e *endpoint) *told {
 		t.Fatal(err)
 	}
 	d := &told{Traces: traces, now: time.Now().Add(-time.Hour)}
-	d.tell(0, collection.Event{Kind: collection.RunStarted})
+	d.run = d.tell(0, collection.Event{Kind: collection.RunStarted})
 	return d
 }
 
@@ -148,6 +149,71 @@ func TestTrace(t *testing.T) {
 	if len(exemplars) != 2 {
 		t.Errorf("exemplars %v, want two", slices.Collect(maps.Keys(exemplars)))
 	}
+}
+
+// Each event has the ids of the span that it is in, from the beginning of that span. A
+// request that begins before the commit of the slice before is in the next slice, and
+// links to the trace that its lines name until then.
+func TestTraceIDs(t *testing.T) {
+	e := newEndpoint(t)
+	d := begin(t, e)
+	r := func(id int64) *collection.RequestInfo {
+		return &collection.RequestInfo{ID: id, Reason: "ratelimit"}
+	}
+	var begun, acquired, ahead, retried, warned telemetry.IDs
+	for _, step := range []struct {
+		e   collection.Event
+		ids *telemetry.IDs
+	}{
+		{collection.Event{Kind: collection.RequestStarted, Request: r(1)}, &begun},
+		{collection.Event{Kind: collection.SlotAcquired, Request: r(1)}, &acquired},
+		{collection.Event{Kind: collection.WarningRaised}, &warned},
+		{collection.Event{Kind: collection.SlotReleased, Request: r(1)}, nil},
+		{collection.Event{Kind: collection.RequestRetrying, Request: r(1)}, &retried},
+		{collection.Event{Kind: collection.RequestCompleted, Request: r(1)}, nil},
+		{collection.Event{Kind: collection.RequestStarted, Request: r(2)}, &ahead},
+		{collection.Event{Kind: collection.SliceCommitted, Slice: &collection.SliceInfo{}}, nil},
+		{collection.Event{Kind: collection.RequestCompleted, Request: r(2)}, nil},
+		{collection.Event{Kind: collection.SliceCommitted, Slice: &collection.SliceInfo{}}, nil},
+	} {
+		if got := d.tell(time.Second, step.e); step.ids != nil {
+			*step.ids = got
+		}
+	}
+	d.end(t)
+	request, attempt, slice := e.named("request"), e.named("attempt"), e.named("slice")
+	if len(request) != 2 || len(attempt) != 1 || len(slice) != 2 {
+		t.Fatalf("%d requests, %d attempts, %d slices were sent, want 2, 1, 2", len(request), len(attempt), len(slice))
+	}
+	of := func(s *otlp.Span) telemetry.IDs {
+		return telemetry.IDs{Trace: hex.EncodeToString(s.TraceId), Span: hex.EncodeToString(s.SpanId)}
+	}
+	for _, c := range []struct {
+		what      string
+		got, want telemetry.IDs
+	}{
+		{"the run", d.run, of(e.named("run")[0])}, {"a request", begun, of(request[0])}, {"an attempt", acquired, of(attempt[0])},
+		{"a retry", retried, of(attempt[0])}, {"a warning", warned, of(slice[0])},
+		{"a request ahead", ahead, telemetry.IDs{Trace: of(slice[0]).Trace, Span: of(request[1]).Span}},
+	} {
+		if c.got != c.want {
+			t.Errorf("the ids of %s are %+v, want %+v", c.what, c.got, c.want)
+		}
+	}
+	if links := request[1].Links; len(links) != 1 || hex.EncodeToString(links[0].TraceId) != ahead.Trace || of(request[1]).Trace == ahead.Trace {
+		t.Errorf("the request ahead has the links %v, want one to the trace %s", links, ahead.Trace)
+	}
+}
+
+// Without an endpoint there are ids, and nothing is sent.
+func TestIDsAlone(t *testing.T) {
+	d := &told{Traces: telemetry.NewIDs(), now: time.Now()}
+	run := d.tell(0, collection.Event{Kind: collection.RunStarted})
+	request := d.tell(0, collection.Event{Kind: collection.RequestStarted, Request: &collection.RequestInfo{ID: 1}})
+	if len(run.Trace) != 32 || len(run.Span) != 16 || len(request.Trace) != 32 || request.Trace == run.Trace {
+		t.Errorf("ids of a run %+v and of a request %+v", run, request)
+	}
+	d.end(t)
 }
 
 // One in ten of what is fast and well is sent, and all that took over 1 s.

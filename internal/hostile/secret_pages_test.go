@@ -22,7 +22,8 @@ import (
 
 // TestSecretsDoNotShowOnPages: two runs that differ only in the credential, which their
 // provider gives back, are the same on every page of the console, in /metrics and the
-// file of metrics, in the requests that were recorded, and in what other commands print.
+// file of metrics, in the requests that were recorded, in the log, and in what other
+// commands print.
 // Traces, whose bytes are ids and times, do not have the credential. (I18.)
 func TestSecretsDoNotShowOnPages(t *testing.T) {
 	other := "An0ther/+=c4nary" + strings.Repeat("x", len(secret)-16)
@@ -88,7 +89,7 @@ func everything(t *testing.T, dir, token string) map[string]string {
 		all[what] = unlikePages.Replace(unlike.Replace(string(data)))
 	}
 	collector := traces(t, token)
-	env := []string{"TOKEN=" + token}
+	env := []string{"TOKEN=" + token, "COLLECT_LOG=debug", "COLLECT_LOG_FORMAT=json"}
 	for _, line := range []string{
 		"run hostile.yaml --create --json --trace --metrics-file state/m.prom --trace-http state/t.har --traces " + collector,
 		"status hostile --json", "status --wide", "gaps --json", "runs", "explain hostile", "explain hostile --json", "plan hostile.yaml", "doctor --json", "config show --origin",
@@ -113,7 +114,7 @@ func everything(t *testing.T, dir, token string) map[string]string {
 var unlikePages = cleaner{
 	regexp.MustCompile(`127\.0\.0\.1:[0-9]+`),
 	regexp.MustCompile(`hostile(/|%2F|%252F)[0-9a-f]{12}`),
-	regexp.MustCompile(`account [0-9a-f]{12}|[0-9a-f]{32}|[0-9a-f]{64}`),
+	regexp.MustCompile(`account [0-9a-f]{12}|"[0-9a-f]{16}"|[0-9a-f]{32}|[0-9a-f]{64}`),
 	regexp.MustCompile(`name="(token|id)" value="[0-9a-zA-Z]+"`), // of a form
 	regexp.MustCompile(`pid [0-9]+|[0-9]+ ?(ms|s|min|seconds?) ago|\bnow\b|\bjust now\b`),
 	regexp.MustCompile(`(?m)^(# |process_|go_|promhttp_).*$`),

@@ -25,8 +25,11 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	if at.IsZero() {
 		return []byte("null"), nil
 	}
-	return json.Marshal(at.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
+	return json.Marshal(t.String())
 }
+
+// String returns the time as JSON has it, for a log that is text.
+func (t Time) String() string { return time.Time(t).UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // OrNull returns n for JSON, where a zero that stands for "not known" is null.
 func OrNull[T comparable](n T) *T {

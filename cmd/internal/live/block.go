@@ -44,7 +44,8 @@ type Block struct {
 	mu      sync.Mutex
 	tales   []*story
 	said    []string
-	unsaid  int   // lines that did not fit into the frame
+	unsaid  int // lines that did not fit into the frame
+	logged  []byte
 	drawn   []int // widths of the lines of the block on the screen
 	closed  bool
 	stop    chan struct{}
@@ -108,6 +109,17 @@ func (b *Block) Say(line string) {
 	b.say(line)
 }
 
+// Write writes lines above the block, all of them: those of a log.
+func (b *Block) Write(lines []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return b.out.Write(lines)
+	}
+	b.logged = append(b.logged, lines...)
+	return len(lines), nil
+}
+
 func (b *Block) say(line string) {
 	if len(b.said) >= linesPerFrame {
 		b.unsaid++
@@ -147,13 +159,14 @@ func (b *Block) draw(now time.Time) {
 			b.said = append(b.said, tale.rest(now)...)
 		}
 	}
+	text.Write(b.logged)
 	for _, line := range b.said {
 		text.WriteString(b.caps.Text(line) + "\n")
 	}
 	if b.unsaid > 0 {
 		fmt.Fprintf(&text, "          and %s\n", words.Counted(int64(b.unsaid), "more line", "more lines"))
 	}
-	b.said, b.unsaid, b.drawn = nil, 0, nil
+	b.logged, b.said, b.unsaid, b.drawn = nil, nil, 0, nil
 	if b.closed {
 		text.WriteString(cursorShow)
 	} else {

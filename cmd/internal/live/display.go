@@ -174,6 +174,14 @@ func (d *Display) Say(line string) {
 	}
 }
 
+// Write writes lines of a log where they disturb nothing else.
+func (d *Display) Write(lines []byte) (int, error) {
+	if d.shown != nil {
+		return d.shown.Write(lines)
+	}
+	return d.err.Write(lines)
+}
+
 // Now says where the run stands, to a person who asked, however quiet it is else.
 func (d *Display) Now() {
 	frame := d.view.Frame(time.Now())

@@ -32,33 +32,38 @@ func NewEvents(out io.Writer) *Events {
 // An EventLine is the JSON form of an event. The partition is not in it: its
 // values are the provider's.
 type EventLine struct {
-	Version   int                      `json:"v"`
-	Seq       int64                    `json:"seq"`
-	Time      jsonout.Time             `json:"ts"`
-	Event     collection.EventKind     `json:"event"`
-	Run       string                   `json:"run_id"`
-	Connector string                   `json:"connector"`
-	Provider  string                   `json:"provider,omitempty"`
-	Account   string                   `json:"account,omitempty"`
-	Stream    string                   `json:"stream,omitempty"`
-	Lane      collection.Lane          `json:"lane,omitempty"`
-	Slice     *collection.SliceInfo    `json:"slice,omitempty"`
-	Rate      *collection.RateInfo     `json:"rate,omitempty"`
-	Throttle  *collection.ThrottleInfo `json:"throttle,omitempty"`
-	Wait      *waitLine                `json:"wait,omitempty"`
-	Breaker   *collection.BreakerInfo  `json:"breaker,omitempty"`
-	Freeze    *report.Freeze           `json:"freeze,omitempty"`
-	Clamp     *collection.ClampInfo    `json:"clamp,omitempty"`
-	Route     *collection.RouteInfo    `json:"route,omitempty"`
-	Gap       *gapLine                 `json:"gap,omitempty"`
-	Budget    *collection.BudgetInfo   `json:"budget,omitempty"`
-	Ceiling   *collection.CeilingInfo  `json:"ceiling,omitempty"`
-	Limit     *collection.LimitInfo    `json:"limit,omitempty"`
-	Request   *collection.RequestInfo  `json:"request,omitempty"`
-	Progress  *progressLine            `json:"progress,omitempty"`
-	Code      collection.WarningCode   `json:"code,omitempty"`
-	Message   string                   `json:"message,omitempty"`
-	Summary   any                      `json:"summary,omitempty"` // of run.finished a report.SummaryLine, of all.finished a report.EndsLine
+	Version   int                  `json:"v"`
+	Seq       int64                `json:"seq"`
+	Time      jsonout.Time         `json:"ts"`
+	Event     collection.EventKind `json:"event"`
+	Run       string               `json:"run_id"`
+	Connector string               `json:"connector"`
+	facts
+	Summary any `json:"summary,omitempty"` // of run.finished a report.SummaryLine, of all.finished a report.EndsLine
+}
+
+// The facts of an event are what most of them have, and what belongs to its kind.
+type facts struct {
+	Provider string                   `json:"provider,omitempty"`
+	Account  string                   `json:"account,omitempty"`
+	Stream   string                   `json:"stream,omitempty"`
+	Lane     collection.Lane          `json:"lane,omitempty"`
+	Slice    *collection.SliceInfo    `json:"slice,omitempty"`
+	Rate     *collection.RateInfo     `json:"rate,omitempty"`
+	Throttle *collection.ThrottleInfo `json:"throttle,omitempty"`
+	Wait     *waitLine                `json:"wait,omitempty"`
+	Breaker  *collection.BreakerInfo  `json:"breaker,omitempty"`
+	Freeze   *report.Freeze           `json:"freeze,omitempty"`
+	Clamp    *collection.ClampInfo    `json:"clamp,omitempty"`
+	Route    *collection.RouteInfo    `json:"route,omitempty"`
+	Gap      *gapLine                 `json:"gap,omitempty"`
+	Budget   *collection.BudgetInfo   `json:"budget,omitempty"`
+	Ceiling  *collection.CeilingInfo  `json:"ceiling,omitempty"`
+	Limit    *collection.LimitInfo    `json:"limit,omitempty"`
+	Request  *collection.RequestInfo  `json:"request,omitempty"`
+	Progress *progressLine            `json:"progress,omitempty"`
+	Code     collection.WarningCode   `json:"code,omitempty"`
+	Message  string                   `json:"message,omitempty"`
 }
 
 type waitLine struct {
@@ -106,12 +111,17 @@ func (w *Events) Observe(e collection.Event) {
 	if e.Kind == collection.RunFinished {
 		return
 	}
+	w.write(wholeLineOf(e))
+}
+
+// wholeLineOf returns all of e but what [Events] alone knows.
+func wholeLineOf(e collection.Event) EventLine {
 	line := lineOf(e)
-	line.Gap, line.Freeze = w.gapLineOf(e), report.FreezeOf(e.Freeze)
+	line.Gap, line.Freeze = gapLineOf(e), report.FreezeOf(e.Freeze)
 	if e.Wait != nil {
 		line.Wait = &waitLine{e.Wait.Cause, e.Wait.Seconds, jsonout.Time(e.Wait.Until)}
 	}
-	w.write(line)
+	return line
 }
 
 // Progress writes a progress event with what f shows.
@@ -172,14 +182,15 @@ func (w *Events) write(line EventLine) {
 
 // lineOf returns the parts of e that are the same for every kind.
 func lineOf(e collection.Event) EventLine {
-	line := EventLine{
-		Time: jsonout.Time(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector, Provider: e.Provider, Account: words.Clean(e.Account),
-		Stream: e.Stream, Lane: e.Lane,
-		Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Ceiling: e.Ceiling, Breaker: e.Breaker,
-		Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp, Route: e.Route,
-		Code: e.Code, Message: words.Clean(e.Message),
+	return EventLine{
+		Time: jsonout.Time(e.Time), Event: e.Kind, Run: e.Run, Connector: e.Connector,
+		facts: facts{
+			Provider: e.Provider, Account: words.Clean(e.Account), Stream: e.Stream, Lane: e.Lane,
+			Slice: e.Slice, Rate: e.Rate, Throttle: e.Throttle, Budget: e.Budget, Ceiling: e.Ceiling, Breaker: e.Breaker,
+			Limit: limitLineOf(e.Limit), Request: e.Request, Clamp: e.Clamp, Route: e.Route,
+			Code: e.Code, Message: words.Clean(e.Message),
+		},
 	}
-	return line
 }
 
 // limitLineOf returns l with the provider's own words made fit to be shown.
@@ -192,7 +203,7 @@ func limitLineOf(l *collection.LimitInfo) *collection.LimitInfo {
 	return &line
 }
 
-func (w *Events) gapLineOf(e collection.Event) *gapLine {
+func gapLineOf(e collection.Event) *gapLine {
 	if e.Gap == nil {
 		return nil
 	}

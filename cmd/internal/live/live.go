@@ -7,6 +7,7 @@ package live
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 
@@ -25,6 +26,8 @@ type Progress interface {
 	Observe(collection.Event)
 	// Say writes a line of text, which must be clean.
 	Say(line string)
+	// Write writes lines of a log where they disturb nothing else.
+	io.Writer
 	// Close ends the display and leaves the terminal as it was. It may be
 	// called again, and belongs in a defer, so that a panic restores the cursor.
 	Close()

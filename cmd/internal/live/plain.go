@@ -98,6 +98,13 @@ func (p *Plain) Say(line string) {
 	io.WriteString(p.out, line+"\n")
 }
 
+// Write writes lines of a log between the others.
+func (p *Plain) Write(lines []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(lines)
+}
+
 // Close ends the heartbeat. What is said after it is still written.
 func (p *Plain) Close() {
 	p.mu.Lock()

@@ -126,6 +126,14 @@ func (t *Together) Say(line string) {
 	}
 }
 
+// Write writes lines of a log where they disturb nothing else.
+func (t *Together) Write(lines []byte) (int, error) {
+	if t.block != nil {
+		return t.block.Write(lines)
+	}
+	return t.config.Err.Write(lines)
+}
+
 // Now says where each run stands that has begun and is not over, to a person who asked.
 func (t *Together) Now() {
 	t.mu.Lock()
