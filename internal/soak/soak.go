@@ -82,6 +82,11 @@ var troubles = []struct {
 	{0.80, 0.81, Cut},
 }
 
+// Cycle is the time after which a provider's troubles come again: each about once an
+// hour. It is no multiple of the time between runs, so that a trouble does not always
+// meet the same minute of a run.
+const Cycle = 61 * time.Minute
+
 // A Server is one provider at work. It is an http.Handler, and safe for concurrent use.
 type Server struct {
 	Spec

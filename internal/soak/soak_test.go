@@ -170,7 +170,7 @@ func TestDay(t *testing.T) {
 			t.Run(spec.Name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					d := &day{server: soak.NewServer(spec, place, 61*time.Minute), calls: map[collection.CallEnd]int64{}}
+					d := &day{server: soak.NewServer(spec, place, soak.Cycle), calls: map[collection.CallEnd]int64{}}
 					begun := time.Now()
 					runs := func(most time.Duration, until func() bool) {
 						for n := 0; n < int(most/runEvery) && !until(); n++ {

@@ -65,7 +65,7 @@ func run(ctx context.Context, collect string, length time.Duration) (ok bool, er
 		return false, err
 	}
 	defer os.RemoveAll(b.dir)
-	cycle := max(length/2, 20*time.Minute)
+	cycle := min(soak.Cycle, max(length, 20*time.Minute)) // each trouble once in a short soak
 	for place, spec := range soak.Specs() {
 		s := soak.NewServer(spec, place, cycle)
 		if err := b.serve(ctx, s); err != nil {
