@@ -101,7 +101,7 @@ func (f *jsonFlag) Set(text string) error {
 }
 
 func (f *jsonFlag) String() string { return "" }
-func (*jsonFlag) Type() string     { return "string" }
+func (*jsonFlag) Type() string     { return "fields" }
 
 // A shapeFlag shapes JSON, and so asks for it.
 type shapeFlag struct {

@@ -1,7 +1,10 @@
 package cmd
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -91,7 +94,31 @@ func (a *app) dress(root *cobra.Command) {
 	root.SetCompletionCommandGroupID("other")
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", a.width())))
+	root.SetUsageFunc(usage(root.UsageFunc()))
 	a.dressOne(root)
+}
+
+// The flag for JSON as pflag writes it, and as a person types it.
+const (
+	jsonByPflag  = `--json FIELD,…[=true]`
+	jsonByPeople = `--json[=FIELD,…]`
+)
+
+// usage is inner, whose text shows the flag for JSON as a person types it.
+func usage(inner func(*cobra.Command) error) func(*cobra.Command) error {
+	typed := jsonByPeople + strings.Repeat(" ", len(jsonByPflag)-utf8.RuneCountInString(jsonByPeople))
+	return func(c *cobra.Command) error {
+		out, text := c.OutOrStderr(), &bytes.Buffer{}
+		c.SetOut(text)
+		err := inner(c)
+		c.SetOut(out)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(bytes.ReplaceAll(text.Bytes(), []byte(jsonByPflag), []byte(typed)))
+		return err
+	}
 }
 
 func (a *app) dressOne(c *cobra.Command) {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,6 +46,15 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		}
 		if found := leakedType.FindString(c.LocalFlags().FlagUsages()); found != "" {
 			t.Errorf("%s: its help shows a type: %q", path, found)
+		}
+		c.InitDefaultHelpFlag()
+		if text := c.UsageString(); c.HasParent() && !strings.Contains(text, "      --json[=FIELD,…]  ") || strings.Contains(text, "[=true]") {
+			t.Errorf("%s: its help does not show --json as a person types it:\n%s", path, text)
+		}
+		for line := range strings.Lines(c.UsageString()) {
+			if flag := strings.HasPrefix(strings.TrimSpace(line), "-"); flag && utf8.RuneCountInString(strings.TrimRight(line, "\n")) > 80 {
+				t.Errorf("%s: a line of its flags is wider than 80 columns: %q", path, line)
+			}
 		}
 		if c.Runnable() && c.ValidArgsFunction == nil && c.Name() != "completion" && c.Name() != "help" && c.HasParent() {
 			t.Errorf("%s: its arguments are completed by file names", path)

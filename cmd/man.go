@@ -40,6 +40,7 @@ func (a *app) man(root *cobra.Command, dir string) error {
 		return problem.Usage("collect man: %s: %s", dir, words.Cause(err))
 	}
 	root.DisableAutoGenTag = true
+	root.PersistentFlags().Lookup("json").DefValue = "FIELD,…" // which is where a page shows what may follow
 	asMarkdown(root)
 	version, _, _ := build()
 	header := &doc.GenManHeader{Title: "COLLECT", Section: "1", Source: "collect " + version, Manual: "collect"}
