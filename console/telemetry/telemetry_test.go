@@ -244,6 +244,9 @@ func (crowd) Traffic(context.Context, string) (collection.Traffic, error) {
 // Whatever a store holds, the series are bounded (I20): 10,000 connectors with
 // providers of their own show as many as 1,000 do, and how many are left out.
 func TestBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it goes through much data")
+	}
 	series := func(n int) (int, string) {
 		facts, err := telemetry.Look(t.Context(), crowd{n: n}, engine.Meeting{Registry: &registry.Registry{}}, "", now)
 		if err != nil {
