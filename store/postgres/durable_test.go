@@ -212,6 +212,7 @@ func TestRefused(t *testing.T) {
 	for _, statement := range []string{
 		"CREATE SCHEMA " + theirs.Query().Get("search_path"),
 		"CREATE TABLE " + theirs.Query().Get("search_path") + ".records (id int)",
+		"DROP ROLE IF EXISTS stranger",
 		"CREATE ROLE stranger LOGIN",
 	} {
 		if err := postgres.Exec(s, statement); err != nil {
