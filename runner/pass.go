@@ -116,7 +116,7 @@ func (r *Runner) passes(stream string, finds bool) {
 func (r *Runner) goesOn(at collection.Place, stop *collection.Stop) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return at.Partition != "" && r.passing[at.Stream] && stop.Reason.EndsRun()
+	return at.Partition != "" && r.passing[at.Stream] && stop.EndsRun()
 }
 
 // A passage is one run's way through a pass.
