@@ -216,6 +216,10 @@ func (r rows) Next(dest []driver.Value) error {
 	return nil
 }
 
+// Close ends the query, and tells the error that it ended with, which Next may not have
+// come to.
+func (r rows) Close() error { return told(r.Rows.Close()) }
+
 // An Error is one of the server, or of the connection to it.
 type Error struct {
 	Code  string // SQLSTATE; "" if it is of the connection
