@@ -73,6 +73,7 @@ type Run struct {
 	work   *runner.Runner // nil until it works
 	first  float64        // the pace at the start
 	asked  bool           // to stop, by [Run.Interrupt]
+	handed bool           // to another process, by [Run.HandOver]
 	paused store.Pause    // of the connector by a person, during the run
 }
 
@@ -213,6 +214,22 @@ func (r *Run) Interrupt() {
 	r.budget.Interrupt()
 }
 
+// HandOver ends the run with the page in flight, as planned: another process goes on
+// with its connector.
+func (r *Run) HandOver() {
+	r.mu.Lock()
+	r.handed = true
+	r.mu.Unlock()
+	r.budget.Interrupt()
+}
+
+// handedOver reports whether the run was ended by [Run.HandOver].
+func (r *Run) handedOver() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.handed
+}
+
 // Record returns the run as it stands.
 func (r *Run) Record() collection.Run {
 	r.mu.Lock()
@@ -316,7 +333,7 @@ func (r *Run) finish(ctx context.Context, ledger store.Ledger, run collection.Ru
 	}
 	end := ending{
 		Run: run, Owed: owed, Err: runErr, Unreached: unreached(run, stops),
-		Interrupted: r.signal(), Strict: r.Options.Strict, Paused: !r.pausedBy().At.IsZero(),
+		Interrupted: r.signal(), Strict: r.Options.Strict, Planned: r.handedOver() || !r.pausedBy().At.IsZero(),
 	}
 	end.Warnings, end.Doubted = r.warned.Tell()
 	run.EndedAt = time.Now()

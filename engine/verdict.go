@@ -18,7 +18,7 @@ type ending struct {
 	Interrupted int              // the exit code of the signal, if there was one
 	Warnings    int
 	Doubted     bool // a warning speaks against the data; see [collection.WarningCode.Contradicts]
-	Paused      bool // a person paused the connector, which ended the run as a budget does
+	Planned     bool // the run was interrupted as a budget does it: a person paused the connector, or another process goes on
 	Strict      bool // say planned pauses, warnings and doubts with codes of their own
 }
 
@@ -35,7 +35,7 @@ type ending struct {
 // An interruption speaks for itself, whatever else is owed: the run was not
 // there to see the end of it.
 func verdict(e ending) (collection.Outcome, int) {
-	if e.Paused && e.Run.Reason == collection.Interrupted {
+	if e.Planned && e.Run.Reason == collection.Interrupted {
 		e.Run.Reason = collection.WallClock // as planned as that; what is recorded stays
 	}
 	if interrupted(e) {

@@ -20,3 +20,8 @@ var SQLite embed.FS
 //
 //go:embed postgres/*.sql
 var Postgres embed.FS
+
+// Fleet holds what a fleet keeps beside the Postgres store, in the folder "fleet".
+//
+//go:embed fleet/*.sql
+var Fleet embed.FS

@@ -42,6 +42,8 @@ var rules = archtest.Rules{
 		"engine/registry":               {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/process", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 		"engine/signin":                 {"connectors/declarative", "connectors/oauth2", "engine/registry", "pacing", "report/problem"},
 
+		"fleet": {"collection", "engine", "engine/registry", "migrations", "report", "report/problem", "store", "store/postgres"},
+
 		"collection":               {},
 		"pacing":                   {"collection", "pacing/desk", "pacing/gate", "pacing/law", "pacing/meter", "pacing/response"},
 		"pacing/desk":              {"collection", "pacing/gate", "pacing/law"},
@@ -150,6 +152,8 @@ var rules = archtest.Rules{
 		"github.com/aws/aws-sdk-go-v2":    "connectors/signing",
 		"github.com/gofrs/flock":          "internal/filelock",
 		"github.com/redis/go-redis":       "pacing/coordinator/redis",
+		"github.com/riverqueue/river":     "fleet",
+		"github.com/robfig/cron":          "fleet",
 		"github.com/jackc/pgx":            "store/postgres/internal/wire",
 		"github.com/pressly/goose":        "store/internal/schema",
 		"modernc.org/sqlite":              "store/sqlite/internal/connect",

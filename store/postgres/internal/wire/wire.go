@@ -60,14 +60,19 @@ func (c Config) Shown() string {
 	return shown.String()
 }
 
-// Connector returns a connector to the server with more parameters, each a name
-// and its value.
-func (c Config) Connector(parameters ...string) Connector {
+// Copy returns a copy with more parameters, each a name and its value.
+func (c Config) Copy(parameters ...string) Config {
 	more := Config{c.of.Copy()}
 	for i := 0; i < len(parameters); i += 2 {
 		more.Set(parameters[i], parameters[i+1])
 	}
-	return Connector{of: stdlib.GetConnector(*more.of)}
+	return more
+}
+
+// Connector returns a connector to the server with more parameters, as [Config.Copy]
+// takes them.
+func (c Config) Connector(parameters ...string) Connector {
+	return Connector{of: stdlib.GetConnector(*c.Copy(parameters...).of)}
 }
 
 // A Connector makes connections of database/sql.

@@ -1,0 +1,202 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"collect/store/postgres"
+)
+
+// beats are what a worker remembers between two beats.
+type beats struct {
+	// ask asks on the session whose advisory lock says that the worker lives: the server
+	// frees it when the process dies. nil: there is no session.
+	ask    func(ctx context.Context, query string, args []any, into ...any) error
+	end    func()
+	schema int64 // the version of the store's schema at the first beat
+}
+
+// beat says that the worker is alive, and which turns it has in hand, and does what is due
+// for all. It returns store.ErrNewer if a newer version changed the tables, and a
+// [*ClockError] if the clock of this machine is off.
+func (w *Worker) beat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, max(w.Beat, time.Second))
+	defer cancel()
+	if err := w.hold(ctx); err != nil {
+		return err
+	}
+	jobs, draining := w.jobs()
+	var server time.Time
+	var own int
+	var schema int64
+	var orphans, due bool
+	before := time.Now()
+	err := w.beats.ask(ctx, beatQuery, []any{w.id, gone.Seconds(), (2 * w.Beat).Seconds(),
+		w.Holder.Host, w.Holder.PID, w.Version, w.AtMost, draining, jobs, w.lock()}, &server, &own, &schema, &orphans, &due)
+	if err != nil {
+		w.release()
+		return err
+	}
+	if err := clockOff(server, before, time.Now()); err != nil {
+		return err
+	}
+	if w.beats.schema == 0 {
+		w.beats.schema = schema
+	}
+	if own > len(files()) || schema != w.beats.schema {
+		return errNewer("database, while this worker was at work,")
+	}
+	if orphans {
+		if err := w.giveOut(ctx); err != nil {
+			return err
+		}
+	}
+	if due && !draining {
+		return w.fire(ctx)
+	}
+	return nil
+}
+
+// lock is the number of the advisory lock of the worker.
+func (w *Worker) lock() int64 { return w.fleet.pool.Number("worker " + w.id) }
+
+// hold takes the lock of the worker, if it has none.
+func (w *Worker) hold(ctx context.Context) error {
+	if w.beats.ask != nil {
+		return nil
+	}
+	session, err := w.fleet.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := session.Exec(ctx, "SELECT pg_advisory_lock($1)", w.lock()); err != nil {
+		session.Release()
+		return err
+	}
+	w.beats.ask = func(ctx context.Context, query string, args []any, into ...any) error {
+		return session.QueryRow(ctx, query, args...).Scan(into...)
+	}
+	w.beats.end = func() {
+		_ = session.Conn().Close(context.WithoutCancel(ctx)) // the lock ends with it
+		session.Release()
+	}
+	return nil
+}
+
+// release ends the session, and the lock with it.
+func (w *Worker) release() {
+	if w.beats.ask != nil {
+		w.beats.end()
+		w.beats.ask = nil
+	}
+}
+
+// The workers that are dead: the last beat is too long ago, or nobody has the lock. $1 is the
+// one who asks, $2 how many seconds a worker lives after a beat.
+const deadQuery = `
+	SELECT id FROM fleet_workers s WHERE id <> $1 AND (seen_at < clock_timestamp() - make_interval(secs => $2)
+		OR NOT EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
+			AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+			AND (l.classid::bigint << 32 | l.objid::bigint) = s.lock))`
+
+// The turns of dead workers, and those that a worker was given and has not in hand $3 seconds
+// later: its process lost them, in an outage of the server perhaps.
+const orphansQuery = `
+	SELECT j.id, j.args ->> 'connector' FROM river_job j WHERE j.kind = 'turn' AND j.state = 'running' AND NOT EXISTS (
+		SELECT 1 FROM fleet_workers s WHERE s.id = j.attempted_by[array_upper(j.attempted_by, 1)]
+			AND s.id NOT IN (` + deadQuery + `)
+			AND (j.id = ANY (s.jobs) OR j.attempted_at > clock_timestamp() - make_interval(secs => $3)))`
+
+// beatQuery is a beat in one statement.
+const beatQuery = `
+	WITH me AS (
+		INSERT INTO fleet_workers (id, host, pid, version, at_most, draining, jobs, lock, started_at, seen_at)
+		VALUES ($1, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(), clock_timestamp())
+		ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), draining = $8, jobs = $9
+	)
+	SELECT clock_timestamp(), (SELECT version FROM fleet_version), (SELECT max(version_id) FROM goose_db_version),
+		EXISTS (` + orphansQuery + `) OR EXISTS (` + deadQuery + `),
+		EXISTS (SELECT 1 FROM fleet_schedules WHERE next_at <= clock_timestamp())`
+
+// giveOut gives the turns of dead workers out again, and forgets the workers. One worker
+// does so at a time.
+func (w *Worker) giveOut(ctx context.Context) error {
+	var again []string
+	err := w.alone(ctx, "reaper", func(tx postgres.Tx) error {
+		again = nil
+		found := map[int64]string{}
+		rows, err := tx.Query(ctx, orphansQuery, w.id, gone.Seconds(), (2 * w.Beat).Seconds())
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var job int64
+			var connector string
+			if err := rows.Scan(&job, &connector); err != nil {
+				return err
+			}
+			found[job] = connector
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		for job, connector := range found {
+			// First, since it keeps a turn of the same epoch from being inserted.
+			_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = clock_timestamp() WHERE id = $1 AND state = 'running'`, job)
+			if err != nil {
+				return err
+			}
+			if err := w.fleet.enqueue(ctx, tx, connector, time.Time{}); err != nil {
+				return err
+			}
+			again = append(again, connector)
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM fleet_workers WHERE id IN (`+deadQuery+`)`, w.id, gone.Seconds())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, connector := range again {
+		w.Say(Event{Kind: TurnGivenOut, Worker: w.id, Connector: connector})
+	}
+	return nil
+}
+
+// alone does a change in a transaction, unless another worker does it at the moment.
+func (w *Worker) alone(ctx context.Context, what string, do func(postgres.Tx) error) error {
+	return w.fleet.change(ctx, func(tx postgres.Tx) error {
+		var mine bool
+		if err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", w.fleet.pool.Number("fleet "+what)).Scan(&mine); err != nil || !mine {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+// A ClockError says that the clock of this machine is off that of the server.
+type ClockError struct {
+	By time.Duration // it is ahead; negative: behind
+}
+
+func (e *ClockError) Error() string {
+	way, by := "ahead of", e.By
+	if by < 0 {
+		way, by = "behind", -by
+	}
+	return fmt.Sprintf("the clock of this machine is %v %s that of the database server, and may be off by %v: a provider that asks to wait would be asked too early, or late", by.Round(100*time.Millisecond), way, clockMargin)
+}
+
+// clockOff returns a *ClockError if the clock was off by more than the margin, whenever
+// between before and after the server looked at its own.
+func clockOff(server, before, after time.Time) error {
+	switch {
+	case before.Sub(server) > clockMargin:
+		return &ClockError{before.Sub(server)}
+	case server.Sub(after) > clockMargin:
+		return &ClockError{-server.Sub(after)}
+	}
+	return nil
+}

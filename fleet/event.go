@@ -1,0 +1,35 @@
+package fleet
+
+import (
+	"time"
+
+	"collect/collection"
+	"collect/engine"
+)
+
+// An EventKind names what happened to a worker.
+type EventKind string
+
+// The kinds of events.
+const (
+	WorkerStarted EventKind = "worker.started"
+	WorkerDrains  EventKind = "worker.drains"
+	WorkerEnded   EventKind = "worker.ended"
+	BeatFailed    EventKind = "beat.failed"
+	TurnBegun     EventKind = "turn.begun"
+	TurnEnded     EventKind = "turn.ended"
+	TurnLeft      EventKind = "turn.left"  // to another worker: this one cannot do it
+	TurnGivenOut  EventKind = "turn.again" // of a worker that died
+	ScheduleFired EventKind = "schedule.fired"
+)
+
+// An Event is what happened to a worker.
+type Event struct {
+	Kind      EventKind
+	Worker    string
+	Connector string
+	Run       collection.Run // of a turn that ended
+	Ended     *engine.Conclusion
+	Next      time.Time // when the next turn is due; zero: none is needed
+	Err       error
+}

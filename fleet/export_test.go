@@ -1,0 +1,33 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"collect/engine"
+	"collect/report"
+)
+
+// ClockOff is what a beat makes of the clocks.
+func ClockOff(server, before, after time.Time) error { return clockOff(server, before, after) }
+
+// Next is when the turn after one is due.
+func Next(said report.Summary, ended engine.Ended, now time.Time) (time.Time, bool) {
+	return next(said, ended, now)
+}
+
+// Exec runs a statement.
+func Exec(ctx context.Context, f *Fleet, query string, args ...any) error {
+	_, err := f.pool.Exec(ctx, query, args...)
+	return err
+}
+
+// One reads one row.
+func One(ctx context.Context, f *Fleet, query string, into ...any) error {
+	return f.pool.QueryRow(ctx, query).Scan(into...)
+}
+
+// EndSession ends the session of a worker, as a server does that starts again.
+func EndSession(ctx context.Context, w *Worker) error {
+	return w.beats.ask(ctx, "SELECT pg_terminate_backend(pg_backend_pid())", nil, new(bool))
+}

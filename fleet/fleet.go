@@ -1,0 +1,168 @@
+// Package fleet lets workers on several machines collect what one machine would: they
+// share the turns of the connectors through a Postgres store.
+//
+// # Who does what
+//
+// River wakes workers and spreads turns among them. It decides nothing: that a connector is
+// collected by one worker at a time, and that a worker which was thought dead writes
+// nothing any more, is the lease's doing, with its epoch in each commit (package
+// store/postgres). A turn given out twice costs a refused lease, and no record.
+//
+// # A turn
+//
+// A turn is one run of one connector, of bounded time:
+//
+//	due ──→ at work ──→ over: nothing is left
+//	 ↑         │
+//	 └─────────┴ work is left: behind all that wait; or at the time the provider asks for
+//
+// Its job names the connector and the epoch of the lease before it, and is unique by both. The
+// run takes the next epoch, so that the turn after it is another job, which is inserted in
+// the transaction that ends the job before it: while work is left there is one job, never none.
+//
+// # A worker that dies
+//
+// Each worker beats, with the turns it has in hand, and holds an advisory lock for as long
+// as its session lasts. Any worker's beat finds the turns of workers without a lock or a beat,
+// and gives them out again.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"collect/store"
+	"collect/store/postgres"
+)
+
+// A Turn is the job of one turn of a connector.
+type Turn struct {
+	Connector string `json:"connector" river:"unique"`
+	Epoch     int64  `json:"epoch" river:"unique"` // of the lease before the turn; 0: there was none
+}
+
+// Kind names the job to River.
+func (Turn) Kind() string { return "turn" }
+
+// A Fleet is the queue of turns beside a store, to look at it and to give orders.
+type Fleet struct {
+	pool   *postgres.Pool
+	client *river.Client[postgres.Tx]
+}
+
+// Open opens the queue beside the store at an address, which must exist, and makes its
+// tables or brings them up to date. It returns the errors of [postgres.Open].
+func Open(ctx context.Context, address string) (*Fleet, error) {
+	pool, err := postgres.NewPool(ctx, address, connections)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{pool: pool}
+	if err := f.migrate(ctx); err != nil {
+		pool.Close()
+		return nil, pool.Classify(err)
+	}
+	if f.client, err = river.NewClient(riverpgxv5.New(pool.Pool), &river.Config{Logger: slog.New(slog.DiscardHandler)}); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// connections is how many a fleet has to the server at most, beside those of the store: to
+// hear of turns, to take them, and to hold the lock of the worker.
+const connections = 6
+
+// Close closes the connections.
+func (f *Fleet) Close() { f.pool.Close() }
+
+// Enqueue makes a turn of each connector due now, behind those that wait, by order of a
+// person. A turn that was to wait until later is due now, too.
+func (f *Fleet) Enqueue(ctx context.Context, connectors []string, audit store.Audit) error {
+	return f.change(ctx, func(tx postgres.Tx) error {
+		for _, connector := range connectors {
+			if err := f.enqueue(ctx, tx, connector, time.Time{}); err != nil {
+				return err
+			}
+			if err := record(ctx, tx, "enqueue", connector, "", audit); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// enqueue inserts the next turn of a connector, due at a time, or now if that is zero,
+// unless it is there. One that is due later, and that a person or a schedule wants now, is brought forward.
+func (f *Fleet) enqueue(ctx context.Context, tx postgres.Tx, connector string, at time.Time) error {
+	var epoch int64
+	err := tx.QueryRow(ctx, `SELECT coalesce((SELECT epoch FROM leases WHERE connector = $1), 0)`, connector).Scan(&epoch)
+	if err != nil {
+		return err
+	}
+	done, err := f.client.InsertTx(ctx, tx, Turn{connector, epoch}, turnOptions(at))
+	if err != nil || !done.UniqueSkippedAsDuplicate || !at.IsZero() {
+		return err
+	}
+	if waits := []rivertype.JobState{rivertype.JobStateScheduled, rivertype.JobStateRetryable}; !slices.Contains(waits, done.Job.State) {
+		return nil
+	}
+	_, err = f.client.JobRetryTx(ctx, tx, done.Job.ID)
+	return err
+}
+
+// turnOptions are how a turn is inserted that is due at a time.
+func turnOptions(at time.Time) *river.InsertOpts {
+	return &river.InsertOpts{
+		ScheduledAt: at,
+		MaxAttempts: attempts,
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
+			rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+		}},
+	}
+}
+
+// attempts is how often River tries a job again whose worker met an error of the server: for ever,
+// as far as its column goes.
+const attempts = 32_767
+
+// record keeps what a person ordered, in the transaction of what it does.
+func record(ctx context.Context, tx postgres.Tx, kind, connector, what string, by store.Audit) error {
+	_, err := tx.Exec(ctx, `INSERT INTO fleet_orders (kind, connector, who, host, pid, why, what) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		kind, connector, by.Who, by.Holder.Host, by.Holder.PID, by.Why, what)
+	return err
+}
+
+// change does a change in a transaction.
+func (f *Fleet) change(ctx context.Context, do func(postgres.Tx) error) error {
+	tx, err := f.pool.Begin(ctx)
+	if err != nil {
+		return f.pool.Classify(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing
+	if err := do(tx); err != nil {
+		return f.pool.Classify(err)
+	}
+	return f.pool.Classify(tx.Commit(ctx))
+}
+
+// errNewer says that a newer version made the tables.
+func errNewer(what string) error { return fmt.Errorf("the %s was %w", what, store.ErrNewer) }
+
+// isClock reports whether an error is a [*ClockError].
+func isClock(err error) bool {
+	_, is := errors.AsType[*ClockError](err)
+	return is
+}
+
+// isNewer reports whether an error is that of [errNewer].
+func isNewer(err error) bool { return errors.Is(err, store.ErrNewer) }

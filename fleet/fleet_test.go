@@ -1,0 +1,505 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collect/collection"
+	"collect/engine"
+	"collect/engine/registry"
+	"collect/fleet"
+	"collect/internal/pgtest"
+	"collect/internal/process"
+	"collect/report"
+	"collect/store"
+	"collect/store/postgres"
+)
+
+var server *pgtest.Server
+
+func TestMain(m *testing.M) {
+	var err error
+	if server, err = pgtest.Start("fsync=off"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	server.Remove()
+	os.Exit(code)
+}
+
+var schemas atomic.Int64
+
+const perPage = 10 // records
+
+// A place is a store with a fleet, and a provider whose lists have pages.
+type place struct {
+	*testing.T
+	address string
+	fleet   *fleet.Fleet
+	entries map[string]registry.Entry
+	slow    time.Duration // a page takes
+
+	mu    sync.Mutex
+	url   string
+	asked map[string]int // pages
+	hold  chan struct{}  // nil: pages are answered at once
+}
+
+func newPlace(t *testing.T) *place {
+	p := &place{T: t, address: server.Address(fmt.Sprintf("fleet_%d", schemas.Add(1))), entries: map[string]registry.Entry{}, asked: map[string]int{}}
+	s := httptest.NewServer(p)
+	t.Cleanup(s.Close)
+	p.url = s.URL
+	db := p.store(true)
+	t.Cleanup(func() { _ = db.Close() })
+	p.fleet = p.open()
+	return p
+}
+
+// ServeHTTP answers /NAME/PAGES?page=N.
+func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, last, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
+	pages, _ := strconv.Atoi(last)
+	n, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	p.mu.Lock()
+	p.asked[name]++
+	hold := p.hold
+	p.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	time.Sleep(p.slow)
+	var items []string
+	for i := range perPage {
+		items = append(items, fmt.Sprintf(`{"id":%d}`, n*perPage+i))
+	}
+	next := "null"
+	if n+1 < pages {
+		next = strconv.Quote(strconv.Itoa(n + 1))
+	}
+	fmt.Fprintf(w, `{"items":[%s],"next":%s}`, strings.Join(items, ","), next)
+}
+
+const connectorFile = `connector: %s
+provider: {name: %s, base_url: %q, pace: off}
+streams:
+  things:
+    get: /%s/%d
+    records: items
+    key: id
+    page: {cursor: {from: next, param: page}}
+`
+
+// add adds a connector to what the machines know.
+func (p *place) add(name string, pages int) {
+	p.Helper()
+	path := filepath.Join(p.TempDir(), name+".yaml")
+	if err := os.WriteFile(path, fmt.Appendf(nil, connectorFile, name, name, p.url, name, pages), 0o600); err != nil {
+		p.Fatal(err)
+	}
+	p.entries[name] = registry.Entry{Use: path}
+}
+
+func (p *place) store(create bool) *postgres.Store {
+	p.Helper()
+	db, err := postgres.Open(context.Background(), p.address, postgres.Options{Create: create})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return db
+}
+
+func (p *place) open() *fleet.Fleet {
+	p.Helper()
+	f, err := fleet.Open(context.Background(), p.address)
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(f.Close)
+	return f
+}
+
+var audit = store.Audit{Who: "ann", Why: "a test", Holder: process.This()}
+
+func (p *place) enqueue(names ...string) {
+	p.Helper()
+	if err := p.fleet.Enqueue(p.Context(), names, audit); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// A machine is a worker with connections of its own.
+type machine struct {
+	*fleet.Worker
+	place  *place
+	events chan fleet.Event
+	ended  chan error
+	stop   context.CancelCauseFunc
+}
+
+// start starts a worker; change is made to its configuration.
+func (p *place) start(change func(*fleet.Config)) *machine {
+	p.Helper()
+	m := &machine{place: p, events: make(chan fleet.Event, 10_000), ended: make(chan error, 1)}
+	db := p.store(false)
+	c := fleet.Config{
+		Address: p.address, Registry: &registry.Registry{Entries: p.entries, Env: func(string) string { return "" }},
+		Each:   engine.Config{Store: db, Options: engine.Options{Mode: collection.Forward, Lane: collection.Incremental}},
+		Holder: process.This(), Version: "test", Beat: 50 * time.Millisecond, Turn: 100 * time.Millisecond,
+		Say: func(e fleet.Event) { m.events <- e },
+	}
+	if change != nil {
+		change(&c)
+	}
+	var err error
+	if m.Worker, err = fleet.NewWorker(p.open(), c); err != nil {
+		p.Fatal(err)
+	}
+	ctx, stop := context.WithCancelCause(context.Background())
+	m.stop = stop
+	go func() {
+		m.ended <- m.Do(ctx)
+		_ = db.Close()
+	}()
+	p.Cleanup(func() { stop(context.Canceled) })
+	return m
+}
+
+// drain ends a worker in order.
+func (m *machine) drain() {
+	m.place.Helper()
+	m.Drain()
+	if err := <-m.ended; err != nil {
+		m.place.Errorf("a worker that drains: %v", err)
+	}
+}
+
+// await returns the next event of a kind, of a connector if it is named.
+func (m *machine) await(kind fleet.EventKind, connector string) fleet.Event {
+	m.place.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case e := <-m.events:
+			if e.Kind == kind && (connector == "" || e.Connector == connector) {
+				return e
+			}
+			if e.Err != nil && kind != fleet.TurnLeft {
+				m.place.Logf("%s %s: %v", e.Kind, e.Connector, e.Err)
+			}
+		case <-timeout:
+			m.place.Fatalf("no event %s of %q in 20 s", kind, connector)
+		}
+	}
+}
+
+// finished waits until a connector has no turn to come.
+func (p *place) finished(names ...string) {
+	p.Helper()
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		var left int
+		err := fleet.One(p.Context(), p.fleet, `SELECT count(*) FROM river_job WHERE finalized_at IS NULL AND args ->> 'connector' IN ('`+strings.Join(names, "','")+`')`, &left)
+		if err != nil {
+			p.Fatal(err)
+		}
+		if left == 0 {
+			return
+		}
+		if time.Since(begun) > 20*time.Second {
+			p.Fatalf("%d turns are left after 20 s", left)
+		}
+	}
+}
+
+// exact checks that all records of a connector are stored, none of them twice, and
+// returns its runs, oldest first.
+func (p *place) exact(name string, pages int) []collection.Run {
+	p.Helper()
+	db := p.store(false)
+	defer db.Close()
+	n := 0
+	for _, err := range db.Records(p.Context(), name, "things") {
+		if err != nil {
+			p.Fatal(err)
+		}
+		n++
+	}
+	if n != pages*perPage {
+		p.Errorf("%s has %d records, want %d", name, n, pages*perPage)
+	}
+	runs, err := db.Runs(p.Context(), name, 1000)
+	if err != nil {
+		p.Fatal(err)
+	}
+	slices.Reverse(runs)
+	var changed int64
+	for _, run := range runs {
+		changed += run.Tally.Changed
+	}
+	if changed != int64(n) {
+		p.Errorf("%s: the runs stored %d records, want %d: one was stored twice", name, changed, n)
+	}
+	return runs
+}
+
+// TestTurns: two workers collect three connectors in turns, each record once, and no
+// worker runs one connector for longer than a turn while others wait.
+func TestTurns(t *testing.T) {
+	p := newPlace(t)
+	p.slow = 10 * time.Millisecond
+	names := []string{"ants", "bees", "cats"}
+	for _, name := range names {
+		p.add(name, 30)
+	}
+	one, two := p.start(func(c *fleet.Config) { c.AtMost = 1 }), p.start(func(c *fleet.Config) { c.AtMost = 1 })
+	p.enqueue(names...)
+	p.enqueue(names...) // which changes nothing
+	p.finished(names...)
+	one.drain()
+	two.drain()
+	for _, name := range names {
+		runs := p.exact(name, 30)
+		if len(runs) < 2 {
+			t.Errorf("%s was collected in %d turns, want 2 or more", name, len(runs))
+		}
+		if last := runs[len(runs)-1]; last.Outcome != collection.Complete {
+			t.Errorf("%s ended %s", name, last.Outcome)
+		}
+		if p.asked[name] > 30+2*len(runs) {
+			t.Errorf("%s: %d requests for 30 pages in %d turns", name, p.asked[name], len(runs))
+		}
+	}
+	var twice int
+	err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM (SELECT args FROM river_job GROUP BY args HAVING count(*) > 1) AS more`, &twice)
+	if err != nil || twice > 0 {
+		t.Errorf("%d epochs had more than one turn, %v", twice, err)
+	}
+	var orders int
+	if err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM fleet_orders WHERE kind = 'enqueue' AND who = 'ann' AND why = 'a test'`, &orders); err != nil || orders != 6 {
+		t.Errorf("%d orders are recorded, want 6, %v", orders, err)
+	}
+}
+
+// TestDrain: a worker that is told to stop ends its turn as planned, with what is in flight, and
+// another one goes on.
+func TestDrain(t *testing.T) {
+	p := newPlace(t)
+	p.slow = 5 * time.Millisecond
+	p.add("ants", 60)
+	long := func(c *fleet.Config) { c.Turn = time.Minute }
+	one := p.start(long)
+	p.enqueue("ants")
+	one.await(fleet.TurnBegun, "ants")
+	one.drain()
+	var workers int
+	if err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM fleet_workers`, &workers); err != nil || workers != 0 {
+		t.Errorf("after a drain %d workers are known, %v", workers, err)
+	}
+	two := p.start(long)
+	p.finished("ants")
+	two.drain()
+	runs := p.exact("ants", 60)
+	if len(runs) != 2 || runs[0].Outcome == collection.RunInterrupted || runs[0].ExitCode != 0 || runs[1].Outcome != collection.Complete {
+		t.Errorf("the runs are %+v, want one handed over and one complete", runs)
+	}
+}
+
+// TestLacking: a worker that does not know a connector leaves it to one that does, and says
+// so once.
+func TestLacking(t *testing.T) {
+	p := newPlace(t)
+	stranger := p.start(func(c *fleet.Config) { c.Registry = &registry.Registry{Env: func(string) string { return "" }} })
+	p.add("ants", 3)
+	p.enqueue("ants")
+	if e := stranger.await(fleet.TurnLeft, "ants"); e.Err == nil {
+		t.Error("no reason is told")
+	}
+	p.enqueue("ants") // at once, and not after the wait
+	time.Sleep(100 * time.Millisecond)
+	stranger.drain()
+	for len(stranger.events) > 0 {
+		if e := <-stranger.events; e.Kind == fleet.TurnLeft {
+			t.Errorf("said again: %v", e.Err)
+		}
+	}
+	knows := p.start(nil)
+	p.enqueue("ants")
+	p.finished("ants")
+	knows.drain()
+	p.exact("ants", 3)
+}
+
+// TestTwoFleets: two stores in one database do not hear of each other.
+func TestTwoFleets(t *testing.T) {
+	one, two := newPlace(t), newPlace(t)
+	one.add("ants", 3)
+	two.add("ants", 4)
+	a, b := one.start(nil), two.start(nil)
+	one.enqueue("ants")
+	one.finished("ants")
+	if n := two.asked["ants"]; n != 0 {
+		t.Errorf("the other fleet asked %d times", n)
+	}
+	two.enqueue("ants")
+	two.finished("ants")
+	a.drain()
+	b.drain()
+	one.exact("ants", 3)
+	two.exact("ants", 4)
+}
+
+// TestNewer: a newer version changes the tables; an older worker hands over and says so,
+// and none begins.
+func TestNewer(t *testing.T) {
+	p := newPlace(t)
+	p.slow = 5 * time.Millisecond
+	p.add("ants", 60)
+	old := p.start(func(c *fleet.Config) { c.Turn = time.Minute })
+	p.enqueue("ants")
+	old.await(fleet.TurnBegun, "ants")
+	if err := fleet.Exec(t.Context(), p.fleet, "UPDATE fleet_version SET version = 999"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-old.ended; !errors.Is(err, store.ErrNewer) {
+		t.Errorf("a worker beside a newer version ended with %v", err)
+	}
+	if _, err := fleet.Open(t.Context(), p.address); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("Open beside a newer version: %v", err)
+	}
+	var left int
+	if err := fleet.One(t.Context(), p.fleet, "SELECT count(*) FROM river_job WHERE state = 'available'", &left); err != nil || left != 1 {
+		t.Errorf("%d turns wait for a newer worker, want 1, %v", left, err)
+	}
+}
+
+// TestFirstStarts: many processes start at once where there is nothing yet.
+func TestFirstStarts(t *testing.T) {
+	address := server.Address("fleet_first")
+	db, err := postgres.Open(t.Context(), address, postgres.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			f, err := fleet.Open(t.Context(), address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			f.Close()
+		})
+	}
+	all.Wait()
+}
+
+// TestRefused: what keeps a fleet from being opened is told in words of package store.
+func TestRefused(t *testing.T) {
+	p := newPlace(t)
+	for _, statement := range []string{"DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN"} {
+		if err := fleet.Exec(t.Context(), p.fleet, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	guest := strings.Replace(p.address, "user=collect", "user=guest", 1)
+	for name, test := range map[string]struct {
+		address string
+		want    error
+	}{
+		"no rights": {guest, store.ErrNoAccess},
+		"no server": {"postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable", store.ErrUnreachable},
+		"mistyped":  {"postgres://u:hunter2@[::1/db", nil},
+	} {
+		f, err := fleet.Open(t.Context(), test.address)
+		if err == nil {
+			f.Close()
+		}
+		if err == nil || test.want != nil && !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: the error has the password", name)
+		}
+	}
+}
+
+// TestClock: a clock that is off is found however long the question took, and one that is
+// right never.
+func TestClock(t *testing.T) {
+	at := time.Unix(1_000_000, 0)
+	s := time.Second
+	for _, test := range []struct {
+		before, after time.Duration // of the machine's clock, from the server's
+		off           bool
+	}{
+		{0, 0, false}, {-s, 0, false}, {0, s, false}, {-90 * s, 90 * s, false}, {s, s, false}, {-s, -s, false},
+		{2 * s, 2 * s, true}, {-3 * s, -2 * s, true}, {10 * 60 * s, 10 * 60 * s, true}, {-10 * 60 * s, -10 * 60 * s, true},
+	} {
+		err := fleet.ClockOff(at, at.Add(test.before), at.Add(test.after))
+		if (err != nil) != test.off {
+			t.Errorf("a clock off by %v to %v: %v", test.before, test.after, err)
+		}
+	}
+}
+
+// TestNext: when the turn after one is due.
+func TestNext(t *testing.T) {
+	now := time.Now()
+	soon := now.Add(7 * time.Minute)
+	run := func(reason collection.Reason, requests int64) engine.Ended {
+		return engine.Ended{Run: collection.Run{Reason: reason, Tally: collection.Tally{Requests: requests}}}
+	}
+	owed := func(gaps ...collection.Gap) engine.Ended {
+		var e engine.Ended
+		for _, gap := range gaps {
+			gap.State = collection.GapOpen
+			e.Owed = append(e.Owed, store.OwnedGap{Gap: gap})
+		}
+		return e
+	}
+	failed := func(err error) engine.Ended { return engine.Ended{Err: err} }
+	for _, test := range []struct {
+		name  string
+		at    time.Time // that the run tells
+		ended engine.Ended
+		want  time.Duration // -1: none
+	}{
+		{"complete", time.Time{}, run("", 5), -1},
+		{"out of time", time.Time{}, run(collection.WallClock, 5), 0},
+		{"out of time, sent nothing", time.Time{}, run(collection.WallClock, 0), 5 * time.Second},
+		{"the wait did not fit", soon, run(collection.WallClock, 5), 7 * time.Minute},
+		{"asked to wait", soon, run(collection.RetryAfter, 5), 7 * time.Minute},
+		{"asked to wait, no time", time.Time{}, run(collection.RateLimited, 5), time.Minute},
+		{"breaker", soon, run(collection.CircuitOpen, 0), 7 * time.Minute},
+		{"day budget", soon, run(collection.RequestCap, 5), 7 * time.Minute},
+		{"cap of a run", time.Time{}, run(collection.RequestCap, 5), -1},
+		{"handed over", time.Time{}, run(collection.Interrupted, 5), 0},
+		{"frozen until a person acts", time.Time{}, run(collection.Frozen, 5), -1},
+		{"frozen until a test", soon, run(collection.Frozen, 5), 7 * time.Minute},
+		{"token refused", time.Time{}, run(collection.Auth, 5), -1},
+		{"owes a cooling piece", time.Time{}, owed(collection.Gap{Reason: collection.UpstreamPressure, NotBefore: soon}), 7 * time.Minute},
+		{"owes a planned piece", time.Time{}, owed(collection.Gap{Reason: collection.RetryBudget}), time.Minute},
+		{"owes what a person mends", time.Time{}, owed(collection.Gap{Reason: collection.Auth}), -1},
+		{"lost its lease", time.Time{}, failed(collection.ErrFenced), 5 * time.Second},
+		{"the server went", time.Time{}, failed(store.ErrUnreachable), 0},
+	} {
+		at, ok := fleet.Next(report.Summary{NextAt: test.at}, test.ended, now)
+		if ok != (test.want >= 0) || ok && at.Sub(now) != test.want {
+			t.Errorf("%s: %v, %t, want %v", test.name, at.Sub(now), ok, test.want)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"collect/store"
+	"collect/store/postgres"
+)
+
+// A CatchUp says what becomes of a time at which no worker was there.
+type CatchUp string
+
+// The policies.
+const (
+	Once CatchUp = "once" // one late turn, however many times were missed
+	None CatchUp = "none" // the next time is waited for
+)
+
+// late is how late a turn may be due under [None].
+const late = time.Minute
+
+// A Schedule says when turns of a connector are due.
+type Schedule struct {
+	Connector string
+	Cron      string        // five fields, or @hourly and the like, as crontab(5) has them
+	Zone      string        // of the cron line, a name of the IANA database; "": UTC
+	Jitter    time.Duration // a turn is due up to that much later, by chance
+	CatchUp   CatchUp
+	Next      time.Time // when the next turn is due; set by the fleet
+}
+
+// next returns when a turn is due after a time.
+func (s Schedule) next(after time.Time) (time.Time, error) {
+	zone, err := time.LoadLocation(s.Zone)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("no time zone %q", s.Zone)
+	}
+	line, err := cron.ParseStandard(s.Cron)
+	if err != nil {
+		return time.Time{}, err
+	}
+	at := line.Next(after.In(zone))
+	if at.IsZero() {
+		return at, fmt.Errorf("%q names no time within five years", s.Cron)
+	}
+	if s.Jitter > 0 {
+		at = at.Add(rand.N(s.Jitter)) // #nosec G404 -- to spread load
+	}
+	return at, nil
+}
+
+// Check returns what is wrong with a schedule.
+func (s Schedule) Check() error {
+	if s.Jitter < 0 {
+		return fmt.Errorf("a jitter of %v", s.Jitter)
+	}
+	if s.CatchUp != Once && s.CatchUp != None {
+		return fmt.Errorf("catch-up is %q, and must be once or none", s.CatchUp)
+	}
+	_, err := s.next(time.Now())
+	return err
+}
+
+// Schedule makes turns of a connector due by a schedule from now on, in place of the one it
+// has, by order of a person. It returns the schedule with the time of its first turn.
+func (f *Fleet) Schedule(ctx context.Context, s Schedule, audit store.Audit) (Schedule, error) {
+	err := f.change(ctx, func(tx postgres.Tx) error {
+		var now time.Time
+		if err := tx.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
+			return err
+		}
+		var err error
+		if s.Next, err = s.next(now); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO fleet_schedules (connector, cron, zone, jitter, catch_up, next_at) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (connector) DO UPDATE SET cron = $2, zone = $3, jitter = $4, catch_up = $5, next_at = $6, changed_at = clock_timestamp()`,
+			s.Connector, s.Cron, s.Zone, s.Jitter, string(s.CatchUp), s.Next)
+		if err != nil {
+			return err
+		}
+		return record(ctx, tx, "schedule.add", s.Connector, s.Cron, audit)
+	})
+	return s, err
+}
+
+// Unschedule takes the schedule of a connector away, by order of a person, and reports whether
+// there was one. A turn that is due stays.
+func (f *Fleet) Unschedule(ctx context.Context, connector string, audit store.Audit) (there bool, err error) {
+	err = f.change(ctx, func(tx postgres.Tx) error {
+		done, err := tx.Exec(ctx, `DELETE FROM fleet_schedules WHERE connector = $1`, connector)
+		if there = done.RowsAffected() > 0; err != nil || !there {
+			return err
+		}
+		return record(ctx, tx, "schedule.remove", connector, "", audit)
+	})
+	return there, err
+}
+
+// Schedules returns all schedules, by connector.
+func (f *Fleet) Schedules(ctx context.Context) (all []Schedule, err error) {
+	rows, err := f.pool.Query(ctx, `SELECT connector, cron, zone, jitter, catch_up, next_at FROM fleet_schedules ORDER BY connector`)
+	if err != nil {
+		return nil, f.pool.Classify(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s Schedule
+		if err := rows.Scan(&s.Connector, &s.Cron, &s.Zone, &s.Jitter, &s.CatchUp, &s.Next); err != nil {
+			return nil, f.pool.Classify(err)
+		}
+		all = append(all, s)
+	}
+	return all, f.pool.Classify(rows.Err())
+}
+
+// fire enqueues the turns that schedules want, and notes when they want the next. One
+// worker does so at a time.
+func (w *Worker) fire(ctx context.Context) error {
+	var fired []string
+	err := w.alone(ctx, "schedules", func(tx postgres.Tx) error {
+		fired = nil
+		all, err := w.fleet.Schedules(ctx)
+		if err != nil {
+			return err
+		}
+		var now time.Time
+		if err := tx.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
+			return err
+		}
+		for _, s := range all {
+			if s.Next.After(now) {
+				continue
+			}
+			at, err := s.next(now)
+			if err != nil {
+				return fmt.Errorf("the schedule of %s: %w", s.Connector, err)
+			}
+			done, err := tx.Exec(ctx, `UPDATE fleet_schedules SET next_at = $2 WHERE connector = $1 AND next_at = $3`, s.Connector, at, s.Next)
+			if err != nil {
+				return err
+			}
+			if done.RowsAffected() == 0 || s.CatchUp == None && now.Sub(s.Next) > late {
+				continue
+			}
+			if err := w.fleet.enqueue(ctx, tx, s.Connector, time.Time{}); err != nil {
+				return err
+			}
+			fired = append(fired, s.Connector)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, connector := range fired {
+		w.Say(Event{Kind: ScheduleFired, Worker: w.id, Connector: connector})
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package fleet_test
+
+import (
+	"testing"
+	"time"
+
+	"collect/fleet"
+)
+
+// TestSchedule: a turn that is due is given out once, however late and however many workers
+// see it, and not at all where a late one is not wanted.
+func TestSchedule(t *testing.T) {
+	p := newPlace(t)
+	for _, name := range []string{"ants", "bees", "cats"} {
+		p.add(name, 2)
+	}
+	begun := time.Now()
+	for _, s := range []fleet.Schedule{
+		{Connector: "ants", Cron: "*/15 * * * *", CatchUp: fleet.Once},
+		{Connector: "bees", Cron: "@hourly", Zone: "Europe/Paris", Jitter: time.Hour, CatchUp: fleet.None},
+		{Connector: "cats", Cron: "0 3 * * 1", CatchUp: fleet.Once},
+	} {
+		if err := s.Check(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.fleet.Schedule(t.Context(), s, audit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Next.Before(begun) || got.Next.After(begun.Add(8*24*time.Hour)) {
+			t.Errorf("%s is due at %v", s.Connector, got.Next)
+		}
+	}
+	if there, err := p.fleet.Unschedule(t.Context(), "cats", audit); !there || err != nil {
+		t.Errorf("Unschedule: %t, %v", there, err)
+	}
+	if there, err := p.fleet.Unschedule(t.Context(), "cats", audit); there || err != nil {
+		t.Errorf("Unschedule again: %t, %v", there, err)
+	}
+	// Nobody was there for two hours.
+	if err := fleet.Exec(t.Context(), p.fleet, "UPDATE fleet_schedules SET next_at = clock_timestamp() - interval '2 hours'"); err != nil {
+		t.Fatal(err)
+	}
+	one, two := p.start(nil), p.start(nil)
+	for {
+		all, err := p.fleet.Schedules(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) == 2 && all[0].Next.After(begun) && all[1].Next.After(begun) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.finished("ants", "bees")
+	one.drain()
+	two.drain()
+	if runs := p.exact("ants", 2); len(runs) != 1 {
+		t.Errorf("ants ran %d times, want once", len(runs))
+	}
+	if n := p.asked["bees"] + p.asked["cats"]; n != 0 {
+		t.Errorf("%d requests for what is not due", n)
+	}
+	var orders int
+	if err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM fleet_orders WHERE kind IN ('schedule.add', 'schedule.remove')`, &orders); err != nil || orders != 4 {
+		t.Errorf("%d orders are recorded, want 4, %v", orders, err)
+	}
+}
+
+// TestBadSchedule: what cannot be meant is refused.
+func TestBadSchedule(t *testing.T) {
+	for _, s := range []fleet.Schedule{
+		{Cron: "* * * *", CatchUp: fleet.Once}, {Cron: "61 * * * *", CatchUp: fleet.Once}, {Cron: "", CatchUp: fleet.Once},
+		{Cron: "@hourly", Zone: "Mars/Base", CatchUp: fleet.Once}, {Cron: "@hourly", CatchUp: "thrice"},
+		{Cron: "@hourly", Jitter: -1, CatchUp: fleet.Once}, {Cron: "0 0 31 2 *", CatchUp: fleet.Once},
+	} {
+		if err := s.Check(); err == nil {
+			t.Errorf("%+v is accepted", s)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package server
+
+import (
+	"context"
+
+	"collect/store/postgres/internal/wire"
+)
+
+// Pool returns a pool of connections of pgx to the server, in the schema of the store.
+func (a Address) Pool(ctx context.Context, most int32) (*Pool, error) {
+	c := a.config.Copy("synchronous_commit", "on", "default_transaction_read_only", "off", "default_transaction_isolation", "read committed")
+	return c.Pool(ctx, most)
+}
+
+// ClassifyPool is [Classify] for an error of such a pool.
+func (a Address) ClassifyPool(err error) error { return Classify(a.Name, wire.Told(err)) }
+
+// Number is the number of an advisory lock of this store; what says what it is for.
+func (a Address) Number(what string) int64 { return a.number(what) }
+
+// A Tx is a transaction of such a pool.
+type Tx = wire.Tx
+
+// A Pool is such a pool.
+type Pool = wire.Pool
