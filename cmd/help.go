@@ -40,7 +40,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect backup":            {"records", "collect backup state-backup.db"},
 	"collect restore":           {"records", "collect restore state-backup.db --reason 'the disk failed'\ncollect restore state-backup.db --reason 'the disk failed' --yes"},
 	"collect reset":             {"operate", "collect reset tickets --stream details --reason 'collect it again'\ncollect reset tickets --stream issues --from 2026-01-01T00:00:00Z"},
-	"collect prune":             {"operate", "collect prune tickets --events 90d --dry-run\ncollect prune --all --events 90d --runs 365d --quarantine 64MB --reason 'as every month' --yes"},
+	"collect prune":             {"operate", "collect prune tickets --events 90d --dry-run\ncollect prune --all --events 90d --runs 365d --quarantine 64MB --reason 'as every month' --yes\ncollect prune --shrink"},
 	"collect schema":            {"records", "collect schema\ncollect schema status > status.schema.json\ncollect schema tickets issues > issues.schema.json\ncollect schema accept tickets issues --reason 'they renamed it'"},
 	"collect schema accept":     {"", "collect schema accept tickets issues --reason 'they renamed it'"},
 	"collect pause":             {"operate", "collect pause tickets --reason 'they migrate until Monday'"},

@@ -23,10 +23,10 @@ import (
 // pruneOptions are the flags of prune.
 type pruneOptions struct {
 	operatorOptions
-	all          bool
-	events, runs time.Duration
-	quarantine   string
-	dryRun       bool
+	all                      bool
+	events, runs, quarantine string
+	shrink                   bool
+	dryRun                   bool
 }
 
 func (a *app) pruneCommand() *cobra.Command {
@@ -40,8 +40,10 @@ named by a flag. Records, checkpoints, commits, gaps, the orders of people, and
 the newest run of each exit code are never removed, and what the runs add up to
 stays in the totals. Who did it, when and why is kept.
 
-It may be used while a run is under way. The room is used by what is stored next;
-the file does not become smaller.`,
+It may be used while a run is under way. The room is used by what is stored next:
+the file keeps its size, until --shrink gives its free bytes back to the disk. That
+writes the file anew, which no run may be on for, and which needs as much room on the
+disk as the file takes, twice.`,
 		Args: atMostOneArg,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -53,11 +55,17 @@ the file does not become smaller.`,
 	o.addFlags(c)
 	flags := c.Flags()
 	flags.BoolVar(&o.all, "all", false, "of all connectors")
-	flags.Var((*config.DurationFlag)(&o.events), "events", "events that are older than this `duration`, as 90d (default none)")
-	flags.Var((*config.DurationFlag)(&o.runs), "runs", "runs that ended longer ago than this `duration`, as 90d (default none)")
-	flags.StringVar(&o.quarantine, "quarantine", "", "rejected records that came last longer ago than this `duration or size` (90d), or all but the newest of each connector that take that much (64MB)")
+	flags.StringVar(&o.events, "events", "", "events that are older than this `duration or size` (90d), or all but the newest of each connector that take that much (64MB)")
+	flags.StringVar(&o.runs, "runs", "", "runs that ended longer ago than this `duration or size`, or all but the newest of each connector that take that much")
+	flags.StringVar(&o.quarantine, "quarantine", "", "rejected records that came last longer ago than this `duration or size`, or all but the newest of each connector that take that much")
+	flags.BoolVar(&o.shrink, "shrink", false, "then give the free bytes of the file back to the disk; also by itself")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be removed, and remove nothing")
 	return c
+}
+
+// only reports whether the order is to shrink the file, and nothing else.
+func (o *pruneOptions) only() bool {
+	return o.shrink && !o.all && o.name == "" && o.events+o.runs+o.quarantine == ""
 }
 
 // what returns the order that the flags give.
@@ -65,17 +73,18 @@ func (o *pruneOptions) what(now time.Time) (p store.Prune, err error) {
 	if o.all == (o.name != "") {
 		return p, problem.Usage("collect prune: name a connector, or give --all")
 	}
-	if o.events > 0 {
-		p.Events = now.Add(-o.events)
-	}
-	if o.runs > 0 {
-		p.Runs = now.Add(-o.runs)
-	}
-	if o.quarantine != "" {
-		if age, err := config.ParseDuration(o.quarantine); err == nil && age > 0 {
-			p.Quarantine = now.Add(-age)
-		} else if p.Room, err = parseSize(o.quarantine); err != nil {
-			return p, problem.Usage("--quarantine: %q is neither a duration such as 90d nor a size such as 64MB", o.quarantine)
+	for _, f := range []struct {
+		name, text string
+		before     *time.Time
+		room       *int64
+	}{{"events", o.events, &p.Events, &p.EventsRoom}, {"runs", o.runs, &p.Runs, &p.RunsRoom}, {"quarantine", o.quarantine, &p.Quarantine, &p.Room}} {
+		if f.text == "" {
+			continue
+		}
+		if age, err := config.ParseDuration(f.text); err == nil && age > 0 {
+			*f.before = now.Add(-age)
+		} else if *f.room, err = parseSize(f.text); err != nil {
+			return p, problem.Usage("--%s: %q is neither a duration such as 90d nor a size such as 64MB", f.name, f.text)
 		}
 	}
 	if p == (store.Prune{}) {
@@ -106,14 +115,80 @@ func parseSize(text string) (int64, error) {
 }
 
 func (a *app) prune(ctx context.Context, o pruneOptions) error {
-	what, err := o.what(time.Now())
-	if err != nil {
-		return err
+	var what store.Prune
+	var err error
+	if !o.only() {
+		if what, err = o.what(time.Now()); err != nil {
+			return err
+		}
 	}
 	settings, err := a.settings()
 	if err != nil {
 		return err
 	}
+	if !o.only() {
+		if err := a.pruneHistory(ctx, o, what, settings); err != nil {
+			return err
+		}
+	}
+	if !o.shrink {
+		return nil
+	}
+	return a.shrink(ctx, o, settings)
+}
+
+// shrink gives the free bytes of the file back to the disk.
+func (a *app) shrink(ctx context.Context, o pruneOptions, settings config.Settings) error {
+	sc := problem.Scene{State: settings.State, Usual: !settings.StateNamed, ByHand: true}
+	file, ok := storage.FileOf(settings.State)
+	if !ok {
+		return notFile("collect prune --shrink", "")
+	}
+	if o.dryRun {
+		return a.spare(ctx, settings, sc)
+	}
+	before, _ := storage.RoomOf(settings.State)
+	if err := file.Shrink(ctx); err != nil {
+		return a.exit(err, sc)
+	}
+	after, _ := storage.RoomOf(settings.State)
+	fmt.Fprintf(a.err, "%s takes %s now, and took %s\n", words.Home(settings.State, a.env), words.Size(after.Size), words.Size(before.Size))
+	return nil
+}
+
+// spare says how many bytes of the file are free.
+func (a *app) spare(ctx context.Context, settings config.Settings, sc problem.Scene) error {
+	db, err := openForReading(ctx, settings)
+	if err == nil && db == nil {
+		err = fmt.Errorf("store %s %w", settings.State, store.ErrMissing)
+	}
+	if err != nil {
+		return a.exit(err, sc)
+	}
+	defer db.Close()
+	if free, size := spareOf(ctx, db, settings); size != "" {
+		fmt.Fprintf(a.err, "%s takes %s, of which %s would be given back\n", words.Home(settings.State, a.env), size, free)
+	}
+	return nil
+}
+
+// spareOf returns how many bytes of a store are free, and how many it takes, in words;
+// "" if that is not known.
+func spareOf(ctx context.Context, db store.Reader, settings config.Settings) (free, size string) {
+	known, ok := db.(storage.Sparer)
+	if !ok {
+		return "", ""
+	}
+	bytes, err := known.Spare(ctx)
+	room, ok := storage.RoomOf(settings.State)
+	if err != nil || !ok {
+		return "", ""
+	}
+	return words.Size(bytes), words.Size(room.Size)
+}
+
+// pruneHistory removes what is old of the past.
+func (a *app) pruneHistory(ctx context.Context, o pruneOptions, what store.Prune, settings config.Settings) error {
 	sc := problem.Scene{State: settings.State, Usual: !settings.StateNamed, ByHand: true}
 	db, err := storage.Open(ctx, settings.State)
 	if err != nil {
@@ -147,10 +222,16 @@ func (a *app) prune(ctx context.Context, o pruneOptions) error {
 	}
 	removed := make([]store.Pruned, len(names))
 	err = engine.Prune(ctx, db, names, what, o.reason, func(name string, gone store.Pruned) { removed[slices.Index(names, name)] = gone })
-	if shown := a.pruned("removed", names, removed); shown != nil || err == nil {
+	if shown := a.pruned("removed", names, removed); shown != nil {
 		return shown
 	}
-	return a.exit(err, sc)
+	if err != nil {
+		return a.exit(err, sc)
+	}
+	if free, size := spareOf(ctx, db, settings); size != "" && !o.shrink && !a.flags.json {
+		fmt.Fprintf(a.err, "what is stored next uses the room: of %s in the file %s are free. To give them back to the disk: collect prune --shrink%s\n", size, free, a.repeat())
+	}
+	return nil
 }
 
 // A prunedLine says what was removed of one connector, for programs.
@@ -178,11 +259,8 @@ func (a *app) pruned(verb string, names []string, of []store.Pruned) error {
 			fmt.Fprintf(a.err, "%s: %s %s\n", words.Clean(names[i]), verb, prunedWords(n))
 		}
 	}
-	switch {
-	case none:
+	if none {
 		fmt.Fprintln(a.err, "nothing is that old; nothing was removed")
-	case verb == "removed":
-		fmt.Fprintln(a.err, "the room is used by what is stored next; the file keeps its size")
 	}
 	return nil
 }

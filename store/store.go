@@ -183,7 +183,9 @@ type Prune struct {
 	Events     time.Time // events before that time; zero: none
 	Runs       time.Time // runs that ended before it; zero: none
 	Quarantine time.Time // rejected records that came last before it; zero: none
-	Room       int64     // bytes of rejected records that are kept, the newest; 0, or with Quarantine: all
+
+	// About how many bytes of each are kept, the newest; 0, or with a time: all.
+	EventsRoom, RunsRoom, Room int64
 }
 
 // Pruned counts what was removed, or may be. Bytes is about how many they took.

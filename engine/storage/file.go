@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"collect/collection"
 	"collect/internal/freespace"
 	"collect/store"
 	"collect/store/sqlite"
@@ -23,6 +24,11 @@ type Copier interface {
 // A Describer is a store that says in SQL how its tables are made.
 type Describer interface {
 	Schema(ctx context.Context) (string, error)
+}
+
+// A Sparer is a store that says how many of its bytes are free for what is stored next.
+type Sparer interface {
+	Spare(ctx context.Context) (int64, error)
 }
 
 // A File is the path of a store that is one file. What is done with it here needs no
@@ -47,6 +53,14 @@ func (f File) Salvage(ctx context.Context) (*salvage.Reader, error) {
 // Restore puts a backup in the place of the store; see [sqlite.Restore].
 func (f File) Restore(ctx context.Context, backup string, audit store.Audit) (kept string, err error) {
 	return sqlite.Restore(ctx, string(f), backup, audit)
+}
+
+// Shrink gives the free bytes of the store back to the disk; see [sqlite.Shrink].
+func (f File) Shrink(ctx context.Context) error {
+	if room, ok := RoomOf(string(f)); ok && room.Free < 2*room.Size {
+		return fmt.Errorf("%w: writing %d bytes anew needs twice as many, and %d are free", collection.ErrFull, room.Size, room.Free)
+	}
+	return sqlite.Shrink(ctx, string(f))
 }
 
 // Beside returns a path beside the file that is free; see [sqlite.Beside].

@@ -38,7 +38,7 @@ var rules = archtest.Rules{
 		"engine/setup":                  {"connectors/catalog", "connectors/declarative", "engine/registry", "internal/atomicfile", "internal/userfile", "internal/words", "internal/yamlfile"},
 		"engine/enginetest":             {"collection", "pacing/gate", "store"},
 		"engine/verify":                 {"collection", "connectors", "connectors/declarative", "engine", "engine/registry", "internal/jsonout", "internal/words", "pacing", "pacing/gate", "pacing/share", "report", "report/problem", "runner", "store"},
-		"engine/storage":                {"internal/freespace", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
+		"engine/storage":                {"collection", "internal/freespace", "report/problem", "store", "store/sqlite", "store/sqlite/salvage"},
 		"engine/registry":               {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/process", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 		"engine/signin":                 {"connectors/declarative", "connectors/oauth2", "engine/registry", "pacing", "report/problem"},
 

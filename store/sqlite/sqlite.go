@@ -140,6 +140,26 @@ func Restore(ctx context.Context, path, from string, audit store.Audit) (kept st
 	return backup.Restore(ctx, path, from, audit, connect.Never)
 }
 
+// Spare returns how many bytes of the file are free for what is stored next.
+func (s *Store) Spare(ctx context.Context) (bytes int64, err error) {
+	_, err = s.db.One(ctx, []any{&bytes}, `SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size`)
+	return bytes, err
+}
+
+// Shrink gives the free bytes of the store at path back to the disk. It writes the file
+// anew, for which the disk needs as much room as the file takes, twice. Killed at any
+// moment, it leaves the file as it was, or smaller.
+//
+// It returns store.ErrInUse if a run, or anybody else, has the store open, and
+// collection.ErrFull if there is not enough room. Then nothing was changed.
+func Shrink(ctx context.Context, path string) error {
+	path, err := disk.Resolve(path)
+	if err != nil {
+		return err
+	}
+	return connect.Shrink(ctx, path)
+}
+
 // Beside returns a free path beside path, with what and the date in its name.
 func Beside(path, what string, now time.Time) string { return disk.Beside(path, what, now) }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -122,4 +123,46 @@ func prunedToRoom(t *testing.T, open opener) {
 	if again, err := s.Prune(t.Context(), connector, room, repaired); err != nil || again.Rows() != 0 {
 		t.Errorf("Prune once more = %+v, %v, want nothing", again, err)
 	}
+}
+
+// prunedToSize: of events and runs the newest are kept that have room, and what is never
+// removed.
+func prunedToSize(t *testing.T, open opener) {
+	s := open(t)
+	for i := range 6 {
+		l := begin(t, s, fmt.Sprintf("run-%d", i))
+		commit(t, l, page(home("repos"), at(i), token(fmt.Sprint(i+1)), fmt.Sprintf("k%d", i)))
+		finish(t, l)
+	}
+	before, tally, err := s.Totals(t.Context(), connector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := store.Prune{EventsRoom: 1, RunsRoom: 400}
+	may, err := s.Prunable(t.Context(), connector, size)
+	if err != nil || may.Runs < 3 || may.Runs > 4 || may.Events == 0 {
+		t.Fatalf("Prunable = %+v, %v, want all but the newest 2 or 3 of 6 runs, and events", may, err)
+	}
+	gone, err := s.Prune(t.Context(), connector, size, repaired)
+	if err != nil || gone != may {
+		t.Errorf("Prune = %+v, %v, want %+v", gone, err, may)
+	}
+	runs, err := s.Runs(t.Context(), connector, 10)
+	if err != nil || len(runs) != 6-int(gone.Runs) || runs[0].ID != "run-5" {
+		t.Errorf("%d runs are left, %v, want the newest", len(runs), err)
+	}
+	if n, all, err := s.Totals(t.Context(), connector); err != nil || n != before || all != tally {
+		t.Errorf("the totals are %d runs, %+v, %v; they were %d, %+v", n, all, err, before, tally)
+	}
+	if again, err := s.Prune(t.Context(), connector, size, repaired); err != nil || again.Runs != 0 {
+		t.Errorf("Prune once more = %+v, %v, want no run", again, err)
+	}
+}
+
+// at returns the cursor that a walk is at after n slices.
+func at(n int) collection.Cursor {
+	if n == 0 {
+		return collection.Cursor{}
+	}
+	return token(fmt.Sprint(n))
 }

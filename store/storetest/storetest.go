@@ -76,6 +76,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"what is accepted is no drift", schemaAccepted},
 		{"what is old goes when it is ordered", pruned},
 		{"the newest of what was rejected is kept", prunedToRoom},
+		{"the newest events and runs are kept", prunedToSize},
 		{"I15 two checkpoints", twoLanes},
 		{"I16 clocks decide nothing", clocks},
 		{"I16 a clock set back makes no wait longer", clockSetBack},

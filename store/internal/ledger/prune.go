@@ -23,17 +23,24 @@ const pruneRows = 2000
 const (
 	newestRuns = `SELECT max(number) FROM runs WHERE connector = ?1 GROUP BY exit_code`
 
-	oldEvents = `SELECT id FROM events WHERE connector = ?1 AND at < ?2
-		AND NOT (` + events.Ordered + `)
-		AND run NOT IN (SELECT id FROM runs WHERE number IN (` + newestRuns + `) OR connector = ?1 AND outcome = 'running')`
+	oldEvents = `SELECT id FROM events WHERE connector = ?1 AND at < ?2 AND ` + mayGoEvents
+	oldRuns   = `SELECT number FROM runs WHERE connector = ?1 AND coalesce(ended_at, beat_at) < ?2 AND ` + mayGoRuns
 
-	oldRuns = `SELECT number FROM runs WHERE connector = ?1 AND outcome <> 'running' AND coalesce(ended_at, beat_at) < ?2
-		AND number NOT IN (` + newestRuns + `)`
+	mayGoEvents = `NOT (` + events.Ordered + `)
+		AND run NOT IN (SELECT id FROM runs WHERE number IN (` + newestRuns + `) OR connector = ?1 AND outcome = 'running')`
+	mayGoRuns = `outcome <> 'running' AND number NOT IN (` + newestRuns + `)`
+
+	eventsSize = `length(info)`
+	runsSize   = `length(params) + length(waited)`
 
 	oldRejects = `SELECT q.id FROM quarantine q JOIN streams s ON s.id = q.stream_id LEFT JOIN slices c ON c.id = q.last_slice
 		WHERE s.connector = ?1 AND c.committed_at < ?2`
 
-	// The newest are kept, as many as have room.
+	// The newest are kept, as many as have room, and what is never removed.
+	eventsBeyond = `SELECT id FROM (SELECT id, kind, info, run, sum(` + eventsSize + ` + ` + rowSize + `) OVER (ORDER BY id DESC) AS upto
+		FROM events WHERE connector = ?1) AS newest WHERE upto > ?2 AND ` + mayGoEvents
+	runsBeyond = `SELECT number FROM (SELECT number, outcome, sum(` + runsSize + ` + ` + rowSize + `) OVER (ORDER BY number DESC) AS upto
+		FROM runs WHERE connector = ?1) AS newest WHERE upto > ?2 AND ` + mayGoRuns
 	rejectsBeyond = `SELECT id FROM (
 		SELECT q.id, sum(length(q.data)) OVER (ORDER BY q.last_slice DESC, q.id DESC) AS upto
 		FROM quarantine q JOIN streams s ON s.id = q.stream_id WHERE s.connector = ?1) AS newest WHERE upto > ?2`
@@ -49,31 +56,29 @@ type pruning struct {
 
 // prunings returns what the order is for.
 func prunings(p store.Prune) (all []pruning) {
-	before := func(t time.Time) any { return format.Time(t) }
-	if !p.Events.IsZero() {
-		all = append(all, pruning{"events", "id", "length(info)", oldEvents, before(p.Events), func(n *store.Pruned) *int64 { return &n.Events }})
+	add := func(table, key, size string, count func(*store.Pruned) *int64, old string, before time.Time, beyond string, room int64) {
+		switch {
+		case !before.IsZero():
+			all = append(all, pruning{table, key, size, old, format.Time(before), count})
+		case room > 0:
+			all = append(all, pruning{table, key, size, beyond, room, count})
+		}
 	}
-	if !p.Runs.IsZero() {
-		all = append(all, pruning{"runs", "number", "length(params) + length(waited)", oldRuns, before(p.Runs), func(n *store.Pruned) *int64 { return &n.Runs }})
-	}
-	if !p.Quarantine.IsZero() {
-		all = append(all, pruning{"quarantine", "id", "length(data)", oldRejects, before(p.Quarantine), func(n *store.Pruned) *int64 { return &n.Quarantined }})
-	}
-	if p.Room > 0 && p.Quarantine.IsZero() {
-		all = append(all, pruning{"quarantine", "id", "length(data)", rejectsBeyond, p.Room, func(n *store.Pruned) *int64 { return &n.Quarantined }})
-	}
+	add("events", "id", eventsSize, func(n *store.Pruned) *int64 { return &n.Events }, oldEvents, p.Events, eventsBeyond, p.EventsRoom)
+	add("runs", "number", runsSize, func(n *store.Pruned) *int64 { return &n.Runs }, oldRuns, p.Runs, runsBeyond, p.RunsRoom)
+	add("quarantine", "id", "length(data)", func(n *store.Pruned) *int64 { return &n.Quarantined }, oldRejects, p.Quarantine, rejectsBeyond, p.Room)
 	return all
 }
 
-// rowBytes is about what a row takes beside its long values, with its indexes.
-const rowBytes = 150
+// rowSize is about what a row takes beside its long values, with its indexes, in bytes.
+const rowSize = "150"
 
 // Prunable counts what Prune would remove; see store.Reader.
 func (r reader) Prunable(ctx context.Context, connector string, p store.Prune) (found store.Pruned, err error) {
 	for _, what := range prunings(p) {
 		var rows, bytes int64
-		_, err := r.readers.One(ctx, []any{&rows, &bytes}, fmt.Sprintf(`SELECT count(*), coalesce(sum(%s + %d), 0) FROM %s WHERE %s IN (%s)`,
-			what.size, rowBytes, what.table, what.key, what.which), connector, what.bound)
+		_, err := r.readers.One(ctx, []any{&rows, &bytes}, fmt.Sprintf(`SELECT count(*), coalesce(sum(%s + %s), 0) FROM %s WHERE %s IN (%s)`,
+			what.size, rowSize, what.table, what.key, what.which), connector, what.bound)
 		if err != nil {
 			return found, err
 		}
@@ -96,7 +101,7 @@ func (s *Store) Prune(ctx context.Context, connector string, p store.Prune, audi
 			}
 			some := fmt.Sprintf(`%s IN (SELECT * FROM (%s) AS old ORDER BY 1 LIMIT %d)`, what.key, what.which, left)
 			var rows, bytes int64
-			err := t.Row(fmt.Sprintf(`SELECT count(*), coalesce(sum(%s + %d), 0) FROM %s WHERE %s`, what.size, rowBytes, what.table, some), connector, what.bound).Scan(&rows, &bytes)
+			err := t.Row(fmt.Sprintf(`SELECT count(*), coalesce(sum(%s + %s), 0) FROM %s WHERE %s`, what.size, rowSize, what.table, some), connector, what.bound).Scan(&rows, &bytes)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"collect/internal/filelock"
 	"collect/store"
@@ -144,4 +145,33 @@ func TakeAlone(ctx context.Context, path string) (*sql.DB, error) {
 		err = fmt.Errorf("store %s %w: %w", path, store.ErrInUse, err)
 	}
 	return db, err
+}
+
+// Shrink writes the database at path anew, without its free pages. It returns
+// store.ErrInUse if others have the database open.
+func Shrink(ctx context.Context, path string) error {
+	file, err := disk.Find(path)
+	if err != nil {
+		return err
+	}
+	db, err := TakeAlone(ctx, path)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	for _, step := range []string{
+		"COMMIT", // of nothing: VACUUM wants no transaction, and takes the lock again
+		"PRAGMA temp_store_directory = '" + strings.ReplaceAll(filepath.Dir(path), "'", "''") + "'", // /tmp may be small
+		"VACUUM",
+		"PRAGMA journal_mode = WAL",
+	} {
+		if _, err = db.ExecContext(ctx, step); err != nil {
+			break
+		}
+	}
+	if isBusy(err) {
+		err = fmt.Errorf("store %s %w: %w", path, store.ErrInUse, err)
+	} else {
+		err = Classify(file, err)
+	}
+	return errors.Join(err, db.Close())
 }
