@@ -66,6 +66,10 @@ func TestWalksKeepTheirToken(t *testing.T) {
 	if first < 30 || first == 60 || answered == 0 || rejected == 0 || rejected > 16 {
 		t.Errorf("%d of 60 details came; the revoked token was answered %d times and rejected %d times; want the details of the others, and what was in flight", first, answered, rejected)
 	}
+	owed, _ := collect("gaps", file, "--jq", ".[] | .detail")
+	if strings.Count(owed, "\n") != 1 || !strings.Contains(owed, "walks wait for the account of env BUREAU_2") {
+		t.Errorf("owed is %q, want one gap for all walks of BUREAU_2", owed)
+	}
 	said, code = collect("run", file)
 	if again := details(); again != first || code != 77 {
 		t.Errorf("with the token still revoked: %d details, exit code %d, want %d and 77:\n%s", again, code, first, said)
@@ -74,7 +78,8 @@ func TestWalksKeepTheirToken(t *testing.T) {
 	b.revoked = "none"
 	b.mu.Unlock()
 	said, code = collect("run", file)
-	if all := details(); all != 60 || code != 0 {
-		t.Errorf("with the token back: %d details, exit code %d, want 60 and 0:\n%s", all, code, said)
+	owed, _ = collect("gaps", file, "--jq", ".[]")
+	if all := details(); all != 60 || code != 0 || owed != "" {
+		t.Errorf("with the token back: %d details, exit code %d, %q owed, want 60, 0 and nothing:\n%s", all, code, owed, said)
 	}
 }

@@ -273,7 +273,7 @@ type Slice struct {
 	Records    []Record
 	Rejected   []Rejected
 	Fills      int64 // the id of a gap behind the checkpoint that this slice fills; 0 for forward work
-	Leaves     *Gap  // the gap this slice leaves at From in place of records that cannot be had; nil: none
+	Leaves     *Gap  // the gap this slice leaves at From in place of records that cannot be had, or at Next if it Fills a part of one; nil: none
 	Warnings   []Warning
 	Told       Told  // what the page says of the whole list
 	Span       *Span // the window of time that is whole with this slice; nil: none

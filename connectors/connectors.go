@@ -76,6 +76,18 @@ type Aheader interface {
 	Before(at collection.Place, from collection.Cursor) (before collection.Cursor, ok bool)
 }
 
+// A Cutter is a connector that cuts some lists into pieces that are lists of their own, such
+// as windows of time, so that a walk can go on behind one that cannot be had.
+type Cutter interface {
+	// Alone returns the cursor of a walk of the piece alone that from stands in, from there
+	// on: its Slices end with the piece. ok is false if the list is not cut.
+	Alone(at collection.Place, from collection.Cursor) (alone collection.Cursor, ok bool)
+
+	// Behind returns the cursor behind the piece that from stands in; ok is false if the
+	// list is not cut, or if nothing is behind it yet.
+	Behind(at collection.Place, from collection.Cursor) (next collection.Cursor, ok bool)
+}
+
 // A Prober can ask whether the provider takes the account for the right one, by
 // something that only that one may see.
 type Prober interface {

@@ -169,12 +169,15 @@ func (m *memory) apply(s collection.Slice) collection.Committed {
 	for i := range m.gaps {
 		g := &m.gaps[i]
 		passed := g.Place == s.Place && (g.Cursor == s.From || s.Next.Done && g.Reason.Kind() == collection.Planned)
+		if owed(*g) && s.Leaves != nil && g.ID == s.Fills {
+			g.Cursor = s.Next // the rest is owed
+		}
 		if owed(*g) && s.Leaves == nil && (passed || g.ID == s.Fills) {
 			g.State = collection.GapRecovered
 			result.Closed = append(result.Closed, *g)
 		}
 	}
-	if s.Leaves != nil {
+	if s.Leaves != nil && s.Fills == 0 {
 		result.Left = m.open(true, *s.Leaves)
 	}
 	return result

@@ -45,6 +45,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 	r.read(stream.Name) // what recovery met does not count
 	r.passes(stream.Name, !current.Done)
 	defer r.passes(stream.Name, false)
+	waits := r.awaits(stream.Name)
 	p := &passage{stream: stream, home: home, at: current}
 	tasks := make(chan task)
 	busy := &sync.Map{} // the partitions in flight
@@ -90,7 +91,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 		}
 	}
 	r.finish(home)
-	return nil
+	return r.settleWaits(context.WithoutCancel(ctx), stream, waits)
 }
 
 // take walks a partition, unless the run or the stream is at its end: what was not
@@ -112,10 +113,17 @@ func (r *Runner) passes(stream string, finds bool) {
 
 // goesOn reports whether the pass that a partition belongs to finds it again, so
 // that a stop in it that ends the run is no gap of its own: the pass itself is
-// left with one.
+// left with one. So it is of a stop that ends the walks of one account: each pass looks at
+// what was not finished, whether it came to its end or not.
 func (r *Runner) goesOn(at collection.Place, stop *collection.Stop) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if waits := r.waits[at.Stream]; at.Partition != "" && waits != nil && stop.Reason.EndsRun() && !stop.EndsRun() {
+		if waits.n++; waits.stop == nil {
+			waits.stop = stop
+		}
+		return true
+	}
 	return at.Partition != "" && r.passing[at.Stream] && stop.EndsRun()
 }
 

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -95,7 +96,11 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 		}
 		return r.walkBehind(ctx, course{stream: stream, at: gap.Place, version: gap.Version, guard: guard}, at.Cursor)
 	}
-	if _, lost := r.restart(gap.Place, gap.Cursor); lost {
+	anew, lost := r.restart(gap.Place, gap.Cursor)
+	if alone, ok := r.alone(gap.Place, anew); ok && (!lost || anew.High != "") {
+		return r.fillPiece(ctx, stream, gap, alone)
+	}
+	if lost {
 		return r.fillAnew(ctx, stream, gap, at.Cursor)
 	}
 	slice, err := r.one(ctx, gap.Place, gap.Cursor)
@@ -107,6 +112,57 @@ func (r *Runner) fill(ctx context.Context, gap collection.Gap) error {
 		return r.failAgain(ctx, stream, gap, err)
 	}
 	return nil
+}
+
+// alone returns the cursor of a walk of the piece alone that from stands in, if the
+// connector cuts the list into pieces.
+func (r *Runner) alone(at collection.Place, from collection.Cursor) (collection.Cursor, bool) {
+	if cutter, cuts := r.Connector.(connectors.Cutter); cuts {
+		return cutter.Alone(at, from)
+	}
+	return from, false
+}
+
+// fillPiece fills a gap that owes a piece of a list, by a walk of it alone. Each slice
+// moves the gap to what is owed then, and the last one closes it.
+func (r *Runner) fillPiece(ctx context.Context, stream collection.Stream, gap collection.Gap, alone collection.Cursor) error {
+	guard := r.newRepeats()
+	for slice, err := range r.Connector.Slices(ctx, r.client, gap.Place, alone) {
+		if err == nil {
+			err = lacks(&slice)
+		}
+		if stop := guard.see(slice, false); err == nil && stop != nil {
+			err = stop
+		}
+		if err != nil {
+			return r.failAgain(ctx, stream, gap, err)
+		}
+		slice.From, slice.Fills = gap.Cursor, gap.ID
+		if !slice.Next.Done {
+			slice.Leaves = &gap
+		}
+		if _, err := r.commit(slice); err != nil {
+			return r.failAgain(ctx, stream, gap, err)
+		}
+		if slice.Next.Done || r.ended() != nil {
+			return nil
+		}
+		gap.Cursor = slice.Next
+	}
+	return r.failAgain(ctx, stream, gap, errEnd)
+}
+
+// lacks returns a stop if a slice ends a piece of a list of which the provider says
+// that it has more: the evidence of a place is that of its own walk.
+func lacks(slice *collection.Slice) error {
+	cut := slice.Told.Cut
+	if span := slice.Span; cut == "" && span != nil && slice.Told.By != "" && !slice.Told.Pages && slice.Told.Total > int64(span.Records) {
+		cut = fmt.Sprintf("%s says %d, but only %d came", slice.Told.By, slice.Told.Total, span.Records)
+	}
+	if cut == "" {
+		return nil
+	}
+	return &collection.Stop{Reason: collection.BadPage, Detail: cut, Err: collection.ErrContradicted}
 }
 
 // fillAnew fills a gap behind the checkpoint whose cursor lost its meaning. The

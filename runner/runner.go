@@ -109,6 +109,7 @@ type Runner struct {
 
 	warned  map[warningKind]int
 	streaks map[string]streak // by stream
+	waits   map[string]*waits // by stream whose pass is under way
 }
 
 // Stopped is a stop with the place where it was met.
@@ -128,7 +129,7 @@ func New(c Config) (*Runner, error) {
 	if c.Concurrency = provider.InFlight(asked); asked <= 0 {
 		c.Concurrency *= 1 + len(c.More)
 	}
-	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passing: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}}
+	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passing: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}, waits: map[string]*waits{}}
 
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {

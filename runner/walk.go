@@ -83,6 +83,7 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 		gap := r.gap(stream, at, reached, stop)
 		gap.Version = version
 		next, ok := r.behind(at, reached, stop)
+		next.Version = version
 		if !ok || skipped == maxSkipped {
 			r.stands(at, stop)
 			return errors.Join(r.unread(ctx, at, stop), r.leave(ctx, gap, stop))
@@ -90,7 +91,13 @@ func (r *Runner) walkBehind(ctx context.Context, c course, checkpoint collection
 		if _, err := r.save(collection.Slice{Place: at, From: reached, Next: next, Leaves: &gap}); err != nil {
 			return inStream(stream, err)
 		}
-		checkpoint, from, version = next, next, next.Version
+		if next.Done {
+			if at.Partition == "" {
+				r.finish(at)
+			}
+			return nil
+		}
+		checkpoint, from = next, next
 	}
 }
 
@@ -308,11 +315,12 @@ func (r *Runner) saved(p *pending) (collection.Committed, error) {
 	_ = r.governor.Remember(context.Background())
 	r.mu.Lock()
 	r.tally.GapsShut += int64(len(done.Closed))
-	if slice.Leaves != nil {
+	left := slice.Leaves != nil && slice.Fills == 0
+	if left {
 		r.tally.GapsOpen++
 	}
 	r.mu.Unlock()
-	if slice.Leaves != nil {
+	if left {
 		r.observe(done.Left.Event(collection.GapOpened))
 	}
 	for _, gap := range done.Closed {
@@ -328,17 +336,22 @@ func (r *Runner) leave(ctx context.Context, gap collection.Gap, stop *collection
 	return r.deferGaps(context.WithoutCancel(ctx), !stop.Reason.EndsRun(), gap)
 }
 
-// behind returns the cursor behind a slice that cannot be had, if the
-// connector can name it without the slice and the fault is the slice's own.
-func (r *Runner) behind(at collection.Place, checkpoint collection.Cursor, stop *collection.Stop) (collection.Cursor, bool) {
-	ahead, ok := r.Connector.(connectors.Aheader)
-	if !ok || errors.Is(stop, collection.ErrNoProgress) || !stop.Reason.OfPage() && !errors.Is(stop, collection.ErrGapDeclared) {
-		return collection.Cursor{}, false
+// behind returns the cursor behind a slice, or behind the piece of the list that it is
+// a part of, if that cannot be had, the connector can name it without the slice, and the
+// fault is the slice's own.
+func (r *Runner) behind(at collection.Place, checkpoint collection.Cursor, stop *collection.Stop) (next collection.Cursor, ok bool) {
+	if errors.Is(stop, collection.ErrNoProgress) || !stop.Reason.OfPage() && !errors.Is(stop, collection.ErrGapDeclared) {
+		return next, false
 	}
-	if next := ahead.Ahead(at, checkpoint, 1); len(next) == 1 {
-		return next[0], true
+	if ahead, counts := r.Connector.(connectors.Aheader); counts {
+		if next := ahead.Ahead(at, checkpoint, 1); len(next) == 1 {
+			return next[0], true
+		}
 	}
-	return collection.Cursor{}, false
+	if cutter, cuts := r.Connector.(connectors.Cutter); cuts {
+		return cutter.Behind(at, checkpoint)
+	}
+	return next, false
 }
 
 // deferGaps records gaps and tells who watches.

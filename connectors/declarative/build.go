@@ -100,7 +100,10 @@ type connector struct {
 }
 
 // The connector can name cursors before their pages are fetched.
-var _ connectors.Aheader = (*connector)(nil)
+var (
+	_ connectors.Aheader = (*connector)(nil)
+	_ connectors.Cutter  = (*connector)(nil)
+)
 
 // It knows the cursors that an edit of its file made meaningless.
 var _ connectors.Restarter = (*connector)(nil)

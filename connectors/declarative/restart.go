@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"collect/collection"
+	"collect/connectors/declarative/internal/windows"
 )
 
 // Restart returns where a walk begins anew whose cursor lost its meaning, as
@@ -18,6 +19,8 @@ func (c *connector) Restart(at collection.Place, from collection.Cursor) (anew c
 	switch {
 	case selection != st.Means.Selection:
 		return collection.Cursor{}, true
+	case paging != st.Means.Paging && !from.Done && st.Windows != nil: // each is a list of its own
+		return collection.Cursor{Since: from.Since, High: windows.Again(from.High)}, true
 	case paging != st.Means.Paging && !from.Done:
 		return collection.Cursor{Since: from.Since}, true
 	}

@@ -33,7 +33,7 @@ func (c *connector) Slices(ctx context.Context, client *http.Client, at collecti
 				err = w.asExpected(slice.Records)
 			}
 			if err != nil {
-				yield(collection.Slice{}, err)
+				yield(collection.Slice{}, w.inWindow(err))
 				return
 			}
 			if !yield(slice, nil) || slice.Next.Done {

@@ -2,6 +2,7 @@ package declarative
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
@@ -9,6 +10,66 @@ import (
 	"collect/connectors/declarative/internal/paging"
 	"collect/connectors/declarative/internal/windows"
 )
+
+// Alone returns the cursor of a walk of the window of time alone in which from stands, as
+// [connectors.Cutter] says.
+func (c *connector) Alone(at collection.Place, from collection.Cursor) (alone collection.Cursor, ok bool) {
+	w, window, err := c.windowAt(at, from)
+	if err != nil {
+		return from, false
+	}
+	alone = w.st.Windows.Alone(window, from)
+	alone.Meaning = w.st.Means.String()
+	return alone, true
+}
+
+// Behind returns the cursor behind the window of time in which from stands, as
+// [connectors.Cutter] says.
+func (c *connector) Behind(at collection.Place, from collection.Cursor) (next collection.Cursor, ok bool) {
+	w, window, err := c.windowAt(at, from)
+	if err != nil {
+		return from, false
+	}
+	if next, ok = w.st.Windows.Behind(window, from, time.Now(), w.until()); ok {
+		next.Meaning = w.st.Means.String()
+	}
+	return next, ok
+}
+
+// errNoWindow: the stream is not walked in windows of time.
+var errNoWindow = errors.New("no windows")
+
+// windowAt returns the window of time in which from stands, and a walk that asks nothing.
+func (c *connector) windowAt(at collection.Place, from collection.Cursor) (w *walk, window windows.Window, err error) {
+	if st := c.spec.Stream(at.Stream); st == nil || st.Windows == nil {
+		return nil, window, errNoWindow
+	}
+	if w, err = c.walk(nil, at); err == nil {
+		window, err = w.openWindow(from)
+	}
+	return w, window, err
+}
+
+// until returns where the last window ends; zero: when the walk begins.
+func (w *walk) until() time.Time {
+	until, _ := windows.Time(w.st.Windows.Until.Expand(w.scope)) // "now" is none
+	return until
+}
+
+// inWindow adds the window of time that could not be had to err, if it is a stop that
+// costs the window alone.
+func (w *walk) inWindow(err error) error {
+	stop, ok := errors.AsType[*collection.Stop](err)
+	if !ok || w.st.Windows == nil || w.scope.From == "" || stop.EndsRun() {
+		return err
+	}
+	named := *stop
+	named.Err, named.Detail = err, "the window from "+w.scope.From+" to "+w.scope.To
+	if stop.Detail != "" {
+		named.Detail += ": " + stop.Detail
+	}
+	return &named
+}
 
 // openWindow puts the window that the page at from belongs to into the request.
 func (w *walk) openWindow(from collection.Cursor) (window windows.Window, err error) {
@@ -36,7 +97,7 @@ func (w *walk) leaveWindow(window windows.Window, p *paging.Page, token string, 
 	if told := w.total(p); told.By != "" && !told.Pages {
 		page.Total = told.Total
 	}
-	page.Until, _ = windows.Time(w.st.Windows.Until.Expand(w.scope)) // "now" is none
+	page.Until = w.until()
 	s.Next, s.Else, s.Told.Cut = w.st.Windows.Advance(window, s.From, page)
 	if s.Else != nil { // the window ends with this page
 		s.Span = &collection.Span{From: window.From, To: window.To, Records: window.Had + page.Records}

@@ -85,9 +85,13 @@ func (s *twin) pass(sl collection.Slice, moves bool) (closed []collection.Gap) {
 		if g.Place != sl.Place {
 			continue
 		}
+		if sl.Fills == g.ID && sl.Leaves != nil {
+			g.Cursor = sl.Next // the rest is owed
+			continue
+		}
 		here := g.Cursor == sl.From && sl.Leaves == nil
 		onTheWay := sl.Next.Done && moves && g.Cursor != sl.From && !g.Behind && g.Reason.Kind() == collection.Planned
-		if here || onTheWay || sl.Fills == g.ID && (g.Cursor != sl.From || sl.Leaves == nil) {
+		if here || onTheWay || sl.Fills == g.ID {
 			closed = append(closed, s.close(g, collection.GapRecovered))
 		}
 	}

@@ -121,7 +121,7 @@ func (l *twinLedger) commit(sl collection.Slice, now time.Time) (result collecti
 	}
 	result.Next, result.Evidence = s.at[sl.Place].Cursor, s.at[sl.Place].Evidence
 	result.Closed = s.pass(sl, moves)
-	if sl.Leaves != nil {
+	if sl.Leaves != nil && sl.Fills == 0 {
 		left := *sl.Leaves
 		left.Place, left.Cursor = sl.Place, sl.From
 		result.Left = l.owe(left, true, moves && sl.Next != sl.From, now)

@@ -197,19 +197,29 @@ func gapLeft(t *testing.T, open opener) {
 	}
 	finish(t, l)
 
-	// Tried in vain, it is renewed, not closed.
+	// A part of it is stored: what is owed is the rest, as the same gap.
 	l = begin(t, s, "run-2")
 	gap := lease(t, l, time.Now(), 1)[0]
-	again := page(at, gap.Cursor, token("2"))
-	again.Fills, again.Leaves = gap.ID, &collection.Gap{Reason: collection.BadPage}
-	if done := commit(t, l, again)[0]; len(done.Closed) != 0 {
-		t.Errorf("Closed = %+v, want none", done.Closed)
+	again := page(at, gap.Cursor, token("1b"), "c")
+	again.Fills, again.Leaves = gap.ID, &gap
+	if done := commit(t, l, again)[0]; len(done.Closed) != 0 || done.Left.ID != 0 {
+		t.Errorf("Closed = %+v, Left = %+v, want none", done.Closed, done.Left)
 	}
+	checkContents(t, s, "repos", `a={"n":"a"}`, `c={"n":"c"}`)
+	rest, err := s.Gaps(t.Context(), connector)
+	if err != nil || len(rest) != 1 || rest[0].ID != gap.ID || rest[0].Cursor != token("1b") || rest[0].Attempts != gap.Attempts {
+		t.Errorf("Gaps = %+v, %v, want gap %d at 1b, tried as often", rest, err, gap.ID)
+	}
+	checkCursor(t, l, at, token("2"))
+
+	// Tried in vain, it is renewed, not closed.
+	gap.Cursor, gap.Reason = token("1b"), collection.BadPage
+	deferGap(t, l, true, gap)
 	checkOwed(t, s, "open bad_page 2")
 
 	// The walk ends, and what it left behind stays owed, even when the reason
 	// has become a planned one.
-	deferGap(t, l, false, collection.Gap{Place: at, Reason: collection.RequestCap})
+	deferGap(t, l, false, collection.Gap{Place: at, Cursor: token("1b"), Reason: collection.RequestCap})
 	commit(t, l, page(at, token("2"), collection.Cursor{Done: true}, "b"))
 	checkOwed(t, s, "open request_cap 2")
 }

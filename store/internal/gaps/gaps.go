@@ -85,6 +85,22 @@ func (b Book) Free(t database.Tx) error {
 	return nil
 }
 
+// Move moves a gap of a place to where the rest of its piece begins, a part of which
+// was stored. The slice that fills it is what tells of it.
+func (b Book) Move(t database.Tx, p Place, id int64, to collection.Cursor) error {
+	switch other, err := owedAt(t, p, to); {
+	case err == nil && other.ID != id: // both owe the same now
+		if err := b.close(t, collection.GapSuperseded, []collection.Gap{other}); err != nil {
+			return err
+		}
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	args := append(format.CursorArgs(to), to.Digest(), id, p.PartitionID, string(p.Lane))
+	return t.Exec(`UPDATE gaps SET token = ?, since = ?, high = ?, version = ?, done = ?, meaning = ?, digest = ?
+		WHERE id = ? AND partition_id = ? AND lane = ? AND state IN ('open', 'leased', 'dead')`, args...)
+}
+
 // Pass closes the gaps that a slice passes, and returns them. A slice that
 // leaves a gap at its start renews the one that is there instead. The end of a
 // walk closes what planned stops left on its way; a gap that the walk went on

@@ -197,6 +197,9 @@ func (b *batch) sweep(s *streams.Stream, here checkpoints.Standing, sl *collecti
 // settle closes the gaps that a slice passes, and opens the one that it leaves.
 func (b *batch) settle(p gaps.Place, owes bool, sl *collection.Slice, moves bool, result *collection.Committed) (err error) {
 	book := b.ledger.book()
+	if sl.Fills != 0 && sl.Leaves != nil {
+		return book.Move(b.tx, p, sl.Fills, sl.Next)
+	}
 	if owes {
 		passed := *sl
 		if moves {

@@ -59,6 +59,7 @@ type Window struct {
 	End  time.Time `json:"end,omitzero"`      // of the walk; zero before its first answer
 	Last time.Time `json:"last,omitzero"`     // where the last window ends
 	Had  int       `json:"records,omitempty"` // on the pages before
+	Lone bool      `json:"lone,omitempty"`    // the walk is of one window, which another walk went on behind
 	paging.Shorts
 }
 
