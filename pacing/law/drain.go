@@ -32,6 +32,9 @@ func (p *plateau) heed(advice lateness, now Moment) {
 		}
 	case helped:
 		p.slowBeyond = true
+		if p.target < min(p.preCut, p.known) { // by chance, perhaps: more was counted, and is tried soon
+			p.every = probeLeast
+		}
 		p.climb(p.target)
 	case inVain:
 		p.climb(p.preCut)

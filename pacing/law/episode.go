@@ -7,16 +7,13 @@ import (
 // The constants of episodes: chosen, and judged together by docs/pacing-score.md.
 const (
 	pauseLeast     = 250 * time.Millisecond // before the first probe of an episode
-	pauseMost      = 5 * time.Second        // and at most, when no window is known
+	pauseMost      = 5 * time.Second        // and at most, before another episode told of more
 	pauseSilent    = 90 * time.Second       // after the one before left, where nothing but silence or 503 speaks
 	pauseShort     = time.Minute            // from there on, half of what the episode has lasted
-	pauseWindow    = 1.0 / 16               // of the window that is known
 	pauseLast      = 0.4                    // of the length of the last episode
+	sameAgain      = 1.05                   // of it, after which this one is over, if it is as long
 	pauseJitter    = 0.3                    // 0.85 to 1.15
 	pauseDoublings = 12                     // at most
-	sameSooner     = 0.75                   // of the length of the last episode, when this one may be over,
-	sameAgain      = 1.05                   // and when it is, if it is as long
-	sameApart      = 0.1                    // of it, between two probes
 	suspicionMost  = 2                      // lone refusals in that time that are taken for chance
 
 	weakOutage = 30 * time.Second // a weak episode that lasts longer is an outage
@@ -121,20 +118,17 @@ func (p *plateau) suspect(now Moment) {
 }
 
 // rest pauses before the next probe: longer for each that was refused, and for
-// as long as a window or the last episode lets expect.
+// as long as the last episode lets expect.
 func (p *plateau) rest(now Moment) {
 	first := max(pauseLeast, min(2*interval(p.from), pauseMost))
 	if !p.weak {
-		first = max(first, scale(p.window, pauseWindow), scale(min(p.lasted, longOutage), pauseLast))
+		first = max(first, scale(min(p.lasted, longOutage), pauseLast))
 	}
 	longest := max(first, pauseShort, (now-p.at)/2)
 	pause := scale(min(pauseCap, longest, first<<min(p.tries, pauseDoublings)), 1-pauseJitter/2+pauseJitter*p.draw())
 	until := now + pause
-	for _, share := range [...]float64{sameSooner, sameAgain} {
-		end := p.at + scale(p.lasted, share)
-		if !p.weak && end > now+scale(p.lasted, sameApart) && end < until {
-			until = end // the best guess for the length of this episode is that of the last
-		}
+	if end := p.at + scale(p.lasted, sameAgain); !p.weak && end > now && end < until {
+		until = end // the best guess for the length of this episode is that of the last
 	}
 	if p.weak {
 		until = min(until, p.left+pauseSilent)

@@ -134,9 +134,6 @@ func (p *plateau) learn(now Moment) float64 {
 		return max(safe, 0.9*p.from) // one count against several
 	}
 	p.known, p.every, p.agreed = est, probeLeast, 0
-	if p.lower == 1 && p.lasted < windowLeast {
-		return max(safe, 0.9*p.from)
-	}
 	return safe
 }
 
@@ -236,16 +233,15 @@ func (p *plateau) confirm(est float64) float64 {
 	return max(proven, target)
 }
 
-// refine makes the next probe finer after one was refused. Only a fine one
-// tells where the limit is, and makes the next one wait longer.
+// refine makes the next probe finer after one was refused, and wait longer. Only
+// a fine one tells where the limit is.
 func (p *plateau) refine() {
 	p.missed++
 	gap := p.from/max(p.proven(), slowest) - 1
 	p.step = max(stepLeast, min(stepFirst, gap/3))
-	p.every = min(probeMost, p.every*3/2)
+	p.every = min(probeMost, 2*p.every)
 	if gap <= fineProbe {
 		p.agreed++
-		p.every = min(probeMost, p.every*4/3)
 	} else {
 		p.tooFast = p.from
 	}

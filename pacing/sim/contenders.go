@@ -25,6 +25,7 @@ func Contenders() []Client {
 		Client{"autothrottle", func(p *Provider, _ *[]byte) ([]http.RoundTripper, func()) {
 			return []http.RoundTripper{&autothrottle{base: patient{p, 3 * time.Minute}, delay: 5}}, func() {}
 		}},
+		Informed(),
 	)
 }
 

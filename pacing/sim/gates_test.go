@@ -134,11 +134,11 @@ func workGates(all []*tally) []gate {
 		worstFamily += fmt.Sprintf(", and %d of %d below", below, len(shares))
 	}
 	return []gate{
-		{what: "work, mean of the families", want: 95, got: mean(shares), unit: " %", from: true, slack: 2, now: 94},
+		{what: "work, mean of the families", want: 95, got: mean(shares), unit: " %", from: true, slack: 2, now: 94.5},
 		{what: "work, every family", want: 84, got: leastFamily, unit: " %", from: true, slack: 6, who: worstFamily, now: 81},
-		{what: "work, worst instance", want: 70, got: leastInstance, unit: " %", from: true, slack: 6, who: worstInstance, now: 66},
-		{what: "refused of 1000, mean of the families", want: 1.5, now: 2.25, got: mean(refused), slack: 2},
-		{what: "refused of 1000, median of the families", want: 0.9, now: 0.96, got: median(refused), slack: 1},
+		{what: "work, worst instance", want: 70, got: leastInstance, unit: " %", from: true, slack: 6, who: worstInstance},
+		{what: "refused of 1000, mean of the families", want: 1.5, now: 2.18, got: mean(refused), slack: 2},
+		{what: "refused of 1000, median of the families", want: 0.9, now: 0.91, got: median(refused), slack: 1},
 	}
 }
 
@@ -171,7 +171,7 @@ func startGates(all []*tally) []gate {
 	}
 	return []gate{
 		// window-after: 150 in ten seconds.
-		{what: "cold: refusals in 5 minutes, worst, with Retry-After or a bucket", want: 8, now: 20, got: slices.Max(coldQuick), slack: 12},
+		{what: "cold: refusals in 5 minutes, worst, with Retry-After or a bucket", want: 8, now: 13, got: slices.Max(coldQuick), slack: 12},
 		// Of 1200 requests, which are an hour at a limit of one in three seconds,
 		// twenty refusals are sixteen of 1000: bucket-zero, bucket-after, sliding.
 		{what: "cold: refusals in 5 minutes, worst, of all others", want: 20, got: slices.Max(cold), slack: 15},
@@ -179,7 +179,7 @@ func startGates(all []*tally) []gate {
 		{what: "limit cut to a quarter: few refused again, median", want: 60, got: median(quiet), unit: " s", slack: 60},
 		{what: "limit cut to a quarter: refusals in 5 minutes, median", want: 8, got: median(after), slack: 6},
 		{what: "latency of a queue, as a multiple", want: 2, got: queue, slack: 0.5},
-		{what: "latency of a tarpit, as a multiple", want: 3, now: 3.3, got: tarpit, slack: 1},
+		{what: "latency of a tarpit, as a multiple", want: 3, now: 3.22, got: tarpit, slack: 1},
 	}
 }
 

@@ -53,3 +53,17 @@ func TestOrdinaryLatencies(t *testing.T) {
 		})
 	}
 }
+
+// TestChanceOfLatenciesIsNotForLong: of latencies that scatter, a slower pace may
+// seem to have made some quicker. More is tried soon after, however well the limit
+// was confirmed before.
+func TestChanceOfLatenciesIsNotForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := family(t, "scattered").New(640001) // one in which that happens, again and again
+		var state []byte
+		sim.Play(p, sim.Owned(perSecond(sim.Ceiling), sim.Workers), time.Hour, &state)
+		if got := p.Score(0, time.Hour).Share; got < 0.9 {
+			t.Errorf("%.0f %% of the work, want 90 %%", 100*got)
+		}
+	})
+}

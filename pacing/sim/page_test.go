@@ -26,17 +26,30 @@ func TestPage(t *testing.T) {
 		t.Skip("there is no page to write")
 	}
 	law := readRows(t, *played)
+	informed := &client{}
+	if i := slices.IndexFunc(law, func(c *client) bool { return c.name == sim.Informed().Name }); i >= 0 {
+		informed, law = law[i], slices.Delete(law, i, i+1)
+	}
 	parts := readRows(t, filepath.Join(filepath.Dir(*played), "parts", filepath.Base(*played)))
 	var b strings.Builder
 	b.WriteString("## The gates\n\n| of the plateau law | wanted | reached | met |\n|---|--:|--:|---|\n")
 	b.WriteString(gatesText(t, law[0]))
+	if len(informed.tallies) > 0 {
+		b.WriteString("\n## What a gate leaves to learn\n\n" +
+			"The informed client is told the limit at each moment, from its first refusal on. Nobody is, so nobody who has to learn\n" +
+			"the limit does better: what it misses of a gate cannot be had. It does not read what is announced, and looks at no latency, so\n" +
+			"where those tell more than a refusal it may be the worse one.\n\n| of the informed client | wanted | reached | met |\n|---|--:|--:|---|\n")
+		for _, g := range workGates(informed.tallies) {
+			b.WriteString(g.row())
+		}
+	}
 	for i, half := range []struct{ title, about, name string }{
 		{"Families that the law was tuned on", "", "tuned"},
 		{"Families that it was not", "Written from what is ordinary, from what lasts longer than an hour, and from what vendors document: the\n" +
 			"source of each is beside it in `pacing/sim`. An outage is no refusal by a limit, and is not counted as one.\n\n", "untuned"},
 	} {
 		if all := law[0].of(halves[half.name]); len(all) > 0 {
-			fmt.Fprintf(&b, "\n## %s\n\n%s%s", half.title, half.about, familiesText(all, i == 1))
+			fmt.Fprintf(&b, "\n## %s\n\n%s%s", half.title, half.about, familiesText(all, informed, i == 1))
 		}
 	}
 	if all := law[0].of(sim.Jobs()); len(all) > 0 {
@@ -140,10 +153,10 @@ func gatesText(t *testing.T, c *client) string {
 }
 
 // familiesText returns a line for each family. outages adds a column for those.
-func familiesText(all []*tally, outages bool) string {
+func familiesText(all []*tally, informed *client, outages bool) string {
 	var b strings.Builder
-	b.WriteString("| family | provider | work | worst | refused of 1000 | banned | refusals in 5 min, worst | 90 % after, median | latency |")
-	rule := "\n|---|---|--:|--:|--:|--:|--:|--:|--:|"
+	b.WriteString("| family | provider | work | informed | worst | informed | refused of 1000 | informed | banned | refusals in 5 min, worst | 90 % after, median | latency |")
+	rule := "\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 	if outages {
 		b.WriteString(" asked after, worst |")
 		rule += "--:|"
@@ -164,8 +177,15 @@ func familiesText(all []*tally, outages bool) string {
 				bans++
 			}
 		}
-		fmt.Fprintf(&b, "| %s | %s | %.1f %% | %.1f %% | %.2f | %d | %.0f | %s | ×%.1f |", a.family.Name, about, mean(a.shares()), slices.Min(a.shares()),
-			a.refused(), bans, slices.Max(a.each(func(i instance) float64 { return i.Cold })), reached, mean(a.each(func(i instance) float64 { return i.Latency })))
+		shares, least, refused := "", "", ""
+		if i := slices.IndexFunc(informed.tallies, func(i *tally) bool { return i.family.Name == a.family.Name }); i >= 0 {
+			best := informed.tallies[i]
+			shares, least = fmt.Sprintf("%.1f %%", mean(best.shares())), fmt.Sprintf("%.1f %%", slices.Min(best.shares()))
+			refused = fmt.Sprintf("%.2f", best.refused())
+		}
+		fmt.Fprintf(&b, "| %s | %s | %.1f %% | %s | %.1f %% | %s | %.2f | %s | %d | %.0f | %s | ×%.1f |", a.family.Name, about, mean(a.shares()), shares,
+			slices.Min(a.shares()), least, a.refused(), refused, bans, slices.Max(a.each(func(i instance) float64 { return i.Cold })), reached,
+			mean(a.each(func(i instance) float64 { return i.Latency })))
 		if outages {
 			b.WriteString(" " + askedText(a) + " |")
 		}
