@@ -78,6 +78,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("COLLECT_TEST_PRINTED", printed)
 			env.Values["providers"] = &providers{byName: map[string]*provider.Server{}, marks: map[string]int{}}
 			env.Defer(env.Values["providers"].(*providers).close)
+			env.Values["database"] = &database{}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -100,6 +101,7 @@ func TestScripts(t *testing.T) {
 			"smalldisk":  smallDisk,
 			"serve":      serveFiles,
 			"browse":     browse,
+			"postgres":   postgres,
 		},
 	})
 }

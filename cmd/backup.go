@@ -48,7 +48,7 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	copier, ok := db.(storage.Copier)
 	if !ok {
-		return notFile("collect backup", "")
+		return a.exit(&problem.ServedError{Command: "collect backup", Tool: storage.Dump(settings.State)}, sc)
 	}
 	switch err := copier.Backup(ctx, file, force); {
 	case errors.Is(err, fs.ErrExist):

@@ -311,7 +311,7 @@ func TestConfigFromElsewhere(t *testing.T) {
 		{"COLLECT_PROGRESS=loud", config.Source{}, `env COLLECT_PROGRESS: progress "loud" is not one of`},
 		{"COLLECT_PROGRESS_EVERY=-1m", config.Source{}, "env COLLECT_PROGRESS_EVERY"},
 		{"COLLECT_TZ=Mars/Olympus", config.Source{}, "env COLLECT_TZ"},
-		{"COLLECT_STATE=postgres://u:p@h/d", config.Source{}, "env COLLECT_STATE: state: only a file"},
+		{"COLLECT_STATE=postgres://u:p@h/d", config.Source{}, "env COLLECT_STATE: state: the address of the database server has a password"},
 		{"COLLECT_CONFIG=/nowhere/collect.yaml", config.Source{}, "/nowhere/collect.yaml: there is no such configuration file"},
 		{"", config.Source{Config: "~/missing.yaml"}, "~/missing.yaml: there is no such configuration file"},
 	}

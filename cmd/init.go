@@ -17,6 +17,7 @@ import (
 	"collect/collection"
 	"collect/engine/registry"
 	"collect/engine/setup"
+	"collect/engine/storage"
 	"collect/internal/words"
 	"collect/report/problem"
 )
@@ -169,6 +170,9 @@ func (s *setting) choose(ctx context.Context) error {
 // fromConfig returns a path as collect.yaml names it: below its own folder by the way
 // there, any other one in full.
 func (s *setting) fromConfig(path string) string {
+	if !storage.IsFile(path) {
+		return path
+	}
 	dir, err := filepath.Abs(filepath.Dir(s.path))
 	if err == nil {
 		path, err = filepath.Abs(path)

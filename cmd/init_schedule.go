@@ -16,6 +16,7 @@ import (
 
 	"collect/cmd/internal/config"
 	"collect/engine/setup"
+	"collect/engine/storage"
 	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -64,7 +65,7 @@ func (a *app) schedule(ctx context.Context, o initOptions) error {
 	if err != nil {
 		return problem.Usage("collect init: %s", err)
 	}
-	if _, err := os.Stat(settings.State); err != nil {
+	if _, err := os.Stat(settings.State); err != nil && storage.IsFile(settings.State) {
 		fmt.Fprintf(a.err, "note: %s is not there yet: make a first run by hand before\n", words.Home(settings.State, a.env))
 	}
 	switch {
@@ -108,8 +109,10 @@ func (a *app) scheduleOf(ctx context.Context, o scheduleOptions, settings config
 	if s.Program, err = os.Executable(); err != nil {
 		return s, err
 	}
-	if s.State, err = filepath.Abs(settings.State); err != nil {
-		return s, err
+	if s.State = settings.State; storage.IsFile(s.State) {
+		if s.State, err = filepath.Abs(s.State); err != nil {
+			return s, err
+		}
 	}
 	// The folder that a run starts in is not the one of today.
 	here := cmp.Or(a.flags.config, a.env("COLLECT_CONFIG"), config.FileName)

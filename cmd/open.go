@@ -124,8 +124,3 @@ func (a *app) change(ctx context.Context, arg string, do func(db store.Store, na
 	}
 	return nil
 }
-
-// notFile says that only a store that is a file can do what was asked for.
-func notFile(command, instead string) error {
-	return problem.Usage("%s: the state is kept on a database server, whose own tools do that%s", command, instead)
-}

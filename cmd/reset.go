@@ -113,7 +113,7 @@ func (a *app) keepBefore(ctx context.Context, db store.Store) (string, error) {
 	file, isFile := storage.FileOf(settings.State)
 	copier, copies := db.(storage.Copier)
 	if !isFile || !copies {
-		return "", notFile("collect reset", "; make a backup with them, then add --no-backup")
+		return "", &problem.ServedError{Command: "collect reset without --no-backup", Tool: storage.Dump(settings.State)}
 	}
 	path := file.Beside("before-reset", time.Now())
 	switch err := copier.Backup(ctx, path, false); {

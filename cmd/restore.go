@@ -39,7 +39,7 @@ func (a *app) restore(ctx context.Context, file string, o operatorOptions) error
 	}
 	replaced, ok := storage.FileOf(settings.State)
 	if !ok {
-		return notFile("collect restore", "")
+		return a.exit(&problem.ServedError{Command: "collect restore", Tool: storage.Undump(settings.State)}, problem.Scene{})
 	}
 	means := fmt.Sprintf("This puts a copy of %s in the place of %s. What is there now is kept beside it.", file, words.Home(settings.State, a.env))
 	if err := a.agree(o, means); err != nil {

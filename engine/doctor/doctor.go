@@ -107,7 +107,11 @@ func (d *Diagnosis) all(ctx context.Context) {
 	}
 	d.checkLocks()
 	d.checkSchedule(ctx)
-	d.add(Well, "version", fmt.Sprintf("collect %s, SQLite %s, %s", d.Version["collect"], d.state.Library, d.Version["go"]))
+	library := ""
+	if d.state.Library != "" {
+		library = "SQLite " + d.state.Library + ", "
+	}
+	d.add(Well, "version", fmt.Sprintf("collect %s, %s%s", d.Version["collect"], library, d.Version["go"]))
 }
 
 func (d *Diagnosis) note(f Finding) {

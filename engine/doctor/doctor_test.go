@@ -14,6 +14,7 @@ import (
 	"collect/collection"
 	"collect/engine/registry"
 	"collect/engine/storage"
+	"collect/report/problem"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -130,10 +131,10 @@ func (named) Slices(context.Context, *http.Client, collection.Place, collection.
 	return nil
 }
 
-// A store that is no file is not examined, and that is said.
-func TestServerIsNotExamined(t *testing.T) {
-	d := &Diagnosis{Config: Config{State: "postgres://server/db", StateNamed: true}}
-	if d.checkState(t.Context()) || len(d.Findings) != 1 || d.Findings[0].Mark != NotChecked {
+// A server that is away is broken, and its disk is not looked at.
+func TestServerIsAway(t *testing.T) {
+	d := &Diagnosis{Config: Config{State: "postgres://127.0.0.1:1/db", StateNamed: true}}
+	if d.checkState(t.Context()) || len(d.Findings) != 1 || d.Findings[0].Mark != Broken || d.Findings[0].Exit != problem.ExitStorage {
 		t.Errorf("found %+v, want one that says so", d.Findings)
 	}
 }

@@ -26,8 +26,11 @@ func (d *Diagnosis) checkState(ctx context.Context) bool {
 	sc := problem.Scene{State: path}
 	file, ok := storage.FileOf(path)
 	if !ok {
-		d.add(NotChecked, "state", "not examined: it is kept on a database server, whose own tools do that")
-		d.read(ctx)
+		if err := d.read(ctx); err != nil {
+			d.fail("state", err, sc)
+			return false
+		}
+		d.add(Well, "state", words.Clean(path)+" answers, and its tables are of this version; the server's own tools examine and back it up")
 		return false
 	}
 	d.checkBeside(path)
@@ -70,7 +73,7 @@ func (d *Diagnosis) checkState(ctx context.Context) bool {
 	if openToOthers(path) {
 		d.note(Finding{Mark: Look, What: "state", Text: "other users can read the database", Do: "chmod 600 " + words.Quoted(path)})
 	}
-	d.read(ctx)
+	_ = d.read(ctx) // what keeps it from being opened was said
 	return true
 }
 
@@ -118,12 +121,12 @@ func (d *Diagnosis) checkLibrary() {
 }
 
 // read takes what the other checks need out of the database. Of a damaged one
-// it takes what it can: what is damaged was said.
-func (d *Diagnosis) read(ctx context.Context) {
+// it takes what it can: what is damaged was said. The error is that of opening it.
+func (d *Diagnosis) read(ctx context.Context) error {
 	d.runs, d.learned = map[string]collection.Run{}, map[string][]byte{}
 	db, err := storage.Look(ctx, d.State)
 	if err != nil {
-		return
+		return err
 	}
 	defer db.Close()
 	d.salt, _ = db.Salt(ctx)
@@ -144,6 +147,7 @@ func (d *Diagnosis) read(ctx context.Context) {
 	}
 	slices.SortStableFunc(d.events, func(a, b collection.Event) int { return a.Time.Compare(b.Time) })
 	d.events = d.events[max(0, len(d.events)-bundledEvents):]
+	return nil
 }
 
 // recentRuns is how many runs the growth of the database is estimated from.

@@ -1,13 +1,12 @@
-// Package storage opens the store that a name stands for, which today is the path
-// of a SQLite file. It alone knows which kinds of store there are. Everything else
-// works with [store.Store], and asks for what not every kind has: [Copier],
+// Package storage opens the store that a name stands for: the path of a SQLite file, or
+// the address of a Postgres database. It alone knows which kinds of store there are.
+// Everything else works with [store.Store], and asks for what not every kind has: [Copier],
 // [Describer], and [FileOf].
 package storage
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 
 	"collect/report/problem"
 	"collect/store"
+	"collect/store/postgres"
 	"collect/store/sqlite"
 	"collect/store/sqlite/salvage"
 )
@@ -24,14 +24,40 @@ func IsFile(name string) bool {
 	return !strings.HasPrefix(name, "postgres:") && !strings.HasPrefix(name, "postgresql:")
 }
 
+// Check returns an error if name cannot be that of a store. It opens nothing, and the
+// error shows no part of an address, which may have a password in it.
+func Check(name string) error {
+	if IsFile(name) {
+		return nil
+	}
+	return postgres.Check(name)
+}
+
+// Dump is the command that backs up a store on a database server, and Undump the one that
+// brings it back while nothing uses it.
+func Dump(address string) string {
+	return postgres.Tool("pg_dump", "--format=custom --file=collect.dump", address)
+}
+
+// Undump: see [Dump].
+func Undump(address string) string {
+	return postgres.Tool("pg_restore", "--clean --if-exists", address) + " collect.dump"
+}
+
 // Look opens a store to read from it. Like the others here, it must be called
 // while no store of this process is open there; see [salvage.CheckLog].
 func Look(ctx context.Context, name string) (store.Store, error) {
+	if !IsFile(name) {
+		return served(ctx, name, postgres.Options{ReadOnly: true})
+	}
 	return open(ctx, name, false, sqlite.Options{ReadOnly: true})
 }
 
 // Open opens a store for a change that a person orders.
 func Open(ctx context.Context, name string) (store.Store, error) {
+	if !IsFile(name) {
+		return served(ctx, name, postgres.Options{})
+	}
 	return open(ctx, name, false, sqlite.Options{})
 }
 
@@ -41,7 +67,7 @@ type Missing int
 // What becomes of it.
 const (
 	MustExist      Missing = iota // it is store.ErrMissing
-	CreateInFolder                // it is created in a folder that exists; else it is a *[problem.NoFolderError]
+	CreateInFolder                // it is created in a folder, or a database of a server, that exists; without the folder it is a *[problem.NoFolderError]
 	CreateAll                     // it is created, and so are the folders it is in
 )
 
@@ -50,6 +76,14 @@ const (
 // Where the newest commits may be lost, the run goes on from the last that is
 // there, and collects the others again: a power cut needs no person.
 func OpenForRun(ctx context.Context, name string, missing Missing) (db store.Store, created bool, err error) {
+	if !IsFile(name) {
+		db, err = served(ctx, name, postgres.Options{})
+		if errors.Is(err, store.ErrMissing) && missing != MustExist {
+			db, err = served(ctx, name, postgres.Options{Create: true})
+			created = err == nil
+		}
+		return db, created, err
+	}
 	_, err = os.Stat(name)
 	created = errors.Is(err, fs.ErrNotExist)
 	if dir := filepath.Dir(name); created && missing == CreateInFolder {
@@ -61,12 +95,21 @@ func OpenForRun(ctx context.Context, name string, missing Missing) (db store.Sto
 	return db, created, err
 }
 
-// open opens a store. With doubtful it does so also where the newest commits may
-// be lost.
-func open(ctx context.Context, name string, doubtful bool, o sqlite.Options) (store.Store, error) {
-	if !IsFile(name) {
-		return nil, fmt.Errorf("a store on a database server is %w", errors.ErrUnsupported)
+// served opens a store on a database server.
+func served(ctx context.Context, address string, o postgres.Options) (store.Store, error) {
+	if err := postgres.Check(address); err != nil {
+		return nil, err
 	}
+	db, err := postgres.Open(ctx, address, o)
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
+}
+
+// open opens a store that is a file. With doubtful it does so also where the newest
+// commits may be lost.
+func open(ctx context.Context, name string, doubtful bool, o sqlite.Options) (store.Store, error) {
 	if err := salvage.CheckLog(name); err != nil && !(doubtful && errors.Is(err, store.ErrDoubtful)) {
 		return nil, err
 	}

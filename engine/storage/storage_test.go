@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"collect/engine/storage"
@@ -34,8 +35,11 @@ func TestOpen(t *testing.T) {
 		if db, err := open(t.Context(), there+"?"); !errors.Is(err, store.ErrMissing) || db != nil {
 			t.Errorf("%s of a store that is not there = %v, %v", name, db, err)
 		}
-		if db, err := open(t.Context(), "postgres://server/db"); !errors.Is(err, errors.ErrUnsupported) || db != nil {
-			t.Errorf("%s of a server = %v, %v", name, db, err)
+		if db, err := open(t.Context(), "postgres://127.0.0.1:1/db"); !errors.Is(err, store.ErrUnreachable) || db != nil {
+			t.Errorf("%s of a server that is away = %v, %v", name, db, err)
+		}
+		if db, err := open(t.Context(), "postgres://u:hunter2@127.0.0.1:1/db"); err == nil || errors.Is(err, store.ErrUnreachable) || strings.Contains(err.Error(), "hunter2") || db != nil {
+			t.Errorf("%s of an address with a password = %v, %v", name, db, err)
 		}
 	}
 	elsewhere := filepath.Join(t.TempDir(), "new", "state.db")

@@ -13,9 +13,27 @@ var Escapes = regexp.MustCompile("(?s)(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]?" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f]).*?(?:\x07|\x1b\\\\|\u009c|$)" +
 	"|\x1b[ -/]*[0-~]?")
 
-// What may stand behind the host of a URL: the user's name before it, and the
-// path's query and fragment.
-var urlSecrets = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^\s/?#"']*@)?([^\s?#"']*)(?:[?#][^\s"']*)?`)
+// What may be secret in a URL: the user's name before the host, and the path's query
+// and fragment.
+var urlSecrets = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)([^\s/?#"']*@)?([^\s?#"']*)([?#][^\s"']*)?`)
+
+// withoutSecrets returns a URL without what may be secret in it. The address of a
+// database keeps its user and its parameters, without which it means another one, but
+// for passwords.
+func withoutSecrets(url string) string {
+	part := urlSecrets.FindStringSubmatch(url)
+	scheme, user, rest, query := part[1], part[2], part[3], part[4]
+	if scheme != "postgres://" && scheme != "postgresql://" {
+		return scheme + rest
+	}
+	if name, _, has := strings.Cut(user, ":"); has {
+		user = name + "@"
+	}
+	if strings.Contains(query, "password") {
+		query = ""
+	}
+	return scheme + user + rest + query
+}
 
 // cleanLimit bounds foreign text in one line of ours; a page of HTML is not a
 // message.
@@ -25,7 +43,7 @@ const cleanLimit = 300
 // terminal escapes, no control or bidirectional characters, no credentials or
 // queries of URLs, and no more than 300 characters.
 func Clean(s string) string {
-	s = urlSecrets.ReplaceAllString(Plain(s), "$1$2")
+	s = urlSecrets.ReplaceAllStringFunc(Plain(s), withoutSecrets)
 	if utf8.RuneCountInString(s) > cleanLimit {
 		s = string([]rune(s)[:cleanLimit-1]) + "…"
 	}

@@ -19,6 +19,8 @@ func TestClean(t *testing.T) {
 		{"\u009b31mC1", "C1"},
 		{"bell\x07 back\x08 del\x7f nul\x00", "bell back del nul"},
 		{"right\u202eto left", "rightto left"},
+		{"at postgres://ana:s3cr3t@db.test/x?search_path=own, it said", "at postgres://ana@db.test/x?search_path=own, it said"},
+		{"postgresql://ana@db.test/x?sslpassword=s3cr3t", "postgresql://ana@db.test/x"},
 		{"\xff\xfe", "\uFFFD"},
 		{"e\u0301 stays, so does \U0001F469\u200d\U0001F52C", "e\u0301 stays, so does \U0001F469\u200d\U0001F52C"},
 		{"get https://user:pw@api.test/v1/items?token=abc#frag: EOF", "get https://api.test/v1/items EOF"},

@@ -93,6 +93,17 @@ func (e *UnboundError) Line() string {
 	return "origins: [" + strings.Join(quoted, ", ") + "]"
 }
 
+// A ServedError says that the state is on a database server, whose own tool does what a
+// command of ours does for a file.
+type ServedError struct {
+	Command string // ours
+	Tool    string // the command line of the server's
+}
+
+func (e *ServedError) Error() string {
+	return e.Command + ": the state is on a database server, whose own tools do that"
+}
+
 // A UsageError is a mistake on the command line.
 type UsageError struct{ Message string }
 

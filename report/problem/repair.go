@@ -26,6 +26,11 @@ func writeDamaged(p *Problem, err error, sc Scene) {
 		p.Headline = "a stored record of " + sc.Connector + " is damaged"
 		p.Why = fmt.Sprintf("record number %d is not what was stored; the runs of other connectors go on", one.Record)
 	}
+	if sc.served() {
+		p.Saved = "nothing was changed since"
+		p.Do = []Step{{Say: "look at the log of the database server, and go back to a backup with pg_restore"}}
+		return
+	}
 	p.Do = []Step{
 		{"see how much:", "collect doctor" + sc.Flags},
 		{"go back to a backup:", "collect restore FILE" + sc.Flags + " --reason WHY"},

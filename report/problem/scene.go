@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"time"
 
 	"collect/collection"
@@ -29,7 +30,7 @@ type Scene struct {
 	Passed     bool           // the run went on without what the problem is about
 	Credential string         // where it came from: "env ACME_TOKEN"
 	Mark       string         // its fingerprint
-	State      string         // path of the database
+	State      string         // path of the database, or its address on a server
 	Usual      bool           // the path is the usual one, and was not named
 	ByHand     bool           // a person waits for it, and no schedule comes back
 	RequestCap int64
@@ -49,6 +50,9 @@ func (sc Scene) exit(own int) int {
 	}
 	return own
 }
+
+// served reports whether the database is on a server.
+func (sc Scene) served() bool { return strings.Contains(sc.State, "://") }
 
 // place names where a problem was met: tickets/issues repo=acme/api.
 func (sc Scene) place() string {

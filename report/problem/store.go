@@ -60,6 +60,11 @@ func writeMissing(p *Problem, err error, sc Scene) {
 		p.Do = []Step{{"to begin:", "collect run <name | file.yaml>"}, {Say: "or name the database that you mean: --state FILE"}}
 		return
 	}
+	if sc.served() {
+		p.database("there is no database of collect at the address that was named", err, sc)
+		p.Do = []Step{{Say: "correct the address, or begin a new one there: `collect run` with --create makes its tables; the database itself is made with createdb"}}
+		return
+	}
 	p.Headline = "there is no database at the path that was named"
 	p.Why = "a mistyped path must not collect everything again"
 	p.Do = []Step{{Say: "correct the path, or begin a new database there: `collect run` with --create"}}
@@ -73,22 +78,42 @@ func writeNoFolder(p *Problem, err error, sc Scene) {
 	p.Do = []Step{{"make it:", "mkdir -p " + words.Quoted(e.Dir)}, {Say: "or correct the path; if it is on another disk, see that it is mounted"}}
 }
 
-func writeNotDatabase(p *Problem, _ error, sc Scene) {
+func writeNotDatabase(p *Problem, err error, sc Scene) {
 	p.Headline = fmt.Sprintf("%s is not a database of collect", cmp.Or(sc.State, "the file"))
 	p.Saved = "nothing was started, and nothing was changed"
 	p.Do = []Step{{Say: "name another path with --state"}}
+	if sc.served() {
+		p.Why = PlainText(err)
+		p.Do = []Step{{Say: "name another database, or another schema of it: --state 'postgres://.../DATABASE?search_path=SCHEMA'"}}
+	}
 }
 
 func writeNoAccess(p *Problem, err error, sc Scene) {
 	p.database("the database cannot be opened or written", err, sc)
 	p.Saved = "nothing was started"
 	p.Do = []Step{{Say: "look at who owns the file and its directory, or name another path with --state"}}
+	if sc.served() {
+		p.Do = []Step{{Say: "look at the user of the address, at its password in PGPASSWORD or ~/.pgpass, and at what it was granted"}}
+	}
+}
+
+func writeServed(p *Problem, err error, _ Scene) {
+	e, _ := errors.AsType[*ServedError](err)
+	p.Headline = err.Error()
+	p.Saved = "everything; nothing was changed"
+	p.Do = []Step{{"instead:", e.Tool}}
+}
+
+func writeServerAway(p *Problem, err error, sc Scene) {
+	p.database("the database server cannot be reached", err, sc)
+	p.Saved = sc.saved()
+	p.Do = []Step{{Say: "see that the server runs, and that the address is right"}, sc.resume("then:")}
 }
 
 func writeDisk(p *Problem, err error, sc Scene) {
 	p.database("the disk of the database does not work as it should", err, sc)
 	p.Saved = sc.saved()
-	p.Do = []Step{{Say: "look at what the system's log says of the disk"}, sc.resume("then:")}
+	p.Do = []Step{{Say: "look at what the system's log, or that of the database server, says of the disk"}, sc.resume("then:")}
 }
 
 func writeLocked(p *Problem, err error, sc Scene) {

@@ -26,7 +26,9 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"collect/internal/words"
 	"collect/store"
 	"collect/store/internal/ledger"
 	"collect/store/postgres/internal/server"
@@ -76,6 +78,20 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	s := &Store{db: db, locks: locks{db: db}}
 	s.Store = ledger.New(db.Readers, db.Writer, &s.locks)
 	return s, nil
+}
+
+// Check returns an error, which shows nothing of the address, if it cannot be read, or if
+// it has a password: what Open is given is shown in messages and in lists of processes.
+func Check(address string) error { return server.Check(address) }
+
+// Tool returns the command line of a tool of Postgres that works on the schema of the store
+// at an address.
+func Tool(tool, flags, address string) string {
+	at, err := server.Parse(address)
+	if err != nil {
+		return tool
+	}
+	return fmt.Sprintf("%s %s --schema=%s --dbname=%s", tool, flags, words.Quoted(at.Schema), words.Quoted(at.Name))
 }
 
 // Name returns an address for people, without what is secret in it.

@@ -346,8 +346,8 @@ func (m *merger) settle(env func(string) string) (Settings, error) {
 		}
 		s.said = append(s.said, saidKey{"state", Said{words.Home(s.State, env), s.Origin["state"], 0}})
 	}
-	if !storage.IsFile(s.State) {
-		return Settings{}, &ValueError{fmt.Sprintf("%s: state: only a file can hold the state, not a database server", s.Origin["state"])}
+	if err := storage.Check(s.State); err != nil {
+		return Settings{}, &ValueError{fmt.Sprintf("%s: state: %v", s.Origin["state"], err)}
 	}
 	return s, nil
 }

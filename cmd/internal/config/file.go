@@ -14,6 +14,7 @@ import (
 	"collect/connectors/declarative"
 	"collect/engine/notify"
 	"collect/engine/registry"
+	"collect/engine/storage"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
 	"collect/report/problem"
@@ -190,6 +191,11 @@ func (r *configReader) check(s yamlfile.Scalar, key, text string) {
 	}
 	if err != nil {
 		r.fail(s, fmt.Sprintf("`%s` is not %s", key, want), "not "+want)
+	}
+	if key == "state" {
+		if err := storage.Check(text); err != nil {
+			r.fail(s, "`state`: "+err.Error(), "here")
+		}
 	}
 }
 

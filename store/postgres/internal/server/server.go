@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"net/url"
+	"strings"
 	"time"
 
 	"collect/store"
@@ -42,6 +44,29 @@ type Address struct {
 
 // errAddress does not tell what is wrong: the text may have a password in it.
 var errAddress = errors.New("the address of the database server cannot be read: it is written postgres://USER@HOST:PORT/DATABASE")
+
+// errPassword: an address is in command lines, units and messages, where all may read it.
+var errPassword = errors.New("the address of the database server has a password, which others could read there: write it without one, and put the password into PGPASSWORD or ~/.pgpass")
+
+// Check returns an error, which shows nothing of the address, if it cannot be read or
+// has a password.
+func Check(address string) error {
+	if _, err := wire.Parse(address); err != nil {
+		return errAddress
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return errAddress
+	}
+	_, has := u.User.Password()
+	for name := range u.Query() {
+		has = has || strings.HasSuffix(name, "password") // also sslpassword
+	}
+	if has {
+		return errPassword
+	}
+	return nil
+}
 
 // Parse reads an address of the form that libpq defines for URIs. What it leaves out is
 // taken from the variables, the password file and the service file of libpq. A
