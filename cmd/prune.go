@@ -142,7 +142,7 @@ func (a *app) shrink(ctx context.Context, o pruneOptions, settings config.Settin
 	sc := problem.Scene{State: settings.State, Usual: !settings.StateNamed, ByHand: true}
 	file, ok := storage.FileOf(settings.State)
 	if !ok {
-		return notFile("collect prune --shrink", "")
+		return a.exit(&problem.ServedError{Command: "collect prune --shrink", Tool: storage.Vacuum(settings.State)}, sc)
 	}
 	if o.dryRun {
 		return a.spare(ctx, settings, sc)

@@ -44,6 +44,10 @@ func Undump(address string) string {
 	return postgres.Tool("pg_restore", "--clean --if-exists", address) + " collect.dump"
 }
 
+// Vacuum is the command that gives the free bytes of a store on a database server back
+// to its disk, while nothing uses it.
+func Vacuum(address string) string { return postgres.Tool("vacuumdb", "--full", address) }
+
 // Look opens a store to read from it. Like the others here, it must be called
 // while no store of this process is open there; see [salvage.CheckLog].
 func Look(ctx context.Context, name string) (store.Store, error) {
