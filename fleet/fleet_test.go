@@ -30,6 +30,10 @@ import (
 var server *pgtest.Server
 
 func TestMain(m *testing.M) {
+	if settings := os.Getenv(workerOf); settings != "" {
+		fmt.Fprintln(os.Stderr, work(settings))
+		os.Exit(1)
+	}
 	var err error
 	if server, err = pgtest.Start("fsync=off"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -85,6 +85,9 @@ func NewWorker(f *Fleet, c Config) (*Worker, error) {
 	if c.Beat == 0 {
 		c.Beat = beatEvery
 	}
+	shared := *c.Registry
+	shared.Shared = f.pool
+	c.Registry = &shared
 	w := &Worker{Config: c, fleet: f, hand: map[int64]*engine.Run{}, said: map[string]bool{}}
 	w.id = fmt.Sprintf("%s-%d-%s", c.Holder.Host, c.Holder.PID, rand.Text()[:6])
 	workers := river.NewWorkers()

@@ -29,6 +29,10 @@ type Registry struct {
 	Stderr  io.Writer         // of the commands that print secrets
 	Printed map[string]string // by those commands: each runs once
 
+	// Shared has the secrets that their providers replace, where several machines use them;
+	// nil: they are in their files.
+	Shared Shared
+
 	// Remembered returns the connector file that a connector was last collected
 	// with, and the names that are known besides; "" for no file.
 	Remembered func(ctx context.Context, name string) (path string, known []string, err error)

@@ -56,7 +56,9 @@ func (r *Registry) accounts(ctx context.Context, spec *declarative.Spec) ([]acco
 				if err != nil {
 					return nil, err
 				}
-				found = declarative.SecretValue{Value: value, From: from, Replace: r.replacer(each[i])}
+				if found, err = r.replaced(ctx, spec.ProviderName(), each[i], declarative.SecretValue{Value: value, From: from}); err != nil {
+					return nil, err
+				}
 			}
 			switch {
 			case found.Value != "":
@@ -198,14 +200,24 @@ func commandOutput(ctx context.Context, line string, stderr io.Writer) (string, 
 // or 16 KiB. A private key may be longer.
 const LongestSecret = 64 << 10
 
-// replacer returns what keeps a secret that its provider replaces; nil for one
-// that stays.
-func (r *Registry) replacer(secret declarative.Secret) func(context.Context, func(string) (string, error)) error {
+// replaced returns found with what keeps it where its provider replaces it: in its file, or
+// where the machines of a fleet share it.
+func (r *Registry) replaced(ctx context.Context, provider string, secret declarative.Secret, found declarative.SecretValue) (declarative.SecretValue, error) {
 	if !secret.Rotate || secret.File == "" {
-		return nil
+		return found, nil
+	}
+	v, err := r.vaultOf(provider, secret)
+	if err != nil {
+		return found, err
+	}
+	if v != nil {
+		found.Replace = v.replacer(found.Value)
+		found.Value, err = v.value(ctx, found.Value)
+		return found, err
 	}
 	path := userfile.Expand(secret.File, r.Env)
-	return func(ctx context.Context, spend func(string) (string, error)) error {
+	found.Replace = func(ctx context.Context, spend func(string) (string, error)) error {
 		return tokenfile.Replace(ctx, path, spend)
 	}
+	return found, nil
 }
