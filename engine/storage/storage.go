@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
 	"collect/store/postgres"
@@ -33,20 +34,30 @@ func Check(name string) error {
 	return postgres.Check(name)
 }
 
-// Dump is the command that backs up a store on a database server, and Undump the one that
-// brings it back while nothing uses it.
+// Dump is the command that backs up a store on a database server.
 func Dump(address string) string {
-	return postgres.Tool("pg_dump", "--format=custom --file=collect.dump", address)
+	name, schema := parts(address)
+	return "pg_dump --format=custom --file=collect.dump --schema=" + schema + " --dbname=" + name
 }
 
-// Undump: see [Dump].
+// Undump is the command that brings back what [Dump] wrote, while nothing uses the store.
 func Undump(address string) string {
-	return postgres.Tool("pg_restore", "--clean --if-exists", address) + " collect.dump"
+	name, schema := parts(address)
+	return "pg_restore --clean --if-exists --schema=" + schema + " --dbname=" + name + " collect.dump"
 }
 
 // Vacuum is the command that gives the free bytes of a store on a database server back
 // to its disk, while nothing uses it.
-func Vacuum(address string) string { return postgres.Tool("vacuumdb", "--full", address) }
+func Vacuum(address string) string {
+	name, _ := parts(address)
+	return "vacuumdb --full --dbname=" + name
+}
+
+// parts returns the parts of an address that was checked, as a shell reads them.
+func parts(address string) (name, schema string) {
+	name, schema, _ = postgres.Parts(address)
+	return words.Quoted(name), words.Quoted(schema)
+}
 
 // Look opens a store to read from it. Like the others here, it must be called
 // while no store of this process is open there; see [salvage.CheckLog].

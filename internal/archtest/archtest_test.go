@@ -38,7 +38,7 @@ var rules = archtest.Rules{
 		"engine/setup":                  {"connectors/catalog", "connectors/declarative", "engine/registry", "internal/atomicfile", "internal/userfile", "internal/words", "internal/yamlfile"},
 		"engine/enginetest":             {"collection", "pacing/gate", "store"},
 		"engine/verify":                 {"collection", "connectors", "connectors/declarative", "engine", "engine/registry", "internal/jsonout", "internal/words", "pacing", "pacing/gate", "pacing/share", "report", "report/problem", "runner", "store"},
-		"engine/storage":                {"collection", "internal/freespace", "report/problem", "store", "store/postgres", "store/sqlite", "store/sqlite/salvage"},
+		"engine/storage":                {"collection", "internal/freespace", "internal/words", "report/problem", "store", "store/postgres", "store/sqlite", "store/sqlite/salvage"},
 		"engine/registry":               {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/process", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 		"engine/signin":                 {"connectors/declarative", "connectors/oauth2", "engine/registry", "pacing", "report/problem"},
 
@@ -68,7 +68,7 @@ var rules = archtest.Rules{
 		"store/storetest":          {"collection", "store"},
 		"console/telemetry":        {"collection", "engine", "internal/atomicfile", "internal/freespace", "internal/words", "pacing/gate", "report", "report/problem", "store"},
 		"store/sqlite":             {"collection", "store", "internal/filelock", "store/internal/checkpoints", "store/internal/database", "store/internal/format", "store/internal/gaps", "store/internal/ledger", "store/internal/records", "store/sqlite/internal/backup", "store/sqlite/internal/connect", "store/sqlite/internal/disk"},
-		"store/postgres":           {"collection", "internal/words", "store", "store/internal/format", "store/internal/ledger", "store/postgres/internal/server"},
+		"store/postgres":           {"collection", "store", "store/internal/format", "store/internal/ledger", "store/postgres/internal/server"},
 		"migrations":               {},
 		"report/limit":             {"collection", "internal/words", "pacing/gate", "report/problem"},
 		"report/problem":           {"collection", "connectors", "connectors/declarative", "connectors/oauth2", "internal/jsonout", "internal/similar", "internal/tokenfile", "internal/words", "pacing/gate", "store"},

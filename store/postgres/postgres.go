@@ -26,9 +26,7 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"collect/internal/words"
 	"collect/store"
 	"collect/store/internal/ledger"
 	"collect/store/postgres/internal/server"
@@ -84,20 +82,11 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 // it has a password: what Open is given is shown in messages and in lists of processes.
 func Check(address string) error { return server.Check(address) }
 
-// Tool returns the command line of a tool of Postgres that works on the schema of the store
-// at an address.
-func Tool(tool, flags, address string) string {
+// Parts returns an address for people and for the tools of Postgres, without what is
+// secret in it, and the schema of the store there.
+func Parts(address string) (name, schema string, err error) {
 	at, err := server.Parse(address)
-	if err != nil {
-		return tool
-	}
-	return fmt.Sprintf("%s %s --schema=%s --dbname=%s", tool, flags, words.Quoted(at.Schema), words.Quoted(at.Name))
-}
-
-// Name returns an address for people, without what is secret in it.
-func Name(address string) (string, error) {
-	at, err := server.Parse(address)
-	return at.Name, err
+	return at.Name, at.Schema, err
 }
 
 // Close closes the store. Ledgers that are not finished are left as after a crash:
