@@ -232,7 +232,7 @@ streams:
 	open := func(columns int) *terminal {
 		return openTerminal(t, columns, 40, fmt.Sprintf("cd %s && env -i PATH=$PATH HOME=%s TERM=$TERM LANG=C.UTF-8 %s init; echo exit=$?; cat", dir, dir, binary))
 	}
-	term := open(80)
+	term := open(50)
 	answer := func(question, text string) {
 		term.await(question)
 		term.tmux("send-keys", text, "Enter")
@@ -245,6 +245,7 @@ streams:
 	answer("organization):", "acme")
 	answer("First day to collect [2024-01-01]:", "soon")
 	term.await("a day such as")
+	cut(t, term, "init")
 	term.tmux("send-keys", "C-c")
 	term.await("exit=130")
 	term.tmux("send-keys", "seen", "Enter")
@@ -253,7 +254,7 @@ streams:
 		t.Errorf("Ctrl-C left %q", left)
 	}
 
-	term = open(100)
+	term = open(80)
 	answer("Connector:", "acme.yaml")
 	answer("organization):", "acme")
 	answer("First day", "")
@@ -269,6 +270,8 @@ streams:
 	answer("or none [none]:", "fast")
 	term.await("a number above 0")
 	answer("or none [none]:", "20")
+	term.await("Write collect.yaml? [Y/n]:")
+	cut(t, term, "init")
 	answer("Write collect.yaml? [Y/n]:", "")
 	answer("Make a first run now", "")
 	screen := term.await("exit=0")

@@ -35,12 +35,30 @@ func (a *app) dialog() *dialog { return &dialog{a, bufio.NewReader(a.in)} }
 // errLeft: the person has left: the input has ended.
 var errLeft = problem.Usage("the input ended; nothing was written")
 
+// inform says something to a person, in lines that end between words. What is read by a
+// program has one line.
+func (a *app) inform(lead, text string) {
+	columns := len(lead) + len(text)
+	if a.terminal {
+		columns = a.width()
+	}
+	for _, line := range term.Wrap(lead, text, columns) {
+		fmt.Fprintln(a.err, a.caps().Text(line))
+	}
+}
+
+// ask writes a question. The answer is typed behind it.
+func (d *dialog) ask(question string) {
+	lines := term.Wrap("", question+":", d.width()-1)
+	fmt.Fprint(d.err, d.caps().Text(strings.Join(lines, "\n")+" "))
+}
+
 // line asks for a line. An empty one is what stands behind the question, if something does.
 func (d *dialog) line(ctx context.Context, question, otherwise string) (string, error) {
 	if otherwise != "" {
 		question += " [" + otherwise + "]"
 	}
-	fmt.Fprint(d.err, d.caps().Text(question+": "))
+	d.ask(question)
 	text, err := userfile.Await(ctx, func() (string, error) { return d.in.ReadString('\n') })
 	switch {
 	case errors.Is(err, io.EOF):
@@ -69,7 +87,7 @@ func (d *dialog) yes(ctx context.Context, question string) (bool, error) {
 		case "n", "no":
 			return false, nil
 		}
-		fmt.Fprintln(d.err, "     y or n")
+		d.inform("     ", "y or n")
 	}
 }
 
@@ -86,7 +104,7 @@ func (d *dialog) hidden(ctx context.Context, question string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = xterm.Restore(fd, was) }()
-	fmt.Fprint(d.err, d.caps().Text(question+": "))
+	d.ask(question)
 	value, err := userfile.Await(ctx, func() ([]byte, error) { return xterm.ReadPassword(fd) })
 	fmt.Fprintln(d.err)
 	if errors.Is(err, io.EOF) {

@@ -26,7 +26,7 @@ known here, nothing is changed and the way out is said.`,
 	}
 	c.AddCommand(
 		a.lastingCommand("open", "Let no request out until you release it, or for a time", engine.BreakerOpen),
-		a.lastingCommand("close", "Let requests out even if they fail, until you release it, or for a time", engine.BreakerClose),
+		a.lastingCommand("close", "Let requests out even if they fail, until released or for a time", engine.BreakerClose),
 		a.orderCommand("release", "Let the breaker decide for itself again", engine.BreakerRelease),
 	)
 	return c

@@ -14,8 +14,8 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain <name | file.yaml | run id | gap id | reason | code | DETAIL_GAP | SLICE_GAP>",
-		Short: "Why this pace, what stops a run first, and what would make it faster",
+		Use:   "explain <name | run id | gap id | reason | code | shape>",
+		Short: "Why this pace, what stops a run first, what would make it faster",
 		Long: `Explain says why requests leave as they do: what limits them, where each limit
 comes from, which one binds now, what was learned and when, and what would make
 it faster. It tells one run or one gap ("g_31") if it is given its id, and the
@@ -25,7 +25,7 @@ exit code ("75") or the shape of a gap ("DETAIL_GAP").
 All of it comes from the database, the files of the configuration, and what runs
 that share the account left for each other on this host. Nothing is sent, and
 nothing is changed.`,
-		Args: exactArgs("<name | file.yaml | run id | gap id | reason | code | DETAIL_GAP | SLICE_GAP>"),
+		Args: exactArgs("<name | run id | gap id | reason | code | shape>"),
 		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), args[0]) },
 	}
 }

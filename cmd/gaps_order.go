@@ -144,7 +144,7 @@ func (a *app) orderGaps(ctx context.Context, command string, o gapOptions) error
 		}
 		var changed []store.OwnedGap
 		if len(chosen) > 0 {
-			if err := a.agree(o.operatorOptions, order.Means(chosen)); err != nil {
+			if err := a.agree(ctx, o.operatorOptions, order.Means(chosen)); err != nil {
 				return err
 			}
 			if changed, err = order.CarryOut(ctx, db, engine.AuditOf(o.reason), chosen); err != nil {

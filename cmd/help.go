@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"collect/cmd/internal/term"
 )
 
 // The groups of commands, in the order in which they are met.
@@ -23,7 +25,7 @@ var groups = []*cobra.Group{
 // is in, and an example that can be typed.
 var pages = map[string]struct{ group, example string }{
 	"collect":                   {"", "collect run tickets.yaml\ncollect status\ncollect explain tickets"},
-	"collect init":              {"collect", "collect init github\ncollect init ./tickets.yaml --param org=acme --from 2024-09-01 --token-env ACME_TOKEN --yes --run\ncollect init --cron\ncollect init --systemd --into ~/.config/systemd/user"},
+	"collect init":              {"collect", "collect init github\ncollect init ./tickets.yaml --param org=acme --token-env ACME_TOKEN --yes\ncollect init --cron\ncollect init --systemd --into ~/.config/systemd/user"},
 	"collect run":               {"collect", "collect run tickets.yaml --param org=acme --max-time 30m\ncollect run github --stream issues --max-requests 1000\ncollect run --all --max-time 14m"},
 	"collect resume":            {"collect", "collect resume tickets\ncollect resume tickets --max-requests 100\ncollect resume tickets orders"},
 	"collect status":            {"look", "collect status\ncollect status tickets\ncollect status --check; echo $?"},
@@ -40,7 +42,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect backup":            {"records", "collect backup state-backup.db"},
 	"collect restore":           {"records", "collect restore state-backup.db --reason 'the disk failed'\ncollect restore state-backup.db --reason 'the disk failed' --yes"},
 	"collect reset":             {"operate", "collect reset tickets --stream details --reason 'collect it again'\ncollect reset tickets --stream issues --from 2026-01-01T00:00:00Z"},
-	"collect prune":             {"operate", "collect prune tickets --events 90d --dry-run\ncollect prune --all --events 90d --runs 365d --quarantine 64MB --reason 'as every month' --yes\ncollect prune --shrink"},
+	"collect prune":             {"operate", "collect prune tickets --events 90d --dry-run\ncollect prune --all --events 90d --quarantine 64MB --reason 'monthly' --yes\ncollect prune --shrink"},
 	"collect schema":            {"records", "collect schema\ncollect schema status > status.schema.json\ncollect schema tickets issues > issues.schema.json\ncollect schema accept tickets issues --reason 'they renamed it'"},
 	"collect schema accept":     {"", "collect schema accept tickets issues --reason 'they renamed it'"},
 	"collect pause":             {"operate", "collect pause tickets --reason 'they migrate until Monday'"},
@@ -65,12 +67,12 @@ var pages = map[string]struct{ group, example string }{
 	"collect test":              {"author", "collect test tickets.yaml\ncollect test tickets.yaml --cassette testdata/walk.txtar"},
 	"collect import":            {"author", "collect import airbyte source-tickets/manifest.yaml"},
 	"collect import airbyte":    {"", "collect import airbyte source-tickets/manifest.yaml --name tickets"},
-	"collect new":               {"author", "collect new tickets\ncollect new tickets --url https://api.example.com/tickets --token-env TICKETS_TOKEN"},
+	"collect new":               {"author", "collect new tickets\ncollect new tickets --url https://api.example.com/tickets --token-env TOKEN"},
 	"collect plan":              {"look", "collect plan tickets\ncollect plan tickets.yaml --json"},
 	"collect preview":           {"author", "collect preview tickets.yaml issues\ncollect preview tickets.yaml issues --pages 3 --param org=acme --json"},
 	"collect connectors":        {"author", "collect connectors\ncollect connectors --json"},
 	"collect demo":              {"other", "collect demo\ncollect demo --keep demo"},
-	"collect simulate":          {"other", "collect simulate\ncollect simulate --ceiling 8 --family window --seeds 5\ncollect simulate --connector tickets.yaml --family bucket --requests 600 --every 1d"},
+	"collect simulate":          {"other", "collect simulate\ncollect simulate --ceiling 8 --family window --seeds 5\ncollect simulate --connector tickets.yaml --family bucket --every 1d"},
 	"collect version":           {"other", "collect version --json"},
 	"collect help":              {"other", "collect help run\ncollect help exit-codes"},
 	"collect completion":        {"other", "source <(collect completion bash)"},
@@ -82,7 +84,7 @@ var pages = map[string]struct{ group, example string }{
 	"collect connectors schema": {"", "collect connectors schema > connector.schema.json"},
 	"collect freeze release":    {"", "collect freeze release tickets --reason 'settled with them'"},
 	"collect breaker open":      {"", "collect breaker open tickets --reason 'maintenance at noon'"},
-	"collect breaker close":     {"", "collect breaker close tickets --reason 'their status page says that it is over'"},
+	"collect breaker close":     {"", "collect breaker close tickets --reason 'they say that it is over'"},
 	"collect breaker release":   {"", "collect breaker release tickets --reason 'maintenance is over'"},
 }
 
@@ -127,9 +129,33 @@ func (a *app) dressOne(c *cobra.Command) {
 	if page.example != "" {
 		c.Example = "  " + strings.ReplaceAll(page.example, "\n", "\n  ")
 	}
+	c.Long = wrapped(c.Long, a.width())
 	a.completes(c)
 	a.printsFacts(c)
 	for _, child := range c.Commands() {
 		a.dressOne(child)
 	}
+}
+
+// wrapped returns a text of paragraphs in lines of at most columns. What is indented is as
+// it is.
+func wrapped(text string, columns int) string {
+	var lines []string
+	begins := true
+	for line := range strings.SplitSeq(text, "\n") {
+		kept := line == "" || strings.HasPrefix(line, " ")
+		switch last := len(lines) - 1; {
+		case kept || begins:
+			lines = append(lines, line)
+		default:
+			lines[last] += " " + line
+		}
+		begins = kept
+	}
+	for i, line := range lines {
+		if !strings.HasPrefix(line, " ") {
+			lines[i] = strings.Join(term.Wrap("", line, columns), "\n")
+		}
+	}
+	return strings.Join(lines, "\n")
 }

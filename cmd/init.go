@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/cmd/internal/config"
+	"collect/cmd/internal/term"
 	"collect/collection"
 	"collect/engine/registry"
 	"collect/engine/setup"
@@ -134,7 +135,7 @@ func (s *setting) choose(ctx context.Context) error {
 		}
 		if s.connector == "" {
 			var err error
-			fmt.Fprintln(s.err, "A built-in connector (collect connectors lists them), or the path of a connector file.")
+			s.inform("", "Name a built-in connector (see `collect connectors`), or the path of a connector file.")
 			if s.connector, err = s.dialog.line(ctx, "Connector", ""); err != nil {
 				return err
 			}
@@ -283,9 +284,9 @@ func (s *setting) ceiling(ctx context.Context) error {
 				for _, c := range limits {
 					said = append(said, words.Ceiling(c))
 				}
-				fmt.Fprintf(s.err, "The connector knows of limits of %s (%s), and keeps them.\n", provider, strings.Join(said, ", "))
+				s.inform("", fmt.Sprintf("%s allows %s: so its connector file says, and collect never asks faster.", words.Clean(provider), strings.Join(said, ", ")))
 			} else {
-				fmt.Fprintf(s.err, "%s names no limit. The pace is learned: it begins slowly, and whatever is refused slows it down.\n", provider)
+				s.inform("", words.Clean(provider)+" publishes no limit that its connector file knows of. collect begins slowly and learns; it never asks faster than what you allow here. Only you can raise that.")
 			}
 			var err error
 			if s.perSecond, err = s.dialog.line(ctx, "Most requests per second you allow, or none", "none"); err != nil {
@@ -415,16 +416,26 @@ func (s *setting) next(made bool, ran error) {
 		steps = append(steps, [2]string{"collect run " + name + flags, "what is left, and from then on what is new"}, [2]string{"collect status" + flags, "how it stands"})
 	}
 	steps = append(steps, [2]string{"collect init --cron" + flags, "a line for crontab; --systemd: a timer"})
-	widest := 0
-	for _, step := range steps {
-		widest = max(widest, len(step[0]))
-	}
 	fmt.Fprintln(s.err)
-	for i, step := range steps {
-		lead := "next:  "
-		if i > 0 {
-			lead = "       "
-		}
-		fmt.Fprintf(s.err, "%s%-*s  %s\n", lead, widest, step[0], step[1])
+	fmt.Fprint(s.err, renderSteps(steps, s.width()))
+}
+
+// renderSteps returns commands, each with what it is for: beside it, or below it where one
+// of them is too long for that.
+func renderSteps(steps [][2]string, columns int) string {
+	widest, all := 0, 0
+	for _, step := range steps {
+		widest, all = max(widest, term.Width(step[0])), max(all, term.Width(step[1]))
 	}
+	var text strings.Builder
+	lead := "next:  "
+	for _, step := range steps {
+		if len(lead)+widest+2+all <= columns {
+			fmt.Fprintf(&text, "%s%s  %s\n", lead, term.Pad(step[0], widest, false), step[1])
+		} else {
+			fmt.Fprintf(&text, "%s%s\n%s\n", lead, step[0], strings.Join(term.Wrap("         ", step[1], columns), "\n"))
+		}
+		lead = "       "
+	}
+	return text.String()
 }

@@ -66,12 +66,12 @@ func (a *app) schedule(ctx context.Context, o initOptions) error {
 		return problem.Usage("collect init: %s", err)
 	}
 	if _, err := os.Stat(settings.State); err != nil && storage.IsFile(settings.State) {
-		fmt.Fprintf(a.err, "note: %s is not there yet: make a first run by hand before\n", words.Home(settings.State, a.env))
+		a.inform("note: ", words.Home(settings.State, a.env)+" is not there yet: make a first run by hand before")
 	}
 	switch {
 	case o.schedule.cron:
 		for _, c := range s.Credentials {
-			fmt.Fprintf(a.err, "note: cron has an environment of its own, without %s: name a file that holds the secret by `token_file` under `providers:` in collect.yaml\n", strings.ToUpper(c.Name))
+			a.inform("note: ", fmt.Sprintf("cron has an environment of its own, without %s: name a file that holds the secret by `token_file` under `providers:` in collect.yaml", strings.ToUpper(c.Name)))
 		}
 		a.hint("add this line with: crontab -e")
 		fmt.Fprint(a.out, s.Cron())

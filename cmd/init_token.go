@@ -24,9 +24,9 @@ import (
 func (s *setting) findToken(ctx context.Context) error {
 	for _, secret := range s.examined.Secrets {
 		if secret.There {
-			fmt.Fprintf(s.err, "The secret %s of %s is in %s.\n", secret.Name, s.entry.Provider, secret.From())
+			s.inform("", fmt.Sprintf("The secret %s of %s is in %s.", secret.Name, s.entry.Provider, secret.From()))
 			if secret.Env != "" {
-				fmt.Fprintln(s.err, "What runs by a schedule has an environment of its own: for that, keep it in a file (--token-file).")
+				s.inform("", "What runs by a schedule has an environment of its own: for that, keep it in a file (--token-file).")
 			}
 		}
 	}
@@ -116,8 +116,8 @@ var ways = map[string]string{"env": "token_env", "file": "token_file", "command"
 // askToken asks for the token until the provider accepts it, or the person goes on without.
 func (s *setting) askToken(ctx context.Context, lacks setup.Secret) error {
 	for {
-		fmt.Fprintf(s.err, "%s wants a token, and there is none in %s.\nPaste it: it is not shown, and is kept in a file that only you can read. Or press Enter to say where it is.\n",
-			s.entry.Provider, lacks.From())
+		s.inform("", fmt.Sprintf("%s wants a token, and there is none in %s.", s.entry.Provider, lacks.From()))
+		s.inform("", "Paste it: it is not shown, and is kept in a file that only you can read. Or press Enter to say where it is.")
 		value, err := s.dialog.hidden(ctx, "Token")
 		if err != nil {
 			return err
@@ -189,7 +189,7 @@ func (s *setting) tryToken(ctx context.Context, wanted bool) error {
 		s.say(p)
 		return &exitError{p.ExitCode}
 	}
-	fmt.Fprintf(s.err, "     %s\n", words.Clean(words.WithReason(p.Headline, p.Why)))
+	s.inform("     ", words.Clean(words.WithReason(p.Headline, p.Why)))
 	return err
 }
 
@@ -204,7 +204,7 @@ func (s *setting) askProvider(ctx context.Context, target registry.Target) error
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.err, "     ok: %s answered for %s (%s sent)\n", s.entry.Provider, asked, words.Counted(t.Requests(), "request", "requests"))
+	s.inform("     ", fmt.Sprintf("ok: %s answered for %s (%s sent)", s.entry.Provider, asked, words.Counted(t.Requests(), "request", "requests")))
 	return nil
 }
 

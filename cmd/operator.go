@@ -12,6 +12,7 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/engine"
+	"collect/internal/userfile"
 	"collect/internal/words"
 	"collect/report/problem"
 	"collect/store"
@@ -78,10 +79,10 @@ func (a *app) giveAs(ctx context.Context, o operatorOptions, command string, mad
 			return err
 		}
 		if !given.Changes {
-			fmt.Fprintf(a.err, what.Idle+"; nothing was changed\n", given.Provider)
+			a.inform("", fmt.Sprintf(what.Idle+"; nothing was changed", given.Provider))
 			return nil
 		}
-		if err := a.agree(o, fmt.Sprintf(what.Means, given.Provider)); err != nil {
+		if err := a.agree(ctx, o, fmt.Sprintf(what.Means, given.Provider)); err != nil {
 			return err
 		}
 		// While a person thinks, runs begin and end.
@@ -93,9 +94,9 @@ func (a *app) giveAs(ctx context.Context, o operatorOptions, command string, mad
 			return err
 		}
 		if note != nil {
-			fmt.Fprintf(a.err, "note: runs with another database learn of it when %s runs next: %s\n", o.name, words.Cause(note))
+			a.inform("note: ", fmt.Sprintf("runs with another database learn of it when %s runs next: %s", o.name, words.Cause(note)))
 		}
-		fmt.Fprintf(a.err, what.Done+"\n", given.Provider, name, a.repeat())
+		a.inform("", fmt.Sprintf(what.Done, given.Provider, name, a.repeat()))
 		return nil
 	})
 }
@@ -107,21 +108,30 @@ func (a *app) mustNotAsk(o operatorOptions) bool {
 
 // agree asks a person whether to go on. Without a terminal, --yes must
 // have said so.
-func (a *app) agree(o operatorOptions, means string) error {
+func (a *app) agree(ctx context.Context, o operatorOptions, means string) error {
 	if o.yes {
 		return nil
 	}
 	if !a.terminal || a.mustNotAsk(o) {
 		return problem.Usage("not confirmed; nothing was changed. No terminal: add --yes")
 	}
-	fmt.Fprintf(a.err, "%s\nGo on? [y/N] ", means)
-	line, err := bufio.NewReader(a.in).ReadString('\n')
+	a.inform("", means)
+	fmt.Fprint(a.err, "Go on? [y/N] ")
+	line, err := a.reply(ctx)
 	if err != nil {
 		fmt.Fprintln(a.err)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return nil
 	}
 	return problem.Usage("not confirmed; nothing was changed")
+}
+
+// reply returns the line that a person types, until ctx ends.
+func (a *app) reply(ctx context.Context) (string, error) {
+	return userfile.Await(ctx, func() (string, error) { return bufio.NewReader(a.in).ReadString('\n') })
 }

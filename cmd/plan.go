@@ -60,7 +60,7 @@ func (a *app) plan(ctx context.Context, name string) error {
 	if a.flags.json {
 		return a.print(plan)
 	}
-	t := term.Table{Head: []string{"STREAM", "OF EACH", "GOES ON FROM", "AHEAD", "SAVED", "GAPS", "LATER"}, Right: []int{4, 5, 6}, Give: []int{2}, Drop: []int{6, 1}}
+	t := term.Table{Head: []string{"STREAM", "OF EACH", "GOES ON FROM", "AHEAD", "SAVED", "GAPS", "LATER"}, Right: []int{4, 5, 6}, Give: []int{2, 3, 0}, Drop: []int{6, 1, 4}}
 	for _, s := range plan.Streams {
 		t.Rows = append(t.Rows, []string{s.Stream, s.Parent, s.Begins, s.Ahead(), words.Count(s.Records), words.Count(int64(s.Gaps)), words.Count(int64(s.Later))})
 	}
@@ -75,14 +75,16 @@ func (a *app) plan(ctx context.Context, name string) error {
 	if len(pace) == 0 {
 		pace = append(pace, "the pace is learned by the first run")
 	}
-	fmt.Fprintln(a.out, strings.Join(pace, "; "))
+	page := term.Page{Columns: a.width()}
+	page.Say(strings.Join(pace, "; "))
 	if at := time.Time(plan.NextAt); !at.IsZero() {
-		fmt.Fprintln(a.out, "no request leaves before "+words.At(at, e.Now))
+		page.Say("no request leaves before " + words.At(at, e.Now))
 	}
 	least := "at least " + words.Counted(plan.Least, "request", "requests")
 	if plan.Seconds != nil {
 		least += ", which " + map[bool]string{true: "takes ", false: "take "}[plan.Least == 1] + words.Span(time.Duration(*plan.Seconds*float64(time.Second))) + " at this pace"
 	}
-	fmt.Fprintln(a.out, least+": how many pages a list or a window has is not known before it is read")
-	return nil
+	page.Say(least + ": how many pages a list or a window has is not known before it is read")
+	_, err = fmt.Fprint(a.out, page.Render(a.caps()))
+	return err
 }

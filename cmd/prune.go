@@ -40,10 +40,10 @@ named by a flag. Records, checkpoints, commits, gaps, the orders of people, and
 the newest run of each exit code are never removed, and what the runs add up to
 stays in the totals. Who did it, when and why is kept.
 
-It may be used while a run is under way. The room is used by what is stored next:
-the file keeps its size, until --shrink gives its free bytes back to the disk. That
-writes the file anew, which no run may be on for, and which needs as much room on the
-disk as the file takes, twice.`,
+It may be used while a run is under way. The room is used by what is stored
+next: the file keeps its size, until --shrink gives its free bytes back to the
+disk. That writes the file anew, while no run is on, and needs as much room on
+the disk as the file takes, twice.`,
 		Args: atMostOneArg,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -217,7 +217,7 @@ func (a *app) pruneHistory(ctx context.Context, o pruneOptions, what store.Prune
 	if o.dryRun || sum.Rows() == 0 {
 		return a.pruned("would remove", names, found)
 	}
-	if err := a.agree(o.operatorOptions, fmt.Sprintf("This removes %s, for good.", prunedWords(sum))); err != nil {
+	if err := a.agree(ctx, o.operatorOptions, fmt.Sprintf("This removes %s, for good.", prunedWords(sum))); err != nil {
 		return err
 	}
 	removed := make([]store.Pruned, len(names))

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +76,7 @@ func (a *app) reset(ctx context.Context, o resetOptions) error {
 			return problem.Usage("not confirmed; nothing was changed. No question may be asked here: add --yes")
 		}
 		if !o.yes {
-			if err := a.confirm(fmt.Sprintf("%s %s", name, o.stream), o.from, stream); err != nil {
+			if err := a.confirm(ctx, fmt.Sprintf("%s %s", name, o.stream), o.from, stream); err != nil {
 				return err
 			}
 		}
@@ -170,13 +169,17 @@ func cursorFrom(from string) collection.Cursor {
 }
 
 // confirm asks for the name to be typed.
-func (a *app) confirm(name, from string, stream store.StreamState) error {
+func (a *app) confirm(ctx context.Context, name, from string, stream store.StreamState) error {
 	if from == "" {
 		from = "the start"
 	}
 	fmt.Fprintf(a.err, "%s has %s records. To collect it again from %s, type its name (%s): ",
 		stream.Name, words.Count(stream.Records), from, name)
-	line, err := bufio.NewReader(a.in).ReadString('\n')
+	line, err := a.reply(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		fmt.Fprintln(a.err)
+		return cause
+	}
 	if strings.TrimSpace(line) != name {
 		if err != nil || !a.terminal { // the line of the question has no end yet
 			fmt.Fprintln(a.err)

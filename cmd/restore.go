@@ -42,7 +42,7 @@ func (a *app) restore(ctx context.Context, file string, o operatorOptions) error
 		return a.exit(&problem.ServedError{Command: "collect restore", Tool: storage.Undump(settings.State)}, problem.Scene{})
 	}
 	means := fmt.Sprintf("This puts a copy of %s in the place of %s. What is there now is kept beside it.", file, words.Home(settings.State, a.env))
-	if err := a.agree(o, means); err != nil {
+	if err := a.agree(ctx, o, means); err != nil {
 		return err
 	}
 	kept, err := replaced.Restore(ctx, file, engine.AuditOf(o.reason))

@@ -17,7 +17,7 @@ import (
 func (a *app) runViewCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run-view <run id | name | file.yaml>",
-		Short: "One run as a story: how it ended, where its time went, what is left",
+		Short: "One run as a story: how it ended, and where its time went",
 		Long: `Run-view tells one run by its id, or the newest run of a connector: the verdict,
 where its time went, what it saved, what happened, the gaps that it left and that
 are still owed, and the command that goes on. It sends nothing and changes nothing.`,

@@ -26,7 +26,7 @@ func (a *app) schemaCommand() *cobra.Command {
 	var records bool
 	c := &cobra.Command{
 		Use:   "schema [fact | name | file.yaml] [stream]",
-		Short: "Print a JSON Schema: of what commands print, of files, or of the stored records",
+		Short: "Print a JSON Schema: of printed facts, of files, or of records",
 		Long: `Schema prints the JSON Schema (2020-12) of what a command prints with --json, of
 collect.yaml ("config") or of connector files ("connector"). Without a name it
 lists what there is. Within a version ("v") fields are only added, so a program
@@ -180,7 +180,7 @@ func (a *app) acceptSchema(ctx context.Context, o acceptOptions) error {
 		if _, err := findStream(ctx, db, name, o.stream); err != nil {
 			return err
 		}
-		if err := a.agree(o.operatorOptions, acceptMeans(name, o)); err != nil {
+		if err := a.agree(ctx, o.operatorOptions, acceptMeans(name, o)); err != nil {
 			return err
 		}
 		_, err := db.AcceptSchema(ctx, name, o.stream, fields, engine.AuditOf(o.reason))

@@ -62,10 +62,12 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	// A mistyped path is said now. Other trouble passes, or is said on each page.
-	if db, err := openForReading(ctx, settings); err == nil && db != nil {
+	db, err := openForReading(ctx, settings)
+	if db != nil {
 		_ = db.Close()
-	} else if p := problem.Of(err, problem.Scene{State: settings.State}); err != nil && p.ExitCode == problem.ExitConfig {
-		return a.exit(err, problem.Scene{State: settings.State})
+	}
+	if sc := (problem.Scene{State: settings.State}); err != nil && problem.Of(err, sc).ExitCode == problem.ExitConfig {
+		return a.exit(err, sc)
 	}
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
@@ -83,7 +85,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) error {
 		fmt.Fprintf(a.out, "operator  %s\n", server.Link(base, who, console.Operator))
 	}
 	fmt.Fprintf(a.out, "viewer    %s\n", server.Link(base, "viewer", console.Viewer))
-	fmt.Fprintln(a.err, "Each link signs one browser in, once. Ctrl-C ends the console; runs go on.")
+	a.inform("", "Open a link in a browser: each signs one in, once. A viewer may look, an operator may also give orders. Ctrl-C ends the console; runs go on.")
 	return server.Serve(ctx, listener)
 }
 

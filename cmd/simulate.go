@@ -60,7 +60,7 @@ func (a *app) simulateCommand() *cobra.Command {
 	o := simulateOptions{families: []string{"step"}, laws: law.Laws()[:1], seeds: 1, time: time.Hour, every: 24 * time.Hour, runs: 30}
 	c := &cobra.Command{
 		Use:   "simulate",
-		Short: "Try what you allow on models of providers, in virtual time; nothing is sent",
+		Short: "Try what you allow on models of providers; nothing is sent",
 		Long: `Simulate lets the client of "collect run" work at a model of a provider. An
 hour passes in a second or so, and nothing leaves the machine. It shows how much
 of the work that the best possible client could do was done, and how often the

@@ -37,7 +37,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	var o verifyOptions
 	c := &cobra.Command{
 		Use:   "verify <name | file.yaml>",
-		Short: "Read the provider's lists again, and compare them with what is stored",
+		Short: "Read the provider's lists again, and compare with what is stored",
 		Long: `Verify reads each list from its start, at the pace of a run, and compares the
 keys, the marks and the bytes with the stored records. Of a stream with a parent
 it reads --sample partitions or details, drawn at random. It changes no record

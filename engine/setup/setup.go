@@ -54,7 +54,7 @@ func (e *TakenError) Error() string {
 }
 
 // head begins a file that is made.
-const head = `# What collect collects for you. Every key is in docs/configuration.md; to check it: collect doctor
+const head = `# Every key there is: collect config example. To check this: collect doctor
 version: 1
 `
 

@@ -41,10 +41,10 @@ func (p *Problem) met(headline string, err error, sc Scene) {
 	p.At, p.Why, p.Saved = sc.place(), stop.Detail, sc.saved()
 }
 
-func writeBug(p *Problem, err error, _ Scene) {
+func writeBug(p *Problem, err error, sc Scene) {
 	p.Headline = "collect has a bug: " + err.Error()
 	p.Saved = "everything that was committed; the slice in flight will replay"
-	p.Do = []Step{{Say: "report it with what -v prints, which holds no records and no tokens"}}
+	p.Do = []Step{{"report it with the file that this writes, which holds no records and no tokens:", "collect doctor --bundle report.tar.gz" + sc.Flags}}
 }
 
 func writeHeld(p *Problem, err error, sc Scene) {
@@ -466,7 +466,7 @@ func writeRetryBudget(p *Problem, err error, sc Scene) {
 }
 
 func writeInterrupted(p *Problem, _ error, sc Scene) {
-	if sc.Connector == "" { // no run: a wizard, a question
+	if sc.Connector == "" || sc.ByHand { // no run: a wizard, a question
 		p.Headline = cmp.Or(sc.Command, "collect") + " was interrupted"
 		return
 	}
