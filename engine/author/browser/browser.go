@@ -44,6 +44,8 @@ type archive struct {
 				URL     string
 				Headers []header
 				Cookies []header
+
+				PostData struct{ MimeType, Text string }
 			}
 			Response struct {
 				Status  int
@@ -58,8 +60,9 @@ type header struct{ Name, Value string }
 
 // A visit is one request of a list, and what came.
 type visit struct {
-	query   url.Values // without credentials
-	link    bool       // the answer has a Link to the next page
+	query   url.Values   // without credentials
+	sent    gjson.Result // the body of the request, if that was JSON
+	link    bool         // the answer has a Link to the next page
 	body    gjson.Result
 	records string
 	items   []gjson.Result
@@ -67,6 +70,7 @@ type visit struct {
 
 // A group is the requests of one list.
 type group struct {
+	method string
 	url    *url.URL
 	auth   yamlfile.Map // what carried the credential, and where: header, query or cookie
 	visits []*visit
@@ -124,8 +128,8 @@ func (d *drafter) read(a *archive) {
 		switch {
 		case !strings.Contains(kind, "json"):
 			continue // pages, pictures and scripts
-		case e.Request.Method != "GET":
-			d.other["requests with another method than GET"]++
+		case e.Request.Method != "GET" && e.Request.Method != "POST":
+			d.other["requests with another method than GET and POST"]++
 			continue
 		case e.Response.Status != 200:
 			d.other["answers with another status than 200"]++
@@ -135,6 +139,16 @@ func (d *drafter) read(a *archive) {
 			continue
 		}
 		v := &visit{query: query, body: gjson.Parse(body)}
+		if e.Request.Method == "POST" {
+			if v.sent = gjson.Parse(e.Request.PostData.Text); !gjson.Valid(e.Request.PostData.Text) || !v.sent.IsObject() {
+				d.other["requests with POST whose body is no JSON object"]++
+				continue
+			}
+			if d.credentialsIn(v.sent, a) || d.secret(e.Request.PostData.Text) {
+				d.other["requests with POST whose body has what may be a credential"]++
+				continue
+			}
+		}
 		if v.records, v.items = sketch.Longest(v.body); len(v.items) == 0 {
 			d.other["answers without an array of objects"]++
 			continue
@@ -142,10 +156,10 @@ func (d *drafter) read(a *archive) {
 		for _, h := range e.Response.Headers {
 			v.link = v.link || strings.EqualFold(h.Name, "Link") && strings.Contains(strings.ReplaceAll(h.Value, `"`, ""), "rel=next")
 		}
-		at := u.Scheme + "://" + u.Host + u.EscapedPath()
+		at := e.Request.Method + " " + u.Scheme + "://" + u.Host + u.EscapedPath() + " " + v.sent.Get("query").Raw
 		g := groups[at]
 		if g == nil {
-			g = &group{url: u, auth: auth}
+			g = &group{method: e.Request.Method, url: u, auth: auth}
 			groups[at], d.groups = g, append(d.groups, g)
 		}
 		if len(g.visits) < mostVisits {
@@ -301,7 +315,7 @@ func (d *drafter) stream(g *group) {
 			return
 		}
 	}
-	s := &sketch.Stream{From: fmt.Sprintf("%s of GET %s", words.Counted(int64(len(g.visits)), "answer", "answers"), path)}
+	s := &sketch.Stream{From: fmt.Sprintf("%s of %s %s", words.Counted(int64(len(g.visits)), "answer", "answers"), g.method, path)}
 	first := g.visits[0]
 	var all []gjson.Result
 	for _, v := range g.visits {
@@ -322,16 +336,23 @@ func (d *drafter) stream(g *group) {
 		}
 	}
 	if key == "" {
-		d.file.Leave("GET %s: its records have no field that can be their key", path)
+		d.file.Leave("%s %s: its records have no field that can be their key", g.method, path)
 		return
 	}
-	s.Name = d.name(path)
-	s.Set("get", strings.ReplaceAll(path, "${", "%24%7B"), "")
+	s.Name = d.name(g.subject(path))
+	s.Set(strings.ToLower(g.method), strings.ReplaceAll(path, "${", "%24%7B"), "")
 	if first.records != "" {
 		s.Set("records", first.records, "an array of "+words.Counted(int64(len(first.items)), "object", "objects"))
 	}
 	s.Set("key", sketch.Step(key), fmt.Sprintf("in all of the %s of the first page, and never twice", words.Counted(int64(len(first.items)), "record", "records")))
-	block, why, used := paging(g, key)
+	var block yamlfile.Map
+	var why string
+	var used []string
+	if g.method == "POST" {
+		block, why = sent(s, g, key)
+	} else {
+		block, why, used = paging(g, key)
+	}
 	s.Set("page", block, why)
 	var query yamlfile.Map
 	for _, name := range slices.Sorted(maps.Keys(first.query)) {

@@ -46,8 +46,12 @@ func recorded(t *testing.T, text string) []byte {
 		request, response := strings.Split(asked, "\n"), strings.Split(strings.TrimSpace(answered), "\n")
 		last := len(response) - 1
 		method, address, _ := strings.Cut(request[0], " ")
+		body := ""
+		if end := len(request) - 1; strings.HasPrefix(request[end], "{") {
+			body, request = request[end], request[:end]
+		}
 		entries = append(entries, object{
-			"request":  object{"method": method, "url": address, "headers": headers(request[1:])},
+			"request":  object{"method": method, "url": address, "headers": headers(request[1:]), "postData": object{"mimeType": "application/json", "text": body}},
 			"response": object{"status": 200, "headers": headers(response[:last]), "content": object{"mimeType": "application/json; charset=utf-8", "text": response[last]}},
 		})
 	}
