@@ -45,7 +45,7 @@ func (m Meeting) Timelines(ctx context.Context, db store.Reader, name string, no
 			if t.Finished, err = db.Spans(ctx, name, stream.Name); err != nil {
 				return nil, err
 			}
-			t.Gaps = gapsIn(t, owed)
+			t.Gaps = gapsIn(t, spec, owed)
 		}
 		all = append(all, t)
 	}
@@ -53,16 +53,18 @@ func (m Meeting) Timelines(ctx context.Context, db store.Reader, name string, no
 }
 
 // gapsIn returns the gaps of the lane of a timeline, each with its window. One that a
-// walk has before its first window begins where the walk stands.
-func gapsIn(t report.Timeline, owed []store.OwnedGap) (gaps []report.DatedGap) {
+// walk has before its first window, or for it, begins at the mark that the walk began
+// from.
+func gapsIn(t report.Timeline, spec *declarative.Spec, owed []store.OwnedGap) (gaps []report.DatedGap) {
 	for _, gap := range owed {
 		if gap.Stream != t.Stream.Name || gap.Lane != t.Lane.Lane {
 			continue
 		}
 		from, to, ok := declarative.WindowAt(gap.Cursor)
 		if !ok {
-			if from = t.From; t.Walked.After(from) {
-				from = t.Walked
+			from = t.From
+			if mark, marked := spec.MarkTime(t.Stream.Name, gap.Cursor.Since); marked && mark.After(from) {
+				from = mark
 			}
 			to = from.Add(time.Nanosecond)
 		}
