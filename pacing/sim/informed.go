@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"context"
 	"math"
+	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -15,16 +18,27 @@ import (
 // well. It reads nothing but Retry-After, and no latencies.
 func Informed() Client {
 	return Client{"informed", func(p *Provider, state *[]byte) ([]http.RoundTripper, func()) {
-		i := &informed{p: p, pace: 1, met: *state != nil, paths: map[string]*informedPath{}}
+		i := &informed{p: p, pace: 1, met: string(*state) == "met", paths: map[string]*informedPath{}}
+		if pace, err := strconv.ParseFloat(string(*state), 64); err == nil {
+			i.pace = pace
+		}
+		if i.cost = 1; p.cost != nil {
+			const draws = 4096
+			rng, sum := rand.New(rand.NewPCG(1, 1)), 0.0
+			for range draws {
+				sum += p.cost(rng)
+			}
+			i.cost = sum / draws
+		}
 		switch m := p.model.(type) {
 		case *crowded:
-			i.places = make(chan struct{}, m.most)
+			i.places, i.crowd = make(chan struct{}, m.most), true
 		case *crowdedBucket:
 			i.places = make(chan struct{}, m.most)
 		}
 		return []http.RoundTripper{i}, func() {
-			if i.met {
-				*state = []byte("met")
+			if *state = []byte("met"); !i.met {
+				*state = strconv.AppendFloat(nil, i.pace, 'g', -1, 64)
 			}
 		}
 	}}
@@ -34,12 +48,14 @@ const (
 	informedShare = 0.98                   // of the limit
 	informedPause = 250 * time.Millisecond // before it asks whether a block is over, twice as long each time,
 	informedMost  = time.Minute            // and at most, or a quarter of the block so far
-	informedLeast = 1.0 / 60               // requests per second, where nothing at all is allowed
+	informedLeast = 1.0                    // requests per second, while there is no limit because the provider is away
 )
 
 type informed struct {
 	p      *Provider
 	places chan struct{} // in flight, where they are counted; nil: they are not
+	crowd  bool          // and nothing else is
+	cost   float64       // of a request, in the mean
 
 	mu    sync.Mutex
 	pace  float64 // of the start
@@ -49,97 +65,112 @@ type informed struct {
 
 // An informedPath is what is asked of one path, which may have its own limit.
 type informedPath struct {
-	next    time.Time // a request leaves
-	turns   int       // of blocks that began or ended: what was booked before is void
+	door    chan struct{} // whoever is in it leaves next
+	latest  time.Time     // request that left, or end of a block
 	blocked bool
 	since   time.Time // of the block
-	asks    time.Time // whether it is over: then
-	asking  bool
+	asks    time.Time // whether it is over: not before
 	tries   int
 }
 
 func (i *informed) RoundTrip(r *http.Request) (*http.Response, error) {
 	path, from := r.URL.Path, placeOf(r.Context())
 	if i.places != nil {
-		select {
-		case i.places <- struct{}{}:
-			defer func() { <-i.places }()
-		case <-r.Context().Done():
-			return nil, r.Context().Err()
+		if err := enter(r.Context(), from, i.places); err != nil {
+			return nil, err
 		}
-		from.turn()
+		defer func() { <-i.places }()
 	}
-	for {
-		at, turns := i.book(path)
-		timer := time.NewTimer(from.next(time.Until(at)))
+	s := i.path(path)
+	if err := enter(r.Context(), from, s.door); err != nil {
+		return nil, err
+	}
+	for wait := i.wait(path); wait > 0; wait = i.wait(path) {
+		timer := time.NewTimer(from.next(wait))
 		select {
 		case <-timer.C:
+			from.turn()
 		case <-r.Context().Done():
 			timer.Stop()
-			return nil, r.Context().Err()
-		}
-		from.turn()
-		if i.leaves(path, turns) {
-			break
+			<-s.door
+			return nil, context.Cause(r.Context())
 		}
 	}
-	sent := time.Now()
+	sent, asks := i.leave(path)
+	if !asks {
+		<-s.door
+	}
 	resp, err := patient{i.p, time.Minute}.RoundTrip(r)
 	after := 0.0
 	if resp != nil {
 		after = silence(resp.Header)
 	}
 	i.learn(path, sent, i.p.refusedLast(from), seconds(after), err == nil)
+	if asks {
+		<-s.door
+	}
 	return resp, err
 }
 
-// book returns when the next request for path may leave, and the turns so far.
-func (i *informed) book(path string) (at time.Time, turns int) {
+// enter waits for a place in room.
+func enter(ctx context.Context, from place, room chan struct{}) error {
+	select {
+	case room <- struct{}{}:
+		from.turn()
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (i *informed) path(path string) *informedPath {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	s := i.paths[path]
 	if s == nil {
-		s = &informedPath{}
+		s = &informedPath{door: make(chan struct{}, 1)}
 		i.paths[path] = s
 	}
-	now := time.Now()
-	if s.blocked {
-		if at = s.asks; s.asking || at.Before(now) {
-			at = now.Add(time.Second)
-		}
-		return at, s.turns
-	}
-	pace := i.pace
-	if i.met {
-		pace = max(informedLeast, informedShare*i.p.judge(path).capacity(i.p.now()))
-		if i.places != nil {
-			pace = Ceiling
-		}
-	}
-	for _, c := range i.p.owner.Ceilings {
-		pace = min(pace, float64(c.Count)/c.Per.Seconds())
-	}
-	if at = s.next; at.Before(now) {
-		at = now
-	}
-	s.next = at.Add(seconds(1 / pace))
-	return at, s.turns
+	return s
 }
 
-// leaves reports whether what was booked may leave: not if a block began or ended
-// meanwhile. In a block, one at a time asks whether it is over.
-func (i *informed) leaves(path string, turns int) bool {
+// wait returns how long the next request for path has to: a second at most, after
+// which the limit may be another.
+func (i *informed) wait(path string) time.Duration {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	s := i.paths[path]
-	if !s.blocked {
-		return turns == s.turns
+	at := s.latest.Add(seconds(1 / i.rate(path)))
+	if s.blocked {
+		at = s.asks
 	}
-	if s.asking || time.Now().Before(s.asks) {
-		return false
+	return min(time.Second, time.Until(at))
+}
+
+// leave notes a request that leaves, and whether it asks if a block is over.
+func (i *informed) leave(path string) (now time.Time, asks bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	s := i.paths[path]
+	s.latest = time.Now()
+	return s.latest, s.blocked
+}
+
+// rate returns the requests per second that may leave for path.
+func (i *informed) rate(path string) float64 {
+	rate := i.pace
+	switch {
+	case i.met && i.crowd:
+		rate = Ceiling
+	case i.met:
+		if rate = informedShare * i.p.judge(path).capacity(i.p.now()) / i.cost; rate == 0 {
+			rate = informedLeast
+		}
 	}
-	s.asking = true
-	return true
+	for _, c := range i.p.owner.Ceilings {
+		rate = min(rate, float64(c.Count)/c.Per.Seconds())
+	}
+	return rate
 }
 
 // learn takes what became of a request.
@@ -147,34 +178,24 @@ func (i *informed) learn(path string, sent time.Time, refused bool, after time.D
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	s, now := i.paths[path], time.Now()
-	asked := s.blocked && s.asking && sent.After(s.since)
+	asked := s.blocked && sent.After(s.since)
 	switch {
 	case refused && (asked || !s.blocked):
 		if i.met = true; !asked {
 			s.blocked, s.since, s.tries = true, now, -1
-			s.turns++
 		}
 		s.tries++
 		pause := min(informedPause<<min(s.tries, 20), max(informedMost, now.Sub(s.since)/4))
-		s.asks, s.asking = now.Add(max(pause, after)), false
+		s.asks = now.Add(max(pause, after))
 	case refused: // with the one that began the block
-		s.asks = later(s.asks, now.Add(after))
-	case asked:
-		s.asking = false
-		if s.asks = now.Add(time.Second); answered {
-			s.blocked, s.next = false, now
-			s.turns++
+		if until := now.Add(after); s.asks.Before(until) {
+			s.asks = until
 		}
+	case asked && answered:
+		s.blocked, s.latest = false, now
 	case answered && !i.met:
 		i.pace *= math.Exp2(min(1.0/8, 1/(2*i.pace)))
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // refusedLast reports whether the latest request of a worker was refused by a

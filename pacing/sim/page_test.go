@@ -28,7 +28,7 @@ func TestPage(t *testing.T) {
 	law := readRows(t, *played)
 	informed := &client{}
 	if i := slices.IndexFunc(law, func(c *client) bool { return c.name == sim.Informed().Name }); i >= 0 {
-		informed, law = law[i], slices.Delete(law, i, i+1)
+		informed, law = law[i], slices.Concat(law[:i], law[i+1:])
 	}
 	parts := readRows(t, filepath.Join(filepath.Dir(*played), "parts", filepath.Base(*played)))
 	var b strings.Builder
