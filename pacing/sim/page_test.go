@@ -36,9 +36,9 @@ func TestPage(t *testing.T) {
 	b.WriteString(gatesText(t, law[0]))
 	if len(informed.tallies) > 0 {
 		b.WriteString("\n## What a gate leaves to learn\n\n" +
-			"The informed client is told the limit at each moment, from its first refusal on. Nobody is, so nobody who has to learn\n" +
-			"the limit does better: what it misses of a gate cannot be had. It does not read what is announced, and looks at no latency, so\n" +
-			"where those tell more than a refusal it may be the worse one.\n\n| of the informed client | wanted | reached | met |\n|---|--:|--:|---|\n")
+			"The informed client is told the limit at each moment, from its first refusal on. Nobody is, so what it misses of a gate cannot\n" +
+			"be had by asking. It reads nothing that is announced but Retry-After, and looks at no latency: where those tell more than a\n" +
+			"refusal, the law may be the better one.\n\n| of the informed client | wanted | reached | met |\n|---|--:|--:|---|\n")
 		for _, g := range workGates(informed.tallies) {
 			b.WriteString(g.row())
 		}
