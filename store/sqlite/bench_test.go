@@ -119,6 +119,25 @@ func BenchmarkCommitGroup(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
 }
 
+// BenchmarkCommitDetails measures 16 details of 16 parents that share one commit: each
+// is a slice of one record in a partition of its own that is new.
+func BenchmarkCommitDetails(b *testing.B) {
+	_, l := benchStore(b)
+	group := make([]collection.Slice, 16)
+	n := 0
+	for b.Loop() {
+		for i := range group {
+			group[i] = collection.Slice{Place: partitionOf(n), Next: collection.Cursor{Version: "1", Done: true},
+				Records: []collection.Record{{Key: strconv.Itoa(1_000_000_000 + n), Data: fmt.Appendf(nil, recordFormat, n, n)}}}
+			n++
+		}
+		if _, err := l.Commit(b.Context(), group...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
+}
+
 // benchCommits commits pages of so many records, one by one.
 func benchCommits(b *testing.B, l store.Ledger, size int, random bool, place func(i int) (at collection.Place, started bool)) {
 	cursors := map[collection.Place]collection.Cursor{}

@@ -55,6 +55,42 @@ func allOrNothing(t *testing.T, open opener) {
 	}
 }
 
+// countedTogether: a transaction may count the records of several slices at once. Each
+// stream has its own, also where the slices of two streams alternate, one changes
+// nothing, and one belongs to a pass that is followed.
+func countedTogether(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	check := func(repos, issues int64) {
+		t.Helper()
+		for name, want := range map[string]int64{"repos": repos, "issues": issues} {
+			if got := state(t, s, name).Records; got != want {
+				t.Errorf("%d records of %s are counted, want %d", got, name, want)
+			}
+		}
+	}
+	end := collection.Cursor{Done: true}
+	done := commit(t, l,
+		page(part("issues", "x"), collection.Cursor{}, end, "1", "2"),
+		page(part("repos", "x"), collection.Cursor{}, end, "x"),
+		page(part("issues", "y"), collection.Cursor{}, end, "3"),
+		page(home("repos"), collection.Cursor{}, token("2"), "a", "b"),
+		page(home("repos"), token("2"), token("3"), "a", "b", "c"),
+		page(part("issues", "z"), collection.Cursor{}, end, "4", "5"))
+	check(4, 5)
+	if got, want := done[4].Evidence.Distinct(), int64(3); got != want {
+		t.Errorf("the pass over repos showed %d records, want %d: a and b came twice", got, want)
+	}
+
+	commit(t, l, page(part("issues", "v"), collection.Cursor{}, end, "6"), page(part("issues", "w"), collection.Cursor{}, end))
+	commit(t, l, page(part("issues", "u"), collection.Cursor{}, end))
+	check(4, 6)
+
+	_, err := l.Commit(t.Context(), page(part("issues", "t"), collection.Cursor{}, end, "7"), page(home("repos"), token("1"), token("4"), "d"))
+	checkError(t, "Commit of a good and a bad slice", err, collection.ErrCursorMoved)
+	commit(t, l, page(part("issues", "t"), collection.Cursor{}, end, "7"), page(home("repos"), token("3"), token("4"), "d"))
+	check(5, 7)
+}
+
 // lostAnswer plays the crash after the effect: the commit is durable, and the
 // process that made it never learns.
 func lostAnswer(t *testing.T, open opener) {

@@ -36,6 +36,9 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 				return err
 			}
 		}
+		if err := b.records.Count(); err != nil {
+			return err
+		}
 		if err := b.news.Save(t); err != nil {
 			return err
 		}
@@ -147,6 +150,9 @@ func (b *batch) move(s *streams.Stream, here checkpoints.Standing, sl *collectio
 	next := collection.Checkpoint{Commit: b.last, Epoch: b.ledger.epoch}
 	stored := int64(0)
 	if sl.AsksStored() {
+		if err := b.records.Count(); err != nil {
+			return next, err
+		}
 		if err := b.tx.Row(`SELECT records - (SELECT count(*) FROM records WHERE stream_id = ?1 AND deleted <> 0) FROM streams WHERE id = ?1`, s.ID).Scan(&stored); err != nil {
 			return next, err
 		}

@@ -23,9 +23,10 @@ type Batch struct {
 	// stream; 0 if that is not known.
 	Begun func(t database.Tx, stream int64, lane collection.Lane) (int64, error)
 
-	tx     database.Tx
-	newest int64 // the newest record
-	news   *streams.News
+	tx        database.Tx
+	newest    int64           // the newest record that is counted
+	uncounted *streams.Stream // the stream of all records behind newest; nil if there may be none
+	news      *streams.News
 }
 
 // NewBatch returns a batch behind the newest record.
@@ -33,13 +34,20 @@ func NewBatch(t database.Tx, newest int64, news *streams.News) *Batch {
 	return &Batch{tx: t, newest: newest, news: news}
 }
 
-// A Count says what became of the records of a slice that its pass follows.
+// A Count says what became of the records of a slice that its pass follows. Of a slice
+// whose pass is not followed, Inserted need not be known.
 type Count struct{ Inserted, Again, Replaced, Unproven int64 }
 
 // Store stores the records and the rejected records of a slice, and counts them.
 // pass is the commit that began the pass that the slice belongs to; 0 if none is
 // followed.
 func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.Slice, result *collection.Committed) (n Count, err error) {
+	exact := pass != 0 || b.tx.Dialect().Lists // the number of the newest record is needed
+	if exact || b.uncounted != s {
+		if err := b.Count(); err != nil {
+			return n, err
+		}
+	}
 	newest, at := b.newest, place{s, partition, sl.Lane}
 	b.news.Begin(s)
 	unchanged, err := b.upsert(s, partition, pass, sl.Records)
@@ -65,7 +73,10 @@ func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.S
 	}
 	result.Changed = len(sl.Records) - len(unchanged)
 	if result.Changed > 0 {
-		if err := b.count(s); err != nil {
+		b.uncounted = s
+	}
+	if exact {
+		if err := b.Count(); err != nil {
 			return n, err
 		}
 	}
@@ -265,9 +276,16 @@ func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []colle
 	return unchanged, err
 }
 
-// count adds the records that a slice inserted to those of its stream. Rows of
-// records are never deleted, so that they are numbered without a hole.
-func (b *Batch) count(s *streams.Stream) error {
+// Count adds the records that were inserted and not counted yet to those of their
+// stream. It is called once for consecutive slices of a stream whose passes are not
+// followed, and before anything reads the count. Rows of records are never deleted, so
+// that they are numbered without a hole.
+func (b *Batch) Count() error {
+	s := b.uncounted
+	if s == nil {
+		return nil
+	}
+	b.uncounted = nil
 	err := b.tx.Row(`UPDATE streams SET records = records + (SELECT max(id) FROM records) - ?1
 		WHERE id = ?2 AND (SELECT max(id) FROM records) > ?1
 		RETURNING (SELECT max(id) FROM records)`, b.newest, s.ID).Scan(&b.newest)
