@@ -16,6 +16,7 @@ import (
 	"collect/engine/author/airbyte"
 	"collect/engine/doctor"
 	"collect/engine/signin"
+	"collect/fleet"
 	"collect/report"
 	"collect/report/problem"
 )
@@ -49,6 +50,9 @@ var facts = []fact{
 	{"auth", []any{[]signin.Need{}}, []string{"auth list"}},
 	{"prune", []any{[]prunedLine{}}, []string{"prune"}},
 	{"simulate", []any{chart.JSON(nil)}, []string{"simulate"}},
+	{"fleet", []any{fleet.ViewLine{}}, []string{"fleet"}},
+	{"schedules", []any{[]fleet.ScheduleLine{}}, []string{"schedule list"}},
+	{"worker", []any{workerLine{}}, nil},
 	{"version", []any{versionFacts{}}, []string{"version"}},
 	{"event", []any{live.EventLine{}}, nil},
 	{"log", []any{live.LogLine{}}, nil},

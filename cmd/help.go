@@ -15,6 +15,7 @@ import (
 var groups = []*cobra.Group{
 	{ID: "collect", Title: "Collect:"},
 	{ID: "look", Title: "See how it stands:"},
+	{ID: "fleet", Title: "Collect with workers on several machines:"},
 	{ID: "records", Title: "Take records out, and keep them safe:"},
 	{ID: "operate", Title: "Give orders:"},
 	{ID: "author", Title: "Write a connector:"},

@@ -28,8 +28,9 @@ type Event struct {
 	Kind      EventKind
 	Worker    string
 	Connector string
-	Run       collection.Run // of a turn that ended
-	Ended     *engine.Conclusion
-	Next      time.Time // when the next turn is due; zero: none is needed
+	Run       collection.Run     // of a turn that ended
+	Ran       *engine.Run        // the run of a turn that ended; nil if it did not begin
+	Ended     *engine.Conclusion // what there is to say of it
+	Next      time.Time          // when the next turn is due; zero: none is needed
 	Err       error
 }

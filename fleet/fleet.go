@@ -81,6 +81,9 @@ func Open(ctx context.Context, address string) (*Fleet, error) {
 // hear of turns, to take them, and to hold the lock of the worker.
 const connections = 6
 
+// Name returns the address of the store for people, without what is secret in it.
+func (f *Fleet) Name() string { return f.pool.Name() }
+
 // Close closes the connections.
 func (f *Fleet) Close() { f.pool.Close() }
 

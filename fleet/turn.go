@@ -103,7 +103,7 @@ func (w *Worker) refused(ctx context.Context, job *river.Job[Turn], err error) e
 // transaction: while work is left there is one job, never none.
 func (w *Worker) handOver(ctx context.Context, job *river.Job[Turn], run *engine.Run, ended engine.Ended) error {
 	ctx = context.WithoutCancel(ctx)
-	e := Event{Kind: TurnEnded, Worker: w.id, Connector: job.Args.Connector, Run: ended.Run, Err: ended.Err}
+	e := Event{Kind: TurnEnded, Worker: w.id, Connector: job.Args.Connector, Run: ended.Run, Ran: run, Err: ended.Err}
 	now := time.Now()
 	again := false
 	if said, err := run.Conclude(ctx, ended); err == nil {

@@ -1,0 +1,84 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"collect/engine"
+	"collect/fleet"
+	"collect/internal/words"
+	"collect/report/problem"
+)
+
+func (a *app) enqueueCommand() *cobra.Command {
+	var all bool
+	var reason string
+	c := &cobra.Command{
+		Use:   "enqueue <name | file.yaml>...",
+		Short: "Let the workers collect connectors, from now until they are up to date",
+		Long: `Enqueue makes a turn of each connector due now, behind those that wait already.
+Workers go on in turns until the connector is up to date, or somebody must act. A
+connector that is enqueued already stays so once; one that was to wait until later
+is tried now, and waits again if the provider still asks for it. Who did it, when
+and why is kept.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 && !all {
+				return exactArgs("<name | file.yaml>")(c, args)
+			}
+			if len(args) > 0 && all {
+				return problem.Usage("--all is all connectors that collect.yaml names; leave out %s", words.Quoted(args[0]))
+			}
+			return a.enqueue(c.Context(), args, all, reason)
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "all connectors that collect.yaml names")
+	c.Flags().StringVar(&reason, "reason", "", "`why`, for the record")
+	return c
+}
+
+func (a *app) enqueue(ctx context.Context, given []string, all bool, reason string) error {
+	return a.inFleet(ctx, "collect enqueue", given, all, func(f *fleet.Fleet, names []string) error {
+		if err := f.Enqueue(ctx, names, engine.AuditOf(reason)); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "enqueued %s; how the workers stand: collect fleet%s\n", words.Clean(strings.Join(names, ", ")), a.repeat())
+		return nil
+	})
+}
+
+// inFleet opens the fleet, and calls do with the names of connectors, which must be such that
+// a worker can find them: those of collect.yaml, or built-in ones.
+func (a *app) inFleet(ctx context.Context, command string, given []string, all bool, do func(f *fleet.Fleet, names []string) error) error {
+	settings, err := a.fleetSettings(command)
+	if err != nil {
+		return err
+	}
+	if all {
+		if given, err = settings.Configured(); err != nil {
+			return err
+		}
+	}
+	for _, name := range given {
+		if _, _, err := settings.Find(ctx, name); err != nil {
+			return a.exit(err, problem.Scene{Connector: name, State: settings.State})
+		}
+	}
+	sc := problem.Scene{State: settings.State, ByHand: true}
+	db, _, err := openForRun(ctx, settings, false)
+	if err != nil {
+		return a.exit(err, sc)
+	}
+	defer db.Close()
+	f, err := fleet.Open(ctx, settings.State)
+	if err != nil {
+		return a.exit(err, sc)
+	}
+	defer f.Close()
+	if err := do(f, given); err != nil {
+		return a.exit(err, sc)
+	}
+	return nil
+}
