@@ -94,15 +94,20 @@ func fleetSentence(v fleet.View) string {
 	return text
 }
 
-// fleetLine is what `collect status` says of a fleet; "" if there is none, or if it cannot be
+// fleetLine is what "collect status" says of a fleet; "" if there is none, or if it cannot be
 // looked at, which the rest of the status says.
-func fleetLine(ctx context.Context, state, flags string) string {
-	if _, file := storage.FileOf(state); file {
+func (a *app) fleetLine(ctx context.Context) string {
+	settings, err := a.settings()
+	if err != nil {
 		return ""
 	}
-	v, there, err := fleet.Look(ctx, state)
+	if _, file := storage.FileOf(settings.State); file {
+		return ""
+	}
+	v, there, err := fleet.Look(ctx, settings.State)
 	if err != nil || !there {
 		return ""
 	}
-	return "\nfleet: " + fleetSentence(v) + "; see: collect fleet" + flags + "\n"
+	v.Now = v.Now.In(settings.Zone)
+	return "\nfleet: " + fleetSentence(v) + "; see: collect fleet" + a.repeat() + "\n"
 }

@@ -98,7 +98,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n") // as the command prints it
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.flags.config, "config", "", "read this `file` instead of the usual collect.yaml")
-	flags.StringVar(&a.flags.state, "state", "", "keep records and checkpoints in this database `file`")
+	flags.StringVar(&a.flags.state, "state", "", "keep records and checkpoints in this database `file`, or on a Postgres server: postgres://USER@HOST/DATABASE")
 	a.addFormat(flags)
 	root.SetFlagErrorFunc(unknownFlag)
 	root.SetHelpCommand(helpCommand())

@@ -17,6 +17,7 @@ func (a *app) settings() (config.Settings, error) {
 	s, err := config.Load(config.Source{Env: a.env, Config: a.flags.config, State: a.flags.state})
 	if value, ok := errors.AsType[*config.ValueError](err); ok {
 		err = problem.Usage("%s", value.Message)
+		a.flags.state = "" // no command to copy repeats what is wrong, and may be secret
 	}
 	if err == nil && s.State == "" {
 		err = problem.ErrNoHome

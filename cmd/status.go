@@ -62,7 +62,11 @@ func (a *app) statusText(o statusView, all []report.Status, now time.Time) strin
 func (a *app) printStatus(ctx context.Context, o statusView) error {
 	return a.status(ctx, o, func(all []report.Status, now time.Time) error {
 		if !o.check {
-			return a.result(report.StatusLines(all, now), a.statusText(o, all, now))
+			text := a.statusText(o, all, now)
+			if len(o.names) == 0 && !a.flags.json {
+				text += a.fleetLine(ctx)
+			}
+			return a.result(report.StatusLines(all, now), text)
 		}
 		if code := report.CheckCode(all, now); code != problem.ExitOK {
 			return &exitError{code}

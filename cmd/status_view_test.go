@@ -16,8 +16,8 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// fleet is one connector in each state.
-func fleet() []report.Status {
+// fiveConnectors is one connector in each state.
+func fiveConnectors() []report.Status {
 	run := func(outcome collection.Outcome, beat time.Duration) []collection.Run {
 		r := collection.Run{ID: "01JD8Z", Outcome: outcome, StartedAt: noon.Add(-18 * time.Minute), BeatAt: noon.Add(-beat), Holder: collection.Holder{Host: "nas", PID: 48121}}
 		if outcome != collection.Running {
@@ -64,7 +64,7 @@ func fleet() []report.Status {
 }
 
 func TestStatusTable(t *testing.T) {
-	texttest.Same(t, "status", "\n"+statusTable(fleet(), noon, 80, term.Caps{UTF8: true}), `
+	texttest.Same(t, "status", "\n"+statusTable(fiveConnectors(), noon, 80, term.Caps{UTF8: true}), `
 CONNECTOR  STATE           NEXT                          COMPLETE  OWED    SAVED
 mailbox    × frozen        you: release it, or wait fo…    1 of 2     1  4 s ago
 people     × blocked       you: credential was rejected    1 of 2     1  4 s ago
@@ -78,7 +78,7 @@ prices     ✓ up to date    nothing                         2 of 2     0  4 s a
 
 3 of 9 need you. See why: collect gaps mailbox
 `)
-	texttest.Same(t, "status, wide", "\n"+statusWide(fleet()[:5], noon, 200, term.Caps{UTF8: true}), `
+	texttest.Same(t, "status, wide", "\n"+statusWide(fiveConnectors()[:5], noon, 200, term.Caps{UTF8: true}), `
 CONNECTOR  STATE         NEXT                                                         COMPLETE  OWED    SAVED  PACE            BREAKER          COLLECTED BY      LIMITED BY
 mailbox    × frozen      you: release it, or wait for a test request after 12:15 UTC    1 of 2     1  4 s ago  -               closed · frozen  -                 -
 orders     × stuck       you: records do not match                                      1 of 2     2  4 s ago  -               -                -                 -
@@ -88,7 +88,7 @@ prices     ✓ up to date  nothing                                              
 
 2 of 5 need you. See why: collect gaps mailbox
 `)
-	texttest.Same(t, "status in 50 columns", "\n"+statusTable(fleet()[:3], noon, 50, term.Caps{}), `
+	texttest.Same(t, "status in 50 columns", "\n"+statusTable(fiveConnectors()[:3], noon, 50, term.Caps{}), `
 CONNECTOR  STATE         NEXT                 OWED
 orders     x stuck       you: records do no~     2
 tickets    > collecting  alive 3 s ago           0
@@ -96,20 +96,20 @@ prices     v up to date  nothing                 0
 
 1 of 3 needs you. See why: collect gaps orders
 `)
-	well := fleet()[:2]
+	well := fiveConnectors()[:2]
 	if got := statusTable(well, noon, 80, term.Caps{}); strings.Contains(got, "need") || !strings.Contains(got, "v up to date") {
 		t.Errorf("status without problems in ASCII =\n%s", got)
 	}
 	if got, want := statusTable(nil, noon, 80, term.Caps{}), "nothing was collected yet. To begin: collect run <name | file.yaml>\n"; got != want {
 		t.Errorf("status of nothing = %q, want %q", got, want)
 	}
-	if got := statusTable(fleet(), noon, 80, term.Caps{UTF8: true, Color: true}); !strings.Contains(got, "\x1b[31m× frozen\x1b[0m") {
+	if got := statusTable(fiveConnectors(), noon, 80, term.Caps{UTF8: true, Color: true}); !strings.Contains(got, "\x1b[31m× frozen\x1b[0m") {
 		t.Errorf("the state is not colored in\n%s", got)
 	}
 }
 
 func TestStatusDetail(t *testing.T) {
-	s := fleet()[1]
+	s := fiveConnectors()[1]
 	texttest.Same(t, "tickets", "\n"+statusDetail(s, noon, 80, term.Caps{UTF8: true}), `
 tickets · ▸ collecting (run 01JD8Z since 11:42 UTC, pid 48121 on nas, alive 3 s
 ago)
@@ -127,11 +127,11 @@ ago)
               or changed; throttled 22 times
   next        the run goes on; it was alive 3 s ago
 `)
-	s = fleet()[6]
+	s = fiveConnectors()[6]
 	if got, want := statusDetail(s, noon, 80, term.Caps{}), "pid 48121 on nas, no sign of life\nfor 6 min)"; !strings.Contains(got, want) {
 		t.Errorf("a run whose process died: %q is not in\n%s", want, got)
 	}
-	s = fleet()[4]
+	s = fiveConnectors()[4]
 	if got, want := statusDetail(s, noon, 80, term.Caps{}), "frozen - no request before 12:15 UTC"; !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
 		t.Errorf("a frozen account: %q is not in\n%s", want, got)
 	}
@@ -139,7 +139,7 @@ ago)
 
 // A released freeze is over, even before a run has filled its gap.
 func TestReleasedIsNotFrozen(t *testing.T) {
-	s := fleet()[4]
+	s := fiveConnectors()[4]
 	s.Account.Frozen = false
 	s.Account.Until = time.Time{}
 	if got := s.Stands(noon).State; got != report.Behind {
@@ -149,12 +149,12 @@ func TestReleasedIsNotFrozen(t *testing.T) {
 
 func TestCheckCode(t *testing.T) {
 	want := map[string]int{"prices": 0, "tickets": 0, "orders": 76, "chain": 75, "mailbox": 77, "events": 0, "killed": 0, "people": 77, "fresh": 0}
-	for _, s := range fleet() {
+	for _, s := range fiveConnectors() {
 		if got := report.CheckCode([]report.Status{s}, noon); got != want[s.Name] {
 			t.Errorf("check of %s = %d, want %d", s.Name, got, want[s.Name])
 		}
 	}
-	if got := report.CheckCode(fleet(), noon); got != problem.ExitRefused {
+	if got := report.CheckCode(fiveConnectors(), noon); got != problem.ExitRefused {
 		t.Errorf("check of all = %d, want 77", got)
 	}
 	failed := report.Status{Runs: []collection.Run{{Outcome: collection.Failed, ExitCode: problem.ExitStorage}}}
@@ -203,7 +203,7 @@ func TestAPlannedPauseIsNoFailure(t *testing.T) {
 }
 
 func TestStatusJSON(t *testing.T) {
-	got, err := json.Marshal(report.StatusLines(fleet()[1:2], noon))
+	got, err := json.Marshal(report.StatusLines(fiveConnectors()[1:2], noon))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ RUN               OUTCOME  EXIT
 // No view shows a cursor, moves the cursor of a terminal, or is wider than it
 // may be.
 func TestViewsAreCleanAndFit(t *testing.T) {
-	all := fleet()
+	all := fiveConnectors()
 	all[0].Name = "ein-sehr-langer-name-der-nicht-passt\x1b[2J"
 	owed := owedToday()
 	owed[0].Connector = all[0].Name

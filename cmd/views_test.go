@@ -25,9 +25,9 @@ var updateViews = flag.Bool("update", false, "write the captures of views under 
 func TestViews(t *testing.T) {
 	all := gapsAndTimes()
 	for name, frame := range map[string]func(columns int, c term.Caps) string{
-		"status":        func(n int, c term.Caps) string { return statusTable(fleet(), noon, n, c) },
-		"status-wide":   func(n int, c term.Caps) string { return statusWide(fleet(), noon, n, c) },
-		"status-detail": func(n int, c term.Caps) string { return statusDetail(fleet()[3], noon, n, c) },
+		"status":        func(n int, c term.Caps) string { return statusTable(fiveConnectors(), noon, n, c) },
+		"status-wide":   func(n int, c term.Caps) string { return statusWide(fiveConnectors(), noon, n, c) },
+		"status-detail": func(n int, c term.Caps) string { return statusDetail(fiveConnectors()[3], noon, n, c) },
 		"gaps": func(n int, c term.Caps) string {
 			return gapsTable(looked{name: "tickets", now: noon}, owedToday(), 0, n, c)
 		},

@@ -117,7 +117,9 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		if err != nil {
 			run.Outcome, run.ExitCode = verdict(ending{Run: run, Err: err, Interrupted: r.signal()})
 		}
-		_ = ledger.Finish(context.WithoutCancel(ctx), run)
+		if failed := ledger.Finish(context.WithoutCancel(ctx), run); failed != nil {
+			release(ledger)
+		}
 		r.set(run)
 	}()
 
@@ -195,6 +197,14 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 	done, runErr := work.Do(ctx)
 	stop()
 	return r.finish(context.WithoutCancel(ctx), ledger, done, work.Stops(), runErr), nil
+}
+
+// release lets go of the lock of a run whose verdict could not be written, as the death of
+// this process would do: a worker lives on, and the next run may come.
+func release(l store.Ledger) {
+	if held, ok := l.(interface{ Abandon() error }); ok {
+		_ = held.Abandon() // what fails here ends with the lease
+	}
 }
 
 // accountsOf returns the accounts of p: their pacing domains, and where their credentials

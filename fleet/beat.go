@@ -2,9 +2,9 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"collect/report/problem"
 	"collect/store/postgres"
 )
 
@@ -19,7 +19,7 @@ type beats struct {
 
 // beat says that the worker is alive, and which turns it has in hand, and does what is due
 // for all. It returns store.ErrNewer if a newer version changed the tables, and a
-// [*ClockError] if the clock of this machine is off.
+// [*problem.ClockError] if the clock of this machine is off.
 func (w *Worker) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(w.Beat, time.Second))
 	defer cancel()
@@ -176,27 +176,14 @@ func (w *Worker) alone(ctx context.Context, what string, do func(postgres.Tx) er
 	})
 }
 
-// A ClockError says that the clock of this machine is off that of the server.
-type ClockError struct {
-	By time.Duration // it is ahead; negative: behind
-}
-
-func (e *ClockError) Error() string {
-	way, by := "ahead of", e.By
-	if by < 0 {
-		way, by = "behind", -by
-	}
-	return fmt.Sprintf("the clock of this machine is %v %s that of the database server, and may be off by %v: a provider that asks to wait would be asked too early, or late", by.Round(100*time.Millisecond), way, clockMargin)
-}
-
-// clockOff returns a *ClockError if the clock was off by more than the margin, whenever
+// clockOff returns a *problem.ClockError if the clock was off by more than the margin, whenever
 // between before and after the server looked at its own.
 func clockOff(server, before, after time.Time) error {
 	switch {
 	case before.Sub(server) > clockMargin:
-		return &ClockError{before.Sub(server)}
+		return &problem.ClockError{By: before.Sub(server), May: clockMargin}
 	case server.Sub(after) > clockMargin:
-		return &ClockError{-server.Sub(after)}
+		return &problem.ClockError{By: -server.Sub(after), May: clockMargin}
 	}
 	return nil
 }

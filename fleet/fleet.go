@@ -39,6 +39,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/postgres"
 )
@@ -161,9 +162,9 @@ func (f *Fleet) change(ctx context.Context, do func(postgres.Tx) error) error {
 // errNewer says that a newer version made the tables.
 func errNewer(what string) error { return fmt.Errorf("the %s was %w", what, store.ErrNewer) }
 
-// isClock reports whether an error is a [*ClockError].
+// isClock reports whether an error is a [*problem.ClockError].
 func isClock(err error) bool {
-	_, is := errors.AsType[*ClockError](err)
+	_, is := errors.AsType[*problem.ClockError](err)
 	return is
 }
 

@@ -92,7 +92,10 @@ func (w *Worker) refused(ctx context.Context, job *river.Job[Turn], err error) e
 	case ctx.Err() != nil, errors.Is(err, store.ErrLocked):
 		return river.JobSnooze(0)
 	case errors.Is(err, store.ErrUnreachable), errors.Is(err, collection.ErrUnknown):
-		return w.untilThere(ctx, err)
+		if !w.serverThere(ctx) {
+			return err
+		}
+		return river.JobSnooze(0)
 	}
 	// Nothing but a person helps; a schedule, or an order, tries it again.
 	w.Say(Event{Kind: TurnEnded, Worker: w.id, Connector: job.Args.Connector, Err: err})
@@ -100,50 +103,66 @@ func (w *Worker) refused(ctx context.Context, job *river.Job[Turn], err error) e
 }
 
 // handOver ends the job of a turn that is over, and inserts the one after it, in one
-// transaction: while work is left there is one job, never none.
+// transaction: while work is left there is one job, never none. While the server does not answer
+// it tries again.
 func (w *Worker) handOver(ctx context.Context, job *river.Job[Turn], run *engine.Run, ended engine.Ended) error {
-	ctx = context.WithoutCancel(ctx)
 	e := Event{Kind: TurnEnded, Worker: w.id, Connector: job.Args.Connector, Run: ended.Run, Ran: run, Err: ended.Err}
-	now := time.Now()
-	again := false
-	if said, err := run.Conclude(ctx, ended); err == nil {
-		e.Ended = &said
-		e.Next, again = next(said.Summary, ended, now)
-	} else {
-		e.Next, again = now.Add(idleFor), true // nothing is known: the next turn finds out
-	}
-	err := w.fleet.change(ctx, func(tx postgres.Tx) error {
-		if _, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
-			return err // not found: a beat took it for that of a dead worker
+	for {
+		now, again := time.Now(), false
+		said, err := run.Conclude(context.WithoutCancel(ctx), ended)
+		if err == nil {
+			e.Ended = &said
+			e.Next, again = next(said.Summary, ended, now)
+			err = w.succeed(context.WithoutCancel(ctx), job, e.Next, again)
+			if errors.Is(err, errReplaced) {
+				e.Next, err = time.Time{}, nil
+			}
 		}
-		if !again {
+		if err == nil {
+			w.Say(e)
 			return nil
 		}
-		at := e.Next
-		if !at.After(now) {
+		if !errors.Is(err, store.ErrUnreachable) && !errors.Is(err, store.ErrLocked) || !w.serverThere(ctx) {
+			return err
+		}
+	}
+}
+
+// errReplaced says that a beat took a job for that of a dead worker. The one in its place
+// goes on.
+var errReplaced = errors.New("the turn was given out again")
+
+// succeed ends a job and inserts the one after it, if there is to be one again.
+func (w *Worker) succeed(ctx context.Context, job *river.Job[Turn], at time.Time, again bool) error {
+	return w.fleet.change(ctx, func(tx postgres.Tx) error {
+		done, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
+		switch {
+		case errors.Is(err, rivertype.ErrNotFound), err == nil && done.State != rivertype.JobStateCompleted:
+			return errReplaced
+		case err != nil || !again:
+			return err
+		}
+		if !at.After(time.Now()) {
 			at = time.Time{}
 		}
 		return w.fleet.enqueue(ctx, tx, job.Args.Connector, at)
 	})
-	if err != nil {
-		return w.untilThere(ctx, err)
-	}
-	w.Say(e)
-	return nil
 }
 
-// untilThere waits until the server answers, as River can tell it nothing before, and returns err.
-func (w *Worker) untilThere(ctx context.Context, err error) error {
+// serverThere waits until the server answers; false if the worker is to end before.
+func (w *Worker) serverThere(ctx context.Context) bool {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for w.fleet.pool.Ping(ctx) != nil {
+	for {
 		select {
 		case <-ctx.Done():
-			return err
+			return false
 		case <-tick.C:
 		}
+		if w.fleet.pool.Ping(ctx) == nil {
+			return true
+		}
 	}
-	return err
 }
 
 // next returns when the next turn of a connector is due; ok is false if none is needed
@@ -193,3 +212,9 @@ func nextOwed(owed []store.OwnedGap, now time.Time) (at time.Time, ok bool) {
 	}
 	return at, ok
 }
+
+// soon is how River tries a turn again whose worker met an error of the server.
+type soon struct{}
+
+// NextRetry implements [river.ClientRetryPolicy].
+func (soon) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(time.Second) }

@@ -70,6 +70,7 @@ type Worker struct {
 
 	mu       sync.Mutex
 	hand     map[int64]*engine.Run // by job; nil until it begins
+	started  bool
 	draining bool
 	said     map[string]bool
 }
@@ -97,7 +98,7 @@ func NewWorker(f *Fleet, c Config) (*Worker, error) {
 		ID: w.id, Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: c.AtMost}},
 		JobTimeout: -1, RescueStuckJobsAfter: 24 * time.Hour, // a turn ends itself, and beats find those that cannot
 		FetchCooldown: fetchGap, FetchPollInterval: pollEvery,
-		CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour,
+		RetryPolicy: soon{}, CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour,
 		Logger: slog.New(slog.DiscardHandler), // what it meets, the beats meet, too
 	})
 	return w, err
@@ -107,7 +108,7 @@ func NewWorker(f *Fleet, c Config) (*Worker, error) {
 func (w *Worker) Name() string { return w.id }
 
 // Do takes turns until ctx ends, or [Worker.Drain] is called and all turns are over. It returns
-// store.ErrNewer if a newer version changed the tables, and a [*ClockError] if the clock
+// store.ErrNewer if a newer version changed the tables, and a [*problem.ClockError] if the clock
 // of this machine is off.
 func (w *Worker) Do(ctx context.Context) error {
 	if err := w.beat(ctx); err != nil { // before it takes a turn
@@ -117,7 +118,14 @@ func (w *Worker) Do(ctx context.Context) error {
 	if err := w.client.Start(ctx); err != nil {
 		return w.fleet.pool.Classify(err)
 	}
+	w.mu.Lock()
+	w.started = true
+	early := w.draining
+	w.mu.Unlock()
 	w.Say(Event{Kind: WorkerStarted, Worker: w.id})
+	if early {
+		w.stop()
+	}
 	ended := w.goOn(ctx)
 	if ended != nil {
 		w.Drain()
@@ -159,7 +167,7 @@ func (w *Worker) goOn(ctx context.Context) error {
 // Drain ends the turns with what is in flight, as a hand-off to others, and takes no more.
 func (w *Worker) Drain() {
 	w.mu.Lock()
-	again := w.draining
+	again, started := w.draining, w.started
 	w.draining = true
 	for _, run := range w.hand {
 		if run != nil {
@@ -169,8 +177,15 @@ func (w *Worker) Drain() {
 	w.mu.Unlock()
 	if !again {
 		w.Say(Event{Kind: WorkerDrains, Worker: w.id})
-		go func() { _ = w.client.Stop(context.Background()) }()
+		if started { // else it stops as soon as it is: River can stop nothing before
+			w.stop()
+		}
 	}
+}
+
+// stop lets River take no more turns, and end once those at work are over.
+func (w *Worker) stop() {
+	go func() { _ = w.client.Stop(context.Background()) }()
 }
 
 // take notes that a turn is at work, and reports whether the worker is to end.

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"collect/collection"
 	"collect/internal/words"
@@ -299,4 +300,18 @@ func (c StreamChange) String() string {
 		}
 	}
 	return strings.Join(said, ", ")
+}
+
+// A ClockError says that the clock of this machine is off that of the database server.
+type ClockError struct {
+	By  time.Duration // it is ahead; negative: behind
+	May time.Duration // be off
+}
+
+func (e *ClockError) Error() string {
+	way, by := "ahead of", e.By
+	if by < 0 {
+		way, by = "behind", -by
+	}
+	return fmt.Sprintf("the clock of this machine is %v %s that of the database server, and may be off by %v: a provider that asks to wait would be asked again too early, or late", by.Round(100*time.Millisecond), way, e.May)
 }

@@ -114,7 +114,7 @@ func Open(ctx context.Context, a Address, create bool) (*DB, error) {
 	// all of it.
 	pool := a.open("synchronous_commit", "on", "default_transaction_isolation", "read committed", "default_transaction_read_only", "off", "enable_seqscan", "off")
 	pool.SetMaxOpenConns(1)
-	turns := &Turns{address: a}
+	turns := &Turns{told: told{a.Name}, address: a}
 	w, err := database.NewWriter(ctx, pool, turns, &dialect)
 	if err != nil {
 		return nil, Classify(a.Name, err)
