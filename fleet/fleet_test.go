@@ -186,8 +186,13 @@ func (p *place) start(change func(*fleet.Config)) *machine {
 func (m *machine) drain() {
 	m.place.Helper()
 	m.Drain()
-	if err := <-m.ended; err != nil {
-		m.place.Errorf("a worker that drains: %v", err)
+	select {
+	case err := <-m.ended:
+		if err != nil {
+			m.place.Errorf("a worker that drains: %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		m.place.Fatal("a worker does not end 20 s after it was told to")
 	}
 }
 
@@ -318,6 +323,14 @@ func TestDrain(t *testing.T) {
 	runs := p.exact("ants", 60)
 	if len(runs) != 2 || runs[0].Outcome == collection.RunInterrupted || runs[0].ExitCode != 0 || runs[1].Outcome != collection.Complete {
 		t.Errorf("the runs are %+v, want one handed over and one complete", runs)
+	}
+}
+
+// TestStoppedEarly: a worker that is told to stop before it has begun ends, too.
+func TestStoppedEarly(t *testing.T) {
+	p := newPlace(t)
+	for range 5 {
+		p.start(nil).drain()
 	}
 }
 
