@@ -18,7 +18,7 @@ func (a *app) enqueueCommand() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "enqueue <name | file.yaml>...",
-		Short: "Let the workers collect connectors, from now until they are up to date",
+		Short: "Let the workers collect connectors until they are up to date",
 		Long: `Enqueue makes a turn of each connector due now, behind those that wait already.
 Workers go on in turns until the connector is up to date, or somebody must act. A
 connector that is enqueued already stays so once; one that was to wait until later

@@ -32,7 +32,7 @@ func (w *Worker) beat(ctx context.Context) error {
 	var schema int64
 	var orphans, due bool
 	before := time.Now()
-	err := w.beats.ask(ctx, beatQuery, []any{w.id, gone.Seconds(), (2 * w.Beat).Seconds(),
+	err := w.beats.ask(ctx, beatQuery, []any{w.id, gone.Seconds(), lostAfter.Seconds(),
 		w.Holder.Host, w.Holder.PID, w.Version, w.AtMost, draining, jobs, w.lock()}, &server, &own, &schema, &orphans, &due)
 	if err != nil {
 		w.release()
@@ -126,7 +126,7 @@ func (w *Worker) giveOut(ctx context.Context) error {
 	err := w.alone(ctx, "reaper", func(tx postgres.Tx) error {
 		again = nil
 		found := map[int64]string{}
-		rows, err := tx.Query(ctx, orphansQuery, w.id, gone.Seconds(), (2 * w.Beat).Seconds())
+		rows, err := tx.Query(ctx, orphansQuery, w.id, gone.Seconds(), lostAfter.Seconds())
 		if err != nil {
 			return err
 		}

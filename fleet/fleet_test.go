@@ -191,15 +191,15 @@ func (m *machine) drain() {
 		if err != nil {
 			m.place.Errorf("a worker that drains: %v", err)
 		}
-	case <-time.After(20 * time.Second):
-		m.place.Fatal("a worker does not end 20 s after it was told to")
+	case <-time.After(time.Minute):
+		m.place.Fatal("a worker does not end a minute after it was told to")
 	}
 }
 
 // await returns the next event of a kind, of a connector if it is named.
 func (m *machine) await(kind fleet.EventKind, connector string) fleet.Event {
 	m.place.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(time.Minute)
 	for {
 		select {
 		case e := <-m.events:
@@ -210,7 +210,7 @@ func (m *machine) await(kind fleet.EventKind, connector string) fleet.Event {
 				m.place.Logf("%s %s: %v", e.Kind, e.Connector, e.Err)
 			}
 		case <-timeout:
-			m.place.Fatalf("no event %s of %q in 20 s", kind, connector)
+			m.place.Fatalf("no event %s of %q in a minute", kind, connector)
 		}
 	}
 }
@@ -227,8 +227,8 @@ func (p *place) finished(names ...string) {
 		if left == 0 {
 			return
 		}
-		if time.Since(begun) > 20*time.Second {
-			p.Fatalf("%d turns are left after 20 s", left)
+		if time.Since(begun) > time.Minute {
+			p.Fatalf("%d turns are left after a minute", left)
 		}
 	}
 }

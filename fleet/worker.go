@@ -30,6 +30,7 @@ const (
 	gone      = 30 * time.Second // after its last beat a worker is dead: as long as a lease lasts
 	pollEvery = 10 * time.Second // asked for turns at least; the server says when there are
 	fetchGap  = 5 * time.Millisecond
+	lostAfter = 10 * time.Second // after it was given to a worker, and the beats do not have it, a turn is lost
 
 	heldFor    = 5 * time.Second  // until a connector is tried again that another run has
 	lackedFor  = 10 * time.Second // until a turn is offered again that this worker cannot do
