@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 
 	"collect/store/internal/database"
 )
@@ -30,9 +31,12 @@ func Session(s *Store) (pid int, err error) {
 	return pid, s.db.Writer.Conn.QueryRowContext(context.Background(), "SELECT pg_backend_pid()").Scan(&pid)
 }
 
+// Sessions returns new sessions at the server of s.
+func Sessions(s *Store) *sql.DB { return s.db.Turns.Pool() }
+
 // Exec runs a statement in a session of its own.
 func Exec(s *Store, query string, args ...any) error {
-	pool := s.db.Turns.Pool()
+	pool := Sessions(s)
 	defer pool.Close()
 	_, err := pool.Exec(query, args...)
 	return err
