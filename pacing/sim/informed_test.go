@@ -11,6 +11,9 @@ import (
 // TestInformed: the client that is told the limit meets it once, and uses all of
 // it from then on, in the next run as well.
 func TestInformed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds under the race detector")
+	}
 	for _, tc := range []struct {
 		name string
 		make func() *sim.Provider // of 5 a second

@@ -58,6 +58,9 @@ func TestOrdinaryLatencies(t *testing.T) {
 // seem to have made some quicker. More is tried soon after, however well the limit
 // was confirmed before.
 func TestChanceOfLatenciesIsNotForLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some seconds under the race detector")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		p := family(t, "scattered").New(640001) // one in which that happens, again and again
 		var state []byte
