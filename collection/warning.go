@@ -26,6 +26,14 @@ const CertificateEnds WarningCode = "W0615"
 // It is about no data.
 const AccountLeftOut WarningCode = "W0616"
 
+// PaceAway is the warning of a run of several machines that no request leaves, since the
+// store where they share the pace of an account does not answer, and PaceShared says
+// that it is over. They are about no data.
+const (
+	PaceAway   WarningCode = "W0617"
+	PaceShared WarningCode = "W0618"
+)
+
 // Contradicts reports whether a warning is about data that may not be what the
 // provider has, so that a run which has to be sure of it is no success.
 func (c WarningCode) Contradicts() bool {

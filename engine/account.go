@@ -2,15 +2,10 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"collect/collection"
@@ -36,14 +31,22 @@ type Meeting struct {
 // returns nil if there is nowhere to meet, or with a warning if that fails: then
 // this run paces itself alone.
 func (r *Run) share(ctx context.Context, p collection.Provider, learned []byte, obeyed func([]collection.Event)) *share.Desk {
-	desk, err := Join(ctx, r.Meeting, p, share.Config{Known: learned, Concurrency: r.Options.Concurrency, Obeyed: obeyed}, r.observe)
+	warn := func(code collection.WarningCode, text string) {
+		r.observe(collection.Event{Kind: collection.WarningRaised, Provider: p.Name, Code: code, Message: text})
+	}
+	config := share.Config{Known: learned, Concurrency: r.Options.Concurrency, Obeyed: obeyed, Away: func(err error) {
+		if err == nil {
+			warn(collection.PaceShared, "the pace is shared with the other runs of this account again, and requests go on")
+		} else {
+			warn(collection.PaceAway, "the store does not answer, so that the pace cannot be shared with the other runs of this account: no request leaves until it does: "+words.Cause(err))
+		}
+	}}
+	desk, err := Join(ctx, Place{r.Meeting, r.Store}, p, config, r.observe)
 	if err != nil {
-		r.observe(collection.Event{Kind: collection.WarningRaised, Provider: p.Name,
-			Message: "the pace is not shared with other runs of this account: " + words.Cause(err)})
+		warn("", "the pace is not shared with other runs of this account: "+words.Cause(err))
 	} else if desk != nil && desk.Temporary() {
-		r.observe(collection.Event{Kind: collection.WarningRaised, Provider: p.Name, Code: collection.MeetsApart,
-			Message: "the runs of this account meet in a temporary folder: one with another temporary folder (PrivateTmp, a container) does not see this run, and they disturb each other's pace. " +
-				"Put XDG_STATE_HOME on a file system that has sockets"})
+		warn(collection.MeetsApart, "the runs of this account meet in a temporary folder: one with another temporary folder (PrivateTmp, a container) does not see this run, and they disturb each other's pace. "+
+			"Put XDG_STATE_HOME on a file system that has sockets")
 	}
 	return desk
 }
@@ -53,17 +56,17 @@ func CertificateEnds(ends time.Time) string {
 	return fmt.Sprintf("the client certificate ends on %s: get a new one from the provider, and put it where `provider.tls` of the connector file says", ends.UTC().Format(time.DateOnly))
 }
 
-// Join takes part in the account of p in the folder dir; nil if that is "". What
-// c says of the place and of the gate is set here.
-func Join(ctx context.Context, dir string, p collection.Provider, c share.Config, observe func(collection.Event)) (*share.Desk, error) {
-	if c.Dir = dir; dir == "" {
+// Join takes part in the account of p at a place; nil if it is none. What c says
+// of the place and of the gate is set here.
+func Join(ctx context.Context, at Place, p collection.Provider, c share.Config, observe func(collection.Event)) (*share.Desk, error) {
+	if !at.exists() {
 		return nil, nil
 	}
 	var err error
-	if c.Account, err = account(c.Dir, p); err != nil {
+	if c.At, err = at.of(ctx, p); err != nil {
 		return nil, err
 	}
-	c.Ceilings = p.Ceilings
+	c.Host, c.Ceilings = process.This().Host, p.Ceilings
 	c.Open = func(state []byte) (*gate.Gate, error) {
 		return pacing.NewGate(pacing.Config{Provider: p, Concurrency: c.Concurrency, Restore: state, Observe: observe})
 	}
@@ -79,54 +82,32 @@ func Join(ctx context.Context, dir string, p collection.Provider, c share.Config
 // which account that is: then they hear of it from the next run of this one, and
 // the error says why.
 func (m Meeting) spread(ctx context.Context, db store.Store, name string, c changedAccount) error {
-	if m.Dir == "" {
+	if !(Place{m.Dir, db}).exists() {
 		return nil
 	}
-	m, err := m.Reading(ctx, db, name)
+	shared, err := m.whereShared(ctx, db, name, c.used.domain)
 	if err != nil {
 		return err
 	}
-	target, err := m.Registry.Resolve(ctx, name, nil)
-	if err != nil {
-		return err
-	}
-	shared, err := sameAccount(ctx, db, m.Dir, target.Connector.Provider(), c.used.domain)
-	if err != nil {
-		return err
-	}
-	_, err = share.Order(ctx, m.Dir, shared, c.state, c.events...)
+	_, err = share.Order(ctx, shared, c.state, c.events...)
 	return err
 }
 
-// whereShared returns the name under which an account is shared. Its error says
-// what is missing for that.
-func (m Meeting) whereShared(ctx context.Context, db store.Store, name, domain string) (shared string, err error) {
-	if m.Dir == "" {
-		return "", errors.New("there is no folder for the state of programs (HOME, XDG_STATE_HOME) where the run could be reached")
+// whereShared returns where an account is shared. Its error says what is missing
+// for that.
+func (m Meeting) whereShared(ctx context.Context, db store.Store, name, domain string) (shared share.At, err error) {
+	at := Place{m.Dir, db}
+	if !at.exists() {
+		return shared, errors.New("there is no folder for the state of programs (HOME, XDG_STATE_HOME) where the run could be reached")
 	}
 	if m, err = m.Reading(ctx, db, name); err != nil {
-		return "", err
+		return shared, err
 	}
 	target, err := m.Registry.Resolve(ctx, name, nil)
 	if err != nil {
-		return "", fmt.Errorf("without its credential the run cannot be reached: %s", words.Cause(err))
+		return shared, fmt.Errorf("without its credential the run cannot be reached: %s", words.Cause(err))
 	}
-	return sameAccount(ctx, db, m.Dir, target.Connector.Provider(), domain)
-}
-
-// sameAccount returns the name in dir of the account of p that is that of a domain of the
-// database.
-func sameAccount(ctx context.Context, db store.Reader, dir string, p collection.Provider, domain string) (string, error) {
-	salt, err := db.Salt(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, one := range p.Each() {
-		if pacing.Domain(one.Name, one.Account(), salt) == domain {
-			return account(dir, one)
-		}
-	}
-	return "", errors.New("it has another credential than this process")
+	return at.same(ctx, target.Connector.Provider(), domain)
 }
 
 // reach finds out where the runs that use an account share it, and returns the
@@ -138,12 +119,12 @@ func (m Meeting) reach(ctx context.Context, db store.Store, name string, used *a
 	if used.shared, err = m.whereShared(ctx, db, name, used.domain); err != nil {
 		return nil, busy(used.runs[0], words.Cause(err))
 	}
-	state, pids, err := share.Present(ctx, m.Dir, used.shared)
+	state, present, err := share.Present(ctx, used.shared)
 	if err != nil {
 		return nil, busy(used.runs[0], words.Cause(err))
 	}
 	for _, run := range used.runs {
-		if run.Holder.Host != process.This().Host || !slices.Contains(pids, run.Holder.PID) {
+		if !slices.Contains(present, run.Holder) {
 			return nil, busy(run, "it does not share its pace")
 		}
 	}
@@ -154,7 +135,8 @@ func (m Meeting) reach(ctx context.Context, db store.Store, name string, used *a
 // saved of it last, whichever database they use; nil where that is not known.
 // Who looks makes no file, asks no run, and runs no command for a secret.
 func (m Meeting) Kept(ctx context.Context, db store.Reader, newest collection.Run, domain string) []byte {
-	if _, err := os.Stat(filepath.Join(m.Dir, "salt")); m.Dir == "" || err != nil {
+	at := Place{m.Dir, db}
+	if !at.met() {
 		return nil
 	}
 	m = m.knowing(newest)
@@ -168,11 +150,11 @@ func (m Meeting) Kept(ctx context.Context, db store.Reader, newest collection.Ru
 	if err != nil {
 		return nil
 	}
-	shared, err := sameAccount(ctx, db, m.Dir, target.Connector.Provider(), domain)
+	shared, err := at.same(ctx, target.Connector.Provider(), domain)
 	if err != nil {
 		return nil
 	}
-	state, err := share.Kept(m.Dir, shared)
+	state, err := share.Kept(ctx, shared)
 	if err != nil {
 		return nil
 	}
@@ -188,47 +170,4 @@ func ParamsOf(r *registry.Registry, run collection.Run) map[string]string {
 	params := maps.Clone(run.Params)
 	maps.DeleteFunc(params, func(name, _ string) bool { return !isParam(name) })
 	return params
-}
-
-// account names the account of p by a hash of its name, its credential and of
-// where it is, under a salt of this host: it tells nothing about any of them.
-func account(dir string, p collection.Provider) (string, error) {
-	salt, err := hostSalt(dir)
-	if err != nil {
-		return "", err
-	}
-	domain := pacing.Domain("", strings.Join(append([]string{p.Name, p.Account()}, p.Origins...), "\n"), salt)
-	_, hash, _ := strings.Cut(domain, "/")
-	return hash, nil
-}
-
-// hostSalt returns the salt of this host, which the first run makes.
-func hostSalt(dir string) ([]byte, error) {
-	path := filepath.Join(dir, "salt")
-	salt, err := os.ReadFile(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return salt, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.CreateTemp(dir, "salt.*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name())
-	salt = make([]byte, 16)
-	rand.Read(salt)
-	if _, err = f.Write(salt); err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
-		return os.ReadFile(path) // another run was first
-	} else if err != nil {
-		return nil, err
-	}
-	return salt, nil
 }

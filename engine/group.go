@@ -174,7 +174,7 @@ func (g *Group) queue(ctx context.Context) ([]*Member, error) {
 // -1 if none of them may begin now.
 func (g *Group) next(queue []*Member, busy map[string]int) int {
 	free := slices.IndexFunc(queue, func(m *Member) bool { return busy[m.account()] == 0 })
-	if free < 0 && g.config.Each.Meeting != "" {
+	if free < 0 && (Place{g.config.Each.Meeting, g.config.Each.Store}).exists() {
 		return 0
 	}
 	return free

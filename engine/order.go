@@ -113,7 +113,7 @@ func (m Meeting) stateNow(ctx context.Context, db store.Store, typed string, use
 	if used.shared, err = m.whereShared(ctx, db, typed, used.domain); err != nil {
 		return state, nil
 	}
-	shared, _, err := share.Present(ctx, m.Dir, used.shared)
+	shared, _, err := share.Present(ctx, used.shared)
 	if err != nil {
 		return state, nil // the leader does not answer; it hears of the order, or that is said
 	}
@@ -139,7 +139,7 @@ func (m Meeting) carryOut(ctx context.Context, db store.Store, p Prepared, c cha
 		c.events[i].Provider, c.events[i].Account, c.events[i].Message = p.Provider, c.used.from, p.audit.String()
 	}
 	if len(c.used.runs) > 0 {
-		heard, err := share.Order(ctx, m.Dir, c.used.shared, c.state, c.events...)
+		heard, err := share.Order(ctx, c.used.shared, c.state, c.events...)
 		if heard || err != nil {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ type accountInUse struct {
 	domain string
 	from   string // where its credential came from, if it is one of several
 	runs   []collection.Run
-	shared string // its name where runs meet, once that is known
+	shared share.At // where runs share it, once that is known
 }
 
 func (u accountInUse) provider() string {

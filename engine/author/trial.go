@@ -73,7 +73,7 @@ func Begin(ctx context.Context, c Config) (*Trial, error) {
 	}
 	config := pacing.Config{Provider: provider, Budget: t.budget, Base: t.recorder, Restore: c.Known, Concurrency: 1, Observe: t.observe}
 	var err error
-	if t.line, err = engine.Join(ctx, c.Meeting, provider, share.Config{Known: c.Known, Concurrency: 1}, t.observe); err != nil {
+	if t.line, err = engine.Join(ctx, engine.Place{Dir: c.Meeting}, provider, share.Config{Known: c.Known, Concurrency: 1}, t.observe); err != nil {
 		return nil, fmt.Errorf("it cannot take turns with the runs of this account: %w", err)
 	}
 	if t.line != nil {

@@ -84,7 +84,7 @@ func (d *Diagnosis) visit(ctx context.Context, what string, a probed) {
 	defer known.close()
 	provider := a.target.Connector.Provider()
 	wire := &watch{trouble: "a passing fault"}
-	line, err := engine.Join(ctx, d.Meeting, provider, share.Config{Known: d.learned[a.domain], Concurrency: 1}, wire.observe)
+	line, err := engine.Join(ctx, engine.Place{Dir: d.Meeting, Store: known.db}, provider, share.Config{Known: d.learned[a.domain], Concurrency: 1}, wire.observe)
 	switch {
 	case err != nil:
 		notAsked("it cannot take turns with the runs of this account: " + words.Cause(err))

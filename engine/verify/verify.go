@@ -153,7 +153,7 @@ func (v *verification) join(ctx context.Context) error {
 			break
 		}
 	}
-	v.desk, err = engine.Join(ctx, v.Meeting, v.provider, share.Config{Known: v.learned}, func(collection.Event) {})
+	v.desk, err = engine.Join(ctx, engine.Place{Dir: v.Meeting, Store: v.Store}, v.provider, share.Config{Known: v.learned}, func(collection.Event) {})
 	return err
 }
 

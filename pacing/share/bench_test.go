@@ -15,7 +15,7 @@ import (
 // BenchmarkTurn is a turn from asking to its end, without a wait: of the
 // process that leads, and of a guest.
 func BenchmarkTurn(b *testing.B) {
-	c := share.Config{Dir: b.TempDir(), Account: "acme", Concurrency: 1, Open: func([]byte) (*gate.Gate, error) {
+	c := share.Config{At: share.At{Dir: b.TempDir(), Account: "acme"}, Concurrency: 1, Open: func([]byte) (*gate.Gate, error) {
 		return pacing.NewGate(pacing.Config{Provider: collection.Provider{Name: "acme", Unpaced: true}})
 	}}
 	for _, name := range []string{"leader", "guest"} {

@@ -10,9 +10,11 @@ import (
 // Config describes the account that is shared. Each field is needed, unless its
 // comment says what holds without it.
 type Config struct {
-	Dir     string // where the accounts of this user are; made if need be
-	Account string // names the account, and is part of file names
-	Known   []byte // a state from elsewhere; the newer of it and the file counts. nil: none
+	At
+	Known []byte // a state from elsewhere; the newer of it and the file counts. nil: none
+
+	// Host names this machine to the others.
+	Host string
 
 	// Open returns a gate that continues with state, which may be nil or
 	// unreadable.
@@ -28,12 +30,17 @@ type Config struct {
 	// events that belong to it, so that it can be recorded. It may be called
 	// until the process has left, and at any time. nil: it is not recorded.
 	Obeyed func(events []collection.Event)
+
+	// Away is told that the directory does not answer, so that nothing leaves, and
+	// then, with nil, that the pace is shared again. It must not call the desk. nil:
+	// nobody is told.
+	Away func(err error)
 }
 
-// pid returns what others know this process by; 0 if it takes no part.
-func (c Config) pid() int {
+// holder returns what others know this process by; zero if it takes no part.
+func (c Config) holder() collection.Holder {
 	if c.Open == nil {
-		return 0
+		return collection.Holder{}
 	}
-	return os.Getpid()
+	return collection.Holder{Host: c.Host, PID: os.Getpid()}
 }

@@ -21,7 +21,7 @@ const soon = 30 * time.Second
 
 // one is an account with one request in flight at once.
 func one(t *testing.T) share.Config {
-	return share.Config{Dir: t.TempDir(), Account: "acme", Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
+	return share.Config{At: share.At{Dir: t.TempDir(), Account: "acme"}, Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
 		return pacing.NewGate(pacing.Config{Restore: state, Concurrency: 1,
 			Provider: collection.Provider{Name: "acme", Unpaced: true, Concurrency: collection.Concurrency{Max: 1}}})
 	}}

@@ -6,10 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"collect/internal/atomicfile"
-	"collect/pacing/gate"
 )
 
 // lockFile returns where the lock of an account is.
@@ -34,17 +32,4 @@ func replace(path string, data []byte) error {
 		_, err := w.Write(data)
 		return err
 	})
-}
-
-// hand leaves an order for the next process that leads.
-func hand(lock string, order []byte) error {
-	kept, err := readState(lock)
-	if err != nil {
-		return err
-	}
-	next, err := gate.Hand(kept, order, time.Now())
-	if err != nil {
-		return err
-	}
-	return replace(stateFile(lock), next)
 }

@@ -31,7 +31,7 @@ func TestFolderThatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := share.Order(t.Context(), c.Dir, c.Account, state); err != nil {
+	if _, err := share.Order(t.Context(), c.At, state); err != nil {
 		t.Errorf("Order: %v", err)
 	}
 }

@@ -26,21 +26,22 @@ type guest struct {
 	ended bool
 }
 
-// visit becomes the guest of the leader whose lock is at path.
-func visit(path string, c Config) (*guest, error) {
-	conn, err := dial(path)
+// visit becomes the guest of the process that leads.
+func visit(ctx context.Context, meet ground, c Config) (*guest, error) {
+	conn, err := meet.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return greet(conn, c)
+	return greet(conn, meet.clock(), c)
 }
 
 // greet takes part at conn.
-func greet(conn net.Conn, c Config) (*guest, error) {
-	g := &guest{line: newLine(conn), obeyed: c.Obeyed, done: make(chan struct{}), calls: map[uint64]chan reply{}, heard: time.Now()}
+func greet(conn net.Conn, at *clock, c Config) (*guest, error) {
+	g := &guest{line: newLine(conn, at), obeyed: c.Obeyed, done: make(chan struct{}), calls: map[uint64]chan reply{}, heard: time.Now()}
 	go g.listen()
 	go g.beat()
-	if _, err := g.ask(call{Do: hello, PID: c.pid(), Ceilings: c.Ceilings, Concurrency: c.Concurrency}); err != nil {
+	us := c.holder()
+	if _, err := g.ask(call{Do: hello, PID: us.PID, Host: us.Host, Ceilings: c.Ceilings, Concurrency: c.Concurrency}); err != nil {
 		return nil, err
 	}
 	return g, nil
@@ -54,6 +55,7 @@ func (g *guest) listen() {
 		if err := in.Decode(&r); err != nil {
 			break
 		}
+		r = r.in(g.line.clock)
 		if len(r.Events) > 0 && g.obeyed != nil {
 			go g.obeyed(r.Events) // it may ask for the state, and the reply comes here
 		}
@@ -160,6 +162,14 @@ func (g *guest) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 			}
 			if err := r.err(); err != nil {
 				return gate.Pass{}, err
+			}
+			if r.Pass.late(g.line.clock) {
+				go g.drop(r.Pass.ID)
+				c.ID = 0
+				if replies, err = g.start(&c); err != nil {
+					return gate.Pass{}, err
+				}
+				continue
 			}
 			return g.admit(t, r.Pass)
 		case <-over:

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/internal/filelock"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
 )
@@ -20,12 +19,12 @@ import (
 // A leader has the gate of an account, and lets guests use it.
 type leader struct {
 	desk     *desk.Desk
+	host     string
 	own      int // what its requests say at the gate
 	obeyed   func([]collection.Event)
-	lock     *filelock.Lock
-	file     string // of the state
+	claim    claim
+	clock    *clock
 	listener net.Listener
-	socket   string // its path
 
 	mu     sync.Mutex
 	guests map[*visitor]bool
@@ -35,11 +34,10 @@ type leader struct {
 	saveOrder sync.Mutex
 }
 
-// lead begins to lead, after one that was deposed if that is so. The lock file
-// tells guests where the socket is.
-func lead(c Config, lock *filelock.Lock, path string, deposed bool) (*leader, error) {
-	l := &leader{lock: lock, file: stateFile(path), obeyed: c.Obeyed, guests: map[*visitor]bool{}}
-	if err := l.begin(c, path, deposed); err != nil {
+// lead begins to lead by its claim, after one that was deposed if that is so.
+func lead(c Config, by claim, at *clock, deposed bool) (*leader, error) {
+	l := &leader{host: c.Host, claim: by, clock: at, obeyed: c.Obeyed, guests: map[*visitor]bool{}}
+	if err := l.begin(c, deposed); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
 	go l.receive()
@@ -68,8 +66,8 @@ func (l *leader) watch() {
 	}
 }
 
-func (l *leader) begin(c Config, path string, deposed bool) error {
-	kept, err := readState(path)
+func (l *leader) begin(c Config, deposed bool) error {
+	kept, err := l.claim.state()
 	if err != nil {
 		return err
 	}
@@ -78,27 +76,12 @@ func (l *leader) begin(c Config, path string, deposed bool) error {
 		return err
 	}
 	l.own = g.Share(c.Ceilings, c.Concurrency)
-	if sweep(path) || deposed {
+	if l.claim.killed() || deposed {
 		g.TakeOver(time.Now())
 	}
 	l.desk = desk.New(g)
-	var name string
-	if l.listener, name, err = listen(path); err != nil {
-		return err
-	}
-	l.socket = socketOf(path, name)
-	return os.WriteFile(path, []byte(name), 0o600)
-}
-
-// sweep removes what a leader left behind that was killed, and reports whether
-// one was.
-func sweep(path string) bool {
-	name, err := os.ReadFile(path)
-	if err != nil || len(name) == 0 {
-		return false
-	}
-	removeSocket(socketOf(path, string(name)))
-	return true
+	l.listener, err = l.claim.listen()
+	return err
 }
 
 // receive lets guests in until the leader closes.
@@ -133,13 +116,7 @@ func (l *leader) serve(conn net.Conn) {
 
 // deposed reports whether somebody else leads: it took a silence of this
 // process for its end.
-func (l *leader) deposed() bool {
-	if l.lock == nil {
-		return false
-	}
-	current, err := l.lock.Current()
-	return err != nil || !current
-}
+func (l *leader) deposed() bool { return !l.claim.current() }
 
 func (l *leader) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 	return l.enterFor(ctx, t, l.own)
@@ -237,14 +214,14 @@ func (l *leader) obey(state []byte, events []collection.Event) error {
 }
 
 // present returns the processes that take part.
-func (l *leader) present() []int {
-	pids := []int{os.Getpid()}
+func (l *leader) present() []collection.Holder {
+	all := []collection.Holder{{Host: l.host, PID: os.Getpid()}}
 	for _, v := range l.visitors() {
-		if pid := v.process(); pid != 0 {
-			pids = append(pids, pid)
+		if h := v.process(); h.PID != 0 {
+			all = append(all, h)
 		}
 	}
-	return pids
+	return all
 }
 
 func (l *leader) visitors() []*visitor {
@@ -264,13 +241,13 @@ func (l *leader) failed() error {
 	return l.broken
 }
 
-// save writes the state to the file, durably. After an error nothing leaves.
+// save keeps the state, durably. After an error nothing leaves.
 func (l *leader) save(last bool) error {
 	l.saveOrder.Lock()
 	defer l.saveOrder.Unlock()
 	err := l.failed()
 	if err == nil {
-		if err = replace(l.file, l.desk.State(last)); err != nil {
+		if err = l.claim.save(l.desk.State(last)); err != nil && !errors.Is(err, errGone) {
 			err = fmt.Errorf("saving the shared pace: %w", err)
 			l.mu.Lock()
 			l.broken = err
@@ -302,13 +279,8 @@ func (l *leader) close() error {
 	if l.desk != nil {
 		l.desk.End(errGone)
 	}
-	removeSocket(l.socket)
-	deposed := l.deposed()
-	if l.desk != nil && !deposed {
+	if l.desk != nil && !l.deposed() {
 		err = errors.Join(err, l.save(true))
 	}
-	if l.lock == nil {
-		return err
-	}
-	return errors.Join(err, l.lock.Release())
+	return errors.Join(err, l.claim.end())
 }

@@ -26,7 +26,7 @@ func TestOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := share.Order(t.Context(), c.Dir, c.Account, state); err != nil {
+		if _, err := share.Order(t.Context(), c.At, state); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestOrderIsRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if heard, err := share.Order(t.Context(), c.Dir, c.Account, state, events...); heard || err != nil {
+	if heard, err := share.Order(t.Context(), c.At, state, events...); heard || err != nil {
 		t.Errorf("an order that nobody can hear: heard %t, %v", heard, err)
 	}
 	var told []chan []collection.Event
@@ -69,9 +69,9 @@ func TestOrderIsRecorded(t *testing.T) {
 		c.Obeyed = func(events []collection.Event) { recorded <- events }
 		defer join(t, c).Close()
 	}
-	now, pids, err := share.Present(t.Context(), c.Dir, c.Account)
-	if want := []int{os.Getpid(), os.Getpid()}; err != nil || !slices.Equal(pids, want) {
-		t.Errorf("processes %v, %v; want %v", pids, err, want)
+	now, present, err := share.Present(t.Context(), c.At)
+	if want := []collection.Holder{{PID: os.Getpid()}, {PID: os.Getpid()}}; err != nil || !slices.Equal(present, want) {
+		t.Errorf("processes %v, %v; want %v", present, err, want)
 	}
 	if st, err := gate.Inspect(now, time.Now()); err != nil || !st.Forced {
 		t.Errorf("the state that they have: %+v, %v; want the breaker that was ordered before", st, err)
@@ -79,7 +79,7 @@ func TestOrderIsRecorded(t *testing.T) {
 	if state, events, err = gate.ReleaseBreaker(now, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if heard, err := share.Order(t.Context(), c.Dir, c.Account, state, events...); !heard || err != nil {
+	if heard, err := share.Order(t.Context(), c.At, state, events...); !heard || err != nil {
 		t.Fatalf("heard %t, %v", heard, err)
 	}
 	for i, recorded := range told {
@@ -104,7 +104,7 @@ func TestStaleOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		heard, err := share.Order(t.Context(), c.Dir, c.Account, state)
+		heard, err := share.Order(t.Context(), c.At, state)
 		if heard && err != nil {
 			t.Errorf("heard, with %v", err)
 		}
@@ -125,7 +125,7 @@ func TestStaleOrder(t *testing.T) {
 	if _, err := give(gate.Release(saw, now)); err == nil || err.Error() != gate.ErrStale.Error() {
 		t.Errorf("where somebody leads: %v, want %v", err, gate.ErrStale)
 	}
-	state, _, err := share.Present(t.Context(), c.Dir, c.Account)
+	state, _, err := share.Present(t.Context(), c.At)
 	if err != nil {
 		t.Fatal(err)
 	}

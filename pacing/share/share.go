@@ -24,14 +24,12 @@ package share
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"collect/collection"
-	"collect/internal/filelock"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
 )
@@ -61,6 +59,9 @@ type Desk struct {
 	serial  uint64
 	flights map[uint64]flight
 	last    gate.Status
+
+	finding chan struct{} // is full while one goroutine looks for a place
+	missed  time.Time     // since when the directory does not answer; of that goroutine
 }
 
 // A flight is a request on its way.
@@ -71,10 +72,10 @@ type flight struct {
 
 // Join takes part in an account. An error says that it cannot be shared here.
 func Join(ctx context.Context, c Config) (*Desk, error) {
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+	if err := c.ground().make(); err != nil {
 		return nil, err
 	}
-	d := &Desk{config: c, flights: map[uint64]flight{}}
+	d := &Desk{config: c, flights: map[uint64]flight{}, finding: make(chan struct{}, 1)}
 	_, _, err := d.at(ctx)
 	return d, err
 }
@@ -96,6 +97,9 @@ func (d *Desk) Close() error {
 // folder, since there can be no socket beside their files. A process with another
 // temporary folder does not find the leader there, and deposes it.
 func (d *Desk) Temporary() bool {
+	if d.config.Directory != nil {
+		return false
+	}
 	name, err := os.ReadFile(lockFile(d.config.Dir, d.config.Account))
 	return err == nil && filepath.IsAbs(string(name))
 }
@@ -103,28 +107,57 @@ func (d *Desk) Temporary() bool {
 // at returns the place of this process, and finds it if it was lost. The
 // requests that are on their way are known there.
 func (d *Desk) at(ctx context.Context) (place, int, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for d.place == nil {
-		if d.left {
+	for {
+		d.mu.Lock()
+		at, era, left := d.place, d.era, d.left
+		d.mu.Unlock()
+		switch {
+		case left:
 			return nil, 0, errLeft
+		case at != nil:
+			return at, era, nil
 		}
-		found, err := d.find(ctx)
+		select {
+		case d.finding <- struct{}{}:
+		case <-ctx.Done():
+			return nil, 0, context.Cause(ctx)
+		}
+		err := d.seek(ctx)
+		<-d.finding
 		if err != nil {
 			return nil, 0, err
 		}
-		d.place = found
-		d.era++
-		for id := range d.flights {
-			pass, err := found.adopt()
-			if err != nil {
-				d.lost()
-				break
-			}
-			d.flights[id] = flight{d.era, pass}
-		}
 	}
-	return d.place, d.era, nil
+}
+
+// seek finds the place of this process, unless another goroutine has found it.
+func (d *Desk) seek(ctx context.Context) error {
+	d.mu.Lock()
+	known := d.left || d.place != nil
+	d.mu.Unlock()
+	if known {
+		return nil
+	}
+	found, err := d.find(ctx)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.left {
+		return found.close()
+	}
+	d.place = found
+	d.era++
+	for id := range d.flights {
+		pass, err := found.adopt()
+		if err != nil {
+			d.lost()
+			break
+		}
+		d.flights[id] = flight{d.era, pass}
+	}
+	return nil
 }
 
 func (d *Desk) lost() {
@@ -134,55 +167,56 @@ func (d *Desk) lost() {
 
 // find leads, or becomes a guest of who does.
 func (d *Desk) find(ctx context.Context) (place, error) {
-	path := lockFile(d.config.Dir, d.config.Account)
+	meet := d.config.ground()
 	var silent time.Time // since when no leader answers
 	deposed := false
 	for {
-		lock, err := filelock.Acquire(path)
+		claimed, err := meet.claim(ctx)
+		d.answers(err)
 		if err == nil {
-			return lead(d.config, lock, path, deposed)
+			return lead(d.config, claimed, meet.clock(), deposed)
 		}
-		if !errors.Is(err, filelock.ErrLocked) {
+		if errors.Is(err, errAway) && time.Since(d.missed) > awayLonger || !errors.Is(err, errTaken) && !errors.Is(err, errAway) {
 			return nil, err
 		}
-		if silent.IsZero() {
-			silent = time.Now()
-		}
-		seen, _ := os.Stat(path)
-		g, err := visit(path, d.config)
-		if err == nil {
-			return g, nil
-		}
-		if time.Since(silent) > beatLonger {
-			if err := depose(ctx, path, seen); err != nil {
-				return nil, err
+		if errors.Is(err, errTaken) {
+			if silent.IsZero() {
+				silent = time.Now()
 			}
-			silent, deposed = time.Time{}, true
-			continue
+			g, err := visit(ctx, meet, d.config)
+			if err == nil {
+				return g, nil
+			}
+			if time.Since(silent) > beatLonger {
+				if err := meet.depose(ctx); err != nil {
+					return nil, err
+				}
+				silent, deposed = time.Time{}, true
+				continue
+			}
 		}
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(lookEvery):
+		case <-time.After(meet.lookEvery()):
 		}
 	}
 }
 
-// depose takes the lock file away from a leader that does not answer, so that
-// another can lead. One that was deposed meanwhile is left alone.
-func depose(ctx context.Context, path string, seen os.FileInfo) error {
-	only, err := filelock.AcquireWait(ctx, path+".deposing", beatLonger)
-	if err != nil {
-		return fmt.Errorf("the process that leads does not answer: %w", err)
+// answers notes whether the directory answered, and tells of it when that changes.
+func (d *Desk) answers(err error) {
+	away := errors.Is(err, errAway)
+	if away != d.missed.IsZero() {
+		return
 	}
-	now, err := os.Stat(path)
-	if err == nil && seen != nil && os.SameFile(seen, now) {
-		err = os.Remove(path)
-	}
-	if errors.Is(err, os.ErrNotExist) {
+	if d.missed = (time.Time{}); away {
+		d.missed = time.Now()
+	} else {
 		err = nil
 	}
-	return errors.Join(err, only.Release())
+	if d.config.Away != nil {
+		d.config.Away(err)
+	}
 }
 
 // with calls do with the place of this process and its era, and again with the next

@@ -80,7 +80,7 @@ var unpaced = collection.Provider{Name: "acme", Origins: []string{"https://acme.
 
 // account returns the account of p, which processes can join.
 func account(t *testing.T, p collection.Provider) share.Config {
-	return share.Config{Dir: t.TempDir(), Account: "acme", Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
+	return share.Config{At: share.At{Dir: t.TempDir(), Account: "acme"}, Concurrency: 1, Open: func(state []byte) (*gate.Gate, error) {
 		return newGate(t, p, state), nil
 	}}
 }

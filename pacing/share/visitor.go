@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"collect/collection"
 	"collect/pacing/desk"
 	"collect/pacing/gate"
 )
@@ -20,8 +21,8 @@ type visitor struct {
 	waits  chan reply // those that are told when there is time
 
 	mu     sync.Mutex
-	pid    int // 0: it only asks
-	who    int // what its requests say at the gate
+	from   collection.Holder // zero: it only asks
+	who    int               // what its requests say at the gate
 	gone   bool
 	turns  map[uint64]context.CancelFunc
 	passes map[uint64]gate.Pass
@@ -29,7 +30,7 @@ type visitor struct {
 
 func newVisitor(l *leader, conn net.Conn) *visitor {
 	return &visitor{
-		leader: l, line: newLine(conn), waits: make(chan reply, 64),
+		leader: l, line: newLine(conn, l.clock), waits: make(chan reply, 64),
 		turns: map[uint64]context.CancelFunc{}, passes: map[uint64]gate.Pass{},
 	}
 }
@@ -57,6 +58,7 @@ func (v *visitor) serve() {
 		if v.line.conn.SetReadDeadline(time.Now().Add(beatLonger)) != nil || in.Decode(&c) != nil {
 			return
 		}
+		c = c.in(v.line.clock)
 		if c.Do == enter {
 			go v.enter(c)
 			continue
@@ -74,10 +76,10 @@ func (v *visitor) serve() {
 	}
 }
 
-func (v *visitor) process() int {
+func (v *visitor) process() collection.Holder {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.pid
+	return v.from
 }
 
 // leave sends the guest away, and gives back what it has.
@@ -142,7 +144,7 @@ func (v *visitor) enter(c call) {
 	case err != nil:
 		_ = v.line.send(failed(c.ID, err))
 	default:
-		_ = v.line.send(reply{ID: c.ID, Pass: &passed{ID: c.ID, Save: pass.Save, Closed: t.closed, Change: pass.Change}})
+		_ = v.line.send(reply{ID: c.ID, Pass: &passed{ID: c.ID, Save: pass.Save, Closed: t.closed, Change: pass.Change, At: time.Now()}})
 	}
 }
 
@@ -153,7 +155,7 @@ func (v *visitor) answer(c call) (r reply, ok bool, err error) {
 	case hello:
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		if v.pid = c.PID; v.pid != 0 && v.who == 0 && !v.gone {
+		if v.from = (collection.Holder{Host: c.Host, PID: c.PID}); v.from.PID != 0 && v.who == 0 && !v.gone {
 			v.who = v.leader.desk.Share(c.Ceilings, c.Concurrency)
 		}
 	case withdraw:
@@ -207,7 +209,7 @@ func (v *visitor) answer(c call) (r reply, ok bool, err error) {
 		if err != nil {
 			return r, false, err
 		}
-		r.State, r.PIDs = s, v.leader.present()
+		r.State, r.Present = s, v.leader.present()
 	case obey:
 		if err := v.leader.obey(c.State, c.Events); err != nil {
 			return r, false, err

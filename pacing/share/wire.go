@@ -49,6 +49,7 @@ type call struct {
 	Ceilings    []collection.Ceiling `json:"ceilings,omitempty"`
 	Concurrency int                  `json:"concurrency,omitempty"`
 	PID         int                  `json:"pid,omitempty"`
+	Host        string               `json:"host,omitempty"`
 	Events      []collection.Event   `json:"events,omitempty"`
 }
 
@@ -64,8 +65,8 @@ type reply struct {
 	Stop    *stop        `json:"stop,omitempty"`
 	Error   string       `json:"error,omitempty"`
 
-	PIDs   []int              `json:"pids,omitempty"`
-	Events []collection.Event `json:"events,omitempty"`
+	Present []collection.Holder `json:"present,omitempty"`
+	Events  []collection.Event  `json:"events,omitempty"`
 }
 
 // err returns the error that r tells.
@@ -99,6 +100,17 @@ type passed struct {
 	Save   bool              `json:"save,omitempty"`
 	Closed bool              `json:"closed,omitempty"` // the breaker was
 	Change *collection.Event `json:"change,omitempty"`
+	At     time.Time         `json:"at,omitzero"` // when the turn came
+}
+
+// passLasts is how long a guest on another machine may use a pass after its turn came. One
+// that comes later, since a process or a network stood still, is given back: others
+// may have left in its place.
+const passLasts = 500 * time.Millisecond
+
+// late reports whether a pass comes too late.
+func (p *passed) late(at *clock) bool {
+	return at != nil && p != nil && !p.At.IsZero() && time.Since(p.At) > passLasts
 }
 
 // A settled is a desk.Settled; see there.
@@ -155,15 +167,42 @@ const (
 // A line sends values of JSON, one after the other. It is safe for concurrent
 // use.
 type line struct {
-	conn net.Conn
-	mu   sync.Mutex
-	out  *json.Encoder
+	conn  net.Conn
+	clock *clock // whose times are sent; nil: both ends have one
+	mu    sync.Mutex
+	out   *json.Encoder
 }
 
-func newLine(conn net.Conn) *line { return &line{conn: conn, out: json.NewEncoder(conn)} }
+func newLine(conn net.Conn, at *clock) *line {
+	return &line{conn: conn, clock: at, out: json.NewEncoder(conn)}
+}
 
-// send sends v. Who does not read for so long that it cannot be sent is gone.
-func (l *line) send(v any) error {
+// A message is a call or a reply.
+type message interface{ out(*clock) any }
+
+func (c call) out(at *clock) any {
+	c.State = at.stateOut(c.State)
+	return at.out(c)
+}
+
+func (r reply) out(at *clock) any {
+	r.State = at.stateOut(r.State)
+	return at.out(r)
+}
+
+func (c call) in(at *clock) call {
+	c.State = at.stateIn(c.State)
+	return at.in(c).(call)
+}
+
+func (r reply) in(at *clock) reply {
+	r.State = at.stateIn(r.State)
+	return at.in(r).(reply)
+}
+
+// send sends m. Who does not read for so long that it cannot be sent is gone.
+func (l *line) send(m message) error {
+	v := m.out(l.clock)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.conn.SetWriteDeadline(time.Now().Add(beatLonger)); err != nil {

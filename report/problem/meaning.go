@@ -32,6 +32,8 @@ var warningMeanings = map[collection.WarningCode][2]string{
 	collection.RefusedBeside:   {"a page with records says that something failed", "look at the answer; if it is normal, say so with the rule that the warning names"},
 	collection.CertificateEnds: {"the client certificate ends within 14 days, and then no run gets through", "get a new one from the provider, and put it where `provider.tls` of the connector file says"},
 	collection.AccountLeftOut:  {"the run goes on without one of the tokens that take turns: it is rejected, refused, or not there", "`collect status NAME` has each token, and who acts; replace it, or take it out of the list"},
+	collection.PaceAway:        {"the store where the machines share the pace of an account does not answer, so that no request leaves", "nothing: the run goes on by itself when the store answers within 20 seconds, and else ends; look at the store"},
+	collection.PaceShared:      {"the store where the machines share the pace of an account answers again", "nothing: requests go on"},
 	collection.MeetsApart:      {"the runs of an account meet in a temporary folder, and a run with another one does not see this one", "put XDG_STATE_HOME on a file system that has sockets"},
 }
 

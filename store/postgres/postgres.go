@@ -27,8 +27,10 @@ import (
 	"context"
 	"errors"
 
+	"collect/pacing/share"
 	"collect/store"
 	"collect/store/internal/ledger"
+	"collect/store/postgres/internal/meeting"
 	"collect/store/postgres/internal/server"
 )
 
@@ -45,8 +47,9 @@ type Options struct {
 // A Store is a store.Store in a Postgres database. It is safe for concurrent use.
 type Store struct {
 	*ledger.Store
-	db    *server.DB
-	locks locks
+	db      *server.DB
+	locks   locks
+	meeting *meeting.Meeting
 }
 
 var _ store.Store = (*Store)(nil)
@@ -73,7 +76,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, locks: locks{db: db}}
+	s := &Store{db: db, locks: locks{db: db}, meeting: meeting.New(at)}
 	s.Store = ledger.New(db.Readers, db.Writer, &s.locks)
 	return s, nil
 }
@@ -91,4 +94,12 @@ func Parts(address string) (name, schema string, err error) {
 
 // Close closes the store. Ledgers that are not finished are left as after a crash:
 // the next Begin finds them abandoned.
-func (s *Store) Close() error { return errors.Join(s.db.Close()) }
+func (s *Store) Close() error {
+	s.meeting.Close()
+	return errors.Join(s.db.Close())
+}
+
+// Meeting returns where the runs of all machines that use the store share the pace of
+// an account. It has connections of its own from when it is first asked, and ends with the
+// store.
+func (s *Store) Meeting() share.Directory { return s.meeting }
