@@ -72,7 +72,9 @@ func cut(t *testing.T, term *terminal, screen string) {
 		shown[strings.TrimRight(line, " \n")] = true
 	}
 	for line := range strings.Lines(term.tmux("capture-pane", "-p", "-J")) {
-		if line = strings.TrimRight(line, " \n"); !shown[line] {
+		// A word that is longer than a column, as the version of a build, has no other place to be cut.
+		tooLong := slices.ContainsFunc(strings.Fields(line), func(word string) bool { return len(word) > 30 })
+		if line = strings.TrimRight(line, " \n"); !shown[line] && !tooLong {
 			t.Errorf("collect %s: the terminal cuts a line: %q", screen, line)
 		}
 	}
