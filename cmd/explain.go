@@ -14,7 +14,7 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain <name | file.yaml | run id | gap id | reason | code | shape>",
+		Use:   "explain <name | file.yaml | run id | gap id | reason | code>",
 		Short: "Why this pace, what stops a run first, what would make it faster",
 		Long: `Explain says why requests leave as they do: what limits them, where each limit
 comes from, which one binds now, what was learned and when, and what would make
@@ -25,7 +25,7 @@ exit code ("75") or the shape of a gap ("DETAIL_GAP").
 All of it comes from the database, the files of the configuration, and what runs
 that share the account left for each other on this host. Nothing is sent, and
 nothing is changed.`,
-		Args: exactArgs("<name | file.yaml | run id | gap id | reason | code | shape>"),
+		Args: exactArgs("<name | file.yaml | run id | gap id | reason | code>"),
 		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), args[0]) },
 	}
 }
