@@ -344,22 +344,22 @@ func away(t *testing.T, lasts time.Duration, quiet bool) {
 	}
 	wg.Wait()
 	<-ctx.Done()
-	after := 0
+	after := map[string]bool{}
 	for _, a := range p.arrivals {
 		if a.at.After(fell.Add(share.LeaseHolds)) && a.at.Before(rose) {
 			t.Errorf("%s sent %v after the directory was away", a.who, a.at.Sub(fell))
 			break
 		}
 		if a.at.After(rose) {
-			after++
+			after[a.who] = true
 		}
 	}
 	if most, _ := p.most(); most > 20 {
 		t.Errorf("%d requests within a second, the ceiling is 20", most)
 	}
 	ends := lasts > share.AwayLonger // a run ends then
-	if ends != (after == 0) {
-		t.Errorf("%d requests after it came back", after)
+	if want := map[bool]int{false: 3, true: 0}[ends]; len(after) != want {
+		t.Errorf("%d processes sent after it came back, want %d", len(after), want)
 	}
 	mu.Lock()
 	defer mu.Unlock()
