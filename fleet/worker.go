@@ -20,7 +20,7 @@ import (
 
 // The defaults of a [Config].
 const (
-	Duration = 30 * time.Second // of a turn; see docs/fleet.md for what was measured
+	Duration = 30 * time.Second // of a turn: long beside what it costs to begin one, and short beside what others wait for
 	AtMost   = 2                // turns side by side
 )
 
