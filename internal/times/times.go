@@ -1,4 +1,5 @@
-// Package times moves the times inside a value.
+// Package times moves the times inside a value from one clock to another, and tells
+// whether two that were moved are the same.
 package times
 
 import (
@@ -22,6 +23,11 @@ func Moved[T any](v T, move func(time.Time) time.Time) T {
 	walk(copied, move)
 	return v
 }
+
+// Same reports whether two times that name an event are of one. A time that went from
+// machine to machine is off by as long as it took to ask for the other clock, each time;
+// two orders of people are further apart than a second.
+func Same(a, b time.Time) bool { return a.Sub(b).Abs() < time.Second }
 
 var moment = reflect.TypeFor[time.Time]()
 

@@ -41,3 +41,17 @@ func TestMoved(t *testing.T) {
 		t.Errorf("the original became %+v, want %+v", original, want)
 	}
 }
+
+// TestSame: what a clock of another machine makes of a time is the same time, and two
+// orders of a person are not.
+func TestSame(t *testing.T) {
+	at := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	for off, want := range map[time.Duration]bool{0: true, 300 * time.Millisecond: true, -300 * time.Millisecond: true, 2 * time.Second: false, -2 * time.Second: false} {
+		if got := times.Same(at, at.Add(off)); got != want {
+			t.Errorf("Same with a time that is off by %v = %t", off, got)
+		}
+	}
+	if times.Same(time.Time{}, at) || !times.Same(time.Time{}, time.Time{}) {
+		t.Error("no time is the same as a time")
+	}
+}

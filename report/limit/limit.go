@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/times"
 	"collect/internal/words"
 	"collect/pacing/gate"
 	"collect/report/problem"
@@ -223,8 +224,8 @@ func Text(s *gate.Status, now time.Time) string {
 // Same reports whether the same is said of a and of b: runs of one database
 // share what they save, too, and a moment later.
 func Same(a, b *gate.Status, now time.Time) bool {
-	return a.ForcedSince.Equal(b.ForcedSince) && slices.EqualFunc(a.Constraints, b.Constraints, func(k, l gate.Constraint) bool {
-		return k.Name == l.Name && k.Route == l.Route && k.Binds == l.Binds && Figure(&k, now) == Figure(&l, now) && orderedAt(&k).Equal(orderedAt(&l))
+	return times.Same(a.ForcedSince, b.ForcedSince) && slices.EqualFunc(a.Constraints, b.Constraints, func(k, l gate.Constraint) bool {
+		return k.Name == l.Name && k.Route == l.Route && k.Binds == l.Binds && Figure(&k, now) == Figure(&l, now) && times.Same(orderedAt(&k), orderedAt(&l))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/internal/times"
 	"collect/pacing/gate/internal/timeline"
 	"collect/pacing/law"
 )
@@ -104,7 +105,7 @@ type KeptFreeze struct {
 
 // same reports whether k is l: since the same refusal or order, or none.
 func (k *KeptFreeze) same(l *KeptFreeze) bool {
-	return k == l || k != nil && l != nil && k.Since.Equal(l.Since) && k.Released == l.Released
+	return k == l || k != nil && l != nil && times.Same(k.Since, l.Since) && k.Released == l.Released
 }
 
 // Weaker reports whether k ends before l does, or is none.
