@@ -136,7 +136,7 @@ func (d *Diagnosis) ask(ctx context.Context, what string, a probed, wire *watch,
 		return
 	}
 	if err == nil {
-		d.add(Well, what, fmt.Sprintf("answered for %s in %s; 1 request, no record stored", answered, wire.took.Round(time.Millisecond)))
+		d.add(Well, what, fmt.Sprintf("answered for %s in %s; 1 request, no record stored", answered, max(time.Millisecond, wire.took.Round(time.Millisecond))))
 		d.compareClocks(a, wire)
 		return
 	}

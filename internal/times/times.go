@@ -25,8 +25,8 @@ func Moved[T any](v T, move func(time.Time) time.Time) T {
 }
 
 // Same reports whether two times that name an event are of one. A time that went from
-// machine to machine is off by as long as it took to ask for the other clock, each time;
-// two orders of people are further apart than a second.
+// machine to machine is off by as long as it took to ask for the other clock, each time.
+// Two orders within a second are told from each other by what they say.
 func Same(a, b time.Time) bool { return a.Sub(b).Abs() < time.Second }
 
 var moment = reflect.TypeFor[time.Time]()

@@ -43,7 +43,7 @@ func TestMoved(t *testing.T) {
 }
 
 // TestSame: what a clock of another machine makes of a time is the same time, and two
-// orders of a person are not.
+// that are further apart than a second are not.
 func TestSame(t *testing.T) {
 	at := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	for off, want := range map[time.Duration]bool{0: true, 300 * time.Millisecond: true, -300 * time.Millisecond: true, 2 * time.Second: false, -2 * time.Second: false} {

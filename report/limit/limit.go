@@ -224,17 +224,14 @@ func Text(s *gate.Status, now time.Time) string {
 // Same reports whether the same is said of a and of b: runs of one database
 // share what they save, too, and a moment later.
 func Same(a, b *gate.Status, now time.Time) bool {
-	return times.Same(a.ForcedSince, b.ForcedSince) && slices.EqualFunc(a.Constraints, b.Constraints, func(k, l gate.Constraint) bool {
-		return k.Name == l.Name && k.Route == l.Route && k.Binds == l.Binds && Figure(&k, now) == Figure(&l, now) && times.Same(orderedAt(&k), orderedAt(&l))
+	return times.Same(a.ForcedSince, b.ForcedSince) && a.ForcedNote == b.ForcedNote && slices.EqualFunc(a.Constraints, b.Constraints, func(k, l gate.Constraint) bool {
+		return k.Name == l.Name && k.Route == l.Route && k.Binds == l.Binds && Figure(&k, now) == Figure(&l, now) && ordered(k.Lowered, l.Lowered)
 	})
 }
 
-// orderedAt returns when an operator lowered the ceiling; the zero time if none did.
-func orderedAt(k *gate.Constraint) time.Time {
-	if k.Lowered == nil {
-		return time.Time{}
-	}
-	return k.Lowered.At
+// ordered reports whether a ceiling is lowered by the same order, or by none.
+func ordered(k, l *gate.Lowered) bool {
+	return k == l || k != nil && l != nil && k.Note == l.Note && times.Same(k.At, l.At)
 }
 
 // Name is what limits the pace in as few words; "" if nothing is known to.

@@ -110,6 +110,11 @@ func TestSameOrders(t *testing.T) {
 	if !Same(lowered(noon), lowered(noon), noon) || Same(lowered(noon), lowered(noon.Add(-time.Second)), noon) {
 		t.Error("two orders that lower a budget are one order if they were given at one time")
 	}
+	twice := lowered(noon)
+	twice.Constraints[0].Lowered.Note = "twice"
+	if Same(lowered(noon), twice, noon) {
+		t.Error("two orders that say other things are one order if they were given at one time")
+	}
 	if held := (gate.Status{ForcedSince: noon}); Same(&held, &gate.Status{ForcedSince: noon.Add(time.Second)}, noon) {
 		t.Error("two orders that hold the breaker are the same")
 	}

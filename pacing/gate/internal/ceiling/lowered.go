@@ -31,7 +31,7 @@ func (l *Lowered) PerSecond() float64 {
 
 // same reports whether l is m: of the same order, or none.
 func (l *Lowered) same(m *Lowered) bool {
-	return l == m || l != nil && m != nil && l.Count == m.Count && times.Same(l.At, m.At)
+	return l == m || l != nil && m != nil && l.Count == m.Count && l.Note == m.Note && times.Same(l.At, m.At)
 }
 
 // Orders are the ceilings that operators lowered, one at most for each window.

@@ -196,7 +196,7 @@ func (b *Breaker) Lift(now law.Moment) {
 
 // same reports whether f is g: of the same order, or none.
 func (f *Forced) same(g *Forced) bool {
-	return f == g || f != nil && g != nil && f.To == g.To && times.Same(f.At, g.At) && times.Same(f.Until, g.Until)
+	return f == g || f != nil && g != nil && f.To == g.To && f.Note == g.Note && times.Same(f.At, g.At) && times.Same(f.Until, g.Until)
 }
 
 // Words say that an operator did it.

@@ -105,7 +105,7 @@ type KeptFreeze struct {
 
 // same reports whether k is l: since the same refusal or order, or none.
 func (k *KeptFreeze) same(l *KeptFreeze) bool {
-	return k == l || k != nil && l != nil && times.Same(k.Since, l.Since) && k.Released == l.Released
+	return k == l || k != nil && l != nil && times.Same(k.Since, l.Since) && k.Note == l.Note && k.Released == l.Released
 }
 
 // Weaker reports whether k ends before l does, or is none.
