@@ -38,10 +38,7 @@ func (a *app) backup(ctx context.Context, file string, force bool) (err error) {
 		return err
 	}
 	sc := problem.Scene{State: settings.State, Usual: !settings.StateNamed}
-	db, err := openForReading(ctx, settings)
-	if err == nil && db == nil {
-		err = fmt.Errorf("store %s %w", settings.State, store.ErrMissing)
-	}
+	db, err := openThere(ctx, settings)
 	if err != nil {
 		return a.exit(err, sc)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"collect/cmd/internal/config"
 	"collect/engine"
 	"collect/fleet"
 	"collect/internal/words"
@@ -40,7 +41,7 @@ and why is kept.`,
 }
 
 func (a *app) enqueue(ctx context.Context, given []string, all bool, reason string) error {
-	return a.inFleet(ctx, "collect enqueue", given, all, func(f *fleet.Fleet, names []string) error {
+	return a.inFleet(ctx, "collect enqueue", given, all, func(f *fleet.Fleet, _ config.Settings, names []string) error {
 		if err := f.Enqueue(ctx, names, engine.AuditOf(reason)); err != nil {
 			return err
 		}
@@ -49,9 +50,9 @@ func (a *app) enqueue(ctx context.Context, given []string, all bool, reason stri
 	})
 }
 
-// inFleet opens the fleet, and calls do with the names of connectors, which must be such that
+// inFleet opens the fleet, and calls do with the configuration and the names of connectors, which must be such that
 // a worker can find them: those of collect.yaml, or built-in ones.
-func (a *app) inFleet(ctx context.Context, command string, given []string, all bool, do func(f *fleet.Fleet, names []string) error) error {
+func (a *app) inFleet(ctx context.Context, command string, given []string, all bool, do func(f *fleet.Fleet, s config.Settings, names []string) error) error {
 	settings, err := a.fleetSettings(command)
 	if err != nil {
 		return err
@@ -67,17 +68,13 @@ func (a *app) inFleet(ctx context.Context, command string, given []string, all b
 		}
 	}
 	sc := problem.Scene{State: settings.State, ByHand: true}
-	db, _, err := openForRun(ctx, settings, false)
+	db, f, err := openFleet(ctx, settings, false)
 	if err != nil {
 		return a.exit(err, sc)
 	}
 	defer db.Close()
-	f, err := fleet.Open(ctx, settings.State)
-	if err != nil {
-		return a.exit(err, sc)
-	}
 	defer f.Close()
-	if err := do(f, given); err != nil {
+	if err := do(f, settings, given); err != nil {
 		return a.exit(err, sc)
 	}
 	return nil

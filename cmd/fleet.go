@@ -101,7 +101,7 @@ func (a *app) fleetLine(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	if _, file := storage.FileOf(settings.State); file {
+	if storage.IsFile(settings.State) {
 		return ""
 	}
 	v, there, err := fleet.Look(ctx, settings.State)

@@ -45,8 +45,8 @@ func (a *app) logger() (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(&a.logged, options)), nil
 }
 
-// logAttr writes times as all times are written, and leaves out of a text what is not
-// known, and the time where the journal has it.
+// logAttr writes times as all times are written. In a text log it leaves out a field
+// whose value is not known, and the time, where the journal writes it.
 func logAttr(format string, style live.Style) func([]string, slog.Attr) slog.Attr {
 	return func(groups []string, attr slog.Attr) slog.Attr {
 		switch {

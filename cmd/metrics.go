@@ -78,7 +78,7 @@ func (a *app) metricsFile(ctx context.Context, path string, db store.Store, sett
 // lookAtMetrics reads what metrics tell of a store, which may be nil.
 func (a *app) lookAtMetrics(ctx context.Context, db store.Reader, settings config.Settings) (telemetry.Facts, error) {
 	file := ""
-	if _, ok := storage.FileOf(settings.State); ok {
+	if storage.IsFile(settings.State) {
 		file = settings.State
 	}
 	return telemetry.Look(ctx, db, a.meeting(&settings), file, time.Now())

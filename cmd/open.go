@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,6 +35,15 @@ func openForReading(ctx context.Context, s config.Settings) (store.Store, error)
 	db, err := storage.Look(ctx, s.State)
 	if errors.Is(err, store.ErrMissing) && !s.StateNamed {
 		return nil, nil
+	}
+	return db, err
+}
+
+// openThere is openForReading for what needs a database: that there is none is an error.
+func openThere(ctx context.Context, s config.Settings) (store.Store, error) {
+	db, err := openForReading(ctx, s)
+	if err == nil && db == nil {
+		err = fmt.Errorf("store %s %w", s.State, store.ErrMissing)
 	}
 	return db, err
 }

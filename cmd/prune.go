@@ -158,10 +158,7 @@ func (a *app) shrink(ctx context.Context, o pruneOptions, settings config.Settin
 
 // spare says how many bytes of the file are free.
 func (a *app) spare(ctx context.Context, settings config.Settings, sc problem.Scene) error {
-	db, err := openForReading(ctx, settings)
-	if err == nil && db == nil {
-		err = fmt.Errorf("store %s %w", settings.State, store.ErrMissing)
-	}
+	db, err := openThere(ctx, settings)
 	if err != nil {
 		return a.exit(err, sc)
 	}

@@ -57,18 +57,15 @@ Times at which no worker was there are made up for by one late turn, or with
 }
 
 func (a *app) scheduleAdd(ctx context.Context, s fleet.Schedule, reason string) error {
-	return a.inFleet(ctx, "collect schedule add", []string{s.Connector}, false, func(f *fleet.Fleet, _ []string) error {
-		settings, err := a.settings()
-		if err != nil {
-			return err
-		}
+	return a.inFleet(ctx, "collect schedule add", []string{s.Connector}, false, func(f *fleet.Fleet, settings config.Settings, _ []string) error {
 		if s.Zone == "" {
 			s.Zone = settings.Zone.String()
 		}
 		if err := s.Check(); err != nil {
 			return problem.Usage("collect schedule add: %s", err)
 		}
-		if s, err = f.Schedule(ctx, s, engine.AuditOf(reason)); err != nil {
+		s, err := f.Schedule(ctx, s, engine.AuditOf(reason))
+		if err != nil {
 			return err
 		}
 		fmt.Fprintf(a.err, "%s is due next at %s\n", words.Clean(s.Connector), words.At(s.Next, time.Now().In(settings.Zone)))
@@ -85,7 +82,7 @@ func (a *app) scheduleRemoveCommand() *cobra.Command {
 due. Who did it, when and why is kept.`,
 		Args: exactArgs("<name>"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.inFleet(c.Context(), "collect schedule remove", nil, false, func(f *fleet.Fleet, _ []string) error {
+			return a.inFleet(c.Context(), "collect schedule remove", nil, false, func(f *fleet.Fleet, _ config.Settings, _ []string) error {
 				there, err := f.Unschedule(c.Context(), args[0], engine.AuditOf(reason))
 				if err == nil && !there {
 					err = problem.Usage("%s has no schedule; see: collect schedule list%s", words.Clean(args[0]), a.repeat())

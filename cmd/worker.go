@@ -18,6 +18,7 @@ import (
 	"collect/internal/jsonout"
 	"collect/internal/process"
 	"collect/report/problem"
+	"collect/store"
 )
 
 // workerOptions are the flags of worker.
@@ -71,15 +72,11 @@ func (a *app) worker(ctx context.Context, o workerOptions) error {
 		return err
 	}
 	sc := problem.Scene{State: settings.State}
-	db, _, err := openForRun(ctx, settings, o.create)
+	db, f, err := openFleet(ctx, settings, o.create)
 	if err != nil {
 		return a.exit(err, sc)
 	}
 	defer db.Close()
-	f, err := fleet.Open(ctx, settings.State)
-	if err != nil {
-		return a.exit(err, sc)
-	}
 	defer f.Close()
 	run := runOptions{mode: collection.Resume, lane: string(collection.Incremental), maxRequests: settings.MaxRequests, maxTime: settings.MaxTime}
 	version, _, _ := build()
@@ -98,13 +95,25 @@ func (a *app) worker(ctx context.Context, o workerOptions) error {
 	return nil
 }
 
+// openFleet opens the database of a fleet, and the fleet beside it.
+func openFleet(ctx context.Context, s config.Settings, create bool) (db store.Store, f *fleet.Fleet, err error) {
+	if db, _, err = openForRun(ctx, s, create); err != nil {
+		return nil, nil, err
+	}
+	if f, err = fleet.Open(ctx, s.State); err != nil {
+		_ = db.Close() // nothing was done with it
+		return nil, nil, err
+	}
+	return db, f, nil
+}
+
 // fleetSettings returns the configuration, if its state is one that machines can share.
 func (a *app) fleetSettings(command string) (config.Settings, error) {
 	settings, err := a.settings()
 	if err != nil {
 		return settings, err
 	}
-	if _, file := storage.FileOf(settings.State); file {
+	if storage.IsFile(settings.State) {
 		return settings, problem.Usage("%s: the state is a file, which belongs to one machine; workers share a Postgres database: --state postgres://USER@HOST/DATABASE", command)
 	}
 	return settings, nil

@@ -125,33 +125,28 @@ func (w *Worker) giveOut(ctx context.Context) error {
 	var again []string
 	err := w.alone(ctx, "reaper", func(tx postgres.Tx) error {
 		again = nil
-		found := map[int64]string{}
 		rows, err := tx.Query(ctx, orphansQuery, w.id, gone.Seconds(), lostAfter.Seconds())
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var job int64
-			var connector string
-			if err := rows.Scan(&job, &connector); err != nil {
-				return err
-			}
-			found[job] = connector
+		type orphan struct {
+			job       int64
+			connector string
 		}
-		if err := rows.Err(); err != nil {
+		found, err := read(rows, func(o *orphan) []any { return []any{&o.job, &o.connector} })
+		if err != nil {
 			return err
 		}
-		for job, connector := range found {
+		for _, o := range found {
 			// First, since it keeps a turn of the same epoch from being inserted.
-			_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = clock_timestamp() WHERE id = $1 AND state = 'running'`, job)
+			_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = clock_timestamp() WHERE id = $1 AND state = 'running'`, o.job)
 			if err != nil {
 				return err
 			}
-			if err := w.fleet.enqueue(ctx, tx, connector, time.Time{}); err != nil {
+			if err := w.fleet.enqueue(ctx, tx, o.connector, time.Time{}); err != nil {
 				return err
 			}
-			again = append(again, connector)
+			again = append(again, o.connector)
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM fleet_workers WHERE id IN (`+deadQuery+`)`, w.id, gone.Seconds())
 		return err

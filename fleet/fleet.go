@@ -29,7 +29,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -39,7 +38,6 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivertype"
 
-	"collect/report/problem"
 	"collect/store"
 	"collect/store/postgres"
 )
@@ -161,12 +159,3 @@ func (f *Fleet) change(ctx context.Context, do func(postgres.Tx) error) error {
 
 // errNewer says that a newer version made the tables.
 func errNewer(what string) error { return fmt.Errorf("the %s was %w", what, store.ErrNewer) }
-
-// isClock reports whether an error is a [*problem.ClockError].
-func isClock(err error) bool {
-	_, is := errors.AsType[*problem.ClockError](err)
-	return is
-}
-
-// isNewer reports whether an error is that of [errNewer].
-func isNewer(err error) bool { return errors.Is(err, store.ErrNewer) }

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,17 +33,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, work(settings))
 		os.Exit(1)
 	}
-	var err error
-	if server, err = pgtest.Start("fsync=off"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	server.Remove()
-	os.Exit(code)
+	os.Exit(pgtest.Run(m, &server))
 }
-
-var schemas atomic.Int64
 
 const perPage = 10 // records
 
@@ -63,7 +53,7 @@ type place struct {
 }
 
 func newPlace(t *testing.T) *place {
-	p := &place{T: t, address: server.Address(fmt.Sprintf("fleet_%d", schemas.Add(1))), entries: map[string]registry.Entry{}, asked: map[string]int{}}
+	p := &place{T: t, address: server.Fresh(), entries: map[string]registry.Entry{}, asked: map[string]int{}}
 	s := httptest.NewServer(p)
 	t.Cleanup(s.Close)
 	p.url = s.URL

@@ -108,15 +108,8 @@ func (f *Fleet) Schedules(ctx context.Context) (all []Schedule, err error) {
 	if err != nil {
 		return nil, f.pool.Classify(err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var s Schedule
-		if err := rows.Scan(&s.Connector, &s.Cron, &s.Zone, &s.Jitter, &s.CatchUp, &s.Next); err != nil {
-			return nil, f.pool.Classify(err)
-		}
-		all = append(all, s)
-	}
-	return all, f.pool.Classify(rows.Err())
+	all, err = read(rows, func(s *Schedule) []any { return []any{&s.Connector, &s.Cron, &s.Zone, &s.Jitter, &s.CatchUp, &s.Next} })
+	return all, f.pool.Classify(err)
 }
 
 // fire enqueues the turns that schedules want, and notes when they want the next. One

@@ -56,8 +56,8 @@ func Look(ctx context.Context, address string) (v View, there bool, err error) {
 		return v, false, pool.Classify(err)
 	}
 	f := &Fleet{pool: pool}
-	for _, read := range []func(context.Context, *View) error{f.counts, f.workers, f.atWork, f.orders} {
-		if err := read(ctx, &v); err != nil {
+	for _, look := range []func(context.Context, *View) error{f.counts, f.workers, f.atWork, f.orders} {
+		if err := look(ctx, &v); err != nil {
 			return v, true, pool.Classify(err)
 		}
 	}
@@ -87,15 +87,10 @@ func (f *Fleet) workers(ctx context.Context, v *View) error {
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var w WorkerView
-		if err := rows.Scan(&w.ID, &w.Host, &w.PID, &w.Version, &w.AtMost, &w.Since, &w.Seen, &w.Draining); err != nil {
-			return err
-		}
-		v.Workers = append(v.Workers, w)
-	}
-	return rows.Err()
+	v.Workers, err = read(rows, func(w *WorkerView) []any {
+		return []any{&w.ID, &w.Host, &w.PID, &w.Version, &w.AtMost, &w.Since, &w.Seen, &w.Draining}
+	})
+	return err
 }
 
 func (f *Fleet) atWork(ctx context.Context, v *View) error {
@@ -106,15 +101,8 @@ func (f *Fleet) atWork(ctx context.Context, v *View) error {
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var t TurnView
-		if err := rows.Scan(&t.Connector, &t.Worker, &t.Since, &t.Epoch, &t.Expires); err != nil {
-			return err
-		}
-		v.Turns = append(v.Turns, t)
-	}
-	return rows.Err()
+	v.Turns, err = read(rows, func(t *TurnView) []any { return []any{&t.Connector, &t.Worker, &t.Since, &t.Epoch, &t.Expires} })
+	return err
 }
 
 // shownOrders is how many orders are shown.
@@ -125,15 +113,21 @@ func (f *Fleet) orders(ctx context.Context, v *View) error {
 	if err != nil {
 		return err
 	}
+	v.Orders, err = read(rows, func(o *OrderView) []any { return []any{&o.At, &o.Kind, &o.Connector, &o.Who, &o.Why, &o.What} })
+	return err
+}
+
+// read returns all rows of a query; fields are where one of them goes to.
+func read[T any](rows postgres.Rows, fields func(*T) []any) (all []T, err error) {
 	defer rows.Close()
 	for rows.Next() {
-		var o OrderView
-		if err := rows.Scan(&o.At, &o.Kind, &o.Connector, &o.Who, &o.Why, &o.What); err != nil {
-			return err
+		var one T
+		if err := rows.Scan(fields(&one)...); err != nil {
+			return nil, err
 		}
-		v.Orders = append(v.Orders, o)
+		all = append(all, one)
 	}
-	return rows.Err()
+	return all, rows.Err()
 }
 
 // A ViewLine is a View as JSON.

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -15,6 +16,8 @@ import (
 	"collect/collection"
 	"collect/engine"
 	"collect/engine/registry"
+	"collect/report/problem"
+	"collect/store"
 	"collect/store/postgres"
 )
 
@@ -153,10 +156,11 @@ func (w *Worker) goOn(ctx context.Context) error {
 		case <-tick.C:
 		}
 		err := w.beat(ctx)
+		_, clock := errors.AsType[*problem.ClockError](err)
 		switch {
 		case err == nil:
 			failed = false
-		case isNewer(err) || isClock(err):
+		case clock || errors.Is(err, store.ErrNewer):
 			return err
 		case !failed && ctx.Err() == nil:
 			failed = true

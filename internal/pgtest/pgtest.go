@@ -12,6 +12,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -49,6 +50,19 @@ func Start(settings ...string) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// Run runs the tests of a package with a server of theirs, which into then points to, and
+// returns the exit code. What is committed there is not flushed.
+func Run(m interface{ Run() int }, into **Server) int {
+	server, err := Start("fsync=off")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer server.Remove()
+	*into = server
+	return m.Run()
 }
 
 // unprivileged gives a folder to the user that Debian has for the server.
@@ -110,6 +124,11 @@ func (s *Server) Remove() {
 	}
 	_ = os.RemoveAll(s.dir) // a temporary folder
 }
+
+var fresh atomic.Int64
+
+// Fresh returns the address of a store that is not there yet.
+func (s *Server) Fresh() string { return s.Address(fmt.Sprintf("fresh_%d", fresh.Add(1))) }
 
 // Address returns the address of a store in a schema of its own.
 func (s *Server) Address(schema string) string {

@@ -9,6 +9,9 @@ import (
 // A Tx is a transaction on a connection of a [Pool].
 type Tx = server.Tx
 
+// Rows are what a query of a [Pool] finds.
+type Rows = server.Rows
+
 // A Pool is connections to the server of a store, in its schema, for what a fleet keeps
 // beside the store: it knows nothing of the store's tables.
 type Pool struct {
@@ -38,9 +41,4 @@ func (p *Pool) Number(what string) int64 { return p.at.Number(what) }
 
 // Classify puts an error of the server, or of the connection to it, into the words of
 // package store.
-func (p *Pool) Classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	return p.at.ClassifyPool(err)
-}
+func (p *Pool) Classify(err error) error { return p.at.ClassifyPool(err) }

@@ -25,7 +25,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 
 	"collect/pacing/share"
 	"collect/store"
@@ -96,7 +95,7 @@ func Parts(address string) (name, schema string, err error) {
 // the next Begin finds them abandoned.
 func (s *Store) Close() error {
 	s.meeting.Close()
-	return errors.Join(s.db.Close())
+	return s.db.Close()
 }
 
 // Meeting returns where the runs of all machines that use the store share the pace of

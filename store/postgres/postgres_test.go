@@ -1,10 +1,8 @@
 package postgres_test
 
 import (
-	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"collect/internal/pgtest"
@@ -17,20 +15,11 @@ import (
 var server *pgtest.Server
 
 func TestMain(m *testing.M) {
-	var err error
-	if server, err = pgtest.Start("fsync=off"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	server.Remove()
-	os.Exit(code)
+	os.Exit(pgtest.Run(m, &server))
 }
 
-var schemas atomic.Int64
-
 // address returns the address of a store that is not there yet.
-func address() string { return server.Address(fmt.Sprintf("test_%d", schemas.Add(1))) }
+func address() string { return server.Fresh() }
 
 func TestStore(t *testing.T) {
 	var addresses sync.Map

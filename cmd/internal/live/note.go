@@ -12,7 +12,7 @@ const (
 )
 
 // Note returns a plain line about a subject that is no run: the event, and pairs of a key
-// and its value, of which empty ones are left out.
+// and its value. One with an empty value is left out.
 func Note(t time.Time, style Style, grade Grade, subject, event string, pairs ...string) string {
 	w := newLine(t, style, int(grade), subject, event)
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -73,12 +73,7 @@ func (m *Meeting) server(ctx context.Context) (*server.Pool, error) {
 	return pool, m.told(err)
 }
 
-func (m *Meeting) told(err error) error {
-	if err == nil {
-		return nil
-	}
-	return m.at.ClassifyPool(err)
-}
+func (m *Meeting) told(err error) error { return m.at.ClassifyPool(err) }
 
 const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 

@@ -15,11 +15,11 @@ func (a Address) Pool(ctx context.Context, most int32) (*Pool, error) {
 // ClassifyPool is [Classify] for an error of such a pool.
 func (a Address) ClassifyPool(err error) error { return Classify(a.Name, wire.Told(err)) }
 
-// Number is the number of an advisory lock of this store; what says what it is for.
-func (a Address) Number(what string) int64 { return a.number(what) }
-
 // A Tx is a transaction of such a pool.
 type Tx = wire.Tx
+
+// Rows are what a query of such a pool finds.
+type Rows = wire.Rows
 
 // A Pool is such a pool.
 type Pool = wire.Pool

@@ -88,8 +88,8 @@ func (a Address) open(parameters ...string) *sql.DB {
 	return sql.OpenDB(a.config.Connector(parameters...))
 }
 
-// number is the number of an advisory lock of this store; what says what it is for.
-func (a Address) number(what string) int64 {
+// Number is the number of an advisory lock of this store; what says what it is for.
+func (a Address) Number(what string) int64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "collect %s %s", a.Schema, what)
 	return int64(h.Sum64()) // #nosec G115 -- any number will do
@@ -194,10 +194,10 @@ func (a Address) migrate(ctx context.Context, create bool) error {
 		return err
 	}
 	defer turn.Close()
-	if _, err := turn.ExecContext(ctx, "SELECT pg_advisory_lock(?)", a.number("schema")); err != nil {
+	if _, err := turn.ExecContext(ctx, "SELECT pg_advisory_lock(?)", a.Number("schema")); err != nil {
 		return err
 	}
-	defer turn.ExecContext(ctx, "SELECT pg_advisory_unlock(?)", a.number("schema"))
+	defer turn.ExecContext(ctx, "SELECT pg_advisory_unlock(?)", a.Number("schema"))
 	var there bool
 	if err := turn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ?)", a.Schema).Scan(&there); err != nil {
 		return err

@@ -47,7 +47,7 @@ func (k *Turns) begin(t database.Tx, patience time.Duration) error {
 	var set string
 	var got any
 	err := t.Row("SELECT set_config('lock_timeout', ?, true), pg_advisory_xact_lock(?)::text",
-		fmt.Sprint(patience.Milliseconds()), k.address.number("writer")).Scan(&set, &got)
+		fmt.Sprint(patience.Milliseconds()), k.address.Number("writer")).Scan(&set, &got)
 	if err != nil && !lost(err) {
 		t.Rollback()
 	}
@@ -88,7 +88,7 @@ func (k *Turns) Hold(ctx context.Context, connector string) (free bool, err erro
 		if k.holds[connector] {
 			return nil // a session may take its own lock twice
 		}
-		if err := t.Row("SELECT pg_try_advisory_lock(?)", k.address.number("connector "+connector)).Scan(&free); err != nil {
+		if err := t.Row("SELECT pg_try_advisory_lock(?)", k.address.Number("connector "+connector)).Scan(&free); err != nil {
 			return err
 		}
 		if free {
@@ -115,7 +115,7 @@ func (k *Turns) Drop(connector string) error {
 		if !t.Connected() {
 			return nil
 		}
-		return t.Exec("SELECT pg_advisory_unlock(?)", k.address.number("connector "+connector))
+		return t.Exec("SELECT pg_advisory_unlock(?)", k.address.Number("connector "+connector))
 	})
 }
 
@@ -126,7 +126,7 @@ func (k *Turns) holdAgain(t database.Tx) error {
 	defer k.mu.Unlock()
 	for connector := range k.holds {
 		var free bool
-		if err := t.Row("SELECT pg_try_advisory_lock(?)", k.address.number("connector "+connector)).Scan(&free); err != nil {
+		if err := t.Row("SELECT pg_try_advisory_lock(?)", k.address.Number("connector "+connector)).Scan(&free); err != nil {
 			return err
 		}
 	}

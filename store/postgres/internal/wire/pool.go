@@ -7,11 +7,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A Pool is connections of pgx, and a Tx a transaction on one of them: for a library that
-// speaks to the server in its own words.
+// A Pool is connections of pgx, a Tx a transaction on one of them, and Rows what a query
+// finds: for a library that speaks to the server in its own words.
 type (
 	Pool = pgxpool.Pool
 	Tx   = pgx.Tx
+	Rows = pgx.Rows
 )
 
 // Pool returns a pool of at most that many connections, which connects when it is asked to.
@@ -23,6 +24,3 @@ func (c Config) Pool(ctx context.Context, most int32) (*Pool, error) {
 	pool.ConnConfig, pool.MaxConns, pool.MinConns = c.of.Copy(), most, 0
 	return pgxpool.NewWithConfig(ctx, pool)
 }
-
-// Told marks an error of pgx, as all errors here are.
-func Told(err error) error { return told(err) }

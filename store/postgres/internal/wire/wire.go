@@ -87,7 +87,7 @@ type Connector struct {
 func (c Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	inner, err := c.of.Connect(ctx)
 	if err != nil {
-		return nil, told(err)
+		return nil, Told(err)
 	}
 	return conn{inner.(*stdlib.Conn), c.Flags}, nil
 }
@@ -150,7 +150,7 @@ func (c conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, er
 
 func (c conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	done, err := c.Conn.ExecContext(ctx, Translate(query), args)
-	return done, told(err)
+	return done, Told(err)
 }
 
 func (c conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
@@ -175,7 +175,7 @@ type stmt struct {
 
 func (s stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	done, err := s.Stmt.ExecContext(ctx, args)
-	return done, told(err)
+	return done, Told(err)
 }
 
 func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
@@ -200,7 +200,7 @@ func (c conn) stale(err error) error {
 	if c.Conn.Conn().IsClosed() && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return driver.ErrBadConn
 	}
-	return told(err)
+	return Told(err)
 }
 
 // rows are the rows of a query.
@@ -211,7 +211,7 @@ func (r rows) Next(dest []driver.Value) error {
 		if err == io.EOF {
 			return err
 		}
-		return told(err)
+		return Told(err)
 	}
 	for i, value := range dest {
 		if text, ok := value.(string); ok {
@@ -223,7 +223,7 @@ func (r rows) Next(dest []driver.Value) error {
 
 // Close ends the query, and tells the error that it ended with, which Next may not have
 // come to.
-func (r rows) Close() error { return told(r.Rows.Close()) }
+func (r rows) Close() error { return Told(r.Rows.Close()) }
 
 // An Error is one of the server, or of the connection to it.
 type Error struct {
@@ -235,8 +235,8 @@ type Error struct {
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// told marks an error of the driver.
-func told(err error) error {
+// Told marks an error of the driver, or of pgx.
+func Told(err error) error {
 	if err == nil || err == driver.ErrBadConn {
 		return err // database/sql knows it by its value
 	}
