@@ -2,11 +2,14 @@ package cmd
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"collect/cmd/internal/live"
+	"collect/cmd/internal/term"
+	"collect/engine/storage"
 	"collect/report"
 	"collect/report/problem"
 )
@@ -66,6 +69,9 @@ func (a *app) printStatus(ctx context.Context, o statusView) error {
 			if len(o.names) == 0 && !a.flags.json {
 				text += a.fleetLine(ctx)
 			}
+			if len(o.names) == 0 && o.wide && !a.flags.json {
+				text += a.careLine(ctx)
+			}
 			return a.result(report.StatusLines(all, now), text)
 		}
 		if code := report.CheckCode(all, now); code != problem.ExitOK {
@@ -73,6 +79,19 @@ func (a *app) printStatus(ctx context.Context, o statusView) error {
 		}
 		return nil
 	})
+}
+
+// careLine is what the wide status says of the store; "" if it cannot be looked at, which
+// the rest of the status says.
+func (a *app) careLine(ctx context.Context) (line string) {
+	_ = a.look(ctx, nil, func(v looked) error {
+		care, err := storage.CareOf(ctx, v.settings.State, v.db)
+		if err == nil && v.db != nil {
+			line = "\n" + strings.Join(term.Wrap("", "store: "+care.Sentence(v.now), a.width()), "\n") + "\n"
+		}
+		return err
+	})
+	return line
 }
 
 // watchStatus draws the status until somebody quits, and prints it once more below

@@ -7,11 +7,13 @@ import (
 )
 
 // An overviewPage is the first page: where each connector stands, who acts, what was
-// used of the budgets, and how the store is kept.
+// used of the budgets, how often providers refused, and how the store is kept.
 type overviewPage struct {
 	report.Overview
-	Providers []report.Provider // that have budgets
-	Store     storeCard
+	Providers []report.Provider
+	Budgeted  []report.Provider // of these, those that have budgets
+	More      int               // providers that are not among them
+	Store     report.Care
 }
 
 func overview(ctx context.Context, l lookup) (any, error) {
@@ -20,14 +22,18 @@ func overview(ctx context.Context, l lookup) (any, error) {
 		return nil, err
 	}
 	page := overviewPage{Overview: report.OverviewOf(all, l.now)}
-	for _, p := range report.ProvidersOf(all) {
-		if len(p.Account.Budgets()) > 0 && len(page.Providers) < budgetsShown {
-			page.Providers = append(page.Providers, p)
+	known := report.ProvidersOf(all)
+	for _, p := range known {
+		if len(p.Account.Budgets()) > 0 {
+			page.Budgeted = append(page.Budgeted, p)
 		}
 	}
-	page.Store, err = l.storeCard(ctx)
+	page.Budgeted = first(page.Budgeted, providersShown)
+	page.Providers = first(known, providersShown)
+	page.More = len(known) - len(page.Providers)
+	page.Store, err = l.care(ctx)
 	return page, err
 }
 
-// budgetsShown is how many providers the first page has the budgets of.
-const budgetsShown = 8
+// providersShown is how many providers a card of the first page has.
+const providersShown = 8

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"math"
 	"net/http"
 	"net/url"
 	"path"
@@ -60,12 +59,11 @@ var functions = template.FuncMap{
 		}
 		return fmt.Sprint(n)
 	},
-	"span":    func(d time.Duration) string { return words.Span(d) },
-	"size":    words.Size,
-	"gap":     words.GapName,
-	"rate":    func(perSecond float64) string { return words.Rate(perSecond) },
-	"decimal": func(n float64) string { return words.Decimal(math.Round(n*10) / 10) },
-	"title":   func(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] },
+	"span":  func(d time.Duration) string { return words.Span(d) },
+	"size":  words.Size,
+	"gap":   words.GapName,
+	"rate":  func(perSecond float64) string { return words.Rate(perSecond) },
+	"title": func(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] },
 }
 
 // A frame is what every page has.
@@ -208,6 +206,9 @@ func (f frame) With(data any) struct {
 
 // Command returns a command on a connector, to be copied.
 func (f frame) Command(verb, name string) string { return problem.Command(verb, name, f.Server.Flags) }
+
+// StoreCommand returns a command on the store, to be copied.
+func (f frame) StoreCommand(command string) string { return "collect " + command + f.Server.Flags }
 
 // Limit says what limits the pace with an account.
 func (f frame) Limit(a *report.Account) string { return limit.Text(&a.Pace, f.Now) }

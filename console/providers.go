@@ -19,8 +19,6 @@ func providers(ctx context.Context, l lookup) (any, error) {
 type providerPage struct {
 	report.Provider
 	report.Explanation
-	Refused  float64 // a minute, in the newest run
-	Measured bool
 	Budgeted budgeted
 }
 
@@ -63,6 +61,5 @@ func provider(ctx context.Context, l lookup) (any, error) {
 	if page.Budgeted.Declared, err = l.server.Meeting.Budgets(ctx, l.db, newest, l.now); err != nil {
 		page.Budgeted.Declared, err = page.Account.Budgets(), nil // the file is gone, or broken: its run says so
 	}
-	page.Refused, page.Measured = report.RefusedPerMinute(page.Newest())
 	return page, err
 }

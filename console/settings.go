@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"collect/collection"
 	"collect/engine"
 	"collect/engine/storage"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -24,37 +24,23 @@ var zones = []string{"UTC", "America/Los_Angeles", "America/New_York", "America/
 // A settingsPage is what a person may choose, and how the store is kept.
 type settingsPage struct {
 	Zones []string
-	Store storeCard
+	Store report.Care
 	Prune prunePage
 	Link  string // that was just made
 	For   person
 }
 
-// A storeCard says how the store is kept. What is not known is not measured.
-type storeCard struct {
-	storage.Room
-	Measured bool
-	Restored time.Time // zero: never, as far as is known
-}
-
-func (l lookup) storeCard(ctx context.Context) (c storeCard, err error) {
-	c.Room, c.Measured = storage.RoomOf(l.server.Library.name)
-	if l.db == nil {
-		return c, nil
-	}
-	orders, err := l.db.Orders(ctx, "", 1000)
-	if i := slices.IndexFunc(orders, func(e collection.Event) bool { return e.Kind == collection.StoreRestored }); i >= 0 {
-		c.Restored = orders[i].Time
-	}
-	return c, err
+// care returns how the store is looked after.
+func (l lookup) care(ctx context.Context) (report.Care, error) {
+	return storage.CareOf(ctx, l.server.Library.name, l.db)
 }
 
 func settings(ctx context.Context, l lookup) (any, error) {
-	card, err := l.storeCard(ctx)
+	care, err := l.care(ctx)
 	if err != nil {
 		return nil, err
 	}
-	page := settingsPage{Zones: zones, Store: card}
+	page := settingsPage{Zones: zones, Store: care}
 	page.Prune, err = pruning(ctx, l)
 	return page, err
 }

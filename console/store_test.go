@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"collect/console"
 	"collect/engine/storage"
@@ -139,4 +140,24 @@ func cut(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestCare: how the store is kept is said on the first page: what is not on record is
+// not claimed.
+func TestCare(t *testing.T) {
+	path := acme(t)
+	s := start(t, path, nil)
+	b := s.signIn(t, console.Viewer)
+	says(t, s.get(t, b, "/"), http.StatusOK, `Last backup</dt><dd><span class="unknown">not on record`,
+		`Last restore drill</dt><dd><span class="unknown">not on record`, "collect backup FILE",
+		`Refusals a minute <small>newest run of each account</small></h2>`, `acme</a></dt><dd><span class="unknown">not measured`)
+	file := storage.File(path)
+	if err := file.Note(t.Context(), store.Copies{BackedUp: time.Now().Add(-72 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, s.get(t, b, "/"), http.StatusOK, ">3 days ago</time>", "collect restore FILE --drill")
+	if err := file.Note(t.Context(), store.Copies{Drilled: time.Now().Add(-2 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	says(t, s.get(t, b, "/settings"), http.StatusOK, ">3 days ago</time>", ">2 h ago</time>")
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,17 @@ type Provider struct {
 	Name       string
 	Account    *Account // nil: nothing is known of it
 	Connectors []string
+	Newest     collection.Run // of its connectors
+}
+
+// RefusedWords says how many refusals a minute its newest run met; "" if that was not
+// measured.
+func (p Provider) RefusedWords() string {
+	perMinute, ok := RefusedPerMinute(p.Newest)
+	if !ok {
+		return ""
+	}
+	return words.Decimal(math.Round(perMinute*10) / 10)
 }
 
 // ProvidersOf groups connectors by the account that their newest run used, by name.
@@ -29,15 +41,15 @@ func ProvidersOf(all []Status) (providers []Provider) {
 			if n < len(s.Accounts) {
 				account = &s.Accounts[n]
 			}
-			providers = used(providers, domain, s.Name, account)
+			providers = used(providers, domain, newest, account)
 		}
 	}
 	slices.SortStableFunc(providers, func(a, b Provider) int { return strings.Compare(a.Domain, b.Domain) })
 	return providers
 }
 
-// used notes that a connector uses an account.
-func used(providers []Provider, domain, connector string, account *Account) []Provider {
+// used notes that a run used an account.
+func used(providers []Provider, domain string, run collection.Run, account *Account) []Provider {
 	i := slices.IndexFunc(providers, func(p Provider) bool { return p.Domain == domain })
 	if i < 0 {
 		name, _, _ := strings.Cut(domain, "/")
@@ -45,7 +57,10 @@ func used(providers []Provider, domain, connector string, account *Account) []Pr
 		i = len(providers) - 1
 	}
 	p := &providers[i]
-	p.Connectors = append(p.Connectors, connector)
+	p.Connectors = append(p.Connectors, run.Connector)
+	if run.StartedAt.After(p.Newest.StartedAt) {
+		p.Newest = run
+	}
 	if p.Account == nil || account != nil && account.Pace.HeardAt.After(p.Account.Pace.HeardAt) {
 		p.Account = account
 	}

@@ -202,6 +202,13 @@ func (p Pruned) Add(q Pruned) Pruned {
 	return Pruned{p.Events + q.Events, p.Runs + q.Runs, p.Quarantined + q.Quarantined, p.Bytes + q.Bytes}
 }
 
+// Copies says when a store was copied last, and when such a copy was tried. A zero time
+// is not on record.
+type Copies struct {
+	BackedUp time.Time // a backup was written, and examined
+	Drilled  time.Time // all of a restore was done but for its last step
+}
+
 // An Edit makes a new state of the one that stands.
 type Edit func(state []byte) ([]byte, error)
 

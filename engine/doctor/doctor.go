@@ -18,6 +18,7 @@ import (
 	"collect/internal/process"
 	"collect/internal/userfile"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 )
 
@@ -81,6 +82,8 @@ type Diagnosis struct {
 	secretFiles map[string]bool // that other users can read, and that were said
 
 	state  storage.Report
+	care   report.Care
+	cared  bool // care is known
 	salt   []byte
 	runs   map[string]collection.Run // the newest of each connector
 	recent []collection.Run          // of all
@@ -100,6 +103,7 @@ func (d *Diagnosis) all(ctx context.Context) {
 	if d.checkState(ctx) {
 		d.checkDisk()
 	}
+	d.checkCare()
 	d.checkClock()
 	d.checkConnectors(ctx)
 	if d.Online {

@@ -129,6 +129,9 @@ func (d *Diagnosis) read(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
+	if d.care, err = storage.CareOf(ctx, d.State, db); err == nil {
+		d.cared = true
+	}
 	d.salt, _ = db.Salt(ctx)
 	d.recent, _ = db.Runs(ctx, "", recentRuns)
 	if made, ok := db.(storage.Describer); ok {
@@ -148,6 +151,23 @@ func (d *Diagnosis) read(ctx context.Context) error {
 	slices.SortStableFunc(d.events, func(a, b collection.Event) int { return a.Time.Compare(b.Time) })
 	d.events = d.events[max(0, len(d.events)-bundledEvents):]
 	return nil
+}
+
+// checkCare says when the database was backed up, and a backup was tried.
+func (d *Diagnosis) checkCare() {
+	if !d.cared {
+		return // why it cannot be read was said
+	}
+	f := Finding{Mark: Well, What: "backup", Text: d.care.Sentence(d.Now)}
+	switch c := d.care.Copies; {
+	case c == nil:
+		f.Mark = NotChecked
+	case c.BackedUp.IsZero():
+		f.Mark, f.Do = NotChecked, "collect backup FILE"+d.Flags
+	case c.Drilled.IsZero():
+		f.Do = "collect restore FILE --drill" + d.Flags
+	}
+	d.note(f)
 }
 
 // recentRuns is how many runs the growth of the database is estimated from.

@@ -2,23 +2,23 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"collect/collection"
-	"collect/internal/freespace"
 	"collect/store"
 	"collect/store/sqlite"
 	"collect/store/sqlite/salvage"
 )
 
-// A Copier is a store that can be copied to a file while others write to it; see
-// [sqlite.Store.Backup].
+// A Copier is a store that can be copied to a file while others write to it, and knows
+// when that was done; see [sqlite.Store.Backup] and [sqlite.Store.Copies].
 type Copier interface {
 	Backup(ctx context.Context, path string, replace bool) error
+	Copies(ctx context.Context) (store.Copies, error)
 }
 
 // A Describer is a store that says in SQL how its tables are made.
@@ -53,6 +53,28 @@ func (f File) Salvage(ctx context.Context) (*salvage.Reader, error) {
 // Restore puts a backup in the place of the store; see [sqlite.Restore].
 func (f File) Restore(ctx context.Context, backup string, audit store.Audit) (kept string, err error) {
 	return sqlite.Restore(ctx, string(f), backup, audit)
+}
+
+// Drill tries a backup as a restore would, and puts it nowhere; see [sqlite.Drill].
+func (f File) Drill(ctx context.Context, backup string, audit store.Audit) error {
+	return sqlite.Drill(ctx, string(f), backup, audit)
+}
+
+// Note keeps when the store was copied; see [sqlite.Store.Note]. A store of an older
+// version is left as it is: that is store.ErrOlder.
+func (f File) Note(ctx context.Context, c store.Copies) (err error) {
+	db, err := Look(ctx, string(f))
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	if db, err = Open(ctx, string(f)); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return db.(*sqlite.Store).Note(ctx, c) // a file is one
 }
 
 // Shrink gives the free bytes of the store back to the disk; see [sqlite.Shrink].
@@ -90,22 +112,4 @@ func Stamp(name string) string {
 		}
 	}
 	return text.String()
-}
-
-// A Room is what a store takes of its disk, and what is left there, in bytes.
-type Room struct{ Size, Free int64 }
-
-// RoomOf returns the room of a store; ok is false if that cannot be measured.
-func RoomOf(name string) (r Room, ok bool) {
-	if !IsFile(name) {
-		return r, false
-	}
-	for _, path := range []string{name, name + "-wal"} {
-		if info, err := os.Stat(path); err == nil {
-			r.Size += info.Size()
-		}
-	}
-	var err error
-	r.Free, err = freespace.Of(filepath.Dir(name))
-	return r, err == nil
 }

@@ -119,6 +119,23 @@ func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
 	return backup.Write(ctx, s.db, path, replace, connect.Never)
 }
 
+// Copies returns when the store was copied, as far as [Store.Note] was told.
+func (s *Store) Copies(ctx context.Context) (store.Copies, error) {
+	return backup.Copies(ctx, s.db.Readers)
+}
+
+// Note keeps the times of c that are set and later than those that are kept.
+func (s *Store) Note(ctx context.Context, c store.Copies) error {
+	return backup.Note(ctx, s.db.Writer, c)
+}
+
+// Drill does all that [Restore] does with the backup at from, but for putting it in the
+// place of the store at path. It takes no lock, leaves no file, and may run while a run
+// collects. Its errors are those that Restore has for a backup.
+func Drill(ctx context.Context, path, from string, audit store.Audit) error {
+	return backup.Drill(ctx, path, from, audit)
+}
+
 // Restore puts the backup at from in the place of the store at path, and
 // returns the path at which the replaced one is kept; "" if there was none.
 // The backup is copied, brought up to date and examined first, and not
@@ -126,7 +143,8 @@ func (s *Store) Backup(ctx context.Context, path string, replace bool) error {
 // new one; there is none only if there was none.
 //
 // What was learned of providers since the backup stays: a freeze, or a wait
-// that one asked for, is not forgotten. So do the epochs of leases.
+// that one asked for, is not forgotten. So do the epochs of leases, and what [Store.Note]
+// was told.
 //
 // A store that is damaged is replaced like any other, and kept with its log
 // and its shared memory: a backup is for just that.

@@ -276,7 +276,8 @@ func (x *examination) cursors(ctx context.Context) error {
 // words looks for values that no version ever stored.
 func (x *examination) words(ctx context.Context) error {
 	for _, of := range []struct{ table, where string }{
-		{"meta", `name = 'salt' AND length(value) <> 32 OR name GLOB 'scrubbed*' AND length(value) <> 8`},
+		{"meta", `name = 'salt' AND length(value) <> 32 OR name GLOB 'scrubbed*' AND length(value) <> 8
+			OR name IN ('backed_up', 'drilled') AND julianday(CAST(value AS TEXT)) IS NULL`},
 		{"streams", `role NOT IN ('', 'list', 'detail') OR ordered NOT IN (0, 1)`},
 		{"partitions", `partition <> '' AND NOT json_valid(partition)`},
 		{"checkpoints", `lane NOT IN ('incremental', 'backfill') OR done NOT IN (0, 1) OR julianday(saved_at) IS NULL

@@ -3,6 +3,7 @@ package backup
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -53,6 +54,20 @@ func Restore(ctx context.Context, path, from string, audit store.Audit, at func(
 		return "", err
 	}
 	return r.kept, err
+}
+
+// Drill does all of a restore but for its last step; see [sqlite.Drill].
+func Drill(ctx context.Context, path, from string, audit store.Audit) error {
+	r, err := newRestoring(path, from)
+	if err != nil {
+		return err
+	}
+	r.staged = r.path + ".drill-" + rand.Text()[:8] + ".partial" // a restore, or another drill, may be on
+	defer disk.Remove(r.staged)
+	if err := r.readOld(ctx); err != nil {
+		return err
+	}
+	return r.stage(ctx, from, audit)
 }
 
 // A restoring is one in progress.

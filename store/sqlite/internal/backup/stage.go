@@ -90,8 +90,8 @@ func (r *restoring) carryOver(ctx context.Context, db *sql.DB, audit store.Audit
 	return tx.Commit()
 }
 
-// carryState copies the newer states of providers, and the higher epochs, as
-// far as they can be read.
+// carryState copies the newer states of providers, the higher epochs, and when the store
+// was copied, as far as they can be read.
 func (r *restoring) carryState(ctx context.Context, tx *sql.Tx) (err error) {
 	old := connect.OpenReaders(r.file, "ro").DB
 	defer func() { err = errors.Join(err, old.Close(), r.unlessDamaged(connect.Tidy(r.path))) }()
@@ -103,6 +103,7 @@ func (r *restoring) carryState(ctx context.Context, tx *sql.Tx) (err error) {
 		{`SELECT connector, epoch, since FROM leases WHERE julianday(since) IS NOT NULL`,
 			`INSERT INTO leases (connector, epoch, run, host, pid, since, beat_at, writes) VALUES (?1, ?2, NULL, '', 0, ?3, ?3, 0)
 			ON CONFLICT (connector) DO UPDATE SET epoch = ?2 WHERE epoch < ?2`},
+		{`SELECT name, value, value FROM meta WHERE name IN ('` + backedUp + `', '` + drilled + `')`, keepNewest},
 	} {
 		if err := r.carry(ctx, old, tx, table.read, table.write); err != nil {
 			return err
