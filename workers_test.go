@@ -57,21 +57,35 @@ func newSite(t *testing.T, pages int, names ...string) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Remove)
-	s := &site{T: t, binary: build(t), dir: t.TempDir(), server: server, address: server.Address("collect"), names: names, pages: pages, asked: map[string]int{}}
+	s := &site{T: t, binary: build(t), dir: t.TempDir(), server: server, address: server.Address("collect"), names: names, pages: pages}
+	s.begin()
+	s.connect()
+	return s
+}
+
+// connect opens the database to look at it.
+func (s *site) connect() {
+	s.Helper()
+	var err error
+	if s.db, err = sql.Open("pgx", s.address); err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = s.db.Close() })
+}
+
+// begin starts the provider, and writes the configuration.
+func (s *site) begin() {
+	s.Helper()
+	s.asked = map[string]int{}
 	provider := httptest.NewServer(s)
-	t.Cleanup(provider.Close)
+	s.Cleanup(provider.Close)
 	var config strings.Builder
 	config.WriteString("version: 1\nconnectors:\n")
-	for _, name := range names {
+	for _, name := range s.names {
 		s.write(name+".yaml", fmt.Sprintf(siteConnector, name, provider.URL))
 		config.WriteString(fmt.Sprintf("  %s: {use: %s.yaml}\n", name, name))
 	}
 	s.write("collect.yaml", config.String())
-	if s.db, err = sql.Open("pgx", s.address); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.db.Close() })
-	return s
 }
 
 func (s *site) write(name, text string) {
