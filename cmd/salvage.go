@@ -28,7 +28,7 @@ func (a *app) salvage(ctx context.Context, o exportOptions, format export.Format
 	sc := problem.Scene{Connector: name, Stream: o.stream, State: settings.State}
 	file, ok := storage.FileOf(settings.State)
 	if !ok {
-		return a.exit(&problem.ServedError{Command: "collect export --salvage", Tool: storage.Undump(settings.State)}, sc)
+		return a.exit(&problem.ServedError{Command: "collect export --salvage", Tool: storage.Dump(settings.State)}, sc)
 	}
 	s, err := file.Salvage(ctx)
 	if err != nil {

@@ -20,9 +20,12 @@ import (
 	"collect/store/sqlite/salvage"
 )
 
-// IsFile reports whether a name is that of a file, and not of a database server.
+// IsFile reports whether a name is that of a file. What has the form of an address is
+// none, in whatever way it is written: it may have a password in it, which must not
+// become the name of a file.
 func IsFile(name string) bool {
-	return !strings.HasPrefix(name, "postgres:") && !strings.HasPrefix(name, "postgresql:")
+	scheme, _, _ := strings.Cut(strings.ToLower(name), ":")
+	return scheme != "postgres" && scheme != "postgresql" && !strings.Contains(name, "://")
 }
 
 // Check returns an error if name cannot be that of a store. It opens nothing, and the
@@ -41,9 +44,10 @@ func Dump(address string) string {
 }
 
 // Undump is the command that brings back what [Dump] wrote, while nothing uses the store.
+// It names no schema: pg_restore would then not create it where it is not there.
 func Undump(address string) string {
-	name, schema := parts(address)
-	return "pg_restore --clean --if-exists --schema=" + schema + " --dbname=" + name + " collect.dump"
+	name, _ := parts(address)
+	return "pg_restore --clean --if-exists --dbname=" + name + " collect.dump"
 }
 
 // Vacuum is the command that gives the free bytes of a store on a database server back

@@ -64,7 +64,10 @@ func isNoFolder(err error) bool {
 }
 
 func TestFileOf(t *testing.T) {
-	for name, want := range map[string]bool{"state.db": true, "postgresql://server/db": false} {
+	for name, want := range map[string]bool{
+		"state.db": true, "C:\\state.db": true, "postgresql://server/db": false,
+		"Postgres://u:hunter2@server/db": false, "mysql://u:hunter2@server/db": false,
+	} {
 		if _, ok := storage.FileOf(name); ok != want {
 			t.Errorf("FileOf(%s) = %t, want %t", name, ok, want)
 		}

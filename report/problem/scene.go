@@ -102,6 +102,15 @@ func (sc Scene) savedBut(owed string) string {
 // resume is the command that goes on.
 func (sc Scene) resume(say string) Step { return Step{say, sc.command("resume")} }
 
+// again says to give the command again, after do: where it may be one that only looks,
+// or a first run, of which there is nothing to resume.
+func (sc Scene) again(do string) Step {
+	if sc.Run.ID == "" {
+		return Step{Say: do + ", then do it again"}
+	}
+	return sc.resume(do + ", then:")
+}
+
 // command returns a command on the connector, to be copied.
 func (sc Scene) command(verb string) string { return "collect " + verb + " " + sc.Connector + sc.Flags }
 

@@ -107,18 +107,21 @@ func writeServed(p *Problem, err error, _ Scene) {
 func writeServerAway(p *Problem, err error, sc Scene) {
 	p.database("the database server cannot be reached", err, sc)
 	p.Saved = sc.saved()
-	p.Do = []Step{{Say: "see that the server runs, and that the address is right"}, sc.resume("then:")}
+	if sc.Run.ID == "" {
+		p.Saved = "what was stored before; nothing was changed"
+	}
+	p.Do = []Step{sc.again("see that the server runs, and that the address is right")}
 }
 
 func writeDisk(p *Problem, err error, sc Scene) {
 	p.database("the disk of the database does not work as it should", err, sc)
 	p.Saved = sc.saved()
-	p.Do = []Step{{Say: "look at what the system's log, or that of the database server, says of the disk"}, sc.resume("then:")}
+	p.Do = []Step{sc.again("look at what the system's log, or that of the database server, says of the disk")}
 }
 
 func writeLocked(p *Problem, err error, sc Scene) {
 	p.database("the database stays locked", err, sc)
 	p.Why = "another program writes to it and does not end, or its disk does not give a lock back: " + p.Why
 	p.Saved = sc.saved()
-	p.Do = []Step{{Say: "close what has the database open; if nothing has, look at what the system's log says of the disk"}, sc.resume("then:")}
+	p.Do = []Step{sc.again("close what has the database open; if nothing has, look at what the system's log says of the disk")}
 }

@@ -51,6 +51,9 @@ var errPassword = errors.New("the address of the database server has a password,
 // Check returns an error, which shows nothing of the address, if it cannot be read or
 // has a password.
 func Check(address string) error {
+	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
+		return errAddress // libpq would read it as a list of settings
+	}
 	if _, err := wire.Parse(address); err != nil {
 		return errAddress
 	}
