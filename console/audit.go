@@ -35,10 +35,7 @@ func audit(ctx context.Context, l lookup) (any, error) {
 		return nil, err
 	}
 	for _, e := range all[min(page.From, len(all)):] {
-		who, why, ok := strings.Cut(e.Message, ": ")
-		if !ok {
-			who, why = "", e.Message
-		}
+		who, why, _ := strings.Cut(e.Message, ": ")
 		e.Message = ""
 		page.Orders = append(page.Orders, ordered{e, words.Clean(who), words.Clean(why), report.EventWords(e)})
 	}

@@ -87,6 +87,7 @@ func (o budgetOrder) review(ctx context.Context, l lookup) (r review, err error)
 		if b.Window != o.per {
 			continue
 		}
+		r.Unexplained = true
 		if !o.release {
 			unit := words.Span(o.per)
 			r.Fields = []field{

@@ -49,7 +49,6 @@ func TestBudgetOrders(t *testing.T) {
 	form := s.form(t, b, lowering+"&to=12000&for=1h0m0s")
 	says(t, s.get(t, b, lowering+"&to=12000&for=1h0m0s"), http.StatusOK, "may use 12,000 a day, and no longer 20,000 a day", "collect budget set acme 12000/day --for 1h --reason WHY")
 	second := s.form(t, b, lowering+"&to=15000")
-	says(t, s.post(t, b, "/orders/budget-set", form), http.StatusUnprocessableEntity, "Say why", `value="12000"`)
 	form.Set("reason", "the rest is for people")
 	answer := s.post(t, b, "/orders/budget-set", form)
 	if answer.StatusCode != http.StatusSeeOther {
@@ -63,11 +62,14 @@ func TestBudgetOrders(t *testing.T) {
 	}
 	says(t, s.get(t, b, "/audit"), http.StatusOK, "all that is declared -&gt; 12,000 a day")
 	back := s.form(t, b, "/orders/budget-release?connector=acme&per=day")
-	back.Set("reason", "it is over")
 	if answer := s.post(t, b, "/orders/budget-release", back); answer.StatusCode != http.StatusSeeOther {
 		says(t, answer, http.StatusSeeOther)
 	}
 	says(t, s.get(t, b, "/providers/acme%2F1"), http.StatusOK, "0 of 20,000 a day")
+	if got := orders(t, path); len(got) != 2 || got[0] != "budget.ordered: ana (console)" {
+		t.Errorf("given back without a reason, on record is %q", got)
+	}
+	says(t, s.get(t, b, "/audit"), http.StatusOK, "<td data-l=\"Who\">ana (console)</td>")
 	says(t, s.get(t, b, "/orders/budget-release?connector=acme&per=day"), http.StatusOK, "No operator lowered this budget")
 	says(t, s.get(t, b, "/orders/budget-set?connector=acme&per=h"), http.StatusOK, "There is no such budget")
 	says(t, s.get(t, b, "/orders/budget-set?connector=acme&per=x"), http.StatusNotFound)

@@ -38,6 +38,8 @@ type review struct {
 	Stands string // what it was made of: another text if that changes
 	Fields []field
 	Adds   string // what the command has beside the connector: 3/s --for 2h
+
+	Unexplained bool // it may be given without a reason
 }
 
 // A field is a value of an order that is chosen before it is reviewed.
@@ -229,7 +231,7 @@ func (p *orderPage) check(r *http.Request) int {
 			Next: "look at it again, and give the order anew if you still want it",
 		}
 		return http.StatusConflict
-	case strings.TrimSpace(p.Reason) == "":
+	case strings.TrimSpace(p.Reason) == "" && !p.Unexplained:
 		p.Wrong = "say why: it is kept with your name"
 		return http.StatusUnprocessableEntity
 	case p.Type != "" && strings.TrimSpace(p.Typed) != p.Type:

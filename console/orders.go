@@ -79,10 +79,10 @@ func (o accountOrder) review(ctx context.Context, l lookup) (r review, err error
 	if o.lasts != nil {
 		r.Fields, r.Adds = []field{lastingField(*o.lasts)}, forFlag(*o.lasts)
 	}
-	if o.Command == engine.FreezeRelease.Command {
+	if o.What == engine.Thaws {
 		r.Type = provider
 	}
-	if failures := a.Failure.Why; failures != "" && o.Command == engine.BreakerClose(0).Command {
+	if failures := a.Failure.Why; failures != "" && o.What == engine.ClosesBreaker {
 		r.Means = "It was opened by: " + words.Clean(failures) + ". " + r.Means
 	}
 	if o.Refuse != nil {

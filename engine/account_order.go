@@ -8,10 +8,26 @@ import (
 	"collect/pacing/gate"
 )
 
+// An Ordered is what an order on an account does.
+type Ordered int
+
+// The orders. A console asks for the name of the provider before it thaws, and says what
+// opened a breaker before it closes it.
+const (
+	OpensBreaker Ordered = iota + 1
+	ClosesBreaker
+	ReleasesBreaker
+	Freezes
+	Thaws
+	LowersBudget
+	ReleasesBudget
+)
+
 // An AccountOrder is an order on an account with its words, which are the same for
 // whoever takes it from a person.
 type AccountOrder struct {
 	Order
+	What    Ordered
 	Command string // breaker open
 	Means   string // what it will do; %s is the provider
 	Done    string // what it did, and what ends it; %[1]s is the provider, %[2]s the connector, %[3]s what commands repeat
@@ -34,6 +50,7 @@ func (o AccountOrder) lasting(lasts time.Duration, until func(state []byte, now,
 // BreakerOpen lets no request out, for a time or, with 0, until it is released.
 func BreakerOpen(lasts time.Duration) AccountOrder {
 	o := AccountOrder{
+		What:    OpensBreaker,
 		Command: "breaker open",
 		Means:   "This stops all calls to %s by this account until you release it. The work that is left becomes gaps.",
 		Done:    "held open: no request to %[1]s leaves. To end it: collect breaker release %[2]s%[3]s --reason WHY",
@@ -49,6 +66,7 @@ func BreakerOpen(lasts time.Duration) AccountOrder {
 // released.
 func BreakerClose(lasts time.Duration) AccountOrder {
 	o := AccountOrder{
+		What:    ClosesBreaker,
 		Command: "breaker close",
 		Means:   "This lets requests to %s out even if they fail. Going on against refusals may bring a ban.",
 		Done:    "held closed: no failure of %[1]s stops a run. To end it: collect breaker release %[2]s%[3]s --reason WHY",
@@ -67,6 +85,7 @@ func BreakerClose(lasts time.Duration) AccountOrder {
 
 // BreakerRelease lets the breaker decide for itself again.
 var BreakerRelease = AccountOrder{
+	What:    ReleasesBreaker,
 	Command: "breaker release",
 	Means:   "This lets the breaker of %s decide for itself again.",
 	Done:    "released: the breaker of %[1]s decides for itself again, from the next run of %[2]s on",
@@ -78,6 +97,7 @@ var BreakerRelease = AccountOrder{
 
 // FreezeRelease lets one test request out, which ends a freeze or begins it anew.
 var FreezeRelease = AccountOrder{
+	What:    Thaws,
 	Command: "freeze release",
 	Means:   "This lets one test request to %s out; all others wait for what it brings. An answer lets them out again, and a 403 freezes it again.",
 	Done:    "released: one test request to %[1]s leaves first, of a run that is on or of the next run of %[2]s; what it brings decides",
@@ -93,6 +113,7 @@ var FreezeRelease = AccountOrder{
 // FreezeOn stops all calls, for a time or, with 0, until it is released.
 func FreezeOn(lasts time.Duration) AccountOrder {
 	o := AccountOrder{
+		What:    Freezes,
 		Command: "freeze on",
 		Means:   "This stops all calls to %s by this account until you release it.",
 		Done:    "frozen: no request to %[1]s leaves. To end it: collect freeze release %[2]s%[3]s --reason WHY",

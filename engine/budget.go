@@ -142,6 +142,7 @@ func (m Meeting) SetBudget(ctx context.Context, db store.Reader, name string, e 
 	}
 	to := was.With(e.To)
 	return AccountOrder{
+		What:    LowersBudget,
 		Command: "budget set",
 		Means:   fmt.Sprintf("%s, all calls to %%s by this account may use %s, and no longer %s.%s", ends, to, was.InForce(), m.usedUp(ctx, db, name, was, e.To, now)),
 		Done:    fmt.Sprintf("lowered: %%[1]s may be asked %s. To end it: collect budget release %%[2]s %s%%[3]s --reason WHY", to, WindowWords(e.Per)),
@@ -173,6 +174,7 @@ func (m Meeting) usedUp(ctx context.Context, db store.Reader, name string, b rep
 // ReleaseBudget returns the order that gives back all that the files allow of a budget.
 func ReleaseBudget(per time.Duration) AccountOrder {
 	return AccountOrder{
+		What:    ReleasesBudget,
 		Command: "budget release",
 		Means:   "This lets requests to %s use all of the ceiling again that is declared.",
 		Done:    "released: requests to %[1]s may use all of the ceiling again that is declared",

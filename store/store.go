@@ -219,8 +219,13 @@ type Audit struct {
 	Holder collection.Holder
 }
 
-// String returns who and why, as events say it.
-func (a Audit) String() string { return a.Who + ": " + a.Why }
+// String returns who and why, as events say it; who alone gave no reason.
+func (a Audit) String() string {
+	if a.Why == "" {
+		return a.Who
+	}
+	return a.Who + ": " + a.Why
+}
 
 // A Ledger is the write side of a store while one run holds its lease. It is
 // safe for concurrent use. After [collection.ErrFenced] it writes nothing more.
