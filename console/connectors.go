@@ -65,6 +65,7 @@ type connectorPage struct {
 	Count    int              // of all
 	Recent   []runRow
 	Days     []days
+	Owing    *drawing // of the last two weeks; nil: nothing was owed
 }
 
 // A days is the calendar of a stream that is walked in windows of time.
@@ -96,6 +97,13 @@ func connector(ctx context.Context, l lookup) (any, error) {
 		if t.Dated {
 			page.Days = append(page.Days, days{words.Clean(t.Stream.Name), draw(t.Calendar())})
 		}
+	}
+	past, err := report.PastOf(ctx, l.db, l.now.Add(-14*day), l.now, name)
+	if err != nil {
+		return nil, err
+	}
+	if b := past.Burndown(e.Owed); b.Peak() > 0 {
+		page.Owing = drawSaid(b)
 	}
 	found, err := report.Runs(ctx, l.db, name, runsOfConnector)
 	for _, r := range found {

@@ -11,11 +11,41 @@ import (
 )
 
 // A drawing is a picture in the two sizes of which a page shows one.
-type drawing struct{ Wide, Narrow template.HTML }
+type drawing struct {
+	Wide, Narrow template.HTML
+	Said         string // its numbers, where nothing beside it says them
+}
 
 // draw renders a picture. It escapes what it is made of itself.
 func draw(p interface{ SVG(picture.Size) string }) *drawing {
-	return &drawing{template.HTML(p.SVG(picture.Wide)), template.HTML(p.SVG(picture.Narrow))} // #nosec G203 -- see above
+	return &drawing{Wide: template.HTML(p.SVG(picture.Wide)), Narrow: template.HTML(p.SVG(picture.Narrow))} // #nosec G203 -- see above
+}
+
+// drawSaid renders a picture with its numbers in words.
+func drawSaid(p interface {
+	SVG(picture.Size) string
+	Sentence() string
+}) *drawing {
+	d := draw(p)
+	d.Said = p.Sentence()
+	return d
+}
+
+// rate draws how fast an account was asked; nil if nothing is known of it.
+func rate(past report.Past, a *report.Account) *drawing {
+	r := past.Rate(a)
+	if r.Empty() {
+		return nil
+	}
+	return drawSaid(r)
+}
+
+// breaker draws when requests to an account could leave; nil if nothing is known of it.
+func breaker(past report.Past, a *report.Account) *drawing {
+	if a == nil {
+		return nil
+	}
+	return drawSaid(past.Breaker(a))
 }
 
 // stack draws where the time of a run went; nil if there is nothing to draw.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"collect/internal/words"
 	"collect/report"
@@ -20,6 +21,8 @@ type providerPage struct {
 	report.Provider
 	report.Explanation
 	Budgeted budgeted
+	Rate     *drawing // of the last day; nil: nothing was asked
+	Breaker  *drawing // the same; nil: nothing is known of the account
 }
 
 // budgeted are the budgets that the files of a connector declare.
@@ -27,6 +30,13 @@ type budgeted struct {
 	Connector string
 	Declared  []report.Budget
 }
+
+// How much of the past of an account is drawn: of how many of its connectors, and for how
+// long.
+const (
+	pastConnectors = 8
+	day            = 24 * time.Hour
+)
 
 func (p providerPage) Title() string { return p.Provider.Name }
 
@@ -57,6 +67,11 @@ func provider(ctx context.Context, l lookup) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	past, err := report.PastOf(ctx, l.db, l.now.Add(-day), l.now, first(page.Connectors, pastConnectors)...)
+	if err != nil {
+		return nil, err
+	}
+	page.Rate, page.Breaker = rate(past, page.Account), breaker(past, page.Account)
 	page.Budgeted.Connector = newest
 	if page.Budgeted.Declared, err = l.server.Meeting.Budgets(ctx, l.db, newest, l.now); err != nil {
 		page.Budgeted.Declared, err = page.Account.Budgets(), nil // the file is gone, or broken: its run says so

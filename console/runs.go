@@ -70,6 +70,21 @@ func runs(ctx context.Context, l lookup) (any, error) {
 	return page, nil
 }
 
+// rateOfRun draws how fast a run asked; nil if nothing is known of it.
+func rateOfRun(r collection.Run, events []collection.Event) *drawing {
+	end := r.EndedAt
+	if end.IsZero() {
+		end = r.SeenAt()
+	}
+	past := report.Past{From: r.StartedAt, To: end, Runs: []collection.Run{r}}
+	for _, e := range events {
+		if e.Run == r.ID {
+			past.Events = append(past.Events, e)
+		}
+	}
+	return rate(past, nil)
+}
+
 // offset is how many rows the page leaves out at the top.
 func offset(l lookup) int {
 	n, err := strconv.Atoi(l.FormValue("from"))
@@ -97,6 +112,7 @@ type runPage struct {
 	Stack  *drawing           // of the parts; nil: there are none
 	Events []collection.Event // of the run, newest first, without commits
 	Cut    bool               // there are more
+	Rate   *drawing           // of the run; nil: nothing is known of it
 }
 
 func (p runPage) Title() string { return "Run " + p.Summary.Run }
@@ -148,5 +164,6 @@ func run(ctx context.Context, l lookup) (any, error) {
 	page.Summary.Now, page.Summary.Flags = l.now, l.server.Flags
 	page.Parts = page.Summary.TimeParts()
 	page.Stack = stack(page.Row.Took(), page.Parts)
+	page.Rate = rateOfRun(r, events)
 	return page, nil
 }

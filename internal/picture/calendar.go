@@ -250,7 +250,7 @@ func (c Calendar) SVG(size Size) string {
 	}
 	var keys []key
 	for _, look := range dayLooks[Complete:] {
-		keys = append(keys, key{look.look, look.word})
+		keys = append(keys, key{look: look.look, word: look.word})
 	}
 	pic.height = int(pic.legend(0, y+6, keys)) + 2
 	return pic.svg(c.Sentence())

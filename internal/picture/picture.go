@@ -102,7 +102,10 @@ func fit(text string, size, width float64) string {
 }
 
 // A key says what a look stands for.
-type key struct{ look, word string }
+type key struct {
+	look, word string
+	path       string // that is drawn with the look, from the corner of a square of 12; "": the square
+}
 
 // legend adds keys from left to right, on as many lines as they need, and returns
 // where the next line is.
@@ -114,7 +117,11 @@ func (c *canvas) legend(left, y float64, keys []key) float64 {
 		if x > left && x+need-16 > float64(c.width) {
 			x, y = left, y+20
 		}
-		c.draw(`<rect x="%.1f" y="%.1f" width="12" height="12" %s/>`, x, y, k.look)
+		if k.path == "" {
+			c.draw(`<rect x="%.1f" y="%.1f" width="12" height="12" %s/>`, x, y, k.look)
+		} else {
+			c.draw(`<path d="M%.1f %.1f%s" %s/>`, x, y, k.path, k.look)
+		}
 		c.text(x+18, y+10.5, textSize, "pic-word", "start", k.word)
 		x += need
 	}

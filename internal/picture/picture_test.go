@@ -134,6 +134,12 @@ func drawn() map[string]interface {
 		"strange part": picture.Stack{Title: hostile, Parts: []picture.Part{{Name: strings.Repeat(hostile, 9), Value: 1, Text: hostile}}},
 		"spark":        many,
 		"no spark":     picture.Spark{},
+		"rate":         asked(),
+		"no rate":      picture.Rate{},
+		"burn-down":    owing(),
+		"no burn-down": picture.Burndown{},
+		"breaker":      doors(),
+		"no breaker":   picture.Breaker{},
 	}
 }
 

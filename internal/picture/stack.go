@@ -114,7 +114,7 @@ func (s Stack) SVG(size Size) string {
 	for i, n := range cells(parts, sum, int(size)/4) {
 		look, wide := partLooks[i%len(partLooks)], float64(n*4)
 		pic.box(x+0.5, 0.5, wide-1, 27, look, fmt.Sprintf("%s %s, %s", parts[i].Name, parts[i].Text, share(parts[i].Value, sum)))
-		keys = append(keys, key{look, parts[i].Name + " " + parts[i].Text})
+		keys = append(keys, key{look: look, word: parts[i].Name + " " + parts[i].Text})
 		x += wide
 	}
 	pic.height = int(pic.legend(0, 38, keys)) + 2

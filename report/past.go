@@ -1,0 +1,217 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"collect/collection"
+	"collect/internal/picture"
+	"collect/internal/words"
+	"collect/pacing/gate"
+	"collect/store"
+)
+
+// A Past is what is kept of the time from From to To, for pictures.
+type Past struct {
+	From, To time.Time
+	Runs     []collection.Run   // that were on then
+	Events   []collection.Event // oldest first; those before From say how it began
+	Whole    bool               // nothing was before the first run
+}
+
+// How much of a connector is looked through for its past: the newest.
+const (
+	pastEvents = 5000
+	pastRuns   = 200
+)
+
+// PastOf gathers what is kept of connectors from a time until now.
+func PastOf(ctx context.Context, db store.Reader, from, now time.Time, connectors ...string) (p Past, err error) {
+	p = Past{From: from, To: now, Whole: true}
+	for _, name := range connectors {
+		runs, err := Runs(ctx, db, name, pastRuns)
+		if err != nil {
+			return p, err
+		}
+		events, err := db.Events(ctx, name, pastEvents)
+		if err != nil {
+			return p, err
+		}
+		p.Whole = p.Whole && len(runs) < pastRuns && len(events) < pastEvents
+		p.Runs = append(p.Runs, runs...)
+		p.Events = append(p.Events, events...)
+	}
+	slices.SortStableFunc(p.Runs, func(a, b collection.Run) int { return a.StartedAt.Compare(b.StartedAt) })
+	slices.SortStableFunc(p.Events, func(a, b collection.Event) int { return a.Time.Compare(b.Time) })
+	return p, nil
+}
+
+// begun returns when something is known of first: from when the past is kept, or the start
+// of the first run in it.
+func (p Past) begun() time.Time {
+	if p.Whole && len(p.Runs) > 0 && p.Runs[0].StartedAt.After(p.From) {
+		return p.Runs[0].StartedAt
+	}
+	return p.From
+}
+
+// of reports whether an event is of an account, which may be one of several.
+func (a *Account) of(e collection.Event) bool {
+	return a == nil || e.Account == "" || a.From == "" || e.Account == a.From
+}
+
+// Rate shows how fast an account was asked; with nil, what all of the events say.
+func (p Past) Rate(a *Account) picture.Rate {
+	r := picture.Rate{From: p.From, To: p.To}
+	for _, run := range p.Runs {
+		end := cmp.Or(run.EndedAt, run.SeenAt())
+		if run.Tally.Requests == 0 || !end.After(run.StartedAt) || end.Before(p.From) || run.StartedAt.After(p.To) {
+			continue
+		}
+		r.Sent = append(r.Sent, picture.Sent{From: run.StartedAt, To: end, Name: words.Clean(run.Connector), Refused: run.Tally.Throttled, PerSecond: float64(run.Tally.Requests) / end.Sub(run.StartedAt).Seconds()})
+	}
+	for _, e := range p.Events {
+		switch {
+		case e.Time.After(p.To) || !a.of(e):
+		case e.Rate != nil:
+			r.Learned = since(r.Learned, p.From, picture.Level{At: e.Time, PerSecond: e.Rate.Learned})
+			ceiling := 0.0
+			if e.Rate.Ceiling != nil {
+				ceiling = *e.Rate.Ceiling
+			}
+			r.Ceiling = since(r.Ceiling, p.From, picture.Level{At: e.Time, PerSecond: ceiling})
+			if e.Rate.Learned < e.Rate.Previous && !e.Time.Before(p.From) {
+				r.Lowered = append(r.Lowered, e.Time)
+			}
+		}
+	}
+	if len(r.Ceiling) == 0 && a != nil && a.Ceiling > 0 {
+		r.Ceiling = []picture.Level{{At: p.From, PerSecond: a.Ceiling}} // as the files say
+	}
+	return r
+}
+
+// since adds a level, and forgets those that another one replaced before a time.
+func since(levels []picture.Level, from time.Time, next picture.Level) []picture.Level {
+	if len(levels) > 0 && !next.At.After(from) {
+		levels = levels[:0]
+	}
+	return append(levels, next)
+}
+
+// Breaker shows when requests to an account could leave; nil: nothing is known of it.
+func (p Past) Breaker(a *Account) picture.Breaker {
+	b := picture.Breaker{From: p.From, To: p.To}
+	if a == nil {
+		return b
+	}
+	state, frozen := p.doorAtFirst(a)
+	add := func(at time.Time) {
+		door := doorOf(state, frozen)
+		if n := len(b.Changes); n > 0 && !at.After(b.Changes[n-1].At) {
+			b.Changes = b.Changes[:n-1] // it was so for no time
+		}
+		b.Changes = append(b.Changes, picture.Change{At: at, To: door})
+	}
+	if begun := p.begun(); begun.After(p.From) {
+		b.Changes = append(b.Changes, picture.Change{At: p.From})
+		add(begun)
+	} else {
+		add(p.From)
+	}
+	for _, e := range p.Events {
+		switch {
+		case !a.of(e) || e.Time.After(p.To):
+			continue
+		case e.Breaker != nil:
+			state = e.Breaker.State
+		case e.Freeze != nil:
+			frozen = e.Freeze.Frozen
+		default:
+			continue
+		}
+		add(later(e.Time, p.From))
+	}
+	return b
+}
+
+// doorAtFirst returns how the breaker and the freeze of an account were before the first
+// event of each.
+func (p Past) doorAtFirst(a *Account) (state string, frozen bool) {
+	state, frozen = a.Breaker, a.Frozen // as they are now, if nothing changed them
+	for _, e := range slices.Backward(p.Events) {
+		switch {
+		case !a.of(e):
+		case e.Breaker != nil:
+			state = e.Breaker.Previous
+		case e.Freeze != nil:
+			frozen = !e.Freeze.Frozen
+		}
+	}
+	return state, frozen
+}
+
+func doorOf(state string, frozen bool) picture.Door {
+	switch {
+	case frozen:
+		return picture.DoorFrozen
+	case state == gate.Open:
+		return picture.DoorOpen
+	case state == gate.HalfOpen:
+		return picture.DoorHalf
+	}
+	return picture.DoorClosed
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// Burndown shows how many gaps were owed, of which those in owed are owed now. It goes back
+// from these, event by event, as far as events are kept.
+func (p Past) Burndown(owed []store.OwnedGap) picture.Burndown {
+	from := p.begun()
+	if !p.Whole && len(p.Events) > 0 {
+		from = later(from, p.Events[0].Time)
+	}
+	b := picture.Burndown{From: from, To: p.To}
+	open, opened := map[int64]bool{}, map[int64]time.Time{}
+	for _, gap := range owed {
+		if !gap.Settled() {
+			open[gap.ID] = true
+		}
+	}
+	for _, e := range slices.Backward(p.Events) {
+		if e.Kind == collection.GapOpened && e.Gap != nil {
+			opened[e.Gap.ID] = e.Time // the first one that is kept: others renew the gap
+		}
+	}
+	counts := []picture.Count{{At: p.To, Owed: len(open)}}
+	for _, e := range slices.Backward(p.Events) {
+		if e.Gap == nil || !e.Time.After(from) || e.Time.After(p.To) {
+			continue
+		}
+		was := len(open)
+		switch e.Kind {
+		case collection.GapClosed, collection.GapWaived:
+			open[e.Gap.ID] = true
+		case collection.GapOpened:
+			if opened[e.Gap.ID].Equal(e.Time) {
+				delete(open, e.Gap.ID)
+			}
+		}
+		if len(open) != was {
+			counts[len(counts)-1].At = e.Time
+			counts = append(counts, picture.Count{At: e.Time, Owed: len(open)})
+		}
+	}
+	counts[len(counts)-1].At = from
+	slices.Reverse(counts)
+	b.Counts = counts
+	return b
+}
