@@ -69,7 +69,8 @@ func TestConsole(t *testing.T) {
 	base, operator, viewer := openConsole(t, u)
 	settings, err := json.Marshal(map[string]any{
 		"base": base, "operator": operator, "viewer": viewer, "collect": binary, "args": []string{"--state", u.state}, "shots": os.Getenv("CONSOLE_SHOTS"),
-		"pages": map[string]string{"overview": "/", "connector": "/connectors/tickets", "run": "/runs/" + found[0].ID, "gaps": "/gaps", "settings": "/settings?days=1"},
+		"pages": map[string]string{"overview": "/", "connector": "/connectors/tickets", "run": "/runs/" + found[0].ID, "gaps": "/gaps", "settings": "/settings?days=1",
+			"order": "/orders/budget-set?connector=tickets&per=day&to=12000&for=1h0m0s"},
 	})
 	must(t, err)
 	modules, err := filepath.Abs("../.cache/npm")

@@ -60,6 +60,10 @@ breaker, 2026-11-24 12:00 to 2026-11-25 12:00 UTC: not measured 4 h; closed 17 h
 	texttest.Same(t, "before the window", p.Breaker(&report.Account{Breaker: "open"}).Text(24, false), `XXXXXXXXXXXXXXXXXXXXXXXX
 breaker, 2026-11-24 12:00 to 2026-11-25 12:00 UTC: open 24 h
 `)
+	p.Events = []collection.Event{breaker(12, "open", "closed")}
+	texttest.Same(t, "before the first change", p.Breaker(&report.Account{}).Text(24, false), `XXXXXXXXXXXX============
+breaker, 2026-11-24 12:00 to 2026-11-25 12:00 UTC: closed 12 h; open 12 h
+`)
 	texttest.Same(t, "no account", p.Breaker(nil).Text(24, false), `
 breaker, 2026-11-24 12:00 to 2026-11-25 12:00 UTC: not measured
 `)
