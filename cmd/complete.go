@@ -64,7 +64,7 @@ func (a *app) completeArgs(c *cobra.Command, args []string, _ string) (values []
 	how = cobra.ShellCompDirectiveNoFileComp
 	defer a.quietly(c)()
 	switch {
-	case strings.Contains(c.Use, "<file>"), strings.Contains(c.Use, "<directory>"):
+	case strings.Contains(c.Use, "<file>"), strings.Contains(c.Use, "<directory>"), strings.Contains(c.Use, "<from>"):
 		return nil, cobra.ShellCompDirectiveDefault
 	case len(args) > 0 && strings.Contains(c.Use, "name | file.yaml>..."):
 		values, how = a.namesToType(c), cobra.ShellCompDirectiveDefault

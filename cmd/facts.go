@@ -49,6 +49,7 @@ var facts = []fact{
 	{"import", []any{airbyte.Translation{}}, []string{"import airbyte"}},
 	{"auth", []any{[]signin.Need{}}, []string{"auth list"}},
 	{"prune", []any{[]prunedLine{}}, []string{"prune"}},
+	{"state", []any{copyLine{}}, []string{"state copy"}},
 	{"simulate", []any{chart.JSON(nil)}, []string{"simulate"}},
 	{"fleet", []any{fleet.ViewLine{}}, []string{"fleet"}},
 	{"schedules", []any{[]fleet.ScheduleLine{}}, []string{"schedule list"}},

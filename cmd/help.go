@@ -49,6 +49,8 @@ var pages = map[string]struct{ group, example string }{
 	"collect export":            {"records", "collect export tickets details > details.jsonl\ncollect export tickets details --format csv --output details.csv"},
 	"collect backup":            {"records", "collect backup state-backup.db"},
 	"collect restore":           {"records", "collect restore state-backup.db --reason 'the disk failed'\ncollect restore state-backup.db --reason 'the disk failed' --yes"},
+	"collect state":             {"records", "collect state copy state.db postgres://collect@db.example/collect"},
+	"collect state copy":        {"", "collect state copy state.db postgres://collect@db.example/collect\ncollect state copy 'postgres://collect@db.example/collect' state.db --json"},
 	"collect reset":             {"operate", "collect reset tickets --stream details --reason 'collect it again'\ncollect reset tickets --stream issues --from 2026-01-01T00:00:00Z"},
 	"collect prune":             {"operate", "collect prune tickets --events 90d --dry-run\ncollect prune --all --events 90d --quarantine 64MB --reason 'monthly' --yes\ncollect prune --shrink"},
 	"collect schema":            {"records", "collect schema\ncollect schema status > status.schema.json\ncollect schema tickets issues > issues.schema.json\ncollect schema accept tickets issues --reason 'they renamed it'"},

@@ -105,7 +105,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.initCommand(), a.runCommand(), a.resumeCommand(), a.demoCommand(), a.simulateCommand(), a.workerCommand(), a.enqueueCommand(), a.scheduleCommand(), a.fleetCommand(),
 		a.statusCommand(), a.serveCommand(), a.explainCommand(), a.gapsCommand(), a.runsCommand(), a.runViewCommand(), a.exportCommand(),
-		a.doctorCommand(), a.backupCommand(), a.restoreCommand(),
+		a.doctorCommand(), a.backupCommand(), a.restoreCommand(), a.stateCommand(),
 		a.resetCommand(), a.pruneCommand(), a.freezeCommand(), a.breakerCommand(), a.budgetCommand(), a.pauseCommand(), a.unpauseCommand(), a.schemaCommand(), a.verifyCommand(), a.notifyCommand(), a.authCommand(), a.connectorsCommand(), a.configCommand(), a.manCommand(), a.checkCommand(), a.planCommand(), a.newCommand(), a.importCommand(), a.previewCommand(), a.recordCommand(), a.testCommand(), a.versionCommand(), exitCodesHelp(),
 	)
 	a.dress(root)

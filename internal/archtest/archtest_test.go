@@ -38,7 +38,7 @@ var rules = archtest.Rules{
 		"engine/setup":                  {"connectors/catalog", "connectors/declarative", "engine/registry", "internal/atomicfile", "internal/userfile", "internal/words", "internal/yamlfile"},
 		"engine/enginetest":             {"collection", "pacing/gate", "store"},
 		"engine/verify":                 {"collection", "connectors", "connectors/declarative", "engine", "engine/registry", "internal/jsonout", "internal/words", "pacing", "pacing/gate", "pacing/share", "report", "report/problem", "runner", "store"},
-		"engine/storage":                {"collection", "internal/freespace", "internal/words", "report", "report/problem", "store", "store/postgres", "store/sqlite", "store/sqlite/salvage"},
+		"engine/storage":                {"collection", "internal/freespace", "internal/words", "report", "report/problem", "store", "store/postgres", "store/sqlite", "store/sqlite/salvage", "store/transfer"},
 		"engine/registry":               {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/process", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 		"engine/signin":                 {"connectors/declarative", "connectors/oauth2", "engine/registry", "pacing", "report/problem"},
 
@@ -67,8 +67,8 @@ var rules = archtest.Rules{
 		"store":                    {"collection", "migrations"},
 		"store/storetest":          {"collection", "store"},
 		"console/telemetry":        {"collection", "engine", "internal/atomicfile", "internal/freespace", "internal/words", "pacing/gate", "report", "report/problem", "store"},
-		"store/sqlite":             {"collection", "store", "internal/filelock", "store/internal/checkpoints", "store/internal/database", "store/internal/format", "store/internal/gaps", "store/internal/ledger", "store/internal/records", "store/sqlite/internal/backup", "store/sqlite/internal/connect", "store/sqlite/internal/disk"},
-		"store/postgres":           {"collection", "pacing/share", "store", "store/postgres/internal/meeting", "store/internal/format", "store/internal/ledger", "store/postgres/internal/server"},
+		"store/sqlite":             {"collection", "store", "internal/filelock", "store/internal/checkpoints", "store/internal/database", "store/internal/format", "store/internal/gaps", "store/internal/ledger", "store/internal/records", "store/sqlite/internal/backup", "store/sqlite/internal/connect", "store/sqlite/internal/disk", "store/transfer"},
+		"store/postgres":           {"collection", "pacing/share", "store", "store/postgres/internal/meeting", "store/internal/database", "store/internal/format", "store/internal/ledger", "store/postgres/internal/server", "store/transfer"},
 		"migrations":               {},
 		"report/limit":             {"collection", "internal/times", "internal/words", "pacing/gate", "report/problem"},
 		"report/problem":           {"collection", "connectors", "connectors/declarative", "connectors/oauth2", "internal/jsonout", "internal/similar", "internal/tokenfile", "internal/words", "pacing/gate", "store"},
@@ -95,6 +95,7 @@ var rules = archtest.Rules{
 		"pacing/gate/internal/timeline": {"pacing/law"},
 		"pacing/gate/internal/usage":    {"pacing/law"},
 
+		"store/transfer":                   {"collection", "store", "store/internal/database", "store/internal/ledger", "store/internal/streams"},
 		"store/sqlite/salvage":             {"collection", "store", "store/internal/database", "store/internal/format", "store/internal/lanes", "store/sqlite/internal/connect", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat"},
 		"store/sqlite/internal/backup":     {"collection", "store", "internal/atomicfile", "internal/dirsync", "internal/filelock", "store/internal/database", "store/internal/format", "store/sqlite/internal/connect", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/salvage"},
 		"store/sqlite/internal/connect":    {"collection", "store", "migrations", "internal/filelock", "store/internal/database", "store/internal/format", "store/internal/schema", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat"},
@@ -186,6 +187,10 @@ var rules = archtest.Rules{
 		"net/http.PostForm":      {"cmd"},
 
 		"collect/store/postgres.Open":       {"engine/storage"},
+		"collect/store/postgres.Source":     {"engine/storage"},
+		"collect/store/postgres.Target":     {"engine/storage"},
+		"collect/store/sqlite.Source":       {"engine/storage"},
+		"collect/store/sqlite.Target":       {"engine/storage"},
 		"collect/store/sqlite.Open":         {"engine/storage"}, // everything else works with a store of any kind
 		"collect/store/sqlite.Restore":      {"engine/storage"},
 		"collect/store/sqlite/salvage.Open": {"engine/storage", "store"},

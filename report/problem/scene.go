@@ -18,6 +18,7 @@ type Scene struct {
 	Connector  string
 	Command    string // what was typed: "collect run"
 	Flags      string // what commands to copy must repeat: " --state x.db"
+	Again      string // the whole command, if it goes on where it stopped when it is given again
 	Provider   string
 	Address    string // where it is asked, if that is one place
 	Stream     string
@@ -71,6 +72,8 @@ func (sc Scene) saved() string {
 	work := sc.Run.Tally
 	stored := work.Stored()
 	switch {
+	case sc.Again != "":
+		return "what was done so far; the next time goes on from there"
 	case sc.Run.ID == "":
 		return "nothing was started"
 	case sc.Nothing:
@@ -100,7 +103,12 @@ func (sc Scene) savedBut(owed string) string {
 }
 
 // resume is the command that goes on.
-func (sc Scene) resume(say string) Step { return Step{say, sc.command("resume")} }
+func (sc Scene) resume(say string) Step {
+	if sc.Again != "" {
+		return Step{say, sc.Again}
+	}
+	return Step{say, sc.command("resume")}
+}
 
 // again says to give the command again, after do: where it may be one that only looks,
 // or a first run, of which there is nothing to resume.

@@ -51,6 +51,12 @@ func writeHeld(p *Problem, err error, sc Scene) {
 	e, _ := errors.AsType[*store.HeldError](err)
 	run := e.Run
 	p.Headline = fmt.Sprintf("%s is being collected by another run", cmp.Or(sc.Connector, run.Connector))
+	if run.ID == "" { // who has it signs no lease
+		p.Headline = cmp.Or(sc.Connector, run.Connector) + " is held by an order, or by a copy of the database"
+		p.Saved = "nothing was changed"
+		p.Do = []Step{{Say: "try again when that is done"}}
+		return
+	}
 	p.By = fmt.Sprintf("run %s, pid %d on %s, started %s", run.ID, run.Holder.PID, run.Holder.Host, words.Ago(run.StartedAt, sc.Now))
 	if !run.BeatAt.IsZero() {
 		p.By += ", alive " + words.Ago(run.BeatAt, sc.Now)
@@ -468,6 +474,9 @@ func writeRetryBudget(p *Problem, err error, sc Scene) {
 func writeInterrupted(p *Problem, _ error, sc Scene) {
 	if sc.Connector == "" || sc.ByHand { // no run: a wizard, a question
 		p.Headline = cmp.Or(sc.Command, "collect") + " was interrupted"
+		if sc.Again != "" {
+			p.Saved, p.Do = sc.saved(), []Step{sc.resume("to go on:")}
+		}
 		return
 	}
 	p.Headline = sc.Connector + " was interrupted"

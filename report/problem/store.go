@@ -22,6 +22,10 @@ func (p *Problem) database(headline string, err error, sc Scene) {
 func writeFull(p *Problem, _ error, sc Scene) {
 	p.Headline = "no space left for " + cmp.Or(sc.State, "the database")
 	p.At = sc.place()
+	if sc.Again != "" {
+		p.Saved, p.Do = sc.saved(), []Step{sc.resume("free some space, then:")}
+		return
+	}
 	if sc.Run.ID == "" { // a command of an operator
 		p.Saved = "everything that was saved before; nothing was changed"
 		p.Do = []Step{{Say: "free some space, then give the command again"}}
@@ -124,4 +128,30 @@ func writeLocked(p *Problem, err error, sc Scene) {
 	p.Why = "another program writes to it and does not end, or its disk does not give a lock back: " + p.Why
 	p.Saved = sc.saved()
 	p.Do = []Step{sc.again("close what has the database open; if nothing has, look at what the system's log says of the disk")}
+}
+
+func writeOccupied(p *Problem, err error, _ Scene) {
+	p.Headline = PlainText(err)
+	p.Saved = "everything; nothing was written over"
+	p.Do = []Step{{Say: "name another place, or remove what is there if nobody needs it"}}
+}
+
+func writeUnfinished(p *Problem, err error, _ Scene) {
+	p.Headline = PlainText(err)
+	p.Saved = "everything; nothing was changed"
+	p.Do = []Step{{Say: "finish it first: give the `collect state copy` again that made it"}}
+}
+
+func writeChanging(p *Problem, err error, sc Scene) {
+	p.Headline = PlainText(err)
+	p.Why = "a run of a connector that was new, or an order, came between; the copy would not have all of it"
+	p.Saved = "everything; the copy was not given its name"
+	p.Do = []Step{sc.resume("copy it again, which begins anew:")}
+}
+
+func writeUnequal(p *Problem, err error, sc Scene) {
+	p.Headline = PlainText(err)
+	p.Why = "a disk or memory changed what was copied, or it is a bug of collect"
+	p.Saved = "the database that was copied is as it was; the copy was not given its name"
+	p.Do = []Step{sc.resume("copy it again, which begins anew:"), {Say: "if it is the same again, look at both disks with `collect doctor`, and tell us"}}
 }

@@ -112,3 +112,15 @@ func (k *locks) abandonAll() error {
 	clear(k.held)
 	return errors.Join(errs...)
 }
+
+// releaseAll lets go of all locks that no run has.
+func (k *locks) releaseAll() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var errs []error
+	for l := range k.held {
+		errs = append(errs, l.Release())
+	}
+	clear(k.held)
+	return errors.Join(errs...)
+}

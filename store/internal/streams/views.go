@@ -61,6 +61,31 @@ func renewView(t database.Tx, stream int64, view string, fields []field) error {
 	return createView(t, stream, view, fields)
 }
 
+// RenewViews makes the views of all streams.
+func RenewViews(t database.Tx) error {
+	views := map[int64]string{}
+	err := t.Each(func(row database.Scanner) error {
+		var stream int64
+		var view string
+		err := row.Scan(&stream, &view)
+		views[stream] = view
+		return err
+	}, `SELECT id, view FROM streams`)
+	if err != nil {
+		return err
+	}
+	for stream, view := range views {
+		fields, err := fieldsOf(t, stream)
+		if err == nil {
+			err = renewView(t, stream, view, fields)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // createView makes the view of a stream anew with the given fields.
 func createView(t database.Tx, stream int64, view string, fields []field) error {
 	// Statements for views are used once: they are not kept.

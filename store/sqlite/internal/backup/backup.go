@@ -152,6 +152,18 @@ func publish(partial, path string, replace bool) error {
 	return disk.NoAccess(path, err)
 }
 
+// Place gives a database that is closed its name, which nothing has, once it is on the disk.
+func Place(partial, path string) error {
+	if err := flush(partial, path); err != nil {
+		return err
+	}
+	err := publish(partial, path, false)
+	if errors.Is(err, fs.ErrExist) {
+		return &store.OccupiedError{Name: path, What: "a file"}
+	}
+	return err
+}
+
 // flush waits until a file, which is for the store at path, is on the disk.
 func flush(file, path string) error {
 	f, err := os.Open(file)
