@@ -30,7 +30,7 @@ func TestFleetScript(t *testing.T) {
 	if err := os.Chmod(yard, 0o755); err != nil { // #nosec G302 -- it has no secrets
 		t.Fatal(err)
 	}
-	s := &site{T: t, binary: filepath.Join(yard, "collect"), dir: t.TempDir(), names: []string{"ants", "bees"}, pages: 5}
+	s := &site{TB: t, binary: filepath.Join(yard, "collect"), dir: t.TempDir(), names: []string{"ants", "bees"}, pages: 5}
 	fleet := func(args ...string) (said string, ok bool) {
 		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute) // it builds collect
 		defer cancel()

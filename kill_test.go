@@ -131,7 +131,7 @@ func wasKilled(err error) bool {
 
 // build builds the command as it is shipped. What the test runs with it shares
 // its pace with nobody. A short test runs nothing with it.
-func build(t *testing.T) string {
+func build(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("slow")

@@ -25,7 +25,7 @@ import (
 // A site is a Postgres server, a provider and a folder with a configuration, at which
 // workers are processes of their own.
 type site struct {
-	*testing.T
+	testing.TB
 	binary, dir, address string
 	server               *pgtest.Server
 	db                   *sql.DB
@@ -51,13 +51,18 @@ streams:
 `
 
 // newSite makes a site whose connectors have so many pages.
-func newSite(t *testing.T, pages int, names ...string) *site {
-	server, err := pgtest.Start("fsync=off")
+func newSite(t testing.TB, pages int, names ...string) *site {
+	return newSiteWith(t, []string{"fsync=off"}, pages, names...)
+}
+
+// newSiteWith makes a site whose server has settings.
+func newSiteWith(t testing.TB, settings []string, pages int, names ...string) *site {
+	server, err := pgtest.Start(settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Remove)
-	s := &site{T: t, binary: build(t), dir: t.TempDir(), server: server, address: server.Address("collect"), names: names, pages: pages}
+	s := &site{TB: t, binary: build(t), dir: t.TempDir(), server: server, address: server.Address("collect"), names: names, pages: pages}
 	s.begin()
 	s.connect()
 	return s

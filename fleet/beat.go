@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"collect/report/problem"
@@ -13,6 +14,7 @@ type beats struct {
 	// ask asks on the session whose advisory lock says that the worker lives: the server
 	// frees it when the process dies. nil: there is no session.
 	ask    func(ctx context.Context, query string, args []any, into ...any) error
+	wait   func(ctx context.Context) error // until the session hears that turns are due
 	end    func()
 	schema int64 // the version of the store's schema at the first beat
 }
@@ -30,10 +32,11 @@ func (w *Worker) beat(ctx context.Context) error {
 	var server time.Time
 	var own int
 	var schema int64
-	var orphans, due bool
+	var todo found
 	before := time.Now()
 	err := w.beats.ask(ctx, beatQuery, []any{w.id, gone.Seconds(), lostAfter.Seconds(),
-		w.Holder.Host, w.Holder.PID, w.Version, w.AtMost, draining, jobs, w.lock()}, &server, &own, &schema, &orphans, &due)
+		w.Holder.Host, w.Holder.PID, w.Version, w.AtMost, draining, jobs, w.lock(), 2 * keptFor}, &server, &own, &schema,
+		&todo.orphans, &todo.schedules, &todo.ripe, &todo.due, &todo.over)
 	if err != nil {
 		w.release()
 		return err
@@ -47,15 +50,33 @@ func (w *Worker) beat(ctx context.Context) error {
 	if own > len(files()) || schema != w.beats.schema {
 		return errNewer("database, while this worker was at work,")
 	}
-	if orphans {
-		if err := w.giveOut(ctx); err != nil {
-			return err
+	return w.upkeep(ctx, todo, draining)
+}
+
+// found is what a beat finds to do.
+type found struct {
+	orphans   bool // turns of dead workers, or those workers
+	schedules bool // that want a turn
+	ripe      bool // turns whose time has come
+	due       bool // turns that nobody has taken yet
+	over      bool // turns that are over for twice as long as they are kept
+}
+
+// upkeep does what a beat found to do for all.
+func (w *Worker) upkeep(ctx context.Context, f found, draining bool) error {
+	if f.due {
+		w.look() // if the server's call was lost
+	}
+	var errs error
+	for _, do := range []struct {
+		is bool
+		do func(context.Context) error
+	}{{f.orphans, w.giveOut}, {f.schedules && !draining, w.fire}, {f.ripe, w.ripen}, {f.over, w.forget}} {
+		if do.is {
+			errs = errors.Join(errs, do.do(ctx))
 		}
 	}
-	if due && !draining {
-		return w.fire(ctx)
-	}
-	return nil
+	return errs
 }
 
 // lock is the number of the advisory lock of the worker.
@@ -72,6 +93,15 @@ func (w *Worker) hold(ctx context.Context) error {
 	}
 	if _, err := session.Exec(ctx, "SELECT pg_advisory_lock($1)", w.lock()); err != nil {
 		session.Release()
+		return err
+	}
+	if _, err := session.Exec(ctx, "LISTEN "+w.fleet.channel()); err != nil {
+		_ = session.Conn().Close(context.WithoutCancel(ctx)) // the lock ends with it
+		session.Release()
+		return err
+	}
+	w.beats.wait = func(ctx context.Context) error {
+		_, err := session.Conn().WaitForNotification(ctx)
 		return err
 	}
 	w.beats.ask = func(ctx context.Context, query string, args []any, into ...any) error {
@@ -108,7 +138,7 @@ const orphansQuery = `
 			AND s.id NOT IN (` + deadQuery + `)
 			AND (j.id = ANY (s.jobs) OR j.attempted_at > clock_timestamp() - make_interval(secs => $3)))`
 
-// beatQuery is a beat in one statement.
+// beatQuery is a beat in one statement, which also finds what is due for all.
 const beatQuery = `
 	WITH me AS (
 		INSERT INTO fleet_workers (id, host, pid, version, at_most, draining, jobs, lock, started_at, seen_at)
@@ -117,7 +147,10 @@ const beatQuery = `
 	)
 	SELECT clock_timestamp(), (SELECT version FROM fleet_version), (SELECT max(version_id) FROM goose_db_version),
 		EXISTS (` + orphansQuery + `) OR EXISTS (` + deadQuery + `),
-		EXISTS (SELECT 1 FROM fleet_schedules WHERE next_at <= clock_timestamp())`
+		EXISTS (SELECT 1 FROM fleet_schedules WHERE next_at <= clock_timestamp()),
+		EXISTS (SELECT 1 FROM river_job WHERE ` + ofTurns + ` AND ` + ripe + `),
+		EXISTS (SELECT 1 FROM river_job WHERE ` + ofTurns + ` AND state = 'available' AND scheduled_at <= clock_timestamp()),
+		EXISTS (SELECT 1 FROM river_job WHERE state IN ('completed', 'cancelled') AND finalized_at < clock_timestamp() - $11::interval)`
 
 // giveOut gives the turns of dead workers out again, and forgets the workers. One worker
 // does so at a time.

@@ -29,5 +29,27 @@ func One(ctx context.Context, f *Fleet, query string, into ...any) error {
 
 // EndSession ends the session of a worker, as a server does that starts again.
 func EndSession(ctx context.Context, w *Worker) error {
-	return w.beats.ask(ctx, "SELECT pg_terminate_backend(pg_backend_pid())", nil, new(bool))
+	_, err := w.fleet.pool.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = $1", w.lock())
+	return err
+}
+
+// OccupyAllButOne takes all connections of a worker but one, beside the one of its session.
+func OccupyAllButOne(ctx context.Context, t interface {
+	Helper()
+	Fatal(...any)
+}, w *Worker) (release func()) {
+	t.Helper()
+	var all []interface{ Release() }
+	for range connections - 2 {
+		c, err := w.fleet.pool.Acquire(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return func() {
+		for _, c := range all {
+			c.Release()
+		}
+	}
 }

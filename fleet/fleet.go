@@ -3,7 +3,7 @@
 //
 // # Who does what
 //
-// River wakes workers and spreads turns among them. It decides nothing: that a connector is
+// The turns are in the table of River, which keeps each of them once. The queue decides nothing: that a connector is
 // collected by one worker at a time, and that a worker which was thought dead writes
 // nothing any more, is the lease's doing, with its epoch in each commit (package
 // store/postgres). A turn given out twice costs a refused lease, and no record.
@@ -76,8 +76,8 @@ func Open(ctx context.Context, address string) (*Fleet, error) {
 	return f, nil
 }
 
-// connections is how many a fleet has to the server at most, beside those of the store: to
-// hear of turns, to take them, and to hold the lock of the worker.
+// connections is how many a fleet has to the server at most, beside those of the store: one for
+// the session of the worker, and others to take turns, to end them, and to renew tokens.
 const connections = 6
 
 // Name returns the address of the store for people, without what is secret in it.
@@ -111,31 +111,34 @@ func (f *Fleet) enqueue(ctx context.Context, tx postgres.Tx, connector string, a
 		return err
 	}
 	done, err := f.client.InsertTx(ctx, tx, Turn{connector, epoch}, turnOptions(at))
-	if err != nil || !done.UniqueSkippedAsDuplicate || !at.IsZero() {
+	switch {
+	case err != nil:
 		return err
+	case !at.IsZero():
+		return nil
+	case !done.UniqueSkippedAsDuplicate:
+		return f.call(ctx, tx)
 	}
 	if waits := []rivertype.JobState{rivertype.JobStateScheduled, rivertype.JobStateRetryable}; !slices.Contains(waits, done.Job.State) {
 		return nil
 	}
-	_, err = f.client.JobRetryTx(ctx, tx, done.Job.ID)
-	return err
+	if _, err = f.client.JobRetryTx(ctx, tx, done.Job.ID); err != nil {
+		return err
+	}
+	return f.call(ctx, tx)
 }
 
 // turnOptions are how a turn is inserted that is due at a time.
 func turnOptions(at time.Time) *river.InsertOpts {
 	return &river.InsertOpts{
 		ScheduledAt: at,
-		MaxAttempts: attempts,
+		MaxAttempts: 1, // River tries none again: a turn is put back
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
 			rivertype.JobStateRetryable, rivertype.JobStateScheduled,
 		}},
 	}
 }
-
-// attempts is how often River tries a job again whose worker met an error of the server: for ever,
-// as far as its column goes.
-const attempts = 32_767
 
 // record keeps what a person ordered, in the transaction of what it does.
 func record(ctx context.Context, tx postgres.Tx, kind, connector, what string, by store.Audit) error {

@@ -104,12 +104,20 @@ func (f *Fleet) Unschedule(ctx context.Context, connector string, audit store.Au
 
 // Schedules returns all schedules, by connector.
 func (f *Fleet) Schedules(ctx context.Context) (all []Schedule, err error) {
-	rows, err := f.pool.Query(ctx, `SELECT connector, cron, zone, jitter, catch_up, next_at FROM fleet_schedules ORDER BY connector`)
-	if err != nil {
-		return nil, f.pool.Classify(err)
-	}
-	all, err = read(rows, func(s *Schedule) []any { return []any{&s.Connector, &s.Cron, &s.Zone, &s.Jitter, &s.CatchUp, &s.Next} })
+	all, err = schedules(ctx, f.pool, `ORDER BY connector`)
 	return all, f.pool.Classify(err)
+}
+
+// schedules returns the schedules that a query names the rest of, as they are in a transaction
+// or at a moment.
+func schedules(ctx context.Context, in interface {
+	Query(ctx context.Context, query string, args ...any) (postgres.Rows, error)
+}, which string, args ...any) ([]Schedule, error) {
+	rows, err := in.Query(ctx, `SELECT connector, cron, zone, jitter, catch_up, next_at FROM fleet_schedules `+which, args...)
+	if err != nil {
+		return nil, err
+	}
+	return read(rows, func(s *Schedule) []any { return []any{&s.Connector, &s.Cron, &s.Zone, &s.Jitter, &s.CatchUp, &s.Next} })
 }
 
 // fire enqueues the turns that schedules want, and notes when they want the next. One
@@ -118,27 +126,23 @@ func (w *Worker) fire(ctx context.Context) error {
 	var fired []string
 	err := w.alone(ctx, "schedules", func(tx postgres.Tx) error {
 		fired = nil
-		all, err := w.fleet.Schedules(ctx)
-		if err != nil {
-			return err
-		}
 		var now time.Time
 		if err := tx.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&now); err != nil {
 			return err
 		}
+		all, err := schedules(ctx, tx, `WHERE next_at <= $1 ORDER BY connector FOR UPDATE`, now)
+		if err != nil {
+			return err
+		}
 		for _, s := range all {
-			if s.Next.After(now) {
-				continue
-			}
 			at, err := s.next(now)
 			if err != nil {
 				return fmt.Errorf("the schedule of %s: %w", s.Connector, err)
 			}
-			done, err := tx.Exec(ctx, `UPDATE fleet_schedules SET next_at = $2 WHERE connector = $1 AND next_at = $3`, s.Connector, at, s.Next)
-			if err != nil {
+			if _, err := tx.Exec(ctx, `UPDATE fleet_schedules SET next_at = $2 WHERE connector = $1`, s.Connector, at); err != nil {
 				return err
 			}
-			if done.RowsAffected() == 0 || s.CatchUp == None && now.Sub(s.Next) > late {
+			if s.CatchUp == None && now.Sub(s.Next) > late {
 				continue
 			}
 			if err := w.fleet.enqueue(ctx, tx, s.Connector, time.Time{}); err != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/engine/registry"
 	"collect/fleet"
 )
 
@@ -79,4 +80,24 @@ func TestBadSchedule(t *testing.T) {
 			t.Errorf("%+v is accepted", s)
 		}
 	}
+}
+
+// TestFireAlone: schedules fire in one transaction on one connection, whoever has the others.
+func TestFireAlone(t *testing.T) {
+	p := newPlace(t)
+	p.add("ants", 3)
+	w := p.start(func(c *fleet.Config) {
+		c.AtMost = 1
+		c.Registry = &registry.Registry{Env: func(string) string { return "" }}
+	})
+	w.await(fleet.WorkerStarted, "")
+	release := fleet.OccupyAllButOne(t.Context(), t, w.Worker)
+	defer release()
+	if _, err := p.fleet.Schedule(t.Context(), fleet.Schedule{Connector: "ants", Cron: "@hourly", CatchUp: fleet.Once}, audit); err != nil {
+		t.Fatal(err)
+	}
+	if err := fleet.Exec(t.Context(), p.fleet, "UPDATE fleet_schedules SET next_at = clock_timestamp()"); err != nil {
+		t.Fatal(err)
+	}
+	w.await(fleet.ScheduleFired, "ants")
 }

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"sync"
 	"time"
-
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivertype"
 
 	"collect/collection"
 	"collect/engine"
@@ -16,35 +13,73 @@ import (
 	"collect/report"
 	"collect/report/problem"
 	"collect/store"
-	"collect/store/postgres"
 )
 
-// turns is what River calls for each turn.
-type turns struct {
-	river.WorkerDefaults[Turn]
-	of *Worker
+// A back is how long it takes until a turn is due again that was not done, for any worker.
+type back struct{ after time.Duration }
+
+// takeTurns takes turns and does them until ctx ends or the worker drains, and returns when all
+// are over.
+func (w *Worker) takeTurns(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.drains:
+			return
+		case <-w.mayTake:
+		}
+		n := w.free()
+		if n == 0 {
+			continue // a turn that ends looks again
+		}
+		taken, err := w.takeDue(ctx, n)
+		if err != nil {
+			continue // the next beat looks again
+		}
+		for _, t := range taken {
+			draining := w.take(t.job, nil)
+			all.Go(func() { w.do(ctx, t, draining) })
+		}
+	}
 }
 
-// Work does one turn. What it returns is for River: nil where the job is over, a snooze where it
-// waits, an error where the server did not answer.
-func (t *turns) Work(ctx context.Context, job *river.Job[Turn]) error {
-	w := t.of
-	if w.take(job.ID, nil) {
-		w.drop(job.ID)
-		return river.JobSnooze(0) // for another worker
+// do does a turn, or puts it back. What cannot be put back, as the server does not answer, beats find:
+// it is not in hand any more.
+func (w *Worker) do(ctx context.Context, t turn, draining bool) {
+	defer w.look()
+	defer w.drop(t.job)
+	later := &back{} // for another worker
+	if !draining {
+		later = w.work(ctx, t)
 	}
-	defer w.drop(job.ID)
-	connector := job.Args.Connector
-	target, err := w.resolve(ctx, connector)
+	if later != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = w.putBack(ctx, t, later.after)
+	}
+}
+
+// work does a turn; nil says that it is over.
+func (w *Worker) work(ctx context.Context, t turn) (later *back) {
+	defer func() {
+		if value := recover(); value != nil {
+			w.Say(Event{Kind: TurnEnded, Worker: w.id, Connector: t.connector, Err: &problem.PanicError{Value: value, Stack: debug.Stack()}})
+			later = &back{againAfter}
+		}
+	}()
+	target, err := w.resolve(ctx, t.connector)
 	if err != nil {
-		w.sayOnce(Event{Kind: TurnLeft, Worker: w.id, Connector: connector, Err: err})
-		return river.JobSnooze(lackedFor)
+		w.sayOnce(Event{Kind: TurnLeft, Worker: w.id, Connector: t.connector, Err: err})
+		return &back{lackedFor}
 	}
-	run, ended, err := w.run(ctx, job.ID, target)
+	run, ended, err := w.run(ctx, t.job, target)
 	if err != nil {
-		return w.refused(ctx, job, err)
+		return w.refused(ctx, t, err)
 	}
-	return w.handOver(ctx, job, run, ended)
+	return w.handOver(ctx, t, run, ended)
 }
 
 // resolve finds a connector, which may take a command that prints a secret: it is asked anew
@@ -81,39 +116,40 @@ func (w *Worker) run(ctx context.Context, job int64, target registry.Target) (ru
 }
 
 // refused says what becomes of a turn whose run did not begin.
-func (w *Worker) refused(ctx context.Context, job *river.Job[Turn], err error) error {
+func (w *Worker) refused(ctx context.Context, t turn, err error) *back {
 	_, held := errors.AsType[*store.HeldError](err)
 	_, paused := errors.AsType[*problem.PausedError](err)
 	switch {
 	case held:
-		return river.JobSnooze(heldFor)
+		return &back{heldFor}
 	case paused:
-		return river.JobSnooze(againAfter)
+		return &back{againAfter}
 	case ctx.Err() != nil, errors.Is(err, store.ErrLocked):
-		return river.JobSnooze(0)
+		return &back{}
 	case errors.Is(err, store.ErrUnreachable), errors.Is(err, collection.ErrUnknown):
-		if !w.serverThere(ctx) {
-			return err
-		}
-		return river.JobSnooze(0)
+		w.serverThere(ctx)
+		return &back{}
 	}
 	// Nothing but a person helps; a schedule, or an order, tries it again.
-	w.Say(Event{Kind: TurnEnded, Worker: w.id, Connector: job.Args.Connector, Err: err})
+	w.Say(Event{Kind: TurnEnded, Worker: w.id, Connector: t.connector, Err: err})
+	if err := w.succeed(ctx, t, time.Time{}, false); err != nil && !errors.Is(err, errReplaced) {
+		return &back{heldFor}
+	}
 	return nil
 }
 
 // handOver ends the job of a turn that is over, and inserts the one after it, in one
 // transaction: while work is left there is one job, never none. While the server does not answer
 // it tries again.
-func (w *Worker) handOver(ctx context.Context, job *river.Job[Turn], run *engine.Run, ended engine.Ended) error {
-	e := Event{Kind: TurnEnded, Worker: w.id, Connector: job.Args.Connector, Run: ended.Run, Ran: run, Err: ended.Err}
+func (w *Worker) handOver(ctx context.Context, t turn, run *engine.Run, ended engine.Ended) *back {
+	e := Event{Kind: TurnEnded, Worker: w.id, Connector: t.connector, Run: ended.Run, Ran: run, Err: ended.Err}
 	for {
 		now, again := time.Now(), false
 		said, err := run.Conclude(context.WithoutCancel(ctx), ended)
 		if err == nil {
 			e.Ended = &said
 			e.Next, again = next(said.Summary, ended, now)
-			err = w.succeed(context.WithoutCancel(ctx), job, e.Next, again)
+			err = w.succeed(context.WithoutCancel(ctx), t, e.Next, again)
 			if errors.Is(err, errReplaced) {
 				e.Next, err = time.Time{}, nil
 			}
@@ -123,30 +159,9 @@ func (w *Worker) handOver(ctx context.Context, job *river.Job[Turn], run *engine
 			return nil
 		}
 		if !errors.Is(err, store.ErrUnreachable) && !errors.Is(err, store.ErrLocked) || !w.serverThere(ctx) {
-			return err
+			return &back{time.Second}
 		}
 	}
-}
-
-// errReplaced says that a beat took a job for that of a dead worker. The one in its place
-// goes on.
-var errReplaced = errors.New("the turn was given out again")
-
-// succeed ends a job and inserts the one after it, if there is to be one again.
-func (w *Worker) succeed(ctx context.Context, job *river.Job[Turn], at time.Time, again bool) error {
-	return w.fleet.change(ctx, func(tx postgres.Tx) error {
-		done, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
-		switch {
-		case errors.Is(err, rivertype.ErrNotFound), err == nil && done.State != rivertype.JobStateCompleted:
-			return errReplaced
-		case err != nil || !again:
-			return err
-		}
-		if !at.After(time.Now()) {
-			at = time.Time{}
-		}
-		return w.fleet.enqueue(ctx, tx, job.Args.Connector, at)
-	})
 }
 
 // serverThere waits until the server answers; false if the worker is to end before.
@@ -212,9 +227,3 @@ func nextOwed(owed []store.OwnedGap, now time.Time) (at time.Time, ok bool) {
 	}
 	return at, ok
 }
-
-// soon is how River tries a turn again whose worker met an error of the server.
-type soon struct{}
-
-// NextRetry implements [river.ClientRetryPolicy].
-func (soon) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(time.Second) }

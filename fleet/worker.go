@@ -5,20 +5,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"collect/collection"
 	"collect/engine"
 	"collect/engine/registry"
 	"collect/report/problem"
 	"collect/store"
-	"collect/store/postgres"
 )
 
 // The defaults of a [Config].
@@ -31,8 +26,7 @@ const (
 const (
 	beatEvery = 5 * time.Second
 	gone      = 30 * time.Second // after its last beat a worker is dead: as long as a lease lasts
-	pollEvery = 10 * time.Second // asked for turns at least; the server says when there are
-	fetchGap  = 5 * time.Millisecond
+	keptFor   = time.Hour        // a turn that is over
 	lostAfter = 10 * time.Second // after it was given to a worker, and the beats do not have it, a turn is lost
 
 	heldFor    = 5 * time.Second  // until a connector is tried again that another run has
@@ -65,16 +59,17 @@ type Config struct {
 // A Worker takes turns until it is told to stop.
 type Worker struct {
 	Config
-	fleet  *Fleet
-	id     string
-	client *river.Client[postgres.Tx]
-	beats  beats
+	fleet *Fleet
+	id    string
+	beats beats
+
+	mayTake chan struct{} // has a value when there may be a turn to take
+	drains  chan struct{} // is closed when the worker drains
 
 	resolving sync.Mutex // resolving a name may run a command for a secret
 
 	mu       sync.Mutex
 	hand     map[int64]*engine.Run // by job; nil until it begins
-	started  bool
 	draining bool
 	said     map[string]bool
 }
@@ -93,19 +88,9 @@ func NewWorker(f *Fleet, c Config) (*Worker, error) {
 	shared := *c.Registry
 	shared.Shared = f.pool
 	c.Registry = &shared
-	w := &Worker{Config: c, fleet: f, hand: map[int64]*engine.Run{}, said: map[string]bool{}}
+	w := &Worker{Config: c, fleet: f, mayTake: make(chan struct{}, 1), drains: make(chan struct{}), hand: map[int64]*engine.Run{}, said: map[string]bool{}}
 	w.id = fmt.Sprintf("%s-%d-%s", c.Holder.Host, c.Holder.PID, rand.Text()[:6])
-	workers := river.NewWorkers()
-	river.AddWorker(workers, &turns{of: w})
-	var err error
-	w.client, err = river.NewClient(riverpgxv5.New(f.pool.Pool), &river.Config{
-		ID: w.id, Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: c.AtMost}},
-		JobTimeout: -1, RescueStuckJobsAfter: 24 * time.Hour, // a turn ends itself, and beats find those that cannot
-		FetchCooldown: fetchGap, FetchPollInterval: pollEvery,
-		RetryPolicy: soon{}, CompletedJobRetentionPeriod: time.Hour, CancelledJobRetentionPeriod: time.Hour,
-		Logger: slog.New(slog.DiscardHandler), // what it meets, the beats meet, too
-	})
-	return w, err
+	return w, nil
 }
 
 // Name returns what the worker is called in the database.
@@ -119,22 +104,20 @@ func (w *Worker) Do(ctx context.Context) error {
 		return w.fleet.pool.Classify(err)
 	}
 	defer w.leave(context.WithoutCancel(ctx))
-	if err := w.client.Start(ctx); err != nil {
-		return w.fleet.pool.Classify(err)
-	}
-	w.mu.Lock()
-	w.started = true
-	early := w.draining
-	w.mu.Unlock()
 	w.Say(Event{Kind: WorkerStarted, Worker: w.id})
-	if early {
-		w.stop()
-	}
-	ended := w.goOn(ctx)
+	w.look()
+	beating, over := context.WithCancel(ctx)
+	defer over()
+	var turns sync.WaitGroup
+	turns.Go(func() {
+		w.takeTurns(ctx)
+		over()
+	})
+	ended := w.goOn(beating)
 	if ended != nil {
 		w.Drain()
 	}
-	<-w.client.Stopped()
+	turns.Wait()
 	w.Say(Event{Kind: WorkerEnded, Worker: w.id})
 	if ended != nil {
 		return ended
@@ -142,19 +125,18 @@ func (w *Worker) Do(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// goOn beats until all turns are over. An error is one that the worker cannot go on after.
+// goOn beats until ctx ends: all turns are over. An error is one that the worker cannot go on after.
 func (w *Worker) goOn(ctx context.Context) error {
-	tick := time.NewTicker(w.Beat)
-	defer tick.Stop()
 	failed := false
-	for {
-		select {
-		case <-w.client.Stopped():
-			return nil
-		case <-ctx.Done():
-			return nil // River hears of it, too
-		case <-tick.C:
+	for next := time.Now().Add(w.Beat); ; {
+		if w.hear(ctx, next) {
+			w.look()
+			continue
 		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		next = time.Now().Add(w.Beat)
 		err := w.beat(ctx)
 		_, clock := errors.AsType[*problem.ClockError](err)
 		switch {
@@ -169,10 +151,34 @@ func (w *Worker) goOn(ctx context.Context) error {
 	}
 }
 
+// hear waits until the server calls, which it reports, or until a beat is due: at a time, or
+// at once if the session ended.
+func (w *Worker) hear(ctx context.Context, until time.Time) bool {
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	if w.beats.ask == nil { // the beat before failed
+		<-ctx.Done()
+		return false
+	}
+	err := w.beats.wait(ctx)
+	if err != nil && ctx.Err() == nil {
+		w.release()
+	}
+	return err == nil
+}
+
+// look lets the worker look for turns to take.
+func (w *Worker) look() {
+	select {
+	case w.mayTake <- struct{}{}:
+	default: // it is to look already
+	}
+}
+
 // Drain ends the turns with what is in flight, as a hand-off to others, and takes no more.
 func (w *Worker) Drain() {
 	w.mu.Lock()
-	again, started := w.draining, w.started
+	again := w.draining
 	w.draining = true
 	for _, run := range w.hand {
 		if run != nil {
@@ -182,15 +188,15 @@ func (w *Worker) Drain() {
 	w.mu.Unlock()
 	if !again {
 		w.Say(Event{Kind: WorkerDrains, Worker: w.id})
-		if started { // else it stops as soon as it is: River can stop nothing before
-			w.stop()
-		}
+		close(w.drains)
 	}
 }
 
-// stop lets River take no more turns, and end once those at work are over.
-func (w *Worker) stop() {
-	go func() { _ = w.client.Stop(context.Background()) }()
+// free returns how many turns more the worker may have in hand.
+func (w *Worker) free() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.AtMost - len(w.hand)
 }
 
 // take notes that a turn is at work, and reports whether the worker is to end.

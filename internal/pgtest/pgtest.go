@@ -114,6 +114,9 @@ func (s *Server) End(how syscall.Signal) {
 	_ = s.process.Wait() // it was told to end
 }
 
+// PID returns the number of the server's process.
+func (s *Server) PID() int { return s.process.Process.Pid }
+
 // Signal sends the server a signal.
 func (s *Server) Signal(sig syscall.Signal) error { return s.process.Process.Signal(sig) }
 
