@@ -91,6 +91,72 @@ func countedTogether(t *testing.T, open opener) {
 	check(5, 7)
 }
 
+// groupedAlike: slices at random, of a few places, leave the same when each has a
+// transaction of its own and when several share one.
+func groupedAlike(t *testing.T, open opener) {
+	for seed := range uint64(4) {
+		told := map[bool]string{}
+		for _, grouped := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d grouped %t", seed, grouped), func(t *testing.T) { told[grouped] = history(t, open, seed, grouped) })
+		}
+		if told[true] != told[false] {
+			t.Errorf("seed %d: grouped\n%s\nis not what it is one by one\n%s", seed, told[true], told[false])
+		}
+	}
+}
+
+// history commits slices at random and returns what became of them.
+func history(t *testing.T, open opener, seed uint64, grouped bool) string {
+	s, l := ledger(t, open)
+	places := []collection.Place{home("repos"), home("issues"), part("issues", "x"), part("issues", "y"), part("issues", "x")}
+	places[4].Lane = collection.Backfill
+	slices, groups := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+	at := map[collection.Place]collection.Cursor{}
+	var told strings.Builder
+	var group []collection.Slice
+	for i := range 60 {
+		place := places[slices.IntN(len(places))]
+		sl := page(place, at[place], token(strconv.Itoa(i)))
+		switch slices.IntN(6) {
+		case 0:
+			sl.Next = collection.Cursor{Done: true}
+		case 1, 2:
+			sl.Leaves = &collection.Gap{Reason: collection.RequestCap, Shape: collection.SliceGap}
+			if slices.IntN(2) == 0 {
+				sl.Next = sl.From // the walk stands at the gap, until a slice goes on
+			}
+		}
+		for range slices.IntN(4) {
+			key := place.Stream + strconv.Itoa(slices.IntN(9))
+			sl.Records = append(sl.Records, record(key, fmt.Sprintf(`{"n":%d}`, slices.IntN(3))))
+		}
+		at[place] = sl.Next
+		if group = append(group, sl); grouped && groups.IntN(5) > 0 && i < 59 {
+			continue
+		}
+		for _, done := range commit(t, l, group...) {
+			fmt.Fprintf(&told, "%d: %d changed, at %+v, %+v, left %d, closed", done.Commit, done.Changed, done.Next, done.Evidence, done.Left.ID)
+			for _, gap := range done.Closed {
+				fmt.Fprintf(&told, " %d", gap.ID)
+			}
+			told.WriteString("\n")
+		}
+		group = group[:0]
+	}
+	for _, place := range places[:4] {
+		states, err := l.Places(t.Context(), []collection.Place{place})
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := states[0].Checkpoint
+		fmt.Fprintf(&told, "%v: %+v by %d, %+v, left %q\n", place, is.Cursor, is.Commit, is.Evidence, states[0].Left)
+	}
+	for _, lane := range state(t, s, "issues").Lanes {
+		fmt.Fprintf(&told, "%s: %d partitions, %d done, %s\n", lane.Lane, lane.Partitions, lane.Done, lane.Digest)
+	}
+	return told.String() + strings.Join(owed(t, s), "\n") + strings.Join(contents(t, s, "repos"), "\n") + strings.Join(contents(t, s, "issues"), "\n")
+}
+
 // lostAnswer plays the crash after the effect: the commit is durable, and the
 // process that made it never learns.
 func lostAnswer(t *testing.T, open opener) {

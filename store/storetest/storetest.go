@@ -30,6 +30,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"I1 data and cursor move together", dataBeforeCursor},
 		{"I1 a group of slices is all or nothing", allOrNothing},
 		{"I1 a group of slices is counted", countedTogether},
+		{"I1 a group of slices is what each of them is", groupedAlike},
 		{"I1 a lost answer is found by the checkpoint", lostAnswer},
 		{"I1 what cannot be stored is in quarantine", quarantine},
 		{"I2 a pass counts what it delivers", passes},

@@ -3,6 +3,7 @@ package checkpoints
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 
 	"collect/collection"
@@ -19,29 +20,60 @@ type Standing struct {
 	Owes      bool
 }
 
-// StandQuery finds a standing. ?4 is the digest of the zero cursor, where a
-// place stands that was never committed.
+// StandQuery finds the standings of partitions of one stream in one lane. ?4 is the
+// digest of the zero cursor, where a place stands that was never committed.
 const StandQuery = `
-	SELECT p.id, c.token, c.since, c.high, c.version, coalesce(c.done, 0), c.meaning, coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.evidence, ''),
+	SELECT json_each.key, p.id, c.token, c.since, c.high, c.version, coalesce(c.done, 0), c.meaning, coalesce(c.digest, ?4), coalesce(c.slice_id, 0), coalesce(c.evidence, ''),
 		c.partition_id IS NOT NULL, EXISTS (SELECT 1 FROM gaps g WHERE g.partition_id = p.id AND g.lane = ?3 AND g.state IN ('open', 'leased', 'dead'))
-	FROM partitions p LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3
-	WHERE p.stream_id = ?1 AND p.partition = ?2`
+	FROM json_each(?2) AS json_each CROSS JOIN partitions p ON p.stream_id = ?1 AND p.partition = json_each.value
+	LEFT JOIN checkpoints c ON c.partition_id = p.id AND c.lane = ?3`
 
-// Stand returns how a place of a stream stands, making its partition if need be.
-func Stand(t database.Tx, stream int64, at collection.Place) (here Standing, err error) {
-	var sum []byte
-	dest := append([]any{&here.Partition}, format.CursorColumns(&here.At.Cursor)...)
-	err = t.Row(StandQuery, stream, string(at.Partition), string(at.Lane), collection.Cursor{}.Digest()).
-		Scan(append(dest, &sum, &here.At.Commit, format.EvidenceTo(&here.At.Evidence), &here.Begun, &here.Owes)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		here = Standing{}
-		here.Partition, err = t.Insert(makePartition, stream, string(at.Partition))
-		return here, err
-	}
+// Stand learns how different partitions of a stream stand in a lane, making those that
+// there are not. It asks once for all of them.
+func Stand(t database.Tx, stream int64, lane collection.Lane, partitions []collection.Partition, here []*Standing) error {
+	list, err := json.Marshal(partitions)
 	if err != nil {
-		return here, err
+		return err
 	}
-	return here, format.CheckCursor(here.At.Cursor, sum)
+	found := 0
+	err = t.Each(func(row database.Scanner) error {
+		var i int
+		var s Standing
+		var sum []byte
+		dest := append([]any{&i, &s.Partition}, format.CursorColumns(&s.At.Cursor)...)
+		dest = append(dest, &sum, &s.At.Commit, format.EvidenceTo(&s.At.Evidence), &s.Begun, &s.Owes)
+		if err := row.Scan(dest...); err != nil {
+			return err
+		}
+		*here[i] = s
+		found++
+		return format.CheckCursor(s.At.Cursor, sum)
+	}, StandQuery, stream, string(list), string(lane), collection.Cursor{}.Digest())
+	if err != nil || found == len(partitions) {
+		return err
+	}
+	return makePartitions(t, stream, partitions, here)
+}
+
+// makePartitions makes the partitions of those standings that have none.
+func makePartitions(t database.Tx, stream int64, partitions []collection.Partition, here []*Standing) error {
+	at, names := map[collection.Partition]int{}, []collection.Partition{}
+	for i, p := range partitions {
+		if here[i].Partition == 0 {
+			at[p], names = i, append(names, p)
+		}
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		return err
+	}
+	return t.Each(func(row database.Scanner) error {
+		var id int64
+		var name collection.Partition
+		err := row.Scan(&id, format.TextTo((*string)(&name)))
+		here[at[name]].Partition = id
+		return err
+	}, makePartition+`SELECT ?, value FROM json_each(?) RETURNING id, partition`, stream, string(list))
 }
 
 // Partition returns the number of a partition of a stream, making it if need be.
@@ -50,10 +82,19 @@ func Partition(t database.Tx, stream int64, p collection.Partition) (id int64, e
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	return t.Insert(makePartition, stream, string(p))
+	return t.Insert(makePartition+`VALUES (?, ?)`, stream, string(p))
 }
 
-const makePartition = `INSERT INTO partitions (stream_id, partition) VALUES (?, ?)`
+const makePartition = `INSERT INTO partitions (stream_id, partition) `
+
+// Move moves the checkpoint of a place to next.
+func (s *Standing) Move(t database.Tx, at collection.Place, next collection.Checkpoint) error {
+	if !next.Evidence.Kept(at, next.Cursor) {
+		next.Evidence = collection.Evidence{}
+	}
+	s.At, s.Begun = next, true
+	return Save(t, s.Partition, at, next)
+}
 
 // Save moves the checkpoint of a place, whose partition has a number.
 func Save(t database.Tx, partition int64, at collection.Place, cp collection.Checkpoint) error {

@@ -31,6 +31,9 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 		if err := b.sign(); err != nil {
 			return err
 		}
+		if err := b.stand(slices); err != nil {
+			return err
+		}
 		for i := range slices {
 			if err := b.commit(&slices[i], &b.results[i]); err != nil {
 				return err
@@ -58,7 +61,8 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 type batch struct {
 	ledger  *ledger
 	tx      database.Tx
-	last    int64 // the newest commit
+	last    int64                                      // the newest commit
+	here    map[collection.Place]*checkpoints.Standing // as the slices so far left it
 	records *records.Batch
 	news    *streams.News
 	moves   lanes.Changes
@@ -80,6 +84,35 @@ func (b *batch) sign() error {
 	return err
 }
 
+// stand learns how the places of the slices stand, and asks once for all partitions of
+// a stream in a lane.
+func (b *batch) stand(slices []collection.Slice) error {
+	b.here = make(map[collection.Place]*checkpoints.Standing, len(slices))
+	for i := range slices {
+		first := slices[i].Place
+		if b.here[first] != nil {
+			continue
+		}
+		s, err := b.ledger.stream(first.Stream)
+		if err != nil {
+			return err
+		}
+		var partitions []collection.Partition
+		var here []*checkpoints.Standing
+		for j := range slices[i:] {
+			at := slices[i+j].Place
+			if at.Stream == first.Stream && at.Lane == first.Lane && b.here[at] == nil {
+				b.here[at] = &checkpoints.Standing{}
+				partitions, here = append(partitions, at.Partition), append(here, b.here[at])
+			}
+		}
+		if err := checkpoints.Stand(b.tx, s.ID, first.Lane, partitions, here); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // commit stores one slice. Its row in slices, which is its number, its audit
 // trail and its event, is written last, when everything is counted.
 func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error {
@@ -87,10 +120,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	if err != nil {
 		return err
 	}
-	here, err := checkpoints.Stand(b.tx, s.ID, sl.Place)
-	if err != nil {
-		return err
-	}
+	here := b.here[sl.Place]
 	moves := here.At.Cursor == sl.From
 	if sl.Fills == 0 && !moves {
 		return collection.ErrCursorMoved // the caller knows the place
@@ -101,7 +131,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	if err != nil {
 		return err
 	}
-	next := here.At
+	previous, next := here.At.Commit, here.At
 	if moves {
 		if next, err = b.move(s, here, sl, n, result); err != nil {
 			return err
@@ -111,6 +141,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	if err := b.settle(gaps.Place{Place: sl.Place, StreamID: s.ID, PartitionID: here.Partition}, here.Owes, sl, moves, result); err != nil {
 		return err
 	}
+	here.Owes = here.Owes || sl.Leaves != nil
 	span, err := spanText(sl, result)
 	if err != nil {
 		return err
@@ -118,7 +149,7 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	return b.tx.Exec(`INSERT INTO slices
 			(id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, older, deleted, done, committed_at, span)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		b.last, here.Partition, string(sl.Lane), b.ledger.Run, b.ledger.epoch, here.At.Commit, sl.Fills,
+		b.last, here.Partition, string(sl.Lane), b.ledger.Run, b.ledger.epoch, previous, sl.Fills,
 		len(sl.Records)+len(sl.Rejected), result.Changed, result.Rejected, result.Older, result.Deleted, moves && next.Done, format.Time(b.tx.Now), span)
 }
 
@@ -134,7 +165,7 @@ func spanText(sl *collection.Slice, result *collection.Committed) (string, error
 
 // pass returns the commit that began the pass that a slice belongs to, 0 if none
 // is followed.
-func (b *batch) pass(here checkpoints.Standing, sl *collection.Slice, moves bool) int64 {
+func (b *batch) pass(here *checkpoints.Standing, sl *collection.Slice, moves bool) int64 {
 	switch {
 	case !moves || !sl.Tracked():
 		return 0
@@ -146,7 +177,7 @@ func (b *batch) pass(here checkpoints.Standing, sl *collection.Slice, moves bool
 
 // move moves the checkpoint of a place in a stream to where the evidence of its
 // pass leads.
-func (b *batch) move(s *streams.Stream, here checkpoints.Standing, sl *collection.Slice, n records.Count, result *collection.Committed) (collection.Checkpoint, error) {
+func (b *batch) move(s *streams.Stream, here *checkpoints.Standing, sl *collection.Slice, n records.Count, result *collection.Committed) (collection.Checkpoint, error) {
 	next := collection.Checkpoint{Commit: b.last, Epoch: b.ledger.epoch}
 	stored := int64(0)
 	if sl.AsksStored() {
@@ -168,13 +199,13 @@ func (b *batch) move(s *streams.Stream, here checkpoints.Standing, sl *collectio
 		from = &here.At.Cursor
 	}
 	b.moves.Move(s.ID, sl.Place, from, next.Cursor)
-	return next, checkpoints.Save(b.tx, here.Partition, sl.Place, next)
+	return next, here.Move(b.tx, sl.Place, next)
 }
 
 // sweep judges the evidence of a pass that sl belongs to. Where it is the end of a
 // walk that was complete, the records that it did not show are marked as deleted,
 // unless they are so many that it is the provider that is doubted.
-func (b *batch) sweep(s *streams.Stream, here checkpoints.Standing, sl *collection.Slice, e collection.Evidence, result *collection.Committed) (collection.Evidence, collection.Cursor, error) {
+func (b *batch) sweep(s *streams.Stream, here *checkpoints.Standing, sl *collection.Slice, e collection.Evidence, result *collection.Committed) (collection.Evidence, collection.Cursor, error) {
 	before, sound := e.Sweep()
 	if !sound || !sl.Next.Done || e.Contradiction() != "" {
 		judged, next := e.Judged(sl)
