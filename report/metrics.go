@@ -1,41 +1,14 @@
 package report
 
 import (
-	"context"
-	"time"
-
 	"collect/collection"
-	"collect/report/problem"
 	"collect/store"
 )
 
-// Measured is what is counted of one connector, over all of its runs, beside how it
-// stands.
+// Measured is how a connector stands, and what is counted over all of its runs.
 type Measured struct {
 	Status
-	Traffic   collection.Traffic
-	SuccessAt time.Time // when a run ended last with exit code 0; zero: not known
-}
-
-// MeasuredOf reads what is counted of the connector of s.
-func MeasuredOf(ctx context.Context, db store.Reader, s Status) (m Measured, err error) {
-	m.Status = s
-	if m.Traffic, err = db.Traffic(ctx, s.Name); err != nil {
-		return m, err
-	}
-	for _, n := range []int{1, 100} {
-		runs, err := db.Runs(ctx, s.Name, n)
-		if err != nil {
-			return m, err
-		}
-		for _, run := range runs {
-			if run.ExitCode == problem.ExitOK {
-				m.SuccessAt = run.EndedAt
-				return m, nil
-			}
-		}
-	}
-	return m, nil
+	store.Measures
 }
 
 // An accountMetrics says which account the metrics are of.

@@ -360,9 +360,9 @@ type Reader interface {
 	// are among them. The metrics of a run are those of its run.finished.
 	Events(ctx context.Context, connector string, n int) ([]collection.Event, error)
 
-	// Traffic returns what became of all that a connector ever asked for, as of the
-	// last beat of each run.
-	Traffic(ctx context.Context, connector string) (collection.Traffic, error)
+	// Measures returns what is counted over all runs of a connector (of all, if it is
+	// ""), by the name of the connector. One that never ran is not there.
+	Measures(ctx context.Context, connector string) (map[string]Measures, error)
 
 	// Orders returns the newest n events of what people ordered of a connector (of all,
 	// if it is ""), newest first.
@@ -394,6 +394,12 @@ type ConnectorState struct {
 	Runs      int              // all, those included that were pruned
 	All       collection.Tally // of all runs
 	Accounts  [][]byte         // what was learned of each domain of the newest run, as JSON; nil: nothing was
+}
+
+// Measures are what is counted over all runs of a connector.
+type Measures struct {
+	Traffic   collection.Traffic // what became of all that it asked for, as of the last beat of each run
+	SuccessAt time.Time          // when a run ended last with exit code 0; zero: none did
 }
 
 // A StreamState describes a stream for people.

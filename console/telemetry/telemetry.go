@@ -64,13 +64,13 @@ func Look(ctx context.Context, db store.Reader, meeting engine.Meeting, file str
 	if err != nil {
 		return f, err
 	}
+	measures, err := db.Measures(ctx, "")
+	if err != nil {
+		return f, err
+	}
 	f.All = len(statuses)
 	for _, s := range statuses[:min(f.All, MostConnectors)] {
-		m, err := report.MeasuredOf(ctx, db, s)
-		if err != nil {
-			return f, err
-		}
-		f.Connectors = append(f.Connectors, m)
+		f.Connectors = append(f.Connectors, report.Measured{Status: s, Measures: measures[s.Name]})
 	}
 	return f, nil
 }

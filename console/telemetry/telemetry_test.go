@@ -32,15 +32,17 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func known(name string) report.Measured {
 	planned := int64(812)
 	return report.Measured{
-		SuccessAt: now.Add(-time.Hour),
-		Traffic: collection.Traffic{
-			Attempts:  map[collection.Fate]int64{collection.FateOK: 95, collection.FateThrottled: 5},
-			Calls:     map[collection.CallEnd]int64{collection.CallAnswered: 94, collection.CallFailed: 1},
-			Throttles: map[string]int64{"429": 5},
-			Waited:    map[collection.WaitCause]float64{collection.WaitPacing: 12.5},
-			Used:      map[collection.Reason]float64{collection.RequestCap: 0.25},
-			Durations: collection.Durations{Count: 6, Sum: 9, Buckets: map[int]int64{-20: 3, -19: 1, 8: 2}},
-			Exemplars: map[int]collection.DurationExemplar{8: {TraceID: strings.Repeat("ab", 16), SpanID: strings.Repeat("cd", 8), Seconds: 1.9, At: now}},
+		Measures: store.Measures{
+			SuccessAt: now.Add(-time.Hour),
+			Traffic: collection.Traffic{
+				Attempts:  map[collection.Fate]int64{collection.FateOK: 95, collection.FateThrottled: 5},
+				Calls:     map[collection.CallEnd]int64{collection.CallAnswered: 94, collection.CallFailed: 1},
+				Throttles: map[string]int64{"429": 5},
+				Waited:    map[collection.WaitCause]float64{collection.WaitPacing: 12.5},
+				Used:      map[collection.Reason]float64{collection.RequestCap: 0.25},
+				Durations: collection.Durations{Count: 6, Sum: 9, Buckets: map[int]int64{-20: 3, -19: 1, 8: 2}},
+				Exemplars: map[int]collection.DurationExemplar{8: {TraceID: strings.Repeat("ab", 16), SpanID: strings.Repeat("cd", 8), Seconds: 1.9, At: now}},
+			},
 		},
 		Status: report.Status{
 			Name: name, Count: 3,
@@ -237,8 +239,13 @@ func (crowd) Salt(context.Context) ([]byte, error) { return nil, nil }
 func (c crowd) Runs(_ context.Context, name string, _ int) ([]collection.Run, error) {
 	return []collection.Run{{ID: "run-" + name[:5], Connector: name, Domain: "provider-" + name + "/0123456789ab", Outcome: collection.Complete, EndedAt: now}}, nil
 }
-func (crowd) Traffic(context.Context, string) (collection.Traffic, error) {
-	return known("").Traffic, nil
+func (c crowd) Measures(context.Context, string) (map[string]store.Measures, error) {
+	states, err := c.States(context.Background(), "")
+	all := map[string]store.Measures{}
+	for _, s := range states {
+		all[s.Connector] = known("").Measures
+	}
+	return all, err
 }
 
 // Whatever a store holds, the series are bounded (I20): 10,000 connectors with

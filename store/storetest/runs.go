@@ -424,9 +424,10 @@ func traffic(t *testing.T, open opener) {
 	s := open(t)
 	total := func(when string, want int64) {
 		t.Helper()
-		got, err := s.Traffic(t.Context(), connector)
+		all, err := s.Measures(t.Context(), connector)
+		got := all[connector].Traffic
 		if err != nil || got.Attempts[collection.FateOK] != want || got.Durations.Count != want || got.Waited[collection.WaitPacing] != float64(want) {
-			t.Errorf("%s: Traffic = %+v, %v, want %d of each", when, got, err, want)
+			t.Errorf("%s: Measures = %+v, %v, want %d of each", when, all, err, want)
 		}
 	}
 	sent := func(n int64) collection.Metrics {
@@ -461,8 +462,42 @@ func traffic(t *testing.T, open opener) {
 	total("at its end", 9)
 	finish(t, begin(t, s, "run-3"))
 	total("after a run that asked for nothing", 9)
-	if got, err := s.Traffic(t.Context(), "nobody"); err != nil || got.Attempts != nil {
-		t.Errorf("Traffic of nobody = %+v, %v, want nothing", got, err)
+	if got, err := s.Measures(t.Context(), "nobody"); err != nil || len(got) != 0 {
+		t.Errorf("Measures of nobody = %+v, %v, want nothing", got, err)
+	}
+}
+
+// The last success is that of the newest run with exit code 0, however many failed
+// since, and one read has it for all connectors.
+func successes(t *testing.T, open opener) {
+	s := opened(t, open)
+	ended := time.Now().UTC().Truncate(time.Millisecond)
+	play := func(connector string, codes ...int) {
+		t.Helper()
+		for i, code := range codes {
+			run := newRun(fmt.Sprintf("%s-%d", connector, i))
+			run.Connector = connector
+			l, err := s.Begin(t.Context(), run, nil)
+			if err != nil {
+				t.Fatalf("Begin: %v", err)
+			}
+			run.Outcome, run.ExitCode, run.EndedAt = collection.Complete, code, ended.Add(time.Duration(i)*time.Minute)
+			if err := l.Finish(t.Context(), run); err != nil {
+				t.Fatalf("Finish: %v", err)
+			}
+		}
+	}
+	play("lately", append([]int{0, 0}, slices.Repeat([]int{1}, 150)...)...)
+	play("never", 1, 75)
+	play("now", 1, 0)
+	all, err := s.Measures(t.Context(), "")
+	want := map[string]store.Measures{"lately": {SuccessAt: ended.Add(time.Minute)}, "never": {}, "now": {SuccessAt: ended.Add(time.Minute)}}
+	if err != nil || !reflect.DeepEqual(all, want) {
+		t.Errorf("Measures = %+v, %v, want %+v", all, err, want)
+	}
+	one, err := s.Measures(t.Context(), "now")
+	if err != nil || !reflect.DeepEqual(one, map[string]store.Measures{"now": want["now"]}) {
+		t.Errorf("Measures of one = %+v, %v, want it alone", one, err)
 	}
 }
 

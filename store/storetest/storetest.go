@@ -96,6 +96,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"places are read together", places},
 		{"metrics of a run that goes on", live},
 		{"traffic of all runs", traffic},
+		{"the last success", successes},
 		{"runs are added up", runs},
 		{"provider state is kept", providerState},
 		{"fields are noted in the order seen", fields},

@@ -9,24 +9,34 @@ import (
 	"collect/collection"
 	"collect/store"
 	"collect/store/internal/database"
+	"collect/store/internal/format"
 )
 
-// Traffic returns what became of all that a connector asked for; see store.Reader.
-func (r reader) Traffic(ctx context.Context, connector string) (t collection.Traffic, err error) {
-	var counts []byte
-	found, err := r.readers.One(ctx, []any{&counts}, trafficQuery, connector)
-	if err != nil || !found {
-		return t, err
-	}
-	return t, readTraffic(counts, &t)
+// Measures returns what is counted over all runs; see store.Reader. It asks one query,
+// however many connectors there are.
+func (r reader) Measures(ctx context.Context, connector string) (map[string]store.Measures, error) {
+	of, args := database.Of("l.connector", connector)
+	all := map[string]store.Measures{}
+	err := r.readers.Query(ctx, func(row database.Scanner) error {
+		var name string
+		var counts []byte
+		var m store.Measures
+		err := row.Scan(&name, &counts, format.TimeTo(&m.SuccessAt))
+		if err == nil && len(counts) > 0 {
+			err = readTraffic(counts, &m.Traffic)
+		}
+		all[name] = m
+		return err
+	}, `SELECT l.connector, coalesce(t.counts, ''),
+			(SELECT ended_at FROM runs WHERE connector = l.connector AND exit_code = 0 ORDER BY number DESC LIMIT 1)
+		FROM leases l LEFT JOIN traffic t ON t.connector = l.connector WHERE `+of, args...)
+	return all, err
 }
 
-const trafficQuery = `SELECT counts FROM traffic WHERE connector = ?`
-
-// trafficOf is the same in a transaction that writes.
+// trafficOf returns what became of all that a connector asked for so far.
 func trafficOf(t database.Tx, connector string) (before collection.Traffic, err error) {
 	var counts []byte
-	switch err := t.Row(trafficQuery, connector).Scan(&counts); {
+	switch err := t.Row(`SELECT counts FROM traffic WHERE connector = ?`, connector).Scan(&counts); {
 	case errors.Is(err, sql.ErrNoRows):
 		return before, nil
 	case err != nil:
