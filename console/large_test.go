@@ -12,7 +12,10 @@ import (
 
 	"collect/collection"
 	"collect/console"
+	"collect/console/telemetry"
+	"collect/engine"
 	"collect/engine/enginetest"
+	"collect/engine/registry"
 	"collect/engine/storage"
 )
 
@@ -75,5 +78,22 @@ func BenchmarkPages(b *testing.B) {
 				answer.Body.Close()
 			}
 		})
+	}
+}
+
+// BenchmarkMetrics is what reading the facts of a scrape takes, of a store with 500
+// connectors and 10,000 gaps.
+func BenchmarkMetrics(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "state.db")
+	large(b, path, 500, 10_000)
+	db, err := storage.Look(b.Context(), path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	for b.Loop() {
+		if _, err := telemetry.Look(b.Context(), db, engine.Meeting{Registry: &registry.Registry{}}, path, time.Now()); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
