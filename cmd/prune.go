@@ -16,6 +16,7 @@ import (
 	"collect/engine/registry"
 	"collect/engine/storage"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -23,22 +24,23 @@ import (
 // pruneOptions are the flags of prune.
 type pruneOptions struct {
 	operatorOptions
-	all                      bool
-	events, runs, quarantine string
-	shrink                   bool
-	dryRun                   bool
+	all                  bool
+	shrink, dryRun       bool
+	events, runs, slices string
+	quarantine           string
 }
 
 func (a *app) pruneCommand() *cobra.Command {
 	var o pruneOptions
 	c := &cobra.Command{
 		Use:   "prune [name | file.yaml]",
-		Short: "Remove old events, runs and rejected records",
-		Long: `Prune removes what is old of the past of a connector: events, runs, and records
-that were rejected. It says first what that is, and removes nothing that is not
-named by a flag. Records, checkpoints, commits, gaps, the orders of people, and
-the newest run of each exit code are never removed, and what the runs add up to
-stays in the totals. Who did it, when and why is kept.
+		Short: "Remove old events, runs, slices and rejected records",
+		Long: `Prune removes what is old of the past of a connector: events, runs, slices that
+stored nothing, and records that were rejected. It says first what that is, and
+removes nothing that is not named by a flag. Records with the slices that stored
+them, checkpoints, gaps, the orders of people, and the newest run of each exit
+code are never removed, and what the runs add up to stays in the totals. Who did
+it, when and why is kept.
 
 It may be used while a run is under way. The room is used by what is stored
 next: the file keeps its size, until --shrink gives its free bytes back to the
@@ -57,6 +59,7 @@ the disk as the file takes, twice.`,
 	flags.BoolVar(&o.all, "all", false, "of all connectors")
 	flags.StringVar(&o.events, "events", "", "events that are older than this `duration or size` (90d), or all but the newest of each connector that take that much (64MB)")
 	flags.StringVar(&o.runs, "runs", "", "runs that ended longer ago than this `duration or size`, or all but the newest of each connector that take that much")
+	flags.StringVar(&o.slices, "slices", "", "slices that stored nothing, committed longer ago than this `duration or size`, or all but the newest of each connector that take that much")
 	flags.StringVar(&o.quarantine, "quarantine", "", "rejected records that came last longer ago than this `duration or size`, or all but the newest of each connector that take that much")
 	flags.BoolVar(&o.shrink, "shrink", false, "then give the free bytes of the file back to the disk; also by itself")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say what would be removed, and remove nothing")
@@ -65,7 +68,7 @@ the disk as the file takes, twice.`,
 
 // only reports whether the order is to shrink the file, and nothing else.
 func (o *pruneOptions) only() bool {
-	return o.shrink && !o.all && o.name == "" && o.events+o.runs+o.quarantine == ""
+	return o.shrink && !o.all && o.name == "" && o.events+o.runs+o.slices+o.quarantine == ""
 }
 
 // what returns the order that the flags give.
@@ -77,7 +80,7 @@ func (o *pruneOptions) what(now time.Time) (p store.Prune, err error) {
 		name, text string
 		before     *time.Time
 		room       *int64
-	}{{"events", o.events, &p.Events, &p.EventsRoom}, {"runs", o.runs, &p.Runs, &p.RunsRoom}, {"quarantine", o.quarantine, &p.Quarantine, &p.Room}} {
+	}{{"events", o.events, &p.Events, &p.EventsRoom}, {"runs", o.runs, &p.Runs, &p.RunsRoom}, {"slices", o.slices, &p.Slices, &p.SlicesRoom}, {"quarantine", o.quarantine, &p.Quarantine, &p.Room}} {
 		if f.text == "" {
 			continue
 		}
@@ -88,7 +91,7 @@ func (o *pruneOptions) what(now time.Time) (p store.Prune, err error) {
 		}
 	}
 	if p == (store.Prune{}) {
-		return p, problem.Usage("collect prune: say what is old: --events 90d, --runs 90d, --quarantine 90d")
+		return p, problem.Usage("collect prune: say what is old: --events 90d, --runs 90d, --slices 90d, --quarantine 90d")
 	}
 	if !o.dryRun {
 		return p, needReason("collect prune", o.reason)
@@ -163,25 +166,10 @@ func (a *app) spare(ctx context.Context, settings config.Settings, sc problem.Sc
 		return a.exit(err, sc)
 	}
 	defer db.Close()
-	if free, size := spareOf(ctx, db, settings); size != "" {
-		fmt.Fprintf(a.err, "%s takes %s, of which %s would be given back\n", words.Home(settings.State, a.env), size, free)
+	if free, size, ok := storage.SpareOf(ctx, db, settings.State); ok {
+		fmt.Fprintf(a.err, "%s takes %s, of which %s would be given back\n", words.Home(settings.State, a.env), words.Size(size), words.Size(free))
 	}
 	return nil
-}
-
-// spareOf returns how many bytes of a store are free, and how many it takes, in words;
-// "" if that is not known.
-func spareOf(ctx context.Context, db store.Reader, settings config.Settings) (free, size string) {
-	known, ok := db.(storage.Sparer)
-	if !ok {
-		return "", ""
-	}
-	bytes, err := known.Spare(ctx)
-	room, ok := storage.RoomOf(settings.State)
-	if err != nil || !ok {
-		return "", ""
-	}
-	return words.Size(bytes), words.Size(room.Size)
 }
 
 // pruneHistory removes what is old of the past.
@@ -214,7 +202,7 @@ func (a *app) pruneHistory(ctx context.Context, o pruneOptions, what store.Prune
 	if o.dryRun || sum.Rows() == 0 {
 		return a.pruned("would remove", names, found)
 	}
-	if err := a.agree(ctx, o.operatorOptions, fmt.Sprintf("This removes %s, for good.", prunedWords(sum))); err != nil {
+	if err := a.agree(ctx, o.operatorOptions, fmt.Sprintf("This removes %s, for good.", report.PrunedWords(sum))); err != nil {
 		return err
 	}
 	removed := make([]store.Pruned, len(names))
@@ -225,8 +213,8 @@ func (a *app) pruneHistory(ctx context.Context, o pruneOptions, what store.Prune
 	if err != nil {
 		return a.exit(err, sc)
 	}
-	if free, size := spareOf(ctx, db, settings); size != "" && !o.shrink && !a.flags.json {
-		fmt.Fprintf(a.err, "what is stored next uses the room: of %s in the file %s are free. To give them back to the disk: collect prune --shrink%s\n", size, free, a.repeat())
+	if free, size, ok := storage.SpareOf(ctx, db, settings.State); ok && !o.shrink && !a.flags.json {
+		fmt.Fprintf(a.err, "what is stored next uses the room: of %s in the file %s are free. To give them back to the disk: collect prune --shrink%s\n", words.Size(size), words.Size(free), a.repeat())
 	}
 	return nil
 }
@@ -236,6 +224,7 @@ type prunedLine struct {
 	Connector   string `json:"connector"`
 	Events      int64  `json:"events"`
 	Runs        int64  `json:"runs"`
+	Slices      int64  `json:"slices"` // that stored nothing
 	Quarantined int64  `json:"quarantined"`
 	Bytes       int64  `json:"bytes"`
 }
@@ -245,7 +234,7 @@ func (a *app) pruned(verb string, names []string, of []store.Pruned) error {
 	if a.flags.json {
 		lines := []prunedLine{}
 		for i, n := range of {
-			lines = append(lines, prunedLine{names[i], n.Events, n.Runs, n.Quarantined, n.Bytes})
+			lines = append(lines, prunedLine{names[i], n.Events, n.Runs, n.Slices, n.Quarantined, n.Bytes})
 		}
 		return a.print(lines)
 	}
@@ -253,25 +242,11 @@ func (a *app) pruned(verb string, names []string, of []store.Pruned) error {
 	for i, n := range of {
 		if n.Rows() > 0 {
 			none = false
-			fmt.Fprintf(a.err, "%s: %s %s\n", words.Clean(names[i]), verb, prunedWords(n))
+			fmt.Fprintf(a.err, "%s: %s %s\n", words.Clean(names[i]), verb, report.PrunedWords(n))
 		}
 	}
 	if none {
 		fmt.Fprintln(a.err, "nothing is that old; nothing was removed")
 	}
 	return nil
-}
-
-// prunedWords lists what there is: 1,200 events, 3 runs, about 1.2 MB.
-func prunedWords(n store.Pruned) string {
-	var parts []string
-	for _, part := range []struct {
-		n         int64
-		one, many string
-	}{{n.Events, "event", "events"}, {n.Runs, "run", "runs"}, {n.Quarantined, "rejected record", "rejected records"}} {
-		if part.n > 0 {
-			parts = append(parts, words.Counted(part.n, part.one, part.many))
-		}
-	}
-	return strings.Join(append(parts, "about "+words.Size(n.Bytes)), ", ")
 }

@@ -100,6 +100,7 @@ type SliceInfo struct {
 type PrunedInfo struct {
 	Events      int64 `json:"events"`
 	Runs        int64 `json:"runs"`
+	Slices      int64 `json:"slices"`
 	Quarantined int64 `json:"quarantined"`
 	Bytes       int64 `json:"bytes"`
 	Tally       Tally `json:"tally"`

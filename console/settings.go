@@ -10,6 +10,7 @@ import (
 
 	"collect/engine"
 	"collect/engine/storage"
+	"collect/internal/words"
 	"collect/report"
 	"collect/report/problem"
 	"collect/store"
@@ -47,35 +48,58 @@ func settings(ctx context.Context, l lookup) (any, error) {
 
 // A prunePage is what would be removed of the past: collect prune --dry-run.
 type prunePage struct {
-	Days    int // older than; 0: it was not asked for
-	Found   []pruned
-	Sum     store.Pruned
-	Command string
+	Days, MB    int // older than, or more than; 0: it was not asked for
+	Connectors  int // that have some of it
+	Sum         store.Pruned
+	Free, Taken int64 // bytes of the file that are free, and all; 0: not measured
+	Command     string
+	Shrink      string // the command that gives the free bytes back
 }
 
-// A pruned says what would go of one connector.
-type pruned struct {
-	Connector string
-	store.Pruned
+// Words says what would go: 1,200 events, 3 runs, about 1.2 MB, of 2 connectors.
+func (p prunePage) Words() string {
+	return report.PrunedWords(p.Sum) + ", of " + words.Counted(int64(p.Connectors), "connector", "connectors")
 }
 
+// mostPruned bounds what a person may ask for, in days or MB.
+const mostPruned = 36500
+
+// pruning counts what an order for all connectors would remove.
 func pruning(ctx context.Context, l lookup) (page prunePage, err error) {
-	days, err := strconv.Atoi(l.FormValue("days"))
-	if err != nil || days <= 0 || days > 36500 || l.db == nil {
+	if l.db == nil {
 		return page, nil
 	}
-	page.Days = days
-	page.Command = "collect prune --all --events " + strconv.Itoa(days) + "d --runs " + strconv.Itoa(days) + "d --quarantine " + strconv.Itoa(days) + "d" + l.server.Flags + " --reason WHY"
+	if free, taken, ok := storage.SpareOf(ctx, l.db, l.server.Library.name); ok {
+		page.Free, page.Taken, page.Shrink = free, taken, "collect prune --shrink"+l.server.Flags
+	}
+	asked := func(name string) int {
+		n, err := strconv.Atoi(l.FormValue(name))
+		if err != nil || n < 0 || n > mostPruned {
+			return 0
+		}
+		return n
+	}
+	var what store.Prune
+	bound := ""
+	if page.Days = asked("days"); page.Days > 0 {
+		before := l.now.Add(-time.Duration(page.Days) * 24 * time.Hour)
+		what, bound = store.Prune{Events: before, Runs: before, Slices: before, Quarantine: before}, strconv.Itoa(page.Days)+"d"
+	} else if page.MB = asked("mb"); page.MB > 0 {
+		room := int64(page.MB) * 1_000_000
+		what, bound = store.Prune{EventsRoom: room, RunsRoom: room, SlicesRoom: room, Room: room}, strconv.Itoa(page.MB)+"MB"
+	} else {
+		return page, nil
+	}
+	page.Command = "collect prune --all --events " + bound + " --runs " + bound + " --slices " + bound + " --quarantine " + bound + l.server.Flags + " --reason WHY"
 	names, err := l.db.Connectors(ctx)
 	if err != nil {
 		return page, err
 	}
-	before := l.now.AddDate(0, 0, -days)
-	found, err := engine.Prunable(ctx, l.db, names, store.Prune{Events: before, Runs: before, Quarantine: before})
-	for i, n := range found {
+	found, err := engine.Prunable(ctx, l.db, names, what)
+	for _, n := range found {
 		page.Sum = page.Sum.Add(n)
 		if n.Rows() > 0 {
-			page.Found = append(page.Found, pruned{names[i], n})
+			page.Connectors++
 		}
 	}
 	return page, err

@@ -10,6 +10,7 @@ import (
 	"collect/pacing/gate"
 	"collect/report/limit"
 	"collect/report/problem"
+	"collect/store"
 )
 
 // EventWords says what happened, without when and where: rate 4/s -> 2/s: a refusal.
@@ -52,7 +53,8 @@ func happened(e collection.Event) string {
 	case e.Limit != nil:
 		return "the provider announces " + words.Limit(e.Limit)
 	case e.Pruned != nil:
-		return fmt.Sprintf("removed %s, %s, %s of the past", words.Counted(e.Pruned.Events, "event", "events"), words.Counted(e.Pruned.Runs, "run", "runs"), words.Counted(e.Pruned.Quarantined, "rejected record", "rejected records"))
+		n := e.Pruned
+		return "removed of the past: " + PrunedWords(store.Pruned{Events: n.Events, Runs: n.Runs, Slices: n.Slices, Quarantined: n.Quarantined, Bytes: n.Bytes})
 	}
 	if said, ok := eventNames[e.Kind]; ok {
 		return said

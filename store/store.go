@@ -176,30 +176,34 @@ type Pause struct {
 	Who, Why string
 }
 
-// A Prune says what of the past of a connector may go. Records, checkpoints, commits
-// and what is owed never do; nor does an event of what a person ordered, the newest run
-// of each exit code, or one that is on.
+// A Prune says what of the past of a connector may go. Records, checkpoints and what is
+// owed never do; nor does an event of what a person ordered, the newest run of each exit
+// code, or one that is on.
+//
+// Of slices, only those go that stored, deleted and rejected nothing: what a record, a
+// checkpoint or a pass names stays, and so does one that finished a window of time.
 type Prune struct {
 	Events     time.Time // events before that time; zero: none
 	Runs       time.Time // runs that ended before it; zero: none
+	Slices     time.Time // slices committed before it; zero: none
 	Quarantine time.Time // rejected records that came last before it; zero: none
 
 	// About how many bytes of each are kept, the newest; 0, or with a time: all.
-	EventsRoom, RunsRoom, Room int64
+	EventsRoom, RunsRoom, SlicesRoom, Room int64
 }
 
 // Pruned counts what was removed, or may be. Bytes is about how many they took.
 type Pruned struct {
-	Events, Runs, Quarantined int64
-	Bytes                     int64
+	Events, Runs, Slices, Quarantined int64
+	Bytes                             int64
 }
 
 // Rows returns how many there are.
-func (p Pruned) Rows() int64 { return p.Events + p.Runs + p.Quarantined }
+func (p Pruned) Rows() int64 { return p.Events + p.Runs + p.Slices + p.Quarantined }
 
 // Add returns the sum of p and q.
 func (p Pruned) Add(q Pruned) Pruned {
-	return Pruned{p.Events + q.Events, p.Runs + q.Runs, p.Quarantined + q.Quarantined, p.Bytes + q.Bytes}
+	return Pruned{p.Events + q.Events, p.Runs + q.Runs, p.Slices + q.Slices, p.Quarantined + q.Quarantined, p.Bytes + q.Bytes}
 }
 
 // Copies says when a store was copied last, and when such a copy was tried. A zero time

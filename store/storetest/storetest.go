@@ -79,6 +79,8 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"what is old goes when it is ordered", pruned},
 		{"the newest of what was rejected is kept", prunedToRoom},
 		{"the newest events and runs are kept", prunedToSize},
+		{"slices that stored nothing", prunedSlices},
+		{"the newest slice stays", prunedNewest},
 		{"I15 two checkpoints", twoLanes},
 		{"I16 clocks decide nothing", clocks},
 		{"I16 a clock set back makes no wait longer", clockSetBack},

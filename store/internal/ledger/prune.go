@@ -15,58 +15,84 @@ import (
 // pruneRows bounds a transaction: a run beside it waits for that long.
 const pruneRows = 2000
 
-// What may be removed, each as a query of ids. ?1 is the connector, ?2 the time, as
-// text, and ?3 a number of bytes.
-//
+// A kind of rows of the past.
+type kind struct {
+	table, key string
+	size       string // of a row, beside rowSize
+
+	// What may be removed, each as a query of keys. ?1 is the connector, ?2 the time, as
+	// text, or a number of bytes: the newest rows are kept that have room there.
+	old, beyond string
+
+	count func(*store.Pruned) *int64
+}
+
+var (
+	eventKind = kind{"events", "id", "length(info)", oldEvents, eventsBeyond, func(n *store.Pruned) *int64 { return &n.Events }}
+	runKind   = kind{"runs", "number", "length(params) + length(waited)", oldRuns, runsBeyond, func(n *store.Pruned) *int64 { return &n.Runs }}
+	sliceKind = kind{"slices", "id", "0", oldSlices, slicesBeyond, func(n *store.Pruned) *int64 { return &n.Slices }}
+	rejected  = kind{"quarantine", "id", "length(data)", oldRejects, rejectsBeyond, func(n *store.Pruned) *int64 { return &n.Quarantined }}
+)
+
 // What a person ordered is kept, and so is what the next run compares itself with: the
-// newest run of each exit code, and its events.
+// newest run of each exit code, with its events and slices.
 const (
 	newestRuns = `SELECT max(number) FROM runs WHERE connector = ?1 GROUP BY exit_code`
+	ofOldRuns  = `NOT IN (SELECT id FROM runs WHERE number IN (` + newestRuns + `) OR connector = ?1 AND outcome = 'running')`
 
-	oldEvents = `SELECT id FROM events WHERE connector = ?1 AND at < ?2 AND ` + mayGoEvents
-	oldRuns   = `SELECT number FROM runs WHERE connector = ?1 AND coalesce(ended_at, beat_at) < ?2 AND ` + mayGoRuns
-
-	mayGoEvents = `NOT (` + events.Ordered + `)
-		AND run NOT IN (SELECT id FROM runs WHERE number IN (` + newestRuns + `) OR connector = ?1 AND outcome = 'running')`
-	mayGoRuns = `outcome <> 'running' AND number NOT IN (` + newestRuns + `)`
-
-	eventsSize = `length(info)`
-	runsSize   = `length(params) + length(waited)`
-
-	oldRejects = `SELECT q.id FROM quarantine q JOIN streams s ON s.id = q.stream_id LEFT JOIN slices c ON c.id = q.last_slice
-		WHERE s.connector = ?1 AND c.committed_at < ?2`
-
-	// The newest are kept, as many as have room, and what is never removed.
-	eventsBeyond = `SELECT id FROM (SELECT id, kind, info, run, sum(` + eventsSize + ` + ` + rowSize + `) OVER (ORDER BY id DESC) AS upto
+	mayGoEvents  = `NOT (` + events.Ordered + `) AND run ` + ofOldRuns
+	oldEvents    = `SELECT id FROM events WHERE connector = ?1 AND at < ?2 AND ` + mayGoEvents
+	eventsBeyond = `SELECT id FROM (SELECT id, kind, info, run, sum(length(info) + ` + rowSize + `) OVER (ORDER BY id DESC) AS upto
 		FROM events WHERE connector = ?1) AS newest WHERE upto > ?2 AND ` + mayGoEvents
-	runsBeyond = `SELECT number FROM (SELECT number, outcome, sum(` + runsSize + ` + ` + rowSize + `) OVER (ORDER BY number DESC) AS upto
+
+	mayGoRuns  = `outcome <> 'running' AND number NOT IN (` + newestRuns + `)`
+	oldRuns    = `SELECT number FROM runs WHERE connector = ?1 AND coalesce(ended_at, beat_at) < ?2 AND ` + mayGoRuns
+	runsBeyond = `SELECT number FROM (SELECT number, outcome, sum(length(params) + length(waited) + ` + rowSize + `) OVER (ORDER BY number DESC) AS upto
 		FROM runs WHERE connector = ?1) AS newest WHERE upto > ?2 AND ` + mayGoRuns
+
+	// The numbers of commits only grow, so the newest of the store stays: the next one is
+	// counted from it. A record has the commit that stored or deleted it, which says so in
+	// changed or deleted. So no record is looked at.
+	mayGoSlices = `c.changed = 0 AND c.deleted = 0 AND c.rejected = 0 AND c.span = ''
+		AND c.id <> (SELECT max(id) FROM slices) AND c.run ` + ofOldRuns + `
+		AND NOT EXISTS (SELECT 1 FROM checkpoints k WHERE k.partition_id = c.partition_id AND k.lane = c.lane AND k.slice_id = c.id)
+		AND c.id NOT IN (SELECT coalesce(CASE WHEN json_valid(k.evidence) THEN CAST(json_extract(k.evidence, '$.pass') AS BIGINT) END, 0)
+			FROM streams o JOIN partitions w ON w.stream_id = o.id AND w.partition = '' JOIN checkpoints k ON k.partition_id = w.id WHERE o.connector = ?1)`
+	slicesOf  = ` FROM slices c CROSS JOIN partitions p ON p.id = c.partition_id CROSS JOIN streams s ON s.id = p.stream_id WHERE s.connector = ?1`
+	oldSlices = `SELECT c.id` + slicesOf + ` AND c.committed_at < ?2 AND ` + mayGoSlices
+
+	slicesBeyond = `SELECT c.id FROM (SELECT c.*, count(*) OVER (ORDER BY c.id DESC) * ` + rowSize + ` AS upto` + slicesOf + `) AS c
+		WHERE upto > ?2 AND ` + mayGoSlices
+
+	// A slice that is gone came before the next one that is there.
+	oldRejects = `SELECT q.id FROM quarantine q JOIN streams s ON s.id = q.stream_id
+		WHERE s.connector = ?1 AND (SELECT committed_at FROM slices WHERE id >= q.last_slice ORDER BY id LIMIT 1) < ?2`
 	rejectsBeyond = `SELECT id FROM (
 		SELECT q.id, sum(length(q.data)) OVER (ORDER BY q.last_slice DESC, q.id DESC) AS upto
 		FROM quarantine q JOIN streams s ON s.id = q.stream_id WHERE s.connector = ?1) AS newest WHERE upto > ?2`
 )
 
-// A pruning is one kind of rows that may go.
+// A pruning is an order for one kind of rows.
 type pruning struct {
-	table, key, size string
-	which            string
-	bound            any
-	count            func(*store.Pruned) *int64
+	kind
+	which string // of the keys that may go
+	bound any
 }
 
 // prunings returns what the order is for.
 func prunings(p store.Prune) (all []pruning) {
-	add := func(table, key, size string, count func(*store.Pruned) *int64, old string, before time.Time, beyond string, room int64) {
+	for _, of := range []struct {
+		kind   kind
+		before time.Time
+		room   int64
+	}{{eventKind, p.Events, p.EventsRoom}, {runKind, p.Runs, p.RunsRoom}, {sliceKind, p.Slices, p.SlicesRoom}, {rejected, p.Quarantine, p.Room}} {
 		switch {
-		case !before.IsZero():
-			all = append(all, pruning{table, key, size, old, format.Time(before), count})
-		case room > 0:
-			all = append(all, pruning{table, key, size, beyond, room, count})
+		case !of.before.IsZero():
+			all = append(all, pruning{of.kind, of.kind.old, format.Time(of.before)})
+		case of.room > 0:
+			all = append(all, pruning{of.kind, of.kind.beyond, of.room})
 		}
 	}
-	add("events", "id", eventsSize, func(n *store.Pruned) *int64 { return &n.Events }, oldEvents, p.Events, eventsBeyond, p.EventsRoom)
-	add("runs", "number", runsSize, func(n *store.Pruned) *int64 { return &n.Runs }, oldRuns, p.Runs, runsBeyond, p.RunsRoom)
-	add("quarantine", "id", "length(data)", func(n *store.Pruned) *int64 { return &n.Quarantined }, oldRejects, p.Quarantine, rejectsBeyond, p.Room)
 	return all
 }
 
@@ -123,7 +149,7 @@ func (s *Store) Prune(ctx context.Context, connector string, p store.Prune, audi
 		if gone.Rows() == 0 {
 			return nil
 		}
-		info := collection.PrunedInfo{Events: gone.Events, Runs: gone.Runs, Quarantined: gone.Quarantined, Bytes: gone.Bytes, Tally: total}
+		info := collection.PrunedInfo{Events: gone.Events, Runs: gone.Runs, Slices: gone.Slices, Quarantined: gone.Quarantined, Bytes: gone.Bytes, Tally: total}
 		_, err := events.Author{Connector: connector}.Record(t, collection.Event{Kind: collection.HistoryPruned, Pruned: &info, Message: audit.String()})
 		return err
 	}, func(database.Tx) (bool, error) { return false, nil })
