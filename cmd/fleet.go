@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"collect/cmd/internal/term"
-	"collect/engine/storage"
 	"collect/fleet"
 	"collect/internal/words"
 	"collect/report/problem"
@@ -49,7 +48,7 @@ func (a *app) lookAtFleet(ctx context.Context, command string, show func(v fleet
 // fleetText returns a fleet for people.
 func (a *app) fleetText(v fleet.View) string {
 	var b strings.Builder
-	b.WriteString(fleetSentence(v) + "\n")
+	b.WriteString(fleetSentence(v.Summary()) + "\n")
 	if len(v.Workers) > 0 {
 		t := term.Table{Head: []string{"WORKER", "VERSION", "TURNS", "SINCE", "HEARD OF"}, Right: []int{2}, Give: []int{0}, Drop: []int{1}}
 		busy := map[string]int{}
@@ -80,34 +79,31 @@ func (a *app) fleetText(v fleet.View) string {
 }
 
 // fleetSentence says in a sentence how a fleet stands.
-func fleetSentence(v fleet.View) string {
-	text := fmt.Sprintf("%s, %s at work, %d due", words.Counted(int64(len(v.Workers)), "worker", "workers"), words.Counted(int64(len(v.Turns)), "turn", "turns"), v.Waiting)
-	if v.Waiting > 0 && v.Oldest > 0 {
-		text += " (the oldest for " + words.Span(v.Oldest.Round(time.Second)) + ")"
+func fleetSentence(s fleet.Summary) string {
+	text := fmt.Sprintf("%s, %s at work, %d due", words.Counted(int64(s.Workers), "worker", "workers"), words.Counted(int64(s.AtWork), "turn", "turns"), s.Waiting)
+	if s.Waiting > 0 && s.Oldest > 0 {
+		text += " (the oldest for " + words.Span(s.Oldest.Round(time.Second)) + ")"
 	}
-	if v.Later > 0 {
-		text += fmt.Sprintf(", %d later (the first %s)", v.Later, words.At(v.Next, v.Now))
+	if s.Later > 0 {
+		text += fmt.Sprintf(", %d later (the first %s)", s.Later, words.At(s.Next, s.Now))
 	}
-	if len(v.Workers) == 0 && v.Waiting > 0 {
+	if s.Workers == 0 && s.Waiting > 0 {
 		text += ". Nobody works: start a worker with: collect worker"
 	}
 	return text
 }
 
-// fleetLine is what "collect status" says of a fleet; "" if there is none, or if it cannot be
-// looked at, which the rest of the status says.
-func (a *app) fleetLine(ctx context.Context) string {
-	settings, err := a.settings()
-	if err != nil {
+// fleetLine is what "collect status" says of a fleet beside the store; "" if there is none, or
+// if it cannot be looked at, which the rest of the status says.
+func (a *app) fleetLine(ctx context.Context, v looked) string {
+	db, ok := v.db.(fleet.Asker)
+	if !ok {
 		return ""
 	}
-	if storage.IsFile(settings.State) {
-		return ""
-	}
-	v, there, err := fleet.Look(ctx, settings.State)
+	s, there, err := fleet.Summarize(ctx, db)
 	if err != nil || !there {
 		return ""
 	}
-	v.Now = v.Now.In(settings.Zone)
-	return "\nfleet: " + fleetSentence(v) + "; see: collect fleet" + a.repeat() + "\n"
+	s.Now = s.Now.In(v.settings.Zone)
+	return "\nfleet: " + fleetSentence(s) + "; see: collect fleet" + a.repeat() + "\n"
 }

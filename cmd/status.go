@@ -40,14 +40,14 @@ func (a *app) statusCommand() *cobra.Command {
 	return c
 }
 
-// status looks at the database, and calls show with how the connectors stand.
-func (a *app) status(ctx context.Context, o statusView, show func(all []report.Status, now time.Time) error) error {
+// status looks at the database, and calls show with it and with how the connectors stand.
+func (a *app) status(ctx context.Context, o statusView, show func(v looked, all []report.Status) error) error {
 	return a.look(ctx, o.names, func(v looked) error {
 		all, err := a.statuses(ctx, v)
 		if err != nil {
 			return err
 		}
-		return show(all, v.now)
+		return show(v, all)
 	})
 }
 
@@ -63,18 +63,18 @@ func (a *app) statusText(o statusView, all []report.Status, now time.Time) strin
 }
 
 func (a *app) printStatus(ctx context.Context, o statusView) error {
-	return a.status(ctx, o, func(all []report.Status, now time.Time) error {
+	return a.status(ctx, o, func(v looked, all []report.Status) error {
 		if !o.check {
-			text := a.statusText(o, all, now)
+			text := a.statusText(o, all, v.now)
 			if len(o.names) == 0 && !a.flags.json {
-				text += a.fleetLine(ctx)
+				text += a.fleetLine(ctx, v)
 			}
 			if len(o.names) == 0 && o.wide && !a.flags.json {
-				text += a.careLine(ctx)
+				text += a.careLine(ctx, v)
 			}
-			return a.result(report.StatusLines(all, now), text)
+			return a.result(report.StatusLines(all, v.now), text)
 		}
-		if code := report.CheckCode(all, now); code != problem.ExitOK {
+		if code := report.CheckCode(all, v.now); code != problem.ExitOK {
 			return &exitError{code}
 		}
 		return nil
@@ -83,15 +83,12 @@ func (a *app) printStatus(ctx context.Context, o statusView) error {
 
 // careLine is what the wide status says of the store; "" if it cannot be looked at, which
 // the rest of the status says.
-func (a *app) careLine(ctx context.Context) (line string) {
-	_ = a.look(ctx, nil, func(v looked) error {
-		care, err := storage.CareOf(ctx, v.settings.State, v.db)
-		if err == nil && v.db != nil {
-			line = "\n" + strings.Join(term.Wrap("", "store: "+care.Sentence(v.now), a.width()), "\n") + "\n"
-		}
-		return err
-	})
-	return line
+func (a *app) careLine(ctx context.Context, v looked) string {
+	care, err := storage.CareOf(ctx, v.settings.State, v.db)
+	if err != nil || v.db == nil {
+		return ""
+	}
+	return "\n" + strings.Join(term.Wrap("", "store: "+care.Sentence(v.now), a.width()), "\n") + "\n"
 }
 
 // watchStatus draws the status until somebody quits, and prints it once more below
@@ -105,8 +102,8 @@ func (a *app) watchStatus(ctx context.Context, o statusView) error {
 		return problem.Usage("--watch draws on a terminal, and here is none; a program asks again with: collect status --json")
 	}
 	err := live.Watch(ctx, a.in, a.out, a.size(), func() (text string, err error) {
-		err = a.status(ctx, o, func(all []report.Status, now time.Time) error {
-			text = a.statusText(o, all, now)
+		err = a.status(ctx, o, func(v looked, all []report.Status) error {
+			text = a.statusText(o, all, v.now)
 			return nil
 		})
 		return text, err

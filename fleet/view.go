@@ -21,6 +21,47 @@ type View struct {
 	Now       time.Time   // of the server
 }
 
+// A Summary is how a fleet stands, in a few numbers.
+type Summary struct {
+	Workers, AtWork int
+	Waiting         int // turns that are due
+	Oldest          time.Duration
+	Later           int // turns that are due at a time to come
+	Next            time.Time
+	Now             time.Time // of the server
+}
+
+// Summary returns the view in a few numbers.
+func (v View) Summary() Summary {
+	return Summary{len(v.Workers), len(v.Turns), v.Waiting, v.Oldest, v.Later, v.Next, v.Now}
+}
+
+// An Asker is a store beside which there may be a fleet.
+type Asker interface {
+	// Ask scans the one row that a query finds.
+	Ask(ctx context.Context, dest []any, query string) error
+}
+
+// Summarize returns how the fleet beside a store stands, by the connections of the store;
+// there is false if there never was one.
+func Summarize(ctx context.Context, db Asker) (s Summary, there bool, err error) {
+	if err := db.Ask(ctx, []any{&there}, `SELECT to_regclass('fleet_version') IS NOT NULL`); err != nil || !there {
+		return s, false, err
+	}
+	var now, oldest, next int64 // microseconds
+	err = db.Ask(ctx, []any{&now, &s.Workers, &s.AtWork, &s.Waiting, &oldest, &s.Later, &next}, `SELECT (extract(epoch FROM now()) * 1e6)::bigint,
+		(SELECT count(*) FROM fleet_workers), count(*) FILTER (WHERE state = 'running'),
+		count(*) FILTER (WHERE waits AND scheduled_at <= now()), coalesce((extract(epoch FROM now() - min(scheduled_at) FILTER (WHERE waits AND scheduled_at <= now())) * 1e6)::bigint, 0),
+		count(*) FILTER (WHERE waits AND scheduled_at > now()), coalesce((extract(epoch FROM min(scheduled_at) FILTER (WHERE waits AND scheduled_at > now())) * 1e6)::bigint, 0)
+		FROM (SELECT scheduled_at, state, state <> 'running' AS waits FROM river_job
+			WHERE kind = 'turn' AND state IN ('running', 'available', 'scheduled', 'retryable')) AS turns`)
+	s.Now, s.Oldest = time.UnixMicro(now), time.Duration(oldest)*time.Microsecond
+	if s.Later > 0 {
+		s.Next = time.UnixMicro(next)
+	}
+	return s, true, err
+}
+
 // A WorkerView is a worker that is there.
 type WorkerView struct {
 	ID, Host, Version string

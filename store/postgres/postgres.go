@@ -80,6 +80,12 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// Ask scans the one row that a query finds, of what others keep in the schema of the store.
+func (s *Store) Ask(ctx context.Context, dest []any, query string) error {
+	_, err := s.db.Readers.One(ctx, dest, query)
+	return err
+}
+
 // Check returns an error, which shows nothing of the address, if it cannot be read, or if
 // it has a password: what Open is given is shown in messages and in lists of processes.
 func Check(address string) error { return server.Check(address) }
