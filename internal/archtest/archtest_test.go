@@ -116,7 +116,7 @@ var rules = archtest.Rules{
 		"store/internal/lanes":             {"collection", "store", "store/internal/database", "store/internal/format"},
 
 		"internal/archtest":     {},
-		"internal/bench":        {"internal/provider"},
+		"internal/bench":        {"collection", "engine/storage", "internal/provider", "store"},
 		"internal/atomicfile":   {"internal/dirsync"},
 		"internal/certtest":     {},
 		"internal/dirsync":      {},

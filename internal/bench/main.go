@@ -3,12 +3,16 @@
 //
 //	go run ./internal/bench -collect ./collect
 //
+// With -store it measures what looking at a large store takes: commands, pages of the
+// console and its memory, and a run that 50 tabs follow.
+//
 // Each figure is the median of several runs, of wall time and of the largest
 // resident set as the operating system accounts it. Nothing here passes or
 // fails.
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -35,6 +39,7 @@ func run() error {
 	large := flag.Int("large", 1_000_000, "records of the large collection")
 	many := flag.Int("partitions", 100_000, "partitions of the large pass")
 	pass := flag.Int("pass", 0, "partitions of a pass that is measured in ten parts, and nothing else")
+	looked := flag.String("store", "", "a `file` with a store of about 1 GB, made if it is not there: only what looking at it takes is measured")
 	flag.Parse()
 	if *binary == "" {
 		return fmt.Errorf("-collect is missing")
@@ -45,6 +50,9 @@ func run() error {
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{binary: *binary, dir: dir, runs: *runs}
+	if *looked != "" {
+		return b.looks(context.Background(), *looked)
+	}
 	if *pass > 0 {
 		return b.pass(*pass)
 	}
