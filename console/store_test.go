@@ -150,7 +150,7 @@ func TestCare(t *testing.T) {
 	b := s.signIn(t, console.Viewer)
 	says(t, s.get(t, b, "/"), http.StatusOK, `Last backup</dt><dd><span class="unknown">not on record`,
 		`Last restore drill</dt><dd><span class="unknown">not on record`, "collect backup FILE",
-		`Refusals a minute <small>newest run of each account</small></h2>`, `acme</a></dt><dd><span class="unknown">not measured`)
+		`Refusals a minute <small>newest run</small></h2>`, `acme</a></dt><dd><span class="unknown">not measured`)
 	file := storage.File(path)
 	if err := file.Note(t.Context(), store.Copies{BackedUp: time.Now().Add(-72 * time.Hour)}); err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func (b Breaker) Text(n int, utf8 bool) string {
 
 // SVG draws a strip. Neighbours of one kind are one piece, and a short one can be seen.
 func (b Breaker) SVG(size Size) string {
-	c := newChart(size, b.From, b.To, 22, 0, "")
+	c := newChart(size, b.From, b.To, 4, 22)
 	var seen [len(doorLooks)]bool
 	for i := 0; i < len(b.Changes); {
 		end := i

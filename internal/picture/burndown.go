@@ -69,7 +69,8 @@ func (b Burndown) Text(n int, utf8 bool) string {
 // dashed line from the most to what is left, if it fell.
 func (b Burndown) SVG(size Size) string {
 	most := b.peak()
-	c := newChart(size, b.From, b.To, 80, float64(most.Owed), words.Count(int64(most.Owed)))
+	c := newChart(size, b.From, b.To, 10, 80)
+	c.values(float64(most.Owed), words.Count(int64(most.Owed)))
 	bottom := c.top + c.high
 	var path strings.Builder
 	for i, n := range b.Counts {

@@ -15,16 +15,16 @@ type chart struct {
 	most     float64
 }
 
-// newChart returns a chart whose highest value is named beside it; "" for a chart
-// without values.
-func newChart(size Size, from, to time.Time, high, most float64, name string) *chart {
-	c := &chart{canvas: &canvas{width: int(size)}, from: from, to: to, top: 10, high: high, most: most}
-	if name != "" {
-		c.left = 52
-		c.text(c.left-6, c.top+8, smallText, "pic-soft", "end", name)
-		c.text(c.left-6, c.top+high, smallText, "pic-soft", "end", "0")
-	}
-	return c
+// newChart returns a chart with a field that begins at top.
+func newChart(size Size, from, to time.Time, top, high float64) *chart {
+	return &chart{canvas: &canvas{width: int(size)}, from: from, to: to, top: top, high: high}
+}
+
+// values makes room for names of values at the left, and names the highest one.
+func (c *chart) values(most float64, name string) {
+	c.left, c.most = 52, most
+	c.text(c.left-6, c.top+4, smallText, "pic-soft", "end", name)
+	c.text(c.left-6, c.top+c.high, smallText, "pic-soft", "end", "0")
 }
 
 // x and y are where a time and a value are.
@@ -60,9 +60,13 @@ func (c *chart) end(y float64, keys []key, sentence string) string {
 	return c.svg(sentence)
 }
 
-// momentWords says a time of a chart: of a day or two with the time of day, of more as a date.
+// momentWords says a time of a chart: of a day or two with the time of day, of minutes with
+// the second, of more as a date.
 func momentWords(at, from, to time.Time) string {
-	if to.Sub(from) <= 48*time.Hour {
+	switch span := to.Sub(from); {
+	case span <= 10*time.Minute:
+		return at.Format(time.DateTime)
+	case span <= 48*time.Hour:
 		return at.Format("2006-01-02 15:04")
 	}
 	return at.Format(time.DateOnly)

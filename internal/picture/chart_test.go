@@ -65,6 +65,25 @@ func TestNothingKnown(t *testing.T) {
 	}
 }
 
+// TestFarCeiling: a ceiling far above what was sent is named, and does not set the scale.
+func TestFarCeiling(t *testing.T) {
+	r := asked()
+	r.Ceiling = []picture.Level{{At: before(24), PerSecond: 60}}
+	tallest := 0.0
+	svg := parse(t, r.SVG(picture.Wide))
+	svg.each(func(e element) {
+		if e.XMLName.Local == "rect" && len(e.titles()) > 0 {
+			tallest = max(tallest, e.number("height"))
+		}
+	})
+	if tallest != 80 || !strings.Contains(r.SVG(picture.Wide), "ceiling 60.0/s, far above") { // 4 a second sent, of 4.5 learned, in 90 px
+		t.Errorf("the tallest bar has %g px", tallest)
+	}
+	if strings.Contains(asked().SVG(picture.Wide), "far above") {
+		t.Error("a ceiling that is near is said to be far")
+	}
+}
+
 // TestShortOpeningIsSeen: a breaker that was open for seconds of a day has a piece of the
 // strip, and one that stayed as it was has one piece.
 func TestShortOpeningIsSeen(t *testing.T) {

@@ -42,6 +42,13 @@ func last(levels []Level) float64 {
 	return levels[len(levels)-1].PerSecond
 }
 
+func highest(levels []Level) (most float64) {
+	for _, l := range levels {
+		most = max(most, l.PerSecond)
+	}
+	return most
+}
+
 func (r Rate) fastest() (most float64) {
 	for _, s := range r.Sent {
 		most = max(most, s.PerSecond)
@@ -97,15 +104,20 @@ func (r Rate) Text(n int, utf8 bool) string {
 	return barLine(values, utf8) + "\n" + string(marks) + "\n" + r.Sentence() + "\n"
 }
 
+// farAbove is how many times what was sent and learned a ceiling is that is named, and not
+// drawn: it would press everything else to the ground.
+const farAbove = 4
+
 // SVG draws bars of what was sent, a line of what was learned, a dashed one of the ceiling,
 // and crosses where the pace was lowered.
 func (r Rate) SVG(size Size) string {
-	most := r.fastest()
-	for _, l := range append(append([]Level{}, r.Learned...), r.Ceiling...) {
-		most = max(most, l.PerSecond)
+	most, ceiling := max(r.fastest(), highest(r.Learned)), highest(r.Ceiling)
+	above := most > 0 && ceiling > farAbove*most
+	if !above {
+		most = max(most, ceiling)
 	}
-	c := newChart(size, r.From, r.To, 96, most*1.1, words.Rate(most))
-	c.top += 10 // room for the crosses
+	c := newChart(size, r.From, r.To, 18, 90) // the crosses are above it
+	c.values(most, words.Rate(most))
 	var keys []key
 	for _, s := range r.Sent {
 		left := c.x(s.From)
@@ -119,8 +131,12 @@ func (r Rate) SVG(size Size) string {
 	if c.steps(r.Learned, "pic-step") {
 		keys = append(keys, key{look: `class="pic-step"`, word: "learned", path: "m0 6h12"})
 	}
-	if c.steps(r.Ceiling, "pic-limit") {
-		keys = append(keys, key{look: `class="pic-limit"`, word: "ceiling", path: "m0 6h12"})
+	dashes := key{look: `class="pic-limit"`, word: "ceiling", path: "m0 6h12"}
+	if above {
+		dashes.word = "ceiling " + words.Rate(ceiling) + ", far above"
+		keys = append(keys, dashes)
+	} else if c.steps(r.Ceiling, "pic-limit") {
+		keys = append(keys, dashes)
 	}
 	before := -10.0
 	for _, at := range r.Lowered {
