@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"collect/store"
 	"collect/store/internal/database"
@@ -96,11 +97,29 @@ func (t *target) Open(ctx context.Context) (err error) {
 	if t.db, err = server.Open(ctx, t.part, true); err != nil {
 		return err
 	}
-	free, err := t.db.Turns.Hold(ctx, "copy") // until the session ends
-	if err == nil && !free {
-		err = fmt.Errorf("store %s %w: another copy is being made there", t.final.Name, store.ErrInUse)
+	return t.hold(ctx)
+}
+
+// killed is how long the session of a copy that was killed may stay: the server notices when
+// it has done what it is at.
+const killed = 10 * time.Second
+
+// hold keeps others from copying there, until the session ends.
+func (t *target) hold(ctx context.Context) error {
+	for deadline := time.Now().Add(killed); ; {
+		free, err := t.db.Turns.Hold(ctx, "copy")
+		if err != nil || free {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("store %s %w: another copy is being made there", t.final.Name, store.ErrInUse)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	return err
 }
 
 func (t *target) Insert(_ database.Tx, table string, columns []string, rows [][]any) error {

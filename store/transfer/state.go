@@ -18,7 +18,7 @@ const (
 
 	copyingOf = "copying " // and the stamp of the source
 	refuted   = "refuted"  // it is not equal
-	whole     = "whole"    // it was proven; it stays in the finished store
+	wholeOf   = "whole "   // and the stamp: it was proven; it stays in the finished store
 )
 
 // mark says in a copy what its state is.

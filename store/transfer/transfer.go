@@ -123,7 +123,7 @@ func Copy(ctx context.Context, from Source, to Target, told func(Progress)) (Pro
 	if now != stamp {
 		return c.proof, c.atSource(fmt.Errorf("store %s %w", from.Side().Name, store.ErrChanging))
 	}
-	return c.proof, c.atTarget(to.Publish(ctx, func(tx database.Tx) error { return mark(tx, whole) }))
+	return c.proof, c.atTarget(to.Publish(ctx, func(tx database.Tx) error { return mark(tx, wholeOf+stamp) }))
 }
 
 // A copying is one copy in progress.
@@ -132,6 +132,7 @@ type copying struct {
 	to    Target
 	told  func(Progress)
 	now   Progress
+	whole bool // an earlier copy was proven
 	proof Proof
 }
 
@@ -149,7 +150,7 @@ func at(copy bool, name string, err error) error {
 // begin opens the target, and returns the stamp of the source.
 func (c *copying) begin(ctx context.Context) (stamp string, err error) {
 	source := c.from.Side()
-	if state, err := stateOf(ctx, source.Readers); err != nil || state != "" && state != whole {
+	if state, err := stateOf(ctx, source.Readers); err != nil || state != "" && !strings.HasPrefix(state, wholeOf) {
 		if err == nil {
 			err = &store.UnfinishedError{Name: source.Name}
 		}
@@ -187,11 +188,16 @@ func (c *copying) open(ctx context.Context, stamp string) error {
 		if err != nil {
 			return c.atTarget(err)
 		}
-		if state == copyingOf+stamp {
+		switch {
+		case state == copyingOf+stamp:
 			return nil
-		}
-		if state == "" {
+		case state == wholeOf+stamp: // it was killed before the copy got its name
+			c.whole = true
+			return nil
+		case state == "":
 			return c.atTarget(c.first(ctx, stamp))
+		case strings.HasPrefix(state, wholeOf): // somebody may use it
+			return c.atTarget(c.occupied())
 		}
 		c.proof.Anew = true
 		if err := c.to.Discard(ctx); err != nil {
@@ -208,7 +214,7 @@ func (c *copying) first(ctx context.Context, stamp string) error {
 			return err
 		}
 		if n > 0 {
-			return &store.OccupiedError{Name: c.to.Side().Name, What: "a store that is not an unfinished copy"}
+			return c.occupied()
 		}
 	}
 	return c.update(ctx, func(tx database.Tx) error {
@@ -217,6 +223,11 @@ func (c *copying) first(ctx context.Context, stamp string) error {
 		}
 		return mark(tx, copyingOf+stamp)
 	})
+}
+
+// occupied says that what is there is not ours to throw away.
+func (c *copying) occupied() error {
+	return &store.OccupiedError{Name: c.to.Side().Name, What: "a store that is not an unfinished copy"}
 }
 
 // update changes the target.

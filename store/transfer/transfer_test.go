@@ -35,8 +35,8 @@ INSERT INTO partitions (id, stream_id, partition) VALUES (2, 1, ''), (5, 7, '{"l
 INSERT INTO slices (id, partition_id, lane, run, epoch, previous, fills, records, changed, rejected, older, deleted, done, committed_at, span) VALUES
 	(1, 2, 'incremental', 'r1', 1, 0, 0, 3, 3, 1, 0, 0, 0, '2026-01-01T00:00:00Z', ''), (3, 2, 'incremental', 'r1', 1, 1, 0, 0, 0, 0, 0, 1, 1, '2026-01-01T00:00:01Z', '{"a":1}');
 INSERT INTO records (id, stream_id, key, partition_id, slice_id, data, mark_scale, mark, pass, deleted) VALUES
-	(1, 1, 'a', 2, 1, '{"id":"a"}', '', '', 0, 0), (2, 1, 'ä' || char(0) || 'x', 2, 1, '{"x":"\u0000","y":1.50}', 't', '2026-01-01', 1, 0),
-	(9, 1, char(1, 2, 3), 2, 1, CAST(x'7b22ff00fe01227d' AS TEXT), '', '', 0, 3);
+	(1, 1, 'a', 2, 1, '{"id":"a"}', '', '', 0, 0), (2, 1, 'ä' || char(1) || 'x', 2, 1, '{"x":"\u0000","y":1.50}', 't', '2026-01-01', 1, 0),
+	(9, 1, char(1, 2, 3), 2, 1, CAST(x'7b22ff01fe02227d' AS TEXT), '', '', 0, 3);
 INSERT INTO quarantine (id, stream_id, partition_id, reason, digest, data, seen, first_slice, last_slice, key) VALUES
 	(4, 1, 2, 'no_key', x'00ff', x'00010203fffe', 2, 1, 1, ''), (6, 1, 2, 'bad_key', x'', x'', 1, 1, 1, 'ö');
 INSERT INTO checkpoints (partition_id, lane, token, since, high, version, done, meaning, digest, slice_id, epoch, saved_at, evidence) VALUES
