@@ -10,7 +10,9 @@ import (
 
 	"collect/cmd/internal/term"
 	"collect/fleet"
+	"collect/internal/jsonout"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 )
 
@@ -36,7 +38,12 @@ func (a *app) lookAtFleet(ctx context.Context, command string, show func(v fleet
 	if err != nil {
 		return err
 	}
-	v, _, err := fleet.Look(ctx, settings.State)
+	db, err := openThere(ctx, settings)
+	if err != nil {
+		return a.exit(err, problem.Scene{State: settings.State})
+	}
+	defer db.Close()
+	v, _, err := fleet.Look(ctx, db)
 	if err != nil {
 		return a.exit(err, problem.Scene{State: settings.State})
 	}
@@ -48,7 +55,7 @@ func (a *app) lookAtFleet(ctx context.Context, command string, show func(v fleet
 // fleetText returns a fleet for people.
 func (a *app) fleetText(v fleet.View) string {
 	var b strings.Builder
-	b.WriteString(fleetSentence(v.Summary()) + "\n")
+	b.WriteString(fleetSentence(v) + "\n")
 	if len(v.Workers) > 0 {
 		t := term.Table{Head: []string{"WORKER", "VERSION", "TURNS", "SINCE", "HEARD OF"}, Right: []int{2}, Give: []int{0}, Drop: []int{1}}
 		busy := map[string]int{}
@@ -79,31 +86,56 @@ func (a *app) fleetText(v fleet.View) string {
 }
 
 // fleetSentence says in a sentence how a fleet stands.
-func fleetSentence(s fleet.Summary) string {
-	text := fmt.Sprintf("%s, %s at work, %d due", words.Counted(int64(s.Workers), "worker", "workers"), words.Counted(int64(s.AtWork), "turn", "turns"), s.Waiting)
-	if s.Waiting > 0 && s.Oldest > 0 {
-		text += " (the oldest for " + words.Span(s.Oldest.Round(time.Second)) + ")"
+func fleetSentence(v fleet.View) string {
+	text := fmt.Sprintf("%s, %s at work, %d due", words.Counted(int64(len(v.Workers)), "worker", "workers"), words.Counted(int64(len(v.Turns)), "turn", "turns"), v.Waiting)
+	if v.Waiting > 0 && v.Oldest > 0 {
+		text += " (the oldest for " + words.Span(v.Oldest.Round(time.Second)) + ")"
 	}
-	if s.Later > 0 {
-		text += fmt.Sprintf(", %d later (the first %s)", s.Later, words.At(s.Next, s.Now))
+	if v.Later > 0 {
+		text += fmt.Sprintf(", %d later (the first %s)", v.Later, words.At(v.Next, v.Now))
 	}
-	if s.Workers == 0 && s.Waiting > 0 {
+	if len(v.Workers) == 0 && v.Waiting > 0 {
 		text += ". Nobody works: start a worker with: collect worker"
 	}
 	return text
 }
 
-// fleetLine is what "collect status" says of a fleet beside the store; "" if there is none, or
-// if it cannot be looked at, which the rest of the status says.
-func (a *app) fleetLine(ctx context.Context, v looked) string {
-	db, ok := v.db.(fleet.Asker)
-	if !ok {
-		return ""
+// fleetOf returns the fleet beside the database that is looked at; there is false if there is
+// none, or if it cannot be looked at, which the rest of the status says.
+func fleetOf(ctx context.Context, v looked) (f fleet.View, there bool) {
+	if v.db == nil {
+		return f, false
 	}
-	s, there, err := fleet.Summarize(ctx, db)
-	if err != nil || !there {
-		return ""
+	f, there, err := fleet.Look(ctx, v.db)
+	f.Now = f.Now.In(v.now.Location())
+	return f, there && err == nil
+}
+
+// fleetLine is what "collect status" says of a fleet.
+func (a *app) fleetLine(f fleet.View) string {
+	return "\nfleet: " + fleetSentence(f) + "; see: collect fleet" + a.repeat() + "\n"
+}
+
+// addFleet says of each connector what the workers of a fleet do with it.
+func addFleet(lines []report.StatusLine, f fleet.View) {
+	of := map[string]*report.FleetLine{}
+	for i := range lines {
+		lines[i].Fleet = &report.FleetLine{}
+		of[lines[i].Connector] = lines[i].Fleet
 	}
-	s.Now = s.Now.In(v.settings.Zone)
-	return "\nfleet: " + fleetSentence(s) + "; see: collect fleet" + a.repeat() + "\n"
+	for _, t := range f.Turns {
+		if l := of[t.Connector]; l != nil {
+			l.Worker, l.Since, l.Expires = jsonout.Text(t.Worker), jsonout.Time(t.Since), jsonout.Time(t.Expires)
+		}
+	}
+	for _, w := range f.Waits {
+		if l := of[w.Connector]; l != nil {
+			l.Due = jsonout.Time(w.Due)
+		}
+	}
+	for _, s := range f.Schedules {
+		if l := of[s.Connector]; l != nil {
+			l.Scheduled = jsonout.Time(s.Next)
+		}
+	}
 }

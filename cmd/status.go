@@ -40,7 +40,7 @@ func (a *app) statusCommand() *cobra.Command {
 	return c
 }
 
-// status looks at the database, and calls show with it and with how the connectors stand.
+// status looks at the database, and calls show with how the connectors stand.
 func (a *app) status(ctx context.Context, o statusView, show func(v looked, all []report.Status) error) error {
 	return a.look(ctx, o.names, func(v looked) error {
 		all, err := a.statuses(ctx, v)
@@ -65,14 +65,17 @@ func (a *app) statusText(o statusView, all []report.Status, now time.Time) strin
 func (a *app) printStatus(ctx context.Context, o statusView) error {
 	return a.status(ctx, o, func(v looked, all []report.Status) error {
 		if !o.check {
-			text := a.statusText(o, all, v.now)
-			if len(o.names) == 0 && !a.flags.json {
-				text += a.fleetLine(ctx, v)
+			lines, text := report.StatusLines(all, v.now), a.statusText(o, all, v.now)
+			if f, there := fleetOf(ctx, v); there {
+				addFleet(lines, f)
+				if len(o.names) == 0 {
+					text += a.fleetLine(f)
+				}
 			}
 			if len(o.names) == 0 && o.wide && !a.flags.json {
 				text += a.careLine(ctx, v)
 			}
-			return a.result(report.StatusLines(all, v.now), text)
+			return a.result(lines, text)
 		}
 		if code := report.CheckCode(all, v.now); code != problem.ExitOK {
 			return &exitError{code}
@@ -84,8 +87,11 @@ func (a *app) printStatus(ctx context.Context, o statusView) error {
 // careLine is what the wide status says of the store; "" if it cannot be looked at, which
 // the rest of the status says.
 func (a *app) careLine(ctx context.Context, v looked) string {
+	if v.db == nil {
+		return ""
+	}
 	care, err := storage.CareOf(ctx, v.settings.State, v.db)
-	if err != nil || v.db == nil {
+	if err != nil {
 		return ""
 	}
 	return "\n" + strings.Join(term.Wrap("", "store: "+care.Sentence(v.now), a.width()), "\n") + "\n"

@@ -27,6 +27,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"collect/engine"
@@ -63,6 +64,7 @@ type Server struct {
 	results  results
 	facts    facts
 	live     hub
+	fleet    atomic.Bool // there is one beside the store
 	handler  http.Handler
 }
 

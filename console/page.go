@@ -155,13 +155,16 @@ type link struct {
 
 // sections are the pages of the navigation.
 var sections = []struct{ name, page string }{
-	{"Overview", ""}, {"Connectors", "connectors"}, {"Providers", "providers"}, {"Runs", "runs"}, {"Gaps", "gaps"},
+	{"Overview", ""}, {"Connectors", "connectors"}, {"Providers", "providers"}, {"Runs", "runs"}, {"Gaps", "gaps"}, {"Fleet", "fleet"},
 	{"Audit", "audit"}, {"Settings", "settings"},
 }
 
 // Sections returns the links of the navigation.
 func (f frame) Sections() (links []link) {
 	for _, s := range sections {
+		if s.page == "fleet" && !f.Server.fleet.Load() {
+			continue
+		}
 		links = append(links, link{f.Server.path(s.page), s.name, f.Section == s.name})
 	}
 	return links
@@ -320,6 +323,9 @@ func (s *Server) page(name, section string, gather func(context.Context, lookup)
 		f := s.frame(r, section)
 		f.Section, f.Live = section, true
 		err := s.look(r.Context(), func(db store.Reader) (err error) {
+			if err := s.hasFleet(r.Context(), db); err != nil {
+				return err
+			}
 			f.Data, err = gather(r.Context(), lookup{r, s, db, f.Now})
 			return err
 		})

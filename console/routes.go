@@ -25,6 +25,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /runs/{id}", s.page("run", "Runs", run))
 	mux.HandleFunc("GET /gaps", s.page("gaps", "Gaps", gaps))
 	mux.HandleFunc("GET /gaps/{id}", s.page("gap", "Gaps", gap))
+	mux.HandleFunc("GET /fleet", s.page("fleet", "Fleet", workers))
 
 	mux.HandleFunc("GET /audit", s.page("audit", "Audit", audit))
 	mux.HandleFunc("GET /settings", s.page("settings", "Settings", settings))

@@ -2,9 +2,11 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"collect/internal/jsonout"
+	"collect/store"
 	"collect/store/postgres"
 )
 
@@ -12,6 +14,7 @@ import (
 type View struct {
 	Workers   []WorkerView
 	Turns     []TurnView // at work, the longest first
+	Waits     []WaitView // that wait, by when they are due
 	Waiting   int        // turns that are due
 	Oldest    time.Duration
 	Later     int // turns that are due at a time to come
@@ -19,47 +22,6 @@ type View struct {
 	Schedules []Schedule
 	Orders    []OrderView // of people, newest first
 	Now       time.Time   // of the server
-}
-
-// A Summary is how a fleet stands, in a few numbers.
-type Summary struct {
-	Workers, AtWork int
-	Waiting         int // turns that are due
-	Oldest          time.Duration
-	Later           int // turns that are due at a time to come
-	Next            time.Time
-	Now             time.Time // of the server
-}
-
-// Summary returns the view in a few numbers.
-func (v View) Summary() Summary {
-	return Summary{len(v.Workers), len(v.Turns), v.Waiting, v.Oldest, v.Later, v.Next, v.Now}
-}
-
-// An Asker is a store beside which there may be a fleet.
-type Asker interface {
-	// Ask scans the one row that a query finds.
-	Ask(ctx context.Context, dest []any, query string) error
-}
-
-// Summarize returns how the fleet beside a store stands, by the connections of the store;
-// there is false if there never was one.
-func Summarize(ctx context.Context, db Asker) (s Summary, there bool, err error) {
-	if err := db.Ask(ctx, []any{&there}, `SELECT to_regclass('fleet_version') IS NOT NULL`); err != nil || !there {
-		return s, false, err
-	}
-	var now, oldest, next int64 // microseconds
-	err = db.Ask(ctx, []any{&now, &s.Workers, &s.AtWork, &s.Waiting, &oldest, &s.Later, &next}, `SELECT (extract(epoch FROM now()) * 1e6)::bigint,
-		(SELECT count(*) FROM fleet_workers), count(*) FILTER (WHERE state = 'running'),
-		count(*) FILTER (WHERE waits AND scheduled_at <= now()), coalesce((extract(epoch FROM now() - min(scheduled_at) FILTER (WHERE waits AND scheduled_at <= now())) * 1e6)::bigint, 0),
-		count(*) FILTER (WHERE waits AND scheduled_at > now()), coalesce((extract(epoch FROM min(scheduled_at) FILTER (WHERE waits AND scheduled_at > now())) * 1e6)::bigint, 0)
-		FROM (SELECT scheduled_at, state, state <> 'running' AS waits FROM river_job
-			WHERE kind = 'turn' AND state IN ('running', 'available', 'scheduled', 'retryable')) AS turns`)
-	s.Now, s.Oldest = time.UnixMicro(now), time.Duration(oldest)*time.Microsecond
-	if s.Later > 0 {
-		s.Next = time.UnixMicro(next)
-	}
-	return s, true, err
 }
 
 // A WorkerView is a worker that is there.
@@ -79,6 +41,12 @@ type TurnView struct {
 	Expires           time.Time // of the lease, unless it is renewed before
 }
 
+// A WaitView is a turn that waits.
+type WaitView struct {
+	Connector string
+	Due       time.Time
+}
+
 // An OrderView is what a person ordered.
 type OrderView struct {
 	At                              time.Time
@@ -86,76 +54,88 @@ type OrderView struct {
 }
 
 // Look returns how the fleet beside a store stands; there is false if there never was one. It
-// changes nothing.
-func Look(ctx context.Context, address string) (v View, there bool, err error) {
-	pool, err := postgres.NewPool(ctx, address, 1)
-	if err != nil {
+// reads on the connections of the store, at one moment, and changes nothing.
+func Look(ctx context.Context, db store.Reader) (v View, there bool, err error) {
+	if there, err := Has(ctx, db); err != nil || !there {
 		return v, false, err
 	}
-	defer pool.Close()
-	if err := pool.QueryRow(ctx, `SELECT to_regclass('fleet_version') IS NOT NULL`).Scan(&there); err != nil || !there {
-		return v, false, pool.Classify(err)
+	if err := look(ctx, db, &v, viewQuery); err != nil {
+		return v, true, err
 	}
-	f := &Fleet{pool: pool}
-	for _, look := range []func(context.Context, *View) error{f.counts, f.workers, f.atWork, f.orders} {
-		if err := look(ctx, &v); err != nil {
-			return v, true, pool.Classify(err)
+	for _, w := range v.Waits {
+		switch {
+		case w.Due.After(v.Now):
+			if v.Later == 0 {
+				v.Next = w.Due
+			}
+			v.Later++
+		default:
+			if v.Waiting == 0 {
+				v.Oldest = v.Now.Sub(w.Due)
+			}
+			v.Waiting++
 		}
 	}
-	v.Schedules, err = f.Schedules(ctx)
-	return v, true, err
+	return v, true, nil
 }
 
-func (f *Fleet) counts(ctx context.Context, v *View) error {
-	var oldest, next *time.Time
-	err := f.pool.QueryRow(ctx, `SELECT clock_timestamp(),
-		count(*) FILTER (WHERE due), min(scheduled_at) FILTER (WHERE due),
-		count(*) FILTER (WHERE NOT due), min(scheduled_at) FILTER (WHERE NOT due)
-		FROM (SELECT scheduled_at, scheduled_at <= clock_timestamp() AS due FROM river_job
-			WHERE kind = 'turn' AND state IN ('available', 'scheduled', 'retryable')) AS waiting`).
-		Scan(&v.Now, &v.Waiting, &oldest, &v.Later, &next)
-	if oldest != nil {
-		v.Oldest = v.Now.Sub(*oldest)
+// Has reports whether there is, or was, a fleet beside a store.
+func Has(ctx context.Context, db store.Reader) (there bool, err error) {
+	served, ok := db.(*postgres.Store)
+	if !ok {
+		return false, nil
 	}
-	if next != nil {
-		v.Next = *next
-	}
-	return err
+	err = served.Beside(ctx, &there, `SELECT to_regclass('fleet_version') IS NOT NULL`)
+	return there, err
 }
 
-func (f *Fleet) workers(ctx context.Context, v *View) error {
-	rows, err := f.pool.Query(ctx, `SELECT id, host, pid, version, at_most, started_at, seen_at, draining FROM fleet_workers ORDER BY host, pid`)
-	if err != nil {
+// Orders returns the newest n orders of people, newest first, of a fleet that is there.
+func Orders(ctx context.Context, db store.Reader, n int) (all []OrderView, err error) {
+	return all, look(ctx, db, &all, ordersQuery, n)
+}
+
+// look reads what a query returns as JSON.
+func look(ctx context.Context, db store.Reader, into any, query string, args ...any) error {
+	var text string
+	if err := db.(*postgres.Store).Beside(ctx, &text, query, args...); err != nil { // Has says so
 		return err
 	}
-	v.Workers, err = read(rows, func(w *WorkerView) []any {
-		return []any{&w.ID, &w.Host, &w.PID, &w.Version, &w.AtMost, &w.Since, &w.Seen, &w.Draining}
-	})
-	return err
+	return json.Unmarshal([]byte(text), into)
 }
 
-func (f *Fleet) atWork(ctx context.Context, v *View) error {
-	rows, err := f.pool.Query(ctx, `SELECT j.args ->> 'connector', j.attempted_by[array_upper(j.attempted_by, 1)], j.attempted_at,
-			coalesce(l.epoch, 0), coalesce(l.expires_at, clock_timestamp())
+// viewQuery is a [View] as JSON: one statement sees one state of the database.
+const viewQuery = `SELECT json_build_object('now', clock_timestamp(),
+	'workers', (SELECT json_agg(json_build_object('id', id, 'host', host, 'pid', pid, 'version', version, 'atMost', at_most,
+			'since', started_at, 'seen', seen_at, 'draining', draining) ORDER BY host, pid)
+		FROM fleet_workers),
+	'turns', (SELECT json_agg(json_build_object('connector', j.args ->> 'connector', 'worker', j.attempted_by[array_upper(j.attempted_by, 1)],
+			'since', j.attempted_at, 'epoch', coalesce(l.epoch, 0), 'expires', coalesce(l.expires_at, clock_timestamp())) ORDER BY j.attempted_at)
 		FROM river_job j LEFT JOIN leases l ON l.connector = j.args ->> 'connector' AND l.run IS NOT NULL
-		WHERE j.kind = 'turn' AND j.state = 'running' ORDER BY j.attempted_at`)
-	if err != nil {
-		return err
-	}
-	v.Turns, err = read(rows, func(t *TurnView) []any { return []any{&t.Connector, &t.Worker, &t.Since, &t.Epoch, &t.Expires} })
-	return err
-}
+		WHERE j.kind = 'turn' AND j.state = 'running'),
+	'waits', (SELECT json_agg(json_build_object('connector', args ->> 'connector', 'due', scheduled_at) ORDER BY scheduled_at, id)
+		FROM river_job WHERE kind = 'turn' AND state IN ('available', 'scheduled', 'retryable')),
+	'schedules', (SELECT json_agg(json_build_object('connector', connector, 'cron', cron, 'zone', zone,
+			'jitter', (extract(epoch FROM jitter) * 1000000000)::bigint, 'catchUp', catch_up, 'next', next_at) ORDER BY connector)
+		FROM fleet_schedules),
+	'orders', (` + newestOrders + `20) AS newest))::text`
 
-// shownOrders is how many orders are shown.
-const shownOrders = 20
+// ordersQuery is the newest orders as JSON.
+const ordersQuery = `SELECT coalesce((` + newestOrders + `?1) AS newest), '[]')::text`
 
-func (f *Fleet) orders(ctx context.Context, v *View) error {
-	rows, err := f.pool.Query(ctx, `SELECT at, kind, connector, who, why, what FROM fleet_orders ORDER BY id DESC LIMIT $1`, shownOrders)
-	if err != nil {
-		return err
+const newestOrders = `SELECT json_agg(json_build_object('at', at, 'kind', kind, 'connector', connector, 'who', who, 'why', why, 'what', what) ORDER BY id DESC)
+	FROM (SELECT * FROM fleet_orders ORDER BY id DESC LIMIT `
+
+// Words say what was ordered.
+func (o OrderView) Words() string {
+	switch o.Kind {
+	case "enqueue":
+		return "collect it now, by the workers"
+	case "schedule.add":
+		return "collect it at " + o.What
+	case "schedule.remove":
+		return "its schedule is taken away"
 	}
-	v.Orders, err = read(rows, func(o *OrderView) []any { return []any{&o.At, &o.Kind, &o.Connector, &o.Who, &o.Why, &o.What} })
-	return err
+	return o.Kind
 }
 
 // read returns all rows of a query; fields are where one of them goes to.
@@ -176,6 +156,7 @@ type ViewLine struct {
 	At        jsonout.Time   `json:"at"` // by the clock of the server
 	Workers   []WorkerLine   `json:"workers"`
 	Turns     []TurnLine     `json:"turns"`   // at work
+	Waits     []WaitLine     `json:"waits"`   // by when they are due
 	Waiting   int            `json:"waiting"` // turns that are due
 	Lag       float64        `json:"lag"`     // seconds that the oldest of them is due
 	Later     int            `json:"later"`   // turns that are due at a time to come
@@ -205,6 +186,13 @@ type TurnLine struct {
 	Expires   jsonout.Time `json:"lease_expires_at"`
 }
 
+// A WaitLine is a WaitView as JSON.
+type WaitLine struct {
+	Connector string       `json:"connector"`
+	Due       jsonout.Time `json:"due_at"`
+	Lag       float64      `json:"lag"` // seconds that it is due
+}
+
 // A ScheduleLine is a [Schedule] as JSON.
 type ScheduleLine struct {
 	Connector string       `json:"connector"`
@@ -228,12 +216,15 @@ type OrderLine struct {
 // Line returns the view as JSON.
 func (v View) Line() ViewLine {
 	l := ViewLine{At: jsonout.Time(v.Now), Waiting: v.Waiting, Lag: v.Oldest.Seconds(), Later: v.Later, NextAt: jsonout.Time(v.Next),
-		Workers: []WorkerLine{}, Turns: []TurnLine{}, Schedules: ScheduleLines(v.Schedules), Orders: []OrderLine{}}
+		Workers: []WorkerLine{}, Turns: []TurnLine{}, Waits: []WaitLine{}, Schedules: ScheduleLines(v.Schedules), Orders: []OrderLine{}}
 	for _, w := range v.Workers {
 		l.Workers = append(l.Workers, WorkerLine{w.ID, w.Host, w.PID, w.Version, w.AtMost, jsonout.Time(w.Since), jsonout.Time(w.Seen), w.Draining})
 	}
 	for _, t := range v.Turns {
 		l.Turns = append(l.Turns, TurnLine{t.Connector, t.Worker, jsonout.Time(t.Since), t.Epoch, jsonout.Time(t.Expires)})
+	}
+	for _, w := range v.Waits {
+		l.Waits = append(l.Waits, WaitLine{w.Connector, jsonout.Time(w.Due), max(0, v.Now.Sub(w.Due)).Seconds()})
 	}
 	for _, o := range v.Orders {
 		l.Orders = append(l.Orders, OrderLine{jsonout.Time(o.At), o.Kind, o.Connector, o.Who, o.Why, o.What})

@@ -33,6 +33,16 @@ type StatusLine struct {
 	Provider    *accountLine `json:"provider"`
 
 	Metrics *accountMetrics `json:"metrics"` // of the newest run, as of its last sign of life
+	Fleet   *FleetLine      `json:"fleet"`   // null: there are no workers beside the database
+}
+
+// A FleetLine says what the workers of a fleet do with a connector.
+type FleetLine struct {
+	Worker    *string      `json:"worker"` // that has it in hand; null: none has
+	Since     jsonout.Time `json:"since"`
+	Expires   jsonout.Time `json:"lease_expires_at"`
+	Due       jsonout.Time `json:"turn_due_at"` // of the turn that waits
+	Scheduled jsonout.Time `json:"scheduled_at"`
 }
 
 type streamLine struct {

@@ -25,7 +25,7 @@ var rules = archtest.Rules{
 		"cmd/internal/schema": {"internal/jsonout"},
 		"cmd/internal/term":   {},
 
-		"console":                       {"collection", "engine", "engine/storage", "internal/picture", "internal/process", "internal/similar", "internal/words", "report", "report/limit", "report/problem", "store"},
+		"console":                       {"collection", "engine", "engine/storage", "fleet", "internal/picture", "internal/process", "internal/similar", "internal/words", "report", "report/limit", "report/problem", "store"},
 		"engine":                        {"collection", "connectors/declarative", "engine/har", "engine/registry", "internal/process", "internal/spool", "internal/words", "pacing", "pacing/gate", "pacing/share", "report", "report/limit", "report/problem", "runner", "store"},
 		"engine/author/airbyte":         {"internal/yamlfile"},
 		"engine/author/openapi":         {"connectors/usual", "engine/author/internal/sketch", "internal/words", "internal/yamlfile"},

@@ -80,12 +80,6 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Ask scans the one row that a query finds, of what others keep in the schema of the store.
-func (s *Store) Ask(ctx context.Context, dest []any, query string) error {
-	_, err := s.db.Readers.One(ctx, dest, query)
-	return err
-}
-
 // Check returns an error, which shows nothing of the address, if it cannot be read, or if
 // it has a password: what Open is given is shown in messages and in lists of processes.
 func Check(address string) error { return server.Check(address) }
@@ -102,6 +96,13 @@ func Parts(address string) (name, schema string, err error) {
 func (s *Store) Close() error {
 	s.meeting.Close()
 	return s.db.Close()
+}
+
+// Beside reads one value of what is kept beside the store, in its schema, on a connection
+// that cannot write.
+func (s *Store) Beside(ctx context.Context, into any, query string, args ...any) error {
+	_, err := s.db.One(ctx, []any{into}, query, args...)
+	return err
 }
 
 // Meeting returns where the runs of all machines that use the store share the pace of
