@@ -21,8 +21,9 @@ func (a *app) fleetCommand() *cobra.Command {
 		Use:   "fleet",
 		Short: "The workers, what each does, and what waits",
 		Long: `Fleet shows the workers that are there and when each was heard of last; the turns
-at work, since when, and until when their leases last; how many turns wait, and
-for how long the oldest is due; schedules, and what people ordered last.`,
+at work, since when, and until when their leases last; and the turns that wait,
+and for how long they are due. With --json also schedules, and what people
+ordered last.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.lookAtFleet(c.Context(), "collect fleet", func(v fleet.View) (any, string) {
@@ -55,7 +56,7 @@ func (a *app) lookAtFleet(ctx context.Context, command string, show func(v fleet
 // fleetText returns a fleet for people.
 func (a *app) fleetText(v fleet.View) string {
 	var b strings.Builder
-	b.WriteString(fleetSentence(v) + "\n")
+	b.WriteString(v.Sentence() + "\n")
 	if len(v.Workers) > 0 {
 		t := term.Table{Head: []string{"WORKER", "VERSION", "TURNS", "SINCE", "HEARD OF"}, Right: []int{2}, Give: []int{0}, Drop: []int{1}}
 		busy := map[string]int{}
@@ -64,7 +65,10 @@ func (a *app) fleetText(v fleet.View) string {
 		}
 		for _, w := range v.Workers {
 			heard := words.Ago(w.Seen, v.Now)
-			if w.Draining {
+			switch {
+			case w.Died:
+				heard += ", died"
+			case w.Draining:
 				heard += ", drains"
 			}
 			t.Rows = append(t.Rows, []string{words.Clean(w.ID), words.Clean(w.Version), fmt.Sprintf("%d of %d", busy[w.ID], w.AtMost), words.Ago(w.Since, v.Now), heard})
@@ -82,23 +86,25 @@ func (a *app) fleetText(v fleet.View) string {
 		}
 		b.WriteString("\n" + t.Render(a.width(), a.caps()))
 	}
+	if len(v.Waits) > 0 {
+		t := term.Table{Head: []string{"WAITS", "DUE"}}
+		for _, w := range v.Waits[:min(len(v.Waits), waitsShown)] {
+			due := words.At(w.Due, v.Now)
+			if !w.Due.After(v.Now) {
+				due = "for " + words.Span(v.Now.Sub(w.Due).Round(time.Second))
+			}
+			t.Rows = append(t.Rows, []string{words.Clean(w.Connector), due})
+		}
+		b.WriteString("\n" + t.Render(a.width(), a.caps()))
+		if more := len(v.Waits) - waitsShown; more > 0 {
+			fmt.Fprintf(&b, "and %s more: collect fleet --json%s\n", words.Count(int64(more)), a.repeat())
+		}
+	}
 	return b.String()
 }
 
-// fleetSentence says in a sentence how a fleet stands.
-func fleetSentence(v fleet.View) string {
-	text := fmt.Sprintf("%s, %s at work, %d due", words.Counted(int64(len(v.Workers)), "worker", "workers"), words.Counted(int64(len(v.Turns)), "turn", "turns"), v.Waiting)
-	if v.Waiting > 0 && v.Oldest > 0 {
-		text += " (the oldest for " + words.Span(v.Oldest.Round(time.Second)) + ")"
-	}
-	if v.Later > 0 {
-		text += fmt.Sprintf(", %d later (the first %s)", v.Later, words.At(v.Next, v.Now))
-	}
-	if len(v.Workers) == 0 && v.Waiting > 0 {
-		text += ". Nobody works: start a worker with: collect worker"
-	}
-	return text
-}
+// waitsShown is how many of the turns that wait are listed for people.
+const waitsShown = 20
 
 // fleetOf returns the fleet beside the database that is looked at; there is false if there is
 // none, or if it cannot be looked at, which the rest of the status says.
@@ -113,7 +119,7 @@ func fleetOf(ctx context.Context, v looked) (f fleet.View, there bool) {
 
 // fleetLine is what "collect status" says of a fleet.
 func (a *app) fleetLine(f fleet.View) string {
-	return "\nfleet: " + fleetSentence(f) + "; see: collect fleet" + a.repeat() + "\n"
+	return "\nfleet: " + f.Sentence() + "; see: collect fleet" + a.repeat() + "\n"
 }
 
 // addFleet says of each connector what the workers of a fleet do with it.

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"fmt"
 	"html/template"
 	"time"
 
@@ -39,11 +38,6 @@ func workers(ctx context.Context, l lookup) (any, error) {
 		page.Waits = page.Waits[:waitsShown]
 	}
 	return page, nil
-}
-
-// Sentence says how the fleet stands.
-func (p fleetPage) Sentence() string {
-	return fmt.Sprintf("%s, %s at work, %d due, %d later", words.Counted(int64(len(p.Workers)), "worker", "workers"), words.Counted(int64(len(p.Turns)), "turn", "turns"), p.Waiting, p.Later)
 }
 
 // Busy returns how many turns a worker has in hand.

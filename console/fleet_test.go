@@ -59,7 +59,7 @@ func TestFleetPage(t *testing.T) {
 	if err := f.Enqueue(t.Context(), []string{"ants", "strange"}, audit("")); err != nil {
 		t.Fatal(err)
 	}
-	says(t, s.get(t, ana, "/fleet"), http.StatusOK, link, "0 workers, 0 turns at work, 2 due, 0 later", "Nobody works at what waits", "17 * * * *")
+	says(t, s.get(t, ana, "/fleet"), http.StatusOK, link, "0 workers, 0 turns at work, 2 due", "Nobody works: start a worker", "17 * * * *")
 
 	held, asked := make(chan struct{}), make(chan struct{}, 1)
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

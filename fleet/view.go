@@ -3,9 +3,12 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"collect/internal/jsonout"
+	"collect/internal/words"
 	"collect/store"
 	"collect/store/postgres"
 )
@@ -31,6 +34,7 @@ type WorkerView struct {
 	AtMost            int
 	Since, Seen       time.Time
 	Draining          bool
+	Died              bool // it was not heard of for as long as a lease lasts
 }
 
 // A TurnView is a turn at work.
@@ -62,6 +66,28 @@ func Look(ctx context.Context, db store.Reader) (v View, there bool, err error) 
 	if err := look(ctx, db, &v, viewQuery); err != nil {
 		return v, true, err
 	}
+	v.settle()
+	return v, true, nil
+}
+
+// settle takes its turns from workers that died, as the fleet does with the next beat of
+// another worker, and counts what waits.
+func (v *View) settle() {
+	seen := map[string]time.Time{} // of those that died
+	for i, w := range v.Workers {
+		if v.Now.Sub(w.Seen) > gone {
+			v.Workers[i].Died = true
+			seen[w.ID] = w.Seen
+		}
+	}
+	v.Turns = slices.DeleteFunc(v.Turns, func(t TurnView) bool {
+		since, died := seen[t.Worker]
+		if died {
+			v.Waits = append(v.Waits, WaitView{t.Connector, since})
+		}
+		return died
+	})
+	slices.SortStableFunc(v.Waits, func(a, b WaitView) int { return a.Due.Compare(b.Due) })
 	for _, w := range v.Waits {
 		switch {
 		case w.Due.After(v.Now):
@@ -76,7 +102,35 @@ func Look(ctx context.Context, db store.Reader) (v View, there bool, err error) 
 			v.Waiting++
 		}
 	}
-	return v, true, nil
+}
+
+// Alive returns how many workers are there.
+func (v View) Alive() (n int) {
+	for _, w := range v.Workers {
+		if !w.Died {
+			n++
+		}
+	}
+	return n
+}
+
+// Sentence says how a fleet stands.
+func (v View) Sentence() string {
+	text := words.Counted(int64(v.Alive()), "worker", "workers")
+	if died := len(v.Workers) - v.Alive(); died > 0 {
+		text += fmt.Sprintf(" (%d died)", died)
+	}
+	text += fmt.Sprintf(", %s at work, %d due", words.Counted(int64(len(v.Turns)), "turn", "turns"), v.Waiting)
+	if v.Waiting > 0 && v.Oldest > 0 {
+		text += " (the oldest for " + words.Span(v.Oldest.Round(time.Second)) + ")"
+	}
+	if v.Later > 0 {
+		text += fmt.Sprintf(", %d later (the first %s)", v.Later, words.At(v.Next, v.Now))
+	}
+	if v.Alive() == 0 && len(v.Waits) > 0 {
+		text += ". Nobody works: start a worker with: collect worker"
+	}
+	return text
 }
 
 // Has reports whether there is, or was, a fleet beside a store.
@@ -175,6 +229,7 @@ type WorkerLine struct {
 	Started  jsonout.Time `json:"started_at"`
 	Seen     jsonout.Time `json:"seen_at"`
 	Draining bool         `json:"draining"`
+	Died     bool         `json:"died"` // not heard of for 30 s
 }
 
 // A TurnLine is a TurnView as JSON.
@@ -218,7 +273,7 @@ func (v View) Line() ViewLine {
 	l := ViewLine{At: jsonout.Time(v.Now), Waiting: v.Waiting, Lag: v.Oldest.Seconds(), Later: v.Later, NextAt: jsonout.Time(v.Next),
 		Workers: []WorkerLine{}, Turns: []TurnLine{}, Waits: []WaitLine{}, Schedules: ScheduleLines(v.Schedules), Orders: []OrderLine{}}
 	for _, w := range v.Workers {
-		l.Workers = append(l.Workers, WorkerLine{w.ID, w.Host, w.PID, w.Version, w.AtMost, jsonout.Time(w.Since), jsonout.Time(w.Seen), w.Draining})
+		l.Workers = append(l.Workers, WorkerLine{w.ID, w.Host, w.PID, w.Version, w.AtMost, jsonout.Time(w.Since), jsonout.Time(w.Seen), w.Draining, w.Died})
 	}
 	for _, t := range v.Turns {
 		l.Turns = append(l.Turns, TurnLine{t.Connector, t.Worker, jsonout.Time(t.Since), t.Epoch, jsonout.Time(t.Expires)})

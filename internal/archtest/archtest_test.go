@@ -42,7 +42,7 @@ var rules = archtest.Rules{
 		"engine/registry":               {"collection", "connectors", "connectors/catalog", "connectors/declarative", "internal/process", "internal/similar", "internal/tokenfile", "internal/userfile", "internal/words", "internal/yamlfile", "report/problem"},
 		"engine/signin":                 {"connectors/declarative", "connectors/oauth2", "engine/registry", "pacing", "report/problem"},
 
-		"fleet": {"collection", "engine", "engine/registry", "internal/jsonout", "migrations", "report", "report/problem", "store", "store/postgres"},
+		"fleet": {"collection", "engine", "engine/registry", "internal/jsonout", "internal/words", "migrations", "report", "report/problem", "store", "store/postgres"},
 
 		"collection":               {},
 		"pacing":                   {"collection", "pacing/desk", "pacing/gate", "pacing/law", "pacing/meter", "pacing/response"},

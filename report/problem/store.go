@@ -66,7 +66,7 @@ func writeMissing(p *Problem, err error, sc Scene) {
 	}
 	if sc.served() {
 		p.database("there is no database of collect at the address that was named", err, sc)
-		p.Do = []Step{{Say: "correct the address, or begin a new one there: `collect run` with --create makes its tables; the database itself is made with createdb"}}
+		p.Do = []Step{{Say: "correct the address, or begin a new one there: `collect run`, or `collect worker`, with --create makes its tables; the database itself is made with createdb"}}
 		return
 	}
 	p.Headline = "there is no database at the path that was named"
