@@ -370,6 +370,12 @@ func bytesUnchanged(t *testing.T, open opener) {
 			t.Errorf("parent %d = %q, want %q", i, got, want[i])
 		}
 	}
+
+	// The run that succeeds a dead one compares each with its sum.
+	closeStore(t, s)
+	s = opened(t, open)
+	begin(t, s, "run-2")
+	checkContents(t, s, "repos", want...)
 }
 
 func monotone(t *testing.T, open opener) {

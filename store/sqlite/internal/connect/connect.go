@@ -98,7 +98,12 @@ func (c connector) Driver() driver.Driver                        { return c.driv
 // record may be left out, and whether it is deleted.
 func newDriver() *sqlite.Driver {
 	d := &sqlite.Driver{}
-	d.MustRegisterDeterministicScalarFunction("record_sum", -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	register := func(name string, arguments int32, f func(*sqlite.FunctionContext, []driver.Value) (driver.Value, error)) {
+		// Other than volatile arguments, a text is cut at its first NUL. They are of no
+		// use after the call, which keeps none.
+		d.MustRegisterFunction(name, &sqlite.FunctionImpl{NArgs: arguments, Deterministic: true, Scalar: f, VolatileArgs: true})
+	}
+	register("record_sum", -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		var n [3]int64
 		var s [4]string
 		var deleted int64
@@ -125,7 +130,7 @@ func newDriver() *sqlite.Driver {
 		}
 		return format.RecordSum(n[0], n[1], n[2], s[0], s[1], collection.Mark{Scale: s[2], Value: s[3]}, deleted), nil
 	})
-	d.MustRegisterDeterministicScalarFunction("checkpoint_sum", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	register("checkpoint_sum", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		partition, text := args[0].(string)
 		digest, bytes := args[1].([]byte)
 		if !text || !bytes {
