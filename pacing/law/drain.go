@@ -64,7 +64,7 @@ func (p *plateau) slowDown(most bool, now Moment) {
 	if !most {
 		target *= 1 - min(0.5, lateOff*p.late.late)
 	}
-	probed := p.mode == probing || p.mode == recovering && p.reprobe
+	probed := p.atLevel()
 	switch {
 	case probed:
 		p.at = now

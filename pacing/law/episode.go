@@ -59,7 +59,7 @@ func (p *plateau) refuse(d *Ticket, o *Outcome, now Moment) {
 		p.tryAgain(now) // also if a time was told: it was too short
 		return
 	}
-	if o.Weak && p.doubt == 0 && p.suspicion < suspicionMost {
+	if o.Weak && p.doubt == 0 && p.byChance() {
 		p.suspect(now)
 		return
 	}
@@ -73,6 +73,9 @@ func (p *plateau) block(o *Outcome, now Moment) {
 	p.from, p.was, p.goalWas = max(p.pace(), p.doubt), p.mode, p.goal
 	if p.spent {
 		p.from = min(p.r, p.bound())
+	}
+	if p.atLevel() {
+		p.was = probing
 	}
 	p.doubt, p.carried, p.trying = 0, 0, 0
 	p.at, p.failed, p.asked = now, now, max(0, o.Hold)
@@ -101,7 +104,7 @@ func (p *plateau) tryAgain(now Moment) {
 // suspect slows down for a refusal that may be by chance, and goes on. If it
 // was not, the next one follows before the pace is back.
 func (p *plateau) suspect(now Moment) {
-	p.suspicion++
+	p.overlook(p.atLevel())
 	if p.mode == drain {
 		return // slower than what there is already
 	}
@@ -115,6 +118,20 @@ func (p *plateau) suspect(now Moment) {
 	p.r = max(slowest, p.from*decrease)
 	p.tat = max(p.tat, now+interval(p.r))
 	p.resume()
+}
+
+// byChance reports whether one more lone weak refusal may be: unless there were
+// several lately, or at one level of a probe.
+func (p *plateau) byChance() bool { return p.suspicion < suspicionMost && p.excused < suspicionMost }
+
+// overlook takes a lone weak refusal for chance. Of a provider that never refused
+// with more than a bare 503, it may be the limit all the same, so that a level of a
+// probe holds only from there on.
+func (p *plateau) overlook(atLevel bool) {
+	p.suspicion++
+	if atLevel && !p.trust.spoke {
+		p.excused++
+	}
 }
 
 // rest pauses before the next probe: longer for each that was refused, and for
@@ -157,8 +174,8 @@ func (p *plateau) recover(now Moment) {
 		p.recoverLater(now)
 		return
 	}
-	if p.weak && !p.losses.drops() && p.tries == 0 && p.suspicion < suspicionMost {
-		p.suspicion++
+	if p.weak && !p.losses.drops() && p.tries == 0 && p.byChance() {
+		p.overlook(p.was == probing)
 		p.resume()
 		return
 	}
@@ -187,7 +204,7 @@ func (p *plateau) recover(now Moment) {
 // the pace was that, so the start goes on.
 func (p *plateau) crowd(now Moment) {
 	p.done.begin(now)
-	p.mode, p.target, p.known, p.agreed = startup, 0, 0, 0
+	p.mode, p.target, p.known, p.agreed, p.reprobe = startup, 0, 0, 0, false
 }
 
 // away reports whether the episode that has just ended says nothing about the
@@ -211,9 +228,11 @@ func (p *plateau) resume() {
 		p.restart = true
 	case p.was == recovering:
 		p.mode, p.goal = recovering, p.goalWas
+	case p.was == probing:
+		p.mode, p.goal = recovering, max(p.from, p.levels[len(p.levels)-1].rate)
+		p.reprobe = true
 	default:
-		p.mode, p.goal = recovering, p.from
-		p.reprobe = p.was == probing
+		p.mode, p.goal, p.reprobe = recovering, p.from, false
 	}
 }
 
@@ -221,7 +240,7 @@ func (p *plateau) resume() {
 func (p *plateau) climb(target float64) {
 	p.target = max(slowest, min(target, p.most()))
 	p.goal, p.mode = p.target, recovering
-	p.restart, p.reprobe = false, false
+	p.restart, p.reprobe, p.excused = false, false, 0
 	if p.r > p.goal {
 		p.r = p.goal
 		if p.tat > 0 { // before the first request there is no slot, and Next begins the count

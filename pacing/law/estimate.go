@@ -85,7 +85,7 @@ func (p *plateau) counted(now Moment) float64 {
 
 // learn returns the plateau that the episode which has just ended calls for.
 func (p *plateau) learn(now Moment) float64 {
-	idle := float64(p.lasted) > blockShare*float64(now-p.done.began)
+	idle := float64(p.lasted+p.losses.unseen) > blockShare*float64(now-p.done.began)
 	cut := p.done.began == p.first && p.at-p.first < max(p.window, usualWindow(p.lasted)) // what the run before used of the window is not counted
 	est := p.estimated(now)
 	if p.slow && est > 0 { // in the episode, the provider worked on what was given up
@@ -227,7 +227,7 @@ func (p *plateau) confirm(est float64) float64 {
 	}
 	p.refine()
 	proven := p.proven()
-	if proven > target && p.refuted {
+	if proven > target && (p.refuted || p.weak) {
 		return (proven + target) / 2
 	}
 	return max(proven, target)

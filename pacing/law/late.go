@@ -215,7 +215,7 @@ func (l *lateAnswers) halve() lateness {
 // longer reports whether answers take longer now than they did: a server that
 // refuses with a 503 because many wait there says nothing about how many may.
 func (l *lateAnswers) longer() bool {
-	return l.recent.n == 0 || l.recent.typical().seconds() > baseFrozen*cmp.Or(l.usual, l.alone)
+	return l.recent.n == 0 || l.recent.typical().seconds() > baseFrozen*l.ordinary()
 }
 
 // lost reports whether what failed after so long will never be answered. A
@@ -225,8 +225,11 @@ func (l *lateAnswers) lost(took time.Duration) bool {
 	if l.recent.n > 0 && 2*l.recent.above(took.Seconds()/patienceTimes) >= l.recent.n {
 		return false
 	}
-	return took >= patienceFor(cmp.Or(l.usual, l.alone))
+	return took >= patienceFor(l.ordinary())
 }
+
+// ordinary returns how many seconds an answer takes; 0 if that is not known.
+func (l *lateAnswers) ordinary() float64 { return cmp.Or(l.usual, l.alone) }
 
 // patience returns how long an answer may take before it is not waited for.
 func (l *lateAnswers) patience() time.Duration { return patienceFor(l.usual) }

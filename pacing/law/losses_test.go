@@ -212,7 +212,7 @@ func TestLossesAreKnown(t *testing.T) {
 // and what was held for less is not proven.
 func TestProbesWaitForLosses(t *testing.T) {
 	w := &watched{law.NewLearner(1, 20), t0}
-	w.answers(30, 100*ms)
+	w.answers(2000, 100*ms) // so that the time until the losses are noticed is little of the count
 	w.loseThree()
 	type level struct {
 		rate float64

@@ -45,6 +45,7 @@ type probe struct {
 	levels  []level
 	missed  int32 // probes refused in a row
 	fresh   bool  // what the run before found is believed
+	excused int32 // lone weak refusals at the level
 	restart bool  // startup goes on when the pace is back
 	reprobe bool  // the probe does
 }
@@ -55,7 +56,7 @@ type probe struct {
 func (p *plateau) advance(weight float64, now Moment) {
 	switch p.mode {
 	case startup:
-		p.r *= math.Exp2(min(1/doubleLeast, weight/(doubleTime.Seconds()*p.r)))
+		p.r *= math.Exp2(min(1/doubleLeast, weight/(max(doubleTime.Seconds(), p.late.ordinary())*p.r)))
 		if p.r >= p.bound() {
 			p.settleAt(p.bound())
 		}
@@ -132,6 +133,9 @@ func (p *plateau) arrive() {
 		p.mode, p.target = startup, 0
 	case p.reprobe && len(p.levels) > 0:
 		p.mode = probing
+		if p.excused > 0 { // it holds from here on
+			p.levels[len(p.levels)-1].at, p.since = p.settled, 0
+		}
 	case p.trying > p.target:
 		p.goOnTrying(p.settled)
 	default:
@@ -155,6 +159,9 @@ func (p *plateau) due(now Moment) bool {
 	}
 	return p.since >= min(p.every, max(probeLeast, int(longest.Seconds()*p.r))) && p.calmed(now) == 0
 }
+
+// atLevel reports whether the pace is at a level of a probe, or on the way back to it.
+func (p *plateau) atLevel() bool { return p.mode == probing || p.mode == recovering && p.reprobe }
 
 // search begins a probe, which has no level yet.
 func (p *plateau) search(now Moment) {
@@ -187,7 +194,7 @@ func (p *plateau) pays(now Moment) bool {
 func (p *plateau) try(rate float64, now Moment) {
 	p.r = min(p.bound(), rate)
 	p.levels = append(p.levels, level{p.r, now})
-	p.since = 0
+	p.since, p.excused = 0, 0
 }
 
 // proven returns the highest pace that was held for long enough before the
