@@ -241,6 +241,7 @@ type Sample struct {
 	index  map[string]int
 	next   int  // where the next field is expected: records of one kind have one order
 	more   bool // there were more fields than are counted
+	lent   bool // another sample has the same index
 }
 
 type sampled struct {
@@ -288,16 +289,16 @@ func (s *Sample) Few() bool { return s.Records < schemaNews }
 // Plus returns a sample of the records of both; s may be nil.
 func (s *Sample) Plus(o *Sample) *Sample {
 	sum := &Sample{}
-	for _, of := range []*Sample{s, o} {
-		if of == nil {
-			continue
-		}
-		sum.Records, sum.next, sum.more = sum.Records+of.Records, 0, sum.more || of.more
-		for i := range of.fields {
-			if f := &of.fields[i]; f.times > 0 {
-				if to := sum.find(f.name); to != nil {
-					to.kinds, to.values, to.times = to.kinds|f.kinds, to.values+f.values, to.times+f.times
-				}
+	if s != nil { // details come one by one, and most have the fields of those before
+		s.lent = true
+		*sum = *s
+		sum.fields = slices.Clone(s.fields)
+	}
+	sum.Records, sum.next, sum.more = sum.Records+o.Records, 0, sum.more || o.more
+	for i := range o.fields {
+		if f := &o.fields[i]; f.times > 0 {
+			if to := sum.find(f.name); to != nil {
+				to.kinds, to.values, to.times = to.kinds|f.kinds, to.values+f.values, to.times+f.times
 			}
 		}
 	}
@@ -315,8 +316,11 @@ func (s *Sample) find(name string) *sampled {
 				s.more = true
 				return nil
 			}
-			if s.index == nil {
+			switch {
+			case s.index == nil:
 				s.index = map[string]int{}
+			case s.lent:
+				s.index, s.lent = maps.Clone(s.index), false
 			}
 			name = strings.Clone(name)
 			s.index[name], s.fields = i, append(s.fields, sampled{name: name})

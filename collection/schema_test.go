@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,5 +201,18 @@ func BenchmarkSample100Records(b *testing.B) {
 			b.Fatal("it changed")
 		}
 		schema, _ = schema.With(&s)
+	}
+}
+
+// TestSumsOfOneSample: two sums that begin with the same sample know nothing of each other.
+func TestSumsOfOneSample(t *testing.T) {
+	both := sample(3, "id=number")
+	one := both.Plus(sample(1, "id=number", "x=string"))
+	two := both.Plus(sample(1, "id=number", "y=boolean")).Plus(sample(1, "x=string"))
+	for of, want := range map[*collection.Sample][]string{both: {"id"}, one: {"id", "x"}, two: {"id", "x", "y"}} {
+		schema, _ := collection.Schema{}.With(of)
+		if got := slices.Sorted(maps.Keys(schema.Fields)); !slices.Equal(got, want) {
+			t.Errorf("a sum has the fields %q, want %q", got, want)
+		}
 	}
 }

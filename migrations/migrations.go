@@ -14,6 +14,12 @@ import "embed"
 //go:embed sqlite/*.sql
 var SQLite embed.FS
 
+// SQLiteWhole makes in an empty database what all migrations of the SQLite store make
+// one after the other. scripts/fixture writes it, and a test holds it against them.
+//
+//go:embed sqlite.sql
+var SQLiteWhole string
+
 // Postgres holds the migrations of the Postgres store in the folder "postgres". A
 // comment on a table or a column says what a reader of the database should know
 // beside what the same table in SQLite says.

@@ -18,6 +18,7 @@ import (
 type Lock struct {
 	path string
 	file *flock.Flock
+	held fs.FileInfo // of the locked file, which stays the same as long as it is open
 }
 
 // ErrLocked: another holder has the lock.
@@ -31,7 +32,7 @@ var ErrLocked = errors.New("locked")
 // counts only if the path still leads to the locked file.
 func Acquire(path string) (*Lock, error) {
 	for {
-		l := &Lock{path, flock.New(path, flock.SetPermissions(0o600))}
+		l := &Lock{path: path, file: flock.New(path, flock.SetPermissions(0o600))}
 		ok, err := l.file.TryLock()
 		if err != nil {
 			return nil, fmt.Errorf("lock: %w", errors.Join(err, l.file.Close()))
@@ -39,7 +40,10 @@ func Acquire(path string) (*Lock, error) {
 		if !ok {
 			return nil, errors.Join(ErrLocked, l.file.Close())
 		}
-		current, err := l.Current()
+		current := false
+		if l.held, err = l.file.Stat(); err == nil {
+			current, err = l.Current()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("lock: %w", errors.Join(err, l.file.Close()))
 		}
@@ -74,10 +78,6 @@ const poll = 5 * time.Millisecond
 // Current reports whether the path still leads to the locked file. If it does
 // not, somebody took it away, and another may hold a lock of this name.
 func (l *Lock) Current() (bool, error) {
-	held, err := l.file.Stat()
-	if err != nil {
-		return false, err
-	}
 	named, err := os.Stat(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -85,7 +85,7 @@ func (l *Lock) Current() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return os.SameFile(held, named), nil
+	return os.SameFile(l.held, named), nil
 }
 
 // Room makes the file n bytes large, so that a disk that is full has room for about

@@ -125,18 +125,20 @@ func Pad(s string, n int, right bool) string {
 // spaces and hanging under the first word of text. A command of ours is not
 // broken, whatever its length: it is there to be copied.
 func Wrap(lead, text string, limit int) []string {
-	indent := strings.Repeat(" ", Width(lead))
+	hangs := Width(lead)
+	indent := strings.Repeat(" ", hangs)
 	var lines []string
-	line, empty := lead, true
+	line, used, empty := lead, hangs, true
 	for _, word := range phrases(text) {
-		if !empty && Width(line)+1+Width(word) > limit {
+		long := Width(word)
+		if !empty && used+1+long > limit {
 			lines = append(lines, line)
-			line, empty = indent, true
+			line, used, empty = indent, hangs, true
 		}
 		if !empty {
-			line += " "
+			line, used = line+" ", used+1
 		}
-		line, empty = line+word, false
+		line, used, empty = line+word, used+long, false
 	}
 	return append(lines, strings.TrimRight(line, " "))
 }
@@ -167,7 +169,7 @@ func phrases(text string) []string {
 			continue
 		}
 		more = 0
-		if last := len(all) - 1; last >= 0 && unit.MatchString(word) && unicode.IsDigit(rune(all[last][len(all[last])-1])) {
+		if last := len(all) - 1; last >= 0 && unicode.IsDigit(rune(all[last][len(all[last])-1])) && unit.MatchString(word) {
 			all[last] += " " + word
 			continue
 		}

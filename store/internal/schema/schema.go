@@ -70,6 +70,27 @@ func (m Migrations) Apply(ctx context.Context, db *sql.DB, at func(database.Step
 	}
 }
 
+// Whole makes the newest version in db, in which nothing is stored, in one transaction. A
+// test may fail a step by at.
+func Whole(ctx context.Context, db *sql.DB, text string, at func(database.Step) error) error {
+	if err := at("before a version"); err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // of what was not committed
+	// A first start that was killed may have left the table of goose.
+	if _, err := tx.ExecContext(ctx, "DROP TABLE IF EXISTS "+Table+";\n"+text); err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	return at("after a version")
+}
+
 // versions returns the migrations. The database splits a file into its statements:
 // the parser of goose does so in three buffers of 4 MiB, which it keeps, and which
 // are more than all else that a small run has in memory.

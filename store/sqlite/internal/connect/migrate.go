@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collect/internal/filelock"
+	"collect/migrations"
 	"collect/store"
 	"collect/store/internal/database"
 	"collect/store/internal/schema"
@@ -57,10 +58,11 @@ func Migrate(ctx context.Context, path string, create bool, at func(database.Ste
 	if have == 0 {
 		// Nothing is stored yet. The log is flushed once, when it is merged into the
 		// file: by the close of db, or before the first commit of a run, which flushes
-		// all of it. After a power cut the versions are applied again.
+		// all of it. After a power cut the schema is made again.
 		if _, err := db.ExecContext(ctx, "PRAGMA synchronous=NORMAL"); err != nil {
 			return err
 		}
+		return schema.Whole(ctx, db, migrations.SQLiteWhole, at)
 	}
 	return schema.SQLite.Apply(ctx, db, at)
 }
