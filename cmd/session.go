@@ -65,7 +65,7 @@ func (a *app) runConfig(o runOptions, settings config.Settings, db store.Store) 
 		Store: db, Meeting: meetingPlace(a.env), Signal: a.interrupts.code,
 		State: settings.State, Flags: a.repeat(), Spool: storage.Spool(settings.State),
 		Options: engine.Options{
-			Mode: o.mode, Lane: collection.Lane(o.lane), Streams: o.streams,
+			Mode: o.mode, Lane: collection.Lane(o.lane), OneLane: o.oneLane, Streams: o.streams,
 			MaxRequests: o.maxRequests, MaxTime: o.maxTime, Concurrency: o.concurrency,
 			Wait: o.wait, Strict: o.strict, NewParams: o.newParams, Trace: o.trace,
 		},

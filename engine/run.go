@@ -28,6 +28,7 @@ import (
 type Options struct {
 	Mode        collection.Mode
 	Lane        collection.Lane
+	OneLane     bool     // leave a backfill alone that was begun, unless Lane is that
 	Streams     []string // nil: those of the target
 	MaxRequests int64
 	MaxTime     time.Duration
@@ -140,7 +141,7 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		}
 	}
 	config := runner.Config{
-		Connector: r.Target.Connector, Ledger: ledger, Run: r.Record(),
+		Connector: r.Target.Connector, Ledger: ledger, Run: r.Record(), Onward: !r.Options.OneLane,
 		Streams: r.Streams(), Concurrency: r.Options.Concurrency, Budget: r.budget,
 		Domain: accounts[0].Domain, Learned: learned[0], Observe: r.observe, Trace: r.Options.Trace,
 	}

@@ -104,7 +104,7 @@ func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, wi
 		}
 		for _, gap := range e.Owed {
 			switch {
-			case gap.Stream != s.Name || gap.Lane != lane:
+			case gap.Stream != s.Name: // of either lane: a backfill that was begun goes on, too
 			case gap.State == collection.GapDead || gap.NotBefore.After(e.Now):
 				planned.Later++
 			default:

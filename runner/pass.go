@@ -213,7 +213,7 @@ func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass s
 		if stream.Refresh == collection.EachRun {
 			version = pass
 		}
-		at := collection.Place{Stream: stream.Name, Partition: partition, Lane: r.Run.Lane}
+		at := collection.Place{Stream: stream.Name, Partition: partition, Lane: r.lane}
 		tasks, places = append(tasks, task{at: at, version: version, parent: parent.Key, stored: parent.Commit}), append(places, at)
 	}
 	states, err := r.Ledger.Places(ctx, places)
@@ -243,7 +243,7 @@ func (r *Runner) unsettled(ctx context.Context, stream collection.Stream, pass s
 // leaveParent leaves a gap for a parent that no partition can be made of, so
 // that it is not skipped in silence.
 func (r *Runner) leaveParent(ctx context.Context, stream collection.Stream, parent collection.Parent, cause error) error {
-	at := collection.Place{Stream: stream.Name, Lane: r.Run.Lane, Partition: collection.Unmade(parent.Key)}
+	at := collection.Place{Stream: stream.Name, Lane: r.lane, Partition: collection.Unmade(parent.Key)}
 	stop := &collection.Stop{Reason: collection.SchemaDrift, Detail: cause.Error()}
 	r.met(at, stop)
 	return r.leave(ctx, r.gap(stream, at, collection.Cursor{}, stop), stop)

@@ -24,7 +24,7 @@ func (r *Runner) recover(ctx context.Context, streams []string) error {
 		if len(streams) == 0 {
 			return nil
 		}
-		gaps, err := r.Ledger.Lease(ctx, r.Run.Lane, streams, time.Now(), gapsPage)
+		gaps, err := r.Ledger.Lease(ctx, r.lane, streams, time.Now(), gapsPage)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@
 // side by side. Recovery takes the gaps that are due, page after page, until
 // none is left. A run does a stream's forward work and then its gaps; a resume
 // does all gaps first. Both finish the walks that were begun before they begin
-// another one.
+// another one. Behind its own lane, a run goes on with a backfill that was begun.
 package runner
 
 import (
@@ -56,6 +56,7 @@ type Config struct {
 	Connector   connectors.Connector
 	Ledger      Ledger
 	Run         collection.Run // ID, Connector, Mode and Lane are set
+	Onward      bool           // behind the work of the lane, a backfill that was begun goes on
 	Streams     []string       // nil: all
 	Concurrency int            // requests in flight at once; 0: see collection.Concurrency
 	Budget      *pacing.Budget // nil: nothing ends the run but its work
@@ -92,6 +93,7 @@ type Runner struct {
 	governor *pacing.Governor
 	client   *http.Client
 	streams  []collection.Stream
+	lane     collection.Lane // in which the run is at work
 	limits   collection.Limits
 	commits  *committer
 
@@ -129,7 +131,7 @@ func New(c Config) (*Runner, error) {
 	if c.Concurrency = provider.InFlight(asked); asked <= 0 {
 		c.Concurrency *= 1 + len(c.More)
 	}
-	r := &Runner{Config: c, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passing: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}, waits: map[string]*waits{}}
+	r := &Runner{Config: c, lane: c.Run.Lane, commits: newCommitter(c.Ledger, c.Budget.Tally), left: map[collection.Place]bool{}, done: map[collection.Place]bool{}, begunBefore: map[string]bool{}, begun: map[collection.Place]bool{}, passing: map[string]bool{}, warned: map[warningKind]int{}, streaks: map[string]streak{}, waits: map[string]*waits{}}
 
 	r.streams = c.Connector.Streams()
 	for _, name := range c.Streams {

@@ -8,7 +8,8 @@ import (
 	"collect/connectors"
 )
 
-// work does forward work and recovery in the order of the run's mode.
+// work does the work of the run's lane, and then goes on with a backfill that was
+// begun: nobody would else, and what is owed is not left to people who remember it.
 func (r *Runner) work(ctx context.Context) error {
 	r.commits.start()
 	defer r.commits.close()
@@ -21,6 +22,38 @@ func (r *Runner) work(ctx context.Context) error {
 	if err := r.probe(ctx); err != nil || r.ended() != nil {
 		return err
 	}
+	if err := r.workLane(ctx); err != nil || r.ended() != nil || !r.Onward || r.lane == collection.Backfill {
+		return err
+	}
+	return r.backfill(ctx)
+}
+
+// backfill goes on with the streams whose backfill was begun and has not come to its
+// end, and fills the gaps of that lane that are due.
+func (r *Runner) backfill(ctx context.Context) error {
+	r.lane, r.begunBefore = collection.Backfill, map[string]bool{}
+	all, begun := r.streams, []collection.Stream(nil)
+	for _, stream := range all {
+		state, err := r.state(ctx, stream)
+		if err != nil {
+			return err
+		}
+		if !state.Checkpoint.Done && (state.Owed || state.Left != "" || state.Checkpoint.Cursor != (collection.Cursor{})) {
+			begun = append(begun, stream)
+		}
+	}
+	if err := r.recover(ctx, r.names()); err != nil || len(begun) == 0 {
+		return err
+	}
+	r.streams = begun // what ends the run now owes nothing of the others
+	if err := r.goOn(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	return r.workLane(ctx)
+}
+
+// workLane does forward work and recovery in one lane, in the order of the run's mode.
+func (r *Runner) workLane(ctx context.Context) error {
 	if r.Run.Mode == collection.Resume {
 		if err := r.recover(ctx, r.names()); err != nil {
 			return err
@@ -82,7 +115,7 @@ func (r *Runner) goOn(ctx context.Context) error {
 	}
 	unfinished := func(s collection.PlaceState) bool { return !s.Checkpoint.Done && !s.Owed || r.lost(s) }
 	anew := !slices.ContainsFunc(states, unfinished)
-	r.anew = anew && r.Run.Lane != collection.Backfill // a backfill is finished once
+	r.anew = anew && r.lane != collection.Backfill // a backfill is finished once
 	for i, state := range states {
 		begun := state.Checkpoint.Cursor != (collection.Cursor{}) && !r.lost(state)
 		if !anew && begun && state.Checkpoint.Done && r.streams[i].Parent == "" {
@@ -100,7 +133,7 @@ func (r *Runner) goOn(ctx context.Context) error {
 // call itself complete as of then. It asks from the marks of streams that
 // have one; a list without a mark would be walked whole.
 func (r *Runner) lookAgain(ctx context.Context) error {
-	if r.Run.Lane == collection.Backfill {
+	if r.lane == collection.Backfill {
 		return nil
 	}
 	looked := map[string]bool{} // streams that were asked once more, and may have new parents
@@ -186,7 +219,7 @@ func (r *Runner) leaveRest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		done := r.Run.Lane == collection.Backfill && state.Checkpoint.Done
+		done := r.lane == collection.Backfill && state.Checkpoint.Done
 		if done || state.Owed || r.unsent() && state.Left == r.ended().Reason || r.settled(at) {
 			continue
 		}
@@ -200,5 +233,5 @@ func (r *Runner) leaveRest(ctx context.Context) error {
 
 // home returns the place of a stream's own walk or pass.
 func (r *Runner) home(stream collection.Stream) collection.Place {
-	return collection.Place{Stream: stream.Name, Lane: r.Run.Lane}
+	return collection.Place{Stream: stream.Name, Lane: r.lane}
 }
