@@ -15,7 +15,7 @@ const (
 	CircuitOpen      Reason = "circuit_open"      // the wait for the breaker did not fit in the run
 	RateLimited      Reason = "rate_limited"      // still throttled after every attempt
 	UpstreamPressure Reason = "upstream_pressure" // 5xx, timeouts or no connection after every attempt
-	RetryAfter       Reason = "retry_after"       // the provider asked for a longer wait than the run grants
+	RetryAfter       Reason = "retry_after"       // the provider asked for a longer wait than any run grants
 	Auth             Reason = "auth"
 	Frozen           Reason = "frozen"
 	Suspended        Reason = "suspended"

@@ -135,32 +135,32 @@ func TestLongRetryAfterStopsAtOnce(t *testing.T) {
 		name   string
 		after  string
 		budget pacing.BudgetLimits
-		want   bool // a stop
+		want   collection.Reason // of a stop; "": none
 	}{
-		{"granted", "300", pacing.BudgetLimits{}, false},
-		{"longer than the run grants", "301", pacing.BudgetLimits{}, true},
-		{"longer than what is left of the run", "60", pacing.BudgetLimits{MaxTime: 50 * time.Second}, true},
-		{"a date", "Mon, 01 Jan 2035 00:00:00 GMT", pacing.BudgetLimits{}, true},
-		{"overflow", "99999999999999999999", pacing.BudgetLimits{}, true},
+		{"granted", "300", pacing.BudgetLimits{}, ""},
+		{"longer than the run grants", "301", pacing.BudgetLimits{}, collection.RetryAfter},
+		{"longer than what is left of the run", "60", pacing.BudgetLimits{MaxTime: 50 * time.Second}, collection.WallClock},
+		{"a date", "Mon, 01 Jan 2035 00:00:00 GMT", pacing.BudgetLimits{}, collection.RetryAfter},
+		{"overflow", "99999999999999999999", pacing.BudgetLimits{}, collection.RetryAfter},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var d disk
 				m := serve(retryAfter(tc.after))
 				g := govern(t, pacing.Config{Base: m, Save: d.save, Budget: pacing.NewBudget(tc.budget)})
-				if !tc.want {
+				if tc.want == "" {
 					mustFetch(t, g)
 					return
 				}
 				stop := stopOf(t, g)
-				if stop.Reason != collection.RetryAfter || stop.Status != 429 || !stop.NotBefore.After(time.Now()) {
-					t.Errorf("Retry-After %s: %+v, want retry_after with a time", tc.after, stop)
+				if stop.Reason != tc.want || stop.Status != 429 || !stop.NotBefore.After(time.Now()) {
+					t.Errorf("Retry-After %s: %+v, want %s with a time", tc.after, stop, tc.want)
 				}
 				if got := time.Since(m.arrivals[0]); got != 0 {
 					t.Errorf("slept %v for nothing", got)
 				}
 				again := stopOf(t, g)
-				if again.Reason != collection.RetryAfter || !again.NotBefore.Equal(stop.NotBefore) {
+				if again.Reason != tc.want || !again.NotBefore.Equal(stop.NotBefore) {
 					t.Errorf("the next request: %+v, want the same", again)
 				}
 				if got := m.count(); got != 1 {
@@ -168,8 +168,8 @@ func TestLongRetryAfterStopsAtOnce(t *testing.T) {
 				}
 				n := serve(ok)
 				later := stopOf(t, govern(t, pacing.Config{Base: n, Restore: d.state, Budget: pacing.NewBudget(tc.budget)}))
-				if later.Reason != collection.RetryAfter || n.count() != 0 {
-					t.Errorf("the next run: %+v after %d requests, want retry_after and none", later, n.count())
+				if later.Reason != tc.want || n.count() != 0 {
+					t.Errorf("the next run: %+v after %d requests, want %s and none", later, n.count(), tc.want)
 				}
 			})
 		})

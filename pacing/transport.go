@@ -307,7 +307,7 @@ func (g *Governor) retry(req *http.Request, a answer, n int, settled desk.Settle
 }
 
 // final returns the stop of a request that has no attempt left: the hold if
-// the provider asks for a longer one than the run grants, the breaker if it is
+// the provider asks for a longer one than a run grants or this one has left, the breaker if it is
 // not closed, and else what the last attempt met.
 func final(a answer, settled desk.Settled) error {
 	if stop := settled.Refused; stop != nil {

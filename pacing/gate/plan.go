@@ -165,9 +165,8 @@ func (g *Gate) Refuse(r *Request, now time.Time) *collection.Stop {
 }
 
 func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.Stop {
-	tooLong := func(until law.Moment) bool {
-		return until > now && (until-now > g.longestWait+holdLeast+holdSpread || g.late(r, until))
-	}
+	tooLong := func(until law.Moment) bool { return until-now > g.longestWait+holdLeast+holdSpread }
+	late := func(until law.Moment) bool { return until > now && g.late(r, until) }
 	hold, reserve := max(g.hold, way.Hold), max(g.reserve, way.Reserve)
 	switch {
 	case g.freeze.Blocks(now):
@@ -176,10 +175,12 @@ func (g *Gate) refuse(r *Request, way *route.Route, now law.Moment) *collection.
 		return &collection.Stop{Reason: collection.RetryAfter, NotBefore: g.clock.When(hold)}
 	case g.breaker.State == halt.Open && g.breaker.Forced != nil:
 		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.breaker.Forced.Until, Detail: g.breaker.Forced.Words()}
-	case g.breaker.State == halt.Open && g.breaker.Until > now && g.late(r, g.breaker.Until):
+	case g.breaker.State == halt.Open && late(g.breaker.Until):
 		return &collection.Stop{Reason: collection.CircuitOpen, NotBefore: g.clock.When(g.breaker.Until), Detail: g.breaker.Failure.Told()}
-	case tooLong(reserve):
+	case tooLong(reserve), late(reserve):
 		return &collection.Stop{Reason: collection.RequestCap, NotBefore: g.clock.When(reserve), Detail: g.usedWords()}
+	case late(hold): // it is the run that is short, and not the silence that is long
+		return &collection.Stop{Reason: collection.WallClock, NotBefore: g.clock.When(hold), Detail: "the provider asked to wait"}
 	}
 	return nil
 }
