@@ -47,6 +47,7 @@ func (o *runOptions) addFlags(c *cobra.Command) {
 	flags.StringArrayVar(&o.params, "param", nil, "set a parameter of the connector, as `name=value`; repeatable")
 	flags.StringArrayVar(&o.streams, "stream", nil, "collect only this `stream`; repeatable")
 	flags.StringVar(&o.lane, "lane", string(collection.Incremental), "the `lane` to walk, and no other: incremental or backfill, each with checkpoints of its own (default: incremental, and then a backfill that was begun)")
+	flags.Lookup("lane").DefValue = "" // which is said
 	flags.Var((*config.CapFlag)(&o.maxRequests), "max-requests", "end as a planned pause after `n` requests, retries included; of several connectors each has n (default none)")
 	flags.Var((*config.DurationFlag)(&o.maxTime), "max-time", "end as a planned pause after this `duration` (90s, 30m, 2h, 7d); a request in flight is finished first; several connectors end together (default none)")
 	flags.IntVar(&o.concurrency, "concurrency", 0, "at most `n` requests in flight at once (default: what the pace needs, up to 8)")
