@@ -39,6 +39,9 @@ func (a *app) gapsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if v.held, err = a.held(c.Context(), v); err != nil {
+					return err
+				}
 				most := gapsShown
 				if all {
 					most = 0
@@ -58,6 +61,23 @@ func (v looked) gaps(ctx context.Context) ([]store.OwnedGap, error) {
 		return nil, nil
 	}
 	return v.db.Gaps(ctx, v.name)
+}
+
+// held says of each connector that sends nothing until a person acts why that is, and
+// what ends it.
+func (a *app) held(ctx context.Context, v looked) (map[string]string, error) {
+	held := map[string]string{}
+	if v.db == nil {
+		return held, nil
+	}
+	all, err := a.meeting(&v.settings).Statuses(ctx, v.db, v.name, v.now)
+	for _, s := range all {
+		s.Flags = v.flags
+		if why, end := s.Order(v.now); why != "" {
+			held[s.Name] = why + ". To end that: " + end
+		}
+	}
+	return held, err
 }
 
 // gapsTable returns what is owed as a table of at most most rows (0: all),
@@ -116,7 +136,9 @@ func gapsTable(v looked, all []store.OwnedGap, most, columns int, c term.Caps) s
 	if slices.ContainsFunc(gaps, tried) {
 		that = words.Count(int64(len(left))) + " of them"
 	}
-	if i := slices.IndexFunc(gaps, due); i >= 0 {
+	if i := slices.IndexFunc(gaps, due); i >= 0 && v.held[gaps[i].Connector] != "" {
+		say("What is due now is not tried: " + v.held[gaps[i].Connector])
+	} else if i >= 0 {
 		say("To try what is due now: " + problem.ResumeCommand(gaps[i].Connector, v.flags, gaps[i].Lane))
 	} else if first := report.FirstWait(gaps, v.now); !first.IsZero() {
 		say("Nothing is due before " + words.At(first, v.now) + "; a run after that continues by itself.")

@@ -30,6 +30,9 @@ func limits() (all []limit.Words) {
 func TestTheLimitIsSaidTheSameEverywhere(t *testing.T) {
 	for _, row := range limits() {
 		k := gate.Constraint{Name: row.Bound, Binds: true, PerSecond: 1.4, Count: 3, Window: time.Second, Since: noon.Add(-2 * time.Minute)}
+		if row.Held && row.Bound == gate.CeilingOf {
+			k.Lowered = &gate.Lowered{Count: 3, Per: time.Second, At: noon}
+		}
 		s := gate.Status{Breaker: gate.Closed, Constraints: []gate.Constraint{{Name: gate.InFlightMax, Count: 8}, k}}
 		if s.Learned = 1.4; row.Held {
 			s.Forced, s.FreezeReason = row.Bound == gate.BreakerOf, gate.ByOperator

@@ -65,6 +65,7 @@ type looked struct {
 
 	flags    string // what commands to copy must repeat
 	settings config.Settings
+	held     map[string]string // why a connector sends nothing until a person acts; see [app.held]
 }
 
 // command returns a command of ours on what, to be copied.

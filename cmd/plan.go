@@ -76,11 +76,18 @@ func (a *app) plan(ctx context.Context, name string) error {
 		pace = append(pace, "the pace is learned by the first run")
 	}
 	page := term.Page{Columns: a.width()}
+	if plan.Held != nil {
+		page.Say("the next run sends nothing: " + *plan.Held + ". To end that: " + *plan.End)
+	}
 	page.Say(strings.Join(pace, "; "))
 	if at := time.Time(plan.NextAt); !at.IsZero() {
 		page.Say("no request leaves before " + words.At(at, e.Now))
 	}
-	least := "at least " + words.Counted(plan.Least, "request", "requests")
+	least := "at least "
+	if plan.Held != nil {
+		least = "the run after that sends at least "
+	}
+	least += words.Counted(plan.Least, "request", "requests")
 	if plan.Seconds != nil {
 		least += ", which " + map[bool]string{true: "takes ", false: "take "}[plan.Least == 1] + words.Span(time.Duration(*plan.Seconds*float64(time.Second))) + " at this pace"
 	}

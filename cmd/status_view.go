@@ -12,6 +12,7 @@ import (
 	"collect/report"
 	"collect/report/limit"
 	"collect/report/problem"
+	"collect/store"
 )
 
 // A statusColumn is a column that only the wide table has.
@@ -76,7 +77,12 @@ func statusTable(all []report.Status, now time.Time, columns int, c term.Caps, m
 		if o.Needy == 1 {
 			verb = "needs"
 		}
-		text += fmt.Sprintf("\n%d of %d %s you. See why: %s\n", o.Needy, len(all), verb, o.All[0].Command("gaps"))
+		why, first := "gaps", o.All[0]
+		stuck := func(g store.OwnedGap) bool { return report.UrgencyOf(g) == report.ByPerson }
+		if order, _ := first.Order(now); order != "" && !slices.ContainsFunc(first.Owed, stuck) {
+			why = "explain"
+		}
+		text += fmt.Sprintf("\n%d of %d %s you. See why: %s\n", o.Needy, len(all), verb, first.Command(why))
 	}
 	left := func(s report.Stood) bool { return len(report.LeftToYou(s.Owed)) > 0 }
 	if i := slices.IndexFunc(o.All, left); i >= 0 {

@@ -50,7 +50,11 @@ func (e Explanation) Question() string {
 	case b != nil && b.Blocks && b.Name != gate.InFlightMax:
 		return name + ": why does no request leave now?"
 	case e.Known && e.Pace.Learned > 0:
-		return name + ": what limits the pace (" + words.Rate(e.Pace.Learned) + " now)?"
+		now := e.Pace.Learned
+		if b != nil && b.Lowered != nil && b.PerSecond > 0 {
+			now = min(now, b.PerSecond)
+		}
+		return name + ": what limits the pace (" + words.Rate(now) + " now)?"
 	}
 	return name + ": what limits the pace?"
 }
@@ -104,8 +108,11 @@ func (e Explanation) ceilingWords(k *gate.Constraint) (what, why string) {
 	if k.PerSecond > 0 {
 		what = words.Rate(k.PerSecond)
 	}
-	why = limit.For(k, false).Name + ": " + words.Ceiling(collection.Ceiling{Count: k.Count, Per: k.Window})
-	if origin := e.originOf(*k); origin != "" {
+	b := Budget{Count: k.Count, Window: k.Window, Lowered: k.Lowered}
+	why = limit.For(k, limit.HeldBy(&e.Pace, k)).Name + ": " + b.InForce()
+	if said := b.LoweredWords(e.Now); said != "" {
+		why += ", " + said
+	} else if origin := e.originOf(*k); origin != "" {
 		why += ", set in " + words.Clean(origin)
 	}
 	if detail := limit.Detail(k, e.Now); detail != "" {
@@ -173,7 +180,9 @@ func spaced(name string) string { return strings.ReplaceAll(words.Clean(name), "
 // Stops says what ends a run, the first first.
 func (e Explanation) Stops() []string {
 	var all []string
-	if b := e.Pace.Limit(); b != nil && b.Blocks && b.Name != gate.InFlightMax {
+	if why, end := e.Order(e.Now); why != "" {
+		all = append(all, "it sends nothing: "+why+"; to end that: "+end)
+	} else if b := e.Pace.Limit(); b != nil && b.Blocks && b.Name != gate.InFlightMax {
 		all = append(all, "it does not begin: no request leaves now")
 	}
 	if refusal := e.refusal(); refusal != "" {
@@ -220,6 +229,8 @@ func (e Explanation) refusal() string {
 func (e Explanation) Faster() string {
 	b := e.Pace.Limit()
 	switch {
+	case !e.Pause.At.IsZero():
+		return "Nothing before the pause is ended: see above."
 	case !e.Known:
 		return "A run: the pace is learned from what comes back."
 	case e.refusal() != "":

@@ -18,6 +18,8 @@ type Plan struct {
 	Least   int64           `json:"requests_at_least"`
 	Seconds *float64        `json:"seconds_at_least"` // null: not known
 	NextAt  jsonout.Time    `json:"next_at"`          // null: a request may leave now, or no time is known
+	Held    *string         `json:"held"`             // by whom or what, so that a run sends nothing until a person acts; null: it is not
+	End     *string         `json:"held_ends_by"`     // the command for that
 }
 
 // A PlannedStream is what a run would do about one stream.
@@ -114,6 +116,8 @@ func PlanOf(e Explanation, streams []collection.Stream, lane collection.Lane, wi
 		p.Streams = append(p.Streams, planned)
 	}
 	p.NextAt = jsonout.Time(e.Stands(e.Now).Until)
+	why, end := e.Order(e.Now)
+	p.Held, p.End = jsonout.Text(why), jsonout.Text(end)
 	if e.Known && e.Pace.PerSecond > 0 {
 		p.Pace = &e.Pace.PerSecond
 	}

@@ -109,6 +109,23 @@ func (s Status) PauseWords(now time.Time) string {
 	return fmt.Sprintf("paused by %s %s: %s", words.Clean(s.Pause.Who), words.Ago(s.Pause.At, now), words.Clean(s.Pause.Why))
 }
 
+// Order says what a person, or the account's freeze, lets nothing of the connector leave
+// with, and the command that ends it; "" if nothing is held so.
+func (s Status) Order(now time.Time) (why, end string) {
+	a := s.Account
+	switch {
+	case a != nil && a.Frozen:
+		why, end = words.WithReason("the account is frozen", words.Clean(a.Pace.FreezeNote)), "freeze release"
+	case !s.Pause.At.IsZero():
+		why, end = s.PauseWords(now), "unpause"
+	case a != nil && a.Forced && a.Breaker == gate.Open:
+		why, end = words.WithReason("an operator holds the breaker open", words.Clean(a.Pace.ForcedNote)), "breaker release"
+	default:
+		return "", ""
+	}
+	return why, s.Command(end) + " --reason WHY"
+}
+
 // atRest says how a connector stands that needs no person, and that no run
 // collects now.
 func (s Status) atRest(now time.Time) Standing {

@@ -14,6 +14,7 @@ import (
 	"collect/internal/freespace"
 	"collect/internal/userfile"
 	"collect/internal/words"
+	"collect/report"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -144,6 +145,11 @@ func (d *Diagnosis) read(ctx context.Context) error {
 			for _, domain := range runs[0].Domains() {
 				d.learned[domain], _ = db.Provider(ctx, domain)
 			}
+		}
+		if pause, err := db.Paused(ctx, name); err == nil && !pause.At.IsZero() {
+			s := report.Status{Name: name, Flags: d.Flags, Pause: pause}
+			why, end := s.Order(d.Now)
+			d.note(Finding{Mark: Look, What: "pause", Text: name + " is " + why, Do: end})
 		}
 		events, _ := db.Events(ctx, name, bundledEvents)
 		d.events = append(d.events, events...)

@@ -64,6 +64,11 @@ var table = []Words{
 		Figure: "requests in the window; until when, once they are used", Who: "you",
 		Do: "A higher ceiling, if the provider allows more: only you can raise it. Try it on a model first: collect simulate --ceiling",
 	}, {
+		Bound: gate.CeilingOf, Held: true, Name: "a lowered budget",
+		Is:     "an operator allows less than the files do",
+		Figure: "requests in the window; until when, once they are used", Who: "you",
+		Do: "collect budget release NAME --reason WHY",
+	}, {
 		Bound: gate.ClampOf, Name: "a lowered ceiling",
 		Is:     "too much was refused under the ceiling, so less than all of it is used",
 		Figure: "the pace, and since when", Who: "time",
@@ -139,6 +144,8 @@ func HeldBy(s *gate.Status, k *gate.Constraint) bool {
 		return s.Forced
 	case gate.FreezeOf:
 		return s.FreezeReason == gate.ByOperator
+	case gate.CeilingOf:
+		return k.Lowered != nil
 	}
 	return false
 }

@@ -3,6 +3,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"collect/connectors"
@@ -94,10 +95,16 @@ func writeMeaning(p *Problem, err error, sc Scene) {
 	p.Why = "the stored records were collected with the earlier file; going on would skip records, or mix the two kinds"
 	p.Saved = "everything; nothing was started"
 	p.Do = []Step{{Say: "put the earlier file back; or give the stream a new name: it is collected from its start, and the stored records stay"}}
-	for _, change := range e.Changes {
-		if len(change.Keys) > 0 {
-			p.Do = append(p.Do, Step{Say: "or start it over:", Command: sc.command("reset") + " --stream " + words.Quoted(change.Stream) + " --reason WHY"})
+	over := slices.DeleteFunc(slices.Clone(e.Changes), func(c StreamChange) bool { return len(c.Keys) == 0 })
+	for i, change := range over {
+		say := "or start it over:"
+		switch {
+		case i > 0:
+			say = "and:"
+		case len(over) > 1:
+			say = "or start all of them over:"
 		}
+		p.Do = append(p.Do, Step{Say: say, Command: sc.command("reset") + " --stream " + words.Quoted(change.Stream) + " --reason WHY"})
 	}
 	p.Do = append(p.Do, Step{Say: "or go on all the same: --new-params"})
 }
