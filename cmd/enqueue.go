@@ -67,7 +67,7 @@ func (a *app) inFleet(ctx context.Context, command string, given []string, all b
 			return a.exit(err, problem.Scene{Connector: name, State: settings.State})
 		}
 	}
-	sc := problem.Scene{State: settings.State, ByHand: true}
+	sc := problem.Scene{Command: command, State: settings.State, ByHand: true}
 	db, f, err := openFleet(ctx, settings, false)
 	if err != nil {
 		return a.exit(err, sc)

@@ -325,6 +325,9 @@ func TestChangedStreamsAreAllStartedOver(t *testing.T) {
 			t.Errorf("%d commands for %s, want %d:\n%s", got, stream, want, text)
 		}
 	}
+	if !strings.Contains(text, "or start all of them over:") || strings.Contains(text, "or start it over") {
+		t.Errorf("it does not say that all are needed:\n%s", text)
+	}
 }
 
 // A step that cannot be taken is worse than none: every command that a problem

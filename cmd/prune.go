@@ -66,9 +66,10 @@ the disk as the file takes, twice.`,
 	return c
 }
 
-// only reports whether the order is to shrink the file, and nothing else.
+// only reports whether the order is to shrink the file, which is that of all connectors,
+// and nothing else.
 func (o *pruneOptions) only() bool {
-	return o.shrink && !o.all && o.name == "" && o.events+o.runs+o.slices+o.quarantine == ""
+	return o.shrink && o.events+o.runs+o.slices+o.quarantine == ""
 }
 
 // what returns the order that the flags give.
@@ -101,10 +102,9 @@ func (o *pruneOptions) what(now time.Time) (p store.Prune, err error) {
 
 // parseSize reads a size as people write it, in the units of [words.Size].
 func parseSize(text string) (int64, error) {
-	units := []string{"kb", "mb", "gb", "tb"}
 	low := strings.ToLower(strings.ReplaceAll(text, " ", ""))
-	factor := int64(1000)
-	for _, unit := range units {
+	factor := int64(1e12)
+	for _, unit := range []string{"tb", "gb", "mb", "kb", "b"} {
 		if number, ok := strings.CutSuffix(low, unit); ok {
 			n, err := strconv.ParseInt(number, 10, 32)
 			if err != nil || n <= 0 {
@@ -112,7 +112,7 @@ func parseSize(text string) (int64, error) {
 			}
 			return n * factor, nil
 		}
-		factor *= 1000
+		factor /= 1000
 	}
 	return 0, errors.New("not a size")
 }
@@ -129,6 +129,11 @@ func (a *app) prune(ctx context.Context, o pruneOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.shrink && !o.dryRun { // before anything is removed
+		if err := a.idle(ctx, settings); err != nil {
+			return a.exit(err, problem.Scene{State: settings.State, Usual: !settings.StateNamed, ByHand: true})
+		}
+	}
 	if !o.only() {
 		if err := a.pruneHistory(ctx, o, what, settings); err != nil {
 			return err
@@ -138,6 +143,25 @@ func (a *app) prune(ctx context.Context, o pruneOptions) error {
 		return nil
 	}
 	return a.shrink(ctx, o, settings)
+}
+
+// idle refuses to shrink the file while a run is on, by the name of that run.
+func (a *app) idle(ctx context.Context, settings config.Settings) error {
+	if _, ok := storage.FileOf(settings.State); !ok {
+		return &problem.ServedError{Command: "collect prune --shrink", Tool: storage.Vacuum(settings.State)}
+	}
+	db, err := openThere(ctx, settings)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	states, err := db.States(ctx, "")
+	for _, state := range states {
+		if s := report.StatusFrom(state, time.Now()); s.Running(time.Now()) {
+			return &store.HeldError{Run: s.Newest()}
+		}
+	}
+	return err
 }
 
 // shrink gives the free bytes of the file back to the disk.

@@ -55,6 +55,7 @@ func signalCode(sig os.Signal) int {
 type interrupts struct {
 	mu     sync.Mutex
 	first  os.Signal       // nil: none came
+	at     time.Time       // when it came
 	gently func(os.Signal) // nil: the next signal ends the command at once
 	undo   func()          // before the process ends at once; nil: there is nothing
 	stand  func()          // says how the run stands; nil: there is none
@@ -85,16 +86,22 @@ func (i *interrupts) gentle(gently func(os.Signal), undo func()) {
 	i.gently, i.undo = gently, undo
 }
 
-// come notes that sig came, and returns what it does.
-func (i *interrupts) come(sig os.Signal) (gently func(os.Signal), undo func()) {
+// come notes that sig came, and returns what it does. One that comes twice at once is
+// one: timeout(1), and a shell, send it to the process and to its group.
+func (i *interrupts) come(sig os.Signal) (gently func(os.Signal), undo func(), again bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.first == nil {
-		i.first = sig
+		i.first, i.at = sig, time.Now()
+	} else if sig == i.first && time.Since(i.at) < atOnce {
+		return nil, nil, true
 	}
 	gently, i.gently = i.gently, nil
-	return gently, i.undo
+	return gently, i.undo, false
 }
+
+// atOnce is how soon the same signal is no second one: sooner than a person's second Ctrl-C.
+const atOnce = 50 * time.Millisecond
 
 // code returns the exit code of a command that was interrupted.
 func (i *interrupts) code() int {
@@ -125,7 +132,10 @@ func (a *app) endBySignal(c *cobra.Command, _ []string) {
 				a.interrupts.asked()
 				continue
 			}
-			gently, undo := a.interrupts.come(sig)
+			gently, undo, again := a.interrupts.come(sig)
+			if again {
+				continue
+			}
 			if gently != nil {
 				go gently(sig) // it may have to wait, and another signal must not
 				continue

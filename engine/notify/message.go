@@ -16,7 +16,7 @@ import (
 // command reads and what a webhook gets; fields are only ever added.
 type Message struct {
 	Version    int          `json:"v"`
-	ID         string       `json:"id"` // the same only if it is sent again
+	ID         string       `json:"id"` // the same for all who are told by one command, and if it is sent again
 	Time       jsonout.Time `json:"ts"`
 	Host       string       `json:"host"`
 	Turn       report.Turn  `json:"event"`   // the first of broke, still, recovered that an item has; or test
@@ -45,8 +45,8 @@ const (
 )
 
 // newMessage makes a message of what is due.
-func newMessage(due []Due, now time.Time, host string) Message {
-	m := Message{Version: 1, ID: uuid(), Time: jsonout.Time(now), Host: words.Clean(host), Items: []Item{}, sent: now}
+func newMessage(due []Due, now time.Time, id, host string) Message {
+	m := Message{Version: 1, ID: id, Time: jsonout.Time(now), Host: words.Clean(host), Items: []Item{}, sent: now}
 	for _, turn := range []report.Turn{Test, report.Broke, report.Still, report.Recovered} {
 		of := slices.DeleteFunc(slices.Clone(due), func(d Due) bool { return d.Turn != turn })
 		if len(of) > 0 && m.Turn == "" {

@@ -83,8 +83,9 @@ func (n *Notifier) Over(ctx context.Context, code int, heard []engine.Hearing) (
 	}
 	channels := n.channels()
 	failed := make([]error, len(channels))
+	now, id := time.Now(), uuid() // the same JSON for all
 	for i, c := range channels {
-		all.Go(func() { failed[i] = n.tell(ctx, c, heard) })
+		all.Go(func() { failed[i] = n.tell(ctx, c, heard, now, id) })
 	}
 	all.Wait()
 	return ping, errors.Join(failed...)
@@ -128,14 +129,14 @@ func (n *Notifier) channels() (all []channel) {
 }
 
 // tell sends by one channel what is due there, and remembers it once it was sent.
-func (n *Notifier) tell(ctx context.Context, c channel, heard []engine.Hearing) error {
-	due, err := n.Memory.Due(c.name, n.Place, heard, time.Now())
+func (n *Notifier) tell(ctx context.Context, c channel, heard []engine.Hearing, now time.Time, id string) error {
+	due, err := n.Memory.Due(c.name, n.Place, heard, now)
 	if err != nil || len(due) == 0 {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	if err := c.send(ctx, newMessage(due, time.Now(), process.This().Host)); err != nil {
+	if err := c.send(ctx, newMessage(due, now, id, process.This().Host)); err != nil {
 		return fmt.Errorf("notify by %s: %w", c.name, late(ctx, err))
 	}
 	return n.Memory.Told(c.name, n.Place, due)
@@ -149,7 +150,7 @@ func (n *Notifier) Test(ctx context.Context, told func(channel string, err error
 	if n.Config.PingURLFile != "" {
 		told("healthchecks", newPinger(n.Config.PingURLFile).send(ctx, "log", "a test of collect"))
 	}
-	m := newMessage([]Due{{Turn: Test}}, time.Now(), process.This().Host)
+	m := newMessage([]Due{{Turn: Test}}, time.Now(), uuid(), process.This().Host)
 	for _, c := range n.channels() {
 		told(c.name, late(ctx, c.send(ctx, m)))
 	}

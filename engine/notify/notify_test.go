@@ -391,3 +391,17 @@ func TestTest(t *testing.T) {
 		t.Error("a test was remembered")
 	}
 }
+
+// TestAllGetTheSame: what a command reads is what the webhook gets, by its id, too.
+func TestAllGetTheSame(t *testing.T) {
+	s := serve(t)
+	out := filepath.Join(t.TempDir(), "message.json")
+	n := notifier(t, notify.Config{Webhook: notify.Webhook{URLFile: file(t, s.URL+"/hook")}, Command: "cat >" + out})
+	if _, err := n.Over(t.Context(), 77, []engine.Hearing{refused("tickets")}); err != nil {
+		t.Fatal(err)
+	}
+	read, err := os.ReadFile(out)
+	if err != nil || len(s.got) != 1 || string(read) != s.got[0].body {
+		t.Errorf("%v: the command reads\n%s\nand the webhook gets\n%+v", err, read, s.got)
+	}
+}
