@@ -11,6 +11,7 @@ import (
 	"collect/internal/words"
 	"collect/report"
 	"collect/report/problem"
+	"collect/store"
 )
 
 // runsOnPage is how many runs are shown at once.
@@ -76,12 +77,7 @@ func rateOfRun(r collection.Run, events []collection.Event) *drawing {
 	if end.IsZero() {
 		end = r.SeenAt()
 	}
-	past := report.Past{From: r.StartedAt, To: end, Runs: []collection.Run{r}}
-	for _, e := range events {
-		if e.Run == r.ID {
-			past.Events = append(past.Events, e)
-		}
-	}
+	past := report.Past{From: r.StartedAt, To: end, Runs: []collection.Run{r}, Events: events}
 	return rate(past, nil)
 }
 
@@ -94,15 +90,8 @@ func offset(l lookup) int {
 	return n
 }
 
-// everyRun is more runs than a store has.
-const everyRun = 1 << 30
-
-// eventsOfRun is how many of the newest events of its connector are looked through
-// for those of a run, and eventsShown how many of these are shown.
-const (
-	eventsOfRun = 5000
-	eventsShown = 200
-)
+// eventsShown is how many of the events of a run are shown.
+const eventsShown = 200
 
 // A runPage is all there is to say of one run.
 type runPage struct {
@@ -122,48 +111,33 @@ func (runPage) EventWords(e collection.Event) string { return report.EventWords(
 
 func run(ctx context.Context, l lookup) (any, error) {
 	id := l.PathValue("id")
-	var found []collection.Run
+	var r store.RunState
+	there := false
 	if l.db != nil {
 		var err error
-		if found, err = report.Runs(ctx, l.db, "", everyRun); err != nil {
+		if r, there, err = report.RunOf(ctx, l.db, id); err != nil {
 			return nil, err
 		}
 	}
-	i := slices.IndexFunc(found, func(r collection.Run) bool { return r.ID == id })
-	if i < 0 {
+	if !there {
 		return nil, &unknownError{
 			What: fmt.Sprintf("There is no run %q here", words.Clean(id)),
 			Why:  "Old runs may have been removed by collect prune.",
 			Do:   []step{{Say: "see the newest runs", Href: l.server.path("runs")}},
 		}
 	}
-	r := found[i]
 	count, all, err := l.db.Totals(ctx, r.Connector)
 	if err != nil {
 		return nil, err
 	}
-	events, err := l.db.Events(ctx, r.Connector, eventsOfRun)
-	if err != nil {
-		return nil, err
-	}
-	page := runPage{Row: runRow{r, l.now}}
-	for _, e := range slices.Backward(events) {
-		if e.Run != id {
-			continue
-		}
-		if e.Metrics != nil {
-			r.Metrics = *e.Metrics
-		}
-		if e.Kind != collection.SliceCommitted && e.Kind != collection.Progress {
-			page.Events = append(page.Events, e)
-		}
-	}
+	page := runPage{Row: runRow{r.Run, l.now}, Events: slices.Clone(r.Events)}
+	slices.Reverse(page.Events)
 	page.Cut = len(page.Events) > eventsShown
 	page.Events = first(page.Events, eventsShown)
-	page.Summary = report.SummaryOf(r, nil, count, all)
+	page.Summary = report.SummaryOf(r.Run, nil, count, all)
 	page.Summary.Now, page.Summary.Flags = l.now, l.server.Flags
 	page.Parts = page.Summary.TimeParts()
 	page.Stack = stack(page.Row.Took(), page.Parts)
-	page.Rate = rateOfRun(r, events)
+	page.Rate = rateOfRun(r.Run, r.Events)
 	return page, nil
 }

@@ -52,7 +52,7 @@ func (m Meeting) Explain(ctx context.Context, db store.Reader, name string, now 
 			e.Pace, e.Known, e.Shared = p.Status, p.known, p.shared
 		}
 	}
-	events, err := db.Events(ctx, name, historyEvents)
+	events, err := db.Happened(ctx, name, historyEvents)
 	if err != nil {
 		return e, err
 	}

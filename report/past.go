@@ -35,7 +35,7 @@ func PastOf(ctx context.Context, db store.Reader, from, now time.Time, connector
 		if err != nil {
 			return p, err
 		}
-		events, err := db.Events(ctx, name, pastEvents)
+		events, err := db.Happened(ctx, name, pastEvents)
 		if err != nil {
 			return p, err
 		}

@@ -17,6 +17,13 @@ func Runs(ctx context.Context, db store.Reader, name string, n int) ([]collectio
 	return found(runs...), err
 }
 
+// RunOf returns a run by its id, as Runs has it, with what happened in it.
+func RunOf(ctx context.Context, db store.Reader, id string) (r store.RunState, there bool, err error) {
+	r, there, err = db.Run(ctx, id)
+	r.Run = found(r.Run)[0]
+	return r, there, err
+}
+
 func found(runs ...collection.Run) []collection.Run {
 	for i := range runs {
 		if process.Died(runs[i]) {

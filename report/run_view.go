@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"collect/collection"
@@ -26,26 +25,13 @@ type RunView struct {
 	Status Status             // of the connector now
 }
 
-// viewEvents is how many of the newest events of a connector are looked through for
-// those of a run. Commits count, so that of a run long ago nothing may be found.
-const viewEvents = 20_000
-
 // RunViewOf gathers what is known of a run; ok is false if there is no such run.
 func RunViewOf(ctx context.Context, db store.Reader, id string, now time.Time) (v RunView, ok bool, err error) {
-	runs, err := Runs(ctx, db, "", everyRun)
-	if err != nil {
+	known, ok, err := RunOf(ctx, db, id)
+	if err != nil || !ok {
 		return v, false, err
 	}
-	i := slices.IndexFunc(runs, func(r collection.Run) bool { return r.ID == id })
-	if i < 0 {
-		return v, false, nil
-	}
-	v.Run, v.Now = runs[i], now
-	for _, later := range runs[:i] { // the newest is first
-		if later.Connector == v.Connector {
-			v.Later = later.ID
-		}
-	}
+	v.Run, v.Now, v.Later, v.Events = known.Run, now, known.Later, known.Events
 	if v.Status, err = StatusOf(ctx, db, v.Connector, now); err != nil {
 		return v, false, err
 	}
@@ -54,17 +40,8 @@ func RunViewOf(ctx context.Context, db store.Reader, id string, now time.Time) (
 			v.Owed = append(v.Owed, gap)
 		}
 	}
-	events, err := db.Events(ctx, v.Connector, viewEvents)
-	for _, e := range events {
-		if e.Run == id && e.Kind != collection.SliceCommitted {
-			v.Events = append(v.Events, e)
-		}
-	}
-	return v, true, err
+	return v, true, nil
 }
-
-// everyRun is more runs than a database has.
-const everyRun = 1 << 30
 
 // Verdict says how the run ended, and whether that is what stands now.
 func (v RunView) Verdict() string {

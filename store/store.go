@@ -360,6 +360,10 @@ type Reader interface {
 	// because it is on or its process died, is -1.
 	Runs(ctx context.Context, connector string, n int) ([]collection.Run, error)
 
+	// Run returns a run by its id, with what happened in it; there is false if there is no
+	// such run.
+	Run(ctx context.Context, id string) (run RunState, there bool, err error)
+
 	// Events returns the newest n events of a connector, oldest first. Commits
 	// are among them. The metrics of a run are those of its run.finished.
 	Events(ctx context.Context, connector string, n int) ([]collection.Event, error)
@@ -367,6 +371,10 @@ type Reader interface {
 	// Measures returns what is counted over all runs of a connector (of all, if it is
 	// ""), by the name of the connector. One that never ran is not there.
 	Measures(ctx context.Context, connector string) (map[string]Measures, error)
+
+	// Happened returns the newest n events of a connector, oldest first, without commits,
+	// of which there may be many.
+	Happened(ctx context.Context, connector string, n int) ([]collection.Event, error)
 
 	// Orders returns the newest n events of what people ordered of a connector (of all,
 	// if it is ""), newest first.
@@ -404,6 +412,13 @@ type ConnectorState struct {
 type Measures struct {
 	Traffic   collection.Traffic // what became of all that it asked for, as of the last beat of each run
 	SuccessAt time.Time          // when a run ended last with exit code 0; zero: none did
+}
+
+// A RunState is a run with what happened in it.
+type RunState struct {
+	collection.Run                    // with its metrics
+	Later          string             // the run of its connector after it; "": it is the newest
+	Events         []collection.Event // of the run that are kept, oldest first, commits and progress left out
 }
 
 // A StreamState describes a stream for people.

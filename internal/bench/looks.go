@@ -180,7 +180,7 @@ func (s *site) rss() (int64, error) {
 }
 
 // shownPages are the pages of the console.
-var shownPages = []string{"/", "/connectors", "/connectors/shop", "/connectors/other-07", "/providers", "/providers/shop", "/runs", "/runs?from=1000", "/runs/01JD7X0000000001",
+var shownPages = []string{"/", "/connectors", "/connectors/shop", "/connectors/other-07", "/providers", "/providers/shop%2F0123456789ab", "/runs", "/runs?from=1000", "/runs/01JD7X0000000001",
 	"/runs/01JD7X0000002000", "/gaps", "/gaps?q=other-07", "/gaps/1", "/audit", "/settings", "/settings?days=7", "/metrics"}
 
 // pages measures each page twice: after a change of the store, and again.

@@ -594,3 +594,61 @@ func tallyOfTheDead(t *testing.T, open opener) {
 	finish(t, l)
 	closeStore(t, s)
 }
+
+// runAlone: a run is found by its id however many runs and commits came after it, with its
+// events, its metrics and the run of its connector that followed.
+func runAlone(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	commit(t, l, page(home("repos"), collection.Cursor{}, token("1"), "a"))
+	deferGap(t, l, true, collection.Gap{Place: home("repos"), Cursor: token("1"), Reason: collection.BadPage})
+	if err := l.Beat(t.Context(), time.Now(), collection.Tally{}, collection.Metrics{TotalRequests: 3}); err != nil {
+		t.Fatal(err)
+	}
+	during, there, err := s.Run(t.Context(), "run-1")
+	if err != nil || !there || during.Metrics.TotalRequests != 3 || during.Later != "" {
+		t.Errorf("Run while it goes on = %+v, %t, %v, want 3 requests and no later run", during, there, err)
+	}
+	ended := newRun("run-1")
+	ended.Outcome, ended.Metrics = collection.Deferred, collection.Metrics{TotalRequests: 7}
+	if err := l.Finish(t.Context(), ended); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"other", connector, connector} {
+		run := newRun("later-" + name)
+		if run.Connector = name; during.Later != "" {
+			run.ID = "last"
+		}
+		during.Later = run.ID
+		if name == "other" {
+			during.Later = ""
+		}
+		l, err := s.Begin(t.Context(), run, streams)
+		if err != nil {
+			t.Fatal(err)
+		}
+		finish(t, l)
+	}
+	got, there, err := s.Run(t.Context(), "run-1")
+	if err != nil || !there || got.Connector != connector || got.Outcome != collection.Deferred || got.Metrics.TotalRequests != 7 || got.Later != "later-"+connector {
+		t.Errorf("Run = %+v, %t, %v, want the deferred run, 7 requests, and the one after it", got, there, err)
+	}
+	kinds := map[collection.EventKind]int{}
+	for _, e := range got.Events {
+		kinds[e.Kind]++
+		if e.Run != "run-1" || e.Connector != connector {
+			t.Errorf("an event of %s of %s", e.Run, e.Connector)
+		}
+	}
+	if kinds[collection.GapOpened] != 1 || kinds[collection.RunFinished] != 1 || kinds[collection.SliceCommitted]+kinds[collection.Progress] != 0 {
+		t.Errorf("its events are %v, want those of the run without commits and progress", kinds)
+	}
+	last, err := s.Happened(t.Context(), connector, 3)
+	every, err2 := s.Events(t.Context(), connector, 100)
+	every = slices.DeleteFunc(every, func(e collection.Event) bool { return e.Kind == collection.SliceCommitted })
+	if err != nil || err2 != nil || !reflect.DeepEqual(last, every[len(every)-3:]) {
+		t.Errorf("Happened = %+v, %v, want the newest three of %+v, %v", last, err, every, err2)
+	}
+	if got, there, err := s.Run(t.Context(), "nobody"); err != nil || there {
+		t.Errorf("Run of nobody = %+v, %t, %v", got, there, err)
+	}
+}

@@ -99,6 +99,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"metrics of a run that goes on", live},
 		{"traffic of all runs", traffic},
 		{"the last success", successes},
+		{"a run with what happened in it", runAlone},
 		{"runs are added up", runs},
 		{"provider state is kept", providerState},
 		{"fields are noted in the order seen", fields},

@@ -4,6 +4,7 @@ package events
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"collect/collection"
 	"collect/store"
@@ -61,6 +62,33 @@ func Read(ctx context.Context, r *database.Readers, connector string, n int) (ev
 	return events, err
 }
 
+// OfRun returns the events of a run of a connector, oldest first. Its commits are not
+// among them.
+func OfRun(ctx context.Context, r *database.Readers, connector, run string) ([]collection.Event, error) {
+	return told(ctx, r, `WHERE connector = ? AND run = ? ORDER BY at, id`, connector, run)
+}
+
+// Happened returns the newest n events of a connector, oldest first, commits left out.
+func Happened(ctx context.Context, r *database.Readers, connector string, n int) ([]collection.Event, error) {
+	all, err := told(ctx, r, `WHERE connector = ? ORDER BY id DESC LIMIT ?`, connector, n)
+	slices.Reverse(all)
+	return all, err
+}
+
+// told returns events that are no commits.
+func told(ctx context.Context, r *database.Readers, which string, args ...any) (all []collection.Event, err error) {
+	err = r.Query(ctx, func(row database.Scanner) error {
+		var e collection.Event
+		var info []byte
+		if err := row.Scan(format.TimeTo(&e.Time), &e.Kind, &e.Connector, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &info); err != nil {
+			return err
+		}
+		all = append(all, e)
+		return store.AddEventInfo(&all[len(all)-1], info)
+	}, `SELECT at, kind, connector, run, provider, stream, partition, lane, info FROM events `+which, args...)
+	return all, err
+}
+
 // Ordered are the kinds of events that people order, as SQL: the index events_ordered
 // has them by the same words.
 const Ordered = `kind IN ('gap.revived', 'gap.waived', 'schema.accepted', 'checkpoint.reset',
@@ -72,16 +100,6 @@ const ByHand = Ordered + ` AND (kind NOT IN ('breaker.changed', 'freeze.changed'
 
 // Orders returns the newest n events of what people ordered of a connector, or of all
 // with "", newest first.
-func Orders(ctx context.Context, r *database.Readers, connector string, n int) (all []collection.Event, err error) {
-	err = r.Query(ctx, func(row database.Scanner) error {
-		var e collection.Event
-		var info []byte
-		if err := row.Scan(format.TimeTo(&e.Time), &e.Kind, &e.Connector, &e.Run, &e.Provider, &e.Stream, &e.Partition, &e.Lane, &info); err != nil {
-			return err
-		}
-		all = append(all, e)
-		return store.AddEventInfo(&all[len(all)-1], info)
-	}, `SELECT at, kind, connector, run, provider, stream, partition, lane, info FROM events INDEXED BY events_ordered
-		WHERE `+ByHand+` AND (?1 = '' OR connector = ?1) ORDER BY id DESC LIMIT ?2`, connector, n)
-	return all, err
+func Orders(ctx context.Context, r *database.Readers, connector string, n int) ([]collection.Event, error) {
+	return told(ctx, r, `INDEXED BY events_ordered WHERE `+ByHand+` AND (?1 = '' OR connector = ?1) ORDER BY id DESC LIMIT ?2`, connector, n)
 }

@@ -86,6 +86,11 @@ func (r reader) Events(ctx context.Context, connector string, n int) ([]collecti
 	return events.Read(ctx, r.readers, connector, n)
 }
 
+// Happened returns the newest n events that are no commits; see store.Reader.
+func (r reader) Happened(ctx context.Context, connector string, n int) ([]collection.Event, error) {
+	return events.Happened(ctx, r.readers, connector, n)
+}
+
 const runColumns = `id, connector, mode, lane, params, domain, accounts, source, outcome, reason, host, pid, epoch, started_at, beat_at, ended_at,
 	exit_code, waited, requests, retries, throttled, slices, records, changed, rejected, older, deleted, gaps_open, gaps_shut`
 
@@ -97,6 +102,29 @@ func (r reader) Runs(ctx context.Context, connector string, n int) (runs []colle
 		return err
 	}, `SELECT `+runColumns+` FROM runs WHERE ?1 = '' OR connector = ?1 ORDER BY number DESC LIMIT ?2`, connector, n)
 	return runs, err
+}
+
+// Run returns a run with what happened in it; see store.Reader.
+func (r reader) Run(ctx context.Context, id string) (s store.RunState, there bool, err error) {
+	err = r.readers.Query(ctx, func(row database.Scanner) error {
+		s.Run, err = scanRun(row, &s.Later)
+		there = true
+		return err
+	}, `SELECT `+runColumns+`, coalesce((SELECT id FROM runs WHERE connector = r.connector AND number > r.number ORDER BY number LIMIT 1), '')
+		FROM runs r WHERE id = ?`, id)
+	if err != nil || !there {
+		return s, false, err
+	}
+	all, err := events.OfRun(ctx, r.readers, s.Connector, id)
+	for _, e := range all {
+		if e.Metrics != nil {
+			s.Metrics = *e.Metrics
+		}
+		if e.Kind != collection.Progress {
+			s.Events = append(s.Events, e)
+		}
+	}
+	return s, true, err
 }
 
 // scanRun scans runColumns, and what follows them to after.
