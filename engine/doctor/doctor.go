@@ -15,6 +15,7 @@ import (
 	"collect/engine"
 	"collect/engine/registry"
 	"collect/engine/storage"
+	"collect/fleet"
 	"collect/internal/process"
 	"collect/internal/userfile"
 	"collect/internal/words"
@@ -84,6 +85,8 @@ type Diagnosis struct {
 	state  storage.Report
 	care   report.Care
 	cared  bool // care is known
+	fleet  fleet.View
+	served bool // there is, or was, a fleet
 	salt   []byte
 	runs   map[string]collection.Run // the newest of each connector
 	recent []collection.Run          // of all
@@ -325,7 +328,18 @@ func (d *Diagnosis) checkSchedule(ctx context.Context) {
 			last = run.StartedAt
 		}
 	}
-	switch where := d.schedules(ctx); {
+	where := d.schedules(ctx)
+	if d.served {
+		mark := Well
+		if d.fleet.Alive() == 0 && len(d.fleet.Waits)+len(d.fleet.Schedules) > 0 {
+			mark = Look
+		}
+		d.add(mark, "workers", d.fleet.Sentence())
+		if n := int64(len(d.fleet.Schedules)); n > 0 {
+			where = append(where, "`collect schedule list`, which has "+words.Counted(n, "connector", "connectors"))
+		}
+	}
+	switch {
 	case len(where) > 0:
 		d.add(Well, "schedule", "found in "+strings.Join(where, ", "))
 	case last.IsZero():

@@ -14,6 +14,7 @@ import (
 	"collect/collection"
 	"collect/engine/registry"
 	"collect/engine/storage"
+	"collect/fleet"
 	"collect/report/problem"
 )
 
@@ -55,6 +56,23 @@ func TestSchedules(t *testing.T) {
 	}
 	if got := d.schedules(t.Context()); !slices.Equal(got, []string{unit}) {
 		t.Errorf("schedules = %q, want %q", got, unit)
+	}
+}
+
+// TestFleetSchedules: what the workers of a fleet begin needs no crontab, as long as there are
+// workers.
+func TestFleetSchedules(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	d := &Diagnosis{Config: Config{Env: func(string) string { return "" }, Root: t.TempDir(), Now: noon}}
+	d.runs = map[string]collection.Run{"acme": {StartedAt: noon.Add(-time.Hour)}}
+	d.served, d.fleet = true, fleet.View{Now: noon, Schedules: []fleet.Schedule{{Connector: "acme"}}, Workers: []fleet.WorkerView{{ID: "w", Seen: noon}}}
+	for _, want := range []struct{ workers, schedule Mark }{{Well, Well}, {Look, Well}} {
+		d.Findings = nil
+		d.checkSchedule(t.Context())
+		if len(d.Findings) != 2 || d.Findings[0].Mark != want.workers || d.Findings[1].Mark != want.schedule {
+			t.Errorf("with %d workers: %+v, want %v", d.fleet.Alive(), d.Findings, want)
+		}
+		d.fleet.Workers[0].Died = true
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"collect/collection"
 	"collect/engine/storage"
+	"collect/fleet"
 	"collect/internal/freespace"
 	"collect/internal/userfile"
 	"collect/internal/words"
@@ -133,6 +134,7 @@ func (d *Diagnosis) read(ctx context.Context) error {
 	if d.care, err = storage.CareOf(ctx, d.State, db); err == nil {
 		d.cared = true
 	}
+	d.fleet, d.served, _ = fleet.Look(ctx, db)
 	d.salt, _ = db.Salt(ctx)
 	d.recent, _ = db.Runs(ctx, "", recentRuns)
 	if made, ok := db.(storage.Describer); ok {

@@ -33,7 +33,7 @@ var rules = archtest.Rules{
 		"engine/author/internal/sketch": {"internal/words", "internal/yamlfile"},
 		"engine/author":                 {"collection", "connectors", "connectors/cassette", "connectors/declarative", "connectors/usual", "engine", "engine/author/internal/sketch", "engine/har", "engine/registry", "engine/storage", "internal/words", "internal/yamlfile", "pacing", "pacing/share", "runner", "store"},
 		"engine/har":                    {"collection", "connectors/cassette", "internal/atomicfile"},
-		"engine/doctor":                 {"collection", "connectors", "engine", "engine/registry", "engine/storage", "internal/freespace", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report", "report/problem", "store"},
+		"engine/doctor":                 {"collection", "connectors", "engine", "engine/registry", "engine/storage", "fleet", "internal/freespace", "internal/process", "internal/userfile", "internal/words", "internal/yamlfile", "pacing", "pacing/gate", "pacing/share", "report", "report/problem", "store"},
 		"engine/notify":                 {"engine", "internal/atomicfile", "internal/filelock", "internal/jsonout", "internal/process", "internal/userfile", "internal/words", "pacing", "report", "report/problem"},
 		"engine/setup":                  {"connectors/catalog", "connectors/declarative", "engine/registry", "internal/atomicfile", "internal/userfile", "internal/words", "internal/yamlfile"},
 		"engine/enginetest":             {"collection", "pacing/gate", "store"},
