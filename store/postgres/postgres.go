@@ -7,10 +7,11 @@
 // the address says. Each stream has a view, named connector_stream, with the fields of
 // its records as columns.
 //
-// # One writer
+// # Who writes
 //
-// A transaction that writes waits until it is the only one that does, by an advisory
-// lock that ends with it. A commit that was acknowledged is on the server's disk:
+// Runs of different connectors write at the same time: each locks the row of its lease
+// first. An order of a person waits until it is the only one that writes, by an advisory
+// lock that ends with the transaction. A commit that was acknowledged is on the server's disk:
 // synchronous_commit is on, whatever the server is configured to.
 //
 // # The lease

@@ -10,8 +10,9 @@ import (
 // A Kind is a kind of database, in what it does in its own way.
 type Kind interface {
 	// Begin begins a transaction. From then until its end nobody else writes to the
-	// database. It waits for others no longer than patience.
-	Begin(t Tx, patience time.Duration) error
+	// database; where it is not alone, others may that are not alone either. It waits
+	// for others no longer than patience.
+	Begin(t Tx, alone bool, patience time.Duration) error
 
 	// Ready returns an error of the port if what a transaction writes would not be
 	// found again. It is asked in the transaction, before anything is written.
@@ -48,6 +49,12 @@ type Dialect struct {
 	// its answer, so that the records of a slice are told in one.
 	Lists bool
 
+	// Numbers is what the write of a lease returns behind a commit of so many slices as its
+	// last argument says: a number that is lower than those of its records will be and higher
+	// than those of records before, and the numbers of the slices, in order, as a text.
+	// "": rows are numbered behind the newest, as a transaction that writes is alone.
+	Numbers string
+
 	// Renewal is what a write of a lease sets beside its number; "" for nothing.
 	Renewal string
 
@@ -56,6 +63,7 @@ type Dialect struct {
 
 // Views are how a database makes the views that show the records of streams.
 type Views struct {
+	Choice  string // the query that lets nobody else choose a name before the transaction ended; "" where it is alone
 	Taken   string // the query whether there is something of the name
 	Made    string // the query for the text that made the view of the name
 	Replace bool   // a view is replaced by one that has more columns at its end, and others may be made of it

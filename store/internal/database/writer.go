@@ -121,11 +121,17 @@ func (w *Writer) at(s Step) error {
 // told, the error is collection.ErrUnknown. Where what is written would not be
 // found, as the file is no longer where it was opened, do does not run.
 func (w *Writer) Update(ctx context.Context, do func(Tx) error, done func(Tx) (bool, error)) error {
-	return w.UpdateWithin(ctx, Patience, do, done)
+	return w.update(ctx, true, Patience, do, done)
 }
 
-// UpdateWithin is update, and waits no longer than patience for others.
-func (w *Writer) UpdateWithin(ctx context.Context, patience time.Duration, do func(Tx) error, done func(Tx) (bool, error)) error {
+// UpdateBeside is Update for what belongs to one lease, whose row do writes before anything
+// else: where the database can, others write for other leases meanwhile. It waits no
+// longer than patience for others.
+func (w *Writer) UpdateBeside(ctx context.Context, patience time.Duration, do func(Tx) error, done func(Tx) (bool, error)) error {
+	return w.update(ctx, false, patience, do, done)
+}
+
+func (w *Writer) update(ctx context.Context, alone bool, patience time.Duration, do func(Tx) error, done func(Tx) (bool, error)) error {
 	if w == nil {
 		return ErrReadOnly
 	}
@@ -145,7 +151,7 @@ func (w *Writer) UpdateWithin(ctx context.Context, patience time.Duration, do fu
 	if err := w.at(BeforeBegin); err != nil {
 		return w.kind.Classify(err)
 	}
-	if err := w.kind.Begin(t, patience); err != nil {
+	if err := w.kind.Begin(t, alone, patience); err != nil {
 		return w.failed(err)
 	}
 	if err := w.kind.Ready(); err != nil {

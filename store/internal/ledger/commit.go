@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"strconv"
+	"strings"
 
 	"collect/collection"
 	"collect/store/internal/checkpoints"
@@ -26,9 +28,9 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 	l.committing.Lock()
 	defer l.committing.Unlock()
 	b := batch{ledger: l, news: streams.NewNews(), moves: lanes.Changes{}, results: make([]collection.Committed, len(slices))}
-	err := l.store.writer.Update(ctx, func(t database.Tx) error {
+	err := l.store.writer.UpdateBeside(ctx, database.Patience, func(t database.Tx) error {
 		b.tx = t
-		if err := b.sign(); err != nil {
+		if err := b.sign(len(slices)); err != nil {
 			return err
 		}
 		if err := b.stand(slices); err != nil {
@@ -63,6 +65,7 @@ type batch struct {
 	tx      database.Tx
 	last    int64                                      // the newest commit
 	here    map[collection.Place]*checkpoints.Standing // as the slices so far left it
+	numbers []string                                   // of the commits to come, where the database gives them
 	records *records.Batch
 	news    *streams.News
 	moves   lanes.Changes
@@ -71,11 +74,18 @@ type batch struct {
 
 // sign numbers the commit, like every write of a ledger, and reads in the same
 // statement what the rows to come are counted from.
-func (b *batch) sign() error {
+func (b *batch) sign(slices int) error {
 	b.ledger.writes++
 	var newest int64
-	err := b.tx.Row(signQuery(b.tx)+` RETURNING (SELECT coalesce(max(id), 0) FROM slices), (SELECT coalesce(max(id), 0) FROM records)`,
-		b.ledger.signature()...).Scan(&b.last, &newest)
+	var err error
+	if given := b.tx.Dialect().Numbers; given != "" {
+		var numbers string
+		err = b.tx.Row(signQuery(b.tx)+given, append(b.ledger.signature(), slices)...).Scan(&newest, &numbers)
+		b.numbers = strings.Fields(numbers)
+	} else {
+		err = b.tx.Row(signQuery(b.tx)+` RETURNING (SELECT coalesce(max(id), 0) FROM slices), (SELECT coalesce(max(id), 0) FROM records)`,
+			b.ledger.signature()...).Scan(&b.last, &newest)
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return collection.ErrFenced
 	}
@@ -113,6 +123,17 @@ func (b *batch) stand(slices []collection.Slice) error {
 	return nil
 }
 
+// number gives the next commit its number.
+func (b *batch) number() (err error) {
+	if len(b.numbers) == 0 {
+		b.last++
+		return nil
+	}
+	b.last, err = strconv.ParseInt(b.numbers[0], 10, 64)
+	b.numbers = b.numbers[1:]
+	return err
+}
+
 // commit stores one slice. Its row in slices, which is its number, its audit
 // trail and its event, is written last, when everything is counted.
 func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error {
@@ -125,7 +146,9 @@ func (b *batch) commit(sl *collection.Slice, result *collection.Committed) error
 	if sl.Fills == 0 && !moves {
 		return collection.ErrCursorMoved // the caller knows the place
 	}
-	b.last++
+	if err := b.number(); err != nil {
+		return err
+	}
 	result.Commit, b.records.Commit = b.last, b.last
 	n, err := b.records.Store(s, here.Partition, b.pass(here, sl, moves), sl, result)
 	if err != nil {

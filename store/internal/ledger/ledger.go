@@ -59,7 +59,7 @@ func (l *ledger) number(name string) (int64, error) {
 // update runs do in a transaction that counts only while the lease is ours. It
 // returns collection.ErrFenced, and writes nothing, if it is not.
 func (l *ledger) update(ctx context.Context, do func(database.Tx) error) error {
-	return l.store.writer.Update(ctx, l.ours(do), l.tookEffect)
+	return l.store.writer.UpdateBeside(ctx, database.Patience, l.ours(do), l.tookEffect)
 }
 
 // Checkpoint returns the checkpoint of a place; see store.Ledger.

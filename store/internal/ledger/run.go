@@ -33,11 +33,11 @@ func (s *Store) Begin(ctx context.Context, run collection.Run, declared []collec
 		return nil, errors.Join(fmt.Errorf("begin %s: %w", run.Connector, s.readers.Classify(err)), lock.Release())
 	}
 	l := &ledger{store: s, lock: lock, lease: lease{Author: events.Author{Connector: run.Connector, Run: run.ID}}}
-	err = s.writer.Update(ctx, func(t database.Tx) error {
-		if err := records.Scrub(t, run.Connector); err != nil {
+	err = s.writer.UpdateBeside(ctx, database.Patience, func(t database.Tx) error {
+		if err := l.take(t, run.Holder); err != nil {
 			return err
 		}
-		if err := l.take(t, run.Holder); err != nil {
+		if err := records.Scrub(t, run.Connector); err != nil {
 			return err
 		}
 		if err := l.takeOver(t); err != nil {
@@ -99,7 +99,7 @@ func (l *ledger) start(t database.Tx, run collection.Run) error {
 func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error {
 	began := time.Now()
 	var live int64
-	err := l.store.writer.UpdateWithin(ctx, beatPatience, l.ours(func(t database.Tx) (err error) {
+	err := l.store.writer.UpdateBeside(ctx, beatPatience, l.ours(func(t database.Tx) (err error) {
 		live, err = l.beat(t, now, tally, metrics)
 		return err
 	}), l.tookEffect)

@@ -279,21 +279,32 @@ func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []colle
 // Count adds the records that were inserted and not counted yet to those of their
 // stream. It is called once for consecutive slices of a stream whose passes are not
 // followed, and before anything reads the count. Rows of records are never deleted, so
-// that they are numbered without a hole.
+// that they are numbered without a hole where a transaction that writes is alone.
 func (b *Batch) Count() error {
 	s := b.uncounted
 	if s == nil {
 		return nil
 	}
 	b.uncounted = nil
-	err := b.tx.Row(`UPDATE streams SET records = records + (SELECT max(id) FROM records) - ?1
-		WHERE id = ?2 AND (SELECT max(id) FROM records) > ?1
-		RETURNING (SELECT max(id) FROM records)`, b.newest, s.ID).Scan(&b.newest)
+	query := countQuery
+	if b.tx.Dialect().Numbers != "" {
+		query = countBesideQuery
+	}
+	err := b.tx.Row(query, b.newest, s.ID).Scan(&b.newest)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // all that changed was there before
 	}
 	return err
 }
+
+const countQuery = `UPDATE streams SET records = records + (SELECT max(id) FROM records) - ?1
+	WHERE id = ?2 AND (SELECT max(id) FROM records) > ?1
+	RETURNING (SELECT max(id) FROM records)`
+
+// countBesideQuery does the same where others insert records of other streams meanwhile.
+const countBesideQuery = `WITH added AS (SELECT count(*) AS n, max(id) AS newest FROM records WHERE id > ?1 AND stream_id = ?2)
+	UPDATE streams SET records = records + added.n FROM added WHERE streams.id = ?2 AND added.n > 0
+	RETURNING added.newest`
 
 // ForgetMarks forgets which versions the records of a partition have, or those
 // of the whole stream. Who resets a walk wants what it brings, also where the

@@ -8,20 +8,20 @@ import (
 )
 
 // upsertQuery does for all records of a slice what upsert does for one. Nobody else
-// writes meanwhile, and no key stands twice in a slice, so that those which are not
-// known are new. They are numbered behind the newest. LIMIT has each key looked up by its
+// writes to the stream meanwhile, and no key stands twice in a slice, so that those which are not
+// known are new. LIMIT has each key looked up by its
 // index, also where the server has not counted the rows of a new table yet. It returns the indexes of
 // those that are known, and whether they are stored.
 const upsertQuery = `WITH
-	slice AS (SELECT * FROM unnest(?6::bigint[], ?7::text[], ?8::text[], ?9::bigint[], ?10::text[], ?11::text[]) AS slice (n, key, data, sum, mark_scale, mark)),
+	slice AS (SELECT * FROM unnest(?5::bigint[], ?6::text[], ?7::text[], ?8::bigint[], ?9::text[], ?10::text[]) AS slice (n, key, data, sum, mark_scale, mark)),
 	known AS (
 		SELECT s.n, r.id, (r.deleted <> 0 OR r.data <> s.data AND r.partition_id = ?2)
 			AND NOT (r.mark_scale = s.mark_scale AND r.mark > s.mark) AS changes
 		FROM slice s JOIN LATERAL (SELECT * FROM records WHERE stream_id = ?1 AND key = s.key LIMIT 1) r ON true),
 	added AS (
 		INSERT INTO records (id, stream_id, key, partition_id, slice_id, data, sum, mark_scale, mark, pass)
-		SELECT ?4::bigint + row_number() OVER (ORDER BY s.n), ?1::bigint, s.key, ?2::bigint, ?3::bigint, s.data, s.sum, s.mark_scale, s.mark, ?5::bigint
-		FROM slice s WHERE NOT EXISTS (SELECT 1 FROM known k WHERE k.n = s.n)),
+		SELECT nextval('records_id_seq'), ?1::bigint, s.key, ?2::bigint, ?3::bigint, s.data, s.sum, s.mark_scale, s.mark, ?4::bigint
+		FROM (SELECT * FROM slice s WHERE NOT EXISTS (SELECT 1 FROM known k WHERE k.n = s.n) ORDER BY s.n) s),
 	renewed AS (
 		UPDATE records r SET slice_id = ?3, data = s.data, sum = s.sum, mark_scale = s.mark_scale, mark = s.mark, partition_id = ?2, deleted = 0
 		FROM known k JOIN slice s ON s.n = k.n WHERE r.id = k.id AND k.changes)
@@ -30,7 +30,7 @@ const upsertQuery = `WITH
 // upsertAll is upsert in one statement, or in several if a key stands twice: then the
 // later one is the newer one.
 func (b *Batch) upsertAll(s *streams.Stream, partition, pass int64, records []collection.Record) (unchanged []int, err error) {
-	l := lists{batch: b, stream: s, partition: partition, pass: pass, newest: b.newest, keys: map[string]bool{}}
+	l := lists{batch: b, stream: s, partition: partition, pass: pass, keys: map[string]bool{}}
 	for i := range records {
 		r := &records[i]
 		if r.Deleted {
@@ -64,7 +64,6 @@ type lists struct {
 	stream          *streams.Stream
 	partition, pass int64
 
-	newest    int64 // the newest record
 	unchanged []int
 
 	keys                      map[string]bool
@@ -85,17 +84,15 @@ func (l *lists) store() error {
 	if len(l.n) == 0 {
 		return nil
 	}
-	added := int64(len(l.n))
 	err := l.batch.tx.Each(func(row database.Scanner) error {
 		var i int
 		var changes bool
 		err := row.Scan(&i, &changes)
-		if added--; !changes {
+		if !changes {
 			l.unchanged = append(l.unchanged, i)
 		}
 		return err
-	}, upsertQuery, l.stream.ID, l.partition, l.batch.Commit, l.newest, l.pass, l.n, l.key, l.data, l.sums, l.scale, l.version)
-	l.newest += added
+	}, upsertQuery, l.stream.ID, l.partition, l.batch.Commit, l.pass, l.n, l.key, l.data, l.sums, l.scale, l.version)
 	clear(l.keys)
 	l.n, l.sums, l.key, l.data, l.scale, l.version = l.n[:0], l.sums[:0], l.key[:0], l.data[:0], l.scale[:0], l.version[:0]
 	return err

@@ -44,6 +44,11 @@ func declareOne(t database.Tx, connector string, position int, s collection.Stre
 	err := t.Row(`SELECT id, view FROM streams WHERE connector = ? AND name = ?`, connector, s.Name).
 		Scan(&known.ID, &known.view)
 	if errors.Is(err, sql.ErrNoRows) {
+		if choice := t.Dialect().Views.Choice; choice != "" {
+			if err := t.Row(choice).Scan(new(any)); err != nil {
+				return nil, err
+			}
+		}
 		if known.view, err = freeViewName(t, connector, s.Name); err != nil {
 			return nil, err
 		}

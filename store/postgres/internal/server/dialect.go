@@ -22,8 +22,10 @@ const Lease = 30 * time.Second
 var dialect = database.Dialect{
 	RecordSum: recordSum,
 	Lists:     true,
+	Numbers:   ` RETURNING nextval('records_id_seq'), (SELECT string_agg(nextval('slices_id_seq')::text, ' ') FROM generate_series(1, ?::bigint))`,
 	Renewal:   `, expires_at = clock_timestamp() + interval '30 seconds'`,
 	Views: database.Views{
+		Choice:  `SELECT pg_advisory_xact_lock(hashtextextended('collect views ' || current_schema(), 0))::text`,
 		Taken:   `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND lower(relname) = lower(?))`,
 		Made:    `SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'v' AND relname = ?`,
 		Replace: true,

@@ -10,9 +10,11 @@ import (
 	"collect/store/internal/database"
 )
 
-// Turns are how the writer of a store takes turns with those of others: one
-// transaction writes at a time, by an advisory lock that ends with it. So no transaction
-// has to be begun again, and rows are numbered without a hole, as in a file.
+// Turns are how the writer of a store takes turns with those of others, by an advisory
+// lock that ends with the transaction. A transaction that is alone has it for itself. Those that
+// write for one lease share it, and lock the row of their lease before they
+// write to any other that they may have in common with others; of those they write to
+// one at most, so that none has to be begun again.
 type Turns struct {
 	told
 	address Address
@@ -24,9 +26,9 @@ type Turns struct {
 
 // Begin begins a transaction and waits for its turn. A connection that was ended
 // meanwhile is made anew, as nothing was done yet.
-func (k *Turns) Begin(t database.Tx, patience time.Duration) error {
+func (k *Turns) Begin(t database.Tx, alone bool, patience time.Duration) error {
 	if t.Connected() {
-		err := k.begin(t, patience)
+		err := k.begin(t, alone, patience)
 		if !lost(err) {
 			return err
 		}
@@ -37,16 +39,20 @@ func (k *Turns) Begin(t database.Tx, patience time.Duration) error {
 	if err := k.holdAgain(t); err != nil {
 		return err
 	}
-	return k.begin(t, patience)
+	return k.begin(t, alone, patience)
 }
 
-func (k *Turns) begin(t database.Tx, patience time.Duration) error {
+func (k *Turns) begin(t database.Tx, alone bool, patience time.Duration) error {
 	if err := t.Exec("BEGIN"); err != nil {
 		return err
 	}
 	var set string
 	var got any
-	err := t.Row("SELECT set_config('lock_timeout', ?, true), pg_advisory_xact_lock(?)::text",
+	query := "SELECT set_config('lock_timeout', ?, true), pg_advisory_xact_lock_shared(?)::text"
+	if alone {
+		query = "SELECT set_config('lock_timeout', ?, true), pg_advisory_xact_lock(?)::text"
+	}
+	err := t.Row(query,
 		fmt.Sprint(patience.Milliseconds()), k.address.Number("writer")).Scan(&set, &got)
 	if err != nil && !lost(err) {
 		t.Rollback()
@@ -57,11 +63,11 @@ func (k *Turns) begin(t database.Tx, patience time.Duration) error {
 // Ready reports that what is written is found again: a server has no other place.
 func (k *Turns) Ready() error { return nil }
 
-// Ask asks done in a transaction of its own. The one whose answer was lost has ended
+// Ask asks done in a transaction of its own, which is alone. The one whose answer was lost has ended
 // when this one has its turn, also where the server was still at it when the connection
 // broke.
 func (k *Turns) Ask(t database.Tx, done func(database.Tx) (bool, error)) (bool, error) {
-	if err := k.Begin(t, database.Patience); err != nil {
+	if err := k.Begin(t, true, database.Patience); err != nil {
 		return false, err
 	}
 	defer t.Rollback() // nothing was written

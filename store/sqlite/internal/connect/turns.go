@@ -56,7 +56,7 @@ func (k *Turns) close(w *database.Writer) error {
 // If the kernel did not take back a lock of ours, which SQLite is not told of,
 // this process waits for itself, and the writes that end a run would do so in
 // turn.
-func (k *Turns) Begin(t database.Tx, patience time.Duration) error {
+func (k *Turns) Begin(t database.Tx, _ bool, patience time.Duration) error {
 	wait := min(patience, k.Most)
 	if k.inVain {
 		wait = min(patience, disk.Patience)
