@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"maps"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -32,22 +34,12 @@ func BenchmarkIdleWorkers(b *testing.B) {
 	s := newSiteWith(b, []string{"logging_collector=on", "log_directory=" + logs, "log_filename=all", "log_rotation_size=0",
 		"log_statement=all", "log_line_prefix=@%p "}, 1, "ants")
 	for range b.N {
-		var all []*workerProcess
-		for range workers {
-			all = append(all, s.worker("30s"))
-		}
-		s.until("workers", `SELECT count(*) FROM fleet_workers`, func(n int64) bool { return n == workers })
+		all := s.start(workers, "30s")
 		_ = s.db.Close() // it asks for nothing while they are counted
 		time.Sleep(settle)
-		log, own, servers := statements(b, logs), time.Duration(0), postgresCPU(b, s.server.PID())
-		for _, w := range all {
-			own -= cpu(b, w.Process.Pid)
-		}
+		log, own, servers := statements(b, logs), total(b, all), postgresCPU(b, s.server.PID())
 		time.Sleep(span)
-		for _, w := range all {
-			own += cpu(b, w.Process.Pid)
-		}
-		servers = postgresCPU(b, s.server.PID()) - servers
+		own, servers = total(b, all)-own, postgresCPU(b, s.server.PID())-servers
 		n := 0
 		counts := map[string]int{}
 		for _, text := range statements(b, logs)[len(log):] {
@@ -60,10 +52,7 @@ func BenchmarkIdleWorkers(b *testing.B) {
 		for _, text := range slices.SortedFunc(maps.Keys(counts), func(x, y string) int { return counts[y] - counts[x] }) {
 			b.Logf("%5d %s", counts[text], text)
 		}
-		for _, w := range all {
-			_ = w.Process.Kill()
-			_ = w.Wait()
-		}
+		kill(all)
 	}
 }
 
@@ -121,4 +110,136 @@ func postgresCPU(b *testing.B, server int) (all time.Duration) {
 		all += cpu(b, pid)
 	}
 	return all
+}
+
+// BenchmarkWorkers: workers side by side, each with turns of two connectors that have slices of 100
+// records, for half a minute. The server flushes each commit. Processor time for a slice is
+// told beside the rate, since that is what another load on the machine changes least:
+//
+//	go test . -run xxx -bench 'Workers/' -benchtime 1x
+func BenchmarkWorkers(b *testing.B) {
+	for _, workers := range []int{1, 2, 4, 8} {
+		b.Run(fmt.Sprint(workers), func(b *testing.B) {
+			const span = 30 * time.Second
+			var names []string
+			for i := range 2 * workers {
+				names = append(names, fmt.Sprintf("c%02d", i))
+			}
+			s := newSiteWith(b, []string{"shared_buffers=256MB"}, 1_000_000, names...)
+			s.perPage, s.quick, s.more = 100, true, `,"subject":"some words of a ticket that is not long","state":"open"`
+			for range b.N {
+				all := s.start(workers, "30s")
+				s.enqueue()
+				s.until("commits", commits, func(n int64) bool { return n >= 50 })
+				own, servers, begun := total(b, all), postgresCPU(b, s.server.PID()), time.Now()
+				before := s.one(commits)
+				time.Sleep(span)
+				n := float64(s.one(commits) - before)
+				took := time.Since(begun).Seconds()
+				own, servers = total(b, all)-own, postgresCPU(b, s.server.PID())-servers
+				b.ReportMetric(n/took, "slices/s")
+				b.ReportMetric(own.Seconds()*1000/n, "ms/slice/workers")
+				b.ReportMetric(servers.Seconds()*1000/n, "ms/slice/server")
+				b.ReportMetric(float64(s.one(`SELECT count(*) FROM pg_stat_activity WHERE application_name = 'collect'`)), "connections")
+				kill(all)
+			}
+		})
+	}
+}
+
+// BenchmarkTurn: turns of one page, one after the other, by one worker. It tells the median time from
+// when a turn is inserted until it is taken, and from then until it is over, with all that the run
+// of the turn does; and what the same takes as "collect run":
+//
+//	go test . -run xxx -bench Turn -benchtime 1x
+func BenchmarkTurn(b *testing.B) {
+	const turns = 100
+	s := newSiteWith(b, nil, 1, "ants")
+	s.perPage, s.quick = 100, true
+	all := s.start(1, "30s")
+	defer kill(all)
+	for range b.N {
+		for n := range turns {
+			s.enqueue()
+			s.until("turns", `SELECT count(*) FROM river_job WHERE state = 'completed'`, func(done int64) bool { return done > int64(n) })
+		}
+	}
+	median := func(query string) float64 {
+		var ms sql.NullFloat64
+		if err := s.db.QueryRow(`SELECT 1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ` + query + `)) FROM river_job WHERE state = 'completed'`).Scan(&ms); err != nil {
+			b.Fatal(err)
+		}
+		return ms.Float64
+	}
+	b.ReportMetric(median("attempted_at - created_at"), "ms/taken")
+	b.ReportMetric(median("finalized_at - attempted_at"), "ms/turn")
+	var runs []time.Duration
+	for range 20 {
+		begun := time.Now()
+		if out, err := s.collect("run", "ants", "-q").CombinedOutput(); err != nil {
+			b.Fatalf("run: %v: %s", err, out)
+		}
+		runs = append(runs, time.Since(begun))
+	}
+	slices.Sort(runs)
+	b.ReportMetric(runs[len(runs)/2].Seconds()*1000, "ms/run")
+}
+
+// BenchmarkStall: a worker at work is killed, or stopped, beside another one that has nothing to do; how long nothing
+// is asked for:
+//
+//	go test . -run xxx -bench Stall -benchtime 1x
+func BenchmarkStall(b *testing.B) {
+	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
+		b.Run(name, func(b *testing.B) {
+			s := newSite(b, 1_000_000, "ants")
+			for range b.N {
+				one := s.start(1, "10m")
+				s.enqueue()
+				before := s.one(commits)
+				s.until("commits", commits, func(n int64) bool { return n >= before+20 })
+				two := s.start(1, "10m")
+				s.mu.Lock()
+				s.stall = 0
+				s.mu.Unlock()
+				_ = one[0].Process.Signal(signal)
+				s.until("the turn of the other", `SELECT count(*) FROM river_job WHERE state = 'running' AND attempted_by[1] = (SELECT id FROM fleet_workers ORDER BY started_at DESC LIMIT 1)`,
+					func(n int64) bool { return n == 1 })
+				before = s.one(commits)
+				s.until("commits", commits, func(n int64) bool { return n > before })
+				s.mu.Lock()
+				b.ReportMetric(s.stall.Seconds(), "s")
+				s.mu.Unlock()
+				_ = one[0].Process.Kill()
+				kill(two)
+			}
+		})
+	}
+}
+
+// start starts workers and waits until all are there.
+func (s *site) start(workers int, turn string) (all []*workerProcess) {
+	s.Helper()
+	before := s.one(`SELECT count(*) FROM fleet_workers`)
+	for range workers {
+		all = append(all, s.worker(turn))
+	}
+	s.until("workers", `SELECT count(*) FROM fleet_workers`, func(n int64) bool { return n == max(before, 0)+int64(workers) })
+	return all
+}
+
+func kill(all []*workerProcess) {
+	for _, w := range all {
+		_ = w.Process.Kill()
+		_ = w.Wait()
+	}
+}
+
+// total returns what workers took so far.
+func total(b *testing.B, all []*workerProcess) (sum time.Duration) {
+	b.Helper()
+	for _, w := range all {
+		sum += cpu(b, w.Process.Pid)
+	}
+	return sum
 }

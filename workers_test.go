@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
@@ -31,6 +32,9 @@ type site struct {
 	db                   *sql.DB
 	names                []string
 	pages                int
+	perPage              int    // records; 0: sitePage
+	more                 string // further fields of each record
+	quick                bool   // pages are answered at once
 
 	mu    sync.Mutex
 	asked map[string]int // pages
@@ -100,7 +104,7 @@ func (s *site) write(name, text string) {
 	}
 }
 
-// ServeHTTP answers a page after 5 ms.
+// ServeHTTP answers a page, after 5 ms if it is not to be quick.
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.Trim(r.URL.Path, "/")
 	n, _ := strconv.Atoi(r.URL.Query().Get("page"))
@@ -112,10 +116,13 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.last = now
 	s.mu.Unlock()
-	time.Sleep(5 * time.Millisecond)
+	if !s.quick {
+		time.Sleep(5 * time.Millisecond)
+	}
 	var items []string
-	for i := range sitePage {
-		items = append(items, fmt.Sprintf(`{"id":%d}`, n*sitePage+i))
+	perPage := cmp.Or(s.perPage, sitePage)
+	for i := range perPage {
+		items = append(items, fmt.Sprintf(`{"id":%d%s}`, n*perPage+i, s.more))
 	}
 	next := "null"
 	if n+1 < s.pages {
