@@ -105,7 +105,7 @@ func postgresCPU(b *testing.B, server int) (all time.Duration) {
 		b.Fatal(err)
 	}
 	all = cpu(b, server)
-	for _, child := range strings.Fields(string(children)) {
+	for child := range strings.FieldsSeq(string(children)) {
 		pid, _ := strconv.Atoi(child)
 		all += cpu(b, pid)
 	}
