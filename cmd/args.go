@@ -19,7 +19,11 @@ func knownCommand(c *cobra.Command, args []string) error {
 		return nil
 	}
 	message := fmt.Sprintf("there is no command %q", args[0])
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+	near := c.SuggestionsFor(args[0]) // also those that begin so
+	if like := similar.To(args[0], near); like != "" {
+		near = []string{like}
+	}
+	if len(near) > 0 {
 		message += fmt.Sprintf("; there is `%s %s`", c.CommandPath(), near[0])
 	}
 	return problem.Usage("%s", message)

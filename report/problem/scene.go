@@ -113,7 +113,7 @@ func (sc Scene) resume(say string) Step {
 // again says to give the command again, after do: where it may be one that only looks,
 // or a first run, of which there is nothing to resume.
 func (sc Scene) again(do string) Step {
-	if sc.Run.ID == "" {
+	if sc.Run.ID == "" && sc.Again == "" {
 		return Step{Say: do + ", then do it again"}
 	}
 	return sc.resume(do + ", then:")

@@ -111,7 +111,7 @@ func writeServed(p *Problem, err error, _ Scene) {
 func writeServerAway(p *Problem, err error, sc Scene) {
 	p.database("the database server cannot be reached", err, sc)
 	p.Saved = sc.saved()
-	if sc.Run.ID == "" {
+	if sc.Run.ID == "" && sc.Again == "" {
 		p.Saved = "what was stored before; nothing was changed"
 	}
 	p.Do = []Step{sc.again("see that the server runs, and that the address is right")}
