@@ -17,7 +17,7 @@ import (
 )
 
 // copyKills is how many copies TestCopyKilled ends with SIGKILL.
-const copyKills = 20
+const copyKills = 8
 
 // TestCopyKilled kills copies of a state at random moments, from a file to a server and from
 // there to a file, and gives them again until they are whole. Then both are equal by the digests of all
