@@ -38,7 +38,7 @@ import (
 )
 
 var (
-	kills = flag.Int("crash.kills", 30, "kill at this many random moments")
+	kills = flag.Int("crash.kills", 20, "kill at this many random moments")
 	every = flag.Int("crash.every", 0, "disturb each scenario at every N-th point; 0: at a few")
 	only  = flag.String("crash.scenario", "", "disturb the scenario of this name only")
 )
