@@ -192,28 +192,3 @@ func TestHeirWaits(t *testing.T) {
 		t.Error("the one before still writes")
 	}
 }
-
-// TestNumbersAfterACopy: rows that were copied with their numbers are not in the way of those that come.
-func TestNumbersAfterACopy(t *testing.T) {
-	where := address()
-	s := open(t, where, postgres.Options{Create: true})
-	l := beginOf(t, s, "ants")
-	for n := range 3 {
-		if _, err := l.Commit(t.Context(), slice(n)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, sequence := range []string{"records_id_seq", "slices_id_seq"} { // as a copy leaves them
-		if err := postgres.Exec(s, `ALTER SEQUENCE `+sequence+` RESTART`); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, where, postgres.Options{})
-	defer s.Close()
-	if _, err := beginOf(t, s, "bees").Commit(t.Context(), slice(0)); err != nil {
-		t.Errorf("Commit after a copy: %v", err)
-	}
-}

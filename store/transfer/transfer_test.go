@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"collect/collection"
 	"collect/internal/pgtest"
@@ -256,6 +257,25 @@ func TestNumbersGoOn(t *testing.T) {
 		ask(t, name, &shown, `SELECT count(*) FROM K_se_l_den`)
 		if number != 91 || shown != 3 {
 			t.Errorf("%s: the next event is number %d, and the view has %d records, want 91 and 3", name, number, shown)
+		}
+	}
+}
+
+// TestNumbersAfterACopy: rows that were copied with their numbers are not in the way of those that come.
+func TestNumbersAfterACopy(t *testing.T) {
+	path, to, back := filled(t), server.Fresh(), filepath.Join(t.TempDir(), "back.db")
+	copied(t, path, to)
+	copied(t, to, back)
+	for _, name := range []string{to, back} {
+		s := open(t, name)
+		l, err := s.Begin(t.Context(), collection.Run{ID: "run of bees", Connector: "bees", StartedAt: time.Now()}, []collection.Stream{{Name: "hives"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Commit(t.Context(), collection.Slice{Place: collection.Place{Stream: "hives", Lane: collection.Incremental},
+			Next: collection.Cursor{Done: true}, Records: []collection.Record{{Key: "1", Data: []byte(`{"id":1}`)}}})
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Errorf("%s: Commit after a copy: %v", name, err)
 		}
 	}
 }

@@ -123,23 +123,7 @@ func Open(ctx context.Context, a Address, create bool) (*DB, error) {
 		return nil, Classify(a.Name, err)
 	}
 	turns.w = w
-	if err := w.Alone(ctx, renumber); err != nil {
-		return nil, errors.Join(err, w.Close(func() error { return nil }))
-	}
 	return &DB{a.readers(), a, w, turns}, nil
-}
-
-// renumber lets records and slices be numbered behind the newest, where they were copied with
-// their numbers.
-func renumber(t database.Tx) error {
-	for _, table := range []string{"records", "slices"} {
-		err := t.Once(`SELECT setval('` + table + `_id_seq', newest) FROM (SELECT max(id) AS newest FROM ` + table + `) AS rows
-			WHERE newest > (SELECT last_value FROM ` + table + `_id_seq)`)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Look connects to the store to read it.
