@@ -59,10 +59,6 @@ func (a *app) fleetText(v fleet.View) string {
 	b.WriteString(v.Sentence() + "\n")
 	if len(v.Workers) > 0 {
 		t := term.Table{Head: []string{"WORKER", "VERSION", "TURNS", "SINCE", "HEARD OF"}, Right: []int{2}, Give: []int{0}, Drop: []int{1}}
-		busy := map[string]int{}
-		for _, turn := range v.Turns {
-			busy[turn.Worker]++
-		}
 		for _, w := range v.Workers {
 			heard := words.Ago(w.Seen, v.Now)
 			switch {
@@ -71,7 +67,7 @@ func (a *app) fleetText(v fleet.View) string {
 			case w.Draining:
 				heard += ", drains"
 			}
-			t.Rows = append(t.Rows, []string{words.Clean(w.ID), words.Clean(w.Version), fmt.Sprintf("%d of %d", busy[w.ID], w.AtMost), words.Ago(w.Since, v.Now), heard})
+			t.Rows = append(t.Rows, []string{words.Clean(w.ID), words.Clean(w.Version), fmt.Sprintf("%d of %d", v.Busy(w.ID), w.AtMost), words.Ago(w.Since, v.Now), heard})
 		}
 		b.WriteString("\n" + t.Render(a.width(), a.caps()))
 	}
@@ -79,7 +75,7 @@ func (a *app) fleetText(v fleet.View) string {
 		t := term.Table{Head: []string{"AT WORK", "FOR", "BY", "EPOCH", "LEASE LASTS"}, Right: []int{3}, Give: []int{2, 0}, Drop: []int{3}}
 		for _, turn := range v.Turns {
 			lease := "-"
-			if left := turn.Expires.Sub(v.Now); turn.Epoch > 0 && left > 0 {
+			if left := v.Lease(turn); left > 0 {
 				lease = words.Span(left.Round(time.Second)) + ", unless renewed"
 			}
 			t.Rows = append(t.Rows, []string{words.Clean(turn.Connector), words.Span(v.Now.Sub(turn.Since).Round(time.Second)), words.Clean(turn.Worker), fmt.Sprint(turn.Epoch), lease})

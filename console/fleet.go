@@ -40,16 +40,6 @@ func workers(ctx context.Context, l lookup) (any, error) {
 	return page, nil
 }
 
-// Busy returns how many turns a worker has in hand.
-func (p fleetPage) Busy(worker string) (n int) {
-	for _, t := range p.Turns {
-		if t.Worker == worker {
-			n++
-		}
-	}
-	return n
-}
-
 // Quiet reports whether a worker was not heard of for too long.
 func (p fleetPage) Quiet(w fleet.WorkerView) bool { return p.Now.Sub(w.Seen) > quietFor }
 
@@ -60,7 +50,7 @@ func (p fleetPage) For(at time.Time) string {
 
 // Lease says how long the lease of a turn lasts; "" if it has none.
 func (p fleetPage) Lease(t fleet.TurnView) string {
-	if left := t.Expires.Sub(p.Now); t.Epoch > 0 && left > 0 {
+	if left := p.View.Lease(t); left > 0 {
 		return words.Span(left.Round(time.Second))
 	}
 	return ""

@@ -114,10 +114,29 @@ func (v View) Alive() (n int) {
 	return n
 }
 
+// Busy returns how many turns a worker has in hand.
+func (v View) Busy(worker string) (n int) {
+	for _, t := range v.Turns {
+		if t.Worker == worker {
+			n++
+		}
+	}
+	return n
+}
+
+// Lease returns how long the lease of a turn lasts, unless it is renewed; 0 if it has none.
+func (v View) Lease(t TurnView) time.Duration {
+	if t.Epoch == 0 {
+		return 0
+	}
+	return max(0, t.Expires.Sub(v.Now))
+}
+
 // Sentence says how a fleet stands.
 func (v View) Sentence() string {
-	text := words.Counted(int64(v.Alive()), "worker", "workers")
-	if died := len(v.Workers) - v.Alive(); died > 0 {
+	alive := v.Alive()
+	text := words.Counted(int64(alive), "worker", "workers")
+	if died := len(v.Workers) - alive; died > 0 {
 		text += fmt.Sprintf(" (%d died)", died)
 	}
 	text += fmt.Sprintf(", %s at work, %d due", words.Counted(int64(len(v.Turns)), "turn", "turns"), v.Waiting)
@@ -127,7 +146,7 @@ func (v View) Sentence() string {
 	if v.Later > 0 {
 		text += fmt.Sprintf(", %d later (the first %s)", v.Later, words.At(v.Next, v.Now))
 	}
-	if v.Alive() == 0 && len(v.Waits) > 0 {
+	if alive == 0 && len(v.Waits) > 0 {
 		text += ". Nobody works: start a worker with: collect worker"
 	}
 	return text

@@ -113,6 +113,7 @@ func (d *Diagnosis) all(ctx context.Context) {
 		d.checkOnline(ctx)
 	}
 	d.checkLocks()
+	d.checkWorkers()
 	d.checkSchedule(ctx)
 	library := ""
 	if d.state.Library != "" {
@@ -320,6 +321,18 @@ func (d *Diagnosis) checkLocks() {
 // it may wait for a provider, but it says so every few seconds.
 const silentAfter = 10 * time.Minute
 
+// checkWorkers says how the workers stand, where there are or were some.
+func (d *Diagnosis) checkWorkers() {
+	if !d.served {
+		return
+	}
+	mark := Well
+	if d.fleet.Alive() == 0 && len(d.fleet.Waits)+len(d.fleet.Schedules) > 0 {
+		mark = Look
+	}
+	d.add(mark, "workers", d.fleet.Sentence())
+}
+
 // checkSchedule says whether anything starts a run.
 func (d *Diagnosis) checkSchedule(ctx context.Context) {
 	var last time.Time
@@ -329,15 +342,8 @@ func (d *Diagnosis) checkSchedule(ctx context.Context) {
 		}
 	}
 	where := d.schedules(ctx)
-	if d.served {
-		mark := Well
-		if d.fleet.Alive() == 0 && len(d.fleet.Waits)+len(d.fleet.Schedules) > 0 {
-			mark = Look
-		}
-		d.add(mark, "workers", d.fleet.Sentence())
-		if n := int64(len(d.fleet.Schedules)); n > 0 {
-			where = append(where, "`collect schedule list`, which has "+words.Counted(n, "connector", "connectors"))
-		}
+	if n := int64(len(d.fleet.Schedules)); n > 0 {
+		where = append(where, "`collect schedule list`, which has "+words.Counted(n, "connector", "connectors"))
 	}
 	switch {
 	case len(where) > 0:

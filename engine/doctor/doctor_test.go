@@ -68,6 +68,7 @@ func TestFleetSchedules(t *testing.T) {
 	d.served, d.fleet = true, fleet.View{Now: noon, Schedules: []fleet.Schedule{{Connector: "acme"}}, Workers: []fleet.WorkerView{{ID: "w", Seen: noon}}}
 	for _, want := range []struct{ workers, schedule Mark }{{Well, Well}, {Look, Well}} {
 		d.Findings = nil
+		d.checkWorkers()
 		d.checkSchedule(t.Context())
 		if len(d.Findings) != 2 || d.Findings[0].Mark != want.workers || d.Findings[1].Mark != want.schedule {
 			t.Errorf("with %d workers: %+v, want %v", d.fleet.Alive(), d.Findings, want)

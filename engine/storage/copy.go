@@ -3,11 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 
-	"collect/report/problem"
 	"collect/store"
 	"collect/store/postgres"
 	"collect/store/sqlite"
@@ -64,9 +60,8 @@ func targetOf(name string) (transfer.Target, error) {
 		}
 		return postgres.Target(name)
 	}
-	dir := filepath.Dir(name)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, &problem.NoFolderError{Dir: dir}
+	if err := inFolder(name); err != nil {
+		return nil, err
 	}
 	return sqlite.Target(name)
 }

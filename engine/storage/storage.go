@@ -105,13 +105,22 @@ func OpenForRun(ctx context.Context, name string, missing Missing) (db store.Sto
 	}
 	_, err = os.Stat(name)
 	created = errors.Is(err, fs.ErrNotExist)
-	if dir := filepath.Dir(name); created && missing == CreateInFolder {
-		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-			return nil, false, &problem.NoFolderError{Dir: dir}
+	if created && missing == CreateInFolder {
+		if err := inFolder(name); err != nil {
+			return nil, false, err
 		}
 	}
 	db, err = open(ctx, name, true, sqlite.Options{Create: missing != MustExist})
 	return db, created, err
+}
+
+// inFolder returns a *[problem.NoFolderError] if the folder of a file does not exist.
+func inFolder(name string) error {
+	dir := filepath.Dir(name)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return &problem.NoFolderError{Dir: dir}
+	}
+	return nil
 }
 
 // served opens a store on a database server.
