@@ -142,8 +142,8 @@ func cut(t *testing.T, path string) {
 	}
 }
 
-// TestCare: how the store is kept is said on the first page: what is not on record is
-// not claimed.
+// TestCare: the first page says when the store was backed up, and claims nothing that
+// is not on record.
 func TestCare(t *testing.T) {
 	path := acme(t)
 	s := start(t, path, nil)
