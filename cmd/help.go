@@ -108,6 +108,11 @@ func (a *app) dress(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", a.width())))
 	root.SetUsageFunc(usage(root.UsageFunc()))
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		c.Long = wrapped(c.Long, a.width())
+		help(c, args)
+	})
 	a.dressOne(root)
 }
 
@@ -139,7 +144,6 @@ func (a *app) dressOne(c *cobra.Command) {
 	if page.example != "" {
 		c.Example = "  " + strings.ReplaceAll(page.example, "\n", "\n  ")
 	}
-	c.Long = wrapped(c.Long, a.width())
 	a.completes(c)
 	a.printsFacts(c)
 	for _, child := range c.Commands() {

@@ -51,7 +51,10 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		if text := c.UsageString(); c.HasParent() && !strings.Contains(text, "      --json[=FIELD,…]  ") || strings.Contains(text, "[=true]") {
 			t.Errorf("%s: its help does not show --json as a person types it:\n%s", path, text)
 		}
-		for line := range strings.Lines(c.Long + "\n" + c.UsageString()) {
+		var help strings.Builder
+		c.SetOut(&help)
+		_ = c.Help()
+		for line := range strings.Lines(help.String()) {
 			if width := utf8.RuneCountInString(strings.TrimRight(line, "\n")); width > 80 && c.Name() != "exit-codes" {
 				t.Errorf("%s: a line of its help is wider than 80 columns: %q", path, line)
 			}

@@ -91,7 +91,7 @@ func (a *app) rootCommand() *cobra.Command {
 		PersistentPreRun:           a.endBySignal,
 		Version:                    versionLine(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			fmt.Fprintln(c.OutOrStdout(), c.Long)
+			fmt.Fprintln(c.OutOrStdout(), wrapped(c.Long, a.width()))
 			return nil
 		},
 	}

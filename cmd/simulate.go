@@ -106,10 +106,9 @@ figures each time.`,
 	flags.IntVar(&o.requests, "requests", 0, "let the client work at a job of `n` requests (default: all it can in --time)")
 	flags.Var((*config.DurationFlag)(&o.every), "every", "run the job again after this `duration`, at most 31d")
 	flags.IntVar(&o.runs, "runs", o.runs, "run the job `n` times")
-	help := c.HelpFunc()
 	c.SetHelpFunc(func(c *cobra.Command, args []string) { // which no other command waits for
 		c.Long += "\n\nThe families:\n" + familyHelp()
-		help(c, args)
+		c.Parent().HelpFunc()(c, args)
 	})
 	return c
 }

@@ -5,10 +5,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"collect/internal/lazy"
 )
 
 // mostSaid is how many bytes of the words of a refusal are kept; mostParsed is how
@@ -81,32 +82,32 @@ func errorText(v any, depth int) string {
 }
 
 // codes are words that stand for an error, as in the documentation of an API.
-var codes = regexp.MustCompile(`^[A-Za-z][\w.\-]{2,59}$`)
+var codes = lazy.Regexp(`^[A-Za-z][\w.\-]{2,59}$`)
 
 // coded returns the words of an error behind its code, by which a rule can tell
 // it from others: rest_post_invalid_page_number of WordPress.
 func coded(v map[string]any, words string) string {
-	if code, ok := v["code"].(string); ok && codes.MatchString(code) && !strings.Contains(words, code) {
+	if code, ok := v["code"].(string); ok && codes().MatchString(code) && !strings.Contains(words, code) {
 		return code + ": " + words
 	}
 	return words
 }
 
 // escapes are the sequences that make a terminal do something (ECMA-48).
-var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|.)")
+var escapes = lazy.Regexp("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|.)")
 
 // oneLine returns text without escapes and control characters.
 func oneLine(text string) string {
-	text = escapes.ReplaceAllString(strings.ToValidUTF8(text, "�"), "")
+	text = escapes().ReplaceAllString(strings.ToValidUTF8(text, "�"), "")
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 	}), " ")
 }
 
 var (
-	queries = regexp.MustCompile(`\?[^\s"'<>]*=[^\s"'<>]*`)
-	words   = regexp.MustCompile(`[\w\-.+/=%~*•…]+`)
-	masks   = regexp.MustCompile(`[*•…]+|\.{2,}|[xX]{3,}`) // what a provider hides the middle of a token with
+	queries = lazy.Regexp(`\?[^\s"'<>]*=[^\s"'<>]*`)
+	words   = lazy.Regexp(`[\w\-.+/=%~*•…]+`)
+	masks   = lazy.Regexp(`[*•…]+|\.{2,}|[xX]{3,}`) // what a provider hides the middle of a token with
 )
 
 // leastToken is the shortest value of a query that is taken for a token, and
@@ -119,16 +120,16 @@ const (
 // redacted returns text without queries, without what this request was sent with
 // that may be a cursor, and without words that begin or end as a credential does.
 func (g *guard) redacted(out *http.Request, text string) string {
-	text = queries.ReplaceAllString(text, "?…")
+	text = queries().ReplaceAllString(text, "?…")
 	tokens := tokensSent(out)
 	secrets := g.secretsSent()
-	return words.ReplaceAllStringFunc(text, func(word string) string {
+	return words().ReplaceAllStringFunc(text, func(word string) string {
 		if slices.ContainsFunc(tokens, func(token string) bool {
 			return strings.Contains(word, token) || strings.Contains(token, word) && len(word) >= leastToken
 		}) {
 			return "…"
 		}
-		for _, piece := range append(masks.Split(word, -1), word) {
+		for _, piece := range append(masks().Split(word, -1), word) {
 			for _, secret := range secrets {
 				if len(piece) >= 4 && (strings.HasPrefix(secret, piece) || strings.HasSuffix(secret, piece) || strings.Contains(piece, secret)) {
 					return "…"

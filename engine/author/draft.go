@@ -49,7 +49,7 @@ func NewDraft(name, address, tokenEnv string, env func(string) string) (*Draft, 
 		d.auth = `{bearer: "${secrets.token}"}`
 	}
 	for _, param := range slices.Sorted(maps.Keys(d.query)) {
-		if !sketch.SecretParam.MatchString(param) {
+		if !sketch.SecretParam().MatchString(param) {
 			continue
 		}
 		value := d.query.Get(param)
@@ -202,9 +202,9 @@ func (w *drafter) readList(a *answer) error {
 	}
 	for _, name := range sketch.Fields(w.items) {
 		switch {
-		case w.key == "" && sketch.Unique(w.items, name) && sketch.LikelyKey.MatchString(name):
+		case w.key == "" && sketch.Unique(w.items, name) && sketch.LikelyKey().MatchString(name):
 			w.key = name
-		case w.mark == "" && sketch.LikelyMark.MatchString(name) && times(w.items, name):
+		case w.mark == "" && sketch.LikelyMark().MatchString(name) && times(w.items, name):
 			w.mark = name
 		}
 	}

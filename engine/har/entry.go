@@ -3,12 +3,12 @@ package har
 import (
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"collect/connectors/cassette"
+	"collect/internal/lazy"
 )
 
 // The objects of the format, as far as they are used. A time of -1 does not apply.
@@ -93,7 +93,7 @@ func headers(h http.Header, ours bool, s *mask) []pair {
 			case s.lower.Text(low) != low:
 				continue // net/http has changed the case of the letters of a secret in it
 			case slices.Contains(addressed, low):
-				value = addresses.ReplaceAllStringFunc(value, func(text string) string { return address(text, s) })
+				value = addresses().ReplaceAllStringFunc(value, func(text string) string { return address(text, s) })
 			case !slices.Contains(shown, low) && !slices.ContainsFunc(shownPrefixes, func(p string) bool { return strings.HasPrefix(low, p) }):
 				if !ours && !slices.Contains(named, low) {
 					continue
@@ -109,12 +109,12 @@ func headers(h http.Header, ours bool, s *mask) []pair {
 
 // addresses finds the addresses in a Link or a Location, in which they stand alone or
 // between angle brackets.
-var addresses = regexp.MustCompile(`[^<>\s]*[/?#][^<>\s]*`)
+var addresses = lazy.Regexp(`[^<>\s]*[/?#][^<>\s]*`)
 
 // secretName matches the names of parameters that may carry a credential. It rather
 // matches too much: what is left out of an address can still be looked up in the
 // connector file.
-var secretName = regexp.MustCompile(`(?i)(key|token|secret|pass|pwd|sig|auth|cred|session|sess_|sid$|jwt|code|assert|nonce|hash|digest|mac$|user|login|policy)`)
+var secretName = lazy.Regexp(`(?i)(key|token|secret|pass|pwd|sig|auth|cred|session|sess_|sid$|jwt|code|assert|nonce|hash|digest|mac$|user|login|policy)`)
 
 // address returns an address as it is written; what cannot be read as one is left out.
 func address(text string, s *mask) string {
@@ -140,7 +140,7 @@ func urlOf(u *url.URL, s *mask) string {
 
 func secret(raw string) bool {
 	name, err := url.QueryUnescape(raw)
-	return err != nil || secretName.MatchString(name)
+	return err != nil || secretName().MatchString(name)
 }
 
 // query returns the parameters of an address as they are written, by name.
@@ -148,7 +148,7 @@ func query(u *url.URL, s *mask) []pair {
 	list := []pair{}
 	for name, values := range u.Query() {
 		for _, value := range values {
-			if secretName.MatchString(name) {
+			if secretName().MatchString(name) {
 				value = cassette.Redacted
 			}
 			list = append(list, pair{s.Text(name), s.Text(value)})

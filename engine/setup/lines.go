@@ -1,9 +1,10 @@
 package setup
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"collect/internal/lazy"
 )
 
 // Lines are a YAML file as it is written. Only what is written in blocks, a key on a line
@@ -52,13 +53,13 @@ func (d *lines) find(path ...string) int {
 }
 
 // keyLine matches a key with what stands behind it.
-var keyLine = regexp.MustCompile(`^( *)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"'\[\]{}][^:#]*?) *:(?: +(.*)|)$`)
+var keyLine = lazy.Regexp(`^( *)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"'\[\]{}][^:#]*?) *:(?: +(.*)|)$`)
 
 // under returns the block of a key inside b.
 func (d *lines) under(b block, key string) (block, bool) {
 	indent := d.childIndent(b)
 	for i := b.line + 1; i <= b.last; i++ {
-		m := keyLine.FindStringSubmatch(d.text[i])
+		m := keyLine().FindStringSubmatch(d.text[i])
 		if m == nil || len(m[1]) != indent || strings.Trim(m[2], `"'`) != key {
 			continue
 		}
@@ -105,7 +106,7 @@ func (d *lines) add(path []string, more ...string) error {
 			d.insert(b, path[i:], more)
 			return nil
 		}
-		rest := strings.TrimSpace(keyLine.FindStringSubmatch(d.text[inner.line])[3])
+		rest := strings.TrimSpace(keyLine().FindStringSubmatch(d.text[inner.line])[3])
 		if rest != "" && !strings.HasPrefix(rest, "#") {
 			return &ByHandError{key, nested(0, path, more)}
 		}

@@ -11,9 +11,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"collect/internal/lazy"
 )
 
 // An Entry is one more connector for collect.yaml, as it was answered.
@@ -115,14 +116,14 @@ func (e Entry) connector() []string {
 }
 
 // plain matches what YAML reads as the text that it is, without quotes.
-var plain = regexp.MustCompile(`^(~/|\./|/)?[A-Za-z0-9_.][A-Za-z0-9_./@+-]*$`)
+var plain = lazy.Regexp(`^(~/|\./|/)?[A-Za-z0-9_.][A-Za-z0-9_./@+-]*$`)
 
 // scalar returns a value of YAML for a text.
 func scalar(text string) string {
 	switch strings.ToLower(text) {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
 	default:
-		if plain.MatchString(text) {
+		if plain().MatchString(text) {
 			return text
 		}
 	}

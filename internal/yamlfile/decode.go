@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -30,6 +29,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"collect/internal/lazy"
 	"collect/internal/similar"
 )
 
@@ -120,11 +120,11 @@ func Decode(src []byte, doc any) []Fault {
 }
 
 // lineBreaks are those of YAML 1.2 (5.4) that are no line feed already.
-var lineBreaks = regexp.MustCompile("\r\n?")
+var lineBreaks = lazy.Regexp("\r\n?")
 
 // unified returns src with one kind of line break, so that we and the parser
 // count alike.
-func unified(src []byte) []byte { return lineBreaks.ReplaceAll(src, []byte("\n")) }
+func unified(src []byte) []byte { return lineBreaks().ReplaceAll(src, []byte("\n")) }
 
 // syntaxFault is where and why src is not YAML. A tab before the first word of a
 // line looks like nothing, and is said by the parser in many ways.

@@ -3,9 +3,10 @@ package yamlfile
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"collect/internal/lazy"
 )
 
 // A Fault is a mistake in a file, at the place where it was made.
@@ -29,10 +30,10 @@ func (s Span) Compare(t Span) int {
 
 // inlineSecret matches what stands before the value of a key that is likely
 // to hold a credential. A reference to one, and an address, may be seen.
-var inlineSecret = regexp.MustCompile(`(?i)((?:bearer|passw|token|secret|authorization|api_?key|value)[a-z_]*)["']?[ \t]*:[ \t]+`)
+var inlineSecret = lazy.Regexp(`(?i)((?:bearer|passw|token|secret|authorization|api_?key|value)[a-z_]*)["']?[ \t]*:[ \t]+`)
 
 // inlineQuery matches the same in the query of an address.
-var inlineQuery = regexp.MustCompile(`(?i)([?&][^=&\s]*(?:passw|token|secret|key|sig)[^=&\s]*=)[^&\s"'$]+`)
+var inlineQuery = lazy.Regexp(`(?i)([?&][^=&\s]*(?:passw|token|secret|key|sig)[^=&\s]*=)[^&\s"'$]+`)
 
 // Excerpt draws the line of at and the one before it, as
 //
@@ -67,8 +68,8 @@ func (f Fault) Excerpt(src []byte) string {
 func masked(line string) string {
 	line = strings.TrimRight(strings.ReplaceAll(line, "\t", " "), "\r")
 	const longest = 200 // characters; an excerpt is for people
-	line = inlineQuery.ReplaceAllString(cut(line, longest), "$1…")
-	for _, at := range inlineSecret.FindAllStringSubmatchIndex(line, -1) {
+	line = inlineQuery().ReplaceAllString(cut(line, longest), "$1…")
+	for _, at := range inlineSecret().FindAllStringSubmatchIndex(line, -1) {
 		key, value := line[at[2]:at[3]], line[at[1]:]
 		named := strings.HasPrefix(value, "{") || strings.HasPrefix(value, "#") || strings.HasPrefix(strings.TrimLeft(value, `"'`), "${")
 		if !named && !strings.HasSuffix(key, "_url") && strings.TrimSpace(value) != "" {

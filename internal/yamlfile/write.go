@@ -1,10 +1,11 @@
 package yamlfile
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"collect/internal/lazy"
 )
 
 // A Pair is a key and its value in a [Map].
@@ -28,14 +29,14 @@ func (m *Map) Set(key string, value any) {
 type Raw string
 
 var (
-	plain    = regexp.MustCompile(`^([A-Za-z_/][A-Za-z0-9_/.-]*|[0-9]+[smhd])$`)
+	plain    = lazy.Regexp(`^([A-Za-z_/][A-Za-z0-9_/.-]*|[0-9]+[smhd])$`)
 	reserved = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 )
 
 // Quote returns text as a value of YAML, in quotes where it needs them.
 func Quote(text string) string {
 	switch {
-	case plain.MatchString(text) && !slices.Contains(reserved, strings.ToLower(text)):
+	case plain().MatchString(text) && !slices.Contains(reserved, strings.ToLower(text)):
 		return text
 	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return strconv.Quote(text)

@@ -3,9 +3,10 @@ package response
 import (
 	"bytes"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
+
+	"collect/internal/lazy"
 )
 
 // sayings are the words of the providers that say it in words only, whole.
@@ -36,10 +37,10 @@ const (
 // (OpenRouter), Quota exceeded for ... limit 'Queries per day' (Google). If the
 // sentence has a shorter period, too, it lists the limits there are.
 var (
-	longUsedUp = regexp.MustCompile(`(?i)\b(exceeded|reached) [^.]{0,30}\b(daily|monthly) [^.]{0,20}\b(limit|quota)\b` +
+	longUsedUp = lazy.Regexp(`(?i)\b(exceeded|reached) [^.]{0,30}\b(daily|monthly) [^.]{0,20}\b(limit|quota)\b` +
 		`|\b(daily|day|monthly|month) [^.]{0,20}\b(limit|quota)[^.]{0,30} (exceeded|reached)\b`)
-	perDay  = regexp.MustCompile(`(?i)\b(exceeded|reached)\b(?:[^.]|\.\S){0,120}\bper[- _](day|month)\b`)
-	shorter = regexp.MustCompile(`(?i)\b(second|sec|minute|min|hour)\b`)
+	perDay  = lazy.Regexp(`(?i)\b(exceeded|reached)\b(?:[^.]|\.\S){0,120}\bper[- _](day|month)\b`)
+	shorter = lazy.Regexp(`(?i)\b(second|sec|minute|min|hour)\b`)
 )
 
 // limitInWords finds a limit that a refusal tells in its words alone, which are no
@@ -47,13 +48,13 @@ var (
 // (slowapi), API calls quota exceeded! maximum admitted 6000 per 1d (AspNetCoreRateLimit),
 // You have exceeded your limit of 30 requests per minute (Akamai CloudTest),
 // The /rates API allows 10 requests per 60s to avoid overloading our servers (MetaApi).
-var limitInWords = regexp.MustCompile(`(?i)^(?:rate ?limit exceeded:? |api calls quota exceeded! maximum admitted |you have exceeded your limit of |the \S+ api allows )?` +
+var limitInWords = lazy.Regexp(`(?i)^(?:rate ?limit exceeded:? |api calls quota exceeded! maximum admitted |you have exceeded your limit of |the \S+ api allows )?` +
 	`(\d{1,9}) (?:requests )?per (?:(\d{1,5}) ?)?(s|second|m|minute|h|hour|d|day|month)s?(?:\.?$| to avoid overloading our servers\b)`)
 
 // limit takes the limit that the words of a refusal name for an announced one
 // that is used up. Fields that announce one say more.
 func (f *found) limit(said string) {
-	words := limitInWords.FindStringSubmatch(said)
+	words := limitInWords().FindStringSubmatch(said)
 	if words == nil || len(f.Windows) > 0 || f.class != Throttle && (f.class != "" || f.status != http.StatusTooManyRequests) {
 		return
 	}
@@ -117,9 +118,9 @@ func (f *found) longQuota(said string) {
 	if f.class != Throttle && (f.class != "" || f.status != http.StatusTooManyRequests) {
 		return
 	}
-	words := longUsedUp.FindString(said)
+	words := longUsedUp().FindString(said)
 	if words == "" {
-		if words = perDay.FindString(said); shorter.MatchString(words) {
+		if words = perDay().FindString(said); shorter().MatchString(words) {
 			return
 		}
 	}

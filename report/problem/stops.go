@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"collect/collection"
 	"collect/connectors/oauth2"
+	"collect/internal/lazy"
 	"collect/internal/tokenfile"
 	"collect/internal/words"
 	"collect/store"
@@ -313,13 +313,13 @@ func writeBadPage(p *Problem, err error, sc Scene) {
 // testOf returns a test of the body that tells a refusal from others with the same
 // status: by its code, where what it said begins with one.
 func testOf(stop *collection.Stop) string {
-	if said := coded.FindStringSubmatch(stop.Detail); said != nil {
+	if said := coded().FindStringSubmatch(stop.Detail); said != nil {
 		return fmt.Sprintf(`'body.code == "%s"'`, said[1])
 	}
 	return "TEST"
 }
 
-var coded = regexp.MustCompile(`^it said: ([A-Za-z][\w.-]*): `)
+var coded = lazy.Regexp(`^it said: ([A-Za-z][\w.-]*): `)
 
 func writeUnlisted(p *Problem, err error, sc Scene) {
 	unlisted, _ := errors.AsType[*collection.UnlistedError](err)

@@ -172,7 +172,7 @@ func (b *Block) draw(now time.Time) {
 	} else {
 		for _, line := range b.frame(now, columns, rows) {
 			text.WriteString(line + "\n")
-			b.drawn = append(b.drawn, term.Width(words.Escapes.ReplaceAllString(line, "")))
+			b.drawn = append(b.drawn, term.Width(words.Escapes().ReplaceAllString(line, "")))
 		}
 	}
 	text.WriteString(syncEnd)

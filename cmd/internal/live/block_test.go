@@ -35,7 +35,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	text := string(p)
 	for text != "" {
-		if loc := words.Escapes.FindStringIndex(text); loc != nil && loc[0] == 0 {
+		if loc := words.Escapes().FindStringIndex(text); loc != nil && loc[0] == 0 {
 			s.control(text[:loc[1]])
 			text = text[loc[1]:]
 			continue

@@ -153,7 +153,7 @@ func TestBlockFits(t *testing.T) {
 						blocks++
 					}
 					for _, line := range lines {
-						seen := words.Escapes.ReplaceAllString(line, "")
+						seen := words.Escapes().ReplaceAllString(line, "")
 						if got := term.Width(seen); got >= columns && columns > 1 {
 							t.Errorf("%s: line %q takes %d columns", input, line, got)
 						}

@@ -97,7 +97,7 @@ func TestTogetherBlockFits(t *testing.T) {
 				t.Fatalf("%d by %d: %d lines", columns, height, len(lines))
 			}
 			for _, line := range lines {
-				if w := term.Width(words.Escapes.ReplaceAllString(line, "")); w > max(1, columns-1) {
+				if w := term.Width(words.Escapes().ReplaceAllString(line, "")); w > max(1, columns-1) {
 					t.Fatalf("%d by %d: %d columns: %q", columns, height, w, line)
 				}
 			}

@@ -3,12 +3,13 @@
 package term
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
+
+	"collect/internal/lazy"
 )
 
 // Caps says what the place that shows a text can show.
@@ -144,7 +145,7 @@ func Wrap(lead, text string, limit int) []string {
 }
 
 // unit matches what a number is not parted from.
-var unit = regexp.MustCompile(`^(ns|µs|ms|s|min|h|B|KB|MB|GB|KiB|MiB|GiB)[.,;:)]*$`)
+var unit = lazy.Regexp(`^(ns|µs|ms|s|min|h|B|KB|MB|GB|KiB|MiB|GiB)[.,;:)]*$`)
 
 // phrases returns the words of text. A number and its unit are one of them, and
 // so is a command of ours: collect, its verb and what it is about, and its flags
@@ -169,7 +170,7 @@ func phrases(text string) []string {
 			continue
 		}
 		more = 0
-		if last := len(all) - 1; last >= 0 && unicode.IsDigit(rune(all[last][len(all[last])-1])) && unit.MatchString(word) {
+		if last := len(all) - 1; last >= 0 && unicode.IsDigit(rune(all[last][len(all[last])-1])) && unit().MatchString(word) {
 			all[last] += " " + word
 			continue
 		}

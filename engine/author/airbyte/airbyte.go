@@ -15,10 +15,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"collect/internal/lazy"
 	"collect/internal/yamlfile"
 )
 
@@ -104,11 +104,11 @@ func (t *translator) note(at *node, format string, args ...any) {
 	}
 }
 
-var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+var notInNames = lazy.Regexp(`[^a-z0-9]+`)
 
 // Name returns text as a name of the connector language.
 func Name(text string) string {
-	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(text), "_"), "_")
+	name := strings.Trim(notInNames().ReplaceAllString(strings.ToLower(text), "_"), "_")
 	if name == "" || name[0] < 'a' {
 		name = "x" + name
 	}

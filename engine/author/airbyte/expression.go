@@ -1,9 +1,10 @@
 package airbyte
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"collect/internal/lazy"
 )
 
 // A piece of a text of a manifest is literal, or an expression between {{ and }}.
@@ -50,22 +51,22 @@ type reference struct {
 }
 
 var (
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
-	subscript  = regexp.MustCompile(`^\[\s*(?:'([^']*)'|"([^"]*)"|(-?[0-9]+))\s*\]`)
-	getCall    = regexp.MustCompile(`^\.get\(\s*(?:'([^']*)'|"([^"]*)")\s*(?:,\s*(?:'([^']*)'|"([^"]*)"|\{\}|\[\]|([A-Za-z0-9_.-]+)))?\s*\)`)
-	orElse     = regexp.MustCompile(`^\s+or\s+(?:'([^']*)'|"([^"]*)"|([0-9]+))$`)
+	identifier = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*`)
+	subscript  = lazy.Regexp(`^\[\s*(?:'([^']*)'|"([^"]*)"|(-?[0-9]+))\s*\]`)
+	getCall    = lazy.Regexp(`^\.get\(\s*(?:'([^']*)'|"([^"]*)")\s*(?:,\s*(?:'([^']*)'|"([^"]*)"|\{\}|\[\]|([A-Za-z0-9_.-]+)))?\s*\)`)
+	orElse     = lazy.Regexp(`^\s+or\s+(?:'([^']*)'|"([^"]*)"|([0-9]+))$`)
 )
 
 // refer reads an expression that is a reference, and nothing else.
 func refer(expr string) (r reference, ok bool) {
 	expr = strings.TrimSpace(expr)
-	r.root = identifier.FindString(expr)
+	r.root = identifier().FindString(expr)
 	if r.root == "" {
 		return r, false
 	}
 	rest := expr[len(r.root):]
 	for rest != "" {
-		if m := getCall.FindStringSubmatch(rest); m != nil {
+		if m := getCall().FindStringSubmatch(rest); m != nil {
 			r.steps = append(r.steps, m[1]+m[2])
 			r.fallback = m[3] + m[4]
 			if _, err := strconv.Atoi(m[5]); err == nil {
@@ -74,17 +75,17 @@ func refer(expr string) (r reference, ok bool) {
 			rest = rest[len(m[0]):]
 			continue
 		}
-		if m := subscript.FindStringSubmatch(rest); m != nil {
+		if m := subscript().FindStringSubmatch(rest); m != nil {
 			r.steps = append(r.steps, m[1]+m[2]+m[3])
 			rest = rest[len(m[0]):]
 			continue
 		}
-		if name := identifier.FindString(strings.TrimPrefix(rest, ".")); rest[0] == '.' && name != "" {
+		if name := identifier().FindString(strings.TrimPrefix(rest, ".")); rest[0] == '.' && name != "" {
 			r.steps = append(r.steps, name)
 			rest = rest[1+len(name):]
 			continue
 		}
-		if m := orElse.FindStringSubmatch(rest); m != nil {
+		if m := orElse().FindStringSubmatch(rest); m != nil {
 			r.fallback = m[1] + m[2] + m[3]
 			return r, true
 		}
@@ -103,9 +104,9 @@ func path(steps []string) string {
 }
 
 var (
-	isNothing = regexp.MustCompile(`^(.+?)\s*(?:==|is)\s*(?:False|false|None|none|null|''|"")$`)
-	negated   = regexp.MustCompile(`^not\s+(.+)$`)
-	notIn     = regexp.MustCompile(`^['"]([^'"]*)['"]\s+not\s+in\s+(\S+)$`)
+	isNothing = lazy.Regexp(`^(.+?)\s*(?:==|is)\s*(?:False|false|None|none|null|''|"")$`)
+	negated   = lazy.Regexp(`^not\s+(.+)$`)
+	notIn     = lazy.Regexp(`^['"]([^'"]*)['"]\s+not\s+in\s+(\S+)$`)
 )
 
 // bare returns an expression without the brackets around all of it.
@@ -121,13 +122,13 @@ func bare(expr string) string {
 // missing: not response.more, response['more'] == false.
 func absent(expr string) (reference, bool) {
 	expr = bare(expr)
-	if m := negated.FindStringSubmatch(expr); m != nil {
+	if m := negated().FindStringSubmatch(expr); m != nil {
 		return refer(bare(m[1]))
 	}
-	if m := isNothing.FindStringSubmatch(expr); m != nil {
+	if m := isNothing().FindStringSubmatch(expr); m != nil {
 		return refer(bare(m[1]))
 	}
-	if m := notIn.FindStringSubmatch(expr); m != nil {
+	if m := notIn().FindStringSubmatch(expr); m != nil {
 		return refer(m[2] + "['" + m[1] + "']")
 	}
 	return reference{}, false

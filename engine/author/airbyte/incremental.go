@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"collect/internal/lazy"
 	"collect/internal/yamlfile"
 )
 
@@ -129,8 +130,8 @@ func mentions(n *node, pattern *regexp.Regexp) bool {
 }
 
 var (
-	fallbackCall = regexp.MustCompile(`^(?:format_datetime|str_to_datetime|timestamp|duration)\(\s*(config[^,)]*(?:\)|\])?)`)
-	isDate       = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+	fallbackCall = lazy.Regexp(`^(?:format_datetime|str_to_datetime|timestamp|duration)\(\s*(config[^,)]*(?:\)|\])?)`)
+	isDate       = lazy.Regexp(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 )
 
 // moment translates a MinMaxDatetime, or a text: a date, or a param.
@@ -148,7 +149,7 @@ func (w *walk) moment(n *node) (string, bool) {
 		}
 	}
 	if expr, ok := expression(n.text); ok {
-		if m := fallbackCall.FindStringSubmatch(expr); m != nil {
+		if m := fallbackCall().FindStringSubmatch(expr); m != nil {
 			expr = m[1]
 		}
 		r, ok := refer(expr)
@@ -157,7 +158,7 @@ func (w *walk) moment(n *node) (string, bool) {
 		}
 		p := w.configured(r, false)
 		p.kind = "date"
-		if !isDate.MatchString(p.fallback) {
+		if !isDate().MatchString(p.fallback) {
 			p.fallback = ""
 			p.required = true
 		}

@@ -291,7 +291,7 @@ func translatePredicate(text string) (string, bool) {
 		left, right = strings.TrimSpace(left), strings.TrimSpace(right)
 		if op == " in " {
 			r, ok := refer(right)
-			m := constant.FindStringSubmatch(left)
+			m := constant().FindStringSubmatch(left)
 			if !ok || m == nil || r.root != "response" {
 				return "", false
 			}
@@ -302,7 +302,7 @@ func translatePredicate(text string) (string, bool) {
 			return fmt.Sprintf("%q in (%s ?? {})", m[1]+m[2]+m[3], at), len(r.steps) == 0
 		}
 		r, ok := refer(left)
-		m := constant.FindStringSubmatch(right)
+		m := constant().FindStringSubmatch(right)
 		if !ok || m == nil || r.root != "response" || len(r.steps) == 0 {
 			return "", false
 		}

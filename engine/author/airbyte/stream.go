@@ -2,11 +2,11 @@ package airbyte
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"collect/internal/lazy"
 	"collect/internal/yamlfile"
 )
 
@@ -157,7 +157,7 @@ func (w *walk) request(r *node) {
 	w.headers = slices.DeleteFunc(w.headers, func(p yamlfile.Pair) bool { return strings.EqualFold(p.Key, "Content-Type") }) // follows from the body
 }
 
-var origin = regexp.MustCompile(`^(https?://[^/]+)(/.*)?$`)
+var origin = lazy.Regexp(`^(https?://[^/]+)(/.*)?$`)
 
 // address translates url_base and path, or url. What is before the path of the
 // first stream is base_url; the streams of another one are asked for by whole
@@ -168,7 +168,7 @@ func (w *walk) address(r *node) {
 	if whole := r.get("url"); whole != nil && base == "" {
 		var known bool
 		base, known = w.text(whole, w.place)
-		if m := origin.FindStringSubmatch(base); m != nil && rest == "" {
+		if m := origin().FindStringSubmatch(base); m != nil && rest == "" {
 			base, rest = m[1], m[2]
 		}
 		ok = ok && known
@@ -186,7 +186,7 @@ func (w *walk) address(r *node) {
 			w.query.Set(name, value)
 		}
 	}
-	if m := origin.FindStringSubmatch(base); m != nil && m[2] != "" && rest == "/" {
+	if m := origin().FindStringSubmatch(base); m != nil && m[2] != "" && rest == "/" {
 		base, rest = m[1], m[2]
 	}
 	if w.base == "" {
@@ -197,7 +197,7 @@ func (w *walk) address(r *node) {
 	}
 	if base != w.base {
 		rest = base + rest
-		if m := origin.FindStringSubmatch(base); m != nil && !strings.HasPrefix(w.base, m[1]) && !slices.Contains(w.origins, m[1]) {
+		if m := origin().FindStringSubmatch(base); m != nil && !strings.HasPrefix(w.base, m[1]) && !slices.Contains(w.origins, m[1]) {
 			w.origins = append(w.origins, m[1])
 		}
 	}

@@ -1,9 +1,10 @@
 package airbyte
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"collect/internal/lazy"
 )
 
 // A place is where a text will stand, and what it may refer to there.
@@ -40,10 +41,10 @@ func (t *translator) text(n *node, at place) (string, bool) {
 	return b.String(), true
 }
 
-var constant = regexp.MustCompile(`^(?:'([^']*)'|"([^"]*)"|([0-9]+))$`)
+var constant = lazy.Regexp(`^(?:'([^']*)'|"([^"]*)"|([0-9]+))$`)
 
 func (t *translator) expression(n *node, expr string, at place) (string, bool) {
-	if m := constant.FindStringSubmatch(expr); m != nil {
+	if m := constant().FindStringSubmatch(expr); m != nil {
 		return m[1] + m[2] + m[3], true
 	}
 	r, ok := refer(expr)
@@ -103,12 +104,12 @@ func (n *node) list() []*node {
 	return []*node{n}
 }
 
-var iso = regexp.MustCompile(`^P(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9.]+)S)?)?$`)
+var iso = lazy.Regexp(`^P(?:([0-9]+)Y)?(?:([0-9]+)M)?(?:([0-9]+)W)?(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9.]+)S)?)?$`)
 
 // duration translates a duration of ISO 8601 that has one unit. A month is 30 days
 // and a year 365.
 func duration(text string) (string, bool) {
-	m := iso.FindStringSubmatch(text)
+	m := iso().FindStringSubmatch(text)
 	if m == nil {
 		return "", false
 	}

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 
 	"collect/connectors/usual"
 	"collect/engine/author/internal/sketch"
+	"collect/internal/lazy"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
 )
@@ -169,7 +169,7 @@ func (d *drafter) read(a *archive) {
 }
 
 // secretHeader matches the headers of a request that carry a credential.
-var secretHeader = regexp.MustCompile(`(?i)^(authorization|.*(api-?key|token|secret|auth|session|signature).*)$`)
+var secretHeader = lazy.Regexp(`(?i)^(authorization|.*(api-?key|token|secret|auth|session|signature).*)$`)
 
 // credentials returns the query without its credentials, and where they were. Their
 // values are remembered, to be taken out wherever else they stand.
@@ -190,10 +190,10 @@ func (d *drafter) credentials(u *url.URL, headers, cookies []header) (query url.
 		}
 	}
 	cookie := func(name, value string) {
-		if len(value) >= 8 && !word.MatchString(value) { // others are settings, such as a language
+		if len(value) >= 8 && !word().MatchString(value) { // others are settings, such as a language
 			hide(value)
 		}
-		if sketch.SecretParam.MatchString(name) || strings.Contains(strings.ToLower(name), "sess") {
+		if sketch.SecretParam().MatchString(name) || strings.Contains(strings.ToLower(name), "sess") {
 			hide(value)
 			found("cookie", name)
 		}
@@ -209,7 +209,7 @@ func (d *drafter) credentials(u *url.URL, headers, cookies []header) (query url.
 				name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 				cookie(name, value)
 			}
-		case secretHeader.MatchString(h.Name):
+		case secretHeader().MatchString(h.Name):
 			hide(h.Value)
 			_, rest, _ := strings.Cut(h.Value, " ")
 			hide(rest)
@@ -222,7 +222,7 @@ func (d *drafter) credentials(u *url.URL, headers, cookies []header) (query url.
 	}
 	query = u.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if sketch.SecretParam.MatchString(name) && !pageToken.MatchString(name) {
+		if sketch.SecretParam().MatchString(name) && !pageToken().MatchString(name) {
 			for _, value := range query[name] {
 				hide(value)
 			}
@@ -238,7 +238,7 @@ func (d *drafter) credentials(u *url.URL, headers, cookies []header) (query url.
 
 // pageToken matches parameters with a token that leads to a page, and is no
 // credential.
-var pageToken = regexp.MustCompile(`(?i)^(page|next|next_?page|pagination|continuation)_?token$`)
+var pageToken = lazy.Regexp(`(?i)^(page|next|next_?page|pagination|continuation)_?token$`)
 
 // secret tells whether a text has the value of a credential in it.
 func (d *drafter) secret(text string) bool {
@@ -251,13 +251,13 @@ func (d *drafter) secret(text string) bool {
 }
 
 // word matches values that names of an API may have, too.
-var word = regexp.MustCompile(`^[a-z_]+$`)
+var word = lazy.Regexp(`^[a-z_]+$`)
 
 // scrub takes the values of credentials out of the file, as the last of all.
 func (d *drafter) scrub(file []byte) []byte {
 	text := string(file)
 	for _, value := range slices.SortedFunc(maps.Keys(d.secrets), func(a, b string) int { return len(b) - len(a) }) {
-		if len(value) < 8 || word.MatchString(value) {
+		if len(value) < 8 || word().MatchString(value) {
 			continue
 		}
 		text = strings.ReplaceAll(text, value, "REMOVED")
@@ -324,9 +324,9 @@ func (d *drafter) stream(g *group) {
 	key, mark := "", ""
 	for _, name := range sketch.Fields(all) {
 		switch {
-		case key == "" && sketch.LikelyKey.MatchString(name) && sketch.Unique(first.items, name):
+		case key == "" && sketch.LikelyKey().MatchString(name) && sketch.Unique(first.items, name):
 			key = name
-		case mark == "" && sketch.LikelyMark.MatchString(name):
+		case mark == "" && sketch.LikelyMark().MatchString(name):
 			mark = name
 		}
 	}

@@ -2,13 +2,13 @@ package browser
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"collect/engine/author/internal/sketch"
+	"collect/internal/lazy"
 	"collect/internal/yamlfile"
 )
 
@@ -71,18 +71,18 @@ func (g *group) subject(path string) string {
 		return path
 	}
 	if first := g.visits[0]; first.records != "" && first.sent.Get("query").Exists() && strings.HasPrefix(first.records, "data.") {
-		return strings.ReplaceAll(plainNames.ReplaceAllString(first.records, ""), ".", "/")
+		return strings.ReplaceAll(plainNames().ReplaceAllString(first.records, ""), ".", "/")
 	}
-	if at := strings.LastIndexByte(path, '/'); at > 0 && searches.MatchString(path[at+1:]) {
+	if at := strings.LastIndexByte(path, '/'); at > 0 && searches().MatchString(path[at+1:]) {
 		return path[:at]
 	}
 	return path
 }
 
 var (
-	plainNames = regexp.MustCompile(`\.(nodes|edges|items)$`)
-	mayLead    = regexp.MustCompile(`(?i)^(next_?|page_?|next_?page_?|continuation_?)?(token|key)$`) // to a page, if an answer has it
-	searches   = regexp.MustCompile(`(?i)^_?(search|query|list|find|filter)$`)
+	plainNames = lazy.Regexp(`\.(nodes|edges|items)$`)
+	mayLead    = lazy.Regexp(`(?i)^(next_?|page_?|next_?page_?|continuation_?)?(token|key)$`) // to a page, if an answer has it
+	searches   = lazy.Regexp(`(?i)^_?(search|query|list|find|filter)$`)
 )
 
 // credentialsIn reports whether an object has a member that is named for a credential, and
@@ -93,11 +93,11 @@ func (d *drafter) credentialsIn(object gjson.Result, a *archive) (found bool) {
 			found = d.credentialsIn(value, a) || found
 			return true
 		}
-		if value.Type != gjson.String || value.Str == "" || !sketch.SecretParam.MatchString(name.Str) {
+		if value.Type != gjson.String || value.Str == "" || !sketch.SecretParam().MatchString(name.Str) {
 			return true
 		}
 		for _, e := range a.Log.Entries {
-			if mayLead.MatchString(name.Str) && strings.Contains(e.Response.Content.Text, value.Str) {
+			if mayLead().MatchString(name.Str) && strings.Contains(e.Response.Content.Text, value.Str) {
 				return true
 			}
 		}

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"collect/engine/author/internal/sketch"
+	"collect/internal/lazy"
 	"collect/internal/words"
 	"collect/internal/yamlfile"
 )
@@ -88,7 +88,7 @@ func (d *drafter) only(names []string) error {
 }
 
 // variable matches what stands for a part of an address or a path.
-var variable = regexp.MustCompile(`\{([^{}]+)\}`)
+var variable = lazy.Regexp(`\{([^{}]+)\}`)
 
 // base says where the API is.
 func (d *drafter) base() {
@@ -105,7 +105,7 @@ func (d *drafter) base() {
 	} else {
 		address = text(d.root["basePath"])
 	}
-	address = variable.ReplaceAllStringFunc(address, func(v string) string {
+	address = variable().ReplaceAllStringFunc(address, func(v string) string {
 		name := v[1 : len(v)-1]
 		about := d.at(variables[name])
 		return d.file.Param(cmp.Or(sketch.Name(name), "server"), text(about["description"]), text(about["default"]))
@@ -138,7 +138,7 @@ func (d *drafter) operations() {
 		item := d.at(paths[path])
 		for _, method := range []string{"get", "post"} {
 			op := operation{path: path, method: method, at: d.at(item[method])}
-			if len(op.at) == 0 || method == "post" && !search.MatchString(path+" "+text(op.at["operationId"])) {
+			if len(op.at) == 0 || method == "post" && !search().MatchString(path+" "+text(op.at["operationId"])) {
 				continue
 			}
 			op.from = strings.ToUpper(method) + " " + path
@@ -163,7 +163,7 @@ func (d *drafter) operations() {
 }
 
 // search matches an operation that only reads, although it is a POST.
-var search = regexp.MustCompile(`(?i)(/_?(search|query|list)$|/_?(search|query|list) | (search|query|list)[A-Z_])|(/_?(search|query|list)) ?$`)
+var search = lazy.Regexp(`(?i)(/_?(search|query|list)$|/_?(search|query|list) | (search|query|list)[A-Z_])|(/_?(search|query|list)) ?$`)
 
 // readAnswer finds the schema of a success.
 func (d *drafter) readAnswer(op *operation) bool {
@@ -191,7 +191,7 @@ func (d *drafter) readAnswer(op *operation) bool {
 
 // list makes a stream of an operation; false if that answers with no list.
 func (d *drafter) list(op operation) bool {
-	last := sketch.StreamName(variable.ReplaceAllString(op.path, ""))
+	last := sketch.StreamName(variable().ReplaceAllString(op.path, ""))
 	records, ok := d.records(op.answer, last)
 	if !ok && op.answer.kind == "array" {
 		d.file.Leave("%s: a list of what are no objects; write it with `records: {value: …}`", op.from)
@@ -214,7 +214,7 @@ func (d *drafter) list(op operation) bool {
 	if records.path != "" {
 		s.Set("records", records.path, records.why)
 	}
-	if parts := slices.Sorted(maps.Keys(s.bound)); len(parts) > 0 && !global.MatchString(key) {
+	if parts := slices.Sorted(maps.Keys(s.bound)); len(parts) > 0 && !global().MatchString(key) {
 		whole := []any{}
 		for _, part := range parts {
 			whole = append(whole, part)
@@ -245,7 +245,7 @@ func (d *drafter) list(op operation) bool {
 }
 
 // global matches keys that are unique not only below one parent.
-var global = regexp.MustCompile(`(?i)^(_?id|uuid|guid|sha)$`)
+var global = lazy.Regexp(`(?i)^(_?id|uuid|guid|sha)$`)
 
 // key finds the property that tells records apart.
 func (d *drafter) key(item shape, stream string) (key, why string) {
@@ -266,7 +266,7 @@ func (d *drafter) key(item shape, stream string) (key, why string) {
 			return name, "x-primary-key"
 		case name == "_id":
 			order = 1
-		case order < 0 && !sketch.LikelyKey.MatchString(name):
+		case order < 0 && !sketch.LikelyKey().MatchString(name):
 			continue
 		case order < 0:
 			order = 10
@@ -295,7 +295,7 @@ func (d *drafter) name(last string, op operation) string {
 		if id := sketch.Name(text(op.at["operationId"])); id != "" && !d.names[id] {
 			name = id
 		} else {
-			name = sketch.Name(variable.ReplaceAllString(op.path, ""))
+			name = sketch.Name(variable().ReplaceAllString(op.path, ""))
 		}
 	}
 	for whole, n := name, 2; d.names[name]; n++ {
@@ -319,13 +319,13 @@ func (d *drafter) request(s *stream, op operation) bool {
 			}
 		}
 	}
-	for _, m := range variable.FindAllStringSubmatch(op.path, -1) {
+	for _, m := range variable().FindAllStringSubmatch(op.path, -1) {
 		if s.bindings[m[1]] == "" {
 			name := cmp.Or(sketch.Name(m[1]), "value")
 			s.bindings[m[1]] = d.file.Param(name, d.about(op, "path", m[1]), "")
 		}
 	}
-	path := variable.ReplaceAllStringFunc(op.path, func(v string) string { return s.bindings[v[1:len(v)-1]] })
+	path := variable().ReplaceAllStringFunc(op.path, func(v string) string { return s.bindings[v[1:len(v)-1]] })
 	s.Set(op.method, path, "")
 	return true
 }
@@ -333,14 +333,14 @@ func (d *drafter) request(s *stream, op operation) bool {
 // bind says what stands for the parameters of a path below a list.
 func (d *drafter) bind(s, parent *stream, list, rest string) {
 	var each yamlfile.Map
-	for _, m := range variable.FindAllStringSubmatch(list, -1) {
+	for _, m := range variable().FindAllStringSubmatch(list, -1) {
 		s.bindings[m[1]] = parent.bindings[m[1]]
 		if name := strings.Trim(parent.bindings[m[1]], "${}"); parent.bound[name] {
 			each.Set(name, parent.Name+"."+name)
 			s.bound[name] = true
 		}
 	}
-	param := variable.FindStringSubmatch(rest)[1]
+	param := variable().FindStringSubmatch(rest)[1]
 	name := cmp.Or(sketch.Name(param), "value")
 	if slices.Contains([]string{"when", "changed", "page", "since", "size", "window", "params", "secrets", "job"}, name) || s.bound[name] {
 		name = parent.Name + "_" + name
@@ -367,7 +367,7 @@ func tailOf(name string) string {
 func (d *drafter) detail(op operation) {
 	cut := strings.LastIndex(op.path, "/")
 	parent := d.lists[op.path[:max(cut, 0)]]
-	if op.method != "get" || parent == nil || !variable.MatchString(op.path[cut:]) {
+	if op.method != "get" || parent == nil || !variable().MatchString(op.path[cut:]) {
 		d.file.Leave("%s: its answer has no array of objects, or several, and it is no detail of a list", op.from)
 		return
 	}
@@ -393,7 +393,7 @@ func (d *drafter) detail(op operation) {
 	d.request(s, op)
 	key, why := d.key(one, parent.Name)
 	if key == "" {
-		key, why = strings.Trim(s.bindings[variable.FindStringSubmatch(op.path[cut:])[1]], "${}"), "what it is asked for by"
+		key, why = strings.Trim(s.bindings[variable().FindStringSubmatch(op.path[cut:])[1]], "${}"), "what it is asked for by"
 	}
 	s.Name = d.name(strings.TrimSuffix(parent.Name, "s")+"_details", op)
 	if path != "" {

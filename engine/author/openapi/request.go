@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"collect/connectors/usual"
 	"collect/engine/author/internal/sketch"
+	"collect/internal/lazy"
 	"collect/internal/yamlfile"
 )
 
@@ -200,7 +200,7 @@ func (d *drafter) value(example, schema any, name, about string) (any, bool) {
 	if s.kind == "object" {
 		return nil, false
 	}
-	if given := text(s.own["default"]); given != "" && !sketch.SecretParam.MatchString(name) {
+	if given := text(s.own["default"]); given != "" && !sketch.SecretParam().MatchString(name) {
 		return typed(s.own["default"]), true
 	}
 	if only := list(s.own["enum"]); len(only) == 1 && text(only[0]) != "" {
@@ -268,17 +268,17 @@ func (d *drafter) body(s *stream, op operation, p paging) {
 }
 
 // changedSince matches parameters that ask for changes only.
-var changedSince = regexp.MustCompile(`(?i)^(filter\[)?(since|if_?modified_?since|min_?(updated|modified)(_?(at|on|date|time))?|(date_)?(last_?)?(updated|modified|changed)_?(at|on|date|time)?\]?(_|__|\[|\.)?(since|after|from|min|gte?|start)\]?)$`)
+var changedSince = lazy.Regexp(`(?i)^(filter\[)?(since|if_?modified_?since|min_?(updated|modified)(_?(at|on|date|time))?|(date_)?(last_?)?(updated|modified|changed)_?(at|on|date|time)?\]?(_|__|\[|\.)?(since|after|from|min|gte?|start)\]?)$`)
 
 // since says how to ask for changes only, or nil.
 func (d *drafter) since(op operation, item shape) any {
 	for _, field := range slices.Sorted(maps.Keys(item.properties)) {
-		if !sketch.LikelyMark.MatchString(field) {
+		if !sketch.LikelyMark().MatchString(field) {
 			continue
 		}
 		for _, p := range op.params {
 			name := text(p["name"])
-			if text(p["in"]) != "query" || !changedSince.MatchString(name) {
+			if text(p["in"]) != "query" || !changedSince().MatchString(name) {
 				continue
 			}
 			block := yamlfile.Map{{Key: "field", Value: sketch.Step(field)}, {Key: "param", Value: name}, {Key: "lookback", Value: yamlfile.Raw("1m")}}

@@ -3,9 +3,9 @@ package salvage
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"collect/internal/lazy"
 	"collect/store/internal/database"
 	"collect/store/sqlite/internal/connect"
 )
@@ -15,7 +15,7 @@ import (
 // never ends, with each question.
 
 // endless matches a view that is made of a query of its own. Ours are not.
-var endless = regexp.MustCompile(`(?i)\bwith\s+(recursive\s+)?["'\x60\[\w]+\s*(\([^)]*\)\s*)?as\s`)
+var endless = lazy.Regexp(`(?i)\bwith\s+(recursive\s+)?["'\x60\[\w]+\s*(\([^)]*\)\s*)?as\s`)
 
 // foreign reports what no migration and no view of a stream put into the schema.
 // Nothing else is asked of a database that has such a thing.
@@ -33,7 +33,7 @@ func (x *examination) foreign(ctx context.Context) error {
 		known := ours[name] == kind || kind == "view" && stream && ours[name] == ""
 		virtual := strings.HasPrefix(strings.ToUpper(strings.TrimSpace(text)), "CREATE VIRTUAL")
 		own := strings.HasPrefix(name, "sqlite_") && text == "" // an index of a constraint
-		if !own && (!known || virtual || kind == "view" && endless.MatchString(text)) {
+		if !own && (!known || virtual || kind == "view" && endless().MatchString(text)) {
 			x.stranger = true
 			x.Problems = append(x.Problems, fmt.Sprintf("it holds a %s that collect did not make: %q", kind, name))
 		}

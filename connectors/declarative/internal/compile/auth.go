@@ -3,13 +3,13 @@ package compile
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"collect/connectors/declarative/internal/language"
 	"collect/connectors/declarative/internal/notation"
 	"collect/connectors/signing"
+	"collect/internal/lazy"
 	"collect/internal/yamlfile"
 )
 
@@ -103,7 +103,7 @@ func (c *checker) checkOAuth2(o *language.Oauth2Spec) {
 	}
 }
 
-var redirects = regexp.MustCompile(language.Redirects)
+var redirects = lazy.Regexp(language.Redirects)
 
 // checkSignIn checks how a person signs in. What they get is kept where it can be
 // written: in a file, or in the keyring.
@@ -124,7 +124,7 @@ func (c *checker) checkSignIn(o *language.Oauth2Spec) {
 			c.Fail(address.At, fmt.Sprintf("%s is for the secret that is the `refresh_token`, which oauth2 has not", name), "")
 		}
 	}
-	if o.Redirect.Set && !redirects.MatchString(o.Redirect.Text) {
+	if o.Redirect.Set && !redirects().MatchString(o.Redirect.Text) {
 		c.Fail(o.Redirect.At, "a browser comes back to this machine: http://127.0.0.1:PORT/PATH, or localhost in its place", "")
 	}
 	c.OneOf(o.PKCE, language.PKCEs[:]...)

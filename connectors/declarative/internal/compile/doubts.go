@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"collect/connectors/declarative/internal/language"
+	"collect/internal/lazy"
 	"collect/internal/yamlfile"
 )
 
@@ -52,7 +53,7 @@ func NoLists(doc *language.Document, f *File) []yamlfile.Fault {
 func unused(d *yamlfile.Decoder, doc *language.Document) {
 	used := map[string]bool{}
 	note := func(s yamlfile.Scalar) {
-		for _, name := range named.FindAllString(s.Text, -1) {
+		for _, name := range named().FindAllString(s.Text, -1) {
 			used[name] = true
 		}
 	}
@@ -83,7 +84,7 @@ func unused(d *yamlfile.Decoder, doc *language.Document) {
 
 // named matches a reference to a parameter or a secret, in a template or in a
 // predicate.
-var named = regexp.MustCompile(`\b(?:params|secrets)\.[a-z0-9_]+`)
+var named = lazy.Regexp(`\b(?:params|secrets)\.[a-z0-9_]+`)
 
 // bound reports whether something uses a name that `each` of st binds: st itself,
 // or a stream whose parent it is.

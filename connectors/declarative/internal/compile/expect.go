@@ -33,7 +33,7 @@ func (c *checker) expect(spec language.StreamSpec, st *Stream) {
 	e := Expected{}
 	e.Zero = collection.Zero(s.Zero.Text)
 	if s.Records.Set {
-		least := language.AtLeast.FindStringSubmatch(s.Records.Text)
+		least := language.AtLeast().FindStringSubmatch(s.Records.Text)
 		if least == nil {
 			c.Fail(s.Records.At, "`records` of `expect` says how many there are at least", "for example: records: '>= 1'")
 		} else {
@@ -42,7 +42,7 @@ func (c *checker) expect(spec language.StreamSpec, st *Stream) {
 	}
 	if s.Drop.Set {
 		switch {
-		case !language.Share.MatchString(s.Drop.Text):
+		case !language.Share().MatchString(s.Drop.Text):
 			c.Fail(s.Drop.At, "`drop` of `expect` is a share of the records of the walk before, below 100%, or off", "for example: drop: 50%")
 		case s.Drop.Text == language.Off:
 			e.AnyDrop = true

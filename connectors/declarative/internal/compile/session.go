@@ -31,7 +31,7 @@ func (c *checker) checkSession(s *language.SessionSpec, secrets []string) {
 		c.Fail(s.At, "a login has one body, with the user and the password: `json` or `form`", "")
 	}
 	for _, f := range s.Fields() {
-		if secretName.MatchString(f.Key.Text) && f.Value.Text != "" && !f.Value.Refers("secrets.") {
+		if secretName().MatchString(f.Key.Text) && f.Value.Text != "" && !f.Value.Refers("secrets.") {
 			c.writtenPassword(f.Value.At)
 		}
 	}

@@ -3,10 +3,10 @@ package compile
 import (
 	"math"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"collect/connectors/declarative/internal/language"
+	"collect/internal/lazy"
 	"collect/internal/yamlfile"
 )
 
@@ -28,7 +28,7 @@ func credentials(doc *language.Document) (written, perhaps []yamlfile.Fault) {
 	pair := func(name string, value yamlfile.Scalar) {
 		if looksSecret(value.Text) {
 			tell(value, 0, len(value.Text), true)
-		} else if secretName.MatchString(name) && literal(value.Text) {
+		} else if secretName().MatchString(name) && literal(value.Text) {
 			tell(value, 0, len(value.Text), longEnough(value.Text))
 		} else if random(value.Text) {
 			tell(value, 0, len(value.Text), false)
@@ -46,9 +46,9 @@ func credentials(doc *language.Document) (written, perhaps []yamlfile.Fault) {
 	for _, block := range []reflect.Value{reflect.ValueOf(doc.Defaults), reflect.ValueOf(doc.Streams), reflect.ValueOf(doc.Provider.BaseURL)} {
 		entries(block, pair)
 		scalars(block, func(s yamlfile.Scalar) {
-			for _, at := range assigned.FindAllStringSubmatchIndex(s.Text, -1) {
+			for _, at := range assigned().FindAllStringSubmatchIndex(s.Text, -1) {
 				name, value := s.Text[at[2]:at[3]], s.Text[at[4]:at[5]]
-				if looksSecret(value) || secretName.MatchString(name) && literal(value) && longEnough(value) {
+				if looksSecret(value) || secretName().MatchString(name) && literal(value) && longEnough(value) {
 					tell(s, at[4], at[5]-at[4], true)
 				}
 			}
@@ -91,17 +91,17 @@ func entries(v reflect.Value, each func(name string, value yamlfile.Scalar)) {
 
 var (
 	// secretName matches the names under which credentials are sent.
-	secretName = regexp.MustCompile(`(?i)^(?:x-)?(?:.*[-_.])?(?:api[-_]?key|apikey|access[-_]?key|access[-_]?token|auth[-_]?token|token|secret|client[-_]?secret|password|passwd|pwd|sig|signature|session[-_]?id)$`)
+	secretName = lazy.Regexp(`(?i)^(?:x-)?(?:.*[-_.])?(?:api[-_]?key|apikey|access[-_]?key|access[-_]?token|auth[-_]?token|token|secret|client[-_]?secret|password|passwd|pwd|sig|signature|session[-_]?id)$`)
 
 	// assigned matches what a query sets: name=value.
-	assigned = regexp.MustCompile(`[?&]([^=&?#\s]+)=([^&#\s]+)`)
+	assigned = lazy.Regexp(`[?&]([^=&?#\s]+)=([^&#\s]+)`)
 
 	// issued matches the form of keys that their providers give a form to: GitHub,
 	// GitLab, Slack, Stripe, AWS, Google, SendGrid, npm, JWT, and any Bearer.
-	issued = regexp.MustCompile(`(?:^|[\s"'=])(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|[rsp]k_(?:live|test)_\w{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|SG\.[\w-]{16,}|npm_\w{20,}|sk-[\w-]{20,}|eyJ[\w-]{10,}\.[\w-]{10,}\.|[Bb]earer\s+[\w.~+/-]{8,}|[Bb]asic\s+[\w+/]{8,}=*)`)
+	issued = lazy.Regexp(`(?:^|[\s"'=])(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|[rsp]k_(?:live|test)_\w{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|SG\.[\w-]{16,}|npm_\w{20,}|sk-[\w-]{20,}|eyJ[\w-]{10,}\.[\w-]{10,}\.|[Bb]earer\s+[\w.~+/-]{8,}|[Bb]asic\s+[\w+/]{8,}=*)`)
 )
 
-func looksSecret(text string) bool { return issued.MatchString(text) }
+func looksSecret(text string) bool { return issued().MatchString(text) }
 
 // literal reports whether a text is what is sent, and none of it comes from a
 // reference.

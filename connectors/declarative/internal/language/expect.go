@@ -1,11 +1,11 @@
 package language
 
-import "regexp"
+import "collect/internal/lazy"
 
 // What is said of the records of a stream for who knows it.
 var (
-	AtLeast = regexp.MustCompile(`^>= ?([0-9]{1,9})$`)
-	Share   = regexp.MustCompile(`^(off|[0-9]{1,2}%)$`)
+	AtLeast = lazy.Regexp(`^>= ?([0-9]{1,9})$`)
+	Share   = lazy.Regexp(`^(off|[0-9]{1,2}%)$`)
 )
 
 // What a walk without a record is, after one that had some.

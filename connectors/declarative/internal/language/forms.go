@@ -3,11 +3,11 @@ package language
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"collect/connectors/declarative/internal/notation"
+	"collect/internal/lazy"
 	"collect/internal/yamlfile"
 )
 
@@ -16,7 +16,7 @@ import (
 
 // names are the names that a connector, provider, stream, parameter, secret or
 // binding may have: each is also an identifier in predicates and in SQL.
-var names = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
+var names = lazy.Regexp(`^[a-z][a-z0-9_]{0,62}$`)
 
 // A name is what a thing of the file is called.
 type name struct{ yamlfile.Scalar }
@@ -30,7 +30,7 @@ func (v *name) Read(d *yamlfile.Decoder, n ast.Node) {
 
 // CheckName notes a mistake if s cannot be a name.
 func CheckName(d *yamlfile.Decoder, s yamlfile.Scalar) {
-	if !names.MatchString(s.Text) {
+	if !names().MatchString(s.Text) {
 		d.Fail(s.At, fmt.Sprintf("`%s` cannot be a name", s.Text), "use a-z, 0-9 and _, and begin with a letter")
 	}
 }

@@ -19,7 +19,7 @@ import (
 func (*Document) Refine(k yamlfile.Keywords) {
 	k.Need("connector", "provider", "streams")
 	for _, named := range []string{"params", "secrets", "streams"} {
-		k.Property(named)["propertyNames"] = yamlfile.Keywords{"pattern": names.String()}
+		k.Property(named)["propertyNames"] = yamlfile.Keywords{"pattern": names().String()}
 	}
 	k.Property("streams")["minProperties"] = 1
 	k.Property("streams")["type"] = "object"
@@ -286,8 +286,8 @@ func (*SinceSpec) Refine(k yamlfile.Keywords) {
 }
 
 func (*ExpectSpec) Refine(k yamlfile.Keywords) {
-	k.Set("records", yamlfile.Text(AtLeast.String()))
-	k.Set("drop", yamlfile.Text(Share.String()))
+	k.Set("records", yamlfile.Text(AtLeast().String()))
+	k.Set("drop", yamlfile.Text(Share().String()))
 	k.Set("zero", yamlfile.OneOf(ZeroError, Off))
 	k.Property("fields")["additionalProperties"] = yamlfile.OneOf(Kinds[:]...)
 }
@@ -446,7 +446,7 @@ func bindings() yamlfile.Keywords {
 		"type":                 []string{"object", "null"},
 		"properties":           yamlfile.Keywords{"when": predicateText()},
 		"additionalProperties": field,
-		"propertyNames":        yamlfile.Keywords{"pattern": names.String(), "not": yamlfile.Keywords{"enum": Unbindable}},
+		"propertyNames":        yamlfile.Keywords{"pattern": names().String(), "not": yamlfile.Keywords{"enum": Unbindable}},
 		"anyOf": []yamlfile.Keywords{
 			{"maxProperties": 0},
 			{"not": yamlfile.Keywords{"propertyNames": yamlfile.Keywords{"enum": []string{"when", "changed"}}}},
@@ -471,7 +471,7 @@ func folded(word string) string {
 // What the leaves of the language read.
 
 func (*name) Shape(yamlfile.Schemas) yamlfile.Keywords {
-	return yamlfile.Keywords{"type": []string{"string", "boolean"}, "pattern": names.String()} // true is a name, too
+	return yamlfile.Keywords{"type": []string{"string", "boolean"}, "pattern": names().String()} // true is a name, too
 }
 
 func (*RecordsSpec) Shape(s yamlfile.Schemas) yamlfile.Keywords {

@@ -2,13 +2,13 @@ package paging
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"collect/connectors/declarative/internal/notation"
+	"collect/internal/lazy"
 )
 
 // ends returns nil if p is the last page of a walk, in which there is nothing to
@@ -44,8 +44,8 @@ func (p *Page) ends(at notation.Path, optional bool, remedy string) error {
 }
 
 var (
-	leadingOn   = regexp.MustCompile(`(?i)next|continu`) // names of what leads to the next page
-	leadingAway = regexp.MustCompile(`(?i)sync|delta`)   // and of what leads to later changes: nextSyncToken of Google
+	leadingOn   = lazy.Regexp(`(?i)next|continu`) // names of what leads to the next page
+	leadingAway = lazy.Regexp(`(?i)sync|delta`)   // and of what leads to later changes: nextSyncToken of Google
 )
 
 // beside returns the path of the object in which doc has nothing at p, "" for
@@ -57,15 +57,15 @@ func beside(p notation.Path, doc []byte) (holder string, names []string) {
 	for _, step := range p.Steps[:last] {
 		object = object.Get(gjson.Escape(step))
 	}
-	all := last > 0 && leadingOn.MatchString(p.Steps[last-1])
+	all := last > 0 && leadingOn().MatchString(p.Steps[last-1])
 	if !object.IsObject() {
 		return "", nil
 	}
 	object.ForEach(func(name, value gjson.Result) bool {
-		leads := all || leadingOn.MatchString(name.Str) && !leadingAway.MatchString(name.Str)
+		leads := all || leadingOn().MatchString(name.Str) && !leadingAway().MatchString(name.Str)
 		if leads && hasValue(value) {
 			said := "…"
-			if plainName.MatchString(name.Str) {
+			if plainName().MatchString(name.Str) {
 				said = name.Str
 			}
 			names = append(names, said)
@@ -80,7 +80,7 @@ func beside(p notation.Path, doc []byte) (holder string, names []string) {
 func headersLeadingOn(h http.Header) string {
 	var names []string
 	for name := range h {
-		if (leadingOn.MatchString(name) || strings.Contains(name, "Cursor")) && !leadingAway.MatchString(name) && plainName.MatchString(name) && h.Get(name) != "" {
+		if (leadingOn().MatchString(name) || strings.Contains(name, "Cursor")) && !leadingAway().MatchString(name) && plainName().MatchString(name) && h.Get(name) != "" {
 			names = append(names, name)
 		}
 	}

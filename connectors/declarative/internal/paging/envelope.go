@@ -34,9 +34,9 @@ func SaysMore(body []byte, records notation.Path) (name string) {
 // another page, or says that there is one; "" if there is none.
 func LeadsOn(body []byte, records notation.Path) (name string) {
 	inEnvelope(body, records, func(key, value gjson.Result) bool {
-		if leadingOn.MatchString(key.Str) && !leadingAway.MatchString(key.Str) && hasValue(value) {
+		if leadingOn().MatchString(key.Str) && !leadingAway().MatchString(key.Str) && hasValue(value) {
 			name = "…"
-			if plainName.MatchString(key.Str) {
+			if plainName().MatchString(key.Str) {
 				name = key.Str
 			}
 		}

@@ -1,12 +1,12 @@
 package paging
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"collect/connectors/declarative/internal/notation"
+	"collect/internal/lazy"
 )
 
 // What a page has instead of what the file names is the quickest way to the
@@ -14,7 +14,7 @@ import (
 // to name. Only names of members are said, and no values.
 
 // plainName matches a name that is fit to be said.
-var plainName = regexp.MustCompile(`^[\w.@$:-]{1,40}$`)
+var plainName = lazy.Regexp(`^[\w.@$:-]{1,40}$`)
 
 // mostFields bounds how many fields of a record a message names.
 const mostFields = 8
@@ -28,7 +28,7 @@ func FieldNames(record []byte) string {
 				names = append(names, "…")
 				return false
 			}
-			if plainName.MatchString(key.Str) {
+			if plainName().MatchString(key.Str) {
 				names = append(names, key.Str)
 			}
 			return true
@@ -51,14 +51,14 @@ func ListNames(body []byte, records notation.Path) string {
 	}
 	if object := notation.Parse(body); object.IsObject() {
 		object.ForEach(func(key, value gjson.Result) bool {
-			if !plainName.MatchString(key.Str) {
+			if !plainName().MatchString(key.Str) {
 				return true
 			}
 			name := pathTo(key.Str)
 			look(name, value)
 			if value.IsObject() {
 				value.ForEach(func(inner, value gjson.Result) bool {
-					if plainName.MatchString(inner.Str) {
+					if plainName().MatchString(inner.Str) {
 						look(name+"."+pathTo(inner.Str), value)
 					}
 					return true
@@ -84,7 +84,7 @@ func OtherCase(p notation.Path, doc []byte) string {
 		next, name := object.Get(gjson.Escape(step)), step
 		if !next.Exists() && object.IsObject() {
 			object.ForEach(func(key, value gjson.Result) bool {
-				if strings.EqualFold(key.Str, step) && plainName.MatchString(key.Str) {
+				if strings.EqualFold(key.Str, step) && plainName().MatchString(key.Str) {
 					next, name = value, key.Str
 				}
 				return !next.Exists()

@@ -1,10 +1,11 @@
 package sketch
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"collect/internal/lazy"
 )
 
 // Longest returns the path of the array with the most objects, three names deep
@@ -56,7 +57,7 @@ func Unique(items []gjson.Result, name string) bool {
 }
 
 // leads matches the names of members that lead to another page.
-var leads = regexp.MustCompile(`(?i)next|cursor|token|continu|after|scroll`)
+var leads = lazy.Regexp(`(?i)next|cursor|token|continu|after|scroll`)
 
 // Find returns the path at which a body has value, beside its records; "" if it is
 // nowhere. A short value or a number is found only where the name says that it leads on.
@@ -75,7 +76,7 @@ func find(at gjson.Result, path, records, value string, plain bool, depth int) (
 		case here == records:
 		case inner.IsObject():
 			found = find(inner, here, records, value, plain, depth+1)
-		case inner.String() == value && (!plain || leads.MatchString(here)):
+		case inner.String() == value && (!plain || leads().MatchString(here)):
 			found = here
 		}
 		return found == ""

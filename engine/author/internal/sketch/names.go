@@ -1,23 +1,24 @@
 package sketch
 
 import (
-	"regexp"
 	"strings"
+
+	"collect/internal/lazy"
 )
 
 // What fields and parameters are mostly called.
 var (
-	LikelyKey  = regexp.MustCompile(`(?i)^(id|_id|uuid|guid|key|sha|slug|number|code|name|[a-z]+_?id)$`)
-	LikelyMark = regexp.MustCompile(`(?i)^(date_)?(updated|modified|changed|last_?modified|last_?updated)(_?(at|on|time|date|gmt))?$`)
+	LikelyKey  = lazy.Regexp(`(?i)^(id|_id|uuid|guid|key|sha|slug|number|code|name|[a-z]+_?id)$`)
+	LikelyMark = lazy.Regexp(`(?i)^(date_)?(updated|modified|changed|last_?modified|last_?updated)(_?(at|on|time|date|gmt))?$`)
 
 	// SecretParam matches the parameters of an address that carry a credential.
-	SecretParam = regexp.MustCompile(`(?i)(key|token|secret|passw|sig)`)
+	SecretParam = lazy.Regexp(`(?i)(key|token|secret|passw|sig)`)
 )
 
 var (
 	escapeStep = strings.NewReplacer(".", `\.`, `\`, `\\`)
-	notInNames = regexp.MustCompile(`[^a-z0-9]+`)
-	humps      = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+	notInNames = lazy.Regexp(`[^a-z0-9]+`)
+	humps      = lazy.Regexp(`([a-z0-9])([A-Z])`)
 )
 
 // Step returns the name of a member as a path has it.
@@ -33,7 +34,7 @@ func Below(path, name string) string {
 
 // Name returns text as a name of the connector language; "" if it has no letters.
 func Name(text string) string {
-	name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(humps.ReplaceAllString(text, "${1}_$2")), "_"), "_")
+	name := strings.Trim(notInNames().ReplaceAllString(strings.ToLower(humps().ReplaceAllString(text, "${1}_$2")), "_"), "_")
 	name = strings.TrimLeft(name, "0123456789_")
 	return strings.TrimRight(name[:min(len(name), 63)], "_")
 }
@@ -42,7 +43,7 @@ func Name(text string) string {
 func StreamName(path string) string {
 	parts := strings.Split(path, "/")
 	for i := len(parts) - 1; i >= 0; i-- {
-		name := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(parts[i]), "_"), "_")
+		name := strings.Trim(notInNames().ReplaceAllString(strings.ToLower(parts[i]), "_"), "_")
 		if name != "" && name[0] >= 'a' && name[0] <= 'z' && len(name) <= 40 {
 			return strings.TrimSuffix(name, "_json")
 		}

@@ -1,17 +1,18 @@
 package wire
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+
+	"collect/internal/lazy"
 )
 
 var (
 	translated sync.Map // statements by those they were; their number is fixed
 
 	// hints tell SQLite how to go about a query.
-	hints = regexp.MustCompile(`(?i)\s+(NOT INDEXED|INDEXED BY \w+)`)
+	hints = lazy.Regexp(`(?i)\s+(NOT INDEXED|INDEXED BY \w+)`)
 )
 
 // Translate returns a statement as the server is told it. One that makes something is
@@ -26,7 +27,7 @@ func Translate(query string) string {
 	if known, ok := translated.Load(query); ok {
 		return known.(string)
 	}
-	text := hints.ReplaceAllString(query, "")
+	text := hints().ReplaceAllString(query, "")
 	text = numbered(strings.ReplaceAll(text, "CROSS JOIN", "JOIN"))
 	translated.Store(query, text)
 	return text
