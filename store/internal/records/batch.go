@@ -44,7 +44,7 @@ type Count struct{ Inserted, Again, Replaced, Unproven int64 }
 func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.Slice, result *collection.Committed) (n Count, err error) {
 	exact := pass != 0 || b.tx.Dialect().Lists // the number of the newest record is needed
 	if exact || b.uncounted != s {
-		if err := b.Count(); err != nil {
+		if _, err := b.count(); err != nil {
 			return n, err
 		}
 	}
@@ -76,11 +76,10 @@ func (b *Batch) Store(s *streams.Stream, partition, pass int64, sl *collection.S
 		b.uncounted = s
 	}
 	if exact {
-		if err := b.Count(); err != nil {
+		if n.Inserted, err = b.count(); err != nil {
 			return n, err
 		}
 	}
-	n.Inserted = b.newest - newest
 	if pass != 0 && n.Inserted < int64(len(sl.Records)) {
 		if err := b.notePass(s, partition, pass, newest, sl.Records, unchanged, &n); err != nil {
 			return n, err
@@ -278,33 +277,43 @@ func (b *Batch) upsert(s *streams.Stream, partition, pass int64, records []colle
 
 // Count adds the records that were inserted and not counted yet to those of their
 // stream. It is called once for consecutive slices of a stream whose passes are not
-// followed, and before anything reads the count. Rows of records are never deleted, so
-// that they are numbered without a hole where a transaction that writes is alone.
+// followed, and before anything reads the count.
 func (b *Batch) Count() error {
+	_, err := b.count()
+	return err
+}
+
+// count does what Count does, and returns how many records it counted.
+func (b *Batch) count() (n int64, err error) {
 	s := b.uncounted
 	if s == nil {
-		return nil
+		return 0, nil
 	}
 	b.uncounted = nil
 	query := countQuery
 	if b.tx.Dialect().Numbers != "" {
 		query = countBesideQuery
 	}
-	err := b.tx.Row(query, b.newest, s.ID).Scan(&b.newest)
+	err = b.tx.Row(query, b.newest, s.ID).Scan(&b.newest, &n)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil // all that changed was there before
+		return 0, nil // all that changed was there before
 	}
-	return err
+	return n, err
 }
 
+// Rows of records are never deleted, so that they are numbered without a hole where a
+// transaction that writes is alone.
 const countQuery = `UPDATE streams SET records = records + (SELECT max(id) FROM records) - ?1
 	WHERE id = ?2 AND (SELECT max(id) FROM records) > ?1
-	RETURNING (SELECT max(id) FROM records)`
+	RETURNING (SELECT max(id) FROM records), (SELECT max(id) FROM records) - ?1`
 
-// countBesideQuery does the same where others insert records of other streams meanwhile.
-const countBesideQuery = `WITH added AS (SELECT count(*) AS n, max(id) AS newest FROM records WHERE id > ?1 AND stream_id = ?2)
+// countBesideQuery does the same where others insert records of other streams meanwhile. The range of
+// numbers is bounded above, and the stream is no column of an index, so that the server goes through
+// the newest records only: not knowing how many they are, it would go through all of the stream.
+const countBesideQuery = `WITH added AS (SELECT count(*) AS n, max(id) AS newest FROM records
+		WHERE id > ?1 AND id <= (SELECT currval('records_id_seq')) AND stream_id + 0 = ?2)
 	UPDATE streams SET records = records + added.n FROM added WHERE streams.id = ?2 AND added.n > 0
-	RETURNING added.newest`
+	RETURNING added.newest, added.n`
 
 // ForgetMarks forgets which versions the records of a partition have, or those
 // of the whole stream. Who resets a walk wants what it brings, also where the

@@ -114,8 +114,9 @@ func Open(ctx context.Context, a Address, create bool) (*DB, error) {
 	}
 	// A setting that lets commits be lost is not for this store. A write has an index for all
 	// it looks for; a server that has not counted the rows of a new table yet would read
-	// all of it.
-	pool := a.open("synchronous_commit", "on", "default_transaction_isolation", "read committed", "default_transaction_read_only", "off", "enable_seqscan", "off")
+	// all of it. Where it must read all of a table after all, it takes that for so much work that it
+	// would compile each statement first, for a third of a second.
+	pool := a.open("synchronous_commit", "on", "default_transaction_isolation", "read committed", "default_transaction_read_only", "off", "enable_seqscan", "off", "jit", "off")
 	pool.SetMaxOpenConns(1)
 	turns := &Turns{told: told{a.Name}, address: a}
 	w, err := database.NewWriter(ctx, pool, turns, &dialect)
