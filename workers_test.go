@@ -187,7 +187,7 @@ func (s *site) until(what, query string, ok func(int64) bool) {
 }
 
 const (
-	turnsLeft = `SELECT count(*) FROM river_job WHERE finalized_at IS NULL`
+	turnsLeft = `SELECT count(*) FROM fleet_turns`
 	commits   = `SELECT count(*) FROM slices`
 )
 

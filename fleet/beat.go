@@ -28,15 +28,15 @@ func (w *Worker) beat(ctx context.Context) error {
 	if err := w.hold(ctx); err != nil {
 		return err
 	}
-	jobs, draining := w.jobs()
+	turns, draining := w.turns()
 	var server time.Time
-	var own int
+	var least int
 	var schema int64
 	var todo found
 	before := time.Now()
 	err := w.beats.ask(ctx, beatQuery, []any{w.id, gone.Seconds(), lostAfter.Seconds(),
-		w.Holder.Host, w.Holder.PID, w.Version, w.AtMost, draining, jobs, w.lock(), 2 * keptFor}, &server, &own, &schema,
-		&todo.orphans, &todo.schedules, &todo.ripe, &todo.due, &todo.over)
+		w.Holder.Host, w.Holder.PID, w.Version, w.AtMost, draining, turns, w.lock()}, &server, &least, &schema,
+		&todo.orphans, &todo.schedules, &todo.due)
 	if err != nil {
 		w.release()
 		return err
@@ -47,7 +47,7 @@ func (w *Worker) beat(ctx context.Context) error {
 	if w.beats.schema == 0 {
 		w.beats.schema = schema
 	}
-	if own > len(files()) || schema != w.beats.schema {
+	if least > len(files()) || schema != w.beats.schema {
 		return errNewer("database, while this worker was at work,")
 	}
 	return w.upkeep(ctx, todo, draining)
@@ -57,24 +57,20 @@ func (w *Worker) beat(ctx context.Context) error {
 type found struct {
 	orphans   bool // turns of dead workers, or those workers
 	schedules bool // that want a turn
-	ripe      bool // turns whose time has come
 	due       bool // turns that nobody has taken yet
-	over      bool // turns that are over for twice as long as they are kept
 }
 
 // upkeep does what a beat found to do for all.
 func (w *Worker) upkeep(ctx context.Context, f found, draining bool) error {
-	if f.due {
-		w.look() // if the server's call was lost
+	if f.due { // its time has come, or the server's call was lost
+		w.look()
 	}
 	var errs error
-	for _, do := range []struct {
-		is bool
-		do func(context.Context) error
-	}{{f.orphans, w.giveOut}, {f.schedules && !draining, w.fire}, {f.ripe, w.ripen}, {f.over, w.forget}} {
-		if do.is {
-			errs = errors.Join(errs, do.do(ctx))
-		}
+	if f.orphans {
+		errs = w.giveOut(ctx)
+	}
+	if f.schedules && !draining {
+		errs = errors.Join(errs, w.fire(ctx))
 	}
 	return errs
 }
@@ -133,10 +129,10 @@ const deadQuery = `
 // The turns of dead workers, and those that a worker was given and has not in hand $3 seconds
 // later: its process lost them, in an outage of the server perhaps.
 const orphansQuery = `
-	SELECT j.id, j.args ->> 'connector' FROM river_job j WHERE j.kind = 'turn' AND j.state = 'running' AND NOT EXISTS (
-		SELECT 1 FROM fleet_workers s WHERE s.id = j.attempted_by[array_upper(j.attempted_by, 1)]
+	SELECT t.id, t.connector FROM fleet_turns t WHERE t.worker IS NOT NULL AND NOT EXISTS (
+		SELECT 1 FROM fleet_workers s WHERE s.id = t.worker
 			AND s.id NOT IN (` + deadQuery + `)
-			AND (j.id = ANY (s.jobs) OR j.attempted_at > clock_timestamp() - make_interval(secs => $3)))`
+			AND (t.id = ANY (s.jobs) OR t.taken_at > clock_timestamp() - make_interval(secs => $3)))`
 
 // beatQuery is a beat in one statement, which also finds what is due for all.
 const beatQuery = `
@@ -145,41 +141,31 @@ const beatQuery = `
 		VALUES ($1, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(), clock_timestamp())
 		ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), draining = $8, jobs = $9
 	)
-	SELECT clock_timestamp(), (SELECT version FROM fleet_version), (SELECT max(version_id) FROM goose_db_version),
+	SELECT clock_timestamp(), (SELECT least FROM fleet_version), (SELECT max(version_id) FROM goose_db_version),
 		EXISTS (` + orphansQuery + `) OR EXISTS (` + deadQuery + `),
 		EXISTS (SELECT 1 FROM fleet_schedules WHERE next_at <= clock_timestamp()),
-		EXISTS (SELECT 1 FROM river_job WHERE ` + ofTurns + ` AND ` + ripe + `),
-		EXISTS (SELECT 1 FROM river_job WHERE ` + ofTurns + ` AND state = 'available' AND scheduled_at <= clock_timestamp()),
-		EXISTS (SELECT 1 FROM river_job WHERE state IN ('completed', 'cancelled') AND finalized_at < clock_timestamp() - $11::interval)`
+		EXISTS (SELECT 1 FROM fleet_turns WHERE ` + due + `)`
 
 // giveOut gives the turns of dead workers out again, and forgets the workers. One worker
 // does so at a time.
 func (w *Worker) giveOut(ctx context.Context) error {
-	var again []string
+	var again []turn
 	err := w.alone(ctx, "reaper", func(tx postgres.Tx) error {
-		again = nil
 		rows, err := tx.Query(ctx, orphansQuery, w.id, gone.Seconds(), lostAfter.Seconds())
 		if err != nil {
 			return err
 		}
-		type orphan struct {
-			job       int64
-			connector string
-		}
-		found, err := read(rows, func(o *orphan) []any { return []any{&o.job, &o.connector} })
-		if err != nil {
+		if again, err = readTurns(rows); err != nil {
 			return err
 		}
-		for _, o := range found {
+		for _, t := range again {
 			// First, since it keeps a turn of the same epoch from being inserted.
-			_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'cancelled', finalized_at = clock_timestamp() WHERE id = $1 AND state = 'running'`, o.job)
-			if err != nil {
+			if _, err := tx.Exec(ctx, `DELETE FROM fleet_turns WHERE id = $1`, t.id); err != nil {
 				return err
 			}
-			if err := w.fleet.enqueue(ctx, tx, o.connector, time.Time{}); err != nil {
+			if err := w.fleet.enqueue(ctx, tx, t.connector, time.Time{}); err != nil {
 				return err
 			}
-			again = append(again, o.connector)
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM fleet_workers WHERE id IN (`+deadQuery+`)`, w.id, gone.Seconds())
 		return err
@@ -187,8 +173,8 @@ func (w *Worker) giveOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, connector := range again {
-		w.Say(Event{Kind: TurnGivenOut, Worker: w.id, Connector: connector})
+	for _, t := range again {
+		w.Say(Event{Kind: TurnGivenOut, Worker: w.id, Connector: t.connector})
 	}
 	return nil
 }

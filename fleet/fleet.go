@@ -3,9 +3,9 @@
 //
 // # Who does what
 //
-// The turns are in the table of River, which keeps each of them once. The queue decides nothing: that a connector is
-// collected by one worker at a time, and that a worker which was thought dead writes
-// nothing any more, is the lease's doing, with its epoch in each commit (package
+// The turns are rows of a table, which keeps each of them once. The queue decides nothing:
+// that a connector is collected by one worker at a time, and that a worker which was thought
+// dead writes nothing any more, is the lease's doing, with its epoch in each commit (package
 // store/postgres). A turn given out twice costs a refused lease, and no record.
 //
 // # A turn
@@ -16,9 +16,9 @@
 //	 ↑         │
 //	 └─────────┴ work is left: behind all that wait; or at the time the provider asks for
 //
-// Its job names the connector and the epoch of the lease before it, and is unique by both. The
-// run takes the next epoch, so that the turn after it is another job, which is inserted in
-// the transaction that ends the job before it: while work is left there is one job, never none.
+// Its row names the connector and the epoch of the lease before it, and is unique by both. The
+// run takes the next epoch, so that the turn after it is another row, which is inserted in
+// the transaction that ends the turn before it: while work is left there is one row, never none.
 //
 // # A worker that dies
 //
@@ -30,31 +30,15 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"slices"
 	"time"
-
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivertype"
 
 	"collect/store"
 	"collect/store/postgres"
 )
 
-// A Turn is the job of one turn of a connector.
-type Turn struct {
-	Connector string `json:"connector" river:"unique"`
-	Epoch     int64  `json:"epoch" river:"unique"` // of the lease before the turn; 0: there was none
-}
-
-// Kind names the job to River.
-func (Turn) Kind() string { return "turn" }
-
 // A Fleet is the queue of turns beside a store, to look at it and to give orders.
 type Fleet struct {
-	pool   *postgres.Pool
-	client *river.Client[postgres.Tx]
+	pool *postgres.Pool
 }
 
 // Open opens the queue beside the store at an address, which must exist, and makes its
@@ -68,10 +52,6 @@ func Open(ctx context.Context, address string) (*Fleet, error) {
 	if err := f.migrate(ctx); err != nil {
 		pool.Close()
 		return nil, pool.Classify(err)
-	}
-	if f.client, err = river.NewClient(riverpgxv5.New(pool.Pool), &river.Config{Logger: slog.New(slog.DiscardHandler)}); err != nil {
-		pool.Close()
-		return nil, err
 	}
 	return f, nil
 }
@@ -100,44 +80,6 @@ func (f *Fleet) Enqueue(ctx context.Context, connectors []string, audit store.Au
 		}
 		return nil
 	})
-}
-
-// enqueue inserts the next turn of a connector, due at a time, or now if that is zero,
-// unless it is there. One that is due later, and that a person or a schedule wants now, is brought forward.
-func (f *Fleet) enqueue(ctx context.Context, tx postgres.Tx, connector string, at time.Time) error {
-	var epoch int64
-	err := tx.QueryRow(ctx, `SELECT coalesce((SELECT epoch FROM leases WHERE connector = $1), 0)`, connector).Scan(&epoch)
-	if err != nil {
-		return err
-	}
-	done, err := f.client.InsertTx(ctx, tx, Turn{connector, epoch}, turnOptions(at))
-	switch {
-	case err != nil:
-		return err
-	case !at.IsZero():
-		return nil
-	case !done.UniqueSkippedAsDuplicate:
-		return f.call(ctx, tx)
-	}
-	if waits := []rivertype.JobState{rivertype.JobStateScheduled, rivertype.JobStateRetryable}; !slices.Contains(waits, done.Job.State) {
-		return nil
-	}
-	if _, err = f.client.JobRetryTx(ctx, tx, done.Job.ID); err != nil {
-		return err
-	}
-	return f.call(ctx, tx)
-}
-
-// turnOptions are how a turn is inserted that is due at a time.
-func turnOptions(at time.Time) *river.InsertOpts {
-	return &river.InsertOpts{
-		ScheduledAt: at,
-		MaxAttempts: 1, // River tries none again: a turn is put back
-		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
-			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
-			rivertype.JobStateRetryable, rivertype.JobStateScheduled,
-		}},
-	}
 }
 
 // record keeps what a person ordered, in the transaction of what it does.

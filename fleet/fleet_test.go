@@ -210,7 +210,7 @@ func (p *place) finished(names ...string) {
 	p.Helper()
 	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		var left int
-		err := fleet.One(p.Context(), p.fleet, `SELECT count(*) FROM river_job WHERE finalized_at IS NULL AND args ->> 'connector' IN ('`+strings.Join(names, "','")+`')`, &left)
+		err := fleet.One(p.Context(), p.fleet, `SELECT count(*) FROM fleet_turns WHERE connector IN ('`+strings.Join(names, "','")+`')`, &left)
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -280,11 +280,6 @@ func TestTurns(t *testing.T) {
 		if p.asked[name] > 30+2*len(runs) {
 			t.Errorf("%s: %d requests for 30 pages in %d turns", name, p.asked[name], len(runs))
 		}
-	}
-	var twice int
-	err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM (SELECT args FROM river_job GROUP BY args HAVING count(*) > 1) AS more`, &twice)
-	if err != nil || twice > 0 {
-		t.Errorf("%d epochs had more than one turn, %v", twice, err)
 	}
 	var orders int
 	if err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM fleet_orders WHERE kind = 'enqueue' AND who = 'ann' AND why = 'a test'`, &orders); err != nil || orders != 6 {
@@ -377,7 +372,7 @@ func TestNewer(t *testing.T) {
 	old := p.start(func(c *fleet.Config) { c.Turn = time.Minute })
 	p.enqueue("ants")
 	old.await(fleet.TurnBegun, "ants")
-	if err := fleet.Exec(t.Context(), p.fleet, "UPDATE fleet_version SET version = 999"); err != nil {
+	if err := fleet.Exec(t.Context(), p.fleet, "UPDATE fleet_version SET version = 999, least = 999"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-old.ended; !errors.Is(err, store.ErrNewer) {
@@ -387,7 +382,7 @@ func TestNewer(t *testing.T) {
 		t.Errorf("Open beside a newer version: %v", err)
 	}
 	var left int
-	if err := fleet.One(t.Context(), p.fleet, "SELECT count(*) FROM river_job WHERE state = 'available'", &left); err != nil || left != 1 {
+	if err := fleet.One(t.Context(), p.fleet, "SELECT count(*) FROM fleet_turns WHERE worker IS NULL", &left); err != nil || left != 1 {
 		t.Errorf("%d turns wait for a newer worker, want 1, %v", left, err)
 	}
 }
@@ -519,7 +514,7 @@ func TestCalled(t *testing.T) {
 	p.add("bees", 3)
 	p.add("cats", 3)
 	p.enqueue("bees")
-	if err := fleet.Exec(t.Context(), p.fleet, `UPDATE river_job SET state = 'scheduled', scheduled_at = clock_timestamp() + interval '1 hour'`); err != nil {
+	if err := fleet.Exec(t.Context(), p.fleet, `UPDATE fleet_turns SET due_at = clock_timestamp() + interval '1 hour'`); err != nil {
 		t.Fatal(err)
 	}
 	w := p.start(func(c *fleet.Config) { c.Beat, c.Turn = time.Hour, time.Minute })
@@ -536,36 +531,20 @@ func TestCalled(t *testing.T) {
 	w.drain()
 }
 
-// TestUpkeep: beats find turns whose time has come, and turns that are long over; one that is over
-// for a short time stays.
-func TestUpkeep(t *testing.T) {
+// TestTimeComes: a beat finds a turn whose time has come.
+func TestTimeComes(t *testing.T) {
 	p := newPlace(t)
 	p.add("ants", 3)
-	p.enqueue("ants", "old", "new")
-	for _, change := range []string{
-		`UPDATE river_job SET state = 'scheduled', scheduled_at = clock_timestamp() WHERE args ->> 'connector' = 'ants'`,
-		`UPDATE river_job SET state = 'completed', finalized_at = clock_timestamp() - interval '3 hours' WHERE args ->> 'connector' = 'old'`,
-		`UPDATE river_job SET state = 'completed', finalized_at = clock_timestamp() - interval '30 minutes' WHERE args ->> 'connector' = 'new'`,
-	} {
-		if err := fleet.Exec(t.Context(), p.fleet, change); err != nil {
-			t.Fatal(err)
-		}
+	p.enqueue("ants")
+	if err := fleet.Exec(t.Context(), p.fleet, `UPDATE fleet_turns SET due_at = clock_timestamp() + interval '1 hour'`); err != nil {
+		t.Fatal(err)
 	}
 	w := p.start(nil)
 	w.await(fleet.WorkerStarted, "")
+	if err := fleet.Exec(t.Context(), p.fleet, `UPDATE fleet_turns SET due_at = clock_timestamp()`); err != nil {
+		t.Fatal(err)
+	}
 	p.finished("ants")
-	for begun, left := time.Now(), 2; left != 0; {
-		if err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM river_job WHERE args ->> 'connector' = 'old'`, &left); err != nil {
-			t.Fatal(err)
-		}
-		if time.Since(begun) > time.Minute {
-			t.Fatal("a turn that is over for hours stays")
-		}
-	}
-	var kept int
-	if err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM river_job WHERE args ->> 'connector' = 'new'`, &kept); err != nil || kept != 1 {
-		t.Errorf("%d turns are kept that were over half an hour ago, want 1, %v", kept, err)
-	}
 	w.drain()
 	p.exact("ants", 3)
 }

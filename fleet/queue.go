@@ -9,16 +9,9 @@ import (
 	"collect/store/postgres"
 )
 
-// The turns are rows of River's table. Who takes one, gives it back and ends it is here, and
-// not River's own client, of which each asks and elects several times a second where
-// there is nothing to do: see docs/decisions/0062.
-
-// ofTurns are the rows of turns, in the words of River's index.
-const ofTurns = `kind = 'turn' AND queue = 'default' AND priority = 1`
-
 // A turn is one that this worker has in hand.
 type turn struct {
-	job       int64
+	id        int64
 	connector string
 }
 
@@ -33,13 +26,34 @@ func (f *Fleet) call(ctx context.Context, tx postgres.Tx) error {
 	return err
 }
 
+// The next turn of a connector is of the epoch that its lease has. Of two times at which it
+// is wanted, the earlier one is right.
+const enqueueQuery = `
+	INSERT INTO fleet_turns AS t (connector, epoch, due_at)
+	VALUES ($1, coalesce((SELECT epoch FROM leases WHERE connector = $1), 0), coalesce($2, clock_timestamp()))
+	ON CONFLICT (connector, epoch) DO UPDATE SET due_at = excluded.due_at WHERE t.worker IS NULL AND t.due_at > excluded.due_at`
+
+// enqueue inserts the next turn of a connector, due at a time, or now if that is zero. If it
+// waits already, and until later, it is brought forward.
+func (f *Fleet) enqueue(ctx context.Context, tx postgres.Tx, connector string, at time.Time) error {
+	var due *time.Time
+	if !at.IsZero() {
+		due = &at
+	}
+	done, err := tx.Exec(ctx, enqueueQuery, connector, due)
+	if err != nil || due != nil || done.RowsAffected() == 0 {
+		return err
+	}
+	return f.call(ctx, tx)
+}
+
 const takeQuery = `
 	WITH due AS MATERIALIZED (
-		SELECT id FROM river_job WHERE ` + ofTurns + ` AND state = 'available' AND scheduled_at <= clock_timestamp()
-		ORDER BY scheduled_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
+		SELECT id FROM fleet_turns WHERE ` + due + ` ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
 	)
-	UPDATE river_job j SET state = 'running', attempt = 1, attempted_at = clock_timestamp(), attempted_by = ARRAY[$1]
-	FROM due WHERE j.id = due.id RETURNING j.id, j.args ->> 'connector'`
+	UPDATE fleet_turns t SET worker = $1, taken_at = clock_timestamp() FROM due WHERE t.id = due.id RETURNING t.id, t.connector`
+
+const due = `worker IS NULL AND due_at <= clock_timestamp()`
 
 // takeDue takes turns that are due, the longest of them first, n at most.
 func (w *Worker) takeDue(ctx context.Context, n int) ([]turn, error) {
@@ -47,35 +61,33 @@ func (w *Worker) takeDue(ctx context.Context, n int) ([]turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(rows, func(t *turn) []any { return []any{&t.job, &t.connector} })
+	return readTurns(rows)
+}
+
+func readTurns(rows postgres.Rows) ([]turn, error) {
+	return read(rows, func(t *turn) []any { return []any{&t.id, &t.connector} })
 }
 
 // errReplaced says that a beat took a turn for that of a dead worker. The one in its place
 // goes on.
 var errReplaced = errors.New("the turn was given out again")
 
-// mine is the turn $1 where it is still that of the worker $2.
-const mine = ` WHERE id = $1 AND state = 'running' AND attempted_by[array_upper(attempted_by, 1)] = $2`
-
 // putBack makes a turn due after a while, for any worker.
 func (w *Worker) putBack(ctx context.Context, t turn, after time.Duration) error {
 	return w.fleet.change(ctx, func(tx postgres.Tx) error {
-		state := "scheduled"
-		if after == 0 {
-			state = "available"
-			if err := w.fleet.call(ctx, tx); err != nil {
-				return err
-			}
+		_, err := tx.Exec(ctx, `UPDATE fleet_turns SET worker = NULL, taken_at = NULL, due_at = clock_timestamp() + $3::interval
+			WHERE id = $1 AND worker = $2`, t.id, w.id, after)
+		if err != nil || after > 0 {
+			return err
 		}
-		_, err := tx.Exec(ctx, `UPDATE river_job SET state = $3::text::river_job_state, scheduled_at = clock_timestamp() + $4::interval`+mine, t.job, w.id, state, after)
-		return err
+		return w.fleet.call(ctx, tx)
 	})
 }
 
 // succeed ends a turn and inserts the one after it, if there is to be one again.
 func (w *Worker) succeed(ctx context.Context, t turn, at time.Time, again bool) error {
 	return w.fleet.change(ctx, func(tx postgres.Tx) error {
-		done, err := tx.Exec(ctx, `UPDATE river_job SET state = 'completed', finalized_at = clock_timestamp()`+mine, t.job, w.id)
+		done, err := tx.Exec(ctx, `DELETE FROM fleet_turns WHERE id = $1 AND worker = $2`, t.id, w.id)
 		switch {
 		case err != nil:
 			return err
@@ -90,26 +102,3 @@ func (w *Worker) succeed(ctx context.Context, t turn, at time.Time, again bool) 
 		return w.fleet.enqueue(ctx, tx, t.connector, at)
 	})
 }
-
-// ripen makes the turns due whose time has come.
-func (w *Worker) ripen(ctx context.Context) error {
-	return w.alone(ctx, "queue", func(tx postgres.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE river_job SET state = 'available' WHERE `+ofTurns+` AND `+ripe)
-		if err != nil {
-			return err
-		}
-		return w.fleet.call(ctx, tx)
-	})
-}
-
-const ripe = `state IN ('scheduled', 'retryable') AND scheduled_at <= clock_timestamp()`
-
-// forget removes turns that are long over.
-func (w *Worker) forget(ctx context.Context) error {
-	return w.alone(ctx, "queue", func(tx postgres.Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM river_job WHERE `+over, keptFor)
-		return err
-	})
-}
-
-const over = `state IN ('completed', 'cancelled') AND finalized_at < clock_timestamp() - $1::interval`

@@ -4,13 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 
 	"collect/migrations"
 	"collect/store"
@@ -27,11 +23,7 @@ func (f *Fleet) migrate(ctx context.Context) error {
 	if !usable {
 		return fmt.Errorf("store %s %w: its schema is not there, or is not for this user", f.pool.Name(), store.ErrNoAccess)
 	}
-	queue, err := rivermigrate.New(riverpgxv5.New(f.pool.Pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return err
-	}
-	if done, err := f.migrated(ctx, queue); done || err != nil {
+	if done, err := f.migrated(ctx); done || err != nil {
 		return err
 	}
 	turn, err := f.pool.Acquire(ctx)
@@ -43,46 +35,37 @@ func (f *Fleet) migrate(ctx context.Context) error {
 		return err
 	}
 	defer turn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", f.pool.Number("fleet schema"))
-	if done, err := f.migrated(ctx, queue); done || err != nil { // by another process meanwhile
-		return err
-	}
-	if _, err := queue.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+	if done, err := f.migrated(ctx); done || err != nil { // by another process meanwhile
 		return err
 	}
 	return f.change(ctx, f.apply(ctx))
 }
 
-// migrated reports whether all tables are of this version; an error if they are of a
-// newer one.
-func (f *Fleet) migrated(ctx context.Context, queue *rivermigrate.Migrator[postgres.Tx]) (bool, error) {
-	there, err := queue.ExistingVersions(ctx)
-	if err != nil {
+// migrated reports whether the tables are of this version, or of a newer one that it can work
+// with; an error if it cannot.
+func (f *Fleet) migrated(ctx context.Context) (bool, error) {
+	have, err := f.version(ctx)
+	if err != nil || have < len(files()) {
 		return false, err
 	}
-	newest := func(versions []rivermigrate.Migration) (n int) {
-		for _, v := range versions {
-			n = max(n, v.Version)
-		}
-		return n
-	}
-	have, want := newest(there), newest(queue.AllVersions())
-	own, err := f.version(ctx)
-	if err != nil {
+	var least int
+	if err := f.pool.QueryRow(ctx, `SELECT least FROM fleet_version`).Scan(&least); err != nil {
 		return false, err
 	}
-	if have > want || own > len(files()) {
+	if least > len(files()) {
 		return false, errNewer("queue of the fleet")
 	}
-	return have == want && own == len(files()), nil
+	return true, nil
 }
 
-// version returns the version of our own tables, 0 if there are none.
+// version returns the version of the tables, 0 if there are none.
 func (f *Fleet) version(ctx context.Context) (v int, err error) {
 	var there bool
 	if err := f.pool.QueryRow(ctx, `SELECT to_regclass('fleet_version') IS NOT NULL`).Scan(&there); err != nil || !there {
 		return 0, err
 	}
-	return v, f.pool.QueryRow(ctx, `SELECT version FROM fleet_version`).Scan(&v)
+	err = f.pool.QueryRow(ctx, `SELECT version FROM fleet_version`).Scan(&v)
+	return v, err
 }
 
 // apply applies the migrations that the database has not seen.

@@ -40,7 +40,7 @@ func (w *Worker) takeTurns(ctx context.Context) {
 			continue // the next beat looks again
 		}
 		for _, t := range taken {
-			draining := w.take(t.job, nil)
+			draining := w.take(t.id, nil)
 			all.Go(func() { w.do(ctx, t, draining) })
 		}
 	}
@@ -50,7 +50,7 @@ func (w *Worker) takeTurns(ctx context.Context) {
 // it is not in hand any more.
 func (w *Worker) do(ctx context.Context, t turn, draining bool) {
 	defer w.look()
-	defer w.drop(t.job)
+	defer w.drop(t.id)
 	later := &back{} // for another worker
 	if !draining {
 		later = w.work(ctx, t)
@@ -75,7 +75,7 @@ func (w *Worker) work(ctx context.Context, t turn) (later *back) {
 		w.sayOnce(Event{Kind: TurnLeft, Worker: w.id, Connector: t.connector, Err: err})
 		return &back{lackedFor}
 	}
-	run, ended, err := w.run(ctx, t.job, target)
+	run, ended, err := w.run(ctx, t.id, target)
 	if err != nil {
 		return w.refused(ctx, t, err)
 	}
@@ -92,7 +92,7 @@ func (w *Worker) resolve(ctx context.Context, connector string) (registry.Target
 }
 
 // run does the run of a turn. An error is one that kept it from beginning.
-func (w *Worker) run(ctx context.Context, job int64, target registry.Target) (run *engine.Run, ended engine.Ended, err error) {
+func (w *Worker) run(ctx context.Context, id int64, target registry.Target) (run *engine.Run, ended engine.Ended, err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = &problem.PanicError{Value: value, Stack: debug.Stack()}
@@ -108,7 +108,7 @@ func (w *Worker) run(ctx context.Context, job int64, target registry.Target) (ru
 		return nil
 	}
 	run = engine.New(c)
-	if w.take(job, run) {
+	if w.take(id, run) {
 		run.HandOver() // it ends before it asks for anything
 	}
 	ended, err = run.Do(ctx)
@@ -138,8 +138,8 @@ func (w *Worker) refused(ctx context.Context, t turn, err error) *back {
 	return nil
 }
 
-// handOver ends the job of a turn that is over, and inserts the one after it, in one
-// transaction: while work is left there is one job, never none. While the server does not answer
+// handOver ends a turn that is over, and inserts the one after it, in one
+// transaction: while work is left there is one row, never none. While the server does not answer
 // it tries again.
 func (w *Worker) handOver(ctx context.Context, t turn, run *engine.Run, ended engine.Ended) *back {
 	e := Event{Kind: TurnEnded, Worker: w.id, Connector: t.connector, Run: ended.Run, Ran: run, Err: ended.Err}

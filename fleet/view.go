@@ -181,12 +181,12 @@ const viewQuery = `SELECT json_build_object('now', clock_timestamp(),
 	'workers', (SELECT json_agg(json_build_object('id', id, 'host', host, 'pid', pid, 'version', version, 'atMost', at_most,
 			'since', started_at, 'seen', seen_at, 'draining', draining) ORDER BY host, pid)
 		FROM fleet_workers),
-	'turns', (SELECT json_agg(json_build_object('connector', j.args ->> 'connector', 'worker', j.attempted_by[array_upper(j.attempted_by, 1)],
-			'since', j.attempted_at, 'epoch', coalesce(l.epoch, 0), 'expires', coalesce(l.expires_at, clock_timestamp())) ORDER BY j.attempted_at)
-		FROM river_job j LEFT JOIN leases l ON l.connector = j.args ->> 'connector' AND l.run IS NOT NULL
-		WHERE j.kind = 'turn' AND j.state = 'running'),
-	'waits', (SELECT json_agg(json_build_object('connector', args ->> 'connector', 'due', scheduled_at) ORDER BY scheduled_at, id)
-		FROM river_job WHERE kind = 'turn' AND state IN ('available', 'scheduled', 'retryable')),
+	'turns', (SELECT json_agg(json_build_object('connector', t.connector, 'worker', t.worker,
+			'since', t.taken_at, 'epoch', coalesce(l.epoch, 0), 'expires', coalesce(l.expires_at, clock_timestamp())) ORDER BY t.taken_at)
+		FROM fleet_turns t LEFT JOIN leases l ON l.connector = t.connector AND l.run IS NOT NULL
+		WHERE t.worker IS NOT NULL),
+	'waits', (SELECT json_agg(json_build_object('connector', connector, 'due', due_at) ORDER BY due_at, id)
+		FROM fleet_turns WHERE worker IS NULL),
 	'schedules', (SELECT json_agg(json_build_object('connector', connector, 'cron', cron, 'zone', zone,
 			'jitter', (extract(epoch FROM jitter) * 1000000000)::bigint, 'catchUp', catch_up, 'next', next_at) ORDER BY connector)
 		FROM fleet_schedules),

@@ -26,7 +26,6 @@ const (
 const (
 	beatEvery = 5 * time.Second
 	gone      = 30 * time.Second // after its last beat a worker is dead: as long as a lease lasts
-	keptFor   = time.Hour        // a turn that is over
 	lostAfter = 10 * time.Second // after it was given to a worker, and the beats do not have it, a turn is lost
 
 	heldFor    = 5 * time.Second  // until a connector is tried again that another run has
@@ -69,7 +68,7 @@ type Worker struct {
 	resolving sync.Mutex // resolving a name may run a command for a secret
 
 	mu       sync.Mutex
-	hand     map[int64]*engine.Run // by job; nil until it begins
+	hand     map[int64]*engine.Run // by turn; nil until it begins
 	draining bool
 	said     map[string]bool
 }
@@ -200,26 +199,26 @@ func (w *Worker) free() int {
 }
 
 // take notes that a turn is at work, and reports whether the worker is to end.
-func (w *Worker) take(job int64, run *engine.Run) (draining bool) {
+func (w *Worker) take(id int64, run *engine.Run) (draining bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.hand[job] = run
+	w.hand[id] = run
 	return w.draining
 }
 
-func (w *Worker) drop(job int64) {
+func (w *Worker) drop(id int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.hand, job)
+	delete(w.hand, id)
 }
 
-// jobs returns the turns that the worker has in hand.
-func (w *Worker) jobs() (all []int64, draining bool) {
+// turns returns the turns that the worker has in hand.
+func (w *Worker) turns() (all []int64, draining bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all = []int64{}
-	for job := range w.hand {
-		all = append(all, job)
+	for id := range w.hand {
+		all = append(all, id)
 	}
 	slices.Sort(all)
 	return all, w.draining

@@ -156,7 +156,6 @@ var rules = archtest.Rules{
 		"github.com/aws/aws-sdk-go-v2":    "connectors/signing",
 		"github.com/gofrs/flock":          "internal/filelock",
 		"github.com/redis/go-redis":       "pacing/coordinator/redis",
-		"github.com/riverqueue/river":     "fleet",
 		"github.com/robfig/cron":          "fleet",
 		"github.com/jackc/pgx":            "store/postgres/internal/wire",
 		"github.com/pressly/goose":        "store/internal/schema",
