@@ -314,3 +314,52 @@ func TestServerRestarts(t *testing.T) {
 		}
 	}
 }
+
+// TestRollingUpgrade: a worker of the next version, whose tables this one cannot live with, starts beside two of
+// this one that are at work. They hand over, say one sentence and end so that a service manager starts what is installed
+// then; it goes on, and every record is there once. A worker of this version does not begin any more.
+func TestRollingUpgrade(t *testing.T) {
+	s := newSite(t, 300, "ants", "bees")
+	before := []*workerProcess{s.worker("1m"), s.worker("1m")}
+	s.until("workers", `SELECT count(*) FROM fleet_workers`, func(n int64) bool { return n == 2 })
+	s.enqueue()
+	s.until("commits", commits, func(n int64) bool { return n >= 30 })
+	this := s.binary
+	s.binary = s.buildLater("UPDATE fleet_version SET least = version + 1;")
+	next := s.worker("1m")
+	s.until("workers that go on", `SELECT count(*) FROM fleet_workers`, func(n int64) bool { return n == 1 })
+	for _, w := range before {
+		_ = w.Wait()
+		if code, said := w.ProcessState.ExitCode(), w.said.String(); code != 75 || strings.Count(said, "E0727") != 1 || strings.Contains(said, "E0703") {
+			t.Errorf("a worker beside one of the next version: exit code %d, want 75, and:\n%s", code, said)
+		}
+	}
+	s.binary = this
+	refused := s.worker("1m")
+	_ = refused.Wait()
+	if code, said := refused.ProcessState.ExitCode(), refused.said.String(); code != 78 || !strings.Contains(said, "E0703") {
+		t.Errorf("a worker that begins beside one of the next version: exit code %d, want 78, and:\n%s", code, said)
+	}
+	s.finished(0)
+	_ = next.Process.Signal(syscall.SIGTERM)
+	if err := next.Wait(); err != nil {
+		t.Errorf("a worker that was told to stop: %v\n%s", err, next.said.Bytes())
+	}
+}
+
+// buildLater builds collect as the next version may be: with one migration more.
+func (s *site) buildLater(migration string) (binary string) {
+	s.Helper()
+	text, overlay := filepath.Join(s.dir, "later.sql"), filepath.Join(s.dir, "overlay.json")
+	here, err := filepath.Abs("migrations/fleet/9999_later.sql")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.write("later.sql", migration)
+	s.write("overlay.json", fmt.Sprintf(`{"Replace": {%q: %q}}`, here, text))
+	binary = filepath.Join(s.dir, "later")
+	if out, err := exec.Command("go", "build", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
+		s.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}

@@ -20,7 +20,7 @@ type beats struct {
 }
 
 // beat says that the worker is alive, and which turns it has in hand, and does what is due
-// for all. It returns store.ErrNewer if a newer version changed the tables, and a
+// for all. It returns [problem.ErrUpgraded] if a newer version changed the tables, and a
 // [*problem.ClockError] if the clock of this machine is off.
 func (w *Worker) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, max(w.Beat, time.Second))
@@ -48,7 +48,7 @@ func (w *Worker) beat(ctx context.Context) error {
 		w.beats.schema = schema
 	}
 	if least > len(files()) || schema != w.beats.schema {
-		return errNewer("database, while this worker was at work,")
+		return problem.ErrUpgraded
 	}
 	return w.upkeep(ctx, todo, draining)
 }

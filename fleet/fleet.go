@@ -29,7 +29,6 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"collect/store"
@@ -101,6 +100,3 @@ func (f *Fleet) change(ctx context.Context, do func(postgres.Tx) error) error {
 	}
 	return f.pool.Classify(tx.Commit(ctx))
 }
-
-// errNewer says that a newer version made the tables.
-func errNewer(what string) error { return fmt.Errorf("the %s was %w", what, store.ErrNewer) }

@@ -22,6 +22,7 @@ import (
 	"collect/internal/pgtest"
 	"collect/internal/process"
 	"collect/report"
+	"collect/report/problem"
 	"collect/store"
 	"collect/store/postgres"
 )
@@ -363,8 +364,8 @@ func TestTwoFleets(t *testing.T) {
 	two.exact("ants", 4)
 }
 
-// TestNewer: a newer version changes the tables; an older worker hands over and says so,
-// and none begins.
+// TestNewer: a newer version changes the tables so that this one cannot work with them; an older
+// worker hands over and says so, and none begins.
 func TestNewer(t *testing.T) {
 	p := newPlace(t)
 	p.slow = 5 * time.Millisecond
@@ -375,7 +376,7 @@ func TestNewer(t *testing.T) {
 	if err := fleet.Exec(t.Context(), p.fleet, "UPDATE fleet_version SET version = 999, least = 999"); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-old.ended; !errors.Is(err, store.ErrNewer) {
+	if err := <-old.ended; !errors.Is(err, problem.ErrUpgraded) {
 		t.Errorf("a worker beside a newer version ended with %v", err)
 	}
 	if _, err := fleet.Open(t.Context(), p.address); !errors.Is(err, store.ErrNewer) {
@@ -384,6 +385,31 @@ func TestNewer(t *testing.T) {
 	var left int
 	if err := fleet.One(t.Context(), p.fleet, "SELECT count(*) FROM fleet_turns WHERE worker IS NULL", &left); err != nil || left != 1 {
 		t.Errorf("%d turns wait for a newer worker, want 1, %v", left, err)
+	}
+}
+
+// TestMore: a newer version only adds to the tables; workers of this one go on, and begin.
+func TestMore(t *testing.T) {
+	p := newPlace(t)
+	p.add("ants", 60)
+	p.add("bees", 3)
+	old := p.start(func(c *fleet.Config) { c.Turn = time.Minute })
+	p.enqueue("ants")
+	old.await(fleet.TurnBegun, "ants")
+	if err := fleet.Exec(t.Context(), p.fleet, "ALTER TABLE fleet_turns ADD COLUMN weight INT NOT NULL DEFAULT 1; UPDATE fleet_version SET version = version + 1"); err != nil {
+		t.Fatal(err)
+	}
+	later := p.start(nil)
+	later.await(fleet.WorkerStarted, "")
+	p.finished("ants")
+	p.enqueue("bees")
+	p.finished("bees")
+	old.drain()
+	later.drain()
+	p.exact("ants", 60)
+	p.exact("bees", 3)
+	if got := p.text("SELECT version - least || '' FROM fleet_version"); got != "1" {
+		t.Errorf("the version was changed by %s, want 1", got)
 	}
 }
 

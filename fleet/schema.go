@@ -53,7 +53,7 @@ func (f *Fleet) migrated(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if least > len(files()) {
-		return false, errNewer("queue of the fleet")
+		return false, fmt.Errorf("the queue of the fleet was %w", store.ErrNewer)
 	}
 	return true, nil
 }

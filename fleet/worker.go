@@ -13,7 +13,6 @@ import (
 	"collect/engine"
 	"collect/engine/registry"
 	"collect/report/problem"
-	"collect/store"
 )
 
 // The defaults of a [Config].
@@ -96,7 +95,7 @@ func NewWorker(f *Fleet, c Config) (*Worker, error) {
 func (w *Worker) Name() string { return w.id }
 
 // Do takes turns until ctx ends, or [Worker.Drain] is called and all turns are over. It returns
-// store.ErrNewer if a newer version changed the tables, and a [*problem.ClockError] if the clock
+// [problem.ErrUpgraded] if a newer version changed the tables, and a [*problem.ClockError] if the clock
 // of this machine is off.
 func (w *Worker) Do(ctx context.Context) error {
 	if err := w.beat(ctx); err != nil { // before it takes a turn
@@ -141,7 +140,7 @@ func (w *Worker) goOn(ctx context.Context) error {
 		switch {
 		case err == nil:
 			failed = false
-		case clock || errors.Is(err, store.ErrNewer):
+		case clock || errors.Is(err, problem.ErrUpgraded):
 			return err
 		case !failed && ctx.Err() == nil:
 			failed = true

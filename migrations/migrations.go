@@ -27,7 +27,9 @@ var SQLiteWhole string
 //go:embed postgres/*.sql
 var Postgres embed.FS
 
-// Fleet holds what a fleet keeps beside the Postgres store, in the folder "fleet".
+// Fleet holds what a fleet keeps beside the Postgres store, in the folder "fleet". Workers of the
+// version before go on beside what a migration made, unless it says in fleet_version.least that
+// they cannot.
 //
 //go:embed fleet/*.sql
 var Fleet embed.FS

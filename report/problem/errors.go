@@ -302,6 +302,10 @@ func (c StreamChange) String() string {
 	return strings.Join(said, ", ")
 }
 
+// ErrUpgraded says that a newer version of collect changed the tables that workers share, in a
+// way that a worker which was at work cannot go on with.
+var ErrUpgraded = errors.New("a newer version of collect changed the database while this worker was at work")
+
 // A ClockError says that the clock of this machine is off that of the database server.
 type ClockError struct {
 	By  time.Duration // it is ahead; negative: behind

@@ -89,6 +89,7 @@ var rows = []errorRow{
 	{is(store.ErrNoAccess), row{"E0709", LevelError, ExitStorage, NeedsOperator, false, writeNoAccess}},
 	{is(store.ErrDisk), row{"E0717", LevelError, ExitStorage, NeedsOperator, true, writeDisk}},
 	{is(store.ErrUnreachable), row{"E0719", LevelError, ExitStorage, NeedsOperator, true, writeServerAway}},
+	{is(ErrUpgraded), row{"E0727", LevelWaiting, ExitLater, NeedsOperator, true, says("everything; the turns of this worker go to others", Step{Say: "install the newer version on this machine, too, and start the worker again, which a service manager does by itself"})}},
 	{as[*ClockError], row{"E0723", LevelError, ExitConfig, NeedsOperator, true, says("everything; the turns of this worker go to others", Step{Say: "let this machine keep time by NTP (timedatectl set-ntp true), and start the worker again"})}},
 	{is(store.ErrLocked), row{"E0718", LevelError, ExitStorage, NeedsOperator, true, writeLocked}},
 	{is(collection.ErrFenced, collection.ErrCursorMoved), row{"E0706", LevelWaiting, ExitLater, NeedsTime, true, writeFenced}},
