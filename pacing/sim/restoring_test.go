@@ -98,13 +98,14 @@ func TestLongBlocksAreLearned(t *testing.T) {
 	for _, tc := range []struct {
 		block    time.Duration
 		from, to time.Duration
+		rates    []float64
 	}{
-		{time.Minute, 0, 2 * time.Hour},
-		{5 * time.Minute, time.Hour, 6 * time.Hour},
-		{15 * time.Minute, 4 * time.Hour, 10 * time.Hour},
-		{time.Hour, 20 * time.Hour, 30 * time.Hour},
+		{time.Minute, 0, 2 * time.Hour, []float64{0.4, 2}},
+		{5 * time.Minute, time.Hour, 6 * time.Hour, []float64{0.4, 2}},
+		{15 * time.Minute, 4 * time.Hour, 10 * time.Hour, []float64{0.4, 2}},
+		{time.Hour, 20 * time.Hour, 30 * time.Hour, []float64{0.4}}, // at 2 it takes as long to play as all of these
 	} {
-		for _, rate := range []float64{0.4, 2} {
+		for _, rate := range tc.rates {
 			t.Run(fmt.Sprintf("%v/s and %v", rate, tc.block), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p := sim.Boxed(300*rate, 300, tc.block.Seconds())
