@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,8 +100,16 @@ func (a *app) consoleConfig(settings *config.Settings, public *url.URL, o serveO
 		URL: public, ReadOnly: o.readOnly, User: engine.AuditOf("").Who, Zone: settings.Zone,
 		Version: version, Flags: a.repeat(),
 		Metrics: a.metricsHandler(*settings),
+		Idle:    giveBack,
 		Bug:     func(err *problem.PanicError) { a.report(err, problem.Scene{Command: "collect serve"}) },
 	}
+}
+
+// giveBack gives the memory of the last looks back to the system. What is pooled is free
+// after two collections.
+func giveBack() {
+	runtime.GC()
+	debug.FreeOSMemory()
 }
 
 // address returns the address that people type; nil if it is that of the listener.

@@ -22,6 +22,7 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"html/template"
 	"log/slog"
 	"net"
 	"net/http"
@@ -50,6 +51,7 @@ type Config struct {
 	Flags    string                    // what commands to copy must repeat
 	Metrics  http.Handler              // for /metrics; nil: there is no such page
 	Bug      func(*problem.PanicError) // reports a bug that a page met; nil: it is not reported
+	Idle     func()                    // called when nobody has asked for anything for a minute; nil: nothing is done then
 	Now      func() time.Time          // nil: time.Now
 	Log      *slog.Logger              // has each request; nil: none has
 }
@@ -60,7 +62,7 @@ type Server struct {
 	prefix   string // of every path; "" or as /collect
 	hosts    map[string]bool
 	sessions sessions
-	pages    templates
+	pages    *template.Template
 	results  results
 	facts    facts
 	live     hub
@@ -93,6 +95,9 @@ func New(c Config, listener net.Addr) (*Server, error) {
 	s.handler = s.guard(s.routes())
 	if c.Log != nil {
 		s.handler = s.logged(s.handler)
+	}
+	if c.Idle != nil {
+		s.handler = idling(s.handler, func() { s.facts.forget(); c.Idle() })
 	}
 	return s, nil
 }

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
+	"io"
 	"net/http"
 	"net/url"
-	"path"
 	"strings"
 	"time"
 
@@ -21,29 +20,17 @@ import (
 	"collect/store"
 )
 
-// templates are the pages by their names.
-type templates map[string]*template.Template
-
-// parseTemplates reads the pages. Each is base.html and parts.html with its own file.
-func parseTemplates() (templates, error) {
-	names, err := fs.Glob(files, "templates/*.html")
+// parseTemplates reads the pages and their parts: audit.html is the main part of the page
+// audit, base.html is around it.
+func parseTemplates() (*template.Template, error) {
+	all, err := template.New("").Funcs(functions).ParseFS(files, "templates/*.html")
 	if err != nil {
 		return nil, err
 	}
-	base, err := template.New("base.html").Funcs(functions).ParseFS(files, "templates/base.html", "templates/parts.html")
-	if err != nil {
-		return nil, err
-	}
-	all := templates{}
-	for _, name := range names {
-		page, err := base.Clone()
-		if err == nil {
-			_, err = page.ParseFS(files, name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all[strings.TrimSuffix(path.Base(name), ".html")] = page
+	// A template is escaped when it is first executed, whatever becomes of that. Here, what
+	// this makes is not in the same blocks of memory as what a look leaves behind.
+	for _, t := range all.Templates() {
+		_ = t.Execute(io.Discard, nil)
 	}
 	return all, nil
 }
@@ -78,6 +65,7 @@ type frame struct {
 	Path    string // of the page, to come back to
 	Live    bool   // parts of it follow the store
 	Data    any
+	Main    template.HTML // what is between header and footer
 }
 
 // URL returns the path of a page, of its parts.
@@ -268,7 +256,12 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name, 
 
 func (s *Server) write(w http.ResponseWriter, status int, name string, f frame) {
 	var page bytes.Buffer
-	if err := s.pages[name].ExecuteTemplate(&page, "base.html", f); err != nil {
+	if err := s.pages.ExecuteTemplate(&page, name+".html", f); err != nil {
+		panic(err)
+	}
+	f.Main = template.HTML(page.String()) // #nosec G203 -- made by a template
+	page.Reset()
+	if err := s.pages.ExecuteTemplate(&page, "base.html", f); err != nil {
 		panic(err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -45,3 +45,10 @@ func (l lookup) statuses(ctx context.Context) ([]report.Status, error) {
 	f.stamp, f.at, f.all = stamp, l.now, all
 	return slices.Clone(all), nil
 }
+
+// forget drops what is kept.
+func (f *facts) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stamp, f.all = "", nil
+}
