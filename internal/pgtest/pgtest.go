@@ -5,6 +5,7 @@ package pgtest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -31,15 +32,9 @@ type Server struct {
 // Start makes a server and starts it. Its user is collect, without a password. Settings are
 // such as "fsync=off".
 func Start(settings ...string) (*Server, error) {
-	dir, err := os.MkdirTemp("", "pg")
+	s, err := newServer()
 	if err != nil {
 		return nil, err
-	}
-	s := &Server{dir: dir}
-	if os.Getuid() == 0 {
-		if s.as, err = unprivileged(dir); err != nil {
-			return nil, err
-		}
 	}
 	init := s.command("initdb", "-D", s.data(), "-U", "collect", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
 	if out, err := init.CombinedOutput(); err != nil {
@@ -50,6 +45,19 @@ func Start(settings ...string) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// newServer makes the folder of a server.
+func newServer() (*Server, error) {
+	dir, err := os.MkdirTemp("", "pg")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir}
+	if os.Getuid() == 0 {
+		s.as, err = unprivileged(dir)
+	}
+	return s, err
 }
 
 // Run runs the tests of a package with a server of theirs, which into then points to, and
@@ -85,6 +93,59 @@ func (s *Server) command(program string, args ...string) *exec.Cmd {
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Pdeathsig: syscall.SIGQUIT}
 	return c
 }
+
+// Standby makes a server that follows another: it has what that one committed, a moment
+// later.
+func Standby(of *Server, settings ...string) (*Server, error) {
+	s, err := newServer()
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Follow(of, settings...)
+}
+
+// Follow makes an ended server the standby of another, which has nothing of its own any more.
+func (s *Server) Follow(of *Server, settings ...string) error {
+	if err := os.RemoveAll(s.data()); err != nil {
+		return err
+	}
+	copied := s.command("pg_basebackup", "-h", of.dir, "-U", "collect", "-D", s.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync")
+	if out, err := copied.CombinedOutput(); err != nil {
+		return fmt.Errorf("pg_basebackup: %w: %s", err, out)
+	}
+	return s.Begin(settings...)
+}
+
+// Unplug keeps a standby from hearing of further commits.
+func (s *Server) Unplug() error {
+	for _, order := range []string{"ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()"} {
+		if out, err := s.command("psql", "-X", "-q", "-h", s.dir, "-U", "collect", "-d", "postgres", "-c", order).CombinedOutput(); err != nil {
+			return fmt.Errorf("psql: %w: %s", err, out)
+		}
+	}
+	return nil
+}
+
+// Promote makes a standby the server that is written to.
+func (s *Server) Promote() error {
+	if out, err := s.command("pg_ctl", "-D", s.data(), "-w", "promote").CombinedOutput(); err != nil {
+		return fmt.Errorf("pg_ctl promote: %w: %s", err, out)
+	}
+	return nil
+}
+
+// Admit lets users of a network in, without a password, once the server starts again.
+func (s *Server) Admit(network string) error {
+	f, err := os.OpenFile(filepath.Join(s.data(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "host all all %s trust\n", network)
+	return errors.Join(err, f.Close())
+}
+
+// Folder returns the folder of the server, which has its socket.
+func (s *Server) Folder() string { return s.dir }
 
 // Begin starts the server again after it ended.
 func (s *Server) Begin(settings ...string) error {

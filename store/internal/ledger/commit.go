@@ -28,7 +28,7 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 	l.committing.Lock()
 	defer l.committing.Unlock()
 	b := batch{ledger: l, news: streams.NewNews(), moves: lanes.Changes{}, results: make([]collection.Committed, len(slices))}
-	err := l.store.writer.UpdateBeside(ctx, database.Patience, func(t database.Tx) error {
+	err := l.write(ctx, database.Patience, func(t database.Tx) error {
 		b.tx = t
 		if err := b.sign(len(slices)); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (l *ledger) Commit(ctx context.Context, slices ...collection.Slice) ([]coll
 			return err
 		}
 		return b.tally(slices)
-	}, l.tookEffect)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"database/sql"
 	"errors"
+	"sync/atomic"
 
 	"collect/collection"
 	"collect/store/internal/database"
@@ -16,7 +17,8 @@ import (
 type lease struct {
 	events.Author
 	epoch  int64
-	writes int64 // the number of the newest write; for the holder of the writer's turn
+	writes int64        // the number of the newest write; for the holder of the writer's turn
+	kept   atomic.Int64 // that of the newest write which was acknowledged
 }
 
 // take signs the lease with a new epoch. The caller has the lock.
@@ -66,12 +68,16 @@ func (l *lease) ours(do func(database.Tx) error) func(database.Tx) error {
 	}
 }
 
-// signQuery numbers a write. It finds no row if the lease is not ours.
+// signQuery numbers a write. It finds no row if the lease is not ours, or if the database lost
+// a write of ours that it acknowledged, as a standby may that took the place of its server: what the
+// run knows is then not what is stored.
 func signQuery(t database.Tx) string {
-	return `UPDATE leases SET writes = ?` + t.Dialect().Renewal + ` WHERE connector = ? AND epoch = ? AND run = ?`
+	return `UPDATE leases SET writes = ?` + t.Dialect().Renewal + ` WHERE connector = ? AND epoch = ? AND run = ? AND writes >= ?`
 }
 
-func (l *lease) signature() []any { return []any{l.writes, l.Connector, l.epoch, l.Run} }
+func (l *lease) signature() []any {
+	return []any{l.writes, l.Connector, l.epoch, l.Run, l.kept.Load()}
+}
 
 // tookEffect reports whether the newest write is in the database. Each write
 // has a number that no other write under this lease ever had, and leaves it in

@@ -59,7 +59,21 @@ func (l *ledger) number(name string) (int64, error) {
 // update runs do in a transaction that counts only while the lease is ours. It
 // returns collection.ErrFenced, and writes nothing, if it is not.
 func (l *ledger) update(ctx context.Context, do func(database.Tx) error) error {
-	return l.store.writer.UpdateBeside(ctx, database.Patience, l.ours(do), l.tookEffect)
+	return l.write(ctx, database.Patience, l.ours(do))
+}
+
+// write runs do, which numbers a write of the lease first, in a transaction, and remembers the
+// number if that was acknowledged.
+func (l *ledger) write(ctx context.Context, patience time.Duration, do func(database.Tx) error) error {
+	var number int64
+	err := l.store.writer.UpdateBeside(ctx, patience, func(t database.Tx) error {
+		number = l.writes + 1
+		return do(t)
+	}, l.tookEffect)
+	for kept := l.kept.Load(); err == nil && kept < number && !l.kept.CompareAndSwap(kept, number); kept = l.kept.Load() {
+		continue
+	}
+	return err
 }
 
 // Checkpoint returns the checkpoint of a place; see store.Ledger.

@@ -99,10 +99,10 @@ func (l *ledger) start(t database.Tx, run collection.Run) error {
 func (l *ledger) Beat(ctx context.Context, now time.Time, tally collection.Tally, metrics collection.Metrics) error {
 	began := time.Now()
 	var live int64
-	err := l.store.writer.UpdateBeside(ctx, beatPatience, l.ours(func(t database.Tx) (err error) {
+	err := l.write(ctx, beatPatience, l.ours(func(t database.Tx) (err error) {
 		live, err = l.beat(t, now, tally, metrics)
 		return err
-	}), l.tookEffect)
+	}))
 	if err == nil && live > 0 {
 		l.live.Store(live)
 	}

@@ -35,10 +35,17 @@ type Config struct{ of *pgx.ConnConfig }
 // Parse reads an address in a form of libpq. The error may have a password in it.
 func Parse(address string) (Config, error) {
 	c, err := pgx.ParseConfig(address)
-	if err == nil && c.ConnectTimeout == 0 {
-		c.ConnectTimeout = connectTimeout
+	if err != nil {
+		return Config{}, err
 	}
-	return Config{c}, err
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = connectTimeout
+		if several(c) {
+			c.ConnectTimeout = nextAfter
+		}
+	}
+	listen(c)
+	return Config{c}, nil
 }
 
 // connectTimeout is how long a server may take to answer at first, unless the address
@@ -46,7 +53,21 @@ func Parse(address string) (Config, error) {
 const connectTimeout = 10 * time.Second
 
 // Set sets a parameter of the session.
-func (c Config) Set(name, value string) { c.of.RuntimeParams[name] = value }
+func (c Config) Set(name, value string) {
+	if name == readOnly && value == "on" && c.of.ValidateConnect != nil {
+		c.of.AfterConnect = setReadOnly
+		return
+	}
+	c.of.RuntimeParams[name] = value
+}
+
+// readOnly keeps a session from writing. Where an address names several servers, it must not be
+// set before the one is found that can be written to: pgx asks for this very parameter.
+const readOnly = "default_transaction_read_only"
+
+func setReadOnly(ctx context.Context, session *pgconn.PgConn) error {
+	return session.Exec(ctx, "SET "+readOnly+" = on").Close()
+}
 
 // Get returns a parameter of the session; "" if the address has none.
 func (c Config) Get(name string) string { return c.of.RuntimeParams[name] }
