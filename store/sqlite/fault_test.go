@@ -149,6 +149,7 @@ func orderGap(t *testing.T, s *sqlite.Store, order func(context.Context, string,
 // have taken effect; and where that cannot be looked up, the error says so.
 // (I1, I21, I23.)
 func TestFaults(t *testing.T) {
+	slow(t)
 	cases := []struct {
 		steps   []sqlite.Step
 		effect  bool

@@ -18,6 +18,7 @@ import (
 // whichever step of a transaction fails, before or after its effect, the counts
 // of a lane are those of its checkpoints.
 func TestLanesCountTheirPartitions(t *testing.T) {
+	slow(t)
 	steps := [][]sqlite.Step{{sqlite.BeforeBegin}, {sqlite.BeforeCommit}, {sqlite.AfterCommit}, {sqlite.AfterCommit, sqlite.ReadBack}}
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -32,7 +32,7 @@ func open(t testing.TB, path string, o sqlite.Options) *sqlite.Store {
 	return s
 }
 
-// slow skips a test of many processes, many copies or much data where a quick
+// slow skips a test of many processes, many copies, much data or each of many faults where a quick
 // look will do, as with the race detector: nothing in them meets.
 func slow(t *testing.T) {
 	t.Helper()
