@@ -8,6 +8,7 @@ import (
 
 	"collect/cmd/internal/config"
 	"collect/engine"
+	"collect/engine/storage"
 	"collect/report/problem"
 	"collect/store"
 )
@@ -26,6 +27,9 @@ func (a *app) settings() (config.Settings, error) {
 		a.printed = map[string]string{}
 	}
 	s.Stderr, s.Printed = a.err, a.printed
+	if !storage.IsFile(s.State) {
+		s.Shared = storage.Beside(s.State)
+	}
 	s.Remembered = func(ctx context.Context, name string) (string, []string, error) { return a.remembered(ctx, s, name) }
 	return s, err
 }

@@ -201,7 +201,7 @@ func commandOutput(ctx context.Context, line string, stderr io.Writer) (string, 
 const LongestSecret = 64 << 10
 
 // replaced returns found with what keeps it where its provider replaces it: in its file, or
-// where the machines of a fleet share it.
+// where the machines that use a store share it.
 func (r *Registry) replaced(ctx context.Context, provider string, secret declarative.Secret, found declarative.SecretValue) (declarative.SecretValue, error) {
 	if !secret.Rotate || secret.File == "" {
 		return found, nil

@@ -15,9 +15,10 @@ import (
 )
 
 // A Shared keeps a value that several machines replace, one at a time, where all of them
-// read it. Spend gets what is kept, nil for nothing, and returns what is to be kept from
+// read it; nil is nothing. Spend gets what is kept, and returns what is to be kept from
 // then on; nil leaves it.
 type Shared interface {
+	Read(ctx context.Context, name string) (kept []byte, err error)
 	Swap(ctx context.Context, name string, spend func(kept []byte) (next []byte, err error)) error
 }
 
@@ -55,7 +56,7 @@ func (r *Registry) vaultOf(provider string, secret declarative.Secret) (*vault, 
 	}
 	raw, err := base64.StdEncoding.DecodeString(r.Env(TokenKey))
 	if err != nil || len(raw) != 32 {
-		return nil, &declarative.BadSecretError{Name: secret.Name, Problem: "is replaced each time it is used, so that workers share it in the store, where it is sealed: " +
+		return nil, &declarative.BadSecretError{Name: secret.Name, Problem: "is replaced each time it is used, so that machines share it in the store, where it is sealed: " +
 			TokenKey + " must have the key, 32 random bytes in base64 (openssl rand -base64 32), the same on each machine"}
 	}
 	block, err := aes.NewCipher(raw)
@@ -95,14 +96,14 @@ func (v *vault) seal(s sealed) ([]byte, error) {
 	return v.key.Seal(nil, nil, plain, []byte(v.name)), err // #nosec G407 -- the key makes a random nonce
 }
 
-// value returns the token as it is now.
-func (v *vault) value(ctx context.Context, own string) (token string, err error) {
-	err = v.shared.Swap(ctx, v.name, func(kept []byte) ([]byte, error) {
-		s, err := v.open(kept, own)
-		token = s.Token
-		return nil, err
-	})
-	return token, err
+// value returns the token as it is now, or was before a machine that replaces it at the moment.
+func (v *vault) value(ctx context.Context, own string) (string, error) {
+	kept, err := v.shared.Read(ctx, v.name)
+	if err != nil {
+		return "", err
+	}
+	s, err := v.open(kept, own)
+	return s.Token, err
 }
 
 // replacer replaces the token by what spend makes of it.

@@ -18,6 +18,11 @@ type row struct {
 	name string
 }
 
+func (r *row) Read(_ context.Context, name string) ([]byte, error) {
+	r.name = name
+	return r.kept, nil
+}
+
 func (r *row) Swap(_ context.Context, name string, spend func([]byte) ([]byte, error)) error {
 	r.name = name
 	next, err := spend(r.kept)

@@ -18,6 +18,19 @@ const (
 	againMost  = 60
 )
 
+// Read returns the value that is kept under a name beside the store; nil where there is none, or no
+// store yet. It waits for nobody who replaces it.
+func (p *Pool) Read(ctx context.Context, name string) (kept []byte, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, swapPatience, store.ErrUnreachable)
+	defer cancel()
+	var there bool
+	err = p.QueryRow(ctx, `SELECT to_regclass('meta') IS NOT NULL`).Scan(&there)
+	if err == nil && there {
+		err = p.QueryRow(ctx, `SELECT (SELECT value FROM meta WHERE name = $1 AND value <> '')`, name).Scan(&kept)
+	}
+	return kept, p.Classify(err)
+}
+
 // Swap replaces the value that is kept under a name beside the store, by what spend makes of
 // it, alone among all machines: by a lock on its row. The value is nil where there is none.
 // If spend returns nil or an error, which Swap returns, what is kept stays.
