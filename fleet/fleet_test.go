@@ -145,7 +145,8 @@ type machine struct {
 	stop   context.CancelCauseFunc
 }
 
-// start starts a worker; change is made to its configuration.
+// start starts a worker; change is made to its configuration. Its turns are long: one that is over before
+// the run has asked for anything, which a short one is on a busy machine, leads nowhere.
 func (p *place) start(change func(*fleet.Config)) *machine {
 	p.Helper()
 	m := &machine{place: p, events: make(chan fleet.Event, 10_000), ended: make(chan error, 1)}
@@ -153,7 +154,7 @@ func (p *place) start(change func(*fleet.Config)) *machine {
 	c := fleet.Config{
 		Address: p.address, Registry: &registry.Registry{Entries: p.entries, Env: func(string) string { return "" }},
 		Each:   engine.Config{Store: db, Options: engine.Options{Mode: collection.Forward, Lane: collection.Incremental}},
-		Holder: process.This(), Version: "test", Beat: 50 * time.Millisecond, Turn: 100 * time.Millisecond,
+		Holder: process.This(), Version: "test", Beat: 50 * time.Millisecond, Turn: time.Minute,
 		Say: func(e fleet.Event) { m.events <- e },
 	}
 	if change != nil {
@@ -259,12 +260,13 @@ func (p *place) exact(name string, pages int) []collection.Run {
 // worker runs one connector for longer than a turn while others wait.
 func TestTurns(t *testing.T) {
 	p := newPlace(t)
-	p.slow = 10 * time.Millisecond
+	p.slow = 30 * time.Millisecond
 	names := []string{"ants", "bees", "cats"}
 	for _, name := range names {
 		p.add(name, 30)
 	}
-	one, two := p.start(func(c *fleet.Config) { c.AtMost = 1 }), p.start(func(c *fleet.Config) { c.AtMost = 1 })
+	short := func(c *fleet.Config) { c.AtMost, c.Turn = 1, 400*time.Millisecond } // of 900 ms, which all pages take
+	one, two := p.start(short), p.start(short)
 	p.enqueue(names...)
 	p.enqueue(names...) // which changes nothing
 	p.finished(names...)
@@ -294,8 +296,7 @@ func TestDrain(t *testing.T) {
 	p := newPlace(t)
 	p.slow = 5 * time.Millisecond
 	p.add("ants", 60)
-	long := func(c *fleet.Config) { c.Turn = time.Minute }
-	one := p.start(long)
+	one := p.start(nil)
 	p.enqueue("ants")
 	one.await(fleet.TurnBegun, "ants")
 	one.drain()
@@ -303,7 +304,7 @@ func TestDrain(t *testing.T) {
 	if err := fleet.One(t.Context(), p.fleet, `SELECT count(*) FROM fleet_workers`, &workers); err != nil || workers != 0 {
 		t.Errorf("after a drain %d workers are known, %v", workers, err)
 	}
-	two := p.start(long)
+	two := p.start(nil)
 	p.finished("ants")
 	two.drain()
 	runs := p.exact("ants", 60)
@@ -370,7 +371,7 @@ func TestNewer(t *testing.T) {
 	p := newPlace(t)
 	p.slow = 5 * time.Millisecond
 	p.add("ants", 60)
-	old := p.start(func(c *fleet.Config) { c.Turn = time.Minute })
+	old := p.start(nil)
 	p.enqueue("ants")
 	old.await(fleet.TurnBegun, "ants")
 	if err := fleet.Exec(t.Context(), p.fleet, "UPDATE fleet_version SET version = 999, least = 999"); err != nil {
@@ -393,7 +394,7 @@ func TestMore(t *testing.T) {
 	p := newPlace(t)
 	p.add("ants", 60)
 	p.add("bees", 3)
-	old := p.start(func(c *fleet.Config) { c.Turn = time.Minute })
+	old := p.start(nil)
 	p.enqueue("ants")
 	old.await(fleet.TurnBegun, "ants")
 	if err := fleet.Exec(t.Context(), p.fleet, "ALTER TABLE fleet_turns ADD COLUMN weight INT NOT NULL DEFAULT 1; UPDATE fleet_version SET version = version + 1"); err != nil {
@@ -543,7 +544,7 @@ func TestCalled(t *testing.T) {
 	if err := fleet.Exec(t.Context(), p.fleet, `UPDATE fleet_turns SET due_at = clock_timestamp() + interval '1 hour'`); err != nil {
 		t.Fatal(err)
 	}
-	w := p.start(func(c *fleet.Config) { c.Beat, c.Turn = time.Hour, time.Minute })
+	w := p.start(func(c *fleet.Config) { c.Beat = time.Hour })
 	w.await(fleet.WorkerStarted, "")
 	for _, name := range []string{"ants", "bees"} {
 		p.enqueue(name)

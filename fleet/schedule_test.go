@@ -42,8 +42,7 @@ func TestSchedule(t *testing.T) {
 	if err := fleet.Exec(t.Context(), p.fleet, "UPDATE fleet_schedules SET next_at = clock_timestamp() - interval '2 hours'"); err != nil {
 		t.Fatal(err)
 	}
-	long := func(c *fleet.Config) { c.Turn = time.Minute } // one run is one turn, however slow the machine is
-	one, two := p.start(long), p.start(long)
+	one, two := p.start(nil), p.start(nil)
 	for {
 		all, err := p.fleet.Schedules(t.Context())
 		if err != nil {

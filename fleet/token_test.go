@@ -134,7 +134,7 @@ func work(settings string) error {
 	w, err := fleet.NewWorker(f, fleet.Config{
 		Address: address, Registry: &registry.Registry{Entries: entries, Env: func(name string) string { return env[name] }},
 		Each:   engine.Config{Store: db, Options: engine.Options{Mode: collection.Forward, Lane: collection.Incremental}},
-		Holder: process.This(), Version: "test", Beat: 50 * time.Millisecond, Turn: time.Second,
+		Holder: process.This(), Version: "test", Beat: 50 * time.Millisecond,
 		Say: func(e fleet.Event) { fmt.Println(e.Kind, e.Connector, e.Err) },
 	})
 	if err != nil {
