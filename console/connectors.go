@@ -98,7 +98,7 @@ func connector(ctx context.Context, l lookup) (any, error) {
 			page.Days = append(page.Days, days{words.Clean(t.Stream.Name), draw(t.Calendar())})
 		}
 	}
-	past, err := report.PastOf(ctx, l.db, l.now.Add(-14*day), l.now, name)
+	past, err := report.PastOf(ctx, l.db, l.now.Add(-14*day), l.now, report.Owing, name)
 	if err != nil {
 		return nil, err
 	}

@@ -16,46 +16,25 @@ import (
 // A Past is what is kept of the time from From to To, for pictures.
 type Past struct {
 	From, To time.Time
+	Begun    time.Time          // before it nothing is known
 	Runs     []collection.Run   // that were on then
-	Events   []collection.Event // oldest first; those before From say how it began
-	Whole    bool               // nothing was before the first run
+	Events   []collection.Event // oldest first
 }
 
-// How much of a connector is looked through for its past: the newest.
-const (
-	pastEvents = 5000
-	pastRuns   = 200
+// Drawn are the kinds of events that pictures are made of.
+var (
+	Paces = []collection.EventKind{collection.RateChanged, collection.BreakerChanged, collection.FreezeChanged}
+	Owing = []collection.EventKind{collection.GapOpened, collection.GapClosed, collection.GapWaived}
 )
 
-// PastOf gathers what is kept of connectors from a time until now.
-func PastOf(ctx context.Context, db store.Reader, from, now time.Time, connectors ...string) (p Past, err error) {
-	p = Past{From: from, To: now, Whole: true}
-	for _, name := range connectors {
-		runs, err := Runs(ctx, db, name, pastRuns)
-		if err != nil {
-			return p, err
-		}
-		events, err := db.Happened(ctx, name, pastEvents)
-		if err != nil {
-			return p, err
-		}
-		p.Whole = p.Whole && len(runs) < pastRuns && len(events) < pastEvents
-		p.Runs = append(p.Runs, runs...)
-		p.Events = append(p.Events, events...)
-	}
-	slices.SortStableFunc(p.Runs, func(a, b collection.Run) int { return a.StartedAt.Compare(b.StartedAt) })
-	slices.SortStableFunc(p.Events, func(a, b collection.Event) int { return a.Time.Compare(b.Time) })
-	return p, nil
+// PastOf gathers what is kept of connectors from a time until now; of all, if none is named.
+func PastOf(ctx context.Context, db store.Reader, from, now time.Time, kinds []collection.EventKind, connectors ...string) (p Past, err error) {
+	kept, err := db.Past(ctx, from, kinds, connectors...)
+	return Past{From: from, To: now, Begun: later(from, kept.Oldest), Runs: found(kept.Runs...), Events: kept.Events}, err
 }
 
-// begun returns when something is known of first: from when the past is kept, or the start
-// of the first run in it.
-func (p Past) begun() time.Time {
-	if p.Whole && len(p.Runs) > 0 && p.Runs[0].StartedAt.After(p.From) {
-		return p.Runs[0].StartedAt
-	}
-	return p.From
-}
+// begun returns from when on something is known.
+func (p Past) begun() time.Time { return later(p.From, p.Begun) }
 
 // of reports whether an event is of an account, which may be one of several.
 func (a *Account) of(e collection.Event) bool {
@@ -76,6 +55,9 @@ func (p Past) Rate(a *Account) picture.Rate {
 		switch {
 		case e.Time.After(p.To) || !a.of(e):
 		case e.Rate != nil:
+			if len(r.Learned) == 0 && e.Rate.Previous > 0 && e.Time.After(p.begun()) {
+				r.Learned = []picture.Level{{At: p.begun(), PerSecond: e.Rate.Previous}}
+			}
 			r.Learned = since(r.Learned, p.From, picture.Level{At: e.Time, PerSecond: e.Rate.Learned})
 			ceiling := 0.0
 			if e.Rate.Ceiling != nil {
@@ -86,6 +68,9 @@ func (p Past) Rate(a *Account) picture.Rate {
 				r.Lowered = append(r.Lowered, e.Time)
 			}
 		}
+	}
+	if len(r.Learned) == 0 && len(r.Sent) > 0 && a != nil && a.Learned > 0 {
+		r.Learned = []picture.Level{{At: p.begun(), PerSecond: a.Learned}} // as before
 	}
 	if len(r.Ceiling) == 0 && a != nil && a.Ceiling > 0 {
 		r.Ceiling = []picture.Level{{At: p.From, PerSecond: a.Ceiling}} // as the files say
@@ -176,9 +161,6 @@ func later(a, b time.Time) time.Time {
 // from these, event by event, as far as events are kept.
 func (p Past) Burndown(owed []store.OwnedGap) picture.Burndown {
 	from := p.begun()
-	if !p.Whole && len(p.Events) > 0 {
-		from = later(from, p.Events[0].Time)
-	}
 	b := picture.Burndown{From: from, To: p.To}
 	open, opened := map[int64]bool{}, map[int64]time.Time{}
 	for _, gap := range owed {

@@ -49,14 +49,14 @@ func TestBreakerOfThePast(t *testing.T) {
 	freeze := func(hours float64, on bool) collection.Event {
 		return collection.Event{Time: hoursAgo(hours), Kind: collection.FreezeChanged, Freeze: &collection.FreezeInfo{Frozen: on}}
 	}
-	p := report.Past{From: hoursAgo(24), To: pastNoon, Whole: true, Runs: []collection.Run{{StartedAt: hoursAgo(20)}}, Events: []collection.Event{
+	p := report.Past{From: hoursAgo(24), To: pastNoon, Begun: hoursAgo(20), Events: []collection.Event{
 		breaker(10, "closed", "open"), breaker(9, "open", "half_open"), breaker(8.9, "half_open", "closed"), freeze(4, true), freeze(2, false),
 	}}
 	texttest.Same(t, "strip", p.Breaker(&report.Account{}).Text(48, false), `        ====================XX~=========####====
 breaker, 2026-11-24 12:00 to 2026-11-25 12:00 UTC: not measured 4 h; closed 17 h (3 times); half-open 6 min; open 60 min; frozen 2 h
 `)
 	// Only what was before the window is known: that holds for all of it.
-	p.Whole, p.Events = false, []collection.Event{breaker(30, "closed", "open")}
+	p.Begun, p.Events = time.Time{}, []collection.Event{breaker(30, "closed", "open")}
 	texttest.Same(t, "before the window", p.Breaker(&report.Account{Breaker: "open"}).Text(24, false), `XXXXXXXXXXXXXXXXXXXXXXXX
 breaker, 2026-11-24 12:00 to 2026-11-25 12:00 UTC: open 24 h
 `)

@@ -376,6 +376,10 @@ type Reader interface {
 	// of which there may be many.
 	Happened(ctx context.Context, connector string, n int) ([]collection.Event, error)
 
+	// Past returns what happened to connectors (to all, if none is named) since a time: the
+	// runs that were on, and the events of some kinds.
+	Past(ctx context.Context, since time.Time, kinds []collection.EventKind, connectors ...string) (Past, error)
+
 	// Orders returns the newest n events of what people ordered of a connector (of all,
 	// if it is ""), newest first.
 	Orders(ctx context.Context, connector string, n int) ([]collection.Event, error)
@@ -406,6 +410,13 @@ type ConnectorState struct {
 	Runs      int              // all, those included that were pruned
 	All       collection.Tally // of all runs
 	Accounts  [][]byte         // what was learned of each domain of the newest run, as JSON; nil: nothing was
+}
+
+// A Past is what happened since a time, oldest first.
+type Past struct {
+	Runs   []collection.Run
+	Events []collection.Event
+	Oldest time.Time // of any event of these connectors that is kept; zero: none is
 }
 
 // Measures are what is counted over all runs of a connector.

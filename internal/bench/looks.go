@@ -211,36 +211,54 @@ func (b *bench) pages(ctx context.Context, file string) error {
 	return nil
 }
 
-// tabs measures a run without and with 50 tabs that follow it, in turn.
+// tabs measures a run beside a console without a tab, with tabs that are told of changes,
+// and with tabs that ask for their page after each, in turn.
 func (b *bench) tabs(ctx context.Context) error {
-	const records, tabs = 100_000, 50
+	const records, tabs = 20_000, 50
 	p, file, err := b.serve(provider.Script{Seed: 1, Flat: records}, "flat", flatStream)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	fmt.Printf("\nA run of %d records in %d pages, without a tab and with %d:\n\n| run | without | with | ratio | pages shown |\n|---:|---:|---:|---:|---:|\n", records, records/100, tabs)
-	var ratios []float64
+	fmt.Printf("\nA run of %d records in %d pages beside a console: processor and wall time, and pages shown.\n\n"+
+		"| run | no tab | %d tabs that are told | %[3]d tabs that ask for their page |\n|---:|---|---|---|\n", records, records/100, tabs)
+	var cpu, wall [2][]float64
 	for i := range b.runs {
-		alone, err := b.collect(b.state(), file)
-		if err != nil {
-			return err
+		var took [3]cost
+		var shown int64
+		order := []int{0, 1, 2}
+		if i%2 == 1 {
+			slices.Reverse(order)
 		}
-		followed, shown, err := b.followed(ctx, file, tabs)
-		if err != nil {
-			return err
+		for _, kind := range order {
+			c, pages, err := b.followed(ctx, file, min(kind, 1)*tabs, kind == 2)
+			if err != nil {
+				return err
+			}
+			took[kind], shown = c, max(shown, pages)
 		}
-		ratios = append(ratios, followed.wall.Seconds()/alone.wall.Seconds())
-		fmt.Printf("| %d | %.2f s, %.2f s of processor | %.2f s, %.2f s | %.2f | %d |\n", i+1, alone.wall.Seconds(), alone.cpu.Seconds(),
-			followed.wall.Seconds(), followed.cpu.Seconds(), ratios[i], shown)
+		fmt.Printf("| %d | %s | %s | %s, %d pages |\n", i+1, took[0], took[1], took[2], shown)
+		for k := range cpu {
+			cpu[k] = append(cpu[k], took[k+1].cpu.Seconds()/took[0].cpu.Seconds())
+			wall[k] = append(wall[k], took[k+1].wall.Seconds()/took[0].wall.Seconds())
+		}
 	}
-	slices.Sort(ratios)
-	fmt.Printf("\nThe median of the ratios is %.2f.\n", ratios[len(ratios)/2])
+	fmt.Printf("\nMedians of the ratios to no tab: told %.2f × processor and %.2f × wall; asking %.2f × and %.2f ×.\n",
+		middle(cpu[0]), middle(wall[0]), middle(cpu[1]), middle(wall[1]))
 	return nil
 }
 
+func (c cost) String() string {
+	return fmt.Sprintf("%.2f s, %.1f s", c.cpu.Seconds(), c.wall.Seconds())
+}
+
+func middle(all []float64) float64 {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
 // followed makes a run while tabs follow it, and counts the pages that they were shown.
-func (b *bench) followed(ctx context.Context, file string, tabs int) (c cost, shown int64, err error) {
+func (b *bench) followed(ctx context.Context, file string, tabs int, asking bool) (c cost, shown int64, err error) {
 	state := b.state()
 	s, err := b.console(ctx, state)
 	if err != nil {
@@ -253,15 +271,15 @@ func (b *bench) followed(ctx context.Context, file string, tabs int) (c cost, sh
 	defer cancel()
 	var pages atomic.Int64
 	for range tabs {
-		open.Go(func() { s.tab(ctx, &pages) })
+		open.Go(func() { s.tab(ctx, asking, &pages) })
 	}
 	c, err = b.collect(state, file)
 	return c, pages.Load(), err
 }
 
-// tab follows the store as the script of a page does: it asks for its page after each
-// event that tells of a change.
-func (s *site) tab(ctx context.Context, pages *atomic.Int64) {
+// tab follows the store. If it is asking, it does so as the script of a page: it asks for
+// its page after each event that tells of a change.
+func (s *site) tab(ctx context.Context, asking bool, pages *atomic.Int64) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/live", nil)
 	if err != nil {
 		return
@@ -278,7 +296,7 @@ func (s *site) tab(ctx context.Context, pages *atomic.Int64) {
 			continue
 		}
 		number, _, _ := strings.Cut(data, " ")
-		if seen != "" && number != seen {
+		if asking && seen != "" && number != seen {
 			if _, err := s.page(ctx, "/"); err != nil {
 				return
 			}

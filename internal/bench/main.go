@@ -40,6 +40,7 @@ func run() error {
 	many := flag.Int("partitions", 100_000, "partitions of the large pass")
 	pass := flag.Int("pass", 0, "partitions of a pass that is measured in ten parts, and nothing else")
 	looked := flag.String("store", "", "a `file` with a store of about 1 GB, made if it is not there: only what looking at it takes is measured")
+	tabs := flag.Bool("tabs", false, "only what a run takes while tabs follow it is measured")
 	flag.Parse()
 	if *binary == "" {
 		return fmt.Errorf("-collect is missing")
@@ -50,6 +51,9 @@ func run() error {
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{binary: *binary, dir: dir, runs: *runs}
+	if *tabs {
+		return b.tabs(context.Background())
+	}
 	if *looked != "" {
 		return b.looks(context.Background(), *looked)
 	}

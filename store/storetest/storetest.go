@@ -100,6 +100,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"traffic of all runs", traffic},
 		{"the last success", successes},
 		{"a run with what happened in it", runAlone},
+		{"the past since a time", past},
 		{"runs are added up", runs},
 		{"provider state is kept", providerState},
 		{"fields are noted in the order seen", fields},

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"collect/collection"
 	"collect/store"
@@ -73,6 +74,22 @@ func Happened(ctx context.Context, r *database.Readers, connector string, n int)
 	all, err := told(ctx, r, `WHERE connector = ? ORDER BY id DESC LIMIT ?`, connector, n)
 	slices.Reverse(all)
 	return all, err
+}
+
+// Since returns the events of some kinds since the time that is the first of args, oldest
+// first. named is a table of connectors, as SQL with the other args.
+func Since(ctx context.Context, r *database.Readers, kinds []collection.EventKind, named string, args ...any) ([]collection.Event, error) {
+	if len(kinds) == 0 {
+		return nil, nil
+	}
+	var quoted []string
+	for _, kind := range kinds {
+		quoted = append(quoted, "'"+string(kind)+"'")
+	}
+	return told(ctx, r, `WHERE id IN (SELECT e.id FROM (
+			SELECT connector AS name, coalesce((SELECT id FROM events WHERE connector = n.connector AND at < ?1 ORDER BY id DESC LIMIT 1), 0) AS older
+			FROM (SELECT connector FROM `+named+`) AS n) AS begun
+		CROSS JOIN events e ON e.connector = begun.name AND e.id > begun.older AND e.kind IN (`+strings.Join(quoted, ", ")+`)) ORDER BY at, id`, args...)
 }
 
 // told returns events that are no commits.
