@@ -3,7 +3,7 @@ package law
 // The constants of drains: chosen, and judged together with those of late answers.
 const (
 	drainTarget = 0.97 // of what was delivered,
-	lateOff     = 1.5  // less so many times the share of late answers
+	lateOff     = 0.5  // less so many times the share of late answers
 	drainPace   = 0.7  // of it, until the queue is empty
 )
 
