@@ -22,6 +22,7 @@ var usualWindows = [...]time.Duration{10 * time.Second, 30 * time.Second, time.M
 type estimate struct {
 	known  float64       // the limit that is believed; 0: none is
 	window time.Duration // that the provider counts in; 0: none was seen
+	least  time.Duration // that this can be: the longest block
 	banned float64       // not faster than it; 0: nothing was forbidden
 
 	bannedAt  Moment        // when it was; 0: before this run,
@@ -47,7 +48,7 @@ func (p *plateau) measure() {
 	if block < windowLeast || block > longOutage || block < 4*interval(p.from) {
 		return
 	}
-	p.window = max(p.window, usualWindow(block))
+	p.window, p.least = max(p.window, usualWindow(block)), max(p.least, block)
 }
 
 // usualWindow returns the shortest usual window that a block fits in; the block
@@ -95,6 +96,7 @@ func (p *plateau) learn(now Moment) float64 {
 	if p.tooFast = 0; est == 0 || idle && !p.slow {
 		p.tooFast = p.from // the count may say little
 	}
+	lone := p.lone
 	p.lone = known == 0 && !p.weak
 	was := p.was
 	if cut && est < (1-agrees)*known {
@@ -127,6 +129,9 @@ func (p *plateau) learn(now Moment) float64 {
 		return p.confirm(est)
 	case was == probing:
 		p.refine()
+		if lone && p.windowed() {
+			p.tooFast = p.known * p.window.Seconds() / p.least.Seconds() // the most that the count can mean
+		}
 		return p.proven()
 	}
 	if p.lower++; p.lower == 1 && p.agreed >= confirmed {
@@ -245,4 +250,15 @@ func (p *plateau) refine() {
 	} else {
 		p.tooFast = p.from
 	}
+}
+
+// windowed reports whether the provider counts in windows: less was granted at the
+// level that was refused than when a window was counted, at a faster pace. Who
+// grants a rate grants more to who is slower.
+func (p *plateau) windowed() bool {
+	if p.least == 0 || len(p.levels) != 1 {
+		return false
+	}
+	l := p.levels[0]
+	return l.rate*(p.at-l.at).Seconds() < p.known*p.window.Seconds()
 }

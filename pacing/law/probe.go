@@ -41,7 +41,6 @@ type probe struct {
 	tried   time.Duration // for how long it had held
 	calm    time.Duration // in which runs before did not look for more
 	base    float64
-	held    Moment // since when the pace was that
 	levels  []level
 	missed  int32 // probes refused in a row
 	fresh   bool  // what the run before found is believed
@@ -69,7 +68,7 @@ func (p *plateau) advance(weight float64, now Moment) {
 	case steady:
 		p.since++
 		if p.target < p.bound() && p.due(now) {
-			p.search(now)
+			p.search()
 			p.raise(now)
 		}
 	case probing:
@@ -164,9 +163,8 @@ func (p *plateau) due(now Moment) bool {
 func (p *plateau) atLevel() bool { return p.mode == probing || p.mode == recovering && p.reprobe }
 
 // search begins a probe, which has no level yet.
-func (p *plateau) search(now Moment) {
+func (p *plateau) search() {
 	p.base, p.levels, p.mode = p.target, p.levels[:0], probing
-	p.held = max(p.ended, now-scale(interval(p.base), float64(p.since)))
 }
 
 // raise begins a level.

@@ -121,7 +121,7 @@ func (p *plateau) unfinished() (rate float64, held time.Duration) {
 
 // goOnTrying goes on with the level that the run before was at when it ended.
 func (p *plateau) goOnTrying(now Moment) {
-	p.search(now)
+	p.search()
 	p.try(p.trying, now-p.tried)
 	p.since, p.trying, p.carried = p.carried, 0, 0
 }

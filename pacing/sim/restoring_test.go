@@ -99,11 +99,12 @@ func TestLongBlocksAreLearned(t *testing.T) {
 		block    time.Duration
 		from, to time.Duration
 		rates    []float64
+		refused  int // at most; a window that a first count told is not doubted again and again
 	}{
-		{time.Minute, 0, 2 * time.Hour, []float64{0.4, 2}},
-		{5 * time.Minute, time.Hour, 6 * time.Hour, []float64{0.4, 2}},
-		{15 * time.Minute, 4 * time.Hour, 10 * time.Hour, []float64{0.4, 2}},
-		{time.Hour, 20 * time.Hour, 30 * time.Hour, []float64{0.4}}, // at 2 it takes as long to play as all of these
+		{time.Minute, 0, 2 * time.Hour, []float64{0.4, 2}, 22},
+		{5 * time.Minute, time.Hour, 6 * time.Hour, []float64{0.4, 2}, 20},
+		{15 * time.Minute, 4 * time.Hour, 10 * time.Hour, []float64{0.4, 2}, 40},
+		{time.Hour, 20 * time.Hour, 30 * time.Hour, []float64{0.4}, 85}, // at 2 it takes as long to play as all of these
 	} {
 		for _, rate := range tc.rates {
 			t.Run(fmt.Sprintf("%v/s and %v", rate, tc.block), func(t *testing.T) {
@@ -116,6 +117,9 @@ func TestLongBlocksAreLearned(t *testing.T) {
 					t.Logf("%.0f %% of the work from %v on, %d refused of %d", 100*share, tc.from, refused, requests)
 					if share < 0.84 {
 						t.Errorf("%.0f %% of the work from %v on, want 84 %%", 100*share, tc.from)
+					}
+					if refused > tc.refused {
+						t.Errorf("%d requests refused, want at most %d", refused, tc.refused)
 					}
 				})
 			})
