@@ -98,12 +98,8 @@ func connector(ctx context.Context, l lookup) (any, error) {
 			page.Days = append(page.Days, days{words.Clean(t.Stream.Name), draw(t.Calendar())})
 		}
 	}
-	past, err := report.PastOf(ctx, l.db, l.now.Add(-14*day), l.now, report.Owing, name)
-	if err != nil {
+	if page.Owing, err = l.owing(ctx, e.Owed, name); err != nil {
 		return nil, err
-	}
-	if b := past.Burndown(e.Owed); b.Peak() > 0 {
-		page.Owing = drawSaid(b)
 	}
 	found, err := report.Runs(ctx, l.db, name, runsOfConnector)
 	for _, r := range found {

@@ -149,7 +149,7 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	says(t, s.get(t, b, "/"), http.StatusOK, "1 connector, 1 needs you", "<span aria-hidden=\"true\">×</span> Stuck")
+	says(t, s.get(t, b, "/"), http.StatusOK, "1 connector, 1 needs you", "Gaps owed, last 14 days", "2 now; 2 wait for a person", "<span aria-hidden=\"true\">×</span> Stuck")
 	says(t, s.get(t, b, "/gaps/g_1"), http.StatusOK, "collect resume acme")
 }
 

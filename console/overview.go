@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"collect/report"
+	"collect/store"
 )
 
 // An overviewPage is the first page: where each connector stands, who acts, what was
@@ -13,6 +14,7 @@ type overviewPage struct {
 	Providers []report.Provider
 	Budgeted  []report.Provider // of these, those that have budgets
 	More      int               // providers that are not among them
+	Owing     *drawing          // of the last two weeks; nil: nothing was owed
 	Store     report.Care
 }
 
@@ -31,6 +33,13 @@ func overview(ctx context.Context, l lookup) (any, error) {
 	page.Budgeted = first(page.Budgeted, providersShown)
 	page.Providers = first(known, providersShown)
 	page.More = len(known) - len(page.Providers)
+	var owed []store.OwnedGap
+	for _, s := range all {
+		owed = append(owed, s.Owed...)
+	}
+	if page.Owing, err = l.owing(ctx, owed); err != nil {
+		return nil, err
+	}
 	page.Store, err = l.care(ctx)
 	return page, err
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"html/template"
 	"io"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"collect/internal/picture"
 	"collect/internal/words"
 	"collect/report"
+	"collect/store"
 )
 
 // A drawing is a picture in the two sizes of which a page shows one.
@@ -46,6 +48,24 @@ func breaker(past report.Past, a *report.Account) *drawing {
 		return nil
 	}
 	return drawSaid(past.Breaker(a))
+}
+
+// owing draws what connectors owed in the last two weeks, and owe now; all connectors, if none
+// is named. It is nil if nothing was owed.
+func (l lookup) owing(ctx context.Context, owed []store.OwnedGap, connectors ...string) (*drawing, error) {
+	if l.db == nil {
+		return nil, nil
+	}
+	from := l.now.Add(-14 * day)
+	moves, err := l.db.Moves(ctx, from, connectors...)
+	if err != nil {
+		return nil, err
+	}
+	b := report.BurndownOf(owed, moves, from, l.now)
+	if b.Peak() == 0 {
+		return nil, nil
+	}
+	return drawSaid(b), nil
 }
 
 // stack draws where the time of a run went; nil if there is nothing to draw.

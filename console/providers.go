@@ -67,7 +67,7 @@ func provider(ctx context.Context, l lookup) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	past, err := report.PastOf(ctx, l.db, l.now.Add(-day), l.now, report.Paces, first(page.Connectors, pastConnectors)...)
+	past, err := report.PastOf(ctx, l.db, l.now.Add(-day), l.now, first(page.Connectors, pastConnectors)...)
 	if err != nil {
 		return nil, err
 	}

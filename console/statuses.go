@@ -20,6 +20,7 @@ type facts struct {
 	mu    sync.Mutex
 	stamp string
 	at    time.Time
+	began time.Time // the look itself
 	all   []report.Status
 }
 
@@ -29,9 +30,13 @@ func (l lookup) statuses(ctx context.Context) ([]report.Status, error) {
 		return nil, nil
 	}
 	f := &l.server.facts
+	asked := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	stamp := l.server.Library.Stamp()
+	if f.began.After(asked) {
+		return slices.Clone(f.all), nil // what others looked for meanwhile is as new
+	}
+	began, stamp := time.Now(), l.server.Library.Stamp()
 	if age := l.now.Sub(f.at); stamp == f.stamp && age >= 0 && age < freshFor {
 		return slices.Clone(f.all), nil
 	}
@@ -42,7 +47,7 @@ func (l lookup) statuses(ctx context.Context) ([]report.Status, error) {
 	for i := range all {
 		all[i].Flags = l.server.Flags
 	}
-	f.stamp, f.at, f.all = stamp, l.now, all
+	f.stamp, f.at, f.began, f.all = stamp, l.now, began, all
 	return slices.Clone(all), nil
 }
 
@@ -50,5 +55,5 @@ func (l lookup) statuses(ctx context.Context) ([]report.Status, error) {
 func (f *facts) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.stamp, f.all = "", nil
+	f.stamp, f.began, f.all = "", time.Time{}, nil
 }

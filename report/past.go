@@ -21,15 +21,12 @@ type Past struct {
 	Events   []collection.Event // oldest first
 }
 
-// Drawn are the kinds of events that pictures are made of.
-var (
-	Paces = []collection.EventKind{collection.RateChanged, collection.BreakerChanged, collection.FreezeChanged}
-	Owing = []collection.EventKind{collection.GapOpened, collection.GapClosed, collection.GapWaived}
-)
+// paces are the kinds of events that pictures of a pace are made of.
+var paces = []collection.EventKind{collection.RateChanged, collection.BreakerChanged, collection.FreezeChanged}
 
-// PastOf gathers what is kept of connectors from a time until now; of all, if none is named.
-func PastOf(ctx context.Context, db store.Reader, from, now time.Time, kinds []collection.EventKind, connectors ...string) (p Past, err error) {
-	kept, err := db.Past(ctx, from, kinds, connectors...)
+// PastOf gathers what is kept of connectors from a time until now.
+func PastOf(ctx context.Context, db store.Reader, from, now time.Time, connectors ...string) (p Past, err error) {
+	kept, err := db.Past(ctx, from, paces, connectors...)
 	return Past{From: from, To: now, Begun: later(from, kept.Oldest), Runs: found(kept.Runs...), Events: kept.Events}, err
 }
 
@@ -154,46 +151,5 @@ func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
-	return b
-}
-
-// Burndown shows how many gaps were owed, of which those in owed are owed now. It goes back
-// from these, event by event, as far as events are kept.
-func (p Past) Burndown(owed []store.OwnedGap) picture.Burndown {
-	from := p.begun()
-	b := picture.Burndown{From: from, To: p.To}
-	open, opened := map[int64]bool{}, map[int64]time.Time{}
-	for _, gap := range owed {
-		if !gap.Settled() {
-			open[gap.ID] = true
-		}
-	}
-	for _, e := range slices.Backward(p.Events) {
-		if e.Kind == collection.GapOpened && e.Gap != nil {
-			opened[e.Gap.ID] = e.Time // the first one that is kept: others renew the gap
-		}
-	}
-	counts := []picture.Count{{At: p.To, Owed: len(open)}}
-	for _, e := range slices.Backward(p.Events) {
-		if e.Gap == nil || !e.Time.After(from) || e.Time.After(p.To) {
-			continue
-		}
-		was := len(open)
-		switch e.Kind {
-		case collection.GapClosed, collection.GapWaived:
-			open[e.Gap.ID] = true
-		case collection.GapOpened:
-			if opened[e.Gap.ID].Equal(e.Time) {
-				delete(open, e.Gap.ID)
-			}
-		}
-		if len(open) != was {
-			counts[len(counts)-1].At = e.Time
-			counts = append(counts, picture.Count{At: e.Time, Owed: len(open)})
-		}
-	}
-	counts[len(counts)-1].At = from
-	slices.Reverse(counts)
-	b.Counts = counts
 	return b
 }

@@ -5,40 +5,13 @@ import (
 	"time"
 
 	"collect/collection"
-	"collect/internal/picture"
 	"collect/internal/texttest"
 	"collect/report"
-	"collect/store"
 )
 
 var pastNoon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
 func hoursAgo(n float64) time.Time { return pastNoon.Add(-time.Duration(n * float64(time.Hour))) }
-
-// TestBurndown: what was owed is counted back from what is owed now. A gap that is renewed
-// is one gap, and one that was waived was owed before.
-func TestBurndown(t *testing.T) {
-	gap := func(hours float64, kind collection.EventKind, id int64) collection.Event {
-		return collection.Event{Time: hoursAgo(hours), Kind: kind, Gap: &collection.GapInfo{ID: id}}
-	}
-	p := report.Past{From: hoursAgo(24), To: pastNoon, Events: []collection.Event{
-		gap(30, collection.GapOpened, 1),
-		gap(20, collection.GapOpened, 2), gap(18, collection.GapOpened, 3),
-		gap(16, collection.GapOpened, 2), // renewed
-		gap(12, collection.GapClosed, 1), gap(6, collection.GapWaived, 3),
-	}}
-	owed := []store.OwnedGap{{Gap: collection.Gap{ID: 2}}, {Gap: collection.Gap{ID: 3, State: collection.GapDead, Waiver: collection.Waiver{At: hoursAgo(6)}}}}
-	want := []picture.Count{{At: hoursAgo(24), Owed: 1}, {At: hoursAgo(20), Owed: 2}, {At: hoursAgo(18), Owed: 3}, {At: hoursAgo(12), Owed: 2}, {At: hoursAgo(6), Owed: 1}}
-	got := p.Burndown(owed).Counts
-	if len(got) != len(want) {
-		t.Fatalf("Counts = %v, want %v", got, want)
-	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("Counts[%d] = %v, want %v", i, got[i], want[i])
-		}
-	}
-}
 
 // TestBreakerOfThePast: before the first change it was what that change says; before the
 // first run nothing is known. A freeze outranks the breaker.

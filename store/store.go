@@ -380,6 +380,11 @@ type Reader interface {
 	// runs that were on, and the events of some kinds.
 	Past(ctx context.Context, since time.Time, kinds []collection.EventKind, connectors ...string) (Past, error)
 
+	// Moves returns how the number of gaps that connectors owe (all, if none is named) moved
+	// since a time: for each hour of UTC in which it did, in order. A gap that was waived is
+	// owed no more. Of a connector with very many closed gaps the oldest are forgotten.
+	Moves(ctx context.Context, since time.Time, connectors ...string) ([]Move, error)
+
 	// Orders returns the newest n events of what people ordered of a connector (of all,
 	// if it is ""), newest first.
 	Orders(ctx context.Context, connector string, n int) ([]collection.Event, error)
@@ -417,6 +422,12 @@ type Past struct {
 	Runs   []collection.Run
 	Events []collection.Event
 	Oldest time.Time // of any event of these connectors that is kept; zero: none is
+}
+
+// A Move is how many gaps were opened, and how many closed, in an hour.
+type Move struct {
+	At             time.Time // the beginning of the hour
+	Opened, Closed int
 }
 
 // Measures are what is counted over all runs of a connector.

@@ -12,6 +12,9 @@ import (
 type Burndown struct {
 	From, To time.Time
 	Counts   []Count // in order; the first is at From, and each holds until the next one
+
+	Held      int       // of those owed now, that wait for a person: no pace closes them
+	NotBefore time.Time // of the others, none can be closed before; zero: at any time
 }
 
 // A Count is how many gaps were owed since a time.
@@ -40,6 +43,66 @@ func (b Burndown) now() int {
 	return b.Counts[len(b.Counts)-1].Owed
 }
 
+// How much must be known for a guess of when nothing is owed: that many falls since the most
+// was owed, over that part of the time; and how many times the time it may lie ahead.
+const (
+	leastFalls  = 3
+	leastPart   = 14
+	furthestOff = 2
+)
+
+// Gone returns when nothing will be owed but what waits for a person, if it goes on falling as
+// it did since the most was owed; late: only because a wait ends then. ok is false if that
+// cannot be said.
+func (b Burndown) Gone() (at time.Time, late, ok bool) {
+	most, left := b.peak(), b.now()-b.Held
+	falls := 0
+	for i, c := range b.Counts {
+		if i > 0 && c.At.After(most.At) && c.Owed < b.Counts[i-1].Owed {
+			falls++
+		}
+	}
+	took, whole := b.To.Sub(most.At), b.To.Sub(b.From)
+	fell := most.Owed - b.now()
+	if left <= 0 || fell <= 0 || falls < leastFalls || took < whole/leastPart {
+		return at, false, false
+	}
+	ahead := float64(took) * float64(left) / float64(fell)
+	if ahead > furthestOff*float64(whole) {
+		return at, false, false
+	}
+	at = b.To.Add(time.Duration(ahead))
+	if b.NotBefore.After(at) {
+		return b.NotBefore, true, true
+	}
+	return at, false, true
+}
+
+// ahead says what comes; "" if that is not known.
+func (b Burndown) ahead() string {
+	text := ""
+	if b.Held > 0 {
+		text = "; " + words.Counted(int64(b.Held), "waits", "wait") + " for a person"
+	}
+	at, late, ok := b.Gone()
+	switch {
+	case !ok:
+		return text
+	case b.Held > 0:
+		text += ", the others are closed "
+	default:
+		text += "; at this pace all are closed "
+	}
+	day := momentWords(at, b.From, b.To)
+	if late {
+		return text + "not before " + day + ", when the last wait ends"
+	}
+	if b.Held > 0 {
+		return text + "about " + day + " at this pace"
+	}
+	return text + "about " + day
+}
+
 // Sentence says the numbers.
 func (b Burndown) Sentence() string {
 	text := "gaps owed, " + spanWords(b.From, b.To) + ": "
@@ -48,7 +111,7 @@ func (b Burndown) Sentence() string {
 	}
 	most := b.peak()
 	return text + fmt.Sprintf("%s at first; %s at most, since %s; %s now", words.Count(int64(b.Counts[0].Owed)), words.Count(int64(most.Owed)),
-		momentWords(most.At, b.From, b.To), words.Count(int64(b.now())))
+		momentWords(most.At, b.From, b.To), words.Count(int64(b.now()))) + b.ahead()
 }
 
 // Text draws a bar for how much was owed in each of at most n columns, and says the numbers.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"collect/collection"
+	"collect/store"
 )
 
 // past: of what happened since a time there are the runs that were on and the events of the
@@ -72,5 +73,44 @@ func past(t *testing.T, open opener) {
 	}
 	if got, err := s.Past(t.Context(), ago(9), nil); err != nil || len(got.Events) != 0 || len(got.Runs) != 6 {
 		t.Errorf("Past of no kind = %+v, %v, want six runs", got, err)
+	}
+}
+
+// gapsMoved: the hours in which gaps were opened, closed and waived, of one connector or of all.
+func gapsMoved(t *testing.T, open opener) {
+	s, l := ledger(t, open)
+	before := time.Now().Add(-2 * time.Hour)
+	for i, opened := range []time.Time{time.Now(), time.Now(), before.Add(-time.Hour)} {
+		deferGap(t, l, true, collection.Gap{Place: part("issues", string("xyz"[i])), Reason: collection.Forbidden, OpenedAt: opened})
+	}
+	finish(t, l)
+	owed, err := s.Gaps(t.Context(), connector)
+	if err != nil || len(owed) != 3 {
+		t.Fatalf("Gaps = %v, %v", owed, err)
+	}
+	sum := func(connectors ...string) (opened, closed int) {
+		all, err := s.Moves(t.Context(), before, connectors...)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, m := range all {
+			if m.At.Before(before.Add(-time.Hour)) || m.At.After(time.Now()) {
+				t.Errorf("a move of %v", m.At)
+			}
+			opened, closed = opened+m.Opened, closed+m.Closed
+		}
+		return opened, closed
+	}
+	if opened, closed := sum(); opened != 2 || closed != 0 {
+		t.Errorf("Moves = %d opened, %d closed, want 2 and 0", opened, closed)
+	}
+	if waived, err := s.Waive(t.Context(), connector, []int64{owed[0].ID}, store.Audit{Who: "ana", Why: "it is broken"}); err != nil || len(waived) != 1 {
+		t.Fatalf("Waive = %+v, %v", waived, err)
+	}
+	if opened, closed := sum("nobody", connector); opened != 2 || closed != 1 {
+		t.Errorf("Moves after a waiver = %d opened, %d closed, want 2 and 1", opened, closed)
+	}
+	if opened, closed := sum("nobody"); opened+closed != 0 {
+		t.Errorf("Moves of nobody = %d opened, %d closed", opened, closed)
 	}
 }

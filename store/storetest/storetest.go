@@ -101,6 +101,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store) {
 		{"the last success", successes},
 		{"a run with what happened in it", runAlone},
 		{"the past since a time", past},
+		{"gaps that opened and closed", gapsMoved},
 		{"runs are added up", runs},
 		{"provider state is kept", providerState},
 		{"fields are noted in the order seen", fields},
