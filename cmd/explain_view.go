@@ -31,7 +31,10 @@ func renderExplanation(e report.Explanation, columns int, c term.Caps) string {
 		page.Fact("token", words.Clean(e.Accounts[i].From)+": "+e.Accounts[i].TurnWords(e.Now))
 	}
 	if e.Shared {
-		page.Indented("This is as the runs that share the account on this host left it, and newer than the database.")
+		page.Indented("This is as the runs that share the account left it, and newer than the database.")
+	}
+	if shared := e.SharingWords(); shared != "" {
+		page.Fact("account", shared)
 	}
 	if changes := e.Changes(); len(changes) > 0 {
 		page.Add("")

@@ -46,6 +46,9 @@ func statusDetail(s report.Status, now time.Time, columns int, c term.Caps) stri
 			page.Fact("breaker", report.FailureWords(s.Account.Failure, now))
 		}
 	}
+	if shared := s.SharingWords(); shared != "" {
+		page.Fact("account", shared)
+	}
 	if run := s.Newest(); report.Unanswered(run) {
 		page.Fact("last run", words.WithReason(report.NoneOf(run.Tally.Requests), report.LastTrouble(s.Owed)))
 	}

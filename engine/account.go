@@ -131,30 +131,37 @@ func (m Meeting) reach(ctx context.Context, db store.Store, name string, used *a
 	return state, nil
 }
 
-// Kept returns what the runs of this user that share an account of the newest run of a connector
-// saved of it last, whichever database they use; nil where that is not known.
-// Who looks makes no file, asks no run, and runs no command for a secret.
-func (m Meeting) Kept(ctx context.Context, db store.Reader, newest collection.Run, domain string) []byte {
-	at := Place{m.Dir, db}
-	if !at.met() {
-		return nil
+// metAt returns where the runs share an account of the newest run of a connector; nothing where
+// that is not known. Who looks makes no file, asks no run, and runs no command for a secret.
+func (m Meeting) metAt(ctx context.Context, db store.Reader, newest collection.Run, domain string) (at share.At) {
+	place := Place{m.Dir, db}
+	if !place.met() {
+		return at
 	}
 	m = m.knowing(newest)
 	_, spec, err := m.Registry.Find(ctx, newest.Connector)
 	if err != nil || slices.ContainsFunc(spec.Secrets(), func(secret declarative.Secret) bool {
 		return m.Registry.SecretSource(spec.ProviderName(), secret).Command != ""
 	}) {
-		return nil
+		return at
 	}
 	target, err := m.Registry.Resolve(ctx, newest.Connector, ParamsOf(m.Registry, newest))
 	if err != nil {
+		return at
+	}
+	if at, err = place.same(ctx, target.Connector.Provider(), domain); err != nil {
+		return share.At{}
+	}
+	return at
+}
+
+// keptAt returns what the runs that share an account saved of it last, whichever database they
+// use; nil where that is not known.
+func keptAt(ctx context.Context, at share.At) []byte {
+	if at.Account == "" {
 		return nil
 	}
-	shared, err := at.same(ctx, target.Connector.Provider(), domain)
-	if err != nil {
-		return nil
-	}
-	state, err := share.Kept(ctx, shared)
+	state, err := share.Kept(ctx, at)
 	if err != nil {
 		return nil
 	}

@@ -78,11 +78,15 @@ func (m Meeting) paces(ctx context.Context, db store.Reader, state store.Connect
 	for i, kept := range state.Accounts {
 		domain := run.Domains()[i]
 		p := pace{}
-		p.Status, p.known, p.shared = m.paceOf(ctx, db, run, domain, kept, now)
+		at := m.metAt(ctx, db, run, domain)
+		p.Status, p.known, p.shared = paceOf(kept, keptAt(ctx, at), now)
 		if len(accounts) > 0 {
 			p.from = accounts[i].From
 		}
 		all = append(all, p)
+		if s.Sharing == nil {
+			s.Sharing = Place{m.Dir, db}.sharing(ctx, at, domain)
+		}
 		if !p.known || !p.shared {
 			continue
 		}
@@ -100,16 +104,15 @@ func (m Meeting) paces(ctx context.Context, db store.Reader, state store.Connect
 	return all
 }
 
-// paceOf returns how things stand with the account that a run used: as the
-// database has it, in state, or as the runs that share the account left it, if that is newer
-// and says something else. One that cannot be read is nothing known.
-func (m Meeting) paceOf(ctx context.Context, db store.Reader, run collection.Run, domain string, state []byte, now time.Time) (pace gate.Status, known, shared bool) {
+// paceOf returns how things stand with an account: as the database has it, in state, or as
+// the others left it, the runs that share it, if that is newer and says something else. One
+// that cannot be read is nothing known.
+func paceOf(state, others []byte, now time.Time) (pace gate.Status, known, shared bool) {
 	if state != nil {
 		var err error
 		pace, err = gate.Inspect(state, now)
 		known = err == nil
 	}
-	others := m.Kept(ctx, db, run, domain)
 	if bytes.Equal(gate.Newest(state, others), state) {
 		return pace, known, false
 	}

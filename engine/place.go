@@ -76,6 +76,22 @@ func (pl Place) same(ctx context.Context, p collection.Provider, domain string) 
 	return share.At{}, errors.New("it has another credential than this process")
 }
 
+// sharing returns who shares an account now, which is a domain of the store; nil where that is not
+// known: the processes of one host meet in a folder.
+func (pl Place) sharing(ctx context.Context, at share.At, domain string) *store.Sharing {
+	many, ok := pl.Store.(interface {
+		Sharing(ctx context.Context, account, domain string) (*store.Sharing, error)
+	})
+	if !ok || at.Account == "" {
+		return nil
+	}
+	s, err := many.Sharing(ctx, at.Account, domain)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
 // hostSalt returns the salt of this host, which the first run makes.
 func hostSalt(dir string) ([]byte, error) {
 	path := filepath.Join(dir, "salt")

@@ -14,7 +14,8 @@ type ExplanationLine struct {
 	Learned     *float64     `json:"learned_per_second"`
 	Ceiling     *float64     `json:"ceiling_per_second"`
 	HeardAt     jsonout.Time `json:"confirmed_at"`
-	Shared      bool         `json:"from_shared_pace"` // newer than the database
+	Shared      bool         `json:"from_shared_pace"`  // newer than the database
+	Sharing     *SharingLine `json:"sharing,omitempty"` // the machines that share the pace now; none: no process leads, or that is not known
 	Binds       *string      `json:"binds"`
 	Blocked     bool         `json:"blocked"`
 	Constraints []Constraint `json:"constraints"`
@@ -46,7 +47,7 @@ type changeLine struct {
 
 func (e Explanation) Line() ExplanationLine {
 	line := ExplanationLine{
-		Connector: e.Name, Learned: jsonout.OrNull(e.Pace.Learned), Ceiling: e.Pace.Ceiling, HeardAt: jsonout.Time(e.Pace.HeardAt), Shared: e.Shared,
+		Connector: e.Name, Learned: jsonout.OrNull(e.Pace.Learned), Ceiling: e.Pace.Ceiling, HeardAt: jsonout.Time(e.Pace.HeardAt), Shared: e.Shared, Sharing: sharingLine(e.Sharing),
 		Constraints: []Constraint{}, Announced: []limitLine{}, Changes: []changeLine{}, StopsFirst: e.Stops(), Faster: e.Faster(), Accounts: TurnLines(e.Accounts, e.Now),
 	}
 	if e.Account != nil {

@@ -29,6 +29,8 @@ type Status struct {
 
 	Accounts []Account // where several took turns in the newest run: all of them
 
+	Sharing *store.Sharing // who shares the pace of the account now, the first that is shared; nil: nobody, or that is not known
+
 	Selected []string // the streams that collect.yaml selects; nil: all
 }
 

@@ -31,6 +31,7 @@ type StatusLine struct {
 	Overall     TallyLine    `json:"overall"`
 	Streams     []streamLine `json:"streams"`
 	Provider    *accountLine `json:"provider"`
+	Sharing     *SharingLine `json:"sharing,omitempty"` // the machines that share the pace now; none: no process leads, or that is not known
 
 	Metrics *accountMetrics `json:"metrics"` // of the newest run, as of its last sign of life
 	Fleet   *FleetLine      `json:"fleet"`   // null: there are no workers beside the database
@@ -98,7 +99,7 @@ func StatusLines(all []Status, now time.Time) []StatusLine {
 			WaitCause: jsonout.Text(string(st.Cause)), NextAt: jsonout.Time(st.Until), SavedAt: jsonout.Time(s.SavedAt()), Complete: s.Complete(),
 			Owed: OwedCount(s.Owed), Gone: GoneCount(s.Owed), Waived: len(Waived(s.Owed)), Quarantined: QuarantinedIn(s.Streams),
 			PausedAt: jsonout.Time(s.Pause.At), PausedBy: jsonout.Text(s.Pause.Who), PausedWhy: jsonout.Text(s.Pause.Why),
-			Overall: overall, Streams: []streamLine{},
+			Overall: overall, Streams: []streamLine{}, Sharing: sharingLine(s.Sharing),
 		}
 		if len(s.Runs) > 0 {
 			line.Metrics = accountMetricsOf(s.Runs[0])

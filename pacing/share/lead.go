@@ -15,6 +15,8 @@ type Lead struct {
 	Life string `json:"life,omitempty"` // of the server that wrote this
 	Ends int64  `json:"ends,omitempty"` // of the lease, in microseconds
 	Old  bool   `json:"old,omitempty"`  // the state beside it may not be the last that was saved
+	Host string `json:"host,omitempty"` // of the process that led last, for people
+	PID  int    `json:"pid,omitempty"`
 }
 
 // Take makes id lead for lasts microseconds from now, unless another process
@@ -37,7 +39,7 @@ func (l Lead) Renew(id, life string, now, lasts int64) (next Lead, leads bool) {
 	if l.ID != id {
 		return l, false
 	}
-	return Lead{ID: id, Life: life, Ends: now + lasts}, true
+	return Lead{ID: id, Life: life, Ends: now + lasts, Host: l.Host, PID: l.PID}, true
 }
 
 // Leave ends the lead of id, unless another process may have it that was forgotten.

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"collect/collection"
+	"collect/internal/process"
 	"collect/pacing/share"
 	"collect/store/postgres/internal/server"
 )
@@ -25,6 +27,7 @@ const connections = 4
 // is safe for concurrent use.
 type Meeting struct {
 	at server.Address
+	by collection.Holder
 
 	mu       sync.Mutex
 	pool     *server.Pool
@@ -35,7 +38,7 @@ type Meeting struct {
 var _ share.Directory = (*Meeting)(nil)
 
 // New returns the directory of the store at an address.
-func New(at server.Address) *Meeting { return &Meeting{at: at} }
+func New(at server.Address) *Meeting { return &Meeting{at: at, by: process.This()} }
 
 // Close ends its connections.
 func (m *Meeting) Close() {
@@ -92,7 +95,9 @@ func (m *Meeting) Now(ctx context.Context) (time.Time, error) {
 func (m *Meeting) Take(ctx context.Context, account, id string, lasts time.Duration) (leader string, killed bool, err error) {
 	err = m.change(ctx, account, func(l share.Lead, life string, at int64) share.Lead {
 		var taken bool
-		l, taken, killed = l.Take(id, life, at, lasts.Microseconds())
+		if l, taken, killed = l.Take(id, life, at, lasts.Microseconds()); taken {
+			l.Host, l.PID = m.by.Host, m.by.PID
+		}
 		if leader = l.ID; !taken && l.Old {
 			leader = "" // it may be one that was forgotten
 		}
