@@ -77,7 +77,7 @@ type server struct {
 	cables []*cable // to the workers
 }
 
-// A worker is a machine with a worker process.
+// A worker is a worker process, on a machine of its own if it has one.
 type worker struct {
 	*machine
 	n       int
@@ -225,21 +225,26 @@ func (f *fleet) try(args ...string) ([]byte, error) {
 	return out, err
 }
 
-// start starts the process of a worker, which finds the servers by their addresses.
+// start starts the process of a worker, which finds the servers by their addresses, or on
+// their sockets if it has no machine of its own.
 func (f *fleet) start(w *worker) {
 	f.Helper()
-	var hosts []string
-	for _, s := range f.servers {
-		hosts = append(hosts, s.at)
+	address, on := f.address(), func(start func()) { start() }
+	if w.machine != nil {
+		var hosts []string
+		for _, s := range f.servers {
+			hosts = append(hosts, s.at)
+		}
+		slices.Sort(hosts)
+		address = "postgres://collect@" + strings.Join(hosts, ",") + "/postgres?sslmode=disable&search_path=collect&target_session_attrs=read-write"
+		on = w.on
 	}
-	slices.Sort(hosts)
 	w.process = exec.Command(w.command, "worker", "--create", "--turn", "10s")
 	w.process.Dir, w.process.Stderr = f.dir, &w.said
-	w.process.Env = append(append(os.Environ(), "HOME="+f.dir,
-		"COLLECT_STATE=postgres://collect@"+strings.Join(hosts, ",")+"/postgres?sslmode=disable&search_path=collect&target_session_attrs=read-write"), w.env...)
+	w.process.Env = append(append(os.Environ(), "HOME="+f.dir, "COLLECT_STATE="+address), w.env...)
 	w.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var err error
-	w.on(func() { err = w.process.Start() })
+	on(func() { err = w.process.Start() })
 	if err != nil {
 		f.Fatal(err)
 	}

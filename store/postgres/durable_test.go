@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"syscall"
@@ -220,11 +221,17 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
 	for _, test := range []struct {
 		name, address string
 		create        bool
 		want          error
 	}{
+		{"silent server", "postgres://u:hunter2@" + silent.Addr().String() + "/db?connect_timeout=1", false, store.ErrUnreachable},
 		{"no server", "postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable", false, store.ErrUnreachable},
 		{"no database", with(address(), "dbname", "nowhere", "password", "hunter2"), false, store.ErrMissing},
 		{"no schema", with(address(), "password", "hunter2"), false, store.ErrMissing},

@@ -58,6 +58,11 @@ var kinds = map[string]error{
 	"XX":    store.ErrDamaged, // data_corrupted, index_corrupted, internal_error
 }
 
+// errPooled is what is said of a pooler between, by whatever it was noticed.
+func errPooled(name string) error {
+	return fmt.Errorf("store %s %w: it is behind PgBouncer, which collect cannot use: name the server itself", name, store.ErrNoAccess)
+}
+
 // Classify puts an error of the server, or of the connection to it, into the words of
 // the port. Every other error is returned as it is.
 func Classify(name string, err error) error {
@@ -68,14 +73,14 @@ func Classify(name string, err error) error {
 		}
 		return err
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, store.ErrUnreachable) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, store.ErrUnreachable) && !own.Connecting {
 		return err
 	}
 	if own.Code == "" {
 		return fmt.Errorf("store %s %w: %w", name, store.ErrUnreachable, err)
 	}
-	if strings.Contains(own.Error(), "unsupported startup parameter") {
-		return fmt.Errorf("store %s %w: it is behind PgBouncer, which collect cannot use: name the server itself: %w", name, store.ErrNoAccess, err)
+	if strings.Contains(own.Error(), "unsupported startup parameter") || own.Code == "42P05" || own.Code == "26000" { // prepared by another, or not there
+		return fmt.Errorf("%w: %w", errPooled(name), err)
 	}
 	for _, code := range []string{own.Code, own.Code[:min(3, len(own.Code))], own.Code[:min(2, len(own.Code))]} {
 		switch kind := kinds[code]; {

@@ -217,16 +217,18 @@ func (a Address) migrate(ctx context.Context, create bool) error {
 // version returns the version of the schema, 0 if there is none. It returns
 // store.ErrNotDatabase if the schema belongs to another program.
 func (a Address) version(ctx context.Context, pool *sql.DB) (v int64, err error) {
-	var encoding string
+	var encoding, path string
 	var tables, known int64
 	var begun bool
-	err = pool.QueryRowContext(ctx, `SELECT current_setting('server_encoding'), count(*),
+	err = pool.QueryRowContext(ctx, `SELECT current_setting('server_encoding'), current_setting('search_path'), count(*),
 			count(*) FILTER (WHERE relname IN ('checkpoints', 'slices', 'leases')), coalesce(bool_or(relname = '`+schema.Table+`'), false)
 		FROM pg_class WHERE relkind = 'r' AND relnamespace = to_regnamespace(?)::oid`, format.Identifier(a.Schema)).
-		Scan(&encoding, &tables, &known, &begun)
+		Scan(&encoding, &path, &tables, &known, &begun)
 	switch {
 	case err != nil:
 		return 0, err
+	case path != format.Identifier(a.Schema): // what we asked for was kept from the server
+		return 0, errPooled(a.Name)
 	case encoding != "UTF8":
 		return 0, fmt.Errorf("store %s %w: the encoding of the database is %s, and must be UTF8", a.Name, store.ErrNotDatabase, encoding)
 	case tables == 0, tables == 1 && begun: // killed inside its first start

@@ -248,9 +248,10 @@ func (r rows) Close() error { return Told(r.Rows.Close()) }
 
 // An Error is one of the server, or of the connection to it.
 type Error struct {
-	Code  string // SQLSTATE; "" if it is of the connection
-	Fatal bool   // the connection is of no use any more
-	Err   error
+	Code       string // SQLSTATE; "" if it is of the connection
+	Fatal      bool   // the connection is of no use any more
+	Connecting bool   // there was none yet
+	Err        error
 }
 
 func (e *Error) Error() string { return e.Err.Error() }
@@ -261,9 +262,10 @@ func Told(err error) error {
 	if err == nil || err == driver.ErrBadConn {
 		return err // database/sql knows it by its value
 	}
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	said, is := errors.AsType[*pgconn.PgError](err)
 	if !is {
-		return &Error{"", true, err}
+		return &Error{"", true, connecting, err}
 	}
-	return &Error{said.Code, said.Severity == "FATAL" || said.Severity == "PANIC", err}
+	return &Error{said.Code, said.Severity == "FATAL" || said.Severity == "PANIC", connecting, err}
 }
