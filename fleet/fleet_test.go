@@ -507,6 +507,7 @@ func TestNext(t *testing.T) {
 		ended engine.Ended
 		want  time.Duration // -1: none
 	}{
+		{"the disk is full", time.Time{}, failed(collection.ErrFull), time.Minute},
 		{"complete", time.Time{}, run("", 5), -1},
 		{"out of time", time.Time{}, run(collection.WallClock, 5), 0},
 		{"out of time, sent nothing", time.Time{}, run(collection.WallClock, 0), 5 * time.Second},

@@ -129,6 +129,9 @@ func (w *Worker) refused(ctx context.Context, t turn, err error) *back {
 	case errors.Is(err, store.ErrUnreachable), errors.Is(err, collection.ErrUnknown):
 		w.serverThere(ctx)
 		return &back{}
+	case errors.Is(err, collection.ErrFull):
+		w.Say(Event{Kind: TurnEnded, Worker: w.id, Connector: t.connector, Err: err, Next: time.Now().Add(againAfter)})
+		return &back{againAfter}
 	}
 	// Nothing but a person helps; a schedule, or an order, tries it again.
 	w.Say(Event{Kind: TurnEnded, Worker: w.id, Connector: t.connector, Err: err})
@@ -195,6 +198,8 @@ func next(said report.Summary, ended engine.Ended, now time.Time) (at time.Time,
 		return later(said.NextAt, heldFor)
 	case errors.Is(ended.Err, store.ErrUnreachable), errors.Is(ended.Err, collection.ErrUnknown):
 		return now, true
+	case errors.Is(ended.Err, collection.ErrFull): // somebody makes room, and has no reason to think of turns
+		return later(said.NextAt, againAfter)
 	case run.Reason == "" && ended.Err == nil:
 		return nextOwed(ended.Owed, now)
 	case run.Reason == collection.Interrupted: // handed over, or paused, which holds the next one back

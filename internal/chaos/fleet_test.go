@@ -131,6 +131,69 @@ func newFleet(t testing.TB, seed uint64, standby bool) *fleet {
 	return f
 }
 
+// newPlace makes a fleet on this machine, whose server is on a socket; it has no workers yet.
+func newPlace(t testing.TB, settings ...string) *fleet {
+	t.Helper()
+	f := &fleet{TB: t, dir: t.TempDir(), size: map[string]int{}}
+	s, err := pgtest.Start(append(settings, "fsync=off")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Remove)
+	f.servers = []*server{{Server: s}}
+	if f.db, err = sql.Open("pgx", f.address()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.db.Close() })
+	return f
+}
+
+// upstream starts the provider here, and returns its URL.
+func (f *fleet) upstream() string {
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.answer(0, w, r) }))
+	f.Cleanup(provider.Close)
+	return provider.URL
+}
+
+// join starts workers here, one after the other.
+func (f *fleet) join(n int) {
+	f.Helper()
+	for i := range n {
+		w := &worker{n: i, command: binary}
+		f.workers = append(f.workers, w)
+		f.start(w)
+		if i == 0 { // it makes the tables
+			f.await("the first worker", func() bool { return len(f.look().Workers) == 1 })
+		}
+	}
+	f.await("workers", func() bool { return len(f.look().Workers) == n })
+}
+
+// leave tells the workers to stop, and waits until they have.
+func (f *fleet) leave() {
+	f.Helper()
+	for _, w := range f.workers {
+		w.signal(syscall.SIGTERM)
+	}
+	for _, w := range f.workers {
+		if err := w.process.Wait(); err != nil {
+			f.Errorf("worker %d, which was told to stop: %v\n%s", w.n, err, w.said.Bytes())
+		}
+	}
+}
+
+// connect writes the configuration, with the connectors of a text that takes the name of each
+// and the URL of the provider.
+func (f *fleet) connect(names []string, text func(name string) string) {
+	f.Helper()
+	config := "version: 1\nconnectors:\n"
+	for _, name := range names {
+		f.write(name+".yaml", text(name))
+		config += fmt.Sprintf("  %s: {use: %s.yaml}\n", name, name)
+	}
+	f.write("collect.yaml", config)
+}
+
 // configure starts the provider on each machine that is to have a worker, and writes the
 // configuration.
 func (f *fleet) configure() {
@@ -145,13 +208,9 @@ func (f *fleet) configure() {
 		f.Cleanup(provider.Close)
 		f.workers = append(f.workers, w)
 	}
-	var config strings.Builder
-	config.WriteString("version: 1\nconnectors:\n")
-	for _, name := range connectors {
-		f.write(name+".yaml", fmt.Sprintf(connectorText, name, fmt.Sprintf("http://127.0.0.1:%d", port)))
-		fmt.Fprintf(&config, "  %s: {use: %s.yaml}\n", name, name)
-	}
-	f.write("collect.yaml", config.String())
+	f.connect(connectors, func(name string) string {
+		return fmt.Sprintf(connectorText, name, fmt.Sprintf("http://127.0.0.1:%d", port))
+	})
 }
 
 func (f *fleet) write(name, text string) {
@@ -213,11 +272,14 @@ func (f *fleet) collect(args ...string) []byte {
 	return out
 }
 
-func (f *fleet) try(args ...string) ([]byte, error) {
+func (f *fleet) try(args ...string) ([]byte, error) { return f.at(f.address(), args...) }
+
+// at runs a command with a state.
+func (f *fleet) at(state string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, binary, args...)
-	c.Dir, c.Env = f.dir, append(os.Environ(), "HOME="+f.dir, "COLLECT_STATE="+f.address())
+	c.Dir, c.Env = f.dir, append(os.Environ(), "HOME="+f.dir, "COLLECT_STATE="+state)
 	out, err := c.Output()
 	if exit, is := errors.AsType[*exec.ExitError](err); is {
 		err = fmt.Errorf("%w: %s", err, exit.Stderr)

@@ -5,7 +5,6 @@ package chaos_test
 import (
 	"bytes"
 	"encoding/json"
-	"syscall"
 )
 
 // judge ends the lists and asks, when nothing is left to do, for what is promised. Nobody helps.
@@ -14,7 +13,7 @@ func (f *fleet) judge() {
 	f.end()
 	f.await("the end of all turns", func() bool {
 		v := f.look()
-		return len(v.Workers) == machines && len(v.Turns)+len(v.Waits) == 0
+		return len(v.Workers) == len(f.workers) && len(v.Turns)+len(v.Waits) == 0
 	})
 	for _, name := range connectors {
 		f.records(name)
@@ -33,14 +32,7 @@ func (f *fleet) judge() {
 		FROM slices s LEFT JOIN runs r ON r.id = s.run) x`).Scan(&stale, &unowned); err != nil || stale > 0 || unowned > 0 {
 		f.Errorf("%d commits are older than those of a run before, %d belong to no run: %v", stale, unowned, err)
 	}
-	for _, w := range f.workers {
-		w.signal(syscall.SIGTERM)
-	}
-	for _, w := range f.workers {
-		if err := w.process.Wait(); err != nil {
-			f.Errorf("worker %d, which was told to stop: %v\n%s", w.n, err, w.said.Bytes())
-		}
-	}
+	f.leave()
 }
 
 // records asks for every record once, and for one commit of each page.

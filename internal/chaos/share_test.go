@@ -4,12 +4,9 @@ package chaos_test
 
 import (
 	"bytes"
-	"database/sql"
 	"fmt"
 	"math"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,8 +16,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"collect/internal/pgtest"
 )
 
 const (
@@ -73,39 +68,15 @@ streams:
 // it. By nginx's log they have equal shares, hardly anything is refused, and within no second more
 // arrives than the account may send.
 func TestOneAccount(t *testing.T) {
-	f := &fleet{TB: t, dir: t.TempDir(), size: map[string]int{}}
-	s := &server{}
-	var err error
-	if s.Server, err = pgtest.Start("fsync=off"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Remove)
-	f.servers = []*server{s}
-	if f.db, err = sql.Open("pgx", f.address()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.db.Close() })
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { f.answer(0, w, r) }))
-	t.Cleanup(upstream.Close)
-	url := f.nginx(upstream.URL)
-	var config strings.Builder
-	config.WriteString("version: 1\nconnectors:\n")
+	f := newPlace(t)
+	url := f.nginx(f.upstream())
+	var names []string
 	for i := range sharers {
-		name := fmt.Sprint("c", i)
-		f.write(name+".yaml", fmt.Sprintf(sharedText, name, url, ceiling))
-		fmt.Fprintf(&config, "  %s: {use: %s.yaml}\n", name, name)
+		names = append(names, fmt.Sprint("c", i))
 	}
-	f.write("collect.yaml", config.String())
+	f.connect(names, func(name string) string { return fmt.Sprintf(sharedText, name, url, ceiling) })
 	t.Setenv("TOKEN", "a token")
-	for i := range sharers {
-		w := &worker{n: i, command: binary}
-		f.workers = append(f.workers, w)
-		f.start(w)
-		if i == 0 {
-			f.await("the first worker", func() bool { return len(f.look().Workers) == 1 })
-		}
-	}
-	f.await("workers", func() bool { return len(f.look().Workers) == sharers })
+	f.join(sharers)
 	f.collect("enqueue", "--all", "--reason", "a test")
 	seconds := 40
 	if *times > 0 {
@@ -115,14 +86,7 @@ func TestOneAccount(t *testing.T) {
 	from := time.Now()
 	time.Sleep(time.Duration(seconds) * time.Second)
 	to := time.Now()
-	for _, w := range f.workers {
-		w.signal(syscall.SIGTERM)
-	}
-	for _, w := range f.workers {
-		if err := w.process.Wait(); err != nil {
-			t.Errorf("worker %d: %v\n%s", w.n, err, w.said.Bytes())
-		}
-	}
+	f.leave()
 	f.shares(from, to)
 }
 
