@@ -79,8 +79,8 @@ func (f *fleet) bouncer(mode, left string) (folder string, end func()) {
 	return folder, func() { _ = c.Process.Kill(); _ = c.Wait() }
 }
 
-// TestFullDisk: the disk of the server is full. Workers and a run say so, and nothing is lost; when there is room
-// again they go on.
+// TestFullDisk: the disk of the server is full. Workers and a run say so, and nothing is lost; when
+// there is room again they go on.
 func TestFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	mount := func(args ...string) {
@@ -109,13 +109,11 @@ func TestFullDisk(t *testing.T) {
 	}
 	f.await("a worker that says so", func() bool { return strings.Contains(f.workers[0].said.String(), "no space left") })
 	_, err := f.try("run", "ants")
-	if err == nil || !strings.Contains(err.Error(), "exit status 74: error[E0702]") {
+	if err == nil || !strings.Contains(err.Error(), "exit status 74") || !strings.Contains(err.Error(), "error[E0702]: no space left") {
 		t.Errorf("collect run on a full disk: %v", err)
 	}
-	t.Logf("%v", err)
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s", f.report())
 	f.judge()
 }
