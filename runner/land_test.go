@@ -81,6 +81,39 @@ func TestPagesThatAreReadyShareATransaction(t *testing.T) {
 	})
 }
 
+// TestDetailsThatAreReadyShareATransaction: when the disk is slower than the provider,
+// more details share a transaction than are asked for at once. Four for each of those
+// are asked for and not stored, and no more.
+func TestDetailsThatAreReadyShareATransaction(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		m := newMemory()
+		if _, err := do(t, m, &provider{n: 300}, items); err != nil {
+			t.Fatal(err)
+		}
+		p, l := &provider{n: 300}, &slow{memory: m.reopen()}
+		var stored atomic.Int64
+		most := 0
+		p.before = func(asked int) { most = max(most, asked-int(stored.Load())) }
+		_, err := do(t, l.memory, p, func(c *runner.Config) {
+			c.Streams, c.Concurrency, c.Ledger = []string{"details"}, 8, l
+			c.Observe = func(e collection.Event) {
+				if e.Kind == collection.SliceCommitted {
+					stored.Add(1)
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(l.groups); got > 25 {
+			t.Errorf("300 details took %d transactions, want at most 25", got)
+		}
+		if most > 4*8 {
+			t.Errorf("%d details were asked for and not stored, want at most 32", most)
+		}
+	})
+}
+
 // TestAPageIsToldWhenItIsStored, and not when the one behind it has come.
 func TestAPageIsToldWhenItIsStored(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {

@@ -14,6 +14,12 @@ import (
 // a bound on the work.
 const parentsPage = 500
 
+// mostWalked is how many partitions are under way for one that is being fetched. The
+// others are being stored or wait for that, so that those that come while a
+// transaction is made durable share the next one. A process that is killed has
+// all of them to fetch again.
+const mostWalked = 4
+
 // A task is one partition to walk.
 type task struct {
 	at         collection.Place
@@ -54,10 +60,8 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 		defer close(tasks)
 		return r.plan(ctx, p, busy, tasks)
 	})
-	// While as many partitions as are fetched side by side are being stored, as many
-	// others are fetched.
-	places := make(chan struct{}, r.Concurrency)
-	for range 2 * r.Concurrency {
+	places := make(chan struct{}, r.Concurrency) // of partitions that are being fetched
+	for range mostWalked * r.Concurrency {
 		group.Go(func() error {
 			for {
 				places <- struct{}{}
@@ -67,7 +71,7 @@ func (r *Runner) pass(ctx context.Context, stream collection.Stream, checkpoint 
 					leave()
 					return nil
 				}
-				err := r.take(ctx, course{stream: stream, at: t.at, version: t.version, taken: leave}, t.checkpoint)
+				err := r.take(ctx, course{stream: stream, at: t.at, version: t.version, fetched: leave}, t.checkpoint)
 				leave()
 				if err != nil {
 					return err

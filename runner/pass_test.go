@@ -46,8 +46,8 @@ func TestAPassGoesOnWhereItWas(t *testing.T) {
 func TestAPassComesRound(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		bubble(t, fmt.Sprintf("crash=%t", crash), func(t *testing.T) {
-			m, p := newMemory(), &provider{n: 9}
-			if _, err := do(t, m, p, capped(3+6)); err != nil {
+			m, p := newMemory(), &provider{n: 30}
+			if _, err := do(t, m, p, capped(10+6)); err != nil {
 				t.Fatal(err)
 			}
 			home := m.at[collection.Place{Stream: "details", Lane: collection.Incremental}]

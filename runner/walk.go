@@ -33,7 +33,7 @@ type course struct {
 	at      collection.Place
 	version string   // what it covers
 	guard   *repeats // knows the pages of the walk, and may know some before its checkpoint
-	taken   func()   // called when the last slice that is fetched for now is being stored; nil: nobody waits for that
+	fetched func()   // called when nothing more is fetched before what there is is stored; nil: nobody waits for that
 }
 
 // walkBehind is walk for a walk that is set up. Its ctx names the stream.
@@ -179,10 +179,13 @@ func (r *Runner) follow(ctx context.Context, c course, checkpoint, from collecti
 		next = slice.Next
 		full := c.guard.full()
 		if goesOn := !next.Done && slice.Else == nil; goesOn && full == nil && r.ended() == nil {
-			under.add(slice, nil)
+			under.add(slice)
 			continue
 		}
-		under.add(slice, c.taken)
+		under.add(slice)
+		if c.fetched != nil {
+			c.fetched()
+		}
 		if reached, err := under.all(nil); err != nil || reached.Done {
 			return reached, err
 		}

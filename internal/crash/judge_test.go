@@ -118,8 +118,8 @@ func (c *trial) judge(disturbed ending, faults int) {
 	c.alone()
 
 	// What a process had asked for and not stored: of a list four pages that were being
-	// stored, one that waited, and one in flight; of details as many that were being
-	// stored as in flight. A process that finds nothing left to ask for begins a new pass.
+	// stored, one that waited, and one in flight; of details four for each that may
+	// be in flight. A process that finds nothing left to ask for begins a new pass.
 	pages, details := 0, 0
 	for url, n := range c.asked() {
 		if again := max(0, n-u.asked[url]); strings.HasPrefix(url, "/tickets/") {
@@ -128,7 +128,7 @@ func (c *trial) judge(disturbed ending, faults int) {
 			pages += again
 		}
 	}
-	most, twice := faults*2*c.workers+c.anew*u.again, details+max(0, pages-faults*6)
+	most, twice := faults*4*c.workers+c.anew*u.again, details+max(0, pages-faults*6)
 	if twice > most {
 		c.fail("%d requests were repeated, at most %d may be: %v", twice, most, c.asked())
 	}
