@@ -106,7 +106,7 @@ func TestCrashAnywhere(t *testing.T) {
 	steps := 0
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		if _, err := do(t, m, &provider{n: 7}, nil); err != nil {
+		if _, err := do(t, m, &provider{n: 15}, nil); err != nil {
 			t.Fatal(err)
 		}
 		steps = m.steps
@@ -118,7 +118,7 @@ func TestCrashAnywhere(t *testing.T) {
 		for failAt := 1; failAt <= steps; failAt++ {
 			for _, afterEffect := range []bool{false, true} {
 				bubble(t, fmt.Sprintf("concurrency=%d,step=%d,afterEffect=%t", concurrency, failAt, afterEffect), func(t *testing.T) {
-					m, p := newMemory(), &provider{n: 7}
+					m, p := newMemory(), &provider{n: 15}
 					m.failAt, m.afterEffect = failAt, afterEffect
 					set := func(c *runner.Config) {
 						c.Concurrency, c.Connector = concurrency, shelf{ahead: concurrency > 1}

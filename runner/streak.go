@@ -23,8 +23,10 @@ const longestAbsence = 30
 // that are refused or not there.
 type streak struct {
 	n, absent int
+	drifted   int // those that came, and are not what the connector or the store expects
 	last      *collection.Stop
-	over      bool // the rest is left alone
+	had       bool // a record of the stream came, and is stored or being stored
+	over      bool // the rest is left alone, whatever still comes
 }
 
 // unread counts a partition that stop ended before it had a page.
@@ -35,6 +37,8 @@ func (r *Runner) unread(ctx context.Context, at collection.Place, stop *collecti
 	r.mu.Lock()
 	s := r.streaks[at.Stream]
 	switch {
+	case stop.Reason == collection.SchemaDrift:
+		s.drifted++
 	case stop.Reason.OfPage() && !stop.Reason.Permanent():
 		s.n++
 	case stop.Reason.Withheld() && !stop.Reason.Settled() && !errors.Is(stop, collection.ErrDeclared):
@@ -43,10 +47,10 @@ func (r *Runner) unread(ctx context.Context, at collection.Place, stop *collecti
 		r.mu.Unlock()
 		return nil
 	}
-	s.last, s.over = stop, s.over || s.n >= longestStreak
+	s.last, s.over = stop, s.over || s.n+s.drifted >= longestStreak
 	r.streaks[at.Stream] = s
 	r.mu.Unlock()
-	if s.absent != longestAbsence || s.over {
+	if s.absent != longestAbsence || s.had || s.over {
 		return nil
 	}
 	had, err := r.Ledger.Parents(ctx, at.Stream, "", 1)
@@ -55,14 +59,35 @@ func (r *Runner) unread(ctx context.Context, at collection.Place, stop *collecti
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s, on := r.streaks[at.Stream]; on { // else one was had meanwhile
+	if s := r.streaks[at.Stream]; s.absent >= longestAbsence && !s.had { // else one came meanwhile
 		s.over = true
 		r.streaks[at.Stream] = s
 	}
 	return nil
 }
 
-// read ends the streak of a stream.
+// came ends the streak of the stream of a slice that was fetched: the store may have it only
+// after others were counted. Whether it is as the store expects is not known yet.
+func (r *Runner) came(slice collection.Slice) {
+	if slice.Partition == "" || len(slice.Records) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.streaks[slice.Stream]; !s.over {
+		r.streaks[slice.Stream] = streak{had: true, drifted: s.drifted, last: s.last}
+	}
+}
+
+// endStreak ends the streak of a stream of which a slice was stored. What is left alone by
+// then stays so: the pass was not planned to its end. r.mu is held.
+func (r *Runner) endStreak(stream string) {
+	if s := r.streaks[stream]; !s.over {
+		r.streaks[stream] = streak{had: s.had}
+	}
+}
+
+// read forgets the streak of a stream.
 func (r *Runner) read(stream string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,8 +108,8 @@ func (r *Runner) giveUp(ctx context.Context, stream collection.Stream, at collec
 	s := r.streaks[stream.Name]
 	r.mu.Unlock()
 	stop := *s.last
-	stop.Detail = fmt.Sprintf("%d partitions in a row could not be read, so the remaining ones were not asked for", s.n+s.absent)
-	if s.n == 0 {
+	stop.Detail = fmt.Sprintf("%d partitions in a row could not be read, so the remaining ones were not asked for", s.n+s.drifted+s.absent)
+	if s.n+s.drifted == 0 {
 		stop.Detail = fmt.Sprintf("all of the first %d partitions were refused or not there (%d), so the remaining ones were not asked for", s.absent, s.last.Status)
 	}
 	if s.last.Detail != "" {

@@ -12,7 +12,7 @@ import (
 
 // TestDetailsThatAreAllAbsent: where all of the first details are not there and
 // none was ever had, the rest is not asked for. Among details that can be had,
-// also of an earlier run, each is.
+// also of an earlier run, and of this one before it is stored, each is.
 func TestDetailsThatAreAllAbsent(t *testing.T) {
 	const n = 80
 	for name, had := range map[string]int{"none": -1, "the first of the run": 0, "one in the middle": 20} {
@@ -23,7 +23,7 @@ func TestDetailsThatAreAllAbsent(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m, p := newMemory(), &provider{n: n}
-					one := func(c *runner.Config) { c.Concurrency = 1 }
+					one := func(c *runner.Config) { c.Concurrency, c.Ledger = 1, &slow{memory: m} }
 					if earlier { // one detail is stored, and the others are new
 						p.n = 1
 						if _, err := do(t, m, p, one); err != nil {

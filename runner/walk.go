@@ -177,6 +177,7 @@ func (r *Runner) follow(ctx context.Context, c course, checkpoint, from collecti
 			return under.all(stop)
 		}
 		next = slice.Next
+		r.came(slice)
 		full := c.guard.full()
 		if goesOn := !next.Done && slice.Else == nil; goesOn && full == nil && r.ended() == nil {
 			under.add(slice)
@@ -271,7 +272,7 @@ func (r *Runner) committed(p *pending) (collection.Committed, error) {
 	r.tally.Older += int64(done.Older)
 	r.tally.Deleted += int64(done.Deleted)
 	if slice.Partition != "" {
-		delete(r.streaks, slice.Stream)
+		r.endStreak(slice.Stream)
 	}
 	r.mu.Unlock()
 	r.observe(collection.Event{

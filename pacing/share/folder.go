@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"collect/internal/filelock"
@@ -67,28 +66,11 @@ type locked struct {
 	lock   *filelock.Lock
 	path   string
 	socket string // "": there is none
-
-	mu     sync.Mutex
-	looked time.Time // when the lock was last seen to be ours
 }
 
-// lookLasts is how long a look at the lock counts. It is far less than the silence
-// after which a leader is deposed, so that one that was stopped that long looks anew.
-const lookLasts = 5 * time.Millisecond
-
 func (k *locked) current() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := time.Now()
-	if now.Sub(k.looked) < lookLasts {
-		return true
-	}
 	current, err := k.lock.Current()
-	if err != nil || !current {
-		return false
-	}
-	k.looked = now
-	return true
+	return err == nil && current
 }
 
 func (k *locked) state() ([]byte, error)  { return readState(k.path) }

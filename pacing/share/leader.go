@@ -30,6 +30,7 @@ type leader struct {
 	guests map[*visitor]bool
 	broken error // the state could not be saved: nothing leaves any more
 	closed bool
+	looked time.Time // when a request last saw that nobody else leads
 
 	saveOrder sync.Mutex
 }
@@ -118,13 +119,33 @@ func (l *leader) serve(conn net.Conn) {
 // process for its end.
 func (l *leader) deposed() bool { return !l.claim.current() }
 
+// lookLasts is how long a request's look at the claim counts for the others. It is far
+// less than the silence after which a leader is deposed, so that one that was
+// stopped that long looks anew.
+const lookLasts = 5 * time.Millisecond
+
+// gone is deposed for each request, whose looks cost as much as a part of its work.
+func (l *leader) gone() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if now.Sub(l.looked) < lookLasts {
+		return false
+	}
+	if l.deposed() {
+		return true
+	}
+	l.looked = now
+	return false
+}
+
 func (l *leader) enter(ctx context.Context, t *desk.Turn) (gate.Pass, error) {
 	return l.enterFor(ctx, t, l.own)
 }
 
 // enterFor asks before the wait, and again when it is over, whether another leads.
 func (l *leader) enterFor(ctx context.Context, t *desk.Turn, who int) (gate.Pass, error) {
-	if l.deposed() {
+	if l.gone() {
 		return gate.Pass{}, errGone
 	}
 	t.Request.Party = who
@@ -132,7 +153,7 @@ func (l *leader) enterFor(ctx context.Context, t *desk.Turn, who int) (gate.Pass
 	if err != nil {
 		return gate.Pass{}, err
 	}
-	if l.deposed() {
+	if l.gone() {
 		err = errGone
 	} else if pass.Save {
 		err = l.save(false)
@@ -165,7 +186,7 @@ func (l *leader) adoptFor(who int) (gate.Pass, error) {
 }
 
 func (l *leader) settle(p gate.Pass, o gate.Outcome, next gate.Request) (desk.Settled, error) {
-	if l.deposed() {
+	if l.gone() {
 		return desk.Settled{}, errGone
 	}
 	s := l.desk.Settle(p, o, next)
