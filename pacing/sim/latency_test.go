@@ -61,6 +61,7 @@ func TestChanceOfLatenciesIsNotForLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds under the race detector")
 	}
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := family(t, "scattered").New(640001) // one in which that happens, again and again
 		var state []byte

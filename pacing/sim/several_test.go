@@ -12,7 +12,8 @@ import (
 // TestAwayNowAndThen: who refuses everything for a minute or two every ten minutes,
 // whatever the pace is, does not slow it down for the rest of the time.
 func TestAwayNowAndThen(t *testing.T) {
-	for seed := range uint64(5) {
+	t.Parallel()
+	for seed := range uint64(2) {
 		synctest.Test(t, func(t *testing.T) {
 			p := family(t, "wikimedia").New(seed)
 			var state []byte
@@ -29,7 +30,8 @@ func TestAwayNowAndThen(t *testing.T) {
 // TestPlacesAndPace: where requests in flight are counted and a bucket as well, the
 // number in flight that was learned does not let the pace go.
 func TestPlacesAndPace(t *testing.T) {
-	for seed := range uint64(5) {
+	t.Parallel()
+	for seed := range uint64(3) {
 		synctest.Test(t, func(t *testing.T) {
 			p := family(t, "both").New(seed)
 			var state []byte
