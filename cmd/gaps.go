@@ -39,8 +39,10 @@ func (a *app) gapsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if v.held, err = a.held(c.Context(), v); err != nil {
-					return err
+				if report.OwedCount(gaps) > 0 && !a.flags.json {
+					if v.held, err = a.held(c.Context(), v); err != nil {
+						return err
+					}
 				}
 				most := gapsShown
 				if all {

@@ -80,7 +80,7 @@ func (a *app) worker(ctx context.Context, o workerOptions) error {
 	defer f.Close()
 	run := runOptions{mode: collection.Resume, lane: string(collection.Incremental), maxRequests: settings.MaxRequests, maxTime: settings.MaxTime}
 	version, _, _ := build()
-	t := &workerTeller{app: a, style: live.StyleOf(a.env, a.err), settings: settings, name: f.Name()}
+	t := &workerTeller{app: a, style: live.StyleOf(a.env, a.err), settings: settings, name: settings.State}
 	w, err := fleet.NewWorker(f, fleet.Config{
 		Registry: &settings.Registry, Each: a.runConfig(run, settings, db), Turn: o.turn, AtMost: o.atMost,
 		Holder: process.This(), Version: version, Say: func(e fleet.Event) { t.tell(context.WithoutCancel(ctx), e) },

@@ -62,7 +62,7 @@ func writeInUse(p *Problem, err error, sc Scene) {
 	p.Headline = "another program has the file open"
 	p.Why = PlainText(err)
 	p.Saved = "everything; nothing was changed"
-	p.Do = []Step{{Say: "close the other program, then do it again"}}
+	p.Do = []Step{{Say: "close the other program, then give the command again"}}
 }
 
 // writeRestore tells of the backup, not of the database that it was to
@@ -78,6 +78,6 @@ func writeRestore(p *Problem, err error, sc Scene) {
 	case errors.Is(err, store.ErrMissing), errors.Is(err, store.ErrNotDatabase):
 		p.Do = []Step{{Say: "name a file that `collect backup` wrote"}}
 	case full(err):
-		p.Do = []Step{{Say: "free some space beside the database, and do it again"}}
+		p.Do = []Step{{Say: "free some space beside the database, and give the command again"}}
 	}
 }

@@ -114,7 +114,7 @@ func (sc Scene) resume(say string) Step {
 // or a first run, of which there is nothing to resume.
 func (sc Scene) again(do string) Step {
 	if sc.Run.ID == "" && sc.Again == "" {
-		return Step{Say: do + ", then do it again"}
+		return Step{Say: do + ", then give the command again"}
 	}
 	return sc.resume(do + ", then:")
 }

@@ -111,17 +111,17 @@ func writeOutput(p *Problem, err error, sc Scene) {
 		dir := filepath.Dir(path.Path)
 		p.Headline = "the output cannot be written: there is no folder " + dir
 		p.Saved = "everything; the database was not changed"
-		p.Do = []Step{{"make it:", "mkdir -p " + words.Quoted(dir)}, {Say: "or name a file in another folder, and do it again"}}
+		p.Do = []Step{{"make it:", "mkdir -p " + words.Quoted(dir)}, {Say: "or name a file in another folder, and give the command again"}}
 		return
 	}
 	text := PlainText(err)
 	p.Saved = "everything; the database was not changed"
-	p.Do = []Step{{Say: "name another file, or see to its folder and its disk; then do it again"}}
+	p.Do = []Step{{Say: "name another file, or see to its folder and its disk; then give the command again"}}
 	if full(err) {
 		if where, _, ok := strings.Cut(text, noSpace); ok { // what follows is in the words of SQLite
 			text = where + noSpace
 		}
-		p.Do = []Step{{Say: "free some space or name another file, and do it again"}}
+		p.Do = []Step{{Say: "free some space or name another file, and give the command again"}}
 	}
 	p.Headline = "the output cannot be written: " + text
 	if sc.Run.ID != "" {

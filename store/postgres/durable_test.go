@@ -237,6 +237,7 @@ func TestRefused(t *testing.T) {
 		{"no schema", with(address(), "password", "hunter2"), false, store.ErrMissing},
 		{"no rights", with(address(), "user", "stranger", "password", "hunter2"), true, store.ErrNoAccess},
 		{"nobody", with(address(), "user", "nobody-there", "password", "hunter2"), false, store.ErrNoAccess},
+		{"no such parameter", with(address(), "unheard_of_here", "1", "password", "hunter2"), false, store.ErrNoAccess},
 		{"newer", with(newer, "password", "hunter2"), true, store.ErrNewer},
 		{"foreign", with(foreign, "password", "hunter2"), true, store.ErrNotDatabase},
 		{"mistyped", "postgres://u:hunter2@[::1/db", false, nil},
@@ -246,8 +247,27 @@ func TestRefused(t *testing.T) {
 		if err == nil || test.want != nil && !errors.Is(err, test.want) {
 			t.Errorf("%s: Open: %v, want %v", test.name, err, test.want)
 		}
-		if err != nil && strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: the error has the password", test.name)
+		if err != nil && (strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "tls error")) {
+			t.Errorf("%s: the error has the password, or what was tried before: %v", test.name, err)
+		}
+	}
+}
+
+// TestMistypedParameters: a parameter that is like a known one is named before anything
+// connects, and so is the known one.
+func TestMistypedParameters(t *testing.T) {
+	for address, want := range map[string]string{
+		"postgres://db/collect?searchpath=a":          "search_path",
+		"postgres://db/collect?ssl_mode=require":      "sslmode",
+		"postgres://db/collect?search_path=a":         "",
+		"postgres://db/collect?sslcrl=a&sslsni=0":     "",
+		"postgres://db/collect?myapp.tenant=7":        "",
+		"postgres://db/collect?keepalives_idle=5":     "",
+		"postgres://db/collect?aplication_name=cron1": "application_name",
+	} {
+		err := postgres.Check(address)
+		if (err != nil) != (want != "") || err != nil && !strings.HasSuffix(err.Error(), "is it meant to be "+want+"?") {
+			t.Errorf("Check(%s) = %v, want %q", address, err, want)
 		}
 	}
 }

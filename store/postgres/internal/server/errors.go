@@ -50,6 +50,7 @@ var kinds = map[string]error{
 	"25P03": store.ErrUnreachable, // it ended a transaction that was idle for too long
 	"28":    store.ErrNoAccess,    // who connects
 	"42501": store.ErrNoAccess,    // insufficient_privilege
+	"42704": store.ErrNoAccess,    // a parameter in the address that the server does not know
 	"25006": store.ErrNoAccess,    // read_only_sql_transaction: it is a standby
 	"3D000": store.ErrMissing,     // the database
 	"55P03": store.ErrLocked,      // lock_not_available

@@ -10,10 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"collect/internal/similar"
 	"collect/store"
 	"collect/store/internal/database"
 	"collect/store/internal/format"
@@ -62,13 +65,32 @@ func Check(address string) error {
 		return errAddress
 	}
 	_, has := u.User.Password()
-	for name := range u.Query() {
+	names := slices.Sorted(maps.Keys(u.Query()))
+	for _, name := range names {
 		has = has || strings.HasSuffix(name, "password") // also sslpassword
 	}
 	if has {
 		return errPassword
 	}
+	for _, name := range names {
+		if !slices.Contains(parameters, name) {
+			if meant := similar.To(name, parameters); meant != "" {
+				return fmt.Errorf("the address of the database server has the parameter %q: is it meant to be %s?", name, meant)
+			}
+		}
+	}
 	return nil
+}
+
+// parameters are those of libpq, and those of the server that addresses mostly have. Another one
+// that is not like any of them is one of the server, which says so if it knows none.
+var parameters = []string{
+	"application_name", "channel_binding", "client_encoding", "connect_timeout", "datestyle", "dbname", "fallback_application_name", "gssencmode", "gsslib",
+	"host", "hostaddr", "idle_in_transaction_session_timeout", "keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname",
+	"load_balance_hosts", "lock_timeout", "options", "passfile", "port", "replication", "require_auth", "requirepeer", "search_path", "service", "servicefile",
+	"ssl_max_protocol_version", "ssl_min_protocol_version", "sslcert", "sslcompression", "sslcrl", "sslcrldir", "sslkey", "sslmode", "sslnegotiation",
+	"sslrootcert", "sslsni", "statement_timeout", "target_session_attrs", "tcp_keepalives_count", "tcp_keepalives_idle", "tcp_keepalives_interval",
+	"tcp_user_timeout", "timezone", "user", "work_mem",
 }
 
 // Parse reads an address of the form that libpq defines for URIs. What it leaves out is

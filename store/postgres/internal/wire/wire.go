@@ -254,7 +254,17 @@ type Error struct {
 	Err        error
 }
 
-func (e *Error) Error() string { return e.Err.Error() }
+// Error says what the server said. A connection is tried with TLS and without: the words of
+// the server say more than those of all attempts.
+func (e *Error) Error() string {
+	if _, connecting := errors.AsType[*pgconn.ConnectError](e.Err); connecting {
+		if said, is := errors.AsType[*pgconn.PgError](e.Err); is {
+			return said.Error()
+		}
+	}
+	return e.Err.Error()
+}
+
 func (e *Error) Unwrap() error { return e.Err }
 
 // Told marks an error of the driver, or of pgx.
