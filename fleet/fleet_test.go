@@ -576,3 +576,11 @@ func TestTimeComes(t *testing.T) {
 	w.drain()
 	p.exact("ants", 3)
 }
+
+// TestNothingIsCompiled: the search for the turns of dead workers took seconds on a new database, on a server
+// that was told to compile what it takes for much work.
+func TestNothingIsCompiled(t *testing.T) {
+	if got := newPlace(t).text("SHOW jit"); got != "off" {
+		t.Errorf("jit is %s, want off", got)
+	}
+}

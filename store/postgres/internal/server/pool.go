@@ -6,9 +6,11 @@ import (
 	"collect/store/postgres/internal/wire"
 )
 
-// Pool returns a pool of connections of pgx to the server, in the schema of the store.
+// Pool returns a pool of connections of pgx to the server, in the schema of the store. A server
+// that has not counted the rows of a new table takes its few for many, and would compile
+// a statement for seconds that then takes a millisecond.
 func (a Address) Pool(ctx context.Context, most int32) (*Pool, error) {
-	c := a.config.Copy("synchronous_commit", "on", "default_transaction_read_only", "off", "default_transaction_isolation", "read committed")
+	c := a.config.Copy("synchronous_commit", "on", "default_transaction_read_only", "off", "default_transaction_isolation", "read committed", "jit", "off")
 	return c.Pool(ctx, most)
 }
 
