@@ -321,29 +321,57 @@ func TestStoppedEarly(t *testing.T) {
 	}
 }
 
-// TestLacking: a worker that does not know a connector leaves it to one that does, and says
-// so once.
+// TestLacking: a worker that does not know a connector, or has another file of it, says so once and
+// leaves it to one that does, for whom it is due at once. It waits once, whatever is ordered meanwhile.
 func TestLacking(t *testing.T) {
 	p := newPlace(t)
-	stranger := p.start(func(c *fleet.Config) { c.Registry = &registry.Registry{Env: func(string) string { return "" }} })
 	p.add("ants", 3)
 	p.enqueue("ants")
-	if e := stranger.await(fleet.TurnLeft, "ants"); e.Err == nil {
-		t.Error("no reason is told")
-	}
-	p.enqueue("ants") // at once, and not after the wait
-	time.Sleep(100 * time.Millisecond)
-	stranger.drain()
-	for len(stranger.events) > 0 {
-		if e := <-stranger.events; e.Kind == fleet.TurnLeft {
-			t.Errorf("said again: %v", e.Err)
-		}
-	}
 	knows := p.start(nil)
-	p.enqueue("ants")
 	p.finished("ants")
-	knows.drain()
 	p.exact("ants", 3)
+	knows.drain()
+
+	other := filepath.Join(t.TempDir(), "ants.yaml")
+	text := strings.ReplaceAll(fmt.Sprintf(connectorFile, "ants", "ants", p.url, "ants", 3), "key: id", "key: name")
+	if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, entries := range map[string]map[string]registry.Entry{
+		"without a file": {}, "with another file": {"ants": {Use: other}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			stranger := p.start(func(c *fleet.Config) {
+				c.Registry = &registry.Registry{Entries: entries, Env: func(string) string { return "" }}
+			})
+			// A turn that was inserted before a run which was not of the fleet.
+			if err := fleet.Exec(t.Context(), p.fleet, `INSERT INTO fleet_turns (connector, epoch, due_at) VALUES ('ants', 99, clock_timestamp() + interval '1 hour')`); err != nil {
+				t.Fatal(err)
+			}
+			p.enqueue("ants")
+			if e := stranger.await(fleet.TurnLeft, "ants"); e.Err == nil {
+				t.Error("no reason is told")
+			}
+			p.enqueue("ants")
+			stranger.drain() // what it took it has put back
+			for len(stranger.events) > 0 {
+				if e := <-stranger.events; e.Kind == fleet.TurnLeft {
+					t.Errorf("said again: %v", e.Err)
+				}
+			}
+			var waiting, due int
+			if err := fleet.One(t.Context(), p.fleet, `SELECT count(*), count(*) FILTER (WHERE due_at <= clock_timestamp()) FROM fleet_turns`, &waiting, &due); err != nil || waiting != 1 || due != 1 {
+				t.Errorf("%d turns wait, and %d are due, %v; want 1 and 1", waiting, due, err)
+			}
+			asked := p.asked["ants"]
+			knows := p.start(nil)
+			p.finished("ants")
+			knows.drain()
+			if p.asked["ants"] == asked {
+				t.Error("the other worker did not ask")
+			}
+		})
+	}
 }
 
 // TestTwoFleets: two stores in one database do not hear of each other.

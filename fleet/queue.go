@@ -26,11 +26,15 @@ func (f *Fleet) call(ctx context.Context, tx postgres.Tx) error {
 	return err
 }
 
-// The next turn of a connector is of the epoch that its lease has. Of two times at which it
-// is wanted, the earlier one is right.
+// The next turn of a connector is of the epoch that its lease has, and one waits at most. Of two
+// times at which it is wanted, the earlier one is right. What conflicts with another insertion, or
+// with a turn that was taken and has not begun, is the same turn.
 const enqueueQuery = `
+	WITH waiting AS (
+		UPDATE fleet_turns SET due_at = least(due_at, coalesce($2, clock_timestamp())) WHERE connector = $1 AND worker IS NULL RETURNING id
+	)
 	INSERT INTO fleet_turns AS t (connector, epoch, due_at)
-	VALUES ($1, coalesce((SELECT epoch FROM leases WHERE connector = $1), 0), coalesce($2, clock_timestamp()))
+	SELECT $1, coalesce((SELECT epoch FROM leases WHERE connector = $1), 0), coalesce($2, clock_timestamp()) WHERE NOT EXISTS (SELECT 1 FROM waiting)
 	ON CONFLICT (connector, epoch) DO UPDATE SET due_at = excluded.due_at WHERE t.worker IS NULL AND t.due_at > excluded.due_at`
 
 // enqueue inserts the next turn of a connector, due at a time, or now if that is zero. If it
@@ -40,24 +44,26 @@ func (f *Fleet) enqueue(ctx context.Context, tx postgres.Tx, connector string, a
 	if !at.IsZero() {
 		due = &at
 	}
-	done, err := tx.Exec(ctx, enqueueQuery, connector, due)
-	if err != nil || due != nil || done.RowsAffected() == 0 {
+	if _, err := tx.Exec(ctx, enqueueQuery, connector, due); err != nil || due != nil {
 		return err
 	}
 	return f.call(ctx, tx)
 }
 
 const takeQuery = `
-	WITH due AS MATERIALIZED (
-		SELECT id FROM fleet_turns WHERE ` + due + ` ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
+	WITH free AS MATERIALIZED (
+		SELECT id FROM fleet_turns t WHERE ` + due + ` AND connector <> ALL ($3)
+			AND NOT EXISTS (SELECT 1 FROM fleet_turns a WHERE a.connector = t.connector AND a.worker IS NOT NULL)
+		ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
 	)
-	UPDATE fleet_turns t SET worker = $1, taken_at = clock_timestamp() FROM due WHERE t.id = due.id RETURNING t.id, t.connector`
+	UPDATE fleet_turns t SET worker = $1, taken_at = clock_timestamp() FROM free WHERE t.id = free.id RETURNING t.id, t.connector`
 
 const due = `worker IS NULL AND due_at <= clock_timestamp()`
 
-// takeDue takes turns that are due, the longest of them first, n at most.
+// takeDue takes turns that are due and that the worker does not lack, the longest of them first, n
+// at most. A connector that has a turn at work has its next one after it.
 func (w *Worker) takeDue(ctx context.Context, n int) ([]turn, error) {
-	rows, err := w.fleet.pool.Query(ctx, takeQuery, w.id, n)
+	rows, err := w.fleet.pool.Query(ctx, takeQuery, w.id, n, w.lacking(time.Now()))
 	if err != nil {
 		return nil, err
 	}
@@ -72,19 +78,8 @@ func readTurns(rows postgres.Rows) ([]turn, error) {
 // goes on.
 var errReplaced = errors.New("the turn was given out again")
 
-// putBack makes a turn due after a while, for any worker.
-func (w *Worker) putBack(ctx context.Context, t turn, after time.Duration) error {
-	return w.fleet.change(ctx, func(tx postgres.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE fleet_turns SET worker = NULL, taken_at = NULL, due_at = clock_timestamp() + $3::interval
-			WHERE id = $1 AND worker = $2`, t.id, w.id, after)
-		if err != nil || after > 0 {
-			return err
-		}
-		return w.fleet.call(ctx, tx)
-	})
-}
-
-// succeed ends a turn and inserts the one after it, if there is to be one again.
+// succeed ends a turn and inserts the one after it, if there is to be one again: at a time, or now if
+// that is past.
 func (w *Worker) succeed(ctx context.Context, t turn, at time.Time, again bool) error {
 	return w.fleet.change(ctx, func(tx postgres.Tx) error {
 		done, err := tx.Exec(ctx, `DELETE FROM fleet_turns WHERE id = $1 AND worker = $2`, t.id, w.id)

@@ -69,7 +69,7 @@ func TestRiverGoes(t *testing.T) {
 		t.Errorf("of River is left: %s, want %s", got, want)
 	}
 	p.enqueue("bees", "dogs")
-	if got, want := p.text(turnsThere), "11 ants 4 old-1 f, 12 ants 5 - f, 13 bees 0 - f, 17 dogs 0 - f"; got != want {
+	if got, want := p.text(turnsThere), "11 ants 4 old-1 f, 12 ants 5 - f, 13 bees 0 - f, 16 dogs 0 - f"; got != want {
 		t.Errorf("turns:\n%s\nwant:\n%s", got, want)
 	}
 }

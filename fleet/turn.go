@@ -58,7 +58,7 @@ func (w *Worker) do(ctx context.Context, t turn, draining bool) {
 	if later != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = w.putBack(ctx, t, later.after)
+		_ = w.succeed(ctx, t, time.Now().Add(later.after), true)
 	}
 }
 
@@ -72,14 +72,22 @@ func (w *Worker) work(ctx context.Context, t turn) (later *back) {
 	}()
 	target, err := w.resolve(ctx, t.connector)
 	if err != nil {
-		w.sayOnce(Event{Kind: TurnLeft, Worker: w.id, Connector: t.connector, Err: err})
-		return &back{lackedFor}
+		return w.left(t, err)
 	}
 	run, ended, err := w.run(ctx, t.id, target)
 	if err != nil {
 		return w.refused(ctx, t, err)
 	}
 	return w.handOver(ctx, t, run, ended)
+}
+
+// left leaves a turn to the others, as this worker lacks what it takes.
+func (w *Worker) left(t turn, err error) *back {
+	w.mu.Lock()
+	w.lacks[t.connector] = time.Now().Add(lackedFor)
+	w.mu.Unlock()
+	w.sayOnce(Event{Kind: TurnLeft, Worker: w.id, Connector: t.connector, Err: err})
+	return &back{}
 }
 
 // resolve finds a connector, which may take a command that prints a secret: it is asked anew
@@ -132,6 +140,8 @@ func (w *Worker) refused(ctx context.Context, t turn, err error) *back {
 	case errors.Is(err, collection.ErrFull):
 		w.Say(Event{Kind: TurnEnded, Worker: w.id, Connector: t.connector, Err: err, Next: time.Now().Add(againAfter)})
 		return &back{againAfter}
+	case problem.ExitOf(err) == problem.ExitConfig: // the files of another machine may be right
+		return w.left(t, err)
 	}
 	// Nothing but a person helps; a schedule, or an order, tries it again.
 	w.Say(Event{Kind: TurnEnded, Worker: w.id, Connector: t.connector, Err: err})

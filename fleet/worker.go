@@ -28,7 +28,7 @@ const (
 	lostAfter = 10 * time.Second // after it was given to a worker, and the beats do not have it, a turn is lost
 
 	heldFor    = 5 * time.Second  // until a connector is tried again that another run has
-	lackedFor  = 10 * time.Second // until a turn is offered again that this worker cannot do
+	lackedFor  = 10 * time.Second // until a worker tries a turn again that it cannot do
 	againAfter = time.Minute      // until a connector goes on that gives no time
 	idleFor    = 5 * time.Second  // until a turn that sent nothing, and gives no time, is followed
 )
@@ -70,6 +70,7 @@ type Worker struct {
 	hand     map[int64]*engine.Run // by turn; nil until it begins
 	draining bool
 	said     map[string]bool
+	lacks    map[string]time.Time // by connector that it left to others: until when
 }
 
 // NewWorker makes a worker of a fleet, which stays the caller's.
@@ -86,7 +87,7 @@ func NewWorker(f *Fleet, c Config) (*Worker, error) {
 	shared := *c.Registry
 	shared.Shared = f.pool
 	c.Registry = &shared
-	w := &Worker{Config: c, fleet: f, mayTake: make(chan struct{}, 1), drains: make(chan struct{}), hand: map[int64]*engine.Run{}, said: map[string]bool{}}
+	w := &Worker{Config: c, fleet: f, mayTake: make(chan struct{}, 1), drains: make(chan struct{}), hand: map[int64]*engine.Run{}, said: map[string]bool{}, lacks: map[string]time.Time{}}
 	w.id = fmt.Sprintf("%s-%d-%s", c.Holder.Host, c.Holder.PID, rand.Text()[:6])
 	return w, nil
 }
@@ -221,6 +222,19 @@ func (w *Worker) turns() (all []int64, draining bool) {
 	}
 	slices.Sort(all)
 	return all, w.draining
+}
+
+// lacking returns the connectors whose turns the worker leaves to others at a time.
+func (w *Worker) lacking(now time.Time) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := []string{}
+	for connector, until := range w.lacks {
+		if now.Before(until) {
+			all = append(all, connector)
+		}
+	}
+	return all
 }
 
 // sayOnce says what is so of a connector until it is otherwise.
