@@ -167,6 +167,33 @@ func TestCheckCode(t *testing.T) {
 	}
 }
 
+// TestTheServerWasAway: a run that only an outage of the database server ended needs nobody, and its
+// connector says who goes on, and when.
+func TestTheServerWasAway(t *testing.T) {
+	for _, test := range []struct {
+		broke string
+		turn  time.Time
+		next  string
+		code  int
+	}{
+		{"E0719", noon.Add(time.Hour), "the database server was away; the fleet goes on with it 13:00 UTC", problem.ExitOK},
+		{"E0719", noon.Add(-time.Second), "the database server was away; the fleet goes on with it now", problem.ExitOK},
+		{"E0707", time.Time{}, "the database server was away; the next run continues", problem.ExitOK},
+		{"E0704", noon.Add(-time.Second), "you: the last run failed", problem.ExitStorage},
+		{"", noon.Add(-time.Second), "you: the last run failed", problem.ExitStorage},
+	} {
+		run := collection.Run{Outcome: collection.Failed, ExitCode: problem.ExitStorage, Metrics: collection.Metrics{Broke: test.broke}}
+		s := report.Status{Runs: []collection.Run{run}, Turn: test.turn}
+		if st := s.Stands(noon); st.Next != test.next || st.Code != test.code {
+			t.Errorf("%q: exit %d, %s; want %d, %s", test.broke, st.Code, st.Next, test.code, test.next)
+		}
+		sum := report.SummaryOf(run, nil, 1, collection.Tally{})
+		if why := strings.Contains(sum.Verdict(), "the database server was away"); why != (test.code == problem.ExitOK) {
+			t.Errorf("%q: %s", test.broke, sum.Verdict())
+		}
+	}
+}
+
 // A pause until a known time, of a run that goes on by itself or that ended as
 // planned, is no failure; it says until when. An open breaker is one.
 func TestAPlannedPauseIsNoFailure(t *testing.T) {

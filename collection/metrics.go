@@ -21,5 +21,9 @@ type Metrics struct {
 
 	Wait *WaitInfo `json:"wait,omitempty"` // under way at that moment; nil: none that is worth telling
 
+	// Broke is the code of the error that ended the run (E0719); "": it came to its end, or a stop
+	// ended it.
+	Broke string `json:"broke,omitempty"`
+
 	Traffic *Traffic `json:"-"` // of the run so far, for the store to add to that of the runs before it; nil: not known
 }

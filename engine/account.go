@@ -25,6 +25,10 @@ import (
 type Meeting struct {
 	Dir      string // "": there is no such place, and each run paces itself alone
 	Registry *registry.Registry
+
+	// Turns returns when the fleet beside a store goes on with each connector that waits for it or that
+	// it works on; nil: nobody asks.
+	Turns func(ctx context.Context, db store.Reader) map[string]time.Time
 }
 
 // share takes part in the account of p with the other runs of this user. It

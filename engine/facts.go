@@ -31,6 +31,12 @@ func (m Meeting) Statuses(ctx context.Context, db store.Reader, name string, now
 		m.paces(ctx, db, state, &all[i], now)
 		all[i].Selected = m.Registry.Entries[state.Connector].Streams
 	}
+	if m.Turns != nil && slices.ContainsFunc(all, report.Status.ServerWasAway) {
+		turns := m.Turns(ctx, db)
+		for i := range all {
+			all[i].Turn = turns[all[i].Name]
+		}
+	}
 	return all, nil
 }
 

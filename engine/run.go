@@ -117,6 +117,7 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 		run := r.Record()
 		if err != nil {
 			run.Outcome, run.ExitCode = verdict(ending{Run: run, Err: err, Interrupted: r.signal()})
+			run.Metrics.Broke = broke(err)
 		}
 		if failed := ledger.Finish(context.WithoutCancel(ctx), run); failed != nil {
 			release(ledger)
@@ -349,12 +350,23 @@ func (r *Run) finish(ctx context.Context, ledger store.Ledger, run collection.Ru
 	end.Warnings, end.Doubted = r.warned.Tell()
 	run.EndedAt = time.Now()
 	run.Outcome, run.ExitCode = verdict(end)
+	run.Metrics.Broke = broke(end.Err)
 	if err := ledger.Finish(ctx, run); err != nil && end.Err == nil {
 		end.Err = err
 		run.Outcome, run.ExitCode = verdict(end)
+		run.Metrics.Broke = broke(err)
 	}
 	r.set(run)
 	return Ended{Run: run, Owed: owed, Stops: stops, Err: end.Err}
+}
+
+// broke returns the code of an error that ended a run; "" for none, and for a stop, whose reason the
+// run has.
+func broke(err error) string {
+	if _, stop := errors.AsType[*collection.Stop](err); err == nil || stop {
+		return ""
+	}
+	return problem.CodeOf(err)
 }
 
 // unreached reports whether no request of the run got as far as an answer.

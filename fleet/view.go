@@ -132,6 +132,32 @@ func (v View) Lease(t TurnView) time.Duration {
 	return max(0, t.Expires.Sub(v.Now))
 }
 
+// Turns returns when the fleet beside a store goes on with each connector that it is to: a time that
+// is not to come is now. It is empty if there is no worker.
+func Turns(ctx context.Context, db store.Reader) map[string]time.Time {
+	v, there, err := Look(ctx, db)
+	if !there || err != nil {
+		return nil // who looks at the store says so
+	}
+	return v.goesOn()
+}
+
+func (v View) goesOn() map[string]time.Time {
+	if v.Alive() == 0 {
+		return nil
+	}
+	at := map[string]time.Time{}
+	for _, t := range v.Turns {
+		at[t.Connector] = t.Since
+	}
+	for _, w := range v.Waits {
+		if _, works := at[w.Connector]; !works {
+			at[w.Connector] = w.Due
+		}
+	}
+	return at
+}
+
 // Sentence says how a fleet stands.
 func (v View) Sentence() string {
 	alive := v.Alive()

@@ -94,6 +94,8 @@ func (s Status) Stands(now time.Time) Standing {
 		return you(Blocked, code, problem.Brief(reason))
 	case reason != "":
 		return you(Stuck, code, problem.Brief(reason))
+	case s.ServerWasAway():
+		return s.goesOn(now)
 	case last.Outcome == collection.Failed:
 		return you(Stuck, forPerson(last.ExitCode), "the last run failed")
 	case last.Outcome == collection.Blocked && last.Tally.Rejected > 0:
@@ -157,6 +159,28 @@ func (s Status) atRest(now time.Time) Standing {
 		return Standing{State: UpToDate, Needs: problem.NeedsNothing, Next: "nothing"}
 	}
 	return Standing{State: Behind, Needs: problem.NeedsNothing, Next: "the next run continues"}
+}
+
+// ServerWasAway reports whether nothing but an outage of the database server ended the newest run.
+func (s Status) ServerWasAway() bool {
+	last := s.Newest()
+	return last.Outcome == collection.Failed && problem.ServerAway(last.Metrics.Broke)
+}
+
+// goesOn is the standing of a connector whose newest run ended as the database server was away,
+// which answers again: it was asked how the connector stands.
+func (s Status) goesOn(now time.Time) Standing {
+	st := Standing{State: Behind, Needs: problem.NeedsNothing}
+	why := "the database server was away; "
+	switch {
+	case s.Turn.IsZero():
+		st.Next = why + "the next run continues"
+	case s.Turn.After(now):
+		st.Next, st.Until = why+"the fleet goes on with it "+words.At(s.Turn, now), s.Turn
+	default:
+		st.Next = why + "the fleet goes on with it now"
+	}
+	return st
 }
 
 // waits is the standing of a connector that goes on by itself. A pause until a known

@@ -31,6 +31,8 @@ type Status struct {
 
 	Sharing *store.Sharing // who shares the pace of the account now, the first that is shared; nil: nobody, or that is not known
 
+	Turn time.Time // when the fleet goes on after the newest run; zero: it does not, or that was not asked, as nothing depends on it
+
 	Selected []string // the streams that collect.yaml selects; nil: all
 }
 

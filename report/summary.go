@@ -139,6 +139,9 @@ func (s Summary) outcomeWords() string {
 	if s.Lost != "" {
 		return fmt.Sprintf("failed: %s did not come to its end, and %s.", name, s.Lost)
 	}
+	if problem.ServerAway(s.Metrics.Broke) {
+		return fmt.Sprintf("failed: %s did not come to its end: the database server was away. What was saved is safe.", name)
+	}
 	return fmt.Sprintf("failed: %s did not come to its end. What was saved is safe.", name)
 }
 

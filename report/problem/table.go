@@ -137,6 +137,15 @@ func classify(err error) row {
 // ExitOf returns the exit code of a command that err ends.
 func ExitOf(err error) int { return classify(err).exit }
 
+// CodeOf returns the code of a problem that err, which is not nil, is: E0719.
+func CodeOf(err error) string { return classify(err).code }
+
+// ServerAway reports whether a code is that of an error that passes when the database server is
+// there again.
+func ServerAway(code string) bool {
+	return code == CodeOf(store.ErrUnreachable) || code == CodeOf(collection.ErrUnknown)
+}
+
 // Of explains err, which is not nil.
 func Of(err error, sc Scene) Problem {
 	if sc.Now.IsZero() {
