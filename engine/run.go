@@ -141,7 +141,12 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 			return Ended{}, err
 		}
 	}
+	ordered, err := r.ordered(ctx)
+	if err != nil {
+		return Ended{}, err
+	}
 	config := runner.Config{
+		GapsFirst: ordered,
 		Connector: r.Target.Connector, Ledger: ledger, Run: r.Record(), Onward: !r.Options.OneLane,
 		Streams: r.Streams(), Concurrency: r.Options.Concurrency, Budget: r.budget,
 		Domain: accounts[0].Domain, Learned: learned[0], Observe: r.observe, Trace: r.Options.Trace,
@@ -199,6 +204,13 @@ func (r *Run) Do(ctx context.Context) (ended Ended, err error) {
 	done, runErr := work.Do(ctx)
 	stop()
 	return r.finish(context.WithoutCancel(ctx), ledger, done, work.Stops(), runErr), nil
+}
+
+// ordered reports whether a person had a gap of the connector revived that no run has
+// tried since.
+func (r *Run) ordered(ctx context.Context) (bool, error) {
+	owed, err := r.Store.Gaps(ctx, r.Target.Name)
+	return slices.ContainsFunc(owed, func(g store.OwnedGap) bool { return g.Revived() }), err
 }
 
 // release lets go of the lock of a run whose verdict could not be written, as the death of

@@ -18,14 +18,15 @@
 // parents first, and walks each from its checkpoint: a stream without parents
 // is one walk, a stream with parents is a pass over its partitions, several
 // side by side. Recovery takes the gaps that are due, page after page, until
-// none is left. A run does a stream's forward work and then its gaps; a resume
-// does all gaps first. Both finish the walks that were begun before they begin
+// none is left. A run does a stream's forward work and then its gaps; a resume,
+// and a run before which a person ordered a gap to be tried, does all gaps first. Both finish the walks that were begun before they begin
 // another one. Behind its own lane, a run goes on with a backfill that was begun.
 package runner
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -56,6 +57,7 @@ type Config struct {
 	Connector   connectors.Connector
 	Ledger      Ledger
 	Run         collection.Run // ID, Connector, Mode and Lane are set
+	GapsFirst   bool           // gaps come before forward work, as in a resume
 	Onward      bool           // behind the work of the lane, a backfill that was begun goes on
 	Streams     []string       // nil: all
 	Concurrency int            // requests in flight at once; 0: see collection.Concurrency
@@ -263,16 +265,37 @@ func (r *Runner) names() []string {
 }
 
 // met notes a stop, and ends the run with it if it concerns the provider. The
-// first that does counts.
+// first that does counts. Of a refusal of the account that is the one that the
+// provider answered: requests that wait for their turn hear of it first.
 func (r *Runner) met(at collection.Place, stop *collection.Stop) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stop == nil && stop.EndsRun() {
+	answers := func(was *collection.Stop) bool {
+		return was.Reason == stop.Reason && stop.Reason.RefusesAccount() && was.Status == 0 && stop.Status != 0
+	}
+	i := slices.IndexFunc(r.stops, func(s Stopped) bool { return s.Stop.Reason == stop.Reason })
+	switch {
+	case i < 0:
+		r.stops = append(r.stops, Stopped{At: at, Stop: stop})
+	case answers(r.stops[i].Stop):
+		r.stops[i].At, r.stops[i].Stop = at, stop
+	}
+	if stop.EndsRun() && (r.stop == nil || answers(r.stop)) {
 		r.stop = stop
 	}
-	if !slices.ContainsFunc(r.stops, func(s Stopped) bool { return s.Stop.Reason == stop.Reason }) {
-		r.stops = append(r.stops, Stopped{At: at, Stop: stop})
+}
+
+// refused returns the words for the partition whose request the provider refused so
+// that the run ended; "" if that was none.
+func (r *Runner) refused() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.stops {
+		if s.Stop == r.stop && s.Stop.Reason.Freezes() && s.Stop.Status != 0 && s.At.Partition != "" {
+			return fmt.Sprintf("%d to %s %s", s.Stop.Status, s.At.Stream, s.At.Partition)
+		}
 	}
+	return ""
 }
 
 // stands notes that the walk of a stream stands at a stop that was met.

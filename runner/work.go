@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"collect/collection"
 	"collect/connectors"
@@ -54,7 +55,7 @@ func (r *Runner) backfill(ctx context.Context) error {
 
 // workLane does forward work and recovery in one lane, in the order of the run's mode.
 func (r *Runner) workLane(ctx context.Context) error {
-	if r.Run.Mode == collection.Resume {
+	if r.Run.Mode == collection.Resume || r.GapsFirst {
 		if err := r.recover(ctx, r.names()); err != nil {
 			return err
 		}
@@ -213,6 +214,10 @@ func (r *Runner) state(ctx context.Context, stream collection.Stream) (collectio
 // was not tried, so its attempts do not count.
 func (r *Runner) leaveRest(ctx context.Context) error {
 	var gaps []collection.Gap
+	stop := *r.ended()
+	if refused := r.refused(); refused != "" { // the gap is that of the pass
+		stop.Detail = strings.TrimSuffix(refused+"; "+stop.Detail, "; ")
+	}
 	for _, stream := range r.streams {
 		at := r.home(stream)
 		state, err := r.state(ctx, stream)
@@ -223,7 +228,7 @@ func (r *Runner) leaveRest(ctx context.Context) error {
 		if done || state.Owed || r.unsent() && state.Left == r.ended().Reason || r.settled(at) {
 			continue
 		}
-		gaps = append(gaps, r.gap(stream, at, state.Checkpoint.Cursor, r.ended()))
+		gaps = append(gaps, r.gap(stream, at, state.Checkpoint.Cursor, &stop))
 	}
 	if len(gaps) == 0 {
 		return nil
