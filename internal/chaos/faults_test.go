@@ -82,7 +82,7 @@ func TestPartitions(t *testing.T) {
 			return fmt.Sprint("worker ", w.n, ", ", of)
 		}
 	}
-	disturb(t, 2, false, map[string]fault{
+	disturb(t, 1, false, map[string]fault{
 		"long, both ways":        long(true, true),
 		"long, to the server":    long(true, false),
 		"long, from the server":  long(false, true),
@@ -103,7 +103,7 @@ func TestKills(t *testing.T) {
 			return fmt.Sprint("with worker ", w.n, " at work")
 		}
 	}
-	disturb(t, 5, false, map[string]fault{
+	disturb(t, 4, false, map[string]fault{
 		"killed": func(f *fleet) string {
 			w, of := f.busy()
 			w.kill()

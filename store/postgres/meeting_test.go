@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"collect/store"
 	"collect/store/postgres"
 )
 
@@ -70,6 +71,29 @@ func TestMeetingCarriesMessages(t *testing.T) {
 	defer cancel()
 	if _, err := there.Meeting().Dial(short, l.Addr().String()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a listener that is gone: %v, want that nobody answers", err)
+	}
+}
+
+// TestMeetingDoesNotWait: a server that does not answer in time cannot be reached, so that what waits for
+// the lead is tried again.
+func TestMeetingDoesNotWait(t *testing.T) {
+	t.Parallel()
+	db := open(t, address(), postgres.Options{Create: true})
+	defer db.Close()
+	sessions := postgres.Sessions(db)
+	defer sessions.Close()
+	held, err := sessions.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Rollback()
+	if _, err := held.Exec("LOCK TABLE paces"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, _, err := db.Meeting().Take(ctx, "acme", "a", time.Hour); !errors.Is(err, store.ErrUnreachable) {
+		t.Errorf("Take: %v, want %v", err, store.ErrUnreachable)
 	}
 }
 

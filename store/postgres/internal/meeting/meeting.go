@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"collect/collection"
 	"collect/internal/process"
 	"collect/pacing/share"
+	"collect/store"
 	"collect/store/postgres/internal/server"
 )
 
@@ -76,7 +78,15 @@ func (m *Meeting) server(ctx context.Context) (*server.Pool, error) {
 	return pool, m.told(err)
 }
 
-func (m *Meeting) told(err error) error { return m.at.ClassifyPool(err) }
+// told puts an error into the words of package store. A server that does not answer in the time
+// that there is for it cannot be reached.
+func (m *Meeting) told(err error) error {
+	err = m.at.ClassifyPool(err)
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, store.ErrUnreachable) {
+		return fmt.Errorf("store %s %w: %w", m.at.Name, store.ErrUnreachable, err)
+	}
+	return err
+}
 
 const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
