@@ -99,7 +99,7 @@ var rules = archtest.Rules{
 		"store/sqlite/salvage":             {"collection", "internal/lazy", "store", "store/internal/database", "store/internal/format", "store/internal/lanes", "store/sqlite/internal/connect", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat"},
 		"store/sqlite/internal/backup":     {"collection", "store", "internal/atomicfile", "internal/dirsync", "internal/filelock", "store/internal/database", "store/internal/format", "store/sqlite/internal/connect", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat", "store/sqlite/salvage"},
 		"store/sqlite/internal/connect":    {"collection", "store", "migrations", "internal/filelock", "store/internal/database", "store/internal/format", "store/internal/schema", "store/sqlite/internal/disk", "store/sqlite/internal/fileformat"},
-		"store/postgres/internal/meeting":  {"collection", "internal/process", "pacing/share", "store/postgres/internal/server"},
+		"store/postgres/internal/meeting":  {"collection", "internal/process", "pacing/share", "store", "store/postgres/internal/server"},
 		"store/postgres/internal/server":   {"collection", "internal/similar", "store", "store/internal/database", "store/internal/format", "store/internal/schema", "store/postgres/internal/wire"},
 		"store/postgres/internal/wire":     {"internal/lazy"},
 		"store/internal/schema":            {"migrations", "store/internal/database"},

@@ -231,7 +231,7 @@ func TestRefused(t *testing.T) {
 		create        bool
 		want          error
 	}{
-		{"silent server", "postgres://u:hunter2@" + silent.Addr().String() + "/db?connect_timeout=1", false, store.ErrUnreachable},
+		{"silent server", "postgres://u:hunter2@" + silent.Addr().String() + "/db?sslmode=disable&connect_timeout=1", false, store.ErrUnreachable},
 		{"no server", "postgres://u:hunter2@127.0.0.1:1/db?sslmode=disable", false, store.ErrUnreachable},
 		{"no database", with(address(), "dbname", "nowhere", "password", "hunter2"), false, store.ErrMissing},
 		{"no schema", with(address(), "password", "hunter2"), false, store.ErrMissing},
