@@ -60,6 +60,9 @@ func (a *app) copyTo(ctx context.Context, settings config.Settings, file string,
 		return a.exit(err, sc)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if sameFile(settings.State, file) {
+		return a.exit(problem.Usage("%s is the database itself; name another file for the backup", words.Quoted(file)), sc)
+	}
 	copier, ok := db.(storage.Copier)
 	if !ok {
 		return a.exit(&problem.ServedError{Command: "collect backup", Tool: storage.Dump(settings.State)}, sc)
@@ -73,6 +76,16 @@ func (a *app) copyTo(ctx context.Context, settings config.Settings, file string,
 		return a.exit(err, sc)
 	}
 	return nil
+}
+
+// sameFile reports whether two paths lead to one file that is there.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 // noteCopies keeps when the store was copied. That it could not be kept costs no backup.

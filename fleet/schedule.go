@@ -42,7 +42,7 @@ func (s Schedule) next(after time.Time) (time.Time, error) {
 	}
 	line, err := cron.ParseStandard(s.Cron)
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, fmt.Errorf("%q is no schedule: five fields, minute (0-59), hour (0-23), day (1-31), month (1-12) and day of the week (0-6, 0 is Sunday), or one such as @daily", s.Cron)
 	}
 	at := line.Next(after.In(zone))
 	if at.IsZero() {

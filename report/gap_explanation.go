@@ -40,8 +40,11 @@ func (e GapExplanation) What() string {
 		what = "one detail (" + string(collection.DetailGap) + ")"
 	}
 	is := "is owed"
-	if e.Waived() {
+	switch {
+	case e.Waived():
 		is = "was waived"
+	case e.Settled() && !e.Revived():
+		is = "is gone for good"
 	}
 	return fmt.Sprintf("%s: %s %s: %s", words.GapName(e.ID), what, is, WhereOwed("", e.OwnedGap))
 }
@@ -62,7 +65,7 @@ func (e GapExplanation) Tried() string {
 		tried = fmt.Sprintf("not since it was revived, %d before it is left to you again", collection.MaxGapAttempts)
 	case e.Attempts == 0:
 		tried = "never; planned pauses do not count"
-	case e.Who() == "you": // it is left to you already
+	case e.Who() == "you", e.Settled(): // it is left to you already, or nothing is owed
 		tried = words.Counted(int64(e.Attempts), "time", "times")
 	}
 	if !e.TriedAt.IsZero() {

@@ -49,7 +49,7 @@ type Meaning struct {
 // MeaningOf explains an exit code, the code of a message or a reason; ok is
 // false for other words.
 func MeaningOf(arg string) (e Meaning, ok bool) {
-	if e, ok := meaningOfCode(arg); ok {
+	if e, ok := meaningOfCode(strings.ToUpper(arg)); ok {
 		return e, true
 	}
 	if code, err := strconv.Atoi(arg); err == nil {

@@ -70,6 +70,9 @@ type DurationFlag time.Duration
 func (d *DurationFlag) Set(text string) error {
 	value, err := ParseDuration(text)
 	if err != nil {
+		if given, wrong := time.ParseDuration(text); wrong == nil && given <= 0 {
+			return errors.New("too short; a duration is above 0, such as 90s, 30m, 2h or 7d")
+		}
 		return errors.New("not a duration such as 90s, 30m, 2h or 7d")
 	}
 	*d = DurationFlag(value)

@@ -1,0 +1,18 @@
+package fleet_test
+
+import (
+	"strings"
+	"testing"
+
+	"collect/fleet"
+)
+
+// TestWrongScheduleNamesItsFields, and not what a parser of numbers says.
+func TestWrongScheduleNamesItsFields(t *testing.T) {
+	for _, line := range []string{"", "＊ * * * *", "0 0 * * 7"} {
+		err := fleet.Schedule{Connector: "shop", Cron: line, Zone: "UTC", CatchUp: fleet.Once}.Check()
+		if err == nil || !strings.Contains(err.Error(), "0 is Sunday") {
+			t.Errorf("%q: %v, want the five fields", line, err)
+		}
+	}
+}
