@@ -186,12 +186,13 @@ func (f *fleet) leave() {
 // and the URL of the provider.
 func (f *fleet) connect(names []string, text func(name string) string) {
 	f.Helper()
-	config := "version: 1\nconnectors:\n"
+	var config strings.Builder
+	config.WriteString("version: 1\nconnectors:\n")
 	for _, name := range names {
 		f.write(name+".yaml", text(name))
-		config += fmt.Sprintf("  %s: {use: %s.yaml}\n", name, name)
+		config.WriteString(fmt.Sprintf("  %s: {use: %s.yaml}\n", name, name))
 	}
-	f.write("collect.yaml", config)
+	f.write("collect.yaml", config.String())
 }
 
 // configure starts the provider on each machine that is to have a worker, and writes the
