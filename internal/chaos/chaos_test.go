@@ -30,6 +30,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -60,7 +61,7 @@ func run(m *testing.M) (int, error) {
 		return 0, nil
 	}
 	if os.Getuid() != 0 {
-		return 0, errors.New("a network namespace takes root; run as root: go test ./internal/chaos")
+		return asRoot()
 	}
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano()) % 1_000_000
@@ -75,6 +76,22 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	return m.Run(), nil
+}
+
+// asRoot runs the tests as root, which a network namespace takes: by sudo without a password.
+func asRoot() (int, error) {
+	modules, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		return 0, fmt.Errorf("go env: %w", err)
+	}
+	c := exec.Command("sudo", append([]string{"-n", "env", "PATH=" + os.Getenv("PATH"),
+		"GOMODCACHE=" + strings.TrimSpace(string(modules)), "GOFLAGS=-buildvcs=false -modcacherw", os.Args[0]}, os.Args[1:]...)...)
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	err = c.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
 }
 
 func build(to string, flags ...string) error {
